@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
-	"earshot/api/listen"
+	"earshot/api/gateway"
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
@@ -184,7 +184,7 @@ func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
 	// are the real ones.
 	over := start(t, func(o *api.Options) {
 		o.Keys, o.Tokens, o.Events = keysOf{w.store, &storeDouble{}}, w.sealer, quietEvents{}
-		o.Model = listen.Model{BaseURL: "http://model.example/v1", Transport: kindModel{}}
+		o.Model = gateway.Model{BaseURL: "http://model.example/v1", Transport: kindModel{}}
 	})
 	over.store.apps = []*repositories.App{{ID: "clinic"}}
 	over.store.repositories = []*repositories.Repository{{ID: "r1", AppID: "clinic", Tools: []repositories.Tool{{Name: "t"}}}}

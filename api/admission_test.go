@@ -13,7 +13,7 @@ import (
 
 	"earshot/api"
 	"earshot/api/admission"
-	"earshot/api/door"
+	"earshot/api/ratelimit"
 	"earshot/matcher"
 	"earshot/trigger"
 )
@@ -53,7 +53,7 @@ func TestAFloodOfOneAppLeavesRoomForOthers(t *testing.T) {
 	g := &gated{open: make(chan struct{}), began: make(chan trigger.Message, 100), frees: "neighbour"}
 	s := start(t, func(o *api.Options) {
 		o.Metrics = prometheus.NewRegistry()
-		o.Engine, o.Walls = g, door.New(admission.Bounds{Turns: turns, Waiting: waiting}, o.Metrics, nil)
+		o.Engine, o.Walls = g, ratelimit.New(admission.Bounds{Turns: turns, Waiting: waiting}, o.Metrics, nil)
 	})
 	answers := make(chan answer, flood)
 	for range flood {
@@ -109,7 +109,7 @@ func TestAFloodIsNotStoredAndNeighboursAreServed(t *testing.T) {
 		}
 		return everything(request)
 	}, func(o *api.Options) {
-		o.Walls = door.New(admission.Bounds{Turns: 4, Waiting: 1}, prometheus.NewRegistry(), nil)
+		o.Walls = ratelimit.New(admission.Bounds{Turns: 4, Waiting: 1}, prometheus.NewRegistry(), nil)
 	})
 	for _, app := range []string{"clinic", "neighbour"} {
 		w.call("PUT", "/v1/apps/"+app, `{}`).is(201, "")

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/repositories/redistest"
+	"earshot/deploy/testbed/redistest"
 )
 
 // A call by MCP is to cost little more than the direct trigger beside it, and a list no more than

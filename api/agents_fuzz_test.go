@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
-	"earshot/repositories/redistest"
 	"earshot/trigger"
 )
 

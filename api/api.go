@@ -25,10 +25,10 @@ import (
 	"earshot/api/admission"
 	"earshot/api/answer"
 	"earshot/api/auth"
-	"earshot/api/door"
-	"earshot/api/listen"
+	"earshot/api/gateway"
 	"earshot/api/mcp"
 	"earshot/api/mqtt"
+	"earshot/api/ratelimit"
 	"earshot/api/server"
 	"earshot/api/signin"
 	"earshot/repositories"
@@ -61,7 +61,7 @@ type Options struct {
 	// Models knows which models can be asked. Missing: settings may name any.
 	Models Models
 	// Model is what the endpoint for chats relays to. Missing: that endpoint says so.
-	Model listen.Model
+	Model gateway.Model
 	// Events is read by event streams. Missing: they answer 503.
 	Events Events
 	// Memory erases sessions, and tells what the stream has of them. Missing: it is answered
@@ -84,7 +84,7 @@ type Options struct {
 	// Streams is how many event streams an app may have open here. Missing: 10,000.
 	Streams int
 	// Walls bound what is under work, and what its bodies take. Missing: those of this handler alone.
-	Walls *door.Walls
+	Walls *ratelimit.Walls
 	// WriteTime is how long a client of HTTP/2 may take nothing of its answer; a
 	// Listener bounds the others. Missing: 30 s.
 	WriteTime time.Duration
@@ -158,7 +158,7 @@ func (o Options) withDefaults() Options {
 		o.Metrics = prometheus.NewRegistry()
 	}
 	if o.Walls == nil {
-		o.Walls = door.New(admission.Bounds{}, o.Metrics, nil)
+		o.Walls = ratelimit.New(admission.Bounds{}, o.Metrics, nil)
 	}
 	if o.NewID == nil {
 		o.NewID = rand.Text
@@ -193,7 +193,7 @@ type Store interface {
 	Previewer
 	SameNamer
 	SessionStore
-	listen.Settings
+	gateway.Settings
 }
 
 // AppStore keeps apps.
@@ -242,7 +242,7 @@ type Engine interface {
 	Messages
 	Triggers
 	Tools
-	listen.Engine
+	gateway.Engine
 	mcp.Engine
 	// Open lists the calls of a session that lack values.
 	Open(ctx context.Context, appID, sessionID string) ([]trigger.OpenCall, error)

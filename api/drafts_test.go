@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/matcher/llm/llmtest"
-	"earshot/repositories/redistest"
 	"earshot/trigger"
 	"earshot/trigger/explain"
 )

@@ -20,9 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/natstest"
 	"earshot/emitter"
-	"earshot/emitter/natstest"
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/parameters"
@@ -178,7 +178,7 @@ func TestAStreamResumesBehindTheLastEvent(t *testing.T) {
 
 // A chat goes on where it broke off, with a token that its page has got in time.
 func TestAStreamSaysWhenItsTokenEnds(t *testing.T) {
-	clock := devtest.NewClock(time.Now())
+	clock := testbed.NewClock(time.Now())
 	s := onStage(t, func(o *api.Options) { o.Now = clock.Now })
 	hour := func(key string) made {
 		return s.call("POST", "/v1/apps/clinic/sessions/s1/token", `{"expiresIn":"1h"}`, bearer(key)).made()
@@ -212,7 +212,7 @@ func TestAStreamSaysWhenItsTokenEnds(t *testing.T) {
 }
 
 func TestAStreamEndsWithItsKeyOrToken(t *testing.T) {
-	clock := devtest.NewClock(time.Now())
+	clock := testbed.NewClock(time.Now())
 	s := onStage(t, func(o *api.Options) { o.Now = clock.Now })
 	key := s.call("POST", keysPath, `{"scopes":["messages"]}`).made()
 	token := s.call("POST", "/v1/apps/clinic/sessions/s1/token", "", bearer(key.Key)).made()

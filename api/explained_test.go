@@ -12,12 +12,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/llmtest"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 	"earshot/repositories/secret"
 	"earshot/trigger"
 	"earshot/trigger/explain"

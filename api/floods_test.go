@@ -10,7 +10,7 @@ import (
 
 	"earshot/api"
 	"earshot/api/admission"
-	"earshot/api/door"
+	"earshot/api/ratelimit"
 )
 
 // TestAFloodOfATokenIsRefusedUnread goes on with a token whose limit is reached.
@@ -18,7 +18,7 @@ func TestAFloodOfATokenIsRefusedUnread(t *testing.T) {
 	number, now := 0, time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	w := live(t, everything, func(o *api.Options) {
 		o.Metrics = prometheus.NewRegistry()
-		o.Walls = door.New(admission.Bounds{}, o.Metrics, func() time.Time { return now })
+		o.Walls = ratelimit.New(admission.Bounds{}, o.Metrics, func() time.Time { return now })
 	})
 	w.call("PUT", "/v1/apps/clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":1}}}`).is(201, "")
 	token := w.call("POST", "/v1/apps/clinic/sessions/s1/token", "").made().Token

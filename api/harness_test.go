@@ -16,7 +16,7 @@ import (
 	"earshot/api"
 	"earshot/api/auth"
 	"earshot/api/server"
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 	"earshot/repositories/fault"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
@@ -32,13 +32,13 @@ type service struct {
 	engine      *engineDouble
 	url         string
 	handler     http.Handler // what is at url
-	log         *devtest.Lines
+	log         *testbed.Lines
 	description description
 }
 
 // start runs the API on loopback; change may alter its options.
 func start(t testing.TB, change ...func(*api.Options)) *service {
-	s := &service{t: t, store: &storeDouble{}, engine: &engineDouble{}, log: &devtest.Lines{}}
+	s := &service{t: t, store: &storeDouble{}, engine: &engineDouble{}, log: &testbed.Lines{}}
 	sealer, err := store.NewSealer(bytes.Repeat([]byte("k"), store.KeySize))
 	require.NoError(t, err)
 	options := api.Options{

@@ -10,10 +10,10 @@ import (
 	"earshot/api/admission"
 	"earshot/api/answer"
 	"earshot/api/auth"
-	"earshot/api/door"
-	"earshot/api/listen"
+	"earshot/api/gateway"
 	"earshot/api/mcp"
 	"earshot/api/mqtt"
+	"earshot/api/ratelimit"
 	"earshot/api/signin"
 	"earshot/repositories/secret"
 	"earshot/repositories/tracing"
@@ -36,7 +36,7 @@ func (o Options) agents(people users, gates *admission.Control) []route {
 	for _, at := range []string{ofApp + "/mcp", ofSession + "/mcp"} {
 		for _, path := range []string{at, at + "/:repositoryId"} {
 			// A subscription stays open, so that the server admits what is none by itself.
-			all = append(all, route{method: http.MethodPost, path: path, handle: served.Serve, reads: true, query: []string{"tools"}, kind: admission.Stream, surface: door.MCP, counts: door.Triggers})
+			all = append(all, route{method: http.MethodPost, path: path, handle: served.Serve, reads: true, query: []string{"tools"}, kind: admission.Stream, surface: ratelimit.MCP, counts: ratelimit.Triggers})
 		}
 	}
 	return all
@@ -44,14 +44,14 @@ func (o Options) agents(people users, gates *admission.Control) []route {
 
 // chats are the routes of the endpoint that chat clients take for their model.
 func (o Options) chats(people users) []route {
-	handler := listen.New(listen.Options{
+	handler := gateway.New(gateway.Options{
 		Engine: o.Engine, Settings: o.Store, Lives: o.Keys, Model: o.Model, Users: people.heard, Trace: tracing.Of, Now: o.Now, Logger: o.Logger, Metrics: o.Metrics,
 	})
 	var all []route
 	for _, owner := range []string{ofApp, ofSession} {
 		all = append(all,
-			route{method: http.MethodPost, path: owner + pathCompletions, handle: handler.Chat, reads: true, most: listen.MaxBody, kind: admission.Relay, surface: door.Chats, counts: door.Models},
-			route{method: http.MethodGet, path: owner + pathModels, handle: handler.Models, surface: door.Chats, counts: door.Models})
+			route{method: http.MethodPost, path: owner + pathCompletions, handle: handler.Chat, reads: true, most: gateway.MaxBody, kind: admission.Relay, surface: ratelimit.Chats, counts: ratelimit.Models},
+			route{method: http.MethodGet, path: owner + pathModels, handle: handler.Models, surface: ratelimit.Chats, counts: ratelimit.Models})
 	}
 	return all
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
-	"earshot/api/listen"
+	"earshot/api/gateway"
 	"earshot/matcher"
 	"earshot/matcher/llm/provider"
 	"earshot/repositories/secret"
@@ -74,7 +74,7 @@ func (m *chatModel) count() int {
 
 // behind puts the model behind a service.
 func (m *chatModel) behind(o *api.Options) {
-	o.Model = listen.Model{BaseURL: m.url, Key: secret.New(modelKey), Transport: provider.NewHTTPClient(8).Transport}
+	o.Model = gateway.Model{BaseURL: m.url, Key: secret.New(modelKey), Transport: provider.NewHTTPClient(8).Transport}
 }
 
 const (
@@ -424,7 +424,7 @@ func TestErrorsOfAChatAreInTheFormOfOpenAI(t *testing.T) {
 	require.NoError(t, err)
 	w.call("POST", chatPath, `{}`, "Authorization: Bearer "+key.Reveal()).openAIError(403, "permission_error", "forbidden", "messages")
 	w.call("POST", chatPath+"?x=1", `{}`).openAIError(400, "invalid_request_error", "", "x")
-	w.call("POST", chatPath, strings.Repeat(" ", listen.MaxBody+1)).openAIError(413, "invalid_request_error", "request_too_large", "16777216")
+	w.call("POST", chatPath, strings.Repeat(" ", gateway.MaxBody+1)).openAIError(413, "invalid_request_error", "request_too_large", "16777216")
 
 	gone := newChatModel(t, nil)
 	v := live(t, everything, gone.behind, func(o *api.Options) { o.Model.BaseURL = "http://127.0.0.1:1/v1" })

@@ -18,13 +18,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 	"earshot/repositories/store"
 	"earshot/trigger"
-	unvalued "earshot/trigger/asked"
 	"earshot/trigger/effect"
+	unvalued "earshot/trigger/pendingcalls"
 )
 
 // These tests run the API over the real store and the real engine on miniredis. Only

@@ -9,7 +9,7 @@ import (
 	"earshot/api/admission"
 	"earshot/api/answer"
 	"earshot/api/auth"
-	"earshot/api/door"
+	"earshot/api/ratelimit"
 	"earshot/repositories/bodies"
 	"earshot/repositories/tracing"
 	"earshot/trigger"
@@ -26,11 +26,11 @@ type messages struct {
 func (h messages) routes() []route {
 	const path = "/v1/apps/:appId/sessions/:sessionId/messages"
 	return []route{
-		{method: http.MethodPost, path: path, handle: h.post, query: []string{"dryRun", "explain"}, reads: true, kind: admission.Turn, counts: door.Messages},
+		{method: http.MethodPost, path: path, handle: h.post, query: []string{"dryRun", "explain"}, reads: true, kind: admission.Turn, counts: ratelimit.Messages},
 		{method: http.MethodGet, path: path, handle: h.history, query: historyQuery},
 		{method: http.MethodGet, path: path + "/:messageId", handle: h.one},
 		{method: http.MethodGet, path: path + "/:messageId/explain", handle: h.explain},
-		{method: http.MethodPost, path: path + "/:messageId/commit", handle: h.commit, query: []string{"explain"}, kind: admission.Turn, counts: door.Messages},
+		{method: http.MethodPost, path: path + "/:messageId/commit", handle: h.commit, query: []string{"explain"}, kind: admission.Turn, counts: ratelimit.Messages},
 		{method: http.MethodDelete, path: path + "/:messageId", handle: h.retract},
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 	"earshot/repositories/store"
 	"earshot/repositories/unraced"
 	"earshot/trigger/effect"
@@ -268,7 +268,7 @@ func TestConnectionOverMQTTEndsWithItsKey(t *testing.T) {
 // A client of SERMAS renews its token over REST; whether it connects again with it is its own affair.
 func TestConnectionOverMQTTEndsWithTheLastOfItsTokens(t *testing.T) {
 	t.Parallel()
-	clock := devtest.NewClock(time.Now())
+	clock := testbed.NewClock(time.Now())
 	s := onStage(t, sermas, func(o *api.Options) { o.Now, o.Lineages = clock.Now, o.Store.(*store.Store) })
 	life, err := s.store.Generation(t.Context(), "clinic", "")
 	require.NoError(t, err)

@@ -17,8 +17,8 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"earshot/api/answer"
-	"earshot/repositories/crash"
-	"earshot/repositories/guarded"
+	"earshot/repositories/failpoint"
+	"earshot/repositories/panics"
 	"earshot/repositories/tracing"
 )
 
@@ -55,10 +55,10 @@ func recovered(next echo.HandlerFunc) echo.HandlerFunc {
 			if value == http.ErrAbortHandler || c.Response().Committed {
 				panic(http.ErrAbortHandler)
 			}
-			guarded.Count("http")
-			err = fmt.Errorf("panic: %s\n%s", guarded.Text(value), debug.Stack())
+			panics.Count("http")
+			err = fmt.Errorf("panic: %s\n%s", panics.Text(value), debug.Stack())
 		}()
-		crash.Panic("http " + routeName(c))
+		failpoint.Panic("http " + routeName(c))
 		return next(c)
 	}
 }

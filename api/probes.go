@@ -12,7 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
-	"earshot/repositories/spells"
+	"earshot/repositories/outages"
 )
 
 // Paths of the probes, which are asked for every few seconds.
@@ -76,7 +76,7 @@ func (a *Away) Unwrap() []error {
 // probes serves the liveness and readiness probes of orchestrators.
 type probes struct {
 	checks   []Check
-	troubles *spells.Log
+	troubles *outages.Log
 }
 
 func (h probes) routes() []route {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
-	"earshot/api/listen"
+	"earshot/api/gateway"
 )
 
 // TestHeadersPassByListsAlone sends what would bill another account, or lead the operator's key
@@ -77,8 +77,8 @@ func TestHeadersPassByListsAlone(t *testing.T) {
 }
 
 func TestHeadersThatAnOperatorAddsAreChecked(t *testing.T) {
-	require.NoError(t, listen.CheckHeaders([]string{"X-Tenant", "Helicone-*", "openai-organization"}))
+	require.NoError(t, gateway.CheckHeaders([]string{"X-Tenant", "Helicone-*", "openai-organization"}))
 	for _, bad := range []string{"Authorization", "x-api-key", "Cookie", "corp_token", "*", "", "X Tenant", "X-Tenant: 1", "Transfer-Encoding", "Access-Control-Allow-Origin", "Content-Security-Policy"} {
-		require.Error(t, listen.CheckHeaders([]string{"X-Tenant", bad}), bad)
+		require.Error(t, gateway.CheckHeaders([]string{"X-Tenant", bad}), bad)
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"earshot/api/admission"
 	"earshot/api/auth"
 	"earshot/api/docs"
-	"earshot/api/door"
+	"earshot/api/ratelimit"
 	"earshot/repositories"
-	"earshot/repositories/spells"
+	"earshot/repositories/outages"
 )
 
 // route is one operation of the API: its method and path, its handler, and what is
@@ -36,14 +36,14 @@ type route struct {
 	// kind says whose share of the replica its requests take; open ones take none.
 	kind admission.Kind
 	// counts are the limits that its requests count to.
-	counts door.Counts
+	counts ratelimit.Counts
 	// surface is the protocol that it belongs to; REST where it says none.
-	surface door.Surface
+	surface ratelimit.Surface
 }
 
 // needs is what the route asks of the walls.
-func (r route) needs(may auth.Access) door.Needs {
-	n := door.Needs{Surface: cmp.Or(r.surface, door.REST), Operation: r.method + " " + r.path, Open: r.open, May: may, Share: r.kind, Counts: r.counts}
+func (r route) needs(may auth.Access) ratelimit.Needs {
+	n := ratelimit.Needs{Surface: cmp.Or(r.surface, ratelimit.REST), Operation: r.method + " " + r.path, Open: r.open, May: may, Share: r.kind, Counts: r.counts}
 	if r.reads && r.method != http.MethodGet { // one for a WebSocket has none
 		n.Body = cmp.Or(r.most, maxBody)
 	}
@@ -51,7 +51,7 @@ func (r route) needs(may auth.Access) door.Needs {
 }
 
 // routes lists everything that is served.
-func (o Options) routes(walls *door.Walls) []route {
+func (o Options) routes(walls *ratelimit.Walls) []route {
 	bodies := newBodies()
 	by := o.authenticator()
 	people := users{o.Store, o.Identities}
@@ -71,13 +71,13 @@ func (o Options) routes(walls *door.Walls) []route {
 	all = append(all, o.chats(people)...)
 	all = append(all, o.agents(people, walls.Gates)...)
 	all = append(all, o.brokers(by)...)
-	all = append(all, probes{o.Ready, spells.New(o.Logger)}.routes()...)
+	all = append(all, probes{o.Ready, outages.New(o.Logger)}.routes()...)
 	all = append(all, metricsRoute(o.Metrics))
 	return withDocumentation(all)
 }
 
 // Doors lists the ways in over HTTP that are no page and no path of SERMAS.
-func Doors() (all []door.Needs) {
+func Doors() (all []ratelimit.Needs) {
 	may := accessTable()
 	o := Options{SERMAS: true}.withDefaults()
 	for _, r := range o.routes(o.Walls) {
@@ -130,7 +130,7 @@ func (r route) described(may auth.Access) docs.Route {
 
 // register adds the route to the router, a GET as HEAD as well: net/http leaves the
 // body of that away.
-func (r route) register(router *echo.Echo, may auth.Access, walls *door.Walls) {
+func (r route) register(router *echo.Echo, may auth.Access, walls *ratelimit.Walls) {
 	methods := []string{r.method}
 	if r.method == http.MethodGet {
 		methods = append(methods, http.MethodHead)

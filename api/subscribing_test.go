@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher/retrieval"
-	"earshot/repositories/redistest"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )

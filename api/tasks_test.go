@@ -15,8 +15,8 @@ import (
 	"earshot/api/mcp"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
-	unvalued "earshot/trigger/asked"
 	"earshot/trigger/effect"
+	unvalued "earshot/trigger/pendingcalls"
 )
 
 const (

@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
 	"earshot/repositories"
-	"earshot/repositories/redistest"
 )
 
 // items are those of a list.

@@ -11,7 +11,7 @@ import (
 	"earshot/api/admission"
 	"earshot/api/answer"
 	"earshot/api/auth"
-	"earshot/api/door"
+	"earshot/api/ratelimit"
 	"earshot/repositories/bodies"
 	"earshot/repositories/tracing"
 	"earshot/trigger"
@@ -31,8 +31,8 @@ func (h triggers) routes() []route {
 		one     = app + "/:triggerId"
 	)
 	return []route{
-		{method: http.MethodPost, path: app, handle: h.fire, reads: true, kind: admission.Turn, counts: door.Triggers},
-		{method: http.MethodPost, path: session, handle: h.fire, reads: true, kind: admission.Turn, counts: door.Triggers},
+		{method: http.MethodPost, path: app, handle: h.fire, reads: true, kind: admission.Turn, counts: ratelimit.Triggers},
+		{method: http.MethodPost, path: session, handle: h.fire, reads: true, kind: admission.Turn, counts: ratelimit.Triggers},
 		{method: http.MethodGet, path: app, handle: h.list, query: appQuery},
 		{method: http.MethodGet, path: session, handle: h.list, query: listedQuery},
 		{method: http.MethodGet, path: one, handle: h.get},

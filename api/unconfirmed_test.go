@@ -6,10 +6,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/llmtest"
-	"earshot/repositories/redistest"
 	"earshot/trigger"
 )
 

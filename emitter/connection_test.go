@@ -11,16 +11,16 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/natstest"
 	"earshot/emitter"
-	"earshot/emitter/natstest"
 	"earshot/trigger/effect"
 )
 
 func TestCredentialsOfTheURLAreInNoErrorAndNoLog(t *testing.T) {
 	s := natstest.Run(t, func(o *server.Options) { o.Username, o.Password = "ann", "hunter2" })
 	host := strings.TrimPrefix(s.URL(), "nats://")
-	var log devtest.Lines
+	var log testbed.Lines
 	options := emitter.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 
 	good := connect(t, "nats://ann:hunter2@"+host, options)
@@ -57,7 +57,7 @@ func toldOf(t *testing.T, err error) string {
 func TestGoesOnTryingWhereItsCredentialsAreRefused(t *testing.T) {
 	door := &doorkeeper{}
 	s := natstest.Run(t, func(o *server.Options) { o.CustomClientAuthentication = door })
-	var log devtest.Lines
+	var log testbed.Lines
 	e := connect(t, s.URL(), emitter.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, e.Ready(t.Context()))
 

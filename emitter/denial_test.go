@@ -10,9 +10,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/natstest"
 	"earshot/emitter"
-	"earshot/emitter/natstest"
 	"earshot/trigger/effect"
 )
 
@@ -29,7 +29,7 @@ func denying(t *testing.T, permissions *server.Permissions) (*natstest.Server, *
 
 func TestSubjectThatIsDeniedIsSaidAtOnceAndOthersGoOn(t *testing.T) {
 	s, user, url := denying(t, &server.Permissions{Publish: &server.SubjectPermission{Deny: []string{"app.clinic.Desk.>"}}})
-	var log devtest.Lines
+	var log testbed.Lines
 	e := connect(t, url, emitter.Options{Timeout: time.Hour, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, e.Ready(t.Context()))
 

@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 	"earshot/trigger/effect"
 )
 
@@ -169,12 +169,12 @@ var (
 
 func (e *Emitter) send(ctx context.Context, delivery effect.Effect, tries []jetstream.PublishOpt) error {
 	out := message(delivery)
-	crash.At(crash.PublishBefore)
+	failpoint.At(failpoint.PublishBefore)
 	if ends, bounded := ctx.Deadline(); bounded && !time.Now().Before(ends) {
 		return context.DeadlineExceeded // a process that was stopped finds it out before its timers do
 	}
 	_, err := e.js.PublishMsg(ctx, out, tries...)
-	crash.At(crash.PublishAcked)
+	failpoint.At(failpoint.PublishAcked)
 	switch {
 	case err == nil:
 		if e.stream.fullness.isFull() {

@@ -14,10 +14,10 @@ import (
 	"github.com/nats-io/nkeys"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/certtest"
+	"earshot/deploy/testbed/natstest"
 	"earshot/emitter"
-	"earshot/emitter/natstest"
 	"earshot/repositories/certfiles"
-	"earshot/repositories/certfiles/certtest"
 )
 
 // dialed opens the connection of requests, with the same login as that of events.

@@ -7,8 +7,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/natstest"
 	"earshot/emitter"
-	"earshot/emitter/natstest"
 	"earshot/trigger/effect"
 )
 

@@ -12,9 +12,9 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/natstest"
 	"earshot/emitter"
-	"earshot/emitter/natstest"
 	"earshot/trigger/effect"
 )
 
@@ -69,7 +69,7 @@ func TestAStreamUnderChatOfAnotherProgramStopsChatEventsAlone(t *testing.T) {
 			if before != nil {
 				s.CreateStream(jetstream.StreamConfig{Name: emitter.Stream, Subjects: before})
 			}
-			var log devtest.Lines
+			var log testbed.Lines
 			e := connect(t, s.URL(), emitter.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			require.NoError(t, e.Ready(t.Context()))
 			require.Equal(t, done, e.Deliver(t.Context(), event("e1", subject)))
@@ -145,7 +145,7 @@ func TestStreamThatIsGoneIsMadeAnewThoughOthersListen(t *testing.T) {
 
 func TestFullStreamIsSeenAndGoesOnWhenThereIsRoom(t *testing.T) {
 	s := natstest.Run(t)
-	var log devtest.Lines
+	var log testbed.Lines
 	e := connect(t, s.URL(), emitter.Options{MaxBytes: 8000, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	require.NoError(t, e.Ready(t.Context()))
 	metric := func(full float64) {

@@ -10,7 +10,7 @@ import (
 	"github.com/cenkalti/backoff/v5"
 	"github.com/nats-io/nats.go/jetstream"
 
-	"earshot/repositories/guarded"
+	"earshot/repositories/panics"
 	"earshot/trigger/effect"
 )
 
@@ -126,7 +126,7 @@ func (t *Tail) remove(consumer jetstream.Consumer) {
 
 // receive hands an event out. One that is not of ours has no audience, and only counts.
 func (t *Tail) receive(msg jetstream.Msg) {
-	guarded.Run(t.emitter.options.Logger, "events", msg.Subject(), func() {
+	panics.Run(t.emitter.options.Logger, "events", msg.Subject(), func() {
 		event, of, _ := readEvent(msg)
 		t.hub.dispatch(event, of)
 	})

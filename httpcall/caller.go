@@ -12,7 +12,7 @@ import (
 	"earshot/httpcall/guard"
 	"earshot/httpcall/mcpclient"
 	"earshot/repositories"
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/version"
 	"earshot/trigger/effect"
 )
@@ -220,7 +220,7 @@ func (c *Caller) perform(ctx context.Context, call *preparedCall) effect.Outcome
 	if err != nil {
 		return effect.OutcomeOf(err)
 	}
-	crash.At(crash.TokenFetched)
+	failpoint.At(failpoint.TokenFetched)
 	release, err := c.hosts.acquire(ctx, call.effect.AppID, call.target)
 	if err != nil {
 		return effect.OutcomeOf(err)
@@ -234,7 +234,7 @@ func (c *Caller) perform(ctx context.Context, call *preparedCall) effect.Outcome
 		}
 	}
 	release(state)
-	crash.At(crash.ResponseRead)
+	failpoint.At(failpoint.ResponseRead)
 	return outcome
 }
 

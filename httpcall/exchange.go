@@ -15,8 +15,8 @@ import (
 
 	"earshot/httpcall/guard"
 	"earshot/repositories"
-	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/fault"
 	"earshot/repositories/retryafter"
 	"earshot/trigger/effect"
@@ -74,7 +74,7 @@ func traced(ctx context.Context, sent, reached *atomic.Bool, repeatable bool) co
 			}
 		},
 		WroteHeaders: func() { sent.Store(true) },
-		WroteRequest: func(httptrace.WroteRequestInfo) { crash.At(crash.RequestSent) },
+		WroteRequest: func(httptrace.WroteRequestInfo) { failpoint.At(failpoint.RequestSent) },
 	})
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"earshot/httpcall/guard"
-	"earshot/repositories/unreached"
+	"earshot/repositories/neterr"
 	"earshot/trigger/effect"
 )
 
@@ -24,7 +24,7 @@ func timedOut(err error) bool {
 // net/http quotes an answer that it does not understand, and without addresses.
 func publicText(err error) string {
 	err = withoutURL(err)
-	if reason := unreached.Reason(err); reason != "" {
+	if reason := neterr.Reason(err); reason != "" {
 		return reason
 	}
 	text := err.Error()
@@ -46,7 +46,7 @@ func withoutURL(err error) error {
 // hand in the text.
 func logText(err error) string {
 	err = withoutURL(err)
-	if errors.As(err, new(*guard.Blocked)) || unreached.Reason(err) != "" {
+	if errors.As(err, new(*guard.Blocked)) || neterr.Reason(err) != "" {
 		return effect.Clip(err.Error())
 	}
 	return ""

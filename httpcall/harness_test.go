@@ -16,7 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 	"earshot/httpcall"
 	"earshot/httpcall/guard"
 	"earshot/repositories"
@@ -31,15 +31,15 @@ type rig struct {
 	*httpcall.Caller
 	t     *testing.T
 	apps  effecttest.Apps
-	clock *devtest.Clock
-	log   *devtest.Lines
+	clock *testbed.Clock
+	log   *testbed.Lines
 	kept  *store.Store // see store
 }
 
 // newRig returns a caller of the app "clinic" that may call loopback.
 func newRig(t *testing.T, change ...func(*httpcall.Options)) *rig {
 	t.Helper()
-	r := &rig{t: t, apps: effecttest.Apps{"clinic": {ID: "clinic"}}, clock: devtest.NewClock(time.Date(2026, 12, 1, 9, 30, 0, 0, time.UTC)), log: &devtest.Lines{}}
+	r := &rig{t: t, apps: effecttest.Apps{"clinic": {ID: "clinic"}}, clock: testbed.NewClock(time.Date(2026, 12, 1, 9, 30, 0, 0, time.UTC)), log: &testbed.Lines{}}
 	options := httpcall.Options{
 		Apps: r.apps, Policy: policy(t, "allow"), Now: r.clock.Now,
 		Jitter: func(pause time.Duration) time.Duration { return pause },

@@ -14,8 +14,8 @@ import (
 
 	"earshot/httpcall/mcpclient"
 	"earshot/repositories"
-	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
 	"earshot/trigger/effect"
 )
 
@@ -49,7 +49,7 @@ func (c *Caller) performRemote(ctx context.Context, app *repositories.App, call 
 	outcome, state := c.callRemote(ctx, app, call, arguments)
 	outcome.Sent = call.sent(outcome)
 	release(state)
-	crash.At(crash.ResponseRead)
+	failpoint.At(failpoint.ResponseRead)
 	return outcome
 }
 
@@ -97,7 +97,7 @@ func (c *Caller) callRemote(ctx context.Context, app *repositories.App, call *pr
 // metaOf is what the call says of itself: the key under which it is repeated, and its trace.
 func metaOf(delivery effect.Effect) map[string]any {
 	meta := map[string]any{"earshot/idempotencyKey": delivery.TriggerID}
-	if crash.Planted(crash.ChangingKey) {
+	if failpoint.Planted(failpoint.ChangingKey) {
 		meta["earshot/idempotencyKey"] = fmt.Sprint(delivery.TriggerID, "-", delivery.Attempt)
 	}
 	if delivery.TraceParent != "" {

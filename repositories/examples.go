@@ -3,8 +3,8 @@ package repositories
 import (
 	"strings"
 
+	"earshot/repositories/annotations"
 	"earshot/repositories/fault"
-	"earshot/repositories/marks"
 	"earshot/repositories/parameters"
 )
 
@@ -17,7 +17,7 @@ func (t *Tool) speak(rules *parameters.Parameters, sound bool) {
 	t.plain, t.marked = nil, nil
 	left := maxMarks
 	for i, given := range t.Examples {
-		one := marks.Parse(given, func(parameter, words string) (any, bool) {
+		one := annotations.Parse(given, func(parameter, words string) (any, bool) {
 			if left--; rules == nil || !sound || left < 0 || words == "" {
 				return nil, false
 			}
@@ -44,7 +44,7 @@ func (d *decoding) marks(t *Tool, at string) {
 	}
 	names, left := t.params.Names(), maxMarks
 	for i, given := range t.Examples {
-		marks.Parse(given, func(parameter, words string) (any, bool) {
+		annotations.Parse(given, func(parameter, words string) (any, bool) {
 			if left--; d.Full() || left < 0 {
 				return nil, false
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
-	"earshot/repositories/marks"
+	"earshot/repositories/annotations"
 )
 
 const table = `"schema":[
@@ -57,7 +57,7 @@ func TestExamplesAreKeptAsGivenAndReadInPlainWords(t *testing.T) {
 	require.JSONEq(t, given, string(kept))
 	require.Equal(t, []string{"a table", "a table for two at noon", "outside, ninety long", "code four seven one one, 1234"}, tool.Spoken())
 	require.Len(t, tool.Marked(), 3)
-	require.Equal(t, marks.Example{Text: "a table for two at noon", Marks: []marks.Mark{
+	require.Equal(t, annotations.Example{Text: "a table for two at noon", Marks: []annotations.Mark{
 		{Parameter: "people", From: 12, To: 15, Value: json.Number("2")}, {Parameter: "time", From: 19, To: 23, Value: "noon"},
 	}}, tool.Marked()[0])
 	require.Equal(t, "garden", tool.Marked()[1].Marks[0].Value)

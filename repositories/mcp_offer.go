@@ -12,7 +12,7 @@ import (
 
 	"earshot/repositories/fault"
 	"earshot/repositories/parameters"
-	"earshot/repositories/visible"
+	"earshot/repositories/plaintext"
 )
 
 // OfferedTool is a tool as an MCP server lists it. Nothing of it is taken on trust.
@@ -114,7 +114,7 @@ var unfit = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 // tool is the tool as it is kept, before its parameters are compiled.
 func (o *offer) tool(one OfferedTool) (Tool, error) {
 	tool := Tool{Name: unfit.ReplaceAllString(one.Name, "_"), Type: ToolMCP, Source: o.source.Name}
-	tool.Description = visible.Text(cmp.Or(one.Description, one.Title, one.Annotations.Title))
+	tool.Description = plaintext.Text(cmp.Or(one.Description, one.Title, one.Annotations.Title))
 	if tool.Name != one.Name {
 		tool.RemoteName = one.Name
 	}

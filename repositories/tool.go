@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"earshot/repositories/annotations"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
-	"earshot/repositories/marks"
 	"earshot/repositories/parameters"
+	"earshot/repositories/plaintext"
 	"earshot/repositories/template"
-	"earshot/repositories/visible"
 )
 
 // CatchAll is the name of the tool that fires when nothing else matches a message.
@@ -77,12 +77,12 @@ type Tool struct {
 	Answer *Answer `json:"answer,omitempty"`
 
 	params *parameters.Parameters
-	plain  []string        // nil where Examples are plain themselves
-	marked []marks.Example // those of Examples that mark values
+	plain  []string              // nil where Examples are plain themselves
+	marked []annotations.Example // those of Examples that mark values
 }
 
 // Shown is the description as models and people are shown it, without what nobody sees of it.
-func (t *Tool) Shown() string { return visible.Text(t.Description) }
+func (t *Tool) Shown() string { return plaintext.Text(t.Description) }
 
 // Params returns the compiled parameters. A tool that came from a decoder or a store
 // has them; a tool made by hand has none.
@@ -339,4 +339,4 @@ func (t *Tool) Spoken() []string {
 
 // Marked returns the examples that mark values, in their order, each with what its marks stand
 // for.
-func (t *Tool) Marked() []marks.Example { return t.marked }
+func (t *Tool) Marked() []annotations.Example { return t.marked }

@@ -11,8 +11,8 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
-	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/locale"
 	"earshot/repositories/parameters"
 	"earshot/repositories/store"
@@ -151,7 +151,7 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, token string, messa
 		return accepted{Accepted: found}, nil
 	}
 	for _, triggerID := range found.Taken.Retracted {
-		crash.At(crash.NextBefore)
+		failpoint.At(failpoint.NextBefore)
 		ts.work(func() { ts.holds.retract(id.App, triggerID) })
 	}
 	taken, err := ts.readTurn(id, token, had, found.Taken)

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"earshot/matcher"
-	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/conversation"
 	"earshot/trigger/ledger"
@@ -224,7 +224,7 @@ func (ts *Turns) keep(answer any, store func(text string) (string, error)) (json
 	if err != nil {
 		return nil, err
 	}
-	crash.At(crash.RebuildBefore)
+	failpoint.At(failpoint.RebuildBefore)
 	kept, err := store(string(text))
 	if kept == ledger.AsDecided {
 		return nil, errLost // whoever was taken for dead is not, and has answered

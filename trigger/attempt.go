@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"earshot/repositories"
-	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/fault"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
@@ -77,13 +77,13 @@ func (d *Deliveries) deliver(ctx context.Context, a attempt) attempt {
 	a.outcome = d.outcome(ctx, d.delivererOf(a.Effect), a.Effect)
 	a.took, a.made = d.now().Sub(a.at), true
 	d.assess(&a)
-	crash.At(ends[a.outcome.Verdict])
+	failpoint.At(ends[a.outcome.Verdict])
 	d.logAttempt(a, a.took)
 	return a
 }
 
 // ends are the crash points between an attempt and the recording of its outcome.
-var ends = map[effect.Verdict]crash.Point{effect.Done: crash.AttemptDone, effect.Retry: crash.AttemptRetried, effect.Dead: crash.AttemptDead}
+var ends = map[effect.Verdict]failpoint.Point{effect.Done: failpoint.AttemptDone, effect.Retry: failpoint.AttemptRetried, effect.Dead: failpoint.AttemptDead}
 
 // delivererOf chooses who delivers an effect.
 func (d *Deliveries) delivererOf(delivery effect.Effect) effect.Deliverer {
@@ -114,7 +114,7 @@ func (d *Deliveries) outcome(ctx context.Context, deliverer effect.Deliverer, de
 			}
 		}
 	}()
-	if crash.Planted(crash.ChangingID) {
+	if failpoint.Planted(failpoint.ChangingID) {
 		delivery.ID += "." + d.newID()
 	}
 	return deliverer.Deliver(ctx, delivery)
@@ -330,7 +330,7 @@ func (d *Deliveries) record(ctx context.Context, r ledger.Report) (holds bool, a
 	ctx, cancel := d.lasting(ctx)
 	defer cancel()
 	keep := d.store.Retention()
-	crash.At(crash.FinishBefore)
+	failpoint.At(failpoint.FinishBefore)
 	err = d.retryUntilAvailable(ctx, func() error {
 		answer, holds, err = d.ledger.Finish(ctx, r, ledger.Retention{Done: keep.Done, Dead: keep.Dead})
 		return err
@@ -410,7 +410,7 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 	if err != nil || c == nil {
 		return err
 	}
-	crash.At(crash.EffectClaimed)
+	failpoint.At(failpoint.EffectClaimed)
 	ctx, cancel := context.WithDeadline(d.life, begun.Add(c.Holds))
 	defer cancel()
 	return d.write(ctx, d.attemptAt(ctx, c), token)

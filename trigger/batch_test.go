@@ -12,9 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )

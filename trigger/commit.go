@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"earshot/repositories"
-	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
 	"earshot/trigger/payload"
@@ -41,7 +41,7 @@ func (d *decisions) commit(ctx context.Context, p *plan) (ledger.Status, error) 
 	if err != nil {
 		return "", err
 	}
-	if crash.Planted(crash.EarlyPublish) {
+	if failpoint.Planted(failpoint.EarlyPublish) {
 		for _, delivery := range p.effects {
 			d.deliveries.outcome(ctx, d.deliveries.events, delivery.Effect) // which refuses calls
 		}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"earshot/repositories/keyspace"
-	"earshot/repositories/spells"
+	"earshot/repositories/outages"
 	"earshot/repositories/store"
 	"earshot/repositories/tracing"
 	"earshot/trigger/goroutines"
@@ -25,7 +25,7 @@ type core struct {
 	ledger   *ledger.Ledger
 	store    *store.Store
 	log      *slog.Logger
-	troubles *spells.Log
+	troubles *outages.Log
 	tracer   *tracing.Tracer
 	metrics  *Metrics
 	lease    time.Duration

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/repositories/redistest"
+	"earshot/deploy/testbed/redistest"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )

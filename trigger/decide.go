@@ -11,8 +11,8 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
-	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/conversation"
 	"earshot/trigger/explain"
@@ -91,13 +91,13 @@ func (d *decisions) match(ctx context.Context, t *turn, request matcher.Request)
 		return found, nil
 	}
 	started := d.now()
-	crash.At(crash.MatchBefore)
+	failpoint.At(failpoint.MatchBefore)
 	ctx, span := spans.Match(ctx, len(request.Candidates))
 	ctx, trace := matcher.Recorded(ctx)
 	result, err := d.scopes.matcher.Match(ctx, request)
 	spans.EndMatch(span, result.Stage, err)
 	t.matching = matching{trace: complete(trace, &result), over: t.scope, candidates: len(request.Candidates)}
-	crash.At(crash.MatchAfter)
+	failpoint.At(failpoint.MatchAfter)
 	d.metrics.matchSeconds.Observe(d.now().Sub(started).Seconds())
 	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errLost) {
 		return result, cause
@@ -132,7 +132,7 @@ func (d *decisions) decideAndCommit(ctx context.Context, t *turn, result matcher
 			}
 			continue
 		}
-		crash.At(crash.CommitStale)
+		failpoint.At(failpoint.CommitStale)
 		claims := t.scope.claims
 		if t.scope, err = d.scopes.loadScope(ctx, t.App, t.Session); err != nil {
 			return nil, err

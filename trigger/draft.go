@@ -11,10 +11,10 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
-	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
-	"earshot/trigger/kept"
+	"earshot/repositories/failpoint"
 	"earshot/trigger/ledger"
+	"earshot/trigger/storedmatch"
 )
 
 // Drafts match messages that may still change.
@@ -130,7 +130,7 @@ func (d *decisions) keepDraft(t *turn, request matcher.Request, result matcher.R
 	}
 	match := "" // what was asked may be answered by somebody else before the draft is decided
 	if len(t.consents) == 0 {
-		if match, err = kept.Pack(basis, result); err != nil {
+		if match, err = storedmatch.Pack(basis, result); err != nil {
 			return nil, err
 		}
 	}
@@ -149,12 +149,12 @@ func (d *decisions) keepDraft(t *turn, request matcher.Request, result matcher.R
 }
 
 // basis is what a match of the turn rests on.
-func (t *turn) basis() (kept.Basis, error) {
+func (t *turn) basis() (storedmatch.Basis, error) {
 	parts := []string{t.scope.version}
 	for _, repository := range t.scope.rankedSession() {
 		parts = append(parts, repository.ID, repository.Revision)
 	}
-	on := kept.Basis{Scope: hash(parts...), Locale: strings.TrimSpace(t.language() + " " + t.zoneName())}
+	on := storedmatch.Basis{Scope: hash(parts...), Locale: strings.TrimSpace(t.language() + " " + t.zoneName())}
 	if len(t.scope.claims) == 0 {
 		return on, nil
 	}
@@ -225,14 +225,14 @@ func (d *decisions) matchOfDraft(ctx context.Context, t *turn, request matcher.R
 	if err != nil {
 		return matcher.Result{}, false
 	}
-	m, err := kept.Read(t.draft.Match)
+	m, err := storedmatch.Read(t.draft.Match)
 	if err != nil {
 		return matcher.Result{}, false
 	}
 	result, holds := m.Result(basis, request)
 	if holds {
 		t.matching = matching{retold: t.draft.Explained, over: t.scope, candidates: len(request.Candidates)}
-		crash.At(crash.DraftUsed)
+		failpoint.At(failpoint.DraftUsed)
 	}
 	return result, holds
 }

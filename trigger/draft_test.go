@@ -13,11 +13,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/parameters"
-	"earshot/repositories/redistest"
 	"earshot/trigger"
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"

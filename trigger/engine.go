@@ -27,9 +27,9 @@ import (
 	"time"
 
 	"earshot/matcher"
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/spells"
+	"earshot/repositories/outages"
 	"earshot/repositories/store"
 	"earshot/repositories/tracing"
 	"earshot/trigger/effect"
@@ -140,7 +140,7 @@ func NewEngine(o Options) (*Engine, error) {
 	}
 	life, die := context.WithCancel(context.Background())
 	c := &core{
-		ledger: ledger.New(o.DB), store: o.Store, log: o.Logger, troubles: spells.New(o.Logger), tracer: o.Tracer, metrics: o.Metrics, lease: o.Lease,
+		ledger: ledger.New(o.DB), store: o.Store, log: o.Logger, troubles: outages.New(o.Logger), tracer: o.Tracer, metrics: o.Metrics, lease: o.Lease,
 		now: o.Now, newID: o.NewID, jitter: o.Jitter, logTexts: o.LogTexts,
 		life: life, die: die, pool: goroutines.New(), slots: slotsOfLanes(o.Workers), wake: make(chan int, wakes), settling: newSettling(), name: rand.Text() + ".",
 	}
@@ -220,7 +220,7 @@ func spread(pause time.Duration) time.Duration {
 // interrupted, its leases are released if Redis answers, and another replica resumes it.
 // Stop the senders of messages and Run first.
 func (e *Engine) Stop(ctx context.Context) error {
-	crash.At(crash.ShutdownBegun)
+	failpoint.At(failpoint.ShutdownBegun)
 	e.closing.Store(true)
 	idle := make(chan struct{})
 	go func() {

@@ -8,8 +8,8 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
-	"earshot/repositories/guarded"
 	"earshot/repositories/locale"
+	"earshot/repositories/panics"
 	"earshot/trigger/examples"
 )
 
@@ -31,7 +31,7 @@ func (sc *Scopes) Examples(ctx context.Context, owner repositories.Scope, reposi
 	if sc.words == nil {
 		return nil
 	}
-	guarded.Run(sc.log, "http", "examples of "+owner.AppID+"/"+repositoryID, func() {
+	panics.Run(sc.log, "http", "examples of "+owner.AppID+"/"+repositoryID, func() {
 		s, err := sc.loadScope(ctx, owner.AppID, owner.SessionID)
 		if err != nil {
 			return

@@ -10,9 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/repositories"
-	"earshot/repositories/redistest"
 	"earshot/repositories/unraced"
 	"earshot/trigger"
 	"earshot/trigger/effect"

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
@@ -50,7 +50,7 @@ func (d *Deliveries) newFirstAttempts(p *plan) *firstAttempts {
 // run tries all effects and writes all outcomes but the last ones, which it leaves to
 // the caller to be written with the answer.
 func (r *firstAttempts) run(ctx context.Context) error {
-	crash.At(crash.EffectsBefore)
+	failpoint.At(failpoint.EffectsBefore)
 	if r.batch {
 		return r.runBatch(ctx)
 	}

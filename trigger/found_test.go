@@ -7,11 +7,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/matcher/matchertest"
 	"earshot/matcher/retrieval"
 	"earshot/repositories"
-	"earshot/repositories/redistest"
 	"earshot/trigger"
 )
 

@@ -15,11 +15,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/parameters"
-	"earshot/repositories/redistest"
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"

@@ -9,14 +9,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
-	"earshot/repositories/redistest"
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/redistest"
 	"earshot/trigger/effect"
 )
 
 // logged is a world whose engines log to what is returned, all levels.
-func logged(t *testing.T) (*world, *devtest.Lines) {
-	out := &devtest.Lines{}
+func logged(t *testing.T) (*world, *testbed.Lines) {
+	out := &testbed.Lines{}
 	w := idleWorld(t, redistest.Run(t), 0)
 	w.log = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w.store, w.engine = w.replica()
@@ -26,7 +26,7 @@ func logged(t *testing.T) (*world, *devtest.Lines) {
 }
 
 // linesOf counts the lines of an event at a level.
-func linesOf(log *devtest.Lines, level, event string) int {
+func linesOf(log *testbed.Lines, level, event string) int {
 	return len(regexp.MustCompile(`(?m)level=`+level+` msg=`+regexp.QuoteMeta(event)+` `).FindAllString(log.String(), -1))
 }
 

@@ -10,8 +10,8 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
-	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/canonical"
 	"earshot/trigger/conversation"
@@ -350,9 +350,9 @@ func (hs *Holds) take(ctx context.Context, h *heldTrigger, action state.Action, 
 	if err := p.move(h, action, by); err != nil {
 		return "", err
 	}
-	crash.At(crash.MoveBefore)
+	failpoint.At(failpoint.MoveBefore)
 	status, err = hs.decisions.commitPersistently(ctx, &p.plan)
-	crash.At(crash.MoveReply)
+	failpoint.At(failpoint.MoveReply)
 	if err != nil || status != ledger.Committed {
 		return status, hs.expired(p, err)
 	}
@@ -388,7 +388,7 @@ func (hs *Holds) takeHeld(appID, triggerID string) error {
 	case err != nil:
 		return err
 	}
-	crash.At(crash.HeldClaimed)
+	failpoint.At(failpoint.HeldClaimed)
 	action := state.Release
 	if h.state == state.Confirming {
 		action = state.Expire

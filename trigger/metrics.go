@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"earshot/repositories/guarded"
+	"earshot/repositories/panics"
 	"earshot/repositories/tracing"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
@@ -201,5 +201,5 @@ func heldUp(a attempt) bool {
 // logPanic writes where a panic came from. Its value is left out, since it may hold
 // what a user said.
 func (c *core) logPanic(event string, fault any) {
-	guarded.Caught(c.log, event, "", fault)
+	panics.Caught(c.log, event, "", fault)
 }

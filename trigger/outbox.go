@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
@@ -20,7 +20,7 @@ func (d *Deliveries) claimRun(ctx context.Context, of outbox, token string) ([]a
 		return nil, err
 	}
 	if len(found) > 0 {
-		crash.At(crash.EffectClaimed)
+		failpoint.At(failpoint.EffectClaimed)
 	}
 	run := make([]attempt, len(found))
 	for i, one := range found {

@@ -11,8 +11,8 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
-	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/parameters"
 	"earshot/repositories/store"
@@ -61,7 +61,7 @@ func (ts *Turns) post(ctx context.Context, id ledger.Turn, message *storedMessag
 		}
 		if found.Status != ledger.Busy {
 			answer, err := ts.conclude(ctx, id, found)
-			crash.At(crash.AnswerBefore)
+			failpoint.At(failpoint.AnswerBefore)
 			if !errors.Is(err, errLost) {
 				return answer, err
 			}

@@ -8,8 +8,8 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
-	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/tracing"
 	"earshot/trigger/ledger"
@@ -23,7 +23,7 @@ const replans = 20
 // process takes a turn from its lease to its answer: match, decide, deliver, reply. retry
 // is the pause before the next try if nothing can be decided.
 func (ts *Turns) process(t *turn, retry time.Duration) (json.RawMessage, error) {
-	crash.At(crash.TurnClaimed)
+	failpoint.At(failpoint.TurnClaimed)
 	ctx, release := ts.hold(ts.life, t)
 	defer release()
 	defer ts.dropped(t)
@@ -113,7 +113,7 @@ func (ts *Turns) giveBack(ctx context.Context, t *turn, cause error, pause time.
 	if err != nil {
 		return err
 	}
-	crash.At(crash.GiveBackBefore)
+	failpoint.At(failpoint.GiveBackBefore)
 	err = ts.retryUntilAvailable(ctx, func() error { return ts.ledger.Undecided(ctx, t.Turn, t.token, string(text), pause, says) })
 	if says != nil {
 		ts.Wake(t.App)

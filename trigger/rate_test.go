@@ -11,9 +11,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 	"earshot/trigger"
 	"earshot/trigger/ledger"
 )

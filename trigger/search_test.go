@@ -11,9 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/parameters"
-	"earshot/repositories/redistest"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )

@@ -6,8 +6,8 @@ import (
 	"sync"
 
 	"earshot/repositories/exactjson"
-	"earshot/repositories/guarded"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/panics"
 	"earshot/trigger/ledger"
 )
 
@@ -121,7 +121,7 @@ func (d *Deliveries) writeSettlements(shard int) {
 // then the events are delivered again.
 func (d *Deliveries) writeSettled(list []*settlement) {
 	defer d.settling.done(list)
-	guarded.Run(d.log, "settlements", "", func() { d.writeSettlementsOf(list) })
+	panics.Run(d.log, "settlements", "", func() { d.writeSettlementsOf(list) })
 }
 
 func (d *Deliveries) writeSettlementsOf(list []*settlement) {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"earshot/repositories/format"
-	"earshot/repositories/guarded"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/panics"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
@@ -25,7 +25,7 @@ func (e *Engine) Run(ctx context.Context) {
 	defer ticks.Stop()
 	partitions := everyPartition
 	for ctx.Err() == nil {
-		guarded.Run(e.log, "look", "", func() {
+		panics.Run(e.log, "look", "", func() {
 			if err := e.look(ctx, partitions); err != nil {
 				e.troubles.Trouble(ctx, "ledger", "", "ledger.unreadable", "error", err.Error())
 				sleep(ctx, e.jitter(4*e.poll))
@@ -64,7 +64,7 @@ func (e *Engine) woken(first int) []int {
 // call until its lease ends, and after five claims it is listed as failed; an outbox or a held
 // trigger for a while.
 func (e *Engine) takeOne(ctx context.Context, l ledger.Lane, member string) {
-	if guarded.Run(e.log, string(l.Kind), l.App+"/"+member, func() { e.takeMember(ctx, l, member) }) {
+	if panics.Run(e.log, string(l.Kind), l.App+"/"+member, func() { e.takeMember(ctx, l, member) }) {
 		return
 	}
 	if l.Kind != keyspace.LaneOutboxes && l.Kind != keyspace.LaneHeld {
@@ -113,7 +113,7 @@ func (e *Engine) expire(ctx context.Context, members []string) {
 		}
 		e.work(func() {
 			defer e.busy.Delete("idle " + member)
-			guarded.Run(e.log, "expiry", member, func() {
+			panics.Run(e.log, "expiry", member, func() {
 				if err := e.store.ExpireSession(ctx, member); err != nil && ctx.Err() == nil {
 					e.log.Warn("session.unexpired", "session", member, "error", err.Error())
 				}
@@ -246,7 +246,7 @@ func (c *claimed) readBody(definitions *store.Store) error {
 func (e *Engine) sweepUp(ctx context.Context) {
 	full := false
 	for sleep(ctx, e.jitter(e.sweep)) {
-		guarded.Run(e.log, "sweep", "", func() {
+		panics.Run(e.log, "sweep", "", func() {
 			full = e.watchRedis(ctx, full)
 			if err := errors.Join(e.ledger.Forget(ctx), e.ledger.ForgetExplained(ctx)); err == nil {
 				e.troubles.Over(ctx, "sweep", "records.forgotten")

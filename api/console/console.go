@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"earshot/api/door"
+	"earshot/api/ratelimit"
 	"earshot/api/server"
 	"earshot/repositories/secret"
 )
@@ -15,7 +15,7 @@ type Options struct {
 	// REST is the handler of the API, which the console is a client of.
 	REST http.Handler
 	// Walls bound what forms take.
-	Walls *door.Walls
+	Walls *ratelimit.Walls
 	// Sealer seals the keys of those who sign in.
 	Sealer Sealer
 	// Now is the clock of sign-ins. Missing: time.Now.
@@ -31,7 +31,7 @@ type Sealer interface {
 // console serves all pages.
 type console struct {
 	rest   http.Handler
-	walls  *door.Walls
+	walls  *ratelimit.Walls
 	sealer Sealer
 	now    func() time.Time
 	views  views
@@ -130,9 +130,9 @@ func (c *console) handler() http.Handler {
 // is signed in beside them.
 func (c *console) bounded(within http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		payer, most := door.Payer{App: "(console)"}, int64(maxForm)
+		payer, most := ratelimit.Payer{App: "(console)"}, int64(maxForm)
 		if c.signedIn(r).Empty() {
-			payer = door.Stranger(r)
+			payer = ratelimit.Stranger(r)
 		}
 		if opens[r.URL.Path] {
 			most = maxSignIn
@@ -145,10 +145,10 @@ func (c *console) bounded(within http.Handler) http.Handler {
 }
 
 // Doors lists the ways in.
-func Doors() (all []door.Needs) {
+func Doors() (all []ratelimit.Needs) {
 	for pattern := range (&console{}).pages() {
 		method, path, _ := strings.Cut(pattern, " ")
-		needs := door.Needs{Surface: door.Console, Operation: pattern, Open: opens[path]}
+		needs := ratelimit.Needs{Surface: ratelimit.Console, Operation: pattern, Open: opens[path]}
 		switch {
 		case path == "":
 			continue // what is answered if there is no page

@@ -21,15 +21,15 @@ import (
 	"earshot/api"
 	"earshot/api/admission"
 	"earshot/api/console"
-	"earshot/api/door"
+	"earshot/api/ratelimit"
+	"earshot/deploy/testbed/natstest"
+	"earshot/deploy/testbed/redistest"
 	"earshot/emitter"
-	"earshot/emitter/natstest"
 	"earshot/httpcall"
 	"earshot/httpcall/guard"
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/trigger"
@@ -109,7 +109,7 @@ func startWith(t testing.TB, admin secret.Secret) *service {
 		Events: tail, Logger: log, Metrics: registry, Closing: running.Done(),
 		Reach: func(context.Context, string, string) error { return nil },
 	})
-	served := httptest.NewServer(console.New(console.Options{REST: rest, Walls: door.New(admission.Bounds{}, prometheus.NewRegistry(), nil), Sealer: sealer, Now: func() time.Time {
+	served := httptest.NewServer(console.New(console.Options{REST: rest, Walls: ratelimit.New(admission.Bounds{}, prometheus.NewRegistry(), nil), Sealer: sealer, Now: func() time.Time {
 		return time.Now().Add(time.Duration(s.later.Load()))
 	}}))
 	s.url = served.URL

@@ -8,8 +8,8 @@ import (
 	"net/url"
 	"strings"
 
-	"earshot/repositories/marks"
-	"earshot/repositories/visible"
+	"earshot/repositories/annotations"
+	"earshot/repositories/plaintext"
 )
 
 // playground is what the page Playground shows: a conversation, and what came of it.
@@ -104,9 +104,9 @@ func (v *visit) toolsInScope(session string) ([]scopedTool, error) {
 					continue
 				}
 				seen[one.Name] = true
-				shown := scopedTool{Repository: of.ID, Name: one.Name, Description: visible.Text(one.Description), OfSession: i == 0}
+				shown := scopedTool{Repository: of.ID, Name: one.Name, Description: plaintext.Text(one.Description), OfSession: i == 0}
 				if len(one.Examples) > 0 {
-					shown.Example = visible.Text(marks.Plain(one.Examples[0]))
+					shown.Example = plaintext.Text(annotations.Plain(one.Examples[0]))
 				}
 				tools = append(tools, shown)
 			}

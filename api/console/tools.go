@@ -3,8 +3,8 @@ package console
 import (
 	"strings"
 
-	"earshot/repositories/marks"
-	"earshot/repositories/visible"
+	"earshot/repositories/annotations"
+	"earshot/repositories/plaintext"
 	"earshot/trigger/usage"
 )
 
@@ -106,7 +106,7 @@ func (r repository) branch(search string, used map[string]*usage.Tool) branch {
 	for _, tool := range r.Tools {
 		examples := make([]string, len(tool.Examples))
 		for i, given := range tool.Examples {
-			examples[i] = visible.Text(marks.Plain(given))
+			examples[i] = plaintext.Text(annotations.Plain(given))
 		}
 		if !containsFold(search, append([]string{tool.Name, tool.Description}, examples...)...) {
 			continue
@@ -115,7 +115,7 @@ func (r repository) branch(search string, used map[string]*usage.Tool) branch {
 			b.More++
 			continue
 		}
-		b.Found = append(b.Found, leaf{tool.Name, visible.Text(tool.Description), examples, used[tool.Name]})
+		b.Found = append(b.Found, leaf{tool.Name, plaintext.Text(tool.Description), examples, used[tool.Name]})
 	}
 	return b
 }

@@ -9,8 +9,8 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/trigger"
-	"earshot/trigger/asked"
 	"earshot/trigger/ledger"
+	"earshot/trigger/pendingcalls"
 )
 
 // find returns the tool that a call names, as it is for the user.
@@ -49,7 +49,7 @@ func (x toolCall) askFor(d trigger.Direct) (asks bool, err error) {
 
 func (x toolCall) askByTask(d trigger.Direct, missing []string) error {
 	id := x.idOf(d)
-	call := asked.Call{Name: d.Name, RepositoryID: d.RepositoryID, Values: maps.Clone(d.Values), Metadata: d.Metadata, Missing: slices.Clone(missing)}
+	call := pendingcalls.Call{Name: d.Name, RepositoryID: d.RepositoryID, Values: maps.Clone(d.Values), Metadata: d.Metadata, Missing: slices.Clone(missing)}
 	use := ledger.Use{Triggers: 1, Bytes: call.Size(), FrontEnd: d.FrontEnd}
 	if d.FrontEnd {
 		use.Messages = 1 // as a trigger of a session's token does
@@ -58,7 +58,7 @@ func (x toolCall) askByTask(d trigger.Direct, missing []string) error {
 		return x.fail(err)
 	}
 	err := x.server.Asked.Begin(x.ctx(), x.scope(), id, call)
-	if errors.Is(err, asked.ErrMany) || errors.Is(err, asked.ErrLong) {
+	if errors.Is(err, pendingcalls.ErrMany) || errors.Is(err, pendingcalls.ErrLong) {
 		return x.reply(x.faulty(err.Error()), nil)
 	}
 	if err != nil {

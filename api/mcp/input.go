@@ -12,7 +12,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/parameters"
-	"earshot/repositories/visible"
+	"earshot/repositories/plaintext"
 	"earshot/trigger"
 )
 
@@ -54,7 +54,7 @@ func valueRequests(of *repositories.Tool, names []string) map[string]inputReques
 		if !slices.Contains(names, parameter.Name) {
 			continue
 		}
-		message := cmp.Or(of.Params().Ask(parameter.Name), parameter.Description, visible.Text(parameter.Name))
+		message := cmp.Or(of.Params().Ask(parameter.Name), parameter.Description, plaintext.Text(parameter.Name))
 		requests[parameter.Name] = ask(message, parameter.Name, fieldOf(parameter))
 	}
 	return requests
@@ -62,12 +62,12 @@ func valueRequests(of *repositories.Tool, names []string) map[string]inputReques
 
 // fieldOf is the field of a form for a parameter.
 func fieldOf(p parameters.Parameter) map[string]any {
-	field := map[string]any{"type": p.Type, "title": visible.Text(p.Name)}
+	field := map[string]any{"type": p.Type, "title": plaintext.Text(p.Name)}
 	if p.Description != "" {
 		field["description"] = p.Description
 	}
 	if len(p.Allowed) > 0 && p.Type == "string" {
-		field["enum"] = visible.Texts(p.Allowed)
+		field["enum"] = plaintext.Texts(p.Allowed)
 	}
 	if p.Min != "" {
 		field["minimum"] = p.Min

@@ -21,9 +21,9 @@ import (
 	"earshot/repositories/tracing"
 	"earshot/repositories/version"
 	"earshot/trigger"
-	"earshot/trigger/asked"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
+	"earshot/trigger/pendingcalls"
 )
 
 // Engine is what the server needs of the ledger.
@@ -48,9 +48,9 @@ type Engine interface {
 
 // Asked keeps the calls that lack values until somebody has given them; asked.Calls does.
 type Asked interface {
-	Begin(ctx context.Context, scope repositories.Scope, id string, call asked.Call) error
-	Get(ctx context.Context, scope repositories.Scope, id string) (asked.Call, error)
-	Change(ctx context.Context, scope repositories.Scope, id string, change func(*asked.Call)) (asked.Call, error)
+	Begin(ctx context.Context, scope repositories.Scope, id string, call pendingcalls.Call) error
+	Get(ctx context.Context, scope repositories.Scope, id string) (pendingcalls.Call, error)
+	Change(ctx context.Context, scope repositories.Scope, id string, change func(*pendingcalls.Call)) (pendingcalls.Call, error)
 	End(ctx context.Context, scope repositories.Scope, id string) error
 }
 

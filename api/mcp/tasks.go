@@ -9,8 +9,8 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/trigger"
-	"earshot/trigger/asked"
 	"earshot/trigger/effect"
+	"earshot/trigger/pendingcalls"
 )
 
 // taskStatus is how far a task is (SEP-2663). None fails as the protocol has it: what an endpoint
@@ -95,12 +95,12 @@ func (x tasks) task(id string) (task, error) {
 
 // look looks a task up: the call is nil where it is a trigger. Somebody else may fire the call
 // between two looks, so that a trigger is looked for once more.
-func (x tasks) look(id string) (record trigger.Record, call *asked.Call, err error) {
+func (x tasks) look(id string) (record trigger.Record, call *pendingcalls.Call, err error) {
 	if record, err = x.record(id); !errors.Is(err, trigger.ErrNotFound) || x.server.Asked == nil {
 		return record, nil, unknownTask(err)
 	}
 	waits, err := x.server.Asked.Get(x.ctx(), x.scope(), id)
-	if errors.Is(err, asked.ErrNone) {
+	if errors.Is(err, pendingcalls.ErrNone) {
 		record, err = x.record(id)
 		return record, nil, unknownTask(err)
 	}
@@ -109,7 +109,7 @@ func (x tasks) look(id string) (record trigger.Record, call *asked.Call, err err
 
 // unknownTask is the error of a task that is not there; others stay as they are.
 func unknownTask(err error) error {
-	if errors.Is(err, trigger.ErrNotFound) || errors.Is(err, asked.ErrNone) {
+	if errors.Is(err, trigger.ErrNotFound) || errors.Is(err, pendingcalls.ErrNone) {
 		return noTask()
 	}
 	return err
@@ -177,9 +177,9 @@ func latest(a, b time.Time) time.Time {
 }
 
 // taskAskedFor is the task of a call that waits for values, or was ended.
-func (x tasks) taskAskedFor(id string, call asked.Call) (task, error) {
+func (x tasks) taskAskedFor(id string, call pendingcalls.Call) (task, error) {
 	t := x.newTask(id, call.Began, call.Changed)
-	t.Life = asked.Life.Milliseconds()
+	t.Life = pendingcalls.Life.Milliseconds()
 	switch {
 	case call.Cancelled:
 		t.Status = taskCancelled
@@ -267,21 +267,21 @@ func (x tasks) by() string {
 }
 
 // give gives values to a call that waits for them, and fires it when it has all.
-func (x tasks) give(id string, call asked.Call, responses map[string]response) error {
+func (x tasks) give(id string, call pendingcalls.Call, responses map[string]response) error {
 	of, err := x.find(call.Name, call.RepositoryID)
 	if err != nil {
 		_, err = x.unfiredTask(id, err)
 		return err
 	}
 	values, declined := valuesOf(of, call.Missing, responses)
-	call, err = x.server.Asked.Change(x.ctx(), x.scope(), id, func(c *asked.Call) {
+	call, err = x.server.Asked.Change(x.ctx(), x.scope(), id, func(c *pendingcalls.Call) {
 		c.Cancelled = declined
 		c.Give(values)
 	})
 	switch {
-	case errors.Is(err, asked.ErrNone):
+	case errors.Is(err, pendingcalls.ErrNone):
 		return nil // somebody else has given the rest
-	case errors.Is(err, asked.ErrLong):
+	case errors.Is(err, pendingcalls.ErrLong):
 		return invalid(err.Error())
 	case err != nil || len(call.Missing) > 0 || call.Over():
 		return err
@@ -292,7 +292,7 @@ func (x tasks) give(id string, call asked.Call, responses map[string]response) e
 
 // fireTask fires a call that has all its values, and returns the task. It does no harm to do so
 // twice: the trigger has the id of the task.
-func (x tasks) fireTask(id string, call asked.Call) (task, error) {
+func (x tasks) fireTask(id string, call pendingcalls.Call) (task, error) {
 	d := x.direct()
 	d.Name, d.RepositoryID, d.Values, d.Metadata, d.TriggerID, d.Unawaited, d.Counted = call.Name, call.RepositoryID, call.Values, call.Metadata, id, true, true
 	err := x.within(id, func(ctx context.Context) error {
@@ -325,9 +325,9 @@ func (x tasks) unfiredTask(id string, fault error) (task, error) {
 	case !errors.Is(fault, trigger.ErrNotInScope) && !errors.As(fault, &gone):
 		return task{}, fault
 	}
-	call, err := x.server.Asked.Change(x.ctx(), x.scope(), id, func(c *asked.Call) { c.Failed = text })
+	call, err := x.server.Asked.Change(x.ctx(), x.scope(), id, func(c *pendingcalls.Call) { c.Failed = text })
 	switch {
-	case errors.Is(err, asked.ErrNone): // somebody else has fired it since
+	case errors.Is(err, pendingcalls.ErrNone): // somebody else has fired it since
 		return x.task(id)
 	case err != nil:
 		return task{}, err
@@ -350,7 +350,7 @@ func (x tasks) cancel(ctx context.Context, id string) error {
 		return err
 	}
 	if call != nil {
-		if _, err = x.server.Asked.Change(ctx, x.scope(), id, func(c *asked.Call) { c.Cancelled = true }); !errors.Is(err, asked.ErrNone) {
+		if _, err = x.server.Asked.Change(ctx, x.scope(), id, func(c *pendingcalls.Call) { c.Cancelled = true }); !errors.Is(err, pendingcalls.ErrNone) {
 			return err
 		}
 		if record, err = x.record(id); err != nil { // somebody else has fired it since

@@ -8,7 +8,7 @@ import (
 
 	mochi "github.com/mochi-mqtt/server/v2"
 
-	"earshot/repositories/guarded"
+	"earshot/repositories/panics"
 	"earshot/trigger/effect"
 )
 
@@ -93,7 +93,7 @@ func (s *Server) feed(ctx context.Context, b *broker, events <-chan effect.Publi
 	defer close(b.ended)
 	for err := error(nil); err == nil && ctx.Err() == nil; events, err = s.Events.Follow(ctx, b.appID, "", after) {
 		for published := range events {
-			guarded.Run(s.Logger, "mqtt", published.Subject, func() { s.pass(ctx, b, published) })
+			panics.Run(s.Logger, "mqtt", published.Subject, func() { s.pass(ctx, b, published) })
 			after = published.Sequence
 		}
 	}
@@ -118,7 +118,7 @@ func (b *broker) serve(conn *connection) {
 	defer func() {
 		// What a client sends is decoded by others: it may cost its connection, no more.
 		if fault := recover(); fault != nil && !whileDecoding() {
-			guarded.Caught(b.log, "mqtt", b.appID, fault)
+			panics.Caught(b.log, "mqtt", b.appID, fault)
 		}
 		_ = conn.Close()
 		b.rules.forget(conn)

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api/auth"
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
@@ -144,7 +144,7 @@ type broking struct {
 	t      testing.TB
 	server *Server
 	broker *broker
-	log    devtest.Lines
+	log    testbed.Lines
 
 	mu   sync.Mutex
 	held map[string]bool // filters that were

@@ -11,7 +11,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
-	"earshot/repositories/visible"
+	"earshot/repositories/plaintext"
 	"earshot/trigger/effect"
 )
 
@@ -194,7 +194,7 @@ func parametersIn(given json.RawMessage) (all []parameter) {
 	}
 	if json.Unmarshal(given, &list) == nil {
 		for _, one := range list {
-			one.Name, one.Value, one.Description = cmp.Or(one.Name, one.Toolbox), nil, visible.Text(one.Description)
+			one.Name, one.Value, one.Description = cmp.Or(one.Name, one.Toolbox), nil, plaintext.Text(one.Description)
 			all = append(all, one.parameter)
 		}
 		return all
@@ -209,7 +209,7 @@ func parametersIn(given json.RawMessage) (all []parameter) {
 	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
 		of := schema.Properties[name]
 		kind, _ := of.Type.(string)
-		all = append(all, parameter{Name: name, Type: kind, Description: visible.Text(of.Description)})
+		all = append(all, parameter{Name: name, Type: kind, Description: plaintext.Text(of.Description)})
 	}
 	return all
 }

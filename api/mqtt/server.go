@@ -15,7 +15,7 @@ import (
 	"earshot/api/admission"
 	"earshot/api/answer"
 	"earshot/api/auth"
-	"earshot/api/door"
+	"earshot/api/ratelimit"
 	"earshot/api/signin"
 	"earshot/repositories"
 	"earshot/repositories/secret"
@@ -65,10 +65,10 @@ type Lineages interface {
 }
 
 // Doors lists the ways in.
-func Doors() []door.Needs {
-	return []door.Needs{
-		{Surface: door.MQTT, Operation: "CONNECT", May: follower, Body: maxPacket, Share: admission.Stream, Bounds: "10 s until it has come; 100 connections of a key or token; those of an app count as its event streams"},
-		{Surface: door.MQTT, Operation: "SUBSCRIBE", May: follower, Body: maxPacket, Share: admission.Stream, Bounds: "64 filters of 512 bytes and 8 levels for a client, 32,768 for an app"},
+func Doors() []ratelimit.Needs {
+	return []ratelimit.Needs{
+		{Surface: ratelimit.MQTT, Operation: "CONNECT", May: follower, Body: maxPacket, Share: admission.Stream, Bounds: "10 s until it has come; 100 connections of a key or token; those of an app count as its event streams"},
+		{Surface: ratelimit.MQTT, Operation: "SUBSCRIBE", May: follower, Body: maxPacket, Share: admission.Stream, Bounds: "64 filters of 512 bytes and 8 levels for a client, 32,768 for an app"},
 	}
 }
 

@@ -20,12 +20,12 @@ import (
 	"earshot/api"
 	"earshot/api/admission"
 	"earshot/api/auth"
-	"earshot/api/door"
+	"earshot/api/ratelimit"
 	"earshot/api/sermas"
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/trigger"
@@ -43,7 +43,7 @@ type service struct {
 	handler http.Handler // what is at url
 	store   *store.Store
 	now     time.Time
-	log     *devtest.Lines
+	log     *testbed.Lines
 }
 
 // bookings matches whatever is said with the tool book; there is no model that replies.
@@ -77,7 +77,7 @@ func start(t testing.TB, change ...func(*sermas.Options)) *service {
 	db := &keyspace.DB{UniversalClient: client, Embedded: true}
 	sealer, err := store.NewSealer(bytes.Repeat([]byte("k"), store.KeySize))
 	require.NoError(t, err)
-	s := &service{t: t, now: time.Now(), log: &devtest.Lines{}, store: store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour})}
+	s := &service{t: t, now: time.Now(), log: &testbed.Lines{}, store: store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour})}
 	engine, err := trigger.NewEngine(trigger.Options{DB: db, Store: s.store, Matcher: bookings{}, Events: taken{}, Calls: taken{}, Logger: slog.New(slog.DiscardHandler)})
 	require.NoError(t, err)
 	s.store.OnChange(engine.Wake)
@@ -93,7 +93,7 @@ func start(t testing.TB, change ...func(*sermas.Options)) *service {
 	now := func() time.Time { return s.now }
 	ids := 0
 	options := sermas.Options{
-		On: true, Walls: door.New(admission.Bounds{}, prometheus.NewRegistry(), nil), Store: s.store, Tokens: sealer, TokenTTL: 5 * time.Minute, Now: now, NewID: func() string { ids++; return strings.Repeat("i", ids) },
+		On: true, Walls: ratelimit.New(admission.Bounds{}, prometheus.NewRegistry(), nil), Store: s.store, Tokens: sealer, TokenTTL: 5 * time.Minute, Now: now, NewID: func() string { ids++; return strings.Repeat("i", ids) },
 		Logger: slog.New(slog.NewJSONHandler(s.log, nil)),
 		Auth:   auth.Authenticator{Admin: secret.New(adminKey), Keys: s.store, Tokens: sealer, Now: now},
 		REST: api.New(api.Options{

@@ -14,7 +14,7 @@ import (
 	"earshot/api/admission"
 	"earshot/api/answer"
 	"earshot/api/auth"
-	"earshot/api/door"
+	"earshot/api/ratelimit"
 	"earshot/api/server"
 	"earshot/api/signin"
 	"earshot/repositories"
@@ -33,7 +33,7 @@ type Options struct {
 	Store  Store
 	Tokens Tokens
 	// Walls bound what is under work, and what its bodies take.
-	Walls *door.Walls
+	Walls *ratelimit.Walls
 	// SignIns slows down clients that guess the secrets of modules.
 	SignIns *signin.Guard
 	// TokenTTL is how long an access token is good.
@@ -100,12 +100,12 @@ func New(options Options) http.Handler {
 
 // way is one of the ways in.
 type way struct {
-	door.Needs
+	ratelimit.Needs
 	handle echo.HandlerFunc
 }
 
 // Doors lists the ways in.
-func Doors() (all []door.Needs) {
+func Doors() (all []ratelimit.Needs) {
 	for _, one := range (&handler{}).ways() {
 		all = append(all, one.Needs)
 	}
@@ -115,10 +115,10 @@ func Doors() (all []door.Needs) {
 // ways are the ways in. Those without a May ask REST, which knows who may.
 func (h *handler) ways() []way {
 	const repository, chat = root + "/dialogue/tools/:repositoryId", root + "/dialogue/speech/chat/:appId/:sessionId"
-	grant := door.Needs{Open: true, Body: maxGrant, Share: admission.Grant, Bounds: "who guesses pauses"}
-	tools := door.Needs{May: toolAccess, Body: maxBody, Share: admission.Request}
-	says := door.Needs{May: auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true}, Body: maxBody, Share: admission.Turn, Counts: door.Messages}
-	reads := door.Needs{May: says.May, Share: admission.Request}
+	grant := ratelimit.Needs{Open: true, Body: maxGrant, Share: admission.Grant, Bounds: "who guesses pauses"}
+	tools := ratelimit.Needs{May: toolAccess, Body: maxBody, Share: admission.Request}
+	says := ratelimit.Needs{May: auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true}, Body: maxBody, Share: admission.Turn, Counts: ratelimit.Messages}
+	reads := ratelimit.Needs{May: says.May, Share: admission.Request}
 	return []way{
 		wayAt(grant, "POST "+root+"/platform/token", h.grant),
 		wayAt(grant, "POST "+root+"/platform/token/", h.grant),
@@ -135,8 +135,8 @@ func (h *handler) ways() []way {
 }
 
 // wayAt is a way in at a method and a path.
-func wayAt(needs door.Needs, operation string, handle echo.HandlerFunc) way {
-	needs.Surface, needs.Operation = door.SERMAS, operation
+func wayAt(needs ratelimit.Needs, operation string, handle echo.HandlerFunc) way {
+	needs.Surface, needs.Operation = ratelimit.SERMAS, operation
 	return way{needs, handle}
 }
 
@@ -165,7 +165,7 @@ func (h *handler) through(to way) echo.HandlerFunc {
 	}
 	within := h.Walls.Around(needs)(to.handle)
 	return func(c echo.Context) error {
-		if err := door.Bounded(c.Response().Writer, c.Request(), cmp.Or(needs.Body, maxBody)); err != nil {
+		if err := ratelimit.Bounded(c.Response().Writer, c.Request(), cmp.Or(needs.Body, maxBody)); err != nil {
 			return err
 		}
 		if !needs.Open {

@@ -14,7 +14,7 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
-	"earshot/repositories/redistest"
+	"earshot/deploy/testbed/redistest"
 )
 
 // These tests restore a backup, as the chapter on that says, and look what becomes of what

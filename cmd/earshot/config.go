@@ -11,8 +11,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"earshot/api/listen"
-	"earshot/api/micro"
+	"earshot/api/gateway"
+	"earshot/api/natsrpc"
 	"earshot/api/sermas"
 	"earshot/api/server"
 	"earshot/cmd/earshot/activity"
@@ -162,7 +162,7 @@ func (c *config) registerRetention(s settings) {
 // registerIngress declares the flags of what lets requests in beside REST.
 func (c *config) registerIngress(s settings) {
 	s.value(&c.NATSIngress, "nats-ingress", "EARSHOT_NATS_INGRESS", "take messages and direct triggers as requests over NATS, on earshot.v1.>: whoever may publish there may post, to any app")
-	s.text(&c.NATSReplies, "nats-replies", "EARSHOT_NATS_REPLIES", micro.DefaultReplies, "`PREFIXES` of the subjects that their replies may go to, with commas between them, for clients that have an inbox prefix of their own; > is any that is not the service's own")
+	s.text(&c.NATSReplies, "nats-replies", "EARSHOT_NATS_REPLIES", natsrpc.DefaultReplies, "`PREFIXES` of the subjects that their replies may go to, with commas between them, for clients that have an inbox prefix of their own; > is any that is not the service's own")
 	s.value(&c.SERMAS, "sermas", "EARSHOT_SERMAS", "serve the clients of SERMAS, on its paths under /api")
 	s.list(&c.RelayHeaders, "relay-headers", "EARSHOT_RELAY_HEADERS", "`HEADERS` that pass between clients of the endpoint for chats and the model's host, both ways, beside those that always do, with commas between them; a * at the end stands for any rest, as in X-Gateway-*")
 	s.duration(&c.SERMASTTL, "sermas-token-ttl", "EARSHOT_SERMAS_TOKEN_TTL", sermas.DefaultTokenTTL, "how long the tokens of clients of SERMAS are good; they are renewed 30s before")
@@ -206,7 +206,7 @@ func (c *config) check() error {
 	if _, err := guard.ParsePolicy(c.PrivateURLs); err != nil {
 		faults = append(faults, fmt.Errorf("--private-urls (EARSHOT_PRIVATE_URLS): %w", err))
 	}
-	if err := listen.CheckHeaders(c.RelayHeaders); err != nil {
+	if err := gateway.CheckHeaders(c.RelayHeaders); err != nil {
 		faults = append(faults, fmt.Errorf("--relay-headers (EARSHOT_RELAY_HEADERS): %w", err))
 	}
 	if _, err := server.ParseProxies(c.Proxies); err != nil {
@@ -215,7 +215,7 @@ func (c *config) check() error {
 	if _, err := c.sealer(); !c.SecretKey.Empty() && err != nil {
 		faults = append(faults, err)
 	}
-	if _, err := micro.ParseReplies(c.NATSReplies); err != nil {
+	if _, err := natsrpc.ParseReplies(c.NATSReplies); err != nil {
 		faults = append(faults, fmt.Errorf("--nats-replies (EARSHOT_NATS_REPLIES): %w", err))
 	}
 	faults = append(faults, c.checkAddresses()...)

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 	"earshot/emitter"
 	"earshot/matcher/llm/llmtest"
 	"earshot/repositories/keyspace"
@@ -125,7 +125,7 @@ func TestCallThatMustNotBeMadeTwiceSurvivesAKill(t *testing.T) {
 			w.rest()
 			w.replicas[0].stop() // so that it is the other one that makes the call
 			dying := exec.Command(program, "serve")
-			output := &devtest.Lines{}
+			output := &testbed.Lines{}
 			dying.Stdout, dying.Stderr = output, output
 			dying.Env = append(os.Environ(), "EARSHOT_CRASH="+point)
 			for name, value := range w.env {

@@ -13,10 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/cmd/earshot/redisdb"
+	"earshot/deploy/testbed/natstest"
+	"earshot/deploy/testbed/redistest"
 	"earshot/emitter"
-	"earshot/emitter/natstest"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 )
 
 // examined is what doctor prints of a world: the states by server and check.

@@ -21,15 +21,15 @@ import (
 	"earshot/api"
 	"earshot/api/admission"
 	"earshot/api/console"
-	"earshot/api/door"
-	"earshot/api/micro"
 	"earshot/api/mqtt"
+	"earshot/api/natsrpc"
+	"earshot/api/ratelimit"
 	"earshot/api/sermas"
 )
 
 // doors are all ways in from outside, as the surfaces list them.
-func doors() []door.Needs {
-	return slices.Concat(api.Doors(), sermas.Doors(), console.Doors(), mqtt.Doors(), micro.Doors())
+func doors() []ratelimit.Needs {
+	return slices.Concat(api.Doors(), sermas.Doors(), console.Doors(), mqtt.Doors(), natsrpc.Doors())
 }
 
 // siege is a service with two apps, of which rival is hostile.
@@ -68,10 +68,12 @@ func besieged(t *testing.T) *siege {
 }
 
 // overHTTP reports whether a way in is one of HTTP.
-func overHTTP(n door.Needs) bool { return n.Surface != door.MQTT && n.Surface != door.NATS }
+func overHTTP(n ratelimit.Needs) bool {
+	return n.Surface != ratelimit.MQTT && n.Surface != ratelimit.NATS
+}
 
 // at is the method of a way in, and its path for an app.
-func at(n door.Needs, app string) (method, path string) {
+func at(n ratelimit.Needs, app string) (method, path string) {
 	method, path, _ = strings.Cut(n.Operation, " ")
 	return method, strings.NewReplacer(
 		":appId", app, ":sessionId", "s1", ":repositoryId", "desk", ":toolName", "book", ":triggerId", "t1", ":messageId", "m1", ":keyId", "k1", ":file", "x",
@@ -93,7 +95,7 @@ func TestStrangersAreLetInWhereADoorIsOpenAndNowhereElse(t *testing.T) {
 		case n.Open:
 			require.NotEqual(t, http.StatusInternalServerError, got, n.Operation)
 			continue
-		case n.Surface == door.Console:
+		case n.Surface == ratelimit.Console:
 			require.Contains(t, []int{http.StatusSeeOther, http.StatusUnauthorized, http.StatusForbidden}, got, n.Operation)
 		default:
 			require.Equal(t, http.StatusUnauthorized, got, n.Operation)
@@ -109,12 +111,12 @@ func TestNobodyIsLetInWithWhatIsOfAnotherApp(t *testing.T) {
 	t.Parallel()
 	s := besieged(t)
 	for _, n := range doors() {
-		if !overHTTP(n) || n.Open || n.Surface == door.Console || n.May.Anyone {
+		if !overHTTP(n) || n.Open || n.Surface == ratelimit.Console || n.May.Anyone {
 			continue
 		}
 		method, path := at(n, "clinic")
 		for _, credential := range []string{s.keys["rival"], s.rival} {
-			if !strings.Contains(n.Operation, ":appId") && n.Surface == door.SERMAS {
+			if !strings.Contains(n.Operation, ":appId") && n.Surface == ratelimit.SERMAS {
 				continue // it is about the app of the key
 			}
 			require.Equal(t, http.StatusForbidden, s.knock(method, path, credential, `{}`), "%s with %.12s", n.Operation, credential)
@@ -145,7 +147,7 @@ func TestHalfABodyHoldsNoPlaceAtAnyDoor(t *testing.T) {
 	s := besieged(t)
 	const sockets = 70
 	for _, n := range doors() {
-		if n.Body == 0 || !overHTTP(n) || n.Surface == door.Console && !n.Open {
+		if n.Body == 0 || !overHTTP(n) || n.Surface == ratelimit.Console && !n.Open {
 			continue
 		}
 		t.Run(n.Operation, func(t *testing.T) {
@@ -193,7 +195,7 @@ func TestNoDoorReadsMoreThanItsLongestBody(t *testing.T) {
 	t.Parallel()
 	s := besieged(t)
 	for _, n := range doors() {
-		if n.Body == 0 || !overHTTP(n) || n.Surface == door.Console {
+		if n.Body == 0 || !overHTTP(n) || n.Surface == ratelimit.Console {
 			continue
 		}
 		method, path := at(n, "clinic")
@@ -232,7 +234,7 @@ var counted = map[string]string{
 const mcpCall = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"book","arguments":{}}}`
 
 // valid is a body with which a request comes past the door.
-func (s *siege) valid(n door.Needs) string {
+func (s *siege) valid(n ratelimit.Needs) string {
 	if body, is := counted[n.Operation]; is && body != "" {
 		return strings.ReplaceAll(body, "%d", fmt.Sprint(time.Now().UnixNano()))
 	}
@@ -252,7 +254,7 @@ func TestEveryDoorCountsToTheLimitsThatItNames(t *testing.T) {
 	defer conn.Close()
 	walked := 0
 	for i, n := range doors() {
-		if n.Counts == door.Nothing {
+		if n.Counts == ratelimit.Nothing {
 			continue
 		}
 		body, known := counted[n.Operation]
@@ -269,10 +271,10 @@ func TestEveryDoorCountsToTheLimitsThatItNames(t *testing.T) {
 var numbers = 0
 
 // limited asks once, and reports whether a limit was reached.
-func (s *siege) limited(conn *nats.Conn, n door.Needs, app, body string) bool {
+func (s *siege) limited(conn *nats.Conn, n ratelimit.Needs, app, body string) bool {
 	numbers++
 	body = strings.ReplaceAll(body, "%d", fmt.Sprint(numbers))
-	if n.Surface == door.NATS {
+	if n.Surface == ratelimit.NATS {
 		subject := strings.Replace(n.Operation, "*", app, 1)
 		got, err := conn.Request(strings.Replace(subject, "*", "s1", 1), []byte(body), patience)
 		require.NoError(s.t, err)
@@ -297,8 +299,8 @@ func TestTheThreatModelListsEveryDoor(t *testing.T) {
 	listed, after, found := strings.Cut(rest, ends)
 	require.True(t, found)
 	if os.Getenv("EARSHOT_UPDATE") != "" {
-		require.NoError(t, os.WriteFile(file, []byte(before+begins+door.Table(doors())+ends+after), 0o600))
+		require.NoError(t, os.WriteFile(file, []byte(before+begins+ratelimit.Table(doors())+ends+after), 0o600))
 		return
 	}
-	require.Equal(t, door.Table(doors()), listed, "EARSHOT_UPDATE=1 go test ./cmd/earshot -run TheThreatModelListsEveryDoor writes it anew")
+	require.Equal(t, ratelimit.Table(doors()), listed, "EARSHOT_UPDATE=1 go test ./cmd/earshot -run TheThreatModelListsEveryDoor writes it anew")
 }

@@ -16,10 +16,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
-	"earshot/emitter/natstest"
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/natstest"
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher/llm/llmtest"
-	"earshot/repositories/redistest"
 )
 
 // The tests run the program as main does: one or several replicas of earshot serve on a
@@ -153,7 +153,7 @@ func typing(t *testing.T, variables map[string]string, typed string, args ...str
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	var out, err devtest.Lines
+	var out, err testbed.Lines
 	code := run(ctx, args, around(variables, &out, &err, typed))
 	require.NoError(t, ctx.Err(), "it did not end by itself")
 	return commandResult{code, out.String(), err.String()}
@@ -177,7 +177,7 @@ func (w *world) ok(args ...string) string {
 type replica struct {
 	t     *testing.T
 	url   string
-	log   *devtest.Lines
+	log   *testbed.Lines
 	end   context.CancelFunc // what SIGTERM does in main
 	ended chan struct{}
 	code  int // when ended is closed
@@ -193,7 +193,7 @@ func launch(t *testing.T, env map[string]string, args ...string) *replica {
 func launchAt(t *testing.T, now func() time.Time, env map[string]string, args ...string) *replica {
 	t.Helper()
 	ctx, end := context.WithCancel(context.Background())
-	r := &replica{t: t, log: &devtest.Lines{}, end: end, ended: make(chan struct{})}
+	r := &replica{t: t, log: &testbed.Lines{}, end: end, ended: make(chan struct{})}
 	world := around(env, r.log, r.log, "")
 	world.now = now
 	go func() {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/emitter/natstest"
+	"earshot/deploy/testbed/natstest"
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/files"
-	"earshot/repositories/redistest"
 )
 
 // TestHealthIsThatOfTheReplica runs the command as a container does: with the variables of the

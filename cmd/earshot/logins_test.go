@@ -12,10 +12,10 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/require"
 
-	"earshot/emitter/natstest"
+	"earshot/deploy/testbed/certtest"
+	"earshot/deploy/testbed/natstest"
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher/llm/llmtest"
-	"earshot/repositories/certfiles/certtest"
-	"earshot/repositories/redistest"
 )
 
 // TestServersThatAskForCertificatesAndCredentialsAreServedWith has a NATS in operator mode and a

@@ -17,7 +17,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 	"earshot/matcher/llm/llmtest"
 )
 
@@ -43,7 +43,7 @@ func TestAPanicIsKeptToTheEntryThatCausedIt(t *testing.T) {
 		}
 	})
 	service := exec.Command(program, "serve")
-	output := &devtest.Lines{}
+	output := &testbed.Lines{}
 	service.Stdout, service.Stderr = output, output
 	service.Env = append(os.Environ(), "EARSHOT_PANIC="+strings.Join(panicking, ","), "EARSHOT_NATS_INGRESS=on", "EARSHOT_SERMAS=on", "EARSHOT_SESSION_TTL=1s", "EARSHOT_RETENTION=1s")
 	for name, value := range w.env {

@@ -17,9 +17,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/emitter"
 	"earshot/matcher/llm/llmtest"
-	"earshot/repositories/redistest"
 )
 
 // The files of deploy/package that give Earshot a user of Redis and one of NATS.

@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/format"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 	"earshot/repositories/secret"
 
 	"github.com/stretchr/testify/require"

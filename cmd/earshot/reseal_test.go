@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
 )
@@ -143,7 +143,7 @@ func TestResealIsStoppedAndGoesOn(t *testing.T) {
 	require.NoError(t, err)
 
 	ctx, stop := context.WithCancel(t.Context())
-	var out, faults devtest.Lines
+	var out, faults testbed.Lines
 	env := around(w.env, &out, &faults, "")
 	at := time.Now()
 	env.now = func() time.Time { // asked at the start, and after each part of the way

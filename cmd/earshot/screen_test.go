@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 
 	"github.com/creack/pty"
 	"github.com/stretchr/testify/require"
@@ -28,7 +28,7 @@ func sitting(t *testing.T, variables map[string]string, args ...string) person {
 	require.NoError(t, err)
 	require.NoError(t, pty.Setsize(screen, &pty.Winsize{Rows: 24, Cols: 80}))
 	ctx, end := context.WithCancel(context.Background())
-	r := &replica{t: t, log: &devtest.Lines{}, end: end, ended: make(chan struct{})}
+	r := &replica{t: t, log: &testbed.Lines{}, end: end, ended: make(chan struct{})}
 	world := around(variables, screen, screen, "")
 	world.in = screen
 	shown := make(chan struct{})

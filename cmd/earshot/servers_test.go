@@ -9,10 +9,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/natstest"
+	"earshot/deploy/testbed/redistest"
 	"earshot/emitter"
-	"earshot/emitter/natstest"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 	"earshot/repositories/unraced"
 )
 

@@ -19,10 +19,10 @@ import (
 	"earshot/api/admission"
 	"earshot/api/auth"
 	"earshot/api/console"
-	"earshot/api/door"
+	"earshot/api/gateway"
 	"earshot/api/identity"
-	"earshot/api/listen"
-	"earshot/api/micro"
+	"earshot/api/natsrpc"
+	"earshot/api/ratelimit"
 	"earshot/api/sermas"
 	"earshot/api/server"
 	"earshot/api/signin"
@@ -41,13 +41,13 @@ import (
 	"earshot/matcher/llm/arguments"
 	"earshot/matcher/llm/embeddings"
 	"earshot/matcher/llm/provider"
-	"earshot/repositories/guarded"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/panics"
 	"earshot/repositories/store"
 	"earshot/repositories/version"
 	"earshot/trigger"
-	"earshot/trigger/asked"
 	"earshot/trigger/erasure"
+	"earshot/trigger/pendingcalls"
 	"earshot/trigger/refresh"
 	"earshot/trigger/sealing"
 	"earshot/trigger/sqlquery"
@@ -75,7 +75,7 @@ type service struct {
 	refresher *refresh.Refresher
 	http      *http.Server
 	parting   server.Parting
-	ingress   *micro.Service // over NATS; nil: it is off
+	ingress   *natsrpc.Service // over NATS; nil: it is off
 	telemetry *telemetry.Telemetry
 	listener  net.Listener
 	// certificate is what HTTPS is served with; nil: it is HTTP.
@@ -162,7 +162,7 @@ func (s *service) openEngine() (err error) {
 		return err
 	}
 	models := newLLMMetrics()
-	registry.MustRegister(buildInfo(), guarded.Metrics(), metrics, models, s.emitter, s.sealed, room.New(s.env.now, s.redisMemory, s.emitter.Room), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry.MustRegister(buildInfo(), panics.Metrics(), metrics, models, s.emitter, s.sealed, room.New(s.env.now, s.redisMemory, s.emitter.Room), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if s.certificate != nil {
 		registry.MustRegister(s.certificate)
 	}
@@ -212,7 +212,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	}
 	closing := make(chan struct{})
 	signIns := signin.New(s.env.now, registry)
-	walls := door.New(admission.Bounds{Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting}, registry, s.env.now)
+	walls := ratelimit.New(admission.Bounds{Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting}, registry, s.env.now)
 	rest := api.New(api.Options{
 		SignIns: signIns,
 		Store:   s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Tracer: s.telemetry.Tracer(), Now: s.env.now,
@@ -221,12 +221,12 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		Walls:      walls,
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
 		Reach:      guard.Reach(policy), Prepare: s.runner.Check, Offer: s.caller.Offered,
-		Asked: asked.New(s.db, s.env.now), Kept: s.store.Retention().Done,
+		Asked: pendingcalls.New(s.db, s.env.now), Kept: s.store.Retention().Done,
 		Ready: []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}, {Name: "this replica", Ready: s.parting.Ready}},
 	})
 	if s.config.NATSIngress {
-		replies, _ := micro.ParseReplies(s.config.NATSReplies) // was checked
-		s.ingress = micro.New(micro.Options{
+		replies, _ := natsrpc.ParseReplies(s.config.NATSReplies) // was checked
+		s.ingress = natsrpc.New(natsrpc.Options{
 			REST: rest, AdminKey: s.config.AdminKey, Connect: s.dialNATS, Program: version.Current().Version, Parting: shutdownTimeout, Logger: s.log, Now: s.env.now,
 			AtOnce: s.config.MaxTurns + s.config.MaxWaiting, Replies: replies, Metrics: registry,
 		})
@@ -238,7 +238,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 }
 
 // withSERMAS serves the clients of SERMAS as well.
-func (s *service) withSERMAS(rest http.Handler, signIns *signin.Guard, walls *door.Walls) http.Handler {
+func (s *service) withSERMAS(rest http.Handler, signIns *signin.Guard, walls *ratelimit.Walls) http.Handler {
 	return sermas.New(sermas.Options{
 		SignIns: signIns, Walls: walls,
 		On: bool(s.config.SERMAS), REST: rest, Store: s.store, Tokens: s.sealer, TokenTTL: s.config.SERMASTTL, Now: s.env.now, NewID: rand.Text, Logger: s.log,
@@ -247,9 +247,9 @@ func (s *service) withSERMAS(rest http.Handler, signIns *signin.Guard, walls *do
 }
 
 // chatModel is the model that chats are relayed to: OpenAI's, or what is compatible with it.
-func (s *service) chatModel() listen.Model {
+func (s *service) chatModel() gateway.Model {
 	of := provider.Config{Key: s.config.OpenAIKey, BaseURL: s.config.OpenAIBaseURL}.WithDefaults(llm.OpenAI, "")
-	return listen.Model{BaseURL: of.BaseURL, Key: of.Key, Headers: s.config.RelayHeaders, Transport: provider.NewHTTPClient(mostChats).Transport, Arguments: arguments.Read, Read: evidence.Read}
+	return gateway.Model{BaseURL: of.BaseURL, Key: of.Key, Headers: s.config.RelayHeaders, Transport: provider.NewHTTPClient(mostChats).Transport, Arguments: arguments.Read, Read: evidence.Read}
 }
 
 // mostChats is how many connections to the model are kept that chats are relayed over.

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 // TestMain runs the program itself where a test has started it so.
@@ -80,7 +80,7 @@ func TestSIGHUPReadsTheCertificateAndEndsNothing(t *testing.T) {
 			settings = append(settings, "EARSHOT_TLS_CERT="+cert, "EARSHOT_TLS_KEY="+key)
 		}
 		cmd := program(t.Context(), "serve")
-		said := &devtest.Lines{}
+		said := &testbed.Lines{}
 		cmd.Env, cmd.Stderr = append(cmd.Env, settings...), said
 		require.NoError(t, cmd.Start())
 		said.Await(t, `"msg":"(service.started)"`)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 // TestServeIsAUnitOfSystemd runs a process as systemd does: with a socket that it tells how it is,
@@ -78,7 +78,7 @@ func TestARefusedStartIsAnErrorInTheJournal(t *testing.T) {
 	require.NoError(t, err)
 	is := info.Sys().(*syscall.Stat_t)
 	cmd := program(t.Context(), "serve")
-	cmd.Env = append(devtest.Environment(), "EARSHOT_TEST_RUNS_MAIN=yes", fmt.Sprintf("JOURNAL_STREAM=%d:%d", is.Dev, is.Ino))
+	cmd.Env = append(testbed.Environment(), "EARSHOT_TEST_RUNS_MAIN=yes", fmt.Sprintf("JOURNAL_STREAM=%d:%d", is.Dev, is.Ino))
 	cmd.Stderr = writer
 	require.NoError(t, cmd.Start())
 	require.NoError(t, writer.Close())

@@ -16,7 +16,7 @@ import (
 
 	"earshot/deploy/bench/load"
 	"earshot/deploy/bench/rig"
-	"earshot/repositories/redistest"
+	"earshot/deploy/testbed/redistest"
 )
 
 // whole is the variable with which the test binary is the command.

@@ -16,11 +16,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/natstest"
+	"earshot/deploy/testbed/redistest"
 	"earshot/emitter"
-	"earshot/emitter/natstest"
 	"earshot/matcher"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"

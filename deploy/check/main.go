@@ -22,8 +22,8 @@ import (
 	"strings"
 	"time"
 
-	"earshot/trigger/sqlquery/mysqltest"
-	"earshot/trigger/sqlquery/pgtest"
+	"earshot/deploy/testbed/mysqltest"
+	"earshot/deploy/testbed/pgtest"
 )
 
 const (

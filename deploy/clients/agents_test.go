@@ -16,7 +16,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 const clinic = `{"tools":[
@@ -127,7 +127,7 @@ func TestAgentsOfOthersWorkWithTheTools(t *testing.T) {
 			s := forAgents(t)
 			arguments := map[string][]string{
 				"toolbox.mjs": {s.app + "/sessions/s1", s.key, s.idToken},
-				"mcp.mjs":     {s.app, "sessions/s1", s.key, devtest.AdminKey},
+				"mcp.mjs":     {s.app, "sessions/s1", s.key, testbed.AdminKey},
 			}[client]
 			if arguments == nil {
 				arguments = []string{s.app + "/sessions/s1/mcp", s.key}

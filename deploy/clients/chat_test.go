@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 // TestChatClientsTakeTheServiceForTheirModel has OpenAI's client ask three times for one
@@ -29,7 +29,7 @@ func TestChatClientsTakeTheServiceForTheirModel(t *testing.T) {
 		s.call("PUT", "/v1/apps/"+app+"/repositories/tables", tools)
 	}
 	require.Equal(t, "openai: It is noted.\nrefused: 401 invalid_api_key\nai: Booked at noon. | own calls: clock\n",
-		run(t, folder, "node", "chat.mjs", s.url+"/v1/apps/shop", devtest.AdminKey))
+		run(t, folder, "node", "chat.mjs", s.url+"/v1/apps/shop", testbed.AdminKey))
 	require.Equal(t, 1, s.fired("/v1/apps/shop/sessions/watched"), "three requests of one client are one message")
 	require.Equal(t, 1, s.fired("/v1/apps/shopacting/sessions/acted"))
 }
@@ -40,7 +40,7 @@ func (s *service) fired(session string) int {
 	require.Eventually(s.t, func() bool {
 		require.NoError(s.t, json.Unmarshal(s.call("GET", session+"/triggers", ""), &list))
 		return len(list.Items) > 0
-	}, devtest.Patience, 10*time.Millisecond)
+	}, testbed.Patience, 10*time.Millisecond)
 	return len(list.Items)
 }
 

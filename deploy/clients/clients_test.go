@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 // What both clients print: the tool that fired with its value, the place of a fault, the
@@ -28,7 +28,7 @@ func TestClientByOapiCodegenWorksWithTheService(t *testing.T) {
 	s.save("/openapi.json", filepath.Join(folder, "openapi.json"))
 	run(t, folder, "go", "generate")
 	run(t, folder, "go", "build", "-o", "clinic", ".")
-	got := run(t, folder, filepath.Join(folder, "clinic"), s.url, devtest.AdminKey)
+	got := run(t, folder, filepath.Join(folder, "clinic"), s.url, testbed.AdminKey)
 	require.Equal(t, strings.Replace(printed, "fault at /text", "fault at /actor\nfault at /text", 1), got)
 }
 
@@ -37,7 +37,7 @@ func withPackages(t *testing.T, name string) string {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
-			devtest.Missing(t, program+" is not installed: apt-get install nodejs npm")
+			testbed.Missing(t, program+" is not installed: apt-get install nodejs npm")
 		}
 	}
 	packages := filepath.Join(scratch, name)
@@ -162,7 +162,7 @@ func dev(t *testing.T, variables ...string) *service {
 	t.Helper()
 	program, err := built()
 	require.NoError(t, err)
-	said := devtest.Start(t, t.TempDir(), append(devtest.Environment(), variables...), program, "dev", "--addr", "127.0.0.1:0")
+	said := testbed.Start(t, t.TempDir(), append(testbed.Environment(), variables...), program, "dev", "--addr", "127.0.0.1:0")
 	return &service{t: t, url: said.Await(t, `Earshot listens on (http://\S+)\s`)}
 }
 
@@ -171,7 +171,7 @@ func (s *service) call(method, path, body string) []byte {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
 	require.NoError(s.t, err)
-	request.Header.Set("Authorization", "Bearer "+devtest.AdminKey)
+	request.Header.Set("Authorization", "Bearer "+testbed.AdminKey)
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(s.t, err)
 	defer response.Body.Close()

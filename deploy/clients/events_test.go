@@ -16,7 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 const asyncAPI = "earshot:///asyncapi.json"
@@ -111,7 +111,7 @@ func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
 	seen := map[string]int{}
 	stream := s.stream()
 	for len(seen) < len(described.document["channels"].(map[string]any))-2 { // on one the service listens, and no model fails
-		msg, err := stream.Next(jetstream.FetchMaxWait(devtest.Patience))
+		msg, err := stream.Next(jetstream.FetchMaxWait(testbed.Patience))
 		require.NoError(t, err, "channels that had an event: %v", seen)
 		seen[described.fits(t, msg)]++
 	}

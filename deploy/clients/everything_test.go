@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 // TestToolsOfServerEverythingAreOurs has the reference server of MCP, which keeps sessions and
@@ -48,7 +48,7 @@ func everything(t *testing.T) string {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
-			devtest.Missing(t, program+" is not installed: apt-get install nodejs npm")
+			testbed.Missing(t, program+" is not installed: apt-get install nodejs npm")
 		}
 	}
 	folder := copied(t, "everything")
@@ -62,7 +62,7 @@ func everything(t *testing.T) string {
 	port := strconv.Itoa(free.Addr().(*net.TCPAddr).Port)
 	require.NoError(t, free.Close()) // the server takes a port that it is told
 	bin := filepath.Join(folder, "node_modules", ".bin", "mcp-server-everything")
-	said := devtest.Start(t, folder, append(os.Environ(), "PORT="+port), bin, "streamableHttp")
+	said := testbed.Start(t, folder, append(os.Environ(), "PORT="+port), bin, "streamableHttp")
 	said.Await(t, `listening on (port)`)
 	return port
 }

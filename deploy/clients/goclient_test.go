@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 // The clients are modules of their own, which go test ./... of this one does not see.
@@ -33,7 +33,7 @@ func beside(t *testing.T, s *service, folder string) {
 	t.Helper()
 	for _, arguments := range [][]string{{"vet", "./..."}, {"test", "-count=1", "-vet=off", "./..."}} {
 		cmd := exec.Command("go", arguments...)
-		cmd.Dir, cmd.Env = folder, append(os.Environ(), "EARSHOT_URL="+s.url, "EARSHOT_KEY="+devtest.AdminKey)
+		cmd.Dir, cmd.Env = folder, append(os.Environ(), "EARSHOT_URL="+s.url, "EARSHOT_KEY="+testbed.AdminKey)
 		out, err := cmd.CombinedOutput()
 		if err != nil && unresolved.Match(out) {
 			t.Skip("the module proxy, from which langchaingo comes, cannot be reached")

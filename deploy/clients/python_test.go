@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 // python is an interpreter that has httpx and mypy. That of the system may be another than the
@@ -19,7 +19,7 @@ func python(t *testing.T) string {
 			return program
 		}
 	}
-	devtest.Missing(t, "no python3 with httpx and mypy: apt-get install python3-httpx mypy, or pip install httpx mypy")
+	testbed.Missing(t, "no python3 with httpx and mypy: apt-get install python3-httpx mypy, or pip install httpx mypy")
 	return ""
 }
 
@@ -36,7 +36,7 @@ func TestTypesOfThePythonClientAreUpToDate(t *testing.T) {
 func TestThePythonClientLivesAStory(t *testing.T) {
 	program, folder, s := python(t), copied(t, "python"), dev(t)
 	between, network := troubleBefore(t, s)
-	for name, value := range map[string]string{"EARSHOT_URL": s.url, "EARSHOT_KEY": devtest.AdminKey, "DESK_URL": desk(t), "EARSHOT_TROUBLE": network, "PYTHONPATH": "src"} {
+	for name, value := range map[string]string{"EARSHOT_URL": s.url, "EARSHOT_KEY": testbed.AdminKey, "DESK_URL": desk(t), "EARSHOT_TROUBLE": network, "PYTHONPATH": "src"} {
 		t.Setenv(name, value)
 	}
 	run(t, folder, program, "-W", "error", "tests/story.py")

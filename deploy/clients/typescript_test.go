@@ -15,7 +15,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 var update = flag.Bool("update", false, "write the generated types of the clients anew")
@@ -70,14 +70,14 @@ func TestTheTypeScriptClientLivesAStory(t *testing.T) {
 	folder, s := consumer(t), dev(t)
 	between, network := troubleBefore(t, s)
 	t.Setenv("EARSHOT_URL", s.url)
-	t.Setenv("EARSHOT_KEY", devtest.AdminKey)
+	t.Setenv("EARSHOT_KEY", testbed.AdminKey)
 	t.Setenv("DESK_URL", desk(t))
 	t.Setenv("EARSHOT_TROUBLE", network)
 	run(t, folder, "node", "built/story.js")
 	streams, lost := between.came("/v1/apps/clinic-typescript/sessions/trouble/events")
 	require.GreaterOrEqual(t, streams, 3, "one broke off and one fell silent; on a busy machine others do")
 	require.Equal(t, 4, lost)
-	require.Equal(t, printed, run(t, folder, "node", "built/openapi-fetch.js", s.url, devtest.AdminKey))
+	require.Equal(t, printed, run(t, folder, "node", "built/openapi-fetch.js", s.url, testbed.AdminKey))
 	pageWithTheClient(t, s, filepath.Join(folder, "node_modules/@earshot/client/dist"))
 }
 
@@ -130,7 +130,7 @@ func pageWithTheClient(t *testing.T, s *service, dist string) {
 				text, _ = chromedp.Run(window, chromedp.Evaluate[string]("document.body.innerText"))
 			}
 			return err == nil && holds
-		}, devtest.Patience, devtest.Glance, "%s: %s", expression, &text)
+		}, testbed.Patience, testbed.Glance, "%s: %s", expression, &text)
 	}
 	say := func(text string) {
 		t.Helper()
@@ -153,7 +153,7 @@ func browser(t *testing.T) context.Context {
 	t.Helper()
 	program, err := exec.LookPath("chromium")
 	if err != nil {
-		devtest.Missing(t, "no chromium: install it (apt-get install chromium)")
+		testbed.Missing(t, "no chromium: install it (apt-get install chromium)")
 	}
 	// Without these it asks for Google's hosts, and does not run as root.
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox,

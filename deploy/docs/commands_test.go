@@ -22,9 +22,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/emitter/natstest"
-	"earshot/repositories/freeport"
-	"earshot/repositories/redistest"
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/natstest"
+	"earshot/deploy/testbed/redistest"
 )
 
 const (
@@ -360,7 +360,7 @@ func (r *reader) saidBeside() string {
 
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	address, err := freeport.Address()
+	address, err := testbed.Address()
 	require.NoError(t, err)
 	return address
 }

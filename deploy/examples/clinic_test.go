@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 // chromium is the one browser of all tests.
@@ -43,7 +43,7 @@ func (w window) until(expression string) {
 	require.Eventually(w.t, func() bool {
 		holds, err := chromedp.Run(w.page, chromedp.Evaluate[bool](expression))
 		return err == nil && holds
-	}, devtest.Patience, devtest.Glance, expression)
+	}, testbed.Patience, testbed.Glance, expression)
 }
 
 // shows waits until an element is there with a text.
@@ -65,7 +65,7 @@ const (
 func TestAVisitorOfTheClinicBooksAtItsDesk(t *testing.T) {
 	page, err := chromium()
 	if err != nil {
-		devtest.Missing(t, err.Error())
+		testbed.Missing(t, err.Error())
 	}
 	address := freeAddress(t)
 	s := devOf(t, "clinic", "CLINIC_PAGE=http://"+address)
@@ -73,7 +73,7 @@ func TestAVisitorOfTheClinicBooksAtItsDesk(t *testing.T) {
 	require.Eventually(t, func() bool {
 		response, err := http.Get("http://" + address)
 		return err == nil && response.Body.Close() == nil
-	}, devtest.Patience, devtest.Glance)
+	}, testbed.Patience, testbed.Glance)
 	w := window{t: t, page: page}
 	require.NoError(t, chromedp.Do(page, chromedp.Navigate("http://"+address)))
 	w.until(`document.querySelector("#say").classList.contains("connected")`)
@@ -100,6 +100,6 @@ func TestAVisitorOfTheClinicBooksAtItsDesk(t *testing.T) {
 	require.Eventually(t, func() bool {
 		latest := s.ask("GET", "/v1/apps/clinic/triggers", "")["items"].([]any)[0].(map[string]any)
 		return latest["call"].(map[string]any)["result"] == "page 2"
-	}, devtest.Patience, devtest.Glance)
+	}, testbed.Patience, testbed.Glance)
 	require.Empty(t, s.say(visit["sessionId"].(string), "I want an appointment on Monday"), "a visitor books once")
 }

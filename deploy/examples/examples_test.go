@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 const book = `{"tools":[{"name":"book","description":"User needs an appointment",
@@ -27,7 +27,7 @@ func javascript(t *testing.T, name string, installs bool) (folder string) {
 	t.Helper()
 	for _, program := range []string{"node", "npm"} {
 		if _, err := exec.LookPath(program); err != nil {
-			devtest.Missing(t, program+" is not installed: apt-get install nodejs npm")
+			testbed.Missing(t, program+" is not installed: apt-get install nodejs npm")
 		}
 	}
 	files, err := os.ReadDir(name)
@@ -47,7 +47,7 @@ func javascript(t *testing.T, name string, installs bool) (folder string) {
 	cmd := exec.Command("npm", "ci", "--no-audit", "--no-fund")
 	cmd.Dir = folder
 	if out, err := cmd.CombinedOutput(); err != nil {
-		devtest.Missing(t, "npm cannot get the packages of the lock file: "+string(out))
+		testbed.Missing(t, "npm cannot get the packages of the lock file: "+string(out))
 	}
 	return folder
 }
@@ -57,9 +57,9 @@ func TestSubscribersGetWhatFires(t *testing.T) {
 	s.ask("PUT", "/v1/apps/clinic/repositories/desk", fmt.Sprintf(book, ""))
 	s.ask("PUT", "/v1/apps/clinic/repositories/printer", `{"tools":[{"name":"print","description":"print it","answer":{"within":"1m"},"request":{"timeout":"1m"}}]}`)
 	require.Len(t, s.say("before", "I want an appointment on Friday"), 1)
-	for name, run := range map[string]func(t *testing.T) *devtest.Lines{
-		"Go": func(t *testing.T) *devtest.Lines { return start(t, ".", s.around(), "subscriber") },
-		"JavaScript": func(t *testing.T) *devtest.Lines {
+	for name, run := range map[string]func(t *testing.T) *testbed.Lines{
+		"Go": func(t *testing.T) *testbed.Lines { return start(t, ".", s.around(), "subscriber") },
+		"JavaScript": func(t *testing.T) *testbed.Lines {
 			return start(t, javascript(t, "subscriber", true), s.around(), "node", "subscriber.js")
 		},
 	} {
@@ -83,10 +83,10 @@ func TestClientsOverNATSAreAnswered(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := conn.Request("$SRV.PING.earshot", nil, time.Second)
 		return err == nil
-	}, devtest.Patience, devtest.Glance)
+	}, testbed.Patience, testbed.Glance)
 	s.ask("PUT", "/v1/apps/clinic", `{}`)
 	s.ask("PUT", "/v1/apps/clinic/repositories/desk", fmt.Sprintf(book, ""))
-	posts := func(body string) *devtest.Lines {
+	posts := func(body string) *testbed.Lines {
 		return start(t, ".", s.around(), "request", "earshot.v1.message.clinic.s1", body)
 	}
 	posts(`{"actor":"user","text":"I want an appointment on Friday"}`).Await(t, `(book {"day":"Friday"})\n`)
@@ -130,7 +130,7 @@ func TestEndpointsTakeCallsThatAreSigned(t *testing.T) {
 				_, _ = io.Copy(io.Discard, response.Body)
 				return response.StatusCode * btoi(response.Body.Close() == nil)
 			}
-			require.Eventually(t, func() bool { return forged() == http.StatusUnauthorized }, devtest.Patience, devtest.Glance)
+			require.Eventually(t, func() bool { return forged() == http.StatusUnauthorized }, testbed.Patience, testbed.Glance)
 			s.ask("PUT", "/v1/apps/clinic/repositories/desk", fmt.Sprintf(book, `, "url":"http://`+address+`/book"`))
 			fired := s.say(name, "I want an appointment on Friday")[0].(map[string]any)
 			call := fired["call"].(map[string]any)

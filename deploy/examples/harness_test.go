@@ -14,8 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
-	"earshot/repositories/freeport"
+	"earshot/deploy/testbed"
 )
 
 // built is a folder with the program and all examples in Go.
@@ -41,14 +40,14 @@ func TestMain(m *testing.M) {
 }
 
 // start runs a program until the end of the test, with these variables beside its own.
-func start(t *testing.T, folder string, variables []string, name string, args ...string) *devtest.Lines {
+func start(t *testing.T, folder string, variables []string, name string, args ...string) *testbed.Lines {
 	t.Helper()
 	if !strings.Contains(name, "/") && name != "node" {
 		programs, err := built()
 		require.NoError(t, err)
 		name = filepath.Join(programs, name)
 	}
-	return devtest.Start(t, folder, variables, name, args...)
+	return testbed.Start(t, folder, variables, name, args...)
 }
 
 // service is an earshot dev with an app, and a key of the app.
@@ -78,9 +77,9 @@ func devOf(t *testing.T, example string, variables ...string) *service {
 }
 
 // bare is a service without an app.
-func bare(t *testing.T, variables []string, args ...string) (*service, *devtest.Lines) {
+func bare(t *testing.T, variables []string, args ...string) (*service, *testbed.Lines) {
 	t.Helper()
-	said := start(t, t.TempDir(), append(devtest.Environment(), variables...), "earshot", append([]string{"dev", "--addr", "127.0.0.1:0"}, args...)...)
+	said := start(t, t.TempDir(), append(testbed.Environment(), variables...), "earshot", append([]string{"dev", "--addr", "127.0.0.1:0"}, args...)...)
 	s := &service{t: t, url: said.Await(t, `Earshot listens on (http://\S+)`), nats: said.Await(t, `events: (nats://[^,]+),`)}
 	require.Eventually(t, func() bool {
 		response, err := http.Get(s.url + "/readyz")
@@ -88,7 +87,7 @@ func bare(t *testing.T, variables []string, args ...string) (*service, *devtest.
 			return false
 		}
 		return response.Body.Close() == nil && response.StatusCode == http.StatusOK
-	}, devtest.Patience, devtest.Glance)
+	}, testbed.Patience, testbed.Glance)
 	return s, said
 }
 
@@ -110,7 +109,7 @@ func (s *service) ask(method, path, body string) map[string]any {
 	s.t.Helper()
 	request, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
 	require.NoError(s.t, err)
-	request.Header.Set("Authorization", "Bearer "+devtest.AdminKey)
+	request.Header.Set("Authorization", "Bearer "+testbed.AdminKey)
 	request.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(s.t, err)
@@ -134,7 +133,7 @@ func (s *service) say(session, text string) []any {
 // freeAddress is one that nobody listens on.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	address, err := freeport.Address()
+	address, err := testbed.Address()
 	require.NoError(t, err)
 	return address
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 // helpdesk runs a command of the desk to its end.
@@ -33,9 +33,9 @@ func (s *service) desk(key string, args ...string) string {
 
 func TestTheDesksOfTwoCompaniesSeeTheirOwnCustomers(t *testing.T) {
 	s, _ := bare(t, nil)
-	acme := strings.TrimSpace(s.desk(devtest.AdminKey, "tenant", "acme"))
-	globex := strings.TrimSpace(s.desk(devtest.AdminKey, "tenant", "globex"))
-	_, err := s.helpdesk(devtest.AdminKey, "tenant", "acme")
+	acme := strings.TrimSpace(s.desk(testbed.AdminKey, "tenant", "acme"))
+	globex := strings.TrimSpace(s.desk(testbed.AdminKey, "tenant", "globex"))
+	_, err := s.helpdesk(testbed.AdminKey, "tenant", "acme")
 	require.Error(t, err, "what is there is not replaced")
 
 	following := start(t, ".", []string{"EARSHOT_URL=" + s.url, "EARSHOT_KEY=" + acme}, "helpdesk", "follow")

@@ -8,7 +8,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 func TestTheHubOfAHomeSwitchesWhatIsSaid(t *testing.T) {
@@ -30,7 +30,7 @@ func TestTheHubOfAHomeSwitchesWhatIsSaid(t *testing.T) {
 		require.Eventually(t, func() bool {
 			trigger = s.ask("GET", "/v1/apps/home/triggers/"+match["triggerId"].(string), "")
 			return done(trigger)
-		}, devtest.Patience, devtest.Glance, match)
+		}, testbed.Patience, testbed.Glance, match)
 		return trigger
 	}
 	result := func(said map[string]any) any { // on a busy machine the hub may be later than the answer waits for it

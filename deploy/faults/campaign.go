@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 )
 
 const (
@@ -31,7 +31,7 @@ func campaign(ctx context.Context, o options) (*outcome, error) {
 			return nil, err
 		}
 	}
-	found := &outcome{seed: o.seed, asked: o.kills, kills: map[crash.Point]int{}, faults: map[string]int{}}
+	found := &outcome{seed: o.seed, asked: o.kills, kills: map[failpoint.Point]int{}, faults: map[string]int{}}
 	plan, begun := newSchedule(o.seed, o.points), time.Now()
 	defer func() { found.kills, found.random, found.took = plan.kills, plan.random, time.Since(begun) }()
 	for n := 0; n == 0 || o.goesOn(ctx, n, time.Since(begun), plan.total()) && found.unsound() == 0; n++ {

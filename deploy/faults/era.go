@@ -9,7 +9,7 @@ import (
 
 	"earshot/deploy/faults/endpoints"
 	"earshot/deploy/faults/servers"
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 )
 
 // era is a time in which certain things go wrong, in a world of its own.
@@ -35,7 +35,7 @@ type era struct {
 // eras are what a campaign consists of. In the long form kills are in the mix of most of
 // them.
 func eras(o options) []era {
-	kills, amid := len(crash.Points()), 0
+	kills, amid := len(failpoint.Points()), 0
 	if o.long() {
 		kills, amid = kills*4, 10
 	}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 )
 
 // TestNothingIsLostAndNothingHappensTwice is the short form of the rig: every crash
@@ -27,7 +27,7 @@ func TestNothingIsLostAndNothingHappensTwice(t *testing.T) {
 	}
 	require.NoError(t, err)
 	require.Empty(t, found.failures())
-	require.GreaterOrEqual(t, len(found.kills), len(crash.Points())*3/4, "most points were reached in time")
+	require.GreaterOrEqual(t, len(found.kills), len(failpoint.Points())*3/4, "most points were reached in time")
 	require.NotZero(t, found.lost, "replies were lost")
 	require.NotZero(t, found.unknown, "calls that are not idempotent came to an unknown end")
 	require.NotZero(t, found.tasks)
@@ -101,20 +101,20 @@ func TestEveryFlawIsFound(t *testing.T) {
 	lookup := deed{1, func(s *speaker, ctx context.Context) { s.say(ctx, "lookup", `call lookup {"day":"monday"}`) }}
 	note := deed{1, func(s *speaker, ctx context.Context) { s.say(ctx, "note", `call note {"day":"monday"}`) }}
 	for _, test := range []struct {
-		flaw   crash.Flaw
+		flaw   failpoint.Flaw
 		era    era
-		points []crash.Point
+		points []failpoint.Point
 		rule   string
 	}{
-		{crash.CommitWithoutCAS, contended(0, contend, reform), nil, "once is once: "},
-		{crash.MoveWithoutState, contended(0, quarrel), nil, "every trigger ends in one way: "},
-		{crash.UnfencedFirst, contended(0, same), nil, "of equal values one fires: "},
-		{crash.EarlyPublish, contended(0, contend, reform), nil, "nothing happened that was not decided: "},
-		{crash.ChangingID, contended(2, note), []crash.Point{crash.PublishAcked}, "nothing is stored twice: "},
-		{crash.ChangeWithoutCAS, contended(0, deed{1, (*speaker).fill}), nil, "a task fires once, with what was given: "},
-		{crash.ChangingCall, contended(0, deed{1, (*speaker).chat}), nil, "a chat fires once: "},
-		{crash.ChangingKey, contended(0, lookup), nil, "an MCP server carries out every call: "},
-		{crash.Unwaited, era{name: "contention", cluster: &layout{wait: 1}, faults: []fault{lagging(true)}, deeds: []deed{note}}, nil, "what was answered is kept: "},
+		{failpoint.CommitWithoutCAS, contended(0, contend, reform), nil, "once is once: "},
+		{failpoint.MoveWithoutState, contended(0, quarrel), nil, "every trigger ends in one way: "},
+		{failpoint.UnfencedFirst, contended(0, same), nil, "of equal values one fires: "},
+		{failpoint.EarlyPublish, contended(0, contend, reform), nil, "nothing happened that was not decided: "},
+		{failpoint.ChangingID, contended(2, note), []failpoint.Point{failpoint.PublishAcked}, "nothing is stored twice: "},
+		{failpoint.ChangeWithoutCAS, contended(0, deed{1, (*speaker).fill}), nil, "a task fires once, with what was given: "},
+		{failpoint.ChangingCall, contended(0, deed{1, (*speaker).chat}), nil, "a chat fires once: "},
+		{failpoint.ChangingKey, contended(0, lookup), nil, "an MCP server carries out every call: "},
+		{failpoint.Unwaited, era{name: "contention", cluster: &layout{wait: 1}, faults: []fault{lagging(true)}, deeds: []deed{note}}, nil, "what was answered is kept: "},
 	} {
 		t.Run(string(test.flaw), func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +142,7 @@ func TestEveryFlawIsFound(t *testing.T) {
 func TestOfManyWaysOneIsTakenWhileReplicasDie(t *testing.T) {
 	t.Parallel()
 	o := short(t)
-	o.points = []crash.Point{crash.CommitBefore, crash.CommitReply, crash.MoveBefore, crash.MoveReply, crash.HeldClaimed, crash.NextBefore, crash.EffectsBefore}
+	o.points = []failpoint.Point{failpoint.CommitBefore, failpoint.CommitReply, failpoint.MoveBefore, failpoint.MoveReply, failpoint.HeldClaimed, failpoint.NextBefore, failpoint.EffectsBefore}
 	held := []deed{{1, func(s *speaker, ctx context.Context) { s.same(ctx, 64) }}, {4, (*speaker).quarrelsome}, {4, (*speaker).settle}, {2, (*speaker).interrupt}, {2, (*speaker).guard}}
 	o.eras = []era{contended(len(o.points), held...)}
 	found, err := campaign(t.Context(), o)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"earshot/deploy/faults/endpoints"
-	"earshot/trigger/asked"
+	"earshot/trigger/pendingcalls"
 )
 
 // values are those of a record by the names of their parameters.
@@ -134,7 +134,7 @@ func (t *askedTask) ends(last taskSeen, fired bool) (found []string) {
 			found = append(found, fmt.Sprintf("was told to be %s, not %s", shown.Status, want))
 		}
 	}
-	if !fired && time.Since(t.touched) > asked.Life-time.Minute {
+	if !fired && time.Since(t.touched) > pendingcalls.Life-time.Minute {
 		return found // it may be over
 	}
 	if last.Status != want {

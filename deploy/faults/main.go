@@ -27,7 +27,7 @@ import (
 	"time"
 
 	"earshot/deploy/faults/servers"
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 )
 
 // options are what a campaign is run with.
@@ -40,11 +40,11 @@ type options struct {
 	rest     time.Duration // that what is owed may take when all is quiet again
 	ready    time.Duration // that the replicas may take until they are
 	race     bool
-	flaw     crash.Flaw // that the replicas have; empty for none
-	programs programs   // that were built before; none to have them built
-	dir      string     // keeps logs and data there; empty for a temporary one
+	flaw     failpoint.Flaw // that the replicas have; empty for none
+	programs programs       // that were built before; none to have them built
+	dir      string         // keeps logs and data there; empty for a temporary one
 	eras     []era
-	points   []crash.Point // at which replicas die
+	points   []failpoint.Point // at which replicas die
 	logf     func(format string, args ...any)
 }
 
@@ -55,7 +55,7 @@ const restLimit = 3 * time.Minute
 // defaults are the options of the short form.
 func defaults() options {
 	return options{
-		outage: 5 * time.Second, rest: restLimit, ready: servers.ComeUp, points: crash.Points(),
+		outage: 5 * time.Second, rest: restLimit, ready: servers.ComeUp, points: failpoint.Points(),
 		logf: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
 	}
 }
@@ -90,12 +90,12 @@ func parse(args []string) (options, error) {
 	flags.BoolVar(&o.race, "race", false, "build with the race detector")
 	flags.StringVar(&o.dir, "dir", "", "keep logs and data in this folder")
 	names := flags.String("eras", "", "run these eras alone, as in kills,outage")
-	flags.StringVar((*string)(&o.flaw), "flaw", "", fmt.Sprintf("give the replicas a flaw that must be found: one of %v", crash.Flaws()))
+	flags.StringVar((*string)(&o.flaw), "flaw", "", fmt.Sprintf("give the replicas a flaw that must be found: one of %v", failpoint.Flaws()))
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
-	if o.flaw != "" && !slices.Contains(crash.Flaws(), o.flaw) {
-		return o, fmt.Errorf("-flaw %s: there are %v", o.flaw, crash.Flaws())
+	if o.flaw != "" && !slices.Contains(failpoint.Flaws(), o.flaw) {
+		return o, fmt.Errorf("-flaw %s: there are %v", o.flaw, failpoint.Flaws())
 	}
 	switch {
 	case o.outage > 0:

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"earshot/deploy/faults/endpoints"
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 )
 
 // outcome is what a campaign has found.
@@ -16,7 +16,7 @@ type outcome struct {
 	asked      int  // kills
 	cut        bool // it was ended from outside
 	took       time.Duration
-	kills      map[crash.Point]int
+	kills      map[failpoint.Point]int
 	random     int
 	faults     map[string]int
 	accounts   []*account // of the eras, in their order
@@ -121,7 +121,7 @@ func (o *outcome) table() string {
 	row := func(name string, value any) { fmt.Fprintf(&b, "| %s | %v |\n", name, value) }
 	fmt.Fprintf(&b, "%s\n\n| what | how much |\n| --- | --- |\n", o.verdict())
 	row("seed, time", fmt.Sprintf("%d, %s", o.seed, o.took.Round(time.Second)))
-	row("kills at crash points", fmt.Sprintf("%d at %d of %d points", o.killed(), len(o.kills), len(crash.Points())))
+	row("kills at crash points", fmt.Sprintf("%d at %d of %d points", o.killed(), len(o.kills), len(failpoint.Points())))
 	row("kills at any other instant", o.random)
 	for _, name := range sorted(o.faults) {
 		row(name, times(o.faults[name]))
@@ -189,7 +189,7 @@ func (o *outcome) of(in string) (list []*account) {
 
 func (o *outcome) byPoint() string {
 	var parts []string
-	for _, point := range crash.Points() {
+	for _, point := range failpoint.Points() {
 		parts = append(parts, fmt.Sprintf("%s %d", point, o.kills[point]))
 	}
 	return strings.Join(parts, ", ")

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"earshot/deploy/faults/servers"
-	"earshot/repositories/crash"
-	"earshot/repositories/freeport"
+	"earshot/deploy/testbed"
+	"earshot/repositories/failpoint"
 )
 
 // replica is a place for one earshot serve, which is started again as soon as it has
@@ -26,7 +26,7 @@ type replica struct {
 }
 
 func newReplica(w *world, slot int, plan *schedule) (*replica, error) {
-	port, err := freeport.Port()
+	port, err := testbed.Port()
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +58,7 @@ func (r *replica) environment(crash string) []string {
 
 // keep starts the replica again whenever it has died, each time to die at another
 // point, for as long as the schedule has some.
-func (r *replica) keep(point crash.Point) {
+func (r *replica) keep(point failpoint.Point) {
 	defer close(r.ended)
 	for {
 		r.watch(point)
@@ -81,9 +81,9 @@ func (r *replica) keep(point crash.Point) {
 
 // watch waits until the present life is over, and ends one that does not come to its
 // point. A replica without one is ended as soon as the schedule has one for it.
-func (r *replica) watch(point crash.Point) {
+func (r *replica) watch(point failpoint.Point) {
 	limit := time.After(patience(point))
-	if point == crash.ShutdownBegun {
+	if point == failpoint.ShutdownBegun {
 		_ = servers.Until(servers.ComeUp, r.ready)
 		r.process.Signal(syscall.SIGTERM)
 	}
@@ -110,11 +110,11 @@ func (r *replica) watch(point crash.Point) {
 }
 
 // dead notes how a life has ended. None ends by itself, but for one that was told to.
-func (r *replica) dead(point crash.Point) {
+func (r *replica) dead(point failpoint.Point) {
 	switch how := r.process.End(); {
 	case how.Killed && point != "":
 		r.plan.died(point)
-	case !how.Killed && (point != crash.ShutdownBegun || how.Code != 0):
+	case !how.Killed && (point != failpoint.ShutdownBegun || how.Code != 0):
 		r.world.trouble(fmt.Errorf("replica %d has ended by itself with %d; see %s", r.slot, how.Code, r.process.Log))
 		wait(context.Background(), time.Second) // it would end again at once
 	}

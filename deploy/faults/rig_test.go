@@ -14,13 +14,13 @@ import (
 
 	"earshot/deploy/faults/endpoints"
 	"earshot/deploy/faults/servers"
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 )
 
 func TestScheduleHangsOnItsSeedAloneAndComesToEveryPoint(t *testing.T) {
 	choices := func(seed int64) (list []string) {
-		plan := newSchedule(seed, crash.Points())
-		plan.arm(len(crash.Points()))
+		plan := newSchedule(seed, failpoint.Points())
+		plan.arm(len(failpoint.Points()))
 		for plan.pending() {
 			_, env := plan.next()
 			list = append(list, env)
@@ -33,11 +33,11 @@ func TestScheduleHangsOnItsSeedAloneAndComesToEveryPoint(t *testing.T) {
 	for _, env := range choices(3) {
 		seen[strings.Split(strings.TrimPrefix(env, "EARSHOT_CRASH="), ":")[0]] = true
 	}
-	require.Len(t, seen, len(crash.Points()))
+	require.Len(t, seen, len(failpoint.Points()))
 }
 
 func TestScheduleIsQuietWhenNobodyIsOnTheWayToAPoint(t *testing.T) {
-	plan := newSchedule(1, crash.Points())
+	plan := newSchedule(1, failpoint.Points())
 	plan.arm(1)
 	plan.next()
 	require.False(t, plan.pending())
@@ -47,11 +47,11 @@ func TestScheduleIsQuietWhenNobodyIsOnTheWayToAPoint(t *testing.T) {
 }
 
 func TestPointThatWasMissedComesAgain(t *testing.T) {
-	plan := newSchedule(1, crash.Points())
-	plan.arm(len(crash.Points()))
+	plan := newSchedule(1, failpoint.Points())
+	plan.arm(len(failpoint.Points()))
 	first, _ := plan.next()
 	plan.missed(first)
-	var last crash.Point
+	var last failpoint.Point
 	for plan.pending() {
 		last, _ = plan.next()
 	}

@@ -7,28 +7,28 @@ import (
 	"sync"
 	"time"
 
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 )
 
 // schedule chooses where replicas die. The order of its choices hangs on the seed
 // alone.
 type schedule struct {
 	seed   int64
-	points []crash.Point
+	points []failpoint.Point
 
 	mu     sync.Mutex
 	dice   *rand.Rand
-	queue  []crash.Point
-	wanted int                  // kills still to come
-	armed  int                  // replicas on their way to their point
-	kills  map[crash.Point]int  // that took place
-	late   map[crash.Point]bool // points that were missed
-	random int                  // kills at no point in particular
+	queue  []failpoint.Point
+	wanted int                      // kills still to come
+	armed  int                      // replicas on their way to their point
+	kills  map[failpoint.Point]int  // that took place
+	late   map[failpoint.Point]bool // points that were missed
+	random int                      // kills at no point in particular
 	times  []time.Time
 }
 
-func newSchedule(seed int64, points []crash.Point) *schedule {
-	return &schedule{seed: seed, points: points, dice: rand.New(rand.NewPCG(uint64(seed), 0)), kills: map[crash.Point]int{}, late: map[crash.Point]bool{}}
+func newSchedule(seed int64, points []failpoint.Point) *schedule {
+	return &schedule{seed: seed, points: points, dice: rand.New(rand.NewPCG(uint64(seed), 0)), kills: map[failpoint.Point]int{}, late: map[failpoint.Point]bool{}}
 }
 
 // arm asks for so many more kills.
@@ -40,7 +40,7 @@ func (s *schedule) arm(kills int) {
 
 // next is the point at which a replica that starts now is to die, and how many times
 // it is passed before; empty for none.
-func (s *schedule) next() (crash.Point, string) {
+func (s *schedule) next() (failpoint.Point, string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.wanted <= 0 {
@@ -62,17 +62,17 @@ func (s *schedule) next() (crash.Point, string) {
 }
 
 // rare are points that a replica seldom passes.
-var rare = map[crash.Point]bool{
-	crash.CommitStale: true, crash.RebuildBefore: true, crash.SessionHalf: true, crash.ShutdownBegun: true, crash.ReviveBefore: true,
-	crash.RetractBefore: true, crash.RetractReply: true, crash.NextBefore: true, crash.ReviveReply: true, crash.GiveBackBefore: true, crash.AttemptDead: true, crash.AttemptRetried: true, crash.RepositoryBefore: true, crash.RepositoryReply: true,
-	crash.AskedBefore: true, crash.AskedReply: true, crash.AskedChanged: true, crash.AskedFired: true,
+var rare = map[failpoint.Point]bool{
+	failpoint.CommitStale: true, failpoint.RebuildBefore: true, failpoint.SessionHalf: true, failpoint.ShutdownBegun: true, failpoint.ReviveBefore: true,
+	failpoint.RetractBefore: true, failpoint.RetractReply: true, failpoint.NextBefore: true, failpoint.ReviveReply: true, failpoint.GiveBackBefore: true, failpoint.AttemptDead: true, failpoint.AttemptRetried: true, failpoint.RepositoryBefore: true, failpoint.RepositoryReply: true,
+	failpoint.AskedBefore: true, failpoint.AskedReply: true, failpoint.AskedChanged: true, failpoint.AskedFired: true,
 }
 
 // patience is how long a replica is given to come to its point. Then it is killed
 // wherever it is, and the point is put off.
-func patience(point crash.Point) time.Duration {
+func patience(point failpoint.Point) time.Duration {
 	switch {
-	case point == crash.RebuildBefore || point == crash.ShutdownBegun:
+	case point == failpoint.RebuildBefore || point == failpoint.ShutdownBegun:
 		return 25 * time.Second // the one comes after a lease, the other after what is in flight
 	case rare[point]:
 		return 8 * time.Second
@@ -82,7 +82,7 @@ func patience(point crash.Point) time.Duration {
 }
 
 // died notes a kill; point is empty for one at no point in particular.
-func (s *schedule) died(point crash.Point) {
+func (s *schedule) died(point failpoint.Point) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.times = append(s.times, time.Now())
@@ -95,7 +95,7 @@ func (s *schedule) died(point crash.Point) {
 
 // missed puts a point that was not reached back to the end of the queue, and asks for
 // another kill the first time, so that a slow machine comes to all points as well.
-func (s *schedule) missed(point crash.Point) {
+func (s *schedule) missed(point failpoint.Point) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue = append(s.queue, point)

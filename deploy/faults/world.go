@@ -18,7 +18,7 @@ import (
 
 	"earshot/deploy/faults/endpoints"
 	"earshot/deploy/faults/servers"
-	"earshot/repositories/freeport"
+	"earshot/deploy/testbed"
 	"earshot/repositories/keyspace"
 )
 
@@ -111,7 +111,7 @@ func (w *world) startStore() (err error) {
 }
 
 func (w *world) startRedis() error {
-	port, err := freeport.Port()
+	port, err := testbed.Port()
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (w *world) upRedis() error {
 
 // startNATS has every acknowledged event on the disk before it is acknowledged.
 func (w *world) startNATS() error {
-	port, err := freeport.Port()
+	port, err := testbed.Port()
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ const (
 )
 
 // realServers are the packages that start servers for tests and wait for them.
-var realServers = []string{"emitter/natstest", "repositories/redistest", "trigger/sqlquery/pgtest"}
+var realServers = []string{"deploy/testbed"}
 
 // TestTimeIsInjected looks for the real clock outside of the programs: its value may be
 // the default of a clock that is given (o.Now = time.Now), and is asked nowhere else.

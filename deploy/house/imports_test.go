@@ -114,13 +114,13 @@ func TestWhatAsksModelsIsBelowThePackageForModels(t *testing.T) {
 // those that it lists. The top folder is the contract that everybody else imports.
 var floors = map[string][]string{
 	"text":               {},
-	"moment":             {"text"},
+	"datetime":           {"text"},
 	"shown":              {},
 	"":                   {"text"},
 	"retrieval":          {"", "text", "shown"},
-	"evidence":           {"", "text", "moment"},
-	"values":             {"text", "moment", "shown"},
-	"offline":            {"", "text", "moment", "shown", "retrieval", "values", "offline/confidence"},
+	"evidence":           {"", "text", "datetime"},
+	"values":             {"text", "datetime", "shown"},
+	"offline":            {"", "text", "datetime", "shown", "retrieval", "values", "offline/confidence"},
 	"offline/confidence": {"text", "retrieval"},
 	"offline/fit":        {"", "text", "retrieval", "offline/confidence"},
 	"llm/arguments":      {"text"},

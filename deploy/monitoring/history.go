@@ -16,7 +16,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 //go:embed rules.yaml
@@ -192,7 +192,7 @@ func promtool(t testing.TB, arguments ...string) {
 	t.Helper()
 	program, err := exec.LookPath("promtool")
 	if err != nil {
-		devtest.Missing(t, "rules are read by promtool, which is not here: apt-get install prometheus")
+		testbed.Missing(t, "rules are read by promtool, which is not here: apt-get install prometheus")
 	}
 	if said, err := exec.Command(program, arguments...).CombinedOutput(); err != nil {
 		t.Fatalf("promtool %s: %v\n%s", strings.Join(arguments, " "), err, said)

@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 const root = "../.."
@@ -40,7 +40,7 @@ func missing(t *testing.T, debian string) {
 	if runtime.GOOS != "linux" {
 		t.Skip(debian + " is of Linux")
 	}
-	devtest.Missing(t, debian+" is not there: apt-get install "+debian)
+	testbed.Missing(t, debian+" is not there: apt-get install "+debian)
 }
 
 // TestServersOfDevAreLeftOut holds for all that is packed: a server that nobody starts is

@@ -15,7 +15,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 const (
@@ -37,7 +37,7 @@ func TestTheProgramSaysItsVersionEverywhere(t *testing.T) {
 	calls := make(chan string, 1)
 	endpoint := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { calls <- r.UserAgent() }))
 	t.Cleanup(endpoint.Close)
-	log := devtest.Start(t, t.TempDir(), devtest.Environment(), released, "dev", "--addr", "127.0.0.1:0")
+	log := testbed.Start(t, t.TempDir(), testbed.Environment(), released, "dev", "--addr", "127.0.0.1:0")
 	s := &running{t, log.Await(t, `Earshot listens on (http://\S+)\s`)}
 
 	s.ask("PUT", "/v1/apps/clinic", `{}`)
@@ -68,7 +68,7 @@ func (s *running) ask(method, path, body string) string {
 	s.t.Helper()
 	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
 	require.NoError(s.t, err)
-	request.Header.Set("Authorization", "Bearer "+devtest.AdminKey)
+	request.Header.Set("Authorization", "Bearer "+testbed.AdminKey)
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(s.t, err)
 	defer response.Body.Close()
@@ -90,7 +90,7 @@ func (s *running) event() nats.Header {
 	require.NoError(s.t, err)
 	consumer, err := stream.OrderedConsumer(s.t.Context(), "EARSHOT", jetstream.OrderedConsumerConfig{FilterSubjects: []string{"tool.trigger.>"}})
 	require.NoError(s.t, err)
-	event, err := consumer.Next(jetstream.FetchMaxWait(devtest.Patience))
+	event, err := consumer.Next(jetstream.FetchMaxWait(testbed.Patience))
 	require.NoError(s.t, err)
 	return event.Headers()
 }

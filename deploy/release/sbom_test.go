@@ -11,7 +11,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 // checkSBOM checks a list against the schemas of CycloneDX, which npm has.
@@ -41,7 +41,7 @@ func document(t *testing.T, path string) any {
 func schemas(t *testing.T) string {
 	t.Helper()
 	if _, err := exec.LookPath("npm"); err != nil {
-		devtest.Missing(t, "npm is not installed: apt-get install npm")
+		testbed.Missing(t, "npm is not installed: apt-get install npm")
 	}
 	folder := t.TempDir()
 	for _, name := range []string{"package.json", "package-lock.json"} {
@@ -53,7 +53,7 @@ func schemas(t *testing.T) string {
 	cmd.Dir = folder
 	out, err := cmd.CombinedOutput()
 	if err != nil {
-		devtest.Missing(t, "npm cannot get the package of the lock file: "+string(out))
+		testbed.Missing(t, "npm cannot get the package of the lock file: "+string(out))
 	}
 	return filepath.Join(folder, "node_modules/@cyclonedx/cyclonedx-library/res/schema")
 }

@@ -12,14 +12,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 // key makes a key of a builder, and the file that those who verify have of it.
 func (s *small) key() {
 	s.t.Helper()
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
-		devtest.Missing(s.t, "ssh-keygen is not there: apt-get install openssh-client")
+		testbed.Missing(s.t, "ssh-keygen is not there: apt-get install openssh-client")
 	}
 	s.run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", "dist.key")
 	s.write("allowed_signers", "releases "+s.read("dist.key.pub"))

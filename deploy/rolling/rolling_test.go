@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 // beforeVariable names the program, or the commit, that replicas are upgraded from in the tests.
@@ -21,7 +21,7 @@ func short(t *testing.T) options {
 		t.Skip("restarts three replicas under load")
 	}
 	if _, err := exec.LookPath("redis-server"); err != nil {
-		devtest.Missing(t, "no redis-server on the path: install it with apt-get install redis-server, or brew install redis")
+		testbed.Missing(t, "no redis-server on the path: install it with apt-get install redis-server, or brew install redis")
 	}
 	o := defaults()
 	o.dir, o.logf, o.settle, o.clients = t.TempDir(), t.Logf, 300*time.Millisecond, 4

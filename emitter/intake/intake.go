@@ -25,7 +25,7 @@ import (
 
 	"earshot/emitter"
 	"earshot/repositories"
-	"earshot/repositories/guarded"
+	"earshot/repositories/panics"
 	"earshot/trigger/effect"
 )
 
@@ -179,7 +179,7 @@ func (r *reading) receive(ctx context.Context, message jetstream.Msg) {
 	r.working.Go(func() {
 		defer func() { <-r.slots }()
 		err := errors.New("the work on it failed inside Earshot")
-		guarded.Run(r.log, "answers", message.Subject(), func() { err = r.handIn(ctx, message) })
+		panics.Run(r.log, "answers", message.Subject(), func() { err = r.handIn(ctx, message) })
 		if err != nil {
 			r.log.Warn("answer.untaken", "subject", message.Subject(), "error", err.Error())
 			_ = message.NakWithDelay(again)

@@ -14,10 +14,10 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/natstest"
 	"earshot/emitter"
 	"earshot/emitter/intake"
-	"earshot/emitter/natstest"
 	"earshot/trigger/effect"
 )
 
@@ -71,9 +71,9 @@ func (l *ledger) set(change func()) {
 }
 
 // replica is an intake that does not run yet.
-func replica(t *testing.T, url string) (*intake.Intake, *emitter.Emitter, *devtest.Lines) {
+func replica(t *testing.T, url string) (*intake.Intake, *emitter.Emitter, *testbed.Lines) {
 	t.Helper()
-	lines := &devtest.Lines{}
+	lines := &testbed.Lines{}
 	log := slog.New(slog.NewTextHandler(lines, nil))
 	nats, err := emitter.Connect(url, emitter.Options{Logger: log})
 	require.NoError(t, err)

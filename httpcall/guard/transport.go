@@ -11,7 +11,7 @@ import (
 	"syscall"
 	"time"
 
-	"earshot/repositories/unreached"
+	"earshot/repositories/neterr"
 )
 
 // Transport returns a transport that opens connections only to addresses that the policy
@@ -51,7 +51,7 @@ func Reach(policy Policy) func(ctx context.Context, host, port string) error {
 		case errors.As(err, &closed):
 			return errors.New(closed.Toward(host))
 		}
-		return errors.New(cmp.Or(unreached.Reason(err), "the connection failed"))
+		return errors.New(cmp.Or(neterr.Reason(err), "the connection failed"))
 	}
 }
 

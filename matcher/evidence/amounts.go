@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"earshot/matcher"
-	"earshot/matcher/moment"
+	"earshot/matcher/datetime"
 	"earshot/repositories"
 	"earshot/repositories/parameters"
 	"earshot/repositories/quantity"
@@ -86,9 +86,9 @@ func judged(unit quantity.Unit, number json.Number, text string) (instead json.N
 
 // hasNumber reports whether a number is among others, however they are written.
 func hasNumber(numbers []json.Number, wanted json.Number) bool {
-	plain, ok := moment.Decimal(wanted.String())
+	plain, ok := datetime.Decimal(wanted.String())
 	return ok && slices.ContainsFunc(numbers, func(one json.Number) bool {
-		decimal, is := moment.Decimal(one.String())
+		decimal, is := datetime.Decimal(one.String())
 		return is && decimal == plain
 	})
 }

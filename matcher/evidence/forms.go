@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"earshot/matcher/moment"
+	"earshot/matcher/datetime"
 	"earshot/matcher/text"
 	"earshot/repositories/parameters"
 	"earshot/repositories/quantity"
@@ -24,8 +24,8 @@ type forms struct {
 	truth *bool
 	topic string // the name of the parameter
 
-	unread      *moment.Text // a string that has not been read for what it means
-	days, hours []string     // of a day and a time in one value, which may have been said apart
+	unread      *datetime.Text // a string that has not been read for what it means
+	days, hours []string       // of a day and a time in one value, which may have been said apart
 }
 
 // form is a run of words, with a space around each or, if tight, without any.
@@ -48,7 +48,7 @@ func formsOf(of parameters.Parameter, value any, now time.Time) *forms {
 	case string:
 		f.formatted(of.Format, value, now)
 	default:
-		if decimal, ok := moment.Decimal(written(value)); ok {
+		if decimal, ok := datetime.Decimal(written(value)); ok {
 			f.meant = []string{decimal}
 		}
 	}
@@ -100,7 +100,7 @@ func (f *forms) text(value string, now time.Time) {
 		f.truth = &truth
 	}
 	if len(value) <= longest {
-		f.unread = &moment.Text{Source: value, Now: now}
+		f.unread = &datetime.Text{Source: value, Now: now}
 	}
 }
 
@@ -108,7 +108,7 @@ func (f *forms) text(value string, now time.Time) {
 // are not found.
 func (f *forms) means() []string {
 	if f.unread != nil {
-		f.meant, f.days, f.hours = moment.NewText(f.unread.Source, f.unread.Now).Alone()
+		f.meant, f.days, f.hours = datetime.NewText(f.unread.Source, f.unread.Now).Alone()
 		f.unread = nil
 	}
 	return f.meant

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"earshot/matcher/moment"
+	"earshot/matcher/datetime"
 	"earshot/matcher/text"
 )
 
@@ -32,7 +32,7 @@ type word struct {
 
 // reader reads what a stretch of a message means, from an offset on.
 type reader struct {
-	*moment.Text
+	*datetime.Text
 	offset int
 }
 
@@ -125,7 +125,7 @@ func wordsOf(said string) []word {
 			norm = text.Fold(said[at : at+size])
 		}
 		if norm != "" {
-			found = append(found, word{norm, moment.WithoutMarks(norm), at, at + size})
+			found = append(found, word{norm, datetime.WithoutMarks(norm), at, at + size})
 		}
 		at += size
 	}
@@ -156,7 +156,7 @@ func (m *message) means(now time.Time) map[string]span {
 func (m *message) readers(now time.Time) []reader {
 	const overlap = 16
 	for at := 0; m.texts == nil || at > 0; {
-		r := reader{moment.NewText(m.said[at:], now), at}
+		r := reader{datetime.NewText(m.said[at:], now), at}
 		m.texts = append(m.texts, r)
 		if len(r.Words) < text.MaxWords {
 			break

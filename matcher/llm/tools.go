@@ -11,7 +11,7 @@ import (
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
 	"earshot/repositories"
-	"earshot/repositories/visible"
+	"earshot/repositories/plaintext"
 )
 
 // Limits on the examples that are shown with a tool.
@@ -159,7 +159,7 @@ func describe(candidate matcher.Candidate) string {
 	}
 	quoted := make([]string, len(examples))
 	for i, example := range examples {
-		quoted[i] = `"` + text.Clip(visible.Text(example), maxExampleBytes) + `"`
+		quoted[i] = `"` + text.Clip(plaintext.Text(example), maxExampleBytes) + `"`
 	}
 	return strings.TrimSpace(candidate.Tool.Shown() + "\nA user may say: " + strings.Join(quoted, ", "))
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"earshot/matcher"
-	"earshot/matcher/moment"
+	"earshot/matcher/datetime"
 	"earshot/matcher/text"
 	"earshot/matcher/values"
 )
@@ -133,7 +133,7 @@ func onlyAnswer(u matcher.Unfinished, said string) (string, bool) {
 	if first == end || end-first > maxAnswerWords || !takesAnyText(u, u.Missing[0]) {
 		return "", false
 	}
-	answer := &moment.Text{Source: said, Words: words[first:end]}
+	answer := &datetime.Text{Source: said, Words: words[first:end]}
 	if refersBack(answer.Words) || len(moments(answer)) > 0 || !slices.ContainsFunc(answer.Words, func(w text.Word) bool { return isThing(w) || isNumber(w) }) {
 		return "", false
 	}

@@ -8,7 +8,7 @@ import (
 	"earshot/matcher/text"
 	"earshot/matcher/values"
 	"earshot/repositories"
-	"earshot/repositories/marks"
+	"earshot/repositories/annotations"
 )
 
 // An example is law: a message that is one, up to the words that are marked in it, calls for its
@@ -27,7 +27,7 @@ type pattern struct {
 // piece is a word of a pattern, or the place of a value.
 type piece struct {
 	word string
-	mark *marks.Mark // nil of a word
+	mark *annotations.Mark // nil of a word
 	// marked are the words that stand in its place in the example, and surface is their text.
 	marked  []text.Word
 	surface string
@@ -47,8 +47,8 @@ func patternsOf(tool *repositories.Tool) []pattern {
 		var found []pattern
 		marked := tool.Marked()
 		for _, plain := range tool.Spoken() {
-			example := marks.Example{Text: plain}
-			if at := slices.IndexFunc(marked, func(e marks.Example) bool { return e.Text == plain }); at >= 0 {
+			example := annotations.Example{Text: plain}
+			if at := slices.IndexFunc(marked, func(e annotations.Example) bool { return e.Text == plain }); at >= 0 {
 				example = marked[at]
 			}
 			if p := patternOf(example); len(p.parts) > 0 {
@@ -59,7 +59,7 @@ func patternsOf(tool *repositories.Tool) []pattern {
 	}).([]pattern)
 }
 
-func patternOf(example marks.Example) (p pattern) {
+func patternOf(example annotations.Example) (p pattern) {
 	left := example.Marks
 	for _, w := range plainly(text.Split(example.Text)) {
 		for len(left) > 0 && w.Start >= left[0].To {

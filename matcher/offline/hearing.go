@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"earshot/matcher"
-	"earshot/matcher/moment"
+	"earshot/matcher/datetime"
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
 	"earshot/matcher/values"
@@ -19,8 +19,8 @@ type hearing struct {
 	trace   *matcher.Trace
 	traced  bool // the scores are in the trace
 
-	texts    map[string]*moment.Text // what has been split, by what was said
-	readings map[heard]reading       // what has been read
+	texts    map[string]*datetime.Text // what has been split, by what was said
+	readings map[heard]reading         // what has been read
 }
 
 // heard is a text that was read for a tool.
@@ -30,9 +30,9 @@ type heard struct {
 }
 
 // text is a message, or a part of one, split into words once.
-func (h *hearing) text(said string) *moment.Text {
+func (h *hearing) text(said string) *datetime.Text {
 	if h.texts[said] == nil {
-		h.texts[said] = moment.NewText(said, h.request.Now)
+		h.texts[said] = datetime.NewText(said, h.request.Now)
 	}
 	return h.texts[said]
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"earshot/matcher"
-	"earshot/matcher/moment"
+	"earshot/matcher/datetime"
 	"earshot/matcher/offline/confidence"
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
@@ -32,7 +32,7 @@ func (o *Matcher) Match(ctx context.Context, request matcher.Request) (matcher.R
 	found := finding{Result: matcher.Result{Stage: matcher.StageOffline}, trace: matcher.TraceOf(ctx)}
 	h := &hearing{
 		request: request, scope: o.indexes.Of(request), trace: found.trace,
-		texts: map[string]*moment.Text{}, readings: map[heard]reading{},
+		texts: map[string]*datetime.Text{}, readings: map[heard]reading{},
 	}
 	calls, why := h.hear()
 	for _, one := range calls {

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"earshot/matcher"
-	"earshot/matcher/moment"
+	"earshot/matcher/datetime"
 	"earshot/matcher/text"
 	"earshot/matcher/values"
 	"earshot/repositories"
@@ -21,7 +21,7 @@ type reading struct {
 func (r reading) wish() wish { return wish{r.Candidate, r.Values, r.Source} }
 
 // moments are the dates and times of day in a text.
-func moments(t *moment.Text) []moment.Reading { return slices.Concat(t.Dates(), t.Clocks()) }
+func moments(t *datetime.Text) []datetime.Reading { return slices.Concat(t.Dates(), t.Clocks()) }
 
 // whole reports whether the text says nothing but values of the tool: what else it has is
 // grammar, politeness, or the tool's own words.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"earshot/matcher/moment"
+	"earshot/matcher/datetime"
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
 	"earshot/matcher/values"
@@ -202,7 +202,7 @@ func (r reading) putOff() bool {
 
 // near reports whether a day is named by how near it is. Who means today says so: "on Monday"
 // is another Monday, or is said by somebody who does not mean now.
-func (r reading) near(m moment.Reading) bool {
+func (r reading) near(m datetime.Reading) bool {
 	return text.AnyIs(r.Words[m.First:m.End], text.NearDays)
 }
 
@@ -212,7 +212,7 @@ func (r reading) timed() bool {
 		return true
 	}
 	return r.sampled(func(said string, words []text.Word) bool {
-		return slices.ContainsFunc(moments(moment.NewText(said, r.Now)), func(m moment.Reading) bool { return !m.Doubtful }) || text.Ahead(words)
+		return slices.ContainsFunc(moments(datetime.NewText(said, r.Now)), func(m datetime.Reading) bool { return !m.Doubtful }) || text.Ahead(words)
 	})
 }
 

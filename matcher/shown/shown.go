@@ -6,8 +6,8 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/parameters"
+	"earshot/repositories/plaintext"
 	"earshot/repositories/quantity"
-	"earshot/repositories/visible"
 )
 
 // Parameter is a parameter as a model is shown it; the offline matcher sees no
@@ -53,12 +53,12 @@ func Parameters(params *parameters.Parameters) []Parameter {
 	var list []Parameter
 	views := params.List()
 	for _, name := range params.Names() {
-		property, ok := readSchema(object.Properties[visible.Text(name)])
+		property, ok := readSchema(object.Properties[plaintext.Text(name)])
 		if !ok {
 			continue
 		}
 		parameter := property.parameter(name)
-		parameter.Required = required[visible.Text(name)]
+		parameter.Required = required[plaintext.Text(name)]
 		for _, one := range views {
 			if one.Name == name {
 				parameter.Aliases, parameter.Unit, parameter.Format = one.Aliases, one.Unit, one.Format

@@ -3,7 +3,7 @@ package values
 import (
 	"slices"
 
-	"earshot/matcher/moment"
+	"earshot/matcher/datetime"
 	"earshot/repositories/quantity"
 )
 
@@ -55,13 +55,13 @@ func (r numberReader) take(first, end int) {
 
 // barely returns the figures that can be the slot's number as they are: where it has a unit,
 // none that stands with a unit, is of a range, or is denied.
-func (r numberReader) barely(s *slot, figures []moment.Reading) []moment.Reading {
+func (r numberReader) barely(s *slot, figures []datetime.Reading) []datetime.Reading {
 	figures = r.exact(s, figures)
 	if s.Unit == nil {
 		return figures
 	}
 	said := s.Unit.Amounts(r.Source)
-	return slices.DeleteFunc(slices.Clone(figures), func(f moment.Reading) bool {
+	return slices.DeleteFunc(slices.Clone(figures), func(f datetime.Reading) bool {
 		return slices.ContainsFunc(said, func(one quantity.Amount) bool {
 			return meets(f, one) && (!one.Bare() || one.Range || one.Denied)
 		})
@@ -69,4 +69,4 @@ func (r numberReader) barely(s *slot, figures []moment.Reading) []moment.Reading
 }
 
 // meets reports whether a number and an amount share words.
-func meets(f moment.Reading, one quantity.Amount) bool { return f.From < one.To && one.From < f.To }
+func meets(f datetime.Reading, one quantity.Amount) bool { return f.From < one.To && one.From < f.To }

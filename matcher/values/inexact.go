@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"earshot/matcher/moment"
+	"earshot/matcher/datetime"
 	"earshot/matcher/text"
 )
 
@@ -31,8 +31,8 @@ func (r numberReader) doubt(s *slot, first, end int) string {
 }
 
 // exact are the figures that may be the slot's, and notes why others are not.
-func (r numberReader) exact(s *slot, figures []moment.Reading) []moment.Reading {
-	return slices.DeleteFunc(slices.Clone(figures), func(f moment.Reading) bool { return r.doubts(s, f.First, f.End) })
+func (r numberReader) exact(s *slot, figures []datetime.Reading) []datetime.Reading {
+	return slices.DeleteFunc(slices.Clone(figures), func(f datetime.Reading) bool { return r.doubts(s, f.First, f.End) })
 }
 
 // doubts reports whether the words are no value of the slot, and notes why.

@@ -1,7 +1,7 @@
 package values
 
 import (
-	"earshot/matcher/moment"
+	"earshot/matcher/datetime"
 	"earshot/repositories"
 )
 
@@ -29,7 +29,7 @@ type Mention struct {
 
 // Choices lists by parameter the values among the allowed ones that a text names, where it names
 // more than one: a list takes them all, and any other parameter none.
-func Choices(said *moment.Text, tool *repositories.Tool) map[string][]Mention {
+func Choices(said *datetime.Text, tool *repositories.Tool) map[string][]Mention {
 	found := map[string][]Mention{}
 	r := choiceReader{newFiller(said, tool)}
 	for _, s := range r.open {

@@ -7,7 +7,7 @@ import (
 
 	"earshot/matcher/text"
 	"earshot/repositories"
-	"earshot/repositories/marks"
+	"earshot/repositories/annotations"
 )
 
 // lesson is what the marks in a tool's examples teach of its parameters.
@@ -64,7 +64,7 @@ func lessonOf(tool *repositories.Tool) *lesson {
 }
 
 // read takes in one example.
-func (l *lesson) read(example marks.Example) {
+func (l *lesson) read(example annotations.Example) {
 	s := sentence{text: example.Text, words: text.Split(example.Text)}
 	s.taken = make([]bool, len(s.words))
 	for _, mark := range example.Marks {

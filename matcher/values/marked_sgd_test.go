@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/matcher/datetime"
 	"earshot/matcher/matchertest"
-	"earshot/matcher/moment"
 	"earshot/matcher/values"
 	"earshot/repositories/unraced"
 )
@@ -129,7 +129,7 @@ func count(t *testing.T, f *figures, tool map[string]any, train, test []turn) {
 	require.NoError(t, err)
 	candidate := matchertest.InScope(t, matchertest.Scope, "r", string(body))[0]
 	for _, one := range test {
-		read := values.Of(moment.NewText(one.text, matchertest.Friday), candidate.Tool).Values
+		read := values.Of(datetime.NewText(one.text, matchertest.Friday), candidate.Tool).Values
 		for name, words := range one.said {
 			value, given := read[name]
 			switch {

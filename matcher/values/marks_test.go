@@ -5,15 +5,15 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/matcher/datetime"
 	"earshot/matcher/matchertest"
-	"earshot/matcher/moment"
 	"earshot/matcher/values"
 )
 
 // read reads a text with a tool given.
 func read(t *testing.T, tool, text string) map[string]any {
 	t.Helper()
-	return values.Of(moment.NewText(text, matchertest.Friday), matchertest.InScope(t, matchertest.Scope, "r", tool)[0].Tool).Values
+	return values.Of(datetime.NewText(text, matchertest.Friday), matchertest.InScope(t, matchertest.Scope, "r", tool)[0].Tool).Values
 }
 
 type expected map[string]map[string]any // by the text

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"earshot/matcher/moment"
+	"earshot/matcher/datetime"
 	"earshot/matcher/text"
 	"earshot/repositories/parameters"
 )
@@ -120,7 +120,7 @@ func (r momentReader) tellReadings() {
 }
 
 // withCue are the words of a moment with the one that brings it: "at 9".
-func (r momentReader) withCue(m moment.Reading) string {
+func (r momentReader) withCue(m datetime.Reading) string {
 	first := m.First
 	if first > 0 && text.ClockCues.Has(r.At(first-1)) && strings.TrimSpace(r.Gap(first-1)) == "" {
 		first--
@@ -129,7 +129,7 @@ func (r momentReader) withCue(m moment.Reading) string {
 }
 
 // together fills a parameter for date and time in one.
-func (r momentReader) together(s *slot, date moment.Reading, clocks []moment.Reading) {
+func (r momentReader) together(s *slot, date datetime.Reading, clocks []datetime.Reading) {
 	first, end, exact := date.First, date.End, date.Exact
 	if len(clocks) == 1 {
 		first, end = min(first, clocks[0].First), max(end, clocks[0].End)
@@ -138,13 +138,13 @@ func (r momentReader) together(s *slot, date moment.Reading, clocks []moment.Rea
 			exact = ""
 		}
 	}
-	r.moment(s, moment.Reading{First: first, End: end, Exact: exact})
+	r.moment(s, datetime.Reading{First: first, End: end, Exact: exact})
 }
 
 // share gives each slot the moment that its cue stands before, and a single slot the
 // single moment.
-func (r momentReader) share(slots []*slot, all []moment.Reading) {
-	var left []moment.Reading
+func (r momentReader) share(slots []*slot, all []datetime.Reading) {
+	var left []datetime.Reading
 	for _, m := range all {
 		s := r.cued(slots, m)
 		if s == nil {
@@ -164,7 +164,7 @@ func (r momentReader) share(slots []*slot, all []moment.Reading) {
 
 // moment fills the slot with what was said, or with the exact form where that is
 // asked for; words that do not settle the exact form fill nothing.
-func (r momentReader) moment(s *slot, m moment.Reading) {
+func (r momentReader) moment(s *slot, m datetime.Reading) {
 	if !r.free(m.First, m.End) {
 		return
 	}
@@ -174,7 +174,7 @@ func (r momentReader) moment(s *slot, m moment.Reading) {
 	}
 	value := possessive.ReplaceAllString(r.Surface(first, m.End), "")
 	if wanted := s.layout(); wanted != "" {
-		value = moment.Format(m.Exact, wanted, r.Now.Location())
+		value = datetime.Format(m.Exact, wanted, r.Now.Location())
 	}
 	if value != "" {
 		r.fill(s, value, m.First, m.End)
@@ -182,7 +182,7 @@ func (r momentReader) moment(s *slot, m moment.Reading) {
 }
 
 // cued returns the one slot that the words right before the moment speak of.
-func (r momentReader) cued(slots []*slot, m moment.Reading) *slot {
+func (r momentReader) cued(slots []*slot, m datetime.Reading) *slot {
 	if len(slots) < 2 {
 		return nil
 	}
@@ -234,8 +234,8 @@ var (
 func isCalendar(w string) bool { return text.CalendarWords.Has(w) && w != "next" && w != "this" }
 
 // sure keeps what is a date or a time beyond doubt and that no value has taken.
-func (r momentReader) sure(all []moment.Reading) []moment.Reading {
-	return slices.DeleteFunc(slices.Clone(all), func(m moment.Reading) bool { return m.Doubtful || !r.free(m.First, m.End) })
+func (r momentReader) sure(all []datetime.Reading) []datetime.Reading {
+	return slices.DeleteFunc(slices.Clone(all), func(m datetime.Reading) bool { return m.Doubtful || !r.free(m.First, m.End) })
 }
 
 // possessive is the ending of a day that something is of: "Thursday's appointment".

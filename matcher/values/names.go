@@ -5,7 +5,7 @@ import (
 	"strings"
 	"unicode"
 
-	"earshot/matcher/moment"
+	"earshot/matcher/datetime"
 	"earshot/matcher/text"
 )
 
@@ -131,7 +131,7 @@ func (r nameReader) code(i int) bool {
 	if w == "a" || w == "i" || text.StopWords.Has(w) && len(w) > 1 {
 		return false
 	}
-	return len(w) == 1 || strings.IndexFunc(w, unicode.IsDigit) >= 0 && !moment.Ordinal.MatchString(w)
+	return len(w) == 1 || strings.IndexFunc(w, unicode.IsDigit) >= 0 && !datetime.Ordinal.MatchString(w)
 }
 
 // lone reports whether the word at i, of a writer who sets no capitals, stands between

@@ -7,15 +7,15 @@ import (
 	"strings"
 	"unicode"
 
-	"earshot/matcher/moment"
+	"earshot/matcher/datetime"
 	"earshot/matcher/text"
 	"earshot/repositories/quantity"
 )
 
 // figures finds the numbers beyond doubt that no value has taken. The ends of a range are none,
 // nor is what is denied.
-func (r numberReader) figures() []moment.Reading {
-	var found []moment.Reading
+func (r numberReader) figures() []datetime.Reading {
+	var found []datetime.Reading
 	said := r.Amounts()
 	for i := 0; i < len(r.Words); {
 		numbers := r.Numbers(i)
@@ -34,7 +34,7 @@ func (r numberReader) figures() []moment.Reading {
 }
 
 // ofCode reports whether the number is tied to letters before it, as in A-1234.
-func (r numberReader) ofCode(f moment.Reading) bool {
+func (r numberReader) ofCode(f datetime.Reading) bool {
 	return f.First > 0 && tight[r.Gap(f.First-1)] && strings.ContainsFunc(r.At(f.First-1), unicode.IsLetter)
 }
 
@@ -87,7 +87,7 @@ func (r numberReader) readNumbers() {
 // isFor reports whether a single number is that of the slot, though none of the words of its name stand
 // beside it. The number in "ibuprofen 600" is of the noun: an optional slot has it only where a word beside
 // it says so (contract 19), and so has a required one where the noun may be another parameter's text.
-func (r numberReader) isFor(s *slot, f moment.Reading) bool {
+func (r numberReader) isFor(s *slot, f datetime.Reading) bool {
 	if r.unitAt(f.First, f.End) != 0 || r.namedBeside(s, f) || len(s.Allowed) > 0 {
 		return true
 	}
@@ -96,12 +96,12 @@ func (r numberReader) isFor(s *slot, f moment.Reading) bool {
 
 // endsText reports whether the number ends what a noun, a letter or a code before it begins: "vitamin D
 // 1000".
-func (r numberReader) endsText(f moment.Reading) bool {
+func (r numberReader) endsText(f datetime.Reading) bool {
 	return r.labels(f) || f.First > 0 && strings.TrimSpace(r.Gap(f.First-1)) == "" && (len(r.At(f.First-1)) == 1 && !text.Articles.Has(r.At(f.First-1)) || text.StartsWithDigit(r.At(f.First-1)))
 }
 
 // namedBeside reports whether a word beside the number says what it is of.
-func (r numberReader) namedBeside(s *slot, f moment.Reading) bool {
+func (r numberReader) namedBeside(s *slot, f datetime.Reading) bool {
 	if f.End < len(r.Words) && strings.TrimSpace(r.Gap(f.End-1)) == "" {
 		next := r.Words[f.End]
 		if text.IsSubject(next) && s.about[next.Stem] || s.Unit != nil && units[next.Stem] || next.Is(text.PeopleWords) || r.listedAt[f.End] {
@@ -125,7 +125,7 @@ func (r numberReader) readCuedNumbers() {
 	}
 	here := sentence{text: r.Source, words: r.Words, taken: r.taken}
 	for _, s := range slots {
-		var found []moment.Reading
+		var found []datetime.Reading
 		for _, f := range r.barely(s, r.figures()) {
 			left, _ := here.leftOf(f.First)
 			_, known := s.taught.knows(here.rightOf(f.End))
@@ -141,7 +141,7 @@ func (r numberReader) readCuedNumbers() {
 
 // countsFor reports whether the number counts nothing that the slot does not know:
 // the 2 of "2 lamps" is no party size.
-func (r numberReader) countsFor(s *slot, f moment.Reading) bool {
+func (r numberReader) countsFor(s *slot, f datetime.Reading) bool {
 	if s.countsThings() && r.labels(f) || s.namedBy(pinNames) && len(f.Exact) < shortestCode {
 		return false
 	}
@@ -162,7 +162,7 @@ func (r numberReader) countsFor(s *slot, f moment.Reading) bool {
 }
 
 // labels reports whether the number belongs to the noun before it: "table three".
-func (r numberReader) labels(f moment.Reading) bool {
+func (r numberReader) labels(f datetime.Reading) bool {
 	i := f.First - 1
 	return i >= 0 && strings.TrimSpace(r.Gap(i)) == "" && text.IsSubject(r.Words[i]) && !r.means(r.Words[i]) && !strings.HasSuffix(r.At(i), "ly")
 }
@@ -189,7 +189,7 @@ func (r *filler) required(slots []*slot) []*slot {
 }
 
 // number fills the slot: a string takes the figure as it was written.
-func (r numberReader) number(s *slot, f moment.Reading) {
+func (r numberReader) number(s *slot, f datetime.Reading) {
 	if isNumeric(s) {
 		r.fill(s, json.Number(f.Exact), f.First, f.End)
 		return
@@ -205,7 +205,7 @@ var currency = regexp.MustCompile(`[$€£¥]$`)
 
 // beside returns the figures next to a word of the slot's name: "2 rooms", "room 2",
 // "party of 4".
-func (r numberReader) beside(s *slot, figures []moment.Reading) []moment.Reading {
+func (r numberReader) beside(s *slot, figures []datetime.Reading) []datetime.Reading {
 	topic := s.quantity()
 	for _, other := range r.slots(numberSlot) {
 		for stem := range other.quantity() {
@@ -214,7 +214,7 @@ func (r numberReader) beside(s *slot, figures []moment.Reading) []moment.Reading
 			}
 		}
 	}
-	var found []moment.Reading
+	var found []datetime.Reading
 	for _, f := range figures {
 		after := f.End < len(r.Words) && begins(r.Words[f.End].Stem, topic)
 		before := f.First - 1

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/matcher/datetime"
 	"earshot/matcher/matchertest"
-	"earshot/matcher/moment"
 	"earshot/matcher/values"
 )
 
@@ -160,7 +160,7 @@ func FuzzOf(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		read := values.Of(moment.NewText(text, matchertest.Friday), candidate.Tool)
+		read := values.Of(datetime.NewText(text, matchertest.Friday), candidate.Tool)
 		require.Len(t, read.Taken, len(read.Words))
 	})
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
+	"earshot/matcher/datetime"
 	"earshot/matcher/matchertest"
-	"earshot/matcher/moment"
 	"earshot/matcher/values"
 	"earshot/repositories/unraced"
 )
@@ -41,7 +41,7 @@ func TestValuesOfSGD(t *testing.T) {
 		}
 		request := c.Request(t)
 		at := slices.IndexFunc(request.Candidates, func(one matcher.Candidate) bool { return one.Tool.Name == *tool })
-		read := values.Of(moment.NewText(request.Text, request.Now), request.Candidates[at].Tool).Values
+		read := values.Of(datetime.NewText(request.Text, request.Now), request.Candidates[at].Tool).Values
 		for name, forms := range c.Expect.Accept {
 			if by[name] == nil {
 				by[name] = &figures{}

@@ -5,7 +5,7 @@ import (
 	"regexp"
 	"strings"
 
-	"earshot/matcher/moment"
+	"earshot/matcher/datetime"
 	"earshot/matcher/text"
 )
 
@@ -193,7 +193,7 @@ func (r nameReader) list(s *slot, found []mention) {
 	}
 }
 
-func asMentions(figures []moment.Reading) []mention {
+func asMentions(figures []datetime.Reading) []mention {
 	found := make([]mention, len(figures))
 	for i, f := range figures {
 		found[i] = mention{json.Number(f.Exact), f.First, f.End}

@@ -9,7 +9,7 @@ import (
 	"regexp"
 	"slices"
 
-	"earshot/matcher/moment"
+	"earshot/matcher/datetime"
 	"earshot/matcher/shown"
 	"earshot/matcher/text"
 	"earshot/repositories"
@@ -18,7 +18,7 @@ import (
 
 // Reading is what a text says of a tool's parameters.
 type Reading struct {
-	*moment.Text
+	*datetime.Text
 	Values map[string]any // by the names of the parameters; numbers are json.Number
 	Taken  []bool         // by word: it is of a value
 	// Why says of a parameter why a number in the text is no value of it.
@@ -28,7 +28,7 @@ type Reading struct {
 }
 
 // Of reads the values that the text gives for the tool's parameters.
-func Of(said *moment.Text, tool *repositories.Tool) Reading {
+func Of(said *datetime.Text, tool *repositories.Tool) Reading {
 	r := tailReader{nameReader{momentReader{codeReader{numberReader{choiceReader{newFiller(said, tool)}}}}}}
 	for _, read := range []func(){
 		r.readPatterns, r.readAllowed, r.readKnown, r.readCodes, r.readNamed, r.readBooleans, r.readDurations, r.readAmounts, r.readMoments,
@@ -42,7 +42,7 @@ func Of(said *moment.Text, tool *repositories.Tool) Reading {
 // filler is the state of reading one text's values. Each reader marks the words that it
 // uses as taken, and later readers leave them alone.
 type filler struct {
-	*moment.Text
+	*datetime.Text
 	*asked
 	taken    []bool       // by word
 	open     []*slot      // those that have no value yet
@@ -63,7 +63,7 @@ type (
 	tailReader   struct{ nameReader }   // of the rest of a sentence
 )
 
-func newFiller(said *moment.Text, tool *repositories.Tool) *filler {
+func newFiller(said *datetime.Text, tool *repositories.Tool) *filler {
 	r := &filler{Text: said, asked: askedBy(tool), values: map[string]any{}, listedAt: map[int]bool{}, why: map[string]string{}, asks: map[string]string{}}
 	r.taken, r.open = make([]bool, len(said.Words)), r.all
 	return r

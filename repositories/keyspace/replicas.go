@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 )
 
 // ErrReplicas means that a write took place and is not known to be on as many replicas
@@ -32,7 +32,7 @@ const moves = 3
 // all that was written up to then, in the same round trip. Its error is ErrReplicas
 // where they have not in time, and the reply is there all the same.
 func (s *Script) RunSafely(ctx context.Context, db *DB, keys []string, args ...any) (reply any, err error) {
-	if db.Replicas.Count == 0 || crash.Planted(crash.Unwaited) {
+	if db.Replicas.Count == 0 || failpoint.Planted(failpoint.Unwaited) {
 		return s.Run(ctx, db, keys, args...)
 	}
 	for range moves {

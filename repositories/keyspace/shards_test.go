@@ -9,8 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 )
 
 // shards asks for all, within the time that a probe has.

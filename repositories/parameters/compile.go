@@ -8,7 +8,7 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
-	"earshot/repositories/visible"
+	"earshot/repositories/plaintext"
 )
 
 // Compile compiles a tool's lists of parameters, in their order, into one form; the Toolbox
@@ -79,7 +79,7 @@ func compileLists(lists []List, with *Budget, needed []string) (*Parameters, fau
 	if err != nil && len(faults) == 0 {
 		faults.Add("", "cannot be shown to a model: %s", err)
 	}
-	parameters.model = visible.JSON(model)
+	parameters.model = plaintext.JSON(model)
 	return parameters, faults
 }
 
@@ -105,7 +105,7 @@ func (p *Parameters) index() {
 		p.byName[parameter.name] = parameter
 		p.authenticated = p.authenticated || len(parameter.claims) > 0
 		parameter.see()
-		if seen := visible.Text(parameter.name); seen != parameter.name && !parameter.hidden() {
+		if seen := plaintext.Text(parameter.name); seen != parameter.name && !parameter.hidden() {
 			p.seen[seen] = parameter.name
 		}
 		key := FoldName(parameter.name)
@@ -244,7 +244,7 @@ func (d *definition) compile(in dialect, with *Budget, at string, faults *fault.
 	if in.key == "parameter" {
 		p.name = d.Parameter
 	}
-	p.required, p.ignored, p.claims, p.grounded, p.ask = in.required, d.Ignore, d.AuthServices, d.Grounded, visible.Text(d.Ask)
+	p.required, p.ignored, p.claims, p.grounded, p.ask = in.required, d.Ignore, d.AuthServices, d.Grounded, plaintext.Text(d.Ask)
 	if d.Required != nil {
 		p.required = *d.Required
 	}
@@ -260,7 +260,7 @@ func (d *definition) compile(in dialect, with *Budget, at string, faults *fault.
 // rules compiles the rules that parameters and the items of arrays have in common.
 func (d *definition) rules(with *Budget) *compiledParameter {
 	p := &compiledParameter{
-		description: visible.Text(d.Description),
+		description: plaintext.Text(d.Description),
 		kind:        d.Type,
 		allowed:     newEntries(d.AllowedValues, with),
 		excluded:    newEntries(d.ExcludedValues, with),

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"earshot/repositories/fault"
+	"earshot/repositories/plaintext"
 	"earshot/repositories/quantity"
-	"earshot/repositories/visible"
 )
 
 // Alias is another word for an allowed value.
@@ -85,7 +85,7 @@ func (p *compiledParameter) see() {
 	}
 	for _, value := range p.literals() {
 		text, _ := value.(string)
-		shown := visible.Text(text)
+		shown := plaintext.Text(text)
 		if shown == text {
 			continue
 		}

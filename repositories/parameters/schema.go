@@ -12,8 +12,8 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/repositories/plaintext"
 	"earshot/repositories/schema"
-	"earshot/repositories/visible"
 )
 
 // rootSchema is the JSON Schema in which a tool's parameters were given.
@@ -64,7 +64,7 @@ func newRoot(document map[string]any, raw json.RawMessage, compiled *jsonschema.
 		p.list = append(p.list, compileProperty(name, properties[name], property, required[name], newFaultCollector(&faults, at)))
 	}
 	p.need(needed)
-	p.model = visible.JSON(schemaModel(document, p.list))
+	p.model = plaintext.JSON(schemaModel(document, p.list))
 	p.dialect, _ = document["$schema"].(string)
 	return p, faults
 }

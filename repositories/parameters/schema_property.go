@@ -10,8 +10,8 @@ import (
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/repositories/plaintext"
 	"earshot/repositories/schema"
-	"earshot/repositories/visible"
 )
 
 // annotations are the keywords of a property that are not validation rules. All but
@@ -44,10 +44,10 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 		found.faults.Add(found.at, "%s", err)
 		return p
 	}
-	p.description, p.ignored, p.claims = visible.Text(notes.Description), notes.Ignore, notes.AuthServices
+	p.description, p.ignored, p.claims = plaintext.Text(notes.Description), notes.Ignore, notes.AuthServices
 	p.grounded, p.format = notes.Grounded, formatOf(notes.Format, p.kind)
 	p.ask, _ = notes.Ask.(string)
-	p.ask = visible.Text(p.ask)
+	p.ask = plaintext.Text(p.ask)
 	found.said(p, notes)
 	p.useDefault(notes.Default)
 	p.static = found.fixedProperty(p, notes.Value)
@@ -66,7 +66,7 @@ func (f *faultCollector) said(p *compiledParameter, notes annotations) {
 	if p.kind != kindArray || items == nil || json.Unmarshal(notes.Items, &inner) != nil {
 		return
 	}
-	p.items = &compiledParameter{property: items, description: visible.Text(inner.Description)}
+	p.items = &compiledParameter{property: items, description: plaintext.Text(inner.Description)}
 	if types := schemaTypes(items); len(types) > 0 {
 		p.items.kind = kind(types[0])
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories"
-	"earshot/repositories/redistest"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 )

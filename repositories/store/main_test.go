@@ -3,7 +3,7 @@ package store_test
 import (
 	"testing"
 
-	"earshot/repositories/redistest"
+	"earshot/deploy/testbed/redistest"
 )
 
 func TestMain(m *testing.M) { redistest.Main(m) }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories"
-	"earshot/repositories/redistest"
 	"earshot/repositories/store"
 )
 

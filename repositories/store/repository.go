@@ -12,8 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories"
-	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 )
 
@@ -85,7 +85,7 @@ func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, re
 		return err
 	}
 	keys := keyspace.KeysOf(scope.AppID)
-	crash.At(crash.RepositoryBefore)
+	failpoint.At(failpoint.RepositoryBefore)
 	script, most, from := writeRepository, 0, sourcing{}
 	if stored == "" {
 		script = dropRepository
@@ -95,7 +95,7 @@ func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, re
 	reply, err := script.Run(ctx, r.db,
 		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(owed.ID), keys.Written(owed.ID), keys.Closed(scope.SessionID), keys.Turns(scope.SessionID), keys.Sessions(), keys.Sourced(), keys.Refreshes()}, keys.Ledger()...),
 		repository.ID, there, stored, r.newID(), scope.AppID, scope.SessionID, ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, r.newID(), from.mark, from.every.Milliseconds())
-	crash.At(crash.RepositoryReply)
+	failpoint.At(failpoint.RepositoryReply)
 	switch {
 	case err != nil:
 		return err

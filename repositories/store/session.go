@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"earshot/repositories"
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 )
 
@@ -84,7 +84,7 @@ func (s *sessionRecords) closeSession(ctx context.Context, appID, sessionID, spa
 		if err := s.repositories.deleteAll(ctx, repositories.Scope{AppID: appID, SessionID: sessionID}); err != nil {
 			return err
 		}
-		crash.At(crash.SessionHalf)
+		failpoint.At(failpoint.SessionHalf)
 		reply, err := dropSession.Run(ctx, s.db, []string{keys.Turns(sessionID), keys.Order(sessionID),
 			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Lane(keyspace.LaneTurns), keys.Closed(sessionID), keys.Explained(), keys.Sessions(), keys.Asked(sessionID)},
 			appID+"/"+sessionID, spare, s.Remembers().Milliseconds(), generation, sessionID)

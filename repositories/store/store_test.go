@@ -13,11 +13,11 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories"
 	"earshot/repositories/cloudevent"
 	"earshot/repositories/fault"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/repositories/unraced"

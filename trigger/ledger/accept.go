@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 )
 
@@ -326,12 +326,12 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	if err != nil {
 		return Accepted{}, err
 	}
-	crash.At(crash.AcceptBefore)
+	failpoint.At(failpoint.AcceptBefore)
 	raw, err := run(ctx, l.db, append(keys, k.Ledger()...),
 		a.Turn.Message, a.Message, a.Token, a.Lease.Milliseconds(), a.History, a.Version,
 		a.Life.Milliseconds(), a.Member(), a.App, maxClaims, a.Answer, a.Claims, a.Remembers.Milliseconds(), a.Says, a.App+"/"+a.Session, a.Messages, a.OfDraft, a.Session,
 		a.Basis, a.lines(), said, failed, keyspace.ChatBox(a.Session), keyspace.EventLease.Milliseconds(), a.AsksFor, a.Words)
-	crash.At(crash.AcceptReply)
+	failpoint.At(failpoint.AcceptReply)
 	few := errors.Is(err, keyspace.ErrReplicas)
 	if err != nil && !few {
 		return Accepted{}, err

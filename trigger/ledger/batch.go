@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 )
 
@@ -162,9 +162,9 @@ func (l *Ledger) Settle(ctx context.Context, list []Settlement) (holds []bool, e
 		}
 		calls[i] = keyspace.Call{Keys: s.keys(), Args: args}
 	}
-	crash.At(crash.SettleBefore)
+	failpoint.At(failpoint.SettleBefore)
 	replies, err := settle.RunAll(ctx, l.db, calls)
-	crash.At(crash.SettleReply)
+	failpoint.At(failpoint.SettleReply)
 	if err != nil {
 		return nil, err
 	}
@@ -250,8 +250,8 @@ func (l *Ledger) unpack(ctx context.Context, appID, box, batch, token string) er
 		id, _, _ := strings.Cut(line, "\t")
 		keys = append(keys, k.Effect(id))
 	}
-	crash.At(crash.UnpackBefore)
+	failpoint.At(failpoint.UnpackBefore)
 	_, err := unpack.Run(ctx, l.db, slices.Concat(keys, k.Ledger()), batch, keyspace.EventLease.Milliseconds(), token, box)
-	crash.At(crash.UnpackReply)
+	failpoint.At(failpoint.UnpackReply)
 	return err
 }

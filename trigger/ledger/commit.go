@@ -6,8 +6,8 @@ import (
 	"slices"
 	"time"
 
-	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 )
 
@@ -58,7 +58,7 @@ import (
 //
 // While the app's version is the one that it was matched by, its repositories are as they
 // were, and need not be read.
-var commit = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, TurnLua, rateLua, batchLua, firedLua, askedLua, crash.Script(crash.MoveWithoutState, crash.Script(crash.UnfencedFirst, holdLua)), crash.Script(crash.CommitWithoutCAS, `
+var commit = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, TurnLua, rateLua, batchLua, firedLua, askedLua, failpoint.Script(failpoint.MoveWithoutState, failpoint.Script(failpoint.UnfencedFirst, holdLua)), failpoint.Script(failpoint.CommitWithoutCAS, `
 local app, session, message, box, token, at = ARGV[1], ARGV[2], ARGV[3], ARGV[5], ARGV[6], now()
 local turns, parts, firings = KEYS[4], tonumber(ARGV[21]), tonumber(ARGV[22])
 local list, argument, fences = {}, 25 + 2 * parts, 0
@@ -294,9 +294,9 @@ func (l *Ledger) Commit(ctx context.Context, c Commitment) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	crash.At(crash.CommitBefore)
+	failpoint.At(failpoint.CommitBefore)
 	raw, err := commit.RunSafely(ctx, l.db, c.keys(), args...)
-	crash.At(crash.CommitReply)
+	failpoint.At(failpoint.CommitReply)
 	few := errors.Is(err, keyspace.ErrReplicas)
 	if err != nil && !few {
 		return Decision{}, err

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 )
 
@@ -93,11 +93,11 @@ type BegunDraft struct {
 // *RateError says that a limit is reached.
 func (l *Ledger) BeginDraft(ctx context.Context, d Draft) (BegunDraft, error) {
 	k := d.keys()
-	crash.At(crash.DraftBefore)
+	failpoint.At(failpoint.DraftBefore)
 	raw, err := beginDraft.Run(ctx, l.db, []string{
 		k.App(), k.Turns(d.Session), k.Draft(d.Session, d.Turn.Message), k.Closed(d.Session), k.Rates(""), k.Rates(d.Session), k.Drafts(d.Session),
 	}, d.Turn.Message, d.Message, d.Says, d.Claims, d.Token, d.Lease.Milliseconds(), draftLife.Milliseconds(), draftMost.Milliseconds())
-	crash.At(crash.DraftReply)
+	failpoint.At(failpoint.DraftReply)
 	if err != nil {
 		return BegunDraft{}, err
 	}
@@ -162,7 +162,7 @@ func (l *Ledger) KeepDraft(ctx context.Context, m MatchedDraft) (held bool, err 
 		args = append(args, name, text)
 	}
 	raw, err := keepDraft.Run(ctx, l.db, []string{m.draft(), k.ExplainedParts(), k.Explained()}, args...)
-	crash.At(crash.DraftKept)
+	failpoint.At(failpoint.DraftKept)
 	return raw == "ok", err
 }
 
@@ -243,9 +243,9 @@ return 'ok'
 // already, or Gone if there is none.
 func (l *Ledger) RetractDraft(ctx context.Context, t Turn, token string) (Status, error) {
 	k := t.keys()
-	crash.At(crash.RetractBefore)
+	failpoint.At(failpoint.RetractBefore)
 	raw, err := retract.Run(ctx, l.db, []string{k.App(), k.Turns(t.Session), t.draft(), k.Closed(t.Session)}, t.Message, token, draftLife.Milliseconds())
-	crash.At(crash.RetractReply)
+	failpoint.At(failpoint.RetractReply)
 	status, _ := raw.(string)
 	return Status(status), err
 }

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"earshot/repositories/crash"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 )
 
@@ -187,7 +187,7 @@ func (l *Ledger) Finish(ctx context.Context, r Report, keep Retention) (answer s
 		return "", false, err
 	}
 	raw, err := finish.Run(ctx, l.db, r.keys(), text)
-	crash.At(crash.FinishReply)
+	failpoint.At(failpoint.FinishReply)
 	if err != nil {
 		return "", false, err
 	}

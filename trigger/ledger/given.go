@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"time"
 
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 )
 
@@ -64,9 +64,9 @@ func (l *Ledger) Answer(ctx context.Context, g GivenAnswer) (Status, error) {
 	if !g.At.IsZero() {
 		at = strconv.FormatInt(g.At.UnixMilli(), 10)
 	}
-	crash.At(crash.GivenBefore)
+	failpoint.At(failpoint.GivenBefore)
 	raw, err := keepGiven.RunSafely(ctx, l.db, append([]string{k.Effect(g.Effect), k.Trigger(g.Trigger)}, k.Ledger()...), g.Effect, g.App, g.Answer, at)
-	crash.At(crash.GivenReply)
+	failpoint.At(failpoint.GivenReply)
 	status, _ := raw.(string)
 	return Status(status), err
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories"
-	"earshot/repositories/crash"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 )
 
@@ -228,9 +228,9 @@ func (l *Ledger) Revive(ctx context.Context, r Revival) error {
 		id := keyspace.EffectID(r.Name, part)
 		keys, args = append(keys, k.Effect(id)), append(args, id, part, r.States.of(part))
 	}
-	crash.At(crash.ReviveBefore)
+	failpoint.At(failpoint.ReviveBefore)
 	_, err := revive.Run(ctx, l.db, append(append(keys, k.Triggers(""), k.Over()), k.Ledger()...), append(args, r.Wait.Milliseconds(), r.Line)...)
-	crash.At(crash.ReviveReply)
+	failpoint.At(failpoint.ReviveReply)
 	return err
 }
 

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"earshot/repositories"
-	"earshot/repositories/guarded"
-	"earshot/repositories/spells"
+	"earshot/repositories/outages"
+	"earshot/repositories/panics"
 	"earshot/repositories/store"
 )
 
@@ -56,7 +56,7 @@ func New(o Options) *Refresher { return &Refresher{o} }
 func (r *Refresher) Run(ctx context.Context) {
 	var under sync.WaitGroup
 	defer under.Wait()
-	slots, troubles := make(chan struct{}, atOnce), spells.New(r.Logger)
+	slots, troubles := make(chan struct{}, atOnce), outages.New(r.Logger)
 	for r.Pause(ctx, tick) == nil {
 		room := cap(slots) - len(slots)
 		if room == 0 {
@@ -72,7 +72,7 @@ func (r *Refresher) Run(ctx context.Context) {
 			under.Go(func() {
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				guarded.Run(r.Logger, "refresh", one.AppID+"/"+one.Source, func() { r.refresh(ctx, one) })
+				panics.Run(r.Logger, "refresh", one.AppID+"/"+one.Source, func() { r.refresh(ctx, one) })
 			})
 		}
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 	"earshot/repositories/store"
 	"earshot/trigger/refresh"
 )
@@ -29,7 +29,7 @@ type rig struct {
 	t      *testing.T
 	redis  *redistest.Server
 	store  *store.Store
-	log    *devtest.Lines
+	log    *testbed.Lines
 	asked  atomic.Int32
 	answer atomic.Pointer[func() ([]string, error)]
 }
@@ -38,7 +38,7 @@ func newRig(t *testing.T, server *redistest.Server) *rig {
 	sealer, err := store.NewSealer([]byte(strings.Repeat("k", store.KeySize)))
 	require.NoError(t, err)
 	db := &keyspace.DB{UniversalClient: server.Connect(redis.UniversalOptions{}), Embedded: server.Embedded()}
-	r := &rig{t: t, redis: server, store: store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour}), log: &devtest.Lines{}}
+	r := &rig{t: t, redis: server, store: store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour}), log: &testbed.Lines{}}
 	r.app(`{"sources":[{"name":"crm","type":"mcp","url":"https://crm.example/mcp","refresh":"1m"}]}`)
 	return r
 }

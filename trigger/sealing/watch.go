@@ -8,7 +8,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"earshot/repositories/guarded"
+	"earshot/repositories/panics"
 )
 
 const (
@@ -54,7 +54,7 @@ func (w *Watch) Run(ctx context.Context) {
 		}
 		var found Progress
 		var err error
-		ended := guarded.Run(w.log, "sealing", "", func() { found, err = walk.Run(ctx) })
+		ended := panics.Run(w.log, "sealing", "", func() { found, err = walk.Run(ctx) })
 		next := between
 		switch {
 		case ctx.Err() != nil:

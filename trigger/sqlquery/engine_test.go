@@ -10,18 +10,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/pgtest"
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/parameters"
-	"earshot/repositories/redistest"
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 	"earshot/trigger/sqlquery"
-	"earshot/trigger/sqlquery/pgtest"
 )
 
 // stream takes events and keeps them.

@@ -7,11 +7,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/pgtest"
 	"earshot/repositories"
 	"earshot/trigger/effect"
 	"earshot/trigger/effect/effecttest"
 	"earshot/trigger/sqlquery"
-	"earshot/trigger/sqlquery/pgtest"
 )
 
 // runs delivers a tool of a type with the values of a program.

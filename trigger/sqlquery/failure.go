@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"earshot/repositories"
-	"earshot/repositories/unreached"
+	"earshot/repositories/neterr"
 	"earshot/trigger/effect"
 )
 
@@ -52,7 +52,7 @@ func unanswered(ctx context.Context, source repositories.Source, tool *repositor
 	var sent *lostAnswer
 	isLost := errors.As(err, &sent)
 	stopping := errors.Is(ctx.Err(), context.Canceled)
-	reason, said := effect.ReasonRequest, "broke off: "+cmp.Or(unreached.Reason(err), effect.Clip(err.Error()))
+	reason, said := effect.ReasonRequest, "broke off: "+cmp.Or(neterr.Reason(err), effect.Clip(err.Error()))
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		reason, said = effect.ReasonTimeout, "did not answer in time"
 	} else if stopping {
@@ -85,7 +85,7 @@ func refusal(source repositories.Source, err error) string {
 // publicText says why the server was not reached, without the addresses, the user and the
 // database that the driver names.
 func publicText(err error) string {
-	if reason := unreached.Reason(err); reason != "" {
+	if reason := neterr.Reason(err); reason != "" {
 		return reason
 	}
 	said := err.Error()

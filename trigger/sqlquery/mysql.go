@@ -14,7 +14,7 @@ import (
 	"github.com/go-sql-driver/mysql"
 
 	"earshot/repositories"
-	"earshot/repositories/unreached"
+	"earshot/repositories/neterr"
 	"earshot/trigger/effect"
 )
 
@@ -187,7 +187,7 @@ func (m *mysqlServer) unconnected(err error) error {
 // closedByServer puts what the driver says of a broken connection into the words of all
 // others.
 func closedByServer(err error) error {
-	if (errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn)) && unreached.Reason(err) == "" {
+	if (errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn)) && neterr.Reason(err) == "" {
 		return errors.Join(net.ErrClosed, err)
 	}
 	return err

@@ -6,8 +6,8 @@ import (
 
 	"github.com/go-sql-driver/mysql"
 
+	"earshot/repositories/neterr"
 	"earshot/repositories/secret"
-	"earshot/repositories/unreached"
 	"earshot/trigger/effect"
 )
 
@@ -55,7 +55,7 @@ var (
 
 // fault turns the server's error into a failure.
 func (m *mysqlServer) fault(said *mysql.MySQLError, s statement) error {
-	message := unreached.WithoutAddresses(mysqlAccount.ReplaceAllString(said.Message, ""))
+	message := neterr.WithoutAddresses(mysqlAccount.ReplaceAllString(said.Message, ""))
 	message = quotedData.ReplaceAllString(message, "$1'"+secret.Masked+"'$2")
 	if len(s.pasted) > 0 {
 		message = quotedStatement.ReplaceAllString(message, "near '"+secret.Masked+"'")

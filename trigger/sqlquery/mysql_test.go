@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/mysqltest"
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 	"earshot/trigger/sqlquery"
-	"earshot/trigger/sqlquery/mysqltest"
 )
 
 // TestMySQL runs everything on one server, which goes away at the end.

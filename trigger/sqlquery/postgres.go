@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/repositories"
+	"earshot/repositories/neterr"
 	"earshot/repositories/secret"
-	"earshot/repositories/unreached"
 	"earshot/trigger/effect"
 )
 
@@ -188,7 +188,7 @@ func (p *postgres) fault(said *pgconn.PgError, s statement) error {
 	message := effect.Clip(withoutValues(said.Message, class, s))
 	switch {
 	case class == "28": // pg_hba.conf knows us by our address
-		message = unreached.WithoutAddresses(message)
+		message = neterr.WithoutAddresses(message)
 		return effect.Permanent(effect.ReasonAuth, "the source %q refuses the user: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
 	case said.Code == queryCancelled:
 		return effect.Transient(effect.ReasonTimeout, "the source %q: %s (SQLSTATE %s)", p.source.Name, message, said.Code)

@@ -10,12 +10,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/pgtest"
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 	"earshot/trigger/effect/effecttest"
 	"earshot/trigger/sqlquery"
-	"earshot/trigger/sqlquery/pgtest"
 )
 
 // TestPostgres runs everything that one server can serve on one, since making a

@@ -11,11 +11,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/pgtest"
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 	"earshot/trigger/sqlquery"
-	"earshot/trigger/sqlquery/pgtest"
 )
 
 // one has all statements of a source run on one connection.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 	"earshot/trigger/usage"
 )
 

@@ -8,8 +8,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 	"earshot/trigger/verify"
 )
 

@@ -21,15 +21,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/cmd/earshot/certificate"
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 // served is a server whose certificate is in files, with a clock of its own.
 type served struct {
 	*testing.T
 	certificate.Files
-	clock    *devtest.Clock
-	log      *devtest.Lines
+	clock    *testbed.Clock
+	log      *testbed.Lines
 	current  *certificate.Current
 	listener net.Listener
 }
@@ -57,7 +57,7 @@ func replace(t *testing.T, path string, text []byte) {
 // serve serves a certificate of the name "one" that has 30 days left.
 func serve(t *testing.T) *served {
 	t.Helper()
-	s := &served{T: t, clock: devtest.NewClock(time.Now()), log: &devtest.Lines{}}
+	s := &served{T: t, clock: testbed.NewClock(time.Now()), log: &testbed.Lines{}}
 	folder := t.TempDir()
 	s.Files = certificate.Files{Cert: filepath.Join(folder, "tls.crt"), Key: filepath.Join(folder, "tls.key")}
 	s.renew("one", 30*24*time.Hour)

@@ -13,10 +13,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/certfiles"
 	"earshot/repositories/finding"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 )
 
 const aclFile = "../../../deploy/package/redis-acl.conf"

@@ -14,7 +14,7 @@ import (
 	"earshot/repositories/finding"
 	"earshot/repositories/format"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/spells"
+	"earshot/repositories/outages"
 
 	"github.com/cenkalti/backoff/v5"
 	"github.com/redis/go-redis/v9"
@@ -53,7 +53,7 @@ func (a Admission) Open(ctx context.Context, gate *Gate) error {
 	db := &keyspace.DB{UniversalClient: client}
 	pauses := backoff.NewExponentialBackOff()
 	pauses.MaxInterval = maxPause
-	troubles := spells.New(a.Log)
+	troubles := outages.New(a.Log)
 	for {
 		err := a.check(ctx, db)
 		if err == nil {

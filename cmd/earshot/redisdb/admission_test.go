@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 )
 
 // TestARedisThatIsAwayIsALineUntilItIsThere has Redis start in the third pause.
@@ -19,7 +19,7 @@ func TestARedisThatIsAwayIsALineUntilItIsThere(t *testing.T) {
 	t.Parallel()
 	server := redistest.Run(t)
 	server.Stop()
-	out, pauses := &devtest.Lines{}, 0
+	out, pauses := &testbed.Lines{}, 0
 	gate := NewGate(server.Client())
 	require.NoError(t, Admission{
 		URL: server.URL(), Log: slog.New(slog.NewTextHandler(out, nil)),
@@ -43,7 +43,7 @@ func TestWarningsNameTheServerThatTheyAreOf(t *testing.T) {
 	}
 	t.Parallel()
 	cluster := redistest.RunCluster(t)
-	out := &devtest.Lines{}
+	out := &testbed.Lines{}
 	for _, node := range cluster.Nodes {
 		require.NoError(t, node.Client().ConfigSet(t.Context(), "appendonly", "no").Err())
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/cmd/earshot/redisdb"
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 )
 
 func TestMemoryIsThatWhichCountsTowardsTheLimit(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/certfiles"
-	"earshot/repositories/redistest"
 )
 
 func TestCommandsWaitForTheFirstCheckOfRedisAndNoLonger(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/certfiles"
 	"earshot/repositories/format"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/redistest"
 )
 
 func TestProgramsOfBeforeAreFoundByTheirConnections(t *testing.T) {

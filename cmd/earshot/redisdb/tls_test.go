@@ -12,9 +12,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/certtest"
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/certfiles"
-	"earshot/repositories/certfiles/certtest"
-	"earshot/repositories/redistest"
 )
 
 // runTLS starts a Redis that asks for certificates of an authority, and returns its address by TLS.

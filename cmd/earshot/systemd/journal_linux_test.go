@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/cmd/earshot/systemd"
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 func TestLinesHaveThePriorityOfTheirLevelInTheJournal(t *testing.T) {
-	out := &devtest.Lines{}
+	out := &testbed.Lines{}
 	write := systemd.Journal{Writer: out}
 	log := slog.New(write.Handler(func(of io.Writer) slog.Handler {
 		return slog.NewJSONHandler(of, &slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: withoutTime})

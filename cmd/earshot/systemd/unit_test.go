@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/cmd/earshot/systemd"
-	"earshot/deploy/devtest"
+	"earshot/deploy/testbed"
 )
 
 // listen has what a service tells systemd come by a channel.
@@ -109,7 +109,7 @@ func TestAServiceThatWaitsForOthersHasStarted(t *testing.T) {
 // TestAServiceThatHangsIsNotCalledAlive has a service hang for three questions: systemd is told
 // nothing then, and the log has one line. The test goes from one question to the next.
 func TestAServiceThatHangsIsNotCalledAlive(t *testing.T) {
-	told, log := listen(t), &devtest.Lines{}
+	told, log := listen(t), &testbed.Lines{}
 	t.Setenv("WATCHDOG_USEC", "40000") // each question has 10 ms
 	hangs, paused, step := atomic.Bool{}, make(chan bool), make(chan bool)
 	ctx, end := context.WithCancel(t.Context())

@@ -15,7 +15,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"earshot/repositories/freeport"
+	"earshot/deploy/testbed"
 )
 
 // Options say what a world is made of.
@@ -87,7 +87,7 @@ func (w *World) startRedis(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("%w; install it with: apt-get install redis-server, or brew install redis", err)
 	}
-	if w.address.redis, err = freeport.Address(); err != nil {
+	if w.address.redis, err = testbed.Address(); err != nil {
 		return err
 	}
 	port, err := portOf(w.address.redis)
@@ -108,7 +108,7 @@ func (w *World) startRedis(ctx context.Context) (err error) {
 }
 
 func (w *World) startNATS(ctx context.Context) (err error) {
-	if w.address.nats, err = freeport.Address(); err != nil {
+	if w.address.nats, err = testbed.Address(); err != nil {
 		return err
 	}
 	role := Role{Name: roleNATS, Addr: w.address.nats, Dir: w.natsDir(), Sync: w.options.Sync}
@@ -120,7 +120,7 @@ func (w *World) startNATS(ctx context.Context) (err error) {
 }
 
 func (w *World) startLLM(ctx context.Context) (err error) {
-	if w.address.llm, err = freeport.Address(); err != nil {
+	if w.address.llm, err = testbed.Address(); err != nil {
 		return err
 	}
 	role := Role{Name: roleLLM, Addr: w.address.llm, Think: w.options.Think}
@@ -144,7 +144,7 @@ func (w *World) share(name string, env []string, path string, args ...string) (*
 
 // Floor starts the floor.
 func (w *World) Floor(ctx context.Context) (*Server, error) {
-	address, err := freeport.Address()
+	address, err := testbed.Address()
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (w *World) Floor(ctx context.Context) (*Server, error) {
 
 // Relay starts the least that relays chats to the LLM, at any path.
 func (w *World) Relay(ctx context.Context) (*Server, error) {
-	address, err := freeport.Address()
+	address, err := testbed.Address()
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (w *World) Relay(ctx context.Context) (*Server, error) {
 
 // Earshot starts one more replica, with further variables in its environment.
 func (w *World) Earshot(ctx context.Context, further ...string) (*Server, error) {
-	address, err := freeport.Address()
+	address, err := testbed.Address()
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (w *World) Apply(ctx context.Context, s *Server, app, files string) error {
 // Toolbox starts Google's MCP Toolbox for Databases, a program that somebody else has
 // built, with a tools.yaml. Its CPU counts as the server's; it has no metrics.
 func (w *World) Toolbox(ctx context.Context, program, config string) (*Server, error) {
-	address, err := freeport.Address()
+	address, err := testbed.Address()
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/redis/go-redis/v9/logging"
 
-	"earshot/repositories/freeport"
+	"earshot/deploy/testbed"
 )
 
 // init silences the client, which tells of every connection that a dead node refuses.
@@ -70,11 +70,11 @@ func StartCluster(dir, program string, further ...string) (*Cluster, error) {
 }
 
 func newNode(dir, program string, i int, further []string) (*Node, error) {
-	port, err := freeport.Port()
+	port, err := testbed.Port()
 	if err != nil {
 		return nil, err
 	}
-	bus, err := freeport.Port()
+	bus, err := testbed.Port()
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
 	"earshot/deploy/rolling/stage"
+	"earshot/deploy/testbed"
 	"earshot/repositories/keyspace"
 )
 
@@ -21,7 +21,7 @@ import (
 // the id that it had. An entry that nobody knows stands among them.
 func TestDataOfTheFirstVersionsIsWorkedOn(t *testing.T) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
-		devtest.Missing(t, "no redis-server on the path: install it with apt-get install redis-server, or brew install redis")
+		testbed.Missing(t, "no redis-server on the path: install it with apt-get install redis-server, or brew install redis")
 	}
 	program, err := stage.Build(t.Context(), t.TempDir(), "")
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestDataOfTheFirstVersionsIsWorkedOn(t *testing.T) {
 			require.Equal(t, "failed", u.call("t-dead")["state"])
 			u.fire("t-new", "ring", `{}`, http.StatusCreated)
 			u.until("t-new", "delivered")
-			require.Eventually(t, func() bool { return u.published()["tool.result.clinic.s1.busy"] == firstOwed }, devtest.Patience, devtest.Glance)
+			require.Eventually(t, func() bool { return u.published()["tool.result.clinic.s1.busy"] == firstOwed }, testbed.Patience, testbed.Glance)
 			require.GreaterOrEqual(t, u.published()["tool.trigger.clinic.s1.ring"], 2, "that of m4, and the new one")
 			u.ask(http.MethodPost, app+"/triggers/t-dead/retry", "", http.StatusAccepted)
 			u.until("t-dead", "delivered")

@@ -16,8 +16,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/devtest"
 	"earshot/deploy/rolling/stage"
+	"earshot/deploy/testbed"
 	"earshot/repositories/format"
 	"earshot/repositories/keyspace"
 )
@@ -33,7 +33,7 @@ type upgraded struct {
 
 func TestDataOfEarlierVersionsIsWorkedOn(t *testing.T) {
 	if _, err := exec.LookPath("redis-server"); err != nil {
-		devtest.Missing(t, "no redis-server on the path: install it with apt-get install redis-server, or brew install redis")
+		testbed.Missing(t, "no redis-server on the path: install it with apt-get install redis-server, or brew install redis")
 	}
 	program, err := stage.Build(t.Context(), t.TempDir(), "")
 	require.NoError(t, err)
@@ -154,7 +154,7 @@ func (u *upgraded) call(id string) map[string]any {
 // until waits until a call is in a state.
 func (u *upgraded) until(id, state string) {
 	u.t.Helper()
-	require.Eventually(u.t, func() bool { return u.call(id)["state"] == state }, devtest.Patience, devtest.Glance, "%s: %v", id, u.trigger(id))
+	require.Eventually(u.t, func() bool { return u.call(id)["state"] == state }, testbed.Patience, testbed.Glance, "%s: %v", id, u.trigger(id))
 }
 
 // calls counts those that an endpoint got for a trigger.
@@ -202,7 +202,7 @@ func (u *upgraded) opens() {
 		text, err := io.ReadAll(response.Body)
 		shown = string(text)
 		return err == nil && strings.Contains(shown, "earshot_sealed{")
-	}, devtest.Patience, devtest.Glance)
+	}, testbed.Patience, testbed.Glance)
 	require.Contains(u.t, shown, `earshot_sealed{key="current",what="apps"} 1`)
 	for _, what := range []string{"apps", "repositories", "calls"} {
 		require.Contains(u.t, shown, `earshot_sealed{key="none",what="`+what+`"} 0`)
@@ -223,7 +223,7 @@ func (u *upgraded) isDelivered() {
 	last := u.items(session+"/messages", "messageId")["m4"]["triggers"].([]any)[0].(map[string]any)["triggerId"].(string)
 	require.Eventually(u.t, func() bool {
 		return u.trigger(last)["event"].(map[string]any)["state"] == "published"
-	}, devtest.Patience, devtest.Glance)
+	}, testbed.Patience, testbed.Glance)
 	require.Zero(u.t, u.calls(last), "it was called before")
 	published := u.published()
 	require.Equal(u.t, 1, published["tool.trigger.clinic.s1.ring"])
@@ -291,7 +291,7 @@ func (u *upgraded) owesNothing() {
 	for _, lane := range []keyspace.Lane{keyspace.LaneTurns, keyspace.LaneCalls, keyspace.LaneOutboxes, keyspace.LaneHeld} {
 		require.Eventually(u.t, func() bool {
 			return u.stage.Redis.ZCard(u.t.Context(), keys.Lane(lane)).Val() == 0
-		}, devtest.Patience, devtest.Glance, lane)
+		}, testbed.Patience, testbed.Glance, lane)
 	}
 	require.Empty(u.t, u.stage.Redis.Keys(u.t.Context(), "*:effect:*").Val())
 	require.Zero(u.t, u.stage.Redis.HLen(u.t.Context(), keys.Dead()).Val())

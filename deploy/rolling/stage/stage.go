@@ -17,7 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"earshot/cmd/earshot/embedded"
-	"earshot/repositories/freeport"
+	"earshot/deploy/testbed"
 )
 
 // AdminKey is that of every replica.
@@ -51,7 +51,7 @@ func New(dir, sink string) (*Stage, error) {
 }
 
 func (s *Stage) startRedis() error {
-	addr, err := freeport.Address()
+	addr, err := testbed.Address()
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ type Replica struct {
 
 // NewReplica is a place where no program runs yet; its log is named after it.
 func (s *Stage) NewReplica(name string) (*Replica, error) {
-	addr, err := freeport.Address()
+	addr, err := testbed.Address()
 	if err != nil {
 		return nil, err
 	}

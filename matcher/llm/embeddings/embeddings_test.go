@@ -10,11 +10,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/matcher/llm/embeddings"
 	"earshot/matcher/matchertest"
 	"earshot/matcher/retrieval"
-	"earshot/repositories/redistest"
 )
 
 // request is a message with the tools in scope, as an app shares them.

@@ -16,7 +16,7 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/text"
 	"earshot/repositories"
-	"earshot/repositories/visible"
+	"earshot/repositories/plaintext"
 )
 
 const (
@@ -35,7 +35,7 @@ func textOf(tool *repositories.Tool) string {
 	}
 	spoken := tool.Spoken()
 	parts = append(parts, spoken[:min(len(spoken), shownExamples)]...)
-	return text.Clip(visible.Text(strings.Join(parts, "\n")), maxText)
+	return text.Clip(plaintext.Text(strings.Join(parts, "\n")), maxText)
 }
 
 // digest names what the model makes of a text.

@@ -17,8 +17,8 @@ import (
 
 	"earshot/matcher"
 	"earshot/matcher/text"
+	"earshot/repositories/neterr"
 	"earshot/repositories/retryafter"
-	"earshot/repositories/unreached"
 )
 
 // CheckNotCut returns an error for an answer that its server did not finish: an answer that
@@ -91,7 +91,7 @@ func Failure(ctx context.Context, err error, key string) error {
 		err = sent.Err
 	}
 	said := Scrub(err.Error(), key)
-	if reason := unreached.Reason(err); reason != "" {
+	if reason := neterr.Reason(err); reason != "" {
 		return &matcher.Unavailable{Reason: reason, Detail: said}
 	}
 	return &matcher.Unavailable{Reason: said}

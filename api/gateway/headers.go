@@ -1,0 +1,101 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/repositories"
+)
+
+// Between a client and the model's host stands the operator's key. So no header passes unless it is
+// on a list: a gateway may take its target, its account or its tenant from one, and a browser obeys
+// those of an answer (section 19 of the contract).
+
+// toModel are the headers of a request that reach the model's host. A * at the end stands for any
+// rest.
+var toModel = []string{"Accept*", "Content-*", "User-Agent", "Traceparent", "Tracestate", "Idempotency-Key", "Openai-Beta", "X-Stainless-*"}
+
+// fromModel are the headers of an answer that reach the client. Of Content-* it has those that
+// describe the body, and not the policies that a browser would follow.
+var fromModel = []string{
+	"Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Disposition", "Content-Range", "Content-Digest", "Accept-Ranges",
+	"Cache-Control", "Date", "Retry-After", "X-Request-Id", "X-Ratelimit-*", "Ratelimit*", "Openai-Processing-Ms", "Openai-Version", "Openai-Model", "X-Should-Retry", "Vary",
+}
+
+// never are headers that no list lets through, either way: who asks, who may read the answer, how
+// this host is to be reached, and what is between two who speak to each other (RFC 9110, section
+// 7.6.1).
+var never = []string{
+	"Authorization", "Api-Key", "X-Api-Key", "Cookie", "Set-Cookie", "Expect", "Host", sessionHeader, "Access-Control-*", "Alt-Svc", "Strict-Transport-Security",
+	"Connection", "Keep-Alive", "Proxy-*", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "X-Frame-Options", "X-Content-Type-Options", "Content-Security-Policy*", "Clear-Site-Data", "Location",
+}
+
+// matches reports whether a header is on a list.
+func matches(list []string, name string) bool {
+	return slices.ContainsFunc(list, func(one string) bool {
+		begin, rest := strings.CutSuffix(one, "*")
+		return strings.EqualFold(one, name) || rest && len(name) >= len(begin) && strings.EqualFold(begin, name[:len(begin)])
+	})
+}
+
+// passes returns those of the headers that are on a list, without any that Connection names.
+func passes(header http.Header, lists ...[]string) http.Header {
+	hop := map[string]bool{}
+	for _, line := range header["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			hop[http.CanonicalHeaderKey(strings.TrimSpace(name))] = true
+		}
+	}
+	out := http.Header{}
+	for name, values := range header {
+		isToken := strings.HasSuffix(strings.ToLower(name), repositories.TokenHeaderEnd)
+		if !hop[name] && !isToken && !matches(never, name) && slices.ContainsFunc(lists, func(list []string) bool { return matches(list, name) }) {
+			out[name] = slices.Clone(values)
+		}
+	}
+	return out
+}
+
+// forwarded are the headers of a request that the model gets.
+func (h *Handler) forwarded(header http.Header) http.Header {
+	out := passes(header, toModel, h.Model.Headers)
+	out.Del("Content-Length") // that of the body, which may be another
+	if _, has := out["User-Agent"]; !has {
+		out["User-Agent"] = []string{""} // or net/http would say something of its own
+	}
+	return out
+}
+
+// copyHeader gives the client the header of the model's answer.
+func (h *Handler) copyHeader(c echo.Context, response *http.Response) {
+	header := c.Response().Header()
+	for name, values := range passes(response.Header, fromModel, h.Model.Headers) {
+		if name == "Vary" {
+			values = append(header[name], values...)
+		}
+		header[name] = values
+	}
+}
+
+// CheckHeaders returns why a list of further headers, as an operator gives it, cannot be used: each
+// is a name, or the begin of one with a * behind it, and none is one that never passes.
+func CheckHeaders(list []string) error {
+	for _, one := range list {
+		begin := strings.TrimSuffix(one, "*")
+		if begin == "" || strings.ContainsFunc(begin, func(r rune) bool { return !isHeaderSign(r) }) {
+			return fmt.Errorf("%q is no name of a header, nor the begin of one with a * behind it, as in X-Tenant or X-Gateway-*", one)
+		}
+		if matches(never, begin) || strings.HasSuffix(strings.ToLower(begin), repositories.TokenHeaderEnd) {
+			return fmt.Errorf("%q never passes: it would carry a credential, or the model's host would speak for this one", one)
+		}
+	}
+	return nil
+}
+
+func isHeaderSign(r rune) bool {
+	return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || strings.ContainsRune("!#$%&'+-.^_`|~", r)
+}

@@ -1,0 +1,94 @@
+package natsrpc
+
+import (
+	"context"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+)
+
+// endpoint is one kind of request.
+type endpoint struct {
+	name    string
+	subject string // with a * for each id
+	path    string // of REST, with a * for each of them
+	sub     *nats.Subscription
+	closed  chan struct{}
+
+	mu    sync.Mutex
+	stats micro.EndpointStats
+}
+
+// endpoints are the requests that are taken.
+func endpoints() []*endpoint {
+	all := []*endpoint{
+		{name: "message", subject: "earshot.v1.message.*.*", path: "/v1/apps/*/sessions/*/messages"},
+		{name: "trigger", subject: "earshot.v1.trigger.*", path: "/v1/apps/*/triggers"},
+		{name: "session-trigger", subject: "earshot.v1.trigger.*.*", path: "/v1/apps/*/sessions/*/triggers"},
+	}
+	for _, e := range all {
+		e.stats = micro.EndpointStats{Name: e.name, Subject: e.subject, QueueGroup: micro.DefaultQueueGroup}
+	}
+	return all
+}
+
+func subjects(all []*endpoint) []string {
+	list := make([]string, len(all))
+	for i, e := range all {
+		list[i] = e.subject
+	}
+	return list
+}
+
+// subscribed keeps the subscription, to wait for its end.
+func (e *endpoint) subscribed(sub *nats.Subscription) {
+	e.sub, e.closed = sub, make(chan struct{})
+	sub.SetClosedHandler(func(string) { close(e.closed) })
+}
+
+// drained waits until no more requests come.
+func (e *endpoint) drained(ctx context.Context) {
+	select {
+	case <-e.closed:
+	case <-ctx.Done():
+	}
+}
+
+// pathOf is the path of REST for a subject. The ids of the subject are checked there.
+func (e *endpoint) pathOf(subject string) string {
+	parts := strings.Split(e.path, "*")
+	tokens := strings.Split(subject, ".")
+	ids := tokens[len(tokens)+1-len(parts):]
+	path := parts[0]
+	for i, id := range ids {
+		path += url.PathEscape(id) + parts[i+1]
+	}
+	return path
+}
+
+// appOf is the app that a subject names.
+func appOf(subject string) string { return strings.Split(subject, ".")[3] }
+
+// count counts a request that was answered, as those are told who ask for $SRV.STATS.
+func (e *endpoint) count(took time.Duration, fault string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stats.NumRequests++
+	e.stats.ProcessingTime += took
+	e.stats.AverageProcessingTime = e.stats.ProcessingTime / time.Duration(e.stats.NumRequests)
+	if fault != "" {
+		e.stats.NumErrors++
+		e.stats.LastError = fault
+	}
+}
+
+func (e *endpoint) counted() *micro.EndpointStats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	stats := e.stats
+	return &stats
+}

@@ -1,0 +1,178 @@
+package natsrpc
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/micro"
+
+	"earshot/api/answer"
+	"earshot/api/ratelimit"
+	"earshot/repositories"
+	"earshot/repositories/panics"
+)
+
+// take begins to work on a request, which a goroutine of its own does: the subscription
+// hands them over one by one.
+func (s *Service) take(e *endpoint, message *nats.Msg) {
+	if message.Reply != "" && !s.options.Replies.allow(message.Reply) {
+		s.refuse(e, message)
+		return
+	}
+	free, ok := s.room(message)
+	if !ok {
+		full := answer.NewProblem(http.StatusServiceUnavailable, "too many requests over NATS are under work on this replica; ask again in a moment, with the same id")
+		s.finish(e, message, problemReply(full, answer.Soon), 0)
+		return
+	}
+	s.working.Add(1)
+	go func() {
+		defer s.working.Done()
+		defer free()
+		panics.Run(s.options.Logger, "nats", message.Subject, func() {
+			began := s.options.Now()
+			got := s.ask(e.pathOf(message.Subject), message)
+			s.finish(e, message, got, s.options.Now().Sub(began))
+		})
+	}()
+}
+
+// room takes what a request holds while it is under work, if there is room for it.
+func (s *Service) room(message *nats.Msg) (free func(), ok bool) {
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		return nil, false
+	}
+	back, ok := s.memory.Take(ratelimit.Payer{App: appOf(message.Subject)}, int64(len(message.Data)))
+	if !ok {
+		<-s.slots
+		return nil, false
+	}
+	return func() { back(); <-s.slots }, true
+}
+
+// finish counts a request and sends its reply, in this order: who has the reply finds the
+// request counted.
+func (s *Service) finish(e *endpoint, message *nats.Msg, got *answer.Recorder, took time.Duration) {
+	fault := ""
+	if got.Status >= http.StatusBadRequest {
+		fault = strconv.Itoa(got.Status) + ":" + describe(got)
+	}
+	e.count(took, fault)
+	if message.Reply == "" {
+		return
+	}
+	if err := s.reply(message, got); err != nil {
+		s.options.Logger.Warn("ingress.unanswered", "subject", message.Subject, "error", err.Error())
+	}
+}
+
+// ask hands a request to REST, and returns what that answers.
+func (s *Service) ask(path string, message *nats.Msg) (got *answer.Recorder) {
+	got = &answer.Recorder{}
+	defer func() {
+		if fault := recover(); fault != nil { // REST has logged it, and cut an answer that had begun
+			got = problemReply(answer.NewProblem(http.StatusInternalServerError, "the answer broke off; ask again, with the same id"), "")
+		}
+	}()
+	request, err := http.NewRequestWithContext(s.life, http.MethodPost, "http://"+localhost+path, bytes.NewReader(message.Data))
+	if err != nil {
+		return problemReply(answer.BadRequest("the ids in subject "+answer.Quote(message.Subject)+" cannot be read"), "")
+	}
+	request.RequestURI, request.RemoteAddr = path, "nats"
+	carry(message.Header, request.Header)
+	if !s.options.AdminKey.Empty() {
+		request.Header.Set("Authorization", "Bearer "+s.options.AdminKey.Reveal())
+	}
+	s.options.REST.ServeHTTP(got, request)
+	return got
+}
+
+// localhost is where a service without keys may be asked.
+const localhost = "127.0.0.1"
+
+// carried are the headers of a message that REST is shown beside ID tokens.
+var carried = []string{"traceparent", "tracestate", "Prefer", "Content-Type"}
+
+// carry copies the headers that mean something to REST. Names in NATS are as they were sent,
+// in any case of letters.
+func carry(from nats.Header, to http.Header) {
+	for name, values := range from {
+		token := strings.HasSuffix(strings.ToLower(name), repositories.TokenHeaderEnd)
+		for _, known := range carried {
+			token = token || strings.EqualFold(name, known)
+		}
+		for _, value := range values {
+			if token {
+				to.Add(name, value)
+			}
+		}
+	}
+}
+
+// problemReply is an answer that REST was not asked for.
+func problemReply(problem *answer.Problem, retryAfter string) *answer.Recorder {
+	r := &answer.Recorder{Status: problem.Status}
+	r.Header().Set("Content-Type", "application/problem+json")
+	if retryAfter != "" {
+		r.Header().Set("Retry-After", retryAfter)
+	}
+	_ = json.NewEncoder(&r.Body).Encode(problem) // texts and numbers never fail
+	return r
+}
+
+// replied are the headers of an answer that a reply has.
+var replied = []string{"Content-Type", "Retry-After", "Preference-Applied"}
+
+// reply sends the reply to a request. One that NATS does not take for its length is replaced
+// by an error that says so.
+func (s *Service) reply(message *nats.Msg, got *answer.Recorder) error {
+	made := nats.NewMsg(message.Reply)
+	made.Data = got.Body.Bytes()
+	for _, name := range replied {
+		if value := got.Header().Get(name); value != "" {
+			made.Header.Set(name, value)
+		}
+	}
+	if got.Status >= http.StatusBadRequest {
+		made.Header.Set(micro.ErrorCodeHeader, strconv.Itoa(got.Status))
+		made.Header.Set(micro.ErrorHeader, describe(got))
+	}
+	err := s.conn.PublishMsg(made)
+	if errors.Is(err, nats.ErrMaxPayload) && len(made.Data) > maxProblem {
+		return s.reply(message, problemReply(answer.NewProblem(http.StatusInternalServerError, fmt.Sprintf(
+			"the answer has %d bytes, and this NATS server takes %d at most with its headers; what was asked is done, and can be read over REST", len(made.Data), s.conn.MaxPayload())), ""))
+	}
+	return err
+}
+
+// maxProblem is longer than the error that replaces an answer.
+const maxProblem = 1000
+
+// maxDescription bounds the description of an error in a header.
+const maxDescription = 500
+
+// describe says in one line what is wrong: the detail of the problem, else its title.
+func describe(got *answer.Recorder) string {
+	var problem struct{ Title, Detail string }
+	_ = json.Unmarshal(got.Body.Bytes(), &problem)
+	for _, text := range []string{problem.Detail, problem.Title} {
+		line := strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }), " ")
+		if len(line) > maxDescription {
+			line = strings.ToValidUTF8(line[:maxDescription], "") + "…"
+		}
+		if line != "" {
+			return line
+		}
+	}
+	return http.StatusText(got.Status)
+}

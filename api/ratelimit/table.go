@@ -1,0 +1,82 @@
+package ratelimit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"earshot/api/admission"
+)
+
+// Table is a table in Markdown of ways in. Those of a surface that ask the same are one row.
+func Table(all []Needs) string {
+	rows := map[string][]string{}
+	for _, n := range all {
+		row := fmt.Sprintf("%s | %s | %s | %s | %s", n.who(), size(n.Body), n.share(), cmp.Or(string(n.Counts), "-"), cmp.Or(n.Bounds, "-"))
+		key := string(n.Surface) + " | " + row
+		rows[key] = append(rows[key], "`"+n.Operation+"`")
+	}
+	lines := make([]string, 0, len(rows))
+	for key, operations := range rows {
+		surface, rest, _ := strings.Cut(key, " | ")
+		slices.Sort(operations)
+		lines = append(lines, "| "+surface+" | "+strings.Join(operations, ", ")+" | "+rest+" |\n")
+	}
+	slices.Sort(lines)
+	return "| surface | ways in | who may come | longest body | whose share | counts to | and |\n| --- | --- | --- | --- | --- | --- | --- |\n" + strings.Join(lines, "")
+}
+
+// who says who may come.
+func (n Needs) who() string {
+	switch {
+	case n.Open:
+		return "anybody"
+	case n.Surface == Console:
+		return "who is signed in, as far as REST lets the key"
+	case n.Surface == NATS:
+		return "who may publish there"
+	case n.May.Anyone:
+		return "any key or token"
+	case len(n.May.Scopes) == 0:
+		return "the operator"
+	}
+	scopes := make([]string, len(n.May.Scopes))
+	for i, one := range n.May.Scopes {
+		scopes[i] = "`" + string(one) + "`"
+	}
+	keys := "keys with " + strings.Join(scopes, " or ")
+	if n.May.FrontEnd {
+		return keys + ", tokens of the session"
+	}
+	return keys
+}
+
+// share says whose share of a replica a request takes.
+func (n Needs) share() string {
+	switch {
+	case n.Share == admission.Grant:
+		return "its address's, of 64 requests for tokens"
+	case n.Open || n.Surface == Console:
+		return "none"
+	case n.Share == admission.Stream && n.Surface == MCP:
+		return "a call: its app's, of messages and triggers; a subscription: its app's, of streams"
+	case n.Share == admission.Stream:
+		return "its app's, of streams"
+	case n.Share == admission.Turn:
+		return "its app's, of messages and triggers"
+	case n.Share == admission.Relay:
+		return "its app's, of relayed chats"
+	}
+	return "its app's, of other requests"
+}
+
+func size(bytes int64) string {
+	switch {
+	case bytes == 0:
+		return "-"
+	case bytes >= 1<<20:
+		return fmt.Sprintf("%d MiB", bytes>>20)
+	}
+	return fmt.Sprintf("%d KiB", bytes>>10)
+}

@@ -1,0 +1,9 @@
+package redistest_test
+
+import (
+	"testing"
+
+	"earshot/deploy/testbed/redistest"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }

@@ -1,0 +1,155 @@
+// Package plaintext takes out of a text what nobody sees who reads it: by zero-width characters,
+// tags and marks of direction, the author of a description could say to a model what a person never
+// reads, or show a person another text than there is. It knows nothing of the rest of Earshot.
+package plaintext
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	nonJoiner, joiner = '\u200c', '\u200d'
+	textStyle         = '\ufe0e' // shows an emoji as text
+	emojiStyle        = '\ufe0f'
+)
+
+// joining are the scripts in whose words the two joiners choose between forms of letters (The Unicode
+// Standard, sections 9.2, 12.1 and 23.2).
+var joining = []*unicode.RangeTable{
+	unicode.Arabic, unicode.Syriac, unicode.Mandaic, unicode.Nko, unicode.Mongolian, unicode.Phags_Pa,
+	unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu,
+	unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Tibetan, unicode.Thaana,
+	unicode.Balinese, unicode.Javanese, unicode.Sundanese, unicode.Grantha, unicode.Newa, unicode.Tirhuta, unicode.Chakma,
+}
+
+// Text returns a text without its invisible characters: controls but for tabs and ends of lines, format
+// characters such as U+200B, U+202A to U+202E, U+2066 to U+2069, U+00AD and U+FEFF, tags from U+E0000,
+// fillers, and variation selectors that vary nothing. Joiners stay between emoji, and in words of
+// scripts that have a use for them.
+func Text(text string) string {
+	if !suspicious(text) {
+		return text
+	}
+	runes := []rune(text)
+	var kept strings.Builder
+	kept.Grow(len(text))
+	last := rune(0) // that was kept
+	for i, r := range runes {
+		next := rune(0)
+		if i+1 < len(runes) && !hidden(runes[i+1]) && !unicode.Is(unicode.Variation_Selector, runes[i+1]) {
+			next = runes[i+1]
+		}
+		if stays(last, r, next) {
+			kept.WriteRune(r)
+			last = r
+		}
+	}
+	return kept.String()
+}
+
+// suspicious reports whether there may be anything to take out.
+func suspicious(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c >= utf8.RuneSelf || c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7f {
+			return true
+		}
+	}
+	return false
+}
+
+// stays reports whether a character is shown, or changes how those beside it are: last was kept
+// before it, and next follows it, where that is shown.
+func stays(last, r, next rune) bool {
+	switch {
+	case r == '\n' || r == '\t' || r == '\r':
+		return true
+	case r == joiner && emoji(last) && emoji(next):
+		return true
+	case r == joiner || r == nonJoiner:
+		return unicode.In(last, joining...) && (unicode.In(next, joining...) || unicode.Is(unicode.M, last))
+	case unicode.Is(unicode.Variation_Selector, r):
+		return varies(last, r)
+	}
+	return !hidden(r)
+}
+
+// hidden reports whether a character is never seen, whatever is beside it. Some signs of numbers, which
+// are seen, count as format characters.
+func hidden(r rune) bool {
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point) &&
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r)
+}
+
+// emoji reports whether a character is one, or is a part of one: a colour of skin, or a style.
+func emoji(r rune) bool {
+	return r == emojiStyle || unicode.Is(unicode.So, r) || r >= 0x1f3fb && r <= 0x1f3ff
+}
+
+// varies reports whether a variation selector has a character before it that it may vary.
+func varies(last, selector rune) bool {
+	switch {
+	case selector == textStyle || selector == emojiStyle:
+		return unicode.In(last, unicode.So, unicode.Sm, unicode.Po, unicode.Pd, unicode.Nd) && (last > unicode.MaxLatin1 || strings.ContainsRune("0123456789#*©®", last))
+	case unicode.Is(unicode.Mongolian, selector):
+		return unicode.Is(unicode.Mongolian, last) && !unicode.Is(unicode.Variation_Selector, last)
+	}
+	return unicode.In(last, unicode.Han, unicode.Sm, unicode.Myanmar, unicode.Phags_Pa, unicode.Egyptian_Hieroglyphs)
+}
+
+// JSON returns a JSON text without what is invisible in its strings and names; all else is as it was.
+func JSON(text json.RawMessage) json.RawMessage {
+	if !suspicious(string(text)) && !strings.Contains(string(text), `\u`) {
+		return text
+	}
+	var kept []byte
+	for i := 0; i < len(text); {
+		if text[i] != '"' {
+			kept = append(kept, text[i])
+			i++
+			continue
+		}
+		end := i + 1
+		for end < len(text) && text[end] != '"' {
+			if text[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		end = min(end+1, len(text))
+		kept = append(kept, literal(text[i:end])...)
+		i = end
+	}
+	return kept
+}
+
+// literal is a string of JSON without what is invisible in it.
+func literal(given []byte) []byte {
+	var said string
+	if json.Unmarshal(given, &said) != nil {
+		return given
+	}
+	shown := Text(said)
+	if shown == said {
+		return given
+	}
+	written, err := json.Marshal(shown)
+	if err != nil {
+		return given
+	}
+	return written
+}
+
+// Texts is Text for the texts among values, such as those of an enum.
+func Texts(values []any) []any {
+	shown := make([]any, len(values))
+	for i, value := range values {
+		shown[i] = value
+		if text, is := value.(string); is {
+			shown[i] = Text(text)
+		}
+	}
+	return shown
+}

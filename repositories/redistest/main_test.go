@@ -1,9 +1,0 @@
-package redistest_test
-
-import (
-	"testing"
-
-	"earshot/repositories/redistest"
-)
-
-func TestMain(m *testing.M) { redistest.Main(m) }

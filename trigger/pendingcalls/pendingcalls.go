@@ -1,0 +1,218 @@
+// Package pendingcalls keeps the calls of programs that lack values, until somebody has given them: the
+// trigger that such a call becomes has its id before it fires, so that who was told the id can
+// ask for it on any replica, and after any crash. Nothing is fired here.
+package pendingcalls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
+	"earshot/repositories/keyspace"
+)
+
+// Life is how long a call waits for its values, and how long it is known that it was ended.
+const Life = 15 * time.Minute
+
+// most is how many calls of a session, or of an app without one, wait at the same time.
+const most = 1000
+
+// maxCall is the longest call that is kept, in bytes of its JSON (section 19 of the contract).
+const maxCall = 64 << 10
+
+// Call is a call that lacks values.
+type Call struct {
+	Name         string                `json:"name"`
+	RepositoryID string                `json:"repositoryId,omitempty"`
+	Values       map[string]any        `json:"values,omitempty"`
+	Metadata     repositories.Metadata `json:"metadata,omitempty"`
+	// Missing are the parameters that are asked for and have no value yet; with none, all are
+	// given, and the call is to be fired.
+	Missing []string  `json:"missing"`
+	Began   time.Time `json:"began"`
+	Changed time.Time `json:"changed"`
+	// Cancelled says that it was ended without its values, Failed why it could not be fired with
+	// them.
+	Cancelled bool   `json:"cancelled,omitempty"`
+	Failed    string `json:"failed,omitempty"`
+}
+
+func (c Call) encode() (string, error) {
+	text, err := exactjson.Encode(c)
+	if err == nil && len(text) > maxCall {
+		err = ErrLong
+	}
+	return string(text), err
+}
+
+// Size is how many bytes it takes as it is kept.
+func (c Call) Size() int { return len(exactjson.EncodeOrNull(c)) }
+
+// Over reports whether the call will never be fired.
+func (c Call) Over() bool { return c.Cancelled || c.Failed != "" }
+
+// Errors of Calls.
+var (
+	// ErrNone means that no call waits under the id: it was fired, or its time is over.
+	ErrNone = errors.New("no call waits for values under this id")
+	// ErrLong means that a call is too long to be kept.
+	ErrLong = fmt.Errorf("the values are longer than %d bytes, which is the most that is kept of a call that lacks others: give all values at once", maxCall)
+	// ErrMany means that a thousand calls of the scope wait.
+	ErrMany = fmt.Errorf("%d calls wait for values: answer or cancel some of them, or give all values at once", most)
+)
+
+// Calls are the calls that wait, in Redis. It is safe for concurrent use, on any replica.
+type Calls struct {
+	db  *keyspace.DB
+	now func() time.Time
+}
+
+// New returns Calls.
+func New(db *keyspace.DB, now func() time.Time) *Calls { return &Calls{db, now} }
+
+// begin keeps a call, unless one is there.
+//
+//	KEYS calls, closed
+//	ARGV id, call, how long it is kept (ms), most calls
+//	=>   ok, many, or erasing where the session is being erased
+//
+// A call stands behind the time (ms) when it goes. The same again is a write as well, so that it
+// is waited for until replicas have the first (see keyspace.Script.RunSafely).
+var begin = keyspace.NewScript(keyspace.ErasingLua, `
+local calls, at = KEYS[1], now()
+if erasing(KEYS[2]) then return 'erasing' end
+if redis.call('HEXISTS', calls, ARGV[1]) == 1 then
+  redis.call('PEXPIRE', calls, ARGV[3])
+  return 'ok'
+end
+if redis.call('HLEN', calls) >= tonumber(ARGV[4]) then
+  local all = redis.call('HGETALL', calls)
+  for i = 2, #all, 2 do
+    if tonumber(string.match(all[i], '^%d+')) <= at then redis.call('HDEL', calls, all[i - 1]) end
+  end
+  if redis.call('HLEN', calls) >= tonumber(ARGV[4]) then return 'many' end
+end
+redis.call('HSET', calls, ARGV[1], string.format('%.0f %s', at + tonumber(ARGV[3]), ARGV[2]))
+redis.call('PEXPIRE', calls, ARGV[3])
+return 'ok'
+`)
+
+// Begin keeps a call under the id of the trigger that it is to be. It returns when as many
+// replicas of Redis have it as are to have what is accepted.
+//
+// Errors: ErrMany, ErrLong, repositories.ErrErasing, keyspace.ErrUnavailable.
+func (c *Calls) Begin(ctx context.Context, scope repositories.Scope, id string, call Call) error {
+	call.Began = c.now().UTC()
+	call.Changed = call.Began
+	text, err := call.encode()
+	if err != nil {
+		return err
+	}
+	k := keyspace.KeysOf(scope.AppID)
+	failpoint.At(failpoint.AskedBefore)
+	reply, err := begin.RunSafely(ctx, c.db, []string{k.Asked(scope.SessionID), k.Closed(scope.SessionID)}, id, text, Life.Milliseconds(), most)
+	failpoint.At(failpoint.AskedReply)
+	switch {
+	case err != nil:
+		return err
+	case reply == "many":
+		return ErrMany
+	case reply == "erasing":
+		return fmt.Errorf("session %q: %w", scope.SessionID, repositories.ErrErasing)
+	}
+	return nil
+}
+
+// Get returns a call that waits, or was ended. Its error is ErrNone or keyspace.ErrUnavailable.
+func (c *Calls) Get(ctx context.Context, scope repositories.Scope, id string) (Call, error) {
+	call, _, err := c.read(ctx, scope, id)
+	return call, err
+}
+
+func (c *Calls) read(ctx context.Context, scope repositories.Scope, id string) (call Call, stored string, err error) {
+	stored, err = c.db.HGet(ctx, keyspace.KeysOf(scope.AppID).Asked(scope.SessionID), id).Result()
+	if errors.Is(err, redis.Nil) {
+		return Call{}, "", ErrNone
+	}
+	if err != nil {
+		return Call{}, "", keyspace.Unavailable(err)
+	}
+	ends, text, _ := strings.Cut(stored, " ")
+	if ms, err := strconv.ParseInt(ends, 10, 64); err != nil || !c.now().Before(time.UnixMilli(ms)) {
+		return Call{}, "", ErrNone
+	}
+	return call, stored, exactjson.Unmarshal([]byte(text), &call)
+}
+
+// replace puts a call in the place of what it was made from.
+//
+//	KEYS calls
+//	ARGV id, as it was stored, call, how long it is kept (ms)
+//	=>   ok, or changed where it is another by now
+var replace = keyspace.NewFreeingScript(failpoint.Script(failpoint.ChangeWithoutCAS, `
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 'changed' end
+redis.call('HSET', KEYS[1], ARGV[1], string.format('%.0f %s', now() + tonumber(ARGV[4]), ARGV[3]))
+redis.call('PEXPIRE', KEYS[1], ARGV[4])
+return 'ok'
+`))
+
+// Change changes a call that waits, also where others change it at the same time, and returns it
+// as it is then, when replicas of Redis have it as with Begin. One that is over stays as it is, and
+// one that has all its values is not cancelled any more: somebody is about to fire it. Its error is
+// ErrNone, ErrLong or keyspace.ErrUnavailable.
+func (c *Calls) Change(ctx context.Context, scope repositories.Scope, id string, change func(*Call)) (Call, error) {
+	for {
+		call, stored, err := c.read(ctx, scope, id)
+		if err != nil {
+			return call, err
+		}
+		if call.Over() {
+			return call, c.db.Confirm(ctx, scope.AppID)
+		}
+		whole := len(call.Missing) == 0
+		change(&call)
+		call.Cancelled = call.Cancelled && !whole
+		call.Changed = c.now().UTC()
+		text, err := call.encode()
+		if err != nil {
+			return Call{}, err
+		}
+		reply, err := replace.RunSafely(ctx, c.db, []string{keyspace.KeysOf(scope.AppID).Asked(scope.SessionID)}, id, stored, text, Life.Milliseconds())
+		failpoint.At(failpoint.AskedChanged)
+		if err != nil || reply == "ok" {
+			return call, err
+		}
+	}
+}
+
+// Give gives values to the call: those that it does not ask for, or has by now, are left.
+func (call *Call) Give(values map[string]any) {
+	given := maps.Clone(call.Values)
+	if given == nil {
+		given = map[string]any{}
+	}
+	call.Missing = slices.DeleteFunc(slices.Clone(call.Missing), func(name string) bool {
+		value, is := values[name]
+		if is {
+			given[name] = value
+		}
+		return is
+	})
+	call.Values = given
+}
+
+// End forgets a call that was fired.
+func (c *Calls) End(ctx context.Context, scope repositories.Scope, id string) error {
+	failpoint.At(failpoint.AskedFired)
+	return keyspace.Unavailable(c.db.HDel(ctx, keyspace.KeysOf(scope.AppID).Asked(scope.SessionID), id).Err())
+}

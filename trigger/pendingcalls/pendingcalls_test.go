@@ -1,0 +1,72 @@
+package pendingcalls_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed/redistest"
+	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/trigger/pendingcalls"
+)
+
+// TestWhatIsNotOnReplicasIsRefused stops the replica of Redis that has to have a call, and what is
+// given to it, before its client is told of it.
+func TestWhatIsNotOnReplicasIsRefused(t *testing.T) {
+	t.Parallel()
+	master := redistest.Run(t, "--repl-diskless-sync-delay", "0")
+	replica := redistest.RunReplica(t, master)
+	calls := func(timeout time.Duration) *pendingcalls.Calls {
+		return pendingcalls.New(&keyspace.DB{UniversalClient: master.Client(), Replicas: keyspace.Replicas{Count: 1, Timeout: timeout}}, time.Now)
+	}
+	hasty, patient := calls(time.Millisecond), calls(time.Second)
+	scope, lacks := repositories.Scope{AppID: "clinic", SessionID: "s1"}, pendingcalls.Call{Name: "book", Missing: []string{"day", "desk"}}
+	give := func(c *pendingcalls.Call) { c.Give(map[string]any{"day": "monday"}) }
+	end := func(c *pendingcalls.Call) { c.Cancelled = true }
+	require.NoError(t, patient.Begin(t.Context(), scope, "t0", lacks))
+
+	replica.Stop()
+	for range 2 { // the second time it finds what the first has left
+		require.ErrorIs(t, hasty.Begin(t.Context(), scope, "t1", lacks), keyspace.ErrReplicas)
+		_, err := hasty.Change(t.Context(), scope, "t1", give)
+		require.ErrorIs(t, err, keyspace.ErrReplicas)
+		_, err = hasty.Change(t.Context(), scope, "t0", end)
+		require.ErrorIs(t, err, keyspace.ErrReplicas)
+	}
+	replica.Start()
+	require.Eventually(t, func() bool { return patient.Begin(t.Context(), scope, "t1", lacks) == nil }, time.Minute, 10*time.Millisecond)
+	call, err := patient.Change(t.Context(), scope, "t1", give)
+	require.NoError(t, err)
+	require.Equal(t, []string{"desk"}, call.Missing, "it is one call, as it was left")
+	call, err = patient.Change(t.Context(), scope, "t0", end)
+	require.NoError(t, err)
+	require.True(t, call.Over())
+}
+
+// TestWhatHasAllItsValuesIsNotCancelled: whoever has given the last value fires the call, and
+// nobody else may be told before that it was cancelled.
+func TestWhatHasAllItsValuesIsNotCancelled(t *testing.T) {
+	t.Parallel()
+	calls := pendingcalls.New(&keyspace.DB{UniversalClient: redistest.Run(t).Client()}, time.Now)
+	scope := repositories.Scope{AppID: "clinic"}
+	change := func(id string, how func(*pendingcalls.Call)) pendingcalls.Call {
+		_, err := calls.Change(t.Context(), scope, id, how)
+		require.NoError(t, err)
+		call, err := calls.Get(t.Context(), scope, id)
+		require.NoError(t, err)
+		return call
+	}
+	give := func(c *pendingcalls.Call) { c.Give(map[string]any{"day": "monday"}) }
+	end := func(c *pendingcalls.Call) { c.Cancelled = true }
+	for _, id := range []string{"given", "cancelled"} {
+		require.NoError(t, calls.Begin(t.Context(), scope, id, pendingcalls.Call{Name: "book", Missing: []string{"day"}}))
+	}
+	require.Empty(t, change("given", give).Missing)
+	require.False(t, change("given", end).Over())
+	require.True(t, change("given", func(c *pendingcalls.Call) { c.Failed = "its tool is gone" }).Over(), "it may turn out that it cannot be fired")
+
+	require.True(t, change("cancelled", end).Cancelled)
+	require.Equal(t, []string{"day"}, change("cancelled", give).Missing, "what is over takes no values")
+}
