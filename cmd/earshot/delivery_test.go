@@ -6,10 +6,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -100,23 +98,11 @@ func TestWhatAReplicaLeavesBehindAnotherDelivers(t *testing.T) {
 	require.Len(t, w.events("tool.trigger.clinic.s1.book"), 1)
 }
 
-// crashing is the program as it dies at the point that the environment names.
-var crashing = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "earshot-crashing-")
-	if err != nil {
-		return "", err
-	}
-	program := filepath.Join(dir, "earshot")
-	_, err = exec.Command("go", "build", "-tags", "crashtest", "-o", program, ".").Output()
-	return program, err
-})
-
 // TestCallThatMustNotBeMadeTwiceSurvivesAKill kills the replica that makes it: while it
 // waits for the answer, and when it has it and has written nothing down.
 func TestCallThatMustNotBeMadeTwiceSurvivesAKill(t *testing.T) {
 	leaveOutWhenShort(t)
-	program, err := crashing()
-	require.NoError(t, err)
+	program := testbed.Program(t, "crashtest")
 	for _, point := range []string{"request.sent", "attempt.done"} {
 		t.Run(point, func(t *testing.T) {
 			w, sink := serving(t, 1), newSink(t)

@@ -32,8 +32,7 @@ var panicking = []string{
 // each handler of a stream, in one process: it goes on, and does all of it the second time.
 func TestAPanicIsKeptToTheEntryThatCausedIt(t *testing.T) {
 	leaveOutWhenShort(t)
-	program, err := crashing()
-	require.NoError(t, err)
+	program := testbed.Program(t, "crashtest")
 	w := newWorld(t)
 	var down atomic.Bool
 	down.Store(true)

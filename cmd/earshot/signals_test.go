@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv("EARSHOT_TEST_RUNS_MAIN") != "" {
 		main()
 	}
-	os.Exit(m.Run())
+	testbed.Main(m)
 }
 
 // A pipe into which nobody writes is no file to wait for.

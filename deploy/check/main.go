@@ -22,8 +22,7 @@ import (
 	"strings"
 	"time"
 
-	"earshot/deploy/testbed/mysqltest"
-	"earshot/deploy/testbed/pgtest"
+	"earshot/deploy/testbed/sqltest"
 )
 
 const (
@@ -110,12 +109,7 @@ func servers(install bool) error {
 	if exec.Command("/usr/bin/python3", "-c", "import httpx, mypy").Run() != nil && exec.Command("python3", "-c", "import httpx, mypy").Run() != nil {
 		missing = append(missing, "python3-httpx", "mypy")
 	}
-	if !pgtest.Installed() {
-		missing = append(missing, "postgresql")
-	}
-	if !mysqltest.Installed() {
-		missing = append(missing, "mariadb-server")
-	}
+	missing = append(missing, sqltest.Missing()...)
 	if len(missing) == 0 {
 		return nil
 	}

@@ -138,12 +138,6 @@ type service struct {
 	url string
 }
 
-// built is the program, which the tests share.
-var built = sync.OnceValues(func() (string, error) {
-	program := filepath.Join(scratch, "earshot")
-	return program, exec.Command("go", "build", "-o", program, "earshot/cmd/earshot").Run()
-})
-
 // scratch is a folder for what the tests share.
 var scratch string
 
@@ -152,17 +146,14 @@ func TestMain(m *testing.M) {
 	if scratch, err = os.MkdirTemp("", "clients"); err != nil {
 		panic(err)
 	}
-	code := m.Run()
-	_ = os.RemoveAll(scratch)
-	os.Exit(code)
+	testbed.AtEnd(func() error { return os.RemoveAll(scratch) })
+	testbed.Main(m)
 }
 
 // dev starts the program, and ends it with the test.
 func dev(t *testing.T, variables ...string) *service {
 	t.Helper()
-	program, err := built()
-	require.NoError(t, err)
-	said := testbed.Start(t, t.TempDir(), append(testbed.Environment(), variables...), program, "dev", "--addr", "127.0.0.1:0")
+	said := testbed.Start(t, t.TempDir(), append(testbed.Environment(), variables...), testbed.Program(t), "dev", "--addr", "127.0.0.1:0")
 	return &service{t: t, url: said.Await(t, `Earshot listens on (http://\S+)\s`)}
 }
 

@@ -6,7 +6,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -57,10 +56,8 @@ func everything(t *testing.T) string {
 		t.Skip("npm cannot reach its registry, from which the packages of the lock file come")
 	}
 	require.NoError(t, err, string(out))
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	_, port, err := net.SplitHostPort(testbed.Address(t))
 	require.NoError(t, err)
-	port := strconv.Itoa(free.Addr().(*net.TCPAddr).Port)
-	require.NoError(t, free.Close()) // the server takes a port that it is told
 	bin := filepath.Join(folder, "node_modules", ".bin", "mcp-server-everything")
 	said := testbed.Start(t, folder, append(os.Environ(), "PORT="+port), bin, "streamableHttp")
 	said.Await(t, `listening on (port)`)

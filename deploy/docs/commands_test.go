@@ -52,7 +52,7 @@ go() {
 
 func TestEveryCommandOfTheDocumentsRuns(t *testing.T) {
 	requirePrograms(t, "bash", "curl", "jq", "openssl", "redis-cli", "sqlite3")
-	program := builtProgram(t)
+	program := testbed.Program(t)
 	t.Run("settings", func(t *testing.T) { requireSettings(t, program) })
 	unrun := 0
 	for _, path := range documents(t) {
@@ -135,7 +135,7 @@ func reading(t *testing.T, program string, blocks []block) *reader {
 		own = own || b.kind == "server"
 		r.provide(b)
 	}
-	r.places[service], r.places[endpoint] = freeAddress(t), freeAddress(t)
+	r.places[service], r.places[endpoint] = testbed.Address(t), testbed.Address(t)
 	r.writeProgram()
 	if !own {
 		r.start(block{place: "earshot dev", language: "sh", kind: "server", text: "earshot dev\n"})
@@ -356,11 +356,4 @@ func (r *reader) saidBeside() string {
 	}
 	shown, _ := json.MarshalIndent(said, "", " ") // a map of strings always marshals
 	return string(shown)
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	address, err := testbed.Address()
-	require.NoError(t, err)
-	return address
 }

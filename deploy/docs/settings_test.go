@@ -9,21 +9,16 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed"
 )
+
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 var (
 	settingFlag     = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([\w-]+)`)
 	settingVariable = regexp.MustCompile(`\(([A-Z_]+)\)`)
 )
-
-// builtProgram is the program, built once for all tests that run it.
-func builtProgram(t *testing.T) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "earshot")
-	out, err := exec.Command("go", "build", "-o", program, "earshot/cmd/earshot").CombinedOutput()
-	require.NoError(t, err, "%s", out)
-	return program
-}
 
 // requireSettings looks in operations.md for every setting that serve has: by its variable,
 // or by its flag where it has none.

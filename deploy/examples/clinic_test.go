@@ -67,7 +67,7 @@ func TestAVisitorOfTheClinicBooksAtItsDesk(t *testing.T) {
 	if err != nil {
 		testbed.Missing(t, err.Error())
 	}
-	address := freeAddress(t)
+	address := testbed.Address(t)
 	s := devOf(t, "clinic", "CLINIC_PAGE=http://"+address)
 	start(t, ".", s.around("ADDR="+address, "TOKEN_LIFE=62s"), "clinic").Await(t, `open\n`) // its streams speak of the end after a second or two
 	require.Eventually(t, func() bool {

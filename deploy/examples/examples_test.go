@@ -57,9 +57,9 @@ func TestSubscribersGetWhatFires(t *testing.T) {
 	s.ask("PUT", "/v1/apps/clinic/repositories/desk", fmt.Sprintf(book, ""))
 	s.ask("PUT", "/v1/apps/clinic/repositories/printer", `{"tools":[{"name":"print","description":"print it","answer":{"within":"1m"},"request":{"timeout":"1m"}}]}`)
 	require.Len(t, s.say("before", "I want an appointment on Friday"), 1)
-	for name, run := range map[string]func(t *testing.T) *testbed.Lines{
-		"Go": func(t *testing.T) *testbed.Lines { return start(t, ".", s.around(), "subscriber") },
-		"JavaScript": func(t *testing.T) *testbed.Lines {
+	for name, run := range map[string]func(t *testing.T) *testbed.Process{
+		"Go": func(t *testing.T) *testbed.Process { return start(t, ".", s.around(), "subscriber") },
+		"JavaScript": func(t *testing.T) *testbed.Process {
 			return start(t, javascript(t, "subscriber", true), s.around(), "node", "subscriber.js")
 		},
 	} {
@@ -86,7 +86,7 @@ func TestClientsOverNATSAreAnswered(t *testing.T) {
 	}, testbed.Patience, testbed.Glance)
 	s.ask("PUT", "/v1/apps/clinic", `{}`)
 	s.ask("PUT", "/v1/apps/clinic/repositories/desk", fmt.Sprintf(book, ""))
-	posts := func(body string) *testbed.Lines {
+	posts := func(body string) *testbed.Process {
 		return start(t, ".", s.around(), "request", "earshot.v1.message.clinic.s1", body)
 	}
 	posts(`{"actor":"user","text":"I want an appointment on Friday"}`).Await(t, `(book {"day":"Friday"})\n`)
@@ -115,7 +115,7 @@ func TestEndpointsTakeCallsThatAreSigned(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			address := freeAddress(t)
+			address := testbed.Address(t)
 			run(t, []string{"SIGNING_SECRET=" + secret, "ADDR=" + address})
 			forged := func() int {
 				request, err := http.NewRequest("POST", "http://"+address, strings.NewReader(`{"values":{"day":"Friday"}}`))

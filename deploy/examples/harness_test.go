@@ -2,11 +2,9 @@ package examples
 
 import (
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -17,35 +15,37 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// built is a folder with the program and all examples in Go.
-var built = sync.OnceValues(func() (string, error) {
-	folder, err := os.MkdirTemp("", "earshot-examples")
-	if err != nil {
-		return "", err
-	}
-	out, err := exec.Command("go", "build", "-o", folder, "earshot/cmd/earshot", "earshot/deploy/examples/...").CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("%w: %s", err, out)
-	}
-	return folder, err
-})
+var built struct {
+	once   sync.Once
+	folder string
+}
+
+// example is the path of an example in Go. All are built at once.
+func example(t *testing.T, name string) string {
+	t.Helper()
+	built.once.Do(func() {
+		var err error
+		built.folder, err = os.MkdirTemp("", "earshot-examples")
+		require.NoError(t, err)
+		testbed.AtEnd(func() error { return os.RemoveAll(built.folder) })
+		testbed.Build(t, built.folder, "earshot/deploy/examples/...")
+	})
+	return filepath.Join(built.folder, name)
+}
 
 func TestMain(m *testing.M) {
-	code := m.Run()
-	if folder, err := built(); err == nil {
-		_ = os.RemoveAll(folder)
-	}
-	closeChromium()
-	os.Exit(code)
+	testbed.AtEnd(func() error { closeChromium(); return nil })
+	testbed.Main(m)
 }
 
 // start runs a program until the end of the test, with these variables beside its own.
-func start(t *testing.T, folder string, variables []string, name string, args ...string) *testbed.Lines {
+func start(t *testing.T, folder string, variables []string, name string, args ...string) *testbed.Process {
 	t.Helper()
-	if !strings.Contains(name, "/") && name != "node" {
-		programs, err := built()
-		require.NoError(t, err)
-		name = filepath.Join(programs, name)
+	switch {
+	case name == "earshot":
+		name = testbed.Program(t)
+	case !strings.Contains(name, "/") && name != "node":
+		name = example(t, name)
 	}
 	return testbed.Start(t, folder, variables, name, args...)
 }
@@ -77,7 +77,7 @@ func devOf(t *testing.T, example string, variables ...string) *service {
 }
 
 // bare is a service without an app.
-func bare(t *testing.T, variables []string, args ...string) (*service, *testbed.Lines) {
+func bare(t *testing.T, variables []string, args ...string) (*service, *testbed.Process) {
 	t.Helper()
 	said := start(t, t.TempDir(), append(testbed.Environment(), variables...), "earshot", append([]string{"dev", "--addr", "127.0.0.1:0"}, args...)...)
 	s := &service{t: t, url: said.Await(t, `Earshot listens on (http://\S+)`), nats: said.Await(t, `events: (nats://[^,]+),`)}
@@ -128,12 +128,4 @@ func (s *service) say(session, text string) []any {
 	body, err := json.Marshal(map[string]string{"actor": "user", "text": text})
 	require.NoError(s.t, err)
 	return s.ask("POST", "/v1/apps/clinic/sessions/"+session+"/messages", string(body))["matches"].([]any)
-}
-
-// freeAddress is one that nobody listens on.
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	address, err := testbed.Address()
-	require.NoError(t, err)
-	return address
 }

@@ -3,7 +3,6 @@ package examples
 import (
 	"net/http"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,9 +14,7 @@ import (
 // helpdesk runs a command of the desk to its end.
 func (s *service) helpdesk(key string, args ...string) (string, error) {
 	s.t.Helper()
-	programs, err := built()
-	require.NoError(s.t, err)
-	cmd := exec.Command(filepath.Join(programs, "helpdesk"), args...)
+	cmd := exec.Command(example(s.t, "helpdesk"), args...)
 	cmd.Env = append(cmd.Environ(), "EARSHOT_URL="+s.url, "EARSHOT_KEY="+key)
 	out, err := cmd.CombinedOutput()
 	return string(out), err

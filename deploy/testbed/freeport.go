@@ -1,7 +1,6 @@
 package testbed
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -31,23 +30,29 @@ func Port() (int, error) {
 	return 0, fmt.Errorf("no free port found from %d to %d: %w", lowest, highest, last)
 }
 
-// Address returns a free port as 127.0.0.1:port.
-func Address() (string, error) {
-	port, err := Port()
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), err
-}
-
 // Ports returns several free ports, none of them twice.
 func Ports(count int) ([]int, error) {
 	given := map[int]bool{}
-	var faults error
-	for len(given) < count && faults == nil {
+	var ports []int
+	for len(ports) < count {
 		port, err := Port()
-		given[port], faults = true, errors.Join(faults, err)
+		if err != nil {
+			return nil, err
+		}
+		if !given[port] {
+			ports = append(ports, port)
+		}
+		given[port] = true
 	}
-	ports := make([]int, 0, count)
-	for port := range given {
-		ports = append(ports, port)
+	return ports, nil
+}
+
+// Address returns a free port as 127.0.0.1:port.
+func Address(t TB) string {
+	t.Helper()
+	port, err := Port()
+	if err != nil {
+		t.Fatal(err)
 	}
-	return ports, faults
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 }

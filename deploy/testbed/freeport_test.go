@@ -18,8 +18,7 @@ func TestPortsCanBeListenedOnAndAreNotThoseOfConnections(t *testing.T) {
 		seen[port] = true
 		require.Less(t, port, 32768)
 	}
-	address, err := testbed.Address()
-	require.NoError(t, err)
+	address := testbed.Address(t)
 	listener, err := net.Listen("tcp", address)
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())

@@ -1,36 +1,40 @@
-// Package testbed is what tests and rigs share: it starts programs and reads what they write, finds
-// free ports, and has a clock that only tests move. Its folders start real servers.
+// Package testbed is what tests and rigs share: processes, free ports, the program under test and
+// replicas of it, endpoints of tools, and a clock that only tests move. The packages below it start
+// real servers: Redis, NATS, PostgreSQL and MariaDB.
 package testbed
 
 import (
-	"bytes"
+	"context"
+	"errors"
+	"fmt"
 	"os"
-	"os/exec"
-	"regexp"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/stretchr/testify/require"
 )
 
+// Patience bounds every wait, on machines that do much else. Glance is the pause between two looks.
 const (
-	// AdminKey is that of a service that Environment is for.
-	AdminKey = "admin-key-of-the-tests"
-	// Patience bounds what is waited for, on machines that do much else.
 	Patience = 2 * time.Minute
-	// Glance is the pause between two looks.
-	Glance = 20 * time.Millisecond
+	Glance   = 20 * time.Millisecond
 )
 
-// Environment lets an earshot dev ask for AdminKey, and use nothing that is configured
-// on the machine.
-func Environment() []string {
-	return []string{"EARSHOT_ADMIN_KEY=" + AdminKey, "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "REDIS_URL=", "NATS_URL="}
+// TB is what the test bed needs of a test. A *testing.T is one.
+type TB interface {
+	Helper()
+	Name() string
+	Context() context.Context
+	TempDir() string
+	Cleanup(func())
+	Skip(args ...any)
+	Errorf(format string, args ...any)
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
 }
 
-// Missing skips a test without what it needs, or fails it where everything has to be there.
-func Missing(t testing.TB, why string) {
+// Missing skips a test without what it needs, or fails it if EARSHOT_REQUIRE_SERVERS is set: a
+// skipped test goes unnoticed.
+func Missing(t TB, why string) {
 	t.Helper()
 	if os.Getenv("EARSHOT_REQUIRE_SERVERS") != "" {
 		t.Fatal(why)
@@ -38,71 +42,57 @@ func Missing(t testing.TB, why string) {
 	t.Skip(why)
 }
 
-// Start runs a program in a folder until the end of the test, with these variables beside
-// those of the test.
-func Start(t testing.TB, folder string, variables []string, program string, arguments ...string) *Lines {
-	t.Helper()
-	cmd, written := exec.Command(program, arguments...), &Lines{}
-	cmd.Dir, cmd.Stdout, cmd.Stderr = folder, written, written
-	cmd.Env = append(os.Environ(), variables...)
-	require.NoError(t, cmd.Start())
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt) // one that has ended has said why
-		_ = cmd.Wait()
-	})
-	return written
+// Until calls holds again and again until it returns nil. It fails when ctx ends or the limit is over.
+func Until(ctx context.Context, limit time.Duration, holds func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("not within %s", limit))
+	defer cancel()
+	again := time.NewTicker(5 * time.Millisecond)
+	defer again.Stop()
+	for {
+		err := holds(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		}
+	}
 }
 
-// Lines are what a program has written, readable while it runs.
-type Lines struct {
-	mu   sync.Mutex
-	text bytes.Buffer
+// Main runs the tests of a package, and at the end removes what they have shared.
+//
+//	func TestMain(m *testing.M) { testbed.Main(m) }
+func Main(m *testing.M) {
+	code := m.Run()
+	if err := closeAll(); err != nil {
+		fmt.Fprintln(os.Stderr, "remove what the tests have shared:", err)
+		code = max(code, 1)
+	}
+	os.Exit(code)
 }
 
-// Write implements io.Writer.
-func (l *Lines) Write(text []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(text)
+// shared are functions that remove what lasts until the end of this process.
+var shared struct {
+	sync.Mutex
+	ends []func() error
 }
 
-// String returns all that was written up to now.
-func (l *Lines) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
+// AtEnd has Main call a function.
+func AtEnd(end func() error) {
+	shared.Lock()
+	defer shared.Unlock()
+	shared.ends = append(shared.ends, end)
 }
 
-// Await waits until the program has written what fits, and returns its first group.
-func (l *Lines) Await(t testing.TB, pattern string) string {
-	t.Helper()
-	var found []string
-	require.Eventually(t, func() bool {
-		found = regexp.MustCompile(pattern).FindStringSubmatch(l.String())
-		return found != nil
-	}, Patience, Glance, "no %s in\n%s", pattern, l)
-	return found[len(found)-1]
-}
-
-// Clock is a time that only tests move. It is safe for concurrent use.
-type Clock struct {
-	mu  sync.Mutex
-	now time.Time
-}
-
-// NewClock returns a clock that stands still.
-func NewClock(now time.Time) *Clock { return &Clock{now: now} }
-
-// Now is the time to which it was moved.
-func (c *Clock) Now() time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.now
-}
-
-// Advance moves it.
-func (c *Clock) Advance(by time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.now = c.now.Add(by)
+// closeAll removes what was built and started for the whole of this process. Main calls it.
+func closeAll() (err error) {
+	shared.Lock()
+	defer shared.Unlock()
+	for _, end := range shared.ends {
+		err = errors.Join(err, end())
+	}
+	shared.ends = nil
+	return err
 }

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/testbed/pgtest"
 	"earshot/deploy/testbed/redistest"
+	"earshot/deploy/testbed/sqltest"
 	"earshot/matcher"
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
@@ -94,7 +94,7 @@ func newService(t *testing.T, app *repositories.App, tools string) *service {
 }
 
 func TestStatementsAreEffectsOfTheLedger(t *testing.T) {
-	server := pgtest.Run(t)
+	server := sqltest.RunPostgres(t)
 	server.Exec("create table flights (id bigint, airline text); insert into flights values (1, 'CY'), (9007199254740993, 'DL')")
 	app := &repositories.App{ID: "clinic", Sources: []repositories.Source{server.Source("pg")}}
 	s := newService(t, app, `{"tools":[
@@ -114,7 +114,7 @@ func TestStatementsAreEffectsOfTheLedger(t *testing.T) {
 	result := s.result("s1", "list-flights")
 	require.Contains(t, result, `"ok":true`)
 	require.Contains(t, result, `"result":`+rows)
-	require.NotContains(t, strings.Join(s.events.payloads("tool.trigger.clinic.s1.list-flights"), ""), pgtest.Password)
+	require.NotContains(t, strings.Join(s.events.payloads("tool.trigger.clinic.s1.list-flights"), ""), sqltest.Password)
 
 	match := s.fire("find-flight", `{"id":9007199254740993}`)
 	require.Equal(t, `[{"airline":"DL"}]`, string(match.Call.Result), match.Call.Error)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/testbed/pgtest"
+	"earshot/deploy/testbed/sqltest"
 	"earshot/repositories"
 	"earshot/trigger/effect"
 	"earshot/trigger/effect/effecttest"
@@ -42,7 +42,7 @@ func executes(t *testing.T, r *rig, kind, table string) {
 	require.Equal(t, `[{"n":2}]`, string(r.runs(kind, "", `{"sql":"select count(*) as n from noted"}`).Result))
 }
 
-func postgresTables(t *testing.T, server *pgtest.Server) {
+func postgresTables(t *testing.T, server *sqltest.Server) {
 	server.Exec(`create table gates (id int unique, flight int not null default 7 references flights (id)); comment on column gates.id is 'number';
 		create function landed() returns trigger language plpgsql as 'begin return new; end';
 		create trigger landed after insert on gates for each row execute function landed()`)

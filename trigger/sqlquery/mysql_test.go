@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/testbed/mysqltest"
+	"earshot/deploy/testbed/sqltest"
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/trigger/effect"
@@ -19,13 +19,13 @@ import (
 
 // TestMySQL runs everything on one server, which goes away at the end.
 func TestMySQL(t *testing.T) {
-	server := mysqltest.Run(t)
+	server := sqltest.RunMySQL(t)
 	server.Exec(`
 		create table flights (id int primary key, airline varchar(10) not null comment 'who flies', seats decimal(30,10), meta json);
 		insert into flights values (1, 'CY', 12345678901234567890.0123456789, '{"gate": 1}'), (2, 'DL', null, null)`)
 	for _, part := range []struct {
 		name string
-		test func(*testing.T, *mysqltest.Server)
+		test func(*testing.T, *sqltest.Server)
 	}{
 		{"types survive", mysqlTypes}, {"values are bound", mysqlBinds}, {"results are cut", mysqlCuts}, {"read-only", mysqlReadOnly}, {"errors", mysqlErrors},
 		{"who may", mysqlWhoMay}, {"time", mysqlTime}, {"sessions", mysqlSessions}, {"prepared", mysqlPrepared}, {"tables", mysqlTables}, {"away", mysqlAway},
@@ -34,7 +34,7 @@ func TestMySQL(t *testing.T) {
 	}
 }
 
-func mysqlTypes(t *testing.T, server *mysqltest.Server) {
+func mysqlTypes(t *testing.T, server *sqltest.Server) {
 	server.Exec(`create table kinds (v1 bigint unsigned, v2 decimal(10,2), v3 float, v4 double, v5 bit(10), v6 date, v7 datetime(6), v8 timestamp, v9 time, v10 year, v11 blob, v12 varbinary(4),
 			v13 text, v14 enum('a','b'), v15 set('a','b'), v16 tinyint(1), v17 bigint);
 		insert into kinds values (18446744073709551615, 1.50, 0.1, 1e300, b'1000000001', '2026-12-01', '2026-12-01 09:30:00.123456', '2026-12-01 09:30:00', '-09:30:00', 2026, x'deadbeef', x'01',
@@ -51,7 +51,7 @@ func mysqlTypes(t *testing.T, server *mysqltest.Server) {
 	require.Equal(t, `[{"z":"-05:00","v8":"2026-12-01T00:30:00Z","same":0}]`, newRig(t, source).rows("select @@time_zone as z, v8, 'a' = 'A' as same from kinds"))
 }
 
-func mysqlBinds(t *testing.T, server *mysqltest.Server) {
+func mysqlBinds(t *testing.T, server *sqltest.Server) {
 	r := newRig(t, server.Source("db"))
 	const one = `,"parameters":[{"name":"a","type":"string","description":"d"},{"name":"n","type":"number","description":"d"},{"name":"l","type":"array","description":"d","items":{"type":"string","name":"i","description":"d"},"required":false}]`
 	hostile := `' OR 1=1; -- \`
@@ -70,7 +70,7 @@ func mysqlBinds(t *testing.T, server *mysqltest.Server) {
 	require.Equal(t, 2, server.Count("select count(*) from flights"))
 }
 
-func mysqlCuts(t *testing.T, server *mysqltest.Server) {
+func mysqlCuts(t *testing.T, server *sqltest.Server) {
 	r := newRig(t, server.Source("db"))
 	outcome := r.run(statement("with recursive n as (select 1 as n union all select n + 1 from n where n < 100000) select n from n"), "")
 	require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
@@ -88,7 +88,7 @@ func mysqlCuts(t *testing.T, server *mysqltest.Server) {
 	require.Equal(t, 1, server.Count("select count(*) from many where v = 'kept'"))
 }
 
-func mysqlReadOnly(t *testing.T, server *mysqltest.Server) {
+func mysqlReadOnly(t *testing.T, server *sqltest.Server) {
 	source := server.Source("db")
 	source.ReadOnly = new(true)
 	r := newRig(t, source)
@@ -119,7 +119,7 @@ func mysqlReadOnly(t *testing.T, server *mysqltest.Server) {
 	require.Equal(t, `[{"v":"' into outfile "}]`, strict.rows(`select '\' into outfile ' as v`), "backslashes escape, whatever the server has for a default")
 }
 
-func mysqlErrors(t *testing.T, server *mysqltest.Server) {
+func mysqlErrors(t *testing.T, server *sqltest.Server) {
 	server.Exec("create table people (email varchar(50) unique, age int); insert into people values ('ann@example.org', 1)")
 	r := newRig(t, server.Source("db"))
 	const email = `,"parameters":[{"name":"email","type":"string","description":"d"}]`
@@ -147,7 +147,7 @@ func mysqlErrors(t *testing.T, server *mysqltest.Server) {
 	}
 }
 
-func mysqlWhoMay(t *testing.T, server *mysqltest.Server) {
+func mysqlWhoMay(t *testing.T, server *sqltest.Server) {
 	source := server.Source("db")
 	source.Password = secret.New("wrong-password-of-db")
 	outcome := newRig(t, source).run(statement("select 1"), "")
@@ -179,7 +179,7 @@ func mysqlWhoMay(t *testing.T, server *mysqltest.Server) {
 	require.Equal(t, `[{"v":1}]`, newRig(t, source).rows("select 1 as v"), "a name is looked up")
 }
 
-func mysqlTime(t *testing.T, server *mysqltest.Server) {
+func mysqlTime(t *testing.T, server *sqltest.Server) {
 	r := newRig(t, server.Source("db"))
 	outcome := r.run(statement("select sleep(60), 'slow one'")+`,"request":{"timeout":"300ms"}`, "")
 	require.Equal(t, effect.Retry, outcome.Verdict)
@@ -194,7 +194,7 @@ func mysqlTime(t *testing.T, server *mysqltest.Server) {
 	require.Equal(t, effect.ReasonTimeout, outcome.Reason, "Toolbox's name for the time of a source")
 }
 
-func mysqlSessions(t *testing.T, server *mysqltest.Server) {
+func mysqlSessions(t *testing.T, server *sqltest.Server) {
 	r := newRig(t, server.Source("db"))
 	require.Equal(t, r.rows("select connection_id() as v"), r.rows("select connection_id() as v"), "a connection is used again")
 	for _, leaves := range []string{"set @a = 1", "select @a := 1", "create temporary table mine (a int)", "select get_lock('l', 0)", "set autocommit = 0", "start transaction", "use information_schema", "lock tables flights write"} {
@@ -204,7 +204,7 @@ func mysqlSessions(t *testing.T, server *mysqltest.Server) {
 	require.Contains(t, r.run(statement("select * from mine"), "").Error, "doesn't exist")
 }
 
-func mysqlPrepared(t *testing.T, server *mysqltest.Server) {
+func mysqlPrepared(t *testing.T, server *sqltest.Server) {
 	r := newRig(t, server.Source("db"))
 	check := func(fields string) []string { return r.Check(t.Context(), r.app, []repositories.Tool{*r.tool(fields)}) }
 	const id = `,"parameters":[{"name":"id","type":"integer","description":"d"}]`
@@ -217,7 +217,7 @@ func mysqlPrepared(t *testing.T, server *mysqltest.Server) {
 	require.Contains(t, check(statement("select 1"))[0], "statements were not tried")
 }
 
-func mysqlTables(t *testing.T, server *mysqltest.Server) {
+func mysqlTables(t *testing.T, server *sqltest.Server) {
 	server.Exec(`create table gates (id int, flight int default 7, unique key spot (id, flight), constraint flies foreign key (flight) references flights (id));
 		create trigger landed after insert on gates for each row set @landed = 1`)
 	r := newRig(t, server.Source("db"))
@@ -239,7 +239,7 @@ func mysqlTables(t *testing.T, server *mysqltest.Server) {
 	executes(t, r, "mysql-execute-sql", "flights")
 }
 
-func mysqlAway(t *testing.T, server *mysqltest.Server) {
+func mysqlAway(t *testing.T, server *sqltest.Server) {
 	r := newRig(t, server.Source("db"))
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
 	ended, tool := make(chan effect.Outcome), r.tool(`"statement":"select sleep(600)","request":{"timeout":"60s"}`)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/testbed/pgtest"
+	"earshot/deploy/testbed/sqltest"
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/trigger/effect"
@@ -21,11 +21,11 @@ import (
 // TestPostgres runs everything that one server can serve on one, since making a
 // cluster takes longer than all of it.
 func TestPostgres(t *testing.T) {
-	server := pgtest.Run(t)
+	server := sqltest.RunPostgres(t)
 	server.Exec(`
 		create table flights (id int primary key, airline text not null, seats numeric(30,10), meta jsonb);
 		insert into flights values (1, 'CY', 12345678901234567890.0123456789, '{"gate": 12345678901234567890}'), (2, 'DL', null, null)`)
-	for name, test := range map[string]func(*testing.T, *pgtest.Server){
+	for name, test := range map[string]func(*testing.T, *sqltest.Server){
 		"types survive": typesSurvive, "values are bound": valuesAreBound, "templates are pasted": templatesArePasted,
 		"results are cut": resultsAreCut, "statements that change": statementsThatChange, "read-only": readOnly,
 		"wrong statements": wrongStatements, "prepared": prepared, "time": timeIsLimited, "who may": whoMay, "addresses": addresses,
@@ -35,7 +35,7 @@ func TestPostgres(t *testing.T) {
 	}
 }
 
-func typesSurvive(t *testing.T, server *pgtest.Server) {
+func typesSurvive(t *testing.T, server *sqltest.Server) {
 	r := newRig(t, server.Source("db"))
 	for sql, want := range map[string]string{
 		`1::int2`: `1`, `9223372036854775807::int8`: `9223372036854775807`, `12345678901234567890.1234567890::numeric`: `12345678901234567890.1234567890`,
@@ -70,7 +70,7 @@ func typesSurvive(t *testing.T, server *pgtest.Server) {
 	require.Equal(t, `[]`, r.rows("select * from flights where id = 3"))
 }
 
-func valuesAreBound(t *testing.T, server *pgtest.Server) {
+func valuesAreBound(t *testing.T, server *sqltest.Server) {
 	r := newRig(t, server.Source("db"))
 	const mixed = `"parameters":[
 	  {"name":"s","type":"string","description":"d"}, {"name":"i","type":"integer","description":"d"},
@@ -99,7 +99,7 @@ func valuesAreBound(t *testing.T, server *pgtest.Server) {
 	require.Equal(t, `[{"v":"second","w":"first"}]`, string(outcome.Result), "in the order in which they were given")
 }
 
-func templatesArePasted(t *testing.T, server *pgtest.Server) {
+func templatesArePasted(t *testing.T, server *sqltest.Server) {
 	r := newRig(t, server.Source("db"))
 	const seeds = `"templateParameters":[{"name":"tableName","type":"string","description":"d","allowedValues":["flights"]},
 	  {"name":"columnNames","type":"array","description":"d","items":{"name":"column","type":"string","description":"d","escape":"double-quotes"}}]`
@@ -124,7 +124,7 @@ func templatesArePasted(t *testing.T, server *pgtest.Server) {
 	require.Equal(t, `[{"v":[[1,2],[3,4]]}]`, r.rows(`select '{{1,2},{3,4}}'::int[] as v`), "braces without template parameters are text")
 }
 
-func resultsAreCut(t *testing.T, server *pgtest.Server) {
+func resultsAreCut(t *testing.T, server *sqltest.Server) {
 	r := newRig(t, server.Source("db"))
 	outcome := r.run(statement("select n from generate_series(1, 1000) n"), "")
 	require.False(t, outcome.Truncated)
@@ -150,7 +150,7 @@ func resultsAreCut(t *testing.T, server *pgtest.Server) {
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"), "the source is as good as before")
 }
 
-func statementsThatChange(t *testing.T, server *pgtest.Server) {
+func statementsThatChange(t *testing.T, server *sqltest.Server) {
 	server.Exec("create table notes (id serial primary key, note text)")
 	r := newRig(t, server.Source("db"))
 	require.Equal(t, `[]`, r.rows("insert into notes (note) values ('a')"))
@@ -163,7 +163,7 @@ func statementsThatChange(t *testing.T, server *pgtest.Server) {
 	require.Equal(t, 1, server.Count("select count(*) from notes where note = 'kept'"))
 }
 
-func readOnly(t *testing.T, server *pgtest.Server) {
+func readOnly(t *testing.T, server *sqltest.Server) {
 	source := server.Source("db")
 	source.ReadOnly = new(true)
 	r := newRig(t, source)
@@ -179,7 +179,7 @@ func readOnly(t *testing.T, server *pgtest.Server) {
 	require.Equal(t, 2, server.Count("select count(*) from flights"))
 }
 
-func wrongStatements(t *testing.T, server *pgtest.Server) {
+func wrongStatements(t *testing.T, server *sqltest.Server) {
 	server.Exec("create table people (email text unique); insert into people values ('ann@example.org')")
 	r := newRig(t, server.Source("db"))
 	const email = `"parameters":[{"name":"email","type":"string","description":"d"}]`
@@ -213,7 +213,7 @@ func wrongStatements(t *testing.T, server *pgtest.Server) {
 	}
 }
 
-func timeIsLimited(t *testing.T, server *pgtest.Server) {
+func timeIsLimited(t *testing.T, server *sqltest.Server) {
 	r := newRig(t, server.Source("db"))
 	const short = `,"request":{"timeout":"300ms"}`
 	outcome := r.run(statement("select pg_sleep(60), 'slow one'")+short, "")
@@ -243,8 +243,8 @@ func timeIsLimited(t *testing.T, server *pgtest.Server) {
 	require.Equal(t, effect.ReasonTimeout, outcome.Reason, "a source has a time as well")
 }
 
-func whoMay(t *testing.T, server *pgtest.Server) {
-	t.Setenv("PGPASSWORD", pgtest.Password) // the operator's, not the app's
+func whoMay(t *testing.T, server *sqltest.Server) {
+	t.Setenv("PGPASSWORD", sqltest.Password) // the operator's, not the app's
 	for _, password := range []string{"", "wrong-password-of-db"} {
 		source := server.Source("db")
 		source.Password = secret.New(password)
@@ -262,12 +262,12 @@ func whoMay(t *testing.T, server *pgtest.Server) {
 	source.QueryParams = repositories.Headers{"sslmode": secret.New("require")}
 	outcome = newRig(t, source).run(statement("select 1"), "")
 	require.Equal(t, effect.Retry, outcome.Verdict, outcome.Error)
-	require.NotContains(t, outcome.Error, pgtest.Password)
+	require.NotContains(t, outcome.Error, sqltest.Password)
 	source.QueryParams = repositories.Headers{"application_name": secret.New("desk"), "search_path": secret.New("pg_catalog")}
 	require.Equal(t, `[{"application_name":"desk"}]`, newRig(t, source).rows("show application_name"))
 }
 
-func addresses(t *testing.T, server *pgtest.Server) {
+func addresses(t *testing.T, server *sqltest.Server) {
 	refuse := func(o *sqlquery.Options) {
 		o.Dial = func(_ context.Context, _, address string) (net.Conn, error) {
 			return nil, fmt.Errorf("%w: %s is private", sqlquery.ErrRefused, address)
@@ -306,7 +306,7 @@ func addresses(t *testing.T, server *pgtest.Server) {
 // waits is a statement that waits for a lock of the test, and then is done.
 const waits = `"statement":"select pg_advisory_xact_lock_shared(7)","request":{"timeout":"60s"}`
 
-func room(t *testing.T, server *pgtest.Server) {
+func room(t *testing.T, server *sqltest.Server) {
 	r := newRig(t, server.Source("db"), func(o *sqlquery.Options) { o.SourceLimit, o.SlotWait = 2, 50*time.Millisecond })
 	other := newRig(t, server.Source("db"))
 	release, tool := server.Hold(7), r.tool(waits)
@@ -327,7 +327,7 @@ func room(t *testing.T, server *pgtest.Server) {
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
 }
 
-func changedSource(t *testing.T, server *pgtest.Server) {
+func changedSource(t *testing.T, server *sqltest.Server) {
 	r := newRig(t, server.Source("db"))
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
 	changed := *r.app
@@ -348,7 +348,7 @@ func changedSource(t *testing.T, server *pgtest.Server) {
 	require.Contains(t, outcome.Error, `app "clinic" has no postgres source "db"`)
 }
 
-func idle(t *testing.T, server *pgtest.Server) {
+func idle(t *testing.T, server *sqltest.Server) {
 	source := server.Source("db")
 	source.QueryParams = repositories.Headers{"application_name": secret.New("idler")}
 	r := newRig(t, source, func(o *sqlquery.Options) { o.Idle, o.Databases, o.SlotWait = 50*time.Millisecond, 1, time.Millisecond })
@@ -375,7 +375,7 @@ func idle(t *testing.T, server *pgtest.Server) {
 }
 
 // hostile are servers that are none.
-func hostile(t *testing.T, server *pgtest.Server) {
+func hostile(t *testing.T, server *sqltest.Server) {
 	for name, answer := range map[string]string{
 		"silence": "", "web": "HTTP/1.1 400 Bad Request\r\n\r\n", "length": "R\xff\xff\xff\xff", "zeros": strings.Repeat("\x00", 64),
 	} {
@@ -397,13 +397,13 @@ func hostile(t *testing.T, server *pgtest.Server) {
 		_, source.Port, _ = net.SplitHostPort(listener.Addr().String())
 		outcome := newRig(t, source).run(statement("select 1")+`,"request":{"timeout":"500ms"}`, "")
 		require.Equal(t, effect.Retry, outcome.Verdict, "%s: %s", name, outcome.Error)
-		require.NotContains(t, outcome.Error, pgtest.Password)
+		require.NotContains(t, outcome.Error, sqltest.Password)
 		require.NoError(t, listener.Close())
 	}
 }
 
 func TestPostgresThatGoesAwayIsWaitedFor(t *testing.T) {
-	server := pgtest.Run(t)
+	server := sqltest.RunPostgres(t)
 	r := newRig(t, server.Source("db"))
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
 
@@ -436,7 +436,7 @@ func TestStoreThatIsAwayPutsAStatementOff(t *testing.T) {
 	require.Panics(t, func() { sqlquery.New(sqlquery.Options{}) })
 }
 
-func prepared(t *testing.T, server *pgtest.Server) {
+func prepared(t *testing.T, server *sqltest.Server) {
 	r := newRig(t, server.Source("db"))
 	check := func(fields string) []string { return r.Check(t.Context(), r.app, []repositories.Tool{*r.tool(fields)}) }
 	const id = `,"parameters":[{"name":"id","type":"integer","description":"d"}]`

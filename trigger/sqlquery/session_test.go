@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/testbed/pgtest"
+	"earshot/deploy/testbed/sqltest"
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/trigger/effect"
@@ -23,7 +23,7 @@ func one(o *sqlquery.Options) { o.SourceLimit = 1 }
 
 // sessions checks that a statement finds nothing of what an earlier one has left on
 // the connection that they share, and the settings of the source as they were.
-func sessions(t *testing.T, server *pgtest.Server) {
+func sessions(t *testing.T, server *sqltest.Server) {
 	server.Exec(`create role helper; create schema shadow; create table shadow.flights (id int, airline text); create sequence numbers`)
 	source := server.Source("db")
 	source.QueryParams = repositories.Headers{"timezone": secret.New("Europe/Berlin"), "search_path": secret.New("public")}
@@ -56,7 +56,7 @@ func sessions(t *testing.T, server *pgtest.Server) {
 
 // queriesAlone checks what a read-only source refuses before it runs, which the test
 // can tell by the one thing that no transaction takes back: a program that was started.
-func queriesAlone(t *testing.T, server *pgtest.Server) {
+func queriesAlone(t *testing.T, server *sqltest.Server) {
 	dir := t.TempDir()
 	for at := dir; at != filepath.Dir(os.TempDir()) && at != os.TempDir(); at = filepath.Dir(at) {
 		require.NoError(t, os.Chmod(at, 0o777)) // the server may be another user
@@ -136,7 +136,7 @@ func TestSQLiteStatementsSeeTheFileThatIsThere(t *testing.T) {
 	require.Equal(t, effect.Retry, r.run(statement(count), "").Verdict, "none")
 }
 
-func BenchmarkPostgresStatement(b *testing.B) { benchmark(b, pgtest.Run(b).Source("db"), "") }
+func BenchmarkPostgresStatement(b *testing.B) { benchmark(b, sqltest.RunPostgres(b).Source("db"), "") }
 
 func BenchmarkSQLiteStatement(b *testing.B) {
 	dir := newFile(b, flights)

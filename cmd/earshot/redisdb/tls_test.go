@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/certtest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/certfiles"
@@ -21,20 +22,12 @@ import (
 func runTLS(t *testing.T, authority *certtest.Authority, extra ...string) (*redistest.Server, string) {
 	t.Helper()
 	files := authority.Write(t.TempDir(), authority.Issue("redis"))
-	address := freeAddress(t)
+	address := testbed.Address(t)
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
 	arguments := append([]string{"--tls-port", port, "--tls-auth-clients", "yes",
 		"--tls-ca-cert-file", files.CA, "--tls-cert-file", files.Cert, "--tls-key-file", files.Key}, extra...)
 	return redistest.Run(t, arguments...), address
-}
-
-func freeAddress(t *testing.T) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	return listener.Addr().String()
 }
 
 func ping(t *testing.T, url string, files certfiles.Files) error {
@@ -82,7 +75,7 @@ func TestNodesOfAClusterAreReachedByTLS(t *testing.T) {
 	t.Parallel()
 	authority := certtest.New(t, time.Now())
 	server, address := runTLS(t, authority, "--cluster-enabled", "yes", "--tls-cluster", "yes", "--cluster-config-file", "one.conf", "--cluster-announce-ip", "127.0.0.1",
-		"--cluster-port", strings.Split(freeAddress(t), ":")[1])
+		"--cluster-port", strings.Split(testbed.Address(t), ":")[1])
 	require.NoError(t, server.Client().ClusterAddSlotsRange(t.Context(), 0, 16383).Err())
 	files := authority.Write(t.TempDir(), authority.Issue("earshot"))
 	require.Eventually(t, func() bool {
@@ -132,7 +125,7 @@ func TestFaultsOfFilesForRedisNameTheirSettings(t *testing.T) {
 func runSentinel(t *testing.T, authority *certtest.Authority, config string) string {
 	t.Helper()
 	files := authority.Write(t.TempDir(), authority.Issue("sentinel"))
-	address := freeAddress(t)
+	address := testbed.Address(t)
 	_, port, err := net.SplitHostPort(address)
 	require.NoError(t, err)
 	command := exec.Command(redistest.Program(t), config, "--sentinel", "--port", "0", "--bind", "127.0.0.1", "--tls-port", port, "--tls-auth-clients", "yes",

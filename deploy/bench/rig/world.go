@@ -87,7 +87,7 @@ func (w *World) startRedis(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("%w; install it with: apt-get install redis-server, or brew install redis", err)
 	}
-	if w.address.redis, err = testbed.Address(); err != nil {
+	if w.address.redis, err = freeAddress(); err != nil {
 		return err
 	}
 	port, err := portOf(w.address.redis)
@@ -108,7 +108,7 @@ func (w *World) startRedis(ctx context.Context) (err error) {
 }
 
 func (w *World) startNATS(ctx context.Context) (err error) {
-	if w.address.nats, err = testbed.Address(); err != nil {
+	if w.address.nats, err = freeAddress(); err != nil {
 		return err
 	}
 	role := Role{Name: roleNATS, Addr: w.address.nats, Dir: w.natsDir(), Sync: w.options.Sync}
@@ -120,7 +120,7 @@ func (w *World) startNATS(ctx context.Context) (err error) {
 }
 
 func (w *World) startLLM(ctx context.Context) (err error) {
-	if w.address.llm, err = testbed.Address(); err != nil {
+	if w.address.llm, err = freeAddress(); err != nil {
 		return err
 	}
 	role := Role{Name: roleLLM, Addr: w.address.llm, Think: w.options.Think}
@@ -144,7 +144,7 @@ func (w *World) share(name string, env []string, path string, args ...string) (*
 
 // Floor starts the floor.
 func (w *World) Floor(ctx context.Context) (*Server, error) {
-	address, err := testbed.Address()
+	address, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func (w *World) Floor(ctx context.Context) (*Server, error) {
 
 // Relay starts the least that relays chats to the LLM, at any path.
 func (w *World) Relay(ctx context.Context) (*Server, error) {
-	address, err := testbed.Address()
+	address, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (w *World) Relay(ctx context.Context) (*Server, error) {
 
 // Earshot starts one more replica, with further variables in its environment.
 func (w *World) Earshot(ctx context.Context, further ...string) (*Server, error) {
-	address, err := testbed.Address()
+	address, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +190,7 @@ func (w *World) Apply(ctx context.Context, s *Server, app, files string) error {
 // Toolbox starts Google's MCP Toolbox for Databases, a program that somebody else has
 // built, with a tools.yaml. Its CPU counts as the server's; it has no metrics.
 func (w *World) Toolbox(ctx context.Context, program, config string) (*Server, error) {
-	address, err := testbed.Address()
+	address, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -200,6 +200,12 @@ func (w *World) Toolbox(ctx context.Context, program, config string) (*Server, e
 	}
 	s := &Server{URL: "http://" + address, health: "/healthz", silent: true}
 	return w.serve(ctx, "Toolbox", s, nil, program, "--config", config, "--port", fmt.Sprint(port), "--disable-version-check", "--log-level", "ERROR")
+}
+
+// freeAddress is a port of the loopback interface that is free.
+func freeAddress() (string, error) {
+	port, err := testbed.Port()
+	return fmt.Sprintf("127.0.0.1:%d", port), err
 }
 
 // Model is the LLM's URL as OPENAI_BASE_URL has it.

@@ -51,7 +51,7 @@ func New(dir, sink string) (*Stage, error) {
 }
 
 func (s *Stage) startRedis() error {
-	addr, err := testbed.Address()
+	addr, err := freeAddress()
 	if err != nil {
 		return err
 	}
@@ -68,6 +68,12 @@ func (s *Stage) startRedis() error {
 func (s *Stage) startNATS() (err error) {
 	s.NATS, err = embedded.StartNATS(filepath.Join(s.dir, "nats"), -1, embedded.MinNATSBytes, slog.New(slog.DiscardHandler))
 	return err
+}
+
+// freeAddress is a port of the loopback interface that is free.
+func freeAddress() (string, error) {
+	port, err := testbed.Port()
+	return fmt.Sprintf("127.0.0.1:%d", port), err
 }
 
 // Close ends the servers. Replicas are ended before, each by itself.
@@ -100,7 +106,7 @@ type Replica struct {
 
 // NewReplica is a place where no program runs yet; its log is named after it.
 func (s *Stage) NewReplica(name string) (*Replica, error) {
-	addr, err := testbed.Address()
+	addr, err := freeAddress()
 	if err != nil {
 		return nil, err
 	}

@@ -2,11 +2,11 @@ package natstest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
@@ -22,25 +22,25 @@ type Cluster struct {
 	Servers []*Server
 }
 
-// RunCluster starts a cluster of size servers and returns when it takes streams, some
-// seconds later: its servers have to elect a leader first.
+// RunCluster starts a cluster of size servers and returns when it takes streams, some seconds later: its
+// servers have to elect a leader first.
 func RunCluster(t testing.TB, size int) *Cluster {
 	t.Helper()
-	ports := freePorts(t, 2*size)
-	clients, peers := ports[:size], ports[size:]
 	c := &Cluster{}
+	c.Streams = Streams{t, c.URL, nats.UserInfo("", "")}
+	ports, err := testbed.Ports(2 * size)
+	c.must("find ports", err)
+	var routes []*url.URL
+	for _, port := range ports[size:] {
+		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
+	}
 	for i := range size {
 		c.Servers = append(c.Servers, prepare(t, func(options *server.Options) {
-			options.ServerName = fmt.Sprintf("node-%d", i+1)
-			options.Port = clients[i]
-			options.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: peers[i]}
-			options.Routes = routes(peers)
+			options.ServerName, options.Port = fmt.Sprintf("node-%d", i+1), ports[i]
+			options.Cluster = server.ClusterOpts{Name: "test", Host: "127.0.0.1", Port: ports[size+i]}
+			options.Routes = routes
 		}))
 	}
-	c.Streams = Streams{t: t, connect: func() *nats.Conn {
-		t.Helper()
-		return dial(t, c.URL())
-	}}
 	c.Start()
 	return c
 }
@@ -63,17 +63,7 @@ func (c *Cluster) Start() {
 	for _, s := range c.Servers {
 		s.await()
 	}
-	deadline := time.NewTimer(startLimit)
-	defer deadline.Stop()
-	again := time.NewTicker(20 * time.Millisecond)
-	defer again.Stop()
-	for !c.settled() {
-		select {
-		case <-again.C:
-		case <-deadline.C:
-			c.t.Fatalf("the NATS cluster elected no leader within %s", startLimit)
-		}
-	}
+	c.must("form a NATS cluster", testbed.Until(context.Background(), startLimit, c.settled))
 }
 
 // Stop stops all servers.
@@ -86,16 +76,9 @@ func (c *Cluster) Stop() {
 // Leader returns the server that leads a stream.
 func (c *Cluster) Leader(stream string) *Server {
 	c.t.Helper()
-	leader := ""
-	c.do("look at stream "+stream, func(ctx context.Context, js jetstream.JetStream) error {
-		held, err := js.Stream(ctx, stream)
-		if err == nil {
-			leader = held.CachedInfo().Cluster.Leader
-		}
-		return err
-	})
+	info := c.info(stream)
 	for _, s := range c.Servers {
-		if s.options.ServerName == leader {
+		if info != nil && s.options.ServerName == info.Cluster.Leader {
 			return s
 		}
 	}
@@ -103,40 +86,35 @@ func (c *Cluster) Leader(stream string) *Server {
 	return nil
 }
 
-// settled tells whether the cluster takes a stream with a copy on every server: the leader
+// settled returns an error until the cluster takes a stream with a copy on every server: the leader
 // refuses one as long as it has not heard of all of them.
-func (c *Cluster) settled() bool {
-	if !c.led() {
-		return false
+func (c *Cluster) settled(ctx context.Context) error {
+	led := false
+	for _, s := range c.Servers {
+		if !s.running.JetStreamIsCurrent() {
+			return errors.New("a server is not up to date")
+		}
+		led = led || s.running.JetStreamIsLeader() && c.seenBy(s)
+	}
+	if !led {
+		return errors.New("no leader sees all servers")
 	}
 	conn := c.connect()
 	defer conn.Close()
 	js, err := jetstream.New(conn)
 	if err != nil {
-		return false
+		return err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), requestLimit)
+	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
 	const probe = "natstest-probe"
 	if _, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: probe, Replicas: len(c.Servers)}); err != nil {
-		return false
+		return err
 	}
-	return js.DeleteStream(ctx, probe) == nil
+	return js.DeleteStream(ctx, probe)
 }
 
-// led tells whether all servers are up to date and a leader sees all of them.
-func (c *Cluster) led() bool {
-	leader := false
-	for _, s := range c.Servers {
-		if !s.running.JetStreamIsCurrent() {
-			return false
-		}
-		leader = leader || s.running.JetStreamIsLeader() && c.seenBy(s)
-	}
-	return leader
-}
-
-// seenBy tells whether a server sees all others.
+// seenBy reports whether a server sees all others.
 func (c *Cluster) seenBy(s *Server) bool {
 	state, err := s.running.Jsz(nil)
 	if err != nil || state.Meta == nil {
@@ -149,21 +127,4 @@ func (c *Cluster) seenBy(s *Server) bool {
 		}
 	}
 	return online == len(c.Servers)-1
-}
-
-func routes(ports []int) []*url.URL {
-	var out []*url.URL
-	for _, port := range ports {
-		out = append(out, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})
-	}
-	return out
-}
-
-func freePorts(t testing.TB, count int) []int {
-	t.Helper()
-	ports, err := testbed.Ports(count)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ports
 }

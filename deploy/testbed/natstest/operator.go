@@ -11,7 +11,7 @@ import (
 )
 
 // Operator makes the JWTs of a server in operator mode: an account with JetStream, and its
-// users. Its methods end the test where they fail.
+// users. Its methods end the test if they fail.
 type Operator struct {
 	t        testing.TB
 	key      nkeys.KeyPair

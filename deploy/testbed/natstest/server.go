@@ -1,25 +1,31 @@
+// Package natstest runs a real NATS server with JetStream for tests and rigs: inside the process, on
+// loopback, on a free port, with its files in a directory of the test.
+//
+// A Server can be stopped and started again on the same port and files, which is how tests take the
+// broker away. Its stop is orderly.
 package natstest
 
 import (
 	"fmt"
 	"net"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"earshot/deploy/testbed"
 )
 
-// startLimit is the time that a server has to come up; it takes some 20 ms on an
-// idle machine, and seconds on one that runs other suites under the race detector.
+// startLimit is the time that a server has to come up; it takes some 20 ms on an idle machine, and
+// seconds on one that runs other suites under the race detector.
 const startLimit = 30 * time.Second
 
-// storeSize is what streams may reserve, in bytes. It is given because a server's own default
-// is a share of the free disk, and a stream of the default size does not fit into a small one.
+// storeSize is what streams may reserve, in bytes. It is given because a server's own default is a
+// share of the free disk, and a stream of the default size does not fit into a small one.
 const storeSize = 1 << 40
 
-// Server is a NATS server with JetStream. Its methods end the test where they fail.
+// Server is a NATS server with JetStream. Its methods end the test if they fail.
 type Server struct {
 	Streams
 	options server.Options
@@ -28,9 +34,9 @@ type Server struct {
 	running *server.Server // nil while it is stopped
 }
 
-// Run starts a server that lives until the end of the test. configure may change its
-// options, say to ask for a password; host, port and directory are set before.
-func Run(t testing.TB, configure ...func(*server.Options)) *Server {
+// Run starts a server that lives until the end of the test. configure may change its options, say to
+// ask for a password; host, port and directory are set before.
+func Run(t testbed.TB, configure ...func(*server.Options)) *Server {
 	t.Helper()
 	s := prepare(t, configure...)
 	s.Start()
@@ -38,36 +44,24 @@ func Run(t testing.TB, configure ...func(*server.Options)) *Server {
 	return s
 }
 
-func prepare(t testing.TB, configure ...func(*server.Options)) *Server {
+func prepare(t testbed.TB, configure ...func(*server.Options)) *Server {
 	t.Helper()
 	s := &Server{options: server.Options{
-		Host:      "127.0.0.1",
-		Port:      server.RANDOM_PORT,
-		JetStream: true,
-		StoreDir:  t.TempDir(),
-		NoSigs:    true,
-		NoLog:     true,
-
-		JetStreamMaxStore: storeSize,
+		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), JetStreamMaxStore: storeSize, NoSigs: true, NoLog: true,
 	}}
 	for _, change := range configure {
 		change(&s.options)
 	}
-	s.Streams = Streams{t: t, connect: func() *nats.Conn {
-		t.Helper()
-		return dial(t, s.URL(), nats.UserInfo(s.options.Username, s.options.Password))
-	}}
+	s.Streams = Streams{t, s.URL, nats.UserInfo(s.options.Username, s.options.Password)}
 	t.Cleanup(s.Stop)
 	return s
 }
 
 // URL is where clients connect, without a user. It stays the same over Stop and Start.
-func (s *Server) URL() string {
-	return fmt.Sprintf("nats://%s:%d", s.options.Host, s.options.Port)
-}
+func (s *Server) URL() string { return fmt.Sprintf("nats://%s:%d", s.options.Host, s.options.Port) }
 
-// Start starts a stopped server on the port and the files that it had, and returns
-// when it accepts connections.
+// Start starts a stopped server on the port and the files that it had, and returns when it accepts
+// connections.
 func (s *Server) Start() {
 	s.t.Helper()
 	s.launch()
@@ -82,9 +76,7 @@ func (s *Server) launch() {
 		s.t.Fatalf("the NATS server at %s runs already", s.URL())
 	}
 	running, err := server.NewServer(s.options.Clone())
-	if err != nil {
-		s.t.Fatalf("make a NATS server: %v", err)
-	}
+	s.must("make a NATS server", err)
 	running.Start()
 	s.running = running
 }
@@ -96,8 +88,8 @@ func (s *Server) await() {
 	}
 }
 
-// Stop stops the server; its port refuses connections afterwards. Stopping a server
-// that is stopped does nothing.
+// Stop stops the server; its port refuses connections afterwards. Stopping a server that is stopped
+// does nothing.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -3,25 +3,26 @@ package natstest
 import (
 	"context"
 	"errors"
-	"testing"
 	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
+
+	"earshot/deploy/testbed"
 )
 
 // requestLimit bounds one request to a server.
 const requestLimit = 10 * time.Second
 
-// Streams looks into the streams of a server or a cluster, over connections of its
-// own. Its methods end the test where they fail.
+// Streams looks into the streams of a server or a cluster, over connections of its own. Its methods end
+// the test if they fail.
 type Streams struct {
-	t       testing.TB
-	connect func() *nats.Conn
+	t    testbed.TB
+	url  func() string
+	user nats.Option
 }
 
-// Connect returns a connection of the test's own, closed at the end of the test. It
-// survives a restart.
+// Connect returns a connection of the test's own, closed at the end of the test. It survives a restart.
 func (s Streams) Connect() *nats.Conn {
 	s.t.Helper()
 	conn := s.connect()
@@ -29,51 +30,59 @@ func (s Streams) Connect() *nats.Conn {
 	return conn
 }
 
-func dial(t testing.TB, url string, options ...nats.Option) *nats.Conn {
-	t.Helper()
-	conn, err := nats.Connect(url, append(options, nats.Name(t.Name()), nats.MaxReconnects(-1))...)
-	if err != nil {
-		t.Fatalf("connect to the test's NATS server at %s: %v", url, err)
-	}
+func (s Streams) connect() *nats.Conn {
+	s.t.Helper()
+	conn, err := nats.Connect(s.url(), s.user, nats.Name(s.t.Name()), nats.MaxReconnects(-1))
+	s.must("connect to the test's NATS server at "+s.url(), err)
 	return conn
 }
 
-// Stored returns the messages that a stream holds on the subjects that filter
-// matches, oldest first; none where the stream is missing. It leaves no consumer
-// behind.
-func (s Streams) Stored(stream, filter string) []*jetstream.RawStreamMsg {
+// do makes a request over a connection of its own.
+func (s Streams) do(what string, request func(context.Context, jetstream.JetStream) error) {
 	s.t.Helper()
-	var messages []*jetstream.RawStreamMsg
+	conn := s.connect()
+	defer conn.Close()
+	js, err := jetstream.New(conn)
+	s.must(what, err)
+	ctx, cancel := context.WithTimeout(context.Background(), requestLimit)
+	defer cancel()
+	s.must(what, request(ctx, js))
+}
+
+func (s Streams) must(what string, err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// Stored returns the messages that a stream holds on the subjects that filter matches, oldest first;
+// none if the stream is missing. It leaves no consumer behind.
+func (s Streams) Stored(stream, filter string) (messages []*jetstream.RawStreamMsg) {
+	s.t.Helper()
 	s.do("read stream "+stream, func(ctx context.Context, js jetstream.JetStream) error {
 		held, err := js.Stream(ctx, stream)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			return nil
 		}
-		if err == nil {
-			messages, err = readAll(ctx, held, filter)
+		for next := uint64(1); err == nil; {
+			var message *jetstream.RawStreamMsg
+			message, err = held.GetMsg(ctx, next, jetstream.WithGetMsgSubject(filter))
+			if errors.Is(err, jetstream.ErrMsgNotFound) {
+				return nil
+			}
+			if err == nil {
+				messages = append(messages, message)
+				next = message.Sequence + 1
+			}
 		}
 		return err
 	})
 	return messages
 }
 
-func readAll(ctx context.Context, held jetstream.Stream, filter string) ([]*jetstream.RawStreamMsg, error) {
-	var messages []*jetstream.RawStreamMsg
-	for next := uint64(1); ; {
-		message, err := held.GetMsg(ctx, next, jetstream.WithGetMsgSubject(filter))
-		if errors.Is(err, jetstream.ErrMsgNotFound) {
-			return messages, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		messages = append(messages, message)
-		next = message.Sequence + 1
-	}
-}
-
-// Purge removes all messages of a stream. The stream still knows their ids for as
-// long as its duplicate window.
+// Purge removes all messages of a stream. The stream still knows their ids for as long as its duplicate
+// window.
 func (s Streams) Purge(stream string) {
 	s.t.Helper()
 	s.do("purge stream "+stream, func(ctx context.Context, js jetstream.JetStream) error {
@@ -111,34 +120,27 @@ func (s Streams) UpdateStream(config jetstream.StreamConfig) {
 	})
 }
 
-// StreamConfig returns the configuration that a stream has; the zero one where the stream is missing.
+// StreamConfig returns the configuration that a stream has; the zero one if the stream is missing.
 func (s Streams) StreamConfig(stream string) jetstream.StreamConfig {
 	s.t.Helper()
-	var config jetstream.StreamConfig
+	if held := s.info(stream); held != nil {
+		return held.Config
+	}
+	return jetstream.StreamConfig{}
+}
+
+// info is what a server says of a stream; nil if the stream is missing.
+func (s Streams) info(stream string) (info *jetstream.StreamInfo) {
+	s.t.Helper()
 	s.do("look at stream "+stream, func(ctx context.Context, js jetstream.JetStream) error {
 		held, err := js.Stream(ctx, stream)
 		if errors.Is(err, jetstream.ErrStreamNotFound) {
 			return nil
 		}
 		if err == nil {
-			config = held.CachedInfo().Config
+			info = held.CachedInfo()
 		}
 		return err
 	})
-	return config
-}
-
-func (s Streams) do(what string, request func(context.Context, jetstream.JetStream) error) {
-	s.t.Helper()
-	conn := s.connect()
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	if err != nil {
-		s.t.Fatalf("%s: %v", what, err)
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), requestLimit)
-	defer cancel()
-	if err := request(ctx, js); err != nil {
-		s.t.Fatalf("%s: %v", what, err)
-	}
+	return info
 }

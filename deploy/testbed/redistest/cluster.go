@@ -4,12 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"earshot/deploy/testbed"
 )
 
 const (
@@ -19,64 +23,96 @@ const (
 	slots = 16384
 )
 
-// Cluster is a Redis Cluster of three masters without replicas, as a whole.
+// Cluster is a Redis Cluster of three masters, as a whole.
 type Cluster struct {
 	*Server
-	// Nodes are its masters, which can be killed and started one by one.
+	// Nodes are its servers, which can be killed and started one by one: the masters, and behind
+	// them their replicas in the same order, if it has any.
 	Nodes []*Server
 }
 
-// RunCluster starts a cluster that lives until the end of the test, and returns when
-// it serves: some three seconds later, two of which a master waits before it believes
-// that its cluster is whole. Further arguments go to every node.
+// RunCluster starts a cluster without replicas that lives until the end of the test. It returns when the
+// cluster serves: after some three seconds, since a master waits for two before it believes that its
+// cluster is whole. Further arguments go to every node. The timeout of nodes is so long that none is
+// given up for being slow.
 func RunCluster(t testing.TB, arguments ...string) *Cluster {
 	t.Helper()
-	n := newNodes(Program(t), t.TempDir(), arguments...)
+	return runCluster(t, newNodes(Program(t), t.TempDir(), masters, arguments...))
+}
+
+func runCluster(t testbed.TB, n nodes) *Cluster {
+	t.Helper()
 	c := &Cluster{Server: newServer(t, n)}
-	c.Start()
 	for _, node := range n {
 		c.Nodes = append(c.Nodes, &Server{t: t, backend: node})
 	}
 	return c
 }
 
-// Holding returns the node that holds a key.
+// Holding returns the master that holds a key, before any has died.
 func (c *Cluster) Holding(key string) *Server {
 	c.t.Helper()
 	slot, err := c.Client().ClusterKeySlot(context.Background(), key).Result()
-	if err != nil {
-		c.t.Fatalf("ask for the slot of %s: %v", key, err)
-	}
+	c.must("ask for the slot of "+key+" of", err)
 	for i, node := range c.Nodes {
 		if _, last := share(i); int(slot) <= last {
 			return node
 		}
 	}
-	return nil // the last node has the last slot
+	return nil // the last master has the last slot
 }
 
 // share is the range of slots of a master.
 func share(i int) (first, last int) { return slots * i / masters, slots*(i+1)/masters - 1 }
 
-// nodes are the masters of a cluster, as one backend.
+// Shard returns the master that holds a key, and its replica. Its error means that the cluster has no
+// such pair at the moment.
+func (c *Cluster) Shard(ctx context.Context, client redis.UniversalClient, key string) (master, replica *Server, err error) {
+	slot, err := client.ClusterKeySlot(ctx, key).Result()
+	if err != nil {
+		return nil, nil, err
+	}
+	all, err := client.ClusterShards(ctx).Result()
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, shard := range all {
+		if !slices.ContainsFunc(shard.Slots, func(r redis.SlotRange) bool { return r.Start <= slot && slot <= r.End }) {
+			continue
+		}
+		for _, one := range shard.Nodes {
+			at := slices.IndexFunc(c.Nodes, func(s *Server) bool { return s.process().port == int(one.Port) })
+			switch {
+			case one.Health != "online" || at < 0:
+			case one.Role == "master":
+				master = c.Nodes[at]
+			default:
+				replica = c.Nodes[at]
+			}
+		}
+	}
+	if master == nil || replica == nil {
+		return nil, nil, fmt.Errorf("the slot of %s has no master with a replica: %v", key, all)
+	}
+	return master, replica, nil
+}
+
+// Whole returns when all nodes say that the cluster serves, and every replica is in step.
+func (c *Cluster) Whole() error { return c.backend.(nodes).settle() }
+
+// nodes are those of a cluster, as one backend.
 type nodes []*process
 
-// newNodes are masters that know nothing of each other yet. Their timeout is so long
-// that none is given up for being slow, as on a machine that does much else.
-func newNodes(program, dir string, extra ...string) nodes {
-	n := make(nodes, masters)
+func newNodes(program, dir string, count int, further ...string) nodes {
+	n := make(nodes, count)
 	for i := range n {
-		n[i] = newProcess(program, dir, append([]string{
-			"--cluster-enabled", "yes",
-			"--cluster-config-file", fmt.Sprintf("nodes-%d.conf", i),
-			"--cluster-node-timeout", "15000",
-			"--appenddirname", fmt.Sprintf("aof-%d", i),
-		}, extra...)...)
-		settings := n[i].arguments
-		n[i].arguments = func(p *process) ([]string, error) {
-			list, err := settings(p)
-			return append(list, "--cluster-port", strconv.Itoa(p.bus)), err
+		node := newProcess(program, dir, fmt.Sprintf("redis-%d", i), append([]string{"--cluster-enabled", "yes", "--cluster-node-timeout", "15000"}, further...)...)
+		settings := node.arguments
+		node.arguments = func() ([]string, error) {
+			list, err := settings()
+			return append(list, "--cluster-port", strconv.Itoa(node.bus)), err
 		}
+		n[i] = node
 	}
 	return n
 }
@@ -99,8 +135,7 @@ func (n nodes) stop() error { return n.every((*process).stop) }
 
 func (n nodes) kill() error { return n.every((*process).kill) }
 
-// start starts all nodes, lets them form the cluster when they are new, and waits
-// until each of them serves.
+// start starts all nodes, lets them form the cluster when they are new, and waits until each serves.
 func (n nodes) start() error {
 	fresh := n[0].port == 0
 	if err := n.every((*process).start); err != nil {
@@ -125,48 +160,135 @@ func (n nodes) every(do func(*process) error) error {
 	return errors.Join(faults...)
 }
 
-// form shares the slots among the nodes and makes each of them known to all.
+// form shares the slots among the masters, makes all nodes known to each other, and has the replicas
+// follow.
 func (n nodes) form() error {
+	ctx := context.Background()
 	for i, node := range n {
-		first, last := share(i)
-		err := node.ask(func(ctx context.Context, client *redis.Client) error {
-			// Nodes with different epochs need not settle who is right first.
-			epoch := client.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err()
-			return errors.Join(epoch, client.ClusterAddSlotsRange(ctx, first, last).Err())
-		})
+		var err error
+		if i < masters {
+			// Masters with different epochs need not settle who is right first.
+			epoch := node.client.Do(ctx, "CLUSTER", "SET-CONFIG-EPOCH", i+1).Err()
+			first, last := share(i)
+			err = errors.Join(epoch, node.client.ClusterAddSlotsRange(ctx, first, last).Err())
+		}
+		for _, other := range n[:i] {
+			err = errors.Join(err, node.client.Do(ctx, "CLUSTER", "MEET", host, other.port, other.bus).Err())
+		}
 		if err != nil {
 			return err
 		}
 	}
-	return n.every(func(node *process) error {
-		return node.ask(func(ctx context.Context, client *redis.Client) error {
-			var faults []error
-			for _, other := range n {
-				if other != node {
-					faults = append(faults, client.Do(ctx, "CLUSTER", "MEET", host, other.port, other.bus).Err())
-				}
-			}
-			return errors.Join(faults...)
-		})
-	})
+	for i, node := range n[masters:] {
+		id, err := n[i].client.Do(ctx, "CLUSTER", "MYID").Text()
+		if err == nil { // it knows its master some time later
+			err = node.until(func(ctx context.Context, client *redis.Client) error { return client.ClusterReplicate(ctx, id).Err() })
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// settle waits until every node knows all others and serves.
+// settle waits until every node knows all others and serves, and no replica lags.
 func (n nodes) settle() error {
 	return n.every(func(node *process) error {
-		return node.await("its cluster is whole", func(ctx context.Context, client *redis.Client) error {
-			info, err := client.ClusterInfo(ctx).Result()
-			if err == nil && !(strings.Contains(info, "cluster_state:ok") && strings.Contains(info, fmt.Sprintf("cluster_size:%d\r", len(n)))) {
-				err = fmt.Errorf("it says %q", info)
+		return node.until(func(ctx context.Context, client *redis.Client) error {
+			if err := contains(client.ClusterInfo(ctx), "cluster_state:ok", fmt.Sprintf("cluster_known_nodes:%d\r", len(n))); err != nil || len(n) == masters {
+				return err
 			}
-			return err
+			info := client.Info(ctx, "replication")
+			if contains(info, "role:master") == nil {
+				return contains(info, "state=online")
+			}
+			return contains(info, "master_link_status:up")
 		})
 	})
 }
 
-// empty removes all data. The nodes stay a cluster.
-func (n nodes) empty() error {
-	return n.every(func(node *process) error {
-		return node.ask(func(ctx context.Context, client *redis.Client) error { return client.FlushAll(ctx).Err() })
+// shared are the clusters that tests lend each other under Main: the start of a cluster takes longer
+// than most tests.
+var shared *clusters
+
+// Main runs the tests of a package whose tests use Each, so that they lend each other their clusters.
+// Each test has one for itself, and finds it empty. Without it every test starts a cluster of its own.
+//
+//	func TestMain(m *testing.M) { redistest.Main(m) }
+func Main(m *testing.M) {
+	shared = &clusters{}
+	testbed.AtEnd(shared.close)
+	testbed.Main(m)
+}
+
+// clusters are as many as there were tests at the same time.
+type clusters struct {
+	mu      sync.Mutex
+	all     []nodes
+	folders []string
+	idle    []nodes
+}
+
+// borrow gives the test a cluster that is empty and its own until it ends.
+func borrow(t *testing.T) *Server {
+	t.Helper()
+	program := Program(t)
+	if shared == nil {
+		return RunCluster(t).Server
+	}
+	n, err := shared.take(program)
+	if err != nil {
+		t.Fatalf("start a Redis cluster: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := shared.give(n); err != nil {
+			t.Errorf("bring the Redis cluster back in order: %v", err)
+		}
 	})
+	return &Server{t: t, backend: n}
+}
+
+func (c *clusters) take(program string) (nodes, error) {
+	c.mu.Lock()
+	if last := len(c.idle) - 1; last >= 0 {
+		n := c.idle[last]
+		c.idle = c.idle[:last]
+		c.mu.Unlock()
+		return n, n.every(func(node *process) error { return node.client.FlushAll(context.Background()).Err() })
+	}
+	dir, err := os.MkdirTemp("", "redistest")
+	n := newNodes(program, dir, masters)
+	c.all, c.folders = append(c.all, n), append(c.folders, dir)
+	c.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	return n, n.start()
+}
+
+// give takes a cluster back, and starts the nodes that a test has ended.
+func (c *clusters) give(n nodes) error {
+	err := n.every(func(node *process) error {
+		if node.Running() {
+			return nil
+		}
+		return node.start()
+	})
+	if err == nil {
+		err = n.settle()
+	}
+	if err != nil {
+		return errors.Join(err, n.kill())
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.idle = append(c.idle, n)
+	return nil
+}
+
+func (c *clusters) close() (err error) {
+	for i, n := range c.all {
+		err = errors.Join(err, n.kill(), os.RemoveAll(c.folders[i]))
+	}
+	return err
 }

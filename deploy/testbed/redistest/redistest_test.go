@@ -109,7 +109,7 @@ func TestMissingProgramSkipsUnlessServersAreRequired(t *testing.T) {
 func TestProgramThatEndsAtOnceFailsTheTest(t *testing.T) {
 	got := observe(t, func(t testing.TB) { redistest.Run(t, "--no-such-option", "1") })
 	require.True(t, got.failed)
-	require.Contains(t, got.text, "redis-server ended at once")
+	require.Contains(t, got.text, "redis: it has ended")
 	require.Contains(t, got.text, "no-such-option")
 }
 

@@ -1,3 +1,11 @@
+// Package redistest runs Redis for tests and rigs: a real redis-server as a child process, a cluster of
+// them, a master that sentinels watch, or miniredis, the embedded store of "earshot dev".
+//
+// A real server can be killed and started again on the same port and files. It never syncs its
+// append-only file, and so loses nothing when its process is killed: the kernel has what it has
+// answered. With everysec, Redis's default, it would answer before it writes while a sync takes long.
+//
+// The program is redis-server on the PATH, or what EARSHOT_REDIS_SERVER names.
 package redistest
 
 import (
@@ -8,15 +16,17 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
+	"earshot/deploy/testbed"
 	"earshot/repositories/unraced"
 )
 
-// Server is what speaks Redis's protocol to a test: a server, or several that are one
-// service. Its methods end the test where they fail.
+// Server speaks Redis's protocol to a test: one server, or several that are one service. Its methods
+// end the test if they fail.
 type Server struct {
-	t       testing.TB
+	t       testbed.TB
 	backend backend
 }
 
@@ -31,20 +41,23 @@ type backend interface {
 	kill() error // at once
 }
 
-// newServer is a server that does not run yet, and is gone at the end of the test.
-func newServer(t testing.TB, behind backend) *Server {
+// newServer starts a server that is gone at the end of the test.
+func newServer(t testbed.TB, behind backend) *Server {
+	t.Helper()
 	t.Cleanup(func() {
 		if err := behind.kill(); err != nil {
 			t.Errorf("end the test's Redis at %s: %v", behind.addr(), err)
 		}
 	})
-	return &Server{t: t, backend: behind}
+	s := &Server{t: t, backend: behind}
+	s.Start()
+	return s
 }
 
-// Each runs test as three subtests, "miniredis", "redis" and "cluster", each with an
-// empty store: what holds for one has to hold for the others. With -short it leaves
-// the cluster out, which needs seconds to form; see Main. With -race it leaves miniredis
-// out, whose Lua takes ten times as long then; deploy/check runs that without.
+// Each runs test as three subtests, "miniredis", "redis" and "cluster", each with an empty store: what
+// holds for one has to hold for the others. With -short it leaves out the cluster, which needs seconds
+// to form; see Main. With -race it leaves out miniredis, whose Lua takes ten times as long then;
+// deploy/check runs that without.
 func Each(t *testing.T, test func(t *testing.T, server *Server)) {
 	t.Run("miniredis", func(t *testing.T) {
 		unraced.Only(t)
@@ -59,8 +72,8 @@ func Each(t *testing.T, test func(t *testing.T, server *Server)) {
 	})
 }
 
-// Addr is the server's host and port, or several with commas between them. It stays
-// the same over Kill, Stop and Start.
+// Addr is the server's host and port, or several with commas between them. It stays the same over Kill,
+// Stop and Start.
 func (s *Server) Addr() string { return s.backend.addr() }
 
 // URL is where clients connect, as in REDIS_URL.
@@ -75,7 +88,7 @@ func (s *Server) Embedded() bool {
 // Client returns a client of the test's own, closed at the end of the test.
 func (s *Server) Client() redis.UniversalClient { return s.Connect(redis.UniversalOptions{}) }
 
-// Connect is Client with options; where to connect is set in them.
+// Connect is Client with options. It sets where to connect.
 func (s *Server) Connect(options redis.UniversalOptions) redis.UniversalClient {
 	s.backend.reach(&options)
 	client := redis.NewUniversalClient(&options)
@@ -83,30 +96,51 @@ func (s *Server) Connect(options redis.UniversalOptions) redis.UniversalClient {
 	return client
 }
 
-// Start starts a server that was stopped or killed, with the data that it had, and
-// returns when it answers.
+// Start starts a server that was stopped or killed, with the data that it had, and returns when it
+// answers.
 func (s *Server) Start() {
 	s.t.Helper()
-	if err := s.backend.start(); err != nil {
-		s.t.Fatalf("start Redis at %s: %v", s.Addr(), err)
-	}
+	s.must("start", s.backend.start())
 }
 
 // Stop ends the server in good order. Stopping one that does not run does nothing.
 func (s *Server) Stop() {
 	s.t.Helper()
-	if err := s.backend.stop(); err != nil {
-		s.t.Fatalf("stop Redis at %s: %v", s.Addr(), err)
+	s.must("stop", s.backend.stop())
+}
+
+// Kill ends the server with SIGKILL, and returns when it is gone. Miniredis has no process of its own:
+// its connections are cut.
+func (s *Server) Kill() {
+	s.t.Helper()
+	s.must("kill", s.backend.kill())
+}
+
+func (s *Server) must(do string, err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatalf("%s Redis at %s: %v", do, s.Addr(), err)
 	}
 }
 
-// Kill ends the server with SIGKILL, and returns when it is gone. Miniredis has no
-// process of its own: its connections are cut.
-func (s *Server) Kill() {
+// Process is the process of a single real server, and Folder that of its data.
+func (s *Server) Process() *testbed.Process { return s.process().Process }
+
+// Folder is where a single real server keeps its data.
+func (s *Server) Folder() string { return s.process().folder }
+
+func (s *Server) process() *process {
 	s.t.Helper()
-	if err := s.backend.kill(); err != nil {
-		s.t.Fatalf("kill Redis at %s: %v", s.Addr(), err)
+	p, is := s.backend.(*process)
+	if !is {
+		s.t.Fatalf("Redis at %s is no process", s.Addr())
 	}
+	return p
+}
+
+// Leads reports whether a single real server is a master.
+func (s *Server) Leads(ctx context.Context) bool {
+	return contains(s.process().client.Info(ctx, "replication"), "role:master") == nil
 }
 
 // Keys lists all keys that the server holds, those of every master of a cluster.
@@ -121,81 +155,80 @@ func (s *Server) Keys() []string {
 		keys = append(keys, found...)
 		return err
 	}
-	var err error
 	switch client := s.Client().(type) {
 	case *redis.ClusterClient:
-		err = client.ForEachMaster(s.t.Context(), list)
+		s.must("list the keys of", client.ForEachMaster(s.t.Context(), list))
 	case *redis.Client:
-		err = list(s.t.Context(), client)
-	}
-	if err != nil {
-		s.t.Fatalf("list the keys of Redis at %s: %v", s.Addr(), err)
+		s.must("list the keys of", list(s.t.Context(), client))
 	}
 	return keys
 }
 
-// Snapshot returns a function that puts the server back to what it holds now, as the
-// restore of a backup does, and as a failover to a replica that lags behind. Expiries
-// are not kept. It is for real servers: miniredis dumps strings alone.
+// Snapshot returns a function that puts the server back to what it holds now, as the restore of a
+// backup does, and as a failover to a replica that lags. Expiries are not kept. It is for real
+// servers: miniredis dumps strings alone.
 func (s *Server) Snapshot() (restore func()) {
 	s.t.Helper()
 	client, held := s.Client(), map[string]string{}
 	for _, key := range s.Keys() {
 		dump, err := client.Dump(s.t.Context(), key).Result()
 		if errors.Is(err, redis.Nil) {
-			continue // a service that is at rest still tidies up, and it went since it was listed
+			continue // a service that is at rest still tidies up
 		}
-		if err != nil {
-			s.t.Fatalf("dump %s: %v", key, err)
-		}
+		s.must("dump "+key+" of", err)
 		held[key] = dump
 	}
 	return func() {
 		s.t.Helper()
 		for _, key := range s.Keys() {
-			s.check(client.Del(s.t.Context(), key))
+			s.must("empty", client.Del(s.t.Context(), key).Err())
 		}
 		for key, dump := range held {
-			s.check(client.Restore(s.t.Context(), key, 0, dump))
+			s.must("restore", client.Restore(s.t.Context(), key, 0, dump).Err())
 		}
 	}
 }
 
-func (s *Server) check(command redis.Cmder) {
-	s.t.Helper()
-	if err := command.Err(); err != nil {
-		s.t.Fatalf("Redis at %s: %v", s.Addr(), err)
-	}
+// mini is miniredis as "earshot dev" runs it: keys expire by the clock.
+type mini struct {
+	server *miniredis.Miniredis
+	at     string // empty before the first start
 }
 
-// RunReplica starts a server that follows master, and returns when it has all that the
-// master has.
-func RunReplica(t testing.TB, master *Server) *Server {
+// Mini starts a miniredis that lives until the end of the test.
+func Mini(t testing.TB) *Server {
 	t.Helper()
-	address := strings.Split(master.Addr(), ":")
-	replica := Run(t, "--replicaof", address[0], address[1], "--appenddirname", "replica", "--dbfilename", "replica.rdb")
-	replica.follows()
-	return replica
+	m := &mini{server: miniredis.NewMiniRedis()}
+	m.server.ClockTTL(true)
+	return newServer(t, m)
 }
 
-// follows returns when the server has caught up with its master and has written its own
-// first append-only file: until then it takes no notice of being told to end.
-func (s *Server) follows() {
-	s.t.Helper()
-	follower, is := s.backend.(*process)
-	if !is {
-		s.t.Fatalf("Redis at %s is no server that could follow another", s.Addr())
+func (m *mini) addr() string { return m.at }
+
+func (m *mini) url() string { return "redis://" + m.at }
+
+func (m *mini) reach(options *redis.UniversalOptions) { options.Addrs = []string{m.at} }
+
+func (m *mini) start() error {
+	if m.at != "" {
+		return m.server.Restart()
 	}
-	if err := follower.await("it follows its master", func(ctx context.Context, client *redis.Client) error {
-		return says(client.Info(ctx, "replication", "persistence"),
-			"master_link_status:up", "aof_rewrite_in_progress:0", "aof_rewrite_scheduled:0")
-	}); err != nil {
-		s.t.Fatalf("Redis at %s: %v", s.Addr(), err)
+	err := m.server.StartAddr("127.0.0.1:0")
+	if err == nil {
+		m.at = m.server.Addr()
 	}
+	return err
 }
 
-// Trips is a hook of a client that counts its round trips to Redis, without the
-// greetings of new connections. The zero value is ready.
+func (m *mini) stop() error {
+	m.server.Close()
+	return nil
+}
+
+func (m *mini) kill() error { return m.stop() }
+
+// Trips is a hook of a client that counts its round trips to Redis, without the greetings of new
+// connections. The zero value is ready.
 type Trips struct{ made atomic.Int64 }
 
 // Made is the number of round trips: a command is one, and so is a pipeline.
@@ -220,4 +253,14 @@ func (c *Trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 		}
 		return next(ctx, cmds)
 	}
+}
+
+// contains returns an error if what a server says of itself lacks some words.
+func contains(info *redis.StringCmd, words ...string) error {
+	for _, want := range words {
+		if info.Err() == nil && !strings.Contains(info.Val(), want) {
+			return errors.New("it says " + info.Val())
+		}
+	}
+	return info.Err()
 }

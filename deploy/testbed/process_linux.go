@@ -1,4 +1,4 @@
-package pgtest
+package testbed
 
 import (
 	"os"
@@ -7,18 +7,22 @@ import (
 	"syscall"
 )
 
-// Attributes of a child have the kernel kill it when the test process ends, and give it
-// another user than root.
-func Attributes() *syscall.SysProcAttr {
+// Signals that stop a process in mid-air, and let it go on.
+const (
+	freeze = syscall.SIGSTOP
+	thaw   = syscall.SIGCONT
+)
+
+// Attributes have the kernel kill a child when this process ends, even if it is killed.
+func Attributes(unprivileged bool) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if uid, gid, other := Account(); other {
+	if uid, gid, other := Account(); unprivileged && other {
 		a.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
 	}
 	return a
 }
 
-// Account is the user that a server runs as which refuses to run as root: another than ours
-// where ours is root.
+// Account is the user of a process that is unprivileged; other is false if it is that of this process.
 func Account() (uid, gid int, other bool) {
 	if os.Geteuid() != 0 {
 		return 0, 0, false

@@ -1,0 +1,268 @@
+// Package sqltest runs PostgreSQL and MariaDB for tests: real servers as child processes, with files of
+// their own that they lose at the end.
+//
+// A server listens on loopback, asks for a password, and can be stopped and started again on the same
+// port and files. It does not sync its files, which a test of what survives a crash of the machine would
+// need.
+//
+// PostgreSQL is found on the PATH, where Debian keeps it (/usr/lib/postgresql), or in the folder that
+// EARSHOT_POSTGRES_BIN names; MariaDB on the PATH, in /usr/sbin, or in the folder that EARSHOT_MARIADB_BIN
+// names, with the script of its system tables where it was installed. PostgreSQL refuses to run as root:
+// a root that tests runs it as the user postgres, or as nobody.
+package sqltest
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/go-sql-driver/mysql"
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver of PostgreSQL
+
+	"earshot/deploy/testbed"
+	"earshot/repositories"
+	"earshot/repositories/secret"
+)
+
+// Password is that of the user of every server. It is one that is easily found where it must not be.
+const Password = "hunter2-sql-password"
+
+// user may do everything.
+const user = "earshot"
+
+// Server is a database server. Its methods end the test if they fail.
+type Server struct {
+	t       testing.TB
+	process *testbed.Process
+	end     os.Signal // which it need not be asked for twice
+	source  repositories.Source
+	db      *sql.DB
+}
+
+// RunPostgres starts a PostgreSQL that lives until the end of the test.
+func RunPostgres(t testing.TB) *Server {
+	t.Helper()
+	bin := postgres()
+	if bin == "" {
+		testbed.Missing(t, "no PostgreSQL server: install it (apt-get install postgresql, brew install postgresql) or set "+envPostgres+" to the folder of initdb and postgres")
+	}
+	s := newServer(t, syscall.SIGINT, repositories.Source{Type: repositories.SourcePostgres, Database: "postgres"})
+	data, file := filepath.Join(s.process.Dir, "data"), filepath.Join(s.process.Dir, "password")
+	s.must(os.WriteFile(file, []byte(Password), 0o600), "write the password")
+	s.giveAway(file)
+	s.prepare("", filepath.Join(bin, "initdb"), "-D", data, "-U", user, "--pwfile", file, "--auth", "scram-sha-256", "--encoding", "UTF8", "--locale", "C", "--no-sync")
+	var err error
+	s.db, err = sql.Open("pgx", fmt.Sprintf("postgres://%s:%s@127.0.0.1:%s/%s?sslmode=disable&default_query_exec_mode=simple_protocol", user, Password, s.source.Port, s.source.Database))
+	s.must(err, "make a client")
+	s.run(filepath.Join(bin, "postgres"), "-D", data, "-p", s.source.Port, "-k", "",
+		"-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "max_connections=30", "-c", "timezone=Asia/Tokyo", "-c", "datestyle=SQL")
+	return s
+}
+
+// RunMySQL starts a MariaDB that lives until the end of the test.
+func RunMySQL(t testing.TB) *Server {
+	t.Helper()
+	program, script := mariadb()
+	if program == "" || script == "" {
+		testbed.Missing(t, "no MariaDB server: install it (apt-get install mariadb-server, brew install mariadb) or set "+envMariaDB+" to the folder of mariadbd")
+	}
+	s := newServer(t, syscall.SIGTERM, repositories.Source{Type: repositories.SourceMySQL, Database: "clinic"})
+	data := filepath.Join(s.process.Dir, "data")
+	s.must(os.Mkdir(data, 0o700), "make a folder")
+	s.giveAway(data)
+	tables, err := os.ReadFile(script)
+	s.must(err, "read the system tables")
+	files := []string{ // small ones that are not synced
+		"--no-defaults", "--datadir=" + data, "--log-warnings=0", "--innodb-flush-method=nosync", "--innodb-log-file-size=4M",
+		"--innodb-buffer-pool-size=16M", "--innodb-data-file-path=ibdata1:4M:autoextend", "--innodb-temp-data-file-path=ibtmp1:2M:autoextend",
+	}
+	s.prepare(fmt.Sprintf("create database mysql;\nuse mysql;\nset @auth_root_socket=NULL;\n%s\nflush privileges;\n"+
+		"create user '%s'@'%%' identified by '%s';\ngrant all on *.* to '%[2]s'@'%%' with grant option;\ncreate database %[4]s character set utf8mb4;\n",
+		tables, user, Password, s.source.Database), program, append(files, "--bootstrap")...)
+	config := mysql.NewConfig()
+	config.Logger = &mysql.NopLogger{} // it is asked before it answers
+	config.Net, config.Addr = "tcp", net.JoinHostPort("127.0.0.1", s.source.Port)
+	config.User, config.Passwd, config.DBName, config.MultiStatements = user, Password, s.source.Database, true
+	connector, err := mysql.NewConnector(config)
+	s.must(err, "make a client")
+	s.db = sql.OpenDB(connector)
+	s.run(program, append(files, "--port="+s.source.Port, "--bind-address=127.0.0.1", "--socket="+filepath.Join(s.process.Dir, "s"),
+		"--pid-file="+filepath.Join(s.process.Dir, "pid"), "--skip-name-resolve", "--innodb-fast-shutdown=2", "--performance-schema=off",
+		"--default-time-zone=+09:00", "--max-connections=30")...)
+	return s
+}
+
+// newServer is a server with a folder that its user may read: those of testing.TB may lie in one that is
+// the owner's alone.
+func newServer(t testing.TB, end os.Signal, source repositories.Source) *Server {
+	t.Helper()
+	s := &Server{t: t, end: end, source: source}
+	dir, err := os.MkdirTemp("", "sqltest")
+	s.must(err, "make a folder")
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	s.giveAway(dir)
+	port, err := testbed.Port()
+	s.must(err, "find a port")
+	s.source.Host, s.source.Port, s.source.User, s.source.Password = "127.0.0.1", strconv.Itoa(port), user, secret.New(Password)
+	s.process = testbed.NewProcess(dir, s.source.Type, "")
+	s.process.Dir, s.process.Unprivileged = dir, true
+	return s
+}
+
+// giveAway makes the server's user the owner of a file.
+func (s *Server) giveAway(path string) {
+	s.t.Helper()
+	if uid, gid, other := testbed.Account(); other {
+		s.must(os.Chown(path, uid, gid), "give a file away")
+	}
+}
+
+// prepare runs the program that makes the server's files.
+func (s *Server) prepare(input, program string, args ...string) {
+	s.t.Helper()
+	command := exec.Command(program, args...)
+	command.Stdin, command.Dir, command.SysProcAttr = strings.NewReader(input), s.process.Dir, testbed.Attributes(true)
+	if said, err := command.CombinedOutput(); err != nil {
+		s.t.Fatalf("%s: %v: %s", program, err, said)
+	}
+}
+
+// run starts the server until the end of the test.
+func (s *Server) run(program string, args ...string) {
+	s.t.Helper()
+	s.process.Path, s.process.Args = program, args
+	s.db.SetMaxIdleConns(-1)
+	s.Start()
+	s.t.Cleanup(s.Stop)
+	s.t.Cleanup(func() { _ = s.db.Close() })
+}
+
+// Start starts a server that was stopped, and returns when it answers.
+func (s *Server) Start() {
+	s.t.Helper()
+	s.must(s.process.Start(), "run a database")
+	s.must(s.process.Until(context.Background(), s.db.PingContext), "run a database")
+}
+
+// Stop ends the server without waiting for its clients. Stopping one that does not run does nothing.
+func (s *Server) Stop() {
+	s.t.Helper()
+	s.must(s.process.Stop(s.end), "end a database")
+}
+
+// Exec runs statements, with semicolons between them.
+func (s *Server) Exec(statements string) {
+	s.t.Helper()
+	_, err := s.db.ExecContext(context.Background(), statements) // a test's own context has ended when it cleans up
+	s.must(err, statements)
+}
+
+// Count returns what a query returns that has one number.
+func (s *Server) Count(query string) (n int) {
+	s.t.Helper()
+	s.must(s.db.QueryRowContext(context.Background(), query).Scan(&n), query)
+	return n
+}
+
+// Hold takes an advisory lock of PostgreSQL, for which statements wait that ask for the same one, until
+// release is called.
+func (s *Server) Hold(key int) (release func()) {
+	s.t.Helper()
+	conn, err := s.db.Conn(context.Background())
+	s.must(err, "connect")
+	_, err = conn.ExecContext(context.Background(), "select pg_advisory_lock($1)", key)
+	s.must(err, "take an advisory lock")
+	return func() { _ = conn.Close() } // which gives the lock back
+}
+
+// Waiting returns how many statements wait for advisory locks of PostgreSQL.
+func (s *Server) Waiting() int {
+	s.t.Helper()
+	return s.Count("select count(*) from pg_locks where locktype = 'advisory' and not granted")
+}
+
+// Source is the server as a source of an app.
+func (s *Server) Source(name string) repositories.Source {
+	source := s.source
+	source.Name = name
+	return source
+}
+
+func (s *Server) must(err error, what string) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatalf("%s: %v", strings.TrimSpace(what), err)
+	}
+}
+
+// Environment variables that say where the programs are.
+const (
+	envPostgres = "EARSHOT_POSTGRES_BIN"
+	envMariaDB  = "EARSHOT_MARIADB_BIN"
+)
+
+// Missing are the packages of Debian with the servers that are not there.
+func Missing() (packages []string) {
+	if postgres() == "" {
+		packages = append(packages, "postgresql")
+	}
+	if program, script := mariadb(); program == "" || script == "" {
+		packages = append(packages, "mariadb-server")
+	}
+	return packages
+}
+
+// postgres returns the folder of the programs of PostgreSQL, the newest; empty if there is none.
+func postgres() string {
+	folders, set := []string{os.Getenv(envPostgres)}, os.Getenv(envPostgres) != ""
+	if !set {
+		folders, _ = filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is well formed
+		version := func(bin string) int { n, _ := strconv.Atoi(filepath.Base(filepath.Dir(bin))); return n }
+		slices.SortFunc(folders, func(a, b string) int { return cmp.Compare(version(b), version(a)) })
+		if program, err := exec.LookPath("initdb"); err == nil {
+			folders = slices.Insert(folders, 0, filepath.Dir(program))
+		}
+	}
+	for _, folder := range folders {
+		_, initdb := exec.LookPath(filepath.Join(folder, "initdb"))
+		_, server := exec.LookPath(filepath.Join(folder, "postgres"))
+		if errors.Join(initdb, server) == nil {
+			return folder
+		}
+	}
+	return ""
+}
+
+// mariadb returns the server and the script of its system tables; empty if they are not there.
+func mariadb() (program, script string) {
+	names := []string{"mariadbd", "/usr/sbin/mariadbd"}
+	if folder := os.Getenv(envMariaDB); folder != "" {
+		names = []string{filepath.Join(folder, "mariadbd")}
+	}
+	for _, name := range names {
+		if found, err := exec.LookPath(name); err == nil {
+			program = found
+			break
+		}
+	}
+	if real, err := filepath.EvalSymlinks(program); err == nil {
+		prefix := filepath.Dir(filepath.Dir(real))
+		for _, pattern := range []string{"share/m*/mysql_system_tables.sql", "share/m*/mariadb_system_tables.sql"} {
+			if found, _ := filepath.Glob(filepath.Join(prefix, pattern)); len(found) > 0 && script == "" { // well formed
+				script = found[0]
+			}
+		}
+	}
+	return program, script
+}
