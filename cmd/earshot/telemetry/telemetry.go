@@ -7,6 +7,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,9 +19,14 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/prometheus/client_golang/prometheus"
 	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
-	"go.opentelemetry.io/contrib/exporters/autoexport"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/stdout/stdoutmetric"
+	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -65,10 +71,10 @@ func Open(ctx context.Context, o Options) (*Telemetry, error) {
 	otel.SetLogger(logr.FromSlogHandler(wordless{o.Log.Handler()}))
 	t := &Telemetry{}
 	if traces {
-		err = o.unfollowed("TRACES", t.exportTraces(ctx, about))
+		err = o.unfollowed("TRACES", t.exportTraces(ctx, o, about))
 	}
 	if metrics && err == nil {
-		err = o.unfollowed("METRICS", t.exportMetrics(ctx, about, o.Gather))
+		err = o.unfollowed("METRICS", t.exportMetrics(ctx, o, about))
 	}
 	if err != nil {
 		return nil, errors.Join(err, t.Close(ctx))
@@ -112,8 +118,18 @@ func (o Options) resource(ctx context.Context) (*resource.Resource, error) {
 		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv())
 }
 
-func (t *Telemetry) exportTraces(ctx context.Context, about *resource.Resource) error {
-	exporter, err := autoexport.NewSpanExporter(ctx)
+func (t *Telemetry) exportTraces(ctx context.Context, o Options, about *resource.Resource) (err error) {
+	var exporter sdktrace.SpanExporter
+	switch o.exporter("TRACES") {
+	case "http/protobuf":
+		exporter, err = otlptracehttp.New(ctx)
+	case "grpc":
+		exporter, err = otlptracegrpc.New(ctx)
+	case "console":
+		exporter, err = stdouttrace.New()
+	default:
+		err = errUnknownExporter
+	}
 	if err != nil {
 		return err
 	}
@@ -121,16 +137,35 @@ func (t *Telemetry) exportTraces(ctx context.Context, about *resource.Resource) 
 	return nil
 }
 
-func (t *Telemetry) exportMetrics(ctx context.Context, about *resource.Resource, gather prometheus.Gatherer) error {
-	autoexport.WithFallbackMetricProducer(func(context.Context) (metric.Producer, error) { // what /metrics shows
-		return bridge.NewMetricProducer(bridge.WithGatherer(gather)), nil
-	})
-	exporter, err := autoexport.NewMetricReader(ctx)
+func (t *Telemetry) exportMetrics(ctx context.Context, o Options, about *resource.Resource) (err error) {
+	var exporter metric.Exporter
+	switch o.exporter("METRICS") {
+	case "http/protobuf":
+		exporter, err = otlpmetrichttp.New(ctx)
+	case "grpc":
+		exporter, err = otlpmetricgrpc.New(ctx)
+	case "console":
+		exporter, err = stdoutmetric.New()
+	default:
+		err = errUnknownExporter
+	}
 	if err != nil {
 		return err
 	}
-	t.metrics = metric.NewMeterProvider(metric.WithReader(exporter), metric.WithResource(about))
+	shown := bridge.NewMetricProducer(bridge.WithGatherer(o.Gather)) // what /metrics shows
+	reader := metric.NewPeriodicReader(exporter, metric.WithProducer(shown))
+	t.metrics = metric.NewMeterProvider(metric.WithReader(reader), metric.WithResource(about))
 	return nil
+}
+
+var errUnknownExporter = errors.New("unknown exporter or protocol")
+
+// exporter is how a signal is exported: by a protocol of OTLP, or by another exporter.
+func (o Options) exporter(signal string) string {
+	if name := o.variable("OTEL_" + signal + "_EXPORTER"); name != "" && name != "otlp" {
+		return name
+	}
+	return cmp.Or(o.variable("OTEL_EXPORTER_OTLP_"+signal+"_PROTOCOL"), o.variable("OTEL_EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
 }
 
 // Tracer returns what begins spans; nil where no traces are exported.
