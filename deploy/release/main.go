@@ -1,121 +1,192 @@
-// Command release makes what a version of Earshot is published as: programs for Linux and
-// macOS on two processors and for Windows, packed with their licences and documents, a list of all
-// that is in them (CycloneDX), the checksums of it all, and where it comes from (SLSA).
+// Command release writes the file NOTICE: the licences and notices of all modules that are linked
+// into the program on any platform that a release is for. Run it when go.mod has changed:
 //
-//	go run ./deploy/release -version v1.2.3
+//	go run ./deploy/release
 //
-// The one who publishes it signs the checksums, and names what else is published:
-//
-//	go run ./deploy/release -version v1.2.3 -with dist/earshot_1.2.3_amd64.deb -sign release-key -builder https://ci.example/earshot -source https://git.example/earshot
-//
-// The same commit gives the same bytes, on any machine and from any folder. With -compare
-// and the checksums of a release that somebody has published, it says whether that was made
-// of the commit that is checked out:
-//
-//	go run ./deploy/release -version v1.2.3 -compare SHA256SUMS
-//
-// With -notice it writes the file NOTICE, which has the licences of all that is linked in.
+// The release itself is made by release.sh.
 package main
 
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
-	"io"
+	"log"
+	"maps"
 	"os"
-	"os/signal"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 
-	"earshot/deploy/release/licences"
+	"github.com/google/licensecheck"
 )
 
-// everywhere are the platforms that a release is for.
-const everywhere = "linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64"
+// platforms are those that a release is for.
+var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64"}
 
-// options are what was asked for.
-type options struct {
-	version   string // v1.2.3; empty: the tag of the commit, or its name
-	commit    string // if there is no history to read it from
-	date      string // likewise
-	out       string // folder
-	platforms string
-	tags      string // build tags
-	compare   string // file of checksums
-	notice    bool
-	with      string // further files that get a checksum
-	key       string // file of the key that signs; empty: nothing is signed
-	builder   string // URI
-	source    string // address of the repository
-}
+// permitted are the licences of modules that may be shipped with a program under Apache-2.0. A
+// licence that asks for the source of what it is linked into is not among them.
+var permitted = []string{"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC-BY-4.0", "CC0-1.0", "ISC", "MIT", "MPL-2.0", "Unlicense", "blessing"}
+
+const head = `Earshot
+Copyright 2026 The Earshot authors
+
+Earshot is under the Apache License, Version 2.0; the file LICENSE has it. The programs that it
+is published as have the modules of others linked in. What follows are these, with the licences
+and notices that they ask to be passed on.
+
+This file is written by: go run ./deploy/release
+
+`
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Args[1:], os.Stdout)
-	stop()
-	if errors.Is(err, flag.ErrHelp) {
-		return
+	log.SetFlags(0)
+	text, err := notice(context.Background())
+	if err == nil {
+		err = os.WriteFile("NOTICE", []byte(text), 0o644)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "release:", err)
-		os.Exit(1)
+		log.Fatal("release: ", err)
 	}
 }
 
-// run does what the arguments say, in the module that the working directory is the root of.
-func run(ctx context.Context, args []string, out io.Writer) error {
-	o, err := parse(args, out)
+// notice lists the linked modules with their licences, and each licence text once. Texts that
+// differ in white space alone are the same. Its error names every module with a licence that is
+// unknown or not permitted.
+func notice(ctx context.Context) (string, error) {
+	folders, err := linked(ctx)
 	if err != nil {
-		return err
+		return "", err
 	}
-	if o.notice {
-		return licences.Write(ctx, "NOTICE", platformsOf(o.platforms))
+	type shared struct {
+		text    string
+		modules []string
 	}
-	r, err := identify(ctx, o)
-	if err != nil {
-		return err
-	}
-	r.say = out
-	if err := r.make(ctx); err != nil {
-		return err
-	}
-	if o.compare != "" {
-		return r.compare(o.compare)
-	}
-	return nil
-}
-
-func parse(args []string, out io.Writer) (options, error) {
-	o, flags := options{}, flag.NewFlagSet("release", flag.ContinueOnError)
-	flags.SetOutput(out)
-	flags.StringVar(&o.version, "version", "", "of the release, as v1.2.3; without it the tag of the commit, or else a name after its time")
-	flags.StringVar(&o.commit, "commit", "", "full name of the commit, where there is no history; git says it otherwise")
-	flags.StringVar(&o.date, "date", "", "time of the commit, as 2026-12-01T08:30:00Z, where there is no history")
-	flags.StringVar(&o.out, "out", "dist", "folder that it is written to")
-	flags.StringVar(&o.platforms, "platforms", everywhere, "systems and processors, separated by commas")
-	flags.StringVar(&o.tags, "tags", "", "build tags, as nodev for a program that leaves out what only earshot dev needs")
-	flags.StringVar(&o.compare, "compare", "", "file SHA256SUMS of a release; exits with 1 where what was made differs from it")
-	flags.StringVar(&o.with, "with", "", "further files that are published, separated by commas, as packages, the chart and an image: they get a checksum")
-	flags.StringVar(&o.key, "sign", "", "file of an OpenSSH key that signs the checksums and the provenance")
-	flags.StringVar(&o.builder, "builder", "urn:earshot:builder:unnamed", "URI of the builder, for the provenance")
-	flags.StringVar(&o.source, "source", "", "address of the repository, as https://git.example/earshot, for the provenance")
-	flags.BoolVar(&o.notice, "notice", false, "write the file NOTICE, and nothing else")
-	if err := flags.Parse(args); err != nil {
-		return o, err
-	}
-	if flags.NArg() > 0 {
-		return o, fmt.Errorf("%q is not expected; a version is given as -version %s", flags.Arg(0), flags.Arg(0))
-	}
-	return o, checkPlatforms(o.platforms)
-}
-
-func checkPlatforms(given string) error {
-	for _, platform := range platformsOf(given) {
-		if system, processor, ok := strings.Cut(platform, "/"); !ok || system == "" || processor == "" {
-			return fmt.Errorf("-platforms: %q is no platform; they are given as in %s", platform, everywhere)
+	var list strings.Builder
+	var texts []*shared
+	var faults []error
+	byWords := map[string]*shared{}
+	for _, module := range slices.Sorted(maps.Keys(folders)) {
+		ids, found, err := licences(module, folders[module])
+		faults = append(faults, err)
+		fmt.Fprintf(&list, "%s: %s\n", module, strings.Join(ids, " AND "))
+		path, _, _ := strings.Cut(module, " ")
+		for _, text := range found {
+			words := strings.Join(strings.Fields(text), " ")
+			if byWords[words] == nil {
+				byWords[words] = &shared{text: text}
+				texts = append(texts, byWords[words])
+			}
+			if of := byWords[words]; !slices.Contains(of.modules, path) {
+				of.modules = append(of.modules, path)
+			}
 		}
 	}
-	return nil
+	line := strings.Repeat("-", 80)
+	for _, of := range texts {
+		fmt.Fprintf(&list, "\n%s\n%s\n%s\n\n%s\n", line, strings.Join(of.modules, "\n"), line, of.text)
+	}
+	return head + list.String(), errors.Join(faults...)
 }
 
-func platformsOf(given string) []string { return strings.Split(given, ",") }
+// linked has, by module ("path version"), the folders in which its licences may lie: its own, and
+// those of its packages that are linked, with all folders between them.
+func linked(ctx context.Context) (map[string]map[string]bool, error) {
+	folders := map[string]map[string]bool{}
+	add := func(module, folder string) {
+		if folders[module] == nil {
+			folders[module] = map[string]bool{}
+		}
+		folders[module][folder] = true
+	}
+	golang := func(platform string, arguments ...string) (string, error) {
+		cmd := exec.CommandContext(ctx, "go", arguments...)
+		system, processor, _ := strings.Cut(platform, "/")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-mod=readonly", "GOWORK=off", "GOOS="+system, "GOARCH="+processor)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.Output()
+		return string(out), err
+	}
+	std, err := golang("", "env", "GOVERSION", "GOROOT")
+	if err != nil {
+		return nil, fmt.Errorf("go env: %w", err)
+	}
+	version, root, _ := strings.Cut(strings.TrimSpace(std), "\n")
+	add("std v"+strings.TrimPrefix(version, "go"), root)
+	const format = `{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}{{"\t"}}{{.Dir}}{{"\t"}}{{$.Dir}}{{end}}{{end}}`
+	for _, platform := range platforms {
+		out, err := golang(platform, "list", "-deps", "-f", format, "earshot/cmd/earshot")
+		if err != nil {
+			return nil, fmt.Errorf("go list for %s: %w", platform, err)
+		}
+		for line := range strings.Lines(out) {
+			fields := strings.Split(strings.TrimSpace(line), "\t")
+			if len(fields) != 3 {
+				continue // Go's own library, or Earshot
+			}
+			module, own, folder := fields[0], fields[1], fields[2]
+			for ; len(folder) > len(own); folder = filepath.Dir(folder) {
+				add(module, folder)
+			}
+			add(module, own)
+		}
+	}
+	return folders, nil
+}
+
+var (
+	legalFile  = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice)([._-][a-z0-9._-]*)?$`)
+	noticeFile = regexp.MustCompile(`(?i)^notice|logo`) // names owners, and no licence of its own
+	sourceFile = regexp.MustCompile(`(?i)\.(go|s|c|h)$`)
+)
+
+// licences reads the licences of a module by their SPDX names, and the texts of licences and notices.
+func licences(module string, folders map[string]bool) (ids, texts []string, err error) {
+	for _, folder := range slices.Sorted(maps.Keys(folders)) {
+		files, err := os.ReadDir(folder)
+		if err != nil {
+			return nil, nil, err
+		}
+		for _, file := range files {
+			name := file.Name()
+			if file.IsDir() || !legalFile.MatchString(name) || sourceFile.MatchString(name) {
+				continue
+			}
+			text, err := os.ReadFile(filepath.Join(folder, name))
+			if err != nil {
+				return nil, nil, err
+			}
+			texts = append(texts, trimmed(string(text)))
+			if noticeFile.MatchString(name) {
+				continue
+			}
+			if strings.Contains(string(text), "SQLite Is Public Domain") {
+				ids = append(ids, "blessing")
+			}
+			for _, match := range licensecheck.Scan(text).Match {
+				ids = append(ids, match.ID)
+			}
+		}
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	if len(ids) == 0 {
+		return nil, nil, fmt.Errorf("%s has no licence that is known: do without it, or read its licence and name it in deploy/release/main.go", module)
+	}
+	for _, id := range ids {
+		if !slices.Contains(permitted, id) {
+			err = errors.Join(err, fmt.Errorf("%s is under %s: do without it, or add %s to permitted in deploy/release/main.go if a program under Apache-2.0 may be shipped with it", module, id, id))
+		}
+	}
+	return ids, texts, err
+}
+
+// trimmed is a text with Unix line ends, without spaces at the ends of lines or blank lines around it.
+func trimmed(text string) string {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " \t\f")
+	}
+	return strings.Trim(strings.Join(lines, "\n"), "\n")
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed"
+)
+
+const root = "../.."
+
+func TestNoticeHasWhatIsLinkedIn(t *testing.T) {
+	want, err := notice(t.Context())
+	require.NoError(t, err)
+	got, err := os.ReadFile(filepath.Join(root, "NOTICE"))
+	require.NoError(t, err)
+	require.True(t, want == string(got), "NOTICE is not that of what is linked in; write it with: go run ./deploy/release")
+}
+
+// TestArchivesHaveWhatDocumentsLinkTo reads which files release.sh packs, and follows the links of
+// every document among them.
+func TestArchivesHaveWhatDocumentsLinkTo(t *testing.T) {
+	t.Chdir(root)
+	script, err := os.ReadFile("deploy/release/release.sh")
+	require.NoError(t, err)
+	command := regexp.MustCompile(`(?s)git ls-files LICENSE.*?\|`).FindString(string(script))
+	out, err := exec.Command("sh", "-c", strings.TrimSuffix(command, "|")).Output()
+	require.NoError(t, err)
+	packed := strings.Fields(string(out))
+	require.Subset(t, packed, []string{"LICENSE", "NOTICE", "README.md", "CHANGELOG.md", "SECURITY.md", "deploy/docs/operations.md"})
+
+	links := regexp.MustCompile(`\]\(([^)\s#]+)|(?:src|href)="([^"#]+)"`)
+	quoted := regexp.MustCompile("(?s)```.*?```|`[^`\n]*`") // shown, not linked
+	size := 0
+	for _, document := range packed {
+		text, err := os.ReadFile(document)
+		require.NoError(t, err)
+		size += len(text)
+		if path.Ext(document) != ".md" {
+			continue
+		}
+		for _, link := range links.FindAllSubmatch(quoted.ReplaceAll(text, nil), -1) {
+			to := path.Join(path.Dir(document), string(link[1])+string(link[2]))
+			if strings.Contains(to, ":") || !filepath.IsLocal(to) {
+				continue
+			}
+			there := slices.ContainsFunc(packed, func(file string) bool { return file == to || strings.HasPrefix(file, to+"/") })
+			require.True(t, there, "%s links to %s, which is in no archive", document, to)
+		}
+	}
+	require.Less(t, size, 4<<20)
+}
+
+// TestTheProgramSaysItsVersionEverywhere looks wherever a program says its version.
+func TestTheProgramSaysItsVersionEverywhere(t *testing.T) {
+	program := testbed.Program(t)
+	out, err := exec.Command(program, "version", "--json").Output()
+	require.NoError(t, err)
+	var is struct{ Version, Commit string }
+	require.NoError(t, json.Unmarshal(out, &is))
+	require.NotEmpty(t, is.Version)
+
+	calls := make(chan string, 1)
+	endpoint := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { calls <- r.UserAgent() }))
+	t.Cleanup(endpoint.Close)
+	url := testbed.Start(t, t.TempDir(), testbed.Environment(), program, "dev", "--addr", "127.0.0.1:0").Await(t, `Earshot listens on (http://\S+)\s`)
+	ask := func(method, path, body string) string {
+		request, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(body))
+		require.NoError(t, err)
+		request.Header.Set("Authorization", "Bearer "+testbed.AdminKey)
+		response, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
+		defer response.Body.Close()
+		answer, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		require.Less(t, response.StatusCode, 300, "%s %s: %s", method, path, answer)
+		return string(answer)
+	}
+	ask("PUT", "/v1/apps/clinic", `{}`)
+	ask("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"ring","description":"Ring the bell","url":"`+endpoint.URL+`"}]}`)
+	ask("POST", "/v1/apps/clinic/triggers", `{"name":"ring","source":"task"}`)
+	require.Equal(t, "earshot/"+is.Version, <-calls)
+
+	var caller struct{ NATSURL string }
+	require.NoError(t, json.Unmarshal([]byte(ask("GET", "/v1/whoami", "")), &caller))
+	connection, err := nats.Connect(caller.NATSURL)
+	require.NoError(t, err)
+	t.Cleanup(connection.Close)
+	stream, err := jetstream.New(connection)
+	require.NoError(t, err)
+	consumer, err := stream.OrderedConsumer(t.Context(), "EARSHOT", jetstream.OrderedConsumerConfig{FilterSubjects: []string{"tool.trigger.>"}})
+	require.NoError(t, err)
+	event, err := consumer.Next(jetstream.FetchMaxWait(testbed.Patience))
+	require.NoError(t, err)
+	require.Equal(t, is.Version, event.Headers().Get("ce-earshotversion"))
+
+	for _, description := range []string{"/openapi.json", "/asyncapi.json"} {
+		var document struct{ Info struct{ Version string } }
+		require.NoError(t, json.Unmarshal([]byte(ask("GET", description, "")), &document))
+		require.Equal(t, is.Version, document.Info.Version, description)
+	}
+	require.Regexp(t, `(?m)^earshot_build_info\{commit="`+is.Commit+`",go="go1[^"]*",version="`+regexp.QuoteMeta(is.Version)+`"\} 1$`, ask("GET", "/metrics", ""))
+}
