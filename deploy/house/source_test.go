@@ -3,7 +3,6 @@ package house_test
 import (
 	"errors"
 	"go/ast"
-	"go/build/constraint"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -89,19 +88,6 @@ func (s source) ours() []string {
 		}
 	}
 	return list
-}
-
-// forSomeBuilds reports whether a file is only built under a condition: on a system, or
-// with a tag.
-func (s source) forSomeBuilds() bool {
-	for _, group := range s.file.Comments {
-		for _, comment := range group.List {
-			if group.Pos() < s.file.Package && constraint.IsGoBuild(comment.Text) {
-				return true
-			}
-		}
-	}
-	return strings.HasSuffix(s.path, "_linux.go")
 }
 
 func importPath(spec *ast.ImportSpec) string { return strings.Trim(spec.Path.Value, `"`) }
