@@ -66,7 +66,7 @@ func read(info *debug.BuildInfo) Build {
 		Commit: cmp.Or(linkedCommit, of["vcs.revision"]), Date: cmp.Or(linkedDate, of["vcs.time"]), Modified: of["vcs.modified"] == "true",
 		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
-	b.Version = cmp.Or(linkedVersion, moduleVersion(info), Unreleased(b.Commit, b.Date, b.Modified))
+	b.Version = cmp.Or(linkedVersion, moduleVersion(info), unreleased(b.Commit, b.Date, b.Modified))
 	b.Modified = b.Modified || strings.HasSuffix(b.Version, dirty)
 	return b
 }
@@ -93,9 +93,9 @@ func moduleVersion(info *debug.BuildInfo) string {
 // dirty ends the version of what was built with files that no commit has.
 const dirty = "+dirty"
 
-// Unreleased is the version of a commit that no release was made of. It sorts before all
+// unreleased is the version of a commit that no release was made of. It sorts before all
 // releases, and by time.
-func Unreleased(commit, date string, modified bool) string {
+func unreleased(commit, date string, modified bool) string {
 	at, err := time.Parse(time.RFC3339, date)
 	if commit == "" || err != nil {
 		return unknown
