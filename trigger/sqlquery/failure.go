@@ -3,94 +3,162 @@ package sqlquery
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/netip"
+	"regexp"
+	"slices"
 	"strings"
 
 	"earshot/repositories"
 	"earshot/repositories/neterr"
+	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 )
 
-// lostAnswer is the error of an attempt that ended without an answer of the database, after
-// the statement was sent: it may have run.
-type lostAnswer struct{ cause error }
+// afterSending is the error of an attempt whose statement was sent, so that it may have run.
+// It wraps the effect.Failure that the database answered; another error is a lost answer.
+type afterSending struct{ error }
 
-// Error returns the text of the cause.
-func (l *lostAnswer) Error() string { return l.cause.Error() }
+// Unwrap returns the error of the attempt.
+func (a *afterSending) Unwrap() error { return a.error }
 
-// Unwrap returns the cause.
-func (l *lostAnswer) Unwrap() error { return l.cause }
-
-// failureAfterSending is a failure that the database answered after the statement was sent.
-type failureAfterSending struct{ failure error }
-
-// Error returns the text of the failure.
-func (a *failureAfterSending) Error() string { return a.failure.Error() }
-
-// Unwrap returns the failure.
-func (a *failureAfterSending) Unwrap() error { return a.failure }
-
-// finalFailure makes the failure of a statement that must not run twice permanent: its
-// database has answered, so it may have run.
-func finalFailure(failure *effect.Failure) error {
-	outcome := failure.Outcome
-	outcome.Verdict, outcome.After = effect.Dead, 0
-	return &effect.Failure{Outcome: outcome}
+// attempt is one use of a connection to a server.
+type attempt struct {
+	sent     bool // the statement itself was sent, so that it may have run
+	unusable bool // the connection must not be used again
 }
 
-// unanswered turns the error of a run into a failure with an outcome: a timeout, a broken
-// connection, or a statement that must not run twice.
-func unanswered(ctx context.Context, source repositories.Source, tool *repositories.Tool, err error) error {
+// failed returns the error of the attempt, whose connection is unusable now or not.
+func (a *attempt) failed(err error, unusable bool) error {
+	a.unusable = unusable
+	if a.sent {
+		return &afterSending{err}
+	}
+	return err
+}
+
+// failureOf turns the error of a run into one with an outcome: the failure that the database
+// answered, a timeout, a broken connection, or a statement that must not run twice.
+func failureOf(ctx context.Context, source string, repeatable bool, err error) error {
+	sent := errors.As(err, new(*afterSending))
 	var judged *effect.Failure
 	if errors.As(err, &judged) {
-		if !tool.Request.Repeatable() && errors.As(err, new(*failureAfterSending)) {
-			return finalFailure(judged)
+		if !repeatable && sent {
+			outcome := judged.Outcome
+			outcome.Verdict, outcome.After = effect.Dead, 0
+			return &effect.Failure{Outcome: outcome}
 		}
 		return err
 	}
-	var sent *lostAnswer
-	isLost := errors.As(err, &sent)
 	stopping := errors.Is(ctx.Err(), context.Canceled)
-	reason, said := effect.ReasonRequest, "broke off: "+cmp.Or(neterr.Reason(err), effect.Clip(err.Error()))
+	reason, text := effect.ReasonRequest, "broke off: "+cmp.Or(neterr.Reason(err), effect.Clip(err.Error()))
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		reason, said = effect.ReasonTimeout, "did not answer in time"
+		reason, text = effect.ReasonTimeout, "did not answer in time"
 	} else if stopping {
-		said = "was left, as the service is stopping"
+		text = "was left, as the service is stopping"
 	}
 	switch {
-	case isLost && !tool.Request.Repeatable():
-		return effect.Permanent(effect.ReasonUnknown, "the source %q %s; the tool is not idempotent, so the statement does not run again by itself", source.Name, said)
-	case stopping && !isLost:
-		return effect.Deferral(0, "the source %q %s", source.Name, said)
+	case sent && !repeatable:
+		return effect.Permanent(effect.ReasonUnknown, "the source %q %s; the tool is not idempotent, so the statement does not run again by itself", source, text)
+	case stopping && !sent:
+		return effect.Deferral(0, "the source %q %s", source, text)
 	default:
-		return effect.Transient(reason, "the source %q %s", source.Name, said)
+		return effect.Transient(reason, "the source %q %s", source, text)
 	}
 }
 
-// refusal returns what the dialer says of an address, where the source names its host by
-// that address: what a name leads to is for the log alone.
-func refusal(source repositories.Source, err error) string {
+// answerKind says what an error that a database answered means for the statement.
+type answerKind int
+
+const (
+	statementRefused answerKind = iota
+	userRefused
+	timedOut
+	unavailable // another attempt may succeed
+)
+
+// answered returns the failure of an error that a database answered, with its code.
+func answered(kind answerKind, source, message, code string) error {
+	switch kind {
+	case userRefused:
+		return effect.Permanent(effect.ReasonAuth, "the source %q refuses the user: %s (%s)", source, message, code)
+	case timedOut:
+		return effect.Transient(effect.ReasonTimeout, "the source %q: %s (%s)", source, message, code)
+	case unavailable:
+		return effect.Transient(effect.ReasonRequest, "the source %q: %s (%s)", source, message, code)
+	default:
+		return effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: %s (%s)", source, message, code)
+	}
+}
+
+// unreached turns the error of a connection that was not opened into a failure. The log gets
+// all of it; the failure names a host as the source does, and no address that a name leads to.
+// answer is the failure that the server itself answered, nil if it did not.
+func (o Options) unreached(ctx context.Context, source repositories.Source, err, answer error) error {
+	o.Logger.InfoContext(ctx, "source.unreached", "source", source.Name, "error", err.Error())
+	text := err.Error()
+	if !errors.Is(err, ErrRefused) {
+		if answer != nil {
+			return answer
+		}
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		text = text[strings.LastIndex(text, ": ")+1:] // drivers name the user and the database before it
+		return effect.Transient(effect.ReasonRequest, "the source %q cannot be reached: %s", source.Name, cmp.Or(neterr.Reason(err), effect.Clip(strings.TrimSpace(text))))
+	}
 	if _, not := netip.ParseAddr(source.Host); not != nil {
-		return ErrRefused.Error() + ": " + source.Host + " does not lead to a public one; an operator, whose log has it, can open it with EARSHOT_PRIVATE_URLS=ADDRESS/BITS"
+		text = ErrRefused.Error() + ": " + source.Host + " does not lead to a public one; an operator, whose log has it, can open it with EARSHOT_PRIVATE_URLS=ADDRESS/BITS"
+	} else {
+		text, _, _ = strings.Cut(text[max(0, strings.Index(text, ErrRefused.Error())):], "\n")
+		text = effect.Clip(text)
 	}
-	said := err.Error()
-	if at := strings.Index(said, ErrRefused.Error()); at >= 0 {
-		said = said[at:]
-	}
-	line, _, _ := strings.Cut(said, "\n")
-	return effect.Clip(line)
+	return effect.Permanent(effect.ReasonBlocked, "the source %q: %s", source.Name, text)
 }
 
-// publicText says why the server was not reached, without the addresses, the user and the
-// database that the driver names.
-func publicText(err error) string {
-	if reason := neterr.Reason(err); reason != "" {
-		return reason
+var quotedText = regexp.MustCompile(`"[^"]*"`)
+
+// minHidden is the length from which a value is hidden in a message: a shorter one would
+// be found in ordinary words.
+const minHidden = 4
+
+// withoutValues keeps the values of a call out of a database's message: all that equals a
+// value, and all quoted texts of a message about data. Details and hints, which quote whole
+// rows, never get into a message.
+func withoutValues(message string, aboutData bool, s statement) string {
+	if aboutData {
+		message = quotedText.ReplaceAllString(message, `"`+secret.Masked+`"`)
 	}
-	said := err.Error()
-	if at := strings.LastIndex(said, ": "); at >= 0 {
-		said = said[at+2:]
+	for _, value := range slices.Concat(s.values, s.pasted) {
+		for _, hidden := range textsOf(value) {
+			if len(hidden) >= minHidden {
+				message = strings.ReplaceAll(message, hidden, secret.Masked)
+			}
+		}
 	}
-	return effect.Clip(said)
+	return effect.Clip(message)
+}
+
+// textsOf returns the forms that a value may have in a message: each of its members, and
+// without the delimiters that an escape has put around it.
+func textsOf(value any) []string {
+	switch value := value.(type) {
+	case string:
+		if len(value) < 2 {
+			return []string{value}
+		}
+		closing := value[len(value)-1:]
+		return []string{value, strings.ReplaceAll(value[1:len(value)-1], closing+closing, closing)}
+	case json.Number:
+		return []string{value.String()}
+	case []any:
+		var texts []string
+		for _, member := range value {
+			texts = append(texts, textsOf(member)...)
+		}
+		return texts
+	default:
+		return nil
+	}
 }

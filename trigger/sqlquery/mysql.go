@@ -5,9 +5,13 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"io"
 	"net"
-	"net/netip"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,6 +19,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/neterr"
+	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 )
 
@@ -28,13 +33,13 @@ type mysqlServer struct {
 
 // openMySQL makes the pool, which connects with its first statement.
 func openMySQL(source repositories.Source, o Options) (database, error) {
+	var inner driver.Connector
 	config, err := mysqlConfig(source, o)
-	if err != nil {
-		return nil, unreadableMySQL(source)
+	if err == nil {
+		inner, err = mysql.NewConnector(config)
 	}
-	inner, err := mysql.NewConnector(config)
 	if err != nil {
-		return nil, unreadableMySQL(source)
+		return nil, effect.Permanent(effect.ReasonRequest, "the source %q cannot be read; its host, port and queryParams must be as MySQL takes them", source.Name)
 	}
 	m := &mysqlServer{source: source, connector: &mysqlConnector{inner}, options: o}
 	m.db = sql.OpenDB(m.connector)
@@ -44,33 +49,25 @@ func openMySQL(source repositories.Source, o Options) (database, error) {
 	return m, nil
 }
 
-func unreadableMySQL(source repositories.Source) error {
-	return effect.Permanent(effect.ReasonRequest, "the source %q cannot be read; its host, port and queryParams must be as MySQL takes them", source.Name)
-}
-
-// mysqlBackslashes has backslashes escape in the texts of a session, as the check of its
-// statements takes them.
-const mysqlBackslashes = "REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', '')"
-
 // mysqlConfig takes all settings from the source. Each statement is a transaction of its
 // own, whatever the server has for a default.
 func mysqlConfig(source repositories.Source, o Options) (*mysql.Config, error) {
-	settings := func(name string) string { return source.QueryParams[name].Reveal() }
+	setting := func(name string) string { return source.QueryParams[name].Reveal() }
 	config := mysql.NewConfig()
 	config.Logger = &mysql.NopLogger{} // it would log addresses
 	config.Net, config.Addr = "tcp", net.JoinHostPort(source.Host, source.DatabasePort())
 	config.User, config.Passwd, config.DBName = source.User, source.Password.Reveal(), source.Database
-	config.TLSConfig = cmp.Or(settings("tls"), "preferred")
+	config.TLSConfig = cmp.Or(setting("tls"), "preferred")
 	config.ConnectionAttributes = "program_name:earshot"
 	config.Params = map[string]string{"autocommit": "1"}
-	if *source.ReadOnly {
-		config.Params["sql_mode"] = mysqlBackslashes
+	if *source.ReadOnly { // backslashes escape in texts, as mysqlNonQuery takes them
+		config.Params["sql_mode"] = "REPLACE(@@sql_mode, 'NO_BACKSLASH_ESCAPES', '')"
 	}
-	if zone := strings.Trim(settings("time_zone"), "'"); zone != "" {
+	if zone := strings.Trim(setting("time_zone"), "'"); zone != "" {
 		config.Params["time_zone"] = "'" + zone + "'"
 	}
-	config.DialFunc = func(ctx context.Context, _, _ string) (net.Conn, error) {
-		conn, err := dialHost(ctx, source, o.Dial)
+	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := o.Dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}
@@ -81,70 +78,29 @@ func mysqlConfig(source repositories.Source, o Options) (*mysql.Config, error) {
 		}
 		return wire, nil
 	}
-	if settings("charset") == "" && settings("collation") == "" {
+	if setting("charset") == "" && setting("collation") == "" {
 		return config, nil
 	}
-	return config, config.Apply(mysql.Charset(cmp.Or(settings("charset"), "utf8mb4"), settings("collation")))
-}
-
-// dialHost connects to the first address of a source's host that answers.
-func dialHost(ctx context.Context, source repositories.Source, dial func(context.Context, string, string) (net.Conn, error)) (net.Conn, error) {
-	addresses := []string{source.Host}
-	if _, not := netip.ParseAddr(source.Host); not != nil {
-		found, err := net.DefaultResolver.LookupHost(ctx, source.Host)
-		if err != nil {
-			return nil, err
-		}
-		addresses = found
-	}
-	var faults []error
-	for _, address := range addresses {
-		conn, err := dial(ctx, "tcp", net.JoinHostPort(address, source.DatabasePort()))
-		if err == nil {
-			return conn, nil
-		}
-		faults = append(faults, err)
-	}
-	return nil, errors.Join(faults...)
+	return config, config.Apply(mysql.Charset(cmp.Or(setting("charset"), "utf8mb4"), setting("collation")))
 }
 
 func (m *mysqlServer) close() { _ = m.db.Close() } // running statements have ended
 
-// mysqlQueries are the statements of MySQL that run where queries alone do.
-const mysqlQueries = "SELECT, WITH, VALUES, TABLE, SHOW, DESCRIBE and EXPLAIN, without INTO, INSERT, UPDATE, DELETE, REPLACE and comments with ! in them"
-
-// run runs a statement in a session that nothing of an earlier one is left in.
-func (m *mysqlServer) run(ctx context.Context, s statement) (read *table, err error) {
-	if err := refused(s, mysqlNonQueryWords, mysqlQueries); err != nil {
+// run runs a statement in a session in which nothing of an earlier one is left. The
+// connection is given back if it is as good as new, and else closed. What a server still does
+// on one that was left is stopped.
+func (m *mysqlServer) run(ctx context.Context, s statement) (rows *result, err error) {
+	if err := s.mustBeQuery(mysqlNonQuery, mysqlQueries); err != nil {
 		return nil, err
 	}
-	err = m.on(ctx, s, func(c *mysqlCall) error {
-		read, err = c.run(ctx)
-		return err
-	})
-	return read, err
-}
-
-// check has the server prepare the statement, and runs nothing.
-func (m *mysqlServer) check(ctx context.Context, s statement) error {
-	if err := refused(s, mysqlNonQueryWords, mysqlQueries); err != nil {
-		return err
-	}
-	return m.on(ctx, s, func(c *mysqlCall) error { return c.check(ctx) })
-}
-
-// on lends a connection, which is given back where it is as good as new, and else closed.
-// What a server still does on one that was left is stopped.
-func (m *mysqlServer) on(ctx context.Context, s statement, use func(c *mysqlCall) error) error {
 	pooled, err := m.db.Conn(ctx)
 	if err != nil {
-		m.options.Logger.InfoContext(ctx, "source.unreached", "source", m.source.Name, "error", err.Error())
-		return m.unconnected(err)
+		return nil, m.options.unreached(ctx, m.source, closedByServer(err), mysqlFailure(m.source.Name, err, statement{}))
 	}
 	defer func() { _ = pooled.Close() }() // or it is gone already
 	_ = pooled.Raw(func(conn any) error {
-		c := &mysqlCall{mysqlConn: conn.(*mysqlConn), server: m, statement: s}
-		err = use(c)
+		c := &mysqlCall{mysqlConn: conn.(*mysqlConn), source: m.source.Name, statement: s}
+		rows, err = c.run(ctx)
 		if c.sent && ctx.Err() != nil {
 			c.unusable = true
 			go m.kill(c.id)
@@ -154,7 +110,7 @@ func (m *mysqlServer) on(ctx context.Context, s statement, use func(c *mysqlCall
 		}
 		return nil
 	})
-	return err
+	return rows, err
 }
 
 // kill ends a connection on the server, over another one.
@@ -169,26 +125,180 @@ func (m *mysqlServer) kill(id string) {
 	_, _ = conn.(*mysqlConn).ExecContext(ctx, "KILL "+id, nil) // it may be gone
 }
 
-// unconnected turns the error of a connection that was not opened into a failure.
-func (m *mysqlServer) unconnected(err error) error {
-	var said *mysql.MySQLError
-	switch {
-	case errors.Is(err, ErrRefused):
-		return effect.Permanent(effect.ReasonBlocked, "the source %q: %s", m.source.Name, refusal(m.source, err))
-	case errors.As(err, &said):
-		return m.fault(said, statement{})
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return err
-	default:
-		return effect.Transient(effect.ReasonRequest, "the source %q cannot be reached: %s", m.source.Name, publicText(closedByServer(err)))
+// mysqlCall is a statement on a connection to MySQL.
+type mysqlCall struct {
+	*mysqlConn
+	attempt
+	source    string
+	statement statement
+}
+
+// run runs the statement, or has it prepared only. One that must not change anything runs in
+// a read-only transaction, which it cannot end: it is the only statement there.
+func (c *mysqlCall) run(ctx context.Context) (*result, error) {
+	c.wire.allow()
+	if c.statement.onlyPrepare {
+		prepared, err := c.prepare(ctx)
+		if err == nil && prepared != nil {
+			err = prepared.Close()
+		}
+		return nil, err
+	}
+	if c.statement.readOnly == "" {
+		return c.execute(ctx)
+	}
+	if _, err := c.BeginTx(ctx, driver.TxOptions{ReadOnly: true}); err != nil {
+		return nil, c.judge(ctx, err)
+	}
+	rows, err := c.execute(ctx)
+	if !c.unusable {
+		_, failed := c.ExecContext(ctx, "ROLLBACK", nil)
+		c.unusable = failed != nil
+	}
+	return rows, err
+}
+
+// notPreparable is the code of a statement that runs only as it is.
+const notPreparable = 1295
+
+// prepare has the server parse the statement; nil if it prepares none of the kind.
+func (c *mysqlCall) prepare(ctx context.Context) (driver.Stmt, error) {
+	prepared, err := c.PrepareContext(ctx, c.statement.text)
+	var answer *mysql.MySQLError
+	if errors.As(err, &answer) && answer.Number == notPreparable && len(c.statement.values) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, c.judge(ctx, err)
+	}
+	if want, given := prepared.NumInput(), len(c.statement.values); want != given {
+		_ = prepared.Close() // the connection is as it was
+		return nil, effect.Permanent(effect.ReasonRequest, "the statement has %d times ?, and the tool has %d parameters: each ? takes the next one", want, given)
+	}
+	return prepared, nil
+}
+
+// execute prepares the statement, binds its values, and reads the rows.
+func (c *mysqlCall) execute(ctx context.Context) (*result, error) {
+	prepared, err := c.prepare(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c.sent = true
+	var rows driver.Rows
+	if prepared == nil {
+		rows, err = c.QueryContext(ctx, c.statement.text, nil)
+	} else {
+		defer func() { _ = prepared.Close() }() // nobody answers
+		rows, err = prepared.(driver.StmtQueryContext).QueryContext(ctx, mysqlArguments(c.statement.values))
+	}
+	if err != nil {
+		return nil, c.judge(ctx, err)
+	}
+	read, err := c.read(rows)
+	if closed := rows.Close(); err == nil && !c.unusable {
+		err = closed
+	}
+	if err != nil {
+		return nil, c.judge(ctx, err)
+	}
+	return read, nil
+}
+
+// read reads the rows that are kept. A query is left if there are more of them; what
+// changes something is read to its end, since an end before it would undo the change.
+func (c *mysqlCall) read(rows driver.Rows) (*result, error) {
+	columns := rows.Columns()
+	row, types := make([]driver.Value, len(columns)), make([]string, len(columns))
+	for i := range columns {
+		types[i] = rows.(driver.RowsColumnTypeDatabaseTypeName).ColumnTypeDatabaseTypeName(i)
+		if slices.Contains(c.statement.json, columns[i]) {
+			types[i] = typeJSON
+		}
+	}
+	read := newResult(columns)
+	for {
+		if err := rows.Next(row); errors.Is(err, io.EOF) {
+			return read, nil
+		} else if err != nil {
+			return nil, err
+		}
+		c.wire.allow()
+		if !read.add(func(i int) json.RawMessage { return mysqlValue(row[i], types[i], c.zone) }) && mysqlNonQuery(c.statement.text) == "" {
+			c.unusable = true
+			_ = c.wire.Close() // else the rest would be read
+			return read, nil
+		}
 	}
 }
 
-// closedByServer puts what the driver says of a broken connection into the words of all
-// others.
+// judge turns an error into a failure if the server has answered it.
+func (c *mysqlCall) judge(ctx context.Context, err error) error {
+	if failure := mysqlFailure(c.source, err, c.statement); failure != nil {
+		return c.failed(failure, ctx.Err() != nil)
+	}
+	if c.wire.exceeded() {
+		return c.failed(effect.Permanent(effect.ReasonRequest, "the source %q sent a row that is longer than %d bytes", c.source, maxValueBytes), true)
+	}
+	return c.failed(closedByServer(err), true)
+}
+
+// closedByServer gives a broken connection the error that all others have for it.
 func closedByServer(err error) error {
 	if (errors.Is(err, mysql.ErrInvalidConn) || errors.Is(err, driver.ErrBadConn)) && neterr.Reason(err) == "" {
 		return errors.Join(net.ErrClosed, err)
 	}
 	return err
+}
+
+// mysqlKinds are the errors of MySQL and MariaDB that say more than that the statement is
+// refused. All others stay as long as the statement, its values and the database are the same.
+var mysqlKinds = map[uint16]answerKind{
+	1044: userRefused, // access to the database denied
+	1045: userRefused, // access denied
+	1130: userRefused, // the host may not connect
+	1251: userRefused, // an authentication that is not supported
+	1698: userRefused, // access denied, of another authentication
+	1820: userRefused, // the password must be changed
+	3118: userRefused, // the account is locked
+
+	1317: timedOut, // interrupted
+	1969: timedOut, // MariaDB: max_statement_time
+	3024: timedOut, // MySQL: max_execution_time
+
+	1021: unavailable, // disk full
+	1037: unavailable, // out of memory
+	1040: unavailable, // too many connections
+	1041: unavailable, // out of resources
+	1053: unavailable, // shutting down
+	1129: unavailable, // the host is blocked for a while
+	1203: unavailable, // too many connections of the user
+	1205: unavailable, // waited too long for a lock
+	1206: unavailable, // too many locks
+	1213: unavailable, // deadlock
+	1226: unavailable, // the user has exceeded a limit
+	1927: unavailable, // MariaDB: the connection was killed
+}
+
+var (
+	// mysqlAccount finds the place that a user connects from, as in 'earshot'@'10.0.0.1'.
+	mysqlAccount = regexp.MustCompile(`@'[^']*'`)
+	// quotedData finds the data that a message quotes.
+	quotedData = regexp.MustCompile(`(?s)((?:entry|value:?|string:?) )'.*?'( for | at |$)`)
+	// quotedStatement finds the part of a statement that a message quotes.
+	quotedStatement = regexp.MustCompile(`(?s)near '.*'`)
+)
+
+// mysqlFailure is the failure of an error that the server answered; nil for any other.
+func mysqlFailure(source string, err error, s statement) error {
+	var answer *mysql.MySQLError
+	if !errors.As(err, &answer) {
+		return nil
+	}
+	message := neterr.WithoutAddresses(mysqlAccount.ReplaceAllString(answer.Message, ""))
+	message = quotedData.ReplaceAllString(message, "$1'"+secret.Masked+"'$2")
+	if len(s.pasted) > 0 {
+		message = quotedStatement.ReplaceAllString(message, "near '"+secret.Masked+"'")
+	}
+	return answered(mysqlKinds[answer.Number], source, withoutValues(message, false, s), fmt.Sprintf("error %d", answer.Number))
 }

@@ -1,33 +1,31 @@
 package sqlquery
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
-	"regexp"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgproto3"
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"earshot/repositories"
 	"earshot/repositories/neterr"
-	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 )
 
-// postgres is the connection pool of a PostgreSQL database.
-type postgres struct {
+// postgresServer is the connection pool of a PostgreSQL database.
+type postgresServer struct {
 	source repositories.Source
 	pool   *pgxpool.Pool
-	// superuser is called where the role of a read-only source is a superuser.
+	// superuser is called if the role of a read-only source is a superuser.
 	superuser func()
-	log       *slog.Logger
+	options   Options
 }
 
 // openPostgres makes the pool, which connects with its first statement.
@@ -40,17 +38,17 @@ func openPostgres(source repositories.Source, o Options, superuser func()) (data
 	if err != nil {
 		return nil, effect.Permanent(effect.ReasonRequest, "the source %q cannot be opened", source.Name)
 	}
-	return &postgres{source, pool, superuser, o.Logger}, nil
+	return &postgresServer{source, pool, superuser, o}, nil
 }
 
 // postgresConfig takes all settings from the source. What the driver would take from its own
-// surroundings, such as a password file or a client certificate, are credentials of
-// the operator and not of whoever owns the app.
+// surroundings, such as a password file or a client certificate, are credentials of the
+// operator, and not of the app.
 func postgresConfig(source repositories.Source, o Options) (*pgxpool.Config, error) {
-	mode := source.QueryParams["sslmode"].Reveal()
-	if mode == "" {
-		mode = "prefer" // as libpq does
+	quote := func(value string) string { // PostgreSQL documentation, section 34.1.1.1
+		return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value) + "'"
 	}
+	mode := cmp.Or(source.QueryParams["sslmode"].Reveal(), "prefer") // as libpq does
 	config, err := pgxpool.ParseConfig(fmt.Sprintf(
 		"host=%s port=%s dbname=%s user=%s sslmode=%s sslcert='' sslkey='' target_session_attrs=any",
 		quote(source.Host), quote(source.DatabasePort()), quote(source.Database), quote(source.User), quote(mode)))
@@ -80,169 +78,241 @@ func postgresConfig(source repositories.Source, o Options) (*pgxpool.Config, err
 	return config, nil
 }
 
-// quote writes a value of a connection string (PostgreSQL documentation, section
-// 34.1.1.1).
-func quote(value string) string {
-	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value) + "'"
-}
-
-func (p *postgres) close() { p.pool.Close() }
-
-// run runs a statement in a session that is as good as new: what an earlier one has
-// set, made or locked is gone.
-func (p *postgres) run(ctx context.Context, s statement) (*table, error) {
-	if err := refused(s, nonQueryWords, postgresQueries); err != nil {
-		return nil, err
-	}
-	var read *table
-	err := p.on(ctx, s, func(c *connection) (err error) {
-		read, err = c.run(ctx, s)
-		return err
-	})
-	return read, err
-}
-
-// on lends a connection, which is then reset, or given up.
-func (p *postgres) on(ctx context.Context, s statement, use func(c *connection) error) error {
-	pooled, err := p.pool.Acquire(ctx)
-	if err != nil {
-		p.log.InfoContext(ctx, "source.unreached", "source", p.source.Name, "error", err.Error())
-		return p.unconnected(err)
-	}
-	c := &connection{PgConn: pooled.Conn().PgConn(), source: p.source}
-	if s.readOnly != "" && c.ParameterStatus("is_superuser") == "on" {
-		p.superuser()
-	}
-	err = use(c)
-	if c.unusable || !c.reset() {
-		abandon(pooled)
-	} else {
-		pooled.Release()
-	}
-	return err
-}
-
-// postgresQueries are the statements of PostgreSQL that run where queries alone do.
-const postgresQueries = "SELECT, WITH, VALUES, TABLE, SHOW, and EXPLAIN of these, without INSERT, UPDATE, DELETE, MERGE and SELECT INTO in them"
+func (p *postgresServer) close() { p.pool.Close() }
 
 // cleanupTimeout bounds the reset of a session, and the end of a connection.
 const cleanupTimeout = 5 * time.Second
 
-// abandon asks the server to stop what runs on a connection, and closes it.
-func abandon(pooled *pgxpool.Conn) {
+// run runs a statement in a session that is as good as new: what an earlier one has set,
+// made or locked is gone.
+func (p *postgresServer) run(ctx context.Context, s statement) (*result, error) {
+	if err := s.mustBeQuery(postgresNonQuery, postgresQueries); err != nil {
+		return nil, err
+	}
+	pooled, err := p.pool.Acquire(ctx)
+	if err != nil {
+		answer := postgresFailure(p.source.Name, err, statement{})
+		if errors.As(err, new(*pgconn.ParseConfigError)) {
+			answer = effect.Permanent(effect.ReasonRequest, "the source %q cannot be read", p.source.Name)
+		}
+		return nil, p.options.unreached(ctx, p.source, err, answer)
+	}
+	c := &postgresCall{PgConn: pooled.Conn().PgConn(), source: p.source.Name, statement: s}
+	if s.readOnly != "" && c.ParameterStatus("is_superuser") == "on" {
+		p.superuser()
+	}
+	rows, err := c.run(ctx)
+	if !c.unusable && c.reset() {
+		pooled.Release()
+		return rows, err
+	}
 	conn := pooled.Hijack()
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
 		defer cancel()
-		_ = conn.PgConn().CancelRequest(ctx) // one that cannot be reached stops by itself
+		_ = conn.PgConn().CancelRequest(ctx) // a server that cannot be reached stops by itself
 		_ = conn.Close(ctx)
 	}()
+	return rows, err
 }
 
-// unconnected turns the error of a connection that was not opened into a failure.
-func (p *postgres) unconnected(err error) error {
-	var said *pgconn.PgError
-	var parse *pgconn.ParseConfigError
-	switch {
-	case errors.Is(err, ErrRefused):
-		return effect.Permanent(effect.ReasonBlocked, "the source %q: %s", p.source.Name, refusal(p.source, err))
-	case errors.As(err, &said):
-		return p.fault(said, statement{})
-	case errors.As(err, &parse):
-		return effect.Permanent(effect.ReasonRequest, "the source %q cannot be read", p.source.Name)
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+// postgresCall is a statement on a connection to PostgreSQL. It runs in the messages of the
+// extended query protocol (documentation, section 53.2.3), for two things that drivers do
+// not offer: the server is asked for a number of rows and no more, which cuts a long result
+// short without aborting the statement that makes it; and values travel as the texts that
+// the server writes, so that no digit is lost.
+type postgresCall struct {
+	*pgconn.PgConn
+	attempt
+	source    string
+	statement statement
+}
+
+// run runs the statement, or has it described only. One that must not change anything runs in
+// a read-only transaction, which it cannot change: it is the only statement there.
+func (c *postgresCall) run(ctx context.Context) (*result, error) {
+	if c.statement.readOnly == "" || c.statement.onlyPrepare {
+		return c.execute(ctx)
+	}
+	if _, err := c.Exec(ctx, "begin read only").ReadAll(); err != nil {
+		return nil, c.judge(ctx, err)
+	}
+	rows, err := c.execute(ctx)
+	if !c.unusable {
+		_, failed := c.Exec(ctx, "rollback").ReadAll()
+		c.unusable = failed != nil
+	}
+	return rows, err
+}
+
+// reset takes the session back to the settings of the source that it was opened with: the
+// next statement finds no temporary tables, settings, roles, locks, cursors or
+// subscriptions of this one. It reports whether the connection may be used again.
+func (c *postgresCall) reset() bool {
+	if c.TxStatus() != 'I' {
+		return false // a transaction was begun and not ended
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), cleanupTimeout)
+	defer cancel()
+	_, err := c.Exec(ctx, "discard all").ReadAll()
+	return err == nil
+}
+
+// execute has the statement described, binds its values, and reads the rows.
+func (c *postgresCall) execute(ctx context.Context) (*result, error) {
+	described, err := c.describe(ctx)
+	if err != nil {
+		return nil, c.judge(ctx, err)
+	}
+	values, err := postgresValues(c.statement, described.parameters)
+	if err != nil || c.statement.onlyPrepare {
+		c.Frontend().SendSync(&pgproto3.Sync{})
+		c.unusable = c.sync(ctx) != nil
+		return nil, err
+	}
+	rows, err := c.read(ctx, described, values)
+	if err != nil {
+		return nil, c.judge(ctx, err)
+	}
+	return rows, nil
+}
+
+// description is what the server says of a statement.
+type description struct {
+	parameters []uint32 // their types
+	columns    []string
+	types      []uint32
+}
+
+// describe parses the statement. There is no Sync behind it, so that all of one call
+// is one implicit transaction, on one server connection where a pooler is in between.
+func (c *postgresCall) describe(ctx context.Context) (description, error) {
+	var d description
+	c.Frontend().SendParse(&pgproto3.Parse{Query: c.statement.text})
+	c.Frontend().SendDescribe(&pgproto3.Describe{ObjectType: 'S'})
+	c.Frontend().Send(&pgproto3.Flush{})
+	if err := c.Frontend().Flush(); err != nil {
+		return d, err
+	}
+	for {
+		message, err := c.ReceiveMessage(ctx)
+		if err != nil {
+			return d, err
+		}
+		switch message := message.(type) {
+		case *pgproto3.ParameterDescription:
+			d.parameters = append(d.parameters, message.ParameterOIDs...)
+		case *pgproto3.RowDescription:
+			for _, field := range message.Fields {
+				d.columns = append(d.columns, string(field.Name))
+				d.types = append(d.types, field.DataTypeOID)
+			}
+			return d, nil
+		case *pgproto3.NoData:
+			return d, nil
+		case *pgproto3.ErrorResponse:
+			answer := pgconn.ErrorResponseToPgError(message)
+			c.Frontend().SendSync(&pgproto3.Sync{})
+			return d, errors.Join(answer, c.sync(ctx))
+		}
+	}
+}
+
+// sync sends what is buffered and reads until the server is ready for the next
+// statement.
+func (c *postgresCall) sync(ctx context.Context) error {
+	if err := c.Frontend().Flush(); err != nil {
 		return err
-	default:
-		return effect.Transient(effect.ReasonRequest, "the source %q cannot be reached: %s", p.source.Name, publicText(err))
+	}
+	for {
+		message, err := c.ReceiveMessage(ctx)
+		if err != nil {
+			return err
+		}
+		if _, ready := message.(*pgproto3.ReadyForQuery); ready {
+			return nil
+		}
 	}
 }
 
-// Error codes after which another attempt may succeed, as whole classes and alone
-// (PostgreSQL documentation, appendix A). All others stay as long as the statement, its
-// values and the database are the same.
-var (
-	transientClasses = []string{
-		"08", // connection exceptions
-		"53", // insufficient resources, too many connections among them
-		"57", // operator intervention: shutting down, starting up, cancelled
-		"58", // system errors
+// read binds the values and reads the rows, one more than are kept.
+func (c *postgresCall) read(ctx context.Context, d description, values [][]byte) (*result, error) {
+	c.Frontend().SendBind(&pgproto3.Bind{Parameters: values})
+	c.Frontend().SendExecute(&pgproto3.Execute{MaxRows: maxRows + 1})
+	c.Frontend().SendSync(&pgproto3.Sync{})
+	c.sent = true
+	if err := c.Frontend().Flush(); err != nil {
+		return nil, err
 	}
-	transientCodes = []string{
-		"40001", // serialization failure
-		"40P01", // deadlock detected
-		"55P03", // lock not available
-		"55006", // object in use
-		"25P03", // idle in transaction for too long
+	rows := newResult(d.columns)
+	var answer error
+	for {
+		message, err := c.ReceiveMessage(ctx)
+		if err != nil {
+			return nil, errors.Join(answer, err)
+		}
+		switch message := message.(type) {
+		case *pgproto3.DataRow:
+			rows.add(func(i int) json.RawMessage { return postgresValue(message.Values[i], d.types[i]) })
+		case *pgproto3.ErrorResponse:
+			answer = pgconn.ErrorResponseToPgError(message)
+		case *pgproto3.CopyInResponse, *pgproto3.CopyOutResponse, *pgproto3.CopyBothResponse:
+			return nil, effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: it copies, which a tool cannot", c.source)
+		case *pgproto3.ReadyForQuery:
+			return rows, answer
+		}
 	}
-)
+}
 
-// queryCancelled is the code of a statement that ran out of the server's own time.
-const queryCancelled = "57014"
+// judge turns an error into a failure if the server has answered it, though the connection
+// may be broken as well.
+func (c *postgresCall) judge(ctx context.Context, err error) error {
+	if failure := postgresFailure(c.source, err, c.statement); failure != nil {
+		return c.failed(failure, c.IsClosed() || ctx.Err() != nil)
+	}
+	if errors.As(err, new(*pgproto3.ExceededMaxBodyLenErr)) {
+		err = effect.Permanent(effect.ReasonRequest, "the source %q sent a row that is longer than %d bytes", c.source, maxValueBytes)
+	}
+	return c.failed(err, true)
+}
+
+// postgresKinds are the codes, and classes of codes, that say more than that the statement is
+// refused (PostgreSQL documentation, appendix A). All others stay as long as the statement,
+// its values and the database are the same.
+var postgresKinds = map[string]answerKind{
+	"28":    userRefused, // invalid authorization
+	"57014": timedOut,    // the server's own time is over
+	"08":    unavailable, // connection exceptions
+	"53":    unavailable, // insufficient resources, such as too many connections
+	"57":    unavailable, // operator intervention: shutting down, starting up, cancelled
+	"58":    unavailable, // system errors
+	"40001": unavailable, // serialization failure
+	"40P01": unavailable, // deadlock detected
+	"55P03": unavailable, // lock not available
+	"55006": unavailable, // object in use
+	"25P03": unavailable, // idle in transaction for too long
+}
 
 // completionUnknown is the code of a statement that may have run: the server does not know.
 const completionUnknown = "40003"
 
-// fault turns the server's error into a failure.
-func (p *postgres) fault(said *pgconn.PgError, s statement) error {
-	class := said.Code[:min(2, len(said.Code))]
-	message := effect.Clip(withoutValues(said.Message, class, s))
-	switch {
-	case class == "28": // pg_hba.conf knows us by our address
-		message = neterr.WithoutAddresses(message)
-		return effect.Permanent(effect.ReasonAuth, "the source %q refuses the user: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
-	case said.Code == queryCancelled:
-		return effect.Transient(effect.ReasonTimeout, "the source %q: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
-	case said.Code == completionUnknown:
-		return &lostAnswer{errors.New(message)}
-	case slices.Contains(transientClasses, class), slices.Contains(transientCodes, said.Code):
-		return effect.Transient(effect.ReasonRequest, "the source %q: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
-	default:
-		return effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: %s (SQLSTATE %s)", p.source.Name, message, said.Code)
-	}
-}
-
-var quotedText = regexp.MustCompile(`"[^"]*"`)
-
-// minHidden is the length from which a value is hidden in a message: a shorter one would
-// be found in ordinary words.
-const minHidden = 4
-
-// withoutValues keeps the values of a call out of a message: where the message is about
-// data (class 22) all that it quotes, and elsewhere what equals a value. Details and
-// hints, which quote whole rows, are left out altogether.
-func withoutValues(message, class string, s statement) string {
-	if class == "22" {
-		message = quotedText.ReplaceAllString(message, `"`+secret.Masked+`"`)
-	}
-	for _, value := range append(slices.Clone(s.values), s.pasted...) {
-		for _, hidden := range textsOf(value) {
-			if len(hidden) >= minHidden {
-				message = strings.ReplaceAll(message, hidden, secret.Masked)
-			}
-		}
-	}
-	return message
-}
-
-// textsOf returns the forms that a value may have in a message: each of its members, and
-// without the delimiters that an escape has put around it.
-func textsOf(value any) []string {
-	switch value := value.(type) {
-	case string:
-		if len(value) < 2 {
-			return []string{value}
-		}
-		closing := value[len(value)-1:]
-		return []string{value, strings.ReplaceAll(value[1:len(value)-1], closing+closing, closing)}
-	case json.Number:
-		return []string{value.String()}
-	case []any:
-		var texts []string
-		for _, member := range value {
-			texts = append(texts, textsOf(member)...)
-		}
-		return texts
-	default:
+// postgresFailure is the failure of an error that the server answered; nil for any other.
+func postgresFailure(source string, err error, s statement) error {
+	var answer *pgconn.PgError
+	if !errors.As(err, &answer) {
 		return nil
 	}
+	class := answer.Code[:min(2, len(answer.Code))]
+	message := withoutValues(answer.Message, class == "22", s) // 22: about data
+	if answer.Code == completionUnknown {
+		return &afterSending{errors.New(message)}
+	}
+	kind, known := postgresKinds[answer.Code]
+	if !known {
+		kind = postgresKinds[class]
+	}
+	if kind == userRefused { // pg_hba.conf knows us by our address
+		message = neterr.WithoutAddresses(message)
+	}
+	return answered(kind, source, message, "SQLSTATE "+answer.Code)
 }

@@ -2,9 +2,9 @@ package sqlquery
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,18 +37,13 @@ func postgresText(value any, oid uint32) string {
 	case json.Number:
 		return value.String()
 	case bool:
-		if value {
-			return "true"
-		}
-		return "false"
+		return strconv.FormatBool(value)
 	case []any:
-		if oid == pgtype.JSONOID || oid == pgtype.JSONBOID {
-			return string(exactjson.EncodeOrNull(value))
+		if oid != pgtype.JSONOID && oid != pgtype.JSONBOID {
+			return arrayText(value, oid)
 		}
-		return arrayText(value, oid)
-	default:
-		return string(exactjson.EncodeOrNull(value))
 	}
+	return string(exactjson.EncodeOrNull(value))
 }
 
 // arrayText writes the literal of an array (PostgreSQL documentation, section 8.15.2).
@@ -102,44 +97,31 @@ func postgresValue(raw []byte, oid uint32) json.RawMessage {
 	}
 	switch oid {
 	case pgtype.BoolOID:
-		if given == "t" {
-			return json.RawMessage("true")
-		}
-		return json.RawMessage("false")
+		return json.RawMessage(strconv.FormatBool(given == "t"))
 	case pgtype.Int2OID, pgtype.Int4OID, pgtype.Int8OID, pgtype.OIDOID, pgtype.Float4OID, pgtype.Float8OID, pgtype.NumericOID:
 		return number(given)
 	case pgtype.JSONOID, pgtype.JSONBOID:
 		return compact(given)
-	case pgtype.ByteaOID:
-		return bytesText(given)
+	case pgtype.ByteaOID: // the server writes it in hexadecimal
+		if digits, is := strings.CutPrefix(given, `\x`); is {
+			if decoded, err := hex.DecodeString(digits); err == nil {
+				return base64Text(decoded)
+			}
+		}
 	case pgtype.TimestamptzOID, pgtype.TimestampOID:
-		return timeText(given)
-	default:
-		return text(given)
-	}
-}
-
-// bytesText writes bytes, which the server has in hexadecimal, in base64.
-func bytesText(given string) json.RawMessage {
-	decoded, err := hex.DecodeString(strings.TrimPrefix(given, `\x`))
-	if err != nil || !strings.HasPrefix(given, `\x`) {
-		return text(given)
-	}
-	return text(base64.StdEncoding.EncodeToString(decoded))
-}
-
-// timeLayouts are the layouts of DateStyle ISO, with all forms of zones.
-var timeLayouts = []string{"2006-01-02 15:04:05.999999999Z07", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999Z07:00:00", "2006-01-02 15:04:05.999999999"}
-
-// timeText writes a time as RFC 3339 in UTC; one without a zone is taken as UTC. What
-// RFC 3339 cannot say, infinity and years before Christ, stays as it is.
-func timeText(given string) json.RawMessage {
-	for _, layout := range timeLayouts {
-		if at, err := time.Parse(layout, given); err == nil {
-			return instant(at, false)
+		for _, layout := range timeLayouts {
+			if at, err := time.Parse(layout, given); err == nil {
+				return instant(at)
+			}
 		}
 	}
 	return text(given)
+}
+
+// timeLayouts are the layouts of DateStyle ISO, with all forms of zones; a time without a
+// zone is taken as UTC. What RFC 3339 cannot say, infinity and years before Christ, has none.
+var timeLayouts = []string{
+	"2006-01-02 15:04:05.999999999Z07", "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02 15:04:05.999999999Z07:00:00", "2006-01-02 15:04:05.999999999",
 }
 
 // readArray writes the text of an array as a JSON array of its elements, nested as it
@@ -192,28 +174,24 @@ func (r *arrayReader) take(sign byte) bool {
 	return true
 }
 
+// member reads an inner list, a quoted element, or one without quotes.
 func (r *arrayReader) member(depth int) bool {
 	if strings.HasPrefix(r.rest, "{") {
 		return r.list(depth + 1)
 	}
-	if r.take('"') {
-		return r.quoted()
-	}
-	end := strings.IndexAny(r.rest, ",}")
-	if end <= 0 {
-		return false
-	}
-	word := r.rest[:end]
-	r.rest = r.rest[end:]
-	if word == "NULL" {
-		r.text.Write(null)
+	if !r.take('"') {
+		end := strings.IndexAny(r.rest, ",}")
+		if end <= 0 {
+			return false
+		}
+		word := []byte(r.rest[:end])
+		if string(word) == "NULL" {
+			word = nil
+		}
+		r.text.Write(postgresValue(word, r.element))
+		r.rest = r.rest[end:]
 		return true
 	}
-	r.text.Write(postgresValue([]byte(word), r.element))
-	return true
-}
-
-func (r *arrayReader) quoted() bool {
 	var b strings.Builder
 	for i := 0; i < len(r.rest); i++ {
 		switch c := r.rest[i]; {

@@ -1,8 +1,32 @@
+// Package sqlquery delivers the effects of SQL tools: it runs the statement of a tool that
+// fired on the app's database: PostgreSQL, MySQL (or MariaDB) or SQLite.
+//
+// Runner is an effect.Deliverer. One Deliver is one attempt: the template parameters are
+// pasted, the others bound, the statement runs, and its rows become the result of the call,
+// an array of objects. The ledger decides when the next attempt is due.
+//
+// What it promises:
+//
+//   - A parameter reaches the database as a bound value and never as a part of the
+//     statement; a template parameter is pasted as its rules (allowedValues, escape)
+//     have let it through. One call runs one statement.
+//   - Values keep their digits both ways: numbers never pass through a float, unless
+//     the database itself keeps floats.
+//   - A database that is slow or away holds at most a few attempts of its own app and
+//     no others'. No statement runs longer than the tool's time.
+//   - No connection is opened that the Dial of its options refuses, and no file outside
+//     the operator's folder.
+//   - No outcome holds a credential, and none the values of a statement that failed.
+//
+// It does not promise that a statement runs once: an answer may be lost, and then the
+// statement runs again, unless the tool is marked as not idempotent.
 package sqlquery
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"time"
@@ -11,23 +35,57 @@ import (
 	"earshot/trigger/effect"
 )
 
-var _ effect.Deliverer = (*Runner)(nil)
+// Apps finds the app of a call. Its errors wrap repositories.ErrNotFound if there is none.
+type Apps interface {
+	App(ctx context.Context, appID string) (*repositories.App, error)
+}
+
+// ErrRefused is wrapped by the error of a Dial that does not open a connection because
+// the address is one that must not be reached. Such a call is dead.
+var ErrRefused = errors.New("the address must not be reached")
+
+// Options of a Runner. Only Apps is needed; each other field has its default in its comment.
+type Options struct {
+	Apps Apps
+	// Dial opens the connections to databases; a plain dialer's.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// SQLiteDir is the folder that SQLite files must be in; none, and then there are
+	// no SQLite sources.
+	SQLiteDir string
+	// SourceLimit is how many statements may be under way on one source; 8.
+	SourceLimit int
+	// SlotWait is how long a call waits for one of these; 1 s.
+	SlotWait time.Duration
+	// Idle is how long an unused database stays open; 5 min.
+	Idle time.Duration
+	// Databases is how many are open at a time; 256.
+	Databases int
+	// Logger gets one line for every attempt, at debug level; slog.Default().
+	Logger *slog.Logger
+}
 
 // Runner runs the statements of all apps. It is safe for concurrent use.
 type Runner struct {
 	apps      Apps
 	databases *databases
 	log       *slog.Logger
-	checks    chan struct{} // those that are under way
+	checks    chan struct{} // one slot for each check under way
 }
+
+var _ effect.Deliverer = (*Runner)(nil)
 
 // New returns a Runner, which opens a database with its first statement. It panics
 // without Apps, which is a fault of the program.
-func New(options Options) *Runner {
-	if options.Apps == nil {
+func New(o Options) *Runner {
+	if o.Apps == nil {
 		panic("sqlquery.New: Options.Apps is missing")
 	}
-	o := options.withDefaults()
+	o.SourceLimit, o.Databases = cmp.Or(o.SourceLimit, 8), cmp.Or(o.Databases, 256)
+	o.SlotWait, o.Idle = cmp.Or(o.SlotWait, time.Second), cmp.Or(o.Idle, 5*time.Minute)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	if o.Dial == nil {
+		o.Dial = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
+	}
 	return &Runner{apps: o.Apps, databases: newDatabases(o), log: o.Logger, checks: make(chan struct{}, maxChecks)}
 }
 
@@ -35,12 +93,14 @@ func New(options Options) *Runner {
 // database again.
 func (r *Runner) Close() { r.databases.closeAll() }
 
-// Deliver makes one attempt to run a statement. It ends with ctx or with the time that
-// the tool has for one attempt, whichever is first.
+// Deliver makes one attempt to run a statement. It ends with ctx or with the tool's time
+// for one attempt, whichever is first.
 func (r *Runner) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
-	outcome, err := r.deliver(ctx, delivery)
-	if err != nil {
+	var outcome effect.Outcome
+	if result, err := r.deliver(ctx, delivery); err != nil {
 		outcome = effect.OutcomeOf(err)
+	} else {
+		outcome = effect.Outcome{Verdict: effect.Done, Result: result.json(), Truncated: result.cut}
 	}
 	r.log.DebugContext(ctx, "statement.attempted",
 		"app", delivery.AppID, "session", delivery.SessionID, "trigger", delivery.TriggerID, "attempt", delivery.Attempt,
@@ -49,42 +109,22 @@ func (r *Runner) Deliver(ctx context.Context, delivery effect.Effect) effect.Out
 	return outcome
 }
 
-func (r *Runner) deliver(ctx context.Context, delivery effect.Effect) (effect.Outcome, error) {
-	if delivery.Call == nil || !delivery.Call.RunsStatement() {
-		return effect.Outcome{}, effect.Permanent(effect.ReasonRequest, "effect %q of kind %q holds no statement", delivery.ID, delivery.Kind)
+func (r *Runner) deliver(ctx context.Context, delivery effect.Effect) (*result, error) {
+	call := delivery.Call
+	if call == nil || !call.RunsStatement() {
+		return nil, effect.Permanent(effect.ReasonRequest, "effect %q of kind %q holds no statement", delivery.ID, delivery.Kind)
 	}
-	tool := delivery.Call.Tool
 	app, err := r.app(ctx, delivery)
 	if err != nil {
-		return effect.Outcome{}, err
+		return nil, err
 	}
-	source, err := sourceOf(app, tool)
-	if err != nil {
-		return effect.Outcome{}, err
-	}
-	query, err := prepare(app, tool, delivery.Call.Written())
-	if err != nil {
-		return effect.Outcome{}, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, app.AttemptTimeout(tool))
+	ctx, cancel := context.WithTimeout(ctx, app.AttemptTimeout(call.Tool))
 	defer cancel()
-	db, leave, err := r.databases.acquire(ctx, app.ID, source, query.readOnly != "")
-	if err != nil {
-		return effect.Outcome{}, err
-	}
-	defer leave()
-	if effect.Late(ctx) {
-		return effect.Outcome{}, effect.Transient(effect.ReasonTimeout, "the source %q was not asked: the time of the attempt was over", source.Name)
-	}
-	rows, err := db.run(ctx, query)
-	if err != nil {
-		return effect.Outcome{}, unanswered(ctx, source, tool, err)
-	}
-	return effect.Outcome{Verdict: effect.Done, Result: rows.json(), Truncated: rows.cut}, nil
+	return r.run(ctx, app, call.Tool, call.Written(), false)
 }
 
 // app returns the app of a call, from the effect or from the store. A deleted app is a
-// permanent failure; a store that does not answer puts the statement off.
+// permanent failure; a store that does not answer defers the statement.
 func (r *Runner) app(ctx context.Context, delivery effect.Effect) (*repositories.App, error) {
 	if delivery.Call.App != nil {
 		return delivery.Call.App, nil
@@ -102,63 +142,73 @@ func (r *Runner) app(ctx context.Context, delivery effect.Effect) (*repositories
 	return app, nil
 }
 
-func sourceOf(app *repositories.App, tool *repositories.Tool) (repositories.Source, error) {
+// run runs the statement of a tool on its source, or has it prepared only.
+func (r *Runner) run(ctx context.Context, app *repositories.App, tool *repositories.Tool, values map[string]any, onlyPrepare bool) (*result, error) {
 	source, there := app.Source(tool.Source)
 	if want := tool.SourceType(); !there || source.Type != want {
-		return source, effect.Permanent(effect.ReasonRequest, "app %q has no %s source %q that the tool works on", app.ID, want, effect.Clip(tool.Source))
+		return nil, effect.Permanent(effect.ReasonRequest, "app %q has no %s source %q that the tool works on", app.ID, want, effect.Clip(tool.Source))
 	}
-	return source, nil
+	query, err := prepare(app, tool, values)
+	if err != nil {
+		return nil, err
+	}
+	query.onlyPrepare = onlyPrepare
+	db, release, err := r.databases.acquire(ctx, app.ID, source, query.readOnly != "")
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	if effect.Late(ctx) {
+		return nil, effect.Transient(effect.ReasonTimeout, "the source %q was not asked: the time of the attempt was over", source.Name)
+	}
+	rows, err := db.run(ctx, query)
+	if err != nil {
+		return nil, failureOf(ctx, source.Name, tool.Request.Repeatable(), err)
+	}
+	return rows, nil
 }
 
-// Apps finds the app that a call belongs to. Its errors wrap repositories.ErrNotFound
-// if there is none.
-type Apps interface {
-	App(ctx context.Context, appID string) (*repositories.App, error)
-}
+// Bounds of a check: how long it may take, how many statements it tries, and how many are
+// under way in this process, each on one connection at a time.
+const (
+	checkTime  = 2 * time.Second
+	maxChecked = 100
+	maxChecks  = 8
+)
 
-// ErrRefused is wrapped by the error of a Dial that does not open a connection because
-// the address is one that must not be reached. Such a call is dead.
-var ErrRefused = errors.New("the address must not be reached")
-
-// Options of a Runner. Only Apps is needed; what is zero has the default that stands
-// with it.
-type Options struct {
-	Apps Apps
-	// Dial opens the connections to databases; a plain dialer's. Addresses are IP
-	// addresses with a port, as names are looked up before.
-	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// SQLiteDir is the folder that SQLite files must be in; none, and then there are
-	// no SQLite sources.
-	SQLiteDir string
-	// SourceLimit is how many statements may be under way on one source; 8.
-	SourceLimit int
-	// SlotWait is how long a call waits for one of these; 1 s.
-	SlotWait time.Duration
-	// Idle is how long a database stays open that nobody uses; 5 min.
-	Idle time.Duration
-	// Databases is how many are open at a time; 256.
-	Databases int
-	// Logger gets one line for every attempt, at debug level; slog.Default().
-	Logger *slog.Logger
-}
-
-func (o Options) withDefaults() Options {
-	setDefault(&o.SourceLimit, 8)
-	setDefault(&o.SlotWait, time.Second)
-	setDefault(&o.Idle, 5*time.Minute)
-	setDefault(&o.Databases, 256)
-	if o.Dial == nil {
-		o.Dial = (&net.Dialer{Timeout: 10 * time.Second}).DialContext
+// Check has the databases prepare the statements of tools, and says in notes which they
+// refuse, and which sources do not answer. Nothing runs. Statements with template parameters
+// and those that are a parameter are left out: their text is known when they run.
+func (r *Runner) Check(ctx context.Context, app *repositories.App, tools []repositories.Tool) []string {
+	ctx, cancel := context.WithTimeout(ctx, checkTime)
+	defer cancel()
+	var notes []string
+	silent, tried := map[string]bool{}, 0
+	for i := range tools {
+		tool := &tools[i]
+		if !tool.RunsStatement() || tool.Executes() || len(tool.TemplateParameters) > 0 || silent[tool.Source] {
+			continue
+		}
+		if tried++; tried > maxChecked {
+			return append(notes, fmt.Sprintf("the first %d statements were tried, and no more", maxChecked))
+		}
+		err := effect.Transient(effect.ReasonTimeout, "the source %q was not asked in time", tool.Source)
+		select {
+		case r.checks <- struct{}{}:
+			_, err = r.run(ctx, app, tool, nil, true)
+			<-r.checks
+		case <-ctx.Done():
+		}
+		if err == nil {
+			continue
+		}
+		outcome := effect.OutcomeOf(err)
+		if outcome.Verdict == effect.Dead && outcome.Reason == effect.ReasonRequest {
+			notes = append(notes, fmt.Sprintf("tool %q: %s", tool.Name, outcome.Error))
+			continue
+		}
+		silent[tool.Source] = true
+		notes = append(notes, "statements were not tried: "+outcome.Error)
 	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
-	return o
-}
-
-func setDefault[T comparable](value *T, fallback T) {
-	var zero T
-	if *value == zero {
-		*value = fallback
-	}
+	return notes
 }

@@ -4,18 +4,18 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"net/url"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"modernc.org/sqlite"
@@ -28,15 +28,22 @@ import (
 
 // sqliteFile is a SQLite database in a file.
 type sqliteFile struct {
-	source   repositories.Source
-	db       *sql.DB
-	sessions sqliteSessions
+	source string
+	path   string
+	db     *sql.DB
+
+	mu   sync.Mutex
+	free []*sqliteSession // those that no statement uses
 }
 
-// maxValueBytes is the longest string or blob of a SQLite database that is read or made,
-// and the longest row of a PostgreSQL database. It bounds memory, not results, which
-// are cut long before.
-const maxValueBytes = 16 << 20
+// sqliteSession is a connection to a file. It is kept for the next statement as long as
+// all that it has run were queries that ended well: these leave nothing behind. Opening
+// one costs more than most statements do, since it reads the schema anew.
+type sqliteSession struct {
+	conn    *sql.Conn
+	file    fs.FileInfo // what the path led to when it was opened
+	changed bool        // a statement was let do more than read
+}
 
 // busyFor is how long a statement waits for another's lock on the file.
 const busyFor = 2 * time.Second
@@ -54,8 +61,42 @@ func openSQLite(source repositories.Source, o Options) (database, error) {
 	name := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: query.Encode()}
 	db := sql.OpenDB(sqliteConnector{name.String(), readOnly})
 	db.SetMaxOpenConns(o.SourceLimit)
-	db.SetMaxIdleConns(-1) // sessions keep those that may be used again
-	return &sqliteFile{source: source, db: db, sessions: sqliteSessions{path: path}}, nil
+	db.SetMaxIdleConns(-1) // free keeps those that may be used again
+	return &sqliteFile{source: source.Name, path: path, db: db}, nil
+}
+
+// sqlitePath returns the file of a source: under the operator's folder, also where
+// links lead, since whoever owns an app may name any file of the machine. A file that
+// does not exist yet is waited for.
+func sqlitePath(source repositories.Source, dir string) (string, error) {
+	if dir == "" {
+		return "", effect.Permanent(effect.ReasonBlocked, "the source %q is a file, and this service opens none; an operator can name a folder with EARSHOT_SQLITE_DIR (--sqlite-dir)", source.Name)
+	}
+	folder, err := filepath.Abs(dir)
+	if err == nil {
+		folder, err = filepath.EvalSymlinks(folder)
+	}
+	if err != nil {
+		return "", effect.Transient(effect.ReasonRequest, "the folder of EARSHOT_SQLITE_DIR cannot be read")
+	}
+	path := source.Database
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(folder, path)
+	}
+	found, err := filepath.EvalSymlinks(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if missing {
+		found = filepath.Clean(path)
+	} else if err != nil {
+		return "", effect.Transient(effect.ReasonRequest, "the file of source %q cannot be read", source.Name)
+	}
+	if relative, err := filepath.Rel(folder, found); err != nil || !filepath.IsLocal(relative) || relative == "." {
+		return "", effect.Permanent(effect.ReasonBlocked, "the file of source %q is not in the folder that EARSHOT_SQLITE_DIR (--sqlite-dir) opens", source.Name)
+	}
+	if missing {
+		return "", effect.Transient(effect.ReasonRequest, "the file of source %q is not there", source.Name)
+	}
+	return found, nil
 }
 
 // sqliteConnector is a driver.Connector that opens each connection with a driver of its
@@ -64,6 +105,9 @@ type sqliteConnector struct {
 	name     string
 	readOnly bool
 }
+
+// sessionKey is the key under which a context holds the session that is opened.
+type sessionKey struct{}
 
 // Connect opens a connection for the session of the context.
 func (c sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
@@ -116,161 +160,89 @@ func restrict(conn sqlite.ExecQuerierContext, readOnly bool, changed *bool) erro
 }
 
 func (f *sqliteFile) close() {
-	f.sessions.close()
+	for found := f.pop(); found != nil; found = f.pop() {
+		_ = found.conn.Close()
+	}
 	_ = f.db.Close() // what was written is written
 }
 
-func (f *sqliteFile) run(ctx context.Context, s statement) (found *table, err error) {
+func (f *sqliteFile) pop() *sqliteSession {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last := len(f.free) - 1
+	if last < 0 {
+		return nil
+	}
+	found := f.free[last]
+	f.free = f.free[:last]
+	return found
+}
+
+// run runs a statement, or has it explained only, which compiles it.
+func (f *sqliteFile) run(ctx context.Context, s statement) (rows *result, err error) {
+	if s.onlyPrepare && !strings.HasPrefix(strings.ToLower(strings.TrimSpace(s.text)), "explain") {
+		s.text = "explain " + s.text
+	}
 	if !oneStatement(s.text) {
 		return nil, effect.Permanent(effect.ReasonRequest, "the statement is more than one; a tool runs one statement")
 	}
-	session, err := f.sessions.take(ctx, f.db)
+	session, err := f.session(ctx)
 	if err != nil {
-		return nil, f.fault(err, s)
+		return nil, f.failure(err, s)
 	}
-	defer func() { f.sessions.give(session, err != nil || ctx.Err() != nil) }()
-	return f.runIn(ctx, session.conn, s)
+	rows, err = runSQLite(ctx, session.conn, s)
+	if err != nil || ctx.Err() != nil || session.changed || session.file == nil {
+		_ = session.conn.Close() // it may differ from a new one; what was written is written
+	} else {
+		f.mu.Lock()
+		f.free = append(f.free, session)
+		f.mu.Unlock()
+	}
+	if err != nil {
+		err = f.failure(err, s)
+	}
+	return rows, err
 }
 
-func (f *sqliteFile) runIn(ctx context.Context, conn *sql.Conn, s statement) (*table, error) {
-	if _, err := sqlite.Limit(conn, sqlite3.SQLITE_LIMIT_LENGTH, maxValueBytes); err != nil {
-		return nil, f.fault(err, s)
+// session returns a session of the file that the path leads to now: if a file was put in the
+// place of another, statements find the new one.
+func (f *sqliteFile) session(ctx context.Context) (*sqliteSession, error) {
+	file, err := os.Stat(f.path)
+	for found := f.pop(); found != nil; found = f.pop() {
+		if err == nil && os.SameFile(file, found.file) {
+			return found, nil
+		}
+		_ = found.conn.Close() // it has run queries alone
 	}
+	opened := &sqliteSession{file: file}
+	opened.conn, err = f.db.Conn(context.WithValue(ctx, sessionKey{}, opened))
+	return opened, err
+}
+
+// runSQLite runs a statement and reads its rows until there are no more or no room for them.
+func runSQLite(ctx context.Context, conn *sql.Conn, s statement) (*result, error) {
 	arguments, err := sqliteArguments(s)
 	if err != nil {
 		return nil, err
 	}
+	if _, err := sqlite.Limit(conn, sqlite3.SQLITE_LIMIT_LENGTH, maxValueBytes); err != nil {
+		return nil, err
+	}
 	rows, err := conn.QueryContext(ctx, s.text, arguments...)
 	if err != nil {
-		return nil, f.fault(err, s)
+		return nil, err
 	}
 	defer rows.Close()
-	read, err := readSQLite(rows)
-	if err != nil {
-		return nil, f.fault(err, s)
-	}
-	return read, nil
-}
-
-// fault turns an error of SQLite into a failure, by its primary result code.
-func (f *sqliteFile) fault(err error, s statement) error {
-	var coded *sqlite.Error
-	if !errors.As(err, &coded) {
-		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-			return &lostAnswer{err}
-		}
-		return effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: %s", f.source.Name, effect.Clip(err.Error()))
-	}
-	switch coded.Code() & 0xff {
-	case sqlite3.SQLITE_INTERRUPT:
-		return &lostAnswer{err}
-	case sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL:
-		return &failureAfterSending{effect.Transient(effect.ReasonRequest, "the source %q broke off: %s", f.source.Name, effect.Clip(coded.Error()))}
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL: // nothing ran
-		return effect.Transient(effect.ReasonRequest, "the source %q is not to be had: %s", f.source.Name, effect.Clip(coded.Error()))
-	case sqlite3.SQLITE_AUTH:
-		return effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: it may not reach other files, settings or transactions%s", f.source.Name, ifReadOnly(s))
-	default:
-		return effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: %s", f.source.Name, effect.Clip(coded.Error()))
-	}
-}
-
-func ifReadOnly(s statement) string {
-	if s.readOnly != "" {
-		return ", and " + s.readOnly
-	}
-	return ""
-}
-
-// sqlitePath returns the file of a source: under the operator's folder, also where
-// links lead, since whoever owns an app may name any file of the machine. A file that
-// does not exist yet is waited for.
-func sqlitePath(source repositories.Source, dir string) (string, error) {
-	if dir == "" {
-		return "", effect.Permanent(effect.ReasonBlocked, "the source %q is a file, and this service opens none; an operator can name a folder with EARSHOT_SQLITE_DIR (--sqlite-dir)", source.Name)
-	}
-	folder, err := filepath.Abs(dir)
-	if err == nil {
-		folder, err = filepath.EvalSymlinks(folder)
-	}
-	if err != nil {
-		return "", effect.Transient(effect.ReasonRequest, "the folder of EARSHOT_SQLITE_DIR cannot be read")
-	}
-	path := source.Database
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(folder, path)
-	}
-	found, err := filepath.EvalSymlinks(path)
-	missing := errors.Is(err, fs.ErrNotExist)
-	if missing {
-		found = filepath.Clean(path)
-	} else if err != nil {
-		return "", effect.Transient(effect.ReasonRequest, "the file of source %q cannot be read", source.Name)
-	}
-	if relative, err := filepath.Rel(folder, found); err != nil || !filepath.IsLocal(relative) || relative == "." {
-		return "", effect.Permanent(effect.ReasonBlocked, "the file of source %q is not in the folder that EARSHOT_SQLITE_DIR (--sqlite-dir) opens", source.Name)
-	}
-	if missing {
-		return "", effect.Transient(effect.ReasonRequest, "the file of source %q is not there", source.Name)
-	}
-	return found, nil
-}
-
-// argumentName is a name that database/sql takes.
-var argumentName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
-
-// sqliteArguments binds the values: by their place to ?, ?1 and $1, and by their name to
-// :name, @name and $name.
-func sqliteArguments(s statement) ([]any, error) {
-	arguments := make([]any, len(s.values))
-	for i, value := range s.values {
-		bound, err := sqliteArgument(s.names[i], value)
-		if err != nil {
-			return nil, err
-		}
-		arguments[i] = bound
-		if argumentName.MatchString(s.names[i]) {
-			arguments[i] = sql.Named(s.names[i], bound)
-		}
-	}
-	return arguments, nil
-}
-
-// sqliteArgument is a value in one of the types that SQLite stores: lists and maps are
-// JSON texts, as its JSON functions read them.
-func sqliteArgument(name string, value any) (any, error) {
-	switch value := value.(type) {
-	case json.Number:
-		if whole, err := strconv.ParseInt(value.String(), 10, 64); err == nil {
-			return whole, nil
-		}
-		float, err := value.Float64()
-		if err != nil {
-			return nil, effect.Permanent(effect.ReasonRequest, "the parameter %q is out of the range of SQLite's numbers", effect.Clip(name))
-		}
-		return float, nil
-	case []any, map[string]any:
-		return string(exactjson.EncodeOrNull(value)), nil
-	default:
-		return value, nil
-	}
-}
-
-// readSQLite reads rows until there are no more or no room for them.
-func readSQLite(rows *sql.Rows) (*table, error) {
 	columns, err := rows.ColumnTypes()
 	if err != nil {
 		return nil, err
 	}
 	names, declared := make([]string, len(columns)), make([]string, len(columns))
-	for i, column := range columns {
-		names[i], declared[i] = column.Name(), strings.ToUpper(column.DatabaseTypeName())
-	}
-	read := newTable(names)
 	values, targets := make([]any, len(columns)), make([]any, len(columns))
-	for i := range values {
-		targets[i] = &values[i]
+	for i, column := range columns {
+		names[i], declared[i], targets[i] = column.Name(), strings.ToUpper(column.DatabaseTypeName()), &values[i]
 	}
+	read := newResult(names)
 	for rows.Next() {
 		if err := rows.Scan(targets...); err != nil {
 			return nil, err
@@ -280,6 +252,61 @@ func readSQLite(rows *sql.Rows) (*table, error) {
 		}
 	}
 	return read, rows.Err()
+}
+
+// failure turns an error of SQLite into a failure, by its primary result code.
+func (f *sqliteFile) failure(err error, s statement) error {
+	text := effect.Clip(err.Error())
+	var coded *sqlite.Error
+	code := 0
+	if errors.As(err, &coded) {
+		code = coded.Code() & 0xff
+	}
+	switch {
+	case errors.As(err, new(*effect.Failure)):
+		return err
+	case code == sqlite3.SQLITE_INTERRUPT, code == 0 && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
+		return &afterSending{err}
+	case code == sqlite3.SQLITE_NOMEM, code == sqlite3.SQLITE_IOERR, code == sqlite3.SQLITE_FULL:
+		return &afterSending{effect.Transient(effect.ReasonRequest, "the source %q broke off: %s", f.source, text)}
+	case code == sqlite3.SQLITE_BUSY, code == sqlite3.SQLITE_LOCKED, code == sqlite3.SQLITE_CANTOPEN, code == sqlite3.SQLITE_PROTOCOL: // nothing ran
+		return effect.Transient(effect.ReasonRequest, "the source %q is not to be had: %s", f.source, text)
+	case code == sqlite3.SQLITE_AUTH:
+		text = "it may not reach other files, settings or transactions"
+		if s.readOnly != "" {
+			text += ", and " + s.readOnly
+		}
+	}
+	return effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: %s", f.source, text)
+}
+
+// argumentName is a name that database/sql takes.
+var argumentName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*$`)
+
+// sqliteArguments binds the values: by their place to ?, ?1 and $1, and by their name to
+// :name, @name and $name. They have the types that SQLite stores: lists and maps are JSON
+// texts, as its JSON functions read them.
+func sqliteArguments(s statement) ([]any, error) {
+	arguments := make([]any, len(s.values))
+	for i, bound := range s.values {
+		switch value := bound.(type) {
+		case json.Number:
+			whole, err := value.Int64()
+			bound = whole
+			if err != nil {
+				if bound, err = value.Float64(); err != nil {
+					return nil, effect.Permanent(effect.ReasonRequest, "the parameter %q is out of the range of SQLite's numbers", effect.Clip(s.names[i]))
+				}
+			}
+		case []any, map[string]any:
+			bound = string(exactjson.EncodeOrNull(value))
+		}
+		arguments[i] = bound
+		if argumentName.MatchString(s.names[i]) {
+			arguments[i] = sql.Named(s.names[i], bound)
+		}
+	}
+	return arguments, nil
 }
 
 // sqliteValue writes a value. SQLite has five types; that of the column, where it has
@@ -294,16 +321,16 @@ func sqliteValue(value any, declared string) json.RawMessage {
 		}
 		return json.RawMessage(strconv.FormatInt(value, 10))
 	case float64:
-		if math.IsInf(value, 0) {
-			return text(strconv.FormatFloat(value, 'g', -1, 64))
-		}
-		return json.RawMessage(strconv.FormatFloat(value, 'g', -1, 64))
+		return float(value, 64)
 	case bool:
 		return json.RawMessage(strconv.FormatBool(value))
 	case []byte:
-		return text(base64.StdEncoding.EncodeToString(value))
+		return base64Text(value)
 	case time.Time:
-		return instant(value, declared == "DATE")
+		if declared == "DATE" {
+			return text(value.Format(time.DateOnly))
+		}
+		return instant(value)
 	case string:
 		if declared == "JSON" && json.Valid([]byte(value)) {
 			return compact(value)

@@ -14,12 +14,9 @@ import (
 	"earshot/trigger/effect"
 )
 
-// database runs statements. Its errors are effect.Failures, or a lostAnswer where a
-// statement may have run.
+// database runs statements. The error of a statement that may have run is an afterSending.
 type database interface {
-	run(ctx context.Context, s statement) (*table, error)
-	// check has the statement prepared, and runs nothing.
-	check(ctx context.Context, s statement) error
+	run(ctx context.Context, s statement) (*result, error)
 	close()
 }
 
@@ -30,7 +27,7 @@ type databases struct {
 	mu       sync.Mutex
 	open     map[string]*openDatabase // by app and source
 	releases uint64                   // uses that have ended
-	// warned remembers the sources whose superuser the log has a warning of.
+	// warned holds the sources whose superuser the log has a warning of.
 	warned *lru.Cache[string, bool]
 }
 
@@ -44,9 +41,8 @@ type openDatabase struct {
 	fingerprint [sha256.Size]byte // of the source that it was opened for
 	slots       *semaphore.Weighted
 	users       int
-	lastUse     uint64      // how many uses of databases had ended when its last one did
-	idle        *time.Timer // closes it
-	retired     bool        // not in the map any more; closed by the last that leaves
+	lastUse     uint64 // how many uses of databases had ended when its last one did
+	idle        *time.Timer
 }
 
 func newDatabases(o Options) *databases {
@@ -54,15 +50,20 @@ func newDatabases(o Options) *databases {
 	return &databases{options: o, open: map[string]*openDatabase{}, warned: warned}
 }
 
-// acquire returns the source's database, for queries alone where it is to be read-only, and
-// how to release it. Its error puts the call off where the source has no room.
+// acquire returns the source's database, for queries alone if readOnly, and how to release
+// it. It defers the call if the source has no free slot.
 func (d *databases) acquire(ctx context.Context, appID string, source repositories.Source, readOnly bool) (database, func(), error) {
 	source.ReadOnly = &readOnly
 	found, err := d.find(appID, source)
 	if err != nil {
 		return nil, nil, err
 	}
-	if !d.takeSlot(ctx, found) {
+	if !found.slots.TryAcquire(1) {
+		waiting, cancel := context.WithTimeout(ctx, d.options.SlotWait)
+		err = found.slots.Acquire(waiting, 1)
+		cancel()
+	}
+	if err != nil {
 		d.release(found)
 		return nil, nil, effect.Deferral(d.options.SlotWait, "the source %q has no room: %d statements of this app are under way on it", source.Name, d.options.SourceLimit)
 	}
@@ -91,7 +92,18 @@ func (d *databases) find(appID string, source repositories.Source) (*openDatabas
 	if len(d.open) >= d.options.Databases && !d.dropOldest() {
 		return nil, effect.Deferral(d.options.SlotWait, "%d databases are open, and all of them are in use", len(d.open))
 	}
-	opened, err := d.openSource(appID, source)
+	var opened database
+	var err error
+	switch source.Type {
+	case repositories.SourcePostgres:
+		opened, err = openPostgres(source, d.options, func() { d.warnOfSuperuser(appID, source.Name) })
+	case repositories.SourceMySQL:
+		opened, err = openMySQL(source, d.options)
+	case repositories.SourceSQLite:
+		opened, err = openSQLite(source, d.options)
+	default:
+		err = effect.Permanent(effect.ReasonRequest, "the source %q is of type %s, which runs no statements", source.Name, source.Type)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -100,104 +112,7 @@ func (d *databases) find(appID string, source repositories.Source) (*openDatabas
 	return found, nil
 }
 
-func (d *databases) openSource(appID string, source repositories.Source) (database, error) {
-	switch source.Type {
-	case repositories.SourcePostgres:
-		return openPostgres(source, d.options, func() { d.warnOfSuperuser(appID, source.Name) })
-	case repositories.SourceMySQL:
-		return openMySQL(source, d.options)
-	case repositories.SourceSQLite:
-		return openSQLite(source, d.options)
-	default:
-		return nil, effect.Permanent(effect.ReasonRequest, "the source %q is of type %s, which runs no statements", source.Name, source.Type)
-	}
-}
-
-// warnOfSuperuser logs once that the role of a read-only source is a superuser: a function
-// that a query calls may then change things.
-func (d *databases) warnOfSuperuser(appID, source string) {
-	if told, _ := d.warned.ContainsOrAdd(appID+" "+source, true); told {
-		return
-	}
-	d.options.Logger.Warn("source.superuser", "app", appID, "source", source,
-		"warning", "the source is readOnly and its role is a superuser: functions that a query calls may still change things; give it a role with the rights to read alone")
-}
-
-// release ends a use. A database that nobody uses for Options.Idle is closed.
-func (d *databases) release(found *openDatabase) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	found.users--
-	d.releases++
-	found.lastUse = d.releases
-	switch {
-	case found.users > 0:
-	case found.retired:
-		go found.close()
-	case found.idle == nil:
-		found.idle = time.AfterFunc(d.options.Idle, func() { d.expire(found) })
-	default:
-		found.idle.Reset(d.options.Idle)
-	}
-}
-
-func (d *databases) expire(found *openDatabase) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if found.users == 0 && !found.retired {
-		d.drop(found)
-	}
-}
-
-// drop takes a database out of the map, and closes it where nobody uses it. Closing
-// waits for the network, so nobody waits for it.
-func (d *databases) drop(found *openDatabase) {
-	delete(d.open, found.key)
-	found.retired = true
-	if found.idle != nil {
-		found.idle.Stop()
-	}
-	if found.users == 0 {
-		go found.close()
-	}
-}
-
-// dropOldest drops the least recently used database among those that nobody uses. It
-// reports whether there was one.
-func (d *databases) dropOldest() bool {
-	var oldest *openDatabase
-	for _, candidate := range d.open {
-		if candidate.users == 0 && (oldest == nil || candidate.lastUse < oldest.lastUse) {
-			oldest = candidate
-		}
-	}
-	if oldest == nil {
-		return false
-	}
-	d.drop(oldest)
-	return true
-}
-
-func (d *databases) closeAll() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, found := range d.open {
-		d.drop(found)
-	}
-}
-
-// takeSlot waits for a slot for at most SlotWait.
-func (d *databases) takeSlot(ctx context.Context, found *openDatabase) bool {
-	if found.slots.TryAcquire(1) {
-		return true
-	}
-	ctx, cancel := context.WithTimeout(ctx, d.options.SlotWait)
-	defer cancel()
-	return found.slots.Acquire(ctx, 1) == nil
-}
-
-// fingerprint is a hash of all settings that a connection depends on, credentials among
-// them.
+// fingerprint is a hash of all settings that a connection depends on, with the credentials.
 func fingerprint(source repositories.Source) [sha256.Size]byte {
 	settings := map[string]string{}
 	for name, value := range source.QueryParams {
@@ -207,4 +122,73 @@ func fingerprint(source repositories.Source) [sha256.Size]byte {
 		source.Type, source.Host, source.Port, source.Database, source.User, source.Password.Reveal(), settings,
 	})
 	return sha256.Sum256(parts)
+}
+
+// warnOfSuperuser logs once that the role of a read-only source is a superuser: a function
+// that a query calls may then change things.
+func (d *databases) warnOfSuperuser(appID, source string) {
+	if known, _ := d.warned.ContainsOrAdd(appID+" "+source, true); known {
+		return
+	}
+	d.options.Logger.Warn("source.superuser", "app", appID, "source", source,
+		"warning", "the source is readOnly and its role is a superuser: functions that a query calls may still change things; give it a role with the rights to read alone")
+}
+
+// release ends a use. A database that stays unused for Options.Idle is closed.
+func (d *databases) release(found *openDatabase) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	found.users--
+	d.releases++
+	found.lastUse = d.releases
+	switch {
+	case found.users > 0:
+	case d.open[found.key] != found: // dropped while it was in use
+		go found.close()
+	case found.idle == nil:
+		found.idle = time.AfterFunc(d.options.Idle, func() {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if found.users == 0 && d.open[found.key] == found {
+				d.drop(found)
+			}
+		})
+	default:
+		found.idle.Reset(d.options.Idle)
+	}
+}
+
+// drop takes a database out of the pool. The last user closes it. Closing waits for the
+// network, so it runs in the background.
+func (d *databases) drop(found *openDatabase) {
+	delete(d.open, found.key)
+	if found.idle != nil {
+		found.idle.Stop()
+	}
+	if found.users == 0 {
+		go found.close()
+	}
+}
+
+// dropOldest drops the least recently used of the unused databases, and reports whether
+// there was one.
+func (d *databases) dropOldest() bool {
+	var oldest *openDatabase
+	for _, candidate := range d.open {
+		if candidate.users == 0 && (oldest == nil || candidate.lastUse < oldest.lastUse) {
+			oldest = candidate
+		}
+	}
+	if oldest != nil {
+		d.drop(oldest)
+	}
+	return oldest != nil
+}
+
+func (d *databases) closeAll() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, found := range d.open {
+		d.drop(found)
+	}
 }
