@@ -242,8 +242,10 @@ func (c *Caller) perform(ctx context.Context, call *preparedCall) effect.Outcome
 // endpoint has refused.
 func (c *Caller) retryWithNewToken(ctx context.Context, call *preparedCall) (effect.Outcome, hostHealth) {
 	renewed, err := c.authorization(ctx, call)
-	if err != nil {
-		return effect.OutcomeOf(err), alive // it answered: what is missing is the token
+	if err != nil { // it answered: what is missing is the token
+		outcome := effect.OutcomeOf(err)
+		outcome.Sent, outcome.Reached = call.sent(outcome), true
+		return outcome, alive
 	}
 	outcome, health := c.exchange(ctx, call, renewed)
 	outcome.Sent, outcome.Reached = call.sent(outcome), true

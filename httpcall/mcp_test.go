@@ -350,6 +350,12 @@ func TestTokensOfServersAreRenewed(t *testing.T) {
 	outcome = r.remote(`,"remoteName":"echo"`, `{}`)
 	require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
 	require.Len(t, tokens.requests(), 2)
+	r.clock.Advance(2 * time.Hour)
+	tokens.answer = says(503, "")
+	outcome = r.remote(`,"remoteName":"echo"`, `{}`)
+	require.Equal(t, effect.Retry, outcome.Verdict)
+	require.False(t, outcome.Reached, "the token endpoint is not the server")
+	tokens.answer = nil
 	good.Store("nobody's")
 	outcome = r.remote(`,"remoteName":"echo"`, `{}`)
 	require.Equal(t, effect.Dead, outcome.Verdict)

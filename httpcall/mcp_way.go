@@ -1,6 +1,7 @@
 package httpcall
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"sync"
@@ -95,7 +96,8 @@ func (w *way) authorization(request *http.Request) (string, error) {
 	if w.credential.grant == nil {
 		return w.credential.fixed, nil
 	}
-	token, err := w.caller.tokens.get(request.Context(), w.credential.grant)
+	// The token request is none of the call, so the trace of the call does not see it.
+	token, err := w.caller.tokens.get(withoutTrace(request.Context()), w.credential.grant)
 	if err != nil {
 		return "", err
 	}
@@ -104,3 +106,11 @@ func (w *way) authorization(request *http.Request) (string, error) {
 	w.tokens = append(w.tokens, token)
 	return bearerPrefix + token, nil
 }
+
+// withoutTrace returns a context that ends with ctx, without its values.
+func withoutTrace(ctx context.Context) context.Context { return endOf{ctx} }
+
+type endOf struct{ context.Context }
+
+// Value implements context.Context.
+func (endOf) Value(any) any { return nil }

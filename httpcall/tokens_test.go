@@ -124,6 +124,8 @@ func TestRenewalThatFailsDecidesTheCall(t *testing.T) {
 	outcome := r.call(e.URL, request, nil)
 	require.Equal(t, effect.Retry, outcome.Verdict)
 	require.Equal(t, effect.ReasonAuth, outcome.Reason)
+	require.True(t, outcome.Reached, "the endpoint has seen the call")
+	require.NotNil(t, outcome.Sent)
 	require.Len(t, e.requests(), 3)
 }
 
