@@ -1,8 +1,37 @@
+// Package httpcall delivers effects over HTTP: webhook calls of the URL of a tool that
+// fired, requests of http tools to the sources of their app, and calls of the tools of MCP
+// servers.
+//
+// Caller is an effect.Deliverer. One Deliver is one attempt, and goes one way: the call is
+// prepared and signed (request.go), from a tool's URL and its placeholders (placeholders.go),
+// from an http tool (tool.go) or from an MCP server (mcp.go), with its credentials
+// (credentials.go); a token is requested if it needs one (tokens.go); the host must have room
+// (limiter.go); the request is sent (roundtrip.go) to an address that may be called (guard),
+// and the answer, redacted (redactor.go), becomes the outcome. The ledger decides when the
+// next attempt is due. A call of an MCP server's tool is several requests in a session
+// (mcp_session.go), each with what was answered (mcp_exchange.go).
+//
+// What it promises:
+//
+//   - Every attempt of a call carries one webhook-id and Idempotency-Key, so that the
+//     endpoint can tell a repeat from a new call.
+//   - A call whose credentials cannot be obtained is not made. It is never made without.
+//   - No connection is opened to an address that the operator's policy keeps closed,
+//     whatever name led there; token requests go through the same transport. Redirects
+//     are not followed and no proxy is used.
+//   - Values reach the path, the query and the body of a request, and those headers
+//     of an http tool that are parameters, each escaped for its place, and nothing else.
+//   - No outcome and no log line holds a credential, even if the endpoint sends it back.
+//   - Nothing that a server answers is taken on trust: answers, lists and their pages are
+//     bounded, and numbers keep the digits that were sent.
+//
+// It does not promise that a call is made once: an answer may be lost, and then the call is
+// made again unless the tool is marked as not idempotent.
 package httpcall
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"math/rand/v2"
 	"net"
@@ -10,23 +39,15 @@ import (
 	"time"
 
 	"earshot/httpcall/guard"
-	"earshot/httpcall/mcpclient"
 	"earshot/repositories"
 	"earshot/repositories/failpoint"
 	"earshot/repositories/version"
 	"earshot/trigger/effect"
 )
 
-// Apps finds the app that a call belongs to. Its errors wrap repositories.ErrNotFound
-// if there is none. It is asked once for every attempt.
-type Apps interface {
-	App(ctx context.Context, appID string) (*repositories.App, error)
-}
-
-// Options of a Caller. Only Apps is needed; what is zero has the default that stands
-// with it.
+// Options of a Caller. Only Apps is needed; each other field has its default in its comment.
 type Options struct {
-	Apps Apps
+	Apps effect.Apps
 	// Policy says which addresses that are not public may be called; none.
 	Policy guard.Policy
 	// Resolver looks up the names of endpoints; the system's.
@@ -57,43 +78,52 @@ type Options struct {
 
 // Caller is the HTTP client that makes the calls of all apps. It is safe for concurrent use.
 type Caller struct {
-	apps      Apps
-	client    *http.Client // its connections are used again
-	unpooled  *http.Client // a new connection for each call
-	tokens    *tokenCache
-	hosts     *hostLimiter
-	mcp       *mcpclient.Client
-	userAgent string
-	now       func() time.Time
-	log       *slog.Logger
+	options  Options
+	pooled   *http.Transport // its connections are used again
+	unpooled *http.Transport // a new connection for each request
+	tokens   *tokenCache
+	hosts    *hostLimiter
+	mcp      *mcpClient
 }
+
+var _ effect.Deliverer = (*Caller)(nil)
 
 // New returns a Caller. It panics without Apps, which is a fault of the program.
-func New(options Options) *Caller {
-	if options.Apps == nil {
+func New(o Options) *Caller {
+	if o.Apps == nil {
 		panic("httpcall.New: Options.Apps is missing")
 	}
-	o := options.withDefaults()
-	shared, fresh := guard.Transport(o.Policy, o.Resolver), guard.Transport(o.Policy, o.Resolver)
+	o = o.withDefaults()
+	c := &Caller{options: o, pooled: guard.Transport(o.Policy, o.Resolver), unpooled: guard.Transport(o.Policy, o.Resolver), hosts: newHostLimiter(o), mcp: newMCPClient()}
 	// net/http sends a request again by itself when a connection that it used before
 	// breaks, which must not happen to a call that is not idempotent.
-	fresh.DisableKeepAlives = true
-	client := newClient(shared)
-	return &Caller{
-		apps:      o.Apps,
-		client:    client,
-		unpooled:  newClient(fresh),
-		tokens:    newTokenCache(client, o),
-		hosts:     newHostLimiter(o),
-		mcp:       mcpclient.New(mcpclient.Options{Idle: mcpIdle}),
-		userAgent: o.UserAgent,
-		now:       o.Now,
-		log:       o.Logger,
-	}
+	c.unpooled.DisableKeepAlives = true
+	c.tokens = newTokenCache(clientOf(c.pooled), o)
+	return c
 }
 
-// newClient returns a client that hands redirects out as they are.
-func newClient(transport *http.Transport) *http.Client {
+func (o Options) withDefaults() Options {
+	o.UserAgent = cmp.Or(o.UserAgent, version.Product())
+	o.TokenTimeout, o.Tokens = cmp.Or(o.TokenTimeout, 10*time.Second), cmp.Or(o.Tokens, 4096)
+	o.HostLimit, o.SlotWait = cmp.Or(o.HostLimit, 8), cmp.Or(o.SlotWait, time.Second)
+	o.BreakAfter, o.BreakFor = cmp.Or(o.BreakAfter, 10), cmp.Or(o.BreakFor, 30*time.Second)
+	o.Logger = cmp.Or(o.Logger, slog.Default())
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Jitter == nil {
+		o.Jitter = jitterByAFifth
+	}
+	return o
+}
+
+// jitterByAFifth returns a pause between four and six fifths of the given one.
+func jitterByAFifth(pause time.Duration) time.Duration {
+	return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64()))
+}
+
+// clientOf returns a client that hands redirects out as they are.
+func clientOf(transport http.RoundTripper) *http.Client {
 	return &http.Client{
 		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -103,56 +133,21 @@ func newClient(transport *http.Transport) *http.Client {
 // CloseIdleConnections closes the connections, and the sessions with MCP servers, that no call
 // uses at the moment.
 func (c *Caller) CloseIdleConnections() {
-	c.mcp.CloseIdle()
-	c.client.CloseIdleConnections()
+	c.mcp.closeIdle()
+	c.pooled.CloseIdleConnections()
 }
-
-func (o Options) withDefaults() Options {
-	o.UserAgent = or(o.UserAgent, version.Product())
-	o.TokenTimeout = or(o.TokenTimeout, 10*time.Second)
-	o.Tokens = or(o.Tokens, 4096)
-	o.HostLimit = or(o.HostLimit, 8)
-	o.SlotWait = or(o.SlotWait, time.Second)
-	o.BreakAfter = or(o.BreakAfter, 10)
-	o.BreakFor = or(o.BreakFor, 30*time.Second)
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Jitter == nil {
-		o.Jitter = jitterByAFifth
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
-	return o
-}
-
-func or[T comparable](given, fallback T) T {
-	var zero T
-	if given == zero {
-		return fallback
-	}
-	return given
-}
-
-// jitterByAFifth returns a pause between four and six fifths of the given one.
-func jitterByAFifth(pause time.Duration) time.Duration {
-	return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64()))
-}
-
-var _ effect.Deliverer = (*Caller)(nil)
 
 // Deliver makes one attempt of a call. It repeats the request only after a 401 to
 // a token, at once and with a new one; a call that must not be made twice is not repeated,
-// whatever the answer. It ends with ctx or with the call's own time
-// for one attempt, whichever is first.
+// whatever the answer. It ends with ctx or with the call's own time for one attempt,
+// whichever is first.
 func (c *Caller) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
-	started := c.now()
+	started := c.options.Now()
 	outcome := c.deliver(ctx, delivery)
-	c.log.DebugContext(ctx, "call.attempted",
+	c.options.Logger.DebugContext(ctx, "call.attempted",
 		"app", delivery.AppID, "session", delivery.SessionID, "trigger", delivery.TriggerID, "attempt", delivery.Attempt,
 		"done", outcome.Verdict == effect.Done, "dead", outcome.Verdict == effect.Dead, "deferred", outcome.Deferred,
-		"status", outcome.Status, "reason", outcome.Reason, "error", outcome.Error, "took", c.now().Sub(started))
+		"status", outcome.Status, "reason", outcome.Reason, "error", outcome.Error, "took", c.options.Now().Sub(started))
 	return outcome
 }
 
@@ -160,94 +155,47 @@ func (c *Caller) deliver(ctx context.Context, delivery effect.Effect) effect.Out
 	if delivery.Call == nil {
 		return effect.OutcomeOf(effect.Permanent(effect.ReasonRequest, "effect %q of kind %q holds no call", delivery.ID, delivery.Kind))
 	}
-	app, err := c.app(ctx, delivery)
+	app, err := effect.AppOf(ctx, c.options.Apps, delivery, c.options.Logger, "call.deferred")
 	if err != nil {
 		return effect.OutcomeOf(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, timeOf(app, delivery.Call))
+	limit := delivery.Call.Request.AttemptTimeout()
+	if delivery.Call.Tool != nil {
+		limit = app.AttemptTimeout(delivery.Call.Tool)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	call, err := c.prepare(app, delivery)
 	if err != nil {
 		return effect.OutcomeOf(err)
 	}
-	var outcome effect.Outcome
-	if call.remote() {
-		outcome = c.performRemote(ctx, app, call)
-	} else {
-		outcome = c.perform(ctx, call)
-	}
-	outcome = call.redactor.redactOutcome(outcome)
+	outcome := c.perform(ctx, call)
+	outcome.Error = call.redactor.redact(outcome.Error)
 	if call.hideErrorBody && outcome.Verdict != effect.Done {
 		outcome.Result, outcome.Truncated = nil, false
 	}
 	return outcome
 }
 
-// timeOf is the timeout of one attempt.
-func timeOf(app *repositories.App, call *effect.Call) time.Duration {
-	if call.Tool != nil {
-		return app.AttemptTimeout(call.Tool)
-	}
-	return call.Request.AttemptTimeout()
-}
-
-// app returns the app of a call, from the effect or from the store. A deleted app is a
-// permanent failure; a store that does not answer puts the call off.
-func (c *Caller) app(ctx context.Context, delivery effect.Effect) (*repositories.App, error) {
-	if delivery.Call.App != nil {
-		return delivery.Call.App, nil
-	}
-	appID := delivery.AppID
-	ctx, cancel := context.WithTimeout(ctx, delivery.Call.Request.AttemptTimeout())
-	defer cancel()
-	app, err := c.apps.App(ctx, appID)
-	switch {
-	case errors.Is(err, repositories.ErrNotFound), err == nil && app == nil:
-		return nil, effect.Permanent(effect.ReasonRequest, "app %q is gone, and with it the keys that its calls are signed with", appID)
-	case err != nil:
-		c.log.WarnContext(ctx, "call.deferred", "app", appID, "error", err.Error())
-		return nil, &effect.Failure{Outcome: effect.Outcome{
-			Verdict: effect.Retry, Deferred: true, Reason: effect.ReasonRequest,
-			Error: "app " + appID + " cannot be looked up now",
-		}}
-	}
-	return app, nil
-}
-
-// perform authorizes and sends a prepared call.
+// perform gets the token that the call needs, waits for a slot of its host, and sends it. The
+// requests of a call to an MCP server get their tokens themselves.
 func (c *Caller) perform(ctx context.Context, call *preparedCall) effect.Outcome {
-	authorization, err := c.authorization(ctx, call)
+	send := c.roundTrip
+	var err error
+	if tool := call.effect.Call.Tool; tool != nil && tool.Type == repositories.ToolMCP {
+		send = c.callRemote
+	} else if call.auth.ready, err = call.auth.authorization(ctx); err != nil {
+		return effect.OutcomeOf(err)
+	} else {
+		failpoint.At(failpoint.TokenFetched)
+	}
+	release, err := c.hosts.acquire(ctx, call.app.ID, call.target)
 	if err != nil {
 		return effect.OutcomeOf(err)
 	}
-	failpoint.At(failpoint.TokenFetched)
-	release, err := c.hosts.acquire(ctx, call.effect.AppID, call.target)
-	if err != nil {
-		return effect.OutcomeOf(err)
-	}
-	outcome, state := c.exchange(ctx, call, authorization)
+	outcome, health := send(ctx, call)
 	outcome.Sent = call.sent(outcome)
-	if outcome.Status == http.StatusUnauthorized && call.credential.grant != nil {
-		c.tokens.drop(call.credential.grant, bearerOf(authorization))
-		if call.repeatable {
-			outcome, state = c.retryWithNewToken(ctx, call)
-		}
-	}
-	release(state)
+	release(health)
 	failpoint.At(failpoint.ResponseRead)
 	return outcome
-}
-
-// retryWithNewToken makes the call once more, with a new token in place of the one that the
-// endpoint has refused.
-func (c *Caller) retryWithNewToken(ctx context.Context, call *preparedCall) (effect.Outcome, hostHealth) {
-	renewed, err := c.authorization(ctx, call)
-	if err != nil { // it answered: what is missing is the token
-		outcome := effect.OutcomeOf(err)
-		outcome.Sent, outcome.Reached = call.sent(outcome), true
-		return outcome, alive
-	}
-	outcome, health := c.exchange(ctx, call, renewed)
-	outcome.Sent, outcome.Reached = call.sent(outcome), true
-	return outcome, health
 }

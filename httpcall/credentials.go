@@ -1,13 +1,17 @@
 package httpcall
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"io"
+	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 
 	"earshot/repositories"
 	"earshot/repositories/secret"
@@ -21,26 +25,50 @@ type credentials struct {
 	grant *grant
 }
 
-// credentialOf finds the credentials that a request asks for. Where they are missing, the
-// call ends: it is never sent without.
-func credentialOf(app *repositories.App, request *repositories.Request, target *url.URL) (credentials, error) {
-	switch method := authMethodOf(request); method {
+// credentialsOf finds the credentials that a request asks for. If they are missing, the
+// call ends: it is never sent without. A module is looked up with every call: its hosts may
+// have been changed since the tool was written, and the URL of its source as well.
+func credentialsOf(app *repositories.App, request *repositories.Request, target *url.URL) (credentials, error) {
+	g := &grant{app: app.ID}
+	switch method := authMethod(request); method {
 	case repositories.AuthNone:
 		return credentials{}, nil
 	case repositories.AuthBasic:
-		return basicCredentials(request.Basic)
+		given := request.Basic
+		if given == nil {
+			return credentials{}, effect.Permanent(effect.ReasonAuth, "request.auth is basic and request.basic is missing")
+		}
+		if strings.Contains(given.Username, ":") { // RFC 7617
+			return credentials{}, effect.Permanent(effect.ReasonAuth, "request.basic.username holds a colon, which basic authentication cannot carry")
+		}
+		return credentials{fixed: "Basic " + base64.StdEncoding.EncodeToString([]byte(given.Username+":"+given.Password.Reveal()))}, nil
 	case repositories.AuthBearer:
-		return bearerCredentials(app, request.Bearer)
+		given := request.Bearer
+		if given == nil {
+			return credentials{}, effect.Permanent(effect.ReasonAuth, "request.auth is bearer and request.bearer is missing")
+		}
+		g.kind, g.clientID, g.secret = cmp.Or(given.ClientType, repositories.GrantClientCredentials), given.ClientID, given.ClientSecret
+		g.username, g.password, g.refreshURL = given.Username, given.Password, given.RefreshURL
+		g.tokenURL, g.audience, g.scopes = given.TokenURL, given.Audience, given.Scopes
 	case repositories.AuthModule:
-		return moduleCredentials(app, request, target)
+		module, found := app.Module(request.ModuleID)
+		if !found {
+			return credentials{}, effect.Permanent(effect.ReasonAuth, "app %q has no module %q that request.moduleId names", app.ID, effect.Clip(request.ModuleID))
+		}
+		if !request.MayUse(module, target.Hostname()) {
+			return credentials{}, effect.Permanent(effect.ReasonAuth, "the hosts of module %q do not name %s; add it to them, or have the tool written by somebody who may change the app", request.ModuleID, target.Hostname())
+		}
+		g.kind, g.clientID, g.secret = repositories.GrantClientCredentials, module.OAuthClient(), module.Secret
+		g.tokenURL, g.audience, g.scopes = module.TokenURL, module.Audience, module.Scopes
 	default:
 		return credentials{}, effect.Permanent(effect.ReasonAuth, "request.auth %q is none of none, basic, bearer, module", effect.Clip(method))
 	}
+	return credentials{grant: g}, g.complete()
 }
 
-// authMethodOf returns the method of authentication; where request.auth is missing, what
-// else is given says it.
-func authMethodOf(request *repositories.Request) string {
+// authMethod returns the method of authentication; if request.auth is missing, what else is
+// given says it.
+func authMethod(request *repositories.Request) string {
 	switch {
 	case request.Auth != "":
 		return request.Auth
@@ -55,50 +83,6 @@ func authMethodOf(request *repositories.Request) string {
 	}
 }
 
-// basicCredentials are those of RFC 7617, where a user name cannot hold a colon.
-func basicCredentials(given *repositories.Basic) (credentials, error) {
-	if given == nil {
-		return credentials{}, effect.Permanent(effect.ReasonAuth, "request.auth is basic and request.basic is missing")
-	}
-	if strings.Contains(given.Username, ":") {
-		return credentials{}, effect.Permanent(effect.ReasonAuth, "request.basic.username holds a colon, which basic authentication cannot carry")
-	}
-	return credentials{fixed: "Basic " + base64.StdEncoding.EncodeToString([]byte(given.Username+":"+given.Password.Reveal()))}, nil
-}
-
-func bearerCredentials(app *repositories.App, given *repositories.Bearer) (credentials, error) {
-	if given == nil {
-		return credentials{}, effect.Permanent(effect.ReasonAuth, "request.auth is bearer and request.bearer is missing")
-	}
-	g := &grant{
-		app: app.ID, kind: or(given.ClientType, repositories.GrantClientCredentials),
-		clientID: given.ClientID, secret: given.ClientSecret,
-		username: given.Username, password: given.Password,
-		tokenURL: given.TokenURL, refreshURL: given.RefreshURL,
-		audience: given.Audience, scopes: given.Scopes,
-	}
-	return credentials{grant: g}, g.check()
-}
-
-// moduleCredentials looks the module up with every call: its hosts may have been changed
-// since the tool was written, and the URL of its source as well.
-func moduleCredentials(app *repositories.App, request *repositories.Request, target *url.URL) (credentials, error) {
-	id := request.ModuleID
-	found, ok := app.Module(id)
-	if !ok {
-		return credentials{}, effect.Permanent(effect.ReasonAuth, "app %q has no module %q that request.moduleId names", app.ID, effect.Clip(id))
-	}
-	if !request.MayUse(found, target.Hostname()) {
-		return credentials{}, effect.Permanent(effect.ReasonAuth, "the hosts of module %q do not name %s; add it to them, or have the tool written by somebody who may change the app", id, target.Hostname())
-	}
-	g := &grant{
-		app: app.ID, kind: repositories.GrantClientCredentials,
-		clientID: found.OAuthClient(), secret: found.Secret,
-		tokenURL: found.TokenURL, audience: found.Audience, scopes: found.Scopes,
-	}
-	return credentials{grant: g}, g.check()
-}
-
 // grant is an OAuth 2.0 grant (RFC 6749 1.3): all that an access token is requested with.
 type grant struct {
 	app        string
@@ -111,69 +95,112 @@ type grant struct {
 	refreshURL string
 	audience   string
 	scopes     []string
+
+	// key is equal for grants that get the same token: all that was given is in it, the
+	// app first, so that no two apps or credentials ever share one. It is a hash, as the
+	// credentials are in it too.
+	key string
+	// server names the token endpoint without what its path and query may hold.
+	server string
+	host   string
 }
 
-// check refuses a grant that no endpoint could answer.
-func (g *grant) check() error {
+// complete derives the last fields, and refuses a grant that no endpoint could answer.
+func (g *grant) complete() error {
 	if g.kind != repositories.GrantClientCredentials && g.kind != repositories.GrantPassword {
 		return effect.Permanent(effect.ReasonAuth, "bearer.clientType %q is none of %s, %s",
 			effect.Clip(g.kind), repositories.GrantClientCredentials, repositories.GrantPassword)
 	}
-	if !callable(g.tokenURL) || g.refreshURL != "" && !callable(g.refreshURL) {
+	endpoint, err := url.Parse(g.tokenURL)
+	refresh, bad := url.Parse(g.refreshURL)
+	if err != nil || !isHTTP(endpoint) || g.refreshURL != "" && (bad != nil || !isHTTP(refresh)) {
 		return effect.Permanent(effect.ReasonAuth, "tokenUrl and refreshUrl must be as in https://host/path")
 	}
+	g.server, g.host = endpoint.Scheme+"://"+endpoint.Host, endpoint.Hostname()
+	g.key = hashOf(g.app, g.kind, g.clientID, g.secret.Reveal(), g.username, g.password.Reveal(), g.tokenURL, g.refreshURL, g.audience, g.scopes)
 	return nil
 }
 
-func callable(text string) bool {
-	parsed, err := url.Parse(text)
-	return err == nil && (parsed.Scheme == "http" || parsed.Scheme == "https") && parsed.Hostname() != ""
+func isHTTP(target *url.URL) bool {
+	return (target.Scheme == "http" || target.Scheme == "https") && target.Hostname() != ""
 }
 
-// key is equal for grants that get the same token: all that was given is in it, the
-// app first, so that no two apps or credentials ever share one. It is a hash, as the
-// credentials are in it too.
-func (g *grant) key() string {
-	parts, _ := json.Marshal([]any{ // strings never fail
-		g.app, g.kind, g.clientID, g.secret.Reveal(), g.username, g.password.Reveal(),
-		g.tokenURL, g.refreshURL, g.audience, g.scopes,
-	})
-	sum := sha256.Sum256(parts)
+func hashOf(parts ...any) string {
+	text, _ := json.Marshal(parts) // texts always encode
+	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// fields are the form fields of a token request beside the client's and the scope.
-func (g *grant) fields() url.Values {
-	fields := url.Values{"grant_type": {g.kind}}
-	if g.kind == repositories.GrantPassword {
-		fields.Set("username", g.username)
-		fields.Set("password", g.password.Reveal())
-	}
-	if g.audience != "" {
-		fields.Set("audience", g.audience)
-	}
-	return fields
+// authorizer is the http.RoundTripper of one call: it sends its requests with the call's
+// credentials. After a 401 to a token it sends a request once more with a new one.
+type authorizer struct {
+	credentials
+	tokens   *tokenCache
+	base     http.RoundTripper
+	header   http.Header // added to each request that has no other value
+	redactor *redactor   // masks the tokens that are sent
+	once     atomic.Bool // no request is sent twice from now on
+	ready    string      // the Authorization header of a call of one request
 }
 
-// refreshFields are those of a refresh request (RFC 6749 6).
-func refreshFields(refreshToken string) url.Values {
-	return url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refreshToken}}
+// RoundTrip implements http.RoundTripper. An error of a token is an effect.Failure.
+func (a *authorizer) RoundTrip(request *http.Request) (*http.Response, error) {
+	authorization := a.ready
+	if authorization == "" {
+		var err error
+		if authorization, err = a.authorization(request.Context()); err != nil {
+			return nil, err
+		}
+	}
+	response, err := a.send(request, authorization)
+	if err != nil || response.StatusCode != http.StatusUnauthorized || a.grant == nil {
+		return response, err
+	}
+	a.tokens.drop(a.grant, strings.TrimPrefix(authorization, bearerPrefix))
+	if a.once.Load() || request.Body != nil && request.GetBody == nil {
+		return response, nil
+	}
+	_, _ = io.CopyN(io.Discard, response.Body, redactionMargin)
+	response.Body.Close()
+	if authorization, err = a.authorization(request.Context()); err != nil {
+		return nil, err
+	}
+	return a.send(request, authorization)
 }
 
 const bearerPrefix = "Bearer "
 
-func bearerOf(authorization string) string { return strings.TrimPrefix(authorization, bearerPrefix) }
-
-// authorization returns the call's Authorization header, empty for none, and has it
-// redacted in what the endpoint answers.
-func (c *Caller) authorization(ctx context.Context, call *preparedCall) (string, error) {
-	if call.credential.grant == nil {
-		return call.credential.fixed, nil
+// authorization returns the Authorization header of a request, empty for none.
+func (a *authorizer) authorization(ctx context.Context) (string, error) {
+	if a.grant == nil {
+		return a.fixed, nil
 	}
-	access, err := c.tokens.get(ctx, call.credential.grant)
+	token, err := a.tokens.get(ctx, a.grant)
 	if err != nil {
 		return "", err
 	}
-	call.redactor.add(access)
-	return bearerPrefix + access, nil
+	a.redactor.add(token)
+	return bearerPrefix + token, nil
+}
+
+// send sends a request with a body of its own.
+func (a *authorizer) send(request *http.Request, authorization string) (*http.Response, error) {
+	next := request.WithContext(request.Context())
+	next.Header = request.Header.Clone()
+	if request.GetBody != nil {
+		body, err := request.GetBody()
+		if err != nil {
+			return nil, err
+		}
+		next.Body = body
+	}
+	for name, values := range a.header {
+		if next.Header.Get(name) == "" {
+			next.Header[name] = values
+		}
+	}
+	if authorization != "" {
+		next.Header.Set("Authorization", authorization)
+	}
+	return a.base.RoundTrip(next)
 }

@@ -1,56 +1,87 @@
 package httpcall
 
 import (
+	"bytes"
+	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
-	"sync/atomic"
-	"time"
+	"strings"
 
-	"earshot/httpcall/mcpclient"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/failpoint"
 	"earshot/trigger/effect"
 )
 
-// partsOfRemote makes the parts of the requests to the server of an mcp tool.
-func partsOfRemote(app *repositories.App, tool *repositories.Tool) (requestParts, error) {
-	source, there := app.Source(tool.Source)
+// toServer makes the requests of a call of an MCP server.
+func (p *preparedCall) toServer(name string, own *repositories.Request) (source repositories.Source, err error) {
+	source, there := p.app.Source(name)
 	if !there || source.Type != repositories.SourceMCP {
-		return requestParts{}, effect.Permanent(effect.ReasonRequest, "app %q has no mcp source %q that the tool works on", app.ID, effect.Clip(tool.Source))
+		return source, effect.Permanent(effect.ReasonRequest, "app %q has no mcp source %q", p.app.ID, effect.Clip(name))
 	}
-	return partsOfServer(source, tool.Request)
+	if p.target, err = url.Parse(source.URL); err != nil || !isHTTP(p.target) {
+		return source, effect.Permanent(effect.ReasonRequest, "the url of source %q must be as in https://host/path", source.Name)
+	}
+	p.ask(source.Request(own))
+	return source, nil
 }
 
-func partsOfServer(source repositories.Source, own *repositories.Request) (requestParts, error) {
-	target, err := url.Parse(source.URL)
-	if err != nil || !callable(source.URL) {
-		return requestParts{}, effect.Permanent(effect.ReasonRequest, "the url of source %q must be as in https://host/path", source.Name)
+// server is the server of a call, for those calls that may share a session with it: those of
+// one app, with the same headers and credentials.
+func (c *Caller) server(call *preparedCall) (s mcpServer, err error) {
+	headers := map[string]string{}
+	for name, value := range call.request.Headers {
+		headers[name] = value.Reveal()
 	}
-	return requestParts{request: source.Request(own), target: target}, nil
+	key := ""
+	if call.auth.grant != nil {
+		key = call.auth.grant.key
+	}
+	call.auth.header, err = c.ownHeaders(call.request.Headers)
+	return mcpServer{hashOf(call.app.ID, call.target.String(), headers, call.auth.fixed, key), call.target.String(), call.auth}, err
 }
 
-// performRemote calls a tool of an MCP server.
-func (c *Caller) performRemote(ctx context.Context, app *repositories.App, call *preparedCall) effect.Outcome {
-	arguments, err := argumentsOf(call.effect.Call.Values)
+// callRemote calls a tool of an MCP server.
+func (c *Caller) callRemote(ctx context.Context, call *preparedCall) (effect.Outcome, hostHealth) {
+	tool, delivery := call.effect.Call.Tool, call.effect
+	server, err := c.server(call)
 	if err != nil {
-		return effect.OutcomeOf(err)
+		return effect.OutcomeOf(err), unknown
 	}
-	release, err := c.hosts.acquire(ctx, call.effect.AppID, call.target)
-	if err != nil {
-		return effect.OutcomeOf(err)
+	meta := map[string]any{"earshot/idempotencyKey": delivery.TriggerID}
+	if failpoint.Planted(failpoint.ChangingKey) {
+		meta["earshot/idempotencyKey"] = fmt.Sprint(delivery.TriggerID, "-", delivery.Attempt)
 	}
-	outcome, state := c.callRemote(ctx, app, call, arguments)
-	outcome.Sent = call.sent(outcome)
-	release(state)
-	failpoint.At(failpoint.ResponseRead)
-	return outcome
+	if delivery.TraceParent != "" {
+		meta["traceparent"] = delivery.TraceParent
+	}
+	var followed trace
+	params := &mcp.CallToolParams{Name: cmp.Or(tool.RemoteName, tool.Name), Arguments: call.arguments, Meta: meta}
+	e, answer := c.mcp.call(followed.in(ctx, call.repeatable), server, params, !call.repeatable, func(body []byte) (http.Header, error) {
+		if err := call.notLate(ctx); err != nil {
+			return nil, err
+		}
+		call.auth.once.Store(!call.repeatable)
+		call.body = body
+		header, err := c.headers(call)
+		for name, value := range parameterHeaders(tool.Parameters, call.arguments) {
+			header.Set(name, value)
+		}
+		return header, err
+	})
+	if answer == nil {
+		return c.remoteFailure(ctx, call, e, &followed)
+	}
+	outcome := outcomeOfResult(call, e.status, answer)
+	outcome.Reached = true
+	return outcome, alive
 }
 
 // argumentsOf writes the values of a call with the digits that their numbers have.
@@ -65,73 +96,129 @@ func argumentsOf(values map[string]any) (json.RawMessage, error) {
 	return arguments, err
 }
 
-func (c *Caller) callRemote(ctx context.Context, app *repositories.App, call *preparedCall, arguments json.RawMessage) (effect.Outcome, hostHealth) {
-	var sent, reached atomic.Bool
-	through := c.wayTo(call)
-	tool := call.effect.Call.Tool
-	answer, err := c.mcp.Call(ctx, through.server(call), mcpclient.Call{
-		Tool: or(tool.RemoteName, tool.Name), Arguments: arguments, Meta: metaOf(call.effect), Schema: tool.Parameters, Once: !call.repeatable,
-		Context: func(of context.Context) context.Context { return traced(of, &sent, &reached, call.repeatable) },
-		Header: func(body []byte) (header http.Header, err error) {
-			if effect.Late(ctx) {
-				return nil, effect.Transient(effect.ReasonTimeout, "%s was not sent: the time of the attempt was over", call.label())
-			}
-			through.calling.Store(true)
-			call.body = body
-			call.header, err = c.headers(app, call, call.own)
-			return call.header, err
-		},
-	})
-	through.redact(&call.redactor)
-	var failed *mcpclient.Error
-	if errors.As(err, &failed) {
-		outcome, health := c.outcomeOfRemote(ctx, call, failed, failed.Called && sent.Load())
-		outcome.Reached = reached.Load()
-		return outcome, health
+// remoteFailure judges a call that an MCP server did not carry out, or of which nobody knows.
+// What stands between us and the server answers in HTTP, and is judged as in a call of a URL;
+// an error of the server itself ends the call.
+func (c *Caller) remoteFailure(ctx context.Context, call *preparedCall, e *exchange, followed *trace) (outcome effect.Outcome, health hostHealth) {
+	answer, err := e.response(), e.err
+	if err == nil && answer.Error.Code == 0 && answer.Result == nil && e.streams() {
+		err = io.ErrUnexpectedEOF // the stream ended without the answer
 	}
-	outcome := outcomeOfResult(call, answer)
-	outcome.Reached = true
+	if !e.calls() {
+		followed = &trace{} // nothing of the call was sent
+	}
+	switch {
+	case errors.As(err, new(*effect.Failure)):
+		return call.unanswered(ctx, err, followed)
+	case errors.Is(err, errTooLong):
+		outcome = dead(e.status, "the answer of %s is longer than an answer may be", call.label())
+	case e.status != 0 && (e.status < 200 || e.status > 299):
+		outcome, health = c.answered(call, e.status, e.got, e.calls())
+		if answer.Error.Message != "" {
+			outcome.Error += ": " + effect.Clip(answer.Error.Message)
+		}
+		outcome.Reached = followed.reached.Load()
+		return outcome, health
+	case answer.Error.Code != 0:
+		outcome = dead(e.status, "%s refused it: %s (%d)", call.label(), effect.Clip(answer.Error.Message), answer.Error.Code)
+	case ctx.Err() != nil:
+		return call.unanswered(ctx, ctx.Err(), followed)
+	case effect.Late(ctx): // the client waits with the same end, and may notice it first
+		return call.unanswered(ctx, context.DeadlineExceeded, followed)
+	case err != nil:
+		return call.unanswered(ctx, err, followed)
+	default:
+		outcome = dead(e.status, "what %s answered is nothing that a server of MCP answers", call.label())
+	}
+	outcome.Reached = followed.reached.Load()
 	return outcome, alive
 }
 
-// metaOf is what the call says of itself: the key under which it is repeated, and its trace.
-func metaOf(delivery effect.Effect) map[string]any {
-	meta := map[string]any{"earshot/idempotencyKey": delivery.TriggerID}
-	if failpoint.Planted(failpoint.ChangingKey) {
-		meta["earshot/idempotencyKey"] = fmt.Sprint(delivery.TriggerID, "-", delivery.Attempt)
+// dead is the outcome of a call that was answered and came to nothing.
+func dead(status int, format string, args ...any) effect.Outcome {
+	return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Status: status, Error: fmt.Sprintf(format, args...)}
+}
+
+// block is a content block of a result.
+type block struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// outcomeOfResult returns the outcome of a call that was carried out (revision 2026-07-28,
+// CallToolResult). Its result is what is structured, else its one block, else the list of its
+// blocks.
+func outcomeOfResult(call *preparedCall, status int, answer json.RawMessage) effect.Outcome {
+	var result struct {
+		ResultType string            `json:"resultType"`
+		IsError    bool              `json:"isError"`
+		Structured json.RawMessage   `json:"structuredContent"`
+		Content    []json.RawMessage `json:"content"`
 	}
-	if delivery.TraceParent != "" {
-		meta["traceparent"] = delivery.TraceParent
+	if json.Unmarshal(answer, &result) != nil {
+		return dead(status, "the result of %s is none of a tool", call.label())
 	}
-	return meta
+	if result.ResultType != "" && result.ResultType != "complete" {
+		return dead(status, "%s asks for more (%s), which no call can give", call.label(), effect.Clip(result.ResultType))
+	}
+	var texts []string
+	for i, raw := range result.Content {
+		var read block
+		if json.Unmarshal(raw, &read) != nil || read.Type != "text" {
+			continue
+		}
+		texts = append(texts, read.Text)
+		// Older servers write objects and lists as texts.
+		trimmed := bytes.TrimSpace([]byte(read.Text))
+		if len(trimmed) > 0 && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid(trimmed) {
+			result.Content[i] = trimmed
+		} else {
+			result.Content[i] = exactjson.EncodeOrNull(read.Text)
+		}
+	}
+	if result.IsError {
+		text := effect.Clip(call.redactor.redact(strings.Join(texts, "\n")))
+		return dead(status, "the tool failed: %s", cmp.Or(text, "it does not say why"))
+	}
+	value := bytes.TrimSpace(result.Structured)
+	if len(value) == 0 || string(value) == "null" {
+		switch len(result.Content) {
+		case 0:
+			value = nil
+		case 1:
+			value = result.Content[0]
+		default:
+			value = exactjson.EncodeOrNull(result.Content)
+		}
+	}
+	outcome := effect.Outcome{Verdict: effect.Done, Status: status}
+	outcome.Result, outcome.Truncated = readResult(bytes.NewReader(value), call.redactor)
+	return outcome
 }
 
 // Offered asks the server of an mcp source for its tools, as a repository has them whose tools
 // are from the source, and says what of them was left out and why. The text of its error is fit
 // for the owner of the app.
 func (c *Caller) Offered(ctx context.Context, app *repositories.App, name string) (tools []repositories.Tool, notes []string, err error) {
-	source, there := app.Source(name)
-	if !there || source.Type != repositories.SourceMCP {
-		return nil, nil, effect.Permanent(effect.ReasonRequest, "app %q has no mcp source %q", app.ID, effect.Clip(name))
-	}
-	parts, err := partsOfServer(source, nil)
+	call := &preparedCall{app: app, redactor: &redactor{}}
+	source, err := call.toServer(name, nil)
 	if err != nil {
 		return nil, nil, err
 	}
-	asking := effect.Effect{AppID: app.ID, Kind: effect.KindCall}
-	call := &preparedCall{effect: asking, target: parts.target, method: http.MethodPost, own: parts.request.Headers, repeatable: true, redactor: redactorOf(parts.request, parts.target)}
-	if call.credential, err = credentialOf(app, parts.request, parts.target); err != nil {
+	call.repeatable = true
+	if err := c.authorize(call); err != nil {
+		return nil, nil, err
+	}
+	server, err := c.server(call)
+	if err != nil {
 		return nil, nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, source.Timeout.Or(repositories.DefaultTimeout))
 	defer cancel()
-	through := c.wayTo(call)
-	listed, more, err := c.mcp.Tools(ctx, through.server(call))
-	through.redact(&call.redactor)
-	var failed *mcpclient.Error
-	if errors.As(err, &failed) {
-		outcome, _ := c.outcomeOfRemote(ctx, call, failed, false)
-		return nil, nil, errors.New(call.redactor.redactOutcome(outcome).Error)
+	listed, more, failed := c.mcp.list(ctx, server)
+	if failed != nil {
+		outcome, _ := c.remoteFailure(ctx, call, failed, &trace{})
+		return nil, nil, errors.New(call.redactor.redact(outcome.Error))
 	}
 	tools, notes = source.Offered(listed, app.Settings.Limits.MostTools())
 	if more {
@@ -139,21 +226,3 @@ func (c *Caller) Offered(ctx context.Context, app *repositories.App, name string
 	}
 	return tools, notes, nil
 }
-
-// sessionKey tells apart what may not share a session: other apps, servers and credentials.
-func sessionKey(call *preparedCall) string {
-	headers := map[string]string{}
-	for name, value := range call.own {
-		headers[name] = value.Reveal()
-	}
-	asked := ""
-	if call.credential.grant != nil {
-		asked = call.credential.grant.key()
-	}
-	parts, _ := json.Marshal([]any{call.effect.AppID, call.target.String(), headers, call.credential.fixed, asked}) // texts always encode
-	sum := sha256.Sum256(parts)
-	return hex.EncodeToString(sum[:])
-}
-
-// mcpIdle is how long a session with a server stays open that no call uses.
-const mcpIdle = 5 * time.Minute

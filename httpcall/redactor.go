@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/secret"
-	"earshot/trigger/effect"
 )
 
 // minRedacted is the length from which a credential is redacted in answers. A shorter
@@ -18,48 +19,53 @@ import (
 const minRedacted = 6
 
 // redactor masks the credentials that a call sends in its outcome: an endpoint may send
-// back what it was sent, and results travel.
-type redactor struct{ credentials []string }
-
-// redactorOf returns the redactor of the credentials in a request and its URL. Tokens are
-// added when they are there.
-func redactorOf(request *repositories.Request, target *url.URL) redactor {
-	var m redactor
-	if basic := request.Basic; basic != nil {
-		m.addBasic(basic.Username, basic.Password.Reveal())
-	}
-	if password, has := target.User.Password(); has {
-		m.addBasic(target.User.Username(), password)
-	}
-	for _, value := range request.Headers.Credentials() {
-		m.add(value.Reveal())
-		if _, token, two := strings.Cut(value.Reveal(), " "); two { // as in "ApiKey …"
-			m.add(token)
-		}
-	}
-	return m
+// back what it was sent, and results travel. It is safe for concurrent use.
+type redactor struct {
+	mu          sync.Mutex
+	credentials []string
 }
 
-func (m *redactor) addBasic(username, password string) {
-	m.add(base64.StdEncoding.EncodeToString([]byte(username + ":" + password)))
-	m.add(password)
+// addRequest adds the credentials in a request and its URL.
+func (r *redactor) addRequest(request *repositories.Request, target *url.URL) {
+	addBasic := func(username, password string) {
+		r.add(base64.StdEncoding.EncodeToString([]byte(username + ":" + password)))
+		r.add(password)
+	}
+	if basic := request.Basic; basic != nil {
+		addBasic(basic.Username, basic.Password.Reveal())
+	}
+	if password, has := target.User.Password(); has {
+		addBasic(target.User.Username(), password)
+	}
+	for _, value := range request.Headers.Credentials() {
+		r.add(value.Reveal())
+		if _, token, two := strings.Cut(value.Reveal(), " "); two { // as in "ApiKey …"
+			r.add(token)
+		}
+	}
 }
 
 // add masks a credential as it is and as JSON strings inside of text mostly hold it.
-func (m *redactor) add(credential string) {
-	if len(credential) < minRedacted {
+func (r *redactor) add(credential string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(credential) < minRedacted || slices.Contains(r.credentials, credential) {
 		return
 	}
-	m.credentials = append(m.credentials, credential)
+	r.credentials = append(r.credentials, credential)
 	quoted := string(exactjson.EncodeOrNull(credential))
 	if quoted = quoted[1 : len(quoted)-1]; quoted != credential {
-		m.credentials = append(m.credentials, quoted)
+		r.credentials = append(r.credentials, quoted)
 	}
+	// The longest is masked first: of a longer one nothing is left that a shorter one lacks.
+	slices.SortStableFunc(r.credentials, func(a, b string) int { return len(b) - len(a) })
 }
 
 // redact returns text with the credentials masked.
-func (m *redactor) redact(text string) string {
-	for _, credential := range m.credentials {
+func (r *redactor) redact(text string) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, credential := range r.credentials {
 		text = strings.ReplaceAll(text, credential, secret.Masked)
 	}
 	return text
@@ -70,8 +76,11 @@ var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
 // redactJSON masks inside the strings of a JSON text, in whatever way they are escaped.
 // All else stays as it is, byte for byte.
-func (m *redactor) redactJSON(text []byte) []byte {
-	if len(m.credentials) == 0 {
+func (r *redactor) redactJSON(text []byte) []byte {
+	r.mu.Lock()
+	nothing := len(r.credentials) == 0
+	r.mu.Unlock()
+	if nothing {
 		return text
 	}
 	return jsonString.ReplaceAllFunc(text, func(literal []byte) []byte {
@@ -79,15 +88,9 @@ func (m *redactor) redactJSON(text []byte) []byte {
 		if json.Unmarshal(literal, &plain) != nil {
 			return literal
 		}
-		if masked := m.redact(plain); masked != plain {
+		if masked := r.redact(plain); masked != plain {
 			return exactjson.EncodeOrNull(masked)
 		}
 		return literal
 	})
-}
-
-// redactOutcome masks the outcome's text; its result is masked before it is cut.
-func (m *redactor) redactOutcome(outcome effect.Outcome) effect.Outcome {
-	outcome.Error = m.redact(outcome.Error)
-	return outcome
 }

@@ -1,125 +1,152 @@
 package httpcall
 
 import (
+	"cmp"
+	"encoding/json"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"golang.org/x/net/http/httpguts"
 
 	"earshot/repositories"
+	"earshot/repositories/fault"
 	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 )
 
 // preparedCall is an HTTP request that is ready to be sent but for its token.
 type preparedCall struct {
+	app        *repositories.App
 	effect     effect.Effect
+	request    *repositories.Request
 	target     *url.URL
 	method     string
 	body       []byte
+	arguments  json.RawMessage // of a tool of an MCP server
 	header     http.Header
-	own        repositories.Headers // the tool's and the source's, which are in header as well
-	credential credentials
 	repeatable bool
-	redactor   redactor
+	auth       *authorizer
+	redactor   *redactor
 	// hideErrorBody keeps the body of an answer that is not 2xx out of the outcome.
 	hideErrorBody bool
 }
 
 // prepare makes everything of a call that needs no network. All its failures are
 // permanent.
-func (c *Caller) prepare(app *repositories.App, delivery effect.Effect) (*preparedCall, error) {
-	parts, err := partsOf(app, delivery)
-	if err != nil {
-		return nil, err
+func (c *Caller) prepare(app *repositories.App, delivery effect.Effect) (call *preparedCall, err error) {
+	call = &preparedCall{app: app, effect: delivery, redactor: &redactor{}}
+	switch tool := delivery.Call.Tool; {
+	case tool == nil:
+		err = call.toURL()
+	case tool.Type == repositories.ToolMCP:
+		if _, err = call.toServer(tool.Source, tool.Request); err == nil {
+			call.arguments, err = argumentsOf(delivery.Call.Values)
+		}
+	default:
+		err = call.toSource()
 	}
-	credential, err := credentialOf(app, parts.request, parts.target)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = c.authorize(call)
 	}
-	made := &preparedCall{
-		effect: delivery, target: parts.target, method: methodOf(parts.request), body: parts.body, own: parts.request.Headers, hideErrorBody: parts.hideErrorBody,
-		credential: credential, repeatable: parts.request.Repeatable(), redactor: redactorOf(parts.request, parts.target),
+	if err == nil {
+		call.header, err = c.headers(call)
 	}
-	for _, credential := range parts.credentials {
-		made.redactor.add(credential.Reveal())
-	}
-	made.header, err = c.headers(app, made, parts.request.Headers)
-	return made, err
+	return call, err
 }
 
-// requestParts are the parts of an HTTP request that differ between the two kinds of call:
-// that of a tool's URL, and that of an http tool to its source.
-type requestParts struct {
-	request *repositories.Request
-	target  *url.URL
-	body    []byte
-	// credentials of a source that stand elsewhere than in headers.
-	credentials []secret.Secret
-	// hideErrorBody keeps the body of an answer that is not 2xx out of the outcome.
-	hideErrorBody bool
+// ask sets what a request says of the call.
+func (p *preparedCall) ask(request *repositories.Request) {
+	p.request, p.repeatable = request, request.Repeatable()
+	p.method = strings.ToUpper(cmp.Or(request.Method, http.MethodPost))
 }
 
-func partsOf(app *repositories.App, delivery effect.Effect) (requestParts, error) {
-	if delivery.Call.Tool != nil {
-		return partsOfTool(app, delivery)
-	}
-	request := delivery.Call.Request
+// toURL makes the request of a call of a tool's URL. Its body is the tool's own template if
+// it has one, with any method; else the trigger event with the methods that carry content
+// (RFC 9110 9.3).
+func (p *preparedCall) toURL() (err error) {
+	request := p.effect.Call.Request
 	if request == nil {
 		request = &repositories.Request{}
 	}
-	names := variablesOf(delivery)
-	target, err := fillURL(delivery.Call.URL, names)
-	if err != nil {
-		return requestParts{}, err
+	p.ask(request)
+	names := variablesOf(p.effect)
+	if p.target, err = fillURL(p.effect.Call.URL, names); err != nil {
+		return err
 	}
-	body, err := bodyOf(methodOf(request), request.Body, delivery.Call.Event, names)
-	return requestParts{request: request, target: target, body: body}, err
+	switch {
+	case len(request.Body) > 0:
+		p.body, err = names.fillBody(request.Body)
+	case p.method != http.MethodGet && p.method != http.MethodHead && p.method != http.MethodDelete:
+		p.body = p.effect.Call.Event
+	}
+	return err
 }
 
-func methodOf(request *repositories.Request) string {
-	return strings.ToUpper(or(request.Method, http.MethodPost))
-}
-
-// remote reports whether the call is one of a tool of an MCP server.
-func (c *preparedCall) remote() bool {
-	tool := c.effect.Call.Tool
-	return tool != nil && tool.Type == repositories.ToolMCP
+// authorize finds the credentials of a call, and has them masked in its outcome.
+func (c *Caller) authorize(call *preparedCall) error {
+	found, err := credentialsOf(call.app, call.request, call.target)
+	call.redactor.addRequest(call.request, call.target)
+	call.auth = &authorizer{credentials: found, tokens: c.tokens, base: c.pooled, redactor: call.redactor}
+	if !call.repeatable {
+		call.auth.base = c.unpooled
+	}
+	return err
 }
 
 // label names the call in an error, without path and query, which may hold personal data.
-func (c *preparedCall) label() string {
-	return c.method + " " + c.target.Scheme + "://" + c.target.Host
+func (p *preparedCall) label() string {
+	return p.method + " " + p.target.Scheme + "://" + p.target.Host
 }
 
 // reservedHeaders are the headers that a tool cannot set: those that identify an attempt and
 // those that the connection needs (RFC 9110 7.6.1). Accept-Encoding is among them
 // because answers are stored as text.
-var reservedHeaders = map[string]bool{
-	"Webhook-Id": true, "Webhook-Timestamp": true, "Webhook-Signature": true,
-	"Idempotency-Key": true, "X-Idempotency-Key": true, "Earshot-Attempt": true, "Traceparent": true,
-	"Host": true, "Content-Length": true, "Transfer-Encoding": true, "Connection": true, "Keep-Alive": true,
-	"Proxy-Authorization": true, "Proxy-Connection": true, "Te": true, "Trailer": true, "Upgrade": true,
-	"Expect": true, "Accept-Encoding": true,
+var reservedHeaders = []string{
+	"Webhook-Id", "Webhook-Timestamp", "Webhook-Signature",
+	"Idempotency-Key", "X-Idempotency-Key", "Earshot-Attempt", "Traceparent",
+	"Host", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive",
+	"Proxy-Authorization", "Proxy-Connection", "Te", "Trailer", "Upgrade",
+	"Expect", "Accept-Encoding",
 }
 
-// headers returns all headers of a call but its Authorization. The tool's own are
-// literal: no value reaches them.
-func (c *Caller) headers(app *repositories.App, call *preparedCall, own repositories.Headers) (http.Header, error) {
-	header := http.Header{"User-Agent": {c.userAgent}}
-	if call.body != nil {
-		header.Set("Content-Type", "application/json")
+// ownHeaders returns the headers that a tool and its source set. They are literal: no value
+// reaches them. A line break would begin another header; net/http refuses it as well, with a
+// text that does not say which header.
+func (c *Caller) ownHeaders(own repositories.Headers) (http.Header, error) {
+	header := http.Header{"User-Agent": {c.options.UserAgent}}
+	for _, name := range slices.Sorted(maps.Keys(own)) {
+		value := own[name].Reveal()
+		if !httpguts.ValidHeaderFieldName(name) {
+			return nil, effect.Permanent(effect.ReasonRequest, "header %q of the tool has no valid name (RFC 9110 5.1)", effect.Clip(name))
+		}
+		if !httpguts.ValidHeaderFieldValue(value) || strings.ContainsAny(value, "\r\n") {
+			return nil, effect.Permanent(effect.ReasonRequest, "the value of header %q of the tool holds a line break or another control character", name)
+		}
+		if !slices.Contains(reservedHeaders, http.CanonicalHeaderKey(name)) {
+			header.Set(name, value)
+		}
 	}
-	if err := setToolHeaders(header, own); err != nil {
+	return header, nil
+}
+
+// headers returns all headers of a call but its Authorization. It is signed with each of the
+// app's secrets, which are separated by spaces, so that a receiver can change from one to the
+// next (Standard Webhooks 1.0). A secret is base64, after whsec_ or without it, as receivers
+// read it. An app without a secret has its calls unsigned.
+func (c *Caller) headers(call *preparedCall) (http.Header, error) {
+	header, err := c.ownHeaders(call.request.Headers)
+	if err != nil {
 		return nil, err
 	}
-	delivery, now := call.effect, c.now()
+	if call.body != nil && header["Content-Type"] == nil {
+		header.Set("Content-Type", "application/json")
+	}
+	delivery, now := call.effect, c.options.Now()
 	header.Set("Webhook-Id", delivery.TriggerID)
 	header.Set("Webhook-Timestamp", strconv.FormatInt(now.Unix(), 10))
 	header.Set("Idempotency-Key", delivery.TriggerID)
@@ -127,47 +154,63 @@ func (c *Caller) headers(app *repositories.App, call *preparedCall, own reposito
 	if delivery.TraceParent != "" {
 		header.Set("Traceparent", delivery.TraceParent)
 	}
-	signature, err := sign(app.SigningSecret, delivery.TriggerID, now, call.body)
-	if signature != "" {
-		header.Set("Webhook-Signature", signature)
-	}
-	return header, err
-}
-
-// setToolHeaders sets the tool's headers. A line break would begin a header of somebody
-// else's; net/http refuses it as well, with a text that does not say which header.
-func setToolHeaders(header http.Header, own repositories.Headers) error {
-	for _, name := range slices.Sorted(maps.Keys(own)) {
-		value := own[name].Reveal()
-		if !httpguts.ValidHeaderFieldName(name) {
-			return effect.Permanent(effect.ReasonRequest, "header %q of the tool has no valid name (RFC 9110 5.1)", effect.Clip(name))
-		}
-		if !httpguts.ValidHeaderFieldValue(value) || strings.ContainsAny(value, "\r\n") {
-			return effect.Permanent(effect.ReasonRequest, "the value of header %q of the tool holds a line break or another control character", name)
-		}
-		if !reservedHeaders[http.CanonicalHeaderKey(name)] {
-			header.Set(name, value)
-		}
-	}
-	return nil
-}
-
-// sign returns webhook-signature (Standard Webhooks 1.0): one signature for each of
-// the app's secrets, which are separated by spaces, so that a receiver can change from
-// one to the next. A secret is base64, after whsec_ or without it, as receivers read it.
-// An app without a secret has its calls unsigned.
-func sign(secrets secret.Secret, id string, at time.Time, body []byte) (string, error) {
 	var signatures []string
-	for _, key := range strings.Fields(secrets.Reveal()) {
+	for key := range strings.FieldsSeq(call.app.SigningSecret.Reveal()) {
 		signer, err := standardwebhooks.NewWebhook(key)
 		if err != nil {
-			return "", effect.Permanent(effect.ReasonRequest, "the app's signingSecret is not base64, so the call cannot be signed")
+			return nil, effect.Permanent(effect.ReasonRequest, "the app's signingSecret is not base64, so the call cannot be signed")
 		}
-		signature, err := signer.Sign(id, at, body)
+		signature, err := signer.Sign(delivery.TriggerID, now, call.body)
 		if err != nil {
-			return "", effect.Permanent(effect.ReasonRequest, "the call cannot be signed with the app's signingSecret")
+			return nil, effect.Permanent(effect.ReasonRequest, "the call cannot be signed with the app's signingSecret")
 		}
 		signatures = append(signatures, signature)
 	}
-	return strings.Join(signatures, " "), nil
+	if len(signatures) > 0 {
+		header.Set("Webhook-Signature", strings.Join(signatures, " "))
+	}
+	return header, nil
+}
+
+// Bounds of what is kept of a request: the bytes of its URL and its body, and its headers.
+const (
+	maxSentText    = 1 << 10
+	maxSentHeaders = 20
+)
+
+// sent is what people are shown of the request. That of a call that was delivered has no
+// body: the record of its trigger has what is in it.
+func (p *preparedCall) sent(outcome effect.Outcome) *effect.Sent {
+	shown := &effect.Sent{Method: p.method, URL: fault.ClipTo(p.redactor.redact(shownURL(p.target)), maxSentText), Bytes: len(p.body)}
+	for name, value := range p.request.Headers.Shown() {
+		if len(shown.Headers) == maxSentHeaders {
+			break
+		}
+		if shown.Headers == nil {
+			shown.Headers = map[string]string{}
+		}
+		shown.Headers[name] = fault.Clip(p.redactor.redact(value))
+	}
+	if outcome.Verdict != effect.Done {
+		text := strings.ToValidUTF8(fault.Cut(string(p.body), maxSentText+redactionMargin), "\ufffd")
+		shown.Body = fault.ClipTo(p.redactor.redact(text), maxSentText)
+	}
+	return shown
+}
+
+// shownURL is a URL without user and password, and with those values of its query masked
+// whose names say that they are credentials.
+func shownURL(target *url.URL) string {
+	shown := *target
+	shown.User = nil
+	pairs := strings.Split(shown.RawQuery, "&")
+	for i, pair := range pairs {
+		name, _, has := strings.Cut(pair, "=")
+		plain, err := url.QueryUnescape(name)
+		if has && (err != nil || repositories.NamesCredential(plain)) {
+			pairs[i] = name + "=" + secret.Masked
+		}
+	}
+	shown.RawQuery = strings.Join(pairs, "&")
+	return shown.String()
 }

@@ -27,9 +27,9 @@ func TestTokenIsRenewedHalfAMinuteOrAFifthOfItsLifeEarly(t *testing.T) {
 func TestFlightThatComesLateFindsTheTokenOfTheOneBefore(t *testing.T) {
 	o := Options{}.withDefaults()
 	kept := newTokenCache(nil, o) // without a client: a request would panic
-	g := &grant{app: "clinic", tokenURL: "https://a.example"}
-	kept.keep(g.key(), accessToken{text: "fresh", renew: time.Now().Add(time.Hour)})
-	access, err := kept.renew(t.Context(), g.key(), g)
+	g := &grant{key: "k"}
+	kept.keep(g, accessToken{text: "fresh", renew: time.Now().Add(time.Hour)})
+	access, err := kept.renew(t.Context(), g)
 	require.NoError(t, err)
 	require.Equal(t, "fresh", access)
 }

@@ -15,26 +15,22 @@ import (
 	"earshot/trigger/effect"
 )
 
-// partsOfTool makes the request of an http or mcp tool to its source.
-func partsOfTool(app *repositories.App, delivery effect.Effect) (requestParts, error) {
-	tool, values := delivery.Call.Tool, delivery.Call.Written()
-	if tool.Type == repositories.ToolMCP {
-		return partsOfRemote(app, tool)
-	}
-	source, there := app.Source(tool.Source)
+// toSource makes the request of an http tool to its source.
+func (p *preparedCall) toSource() error {
+	tool, values := p.effect.Call.Tool, p.effect.Call.Written()
+	source, there := p.app.Source(tool.Source)
 	if !there || source.Type != repositories.SourceHTTP {
-		return requestParts{}, effect.Permanent(effect.ReasonRequest, "app %q has no http source %q that the tool works on", app.ID, effect.Clip(tool.Source))
+		return effect.Permanent(effect.ReasonRequest, "app %q has no http source %q that the tool works on", p.app.ID, effect.Clip(tool.Source))
 	}
-	if err := tool.CheckDestination(app); err != nil {
-		return requestParts{}, effect.Permanent(effect.ReasonAuth, "%s", err)
+	if err := tool.CheckDestination(p.app); err != nil {
+		return effect.Permanent(effect.ReasonAuth, "%s", err)
 	}
-	target, err := toolURL(source, tool, values)
-	if err != nil {
-		return requestParts{}, err
+	var err error
+	if p.target, err = toolURL(source, tool, values); err != nil {
+		return err
 	}
-	body, err := toolBody(source, tool, values)
-	if err != nil {
-		return requestParts{}, err
+	if p.body, err = toolBody(source, tool, values); err != nil {
+		return err
 	}
 	request := repositories.Request{}
 	if tool.Request != nil {
@@ -42,14 +38,17 @@ func partsOfTool(app *repositories.App, delivery effect.Effect) (requestParts, e
 	}
 	request.Method = tool.Method
 	request.Headers, err = toolHeaders(source, tool, values)
-	return requestParts{
-		request: &request, target: target, body: body,
-		credentials: source.QueryParams.Credentials(), hideErrorBody: !source.ReturnFullError,
-	}, err
+	p.ask(&request)
+	p.hideErrorBody = !source.ReturnFullError
+	for _, credential := range source.QueryParams.Credentials() {
+		p.redactor.add(credential.Reveal())
+	}
+	return err
 }
 
 // toolURL resolves the filled path against the source's base, and adds the parameters
-// of both to the query.
+// of both to the query: each member of a list under the same name, and nothing for a value
+// that is missing.
 func toolURL(source repositories.Source, tool *repositories.Tool, values map[string]any) (*url.URL, error) {
 	path, err := fill("path", tool.Path, values, &pathEscaper{}, template.PathEscape, template.QueryEscape)
 	if err != nil {
@@ -67,7 +66,15 @@ func toolURL(source repositories.Source, tool *repositories.Tool, values map[str
 		added.Add(name, value.Reveal())
 	}
 	for _, name := range repositories.ParameterNames(tool.QueryParams) {
-		addQuery(added, name, values[name])
+		switch value := values[name].(type) {
+		case nil:
+		case []any:
+			for _, member := range value {
+				added.Add(name, textOf(member))
+			}
+		default:
+			added.Add(name, textOf(value))
+		}
 	}
 	if query := added.Encode(); query != "" && target.RawQuery != "" {
 		target.RawQuery += "&" + query
@@ -80,20 +87,6 @@ func toolURL(source repositories.Source, tool *repositories.Tool, values map[str
 	return target, nil
 }
 
-// addQuery adds a value: each member of a list under the same name, and nothing for a
-// value that is missing.
-func addQuery(query url.Values, name string, value any) {
-	switch value := value.(type) {
-	case nil:
-	case []any:
-		for _, member := range value {
-			query.Add(name, textOf(member))
-		}
-	default:
-		query.Add(name, textOf(value))
-	}
-}
-
 // toolBody fills the template of the body; nil if there is none.
 func toolBody(source repositories.Source, tool *repositories.Tool, values map[string]any) ([]byte, error) {
 	if tool.RequestBody == "" {
@@ -103,23 +96,18 @@ func toolBody(source repositories.Source, tool *repositories.Tool, values map[st
 	if kind == "" && len(repositories.ParameterNames(tool.BodyParams)) > 0 {
 		return nil, effect.Permanent(effect.ReasonRequest, "the Content-Type of the source is none that values can be escaped for")
 	}
-	text, err := fill("requestBody", tool.RequestBody, only(repositories.ParameterNames(tool.BodyParams), values), escaperOf(kind), template.ToJSON)
+	given := map[string]any{}
+	for _, name := range repositories.ParameterNames(tool.BodyParams) {
+		given[name] = values[name]
+	}
+	text, err := fill("requestBody", tool.RequestBody, given, escaperOf(kind), template.ToJSON)
 	if err != nil {
 		return nil, err
 	}
-	if kind == repositories.BodyJSON && !validJSON(text) {
+	if kind == repositories.BodyJSON && !json.Valid([]byte(text)) {
 		return nil, effect.Permanent(effect.ReasonRequest, "the requestBody is not JSON when its values are filled in; a body of another kind has its Content-Type in headers")
 	}
 	return []byte(text), nil
-}
-
-// only are the values of these names.
-func only(names []string, values map[string]any) map[string]any {
-	some := make(map[string]any, len(names))
-	for _, name := range names {
-		some[name] = values[name]
-	}
-	return some
 }
 
 // toolHeaders merges the headers of the source, of the tool, and those that are
@@ -186,7 +174,11 @@ func escaperOf(kind string) template.Escaper {
 	case repositories.BodyForm:
 		return textEscaper(url.QueryEscape)
 	case repositories.BodyXML:
-		return textEscaper(escapeXML)
+		return textEscaper(func(text string) string {
+			var b strings.Builder
+			_ = xml.EscapeText(&b, []byte(text)) // a Builder never fails
+			return b.String()
+		})
 	default:
 		return textEscaper(func(text string) string { return text })
 	}
@@ -200,12 +192,6 @@ func (textEscaper) Literal(text string) string { return text }
 
 // Paste escapes a value.
 func (p textEscaper) Paste(value any) (string, error) { return p(pastedText(value)), nil }
-
-func escapeXML(text string) string {
-	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(text)) // a Builder never fails
-	return b.String()
-}
 
 // pastedText renders a value as text; a missing one is empty.
 func pastedText(value any) string {
@@ -254,5 +240,3 @@ func (p *jsonEscaper) Paste(value any) (string, error) {
 		return string(exactjson.EncodeOrNull(value)), nil
 	}
 }
-
-func validJSON(text string) bool { return json.Valid([]byte(text)) }

@@ -7,6 +7,8 @@ package effect
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"log/slog"
 
 	"earshot/repositories"
 	"earshot/repositories/cloudevent"
@@ -103,6 +105,30 @@ func CallOf(tool *repositories.Tool, values map[string]any, event json.RawMessag
 // else came of it, its Verdict is Done or Dead. Just before it is sent, Late is asked.
 type Deliverer interface {
 	Deliver(ctx context.Context, effect Effect) Outcome
+}
+
+// Apps finds apps by their ids. Its errors wrap repositories.ErrNotFound if there is none.
+type Apps interface {
+	App(ctx context.Context, appID string) (*repositories.App, error)
+}
+
+// AppOf returns the app of a call, from the effect or from apps. A deleted app is a permanent
+// failure; apps that do not answer defer the call, and the log has their error as an event.
+func AppOf(ctx context.Context, apps Apps, delivery Effect, log *slog.Logger, event string) (*repositories.App, error) {
+	if delivery.Call.App != nil {
+		return delivery.Call.App, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, delivery.Call.Request.AttemptTimeout())
+	defer cancel()
+	app, err := apps.App(ctx, delivery.AppID)
+	switch {
+	case errors.Is(err, repositories.ErrNotFound), err == nil && app == nil:
+		return nil, Permanent(ReasonRequest, "app %q is gone, and with it its sources and the keys that its calls are signed with", delivery.AppID)
+	case err != nil:
+		log.WarnContext(ctx, event, "app", delivery.AppID, "error", err.Error())
+		return nil, Deferral(0, "app %s cannot be looked up now", delivery.AppID)
+	}
+	return app, nil
 }
 
 // Published is an event that was read from the stream. All readers share it, so it must

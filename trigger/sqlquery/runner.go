@@ -35,18 +35,13 @@ import (
 	"earshot/trigger/effect"
 )
 
-// Apps finds the app of a call. Its errors wrap repositories.ErrNotFound if there is none.
-type Apps interface {
-	App(ctx context.Context, appID string) (*repositories.App, error)
-}
-
 // ErrRefused is wrapped by the error of a Dial that does not open a connection because
 // the address is one that must not be reached. Such a call is dead.
 var ErrRefused = errors.New("the address must not be reached")
 
 // Options of a Runner. Only Apps is needed; each other field has its default in its comment.
 type Options struct {
-	Apps Apps
+	Apps effect.Apps
 	// Dial opens the connections to databases; a plain dialer's.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// SQLiteDir is the folder that SQLite files must be in; none, and then there are
@@ -66,7 +61,7 @@ type Options struct {
 
 // Runner runs the statements of all apps. It is safe for concurrent use.
 type Runner struct {
-	apps      Apps
+	apps      effect.Apps
 	databases *databases
 	log       *slog.Logger
 	checks    chan struct{} // one slot for each check under way
@@ -114,32 +109,13 @@ func (r *Runner) deliver(ctx context.Context, delivery effect.Effect) (*result, 
 	if call == nil || !call.RunsStatement() {
 		return nil, effect.Permanent(effect.ReasonRequest, "effect %q of kind %q holds no statement", delivery.ID, delivery.Kind)
 	}
-	app, err := r.app(ctx, delivery)
+	app, err := effect.AppOf(ctx, r.apps, delivery, r.log, "statement.deferred")
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, app.AttemptTimeout(call.Tool))
 	defer cancel()
 	return r.run(ctx, app, call.Tool, call.Written(), false)
-}
-
-// app returns the app of a call, from the effect or from the store. A deleted app is a
-// permanent failure; a store that does not answer defers the statement.
-func (r *Runner) app(ctx context.Context, delivery effect.Effect) (*repositories.App, error) {
-	if delivery.Call.App != nil {
-		return delivery.Call.App, nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, repositories.DefaultTimeout)
-	defer cancel()
-	app, err := r.apps.App(ctx, delivery.AppID)
-	switch {
-	case errors.Is(err, repositories.ErrNotFound), err == nil && app == nil:
-		return nil, effect.Permanent(effect.ReasonRequest, "app %q is gone, and its sources with it", delivery.AppID)
-	case err != nil:
-		r.log.WarnContext(ctx, "statement.deferred", "app", delivery.AppID, "error", err.Error())
-		return nil, effect.Deferral(0, "app %s cannot be looked up now", delivery.AppID)
-	}
-	return app, nil
 }
 
 // run runs the statement of a tool on its source, or has it prepared only.

@@ -1,0 +1,266 @@
+package httpcall
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/url"
+	"strings"
+
+	"earshot/repositories/exactjson"
+	"earshot/trigger/effect"
+)
+
+// variables are the parameters that the placeholders of a template may name, with the
+// values of those that have one.
+type variables struct {
+	values   map[string]any
+	declared map[string]bool
+}
+
+// appIDName is the placeholder of the tenant's id. No value overrides it.
+const appIDName = "appId"
+
+func variablesOf(delivery effect.Effect) *variables {
+	values := make(map[string]any, len(delivery.Call.Values)+1)
+	maps.Copy(values, delivery.Call.Values)
+	values[appIDName] = delivery.AppID
+	return &variables{values: values, declared: declaredIn(delivery.Call.Event)}
+}
+
+// declaredIn returns the names of the tool's parameters according to the trigger event,
+// also of those without a value, which Values leaves out. An event that is not understood
+// declares none.
+func declaredIn(event json.RawMessage) map[string]bool {
+	var read struct {
+		Schema json.RawMessage `json:"schema"`
+	}
+	if json.Unmarshal(event, &read) != nil {
+		return nil
+	}
+	declared := map[string]bool{}
+	var list []struct{ Parameter, Name string }
+	if json.Unmarshal(read.Schema, &list) == nil {
+		for _, entry := range list {
+			declared[cmp.Or(entry.Parameter, entry.Name)] = true
+		}
+		return declared
+	}
+	var object struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	_ = json.Unmarshal(read.Schema, &object)
+	for name := range object.Properties {
+		declared[name] = true
+	}
+	return declared
+}
+
+// value returns the value of a parameter; null counts as absent.
+func (v *variables) value(name string) (any, bool) {
+	value := v.values[name]
+	return value, value != nil
+}
+
+// templatePart is literal text or a placeholder of a template.
+type templatePart struct {
+	text string // as it stands in the template
+	name string // of the parameter; empty for literal text
+	// known says that the tool has a parameter of that name, with a value or without.
+	known bool
+}
+
+// scan splits a template into its parts. A placeholder is a colon with the longest known name
+// that follows it; a name ends with its run of letters, digits, _ and -, or before a
+// hyphen, so that :id never eats :idCard, and :id-x is id if no id-x is known.
+// A run that no name begins is a placeholder of an unknown name, unless it begins with
+// a digit: 12:30 and :8080 are text.
+func (v *variables) scan(template string) []templatePart {
+	var parts []templatePart
+	for template != "" {
+		next := templatePart{text: template}
+		if colon := strings.IndexByte(template, ':'); colon == 0 {
+			next = v.placeholder(template)
+		} else if colon > 0 {
+			next.text = template[:colon]
+		}
+		parts = append(parts, next)
+		template = template[len(next.text):]
+	}
+	return parts
+}
+
+const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
+
+// placeholder reads the part at the colon that text begins with.
+func (v *variables) placeholder(text string) templatePart {
+	run := text[1 : len(text)-len(strings.TrimLeft(text[1:], nameCharacters))]
+	for end := len(run); end > 0; end-- {
+		if end < len(run) && run[end] != '-' {
+			continue
+		}
+		if _, valued := v.values[run[:end]]; valued || v.declared[run[:end]] {
+			return templatePart{text: text[:1+end], name: run[:end], known: true}
+		}
+	}
+	part := templatePart{text: text[:1+len(run)], name: run}
+	if run != "" && run[0] >= '0' && run[0] <= '9' {
+		part.name = ""
+	}
+	return part
+}
+
+// maxURLBytes bounds what values can make of a path or a query. Servers commonly take 8
+// KiB for the whole request line.
+const maxURLBytes = 16 << 10
+
+// fillURL puts the values into the path and the query of a tool's URL. Scheme, user,
+// host and port stay as the tool has them, whatever the values hold. A fragment is
+// dropped, as it is never sent.
+func fillURL(template string, names *variables) (*url.URL, error) {
+	target, err := url.Parse(template)
+	if err != nil {
+		return nil, effect.Permanent(effect.ReasonRequest,
+			"the tool's url cannot be read; its scheme, host and port must be literal, as in https://host:8443/path/:param")
+	}
+	if !isHTTP(target) {
+		return nil, effect.Permanent(effect.ReasonRequest, "the tool's url has no http or https with a host; it must be as in https://host/path")
+	}
+	segments, size := strings.Split(target.EscapedPath(), "/"), 0
+	for i := range segments {
+		if segments[i], err = names.fillSegment(segments[i]); err != nil {
+			return nil, err
+		}
+		if size += len(segments[i]) + 1; size > maxURLBytes {
+			return nil, effect.Permanent(effect.ReasonRequest, "the values make the path of the url longer than %d bytes", maxURLBytes)
+		}
+	}
+	path := strings.Join(segments, "/")
+	query, err := names.fillQuery(target.RawQuery)
+	if err != nil {
+		return nil, err
+	}
+	target.RawPath, target.RawQuery, target.Fragment, target.RawFragment = path, query, "", ""
+	if target.Path, err = url.PathUnescape(path); err != nil {
+		return nil, effect.Permanent(effect.ReasonRequest, "the path of the tool's url is not well escaped")
+	}
+	return target, nil
+}
+
+// fillSegment fills one segment of an escaped path. A value is escaped and so cannot end the
+// segment, but one that makes it empty, "." or ".." would make the path another one (RFC 3986
+// 5.2.4) and is refused.
+func (v *variables) fillSegment(segment string) (string, error) {
+	var b strings.Builder
+	last := ""
+	for _, part := range v.scan(segment) {
+		if part.name == "" {
+			b.WriteString(part.text)
+			continue
+		}
+		value, there := v.value(part.name)
+		if !there {
+			return "", effect.Permanent(effect.ReasonRequest,
+				"parameter %q has no value, and the path of the url needs one (a colon that is meant literally is written %%3A)", part.name)
+		}
+		last = part.name
+		b.WriteString(url.PathEscape(textOf(value)))
+		if b.Len() > maxURLBytes {
+			break
+		}
+	}
+	filled := b.String()
+	if plain, _ := url.PathUnescape(filled); last != "" && (plain == "" || plain == "." || plain == "..") {
+		return "", effect.Permanent(effect.ReasonRequest, "parameter %q makes a segment of the url's path %q, which would call another path", last, plain)
+	}
+	return filled, nil
+}
+
+// fillQuery fills a raw query. A parameter without a value is empty there. An unknown
+// name is one as well if a key or a value begins with it; inside of other text, as in
+// status:open, it is text.
+func (v *variables) fillQuery(query string) (string, error) {
+	var b strings.Builder
+	begins := true
+	for _, part := range v.scan(query) {
+		value, there := v.value(part.name)
+		switch {
+		case part.name == "", !part.known && !begins:
+			b.WriteString(part.text)
+		case there:
+			b.WriteString(url.QueryEscape(textOf(value)))
+		}
+		begins = strings.HasSuffix(part.text, "=") || strings.HasSuffix(part.text, "&")
+		if b.Len() > maxURLBytes {
+			return "", effect.Permanent(effect.ReasonRequest, "the values make the query of the url longer than %d bytes", maxURLBytes)
+		}
+	}
+	return b.String(), nil
+}
+
+// maxBodyBytes bounds what a template and its values can grow to.
+const maxBodyBytes = 1 << 20
+
+// fillBody fills a JSON template on its decoded form, so that no value can leave the
+// string that it stands in: a string that is a placeholder and nothing else becomes
+// the value with its type, null without one; placeholders inside longer strings become
+// text. Names of members are left alone.
+func (v *variables) fillBody(template json.RawMessage) ([]byte, error) {
+	tree, err := exactjson.Decode(template)
+	if errors.Is(err, exactjson.ErrMore) {
+		return nil, effect.Permanent(effect.ReasonRequest, "request.body is more than one JSON value")
+	} else if err != nil {
+		return nil, effect.Permanent(effect.ReasonRequest, "request.body is not JSON")
+	}
+	left := maxBodyBytes
+	filled := v.fillNode(tree, &left)
+	if left < 0 {
+		return nil, effect.Permanent(effect.ReasonRequest, "the values make the body longer than %d bytes", maxBodyBytes)
+	}
+	return exactjson.EncodeOrNull(filled), nil
+}
+
+// fillNode fills a part of a body, until the values have used up the bytes that are left.
+func (v *variables) fillNode(node any, left *int) any {
+	switch node := node.(type) {
+	case []any:
+		for i := range node {
+			node[i] = v.fillNode(node[i], left)
+		}
+	case map[string]any:
+		for name := range node {
+			node[name] = v.fillNode(node[name], left)
+		}
+	case string:
+		parts := v.scan(node)
+		if len(parts) == 1 && parts[0].name != "" {
+			value, _ := v.value(parts[0].name)
+			*left -= len(exactjson.EncodeOrNull(value))
+			return value
+		}
+		var b strings.Builder
+		for i := 0; i < len(parts) && *left >= 0; i++ {
+			text := parts[i].text
+			if parts[i].known {
+				text = ""
+				if value, there := v.value(parts[i].name); there {
+					text = textOf(value)
+				}
+				*left -= len(text)
+			}
+			b.WriteString(text)
+		}
+		return b.String()
+	}
+	return node
+}
+
+// textOf renders a value for a place that holds text: strings as they are, all else as
+// compact JSON with numbers as they were written.
+func textOf(value any) string {
+	if text, ok := value.(string); ok {
+		return text
+	}
+	return string(exactjson.EncodeOrNull(value))
+}

@@ -1,0 +1,243 @@
+package httpcall
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"earshot/httpcall/guard"
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
+	"earshot/repositories/fault"
+	"earshot/repositories/neterr"
+	"earshot/repositories/retryafter"
+	"earshot/trigger/effect"
+)
+
+// trace notes how far a request came.
+type trace struct {
+	// sent: it began to be written, so that the endpoint may have acted on it. One that must
+	// not be made twice counts as sent as soon as it has a connection: over HTTP/2 its headers
+	// leave before the hook is called.
+	sent atomic.Bool
+	// reached: it had a connection.
+	reached atomic.Bool
+}
+
+// in returns the context of a request that the trace follows.
+func (t *trace) in(ctx context.Context, repeatable bool) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) {
+			t.reached.Store(true)
+			if !repeatable {
+				t.sent.Store(true)
+			}
+		},
+		WroteHeaders: func() { t.sent.Store(true) },
+		WroteRequest: func(httptrace.WroteRequestInfo) { failpoint.At(failpoint.RequestSent) },
+	})
+}
+
+// roundTrip sends the request and reads the answer. It also says what the attempt tells about
+// the health of the host.
+func (c *Caller) roundTrip(ctx context.Context, call *preparedCall) (effect.Outcome, hostHealth) {
+	var followed trace
+	request, err := http.NewRequestWithContext(followed.in(ctx, call.repeatable), call.method, "", bytes.NewReader(call.body))
+	if err != nil {
+		return effect.OutcomeOf(effect.Permanent(effect.ReasonRequest, "request.method %q is no HTTP method", effect.Clip(call.method))), unknown
+	}
+	request.URL, request.Host, request.Header = call.target, call.target.Host, call.header
+	if err := call.notLate(ctx); err != nil {
+		return effect.OutcomeOf(err), unknown
+	}
+	call.auth.once.Store(!call.repeatable)
+	response, err := clientOf(call.auth).Do(request)
+	if err != nil {
+		if !errors.As(err, new(*effect.Failure)) { // that of a token has its own line
+			c.options.Logger.InfoContext(ctx, "call.unanswered", "app", call.app.ID, "trigger", call.effect.TriggerID,
+				"host", call.target.Host, "error", call.redactor.redact(logText(err)))
+		}
+		return call.unanswered(ctx, err, &followed)
+	}
+	defer response.Body.Close()
+	// The status alone decides: an answer whose body does not end in time is a cut one.
+	outcome, health := c.answered(call, response.StatusCode, response.Header, true)
+	outcome.Result, outcome.Truncated = readResult(response.Body, call.redactor)
+	outcome.Reached = true
+	return outcome, health
+}
+
+// notLate returns the failure of a call whose time is over before it is sent.
+func (p *preparedCall) notLate(ctx context.Context) error {
+	if effect.Late(ctx) {
+		return effect.Transient(effect.ReasonTimeout, "%s was not sent: the time of the attempt was over", p.label())
+	}
+	return nil
+}
+
+// answered judges the status of an answer, to the call itself or to what comes before it.
+func (c *Caller) answered(call *preparedCall, status int, header http.Header, called bool) (effect.Outcome, hostHealth) {
+	outcome := effect.Outcome{Status: status}
+	outcome.Verdict, outcome.Reason = verdictOf(status)
+	if outcome.Verdict == effect.Retry && called && !call.repeatable {
+		outcome.Verdict = effect.Dead // it arrived
+	}
+	if outcome.Verdict == effect.Retry {
+		outcome.After = retryafter.Pause(header, c.options.Now(), repositories.MostRetryFor)
+	}
+	if outcome.Verdict != effect.Done {
+		outcome.Error = fmt.Sprintf("%s answered %d %s%s", call.label(), status, http.StatusText(status), explainStatus(status))
+	}
+	if status >= 500 {
+		return outcome, down
+	}
+	return outcome, alive
+}
+
+// unanswered judges the error of a request that was not answered, or of the token for it.
+func (p *preparedCall) unanswered(ctx context.Context, err error, followed *trace) (outcome effect.Outcome, health hostHealth) {
+	sent := followed.sent.Load()
+	defer func() { outcome.Reached = followed.reached.Load() }()
+	var closed *guard.Blocked
+	var judged *effect.Failure
+	switch broken := errors.Is(ctx.Err(), context.Canceled); {
+	case errors.As(err, &judged):
+		return judged.Outcome, unknown
+	case errors.As(err, &closed): // only the operator can change that
+		return effect.OutcomeOf(effect.Permanent(effect.ReasonBlocked, "%s: %s", p.label(), closed.Toward(p.target.Hostname()))), unknown
+	case sent && !p.repeatable:
+		if health = down; broken {
+			health = unknown
+		}
+		return effect.OutcomeOf(effect.Permanent(effect.ReasonUnknown,
+			"%s was sent and not answered (%s); the tool is not idempotent, so the call is not made again by itself",
+			p.label(), publicText(err))), health
+	case broken:
+		outcome = effect.OutcomeOf(effect.Transient(effect.ReasonRequest, "%s was broken off, as the service is stopping", p.label()))
+		outcome.Deferred = !sent
+		return outcome, unknown
+	default:
+		reason := effect.ReasonRequest
+		if timedOut(err) {
+			reason = effect.ReasonTimeout
+		}
+		return effect.OutcomeOf(effect.Transient(reason, "%s was not answered: %s", p.label(), publicText(err))), down
+	}
+}
+
+// timedOut reports whether err is that of a time limit, ours or the network's.
+func timedOut(err error) bool {
+	var network net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout()
+}
+
+// publicText returns the text of a transport's error without the URL that net/http puts
+// in front, since queries may hold credentials, without what the other side sent, since
+// net/http quotes an answer that it does not understand, and without addresses.
+func publicText(err error) string {
+	err = withoutURL(err)
+	if reason := neterr.Reason(err); reason != "" {
+		return reason
+	}
+	text := err.Error()
+	if strings.Contains(text, "malformed") || strings.Contains(text, `"`) {
+		return "what it sent is no HTTP answer"
+	}
+	return effect.Clip(text)
+}
+
+// logText is what the log alone says of a connection; empty if the other side had a hand in
+// the text.
+func logText(err error) string {
+	err = withoutURL(err)
+	if errors.As(err, new(*guard.Blocked)) || neterr.Reason(err) != "" {
+		return effect.Clip(err.Error())
+	}
+	return ""
+}
+
+func withoutURL(err error) error {
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return wrapped.Err
+	}
+	return err
+}
+
+// verdictOf says what becomes of a call that was answered with status. All that is known
+// about status codes is here:
+//
+//	2xx                 delivered
+//	408, 425, 429, 5xx  to be tried again (RFC 9110 15.5.9, RFC 8470, RFC 6585)
+//	401                 the credential is refused, after a token was renewed
+//	all others          the endpoint does not want the call as it is; redirects count
+//	                    among them, as they are not followed
+func verdictOf(status int) (effect.Verdict, effect.Reason) {
+	switch {
+	case status >= 200 && status <= 299:
+		return effect.Done, ""
+	case status == http.StatusRequestTimeout:
+		return effect.Retry, effect.ReasonTimeout
+	case status == http.StatusTooEarly, status == http.StatusTooManyRequests, status >= 500:
+		return effect.Retry, effect.ReasonRequest
+	case status == http.StatusUnauthorized:
+		return effect.Dead, effect.ReasonAuth
+	default:
+		return effect.Dead, effect.ReasonRequest
+	}
+}
+
+// explainStatus says what a status means for a call that it ended.
+func explainStatus(status int) string {
+	switch {
+	case status >= 300 && status <= 399:
+		return "; redirects are not followed, so the tool's url must be the final one"
+	case status == http.StatusUnauthorized:
+		return "; the tool's credentials are refused"
+	case status == http.StatusGone:
+		return "; the endpoint is gone for good"
+	default:
+		return ""
+	}
+}
+
+// redactionMargin is read beyond the longest result, so that a credential at the cut is
+// seen whole and masked.
+const redactionMargin = 8 << 10
+
+// byteOrderMark begins the answers of some servers; RFC 8259 8.1 lets readers skip it.
+const byteOrderMark = "\ufeff"
+
+// readResult reads an answer: JSON as it is, whatever its content type says, and else a
+// JSON string of the text. Nil means that there was none. What is longer than a result
+// may be, or broke off, is a string of its beginning, and cut is true.
+func readResult(body io.Reader, mask *redactor) (result json.RawMessage, cut bool) {
+	read, err := io.ReadAll(io.LimitReader(body, effect.MaxResult+redactionMargin))
+	cut = err != nil || len(read) > effect.MaxResult
+	text := mask.redact(string(bytes.ToValidUTF8(read, []byte(string(utf8.RuneError)))))
+	if len(text) > effect.MaxResult {
+		text, cut = fault.Cut(text, effect.MaxResult), true
+	}
+	trimmed := bytes.TrimSpace([]byte(strings.TrimPrefix(text, byteOrderMark)))
+	if len(trimmed) == 0 {
+		return nil, cut
+	}
+	if !cut && json.Valid(trimmed) {
+		var compacted bytes.Buffer
+		if json.Compact(&compacted, trimmed) == nil {
+			return mask.redactJSON(compacted.Bytes()), false
+		}
+	}
+	return exactjson.EncodeOrNull(text), cut
+}
