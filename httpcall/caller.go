@@ -112,22 +112,11 @@ func (o Options) withDefaults() Options {
 		o.Now = time.Now
 	}
 	if o.Jitter == nil {
-		o.Jitter = jitterByAFifth
+		o.Jitter = func(pause time.Duration) time.Duration {
+			return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64()))
+		}
 	}
 	return o
-}
-
-// jitterByAFifth returns a pause between four and six fifths of the given one.
-func jitterByAFifth(pause time.Duration) time.Duration {
-	return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64()))
-}
-
-// clientOf returns a client that hands redirects out as they are.
-func clientOf(transport http.RoundTripper) *http.Client {
-	return &http.Client{
-		Transport:     transport,
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
 }
 
 // CloseIdleConnections closes the connections, and the sessions with MCP servers, that no call
@@ -141,17 +130,14 @@ func (c *Caller) CloseIdleConnections() {
 // a token, at once and with a new one; a call that must not be made twice is not repeated,
 // whatever the answer. It ends with ctx or with the call's own time for one attempt,
 // whichever is first.
-func (c *Caller) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
+func (c *Caller) Deliver(ctx context.Context, delivery effect.Effect) (outcome effect.Outcome) {
 	started := c.options.Now()
-	outcome := c.deliver(ctx, delivery)
-	c.options.Logger.DebugContext(ctx, "call.attempted",
-		"app", delivery.AppID, "session", delivery.SessionID, "trigger", delivery.TriggerID, "attempt", delivery.Attempt,
-		"done", outcome.Verdict == effect.Done, "dead", outcome.Verdict == effect.Dead, "deferred", outcome.Deferred,
-		"status", outcome.Status, "reason", outcome.Reason, "error", outcome.Error, "took", c.options.Now().Sub(started))
-	return outcome
-}
-
-func (c *Caller) deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
+	defer func() {
+		c.options.Logger.DebugContext(ctx, "call.attempted",
+			"app", delivery.AppID, "session", delivery.SessionID, "trigger", delivery.TriggerID, "attempt", delivery.Attempt,
+			"done", outcome.Verdict == effect.Done, "dead", outcome.Verdict == effect.Dead, "deferred", outcome.Deferred,
+			"status", outcome.Status, "reason", outcome.Reason, "error", outcome.Error, "took", c.options.Now().Sub(started))
+	}()
 	if delivery.Call == nil {
 		return effect.OutcomeOf(effect.Permanent(effect.ReasonRequest, "effect %q of kind %q holds no call", delivery.ID, delivery.Kind))
 	}
@@ -163,13 +149,13 @@ func (c *Caller) deliver(ctx context.Context, delivery effect.Effect) effect.Out
 	if delivery.Call.Tool != nil {
 		limit = app.AttemptTimeout(delivery.Call.Tool)
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	attempt, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	call, err := c.prepare(app, delivery)
 	if err != nil {
 		return effect.OutcomeOf(err)
 	}
-	outcome := c.perform(ctx, call)
+	outcome = c.perform(attempt, call)
 	outcome.Error = call.redactor.redact(outcome.Error)
 	if call.hideErrorBody && outcome.Verdict != effect.Done {
 		outcome.Result, outcome.Truncated = nil, false

@@ -29,8 +29,21 @@ type credentials struct {
 // call ends: it is never sent without. A module is looked up with every call: its hosts may
 // have been changed since the tool was written, and the URL of its source as well.
 func credentialsOf(app *repositories.App, request *repositories.Request, target *url.URL) (credentials, error) {
+	method := request.Auth
+	if method == "" { // what else is given says it
+		switch {
+		case request.Bearer != nil:
+			method = repositories.AuthBearer
+		case request.Basic != nil:
+			method = repositories.AuthBasic
+		case request.ModuleID != "":
+			method = repositories.AuthModule
+		default:
+			return credentials{}, nil
+		}
+	}
 	g := &grant{app: app.ID}
-	switch method := authMethod(request); method {
+	switch method {
 	case repositories.AuthNone:
 		return credentials{}, nil
 	case repositories.AuthBasic:
@@ -64,23 +77,6 @@ func credentialsOf(app *repositories.App, request *repositories.Request, target 
 		return credentials{}, effect.Permanent(effect.ReasonAuth, "request.auth %q is none of none, basic, bearer, module", effect.Clip(method))
 	}
 	return credentials{grant: g}, g.complete()
-}
-
-// authMethod returns the method of authentication; if request.auth is missing, what else is
-// given says it.
-func authMethod(request *repositories.Request) string {
-	switch {
-	case request.Auth != "":
-		return request.Auth
-	case request.Bearer != nil:
-		return repositories.AuthBearer
-	case request.Basic != nil:
-		return repositories.AuthBasic
-	case request.ModuleID != "":
-		return repositories.AuthModule
-	default:
-		return repositories.AuthNone
-	}
 }
 
 // grant is an OAuth 2.0 grant (RFC 6749 1.3): all that an access token is requested with.

@@ -56,7 +56,22 @@ func newHostLimiter(o Options) *hostLimiter {
 // acquire waits for a slot of the host and returns how to release it. Its error defers the
 // call: the host is closed off or has no slot.
 func (l *hostLimiter) acquire(ctx context.Context, appID string, target *url.URL) (release func(hostHealth), err error) {
-	o, host := l.options, l.host(appID+" "+target.Scheme+" "+strings.ToLower(target.Host))
+	o, key := l.options, appID+" "+target.Scheme+" "+strings.ToLower(target.Host)
+	l.mu.Lock()
+	host, known := l.hosts.Get(key)
+	if !known {
+		host = &hostState{
+			slots: semaphore.NewWeighted(int64(o.HostLimit)),
+			breaker: gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+				MaxRequests: 1,
+				Timeout:     o.BreakFor,
+				ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= uint32(o.BreakAfter) },
+				IsExcluded:  func(err error) bool { return errors.Is(err, errUnknown) },
+			}),
+		}
+		l.hosts.Add(key, host)
+	}
+	l.mu.Unlock()
 	if !host.slots.TryAcquire(1) {
 		waiting, cancel := context.WithTimeout(ctx, o.SlotWait)
 		err = host.slots.Acquire(waiting, 1)
@@ -75,23 +90,4 @@ func (l *hostLimiter) acquire(ctx context.Context, appID string, target *url.URL
 		host.slots.Release(1)
 		report(reports[health])
 	}, nil
-}
-
-func (l *hostLimiter) host(key string) *hostState {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if known, ok := l.hosts.Get(key); ok {
-		return known
-	}
-	made := &hostState{
-		slots: semaphore.NewWeighted(int64(l.options.HostLimit)),
-		breaker: gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
-			MaxRequests: 1,
-			Timeout:     l.options.BreakFor,
-			ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= uint32(l.options.BreakAfter) },
-			IsExcluded:  func(err error) bool { return errors.Is(err, errUnknown) },
-		}),
-	}
-	l.hosts.Add(key, made)
-	return made
 }

@@ -65,7 +65,7 @@ func TestWaitForASlotEndsWithTheContext(t *testing.T) {
 
 func TestJitterStaysWithinAFifth(t *testing.T) {
 	for range 1000 {
-		pause := jitterByAFifth(10 * time.Second)
+		pause := Options{}.withDefaults().Jitter(10 * time.Second)
 		require.GreaterOrEqual(t, pause, 8*time.Second)
 		require.LessOrEqual(t, pause, 12*time.Second)
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -19,19 +18,6 @@ import (
 	"earshot/repositories/failpoint"
 	"earshot/trigger/effect"
 )
-
-// toServer makes the requests of a call of an MCP server.
-func (p *preparedCall) toServer(name string, own *repositories.Request) (source repositories.Source, err error) {
-	source, there := p.app.Source(name)
-	if !there || source.Type != repositories.SourceMCP {
-		return source, effect.Permanent(effect.ReasonRequest, "app %q has no mcp source %q", p.app.ID, effect.Clip(name))
-	}
-	if p.target, err = url.Parse(source.URL); err != nil || !isHTTP(p.target) {
-		return source, effect.Permanent(effect.ReasonRequest, "the url of source %q must be as in https://host/path", source.Name)
-	}
-	p.ask(source.Request(own))
-	return source, nil
-}
 
 // server is the server of a call, for those calls that may share a session with it: those of
 // one app, with the same headers and credentials.
@@ -64,11 +50,11 @@ func (c *Caller) callRemote(ctx context.Context, call *preparedCall) (effect.Out
 	}
 	var followed trace
 	params := &mcp.CallToolParams{Name: cmp.Or(tool.RemoteName, tool.Name), Arguments: call.arguments, Meta: meta}
-	e, answer := c.mcp.call(followed.in(ctx, call.repeatable), server, params, !call.repeatable, func(body []byte) (http.Header, error) {
+	e, answer := c.mcp.call(followed.in(ctx, call.request.Repeatable()), server, params, !call.request.Repeatable(), func(body []byte) (http.Header, error) {
 		if err := call.notLate(ctx); err != nil {
 			return nil, err
 		}
-		call.auth.once.Store(!call.repeatable)
+		call.auth.once.Store(!call.request.Repeatable())
 		call.body = body
 		header, err := c.headers(call)
 		for name, value := range parameterHeaders(tool.Parameters, call.arguments) {
@@ -82,18 +68,6 @@ func (c *Caller) callRemote(ctx context.Context, call *preparedCall) (effect.Out
 	outcome := outcomeOfResult(call, e.status, answer)
 	outcome.Reached = true
 	return outcome, alive
-}
-
-// argumentsOf writes the values of a call with the digits that their numbers have.
-func argumentsOf(values map[string]any) (json.RawMessage, error) {
-	if values == nil {
-		values = map[string]any{}
-	}
-	arguments, err := exactjson.Encode(values)
-	if err == nil && len(arguments) > maxBodyBytes {
-		err = effect.Permanent(effect.ReasonRequest, "the values are longer than %d bytes", maxBodyBytes)
-	}
-	return arguments, err
 }
 
 // remoteFailure judges a call that an MCP server did not carry out, or of which nobody knows.
@@ -205,7 +179,6 @@ func (c *Caller) Offered(ctx context.Context, app *repositories.App, name string
 	if err != nil {
 		return nil, nil, err
 	}
-	call.repeatable = true
 	if err := c.authorize(call); err != nil {
 		return nil, nil, err
 	}

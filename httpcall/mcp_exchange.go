@@ -9,6 +9,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -72,6 +73,9 @@ func (mcpTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
+// busy are the statuses that say that any other request would be in vain as well.
+var busy = []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
+
 // begin puts the headers of the exchange into its own request, which is the first that is
 // posted, and ends one that would be in vain.
 func (e *exchange) begin(request *http.Request) error {
@@ -82,7 +86,7 @@ func (e *exchange) begin(request *http.Request) error {
 		return nil
 	case e.err != nil:
 		return e.err
-	case !e.calls() && busy(e.status):
+	case !e.calls() && slices.Contains(busy, e.status):
 		return errors.New("the server has just answered that it is down")
 	}
 	own := e.calls() && request.Method == http.MethodPost && !e.posted
@@ -105,15 +109,6 @@ func (e *exchange) begin(request *http.Request) error {
 	}
 	e.err = err
 	return err
-}
-
-// busy reports whether a status says that any other request would be in vain as well.
-func busy(status int) bool {
-	switch status {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return true
-	}
-	return false
 }
 
 // seal ends the exchange: what it has now stays.

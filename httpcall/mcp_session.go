@@ -83,44 +83,38 @@ func newMCPClient() *mcpClient {
 
 // call calls a tool, with the headers that header makes of its body. It returns the answer,
 // and the exchange that it came in, or that failed. A session that the server has forgotten is
-// begun anew; the call itself is sent again only if it may be sent twice.
+// begun anew; the call itself is sent again only if it may be sent twice. A session that was
+// answered in is taken back, and one that is in doubt is closed.
 func (m *mcpClient) call(ctx context.Context, server mcpServer, params *mcp.CallToolParams, once bool, header func([]byte) (http.Header, error)) (*exchange, json.RawMessage) {
+	deadline, _ := ctx.Deadline() // every call has one
 	for {
 		with, failed := m.take(ctx, server, once)
 		if failed != nil {
 			return failed, nil
 		}
 		e := &exchange{send: server.send, header: header, left: maxAnswer}
-		answer := m.callIn(ctx, with, e, params)
+		detached, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
+		follow := context.AfterFunc(ctx, cancel)
+		_, err := with.CallTool(e.in(detached), params)
+		follow()
+		e.seal()
+		if err == nil {
+			time.AfterFunc(draining, cancel)
+			m.give(with)
+			return e, e.response().Result
+		}
+		cancel()
+		if errors.As(err, new(*jsonrpc.Error)) && with.ID() == "" {
+			m.give(with)
+		} else {
+			go with.Close() // it may wait for the server
+		}
 		forgotten := e.status == http.StatusNotFound || e.status == http.StatusBadRequest
-		if answer != nil || with.fresh || with.ID() == "" || !forgotten || once {
-			return e, answer
+		if with.fresh || with.ID() == "" || !forgotten || once {
+			return e, nil
 		}
 		m.closeIdle(server.key) // the server has forgotten them as well
 	}
-}
-
-// callIn calls a tool in a session. One that was answered in is taken back, and one that is in
-// doubt is closed. The request goes on for a moment after the answer.
-func (m *mcpClient) callIn(ctx context.Context, with *mcpSession, e *exchange, params *mcp.CallToolParams) json.RawMessage {
-	deadline, _ := ctx.Deadline() // every call has one
-	detached, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
-	follow := context.AfterFunc(ctx, cancel)
-	_, err := with.CallTool(e.in(detached), params)
-	follow()
-	e.seal()
-	switch {
-	case err == nil:
-		time.AfterFunc(draining, cancel)
-		m.give(with)
-		return e.response().Result
-	case errors.As(err, new(*jsonrpc.Error)) && with.ID() == "":
-		m.give(with)
-	default:
-		go with.Close() // it may wait for the server
-	}
-	cancel()
-	return nil
 }
 
 // take returns a session that no other call uses. One that the server keeps may be gone there;

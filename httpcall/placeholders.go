@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
-	"maps"
 	"net/url"
 	"strings"
 
@@ -21,13 +20,6 @@ type variables struct {
 
 // appIDName is the placeholder of the tenant's id. No value overrides it.
 const appIDName = "appId"
-
-func variablesOf(delivery effect.Effect) *variables {
-	values := make(map[string]any, len(delivery.Call.Values)+1)
-	maps.Copy(values, delivery.Call.Values)
-	values[appIDName] = delivery.AppID
-	return &variables{values: values, declared: declaredIn(delivery.Call.Event)}
-}
 
 // declaredIn returns the names of the tool's parameters according to the trigger event,
 // also of those without a value, which Values leaves out. An event that is not understood

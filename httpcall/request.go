@@ -14,6 +14,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"earshot/repositories"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/secret"
 	"earshot/trigger/effect"
@@ -21,17 +22,15 @@ import (
 
 // preparedCall is an HTTP request that is ready to be sent but for its token.
 type preparedCall struct {
-	app        *repositories.App
-	effect     effect.Effect
-	request    *repositories.Request
-	target     *url.URL
-	method     string
-	body       []byte
-	arguments  json.RawMessage // of a tool of an MCP server
-	header     http.Header
-	repeatable bool
-	auth       *authorizer
-	redactor   *redactor
+	app       *repositories.App
+	effect    effect.Effect
+	request   *repositories.Request
+	target    *url.URL
+	body      []byte
+	arguments json.RawMessage // of a tool of an MCP server
+	header    http.Header
+	auth      *authorizer
+	redactor  *redactor
 	// hideErrorBody keeps the body of an answer that is not 2xx out of the outcome.
 	hideErrorBody bool
 }
@@ -43,12 +42,19 @@ func (c *Caller) prepare(app *repositories.App, delivery effect.Effect) (call *p
 	switch tool := delivery.Call.Tool; {
 	case tool == nil:
 		err = call.toURL()
-	case tool.Type == repositories.ToolMCP:
-		if _, err = call.toServer(tool.Source, tool.Request); err == nil {
-			call.arguments, err = argumentsOf(delivery.Call.Values)
-		}
-	default:
+	case tool.Type != repositories.ToolMCP:
 		err = call.toSource()
+	default:
+		values := delivery.Call.Values
+		if values == nil {
+			values = map[string]any{}
+		}
+		if _, err = call.toServer(tool.Source, tool.Request); err == nil {
+			call.arguments, err = exactjson.Encode(values) // with the digits that their numbers have
+		}
+		if err == nil && len(call.arguments) > maxBodyBytes {
+			err = effect.Permanent(effect.ReasonRequest, "the values are longer than %d bytes", maxBodyBytes)
+		}
 	}
 	if err == nil {
 		err = c.authorize(call)
@@ -59,32 +65,43 @@ func (c *Caller) prepare(app *repositories.App, delivery effect.Effect) (call *p
 	return call, err
 }
 
-// ask sets what a request says of the call.
-func (p *preparedCall) ask(request *repositories.Request) {
-	p.request, p.repeatable = request, request.Repeatable()
-	p.method = strings.ToUpper(cmp.Or(request.Method, http.MethodPost))
-}
-
 // toURL makes the request of a call of a tool's URL. Its body is the tool's own template if
 // it has one, with any method; else the trigger event with the methods that carry content
 // (RFC 9110 9.3).
 func (p *preparedCall) toURL() (err error) {
-	request := p.effect.Call.Request
-	if request == nil {
-		request = &repositories.Request{}
+	call := p.effect.Call
+	if p.request = call.Request; p.request == nil {
+		p.request = &repositories.Request{}
 	}
-	p.ask(request)
-	names := variablesOf(p.effect)
-	if p.target, err = fillURL(p.effect.Call.URL, names); err != nil {
+	names := &variables{values: make(map[string]any, len(call.Values)+1), declared: declaredIn(call.Event)}
+	maps.Copy(names.values, call.Values)
+	names.values[appIDName] = p.effect.AppID
+	if p.target, err = fillURL(call.URL, names); err != nil {
 		return err
 	}
-	switch {
-	case len(request.Body) > 0:
-		p.body, err = names.fillBody(request.Body)
-	case p.method != http.MethodGet && p.method != http.MethodHead && p.method != http.MethodDelete:
-		p.body = p.effect.Call.Event
+	if len(p.request.Body) > 0 {
+		p.body, err = names.fillBody(p.request.Body)
+	} else if method := p.method(); method != http.MethodGet && method != http.MethodHead && method != http.MethodDelete {
+		p.body = call.Event
 	}
 	return err
+}
+
+// toServer makes the requests of a call of an MCP server.
+func (p *preparedCall) toServer(name string, own *repositories.Request) (source repositories.Source, err error) {
+	source, there := p.app.Source(name)
+	if !there || source.Type != repositories.SourceMCP {
+		return source, effect.Permanent(effect.ReasonRequest, "app %q has no mcp source %q", p.app.ID, effect.Clip(name))
+	}
+	if p.target, err = url.Parse(source.URL); err != nil || !isHTTP(p.target) {
+		return source, effect.Permanent(effect.ReasonRequest, "the url of source %q must be as in https://host/path", source.Name)
+	}
+	p.request = source.Request(own)
+	return source, nil
+}
+
+func (p *preparedCall) method() string {
+	return strings.ToUpper(cmp.Or(p.request.Method, http.MethodPost))
 }
 
 // authorize finds the credentials of a call, and has them masked in its outcome.
@@ -92,7 +109,7 @@ func (c *Caller) authorize(call *preparedCall) error {
 	found, err := credentialsOf(call.app, call.request, call.target)
 	call.redactor.addRequest(call.request, call.target)
 	call.auth = &authorizer{credentials: found, tokens: c.tokens, base: c.pooled, redactor: call.redactor}
-	if !call.repeatable {
+	if !call.request.Repeatable() {
 		call.auth.base = c.unpooled
 	}
 	return err
@@ -100,7 +117,7 @@ func (c *Caller) authorize(call *preparedCall) error {
 
 // label names the call in an error, without path and query, which may hold personal data.
 func (p *preparedCall) label() string {
-	return p.method + " " + p.target.Scheme + "://" + p.target.Host
+	return p.method() + " " + p.target.Scheme + "://" + p.target.Host
 }
 
 // reservedHeaders are the headers that a tool cannot set: those that identify an attempt and
@@ -178,10 +195,20 @@ const (
 	maxSentHeaders = 20
 )
 
-// sent is what people are shown of the request. That of a call that was delivered has no
-// body: the record of its trigger has what is in it.
+// sent is what people are shown of the request: its URL without user and password, and with
+// those values of its query masked whose names say that they are credentials. That of a call
+// that was delivered has no body: the record of its trigger has what is in it.
 func (p *preparedCall) sent(outcome effect.Outcome) *effect.Sent {
-	shown := &effect.Sent{Method: p.method, URL: fault.ClipTo(p.redactor.redact(shownURL(p.target)), maxSentText), Bytes: len(p.body)}
+	target, pairs := *p.target, strings.Split(p.target.RawQuery, "&")
+	for i, pair := range pairs {
+		name, _, has := strings.Cut(pair, "=")
+		plain, err := url.QueryUnescape(name)
+		if has && (err != nil || repositories.NamesCredential(plain)) {
+			pairs[i] = name + "=" + secret.Masked
+		}
+	}
+	target.User, target.RawQuery = nil, strings.Join(pairs, "&")
+	shown := &effect.Sent{Method: p.method(), URL: fault.ClipTo(p.redactor.redact(target.String()), maxSentText), Bytes: len(p.body)}
 	for name, value := range p.request.Headers.Shown() {
 		if len(shown.Headers) == maxSentHeaders {
 			break
@@ -196,21 +223,4 @@ func (p *preparedCall) sent(outcome effect.Outcome) *effect.Sent {
 		shown.Body = fault.ClipTo(p.redactor.redact(text), maxSentText)
 	}
 	return shown
-}
-
-// shownURL is a URL without user and password, and with those values of its query masked
-// whose names say that they are credentials.
-func shownURL(target *url.URL) string {
-	shown := *target
-	shown.User = nil
-	pairs := strings.Split(shown.RawQuery, "&")
-	for i, pair := range pairs {
-		name, _, has := strings.Cut(pair, "=")
-		plain, err := url.QueryUnescape(name)
-		if has && (err != nil || repositories.NamesCredential(plain)) {
-			pairs[i] = name + "=" + secret.Masked
-		}
-	}
-	shown.RawQuery = strings.Join(pairs, "&")
-	return shown.String()
 }

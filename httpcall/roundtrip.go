@@ -53,15 +53,15 @@ func (t *trace) in(ctx context.Context, repeatable bool) context.Context {
 // the health of the host.
 func (c *Caller) roundTrip(ctx context.Context, call *preparedCall) (effect.Outcome, hostHealth) {
 	var followed trace
-	request, err := http.NewRequestWithContext(followed.in(ctx, call.repeatable), call.method, "", bytes.NewReader(call.body))
+	request, err := http.NewRequestWithContext(followed.in(ctx, call.request.Repeatable()), call.method(), "", bytes.NewReader(call.body))
 	if err != nil {
-		return effect.OutcomeOf(effect.Permanent(effect.ReasonRequest, "request.method %q is no HTTP method", effect.Clip(call.method))), unknown
+		return effect.OutcomeOf(effect.Permanent(effect.ReasonRequest, "request.method %q is no HTTP method", effect.Clip(call.method()))), unknown
 	}
 	request.URL, request.Host, request.Header = call.target, call.target.Host, call.header
 	if err := call.notLate(ctx); err != nil {
 		return effect.OutcomeOf(err), unknown
 	}
-	call.auth.once.Store(!call.repeatable)
+	call.auth.once.Store(!call.request.Repeatable())
 	response, err := clientOf(call.auth).Do(request)
 	if err != nil {
 		if !errors.As(err, new(*effect.Failure)) { // that of a token has its own line
@@ -78,6 +78,14 @@ func (c *Caller) roundTrip(ctx context.Context, call *preparedCall) (effect.Outc
 	return outcome, health
 }
 
+// clientOf returns a client that hands redirects out as they are.
+func clientOf(transport http.RoundTripper) *http.Client {
+	return &http.Client{
+		Transport:     transport,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
 // notLate returns the failure of a call whose time is over before it is sent.
 func (p *preparedCall) notLate(ctx context.Context) error {
 	if effect.Late(ctx) {
@@ -90,7 +98,7 @@ func (p *preparedCall) notLate(ctx context.Context) error {
 func (c *Caller) answered(call *preparedCall, status int, header http.Header, called bool) (effect.Outcome, hostHealth) {
 	outcome := effect.Outcome{Status: status}
 	outcome.Verdict, outcome.Reason = verdictOf(status)
-	if outcome.Verdict == effect.Retry && called && !call.repeatable {
+	if outcome.Verdict == effect.Retry && called && !call.request.Repeatable() {
 		outcome.Verdict = effect.Dead // it arrived
 	}
 	if outcome.Verdict == effect.Retry {
@@ -116,7 +124,7 @@ func (p *preparedCall) unanswered(ctx context.Context, err error, followed *trac
 		return judged.Outcome, unknown
 	case errors.As(err, &closed): // only the operator can change that
 		return effect.OutcomeOf(effect.Permanent(effect.ReasonBlocked, "%s: %s", p.label(), closed.Toward(p.target.Hostname()))), unknown
-	case sent && !p.repeatable:
+	case sent && !p.request.Repeatable():
 		if health = down; broken {
 			health = unknown
 		}

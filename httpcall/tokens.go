@@ -82,12 +82,6 @@ func (t *tokenCache) drop(g *grant, refused string) {
 	}
 }
 
-func (t *tokenCache) keep(g *grant, made accessToken) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.cached.Add(g.key, made)
-}
-
 // renew replaces the cached token, if it still has to be replaced: with the refresh token, if
 // there is one with an endpoint for it, and otherwise, or if that fails, with the grant
 // itself. A refresh takes at most half of the time, so that an endpoint that hangs leaves the
@@ -122,7 +116,9 @@ func (t *tokenCache) renew(ctx context.Context, g *grant) (token string, err err
 		}
 		return "", tokenFailure(err, g, t.now())
 	}
-	t.keep(g, made)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.cached.Add(g.key, made)
 	return made.text, nil
 }
 

@@ -28,7 +28,7 @@ func TestFlightThatComesLateFindsTheTokenOfTheOneBefore(t *testing.T) {
 	o := Options{}.withDefaults()
 	kept := newTokenCache(nil, o) // without a client: a request would panic
 	g := &grant{key: "k"}
-	kept.keep(g, accessToken{text: "fresh", renew: time.Now().Add(time.Hour)})
+	kept.cached.Add(g.key, accessToken{text: "fresh", renew: time.Now().Add(time.Hour)})
 	access, err := kept.renew(t.Context(), g)
 	require.NoError(t, err)
 	require.Equal(t, "fresh", access)

@@ -15,7 +15,8 @@ import (
 	"earshot/trigger/effect"
 )
 
-// toSource makes the request of an http tool to its source.
+// toSource makes the request of an http tool to its source. Its headers are those of the
+// source, of the tool, and those that are parameters, of which the later win.
 func (p *preparedCall) toSource() error {
 	tool, values := p.effect.Call.Tool, p.effect.Call.Written()
 	source, there := p.app.Source(tool.Source)
@@ -32,18 +33,30 @@ func (p *preparedCall) toSource() error {
 	if p.body, err = toolBody(source, tool, values); err != nil {
 		return err
 	}
-	request := repositories.Request{}
+	p.request = &repositories.Request{}
 	if tool.Request != nil {
-		request = *tool.Request
+		*p.request = *tool.Request
 	}
-	request.Method = tool.Method
-	request.Headers, err = toolHeaders(source, tool, values)
-	p.ask(&request)
+	p.request.Method, p.request.Headers = tool.Method, repositories.Headers{}
+	for _, given := range []repositories.Headers{source.Headers, tool.Headers} {
+		for name, value := range given {
+			p.request.Headers[http.CanonicalHeaderKey(name)] = value
+		}
+	}
+	for _, name := range repositories.ParameterNames(tool.HeaderParams) { // a missing value is left out
+		switch value := values[name].(type) {
+		case nil:
+		case string:
+			p.request.Headers[http.CanonicalHeaderKey(name)] = secret.New(value)
+		default:
+			return effect.Permanent(effect.ReasonRequest, "the header parameter %q is no string", effect.Clip(name))
+		}
+	}
 	p.hideErrorBody = !source.ReturnFullError
 	for _, credential := range source.QueryParams.Credentials() {
 		p.redactor.add(credential.Reveal())
 	}
-	return err
+	return nil
 }
 
 // toolURL resolves the filled path against the source's base, and adds the parameters
@@ -100,7 +113,20 @@ func toolBody(source repositories.Source, tool *repositories.Tool, values map[st
 	for _, name := range repositories.ParameterNames(tool.BodyParams) {
 		given[name] = values[name]
 	}
-	text, err := fill("requestBody", tool.RequestBody, given, escaperOf(kind), template.ToJSON)
+	var escaper template.Escaper = textEscaper(func(text string) string { return text })
+	switch kind {
+	case repositories.BodyJSON:
+		escaper = &jsonEscaper{}
+	case repositories.BodyForm:
+		escaper = textEscaper(url.QueryEscape)
+	case repositories.BodyXML:
+		escaper = textEscaper(func(text string) string {
+			var b strings.Builder
+			_ = xml.EscapeText(&b, []byte(text)) // a Builder never fails
+			return b.String()
+		})
+	}
+	text, err := fill("requestBody", tool.RequestBody, given, escaper, template.ToJSON)
 	if err != nil {
 		return nil, err
 	}
@@ -108,27 +134,6 @@ func toolBody(source repositories.Source, tool *repositories.Tool, values map[st
 		return nil, effect.Permanent(effect.ReasonRequest, "the requestBody is not JSON when its values are filled in; a body of another kind has its Content-Type in headers")
 	}
 	return []byte(text), nil
-}
-
-// toolHeaders merges the headers of the source, of the tool, and those that are
-// parameters, of which the later win. A parameter without a value is left out.
-func toolHeaders(source repositories.Source, tool *repositories.Tool, values map[string]any) (repositories.Headers, error) {
-	merged := repositories.Headers{}
-	for _, given := range []repositories.Headers{source.Headers, tool.Headers} {
-		for name, value := range given {
-			merged[http.CanonicalHeaderKey(name)] = value
-		}
-	}
-	for _, name := range repositories.ParameterNames(tool.HeaderParams) {
-		switch value := values[name].(type) {
-		case nil:
-		case string:
-			merged[http.CanonicalHeaderKey(name)] = secret.New(value)
-		default:
-			return nil, effect.Permanent(effect.ReasonRequest, "the header parameter %q is no string", effect.Clip(name))
-		}
-	}
-	return merged, nil
 }
 
 // fill fills one template of a tool.
@@ -164,24 +169,6 @@ func (p *pathEscaper) Paste(value any) (string, error) {
 		return "", errors.New("there is no value, and the path needs one")
 	}
 	return strings.ReplaceAll(url.PathEscape(text), ":", "%3A"), nil
-}
-
-// escaperOf returns the escaper for a body of a kind.
-func escaperOf(kind string) template.Escaper {
-	switch kind {
-	case repositories.BodyJSON:
-		return &jsonEscaper{}
-	case repositories.BodyForm:
-		return textEscaper(url.QueryEscape)
-	case repositories.BodyXML:
-		return textEscaper(func(text string) string {
-			var b strings.Builder
-			_ = xml.EscapeText(&b, []byte(text)) // a Builder never fails
-			return b.String()
-		})
-	default:
-		return textEscaper(func(text string) string { return text })
-	}
 }
 
 // textEscaper escapes every value in one way.
