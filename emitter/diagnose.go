@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"reflect"
-	"strconv"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,9 +39,8 @@ type dialer struct {
 
 // Dial implements nats.CustomDialer. One after the other is dialled.
 func (d *dialer) Dial(network, address string) (conn net.Conn, err error) {
-	conn, err = d.Dialer.Dial(network, address)
-	d.err = err
-	return conn, err
+	conn, d.err = d.Dialer.Dial(network, address)
+	return conn, d.err
 }
 
 // Diagnose looks whether the NATS of a comma-separated list of servers is as Earshot needs it, and
@@ -52,14 +51,12 @@ func Diagnose(ctx context.Context, list string, options Options, ingress bool) (
 	if _, err := servers(list); err != nil {
 		return nil, err
 	}
-	login, err := options.Login.Options()
-	if err != nil {
+	if _, err := options.Login.Options(); err != nil {
 		return nil, err
 	}
-	d := &diagnosis{options: options}
+	d, dial := &diagnosis{options: options}, &dialer{Dialer: net.Dialer{Timeout: options.Timeout}}
 	quiet := nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {})
-	dial := &dialer{Dialer: net.Dialer{Timeout: options.Timeout}}
-	conn, err := nats.Connect(list, append(append(lasting(), nats.Name("earshot-doctor"), nats.RetryOnFailedConnect(false), nats.SetCustomDialer(dial), quiet), login...)...)
+	conn, err := connect(list, options.Login, nats.Name("earshot-doctor"), nats.RetryOnFailedConnect(false), nats.SetCustomDialer(dial), quiet)
 	if errors.Is(err, nats.ErrNoServers) && dial.err != nil {
 		err = dial.err
 	}
@@ -69,7 +66,7 @@ func Diagnose(ctx context.Context, list string, options Options, ingress bool) (
 		d.js, err = jetstream.New(conn)
 	}
 	if err != nil {
-		d.add("reach", finding.Unusable, "", fmt.Sprintf("it is not reached: %s; see NATS_URL (--nats-url)", withoutURL(err)))
+		d.add("reach", finding.Unusable, "", fmt.Sprintf("it is not reached: %s; see NATS_URL (--nats-url)", err))
 		return d.found, nil
 	}
 	d.stream = newStream(d.js, options)
@@ -87,56 +84,33 @@ func Diagnose(ctx context.Context, list string, options Options, ingress bool) (
 // codeNoLeader is that of a cluster of which too few servers are up.
 const codeNoLeader jetstream.ErrorCode = 10008
 
-const (
-	// oldest is the first version that syncs events before it acknowledges them, where it is told to.
-	oldest = "2.10"
-	// wantedPayload is as long as an event may be with all that is around it.
-	wantedPayload = 2 << 20
-)
+// wantedPayload is as long as an event may be with all that is around it, in bytes.
+const wantedPayload = 2 << 20
 
 // server looks at what a server says of itself to each client.
 func (d *diagnosis) server() {
-	version := d.conn.ConnectedServerVersion()
-	if older(version, oldest) {
-		d.add("version", finding.Told, version, "it is version "+version+", which acknowledges events before they are on the disk; "+oldest+" is the first that can sync them (sync_interval: always)")
+	version, major, minor := d.conn.ConnectedServerVersion(), 0, 0
+	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n == 2 && (major < 2 || major == 2 && minor < 10) {
+		d.add("version", finding.Told, version, "it is version "+version+", which acknowledges events before they are on the disk; 2.10 is the first that can sync them (sync_interval: always)")
 	} else {
 		d.add("version", finding.Good, version, "")
 	}
-	payload := d.conn.MaxPayload()
-	if payload < wantedPayload {
+	if payload := d.conn.MaxPayload(); payload < wantedPayload {
 		d.add("max_payload", finding.Told, fmt.Sprint(payload), fmt.Sprintf("its max_payload is %d bytes, and longer events and replies are refused; set max_payload: 8MB", payload))
 	} else {
 		d.add("max_payload", finding.Good, fmt.Sprint(payload), "")
 	}
 }
 
-// older compares versions by their first two numbers.
-func older(version, than string) bool {
-	a, b := strings.Split(version, "."), strings.Split(than, ".")
-	for i := range b {
-		if i >= len(a) {
-			return false
-		}
-		x, errX := strconv.Atoi(a[i])
-		y, errY := strconv.Atoi(b[i])
-		if errX != nil || errY != nil || x != y {
-			return errX == nil && errY == nil && x < y
-		}
-	}
-	return false
-}
-
-// asking bounds a question that a server may let go unanswered, for it is denied.
-const asking = time.Second
-
-// permissions asks the server what its user may, and compares that with what is needed.
+// permissions asks the server what its user may, and compares that with what is needed. A
+// server may let the question go unanswered, if it is denied.
 func (d *diagnosis) permissions(ctx context.Context, ingress bool) {
-	ctx, cancel := context.WithTimeout(ctx, asking)
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	const what = "permissions"
 	const way = "give it what deploy/package/nats-permissions.conf has"
 	reply, err := d.conn.RequestWithContext(ctx, AskUser, nil)
-	var says struct {
+	var info struct {
 		Data struct {
 			Permissions struct {
 				Publish   *allowance `json:"publish"`
@@ -145,29 +119,26 @@ func (d *diagnosis) permissions(ctx context.Context, ingress bool) {
 		} `json:"data"`
 	}
 	if err == nil {
-		err = json.Unmarshal(reply.Data, &says)
+		err = json.Unmarshal(reply.Data, &info)
 	}
 	if err != nil {
 		d.add(what, finding.Doubtful, "not asked", "it does not say what its user may ("+AskUser+"); "+way)
 		return
 	}
-	needed := Needed(ingress)
-	publish, subscribe := says.Data.Permissions.Publish.lacks(needed.Publish), says.Data.Permissions.Subscribe.lacks(needed.Subscribe)
+	needed, given := Needed(ingress), info.Data.Permissions
 	var lacks []string
-	for _, one := range []struct {
-		to       string
-		subjects []string
-	}{{"publish on ", publish}, {"subscribe to ", subscribe}} {
-		if len(one.subjects) > 0 {
-			lacks = append(lacks, one.to+strings.Join(one.subjects, ", "))
-		}
+	if publish := given.Publish.lacks(needed.Publish); publish != nil {
+		lacks = append(lacks, "publish on "+strings.Join(publish, ", "))
+	}
+	if subscribe := given.Subscribe.lacks(needed.Subscribe); subscribe != nil {
+		lacks = append(lacks, "subscribe to "+strings.Join(subscribe, ", "))
 	}
 	if lacks == nil {
 		d.add(what, finding.Good, fmt.Sprintf("all %d subjects", len(needed.Publish)+len(needed.Subscribe)), "")
 		return
 	}
-	missing := strings.Join(lacks, " or ")
-	d.add(what, finding.Unusable, "its user may not "+missing, "its user may not "+missing+"; "+way)
+	missing := "its user may not " + strings.Join(lacks, " or ")
+	d.add(what, finding.Unusable, missing, missing+"; "+way)
 }
 
 // account looks for JetStream, and whether its account has room for the streams.
@@ -204,7 +175,7 @@ func (d *diagnosis) events(ctx context.Context) {
 		return
 	}
 	info := held.CachedInfo()
-	wanted := d.stream.limited(d.stream.config(info.Config))
+	wanted := d.stream.config(info.Config, true)
 	value := fmt.Sprintf("%d of %d bytes, max age %s, replicas %d", info.State.Bytes, info.Config.MaxBytes, info.Config.MaxAge, info.Config.Replicas)
 	what := "stream " + Stream
 	switch {
@@ -282,4 +253,84 @@ func differences(is, wanted jetstream.StreamConfig) (list []string) {
 		}
 	}
 	return list
+}
+
+// Permissions are the subjects on which a user of NATS must be allowed to publish, and those to
+// which to subscribe: deploy/package/nats-permissions.conf has these and no others.
+type Permissions struct {
+	Publish   []string `json:"publish"`
+	Subscribe []string `json:"subscribe"`
+}
+
+// AskUser is where a server says what the user may who asks.
+const AskUser = "$SYS.REQ.USER.INFO"
+
+// Needed are the permissions for events and answers, and where requests over NATS are taken those
+// for them as well.
+func Needed(ingress bool) Permissions {
+	needed := Permissions{Publish: slices.Concat([]string{"tool.*.>", "app.*.*.*"}, chatSubjects, apiOf(Stream), apiOf(StreamIn)), Subscribe: []string{"_INBOX.>"}}
+	needed.Publish = append(needed.Publish, "$JS.API.CONSUMER.DELETE."+Stream+".*", "$JS.API.STREAM.MSG.GET."+StreamIn, "$JS.ACK."+StreamIn+".>", "$JS.API.INFO", AskUser)
+	if ingress {
+		needed.Publish = append(needed.Publish, "_INBOX.>")
+		needed.Subscribe = append(needed.Subscribe, "earshot.v1.>", "$SRV.>")
+	}
+	return needed
+}
+
+// apiOf are the requests about a stream.
+func apiOf(name string) (subjects []string) {
+	for _, what := range []string{"STREAM.CREATE.#", "STREAM.INFO.#", "STREAM.UPDATE.#", "STREAM.MSG.DELETE.#", "CONSUMER.CREATE.#.>", "CONSUMER.INFO.#.*", "CONSUMER.MSG.NEXT.#.*"} {
+		subjects = append(subjects, "$JS.API."+strings.Replace(what, "#", name, 1))
+	}
+	return subjects
+}
+
+// within reports whether all subjects that a pattern stands for are among those of another.
+func within(pattern, other string) bool {
+	words, of := strings.Split(pattern, "."), strings.Split(other, ".")
+	for i, word := range of {
+		switch {
+		case word == ">":
+			return len(words) > i
+		case i >= len(words) || words[i] == ">":
+			return false
+		case word != "*" && word != words[i]:
+			return false
+		}
+	}
+	return len(words) == len(of)
+}
+
+// collide reports whether some subject is of both patterns.
+func collide(a, b string) bool {
+	first, second := strings.Split(a, "."), strings.Split(b, ".")
+	for i := 0; i < len(first) && i < len(second); i++ {
+		switch {
+		case first[i] == ">" || second[i] == ">":
+			return true
+		case first[i] != "*" && second[i] != "*" && first[i] != second[i]:
+			return false
+		}
+	}
+	return len(first) == len(second)
+}
+
+// allowance is what a server allows, and denies; it allows everything where it names nothing.
+type allowance struct {
+	Allow []string `json:"allow"`
+	Deny  []string `json:"deny"`
+}
+
+// lacks are those of the needed subjects that are not allowed, or not all of them.
+func (a *allowance) lacks(needed []string) (missing []string) {
+	for _, subject := range needed {
+		if a == nil {
+			return nil
+		}
+		allowed := len(a.Allow) == 0 || slices.ContainsFunc(a.Allow, func(one string) bool { return within(subject, one) })
+		if !allowed || slices.ContainsFunc(a.Deny, func(one string) bool { return collide(subject, one) }) {
+			missing = append(missing, subject)
+		}
+	}
+	return missing
 }

@@ -1,9 +1,28 @@
+// Package emitter publishes the events of Earshot on NATS JetStream, and reads what the
+// streams have: it delivers the effects of kind event for package trigger, looks for the
+// answers that effects of kind answer wait for, and hands events to subscribers.
+//
+// Delivery is at least once. One attempt is one synchronous publish that waits for
+// the acknowledgement of stream EARSHOT, and every attempt of an event carries the
+// same Nats-Msg-Id, by which the stream drops what it has seen in the last ten
+// minutes. A consumer that must not act twice on an event that was published again
+// after a longer time recognizes it by its ce-id.
+//
+// The emitter never decides when to try again, and keeps nothing in memory: what is
+// not acknowledged stays owed in the ledger. That is why the connection buffers
+// nothing while it is down. A message that the client library sent by itself after a
+// reconnect could overtake an earlier one of its session.
+//
+// Messages are CloudEvents 1.0 in binary mode, as the NATS protocol binding of
+// CloudEvents describes it.
 package emitter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -16,84 +35,139 @@ import (
 	"earshot/trigger/effect"
 )
 
+const (
+	// DefaultMaxAge is how long the stream keeps an event: a week lets a consumer
+	// that failed on a Friday evening catch up on Monday.
+	DefaultMaxAge = 7 * 24 * time.Hour
+	// DefaultTimeout is the time for one delivery. An acknowledgement takes under a
+	// millisecond, or some 20 if the server syncs every write under load; two
+	// seconds outlast the election of a new leader in a healthy cluster.
+	DefaultTimeout = 2 * time.Second
+	// DuplicateWindow is how long the stream remembers the ids of its messages. Five
+	// tries with the ledger's longest pauses fit into it.
+	DuplicateWindow = 10 * time.Minute
+)
+
+// Options of an Emitter. The zero value is good for one NATS server.
+type Options struct {
+	// MaxAge is how long the stream keeps events, a second or more; DefaultMaxAge if it is
+	// zero. One that is less than DuplicateWindow shortens that.
+	MaxAge time.Duration
+	// MaxBytes bounds the stream. A full stream refuses events, and they wait in the
+	// ledger. Zero leaves the bound that the stream has, none for a new one.
+	MaxBytes int64
+	// Replicas is how many servers of a cluster hold the streams, 1 to 5. Zero leaves
+	// what the stream has, 1 for a new one.
+	Replicas int
+	// Timeout is the time for one delivery, and for the answer to Ready; DefaultTimeout if
+	// it is zero.
+	Timeout time.Duration
+	// Login is what Connect shows the servers in addition to their URLs.
+	Login Login
+	// Logger is slog.Default() if it is nil.
+	Logger *slog.Logger
+	// Now is the clock by which denials are forgotten and outages measured; time.Now if it
+	// is nil.
+	Now func() time.Time
+}
+
+func (o Options) withDefaults() Options {
+	o.MaxAge, o.Timeout, o.Logger = cmp.Or(o.MaxAge, DefaultMaxAge), cmp.Or(o.Timeout, DefaultTimeout), cmp.Or(o.Logger, slog.Default())
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return o
+}
+
 // Emitter publishes events on JetStream. It is safe for concurrent use; the order of
-// two events is kept where the second is delivered after the first was.
+// two events is kept if the second is delivered after the first was.
 type Emitter struct {
 	conn    *nats.Conn
-	owned   bool
-	log     *connectionLog // nil where the connection is somebody else's
 	js      jetstream.JetStream
-	link    *connectionWatch
+	link    *link
 	stream  *stream
-	denials *denials
 	options Options
 
-	// inFlight is held for reading by deliveries, and for writing by Close.
+	// inFlight is held for reading by requests, and for writing by Close.
 	inFlight sync.RWMutex
 	closed   bool
 }
 
 var _ effect.Deliverer = (*Emitter)(nil)
 
-// New returns an emitter that publishes over conn, which stays the caller's to close.
-// Make it with nats.ReconnectBufSize(-1); a connection that buffers can put events
-// out of order. What its user may not do is told to its own error handler, and is a
-// missing answer here. The error is one of options.
-func New(conn *nats.Conn, options Options) (*Emitter, error) {
-	options = options.withDefaults()
-	return newEmitter(conn, options, newDenials(options))
-}
-
-func newEmitter(conn *nats.Conn, options Options, denied *denials) (*Emitter, error) {
-	if err := options.check(); err != nil {
+// Connect returns an emitter with a connection of its own to a comma-separated list
+// of NATS servers. It does not wait for them: as long as none is reached, deliveries
+// ask to be tried again, and the connection goes on trying for ever. The error is
+// one of list or options, and never shows a credential.
+func Connect(list string, options Options) (*Emitter, error) {
+	o := options.withDefaults()
+	switch {
+	case o.MaxAge < time.Second:
+		return nil, fmt.Errorf("the events' MaxAge of %s is too short: at least a second", o.MaxAge)
+	case o.MaxBytes < 0:
+		return nil, fmt.Errorf("the stream's MaxBytes of %d is no size: a number of bytes, or 0 for no bound", o.MaxBytes)
+	case o.Replicas < 0 || o.Replicas > 5:
+		return nil, fmt.Errorf("%d replicas of the stream are not possible: 1 to 5, 3 in a cluster of three", o.Replicas)
+	case o.Timeout < 0:
+		return nil, fmt.Errorf("the Timeout of %s for a delivery is no time: more than 0, 2s is usual", o.Timeout)
+	}
+	hosts, err := servers(list)
+	if err != nil {
 		return nil, err
+	}
+	l := newLink(o.Logger, hosts, o.Now)
+	conn, err := connect(list, o.Login, append(l.handlers(), nats.Name("earshot"), nats.ReconnectBufSize(-1))...) // see the package's comment
+	if err != nil {
+		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, err)
 	}
 	js, err := jetstream.New(conn)
 	if err != nil {
+		conn.Close()
 		return nil, fmt.Errorf("use JetStream: %w", err)
 	}
-	return &Emitter{
-		conn: conn, js: js, link: watch(conn, denied.requests), stream: newStream(js, options), denials: denied, options: options,
-	}, nil
+	return &Emitter{conn: conn, js: js, link: l, stream: newStream(js, o), options: o}, nil
+}
+
+// Close waits for the deliveries under way, at most twice the time limit, and closes
+// the connection. Deliveries that come later ask for a Retry.
+func (e *Emitter) Close() {
+	e.inFlight.Lock()
+	defer e.inFlight.Unlock()
+	if !e.closed {
+		e.closed = true
+		e.conn.Close()
+	}
 }
 
 // Deliver publishes an event effect once, and waits for the stream's acknowledgement
-// until the time limit or the end of ctx; where none comes it asks for as long again
-// whether the stream is there. It returns at once where NATS is known to be down. A
-// repeat that the stream dropped is Done. Events that cannot be published ever, for
-// their size or their subject, are Dead; all other trouble asks for a Retry, which is
-// Forbidden where NATS denies it to our user.
+// until the time limit or the end of ctx; if none comes it asks for as long again
+// whether the stream is there, which is made if it is not, for the next attempt. It returns
+// at once while NATS is known to be down. A repeat that the stream dropped is Done. Events
+// that cannot be published ever, for their size or their subject, are Dead; all other trouble
+// asks for a Retry, which is Forbidden if NATS denies it to our user.
 func (e *Emitter) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
-	e.inFlight.RLock()
-	defer e.inFlight.RUnlock()
-	if err := check(delivery); err != nil {
-		return effect.Outcome{Verdict: effect.Dead, Error: err.Error()}
+	switch event := delivery.Event; {
+	case delivery.Kind != effect.KindEvent || event == nil:
+		return effect.Outcome{Verdict: effect.Dead, Error: fmt.Sprintf("effect %s of kind %q holds no event to publish", delivery.ID, delivery.Kind)}
+	case delivery.ID == "":
+		return effect.Outcome{Verdict: effect.Dead, Error: fmt.Sprintf("the event for %s has no id to tell its repeats by", event.Subject)}
+	case !isEventSubject(event.Subject):
+		return effect.Outcome{Verdict: effect.Dead, Error: fmt.Sprintf("%q is no subject of stream %s: they are %s", event.Subject, Stream, subjectList())}
 	}
 	subject, seen := delivery.Event.Subject, e.stream.checks.Load()
-	err := e.bounded(ctx, subject, func(ctx context.Context) error {
-		return e.publish(ctx, delivery)
-	})
+	err := e.bounded(ctx, subject, func(ctx context.Context) error { return e.publish(ctx, delivery) })
 	if unanswered(err) && ctx.Err() == nil {
-		err = e.explainMissingAck(ctx, delivery, seen, err)
+		found := e.bounded(ctx, subject, func(ctx context.Context) error { return e.stream.ensure(ctx, seen) })
+		if found != nil && !errors.Is(found, errDown) && !unanswered(found) {
+			err = fmt.Errorf("%w: %w", err, found) // what is wrong with the stream explains it
+		}
 	}
 	return outcome(err)
 }
 
-// explainMissingAck asks whether the stream is there, which is made if it is not, for the next
-// attempt. What is wrong with it explains the error of the publish.
-func (e *Emitter) explainMissingAck(ctx context.Context, delivery effect.Effect, seen uint64, err error) error {
-	found := e.bounded(ctx, delivery.Event.Subject, func(ctx context.Context) error {
-		return e.stream.ensure(ctx, seen)
-	})
-	if found == nil || errors.Is(found, errDown) || unanswered(found) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", err, found)
-}
-
-// unanswered reports whether a publish had no answer, or one that is none of a stream's.
-// Who subscribes to an event without JetStream is asked as well if there is no
-// stream, so that nothing says that it is missing.
+// unanswered reports whether a publish had no answer, or one that is none of a stream's: if
+// there is no stream, subscribers without JetStream are asked as well, so that nothing says
+// that it is missing.
 func unanswered(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, jetstream.ErrInvalidJSAck)
 }
@@ -101,40 +175,37 @@ func unanswered(err error) bool {
 // bounded does what while the connection is up, the server does not deny the subject,
 // and the time limit is not reached.
 func (e *Emitter) bounded(ctx context.Context, subject string, what func(context.Context) error) error {
-	if e.closed {
-		return fmt.Errorf("%w: the emitter is closed", errDown)
-	}
+	e.inFlight.RLock()
+	defer e.inFlight.RUnlock()
 	ctx, cancel := context.WithTimeout(ctx, e.options.Timeout)
 	defer cancel()
-	ctx, begun := e.denials.requests.begin(ctx, subject)
-	defer e.denials.requests.done(begun)
-	if err := e.connected(); err != nil {
-		return err
-	}
-	if err := e.denials.unanswered(); err != nil {
+	ctx, done := e.link.begin(ctx, subject)
+	defer done()
+	if err := cmp.Or(e.connected(), e.link.noAnswers()); err != nil {
 		return err
 	}
 	err := what(ctx)
-	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errLost) || errors.Is(cause, errDenied) || errors.Is(cause, ErrInDenied)) {
+	if cause := context.Cause(ctx); err != nil && (errors.Is(cause, errLost) || errors.Is(cause, errDenied) || errors.Is(cause, errAnswersDenied)) {
 		return cause
 	}
 	return err
 }
 
-func check(delivery effect.Effect) error {
-	switch {
-	case delivery.Kind != effect.KindEvent || delivery.Event == nil:
-		return fmt.Errorf("effect %s of kind %q holds no event to publish", delivery.ID, delivery.Kind)
-	case delivery.ID == "":
-		return fmt.Errorf("the event for %s has no id to tell its repeats by", delivery.Event.Subject)
-	case !isEventSubject(delivery.Event.Subject):
-		return fmt.Errorf("%q is no subject of stream %s: they are %s",
-			delivery.Event.Subject, Stream, subjectList())
+// connected returns an error while the emitter is closed or NATS is known to be down.
+func (e *Emitter) connected() error {
+	status := e.conn.Status()
+	switch last := e.conn.LastError(); {
+	case e.closed:
+		return fmt.Errorf("%w: the emitter is closed", errDown)
+	case status == nats.CONNECTED:
+		return nil
+	case last != nil:
+		return fmt.Errorf("%w: the connection is %s after: %w", errDown, status, last)
 	}
-	return nil
+	return fmt.Errorf("%w: the connection is %s", errDown, status)
 }
 
-// publish looks after the stream before the first event, and again when there is none
+// publish looks after the stream before the first event, and again if there is none
 // that takes the event.
 func (e *Emitter) publish(ctx context.Context, delivery effect.Effect) error {
 	seen := e.stream.checks.Load()
@@ -154,17 +225,12 @@ func (e *Emitter) publish(ctx context.Context, delivery effect.Effect) error {
 	return e.send(ctx, delivery, sendAgain)
 }
 
-// A stream that was just made, or has just changed its leader, is not known to every
-// server of a cluster at once: asked some tens of milliseconds later, they answer.
-const (
-	settleWait  = 50 * time.Millisecond
-	settleTries = 10
-)
-
-// sendOnce and sendAgain say how often a publish is tried where nobody answers.
+// sendOnce and sendAgain say how often a publish is tried if nobody answers. A stream that was
+// just made, or has just changed its leader, is not known to every server of a cluster at
+// once: asked some tens of milliseconds later, they answer.
 var (
 	sendOnce  = []jetstream.PublishOpt{jetstream.WithRetryAttempts(0)}
-	sendAgain = []jetstream.PublishOpt{jetstream.WithRetryAttempts(settleTries), jetstream.WithRetryWait(settleWait)}
+	sendAgain = []jetstream.PublishOpt{jetstream.WithRetryAttempts(10), jetstream.WithRetryWait(50 * time.Millisecond)}
 )
 
 func (e *Emitter) send(ctx context.Context, delivery effect.Effect, tries []jetstream.PublishOpt) error {
@@ -175,92 +241,44 @@ func (e *Emitter) send(ctx context.Context, delivery effect.Effect, tries []jets
 	}
 	_, err := e.js.PublishMsg(ctx, out, tries...)
 	failpoint.At(failpoint.PublishAcked)
+	limit := ""
 	switch {
 	case err == nil:
-		if e.stream.fullness.isFull() {
-			e.stream.fullness.stored(out.Size())
-		}
-		e.denials.allowed(out.Subject)
+		e.stream.fullness.stored(out.Size())
+		e.link.allowed(out.Subject)
 	case slices.Contains(fullCodes, code(err)):
 		e.stream.fullness.refused(out.Size(), err)
 	case errors.Is(err, nats.ErrMaxPayload):
-		return tooLarge(out, fmt.Sprintf("the NATS server's max_payload is %d", e.conn.MaxPayload()))
-	case errors.Is(err, jetstream.ErrStreamMessageExceedsMaximum):
-		return tooLarge(out, "it is over the max_msg_size of stream "+Stream)
+		limit = fmt.Sprintf("the NATS server's max_payload is %d", e.conn.MaxPayload())
+	case errors.Is(err, jetstream.ErrStreamMessageExceedsMaximum): // that of its operator
+		limit = "it is over the max_msg_size of stream " + Stream
 	}
-	return err
+	if limit == "" {
+		return err
+	}
+	return fmt.Errorf("%w: the message on %s has %d bytes with its headers, and %s: raise it, or send less",
+		errTooLarge, out.Subject, out.Size()-len(out.Subject), limit)
 }
 
-func (e *Emitter) connected() error {
-	status := e.conn.Status()
-	if status == nats.CONNECTED {
-		return nil
-	}
-	if last := e.conn.LastError(); last != nil {
-		return fmt.Errorf("%w: the connection is %s after: %w", errDown, status, last)
-	}
-	return fmt.Errorf("%w: the connection is %s", errDown, status)
-}
-
-// Ready returns nil where an event could be published now: NATS is connected and denies
+// Ready returns nil if an event could be published now: NATS is connected and denies
 // us no subject that is tried, and the stream is as it should be, made or repaired if
 // need be, has a leader and has room.
-func (e *Emitter) Ready(ctx context.Context) error { return inItsWords(e.ready(ctx)) }
-
-func (e *Emitter) ready(ctx context.Context) error {
-	e.inFlight.RLock()
-	defer e.inFlight.RUnlock()
+func (e *Emitter) Ready(ctx context.Context) error {
 	err := e.bounded(ctx, "", func(ctx context.Context) error {
 		return e.stream.ensure(ctx, e.stream.checks.Load())
 	})
-	if errors.Is(err, errDown) && e.log != nil && e.log.why() != nil {
-		return fmt.Errorf("%w: %w", err, e.log.why())
+	if why := e.link.unreached(); errors.Is(err, errDown) && why != nil {
+		err = fmt.Errorf("%w: %w", err, why)
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = cmp.Or(e.link.denial(), e.stream.able())
 	}
-	if err := e.denials.err(); err != nil {
-		return err
-	}
-	return errors.Join(e.stream.led(), e.stream.room())
+	return inItsWords(err)
 }
 
-// StreamIn is the name of the stream of what others publish for Earshot; see package intake.
-// What NATS denies of it holds up no event.
-const StreamIn = "EARSHOT_IN"
-
-// ErrInDenied means that NATS denies our user what StreamIn needs.
-var ErrInDenied = errors.New("the NATS user of Earshot has no permission for what stream " + StreamIn + " needs")
-
-// In makes requests about StreamIn within the time limit. They end early when the connection
-// is lost, and with ErrInDenied where NATS denies one.
-func (e *Emitter) In(ctx context.Context, what func(context.Context, jetstream.JetStream) error) error {
-	e.inFlight.RLock()
-	defer e.inFlight.RUnlock()
-	return e.bounded(ctx, StreamIn, func(ctx context.Context) error { return what(ctx, e.js) })
-}
-
-// Close waits for the deliveries under way, at most twice the time limit, and closes
-// the connection where it is the emitter's own. Deliveries that come later ask for a
-// Retry.
-func (e *Emitter) Close() {
-	e.inFlight.Lock()
-	defer e.inFlight.Unlock()
-	if e.closed {
-		return
-	}
-	e.closed = true
-	e.link.close()
-	if e.owned {
-		e.conn.Close()
-	}
-}
-
-// Room asks how many bytes the stream holds, and how many it may; zero where nothing bounds it.
+// Room asks how many bytes the stream holds, and how many it may; zero if nothing bounds it.
 // The error says that the stream is not there, or that NATS does not answer.
 func (e *Emitter) Room(ctx context.Context) (used, limit int64, err error) {
-	e.inFlight.RLock()
-	defer e.inFlight.RUnlock()
 	err = e.bounded(ctx, "", func(ctx context.Context) error {
 		held, err := e.js.Stream(ctx, Stream)
 		if err == nil {
@@ -286,5 +304,5 @@ func (e *Emitter) Collect(out chan<- prometheus.Metric) {
 		value = 1
 	}
 	out <- prometheus.MustNewConstMetric(fullDesc, prometheus.GaugeValue, value)
-	out <- prometheus.MustNewConstMetric(deniedDesc, prometheus.GaugeValue, float64(len(e.denials.denied())))
+	out <- prometheus.MustNewConstMetric(deniedDesc, prometheus.GaugeValue, float64(len(e.link.denied())))
 }

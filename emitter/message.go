@@ -94,6 +94,10 @@ func isEventSubject(subject string) bool {
 // toolKinds are the second words of the subjects that begin with tool.
 var toolKinds = []string{"trigger", "result", "rejected", "notmatching", "changed", "confirm", "cancelled", "duplicate"}
 
+// audience is the scope of an event, and of a subscription: a session, or with an empty
+// session the whole app.
+type audience struct{ app, session string }
+
 var errNotAnEvent = errors.New("not an event of ours")
 
 // readEvent reads a message of the stream. Whose it is stands in its subject, which
@@ -158,7 +162,7 @@ func (a audience) filters() []string {
 	return filters
 }
 
-// hears reports whether the audience may see an event of another.
-func (a audience) hears(of audience) bool {
+// sees reports whether the audience may see an event of another.
+func (a audience) sees(of audience) bool {
 	return a.app == of.app && (a.session == "" || a.session == of.session)
 }

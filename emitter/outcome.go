@@ -19,7 +19,9 @@ var (
 
 // outcome is the one place that decides what an error means for the event. Whatever
 // it does not know may heal, as events are not given up for the time that it takes: Retry.
+// An attempt is deferred if the connection was down before anything was written.
 func outcome(err error) effect.Outcome {
+	text, down := "", func(one error) bool { return errors.Is(err, one) }
 	switch {
 	case err == nil:
 		return effect.Outcome{Verdict: effect.Done}
@@ -27,38 +29,20 @@ func outcome(err error) effect.Outcome {
 		return effect.Outcome{Verdict: effect.Dead, Error: err.Error()}
 	case errors.Is(err, errDenied):
 		return effect.Outcome{Verdict: effect.Retry, Forbidden: true, Error: err.Error()}
-	default:
-		return effect.Outcome{Verdict: effect.Retry, Deferred: notSent(err), Error: reason(err)}
-	}
-}
-
-// notSent reports whether the connection was down before anything was written.
-func notSent(err error) bool {
-	for _, down := range []error{
-		errDown, nats.ErrReconnectBufExceeded, nats.ErrConnectionClosed,
-		nats.ErrConnectionReconnecting, nats.ErrConnectionDraining,
-	} {
-		if errors.Is(err, down) {
-			return true
-		}
-	}
-	return false
-}
-
-func reason(err error) string {
-	switch {
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, nats.ErrTimeout):
-		return fmt.Sprintf("NATS did not acknowledge the event in time: %v", err)
+		text = "NATS did not acknowledge the event in time: "
 	case errors.Is(err, jetstream.ErrNoStreamResponse):
-		return fmt.Sprintf("stream %s does not answer: %v", Stream, err)
+		text = "stream " + Stream + " does not answer: "
 	case code(err) == codeOtherStream:
-		return fmt.Sprintf("another stream than %s holds the subject, take it from that one: %v", Stream, err)
+		text = "another stream than " + Stream + " holds the subject, take it from that one: "
 	case slices.Contains(fullCodes, code(err)):
-		return fmt.Sprintf("stream %s takes no more, raise its limits or shorten its max age: %v", Stream, err)
-	default:
-		return err.Error()
+		text = "stream " + Stream + " takes no more, raise its limits or shorten its max age: "
 	}
+	return effect.Outcome{Verdict: effect.Retry, Deferred: slices.ContainsFunc(downs, down), Error: text + err.Error()}
 }
+
+// downs are the errors of a connection on which nothing was written.
+var downs = []error{errDown, nats.ErrReconnectBufExceeded, nats.ErrConnectionClosed, nats.ErrConnectionReconnecting, nats.ErrConnectionDraining}
 
 // streamMissing reports whether a publish failed for want of our stream: nobody
 // listens on the subject, or another stream does.
@@ -73,14 +57,6 @@ func code(err error) jetstream.ErrorCode {
 		return api.ErrorCode
 	}
 	return 0
-}
-
-// tooLarge says what is over which limit: the server's, or one that its operator set
-// for the stream.
-func tooLarge(out *nats.Msg, limit string) error {
-	size := out.Size() - len(out.Subject)
-	return fmt.Errorf("%w: the message on %s has %d bytes with its headers, and %s: raise it, or send less",
-		errTooLarge, out.Subject, size, limit)
 }
 
 // refusals are the answers of a server that takes no connection of ours.
@@ -99,10 +75,8 @@ func inItsWords(err error) error {
 	if errors.Is(err, nats.ErrNoResponders) {
 		return &refused{err, "answers without JetStream", nats.ErrNoResponders.Error()}
 	}
-	for _, one := range refusals {
-		if errors.Is(err, one) {
-			return &refused{err, "refuses the connection", one.Error()}
-		}
+	if at := slices.IndexFunc(refusals, func(one error) bool { return errors.Is(err, one) }); at >= 0 {
+		return &refused{err, "refuses the connection", refusals[at].Error()}
 	}
 	return err
 }

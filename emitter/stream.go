@@ -1,6 +1,7 @@
 package emitter
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/nats-io/nats.go"
@@ -46,8 +48,13 @@ const (
 	codeStoreFailed jetstream.ErrorCode = 10077 // a limit of the stream is reached
 )
 
-// roomCodes are those of a server that has less room than the stream may take.
-var roomCodes = []jetstream.ErrorCode{codeNoRoom, codeAccountFull, codeServerFull}
+var (
+	// roomCodes are those of a server that has less room than the stream may take.
+	roomCodes = []jetstream.ErrorCode{codeNoRoom, codeAccountFull, codeServerFull}
+	// fullCodes are those with which a server refuses to store a message: a limit of the
+	// stream or its disk, of the account, and of the server.
+	fullCodes = []jetstream.ErrorCode{codeStoreFailed, codeAccountFull, codeServerFull}
+)
 
 // stream creates the JetStream stream EARSHOT and keeps its configuration as it should be.
 type stream struct {
@@ -71,44 +78,6 @@ func newStream(js jetstream.JetStream, options Options) *stream {
 	return &stream{js: js, options: options, logger: options.Logger, repairSlot: make(chan struct{}, 1), fullness: &fullness{logger: options.Logger}}
 }
 
-// room returns an error where the stream was full when it was last looked at.
-func (s *stream) room() error {
-	if found := s.found.Load(); found != nil {
-		return s.fullness.observe(found)
-	}
-	return nil
-}
-
-// errLeaderless means that too few of the servers run that hold the stream: NATS goes on telling of
-// the stream, and takes no event.
-var errLeaderless error = &public{
-	"stream " + Stream + " has no leader: too few of the NATS servers that hold it run, or reach each other", "takes no events: its stream has no leader",
-}
-
-// led returns an error where the stream had no leader, or too few servers for one, when it was
-// last looked at. A leader that has lost the others says for some seconds that it is one.
-func (s *stream) led() error {
-	found := s.found.Load()
-	if found == nil || found.Cluster == nil {
-		return nil
-	}
-	if found.Cluster.Leader == "" {
-		return errLeaderless
-	}
-	running, offline := 1, 0
-	for _, peer := range found.Cluster.Replicas {
-		if peer.Offline {
-			offline++
-		} else {
-			running++
-		}
-	}
-	if running <= offline {
-		return errLeaderless
-	}
-	return nil
-}
-
 // ensure makes the stream good unless somebody else did since the caller read seen
 // from checks.
 func (s *stream) ensure(ctx context.Context, seen uint64) error {
@@ -128,51 +97,40 @@ func (s *stream) ensure(ctx context.Context, seen uint64) error {
 	return nil
 }
 
+// repair makes the stream, or changes what the promise rests on, whenever it is not so, and
+// the limits once, when the process starts: replicas that are given other limits than those
+// before them would change them to and fro, and an operator may make room by hand.
 func (s *stream) repair(ctx context.Context) error {
 	held, err := s.js.Stream(ctx, Stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return s.create(ctx)
+		made, err := s.withChat(s.config(jetstream.StreamConfig{}, true), func(config jetstream.StreamConfig) (jetstream.Stream, error) {
+			return s.js.CreateStream(ctx, config)
+		})
+		if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+			return nil // another replica was faster; Ready finds out if it differs
+		}
+		if err == nil {
+			s.found.Store(made.CachedInfo())
+			s.logger.Info("stream created", "stream", Stream)
+		}
+		return err
 	}
 	if err != nil {
 		return err
 	}
 	s.found.Store(held.CachedInfo())
-	return s.update(ctx, held.CachedInfo().Config)
-}
-
-func (s *stream) create(ctx context.Context) error {
-	made, err := s.withChat(s.limited(s.config(jetstream.StreamConfig{})), func(config jetstream.StreamConfig) (jetstream.Stream, error) {
-		return s.js.CreateStream(ctx, config)
-	})
-	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
-		return nil // another replica was faster; Ready finds out if it differs
-	}
-	if err == nil {
-		s.found.Store(made.CachedInfo())
-		s.logger.Info("stream created", "stream", Stream)
-	}
-	return err
-}
-
-// update changes what the promise rests on, whenever it is not so, and the limits once,
-// when the process starts: replicas that are given other limits than those before them
-// would change them to and fro, and an operator may make room by hand.
-func (s *stream) update(ctx context.Context, held jetstream.StreamConfig) error {
-	wanted := s.config(held)
-	if s.checks.Load() > 0 {
-		return s.change(ctx, held, wanted)
-	}
-	err := s.change(ctx, held, s.limited(wanted))
-	if !slices.Contains(roomCodes, code(err)) {
+	first := s.checks.Load() == 0
+	err = s.change(ctx, held.CachedInfo().Config, first)
+	if !first || !slices.Contains(roomCodes, code(err)) {
 		return err
 	}
 	// Events need the stream more than it needs its limits.
 	s.logger.Error("stream.limits", "stream", Stream, "error", explain(err).Error())
-	return s.change(ctx, held, wanted)
+	return s.change(ctx, held.CachedInfo().Config, false)
 }
 
-func (s *stream) change(ctx context.Context, held, wanted jetstream.StreamConfig) error {
-	changed, err := s.withChat(wanted, func(config jetstream.StreamConfig) (jetstream.Stream, error) {
+func (s *stream) change(ctx context.Context, held jetstream.StreamConfig, limits bool) error {
+	changed, err := s.withChat(s.config(held, limits), func(config jetstream.StreamConfig) (jetstream.Stream, error) {
 		if reflect.DeepEqual(config, held) {
 			return nil, nil
 		}
@@ -186,29 +144,29 @@ func (s *stream) change(ctx context.Context, held, wanted jetstream.StreamConfig
 	return nil
 }
 
-// withChat does something with the configuration and, where another stream has subjects of
+// withChat does something with the configuration and, if another stream has subjects of
 // ours under chat, with it and without these: that program may have been there before
 // chat events were, and tools need none of them.
 func (s *stream) withChat(config jetstream.StreamConfig, do func(jetstream.StreamConfig) (jetstream.Stream, error)) (jetstream.Stream, error) {
-	done, err := do(config)
-	if code(err) != codeOverlap {
-		if err == nil {
+	done, overlap := do(config)
+	if code(overlap) != codeOverlap {
+		if overlap == nil {
 			s.noChat.Store(false)
 		}
-		return done, err
+		return done, overlap
 	}
-	overlap := err
 	config.Subjects = toolSubjects()
-	if done, err = do(config); err == nil && !s.noChat.Swap(true) {
+	done, err := do(config)
+	if err == nil && !s.noChat.Swap(true) {
 		s.logger.Error("stream.chat", "stream", Stream, "subjects", strings.Join(chatSubjects, ", "),
 			"error", "no chat events are published, another stream holds some of their subjects: "+overlap.Error())
 	}
 	return done, err
 }
 
-// config returns held with the fields that the promise rests on set. All others,
-// such as placement or compression, are the operator's.
-func (s *stream) config(held jetstream.StreamConfig) jetstream.StreamConfig {
+// config returns held with the fields that the promise rests on set, and with the limits of
+// the options or its own. All others, such as placement or compression, are the operator's.
+func (s *stream) config(held jetstream.StreamConfig, limits bool) jetstream.StreamConfig {
 	held.Name = Stream
 	held.Subjects = Subjects()
 	// Work queues forget ids of messages that are consumed, and with them what is a
@@ -219,6 +177,11 @@ func (s *stream) config(held jetstream.StreamConfig) jetstream.StreamConfig {
 	held.Discard = jetstream.DiscardNew
 	held.MaxMsgsPerSubject = -1
 	held.NoAck = false
+	if limits {
+		held.MaxAge = s.options.MaxAge
+		held.MaxBytes = cmp.Or(s.options.MaxBytes, held.MaxBytes)
+		held.Replicas = cmp.Or(s.options.Replicas, held.Replicas)
+	}
 	held.Duplicates = DuplicateWindow
 	if held.MaxAge > 0 { // the server refuses a longer one
 		held.Duplicates = min(DuplicateWindow, held.MaxAge)
@@ -226,17 +189,110 @@ func (s *stream) config(held jetstream.StreamConfig) jetstream.StreamConfig {
 	return held
 }
 
-// limited returns held with the limits of the options.
-func (s *stream) limited(held jetstream.StreamConfig) jetstream.StreamConfig {
-	held.MaxAge = s.options.MaxAge
-	held.Duplicates = min(DuplicateWindow, held.MaxAge)
-	if s.options.MaxBytes > 0 {
-		held.MaxBytes = s.options.MaxBytes
+// errLeaderless means that too few of the servers run that hold the stream: NATS goes on telling of
+// the stream, and takes no event.
+var errLeaderless error = &public{
+	"stream " + Stream + " has no leader: too few of the NATS servers that hold it run, or reach each other", "takes no events: its stream has no leader",
+}
+
+// able returns an error if the stream had no leader, too few servers for one, or no room, when
+// it was last looked at. A leader that has lost the others says for some seconds that it is one.
+func (s *stream) able() error {
+	found := s.found.Load()
+	if found == nil {
+		return nil
 	}
-	if s.options.Replicas > 0 {
-		held.Replicas = s.options.Replicas
+	var leaderless error
+	if cluster := found.Cluster; cluster != nil {
+		offline := 0
+		for _, peer := range cluster.Replicas {
+			if peer.Offline {
+				offline++
+			}
+		}
+		if cluster.Leader == "" || 1+len(cluster.Replicas)-offline <= offline {
+			leaderless = errLeaderless
+		}
 	}
-	return held
+	return errors.Join(leaderless, s.fullness.observe(found))
+}
+
+// errFull means that the stream takes no more events; they stay owed meanwhile.
+var errFull error = &public{
+	"stream " + Stream + " is full: raise EARSHOT_STREAM_MAX_BYTES, shorten EARSHOT_STREAM_MAX_AGE, or purge it", "refuses events: its stream is full",
+}
+
+// minRoom is what must be free in a stream for it not to be full, in bytes.
+const minRoom = 1 << 10
+
+// fullness is whether the stream has reached a limit, as far as is known: from a publish
+// that is refused, and from what the stream says of itself.
+type fullness struct {
+	logger *slog.Logger
+
+	mu   sync.Mutex
+	full bool
+	need uint64 // bytes of the event that was refused
+	// limit says that it is a limit of the stream's own that was reached, so that the
+	// stream knows when there is room again.
+	limit bool
+}
+
+// refused marks the stream as full, for an event of so many bytes.
+func (f *fullness) refused(size int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.need, f.limit = uint64(size), strings.Contains(err.Error(), "maximum")
+	f.set(true, err.Error())
+}
+
+// stored notes an event that was stored. A small one says nothing about a larger one.
+func (f *fullness) stored(size int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.full && uint64(size) >= f.need {
+		f.set(false, "")
+	}
+}
+
+// observe compares what the stream holds with what it may hold.
+func (f *fullness) observe(info *jetstream.StreamInfo) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	limits, held := info.Config, info.State
+	why := ""
+	if limits.MaxBytes > 0 && held.Bytes+max(f.need, minRoom) > uint64(limits.MaxBytes) {
+		why = fmt.Sprintf("it holds %d of %d bytes", held.Bytes, limits.MaxBytes)
+	} else if limits.MaxMsgs > 0 && held.Msgs >= uint64(limits.MaxMsgs) {
+		why = fmt.Sprintf("it holds %d of %d messages", held.Msgs, limits.MaxMsgs)
+	}
+	if why != "" || f.limit {
+		f.limit = f.limit || why != ""
+		f.set(why != "", why)
+	}
+	if f.full {
+		return errFull
+	}
+	return nil
+}
+
+// set writes one line for each change.
+func (f *fullness) set(isFull bool, why string) {
+	switch {
+	case isFull == f.full:
+	case isFull:
+		f.logger.Error("stream.full", "stream", Stream, "why", why, "error", errFull.Error()+"; events wait in the ledger until there is room")
+	default:
+		f.need = 0
+		f.logger.Info("stream.room", "stream", Stream)
+	}
+	f.full = isFull
+}
+
+func (f *fullness) isFull() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.full
 }
 
 // explain says what to do about errors that do not heal by themselves.

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cenkalti/backoff/v5"
@@ -22,44 +24,55 @@ var ErrNotReading = errors.New("the stream of events cannot be read now")
 const DefaultWatch = 5 * time.Second
 
 // Tail is a consumer of the stream that one process shares: it reads every event once and
-// hands it to any number of subscribers. Where there are none it reads nothing. It is safe
-// for concurrent use.
+// hands it to any number of subscribers. Reading costs NATS and this process about as much as
+// publishing does, so it rests while nobody follows. It is safe for concurrent use.
 type Tail struct {
 	emitter      *Emitter
 	log          *slog.Logger
-	hub          *hub
-	demand       *demand
-	catchUpSlots chan struct{} // one slot for each subscriber that catches up
 	every        time.Duration
+	catchUpSlots chan struct{} // one slot for each subscriber that catches up
+	wake         chan struct{} // has room for one: somebody came
+	queuedBytes  atomic.Int64  // that wait for subscribers
+
+	mu          sync.Mutex
+	subscribers map[audience]map[*subscriber]bool
+	last        uint64 // sequence of the last event that was handed out
+	positioned  bool   // last holds
+	advanced    bool   // since watch last looked
+	coming      int    // those who wait for the reading, or are about to subscribe
+	recent      bool   // somebody came since watch last looked
+	ready       chan struct{}
 }
 
 // Tail returns a reader of the stream. It reads while Run runs and somebody follows, and
-// looks after itself every so often; DefaultWatch where that is zero. That is also how
+// looks after itself every so often; DefaultWatch if that is zero. That is also how
 // long it goes on, once or twice, when the last one has left.
 func (e *Emitter) Tail(every time.Duration) *Tail {
 	if every == 0 {
 		every = DefaultWatch
 	}
-	subscribers := newHub()
 	return &Tail{
-		emitter: e, log: e.options.Logger, hub: subscribers, demand: newDemand(subscribers.followed), every: every,
-		catchUpSlots: make(chan struct{}, maxCatchUps),
+		emitter: e, log: e.options.Logger, every: every, catchUpSlots: make(chan struct{}, maxCatchUps),
+		wake: make(chan struct{}, 1), subscribers: map[audience]map[*subscriber]bool{}, ready: make(chan struct{}),
 	}
 }
 
 // Run makes the stream, and reads it until ctx ends while somebody follows, through all
 // outages. What subscribers miss of the stream while it was away, they get afterwards.
 func (t *Tail) Run(ctx context.Context) {
-	defer t.hub.close()
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.dropAll()
+	}()
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = 50*time.Millisecond, 2*time.Second
 	for ctx.Err() == nil {
 		began := t.emitter.options.Now()
 		err := t.read(ctx)
 		if err == nil {
-			t.hub.forget()
 			pauses.Reset()
-			t.demand.await(ctx)
+			t.rest(ctx)
 			continue
 		}
 		if ctx.Err() != nil {
@@ -76,31 +89,72 @@ func (t *Tail) Run(ctx context.Context) {
 	}
 }
 
+// rest waits until somebody wants the stream. The next reading begins at its end.
+func (t *Tail) rest(ctx context.Context) {
+	t.mu.Lock()
+	t.positioned = false
+	t.mu.Unlock()
+	for !t.wanted() {
+		select {
+		case <-t.wake:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// wanted reports whether the stream should be read.
+func (t *Tail) wanted() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.wantedLocked()
+}
+
+func (t *Tail) wantedLocked() bool { return t.coming > 0 || t.recent || len(t.subscribers) > 0 }
+
 // read follows the stream until something is wrong with it, or, without an error, until
-// nobody wants it.
+// nobody wants it. It goes on after the event that was handed out last. A stream that ends
+// before that must be another: its reading begins anew, and so do the subscribers.
 func (t *Tail) read(ctx context.Context) error {
-	if err := t.emitter.Ready(ctx); err != nil || !t.demand.exists() {
+	if err := t.emitter.Ready(ctx); err != nil || !t.wanted() {
 		return err
 	}
-	last, err := t.last(ctx)
+	last, err := t.end(ctx)
 	if err != nil {
 		return err
 	}
-	t.hub.begin(last)
+	t.mu.Lock()
+	if !t.positioned || last < t.last {
+		t.last, t.positioned = last, true
+		t.dropAll()
+	}
+	start := t.last + 1
+	t.mu.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	consumer, err := t.emitter.js.OrderedConsumer(ctx, Stream, jetstream.OrderedConsumerConfig{
-		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: t.hub.position() + 1,
+		DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: start,
 	})
 	if err != nil {
 		return err
 	}
-	reading, err := consumer.Consume(t.receive)
+	reading, err := consumer.Consume(func(msg jetstream.Msg) {
+		panics.Run(t.log, "events", msg.Subject(), func() {
+			event, of, _ := readEvent(msg) // one that is not of ours has no audience, and only counts
+			t.dispatch(event, of)
+		})
+	})
 	if err != nil {
 		return err
 	}
-	t.demand.setReady()
-	defer t.demand.setUnready()
+	t.mu.Lock()
+	close(t.ready)
+	t.mu.Unlock()
+	defer func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.unready()
+	}()
 	trouble := make(chan error, 1)
 	go func() { trouble <- t.watch(ctx, consumer) }()
 	select {
@@ -109,69 +163,25 @@ func (t *Tail) read(ctx context.Context) error {
 		err = errors.New("the consumer was closed")
 	}
 	reading.Stop()
-	if err == nil {
-		t.remove(consumer)
+	if info := consumer.CachedInfo(); err == nil && info != nil { // spares NATS a consumer that nobody reads
+		removing, cancel := context.WithTimeout(context.Background(), t.emitter.options.Timeout)
+		defer cancel()
+		_ = t.emitter.js.DeleteConsumer(removing, Stream, info.Name)
 	}
 	return err
 }
 
-// remove spares NATS a consumer that nobody reads, which else it forgets in some minutes.
-func (t *Tail) remove(consumer jetstream.Consumer) {
-	ctx, cancel := context.WithTimeout(context.Background(), t.emitter.options.Timeout)
-	defer cancel()
-	if info := consumer.CachedInfo(); info != nil {
-		_ = t.emitter.js.DeleteConsumer(ctx, Stream, info.Name)
+// unready keeps a channel that is open: somebody may wait for it. t.mu is held.
+func (t *Tail) unready() {
+	select {
+	case <-t.ready:
+		t.ready = make(chan struct{})
+	default:
 	}
 }
 
-// receive hands an event out. One that is not of ours has no audience, and only counts.
-func (t *Tail) receive(msg jetstream.Msg) {
-	panics.Run(t.emitter.options.Logger, "events", msg.Subject(), func() {
-		event, of, _ := readEvent(msg)
-		t.hub.dispatch(event, of)
-	})
-}
-
-// watch returns when the reader stands still while the stream goes on, or when the
-// stream is another than it was; and, without an error, when nobody wants it any more.
-// Outages alone are the client library's to mend.
-func (t *Tail) watch(ctx context.Context, consumer jetstream.Consumer) error {
-	ticks := time.NewTicker(t.every)
-	defer ticks.Stop()
-	for still := false; ; {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-ticks.C:
-		}
-		if t.demand.ended() {
-			return nil
-		}
-		last, err := t.last(ctx)
-		moved := t.hub.takeAdvanced()
-		at := t.hub.position()
-		switch {
-		case err != nil || moved:
-			still = false
-		case last < at:
-			return fmt.Errorf("stream %s was made anew: it ends at %d and was read up to %d", Stream, last, at)
-		case last > at && still && waiting(ctx, consumer):
-			return fmt.Errorf("stream %s goes on to %d and nothing came after %d", Stream, last, at)
-		default:
-			still = last > at
-		}
-	}
-}
-
-// waiting reports whether there is something that the consumer does not hand over. What
-// was deleted from the stream's end is not.
-func waiting(ctx context.Context, consumer jetstream.Consumer) bool {
-	info, err := consumer.Info(ctx)
-	return err != nil || info.NumPending > 0
-}
-
-// last is the sequence of the stream's newest event.
-func (t *Tail) last(ctx context.Context) (uint64, error) {
+// end is the sequence of the stream's newest event.
+func (t *Tail) end(ctx context.Context) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.emitter.options.Timeout)
 	defer cancel()
 	held, err := t.emitter.js.Stream(ctx, Stream)
@@ -181,13 +191,91 @@ func (t *Tail) last(ctx context.Context) (uint64, error) {
 	return held.CachedInfo().State.LastSeq, nil
 }
 
+// watch returns when the reader stands still while the stream goes on, or when the
+// stream is another than it was; and, without an error, when nobody wants it any more.
+// Outages alone are the client library's to mend. What was deleted from the stream's end is
+// no event that the reader lacks.
+func (t *Tail) watch(ctx context.Context, consumer jetstream.Consumer) error {
+	ticks := time.NewTicker(t.every)
+	defer ticks.Stop()
+	for still := false; ; {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticks.C:
+		}
+		t.mu.Lock()
+		t.recent = false
+		unwanted := !t.wantedLocked()
+		if unwanted { // who comes now waits until the stream is read again
+			t.unready()
+		}
+		t.mu.Unlock()
+		if unwanted {
+			return nil
+		}
+		last, err := t.end(ctx)
+		t.mu.Lock()
+		moved, at := t.advanced, t.last
+		t.advanced = false
+		t.mu.Unlock()
+		switch {
+		case err != nil || moved:
+			still = false
+			continue
+		case last < at:
+			return fmt.Errorf("stream %s was made anew: it ends at %d and was read up to %d", Stream, last, at)
+		case last > at && still:
+			if info, err := consumer.Info(ctx); err != nil || info.NumPending > 0 {
+				return fmt.Errorf("stream %s goes on to %d and nothing came after %d", Stream, last, at)
+			}
+		}
+		still = last > at
+	}
+}
+
+// dispatch hands an event to those who follow its session or its app. It never waits.
+func (t *Tail) dispatch(event effect.Published, of audience) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if event.Sequence <= t.last {
+		return
+	}
+	t.last, t.advanced = event.Sequence, true
+	for s := range t.subscribers[audience{app: of.app}] {
+		s.enqueue(event)
+	}
+	if of.session != "" {
+		for s := range t.subscribers[of] {
+			s.enqueue(event)
+		}
+	}
+}
+
+// dropAll ends all subscriptions; t.mu is held.
+func (t *Tail) dropAll() {
+	for _, of := range t.subscribers {
+		for s := range of {
+			s.drop(ended)
+		}
+	}
+}
+
 // enter waits until the stream is read, which goes on at least until leave is called.
 func (t *Tail) enter(ctx context.Context) (leave func(), err error) {
-	ready, leave := t.demand.enter()
+	t.mu.Lock()
+	t.coming++
+	t.recent = true
+	ready := t.ready
+	t.mu.Unlock()
 	select {
-	case <-ready:
-		return leave, nil
+	case t.wake <- struct{}{}:
 	default:
+	}
+	leave = func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.coming--
 	}
 	ctx, cancel := context.WithTimeout(ctx, t.emitter.options.Timeout)
 	defer cancel()
@@ -200,19 +288,25 @@ func (t *Tail) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// Now is where the stream ends for a subscriber that begins now.
+// Now is the sequence at which the stream ends for a subscriber that begins now.
 func (t *Tail) Now(ctx context.Context) (uint64, error) {
 	leave, err := t.enter(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer leave()
-	return t.hub.position(), nil
+	return t.position(), nil
+}
+
+func (t *Tail) position() uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last
 }
 
 // Follow hands out the events after a sequence, in their order, each once: first those
 // that the stream has already, then what comes. They are those of one session, or all
-// of the app where that is empty. The channel is closed when ctx ends, when the reader
+// of the app if that is empty. The channel is closed when ctx ends, when the reader
 // of it is too slow, or when the stream was made anew; whoever follows again from the
 // last event that it got misses nothing.
 //
@@ -223,48 +317,125 @@ func (t *Tail) Follow(ctx context.Context, appID, sessionID string, after uint64
 		return nil, err
 	}
 	defer leave()
-	if after > t.hub.position() {
-		if after, err = t.knownSequence(ctx, after); err != nil {
-			return nil, err
+	if after > t.position() { // it was read on a replica that is ahead, or of a stream before this one
+		last, err := t.end(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNotReading, err)
+		}
+		if after > last {
+			after = 0 // all of this stream is new to its reader
 		}
 	}
-	s := t.hub.join(audience{appID, sessionID}, after)
+	t.mu.Lock()
+	s := t.join(audience{appID, sessionID}, after, make(chan effect.Published))
+	t.mu.Unlock()
 	go t.serve(ctx, s)
 	return s.out, nil
 }
 
+// join adds a subscriber: what comes from now on goes into its queue. t.mu is held.
+func (t *Tail) join(of audience, after uint64, out chan effect.Published) *subscriber {
+	s := &subscriber{
+		audience: of, seen: after, joinedAt: t.last, queue: make(chan effect.Published, queueLength), out: out,
+		allQueued: &t.queuedBytes, dropped: make(chan struct{}),
+	}
+	if t.subscribers[of] == nil {
+		t.subscribers[of] = map[*subscriber]bool{}
+	}
+	t.subscribers[of][s] = true
+	return s
+}
+
+// leave removes a subscriber; t.mu is held.
+func (t *Tail) leave(s *subscriber) {
+	delete(t.subscribers[s.audience], s)
+	if len(t.subscribers[s.audience]) == 0 {
+		delete(t.subscribers, s.audience)
+	}
+	s.empty()
+}
+
 // serve catches up and then goes on live. A subscriber whose queue became full while it
 // read what is stored reads on from the stream: that it is behind is no fault of its reader.
+// It gets a new queue, and stays a subscriber meanwhile.
 func (t *Tail) serve(ctx context.Context, s *subscriber) {
 	defer close(s.out)
 	for {
 		err := t.catchUp(ctx, s)
-		if err == nil && s.state() == subscribed {
-			s.live(ctx, t.hub)
-			t.hub.leave(s)
-			return
-		}
 		if err != nil && ctx.Err() == nil {
 			t.log.Warn("tail.catchup", "app", s.app, "session", s.session, "error", err.Error())
 		}
-		if err != nil || s.state() == ended {
-			t.hub.leave(s)
+		state := s.state()
+		if err == nil && state == subscribed {
+			s.live(ctx)
+		}
+		t.mu.Lock()
+		next := s
+		if err == nil && state == slow {
+			next = t.join(s.audience, s.seen, s.out)
+		}
+		t.leave(s)
+		t.mu.Unlock()
+		if next == s {
 			return
 		}
-		s = t.hub.rejoin(s)
+		s = next
 	}
 }
 
-// knownSequence returns the sequence, or zero where the stream has never come so far: it is
-// of a stream before this one, and all of this one is new to its reader. One that is a
-// little ahead of us was read on a replica that is ahead.
-func (t *Tail) knownSequence(ctx context.Context, after uint64) (uint64, error) {
-	last, err := t.last(ctx)
+// catchUp hands the subscriber what is stored between what it has seen and where it
+// joined. Its error is one of NATS, or ctx's own.
+func (t *Tail) catchUp(ctx context.Context, s *subscriber) error {
+	for s.seen < s.joinedAt && s.state() != ended {
+		events, through, err := t.stored(ctx, s)
+		if err != nil {
+			return fmt.Errorf("read what stream %s has after %d: %w", Stream, s.seen, err)
+		}
+		for _, event := range events {
+			if !s.deliver(ctx, event) {
+				return ctx.Err()
+			}
+		}
+		s.seen = through
+	}
+	return nil
+}
+
+// stored reads the next of a subscriber's events, and through which sequence there are
+// no others. The reader is not waited for in here, nor with a consumer open.
+func (t *Tail) stored(ctx context.Context, s *subscriber) (events []effect.Published, through uint64, err error) {
+	select {
+	case t.catchUpSlots <- struct{}{}:
+		defer func() { <-t.catchUpSlots }()
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
+	ctx, cancel := context.WithTimeout(ctx, consumerIdle)
+	defer cancel()
+	consumer, remove, err := t.emitter.consumer(ctx, jetstream.ConsumerConfig{
+		FilterSubjects: s.filters(), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: s.seen + 1,
+	})
 	if err != nil {
-		return 0, fmt.Errorf("%w: %w", ErrNotReading, err)
+		return nil, 0, err
 	}
-	if after > last {
-		return 0, nil
+	defer remove()
+	pending := consumer.CachedInfo().NumPending
+	count := int(min(pending, catchUpBatch))
+	if count == 0 {
+		return nil, s.joinedAt, nil
 	}
-	return after, nil
+	batch, err := consumer.Fetch(count, jetstream.FetchMaxWait(t.emitter.options.Timeout))
+	if err != nil {
+		return nil, 0, err
+	}
+	events, through, got, whole := s.pick(batch.Messages())
+	switch {
+	case batch.Error() != nil:
+		return nil, 0, batch.Error()
+	case got < count:
+		return nil, 0, fmt.Errorf("%d of %d events came in time", got, count)
+	case whole && pending <= catchUpBatch:
+		through = s.joinedAt
+	}
+	return events, min(through, s.joinedAt), nil
 }

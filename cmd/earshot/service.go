@@ -31,7 +31,6 @@ import (
 	"earshot/cmd/earshot/room"
 	"earshot/cmd/earshot/telemetry"
 	"earshot/emitter"
-	"earshot/emitter/intake"
 	"earshot/httpcall"
 	"earshot/httpcall/guard"
 	"earshot/matcher"
@@ -68,7 +67,7 @@ type service struct {
 	sealed    *sealing.Watch
 	emitter   *emitter.Emitter
 	tail      *emitter.Tail
-	intake    *intake.Intake
+	intake    *emitter.Intake
 	caller    *httpcall.Caller
 	runner    *sqlquery.Runner
 	engine    *trigger.Engine
@@ -133,7 +132,7 @@ func (s *service) openEmitter() (err error) {
 	if err != nil {
 		return err
 	}
-	s.tail, s.intake = s.emitter.Tail(0), intake.New(s.emitter, s.config.NATSReplicas, s.log)
+	s.tail, s.intake = s.emitter.Tail(0), s.emitter.Intake()
 	return nil
 }
 

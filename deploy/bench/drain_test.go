@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
@@ -112,11 +111,9 @@ func drain(b *testing.B, shape shape, n int) {
 }
 
 func published(b *testing.B) *emitter.Emitter {
-	conn, err := nats.Connect(natstest.Run(b).URL(), nats.ReconnectBufSize(-1))
+	out, err := emitter.Connect(natstest.Run(b).URL(), emitter.Options{})
 	require.NoError(b, err)
-	b.Cleanup(conn.Close)
-	out, err := emitter.New(conn, emitter.Options{})
-	require.NoError(b, err)
+	b.Cleanup(out.Close)
 	require.NoError(b, out.Ready(b.Context()))
 	return out
 }

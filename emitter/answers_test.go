@@ -1,4 +1,4 @@
-package intake_test
+package emitter_test
 
 import (
 	"context"
@@ -17,11 +17,10 @@ import (
 	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/natstest"
 	"earshot/emitter"
-	"earshot/emitter/intake"
 	"earshot/trigger/effect"
 )
 
-const subject = "answer.clinic.t1"
+const answered = "answer.clinic.t1"
 
 // ledger takes answers, the first of a trigger after since, or does not answer.
 type ledger struct {
@@ -71,18 +70,18 @@ func (l *ledger) set(change func()) {
 }
 
 // replica is an intake that does not run yet.
-func replica(t *testing.T, url string) (*intake.Intake, *emitter.Emitter, *testbed.Lines) {
+func replica(t *testing.T, url string) (*emitter.Intake, *emitter.Emitter, *testbed.Lines) {
 	t.Helper()
 	lines := &testbed.Lines{}
 	log := slog.New(slog.NewTextHandler(lines, nil))
 	nats, err := emitter.Connect(url, emitter.Options{Logger: log})
 	require.NoError(t, err)
 	t.Cleanup(nats.Close)
-	return intake.New(nats, 0, log), nats, lines
+	return nats.Intake(), nats, lines
 }
 
-// run lets an intake run until it is stopped, at the latest at the end of the test.
-func run(t *testing.T, i *intake.Intake, into *ledger) (stop func()) {
+// runIntake lets an intake run until it is stopped, at the latest at the end of the test.
+func runIntake(t *testing.T, i *emitter.Intake, into *ledger) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -98,13 +97,8 @@ func run(t *testing.T, i *intake.Intake, into *ledger) (stop func()) {
 	return stop
 }
 
-func until(t *testing.T, what string, condition func() bool) {
-	t.Helper()
-	require.Eventually(t, condition, time.Minute, 5*time.Millisecond, what)
-}
-
-// publish publishes an answer, which the stream must have.
-func publish(t *testing.T, s *natstest.Server, subject, body string) time.Time {
+// answer publishes an answer, which the stream must have.
+func answer(t *testing.T, s *natstest.Server, subject, body string) time.Time {
 	t.Helper()
 	js, err := jetstream.New(s.Connect())
 	require.NoError(t, err)
@@ -119,7 +113,7 @@ func heard(t *testing.T, s *natstest.Server) {
 	t.Helper()
 	js, err := jetstream.New(s.Connect())
 	require.NoError(t, err)
-	until(t, "all is heard", func() bool {
+	until(t, func() bool {
 		consumer, err := js.Consumer(t.Context(), emitter.StreamIn, "earshot")
 		if err != nil {
 			return false
@@ -134,7 +128,7 @@ func TestAnswersThatArePublishedAreTakenAndTheFirstHolds(t *testing.T) {
 	into := &ledger{}
 	first, _, lines := replica(t, s.URL())
 	second, _, _ := replica(t, s.URL())
-	stop := run(t, first, into)
+	stop := runIntake(t, first, into)
 	heard(t, s)
 	config := s.StreamConfig(emitter.StreamIn)
 	require.Equal(t, []string{"answer.*.*"}, config.Subjects)
@@ -142,76 +136,76 @@ func TestAnswersThatArePublishedAreTakenAndTheFirstHolds(t *testing.T) {
 
 	malformed := []string{"", "yes", "{}", `{"ok":"true"}`, `{"ok":false}`, `{"ok":false,"error":7}`, "{\"ok\":true,\"result\":\"\xff\"}", "[]"}
 	for _, text := range malformed {
-		publish(t, s, subject, text)
+		answer(t, s, answered, text)
 	}
-	publish(t, s, "answer.clin:ic.t1", `{"ok":true}`)
+	answer(t, s, "answer.clin:ic.t1", `{"ok":true}`)
 	heard(t, s)
 	require.Equal(t, len(malformed)+1, strings.Count(lines.String(), "answer.ignored"))
 	require.Zero(t, into.offered())
 
-	run(t, second, into)
-	publish(t, s, subject, `{"ok":true,"result":{"n":9007199254740993},"by":"whoever"}`)
-	publish(t, s, subject, `{"ok":false,"error":"no"}`)
-	publish(t, s, "answer.clinic.t2", `{"ok":false,"error":"closed","result":1}`)
+	runIntake(t, second, into)
+	answer(t, s, answered, `{"ok":true,"result":{"n":9007199254740993},"by":"whoever"}`)
+	answer(t, s, answered, `{"ok":false,"error":"no"}`)
+	answer(t, s, "answer.clinic.t2", `{"ok":false,"error":"closed","result":1}`)
 	heard(t, s)
 	require.Equal(t, map[string]string{"clinic/t1": `{"n":9007199254740993}`, "clinic/t2": "closed"}, into.has())
 
 	stop()
-	publish(t, s, "answer.clinic.t3", `{"ok":true,"result":3}`)
-	until(t, "the other replica hears it", func() bool { return into.has()["clinic/t3"] == "3" })
+	answer(t, s, "answer.clinic.t3", `{"ok":true,"result":3}`)
+	until(t, func() bool { return into.has()["clinic/t3"] == "3" })
 }
 
 func TestAnswersWaitForTheLedgerAndForTheStream(t *testing.T) {
 	s := natstest.Run(t)
 	into := &ledger{away: true}
 	i, _, _ := replica(t, s.URL())
-	run(t, i, into)
+	runIntake(t, i, into)
 	heard(t, s)
-	publish(t, s, subject, `{"ok":true,"result":1}`)
-	until(t, "it is offered", func() bool { return into.offered() > 0 })
+	answer(t, s, answered, `{"ok":true,"result":1}`)
+	until(t, func() bool { return into.offered() > 0 })
 	into.set(func() { into.away = false })
-	until(t, "it is taken", func() bool { return into.has()["clinic/t1"] == "1" })
+	until(t, func() bool { return into.has()["clinic/t1"] == "1" })
 
 	s.DeleteStream(emitter.StreamIn)
 	heard(t, s) // it is made anew
-	publish(t, s, "answer.clinic.t2", `{"ok":true,"result":2}`)
-	until(t, "it is taken", func() bool { return into.has()["clinic/t2"] == "2" })
+	answer(t, s, "answer.clinic.t2", `{"ok":true,"result":2}`)
+	until(t, func() bool { return into.has()["clinic/t2"] == "2" })
 }
 
 func TestAnAnswerThatWasAskedForAgainIsOneGivenSince(t *testing.T) {
 	s := natstest.Run(t)
 	into := &ledger{}
 	i, _, _ := replica(t, s.URL())
-	stop := run(t, i, into)
+	stop := runIntake(t, i, into)
 	heard(t, s)
 	stop()
-	publish(t, s, subject, `{"ok":false,"error":"before"}`)
-	into.set(func() { into.since = publish(t, s, subject, `{"ok":true,"result":"since"}`) })
-	publish(t, s, subject, `{"ok":true,"result":"later"}`)
-	run(t, i, into)
+	answer(t, s, answered, `{"ok":false,"error":"before"}`)
+	into.set(func() { into.since = answer(t, s, answered, `{"ok":true,"result":"since"}`) })
+	answer(t, s, answered, `{"ok":true,"result":"later"}`)
+	runIntake(t, i, into)
 	heard(t, s)
 	require.Equal(t, map[string]string{"clinic/t1": `"since"`}, into.has())
 }
 
 // asked is the outcome of an effect whose answer is looked for between two moments.
-func asked(t *testing.T, i *intake.Intake, since, until time.Time) effect.Outcome {
+func asked(t *testing.T, i *emitter.Intake, since, until time.Time) effect.Outcome {
 	t.Helper()
 	return i.Deliver(t.Context(), effect.Effect{
-		ID: "e1", Kind: effect.KindAnswer, Awaited: &effect.Awaited{Subject: subject, Since: since, Until: until},
+		ID: "e1", Kind: effect.KindAnswer, Awaited: &effect.Awaited{Subject: answered, Since: since, Until: until},
 	})
 }
 
 func TestTheFirstAnswerThatWasPublishedInTimeIsFound(t *testing.T) {
 	s := natstest.Run(t)
 	i, _, _ := replica(t, s.URL())
-	until(t, "NATS says that there is no stream", func() bool { return asked(t, i, time.Time{}, time.Now()).Verdict == effect.Dead })
-	stop := run(t, i, &ledger{away: true})
+	until(t, func() bool { return asked(t, i, time.Time{}, time.Now()).Verdict == effect.Dead })
+	stop := runIntake(t, i, &ledger{away: true})
 	heard(t, s)
 	stop()
-	publish(t, s, "answer.clinic.t2", `{"ok":true,"result":"of another"}`)
-	publish(t, s, subject, `neither`)
-	first := publish(t, s, subject, `{"ok":true,"result":"first"}`)
-	second := publish(t, s, subject, `{"ok":false,"error":"second"}`)
+	answer(t, s, "answer.clinic.t2", `{"ok":true,"result":"of another"}`)
+	answer(t, s, answered, `neither`)
+	first := answer(t, s, answered, `{"ok":true,"result":"first"}`)
+	second := answer(t, s, answered, `{"ok":false,"error":"second"}`)
 
 	found := asked(t, i, time.Time{}, second)
 	require.Equal(t, effect.Outcome{Verdict: effect.Done, Result: []byte(`"first"`)}, found)
@@ -224,7 +218,7 @@ func TestTheFirstAnswerThatWasPublishedInTimeIsFound(t *testing.T) {
 	require.Equal(t, effect.Retry, found.Verdict, "it is not known")
 	require.True(t, found.Deferred)
 	s.Start()
-	until(t, "NATS is back", func() bool { return asked(t, i, time.Time{}, first).Verdict == effect.Done })
+	until(t, func() bool { return asked(t, i, time.Time{}, first).Verdict == effect.Done })
 }
 
 func TestAnswersThatNATSDeniesHoldUpNothing(t *testing.T) {
@@ -236,9 +230,9 @@ func TestAnswersThatNATSDeniesHoldUpNothing(t *testing.T) {
 		o.Users = []*server.User{{Username: "operator", Password: "o"}, user}
 	})
 	i, nats, lines := replica(t, strings.Replace(s.URL(), "nats://", "nats://earshot:p@", 1))
-	run(t, i, &ledger{})
-	until(t, "it is said", func() bool { return strings.Count(lines.String(), "answers.denied") > 0 })
-	until(t, "events are ready", func() bool { return nats.Ready(t.Context()) == nil })
+	runIntake(t, i, &ledger{})
+	until(t, func() bool { return strings.Count(lines.String(), "answers.denied") > 0 })
+	until(t, func() bool { return nats.Ready(t.Context()) == nil })
 	require.Equal(t, effect.Unanswered(), asked(t, i, time.Time{}, time.Now()))
 	require.Equal(t, effect.Unanswered(), asked(t, i, time.Time{}, time.Now()))
 	require.NoError(t, nats.Ready(t.Context()))

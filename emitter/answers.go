@@ -1,0 +1,396 @@
+package emitter
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/cenkalti/backoff/v5"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"earshot/repositories"
+	"earshot/repositories/panics"
+	"earshot/trigger/effect"
+)
+
+// StreamIn is the name of the stream of what others publish for Earshot: answers to triggers.
+// What NATS denies of it holds up no event.
+const StreamIn = "EARSHOT_IN"
+
+// Taker keeps answers. It reports whether the trigger needs no other; after an error the
+// answer is handed in again.
+type Taker func(ctx context.Context, appID, triggerID string, given effect.Answer) (settled bool, err error)
+
+// Intake reads the answers to triggers that others publish. It is safe for concurrent use.
+//
+// Stream EARSHOT_IN keeps each answer with the time at which it came, so that one that was
+// published while every replica was down counts when one is up. All replicas share one durable
+// consumer: the one that gets a message hands it to the ledger, and acknowledges it when the
+// ledger has it. No replica owns a trigger: of several answers to one, the stream's own order
+// decides on every replica, since each message is handed in with those before it on its
+// subject, and since the stream is read again before a trigger is given up for want of an
+// answer. An owner of each partition would have to be elected, and missed while it is away.
+type Intake struct {
+	nats *Emitter
+	log  *slog.Logger
+}
+
+var _ effect.Deliverer = (*Intake)(nil)
+
+// Intake returns a reader of answers over the connection of the emitter.
+func (e *Emitter) Intake() *Intake { return &Intake{nats: e, log: e.options.Logger} }
+
+const (
+	consumerName = "earshot"
+	// ackWait is how long a message may be under work; one of a replica that died comes to
+	// another after that.
+	ackWait = 10 * time.Second
+	// retryAfter is the pause before a message that could not be taken comes again.
+	retryAfter = time.Second
+	// atOnce is how many messages a replica works on at the same time.
+	atOnce = 16
+	// watchEvery is how often it is looked whether the consumer is still there.
+	watchEvery = 5 * time.Second
+	// deniedPause is the pause after NATS has denied us what we need.
+	deniedPause = 30 * time.Second
+)
+
+// in makes requests about StreamIn within the time limit. They end early when the connection
+// is lost, and with errAnswersDenied if NATS denies one.
+func (i *Intake) in(ctx context.Context, what func(context.Context, jetstream.JetStream) error) error {
+	return i.nats.bounded(ctx, StreamIn, func(ctx context.Context) error { return what(ctx, i.nats.js) })
+}
+
+// Run makes the stream, and hands what it holds to take until ctx ends, through all outages.
+// If NATS denies it, that is logged, and tried again from time to time.
+func (i *Intake) Run(ctx context.Context, take Taker) {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval, pauses.MaxInterval = 100*time.Millisecond, 2*time.Second
+	logged := ""
+	for ctx.Err() == nil {
+		opened, err := i.read(ctx, take)
+		if ctx.Err() != nil {
+			return
+		}
+		if opened {
+			pauses.Reset()
+			logged = ""
+		}
+		if text := err.Error(); text != logged { // one line for an outage
+			logged = text
+			i.log.Warn("answers.unheard", "stream", StreamIn, "error", text)
+		}
+		pause := pauses.NextBackOff()
+		if errors.Is(err, errAnswersDenied) {
+			pause = deniedPause
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// read makes the stream and the consumer, or finds them, and reads until ctx or the consumer
+// ends. It reports whether there was one.
+func (i *Intake) read(ctx context.Context, take Taker) (opened bool, err error) {
+	r := &reading{Intake: i, take: take, slots: make(chan struct{}, atOnce)}
+	var consumer jetstream.Consumer
+	err = i.in(ctx, func(ctx context.Context, js jetstream.JetStream) error {
+		if r.held, err = i.stream(ctx, js); err != nil {
+			return err
+		}
+		consumer, err = r.held.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
+			Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxDeliver: -1,
+		})
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("hear answers that are published: %w", err)
+	}
+	consuming, err := consumer.Consume(func(message jetstream.Msg) { r.receive(ctx, message) }, jetstream.PullMaxMessages(4*atOnce))
+	if err != nil {
+		return false, err
+	}
+	err = i.watch(ctx, consuming.Closed())
+	consuming.Drain() // what is here already is handed back
+	<-consuming.Closed()
+	r.working.Wait()
+	return true, err
+}
+
+// watch looks from time to time whether the consumer is there, and returns when it is not, or
+// when ctx ends. Outages alone are the client library's to mend.
+func (i *Intake) watch(ctx context.Context, closed <-chan struct{}) error {
+	ticks := time.NewTicker(watchEvery)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-closed:
+			return errors.New("the consumer was closed")
+		case <-ticks.C:
+		}
+		err := i.in(ctx, func(ctx context.Context, js jetstream.JetStream) error {
+			_, err := js.Consumer(ctx, StreamIn, consumerName)
+			return err
+		})
+		if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
+			return err
+		}
+	}
+}
+
+// streamInSizes are the bytes that the stream may have, tried one after the other: an account
+// may have less room than we would like. A full stream pushes its oldest message out, which has
+// been taken long before unless all replicas were away.
+var streamInSizes = []int64{256 << 20, 16 << 20}
+
+// stream makes the stream, or brings what the promise rests on into order. The rest is the
+// operator's.
+func (i *Intake) stream(ctx context.Context, js jetstream.JetStream) (held jetstream.Stream, err error) {
+	held, err = js.Stream(ctx, StreamIn)
+	if err == nil {
+		was := held.CachedInfo().Config
+		if wanted := promisedIn(was); !reflect.DeepEqual(wanted, was) {
+			return js.UpdateStream(ctx, wanted)
+		}
+		return held, nil
+	}
+	if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, err
+	}
+	for _, size := range streamInSizes {
+		made := promisedIn(jetstream.StreamConfig{MaxBytes: size, MaxMsgs: -1, MaxConsumers: -1, Replicas: max(i.nats.options.Replicas, 1)})
+		if held, err = js.CreateStream(ctx, made); !slices.Contains(roomCodes, code(err)) {
+			break
+		}
+	}
+	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) {
+		return js.Stream(ctx, StreamIn) // another replica was faster
+	}
+	return held, err
+}
+
+// promisedIn returns a configuration with the fields set that the promise rests on: what was
+// published is kept, in its order, whether it was taken or not, and is read from the leader,
+// which knows all of it.
+func promisedIn(held jetstream.StreamConfig) jetstream.StreamConfig {
+	held.Name = StreamIn
+	// answer.{appId}.{triggerId}: longer subjects are left to other programs, whose requests
+	// the stream would acknowledge.
+	held.Subjects = []string{"answer.*.*"}
+	held.Retention, held.Storage, held.Discard = jetstream.LimitsPolicy, jetstream.FileStorage, jetstream.DiscardOld
+	held.MaxAge = 25 * time.Hour // the longest time for an answer is 24 hours
+	held.MaxMsgSize = 1 << 20    // an answer over REST has as many bytes at most
+	held.MaxMsgsPerSubject = -1
+	held.AllowDirect, held.NoAck = false, false
+	return held
+}
+
+// reading works on the messages of one consumer.
+type reading struct {
+	*Intake
+	held    jetstream.Stream
+	take    Taker
+	slots   chan struct{}
+	working sync.WaitGroup
+}
+
+// receive works on a message in the background, or gives it back when the process ends.
+func (r *reading) receive(ctx context.Context, message jetstream.Msg) {
+	select {
+	case r.slots <- struct{}{}:
+	case <-ctx.Done():
+	}
+	if ctx.Err() != nil {
+		_ = message.Nak() // without it, it comes to another replica some seconds later
+		return
+	}
+	r.working.Go(func() {
+		defer func() { <-r.slots }()
+		err := errors.New("the work on it failed inside Earshot")
+		panics.Run(r.log, "answers", message.Subject(), func() { err = r.handIn(ctx, message) })
+		if err != nil {
+			r.log.Warn("answer.untaken", "subject", message.Subject(), "error", err.Error())
+			_ = message.NakWithDelay(retryAfter)
+			return
+		}
+		_ = message.Ack() // one that is lost has the message come again, which does no harm
+	})
+}
+
+// handIn hands in what is published on the subject of a message before it, and if that does
+// not settle it, the message. What is no answer is left.
+func (r *reading) handIn(ctx context.Context, message jetstream.Msg) error {
+	var app, triggerID string
+	own, err := readAnswer(message.Data())
+	if words := strings.Split(message.Subject(), "."); len(words) != 3 {
+		err = errors.Join(errors.New("the subject is not answer.{appId}.{triggerId}"), err)
+	} else { // what is no id must not become one of a key
+		app, triggerID = words[1], words[2]
+		err = errors.Join(repositories.CheckID("appId", app), repositories.CheckID("triggerId", triggerID), err)
+	}
+	if err != nil {
+		r.log.Info("answer.ignored", "subject", message.Subject(), "error", effect.Clip(err.Error()))
+		return nil
+	}
+	at, err := message.Metadata()
+	if err != nil {
+		return err
+	}
+	own.At = at.Timestamp
+	settled := false
+	err = r.each(ctx, r.held, message.Subject(), at.Sequence.Stream-1, func(given effect.Answer) (_ bool, err error) {
+		settled, err = r.take(ctx, app, triggerID, given)
+		return settled, err
+	})
+	if err == nil && !settled {
+		_, err = r.take(ctx, app, triggerID, own)
+	}
+	return err
+}
+
+// readAnswer reads an answer that anybody may have published: fields that are not known are
+// left, and those that are must be of their types.
+func readAnswer(body []byte) (effect.Answer, error) {
+	var given struct {
+		OK     *bool           `json:"ok"`
+		Result json.RawMessage `json:"result"`
+		Error  string          `json:"error"`
+	}
+	if !utf8.Valid(body) {
+		return effect.Answer{}, errors.New("it is not UTF-8")
+	}
+	if err := json.Unmarshal(body, &given); err != nil {
+		return effect.Answer{}, fmt.Errorf("it is not the JSON of an answer: %w", err)
+	}
+	switch {
+	case given.OK == nil:
+		return effect.Answer{}, errors.New("it has no ok, true or false")
+	case *given.OK:
+		return effect.Answer{OK: true, Result: given.Result}, nil
+	case given.Error == "":
+		return effect.Answer{}, errors.New("its ok is false, and no error says why")
+	}
+	return effect.Answer{Error: given.Error}, nil
+}
+
+// mostOfOne is how many messages on the subject of one trigger are looked at: more than that,
+// published on it, cannot make us read for ever.
+const mostOfOne = 100
+
+// each hands out the valid answers that the stream holds for a trigger, oldest first, up to a
+// sequence, until one is enough.
+func (i *Intake) each(ctx context.Context, held jetstream.Stream, subject string, last uint64, found func(effect.Answer) (enough bool, err error)) error {
+	next := uint64(1)
+	for range mostOfOne {
+		var message *jetstream.RawStreamMsg
+		err := i.in(ctx, func(ctx context.Context, _ jetstream.JetStream) (err error) {
+			message, err = held.GetMsg(ctx, next, jetstream.WithGetMsgSubject(subject))
+			return err
+		})
+		switch {
+		case errors.Is(err, jetstream.ErrMsgNotFound), err == nil && message.Sequence > last:
+			return nil
+		case err != nil:
+			return err
+		}
+		next = message.Sequence + 1
+		given, err := readAnswer(message.Data)
+		if err != nil {
+			continue // it was logged when it came
+		}
+		given.At = message.Time
+		if enough, err := found(given); enough || err != nil {
+			return err
+		}
+	}
+	i.log.Warn("answer.flooded", "subject", subject, "looked", mostOfOne)
+	return nil
+}
+
+// Deliver looks for the first answer that was published in time, for an effect that waits for
+// one. Without one its verdict is that nobody has answered, also if the stream is not there, or
+// is denied to us, so that it holds none. If NATS does not say, it asks for a Retry.
+func (i *Intake) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
+	of, outcome := delivery.Awaited, effect.Unanswered()
+	if delivery.Kind != effect.KindAnswer || of == nil {
+		return effect.OutcomeOf(effect.Permanent(effect.ReasonRequest, "effect %s of kind %q waits for no answer", delivery.ID, delivery.Kind))
+	}
+	var held jetstream.Stream
+	err := i.in(ctx, func(ctx context.Context, js jetstream.JetStream) (err error) {
+		held, err = js.Stream(ctx, StreamIn)
+		return err
+	})
+	if err == nil {
+		err = i.each(ctx, held, of.Subject, math.MaxUint64, func(given effect.Answer) (bool, error) {
+			if given.At.Before(of.Since) {
+				return false, nil
+			}
+			if !given.At.After(of.Until) {
+				outcome = given.Bounded().Outcome()
+			}
+			return true, nil
+		})
+	}
+	if err != nil && !errors.Is(err, jetstream.ErrStreamNotFound) && !errors.Is(err, errAnswersDenied) {
+		return effect.OutcomeOf(effect.Deferral(0, "it is not known whether an answer was published: %s", effect.Clip(fmt.Sprint(err))))
+	}
+	return outcome
+}
+
+// Forget removes what was published for triggers of an app from the stream, and has the server
+// write over what it has on disk of it.
+func (i *Intake) Forget(ctx context.Context, appID string, triggerIDs []string) error {
+	if len(triggerIDs) == 0 {
+		return nil
+	}
+	var held jetstream.Stream
+	var published map[string]uint64
+	err := i.in(ctx, func(ctx context.Context, js jetstream.JetStream) (err error) {
+		if held, err = js.Stream(ctx, StreamIn); err != nil {
+			return err
+		}
+		info, err := held.Info(ctx, jetstream.WithSubjectFilter("answer."+appID+".*"))
+		if err == nil {
+			published = info.State.Subjects
+		}
+		return err
+	})
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil
+	}
+	for _, id := range triggerIDs {
+		subject := effect.AnswerSubject(appID, id)
+		for left := published[subject] > 0; left && err == nil; {
+			err = i.in(ctx, func(ctx context.Context, _ jetstream.JetStream) error {
+				message, err := held.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(subject))
+				if err != nil {
+					return err
+				}
+				return held.SecureDeleteMsg(ctx, message.Sequence)
+			})
+			switch {
+			case errors.Is(err, jetstream.ErrMsgNotFound):
+				left, err = false, nil
+			case errors.Is(err, jetstream.ErrMsgDeleteUnsuccessful): // it is gone already
+				err = ctx.Err()
+			}
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("remove answers from stream %s: %w", StreamIn, err)
+	}
+	return nil
+}

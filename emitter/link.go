@@ -1,0 +1,283 @@
+package emitter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+)
+
+const (
+	// reconnectWait is the pause between two rounds over the servers. It is short,
+	// as every event of every user waits for it, and its jitter is as long, so that
+	// the replicas do not all come at once to a server that has just started.
+	reconnectWait = 500 * time.Millisecond
+	// pingInterval times maxPings is how long a connection may be dead unnoticed,
+	// when the network drops packets. The library's own numbers make it 4 minutes.
+	pingInterval = 10 * time.Second
+	maxPings     = 2
+)
+
+// Dial connects to a comma-separated list of NATS servers, as Connect does, for what is no
+// event. The name is shown to those who look at the connections of a server; trouble gets what
+// goes wrong apart from requests. The error shows no credential.
+func Dial(list, name string, login Login, trouble nats.ErrHandler) (*nats.Conn, error) {
+	hosts, err := servers(list)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := connect(list, login, nats.Name(name), nats.ErrorHandler(trouble))
+	if err != nil {
+		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, err)
+	}
+	return conn, nil
+}
+
+// connect opens a connection that is tried again for ever.
+func connect(list string, login Login, more ...nats.Option) (*nats.Conn, error) {
+	options, err := login.Options()
+	if err != nil {
+		return nil, err
+	}
+	options = append(options,
+		nats.RetryOnFailedConnect(true),
+		nats.MaxReconnects(-1),
+		nats.ReconnectWait(reconnectWait),
+		nats.ReconnectJitter(reconnectWait, reconnectWait),
+		nats.PingInterval(pingInterval),
+		nats.MaxPingsOutstanding(maxPings),
+		// Credentials are changed on servers and clients at different times.
+		nats.IgnoreAuthErrorAbort(),
+	)
+	conn, err := nats.Connect(list, append(options, more...)...)
+	var wrapped *url.Error
+	if errors.As(err, &wrapped) {
+		return nil, wrapped.Err // net/url repeats the whole URL
+	}
+	return conn, err
+}
+
+var (
+	// errDenied means that the NATS user may not do what an event needs.
+	errDenied error = &public{"the NATS user of Earshot has no permission", "refuses events: it denies them to the user"}
+	// errAnswersDenied means that NATS denies our user what StreamIn needs.
+	errAnswersDenied = errors.New("the NATS user of Earshot has no permission for what stream " + StreamIn + " needs")
+	errLost          = errors.New("the connection to NATS was lost before the answer came")
+)
+
+const (
+	// deniedFor is how long a subject counts as denied since it was last tried: longer
+	// than the ledger's longest pause between two attempts.
+	deniedFor = 5 * time.Minute
+	// maxDenied bounds the subjects that are remembered.
+	maxDenied = 100
+	// maxReported bounds the lines of one outage. Its tries go on for as long as it lasts, and
+	// may fail in some ways by turns, as when servers of a cluster start one by one.
+	maxReported = 5
+)
+
+// link follows what happens to a connection apart from requests: outages, with a line of log
+// for each change and for each reason, and permission violations, which a server does not
+// report in answer to a request. The client library waits for an answer until the time is up;
+// a link ends the requests to which none will come.
+type link struct {
+	logger *slog.Logger
+	hosts  string
+	now    func() time.Time
+
+	mu       sync.Mutex
+	waiting  map[*request]struct{} // for an answer
+	reported map[string]bool       // reasons of this outage
+	last     error                 // the last of them
+
+	deniedAt map[string]time.Time // subjects, when they were last denied
+	inbox    string               // the denied subject on which all answers come
+	deniedIn map[string]bool      // subjects of StreamIn that were denied
+}
+
+// request waits for an answer; its subject is that of the event, StreamIn, or empty.
+type request struct {
+	subject string
+	end     context.CancelCauseFunc
+}
+
+func newLink(logger *slog.Logger, hosts string, now func() time.Time) *link {
+	return &link{
+		logger: logger, hosts: hosts, now: now, waiting: map[*request]struct{}{}, reported: map[string]bool{},
+		deniedAt: map[string]time.Time{}, deniedIn: map[string]bool{},
+	}
+}
+
+func (l *link) handlers() []nats.Option {
+	return []nats.Option{
+		nats.ConnectHandler(l.connected), nats.ReconnectHandler(l.connected), nats.DisconnectErrHandler(l.lost),
+		nats.ReconnectErrHandler(l.failed), nats.ErrorHandler(l.trouble),
+	}
+}
+
+// begin returns a context that ends with ctx, or when no answer will come any more. It must
+// begin before the state of the connection is looked at: a loss in between would go unnoticed.
+func (l *link) begin(ctx context.Context, subject string) (_ context.Context, done func()) {
+	ctx, end := context.WithCancelCause(ctx)
+	begun := &request{subject, end}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.waiting[begun] = struct{}{}
+	return ctx, func() {
+		l.mu.Lock()
+		delete(l.waiting, begun)
+		l.mu.Unlock()
+		end(nil)
+	}
+}
+
+// end ends the requests that are picked; l.mu is held.
+func (l *link) end(cause error, picked func(subject string) bool) {
+	for one := range l.waiting {
+		if picked(one.subject) {
+			one.end(cause)
+		}
+	}
+}
+
+func (l *link) connected(conn *nats.Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	clear(l.reported)
+	l.last = nil
+	l.logger.Info("connected to NATS", "servers", l.hosts, "server", conn.ConnectedServerName())
+}
+
+// lost ends all requests, and forgets what was denied: a new connection may have other
+// permissions.
+func (l *link) lost(_ *nats.Conn, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.end(errLost, func(string) bool { return true })
+	if err == nil {
+		return // closed by ourselves
+	}
+	clear(l.deniedAt)
+	clear(l.deniedIn)
+	l.inbox = ""
+	l.logger.Warn("the connection to NATS is lost; events wait until it is back", "servers", l.hosts, "error", err)
+}
+
+func (l *link) failed(_ *nats.Conn, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = err
+	text := err.Error()
+	if l.reported[text] || len(l.reported) == maxReported {
+		return
+	}
+	l.reported[text] = true
+	l.logger.Warn("NATS is not reached; events wait until it is", "servers", l.hosts, "error", err)
+}
+
+// unreached is the last reason why NATS was not reached, nil if it is reached.
+func (l *link) unreached() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.last
+}
+
+// violation is how a server names what it denies.
+var violation = regexp.MustCompile(`Permissions Violation for (Publish to|Subscription to|Publish with Reply of) "([^"]+)"`)
+
+// trouble handles what the server refuses: a connection, over and over, or a request, once
+// for each.
+func (l *link) trouble(conn *nats.Conn, _ *nats.Subscription, err error) {
+	if !conn.IsConnected() {
+		l.failed(conn, err)
+		return
+	}
+	if found := violation.FindStringSubmatch(err.Error()); found != nil && errors.Is(err, nats.ErrPermissionViolation) {
+		subject, answers := found[2], found[1] != "Publish to"
+		if !answers || strings.HasPrefix(subject, nats.InboxPrefix) { // else it is a subscription of the tail's
+			l.deny(subject, answers)
+			return
+		}
+	}
+	l.logger.Error("NATS reports an error", "servers", l.hosts, "error", err)
+}
+
+// deny ends the requests that a denial is about, and logs once what is denied; answers says
+// that it is the subject on which all answers come.
+func (l *link) deny(subject string, answers bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if strings.Contains(subject+".", "."+StreamIn+".") {
+		what, _, _ := strings.Cut(subject, StreamIn) // an acknowledgement has a subject of its own each time
+		if !l.deniedIn[what] {
+			l.deniedIn[what] = true
+			l.logger.Error("answers.denied", "subject", subject,
+				"error", "NATS denies this to the user of Earshot: answers that are published are not heard, those over REST are; allow it to publish on $JS.API.> and $JS.ACK."+StreamIn+".>")
+		}
+		l.end(fmt.Errorf("%w: %q", errAnswersDenied, subject), func(of string) bool { return of == StreamIn })
+		return
+	}
+	known := !l.deniedAt[subject].IsZero()
+	if answers {
+		known, l.inbox = l.inbox != "", subject
+	} else if len(l.deniedAt) < maxDenied || known {
+		l.deniedAt[subject] = l.now()
+	}
+	if !known {
+		l.logger.Error("publish.denied", "subject", subject,
+			"error", "NATS denies this to the user of Earshot; allow it to publish on the subjects of the events and on $JS.API.>, and to subscribe to _INBOX.>")
+	}
+	l.end(fmt.Errorf("%w for %q", errDenied, subject), func(of string) bool {
+		return answers || of == subject || of != StreamIn && strings.HasPrefix(subject, "$JS.API.STREAM.") // needed for every event
+	})
+}
+
+// noAnswers returns why no answer can come, if that is so. A request must have begun before.
+func (l *link) noAnswers() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.inbox == "" {
+		return nil
+	}
+	return fmt.Errorf("%w for %q", errDenied, l.inbox)
+}
+
+// allowed forgets a subject that something was published on.
+func (l *link) allowed(subject string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, denied := l.deniedAt[subject]; denied {
+		delete(l.deniedAt, subject)
+		l.logger.Info("publish.allowed", "subject", subject)
+	}
+}
+
+// denied returns the subjects that are denied now.
+func (l *link) denied() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	maps.DeleteFunc(l.deniedAt, func(_ string, last time.Time) bool { return l.now().Sub(last) > deniedFor })
+	subjects := slices.Sorted(maps.Keys(l.deniedAt))
+	if l.inbox != "" {
+		subjects = append(subjects, l.inbox)
+	}
+	return subjects
+}
+
+// denial is an error that names a denied subject, nil if there is none.
+func (l *link) denial() error {
+	subjects := l.denied()
+	if len(subjects) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w for %q (%d denied in all)", errDenied, subjects[0], len(subjects))
+}

@@ -1,0 +1,154 @@
+package emitter
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"earshot/trigger/effect"
+)
+
+const (
+	// queueLength is how many events may wait for one subscriber. One that falls further
+	// behind is dropped: it can come back and go on where it was, and memory cannot.
+	queueLength = 256
+	// What is queued for subscribers is bounded in bytes as well, for one and for all together.
+	// An event that is queued for several counts for each, so that a process holds less.
+	maxQueuedBytes      = 1 << 20
+	maxQueuedBytesInAll = 64 << 20
+	// maxCatchUps bounds how many subscribers read stored events at the same time, since
+	// each has a consumer of its own for that moment. It is what happens when a replica
+	// was restarted and all its readers come at once.
+	maxCatchUps = 16
+	// catchUpBatch is how many stored events are read at a time, and catchUpBytes how
+	// much of them is kept while their reader takes them: the rest is read again.
+	catchUpBatch = 64
+	catchUpBytes = 128 << 10
+)
+
+// subscriber is one open subscription, with its queue.
+type subscriber struct {
+	audience
+	seen     uint64 // what it has seen
+	joinedAt uint64 // what came before it joined, and is read from the stream
+	queue    chan effect.Published
+	out      chan effect.Published
+
+	queuedBytes atomic.Int64  // in its queue
+	allQueued   *atomic.Int64 // in the queues of all subscribers
+
+	dropped chan struct{} // closed when it is dropped
+	once    sync.Once
+	endedAs state
+}
+
+// state is whether a subscriber is dropped, and why.
+type state int
+
+const (
+	subscribed state = iota
+	slow             // its queue had no room
+	ended            // the reading, or the stream, came to an end
+)
+
+// enqueue never waits: a subscriber without room is dropped.
+func (s *subscriber) enqueue(event effect.Published) {
+	size := int64(len(event.Data))
+	queued := s.queuedBytes.Load()
+	if queued > 0 && (queued+size > maxQueuedBytes || s.allQueued.Load()+size > maxQueuedBytesInAll) {
+		s.drop(slow)
+		return
+	}
+	s.count(size)
+	select {
+	case s.queue <- event:
+	default:
+		s.count(-size)
+		s.drop(slow)
+	}
+}
+
+// count adds to the bytes that are queued.
+func (s *subscriber) count(size int64) {
+	s.queuedBytes.Add(size)
+	s.allQueued.Add(size)
+}
+
+// empty takes what is queued, when nothing else fills or empties the queue.
+func (s *subscriber) empty() {
+	for {
+		select {
+		case event := <-s.queue:
+			s.count(-int64(len(event.Data)))
+		default:
+			return
+		}
+	}
+}
+
+func (s *subscriber) drop(why state) {
+	s.once.Do(func() {
+		s.endedAs = why
+		close(s.dropped)
+	})
+}
+
+func (s *subscriber) state() state {
+	select {
+	case <-s.dropped:
+		return s.endedAs
+	default:
+		return subscribed
+	}
+}
+
+// pick takes of the messages what the subscriber may see and will not get live, as far as
+// that is to be kept at once, and says whether that is all.
+func (s *subscriber) pick(messages <-chan jetstream.Msg) (events []effect.Published, through uint64, got int, whole bool) {
+	through, whole = s.seen, true
+	kept := 0
+	for msg := range messages {
+		got++
+		if !whole {
+			continue
+		}
+		event, of, err := readEvent(msg)
+		through = max(through, event.Sequence)
+		if err == nil && event.Sequence <= s.joinedAt && s.sees(of) {
+			events = append(events, event)
+			kept += len(event.Data)
+			whole = kept < catchUpBytes
+		}
+	}
+	return events, through, got, whole
+}
+
+// live hands on what comes, until ctx ends or the subscriber is dropped.
+func (s *subscriber) live(ctx context.Context) {
+	for {
+		select {
+		case event := <-s.queue:
+			s.count(-int64(len(event.Data)))
+			if event.Sequence > s.seen && !s.deliver(ctx, event) {
+				return
+			}
+		case <-s.dropped:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// deliver waits for the reader, and reports whether it took the event.
+func (s *subscriber) deliver(ctx context.Context, event effect.Published) bool {
+	select {
+	case s.out <- event:
+		s.seen = event.Sequence
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
