@@ -103,7 +103,7 @@ func (i *Intake) Run(ctx context.Context, take Taker) {
 // read makes the stream and the consumer, or finds them, and reads until ctx or the consumer
 // ends. It reports whether there was one.
 func (i *Intake) read(ctx context.Context, take Taker) (opened bool, err error) {
-	r := &reading{Intake: i, take: take, slots: make(chan struct{}, atOnce)}
+	r := &answerReading{Intake: i, take: take, slots: make(chan struct{}, atOnce)}
 	var consumer jetstream.Consumer
 	err = i.in(ctx, func(ctx context.Context, js jetstream.JetStream) error {
 		if r.held, err = i.stream(ctx, js); err != nil {
@@ -198,8 +198,8 @@ func promisedIn(held jetstream.StreamConfig) jetstream.StreamConfig {
 	return held
 }
 
-// reading works on the messages of one consumer.
-type reading struct {
+// answerReading works on the messages of one consumer.
+type answerReading struct {
 	*Intake
 	held    jetstream.Stream
 	take    Taker
@@ -208,7 +208,7 @@ type reading struct {
 }
 
 // receive works on a message in the background, or gives it back when the process ends.
-func (r *reading) receive(ctx context.Context, message jetstream.Msg) {
+func (r *answerReading) receive(ctx context.Context, message jetstream.Msg) {
 	select {
 	case r.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -232,7 +232,7 @@ func (r *reading) receive(ctx context.Context, message jetstream.Msg) {
 
 // handIn hands in what is published on the subject of a message before it, and if that does
 // not settle it, the message. What is no answer is left.
-func (r *reading) handIn(ctx context.Context, message jetstream.Msg) error {
+func (r *answerReading) handIn(ctx context.Context, message jetstream.Msg) error {
 	var app, triggerID string
 	own, err := readAnswer(message.Data())
 	if words := strings.Split(message.Subject(), "."); len(words) != 3 {

@@ -162,7 +162,7 @@ func (e *Emitter) Deliver(ctx context.Context, delivery effect.Effect) effect.Ou
 			err = fmt.Errorf("%w: %w", err, found) // what is wrong with the stream explains it
 		}
 	}
-	return outcome(err)
+	return outcomeOf(err)
 }
 
 // unanswered reports whether a publish had no answer, or one that is none of a stream's: if
@@ -234,7 +234,7 @@ var (
 )
 
 func (e *Emitter) send(ctx context.Context, delivery effect.Effect, tries []jetstream.PublishOpt) error {
-	out := message(delivery)
+	out := messageOf(delivery)
 	failpoint.At(failpoint.PublishBefore)
 	if ends, bounded := ctx.Deadline(); bounded && !time.Now().Before(ends) {
 		return context.DeadlineExceeded // a process that was stopped finds it out before its timers do

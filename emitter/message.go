@@ -16,11 +16,11 @@ import (
 	"earshot/trigger/effect"
 )
 
-// message returns the event as a CloudEvent in binary mode: attributes in headers,
+// messageOf returns the event as a CloudEvent in binary mode: attributes in headers,
 // data as the payload. Header names of NATS keep their case. The id is that by which the
 // stream drops repeats; naming the stream keeps one that took over our subjects from
 // acknowledging in its place.
-func message(delivery effect.Effect) *nats.Msg {
+func messageOf(delivery effect.Effect) *nats.Msg {
 	event := delivery.Event
 	h := headers{nats.Header{}, make([]string, 0, mostHeaders)}
 	h.set("ce-specversion", "1.0")

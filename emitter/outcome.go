@@ -17,10 +17,10 @@ var (
 	errTooLarge = errors.New("the event is too large")
 )
 
-// outcome is the one place that decides what an error means for the event. Whatever
+// outcomeOf is the one place that decides what an error means for the event. Whatever
 // it does not know may heal, as events are not given up for the time that it takes: Retry.
 // An attempt is deferred if the connection was down before anything was written.
-func outcome(err error) effect.Outcome {
+func outcomeOf(err error) effect.Outcome {
 	text, down := "", func(one error) bool { return errors.Is(err, one) }
 	switch {
 	case err == nil:

@@ -365,13 +365,13 @@ func (t *Tail) serve(ctx context.Context, s *subscriber) {
 		if err != nil && ctx.Err() == nil {
 			t.log.Warn("tail.catchup", "app", s.app, "session", s.session, "error", err.Error())
 		}
-		state := s.state()
-		if err == nil && state == subscribed {
+		why := s.state()
+		if err == nil && why == subscribed {
 			s.live(ctx)
 		}
 		t.mu.Lock()
 		next := s
-		if err == nil && state == slow {
+		if err == nil && why == slow {
 			next = t.join(s.audience, s.seen, s.out)
 		}
 		t.leave(s)

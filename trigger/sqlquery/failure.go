@@ -52,19 +52,19 @@ func failureOf(ctx context.Context, source string, repeatable bool, err error) e
 		return err
 	}
 	stopping := errors.Is(ctx.Err(), context.Canceled)
-	reason, text := effect.ReasonRequest, "broke off: "+cmp.Or(neterr.Reason(err), effect.Clip(err.Error()))
+	reason, detail := effect.ReasonRequest, "broke off: "+cmp.Or(neterr.Reason(err), effect.Clip(err.Error()))
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		reason, text = effect.ReasonTimeout, "did not answer in time"
+		reason, detail = effect.ReasonTimeout, "did not answer in time"
 	} else if stopping {
-		text = "was left, as the service is stopping"
+		detail = "was left, as the service is stopping"
 	}
 	switch {
 	case sent && !repeatable:
-		return effect.Permanent(effect.ReasonUnknown, "the source %q %s; the tool is not idempotent, so the statement does not run again by itself", source, text)
+		return effect.Permanent(effect.ReasonUnknown, "the source %q %s; the tool is not idempotent, so the statement does not run again by itself", source, detail)
 	case stopping && !sent:
-		return effect.Deferral(0, "the source %q %s", source, text)
+		return effect.Deferral(0, "the source %q %s", source, detail)
 	default:
-		return effect.Transient(reason, "the source %q %s", source, text)
+		return effect.Transient(reason, "the source %q %s", source, detail)
 	}
 }
 
@@ -97,7 +97,7 @@ func answered(kind answerKind, source, message, code string) error {
 // answer is the failure that the server itself answered, nil if it did not.
 func (o Options) unreached(ctx context.Context, source repositories.Source, err, answer error) error {
 	o.Logger.InfoContext(ctx, "source.unreached", "source", source.Name, "error", err.Error())
-	text := err.Error()
+	detail := err.Error()
 	if !errors.Is(err, ErrRefused) {
 		if answer != nil {
 			return answer
@@ -105,16 +105,16 @@ func (o Options) unreached(ctx context.Context, source repositories.Source, err,
 		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 			return err
 		}
-		text = text[strings.LastIndex(text, ": ")+1:] // drivers name the user and the database before it
-		return effect.Transient(effect.ReasonRequest, "the source %q cannot be reached: %s", source.Name, cmp.Or(neterr.Reason(err), effect.Clip(strings.TrimSpace(text))))
+		detail = detail[strings.LastIndex(detail, ": ")+1:] // drivers name the user and the database before it
+		return effect.Transient(effect.ReasonRequest, "the source %q cannot be reached: %s", source.Name, cmp.Or(neterr.Reason(err), effect.Clip(strings.TrimSpace(detail))))
 	}
 	if _, not := netip.ParseAddr(source.Host); not != nil {
-		text = ErrRefused.Error() + ": " + source.Host + " does not lead to a public one; an operator, whose log has it, can open it with EARSHOT_PRIVATE_URLS=ADDRESS/BITS"
+		detail = ErrRefused.Error() + ": " + source.Host + " does not lead to a public one; an operator, whose log has it, can open it with EARSHOT_PRIVATE_URLS=ADDRESS/BITS"
 	} else {
-		text, _, _ = strings.Cut(text[max(0, strings.Index(text, ErrRefused.Error())):], "\n")
-		text = effect.Clip(text)
+		detail, _, _ = strings.Cut(detail[max(0, strings.Index(detail, ErrRefused.Error())):], "\n")
+		detail = effect.Clip(detail)
 	}
-	return effect.Permanent(effect.ReasonBlocked, "the source %q: %s", source.Name, text)
+	return effect.Permanent(effect.ReasonBlocked, "the source %q: %s", source.Name, detail)
 }
 
 var quotedText = regexp.MustCompile(`"[^"]*"`)

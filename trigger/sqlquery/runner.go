@@ -92,10 +92,10 @@ func (r *Runner) Close() { r.databases.closeAll() }
 // for one attempt, whichever is first.
 func (r *Runner) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
 	var outcome effect.Outcome
-	if result, err := r.deliver(ctx, delivery); err != nil {
+	if rows, err := r.deliver(ctx, delivery); err != nil {
 		outcome = effect.OutcomeOf(err)
 	} else {
-		outcome = effect.Outcome{Verdict: effect.Done, Result: result.json(), Truncated: result.cut}
+		outcome = effect.Outcome{Verdict: effect.Done, Result: rows.json(), Truncated: rows.cut}
 	}
 	r.log.DebugContext(ctx, "statement.attempted",
 		"app", delivery.AppID, "session", delivery.SessionID, "trigger", delivery.TriggerID, "attempt", delivery.Attempt,

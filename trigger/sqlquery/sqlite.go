@@ -256,7 +256,7 @@ func runSQLite(ctx context.Context, conn *sql.Conn, s statement) (*result, error
 
 // failure turns an error of SQLite into a failure, by its primary result code.
 func (f *sqliteFile) failure(err error, s statement) error {
-	text := effect.Clip(err.Error())
+	detail := effect.Clip(err.Error())
 	var coded *sqlite.Error
 	code := 0
 	if errors.As(err, &coded) {
@@ -268,16 +268,16 @@ func (f *sqliteFile) failure(err error, s statement) error {
 	case code == sqlite3.SQLITE_INTERRUPT, code == 0 && (errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)):
 		return &afterSending{err}
 	case code == sqlite3.SQLITE_NOMEM, code == sqlite3.SQLITE_IOERR, code == sqlite3.SQLITE_FULL:
-		return &afterSending{effect.Transient(effect.ReasonRequest, "the source %q broke off: %s", f.source, text)}
+		return &afterSending{effect.Transient(effect.ReasonRequest, "the source %q broke off: %s", f.source, detail)}
 	case code == sqlite3.SQLITE_BUSY, code == sqlite3.SQLITE_LOCKED, code == sqlite3.SQLITE_CANTOPEN, code == sqlite3.SQLITE_PROTOCOL: // nothing ran
-		return effect.Transient(effect.ReasonRequest, "the source %q is not to be had: %s", f.source, text)
+		return effect.Transient(effect.ReasonRequest, "the source %q is not to be had: %s", f.source, detail)
 	case code == sqlite3.SQLITE_AUTH:
-		text = "it may not reach other files, settings or transactions"
+		detail = "it may not reach other files, settings or transactions"
 		if s.readOnly != "" {
-			text += ", and " + s.readOnly
+			detail += ", and " + s.readOnly
 		}
 	}
-	return effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: %s", f.source, text)
+	return effect.Permanent(effect.ReasonRequest, "the source %q refused the statement: %s", f.source, detail)
 }
 
 // argumentName is a name that database/sql takes.
