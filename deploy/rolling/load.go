@@ -1,33 +1,35 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"earshot/deploy/rolling/stage"
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/natstest"
+	"earshot/emitter"
 )
 
 const (
 	app  = "/v1/apps/clinic"
-	desk = `{"tools":[{"name":"ring","description":"Ring the bell at the desk","examples":["Ring the bell"],"url":"http://%s/ok"}]}`
+	desk = `{"tools":[{"name":"ring","description":"Ring the bell at the desk","examples":["Ring the bell"],"url":"%s/ok"}]}`
 	// breath is the pause of a client between two requests.
 	breath = 5 * time.Millisecond
 	// patience is how long an answer may take, and all that is owed in the end.
 	patience = 30 * time.Second
 )
 
-// load are clients that use the service, with the books that they keep.
+// load are clients that use the service, and what they have noticed.
 type load struct {
-	stage   *stage.Stage
-	base    string
-	http    *http.Client
+	testbed.Client
 	stop    context.CancelFunc
 	running sync.WaitGroup
 
@@ -40,18 +42,18 @@ type load struct {
 }
 
 // begin defines an app and has clients use it until the load is ended.
-func begin(ctx context.Context, s *stage.Stage, base string, clients int) (*load, error) {
-	l := &load{stage: s, base: base, http: &http.Client{Timeout: patience}, sessions: map[string][]string{}, followed: map[string][]string{}, talking: clients}
-	for _, put := range [][2]string{{app, `{"settings":{"limits":null}}`}, {app + "/repositories/desk", fmt.Sprintf(desk, s.Sink.Addr)}} {
-		if status, answer, err := l.ask(ctx, http.MethodPut, put[0], put[1]); err != nil || status >= 300 {
-			return nil, fmt.Errorf("PUT %s: %d %s %w", put[0], status, answer, err)
+func begin(ctx context.Context, service testbed.Client, sink string, clients int) (*load, error) {
+	l := &load{Client: service, sessions: map[string][]string{}, followed: map[string][]string{}, talking: clients}
+	for _, put := range [][2]string{{app, `{"settings":{"limits":null}}`}, {app + "/repositories/desk", fmt.Sprintf(desk, sink)}} {
+		if answer, err := l.Ask(ctx, http.MethodPut, put[0], put[1]); err != nil || answer.Status >= 300 {
+			return nil, fmt.Errorf("PUT %s: %d %s %w", put[0], answer.Status, answer.Body, err)
 		}
 	}
 	ctx, l.stop = context.WithCancel(ctx)
 	for n := range clients {
 		session := fmt.Sprintf("s%d", n+1)
 		following := make(chan struct{})
-		l.running.Go(func() { l.follow(ctx, session, following) })
+		l.running.Go(func() { l.follow(ctx, session, sync.OnceFunc(func() { close(following) })) })
 		l.running.Go(func() {
 			<-following
 			l.talk(ctx, session)
@@ -60,46 +62,68 @@ func begin(ctx context.Context, s *stage.Stage, base string, clients int) (*load
 	return l, nil
 }
 
-// talk sends messages and direct triggers, one after the other.
-func (l *load) talk(ctx context.Context, session string) {
-	defer l.silent()
-	for n := 0; !l.quiet.Load(); n++ {
-		if n%3 == 2 {
-			l.twice(session, "/triggers", fmt.Sprintf(`{"name":"ring","source":"ui","triggerId":"%s-t%d"}`, session, n), func([]byte) []string {
-				return []string{fmt.Sprintf("%s-t%d", session, n)}
-			})
-		} else {
-			l.twice(session, "/messages", fmt.Sprintf(`{"messageId":"m%d","actor":"user","text":"Ring the bell"}`, n), matched)
+// follow reads the events of a session as a browser does: when its stream ends it connects again
+// behind the last event that it has. It calls heard when it hears something.
+func (l *load) follow(ctx context.Context, session string, heard func()) {
+	reader, last, kind := l.Client, "", ""
+	reader.HTTP = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for ; ctx.Err() == nil; wait(ctx, checkEvery) {
+		response, err := reader.Open(ctx, http.MethodGet, app+"/sessions/"+session+"/events", "", "Last-Event-ID", last)
+		if err != nil {
+			continue
 		}
-		wait(ctx, breath)
+		lines := bufio.NewScanner(response.Body)
+		lines.Buffer(nil, 1<<20)
+		for response.StatusCode == http.StatusOK && lines.Scan() {
+			switch name, value, _ := strings.Cut(lines.Text(), ": "); {
+			case name == "id":
+				last = value
+				heard()
+			case name == "event":
+				kind = value
+			case name == "data" && kind == "tool.trigger":
+				var event struct{ ID string }
+				_ = json.Unmarshal([]byte(value), &event) // one that cannot be read is missed
+				l.mu.Lock()
+				l.followed[session] = append(l.followed[session], event.ID)
+				l.mu.Unlock()
+			}
+		}
+		_ = response.Body.Close()
 	}
 }
 
-func (l *load) silent() {
+// talk sends messages and direct triggers, one after the other.
+func (l *load) talk(ctx context.Context, session string) {
+	for n := 0; !l.quiet.Load(); n++ {
+		if n%3 == 2 {
+			l.twice(session, "/triggers", fmt.Sprintf(`{"name":"ring","source":"ui","triggerId":"%s-t%d"}`, session, n))
+		} else {
+			l.twice(session, "/messages", fmt.Sprintf(`{"messageId":"m%d","actor":"user","text":"Ring the bell"}`, n))
+		}
+		wait(ctx, breath)
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.talking--
 }
 
-// matched are the triggers that a message set off.
-func matched(answer []byte) (ids []string) {
-	var said struct {
-		Matches []struct{ TriggerID string }
-	}
-	_ = json.Unmarshal(answer, &said) // one that cannot be read has no match, which is noticed
-	for _, match := range said.Matches {
-		ids = append(ids, match.TriggerID)
-	}
-	return ids
-}
-
-// twice sends a request, and once more where it was not answered as it should be.
-func (l *load) twice(session, path, body string, fired func(answer []byte) []string) {
-	status, answer, err := l.ask(context.Background(), http.MethodPost, app+"/sessions/"+session+path, body)
-	again := err != nil || status >= 500
-	first := fmt.Sprint(status, " ", string(answer), " ", err)
+// twice sends a request that sets a tool off, and once more if it was not answered as it should be.
+func (l *load) twice(session, path, body string) {
+	ctx := context.Background() // what was begun is finished
+	answer, err := l.Ask(ctx, http.MethodPost, app+"/sessions/"+session+path, body)
+	again, first := err != nil || answer.Status >= 500, fmt.Sprint(answer.Status, " ", string(answer.Body), " ", err)
 	if again {
-		status, answer, err = l.ask(context.Background(), http.MethodPost, app+"/sessions/"+session+path, body)
+		answer, err = l.Ask(ctx, http.MethodPost, app+"/sessions/"+session+path, body)
+	}
+	type trigger struct{ TriggerID string }
+	var said struct {
+		trigger
+		Matches []trigger
+	}
+	_ = json.Unmarshal(answer.Body, &said) // one that cannot be read has no match, which is noticed
+	if said.TriggerID != "" {
+		said.Matches = append(said.Matches, said.trigger)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,34 +131,99 @@ func (l *load) twice(session, path, body string, fired func(answer []byte) []str
 	if again {
 		l.retried = append(l.retried, first)
 	}
-	ids := fired(answer)
-	if err != nil || status >= 300 || len(ids) != 1 {
-		l.failed = append(l.failed, fmt.Sprintf("%s %s: %s, then %d %s %v", path, body, first, status, answer, err))
+	if err != nil || answer.Status >= 300 || len(said.Matches) != 1 {
+		l.failed = append(l.failed, fmt.Sprintf("%s %s: %s, then %d %s %v", path, body, first, answer.Status, answer.Body, err))
 		return
 	}
-	l.sessions[session] = append(l.sessions[session], ids...)
+	l.sessions[session] = append(l.sessions[session], said.Matches[0].TriggerID)
 }
 
-func (l *load) ask(ctx context.Context, method, path, body string) (int, []byte, error) {
-	request, err := l.request(ctx, method, path, body)
-	if err != nil {
-		return 0, nil, err
+// end lets the clients end what they are at, waits until all that they set off has been called,
+// published and followed, or patience has ended, and counts.
+func (l *load) end(broker *natstest.Server, sink *testbed.Sink) *report {
+	l.quiet.Store(true)
+	_ = testbed.Until(context.Background(), patience, func(context.Context) error { // what is missing is told below
+		calls := len(sink.Calls())
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		fired, heard := 0, 0
+		for session, ids := range l.sessions {
+			fired, heard = fired+len(ids), heard+len(l.followed[session])
+		}
+		if l.talking > 0 || calls < fired || heard < fired {
+			return errors.New("something is under way")
+		}
+		return nil
+	})
+	l.stop()
+	l.running.Wait()
+	calls, events := map[string]int{}, map[string]int{}
+	for _, call := range sink.Calls() {
+		calls[call.ID]++
 	}
-	response, err := l.http.Do(request)
-	if err != nil {
-		return 0, nil, err
+	for _, event := range broker.Stored(emitter.Stream, "tool.trigger.>") {
+		id, _, _ := strings.Cut(event.Header.Get("ce-id"), ".")
+		events[id]++
 	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	return response.StatusCode, text, err
+	for session, ids := range l.sessions {
+		l.triggers += len(ids)
+		l.streams++
+		if got := l.followed[session]; !slices.Equal(ids, got) {
+			l.wrong = append(l.wrong, fmt.Sprintf("session %s set off %d tools, and its followers got %d events%s", session, len(ids), len(got), difference(ids, got)))
+		}
+		for _, id := range ids {
+			if calls[id] != 1 || events[id] != 1 {
+				l.wrong = append(l.wrong, fmt.Sprintf("%s was called %d times and published %d times", id, calls[id], events[id]))
+			}
+			delete(calls, id)
+			delete(events, id)
+		}
+	}
+	if l.failed == nil && len(calls)+len(events) > 0 {
+		l.wrong = append(l.wrong, fmt.Sprintf("%d calls and %d events are of triggers that no answer names", len(calls), len(events)))
+	}
+	return &l.report
 }
 
-func (l *load) request(ctx context.Context, method, path, body string) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, method, l.base+path, strings.NewReader(body))
-	if err != nil {
-		return nil, err
+// difference names the first ids in which two lists differ.
+func difference(want, got []string) string {
+	for i := range max(len(want), len(got)) {
+		if i >= len(want) || i >= len(got) || want[i] != got[i] {
+			return fmt.Sprintf("; the first that differs is the %dth: %s and %s", i+1, want[min(i, len(want)):min(i+3, len(want))], got[min(i, len(got)):min(i+3, len(got))])
+		}
 	}
-	request.Header.Set("Authorization", "Bearer "+stage.AdminKey)
-	request.Header.Set("Content-Type", "application/json")
-	return request, nil
+	return ""
+}
+
+// report is what a restart came to.
+type report struct {
+	requests int
+	retried  []string // what the first attempt of a request came to
+	failed   []string // requests that failed twice
+	triggers int
+	streams  int      // event streams that were followed
+	wrong    []string // tools and events that were lost, or came twice
+}
+
+// fault is an error if anything went wrong.
+func (r *report) fault() error {
+	switch bad := slices.Concat(r.failed, r.wrong); {
+	case len(bad) > 0:
+		return errors.New("the restart was noticed: " + strings.Join(bad[:min(5, len(bad))], "\n"))
+	case r.triggers == 0:
+		return errors.New("no tool was set off")
+	default:
+		return nil
+	}
+}
+
+// String is the report in words.
+func (r *report) String() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d requests, %d sent twice, %d failed\n", r.requests, len(r.retried), len(r.failed))
+	for _, first := range r.retried[:min(5, len(r.retried))] {
+		fmt.Fprintf(&out, "  sent twice after: %s\n", strings.TrimSpace(first))
+	}
+	fmt.Fprintf(&out, "%d tools set off, each called and published once but for %d; %d event streams followed\n", r.triggers, len(r.wrong), r.streams)
+	return out.String()
 }

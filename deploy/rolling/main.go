@@ -5,8 +5,8 @@
 //	go run ./deploy/rolling -before v1.0.0   # replicas of that commit by this version
 //
 // Three replicas stand behind a proxy that spreads requests over those that are ready. Clients
-// send messages and direct triggers one after the other, each again once where it got no answer or a
-// 5xx, and follow the events of their sessions. It exits with 1 where a request failed twice, a
+// send messages and direct triggers one after the other, each again once if it got no answer or a
+// 5xx, and follow the events of their sessions. It exits with 1 if a request failed twice, a
 // tool was lost or set off twice, or an event stream lacks one or has one twice. It needs a
 // redis-server.
 package main
@@ -17,10 +17,19 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"os"
+	"strings"
+	"sync/atomic"
+	"syscall"
 	"time"
 
-	"earshot/deploy/rolling/stage"
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/natstest"
+	"earshot/deploy/testbed/redistest"
 )
 
 // options say what is restarted.
@@ -31,112 +40,80 @@ type options struct {
 	settle        time.Duration // load between two restarts
 	drain         time.Duration // EARSHOT_DRAIN of the replicas
 	marks         bool          // the balancer gives nothing to a replica that has refused a connection
-	dir           string        // for logs and programs
 	logf          func(format string, args ...any)
 }
 
-func defaults() options {
-	return options{replicas: 3, clients: 8, settle: time.Second, drain: time.Second, logf: func(string, ...any) {}}
-}
-
 func main() {
-	o := defaults()
+	o := options{logf: func(format string, args ...any) { fmt.Printf(format+"\n", args...) }}
 	flag.StringVar(&o.before, "before", "", "`COMMIT`, or the path of a program, that runs at first (default this source)")
 	flag.StringVar(&o.after, "after", "", "`COMMIT`, or the path of a program, that takes its place (default this source)")
-	flag.IntVar(&o.replicas, "replicas", o.replicas, "replicas")
-	flag.IntVar(&o.clients, "clients", o.clients, "clients, each in a session of its own")
+	flag.IntVar(&o.replicas, "replicas", 3, "replicas")
+	flag.IntVar(&o.clients, "clients", 8, "clients, each in a session of its own")
 	flag.DurationVar(&o.settle, "settle", 5*time.Second, "load before, between and after the restarts")
-	flag.DurationVar(&o.drain, "drain", o.drain, "EARSHOT_DRAIN of the replicas")
+	flag.DurationVar(&o.drain, "drain", time.Second, "EARSHOT_DRAIN of the replicas")
 	flag.BoolVar(&o.marks, "marks", false, "the proxy sends nothing more to a replica that has refused a connection, until it is ready")
 	flag.Parse()
-	o.logf = func(format string, args ...any) { fmt.Printf(format+"\n", args...) }
-	if err := run(context.Background(), o, os.Stdout); err != nil {
+	if err := errors.Join(command(o), testbed.Close()); err != nil {
 		fmt.Fprintln(os.Stderr, "rolling:", err)
 		os.Exit(1)
 	}
 }
 
-// run restarts all replicas under load and reports.
-func run(ctx context.Context, o options, out io.Writer) error {
-	dir, err := os.MkdirTemp(o.dir, "earshot-rolling-")
+func command(o options) error {
+	folder, err := os.MkdirTemp("", "earshot-rolling-")
 	if err != nil {
 		return err
 	}
-	o.dir = dir
-	before, err := stage.Build(ctx, dir, o.before)
-	if err != nil {
-		return err
-	}
-	after := before
-	if o.after != o.before {
-		if after, err = stage.Build(ctx, dir, o.after); err != nil {
-			return err
+	err = testbed.Run(context.Background(), folder, func(rig *testbed.Rig) error {
+		found, err := roll(rig, folder, o)
+		if found != nil {
+			fmt.Print(found)
+			err = errors.Join(err, found.fault())
 		}
-	}
-	found, err := roll(ctx, o, before, after)
-	if found != nil {
-		found.print(out)
-		err = errors.Join(err, found.fault())
-	}
+		return err
+	})
 	if err != nil {
-		return fmt.Errorf("%w\nlogs are in %s", err, dir)
+		return fmt.Errorf("%w\nlogs are in %s", err, folder)
 	}
-	return os.RemoveAll(dir)
+	return os.RemoveAll(folder)
 }
 
-// roll has the replicas run the program before, and one after the other the one after.
-func roll(ctx context.Context, o options, before, after string) (found *report, err error) {
-	s, err := stage.New(o.dir, "")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	replicas, err := start(s, o, before)
-	defer func() {
-		for _, r := range replicas {
-			r.Kill()
+// roll has replicas run one program, and another program one after the other, under load.
+func roll(t testbed.TB, folder string, o options) (*report, error) {
+	ctx, program := t.Context(), testbed.ProgramOf(t, folder, o.before)
+	store, broker, sink := redistest.Run(t, "--appendfsync", "always"), natstest.Run(t), &testbed.Sink{}
+	var replicas []*testbed.Replica
+	for n := range o.replicas {
+		r := testbed.NewReplica(t, folder, fmt.Sprintf("replica-%d", n+1), program,
+			"REDIS_URL="+store.URL(), "NATS_URL="+broker.URL(), "EARSHOT_STREAM_MAX_BYTES=256MiB", "EARSHOT_DRAIN="+o.drain.String())
+		if err := r.Up(ctx); err != nil {
+			return nil, err
 		}
-	}()
-	if err != nil {
-		return nil, err
+		replicas = append(replicas, r)
 	}
-	front, err := balance(replicas, o.marks)
-	if err != nil {
-		return nil, err
+	if o.after != o.before {
+		program = testbed.ProgramOf(t, folder, o.after)
 	}
-	defer front.close()
-	used, err := begin(ctx, s, front.url, o.clients)
+	service := testbed.Client{URL: balance(t, replicas, o.marks), Key: testbed.AdminKey, HTTP: &http.Client{Timeout: patience}}
+	used, err := begin(ctx, service, testbed.Serve(t, "", sink), o.clients)
 	if err != nil {
 		return nil, err
 	}
 	wait(ctx, o.settle)
-	restarted := restart(ctx, o, replicas, after)
-	return used.end(ctx), restarted
+	restarted := restart(ctx, o, replicas, program)
+	return used.end(broker, sink), restarted
 }
 
-func start(s *stage.Stage, o options, program string) (replicas []*stage.Replica, err error) {
-	for n := range o.replicas {
-		r, err := s.NewReplica(fmt.Sprintf("replica-%d", n+1))
-		if err != nil {
-			return replicas, err
-		}
-		replicas = append(replicas, r)
-		if err := r.Start(program, "EARSHOT_DRAIN="+o.drain.String()); err != nil {
-			return replicas, err
-		}
-	}
-	return replicas, nil
-}
-
-// restart ends each replica as a supervisor does, and starts the other program in its place.
-func restart(ctx context.Context, o options, replicas []*stage.Replica, program string) error {
+// restart ends each replica as a supervisor does, and starts the program in its place.
+func restart(ctx context.Context, o options, replicas []*testbed.Replica, program string) error {
 	for n, r := range replicas {
 		began := time.Now()
-		if err := r.Stop(); err != nil {
+		if err := r.Stop(syscall.SIGTERM); err != nil {
 			return err
 		}
 		stopped := time.Since(began)
-		if err := r.Start(program, "EARSHOT_DRAIN="+o.drain.String()); err != nil {
+		r.Path = program
+		if err := r.Up(ctx); err != nil {
 			return err
 		}
 		o.logf("replica %d: stopped in %s, ready again %s later", n+1, stopped.Round(time.Millisecond), (time.Since(began) - stopped).Round(time.Millisecond))
@@ -145,10 +122,64 @@ func restart(ctx context.Context, o options, replicas []*stage.Replica, program 
 	return nil
 }
 
-// wait pauses, or not so long where ctx ends.
+// wait pauses, or not so long if ctx ends.
 func wait(ctx context.Context, pause time.Duration) {
 	select {
 	case <-ctx.Done():
 	case <-time.After(pause):
 	}
+}
+
+// checkEvery is the pause between two looks of the balancer at /readyz of a replica.
+const checkEvery = 200 * time.Millisecond
+
+// backend is a replica as the balancer sees it.
+type backend struct {
+	*testbed.Replica
+	host string
+	up   atomic.Bool
+}
+
+// balance starts a proxy that gives each request to the next replica that was ready when it last looked. If
+// that one does not answer it tries no other: its client gets a 502. If it marks, it gives a replica
+// that has refused a connection nothing more until that is ready.
+func balance(t testbed.TB, replicas []*testbed.Replica, marks bool) (front string) {
+	ctx, stop := context.WithCancel(t.Context())
+	t.Cleanup(stop)
+	var backends []*backend
+	for _, r := range replicas {
+		one := &backend{Replica: r, host: strings.TrimPrefix(r.URL, "http://")}
+		one.up.Store(true)
+		backends = append(backends, one)
+		go func() {
+			for ctx.Err() == nil {
+				one.up.Store(one.Ready(ctx) == nil)
+				wait(ctx, checkEvery)
+			}
+		}()
+	}
+	var turn atomic.Uint64
+	next := func() *backend { return backends[turn.Add(1)%uint64(len(backends))] }
+	return testbed.Serve(t, "", &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			one := next()
+			for range len(backends) - 1 {
+				if !one.up.Load() {
+					one = next()
+				}
+			}
+			r.SetURL(&url.URL{Scheme: "http", Host: one.host})
+		},
+		FlushInterval: -1, // events
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 64},
+		ErrorLog:      log.New(io.Discard, "", 0),
+		ErrorHandler: func(out http.ResponseWriter, request *http.Request, _ error) {
+			for _, one := range backends {
+				if marks && one.host == request.URL.Host {
+					one.up.Store(false)
+				}
+			}
+			out.WriteHeader(http.StatusBadGateway)
+		},
+	})
 }

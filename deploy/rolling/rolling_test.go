@@ -2,8 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
@@ -12,52 +10,41 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// beforeVariable names the program, or the commit, that replicas are upgraded from in the tests.
-const beforeVariable = "EARSHOT_BEFORE"
+func TestMain(m *testing.M) { testbed.Main(m) }
 
-// short are the options of the short form.
-func short(t *testing.T) options {
+// short restarts in the short form.
+func short(t *testing.T, o options) *report {
 	if testing.Short() {
 		t.Skip("restarts three replicas under load")
 	}
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		testbed.Missing(t, "no redis-server on the path: install it with apt-get install redis-server, or brew install redis")
-	}
-	o := defaults()
-	o.dir, o.logf, o.settle, o.clients = t.TempDir(), t.Logf, 300*time.Millisecond, 4
-	return o
+	o.replicas, o.clients, o.settle, o.drain, o.logf = 3, 4, 300*time.Millisecond, time.Second, t.Logf
+	found, err := roll(t, t.TempDir(), o)
+	require.NoError(t, err)
+	t.Log(found)
+	require.NoError(t, found.fault())
+	return found
 }
 
 func TestNobodyNoticesARestartOfAllReplicasOneByOne(t *testing.T) {
-	var said strings.Builder
-	o := short(t)
-	require.NoError(t, run(t.Context(), o, &said))
-	require.Regexp(t, `^[1-9]\d* requests, 0 sent twice, 0 failed\n`, said.String(), "the balancer has left each in time")
-	t.Log(said.String())
+	found := short(t, options{})
+	require.NotZero(t, found.requests)
+	require.Empty(t, found.retried, "the balancer has left each in time")
 }
 
-// versionBefore is the earlier version that is named; without one the test is skipped.
+// versionBefore is the program, or the commit, that EARSHOT_BEFORE names: replicas are upgraded from it.
 func versionBefore(t *testing.T) string {
-	named := os.Getenv(beforeVariable)
+	named := os.Getenv("EARSHOT_BEFORE")
 	if named == "" {
-		t.Skip("an earlier version takes minutes to build: set " + beforeVariable + " to a program or a commit of one, or run: go run ./deploy/rolling -marks -before 005fb8e")
+		t.Skip("an earlier version takes minutes to build: set EARSHOT_BEFORE to a program or a commit of one, or run: go run ./deploy/rolling -marks -before 005fb8e")
 	}
 	return named
 }
 
 func TestNobodyNoticesAnUpgradeFromTheVersionBefore(t *testing.T) {
-	o := short(t)
-	o.before, o.marks = versionBefore(t), true // it may not drain
-	var said strings.Builder
-	require.NoError(t, run(t.Context(), o, &said))
-	t.Log(said.String())
+	short(t, options{before: versionBefore(t), marks: true}) // it may not drain
 }
 
 // TestNobodyNoticesTheWayBackToTheVersionBefore is for a version of the same format: see upgrade.md.
 func TestNobodyNoticesTheWayBackToTheVersionBefore(t *testing.T) {
-	o := short(t)
-	o.after, o.marks = versionBefore(t), true
-	var said strings.Builder
-	require.NoError(t, run(t.Context(), o, &said))
-	t.Log(said.String())
+	short(t, options{after: versionBefore(t), marks: true})
 }

@@ -8,14 +8,6 @@ import (
 	"sync"
 )
 
-// AdminKey is the admin key of a service that Environment or NewReplica is for.
-const AdminKey = "admin-key-of-the-tests"
-
-// Environment lets an earshot dev ask for AdminKey, and use nothing that is configured on the machine.
-func Environment() []string {
-	return []string{"EARSHOT_ADMIN_KEY=" + AdminKey, "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "REDIS_URL=", "NATS_URL="}
-}
-
 // programs are those of earshot that this process has built, or was given, by their tags.
 var programs struct {
 	sync.Mutex
@@ -58,4 +50,44 @@ func Build(t TB, to, packages string, flags ...string) {
 	if said, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", packages, err, said)
 	}
+}
+
+// ProgramOf returns the path of the earshot of a commit, which is built below a folder; that of this
+// source if the commit is empty. What is a path is returned as it is.
+func ProgramOf(t TB, folder, commit string) string {
+	t.Helper()
+	switch {
+	case commit == "":
+		return Program(t)
+	case strings.Contains(commit, "/"):
+		path, err := filepath.Abs(commit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	run := func(in, program string, arguments ...string) string {
+		command := exec.CommandContext(t.Context(), program, arguments...)
+		command.Dir = in
+		said, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("earshot of %s: %s %s: %v\n%s", commit, program, strings.Join(arguments, " "), err, said)
+		}
+		return strings.TrimSpace(string(said))
+	}
+	root := filepath.Dir(run("", "go", "env", "GOMOD"))
+	if exec.CommandContext(t.Context(), "git", "-C", root, "cat-file", "-e", commit+"^{commit}").Run() != nil {
+		t.Fatalf("earshot of %s: its commit is not in this clone; get it with: git fetch --unshallow", commit)
+	}
+	source, archive, program := filepath.Join(folder, "source-"+commit), filepath.Join(folder, commit+".tar"), filepath.Join(folder, "earshot-"+commit)
+	if err := os.MkdirAll(source, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run(root, "git", "archive", "-o", archive, commit)
+	run(source, "tar", "-xf", archive)
+	run(source, "go", "build", "-o", program, "./cmd/earshot")
+	if err := os.RemoveAll(source); err != nil {
+		t.Fatal(err)
+	}
+	return program
 }

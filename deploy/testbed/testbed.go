@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -19,7 +21,7 @@ const (
 	Glance   = 20 * time.Millisecond
 )
 
-// TB is what the test bed needs of a test. A *testing.T is one.
+// TB is what the test bed needs of a test. A *testing.T is one, and a program has a Rig.
 type TB interface {
 	Helper()
 	Name() string
@@ -66,7 +68,7 @@ func Until(ctx context.Context, limit time.Duration, holds func(context.Context)
 //	func TestMain(m *testing.M) { testbed.Main(m) }
 func Main(m *testing.M) {
 	code := m.Run()
-	if err := closeAll(); err != nil {
+	if err := Close(); err != nil {
 		fmt.Fprintln(os.Stderr, "remove what the tests have shared:", err)
 		code = max(code, 1)
 	}
@@ -79,15 +81,16 @@ var shared struct {
 	ends []func() error
 }
 
-// AtEnd has Main call a function.
+// AtEnd has Close call a function.
 func AtEnd(end func() error) {
 	shared.Lock()
 	defer shared.Unlock()
 	shared.ends = append(shared.ends, end)
 }
 
-// closeAll removes what was built and started for the whole of this process. Main calls it.
-func closeAll() (err error) {
+// Close removes what was built and started for the whole of this process. Main calls it; a program
+// that uses the test bed calls it at its end.
+func Close() (err error) {
 	shared.Lock()
 	defer shared.Unlock()
 	for _, end := range shared.ends {
@@ -96,3 +99,84 @@ func closeAll() (err error) {
 	shared.ends = nil
 	return err
 }
+
+// Rig is to a program what a *testing.T is to a test: the servers of the test bed end with it, and a
+// server that cannot be started ends it.
+type Rig struct {
+	ctx context.Context
+	dir string
+
+	mu       sync.Mutex
+	folders  int
+	cleanups []func()
+	failed   error
+}
+
+// failure is what a rig panics with.
+type failure struct{ error }
+
+// Run gives a program a rig whose folders are below dir, and ends it when do returns. Its error is that
+// of do, or of the part of the test bed that failed.
+func Run(ctx context.Context, dir string, do func(*Rig) error) (err error) {
+	r := &Rig{ctx: ctx, dir: dir}
+	defer func() {
+		for _, cleanup := range slices.Backward(r.cleanups) {
+			cleanup()
+		}
+		err = errors.Join(err, r.failed)
+	}()
+	defer func() {
+		switch reason := recover().(type) {
+		case nil:
+		case failure:
+			err = reason.error
+		default:
+			panic(reason)
+		}
+	}()
+	return do(r)
+}
+
+// Helper does nothing.
+func (r *Rig) Helper() {}
+
+// Name is the same for all rigs.
+func (r *Rig) Name() string { return "rig" }
+
+// Context is the context that Run was given.
+func (r *Rig) Context() context.Context { return r.ctx }
+
+// TempDir makes a folder, which stays.
+func (r *Rig) TempDir() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.folders++
+	folder := r.dir + "/" + strconv.Itoa(r.folders)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		r.Fatal(err)
+	}
+	return folder
+}
+
+// Cleanup has a function called at the end, before those that were given earlier.
+func (r *Rig) Cleanup(do func()) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.cleanups = append(r.cleanups, do)
+}
+
+// Errorf notes an error, and goes on.
+func (r *Rig) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failed = errors.Join(r.failed, fmt.Errorf(format, args...))
+}
+
+// Skip is Fatal: a program cannot go on without what it needs.
+func (r *Rig) Skip(args ...any) { r.Fatal(args...) }
+
+// Fatal ends do with an error.
+func (r *Rig) Fatal(args ...any) { panic(failure{errors.New(fmt.Sprint(args...))}) }
+
+// Fatalf is Fatal with a format.
+func (r *Rig) Fatalf(format string, args ...any) { panic(failure{fmt.Errorf(format, args...)}) }

@@ -15,8 +15,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/redis/go-redis/v9"
-
-	"earshot/deploy/rolling/stage"
 )
 
 // head is the first line of a file: when, and beside which endpoints, its data
@@ -43,23 +41,23 @@ type member struct {
 }
 
 // write writes all that Redis holds into a file.
-func write(ctx context.Context, s *stage.Stage, key, to string) error {
+func write(ctx context.Context, from *redis.Client, h head, to string) error {
 	out, err := os.Create(to)
 	if err != nil {
 		return err
 	}
 	lines := json.NewEncoder(out)
 	lines.SetEscapeHTML(false)
-	if err := lines.Encode(head{time.Now().UnixMilli(), s.Sink.Addr, key}); err != nil {
+	if err := lines.Encode(h); err != nil {
 		return err
 	}
-	keys, err := s.Redis.Keys(ctx, "*").Result()
+	keys, err := from.Keys(ctx, "*").Result()
 	if err != nil {
 		return err
 	}
 	slices.Sort(keys)
 	for _, key := range keys {
-		found, err := read(ctx, s.Redis, key)
+		found, err := read(ctx, from, key)
 		if err != nil {
 			return fmt.Errorf("read %s: %w", key, err)
 		}

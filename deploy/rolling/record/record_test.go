@@ -3,40 +3,30 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/rolling/stage"
 	"earshot/deploy/testbed"
+	"earshot/emitter"
 	"earshot/repositories/format"
 	"earshot/repositories/keyspace"
 )
 
+func TestMain(m *testing.M) { testbed.Main(m) }
+
 // upgraded is this version on the data of an earlier one.
 type upgraded struct {
-	t       *testing.T
-	stage   *stage.Stage
-	replica *stage.Replica
-	base    string
-	key     string
+	*stage
+	t *testing.T
 }
 
 func TestDataOfEarlierVersionsIsWorkedOn(t *testing.T) {
-	if _, err := exec.LookPath("redis-server"); err != nil {
-		testbed.Missing(t, "no redis-server on the path: install it with apt-get install redis-server, or brew install redis")
-	}
-	program, err := stage.Build(t.Context(), t.TempDir(), "")
-	require.NoError(t, err)
 	recorded, err := filepath.Glob("testdata/*.jsonl")
 	require.NoError(t, err)
 	withTasks, err := filepath.Glob("testdata/tasks/*.jsonl")
@@ -46,7 +36,7 @@ func TestDataOfEarlierVersionsIsWorkedOn(t *testing.T) {
 	for _, file := range slices.Concat(recorded, withTasks) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
-			u := upgrade(t, program, file)
+			u := upgrade(t, file)
 			if slices.Contains(withTasks, file) {
 				u.commitsItsDraft()
 				u.endsItsTask()
@@ -73,7 +63,7 @@ func (u *upgraded) commitsItsDraft() {
 func (u *upgraded) endsItsTask() {
 	for _, parameter := range []string{"day", "desk"} {
 		require.Equal(u.t, "input_required", u.task("tasks/get", "")["status"])
-		u.task("tasks/update", fmt.Sprintf(`"inputResponses":{%q:{"action":"accept","content":{%q:"a %s"}}},`, parameter, parameter, parameter))
+		u.task("tasks/update", fmt.Sprintf(`,"inputResponses":{%q:{"action":"accept","content":{%q:"a %s"}}}`, parameter, parameter, parameter))
 	}
 	u.until("t-task", "delivered")
 	require.Equal(u.t, 1, u.calls("t-task"))
@@ -82,54 +72,41 @@ func (u *upgraded) endsItsTask() {
 
 // task makes a request of an agent about the task.
 func (u *upgraded) task(method, params string) map[string]any {
-	answer := u.ask(http.MethodPost, drafted+"/mcp", rpc(method, `"taskId":"t-task",`+params, ""), http.StatusOK, rpcHeaders(method, "t-task")...)
+	body, headers := testbed.RPC(method, "t-task", `"taskId":"t-task"`+params, "")
+	answer := u.ask(http.MethodPost, drafted+"/mcp", body, http.StatusOK, headers...)
 	require.NotContains(u.t, answer, "error")
 	return answer["result"].(map[string]any)
 }
 
 // upgrade starts this version on what was recorded, with every endpoint well.
-func upgrade(t *testing.T, program, file string, plant ...func(*redis.Client)) *upgraded {
+func upgrade(t *testing.T, file string, plant ...func(*redis.Client)) *upgraded {
 	h, err := load(t.Context(), nil, file)
 	require.NoError(t, err)
-	s, err := stage.New(t.TempDir(), h.Sink)
+	u := &upgraded{newStage(t, t.TempDir(), testbed.Program(t), h.Sink, nil), t}
+	_, err = load(t.Context(), u.redis, file)
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, s.Close()) })
-	_, err = load(t.Context(), s.Redis, file)
-	require.NoError(t, err)
+	u.key = h.Key
 	for _, one := range plant {
-		one(s.Redis)
+		one(u.redis)
 	}
-	replica, err := s.NewReplica("present")
-	require.NoError(t, err)
-	t.Cleanup(replica.Kill)
-	require.NoError(t, replica.Start(program, "EARSHOT_DRAIN=0s"), replica.Log())
-	return &upgraded{t, s, replica, "http://" + replica.Addr, h.Key}
+	require.NoError(t, u.replica.Up(t.Context(), "EARSHOT_DRAIN=0s"))
+	return u
 }
 
-func (u *upgraded) ask(method, path, body string, want int, headers ...string) map[string]any {
+// ask makes a request with the key of the app, and returns the object of its answer.
+func (u *upgraded) ask(method, path, body string, want int, headers ...string) (object map[string]any) {
 	u.t.Helper()
-	request, err := http.NewRequestWithContext(u.t.Context(), method, u.base+path, strings.NewReader(body))
-	require.NoError(u.t, err)
-	key := u.key
-	if strings.HasSuffix(path, "/repositories/desk") {
-		key = stage.AdminKey // that of the app has no scope for tools
+	client := u.replica.Client
+	if !strings.HasSuffix(path, "/repositories/desk") { // for which that of the app has no scope
+		client.Key = u.key
 	}
-	request.Header.Set("Authorization", "Bearer "+key)
-	request.Header.Set("Content-Type", "application/json")
-	for i := 0; i < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
-	}
-	response, err := http.DefaultClient.Do(request)
+	answer, err := client.Ask(u.t.Context(), method, path, body, headers...)
 	require.NoError(u.t, err)
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(u.t, err)
-	require.Equal(u.t, want, response.StatusCode, "%s %s: %s", method, path, text)
-	var answer map[string]any
-	if len(text) > 0 {
-		require.NoError(u.t, json.Unmarshal(text, &answer))
+	require.Equal(u.t, want, answer.Status, "%s %s: %s", method, path, answer.Body)
+	if len(answer.Body) > 0 {
+		require.NoError(u.t, json.Unmarshal(answer.Body, &object))
 	}
-	return answer
+	return object
 }
 
 // items are those of a list, by one of their fields.
@@ -159,7 +136,7 @@ func (u *upgraded) until(id, state string) {
 
 // calls counts those that an endpoint got for a trigger.
 func (u *upgraded) calls(id string) (count int) {
-	for _, call := range u.stage.Sink.Calls() {
+	for _, call := range u.sink.Calls() {
 		if call.ID == id {
 			count++
 		}
@@ -169,7 +146,7 @@ func (u *upgraded) calls(id string) (count int) {
 
 // isRead finds everything as it was left.
 func (u *upgraded) isRead() {
-	held := u.stage.Redis.HGetAll(u.t.Context(), keyspace.Format).Val()
+	held := u.redis.HGetAll(u.t.Context(), keyspace.Format).Val()
 	require.EqualValues(u.t, format.Known(format.Steps()), number(u.t, held["version"]))
 	app1 := u.ask(http.MethodGet, app, "", http.StatusOK)
 	require.Equal(u.t, "Clinic", app1["name"])
@@ -194,13 +171,8 @@ func (u *upgraded) isRead() {
 func (u *upgraded) opens() {
 	var shown string
 	require.Eventually(u.t, func() bool {
-		response, err := http.Get(u.base + "/metrics")
-		if err != nil {
-			return false
-		}
-		defer response.Body.Close()
-		text, err := io.ReadAll(response.Body)
-		shown = string(text)
+		answer, err := u.replica.Ask(u.t.Context(), http.MethodGet, "/metrics", "")
+		shown = string(answer.Body)
 		return err == nil && strings.Contains(shown, "earshot_sealed{")
 	}, testbed.Patience, testbed.Glance)
 	require.Contains(u.t, shown, `earshot_sealed{key="current",what="apps"} 1`)
@@ -233,34 +205,25 @@ func (u *upgraded) isDelivered() {
 
 // published counts the events in the stream, which was empty, by their subject.
 func (u *upgraded) published() map[string]int {
-	conn, err := nats.Connect(u.stage.NATS.URL())
-	require.NoError(u.t, err)
-	defer conn.Close()
-	js, err := jetstream.New(conn)
-	require.NoError(u.t, err)
-	stream, err := js.Stream(u.t.Context(), "EARSHOT")
-	require.NoError(u.t, err)
-	info, err := stream.Info(u.t.Context(), jetstream.WithSubjectFilter(">"))
-	require.NoError(u.t, err)
 	counts := map[string]int{}
-	for subject, n := range info.State.Subjects {
-		counts[subject] = int(n)
+	for _, event := range u.nats.Stored(emitter.Stream, ">") {
+		counts[event.Subject]++
 	}
 	return counts
 }
 
 // goesOn does what users do with what they had.
 func (u *upgraded) goesOn() {
-	before := len(u.stage.Sink.Calls())
+	before := len(u.sink.Calls())
 	u.ask(http.MethodPost, session+"/messages", `{"messageId":"m1","actor":"user","text":"Ring the bell"}`, http.StatusOK)
-	require.Len(u.t, u.stage.Sink.Calls(), before, "it has its answer")
+	require.Len(u.t, u.sink.Calls(), before, "it has its answer")
 	u.ask(http.MethodPost, session+"/messages", `{"messageId":"m1","actor":"user","text":"Another"}`, http.StatusConflict)
 	knocked := u.ask(http.MethodPost, session+"/messages", `{"messageId":"m5","actor":"user","text":"Knock at the door"}`, http.StatusOK)
 	require.Len(u.t, knocked["matches"], 1)
 
 	u.fire("t-book", "book", `{"day":"Monday"}`, http.StatusCreated)
 	u.until("t-book", "delivered")
-	calls := u.stage.Sink.Calls()
+	calls := u.sink.Calls()
 	require.Equal(u.t, "Bearer token-of-the-stage", calls[len(calls)-1].Authorization, "the module's secret opens")
 	u.fire("t-gift2", "gift", `{}`, http.StatusNotFound)
 	u.fire("t-alarm2", "alarm", `{}`, http.StatusCreated)
@@ -290,10 +253,50 @@ func (u *upgraded) owesNothing() {
 	keys := keyspace.KeysOf("clinic")
 	for _, lane := range []keyspace.Lane{keyspace.LaneTurns, keyspace.LaneCalls, keyspace.LaneOutboxes, keyspace.LaneHeld} {
 		require.Eventually(u.t, func() bool {
-			return u.stage.Redis.ZCard(u.t.Context(), keys.Lane(lane)).Val() == 0
+			return u.redis.ZCard(u.t.Context(), keys.Lane(lane)).Val() == 0
 		}, testbed.Patience, testbed.Glance, lane)
 	}
-	require.Empty(u.t, u.stage.Redis.Keys(u.t.Context(), "*:effect:*").Val())
-	require.Zero(u.t, u.stage.Redis.HLen(u.t.Context(), keys.Dead()).Val())
-	require.Zero(u.t, u.stage.Redis.ZCard(u.t.Context(), keys.InState(keyspace.Pending)).Val())
+	require.Empty(u.t, u.redis.Keys(u.t.Context(), "*:effect:*").Val())
+	require.Zero(u.t, u.redis.HLen(u.t.Context(), keys.Dead()).Val())
+	require.Zero(u.t, u.redis.ZCard(u.t.Context(), keys.InState(keyspace.Pending)).Val())
+}
+
+// TestDataOfTheFirstVersionsIsWorkedOn starts this version on what builds have left that kept all
+// work of a partition in one set: they still owed calls and events, and each is delivered once, under
+// the id that it had. An entry that nobody knows stands among them.
+func TestDataOfTheFirstVersionsIsWorkedOn(t *testing.T) {
+	recorded, err := filepath.Glob("testdata/first/*.jsonl")
+	require.NoError(t, err)
+	require.NotEmpty(t, recorded)
+	for _, file := range recorded {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			u := upgrade(t, file, func(db *redis.Client) {
+				for n := range 40 { // more than are read at once
+					require.NoError(t, db.ZAdd(t.Context(), keyspace.KeysOf("clinic").Due(), redis.Z{Score: 1, Member: fmt.Sprintf("queue/clinic-%d", n)}).Err())
+				}
+			})
+			require.Len(t, u.ask(http.MethodGet, app+"/repositories/desk", "", http.StatusOK)["tools"], 3)
+			messages := u.items(session+"/messages", "messageId")
+			require.Len(t, messages, 2)
+			for n := range firstOwed {
+				id := fmt.Sprintf("t-busy-%d", n)
+				u.until(id, "delivered")
+				require.Equal(t, 1, u.calls(id))
+			}
+			require.Equal(t, "failed", u.call("t-dead")["state"])
+			u.fire("t-new", "ring", `{}`, http.StatusCreated)
+			u.until("t-new", "delivered")
+			require.Eventually(t, func() bool { return u.published()["tool.result.clinic.s1.busy"] == firstOwed }, testbed.Patience, testbed.Glance)
+			require.GreaterOrEqual(t, u.published()["tool.trigger.clinic.s1.ring"], 2, "that of m4, and the new one")
+			u.ask(http.MethodPost, app+"/triggers/t-dead/retry", "", http.StatusAccepted)
+			u.until("t-dead", "delivered")
+			u.owesNothing()
+
+			due := strings.Join(u.redis.ZRange(t.Context(), keyspace.KeysOf("clinic").Due(), 0, -1).Val(), " ")
+			require.Equal(t, 40, strings.Count(due, "queue/clinic-"), "what nobody knows is left alone")
+			require.NotContains(t, due, "e/clinic/")
+			require.Equal(t, 40, strings.Count(u.replica.Output(), `"ledger.unknown"`), "each is logged once")
+			require.NotContains(t, u.replica.Output(), "panic")
+		})
+	}
 }

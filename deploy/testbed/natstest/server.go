@@ -1,13 +1,16 @@
 // Package natstest runs a real NATS server with JetStream for tests and rigs: inside the process, on
-// loopback, on a free port, with its files in a directory of the test.
+// loopback, on a free port, with its files in a directory of the test; or as a process of its own.
 //
 // A Server can be stopped and started again on the same port and files, which is how tests take the
-// broker away. Its stop is orderly.
+// broker away. Its stop is orderly; a Process can be killed.
 package natstest
 
 import (
+	"context"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -106,4 +109,55 @@ func (s *Server) Restart() {
 	s.t.Helper()
 	s.Stop()
 	s.Start()
+}
+
+// Process is a NATS server in a process of its own.
+type Process struct {
+	*testbed.Process
+	URL string
+	// Folder is where it keeps its data.
+	Folder string
+}
+
+// Program builds the NATS server of the version that the module names, and returns its path.
+func Program(t testbed.TB) string {
+	t.Helper()
+	program := filepath.Join(t.TempDir(), "nats-server")
+	testbed.Build(t, program, "github.com/nats-io/nats-server/v2")
+	return program
+}
+
+// RunProcess starts a program of a NATS server, which lives until the end of the test. If it syncs, it
+// has an event on the disk before it acknowledges it. Its log is in a folder.
+func RunProcess(t testbed.TB, folder, program string, sync bool) *Process {
+	t.Helper()
+	address, file := testbed.Address(t), filepath.Join(folder, "nats.conf")
+	p := &Process{testbed.NewProcess(folder, "nats", program, "--config", file), "nats://" + address, filepath.Join(folder, "nats")}
+	interval := "2m" // the default
+	if sync {
+		interval = "always"
+	}
+	config := fmt.Sprintf("listen: %s\njetstream { store_dir: %q, sync_interval: %s, max_file_store: 1TB }\n", address, p.Folder, interval)
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Kill)
+	if err := p.Up(); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Up starts it, and returns when it accepts connections.
+func (p *Process) Up() error {
+	if err := p.Start(); err != nil {
+		return err
+	}
+	return p.Until(context.Background(), func(context.Context) error {
+		conn, err := nats.Connect(p.URL)
+		if err == nil {
+			conn.Close()
+		}
+		return err
+	})
 }

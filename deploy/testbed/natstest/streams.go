@@ -3,7 +3,6 @@ package natstest
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -11,8 +10,8 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// requestLimit bounds one request to a server.
-const requestLimit = 10 * time.Second
+// requestLimit bounds what is done over one connection.
+const requestLimit = testbed.Patience
 
 // Streams looks into the streams of a server or a cluster, over connections of its own. Its methods end
 // the test if they fail.
