@@ -2,21 +2,17 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"flag"
 	"io"
 	"os"
 	"regexp"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/bench/load"
-	"earshot/deploy/bench/rig"
-	"earshot/deploy/testbed/redistest"
+	"earshot/deploy/testbed"
 )
 
 // whole is the variable with which the test binary is the command.
@@ -24,43 +20,30 @@ const whole = "EARSHOT_BENCH_WHOLE"
 
 // TestMain lets the test binary play the roles of the bench's own servers.
 func TestMain(m *testing.M) {
-	if _, given, _ := rig.RoleToPlay(); given || os.Getenv(siegeVariable) != "" || os.Getenv(whole) != "" {
+	if os.Getenv(roleVariable) != "" || os.Getenv(whole) != "" {
 		main()
 		return
 	}
-	dir, err := os.MkdirTemp("", "earshot-bench-test-")
-	if err != nil {
-		panic(err)
-	}
-	built = sync.OnceValues(func() (string, error) { return build(context.Background(), dir) })
-	code := m.Run()
-	_ = os.RemoveAll(dir)
-	os.Exit(code)
+	testbed.Main(m)
 }
 
-// built makes Earshot, once for all tests.
-var built func() (string, error)
-
-// earshot is the path of the program.
-func earshot(t *testing.T) string {
+// short runs the bench with options of a short run, and returns what it prints.
+func short(t *testing.T, change func(*options)) string {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("builds and starts Earshot")
 	}
-	redistest.Program(t)
-	path, err := built()
-	require.NoError(t, err)
-	return path
-}
-
-func shortRun(earshot string) options {
-	return options{
-		servers: rig.Options{Earshot: earshot}, connections: []int{4}, tools: 10, matches: 2, sessions: 20,
-		things: 20, rounds: 1, warmup: 100 * time.Millisecond, measured: 300 * time.Millisecond,
+	var out bytes.Buffer
+	o := options{
+		connections: []int{4}, tools: 10, matches: 2, sessions: 20, things: 20, rounds: 1,
+		warmup: 100 * time.Millisecond, measured: 300 * time.Millisecond, out: &out,
 	}
+	change(&o)
+	run(t, t.TempDir(), o)
+	return out.String()
 }
 
 func TestReportsHaveFigures(t *testing.T) {
-	short := shortRun(earshot(t))
 	for _, test := range []struct {
 		name   string
 		change func(*options)
@@ -76,16 +59,13 @@ func TestReportsHaveFigures(t *testing.T) {
 		{"memory", func(o *options) { o.memoryOnly = true }, []string{`\| tool +\| -?\d+ +\| [1-9]\d* +\|`, `\| direct trigger without one +\| -?\d+ +\| [1-9]\d+ +\| -?\d+ +\|`}},
 		{"hold", func(o *options) { o.hold, o.rate = 5*time.Second, 50 }, []string{`\| server RSS MiB +\| [1-9]\d*\.\d +\| [+-]\d`, `(?m)^\| keys in Redis but lasting +\| [1-9].*\| (flat|grows|falls|unclear.*) +\|$`}},
 		{"hostile", func(o *options) { o.hostiles, o.rate = 20, 50 }, []string{`(?m)^\| 1 +\|( [1-9]\d*\.\d +\|){4}`, `\| guesses of a key +\| 401: [1-9]`, `\| half a header +\|.* open at the end: 2 `}},
+		{"chats", func(o *options) { o.chatsOnly = true }, []string{`\| bare relay +\| [1-9]\d* +\| 1\.00 +\| \d+\.\d{3} `, `\| Earshot, each a message +\| [1-9].*\| 0 +\|`}},
 		{"sql", func(o *options) { o.sqlOnly = true }, []string{`Toolbox is not compared: .*-toolbox`, `(?m)^\| 4 +\| [1-9].* 0 +\|$`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			var out bytes.Buffer
-			o := short
-			o.out = &out
-			test.change(&o)
-			require.NoError(t, run(t.Context(), o))
+			said := short(t, test.change)
 			for _, line := range test.lines {
-				require.Regexp(t, regexp.MustCompile(line), out.String())
+				require.Regexp(t, regexp.MustCompile(line), said)
 			}
 		})
 	}
@@ -95,15 +75,13 @@ func TestReportsHaveFigures(t *testing.T) {
 const toolbox = "EARSHOT_BENCH_TOOLBOX"
 
 func TestToolboxAndEarshotCallTheSameTool(t *testing.T) {
-	o, out := shortRun(earshot(t)), bytes.Buffer{}
-	if o.toolbox = os.Getenv(toolbox); o.toolbox == "" {
+	if os.Getenv(toolbox) == "" {
 		t.Skip(toolbox + " names no program of Toolbox")
 	}
-	o.out, o.sqlOnly = &out, true
-	require.NoError(t, run(t.Context(), o))
-	require.Regexp(t, `\| for each request +\| Toolbox \| Earshot`, out.String())
-	require.Regexp(t, `\| p50 ms +\| \d+\.\d\d +\| \d+\.\d\d +\| \d+\.\d\d`, out.String())
-	require.Regexp(t, `\| failed +\| 0 +\| 0 `, out.String())
+	said := short(t, func(o *options) { o.toolbox, o.sqlOnly = os.Getenv(toolbox), true })
+	require.Regexp(t, `\| for each request +\| Toolbox \| Earshot`, said)
+	require.Regexp(t, `\| p50 ms +\| \d+\.\d\d +\| \d+\.\d\d +\| \d+\.\d\d`, said)
+	require.Regexp(t, `\| failed +\| 0 +\| 0 `, said)
 }
 
 func flagSet() *flag.FlagSet {
@@ -140,7 +118,7 @@ func TestTableHasTheMedianOfThePairs(t *testing.T) {
 // A process that only one side uses has figures and no ratio.
 func TestTableHasNoRatioToNothing(t *testing.T) {
 	cpu := func(server, redis float64) figures {
-		return figures{cpu: map[string]float64{rig.NameServer: server, "Redis": redis}}
+		return figures{cpu: map[string]float64{nameServer: server, "Redis": redis}}
 	}
 	rows := pairTable("Toolbox", []pair{{cpu(0.2, 0), cpu(0.6, 0.5)}, {cpu(0.4, 0.001), cpu(0.8, 0.7)}})
 	require.Contains(t, rows, []string{"CPU ms, server", "0.300", "0.700", "2.50", "2.00 to 3.00"})
@@ -152,10 +130,10 @@ func TestFiguresAreForEachRequestThatWasAnswered(t *testing.T) {
 	for micros := range int64(100) {
 		require.NoError(t, times.RecordValue((micros+1)*1000))
 	}
-	result := load.Result{Times: times, Took: 2 * time.Second, Done: 100, Pending: 3, Failed: 7}
-	before := rig.Usage{CPU: map[string]time.Duration{"Redis": time.Second}, Mallocs: 5000}
-	after := rig.Usage{CPU: map[string]time.Duration{"Redis": time.Second + 50*time.Millisecond}, Mallocs: 25_000}
-	f := figuresOf(result, before, after)
+	found := result{times: times, took: 2 * time.Second, done: 100, pending: 3, failed: 7}
+	before := usage{cpu: map[string]time.Duration{"Redis": time.Second}, mallocs: 5000}
+	after := usage{cpu: map[string]time.Duration{"Redis": time.Second + 50*time.Millisecond}, mallocs: 25_000}
+	f := figuresOf(found, before, after)
 	require.InDelta(t, 50, f.rate, 1e-9)
 	require.InDelta(t, 0.5, f.cpu["Redis"], 1e-9)
 	require.InDelta(t, 200, f.mallocs, 1e-9)
@@ -166,9 +144,10 @@ func TestFiguresAreForEachRequestThatWasAnswered(t *testing.T) {
 
 func TestRowOfDirectTriggersHasRatiosOfPairs(t *testing.T) {
 	of := func(rate, p50, cpu float64) figures {
-		return figures{rate: rate, p50: p50, cpu: map[string]float64{rig.NameServer: cpu, "Redis": 0.25}}
+		return figures{rate: rate, p50: p50, cpu: map[string]float64{nameServer: cpu, "Redis": 0.25}}
 	}
-	row := directRow(2000, 32, []pair{{of(1000, 2, 0.1), of(500, 6, 0.4)}})
+	head := []string{"sessions", "connections", "requests/s", "× floor", "p50 ms", "× floor", "p99 ms", "CPU ms, server", "× floor", "CPU ms, Redis", "pending", "failed"}
+	row := directRow(head, 2000, 32, []pair{{of(1000, 2, 0.1), of(500, 6, 0.4)}})
 	require.Equal(t, []string{"2,000", "32", "500", "0.50", "6.00", "3.00", "0.00", "0.400", "4.00", "0.250", "0", "0"}, row)
 }
 
@@ -203,7 +182,7 @@ func TestLivingSessionsSpeakAsLongAsThingsAreKept(t *testing.T) {
 }
 
 func TestRowOfGrowthIsBesideTheFirst(t *testing.T) {
-	of := func(cpu float64) figures { return figures{cpu: map[string]float64{rig.NameServer: cpu}} }
+	of := func(cpu float64) figures { return figures{cpu: map[string]float64{nameServer: cpu}} }
 	found := []figures{of(0.5), of(0.75), of(2)}
 	rows := growthTable(figureTable("tools", []int{1, 100, 10_000}, found), found, []float64{1 << 20, 3 << 19, 1 << 21})
 	var tails [][]string
@@ -217,5 +196,5 @@ func TestRowOfGrowthIsBesideTheFirst(t *testing.T) {
 }
 
 func TestBytesAreOfOneThing(t *testing.T) {
-	require.Equal(t, []string{"tool", "300", "230", "-1"}, bytesRow("tool", usage{total: 1_500_000, keys: 1_150_000, disk: -5000}, 5000))
+	require.Equal(t, []string{"tool", "300", "230", "-1"}, bytesRow("tool", space{total: 1_500_000, keys: 1_150_000, disk: -5000}, 5000))
 }

@@ -11,12 +11,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed"
 )
 
 // However the bench ends, what it has started ends too: Redis, NATS, the double, the
 // floor and Earshot.
 func TestNothingOutlivesTheBench(t *testing.T) {
-	program := earshot(t)
+	program := testbed.Program(t)
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
 		t.Run(signal.String(), func(t *testing.T) {
 			command := exec.Command(os.Args[0], "-earshot", program, "-for", "1h")

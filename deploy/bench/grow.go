@@ -6,108 +6,62 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
-
-	"earshot/deploy/bench/load"
-	"earshot/deploy/bench/rig"
 )
 
-// dimension is something that the cost of a message may grow with.
-type dimension struct {
-	points []int // where it is measured, unless others are given
-	// prepare makes the workload, the replicas and the pressure for a point.
-	prepare func(ctx context.Context, b *bench, g *growth, n int) error
+// growth is what a point of a dimension is measured with. It keeps its servers from point to point.
+type growth struct {
+	*bench
+	ctx      context.Context
+	workload workload
+	plan     plan
+	prepare  func(first int)
+	replicas []*server
 }
 
-// growth is what a point of a dimension is measured with. It keeps its servers from
-// point to point.
-type growth struct {
-	workload workload
-	pressure pressure
-	replicas []*rig.Server
+// dimension is something that the cost of a message may grow with: the points where it is measured, unless
+// others are given, and what makes the workload, the replicas and the plan for one.
+type dimension struct {
+	points []int
+	set    func(g *growth, n int)
 }
 
 var dimensions = map[string]dimension{
-	"tools": {[]int{1, 10, 100, 1000, 10_000}, func(ctx context.Context, b *bench, g *growth, n int) error {
-		if n > maxTools {
-			return fmt.Errorf("%d tools, there are names for %d", n, maxTools)
-		}
-		g.workload.tools, g.workload.app = n, fmt.Sprintf("tools-%d", n)
-		return g.workload.register(ctx, newClient(g.replicas[0], 1))
-	}},
-	"matches": {[]int{1, 2, 4, 8}, func(_ context.Context, _ *bench, g *growth, n int) error {
-		g.workload.matches, g.workload.tools = n, max(n, g.workload.tools)
-		return nil
-	}},
-	"history": {[]int{0, 10, 20, 40}, prepareHistory},
-	"sessions": {[]int{1, 1000, 10_000, 100_000}, func(ctx context.Context, b *bench, g *growth, n int) error {
-		g.workload.sessions, g.workload.first = n, 0
-		return b.fillSessions(ctx, g, n)
-	}},
-	"replicas": {[]int{1, 2, 3}, func(ctx context.Context, b *bench, g *growth, n int) error {
+	"tools":    {[]int{1, 10, 100, 1000, 10_000}, (*growth).setTools},
+	"matches":  {[]int{1, 2, 4, 8}, func(g *growth, n int) { g.workload.matches, g.workload.tools = n, max(n, g.workload.tools) }},
+	"history":  {[]int{0, 10, 20, 40}, (*growth).setHistory},
+	"sessions": {[]int{1, 1000, 10_000, 100_000}, (*growth).setSessions},
+	"replicas": {[]int{1, 2, 3}, func(g *growth, n int) {
 		for len(g.replicas) < n {
-			s, err := b.world.Earshot(ctx)
-			if err != nil {
-				return err
-			}
-			g.replicas = append(g.replicas, s)
+			g.replicas = append(g.replicas, g.earshot())
 		}
-		return nil
 	}},
 }
 
 func dimensionNames() string { return strings.Join(slices.Sorted(maps.Keys(dimensions)), ", ") }
 
-// grow prints what messages cost at each point of a dimension, and how many times as
-// much CPU of the server as at the first.
-func (b *bench) grow(ctx context.Context, name string) error {
-	of, known := dimensions[name]
+// grow prints what messages cost at each point of a dimension, and how many times as much CPU of the
+// server as at the first.
+func (b *bench) grow(ctx context.Context) {
+	of, known := dimensions[b.dimension]
 	if !known {
-		return fmt.Errorf("-grow %s: it is one of %s", name, dimensionNames())
+		b.t.Fatalf("-grow %s: it is one of %s", b.dimension, dimensionNames())
 	}
 	if len(b.points) > 0 {
 		of.points = b.points
 	}
-	first, err := b.world.Earshot(ctx)
-	if err != nil {
-		return err
-	}
-	g := &growth{workload: workload{app: "grow", tools: b.tools, matches: b.matches, sessions: max(1, b.sessions)}, replicas: []*rig.Server{first}}
-	if err := g.workload.register(ctx, newClient(first, 1)); err != nil {
-		return err
-	}
+	g := &growth{bench: b, ctx: ctx, workload: workload{app: "grow", tools: b.tools, matches: b.matches, sessions: max(1, b.sessions)}, replicas: []*server{b.earshot()}}
+	b.must(g.workload.register(ctx, newClient(g.replicas[0], 1)))
 	found, memories := make([]figures, len(of.points)), make([]float64, len(of.points))
 	for i, n := range of.points {
-		g.pressure, g.workload.first = b.at(b.connections[0]), b.numbers(b.sessions)
-		if err := of.prepare(ctx, b, g, n); err != nil {
-			return fmt.Errorf("%d %s: %w", n, name, err)
-		}
-		if found[i], err = b.measure(ctx, g.workload.post, g.pressure, g.replicas...); err != nil {
-			return fmt.Errorf("%d %s: %w", n, name, err)
-		}
-		if memories[i], err = b.usedMemory(ctx); err != nil {
-			return err
-		}
+		g.plan, g.workload.first = b.at(b.connections[0]), b.numbers(b.sessions)
+		of.set(g, n)
+		found[i] = b.measure(ctx, g.workload.post, g.plan, g.prepare, g.replicas...)
+		memories[i] = b.usedMemory(ctx)
 	}
-	b.note("## %s, %s", name, b.at(b.connections[0]))
-	b.table(growthTable(figureTable(name, of.points, found), found, memories))
-	return nil
-}
-
-// figureTable has a row of all figures for each point.
-func figureTable(name string, points []int, found []figures) [][]string {
-	rows := [][]string{{name}}
-	for _, q := range quantities {
-		rows[0] = append(rows[0], q.name)
-	}
-	for i, f := range found {
-		row := []string{comma(points[i])}
-		for _, q := range quantities {
-			row = append(row, fmt.Sprintf(q.format, q.of(f)))
-		}
-		rows = append(rows, row)
-	}
-	return rows
+	b.note("## %s, %s", b.dimension, b.at(b.connections[0]))
+	b.table(growthTable(figureTable(b.dimension, of.points, found), found, memories))
 }
 
 // growthTable adds what grows to a table of figures.
@@ -115,45 +69,69 @@ func growthTable(rows [][]string, found []figures, memories []float64) [][]strin
 	rows[0] = append(rows[0], "server, × the first", "Redis holds MiB")
 	for i, f := range found {
 		times := "–" // a first run that was too short for the clock of the CPU
-		if base := found[0].cpu[rig.NameServer]; base > 0 {
-			times = fmt.Sprintf("%.2f", f.cpu[rig.NameServer]/base)
+		if base := found[0].cpu[nameServer]; base > 0 {
+			times = fmt.Sprintf("%.2f", f.cpu[nameServer]/base)
 		}
 		rows[i+1] = append(rows[i+1], times, fmt.Sprintf("%.1f", memories[i]/mebibyte))
 	}
 	return rows
 }
 
-// historyRequests are as many as are measured with a history: each needs a session of
-// its own, which has to be filled before.
-const historyRequests = 200
-
-// prepareHistory has each message meet a session in which n have been said.
-func prepareHistory(_ context.Context, _ *bench, g *growth, n int) error {
-	g.workload.sessions, g.workload.first = apart, 0
-	g.pressure.requests = historyRequests
-	g.pressure.measured = 0
-	g.pressure.prepare = func(ctx context.Context, first int) error {
-		c := newClient(g.replicas[0], g.pressure.connections)
-		defer c.http.CloseIdleConnections()
-		result, err := load.Run(ctx, load.Plan{Connections: g.pressure.connections, Requests: max(1, n*historyRequests)}, func(ctx context.Context, i int) error {
-			if n == 0 {
-				return nil
-			}
-			return g.workload.tell(ctx, c, first+i%historyRequests)
-		})
-		if err == nil {
-			err = result.Failure
-		}
-		return err
+func (g *growth) setTools(n int) {
+	if n > maxTools {
+		g.t.Fatalf("%d tools: there are names for %d", n, maxTools)
 	}
-	return nil
+	g.workload.tools, g.workload.app = n, fmt.Sprintf("tools-%d", n)
+	g.must(g.workload.register(g.ctx, newClient(g.replicas[0], 1)))
 }
 
-// apart is so many sessions that no two requests are of the same.
-const apart = 1 << 40
+const (
+	// historyRequests are as many as are measured with a history: each needs a session of its own,
+	// which has to be filled before.
+	historyRequests = 200
+	// apart is so many sessions that no two requests are of the same.
+	apart = 1 << 40
+)
 
-// tell stores a message that nothing is matched against.
-func (w workload) tell(ctx context.Context, c client, session int) error {
-	path := fmt.Sprintf("/v1/apps/%s/sessions/s%d/messages", w.app, session)
-	return c.send(ctx, http.MethodPost, path, map[string]any{"actor": "agent", "text": "The " + things[session%len(things)] + " is free again this afternoon."}, nil)
+// setHistory has each message meet a session in which n have been said.
+func (g *growth) setHistory(n int) {
+	g.workload.sessions, g.workload.first = apart, 0
+	g.plan.requests, g.plan.span = historyRequests, 0
+	g.prepare = func(first int) {
+		if n == 0 {
+			return
+		}
+		c := newClient(g.replicas[0], g.plan.connections)
+		defer c.HTTP.CloseIdleConnections()
+		g.each(g.ctx, n*historyRequests, func(ctx context.Context, i int) error { return g.workload.tell(ctx, c, first+i%historyRequests) })
+	}
+}
+
+// setSessions brings Redis to n idle sessions, by copies of the keys of one in which something was said: a
+// million would take most of an hour over REST. What many sessions share in one key does not grow with
+// the copies.
+func (g *growth) setSessions(n int) {
+	g.workload.sessions, g.workload.first = n, 0
+	const model = "pattern"
+	path := "/v1/apps/" + g.workload.app + "/sessions/" + model + "/messages"
+	body := map[string]any{"messageId": "m", "actor": "agent", "text": "The table is free again this afternoon."}
+	g.must(newClient(g.replicas[0], 1).send(g.ctx, http.MethodPost, path, body, nil))
+	dumps := map[string]string{}
+	keys := g.redis.Scan(g.ctx, 0, "*"+model+"*", 1000).Iterator()
+	for keys.Next(g.ctx) {
+		dump, err := g.redis.Dump(g.ctx, keys.Val()).Result()
+		g.must(err)
+		dumps[keys.Val()] = dump
+	}
+	g.must(keys.Err())
+	pipe := g.redis.Pipeline()
+	for i := range n {
+		for key, dump := range dumps {
+			pipe.RestoreReplace(g.ctx, strings.ReplaceAll(key, model, "s"+strconv.Itoa(i)), 0, dump)
+		}
+		if pipe.Len() > 1000 || i == n-1 {
+			_, err := pipe.Exec(g.ctx)
+			g.must(err)
+		}
+	}
 }

@@ -1,15 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-
-	"earshot/deploy/bench/load"
-	"earshot/deploy/bench/rig"
 )
 
 // What a load that is held is cut into.
@@ -41,16 +41,18 @@ type sample struct {
 // holding is something that must not grow under a constant load.
 type holding struct {
 	name   string
-	metric string // of the server; none: it is Redis that holds it
+	metric string // of the server, or one of Redis
 	unit   float64
 	format string
 	teeth  bool // it grows until it is collected: what counts is what is left then
 }
 
-// lasting keys are not judged: few are old enough to expire.
-const lasting = "lasting keys"
-
-const mebibyte = 1 << 20
+// Metrics of Redis. Lasting keys are not judged: few are old enough to expire.
+const (
+	redisBytes = "redis bytes"
+	redisKeys  = "redis keys"
+	lasting    = "lasting keys"
+)
 
 var held = []holding{
 	{"server RSS MiB", "process_resident_memory_bytes", mebibyte, "%.1f", false},
@@ -58,9 +60,9 @@ var held = []holding{
 	{"goroutines", "go_goroutines", 1, "%.0f", false},
 	{"file descriptors", "process_open_fds", 1, "%.0f", false},
 	{"NATS MiB", "earshot_stream_bytes", mebibyte, "%.2f", false},
-	{"Redis MiB but lasting", "", mebibyte, "%.2f", false},
-	{"keys in Redis but lasting", "", 1, "%.0f", false},
-	{lasting, "", 1, "%.0f", false},
+	{"Redis MiB but lasting", redisBytes, mebibyte, "%.2f", false},
+	{"keys in Redis but lasting", redisKeys, 1, "%.0f", false},
+	{lasting, lasting, 1, "%.0f", false},
 }
 
 // kept is how long a service that is held keeps what it need not keep.
@@ -73,143 +75,84 @@ func livingSessions(rate float64, hold time.Duration) int {
 
 // holdLoad sends a constant load of all kinds for a time, and prints what server and Redis hold
 // meanwhile and whether it has grown.
-func (b *bench) holdLoad(ctx context.Context) error {
+func (b *bench) holdLoad(ctx context.Context) {
 	keep := kept(b.hold).String()
-	s, err := b.world.Earshot(ctx, "EARSHOT_SERMAS=on", "EARSHOT_RETENTION="+keep, "EARSHOT_DEAD_RETENTION="+keep, "EARSHOT_EXPLAIN_RETENTION="+keep, "EARSHOT_SESSION_TTL="+keep, "EARSHOT_STREAM_MAX_AGE="+keep)
-	if err != nil {
-		return err
-	}
-	c := newClient(s, b.connections[0])
-	defer c.http.CloseIdleConnections()
-	m := &mix{workload: workload{app: "hold", tools: b.tools, matches: b.matches, sessions: b.sessions, messages: messagesOfSession}, client: c}
-	if err := m.prepare(ctx); err != nil {
-		return err
-	}
-	following, stop := context.WithCancel(ctx)
+	s := b.earshot("EARSHOT_SERMAS=on", "EARSHOT_RETENTION="+keep, "EARSHOT_DEAD_RETENTION="+keep, "EARSHOT_EXPLAIN_RETENTION="+keep, "EARSHOT_SESSION_TTL="+keep, "EARSHOT_STREAM_MAX_AGE="+keep)
+	m := &mix{workload: workload{app: "hold", tools: b.tools, matches: b.matches, sessions: b.sessions, messages: messagesOfSession}, client: newClient(s, b.connections[0])}
+	b.must(m.prepare(ctx))
+	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	gone, err := m.follow(following)
-	if err != nil {
-		return err
-	}
+	gone, err := m.follow(ctx)
+	b.must(err)
 	// All connections are made before anything is looked at: they are memory, and goroutines.
-	plan := load.Plan{Connections: b.connections[0], For: b.warmup, First: b.numbers(warmupNumbers)}
-	if _, err := load.Run(ctx, plan, m.send); err != nil {
-		return err
-	}
-	plan.Rate, plan.For, plan.First = b.rate, b.hold, b.numbers(measuredNumbers)
-	result, samples, err := b.watched(ctx, s, func(ctx context.Context) (load.Result, error) { return load.Run(ctx, plan, m.send) })
-	stop()
-	came, wrong := gone()
-	if err := errors.Join(err, wrong); err != nil {
-		return err
-	}
-	b.note("## %s for %s; records, idle sessions and events are kept for %s", b.at(b.connections[0]), b.hold, keep)
-	b.note("%d answered, %d of them as pending, %d failed; p50 %.2f ms, p99 %.2f ms", result.Done, result.Pending, result.Failed,
-		float64(result.Times.ValueAtPercentile(50))/1000, float64(result.Times.ValueAtPercentile(99))/1000)
-	b.note("Followers came %s times, for %s each", came, followed)
-	if result.Failure != nil {
-		b.note("One of those that failed: %v", result.Failure)
-	}
-	b.table(sampleTable(samples))
-	rows, err := verdictTable(samples, b.hold/warmupShare)
-	if err != nil {
-		return err
-	}
-	b.table(rows)
-	return nil
-}
-
-// watched runs a load and takes samples meanwhile.
-func (b *bench) watched(ctx context.Context, s *rig.Server, under func(context.Context) (load.Result, error)) (result load.Result, samples []sample, err error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	failed, ended, began := error(nil), make(chan struct{}), time.Now()
+	b.send(ctx, plan{connections: b.connections[0], span: b.warmup, first: b.numbers(warmupNumbers)}, m.send)
+	load := plan{connections: b.connections[0], rate: b.rate, span: b.hold, first: b.numbers(measuredNumbers)}
+	var found result
+	ended, began := make(chan struct{}), time.Now()
 	go func() {
 		defer close(ended)
-		result, failed = under(ctx)
+		found, err = load.run(ctx, m.send)
 	}()
 	look := time.NewTicker(max(b.hold/heldSamples, soonest))
 	defer look.Stop()
-	for {
+	var samples []sample
+	for over := false; !over; {
 		select {
 		case <-ended:
-			return result, samples, failed
+			over = true
 		case <-look.C:
+			samples = append(samples, sample{time.Since(began), b.holds(ctx, s)})
 		}
-		values, err := b.holds(ctx, s)
-		if err != nil {
-			cancel()
-			<-ended
-			return result, samples, errors.Join(err, context.Cause(ctx))
-		}
-		samples = append(samples, sample{time.Since(began), values})
 	}
+	stop()
+	came, wrong := gone()
+	b.must(errors.Join(err, wrong))
+	b.note("## %s for %s; records, idle sessions and events are kept for %s", load, b.hold, keep)
+	b.note("%d answered, %d of them as pending, %d failed; p50 %.2f ms, p99 %.2f ms", found.done, found.pending, found.failed, found.ms(50), found.ms(99))
+	b.note("Followers came %s times, for %s each", came, followed)
+	if found.failure != nil {
+		b.note("One of those that failed: %v", found.failure)
+	}
+	b.table(sampleTable(samples))
+	rows, err := verdictTable(samples, b.hold/warmupShare)
+	b.must(err)
+	b.table(rows)
 }
 
-// holds reads all that is looked at.
-func (b *bench) holds(ctx context.Context, s *rig.Server) ([]float64, error) {
+// holds reads all that is looked at. Of the keys of a pattern each takes as many bytes as one of them.
+func (b *bench) holds(ctx context.Context, s *server) (values []float64) {
 	var names []string
 	for _, h := range held {
-		if h.metric != "" {
+		if h.metric != redisBytes && h.metric != redisKeys && h.metric != lasting {
 			names = append(names, h.metric)
 		}
 	}
-	metrics, err := s.Metrics(ctx, names...)
-	if err != nil {
-		return nil, err
-	}
-	of, err := b.redisHolds(ctx)
-	if err != nil {
-		return nil, err
-	}
-	values := make([]float64, len(held))
-	for i, h := range held {
-		if h.metric != "" {
-			values[i] = metrics[h.metric] / h.unit
+	metrics := b.metrics(s, names...)
+	keys, err := b.redis.DBSize(ctx).Result()
+	b.must(err)
+	metrics[redisBytes], metrics[redisKeys] = b.usedMemory(ctx), float64(keys)
+	for _, pattern := range lastingPatterns {
+		n, last := 0, ""
+		found := b.redis.Scan(ctx, 0, pattern, 10_000).Iterator()
+		for found.Next(ctx) {
+			n, last = n+1, found.Val()
+		}
+		b.must(found.Err())
+		if n == 0 {
 			continue
 		}
-		values[i], of = of[0]/h.unit, of[1:]
-	}
-	return values, nil
-}
-
-// redisHolds are the bytes and the keys that Redis holds beside the lasting ones, and how many those are.
-func (b *bench) redisHolds(ctx context.Context) ([]float64, error) {
-	bytes, err := b.usedMemory(ctx)
-	if err != nil {
-		return nil, err
-	}
-	keys, err := b.world.Redis.DBSize(ctx).Result()
-	if err != nil {
-		return nil, err
-	}
-	all := 0
-	for _, pattern := range lastingPatterns {
-		n, each, err := b.keysLike(ctx, pattern)
-		if err != nil {
-			return nil, err
+		each, err := b.redis.MemoryUsage(ctx, last, 0).Result()
+		if !errors.Is(err, redis.Nil) { // it has expired since
+			b.must(err)
 		}
-		all += n
-		bytes -= float64(n) * float64(each+lastingOverhead)
+		metrics[lasting] += float64(n)
+		metrics[redisKeys] -= float64(n)
+		metrics[redisBytes] -= float64(n) * float64(each+lastingOverhead)
 	}
-	return []float64{bytes, float64(int(keys) - all), float64(all)}, nil
-}
-
-// keysLike counts the keys of a pattern; each takes as many bytes as one of them.
-func (b *bench) keysLike(ctx context.Context, pattern string) (n int, each int64, err error) {
-	last := ""
-	found := b.world.Redis.Scan(ctx, 0, pattern, 10_000).Iterator()
-	for found.Next(ctx) {
-		n, last = n+1, found.Val()
+	for _, h := range held {
+		values = append(values, metrics[h.metric]/h.unit)
 	}
-	if err := found.Err(); err != nil || n == 0 {
-		return 0, 0, err
-	}
-	each, err = b.world.Redis.MemoryUsage(ctx, last, 0).Result()
-	if errors.Is(err, redis.Nil) { // it has expired since
-		return n, 0, nil
-	}
-	return n, each, err
+	return values
 }
 
 func sampleTable(samples []sample) [][]string {
@@ -256,4 +199,87 @@ func verdictTable(samples []sample, warmup time.Duration) ([][]string, error) {
 		})
 	}
 	return rows, nil
+}
+
+// point is a value at a time.
+type point struct{ at, value float64 }
+
+// trend is the line through points with the least squares between.
+type trend struct {
+	slope float64 // of the value, for one unit of time
+	sure  float64 // standard error of the slope
+	mean  float64
+	span  float64 // time from the first point to the last
+}
+
+// enoughPoints are the fewest whose scatter says how sure a slope is.
+const enoughPoints = 8
+
+func trendOf(points []point) (t trend, err error) {
+	n := float64(len(points))
+	if len(points) < enoughPoints {
+		return t, fmt.Errorf("%d samples after the warm-up, %d are the fewest that have a trend", len(points), enoughPoints)
+	}
+	var middle, varies, goesWith, off float64
+	for _, p := range points {
+		middle, t.mean = middle+p.at/n, t.mean+p.value/n
+	}
+	for _, p := range points {
+		varies += (p.at - middle) * (p.at - middle)
+		goesWith += (p.at - middle) * (p.value - t.mean)
+	}
+	t.slope, t.span = goesWith/varies, points[len(points)-1].at-points[0].at
+	for _, p := range points {
+		rest := p.value - t.mean - t.slope*(p.at-middle)
+		off += rest * rest
+	}
+	t.sure = math.Sqrt(off / (n - 2) / varies)
+	return t, nil
+}
+
+// windows are the parts of the time of which a sawtooth is judged by its least value.
+const windows = 24
+
+// lows has the least of the points of each window.
+func lows(points []point) (found []point) {
+	for some := range slices.Chunk(points, max(1, len(points)/windows)) {
+		found = append(found, slices.MinFunc(some, func(a, b point) int { return cmp.Compare(a.value, b.value) }))
+	}
+	return found
+}
+
+// What a trend can be.
+const (
+	flat    = "flat"
+	grows   = "grows"
+	falls   = "falls"
+	unclear = "unclear: hold it longer"
+)
+
+// tolerance is the share of its mean by which something may grow or fall and is still
+// flat: heaps, buffers and hash tables breathe.
+const tolerance = 0.05
+
+// change is the share of its mean by which the value has grown from the first point to
+// the last, as the line has it, with the least and the most that its scatter allows for:
+// two standard errors.
+func (t trend) change() (least, likely, most float64) {
+	if t.mean == 0 {
+		return 0, 0, 0
+	}
+	scale := t.span / t.mean
+	return (t.slope - 2*t.sure) * scale, t.slope * scale, (t.slope + 2*t.sure) * scale
+}
+
+// verdict says whether the value is the same at the end as at the beginning.
+func (t trend) verdict() string {
+	switch least, _, most := t.change(); {
+	case least > tolerance:
+		return grows
+	case most < -tolerance:
+		return falls
+	case least >= -tolerance && most <= tolerance:
+		return flat
+	}
+	return unclear
 }

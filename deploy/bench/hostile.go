@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/exec"
 	"slices"
@@ -19,7 +18,7 @@ import (
 	"sync"
 	"time"
 
-	"earshot/deploy/bench/rig"
+	"earshot/deploy/testbed"
 )
 
 // hostilePause is between two things that a hostile client does, give or take a half. With a shorter one the clients would
@@ -29,174 +28,99 @@ const hostilePause = 500 * time.Millisecond
 // secretOfModule signs in at both apps.
 const secretOfModule = "a-secret-of-the-avatar"
 
+// hostileLoad measures what a polite app notices of hostile clients: alone, beside them, and alone.
+func (b *bench) hostileLoad(ctx context.Context) {
+	s := b.earshot("EARSHOT_SERMAS=on")
+	c := newClient(s, b.connections[0])
+	w := workload{app: "polite", tools: b.tools, matches: b.matches, sessions: b.sessions}
+	b.must(w.register(ctx, c))
+	against, err := besiege(ctx, c, b.hostiles)
+	b.must(err)
+	b.note("## %s of a polite app, beside %d hostile clients; %s", b.at(b.connections[0]), b.hostiles, b.rounded())
+	answered := tally{}
+	rows, ratios := [][]string{{"round", "alone p50 ms", "p99 ms", "beside p50 ms", "p99 ms", "p99 ratio", "tokens, long chats", "refused", "server, cores", "RSS MiB"}}, []float64{}
+	for round := range b.rounds {
+		alone := b.measure(ctx, w.post, b.at(b.connections[0]), nil, s)
+		end, err := against.begin(ctx)
+		b.must(err)
+		watched := watchPolite(ctx, c)
+		beside := b.measure(ctx, w.post, b.at(b.connections[0]), nil, s)
+		served, refused := watched()
+		memory := b.metrics(s, "process_resident_memory_bytes")["process_resident_memory_bytes"]
+		b.must(end(answered))
+		ratios = append(ratios, beside.p99/alone.p99)
+		row := []string{strconv.Itoa(round + 1)}
+		for _, n := range []float64{alone.p50, alone.p99, beside.p50, beside.p99, beside.p99 / alone.p99} {
+			row = append(row, fmt.Sprintf("%.1f", n))
+		}
+		rows = append(rows, append(row, strconv.Itoa(served), strconv.Itoa(refused), fmt.Sprintf("%.2f", beside.cpu[nameServer]*beside.rate/1000), fmt.Sprintf("%.1f", memory/mebibyte)))
+	}
+	b.table(rows)
+	slices.Sort(ratios)
+	b.note("p99 beside hostile clients, median of the rounds: %.2f times that of the app alone", ratios[len(ratios)/2])
+	b.table(answered.table())
+}
+
+// watchPolite asks twice a second for a token of the polite app and for a chat of 70 kB, until the
+// function that it returns is called: that returns how many were served, and how many refused.
+func watchPolite(ctx context.Context, c client) (ended func() (served, refused int)) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	var well, ill int
+	chat := map[string]any{"model": "double", "messages": []any{map[string]any{"role": "system", "content": strings.Repeat("x", 70_000)}, map[string]any{"role": "user", "content": "hello"}}}
+	go func() {
+		defer close(done)
+		for ; ctx.Err() == nil; wait(ctx, 500*time.Millisecond) {
+			for path, body := range map[string]any{
+				"/api/platform/token": map[string]any{"appId": "polite", "clientId": "avatar", "clientSecret": secretOfModule},
+				"/v1/apps/polite/sessions/chat/openai/v1/chat/completions": chat,
+			} {
+				switch err := c.send(ctx, http.MethodPost, path, body, nil); {
+				case ctx.Err() != nil:
+				case err != nil:
+					ill++
+				default:
+					well++
+				}
+			}
+		}
+	}()
+	return func() (int, int) { cancel(); <-done; return well, ill }
+}
+
 // siege are the hostile clients of a run, and what they were answered. They are a process of their own,
 // of the lowest priority: elsewhere they have machines of their own.
 type siege struct {
 	URL, Token string // of a session of the app rival
 	Clients    int
-	dialer     net.Dialer
 
 	mu       sync.Mutex
 	answered tally
 }
 
-// tally counts answers by kind of client and by what was answered.
-type tally map[string]map[string]int
-
-func (t tally) add(kind, came string, times int) {
-	if t[kind] == nil {
-		t[kind] = map[string]int{}
-	}
-	t[kind][came] += times
-}
-
-// hostile is a kind of client. It does one hostile thing, and says what came of it.
-type hostile struct {
-	name string
-	do   func(s *siege, ctx context.Context, n int) string
-}
-
-const chatOfRival, messageOfRival = "/v1/apps/rival/sessions/s1/openai/v1/chat/completions", "/v1/apps/rival/sessions/s1/messages"
-
-// hostileKinds are the clients, as many of each.
-var hostileKinds = []hostile{
-	{"a stranger's half body, for a token", func(s *siege, ctx context.Context, _ int) string {
-		return s.half(ctx, "POST /api/platform/token", "", 100)
-	}},
-	{"16 MiB that are announced, of a chat", func(s *siege, ctx context.Context, _ int) string {
-		return s.half(ctx, "POST "+chatOfRival, s.Token, 16<<20)
-	}},
-	{"half a header", func(s *siege, ctx context.Context, _ int) string {
-		return s.raw(ctx, "GET /healthz HTTP/1.1\r\nHost: ")
-	}},
-	{"guesses of a module's secret", func(s *siege, ctx context.Context, n int) string {
-		return s.ask(ctx, http.MethodPost, "/api/platform/token", "", fmt.Sprintf(`{"appId":"rival","clientId":"avatar","clientSecret":"guess-number-%d"}`, n))
-	}},
-	{"guesses of a key", func(s *siege, ctx context.Context, n int) string {
-		return s.ask(ctx, http.MethodGet, "/v1/apps/rival", fmt.Sprintf("ek_rival.GUESS%d", n), "")
-	}},
-	{"messages of a token", func(s *siege, ctx context.Context, n int) string {
-		return s.ask(ctx, http.MethodPost, messageOfRival, s.Token, fmt.Sprintf(`{"actor":"user","text":"hello %d"}`, n))
-	}},
-	{"dry runs of a token", func(s *siege, ctx context.Context, n int) string {
-		return s.ask(ctx, http.MethodPost, messageOfRival+"?dryRun=true", s.Token, fmt.Sprintf(`{"actor":"user","text":"hello %d"}`, n))
-	}},
-	{"MCP calls that lack values, of 60 kB", func(s *siege, ctx context.Context, _ int) string {
-		return s.ask(ctx, http.MethodPost, "/v1/apps/rival/sessions/s1/mcp", s.Token, lackingCall, "Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", "tools/call", "Mcp-Name", "form")
-	}},
-	{"event streams that are not read", func(s *siege, ctx context.Context, _ int) string {
-		return s.raw(ctx, "GET /v1/apps/rival/sessions/s1/events HTTP/1.1\r\nHost: rival\r\nAuthorization: Bearer "+s.Token+"\r\n\r\n")
-	}},
-	{"WebSockets for MQTT that say nothing", func(s *siege, ctx context.Context, _ int) string {
-		return s.raw(ctx, "GET /mqtt HTTP/1.1\r\nHost: rival\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: mqtt\r\n\r\n")
-	}},
-}
-
-// lackingCall lacks two values, and has one of 60 kB.
-var lackingCall = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"form","arguments":{"a":"` + strings.Repeat("x", 60_000) + `"},"_meta":{` +
-	`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},` +
-	`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}}}}`
-
-// half announces a body, sends a byte of it, and waits for whatever comes.
-func (s *siege) half(ctx context.Context, operation, token string, announced int) string {
-	return s.raw(ctx, fmt.Sprintf("%s HTTP/1.1\r\nHost: rival\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n{", operation, token, announced))
-}
-
-// raw sends something over a socket of its own, and keeps it until the service closes it.
-func (s *siege) raw(ctx context.Context, sent string) string {
-	conn, err := s.dialer.DialContext(ctx, "tcp", strings.TrimPrefix(s.URL, "http://"))
-	if err != nil {
-		return "no connection"
-	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
-	if _, err := conn.Write([]byte(sent)); err != nil {
-		return "cut off"
-	}
-	in := bufio.NewReader(conn)
-	line, _ := in.ReadString('\n') // without one it was cut off
-	_, _ = in.Discard(1 << 30)     // until the end
-	if parts := strings.Fields(line); len(parts) > 1 {
-		return parts[1]
-	}
-	return "cut off"
-}
-
-// ask makes a whole request over a connection of its own.
-func (s *siege) ask(ctx context.Context, method, path, token, body string, headers ...string) string {
-	request, err := http.NewRequestWithContext(ctx, method, s.URL+path, strings.NewReader(body))
-	if err != nil {
-		return err.Error()
-	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Accept", "application/json, text/event-stream")
-	if token != "" {
-		request.Header.Set("Authorization", "Bearer "+token)
-	}
-	for i := 0; i < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
-	}
-	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
-	if err != nil {
-		return "no answer"
-	}
-	defer response.Body.Close()
-	_, _ = io.Copy(io.Discard, response.Body) // what is in it is of no interest
-	return strconv.Itoa(response.StatusCode)
-}
-
-// siegeVariable of the environment holds the siege that a process shall play.
-const siegeVariable = "EARSHOT_BENCH_SIEGE"
-
-// siegeToPlay reads what this process was started for, if any.
-func siegeToPlay() (s *siege, given bool, err error) {
-	text := os.Getenv(siegeVariable)
-	if text == "" {
-		return nil, false, nil
-	}
-	s = &siege{answered: tally{}}
-	return s, true, json.Unmarshal([]byte(text), s)
-}
-
-// play has the clients be hostile until ctx ends. It prints an empty tally when they begin, and at the
-// end what they were answered.
-func (s *siege) play(ctx context.Context) error {
-	out := json.NewEncoder(os.Stdout)
-	if err := out.Encode(tally{}); err != nil {
-		return err
-	}
-	var group sync.WaitGroup
-	for i := range s.Clients {
-		kind := hostileKinds[i%len(hostileKinds)]
-		group.Go(func() {
-			for n := i; ctx.Err() == nil; n += s.Clients {
-				came := kind.do(s, ctx, n)
-				if ctx.Err() != nil {
-					came = "open at the end"
-				}
-				s.mu.Lock()
-				s.answered.add(kind.name, came, 1)
-				s.mu.Unlock()
-				select {
-				case <-ctx.Done():
-				case <-time.After(hostilePause/2 + rand.N(hostilePause)):
-				}
-			}
-		})
-	}
-	group.Wait()
-	return out.Encode(s.answered)
+// besiege makes the hostile app with a token of a session.
+func besiege(ctx context.Context, c client, clients int) (*siege, error) {
+	form := `{"name":"form","description":"Form","schema":[{"parameter":"a","type":"string","required":true},{"parameter":"b","type":"string","required":true},{"parameter":"c","type":"string","required":true}]}`
+	module := []any{map[string]any{"moduleId": "avatar", "secret": secretOfModule}}
+	var made struct{ Token string }
+	err := errors.Join(
+		c.send(ctx, http.MethodPut, "/v1/apps/rival", map[string]any{"modules": module}, nil),
+		c.send(ctx, http.MethodPatch, "/v1/apps/polite", map[string]any{"modules": module}, nil),
+		c.send(ctx, http.MethodPut, "/v1/apps/rival/repositories/r", map[string]any{"tools": []any{rawJSON(form)}}, nil),
+		c.send(ctx, http.MethodPost, "/v1/apps/rival/sessions/s1/token", rawJSON("{}"), &made),
+	)
+	return &siege{URL: c.URL, Token: made.Token, Clients: clients}, err
 }
 
 // begin starts the process of the hostile clients, and returns when they begin. The function that it
 // returns ends it, and adds what they were answered.
-func (s *siege) begin(ctx context.Context, program string) (end func(tally) error, err error) {
-	text, err := json.Marshal(s)
+func (s *siege) begin(ctx context.Context) (end func(tally) error, err error) {
+	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	clients := exec.CommandContext(ctx, "nice", "-n", "19", program)
-	clients.Env, clients.Stderr = append(os.Environ(), siegeVariable+"="+string(text)), os.Stderr
+	clients := exec.CommandContext(ctx, "nice", "-n", "19", self)
+	clients.Env, clients.Stderr = append(os.Environ(), role{Name: roleHostile, Siege: s}.environment()...), os.Stderr
 	out, err := clients.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -220,104 +144,123 @@ func (s *siege) begin(ctx context.Context, program string) (end func(tally) erro
 	}, nil
 }
 
-// hostileLoad measures what a polite app notices of hostile clients: alone, beside them, and alone.
-func (b *bench) hostileLoad(ctx context.Context) error {
-	s, err := b.world.Earshot(ctx, "EARSHOT_SERMAS=on")
-	if err != nil {
+// play has the clients be hostile until ctx ends. It prints an empty tally when they begin, and at the
+// end what they were answered.
+func (s *siege) play(ctx context.Context) error {
+	s.answered = tally{}
+	out := json.NewEncoder(os.Stdout)
+	if err := out.Encode(tally{}); err != nil {
 		return err
 	}
-	c := newClient(s, b.connections[0])
-	w := workload{app: "polite", tools: b.tools, matches: b.matches, sessions: b.sessions}
-	if err := w.register(ctx, c); err != nil {
-		return err
-	}
-	against, err := b.besiege(ctx, c)
-	if err != nil {
-		return err
-	}
-	b.note("## %s of a polite app, beside %d hostile clients; %s", b.at(b.connections[0]), b.hostiles, b.rounded())
-	answered := tally{}
-	rows, ratios := [][]string{{"round", "alone p50 ms", "p99 ms", "beside p50 ms", "p99 ms", "p99 ratio", "tokens, long chats", "refused", "server, cores", "RSS MiB"}}, []float64{}
-	for round := range b.rounds {
-		alone, err := b.measure(ctx, w.post, b.at(b.connections[0]), s)
-		if err != nil {
-			return err
-		}
-		end, err := against.begin(ctx, b.servers.Self)
-		if err != nil {
-			return err
-		}
-		watched := watchPolite(ctx, c)
-		beside, err := b.measure(ctx, w.post, b.at(b.connections[0]), s)
-		served, refused := watched()
-		memory, wrong := s.Metrics(ctx, "process_resident_memory_bytes")
-		if err := errors.Join(err, wrong, end(answered)); err != nil {
-			return err
-		}
-		ratios = append(ratios, beside.p99/alone.p99)
-		rows = append(rows, []string{strconv.Itoa(round + 1), number(alone.p50), number(alone.p99), number(beside.p50), number(beside.p99), number(beside.p99 / alone.p99),
-			strconv.Itoa(served), strconv.Itoa(refused), fmt.Sprintf("%.2f", beside.cpu[rig.NameServer]*beside.rate/1000), number(memory["process_resident_memory_bytes"] / mebibyte)})
-	}
-	b.table(rows)
-	slices.Sort(ratios)
-	b.note("p99 beside hostile clients, median of the rounds: %.2f times that of the app alone", ratios[len(ratios)/2])
-	b.table(answered.table())
-	return nil
-}
-
-func number(n float64) string { return fmt.Sprintf("%.1f", n) }
-
-// besiege makes the hostile app with a token of a session.
-func (b *bench) besiege(ctx context.Context, c client) (*siege, error) {
-	form := `{"name":"form","description":"Form","schema":[{"parameter":"a","type":"string","required":true},{"parameter":"b","type":"string","required":true},{"parameter":"c","type":"string","required":true}]}`
-	module := []any{map[string]any{"moduleId": "avatar", "secret": secretOfModule}}
-	s := &siege{URL: c.url, Clients: b.hostiles}
-	var made struct{ Token string }
-	err := errors.Join(
-		c.send(ctx, http.MethodPut, "/v1/apps/rival", map[string]any{"modules": module}, nil),
-		c.send(ctx, http.MethodPatch, "/v1/apps/polite", map[string]any{"modules": module}, nil),
-		c.send(ctx, http.MethodPut, "/v1/apps/rival/repositories/r", map[string]any{"tools": []any{rawJSON(form)}}, nil),
-		c.send(ctx, http.MethodPost, "/v1/apps/rival/sessions/s1/token", rawJSON("{}"), &made),
-	)
-	s.Token = made.Token
-	return s, err
-}
-
-// rawJSON is JSON as it is.
-type rawJSON string
-
-// MarshalJSON implements json.Marshaler.
-func (r rawJSON) MarshalJSON() ([]byte, error) { return []byte(r), nil }
-
-// watchPolite asks twice a second for a token of the polite app and for a chat of 70 kB, until the
-// function that it returns is called: that returns how many were served, and how many refused.
-func watchPolite(ctx context.Context, c client) (ended func() (served, refused int)) {
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	var well, ill int
-	chat := map[string]any{"model": "double", "messages": []any{map[string]any{"role": "system", "content": strings.Repeat("x", 70_000)}, map[string]any{"role": "user", "content": "hello"}}}
-	go func() {
-		defer close(done)
-		for ctx.Err() == nil {
-			for path, body := range map[string]any{
-				"/api/platform/token": map[string]any{"appId": "polite", "clientId": "avatar", "clientSecret": secretOfModule},
-				"/v1/apps/polite/sessions/" + url.PathEscape("chat") + "/openai/v1/chat/completions": chat,
-			} {
-				switch err := c.send(ctx, http.MethodPost, path, body, nil); {
-				case ctx.Err() != nil:
-				case err != nil:
-					ill++
-				default:
-					well++
+	var group sync.WaitGroup
+	for i := range s.Clients {
+		kind := hostileKinds[i%len(hostileKinds)]
+		group.Go(func() {
+			for n := i; ctx.Err() == nil; n += s.Clients {
+				came := kind.do(s, ctx, n)
+				if ctx.Err() != nil {
+					came = "open at the end"
 				}
+				s.mu.Lock()
+				s.answered.add(kind.name, came, 1)
+				s.mu.Unlock()
+				wait(ctx, hostilePause/2+rand.N(hostilePause))
 			}
-			select {
-			case <-ctx.Done():
-			case <-time.After(500 * time.Millisecond):
-			}
-		}
-	}()
-	return func() (int, int) { cancel(); <-done; return well, ill }
+		})
+	}
+	group.Wait()
+	return out.Encode(s.answered)
+}
+
+// hostile is a kind of client. It does one hostile thing, and says what came of it.
+type hostile struct {
+	name string
+	do   func(s *siege, ctx context.Context, n int) string
+}
+
+const sessionOfRival = "/v1/apps/rival/sessions/s1"
+
+// hostileKinds are the clients, as many of each.
+var hostileKinds = []hostile{
+	{"a stranger's half body, for a token", func(s *siege, ctx context.Context, _ int) string {
+		return s.half(ctx, "POST /api/platform/token", "", 100)
+	}},
+	{"16 MiB that are announced, of a chat", func(s *siege, ctx context.Context, _ int) string {
+		return s.half(ctx, "POST "+sessionOfRival+"/openai/v1/chat/completions", s.Token, 16<<20)
+	}},
+	{"half a header", func(s *siege, ctx context.Context, _ int) string {
+		return s.raw(ctx, "GET /healthz HTTP/1.1\r\nHost: ")
+	}},
+	{"guesses of a module's secret", func(s *siege, ctx context.Context, n int) string {
+		return s.ask(ctx, http.MethodPost, "/api/platform/token", "", fmt.Sprintf(`{"appId":"rival","clientId":"avatar","clientSecret":"guess-number-%d"}`, n))
+	}},
+	{"guesses of a key", func(s *siege, ctx context.Context, n int) string {
+		return s.ask(ctx, http.MethodGet, "/v1/apps/rival", fmt.Sprintf("ek_rival.GUESS%d", n), "")
+	}},
+	{"messages of a token", func(s *siege, ctx context.Context, n int) string {
+		return s.ask(ctx, http.MethodPost, sessionOfRival+"/messages", s.Token, fmt.Sprintf(`{"actor":"user","text":"hello %d"}`, n))
+	}},
+	{"dry runs of a token", func(s *siege, ctx context.Context, n int) string {
+		return s.ask(ctx, http.MethodPost, sessionOfRival+"/messages?dryRun=true", s.Token, fmt.Sprintf(`{"actor":"user","text":"hello %d"}`, n))
+	}},
+	{"MCP calls that lack values, of 60 kB", func(s *siege, ctx context.Context, _ int) string {
+		body, headers := testbed.RPC("tools/call", "form", `"name":"form","arguments":{"a":"`+strings.Repeat("x", 60_000)+`"}`, "")
+		return s.ask(ctx, http.MethodPost, sessionOfRival+"/mcp", s.Token, body, headers...)
+	}},
+	{"event streams that are not read", func(s *siege, ctx context.Context, _ int) string {
+		return s.raw(ctx, "GET "+sessionOfRival+"/events HTTP/1.1\r\nHost: rival\r\nAuthorization: Bearer "+s.Token+"\r\n\r\n")
+	}},
+	{"WebSockets for MQTT that say nothing", func(s *siege, ctx context.Context, _ int) string {
+		return s.raw(ctx, "GET /mqtt HTTP/1.1\r\nHost: rival\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: mqtt\r\n\r\n")
+	}},
+}
+
+// half announces a body, sends a byte of it, and waits for whatever comes.
+func (s *siege) half(ctx context.Context, operation, token string, announced int) string {
+	return s.raw(ctx, fmt.Sprintf("%s HTTP/1.1\r\nHost: rival\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n{", operation, token, announced))
+}
+
+// raw sends something over a socket of its own, and keeps it until the service closes it.
+func (s *siege) raw(ctx context.Context, sent string) string {
+	var dialer net.Dialer
+	conn, err := dialer.DialContext(ctx, "tcp", strings.TrimPrefix(s.URL, "http://"))
+	if err != nil {
+		return "no connection"
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+	if _, err := conn.Write([]byte(sent)); err != nil {
+		return "cut off"
+	}
+	in := bufio.NewReader(conn)
+	line, _ := in.ReadString('\n') // without one it was cut off
+	_, _ = in.Discard(1 << 30)     // until the end
+	if parts := strings.Fields(line); len(parts) > 1 {
+		return parts[1]
+	}
+	return "cut off"
+}
+
+// ask makes a whole request over a connection of its own.
+func (s *siege) ask(ctx context.Context, method, path, token, body string, headers ...string) string {
+	asking := testbed.Client{URL: s.URL, Key: token, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	response, err := asking.Open(ctx, method, path, body, headers...)
+	if err != nil {
+		return "no answer"
+	}
+	defer response.Body.Close()
+	_, _ = io.Copy(io.Discard, response.Body) // what is in it is of no interest
+	return strconv.Itoa(response.StatusCode)
+}
+
+// tally counts answers by kind of client and by what was answered.
+type tally map[string]map[string]int
+
+func (t tally) add(kind, came string, times int) {
+	if t[kind] == nil {
+		t[kind] = map[string]int{}
+	}
+	t[kind][came] += times
 }
 
 // table shows what hostile clients were answered.

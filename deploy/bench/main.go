@@ -1,5 +1,5 @@
 // Command bench measures what a message costs, beside the least that it could: it
-// starts Redis, NATS, a double of an LLM, the floor and Earshot, each in a process of
+// starts Redis, NATS, a fake LLM, the floor and Earshot, each in a process of
 // its own, and ends them all. See README.md for how to read what it prints:
 //
 //	go run ./deploy/bench                  # floor and Earshot in turns
@@ -15,26 +15,25 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
-	"earshot/deploy/bench/rig"
+	"earshot/deploy/testbed"
 )
 
 // options are the flags.
 type options struct {
 	memoryOnly, directOnly   bool
 	sqlOnly, chatsOnly       bool
-	toolbox                  string
+	toolbox, earshotProgram  string
 	dimension                string
 	connections, points      []int
 	tools, matches, sessions int
@@ -42,45 +41,38 @@ type options struct {
 	hostiles                 int
 	rate                     float64
 	warmup, measured, hold   time.Duration
-	servers                  rig.Options
+	think                    time.Duration
+	sync                     bool
 	out                      io.Writer
-}
-
-// bench is a run of the command.
-type bench struct {
-	options
-	world      *rig.World
-	nextNumber int
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-	defer stop()
-	if err := command(ctx); err != nil {
+	err := command(ctx)
+	stop()
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
-		stop()
 		os.Exit(1)
 	}
 }
 
 func command(ctx context.Context) error {
-	if role, given, err := rig.RoleToPlay(); given {
-		if err != nil {
-			return err
-		}
-		return role.Play(ctx)
-	}
-	if s, given, err := siegeToPlay(); given {
-		if err != nil {
-			return err
-		}
-		return s.play(ctx)
+	if played, err := playRole(ctx); played {
+		return err
 	}
 	o := options{out: os.Stdout}
 	if err := o.parse(flag.CommandLine, os.Args[1:]); err != nil {
 		return err
 	}
-	return run(ctx, o)
+	folder, err := os.MkdirTemp("", "earshot-bench-")
+	if err != nil {
+		return err
+	}
+	err = testbed.Run(ctx, folder, func(rig *testbed.Rig) error {
+		run(rig, folder, o)
+		return nil
+	})
+	return errors.Join(err, os.RemoveAll(folder), testbed.Close())
 }
 
 func (o *options) parse(set *flag.FlagSet, args []string) error {
@@ -103,20 +95,30 @@ func (o *options) parse(set *flag.FlagSet, args []string) error {
 	set.Float64Var(&o.rate, "rate", 0, "requests begun each second, whatever the answers (an open loop); 0: as many as are answered")
 	set.DurationVar(&o.warmup, "warmup", 2*time.Second, "before counting, each time")
 	set.DurationVar(&o.measured, "for", 5*time.Second, "counted, each time")
-	set.DurationVar(&o.servers.Think, "think", 0, "how long the LLM takes for an answer")
-	set.BoolVar(&o.servers.Sync, "sync", false, "NATS has an event on the disk before it acknowledges it")
-	set.StringVar(&o.servers.Earshot, "earshot", "", "a built `PROGRAM` to measure, instead of this source")
+	set.DurationVar(&o.think, "think", 0, "how long the LLM takes for an answer")
+	set.BoolVar(&o.sync, "sync", false, "NATS has an event on the disk before it acknowledges it")
+	set.StringVar(&o.earshotProgram, "earshot", "", "a built `PROGRAM` to measure, instead of this source")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
 	given := map[string]bool{}
 	set.Visit(func(f *flag.Flag) { given[f.Name] = true })
-	o.settle(given)
-	return o.check(set.NArg())
+	o.complete(given)
+	switch {
+	case set.NArg() > 0:
+		return fmt.Errorf("%d arguments that are no flags", set.NArg())
+	case o.matches < 1 || o.matches > 8 || o.matches > o.tools || o.tools > maxTools:
+		return fmt.Errorf("-tools %d -matches %d: 1 to 8 matches of at most %d tools", o.tools, o.matches, maxTools)
+	case o.rounds < 1 || o.measured <= 0 || o.hold < 0 || o.hostiles < 0 || o.sessions < 0 || o.things < 1 || o.rate < 0:
+		return fmt.Errorf("-rounds %d -for %s -hold %s -sessions %d -things %d -rate %g: there is nothing to measure", o.rounds, o.measured, o.hold, o.sessions, o.things, o.rate)
+	case o.hold > 0 && (o.rate == 0 || o.sessions == 0):
+		return fmt.Errorf("-hold %s -rate %g -sessions %d: a load that is held has a rate, and sessions that it goes to", o.hold, o.rate, o.sessions)
+	}
+	return nil
 }
 
-// settle fills in what is not given and depends on what is measured.
-func (o *options) settle(given map[string]bool) {
+// complete fills in what is not given and depends on what is measured.
+func (o *options) complete(given map[string]bool) {
 	o.sqlOnly = o.sqlOnly || o.toolbox != ""
 	if o.sqlOnly && !given["sessions"] {
 		o.sessions = 200
@@ -140,20 +142,6 @@ func (o *options) settle(given map[string]bool) {
 	}
 }
 
-func (o *options) check(rest int) error {
-	switch {
-	case rest > 0:
-		return fmt.Errorf("%d arguments that are no flags", rest)
-	case o.matches < 1 || o.matches > 8 || o.matches > o.tools || o.tools > maxTools:
-		return fmt.Errorf("-tools %d -matches %d: 1 to 8 matches of at most %d tools", o.tools, o.matches, maxTools)
-	case o.rounds < 1 || o.measured <= 0 || o.hold < 0 || o.hostiles < 0 || o.sessions < 0 || o.things < 1 || o.rate < 0:
-		return fmt.Errorf("-rounds %d -for %s -hold %s -sessions %d -things %d -rate %g: there is nothing to measure", o.rounds, o.measured, o.hold, o.sessions, o.things, o.rate)
-	case o.hold > 0 && (o.rate == 0 || o.sessions == 0):
-		return fmt.Errorf("-hold %s -rate %g -sessions %d: a load that is held has a rate, and sessions that it goes to", o.hold, o.rate, o.sessions)
-	}
-	return nil
-}
-
 // numbersInto reads a list of positive numbers.
 func numbersInto(list *[]int) func(string) error {
 	return func(text string) error {
@@ -169,55 +157,32 @@ func numbersInto(list *[]int) func(string) error {
 	}
 }
 
-// run builds what is missing, starts the servers, measures, and ends them.
-func run(ctx context.Context, o options) (err error) {
-	if o.servers.Dir, err = os.MkdirTemp("", "earshot-bench-"); err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(o.servers.Dir) }()
-	if o.servers.Self, err = os.Executable(); err != nil {
-		return err
-	}
-	if o.servers.Earshot == "" {
-		if o.servers.Earshot, err = build(ctx, o.servers.Dir); err != nil {
-			return err
-		}
-	}
-	b := &bench{options: o}
-	if b.world, err = rig.Open(ctx, o.servers); err != nil {
-		return err
-	}
-	defer b.world.Close()
-	switch {
-	case o.dimension != "":
-		return b.grow(ctx, o.dimension)
-	case o.directOnly:
-		return b.direct(ctx)
-	case o.chatsOnly:
-		return b.chats(ctx)
-	case o.memoryOnly:
-		return b.memory(ctx)
-	case o.hold > 0:
-		return b.holdLoad(ctx)
-	case o.hostiles > 0:
-		return b.hostileLoad(ctx)
-	case o.sqlOnly:
-		return b.sqlCalls(ctx)
-	}
-	return b.compare(ctx)
+// bench is a run of the command.
+type bench struct {
+	options
+	*world
+	nextNumber int
 }
 
-// build makes Earshot out of this source.
-func build(ctx context.Context, dir string) (path string, err error) {
-	path = filepath.Join(dir, "earshot")
-	mod, err := exec.CommandContext(ctx, "go", "env", "GOMOD").Output()
-	if err != nil {
-		return "", fmt.Errorf("find the module: %w", err)
+// run starts the servers and measures. What goes wrong ends t.
+func run(t testbed.TB, folder string, o options) {
+	b := &bench{options: o, world: newWorld(t, folder, o)}
+	switch ctx := t.Context(); {
+	case o.dimension != "":
+		b.grow(ctx)
+	case o.directOnly:
+		b.direct(ctx)
+	case o.chatsOnly:
+		b.chats(ctx)
+	case o.memoryOnly:
+		b.memory(ctx)
+	case o.hold > 0:
+		b.holdLoad(ctx)
+	case o.hostiles > 0:
+		b.hostileLoad(ctx)
+	case o.sqlOnly:
+		b.sqlCalls(ctx)
+	default:
+		b.compare(ctx)
 	}
-	compiler := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/earshot")
-	compiler.Dir = filepath.Dir(strings.TrimSpace(string(mod)))
-	if out, err := compiler.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build Earshot: %w\n%s", err, out)
-	}
-	return path, nil
 }

@@ -16,21 +16,16 @@ import (
 	"github.com/coder/websocket"
 	"github.com/mochi-mqtt/server/v2/packets"
 
-	"earshot/deploy/bench/rig"
+	"earshot/deploy/testbed"
 )
 
-// mix is all that clients do of a service, over the sessions of a workload: messages, direct
-// triggers, drafts, calls by MCP that lack values, and triggers that wait for a yes. Half of what waits
-// for somebody is ended, and half is left until its time is over.
+// mix is all that clients do of a service, over the sessions of a workload: messages, direct triggers,
+// drafts, calls by MCP that lack values, and triggers that wait for a yes. Half of what waits for
+// somebody is ended, and half is left until its time is over.
 type mix struct {
 	workload
 	client client
 	latest atomic.Int64 // request that was sent
-}
-
-// living is the path of a session in which something was said lately.
-func (m *mix) living(n int) string {
-	return fmt.Sprintf("/v1/apps/%s/sessions/s%d", m.app, m.session(max(0, int(m.latest.Load())-n)))
 }
 
 // formTools are the tools that wait for somebody.
@@ -44,64 +39,55 @@ func (m *mix) prepare(ctx context.Context) error {
 }
 
 // send sends the i-th request, of which six in ten are messages.
-func (m *mix) send(ctx context.Context, i int) error {
-	session := fmt.Sprintf("/v1/apps/%s/sessions/s%d", m.app, m.session(i))
+func (m *mix) send(ctx context.Context, i int) (time.Duration, error) {
+	session := m.path(i)
 	m.latest.Store(int64(i))
 	ended := i/10%2 == 0                     // of what waits for somebody
 	switch (i + i/max(1, m.sessions)) % 10 { // no session has a kind of its own
 	case 6:
-		return m.client.send(ctx, http.MethodPost, session+"/triggers", map[string]any{"name": toolName(i * 31 % m.tools), "source": "task", "values": map[string]any{"day": "monday"}}, nil)
+		return 0, m.client.send(ctx, http.MethodPost, session+"/triggers", map[string]any{"name": toolName(i * 31 % m.tools), "source": "task", "values": map[string]any{"day": "monday"}}, nil)
 	case 7:
-		return m.draft(ctx, session, i, ended)
+		draft := map[string]any{"actor": "user", "messageId": fmt.Sprintf("d%d", i), "text": m.text(i), "final": false}
+		err := m.client.send(ctx, http.MethodPost, session+"/messages", draft, nil)
+		if err == nil && ended {
+			draft["final"] = true
+			err = m.client.send(ctx, http.MethodPost, session+"/messages", draft, nil)
+		}
+		return 0, err
 	case 8:
-		return m.lacking(ctx, session, i, ended)
+		id := fmt.Sprintf("task%d", i)
+		err := m.rpc(ctx, session, "tools/call", "form", `"name":"form","arguments":{}`, fmt.Sprintf(`"earshot/triggerId":%q`, id))
+		if err == nil && ended {
+			err = m.rpc(ctx, session, "tasks/update", id,
+				fmt.Sprintf(`"taskId":%q,"inputResponses":{"a":{"action":"accept","content":{"a":"x"}},"b":{"action":"accept","content":{"b":"y"}}}`, id), "")
+		}
+		return 0, err
 	case 9:
-		return m.pay(ctx, session, i, ended)
+		var asked struct{ Digest string }
+		id := fmt.Sprintf("pay%d", i)
+		err := m.client.send(ctx, http.MethodPost, session+"/triggers", map[string]any{"triggerId": id, "name": "pay", "source": "task", "values": map[string]any{"sum": i}}, &asked)
+		if err == nil && ended {
+			err = m.client.send(ctx, http.MethodPost, "/v1/apps/"+m.app+"/triggers/"+id+"/confirm", map[string]any{"digest": asked.Digest}, nil)
+		}
+		return 0, err
 	default:
 		return m.post(ctx, []client{m.client}, i)
 	}
 }
 
-func (m *mix) draft(ctx context.Context, session string, i int, committed bool) error {
-	draft := map[string]any{"actor": "user", "messageId": fmt.Sprintf("d%d", i), "text": m.text(i), "final": false}
-	if err := m.client.send(ctx, http.MethodPost, session+"/messages", draft, nil); err != nil || !committed {
-		return err
-	}
-	draft["final"] = true
-	return m.client.send(ctx, http.MethodPost, session+"/messages", draft, nil)
+// path is that of the session of a request.
+func (m *mix) path(i int) string { return fmt.Sprintf("/v1/apps/%s/sessions/s%d", m.app, m.session(i)) }
+
+func (m *mix) rpc(ctx context.Context, session, method, name, params, meta string) error {
+	body, headers := testbed.RPC(method, name, params, meta)
+	return m.client.send(ctx, http.MethodPost, session+"/mcp", rawJSON(body), nil, headers...)
 }
 
-func (m *mix) lacking(ctx context.Context, session string, i int, given bool) error {
-	id := fmt.Sprintf("task%d", i)
-	call := func(method, name, params, more string) error {
-		return m.client.send(ctx, http.MethodPost, session+"/mcp", rpc(method, params, more), nil, rpcHeaders(method, name)...)
-	}
-	if err := call("tools/call", "form", `"name":"form","arguments":{}`, fmt.Sprintf(`,"earshot/triggerId":%q`, id)); err != nil || !given {
-		return err
-	}
-	return call("tasks/update", id, fmt.Sprintf(`"taskId":%q,"inputResponses":{"a":{"action":"accept","content":{"a":"x"}},"b":{"action":"accept","content":{"b":"y"}}}`, id), "")
-}
+// rawJSON is JSON as it is.
+type rawJSON string
 
-func (m *mix) pay(ctx context.Context, session string, i int, confirmed bool) error {
-	id := fmt.Sprintf("pay%d", i)
-	var asked struct{ Digest string }
-	err := m.client.send(ctx, http.MethodPost, session+"/triggers", map[string]any{"triggerId": id, "name": "pay", "source": "task", "values": map[string]any{"sum": i}}, &asked)
-	if err != nil || !confirmed {
-		return err
-	}
-	return m.client.send(ctx, http.MethodPost, "/v1/apps/"+m.app+"/triggers/"+id+"/confirm", map[string]any{"digest": asked.Digest}, nil)
-}
-
-// rpc is a request of an agent that knows tasks, and rpcHeaders what goes with it.
-func rpc(method, params, more string) rawJSON {
-	return rawJSON(`{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":{` + params + `,"_meta":{` +
-		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"bench","version":"1"},` +
-		`"io.modelcontextprotocol/clientCapabilities":{"elicitation":{},"extensions":{"io.modelcontextprotocol/tasks":{}}}` + more + `}}}`)
-}
-
-func rpcHeaders(method, name string) []string {
-	return []string{"Mcp-Protocol-Version", "2026-07-28", "Mcp-Method", method, "Mcp-Name", name, "Accept", "application/json, text/event-stream"}
-}
+// MarshalJSON implements json.Marshaler.
+func (r rawJSON) MarshalJSON() ([]byte, error) { return []byte(r), nil }
 
 const (
 	// followersOfAKind is how many clients follow events at once by each protocol.
@@ -122,8 +108,13 @@ func (m *mix) follow(ctx context.Context) (ended func() (string, error), err err
 		stay func(context.Context, int) error
 		came atomic.Int64
 	}{
-		{name: "SSE", stay: m.bySSE},
-		{name: "MCP", stay: m.byMCP},
+		{name: "SSE", stay: func(ctx context.Context, n int) error {
+			return m.stream(ctx, http.MethodGet, m.living(n)+"/events", "")
+		}},
+		{name: "MCP", stay: func(ctx context.Context, n int) error {
+			body, headers := testbed.RPC("subscriptions/listen", "", `"notifications":{"toolsListChanged":true}`, "")
+			return m.stream(ctx, http.MethodPost, m.living(n)+"/mcp", body, headers...)
+		}},
 		{name: "MQTT", stay: func(ctx context.Context, n int) error { return m.byMQTT(ctx, made.Key, n) }},
 	}
 	var group sync.WaitGroup
@@ -156,18 +147,14 @@ func (m *mix) follow(ctx context.Context) (ended func() (string, error), err err
 	}, nil
 }
 
+// living is the path of a session in which something was said lately.
+func (m *mix) living(n int) string { return m.path(max(0, int(m.latest.Load())-n)) }
+
 // stream reads what comes until ctx ends.
 func (m *mix) stream(ctx context.Context, method, path, body string, headers ...string) error {
-	request, err := http.NewRequestWithContext(ctx, method, m.client.url+path, strings.NewReader(body))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Authorization", "Bearer "+rig.AdminKey)
-	request.Header.Set("Content-Type", "application/json")
-	for i := 0; i < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
-	}
-	response, err := http.DefaultTransport.RoundTrip(request)
+	reader := m.client.Client
+	reader.HTTP = nil // no limit of time
+	response, err := reader.Open(ctx, method, path, body, headers...)
 	if err != nil {
 		return err
 	}
@@ -179,17 +166,8 @@ func (m *mix) stream(ctx context.Context, method, path, body string, headers ...
 	return err
 }
 
-func (m *mix) bySSE(ctx context.Context, n int) error {
-	return m.stream(ctx, http.MethodGet, m.living(n)+"/events", "")
-}
-
-func (m *mix) byMCP(ctx context.Context, n int) error {
-	body := rpc("subscriptions/listen", `"notifications":{"toolsListChanged":true}`, "")
-	return m.stream(ctx, http.MethodPost, m.living(n)+"/mcp", string(body), rpcHeaders("subscriptions/listen", "")...)
-}
-
 func (m *mix) byMQTT(ctx context.Context, key string, n int) error {
-	socket, _, err := websocket.Dial(ctx, strings.Replace(m.client.url, "http", "ws", 1)+"/mqtt", &websocket.DialOptions{Subprotocols: []string{"mqtt"}})
+	socket, _, err := websocket.Dial(ctx, strings.Replace(m.client.URL, "http", "ws", 1)+"/mqtt", &websocket.DialOptions{Subprotocols: []string{"mqtt"}})
 	if err != nil {
 		return err
 	}

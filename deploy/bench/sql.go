@@ -8,11 +8,13 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"time"
 
 	_ "modernc.org/sqlite" // the driver that makes the file
 
-	"earshot/deploy/bench/rig"
+	"earshot/deploy/testbed"
 )
 
 const (
@@ -37,84 +39,51 @@ parameters:
 - {name: day, type: string, description: day of the week}
 `
 
-// sqlCalls prints what a tool with a statement costs as a direct trigger of Earshot,
-// beside the same tool of Toolbox called over MCP: the same tools.yaml, the same file.
-// Toolbox answers and forgets; Earshot stores the trigger, publishes its event and its
-// result, and answers again with the same.
-func (b *bench) sqlCalls(ctx context.Context) error {
-	config, err := sqlFiles(ctx, b.servers.Dir)
-	if err != nil {
-		return err
-	}
-	earshot, err := b.sqlEarshot(ctx, config)
-	if err != nil {
-		return err
-	}
+// sqlCalls prints what a tool with a statement costs as a direct trigger of Earshot, beside the same
+// tool of Toolbox called over MCP: the same tools.yaml, the same file. Toolbox answers and forgets;
+// Earshot stores the trigger, publishes its event and its result, and answers again with the same.
+func (b *bench) sqlCalls(ctx context.Context) {
+	config := filepath.Join(b.folder, "tools.yaml")
+	earshot, spread := b.sqlEarshot(ctx, config), workload{sessions: b.sessions}.spread()
 	if b.toolbox == "" {
 		b.note("Toolbox is not compared: give its program with -toolbox PATH (npm install @toolbox-sdk/server has one, in node_modules/@toolbox-sdk/server-*/bin).")
-		return b.sqlAlone(ctx, earshot)
+		var found []figures
+		for _, connections := range b.connections {
+			found = append(found, b.measure(ctx, b.sqlTrigger, b.at(connections), nil, earshot))
+		}
+		b.note("## a SQL tool, %s each, %s", b.measured, spread)
+		b.table(figureTable("connections", b.connections, found))
+		return
 	}
-	toolbox, err := b.world.Toolbox(ctx, b.toolbox, config)
-	if err != nil {
-		return err
-	}
+	toolbox := b.startToolbox(b.toolbox, config)
 	for _, connections := range b.connections {
 		p := b.at(connections)
-		rounds, err := b.inTurns(
-			func() (figures, error) { return b.measure(ctx, callMCP, p, toolbox) },
-			func() (figures, error) { return b.measure(ctx, b.sqlTrigger, p, earshot) })
-		if err != nil {
-			return err
-		}
-		b.note("## a SQL tool, %s, %s, %s", p, b.rounded(), workload{sessions: b.sessions}.spread())
+		rounds := b.inTurns(
+			func() figures { return b.measure(ctx, callMCP, p, nil, toolbox) },
+			func() figures { return b.measure(ctx, b.sqlTrigger, p, nil, earshot) })
+		b.note("## a SQL tool, %s, %s, %s", p, b.rounded(), spread)
 		b.table(pairTable("Toolbox", rounds))
 	}
-	return nil
 }
 
-// sqlAlone prints what Earshot alone takes.
-func (b *bench) sqlAlone(ctx context.Context, earshot *rig.Server) error {
-	var found []figures
-	for _, connections := range b.connections {
-		f, err := b.measure(ctx, b.sqlTrigger, b.at(connections), earshot)
-		if err != nil {
-			return err
-		}
-		found = append(found, f)
-	}
-	b.note("## a SQL tool, %s each, %s", b.measured, workload{sessions: b.sessions}.spread())
-	b.table(figureTable("connections", b.connections, found))
-	return nil
-}
-
-// sqlFiles makes the database and the tools.yaml that names it.
-func sqlFiles(ctx context.Context, dir string) (config string, err error) {
-	path := filepath.Join(dir, "slots.db")
+// sqlEarshot makes the database and the tools.yaml that names it, starts Earshot, and applies the file
+// to an app without limits.
+func (b *bench) sqlEarshot(ctx context.Context, config string) *server {
+	path := filepath.Join(b.folder, "slots.db")
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
+	b.must(err)
 	_, err = db.ExecContext(ctx, `CREATE TABLE slots (day TEXT PRIMARY KEY, free INTEGER);
 		WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ? - 1)
 		INSERT INTO slots SELECT 'day-' || i, i % 7 FROM n`, sqlDays)
-	if err != nil {
-		return "", fmt.Errorf("make %s: %w", path, err)
+	b.must(errors.Join(err, db.Close(), os.WriteFile(config, fmt.Appendf(nil, toolsYAML, path), 0o600)))
+	s := b.earshot("EARSHOT_SQLITE_DIR=" + b.folder)
+	b.must(workload{app: sqlApp}.register(ctx, newClient(s, 1)))
+	apply := exec.CommandContext(ctx, b.program, "apply", "-f", config, "--app", sqlApp, "--server", s.URL)
+	apply.Env = append(os.Environ(), "EARSHOT_KEY="+testbed.AdminKey)
+	if said, err := apply.CombinedOutput(); err != nil {
+		b.t.Fatalf("apply %s: %v\n%s", config, err, said)
 	}
-	config = filepath.Join(dir, "tools.yaml")
-	return config, os.WriteFile(config, fmt.Appendf(nil, toolsYAML, path), 0o600)
-}
-
-// sqlEarshot starts Earshot and applies the files to an app without limits.
-func (b *bench) sqlEarshot(ctx context.Context, config string) (*rig.Server, error) {
-	s, err := b.world.Earshot(ctx, "EARSHOT_SQLITE_DIR="+b.servers.Dir)
-	if err != nil {
-		return nil, err
-	}
-	if err := (workload{app: sqlApp}).register(ctx, newClient(s, 1)); err != nil {
-		return nil, err
-	}
-	return s, b.world.Apply(ctx, s, sqlApp, config)
+	return s
 }
 
 func sqlDay(i int) map[string]any { return map[string]any{"day": fmt.Sprintf("day-%d", i%sqlDays)} }
@@ -130,7 +99,7 @@ func (r sqlRow) check(i int) error {
 }
 
 // sqlTrigger fires the tool, and wants its row in the answer.
-func (b *bench) sqlTrigger(ctx context.Context, replicas []client, i int) error {
+func (b *bench) sqlTrigger(ctx context.Context, replicas []client, i int) (time.Duration, error) {
 	path := "/v1/apps/" + sqlApp
 	if b.sessions > 0 {
 		path += fmt.Sprintf("/sessions/s%d", i%b.sessions)
@@ -143,16 +112,16 @@ func (b *bench) sqlTrigger(ctx context.Context, replicas []client, i int) error 
 	}
 	body := map[string]any{"name": sqlTool, "source": "task", "values": sqlDay(i)}
 	if err := replicas[0].send(ctx, http.MethodPost, path+"/triggers", body, &answer); err != nil {
-		return err
+		return 0, err
 	}
 	if answer.Call.State != "delivered" || len(answer.Call.Result) != 1 {
-		return fmt.Errorf("a call is %+v", answer.Call)
+		return 0, fmt.Errorf("a call is %+v", answer.Call)
 	}
-	return answer.Call.Result[0].check(i)
+	return 0, answer.Call.Result[0].check(i)
 }
 
 // callMCP calls the tool over MCP, and wants its row in the answer.
-func callMCP(ctx context.Context, replicas []client, i int) error {
+func callMCP(ctx context.Context, replicas []client, i int) (time.Duration, error) {
 	var answer struct {
 		Result struct {
 			IsError bool
@@ -161,14 +130,14 @@ func callMCP(ctx context.Context, replicas []client, i int) error {
 	}
 	body := map[string]any{"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": map[string]any{"name": sqlTool, "arguments": sqlDay(i)}}
 	if err := replicas[0].send(ctx, http.MethodPost, "/mcp", body, &answer); err != nil {
-		return err
+		return 0, err
 	}
 	if answer.Result.IsError || len(answer.Result.Content) != 1 {
-		return fmt.Errorf("a call is answered with %+v", answer.Result)
+		return 0, fmt.Errorf("a call is answered with %+v", answer.Result)
 	}
 	var row sqlRow
 	if err := json.Unmarshal([]byte(answer.Result.Content[0].Text), &row); err != nil {
-		return fmt.Errorf("the row of a call: %w", err)
+		return 0, fmt.Errorf("the row of a call: %w", err)
 	}
-	return row.check(i)
+	return 0, row.check(i)
 }

@@ -1,18 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
-	"earshot/deploy/bench/double"
-	"earshot/deploy/bench/load"
-	"earshot/deploy/bench/rig"
+	"earshot/deploy/testbed"
 )
 
 // workload is what is asked of a service.
@@ -24,6 +19,17 @@ type workload struct {
 	first    int // number of the first session
 	messages int // that a session gets before another takes its place; 0: no end of them
 	direct   bool
+}
+
+// spread says which sessions requests go to.
+func (w workload) spread() string {
+	switch w.sessions {
+	case 0:
+		return "no session"
+	case 1:
+		return "one session"
+	}
+	return comma(w.sessions) + " sessions"
 }
 
 // repositorySize is how many tools are registered together.
@@ -49,29 +55,46 @@ func (w workload) register(ctx context.Context, c client) error {
 	return nil
 }
 
-// match is what an answer says of a tool that has fired.
-type match struct{ Event struct{ State string } }
-
-// post sends the i-th request and checks that all it called for has fired. Replicas
-// take turns.
-func (w workload) post(ctx context.Context, replicas []client, i int) error {
+// post sends the i-th request and checks that all it called for has fired. Replicas take turns.
+func (w workload) post(ctx context.Context, replicas []client, i int) (time.Duration, error) {
+	type match struct{ Event struct{ State string } }
+	var answer struct {
+		match
+		Matches []match
+	}
 	c, path := replicas[i%len(replicas)], "/v1/apps/"+w.app
 	if w.sessions > 0 {
 		path += fmt.Sprintf("/sessions/s%d", w.session(i))
 	}
+	wanted := w.matches
 	if w.direct {
-		var answer match
-		body := map[string]any{"name": toolName(i * 31 % w.tools), "source": "task", "values": json.RawMessage(double.Arguments)}
-		err := c.send(ctx, http.MethodPost, path+"/triggers", body, &answer)
-		return w.judge([]match{answer}, 1, err)
+		wanted = 1
+		body := map[string]any{"name": toolName(i * 31 % w.tools), "source": "task", "values": json.RawMessage(llmArguments)}
+		if err := c.send(ctx, http.MethodPost, path+"/triggers", body, &answer); err != nil {
+			return 0, err
+		}
+		answer.Matches = []match{answer.match}
+	} else if err := c.send(ctx, http.MethodPost, path+"/messages", map[string]any{"actor": "user", "text": w.text(i)}, &answer); err != nil {
+		return 0, err
 	}
-	var answer struct{ Matches []match }
-	err := c.send(ctx, http.MethodPost, path+"/messages", map[string]any{"actor": "user", "text": w.text(i)}, &answer)
-	return w.judge(answer.Matches, w.matches, err)
+	if len(answer.Matches) != wanted {
+		return 0, fmt.Errorf("%d matches, %d were asked for", len(answer.Matches), wanted)
+	}
+	var err error
+	for _, m := range answer.Matches {
+		switch m.Event.State {
+		case "published":
+		case "pending":
+			err = errPending
+		default:
+			return 0, fmt.Errorf("an event is %q", m.Event.State)
+		}
+	}
+	return 0, err
 }
 
-// session is the number of the session that the i-th request goes to. Sessions that take
-// the place of others do not all do so at the same time.
+// session is the number of the session that the i-th request goes to. Sessions that take the place of
+// others do not all do so at the same time.
 func (w workload) session(i int) int {
 	place := i % w.sessions
 	if w.messages == 0 {
@@ -80,65 +103,94 @@ func (w workload) session(i int) int {
 	return w.first + (i/w.sessions+place)/w.messages*w.sessions + place
 }
 
-func (w workload) judge(found []match, wanted int, err error) error {
-	if err != nil {
-		return err
+// text is what the i-th message says, and what makes the LLM call the tools. Some of its words are known
+// to no tool.
+func (w workload) text(i int) string {
+	names, said := make([]string, w.matches), "Good morning, this is Ms Keller. Please"
+	for k := range w.matches {
+		tool := (i*31 + k) % w.tools
+		names[k], said = toolName(tool), said+" "+doing(tool)+","
 	}
-	if len(found) != wanted {
-		return fmt.Errorf("%d matches, %d were asked for", len(found), wanted)
-	}
-	for _, m := range found {
-		switch m.Event.State {
-		case "published":
-		case "pending":
-			err = load.ErrPending
-		default:
-			return fmt.Errorf("an event is %q", m.Event.State)
-		}
-	}
-	return err
+	return calling(said, names...)
+}
+
+// tell stores a message in a session that nothing is matched against.
+func (w workload) tell(ctx context.Context, c client, session int) error {
+	path := fmt.Sprintf("/v1/apps/%s/sessions/s%d/messages", w.app, session)
+	return c.send(ctx, http.MethodPost, path, map[string]any{"actor": "agent", "text": "The " + things[session%len(things)] + " is free again this afternoon."}, nil)
 }
 
 // client speaks to one replica.
-type client struct {
-	url  string
-	http *http.Client
-}
+type client struct{ testbed.Client }
 
 // answerLimit is how long a request may take: longer than the lease that a message has.
 const answerLimit = 30 * time.Second
 
-func newClient(s *rig.Server, connections int) client {
-	return client{s.URL, &http.Client{Timeout: answerLimit, Transport: &http.Transport{MaxIdleConnsPerHost: connections, IdleConnTimeout: 30 * time.Second}}} // the server's is longer
+func newClient(s *server, connections int) client {
+	c := client{s.Client}
+	c.HTTP = &http.Client{Timeout: answerLimit, Transport: &http.Transport{MaxIdleConnsPerHost: connections, IdleConnTimeout: 30 * time.Second}} // the server's is longer
+	return c
 }
 
+// send makes a request that must succeed, and reads its answer into something.
 func (c client) send(ctx context.Context, method, path string, body, into any, headers ...string) error {
 	text, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, method, c.url+path, bytes.NewReader(text))
+	answer, err := c.Ask(ctx, method, path, string(text), headers...)
 	if err != nil {
 		return err
 	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Authorization", "Bearer "+rig.AdminKey)
-	for i := 0; i < len(headers); i += 2 {
-		request.Header.Set(headers[i], headers[i+1])
+	if answer.Status >= 300 {
+		return fmt.Errorf("%s %s: %d: %.200s", method, path, answer.Status, answer.Body)
 	}
-	response, err := c.http.Do(request)
-	if err != nil {
-		return err
-	}
-	answer, err := io.ReadAll(response.Body)
-	if err := errors.Join(err, response.Body.Close()); err != nil {
-		return err
-	}
-	if response.StatusCode >= 300 {
-		return fmt.Errorf("%s %s: %s: %.200s", method, path, response.Status, answer)
-	}
-	if into == nil || len(answer) == 0 {
+	if into == nil || len(answer.Body) == 0 {
 		return nil
 	}
-	return json.Unmarshal(answer, into)
+	return json.Unmarshal(answer.Body, into)
+}
+
+// Verbs, things and places make names that are as like and unlike as those of real tools, and the words
+// of messages.
+var (
+	verbs  = []string{"reserve", "cancel", "clean", "open", "close", "repair", "measure", "photograph", "paint", "rent", "sell", "inspect", "lock", "warm", "light", "move", "count", "insure", "order", "describe"}
+	things = []string{"table", "window", "door", "lamp", "bicycle", "printer", "elevator", "parcel", "ticket", "invoice", "camera", "garden", "kettle", "mirror", "piano", "radio", "scooter", "stove", "tent", "umbrella", "violin", "wardrobe", "carpet", "desk", "engine", "fridge", "guitar", "heater", "island", "jacket", "keyboard", "ladder", "monitor", "notebook", "oven", "pillow", "quilt", "router", "sofa", "towel", "vase", "wagon", "blanket", "candle", "drill", "faucet", "glove", "hammer", "kennel", "locker"}
+	places = []string{"kitchen", "museum", "airport", "hospital", "library", "harbour", "school", "station", "theatre", "village"}
+)
+
+// maxTools is how many names there are.
+var maxTools = len(verbs) * len(things) * len(places)
+
+// toolWords are the verb, the thing and the place of the i-th tool.
+func toolWords(i int) (verb, thing, place string) {
+	rest := i / len(things)
+	return verbs[(rest+i)%len(verbs)], things[i%len(things)], places[rest/len(verbs)%len(places)]
+}
+
+func toolName(i int) string {
+	verb, thing, place := toolWords(i)
+	return verb + "-" + thing + "-" + place
+}
+
+func doing(i int) string {
+	verb, thing, place := toolWords(i)
+	return verb + " the " + thing + " of the " + place
+}
+
+// describe says what the i-th tool does. What a matcher has to know grows with the tools as that of real
+// ones does: every second brings a word that no tool had before.
+func describe(i int) string {
+	return "To " + doing(i) + ", by way of " + rare(i/2) + ", " + rare(maxTools+i/7) + " and " + rare(2*maxTools+i/50)
+}
+
+// rare makes up the n-th of 343,000 words of three syllables, unlike those before it.
+func rare(n int) string {
+	const consonants, vowels = "bdfghjklmnprstv", "aeiou"
+	const syllables, prime = len(consonants) * len(vowels), 104_729
+	word := ""
+	for rest := n * prime % (syllables * syllables * syllables); len(word) < 6; rest /= syllables {
+		word += consonants[rest%len(consonants):][:1] + vowels[rest/len(consonants)%len(vowels):][:1]
+	}
+	return word
 }

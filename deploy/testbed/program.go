@@ -8,38 +8,32 @@ import (
 	"sync"
 )
 
-// programs are those of earshot that this process has built, or was given, by their tags.
-var programs struct {
+// built are the programs that this process has built, by their package and flags.
+var built struct {
 	sync.Mutex
-	built map[string]string
+	paths map[string]string
 }
 
-// Program returns the path of earshot with build tags. EARSHOT_PROGRAM names one without tags that is
-// built already, EARSHOT_PROGRAM_CRASHTEST one with the tag crashtest. Otherwise each process builds
-// its own, once.
-func Program(t TB, tags ...string) string {
+// Built builds a program with flags of go build, once for this process, and returns its path.
+func Built(t TB, program string, flags ...string) string {
 	t.Helper()
-	tag := strings.Join(tags, ",")
-	variable := strings.TrimSuffix("EARSHOT_PROGRAM_"+strings.ToUpper(tag), "_")
-	if given := os.Getenv(variable); given != "" {
-		return given
+	built.Lock()
+	defer built.Unlock()
+	key := strings.Join(append(flags, program), " ")
+	if path, is := built.paths[key]; is {
+		return path
 	}
-	programs.Lock()
-	defer programs.Unlock()
-	if programs.built[tag] != "" {
-		return programs.built[tag]
-	}
-	folder, err := os.MkdirTemp("", "earshot-program-")
+	folder, err := os.MkdirTemp("", "earshot-built-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	AtEnd(func() error { return os.RemoveAll(folder) })
-	path := filepath.Join(folder, "earshot")
-	Build(t, path, "earshot/cmd/earshot", "-tags", tag)
-	if programs.built == nil {
-		programs.built = map[string]string{}
+	path := filepath.Join(folder, filepath.Base(program))
+	Build(t, path, program, flags...)
+	if built.paths == nil {
+		built.paths = map[string]string{}
 	}
-	programs.built[tag] = path
+	built.paths[key] = path
 	return path
 }
 
@@ -50,6 +44,18 @@ func Build(t TB, to, packages string, flags ...string) {
 	if said, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("build %s: %v\n%s", packages, err, said)
 	}
+}
+
+// Program returns the path of earshot with build tags. EARSHOT_PROGRAM names one without tags that is
+// built already, EARSHOT_PROGRAM_CRASHTEST one with the tag crashtest; otherwise it is Built.
+func Program(t TB, tags ...string) string {
+	t.Helper()
+	tag := strings.Join(tags, ",")
+	variable := strings.TrimSuffix("EARSHOT_PROGRAM_"+strings.ToUpper(tag), "_")
+	if given := os.Getenv(variable); given != "" {
+		return given
+	}
+	return Built(t, "earshot/cmd/earshot", "-tags", tag)
 }
 
 // ProgramOf returns the path of the earshot of a commit, which is built below a folder; that of this

@@ -5,10 +5,14 @@
 package floor
 
 import (
+	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
+	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/nats-io/nats.go"
@@ -26,14 +30,12 @@ type Options struct {
 type service struct {
 	redis *redis.Client
 	js    jetstream.JetStream
-	model model
+	llm   string
+	http  *http.Client
 }
 
-// stream and subjects are the floor's own, beside Earshot's.
-const (
-	stream   = "FLOOR"
-	subjects = "floor.>"
-)
+// connections are as many as requests are under way in a run, and more.
+const connections = 256
 
 // New connects to everything and returns the routes that the load is sent to:
 // messages, direct triggers, tools, metrics. close ends the connections.
@@ -49,20 +51,16 @@ func New(ctx context.Context, o Options) (handler http.Handler, close func(), er
 	}
 	js, err := jetstream.New(conn)
 	if err == nil {
-		_, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: stream, Subjects: []string{subjects}, Storage: jetstream.FileStorage})
+		_, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: "FLOOR", Subjects: []string{"floor.>"}, Storage: jetstream.FileStorage})
 	}
 	if err != nil {
 		conn.Close()
-		return nil, nil, fmt.Errorf("make the stream %s: %w", stream, err)
+		return nil, nil, fmt.Errorf("make a stream: %w", err)
 	}
-	s := &service{redis: redis.NewClient(address), js: js, model: newModel(o.LLM)}
-	return s.routes(), func() { conn.Close(); _ = s.redis.Close() }, nil
-}
-
-// connections are as many as requests are under way in a run, and more.
-const connections = 256
-
-func (s *service) routes() http.Handler {
+	s := &service{
+		redis: redis.NewClient(address), js: js, llm: o.LLM + "/chat/completions",
+		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections}},
+	}
 	e := echo.New()
 	e.PUT("/v1/apps/:app", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
 	e.PUT("/v1/apps/:app/repositories/:repository", s.putTools)
@@ -71,16 +69,28 @@ func (s *service) routes() http.Handler {
 	e.POST("/v1/apps/:app/triggers", s.trigger)
 	e.GET("/readyz", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
 	e.GET("/metrics", echo.WrapHandler(promhttp.Handler()))
-	return e
+	return e, func() { conn.Close(); _ = s.redis.Close() }, nil
 }
+
+// function is a tool as the model gets it.
+type function struct {
+	Type     string     `json:"type"`
+	Function definition `json:"function"`
+}
+
+type definition struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// parameters are those of all tools of the measurements.
+const parameters = `{"type":"object","properties":{"day":{"type":"string","description":"wished day"}},"required":["day"]}`
 
 // putTools keeps the tools in the form in which the model gets them.
 func (s *service) putTools(c echo.Context) error {
 	var body struct {
-		Tools []struct {
-			Name        string `json:"name"`
-			Description string `json:"description"`
-		} `json:"tools"`
+		Tools []struct{ Name, Description string }
 	}
 	if err := c.Bind(&body); err != nil {
 		return err
@@ -98,17 +108,17 @@ func (s *service) putTools(c echo.Context) error {
 
 func toolsKey(app string) string { return "floor:{" + app + "}:tools" }
 
-// said is the body of a message, fired that of a direct trigger.
-type (
-	said struct {
-		Actor string `json:"actor"`
-		Text  string `json:"text"`
-	}
-	fired struct {
-		Name   string          `json:"name"`
-		Values json.RawMessage `json:"values"`
-	}
-)
+// said is the body of a message.
+type said struct {
+	Actor string `json:"actor"`
+	Text  string `json:"text"`
+}
+
+// fired is the body of a direct trigger, and what the model calls.
+type fired struct {
+	Name   string          `json:"name"`
+	Values json.RawMessage `json:"values"`
+}
 
 // message is what the comparison is about.
 func (s *service) message(c echo.Context) error {
@@ -120,7 +130,7 @@ func (s *service) message(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	calls, err := s.model.calls(ctx, tools, body.Text)
+	calls, err := s.ask(ctx, tools, body.Text)
 	if err != nil {
 		return err
 	}
@@ -145,4 +155,123 @@ func (s *service) trigger(c echo.Context) error {
 		return err
 	}
 	return c.JSON(http.StatusCreated, matches[0])
+}
+
+// request and completion are exchanged with the LLM.
+type (
+	request struct {
+		Model    string          `json:"model"`
+		Messages []content       `json:"messages"`
+		Tools    json.RawMessage `json:"tools"`
+	}
+	content struct {
+		Role    string `json:"role"`
+		Content string `json:"content"`
+	}
+	completion struct {
+		Choices []struct {
+			Message struct {
+				Calls []struct {
+					Function struct{ Name, Arguments string }
+				} `json:"tool_calls"`
+			}
+		}
+	}
+)
+
+// ask asks the LLM which of the tools a text calls for, over connections that are kept.
+func (s *service) ask(ctx context.Context, tools, text string) (calls []fired, err error) {
+	body, err := json.Marshal(request{"double", []content{{"system", "Call the tools that the user's words ask for."}, {"user", text}}, json.RawMessage(tools)})
+	if err != nil {
+		return nil, err
+	}
+	post, err := http.NewRequestWithContext(ctx, http.MethodPost, s.llm, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	post.Header.Set("Content-Type", "application/json")
+	response, err := s.http.Do(post)
+	if err != nil {
+		return nil, err
+	}
+	defer response.Body.Close()
+	var found completion
+	if err := json.NewDecoder(response.Body).Decode(&found); err != nil || len(found.Choices) == 0 {
+		return nil, fmt.Errorf("the LLM answered %s without a choice: %w", response.Status, err)
+	}
+	for _, call := range found.Choices[0].Message.Calls {
+		calls = append(calls, fired{call.Function.Name, json.RawMessage(call.Function.Arguments)})
+	}
+	return calls, nil
+}
+
+// event is what subscribers get, and match what the answer says of it.
+type (
+	event struct {
+		TriggerID string          `json:"triggerId"`
+		App       string          `json:"appId"`
+		Session   string          `json:"sessionId,omitempty"`
+		Name      string          `json:"name"`
+		Values    json.RawMessage `json:"values"`
+		At        time.Time       `json:"time"`
+	}
+	match struct {
+		TriggerID string          `json:"triggerId"`
+		Name      string          `json:"name"`
+		Values    json.RawMessage `json:"values"`
+		Event     publication     `json:"event"`
+	}
+	publication struct {
+		Subject string `json:"subject"`
+		State   string `json:"state"`
+	}
+	answer struct {
+		MessageID string  `json:"messageId"`
+		Matches   []match `json:"matches"`
+	}
+)
+
+// storing writes a message, once, with what it sets off, into the history.
+//
+//	KEYS message, history of the session
+//	ARGV body, matches (JSON)
+//	result 1, or 0 if it was there
+var storing = redis.NewScript(`
+if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
+redis.call('HSET', KEYS[1], 'body', ARGV[1], 'matches', ARGV[2])
+redis.call('EXPIRE', KEYS[1], 86400)
+redis.call('LPUSH', KEYS[2], KEYS[1])
+redis.call('LTRIM', KEYS[2], 0, 999)
+return 1
+`)
+
+// fire stores what was said with what it sets off, and publishes it.
+func (s *service) fire(c echo.Context, body any, calls []fired) (id string, matches []match, err error) {
+	ctx, app, session := c.Request().Context(), c.Param("app"), c.Param("session")
+	id, matches = rand.Text(), make([]match, len(calls))
+	for i, call := range calls {
+		matches[i] = match{id + "-" + strconv.Itoa(i), call.Name, call.Values, publication{"floor." + app + "." + call.Name, "published"}}
+	}
+	record, err := json.Marshal(body)
+	if err != nil {
+		return id, nil, err
+	}
+	found, err := json.Marshal(matches)
+	if err != nil {
+		return id, nil, err
+	}
+	prefix := "floor:{" + app + "}:"
+	if err := storing.Run(ctx, s.redis, []string{prefix + "message:" + id, prefix + "history:" + session}, record, found).Err(); err != nil {
+		return id, nil, err
+	}
+	for _, m := range matches {
+		payload, err := json.Marshal(event{m.TriggerID, app, session, m.Name, m.Values, time.Now()})
+		if err != nil {
+			return id, nil, err
+		}
+		if _, err := s.js.Publish(ctx, m.Event.Subject, payload, jetstream.WithMsgID(m.TriggerID)); err != nil {
+			return id, nil, err
+		}
+	}
+	return id, matches, nil
 }

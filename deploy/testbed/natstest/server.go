@@ -119,18 +119,11 @@ type Process struct {
 	Folder string
 }
 
-// Program builds the NATS server of the version that the module names, and returns its path.
-func Program(t testbed.TB) string {
+// RunProcess builds a NATS server of the version that the module names, and runs it until the end of the
+// test. If it syncs, it has an event on the disk before it acknowledges it. Its log is in a folder.
+func RunProcess(t testbed.TB, folder string, sync bool) *Process {
 	t.Helper()
-	program := filepath.Join(t.TempDir(), "nats-server")
-	testbed.Build(t, program, "github.com/nats-io/nats-server/v2")
-	return program
-}
-
-// RunProcess starts a program of a NATS server, which lives until the end of the test. If it syncs, it
-// has an event on the disk before it acknowledges it. Its log is in a folder.
-func RunProcess(t testbed.TB, folder, program string, sync bool) *Process {
-	t.Helper()
+	program := testbed.Built(t, "github.com/nats-io/nats-server/v2")
 	address, file := testbed.Address(t), filepath.Join(folder, "nats.conf")
 	p := &Process{testbed.NewProcess(folder, "nats", program, "--config", file), "nats://" + address, filepath.Join(folder, "nats")}
 	interval := "2m" // the default
