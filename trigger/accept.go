@@ -18,7 +18,6 @@ import (
 	"earshot/repositories/store"
 	"earshot/trigger/conversation"
 	"earshot/trigger/ledger"
-	"earshot/trigger/question"
 )
 
 // turn is a message that this process holds the lease of, with everything that was read
@@ -109,7 +108,7 @@ func (m *storedMessage) asks() (triggerID, words string) {
 	}
 	_ = json.Unmarshal(m.Metadata, &named) // any other metadata names no trigger
 	triggerID, _ = named.Asks.(string)
-	return triggerID, question.Plain(m.Text)
+	return triggerID, conversation.Plain(m.Text)
 }
 
 // accepted is the ledger's answer about a message, with its turn if the lease was taken.

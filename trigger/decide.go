@@ -17,7 +17,6 @@ import (
 	"earshot/trigger/conversation"
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
-	"earshot/trigger/question"
 	"earshot/trigger/spans"
 	"earshot/trigger/state"
 )
@@ -469,7 +468,7 @@ func (t *turn) askedIn(history []Earlier) (asked []Match) {
 		case one.Actor == matcher.ActorAgent:
 			asked = nil
 			for _, m := range all {
-				if c, found := t.scope.find(m.Name, m.RepositoryID); found && question.Asks(one.Text, question.Of(c.Tool, m.Values, t.language(), m.said)) {
+				if c, found := t.scope.find(m.Name, m.RepositoryID); found && conversation.Asks(one.Text, conversation.Question(c.Tool, m.Values, t.language(), m.said)) {
 					asked = append(asked, m.Match)
 				}
 			}

@@ -13,12 +13,10 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
-	"earshot/trigger/canonical"
 	"earshot/trigger/conversation"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
 	"earshot/trigger/payload"
-	"earshot/trigger/question"
 	"earshot/trigger/state"
 )
 
@@ -76,7 +74,7 @@ func (p *planner) dedupe(m *ledger.Move, c matcher.Candidate, triggerID string, 
 	if of.Scope == repositories.DedupeApp {
 		session = ""
 	}
-	fence := hash("fence", of.Scope, session, c.Repository.ID, c.Tool.Name, canonical.Digest(values, of.By...))
+	fence := hash("fence", of.Scope, session, c.Repository.ID, c.Tool.Name, conversation.Digest(values, of.By...))
 	first, mine := p.own[fence]
 	if !mine {
 		m.Fence, m.Within, first = fence, time.Duration(of.Within).Milliseconds(), p.standing.firsts[fence]
@@ -91,7 +89,7 @@ func (p *planner) dedupe(m *ledger.Move, c matcher.Candidate, triggerID string, 
 
 // confirmDigest stands for what is confirmed: the tool, where it is fired, and its values.
 func confirmDigest(in ledger.Turn, c matcher.Candidate, values map[string]any) string {
-	return hash("confirm", in.App, in.Session, c.Repository.SessionID, c.Repository.ID, c.Tool.Name, canonical.Digest(values))
+	return hash("confirm", in.App, in.Session, c.Repository.SessionID, c.Repository.ID, c.Tool.Name, conversation.Digest(values))
 }
 
 // holdBack takes the effects of the latest match out of the plan where they are not due, and
@@ -120,7 +118,7 @@ func (p *planner) holdBack(f plannedFiring, tool *repositories.Tool, says payloa
 		return held.keep(f.move)
 	}
 	held.Digest, held.Once = confirmDigest(p.Turn, matcher.Candidate{Repository: f.repository, Tool: tool}, says.Values), tool.Confirm == repositories.ConfirmOnce
-	match.Digest, match.Question, match.ExpiresAt = held.Digest, question.Of(tool, says.Values, p.language, p.text), &until
+	match.Digest, match.Question, match.ExpiresAt = held.Digest, conversation.Question(tool, says.Values, p.language, p.text), &until
 	if err := held.keep(f.move); err != nil {
 		return err
 	}
@@ -148,7 +146,7 @@ func (p *planner) tell(f plannedFiring, kind string, header payload.Header, says
 func (p *plan) questions() (list []ledger.Question) {
 	for i, firing := range p.firings {
 		if firing.move != nil && state.State(firing.move.State) == state.Confirming {
-			list = append(list, ledger.Question{Trigger: firing.triggerID, Words: question.Words(p.answer.Matches[i].Question)})
+			list = append(list, ledger.Question{Trigger: firing.triggerID, Words: conversation.QuestionWords(p.answer.Matches[i].Question)})
 		}
 	}
 	return list

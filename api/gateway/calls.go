@@ -17,7 +17,7 @@ import (
 	"earshot/repositories/failpoint"
 	"earshot/repositories/parameters"
 	"earshot/trigger"
-	"earshot/trigger/canonical"
+	"earshot/trigger/conversation"
 	"earshot/trigger/ledger"
 )
 
@@ -246,7 +246,7 @@ func (t *turn) assign(ctx context.Context, plans []*planned) {
 
 func (t *turn) known(p *planned, exact bool) *firing {
 	for _, one := range t.fired[p.tool.Tool.Name] {
-		if same := canonical.Digest(one.values) == canonical.Digest(p.values); exact && same || !exact && !one.taken {
+		if same := conversation.Digest(one.values) == conversation.Digest(p.values); exact && same || !exact && !one.taken {
 			one.taken = true
 			return one
 		}
@@ -280,7 +280,7 @@ func (t *turn) fire(ctx context.Context, p *planned, fault error) string {
 	if err := json.Unmarshal(fired, &match); err != nil {
 		return t.failure(err)
 	}
-	return told(match, canonical.Digest(p.firing.values) != canonical.Digest(p.values))
+	return told(match, conversation.Digest(p.firing.values) != conversation.Digest(p.values))
 }
 
 // failure is what the model is told of a call that was not carried out.

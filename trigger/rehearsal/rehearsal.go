@@ -14,10 +14,8 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
-	"earshot/trigger/canonical"
 	"earshot/trigger/conversation"
 	"earshot/trigger/explain"
-	"earshot/trigger/question"
 )
 
 // Options say what a conversation is held with. All are required but the last two.
@@ -114,7 +112,7 @@ type Outcome struct {
 func (c *Conversation) Agent(text string) {
 	c.asked = nil
 	for _, past := range c.waiting {
-		if call := c.held[past.TriggerID]; call.Asks && question.Asks(text, call.question) {
+		if call := c.held[past.TriggerID]; call.Asks && conversation.Asks(text, call.question) {
 			c.asked = append(c.asked, past)
 		}
 	}
@@ -158,7 +156,7 @@ func (c *Conversation) User(ctx context.Context, text string) (Outcome, error) {
 		call := c.fire(match, result.Stage, &said.Fired[i])
 		if call.Asks {
 			asked = append(asked, &said.Fired[i])
-			call.question = question.Of(match.Tool, match.Values, c.options.Language, text)
+			call.question = conversation.Question(match.Tool, match.Values, c.options.Language, text)
 			c.held[said.Fired[i].TriggerID] = call
 		}
 		outcome.Calls = append(outcome.Calls, call)
@@ -235,7 +233,7 @@ func (c *Conversation) fire(match matcher.Match, stage string, past *matcher.Pas
 	*past = matcher.PastCall{TriggerID: "t" + strconv.Itoa(c.count), Name: match.Tool.Name, Values: match.Values}
 	call := Call{Candidate: match.Candidate, Values: match.Values}
 	if dedupe := match.Tool.Dedupe; dedupe != nil {
-		fence := match.Repository.ID + "/" + match.Tool.Name + "/" + canonical.Digest(match.Values, dedupe.By...)
+		fence := match.Repository.ID + "/" + match.Tool.Name + "/" + conversation.Digest(match.Values, dedupe.By...)
 		if c.fences[fence] != "" {
 			call.Again, past.Error = true, conversation.DoneAlready
 			return call
@@ -266,7 +264,7 @@ func (c *Conversation) retire(r *repositories.Repository) {
 
 // digest stands for a tool with its values.
 func digest(c matcher.Candidate, values map[string]any) string {
-	return c.Repository.ID + "/" + c.Tool.Name + "/" + canonical.Digest(values)
+	return c.Repository.ID + "/" + c.Tool.Name + "/" + conversation.Digest(values)
 }
 
 // replyTo is what the assistant would say to a message, as far as no tool has to be called for

@@ -1,4 +1,4 @@
-package question_test
+package conversation_test
 
 import (
 	"strings"
@@ -10,8 +10,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
-	"earshot/trigger/canonical"
-	"earshot/trigger/question"
+	"earshot/trigger/conversation"
 )
 
 // tool is one of a repository with the given fields.
@@ -42,15 +41,15 @@ func TestQuestionIsInTheUsersLanguage(t *testing.T) {
 		"返金してください":                                 "Shall I go ahead? (yes / no)",
 		"refund A-17, por favor, that would be it": "Shall I go ahead? (yes / no)",
 	} {
-		require.Equal(t, "Refund an order: order A-17, amount 30. "+want, question.Of(tool(t, refund), given, "", said), said)
+		require.Equal(t, "Refund an order: order A-17, amount 30. "+want, conversation.Question(tool(t, refund), given, "", said), said)
 	}
 	german := tool(t, `"description":"Erstattet eine Bestellung, die der Kunde nicht mehr möchte"`)
-	require.Equal(t, "Erstattet eine Bestellung, die der Kunde nicht mehr möchte. Soll ich das tun? (ja / nein)", question.Of(german, nil, "", "A-17"))
+	require.Equal(t, "Erstattet eine Bestellung, die der Kunde nicht mehr möchte. Soll ich das tun? (ja / nein)", conversation.Question(german, nil, "", "A-17"))
 }
 
 func TestAnswersThatAQuestionOffersAreRead(t *testing.T) {
 	for _, said := range []string{"the order", "die Bestellung ist nicht da", "je voudrais", "vorrei un ordine", "quiero el pedido"} {
-		asked := question.Of(tool(t, refund), nil, "", said)
+		asked := conversation.Question(tool(t, refund), nil, "", said)
 		yes, no, found := strings.Cut(strings.TrimSuffix(asked[strings.LastIndexByte(asked, '(')+1:], ")"), " / ")
 		require.True(t, found, asked)
 		consents, refuses := matcher.Consents(yes)
@@ -67,8 +66,8 @@ func TestQuestionsOfEqualValuesAreAlike(t *testing.T) {
 	require.Equal(t, repositories.ConfirmOnce, of.Confirm)
 	require.Equal(t, repositories.DedupeSession, of.Dedupe.Scope)
 	one, other := values(t, `{"order":"A-17","amount":30}`), values(t, `{"amount":3.0e1,"order":"A-17"}`)
-	require.Equal(t, canonical.Digest(one), canonical.Digest(other))
-	require.Equal(t, question.Of(of, one, "", ""), question.Of(of, other, "", ""))
+	require.Equal(t, conversation.Digest(one), conversation.Digest(other))
+	require.Equal(t, conversation.Question(of, one, "", ""), conversation.Question(of, other, "", ""))
 }
 
 func TestQuestionShowsValuesAsPeopleReadThem(t *testing.T) {
@@ -97,16 +96,16 @@ func TestQuestionShowsValuesAsPeopleReadThem(t *testing.T) {
 		if !strings.HasPrefix(want, "d") {
 			want = "d. "
 		}
-		require.Equal(t, want+"Shall I go ahead? (yes / no)", question.Of(tool(t, fields), values(t, raw), "", ""), raw)
+		require.Equal(t, want+"Shall I go ahead? (yes / no)", conversation.Question(tool(t, fields), values(t, raw), "", ""), raw)
 	}
 }
 
 func TestQuestionLeavesOutWhatTheUserHasNoPartIn(t *testing.T) {
 	hidden := tool(t, `"description":"d","schema":[{"parameter":"desk","type":"string","value":"A"},{"parameter":"tier","type":"string","ignore":true,"default":"x"},
 	  {"parameter":"sub","type":"string","authServices":[{"name":"google","field":"sub"}]},{"parameter":"city","type":"string"}]`)
-	require.Equal(t, "d: city Bern. Shall I go ahead? (yes / no)", question.Of(hidden, values(t, `{"desk":"A","tier":"x","sub":"1","city":"Bern"}`), "", ""))
+	require.Equal(t, "d: city Bern. Shall I go ahead? (yes / no)", conversation.Question(hidden, values(t, `{"desk":"A","tier":"x","sub":"1","city":"Bern"}`), "", ""))
 	schema := tool(t, `"description":"d","parameters":{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}},"additionalProperties":true}`)
-	require.Equal(t, "d: z 1, a 2, more 3. Shall I go ahead? (yes / no)", question.Of(schema, values(t, `{"a":2,"more":3,"z":1}`), "", ""), "in the order of the schema")
+	require.Equal(t, "d: z 1, a 2, more 3. Shall I go ahead? (yes / no)", conversation.Question(schema, values(t, `{"a":2,"more":3,"z":1}`), "", ""), "in the order of the schema")
 }
 
 func TestQuestionNamesTheTool(t *testing.T) {
@@ -119,8 +118,42 @@ func TestQuestionNamesTheTool(t *testing.T) {
 		"Refund\\nan  order.\\n\\nNever twice": "Refund an order. Shall",
 		`...`:                                  "refund order. Shall",
 	} {
-		require.Contains(t, "|"+question.Of(tool(t, `"description":"`+description+`"`), nil, "", ""), "|"+want, description)
+		require.Contains(t, "|"+conversation.Question(tool(t, `"description":"`+description+`"`), nil, "", ""), "|"+want, description)
 	}
+}
+
+func TestAQuestionIsKnownAgainInOtherLayout(t *testing.T) {
+	const asked = "Refund an order: order A-17, amount 5.00. Shall I go ahead? (yes / no)"
+	for text, asks := range map[string]bool{
+		asked: true,
+		"Refund an order: order A-17, amount 5.00. Shall I go ahead?":                         true,
+		"Sure!\n\n**REFUND an order:**\n- order `A-17`,\n- amount 5.00.\n\nShall I go ahead?": true,
+		"Refund an order: order A-17, amount 5.00":                                            false,
+		"Refund an order: order A-17, amount 5.001. Shall I go ahead?":                        false,
+		"Refund an order: order A-170, amount 5.00. Shall I go ahead?":                        false,
+		"Refund an order: order B-A-17, amount 5.00. Shall I go ahead?":                       false,
+		"Would you like our newsletter? Shall I go ahead?":                                    false,
+		"": false,
+	} {
+		require.Equal(t, asks, conversation.Asks(text, asked), text)
+	}
+	require.True(t, conversation.Asks("Élan vital : soll ich das tun", "Élan vital. Soll ich das tun? (ja / nein)"))
+	require.False(t, conversation.Asks("anything", " (yes / no)"), "a question without words is in no text")
+	require.False(t, conversation.Asks("anything", ""))
+}
+
+func FuzzPlain(f *testing.F) {
+	f.Add("Refund an order: order A-17. Shall I go ahead? (yes / no)")
+	f.Add("… \t\n\x00 \xff ﷽ 1.2.3-")
+	f.Fuzz(func(t *testing.T, text string) {
+		plain := conversation.Plain(text)
+		if plain[0] != ' ' || plain[len(plain)-1] != ' ' {
+			t.Errorf("%q becomes %q", text, plain)
+		}
+		if again := conversation.Plain(plain); again != plain {
+			t.Errorf("%q becomes %q, and that %q", text, plain, again)
+		}
+	})
 }
 
 func FuzzQuestion(f *testing.F) {
@@ -131,7 +164,7 @@ func FuzzQuestion(f *testing.F) {
 			t.Skip()
 		}
 		list := []any{value, map[string]any{name: value}}
-		asked := question.Of(&repositories.Tool{Name: "t", Description: description}, map[string]any{name: list, "password": value}, "", said)
+		asked := conversation.Question(&repositories.Tool{Name: "t", Description: description}, map[string]any{name: list, "password": value}, "", said)
 		require.True(t, utf8.ValidString(asked))
 		require.NotContains(t, asked, "\n")
 		require.Less(t, len(asked), 1000)

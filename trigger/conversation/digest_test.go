@@ -1,4 +1,4 @@
-package canonical_test
+package conversation_test
 
 import (
 	"encoding/json"
@@ -10,15 +10,14 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
-	"earshot/trigger/canonical"
-	"earshot/trigger/question"
+	"earshot/trigger/conversation"
 )
 
 // of is the digest of one value, as it is written in JSON.
 func of(t testing.TB, raw string) string {
 	value, err := exactjson.Decode([]byte(raw))
 	require.NoError(t, err, raw)
-	return canonical.Digest(map[string]any{"v": value})
+	return conversation.Digest(map[string]any{"v": value})
 }
 
 func TestDigestComparesByValue(t *testing.T) {
@@ -52,13 +51,13 @@ var different = [][]string{
 func TestDigestTakesTheNamedValues(t *testing.T) {
 	values := map[string]any{"order": "A-17", "amount": json.Number("30"), "note": "hurry", "gone": nil}
 	without := map[string]any{"order": "A-17", "amount": json.Number("3e1")}
-	require.Equal(t, canonical.Digest(without), canonical.Digest(values, "order", "amount"))
-	require.Equal(t, canonical.Digest(without), canonical.Digest(values, "amount", "order", "order", "gone", "never"), "null and absent")
-	require.NotEqual(t, canonical.Digest(without), canonical.Digest(values))
-	require.NotEqual(t, canonical.Digest(values, "order"), canonical.Digest(values, "note"))
-	require.NotEqual(t, canonical.Digest(map[string]any{"a": "x"}), canonical.Digest(map[string]any{"b": "x"}), "names count")
-	require.Equal(t, canonical.Digest(nil), canonical.Digest(values, "gone"))
-	require.Regexp(t, `^[0-9a-f]{64}$`, canonical.Digest(nil))
+	require.Equal(t, conversation.Digest(without), conversation.Digest(values, "order", "amount"))
+	require.Equal(t, conversation.Digest(without), conversation.Digest(values, "amount", "order", "order", "gone", "never"), "null and absent")
+	require.NotEqual(t, conversation.Digest(without), conversation.Digest(values))
+	require.NotEqual(t, conversation.Digest(values, "order"), conversation.Digest(values, "note"))
+	require.NotEqual(t, conversation.Digest(map[string]any{"a": "x"}), conversation.Digest(map[string]any{"b": "x"}), "names count")
+	require.Equal(t, conversation.Digest(nil), conversation.Digest(values, "gone"))
+	require.Regexp(t, `^[0-9a-f]{64}$`, conversation.Digest(nil))
 }
 
 func TestValuesOfOneDigestAreAskedForAlike(t *testing.T) {
@@ -68,7 +67,7 @@ func TestValuesOfOneDigestAreAskedForAlike(t *testing.T) {
 			value, err := exactjson.Decode([]byte(raw))
 			require.NoError(t, err)
 			values := map[string]any{"v": []any{value}}
-			digest, asks := canonical.Digest(values), question.Of(tool, values, "", "")
+			digest, asks := conversation.Digest(values), conversation.Question(tool, values, "", "")
 			if before, known := asked[digest]; known && !strings.Contains(raw, `\u`) {
 				require.Equal(t, before, asks, "what is confirmed as one is shown as one: %s", raw)
 			}
@@ -81,9 +80,9 @@ func TestDigestOfGoValuesIsThatOfTheirJSON(t *testing.T) {
 	for raw, value := range map[string]any{
 		`5`: 5, `0.25`: 0.25, `["a"]`: []string{"a"}, `{"a":1}`: map[string]int{"a": 1}, `{"b":[1.0]}`: json.RawMessage(`{"b":[1]}`),
 	} {
-		require.Equal(t, of(t, raw), canonical.Digest(map[string]any{"v": value}), raw)
+		require.Equal(t, of(t, raw), conversation.Digest(map[string]any{"v": value}), raw)
 	}
-	require.NotPanics(t, func() { canonical.Digest(map[string]any{"v": make(chan int)}) })
+	require.NotPanics(t, func() { conversation.Digest(map[string]any{"v": make(chan int)}) })
 }
 
 // FuzzDigest spells a value in another way, and expects the digest to stay; and changes it,
@@ -99,10 +98,10 @@ func FuzzDigest(f *testing.F) {
 			t.Skip()
 		}
 		spelt := respell(value, rand.New(rand.NewPCG(seed, 0)))
-		digest := canonical.Digest(map[string]any{"v": value})
-		require.Equal(t, digest, canonical.Digest(map[string]any{"v": spelt}), "%s and %v", raw, spelt)
-		require.NotEqual(t, digest, canonical.Digest(map[string]any{"v": []any{value}}))
-		require.NotEqual(t, digest, canonical.Digest(map[string]any{"v": value, "w": true}))
+		digest := conversation.Digest(map[string]any{"v": value})
+		require.Equal(t, digest, conversation.Digest(map[string]any{"v": spelt}), "%s and %v", raw, spelt)
+		require.NotEqual(t, digest, conversation.Digest(map[string]any{"v": []any{value}}))
+		require.NotEqual(t, digest, conversation.Digest(map[string]any{"v": value, "w": true}))
 	})
 }
 
@@ -135,6 +134,6 @@ func BenchmarkDigest(b *testing.B) {
 	values := map[string]any{"order": "A-17", "amount": json.Number("30.00"), "customer": "Zoë Müller", "lines": []any{map[string]any{"sku": "x", "n": json.Number("2")}}}
 	b.ReportAllocs()
 	for b.Loop() {
-		canonical.Digest(values)
+		conversation.Digest(values)
 	}
 }

@@ -1,0 +1,78 @@
+package conversation
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"golang.org/x/text/unicode/norm"
+
+	"earshot/repositories/exactjson"
+)
+
+// Digest returns the SHA-256, in hexadecimal, of the named values, or of all if none is named.
+// Equal values have equal digests: 5, 5.0 and 50e-1 are one number, texts count in Unicode normal
+// form C, and the order of an object's members does not count. Case and spaces do. Null counts as
+// no value, unless it stands inside a value. Values are as JSON reads them, numbers as
+// json.Number; others count as the JSON that they are written as.
+func Digest(values map[string]any, names ...string) string {
+	given := make(map[string]any, len(values))
+	for name, value := range values {
+		if value != nil && (len(names) == 0 || slices.Contains(names, name)) {
+			given[name] = value
+		}
+	}
+	sum := sha256.Sum256(appendValue(nil, given))
+	return hex.EncodeToString(sum[:])
+}
+
+// appendValue writes a value so that no other one is written alike: a letter for its type, and
+// the length before what has no end of its own.
+func appendValue(to []byte, value any) []byte {
+	switch value := value.(type) {
+	case nil:
+		return append(to, 'n')
+	case bool:
+		return strconv.AppendBool(append(to, 'b'), value)
+	case json.Number:
+		if decimal, ok := exactjson.ParseDecimal(value.String()); ok {
+			return appendText(append(to, 'd'), decimal.Normal())
+		}
+		return appendText(append(to, 'D'), value.String()) // out of range
+	case string:
+		return appendText(append(to, 's'), norm.NFC.String(value))
+	case []any:
+		to = appendLength(append(to, 'l'), len(value))
+		for _, member := range value {
+			to = appendValue(to, member)
+		}
+		return to
+	case map[string]any:
+		// Sorted as they are written: two names may be one in normal form, and their values have an
+		// order then.
+		members := make([][]byte, 0, len(value))
+		for name, member := range value {
+			members = append(members, appendValue(appendText(nil, norm.NFC.String(name)), member))
+		}
+		slices.SortFunc(members, bytes.Compare)
+		return append(appendLength(append(to, 'o'), len(members)), bytes.Join(members, nil)...)
+	}
+	if raw, err := exactjson.Encode(value); err == nil {
+		if read, err := exactjson.Decode(raw); err == nil {
+			return appendValue(to, read)
+		}
+	}
+	return appendText(append(to, '?'), fmt.Sprintf("%T %v", value, value))
+}
+
+func appendText(to []byte, text string) []byte {
+	return append(appendLength(to, len(text)), text...)
+}
+
+func appendLength(to []byte, length int) []byte {
+	return append(strconv.AppendInt(to, int64(length), 10), ':')
+}

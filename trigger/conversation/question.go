@@ -1,0 +1,207 @@
+package conversation
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
+	"earshot/repositories/secret"
+)
+
+// Bounds of a question: it is spoken, or stands on a small screen.
+const (
+	maxSubject = 160 // bytes
+	maxValues  = 600 // bytes
+	maxDepth   = 4   // of parts of a value
+	maxParts   = 10  // of a list or an object
+)
+
+// phrasing is what a question says in a language, apart from the tool and its values.
+// matcher.Consents reads the two answers.
+type phrasing struct{ ask, yes, no string }
+
+var english = phrasing{"Shall I go ahead?", "yes", "no"}
+
+// phrasings has one for each language that the matcher reads, by code.
+var phrasings = map[string]phrasing{
+	"en": english,
+	"de": {"Soll ich das tun?", "ja", "nein"},
+	"fr": {"Dois-je le faire ?", "oui", "non"},
+	"it": {"Procedo?", "sì", "no"},
+	"es": {"¿Lo hago?", "sí", "no"},
+}
+
+// Question asks whether the tool may be fired with the values, as in "Refund an order: order A-17,
+// amount 30. Shall I go ahead? (yes / no)". It is in the user's language (BCP 47), else in that of
+// what the user said, else of the tool's description, else in English. It leaves out ignored and
+// static parameters and those from ID tokens, and masks what is named like a credential.
+func Question(tool *repositories.Tool, values map[string]any, language, said string) string {
+	subject := oneLine(tool.Description)
+	if at := sentenceEnd.FindStringIndex(subject); at != nil {
+		subject = subject[:at[0]]
+	}
+	subject = fault.ClipTo(cmp.Or(strings.TrimSpace(subject), spelled(tool.Name)), maxSubject)
+	code, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(language), "_", "-"), "-")
+	in, known := phrasings[code]
+	if !known {
+		in, known = phrasings[cmp.Or(matcher.LanguageOf(said), matcher.LanguageOf(subject))]
+	}
+	if !known {
+		in = english
+	}
+
+	names := tool.Params().Names() // in the tool's order, and then what it takes in addition
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	var shown []string
+	for _, name := range names {
+		if value := values[name]; value != nil && !tool.Params().Hidden(name) {
+			shown = append(shown, in.member(name, value, 0))
+		}
+	}
+	if len(shown) > 0 {
+		subject += ": " + fault.ClipTo(strings.Join(shown, ", "), maxValues)
+	}
+	return subject + ". " + in.ask + " (" + in.yes + " / " + in.no + ")"
+}
+
+// sentenceEnd matches the end of the first sentence: the others are for the model.
+var sentenceEnd = regexp.MustCompile(`[.!?]+(\s+\p{Lu}.*)?$`)
+
+// credential matches names of what is not read out, word by word: an author is none.
+var credential = regexp.MustCompile(`(?i)\b(password|passwd|passwort|passphrase|pin|secret|token|credentials?|(api|access|private) ?key|cvv|cvc)\b`)
+
+// member is a name and its value: "amount 30".
+func (in phrasing) member(name string, value any, depth int) string {
+	name = spelled(name)
+	if credential.MatchString(name) {
+		return name + " " + secret.Masked
+	}
+	return fault.Clip(name) + " " + in.value(value, depth)
+}
+
+// value writes a value as people read it, and clips it.
+func (in phrasing) value(value any, depth int) string {
+	if depth > maxDepth {
+		return "…"
+	}
+	switch value := value.(type) {
+	case nil:
+		return "–"
+	case bool:
+		if value {
+			return in.yes
+		}
+		return in.no
+	case json.Number:
+		if decimal, ok := exactjson.ParseDecimal(value.String()); ok {
+			return fault.Clip(decimal.String()) // 30 for 3e1
+		}
+		return fault.Clip(value.String())
+	case []any:
+		parts := make([]string, len(value))
+		for i := range value {
+			parts[i] = in.value(value[i], depth+1)
+		}
+		return listed(parts)
+	case map[string]any:
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			parts = append(parts, in.member(name, value[name], depth+1))
+		}
+		return listed(parts)
+	}
+	text := fault.Clip(oneLine(fmt.Sprint(value)))
+	if text != "" && !strings.ContainsAny(text, `,;:()“”"?!`) && !strings.Contains(text, ". ") {
+		return text
+	}
+	return "“" + strings.NewReplacer("“", "'", "”", "'").Replace(text) + "”" // it could be taken for another value
+}
+
+func listed(parts []string) string {
+	if len(parts) > maxParts {
+		parts = append(parts[:maxParts:maxParts], fmt.Sprintf("… +%d", len(parts)-maxParts))
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}
+
+// humps matches where a name in camelCase has a new word.
+var humps = regexp.MustCompile(`(\p{Ll}|\d)(\p{Lu})`)
+
+// spelled writes the words of a name apart: order_id and orderId are both "order id".
+func spelled(name string) string {
+	apart := humps.ReplaceAllStringFunc(name, func(at string) string {
+		runes := []rune(at)
+		return string(runes[0]) + " " + string(unicode.ToLower(runes[1]))
+	})
+	return oneLine(strings.NewReplacer("_", " ", "-", " ", ".", " ").Replace(apart))
+}
+
+// oneLine is a text in one line, without invisible signs: a mark that reverses the direction of
+// writing could make another amount of one.
+func oneLine(text string) string {
+	seen := strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co, unicode.Cs):
+			return -1
+		}
+		return r
+	}, text)
+	return strings.Join(strings.Fields(seen), " ")
+}
+
+// Plain returns the words of a text in lower case, with a space before, between and after them:
+// layout and markup do not count. A number or a code, as 5.00 or A-17, is one word.
+func Plain(text string) string {
+	var words strings.Builder
+	words.WriteByte(' ')
+	between := true // the last sign is a space
+	signs := []rune(text)
+	isWord := func(at int) bool {
+		return at >= 0 && at < len(signs) && (unicode.IsLetter(signs[at]) || unicode.IsNumber(signs[at]))
+	}
+	for i, sign := range signs {
+		joins := strings.ContainsRune(".,:/-'’", sign) && isWord(i-1) && isWord(i+1)
+		switch {
+		case isWord(i), unicode.IsMark(sign), joins:
+			words.WriteRune(unicode.ToLower(sign))
+			between = false
+		case !between:
+			words.WriteByte(' ')
+			between = true
+		}
+	}
+	if !between {
+		words.WriteByte(' ')
+	}
+	return words.String()
+}
+
+// QuestionWords returns the words by which a Question is known again, without the two answers
+// behind it. A text asks the question if Plain of the text contains them.
+func QuestionWords(question string) string {
+	if strings.HasSuffix(question, ")") {
+		question = question[:strings.LastIndex(question, "(")]
+	}
+	return Plain(question)
+}
+
+// Asks reports whether a text asks a Question.
+func Asks(text, question string) bool {
+	words := QuestionWords(question)
+	return strings.TrimSpace(words) != "" && strings.Contains(Plain(text), words)
+}
