@@ -17,8 +17,8 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
-	"earshot/trigger"
 	"earshot/trigger/explain"
+	"earshot/trigger/query"
 )
 
 // who may use which route beside the admin. It is written down a second time here, in
@@ -102,9 +102,9 @@ func (kindModel) RoundTrip(request *http.Request) (*http.Response, error) {
 }
 
 // record is one that fits the description.
-var record = trigger.Record{
-	Match: trigger.Match{TriggerID: "t1", RepositoryID: "r1", Name: "n", Source: "ui", Values: map[string]any{}},
-	AppID: "clinic", SessionID: "s1", Schema: json.RawMessage("[]"), State: trigger.StateDelivered,
+var record = query.Record{
+	Match: query.Match{TriggerID: "t1", RepositoryID: "r1", Name: "n", Source: "ui", Values: map[string]any{}},
+	AppID: "clinic", SessionID: "s1", Schema: json.RawMessage("[]"), State: query.StateDelivered,
 }
 
 // credentials of all kinds, of a world with the apps clinic and other.
@@ -188,9 +188,9 @@ func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
 	})
 	over.store.apps = []*repositories.App{{ID: "clinic"}}
 	over.store.repositories = []*repositories.Repository{{ID: "r1", AppID: "clinic", Tools: []repositories.Tool{{Name: "t"}}}}
-	over.engine.answer, over.engine.records = json.RawMessage(fired), []trigger.Record{record}
+	over.engine.answer, over.engine.records = json.RawMessage(fired), []query.Record{record}
 	over.engine.why = explain.Unmatched("m1", time.Now())
-	over.engine.entries = []trigger.Entry{{MessageID: "m1", Actor: "user", State: trigger.EntryDecided, Triggers: []trigger.Match{}}}
+	over.engine.entries = []query.Entry{{MessageID: "m1", Actor: "user", State: query.EntryDecided, Triggers: []query.Match{}}}
 	tried := 0
 	for operation := range served(t) {
 		method, path, _ := strings.Cut(operation, " ")

@@ -18,7 +18,7 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/evidence"
 	"earshot/matcher/llm/arguments"
-	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 // acts is a clinic whose chats are acted upon: with booking for all, and a model that answers
@@ -76,8 +76,8 @@ func (m *chatModel) conversation(t *testing.T, n int) (roles []string, body stri
 	return roles, string(m.sent[n])
 }
 
-func (w world) triggersOf(session string) []trigger.Record {
-	var list struct{ Items []trigger.Record }
+func (w world) triggersOf(session string) []query.Record {
+	var list struct{ Items []query.Record }
 	require.NoError(w.t, json.Unmarshal(w.call("GET", "/v1/apps/clinic/sessions/"+session+"/triggers", "").is(200, "").body, &list))
 	return list.Items
 }

@@ -19,6 +19,7 @@ import (
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 // watched is an engine of which is known what it was asked to fire.
@@ -187,7 +188,7 @@ func (r agentRequest) mayFire(t *testing.T, request *http.Request, direct firing
 	if strings.HasPrefix(request.URL.Path, agentsOfSession) {
 		session = "s1"
 	}
-	if direct.AppID != "clinic" || direct.SessionID != session || direct.Source != trigger.SourceAgent {
+	if direct.AppID != "clinic" || direct.SessionID != session || direct.Source != query.SourceAgent {
 		t.Errorf("%+v fires for %q %q as %q", r, direct.AppID, direct.SessionID, direct.Source)
 	}
 	header := request.Header.Get("Mcp-Method")

@@ -39,6 +39,8 @@ import (
 	"earshot/trigger/effect"
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
+	"earshot/trigger/query"
+	"earshot/trigger/scope"
 )
 
 // Options are what New needs. Store and Engine must be given; what else is missing
@@ -245,12 +247,12 @@ type Engine interface {
 	gateway.Engine
 	mcp.Engine
 	// Open lists the calls of a session that lack values.
-	Open(ctx context.Context, appID, sessionID string) ([]trigger.OpenCall, error)
+	Open(ctx context.Context, appID, sessionID string) ([]scope.OpenCall, error)
 }
 
 // Messages takes chat messages and tells what came of them.
 type Messages interface {
-	// Post returns the stored answer, the JSON of a trigger.Answer, byte for byte the
+	// Post returns the stored answer, the JSON of a query.Answer, byte for byte the
 	// same for every repeat of the message.
 	Post(ctx context.Context, message trigger.Message) (json.RawMessage, error)
 	// PostAsync returns as soon as the message is stored.
@@ -267,28 +269,28 @@ type Messages interface {
 	// one is reached.
 	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
 	// DryRun leaves no trace.
-	DryRun(ctx context.Context, message trigger.Message) (trigger.Answer, explain.Explanation, error)
-	History(ctx context.Context, asked trigger.HistoryQuery) (items []trigger.Entry, next string, err error)
-	Message(ctx context.Context, appID, sessionID, messageID string) (trigger.Entry, error)
-	// Explain is trigger.ErrUnexplained where nothing is kept that explains the message.
+	DryRun(ctx context.Context, message trigger.Message) (query.Answer, explain.Explanation, error)
+	History(ctx context.Context, asked query.History) (items []query.Entry, next string, err error)
+	Message(ctx context.Context, appID, sessionID, messageID string) (query.Entry, error)
+	// Explain is query.ErrUnexplained where nothing is kept that explains the message.
 	Explain(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)
 }
 
 // Triggers fires tools without the matcher and reads the records of what has fired.
 type Triggers interface {
-	// Fire returns the JSON of a trigger.Match.
+	// Fire returns the JSON of a query.Match.
 	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
-	Triggers(ctx context.Context, query trigger.Query) (items []trigger.Record, next string, err error)
-	Trigger(ctx context.Context, appID, triggerID string) (trigger.Record, error)
+	Triggers(ctx context.Context, query query.Triggers) (items []query.Record, next string, err error)
+	Trigger(ctx context.Context, appID, triggerID string) (query.Record, error)
 	// Answer gives the answer to a trigger that waits for one; the first holds.
-	Answer(ctx context.Context, appID, triggerID string, given effect.Answer) (trigger.Record, error)
+	Answer(ctx context.Context, appID, triggerID string, given effect.Answer) (query.Record, error)
 	// Confirm lets a trigger go that waits for it, of which the digest says what was asked, and
 	// the record by whom;
 	// Deny ends it, whatever the digest where that is empty; Cancel ends one whose effects are
-	// kept back. trigger.ErrEnded where it is too late, trigger.ErrDigest for another digest.
-	Confirm(ctx context.Context, appID, triggerID, digest, by string) (trigger.Record, error)
-	Deny(ctx context.Context, appID, triggerID, digest, by string) (trigger.Record, error)
-	Cancel(ctx context.Context, appID, triggerID, by string) (trigger.Record, error)
+	// kept back. query.ErrEnded where it is too late, trigger.ErrDigest for another digest.
+	Confirm(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)
+	Deny(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)
+	Cancel(ctx context.Context, appID, triggerID, by string) (query.Record, error)
 	// Retry makes what has failed of a trigger due again.
 	Retry(ctx context.Context, appID, triggerID, by string) error
 	// Remove removes the record of a trigger; trigger.ErrOwes where it owes something.
@@ -299,7 +301,7 @@ type Triggers interface {
 // DeadLetters is what can be done to all failed triggers that match a query. All
 // return their number.
 type DeadLetters interface {
-	CountFailed(ctx context.Context, query trigger.Query) (int, error)
-	RetryAll(ctx context.Context, query trigger.Query, by string) (int, error)
-	Purge(ctx context.Context, query trigger.Query) (int, error)
+	CountFailed(ctx context.Context, query query.Triggers) (int, error)
+	RetryAll(ctx context.Context, query query.Triggers, by string) (int, error)
+	Purge(ctx context.Context, query query.Triggers) (int, error)
 }

@@ -13,7 +13,7 @@ import (
 
 	"earshot/api"
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 // served lists the routes that the router really has, as "METHOD /path/{id}".
@@ -157,7 +157,7 @@ func TestTheDescriptionSaysWhoMayCall(t *testing.T) {
 
 func TestTheExampleBodiesAreTakenAsTheyStand(t *testing.T) {
 	s := start(t)
-	s.engine.answer, s.engine.records = json.RawMessage(fired), []trigger.Record{record}
+	s.engine.answer, s.engine.records = json.RawMessage(fired), []query.Record{record}
 	s.store.created = true
 	s.store.apps = []*repositories.App{{ID: "clinic"}}
 	tried := 0

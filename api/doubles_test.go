@@ -15,7 +15,8 @@ import (
 	"earshot/trigger/effect"
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
-	"earshot/trigger/usage"
+	"earshot/trigger/query"
+	"earshot/trigger/scope"
 )
 
 // asked is one call that a double has got.
@@ -35,8 +36,8 @@ type double struct {
 	apps         []*repositories.App
 	repositories []*repositories.Repository
 	answer       json.RawMessage
-	entries      []trigger.Entry
-	records      []trigger.Record
+	entries      []query.Entry
+	records      []query.Record
 }
 
 func (d *double) took(method string, args ...any) {
@@ -203,7 +204,7 @@ func (s *storeDouble) RevokeKey(_ context.Context, appID, keyID string) error {
 type engineDouble struct {
 	double
 	why  explain.Explanation
-	uses []usage.Tool
+	uses []query.ToolUse
 	// panics makes Post panic with this value.
 	panics any
 }
@@ -225,22 +226,22 @@ func (e *engineDouble) Offered(context.Context, string, string, string, paramete
 	return nil, "", e.err
 }
 
-func (*engineDouble) NextAttempt(context.Context, trigger.Record) (trigger.NextAttempt, error) {
-	return trigger.NextAttempt{}, nil
+func (*engineDouble) NextAttempt(context.Context, query.Record) (query.NextAttempt, error) {
+	return query.NextAttempt{}, nil
 }
 
-func (e *engineDouble) Beside(run func(context.Context)) { go run(context.Background()) }
+func (e *engineDouble) Background(run func(context.Context)) { go run(context.Background()) }
 
-func (e *engineDouble) History(_ context.Context, asked trigger.HistoryQuery) ([]trigger.Entry, string, error) {
+func (e *engineDouble) History(_ context.Context, asked query.History) ([]query.Entry, string, error) {
 	e.took("History", asked)
 	return e.entries, e.next, e.err
 }
 
 func (*engineDouble) Count(context.Context, string, string, ledger.Use) error { return nil }
 
-func (e *engineDouble) DryRun(_ context.Context, message trigger.Message) (trigger.Answer, explain.Explanation, error) {
+func (e *engineDouble) DryRun(_ context.Context, message trigger.Message) (query.Answer, explain.Explanation, error) {
 	e.took("DryRun", message)
-	return trigger.Answer{MessageID: message.ID, Matches: []trigger.Match{}, Rejected: []trigger.Rejected{}}, e.why, e.err
+	return query.Answer{MessageID: message.ID, Matches: []query.Match{}, Rejected: []query.Rejected{}}, e.why, e.err
 }
 
 func (e *engineDouble) Draft(_ context.Context, message trigger.Message) (json.RawMessage, error) {
@@ -268,10 +269,10 @@ func (e *engineDouble) ExplainDraft(_ context.Context, appID, sessionID, message
 	return e.why, e.err
 }
 
-func (e *engineDouble) Message(_ context.Context, appID, sessionID, messageID string) (trigger.Entry, error) {
+func (e *engineDouble) Message(_ context.Context, appID, sessionID, messageID string) (query.Entry, error) {
 	e.took("Message", appID, sessionID, messageID)
 	if e.err != nil {
-		return trigger.Entry{}, e.err
+		return query.Entry{}, e.err
 	}
 	return e.entries[0], nil
 }
@@ -286,65 +287,65 @@ func (e *engineDouble) Fire(_ context.Context, direct trigger.Direct) (json.RawM
 	return e.answer, e.err
 }
 
-func (e *engineDouble) Open(_ context.Context, appID, sessionID string) ([]trigger.OpenCall, error) {
+func (e *engineDouble) Open(_ context.Context, appID, sessionID string) ([]scope.OpenCall, error) {
 	e.took("Open", appID, sessionID)
-	return []trigger.OpenCall{}, e.err
+	return []scope.OpenCall{}, e.err
 }
 
-func (e *engineDouble) Usage(_ context.Context, appID string) ([]usage.Tool, error) {
+func (e *engineDouble) Usage(_ context.Context, appID string) ([]query.ToolUse, error) {
 	e.took("Usage", appID)
 	return e.uses, e.err
 }
 
-func (e *engineDouble) Tools(_ context.Context, appID, sessionID, name string, page trigger.Page) ([]trigger.Tool, string, error) {
-	e.took("Tools", appID, sessionID, name, page)
+func (e *engineDouble) Tools(_ context.Context, appID, sessionID, name, after string, limit int) ([]scope.Tool, string, error) {
+	e.took("Tools", appID, sessionID, name, query.Page{After: after, Limit: limit})
 	return nil, e.next, e.err
 }
 
-func (e *engineDouble) Catalog(context.Context, string, string) (*trigger.Catalog, error) {
+func (e *engineDouble) Catalog(context.Context, string, string) (*scope.Catalog, error) {
 	return nil, repositories.ErrNotFound
 }
 
-func (e *engineDouble) SearchTools(_ context.Context, appID, sessionID, text string, limit int) ([]trigger.FoundTool, error) {
+func (e *engineDouble) SearchTools(_ context.Context, appID, sessionID, text string, limit int) ([]scope.FoundTool, error) {
 	e.took("SearchTools", appID, sessionID, text, limit)
-	return []trigger.FoundTool{}, e.err
+	return []scope.FoundTool{}, e.err
 }
 
 func (e *engineDouble) Examples(context.Context, repositories.Scope, string) []string { return nil }
 
-func (e *engineDouble) Triggers(_ context.Context, query trigger.Query) ([]trigger.Record, string, error) {
+func (e *engineDouble) Triggers(_ context.Context, query query.Triggers) ([]query.Record, string, error) {
 	e.took("Triggers", query)
 	return e.records, e.next, e.err
 }
 
-func (e *engineDouble) Trigger(_ context.Context, appID, triggerID string) (trigger.Record, error) {
+func (e *engineDouble) Trigger(_ context.Context, appID, triggerID string) (query.Record, error) {
 	e.took("Trigger", appID, triggerID)
 	if e.err != nil {
-		return trigger.Record{}, e.err
+		return query.Record{}, e.err
 	}
 	return e.records[0], nil
 }
 
-func (e *engineDouble) Answer(_ context.Context, appID, triggerID string, given effect.Answer) (trigger.Record, error) {
+func (e *engineDouble) Answer(_ context.Context, appID, triggerID string, given effect.Answer) (query.Record, error) {
 	return e.moved("Answer", appID, triggerID, given)
 }
 
-func (e *engineDouble) Confirm(_ context.Context, appID, triggerID, digest, by string) (trigger.Record, error) {
+func (e *engineDouble) Confirm(_ context.Context, appID, triggerID, digest, by string) (query.Record, error) {
 	return e.moved("Confirm", appID, triggerID, digest, by)
 }
 
-func (e *engineDouble) Deny(_ context.Context, appID, triggerID, digest, by string) (trigger.Record, error) {
+func (e *engineDouble) Deny(_ context.Context, appID, triggerID, digest, by string) (query.Record, error) {
 	return e.moved("Deny", appID, triggerID, digest, by)
 }
 
-func (e *engineDouble) Cancel(_ context.Context, appID, triggerID, by string) (trigger.Record, error) {
+func (e *engineDouble) Cancel(_ context.Context, appID, triggerID, by string) (query.Record, error) {
 	return e.moved("Cancel", appID, triggerID, by)
 }
 
-func (e *engineDouble) moved(method string, args ...any) (trigger.Record, error) {
+func (e *engineDouble) moved(method string, args ...any) (query.Record, error) {
 	e.took(method, args...)
 	if e.err != nil {
-		return trigger.Record{}, e.err
+		return query.Record{}, e.err
 	}
 	return e.records[0], nil
 }
@@ -354,17 +355,17 @@ func (e *engineDouble) Remove(_ context.Context, appID, triggerID string) error 
 	return e.err
 }
 
-func (e *engineDouble) RetryAll(_ context.Context, query trigger.Query, by string) (int, error) {
+func (e *engineDouble) RetryAll(_ context.Context, query query.Triggers, by string) (int, error) {
 	e.took("RetryAll", query, by)
 	return 3, e.err
 }
 
-func (e *engineDouble) CountFailed(_ context.Context, query trigger.Query) (int, error) {
+func (e *engineDouble) CountFailed(_ context.Context, query query.Triggers) (int, error) {
 	e.took("CountFailed", query)
 	return 4, e.err
 }
 
-func (e *engineDouble) Purge(_ context.Context, query trigger.Query) (int, error) {
+func (e *engineDouble) Purge(_ context.Context, query query.Triggers) (int, error) {
 	e.took("Purge", query)
 	return 2, e.err
 }

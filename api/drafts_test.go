@@ -14,6 +14,7 @@ import (
 	"earshot/matcher/llm/llmtest"
 	"earshot/trigger"
 	"earshot/trigger/explain"
+	"earshot/trigger/query"
 )
 
 const (
@@ -101,7 +102,7 @@ func TestAFrontEndSendsWhatItHearsAndDecides(t *testing.T) {
 	<-asked
 	model.Queue(llmtest.Call("book", `{"date":"2026-12-01"}`))
 	const whole = "a table on 2026-12-01"
-	var draft, decided trigger.Answer
+	var draft, decided query.Answer
 	require.NoError(t, json.Unmarshal(s.call("POST", messagesPath, interimOf(whole), browser).is(200, "").body, &draft))
 	require.Equal(t, 409, <-first, "its request to the model is cancelled")
 	require.Equal(t, "draft", draft.Matches[0].State)
@@ -112,7 +113,7 @@ func TestAFrontEndSendsWhatItHearsAndDecides(t *testing.T) {
 
 	require.NoError(t, json.Unmarshal(s.call("POST", draftPath+"/commit", "", browser).is(200, "").body, &decided))
 	require.Equal(t, draft.Matches[0].TriggerID, decided.Matches[0].TriggerID)
-	require.Equal(t, trigger.StateDelivered, decided.Matches[0].State)
+	require.Equal(t, query.StateDelivered, decided.Matches[0].State)
 	require.Len(t, model.Requests(), 2, "one for each text")
 	got := s.call("POST", draftPath+"/commit?explain=true", "").explained()
 	require.Equal(t, "llm", got.Explain.Stage)

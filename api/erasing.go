@@ -11,9 +11,9 @@ import (
 	"earshot/api/answer"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
-	"earshot/trigger"
 	"earshot/trigger/effect"
 	"earshot/trigger/erasure"
+	"earshot/trigger/query"
 )
 
 // Memory forgets all of a session, and tells what the stream has of it.
@@ -105,15 +105,15 @@ func (h closing) exportSession(out *exportWriter) error {
 const exportPage = 100
 
 func (h closing) exportMessages(out *exportWriter) error {
-	return eachPage(func(page trigger.Page) (string, error) {
-		items, next, err := h.engine.History(out.Request().Context(), trigger.HistoryQuery{AppID: out.appID, SessionID: out.sessionID, Page: page})
+	return eachPage(func(page query.Page) (string, error) {
+		items, next, err := h.engine.History(out.Request().Context(), query.History{AppID: out.appID, SessionID: out.sessionID, Page: page})
 		return next, errors.Join(err, exported(out, "message", items))
 	})
 }
 
 func (h closing) exportTriggers(out *exportWriter) error {
-	return eachPage(func(page trigger.Page) (string, error) {
-		query := trigger.Query{AppID: out.appID, SessionID: out.sessionID, AllLives: true, Oldest: true, Page: page}
+	return eachPage(func(page query.Page) (string, error) {
+		query := query.Triggers{AppID: out.appID, SessionID: out.sessionID, AllLives: true, Oldest: true, Page: page}
 		items, next, err := h.engine.Triggers(out.Request().Context(), query)
 		return next, errors.Join(err, exported(out, "trigger", items))
 	})
@@ -137,9 +137,9 @@ type storedEvent struct {
 }
 
 // eachPage reads page after page.
-func eachPage(read func(trigger.Page) (next string, err error)) error {
+func eachPage(read func(query.Page) (next string, err error)) error {
 	for after := ""; ; {
-		next, err := read(trigger.Page{After: after, Limit: exportPage})
+		next, err := read(query.Page{After: after, Limit: exportPage})
 		if err != nil || next == "" {
 			return err
 		}

@@ -16,6 +16,7 @@ import (
 	"earshot/trigger"
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
+	"earshot/trigger/query"
 )
 
 // messageQuery is what the query of a posted message asks for.
@@ -57,7 +58,7 @@ type explaining func(ctx context.Context, appID, sessionID, messageID string) (e
 // explained answers with a stored answer and why it came out so, as far as that is kept.
 func (h messages) explained(c echo.Context, m trigger.Message, stored json.RawMessage, explained explaining) error {
 	found, err := explained(c.Request().Context(), m.AppID, m.SessionID, m.ID)
-	if errors.Is(err, trigger.ErrUnexplained) || errors.Is(err, trigger.ErrNoMessage) {
+	if errors.Is(err, query.ErrUnexplained) || errors.Is(err, query.ErrNoMessage) {
 		return answer.Stored(c, http.StatusOK, stored)
 	}
 	if err != nil {
@@ -74,7 +75,7 @@ func (h messages) explained(c echo.Context, m trigger.Message, stored json.RawMe
 
 // triedAnswer is the answer to a dry run.
 type triedAnswer struct {
-	trigger.Answer
+	query.Answer
 	Explain *explain.Explanation `json:"explain,omitempty"`
 }
 

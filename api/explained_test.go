@@ -19,13 +19,13 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
-	"earshot/trigger"
 	"earshot/trigger/explain"
+	"earshot/trigger/query"
 )
 
 // explainedAnswer is an answer that says why.
 type explainedAnswer struct {
-	trigger.Answer
+	query.Answer
 	Explain *explain.Explanation
 }
 
@@ -203,7 +203,7 @@ func TestADryRunLeavesNoTrace(t *testing.T) {
 			require.Equal(t, map[string]any{"date": "2026-12-01"}, match.Values)
 			require.Equal(t, "dry", match.Event.State)
 			require.Equal(t, "dry", match.Emitter.State)
-			require.Equal(t, trigger.CallState{State: "dry"}, *match.Call)
+			require.Equal(t, query.CallState{State: "dry"}, *match.Call)
 			require.Equal(t, "fired", got.Explain.Calls[0].Verdict)
 			require.NotContains(t, string(s.call("POST", messagesPath+"?dryRun=true", body).is(200, "").body), "explain")
 		}
@@ -290,14 +290,14 @@ func TestADryRunMayBeToldWhatCameBefore(t *testing.T) {
 	}
 
 	pays := `{"actor":"user","text":"pay","matches":[{"repositoryId":"desk","name":"pay","values":{},"state":%q}]}`
-	waits := fmt.Sprintf(pays, trigger.StateConfirming)
+	waits := fmt.Sprintf(pays, query.StateConfirming)
 	require.Equal(t, "pay", dry("yes", waits+`,{"actor":"agent","text":"pay. Shall I go ahead?"}`).Matches[0].Name)
-	require.Equal(t, trigger.StateCancelled, dry("no", waits).Matches[0].State)
+	require.Equal(t, query.StateCancelled, dry("no", waits).Matches[0].State)
 	require.Equal(t, 1, model.Count(), "no model is asked for a plain yes or no")
 	model.Queue(llmtest.Text("none"), llmtest.Text("none"), llmtest.Call("pay", `{}`), llmtest.Call("pay", `{}`), llmtest.Call("greet", `{}`), llmtest.Text("none"))
 	require.Empty(t, dry("yes", waits+`,{"actor":"agent","text":"Really?"}`).Matches, "an agent has asked something else")
 	require.Empty(t, dry("yes", waits+`,{"actor":"user","text":"hm"},{"actor":"agent","text":"Something else?"}`).Matches, "something else was said since")
-	require.Equal(t, trigger.StateConfirming, dry("pay it", "").Matches[0].State)
+	require.Equal(t, query.StateConfirming, dry("pay it", "").Matches[0].State)
 	require.Equal(t, "dry", dry("pay it", fmt.Sprintf(pays, "")).Matches[0].State, "it was confirmed before")
 	require.Empty(t, dry("hello", `{"actor":"user","text":"hi","matches":[{"repositoryId":"once","name":"greet","values":{}}]}`).Matches, "its repository has gone")
 

@@ -25,7 +25,7 @@ import (
 	"earshot/matcher/llm/provider"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
-	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 // chatModel is a model behind the service: it answers as it is told, and keeps what it was
@@ -94,7 +94,7 @@ func listening(t *testing.T, match scripted, model *chatModel) world {
 func (w world) fired(session string, n int) (texts []string) {
 	w.t.Helper()
 	require.Eventually(w.t, func() bool {
-		var list struct{ Items []trigger.Record }
+		var list struct{ Items []query.Record }
 		require.NoError(w.t, json.Unmarshal(w.call("GET", "/v1/apps/clinic/sessions/"+session+"/triggers", "").is(200, "").body, &list))
 		texts = nil
 		for _, one := range list.Items {
@@ -106,14 +106,14 @@ func (w world) fired(session string, n int) (texts []string) {
 }
 
 // settled waits until all messages of a session are decided, and returns them.
-func (w world) settled(session string, n int) []trigger.Entry {
+func (w world) settled(session string, n int) []query.Entry {
 	w.t.Helper()
-	var list struct{ Items []trigger.Entry }
+	var list struct{ Items []query.Entry }
 	require.Eventually(w.t, func() bool {
 		list.Items = nil
 		require.NoError(w.t, json.Unmarshal(w.call("GET", "/v1/apps/clinic/sessions/"+session+"/messages", "").is(200, "").body, &list))
 		for _, one := range list.Items {
-			if one.State != trigger.EntryDecided {
+			if one.State != query.EntryDecided {
 				return false
 			}
 		}
@@ -483,7 +483,7 @@ func visitorSpeaks(t *testing.T, mode string) {
 		w.ask("POST", sessionChatPath, chat, "Authorization: Bearer "+w.credentialsOf("clinic")[credential]).is(200, completion)
 		var texts []string
 		require.Eventually(t, func() bool {
-			var history struct{ Items []trigger.Entry }
+			var history struct{ Items []query.Entry }
 			require.NoError(t, json.Unmarshal(w.call("GET", messagesPath, "").is(200, "").body, &history))
 			texts = nil
 			for _, entry := range history.Items {

@@ -25,6 +25,7 @@ import (
 	"earshot/trigger"
 	"earshot/trigger/effect"
 	unvalued "earshot/trigger/pendingcalls"
+	"earshot/trigger/query"
 )
 
 // These tests run the API over the real store and the real engine on miniredis. Only
@@ -160,12 +161,12 @@ func TestAToolIsRegisteredMatchedFiredAndRead(t *testing.T) {
 	first := s.call("POST", messagesPath, hello).is(200, "")
 	again := s.call("POST", messagesPath, hello).is(200, "")
 	require.Equal(t, string(first.body), string(again.body))
-	var posted trigger.Answer
+	var posted query.Answer
 	require.NoError(t, json.Unmarshal(first.body, &posted))
 	require.Len(t, posted.Matches, 1)
 	require.Equal(t, "delivered", posted.Matches[0].Call.State)
 
-	var history struct{ Items []trigger.Entry }
+	var history struct{ Items []query.Entry }
 	require.NoError(t, json.Unmarshal(s.call("GET", messagesPath, "").is(200, "").body, &history))
 	require.Equal(t, "hello", history.Items[0].Text)
 	require.Equal(t, posted.Matches[0].TriggerID, history.Items[0].Triggers[0].TriggerID)

@@ -13,6 +13,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 const (
@@ -141,15 +142,15 @@ func TestAClosedSessionIsAConflict(t *testing.T) {
 
 func TestHistoryIsPaged(t *testing.T) {
 	s := start(t)
-	s.engine.entries = []trigger.Entry{{MessageID: "m1", Actor: "user", Text: "a <b> & c", State: trigger.EntryDecided, Triggers: []trigger.Match{}}}
+	s.engine.entries = []query.Entry{{MessageID: "m1", Actor: "user", Text: "a <b> & c", State: query.EntryDecided, Triggers: []query.Match{}}}
 	s.engine.next = "m1"
 	s.call("GET", messagesPath+"?limit=200&after=m0", "").is(200,
 		`{"items":[{"messageId":"m1","actor":"user","text":"a <b> & c","ts":"0001-01-01T00:00:00Z","state":"decided","triggers":[]}],"next":"m1"}`)
-	q := trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{After: "m0", Limit: 200}}
+	q := query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{After: "m0", Limit: 200}}
 	require.Equal(t, asked{"History", []any{q}}, s.engine.last())
 	s.call("GET", messagesPath+"?order=desc&since=2026-12-01T09:00:00.5%2B01:00&limit=200&after=m0", "").is(200, "")
 	q.Newest, q.Since = true, time.Date(2026, 12, 1, 8, 0, 0, 500_000_000, time.UTC)
-	got := s.engine.last().Args[0].(trigger.HistoryQuery)
+	got := s.engine.last().Args[0].(query.History)
 	require.True(t, q.Since.Equal(got.Since))
 	got.Since = q.Since
 	require.Equal(t, q, got)
@@ -170,7 +171,7 @@ func TestADryRunThatIsNotUnderstoodIsRefusedRatherThanFired(t *testing.T) {
 
 func TestAnAnswerThatCannotBeWrittenIsNoHalfAnswer(t *testing.T) {
 	s := start(t)
-	s.engine.entries = []trigger.Entry{{Reply: json.RawMessage(`{"broken`)}}
+	s.engine.entries = []query.Entry{{Reply: json.RawMessage(`{"broken`)}}
 	s.call("GET", messagesPath, "").problem(500, "internal error")
 }
 

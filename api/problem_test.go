@@ -16,6 +16,7 @@ import (
 	"earshot/repositories/parameters"
 	"earshot/trigger"
 	"earshot/trigger/ledger"
+	"earshot/trigger/query"
 )
 
 // operations are all that ask the store or the engine, with a body that is in order.
@@ -52,7 +53,7 @@ func TestEveryErrorIsTheSameProblemWhereverItHappens(t *testing.T) {
 		after   string
 	}{
 		{fmt.Errorf("app %q: %w", "clinic", repositories.ErrNotFound), 404, "about:blank", ""},
-		{fmt.Errorf("trigger %q: %w", "t1", trigger.ErrNotFound), 404, "about:blank", ""},
+		{fmt.Errorf("trigger %q: %w", "t1", query.ErrNotFound), 404, "about:blank", ""},
 		{fmt.Errorf("tool %q: %w", "book", trigger.ErrNotInScope), 404, "about:blank", ""},
 		{&repositories.Unverified{Tool: "book", Services: []string{"corp"}}, 401, "about:blank", ""},
 		{&repositories.LimitError{Limit: "toolsPerRepository", Most: 1}, 422, "about:blank", ""},
@@ -61,7 +62,7 @@ func TestEveryErrorIsTheSameProblemWhereverItHappens(t *testing.T) {
 		{trigger.ErrConflict, 409, "about:blank", ""},
 		{fmt.Errorf("messageId %q %w", "m1", trigger.ErrReused), 409, "about:blank", ""},
 		{trigger.ErrClosed, 409, "about:blank", ""},
-		{fmt.Errorf("%w: x", trigger.ErrCursor), 400, "about:blank", ""},
+		{fmt.Errorf("%w: x", query.ErrCursor), 400, "about:blank", ""},
 		{fault.List{{Pointer: "/tools", Detail: "is missing"}}, 400, "/docs#faults", ""},
 		{&trigger.ValuesError{Name: "book", Faults: []parameters.ValueFault{{Parameter: "date", Detail: "is required"}}}, 422, "/docs#faults", ""},
 		{&matcher.Unavailable{Reason: "it answered 500"}, 502, "/docs#undecided", ""},

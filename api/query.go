@@ -12,7 +12,7 @@ import (
 
 	"earshot/api/answer"
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 // Bounds of a page of a list.
@@ -72,8 +72,8 @@ func listed(names []string) string {
 }
 
 // pageOf reads limit and after.
-func pageOf(c echo.Context) (trigger.Page, error) {
-	page := trigger.Page{After: c.QueryParam("after"), Limit: defaultLimit}
+func pageOf(c echo.Context) (query.Page, error) {
+	page := query.Page{After: c.QueryParam("after"), Limit: defaultLimit}
 	if len(page.After) > maxCursor {
 		return page, answer.BadCursor()
 	}
@@ -90,7 +90,7 @@ func pageOf(c echo.Context) (trigger.Page, error) {
 }
 
 // pageByID reads limit and after of a list whose cursors are ids.
-func pageByID(c echo.Context) (trigger.Page, error) {
+func pageByID(c echo.Context) (query.Page, error) {
 	page, err := pageOf(c)
 	if err == nil && page.After != "" && repositories.CheckID("after", page.After) != nil {
 		return page, answer.BadCursor()

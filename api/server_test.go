@@ -22,6 +22,7 @@ import (
 	"earshot/api/server"
 	"earshot/repositories/secret"
 	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 func TestTheServerLimitsWhatAClientMaySend(t *testing.T) {
@@ -247,9 +248,9 @@ func (e *waitingEngine) Post(ctx context.Context, _ trigger.Message) (json.RawMe
 // heavy is a history of one page that no socket has room for.
 func heavy(o *api.Options) {
 	text := strings.Repeat("x", 32<<10)
-	entries := make([]trigger.Entry, 30)
+	entries := make([]query.Entry, 30)
 	for i := range entries {
-		entries[i] = trigger.Entry{MessageID: fmt.Sprint(i), Text: text}
+		entries[i] = query.Entry{MessageID: fmt.Sprint(i), Text: text}
 	}
 	o.Engine = &engineDouble{double: double{entries: entries}}
 }

@@ -9,7 +9,7 @@ import (
 	"earshot/api/answer"
 	"earshot/repositories"
 	"earshot/repositories/bodies"
-	"earshot/trigger"
+	"earshot/trigger/scope"
 )
 
 // sessions serves what is known of conversations. They begin with their first use, and need
@@ -21,7 +21,7 @@ type sessions struct {
 }
 
 type openCalls interface {
-	Open(ctx context.Context, appID, sessionID string) ([]trigger.OpenCall, error)
+	Open(ctx context.Context, appID, sessionID string) ([]scope.OpenCall, error)
 }
 
 func (h sessions) routes() []route {
@@ -35,7 +35,7 @@ func (h sessions) routes() []route {
 // shownSession is a session with the calls that wait for values.
 type shownSession struct {
 	*repositories.Session
-	Open []trigger.OpenCall `json:"open"`
+	Open []scope.OpenCall `json:"open"`
 }
 
 func (h sessions) put(c echo.Context) error {

@@ -12,14 +12,15 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/query"
+	"earshot/trigger/scope"
 )
 
 const sessionPath = "/v1/apps/clinic/sessions/s1"
 
 func (a answer) session() (read struct {
 	repositories.Session
-	Open []trigger.OpenCall
+	Open []scope.OpenCall
 }) {
 	require.NoError(a.t, json.Unmarshal(a.body, &read))
 	return read
@@ -136,7 +137,7 @@ func TestWhatIsKnownOfTheUserReachesTheMatcherAndTheEvents(t *testing.T) {
 	require.Equal(t, []string{"fr", "de", "it"}, languages)
 	require.Equal(t, []string{"Europe/Paris", "Asia/Tokyo", "America/New_York"}, zones)
 
-	var answered trigger.Answer
+	var answered query.Answer
 	require.NoError(t, json.Unmarshal(posted.body, &answered))
 	const laid = `"metadata":{"n":1.50,"page":"/book","visitor":"v1"}`
 	require.Contains(t, string(s.call("GET", "/v1/apps/clinic/triggers/"+answered.Matches[0].TriggerID, "").is(200, "").body), laid)
@@ -168,7 +169,7 @@ func TestACallThatLacksValuesIsOpenUntilItFires(t *testing.T) {
 	var token struct{ Token string }
 	require.NoError(t, json.Unmarshal(s.call("POST", sessionPath+"/token", "").is(201, "").body, &token))
 	got := s.call("GET", sessionPath, "", "Authorization: Bearer "+token.Token).is(200, "").session()
-	require.Equal(t, []trigger.OpenCall{{RepositoryID: "booking", Name: "book", Values: map[string]any{"desk": "A"}, Missing: []string{"date"}, Ask: "Which day?"}}, got.Open)
+	require.Equal(t, []scope.OpenCall{{RepositoryID: "booking", Name: "book", Values: map[string]any{"desk": "A"}, Missing: []string{"date"}, Ask: "Which day?"}}, got.Open)
 	s.call("POST", messagesPath, `{"actor":"user","text":"on monday"}`).is(200, "")
 	require.Empty(t, s.call("GET", sessionPath, "").is(200, "").session().Open)
 }

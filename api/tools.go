@@ -9,19 +9,19 @@ import (
 	"earshot/api/answer"
 	"earshot/repositories"
 	"earshot/repositories/bodies"
-	"earshot/trigger"
-	"earshot/trigger/usage"
+	"earshot/trigger/query"
+	"earshot/trigger/scope"
 )
 
 // Tools lists the tools in scope.
 type Tools interface {
-	Tools(ctx context.Context, appID, sessionID, name string, page trigger.Page) (items []trigger.Tool, next string, err error)
+	Tools(ctx context.Context, appID, sessionID, name, after string, limit int) (items []scope.Tool, next string, err error)
 	// SearchTools lists those of them that a text is about, the nearest first.
-	SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]trigger.FoundTool, error)
+	SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]scope.FoundTool, error)
 	// Examples says which examples of a repository that was written do not set off their tool.
 	Examples(ctx context.Context, scope repositories.Scope, repositoryID string) []string
 	// Usage is by name.
-	Usage(ctx context.Context, appID string) ([]usage.Tool, error)
+	Usage(ctx context.Context, appID string) ([]query.ToolUse, error)
 }
 
 // scopedTools serves the tools of an app and of a session, each as a model sees it.
@@ -50,7 +50,7 @@ func (h scopedTools) list(c echo.Context) error {
 	if page.After != "" && repositories.CheckToolName(page.After) != nil {
 		return answer.BadCursor()
 	}
-	items, next, err := h.engine.Tools(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.QueryParam("name"), page)
+	items, next, err := h.engine.Tools(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.QueryParam("name"), page.After, page.Limit)
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (h scopedTools) usage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	room, items, next := repositories.Room{}, []usage.Tool{}, ""
+	room, items, next := repositories.Room{}, []query.ToolUse{}, ""
 	for _, tool := range all {
 		if tool.Name <= page.After {
 			continue

@@ -11,8 +11,8 @@ import (
 
 	"earshot/api/answer"
 	"earshot/repositories"
-	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 )
 
 // What triggers are searched by, in all lists of them and for all that is done to many at
@@ -30,9 +30,9 @@ var historyQuery = slices.Concat(pageQuery, []string{"since", "order"})
 // What the parameters of a search may be.
 var (
 	triggerStates = []string{
-		trigger.StatePending, trigger.StateDelivered, trigger.StateFailed, trigger.StateConfirming, trigger.StateCancelled, trigger.StateDuplicate,
+		query.StatePending, query.StateDelivered, query.StateFailed, query.StateConfirming, query.StateCancelled, query.StateDuplicate,
 	}
-	triggerSources = []string{trigger.SourceMessage, trigger.SourceUI, trigger.SourceTask, trigger.SourceAgent}
+	triggerSources = []string{query.SourceMessage, query.SourceUI, query.SourceTask, query.SourceAgent}
 	failureReasons = []string{
 		string(effect.ReasonAuth), string(effect.ReasonRequest), string(effect.ReasonTimeout), string(effect.ReasonBlocked), string(effect.ReasonUnknown),
 	}
@@ -50,7 +50,7 @@ type searchQuery struct {
 }
 
 // triggersAsked reads what is searched for, and the page of it.
-func triggersAsked(c echo.Context) (trigger.Query, error) {
+func triggersAsked(c echo.Context) (query.Triggers, error) {
 	a := &searchQuery{c: c}
 	q := a.triggers()
 	page, err := pageOf(c)
@@ -62,9 +62,9 @@ func triggersAsked(c echo.Context) (trigger.Query, error) {
 }
 
 // historyAsked reads which part of a history is asked for, and in which order.
-func historyAsked(c echo.Context) (trigger.HistoryQuery, error) {
+func historyAsked(c echo.Context) (query.History, error) {
 	a := &searchQuery{c: c}
-	q := trigger.HistoryQuery{
+	q := query.History{
 		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), Since: a.time("since"), Newest: a.oneOf("order", orders) == "desc",
 	}
 	page, err := pageOf(c)
@@ -75,13 +75,13 @@ func historyAsked(c echo.Context) (trigger.HistoryQuery, error) {
 }
 
 // failuresAsked reads which failed triggers are meant, and whether they are only counted.
-func failuresAsked(c echo.Context) (q trigger.Query, dryRun bool, err error) {
+func failuresAsked(c echo.Context) (q query.Triggers, dryRun bool, err error) {
 	a := &searchQuery{c: c}
 	q = a.triggers()
-	if q.State != "" && q.State != trigger.StateFailed {
+	if q.State != "" && q.State != query.StateFailed {
 		a.fault("state " + answer.Quote(q.State) + " is not failed, as only failed triggers are retried and purged")
 	}
-	q.State = trigger.StateFailed
+	q.State = query.StateFailed
 	dryRun, err = isPreview(c)
 	if err != nil {
 		a.fault(err.Error())
@@ -89,8 +89,8 @@ func failuresAsked(c echo.Context) (q trigger.Query, dryRun bool, err error) {
 	return q, dryRun, a.problem()
 }
 
-func (a *searchQuery) triggers() trigger.Query {
-	q := trigger.Query{
+func (a *searchQuery) triggers() query.Triggers {
+	q := query.Triggers{
 		AppID: a.c.Param("appId"), SessionID: a.c.Param("sessionId"),
 		State: a.oneOf("state", triggerStates), Source: a.oneOf("source", triggerSources), Reason: effect.Reason(a.oneOf("reason", failureReasons)),
 		Name: a.valid("name", repositories.CheckToolName), MessageID: a.text("messageId"), Value: a.text("value"),

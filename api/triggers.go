@@ -14,7 +14,7 @@ import (
 	"earshot/api/ratelimit"
 	"earshot/repositories/bodies"
 	"earshot/repositories/tracing"
-	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 // triggers serves direct triggers and the records of all that has fired.
@@ -56,7 +56,7 @@ func (h triggers) fire(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if auth.PrincipalOf(c).FrontEnd() && direct.Source != trigger.SourceUI {
+	if auth.PrincipalOf(c).FrontEnd() && direct.Source != query.SourceUI {
 		return auth.Forbidden() // a task or an agent is no browser
 	}
 	who, err := h.users.of(c)
@@ -148,7 +148,7 @@ func (h triggers) deny(c echo.Context) error {
 }
 
 // decide says yes or no to a trigger that waits for it. No body says nothing of a digest.
-func (h triggers) decide(c echo.Context, form string, body []byte, do func(ctx context.Context, appID, triggerID, digest, by string) (trigger.Record, error)) error {
+func (h triggers) decide(c echo.Context, form string, body []byte, do func(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)) error {
 	if err := h.own(c); err != nil {
 		return err
 	}
@@ -175,7 +175,7 @@ func (h triggers) cancel(c echo.Context) error {
 
 // moved is the status of the answer to a confirm, deny or cancel: a client that lost the first
 // answer asks again, and is told the same with 200.
-func moved(record trigger.Record) int {
+func moved(record query.Record) int {
 	if record.Repeated {
 		return http.StatusOK
 	}
@@ -193,12 +193,12 @@ func decider(c echo.Context) string {
 
 // tell answers with a record, or with the error of what was to be done to it. A front-end
 // learns what became of the trigger, and not what was sent to whom for it.
-func tell(c echo.Context, status int, record trigger.Record, err error) error {
+func tell(c echo.Context, status int, record query.Record, err error) error {
 	if err != nil {
 		return err
 	}
 	if auth.PrincipalOf(c).FrontEnd() {
-		record.Attempts, record.Retries = []trigger.Attempt{}, nil
+		record.Attempts, record.Retries = []query.Attempt{}, nil
 	}
 	return answer.JSON(c, status, record)
 }
@@ -211,7 +211,7 @@ func (h triggers) own(c echo.Context) error {
 		return nil
 	}
 	record, err := h.engine.Trigger(c.Request().Context(), c.Param("appId"), c.Param("triggerId"))
-	if errors.Is(err, trigger.ErrNotFound) || err == nil && record.SessionID != who.SessionID {
+	if errors.Is(err, query.ErrNotFound) || err == nil && record.SessionID != who.SessionID {
 		return auth.Forbidden()
 	}
 	return err
@@ -232,7 +232,7 @@ type matched struct {
 
 // retryAll makes all failed triggers due again that the query selects.
 func (h triggers) retryAll(c echo.Context) error {
-	return h.inBulk(c, http.StatusAccepted, func(ctx context.Context, q trigger.Query) (int, error) {
+	return h.inBulk(c, http.StatusAccepted, func(ctx context.Context, q query.Triggers) (int, error) {
 		return h.engine.RetryAll(ctx, q, auth.PrincipalOf(c).Name())
 	})
 }
@@ -240,14 +240,14 @@ func (h triggers) retryAll(c echo.Context) error {
 // purge removes failed triggers. The state has to be named, so that nobody who leaves
 // the query out loses the records of an app.
 func (h triggers) purge(c echo.Context) error {
-	if state := c.QueryParam("state"); state != trigger.StateFailed {
+	if state := c.QueryParam("state"); state != query.StateFailed {
 		return answer.BadRequest("only failed triggers can be purged: add ?state=failed")
 	}
 	return h.inBulk(c, http.StatusOK, h.engine.Purge)
 }
 
 // inBulk does something to all failed triggers that the query selects. A dry run counts them.
-func (h triggers) inBulk(c echo.Context, done int, do func(context.Context, trigger.Query) (int, error)) error {
+func (h triggers) inBulk(c echo.Context, done int, do func(context.Context, query.Triggers) (int, error)) error {
 	query, dryRun, err := failuresAsked(c)
 	if err != nil {
 		return err

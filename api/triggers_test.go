@@ -12,16 +12,16 @@ import (
 	"earshot/repositories/parameters"
 	"earshot/trigger"
 	"earshot/trigger/effect"
-	"earshot/trigger/usage"
+	"earshot/trigger/query"
 )
 
 const fired = `{"triggerId":"click-1","repositoryId":"booking","name":"book","source":"ui","state":"delivered","values":{"n":9007199254740993},"returnDirect":false,"skipResponse":false}`
 
-func recordsOfOne() []trigger.Record {
-	return []trigger.Record{{
-		Match: trigger.Match{TriggerID: "t1", RepositoryID: "booking", Name: "book", Source: "message", Values: map[string]any{}},
-		AppID: "clinic", Schema: json.RawMessage(`[]`), State: trigger.StateFailed,
-		Attempts: []trigger.Attempt{{Effect: "call", Number: 1, Reason: effect.ReasonTimeout}},
+func recordsOfOne() []query.Record {
+	return []query.Record{{
+		Match: query.Match{TriggerID: "t1", RepositoryID: "booking", Name: "book", Source: "message", Values: map[string]any{}},
+		AppID: "clinic", Schema: json.RawMessage(`[]`), State: query.StateFailed,
+		Attempts: []query.Attempt{{Effect: "call", Number: 1, Reason: effect.ReasonTimeout}},
 	}}
 }
 
@@ -94,7 +94,7 @@ func TestTriggersAreSearched(t *testing.T) {
 	for path, session := range places {
 		s := start(t)
 		s.engine.records = recordsOfOne()
-		want := trigger.Query{AppID: "clinic", SessionID: session, Page: trigger.Page{Limit: 50}}
+		want := query.Triggers{AppID: "clinic", SessionID: session, Page: query.Page{Limit: 50}}
 		for _, state := range []string{"", "pending", "delivered", "failed", "confirming", "cancelled", "duplicate"} {
 			s.call("GET", path+"?state="+state, "").is(200, "")
 			want.State = state
@@ -102,16 +102,16 @@ func TestTriggersAreSearched(t *testing.T) {
 		}
 		s.call("GET", path+"?limit=7&after=x&state=failed&name=book&source=ui&messageId=m%201&reason=timeout&value=%C3%9Cber&order=asc&since=2026-12-01T09:00:00Z&until=2026-12-01T10:00:00%2B01:00", "").is(200, "")
 		nine := time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)
-		got := s.engine.last().Args[0].(trigger.Query)
+		got := s.engine.last().Args[0].(query.Triggers)
 		require.True(t, got.Since.Equal(nine) && got.Until.Equal(nine))
 		got.Since, got.Until = time.Time{}, time.Time{}
-		require.Equal(t, trigger.Query{AppID: "clinic", SessionID: session, State: "failed", Name: "book", Source: "ui", MessageID: "m 1",
-			Reason: effect.ReasonTimeout, Value: "Über", Oldest: true, Page: trigger.Page{Limit: 7, After: "x"}}, got)
+		require.Equal(t, query.Triggers{AppID: "clinic", SessionID: session, State: "failed", Name: "book", Source: "ui", MessageID: "m 1",
+			Reason: effect.ReasonTimeout, Value: "Über", Oldest: true, Page: query.Page{Limit: 7, After: "x"}}, got)
 	}
 	s := start(t)
 	s.engine.records = recordsOfOne()
 	s.call("GET", "/v1/apps/clinic/triggers?session=s1", "").is(200, "")
-	require.Equal(t, trigger.Query{AppID: "clinic", SessionID: "s1", Closed: true, Page: trigger.Page{Limit: 50}}, s.engine.last().Args[0])
+	require.Equal(t, query.Triggers{AppID: "clinic", SessionID: "s1", Closed: true, Page: query.Page{Limit: 50}}, s.engine.last().Args[0])
 	s.call("GET", "/v1/apps/clinic/sessions/s1/triggers?session=s1", "").problem(400, `"session" is not known here`)
 }
 
@@ -134,7 +134,7 @@ func TestATriggerIsReadAndRetried(t *testing.T) {
 	require.Empty(t, got.body)
 	require.Equal(t, asked{"Retry", []any{"clinic", "t1", "admin"}}, s.engine.last())
 
-	s.engine.err = trigger.ErrNotFound
+	s.engine.err = query.ErrNotFound
 	s.call("GET", "/v1/apps/clinic/triggers/t1", "").problem(404, "no such trigger")
 	s.call("POST", "/v1/apps/clinic/triggers/t1/retry", "").problem(404, "no such trigger")
 	s.engine.err = trigger.ErrDelivered
@@ -166,7 +166,7 @@ func TestATriggerIsAnswered(t *testing.T) {
 	}
 	require.Equal(t, count, s.engine.count())
 
-	for err, status := range map[error]int{trigger.ErrNotFound: 404, trigger.ErrEnded: 409, trigger.ErrNotAsked: 409} {
+	for err, status := range map[error]int{query.ErrNotFound: 404, query.ErrEnded: 409, query.ErrNotAsked: 409} {
 		s.engine.err = err
 		s.call("POST", path, `{"ok":true}`).problem(status, err.Error())
 	}
@@ -225,7 +225,7 @@ func TestATriggerIsConfirmedDeniedAndCancelled(t *testing.T) {
 	require.Len(t, s.call("POST", path+"/deny", `{"digest":["d"],"values":{}}`).problem(400), 2)
 	require.Equal(t, count, s.engine.count())
 
-	for err, status := range map[error]int{trigger.ErrNotFound: 404, trigger.ErrEnded: 409, trigger.ErrDigest: 409} {
+	for err, status := range map[error]int{query.ErrNotFound: 404, query.ErrEnded: 409, trigger.ErrDigest: 409} {
 		s.engine.err = err
 		s.call("POST", path+"/confirm", `{"digest":"d1"}`).problem(status, err.Error())
 		s.call("POST", path+"/deny", "").problem(status, err.Error())
@@ -241,7 +241,7 @@ func TestAFrontEndDecidesTheTriggersOfItsSessionAlone(t *testing.T) {
 	w.call("PUT", "/v1/apps/clinic/repositories/shop", `{"tools":[
 		{"name":"refund","confirm":"always","url":"https://shop.example/refund","schema":[{"parameter":"order","type":"string","required":true}]},{"name":"lamp","settle":"1m"}]}`).is(201, "")
 	sent := w.credentials()
-	fire := func(id, body string) (match trigger.Match) {
+	fire := func(id, body string) (match query.Match) {
 		got := w.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"source":"ui","triggerId":"`+id+`",`+body+`}`).is(201, "")
 		require.NoError(t, json.Unmarshal(got.body, &match))
 		return match
@@ -250,9 +250,9 @@ func TestAFrontEndDecidesTheTriggersOfItsSessionAlone(t *testing.T) {
 		return w.call("POST", "/v1/apps/clinic/triggers/"+way, body, "Authorization: Bearer "+sent[who])
 	}
 	first, second := fire("t1", `"name":"refund","values":{"order":"A1"}`), fire("t2", `"name":"refund","values":{"order":"A2"}`)
-	require.Equal(t, trigger.StateConfirming, first.State)
+	require.Equal(t, query.StateConfirming, first.State)
 	require.NotNil(t, fire("t3", `"name":"lamp"`).DueAt)
-	yes := func(of trigger.Match) string { return `{"digest":"` + of.Digest + `"}` }
+	yes := func(of query.Match) string { return `{"digest":"` + of.Digest + `"}` }
 	for _, who := range []string{"other session", "token of other", "messages", "other app"} {
 		for _, id := range []string{"t1", "absent"} {
 			ask(id+"/confirm", yes(first), who).problem(403)
@@ -292,7 +292,7 @@ func TestAFrontEndDecidesTheTriggersOfItsSessionAlone(t *testing.T) {
 
 func TestAllFailedTriggersAreRetriedOrPurged(t *testing.T) {
 	s := start(t)
-	query := trigger.Query{AppID: "clinic", SessionID: "s1", Name: "book", State: "failed", Value: "x", Closed: true}
+	query := query.Triggers{AppID: "clinic", SessionID: "s1", Name: "book", State: "failed", Value: "x", Closed: true}
 	got := s.call("POST", "/v1/apps/clinic/triggers/retry?name=book&session=s1&value=x", "").is(202, "")
 	require.JSONEq(t, `{"triggers":3}`, string(got.body))
 	require.Equal(t, asked{"RetryAll", []any{query, "admin"}}, s.engine.last())
@@ -313,7 +313,7 @@ func TestAllFailedTriggersAreRetriedOrPurged(t *testing.T) {
 func TestUseOfToolsIsListedByName(t *testing.T) {
 	s := start(t)
 	for _, name := range []string{"a", "b", "c"} {
-		s.engine.uses = append(s.engine.uses, usage.Tool{Name: name, Fired: 1, Hours: []usage.Hour{}})
+		s.engine.uses = append(s.engine.uses, query.ToolUse{Name: name, Fired: 1, Hours: []query.HourUse{}})
 	}
 	got := s.call("GET", "/v1/apps/clinic/tools/usage?limit=2", "").is(200, "")
 	require.JSONEq(t, `{"items":[{"name":"a","fired":1,"rejected":0,"hours":[]},{"name":"b","fired":1,"rejected":0,"hours":[]}],"next":"b"}`, string(got.body))
@@ -332,7 +332,7 @@ func TestATokensTriggerIDIsItsSessionsOwn(t *testing.T) {
 			of := "/v1/apps/clinic/sessions/" + session
 			token := "Authorization: Bearer " + w.call("POST", of+"/token", "").made().Token
 			fire := func(id string) string {
-				var match trigger.Match
+				var match query.Match
 				require.NoError(t, json.Unmarshal(w.call("POST", of+"/triggers", `{"name":"ring","source":"ui","triggerId":"`+id+`"}`, token).is(201, "").body, &match))
 				return match.TriggerID
 			}

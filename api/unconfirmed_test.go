@@ -10,7 +10,7 @@ import (
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/llmtest"
-	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 const (
@@ -46,22 +46,22 @@ func TestTheWordsAloneAskBeforeWhatNobodyTakesBack(t *testing.T) {
 	s := liveOn(t, redistest.Mini(t), chain.New(llm.Options{}))
 	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
 	s.call("PUT", moneyPath, moneyBody).is(201, "")
-	require.NotEqual(t, trigger.StateConfirming, s.call("POST", messagesPath, said("m0", "give me my money back")).explained().Matches[0].State, "nothing asks by itself")
+	require.NotEqual(t, query.StateConfirming, s.call("POST", messagesPath, said("m0", "give me my money back")).explained().Matches[0].State, "nothing asks by itself")
 
 	s.call("PUT", "/v1/apps/clinic", asksIfIrreversible).is(200, "")
 	for id, text := range map[string]string{"m1": "please refund the order", "m2": "give me my money back"} {
 		asked := s.call("POST", messagesPath+"?explain=true", said(id, text)).explained()
 		require.Len(t, asked.Matches, 1, text)
-		require.Equal(t, trigger.StateConfirming, asked.Matches[0].State, text)
+		require.Equal(t, query.StateConfirming, asked.Matches[0].State, text)
 		require.Equal(t, "Refund the order. Shall I go ahead? (yes / no)", asked.Matches[0].Question)
 		require.Contains(t, asked.Explain.Calls[0].Why, `confirmed: the words alone decided, the tool moves money, and settings.offline.confirm is "irreversible".`)
 		confirmed := s.call("POST", messagesPath, said(id+"-yes", "yes")).explained()
 		require.Equal(t, asked.Matches[0].TriggerID, confirmed.Matches[0].TriggerID)
-		require.NotEqual(t, trigger.StateConfirming, confirmed.Matches[0].State)
+		require.NotEqual(t, query.StateConfirming, confirmed.Matches[0].State)
 	}
-	require.NotEqual(t, trigger.StateConfirming, s.call("POST", messagesPath, said("m3", "turn on the light")).explained().Matches[0].State)
+	require.NotEqual(t, query.StateConfirming, s.call("POST", messagesPath, said("m3", "turn on the light")).explained().Matches[0].State)
 	direct := s.call("POST", "/v1/apps/clinic/triggers", `{"name":"refund-order","source":"ui"}`).is(201, "")
-	require.NotContains(t, string(direct.body), trigger.StateConfirming, "a button is no words")
+	require.NotContains(t, string(direct.body), query.StateConfirming, "a button is no words")
 }
 
 func TestAModelThatDecidesIsNotAskedAfter(t *testing.T) {
@@ -70,7 +70,7 @@ func TestAModelThatDecidesIsNotAskedAfter(t *testing.T) {
 	s.call("PUT", moneyPath, moneyBody).is(201, "")
 	model.Queue(llmtest.Call("refund-order", `{}`))
 	fired := s.call("POST", messagesPath, said("m1", "I would like a refund for this order")).explained()
-	require.NotEqual(t, trigger.StateConfirming, fired.Matches[0].State)
+	require.NotEqual(t, query.StateConfirming, fired.Matches[0].State)
 	byWords := s.call("POST", messagesPath, said("m2", "give me my money back")).explained()
-	require.Equal(t, trigger.StateConfirming, byWords.Matches[0].State, "the exact text of an example asks no model")
+	require.Equal(t, query.StateConfirming, byWords.Matches[0].State, "the exact text of an example asks no model")
 }

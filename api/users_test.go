@@ -17,7 +17,7 @@ import (
 	"earshot/api"
 	"earshot/api/identity"
 	"earshot/matcher"
-	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 // idp is an OpenID provider that signs tokens for a test.
@@ -100,7 +100,7 @@ func TestAMessageFiresToolsForTheUserThatIsVerified(t *testing.T) {
 		"forged":             {"corp_token: " + other.token(time.Hour), map[string]string{"corp": "signature"}},
 		"no token":           {"corp_token: let me in", map[string]string{"corp": "malformed"}},
 	} {
-		var answer trigger.Answer
+		var answer query.Answer
 		first := w.call("POST", messagesPath, `{"messageId":"`+strings.ReplaceAll(name, " ", "-")+`","actor":"user","text":"leave"}`, test.header).is(200, "").body
 		require.NoError(t, json.Unmarshal(first, &answer))
 		require.Empty(t, answer.Matches, name)
@@ -110,11 +110,11 @@ func TestAMessageFiresToolsForTheUserThatIsVerified(t *testing.T) {
 		require.Equal(t, test.auth, answer.Auth, name)
 		again := w.call("POST", messagesPath, `{"messageId":"`+answer.MessageID+`","actor":"user","text":"leave"}`).is(200, "").body
 		require.Equal(t, string(first), string(again), "a repeat is answered as before, whatever comes with it")
-		var entry trigger.Entry
+		var entry query.Entry
 		require.NoError(t, json.Unmarshal(w.call("GET", messagesPath+"/"+answer.MessageID, "").is(200, "").body, &entry))
 		require.Equal(t, test.auth, entry.Auth, name)
 	}
-	var answer trigger.Answer
+	var answer query.Answer
 	require.NoError(t, json.Unmarshal(w.call("POST", messagesPath, `{"actor":"user","text":"leave"}`, "corp_token: "+p.token(time.Hour)).is(200, "").body, &answer))
 	require.Len(t, answer.Matches, 2)
 	require.Equal(t, "anna@example.org", answer.Matches[0].Values["who"], "the claim and not the model's word")
@@ -122,7 +122,7 @@ func TestAMessageFiresToolsForTheUserThatIsVerified(t *testing.T) {
 
 func TestAMessageSaysWhichTokensDoNotDo(t *testing.T) {
 	w, p := ward(t, leave)
-	say := func(query, body, header string, more ...string) (answer trigger.Answer) {
+	say := func(query, body, header string, more ...string) (answer query.Answer) {
 		t.Helper()
 		require.NoError(t, json.Unmarshal(w.call("POST", messagesPath+query, body, append(more, header)...).body, &answer))
 		return answer
@@ -131,7 +131,7 @@ func TestAMessageSaysWhichTokensDoNotDo(t *testing.T) {
 	lacks := map[string]string{"corp": "claim"}
 	require.Equal(t, lacks, say("?dryRun=true", `{"actor":"user","text":"leave"}`, bare).Auth)
 	require.Equal(t, lacks, say("", `{"messageId":"d","actor":"user","text":"leave","final":false}`, bare).Auth)
-	var decided trigger.Answer
+	var decided query.Answer
 	require.NoError(t, json.Unmarshal(w.call("POST", messagesPath+"/d/commit", "").is(200, "").body, &decided))
 	require.Equal(t, lacks, decided.Auth, "a draft is decided with what it came with")
 	require.Len(t, decided.Matches, 1, "payroll takes no claim")
@@ -141,10 +141,10 @@ func TestAMessageSaysWhichTokensDoNotDo(t *testing.T) {
 	later := say("", `{"messageId":"later","actor":"user","text":"leave"}`, bare, "Prefer: respond-async")
 	require.Equal(t, "later", later.MessageID)
 	require.Eventually(t, func() bool {
-		var entry trigger.Entry
+		var entry query.Entry
 		require.NoError(t, json.Unmarshal(w.call("GET", messagesPath+"/later", "").is(200, "").body, &entry))
 		require.Equal(t, lacks, entry.Auth)
-		return entry.State == trigger.EntryDecided
+		return entry.State == query.EntryDecided
 	}, time.Minute, 5*time.Millisecond)
 }
 

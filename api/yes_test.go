@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
-	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 // chatYeses are the rows of the table "When a yes is one" in confirm.md that are about chats: the
@@ -50,14 +50,14 @@ func TestWhenAYesInAChatIsOne(t *testing.T) {
 			}
 			w.chat(as, append(talk, says, "yes")...)
 			w.decided("yes")
-			want := trigger.StateConfirming
+			want := query.StateConfirming
 			if row.confirms {
-				want = trigger.StateDelivered
+				want = query.StateDelivered
 			}
-			var now trigger.Record
+			var now query.Record
 			require.Eventually(t, func() bool { // the effects are written down behind the answer
 				require.NoError(t, json.Unmarshal(w.call("GET", "/v1/apps/clinic/triggers/"+asked.TriggerID, "").is(200, "").body, &now))
-				return now.State != trigger.StatePending
+				return now.State != query.StatePending
 			}, time.Minute, time.Millisecond)
 			require.Equal(t, want, now.State)
 			require.Len(t, w.triggersOf("s1"), 1)
@@ -96,7 +96,7 @@ func (w world) chat(as string, turns ...string) {
 }
 
 // waiting is the trigger that asks, once there is one.
-func (w world) waiting() (asked trigger.Record) {
+func (w world) waiting() (asked query.Record) {
 	w.t.Helper()
 	require.Eventually(w.t, func() bool {
 		list := w.triggersOf("s1")
@@ -105,7 +105,7 @@ func (w world) waiting() (asked trigger.Record) {
 		}
 		return len(list) == 1
 	}, time.Minute, time.Millisecond)
-	require.Equal(w.t, trigger.StateConfirming, asked.State)
+	require.Equal(w.t, query.StateConfirming, asked.State)
 	return asked
 }
 
@@ -113,10 +113,10 @@ func (w world) waiting() (asked trigger.Record) {
 func (w world) decided(text string) {
 	w.t.Helper()
 	require.Eventually(w.t, func() bool {
-		var history struct{ Items []trigger.Entry }
+		var history struct{ Items []query.Entry }
 		require.NoError(w.t, json.Unmarshal(w.call("GET", messagesPath, "").is(200, "").body, &history))
 		for _, entry := range history.Items {
-			if entry.Text == text && entry.State == trigger.EntryDecided {
+			if entry.Text == text && entry.State == query.EntryDecided {
 				return true
 			}
 		}

@@ -1,213 +1,423 @@
 package trigger
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/failpoint"
-	"earshot/repositories/locale"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/parameters"
 	"earshot/repositories/store"
 	"earshot/trigger/conversation"
 	"earshot/trigger/ledger"
+	"earshot/trigger/query"
+	"earshot/trigger/scope"
+	"earshot/trigger/worker"
 )
 
-// turn is a message that this process holds the lease of, with everything that was read
-// about it.
-type turn struct {
-	ledger.Turn
-	token   string
-	age     time.Duration // since it was accepted, by the clock of Redis
-	message storedMessage
-	scope   scope
-	history []matcher.Utterance
-	// unfinished are calls that earlier messages began, as far as they can still be
-	// made; at is the time by the clock of Redis.
-	unfinished []conversation.Begun
-	at         time.Duration
-	// asked are the triggers whose question is the last thing that was put to the user, unasked
-	// others that may wait, and consents those that the message answers; beside says that it is a
-	// yes or no to something else while a trigger waits. standing is what was learnt of its
-	// firings by trying.
-	asked      []string
-	unasked    []string
-	beside     bool
-	consents   []consent
-	standing   standing
-	generation store.Generation
-	decided    bool // by this process
-	// draft is what was found out before the message was accepted; nil where it is not.
-	draft *ledger.KeptDraft
-	dry   bool // nothing of it is written
-	matching
+// Message is one chat message as a client posts it.
+type Message struct {
+	AppID     string
+	SessionID string
+	// ID is the client's idempotency key; Post makes one if it is empty.
+	ID    string
+	Actor string // matcher.ActorUser or matcher.ActorAgent
+	Text  string
+	// Language (BCP 47) and TimeZone (IANA) are those of the speaker; those of the session, else of the
+	// app, if they are empty.
+	Language, TimeZone string
+	Metadata           repositories.Metadata
+	// TraceParent is the trace that the request belongs to (W3C Trace Context).
+	TraceParent string
+	// Claims are what verified ID tokens say of the user. Those that tools in scope ask for are kept
+	// until the message is decided.
+	Claims parameters.Claims
+	// Auth is why other ID tokens were not accepted: a word for each, by its service.
+	Auth map[string]string
+	// Acted says that the caller finds out what the message calls for, and fires it by Fire: it answers
+	// a question with yes or no, and is matched against nothing.
+	Acted bool
+	// Relayed says that the user is not shown the answer: only what an agent says next puts a tool's
+	// question to the user.
+	Relayed bool
+	// History and Now are for dry runs alone: the messages before, in the place of the session's, and
+	// the time of the message; nil and zero mean those of the session and of the clock.
+	History []Earlier
+	Now     time.Time
 }
 
-// storedMessage is a message as the session keeps it.
-type storedMessage struct {
-	Actor       string    `json:"actor"`
-	Text        string    `json:"text"`
-	Time        time.Time `json:"ts"`
-	TraceParent string    `json:"traceparent,omitempty"`
-	Language    string    `json:"language,omitempty"`
-	TimeZone    string    `json:"timeZone,omitempty"`
+// Turns take messages from their request to their answer.
+type Turns struct {
+	*decider
+	holds *Holds
+	pasts query.Pasts
+	// preconditions are what the chat events of the last conversations rested on, by session, and by
+	// app with its generation alone: the events are made before the script runs that stores the
+	// message, and it says when they are stale.
+	preconditions *lru.Cache[string, ledger.Resting]
+}
 
-	Metadata repositories.Metadata `json:"metadata,omitempty"`
-	// Auth is why ID tokens of the user do not do, by their services.
-	Auth map[string]string `json:"auth,omitempty"`
-	// Acted says that it is matched against nothing, Relayed that nobody is shown its answer.
-	Acted   bool `json:"acted,omitempty"`
-	Relayed bool `json:"relayed,omitempty"`
-	// claims stand apart, so that they can go with the decision.
-	claims parameters.Claims
+const cachedPreconditions = 4096
+
+func newTurns(d *decider, holds *Holds) *Turns {
+	preconditions, _ := lru.New[string, ledger.Resting](cachedPreconditions) // fails for a size of 0 only
+	t := &Turns{d, holds, query.NewPasts(), preconditions}
+	d.Handle(keyspace.LaneTurns, t.takeTurn)
+	return t
+}
+
+// ErrReused means that the idempotency key of a message belongs to another one.
+var ErrReused = errors.New("belongs to another message of the session, with another text or actor: send this one under an id of its own")
+
+// Post accepts a message and works on it until it is decided and the first attempt at its effects is
+// over. It returns the JSON of an Answer. For a message that was posted before it returns the same
+// answer again; if that message is still being processed, it waits.
+//
+// Processing goes on after ctx has ended, since the message is accepted by then, and Post with it.
+//
+// Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable, *ledger.RateError,
+// ErrReused, *matcher.Unavailable if the LLM gave no usable answer and nothing was decided,
+// ErrClosed.
+func (ts *Turns) Post(ctx context.Context, m Message) (json.RawMessage, error) {
+	id, message, err := ts.prepare(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return ts.post(ctx, id, message)
+}
+
+// PostAsync accepts a message and returns its id as soon as it is stored. The outcome comes as
+// events and stands in the history. An LLM that is not available is tried again for two minutes.
+func (ts *Turns) PostAsync(ctx context.Context, m Message) (string, error) {
+	id, message, err := ts.prepare(ctx, m)
+	if err != nil {
+		return "", err
+	}
+	return id.Message, ts.postAsync(ctx, id, message)
+}
+
+// prepare makes a message as its session keeps it, with those of its claims that tools in scope ask
+// for. That costs a round trip, only for messages with a token.
+func (ts *Turns) prepare(ctx context.Context, m Message) (ledger.Turn, *query.StoredMessage, error) {
+	if m.ID == "" {
+		m.ID = ts.NewID()
+	}
+	id := ledger.Turn{App: m.AppID, Session: m.SessionID, Message: m.ID}
+	stored := m.stored(ts.Now().UTC())
+	switch {
+	case m.Actor == matcher.ActorAgent: // it fires nothing
+		stored.Auth = nil
+	case len(m.Claims) > 0:
+		s, err := ts.scopes.Read(ctx, m.AppID, m.SessionID)
+		if err != nil {
+			return id, nil, err
+		}
+		stored.Claims, stored.Auth = m.neededBy(s.Ranked())
+	}
+	return id, stored, nil
+}
+
+func (m Message) stored(at time.Time) *query.StoredMessage {
+	return &query.StoredMessage{
+		Actor: m.Actor, Text: m.Text, Time: at, TraceParent: m.TraceParent,
+		Language: m.Language, TimeZone: m.TimeZone, Metadata: m.Metadata, Auth: m.Auth, Acted: m.Acted, Relayed: m.Relayed,
+	}
+}
+
+// neededBy are the claims that the tools in scope ask for, and what is wrong with the message's ID
+// tokens for them.
+func (m Message) neededBy(in []*repositories.Repository) (parameters.Claims, map[string]string) {
+	lacking, auth := repositories.Unfilled(m.Claims, in), m.Auth
+	if len(lacking) > 0 {
+		auth = map[string]string{}
+		for service := range lacking {
+			auth[service] = "claim"
+		}
+		maps.Copy(auth, m.Auth)
+	}
+	return repositories.NeededClaims(m.Claims, in), auth
 }
 
 // ofDraft stands for the message that a draft is.
-var ofDraft = &storedMessage{}
+var ofDraft = &query.StoredMessage{}
 
-// language is that of who says the turn's message, as far as anybody has said it.
-func (t *turn) language() string {
-	return cmp.Or(t.message.Language, t.scope.put.Language, t.scope.app.Settings.Language)
-}
-
-// metadata is that of the turn's message, laid over that of its session.
-func (t *turn) metadata() repositories.Metadata {
-	return t.message.Metadata.Over(t.scope.put.Metadata)
-}
-
-// zone is where who says the turn's message is; other if nobody has said it.
-func (t *turn) zone(other *time.Location) *time.Location { return locale.Zone(t.zoneName(), other) }
-
-// zoneName is the name of the zone; empty if nobody has said it.
-func (t *turn) zoneName() string { return cmp.Or(t.message.TimeZone, t.scope.zoneName()) }
-
-// hash is a hash of a message's content: a message that is sent again under the same id
-// must have the same. The time and the claims are not part of it.
-func (m *storedMessage) hash() string {
-	if m == nil || m == ofDraft {
-		return ""
+// post takes a turn to its answer: of a message, or of a draft for ofDraft.
+func (ts *Turns) post(ctx context.Context, id ledger.Turn, message *query.StoredMessage) (json.RawMessage, error) {
+	for look := 0; ; look++ {
+		found, t, err := ts.accept(ctx, id, message)
+		if err != nil {
+			return nil, err
+		}
+		var answer json.RawMessage
+		switch found.Status {
+		case ledger.Busy:
+			err = errLost
+		case ledger.NoApp:
+			err = ledger.AppNotFound(id.App)
+		case ledger.NoDraft:
+			err = noDraft(id)
+		case ledger.Answered:
+			answer, err = answered(found)
+		case ledger.Decided:
+			answer, err = ts.rebuild(ctx, id, found.Decision)
+		case ledger.Taken:
+			answer, err = ts.Detached(func() (json.RawMessage, error) { return ts.process(t, clientRetries) })
+		default:
+			err = &matcher.Unavailable{Reason: "the message was given up after several workers crashed on it"}
+		}
+		if found.Status != ledger.Busy {
+			failpoint.At(failpoint.AnswerBefore)
+		}
+		if !errors.Is(err, errLost) {
+			return answer, err
+		}
+		if !worker.Sleep(ctx, worker.Pause(look)) { // another replica works on it
+			return nil, ctx.Err()
+		}
 	}
-	return hash(m.Actor, m.Text)
 }
 
-// asks is what a message of an agent asks the user: about the trigger that its metadata names as
-// asks, and in which words.
-func (m *storedMessage) asks() (triggerID, words string) {
-	if m == nil || m == ofDraft || m.Actor != matcher.ActorAgent {
-		return "", ""
+func (ts *Turns) postAsync(ctx context.Context, id ledger.Turn, message *query.StoredMessage) error {
+	found, t, err := ts.accept(ctx, id, message)
+	switch {
+	case err != nil:
+		return err
+	case found.Status == ledger.NoApp:
+		return ledger.AppNotFound(id.App)
+	case found.Status == ledger.NoDraft:
+		return noDraft(id)
+	case found.Status == ledger.Taken:
+		ts.Go(func() { ts.finishLater(t) })
 	}
+	return nil
+}
+
+func noDraft(id ledger.Turn) error { return fmt.Errorf("message %q: %w", id.Message, ErrNoDraft) }
+
+// patience is how long a message that no client waits for is retried: a late reaction in a chat is a
+// wrong one.
+const patience = 2 * time.Minute
+
+// finishLater processes a turn that no client waits for. The pause before its next try grows with
+// its age.
+func (ts *Turns) finishLater(t *turn) {
+	retry := clientRetries
+	if t.age < patience {
+		retry = ts.Jitter(max(time.Second, min(t.age, 30*time.Second)))
+	}
+	if _, err := ts.process(t, retry); err != nil {
+		ts.Log.Warn("turn.failed", "app", t.App, "session", t.Session, "message", t.Turn.Message, "error", err.Error())
+	}
+}
+
+// untilMemory is the pause before a turn that a full Redis has no memory for is claimed again.
+const untilMemory = 5 * time.Second
+
+// takeTurn resumes a turn whose process has died, or that could not be decided before.
+func (ts *Turns) takeTurn(ctx context.Context, app, member string) error {
+	session, message, _ := strings.Cut(member, "/")
+	id := ledger.Turn{App: app, Session: session, Message: message}
+	_, t, err := ts.accept(ctx, id, nil)
+	if errors.Is(err, keyspace.ErrMemory) {
+		return errors.Join(err, ts.Ledger.Postpone(ctx, id, ts.Jitter(untilMemory)))
+	}
+	if err != nil || t == nil {
+		return err
+	}
+	ts.finishLater(t)
+	return nil
+}
+
+// accept stores a message, or finds what became of it, and takes the lease of its turn if no other
+// process has it: then it returns the turn. If message is nil, it claims a turn that is there; if it
+// is ofDraft, that of a draft.
+func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.StoredMessage) (found ledger.Accepted, t *turn, err error) {
+	known := ts.scopes.Known(id.App)
+	a, err := ts.acceptance(id, message, known)
+	if err != nil {
+		return found, nil, err
+	}
+	ts.deliveries.AwaitFlush(ctx, id.App, keyspace.Box(id.Session, ""))
+	for range maxReplans {
+		found, err = ts.Ledger.Accept(ctx, a)
+		if err != nil || found.Status != ledger.Unguessed {
+			break
+		}
+		of := *found.Resting
+		if a.Chat, err = chatOf(a, message, of); err != nil {
+			break
+		}
+		of.Message = ""
+		ts.preconditions.Add(id.App+"/"+id.Session, of)
+		ts.preconditions.Add(id.App, ledger.Resting{AppGeneration: of.AppGeneration})
+	}
+	if found.Told {
+		ts.Go(func() { ts.deliveries.PublishMessage(a) })
+	}
+	limit := (*ledger.RateError)(nil)
+	switch {
+	case errors.As(err, &limit):
+	case err != nil:
+		ts.GiveUp(ledger.Holding{Turn: id, Token: a.Token}, err)
+	case found.Status == ledger.Unguessed:
+		err = fmt.Errorf("%w: what is known of session %q changes faster than a message can be stored", keyspace.ErrUnavailable, id.Session)
+	case found.Status == ledger.Erasing:
+		err = fmt.Errorf("session %q: %w", id.Session, repositories.ErrErasing)
+	case found.Status == ledger.Reused:
+		err = fmt.Errorf("messageId %q %w", id.Message, ErrReused)
+	case found.Status == ledger.Taken:
+		t, err = ts.readTurn(a, known, found.Taken)
+	}
+	if err != nil || !found.Few {
+		return found, t, err
+	}
+	// It is accepted, but not on enough replicas of Redis. The work goes on, so that a retry of the
+	// request finds it done when they have caught up.
+	switch found.Status {
+	case ledger.Taken:
+		ts.Go(func() { ts.finishLater(t) })
+	case ledger.Answered, ledger.Decided:
+	default:
+		return found, t, nil // nothing was written, or it is another process's to refuse
+	}
+	return found, nil, keyspace.ErrReplicas
+}
+
+// acceptance is what the ledger is asked for, by the known state of the app.
+func (ts *Turns) acceptance(id ledger.Turn, message *query.StoredMessage, known *scope.State) (a ledger.Acceptance, err error) {
+	a = ledger.Acceptance{
+		Turn: id, Token: ts.Token(), Lease: ts.Lease, OfDraft: message == ofDraft, History: ts.history, Version: known.Version,
+		Life: ts.Store.SessionTTL(), Remembers: ts.Store.Remembers(), Messages: ts.Store.Retention().Messages,
+	}
+	if message == nil || message == ofDraft {
+		return a, nil
+	}
+	if err = encode(message, &a); err == nil && known.App != nil && known.App.Settings.ChatEvents {
+		precondition, hit := ts.preconditions.Get(id.App + "/" + id.Session)
+		if !hit {
+			precondition, _ = ts.preconditions.Get(id.App)
+		}
+		a.Chat, err = chatOf(a, message, precondition)
+	}
+	return a, err
+}
+
+// encode writes a new message as the ledger keeps it. One of an agent has a fixed answer, and may ask
+// the user about a trigger that its metadata names.
+func encode(message *query.StoredMessage, a *ledger.Acceptance) error {
+	text, err := exactjson.Encode(message)
+	if err != nil {
+		return err
+	}
+	a.Message, a.Says = string(text), saysHash(message)
+	if len(message.Claims) > 0 {
+		claims, err := exactjson.Encode(message.Claims)
+		if err != nil {
+			return err
+		}
+		a.Claims = string(claims)
+	}
+	if message.Actor != matcher.ActorAgent {
+		return nil
+	}
+	answer, err := exactjson.Encode(query.Answer{MessageID: a.Turn.Message, Matches: []query.Match{}, Rejected: []query.Rejected{}})
 	var named struct {
 		Asks any `json:"asks"`
 	}
-	_ = json.Unmarshal(m.Metadata, &named) // any other metadata names no trigger
-	triggerID, _ = named.Asks.(string)
-	return triggerID, conversation.Plain(m.Text)
+	_ = json.Unmarshal(message.Metadata, &named) // any other metadata names no trigger
+	a.AsksFor, _ = named.Asks.(string)
+	a.Answer, a.Words = string(answer), conversation.Plain(message.Text)
+	return err
 }
 
-// accepted is the ledger's answer about a message, with its turn if the lease was taken.
-type accepted struct {
-	ledger.Accepted
-	turn *turn
-}
-
-// accept asks the ledger for a turn. If message is nil, it claims an existing turn; if it is
-// ofDraft, it asks for that of a draft. canned is the fixed answer for a message that is not
-// matched against tools.
-func (ts *Turns) accept(ctx context.Context, id ledger.Turn, token string, message *storedMessage, canned string) (accepted, error) {
-	text, claims, err := message.encode()
-	if err != nil {
-		return accepted{}, err
-	}
-	had := ts.scopes.apps.get(id.App)
-	asksFor, words := message.asks()
-	found, err := ts.acceptTelling(ctx, ledger.Acceptance{
-		AsksFor: asksFor, Words: words,
-		Turn: id, Token: token, Lease: ts.lease, Message: text, Says: message.hash(), Claims: claims, OfDraft: message == ofDraft, Answer: canned,
-		History: ts.decisions.historyLimit, Version: had.version,
-		Life: ts.store.SessionTTL(), Remembers: ts.store.Remembers(), Messages: ts.store.Retention().Messages,
-	}, message, had.app)
-	if limit := (*ledger.RateError)(nil); errors.As(err, &limit) {
-		return accepted{}, err
-	}
-	if err != nil {
-		ts.giveUp(ledger.Holding{Turn: id, Token: token}, err)
-		return accepted{}, err
-	}
-	if found.Status == ledger.Erasing {
-		return accepted{Accepted: found}, fmt.Errorf("session %q: %w", id.Session, repositories.ErrErasing)
-	}
-	if found.Status == ledger.Reused {
-		return accepted{Accepted: found}, fmt.Errorf("messageId %q %w", id.Message, ErrReused)
-	}
-	if found.Taken == nil {
-		return accepted{Accepted: found}, nil
-	}
-	for _, triggerID := range found.Taken.Retracted {
+// readTurn reads a turn whose lease was taken.
+func (ts *Turns) readTurn(a ledger.Acceptance, known *scope.State, found *ledger.TakenTurn) (*turn, error) {
+	for _, triggerID := range found.Retracted {
 		failpoint.At(failpoint.NextBefore)
-		ts.work(func() { ts.holds.retract(id.App, triggerID) })
+		ts.Go(func() { ts.holds.retract(a.App, triggerID) })
 	}
-	taken, err := ts.readTurn(id, token, had, found.Taken)
-	return accepted{found, taken}, err
-}
-
-func (ts *Turns) readTurn(id ledger.Turn, token string, had *appState, found *ledger.TakenTurn) (*turn, error) {
 	t := &turn{
-		Turn: id, token: token, age: found.Age, at: found.At, asked: found.Asked, unasked: found.Unasked,
+		Turn: a.Turn, token: a.Token, age: found.Age, at: found.At, asked: found.Asked, unasked: found.Unasked, draft: &found.Draft,
 		generation: store.Generation{App: found.AppGeneration, Session: found.SessionGeneration},
 	}
-	if err := json.Unmarshal([]byte(found.Message), &t.message); err != nil {
+	if err := exactjson.Unmarshal([]byte(found.Message), &t.message); err != nil {
 		return nil, err
 	}
 	var err error
-	if t.scope, err = ts.scopes.scopeOf(id, had, found); err != nil {
+	if t.scope, err = ts.scopes.Of(a.App, known, found.App, found.Own); err != nil {
 		return nil, err
 	}
-	t.history = ts.pasts.history(id, found.History)
-	if t.scope.claims, err = readClaims(found.Claims); err != nil {
-		return nil, err
+	if found.Claims != "" {
+		if err := exactjson.Unmarshal([]byte(found.Claims), &t.scope.Claims); err != nil {
+			return nil, err
+		}
 	}
-	t.unfinished, t.draft = waitingCalls(found.Unfinished, t.scope, t.at), &found.Draft
+	t.history = ts.pasts.Utterances(a.Turn, found.History)
+	if found.Unfinished != "" {
+		t.unfinished = conversation.Read(found.Unfinished, t.scope.Candidates().All, t.at)
+	}
 	return t, nil
 }
 
-// authIn is what is wrong with the tokens of a message for the tools in scope.
-func (m Message) authIn(in []*repositories.Repository) map[string]string {
-	lacking := repositories.Unfilled(m.Claims, in)
-	if len(lacking) == 0 {
-		return m.Auth
+// answered is the stored answer of a message.
+func answered(found ledger.Accepted) (json.RawMessage, error) {
+	if found.Answer != ledger.AsDecided {
+		return json.RawMessage(found.Answer), nil
 	}
-	auth := map[string]string{}
-	for service := range lacking {
-		auth[service] = "claim"
+	answer, err := query.AsDecided(found.Decision)
+	if err != nil {
+		return nil, err
 	}
-	maps.Copy(auth, m.Auth)
-	return auth
+	if found.Reply != "" {
+		answer.Reply = json.RawMessage(found.Reply)
+		answer.ReplyType = query.ReplyType(answer.Reply)
+	}
+	return exactjson.Encode(answer)
 }
 
-// encode writes a message and its claims as the ledger keeps them; both are empty if an
-// existing turn is claimed, or that of a draft.
-func (m *storedMessage) encode() (text, claims string, err error) {
-	if m == nil || m == ofDraft {
-		return "", "", nil
+// rebuild makes the answer of a turn whose process died after the decision: what was decided, with
+// the current states.
+func (ts *Turns) rebuild(ctx context.Context, id ledger.Turn, decision string) (json.RawMessage, error) {
+	var answer query.Answer
+	if err := exactjson.Unmarshal([]byte(decision), &answer); err != nil {
+		return nil, err
 	}
-	message, err := exactjson.Encode(m)
-	if err != nil || len(m.claims) == 0 {
-		return string(message), "", err
+	// What that process may have answered is so by then, if the broker takes it.
+	ts.deliveries.Drain(id.App, keyspace.Box(id.Session, ""), ts.Token())
+	decided := slices.Clone(answer.Matches)
+	if err := ts.records.FillStates(ctx, id.App, answer.Matches); err != nil {
+		return nil, err
 	}
-	verified, err := exactjson.Encode(m.claims)
-	return string(message), string(verified), err
+	for i, match := range decided {
+		if !match.Due() { // not due then: what came of it since was no part of the answer
+			answer.Matches[i] = match
+		}
+	}
+	return keepAnswer(answer, func(text string) (string, error) { return ts.Ledger.KeepAnswer(ctx, id, decision, text) })
 }
 
-func readClaims(text string) (claims parameters.Claims, err error) {
-	if text != "" {
-		err = decode(text, &claims)
+// keepAnswer stores an answer that was made anew, unless another process was faster, and returns the
+// one that holds.
+func keepAnswer(answer any, store func(text string) (string, error)) (json.RawMessage, error) {
+	text, err := exactjson.Encode(answer)
+	if err != nil {
+		return nil, err
 	}
-	return claims, err
+	failpoint.At(failpoint.RebuildBefore)
+	kept, err := store(string(text))
+	if kept == ledger.AsDecided {
+		return nil, errLost // the process that was taken for dead is not, and has answered
+	}
+	return json.RawMessage(kept), err
 }

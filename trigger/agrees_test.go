@@ -8,6 +8,7 @@ import (
 
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 )
 
 const ringing = `{"tools":[{"name":"ring","url":"https://example.org/ring","emitter":"desk.rung"},{"name":"log"}]}`
@@ -24,7 +25,7 @@ func (w *world) resultEvents(verdict effect.Verdict) {
 
 // listed are the ids of the triggers in a state, as a list of them tells.
 func (w *world) listed(state string) (ids []string) {
-	for _, record := range w.records(trigger.Query{State: state}) {
+	for _, record := range w.records(query.Triggers{State: state}) {
 		require.Equal(w.t, state, record.State)
 		ids = append(ids, record.TriggerID)
 	}
@@ -37,22 +38,22 @@ func TestTheStateOfARecordIsThatOfTheEffectsThatItShows(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("", "desk", ringing)
 		w.resultEvents(effect.Retry)
-		match, err := w.fire(trigger.Direct{SessionID: "s2", Name: "ring", Source: trigger.SourceUI})
+		match, err := w.fire(trigger.Direct{SessionID: "s2", Name: "ring", Source: query.SourceUI})
 		require.NoError(t, err)
 		said := w.saidOne("m1", "ring")
-		for _, one := range []trigger.Match{match, said} {
+		for _, one := range []query.Match{match, said} {
 			require.Equal(t, []string{"published", "published", "delivered", "delivered"}, []string{one.Event.State, one.Emitter.State, one.Call.State, one.State})
 			record, err := w.engine.Trigger(t.Context(), "clinic", one.TriggerID)
 			require.NoError(t, err)
-			require.Equal(t, trigger.StateDelivered, record.State)
+			require.Equal(t, query.StateDelivered, record.State)
 			require.Nil(t, record.ResultEvent)
 		}
-		require.ElementsMatch(t, []string{match.TriggerID, said.TriggerID}, w.listed(trigger.StateDelivered))
-		require.Empty(t, w.listed(trigger.StatePending))
-		require.Empty(t, w.listed(trigger.StateFailed))
+		require.ElementsMatch(t, []string{match.TriggerID, said.TriggerID}, w.listed(query.StateDelivered))
+		require.Empty(t, w.listed(query.StatePending))
+		require.Empty(t, w.listed(query.StateFailed))
 		entry, err := w.engine.Message(t.Context(), "clinic", "s1", "m1")
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateDelivered, entry.Triggers[0].State)
+		require.Equal(t, query.StateDelivered, entry.Triggers[0].State)
 		require.ErrorIs(t, w.engine.Remove(t.Context(), "clinic", match.TriggerID), trigger.ErrOwes, "the event is owed all the same")
 
 		w.events.answers(nil)
@@ -65,19 +66,19 @@ func TestARecordWhoseResultWasGivenUpShowsIt(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("", "desk", ringing)
 		w.resultEvents(effect.Dead)
-		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ring", Source: trigger.SourceUI})
+		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ring", Source: query.SourceUI})
 		require.NoError(t, err)
 		w.rest()
 		record, err := w.engine.Trigger(t.Context(), "clinic", match.TriggerID)
 		require.NoError(t, err)
-		require.Equal(t, []string{trigger.StateFailed, trigger.StateFailed, "not now"}, []string{record.State, record.ResultEvent.State, record.ResultEvent.Error})
-		require.Equal(t, []string{match.TriggerID}, w.listed(trigger.StateFailed))
-		require.Empty(t, w.listed(trigger.StateDelivered))
+		require.Equal(t, []string{query.StateFailed, query.StateFailed, "not now"}, []string{record.State, record.ResultEvent.State, record.ResultEvent.Error})
+		require.Equal(t, []string{match.TriggerID}, w.listed(query.StateFailed))
+		require.Empty(t, w.listed(query.StateDelivered))
 
 		w.events.answers(nil)
 		require.NoError(t, w.engine.Retry(t.Context(), "clinic", match.TriggerID, "admin"))
 		w.rest()
-		require.Equal(t, []string{match.TriggerID}, w.listed(trigger.StateDelivered))
+		require.Equal(t, []string{match.TriggerID}, w.listed(query.StateDelivered))
 	})
 }
 
@@ -96,16 +97,16 @@ func TestTheStatesOfAnswersAreThoseOfTheirRecords(t *testing.T) {
 			event, calls func(effect.Effect) effect.Outcome
 			state        string
 		}{
-			{"ring", nil, refuse(effect.Retry), trigger.StatePending},
-			{"ring", nil, refuse(effect.Dead), trigger.StateFailed},
-			{"ring", nil, refuse(effect.Done), trigger.StateDelivered},
-			{"ring", refuse(effect.Dead), nil, trigger.StateFailed},
-			{"log", refuse(effect.Dead), nil, trigger.StateFailed},
-			{"log", nil, nil, trigger.StateDelivered},
+			{"ring", nil, refuse(effect.Retry), query.StatePending},
+			{"ring", nil, refuse(effect.Dead), query.StateFailed},
+			{"ring", nil, refuse(effect.Done), query.StateDelivered},
+			{"ring", refuse(effect.Dead), nil, query.StateFailed},
+			{"log", refuse(effect.Dead), nil, query.StateFailed},
+			{"log", nil, nil, query.StateDelivered},
 		} {
 			w.events.answers(c.event)
 			w.calls.answers(c.calls)
-			match, err := w.fire(trigger.Direct{SessionID: "s1", Name: c.tool, Source: trigger.SourceUI})
+			match, err := w.fire(trigger.Direct{SessionID: "s1", Name: c.tool, Source: query.SourceUI})
 			require.NoError(t, err)
 			require.Equal(t, c.state, match.State)
 			record, err := w.engine.Trigger(t.Context(), "clinic", match.TriggerID)

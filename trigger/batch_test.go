@@ -17,6 +17,7 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 )
 
 // TestEventsThatAreTakenAtOnceAreOneEntry looks into the ledger while the events of a
@@ -187,7 +188,7 @@ func TestDirectTriggerOfAToolThatIsKnownAsksRedisOnce(t *testing.T) {
 			return `{"tools":[{"name":"` + tool + `","schema":[{"parameter":"day","type":"string","required":true}]}]}`
 		}
 		w.put("", "r", named("a"))
-		fire := func(session, tool string) (trigger.Match, error) {
+		fire := func(session, tool string) (query.Match, error) {
 			return w.fire(trigger.Direct{SessionID: session, Name: tool, Source: "ui", TriggerID: session + tool, Values: map[string]any{"day": "monday"}})
 		}
 		_, err := fire("s0", "a") // the scripts are loaded now, and the app is cached

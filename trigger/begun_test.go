@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories/keyspace"
-	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 )
 
 const payment = `{"tools":[{"name":"pay","url":"http://x.example","request":{"idempotent":false}}]}`
@@ -47,9 +47,9 @@ func TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt(t *testing.T) {
 				})
 				go func() { _, _ = w.say("m1", "pay") }()
 				w.overdue(<-frozen)
-				var record trigger.Record
+				var record query.Record
 				w.until("it is given up", func() bool {
-					records, _, err := w.engine.Triggers(context.Background(), trigger.Query{AppID: "clinic", State: "failed", Page: trigger.Page{Limit: 1}})
+					records, _, err := w.engine.Triggers(context.Background(), query.Triggers{AppID: "clinic", State: "failed", Page: query.Page{Limit: 1}})
 					if err == nil && len(records) == 1 {
 						record = records[0]
 					}

@@ -11,6 +11,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/parameters"
 	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 const (
@@ -25,7 +26,7 @@ func anna() parameters.Claims {
 	return parameters.Claims{"corp": {"address": map[string]any{"mail": "anna@example.org", "street": "Hidden Lane"}, "sub": "hidden-subject"}}
 }
 
-func (w *world) sayAs(claims parameters.Claims, id, text string) (answer trigger.Answer, err error) {
+func (w *world) sayAs(claims parameters.Claims, id, text string) (answer query.Answer, err error) {
 	raw, err := w.engine.Post(w.t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorUser, Text: text, Claims: claims})
 	if err == nil {
 		err = json.Unmarshal(raw, &answer)

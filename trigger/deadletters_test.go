@@ -8,6 +8,7 @@ import (
 	"earshot/deploy/testbed/redistest"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 )
 
 func TestDeadLettersAreRetriedAndPurgedByQuery(t *testing.T) {
@@ -22,26 +23,26 @@ func TestDeadLettersAreRetriedAndPurgedByQuery(t *testing.T) {
 			require.NoError(t, err)
 		}
 		w.rest()
-		require.Equal(t, 4, w.failed(trigger.Query{}))
-		require.Equal(t, 3, w.failed(trigger.Query{Name: "a"}))
+		require.Equal(t, 4, w.failed(query.Triggers{}))
+		require.Equal(t, 3, w.failed(query.Triggers{Name: "a"}))
 
-		purged, err := w.engine.Purge(t.Context(), trigger.Query{AppID: "clinic", SessionID: "s1", Name: "a"})
+		purged, err := w.engine.Purge(t.Context(), query.Triggers{AppID: "clinic", SessionID: "s1", Name: "a"})
 		require.NoError(t, err)
 		require.Equal(t, 1, purged)
-		require.Equal(t, 3, w.failed(trigger.Query{}))
+		require.Equal(t, 3, w.failed(query.Triggers{}))
 
 		w.calls.answers(nil)
-		retried, err := w.engine.RetryAll(t.Context(), trigger.Query{AppID: "clinic", Name: "a"}, "admin")
+		retried, err := w.engine.RetryAll(t.Context(), query.Triggers{AppID: "clinic", Name: "a"}, "admin")
 		require.NoError(t, err)
 		require.Equal(t, 2, retried)
 		w.keeper.Wake("clinic")
 		w.rest()
-		require.Equal(t, 1, w.failed(trigger.Query{}), "that of the other tool")
+		require.Equal(t, 1, w.failed(query.Triggers{}), "that of the other tool")
 
-		purged, err = w.engine.Purge(t.Context(), trigger.Query{AppID: "clinic"})
+		purged, err = w.engine.Purge(t.Context(), query.Triggers{AppID: "clinic"})
 		require.NoError(t, err)
 		require.Equal(t, 1, purged)
-		require.Zero(t, w.failed(trigger.Query{}))
+		require.Zero(t, w.failed(query.Triggers{}))
 		for _, key := range w.server.Client().Keys(t.Context(), "*effect:clinic:*").Val() {
 			t.Errorf("%s is left of what was purged", key)
 		}
@@ -66,7 +67,7 @@ func TestWhatIsRetriedTogetherKeepsItsOrder(t *testing.T) {
 		}
 		w.rest()
 
-		_, err := w.engine.RetryAll(t.Context(), trigger.Query{AppID: "clinic"}, "admin")
+		_, err := w.engine.RetryAll(t.Context(), query.Triggers{AppID: "clinic"}, "admin")
 		require.NoError(t, err)
 		w.rest()
 		var retried []string
@@ -78,7 +79,7 @@ func TestWhatIsRetriedTogetherKeepsItsOrder(t *testing.T) {
 }
 
 // failed counts the dead letters that a query finds.
-func (w *world) failed(q trigger.Query) int {
+func (w *world) failed(q query.Triggers) int {
 	q.AppID, q.State, q.Page.Limit = "clinic", "failed", 100
 	records, _, err := w.engine.Triggers(w.t.Context(), q)
 	require.NoError(w.t, err)

@@ -1,12 +1,12 @@
 package trigger
 
 import (
-	"bytes"
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"time"
 
 	"earshot/matcher"
@@ -14,325 +14,218 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
+	"earshot/repositories/locale"
+	"earshot/repositories/store"
+	"earshot/repositories/tracing"
 	"earshot/trigger/conversation"
+	"earshot/trigger/delivery"
+	"earshot/trigger/effect"
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
-	"earshot/trigger/spans"
+	"earshot/trigger/query"
+	"earshot/trigger/scope"
 	"earshot/trigger/state"
+	"earshot/trigger/worker"
 )
 
-// decisions find out what a message calls for, and commit what comes of it.
-type decisions struct {
-	*core
-	records      *Records
-	scopes       *Scopes
-	deliveries   *Deliveries
-	packer       *explain.Packer
-	historyLimit int
-	drafts       drafting
+// turn is a message that is to be decided, with everything that was read about it. All messages
+// are matched and decided as turns: those that are posted, dry runs, drafts and rehearsals. They
+// differ in where a turn comes from, and in what is done with its plan.
+type turn struct {
+	ledger.Turn
+	token   string        // of its lease
+	age     time.Duration // since it was accepted, by the clock of Redis
+	at      time.Duration // now, by the same clock
+	message query.StoredMessage
+	scope   scope.Scope
+	history []matcher.Utterance
+	// unfinished are the calls that earlier messages began, as far as they can still be made.
+	unfinished []conversation.Begun
+	// asked are the triggers whose question is the last thing that was put to the user, unasked others
+	// that wait for a yes.
+	asked, unasked []string
+	generation     store.Generation
+	known          knownConflicts
+	// draft is what was found out before the message was accepted; nil if it is not.
+	draft *ledger.KeptDraft
+	// consents are the triggers that the message says plainly yes or no to; otherQuestion says that it
+	// would be one, if another question had not been put to the user since.
+	consents      []consent
+	otherQuestion bool
+	matching
+	decided bool // by this process
 }
 
-// matchAndCommit decides a turn: by a plain answer to what was asked last, else by what the
-// matcher says of it.
-func (d *decisions) matchAndCommit(ctx context.Context, t *turn, request matcher.Request) (result matcher.Result, p *plan, err error) {
-	var plain bool
-	if result, plain, err = d.consented(ctx, t, request); plain {
-		p, err = d.decideAndCommit(ctx, t, result)
-		if !errors.Is(err, ErrEnded) {
+// matching is how the result came about that a turn is decided by.
+type matching struct {
+	trace      *matcher.Trace
+	retold     string // in place of a trace: the explanation of the draft that was matched
+	over       scope.Scope
+	candidates int // in that scope
+	// lost says what has become of calls, by their numbers, whose tools have changed since.
+	lost map[int]explain.Verdict
+}
+
+func (t *turn) language() string { return cmp.Or(t.message.Language, t.scope.Language()) }
+
+func (t *turn) zoneName() string { return cmp.Or(t.message.TimeZone, t.scope.ZoneName()) }
+
+// metadata is that of the message, laid over that of its session.
+func (t *turn) metadata() repositories.Metadata {
+	return t.message.Metadata.Over(t.scope.Profile.Metadata)
+}
+
+// saysHash stands for the content of a message: one that is sent again under the same id must have
+// the same. The time and the claims are not part of it.
+func saysHash(m *query.StoredMessage) string { return ledger.Hash(m.Actor, m.Text) }
+
+// owner is the life of the app that explanations are kept for.
+func (t *turn) owner() string { return t.App + " " + t.generation.App }
+
+func (t *turn) request(now time.Time) matcher.Request {
+	in := t.scope.Candidates()
+	return matcher.Request{
+		App: t.scope.App, History: t.history, Text: t.message.Text, Unfinished: conversation.Shown(t.unfinished, t.message.Text),
+		Candidates: in.All, Shared: t.scope.Shared, Own: in.Own,
+		Now: now.In(locale.Zone(t.zoneName(), now.Location())), Language: t.language(), Chat: t.scope.Chats() && !t.message.Acted,
+	}
+}
+
+// decider finds out what messages call for, and commits what comes of it.
+type decider struct {
+	*worker.Worker
+	records    *query.Records
+	scopes     *scope.Reader
+	deliveries *delivery.Deliveries
+	matcher    matcher.Matcher
+	packer     *explain.Packer
+	history    int // how many earlier messages a matcher sees
+	logTexts   bool
+	drafts     draftMatches
+}
+
+// Errors of a turn.
+var (
+	// ErrClosed means that the session was closed while the message was matched.
+	ErrClosed = errors.New("the session was closed")
+	// errLost means that another replica has the lease of a turn.
+	errLost = errors.New("the lease of the turn was lost")
+)
+
+// clientRetries, as a pause, leaves the next try of a turn to its client.
+const clientRetries time.Duration = -1
+
+// process takes a turn from its lease to its answer: match, decide, deliver, reply. retry is the
+// pause before the next try if nothing can be decided.
+func (d *decider) process(t *turn, retry time.Duration) (json.RawMessage, error) {
+	failpoint.At(failpoint.TurnClaimed)
+	ctx, release := d.Every(d.Context, d.Heartbeat(), func(ctx context.Context, cancel context.CancelCauseFunc) {
+		if held, err := d.Ledger.Extend(ctx, t.Turn, t.token, d.Lease); err == nil && !held {
+			cancel(errLost) // a process that was frozen must not go on
+		}
+	})
+	defer release()
+	defer func() {
+		if fault := recover(); fault != nil {
+			if !t.decided { // else the ledger goes on with it
+				d.HandBack(ledger.Holding{Turn: t.Turn, Token: t.token})
+			}
+			panic(fault)
+		}
+	}()
+	ctx, span := messageSpan(ctx, d.Tracer, t)
+	t.message.TraceParent = tracing.Parent(span, t.message.TraceParent)
+	defer span.End()
+	started := d.Now()
+	request := t.request(started)
+	result, p, err := d.matchAndCommit(ctx, t, request)
+	if err != nil {
+		tracing.Fail(span, faultOf(err))
+		return nil, d.giveBack(t, err, retry)
+	}
+	t.decided = true
+	d.countUse(p)
+	d.observe(span, t, p, result.Stage, d.Now().Sub(started))
+	// The decision stands from here on: whatever fails is delivered later and takes nothing back, and
+	// the context does not end with the lease.
+	answer, err := d.deliver(d.Context, t, p, request, result)
+	if err == nil && p.UnderReplicated {
+		return nil, keyspace.ErrReplicas
+	}
+	return answer, err
+}
+
+// giveBack releases a turn that was not decided, unless this process has lost it, and records why.
+// It returns the cause.
+func (d *decider) giveBack(t *turn, cause error, retry time.Duration) error {
+	recorded, outcome := cause, "undecided"
+	unavailable := (*matcher.Unavailable)(nil)
+	switch {
+	case errors.As(cause, &unavailable):
+	case errors.Is(cause, keyspace.ErrUnavailable):
+		d.Metrics.Messages.WithLabelValues("error").Inc()
+		d.GiveUp(ledger.Holding{Turn: t.Turn, Token: t.token}, cause)
+		return cause
+	case errors.Is(cause, errLost), errors.Is(cause, ErrClosed), errors.Is(cause, repositories.ErrNotFound):
+		d.Metrics.Messages.WithLabelValues("error").Inc()
+		return cause
+	default:
+		recorded, outcome = worker.ErrFailed, "error" // its text is for the log
+	}
+	d.Metrics.Messages.WithLabelValues(outcome).Inc()
+	ctx, cancel := context.WithTimeout(d.Context, d.Lease)
+	defer cancel()
+	text, err := exactjson.Encode(query.Failure{Error: recorded.Error()})
+	if err != nil {
+		return err
+	}
+	var event *keyspace.Entry
+	if retry < 0 && t.scope.App.Settings.ChatEvents { // nothing takes it up again by itself
+		var pause time.Duration
+		if unavailable != nil {
+			pause = unavailable.RetryAfter
+		}
+		if event, err = t.events().failed(d.Now(), t.token, recorded.Error(), pause); err != nil {
+			return err
+		}
+	}
+	failpoint.At(failpoint.GiveBackBefore)
+	err = d.Write(ctx, func() error { return d.Ledger.Undecided(ctx, t.Turn, t.token, string(text), retry, event) })
+	if event != nil {
+		d.Wake(t.App)
+	}
+	if err != nil {
+		return err
+	}
+	return cause
+}
+
+// matchAndCommit decides a turn: by a plain answer to what was asked last, else by what the matcher
+// finds.
+func (d *decider) matchAndCommit(ctx context.Context, t *turn, request matcher.Request) (result matcher.Result, p *plan, err error) {
+	result, plain, err := d.consented(ctx, t, request)
+	if err != nil {
+		return result, nil, err
+	}
+	if plain {
+		if p, err = d.decideAndCommit(ctx, t, result); !errors.Is(err, query.ErrEnded) {
 			return result, p, err
 		}
-		t.consents = nil // somebody else was faster: it is a message like any other
+		t.consents = nil // another request was faster: it is a message like any other
 	}
-	if err == nil || errors.Is(err, ErrEnded) {
-		result, err = d.match(ctx, t, request)
-	}
-	if err == nil {
+	if result, err = d.match(ctx, t, request); err == nil {
 		p, err = d.decideAndCommit(ctx, t, result)
 	}
 	return result, p, err
 }
 
-// find is what a turn calls for that is not to be decided yet.
-func (d *decisions) find(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
+// find is matchAndCommit for a turn that is not to be decided yet.
+func (d *decider) find(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
 	result, plain, err := d.consented(ctx, t, request)
 	if plain || err != nil {
 		return result, err
 	}
 	return d.match(ctx, t, request)
-}
-
-// consented is what a turn calls for that answers plainly what was asked last; false where it
-// does not.
-func (d *decisions) consented(ctx context.Context, t *turn, request matcher.Request) (result matcher.Result, plain bool, err error) {
-	if t.consents, err = d.consents(ctx, t); len(t.consents) == 0 {
-		return result, false, err
-	}
-	t.matching = matching{trace: &matcher.Trace{}, over: t.scope, candidates: len(request.Candidates)}
-	return matcher.Result{Stage: matcher.StageExact}, true, nil
-}
-
-func (d *decisions) request(t *turn) matcher.Request {
-	reach, now := t.scope.candidates(), d.now()
-	return matcher.Request{
-		App: t.scope.app, History: t.history, Text: t.message.Text, Unfinished: conversation.Shown(t.unfinished, t.message.Text),
-		Candidates: reach.all, Shared: t.scope.tools.shared, Own: reach.own,
-		Now: now.In(t.zone(now.Location())), Language: t.language(), Chat: t.scope.chats() && !t.message.Acted,
-	}
-}
-
-// match finds what a turn calls for; it asks no model where that was found out for its draft.
-func (d *decisions) match(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
-	if t.message.Acted {
-		t.matching = matching{trace: &matcher.Trace{}, over: t.scope}
-		return matcher.Result{Stage: matcher.StageNone}, nil
-	}
-	if found, holds := d.matchOfDraft(ctx, t, request); holds {
-		return found, nil
-	}
-	started := d.now()
-	failpoint.At(failpoint.MatchBefore)
-	ctx, span := spans.Match(ctx, len(request.Candidates))
-	ctx, trace := matcher.Recorded(ctx)
-	result, err := d.scopes.matcher.Match(ctx, request)
-	spans.EndMatch(span, result.Stage, err)
-	t.matching = matching{trace: complete(trace, &result), over: t.scope, candidates: len(request.Candidates)}
-	failpoint.At(failpoint.MatchAfter)
-	d.metrics.matchSeconds.Observe(d.now().Sub(started).Seconds())
-	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errLost) {
-		return result, cause
-	}
-	return result, err
-}
-
-// decideAndCommit decides, and decides again on the current state if a repository was
-// changed in between.
-func (d *decisions) decideAndCommit(ctx context.Context, t *turn, result matcher.Result) (*plan, error) {
-	for range replans {
-		p, err := d.decide(t, result)
-		if err != nil {
-			return nil, err
-		}
-		status, err := d.commitPersistently(ctx, p)
-		switch {
-		case err != nil:
-			return nil, err
-		case status == ledger.Committed:
-			d.wakeFor(p)
-			return p, nil
-		case status == ledger.Closed:
-			return nil, d.gone(ctx, t)
-		case status == ledger.Lost:
-			return nil, errLost
-		case status == ledger.Moved, status == ledger.NoTrigger, status == ledger.Retracted:
-			return nil, ErrEnded
-		case status == ledger.Differs:
-			if err := d.learn(ctx, &t.standing, p); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		failpoint.At(failpoint.CommitStale)
-		claims := t.scope.claims
-		if t.scope, err = d.scopes.loadScope(ctx, t.App, t.Session); err != nil {
-			return nil, err
-		}
-		t.scope.claims = claims
-		if result, err = d.onward(ctx, t, result); err != nil {
-			return nil, err
-		}
-	}
-	return nil, &matcher.Unavailable{Reason: "the repositories in scope change faster than a message can be decided"}
-}
-
-// onward is the result in a scope that has changed since it was matched. That of a draft is
-// matched anew: it was then that the scope changed.
-func (d *decisions) onward(ctx context.Context, t *turn, result matcher.Result) (matcher.Result, error) {
-	if t.retold == "" {
-		return t.carriedOver(result), nil
-	}
-	t.draft = nil
-	return d.match(ctx, t, d.request(t))
-}
-
-// gone explains why an accepted turn does not exist any more. A turn that Redis has lost is
-// restored when its client sends the message again.
-func (d *decisions) gone(ctx context.Context, t *turn) error {
-	closed, err := d.store.Closed(ctx, t.App, t.Session)
-	if err != nil {
-		return err
-	}
-	if closed {
-		return ErrClosed
-	}
-	return fmt.Errorf("%w: it has lost the message, as in a failover", keyspace.ErrUnavailable)
-}
-
-// commitPersistently commits within the lease, retrying while Redis is away for a moment.
-// Each retry gives the same answer.
-func (d *decisions) commitPersistently(ctx context.Context, p *plan) (status ledger.Status, err error) {
-	d.settling.waitFor(ctx, p.outbox())
-	p.begun = time.Now()
-	ctx, cancel := context.WithTimeout(ctx, d.lease/heartbeats)
-	defer cancel()
-	d.deliveries.waiting.join(p)
-	defer func() { d.giveUp(takenBy(p), err) }()
-	err = d.retryUntilAvailable(ctx, func() error {
-		status, err = d.commit(ctx, p)
-		return err
-	})
-	if err != nil || status != ledger.Committed || p.first() {
-		d.deliveries.waiting.leave(p)
-	}
-	return status, err
-}
-
-// decide turns what the matcher found into a plan, by the rules of the contract's
-// section 4: exclusive repositories win, a triggerOnce repository fires one tool, and
-// the catch-all takes what nothing else matched.
-func (d *decisions) decide(t *turn, result matcher.Result) (*plan, error) {
-	p := newPlanner(d.core, t.Turn, t.token, t.scope.appState, t.message.Text, t.message.TraceParent)
-	p.metadata, p.language, p.stage = t.metadata(), t.language(), result.Stage
-	if t.scope.app.Settings.ChatEvents {
-		p.tells = t.teller()
-	}
-	p.life, p.claims, p.standing, p.answer.Auth = t.generation, len(t.scope.claims) > 0, t.standing, t.message.Auth
-	fires := conversation.Fires(result.Matches) // none of a plain yes or no
-	if err := p.setOff(t, fires, result.Rejected); err != nil {
-		return nil, err
-	}
-	p.answer.SkipResponse = skipsResponse(t.scope, p.answer.Matches)
-	p.heard = p.lastPut(t, len(t.consents)+len(fires)+len(result.Rejected) > 0 || directReply(t.scope, p.answer, result.Text, t.scope.chats()) != nil)
-	kept, err := conversation.Write(conversation.After(t.unfinished, t.message.Text, result, t.at.Milliseconds()))
-	p.unfinished, p.explained = kept, d.explained(t, p, result, fires)
-	return &p.plan, err
-}
-
-// setOff plans what a turn does: what its plain yes or no does to the triggers that asked, or
-// what was matched.
-func (p *planner) setOff(t *turn, fires []matcher.Match, rejects []matcher.Rejected) error {
-	for _, said := range t.consents {
-		if err := p.move(said.heldTrigger, said.action, "message "+t.Turn.Message); err != nil {
-			return err
-		}
-	}
-	for _, match := range fires {
-		if err := p.fire(match, SourceMessage, ""); err != nil {
-			return err
-		}
-	}
-	for n, rejected := range rejects {
-		if err := p.reject(n, rejected); err != nil {
-			return err
-		}
-	}
-	if len(t.consents)+len(fires)+len(rejects) > 0 || t.message.Acted {
-		return nil
-	}
-	return p.unmatched(t.scope)
-}
-
-// unmatched fires the catch-all if there is one, and otherwise adds the event that nothing
-// matched.
-func (p *planner) unmatched(s scope) error {
-	reach := s.candidates()
-	if catchAll := reach.catchAll; catchAll != nil {
-		return p.fire(conversation.CatchAll(*catchAll, p.text), SourceMessage, "")
-	}
-	if len(reach.all) > 0 {
-		return p.notMatching(reach.all)
-	}
-	return nil
-}
-
-// skipsResponse tells a front-end whether it should keep silent: a tool that fired says so,
-// the app says so of all tools, or or an exclusive repository is in scope.
-func skipsResponse(s scope, matches []Match) bool {
-	if s.exclusive() || len(matches) > 0 && s.app.Settings.SkipToolResponse {
-		return true
-	}
-	return slices.ContainsFunc(matches, func(m Match) bool { return m.SkipResponse })
-}
-
-// carriedOver keeps those matches that are still valid in a scope that has changed since:
-// tools that are unchanged in the same repository.
-func (t *turn) carriedOver(result matcher.Result) matcher.Result {
-	kept := result
-	kept.Matches, kept.Rejected = nil, nil
-	for _, match := range result.Matches {
-		if c, ok := t.scope.same(match.Candidate); ok {
-			match.Candidate = c
-			kept.Matches = append(kept.Matches, match)
-		} else {
-			t.lose(match.Call, match.Candidate)
-		}
-	}
-	for _, rejected := range result.Rejected {
-		if c, ok := t.scope.same(rejected.Candidate); ok {
-			rejected.Candidate = c
-			kept.Rejected = append(kept.Rejected, rejected)
-		} else {
-			t.lose(rejected.Call, rejected.Candidate)
-		}
-	}
-	return kept
-}
-
-// same finds the candidate's tool in the scope if it is unchanged.
-func (s scope) same(c matcher.Candidate) (matcher.Candidate, bool) {
-	for _, repository := range s.ranked() {
-		if repository.ID != c.Repository.ID || repository.SessionID != c.Repository.SessionID {
-			continue
-		}
-		if tool := repository.Tool(c.Tool.Name); tool != nil && equal(tool, c.Tool) {
-			return matcher.Candidate{Repository: repository, Tool: tool}, true
-		}
-	}
-	return matcher.Candidate{}, false
-}
-
-// equal compares tools by their definition; credentials do not count.
-func equal(a, b *repositories.Tool) bool {
-	one, errOne := exactjson.Encode(a)
-	two, errTwo := exactjson.Encode(b)
-	return errOne == nil && errTwo == nil && bytes.Equal(one, two)
-}
-
-// waitingCalls are the calls that a session keeps, as far as they can still be made.
-func waitingCalls(text string, s scope, now time.Duration) []conversation.Begun {
-	if text == "" {
-		return nil
-	}
-	return conversation.Read(text, s.candidates().all, now)
-}
-
-// OpenCall is a call that messages have begun and that lacks values.
-type OpenCall struct {
-	RepositoryID string         `json:"repositoryId"`
-	Name         string         `json:"name"`
-	Values       map[string]any `json:"values"`  // that were said, and are valid
-	Missing      []string       `json:"missing"` // names of those that are not
-	// Ask is the question for the first missing one, where the tool has one.
-	Ask string `json:"ask,omitempty"`
-}
-
-// unfinishedBefore works out which calls lacked values after a history.
-func unfinishedBefore(at time.Time, history []ledger.Past, s scope) []conversation.Begun {
-	var list []conversation.Past
-	for _, past := range history {
-		var said storedMessage
-		var decided Answer
-		if decode(past.Message, &said) != nil || said.Actor == matcher.ActorAgent || past.Decision == "" || decode(past.Decision, &decided) != nil {
-			continue
-		}
-		one := conversation.Past{Text: said.Text, Time: said.Time, Fired: len(decided.Matches) > 0}
-		for _, rejected := range decided.Rejected {
-			one.Rejected = append(one.Rejected, conversation.Rejected{
-				RepositoryID: rejected.RepositoryID, Name: rejected.Name, Values: rejected.Values, Missing: rejected.Missing, Errors: rejected.Errors,
-			})
-		}
-		list = append(list, one)
-	}
-	return conversation.Replay(list, s.candidates().all, at)
 }
 
 // consent is what a message says to a question that was the last thing asked.
@@ -341,169 +234,366 @@ type consent struct {
 	action state.Action
 }
 
-// consents are the questions that a message answers with a plain yes or no: those that were the
-// last thing that was put to the user. Where others wait, it is noted that the words are not for
-// them.
-func (d *decisions) consents(ctx context.Context, t *turn) (list []consent, err error) {
+// consented finds the questions that a turn answers plainly with yes or no; false if there are none.
+func (d *decider) consented(ctx context.Context, t *turn, request matcher.Request) (result matcher.Result, plain bool, err error) {
 	if len(t.asked)+len(t.unasked) == 0 || t.message.Actor != matcher.ActorUser {
-		return nil, nil
+		return result, false, nil
 	}
-	yes, no := matcher.Consents(t.message.Text)
-	if !yes && !no {
-		return nil, nil
+	action, plain := consentIn(t.message.Text)
+	if !plain {
+		return result, false, nil
 	}
-	action := state.Confirm
-	if no {
-		action = state.Deny
-	}
-	asked, err := d.confirming(ctx, t, t.asked)
-	if err != nil {
-		return nil, err
-	}
-	for _, h := range asked {
-		list = append(list, consent{h, action})
-	}
-	if len(list) == 0 {
-		others, err := d.confirming(ctx, t, t.unasked)
-		t.beside = len(others) > 0
-		return nil, err
-	}
-	return list, nil
-}
-
-// confirming are those of some triggers of the session that wait for a yes.
-func (d *decisions) confirming(ctx context.Context, t *turn, ids []string) (list []*heldTrigger, err error) {
-	for _, triggerID := range ids {
-		h, err := d.records.readHeld(ctx, t.App, triggerID)
+	for i, triggerID := range slices.Concat(t.asked, t.unasked) {
+		if i >= len(t.asked) && len(t.consents) > 0 {
+			break
+		}
+		h, err := d.held(ctx, t.App, triggerID)
 		switch {
-		case errors.Is(err, ErrNotFound):
+		case errors.Is(err, query.ErrNotFound):
 		case err != nil:
-			return nil, err
-		case h.state == state.Confirming && h.record.SessionID == t.Session:
-			list = append(list, h)
+			return result, false, err
+		case h.state != state.Confirming || h.Record.SessionID != t.Session:
+		case i < len(t.asked):
+			t.consents = append(t.consents, consent{h, action})
+		default:
+			t.otherQuestion = true
 		}
 	}
-	return list, nil
+	t.matching = matching{trace: &matcher.Trace{}, over: t.scope, candidates: len(request.Candidates)}
+	return matcher.Result{Stage: matcher.StageExact}, len(t.consents) > 0, nil
 }
 
-// why says what a message has done to a question.
-func (c consent) why() string {
-	if c.action == state.Confirm {
-		return "The user said yes, and the question of this trigger was the last thing that was put to the user."
-	}
-	return "The user said no, and the question of this trigger was the last thing that was put to the user: " + conversation.Cancelled + "."
-}
-
-// whyBeside says why a plain yes or no has let nothing go.
-const whyBeside = " A trigger waits for a yes, but its question was not the last thing that was put to the user: these words are about something else."
-
-// told lays a history that a dry run is told over the turn: what the session would have kept of
-// it.
-func (d *decisions) told(t *turn, history []Earlier) error {
-	var pasts []ledger.Past
-	over := map[string]bool{}
-	t.standing.confirmed = map[string]bool{}
-	for i, one := range history {
-		for _, match := range one.Matches {
-			t.done(match, over)
-		}
-		message, err := exactjson.Encode(storedMessage{Actor: one.Actor, Text: one.Text, Time: t.message.Time})
-		if err != nil {
-			return err
-		}
-		decision, err := exactjson.Encode(Answer{Matches: one.Matches, Rejected: one.Rejected})
-		if err != nil {
-			return err
-		}
-		pasts = append(pasts, ledger.Past{ID: "h" + strconv.Itoa(i+1), Message: string(message), Decision: string(decision)})
-	}
-	for _, past := range pasts[matcher.HistoryStart(len(pasts), d.historyLimit):] {
-		t.history = append(t.history, utterances(past)...)
-	}
-	if len(over) > 0 {
-		t.scope = t.scope.without(over)
-	}
-	t.unfinished = unfinishedBefore(t.message.Time, pasts, t.scope)
-	return nil
-}
-
-// done notes what a match of a told history has left: values that need no other yes, and a
-// repository that fires once.
-func (t *turn) done(match Match, over map[string]bool) {
-	for _, repository := range t.scope.ranked() {
-		tool := repository.Tool(match.Name)
-		if repository.ID != match.RepositoryID || tool == nil {
-			continue
-		}
-		if tool.Confirm == repositories.ConfirmOnce && match.due() {
-			t.standing.confirmed[confirmDigest(t.Turn, matcher.Candidate{Repository: repository, Tool: tool}, match.Values)] = true
-		}
-		if repository.Options.TriggerOnce && match.State != StateDuplicate {
-			over[repository.ID] = true
-		}
-		return
-	}
-}
-
-// without is the scope as it is when repositories have gone.
-func (s scope) without(over map[string]bool) scope {
-	gone := func(r *repositories.Repository) bool { return over[r.ID] }
-	left := *s.appState
-	left.repositories = slices.DeleteFunc(slices.Clone(s.repositories), gone)
-	left.tools = newAppTools(left.repositories)
-	s.appState, s.session = &left, slices.DeleteFunc(slices.Clone(s.session), gone)
-	return s
-}
-
-// askedIn are the matches of a told history whose question is the last thing that was put to the
-// user.
-func (t *turn) askedIn(history []Earlier) (asked []Match) {
-	type waits struct {
-		Match
-		said string
-	}
-	var all []waits
-	for _, one := range history {
-		switch {
-		case one.Actor == matcher.ActorAgent:
-			asked = nil
-			for _, m := range all {
-				if c, found := t.scope.find(m.Name, m.RepositoryID); found && conversation.Asks(one.Text, conversation.Question(c.Tool, m.Values, t.language(), m.said)) {
-					asked = append(asked, m.Match)
-				}
-			}
-		case len(one.Matches)+len(one.Rejected) > 0:
-			asked = slices.DeleteFunc(slices.Clone(one.Matches), func(m Match) bool { return m.State != StateConfirming })
-			for _, m := range asked {
-				all = append(all, waits{m, one.Text})
-			}
-		}
-	}
-	return asked
-}
-
-// consentTold answers a dry run that says plainly yes or no to what was asked last in the history
-// that it is told; false where it does not.
-func (d *decisions) consentTold(t *turn, m Message) (Answer, explain.Explanation, bool) {
-	asked := t.askedIn(m.History)
-	yes, no := matcher.Consents(m.Text)
-	if len(asked) == 0 || m.Actor != matcher.ActorUser || !yes && !no {
-		return Answer{}, explain.Explanation{}, false
-	}
-	said, becomes := consent{action: state.Confirm}, stateDry
+// consentIn is what a text does to the triggers that it answers; false if it is no plain yes or no.
+func consentIn(text string) (state.Action, bool) {
+	yes, no := matcher.Consents(text)
 	if no {
-		said.action, becomes = state.Deny, StateCancelled
+		return state.Deny, true
 	}
-	answer := Answer{MessageID: t.Turn.Message, Matches: []Match{}, Rejected: []Rejected{}}
-	for _, one := range asked {
-		if c, found := t.scope.find(one.Name, one.RepositoryID); found {
-			answer.Matches = append(answer.Matches, Match{
-				TriggerID: d.newID(), RepositoryID: c.Repository.ID, Name: one.Name, Source: SourceMessage, Values: orEmpty(one.Values),
-				ReturnDirect: c.Tool.ReturnDirect, SkipResponse: c.Tool.SkipResponse, State: becomes,
+	return state.Confirm, yes
+}
+
+// match finds what a turn calls for. It asks no model if that was found out for its draft.
+func (d *decider) match(ctx context.Context, t *turn, request matcher.Request) (matcher.Result, error) {
+	if t.message.Acted {
+		t.matching = matching{trace: &matcher.Trace{}, over: t.scope}
+		return matcher.Result{Stage: matcher.StageNone}, nil
+	}
+	if result, holds := d.matchOfDraft(ctx, t, request); holds {
+		return result, nil
+	}
+	started := d.Now()
+	failpoint.At(failpoint.MatchBefore)
+	ctx, span := matchSpan(ctx, len(request.Candidates))
+	result, err := t.match(ctx, d.matcher, request)
+	tracing.End(span, faultOf(err), tracing.Stage.String(result.Stage))
+	failpoint.At(failpoint.MatchAfter)
+	d.Metrics.MatchSeconds.Observe(d.Now().Sub(started).Seconds())
+	if cause := context.Cause(ctx); err != nil && errors.Is(cause, errLost) {
+		return result, cause
+	}
+	return result, err
+}
+
+// match has a matcher find what the turn calls for. Each match, and each call that is rejected, has
+// a call in the trace then.
+func (t *turn) match(ctx context.Context, by matcher.Matcher, request matcher.Request) (matcher.Result, error) {
+	ctx, trace := matcher.Recorded(ctx)
+	result, err := by.Match(ctx, request)
+	for i, m := range result.Matches {
+		if m.Call == 0 {
+			result.Matches[i].Call = trace.Add(matcher.Call{
+				Candidate: m.Candidate, Name: m.Tool.Name, Arguments: m.Values, Repaired: m.Repaired, Coerced: m.Coerced,
 			})
 		}
 	}
-	why := explain.Unmatched(t.Turn.Message, d.now().UTC())
-	why.Stage, why.Why = matcher.StageExact, said.why()
-	return answer, why, true
+	for i, r := range result.Rejected {
+		if r.Call == 0 {
+			result.Rejected[i].Call = trace.Add(matcher.Call{Candidate: r.Candidate, Name: r.Tool.Name, Arguments: r.Values, Errors: r.Errors})
+		}
+	}
+	t.matching = matching{trace: trace, over: t.scope, candidates: len(request.Candidates)}
+	return result, err
+}
+
+// maxReplans bounds how many times a decision is made anew because a repository was changed while
+// the message was matched.
+const maxReplans = 20
+
+// decideAndCommit decides, and decides again on the current state if a repository was changed in
+// between.
+func (d *decider) decideAndCommit(ctx context.Context, t *turn, result matcher.Result) (*plan, error) {
+	for range maxReplans {
+		p, err := t.decide(d.planner(t.Turn, t.token, t.scope.State, t.message.Text, t.message.TraceParent), result)
+		if err != nil {
+			return nil, err
+		}
+		p.explain(d.packer, d.Log, t, t.owner())
+		status, err := d.commit(ctx, p)
+		switch {
+		case err != nil:
+			return nil, err
+		case status == ledger.Committed:
+			return &p.plan, nil
+		case status == ledger.Closed:
+			closed, err := d.Store.Closed(ctx, t.App, t.Session)
+			if err == nil && !closed { // it is restored when its client sends the message again
+				err = fmt.Errorf("%w: it has lost the message, as in a failover", keyspace.ErrUnavailable)
+			}
+			return nil, cmp.Or(err, ErrClosed)
+		case status == ledger.Lost:
+			return nil, errLost
+		case status == ledger.Moved, status == ledger.NoTrigger, status == ledger.Retracted:
+			return nil, query.ErrEnded
+		case status == ledger.Differs:
+			if err := d.learn(ctx, &t.known, &p.plan); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		failpoint.At(failpoint.CommitStale)
+		claims := t.scope.Claims
+		if t.scope, err = d.scopes.Read(ctx, t.App, t.Session); err != nil {
+			return nil, err
+		}
+		t.scope.Claims = claims
+		if t.retold == "" {
+			result = t.carryOver(result)
+		} else { // the match of a draft: it was then that the scope changed
+			t.draft = nil
+			if result, err = d.match(ctx, t, t.request(d.Now())); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return nil, &matcher.Unavailable{Reason: "the repositories in scope change faster than a message can be decided"}
+}
+
+// carryOver keeps those matches that are still valid in the scope, which has changed since: of tools
+// that are unchanged in the same repository.
+func (t *turn) carryOver(result matcher.Result) matcher.Result {
+	same := func(call int, c *matcher.Candidate) bool {
+		now, is := t.scope.Same(*c)
+		if is {
+			*c = now
+			return true
+		}
+		why := "The tool was changed or removed while the message was matched."
+		if c.Repository.Options.TriggerOnce {
+			why = fmt.Sprintf("Repository %s fires once, and was taken by something else, changed or removed while the message was matched.", c.Repository.ID)
+		}
+		if t.lost == nil {
+			t.lost = map[int]explain.Verdict{}
+		}
+		t.lost[call] = explain.Verdict{Verdict: explain.Dropped, Why: why}
+		return false
+	}
+	kept := matcher.Result{Stage: result.Stage, Text: result.Text}
+	for _, match := range result.Matches {
+		if same(match.Call, &match.Candidate) {
+			kept.Matches = append(kept.Matches, match)
+		}
+	}
+	for _, rejected := range result.Rejected {
+		if same(rejected.Call, &rejected.Candidate) {
+			kept.Rejected = append(kept.Rejected, rejected)
+		}
+	}
+	return kept
+}
+
+// decide plans what a turn does: what its plain yes or no does to the triggers that asked, or what
+// was matched. The rules are those of the contract's section 4: exclusive repositories win, a
+// triggerOnce repository fires one tool, and the catch-all takes what nothing else matched.
+func (t *turn) decide(p *planner, result matcher.Result) (*planner, error) {
+	p.metadata, p.language, p.stage, p.generation, p.known = t.metadata(), t.language(), result.Stage, t.generation, t.known
+	p.doc.Claims, p.Answer.Auth, p.result = len(t.scope.Claims) > 0, t.message.Auth, result
+	if t.scope.App.Settings.ChatEvents {
+		events := t.events()
+		p.chat = &events
+	}
+	if err := p.act(t, result); err != nil {
+		return nil, err
+	}
+
+	// A front-end keeps silent if a tool that fired says so, the app says so of all tools, or an
+	// exclusive repository is in scope.
+	matches := p.Answer.Matches
+	p.Answer.SkipResponse = t.scope.Exclusive() || len(matches) > 0 && t.scope.App.Settings.SkipToolResponse ||
+		slices.ContainsFunc(matches, func(m query.Match) bool { return m.SkipResponse })
+
+	// The last thing that is put to the user: the plan's questions, unless its answer reaches nobody, or
+	// the reply is something else.
+	replied := slices.ContainsFunc(matches, func(m query.Match) bool { return m.ReturnDirect && m.Due() && m.Call != nil })
+	p.doc.Heard = ledger.Unrelated
+	switch {
+	case len(p.doc.Questions) > 0 && !t.message.Relayed && !(replied && mayReply(t.scope, p.Answer)):
+		p.doc.Heard = ledger.Asking
+	case len(t.consents)+len(p.fires)+len(result.Rejected) > 0, directReply(t.scope, p.Answer, result.Text, t.scope.Chats()) != nil:
+		p.doc.Heard = ledger.Related
+	}
+	p.unfinished = conversation.After(t.unfinished, t.message.Text, result, t.at.Milliseconds())
+	return p, nil
+}
+
+// act plans the triggers that the turn moves, fires and rejects.
+func (p *planner) act(t *turn, result matcher.Result) error {
+	p.fires = conversation.Fires(result.Matches)
+	for _, c := range t.consents {
+		if err := p.move(c.heldTrigger, c.action, "message "+t.Turn.Message); err != nil {
+			return err
+		}
+	}
+	for _, match := range p.fires {
+		if err := p.fire(match, query.SourceMessage, ""); err != nil {
+			return err
+		}
+	}
+	for n, rejected := range result.Rejected {
+		if err := p.reject(n, rejected); err != nil {
+			return err
+		}
+	}
+	if len(t.consents)+len(p.fires)+len(result.Rejected) > 0 || t.message.Acted {
+		return nil
+	}
+	in := t.scope.Candidates()
+	if in.CatchAll != nil {
+		return p.fire(conversation.CatchAll(*in.CatchAll, p.text), query.SourceMessage, "")
+	}
+	if len(in.All) > 0 {
+		return p.notMatching(in.All)
+	}
+	return nil
+}
+
+// commit has the ledger decide, within a part of the lease, retrying while Redis is away for a
+// moment. Each retry gives the same answer. Of a plan that is committed it says who holds the
+// session's outbox.
+func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status, err error) {
+	d.deliveries.AwaitFlush(ctx, p.App, p.Box)
+	p.Begun = time.Now()
+	ctx, cancel := context.WithTimeout(ctx, d.Heartbeat())
+	defer cancel()
+	d.deliveries.Expect(&p.Decision)
+	defer func() {
+		if err != nil || status != ledger.Committed || p.Leads() {
+			d.deliveries.Unexpect(&p.Decision)
+		}
+		if err != nil {
+			d.GiveUp(p.leases(), err)
+		}
+	}()
+	doc, err := p.commitment(d.NewID(), d.Lease)
+	if err != nil {
+		return "", err
+	}
+	err = d.Write(ctx, func() (err error) {
+		if failpoint.Planted(failpoint.EarlyPublish) {
+			d.deliveries.EarlyPublish(ctx, &p.Decision)
+		}
+		p.differs, err = d.Ledger.Commit(ctx, doc)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	found := p.differs
+	p.Holder, p.Batch, p.UnderReplicated = found.Holder, found.Batch, found.Few
+	switch found.Status {
+	case ledger.NoApp:
+		return "", ledger.AppNotFound(p.App)
+	case ledger.Committed:
+		d.packer.Wrote(p.explained)
+		for _, f := range p.firings {
+			if f.span != nil {
+				f.span.End() // what it owes is written down
+			}
+			to := "due"
+			if !f.due() {
+				to = f.move.State
+			}
+			d.Metrics.Triggers.WithLabelValues(to).Inc()
+			if to == string(state.Settling) {
+				d.WakeAfter(p.App, time.Duration(f.move.Wait)*time.Millisecond)
+			}
+		}
+	}
+	return found.Status, nil
+}
+
+// commitment completes the plan's document for the ledger. The version follows if a repository of
+// the app goes.
+func (p *planner) commitment(version string, lease time.Duration) (ledger.Commitment, error) {
+	decision, err := exactjson.Encode(p.Answer)
+	if err != nil {
+		return p.doc, err
+	}
+	doc := p.doc
+	if doc.Unfinished, err = conversation.Write(p.unfinished); err != nil {
+		return doc, err
+	}
+	doc.Turn, doc.Box, doc.Token, doc.Decision, doc.Version, doc.TTL = p.Turn, p.Box, p.Token, string(decision), version, p.store.SessionTTL().Milliseconds()
+	doc.Explanation = ledger.Explanation{Body: p.explained.Body, Parts: p.explained.Parts, Keep: p.store.Retention().Explain}
+	for _, e := range p.Effects {
+		if p.Owns(e) {
+			doc.Events = append(doc.Events, e.Entry)
+			continue
+		}
+		doc.Others = append(doc.Others, e.Entry)
+		if e.Kind != effect.KindEvent { // the replica that fires may take as long until its answer
+			lease = max(lease, time.Duration(e.Entry.Lease)*time.Millisecond)
+		}
+	}
+	doc.Lease = lease.Milliseconds()
+	for i, f := range p.firings {
+		states, err := p.Answer.Matches[i].States()
+		if err != nil {
+			return doc, err
+		}
+		one := ledger.Firing{ID: p.Answer.Matches[i].TriggerID, Name: f.id, Open: f.open, States: states, Move: f.move}
+		if f.repository != nil {
+			record, err := exactjson.Encode(f.record)
+			if err != nil {
+				return doc, err
+			}
+			one.Record, one.Repository, one.Session, one.Revision = string(record), f.repository.ID, f.repository.SessionID, f.repository.Revision
+			one.Once = f.repository.Options.TriggerOnce && (f.move == nil || state.State(f.move.State) != state.Duplicate)
+		}
+		doc.Firings = append(doc.Firings, one)
+	}
+	return doc, nil
+}
+
+// deliver makes the first attempts at what a decision owes, writes the reply, and stores the
+// answer. It returns the answer that is valid: another replica may have stored one before.
+func (d *decider) deliver(ctx context.Context, t *turn, p *plan, request matcher.Request, result matcher.Result) (json.RawMessage, error) {
+	first := d.deliveries.First(&p.Decision)
+	if err := first.Run(ctx); err != nil {
+		return nil, err
+	}
+	reply := directReply(t.scope, p.Answer, result.Text, request.Chat)
+	if wantsModelReply(request, t.scope, p.Answer) {
+		if _, err := first.Save(ctx, ledger.Report{}); err != nil { // others wait for our events, and a model takes its time
+			return nil, err
+		}
+		text, err := d.matcher.Reply(ctx, request, firedCalls(p.Answer))
+		if err != nil { // the message stays decided, and there is no reply
+			d.Log.Warn("reply.failed", "app", t.App, "message", t.Turn.Message, "error", err.Error())
+			text = ""
+		}
+		reply = quote(asking(text, p.Answer))
+	}
+	p.Answer.Reply, p.Answer.ReplyType = reply, query.ReplyType(reply)
+	answer, err := exactjson.Encode(p.Answer.Shown())
+	if err != nil {
+		return nil, err
+	}
+	closing := ledger.Report{Message: t.Turn.Message, Answer: string(answer), Reply: string(reply)}
+	if text := query.ReplyText(reply); p.chat != nil && text != "" {
+		if closing.Says, err = p.chat.message("reply", actorAssistant, text, d.Now()); err != nil {
+			return nil, err
+		}
+	}
+	held, err := first.Save(ctx, closing)
+	return json.RawMessage(held), err
 }

@@ -16,6 +16,7 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 )
 
 func TestEventsFollowInOrderWhenNATSIsBack(t *testing.T) {
@@ -32,7 +33,7 @@ func TestEventsFollowInOrderWhenNATSIsBack(t *testing.T) {
 		w.rest()
 		const prefix = "tool.trigger.clinic.s1."
 		require.Equal(t, []string{prefix + "a", prefix + "b", prefix + "c", "app.clinic.calendar.request", prefix + "a"}, w.events.subjects())
-		records, _, err := w.engine.Triggers(t.Context(), trigger.Query{AppID: "clinic", Page: trigger.Page{Limit: 10}})
+		records, _, err := w.engine.Triggers(t.Context(), query.Triggers{AppID: "clinic", Page: query.Page{Limit: 10}})
 		require.NoError(t, err)
 		for _, record := range records {
 			require.Equal(t, "delivered", record.State)
@@ -83,7 +84,7 @@ func TestCallThatFailsIsMadeAgainUnderTheSameId(t *testing.T) {
 		require.Len(t, ids, 1)
 		record, err := w.engine.Trigger(t.Context(), "clinic", answer.Matches[0].TriggerID)
 		require.NoError(t, err)
-		require.Equal(t, &trigger.CallState{State: "delivered", Status: 201, Attempts: 3, Result: json.RawMessage(`"booked"`)}, record.Call)
+		require.Equal(t, &query.CallState{State: "delivered", Status: 201, Attempts: 3, Result: json.RawMessage(`"booked"`)}, record.Call)
 		statuses := []int{}
 		for _, attempt := range record.Attempts {
 			if attempt.Effect == "call" {
@@ -114,7 +115,7 @@ func TestCallThatCannotSucceedFails(t *testing.T) {
 		require.Equal(t, "auth", result["reason"])
 		require.Equal(t, "no token: invalid_client", result["error"])
 
-		failed, _, err := w.engine.Triggers(t.Context(), trigger.Query{AppID: "clinic", State: "failed", Page: trigger.Page{Limit: 10}})
+		failed, _, err := w.engine.Triggers(t.Context(), query.Triggers{AppID: "clinic", State: "failed", Page: query.Page{Limit: 10}})
 		require.NoError(t, err)
 		require.Len(t, failed, 1)
 
@@ -183,7 +184,7 @@ func TestWhatSentNothingIsNoAttempt(t *testing.T) {
 }
 
 // attemptsAt are the attempts at one effect of a trigger.
-func attemptsAt(record trigger.Record, part string) (made []trigger.Attempt) {
+func attemptsAt(record query.Record, part string) (made []query.Attempt) {
 	for _, one := range record.Attempts {
 		if one.Effect == part {
 			made = append(made, one)
@@ -200,7 +201,7 @@ func TestSlowCallHoldsUpNoEvents(t *testing.T) {
 			<-release
 			return effect.Outcome{Verdict: effect.Done, Status: 200}
 		})
-		slow := make(chan trigger.Answer, 1)
+		slow := make(chan query.Answer, 1)
 		go func() {
 			answer, err := w.say("", "slow")
 			if err != nil {
@@ -316,7 +317,7 @@ func TestSessionThatIsClosedWhileAMessageIsMatched(t *testing.T) {
 		_, fired := w.fired()
 		require.Zero(t, fired)
 		require.Equal(t, []string{"created", "deleted"}, w.events.changes("booking"))
-		history, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 10}})
+		history, _, err := w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{Limit: 10}})
 		require.NoError(t, err)
 		require.Empty(t, history)
 	})
@@ -404,7 +405,7 @@ func TestAttemptsTellWhatWasSentAndWhatCameBack(t *testing.T) {
 		})
 		answer, err := w.say("m1", `book {"day":"monday"}`)
 		require.NoError(t, err)
-		var calls []trigger.Attempt
+		var calls []query.Attempt
 		w.until("the call has failed", func() bool {
 			record := w.record(answer.Matches[0].TriggerID)
 			if calls = attemptsAt(record, "call"); record.Call.State == "pending" {

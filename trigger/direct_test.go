@@ -9,6 +9,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 func TestDirectTriggerFiresWithoutTheMatcher(t *testing.T) {
@@ -104,7 +105,7 @@ func TestTriggersAreListedNewestFirst(t *testing.T) {
 			_, err := w.fire(trigger.Direct{SessionID: session, Name: "greet", Source: "ui", TriggerID: id})
 			require.NoError(t, err)
 		}
-		listed := func(q trigger.Query) (found []string) {
+		listed := func(q query.Triggers) (found []string) {
 			q.AppID = "clinic"
 			q.Page.Limit = 2
 			for {
@@ -119,15 +120,15 @@ func TestTriggersAreListedNewestFirst(t *testing.T) {
 				q.Page.After = next
 			}
 		}
-		require.Equal(t, []string{"t4", "t3", "t2", "t1", "t0"}, listed(trigger.Query{}))
-		require.Equal(t, []string{"t4", "t2", "t0"}, listed(trigger.Query{SessionID: "s1"}))
-		require.Equal(t, []string{"t4", "t3", "t2", "t1", "t0"}, listed(trigger.Query{State: "delivered"}))
-		require.Empty(t, listed(trigger.Query{State: "failed"}))
-		_, _, err := w.engine.Triggers(t.Context(), trigger.Query{AppID: "clinic", Page: trigger.Page{Limit: 2, After: "bm90aGluZw"}})
-		require.ErrorIs(t, err, trigger.ErrCursor)
+		require.Equal(t, []string{"t4", "t3", "t2", "t1", "t0"}, listed(query.Triggers{}))
+		require.Equal(t, []string{"t4", "t2", "t0"}, listed(query.Triggers{SessionID: "s1"}))
+		require.Equal(t, []string{"t4", "t3", "t2", "t1", "t0"}, listed(query.Triggers{State: "delivered"}))
+		require.Empty(t, listed(query.Triggers{State: "failed"}))
+		_, _, err := w.engine.Triggers(t.Context(), query.Triggers{AppID: "clinic", Page: query.Page{Limit: 2, After: "bm90aGluZw"}})
+		require.ErrorIs(t, err, query.ErrCursor)
 		_, err = w.engine.Trigger(t.Context(), "other", "t0")
-		require.ErrorIs(t, err, trigger.ErrNotFound)
-		_, _, err = w.engine.Triggers(t.Context(), trigger.Query{AppID: "nobody", Page: trigger.Page{Limit: 2}})
+		require.ErrorIs(t, err, query.ErrNotFound)
+		_, _, err = w.engine.Triggers(t.Context(), query.Triggers{AppID: "nobody", Page: query.Page{Limit: 2}})
 		require.ErrorIs(t, err, repositories.ErrNotFound)
 	})
 }

@@ -21,32 +21,33 @@ import (
 	"earshot/trigger"
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
+	"earshot/trigger/query"
 )
 
 const monday = `book {"day":"monday","number":9007199254740993}`
 
 // draft posts a draft of message m1 in session s1.
-func (w *world) draft(engine *trigger.Engine, text string) (trigger.Answer, error) {
+func (w *world) draft(engine *trigger.Engine, text string) (query.Answer, error) {
 	return w.draftAs(engine, nil, text)
 }
 
-func (w *world) draftAs(engine *trigger.Engine, claims parameters.Claims, text string) (trigger.Answer, error) {
+func (w *world) draftAs(engine *trigger.Engine, claims parameters.Claims, text string) (query.Answer, error) {
 	return answerOf(engine.Draft(w.t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: matcher.ActorUser, Text: text, Claims: claims}))
 }
 
-func (w *world) commit(engine *trigger.Engine) (trigger.Answer, error) {
+func (w *world) commit(engine *trigger.Engine) (query.Answer, error) {
 	return answerOf(engine.CommitDraft(w.t.Context(), "clinic", "s1", "m1"))
 }
 
-func answerOf(raw json.RawMessage, err error) (answer trigger.Answer, _ error) {
+func answerOf(raw json.RawMessage, err error) (answer query.Answer, _ error) {
 	if err == nil {
 		err = json.Unmarshal(raw, &answer)
 	}
 	return answer, err
 }
 
-func (w *world) historyOf(session string) []trigger.Entry {
-	history, _, err := w.engine.History(w.t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: session, Page: trigger.Page{Limit: 10}})
+func (w *world) historyOf(session string) []query.Entry {
+	history, _, err := w.engine.History(w.t.Context(), query.History{AppID: "clinic", SessionID: session, Page: query.Page{Limit: 10}})
 	require.NoError(w.t, err)
 	return history
 }
@@ -78,7 +79,7 @@ func TestADraftFiresNothingAndItsCommitAsksNoModel(t *testing.T) {
 		require.LessOrEqual(t, w.trips.Made()-trips, int64(3+1), "as any message, and one trip of settled")
 		require.Equal(t, requests+1, w.matcher.requests(), "no model is asked")
 		require.Equal(t, match.TriggerID, answer.Matches[0].TriggerID)
-		require.Equal(t, trigger.StateDelivered, answer.Matches[0].State)
+		require.Equal(t, query.StateDelivered, answer.Matches[0].State)
 		require.Equal(t, "published", answer.Matches[0].Event.State)
 		record, err := w.engine.Trigger(t.Context(), "clinic", match.TriggerID)
 		require.NoError(t, err)
@@ -185,15 +186,15 @@ func (w *world) hang() *hanging {
 }
 
 // background runs what answers, and returns how to wait for it.
-func background(work func() (trigger.Answer, error)) func() (trigger.Answer, error) {
-	var answer trigger.Answer
+func background(work func() (query.Answer, error)) func() (query.Answer, error) {
+	var answer query.Answer
 	var err error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		answer, err = work()
 	}()
-	return func() (trigger.Answer, error) {
+	return func() (query.Answer, error) {
 		<-done
 		return answer, err
 	}
@@ -217,7 +218,7 @@ func TestTheNewestDraftWins(t *testing.T) {
 		} {
 			for _, engine := range []*trigger.Engine{w.engine, w.keeper} {
 				h := w.hang()
-				first := background(func() (trigger.Answer, error) { return w.draft(w.engine, monday) })
+				first := background(func() (query.Answer, error) { return w.draft(w.engine, monday) })
 				<-h.begun
 				w.matcher.takes(nil)
 				require.NoError(t, supersede(engine), by)
@@ -237,9 +238,9 @@ func TestTheSameDraftWaitsForItsMatchAndThenHasItsAnswer(t *testing.T) {
 		_, other := w.replica()
 		w.put("s1", "booking", booking)
 		h := w.hang()
-		var waiting []func() (trigger.Answer, error)
+		var waiting []func() (query.Answer, error)
 		for _, engine := range []*trigger.Engine{w.engine, w.engine, other} {
-			waiting = append(waiting, background(func() (trigger.Answer, error) { return w.draft(engine, monday) }))
+			waiting = append(waiting, background(func() (query.Answer, error) { return w.draft(engine, monday) }))
 		}
 		<-h.begun
 		close(h.let)
@@ -261,9 +262,9 @@ func TestACommitWaitsForTheMatchThatIsUnderWay(t *testing.T) {
 		w.put("s1", "booking", booking)
 		for _, engine := range []*trigger.Engine{w.engine, other} {
 			h, requests := w.hang(), w.matcher.requests()
-			draft := background(func() (trigger.Answer, error) { return w.draft(w.engine, monday) })
+			draft := background(func() (query.Answer, error) { return w.draft(w.engine, monday) })
 			<-h.begun
-			commit := background(func() (trigger.Answer, error) { return w.commit(engine) })
+			commit := background(func() (query.Answer, error) { return w.commit(engine) })
 			w.until("it is accepted", func() bool { return len(w.historyOf("s1")) == 1 })
 			close(h.let)
 			answer, err := commit()
@@ -308,7 +309,7 @@ func TestInterimTranscriptsAndACommitFireOnce(t *testing.T) {
 		_, err := w.draft(engines[0], monday)
 		require.NoError(t, err)
 		requests := w.matcher.requests()
-		answers := make([]trigger.Answer, 6)
+		answers := make([]query.Answer, 6)
 		for i := range answers {
 			group.Go(func() {
 				answer, err := w.commit(engines[i%3])
@@ -558,10 +559,10 @@ func TestADraftIsNotTheNextMessage(t *testing.T) {
 		lamp := w.saidOne("l1", "lamp")
 		_, err := w.draft(w.engine, "greet")
 		require.NoError(t, err)
-		require.Equal(t, trigger.StatePending, w.stands(lamp.TriggerID), "it settles")
+		require.Equal(t, query.StatePending, w.stands(lamp.TriggerID), "it settles")
 		_, err = w.commit(w.engine)
 		require.NoError(t, err)
-		w.until("it is taken back", func() bool { return w.stands(lamp.TriggerID) == trigger.StateCancelled })
+		w.until("it is taken back", func() bool { return w.stands(lamp.TriggerID) == query.StateCancelled })
 		w.rest()
 	})
 }
@@ -569,8 +570,8 @@ func TestADraftIsNotTheNextMessage(t *testing.T) {
 func TestADraftOfAToolThatIsHeldBackIsHeldBackWhenItIsDecided(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "shop", shop)
-		for said, want := range map[string]string{`refund {"order":"A1"}`: trigger.StateConfirming, "mail": trigger.StatePending, `order {"id":"7"}`: trigger.StateDuplicate} {
-			if want == trigger.StateDuplicate {
+		for said, want := range map[string]string{`refund {"order":"A1"}`: query.StateConfirming, "mail": query.StatePending, `order {"id":"7"}`: query.StateDuplicate} {
+			if want == query.StateDuplicate {
 				w.saidOne("first", said)
 			}
 			requests := w.matcher.requests()
@@ -585,7 +586,7 @@ func TestADraftOfAToolThatIsHeldBackIsHeldBackWhenItIsDecided(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, match.TriggerID, decided.Matches[0].TriggerID)
 			require.Equal(t, want, decided.Matches[0].State)
-			require.Equal(t, want == trigger.StateConfirming, decided.Matches[0].Digest != "")
+			require.Equal(t, want == query.StateConfirming, decided.Matches[0].Digest != "")
 			require.Equal(t, requests+1, w.matcher.requests())
 		}
 	})
@@ -602,7 +603,7 @@ func TestADraftOfAYesIsNoYesYet(t *testing.T) {
 			drafted, err := answerOf(w.engine.Draft(t.Context(), yes))
 			require.NoError(t, err)
 			require.Equal(t, []string{asked.TriggerID, "draft"}, []string{drafted.Matches[0].TriggerID, drafted.Matches[0].State})
-			require.Equal(t, trigger.StateConfirming, w.stands(asked.TriggerID))
+			require.Equal(t, query.StateConfirming, w.stands(asked.TriggerID))
 			require.Equal(t, requests, w.matcher.requests(), "no model is asked")
 			if id == "q2" {
 				_, err := w.engine.Deny(t.Context(), "clinic", asked.TriggerID, "", "key-1")
@@ -616,9 +617,9 @@ func TestADraftOfAYesIsNoYesYet(t *testing.T) {
 				continue
 			}
 			require.Equal(t, asked.TriggerID, decided.Matches[0].TriggerID)
-			require.Equal(t, trigger.StateDelivered, decided.Matches[0].State)
+			require.Equal(t, query.StateDelivered, decided.Matches[0].State)
 			require.Equal(t, requests, w.matcher.requests())
-			require.Equal(t, trigger.StateDelivered, w.stands(asked.TriggerID))
+			require.Equal(t, query.StateDelivered, w.stands(asked.TriggerID))
 		}
 		w.rest()
 	})

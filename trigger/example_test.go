@@ -17,6 +17,7 @@ import (
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 )
 
 // A message that a matcher finds a tool for fires it once: the same message posted again
@@ -30,14 +31,14 @@ func ExampleEngine_Post() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		var answer trigger.Answer
+		var answer query.Answer
 		if err := json.Unmarshal(raw, &answer); err != nil {
 			log.Fatal(err)
 		}
 		match := answer.Matches[0]
 		fmt.Println(match.Name, match.Values, match.Event.Subject, match.Event.State)
 	}
-	records, _, err := engine.Triggers(context.Background(), trigger.Query{AppID: "clinic", Page: trigger.Page{Limit: 10}})
+	records, _, err := engine.Triggers(context.Background(), query.Triggers{AppID: "clinic", Page: query.Page{Limit: 10}})
 	fmt.Println(len(records), err)
 	// Output:
 	// delivered tool.trigger.clinic.s1.ring
@@ -53,7 +54,7 @@ func ExampleEngine_Fire() {
 	defer stop()
 	ctx := context.Background()
 
-	ring := trigger.Direct{AppID: "clinic", SessionID: "s1", Name: "ring", Source: trigger.SourceAgent, TriggerID: "t1"}
+	ring := trigger.Direct{AppID: "clinic", SessionID: "s1", Name: "ring", Source: query.SourceAgent, TriggerID: "t1"}
 	ring.Values = map[string]any{"times": "twice"}
 	_, err := engine.Fire(ctx, ring)
 	fmt.Println(err)

@@ -14,6 +14,7 @@ import (
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/explain"
+	"earshot/trigger/query"
 )
 
 // why is the explanation of a message as another replica reads it.
@@ -123,7 +124,7 @@ func TestExplanationsGoWhenTheirTimeIsOver(t *testing.T) {
 		client, k := w.server.Client(), keyspace.KeysOf("clinic")
 		w.until("nothing of it is left", func() bool { return client.Exists(t.Context(), k.Explained(), k.ExplainedParts()).Val() == 0 })
 		_, err = w.engine.Explain(t.Context(), "clinic", "s1", answer.MessageID)
-		require.ErrorIs(t, err, trigger.ErrUnexplained)
+		require.ErrorIs(t, err, query.ErrUnexplained)
 		require.ErrorContains(t, err, "explanations are kept for 1ms")
 		for field := range client.HGetAll(t.Context(), k.Turns("s1")).Val() {
 			require.False(t, strings.HasPrefix(field, "e:"), field)
@@ -141,7 +142,7 @@ func TestASessionTakesItsExplanationsAlongAndAnAppAllOfThem(t *testing.T) {
 		client, k := w.server.Client(), keyspace.KeysOf("clinic")
 		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
 		_, err := w.engine.Explain(t.Context(), "clinic", "s1", "m1")
-		require.ErrorIs(t, err, trigger.ErrNoMessage)
+		require.ErrorIs(t, err, query.ErrNoMessage)
 		for _, member := range client.ZRange(t.Context(), k.Explained(), 0, -1).Val() {
 			require.NotContains(t, member, "clinic/s1/")
 		}
@@ -166,7 +167,7 @@ func TestAMessageOfAnOlderVersionIsNotExplained(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, w.server.Client().HDel(t.Context(), keyspace.KeysOf("clinic").Turns("s1"), "e:m1").Err())
 		_, err = w.engine.Explain(t.Context(), "clinic", "s1", "m1")
-		require.ErrorIs(t, err, trigger.ErrUnexplained)
+		require.ErrorIs(t, err, query.ErrUnexplained)
 		require.ErrorContains(t, err, "explanations are kept for 24h0m0s")
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"earshot/repositories/unraced"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 )
 
 // slow are endpoints that take a call and do not answer until they are let go.
@@ -83,7 +84,7 @@ func (w *world) callers(app string, n int) {
 }
 
 func (w *world) delivered(app string) bool {
-	records, _, err := w.engine.Triggers(context.Background(), trigger.Query{AppID: app, State: trigger.StateDelivered, Page: trigger.Page{Limit: 1}})
+	records, _, err := w.engine.Triggers(context.Background(), query.Triggers{AppID: app, State: query.StateDelivered, Page: query.Page{Limit: 1}})
 	return err == nil && len(records) == 1
 }
 
@@ -126,8 +127,8 @@ func (w *world) recover(id string) {
 	_, err := w.engine.PostAsync(w.t.Context(), trigger.Message{AppID: "clinic", SessionID: "s9", ID: id, Actor: "user", Text: "hello"})
 	require.NoError(w.t, err)
 	w.until("the message is decided", func() bool {
-		entries, _, err := w.engine.History(context.Background(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s9", Page: trigger.Page{Limit: 1}})
-		return err == nil && len(entries) == 1 && entries[0].State == trigger.EntryDecided
+		entries, _, err := w.engine.History(context.Background(), query.History{AppID: "clinic", SessionID: "s9", Page: query.Page{Limit: 1}})
+		return err == nil && len(entries) == 1 && entries[0].State == query.EntryDecided
 	})
 }
 

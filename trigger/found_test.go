@@ -12,7 +12,7 @@ import (
 	"earshot/matcher/matchertest"
 	"earshot/matcher/retrieval"
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/scope"
 )
 
 var searching = retrieval.New()
@@ -30,7 +30,7 @@ const hallTools = `{"tools":[
 	{"name":"light","description":"Switch the light of the room on or off"}]}`
 
 // find searches in the session, and returns the names of what was found with what it shows.
-func (w *world) find(session, text string, limit int) ([]string, []trigger.FoundTool) {
+func (w *world) find(session, text string, limit int) ([]string, []scope.FoundTool) {
 	w.t.Helper()
 	found, err := w.engine.SearchTools(w.t.Context(), "clinic", session, text, limit)
 	require.NoError(w.t, err)
@@ -58,7 +58,7 @@ func TestSearchFindsOfTheToolsInScopeThoseThatATextIsAbout(t *testing.T) {
 		require.Equal(t, "call-taxi", names[0])
 		require.NotContains(t, names, "taxi-template")
 		require.NotContains(t, names, "taxi-of-others")
-		listed, _, err := w.engine.Tools(t.Context(), "clinic", "", "call-taxi", trigger.Page{Limit: 1})
+		listed, _, err := w.engine.Tools(t.Context(), "clinic", "", "call-taxi", "", 1)
 		require.NoError(t, err)
 		require.Equal(t, listed[0], found[0].Tool, "as it is listed")
 

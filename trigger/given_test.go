@@ -12,6 +12,7 @@ import (
 	"earshot/trigger"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
+	"earshot/trigger/query"
 )
 
 const asking = `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1m"}}]}`
@@ -40,7 +41,7 @@ func (w *world) unansweredInTime() {
 	w.keeper.Wake("clinic")
 }
 
-func (w *world) of(triggerID string) trigger.Record {
+func (w *world) of(triggerID string) query.Record {
 	w.t.Helper()
 	record, err := w.engine.Trigger(w.t.Context(), "clinic", triggerID)
 	require.NoError(w.t, err)
@@ -52,7 +53,7 @@ func TestAMessageWaitsForTheAnswerToItsTrigger(t *testing.T) {
 		w.app("clinic", `{"settings":{"chatModeEnabled":true}}`)
 		w.put("s1", "r", asking)
 		_, second := w.replica()
-		said := make(chan trigger.Answer, 1)
+		said := make(chan query.Answer, 1)
 		go func() {
 			answer, err := w.say("m1", "ask")
 			if err == nil {
@@ -65,7 +66,7 @@ func TestAMessageWaitsForTheAnswerToItsTrigger(t *testing.T) {
 
 		record, err := second.Answer(t.Context(), "clinic", id, yes)
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateDelivered, record.Call.State)
+		require.Equal(t, query.StateDelivered, record.Call.State)
 		answer := <-said
 		require.JSONEq(t, `{"state":"delivered","attempts":1,"result":{"page":7}}`, asJSON(t, answer.Matches[0].Call))
 		require.Equal(t, `"done: ask"`, string(answer.Reply))
@@ -75,7 +76,7 @@ func TestAMessageWaitsForTheAnswerToItsTrigger(t *testing.T) {
 		record, err = second.Answer(t.Context(), "clinic", id, effect.Answer{Error: "no, after all"})
 		require.NoError(t, err, "a repeat does no harm")
 		require.JSONEq(t, `{"page":7}`, string(record.Call.Result), "the first holds")
-		require.Equal(t, trigger.StateDelivered, record.State)
+		require.Equal(t, query.StateDelivered, record.State)
 		results := w.events.payloads("tool.result.clinic.s1.ask")
 		require.Len(t, results, 1)
 		require.Equal(t, true, results[0]["ok"])
@@ -88,7 +89,7 @@ func TestAMessageWaitsForTheAnswerToItsTrigger(t *testing.T) {
 func TestAnAnswerMayBeTheReplyItself(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "r", strings.Replace(asking, `"answer"`, `"returnDirect":true,"answer"`, 1))
-		said := make(chan trigger.Answer, 1)
+		said := make(chan query.Answer, 1)
 		go func() {
 			answer, err := w.say("m1", "ask")
 			if err == nil {
@@ -114,12 +115,12 @@ func TestNobodyAnswers(t *testing.T) {
 		w.inbox.answers(down)
 		w.unansweredInTime()
 		w.until("it is looked for on NATS", func() bool { attempts, _ := w.inbox.count(); return attempts > 1 })
-		require.Equal(t, trigger.StatePending, w.of(id).Call.State, "NATS is away, and may have one")
+		require.Equal(t, query.StatePending, w.of(id).Call.State, "NATS is away, and may have one")
 		w.inbox.answers(nobody)
-		w.until("its time is over", func() bool { return w.of(id).State == trigger.StateFailed })
+		w.until("its time is over", func() bool { return w.of(id).State == query.StateFailed })
 		require.Equal(t, effect.ReasonTimeout, w.of(id).Call.Reason)
 		_, err = w.engine.Answer(t.Context(), "clinic", id, yes)
-		require.ErrorIs(t, err, trigger.ErrEnded, "too late")
+		require.ErrorIs(t, err, query.ErrEnded, "too late")
 		w.rest()
 		require.Equal(t, "timeout", w.events.payloads("tool.result.clinic.s1.ask")[0]["reason"])
 
@@ -131,21 +132,21 @@ func TestNobodyAnswers(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "closed on mondays", record.Call.Error)
 		require.Equal(t, effect.ReasonRequest, record.Call.Reason)
-		require.Equal(t, trigger.StateFailed, record.State)
+		require.Equal(t, query.StateFailed, record.State)
 
 		_, err = w.engine.Answer(t.Context(), "clinic", "unknown", yes)
-		require.ErrorIs(t, err, trigger.ErrNotFound)
+		require.ErrorIs(t, err, query.ErrNotFound)
 		told, err := w.say("m2", "tell")
 		require.NoError(t, err)
 		_, err = w.engine.Answer(t.Context(), "clinic", told.Matches[0].TriggerID, yes)
-		require.ErrorIs(t, err, trigger.ErrNotAsked)
+		require.ErrorIs(t, err, query.ErrNotAsked)
 	})
 }
 
 func TestAnAnswerIsLookedForBeforeItIsTooLate(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "r", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`)
-		fired, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: trigger.SourceUI})
+		fired, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: query.SourceUI})
 		require.NoError(t, err)
 		w.inbox.answers(func(asked effect.Effect) effect.Outcome {
 			if asked.Awaited.Subject == "answer.clinic."+fired.TriggerID && asked.Awaited.Until.UnixMilli() == 3_600_001 && asked.Awaited.Since.IsZero() {
@@ -154,7 +155,7 @@ func TestAnAnswerIsLookedForBeforeItIsTooLate(t *testing.T) {
 			return nobody(asked)
 		})
 		w.unansweredInTime()
-		w.until("it is found", func() bool { return w.of(fired.TriggerID).State == trigger.StateDelivered })
+		w.until("it is found", func() bool { return w.of(fired.TriggerID).State == query.StateDelivered })
 		require.JSONEq(t, `{"page":7}`, string(w.of(fired.TriggerID).Call.Result))
 	})
 }
@@ -162,7 +163,7 @@ func TestAnAnswerIsLookedForBeforeItIsTooLate(t *testing.T) {
 func TestAnAnswerThatWasPublishedBeforeIsTheFirst(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "r", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`)
-		fired, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: trigger.SourceUI})
+		fired, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: query.SourceUI})
 		require.NoError(t, err)
 		w.inbox.answers(func(effect.Effect) effect.Outcome { return effect.Answer{Error: "published"}.Outcome() })
 		record, err := w.engine.Answer(t.Context(), "clinic", fired.TriggerID, yes)
@@ -174,7 +175,7 @@ func TestAnAnswerThatWasPublishedBeforeIsTheFirst(t *testing.T) {
 func TestAnAnswerOutlivesWhoeverTookIt(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "r", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`)
-		fired, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: trigger.SourceUI})
+		fired, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: query.SourceUI})
 		require.NoError(t, err)
 		db := &keyspace.DB{UniversalClient: w.server.Client(), Embedded: w.server.Embedded()}
 		waiting := db.ZRange(t.Context(), keyspace.KeysOf("clinic").Lane(keyspace.LaneCalls), 0, -1).Val()
@@ -185,7 +186,7 @@ func TestAnAnswerOutlivesWhoeverTookIt(t *testing.T) {
 			require.Equal(t, status, found)
 		}
 		w.keeper.Wake("clinic") // the process that took it has died
-		w.until("another makes something of it", func() bool { return w.of(fired.TriggerID).State == trigger.StateDelivered })
+		w.until("another makes something of it", func() bool { return w.of(fired.TriggerID).State == query.StateDelivered })
 		require.JSONEq(t, `{"page":7}`, string(w.of(fired.TriggerID).Call.Result))
 	})
 }
@@ -194,12 +195,12 @@ func TestATriggerThatWasHeldIsAnsweredWhenItIsLetGo(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "r", `{"tools":[{"name":"ask","confirm":"always","answer":{"within":"1h"},"request":{"timeout":"1m"}},
 			{"name":"turn","settle":"1ms","answer":{"within":"1h"},"request":{"timeout":"1m"}}]}`)
-		held, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: trigger.SourceUI})
+		held, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: query.SourceUI})
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateConfirming, held.State)
+		require.Equal(t, query.StateConfirming, held.State)
 		_, err = w.engine.Answer(t.Context(), "clinic", held.TriggerID, yes)
-		require.ErrorIs(t, err, trigger.ErrNotAsked)
-		confirmed := make(chan trigger.Record, 1)
+		require.ErrorIs(t, err, query.ErrNotAsked)
+		confirmed := make(chan query.Record, 1)
 		go func() {
 			record, err := w.engine.Confirm(t.Context(), "clinic", held.TriggerID, held.Digest, "key-1")
 			if err == nil {
@@ -210,12 +211,12 @@ func TestATriggerThatWasHeldIsAnsweredWhenItIsLetGo(t *testing.T) {
 		require.NoError(t, err)
 		require.JSONEq(t, `{"page":7}`, string((<-confirmed).Call.Result), "who confirms waits for it")
 
-		settling, err := w.fire(trigger.Direct{SessionID: "s1", Name: "turn", Source: trigger.SourceUI})
+		settling, err := w.fire(trigger.Direct{SessionID: "s1", Name: "turn", Source: query.SourceUI})
 		require.NoError(t, err)
 		w.until("it is let go", func() bool { return len(w.events.payloads("tool.trigger.clinic.s1.turn")) == 1 })
 		record, err := w.engine.Answer(t.Context(), "clinic", settling.TriggerID, yes)
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateDelivered, record.Call.State)
+		require.Equal(t, query.StateDelivered, record.Call.State)
 		w.rest()
 	})
 }

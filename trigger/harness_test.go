@@ -23,6 +23,7 @@ import (
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 )
 
 // world is a service of one or more replicas on one Redis, with everything around it
@@ -159,11 +160,11 @@ func (w *world) register(session, id, body string) {
 }
 
 // say posts a message of the user in session s1.
-func (w *world) say(id, text string) (trigger.Answer, error) {
+func (w *world) say(id, text string) (query.Answer, error) {
 	return w.sayOn(w.engine, "s1", id, text)
 }
 
-func (w *world) sayOn(engine *trigger.Engine, session, id, text string) (answer trigger.Answer, err error) {
+func (w *world) sayOn(engine *trigger.Engine, session, id, text string) (answer query.Answer, err error) {
 	raw, err := engine.Post(w.t.Context(), trigger.Message{AppID: "clinic", SessionID: session, ID: id, Actor: matcher.ActorUser, Text: text})
 	if err == nil {
 		err = json.Unmarshal(raw, &answer)
@@ -171,7 +172,7 @@ func (w *world) sayOn(engine *trigger.Engine, session, id, text string) (answer 
 	return answer, err
 }
 
-func (w *world) fire(d trigger.Direct) (match trigger.Match, err error) {
+func (w *world) fire(d trigger.Direct) (match query.Match, err error) {
 	d.AppID = "clinic"
 	raw, err := w.engine.Fire(w.t.Context(), d)
 	if err == nil {
@@ -191,7 +192,7 @@ func (w *world) until(what string, condition func() bool) {
 func (w *world) settled() {
 	w.t.Helper()
 	_, err := w.engine.Trigger(w.t.Context(), "clinic", "none")
-	require.ErrorIs(w.t, err, trigger.ErrNotFound)
+	require.ErrorIs(w.t, err, query.ErrNotFound)
 }
 
 // expired lets the time of a session be over.

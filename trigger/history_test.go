@@ -11,11 +11,11 @@ import (
 
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
-	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 // said reads one page of the history of s1.
-func (w *world) said(q trigger.HistoryQuery) (ids []string, next string) {
+func (w *world) said(q query.History) (ids []string, next string) {
 	w.t.Helper()
 	q.AppID, q.SessionID = "clinic", "s1"
 	entries, next, err := w.engine.History(w.t.Context(), q)
@@ -27,7 +27,7 @@ func (w *world) said(q trigger.HistoryQuery) (ids []string, next string) {
 }
 
 // saidInAll reads all pages of a history.
-func (w *world) saidInAll(q trigger.HistoryQuery) (ids []string) {
+func (w *world) saidInAll(q query.History) (ids []string) {
 	w.t.Helper()
 	for {
 		page, next := w.said(q)
@@ -48,8 +48,8 @@ func TestAHistoryIsReadFromEitherEndWhileItMoves(t *testing.T) {
 				require.NoError(t, err)
 			}
 		}
-		newest := func(after string, limit int) trigger.HistoryQuery {
-			return trigger.HistoryQuery{Newest: true, Page: trigger.Page{After: after, Limit: limit}}
+		newest := func(after string, limit int) query.History {
+			return query.History{Newest: true, Page: query.Page{After: after, Limit: limit}}
 		}
 		come(0, 4)
 		for _, limit := range []int{1, 2, 3, 10} {
@@ -62,7 +62,7 @@ func TestAHistoryIsReadFromEitherEndWhileItMoves(t *testing.T) {
 		come(5, 6)
 		ids, _ = w.said(newest(next, 1))
 		require.Equal(t, []string{"m3.reply", "m3"}, ids, "what came meanwhile moves nothing")
-		ids, _ = w.said(trigger.HistoryQuery{Page: trigger.Page{After: next, Limit: 1}})
+		ids, _ = w.said(query.History{Page: query.Page{After: next, Limit: 1}})
 		require.Equal(t, []string{"m5", "m5.reply"}, ids, "and stands in the other direction")
 		ids, end := w.said(newest(older, 5))
 		require.Empty(t, ids, "what was older has left the history")
@@ -74,11 +74,11 @@ func TestAHistoryIsReadFromEitherEndWhileItMoves(t *testing.T) {
 
 		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
 		require.Empty(t, w.saidInAll(newest("", 5)))
-		_, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s2", Newest: true, Page: trigger.Page{After: older, Limit: 1}})
-		require.ErrorIs(t, err, trigger.ErrCursor, "of another session")
+		_, _, err := w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s2", Newest: true, Page: query.Page{After: older, Limit: 1}})
+		require.ErrorIs(t, err, query.ErrCursor, "of another session")
 		come(0, 0)
-		_, _, err = w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Newest: true, Page: trigger.Page{After: next, Limit: 1}})
-		require.ErrorIs(t, err, trigger.ErrCursor, "of an earlier life")
+		_, _, err = w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Newest: true, Page: query.Page{After: next, Limit: 1}})
+		require.ErrorIs(t, err, query.ErrCursor, "of an earlier life")
 	})
 }
 
@@ -108,7 +108,7 @@ func TestAHistoryBeginsAtATime(t *testing.T) {
 			backwards := slices.Clone(want)
 			slices.Reverse(backwards)
 			for _, limit := range []int{1, 3, 100} {
-				q := trigger.HistoryQuery{Since: since, Page: trigger.Page{Limit: limit}}
+				q := query.History{Since: since, Page: query.Page{Limit: limit}}
 				require.Equal(t, want, append([]string{}, w.saidInAll(q)...), "%s %d", since, limit)
 				q.Newest = true
 				got := []string{}

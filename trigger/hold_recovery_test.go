@@ -16,22 +16,23 @@ import (
 	"earshot/trigger"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
+	"earshot/trigger/query"
 )
 
 // ways are how a trigger that waits for a yes is moved, with the event that follows and the
 // calls that are made.
 var ways = map[string]struct {
-	move  func(context.Context, *trigger.Engine, trigger.Match) error
+	move  func(context.Context, *trigger.Engine, query.Match) error
 	event string
 	calls int
 }{
-	"confirm": {func(ctx context.Context, e *trigger.Engine, asked trigger.Match) error {
+	"confirm": {func(ctx context.Context, e *trigger.Engine, asked query.Match) error {
 		return errOf(e.Confirm(ctx, "clinic", asked.TriggerID, asked.Digest, "key-1"))
 	}, "tool.trigger.clinic.s1.refund", 1},
-	"deny": {func(ctx context.Context, e *trigger.Engine, asked trigger.Match) error {
+	"deny": {func(ctx context.Context, e *trigger.Engine, asked query.Match) error {
 		return errOf(e.Deny(ctx, "clinic", asked.TriggerID, "", "key-1"))
 	}, "tool.cancelled.clinic.s1.refund", 0},
-	"cancel": {func(ctx context.Context, e *trigger.Engine, asked trigger.Match) error {
+	"cancel": {func(ctx context.Context, e *trigger.Engine, asked query.Match) error {
 		return errOf(e.Cancel(ctx, "clinic", asked.TriggerID, "key-1"))
 	}, "tool.cancelled.clinic.s1.refund", 0},
 }
@@ -114,7 +115,7 @@ func TestMoveOutlivesWhoeverMadeIt(t *testing.T) {
 				asked, over := w.saidOne("m1", `refund {"order":"A1"}`), make(chan error, 1)
 				w.settled()
 				go func() { over <- way.move(context.Background(), dies, asked) }()
-				w.until("it is moved", func() bool { return w.stands(asked.TriggerID) != trigger.StateConfirming })
+				w.until("it is moved", func() bool { return w.stands(asked.TriggerID) != query.StateConfirming })
 				require.NoError(t, way.move(t.Context(), w.engine, asked), "the same again is answered as before")
 				w.leasesOver()
 				w.ended(way.event, way.calls)
@@ -140,16 +141,16 @@ func TestEveryMoveMayRunTwice(t *testing.T) {
 			require.NoError(t, ways[name].move(t.Context(), w.engine, asked))
 		}
 		w.saidOne("n1", `refund {"order":"A1"}`)
-		require.Equal(t, trigger.StateDelivered, w.saidOne("n2", "yes").State)
+		require.Equal(t, query.StateDelivered, w.saidOne("n2", "yes").State)
 		mail := w.saidOne("n3", "mail")
 		w.timeOver(mail.TriggerID)
-		w.until("it is delivered", func() bool { return w.stands(mail.TriggerID) == trigger.StateDelivered })
-		require.Equal(t, trigger.StateDelivered, w.saidOne("n4", "alarm").State)
-		require.Equal(t, trigger.StateDuplicate, w.saidOne("n5", "alarm").State)
+		w.until("it is delivered", func() bool { return w.stands(mail.TriggerID) == query.StateDelivered })
+		require.Equal(t, query.StateDelivered, w.saidOne("n4", "alarm").State)
+		require.Equal(t, query.StateDuplicate, w.saidOne("n5", "alarm").State)
 		lamp := w.saidOne("n6", "lamp")
 		_, err := w.say("n7", "nothing")
 		require.NoError(t, err)
-		w.until("it is taken back", func() bool { return w.stands(lamp.TriggerID) == trigger.StateCancelled })
+		w.until("it is taken back", func() bool { return w.stands(lamp.TriggerID) == query.StateCancelled })
 		w.rest()
 		for subject, times := range map[string]int{
 			"tool.confirm.clinic.s1.refund": 4, "tool.trigger.clinic.s1.refund": 2, "tool.cancelled.clinic.s1.refund": 2,
@@ -170,7 +171,7 @@ func TestDirectTriggerIsAnsweredAsItWasDecided(t *testing.T) {
 		ask := func(id, tool, values string) string {
 			var given map[string]any
 			require.NoError(t, json.Unmarshal([]byte(values), &given))
-			raw, err := w.engine.Fire(t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", TriggerID: id, Name: tool, Source: trigger.SourceTask, Values: given})
+			raw, err := w.engine.Fire(t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", TriggerID: id, Name: tool, Source: query.SourceTask, Values: given})
 			require.NoError(t, err)
 			return string(raw)
 		}
@@ -189,7 +190,7 @@ func TestDirectTriggerIsAnsweredAsItWasDecided(t *testing.T) {
 		answers["d1"] = <-first
 		w.timeOver("d3")
 		require.NoError(t, errOf(w.engine.Deny(t.Context(), "clinic", "d4", "", "key-1")))
-		w.until("it is delivered", func() bool { return w.stands("d3") == trigger.StateDelivered })
+		w.until("it is delivered", func() bool { return w.stands("d3") == query.StateDelivered })
 		w.rest()
 		for id, tool := range map[string][2]string{"d1": {"order", `{"id":"A"}`}, "d2": {"order", `{"id":"A"}`}, "d3": {"mail", "{}"}, "d4": {"refund", `{"order":"A"}`}} {
 			require.Equal(t, answers[id], ask(id, tool[0], tool[1]), id)
@@ -222,7 +223,7 @@ func TestAnswerThatIsMadeAnewTellsOfWhatIsHeldAsItWasDecided(t *testing.T) {
 			return raw
 		}
 		fired := func(id string) json.RawMessage {
-			raw, err := w.engine.Fire(t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", TriggerID: id, Name: "order", Source: trigger.SourceTask, Values: map[string]any{"id": "A"}})
+			raw, err := w.engine.Fire(t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", TriggerID: id, Name: "order", Source: query.SourceTask, Values: map[string]any{"id": "A"}})
 			require.NoError(t, err)
 			return raw
 		}
@@ -256,7 +257,7 @@ func TestClosingASessionTakesNothingBack(t *testing.T) {
 		lamp := w.saidOne("m1", "lamp")
 		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
 		w.timeOver(lamp.TriggerID)
-		w.until("it is delivered", func() bool { return w.stands(lamp.TriggerID) == trigger.StateDelivered })
+		w.until("it is delivered", func() bool { return w.stands(lamp.TriggerID) == query.StateDelivered })
 		w.rest()
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 )
 
 const shop = `{"tools":[
@@ -39,7 +40,7 @@ func (w *world) timeOver(triggerID string) {
 }
 
 // saidOne posts a message that matches one tool, and returns the match.
-func (w *world) saidOne(id, text string) trigger.Match {
+func (w *world) saidOne(id, text string) query.Match {
 	w.t.Helper()
 	answer, err := w.say(id, text)
 	require.NoError(w.t, err)
@@ -59,14 +60,14 @@ func TestConfirmedTriggerTakesEffectWhenItIs(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "shop", shop)
 		asked := w.saidOne("m1", `refund {"order":"A1"}`)
-		require.Equal(t, []string{trigger.StateConfirming, trigger.StateConfirming, trigger.StateConfirming}, []string{asked.State, asked.Event.State, asked.Call.State})
+		require.Equal(t, []string{query.StateConfirming, query.StateConfirming, query.StateConfirming}, []string{asked.State, asked.Event.State, asked.Call.State})
 		require.NotEmpty(t, asked.Digest)
 		explained, err := w.engine.Explain(t.Context(), "clinic", "s1", "m1")
 		require.NoError(t, err)
 		require.Contains(t, explained.Calls[0].Why, "no effect until it is confirmed")
 		require.Contains(t, asked.Question, "A1")
-		require.Equal(t, trigger.StateConfirming, w.stands(asked.TriggerID))
-		listed, _, err := w.engine.Triggers(t.Context(), trigger.Query{AppID: "clinic", State: trigger.StateConfirming, Page: trigger.Page{Limit: 9}})
+		require.Equal(t, query.StateConfirming, w.stands(asked.TriggerID))
+		listed, _, err := w.engine.Triggers(t.Context(), query.Triggers{AppID: "clinic", State: query.StateConfirming, Page: query.Page{Limit: 9}})
 		require.NoError(t, err)
 		require.Len(t, listed, 1)
 		require.Equal(t, []string{"tool.confirm.clinic.s1.refund"}, w.events.subjects(), "and no other effect")
@@ -77,27 +78,27 @@ func TestConfirmedTriggerTakesEffectWhenItIs(t *testing.T) {
 		require.ErrorIs(t, err, trigger.ErrDigest)
 		record, err := w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-1")
 		require.NoError(t, err)
-		require.Equal(t, []any{trigger.StateDelivered, trigger.StatePublished, trigger.StateDelivered}, []any{record.State, record.Event.State, record.Call.State})
+		require.Equal(t, []any{query.StateDelivered, query.StatePublished, query.StateDelivered}, []any{record.State, record.Event.State, record.Call.State})
 		require.Equal(t, []string{"confirm", "key-1"}, []string{string(record.Moves[0].Action), record.Moves[0].By}, "who has said yes")
 		require.Equal(t, []string{"tool.confirm.clinic.s1.refund", "tool.trigger.clinic.s1.refund", "tool.result.clinic.s1.refund"}, w.events.subjects())
 		again, err := w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-2")
 		require.NoError(t, err, "a client that lost the answer asks again")
 		require.True(t, again.Repeated)
-		require.Equal(t, []any{trigger.StateDelivered, 1}, []any{again.State, len(again.Moves)})
+		require.Equal(t, []any{query.StateDelivered, 1}, []any{again.State, len(again.Moves)})
 		require.ErrorIs(t, errOf(w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, "another", "key-1")), trigger.ErrDigest)
 		for _, late := range []error{
 			errOf(w.engine.Deny(t.Context(), "clinic", asked.TriggerID, "", "key-1")),
 			errOf(w.engine.Cancel(t.Context(), "clinic", asked.TriggerID, "key-1")),
 		} {
-			require.ErrorIs(t, late, trigger.ErrEnded)
+			require.ErrorIs(t, late, query.ErrEnded)
 		}
 		_, err = w.engine.Confirm(t.Context(), "clinic", "none", asked.Digest, "key-1")
-		require.ErrorIs(t, err, trigger.ErrNotFound)
+		require.ErrorIs(t, err, query.ErrNotFound)
 		w.rest()
 	})
 }
 
-func errOf(_ trigger.Record, err error) error { return err }
+func errOf(_ query.Record, err error) error { return err }
 
 func TestPlainWordsAnswerWhatWasAskedLast(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
@@ -106,7 +107,7 @@ func TestPlainWordsAnswerWhatWasAskedLast(t *testing.T) {
 		before := len(w.matcher.asked)
 		yes := w.saidOne("m2", "Yes, please!")
 		require.Equal(t, first.TriggerID, yes.TriggerID)
-		require.Equal(t, []string{trigger.StateDelivered, trigger.StatePublished, trigger.StateDelivered}, []string{yes.State, yes.Event.State, yes.Call.State})
+		require.Equal(t, []string{query.StateDelivered, query.StatePublished, query.StateDelivered}, []string{yes.State, yes.Event.State, yes.Call.State})
 		require.Len(t, w.matcher.asked, before, "no model is asked")
 		explained, err := w.engine.Explain(t.Context(), "clinic", "s1", "m2")
 		require.NoError(t, err)
@@ -114,7 +115,7 @@ func TestPlainWordsAnswerWhatWasAskedLast(t *testing.T) {
 
 		second := w.saidOne("m3", `refund {"order":"A2"}`)
 		no := w.saidOne("m4", "nein danke")
-		require.Equal(t, []string{second.TriggerID, trigger.StateCancelled}, []string{no.TriggerID, no.State})
+		require.Equal(t, []string{second.TriggerID, query.StateCancelled}, []string{no.TriggerID, no.State})
 		w.rest()
 		told := w.events.payloads("tool.cancelled.clinic.s1.refund")
 		require.Len(t, told, 1)
@@ -137,19 +138,19 @@ func TestYesMeansTheLastThingThatWasAsked(t *testing.T) {
 		for i, said := range []string{"hm, wait", "yes, and send a mail"} {
 			_, err := w.say(fmt.Sprint("w", i), said)
 			require.NoError(t, err)
-			require.Equal(t, trigger.StateConfirming, w.stands(asked.TriggerID), "anything else leaves it confirming")
+			require.Equal(t, query.StateConfirming, w.stands(asked.TriggerID), "anything else leaves it confirming")
 		}
 		_, err := w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "a1", Actor: matcher.ActorAgent, Text: "Shall I call you a taxi?"})
 		require.NoError(t, err)
 		_, err = w.say("m2", "yes")
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateConfirming, w.stands(asked.TriggerID), "that was for the taxi")
+		require.Equal(t, query.StateConfirming, w.stands(asked.TriggerID), "that was for the taxi")
 
 		again := w.saidOne("m3", `refund {"order":"A2"}`)
 		_, err = w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "a2", Actor: matcher.ActorAgent, Text: again.Question})
 		require.NoError(t, err)
 		require.Equal(t, again.TriggerID, w.saidOne("m4", "ja").TriggerID, "an agent may word the question")
-		require.Equal(t, trigger.StateConfirming, w.stands(asked.TriggerID))
+		require.Equal(t, query.StateConfirming, w.stands(asked.TriggerID))
 	})
 }
 
@@ -175,9 +176,9 @@ func TestWhatNobodyConfirmsEnds(t *testing.T) {
 		client, key := w.server.Client(), keyspace.KeysOf("clinic").Trigger(asked.TriggerID)
 		require.NoError(t, client.HSet(t.Context(), key, "due", 1).Err())
 		_, err := w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-1")
-		require.ErrorIs(t, err, trigger.ErrEnded, "its time is over, whether or not anybody has looked")
+		require.ErrorIs(t, err, query.ErrEnded, "its time is over, whether or not anybody has looked")
 		w.timeOver(asked.TriggerID)
-		w.until("it is cancelled", func() bool { return w.stands(asked.TriggerID) == trigger.StateCancelled })
+		w.until("it is cancelled", func() bool { return w.stands(asked.TriggerID) == query.StateCancelled })
 		w.rest()
 		require.Equal(t, "expire", w.events.payloads("tool.cancelled.clinic.s1.refund")[0]["reason"])
 		require.Empty(t, w.events.payloads("tool.trigger.clinic.s1.refund"))
@@ -187,16 +188,16 @@ func TestWhatNobodyConfirmsEnds(t *testing.T) {
 func TestConfirmedOnceIsNotAskedForAgain(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("", "shop", shop)
-		require.Equal(t, trigger.StateConfirming, w.saidOne("m1", `address {"street":"Elm"}`).State)
+		require.Equal(t, query.StateConfirming, w.saidOne("m1", `address {"street":"Elm"}`).State)
 		w.saidOne("m2", "yes")
-		require.Equal(t, trigger.StateDelivered, w.saidOne("m3", `address {"street":"Elm"}`).State)
-		require.Equal(t, trigger.StateConfirming, w.saidOne("m4", `address {"street":"Oak"}`).State, "other values are asked for")
-		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "address", Source: trigger.SourceUI, Values: map[string]any{"street": "Elm"}})
+		require.Equal(t, query.StateDelivered, w.saidOne("m3", `address {"street":"Elm"}`).State)
+		require.Equal(t, query.StateConfirming, w.saidOne("m4", `address {"street":"Oak"}`).State, "other values are asked for")
+		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "address", Source: query.SourceUI, Values: map[string]any{"street": "Elm"}})
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateDelivered, match.State, "it holds for every source")
+		require.Equal(t, query.StateDelivered, match.State, "it holds for every source")
 		answer, err := w.sayOn(w.engine, "s2", "n1", `address {"street":"Elm"}`)
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateConfirming, answer.Matches[0].State, "in that session alone")
+		require.Equal(t, query.StateConfirming, answer.Matches[0].State, "in that session alone")
 	})
 }
 
@@ -204,25 +205,25 @@ func TestSettlingTriggerCanBeCancelled(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("s1", "shop", shop)
 		mail := w.saidOne("m1", "mail")
-		require.Equal(t, []string{trigger.StatePending, trigger.StatePending}, []string{mail.State, mail.Event.State})
+		require.Equal(t, []string{query.StatePending, query.StatePending}, []string{mail.State, mail.Event.State})
 		require.Greater(t, time.Until(*mail.DueAt), time.Second)
-		require.Equal(t, trigger.StatePending, w.stands(mail.TriggerID))
+		require.Equal(t, query.StatePending, w.stands(mail.TriggerID))
 		record, err := w.engine.Cancel(t.Context(), "clinic", mail.TriggerID, "key-1")
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateCancelled, record.State)
+		require.Equal(t, query.StateCancelled, record.State)
 		w.rest()
 		require.Equal(t, []string{"tool.cancelled.clinic.s1.mail"}, w.events.subjects())
 		again, err := w.engine.Cancel(t.Context(), "clinic", mail.TriggerID, "key-1")
 		require.NoError(t, err)
-		require.Equal(t, []any{trigger.StateCancelled, true}, []any{again.State, again.Repeated})
+		require.Equal(t, []any{query.StateCancelled, true}, []any{again.State, again.Repeated})
 
 		second := w.saidOne("m2", "mail")
 		w.saidOne("m3", "lamp")
-		require.Equal(t, trigger.StatePending, w.stands(second.TriggerID), "a message takes back only what says so")
+		require.Equal(t, query.StatePending, w.stands(second.TriggerID), "a message takes back only what says so")
 		w.timeOver(second.TriggerID)
-		w.until("it is delivered", func() bool { return w.stands(second.TriggerID) == trigger.StateDelivered })
-		require.ErrorIs(t, errOf(w.engine.Cancel(t.Context(), "clinic", second.TriggerID, "key-1")), trigger.ErrEnded)
-		require.ErrorIs(t, w.engine.Retry(t.Context(), "clinic", mail.TriggerID, ""), trigger.ErrEnded)
+		w.until("it is delivered", func() bool { return w.stands(second.TriggerID) == query.StateDelivered })
+		require.ErrorIs(t, errOf(w.engine.Cancel(t.Context(), "clinic", second.TriggerID, "key-1")), query.ErrEnded)
+		require.ErrorIs(t, w.engine.Retry(t.Context(), "clinic", mail.TriggerID, ""), query.ErrEnded)
 	})
 }
 
@@ -232,10 +233,10 @@ func TestNextMessageTakesBackWhatSaysSo(t *testing.T) {
 		lamp := w.saidOne("m1", "lamp")
 		_, err := w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "a1", Actor: matcher.ActorAgent, Text: "one moment"})
 		require.NoError(t, err)
-		require.Equal(t, trigger.StatePending, w.stands(lamp.TriggerID), "an agent's message is no word of the user")
+		require.Equal(t, query.StatePending, w.stands(lamp.TriggerID), "an agent's message is no word of the user")
 		_, err = w.say("m2", "no, wait")
 		require.NoError(t, err)
-		w.until("it is cancelled", func() bool { return w.stands(lamp.TriggerID) == trigger.StateCancelled })
+		w.until("it is cancelled", func() bool { return w.stands(lamp.TriggerID) == query.StateCancelled })
 		w.rest()
 		require.Equal(t, "retract", w.events.payloads("tool.cancelled.clinic.s1.lamp")[0]["reason"])
 
@@ -243,10 +244,10 @@ func TestNextMessageTakesBackWhatSaysSo(t *testing.T) {
 		lost := w.saidOne("m3", "lamp")
 		require.NoError(t, w.server.Client().HDel(t.Context(), keyspace.KeysOf("clinic").Turns("s1"), "onnext").Err())
 		w.timeOver(lost.TriggerID)
-		w.until("it is cancelled all the same", func() bool { return w.stands(lost.TriggerID) == trigger.StateCancelled })
+		w.until("it is cancelled all the same", func() bool { return w.stands(lost.TriggerID) == query.StateCancelled })
 		kept := w.saidOne("m4", "lamp")
 		w.timeOver(kept.TriggerID)
-		w.until("it is delivered", func() bool { return w.stands(kept.TriggerID) == trigger.StateDelivered })
+		w.until("it is delivered", func() bool { return w.stands(kept.TriggerID) == query.StateDelivered })
 	})
 }
 
@@ -255,13 +256,13 @@ func TestWhatIsConfirmedSettlesAfterwards(t *testing.T) {
 		w.put("s1", "shop", shop)
 		asked := w.saidOne("m1", "careful")
 		yes := w.saidOne("m2", "yes")
-		require.Equal(t, []string{asked.TriggerID, trigger.StatePending, trigger.StatePending}, []string{yes.TriggerID, yes.State, yes.Event.State})
+		require.Equal(t, []string{asked.TriggerID, query.StatePending, query.StatePending}, []string{yes.TriggerID, yes.State, yes.Event.State})
 		record, err := w.engine.Trigger(t.Context(), "clinic", asked.TriggerID)
 		require.NoError(t, err)
 		require.WithinDuration(t, *yes.DueAt, *record.DueAt, time.Minute)
 		require.Empty(t, w.events.payloads("tool.trigger.clinic.s1.careful"))
 		w.timeOver(asked.TriggerID)
-		w.until("it is delivered", func() bool { return w.stands(asked.TriggerID) == trigger.StateDelivered })
+		w.until("it is delivered", func() bool { return w.stands(asked.TriggerID) == query.StateDelivered })
 		w.rest()
 	})
 }
@@ -272,19 +273,19 @@ func TestOfEqualValuesOneTriggerFires(t *testing.T) {
 		answer, err := w.say("m1", `order {"id":"A1","amount":5,"note":"x"}; order {"id":"A1","amount":5.0,"note":"y"}; order {"id":"A1","amount":6}`)
 		require.NoError(t, err)
 		first, second, third := answer.Matches[0], answer.Matches[1], answer.Matches[2]
-		require.Equal(t, []string{trigger.StateDelivered, trigger.StateDuplicate, trigger.StateDelivered}, []string{first.State, second.State, third.State})
+		require.Equal(t, []string{query.StateDelivered, query.StateDuplicate, query.StateDelivered}, []string{first.State, second.State, third.State})
 		require.Equal(t, first.TriggerID, second.Of)
 		third = w.saidOne("m2", `order {"amount":5,"id":"A1"}`)
-		require.Equal(t, []string{trigger.StateDuplicate, first.TriggerID}, []string{third.State, third.Of})
+		require.Equal(t, []string{query.StateDuplicate, first.TriggerID}, []string{third.State, third.Of})
 		require.JSONEq(t, `{"ok":true}`, string(third.Call.Result), "it has the result of the first")
 		again := w.saidOne("m2", `order {"amount":5,"id":"A1"}`)
 		require.Equal(t, third, again, "as whoever sends the message again is told")
-		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "order", Source: trigger.SourceTask, Values: map[string]any{"id": "A1", "amount": 5.0}})
+		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "order", Source: query.SourceTask, Values: map[string]any{"id": "A1", "amount": 5.0}})
 		require.NoError(t, err)
 		require.Equal(t, first.TriggerID, match.Of)
 		record, err := w.engine.Trigger(t.Context(), "clinic", third.TriggerID)
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateDuplicate, record.State)
+		require.Equal(t, query.StateDuplicate, record.State)
 		require.JSONEq(t, `{"ok":true}`, string(record.Call.Result))
 		_, err = w.say("m9", "what was that?")
 		require.NoError(t, err)
@@ -297,11 +298,11 @@ func TestOfEqualValuesOneTriggerFires(t *testing.T) {
 		require.Equal(t, first.TriggerID, told[0]["of"])
 		other, err := w.sayOn(w.engine, "s2", "n1", `order {"amount":5,"id":"A1"}`)
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateDelivered, other.Matches[0].State, "of the same session, unless the tool says otherwise")
-		require.Equal(t, trigger.StateDelivered, w.saidOne("m3", "alarm").State)
+		require.Equal(t, query.StateDelivered, other.Matches[0].State, "of the same session, unless the tool says otherwise")
+		require.Equal(t, query.StateDelivered, w.saidOne("m3", "alarm").State)
 		other, err = w.sayOn(w.engine, "s2", "n2", "alarm")
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateDuplicate, other.Matches[0].State)
+		require.Equal(t, query.StateDuplicate, other.Matches[0].State)
 	})
 }
 
@@ -312,7 +313,7 @@ func TestFirstWithoutEffectFreesItsValues(t *testing.T) {
 		require.Equal(t, denied.TriggerID, w.saidOne("m2", "guarded").Of, "what is asked about has its values")
 		_, err := w.engine.Deny(t.Context(), "clinic", denied.TriggerID, denied.Digest, "key-1")
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateConfirming, w.saidOne("m3", "guarded").State)
+		require.Equal(t, query.StateConfirming, w.saidOne("m3", "guarded").State)
 
 		refuse := func(reached bool) func(effect.Effect) effect.Outcome {
 			return func(effect.Effect) effect.Outcome {
@@ -320,10 +321,10 @@ func TestFirstWithoutEffectFreesItsValues(t *testing.T) {
 			}
 		}
 		w.calls.answers(refuse(false))
-		require.Equal(t, trigger.StateFailed, w.saidOne("m4", `order {"id":"B"}`).Call.State)
+		require.Equal(t, query.StateFailed, w.saidOne("m4", `order {"id":"B"}`).Call.State)
 		w.calls.answers(refuse(true))
-		require.Equal(t, trigger.StateFailed, w.saidOne("m5", `order {"id":"B"}`).State, "it is no duplicate: nothing of the first was sent")
-		require.Equal(t, trigger.StateDuplicate, w.saidOne("m6", `order {"id":"B"}`).State, "something of the second was")
+		require.Equal(t, query.StateFailed, w.saidOne("m5", `order {"id":"B"}`).State, "it is no duplicate: nothing of the first was sent")
+		require.Equal(t, query.StateDuplicate, w.saidOne("m6", `order {"id":"B"}`).State, "something of the second was")
 	})
 }
 
@@ -344,9 +345,9 @@ func TestEqualValuesRaceForOneFiring(t *testing.T) {
 				answer, err := w.sayOn(engines[i%3], fmt.Sprint("s", i%8), fmt.Sprint("m", i), "alarm")
 				if err != nil {
 					t.Error(err)
-				} else if answer.Matches[0].State == trigger.StateDelivered {
+				} else if answer.Matches[0].State == query.StateDelivered {
 					fired.Add(1)
-				} else if answer.Matches[0].State == trigger.StateDuplicate {
+				} else if answer.Matches[0].State == query.StateDuplicate {
 					duplicates.Add(1)
 				}
 			})
@@ -370,7 +371,7 @@ func TestOneOfTwoWaysIsTaken(t *testing.T) {
 				group.Go(func() {
 					if err := move(); err == nil {
 						taken.Add(1)
-					} else if !errors.Is(err, trigger.ErrEnded) {
+					} else if !errors.Is(err, query.ErrEnded) {
 						t.Error(err)
 					}
 				})
@@ -384,8 +385,8 @@ func TestOneOfTwoWaysIsTaken(t *testing.T) {
 			try(func() error { return errOf(other.Cancel(t.Context(), "clinic", mail.TriggerID, "key-1")) })
 			w.timeOver(mail.TriggerID)
 			group.Wait()
-			w.until("it has ended", func() bool { return w.stands(mail.TriggerID) != trigger.StatePending })
-			if w.stands(mail.TriggerID) == trigger.StateCancelled {
+			w.until("it has ended", func() bool { return w.stands(mail.TriggerID) != query.StatePending })
+			if w.stands(mail.TriggerID) == query.StateCancelled {
 				taken.Add(-1)
 			}
 			require.EqualValues(t, 1, taken.Load())
@@ -401,24 +402,24 @@ func TestOneOfTwoWaysIsTaken(t *testing.T) {
 func TestDirectTriggersAreHeldAsOthersAre(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.put("", "shop", shop)
-		refund := trigger.Direct{Name: "refund", Source: trigger.SourceTask, TriggerID: "r1", Values: map[string]any{"order": "A1"}}
+		refund := trigger.Direct{Name: "refund", Source: query.SourceTask, TriggerID: "r1", Values: map[string]any{"order": "A1"}}
 		asked, err := w.fire(refund)
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateConfirming, asked.State)
+		require.Equal(t, query.StateConfirming, asked.State)
 		again, err := w.fire(refund)
 		require.NoError(t, err)
 		require.Equal(t, asked, again, "it is the same trigger")
 		record, err := w.engine.Confirm(t.Context(), "clinic", "r1", asked.Digest, "key-1")
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateDelivered, record.State)
+		require.Equal(t, query.StateDelivered, record.State)
 		w.rest()
 		require.Equal(t, []string{"tool.confirm.clinic._.refund", "tool.trigger.clinic._.refund", "tool.result.clinic._.refund"}, w.events.subjects())
 
-		mail, err := w.fire(trigger.Direct{SessionID: "s1", Name: "mail", Source: trigger.SourceUI, TriggerID: "m1"})
+		mail, err := w.fire(trigger.Direct{SessionID: "s1", Name: "mail", Source: query.SourceUI, TriggerID: "m1"})
 		require.NoError(t, err)
 		require.NotNil(t, mail.DueAt)
 		w.timeOver("m1")
-		w.until("it is delivered", func() bool { return w.stands("m1") == trigger.StateDelivered })
+		w.until("it is delivered", func() bool { return w.stands("m1") == query.StateDelivered })
 		record, err = w.engine.Trigger(t.Context(), "clinic", "m1")
 		require.NoError(t, err)
 		require.Nil(t, record.DueAt)
@@ -436,9 +437,9 @@ func TestWhatIsHeldEndsWithItsApp(t *testing.T) {
 		w.put("", "shop", shop)
 		for _, gone := range []string{mail.TriggerID, refund.TriggerID} {
 			w.timeOver(gone)
-			require.ErrorIs(t, errOf(w.engine.Cancel(t.Context(), "clinic", gone, "key-1")), trigger.ErrNotFound)
+			require.ErrorIs(t, errOf(w.engine.Cancel(t.Context(), "clinic", gone, "key-1")), query.ErrNotFound)
 		}
-		require.Equal(t, trigger.StateDelivered, w.saidOne("m4", "alarm").State, "the app of that name before is another one")
+		require.Equal(t, query.StateDelivered, w.saidOne("m4", "alarm").State, "the app of that name before is another one")
 		w.rest()
 		require.Empty(t, w.events.payloads("tool.trigger.clinic.s1.mail"))
 	})

@@ -10,6 +10,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 // Ids of effects are what a stream and an endpoint know a repeat by: two things that
@@ -73,7 +74,7 @@ func TestAppThatIsMadeAnewKnowsNoTriggerOfBefore(t *testing.T) {
 			require.NoError(t, w.store.DeleteApp(t.Context(), "clinic"))
 			w.app("clinic", "{}")
 			_, err = w.engine.Trigger(t.Context(), "clinic", "t1")
-			require.ErrorIs(t, err, trigger.ErrNotFound)
+			require.ErrorIs(t, err, query.ErrNotFound)
 		}
 		w.rest()
 		w.events.distinct(t)

@@ -12,6 +12,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 const booking = `{"tools":[{"name":"book","description":"User needs an appointment",
@@ -30,9 +31,9 @@ func TestMessageSetsOffATool(t *testing.T) {
 		match := answer.Matches[0]
 		require.Equal(t, "message", match.Source)
 		require.Equal(t, "booking", match.RepositoryID)
-		require.Equal(t, &trigger.EventState{Subject: "tool.trigger.clinic.s1.book", State: "published"}, match.Event)
-		require.Equal(t, &trigger.EventState{Subject: "app.clinic.calendar.request", State: "published"}, match.Emitter)
-		require.Equal(t, &trigger.CallState{State: "delivered", Status: 200, Attempts: 1, Result: json.RawMessage(`{"ok":true}`)}, match.Call)
+		require.Equal(t, &query.EventState{Subject: "tool.trigger.clinic.s1.book", State: "published"}, match.Event)
+		require.Equal(t, &query.EventState{Subject: "app.clinic.calendar.request", State: "published"}, match.Emitter)
+		require.Equal(t, &query.CallState{State: "delivered", Status: 200, Attempts: 1, Result: json.RawMessage(`{"ok":true}`)}, match.Call)
 		w.rest() // on a busy machine the result comes behind the answer
 		require.Equal(t, []string{"tool.trigger.clinic.s1.book", "app.clinic.calendar.request", "tool.result.clinic.s1.book"}, w.events.subjects())
 	})
@@ -133,7 +134,7 @@ func TestUndecidedMessageIsKeptAndTriedAgain(t *testing.T) {
 		require.Empty(t, w.events.subjects())
 		w.rest()
 
-		history, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 10}})
+		history, _, err := w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{Limit: 10}})
 		require.NoError(t, err)
 		require.Equal(t, "failed", history[0].State)
 		require.Contains(t, history[0].Error, "it answered 500")
@@ -142,7 +143,7 @@ func TestUndecidedMessageIsKeptAndTriedAgain(t *testing.T) {
 		answer, err := w.say("m1", `book {"day":"monday"}`)
 		require.NoError(t, err)
 		require.Len(t, answer.Matches, 1)
-		history, _, err = w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 10}})
+		history, _, err = w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{Limit: 10}})
 		require.NoError(t, err)
 		require.Len(t, history, 1, "it is one message however often it was sent")
 		require.Equal(t, "decided", history[0].State)
@@ -213,7 +214,7 @@ func TestAsynchronousMessageIsDecidedInTheBackground(t *testing.T) {
 		require.NoError(t, err)
 		require.NotEmpty(t, id)
 		w.until("the history shows the outcome", func() bool {
-			history, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 10}})
+			history, _, err := w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{Limit: 10}})
 			return err == nil && len(history) == 1 && len(history[0].Triggers) == 1 && history[0].Triggers[0].Call.State == "delivered"
 		})
 	})

@@ -1,11 +1,12 @@
 package trigger
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
+	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"strconv"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -17,113 +18,87 @@ import (
 	"earshot/repositories/store"
 	"earshot/repositories/tracing"
 	"earshot/trigger/conversation"
+	"earshot/trigger/delivery"
 	"earshot/trigger/effect"
 	"earshot/trigger/explain"
 	"earshot/trigger/ledger"
 	"earshot/trigger/payload"
+	"earshot/trigger/query"
+	"earshot/trigger/scope"
 	"earshot/trigger/state"
 )
 
 // plan is a decision that is ready to be committed: the firings, and all their effects.
 type plan struct {
-	ledger.Turn // without a message for a direct trigger
-	token       string
-	answer      Answer
-	firings     []plannedFiring
-	// unfinished is what the session keeps of calls that lack values (JSON, or empty).
-	unfinished string
-	// effects are in the order in which they reach JetStream.
-	effects []plannedEffect
-	// matched is the version of the app that it was matched by; claims says that verified
-	// claims of the user are kept for it.
-	matched string
-	claims  bool
-	// guessed says that it was made of what this process knows of the app, and that the
-	// session has no tools of its own; put is what was put of the session (JSON).
-	guessed bool
-	put     string
-	// frontEnd says that a direct trigger came with a session's token, and counted that it was
-	// counted before.
-	frontEnd, counted bool
-	// box is the outbox of the plan's own events. holder has it once the plan is committed;
-	// told hears of the plan's events where that is not the plan.
-	box    string
-	holder string
-	told   chan attempt
-	// batch says that the plan's own events are one effect in the ledger.
-	batch bool
-	// tells makes the event of its reply; nil where the app wants none.
-	tells *teller
-	// explained is why it was decided so.
-	explained explain.Packed
-	// begun is when the decision was sent to Redis, from which its leases count here.
-	begun time.Time
-	// heard is what the message leaves of earlier questions; differs why the ledger refused.
-	heard   ledger.Heard
-	differs ledger.Decision
-	// few says that too few replicas of Redis have the decision. It is carried out all
-	// the same, and whoever asked is told to ask again.
-	few bool
+	delivery.Decision
+	doc        ledger.Commitment // of it the planner fills what is not in the Decision
+	firings    []firing          // of the matches of the answer, in their order
+	unfinished []conversation.Begun
+	explained  explain.Packed
+	chat       *chatEvents // makes the event of its reply; nil if the app wants none
+	differs    ledger.Decision
 }
 
-// first reports whether the plan's events are the next of its session.
-func (p *plan) first() bool { return p.holder == p.token }
-
-type plannedFiring struct {
-	id         string // its effects are named after it
-	triggerID  string
+// firing is one trigger of a plan: a new one, or one that was held.
+type firing struct {
+	id         string                   // its effects are named after it
 	repository *repositories.Repository // of a new one
-	record     Record
+	record     query.Record
 	open       int          // effects that it has
-	move       *ledger.Move // nil where it is new and due
+	move       *ledger.Move // nil if it is new and due
 	span       trace.Span   // of its execution; nil of one that was there before
 }
 
-// due reports whether the effects of a firing are.
-func (f plannedFiring) due() bool { return f.move == nil || state.State(f.move.State) == state.Due }
+func (f firing) due() bool { return f.move == nil || state.State(f.move.State) == state.Due }
 
-// once reports whether a firing takes its repository away.
-func (f plannedFiring) once() bool {
-	return f.repository.Options.TriggerOnce && (f.move == nil || state.State(f.move.State) != state.Duplicate)
-}
-
-// plannedEffect is an effect with its place in the answer.
-type plannedEffect struct {
-	effect.Effect
-	entry keyspace.Entry
-	match int // index into answer.Matches; -1 where it belongs to none
-}
-
-// leaseMargin is how much the lease of a call outlives its attempt.
-const leaseMargin = 5 * time.Second
-
-// planner builds a plan.
+// planner builds a plan. Without a store nothing is to be committed, and it plans no effects.
 type planner struct {
 	plan
 	store       *store.Store
-	of          *repositories.App
+	tracer      *tracing.Tracer
+	app         *repositories.App
 	now         time.Time
 	text        string
 	messageID   string // of the message that calls for it, whose turn it need not be
 	metadata    repositories.Metadata
-	language    string // of the user, as a tag of BCP 47; empty where it was not told
-	tracer      *tracing.Tracer
-	traceParent string           // of the message or the request, and of a firing while it is planned
-	stage       string           // of matching, of what a message calls for; empty for what nobody has matched
-	fired       map[string]int   // firings so far, by repository and tool
-	life        store.Generation // empty without a message
-	standing    standing
-	own         map[string]string // triggers of this plan by the fences that they have
+	language    string // of the user (BCP 47); empty if it is not known
+	traceParent string // of the message or the request, and of a firing while it is planned
+	stage       string // of matching, of what a message calls for
+	generation  store.Generation
+	known       knownConflicts
+	result      matcher.Result
+	fires       []matcher.Match
+	fired       map[string]int    // firings so far, by repository and tool
+	fences      map[string]string // triggers of this plan by the fences that they have
+	newID       func() string     // of triggers, in a rehearsal; nil: firingID
 }
 
-func newPlanner(c *core, id ledger.Turn, token string, state *appState, text, traceParent string) *planner {
+// knownConflicts is what is known of the firings of a turn before they are committed: which
+// trigger has the values of a fence, with what has come of its call, and what was confirmed before.
+// The ledger refuses a plan that conflicts with something else, and says with what.
+type knownConflicts struct {
+	firsts    map[string]string
+	calls     map[string]*query.CallState
+	confirmed map[string]bool
+}
+
+func newPlanner(id ledger.Turn, token string, app *scope.State, now time.Time, text, traceParent string) *planner {
 	return &planner{
-		plan:  plan{Turn: id, token: token, box: keyspace.Box(id.Session, ""), matched: state.version, answer: Answer{MessageID: id.Message, Matches: []Match{}, Rejected: []Rejected{}}},
-		store: c.store, of: state.app, now: c.now().UTC(), text: text, messageID: id.Message, tracer: c.tracer, traceParent: traceParent, fired: map[string]int{}, own: map[string]string{},
+		plan: plan{Decision: delivery.Decision{
+			Turn: id, Token: token, Box: keyspace.Box(id.Session, ""),
+			Answer: query.Answer{MessageID: id.Message, Matches: []query.Match{}, Rejected: []query.Rejected{}},
+		}, doc: ledger.Commitment{Matched: app.Version}},
+		app: app.App, now: now.UTC(), text: text, messageID: id.Message, traceParent: traceParent, fired: map[string]int{}, fences: map[string]string{},
 	}
 }
 
-// header makes the header of an event of the plan.
+// planner returns a planner of what is to be committed.
+func (d *decider) planner(id ledger.Turn, token string, app *scope.State, text, traceParent string) *planner {
+	p := newPlanner(id, token, app, d.Now(), text, traceParent)
+	p.store, p.tracer = d.Store, d.Tracer
+	return p
+}
+
 func (p *planner) header(id string) payload.Header {
 	return payload.Header{ID: id, Time: p.now, MessageID: p.messageID, Text: p.text, AppID: p.App, SessionID: p.Session, Metadata: p.metadata}
 }
@@ -131,103 +106,160 @@ func (p *planner) header(id string) payload.Header {
 // fire adds a firing with its effects. triggerID is the client's, or empty.
 func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 	tool, repository := found.Tool, found.Repository
-	id := p.nextID(found.Candidate)
+	counted := repository.ID + " " + tool.Name
+	f := firing{id: firingID(p.Turn, p.generation, repository, tool.Name, p.fired[counted]), repository: repository}
+	p.fired[counted]++
 	switch {
+	case triggerID != "" && !repository.Options.TriggerOnce:
+		f.id = directID(triggerID, repository)
+	case triggerID == "" && p.newID != nil:
+		triggerID = p.newID()
 	case triggerID == "":
-		triggerID = id
-	case !repository.Options.TriggerOnce:
-		id = directID(triggerID, repository)
+		triggerID = f.id
 	}
 	if p.Session == "" {
-		p.box = keyspace.Box("", triggerID)
+		p.Box = keyspace.Box("", triggerID)
 	}
 	says := payload.Trigger{
 		Header: p.header(triggerID), RepositoryID: repository.ID, Source: source,
-		Name: tool.Name, Schema: tool.Given(), Values: orEmpty(found.Values), Answer: payload.AnswerTo(tool, p.App, triggerID),
+		Name: tool.Name, Schema: tool.Given(), Values: found.Values, Answer: payload.AnswerTo(tool, p.App, triggerID),
 	}
-	p.answer.Matches = append(p.answer.Matches, Match{
+	if says.Values == nil {
+		says.Values = map[string]any{}
+	}
+	p.Answer.Matches = append(p.Answer.Matches, query.Match{
 		TriggerID: triggerID, RepositoryID: repository.ID, Name: tool.Name, Source: source, Values: says.Values,
 		ReturnDirect: tool.ReturnDirect, SkipResponse: tool.SkipResponse,
 	})
-	span, above := p.execute(says)
+	above := p.traceParent
+	f.span, p.traceParent = firingSpan(p.tracer, above, says)
 	defer func() { p.traceParent = above }()
-	before, move := len(p.effects), p.moveOf(found.Candidate, triggerID, says)
-	if err := p.effectsOf(id, tool, says, move.Fence); err != nil {
+	before, move := len(p.Effects), p.begin(found.Candidate, triggerID, says.Values)
+	if err := p.effects(f.id, tool, says, move.Fence); err != nil {
 		return err
 	}
-	firing := plannedFiring{id: id, triggerID: triggerID, repository: repository, open: len(p.effects) - before, span: span}
+	f.open = len(p.Effects) - before
 	if *move != (ledger.Move{New: true, Wait: -1}) {
-		firing.move = move
+		f.move = move
 	}
-	if err := p.holdBack(firing, found.Tool, says, before); err != nil {
-		return err
-	}
-	firing.record = p.record(found)
-	p.firings = append(p.firings, firing)
-	if state.State(move.State) == state.Duplicate {
-		return nil
-	}
-	return p.retire(repository)
-}
-
-// nextID makes the id of the next firing of a tool by this turn.
-func (p *planner) nextID(c matcher.Candidate) string {
-	counted := c.Repository.ID + " " + c.Tool.Name
-	p.fired[counted]++
-	return firingID(p.Turn, p.life, c.Repository, c.Tool.Name, p.fired[counted]-1)
-}
-
-// record makes the stored record of the latest firing.
-func (p *planner) record(found matcher.Match) Record {
-	match := p.answer.Matches[len(p.answer.Matches)-1]
-	return Record{
-		Match: match, State: match.State, AppID: p.App, SessionID: p.Session, MessageID: p.messageID,
-		Text: p.text, Time: p.now, Schema: found.Tool.Given(), Metadata: p.metadata,
-		Repaired: found.Repaired, Coerced: found.Coerced, Evidence: p.evidence(found),
-	}
-}
-
-// evidence names the message itself where the matcher, which does not know its id, has
-// found a value in it.
-func (p *planner) evidence(found matcher.Match) map[string]*matcher.Evidence {
-	named := maps.Clone(found.Evidence)
-	for parameter, evidence := range named {
-		if evidence != nil && evidence.MessageID == "" {
-			named[parameter] = &matcher.Evidence{MessageID: p.Message, Words: evidence.Words}
+	if !f.due() {
+		if err := p.deferEffects(f, found.Candidate, says, before); err != nil {
+			return err
 		}
 	}
-	return named
+	f.record = p.record(found)
+	p.firings = append(p.firings, f)
+	if state.State(move.State) == state.Duplicate || !repository.Options.TriggerOnce || p.store == nil {
+		return nil
+	}
+	owed, err := p.store.ChangeEntry(repository, "deleted") // the event that the repository is gone
+	if err != nil {
+		return err
+	}
+	event := &effect.Event{}
+	p.add(owed, effect.Effect{Event: event})
+	return exactjson.Unmarshal([]byte(owed.Body), event)
 }
 
-// effectsOf adds the event, the emitter's event and the call of a firing.
-func (p *planner) effectsOf(fire string, tool *repositories.Tool, says payload.Trigger, fence string) error {
-	match := &p.answer.Matches[len(p.answer.Matches)-1]
+// record makes the stored record of the latest match.
+func (p *planner) record(found matcher.Match) query.Record {
+	match := p.Answer.Matches[len(p.Answer.Matches)-1]
+	evidence := maps.Clone(found.Evidence)
+	for parameter, one := range evidence {
+		if one != nil && one.MessageID == "" { // the matcher does not know the message's own id
+			evidence[parameter] = &matcher.Evidence{MessageID: p.Message, Words: one.Words}
+		}
+	}
+	return query.Record{
+		Match: match, State: match.State, AppID: p.App, SessionID: p.Session, MessageID: p.messageID,
+		Text: p.text, Time: p.now, Schema: found.Tool.Given(), Metadata: p.metadata,
+		Repaired: found.Repaired, Coerced: found.Coerced, Evidence: evidence,
+	}
+}
+
+// confirmWithin is how long a trigger waits to be confirmed.
+const confirmWithin = 3 * time.Minute
+
+// begin is how a new firing begins: as a duplicate, held, or due.
+func (p *planner) begin(c matcher.Candidate, triggerID string, values map[string]any) *ledger.Move {
+	tool, m := c.Tool, &ledger.Move{New: true, Wait: -1}
+	if of := tool.Dedupe; of != nil {
+		session := p.Session
+		if of.Scope == repositories.DedupeApp {
+			session = ""
+		}
+		fence := ledger.Hash("fence", of.Scope, session, c.Repository.ID, tool.Name, conversation.Digest(values, of.By...))
+		first, mine := p.fences[fence]
+		if !mine {
+			m.Fence, m.Within, first = fence, time.Duration(of.Within).Milliseconds(), p.known.firsts[fence]
+		}
+		if m.First = first; first != "" {
+			m.State = string(state.Duplicate)
+			if p.store != nil {
+				m.Keep = p.store.Retention().Done.Milliseconds()
+			}
+			return m
+		}
+		p.fences[fence] = triggerID
+	}
+	once := ""
+	if tool.Confirm == repositories.ConfirmOnce {
+		once = confirmDigest(p.Turn, c, values)
+	}
+	switch {
+	case tool.Confirm == repositories.ConfirmAlways, once != "" && !p.known.confirmed[once], matcher.AsksFirst(p.app, p.stage, tool) != "":
+		m.State, m.Wait = string(state.Confirming), confirmWithin.Milliseconds()
+		if p.Session != "" {
+			m.Unless = once
+		}
+	case tool.Settle > 0:
+		m.State, m.Wait = string(state.Settling), time.Duration(tool.Settle).Milliseconds()
+	}
+	m.OnNext = tool.CancelOnNext && p.Session != "" && m.State == string(state.Settling)
+	return m
+}
+
+// confirmDigest stands for what is confirmed: the tool, where it is fired, and its values.
+func confirmDigest(in ledger.Turn, c matcher.Candidate, values map[string]any) string {
+	return ledger.Hash("confirm", in.App, in.Session, c.Repository.SessionID, c.Repository.ID, c.Tool.Name, conversation.Digest(values))
+}
+
+// effects adds the event, the emitter's event and the call of a firing.
+func (p *planner) effects(id string, tool *repositories.Tool, says payload.Trigger, fence string) error {
+	match := &p.Answer.Matches[len(p.Answer.Matches)-1]
+	match.Event = &query.EventState{Subject: payload.Subject(payload.KindTrigger, says.Header, tool.Name), State: query.StatePending}
+	if tool.Emitter != "" {
+		match.Emitter = &query.EventState{Subject: "app." + p.App + "." + tool.Emitter, State: query.StatePending}
+	}
+	if tool.Calls() {
+		match.Call = &query.CallState{State: query.StatePending}
+	}
+	if p.store == nil {
+		return nil
+	}
 	event, cut, err := payload.EventOf(payload.KindTrigger, says.Header, tool.Name, says)
 	if err != nil {
 		return err
 	}
-	match.Event = &EventState{Subject: event.Subject, State: StatePending}
-	if err := p.event(keyspace.EffectID(fire, partEvent), partEvent, event); err != nil {
+	if err := p.event(keyspace.EffectID(id, effect.PartEvent), effect.PartEvent, event); err != nil {
 		return err
 	}
-	if tool.Emitter != "" {
-		event.Subject = "app." + p.App + "." + tool.Emitter
-		match.Emitter = &EventState{Subject: event.Subject, State: StatePending}
-		if err := p.event(keyspace.EffectID(fire, partEmitter), partEmitter, event); err != nil {
+	if match.Emitter != nil {
+		event.Subject = match.Emitter.Subject
+		if err := p.event(keyspace.EffectID(id, effect.PartEmitter), effect.PartEmitter, event); err != nil {
 			return err
 		}
 	}
-	if !tool.Calls() {
+	if match.Call == nil {
 		return nil
 	}
-	match.Call = &CallState{State: StatePending}
 	whole := event.Data
 	if cut { // a call may be longer than an event
 		if whole, err = exactjson.Encode(says); err != nil {
 			return err
 		}
 	}
-	return p.call(keyspace.EffectID(fire, partCall), tool, says, whole, fence)
+	return p.call(keyspace.EffectID(id, effect.PartCall), tool, says, whole, fence)
 }
 
 // event adds an event. One without a part belongs to no trigger.
@@ -235,73 +267,125 @@ func (p *planner) event(id, part string, event effect.Event) error {
 	event.TraceParent = p.traceParent
 	body, err := exactjson.Encode(event)
 	owed := keyspace.EventEntry(id, p.Session, "", string(body))
-	owed.Part, owed.Box = part, p.box
+	owed.Part, owed.Box = part, p.Box
 	p.add(owed, effect.Effect{Event: &event})
 	return err
 }
 
-// call adds a call. It includes all that it needs, since the tool may be gone by the time
-// the call is made.
+// leaseMargin is how much the lease of a call outlives its attempt.
+const leaseMargin = 5 * time.Second
+
+// call adds a call. It includes all that it needs, since the tool may be gone by the time the call
+// is made.
 func (p *planner) call(id string, tool *repositories.Tool, says payload.Trigger, event json.RawMessage, fence string) error {
 	sealed, err := p.store.SealTool(p.App, tool)
 	if err != nil {
 		return err
 	}
-	body, err := exactjson.Encode(storedCall{Tool: sealed, Event: event, TraceParent: p.traceParent, Fence: fence, AsSaid: tool.Type != ""})
-	owed := keyspace.Entry{ID: id, Kind: string(effect.KindCall), Body: string(body), Session: p.Session, Part: partCall}
+	body, err := exactjson.Encode(delivery.StoredCall{Tool: sealed, Event: event, TraceParent: p.traceParent, Fence: fence, AsSaid: tool.Type != ""})
+	owed := keyspace.Entry{ID: id, Kind: string(effect.KindCall), Body: string(body), Session: p.Session, Part: effect.PartCall}
 	owed.Once = !tool.Request.Repeatable()
-	owed.Lease = (p.of.AttemptTimeout(tool) + leaseMargin).Milliseconds()
+	owed.Lease = (p.app.AttemptTimeout(tool) + leaseMargin).Milliseconds()
 	if tool.Answer != nil {
 		owed.Kind, owed.Wait, owed.Once = string(effect.KindAnswer), time.Duration(tool.Answer.Within).Milliseconds(), false
 	}
 	call := effect.CallOf(tool, says.Values, event)
-	call.App, call.Fence = p.of, fence
+	call.App, call.Fence = p.app, fence
 	p.add(owed, effect.Effect{Call: call})
 	return err
 }
 
-func (p *planner) add(owed keyspace.Entry, delivery effect.Effect) {
+func (p *planner) add(owed keyspace.Entry, e effect.Effect) {
 	match := -1
 	if owed.Part != "" {
-		match = len(p.answer.Matches) - 1
-		owed.Trigger = p.answer.Matches[match].TriggerID
+		match = len(p.Answer.Matches) - 1
+		owed.Trigger = p.Answer.Matches[match].TriggerID
 	}
-	delivery.ID, delivery.Kind, delivery.AppID, delivery.SessionID = owed.ID, effect.Kind(owed.Kind), p.App, owed.Session
-	delivery.TriggerID, delivery.Attempt, delivery.TraceParent = owed.Trigger, 1, p.traceParent
-	p.effects = append(p.effects, plannedEffect{Effect: delivery, entry: owed, match: match})
+	e.ID, e.Kind, e.AppID, e.SessionID = owed.ID, effect.Kind(owed.Kind), p.App, owed.Session
+	e.TriggerID, e.Attempt, e.TraceParent = owed.Trigger, 1, p.traceParent
+	p.Effects = append(p.Effects, delivery.Planned{Effect: e, Entry: owed, Match: match})
 }
 
-// retire adds the event that a triggerOnce repository is gone.
-func (p *planner) retire(repository *repositories.Repository) error {
-	if !repository.Options.TriggerOnce {
+// deferred is what a held trigger keeps until it is due, as the ledger has it.
+type deferred struct {
+	Effects []keyspace.Entry `json:"effects"`
+	Settle  int64            `json:"settle,omitempty"` // ms, after a confirmation
+	OnNext  bool             `json:"onNext,omitempty"` // the user's next message takes it back
+	Digest  string           `json:"digest,omitempty"`
+	Once    bool             `json:"once,omitempty"` // the digest is not asked for again
+	Fence   string           `json:"fence,omitempty"`
+}
+
+// deferEffects takes the effects of the latest match out of the plan, and adds the event that says
+// so.
+func (p *planner) deferEffects(f firing, c matcher.Candidate, says payload.Trigger, before int) error {
+	match, tool := &p.Answer.Matches[len(p.Answer.Matches)-1], c.Tool
+	says.Answer = nil // nobody waits for one, or not yet
+	held := deferred{Settle: time.Duration(tool.Settle).Milliseconds(), OnNext: tool.CancelOnNext && p.Session != "", Fence: f.move.Fence}
+	for _, e := range p.Effects[before:] {
+		held.Effects = append(held.Effects, e.Entry)
+	}
+	p.Effects = p.Effects[:before]
+	until := p.now.Add(time.Duration(f.move.Wait) * time.Millisecond)
+	match.State = query.ShownState(state.State(f.move.State))
+	match.SetStates(match.State)
+	tells := payload.Held{Trigger: says, TriggerID: match.TriggerID}
+	switch state.State(f.move.State) {
+	case state.Duplicate:
+		match.Of, match.Call = f.move.First, p.known.calls[f.move.First]
+		tells.Of = match.Of
+		return p.notify(f.id, payload.KindDuplicate, tells)
+	case state.Settling:
+		match.DueAt = &until
+	case state.Confirming:
+		held.Digest, held.Once = confirmDigest(p.Turn, c, says.Values), tool.Confirm == repositories.ConfirmOnce
+		match.Digest, match.Question, match.ExpiresAt = held.Digest, conversation.Question(tool, says.Values, p.language, p.text), &until
+		p.doc.Questions = append(p.doc.Questions, ledger.Question{Trigger: match.TriggerID, Words: conversation.QuestionWords(match.Question)})
+		tells.Digest, tells.Question, tells.ExpiresAt = match.Digest, match.Question, &until
+		if err := p.notify(f.id, payload.KindConfirm, tells); err != nil {
+			return err
+		}
+	}
+	text, err := exactjson.Encode(held)
+	f.move.Held = string(text)
+	return err
+}
+
+// notify adds an event about a trigger that has no effect, or not yet. It is none of the trigger's
+// effects, which are named after id.
+func (p *planner) notify(id, kind string, says payload.Held) error {
+	if p.store == nil {
 		return nil
 	}
-	owed, err := p.store.ChangeEntry(repository, "deleted")
+	_, part, _ := strings.Cut(kind, ".")
+	says.ID, says.Time = keyspace.EffectID(says.TriggerID, part), p.now
+	event, _, err := payload.EventOf(kind, says.Header, says.Name, says)
 	if err != nil {
 		return err
 	}
-	var event effect.Event
-	if err := decode(owed.Body, &event); err != nil {
-		return err
-	}
-	p.add(owed, effect.Effect{Event: &event})
-	return nil
+	return p.event(keyspace.EffectID(id, part), "", event)
 }
 
 // reject adds a match that failed validation.
 func (p *planner) reject(n int, rejected matcher.Rejected) error {
-	shown := Rejected{
+	shown := query.Rejected{
 		RepositoryID: rejected.Repository.ID, Name: rejected.Tool.Name,
-		Values: orEmpty(rejected.Values), Missing: rejected.Missing, Errors: rejected.Errors,
+		Values: rejected.Values, Missing: rejected.Missing, Errors: rejected.Errors,
 		Ask: rejected.Ask(conversation.Faulty(rejected.Missing, rejected.Errors)...),
+	}
+	if shown.Values == nil {
+		shown.Values = map[string]any{}
 	}
 	if shown.Missing == nil {
 		shown.Missing = []string{}
 	}
-	p.answer.Rejected = append(p.answer.Rejected, shown)
-	id := firingID(p.Turn, p.life, &repositories.Repository{ID: rejected.Repository.ID}, "rejected "+rejected.Tool.Name, n)
+	p.Answer.Rejected = append(p.Answer.Rejected, shown)
+	if p.store == nil {
+		return nil
+	}
+	id := firingID(p.Turn, p.generation, &repositories.Repository{ID: shown.RepositoryID}, "rejected "+shown.Name, n)
 	header := p.header(id)
-	event, _, err := payload.EventOf(payload.KindRejected, header, rejected.Tool.Name, payload.Rejected{
+	event, _, err := payload.EventOf(payload.KindRejected, header, shown.Name, payload.Rejected{
 		Header: header, RepositoryID: shown.RepositoryID, Name: shown.Name, Values: shown.Values, Missing: shown.Missing, Errors: shown.Errors,
 		Ask: shown.Ask,
 	})
@@ -313,9 +397,18 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 
 // notMatching adds the event that tools were in scope and none matched.
 func (p *planner) notMatching(candidates []matcher.Candidate) error {
-	header := p.header(hash("notmatching", turnHash(p.Turn, p.life)))
-	says := payload.NotMatching{Header: header}
-	says.Repositories, says.Tools = candidateNames(candidates)
+	if p.store == nil {
+		return nil
+	}
+	header := p.header(ledger.Hash("notmatching", turnHash(p.Turn, p.generation)))
+	says, seen := payload.NotMatching{Header: header}, map[string]bool{}
+	for _, c := range candidates {
+		says.Tools = append(says.Tools, c.Tool.Name)
+		if !seen[c.Repository.ID] {
+			seen[c.Repository.ID] = true
+			says.Repositories = append(says.Repositories, c.Repository.ID)
+		}
+	}
 	event, _, err := payload.EventOf(payload.KindNotMatching, header, "", says)
 	if err != nil {
 		return err
@@ -323,79 +416,127 @@ func (p *planner) notMatching(candidates []matcher.Candidate) error {
 	return p.event(header.ID, "", event)
 }
 
-// candidateNames lists the tools of the candidates and the repositories that hold them.
-func candidateNames(candidates []matcher.Candidate) (repositoryIDs, tools []string) {
-	seen := map[string]bool{}
-	for _, c := range candidates {
-		tools = append(tools, c.Tool.Name)
-		if !seen[c.Repository.ID] {
-			seen[c.Repository.ID] = true
-			repositoryIDs = append(repositoryIDs, c.Repository.ID)
+// move plans what an action, which must be possible, does to a held trigger.
+func (p *planner) move(h *heldTrigger, action state.Action, by string) error {
+	to, _ := state.Next(h.state, action, h.Settle > 0)
+	m := &ledger.Move{
+		From: string(h.state), State: string(to), Wait: -1, ByClock: action == state.Release || action == state.Expire,
+		OnNext: h.OnNext, Fence: h.Fence, Message: h.Record.MessageID,
+	}
+	if p.store != nil {
+		m.Keep = p.store.Retention().Done.Milliseconds()
+	}
+	result := query.CallResult{TriggerID: h.Record.TriggerID, Error: conversation.Cancelled}
+	if action == state.Confirm {
+		result = query.CallResult{TriggerID: h.Record.TriggerID, Result: conversation.Confirmed}
+		if h.Once {
+			m.Confirmed = h.Digest
 		}
 	}
-	return repositoryIDs, tools
-}
-
-func orEmpty(values map[string]any) map[string]any {
-	if values == nil {
-		return map[string]any{}
+	if action != state.Release {
+		m.Result = string(exactjson.EncodeOrNull(result))
 	}
-	return values
+	m.Line = string(exactjson.EncodeOrNull(query.Moved{Time: p.now, Action: action, By: by}))
+	match := h.Record.Match
+	match.State, match.DueAt, match.ExpiresAt, match.Digest, match.Question = query.ShownState(to), nil, nil, "", ""
+	match.SetStates(query.StatePending)
+	p.firings = append(p.firings, firing{id: h.Firing, open: len(h.Effects), move: m})
+	switch to {
+	case state.Settling:
+		m.Wait = h.Settle
+		until := p.now.Add(time.Duration(h.Settle) * time.Millisecond)
+		match.DueAt = &until
+	case state.Cancelled:
+		match.SetStates(query.StateCancelled)
+	}
+	p.Answer.Matches = append(p.Answer.Matches, match)
+	switch {
+	case p.store == nil || to == state.Settling:
+		return nil
+	case to == state.Due:
+		for _, owed := range h.Effects {
+			e, err := delivery.Held(p.store, p.App, owed, len(p.Answer.Matches)-1)
+			if err != nil {
+				return err
+			}
+			p.Effects = append(p.Effects, e)
+		}
+		return nil
+	}
+	of := h.Record
+	return p.notify(h.Firing, payload.KindCancelled, payload.Held{
+		Trigger: payload.Trigger{
+			Header:       payload.Header{MessageID: of.MessageID, Text: of.Text, AppID: p.App, SessionID: p.Session, Metadata: of.Metadata},
+			RepositoryID: of.RepositoryID, Source: of.Source, Name: of.Name, Schema: of.Schema, Values: of.Values,
+		},
+		TriggerID: of.TriggerID, Reason: string(action),
+	})
 }
 
-// storedCall is the body of a call effect in the ledger. Package sealing seals its tool anew.
-type storedCall struct {
-	Tool        string          `json:"tool"` // sealed
-	Event       json.RawMessage `json:"event"`
-	TraceParent string          `json:"traceparent,omitempty"`
-	// Fence is the name of the fence of its values, which are free again where it fails before
-	// anything of it was sent.
-	Fence string `json:"fence,omitempty"`
-	// AsSaid says that the values of the event of a tool of a type are without the delimiters
-	// of their escapes.
-	AsSaid bool `json:"said,omitempty"`
-}
+// Ids are deterministic: a decision that is made twice, after whatever failure, gives its effects
+// the same ids both times, so that JetStream and an idempotent receiver absorb the second. Values
+// never enter, since a model may find others the second time.
 
-// Ids are deterministic: a decision that is made twice, because of whatever failure, gives
-// its effects the same ids both times, so that JetStream and an idempotent receiver absorb
-// the second. Values never enter, since a model may find others the second time.
-
-// firingID is the id of the n-th firing of a tool by a turn. A triggerOnce repository has
-// one id per generation, whoever fires it: two racing turns make the same id.
-func firingID(of ledger.Turn, life store.Generation, repository *repositories.Repository, tool string, n int) string {
+// firingID is the id of the n-th firing of a tool by a turn. A triggerOnce repository has one id per
+// generation: two racing turns make the same id.
+func firingID(of ledger.Turn, generation store.Generation, repository *repositories.Repository, tool string, n int) string {
 	if repository.Options.TriggerOnce {
-		return hash("once", repository.AppID, repository.SessionID, repository.ID, repository.Generation)
+		return ledger.Hash("once", repository.AppID, repository.SessionID, repository.ID, repository.Generation)
 	}
-	return hash("fire", turnHash(of, life), repository.ID, repository.Generation, tool, strconv.Itoa(n))
+	return ledger.Hash("fire", turnHash(of, generation), repository.ID, repository.Generation, tool, strconv.Itoa(n))
 }
 
-// directID is the id of a firing for which the client has given a triggerId. A client's id
-// is unique only within its app, but the ids of effects must be unique in the stream of all
-// apps.
+// directID is the id of a firing for which the client has given a triggerId. A client's id is unique
+// only within its app, but the ids of effects must be unique in the stream of all apps.
 func directID(triggerID string, repository *repositories.Repository) string {
-	return hash("direct", repository.AppID, triggerID, repository.Generation)
+	return ledger.Hash("direct", repository.AppID, triggerID, repository.Generation)
 }
 
-// turnHash is the turn's name in ids: a function of nothing that a resend after a failover
-// of Redis would change. The generations tell it from a message of the same name in an
-// earlier session, or app, of the same name.
-func turnHash(t ledger.Turn, life store.Generation) string {
-	return hash("turn", t.App, life.App, t.Session, life.Session, t.Message)
+// turnHash is the turn's name in ids. A resend after a failover of Redis has the same. The
+// generations tell it from a message of the same name in an earlier session, or app, of the same
+// name.
+func turnHash(t ledger.Turn, generation store.Generation) string {
+	return ledger.Hash("turn", t.App, generation.App, t.Session, generation.Session, t.Message)
 }
 
-// hash returns 128 bits of SHA-256 over the parts, each with its length.
-func hash(parts ...string) string {
-	h := sha256.New()
-	for _, part := range parts {
-		h.Write([]byte(strconv.Itoa(len(part)) + ":" + part)) // a hash.Hash never fails
+// leases lists those that the decision takes.
+func (p *plan) leases() ledger.Holding {
+	all := ledger.Holding{Turn: p.Turn, Token: p.Token, Box: p.Box}
+	if p.Message == "" {
+		all.Trigger = p.Answer.Matches[0].TriggerID
 	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	for _, e := range p.Effects {
+		if e.Kind == effect.KindCall {
+			all.Calls = append(all.Calls, e.ID)
+		}
+	}
+	return all
 }
 
-// Names of the effects of a trigger, which keyspace.EffectID joins to the firing's.
-const (
-	partEvent   = "event"
-	partEmitter = "emitter"
-	partCall    = "call"
-	partResult  = "result"
-)
+// learn notes why the ledger has refused a plan.
+func (d *decider) learn(ctx context.Context, known *knownConflicts, p *plan) error {
+	if known.firsts == nil {
+		*known = knownConflicts{map[string]string{}, map[string]*query.CallState{}, map[string]bool{}}
+	}
+	first := p.differs.First
+	for i, f := range p.firings {
+		switch {
+		case p.Answer.Matches[i].TriggerID != p.differs.Firing:
+		case p.differs.Confirmed:
+			known.confirmed[f.move.Unless] = true
+		default:
+			known.firsts[f.move.Fence] = first
+		}
+	}
+	if first == "" {
+		return nil
+	}
+	stored, err := d.records.Stored(ctx, p.App, first)
+	if stored != nil {
+		known.calls[first] = stored.Record.Call
+	}
+	if errors.Is(err, query.ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -16,6 +16,7 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
 	"earshot/trigger/ledger"
+	"earshot/trigger/query"
 )
 
 func limits(perApp, perSession int) string {
@@ -47,7 +48,7 @@ func TestMessagesOverTheLimitAreRefusedAndNotStored(t *testing.T) {
 		require.NoError(t, say(w.engine, "s3", "m5"), "what was refused does not count")
 		require.ErrorAs(t, say(other, "s4", "m6"), &limited)
 		require.Equal(t, "messagesPerMinute", limited.Limit)
-		entries, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 10}})
+		entries, _, err := w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{Limit: 10}})
 		require.NoError(t, err)
 		require.Len(t, entries, 2)
 	})
@@ -84,7 +85,7 @@ func TestFloodOfOneSessionMeetsTheDefaults(t *testing.T) {
 		require.NoError(t, fire("s2", true))
 		require.NoError(t, fire("", false))
 		w.rest()
-		require.Len(t, w.records(trigger.Query{}), 122, "what was refused stores nothing")
+		require.Len(t, w.records(query.Triggers{}), 122, "what was refused stores nothing")
 
 		w.app("clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":null}}}`)
 		_, err = w.say("", "hello")
@@ -120,7 +121,7 @@ func TestBytesOfASessionAreLimited(t *testing.T) {
 		require.ErrorAs(t, fire(), &limited)
 		require.Equal(t, "bytesPerMinute", limited.Limit)
 		require.Equal(t, 4_000_000, limited.Most)
-		require.Len(t, w.records(trigger.Query{}), 1)
+		require.Len(t, w.records(query.Triggers{}), 1)
 
 		w.app("clinic", `{"settings":{"limits":{"bytesPerMinute":1000}}}`)
 		_, err := w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s2", Actor: matcher.ActorUser, Text: long})
@@ -132,7 +133,7 @@ func TestBytesOfASessionAreLimited(t *testing.T) {
 }
 
 // records lists the records that a query finds.
-func (w *world) records(q trigger.Query) []trigger.Record {
+func (w *world) records(q query.Triggers) []query.Record {
 	q.AppID, q.Page.Limit = "clinic", 1000
 	records, _, err := w.engine.Triggers(w.t.Context(), q)
 	require.NoError(w.t, err)

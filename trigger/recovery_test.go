@@ -17,6 +17,7 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 )
 
 // What the fault rig has found, and what could be told beforehand, each as a test that
@@ -300,7 +301,7 @@ func TestSessionEndsWhenItWasToldTo(t *testing.T) {
 		w.put("s1", "booking", booking)
 		_, err = w.say("m1", `book {"day":"monday"}`)
 		require.NoError(t, err)
-		_, err = w.fire(trigger.Direct{SessionID: "s1", Name: "book", Values: map[string]any{"day": "monday"}, Source: trigger.SourceUI})
+		_, err = w.fire(trigger.Direct{SessionID: "s1", Name: "book", Values: map[string]any{"day": "monday"}, Source: query.SourceUI})
 		require.NoError(t, err)
 		client, keys := w.server.Client(), keyspace.KeysOf("clinic")
 		ends, err := client.ZScore(t.Context(), keys.Idle(), "clinic/s1").Result()

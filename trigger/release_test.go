@@ -16,6 +16,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 // deaf loses the replies of scripts whose text or arguments hold a word, while it is on.
@@ -169,7 +170,7 @@ func TestMessageOfADeletedAppLeavesTheLedger(t *testing.T) {
 		_, err := w.engine.PostAsync(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: matcher.ActorUser, Text: "hello"})
 		require.NoError(t, err)
 		w.until("it waits", func() bool {
-			entries, _, err := w.engine.History(context.Background(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 1}})
+			entries, _, err := w.engine.History(context.Background(), query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{Limit: 1}})
 			return err == nil && len(entries) == 1 && entries[0].State == "failed"
 		})
 		require.NoError(t, w.store.DeleteApp(t.Context(), "clinic"))

@@ -10,6 +10,7 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 )
 
 // How long the tests let an engine wait for replicas: where they answer, and where they
@@ -40,7 +41,7 @@ func TestWhatIsNotOnReplicasIsRefusedAndDoneOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.LessOrEqual(t, w.trips.Made()-trips, int64(3), "waiting costs no trip")
 	w.put("s1", "asking", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`)
-	asked, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: trigger.SourceUI})
+	asked, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: query.SourceUI})
 	require.NoError(t, err)
 
 	replica.Stop()

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
-	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 func TestReply(t *testing.T) {
@@ -38,7 +38,7 @@ func TestReply(t *testing.T) {
 				answer, err := w.say("m1", test.text)
 				require.NoError(t, err)
 				require.JSONEq(t, test.reply, string(orNull(answer.Reply)))
-				history, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 1}})
+				history, _, err := w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{Limit: 1}})
 				require.NoError(t, err)
 				again, err := w.say("m1", test.text)
 				require.NoError(t, err)
@@ -65,7 +65,7 @@ func TestReplyBelongsToTheHistory(t *testing.T) {
 		_, err = w.say("m2", "and?")
 		require.NoError(t, err)
 		require.Equal(t, []matcher.Utterance{{ID: "m1", Actor: "user", Text: "hello"}, {ID: "m1.reply", Actor: "agent", Text: "I heard: hello"}}, w.matcher.asked[1].History)
-		history, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 10}})
+		history, _, err := w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{Limit: 10}})
 		require.NoError(t, err)
 		require.Equal(t, []string{"hello", "I heard: hello", "and?", "I heard: and?"},
 			[]string{history[0].Text, history[1].Text, history[2].Text, history[3].Text})

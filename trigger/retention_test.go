@@ -18,6 +18,7 @@ import (
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 )
 
 // keeping is a world whose replicas keep no more than that.
@@ -66,12 +67,12 @@ func TestRecordsOfWhatIsDoneGoWithEverythingThatNamesThem(t *testing.T) {
 			return client.ZCard(t.Context(), k.Triggers("")).Val() == 2 && len(w.holding("trigger")) == 2
 		})
 		require.EqualValues(t, 2, client.ZCard(t.Context(), k.Triggers("s1")).Val())
-		require.Len(t, w.records(trigger.Query{}), 2)
-		require.Equal(t, failed.TriggerID, w.records(trigger.Query{State: "failed"})[0].TriggerID)
+		require.Len(t, w.records(query.Triggers{}), 2)
+		require.Equal(t, failed.TriggerID, w.records(query.Triggers{State: "failed"})[0].TriggerID)
 
 		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed.TriggerID, "admin"))
-		w.until("what was retried is done, and gone", func() bool { return len(w.records(trigger.Query{})) == 1 })
-		require.Equal(t, "pending", w.records(trigger.Query{SessionID: "s1"})[0].State)
+		w.until("what was retried is done, and gone", func() bool { return len(w.records(query.Triggers{})) == 1 })
+		require.Equal(t, "pending", w.records(query.Triggers{SessionID: "s1"})[0].State)
 		require.Zero(t, client.ZCard(t.Context(), k.Over()).Val())
 		require.Zero(t, client.HLen(t.Context(), k.Dead()).Val())
 	})
@@ -82,7 +83,7 @@ func TestHistoryTellsWhatCameOfATriggerWhoseRecordIsGone(t *testing.T) {
 		_, err := w.say("m1", "book")
 		require.NoError(t, err)
 		w.until("its record is gone", func() bool { return len(w.holding("trigger")) == 0 })
-		entries, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 10}})
+		entries, _, err := w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{Limit: 10}})
 		require.NoError(t, err)
 		require.Equal(t, "published", entries[0].Triggers[0].Event.State)
 		require.Equal(t, "delivered", entries[0].Triggers[0].Call.State)
@@ -112,9 +113,9 @@ func TestMessagesThatLeaveTheHistoryWhileItIsRead(t *testing.T) {
 			_, err := w.say(fmt.Sprint("m", i), "hello")
 			require.NoError(t, err)
 		}
-		read := func(page trigger.Page, meanwhile func()) (ids []string, next string) {
+		read := func(page query.Page, meanwhile func()) (ids []string, next string) {
 			_, reader := w.replica(&once{command: "hmget", do: meanwhile})
-			entries, next, err := reader.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: page})
+			entries, next, err := reader.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Page: page})
 			require.NoError(t, err)
 			for _, entry := range entries {
 				ids = append(ids, entry.MessageID)
@@ -122,12 +123,12 @@ func TestMessagesThatLeaveTheHistoryWhileItIsRead(t *testing.T) {
 			return ids, next
 		}
 		client, turns := w.server.Client(), keyspace.KeysOf("clinic").Turns("s1")
-		ids, next := read(trigger.Page{Limit: 3}, func() { client.HDel(t.Context(), turns, "m:m0", "m:m1") })
+		ids, next := read(query.Page{Limit: 3}, func() { client.HDel(t.Context(), turns, "m:m0", "m:m1") })
 		require.Equal(t, []string{"m2"}, ids)
-		ids, next = read(trigger.Page{Limit: 3, After: next}, func() {})
+		ids, next = read(query.Page{Limit: 3, After: next}, func() {})
 		require.Equal(t, []string{"m3"}, ids)
 		require.Empty(t, next)
-		ids, _ = read(trigger.Page{Limit: 3}, func() { require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1")) })
+		ids, _ = read(query.Page{Limit: 3}, func() { require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1")) })
 		require.Empty(t, ids)
 	})
 }
@@ -143,7 +144,7 @@ func TestWhatHasFailedGoesWithItsBodiesAndItsCount(t *testing.T) {
 		done, err := w.fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui"})
 		require.NoError(t, err)
 		w.until("the failed ones are gone", func() bool { return len(w.holding("trigger")) == 1 && len(w.holding("effect")) == 0 })
-		require.Equal(t, done.TriggerID, w.records(trigger.Query{})[0].TriggerID)
+		require.Equal(t, done.TriggerID, w.records(query.Triggers{})[0].TriggerID)
 		client, k := w.server.Client(), keyspace.KeysOf("clinic")
 		require.Zero(t, client.Exists(t.Context(), k.InState("failed"), k.Dead()).Val())
 	})
@@ -164,7 +165,7 @@ func TestRetriedTriggerIsKeptForAsLongAsItOwes(t *testing.T) {
 			require.NoError(t, err)
 			return made > attempts+1 && len(record.Attempts) > 0 && time.Since(record.Time) > 2*time.Second
 		})
-		require.Equal(t, "pending", w.records(trigger.Query{})[0].State)
+		require.Equal(t, "pending", w.records(query.Triggers{})[0].State)
 	})
 }
 
@@ -232,7 +233,7 @@ func TestOldMessagesLeaveTheHistory(t *testing.T) {
 			require.NoError(t, err)
 		}
 		shown := func(after string, limit int) (ids []string, next string) {
-			entries, next, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{After: after, Limit: limit}})
+			entries, next, err := w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{After: after, Limit: limit}})
 			require.NoError(t, err)
 			for _, entry := range entries {
 				ids = append(ids, entry.MessageID)
@@ -257,8 +258,8 @@ func TestOldMessagesLeaveTheHistory(t *testing.T) {
 		}
 		ids, _ = shown(next, 10)
 		require.Equal(t, []string{"m6", "m7", "m8"}, ids, "what the cursor names is gone: all that is there came later")
-		_, _, err = w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s2", Page: trigger.Page{After: next, Limit: 1}})
-		require.ErrorIs(t, err, trigger.ErrCursor)
+		_, _, err = w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s2", Page: query.Page{After: next, Limit: 1}})
+		require.ErrorIs(t, err, query.ErrCursor)
 	})
 }
 
@@ -286,7 +287,7 @@ func TestMessageUnderWayStaysInTheHistory(t *testing.T) {
 		require.NoError(t, <-answered)
 		_, err := w.say("m4", "hello")
 		require.NoError(t, err)
-		entries, _, err := w.engine.History(t.Context(), trigger.HistoryQuery{AppID: "clinic", SessionID: "s1", Page: trigger.Page{Limit: 10}})
+		entries, _, err := w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{Limit: 10}})
 		require.NoError(t, err)
 		require.Len(t, entries, 1)
 	})

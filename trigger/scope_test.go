@@ -154,7 +154,7 @@ func TestToolsInScopeAreListedAsAModelSeesThem(t *testing.T) {
 		w.put("s1", "b", `{"tools":[{"name":"greet","description":"of the session","schema":[
 			{"parameter":"who","type":"string","required":true},{"parameter":"desk","type":"string","value":"A","ignore":true}]}]}`)
 		list := func(session, after string, limit int) (names []string, next string) {
-			tools, next, err := w.engine.Tools(t.Context(), "clinic", session, "", trigger.Page{After: after, Limit: limit})
+			tools, next, err := w.engine.Tools(t.Context(), "clinic", session, "", after, limit)
 			require.NoError(t, err)
 			for _, one := range tools {
 				names = append(names, one.RepositoryID+"/"+one.Name)
@@ -169,12 +169,12 @@ func TestToolsInScopeAreListedAsAModelSeesThem(t *testing.T) {
 		names, _ = list("", "", 10)
 		require.Equal(t, []string{"a/collect-user-message", "a/greet", "a/zeta"}, names)
 
-		tools, _, err := w.engine.Tools(t.Context(), "clinic", "s1", "greet", trigger.Page{Limit: 10})
+		tools, _, err := w.engine.Tools(t.Context(), "clinic", "s1", "greet", "", 10)
 		require.Len(t, tools, 1)
 		require.NoError(t, err)
 		require.Equal(t, "of the session", tools[0].Description)
 		require.JSONEq(t, `{"type":"object","properties":{"who":{"type":"string"}},"required":["who"]}`, string(tools[0].InputSchema))
-		_, _, err = w.engine.Tools(t.Context(), "nobody", "", "", trigger.Page{Limit: 1})
+		_, _, err = w.engine.Tools(t.Context(), "nobody", "", "", "", 1)
 		require.ErrorIs(t, err, repositories.ErrNotFound)
 	})
 }

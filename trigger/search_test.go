@@ -16,12 +16,13 @@ import (
 	"earshot/repositories/parameters"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 )
 
 // found lists the ids that a query finds, page by page.
-func (w *world) found(q trigger.Query, limit int) []string {
+func (w *world) found(q query.Triggers, limit int) []string {
 	w.t.Helper()
-	q.AppID, q.Page = "clinic", trigger.Page{Limit: limit}
+	q.AppID, q.Page = "clinic", query.Page{Limit: limit}
 	ids := []string{}
 	for {
 		records, next, err := w.engine.Triggers(w.t.Context(), q)
@@ -58,10 +59,10 @@ func TestTriggersAreFoundByAllThatIsAskedForTogether(t *testing.T) {
 		_, err := w.say("m1", "bell")
 		require.NoError(t, err)
 		w.rest()
-		all := w.found(trigger.Query{}, 2)
+		all := w.found(query.Triggers{}, 2)
 		require.Len(t, all, 6)
 		said := all[0]
-		for want, queries := range map[string][]trigger.Query{
+		for want, queries := range map[string][]query.Triggers{
 			"t0":          {{Value: "friday"}, {Value: `"FRIDAY"`}, {Value: "next", Source: "ui"}},
 			"t1":          {{Value: "über"}, {Value: "{den}"}, {Value: "ÜBER {Den} W"}, {Reason: effect.ReasonRequest}},
 			"t2":          {{Value: "740993"}, {Value: "TRUE"}, {Reason: effect.ReasonTimeout, State: "failed"}},
@@ -86,18 +87,18 @@ func TestTriggersAreFoundByAllThatIsAskedForTogether(t *testing.T) {
 			}
 		}
 		slices.Reverse(all)
-		require.Equal(t, all, w.found(trigger.Query{Oldest: true}, 4))
+		require.Equal(t, all, w.found(query.Triggers{Oldest: true}, 4))
 
 		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s0"))
-		require.Empty(t, w.found(trigger.Query{SessionID: "s0"}, 9))
-		require.Equal(t, []string{"t4", "t2", "t0"}, w.found(trigger.Query{SessionID: "s0", Closed: true}, 2), "they are still kept")
-		count, err := w.engine.CountFailed(t.Context(), trigger.Query{AppID: "clinic", SessionID: "s0"})
+		require.Empty(t, w.found(query.Triggers{SessionID: "s0"}, 9))
+		require.Equal(t, []string{"t4", "t2", "t0"}, w.found(query.Triggers{SessionID: "s0", Closed: true}, 2), "they are still kept")
+		count, err := w.engine.CountFailed(t.Context(), query.Triggers{AppID: "clinic", SessionID: "s0"})
 		require.NoError(t, err)
 		require.Equal(t, 1, count)
 	})
 }
 
-func (w *world) record(id string) trigger.Record {
+func (w *world) record(id string) query.Record {
 	record, err := w.engine.Trigger(w.t.Context(), "clinic", id)
 	require.NoError(w.t, err)
 	return record
@@ -120,8 +121,8 @@ func stored(t testing.TB, client redis.UniversalClient, n int) {
 				dead = "1"
 				pipe.ZAdd(t.Context(), k.InState("failed"), redis.Z{Score: float64(i), Member: id})
 			}
-			record, err := json.Marshal(trigger.Record{
-				Match: trigger.Match{TriggerID: id, RepositoryID: "booking", Name: "book", Source: "message", Values: map[string]any{"day": day, "name": fmt.Sprint("Name ", i)}},
+			record, err := json.Marshal(query.Record{
+				Match: query.Match{TriggerID: id, RepositoryID: "booking", Name: "book", Source: "message", Values: map[string]any{"day": day, "name": fmt.Sprint("Name ", i)}},
 				AppID: "clinic", SessionID: fmt.Sprint("s", i%50), MessageID: fmt.Sprint("m", i), Schema: json.RawMessage(schema),
 				Text: "I would like to have an appointment on Friday or Monday, if there is one left: " + strings.Repeat("please ", 20),
 			})
@@ -139,7 +140,7 @@ func stored(t testing.TB, client redis.UniversalClient, n int) {
 func BenchmarkSearch(b *testing.B) {
 	w := idleWorld(b, redistest.Run(b), 0)
 	stored(b, w.server.Client(), 10_000)
-	for name, q := range map[string]trigger.Query{
+	for name, q := range map[string]query.Triggers{
 		"value":        {Value: "friday"},
 		"valueOfNone":  {Value: "Saturday"},
 		"tool":         {Name: "ring"},

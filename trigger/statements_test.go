@@ -7,6 +7,7 @@ import (
 
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 )
 
 const typed = `{"tools":[
@@ -26,7 +27,7 @@ func TestToolsOfATypeAreCallsWithTheirTool(t *testing.T) {
 			}
 			return effect.Outcome{Verdict: effect.Done, Status: 200}
 		})
-		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "page", Source: trigger.SourceUI})
+		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "page", Source: query.SourceUI})
 		require.NoError(t, err)
 		require.Equal(t, "pending", match.Call.State)
 		w.keeper.Wake("clinic")
@@ -43,7 +44,7 @@ func TestStatementsNeedSomebodyWhoRunsThem(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.app("clinic", withSources)
 		w.put("", "desk", typed)
-		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "rows", Source: trigger.SourceUI})
+		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "rows", Source: query.SourceUI})
 		require.NoError(t, err)
 		require.Equal(t, "failed", match.Call.State)
 		require.Equal(t, "this service runs no statements", match.Call.Error)

@@ -12,6 +12,8 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
+	"earshot/trigger/worker"
 )
 
 // TestMetricsCountWhatIsOwedAndWhatHasFailed follows both numbers through all that
@@ -55,7 +57,7 @@ func TestMetricsCountWhatIsOwedAndWhatHasFailed(t *testing.T) {
 		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed[0], "admin"))
 		w.keeper.Wake("clinic")
 		shows(1, 2, "one was retried")
-		_, err = w.engine.Purge(t.Context(), trigger.Query{AppID: "clinic", Name: "b"})
+		_, err = w.engine.Purge(t.Context(), query.Triggers{AppID: "clinic", Name: "b"})
 		require.NoError(t, err)
 		shows(1, 1, "one was purged")
 		require.NoError(t, w.store.DeleteApp(t.Context(), "clinic"))
@@ -65,7 +67,7 @@ func TestMetricsCountWhatIsOwedAndWhatHasFailed(t *testing.T) {
 
 // watch runs another replica and reads its gauges.
 func (w *world) watch() (gauge func(name string) float64) {
-	metrics, registry := trigger.NewMetrics(), prometheus.NewRegistry()
+	metrics, registry := worker.NewMetrics(), prometheus.NewRegistry()
 	registry.MustRegister(metrics)
 	client := w.server.Connect(redis.UniversalOptions{ContextTimeoutEnabled: true})
 	engine, err := trigger.NewEngine(trigger.Options{

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories/keyspace"
-	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 )
 
 // TestAnAttemptThatDiedWithItsReplicaIsInTheRecord lets the leases of two attempts end that go on:
@@ -35,9 +35,9 @@ func TestAnAttemptThatDiedWithItsReplicaIsInTheRecord(t *testing.T) {
 		for range 2 {
 			w.lapsed(<-frozen)
 		}
-		var record trigger.Record
+		var record query.Record
 		w.until("it is delivered", func() bool {
-			records, _, err := w.engine.Triggers(context.Background(), trigger.Query{AppID: "clinic", State: trigger.StateDelivered, Page: trigger.Page{Limit: 1}})
+			records, _, err := w.engine.Triggers(context.Background(), query.Triggers{AppID: "clinic", State: query.StateDelivered, Page: query.Page{Limit: 1}})
 			if err == nil && len(records) == 1 {
 				record = records[0]
 			}
@@ -62,7 +62,7 @@ func TestAnAttemptThatDiedWithItsReplicaIsInTheRecord(t *testing.T) {
 }
 
 // callsOf are the attempts at the call of a record.
-func callsOf(record trigger.Record) (calls []trigger.Attempt) {
+func callsOf(record query.Record) (calls []query.Attempt) {
 	for _, one := range record.Attempts {
 		if one.Effect == "call" {
 			calls = append(calls, one)

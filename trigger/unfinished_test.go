@@ -7,6 +7,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 const trip = `{"tools":[{"name":"book","schema":[{"parameter":"day","type":"string","required":true},{"parameter":"people","type":"integer","minValue":1,"required":true}]},
@@ -162,7 +163,7 @@ func TestValueOfThePathIsWaitedFor(t *testing.T) {
 
 		answer, err = w.say("m2", `book {"day":"monday"}`)
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateDelivered, answer.Matches[0].Call.State)
+		require.Equal(t, query.StateDelivered, answer.Matches[0].Call.State)
 		require.JSONEq(t, `{"day":"monday","people":2}`, asJSON(t, answer.Matches[0].Values))
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 // talk is a conversation in which triggers ask before they have an effect.
@@ -22,7 +23,7 @@ type talk struct {
 func (c *talk) id() string { c.said++; return fmt.Sprint("t", c.said) }
 
 // refund asks for a refund, which asks the user.
-func (c *talk) refund(order string) trigger.Match {
+func (c *talk) refund(order string) query.Match {
 	return c.saidOne(c.id(), `refund {"order":"`+order+`"}`)
 }
 
@@ -44,7 +45,7 @@ func (c *talk) user(text string) []string {
 	require.NoError(c.t, err)
 	ids := []string{}
 	for _, match := range answer.Matches {
-		if match.State == trigger.StateDelivered || match.State == trigger.StateCancelled {
+		if match.State == query.StateDelivered || match.State == query.StateCancelled {
 			ids = append(ids, match.TriggerID)
 		}
 	}
@@ -52,11 +53,11 @@ func (c *talk) user(text string) []string {
 }
 
 // button fires the refund without a message.
-func (c *talk) button(order string) trigger.Match {
+func (c *talk) button(order string) query.Match {
 	c.t.Helper()
-	match, err := c.fire(trigger.Direct{SessionID: "s1", Name: "refund", Source: trigger.SourceUI, Values: map[string]any{"order": order}})
+	match, err := c.fire(trigger.Direct{SessionID: "s1", Name: "refund", Source: query.SourceUI, Values: map[string]any{"order": order}})
 	require.NoError(c.t, err)
-	require.Equal(c.t, trigger.StateConfirming, match.State)
+	require.Equal(c.t, query.StateConfirming, match.State)
 	return match
 }
 
@@ -84,7 +85,7 @@ var yeses = map[string]func(t *testing.T, c *talk){
 		c.agent(newsletter)
 		require.Empty(t, c.user("yes"))
 		require.Empty(t, c.user("no"), "nor is it a no")
-		require.Equal(t, trigger.StateConfirming, c.stands(asked.TriggerID))
+		require.Equal(t, query.StateConfirming, c.stands(asked.TriggerID))
 		explained, err := c.engine.Explain(t.Context(), "clinic", "s1", fmt.Sprint("t", c.said))
 		require.NoError(t, err)
 		require.Contains(t, explained.Why, "was not the last thing that was put to the user")
@@ -111,7 +112,7 @@ var yeses = map[string]func(t *testing.T, c *talk){
 		second := c.refund("A12")
 		c.agent(first.Question)
 		require.Equal(t, []string{first.TriggerID}, c.user("yes"))
-		require.Equal(t, trigger.StateConfirming, c.stands(second.TriggerID))
+		require.Equal(t, query.StateConfirming, c.stands(second.TriggerID))
 	},
 	"one answer asked two questions": func(t *testing.T, c *talk) {
 		answer, err := c.say(c.id(), `refund {"order":"A1"}; refund {"order":"A2"}`)
@@ -122,7 +123,7 @@ var yeses = map[string]func(t *testing.T, c *talk){
 		first := c.refund("A1")
 		second := c.refund("A2")
 		require.Equal(t, []string{second.TriggerID}, c.user("yes"))
-		require.Equal(t, trigger.StateConfirming, c.stands(first.TriggerID))
+		require.Equal(t, query.StateConfirming, c.stands(first.TriggerID))
 		require.Empty(t, c.user("yes"))
 	},
 	"the chat reply asked": func(t *testing.T, c *talk) {
@@ -154,10 +155,10 @@ var yeses = map[string]func(t *testing.T, c *talk){
 		asked := c.refund("A1")
 		_, err := c.engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "d1", Actor: matcher.ActorUser, Text: "yes"})
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateConfirming, c.stands(asked.TriggerID))
+		require.Equal(t, query.StateConfirming, c.stands(asked.TriggerID))
 		_, err = c.engine.CommitDraft(t.Context(), "clinic", "s1", "d1")
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateDelivered, c.stands(asked.TriggerID))
+		require.Equal(t, query.StateDelivered, c.stands(asked.TriggerID))
 	},
 	"an agent spoke between draft and commit": func(t *testing.T, c *talk) {
 		asked := c.refund("A1")
@@ -166,16 +167,16 @@ var yeses = map[string]func(t *testing.T, c *talk){
 		c.agent(newsletter)
 		_, err = c.engine.CommitDraft(t.Context(), "clinic", "s1", "d1")
 		require.NoError(t, err)
-		require.Equal(t, trigger.StateConfirming, c.stands(asked.TriggerID))
+		require.Equal(t, query.StateConfirming, c.stands(asked.TriggerID))
 	},
 	"the tool asks once": func(t *testing.T, c *talk) {
 		asked := c.saidOne(c.id(), `address {"street":"Elm"}`)
 		c.agent(newsletter)
 		require.Empty(t, c.user("yes"))
-		require.Equal(t, trigger.StateConfirming, c.saidOne(c.id(), `address {"street":"Elm"}`).State, "the values were not confirmed")
+		require.Equal(t, query.StateConfirming, c.saidOne(c.id(), `address {"street":"Elm"}`).State, "the values were not confirmed")
 		c.agent("May I?", asked.TriggerID)
 		require.Equal(t, []string{asked.TriggerID}, c.user("yes"))
-		require.Equal(t, trigger.StateDelivered, c.saidOne(c.id(), `address {"street":"Elm"}`).State)
+		require.Equal(t, query.StateDelivered, c.saidOne(c.id(), `address {"street":"Elm"}`).State)
 	},
 }
 
@@ -219,7 +220,7 @@ func TestAYesInADryRunIsJudgedLikeAnother(t *testing.T) {
 		w.put("s1", "shop", shop)
 		asked := w.saidOne("m1", `refund {"order":"A1"}`)
 		for agent, fires := range map[string]int{newsletter: 0, asked.Question: 1, "": 1} {
-			history := []trigger.Earlier{{Actor: matcher.ActorUser, Text: `refund {"order":"A1"}`, Matches: []trigger.Match{asked}}}
+			history := []trigger.Earlier{{Actor: matcher.ActorUser, Text: `refund {"order":"A1"}`, Matches: []query.Match{asked}}}
 			if agent != "" {
 				history = append(history, trigger.Earlier{Actor: matcher.ActorAgent, Text: agent})
 			}

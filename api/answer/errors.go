@@ -18,6 +18,7 @@ import (
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/ledger"
+	"earshot/trigger/query"
 )
 
 // later is the Retry-After, in seconds, of what somebody has to do something about.
@@ -90,15 +91,15 @@ func conflictOf(posted *trigger.PostedError) *Problem {
 // plainProblem maps the errors that only say which they are.
 func plainProblem(err error) *Problem {
 	switch {
-	case errors.Is(err, repositories.ErrNotFound), errors.Is(err, trigger.ErrNotFound), errors.Is(err, trigger.ErrNotInScope),
-		errors.Is(err, trigger.ErrNoMessage), errors.Is(err, trigger.ErrUnexplained), errors.Is(err, trigger.ErrNoDraft):
+	case errors.Is(err, repositories.ErrNotFound), errors.Is(err, query.ErrNotFound), errors.Is(err, trigger.ErrNotInScope),
+		errors.Is(err, query.ErrNoMessage), errors.Is(err, query.ErrUnexplained), errors.Is(err, trigger.ErrNoDraft):
 		return NewProblem(http.StatusNotFound, err.Error())
-	case errors.Is(err, trigger.ErrCursor):
+	case errors.Is(err, query.ErrCursor):
 		return BadCursor()
 	case errors.Is(err, repositories.ErrFull):
 		return NewProblem(http.StatusUnprocessableEntity, err.Error())
 	case errors.Is(err, trigger.ErrConflict), errors.Is(err, trigger.ErrReused), errors.Is(err, trigger.ErrSuperseded), errors.Is(err, trigger.ErrClosed), errors.Is(err, trigger.ErrDelivered), errors.Is(err, trigger.ErrOwes),
-		errors.Is(err, trigger.ErrEnded), errors.Is(err, trigger.ErrNotAsked), errors.Is(err, trigger.ErrDigest):
+		errors.Is(err, query.ErrEnded), errors.Is(err, query.ErrNotAsked), errors.Is(err, trigger.ErrDigest):
 		return NewProblem(http.StatusConflict, err.Error())
 	case errors.Is(err, repositories.ErrErasing):
 		return NewProblem(http.StatusServiceUnavailable, err.Error()+": send the request again in a moment, and the session begins anew").With("Retry-After", Soon)

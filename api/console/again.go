@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"earshot/repositories/exactjson"
-	"earshot/trigger"
 	"earshot/trigger/explain"
+	"earshot/trigger/query"
 )
 
 // again is what would come of a message today, and how that differs from what came of it.
@@ -47,10 +47,10 @@ func runAgain(v *visit) error {
 	return v.render("session", shown.Session, shown)
 }
 
-func (v *visit) tryAgain(session string, then trigger.Entry) *again {
+func (v *visit) tryAgain(session string, then query.Entry) *again {
 	body, _ := json.Marshal(map[string]string{"messageId": then.MessageID, "actor": then.Actor, "text": then.Text}) // texts alone
 	var today struct {
-		trigger.Answer
+		query.Answer
 		Explain *explain.Explanation `json:"explain"`
 	}
 	err := v.call(http.MethodPost, v1("apps", v.app(), "sessions", session, "messages")+"?dryRun=true&explain=true", body, &today)
@@ -71,7 +71,7 @@ func (v *visit) tryAgain(session string, then trigger.Entry) *again {
 }
 
 // resultsOf is what came of a message, by tool. One that fired twice counts by its first.
-func resultsOf(fired []trigger.Match, rejected []trigger.Rejected) map[string]result {
+func resultsOf(fired []query.Match, rejected []query.Rejected) map[string]result {
 	results := map[string]result{}
 	for _, one := range rejected {
 		why := ""

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 
 	"earshot/repositories"
 )
@@ -33,7 +34,7 @@ func (v *visit) listApps(status int, form appForm, fault *problem) error {
 	var found list[appItem]
 	path := "/v1/apps?limit=100"
 	if after := v.r.URL.Query().Get("after"); after != "" {
-		path += "&after=" + query(after)
+		path += "&after=" + url.QueryEscape(after)
 	}
 	if err := v.get(path, &found); err != nil {
 		if app := v.ownApp(); app != "" {

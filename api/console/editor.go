@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"earshot/repositories/exactjson"
@@ -88,7 +89,7 @@ func (v *visit) stored() (editor, error) {
 }
 
 func (v *visit) repositoryPath() string {
-	return owner(v.app(), v.session()) + "/repositories/" + query(v.r.PathValue("repository"))
+	return owner(v.app(), v.session()) + "/repositories/" + url.QueryEscape(v.r.PathValue("repository"))
 }
 
 func digest(text string) string {
@@ -111,7 +112,7 @@ func saveRepository(v *visit) error {
 		if err := v.call(http.MethodDelete, v.repositoryPath(), nil, nil); err != nil {
 			return err
 		}
-		v.redirect(link("apps", v.app(), "tools") + "?session=" + query(v.session()))
+		v.redirect(link("apps", v.app(), "tools") + "?session=" + url.QueryEscape(v.session()))
 		return nil
 	}
 	text := editedText(v)

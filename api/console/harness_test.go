@@ -33,6 +33,7 @@ import (
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/trigger"
+	"earshot/trigger/worker"
 )
 
 // These tests run the console before the real service: REST, store and engine on a store
@@ -91,7 +92,7 @@ func startWith(t testing.TB, admin secret.Secret) *service {
 	tail := events.Tail(0)
 	policy, err := guard.ParsePolicy("allow")
 	require.NoError(t, err)
-	metrics, registry := trigger.NewMetrics(), prometheus.NewRegistry()
+	metrics, registry := worker.NewMetrics(), prometheus.NewRegistry()
 	registry.MustRegister(metrics, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	engine, err := trigger.NewEngine(trigger.Options{
 		DB: db, Store: definitions, Matcher: chain.New(llm.Options{Logger: log}), Events: events, Metrics: metrics, Logger: log,

@@ -11,18 +11,18 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
-	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 // overview is what the page Now shows.
 type overview struct {
 	Service *service // nil for those who are not the admin
 	Denied  string   // why the records of the app cannot be read
-	Owed    []trigger.Record
+	Owed    []query.Record
 	More    bool // there are more of either than were read
 	Failed  int
 	Causes  []cause
-	Recent  []trigger.Record
+	Recent  []query.Record
 	Clock   time.Time
 }
 
@@ -31,7 +31,7 @@ type cause struct {
 	Name, Reason, Error string
 	Count               int
 	Session             string
-	Latest              trigger.Record
+	Latest              query.Record
 }
 
 // sample is how many records the page looks at.
@@ -55,7 +55,7 @@ func nowPage(v *visit) error {
 // readRecords reads what the app owes and what has failed. A key that may not see it
 // still sees the rest of the page.
 func (v *visit) readRecords(shown *overview) error {
-	var owed, failed, recent list[trigger.Record]
+	var owed, failed, recent list[query.Record]
 	path := v1("apps", v.app(), "triggers")
 	err := errors.Join(
 		v.get(path+"?limit="+sample+"&state=pending", &owed),
@@ -74,7 +74,7 @@ func (v *visit) readRecords(shown *overview) error {
 }
 
 // Oldest is the oldest of what is owed.
-func (o overview) Oldest() *trigger.Record {
+func (o overview) Oldest() *query.Record {
 	if len(o.Owed) == 0 {
 		return nil
 	}
@@ -82,7 +82,7 @@ func (o overview) Oldest() *trigger.Record {
 }
 
 // causesOf counts failed triggers by tool and reason, the most frequent first.
-func causesOf(failed []trigger.Record) []cause {
+func causesOf(failed []query.Record) []cause {
 	counted := map[[2]string]*cause{}
 	var order []*cause
 	for _, record := range failed {
@@ -103,7 +103,7 @@ func causesOf(failed []trigger.Record) []cause {
 }
 
 // whyFailed is the reason and the error of the last attempt that failed.
-func whyFailed(record trigger.Record) (reason, text string) {
+func whyFailed(record query.Record) (reason, text string) {
 	for _, attempt := range slices.Backward(record.Attempts) {
 		if attempt.Error != "" || attempt.Reason != "" {
 			return string(attempt.Reason), attempt.Error

@@ -63,7 +63,7 @@ func say(v *visit) error {
 	body, _ := json.Marshal(map[string]string{"actor": shown.Actor, "text": shown.Text}) // texts alone
 	err := v.call(http.MethodPost, v1("apps", v.app(), "sessions", shown.Session, "messages"), body, nil)
 	if err == nil {
-		v.redirect(link("apps", v.app(), "playground") + "?session=" + query(shown.Session))
+		v.redirect(link("apps", v.app(), "playground") + "?session=" + url.QueryEscape(shown.Session))
 		return nil
 	}
 	shown.Fault = problemOf(err)
@@ -114,6 +114,3 @@ func (v *visit) toolsInScope(session string) ([]scopedTool, error) {
 	}
 	return tools, nil
 }
-
-// query escapes a value of a query.
-func query(value string) string { return url.QueryEscape(value) }

@@ -3,6 +3,7 @@ package console
 import (
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -10,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"earshot/matcher"
-	"earshot/trigger"
 	"earshot/trigger/explain"
+	"earshot/trigger/query"
 )
 
 // sessionList is what the list of sessions shows: those whose tools fired last. Whatever
@@ -36,7 +37,7 @@ func sessionsPage(v *visit) error {
 		return nil
 	}
 	shown := sessionList{Host: v.r.Host}
-	var fired list[trigger.Record]
+	var fired list[query.Record]
 	err := v.get(v1("apps", v.app(), "triggers")+"?limit=200", &fired)
 	var found *problem
 	if errors.As(err, &found) && found.Status == http.StatusForbidden {
@@ -50,7 +51,7 @@ func sessionsPage(v *visit) error {
 }
 
 // sessionsOf groups records, which are the newest first, by session.
-func sessionsOf(records []trigger.Record) []sessionItem {
+func sessionsOf(records []query.Record) []sessionItem {
 	var sessions []sessionItem
 	at := map[string]int{}
 	for _, record := range records {
@@ -83,7 +84,7 @@ type conversation struct {
 // turn is a message of a conversation. The words that values of the chosen message came
 // from are marked in its text.
 type turn struct {
-	trigger.Entry
+	query.Entry
 	Said []words
 }
 
@@ -134,7 +135,7 @@ func (v *visit) conversation(session, message string) (*conversation, error) {
 }
 
 // explanation reads why a message came out as it did; if there is none, it says why.
-func (v *visit) explanation(session string, of trigger.Entry) (*explain.Explanation, string, error) {
+func (v *visit) explanation(session string, of query.Entry) (*explain.Explanation, string, error) {
 	if of.Actor != matcher.ActorUser {
 		return nil, "What an agent says is kept in the history and matched against nothing.", nil
 	}
@@ -153,11 +154,11 @@ func (v *visit) explanation(session string, of trigger.Entry) (*explain.Explanat
 }
 
 // history reads all messages that the session keeps, oldest first.
-func (v *visit) history(session string) ([]trigger.Entry, error) {
-	var entries []trigger.Entry
+func (v *visit) history(session string) ([]query.Entry, error) {
+	var entries []query.Entry
 	path := v1("apps", v.app(), "sessions", session, "messages") + "?limit=200"
 	for next := ""; ; {
-		var page list[trigger.Entry]
+		var page list[query.Entry]
 		if err := v.get(path+next, &page); err != nil {
 			return nil, err
 		}
@@ -165,12 +166,12 @@ func (v *visit) history(session string) ([]trigger.Entry, error) {
 		if page.Next == "" {
 			return entries, nil
 		}
-		next = "&after=" + query(page.Next)
+		next = "&after=" + url.QueryEscape(page.Next)
 	}
 }
 
 // choose finds a message, or else the last one of the user; -1 if there is none.
-func choose(entries []trigger.Entry, message string) int {
+func choose(entries []query.Entry, message string) int {
 	last := -1
 	for i, entry := range entries {
 		if entry.MessageID == message {
@@ -198,7 +199,7 @@ type evidence map[string][]words
 
 // evidence finds where the values of a message were said: in its explanation, or in the
 // records of what it set off, which are kept longer.
-func (v *visit) evidence(of *explain.Explanation, entry trigger.Entry) evidence {
+func (v *visit) evidence(of *explain.Explanation, entry query.Entry) evidence {
 	found := evidence{}
 	if of != nil {
 		for _, call := range of.Calls {
@@ -207,7 +208,7 @@ func (v *visit) evidence(of *explain.Explanation, entry trigger.Entry) evidence 
 		return found
 	}
 	for _, fired := range entry.Triggers {
-		var record trigger.Record
+		var record query.Record
 		if v.get(v1("apps", v.app(), "triggers", fired.TriggerID), &record) == nil {
 			found.add(entry.MessageID, record.Evidence)
 		}

@@ -1,11 +1,12 @@
 package console
 
 import (
+	"net/url"
 	"strings"
 
 	"earshot/repositories/annotations"
 	"earshot/repositories/plaintext"
-	"earshot/trigger/usage"
+	"earshot/trigger/query"
 )
 
 // toolsBody is what the page Tools shows: the repositories of the app, and those of a
@@ -34,7 +35,7 @@ type branch struct {
 type leaf struct {
 	Name, Description string
 	Examples          []string
-	Used              *usage.Tool // nil where it was not in the last 24 hours
+	Used              *query.ToolUse // nil where it was not in the last 24 hours
 }
 
 // maxLeaves is how many tools of a repository are listed before it is opened.
@@ -66,10 +67,10 @@ func toolsPage(v *visit) error {
 }
 
 // tree reads a page of the repositories of the app or of a session.
-func (v *visit) tree(session, after, search string, used map[string]*usage.Tool) (tree, error) {
+func (v *visit) tree(session, after, search string, used map[string]*query.ToolUse) (tree, error) {
 	path := owner(v.app(), session) + "/repositories?limit=100"
 	if after != "" && session == "" {
-		path += "&after=" + query(after)
+		path += "&after=" + url.QueryEscape(after)
 	}
 	var found list[repository]
 	if err := v.get(path, &found); err != nil {
@@ -85,11 +86,11 @@ func (v *visit) tree(session, after, search string, used map[string]*usage.Tool)
 }
 
 // usage tells how often each tool was used in the last 24 hours, by its name.
-func (v *visit) usage() (map[string]*usage.Tool, error) {
-	used := map[string]*usage.Tool{}
+func (v *visit) usage() (map[string]*query.ToolUse, error) {
+	used := map[string]*query.ToolUse{}
 	for after, more := "", true; more; {
-		var found list[usage.Tool]
-		if err := v.get(v1("apps", v.app(), "tools", "usage")+"?limit=200&after="+query(after), &found); err != nil {
+		var found list[query.ToolUse]
+		if err := v.get(v1("apps", v.app(), "tools", "usage")+"?limit=200&after="+url.QueryEscape(after), &found); err != nil {
 			return nil, err
 		}
 		for i := range found.Items {
@@ -101,7 +102,7 @@ func (v *visit) usage() (map[string]*usage.Tool, error) {
 }
 
 // branch lists the tools in whose name, description or examples a text stands.
-func (r repository) branch(search string, used map[string]*usage.Tool) branch {
+func (r repository) branch(search string, used map[string]*query.ToolUse) branch {
 	b := branch{repository: r}
 	for _, tool := range r.Tools {
 		examples := make([]string, len(tool.Examples))

@@ -8,14 +8,14 @@ import (
 	"strconv"
 	"time"
 
-	"earshot/trigger"
+	"earshot/trigger/query"
 	"earshot/trigger/state"
 )
 
 // triggerList is what the search of triggers shows.
 type triggerList struct {
 	Asked   triggerSearch
-	Records []trigger.Record
+	Records []query.Record
 	Next    string // of the query of the next page; empty on the last
 	Fault   *problem
 	Bulk    *bulk
@@ -90,7 +90,7 @@ func (v *visit) search(shown *triggerList, after string) error {
 	if after != "" {
 		q.Set("after", after)
 	}
-	var found list[trigger.Record]
+	var found list[query.Record]
 	if err := v.get(v1("apps", v.app(), "triggers")+"?"+q.Encode(), &found); err != nil {
 		fault := problemOf(err)
 		if fault.Status != http.StatusBadRequest {
@@ -116,7 +116,7 @@ func bulkTriggers(v *visit) error {
 	}
 	form := v.r.PostForm
 	shown := &triggerList{Asked: searchOf(form), Host: v.r.Host, Bulk: &bulk{}}
-	shown.Asked.State = trigger.StateFailed
+	shown.Asked.State = query.StateFailed
 	method, path := http.MethodPost, v1("apps", v.app(), "triggers", "retry")
 	now := v.now()
 	q := shown.Asked.query(&now)
@@ -145,7 +145,7 @@ func bulkTriggers(v *visit) error {
 
 // timeline is what the page of a trigger shows: all that happened to it, in order.
 type timeline struct {
-	trigger.Record
+	query.Record
 	Steps   []step
 	Settles bool     // it can still be taken back
 	Fault   *problem // of what was to be done to it
@@ -155,7 +155,7 @@ type timeline struct {
 type step struct {
 	Title, State string
 	By           string // of a retry: who asked for it
-	trigger.Attempt
+	query.Attempt
 }
 
 func triggerPage(v *visit) error {
@@ -183,7 +183,7 @@ func toldTrigger(word string) func(*visit) error {
 		if err == nil {
 			to := link("apps", v.app(), "triggers", id)
 			if session := form.Get("session"); session != "" {
-				to = link("apps", v.app(), "sessions", session) + "?message=" + query(form.Get("message")) + "#why"
+				to = link("apps", v.app(), "sessions", session) + "?message=" + url.QueryEscape(form.Get("message")) + "#why"
 			}
 			v.redirect(to)
 			return nil
@@ -202,7 +202,7 @@ func (v *visit) timeline() (*timeline, error) {
 	if err := v.get(v1("apps", v.app(), "triggers", v.r.PathValue("trigger")), &shown.Record); err != nil {
 		return nil, err
 	}
-	shown.Settles = shown.State == trigger.StatePending && shown.DueAt != nil && len(shown.Attempts) == 0 && shown.DueAt.After(v.now())
+	shown.Settles = shown.State == query.StatePending && shown.DueAt != nil && len(shown.Attempts) == 0 && shown.DueAt.After(v.now())
 	for _, attempt := range shown.Attempts {
 		at := step{Title: effectNames[attempt.Effect], State: "delivered", Attempt: attempt}
 		if attempt.Error != "" || attempt.Reason != "" || attempt.Status >= http.StatusMultipleChoices {
@@ -211,14 +211,14 @@ func (v *visit) timeline() (*timeline, error) {
 		shown.Steps = append(shown.Steps, at)
 	}
 	for _, retry := range shown.Retries {
-		at := step{Title: "Tried again", Attempt: trigger.Attempt{Time: retry.Time}}
+		at := step{Title: "Tried again", Attempt: query.Attempt{Time: retry.Time}}
 		if retry.By != "" {
 			at.By = "by " + retry.By
 		}
 		shown.Steps = append(shown.Steps, at)
 	}
 	for _, moved := range shown.Moves {
-		at := step{Title: moveNames[moved.Action], Attempt: trigger.Attempt{Time: moved.Time}}
+		at := step{Title: moveNames[moved.Action], Attempt: query.Attempt{Time: moved.Time}}
 		if moved.By != "" {
 			at.By = "by " + moved.By
 		}

@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"earshot/trigger"
+	"earshot/trigger/query"
+	"earshot/trigger/scope"
 )
 
 // tryBody is what the page of a tool shows: a form of its parameters, and what came of it.
@@ -16,12 +17,12 @@ type tryBody struct {
 	Repository string
 	Session    string // of the repository; empty for one of the app
 	In         string // session to fire in
-	Tool       trigger.Tool
+	Tool       scope.Tool
 	Shadowed   string // repository of the tool of this name that fires instead
 	Fields     []field
 	TriggerID  string // so that a form that is sent twice fires once
 	Fault      *problem
-	Fired      *trigger.Match
+	Fired      *query.Match
 }
 
 func tryPage(v *visit) error {
@@ -38,8 +39,8 @@ func (v *visit) tried(filled url.Values) (tryBody, error) {
 	if shown.In == "" {
 		shown.In = filled.Get("in")
 	}
-	var found list[trigger.Tool]
-	if err := v.get(owner(v.app(), shown.In)+"/tools?name="+query(v.r.PathValue("tool")), &found); err != nil {
+	var found list[scope.Tool]
+	if err := v.get(owner(v.app(), shown.In)+"/tools?name="+url.QueryEscape(v.r.PathValue("tool")), &found); err != nil {
 		return shown, err
 	}
 	if len(found.Items) == 0 {
@@ -65,7 +66,7 @@ func tryTool(v *visit) error {
 		return err
 	}
 	body, err := json.Marshal(map[string]any{
-		"name": shown.Tool.Name, "repositoryId": shown.Tool.RepositoryID, "source": trigger.SourceUI,
+		"name": shown.Tool.Name, "repositoryId": shown.Tool.RepositoryID, "source": query.SourceUI,
 		"values": valuesOf(shown.Fields), "triggerId": filled.Get("triggerId"),
 	})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"time"
 
 	"earshot/repositories/exactjson"
-	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 //go:embed templates static
@@ -52,12 +52,12 @@ func parseViews() views {
 
 // came is the state of a trigger that has not taken effect, or never will; empty for one that has
 // fired, whatever came of its event and its call.
-func came(of trigger.Match) string {
+func came(of query.Match) string {
 	switch of.State {
-	case trigger.StateConfirming, trigger.StateCancelled, trigger.StateDuplicate, trigger.StateDraft:
+	case query.StateConfirming, query.StateCancelled, query.StateDuplicate, query.StateDraft:
 		return of.State
-	case trigger.StatePending:
-		if of.DueAt != nil && of.Event != nil && of.Event.State == trigger.StatePending {
+	case query.StatePending:
+		if of.DueAt != nil && of.Event != nil && of.Event.State == query.StatePending {
 			return of.State // it settles
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories/locale"
 	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 const (
@@ -125,7 +126,7 @@ func (a *acting) post(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var answer trigger.Answer
+	var answer query.Answer
 	if err := json.Unmarshal(stored, &answer); err != nil {
 		return err
 	}

@@ -19,6 +19,7 @@ import (
 	"earshot/trigger"
 	"earshot/trigger/conversation"
 	"earshot/trigger/ledger"
+	"earshot/trigger/query"
 )
 
 // call is a tool call of the model, as it has written it.
@@ -69,7 +70,7 @@ type firing struct {
 	id     string
 	values map[string]any
 	taken  bool // a call of this request has it
-	record trigger.Record
+	record query.Record
 }
 
 // earlier reads what has fired in the turn before this request.
@@ -77,8 +78,8 @@ func (t *turn) earlier(ctx context.Context) error {
 	if t.read {
 		return nil
 	}
-	list, _, err := t.h.Engine.Triggers(ctx, trigger.Query{
-		AppID: t.of.app, SessionID: t.of.session, MessageID: t.of.messageID, Source: trigger.SourceMessage, Oldest: true, Page: trigger.Page{Limit: 100},
+	list, _, err := t.h.Engine.Triggers(ctx, query.Triggers{
+		AppID: t.of.app, SessionID: t.of.session, MessageID: t.of.messageID, Source: query.SourceMessage, Oldest: true, Page: query.Page{Limit: 100},
 	})
 	if err != nil {
 		return err
@@ -201,7 +202,7 @@ func (t *turn) conversation(ctx context.Context, of *repositories.Tool) (matcher
 	if !slices.ContainsFunc(of.Params().List(), func(p parameters.Parameter) bool { return p.Grounded || p.Unit != nil }) {
 		return said, nil
 	}
-	list, _, err := t.h.Engine.History(ctx, trigger.HistoryQuery{AppID: t.of.app, SessionID: t.of.session, Newest: true, Page: trigger.Page{Limit: heardBefore}})
+	list, _, err := t.h.Engine.History(ctx, query.History{AppID: t.of.app, SessionID: t.of.session, Newest: true, Page: query.Page{Limit: heardBefore}})
 	for _, one := range slices.Backward(list) {
 		if one.MessageID != t.of.messageID {
 			said.History = append(said.History, matcher.Utterance{ID: one.MessageID, Actor: one.Actor, Text: one.Text})
@@ -271,12 +272,12 @@ func (t *turn) fire(ctx context.Context, p *planned, fault error) string {
 	}
 	fired, err := t.h.Engine.Fire(ctx, trigger.Direct{
 		AppID: t.of.app, SessionID: t.of.session, Name: p.tool.Tool.Name, RepositoryID: p.tool.Repository.ID, Values: p.arguments, OfModel: true,
-		Source: trigger.SourceMessage, TriggerID: p.firing.id, MessageID: t.of.messageID, Text: t.text, Claims: t.claims, TraceParent: t.of.trace,
+		Source: query.SourceMessage, TriggerID: p.firing.id, MessageID: t.of.messageID, Text: t.text, Claims: t.claims, TraceParent: t.of.trace,
 	})
 	if err != nil {
 		return t.failure(err)
 	}
-	var match trigger.Match
+	var match query.Match
 	if err := json.Unmarshal(fired, &match); err != nil {
 		return t.failure(err)
 	}
@@ -304,19 +305,19 @@ func refusal(text string) string {
 }
 
 // told is what came of a firing, in words for a model.
-func told(match trigger.Match, otherValues bool) string {
+func told(match query.Match, otherValues bool) string {
 	said := map[string]any{"status": "done"}
 	switch {
-	case match.State == trigger.StateConfirming:
+	case match.State == query.StateConfirming:
 		said = map[string]any{"status": "waits for confirmation", "ask": match.Question, "note": "It is not done yet. Ask the user this; yes or no decides."}
-	case match.State == trigger.StateDuplicate:
+	case match.State == query.StateDuplicate:
 		said = map[string]any{"status": "duplicate", "note": "The same was done before. It is not done again."}
-	case match.State == trigger.StateCancelled:
+	case match.State == query.StateCancelled:
 		said = map[string]any{"status": "cancelled"}
 	case match.Call == nil:
-	case match.Call.State == trigger.StateDelivered:
+	case match.Call.State == query.StateDelivered:
 		said["result"] = match.Call.Result
-	case match.Call.State == trigger.StateFailed:
+	case match.Call.State == query.StateFailed:
 		said = map[string]any{"status": "failed", "error": match.Call.Error}
 	default:
 		said = map[string]any{"status": "pending", "note": "It is under way, and its result is not known yet. Do not call it again."}

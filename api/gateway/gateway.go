@@ -27,6 +27,7 @@ import (
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/ledger"
+	"earshot/trigger/query"
 )
 
 // Limits of what is relayed at once.
@@ -64,24 +65,24 @@ type Model struct {
 type Engine interface {
 	// PostAsync returns as soon as a message is stored; the same id again fires nothing.
 	PostAsync(ctx context.Context, message trigger.Message) (messageID string, err error)
-	// Post returns what came of a message, the JSON of a trigger.Answer.
+	// Post returns what came of a message, the JSON of a query.Answer.
 	Post(ctx context.Context, message trigger.Message) (json.RawMessage, error)
-	// Fire fires a tool and returns the JSON of a trigger.Match; the same id again that of the
+	// Fire fires a tool and returns the JSON of a query.Match; the same id again that of the
 	// first time.
 	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
 	// Triggers lists what has fired.
-	Triggers(ctx context.Context, query trigger.Query) (items []trigger.Record, next string, err error)
+	Triggers(ctx context.Context, query query.Triggers) (items []query.Record, next string, err error)
 	// History lists what was said in a session before.
-	History(ctx context.Context, asked trigger.HistoryQuery) (items []trigger.Entry, next string, err error)
+	History(ctx context.Context, asked query.History) (items []query.Entry, next string, err error)
 	// Offered lists the tools in scope that a model is offered for a text, and says in which time
 	// zone the session's user is; empty for nobody knows.
 	Offered(ctx context.Context, appID, sessionID, text string, claims parameters.Claims) (tools []matcher.Candidate, zone string, err error)
 	// Count counts a use against the limits of a minute; its error is a *ledger.RateError where
 	// one is reached.
 	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
-	// Beside runs a function that no request waits for, with a context that ends with the
+	// Background runs a function that no request waits for, with a context that ends with the
 	// engine. A service that ends waits for it.
-	Beside(run func(ctx context.Context))
+	Background(run func(ctx context.Context))
 }
 
 // Settings knows what an app does with its chats, and what they may ask of the model. Its error is

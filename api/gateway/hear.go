@@ -78,7 +78,7 @@ func (h *Handler) hear(c echo.Context, body []byte) (*hearing, error) {
 		return of, nil
 	}
 	of.start = sync.OnceFunc(func() {
-		h.Engine.Beside(func(ctx context.Context) {
+		h.Engine.Background(func(ctx context.Context) {
 			defer func() { <-h.beside }()
 			h.listen(ctx, of)
 		})

@@ -11,6 +11,7 @@ import (
 	"earshot/trigger"
 	"earshot/trigger/ledger"
 	"earshot/trigger/pendingcalls"
+	"earshot/trigger/query"
 )
 
 // find returns the tool that a call names, as it is for the user.
@@ -105,7 +106,7 @@ func (x toolCall) resume() (bool, error) {
 // another one, and is asked anew.
 func (x toolCall) resumeConfirming(state requestState, responses map[string]response) (bool, error) {
 	record, err := x.record(state.Trigger)
-	if errors.Is(err, trigger.ErrNotFound) || err == nil && (record.Name != x.request.Params.Name || state.Arguments != digestOf(x.request.Params.Arguments)) {
+	if errors.Is(err, query.ErrNotFound) || err == nil && (record.Name != x.request.Params.Name || state.Arguments != digestOf(x.request.Params.Arguments)) {
 		return false, nil
 	}
 	if err != nil {
@@ -117,7 +118,7 @@ func (x toolCall) resumeConfirming(state requestState, responses map[string]resp
 	if record, err = x.record(state.Trigger); err != nil {
 		return true, x.fail(err)
 	}
-	if record.Match.State == trigger.StateCancelled {
+	if record.Match.State == query.StateCancelled {
 		return true, x.reply(x.faulty("nothing was called: the user has said no"), nil)
 	}
 	text, err := exactjson.Encode(record.Match)

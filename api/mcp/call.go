@@ -12,6 +12,7 @@ import (
 	"earshot/repositories/tracing"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 
 	"go.opentelemetry.io/otel/trace"
 )
@@ -58,7 +59,7 @@ func (x *exchange) direct() trigger.Direct {
 	}
 	return trigger.Direct{
 		AppID: scope.AppID, SessionID: scope.SessionID, RepositoryID: x.c.Param("repositoryId"), Name: p.Name, Values: values,
-		Source: trigger.SourceAgent, TriggerID: p.Meta.TriggerID, Metadata: p.Meta.Metadata, Claims: x.user.Claims,
+		Source: query.SourceAgent, TriggerID: p.Meta.TriggerID, Metadata: p.Meta.Metadata, Claims: x.user.Claims,
 		FrontEnd: auth.PrincipalOf(x.c).FrontEnd(), TraceParent: x.trace, Unawaited: x.request.tasks(), Vet: x.vetHeaders,
 	}
 }
@@ -75,7 +76,7 @@ func (x toolCall) fire(d trigger.Direct) error {
 	case answered == nil:
 		return nil // it was answered with a task
 	}
-	match := trigger.Match{}
+	match := query.Match{}
 	if err := exactjson.Unmarshal(answered, &match); err != nil {
 		return err
 	}
@@ -144,41 +145,41 @@ func (x *exchange) resultOf(outcome json.RawMessage) callResult {
 }
 
 // matched answers with what has become of a trigger.
-func (x toolCall) matched(match trigger.Match, answered json.RawMessage) error {
+func (x toolCall) matched(match query.Match, answered json.RawMessage) error {
 	s := standing(match)
 	switch {
 	case s.ended():
 		return x.reply(x.outcome(match, answered), nil)
 	case x.request.tasks():
 		return x.beginTask(match.TriggerID)
-	case match.State == trigger.StateConfirming && x.request.elicits():
+	case match.State == query.StateConfirming && x.request.elicits():
 		return x.reply(x.asksToConfirm(match), nil)
 	}
 	return x.reply(x.resultOf(answered), nil) // it says that it is pending, and for what
 }
 
 // outcome is the result of a trigger that has come to its end.
-func (x *exchange) outcome(match trigger.Match, answered json.RawMessage) callResult {
+func (x *exchange) outcome(match query.Match, answered json.RawMessage) callResult {
 	call := match.Call
 	switch {
-	case call == nil && match.Event != nil && match.Event.State == trigger.StateFailed:
+	case call == nil && match.Event != nil && match.Event.State == query.StateFailed:
 		return x.faulty(cmp.Or(match.Event.Error, "its event could not be published"))
-	case call == nil || call.State == trigger.StateDelivered && len(call.Result) == 0:
+	case call == nil || call.State == query.StateDelivered && len(call.Result) == 0:
 		return x.resultOf(answered) // there is nothing else to say than that it was done
-	case call.State == trigger.StateDelivered:
+	case call.State == query.StateDelivered:
 		return x.resultOf(call.Result)
 	}
 	return x.faulty(cmp.Or(call.Error, "the call has failed: "+string(call.Reason)))
 }
 
 // standing is how far a trigger is, as a task says it.
-func standing(m trigger.Match) taskStatus {
+func standing(m query.Match) taskStatus {
 	switch {
-	case m.State == trigger.StateConfirming:
+	case m.State == query.StateConfirming:
 		return taskInputRequired
-	case m.State == trigger.StateCancelled:
+	case m.State == query.StateCancelled:
 		return taskCancelled
-	case m.Call == nil && m.DueAt != nil, m.Call != nil && m.Call.State == trigger.StatePending:
+	case m.Call == nil && m.DueAt != nil, m.Call != nil && m.Call.State == query.StatePending:
 		return taskWorking
 	case m.Call != nil && m.Call.Reason == effect.ReasonCancelled:
 		return taskCancelled

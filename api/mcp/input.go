@@ -13,7 +13,7 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/parameters"
 	"earshot/repositories/plaintext"
-	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 // What a user is asked for is a form with one field, which the client shows (elicitation, mode
@@ -43,7 +43,7 @@ func ask(message, field string, property map[string]any) inputRequest {
 }
 
 // confirmation asks whether a trigger may take effect.
-func confirmation(match trigger.Match) inputRequest {
+func confirmation(match query.Match) inputRequest {
 	return ask(match.Question, confirmKey, map[string]any{"type": "boolean", "title": match.Name})
 }
 
@@ -155,7 +155,7 @@ func digestOf(arguments map[string]any) string {
 }
 
 // asksToConfirm asks in the answer to a call whether it may be made.
-func (x *exchange) asksToConfirm(match trigger.Match) inputRequired {
+func (x *exchange) asksToConfirm(match query.Match) inputRequired {
 	state := requestState{Trigger: match.TriggerID, Arguments: digestOf(x.request.Params.Arguments)}
 	return x.requires(map[string]inputRequest{confirmKey: confirmation(match)}, state.text())
 }

@@ -11,7 +11,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
-	"earshot/trigger"
+	"earshot/trigger/scope"
 )
 
 // tool is a tool as an agent sees it.
@@ -113,7 +113,7 @@ func newLists() *lists {
 }
 
 // of returns the JSON of a list.
-func (l *lists) of(appID, repositoryID string, catalog *trigger.Catalog) ([]byte, error) {
+func (l *lists) of(appID, repositoryID string, catalog *scope.Catalog) ([]byte, error) {
 	key := listed{appID, catalog.Version(), repositoryID}
 	if text, hit := l.made.Get(key); hit {
 		return text, nil

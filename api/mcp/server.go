@@ -24,26 +24,28 @@ import (
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
 	"earshot/trigger/pendingcalls"
+	"earshot/trigger/query"
+	"earshot/trigger/scope"
 )
 
 // Engine is what the server needs of the ledger.
 type Engine interface {
-	Catalog(ctx context.Context, appID, sessionID string) (*trigger.Catalog, error)
-	SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]trigger.FoundTool, error)
+	Catalog(ctx context.Context, appID, sessionID string) (*scope.Catalog, error)
+	SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]scope.FoundTool, error)
 	// Count counts a use against the limits of a minute; its error is a *ledger.RateError where
 	// one is reached.
 	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
-	// Fire returns the JSON of a trigger.Match.
+	// Fire returns the JSON of a query.Match.
 	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
-	Trigger(ctx context.Context, appID, triggerID string) (trigger.Record, error)
-	Confirm(ctx context.Context, appID, triggerID, digest, by string) (trigger.Record, error)
-	Deny(ctx context.Context, appID, triggerID, digest, by string) (trigger.Record, error)
-	Cancel(ctx context.Context, appID, triggerID, by string) (trigger.Record, error)
-	Answer(ctx context.Context, appID, triggerID string, given effect.Answer) (trigger.Record, error)
+	Trigger(ctx context.Context, appID, triggerID string) (query.Record, error)
+	Confirm(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)
+	Deny(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)
+	Cancel(ctx context.Context, appID, triggerID, by string) (query.Record, error)
+	Answer(ctx context.Context, appID, triggerID string, given effect.Answer) (query.Record, error)
 	// NextAttempt says which attempt at the call of a trigger is under way, or due next, and when.
-	NextAttempt(ctx context.Context, record trigger.Record) (trigger.NextAttempt, error)
-	// Beside runs a function that no request waits for. A service that ends waits for it.
-	Beside(run func(ctx context.Context))
+	NextAttempt(ctx context.Context, record query.Record) (query.NextAttempt, error)
+	// Background runs a function that no request waits for. A service that ends waits for it.
+	Background(run func(ctx context.Context))
 }
 
 // Asked keeps the calls that lack values until somebody has given them; asked.Calls does.

@@ -9,6 +9,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 // defaultTaskAfter is how long a call may take before it is a task, for a client that declares
@@ -39,7 +40,7 @@ func (x toolCall) fireWithin(d trigger.Direct) (json.RawMessage, error) {
 	if errors.Is(err, errSlow) {
 		return nil, x.beginTask(d.TriggerID)
 	}
-	if !chosen && errors.Is(err, trigger.ErrNotFound) && !errors.Is(err, repositories.ErrNotFound) {
+	if !chosen && errors.Is(err, query.ErrNotFound) && !errors.Is(err, repositories.ErrNotFound) {
 		err = fmt.Errorf("tool %q: %w", d.Name, trigger.ErrNotInScope) // another has just taken the repository
 	}
 	return answered, err
@@ -67,7 +68,7 @@ func (x tasks) within(triggerID string, do func(context.Context) error) error {
 		return do(x.ctx())
 	}
 	over, ctx := make(chan error, 1), context.WithoutCancel(x.ctx())
-	x.server.Engine.Beside(func(context.Context) {
+	x.server.Engine.Background(func(context.Context) {
 		defer func() { <-x.server.slow }()
 		over <- do(ctx)
 	})
@@ -79,7 +80,7 @@ func (x tasks) within(triggerID string, do func(context.Context) error) error {
 			return err
 		case <-timer.C:
 		}
-		if record, err := x.record(triggerID); err == nil && record.State != trigger.StateConfirming {
+		if record, err := x.record(triggerID); err == nil && record.State != query.StateConfirming {
 			return errSlow
 		}
 		timer.Reset(storedSoon) // nothing is stored yet: Redis takes its time, and not the endpoint
@@ -90,8 +91,8 @@ func (x tasks) within(triggerID string, do func(context.Context) error) error {
 const storedSoon = 20 * time.Millisecond
 
 // progress says how far a pending call is: which attempt is under way, or when the next one is due.
-func (x tasks) progress(record trigger.Record) string {
-	if record.Call == nil || record.Call.State != trigger.StatePending {
+func (x tasks) progress(record query.Record) string {
+	if record.Call == nil || record.Call.State != query.StatePending {
 		return ""
 	}
 	next, err := x.server.Engine.NextAttempt(x.ctx(), record)
@@ -105,7 +106,7 @@ func (x tasks) progress(record trigger.Record) string {
 }
 
 // ended says how the last attempt at a call ended.
-func ended(record trigger.Record) string {
+func ended(record query.Record) string {
 	switch call := record.Call; {
 	case call.Status != 0:
 		return fmt.Sprintf("ended with status %d", call.Status)

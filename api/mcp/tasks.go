@@ -11,6 +11,7 @@ import (
 	"earshot/trigger"
 	"earshot/trigger/effect"
 	"earshot/trigger/pendingcalls"
+	"earshot/trigger/query"
 )
 
 // taskStatus is how far a task is (SEP-2663). None fails as the protocol has it: what an endpoint
@@ -95,8 +96,8 @@ func (x tasks) task(id string) (task, error) {
 
 // look looks a task up: the call is nil where it is a trigger. Somebody else may fire the call
 // between two looks, so that a trigger is looked for once more.
-func (x tasks) look(id string) (record trigger.Record, call *pendingcalls.Call, err error) {
-	if record, err = x.record(id); !errors.Is(err, trigger.ErrNotFound) || x.server.Asked == nil {
+func (x tasks) look(id string) (record query.Record, call *pendingcalls.Call, err error) {
+	if record, err = x.record(id); !errors.Is(err, query.ErrNotFound) || x.server.Asked == nil {
 		return record, nil, unknownTask(err)
 	}
 	waits, err := x.server.Asked.Get(x.ctx(), x.scope(), id)
@@ -109,23 +110,23 @@ func (x tasks) look(id string) (record trigger.Record, call *pendingcalls.Call, 
 
 // unknownTask is the error of a task that is not there; others stay as they are.
 func unknownTask(err error) error {
-	if errors.Is(err, trigger.ErrNotFound) || errors.Is(err, pendingcalls.ErrNone) {
+	if errors.Is(err, query.ErrNotFound) || errors.Is(err, pendingcalls.ErrNone) {
 		return noTask()
 	}
 	return err
 }
 
 // record reads a trigger of the scope: of the session in the URL, or of any of the app.
-func (x tasks) record(id string) (trigger.Record, error) {
+func (x tasks) record(id string) (query.Record, error) {
 	record, err := x.server.Engine.Trigger(x.ctx(), x.scope().AppID, id)
 	if err == nil && x.scope().SessionID != "" && record.SessionID != x.scope().SessionID {
-		return record, trigger.ErrNotFound
+		return record, query.ErrNotFound
 	}
 	return record, err
 }
 
 // taskOf is the task of a trigger.
-func (x tasks) taskOf(record trigger.Record) (task, error) {
+func (x tasks) taskOf(record query.Record) (task, error) {
 	t := x.newTask(record.TriggerID, record.Time, updated(record))
 	t.Status = standing(record.Match)
 	switch t.Status {
@@ -158,7 +159,7 @@ func (x tasks) newTask(id string, began, moved time.Time) task {
 }
 
 // updated is when something happened to a trigger last.
-func updated(record trigger.Record) time.Time {
+func updated(record query.Record) time.Time {
 	last := record.Time
 	for _, attempt := range record.Attempts {
 		last = latest(last, attempt.Time)
@@ -230,9 +231,9 @@ func (x tasks) update(id string) error {
 }
 
 // confirm says yes or no to a trigger that asks whether it may; nothing to any other.
-func (x tasks) confirm(match trigger.Match, responses map[string]response) error {
+func (x tasks) confirm(match query.Match, responses map[string]response) error {
 	said, is := responses[confirmKey]
-	if !is || match.State != trigger.StateConfirming {
+	if !is || match.State != query.StateConfirming {
 		return nil
 	}
 	do := x.server.Engine.Deny
@@ -252,7 +253,7 @@ func (x tasks) confirm(match trigger.Match, responses map[string]response) error
 	} else {
 		err = move(x.ctx())
 	}
-	if errors.Is(err, trigger.ErrEnded) || errors.Is(err, errSlow) {
+	if errors.Is(err, query.ErrEnded) || errors.Is(err, errSlow) {
 		return nil // somebody else was first, or the call goes on
 	}
 	return err
@@ -357,14 +358,14 @@ func (x tasks) cancel(ctx context.Context, id string) error {
 			return unknownTask(err)
 		}
 	}
-	if record.State != trigger.StatePending && record.State != trigger.StateConfirming {
+	if record.State != query.StatePending && record.State != query.StateConfirming {
 		return nil
 	}
 	_, err = x.server.Engine.Cancel(ctx, x.scope().AppID, id, x.by())
-	if errors.Is(err, trigger.ErrEnded) { // its event is out: what is waited for is an answer
+	if errors.Is(err, query.ErrEnded) { // its event is out: what is waited for is an answer
 		_, err = x.server.Engine.Answer(ctx, x.scope().AppID, id, effect.Answer{Cancelled: true, Error: "cancelled by " + x.by()})
 	}
-	if errors.Is(err, trigger.ErrEnded) || errors.Is(err, trigger.ErrNotAsked) {
+	if errors.Is(err, query.ErrEnded) || errors.Is(err, query.ErrNotAsked) {
 		return nil
 	}
 	return err

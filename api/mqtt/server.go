@@ -20,8 +20,8 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
-	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/scope"
 )
 
 // Options are what New needs.
@@ -49,7 +49,7 @@ type Options struct {
 
 // Catalogs knows which tools are in scope.
 type Catalogs interface {
-	Catalog(ctx context.Context, appID, sessionID string) (*trigger.Catalog, error)
+	Catalog(ctx context.Context, appID, sessionID string) (*scope.Catalog, error)
 }
 
 // Events reads the stream of events for any number of subscribers.

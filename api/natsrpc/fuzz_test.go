@@ -18,6 +18,7 @@ import (
 	"earshot/repositories/secret"
 	"earshot/trigger"
 	"earshot/trigger/explain"
+	"earshot/trigger/query"
 )
 
 // place is an app and a session of it.
@@ -52,9 +53,9 @@ func (a *asked) Draft(ctx context.Context, m trigger.Message) (json.RawMessage, 
 	return a.Post(ctx, m)
 }
 
-func (a *asked) DryRun(ctx context.Context, m trigger.Message) (trigger.Answer, explain.Explanation, error) {
+func (a *asked) DryRun(ctx context.Context, m trigger.Message) (query.Answer, explain.Explanation, error) {
 	_, err := a.Post(ctx, m)
-	return trigger.Answer{}, explain.Explanation{}, err
+	return query.Answer{}, explain.Explanation{}, err
 }
 
 func (a *asked) Fire(_ context.Context, d trigger.Direct) (json.RawMessage, error) {

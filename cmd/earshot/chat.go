@@ -16,7 +16,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/fault"
-	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 func newChat(env environment) *cobra.Command {
@@ -137,7 +137,7 @@ func (c *chat) showHelp(context.Context) error {
 // explainedAnswer is the answer to a message, with an explanation of the decision if the
 // service gives one.
 type explainedAnswer struct {
-	trigger.Answer
+	query.Answer
 	Explain json.RawMessage `json:"explain"`
 }
 
@@ -185,7 +185,7 @@ func (c *chat) showHistory(ctx context.Context) error {
 		return err
 	}
 	for _, item := range items {
-		var entry trigger.Entry
+		var entry query.Entry
 		if err := client.Decode(item, &entry); err != nil {
 			return err
 		}

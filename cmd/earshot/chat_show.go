@@ -11,7 +11,7 @@ import (
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/terminal"
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 // show prints what came of a message.
@@ -32,16 +32,16 @@ func (c *chat) show(ctx context.Context, said explainedAnswer) {
 
 // heldWords say what has become of a trigger that has not simply fired, by its state.
 var heldWords = map[string]string{
-	trigger.StateConfirming: "asks first", trigger.StateCancelled: "cancelled",
-	trigger.StateDuplicate: "done before", trigger.StateDraft: "would fire",
+	query.StateConfirming: "asks first", query.StateCancelled: "cancelled",
+	query.StateDuplicate: "done before", query.StateDraft: "would fire",
 }
 
 // showMatch prints a tool that fired, with its values and where its effects stand; or, where
 // these are kept back or do not come, why.
-func (c *chat) showMatch(match trigger.Match) {
+func (c *chat) showMatch(match query.Match) {
 	word, code := cmp.Or(heldWords[match.State], "fired"), terminal.Yellow
 	fired := word == "fired"
-	if match.State == trigger.StatePending && match.DueAt != nil {
+	if match.State == query.StatePending && match.DueAt != nil {
 		word, fired = "settles", false
 	}
 	if fired {
@@ -58,20 +58,20 @@ func (c *chat) showMatch(match trigger.Match) {
 
 // heldNote says what a trigger waits for, and what can be done until then; of a duplicate,
 // which one stands for it. It is empty if there is no more to say.
-func heldNote(match trigger.Match) string {
+func heldNote(match query.Match) string {
 	switch {
-	case match.State == trigger.StateConfirming && match.ExpiresAt != nil:
+	case match.State == query.StateConfirming && match.ExpiresAt != nil:
 		return fmt.Sprintf("until %s: %s", match.ExpiresAt.Local().Format(time.TimeOnly), terminal.OneLine(match.Question))
-	case match.State == trigger.StatePending && match.DueAt != nil:
+	case match.State == query.StatePending && match.DueAt != nil:
 		return fmt.Sprintf("until %s; earshot triggers cancel %s takes it back", match.DueAt.Local().Format(time.TimeOnly), match.TriggerID)
-	case match.State == trigger.StateDuplicate:
+	case match.State == query.StateDuplicate:
 		return "of " + match.Of
 	}
 	return ""
 }
 
-func (c *chat) showEffects(match trigger.Match) {
-	for _, event := range []*trigger.EventState{match.Event, match.Emitter} {
+func (c *chat) showEffects(match query.Match) {
+	for _, event := range []*query.EventState{match.Event, match.Emitter} {
 		if event != nil {
 			fmt.Fprintf(c.env.out, "    event %s %s\n", event.Subject, c.paintState(event.State, event.Error))
 		}
@@ -90,7 +90,7 @@ func (c *chat) showEffects(match trigger.Match) {
 
 // paintState colours the state of an effect, and adds its error.
 func (c *chat) paintState(state, fault string) string {
-	codes := map[string]string{trigger.StateFailed: terminal.Red, trigger.StatePending: terminal.Yellow}
+	codes := map[string]string{query.StateFailed: terminal.Red, query.StatePending: terminal.Yellow}
 	if fault != "" {
 		state += " (" + terminal.OneLine(fault) + ")"
 	}
@@ -102,7 +102,7 @@ func (c *chat) paintState(state, fault string) string {
 	return state
 }
 
-func (c *chat) showRejected(rejected trigger.Rejected) {
+func (c *chat) showRejected(rejected query.Rejected) {
 	fmt.Fprintf(c.env.out, "  %s %s/%s %s\n", c.style.Paint(terminal.Yellow, "not fired"), rejected.RepositoryID, rejected.Name, terminal.OneLine(terminal.Value(rejected.Values)))
 	for _, fault := range rejected.Errors {
 		fmt.Fprintf(c.env.out, "    %s %s\n", terminal.OneLine(fault.Parameter), terminal.OneLine(fault.Detail))

@@ -23,6 +23,7 @@ import (
 	"earshot/repositories/files"
 	"earshot/repositories/locale"
 	"earshot/trigger/examples"
+	"earshot/trigger/scope"
 )
 
 func newValidate(env environment) *cobra.Command {
@@ -222,7 +223,7 @@ func runApply(ctx context.Context, p *plan.Planner, env environment, dryRun, exi
 // with the tools of all the files in scope and those of other repositories that stay beside them.
 func noteExamples(ctx context.Context, env environment, set *files.Set, app *repositories.App, stays []*repositories.Repository) {
 	own := set.Decoded()
-	shared := examples.InScope(slices.Concat(own, stays))
+	shared := scope.Of(app, slices.Concat(own, stays)).Shared
 	now := env.now()
 	stage := &examples.Stage{Matcher: chain.New(llm.Options{}), Request: matcher.Request{
 		App: app, Candidates: shared.Tools, Shared: shared, Language: app.Settings.Language,

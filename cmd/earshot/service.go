@@ -50,6 +50,7 @@ import (
 	"earshot/trigger/refresh"
 	"earshot/trigger/sealing"
 	"earshot/trigger/sqlquery"
+	"earshot/trigger/worker"
 )
 
 // service is one replica: everything wired together. Adapters meet here and nowhere
@@ -156,7 +157,7 @@ func (c config) models(log *slog.Logger, env environment) llm.Options {
 }
 
 func (s *service) openEngine() (err error) {
-	registry, metrics := prometheus.NewRegistry(), trigger.NewMetrics()
+	registry, metrics := prometheus.NewRegistry(), worker.NewMetrics()
 	if s.telemetry, err = telemetry.Open(context.Background(), telemetry.Options{Lookup: s.env.lookup, Version: version.Current().Version, Gather: registry, Log: s.log, Now: s.env.now}); err != nil {
 		return err
 	}

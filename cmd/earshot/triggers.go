@@ -17,7 +17,7 @@ import (
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/terminal"
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 // triggerList is the list of the triggers of an app, as commands print and change it.
@@ -33,7 +33,7 @@ type triggerList struct {
 
 // triggerStates are the states of a trigger record.
 var triggerStates = []string{
-	trigger.StatePending, trigger.StateDelivered, trigger.StateFailed, trigger.StateConfirming, trigger.StateCancelled, trigger.StateDuplicate,
+	query.StatePending, query.StateDelivered, query.StateFailed, query.StateConfirming, query.StateCancelled, query.StateDuplicate,
 }
 
 func newTriggers(env environment) *cobra.Command {
@@ -99,7 +99,7 @@ func (l *triggerList) table(items []json.RawMessage, more bool) error {
 		fmt.Fprintln(l.env.out, "there are none")
 		return nil
 	}
-	records := make([]trigger.Record, len(items))
+	records := make([]query.Record, len(items))
 	for i, item := range items {
 		if err := client.Decode(item, &records[i]); err != nil {
 			return err
@@ -113,7 +113,7 @@ func (l *triggerList) table(items []json.RawMessage, more bool) error {
 }
 
 // print writes one line for each record, or two where one is too long for the terminal.
-func (l *triggerList) print(records []trigger.Record) {
+func (l *triggerList) print(records []query.Record) {
 	columns := terminal.Width(l.env.out, l.env.lookup)
 	rows := [][]string{{"TIME", "STATE", "TOOL", "SESSION", "ID", "LAST ATTEMPT"}}
 	for _, record := range records {
@@ -124,8 +124,8 @@ func (l *triggerList) print(records []trigger.Record) {
 	}
 	style := terminal.StyleOf(l.env.out, l.env.lookup)
 	colours := map[string]string{
-		trigger.StateFailed: terminal.Red, trigger.StatePending: terminal.Yellow, trigger.StateDelivered: terminal.Green,
-		trigger.StateConfirming: terminal.Yellow, trigger.StateCancelled: terminal.Faint, trigger.StateDuplicate: terminal.Faint,
+		query.StateFailed: terminal.Red, query.StatePending: terminal.Yellow, query.StateDelivered: terminal.Green,
+		query.StateConfirming: terminal.Yellow, query.StateCancelled: terminal.Faint, query.StateDuplicate: terminal.Faint,
 	}
 	terminal.Table{Style: style, Columns: columns, Below: 4}.Print(l.env.out, rows, func(cell string) string { return colours[cell] })
 }
@@ -143,20 +143,20 @@ func timeFor(columns int, at, now time.Time) string {
 
 // lastAttempt describes how the last attempt at an effect ended: where one has failed, the
 // last of these. Where there was none it says what there is to know of a held trigger.
-func lastAttempt(record trigger.Record) string {
+func lastAttempt(record query.Record) string {
 	switch {
-	case record.State == trigger.StateConfirming:
+	case record.State == query.StateConfirming:
 		return terminal.OneLine(record.Question)
-	case record.State == trigger.StateDuplicate:
+	case record.State == query.StateDuplicate:
 		return "of " + record.Of
-	case record.State == trigger.StatePending && record.DueAt != nil && len(record.Attempts) == 0:
+	case record.State == query.StatePending && record.DueAt != nil && len(record.Attempts) == 0:
 		return "settles until " + record.DueAt.Local().Format(time.TimeOnly)
 	case len(record.Attempts) == 0:
 		return "-"
 	}
 	last := record.Attempts[len(record.Attempts)-1]
 	for _, made := range slices.Backward(record.Attempts) {
-		if made.Error != "" && record.State != trigger.StateDelivered {
+		if made.Error != "" && record.State != query.StateDelivered {
 			last = made
 			break
 		}

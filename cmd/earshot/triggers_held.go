@@ -15,7 +15,7 @@ import (
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/terminal"
 	"earshot/repositories"
-	"earshot/trigger"
+	"earshot/trigger/query"
 )
 
 func (l *triggerList) newConfirm() *cobra.Command {
@@ -84,11 +84,11 @@ func (l *triggerList) confirm(ctx context.Context, id string, sure bool) (err er
 	if err := repositories.CheckID("the trigger", id); err != nil {
 		return err
 	}
-	var record trigger.Record
+	var record query.Record
 	if err := l.client.Get(ctx, client.Path("apps", l.appID, "triggers", id), &record); err != nil {
 		return fmt.Errorf("%s is not confirmed: %w", id, err)
 	}
-	if record.State != trigger.StateConfirming {
+	if record.State != query.StateConfirming {
 		return fmt.Errorf("%s waits for no yes: it is %s", id, record.State)
 	}
 	l.showQuestion(record)
@@ -109,7 +109,7 @@ func (l *triggerList) confirm(ctx context.Context, id string, sure bool) (err er
 }
 
 // showQuestion shows what would happen, as the user was asked about it.
-func (l *triggerList) showQuestion(record trigger.Record) {
+func (l *triggerList) showQuestion(record query.Record) {
 	style := terminal.StyleOf(l.env.out, l.env.lookup)
 	until := ""
 	if record.ExpiresAt != nil {
@@ -136,7 +136,7 @@ func (l *triggerList) askYes() error {
 }
 
 // tell says a word about a trigger, and returns its record as it is then.
-func (l *triggerList) tell(ctx context.Context, id, word string, body []byte) (record trigger.Record, err error) {
+func (l *triggerList) tell(ctx context.Context, id, word string, body []byte) (record query.Record, err error) {
 	if err := repositories.CheckID("the trigger", id); err != nil {
 		return record, err
 	}

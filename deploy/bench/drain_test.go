@@ -27,7 +27,7 @@ import (
 
 // BenchmarkDrain is what one replica needs for the events that are owed after an outage of
 // NATS: in one session, in a hundred of one app, and in ten thousand of twenty apps. The
-// time for an event must not grow with their number. Beside them, what NATS takes for
+// time for an event must not grow with their number. Besides them, what NATS takes for
 // events of one publisher that waits for each acknowledgement:
 //
 //	go test -run '^$' -bench Drain -benchtime 1x ./deploy/bench

@@ -17,16 +17,16 @@ var realTime = map[string]string{
 	"httpcall.tokenFrom":               "oauth2 says when a token ends by the real clock",
 	"matcher/llm/gemini.client.header": ofDeadlines,
 
-	"repositories/store.New":               ofRevocations,
-	"trigger/effect.Late":                  ofDeadlines,
-	"trigger.decisions.commitPersistently": ofLeases,
-	"trigger.Deliveries.publishInOrder":    ofLeases,
-	"trigger.Deliveries.publishRun":        ofLeases,
-	"trigger.Deliveries.takeCall":          ofLeases,
-	"trigger.firstAttempts.expired":        ofLeases,
-	"trigger.firstAttempts.late":           ofLeases,
-	"emitter.Emitter.send":                 ofLeases,
-	"trigger.firstAttempts.inTime":         ofLeases,
+	"repositories/store.New":                     ofRevocations,
+	"trigger/effect.Late":                        ofDeadlines,
+	"trigger.decider.commit":                     ofLeases,
+	"trigger/delivery.Deliveries.publishInOrder": ofLeases,
+	"trigger/delivery.Deliveries.publishRun":     ofLeases,
+	"trigger/delivery.Deliveries.takeCall":       ofLeases,
+	"trigger/delivery.First.late":                ofLeases,
+	"trigger/delivery.First.publishResults":      ofLeases,
+	"trigger/delivery.First.Save":                ofLeases,
+	"emitter.Emitter.send":                       ofLeases,
 }
 
 const (

@@ -11,14 +11,9 @@ import (
 
 // unusedOnPurpose are exported names that no other package needs, with the reason.
 var unusedOnPurpose = map[string]string{
-	"api.Public":             ofErrors,
-	"emitter.ErrNotReading":  ofErrors,
-	"emitter.DefaultWatch":   ofDefaults,
-	"trigger.DefaultLease":   ofDefaults,
-	"trigger.DefaultLinger":  ofDefaults,
-	"trigger.DefaultPoll":    ofDefaults,
-	"trigger.DefaultSweep":   ofDefaults,
-	"trigger.DefaultWorkers": ofDefaults,
+	"api.Public":            ofErrors,
+	"emitter.ErrNotReading": ofErrors,
+	"emitter.DefaultWatch":  ofDefaults,
 }
 
 const (

@@ -25,6 +25,14 @@ const (
 	KindAnswer Kind = "answer"
 )
 
+// Names of the effects of a trigger, which keyspace.EffectID joins to that of its firing.
+const (
+	PartEvent   = "event"
+	PartEmitter = "emitter"
+	PartCall    = "call"
+	PartResult  = "result"
+)
+
 // Effect is an entry of the outbox that a Deliverer delivers, an event or a call, or an answer
 // that it looks for. It is delivered at least once, and every attempt carries the same ID.
 type Effect struct {

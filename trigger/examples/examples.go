@@ -5,7 +5,6 @@ package examples
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -26,24 +25,6 @@ type Stage struct {
 	Unsaid int
 
 	said int
-}
-
-// InScope are the tools of repositories that a message may call for, whoever says it.
-func InScope(list []*repositories.Repository) *matcher.Shared {
-	named := map[string]matcher.Candidate{}
-	for _, repository := range slices.SortedStableFunc(slices.Values(list), repositories.Rank) {
-		for i := range repository.Tools {
-			tool := &repository.Tools[i]
-			if _, taken := named[tool.Name]; !taken && !repository.Options.Template && tool.Name != repositories.CatchAll {
-				named[tool.Name] = matcher.Candidate{Repository: repository, Tool: tool}
-			}
-		}
-	}
-	shared := &matcher.Shared{}
-	for _, name := range slices.Sorted(maps.Keys(named)) {
-		shared.Tools = append(shared.Tools, named[name])
-	}
-	return shared
 }
 
 // Faults says of the examples of a repository that do not set off their own tool, or another one

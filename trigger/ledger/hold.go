@@ -62,7 +62,7 @@ func (m *Move) fence(k keyspace.Keys) []string {
 	return []string{k.Fence(m.Fence)}
 }
 
-// Beside the fields of turnFields the hash of a session has asked, the triggers whose
+// Besides the fields of turnFields the hash of a session has asked, the triggers whose
 // question was the last thing that was asked, with a + behind them when the user has said
 // something else since; onnext, those that the user's next message takes back; takenback, those
 // that one took back last, behind the token of who accepted it; and a field of sessionConfirmed

@@ -10,9 +10,14 @@ package ledger
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"strconv"
 
 	"github.com/redis/go-redis/v9"
 
+	"earshot/repositories"
 	"earshot/repositories/keyspace"
 )
 
@@ -65,6 +70,21 @@ type AppFields struct {
 type SessionFields struct {
 	Record       string // JSON of what was put of it; empty where nothing was
 	Repositories []string
+}
+
+// AppNotFound is the error of a request for an app that does not exist. It is
+// repositories.ErrNotFound.
+func AppNotFound(appID string) error {
+	return fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
+}
+
+// Hash returns 128 bits of SHA-256 over the parts, each with its length.
+func Hash(parts ...string) string {
+	h := sha256.New()
+	for _, part := range parts {
+		h.Write([]byte(strconv.Itoa(len(part)) + ":" + part)) // a hash.Hash never fails
+	}
+	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
 // Definitions reads the version of an app, and what there is of a session; the app's

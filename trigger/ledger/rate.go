@@ -107,7 +107,7 @@ func (l *Ledger) Count(ctx context.Context, appID, session string, u Use) error 
 	}
 	switch r := readReply(raw); Status(r.status) {
 	case NoApp:
-		return fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
+		return AppNotFound(appID)
 	case Limited:
 		return readLimited(r.values)
 	}

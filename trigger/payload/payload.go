@@ -1,5 +1,5 @@
-// Package payload is what the events of triggers say, as subscribers read it: the payload of
-// each kind, and how it is shortened where an event would be too long for the broker.
+// Package payload is what the events of triggers say, as subscribers read it: the payload of each
+// kind, and how it is shortened if an event would be too long for the broker.
 package payload
 
 import (
@@ -14,6 +14,19 @@ import (
 	"earshot/trigger/effect"
 )
 
+// Kinds of event: the first two words of the subject, and the end of the ce-type.
+const (
+	KindTrigger     = "tool.trigger"
+	KindResult      = "tool.result"
+	KindRejected    = "tool.rejected"
+	KindNotMatching = "tool.notmatching"
+	KindConfirm     = "tool.confirm"   // the trigger waits for a yes
+	KindCancelled   = "tool.cancelled" // it ended before it had an effect
+	KindDuplicate   = "tool.duplicate" // another one had equal values before
+	KindMessage     = "chat.message"
+	KindFailed      = "chat.failed"
+)
+
 // Header holds the fields that the payloads of a turn's events have in common.
 type Header struct {
 	ID        string    `json:"id"`
@@ -24,18 +37,21 @@ type Header struct {
 	SessionID string    `json:"sessionId,omitempty"`
 	// Metadata is that of the message or direct trigger, laid over that of the session.
 	Metadata repositories.Metadata `json:"metadata,omitempty"`
-	// Omitted names the fields that were left out because the event would be too long with
-	// them. They can be read over REST.
+	// Omitted names the fields that were left out because the event would be too long with them. They
+	// can be read over REST.
 	Omitted []string `json:"omitted,omitempty"`
 }
 
 // without leaves fields out; only the text is the caller's here.
-func (a Header) without(fields ...string) Header {
-	a.Text, a.Omitted = "", fields
-	return a
+func (h Header) without(fields ...string) Header {
+	h.Text, h.Omitted = "", fields
+	return h
 }
 
-// Trigger is the payload of tool.trigger and of a tool's emitter event.
+// Payload is the payload of an event in one or several forms, each shorter than the one before.
+type Payload interface{ forms() []any }
+
+// Trigger is the payload of KindTrigger and of a tool's emitter event.
 type Trigger struct {
 	Header
 	RepositoryID string          `json:"repositoryId"`
@@ -52,34 +68,55 @@ type AnswerPlace struct {
 	URL     string `json:"url"`     // of the service, from its root
 }
 
-// AnswerTo is where the answer to a trigger is to be given; nil where its tool wants none.
+// AnswerTo is where the answer to a trigger is to be given; nil if its tool wants none.
 func AnswerTo(tool *repositories.Tool, appID, triggerID string) *AnswerPlace {
 	if tool.Answer == nil {
 		return nil
 	}
-	return &AnswerPlace{
-		Subject: effect.AnswerSubject(appID, triggerID), URL: "/v1/apps/" + appID + "/triggers/" + triggerID + "/answer",
-	}
+	return &AnswerPlace{Subject: effect.AnswerSubject(appID, triggerID), URL: "/v1/apps/" + appID + "/triggers/" + triggerID + "/answer"}
 }
 
-// forms are the full payload and ever shorter versions of it.
-func (f Trigger) forms() []any {
-	worded, described, bare := f, f, f
-	worded.Header = f.without("text")
-	described.Header, described.Schema = f.without("text", "schema"), json.RawMessage("[]")
-	bare.Header, bare.Schema, bare.Values = f.without("text", "schema", "values"), described.Schema, map[string]any{}
-	return []any{f, worded, described, bare}
+func (t Trigger) shorter() [3]Trigger {
+	worded, described, bare := t, t, t
+	worded.Header = t.without("text")
+	described.Header, described.Schema = t.without("text", "schema"), json.RawMessage("[]")
+	bare.Header, bare.Schema, bare.Values = t.without("text", "schema", "values"), described.Schema, map[string]any{}
+	return [3]Trigger{worded, described, bare}
 }
 
-// each are the forms of a payload that has this one in it.
-func (f Trigger) each(within func(Trigger) any) (forms []any) {
-	for _, form := range f.forms() {
-		forms = append(forms, within(form.(Trigger)))
+func (t Trigger) forms() []any {
+	forms := []any{t}
+	for _, shorter := range t.shorter() {
+		forms = append(forms, shorter)
 	}
 	return forms
 }
 
-// Rejected is the payload of tool.rejected.
+// Held is the payload of KindConfirm, KindCancelled and KindDuplicate: of a trigger that has no
+// effect, or not yet.
+type Held struct {
+	Trigger
+	TriggerID string `json:"triggerId"`
+	// Of KindConfirm: the digest stands for app, session, tool and values, and a confirmation names it.
+	Digest    string     `json:"digest,omitempty"`
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	Question  string     `json:"question,omitempty"`
+	// Reason is what moved it, of KindCancelled: deny, expire, cancel or retract.
+	Reason string `json:"reason,omitempty"`
+	// Of is the trigger that had equal values before, of KindDuplicate.
+	Of string `json:"of,omitempty"`
+}
+
+func (h Held) forms() []any {
+	forms := []any{h}
+	for _, shorter := range h.Trigger.shorter() {
+		h.Trigger = shorter
+		forms = append(forms, h)
+	}
+	return forms
+}
+
+// Rejected is the payload of KindRejected.
 type Rejected struct {
 	Header
 	RepositoryID string                  `json:"repositoryId"`
@@ -90,7 +127,6 @@ type Rejected struct {
 	Ask          string                  `json:"ask,omitempty"`
 }
 
-// forms are the full payload and ever shorter versions of it.
 func (r Rejected) forms() []any {
 	worded, bare := r, r
 	worded.Header = r.without("text")
@@ -98,22 +134,21 @@ func (r Rejected) forms() []any {
 	return []any{r, worded, bare}
 }
 
-// NotMatching is the payload of tool.notmatching.
+// NotMatching is the payload of KindNotMatching.
 type NotMatching struct {
 	Header
 	Repositories []string `json:"repositories"`
 	Tools        []string `json:"tools"`
 }
 
-// forms are the full payload and ever shorter versions of it.
-func (u NotMatching) forms() []any {
-	worded, bare := u, u
-	worded.Header = u.without("text")
-	bare.Header, bare.Repositories, bare.Tools = u.without("text", "repositories", "tools"), []string{}, []string{}
-	return []any{u, worded, bare}
+func (n NotMatching) forms() []any {
+	worded, bare := n, n
+	worded.Header = n.without("text")
+	bare.Header, bare.Repositories, bare.Tools = n.without("text", "repositories", "tools"), []string{}, []string{}
+	return []any{n, worded, bare}
 }
 
-// Result is the payload of tool.result.
+// Result is the payload of KindResult.
 type Result struct {
 	Header
 	TriggerID    string          `json:"triggerId"`
@@ -128,74 +163,48 @@ type Result struct {
 	Error        string          `json:"error,omitempty"`
 }
 
-// forms are the payload in full and without the result.
-func (e Result) forms() []any {
-	bare := e
-	bare.Header, bare.Result = e.without("result"), nil
-	return []any{e, bare}
+func (r Result) forms() []any {
+	bare := r
+	bare.Header, bare.Result = r.without("result"), nil
+	return []any{r, bare}
 }
 
-// Said is the payload of chat.message.
-type Said struct {
+// Message is the payload of KindMessage.
+type Message struct {
 	Header
 	Actor string `json:"actor"` // user, agent, or assistant for a reply
 }
 
-// forms are the full payload and one without the text.
-func (s Said) forms() []any {
-	bare := s
-	bare.Header = s.without("text")
-	return []any{s, bare}
+func (m Message) forms() []any {
+	bare := m
+	bare.Header = m.without("text")
+	return []any{m, bare}
 }
 
-// Undecided is the payload of chat.failed.
-type Undecided struct {
+// Failed is the payload of KindFailed.
+type Failed struct {
 	Header
 	Reason     string `json:"reason"`
-	RetryAfter int    `json:"retryAfter,omitempty"` // seconds, where it was told
+	RetryAfter int    `json:"retryAfter,omitempty"` // seconds, if the model asked for a pause
 }
 
-// forms are the payload as it is.
-func (u Undecided) forms() []any { return []any{u} }
+func (f Failed) forms() []any { return []any{f} }
 
-// Kinds of event about a conversation: the second word of the subject.
-const (
-	KindMessage = "message"
-	KindFailed  = "failed"
-)
-
-// Kinds of event about a tool: the second word of the subject and the end of the ce-type.
-const (
-	KindTrigger     = "trigger"
-	KindResult      = "result"
-	KindRejected    = "rejected"
-	KindNotMatching = "notmatching"
-)
-
-// Payload is the payload of an event in one or several forms, each shorter than the one
-// before.
-type Payload interface{ forms() []any }
-
-// EventOf wraps a payload, in the first form that fits into an event, and reports whether
-// it had to be shortened. The last word of the subject is left out where name is empty.
-func EventOf(kind string, about Header, name string, says Payload) (event effect.Event, cut bool, err error) {
-	return eventOf("tool."+kind, about, name, says)
+// EventOf wraps a payload, in the first form that fits into an event, and reports whether it had to
+// be shortened. The subject ends without a name if it is empty.
+func EventOf(kind string, header Header, name string, says Payload) (event effect.Event, cut bool, err error) {
+	data, cut, err := cloudevent.EncodeWithin(says.forms()...)
+	return effect.Event{
+		Subject: Subject(kind, header, name), ID: header.ID, Type: "earshot." + kind, Time: header.Time, Data: data,
+		Source: store.SourceOf(repositories.Scope{AppID: header.AppID, SessionID: header.SessionID}),
+	}, cut, err
 }
 
-// ChatEventOf wraps a payload about a message.
-func ChatEventOf(kind string, about Header, says Payload) (event effect.Event, err error) {
-	event, _, err = eventOf("chat."+kind, about, "", says)
-	return event, err
-}
-
-func eventOf(kind string, about Header, name string, says Payload) (event effect.Event, cut bool, err error) {
-	subject := kind + "." + about.AppID + "." + keyspace.OrNone(about.SessionID)
+// Subject is the subject of an event.
+func Subject(kind string, header Header, name string) string {
+	subject := kind + "." + header.AppID + "." + keyspace.OrNone(header.SessionID)
 	if name != "" {
 		subject += "." + name
 	}
-	data, cut, err := cloudevent.EncodeWithin(says.forms()...)
-	return effect.Event{
-		Subject: subject, ID: about.ID, Type: "earshot." + kind, Time: about.Time, Data: data,
-		Source: store.SourceOf(repositories.Scope{AppID: about.AppID, SessionID: about.SessionID}),
-	}, cut, err
+	return subject
 }

@@ -21,6 +21,7 @@ import (
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 	"earshot/trigger/sqlquery"
 )
 
@@ -145,7 +146,7 @@ func TestStatementsAreEffectsOfTheLedger(t *testing.T) {
 }
 
 // say posts a message in the session s1.
-func (s *service) say(id, text string) (answer trigger.Answer) {
+func (s *service) say(id, text string) (answer query.Answer) {
 	s.t.Helper()
 	raw, err := s.engine.Post(s.t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorUser, Text: text})
 	require.NoError(s.t, err)
@@ -154,11 +155,11 @@ func (s *service) say(id, text string) (answer trigger.Answer) {
 }
 
 // fire fires a tool in the session s1.
-func (s *service) fire(name, values string) (match trigger.Match) {
+func (s *service) fire(name, values string) (match query.Match) {
 	s.t.Helper()
 	given, err := parameters.DecodeValues([]byte(values))
 	require.NoError(s.t, err)
-	raw, err := s.engine.Fire(s.t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", Name: name, Values: given, Source: trigger.SourceUI})
+	raw, err := s.engine.Fire(s.t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", Name: name, Values: given, Source: query.SourceUI})
 	require.NoError(s.t, err)
 	require.NoError(s.t, json.Unmarshal(raw, &match))
 	return match

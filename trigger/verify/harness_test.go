@@ -19,6 +19,7 @@ import (
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
+	"earshot/trigger/query"
 	"earshot/trigger/verify"
 )
 
@@ -81,7 +82,7 @@ func (w *world) fill() {
 	w.say("s2", "note")
 	raw, err := w.engine.Fire(w.t.Context(), trigger.Direct{AppID: "clinic", Name: "note", Source: "task"})
 	require.NoError(w.t, err)
-	match := trigger.Match{}
+	match := query.Match{}
 	require.NoError(w.t, json.Unmarshal(raw, &match))
 	w.ids["direct"] = match.TriggerID
 	_, err = w.engine.Post(w.t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "away", Actor: matcher.ActorUser, Text: "away"})
@@ -108,7 +109,7 @@ func (w *world) say(session, tool string) {
 	w.events.refuse(tool == "late")
 	raw, err := w.engine.Post(w.t.Context(), trigger.Message{AppID: "clinic", SessionID: session, ID: "m-" + tool, Actor: matcher.ActorUser, Text: tool})
 	require.NoError(w.t, err)
-	var answer trigger.Answer
+	var answer query.Answer
 	require.NoError(w.t, json.Unmarshal(raw, &answer))
 	require.Len(w.t, answer.Matches, 1, tool)
 	w.ids[session+" "+tool] = answer.Matches[0].TriggerID
@@ -126,7 +127,7 @@ func (w *world) tell(ctx context.Context, session string, n int) error {
 // settled waits until what was answered is written.
 func (w *world) settled() {
 	_, err := w.engine.Trigger(w.t.Context(), "clinic", "none")
-	require.ErrorIs(w.t, err, trigger.ErrNotFound)
+	require.ErrorIs(w.t, err, query.ErrNotFound)
 }
 
 // firing is what the effects of a trigger are named after.

@@ -12,7 +12,7 @@ import (
 
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
-	"earshot/trigger"
+	"earshot/trigger/query"
 	"earshot/trigger/verify"
 )
 
@@ -63,10 +63,10 @@ func TestWhatIsMendedIsDeliveredOnce(t *testing.T) {
 		}
 	}
 	for _, tool := range []string{"busy", "late", "lamp"} {
-		require.Eventually(t, settled(tool, trigger.StateDelivered), time.Minute, 10*time.Millisecond, tool)
+		require.Eventually(t, settled(tool, query.StateDelivered), time.Minute, 10*time.Millisecond, tool)
 	}
 	require.Eventually(t, func() bool { return w.verify(false).Owed.Events == 0 }, time.Minute, 10*time.Millisecond)
-	require.True(t, settled("refund", trigger.StateConfirming)(), "nobody has said yes")
+	require.True(t, settled("refund", query.StateConfirming)(), "nobody has said yes")
 	report := w.verify(false)
 	require.Empty(t, report.Findings)
 	require.Equal(t, verify.Owed{Calls: 1, Held: 1, Failed: 1}, report.Owed, "an answer is waited for")

@@ -9,6 +9,7 @@ import (
 	"earshot/repositories/fault"
 	"earshot/repositories/files"
 	"earshot/trigger/examples"
+	"earshot/trigger/scope"
 )
 
 // Examples makes a test of each example of the tools that messages may call for: it fires its own
@@ -17,7 +18,7 @@ import (
 // JSON Pointer.
 func Examples(list []*repositories.Repository, at func(repositoryID, pointer string) (file string, line int)) (tests []*files.Test, left int) {
 	inScope := map[*repositories.Tool]bool{}
-	for _, one := range examples.InScope(list).Tools {
+	for _, one := range scope.Of(nil, list).Shared.Tools {
 		inScope[one.Tool] = true
 	}
 	for _, repository := range list {

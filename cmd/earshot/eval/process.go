@@ -11,8 +11,10 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/files"
 	"earshot/repositories/locale"
+	"earshot/trigger"
 	"earshot/trigger/conversation"
-	"earshot/trigger/rehearsal"
+	"earshot/trigger/query"
+	"earshot/trigger/scope"
 )
 
 // InProcess is the Stage of what files define.
@@ -36,7 +38,7 @@ type Process struct {
 	Tape *Recording
 
 	files *files.Set // nil where the tools are no files'
-	all   *rehearsal.Tools
+	all   *scope.Scope
 }
 
 // Begin implements Stage. The tools that a test names are in scope, and all where it names none.
@@ -44,7 +46,7 @@ func (p *Process) Begin(test *files.Test) (Conversation, error) {
 	if p.files != nil && !p.files.IsFor(test.AppID) {
 		return nil, fmt.Errorf("it is for the app %q, and the files are of %q; --server tests the tools of a service", test.AppID, p.App.ID)
 	}
-	tools, err := p.toolsOf(test)
+	in, err := p.scopeOf(test)
 	if err != nil {
 		return nil, err
 	}
@@ -59,20 +61,21 @@ func (p *Process) Begin(test *files.Test) (Conversation, error) {
 	if language == "" {
 		language = p.App.Settings.Language
 	}
-	return held{p.Tape, rehearsal.New(rehearsal.Options{
-		Matcher: p.Matcher, App: p.App, Tools: tools, History: p.History, Language: language,
+	return held{p.Tape, trigger.NewRehearsal(trigger.RehearsalOptions{
+		Matcher: p.Matcher, Scope: in, History: p.History, Language: language,
 		Now: func() time.Time { return now().In(locale.Zone(zone, now().Location())) },
 	})}, nil
 }
 
-// toolsOf are the tools of a test: what they are compared by is made once for all tests that
-// name none.
-func (p *Process) toolsOf(test *files.Test) (*rehearsal.Tools, error) {
+// scopeOf has the tools of a test: what they are compared by is made once for all tests that name
+// none.
+func (p *Process) scopeOf(test *files.Test) (scope.Scope, error) {
 	if len(test.Tools) == 0 {
 		if p.all == nil {
-			p.all = rehearsal.ToolsOf(p.Repositories)
+			all := scope.Of(p.App, p.Repositories)
+			p.all = &all
 		}
-		return p.all, nil
+		return *p.all, nil
 	}
 	var some []*repositories.Repository
 	found := map[string]bool{}
@@ -86,16 +89,16 @@ func (p *Process) toolsOf(test *files.Test) (*rehearsal.Tools, error) {
 	}
 	for _, name := range test.Tools {
 		if !found[name] {
-			return nil, fmt.Errorf("the files have no tool %q", name)
+			return scope.Scope{}, fmt.Errorf("the files have no tool %q", name)
 		}
 	}
-	return rehearsal.ToolsOf(some), nil
+	return scope.Of(p.App, some), nil
 }
 
 // held is a conversation in memory.
 type held struct {
 	tape *Recording
-	talk *rehearsal.Conversation
+	talk *trigger.Rehearsal
 }
 
 // Heard implements Conversation.
@@ -117,13 +120,13 @@ func (h held) User(ctx context.Context, text string) (Came, error) {
 		return Came{}, err
 	}
 	came := Came{Why: outcome.Why}
-	for _, call := range outcome.Calls {
-		if !call.Again && !call.Ended {
-			came.Calls = append(came.Calls, Call{call.Tool.Name, call.Values})
+	for _, match := range outcome.Matches {
+		if match.State != query.StateDuplicate && match.State != query.StateCancelled {
+			came.Calls = append(came.Calls, Call{match.Name, match.Values})
 		}
 	}
 	for _, rejected := range outcome.Rejected {
-		came.Rejected = append(came.Rejected, Rejected{rejected.Tool.Name, conversation.Faulty(rejected.Missing, rejected.Errors)})
+		came.Rejected = append(came.Rejected, Rejected{rejected.Name, conversation.Faulty(rejected.Missing, rejected.Errors)})
 	}
 	for _, score := range outcome.Trace.Scores[:min(nearest, len(outcome.Trace.Scores))] {
 		came.Near = append(came.Near, Near{score.Tool.Name, score.Score})

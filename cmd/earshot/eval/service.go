@@ -16,6 +16,7 @@ import (
 	"earshot/trigger"
 	"earshot/trigger/conversation"
 	"earshot/trigger/explain"
+	"earshot/trigger/query"
 )
 
 // Service is the Stage of a service: each message is a dry run that is told the conversation
@@ -54,7 +55,7 @@ func (a *asked) Heard(said files.Said) {
 
 // tried is the answer to a dry run.
 type tried struct {
-	trigger.Answer
+	query.Answer
 	Explain explain.Explanation `json:"explain"`
 }
 
@@ -72,7 +73,7 @@ func (a *asked) User(ctx context.Context, text string) (Came, error) {
 	a.history = append(a.history, trigger.Earlier{Actor: matcher.ActorUser, Text: text, Matches: found.Matches, Rejected: found.Rejected})
 	came := Came{Why: found.Explain.Why}
 	for _, match := range found.Matches {
-		if match.State != trigger.StateDuplicate && match.State != trigger.StateCancelled {
+		if match.State != query.StateDuplicate && match.State != query.StateCancelled {
 			came.Calls = append(came.Calls, Call{match.Name, match.Values})
 		}
 	}

@@ -1,8 +1,4 @@
-// Package usage counts how often each tool of an app was set off, and how often a message
-// called for it in vain, hour by hour, and tells it of the last 24 hours. Each replica counts
-// for itself and adds that to the ledger every few seconds, so that it costs a message
-// nothing: a replica that is killed loses what it has counted since.
-package usage
+package query
 
 import (
 	"context"
@@ -17,7 +13,10 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// Counter counts the use of all apps. It is safe for concurrent use.
+// Counter counts how often each tool of an app was set off, and how often a message called for it in
+// vain, hour by hour. Each replica counts in memory and adds its counts to the ledger every few
+// seconds, so that it costs a message nothing; a replica that is killed loses what it has counted
+// since. It is safe for concurrent use.
 type Counter struct {
 	db  *keyspace.DB
 	now func() time.Time
@@ -32,31 +31,30 @@ type hour struct {
 	number int64 // since 1970
 }
 
-// New returns a Counter.
-func New(db *keyspace.DB, now func() time.Time) *Counter {
+// NewCounter returns a Counter without counts.
+func NewCounter(db *keyspace.DB, now func() time.Time) *Counter {
 	return &Counter{db: db, now: now, counted: map[hour]map[string]int{}}
 }
 
-// Kinds of use.
+// Kinds of use, with which fields begin.
 const (
-	fired    = "f"
-	rejected = "r"
+	usedFired    = "f"
+	usedRejected = "r"
 )
 
 // Fired counts a firing of a tool.
-func (c *Counter) Fired(appID, tool string) { c.add(appID, fired+tool) }
+func (c *Counter) Fired(appID, tool string) { c.add(hour{appID, c.hour()}, usedFired+tool, 1) }
 
 // Rejected counts a message that called for a tool and did not set it off.
-func (c *Counter) Rejected(appID, tool string) { c.add(appID, rejected+tool) }
+func (c *Counter) Rejected(appID, tool string) { c.add(hour{appID, c.hour()}, usedRejected+tool, 1) }
 
-func (c *Counter) add(appID, field string) {
-	at := hour{appID, c.hour()}
+func (c *Counter) add(at hour, field string, count int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.counted[at] == nil {
 		c.counted[at] = map[string]int{}
 	}
-	c.counted[at][field]++
+	c.counted[at][field] += count
 }
 
 func (c *Counter) hour() int64 { return c.now().Unix() / 3600 }
@@ -64,8 +62,8 @@ func (c *Counter) hour() int64 { return c.now().Unix() / 3600 }
 // Bounds of what is kept: for how many hours, and of how many tools in one hour. A tool beyond
 // them is not counted.
 const (
-	hours     = 25
-	mostTools = 500
+	usageHours = 25
+	usageTools = 500
 )
 
 // addUses adds to the counts of an hour.
@@ -86,56 +84,47 @@ if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[2
 return 'ok'
 `)
 
-// Flush adds what was counted to the ledger. What cannot be written is kept for the next time.
+// Flush adds what was counted to the ledger. It keeps what it cannot write for the next time.
 func (c *Counter) Flush(ctx context.Context) (err error) {
 	c.mu.Lock()
 	counted := c.counted
 	c.counted = map[hour]map[string]int{}
 	c.mu.Unlock()
 	for at, fields := range counted {
-		args := []any{2 * mostTools, (hours * time.Hour).Milliseconds()}
+		args := []any{2 * usageTools, (usageHours * time.Hour).Milliseconds()}
 		for field, count := range fields {
 			args = append(args, field, count)
 		}
 		if _, away := addUses.Run(ctx, c.db, []string{keyspace.KeysOf(at.app).Uses(at.number)}, args...); away != nil {
-			c.keep(at, fields)
+			for field, count := range fields {
+				c.add(at, field, count)
+			}
 			err = away
 		}
 	}
 	return err
 }
 
-func (c *Counter) keep(at hour, fields map[string]int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.counted[at] == nil {
-		c.counted[at] = map[string]int{}
-	}
-	for field, count := range fields {
-		c.counted[at][field] += count
-	}
-}
-
-// Tool is the use of a tool in the last 24 hours, over all repositories that have one of that
+// ToolUse is the use of a tool in the last 24 hours, over all repositories that have one of that
 // name.
-type Tool struct {
+type ToolUse struct {
 	Name     string `json:"name"`
 	Fired    int    `json:"fired"`
 	Rejected int    `json:"rejected"`
 	// Hours are those in which it was used, the oldest first.
-	Hours []Hour `json:"hours"`
+	Hours []HourUse `json:"hours"`
 }
 
-// Hour is the use of a tool in one hour.
-type Hour struct {
+// HourUse is the use of a tool in one hour.
+type HourUse struct {
 	Begins   time.Time `json:"ts"`
 	Fired    int       `json:"fired"`
 	Rejected int       `json:"rejected"`
 }
 
-// Read tells the use of all tools of an app in the present hour and the 23 before it, by name.
+// Read returns the use of all tools of an app in the present hour and the 23 before it, by name.
 // What other replicas have counted is there some seconds later.
-func (c *Counter) Read(ctx context.Context, appID string) ([]Tool, error) {
+func (c *Counter) Read(ctx context.Context, appID string) ([]ToolUse, error) {
 	if err := c.Flush(ctx); err != nil {
 		return nil, err
 	}
@@ -147,35 +136,40 @@ func (c *Counter) Read(ctx context.Context, appID string) ([]Tool, error) {
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, keyspace.Unavailable(err)
 	}
-	tools := map[string]*Tool{}
+	tools := map[string]*ToolUse{}
 	for i, reply := range replies {
 		begins := time.Unix((last-23+int64(i))*3600, 0).UTC()
 		for field, text := range reply.Val() {
 			count, _ := strconv.Atoi(text)
 			name := field[1:]
 			if tools[name] == nil {
-				tools[name] = &Tool{Name: name}
+				tools[name] = &ToolUse{Name: name}
 			}
-			tools[name].add(begins, field[:1], count)
+			of := tools[name]
+			if len(of.Hours) == 0 || !of.Hours[len(of.Hours)-1].Begins.Equal(begins) {
+				of.Hours = append(of.Hours, HourUse{Begins: begins})
+			}
+			at := &of.Hours[len(of.Hours)-1]
+			if field[:1] == usedFired {
+				of.Fired, at.Fired = of.Fired+count, at.Fired+count
+			} else {
+				of.Rejected, at.Rejected = of.Rejected+count, at.Rejected+count
+			}
 		}
 	}
-	list := make([]Tool, 0, len(tools))
+	list := make([]ToolUse, 0, len(tools))
 	for _, tool := range tools {
 		list = append(list, *tool)
 	}
-	slices.SortFunc(list, func(a, b Tool) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(list, func(a, b ToolUse) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }
 
-// add adds a count to an hour that is the last of the tool, or follows it.
-func (t *Tool) add(begins time.Time, kind string, count int) {
-	if len(t.Hours) == 0 || !t.Hours[len(t.Hours)-1].Begins.Equal(begins) {
-		t.Hours = append(t.Hours, Hour{Begins: begins})
+// Usage returns how often each tool of an app was set off in the last 24 hours, or called for in
+// vain, by name.
+func (r *Records) Usage(ctx context.Context, appID string) ([]ToolUse, error) {
+	if err := r.appExists(ctx, appID); err != nil {
+		return nil, err
 	}
-	at := &t.Hours[len(t.Hours)-1]
-	if kind == fired {
-		t.Fired, at.Fired = t.Fired+count, at.Fired+count
-	} else {
-		t.Rejected, at.Rejected = t.Rejected+count, at.Rejected+count
-	}
+	return r.Uses.Read(ctx, appID)
 }

@@ -1,4 +1,4 @@
-package usage_test
+package query_test
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
-	"earshot/trigger/usage"
+	"earshot/trigger/query"
 )
 
 func TestUseOfToolsIsToldForADay(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		now := time.Date(2026, 12, 1, 9, 30, 0, 0, time.UTC)
 		db := &keyspace.DB{UniversalClient: server.Client(), Embedded: server.Embedded()}
-		one, other := usage.New(db, func() time.Time { return now }), usage.New(db, func() time.Time { return now })
+		one, other := query.NewCounter(db, func() time.Time { return now }), query.NewCounter(db, func() time.Time { return now })
 		one.Fired("clinic", "book")
 		one.Fired("elsewhere", "book")
 		now = now.Add(23 * time.Hour)
@@ -34,9 +34,9 @@ func TestUseOfToolsIsToldForADay(t *testing.T) {
 		nine, eight := time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC), time.Date(2026, 12, 2, 8, 0, 0, 0, time.UTC)
 		tools, err := one.Read(t.Context(), "clinic")
 		require.NoError(t, err)
-		require.Equal(t, []usage.Tool{
-			{Name: "book", Fired: 4, Rejected: 1, Hours: []usage.Hour{{Begins: nine, Fired: 1}, {Begins: eight, Fired: 3, Rejected: 1}}},
-			{Name: "cancel", Rejected: 1, Hours: []usage.Hour{{Begins: eight, Rejected: 1}}},
+		require.Equal(t, []query.ToolUse{
+			{Name: "book", Fired: 4, Rejected: 1, Hours: []query.HourUse{{Begins: nine, Fired: 1}, {Begins: eight, Fired: 3, Rejected: 1}}},
+			{Name: "cancel", Rejected: 1, Hours: []query.HourUse{{Begins: eight, Rejected: 1}}},
 		}, tools)
 
 		now = now.Add(time.Hour)
@@ -52,7 +52,7 @@ func TestUseOfToolsIsToldForADay(t *testing.T) {
 func TestToolsWithoutEndTakeNoMemoryWithoutEnd(t *testing.T) {
 	server := redistest.Mini(t)
 	db := &keyspace.DB{UniversalClient: server.Client(), Embedded: true}
-	counter := usage.New(db, time.Now)
+	counter := query.NewCounter(db, time.Now)
 	for i := range 1200 {
 		counter.Fired("clinic", fmt.Sprint("tool-", i))
 		if i%100 == 99 {

@@ -1,0 +1,155 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
+	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
+	"earshot/trigger/query"
+	"earshot/trigger/worker"
+)
+
+// A tool with an answer calls nothing: a subscriber of the trigger's event says what came of it.
+// The first answer is kept in the ledger (ledger/given.go) and makes the effect due, which is
+// claimed then like any call, here or on another replica, and ends as one does. Without an answer
+// it is due when the time for one is over.
+
+// Answer gives the answer to a trigger, unless one was given before: then that one holds, and it is
+// no error. It returns the record with the one that holds.
+//
+// Errors: query.ErrNotFound, query.ErrEnded if its time is over, query.ErrNotAsked, keyspace.ErrUnavailable.
+func (d *Deliveries) Answer(ctx context.Context, appID, triggerID string, answer effect.Answer) (query.Record, error) {
+	// An answer that was published before now may not have come to us yet, and is the first all the
+	// same.
+	published := d.deliver(ctx, d.Answers, effect.Effect{
+		Kind: effect.KindAnswer, AppID: appID, TriggerID: triggerID,
+		Awaited: &effect.Awaited{Subject: effect.AnswerSubject(appID, triggerID), Until: d.Now()},
+	})
+	status, err := ledger.Early, error(nil)
+	switch {
+	case published.Verdict == effect.Done:
+		status, err = d.give(ctx, appID, triggerID, effect.Answer{OK: true, Result: published.Result, Truncated: published.Truncated})
+	case published.Verdict == effect.Dead && published.Reason == effect.ReasonRequest:
+		status, err = d.give(ctx, appID, triggerID, effect.Answer{Error: published.Error})
+	}
+	if status == ledger.Early && err == nil {
+		status, err = d.give(ctx, appID, triggerID, answer)
+	}
+	switch {
+	case err != nil:
+		return query.Record{}, err
+	case status == ledger.Gone:
+		return query.Record{}, fmt.Errorf("trigger %q: %w", triggerID, query.ErrNotFound)
+	case status == ledger.Late:
+		return query.Record{}, fmt.Errorf("trigger %q %w: the time for an answer is over", triggerID, query.ErrEnded)
+	case status == ledger.NotAsked:
+		return query.Record{}, fmt.Errorf("trigger %q %w", triggerID, query.ErrNotAsked)
+	}
+	for look := 0; ; look++ { // another replica may be about to write down what it makes of the answer
+		record, err := d.Records.Trigger(ctx, appID, triggerID)
+		if err != nil || record.Call == nil || record.Call.State != query.StatePending || look > 8 {
+			return record, err
+		}
+		if !worker.Sleep(ctx, worker.Pause(look)) {
+			return query.Record{}, ctx.Err()
+		}
+	}
+}
+
+// TakeAnswer gives an answer that was published some time ago. It reports whether the trigger needs
+// no other: it is answered, by this one or an earlier one, or does not wait for one any more. After
+// an error the answer is to be given again.
+func (d *Deliveries) TakeAnswer(ctx context.Context, appID, triggerID string, answer effect.Answer) (settled bool, err error) {
+	status, err := d.give(ctx, appID, triggerID, answer)
+	return status != ledger.Early, err
+}
+
+// give keeps an answer, and has the trigger end with it at once, if no other replica does.
+func (d *Deliveries) give(ctx context.Context, appID, triggerID string, answer effect.Answer) (ledger.Status, error) {
+	stored, err := d.Records.Stored(ctx, appID, triggerID)
+	if errors.Is(err, query.ErrNotFound) {
+		return ledger.Gone, nil
+	}
+	if err != nil {
+		return "", err
+	}
+	text, err := exactjson.Encode(answer.Bounded())
+	if err != nil {
+		return "", err
+	}
+	g := ledger.GivenAnswer{App: appID, Trigger: triggerID, Effect: keyspace.EffectID(stored.Firing, effect.PartCall), Answer: string(text), At: answer.At}
+	status, err := d.Ledger.Answer(ctx, g)
+	if status == ledger.Kept {
+		if err := d.takeCall(ctx, appID, g.Effect); err != nil {
+			d.Log.Warn("ledger.unfinished", "app", appID, "effect", g.Effect, "error", err.Error())
+			d.Wake(appID)
+		}
+	}
+	return status, err
+}
+
+// awaitAnswer waits for the answer to a trigger that has just fired, for as long as its request may
+// take. Whichever worker takes the answer writes down what comes of it. It does not wait while the
+// event that asks for the answer cannot be published.
+func (d *Deliveries) awaitAnswer(ctx context.Context, a attempt) attempt {
+	ctx, cancel := context.WithTimeout(ctx, a.Call.Request.AttemptTimeout())
+	defer cancel()
+	outcomes := make(chan effect.Outcome, 1)
+	d.answered.Store(a.ID, outcomes)
+	defer d.answered.Delete(a.ID)
+	for look := 0; look == 0 || !d.stalled.Load(); look++ {
+		select {
+		case a.outcome = <-outcomes:
+			a.deferred = true
+			return a
+		case <-time.After(worker.Pause(look)):
+		case <-ctx.Done():
+			return a.unanswered()
+		}
+		stored, err := d.Records.Stored(ctx, a.AppID, a.TriggerID)
+		if err == nil && stored.Record.Call != nil && stored.Record.Call.State != query.StatePending {
+			s := stored.Record.Call
+			a.outcome, a.deferred = effect.Outcome{Verdict: effect.Done, Status: s.Status, Result: s.Result, Truncated: s.Truncated, Reason: s.Reason, Error: s.Error}, true
+			if s.State != query.StateDelivered {
+				a.outcome.Verdict = effect.Dead
+			}
+			return a
+		}
+	}
+	return a.unanswered()
+}
+
+// unanswered is the attempt at an answer that has not come yet.
+func (a attempt) unanswered() attempt {
+	a.Attempt, a.outcome, a.deferred = 0, effect.Outcome{Verdict: effect.Retry, Deferred: true}, true
+	return a
+}
+
+// notifyAnswered tells the request of this process that waits for the answer, if there is one.
+func (d *Deliveries) notifyAnswered(a attempt) {
+	if outcomes, waits := d.answered.Load(a.ID); waits {
+		select {
+		case outcomes.(chan effect.Outcome) <- a.outcome:
+		default: // it was told before
+		}
+	}
+}
+
+// given is the Deliverer of answers that are there.
+type given struct{}
+
+// Deliver makes the outcome of the answer.
+func (given) Deliver(_ context.Context, delivery effect.Effect) effect.Outcome {
+	return delivery.Awaited.Given.Outcome()
+}
+
+// noAnswers is the Deliverer of an engine to which answers come by Answer alone.
+type noAnswers struct{}
+
+// Deliver ends the waiting.
+func (noAnswers) Deliver(context.Context, effect.Effect) effect.Outcome { return effect.Unanswered() }

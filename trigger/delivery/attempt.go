@@ -1,0 +1,331 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
+	"earshot/repositories/fault"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/panics"
+	"earshot/repositories/tracing"
+	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
+	"earshot/trigger/payload"
+	"earshot/trigger/query"
+)
+
+// attempt is one attempt at an effect, and its outcome once it was made.
+type attempt struct {
+	Planned
+	claim ledger.Claimed // of a later attempt
+
+	at      time.Time
+	took    time.Duration
+	made    bool // a Deliverer was called
+	outcome effect.Outcome
+	pause   time.Duration   // before the next one, of a Retry
+	result  *keyspace.Entry // the tool.result that it owes; nil if it was published, or for none
+	// deferred says that the holder of the outbox writes what comes of it.
+	deferred bool
+}
+
+// Outcomes of attempts that are not made.
+var (
+	// unknown is that of a call that began on a process that died before it recorded an outcome.
+	unknown = effect.Outcome{
+		Verdict: effect.Dead, Reason: effect.ReasonUnknown,
+		Error: "the replica that made the call ended before it wrote down what came of it; the tool is not idempotent, so the call is not made again by itself",
+	}
+	// crashed is that of an effect whose attempts repeatedly crashed their workers.
+	crashed = effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "crashed_worker: it was claimed five times and never came to an outcome"}
+	// notSafe is that of a call that must not be made twice while a failover of Redis could lose that
+	// it was made.
+	notSafe = effect.Outcome{Verdict: effect.Retry, Deferred: true, Reason: effect.ReasonRequest, Error: "waits until enough replicas of Redis know that it is made"}
+	// notTried is that of an event that waits for an earlier one.
+	notTried = effect.Outcome{Verdict: effect.Retry, Deferred: true, Error: "waits for an earlier event of the session"}
+)
+
+// recording are the crash points between an attempt and the recording of its outcome.
+var recording = map[effect.Verdict]failpoint.Point{effect.Done: failpoint.AttemptDone, effect.Retry: failpoint.AttemptRetried, effect.Dead: failpoint.AttemptDead}
+
+// try makes an attempt, and decides what follows from its outcome.
+func (d *Deliveries) try(ctx context.Context, a attempt) attempt {
+	deliverer := d.Calls
+	switch {
+	case a.Kind == effect.KindEvent:
+		deliverer = d.Events
+	case a.Kind == effect.KindAnswer && a.Awaited.Given != nil:
+		deliverer = given{}
+	case a.Kind == effect.KindAnswer:
+		deliverer = d.Answers
+	case a.Call.RunsStatement():
+		deliverer = d.Statements
+	}
+	a.at = d.Now().UTC()
+	a.outcome = d.deliver(ctx, deliverer, a.Effect)
+	a.took, a.made = d.Now().Sub(a.at), true
+	d.assess(&a)
+	failpoint.At(recording[a.outcome.Verdict])
+	d.logAttempt(a)
+	return a
+}
+
+// deliver asks the deliverer. One that panics has not delivered.
+func (d *Deliveries) deliver(ctx context.Context, deliverer effect.Deliverer, delivery effect.Effect) (o effect.Outcome) {
+	ctx, span := beginSpan(ctx, d.Tracer, &delivery)
+	defer func() { endSpan(span, o) }()
+	defer func() {
+		if fault := recover(); fault != nil {
+			panics.Caught(d.Log, "deliverer.panicked", "", fault)
+			o = effect.Outcome{Verdict: effect.Retry, Reason: effect.ReasonRequest, Error: "the delivery failed inside Earshot"}
+			if delivery.Kind == effect.KindCall && !delivery.Call.Repeatable() {
+				o.Verdict, o.Reason = effect.Dead, effect.ReasonUnknown
+			}
+		}
+	}()
+	if failpoint.Planted(failpoint.ChangingID) {
+		delivery.ID += "." + d.NewID()
+	}
+	return deliverer.Deliver(ctx, delivery)
+}
+
+// callPauses is how long a call waits after its first failure, its second, and so on; the last
+// holds for all further ones:
+//
+//	attempt  1   2    3     4      5      6       7 …
+//	at       0s  1s   6s    36s    2m36s  7m36s   12m36s
+//
+// Four quick tries outlast a restart of the endpoint, the others an outage, and few fall into the
+// default time of 15 minutes, with which the last one begins.
+var callPauses = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second, 2 * time.Minute, 5 * time.Minute}
+
+// eventPauses is the same for events. They are given up only if NATS denies them to us, and all of
+// them wait for one server: what is owed should follow soon after it is back.
+var eventPauses = []time.Duration{time.Second, 2 * time.Second, 5 * time.Second}
+
+// assess decides what follows from an outcome: how long to wait before the next attempt, or whether
+// to give up.
+func (d *Deliveries) assess(a *attempt) {
+	isEvent := a.Kind == effect.KindEvent
+	if isEvent {
+		d.stalled.Store(a.outcome.Verdict == effect.Retry && !a.outcome.Forbidden) // a denial is one subject's
+	}
+	if a.outcome.Verdict != effect.Retry {
+		return
+	}
+	if a.outcome.Deferred {
+		a.pause = d.Jitter(max(a.outcome.After, time.Second))
+		return
+	}
+	ladder := callPauses
+	if isEvent {
+		ladder = eventPauses
+	}
+	step := ladder[min(a.claim.Fails, len(ladder)-1)]
+	if asked := a.outcome.After; asked > 0 { // honoured up to a bound, so that no endpoint sets our pace
+		a.pause = max(step, min(asked, 2*step))
+	} else {
+		a.pause = d.Jitter(step)
+	}
+
+	// Attempts begin for so long from when the effect is owed. Events are retried for ever, except
+	// those that the broker denies to us, which would block their session until an operator steps in.
+	// An answer is looked for as long as it is not known whether there is one.
+	limit := repositories.DefaultRetryFor
+	switch {
+	case a.Kind == effect.KindCall:
+		limit = a.Call.Request.GiveUpAfter()
+	case !a.outcome.Forbidden:
+		return
+	}
+	left := limit - a.claim.Age - a.took
+	if left <= 0 {
+		a.outcome.Verdict, a.pause = effect.Dead, 0
+	} else if a.pause+callPauses[0] > left { // the last one begins as the time ends, and none shortly before
+		a.pause = left.Truncate(time.Millisecond) + time.Millisecond // as the ledger counts
+	}
+}
+
+// ends reports whether a call has ended, successfully or not.
+func (a attempt) ends() bool { return a.Kind != effect.KindEvent && a.outcome.Verdict != effect.Retry }
+
+// eventState is the state of the event after the attempt.
+func (a attempt) eventState() query.EventState {
+	return query.EventState{Subject: a.Event.Subject, State: stateOf(a.outcome.Verdict, query.StatePublished), Error: a.outcome.Error}
+}
+
+// callState is the state of the call after the attempt.
+func (a attempt) callState() query.CallState {
+	o, made := a.outcome, a.Attempt
+	if o.Deferred {
+		made = max(made-1, 0)
+	}
+	return query.CallState{
+		State: stateOf(o.Verdict, query.StateDelivered), Status: o.Status, Attempts: made,
+		Result: o.Result, Truncated: o.Truncated, Reason: o.Reason, Error: o.Error,
+	}
+}
+
+func stateOf(verdict effect.Verdict, done string) string {
+	return map[effect.Verdict]string{effect.Done: done, effect.Retry: query.StatePending, effect.Dead: query.StateFailed}[verdict]
+}
+
+// report adds the attempts to what the ledger is to record, with the effects that follow from them.
+func report(r ledger.Report, attempts []attempt) (ledger.Report, error) {
+	for _, a := range attempts {
+		outcome, err := a.encode()
+		if err != nil {
+			return r, err
+		}
+		r.Outcomes = append(r.Outcomes, outcome)
+		if a.result != nil {
+			r.Owes = append(r.Owes, ledger.Owed{Entry: *a.result, After: len(r.Outcomes)})
+		}
+	}
+	return r, nil
+}
+
+// encode writes the attempt as the ledger records it. A call that has ended, well or not, leaves
+// its result with the session for later matching.
+func (a attempt) encode() (r ledger.Outcome, err error) {
+	o := a.outcome
+	r = ledger.Outcome{
+		ID: a.ID, Event: a.Kind == effect.KindEvent, Verdict: o.Verdict.String(), Pause: a.pause.Milliseconds(),
+		Trigger: a.Entry.Trigger, Part: a.Entry.Part,
+	}
+	var state any = a.callState()
+	if r.Event {
+		state = a.eventState()
+	}
+	text, err := exactjson.Encode(state)
+	if err != nil {
+		return r, err
+	}
+	r.State = string(text)
+	if r.Attempt, err = a.lines(); err != nil || o.Deferred {
+		return r, err
+	}
+	r.Counts = 1
+	if a.Kind == effect.KindCall {
+		r.Sent, r.Fence = !a.made || o.Reached || o.Reason == effect.ReasonTimeout || o.Reason == effect.ReasonUnknown, a.Call.Fence
+	}
+	if !a.ends() {
+		return r, nil
+	}
+	if a.result != nil {
+		r.Opens = 1
+	}
+	var of payload.Trigger
+	err = exactjson.Unmarshal(a.Call.Event, &of)
+	text, errText := exactjson.Encode(query.CallResult{TriggerID: a.TriggerID, Result: o.Result, Error: o.Error})
+	r.Message, r.Result = of.MessageID, string(text)
+	return r, errors.Join(err, errText)
+}
+
+// So many attempts at a call are kept with what was sent, besides the last one, and so many bytes
+// of each answer: a call that is tried for a day is no longer than others are.
+const (
+	detailed   = 5
+	maxExcerpt = 512
+)
+
+// lines are the attempt as the record of its trigger lists it, behind those before it that have no
+// outcome, with a line end between them.
+func (a attempt) lines() (string, error) {
+	var lines []string
+	var faults []error
+	add := func(line query.Attempt) {
+		text, err := exactjson.Encode(line)
+		lines, faults = append(lines, string(text)), append(faults, err)
+	}
+	for _, of := range a.claim.Unended {
+		add(query.Attempt{
+			Effect: a.Entry.Part, Number: of.Attempt, Time: of.Began, Unended: true,
+			Error: "the replica that made this attempt ended before it wrote down what came of it; whether it was sent is not known",
+		})
+	}
+	if o := a.outcome; !o.Deferred {
+		made := query.Attempt{
+			Effect: a.Entry.Part, Number: a.Attempt, Time: a.at, Milliseconds: a.took.Milliseconds(),
+			Status: o.Status, Reason: o.Reason, Error: o.Error,
+		}
+		if o.Verdict != effect.Retry || a.Attempt <= detailed {
+			made.Request = o.Sent
+		}
+		if made.Request != nil && o.Verdict != effect.Done {
+			made.Response = fault.ClipTo(string(o.Result), maxExcerpt)
+		}
+		add(made)
+	}
+	return strings.Join(lines, "\n"), errors.Join(faults...)
+}
+
+// resultOf is the event tool.result that an ended call owes.
+func (d *Deliveries) resultOf(call attempt) (attempt, error) {
+	var of payload.Trigger
+	if err := exactjson.Unmarshal(call.Call.Event, &of); err != nil {
+		return attempt{}, err
+	}
+	// Its id names what it is of: in the event, the trigger; in the ledger and the stream, which know
+	// all apps, the firing. The one after the nth retry by hand is another than the one before.
+	id := func(of string) string {
+		if call.claim.Revived > 0 {
+			return keyspace.RetriedResult(of, call.claim.Revived)
+		}
+		return keyspace.EffectID(of, effect.PartResult)
+	}
+	o, header := call.outcome, of.Header
+	header.ID, header.Time, header.Text = id(call.TriggerID), d.Now().UTC(), ""
+	event, _, err := payload.EventOf(payload.KindResult, header, of.Name, payload.Result{
+		Header: header, TriggerID: call.TriggerID, RepositoryID: of.RepositoryID, Source: of.Source, Name: of.Name,
+		OK: o.Verdict == effect.Done, Status: o.Status, Result: o.Result, Truncated: o.Truncated, Reason: o.Reason, Error: o.Error,
+	})
+	if err != nil {
+		return attempt{}, err
+	}
+	event.TraceParent = call.TraceParent
+	body, err := exactjson.Encode(event)
+	result := attempt{Planned: Planned{Match: -1, Effect: effect.Effect{
+		ID: id(strings.TrimSuffix(call.ID, "."+effect.PartCall)), Kind: effect.KindEvent, AppID: call.AppID, SessionID: call.SessionID, TriggerID: call.TriggerID,
+		Attempt: 1, TraceParent: call.TraceParent, Event: &event,
+	}}}
+	result.Entry = keyspace.EventEntry(result.ID, call.SessionID, call.TriggerID, string(body))
+	result.Entry.Part = effect.PartResult
+	return result, err
+}
+
+// logAttempt writes the one line of an attempt, without values and results. While events do not get out,
+// or calls are not even tried, it holds back all but the first: there are as many as there are
+// effects, every few seconds.
+func (d *Deliveries) logAttempt(a attempt) {
+	outcome := a.outcome.Verdict.String()
+	d.Metrics.Effects.WithLabelValues(string(a.Kind), outcome).Inc()
+	attributes := []any{
+		"app", a.AppID, "session", a.SessionID, "effect", a.ID, "kind", string(a.Kind), "trigger", a.TriggerID,
+		"attempt", a.Attempt, "outcome", outcome, "ms", a.took.Milliseconds(), "trace", tracing.IDOf(a.TraceParent),
+	}
+	goesOutWith := string(a.Kind) + " " + a.AppID
+	if a.Event != nil {
+		goesOutWith = string(a.Kind) // all events go to one NATS
+		attributes = append(attributes, "subject", a.Event.Subject)
+	}
+	if a.outcome.Verdict == effect.Done {
+		d.Log.Info("effect.attempted", attributes...)
+		d.Outages.Over(d.Context, goesOutWith, "effects.again", "kind", string(a.Kind))
+		return
+	}
+	attributes = append(attributes, "status", a.outcome.Status, "reason", string(a.outcome.Reason),
+		"error", a.outcome.Error, "next", a.pause.String())
+	heldUp := a.outcome.Deferred || a.Event != nil && !a.outcome.Forbidden // not tried, or no further than other events
+	if a.outcome.Verdict != effect.Retry || !heldUp {
+		d.Log.Warn("effect.attempted", attributes...)
+		return
+	}
+	d.Outages.Trouble(d.Context, goesOutWith, fmt.Sprint(a.outcome.Deferred), "effect.attempted", attributes...)
+}

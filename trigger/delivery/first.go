@@ -1,0 +1,400 @@
+// Package delivery carries decisions out: it makes the attempts at their effects and writes down
+// what came of them. First attempts follow the decision at once, on the process that decided;
+// later ones are claimed from the ledger by any process. Both are one attempt: tried (attempt.go),
+// and recorded with what follows from it (outbox.go).
+package delivery
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"earshot/repositories/failpoint"
+	"earshot/repositories/keyspace"
+	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
+	"earshot/trigger/query"
+	"earshot/trigger/worker"
+)
+
+// defaultCoalesceWindow is how long the outcome of an event waits for the call of the same trigger,
+// so that one round trip writes both.
+const defaultCoalesceWindow = 20 * time.Millisecond
+
+// Options are what New needs. Statements, Answers and CoalesceWindow may be missing.
+type Options struct {
+	Worker  *worker.Worker
+	Records *query.Records
+	Events  effect.Deliverer // of KindEvent
+	Calls   effect.Deliverer // of KindCall, over HTTP
+	// Statements delivers the calls of SQL tools; if it is nil, these calls fail.
+	Statements effect.Deliverer
+	// Answers looks for answers that were published, before a trigger is given up for want of one; if
+	// it is nil, there are none.
+	Answers        effect.Deliverer
+	CoalesceWindow time.Duration
+}
+
+// Deliveries makes and records attempts at effects. It is safe for concurrent use.
+type Deliveries struct {
+	*worker.Worker
+	Options
+	// stalled says that the last event was not published: it is no use to wait for those behind it.
+	stalled atomic.Bool
+	waiting waiting
+	// answered has, by the effect, the channel of the request that waits for its answer.
+	answered sync.Map
+	flusher  flusher
+}
+
+// New returns Deliveries, which work on the calls and outboxes of the worker. It has Records wait
+// for what is to be flushed.
+func New(o Options) *Deliveries {
+	if o.Statements == nil {
+		o.Statements = noStatements{}
+	}
+	if o.Answers == nil {
+		o.Answers = noAnswers{}
+	}
+	if o.CoalesceWindow == 0 {
+		o.CoalesceWindow = defaultCoalesceWindow
+	}
+	d := &Deliveries{
+		Worker: o.Worker, Options: o, waiting: waiting{events: map[outbox]map[string]chan<- attempt{}},
+		flusher: flusher{queues: map[int][]*settlement{}, open: map[outbox]*settlement{}},
+	}
+	o.Records.Flushed = d.flusher.awaitApp
+	d.Handle(keyspace.LaneCalls, d.takeCall)
+	d.Handle(keyspace.LaneOutboxes, func(_ context.Context, appID, box string) error {
+		d.Drain(appID, box, d.Token())
+		return nil
+	})
+	return d
+}
+
+// noStatements is the Deliverer of an engine without one for SQL tools.
+type noStatements struct{}
+
+// Deliver ends the call: a later attempt would meet the same engine.
+func (noStatements) Deliver(context.Context, effect.Effect) effect.Outcome {
+	return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "this service runs no statements"}
+}
+
+// Decision is a decision with the effects that follow from it.
+type Decision struct {
+	ledger.Turn        // without a message for a direct trigger
+	Token       string // that it is committed with
+	Box         string // the outbox of its own events
+	Effects     []Planned
+	Answer      query.Answer // whose matches show what comes of the effects
+	// Unawaited says that nobody waits for answers to its triggers.
+	Unawaited bool
+
+	// Begun is when it was sent to Redis, from which its leases count here. Holder has the outbox
+	// after the commit. Batch says that its own events are one entry of the ledger. UnderReplicated
+	// says that too few replicas of Redis have it: it is carried out all the same, and its client is
+	// told to ask again.
+	Begun           time.Time
+	Holder          string
+	Batch           bool
+	UnderReplicated bool
+
+	outcomes chan attempt // of its own events, if another holds the outbox
+}
+
+// Planned is an effect of a decision. Effects are in the order in which they reach JetStream.
+type Planned struct {
+	effect.Effect
+	Entry keyspace.Entry
+	Match int // index into the matches of the answer; -1 for none
+}
+
+// Leads reports whether the decision's events are the next of its session.
+func (d *Decision) Leads() bool { return d.Holder == d.Token }
+
+// Owns reports whether an effect is an event of the decision's own outbox. The end of an app's
+// triggerOnce repository is not.
+func (d *Decision) Owns(e Planned) bool { return e.Kind == effect.KindEvent && e.Entry.Box == d.Box }
+
+func (d *Decision) outbox() outbox { return outbox{d.App, d.Box} }
+
+// own are the events of the decision's own outbox, before they are tried.
+func (d *Decision) own() (own []attempt) {
+	for _, e := range d.Effects {
+		if d.Owns(e) {
+			own = append(own, attempt{Planned: e})
+		}
+	}
+	return own
+}
+
+// EarlyPublish publishes the events of a decision before it is made, for the crash tests.
+func (d *Deliveries) EarlyPublish(ctx context.Context, of *Decision) {
+	for _, e := range of.Effects {
+		d.deliver(ctx, d.Events, e.Effect) // which refuses calls
+	}
+}
+
+// First makes the first attempts at the effects of a decision. Events go out one after the other,
+// calls at the same time. Outcomes are written together unless that holds up the session's next
+// events.
+type First struct {
+	*Deliveries
+	of    *Decision
+	batch bool // the events are one entry of the ledger
+	// leads says that all events were published and none is written: the session's next event waits.
+	leads   bool
+	ended   []attempt // calls whose tool.result waits until the events are out
+	unsaved []attempt
+}
+
+// First prepares the first attempts at the effects of a decision that is committed.
+func (d *Deliveries) First(of *Decision) *First {
+	return &First{Deliveries: d, of: of, batch: of.Batch, leads: of.Leads()}
+}
+
+// Run tries all effects and writes all outcomes but the last ones, which it leaves to Save.
+func (f *First) Run(ctx context.Context) error {
+	failpoint.At(failpoint.EffectsBefore)
+	own, events, calls := f.of.own(), make(chan []attempt, 1), make(chan attempt, len(f.of.Effects)) // no sender is held up
+	open := f.start(ctx, calls)
+	if len(own)+open < len(f.of.Effects) { // the end of an app's repository is in the app's outbox
+		f.Wake(f.of.App)
+	}
+	done, broken, pending := ctx.Done(), false, len(own) > 0
+	switch {
+	case f.batch:
+		f.published(f.publish(ctx, own))
+		if pending = false; !f.leads {
+			if err := f.unpack(ctx); err != nil {
+				return err
+			}
+			broken = ctx.Err() != nil
+		}
+	case pending && f.leads:
+		f.Go(func() { events <- f.publish(ctx, own) })
+	case pending:
+		f.Go(func() { events <- f.await(ctx, own) })
+	default:
+		f.waiting.leave(f.of)
+	}
+
+	var coalesced <-chan time.Time
+	for pending || open > 0 {
+		select {
+		case list := <-events:
+			pending = false
+			f.published(list)
+		case a := <-calls:
+			open--
+			f.note(a)
+		case <-coalesced:
+			coalesced = nil
+			if _, err := f.Save(ctx, ledger.Report{}); err != nil {
+				return err
+			}
+		case <-done: // the process stops: what is in flight returns soon, and others go on at once
+			done, broken = nil, true
+		}
+		if !pending {
+			f.publishResults(ctx)
+		}
+		if coalesced == nil && !broken && !pending && open > 0 && len(f.unsaved) > 0 {
+			coalesced = time.After(f.CoalesceWindow)
+		}
+	}
+	if !broken {
+		return nil
+	}
+	_, err := f.Save(ctx, ledger.Report{})
+	return errors.Join(context.Cause(ctx), err)
+}
+
+// start begins the attempts at calls, and returns their number.
+func (f *First) start(ctx context.Context, calls chan<- attempt) (open int) {
+	for _, e := range f.of.Effects {
+		switch a := (attempt{Planned: e}); {
+		case e.Kind == effect.KindEvent:
+			continue
+		case e.Kind == effect.KindCall:
+			f.Go(func() { calls <- f.call(ctx, a) })
+		case f.of.Unawaited:
+			calls <- a.unanswered()
+		default:
+			f.Go(func() { calls <- f.awaitAnswer(ctx, a) })
+		}
+		open++
+	}
+	return open
+}
+
+// call makes the first attempt at a call, within the lease that the decision has given.
+func (f *First) call(ctx context.Context, a attempt) attempt {
+	if f.of.UnderReplicated && !a.Call.Repeatable() {
+		a.at, a.outcome, a.pause = f.Now().UTC(), notSafe, f.Jitter(time.Second)
+		return a
+	}
+	ctx, cancel := context.WithDeadline(ctx, f.leaseEnd(a))
+	defer cancel()
+	return f.try(ctx, a)
+}
+
+// leaseEnd is when the lease that the decision gave a call ends, by the clock of this process.
+func (f *First) leaseEnd(call attempt) time.Time {
+	return f.of.Begun.Add(time.Duration(call.Entry.Lease) * time.Millisecond)
+}
+
+// late reports whether it is too late to publish: a process that was stopped for a while may not
+// have the outbox any more, and a session that was erased since must not come back.
+func (f *First) late() bool { return time.Since(f.of.Begun) > keyspace.EventLease/2 }
+
+// publish publishes the events in order. After one that cannot be published it stops; the rest stay
+// in the ledger.
+func (f *First) publish(ctx context.Context, own []attempt) []attempt {
+	tried := 0
+	if !f.late() {
+		tried = len(f.publishInOrder(ctx, own, f.of.Begun.Add(keyspace.EventLease/2)))
+	}
+	for i := range own[tried:] {
+		own[tried+i].outcome, own[tried+i].deferred = notTried, true
+	}
+	return own
+}
+
+// headWait is how long a request waits for its events if earlier ones of the session are not
+// published yet. They take a few milliseconds while NATS answers.
+const headWait = time.Second
+
+// await waits for events that the holder of the outbox publishes. If that is this process, it is
+// notified; otherwise it asks the ledger. It does not wait while NATS is known to be away.
+func (f *First) await(ctx context.Context, own []attempt) []attempt {
+	defer f.waiting.leave(f.of)
+	ctx, cancel := context.WithTimeout(ctx, headWait)
+	defer cancel()
+	open := map[string]int{}
+	for i := range own {
+		own[i].outcome, own[i].deferred, open[own[i].ID] = notTried, true, i
+	}
+	end := func(id string, outcome effect.Outcome) {
+		if i, waits := open[id]; waits {
+			own[i].outcome = outcome
+			delete(open, id)
+		}
+	}
+	for look := 0; len(open) > 0 && !f.stalled.Load(); look++ {
+		var ask <-chan time.Time
+		if !f.Made(f.of.Holder) {
+			ask = time.After(worker.Pause(look))
+		}
+		select {
+		case a := <-f.of.outcomes:
+			end(a.ID, a.outcome)
+		case <-ask:
+			states, _ := f.Ledger.EffectStates(ctx, f.of.App, slices.Collect(maps.Keys(open))) // what was not read is asked for again
+			for id, state := range states {
+				switch state {
+				case "": // it is not in the ledger any more
+					end(id, effect.Outcome{Verdict: effect.Done})
+				case "dead":
+					end(id, effect.Outcome{Verdict: effect.Dead})
+				}
+			}
+		case <-ctx.Done():
+			return own
+		}
+	}
+	return own
+}
+
+// published notes the attempts at the decision's events.
+func (f *First) published(own []attempt) {
+	for _, a := range own {
+		f.leads = f.leads && a.outcome.Verdict == effect.Done
+		f.note(a)
+	}
+}
+
+// note shows an attempt in the match that it belongs to, and keeps it to be written.
+func (f *First) note(a attempt) {
+	if a.Match >= 0 {
+		match := &f.of.Answer.Matches[a.Match]
+		switch a.Entry.Part {
+		case effect.PartEvent:
+			state := a.eventState()
+			match.Event = &state
+		case effect.PartEmitter:
+			state := a.eventState()
+			match.Emitter = &state
+		case effect.PartCall:
+			state := a.callState()
+			match.Call = &state
+		}
+	}
+	switch {
+	case a.deferred:
+	case a.ends():
+		f.ended = append(f.ended, a)
+	default:
+		f.unsaved = append(f.unsaved, a)
+	}
+}
+
+// publishResults publishes the tool.result of calls that have ended at once if the session's next
+// event waits anyway, which saves two round trips; else the ledger does.
+func (f *First) publishResults(ctx context.Context) {
+	for _, call := range f.ended {
+		result, err := f.resultOf(call)
+		if err != nil {
+			f.Log.Error("result.lost", "trigger", call.TriggerID, "error", err)
+		} else if !f.leads || f.late() || !time.Now().Before(f.leaseEnd(call)) || // another replica may have taken the call over
+			f.try(ctx, result).outcome.Verdict != effect.Done {
+			call.result = &result.Entry
+		}
+		f.unsaved = append(f.unsaved, call)
+	}
+	f.ended = nil
+}
+
+// unpack makes each event of the batch an effect of its own, whose outcome is written by itself.
+func (f *First) unpack(ctx context.Context) error {
+	ctx, cancel := f.Lasting(ctx)
+	defer cancel()
+	f.batch = false
+	return f.Write(ctx, func() error { return f.Ledger.Unpack(ctx, f.of.App, f.of.Box, f.of.Token) })
+}
+
+// Save writes the outcomes that are not written yet, and closes the turn or the direct trigger if
+// the report has its answer. It returns the answer that is valid: another process may have stored
+// one before.
+func (f *First) Save(ctx context.Context, closing ledger.Report) (answer string, err error) {
+	if f.batch {
+		// No other process can have answered: the lease of the turn, or of the direct trigger, has not
+		// ended, nor will it until the answer is given.
+		if time.Since(f.of.Begun) < f.Lease/2 {
+			return f.flush(closing)
+		}
+		if err := f.unpack(ctx); err != nil {
+			return "", err
+		}
+	}
+	closing.App, closing.Session, closing.Box = f.of.App, f.of.Session, f.of.Box
+	closing.Token, closing.Next = f.of.Token, f.NextHolder()
+	saved := f.unsaved
+	f.leads, f.unsaved = f.leads && len(saved) == 0, nil
+	closing, err = report(closing, saved)
+	if err != nil {
+		return "", err
+	}
+	if answer, err = f.finish(ctx, closing); err == nil {
+		f.waiting.notify(f.of.outbox(), saved)
+	}
+	dueAtOnce := slices.ContainsFunc(closing.Outcomes, func(o ledger.Outcome) bool { return o.Verdict == effect.Retry.String() && o.Pause == 0 })
+	if len(closing.Owes) > 0 || closing.Says != nil || dueAtOnce {
+		f.Wake(f.of.App)
+	}
+	return answer, err
+}

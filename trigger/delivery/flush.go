@@ -1,0 +1,189 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"earshot/repositories/keyspace"
+	"earshot/repositories/panics"
+	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
+)
+
+// flusher has the settlements that this process still has to write. No answer waits for them, as
+// what it says is decided and published. Many are written in one round trip, those of each shard of
+// a cluster apart: one that is away must not hold up the others. If the process dies before, the
+// ledger delivers the events again, under the ids that they had.
+type flusher struct {
+	mu     sync.Mutex
+	queues map[int][]*settlement  // by shard; there is one while it is being written
+	open   map[outbox]*settlement // the last one of each outbox that is not written
+}
+
+type settlement struct {
+	ledger.Settlement
+	written chan struct{} // closed when it is
+}
+
+func (s *settlement) outbox() outbox { return outbox{s.App, s.Box} }
+
+func (s *settlement) await(ctx context.Context) {
+	select {
+	case <-s.written:
+	case <-ctx.Done():
+	}
+}
+
+// awaitApp waits until what was queued of an app is written, or ctx ends.
+func (f *flusher) awaitApp(ctx context.Context, appID string) {
+	f.mu.Lock()
+	var list []*settlement
+	for of, one := range f.open {
+		if of.app == appID {
+			list = append(list, one)
+		}
+	}
+	f.mu.Unlock()
+	for _, one := range list {
+		one.await(ctx)
+	}
+}
+
+// AwaitFlush waits until what was queued of an outbox is written, or ctx ends.
+func (d *Deliveries) AwaitFlush(ctx context.Context, appID, box string) {
+	d.flusher.mu.Lock()
+	one := d.flusher.open[outbox{appID, box}]
+	d.flusher.mu.Unlock()
+	if one != nil {
+		one.await(ctx)
+	}
+}
+
+// flush has a batch settled, of which all events are published.
+func (f *First) flush(closing ledger.Report) (answer string, err error) {
+	s := ledger.Settlement{
+		Turn: f.of.Turn, Box: f.of.Box, Token: f.of.Token, Next: f.NextHolder(),
+		Keep: f.Store.Retention().Done, Answered: closing.Answer != "", Reply: closing.Reply, Says: closing.Says, Trigger: closing.Trigger,
+	}
+	at := make([]int, len(f.of.Answer.Matches)) // place of the match's firing in the settlement
+	for i, match := range f.of.Answer.Matches {
+		if !match.Due() {
+			continue
+		}
+		states, err := match.States()
+		if err != nil {
+			return "", err
+		}
+		at[i] = len(s.Firings)
+		s.Firings = append(s.Firings, ledger.Settled{ID: match.TriggerID, States: states})
+	}
+	for _, a := range f.unsaved {
+		if a.Match < 0 {
+			continue // it belongs to no trigger
+		}
+		lines, err := a.lines()
+		if err != nil {
+			return "", err
+		}
+		s.Firings[at[a.Match]].Attempts += lines + "\n"
+	}
+	f.unsaved, f.batch, f.leads = nil, false, false
+	f.settle(s)
+	return closing.Answer, nil
+}
+
+// settle queues a settlement, and returns at once.
+func (d *Deliveries) settle(s ledger.Settlement) {
+	shard, one := d.Ledger.Shard(s.App), &settlement{Settlement: s, written: make(chan struct{})}
+	f := &d.flusher
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, writing := f.queues[shard]
+	f.queues[shard] = append(f.queues[shard], one)
+	f.open[one.outbox()] = one
+	if !writing {
+		d.Go(func() { d.writeSettlements(shard) })
+	}
+}
+
+// writeSettlements writes what is queued of a shard until nothing is left.
+func (d *Deliveries) writeSettlements(shard int) {
+	f := &d.flusher
+	for {
+		f.mu.Lock()
+		list := f.queues[shard]
+		if f.queues[shard] = nil; len(list) == 0 {
+			delete(f.queues, shard)
+		}
+		f.mu.Unlock()
+		if len(list) == 0 {
+			return
+		}
+		panics.Run(d.Log, "settlements", "", func() { d.write(list) })
+		f.mu.Lock()
+		for _, one := range list {
+			if f.open[one.outbox()] == one {
+				delete(f.open, one.outbox())
+			}
+			close(one.written)
+		}
+		f.mu.Unlock()
+	}
+}
+
+// write writes settlements. It tries no longer than the lease of an outbox lasts: then the events
+// are delivered again.
+func (d *Deliveries) write(list []*settlement) {
+	of := make([]ledger.Settlement, len(list))
+	for i, one := range list {
+		of[i] = one.Settlement
+	}
+	ctx, cancel := d.Lasting(d.Context)
+	defer cancel()
+	ctx, expire := context.WithTimeout(ctx, keyspace.EventLease)
+	defer expire()
+	var holds []bool
+	err := d.Write(ctx, func() (err error) {
+		holds, err = d.Ledger.Settle(ctx, of)
+		return err
+	})
+	if err != nil {
+		d.Log.Warn("batch.unsettled", "count", len(list), "error", err.Error())
+		return
+	}
+	for i, one := range of {
+		if holds[i] {
+			d.Go(func() { d.Drain(one.App, one.Box, one.Next) })
+		}
+		if one.Says != nil {
+			d.Wake(one.App)
+		}
+	}
+}
+
+// PublishMessage publishes the event that a message is there, which is the batch of its outbox. If
+// it cannot be published, it is left to the ledger.
+func (d *Deliveries) PublishMessage(a ledger.Acceptance) {
+	tried, err := claimed(d.Store, a.App, ledger.Claimed{Entry: *a.Said, Attempt: 1})
+	if err != nil {
+		return // it was written a moment ago
+	}
+	tried = d.try(d.Context, tried)
+	if tried.outcome.Verdict == effect.Done {
+		d.settle(ledger.Settlement{
+			Turn: ledger.Turn{App: a.App, Session: a.Session}, Box: a.Said.Box, Token: a.Token, Next: d.NextHolder(), Keep: d.Store.Retention().Done,
+		})
+		return
+	}
+	ctx, cancel := d.Lasting(d.Context)
+	defer cancel()
+	err = d.Write(ctx, func() error { return d.Ledger.Unpack(ctx, a.App, a.Said.Box, a.Token) })
+	r, fault := report(ledger.Report{App: a.App, Session: a.Session, Box: a.Said.Box, Token: a.Token, Next: d.NextHolder()}, []attempt{tried})
+	if err = errors.Join(err, fault); err == nil {
+		_, err = d.finish(ctx, r)
+	}
+	if err != nil {
+		d.Log.Warn("chat.unpublished", "app", a.App, "session", a.Session, "message", a.Turn.Message, "error", err.Error())
+	}
+}

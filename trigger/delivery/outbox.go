@@ -1,0 +1,281 @@
+package delivery
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
+	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
+	"earshot/trigger/payload"
+)
+
+// StoredCall is the body of a call in the ledger. Package sealing seals its tool anew.
+type StoredCall struct {
+	Tool        string          `json:"tool"` // sealed
+	Event       json.RawMessage `json:"event"`
+	TraceParent string          `json:"traceparent,omitempty"`
+	// Fence is the name of the fence of its values, which are free again if it fails before anything of
+	// it was sent.
+	Fence string `json:"fence,omitempty"`
+	// AsSaid says that the values of the event of a tool of a type are without the delimiters of their
+	// escapes.
+	AsSaid bool `json:"said,omitempty"`
+}
+
+// takeCall makes the next attempt at a call and records the outcome. Both must happen within its
+// lease; otherwise the attempt is repeated under the same id.
+func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
+	token, begun := d.Token(), time.Now()
+	found, err := d.Ledger.Claim(ctx, appID, id, token)
+	if err != nil {
+		d.GiveUp(ledger.Holding{Turn: ledger.Turn{App: appID}, Token: token, Calls: []string{id}}, err)
+		return err
+	}
+	if found == nil {
+		return nil
+	}
+	a, err := claimed(d.Store, appID, *found)
+	if err != nil {
+		return err
+	}
+	failpoint.At(failpoint.EffectClaimed)
+	ctx, cancel := context.WithDeadline(d.Context, begun.Add(found.Holds))
+	defer cancel()
+	a.at = d.Now().UTC()
+	switch {
+	case found.Begun:
+		a.outcome = unknown
+		d.logAttempt(a)
+	case found.Crashed:
+		a.outcome = crashed
+		d.logAttempt(a)
+	case !a.Call.Repeatable() && d.Ledger.Confirm(ctx, appID) != nil:
+		a.outcome, a.pause = notSafe, d.Jitter(time.Second)
+		d.logAttempt(a)
+	default:
+		a = d.try(ctx, a)
+	}
+	if a.ends() {
+		result, err := d.resultOf(a)
+		if err != nil {
+			return err
+		}
+		a.result = &result.Entry
+	}
+	r, err := report(ledger.Report{
+		App: appID, Session: a.Entry.Session, Box: keyspace.Box(a.Entry.Session, a.TriggerID), Token: token, Next: d.NextHolder(),
+	}, []attempt{a})
+	if err != nil {
+		return err
+	}
+	if _, err = d.finish(ctx, r); err == nil && a.ends() {
+		d.notifyAnswered(a)
+	}
+	return err
+}
+
+// Held is an effect that a trigger has deferred, as its first attempt finds it.
+func Held(definitions *store.Store, appID string, entry keyspace.Entry, match int) (Planned, error) {
+	a, err := claimed(definitions, appID, ledger.Claimed{Entry: entry, Attempt: 1})
+	a.Match = match
+	return a.Planned, err
+}
+
+// claimed is the next attempt at an effect of the ledger, with its event or call.
+func claimed(definitions *store.Store, appID string, found ledger.Claimed) (attempt, error) {
+	a := attempt{claim: found, Planned: Planned{Match: -1, Entry: found.Entry, Effect: effect.Effect{
+		ID: found.Entry.ID, Kind: effect.Kind(found.Entry.Kind), AppID: appID, SessionID: found.Entry.Session,
+		TriggerID: found.Entry.Trigger, Attempt: found.Attempt,
+	}}}
+	if a.Kind == effect.KindEvent {
+		a.Event = &effect.Event{}
+		err := exactjson.Unmarshal([]byte(found.Body), a.Event)
+		a.TraceParent = a.Event.TraceParent
+		return a, err
+	}
+	var body StoredCall
+	if err := exactjson.Unmarshal([]byte(found.Body), &body); err != nil {
+		return a, err
+	}
+	var says payload.Trigger
+	if err := exactjson.Unmarshal(body.Event, &says); err != nil {
+		return a, err
+	}
+	tool, err := definitions.OpenTool(appID, body.Tool)
+	if err != nil {
+		return a, err
+	}
+	a.TraceParent = body.TraceParent
+	a.Call = effect.CallOf(tool, says.Values, body.Event)
+	a.Call.Fence, a.Call.Quoted = body.Fence, !body.AsSaid
+	if a.Kind != effect.KindAnswer {
+		return a, nil
+	}
+	a.Awaited = &effect.Awaited{Subject: effect.AnswerSubject(appID, a.TriggerID), Until: found.Until}
+	if found.Revived > 0 {
+		a.Awaited.Since = found.Since
+	}
+	if found.Given != "" {
+		a.Awaited.Given = &effect.Answer{}
+		err = exactjson.Unmarshal([]byte(found.Given), a.Awaited.Given)
+	}
+	return a, err
+}
+
+// finish writes a report, and goes on with the outbox if there is more in it. It returns the answer
+// that is valid.
+func (d *Deliveries) finish(ctx context.Context, r ledger.Report) (answer string, err error) {
+	answer, holds, err := d.record(ctx, r)
+	if holds {
+		d.Go(func() { d.Drain(r.App, r.Box, r.Next) })
+	}
+	return answer, err
+}
+
+// record writes a report, retrying until Redis has answered or ctx ends. holds says that r.Next has
+// the outbox.
+func (d *Deliveries) record(ctx context.Context, r ledger.Report) (answer string, holds bool, err error) {
+	ctx, cancel := d.Lasting(ctx)
+	defer cancel()
+	keep := d.Store.Retention()
+	failpoint.At(failpoint.FinishBefore)
+	err = d.Write(ctx, func() error {
+		answer, holds, err = d.Ledger.Finish(ctx, r, ledger.Retention{Done: keep.Done, Dead: keep.Dead})
+		return err
+	})
+	return answer, holds, err
+}
+
+// Drain publishes the events of an outbox, run after run while this process holds it by the token,
+// until none is left or NATS refuses one.
+func (d *Deliveries) Drain(appID, box, token string) {
+	for token != "" {
+		next, err := d.publishRun(outbox{appID, box}, token)
+		if err != nil && d.Context.Err() == nil {
+			d.Log.Warn("outbox.unfinished", "app", appID, "outbox", box, "error", err.Error())
+		}
+		token = next
+	}
+}
+
+// publishRun publishes one run. It returns the token under which this process still holds the
+// outbox, empty if it does not.
+func (d *Deliveries) publishRun(of outbox, token string) (string, error) {
+	ctx, cancel := context.WithTimeout(d.Context, keyspace.EventLease)
+	defer cancel()
+	begun := time.Now()
+	found, err := d.Ledger.ClaimRun(ctx, of.app, of.box, token)
+	if err != nil {
+		d.GiveUp(ledger.Holding{Turn: ledger.Turn{App: of.app}, Token: token, Box: of.box}, err)
+	}
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	failpoint.At(failpoint.EffectClaimed)
+	run := make([]attempt, len(found))
+	for i, one := range found {
+		if run[i], err = claimed(d.Store, of.app, one); err != nil {
+			return "", err
+		}
+	}
+	run = d.publishInOrder(ctx, run, begun.Add(keyspace.EventLease/4)) // which leaves time for the slowest and for writing it all down
+	r, err := report(ledger.Report{App: of.app, Box: of.box, Token: token, Next: d.NextHolder()}, run)
+	if err != nil {
+		return "", err
+	}
+	_, holds, err := d.record(ctx, r)
+	if err != nil {
+		return "", err
+	}
+	d.waiting.notify(of, run)
+	if !holds {
+		d.Wake(of.app) // it may have been released so that others get their turn
+		return "", nil
+	}
+	return r.Next, nil
+}
+
+// publishInOrder tries events one after the other, up to the first that is to be tried again, and
+// none but the first after a time. It returns those that it has tried.
+func (d *Deliveries) publishInOrder(ctx context.Context, run []attempt, until time.Time) []attempt {
+	for i, a := range run {
+		run[i] = d.try(ctx, a)
+		if run[i].outcome.Verdict == effect.Retry || time.Now().After(until) {
+			return run[:i+1]
+		}
+	}
+	return run
+}
+
+// outbox names unpublished events that wait for each other; see keyspace.Box.
+type outbox struct{ app, box string }
+
+// waiting are the requests of this process whose events are behind others in an outbox: the worker
+// that holds the outbox publishes them too and notifies the requests.
+type waiting struct {
+	mu     sync.Mutex
+	events map[outbox]map[string]chan<- attempt // by the event's id
+}
+
+// Expect has this process notify a decision of the outcomes of its events. It is called before they
+// are in the outbox, so that none is missed.
+func (d *Deliveries) Expect(of *Decision) {
+	own := of.own()
+	of.outcomes = make(chan attempt, len(own)) // no sender is held up
+	w := &d.waiting
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	here := w.events[of.outbox()]
+	if here == nil {
+		here = map[string]chan<- attempt{}
+		w.events[of.outbox()] = here
+	}
+	for _, event := range own {
+		here[event.ID] = of.outcomes
+	}
+}
+
+// Unexpect ends Expect.
+func (d *Deliveries) Unexpect(of *Decision) { d.waiting.leave(of) }
+
+func (w *waiting) leave(of *Decision) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	here := w.events[of.outbox()]
+	for _, event := range of.own() {
+		delete(here, event.ID)
+	}
+	if len(here) == 0 {
+		delete(w.events, of.outbox())
+	}
+}
+
+// notify tells waiting requests the outcomes of events after these were recorded. It is no use to
+// wait behind an event that will be retried.
+func (w *waiting) notify(of outbox, attempts []attempt) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	here := w.events[of]
+	for _, a := range attempts {
+		if a.Kind != effect.KindEvent {
+			continue
+		}
+		if outcomes, waits := here[a.ID]; waits {
+			outcomes <- a
+			delete(here, a.ID)
+		}
+		if a.outcome.Verdict != effect.Retry {
+			continue
+		}
+		for id, outcomes := range here {
+			outcomes <- attempt{Planned: Planned{Effect: effect.Effect{ID: id}}, outcome: notTried}
+			delete(here, id)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"earshot/repositories/tracing"
+	"earshot/trigger/effect"
+)
+
+// beginSpan begins the span of an attempt: below the tool that fired, or, if it is tried again, in a
+// trace of its own that is linked to it. The receiver of the effect goes on with the span. An answer
+// that is looked for has none, as nothing is sent. No text, value or credential is in a span.
+func beginSpan(ctx context.Context, t *tracing.Tracer, delivery *effect.Effect) (context.Context, trace.Span) {
+	if t == nil || delivery.Kind == effect.KindAnswer {
+		return ctx, noop.Span{}
+	}
+	name, kind, about := described(delivery)
+	begin := t.Below
+	if delivery.Attempt > 1 {
+		begin = t.Linked
+	}
+	ctx, span := begin(ctx, delivery.TraceParent, name, kind)
+	if span.IsRecording() {
+		span.SetAttributes(append(about, tracing.App.String(delivery.AppID), tracing.Effect.String(delivery.ID), tracing.Attempt.Int(delivery.Attempt))...)
+		if delivery.TriggerID != "" {
+			span.SetAttributes(tracing.Trigger.String(delivery.TriggerID))
+		}
+	}
+	delivery.TraceParent = tracing.Parent(span, delivery.TraceParent)
+	return ctx, span
+}
+
+// described names what is sent, by the conventions of messaging, HTTP and databases.
+func described(delivery *effect.Effect) (name string, kind trace.SpanKind, about []attribute.KeyValue) {
+	if delivery.Kind == effect.KindEvent {
+		// The first two words of a subject, which no app chooses; of an emitter's, app.{appId}.…, the first.
+		words := strings.SplitN(delivery.Event.Subject, ".", 3)
+		if len(words) > 1 && words[0] != "app" {
+			words[0] += "." + words[1]
+		}
+		return "send " + words[0], trace.SpanKindProducer, []attribute.KeyValue{
+			tracing.MessagingSystem.String("nats"), tracing.MessagingAction.String("send"),
+			tracing.MessagingName.String(delivery.Event.Subject), tracing.MessagingID.String(delivery.ID),
+		}
+	}
+	call := delivery.Call
+	switch {
+	case call.RunsStatement():
+		return "query " + call.Tool.Source, trace.SpanKindClient, nil
+	case call.Tool != nil:
+		return "call " + call.Tool.Source, trace.SpanKindClient, nil
+	}
+	method := http.MethodPost
+	if call.Request != nil {
+		method = cmp.Or(call.Request.Method, method)
+	}
+	// The path and the query of a URL may hold what a user said.
+	if parsed, err := url.Parse(call.URL); err == nil && parsed.Hostname() != "" {
+		about = append(about, tracing.ServerAddress.String(parsed.Hostname()))
+		if port, err := strconv.Atoi(parsed.Port()); err == nil {
+			about = append(about, tracing.ServerPort.Int(port))
+		}
+	}
+	about = append(about, tracing.HTTPMethod.String(method))
+	if delivery.Attempt > 1 {
+		about = append(about, tracing.HTTPResends.Int(delivery.Attempt-1))
+	}
+	return method, trace.SpanKindClient, about
+}
+
+// endSpan ends the span of an attempt with its outcome.
+func endSpan(span trace.Span, o effect.Outcome) {
+	if !span.IsRecording() {
+		span.End()
+		return
+	}
+	about := []attribute.KeyValue{tracing.Outcome.String(o.Verdict.String())}
+	if o.Status != 0 {
+		about = append(about, tracing.HTTPStatus.Int(o.Status))
+	}
+	fault := ""
+	if o.Verdict != effect.Done {
+		fault = cmp.Or(string(o.Reason), "unpublished")
+	}
+	tracing.End(span, fault, about...)
+}

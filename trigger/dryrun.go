@@ -1,0 +1,356 @@
+package trigger
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/locale"
+	"earshot/repositories/store"
+	"earshot/trigger/conversation"
+	"earshot/trigger/explain"
+	"earshot/trigger/ledger"
+	"earshot/trigger/query"
+	"earshot/trigger/scope"
+	"earshot/trigger/state"
+)
+
+// Earlier is a message of a history that is given to a dry run, with what it came to.
+type Earlier struct {
+	Actor    string           `json:"actor"`
+	Text     string           `json:"text"`
+	Matches  []query.Match    `json:"matches"`
+	Rejected []query.Rejected `json:"rejected"`
+}
+
+// DryRun matches a message as Post does and leaves no trace: it stores, fires and publishes nothing,
+// and counts to no limit. The answer has the form of a real one, with the ids that the triggers would
+// have. The id of a message that is in the history stands for its place there: what came before it
+// counts, and the time is that of the message, as are the language and the time zone if none is
+// given.
+//
+// Errors: those of Post that concern the app and the model.
+func (ts *Turns) DryRun(ctx context.Context, m Message) (query.Answer, explain.Explanation, error) {
+	t, told, err := ts.unstored(ctx, m)
+	if err != nil {
+		return query.Answer{}, explain.Explanation{}, err
+	}
+	answer := query.Answer{MessageID: t.Turn.Message, Matches: []query.Match{}, Rejected: []query.Rejected{}}
+	if m.Actor == matcher.ActorAgent {
+		return answer, explain.Unmatched(t.Turn.Message, ts.Now().UTC()), nil
+	}
+	if asked, action, plain := told.consent(m.Text); plain {
+		for _, one := range asked {
+			answer.Matches = append(answer.Matches, one.moved(ts.NewID(), action))
+		}
+		why := explain.Unmatched(t.Turn.Message, ts.Now().UTC())
+		why.Stage, why.Why = matcher.StageExact, whyConsent(action, "trigger")
+		return answer, why, nil
+	}
+	request := t.request(ts.Now())
+	request.Now = t.message.Time.In(request.Now.Location())
+	if !m.Now.IsZero() {
+		request.Now = m.Now.In(locale.Zone(t.zoneName(), m.Now.Location()))
+	}
+	result, err := ts.find(ctx, t, request)
+	if err != nil {
+		return query.Answer{}, explain.Explanation{}, err
+	}
+	p, err := t.decide(newPlanner(t.Turn, "", t.scope.State, ts.Now(), t.message.Text, t.message.TraceParent), result)
+	if err != nil {
+		return query.Answer{}, explain.Explanation{}, err
+	}
+	p.explain(ts.packer, ts.Log, t, "")
+	explained, err := explain.Unpack(t.Turn.Message, p.explained.Body, func([]string) (map[string]string, error) { return p.explained.Parts, nil })
+	return p.undone(t, result, request, query.StateDry), explained, err
+}
+
+// undone is the answer with its reply, as one of which nothing was done, with that state.
+func (p *planner) undone(t *turn, result matcher.Result, request matcher.Request, to string) query.Answer {
+	p.Answer.Reply = directReply(t.scope, p.Answer, result.Text, request.Chat)
+	p.Answer.ReplyType = query.ReplyType(p.Answer.Reply)
+	for i := range p.Answer.Matches {
+		match := &p.Answer.Matches[i]
+		if to == query.StateDraft { // there is nothing yet to confirm, to wait for or to take back
+			match.State, match.DueAt, match.Of, match.Digest, match.Question, match.ExpiresAt = to, nil, "", "", "", nil
+		}
+		match.SetStates(to)
+		*match = match.Shown()
+	}
+	return p.Answer
+}
+
+// unstored is the turn that a message would be, or was, and the memory of the history that it comes
+// with.
+func (ts *Turns) unstored(ctx context.Context, m Message) (*turn, *memory, error) {
+	id, known := ledger.Turn{App: m.AppID, Session: m.SessionID, Message: m.ID}, ts.scopes.Known(m.AppID)
+	if m.ID == "" {
+		id.Message = ts.NewID()
+	}
+	found, err := ts.Ledger.Peek(ctx, id, ts.history, known.Version)
+	if err != nil {
+		return nil, nil, err
+	}
+	if found == nil {
+		return nil, nil, ledger.AppNotFound(m.AppID)
+	}
+	t := &turn{Turn: id, at: found.At, message: *m.stored(ts.Now()), generation: store.Generation{App: found.AppGeneration, Session: found.SessionGeneration}}
+	if t.scope, err = ts.scopes.Of(m.AppID, known, found.App, found.Own); err != nil {
+		return nil, nil, err
+	}
+	t.scope.Claims, t.message.Auth = m.neededBy(t.scope.Ranked())
+	t.message.Claims = t.scope.Claims
+	told := newMemory(t.scope, t.Turn, t.language())
+	if m.History != nil {
+		var pasts []conversation.Past
+		for i, one := range m.History {
+			told.hear(one, "h"+strconv.Itoa(i+1), query.PastCalls(one.Matches, nil))
+			if one.Actor != matcher.ActorAgent {
+				pasts = append(pasts, query.PastOf(one.Text, t.message.Time, one.Matches, one.Rejected))
+			}
+		}
+		t.history = told.utterances[matcher.HistoryStart(len(told.utterances), ts.history):]
+		t.scope, t.known = told.scope, told.known
+		t.unfinished = conversation.Replay(pasts, t.scope.Candidates().All, t.message.Time)
+		return t, told, nil
+	}
+	for _, past := range found.History {
+		t.history = append(t.history, query.Utterances(past)...)
+	}
+	if found.Message == "" {
+		t.asked, t.unasked = found.Asked, found.Unasked
+		if found.Unfinished != "" {
+			t.unfinished = conversation.Read(found.Unfinished, t.scope.Candidates().All, t.at)
+		}
+		return t, told, nil
+	}
+	var was query.StoredMessage
+	if err := exactjson.Unmarshal([]byte(found.Message), &was); err != nil {
+		return nil, nil, err
+	}
+	t.message.Time = was.Time
+	t.message.Language, t.message.TimeZone = cmp.Or(m.Language, was.Language), cmp.Or(m.TimeZone, was.TimeZone)
+	t.unfinished = query.Unfinished(was.Time, found.History, t.scope.Candidates().All)
+	return t, told, nil
+}
+
+// memory is what a session would keep of a conversation that is not stored: of the history that is
+// given to a dry run, or of a rehearsal.
+type memory struct {
+	turn       ledger.Turn
+	language   string      // of the user
+	scope      scope.Scope // without the repositories that fire once, and have
+	known      knownConflicts
+	utterances []matcher.Utterance
+	// asked are the triggers whose question is the last thing that was put to the user, waiting all
+	// that were asked about.
+	asked, waiting []askedTrigger
+}
+
+// askedTrigger is a trigger that waits for a yes.
+type askedTrigger struct {
+	query.Match
+	candidate matcher.Candidate
+}
+
+func newMemory(s scope.Scope, id ledger.Turn, language string) *memory {
+	return &memory{turn: id, language: language, scope: s, known: knownConflicts{firsts: map[string]string{}, confirmed: map[string]bool{}}}
+}
+
+// hear adds a message, with the calls that a matcher reads of it.
+func (m *memory) hear(one Earlier, id string, fired []matcher.PastCall) {
+	m.utterances = append(m.utterances, matcher.Utterance{ID: id, Actor: one.Actor, Text: one.Text, Fired: fired})
+	if one.Actor == matcher.ActorAgent {
+		m.asked = nil
+		for _, waits := range m.waiting {
+			if conversation.Asks(one.Text, waits.Question) {
+				m.asked = append(m.asked, waits)
+			}
+		}
+		return
+	}
+	if len(one.Matches)+len(one.Rejected) == 0 {
+		return
+	}
+	m.asked = nil
+	var gone []*repositories.Repository
+	for _, match := range one.Matches {
+		c, found := m.scope.Find(match.Name, match.RepositoryID)
+		if !found {
+			continue
+		}
+		if match.State == query.StateConfirming {
+			match.Question = conversation.Question(c.Tool, match.Values, m.language, one.Text)
+			m.asked = append(m.asked, askedTrigger{match, c})
+		}
+		if c.Tool.Confirm == repositories.ConfirmOnce && match.Due() {
+			m.known.confirmed[confirmDigest(m.turn, c, match.Values)] = true
+		}
+		if c.Repository.Options.TriggerOnce && match.State != query.StateDuplicate {
+			gone = append(gone, c.Repository)
+		}
+	}
+	m.waiting = append(m.waiting, m.asked...)
+	if len(gone) > 0 {
+		m.scope = m.scope.Without(func(r *repositories.Repository) bool { return slices.Contains(gone, r) })
+	}
+}
+
+// consent is what a text does to the triggers that were asked about last; false if it answers no
+// question plainly.
+func (m *memory) consent(text string) ([]askedTrigger, state.Action, bool) {
+	action, plain := consentIn(text)
+	return m.asked, action, plain && len(m.asked) > 0
+}
+
+// moved is the match of a trigger that was confirmed or denied.
+func (a askedTrigger) moved(triggerID string, action state.Action) query.Match {
+	to := query.StateDry
+	if action == state.Deny {
+		to = query.StateCancelled
+	}
+	return query.Match{
+		TriggerID: triggerID, RepositoryID: a.candidate.Repository.ID, Name: a.Name, Source: query.SourceMessage, Values: a.Values,
+		ReturnDirect: a.candidate.Tool.ReturnDirect, SkipResponse: a.candidate.Tool.SkipResponse, State: to,
+	}
+}
+
+// RehearsalOptions say what a rehearsal is held with. All are required but the last two.
+type RehearsalOptions struct {
+	Matcher matcher.Matcher
+	// Scope has the tools; any number of rehearsals may have the same.
+	Scope scope.Scope
+	// Now is the time of the next message, in its user's time zone.
+	Now func() time.Time
+	// History is how many earlier messages the matcher sees.
+	History int
+	// Language is that of the user (BCP 47).
+	Language string
+}
+
+// Rehearsal is a conversation that is held in memory: messages are matched and decided as in a
+// session of the service, and nothing is stored, published or called. It is not safe for concurrent
+// use.
+type Rehearsal struct {
+	options RehearsalOptions
+	memory  *memory
+	open    []conversation.Begun
+	// reply is what the assistant would say, unless Agent says what it does.
+	reply string
+	count int // of messages and triggers
+}
+
+// NewRehearsal begins a rehearsal.
+func NewRehearsal(o RehearsalOptions) *Rehearsal {
+	return &Rehearsal{options: o, memory: newMemory(o.Scope, ledger.Turn{}, o.Language)}
+}
+
+// Agent adds what the agent says.
+func (r *Rehearsal) Agent(text string) {
+	r.reply = ""
+	r.hear(Earlier{Actor: matcher.ActorAgent, Text: text})
+}
+
+// Past adds what the user has said before, and was decided elsewhere.
+func (r *Rehearsal) Past(text string) { r.hear(Earlier{Actor: matcher.ActorUser, Text: text}) }
+
+func (r *Rehearsal) hear(one Earlier) {
+	r.memory.hear(one, r.id("m"), query.PastCalls(one.Matches, nil))
+}
+
+func (r *Rehearsal) id(kind string) string {
+	r.count++
+	return kind + strconv.Itoa(r.count)
+}
+
+// Rehearsed is what came of a message in a rehearsal. Its triggers have the states of a dry run.
+type Rehearsed struct {
+	query.Answer
+	// Why says in a sentence how it came about; Trace has the rest.
+	Why   string
+	Trace *matcher.Trace
+}
+
+// User matches and decides what the user says. The error is the matcher's: nothing is decided then,
+// and the message stays in the conversation.
+func (r *Rehearsal) User(ctx context.Context, text string) (Rehearsed, error) {
+	o, m := r.options, r.memory
+	if r.reply != "" {
+		r.memory.utterances = append(r.memory.utterances, matcher.Utterance{ID: r.id("m"), Actor: matcher.ActorAgent, Text: r.reply})
+		r.reply = ""
+	}
+	said, now := Earlier{Actor: matcher.ActorUser, Text: text}, o.Now()
+	if asked, action, plain := m.consent(text); plain {
+		return r.consented(said, asked, action, now), nil
+	}
+	t := &turn{
+		message: query.StoredMessage{Actor: matcher.ActorUser, Text: text, Language: o.Language}, scope: m.scope, known: m.known, unfinished: r.open,
+		history: slices.Clone(m.utterances[matcher.HistoryStart(len(m.utterances), max(1, o.History)):]), at: time.Duration(now.UnixMilli()) * time.Millisecond,
+	}
+	request := t.request(now)
+	request.Now = now
+	result, err := t.match(ctx, o.Matcher, request)
+	if err != nil {
+		r.hear(said)
+		return Rehearsed{Trace: t.trace}, err
+	}
+	by := newPlanner(t.Turn, "", t.scope.State, now, text, "")
+	by.newID = func() string { return r.id("t") }
+	p, err := t.decide(by, result)
+	if err != nil {
+		return Rehearsed{}, err
+	}
+	r.open = p.unfinished
+	for fence, triggerID := range p.fences {
+		m.known.firsts[fence] = triggerID
+	}
+	said.Matches, said.Rejected = slices.Clone(p.Answer.Matches), p.Answer.Rejected
+	r.hear(said)
+	if t.scope.Chats() && len(said.Matches) == 0 {
+		r.reply = result.Text
+		for _, rejected := range slices.Backward(said.Rejected) {
+			r.reply = cmp.Or(rejected.Ask, r.reply)
+		}
+	}
+	out := Rehearsed{Answer: p.undone(t, result, request, query.StateDry), Why: p.explanation(t).Why, Trace: t.trace}
+	if caught := len(p.Answer.Matches) > len(p.fires); caught {
+		match := p.Answer.Matches[0]
+		out.Why = "Fired " + match.RepositoryID + "/" + match.Name + ", which takes what nothing else does."
+	}
+	return out, nil
+}
+
+// consented is what comes of a plain yes or no to what was asked last.
+func (r *Rehearsal) consented(said Earlier, asked []askedTrigger, action state.Action, now time.Time) Rehearsed {
+	m, out := r.memory, Rehearsed{Why: whyConsent(action, "tool"), Trace: &matcher.Trace{}}
+	result := query.CallResult{Result: conversation.Confirmed}
+	if action == state.Deny {
+		result = query.CallResult{Error: conversation.Cancelled}
+	}
+	var fired []matcher.PastCall
+	for _, one := range asked {
+		match := one.moved(one.TriggerID, action)
+		out.Matches = append(out.Matches, match)
+		if match.State == query.StateDry {
+			match.State = "" // what would be owed is done
+		}
+		said.Matches = append(said.Matches, match)
+		for i := range m.utterances { // what the session has of the trigger's result
+			for j, past := range m.utterances[i].Fired {
+				if past.TriggerID == one.TriggerID {
+					m.utterances[i].Fired[j].Result, m.utterances[i].Fired[j].Error = result.Result, result.Error
+				}
+			}
+		}
+		fired = append(fired, matcher.PastCall{TriggerID: one.TriggerID, Name: one.Name, Values: one.Values, Result: result.Result, Error: result.Error})
+		m.waiting = slices.DeleteFunc(m.waiting, func(waits askedTrigger) bool { return waits.TriggerID == one.TriggerID })
+	}
+	r.open = conversation.After(r.open, said.Text, matcher.Result{}, now.UnixMilli())
+	m.hear(said, r.id("m"), fired)
+	return out
+}

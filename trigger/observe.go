@@ -1,0 +1,108 @@
+package trigger
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+	"go.opentelemetry.io/otel/trace/noop"
+
+	"earshot/matcher"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/tracing"
+	"earshot/trigger/payload"
+)
+
+// messageSpan begins the span of a message, below the request that has brought it, on whichever
+// replica that is decided. No text, value or credential is in a span.
+func messageSpan(ctx context.Context, tracer *tracing.Tracer, t *turn) (context.Context, trace.Span) {
+	ctx, span := tracer.Below(ctx, t.message.TraceParent, "message", trace.SpanKindInternal)
+	if span.IsRecording() {
+		span.SetAttributes(tracing.App.String(t.App), tracing.Conversation.String(t.Session), tracing.Message.String(t.Turn.Message))
+	}
+	return ctx, span
+}
+
+// matchSpan begins the span of matching a message with the tools that are offered.
+func matchSpan(ctx context.Context, offered int) (context.Context, trace.Span) {
+	ctx, span := tracing.Start(ctx, "match", trace.SpanKindInternal)
+	if span.IsRecording() {
+		span.SetAttributes(tracing.Offered.Int(offered))
+	}
+	return ctx, span
+}
+
+// firingSpan begins the span of a tool that fires, below the message or the request. It is of a
+// decision that may not stand: one that is never ended is never exported. Its effects go on with the
+// second result, which is parent if nothing is recorded.
+func firingSpan(tracer *tracing.Tracer, parent string, of payload.Trigger) (trace.Span, string) {
+	if tracer == nil {
+		return noop.Span{}, parent
+	}
+	_, span := tracer.Below(context.Background(), parent, "execute_tool "+of.Name, trace.SpanKindInternal)
+	if span.IsRecording() {
+		span.SetAttributes(
+			tracing.OperationName.String("execute_tool"), tracing.ToolName.String(of.Name), tracing.ToolType.String("function"), tracing.ToolCallID.String(of.ID),
+			tracing.App.String(of.AppID), tracing.Source.String(of.Source),
+		)
+		if of.SessionID != "" {
+			span.SetAttributes(tracing.Conversation.String(of.SessionID))
+		}
+	}
+	return span, tracing.Parent(span, parent)
+}
+
+// faultOf is the kind of an error, whose text may hold what a user said.
+func faultOf(err error) string {
+	switch unavailable := (*matcher.Unavailable)(nil); {
+	case err == nil:
+		return ""
+	case errors.As(err, &unavailable):
+		return "model_unavailable"
+	case errors.Is(err, keyspace.ErrUnavailable):
+		return "redis_unavailable"
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		return "ended"
+	default:
+		return "_OTHER"
+	}
+}
+
+// countUse counts the tools of a plan that was committed.
+func (d *decider) countUse(p *plan) {
+	for i, match := range p.Answer.Matches {
+		if p.firings[i].repository != nil { // it is new
+			d.records.Uses.Fired(p.App, match.Name)
+		}
+	}
+	for _, rejected := range p.Answer.Rejected {
+		d.records.Uses.Rejected(p.App, rejected.Name)
+	}
+}
+
+// observe writes the one line of a decided message, counts it, and completes its span.
+func (d *decider) observe(span trace.Span, t *turn, p *plan, stage string, took time.Duration) {
+	if span.IsRecording() {
+		span.SetAttributes(tracing.Stage.String(stage), tracing.Matched.Int(len(p.Answer.Matches)), tracing.Rejected.Int(len(p.Answer.Rejected)))
+	}
+	outcome, names := "unmatched", []string{}
+	switch {
+	case len(p.Answer.Matches) > 0:
+		outcome = "matched"
+	case len(p.Answer.Rejected) > 0:
+		outcome = "rejected"
+	}
+	for _, match := range p.Answer.Matches {
+		names = append(names, match.Name)
+	}
+	d.Metrics.Messages.WithLabelValues(outcome).Inc()
+	attributes := []any{
+		"app", p.App, "session", p.Session, "message", t.Turn.Message, "outcome", outcome, "stage", stage,
+		"tools", names, "ms", took.Milliseconds(), "trace", tracing.IDOf(t.message.TraceParent),
+	}
+	if d.logTexts {
+		attributes = append(attributes, "text", t.message.Text)
+	}
+	d.Log.Info("message.decided", attributes...)
+}

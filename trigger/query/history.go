@@ -1,0 +1,440 @@
+package query
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/parameters"
+	"earshot/trigger/conversation"
+	"earshot/trigger/ledger"
+)
+
+// StoredMessage is a message as its session keeps it.
+type StoredMessage struct {
+	Actor       string    `json:"actor"`
+	Text        string    `json:"text"`
+	Time        time.Time `json:"ts"`
+	TraceParent string    `json:"traceparent,omitempty"`
+	Language    string    `json:"language,omitempty"`
+	TimeZone    string    `json:"timeZone,omitempty"`
+
+	Metadata repositories.Metadata `json:"metadata,omitempty"`
+	// Auth is why ID tokens of the user were not accepted, by their services.
+	Auth map[string]string `json:"auth,omitempty"`
+	// Acted says that it is matched against nothing, Relayed that the user is not shown its answer.
+	Acted   bool `json:"acted,omitempty"`
+	Relayed bool `json:"relayed,omitempty"`
+	// Claims are kept apart, so that they can go with the decision.
+	Claims parameters.Claims `json:"-"`
+}
+
+// CallResult is the result of an ended call, as a session keeps it for later matching.
+type CallResult struct {
+	TriggerID string          `json:"triggerId"`
+	Result    json.RawMessage `json:"result,omitempty"`
+	Error     string          `json:"error,omitempty"`
+}
+
+// Failure is why a turn was not decided, as a session keeps it.
+type Failure struct {
+	Error string `json:"error"`
+}
+
+// Entry is a message of the history with the triggers that it set off.
+type Entry struct {
+	MessageID string    `json:"messageId"`
+	Actor     string    `json:"actor"`
+	Text      string    `json:"text"`
+	Time      time.Time `json:"ts"`
+	// Metadata is that of the message alone.
+	Metadata repositories.Metadata `json:"metadata,omitempty"`
+	// State is decided, pending (being worked on) or failed (not decided: Error says why, and posting
+	// the message again tries again).
+	State    string          `json:"state"`
+	Error    string          `json:"error,omitempty"`
+	Triggers []Match         `json:"triggers"`
+	Rejected []Rejected      `json:"rejected,omitempty"`
+	Reply    json.RawMessage `json:"reply,omitempty"`
+	// ReplyType and Auth are those of the Answer.
+	ReplyType string            `json:"replyType,omitempty"`
+	Auth      map[string]string `json:"auth,omitempty"`
+}
+
+// States of an Entry.
+const (
+	EntryDecided = "decided"
+	EntryPending = "pending"
+	EntryFailed  = "failed"
+)
+
+// Page selects a page of a list.
+type Page struct {
+	After string // cursor, as an earlier page gave it; empty for the first
+	Limit int
+}
+
+// ErrCursor means that a cursor was not issued by this list.
+var ErrCursor = errors.New("the cursor is none that this list has given")
+
+// History selects messages of a session.
+type History struct {
+	AppID, SessionID string
+	// Since leaves out earlier messages; zero leaves out none.
+	Since time.Time
+	// Newest asks for the newest first.
+	Newest bool
+	Page   Page
+}
+
+// History lists the messages of a session, oldest first, with what each set off. A session that
+// does not exist has none. A cursor is a place in the history, and is good in either order:
+// messages that come, or that leave the history, between two pages move no others to another page.
+func (r *Records) History(ctx context.Context, q History) ([]Entry, string, error) {
+	if err := r.appExists(ctx, q.AppID); err != nil {
+		return nil, "", err
+	}
+	r.Flushed(ctx, q.AppID)
+	entries, next, err := r.historyPage(ctx, q)
+	for len(entries) == 0 && next != "" && err == nil { // all of it is earlier, by the clocks of replicas
+		q.Page.After = next
+		if entries, next, err = r.historyPage(ctx, q); errors.Is(err, ErrCursor) {
+			return []Entry{}, "", nil // the session was closed meanwhile
+		}
+	}
+	return entries, next, err
+}
+
+// historyPage reads as many messages as fit on a page. What belongs to a message, such as its
+// reply, is on the same page.
+func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, next string, err error) {
+	first, ids, err := r.historyIDs(ctx, q)
+	if err != nil {
+		return nil, "", err
+	}
+	after := func(n int) string { // the cursor behind the first n messages
+		step := 1
+		if q.Newest {
+			step = -1
+		}
+		return encodeCursor(strconv.Itoa(first+step*(n-1)) + "/" + ids[n-1])
+	}
+	if len(ids) > q.Page.Limit {
+		next, ids = after(q.Page.Limit), ids[:q.Page.Limit]
+	}
+	entries, page := []Entry{}, &repositories.Room{}
+	sizes, err := r.Ledger.MessageSizes(ctx, q.AppID, q.SessionID, ids)
+	for read := 0; err == nil && read < len(ids); {
+		var found []Entry
+		found, err = r.entries(ctx, q.AppID, q.SessionID, ids[read:read+repositories.Fitting(sizes[read:])])
+		for _, entry := range found {
+			var shown []Entry // the message and its reply
+			if entry.MessageID != "" && !entry.Time.Before(q.Since) {
+				shown = append(shown, entry)
+			}
+			if text := ReplyText(entry.Reply); text != "" && shown != nil {
+				shown = append(shown, Entry{
+					MessageID: ReplyID(entry.MessageID), Actor: matcher.ActorAgent, Text: text,
+					Time: entry.Time, State: EntryDecided, Triggers: []Match{},
+				})
+			}
+			if q.Newest {
+				slices.Reverse(shown)
+			}
+			if !page.Takes(shown) {
+				return entries, after(max(read, 1)), nil
+			}
+			entries, read = append(entries, shown...), read+1
+		}
+	}
+	return entries, next, err
+}
+
+// clockSkew is how far the time that a record shows, of the replica that decided it, may be from
+// its place in the list, which is by the clock of Redis.
+const clockSkew = time.Minute
+
+// historyIDs reads the ids of a page and the place of the first, with one id more if there are
+// more messages.
+func (r *Records) historyIDs(ctx context.Context, q History) (first int, ids []string, err error) {
+	want := ledger.Pages{Newest: q.Newest, Most: q.Page.Limit + 1}
+	if !q.Since.IsZero() {
+		want.Since = q.Since.Add(-clockSkew).UnixMilli()
+	}
+	if q.Page.After != "" {
+		text, err := decodeCursor(q.Page.After)
+		if err != nil {
+			return 0, nil, err
+		}
+		want.After.Number, want.After.ID, _ = strings.Cut(text, "/")
+		if _, err := strconv.Atoi(want.After.Number); err != nil || want.After.ID == "" {
+			return 0, nil, fmt.Errorf("%w: %q", ErrCursor, q.Page.After)
+		}
+	}
+	first, ids, moved, err := r.Ledger.Page(ctx, q.AppID, q.SessionID, want)
+	if moved {
+		err = fmt.Errorf("%w: %q", ErrCursor, q.Page.After)
+	}
+	return first, ids, err
+}
+
+func encodeCursor(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+
+func decodeCursor(cursor string) (string, error) {
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return "", fmt.Errorf("%w: %q", ErrCursor, cursor)
+	}
+	return string(text), nil
+}
+
+// Message reads one message of a session, with what it set off.
+//
+// Errors: repositories.ErrNotFound without the app, ErrNoMessage, keyspace.ErrUnavailable.
+func (r *Records) Message(ctx context.Context, appID, sessionID, messageID string) (Entry, error) {
+	if err := r.appExists(ctx, appID); err != nil {
+		return Entry{}, err
+	}
+	r.Flushed(ctx, appID)
+	found, err := r.entries(ctx, appID, sessionID, []string{messageID})
+	if err != nil {
+		return Entry{}, err
+	}
+	if found[0].MessageID == "" {
+		return Entry{}, fmt.Errorf("message %q: %w", messageID, ErrNoMessage)
+	}
+	return found[0], nil
+}
+
+// entries reads messages with their decisions, and the states of all their triggers. It ends
+// early, but not before the first, if these are more than a page. A message that is gone is an
+// empty entry.
+func (r *Records) entries(ctx context.Context, appID, sessionID string, ids []string) ([]Entry, error) {
+	stored, err := r.Ledger.Messages(ctx, appID, sessionID, ids)
+	if err != nil {
+		return nil, err
+	}
+	var entries []Entry
+	var matches []Match
+	for i, message := range stored {
+		var entry Entry // stays empty if it has left the history since the ids were read
+		if message.Message != "" {
+			if entry, err = readEntry(ids[i], message); err != nil {
+				return nil, err
+			}
+		}
+		entries, matches = append(entries, entry), append(matches, entry.Triggers...)
+	}
+	fitting, err := r.Ledger.TriggersFitting(ctx, appID, triggerIDs(matches))
+	if err != nil {
+		return nil, err
+	}
+	n, triggers := 0, 0
+	for n < len(entries) && (n == 0 || triggers+len(entries[n].Triggers) <= fitting) {
+		triggers += len(entries[n].Triggers)
+		n++
+	}
+	if err := r.FillStates(ctx, appID, matches[:triggers]); err != nil {
+		return nil, err
+	}
+	for i := range entries[:n] {
+		matches = matches[copy(entries[i].Triggers, matches):]
+	}
+	return entries[:n], nil
+}
+
+// readEntry reads one message: its text, decision, reply, failure and answer.
+func readEntry(id string, stored ledger.StoredMessage) (Entry, error) {
+	var message StoredMessage
+	if err := exactjson.Unmarshal([]byte(stored.Message), &message); err != nil {
+		return Entry{}, fmt.Errorf("message %q cannot be read: %w", id, err)
+	}
+	entry := Entry{MessageID: id, Actor: message.Actor, Text: message.Text, Time: message.Time, Metadata: message.Metadata, State: EntryPending, Triggers: []Match{}, Auth: message.Auth}
+	var decided Answer // the answer says more than the decision: what came of it by then
+	var err error
+	switch {
+	case stored.Answer == ledger.AsDecided:
+		decided, err = AsDecided(stored.Decision)
+	case stored.Answer+stored.Decision != "":
+		err = exactjson.Unmarshal([]byte(cmp.Or(stored.Answer, stored.Decision)), &decided)
+	}
+	if err != nil {
+		return Entry{}, fmt.Errorf("the decision of message %q cannot be read: %w", id, err)
+	}
+	if decided.Matches != nil {
+		entry.Triggers, entry.Rejected = decided.Matches, decided.Rejected
+	}
+	if stored.Reply != "" {
+		entry.Reply, entry.ReplyType = json.RawMessage(stored.Reply), ReplyType(json.RawMessage(stored.Reply))
+	}
+	switch {
+	case stored.Decision+stored.Answer != "":
+		entry.State = EntryDecided
+	case stored.Failure != "":
+		var failed Failure
+		err = exactjson.Unmarshal([]byte(stored.Failure), &failed)
+		entry.State, entry.Error = EntryFailed, failed.Error
+	}
+	return entry, err
+}
+
+// AsDecided returns the answer with what was decided, after all of it was published.
+func AsDecided(decision string) (answer Answer, err error) {
+	err = exactjson.Unmarshal([]byte(decision), &answer)
+	for i, match := range answer.Matches {
+		answer.Matches[i] = match.Published()
+	}
+	return answer, err
+}
+
+// ReplyType is json for a reply that is a result other than a text, else empty.
+func ReplyType(reply json.RawMessage) string {
+	if trimmed := bytes.TrimSpace(reply); len(trimmed) == 0 || trimmed[0] == '"' || string(trimmed) == "null" {
+		return ""
+	}
+	return "json"
+}
+
+// ReplyText is the text of a reply: a call's result that is the reply itself may be any JSON.
+func ReplyText(reply json.RawMessage) string {
+	var text string
+	if json.Unmarshal(reply, &text) == nil {
+		return text
+	}
+	return string(reply)
+}
+
+// ReplyID names the reply to a message in the history.
+func ReplyID(messageID string) string { return messageID + ".reply" }
+
+// Pasts keeps what was read of the conversations that this process works on: each message is read
+// again with every one that follows it.
+type Pasts struct {
+	read *lru.Cache[string, []readPast] // by session
+}
+
+// readPast is an earlier message as it stood in the ledger, with what was read of it.
+type readPast struct {
+	stored     ledger.Past
+	utterances []matcher.Utterance
+}
+
+// So many conversations are kept, and of each the messages that have so many bytes together in the
+// ledger; read they take about twice that.
+const (
+	cachedConversations     = 1024
+	cachedConversationBytes = 8 << 10
+)
+
+// NewPasts returns an empty cache.
+func NewPasts() Pasts {
+	read, _ := lru.New[string, []readPast](cachedConversations) // fails for a size of 0 only
+	return Pasts{read}
+}
+
+// Utterances turns the history before a turn into what a matcher reads, without damaged entries.
+func (p Pasts) Utterances(of ledger.Turn, history []ledger.Past) (list []matcher.Utterance) {
+	if len(history) == 0 {
+		return nil
+	}
+	name := of.App + "/" + of.Session
+	known, _ := p.read.Get(name)
+	now, room := make([]readPast, 0, len(history)), cachedConversationBytes
+	for _, past := range history {
+		at := slices.IndexFunc(known, func(one readPast) bool { return one.stored == past })
+		one := readPast{stored: past}
+		if at >= 0 {
+			one, known = known[at], known[at+1:]
+		} else { // it is new, or has changed, as when a result came
+			one.utterances = Utterances(past)
+		}
+		if room >= past.Size() {
+			room -= past.Size()
+			now = append(now, one)
+		}
+		list = append(list, one.utterances...)
+	}
+	p.read.Add(name, now)
+	return list
+}
+
+// Utterances are a message and the reply to it; none of a damaged entry.
+func Utterances(past ledger.Past) []matcher.Utterance {
+	var message StoredMessage
+	if exactjson.Unmarshal([]byte(past.Message), &message) != nil {
+		return nil
+	}
+	utterance := matcher.Utterance{ID: past.ID, Actor: message.Actor, Text: message.Text}
+	var decided Answer
+	if past.Decision != "" && exactjson.Unmarshal([]byte(past.Decision), &decided) == nil {
+		results := map[string]CallResult{} // of a trigger the last one holds
+		for _, result := range readLines[CallResult](past.Results) {
+			results[result.TriggerID] = result
+		}
+		utterance.Fired = PastCalls(decided.Matches, results)
+	}
+	reply := ReplyText(json.RawMessage(past.Reply))
+	if reply == "" {
+		return []matcher.Utterance{utterance}
+	}
+	return []matcher.Utterance{utterance, {ID: ReplyID(past.ID), Actor: matcher.ActorAgent, Text: reply}}
+}
+
+// PastCalls joins the triggers of a message with the results that have come in. A trigger that was
+// held, or is a duplicate, says why it has none.
+func PastCalls(matches []Match, results map[string]CallResult) []matcher.PastCall {
+	var list []matcher.PastCall
+	for _, match := range matches {
+		result, undone := results[match.TriggerID], ""
+		switch {
+		case len(result.Result) > 0:
+		case match.State == StateConfirming:
+			undone = conversation.Confirming
+		case match.State == StateDuplicate:
+			undone = conversation.DoneAlready
+		}
+		list = append(list, matcher.PastCall{
+			TriggerID: match.TriggerID, Name: match.Name, Values: match.Values, Result: result.Result, Error: cmp.Or(result.Error, undone),
+		})
+	}
+	return list
+}
+
+// Unfinished works out which calls lacked values at a time, after a history of the ledger.
+func Unfinished(at time.Time, history []ledger.Past, among []matcher.Candidate) []conversation.Begun {
+	var list []conversation.Past
+	for _, past := range history {
+		var message StoredMessage
+		var decided Answer
+		if exactjson.Unmarshal([]byte(past.Message), &message) != nil || message.Actor == matcher.ActorAgent || past.Decision == "" ||
+			exactjson.Unmarshal([]byte(past.Decision), &decided) != nil {
+			continue
+		}
+		list = append(list, PastOf(message.Text, message.Time, decided.Matches, decided.Rejected))
+	}
+	return conversation.Replay(list, among, at)
+}
+
+// PastOf is a decided message of a user as a conversation goes on from it.
+func PastOf(text string, at time.Time, matches []Match, rejected []Rejected) conversation.Past {
+	past := conversation.Past{Text: text, Time: at, Fired: len(matches) > 0}
+	for _, one := range rejected {
+		past.Rejected = append(past.Rejected, conversation.Rejected{
+			RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values, Missing: one.Missing, Errors: one.Errors,
+		})
+	}
+	return past
+}

@@ -1,0 +1,213 @@
+package query
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"earshot/matcher"
+	"earshot/repositories/keyspace"
+	"earshot/trigger/effect"
+	"earshot/trigger/explain"
+	"earshot/trigger/ledger"
+)
+
+// Records reads the ledger. It is safe for concurrent use.
+type Records struct {
+	Ledger *ledger.Ledger
+	Uses   *Counter
+	// Explained is how long explanations are kept.
+	Explained time.Duration
+	// Flushed waits until this process has written what it has answered in an app, so that a client
+	// that asks after an answer reads what the answer said.
+	Flushed func(ctx context.Context, appID string)
+}
+
+var (
+	// ErrNotFound means that there is no trigger of that id in the app.
+	ErrNotFound = errors.New("no such trigger")
+	// ErrEnded means that the trigger was ended before: it is too late to answer, confirm, deny or
+	// cancel it.
+	ErrEnded = errors.New("was ended")
+	// ErrNotAsked means that the trigger is not one that waits for an answer.
+	ErrNotAsked = errors.New("waits for no answer")
+	// ErrNoMessage means that there is no message of that id in the history of the session.
+	ErrNoMessage = errors.New("no such message is in the history of the session")
+	// ErrUnexplained means that there is nothing, or nothing any more, that explains a message.
+	ErrUnexplained = errors.New("there is no explanation")
+)
+
+// Trigger returns the record of a trigger, or ErrNotFound.
+func (r *Records) Trigger(ctx context.Context, appID, triggerID string) (Record, error) {
+	stored, err := r.Stored(ctx, appID, triggerID)
+	if err != nil {
+		return Record{}, err
+	}
+	return stored.Record, nil
+}
+
+// Stored returns a trigger as it stands in the ledger, or ErrNotFound.
+func (r *Records) Stored(ctx context.Context, appID, triggerID string) (*Stored, error) {
+	list, err := r.stored(ctx, appID, []string{triggerID})
+	if err != nil {
+		return nil, err
+	}
+	if list[0] == nil {
+		return nil, fmt.Errorf("trigger %q: %w", triggerID, ErrNotFound)
+	}
+	return list[0], nil
+}
+
+// stored reads triggers in one round trip; nil stands for one that is gone. A duplicate shows the
+// result of the first trigger of its values.
+func (r *Records) stored(ctx context.Context, appID string, ids []string) ([]*Stored, error) {
+	r.Flushed(ctx, appID)
+	found, err := r.Ledger.Triggers(ctx, appID, ids)
+	if err != nil {
+		return nil, err
+	}
+	list, firsts := make([]*Stored, len(ids)), []string{}
+	for i, one := range found {
+		if one == nil {
+			continue
+		}
+		if list[i], err = ReadStored(one); err != nil {
+			return nil, fmt.Errorf("trigger %q cannot be read: %w", ids[i], err)
+		}
+		if of := list[i].Record.Of; of != "" {
+			firsts = append(firsts, of)
+		}
+	}
+	if len(firsts) == 0 {
+		return list, nil
+	}
+	if found, err = r.Ledger.Triggers(ctx, appID, firsts); err != nil {
+		return list, err
+	}
+	for _, one := range list {
+		if one == nil || one.Record.Of == "" {
+			continue
+		}
+		if first := found[0]; first != nil && first.Call != "" {
+			if err := decodePart(&one.Record.Call, first.Call); err != nil {
+				return list, err
+			}
+		}
+		found = found[1:]
+	}
+	return list, nil
+}
+
+// NextAttempt is the attempt at a call that is under way, or comes next.
+type NextAttempt struct {
+	Number   int // from 1; 0 if there is none
+	UnderWay bool
+	Due      time.Time // of one that is not under way
+}
+
+// NextAttempt returns the attempt at the call of a trigger that is under way, or due next.
+func (r *Records) NextAttempt(ctx context.Context, record Record) (NextAttempt, error) {
+	stored, err := r.Stored(ctx, record.AppID, record.TriggerID)
+	if errors.Is(err, ErrNotFound) {
+		return NextAttempt{}, nil
+	}
+	if err != nil {
+		return NextAttempt{}, err
+	}
+	tries, due, leased, err := r.Ledger.CallDue(ctx, record.AppID, keyspace.EffectID(stored.Firing, effect.PartCall))
+	switch {
+	case err != nil || tries == 0:
+		return NextAttempt{}, err
+	case leased:
+		return NextAttempt{Number: tries, UnderWay: true}, nil
+	}
+	return NextAttempt{Number: tries + 1, Due: due}, nil
+}
+
+// FillStates sets the states of matches to the current ones. A trigger whose record is gone keeps
+// the state that it had in the answer.
+func (r *Records) FillStates(ctx context.Context, appID string, matches []Match) error {
+	stored, err := r.stored(ctx, appID, triggerIDs(matches))
+	if err != nil {
+		return err
+	}
+	for i := range matches {
+		if stored[i] != nil {
+			now := stored[i].Record.Match
+			matches[i].Event, matches[i].Emitter, matches[i].Call = now.Event, now.Emitter, now.Call
+			matches[i].State, matches[i].DueAt = now.State, now.DueAt
+		}
+	}
+	return nil
+}
+
+func triggerIDs(matches []Match) []string {
+	ids := make([]string, len(matches))
+	for i, match := range matches {
+		ids[i] = match.TriggerID
+	}
+	return ids
+}
+
+func (r *Records) appExists(ctx context.Context, appID string) error {
+	there, err := r.Ledger.AppExists(ctx, appID)
+	if err == nil && !there {
+		return ledger.AppNotFound(appID)
+	}
+	return err
+}
+
+// Explain says why a decided message came out as it did, for as long as that is kept.
+//
+// Errors: repositories.ErrNotFound without the app, ErrNoMessage, ErrUnexplained,
+// keyspace.ErrUnavailable.
+func (r *Records) Explain(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error) {
+	stored, err := r.Ledger.Explained(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID})
+	if err != nil {
+		return explain.Explanation{}, err
+	}
+	if stored.Explanation != "" {
+		return r.unpack(ctx, appID, messageID, stored.Explanation)
+	}
+	if stored.Message == "" {
+		if err := r.appExists(ctx, appID); err != nil {
+			return explain.Explanation{}, err
+		}
+		return explain.Explanation{}, fmt.Errorf("message %q: %w", messageID, ErrNoMessage)
+	}
+	entry, err := readEntry(messageID, ledger.StoredMessage{Message: stored.Message, Decision: stored.Decision, Answer: stored.Answer, Failure: stored.Failure})
+	if err != nil {
+		return explain.Explanation{}, err
+	}
+	reason := fmt.Sprintf("explanations are kept for %s", r.Explained)
+	switch {
+	case entry.Actor == matcher.ActorAgent:
+		reason = "what an agent says is matched against nothing"
+	case entry.State == EntryPending:
+		reason = "it is not decided yet"
+	case entry.State == EntryFailed:
+		reason = "it is not decided: " + entry.Error
+	}
+	return explain.Explanation{}, fmt.Errorf("message %q: %w: %s", messageID, ErrUnexplained, reason)
+}
+
+// ExplainDraft says why a draft was matched as it is, as far as it is.
+//
+// Errors: ErrUnexplained, keyspace.ErrUnavailable.
+func (r *Records) ExplainDraft(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error) {
+	body, err := r.Ledger.DraftExplained(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID})
+	if err != nil {
+		return explain.Explanation{}, err
+	}
+	if body == "" {
+		return explain.Explanation{}, fmt.Errorf("draft %q: %w", messageID, ErrUnexplained)
+	}
+	return r.unpack(ctx, appID, messageID, body)
+}
+
+func (r *Records) unpack(ctx context.Context, appID, messageID, body string) (explain.Explanation, error) {
+	return explain.Unpack(messageID, body, func(names []string) (map[string]string, error) {
+		return r.Ledger.ExplainedParts(ctx, appID, names)
+	})
+}

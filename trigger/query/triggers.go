@@ -1,0 +1,350 @@
+package query
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
+	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
+)
+
+// Triggers selects the trigger records that match all of its fields. An empty field matches all.
+type Triggers struct {
+	AppID     string
+	SessionID string
+	State     string // StatePending, StateFailed or StateDelivered
+	Name      string // of the tool
+	Source    string // SourceMessage, SourceUI, SourceTask or SourceAgent
+	MessageID string
+	// Reason is why the call was not delivered.
+	Reason effect.Reason
+	// Value is a text that stands in one of the values as they are shown, in any case of its letters;
+	// numbers are texts as they are written.
+	Value string
+	// Since and Until bound when it fired. Until itself is not included.
+	Since, Until time.Time
+	// Oldest asks for the oldest first.
+	Oldest bool
+	// Closed asks for what has fired in the session before it was closed as well.
+	Closed bool
+	// AllLives asks for what has fired in any life of the session; it looks through the whole list of
+	// the app.
+	AllLives bool
+	Page     Page
+}
+
+// selects reports whether the query matches a record.
+func (q Triggers) selects(r Record) bool {
+	switch {
+	case q.SessionID != "" && r.SessionID != q.SessionID, q.State != "" && r.State != q.State, q.Name != "" && r.Name != q.Name,
+		q.Source != "" && r.Source != q.Source, q.MessageID != "" && r.MessageID != q.MessageID,
+		q.Reason != "" && (r.Call == nil || r.Call.Reason != q.Reason):
+		return false
+	case !q.Since.IsZero() && r.Time.Before(q.Since), !q.Until.IsZero() && !r.Time.Before(q.Until):
+		return false
+	}
+	return q.Value == "" || contains(r.Values, folded(q.Value))
+}
+
+// prefilter is what a record of the query has in it, as the ledger keeps it.
+func (q Triggers) prefilter() ledger.Sieve {
+	member := func(name, value string) string { // of a JSON object
+		text, _ := exactjson.Encode(map[string]string{name: value}) // texts never fail
+		return string(text[1 : len(text)-1])
+	}
+	s := ledger.Sieve{State: q.State, Session: q.SessionID, Begins: `"values":{`}
+	if q.Reason != "" {
+		s.Failure = member("reason", string(q.Reason))
+	}
+	if q.MessageID != "" {
+		s.Text = member("messageId", q.MessageID)
+	}
+	var head []string
+	if q.Name != "" {
+		head = append(head, member("name", q.Name))
+	}
+	if q.Source != "" {
+		head = append(head, member("source", q.Source))
+	}
+	s.Head = strings.Join(head, ",")
+	if q.Value != "" {
+		s.Values = anyCase(q.Value)
+	}
+	return s
+}
+
+// So many records are looked at together, at first and later on, and for one page.
+const (
+	chunk      = 100
+	window     = 4000
+	mostLooked = 100_000
+)
+
+// Triggers lists trigger records, newest first. Records that are added or removed between two
+// pages do not move others to another page. A page may have fewer records than its limit, even
+// none, and more behind it: if few match, it ends when the records that it looked at have taken a
+// good part of a second.
+func (r *Records) Triggers(ctx context.Context, q Triggers) ([]Record, string, error) {
+	if err := r.appExists(ctx, q.AppID); err != nil {
+		return nil, "", err
+	}
+	at, err := readPosition(q.Page.After)
+	if err != nil {
+		return nil, "", err
+	}
+	r.Flushed(ctx, q.AppID)
+	l := listing{Records: r, query: q, items: []Record{}, at: at}
+	if err := l.chooseIndex(ctx); err != nil {
+		return nil, "", err
+	}
+	for looked, few := 0, chunk; ; few = min(4*few, window) {
+		places, err := l.places(ctx, few)
+		if err != nil {
+			return nil, "", err
+		}
+		hits := places
+		if l.filters {
+			found, err := r.Ledger.Sift(ctx, q.AppID, positionIDs(places), q.prefilter())
+			if err != nil {
+				return nil, "", err
+			}
+			hits = make([]position, len(found))
+			for i, place := range found {
+				hits[i] = places[place]
+			}
+		}
+		if full, err := l.read(ctx, hits); full || err != nil {
+			return l.items, l.at.cursor(), err
+		}
+		if len(places) < few {
+			return l.items, "", nil
+		}
+		l.at = places[len(places)-1]
+		if looked += few; looked >= mostLooked {
+			return l.items, l.at.cursor(), nil
+		}
+	}
+}
+
+// listing is one page of a list while it is put together.
+type listing struct {
+	*Records
+	query   Triggers
+	index   string // the sorted set that is read
+	filters bool   // the query is about more than the index
+	items   []Record
+	page    repositories.Room
+	at      position // of the last item, or of what was looked at last
+}
+
+// chooseIndex chooses the list with the fewest records: that of the session, unless it was closed,
+// else that of a state.
+func (l *listing) chooseIndex(ctx context.Context) error {
+	q, k := l.query, keyspace.KeysOf(l.query.AppID)
+	var ofState, ofSession bool
+	l.index = k.Triggers("")
+	switch q.State {
+	case StatePending, StateFailed:
+		l.index, ofState = k.InState(q.State), true
+	case StateConfirming: // they are among the pending ones
+		l.index = k.InState(StatePending)
+	}
+	if own := k.Triggers(q.SessionID); q.SessionID != "" && !q.AllLives {
+		alive, err := !q.Closed, error(nil)
+		if q.Closed {
+			alive, err = l.Ledger.HasList(ctx, own)
+		}
+		if err != nil {
+			return err
+		}
+		if alive {
+			l.index, ofState, ofSession = own, false, true
+		}
+	}
+	l.filters = q.Name+q.Source+q.MessageID+string(q.Reason)+q.Value != "" || q.State != "" && !ofState || q.SessionID != "" && !ofSession
+	return nil
+}
+
+// places reads the next places of the list.
+func (l *listing) places(ctx context.Context, most int) ([]position, error) {
+	q := l.query
+	span := ledger.Span{From: math.Inf(-1), To: math.Inf(1), Oldest: q.Oldest, Most: most + 1}
+	if !q.Since.IsZero() {
+		span.From = float64(q.Since.Add(-clockSkew).UnixMicro())
+	}
+	if !q.Until.IsZero() {
+		span.To = float64(q.Until.Add(clockSkew).UnixMicro())
+	}
+	switch {
+	case l.at.id == "":
+	case q.Oldest:
+		span.From = max(span.From, l.at.score)
+	default:
+		span.To = min(span.To, l.at.score)
+	}
+	list, err := l.Ledger.Listed(ctx, l.index, span)
+	if err != nil {
+		return nil, err
+	}
+	var places []position
+	for _, z := range list {
+		next := position{score: z.Score, id: z.Member.(string)}
+		newer, older := l.at, next
+		if q.Oldest {
+			newer, older = next, l.at
+		}
+		follows := l.at.id == "" || older.score < newer.score || older.score == newer.score && older.id < newer.id
+		if follows && len(places) < most {
+			places = append(places, next)
+		}
+	}
+	return places, nil
+}
+
+// read adds the records of places to the page, and reports whether it is full: that one more
+// matches.
+func (l *listing) read(ctx context.Context, places []position) (full bool, err error) {
+	for len(places) > 0 {
+		next := places[:min(len(places), l.query.Page.Limit+1-len(l.items))]
+		few, err := l.Ledger.TriggersFitting(ctx, l.query.AppID, positionIDs(next))
+		if err != nil {
+			return false, err
+		}
+		records, err := l.stored(ctx, l.query.AppID, positionIDs(next[:few]))
+		if err != nil {
+			return false, err
+		}
+		for i, one := range records {
+			if one == nil || !l.query.selects(one.Record) { // it may have gone since the list was read
+				continue
+			}
+			if len(l.items) == l.query.Page.Limit || !l.page.Takes(one.Record) {
+				return true, nil
+			}
+			l.items, l.at = append(l.items, one.Record), next[i]
+		}
+		places = places[few:]
+	}
+	return false, nil
+}
+
+// position is the place of a trigger in a list, which is sorted by time (µs) and then by id. It
+// stays when its trigger leaves the list. One without an id is the begin.
+type position struct {
+	score float64
+	id    string
+}
+
+func positionIDs(places []position) []string {
+	list := make([]string, len(places))
+	for i := range places {
+		list[i] = places[i].id
+	}
+	return list
+}
+
+func (p position) cursor() string {
+	return encodeCursor(strconv.FormatFloat(p.score, 'f', -1, 64) + "/" + p.id)
+}
+
+func readPosition(cursor string) (position, error) {
+	if cursor == "" {
+		return position{}, nil
+	}
+	text, err := decodeCursor(cursor)
+	if err != nil {
+		return position{}, err
+	}
+	score, id, _ := strings.Cut(text, "/")
+	at, err := strconv.ParseFloat(score, 64)
+	if err != nil || id == "" {
+		return position{}, fmt.Errorf("%w: %q", ErrCursor, cursor)
+	}
+	return position{score: at, id: id}, nil
+}
+
+// contains reports whether a folded text stands in a value or in one inside it. Numbers are texts
+// as they are written, names of members are none.
+func contains(value any, text string) bool {
+	switch v := value.(type) {
+	case nil:
+		return false
+	case map[string]any:
+		for _, part := range v {
+			if contains(part, text) {
+				return true
+			}
+		}
+		return false
+	case []any:
+		for _, part := range v {
+			if contains(part, text) {
+				return true
+			}
+		}
+		return false
+	case string:
+		return strings.Contains(folded(v), text)
+	case json.Number:
+		return strings.Contains(folded(v.String()), text)
+	}
+	return strings.Contains(fmt.Sprint(value), text)
+}
+
+// folded writes letters in lower case. Only letters of ASCII become letters of ASCII, so that a
+// script may leave others aside when it compares texts byte by byte.
+func folded(text string) string {
+	return strings.Map(func(r rune) rune {
+		if lower := unicode.ToLower(r); r < utf8.RuneSelf || lower >= utf8.RuneSelf {
+			return lower
+		}
+		return r
+	}, text)
+}
+
+// anyCase lists texts of which a JSON text, with its ASCII in lower case, has one if the given text
+// stands in it in any case: the longest part in ASCII, or without any the first two letters in all
+// their cases.
+func anyCase(text string) []string {
+	encoded := func(text string) string { // as it stands in a JSON string
+		whole, _ := exactjson.Encode(text) // a text never fails
+		return string(whole[1 : len(whole)-1])
+	}
+	longest := ""
+	for _, part := range strings.FieldsFunc(folded(text), func(r rune) bool { return r >= utf8.RuneSelf }) {
+		if len(part) > len(longest) {
+			longest = part
+		}
+	}
+	if longest != "" {
+		return []string{encoded(longest)}
+	}
+	list := []string{""}
+	for i, r := range []rune(text) {
+		if i == 2 {
+			break
+		}
+		cases := []rune{r}
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			cases = append(cases, other)
+		}
+		var longer []string
+		for _, begun := range list {
+			for _, other := range cases {
+				longer = append(longer, begun+encoded(string(other)))
+			}
+		}
+		list = longer
+	}
+	return list
+}

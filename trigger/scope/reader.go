@@ -1,0 +1,390 @@
+package scope
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math"
+	"slices"
+	"sort"
+	"sync"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/locale"
+	"earshot/repositories/panics"
+	"earshot/repositories/parameters"
+	"earshot/repositories/store"
+	"earshot/trigger/conversation"
+	"earshot/trigger/examples"
+	"earshot/trigger/explain"
+	"earshot/trigger/ledger"
+)
+
+// Options are what a Reader needs; all but Words is required.
+type Options struct {
+	Ledger  *ledger.Ledger
+	Store   *store.Store
+	Packer  *explain.Packer
+	Matcher matcher.Matcher
+	// Words is the Matcher if it asks no model: examples of tools are tried on it when they are
+	// written.
+	Words matcher.Matcher
+	Log   *slog.Logger
+	Now   func() time.Time
+}
+
+// Reader reads what is in scope, lists it and searches it. It is safe for concurrent use.
+type Reader struct {
+	Options
+	// states are compared by their version in the script that accepts a message, so that no replica
+	// ever decides by an old one.
+	states *lru.Cache[string, *State]
+}
+
+const cachedApps = 1024
+
+// NewReader returns a Reader.
+func NewReader(o Options) *Reader {
+	states, _ := lru.New[string, *State](cachedApps) // fails for a size of 0 only
+	return &Reader{o, states}
+}
+
+// Known returns the cached state of an app, or an empty one.
+func (r *Reader) Known(appID string) *State {
+	if state, hit := r.states.Get(appID); hit {
+		return state
+	}
+	return &State{}
+}
+
+// Guess returns the scope of a session that has no tools of its own and no profile, by the cached
+// state of the app; false if there is none.
+func (r *Reader) Guess(appID string) (Scope, bool) {
+	state, hit := r.states.Get(appID)
+	return Scope{State: state, Profile: noProfile}, hit
+}
+
+// Read reads what is in scope now.
+//
+// Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
+func (r *Reader) Read(ctx context.Context, appID, sessionID string) (Scope, error) {
+	known := r.Known(appID)
+	app, session, err := r.Ledger.Definitions(ctx, appID, sessionID, known.Version)
+	if err != nil {
+		return Scope{}, err
+	}
+	return r.Of(appID, known, app, session)
+}
+
+// Of returns the scope of fields that were read by a caller that knew that state of the app.
+func (r *Reader) Of(appID string, known *State, app ledger.AppFields, session ledger.SessionFields) (Scope, error) {
+	if app.Version == "" {
+		return Scope{}, ledger.AppNotFound(appID)
+	}
+	s := Scope{State: known, Profile: noProfile}
+	if now := r.Known(appID); app.Record != "" && now.Version == app.Version {
+		s.State = now // with all that has been compiled of it
+	} else if app.Record != "" {
+		loaded, err := r.Store.LoadApp(appID, app.Revision, app.Record)
+		if err != nil {
+			return Scope{}, err
+		}
+		own, err := r.load(appID, app.Repositories)
+		if err != nil {
+			return Scope{}, err
+		}
+		state := newState(app.Version, loaded, own)
+		state.Facts = sync.OnceValue(func() *explain.AppFacts { return r.Packer.FactsOf(loaded, state.Repositories) })
+		r.states.Add(appID, state)
+		s.State = state
+	}
+	var err error
+	if s.Session, err = r.load(appID, session.Repositories); err != nil {
+		return Scope{}, err
+	}
+	slices.SortStableFunc(s.Session, repositories.Rank)
+	s.Profile, err = ReadProfile(session.Record)
+	return s, err
+}
+
+func (r *Reader) load(appID string, stored []string) ([]*repositories.Repository, error) {
+	var list []*repositories.Repository
+	for _, text := range stored {
+		repository, err := r.Store.Load(appID, text)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, repository)
+	}
+	return list, nil
+}
+
+// ReadProfile reads a profile as the ledger has it.
+func ReadProfile(text string) (*Profile, error) {
+	if text == "" {
+		return noProfile, nil
+	}
+	profile := &Profile{Text: text}
+	return profile, exactjson.Unmarshal([]byte(text), &profile.Session)
+}
+
+// Tool is a tool in scope as a model sees it.
+type Tool struct {
+	RepositoryID string `json:"repositoryId"`
+	Name         string `json:"name"`
+	Description  string `json:"description"`
+	// InputSchema is a JSON Schema 2020-12 of the values that a caller may give, whichever language
+	// the parameters were given in.
+	InputSchema json.RawMessage `json:"inputSchema"`
+}
+
+func shown(c matcher.Candidate) Tool {
+	return Tool{c.Repository.ID, c.Tool.Name, c.Tool.Shown(), c.Tool.Params().ModelSchema()}
+}
+
+// Tools lists the tools in scope of an app or, with a session, of the session: of each name the
+// one that fires, those that need a verified user included. They are sorted by name, begin after
+// the name after, and next is the name after which the next page begins. A name selects its tool.
+func (r *Reader) Tools(ctx context.Context, appID, sessionID, name, after string, limit int) (items []Tool, next string, err error) {
+	s, err := r.Read(ctx, appID, sessionID)
+	if err != nil {
+		return nil, "", err
+	}
+	all, _ := s.Winners()
+	page := &repositories.Room{}
+	for _, one := range all[sort.Search(len(all), func(i int) bool { return all[i].Tool.Name > after }):] {
+		if name != "" && one.Tool.Name != name {
+			continue
+		}
+		tool := shown(one)
+		if len(items) == limit || !page.Takes(tool) {
+			return items, items[len(items)-1].Name, nil
+		}
+		items = append(items, tool)
+	}
+	return items, "", nil
+}
+
+// FoundTool is a tool in scope that a search has found.
+type FoundTool struct {
+	Tool
+	// Score is how near the text is to the tool by its words: above 0, and 1.3 at most. It only
+	// orders the tools of one answer.
+	Score float64 `json:"score"`
+}
+
+// How many tools a search finds by default, and at most.
+const (
+	foundByDefault = 10
+	foundAtMost    = 100
+)
+
+// SearchTools lists those of the tools of Tools that have something in common with a text, the
+// nearest first: limit of them at most, 10 if it is 0, never more than 100, and no more than fit on
+// a page. The words decide, and no model is asked.
+func (r *Reader) SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]FoundTool, error) {
+	searcher, searches := r.Matcher.(matcher.Searcher)
+	if !searches {
+		return nil, errors.New("the matcher of this engine compares no texts with tools")
+	}
+	s, err := r.Read(ctx, appID, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	if limit < 1 {
+		limit = foundByDefault
+	}
+	all, own := s.Winners()
+	request := matcher.Request{App: s.App, Candidates: all, Shared: s.Shared, Own: own}
+	page, found := repositories.Room{}, []FoundTool{}
+	for _, one := range searcher.Search(ctx, request, text, min(limit, foundAtMost)) {
+		next := FoundTool{shown(one.Candidate), max(1, math.Round(float64(one.Score)*1e6)) / 1e6} // further digits say nothing
+		if !page.Takes(next) {
+			break
+		}
+		found = append(found, next)
+	}
+	return found, nil
+}
+
+// offeredByDefault is how many tools a model is offered, unless the app says otherwise.
+const offeredByDefault = 64
+
+// Offered lists the tools in scope that a user with these claims may set off, of each name the one
+// that fires, without the catch-all. Of more than settings.llm.mostTools it lists those that the
+// text has something in common with. The zone is that of the session's user; empty if not known.
+func (r *Reader) Offered(ctx context.Context, appID, sessionID, text string, claims parameters.Claims) (found []matcher.Candidate, zone string, err error) {
+	s, err := r.Read(ctx, appID, sessionID)
+	if err != nil {
+		return nil, "", err
+	}
+	s.Claims = repositories.NeededClaims(claims, s.Ranked())
+	in, most := s.Candidates(), cmp.Or(s.App.Settings.LLM.MostTools, offeredByDefault)
+	searcher, searches := r.Matcher.(matcher.Searcher)
+	if len(in.All) <= most || !searches {
+		return in.All[:min(len(in.All), most)], s.ZoneName(), nil
+	}
+	request := matcher.Request{App: s.App, Candidates: in.All, Shared: s.Shared, Own: in.Own}
+	for _, one := range searcher.Search(ctx, request, text, most) {
+		found = append(found, one.Candidate)
+	}
+	return found, s.ZoneName(), nil
+}
+
+// Catalog is the tools in scope of a program at one instant: those of an app or, with a session,
+// of the session.
+type Catalog struct {
+	scope   Scope
+	version string
+}
+
+// Catalog reads what is in scope now. If the app was read before, it costs one round trip,
+// whatever the number of tools.
+func (r *Reader) Catalog(ctx context.Context, appID, sessionID string) (*Catalog, error) {
+	known := r.Known(appID)
+	app, session, err := r.Ledger.Definitions(ctx, appID, sessionID, known.Version)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.Of(appID, known, app, session)
+	if err != nil {
+		return nil, err
+	}
+	version := app.Version
+	if len(session.Repositories) > 0 {
+		version = ledger.Hash(append([]string{version}, slices.Sorted(slices.Values(session.Repositories))...)...)
+	}
+	return &Catalog{s, version}, nil
+}
+
+// Version stays as long as the tools do; two scopes of an app with the same tools share it.
+func (c *Catalog) Version() string { return c.version }
+
+// Tools lists the tools that win their names for any user, sorted by name. A repository selects
+// all of its own.
+func (c *Catalog) Tools(repositoryID string) []matcher.Candidate {
+	if repositoryID == "" {
+		all, _ := c.scope.Winners()
+		return all
+	}
+	var own []matcher.Candidate
+	for _, repository := range c.scope.Ranked() {
+		if repository.ID != repositoryID {
+			continue
+		}
+		for i := range repository.Tools {
+			own = append(own, matcher.Candidate{Repository: repository, Tool: &repository.Tools[i]})
+		}
+		break // a session's repository hides the app's of the same name
+	}
+	slices.SortFunc(own, compareNames)
+	return own
+}
+
+// Find returns the tool that a program means by a name, in the repository if it names one.
+func (c *Catalog) Find(name, repositoryID string) (matcher.Candidate, bool) {
+	return c.scope.Find(name, repositoryID)
+}
+
+// OpenCall is a call that messages have begun and that lacks values.
+type OpenCall struct {
+	RepositoryID string         `json:"repositoryId"`
+	Name         string         `json:"name"`
+	Values       map[string]any `json:"values"`  // the valid ones
+	Missing      []string       `json:"missing"` // names of the others
+	// Ask is the tool's question for the first missing one, if it has one.
+	Ask string `json:"ask,omitempty"`
+}
+
+// Open lists the calls of a session that lack values, as the next message finds them, those of
+// tools that need a verified user included. A session that does not exist has none.
+func (r *Reader) Open(ctx context.Context, appID, sessionID string) ([]OpenCall, error) {
+	known := r.Known(appID)
+	found, err := r.Ledger.Peek(ctx, ledger.Turn{App: appID, Session: sessionID}, 0, known.Version)
+	if err != nil {
+		return nil, err
+	}
+	if found == nil {
+		return nil, ledger.AppNotFound(appID)
+	}
+	open := []OpenCall{}
+	if found.Unfinished == "" {
+		return open, nil
+	}
+	s, err := r.Of(appID, known, found.App, found.Own)
+	if err != nil {
+		return nil, err
+	}
+	all, _ := s.Winners()
+	for _, one := range conversation.Read(found.Unfinished, all, found.At) {
+		open = append(open, OpenCall{one.RepositoryID, one.Name, one.Values, one.Missing, one.Candidate.Tool.Params().Ask(one.Missing...)})
+	}
+	return open, nil
+}
+
+// What a write of a repository waits for while examples are tried. What they are compared with is
+// made ready for the next message as well; of more than mostTools that alone takes too long.
+const (
+	mostTools        = 2000
+	mostExamples     = 1000
+	mostOfSession    = 100 // sessions write often, and most of them the same
+	timeForExamples  = 250 * time.Millisecond
+	untried          = "%d examples were not tried, as that takes long: earshot eval --examples tries all of them"
+	untriedOfTooMany = "examples are not tried among %d tools, as that takes long: earshot eval --examples does"
+)
+
+// Examples says of a repository that was written which of its examples do not set off their own
+// tool, and which of the app's others it takes away from theirs, by the tools in scope now. It
+// says nothing if a model decides, or of what it cannot read.
+func (r *Reader) Examples(ctx context.Context, owner repositories.Scope, repositoryID string) (notes []string) {
+	if r.Words == nil {
+		return nil
+	}
+	panics.Run(r.Log, "http", "examples of "+owner.AppID+"/"+repositoryID, func() {
+		s, err := r.Read(ctx, owner.AppID, owner.SessionID)
+		if err != nil {
+			return
+		}
+		for _, written := range s.Ranked() {
+			if written.ID == repositoryID && written.SessionID == owner.SessionID {
+				notes = r.tryExamples(ctx, s, written)
+			}
+		}
+	})
+	return notes
+}
+
+func (r *Reader) tryExamples(ctx context.Context, s Scope, written *repositories.Repository) []string {
+	all, own := s.Winners()
+	if i, has := (matcher.Request{Candidates: all}).Place(repositories.CatchAll); has { // it takes what nothing else does
+		all = slices.Delete(slices.Clone(all), i, i+1)
+		own = slices.DeleteFunc(own, func(c matcher.Candidate) bool { return c.Tool.Name == repositories.CatchAll })
+	}
+	if len(all) > mostTools {
+		return []string{fmt.Sprintf(untriedOfTooMany, len(all))}
+	}
+	ctx, done := context.WithTimeout(ctx, timeForExamples)
+	defer done()
+	stage := &examples.Stage{Matcher: r.Words, Most: mostExamples, Request: matcher.Request{
+		App: s.App, Candidates: all, Shared: s.Shared, Own: own,
+		Now: r.Now().In(locale.Zone(s.ZoneName(), r.Now().Location())), Language: s.App.Settings.Language,
+	}}
+	if written.SessionID != "" {
+		stage.Most = mostOfSession
+	}
+	notes := written.InWords(stage.Faults(ctx, written))
+	unsaid := stage.Unsaid
+	notes = append(notes, stage.Taken(ctx, written)...)
+	if unsaid > 0 {
+		notes = append(notes, fmt.Sprintf(untried, unsaid))
+	}
+	return notes
+}

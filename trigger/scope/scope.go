@@ -1,0 +1,249 @@
+// Package scope is the tools that a message may call for: the app's and those of its session, with
+// the one that wins each name. An app is read once and kept as long as its version stands.
+package scope
+
+import (
+	"bytes"
+	"cmp"
+	"maps"
+	"slices"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/parameters"
+	"earshot/trigger/explain"
+)
+
+// Scope is the repositories whose tools can be fired: the app's and, in a session, its own.
+type Scope struct {
+	*State
+	Session []*repositories.Repository // the session's own, in the order in which they win a name
+	Profile *Profile
+	Claims  parameters.Claims // verified, of the user
+}
+
+// State is an app with its repositories, as of one version.
+type State struct {
+	Version      string
+	App          *repositories.App
+	Repositories []*repositories.Repository // in the order in which they win a name
+	// Shared has the tool that wins each name among the app's own, for any user.
+	Shared *matcher.Shared
+	// Facts are what explanations need of it; nil before it is loaded, and in memory.
+	Facts func() *explain.AppFacts
+
+	open []matcher.Candidate // those of the shared tools that need no verified user
+	// asking are the others, each with those that have its name as well, best first; hiding are
+	// those of them that hide another tool.
+	asking, hiding [][]matcher.Candidate
+	catchAlls      []matcher.Candidate // best first
+	exclusive      bool                // a non-empty exclusive repository is among them
+}
+
+// Profile is what a client has set for a session in advance.
+type Profile struct {
+	repositories.Session
+	Text string // as the ledger has it
+}
+
+var noProfile = &Profile{}
+
+// Of returns the scope of an app with repositories that are in memory.
+func Of(app *repositories.App, list []*repositories.Repository) Scope {
+	return Scope{State: newState("", app, slices.Clone(list)), Profile: noProfile}
+}
+
+// newState prepares the tools of an app once for all messages. It takes the list over.
+func newState(version string, app *repositories.App, list []*repositories.Repository) *State {
+	list = slices.DeleteFunc(list, func(r *repositories.Repository) bool { return r.Options.Template })
+	slices.SortStableFunc(list, repositories.Rank)
+	byName := map[string][]matcher.Candidate{}
+	for _, repository := range list {
+		for i := range repository.Tools {
+			tool := &repository.Tools[i]
+			byName[tool.Name] = append(byName[tool.Name], matcher.Candidate{Repository: repository, Tool: tool})
+		}
+	}
+	s := &State{Version: version, App: app, Repositories: list, Shared: &matcher.Shared{}}
+	s.catchAlls, s.exclusive = byName[repositories.CatchAll], slices.ContainsFunc(list, exclusive)
+	delete(byName, repositories.CatchAll)
+	for _, name := range slices.Sorted(maps.Keys(byName)) {
+		same := byName[name]
+		s.Shared.Tools = append(s.Shared.Tools, same[0])
+		if !same[0].Tool.AsksForUser() {
+			s.open = append(s.open, same[0])
+			continue
+		}
+		s.asking = append(s.asking, same)
+		if len(same) > 1 {
+			s.hiding = append(s.hiding, same)
+		}
+	}
+	return s
+}
+
+func exclusive(r *repositories.Repository) bool { return r.Options.Exclusive && len(r.Tools) > 0 }
+
+// Without returns the scope after repositories have gone.
+func (s Scope) Without(gone func(*repositories.Repository) bool) Scope {
+	facts := s.Facts
+	s.State = newState(s.Version, s.App, slices.DeleteFunc(slices.Clone(s.Repositories), gone))
+	s.Facts = facts
+	s.Session = slices.DeleteFunc(slices.Clone(s.Session), gone)
+	return s
+}
+
+// Ranked lists the repositories in the order in which they win a name: the session's before the
+// app's, and each list by rank.
+func (s Scope) Ranked() []*repositories.Repository { return slices.Concat(s.Session, s.Repositories) }
+
+// ZoneName is the time zone of the session's user; empty if it is not known.
+func (s Scope) ZoneName() string { return cmp.Or(s.Profile.TimeZone, s.App.Settings.TimeZone) }
+
+// Language is that of the session's user; empty if it is not known.
+func (s Scope) Language() string { return cmp.Or(s.Profile.Language, s.App.Settings.Language) }
+
+// Chats reports whether a message may get a reply of the model.
+func (s Scope) Chats() bool { return s.App.Settings.ChatModeEnabled && !s.Exclusive() }
+
+// Exclusive reports whether a non-empty exclusive repository is in scope.
+func (s Scope) Exclusive() bool { return s.exclusive || slices.ContainsFunc(s.Session, exclusive) }
+
+// Find returns the tool that a program means by a name: in the repository that it names, or else
+// the one that wins the name.
+func (s Scope) Find(name, repositoryID string) (matcher.Candidate, bool) {
+	in := s.Session
+	if repositoryID != "" {
+		in = s.Ranked()
+	}
+	for _, repository := range in {
+		if repositoryID != "" && repository.ID != repositoryID {
+			continue
+		}
+		if tool := repository.Tool(name); tool != nil {
+			return matcher.Candidate{Repository: repository, Tool: tool}, true
+		}
+	}
+	switch {
+	case repositoryID != "":
+		return matcher.Candidate{}, false
+	case name == repositories.CatchAll && len(s.catchAlls) > 0:
+		return s.catchAlls[0], true
+	}
+	return matcher.Request{Candidates: s.Shared.Tools}.Named(name)
+}
+
+// Same finds the candidate's tool if it is still in the scope, with the same definition.
+// Credentials do not count.
+func (s Scope) Same(c matcher.Candidate) (matcher.Candidate, bool) {
+	for _, repository := range s.Ranked() {
+		if repository.ID != c.Repository.ID || repository.SessionID != c.Repository.SessionID {
+			continue
+		}
+		if tool := repository.Tool(c.Tool.Name); tool != nil {
+			now, errNow := exactjson.Encode(tool)
+			then, errThen := exactjson.Encode(c.Tool)
+			if errNow == nil && errThen == nil && bytes.Equal(now, then) {
+				return matcher.Candidate{Repository: repository, Tool: tool}, true
+			}
+		}
+	}
+	return matcher.Candidate{}, false
+}
+
+// Candidates are the tools in scope of a message, one of each name.
+type Candidates struct {
+	All []matcher.Candidate // sorted by name
+	Own []matcher.Candidate // those that are not among the shared ones, sorted by name
+	// CatchAll fires when nothing else matches; nil for none.
+	CatchAll *matcher.Candidate
+}
+
+// Candidates lists the tools in scope. One that needs a verified user, or takes a value from the
+// user's token, is in scope only of messages with such a token. The cost grows with the session's
+// tools and those that need a user, not with the others.
+func (s Scope) Candidates() Candidates {
+	added := map[string]matcher.Candidate{}
+	add := func(c matcher.Candidate) bool { // as it is for this user
+		if _, taken := added[c.Tool.Name]; taken {
+			return false
+		}
+		tool, err := c.Tool.For(s.Claims)
+		if err == nil {
+			added[tool.Name] = matcher.Candidate{Repository: c.Repository, Tool: tool}
+		}
+		return err == nil
+	}
+	s.eachOfSession(func(c matcher.Candidate) { add(c) })
+	own := maps.Clone(added)
+	asking := s.asking
+	if len(s.Claims) == 0 {
+		asking = s.hiding
+	}
+	for _, same := range asking {
+		for i, one := range same {
+			if add(one) && i > 0 {
+				own[one.Tool.Name] = added[one.Tool.Name]
+			}
+		}
+	}
+	for _, one := range s.catchAlls {
+		add(one)
+	}
+	c := Candidates{}
+	if catchAll, has := added[repositories.CatchAll]; has {
+		c.CatchAll = &catchAll
+		delete(added, repositories.CatchAll)
+		delete(own, repositories.CatchAll)
+	}
+	c.All, c.Own = overlaid(s.open, sorted(added)), sorted(own)
+	return c
+}
+
+// Winners lists the tools that win their names for any user, sorted by name, and those of them
+// that are not among the shared ones: the session's, and one that catches all.
+func (s Scope) Winners() (all, own []matcher.Candidate) {
+	added := map[string]matcher.Candidate{}
+	s.eachOfSession(func(c matcher.Candidate) {
+		if _, taken := added[c.Tool.Name]; !taken {
+			added[c.Tool.Name] = c
+		}
+	})
+	if _, taken := added[repositories.CatchAll]; !taken && len(s.catchAlls) > 0 {
+		added[repositories.CatchAll] = s.catchAlls[0]
+	}
+	own = sorted(added)
+	return overlaid(s.Shared.Tools, own), own
+}
+
+func (s Scope) eachOfSession(do func(matcher.Candidate)) {
+	for _, repository := range s.Session {
+		for i := range repository.Tools {
+			do(matcher.Candidate{Repository: repository, Tool: &repository.Tools[i]})
+		}
+	}
+}
+
+func sorted(named map[string]matcher.Candidate) []matcher.Candidate {
+	return slices.SortedFunc(maps.Values(named), compareNames)
+}
+
+func compareNames(a, b matcher.Candidate) int { return cmp.Compare(a.Tool.Name, b.Tool.Name) }
+
+// overlaid lays candidates over others; all lists are sorted by name.
+func overlaid(under, over []matcher.Candidate) []matcher.Candidate {
+	if len(over) == 0 {
+		return under
+	}
+	list := make([]matcher.Candidate, 0, len(under)+len(over))
+	for _, one := range over {
+		at, same := matcher.Request{Candidates: under}.Place(one.Tool.Name)
+		list = append(append(list, under[:at]...), one)
+		if same {
+			at++
+		}
+		under = under[at:]
+	}
+	return append(list, under...)
+}

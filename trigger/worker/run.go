@@ -1,0 +1,260 @@
+package worker
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"earshot/repositories/format"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/panics"
+	"earshot/trigger/ledger"
+)
+
+// queue works on the members of one kind of lane. It bounds how much the process works on at the
+// same time. An app may have a quarter of that at most: however many apps have a backlog, one that
+// comes later finds a free slot at once, and a slow app does not delay another.
+type queue struct {
+	work func(ctx context.Context, appID, member string) error
+	most int
+
+	mu     sync.Mutex
+	taken  int
+	used   map[string]int  // by app
+	wanted map[string]bool // apps that found no slot since one was given back
+}
+
+// Handle has Run call work for each member of a kind of lane that is due.
+func (w *Worker) Handle(kind keyspace.Lane, work func(ctx context.Context, appID, member string) error) {
+	w.queues[kind] = &queue{work: work, most: w.Workers, used: map[string]int{}, wanted: map[string]bool{}}
+}
+
+// share is how many slots an app may have at most.
+func (q *queue) share() int { return max(1, q.most/4) }
+
+// take takes a slot for an app, or remembers that it wants one.
+func (q *queue) take(app string) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.used[app] >= min(q.share(), q.most-q.taken) {
+		q.wanted[app] = true
+		return false
+	}
+	q.used[app]++
+	q.taken++
+	return true
+}
+
+// give gives a slot of an app back, and returns the apps that may find one now.
+func (q *queue) give(app string) []string {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.taken--
+	if q.used[app]--; q.used[app] == 0 {
+		delete(q.used, app)
+	}
+	apps := slices.Collect(maps.Keys(q.wanted))
+	clear(q.wanted)
+	return apps
+}
+
+// of is how many slots an app has.
+func (q *queue) of(app string) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.used[app]
+}
+
+// scarce reports whether some app waits for a slot.
+func (q *queue) scarce() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.wanted) > 0
+}
+
+var everyPartition = ledger.AllPartitions()
+
+// Run works on what is due in the ledger and closes sessions that have expired, until ctx ends. It
+// looks at all partitions from time to time, and at one as soon as something is owed there. It
+// never ends for an error: it looks again.
+func (w *Worker) Run(ctx context.Context) {
+	w.running.Go(func() { w.sweep(ctx) })
+	ticks := time.NewTicker(w.Poll)
+	defer ticks.Stop()
+	partitions := everyPartition
+	for ctx.Err() == nil {
+		panics.Run(w.Log, "look", "", func() {
+			if err := w.look(ctx, partitions); err != nil {
+				w.Outages.Trouble(ctx, "ledger", "", "ledger.unreadable", "error", err.Error())
+				Sleep(ctx, w.Jitter(4*w.Poll))
+				return
+			}
+			w.Outages.Over(ctx, "ledger", "ledger.readable")
+		})
+		select {
+		case <-ctx.Done():
+		case <-ticks.C:
+			partitions = everyPartition
+		case first := <-w.wake:
+			partitions = []int{first}
+			for range len(w.wake) {
+				if next := <-w.wake; !slices.Contains(partitions, next) {
+					partitions = append(partitions, next)
+				}
+			}
+		}
+	}
+}
+
+// look takes up the work that is due in partitions. If a part of the cluster is away, it takes up
+// what is on the other nodes.
+func (w *Worker) look(ctx context.Context, partitions []int) error {
+	// As much of a lane as its app may have slots, and one member more, so that it is seen if they do
+	// not suffice.
+	found, err := w.Ledger.Look(ctx, partitions, func(kind keyspace.Lane) int { return w.queues[kind].share() + 1 })
+	for _, session := range found.Idle {
+		name := "idle " + session
+		if _, busy := w.busy.LoadOrStore(name, true); busy {
+			continue
+		}
+		w.Go(func() {
+			defer w.busy.Delete(name)
+			panics.Run(w.Log, "expiry", session, func() {
+				if err := w.Store.ExpireSession(ctx, session); err != nil && ctx.Err() == nil {
+					w.Log.Warn("session.unexpired", "session", session, "error", err.Error())
+				}
+			})
+		})
+	}
+	w.dispatch(ctx, found.Lanes)
+	for partition, members := range found.Unknown {
+		w.skip(ctx, partition, members)
+	}
+	if err == nil && found.Backlog != nil {
+		w.Metrics.oldestSeconds.Set(found.Oldest.Seconds())
+		w.Metrics.due.Set(found.Backlog.Owed)
+		w.Metrics.dead.Set(found.Backlog.Dead)
+	}
+	return err
+}
+
+// dispatch starts workers, those of an app with fewer before those of one with more: one member of
+// each lane in turn, as long as there are slots.
+func (w *Worker) dispatch(ctx context.Context, lanes []ledger.Lane) {
+	slices.SortStableFunc(lanes, func(a, b ledger.Lane) int { return w.queues[a.Kind].of(a.App) - w.queues[b.Kind].of(b.App) })
+	for i, open := 0, lanes; len(open) > 0 && ctx.Err() == nil; i++ {
+		open = slices.DeleteFunc(open, func(l ledger.Lane) bool { return i >= len(l.Members) || !w.start(ctx, l, l.Members[i]) })
+	}
+}
+
+// start starts to work on a member, unless that is done already; false if there is no slot.
+func (w *Worker) start(ctx context.Context, l ledger.Lane, member string) bool {
+	name, q := string(l.Kind)+"/"+l.App+"/"+member, w.queues[l.Kind]
+	if _, busy := w.busy.LoadOrStore(name, true); busy {
+		return true
+	}
+	if !q.take(l.App) {
+		w.busy.Delete(name)
+		return false
+	}
+	w.Go(func() {
+		defer func() {
+			w.busy.Delete(name)
+			for _, app := range q.give(l.App) {
+				w.Wake(app)
+			}
+		}()
+		w.take(ctx, q, l, member)
+	})
+	return true
+}
+
+// setAside is how long an outbox or a held trigger waits whose worker has panicked.
+const setAside = time.Minute
+
+// take works on a member. One that makes the worker panic is set aside: a turn or a call until its
+// lease ends, and after five claims it is listed as failed; an outbox or a held trigger for a while.
+func (w *Worker) take(ctx context.Context, q *queue, l ledger.Lane, member string) {
+	var err error
+	ended := panics.Run(w.Log, string(l.Kind), l.App+"/"+member, func() { err = q.work(ctx, l.App, member) })
+	if !ended && (l.Kind == keyspace.LaneOutboxes || l.Kind == keyspace.LaneHeld) {
+		err = w.Ledger.SetAside(w.Context, l.App, l.Kind, member, setAside)
+	}
+	if err != nil && ctx.Err() == nil && !(ended && errors.Is(err, keyspace.ErrMemory)) {
+		w.Log.Warn("ledger.unfinished", "app", l.App, string(l.Kind), member, "error", err.Error())
+	}
+}
+
+// skip logs entries of no kind that this version knows, once each, and leaves them alone. It brings
+// those of the first versions, which an earlier program may still write, into the form of today.
+func (w *Worker) skip(ctx context.Context, partition int, members []string) {
+	if slices.ContainsFunc(members, format.IsEntry) {
+		if err := format.BringEntries(ctx, w.Ledger.DB(), partition); err != nil && ctx.Err() == nil {
+			w.Log.Warn("ledger.unreadable", "error", err.Error())
+		}
+	}
+	for _, member := range members {
+		if format.IsEntry(member) {
+			continue
+		}
+		if _, known := w.unknown.LoadOrStore(member, true); !known {
+			w.Metrics.unknown.Inc()
+			w.Log.Warn("ledger.unknown", "entry", member, "error", "the ledger holds an entry of no kind that this version knows; it is left alone: earshot verify lists it")
+		}
+	}
+}
+
+// sweep periodically removes expired records, until ctx ends, and checks whether Redis is full, or
+// a part of it away. All replicas do so: what one has removed, another does not find.
+func (w *Worker) sweep(ctx context.Context) {
+	full := false
+	for Sleep(ctx, w.Jitter(w.Sweep)) {
+		panics.Run(w.Log, "sweep", "", func() {
+			full = w.watchRedis(ctx, full)
+			if err := errors.Join(w.Ledger.Forget(ctx), w.Ledger.ForgetExplained(ctx)); err == nil {
+				w.Outages.Over(ctx, "sweep", "records.forgotten")
+			} else if ctx.Err() == nil {
+				w.Outages.Trouble(ctx, "sweep", "", "records.unforgotten", "error", err.Error())
+			}
+			w.Swept(ctx)
+		})
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
+	defer cancel()
+	w.Swept(ctx)
+}
+
+// watchRedis records whether Redis is full, and how many of its shards are away, and logs when the
+// first changes. It keeps the last state while a shard that may be full does not answer.
+func (w *Worker) watchRedis(ctx context.Context, was bool) (full bool) {
+	away, fault := 0, error(nil)
+	for _, shard := range w.Ledger.DB().Shards(ctx) {
+		switch {
+		case errors.Is(shard.Err, keyspace.ErrMemory):
+			fault = shard.Err
+		case shard.Err != nil:
+			away++
+		}
+	}
+	if ctx.Err() != nil {
+		return was
+	}
+	w.Metrics.shardsAway.Set(float64(away))
+	full = fault != nil
+	switch {
+	case away > 0 && !full:
+		return was
+	case full && !was:
+		w.Log.Error("redis.full", "error", fault.Error())
+	case was && !full:
+		w.Log.Info("redis.has_room")
+	}
+	w.Metrics.redisFull.Set(0)
+	if full {
+		w.Metrics.redisFull.Set(1)
+	}
+	return full
+}

@@ -1,0 +1,323 @@
+// Package worker is one process among those that work on a ledger: its goroutines, its leases, and
+// the loop that finds what is due and hands it to the queues of the process.
+package worker
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	mathrand "math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"earshot/repositories/failpoint"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/outages"
+	"earshot/repositories/panics"
+	"earshot/repositories/store"
+	"earshot/repositories/tracing"
+	"earshot/trigger/ledger"
+)
+
+// Defaults of Options.
+const (
+	defaultLease   = 15 * time.Second
+	defaultPoll    = 250 * time.Millisecond
+	defaultWorkers = 256
+	defaultSweep   = 10 * time.Second
+)
+
+const (
+	// shutdownGrace is how long Stop waits for interrupted work to release its leases.
+	shutdownGrace = time.Second
+	// heartbeats is how many times a lease is renewed within its length.
+	heartbeats = 3
+	// wakes is how many calls to look at a partition can wait.
+	wakes = 256
+)
+
+// Options are the dependencies and settings of a Worker. DB and Store are required; zero values of
+// the others mean the defaults.
+type Options struct {
+	DB      *keyspace.DB
+	Store   *store.Store
+	Log     *slog.Logger
+	Metrics *Metrics
+	Tracer  *tracing.Tracer // nil: none
+	// Lease is how long a turn is held without a renewal: 15 s by default. The work of a process that
+	// died is resumed after that.
+	Lease time.Duration
+	// Poll is the interval at which the ledger is polled for due work: 250 ms by default.
+	Poll time.Duration
+	// Workers bounds what a process takes up of each queue at the same time: 256 by default. An app
+	// has a quarter at most.
+	Workers int
+	// Sweep is the interval at which expired records are removed: 10 s by default, so that none stays
+	// for much longer than a minute.
+	Sweep time.Duration
+	// Now, NewID and Jitter are injected by tests. Jitter spreads a pause; it defaults to ±20 %.
+	Now    func() time.Time
+	NewID  func() string
+	Jitter func(time.Duration) time.Duration
+	// Swept is called with each sweep; nil for nothing.
+	Swept func(context.Context)
+}
+
+// Worker is one process of the service. It is safe for concurrent use.
+type Worker struct {
+	Options
+	Ledger  *ledger.Ledger
+	Outages *outages.Log
+	// Context ends when the worker must drop its work.
+	Context context.Context
+
+	cancel  context.CancelFunc
+	running sync.WaitGroup // the work in flight
+	closing atomic.Bool    // what is held is given back
+	name    string         // its tokens begin with it
+	queues  map[keyspace.Lane]*queue
+	wake    chan int // partitions to be looked at
+	busy    sync.Map // members of queues that are being worked on here
+	unknown sync.Map // entries of the ledger that were logged as of no known kind
+}
+
+// New returns a Worker with no queue.
+func New(o Options) (*Worker, error) {
+	setDefault(&o.Lease, defaultLease)
+	setDefault(&o.Poll, defaultPoll)
+	setDefault(&o.Workers, defaultWorkers)
+	setDefault(&o.Sweep, defaultSweep)
+	setDefault(&o.Log, slog.New(slog.DiscardHandler))
+	if o.Metrics == nil {
+		o.Metrics = NewMetrics()
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.NewID == nil {
+		o.NewID = rand.Text
+	}
+	if o.Jitter == nil {
+		o.Jitter = func(pause time.Duration) time.Duration { // what failed together does not come back together
+			return time.Duration(float64(pause) * (0.8 + 0.4*mathrand.Float64()))
+		}
+	}
+	if o.Swept == nil {
+		o.Swept = func(context.Context) {}
+	}
+	if o.Lease < heartbeats*o.Poll {
+		return nil, errors.New("the lease must be at least three times the time between two looks at the ledger")
+	}
+	w := &Worker{
+		Options: o, Ledger: ledger.New(o.DB), Outages: outages.New(o.Log),
+		name: rand.Text() + ".", queues: map[keyspace.Lane]*queue{}, wake: make(chan int, wakes),
+	}
+	w.Context, w.cancel = context.WithCancel(context.Background())
+	return w, nil
+}
+
+func setDefault[T comparable](value *T, fallback T) {
+	var zero T
+	if *value == zero {
+		*value = fallback
+	}
+}
+
+// Go runs f in a goroutine that Stop waits for. A panic is logged and does not take the process
+// down: what f had leased is claimed again later, and counted.
+func (w *Worker) Go(f func()) {
+	w.running.Go(func() {
+		defer func() {
+			if fault := recover(); fault != nil {
+				panics.Caught(w.Log, "worker.panicked", "", fault)
+			}
+		}()
+		f()
+	})
+}
+
+// Background runs f for a request that does not wait for it. The context ends with the worker.
+func (w *Worker) Background(f func(ctx context.Context)) { w.Go(func() { f(w.Context) }) }
+
+// ErrFailed means that the work on a request panicked. It is taken up again when the lease has
+// ended.
+var ErrFailed = errors.New("the work on the request failed inside Earshot")
+
+// Detached runs the work of a request that is accepted, whether or not its client is still there.
+// It uses the request's own goroutine, so that a client that leaves has no more under way than one
+// that waits.
+func (w *Worker) Detached(work func() (json.RawMessage, error)) (answer json.RawMessage, err error) {
+	w.running.Add(1)
+	defer w.running.Done()
+	defer func() {
+		if fault := recover(); fault != nil {
+			panics.Caught(w.Log, "worker.panicked", "", fault)
+			answer, err = nil, ErrFailed
+		}
+	}()
+	return work()
+}
+
+// Stop waits for the work in flight, at most until ctx ends. Unfinished work is then interrupted,
+// its leases are released if Redis answers, and another replica resumes it. Stop the senders of
+// messages and Run first.
+func (w *Worker) Stop(ctx context.Context) error {
+	failpoint.At(failpoint.ShutdownBegun)
+	w.closing.Store(true)
+	idle := make(chan struct{})
+	go func() {
+		w.running.Wait()
+		close(idle)
+	}()
+	defer w.cancel()
+	select {
+	case <-idle:
+		return nil
+	case <-ctx.Done():
+	}
+	w.cancel()
+	select {
+	case <-idle:
+	case <-time.After(shutdownGrace):
+	}
+	return ctx.Err()
+}
+
+// Lasting returns ctx, or a short time more if the worker was stopped: what was broken off is
+// written down all the same.
+func (w *Worker) Lasting(ctx context.Context) (context.Context, context.CancelFunc) {
+	if w.Context.Err() == nil {
+		return ctx, func() {}
+	}
+	return context.WithTimeout(context.WithoutCancel(ctx), shutdownGrace)
+}
+
+// Write repeats a write while Redis is unavailable and until ctx ends. Every script is safe to run
+// again, so a lost reply does no harm.
+func (w *Worker) Write(ctx context.Context, write func() error) error {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval, pauses.MaxInterval = 50*time.Millisecond, 2*time.Second
+	for {
+		err := write()
+		if !errors.Is(err, keyspace.ErrUnavailable) || !Sleep(ctx, pauses.NextBackOff()) {
+			return err
+		}
+	}
+}
+
+// Sleep waits, and reports whether it waited for the whole time.
+func Sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// Pause returns the pause before the next look at what another replica holds; it grows with each.
+func Pause(look int) time.Duration {
+	pauses := [...]time.Duration{10 * time.Millisecond, 20 * time.Millisecond, 50 * time.Millisecond, 100 * time.Millisecond}
+	return pauses[min(look, len(pauses)-1)]
+}
+
+// Heartbeat is the interval at which leases are renewed.
+func (w *Worker) Heartbeat() time.Duration { return w.Lease / heartbeats }
+
+// Every calls look at every interval until the returned function is called. look may cancel the
+// context.
+func (w *Worker) Every(ctx context.Context, interval time.Duration, look func(context.Context, context.CancelCauseFunc)) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var mu sync.Mutex // no goroutine waits for what most turns never need
+	var timer *time.Timer
+	mu.Lock()
+	defer mu.Unlock()
+	timer = time.AfterFunc(interval, func() {
+		look(ctx, cancel)
+		mu.Lock()
+		defer mu.Unlock()
+		if ctx.Err() == nil {
+			timer.Reset(interval)
+		}
+	})
+	return ctx, func() {
+		mu.Lock()
+		defer mu.Unlock()
+		cancel(nil)
+		timer.Stop()
+	}
+}
+
+// Token makes a new lease token of this process.
+func (w *Worker) Token() string { return w.name + w.NewID() }
+
+// Made reports whether a token is one of this process.
+func (w *Worker) Made(token string) bool { return strings.HasPrefix(token, w.name) }
+
+// NextHolder makes the token under which an outbox is kept beyond what is written; none if others
+// have waited for longer, or the process ends.
+func (w *Worker) NextHolder() string {
+	if w.closing.Load() || w.queues[keyspace.LaneOutboxes].scarce() {
+		return ""
+	}
+	return w.Token()
+}
+
+// GiveUp releases the leases that a token may have taken, if err leaves open whether it did. It
+// returns at once.
+func (w *Worker) GiveUp(held ledger.Holding, err error) {
+	var network *net.OpError
+	unreached := errors.As(err, &network) && network.Op == "dial" // no lease was taken
+	if errors.Is(err, keyspace.ErrUnavailable) && !errors.Is(err, keyspace.ErrReplicas) && !unreached {
+		w.HandBack(held)
+	}
+}
+
+// releases is how many times a release is tried, at growing intervals, until there was something to
+// release: a Redis that has stopped for a moment may run the script that takes a lease after the
+// one that releases it.
+const releases = 5
+
+// HandBack releases the leases that a token may have taken, and returns at once.
+func (w *Worker) HandBack(held ledger.Holding) {
+	w.Go(func() {
+		ctx, cancel := context.WithTimeout(w.Context, max(w.Lease, keyspace.EventLease))
+		defer cancel()
+		for i := range releases {
+			had := false
+			err := w.Write(ctx, func() (err error) {
+				had, err = w.Ledger.Release(ctx, held)
+				return err
+			})
+			if had || err != nil {
+				w.Wake(held.App)
+				return
+			}
+			if !Sleep(ctx, w.Jitter(time.Duration(i+1)*200*time.Millisecond)) {
+				return
+			}
+		}
+	})
+}
+
+// Wake makes Run look at once for due work of an app.
+func (w *Worker) Wake(appID string) {
+	select {
+	case w.wake <- keyspace.PartitionOf(appID):
+	default: // so much is owed that the next look is on its way
+	}
+}
+
+// WakeAfter makes Run look when something of an app is due, as it polls only from time to time.
+func (w *Worker) WakeAfter(appID string, pause time.Duration) {
+	time.AfterFunc(pause, func() { w.Wake(appID) })
+}
