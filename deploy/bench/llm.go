@@ -15,14 +15,14 @@ import (
 // fixed time and costs little.
 
 // Marks around the names of the tools that a text has called. JSON needs no escapes for them.
-const before, behind = "[[ ", " ]]"
+const opening, closing = "[[ ", " ]]"
 
 // llmArguments are those of every call.
 const llmArguments = `{"day":"Friday"}`
 
 // calling writes into a text which tools the model shall call.
 func calling(text string, tools ...string) string {
-	return text + " on Friday " + before + strings.Join(tools, " ") + behind
+	return text + " on Friday " + opening + strings.Join(tools, " ") + closing
 }
 
 // streamEnd is what a stream ends with.
@@ -53,11 +53,11 @@ func answering(think time.Duration) http.Handler {
 // toolsIn lists the tools that the last text in a request asks for. The request is not parsed: that
 // would cost more than all else here, and grow with the number of tools.
 func toolsIn(body []byte) []string {
-	at := bytes.LastIndex(body, []byte(before))
+	at := bytes.LastIndex(body, []byte(opening))
 	if at < 0 {
 		return nil
 	}
-	names, _, _ := bytes.Cut(body[at+len(before):], []byte(behind))
+	names, _, _ := bytes.Cut(body[at+len(opening):], []byte(closing))
 	return strings.Fields(string(names))
 }
 

@@ -51,16 +51,16 @@ func (b *bench) measure(ctx context.Context, one post, p plan, prepare func(firs
 		clients[i] = newClient(s, p.connections)
 		defer clients[i].HTTP.CloseIdleConnections()
 	}
-	send := func(ctx context.Context, i int) (time.Duration, error) { return one(ctx, clients, i) }
+	request := func(ctx context.Context, i int) (time.Duration, error) { return one(ctx, clients, i) }
 	if b.warmup > 0 {
-		b.send(ctx, plan{connections: p.connections, rate: p.rate, span: b.warmup, first: b.numbers(warmupNumbers)}, send)
+		b.send(ctx, plan{connections: p.connections, rate: p.rate, span: b.warmup, first: b.numbers(warmupNumbers)}, request)
 	}
 	p.first = b.numbers(measuredNumbers)
 	if prepare != nil {
 		prepare(p.first)
 	}
 	before := b.used(servers...)
-	found := b.send(ctx, p, send)
+	found := b.send(ctx, p, request)
 	after := b.used(servers...)
 	if found.done == 0 {
 		b.t.Fatalf("all of %d requests to %s failed, one of them: %v", found.failed, servers[0].Name, found.failure)
