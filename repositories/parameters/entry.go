@@ -15,26 +15,12 @@ import (
 	"earshot/repositories/fault"
 )
 
-// entry is one member of allowedValues or excludedValues. A text is a literal and a
-// regular expression (RE2) at once; what does not compile is a literal alone.
+// entry is one member of allowedValues or excludedValues. A text is a literal and a regular
+// expression (RE2) at once.
 type entry struct {
 	given   any
 	pattern *regexp.Regexp // nil for what is a literal alone
 	broken  error          // why a text did not compile
-}
-
-func newEntry(given any, in *Budget) entry {
-	e := entry{given: given}
-	text, ok := given.(string)
-	if !ok || regexp.QuoteMeta(text) == text {
-		return e
-	}
-	if e.pattern, e.broken = in.compile(text); e.broken == nil {
-		// The longest match decides whether the pattern covers all of a value;
-		// wrapping the text in anchors could change its meaning.
-		e.pattern.Longest()
-	}
-	return e
 }
 
 func newEntries(given []any, in *Budget) []entry {
@@ -43,13 +29,20 @@ func newEntries(given []any, in *Budget) []entry {
 	}
 	entries := make([]entry, len(given))
 	for i := range given {
-		entries[i] = newEntry(given[i], in)
+		e := &entries[i]
+		e.given = given[i]
+		text, is := given[i].(string)
+		if !is || regexp.QuoteMeta(text) == text {
+			continue
+		}
+		if e.pattern, e.broken = in.compile(text); e.broken == nil {
+			// The longest match decides whether the pattern covers all of a value;
+			// wrapping the text in anchors could change its meaning.
+			e.pattern.Longest()
+		}
 	}
 	return entries
 }
-
-// literal reports whether the entry matches only itself.
-func (e entry) literal() bool { return e.pattern == nil }
 
 // allows reports whether the entry equals the value or matches all of it.
 func (e entry) allows(value any) bool {
@@ -62,8 +55,8 @@ func (e entry) allows(value any) bool {
 	})
 }
 
-// excludes reports whether the entry equals the value or matches any part of it. A
-// text that did not compile is no pattern and excludes itself alone.
+// excludes reports whether the entry equals the value or matches any part of it. A text that did
+// not compile is no pattern and excludes itself alone.
 func (e entry) excludes(value any) bool {
 	return e.is(value, func(text string) bool {
 		switch {
@@ -77,21 +70,19 @@ func (e entry) excludes(value any) bool {
 	})
 }
 
-// is compares an entry with a value as they are and, where the entry is a text, with
-// the texts of a scalar.
+// is compares an entry with a value as they are and, if the entry is a text, with the texts of a
+// scalar.
 func (e entry) is(value any, matches func(string) bool) bool {
 	if equal(e.given, value) {
 		return true
 	}
-	if _, ok := e.given.(string); !ok {
-		return false
-	}
-	return slices.ContainsFunc(scalarTexts(value), matches)
+	_, isText := e.given.(string)
+	return isText && slices.ContainsFunc(scalarTexts(value), matches)
 }
 
-// scalarTexts returns the texts that a pattern is compared with: none for lists and
-// maps, which are compared whole, and two for a number that is not written in its
-// plainest form, so that 1.0 cannot slip past a rule about 1.
+// scalarTexts returns the texts that a pattern is compared with: none for lists and maps, which are
+// compared whole, and two for a number that is not in its plainest form, so that 1.0 cannot slip
+// past a rule about 1.
 func scalarTexts(value any) []string {
 	switch value := value.(type) {
 	case string:
@@ -112,12 +103,12 @@ func scalarTexts(value any) []string {
 	}
 }
 
-// regexSigns are character sequences that nobody writes in a literal: a group with options
-// or lookaround, a class by letter, a repeated dot, a counted repetition, an anchor.
+// regexSigns are character sequences that nobody writes in a literal: a group with options or
+// lookaround, a class by letter, a repeated dot, a counted repetition, an anchor.
 var regexSigns = regexp.MustCompile(`\(\?[:=!<PiUms]|\\[dDwWsSbBpP]|\.[*+]|\\[1-9]|\{[0-9]+,?[0-9]*\}|^\^|[^\\]\$$`)
 
-// brokenRegex returns the entry's fault where it is clearly meant as a regular
-// expression and does not compile.
+// brokenRegex returns the fault of an entry that is clearly meant as a regular expression and does
+// not compile.
 func (e entry) brokenRegex() string {
 	if e.broken == nil {
 		return ""
@@ -131,11 +122,11 @@ func (e entry) brokenRegex() string {
 	return "the regular expression " + fault.Show(text) + " does not compile as RE2: " + fault.Clip(reason)
 }
 
-// Sizes of regular expressions, in steps of the compiled program, of some 40 bytes
-// each. x{1000} is seven characters and a thousand steps.
+// Sizes of regular expressions, in steps of the compiled program, of some 40 bytes each. x{1000}
+// is seven characters and a thousand steps.
 const (
 	maxPatternSteps    = 5_000   // of one expression
-	maxRepositorySteps = 200_000 // of all of a repository's together
+	maxRepositorySteps = 200_000 // of all expressions of a repository together
 )
 
 var (
@@ -143,17 +134,12 @@ var (
 	errPatternsSize = errors.New("together the repository's regular expressions are too large")
 )
 
-// Budget compiles the regular expressions of one repository within its bounds, and
-// bounds its JSON Schemas as well.
+// Budget bounds the regular expressions and the JSON Schemas of one repository.
 type Budget struct{ steps, values atomic.Int64 }
 
-// takesSchema reports whether there is room for a JSON Schema made of so many values.
-func (p *Budget) takesSchema(values int) bool {
-	return values <= maxSchemaValues && p.values.Add(int64(values)) <= maxRepositoryValues
-}
-
-// compile compiles RE2. A text that is no regular expression is a *syntax.Error.
-func (p *Budget) compile(text string) (*regexp.Regexp, error) {
+// compile compiles RE2 within the bounds. For a text that is no regular expression it returns a
+// *syntax.Error.
+func (b *Budget) compile(text string) (*regexp.Regexp, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {
 		return nil, err
@@ -162,14 +148,14 @@ func (p *Budget) compile(text string) (*regexp.Regexp, error) {
 	if steps > maxPatternSteps {
 		return nil, errPatternSize
 	}
-	if p.steps.Add(int64(steps)) > maxRepositorySteps {
+	if b.steps.Add(int64(steps)) > maxRepositorySteps {
 		return nil, errPatternsSize
 	}
 	return regexp.Compile(text)
 }
 
-// engine lets a JSON Schema compile its patterns within the same bounds.
-func (p *Budget) engine(text string) (jsonschema.Regexp, error) { return p.compile(text) }
+// engine is compile for the patterns of a JSON Schema.
+func (b *Budget) engine(text string) (jsonschema.Regexp, error) { return b.compile(text) }
 
 // patternSteps estimates the size of a program without making it.
 func patternSteps(re *syntax.Regexp) int {

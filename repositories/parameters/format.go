@@ -11,8 +11,8 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Format is the form of a string's values, by the names of JSON Schema, which are those of RFC 3339 and ISO
-// 8601. Words of users become values of it; all other values have to be of it already.
+// Format is the form of a string's values, by the names of JSON Schema, which are those of RFC 3339
+// and ISO 8601. A user's words are converted to it; all other values must have it already.
 type Format string
 
 // The formats. A date is 2026-12-01, a time 15:04 or 15:04:05 with or without an offset, a date-time
@@ -44,10 +44,12 @@ var lengths = []int64{7 * 24 * 60 * 60, 24 * 60 * 60, 60 * 60, 60, 1}
 // calendrical finds years and months, which have no number of seconds.
 var calendrical = regexp.MustCompile(`^P\d+[YM]`)
 
-// examples are shown where a value is of another form.
-var examples = map[Format]string{Date: "2026-12-01", Time: "15:04", DateTime: "2026-12-01T15:04:05+01:00", Duration: "PT1H30M"}
+var formatExamples = map[Format]string{Date: "2026-12-01", Time: "15:04", DateTime: "2026-12-01T15:04:05+01:00", Duration: "PT1H30M"}
 
-// Flaw says why a text is no value of the format; empty where it is one, and for no format.
+// Known reports whether values are checked for the format.
+func (f Format) Known() bool { return slices.Contains(formats, f) }
+
+// Flaw says why a text is no value of the format. It is empty for a value, and without a format.
 func (f Format) Flaw(value string) string {
 	is := f == ""
 	switch f {
@@ -59,10 +61,11 @@ func (f Format) Flaw(value string) string {
 	if is {
 		return ""
 	}
-	return fmt.Sprintf("%s is no %s in the form of ISO 8601, as %s", fault.Show(value), f, examples[f])
+	return fmt.Sprintf("%s is no %s in the form of ISO 8601, as %s", fault.Show(value), f, formatExamples[f])
 }
 
-// At is the instant that a value of a date, a time or both names; in a time zone where it names none itself.
+// At returns the instant that a date, a time or both name, in the given time zone if the value
+// has none.
 func (f Format) At(value string, in *time.Location) (at time.Time, is bool) {
 	for _, layout := range layouts[f] {
 		if at, err := time.ParseInLocation(layout, value, in); err == nil {
@@ -72,11 +75,8 @@ func (f Format) At(value string, in *time.Location) (at time.Time, is bool) {
 	return at, false
 }
 
-func isDuration(value string) bool {
-	return durations.MatchString(value) && value != "P" && !strings.HasSuffix(value, "T")
-}
-
-// Seconds is the length of a duration, as a decimal; false for one of years or months, and for none.
+// Seconds returns the length of a duration as a decimal. It is false for years and months, and for
+// what is no duration.
 func Seconds(duration string) (seconds string, is bool) {
 	parts := durations.FindStringSubmatch(duration)
 	if !isDuration(duration) || calendrical.MatchString(duration) {
@@ -92,32 +92,6 @@ func Seconds(duration string) (seconds string, is bool) {
 	return sum.FloatString(decimals), true
 }
 
-// format takes the format of a list's parameter, which is a string; the definition's schema knows the names.
-func (f *faultCollector) format(given string, p *compiledParameter) {
-	switch {
-	case given == "":
-	case p.kind != kindString:
-		f.add("format", "is for a string, and the parameter is %s", p.kind.article())
-	default:
-		p.format = Format(given)
-	}
-}
-
-// Known reports whether values are checked for the format.
-func (f Format) Known() bool { return slices.Contains(formats, f) }
-
-// formatOf is the format of a property that is a string; other formats of JSON Schema are annotations.
-func formatOf(given any, of kind) Format {
-	if name, _ := given.(string); of == kindString && Format(name).Known() {
-		return Format(name)
-	}
-	return ""
-}
-
-// formatFlaw says why a value is not of the parameter's format.
-func (p *compiledParameter) formatFlaw(value any) string {
-	if said, is := value.(string); is {
-		return p.format.Flaw(said)
-	}
-	return ""
+func isDuration(value string) bool {
+	return durations.MatchString(value) && value != "P" && !strings.HasSuffix(value, "T")
 }

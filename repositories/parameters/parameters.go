@@ -14,31 +14,27 @@ import (
 	"sync"
 
 	"earshot/repositories/fault"
+	"earshot/repositories/quantity"
 )
 
 // Parameters is the one compiled form of a tool's parameters, whichever of the three
 // languages they were given in. It is made once per revision of a repository and is
 // safe for concurrent use.
 type Parameters struct {
-	list   []*compiledParameter
-	byName map[string]*compiledParameter
-	folded map[string]string // name without case, - and _, to the one visible parameter of it
-	// seen leads from what is seen of a name that has invisible characters to that name.
-	seen   map[string]string
-	schema *rootSchema // nil for the lists
-	model  json.RawMessage
-	// dialect is the $schema that was given.
-	dialect string
-	// derived is what others made of the model's schema, nil for parameters made by hand.
-	derived *sync.Map
-	// authenticated says that there are parameters which ID tokens fill.
-	authenticated bool
+	list          []*compiledParameter
+	byName        map[string]*compiledParameter
+	folded        map[string]string // name without case, - and _, to the one visible parameter of it
+	seen          map[string]string // name without invisible characters, to the name
+	schema        *rootSchema       // nil for the lists
+	model         json.RawMessage
+	dialect       string    // the $schema that was given
+	derived       *sync.Map // what others made of the model's schema; nil for parameters made by hand
+	authenticated bool      // ID tokens fill some of them
 }
 
 // ValueFault is one validation error of a value.
 type ValueFault struct {
-	// Parameter is the name of the parameter, or the unknown name that was given.
-	Parameter string `json:"parameter"`
+	Parameter string `json:"parameter"` // its name, or the unknown name that was given
 	// Detail says what is wrong; for a part of the value it begins with the path,
 	// as in "stops[2].day: 5 is not a string".
 	Detail string `json:"detail"`
@@ -48,25 +44,17 @@ type ValueFault struct {
 type Reading struct {
 	// Values are complete: static values and defaults included. Numbers are
 	// json.Number with the digits that were sent. A value at fault is not in it.
-	Values map[string]any
-	// Missing names the required parameters that have no value, each of which is
-	// in Errors as well.
-	Missing []string
+	Values  map[string]any
+	Missing []string // the required parameters that have no value, each of which is in Errors as well
 	Errors  []ValueFault
-	// Coerced names the parameters whose value was changed in form, not in meaning.
-	Coerced []string
-	// Dropped names the arguments that no parameter asks for.
-	Dropped []string
+	Coerced []string // the parameters whose value was changed in form, not in meaning
+	Dropped []string // the arguments that no parameter asks for
 }
 
 // Infers reports whether there is any parameter that a matcher has to fill.
 func (p *Parameters) Infers() bool {
-	for _, parameter := range p.list {
-		if !parameter.hidden() {
-			return true
-		}
-	}
-	return p.schema != nil && p.schema.open
+	visible := func(one *compiledParameter) bool { return !one.hidden() }
+	return slices.ContainsFunc(p.list, visible) || p.schema != nil && p.schema.open
 }
 
 // ModelSchema renders what a model is shown: a JSON Schema object without ignored,
@@ -83,9 +71,9 @@ func (p *Parameters) ModelSchema() json.RawMessage {
 // since models' providers refuse it; empty for all other parameters.
 func (p *Parameters) Dialect() string { return p.dialect }
 
-// Derived returns what derive makes of the schema that models are shown, from the second
-// call on as the first one made it: it lives as long as the parameters. A form, of which
-// there are to be few, tells apart what is made of one schema.
+// Derived returns what derive makes of the schema that models are shown. It calls derive once and
+// keeps the result as long as the parameters live. A form, of which there are to be few, tells apart
+// what is made of one schema.
 func (p *Parameters) Derived(form any, derive func() any) any {
 	if p.derived == nil {
 		return derive()
@@ -106,15 +94,27 @@ func (p *Parameters) Names() []string {
 	return names
 }
 
-// Hidden reports whether the parameter is kept from models: ignored, static, or filled from
+// Hidden reports whether the parameter is hidden from models: ignored, static, or filled from
 // a verified ID token. It is false for an unknown name.
 func (p *Parameters) Hidden(name string) bool {
 	parameter, ok := p.byName[name]
 	return ok && parameter.hidden()
 }
 
+// Unfillable finds the parameters in the path of a URL that no message can fill, since they are
+// hidden from models and have no value: only a program can fire their tool. The pointers begin
+// at the tool.
+func (p *Parameters) Unfillable() (pointers []string) {
+	for _, one := range p.list {
+		if one.inPath && len(one.claims) == 0 && one.static == nil && one.ignored && one.fallback == nil {
+			pointers = append(pointers, one.place+fault.Point("ignore"))
+		}
+	}
+	return pointers
+}
+
 // Ask returns the question that asks a user for the first of the named parameters that has
-// one; empty where none has.
+// one; empty if none has.
 func (p *Parameters) Ask(names ...string) string {
 	for _, name := range names {
 		if parameter, known := p.byName[name]; known && parameter.ask != "" {
@@ -129,13 +129,8 @@ func (p *Parameters) Ask(names ...string) string {
 // Null counts as absent, unknown names are faults, and a static value wins over one
 // that is given. All faults are returned at once; values at fault are left out.
 func (p *Parameters) Check(values map[string]any) (map[string]any, []ValueFault) {
-	run := newEvaluation(p, strict)
-	values = p.unseen(values)
-	run.unknown(values)
-	for _, parameter := range p.list {
-		run.take(parameter, values)
-	}
-	run.finish()
+	run := evaluation{parameters: p}
+	run.evaluate(values)
 	return run.Values, run.Errors
 }
 
@@ -143,196 +138,240 @@ func (p *Parameters) Check(values map[string]any) (map[string]any, []ValueFault)
 // checks the rest as Check does. Unknown names are dropped, unless one parameter
 // alone has that name in another case or with other hyphens and underscores.
 func (p *Parameters) Read(arguments map[string]any) Reading {
-	run := newEvaluation(p, lenient)
-	named := run.rename(p.unseen(arguments))
-	for _, parameter := range p.list {
-		run.take(parameter, named)
-	}
-	run.finish()
+	run := evaluation{parameters: p, lenient: true}
+	run.evaluate(arguments)
 	return run.Reading
 }
-
-// The two modes of an evaluation, by the source of its values.
-const (
-	strict  = false // a program's
-	lenient = true  // a model's
-)
 
 // evaluation is one pass of values through the parameters.
 type evaluation struct {
 	Reading
 	parameters *Parameters
-	lenient    bool
+	lenient    bool // for a model's values, not for a program's
 }
 
-func newEvaluation(parameters *Parameters, fromModel bool) *evaluation {
-	return &evaluation{
-		Reading:    Reading{Values: make(map[string]any, len(parameters.list))},
-		parameters: parameters,
-		lenient:    fromModel,
+func (e *evaluation) evaluate(given map[string]any) {
+	p := e.parameters
+	e.Values = make(map[string]any, len(p.list))
+	values := given
+	if len(p.seen) > 0 { // a caller may have been shown names without their invisible characters
+		values = make(map[string]any, len(given))
+		for name, value := range given {
+			values[cmp.Or(p.seen[name], name)] = value
+		}
 	}
-}
-
-// take gives the parameter its value: the static one, the given one, or the default.
-func (s *evaluation) take(p *compiledParameter, values map[string]any) {
-	given, sent := values[p.name]
-	switch {
-	case len(p.claims) > 0:
-		s.unverified(p)
-	case p.static != nil:
-		s.Values[p.name] = normal(p.static.given)
-	case s.lenient && p.ignored:
-		s.absent(p)
-	case given == nil || p.inPath && given == "" || s.lenient && p.absent(given):
-		s.null(p, sent)
-	default:
-		s.settle(p, normal(given))
+	if e.lenient {
+		values = e.rename(values)
+	} else {
+		e.unknown(values)
 	}
-}
-
-// null counts as absent, except where a JSON Schema requires a property and lets it
-// be null.
-func (s *evaluation) null(p *compiledParameter, sent bool) {
-	if sent && p.nullable && p.required && !p.inPath {
-		s.Values[p.name] = nil
+	for _, parameter := range p.list {
+		e.take(parameter, values)
+	}
+	if p.schema == nil {
 		return
 	}
-	s.absent(p)
-}
 
-// unverified reports that a parameter's claim is missing. Neither a value that is sent nor
-// a default takes its place.
-func (s *evaluation) unverified(p *compiledParameter) {
-	if p.required {
-		s.miss(p, "cannot be filled: it comes from a verified ID token of "+p.services()+", and there is none")
-	}
-}
-
-func (s *evaluation) absent(p *compiledParameter) {
-	switch {
-	case p.fallback != nil:
-		s.Values[p.name] = normal(p.fallback.given)
-	case p.required:
-		s.miss(p, "is required")
-	}
-}
-
-func (s *evaluation) miss(p *compiledParameter, detail string) {
-	s.Missing = append(s.Missing, p.name)
-	s.Errors = append(s.Errors, ValueFault{Parameter: p.name, Detail: detail})
-}
-
-func (s *evaluation) settle(p *compiledParameter, value any) {
-	if s.lenient {
-		read, changed := s.parameters.coerce(p, value)
-		if value = read; changed {
-			s.coerced(p.name)
+	for _, found := range p.schema.validate(e.Values) {
+		_, there := e.Values[found.Parameter]
+		// A value that is absent because it is at fault is not missing as well.
+		if there || !slices.ContainsFunc(e.Errors, func(f ValueFault) bool { return f.Parameter == found.Parameter }) {
+			e.Errors = append(e.Errors, found)
 		}
-	} else {
-		value, _ = p.translate(value)
 	}
-	flaws, usable := s.parameters.check(p, value)
-	s.Errors = append(s.Errors, p.faultsOf(flaws)...)
-	if usable {
-		s.Values[p.name] = value
-	}
-}
-
-func (s *evaluation) coerced(name string) {
-	if !slices.Contains(s.Coerced, name) {
-		s.Coerced = append(s.Coerced, name)
-	}
-}
-
-// unknown finds a program's values that no parameter asks for.
-func (s *evaluation) unknown(values map[string]any) {
-	known := s.parameters.Names()
-	for _, name := range slices.Sorted(maps.Keys(values)) {
-		if _, ok := s.parameters.byName[name]; ok || s.keep(name, values[name]) {
-			continue
-		}
-		detail := "is not a parameter of the tool"
-		if len(s.Errors) < fault.Most { // the others are not listed, and each hint takes its time
-			detail += fault.DidYouMean(name, known)
-		}
-		s.Errors = append(s.Errors, ValueFault{Parameter: fault.Clip(name), Detail: detail})
+	for _, found := range e.Errors {
+		delete(e.Values, found.Parameter)
 	}
 }
 
 // rename returns a model's arguments by the names of the parameters.
-func (s *evaluation) rename(arguments map[string]any) map[string]any {
+func (e *evaluation) rename(arguments map[string]any) map[string]any {
 	named := make(map[string]any, len(arguments))
 	taken := map[string]int{}
 	for name, value := range arguments {
-		if _, ok := s.parameters.byName[name]; ok {
+		if _, ok := e.parameters.byName[name]; ok {
 			named[name] = value
-		} else if meant, ok := s.parameters.folded[FoldName(name)]; ok {
+		} else if meant, ok := e.parameters.folded[FoldName(name)]; ok {
 			taken[meant]++
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(arguments)) {
-		s.renameOne(named, taken, name, arguments[name])
+		if _, ok := e.parameters.byName[name]; ok {
+			continue
+		}
+		meant, ok := e.parameters.folded[FoldName(name)]
+		if _, given := named[meant]; ok && !given && taken[meant] == 1 {
+			named[meant] = arguments[name]
+			e.coerced(meant)
+		} else if !e.keep(name, arguments[name]) {
+			e.Dropped = append(e.Dropped, name)
+		}
 	}
 	return named
 }
 
-func (s *evaluation) renameOne(named map[string]any, taken map[string]int, name string, value any) {
-	if _, ok := s.parameters.byName[name]; ok {
-		return
-	}
-	meant, ok := s.parameters.folded[FoldName(name)]
-	if _, given := named[meant]; ok && !given && taken[meant] == 1 {
-		named[meant] = value
-		s.coerced(meant)
-		return
-	}
-	if !s.keep(name, value) {
-		s.Dropped = append(s.Dropped, name)
+// unknown finds a program's values that no parameter asks for.
+func (e *evaluation) unknown(values map[string]any) {
+	known := e.parameters.Names()
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		if _, ok := e.parameters.byName[name]; ok || e.keep(name, values[name]) {
+			continue
+		}
+		detail := "is not a parameter of the tool"
+		if len(e.Errors) < fault.Most { // the others are not listed, and each hint takes its time
+			detail += fault.DidYouMean(name, known)
+		}
+		e.Errors = append(e.Errors, ValueFault{Parameter: fault.Clip(name), Detail: detail})
 	}
 }
 
-// keep takes a value that has no parameter where a JSON Schema is open to such.
-func (s *evaluation) keep(name string, value any) bool {
-	if s.parameters.schema == nil || !s.parameters.schema.takes(name) {
+// keep takes a value that has no parameter if a JSON Schema is open to such.
+func (e *evaluation) keep(name string, value any) bool {
+	if e.parameters.schema == nil || !e.parameters.schema.takes(name) {
 		return false
 	}
-	s.Values[name] = normal(value)
+	e.Values[name] = normal(value)
 	return true
 }
 
-// finish validates the values as a whole against the JSON Schema, if there is one.
-func (s *evaluation) finish() {
-	if s.parameters.schema == nil {
-		return
+// take gives the parameter its value: the static one, the given one, or the default.
+func (e *evaluation) take(p *compiledParameter, values map[string]any) {
+	given, sent := values[p.name]
+	switch {
+	case len(p.claims) > 0: // neither a value that is sent nor a default takes the place of a claim
+		if p.required {
+			e.miss(p, p.unverified())
+		}
+	case p.static != nil:
+		e.Values[p.name] = normal(p.static.given)
+	case e.lenient && p.ignored:
+		e.absent(p)
+	case given == nil || p.inPath && given == "" || e.lenient && p.absent(given):
+		if sent && p.nullable && p.required && !p.inPath {
+			e.Values[p.name] = nil // a JSON Schema requires the property, and lets it be null
+		} else {
+			e.absent(p)
+		}
+	default:
+		e.use(p, normal(given))
 	}
-	for _, fault := range s.parameters.schema.validate(s.Values) {
-		_, there := s.Values[fault.Parameter]
-		if there || !s.atFault(fault.Parameter) {
-			s.Errors = append(s.Errors, fault)
+}
+
+func (e *evaluation) absent(p *compiledParameter) {
+	switch {
+	case p.fallback != nil:
+		e.Values[p.name] = normal(p.fallback.given)
+	case p.required:
+		e.miss(p, "is required")
+	}
+}
+
+func (e *evaluation) miss(p *compiledParameter, detail string) {
+	e.Missing = append(e.Missing, p.name)
+	e.Errors = append(e.Errors, ValueFault{Parameter: p.name, Detail: detail})
+}
+
+func (e *evaluation) use(p *compiledParameter, value any) {
+	if e.lenient {
+		read, changed := p.readLeniently(value)
+		if value = read; changed {
+			e.coerced(p.name)
+		}
+	} else {
+		value, _ = p.translate(value)
+	}
+	flaws, usable := p.flaws(value)
+	e.Errors = append(e.Errors, p.faultsOf(flaws)...)
+	if usable {
+		e.Values[p.name] = value
+	}
+}
+
+func (e *evaluation) coerced(name string) {
+	if !slices.Contains(e.Coerced, name) {
+		e.Coerced = append(e.Coerced, name)
+	}
+}
+
+// absent reports whether a model's value stands for no value: null, or the word "null",
+// unless the parameter explicitly allows that word.
+func (p *compiledParameter) absent(value any) bool {
+	if p.refused != nil && equal(value, p.refused) {
+		return true
+	}
+	text, _ := value.(string)
+	return strings.TrimSpace(text) == "null" && !slices.Contains(p.literals(), any("null"))
+}
+
+// readLeniently converts a model's value by the rules of the list or of the schema.
+func (p *compiledParameter) readLeniently(value any) (any, bool) {
+	meant, also := p.translate(value)
+	read, changed := meant, false
+	if p.property != nil {
+		read, changed = coerceProperty(meant, p.property)
+	} else {
+		read, changed = p.coerce(meant)
+	}
+	if changed { // a list may have been sent as a text
+		read, _ = p.translate(read)
+	}
+	return read, changed || also
+}
+
+// flaws checks a value by the rules of the list or of the schema. A value that a schema will
+// validate as part of the whole is usable even with a flaw, so that all its flaws are found.
+func (p *compiledParameter) flaws(value any) (flaws []violation, usable bool) {
+	if p.property == nil {
+		flaws = p.check(value, "")
+		return flaws, len(flaws) == 0
+	}
+	if flaws = checkAnything(value, ""); len(flaws) > 0 {
+		return flaws, false
+	}
+	if why := p.unread(value); why != "" {
+		return []violation{{"", why}}, false
+	}
+	flaws = checkIntegers(value, p.property, "")
+	if flaw := p.formatFlaw(value); flaw != "" {
+		flaws = append(flaws, violation{"", flaw})
+	}
+	return flaws, true
+}
+
+// Said returns the value that words are of the named parameter, as its author would have them
+// read: coerced as those of a model are, and with number words as numbers. Those of a date or a
+// time stay as they are: what day they name depends on when they are spoken. Why says why they
+// are none, by the rule that they break; it is empty for a value. A parameter that does not exist
+// is not known.
+func (p *Parameters) Said(name, words string) (value any, why string, known bool) {
+	of, known := p.byName[name]
+	if !known {
+		return nil, "", false
+	}
+	if of.format != "" {
+		return strings.TrimSpace(words), "", true
+	}
+	value, why = of.valueOf(words)
+	if number, is := quantity.Number(words); is && why != "" {
+		if counted, flaw := of.valueOf(string(number)); flaw == "" {
+			return counted, "", true
 		}
 	}
-	for _, fault := range s.Errors {
-		delete(s.Values, fault.Parameter)
-	}
+	return value, why, true
 }
 
-// atFault reports whether a parameter has a fault already; its absence from the values is
-// then not a second one.
-func (s *evaluation) atFault(name string) bool {
-	return slices.ContainsFunc(s.Errors, func(f ValueFault) bool { return f.Parameter == name })
-}
-
-// unseen puts values under the names that their parameters have, where a caller was shown these
-// without their invisible characters.
-func (p *Parameters) unseen(values map[string]any) map[string]any {
-	if len(p.seen) == 0 {
-		return values
+// valueOf coerces words and holds them against all rules of the parameter, and names the first that
+// they break.
+func (p *compiledParameter) valueOf(words string) (any, string) {
+	value, _ := p.readLeniently(strings.TrimSpace(words))
+	flaws, _ := p.flaws(value)
+	if len(flaws) == 0 && p.property != nil {
+		flaws = p.schemaFlaws(value)
 	}
-	named := make(map[string]any, len(values))
-	for given, value := range values {
-		named[cmp.Or(p.seen[given], given)] = value
+	if len(flaws) > 0 {
+		return nil, strings.TrimPrefix(flaws[0].at+": "+flaws[0].detail, ": ")
 	}
-	return named
+	return value, ""
 }
 
 // FoldName makes names that differ in case, hyphens, underscores and spaces alone equal.

@@ -8,14 +8,15 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 )
 
-// DecodeValues reads the values of a tool: one JSON object, and nothing after it.
-// Numbers come out as json.Number with the digits that were sent; null and an empty
-// input are an object without fields.
+// DecodeValues reads the values of a tool: one JSON object, and nothing after it. Numbers are
+// json.Number with the digits that were sent; null and an empty input are an object without fields.
 func DecodeValues(raw []byte) (map[string]any, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return map[string]any{}, nil
@@ -50,15 +51,6 @@ func normal(value any) any {
 			copied[key] = normal(value[key])
 		}
 		return copied
-	case nil, string, bool, json.Number:
-		return value
-	default:
-		return normalScalar(value)
-	}
-}
-
-func normalScalar(value any) any {
-	switch value := value.(type) {
 	case int:
 		return json.Number(strconv.Itoa(value))
 	case int64:
@@ -79,13 +71,17 @@ func normalScalar(value any) any {
 	}
 }
 
-// equal reports whether two values mean the same: numbers are compared by value, so that 1
-// equals 1.0, and everything else exactly.
+// equal reports whether two values mean the same: 1 equals 1.0, everything else is compared exactly.
 func equal(a, b any) bool {
 	switch a := a.(type) {
 	case json.Number:
 		b, ok := b.(json.Number)
-		return ok && equalNumbers(a, b)
+		if !ok {
+			return false
+		}
+		x, ok := exactjson.ParseDecimal(a.String())
+		y, both := exactjson.ParseDecimal(b.String())
+		return ok && both && x.Compare(y) == 0
 	case []any:
 		b, ok := b.([]any)
 		return ok && slices.EqualFunc(a, b, equal)
@@ -99,8 +95,64 @@ func equal(a, b any) bool {
 	}
 }
 
-func equalNumbers(a, b json.Number) bool {
-	x, ok := exactjson.ParseDecimal(a.String())
-	y, also := exactjson.ParseDecimal(b.String())
-	return ok && also && x.Compare(y) == 0
+// violation is one validation error of a value, with its place inside the value: a path such as
+// [2].day, empty for the value itself.
+type violation struct{ at, detail string }
+
+func index(at string, i int) string { return fmt.Sprintf("%s[%d]", at, i) }
+
+func member(at, key string) string { return at + "." + fault.Clip(key) }
+
+// checkAnything checks a value of which nothing is known: it finds what no reader could handle.
+func checkAnything(value any, at string) []violation {
+	var flaws []violation
+	switch value := value.(type) {
+	case json.Number:
+		if detail := exactjson.NumberFlaw(value); detail != "" {
+			return []violation{{at, detail}}
+		}
+	case []any:
+		for i := range value {
+			flaws = append(flaws, checkAnything(value[i], index(at, i))...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			flaws = append(flaws, checkAnything(value[key], member(at, key))...)
+		}
+	case nil, string, bool:
+	default:
+		return []violation{{at, fault.Show(value) + " is not a JSON value"}}
+	}
+	return flaws
+}
+
+// ControlCharacter returns the first control character of a text. None may be pasted into a
+// statement: for the database a zero byte ends the text, and the statement with it.
+func ControlCharacter(text string) (found rune, has bool) {
+	at := strings.IndexFunc(text, unicode.IsControl)
+	if at < 0 {
+		return 0, false
+	}
+	return []rune(text[at:])[0], true
+}
+
+// controlFlaws names the control characters in a value, in its members and in their names.
+func controlFlaws(value any, at string) []violation {
+	var flaws []violation
+	switch value := value.(type) {
+	case string:
+		if found, has := ControlCharacter(value); has {
+			return []violation{{at, fmt.Sprintf("%s has the control character U+%04X, which is never pasted into a statement", fault.Show(value), found)}}
+		}
+	case []any:
+		for i := range value {
+			flaws = append(flaws, controlFlaws(value[i], index(at, i))...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			flaws = append(flaws, controlFlaws(key, at)...)
+			flaws = append(flaws, controlFlaws(value[key], member(at, key))...)
+		}
+	}
+	return flaws
 }

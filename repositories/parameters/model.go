@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"earshot/repositories/exactjson"
+	"earshot/repositories/plaintext"
 )
 
 // modelObject is the JSON Schema that a model is shown. Its fields are written in
@@ -45,7 +46,8 @@ func listModel(list []*compiledParameter) (json.RawMessage, error) {
 		}
 	}
 	object.Properties = properties.JSON()
-	return exactjson.Encode(object)
+	raw, err := exactjson.Encode(object)
+	return plaintext.JSON(raw), err
 }
 
 func (p *compiledParameter) modelProperty() *modelProperty {
@@ -64,8 +66,11 @@ func (p *compiledParameter) modelProperty() *modelProperty {
 	if p.items != nil {
 		shown.Items = p.items.modelProperty()
 	}
-	if p.kind.mapping() {
-		shown.AdditionalProperties = p.modelValues()
+	switch {
+	case p.values != nil:
+		shown.AdditionalProperties = map[string]string{"type": p.values.kind.schemaType()}
+	case p.kind.mapping():
+		shown.AdditionalProperties = true
 	}
 	if p.fallback != nil {
 		shown.Default = p.fallback.given
@@ -73,70 +78,36 @@ func (p *compiledParameter) modelProperty() *modelProperty {
 	return shown
 }
 
-func (p *compiledParameter) modelValues() any {
-	if p.values == nil {
-		return true
-	}
-	return map[string]string{"type": p.values.kind.schemaType()}
-}
-
-// schemaType is the type's word in JSON Schema.
-func (k kind) schemaType() string {
-	switch k {
-	case kindFloat:
-		return "number"
-	case kindMap:
-		return "object"
-	default:
-		return string(k)
-	}
-}
-
-// literals returns the allowed values where all of them stand for themselves, and
-// nothing where a pattern is among them.
-func (p *compiledParameter) literals() []any {
-	if p.property != nil && p.property.Enum != nil {
-		return p.property.Enum.Values
-	}
-	var values []any
-	for _, e := range p.allowed {
-		if !e.literal() {
-			return nil
-		}
-		values = append(values, e.given)
-	}
-	return values
-}
-
 // schemaModel renders the given JSON Schema without what is hidden from models. The
-// draft and the identity of the document are of no use to them, and providers refuse
-// them.
+// draft and the identity of the document are of no use to them, and providers refuse them.
 func schemaModel(document map[string]any, list []*compiledParameter) json.RawMessage {
 	shown := maps.Clone(document)
 	delete(shown, "$schema")
 	delete(shown, "$id")
 	shown["type"] = "object"
 	properties, _ := document["properties"].(map[string]any)
+	names := requiredNames(document)
 	var ordered exactjson.Object
+	var required []string // in their given order, without hidden ones
 	for _, p := range list {
-		if p.hidden() {
-			continue
+		if (names[p.name] || p.inPath && p.required) && !p.hidden() {
+			required = append(required, p.name)
 		}
-		if err := ordered.Add(p.name, p.withoutOurWords(properties[p.name])); err != nil {
+		delete(names, p.name)
+		if !p.hidden() && ordered.Add(p.name, p.withoutOurWords(properties[p.name])) != nil {
 			return nil
 		}
 	}
 	shown["properties"] = ordered.JSON()
-	if required := shownRequired(document, list); len(required) > 0 {
+	delete(shown, "required")
+	if required = append(required, slices.Sorted(maps.Keys(names))...); len(required) > 0 {
 		shown["required"] = required
-	} else {
-		delete(shown, "required")
 	}
 	raw, err := exactjson.Encode(shown)
 	if err != nil {
 		return nil
 	}
-	return raw
+	return plaintext.JSON(raw)
 }
 
 // withoutOurWords drops the fields of the lists that a property may carry, and puts what a
@@ -165,17 +136,13 @@ func (p *compiledParameter) withoutOurWords(property any) any {
 	return shown
 }
 
-// shownRequired returns the required properties in their given order, without hidden
-// ones.
-func shownRequired(document map[string]any, list []*compiledParameter) []string {
-	names := requiredNames(document)
-	var required []string
-	for _, p := range list {
-		if (names[p.name] || p.inPath && p.required) && !p.hidden() {
-			required = append(required, p.name)
+func requiredNames(document map[string]any) map[string]bool {
+	names := map[string]bool{}
+	list, _ := document["required"].([]any)
+	for _, item := range list {
+		if name, ok := item.(string); ok {
+			names[name] = true
 		}
-		delete(names, p.name)
 	}
-	rest := slices.Sorted(maps.Keys(names))
-	return append(required, rest...)
+	return names
 }

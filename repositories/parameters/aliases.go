@@ -1,0 +1,144 @@
+package parameters
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+
+	"earshot/repositories/fault"
+	"earshot/repositories/plaintext"
+	"earshot/repositories/quantity"
+)
+
+// Alias is another word for an allowed value.
+type Alias struct {
+	Words string
+	Value any
+}
+
+// spoken is what people call the values of a parameter, and what its numbers count.
+type spoken struct {
+	aliases []Alias        // by their words
+	called  map[string]any // their values by the folded words
+	unit    *quantity.Unit // nil for none
+}
+
+func (s *spoken) count(unit string) {
+	of := quantity.Of(unit)
+	s.unit = &of
+}
+
+// translate replaces an alias by its value and an amount by its number, in lists as well. It does so
+// for programs and models alike, and reports whether there was any.
+func (p *compiledParameter) translate(value any) (any, bool) {
+	list, isList := value.([]any)
+	text, isText := value.(string)
+	switch {
+	case isList && p.kind == kindArray && p.items != nil:
+		changed := false
+		for i := range list {
+			meant, is := p.items.translate(list[i])
+			list[i], changed = meant, changed || is
+		}
+		return list, changed
+	case !isText:
+		return value, false
+	case p.kind == kindArray && p.items != nil:
+		return p.items.translate(value)
+	}
+	if len(p.called) > 0 { // a long text costs what it takes to fold
+		if meant, is := p.called[foldWords(text)]; is && meant != value {
+			return meant, true
+		}
+	}
+	if p.unit != nil {
+		if number, err := p.unit.Read(text); err == nil {
+			return number, true
+		}
+	}
+	return value, false
+}
+
+// unread says why a text that names amounts is none in the parameter's unit.
+func (s *spoken) unread(value any) string {
+	text, is := value.(string)
+	if !is || s.unit == nil || len(s.unit.Amounts(text)) == 0 {
+		return ""
+	}
+	if _, err := s.unit.Read(text); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// literals returns the allowed values, or nothing if a pattern is among them.
+func (p *compiledParameter) literals() []any {
+	if p.property != nil && p.property.Enum != nil {
+		return p.property.Enum.Values
+	}
+	var values []any
+	for _, e := range p.allowed {
+		if e.pattern != nil {
+			return nil
+		}
+		values = append(values, e.given)
+	}
+	return values
+}
+
+// see lets the allowed values of a parameter, and those of an array's members, be given as they are
+// seen, without their invisible characters.
+func (p *compiledParameter) see() {
+	if p.items != nil {
+		p.items.see()
+	}
+	for _, value := range p.literals() {
+		text, _ := value.(string)
+		shown := plaintext.Text(text)
+		if shown == text {
+			continue
+		}
+		if p.called == nil {
+			p.called = map[string]any{}
+		}
+		if _, taken := p.called[foldWords(shown)]; !taken {
+			p.called[foldWords(shown)] = value
+		}
+	}
+}
+
+// foldWords makes words that differ in case, accents and spacing alone equal.
+func foldWords(text string) string {
+	folded := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(strings.ToLower(text)))
+	return strings.Join(strings.Fields(folded), " ")
+}
+
+// maxShownAliases is how many bytes of the aliases a model is shown.
+const maxShownAliases = 600
+
+// shownDescription is the description that a model sees, with the unit and the aliases: it hears
+// them, and has to know what they stand for.
+func (p *compiledParameter) shownDescription() string {
+	sentences := []string{}
+	if p.description != "" {
+		sentences = append(sentences, p.description)
+	}
+	if p.unit != nil {
+		sentences = append(sentences, "(in "+p.unit.String()+")")
+	}
+	if len(p.aliases) > 0 {
+		also := make([]string, len(p.aliases))
+		for i, one := range p.aliases {
+			also[i] = fmt.Sprintf("%s = %v", one.Words, one.Value)
+		}
+		sentences = append(sentences, "Other words: "+fault.Cut(strings.Join(also, "; "), maxShownAliases))
+	}
+	return strings.Join(sentences, " ")
+}

@@ -1,0 +1,428 @@
+package parameters
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
+	"earshot/repositories/plaintext"
+	"earshot/repositories/schema"
+)
+
+// dialect is a language of parameter lists: what the lists differ in.
+type dialect struct {
+	Field    string // of the tool
+	key      string // of the name
+	required bool   // unless the definition says otherwise
+	pasted   bool   // values become a part of a statement's text
+}
+
+// List is one of a tool's lists of parameters, as JSON in one of the dialects.
+type List struct {
+	dialect
+	Raw json.RawMessage
+}
+
+// Of returns a list in the dialect.
+func (d dialect) Of(raw json.RawMessage) List { return List{d, raw} }
+
+// The dialects of parameter lists, by the fields of a tool in which they are given.
+var (
+	SERMAS     = dialect{Field: "schema", key: "parameter", required: false}
+	Toolbox    = dialect{Field: "parameters", key: "name", required: true}
+	Template   = dialect{Field: "templateParameters", key: "name", required: true, pasted: true}
+	PathList   = dialect{Field: "pathParams", key: "name", required: true}
+	QueryList  = dialect{Field: "queryParams", key: "name", required: true}
+	BodyList   = dialect{Field: "bodyParams", key: "name", required: true}
+	HeaderList = dialect{Field: "headerParams", key: "name", required: true}
+)
+
+// definition is one member of a list of parameters as it was given. SERMAS calls the
+// name "parameter"; everything else has one word in both lists.
+type definition struct {
+	Parameter      string              `json:"parameter"`
+	Name           string              `json:"name"`
+	Type           kind                `json:"type"`
+	Description    string              `json:"description"`
+	Required       *bool               `json:"required"`
+	Ignore         bool                `json:"ignore"`
+	Grounded       bool                `json:"grounded"`
+	Value          any                 `json:"value"`
+	Default        any                 `json:"default"`
+	AllowedValues  []any               `json:"allowedValues"`
+	ExcludedValues []any               `json:"excludedValues"`
+	MinValue       json.Number         `json:"minValue"`
+	MaxValue       json.Number         `json:"maxValue"`
+	Items          *definition         `json:"items"`
+	ValueType      kind                `json:"valueType"`
+	Escape         string              `json:"escape"`
+	Ask            string              `json:"ask"`
+	Aliases        map[string][]string `json:"aliases"`
+	Unit           string              `json:"unit"`
+	Format         string              `json:"format"`
+	AuthServices   []Claim             `json:"authServices"`
+}
+
+// compile compiles the definitions of a list. The faults' pointers begin at the tool.
+func (l List) compile(with *Budget) ([]*compiledParameter, fault.List) {
+	var faults fault.List
+	var list []json.RawMessage
+	if err := json.Unmarshal(l.Raw, &list); err != nil {
+		faults.Add(fault.Point(l.Field), "is not a list of parameters: %s", fault.Clip(err.Error()))
+		return nil, faults
+	}
+	parameters := make([]*compiledParameter, 0, len(list))
+	for i := range list {
+		at := fault.Point(l.Field, i)
+		d := &definition{}
+		if err := exactjson.Unmarshal(list[i], d); err != nil {
+			faults.Add(at, "is not the definition of a parameter: %s", fault.Clip(err.Error()))
+			continue
+		}
+
+		p := d.rules(with)
+		p.name, p.place, p.pasted = d.Name, at, l.pasted
+		if l.key == "parameter" {
+			p.name = d.Parameter
+		}
+		p.required, p.ignored, p.claims, p.grounded, p.ask = l.required, d.Ignore, d.AuthServices, d.Grounded, plaintext.Text(d.Ask)
+		if d.Required != nil {
+			p.required = *d.Required
+		}
+		found := newFaultCollector(&faults, at)
+		found.rules(d, p)
+		p.fallback = found.fixed(p, "default", d.Default)
+		p.static = found.fixed(p, "value", d.Value)
+		found.unfillable(p)
+		p.required = p.required && p.fallback == nil
+		parameters = append(parameters, p)
+	}
+	return parameters, faults
+}
+
+// rules compiles the rules that parameters and the items of arrays have in common.
+func (d *definition) rules(with *Budget) *compiledParameter {
+	p := &compiledParameter{
+		description: plaintext.Text(d.Description),
+		kind:        d.Type,
+		allowed:     newEntries(d.AllowedValues, with),
+		excluded:    newEntries(d.ExcludedValues, with),
+		least:       newBound(d.MinValue),
+		most:        newBound(d.MaxValue),
+	}
+	if d.Items != nil {
+		p.items = d.Items.rules(with)
+	}
+	if d.ValueType != "" {
+		p.values = &compiledParameter{kind: d.ValueType}
+	}
+	return p
+}
+
+func newBound(given json.Number) *bound {
+	number, ok := exactjson.ParseDecimal(given.String())
+	if !ok {
+		return nil
+	}
+	return &bound{given: given.String(), number: number}
+}
+
+// The words of the lists, in the order in which an error names them.
+var (
+	kinds      = []kind{kindString, kindNumber, kindInteger, kindFloat, kindBoolean, kindObject, kindArray, kindMap}
+	valueKinds = []kind{kindString, kindInteger, kindFloat, kindNumber, kindBoolean}
+	escapes    = []string{"single-quotes", "double-quotes", "backticks", "square-brackets"}
+)
+
+// faultCollector collects the rules of a definition that can never be satisfied, so that it is
+// refused at registration and not when somebody needs it.
+type faultCollector struct {
+	faults *fault.List
+	at     string
+	before int // how many faults there were before
+}
+
+func newFaultCollector(faults *fault.List, at string) *faultCollector {
+	return &faultCollector{faults: faults, at: at, before: faults.Count()}
+}
+
+func (f *faultCollector) add(field, format string, args ...any) {
+	f.faults.Add(f.at+fault.Point(field), format, args...)
+}
+
+// fresh reports whether nothing has been found about this definition so far.
+func (f *faultCollector) fresh() bool { return f.faults.Count() == f.before }
+
+// rules reports rules of a definition that contradict each other. It takes the format, the aliases
+// and the unit, which only some definitions may have.
+func (f *faultCollector) rules(d *definition, p *compiledParameter) {
+	if !slices.Contains(kinds, p.kind) {
+		f.add("type", "%s is not a type: %s%s", fault.Show(p.kind), fault.OneOf(kinds), fault.DidYouMean(string(p.kind), kinds))
+		return
+	}
+	f.misplaced(d)
+	if d.Format != "" && p.kind != kindString {
+		f.add("format", "is for a string, and the parameter is %s", schema.Article(string(p.kind)))
+	} else {
+		p.format = Format(d.Format)
+	}
+	f.bounds(d, p)
+	f.entries("allowedValues", p.allowed, p)
+	f.entries("excludedValues", p.excluded, p)
+	f.unreachable(p)
+	f.listAliases(d, p)
+	if d.Unit != "" && p.kind.numeric() {
+		p.count(d.Unit)
+	} else if d.Unit != "" {
+		f.add("unit", "is for numbers, and the type is %s", p.kind)
+	}
+	if p.kind != kindArray {
+		return
+	}
+
+	if d.Items == nil {
+		f.add("items", "is missing: an array says what its members are")
+		p.items = &compiledParameter{}
+		return
+	}
+	inner := newFaultCollector(f.faults, f.at+fault.Point("items"))
+	inner.rules(d.Items, p.items)
+	for _, field := range []struct {
+		name  string
+		given bool
+	}{{"authServices", len(d.Items.AuthServices) > 0}, {"value", d.Items.Value != nil}, {"ignore", d.Items.Ignore}} {
+		if field.given {
+			inner.add(field.name, "is for parameters, not for the items of one")
+		}
+	}
+}
+
+// misplaced reports fields that the type has no use for, and unknown words in them.
+func (f *faultCollector) misplaced(d *definition) {
+	for _, field := range []struct {
+		name, of      string
+		given, placed bool
+	}{
+		{"minValue", "numbers", d.MinValue != "", d.Type.numeric()},
+		{"maxValue", "numbers", d.MaxValue != "", d.Type.numeric()},
+		{"escape", "strings", d.Escape != "", d.Type == kindString},
+		{"items", "arrays", d.Items != nil, d.Type == kindArray},
+		{"valueType", "maps", d.ValueType != "", d.Type.mapping()},
+	} {
+		if field.given && !field.placed {
+			f.add(field.name, "is for %s, and the type is %s", field.of, d.Type)
+		}
+	}
+	if d.Escape != "" && !slices.Contains(escapes, d.Escape) {
+		f.add("escape", "%s is not an escape: %s%s", fault.Show(d.Escape), fault.OneOf(escapes), fault.DidYouMean(d.Escape, escapes))
+	}
+	if d.ValueType != "" && !slices.Contains(valueKinds, d.ValueType) {
+		f.add("valueType", "%s is not a type of values: %s%s", fault.Show(d.ValueType), fault.OneOf(valueKinds), fault.DidYouMean(string(d.ValueType), valueKinds))
+	}
+}
+
+func (f *faultCollector) bounds(d *definition, p *compiledParameter) {
+	if d.MinValue != "" && p.least == nil {
+		f.add("minValue", "%s is out of the range of a number", fault.Clip(d.MinValue.String()))
+	}
+	if d.MaxValue != "" && p.most == nil {
+		f.add("maxValue", "%s is out of the range of a number", fault.Clip(d.MaxValue.String()))
+	}
+	if p.least != nil && p.most != nil && p.least.number.Compare(p.most.number) > 0 {
+		f.add("minValue", "%s is above the maxValue of %s: no value is left", p.least.given, p.most.given)
+	}
+}
+
+// entries reports lists of values of which none can ever equal a value of the type,
+// regular expressions that do not compile, and the one that excludes everything.
+func (f *faultCollector) entries(field string, entries []entry, p *compiledParameter) {
+	whole := p.kind == kindArray || p.kind.mapping()
+	apt := len(entries) == 0
+	for i, e := range entries {
+		switch given := e.given.(type) {
+		case string: // it is compared with the text of a scalar
+			apt = apt || !whole
+		case json.Number:
+			apt = apt || p.kind.numeric() && exactjson.NumberFlaw(given) == ""
+		default:
+			apt = apt || p.kind.violation(given) == ""
+		}
+		if broken := e.brokenRegex(); broken != "" {
+			f.faults.Add(f.at+fault.Point(field, i), "%s", broken)
+		}
+		if e.given == any("") && field == "excludedValues" && !whole {
+			f.faults.Add(f.at+fault.Point(field, i), `the empty text matches a part of every value, so that none is left; "^$" excludes the empty value`)
+		}
+	}
+	if apt {
+		return
+	}
+	hint := ""
+	if p.kind == kindArray {
+		hint = "; rules about its members stand on items"
+	}
+	f.add(field, "none of them is %s, which is the type of the parameter%s", schema.Article(string(p.kind)), hint)
+}
+
+// unreachable reports an allow-list of literals that the other rules all refuse.
+func (f *faultCollector) unreachable(p *compiledParameter) {
+	if len(p.allowed) == 0 || p.kind == kindArray || p.kind.mapping() {
+		return
+	}
+	var reason string
+	for _, e := range p.allowed {
+		if e.pattern != nil {
+			return
+		}
+		read, _ := p.kind.read(e.given)
+		flaws := p.check(read, "")
+		if len(flaws) == 0 {
+			return
+		}
+		reason = flaws[0].detail
+	}
+	if f.fresh() {
+		f.add("allowedValues", "no allowed value passes the other rules: %s", reason)
+	}
+}
+
+// listAliases compiles the aliases of a list's parameter.
+func (f *faultCollector) listAliases(d *definition, p *compiledParameter) {
+	switch {
+	case len(d.Aliases) == 0 || !f.fresh():
+	case p.kind == kindArray:
+		f.add("aliases", "is for single values; those of an array's members stand on items")
+	case len(p.allowed) == 0:
+		f.add("aliases", "stands beside allowedValues, whose other words it gives, and there are none")
+	default:
+		f.aliases(p, d.Aliases, func(name string) (any, string) {
+			value, _ := p.kind.read(name)
+			if flaws := p.check(value, ""); len(flaws) > 0 {
+				return nil, flaws[0].detail
+			}
+			return value, ""
+		})
+	}
+}
+
+// aliases compiles other words for allowed values. Each stands for one value, which is allowed;
+// read makes a value of a name, and says why it may be none.
+func (f *faultCollector) aliases(p *compiledParameter, given map[string][]string, read func(name string) (any, string)) {
+	p.called = map[string]any{}
+	owners := map[string]string{}
+	own := p.literals()
+	for _, one := range p.allowed {
+		own = append(own, one.given)
+	}
+	for _, name := range own {
+		if text, is := name.(string); is {
+			owners[foldWords(text)] = text
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		value, flaw := read(name)
+		if flaw != "" {
+			f.faults.Add(f.at+fault.Point("aliases", name), "%s", flaw)
+			continue
+		}
+		for i, words := range given[name] {
+			at, key := f.at+fault.Point("aliases", name, i), foldWords(words)
+			owner, taken := owners[key]
+			switch {
+			case key == "":
+				f.faults.Add(at, "is empty")
+			case taken && owner != name:
+				f.faults.Add(at, "%s stands for %s and for %s: an alias has one value", fault.Show(words), fault.Show(owner), fault.Show(name))
+			default:
+				owners[key], p.called[key] = name, value
+				p.aliases = append(p.aliases, Alias{words, value})
+			}
+		}
+	}
+	slices.SortFunc(p.aliases, func(a, b Alias) int { return strings.Compare(a.Words, b.Words) })
+}
+
+// fixed compiles a default or a static value, which has to pass the parameter's own rules. Null is
+// none.
+func (f *faultCollector) fixed(p *compiledParameter, field string, given any) *fixed {
+	if given == nil {
+		return nil
+	}
+	given, _ = p.translate(given)
+	if f.fresh() {
+		for _, found := range p.faultsOf(p.check(given, "")) {
+			f.add(field, "%s", found.Detail)
+		}
+	}
+	return &fixed{given}
+}
+
+// unfillable reports a required parameter that can never be filled.
+func (f *faultCollector) unfillable(p *compiledParameter) {
+	if p.ignored && p.required && p.static == nil && p.fallback == nil && len(p.claims) == 0 {
+		f.add("ignore", "nobody fills the parameter: it is required and ignored; give it a value or a default")
+	}
+	if len(p.claims) > 0 && p.static != nil {
+		f.add("value", "stands against authServices: the value comes from one or the other")
+	}
+}
+
+// delimiters are the opening and the closing delimiter of each escape. A value that is pasted into a
+// statement is put between them, and a closing one inside it is doubled.
+var delimiters = map[string][2]string{
+	"single-quotes": {"'", "'"}, "double-quotes": {`"`, `"`}, "backticks": {"`", "`"}, "square-brackets": {"[", "]"},
+}
+
+// quoting holds the escapes that the definition of a parameter, or of its items, asks for.
+type quoting struct {
+	Parameter, Name, Escape string
+	Items                   *quoting
+}
+
+// Escaped returns the values as they are written into a statement or a request: between
+// the delimiters of the escapes that the parameters of the list, or their items, ask for.
+// Values are stored and shown without them. It needs no compiled parameters.
+func (l List) Escaped(values map[string]any) map[string]any {
+	var members []quoting
+	if json.Unmarshal(l.Raw, &members) != nil {
+		return values // a JSON Schema, which has no escapes, or no list at all
+	}
+	changed := false
+	for i := range members {
+		name := cmp.Or(members[i].Name, members[i].Parameter)
+		value, given := values[name]
+		if !given || !members[i].any() {
+			continue
+		}
+		if !changed {
+			values, changed = maps.Clone(values), true
+		}
+		values[name] = members[i].escaped(value)
+	}
+	return values
+}
+
+func (q *quoting) any() bool { return q.Escape != "" || q.Items != nil && q.Items.any() }
+
+func (q *quoting) escaped(value any) any {
+	switch value := value.(type) {
+	case string:
+		if ends, asked := delimiters[q.Escape]; asked {
+			return ends[0] + strings.ReplaceAll(value, ends[1], ends[1]+ends[1]) + ends[1]
+		}
+	case []any:
+		if q.Items == nil {
+			break
+		}
+		list := make([]any, len(value))
+		for i := range value {
+			list[i] = q.Items.escaped(value[i])
+		}
+		return list
+	}
+	return value
+}

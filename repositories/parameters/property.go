@@ -1,0 +1,309 @@
+package parameters
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
+	"earshot/repositories/plaintext"
+	"earshot/repositories/schema"
+)
+
+// annotations are the keywords of a property that are not validation rules. All but the first two
+// are the words of the lists; a validator passes over them. Some of them others may use for
+// something of their own: what is not in the form of the lists is passed over here as well.
+type annotations struct {
+	Description  string          `json:"description"`
+	Default      any             `json:"default"`
+	Ignore       bool            `json:"ignore"`
+	Grounded     bool            `json:"grounded"`
+	Value        any             `json:"value"`
+	AuthServices []Claim         `json:"authServices"`
+	Ask          any             `json:"ask"`
+	Aliases      json.RawMessage `json:"aliases"`
+	Unit         any             `json:"unit"`
+	Format       any             `json:"format"`
+	Items        json.RawMessage `json:"items"`
+}
+
+// compileProperty compiles one property of a JSON Schema.
+func compileProperty(name string, given any, property *jsonschema.Schema, required bool, found *faultCollector) *compiledParameter {
+	p := &compiledParameter{name: name, place: found.at, required: required, property: property, kind: kindOf(property)}
+	p.nullable = property.Validate(nil) == nil
+	var notes annotations
+	if _, is := given.(map[string]any); is { // true and false are schemas as well
+		raw, err := exactjson.Encode(given)
+		if err == nil && exactjson.Unmarshal(raw, &notes) != nil {
+			err = errors.New("ignore and grounded are true or false, authServices a list of {\"name\",\"field\"}")
+		}
+		if err != nil {
+			found.faults.Add(found.at, "%s", err)
+			return p
+		}
+	}
+
+	p.description, p.ignored, p.claims, p.grounded = plaintext.Text(notes.Description), notes.Ignore, notes.AuthServices, notes.Grounded
+	ask, _ := notes.Ask.(string)
+	p.ask = plaintext.Text(ask)
+	if format, _ := notes.Format.(string); p.kind == kindString && Format(format).Known() {
+		p.format = Format(format) // other formats of JSON Schema are annotations
+	}
+	found.spoken(p, notes)
+	p.useDefault(notes.Default)
+	if notes.Value != nil {
+		value, _ := p.translate(notes.Value)
+		flaws := p.schemaFlaws(value)
+		if flaw := p.formatFlaw(value); len(flaws) == 0 && flaw != "" {
+			flaws = []violation{{"", flaw}}
+		}
+		for _, flaw := range flaws {
+			found.add("value", "%s", flaw.detail)
+		}
+		p.static = &fixed{value}
+	}
+	found.unfillable(p)
+	p.required = p.required && p.fallback == nil
+	return p
+}
+
+// spoken takes the aliases and the unit of a property, and those of an array's members.
+func (f *faultCollector) spoken(p *compiledParameter, notes annotations) {
+	var aliases map[string][]string
+	if notes.Aliases != nil && json.Unmarshal(notes.Aliases, &aliases) == nil && p.property.Enum != nil {
+		f.aliases(p, aliases, func(name string) (any, string) {
+			value, _ := coerceProperty(name, p.property)
+			if p.property.Validate(value) != nil {
+				return nil, fmt.Sprintf("%s is not an allowed value", fault.Show(name))
+			}
+			return value, ""
+		})
+	}
+	if name, is := notes.Unit.(string); is && name != "" && p.kind.numeric() {
+		p.count(name)
+	}
+	items, inner := schema.Item(p.property, 0), annotations{}
+	if p.kind != kindArray || items == nil || json.Unmarshal(notes.Items, &inner) != nil {
+		return
+	}
+	p.items = &compiledParameter{property: items, description: plaintext.Text(inner.Description), kind: kindOf(items)}
+	newFaultCollector(f.faults, f.at+fault.Point("items")).spoken(p.items, inner)
+}
+
+// useDefault takes a property's default as far as it is one. To JSON Schema it is a mere
+// annotation, and real definitions say "false" for false, or "any" beside an enum that has no such
+// member: the first is read as a model's value would be, the second is not used, and a model that
+// sends it is taken to have left the value out.
+func (p *compiledParameter) useDefault(given any) {
+	if given == nil {
+		return
+	}
+	meant, _ := p.translate(normal(given))
+	read, _ := coerceProperty(meant, p.property)
+	if p.property.Validate(read) != nil || p.formatFlaw(read) != "" {
+		p.refused = given
+		return
+	}
+	p.fallback = &fixed{read}
+}
+
+// schemaFlaws returns what the schema of a property finds wrong with a value.
+func (p *compiledParameter) schemaFlaws(value any) []violation {
+	err := p.property.Validate(value)
+	if err == nil {
+		return nil
+	}
+	var flaws []violation
+	for _, one := range schema.Violations(err) {
+		flaws = append(flaws, violation{"", one.Text(value)})
+	}
+	return flaws
+}
+
+// kindOf returns the first type that a schema names, null aside; empty for none.
+func kindOf(s *jsonschema.Schema) kind {
+	if types := schemaTypes(s); len(types) > 0 {
+		return kind(types[0])
+	}
+	return ""
+}
+
+// schemaTypes returns the types that a schema names, null aside.
+func schemaTypes(s *jsonschema.Schema) []string {
+	if s != nil && s.Types == nil {
+		s = s.Ref
+	}
+	if s == nil || s.Types == nil {
+		return nil
+	}
+	return slices.DeleteFunc(s.Types.ToStrings(), func(name string) bool { return name == "null" })
+}
+
+// coercion converts a model's value to what a JSON Schema wants, if nothing is lost. It is guided by
+// the types that the schema names; the check of the whole decides afterwards.
+type coercion struct {
+	budget  int // bounds it on schemas that refer in circles
+	changed bool
+}
+
+func coerceProperty(value any, schema *jsonschema.Schema) (any, bool) {
+	c := coercion{budget: 10_000}
+	read := c.read(value, schema)
+	return read, c.changed
+}
+
+func (c *coercion) read(value any, s *jsonschema.Schema) any {
+	if c.budget--; s == nil || c.budget < 0 {
+		return value
+	}
+	value = c.read(value, s.Ref)
+	for _, part := range s.AllOf {
+		value = c.read(value, part)
+	}
+	value = c.choose(value, s.AnyOf)
+	value = c.choose(value, s.OneOf)
+	value = c.typed(value, s)
+	if text, is := value.(string); is && s.Enum != nil && !slices.Contains(s.Enum.Values, any(text)) {
+		if meant, is := meantBy(text, s.Enum.Values); is {
+			value, c.changed = meant, true
+		}
+	}
+
+	switch value := value.(type) {
+	case []any:
+		for i := range value {
+			value[i] = c.read(value[i], schema.Item(s, i))
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(value)) {
+			c.member(value, name, s)
+		}
+	}
+	return value
+}
+
+// choose reads the value by the first of several forms that it then fits.
+func (c *coercion) choose(value any, forms []*jsonschema.Schema) any {
+	if slices.ContainsFunc(forms, func(s *jsonschema.Schema) bool { return s.Validate(value) == nil }) {
+		return value
+	}
+	for _, form := range forms {
+		attempt := coercion{budget: c.budget}
+		read := attempt.read(normal(value), form)
+		c.budget = attempt.budget
+		if attempt.changed && form.Validate(read) == nil {
+			c.changed = true
+			return read
+		}
+	}
+	return value
+}
+
+// typed converts the value to a type that the schema names, unless it has one.
+func (c *coercion) typed(value any, s *jsonschema.Schema) any {
+	types := schemaTypes(s)
+	if s.Types == nil || slices.Contains(s.Types.ToStrings(), jsonType(value, types)) {
+		if number, is := value.(json.Number); is && integersAlone(types) {
+			read, _ := readInteger(number)
+			c.changed = c.changed || read != value
+			return read
+		}
+		return value
+	}
+	for _, name := range types {
+		if read, changed := kind(name).read(value); changed && jsonType(read, types) == name {
+			c.changed = true
+			return read
+		}
+	}
+	if text, ok := value.(string); ok && strings.TrimSpace(text) == "null" && slices.Contains(s.Types.ToStrings(), "null") {
+		c.changed = true
+		return nil
+	}
+	if slices.Contains(types, "array") && value != nil {
+		c.changed = true
+		return []any{value}
+	}
+	return value
+}
+
+// integersAlone reports whether of all numbers only integers are wanted.
+func integersAlone(types []string) bool {
+	return slices.Contains(types, "integer") && !slices.Contains(types, "number")
+}
+
+// jsonType names the value's type in JSON Schema; a whole number is an integer if the schema asks
+// for that.
+func jsonType(value any, wanted []string) string {
+	switch value := value.(type) {
+	case nil:
+		return "null"
+	case string:
+		return "string"
+	case bool:
+		return "boolean"
+	case []any:
+		return "array"
+	case map[string]any:
+		return "object"
+	case json.Number:
+		number, ok := exactjson.ParseDecimal(value.String())
+		if ok && number.Whole() && slices.Contains(wanted, "integer") {
+			return "integer"
+		}
+		return "number"
+	default:
+		return ""
+	}
+}
+
+// member reads one part of an object. It leaves out null if the schema has no use for it and does
+// not ask for the part.
+func (c *coercion) member(object map[string]any, name string, s *jsonschema.Schema) {
+	property, known := s.Properties[name]
+	if !known {
+		property, _ = s.AdditionalProperties.(*jsonschema.Schema)
+	}
+	read := c.read(object[name], property)
+	if read == nil && known && !slices.Contains(s.Required, name) && property.Validate(nil) != nil {
+		c.changed = true
+		delete(object, name)
+		return
+	}
+	object[name] = read
+}
+
+// checkIntegers finds what JSON Schema would let through and a program may not send: 5.0 where
+// only integers are wanted. JSON Schema knows no 64-bit limit, so none is set here.
+func checkIntegers(value any, s *jsonschema.Schema, at string) []violation {
+	if s == nil {
+		return nil
+	}
+	if s.Types == nil && s.Ref != nil && s.Ref.Ref == nil {
+		s = s.Ref
+	}
+	var flaws []violation
+	switch value := value.(type) {
+	case json.Number:
+		if integersAlone(schemaTypes(s)) && strings.ContainsAny(value.String(), ".eE") {
+			if number, ok := exactjson.ParseDecimal(value.String()); ok && number.Whole() {
+				return []violation{{at, exactjson.IntegerFlaw(value)}}
+			}
+		}
+	case []any:
+		for i := range value {
+			flaws = append(flaws, checkIntegers(value[i], schema.Item(s, i), index(at, i))...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			flaws = append(flaws, checkIntegers(value[key], s.Properties[key], member(at, key))...)
+		}
+	}
+	return flaws
+}

@@ -1,0 +1,366 @@
+package parameters
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
+	"earshot/repositories/schema"
+)
+
+// kind is the type of a parameter, in the words of the lists.
+type kind string
+
+const (
+	kindString  kind = "string"
+	kindNumber  kind = "number"
+	kindInteger kind = "integer"
+	kindFloat   kind = "float"
+	kindBoolean kind = "boolean"
+	kindObject  kind = "object"
+	kindArray   kind = "array"
+	kindMap     kind = "map"
+)
+
+func (k kind) numeric() bool { return k == kindNumber || k == kindInteger || k == kindFloat }
+
+func (k kind) mapping() bool { return k == kindObject || k == kindMap }
+
+// schemaType is the type's word in JSON Schema.
+func (k kind) schemaType() string {
+	switch k {
+	case kindFloat:
+		return "number"
+	case kindMap:
+		return "object"
+	default:
+		return string(k)
+	}
+}
+
+// compiledParameter is the compiled form of one parameter. The rules are those of its list;
+// a property of a JSON Schema has its rules in the schema.
+type compiledParameter struct {
+	name        string
+	place       string // in the tool, as a JSON Pointer
+	description string
+	kind        kind
+	required    bool // and without default
+	ignored     bool
+	grounded    bool // a model's value has to stand in the conversation
+	claims      []Claim
+	pasted      bool   // into a statement
+	inPath      bool   // of a URL, which has no room for an empty value
+	ask         string // the question that asks a user for it
+	format      Format // of a string
+
+	fallback *fixed // default
+	static   *fixed // value
+
+	allowed  []entry
+	excluded []entry
+	least    *bound
+	most     *bound
+	items    *compiledParameter // of an array
+	values   *compiledParameter // of a map with valueType; nil if any value will do
+
+	property *jsonschema.Schema // nil for the lists
+	spoken
+	nullable bool // the property may be null
+	refused  any  // its default, if its own schema refuses it
+}
+
+// Claim is a reference to a field of a verified ID token, as authServices lists them.
+type Claim struct {
+	Service string `json:"name"`
+	Field   string `json:"field"`
+}
+
+// fixed is a default or static value.
+type fixed struct{ given any }
+
+// bound is minValue or maxValue: as it was given, and as a decimal.
+type bound struct {
+	given  string
+	number exactjson.Decimal
+}
+
+// hidden reports whether a model neither sees the parameter nor fills it.
+func (p *compiledParameter) hidden() bool {
+	return p.ignored || p.static != nil || len(p.claims) > 0
+}
+
+// need marks the parameters that stand in the path of a URL: no call can be made without them. An
+// empty default is none there, and so is an empty value, as SERMAS writes it.
+func need(list []*compiledParameter, names []string) {
+	for _, p := range list {
+		if !slices.Contains(names, p.name) {
+			continue
+		}
+		p.inPath = true
+		if p.static != nil && p.static.given == "" {
+			p.static = nil
+		}
+		if p.fallback == nil || p.fallback.given == "" {
+			p.fallback, p.required = nil, true
+		}
+	}
+}
+
+// faultsOf turns flaws of the parameter's value into faults of a call.
+func (p *compiledParameter) faultsOf(flaws []violation) []ValueFault {
+	faults := make([]ValueFault, len(flaws))
+	for i, found := range flaws {
+		faults[i] = ValueFault{Parameter: p.name, Detail: found.detail}
+		if found.at != "" {
+			faults[i].Detail = p.name + found.at + ": " + found.detail
+		}
+	}
+	return faults
+}
+
+// check validates a value strictly against the rules of a list, in the order of the contract:
+// type, allowed, excluded, minimum, maximum. It reports the first rule that a value breaks,
+// for each member of a list or map separately.
+func (p *compiledParameter) check(value any, at string) []violation {
+	if p.pasted {
+		if flaws := controlFlaws(value, at); len(flaws) > 0 {
+			return flaws
+		}
+	}
+	detail := p.kind.violation(value)
+	if detail == "" {
+		detail = p.ruleFlaw(value)
+	} else if why := p.unread(value); why != "" {
+		detail = why
+	}
+	if detail != "" {
+		return []violation{{at, detail}}
+	}
+
+	var flaws []violation
+	switch value := value.(type) {
+	case []any:
+		for i := range value {
+			flaws = append(flaws, p.items.check(value[i], index(at, i))...)
+		}
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(value)) {
+			if p.values != nil {
+				flaws = append(flaws, p.values.check(value[key], member(at, key))...)
+			} else {
+				flaws = append(flaws, checkAnything(value[key], member(at, key))...)
+			}
+		}
+	}
+	return flaws
+}
+
+// violation says why a value is not of the type, or nothing. Nothing is converted.
+func (k kind) violation(value any) string {
+	fits := false
+	switch value := value.(type) {
+	case string:
+		fits = k == kindString
+	case bool:
+		fits = k == kindBoolean
+	case []any:
+		fits = k == kindArray
+	case map[string]any:
+		fits = k.mapping()
+	case json.Number:
+		if !k.numeric() {
+			break
+		}
+		detail := exactjson.NumberFlaw(value)
+		if detail == "" && k == kindInteger {
+			detail = exactjson.IntegerFlaw(value)
+		}
+		return detail
+	}
+	if fits {
+		return ""
+	}
+	return fault.Show(value) + " is not " + schema.Article(string(k))
+}
+
+// maxShownAllowed is how many allowed values a fault lists; it lists none of more.
+const maxShownAllowed = 12
+
+// ruleFlaw names the first rule that a value of the right type breaks.
+func (p *compiledParameter) ruleFlaw(value any) string {
+	if len(p.allowed) > 0 && !slices.ContainsFunc(p.allowed, func(e entry) bool { return e.allows(value) }) {
+		detail := fault.Show(value) + " is not an allowed value"
+		if len(p.allowed) > maxShownAllowed {
+			return detail
+		}
+		allowed := make([]any, len(p.allowed))
+		for i, e := range p.allowed {
+			allowed[i] = e.given
+		}
+		return detail + "; allowed: " + fault.ShowAll(allowed)
+	}
+	if flaw := p.formatFlaw(value); flaw != "" {
+		return flaw
+	}
+	if slices.ContainsFunc(p.excluded, func(e entry) bool { return e.excludes(value) }) {
+		return fault.Show(value) + " is an excluded value"
+	}
+	given, ok := value.(json.Number)
+	if !ok || p.least == nil && p.most == nil {
+		return ""
+	}
+	number, _ := exactjson.ParseDecimal(given.String())
+	if p.least != nil && number.Compare(p.least.number) < 0 {
+		return fault.Show(value) + " is under the minimum of " + p.least.given
+	}
+	if p.most != nil && number.Compare(p.most.number) > 0 {
+		return fault.Show(value) + " is above the maximum of " + p.most.given
+	}
+	return ""
+}
+
+// formatFlaw says why a value is not of the parameter's format.
+func (p *compiledParameter) formatFlaw(value any) string {
+	if text, is := value.(string); is {
+		return p.format.Flaw(text)
+	}
+	return ""
+}
+
+// coerce converts a model's value to what the parameter of a list wants if nothing is lost, and
+// reports whether the form of the value changed. It returns a value that it cannot convert
+// unchanged, for check to report.
+func (p *compiledParameter) coerce(value any) (any, bool) {
+	value, changed := p.kind.read(value)
+	list, isList := value.([]any)
+	values, isMap := value.(map[string]any)
+	switch {
+	case isList:
+		for i := 0; i < len(list) && p.items != nil; i++ {
+			item, also := p.items.coerce(list[i])
+			list[i], changed = item, changed || also
+		}
+	case p.kind == kindArray: // a lone value, which has to be valid as the only member
+		if p.items == nil || value == nil {
+			return value, false
+		}
+		item, _ := p.items.coerce(value)
+		if len(p.items.check(item, "")) > 0 {
+			return value, false
+		}
+		return []any{item}, true
+	case isMap && p.values != nil:
+		for key := range values {
+			member, also := p.values.coerce(values[key])
+			values[key], changed = member, changed || also
+		}
+	case !isMap && len(p.allowed) > 0:
+		if meant, is := p.nearestAllowed(value); is {
+			return meant, true
+		}
+	}
+	return value, changed
+}
+
+// nearestAllowed returns the one literal allowed value that a text means.
+func (p *compiledParameter) nearestAllowed(value any) (string, bool) {
+	text, is := value.(string)
+	if !is || p.ruleFlaw(text) == "" {
+		return "", false
+	}
+	var candidates []any
+	for _, e := range p.allowed {
+		if e.pattern == nil {
+			candidates = append(candidates, e.given)
+		}
+	}
+	return meantBy(text, candidates)
+}
+
+// meantBy returns the one of the texts among the candidates that equals the given one
+// without surrounding space or, failing that, without case as well.
+func meantBy(text string, candidates []any) (string, bool) {
+	text = strings.TrimSpace(text)
+	var meant []string
+	for _, candidate := range candidates {
+		known, ok := candidate.(string)
+		if ok && known == text {
+			return known, true
+		}
+		if ok && strings.EqualFold(known, text) {
+			meant = append(meant, known)
+		}
+	}
+	if len(meant) != 1 {
+		return "", false
+	}
+	return meant[0], true
+}
+
+// read converts a value to the type if that is certain and loses nothing. A string takes a number
+// or a truth value as it is written, a boolean the words true and false in any case, as Python
+// writes them, and a list or an object its JSON text.
+func (k kind) read(value any) (any, bool) {
+	switch {
+	case k == kindString:
+		switch value := value.(type) {
+		case json.Number:
+			return value.String(), true
+		case bool:
+			return scalarTexts(value)[0], true
+		}
+		return value, false
+	case k == kindInteger:
+		return readInteger(value)
+	case k.numeric():
+		return readNumber(value)
+	case k == kindBoolean:
+		text, _ := value.(string)
+		switch strings.ToLower(strings.TrimSpace(text)) {
+		case "true":
+			return true, true
+		case "false":
+			return false, true
+		}
+		return value, false
+	}
+	opening := "{"
+	if k == kindArray {
+		opening = "["
+	}
+	text, _ := value.(string)
+	if text = strings.TrimSpace(text); strings.HasPrefix(text, opening) {
+		if decoded, err := exactjson.Decode([]byte(text)); err == nil {
+			return decoded, true
+		}
+	}
+	return value, false
+}
+
+func readNumber(value any) (any, bool) {
+	text, ok := value.(string)
+	if !ok || !exactjson.NumberPattern.MatchString(strings.TrimSpace(text)) {
+		return value, false
+	}
+	return json.Number(strings.TrimSpace(text)), true
+}
+
+// readInteger also takes 5.0 and 1e2, which are whole, and writes them as integers.
+func readInteger(value any) (any, bool) {
+	read, changed := readNumber(value)
+	number, ok := read.(json.Number)
+	if !ok || !strings.ContainsAny(number.String(), ".eE") {
+		return read, changed
+	}
+	parsed, ok := exactjson.ParseDecimal(number.String())
+	if !ok || !parsed.Whole() {
+		return read, changed
+	}
+	return json.Number(parsed.String()), true
+}
