@@ -11,6 +11,9 @@ import (
 	"earshot/repositories/secret"
 )
 
+// What the fields of the structs in this package mean stands in definition.schema.json. Comments
+// here add what concerns Go code alone.
+
 // App is a tenant: it owns modules, authentication services, sources,
 // settings and app-scoped repositories.
 type App struct {
@@ -22,22 +25,62 @@ type App struct {
 	Settings      Settings      `json:"settings"`
 	SigningSecret secret.Secret `json:"signingSecret,omitzero"`
 
-	// Revision is random for each write; empty for an app that is not stored.
-	Revision string `json:"-"`
+	Revision string `json:"-"` // random for each write; empty for an app that is not stored
 }
 
-// Module is an OAuth2 client of the app; the calls of a tool with auth "module"
-// carry its token, and clients of SERMAS sign in by it.
+// Module is an OAuth2 client of the app. Calls of a tool with auth "module" carry its token, and
+// clients of SERMAS sign in with it.
 type Module struct {
 	ID       string        `json:"moduleId"`
 	Secret   secret.Secret `json:"secret"`
-	ClientID string        `json:"clientId,omitempty"` // the moduleId where it is missing
-	TokenURL string        `json:"tokenUrl,omitempty"` // none of a module by which clients of SERMAS sign in alone
+	ClientID string        `json:"clientId,omitempty"`
+	TokenURL string        `json:"tokenUrl,omitempty"`
 	Audience string        `json:"audience,omitempty"`
 	Scopes   []string      `json:"scopes,omitempty"`
-	// Hosts are the hosts, besides that of TokenURL, to which the module's token may be
-	// sent by tools that were written by somebody who may not change the app.
-	Hosts []string `json:"hosts,omitempty"`
+	Hosts    []string      `json:"hosts,omitempty"`
+}
+
+// Module returns the app's module with that id, and whether there is one.
+func (a *App) Module(id string) (Module, bool) {
+	i := slices.IndexFunc(a.Modules, func(m Module) bool { return m.ID == id })
+	if i < 0 {
+		return Module{}, false
+	}
+	return a.Modules[i], true
+}
+
+// OAuthClient returns the client id that the module's token is asked for.
+func (m Module) OAuthClient() string {
+	if m.ClientID != "" {
+		return m.ClientID
+	}
+	return m.ID
+}
+
+// minSecret is how long the secret of a module has to be, in characters, for clients to sign in
+// with it: nobody finds as many by trying.
+const minSecret = 16
+
+// fewDifferent is how many different characters a text has that comes from a key held down.
+const fewDifferent = 3
+
+// Guessable says why no client may sign in with the secret of the module. It is empty if clients may,
+// or if there is no secret here to judge by.
+func (m Module) Guessable() string {
+	text := []rune(m.Secret.Reveal())
+	different := map[rune]bool{}
+	for _, char := range text {
+		different[char] = true
+	}
+	switch {
+	case len(text) == 0 || m.Secret.IsMasked():
+		return ""
+	case len(text) < minSecret:
+		return fmt.Sprintf("is too short to sign in with: at least %d characters", minSecret)
+	case len(different) <= fewDifferent:
+		return fmt.Sprintf("is too easily guessed to sign in with: at least %d characters, more than %d of them different", minSecret, fewDifferent)
+	}
+	return ""
 }
 
 // AuthService says how ID tokens of the app's users are verified.
@@ -52,52 +95,36 @@ type AuthService struct {
 // Settings are an app's choices about matching, replies and limits. The zero value holds
 // the defaults.
 type Settings struct {
-	// ChatModeEnabled asks for a reply of the LLM to every message.
-	ChatModeEnabled bool `json:"chatModeEnabled"`
-	// SkipToolResponse suppresses the reply after a match.
-	SkipToolResponse bool `json:"skipToolResponse"`
-	// ChatEvents makes an event of every message that is stored, and of every reply.
-	ChatEvents bool `json:"chatEvents,omitempty"`
-	// Language (BCP 47) and TimeZone (IANA) are those of users of whom nothing nearer is said.
-	Language string `json:"language,omitempty"`
-	TimeZone string `json:"timeZone,omitempty"`
-	// Prompt is added to what the LLM is told.
-	Prompt Prompt `json:"prompt,omitzero"`
-	// LLM chooses models by purpose.
-	LLM LLM `json:"llm,omitzero"`
-	// Offline says how sure the words have to be where no model decides, and what asks first.
-	Offline Offline `json:"offline,omitzero"`
-	// AllowedOrigins lists the origins whose pages may call from a browser.
-	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
-	// Limits bound what the app's users may do.
-	Limits Limits `json:"limits,omitzero"`
-	// OpenAI says what is done with the chats of clients whose model is behind this service.
-	OpenAI OpenAI `json:"openai,omitzero"`
+	ChatModeEnabled  bool     `json:"chatModeEnabled"`
+	SkipToolResponse bool     `json:"skipToolResponse"`
+	ChatEvents       bool     `json:"chatEvents,omitempty"`
+	Language         string   `json:"language,omitempty"`
+	TimeZone         string   `json:"timeZone,omitempty"`
+	Prompt           Prompt   `json:"prompt,omitzero"`
+	LLM              LLM      `json:"llm,omitzero"`
+	Offline          Offline  `json:"offline,omitzero"`
+	AllowedOrigins   []string `json:"allowedOrigins,omitempty"`
+	Limits           Limits   `json:"limits,omitzero"`
+	OpenAI           OpenAI   `json:"openai,omitzero"`
 }
 
 // What is done with the chats of clients whose model is behind this service.
 const (
-	ChatWatch = "watch" // they are relayed as they are, and matched beside
+	ChatWatch = "watch" // they are relayed unchanged and matched as well
 	ChatAct   = "act"   // the model is offered the tools in scope, and calls them
 )
 
 // OpenAI are an app's choices about its chats with a model behind this service.
 type OpenAI struct {
-	// Mode is ChatWatch or ChatAct; empty is the first.
-	Mode string `json:"mode,omitempty"`
-	// Limits bound what is relayed to the model, at the operator's cost.
+	Mode   string      `json:"mode,omitempty"` // empty is ChatWatch
 	Limits ModelLimits `json:"limits,omitzero"`
 }
 
 // ModelLimits bound what an app's clients ask of the model behind this service.
 type ModelLimits struct {
-	// RequestsPerMinute is of the whole app, over all replicas. Without it the requests of a
-	// session's token are limited as its messages are, and those of keys are not.
-	RequestsPerMinute Limit `json:"requestsPerMinute,omitzero"`
-	// Models lists those that may be asked, a * at the end standing for any rest. Empty: all.
-	Models []string `json:"models,omitempty"`
-	// MaxTokens is how long an answer may be, all its choices together. 0: as the model has it.
-	MaxTokens int `json:"maxTokens,omitempty"`
+	RequestsPerMinute Limit    `json:"requestsPerMinute,omitzero"`
+	Models            []string `json:"models,omitempty"`
+	MaxTokens         int      `json:"maxTokens,omitempty"` // 0 leaves the length of an answer to the model
 }
 
 // Allows reports whether a model may be asked.
@@ -115,71 +142,41 @@ type Prompt struct {
 
 // When the model is asked.
 const (
-	LLMAlways = "always" // of every message that is not exactly a button's
-	LLMUnsure = "unsure" // where the words alone leave a doubt
+	LLMAlways = "always" // for every message that is not exactly a button's
+	LLMUnsure = "unsure" // if the words alone leave a doubt
 )
 
 // LLM says which model is asked, when, and how much it is shown.
 type LLM struct {
-	// Tools is the model as provider/model, as in openai/gpt-4o-mini.
-	Tools string `json:"tools,omitempty"`
-	// When is LLMAlways or LLMUnsure; empty is the first.
-	When string `json:"when,omitempty"`
-	// MostTools is how many tools a request has at most; 0 leaves it to the service.
-	MostTools int `json:"mostTools,omitempty"`
+	Tools     string `json:"tools,omitempty"`
+	When      string `json:"when,omitempty"`      // empty is LLMAlways
+	MostTools int    `json:"mostTools,omitempty"` // 0 leaves it to the service
 }
 
-// How sure the words of a message have to be where no model decides.
+// How sure the words of a message have to be if no model decides.
 const (
 	BarCertain = "certain" // a wrong tool is worse than none
 	BarLikely  = "likely"  // more messages fire, and more of them a tool that was not meant
 )
 
-// Offline says how messages are matched where no model decides.
+// Offline says how messages are matched if no model decides.
 type Offline struct {
-	// Bar is BarCertain or BarLikely; empty is the first.
-	Bar string `json:"bar,omitempty"`
-	// Confirm says which tools that say nothing of it ask first where the words decide: none
-	// (ConfirmNever, and empty), ConfirmIrreversible or all (ConfirmAlways).
-	Confirm string `json:"confirm,omitempty"`
-}
-
-// Module returns the app's module with that id, and whether there is one.
-func (a *App) Module(id string) (Module, bool) {
-	for _, module := range a.Modules {
-		if module.ID == id {
-			return module, true
-		}
-	}
-	return Module{}, false
-}
-
-// OAuthClient returns the client id that the module's token is asked for.
-func (m Module) OAuthClient() string {
-	if m.ClientID != "" {
-		return m.ClientID
-	}
-	return m.ID
+	Bar     string `json:"bar,omitempty"`     // empty is BarCertain
+	Confirm string `json:"confirm,omitempty"` // ConfirmIrreversible or ConfirmAlways; empty is ConfirmNever
 }
 
 // Limits are the rate limits and quotas of an app. The zero value has the defaults.
 type Limits struct {
-	// Rates over all replicas: what users and front-ends post, and what is fired
-	// directly, by the whole app and by one of its sessions.
 	MessagesPerMinute        Limit `json:"messagesPerMinute,omitzero"`
 	SessionMessagesPerMinute Limit `json:"sessionMessagesPerMinute,omitzero"`
 	TriggersPerMinute        Limit `json:"triggersPerMinute,omitzero"`
 	SessionTriggersPerMinute Limit `json:"sessionTriggersPerMinute,omitzero"`
-	// SessionDraftsPerMinute is how many drafts are matched for a session.
-	SessionDraftsPerMinute Limit `json:"sessionDraftsPerMinute,omitzero"`
-	// BytesPerMinute is what a session may store a minute. All sessions of the app
-	// together may store sessionsInFull times as much.
-	BytesPerMinute Limit `json:"bytesPerMinute,omitzero"`
-	// Counts, which have no default.
-	ToolsPerRepository     Limit `json:"toolsPerRepository,omitzero"`
-	RepositoriesPerSession Limit `json:"repositoriesPerSession,omitzero"`
-	// Off removes all limits: the app's limits are null.
-	Off bool `json:"-"`
+	SessionDraftsPerMinute   Limit `json:"sessionDraftsPerMinute,omitzero"`
+	BytesPerMinute           Limit `json:"bytesPerMinute,omitzero"` // of one session
+	ToolsPerRepository       Limit `json:"toolsPerRepository,omitzero"`
+	RepositoriesPerSession   Limit `json:"repositoriesPerSession,omitzero"`
+
+	Off bool `json:"-"` // removes all limits: the app's limits are null
 }
 
 // Limit is the maximum number of something: 0 if the app sets none, so that the default
@@ -253,21 +250,16 @@ func (l Limits) most(limit Limit, fallback int) int {
 	}
 }
 
-// Rates are the limits of a minute as the scripts read them, out of the field "limits"
-// of the app: messages of the app and of a session, triggers of both, bytes of both, and
-// drafts of a session.
-// 0 is no limit.
-func (l Limits) Rates() string {
+// Rates are all limits of a minute as the scripts read them, out of the field "limits" of the app:
+// messages of the app and of a session, triggers of both, bytes of both, drafts of a session, and
+// requests to a model. 0 is no limit.
+func (s Settings) Rates() string {
+	l := s.Limits
 	stored := l.most(l.BytesPerMinute, defaultBytes)
 	return fmt.Sprint(l.most(l.MessagesPerMinute, defaultMessages), l.most(l.SessionMessagesPerMinute, defaultSessionMessages),
 		l.most(l.TriggersPerMinute, defaultTriggers), l.most(l.SessionTriggersPerMinute, defaultSessionTriggers),
-		sessionsInFull*stored, stored, l.most(l.SessionDraftsPerMinute, defaultSessionDrafts))
-}
-
-// Rates are all limits of a minute as the scripts read them: those of Limits, and the requests to
-// a model.
-func (s Settings) Rates() string {
-	return s.Limits.Rates() + fmt.Sprint(" ", Limits{}.most(s.OpenAI.Limits.RequestsPerMinute, 0))
+		sessionsInFull*stored, stored, l.most(l.SessionDraftsPerMinute, defaultSessionDrafts),
+		Limits{}.most(s.OpenAI.Limits.RequestsPerMinute, 0))
 }
 
 // ErrFull means that an app has reached the maximum number of something.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -14,21 +15,18 @@ import (
 )
 
 // Credential is a reference to one credential of a definition: where it is in the body, and
-// under which name it is kept. The name holds ids, not positions, so that a credential
+// under which name it is stored. The name holds ids, not positions, so that a credential
 // stays with its module or tool when their order changes.
 type Credential struct {
 	Name    string
 	pointer string
 	Get     func() secret.Secret
 	Set     func(secret.Secret)
-	// to is its destination. It needs the app for tools that work on one of its sources.
-	// Nil where it goes nowhere.
-	to func(app *App) destination
-	// Shown marks the value of a header that is not confidential.
-	Shown bool
-	// Kept marks a credential that no client sends: it is kept for as long as its
-	// destination is the same.
-	Kept bool
+	// to is its destination. It needs the app for tools that work on one of its sources. It is nil
+	// for a credential that goes nowhere.
+	to    func(app *App) destination
+	Shown bool // the value of a header that is not confidential
+	Kept  bool // no client sends it: it is kept for as long as its destination is the same
 }
 
 func fieldCredential(name, pointer string, field *secret.Secret, to func(*App) destination) Credential {
@@ -40,22 +38,21 @@ func fieldCredential(name, pointer string, field *secret.Secret, to func(*App) d
 func (a *App) Credentials() []Credential {
 	list := []Credential{fieldCredential("signingSecret", "/signingSecret", &a.SigningSecret, nil)}
 	for i := range a.Modules {
-		module := &a.Modules[i]
-		to := func(*App) destination { return module.secretDestination() }
-		list = append(list, fieldCredential("modules/"+module.ID, fault.Point("modules", i, "secret"), &module.Secret, to))
+		m := &a.Modules[i]
+		to := func(*App) destination { return destination{"tokenUrl": m.TokenURL, "clientId": m.OAuthClient()} }
+		list = append(list, fieldCredential("modules/"+m.ID, fault.Point("modules", i, "secret"), &m.Secret, to))
 	}
 	for i := range a.Sources {
-		list = append(list, a.Sources[i].credentials(fault.Point("sources", i))...)
+		s, pointer := &a.Sources[i], fault.Point("sources", i)
+		name, to := "sources/"+s.Name, func(*App) destination { return s.destination() }
+		list = append(list, fieldCredential(name+"/password", pointer+"/password", &s.Password, to))
+		list = append(list, s.Headers.credentials(name+"/headers/", pointer+"/headers", to)...)
+		if s.Auth != nil {
+			list = append(list, credentialsOf(s.Auth.Basic, s.Auth.Bearer, name+"/auth/", pointer+"/auth", to)...)
+		}
+		list = append(list, s.QueryParams.credentials(name+"/queryParams/", pointer+"/queryParams", to)...)
 	}
 	return list
-}
-
-func (s *Source) credentials(pointer string) []Credential {
-	name, to := "sources/"+s.Name, func(*App) destination { return s.destination() }
-	list := []Credential{fieldCredential(name+"/password", pointer+"/password", &s.Password, to)}
-	list = append(list, s.Headers.credentials(name+"/headers/", pointer+"/headers", to)...)
-	list = append(list, s.Auth.credentials(name+"/auth/", pointer+"/auth", to)...)
-	return append(list, s.QueryParams.credentials(name+"/queryParams/", pointer+"/queryParams", to)...)
 }
 
 // Credentials returns all places where the repository's tools can hold a credential.
@@ -68,26 +65,45 @@ func (r *Repository) Credentials() []Credential {
 }
 
 func (t *Tool) credentials(pointer string) []Credential {
-	name := "tools/" + t.Name
+	name, request := "tools/"+t.Name, t.Request
 	list := t.Headers.credentials(name+"/own headers/", pointer+"/headers", t.destination)
-	if t.Request == nil {
+	if request == nil {
 		return list
 	}
 	pointer += "/request"
-	if basic := t.Request.Basic; basic != nil {
-		to := func(app *App) destination { return t.destination(app).with(destination{"username": basic.Username}) }
-		list = append(list, fieldCredential(name+"/basic.password", pointer+"/basic/password", &basic.Password, to))
-	}
-	if bearer := t.Request.Bearer; bearer != nil {
-		to := func(app *App) destination { return bearer.destination(t.destination(app)) }
-		list = append(list,
-			fieldCredential(name+"/bearer.clientSecret", pointer+"/bearer/clientSecret", &bearer.ClientSecret, to),
-			fieldCredential(name+"/bearer.password", pointer+"/bearer/password", &bearer.Password, to))
-	}
-	anywhere := fieldCredential(name+"/module", pointer+"/moduleId", &t.Request.anywhere, t.moduleUse)
+	list = append(list, credentialsOf(request.Basic, request.Bearer, name+"/", pointer, t.destination)...)
+	anywhere := fieldCredential(name+"/module", pointer+"/moduleId", &request.anywhere, func(*App) destination {
+		calls := destination{"source": t.Source}
+		if t.Source == "" {
+			calls = endpoint(t.URL)
+		}
+		return calls.with(destination{"moduleId": request.ModuleID})
+	})
 	anywhere.Kept = true
 	list = append(list, anywhere)
-	return append(list, t.Request.Headers.credentials(name+"/headers/", pointer+"/headers", t.destination)...)
+	return append(list, request.Headers.credentials(name+"/headers/", pointer+"/headers", t.destination)...)
+}
+
+// credentialsOf are those of a user and of an OAuth2 client, either of which may be nil. calls is
+// the destination of the calls that they are for.
+func credentialsOf(basic *Basic, bearer *Bearer, name, pointer string, calls func(*App) destination) []Credential {
+	var list []Credential
+	if basic != nil {
+		to := func(app *App) destination { return calls(app).with(destination{"username": basic.Username}) }
+		list = append(list, fieldCredential(name+"basic.password", pointer+"/basic/password", &basic.Password, to))
+	}
+	if bearer != nil {
+		// They are shown to the endpoints of the token, which then goes where the calls go.
+		to := func(app *App) destination {
+			return calls(app).with(destination{
+				"tokenUrl": bearer.TokenURL, "refreshUrl": bearer.RefreshURL, "clientId": bearer.ClientID, "username": bearer.Username,
+			})
+		}
+		list = append(list,
+			fieldCredential(name+"bearer.clientSecret", pointer+"/bearer/clientSecret", &bearer.ClientSecret, to),
+			fieldCredential(name+"bearer.password", pointer+"/bearer/password", &bearer.Password, to))
+	}
+	return list
 }
 
 func (h Headers) credentials(name, pointer string, to func(*App) destination) []Credential {
@@ -99,7 +115,7 @@ func (h Headers) credentials(name, pointer string, to func(*App) destination) []
 			Get:     func() secret.Secret { return h[header] },
 			Set:     func(s secret.Secret) { h[header] = s },
 			to:      to,
-			Shown:   !credentialHeader.MatchString(header),
+			Shown:   !NamesCredential(header),
 		})
 	}
 	return list
@@ -115,7 +131,8 @@ func (c Credential) towards(app *App) string {
 
 // KeepMasked replaces every mask with the credential of the same name in stored, and
 // returns a fault for each mask without a stored credential or with one for another
-// destination. A new credential is bound to its destination.
+// destination. A new credential is bound to its destination; a stored one keeps the destination
+// that it was given for.
 func KeepMasked(app *App, given, stored []Credential) error {
 	kept := map[string]secret.Secret{}
 	for _, c := range stored {
@@ -130,7 +147,9 @@ func KeepMasked(app *App, given, stored []Credential) error {
 				c.Set(there)
 			}
 		case !credential.IsMasked():
-			c.bind(app)
+			if !credential.Empty() && credential.Towards() == "" {
+				c.Set(credential.For(c.towards(app)))
+			}
 		case there.Empty():
 			faults.Add(c.pointer, "%q stands for a stored credential, and none is stored here: give the credential itself", secret.Masked)
 		case there.Towards() != c.towards(app):
@@ -142,22 +161,13 @@ func KeepMasked(app *App, given, stored []Credential) error {
 	return faults.Err()
 }
 
-// bind records the destination of a new credential. A stored one keeps the destination that
-// it was given for.
-func (c Credential) bind(app *App) {
-	if secret := c.Get(); !secret.Empty() && secret.Towards() == "" {
-		secret = secret.For(c.towards(app))
-		c.Set(secret)
-	}
-}
-
 // CheckDestination returns an error if the app has changed the tool's source to another
 // destination since the tool's credentials were given: they are not sent there.
 func (t *Tool) CheckDestination(app *App) error {
 	for _, c := range t.credentials("") {
-		if secret := c.Get(); !c.Shown && !secret.Empty() && secret.Towards() != c.towards(app) {
+		if credential := c.Get(); !c.Shown && !credential.Empty() && credential.Towards() != c.towards(app) {
 			return fmt.Errorf("the credential in %s of the tool was given for another place: %s changed since for the source %s; give it again",
-				c.pointer, c.to(app).changed(secret.Towards()), fault.Show(t.Source))
+				c.pointer, c.to(app).changed(credential.Towards()), fault.Show(t.Source))
 		}
 	}
 	return nil
@@ -181,25 +191,11 @@ func (d destination) changed(towards string) string {
 	if json.Unmarshal([]byte(towards), &was) != nil {
 		return "where it goes" // it is not known for what it was given
 	}
-	names := slices.Collect(maps.Keys(was))
-	names = slices.AppendSeq(names, maps.Keys(d))
+	names := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(d))
 	slices.Sort(names)
 	names = slices.DeleteFunc(slices.Compact(names), func(name string) bool { return d[name] == was[name] })
 	return strings.Join(names, ", ")
 }
-
-// endpoint is the destination of what goes to a URL, whatever its path.
-func endpoint(text string) destination {
-	parsed, err := url.Parse(text)
-	if err != nil {
-		return destination{"url": text}
-	}
-	scheme := strings.ToLower(parsed.Scheme)
-	return destination{"scheme": scheme, "host": strings.ToLower(parsed.Hostname()), "port": cmp.Or(parsed.Port(), portOf[scheme])}
-}
-
-// portOf is the port of a scheme where a URL names none.
-var portOf = map[string]string{"http": "80", "https": "443"}
 
 // with returns the destination with more fields; empty ones are left out.
 func (d destination) with(more destination) destination {
@@ -212,22 +208,28 @@ func (d destination) with(more destination) destination {
 	return next
 }
 
-// secretDestination: a module's secret is shown to its token endpoint.
-func (m *Module) secretDestination() destination {
-	return destination{"tokenUrl": m.TokenURL, "clientId": m.OAuthClient()}
+// endpoint is the destination of what goes to a URL, whatever its path.
+func endpoint(text string) destination {
+	parsed, err := url.Parse(text)
+	if err != nil {
+		return destination{"url": text}
+	}
+	scheme := strings.ToLower(parsed.Scheme)
+	port := cmp.Or(parsed.Port(), map[string]string{"http": "80", "https": "443"}[scheme])
+	return destination{"scheme": scheme, "host": strings.ToLower(parsed.Hostname()), "port": port}
 }
 
 // destination of all credentials of a source. With a lower sslmode or tls another server could
 // take the place of the database.
 func (s *Source) destination() destination {
 	d := destination{"type": s.Type}
-	if s.Type == SourcePostgres || s.Type == SourceMySQL {
+	switch s.Type {
+	case SourcePostgres, SourceMySQL:
 		return d.with(destination{
 			"host": s.Host, "port": s.DatabasePort(), "user": s.User, "database": s.Database,
 			"sslmode": s.QueryParams["sslmode"].Reveal(), "tls": s.QueryParams["tls"].Reveal(),
 		})
-	}
-	if s.Type == SourceMCP {
+	case SourceMCP:
 		return endpoint(s.URL).with(d)
 	}
 	return d.with(destination{"baseUrl": s.BaseURL})
@@ -242,10 +244,83 @@ func (t *Tool) destination(app *App) destination {
 	return destination{"source": t.Source, "baseUrl": source.BaseURL}
 }
 
-// destination of a bearer's own credentials: they are shown to the endpoints of the
-// token, which then goes where the calls go.
-func (b *Bearer) destination(calls destination) destination {
-	return calls.with(destination{
-		"tokenUrl": b.TokenURL, "refreshUrl": b.RefreshURL, "clientId": b.ClientID, "username": b.Username,
+// A module's token is the owner's: somebody who may only write tools sends it to the hosts
+// that the module names and to no other. What somebody who may change the app has
+// written goes anywhere, and that is noted with the tool (see Request.anywhere).
+
+// Reaches reports whether every tool may send the module's token to a host, on any port. As
+// in certificates, a * stands for one label.
+func (m Module) Reaches(host string) bool {
+	host = plainHost(host)
+	if token, err := url.Parse(m.TokenURL); err == nil && token.Host != "" && plainHost(token.Hostname()) == host {
+		return true
+	}
+	_, below, _ := strings.Cut(host, ".")
+	return slices.ContainsFunc(m.Hosts, func(entry string) bool {
+		entry = plainHost(entry)
+		above, wild := strings.CutPrefix(entry, "*.")
+		return entry == host || wild && above == below
 	})
+}
+
+// plainHost writes a host in the one form in which it is compared.
+func plainHost(host string) string {
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if address, err := netip.ParseAddr(host); err == nil {
+		return address.Unmap().String()
+	}
+	return host
+}
+
+// granted marks a request whose module may be used with any host, as somebody who may
+// change the app has allowed.
+var granted = secret.New("granted")
+
+// GrantModules lets the tools use the modules that they name with any host. Call it only if
+// the author of the repository may change the app.
+func (r *Repository) GrantModules() { grantModules(r.Tools) }
+
+// GrantModules does for the tools of a patch what it does for those of a Repository.
+func (p *Patch) GrantModules() { grantModules(p.Tools) }
+
+func grantModules(tools []Tool) {
+	for i := range tools {
+		if request := tools[i].Request; request != nil && request.Auth == AuthModule {
+			request.anywhere = granted
+		}
+	}
+}
+
+// MayUse reports whether a call with this request may carry the module's token to a host.
+func (r *Request) MayUse(module Module, host string) bool {
+	return !r.anywhere.Empty() || module.Reaches(host)
+}
+
+// CheckModuleHosts finds the tools that would send a module's token to a host that only
+// somebody who may change the app can allow. Tools that a PATCH leaves unchanged are not at
+// fault: they are checked when they are called.
+func (r *Repository) CheckModuleHosts(app *App, there *Repository) error {
+	var faults fault.List
+	for i := range r.Tools {
+		tool := &r.Tools[i]
+		was := there.Tool(tool.Name)
+		if tool.Request == nil || tool.Request.Auth != AuthModule || was != nil && was.params == tool.params {
+			continue
+		}
+		field, called := "url", tool.URL
+		if tool.Source != "" {
+			source, _ := app.Source(tool.Source)
+			field, called = "source", source.BaseURL
+		}
+		host := ""
+		if parsed, err := url.Parse(called); err == nil {
+			host = parsed.Hostname()
+		}
+		if module, known := app.Module(tool.Request.ModuleID); known && !tool.Request.MayUse(module, host) {
+			faults.Add(fault.Point("tools", i, field),
+				"leads to %s, and a key without the scope app may use module %s towards the host of its tokenUrl and its hosts alone; have %[1]s added to the hosts of the module, or the tool written with a key of scope app",
+				fault.Show(fault.Clip(host)), fault.Show(module.ID))
+		}
+	}
+	return faults.Err()
 }

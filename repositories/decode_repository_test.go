@@ -166,7 +166,8 @@ func TestDecodePatchReadsOptionsAndTools(t *testing.T) {
 		Tools:   []repositories.Tool{{Name: "a"}, {Name: "b", Description: "old"}},
 	}
 	before := r.Tools
-	p.Apply(r)
+	r, err = p.Next(r)
+	require.NoError(t, err)
 	require.Equal(t, []string{"a", "b", "c"}, []string{r.Tools[0].Name, r.Tools[1].Name, r.Tools[2].Name})
 	require.Equal(t, "new", r.Tools[1].Description)
 	require.Equal(t, "old", before[1].Description, "readers of the old list see the old list")
@@ -174,7 +175,8 @@ func TestDecodePatchReadsOptionsAndTools(t *testing.T) {
 
 	p, err = repositories.DecodePatch(clinic, "booking", []byte(`{"options":{"exclusive":true}}`))
 	require.NoError(t, err)
-	p.Apply(r)
+	r, err = p.Next(r)
+	require.NoError(t, err)
 	require.Equal(t, repositories.Options{Exclusive: true}, r.Options, "options that are given replace all of them")
 	require.Len(t, r.Tools, 3)
 }

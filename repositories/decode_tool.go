@@ -1,218 +1,476 @@
 package repositories
 
 import (
-	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
+	"earshot/repositories/annotations"
 	"earshot/repositories/fault"
+	"earshot/repositories/parameters"
+	"earshot/repositories/template"
 )
 
-// DecodeRepository reads the body of a repository. Scope and id are those of the path; ids
-// in the body must agree with them. An empty id means that the path has none: the body may
-// give one, and if it does not, the caller generates it. The tools of one with From are nil:
-// they are not said yet. All faults are returned at once, as a fault.List.
-func DecodeRepository(scope Scope, id string, body []byte) (*Repository, error) {
-	d, err := decode("Repository", body)
-	if err != nil {
-		return nil, err
+// tools checks the tools of a body and compiles their parameters.
+func (d *decoding) tools(tools []Tool) {
+	var given struct {
+		Tools []map[string]json.RawMessage `json:"tools"`
 	}
-	d.place(scope, id)
-	d.from()
-	r := &Repository{}
-	d.Into(r)
-	d.tools(r.Tools)
-	if err := d.Err(); err != nil {
-		return nil, err
+	if d.Faultless() {
+		_ = json.Unmarshal(d.Raw(), &given) // it was read before
 	}
-	r.AppID, r.SessionID = scope.AppID, scope.SessionID
-	if id != "" {
-		r.ID = id
-	}
-	if r.Tools == nil && r.From == "" {
-		r.Tools = []Tool{}
-	}
-	return r, nil
-}
-
-// DecodePatch reads the body of a PATCH of a repository, by the same rules: the tools
-// to add or override, and the options that replace those that are there.
-func DecodePatch(scope Scope, id string, body []byte) (*Patch, error) {
-	d, err := decode("Patch", body)
-	if err != nil {
-		return nil, err
-	}
-	d.place(scope, id)
-	p := &Patch{}
-	d.Into(p)
-	d.tools(p.Tools)
-	if err := d.Err(); err != nil {
-		return nil, err
-	}
-	return p, nil
-}
-
-// place compares the ids of a body with its path and removes the fields that only the
-// service sets: clients read the times and send them back with the rest.
-func (d *decoding) place(scope Scope, id string) {
-	d.Agree("appId", scope.AppID)
-	d.Agree("sessionId", scope.SessionID)
-	if id != "" {
-		d.Agree("repositoryId", id)
-	}
-	delete(d.Object(), "created")
-	delete(d.Object(), "updated")
-	d.prepareTools()
-}
-
-// prepareTools brings the tools of a body to the form of the structs: request.url is
-// the tool's url, and a null is a field that is not there.
-func (d *decoding) prepareTools() {
-	tools, _ := d.Object()["tools"].([]any)
+	seen := map[string]int{}
 	for i := range tools {
-		tool, _ := tools[i].(map[string]any)
-		for name, value := range tool {
-			if value == nil {
-				delete(tool, name)
-			}
+		t, at := &tools[i], fault.Point("tools", i)
+		if t.Request != nil && t.URL == "" && t.Type == "" && t.Answer == nil {
+			d.Add(at+"/url", "is missing: request says how to call, and there is nothing to call")
 		}
-		delete(tool, "annotations") // hints of Toolbox's for its clients
-		request, _ := tool["request"].(map[string]any)
-		if request == nil {
+		if d.Full() {
 			continue
 		}
-		d.prepareURL(tool, request, fault.Point("tools", i))
-		delete(request, "url")
-	}
-}
-
-func (d *decoding) prepareURL(tool, request map[string]any, at string) {
-	url, given := request["url"]
-	if !given {
-		if tool["url"] == nil && tool["type"] == nil && tool["answer"] == nil && !d.Faulty(at+fault.Point("request", "url")) {
-			d.Add(at+fault.Point("url"), "is missing: request says how to call, and there is nothing to call")
+		if len(given.Tools) == len(tools) && d.Faultless() {
+			t.restore(given.Tools[i])
 		}
-		return
-	}
-	if tool["url"] != nil && tool["url"] != url {
-		d.Add(at+fault.Point("request", "url"), "is not the tool's url, which is given as well; one is enough")
-		return
-	}
-	if tool["url"] == nil {
-		d.Move(at+fault.Point("url"), at+fault.Point("request", "url"))
-	}
-	tool["url"] = url
-}
-
-// tools checks the tools and compiles their parameters.
-func (d *decoding) tools(tools []Tool) {
-	seen := map[string]int{}
-	given := d.asGiven()
-	for i := range tools {
-		if d.Full() {
-			return
-		}
-		at := fault.Point("tools", i)
-		if len(given) == len(tools) && d.Faultless() {
-			tools[i].restore(inOrder(given[i]))
-		}
-		d.name(tools[i].Name, seen, i)
-		d.parameters(&tools[i], at)
-		d.marks(&tools[i], at)
-		d.typed(&tools[i], at)
-		d.held(&tools[i], at)
-		if tools[i].Request != nil {
-			d.request(tools[i].Request, at+fault.Point("request"))
+		d.unique(seen, t.Name, i, at+"/name", "%q is the name of tool %d as well; each has its own")
+		d.parameters(t, at)
+		d.marks(t, at)
+		d.typed(t, at)
+		d.held(t, at)
+		if t.Request != nil {
+			d.request(t.Request, at+"/request")
 		}
 	}
 }
 
-// restore puts the parameters back into the order in which they were given.
-func (t *Tool) restore(given map[string]json.RawMessage) {
-	for field, into := range map[string]*json.RawMessage{
-		"schema": &t.Schema, "parameters": &t.Parameters, "templateParameters": &t.TemplateParameters,
-		"pathParams": &t.PathParams, "queryParams": &t.QueryParams, "bodyParams": &t.BodyParams, "headerParams": &t.HeaderParams,
-	} {
-		var text bytes.Buffer
-		if len(*into) > 0 && json.Compact(&text, given[field]) == nil {
-			*into = text.Bytes()
-		}
-	}
-}
-
-func (d *decoding) name(name string, seen map[string]int, i int) {
-	if name == "" {
-		return
-	}
-	if first, twice := seen[name]; twice {
-		d.Add(fault.Point("tools", i, "name"), "%q is the name of tool %d as well; each has its own", name, first)
-		return
-	}
-	seen[name] = i
-}
-
-// parameters compiles the tool's parameters and finds the ones that its URL names
-// and it does not have.
+// parameters compiles the tool's parameters and checks those that its URL names.
 func (d *decoding) parameters(t *Tool, at string) {
-	parameters, faults := t.compile(&d.patterns)
+	compiled, faults := t.compile(&d.patterns)
 	listed, more := faults.Listed()
 	for _, one := range listed {
 		d.Add(at+one.Pointer, "%s", one.Detail)
 	}
 	d.Skip(more)
-	if parameters == nil || d.Faulty(at+fault.Point("url")) {
+	at += "/url"
+	if compiled == nil || d.Faulty(at) {
 		return
 	}
-	known := append(parameters.Names(), "appId")
+
+	known := append(compiled.Names(), "appId")
 	for _, name := range unknownURLParameters(t.URL, known) {
 		if d.Full() {
 			d.Skip(1) // a hint for each would cost the square of their number
 			continue
 		}
-		d.Another(at+fault.Point("url"), "%s names no parameter of the tool%s", fault.Clip(name), colonHint(name, known))
+		hint := fault.DidYouMean(strings.TrimPrefix(name, ":"), known)
+		if hint == "" {
+			hint = "; write %3A for a colon that is meant as it is"
+		}
+		d.Another(at, "%s names no parameter of the tool%s", fault.Clip(name), hint)
 	}
-	d.bracesOfURL(t, known, at+fault.Point("url"))
-}
-
-// bracesOfURL finds parameters in braces, which nothing fills in.
-func (d *decoding) bracesOfURL(t *Tool, known []string, at string) {
-	for _, found := range bracedIn(pathAndQuery(t.URL)) {
+	for _, found := range bracedIn(pathAndQuery(t.URL)) { // nothing fills these in
 		switch {
 		case !slices.Contains(known, found.name):
 		case d.Full():
 			d.Skip(1)
 		default:
-			d.Another(at, "%s is not filled in: %s; write %%7B and %%7D for braces that are meant as they are", fault.Clip(found.text), inURL(found.name))
+			way := "a parameter is written :name, and its name has A-Z a-z 0-9 _ - alone"
+			if pathParameter.FindString(":"+found.name) == ":"+found.name {
+				way = "write :" + fault.Clip(found.name)
+			}
+			d.Another(at, "%s is not filled in: %s"+asItIs, fault.Clip(found.text), way)
 		}
 	}
 }
 
-// inURL says how a parameter is written in a URL.
-func inURL(name string) string {
-	if pathParameter.FindString(":"+name) != ":"+name {
-		return "a parameter is written :name, and its name has A-Z a-z 0-9 _ - alone"
+// asItIs ends a fault of braces.
+const asItIs = "; write %%7B and %%7D for braces that are meant as they are"
+
+// marks reports the marks of examples that have no value. It needs the compiled parameters, whose
+// faults are reported first.
+func (d *decoding) marks(t *Tool, at string) {
+	if t.params == nil {
+		return
 	}
-	return "write :" + fault.Clip(name)
+	names, left := t.params.Names(), maxMarks
+	for i, given := range t.Examples {
+		annotations.Parse(given, func(parameter, words string) (any, bool) {
+			if left--; d.Full() || left < 0 {
+				return nil, false
+			}
+			if flaw := t.markFlaw(names, parameter, words); flaw != "" {
+				d.Another(at+fault.Point("examples", i), "%s", flaw)
+			}
+			return nil, false
+		})
+	}
+	if left < 0 {
+		d.Add(at+"/examples", "mark %d values; a tool marks at most %d", maxMarks-left, maxMarks)
+	}
 }
 
-// colonHint says what may be meant by an unknown :param.
-func colonHint(name string, known []string) string {
-	if hint := fault.DidYouMean(strings.TrimPrefix(name, ":"), known); hint != "" {
-		return hint
+// markFlaw says why a mark has no value.
+func (t *Tool) markFlaw(names []string, parameter, words string) string {
+	if words == "" {
+		return "marks no words as " + fault.Show(parameter)
 	}
-	return "; write %3A for a colon that is meant as it is"
+	_, why, known := t.params.Said(parameter, words)
+	switch {
+	case known && why == "":
+		return ""
+	case known:
+		return fault.Show(words) + " is marked as " + parameter + ": " + why
+	}
+	hint := ""
+	if strings.ContainsAny(parameter, "/. ") || parameter == "" {
+		hint = `; write \[ for a bracket that is meant as it is`
+	}
+	return fault.Show(words) + " is marked as " + fault.Show(parameter) + ", which is no parameter of the tool" + fault.DidYouMean(parameter, names) + hint
 }
 
-// asGiven returns the named fields of each tool as they stand in the body: what went
-// through the tree has its fields sorted, and the order of parameters tells a model
-// something.
-func (d *decoding) asGiven() []map[string]json.RawMessage {
-	var given struct {
-		Tools []map[string]json.RawMessage `json:"tools"`
+// CheckToolType returns an error that lists the types of tools if a type is none.
+func CheckToolType(text string) error {
+	if slices.Contains(toolTypes, text) {
+		return nil
 	}
-	if json.Unmarshal(d.Raw(), &given) != nil {
-		return nil // something is of the wrong type, and named as a fault
+	return fmt.Errorf("%q is not a supported type of tool: %s%s; a tool without a type fires an event and calls its url",
+		fault.Clip(text), fault.OneOf(toolTypes), hintOfType(text, toolTypes))
+}
+
+var (
+	httpTypes  = []string{ToolHTTP}
+	mcpTypes   = []string{ToolMCP}
+	untyped    = []string{""}
+	plainLists = slices.Concat(statementTypes, mcpTypes, untyped)
+)
+
+var toolFields = []typedField[*Tool]{
+	{"source", toolTypes, toolTypes, func(t *Tool) bool { return t.Source != "" }},
+	{"remoteName", mcpTypes, nil, func(t *Tool) bool { return t.RemoteName != "" }},
+	{"statement", statementTypes, statementTypes, func(t *Tool) bool { return t.Statement != "" }},
+	{"readOnly", slices.Concat(statementTypes, executeTypes), nil, func(t *Tool) bool { return t.ReadOnly != nil }},
+	{"method", httpTypes, httpTypes, func(t *Tool) bool { return t.Method != "" }},
+	{"path", httpTypes, httpTypes, func(t *Tool) bool { return t.Path != "" }},
+	{"headers", httpTypes, nil, func(t *Tool) bool { return len(t.Headers) > 0 }},
+	{"requestBody", httpTypes, nil, func(t *Tool) bool { return t.RequestBody != "" }},
+	{"pathParams", httpTypes, nil, func(t *Tool) bool { return parameters.Present(t.PathParams) }},
+	{"queryParams", httpTypes, nil, func(t *Tool) bool { return parameters.Present(t.QueryParams) }},
+	{"bodyParams", httpTypes, nil, func(t *Tool) bool { return parameters.Present(t.BodyParams) }},
+	{"headerParams", httpTypes, nil, func(t *Tool) bool { return parameters.Present(t.HeaderParams) }},
+	{"schema", plainLists, nil, func(t *Tool) bool { return parameters.Present(t.Schema) }},
+	{"parameters", plainLists, nil, func(t *Tool) bool { return parameters.Present(t.Parameters) }},
+	{"templateParameters", slices.Concat(statementTypes, untyped), nil, func(t *Tool) bool { return parameters.Present(t.TemplateParameters) }},
+	{"url", untyped, nil, func(t *Tool) bool { return t.URL != "" }},
+}
+
+// typed checks what the type of a tool asks for.
+func (d *decoding) typed(t *Tool, at string) {
+	t.Method = strings.ToUpper(t.Method)
+	if d.Faulty(at + "/type") {
+		return // nobody knows what it needs
 	}
-	return given.Tools
+	for _, field := range toolFields {
+		there, its := field.given(t), slices.Contains(field.of, t.Type)
+		switch {
+		case there && !its && t.Type == "":
+			hint := ""
+			if field.name == "method" || field.name == "headers" {
+				hint = "; of a tool without a type it stands in its request"
+			}
+			d.Add(at+fault.Point(field.name), "is for tools of type %s%s", fault.OneOf(field.of), hint)
+		case there && !its:
+			d.Add(at+fault.Point(field.name), "is not for tools of type %s%s", t.Type, insteadOf(field.name, t.Type))
+		case !there && slices.Contains(field.needed, t.Type):
+			d.needs(false, at+fault.Point(field.name), t.Type)
+		}
+	}
+	if t.Type == "" {
+		return
+	}
+	d.limitedRequest(t, at+"/request")
+	switch {
+	case t.RunsStatement():
+		d.statement(t, at+"/statement")
+	case t.Type == ToolHTTP:
+		d.headers(t.Headers, at+"/headers")
+		d.httpParameters(t, at)
+		d.path(t, at+"/path")
+		d.requestBody(t, at)
+	}
+}
+
+// insteadOf says what a type of tools has in place of a field.
+func insteadOf(field, toolType string) string {
+	switch {
+	case field == "url":
+		return "; what they reach is their source"
+	case field == "readOnly" && slices.Contains(tablesTypes, toolType):
+		return "; they change nothing"
+	case slices.Contains(executeTypes, toolType):
+		return "; they have one parameter, " + SQLParameter
+	case slices.Contains(tablesTypes, toolType):
+		return "; they have the parameters " + TablesParameter + " and " + FormatParameter
+	case toolType == ToolHTTP && field != "readOnly":
+		return "; they have pathParams, queryParams, bodyParams and headerParams"
+	default:
+		return ""
+	}
+}
+
+// limitedRequest checks the request of a tool that has a source: it says how long and
+// how often, and for an http tool how to authenticate.
+func (d *decoding) limitedRequest(t *Tool, at string) {
+	r := t.Request
+	if r == nil {
+		return
+	}
+	refuse := func(given bool, field, reason string) {
+		if given {
+			d.Add(at+fault.Point(field), "is for calls of a url; %s", reason)
+		}
+	}
+	const stands = "of a tool with a source it stands on the tool"
+	refuse(r.Method != "", "method", stands)
+	refuse(len(r.Headers) > 0, "headers", stands)
+	refuse(parameters.Present(r.Body), "body", stands+", as requestBody")
+	if t.Type == ToolHTTP {
+		return
+	}
+	sourceHas := "the source has the credentials"
+	if t.RunsStatement() {
+		sourceHas = "the source of a statement has the credentials"
+	}
+	if r.Auth != "" && r.Auth != AuthNone {
+		refuse(true, "auth", sourceHas)
+		return
+	}
+	for _, way := range r.ways() {
+		refuse(true, fieldOf[way], sourceHas)
+	}
+}
+
+// statement checks the names that are pasted into a statement. Without template
+// parameters nothing is pasted, and braces that are no template are text.
+func (d *decoding) statement(t *Tool, at string) {
+	if strings.ContainsRune(t.Statement, 0) {
+		d.Add(at, "has a zero byte, at which a database stops reading")
+	}
+	parsed, err := template.Parse(t.Statement, template.Array)
+	names := ParameterNames(t.TemplateParameters)
+	if err != nil {
+		if len(names) > 0 {
+			d.Add(at, "%s", err)
+		}
+		return
+	}
+	bound := t.BoundNames()
+	for _, name := range parsed.Names() {
+		number := 1 + slices.Index(bound, name)
+		switch {
+		case slices.Contains(names, name):
+		case number > 0:
+			mark := fmt.Sprintf("$%d", number)
+			if t.Type == ToolMySQL {
+				mark = "?"
+			}
+			d.Add(at, "pastes %s, which is a parameter that is bound: write %s for it, or move it to templateParameters", fault.Show(name), mark)
+		default:
+			d.Add(at, "pastes %s, which is none of the templateParameters%s", fault.Show(name), fault.DidYouMean(name, names))
+		}
+	}
+}
+
+// httpParameters checks that the parameters of an http tool can stand where they are
+// sent.
+func (d *decoding) httpParameters(t *Tool, at string) {
+	for _, p := range t.Params().Placed() {
+		place := at + p.Place
+		switch list, _, _ := strings.Cut(p.Place[1:], "/"); {
+		case list == parameters.PathList.Field && (p.Type == "array" || p.Type == "object"):
+			d.Add(place+"/type", "is %s: a path takes a text, a number or a boolean", p.Kind)
+		case list == parameters.HeaderList.Field:
+			if p.Type != "string" {
+				d.Add(place+"/type", "is %s: headers are strings", p.Kind)
+			}
+			if err := checkHeaderName(p.Name); err != nil {
+				d.Add(place+"/name", "%s", err)
+			}
+			if strings.EqualFold(p.Name, "Content-Type") {
+				d.Add(place+"/name", "is the type of the body, by which its values are escaped: it stands in headers")
+			}
+		}
+	}
+}
+
+// identifier is a name that a template reads after a point.
+var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+
+// path checks the template of a path, and finds parameters in single braces, which it leaves as
+// they are.
+func (d *decoding) path(t *Tool, at string) {
+	if t.Path == "" || d.Faulty(at) {
+		return
+	}
+	parsed, err := template.Parse(t.Path, template.PathEscape, template.QueryEscape)
+	if err != nil {
+		d.Add(at, "%s", err)
+		return
+	}
+	d.pasted(parsed.Names(), ParameterNames(t.PathParams), parameters.PathList.Field, at)
+	if found := bracedIn(parsed.Literals()...); len(found) > 0 {
+		fields := map[string]string{} // of the lists of the parameters
+		for _, list := range t.lists() {
+			for _, name := range ParameterNames(list.Raw) {
+				fields[name] = list.Field
+			}
+		}
+		for _, one := range found {
+			field, action := fields[one.name], "{{index . "+fault.Show(one.name)+"}}"
+			if identifier.MatchString(one.name) {
+				action = "{{." + fault.Clip(one.name) + "}}"
+			}
+			switch {
+			case field == "":
+			case d.Full():
+				d.Skip(1)
+			case field == parameters.PathList.Field:
+				d.Another(at, "%s is not filled in: write %s"+asItIs, fault.Clip(one.text), action)
+			default:
+				d.Another(at, "%s is not filled in: it is one of the %s, and a path has pathParams, as {{.name}}", fault.Clip(one.text), field)
+			}
+		}
+	}
+	if _, err := resolved(t.Path, "http://h/"); err != nil {
+		d.Add(at, "%s", err)
+	}
+}
+
+// requestBody checks the template of a body.
+func (d *decoding) requestBody(t *Tool, at string) {
+	names := ParameterNames(t.BodyParams)
+	if t.RequestBody == "" {
+		if len(names) > 0 {
+			d.Add(at+"/requestBody", "is missing: bodyParams are pasted into it")
+		}
+		return
+	}
+	parsed, err := template.Parse(t.RequestBody, template.ToJSON)
+	if err != nil {
+		d.Add(at+"/requestBody", "%s", err)
+		return
+	}
+	d.pasted(parsed.Names(), names, parameters.BodyList.Field, at+"/requestBody")
+	if BodyType(t.Headers) == "" && len(parsed.Names()) > 0 {
+		d.Add(at+"/headers/Content-Type", "is no type that values can be escaped for: JSON, application/x-www-form-urlencoded, XML or text/plain")
+	}
+}
+
+// pasted finds names that a template asks for and its list does not have.
+func (d *decoding) pasted(asked, known []string, field, at string) {
+	for _, name := range asked {
+		if !slices.Contains(known, name) {
+			d.Add(at, "pastes %s, which is none of the %s%s", fault.Show(name), field, fault.DidYouMean(name, known))
+		}
+	}
+}
+
+// Limits of what holds a trigger back: how long it may settle, how long equal values may be
+// remembered, and how long an answer may be waited for.
+const (
+	maxSettle = 60 * time.Second
+	maxDedupe = 168 * time.Hour
+	maxAnswer = 24 * time.Hour
+)
+
+// held checks and completes the fields that delay a trigger of the tool, and those of its answer.
+func (d *decoding) held(t *Tool, at string) {
+	t.Settle = t.Settle.inMilliseconds()
+	if t.CancelOnNext && t.Settle == 0 && !d.Faulty(at+"/settle") {
+		d.Add(at+"/cancelOnNext", "needs settle, the time in which a next message can cancel, as \"800ms\"")
+	}
+	if t.Answer != nil {
+		t.Answer.Within = t.Answer.Within.inMilliseconds()
+		d.answered(t, at+"/answer")
+	}
+	if t.Dedupe == nil {
+		return
+	}
+	t.Dedupe.Within = t.Dedupe.Within.inMilliseconds()
+	t.Dedupe.Scope = cmp.Or(t.Dedupe.Scope, DedupeSession)
+	if t.params == nil {
+		return // its parameters are at fault
+	}
+	known := t.params.Names()
+	for i, name := range t.Dedupe.By {
+		if d.Full() {
+			d.Skip(len(t.Dedupe.By) - i)
+			return
+		}
+		if !slices.Contains(known, name) {
+			d.Add(at+fault.Point("dedupe", "by", i), "%s is no parameter of the tool%s", fault.Show(name), fault.DidYouMean(name, known))
+		}
+	}
+}
+
+// inMilliseconds rounds up to the unit of the ledger: a shorter time would be none.
+func (d Duration) inMilliseconds() Duration {
+	const most = Duration(time.Millisecond - 1)
+	return (d + most) / Duration(time.Millisecond) * Duration(time.Millisecond)
+}
+
+// answered refuses the fields of a call beside an answer: nothing is called. Of the request only
+// the time that a message waits may be given.
+func (d *decoding) answered(t *Tool, at string) {
+	r := t.Request
+	if r == nil {
+		r = &Request{}
+	}
+	var beside []string
+	for _, field := range []struct {
+		name  string
+		given bool
+	}{
+		{"type", t.Type != ""},
+		{"url", t.URL != ""},
+		{"request.auth", r.Auth != "" && r.Auth != AuthNone},
+		{"request.basic", r.Basic != nil},
+		{"request.bearer", r.Bearer != nil},
+		{"request.moduleId", r.ModuleID != ""},
+		{"request.headers", len(r.Headers) > 0},
+		{"request.method", r.Method != ""},
+		{"request.retryFor", r.RetryFor != 0},
+		{"request.body", parameters.Present(r.Body)},
+		{"request.idempotent", r.Idempotent != nil},
+	} {
+		if field.given {
+			beside = append(beside, field.name)
+		}
+	}
+	if len(beside) > 0 {
+		d.Add(at, "is given beside %s: whoever subscribes answers, and nothing is called; leave out either (request.timeout may stay: it is how long a message waits)", strings.Join(beside, ", "))
+	}
+}
+
+// request checks and completes how a tool's call is made. Without auth the credentials decide how
+// it is authenticated.
+func (d *decoding) request(r *Request, at string) {
+	r.Method = strings.ToUpper(r.Method)
+	d.headers(r.Headers, at+"/headers")
+	ways := r.ways()
+	switch {
+	case r.Auth == "" && len(ways) > 1:
+		d.Add(at+"/auth", "is missing, and the credentials of several ways are given; say which is meant: basic, bearer or module")
+	case r.Auth == "" && len(ways) == 1:
+		r.Auth = ways[0]
+	case r.Auth == "":
+		r.Auth, r.inferredNone = AuthNone, true
+	case r.Auth != AuthNone && !slices.Contains(ways, r.Auth):
+		d.Add(at+fault.Point(fieldOf[r.Auth]), "is missing: auth is %s", r.Auth)
+	}
+	if r.Bearer != nil {
+		d.bearer(r.Bearer, at+"/bearer")
+	}
 }

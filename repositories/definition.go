@@ -1,12 +1,27 @@
+// Package repositories defines what clients register before any message is matched: apps
+// with their modules, sources and settings, and repositories of tools. A body has at most 1
+// MiB; up to 100 of its faults are listed.
+//
+// A definition is validated in two steps. Decode (DecodeApp, DecodeRepository) reads a
+// body, untrusted, and names every fault in it at once. Check compares a repository with
+// its app: the modules, sources and authentication services that it names must exist there.
+// Package store keeps both in Redis.
+//
+// Below it are packages that know nothing of definitions: fault and secret, exactjson,
+// schema and bodies (what is wrong with a body), parameters and template (the values of a
+// tool). Above it are store and files, which reads definitions from a folder.
 package repositories
 
 import (
 	_ "embed" // for the schema
 	"encoding/json"
+	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"earshot/repositories/bodies"
+	"earshot/repositories/fault"
 	"earshot/repositories/parameters"
 )
 
@@ -36,14 +51,12 @@ var instead = map[string]string{
 // decoding reads one of our definitions.
 type decoding struct {
 	*bodies.Body
-	// patterns bounds the regular expressions of all tools of the body together.
-	patterns parameters.Budget
+	patterns parameters.Budget // of all tools of the body together
 }
 
-// decode reads a body that is to be the named definition. It returns nil where the
-// body is no JSON.
+// decode reads a body that is to be the named definition. It returns nil if the body is no JSON.
 func decode(name string, body []byte) (*decoding, error) {
-	given := &functions{}
+	given := &functions{moved: bodies.Moved{}}
 	read, err := loadDefinitions().ReadMoved(name, body, given.move)
 	if err != nil {
 		return nil, err
@@ -52,4 +65,60 @@ func decode(name string, body []byte) (*decoding, error) {
 		read.Add(one.Pointer, "%s", one.Detail)
 	}
 	return &decoding{Body: read}, nil
+}
+
+// typedField is a field that not every type of a tool, or of a source, has.
+type typedField[T any] struct {
+	name   string
+	of     []string // the types that have it
+	needed []string // the types that cannot be without it
+	given  func(T) bool
+}
+
+func (d *decoding) needs(there bool, pointer, what string) {
+	if !there {
+		d.Add(pointer, "is missing: %s needs it", what)
+	}
+}
+
+// unique reports a name that an earlier member of the same list has. The format takes the name and
+// the number of that member.
+func (d *decoding) unique(seen map[string]int, name string, i int, pointer, format string) {
+	if first, twice := seen[name]; !twice {
+		seen[name] = i
+	} else if name != "" {
+		d.Add(pointer, format, name, first)
+	}
+}
+
+// bearer checks that the grant has what it needs (RFC 6749, sections 4.3 and 4.4).
+func (d *decoding) bearer(b *Bearer, at string) {
+	if b.ClientType == "" {
+		b.ClientType = GrantClientCredentials
+		if b.Username != "" && b.ClientSecret.Empty() {
+			b.ClientType = GrantPassword
+		}
+	}
+	if b.ClientType == GrantPassword {
+		d.needs(b.Username != "", at+"/username", "the password grant")
+		d.needs(!b.Password.Empty(), at+"/password", "the password grant")
+		return
+	}
+	d.needs(b.ClientID != "", at+"/clientId", "client_credentials")
+	d.needs(!b.ClientSecret.Empty(), at+"/clientSecret", "client_credentials")
+}
+
+// headers checks the names; those that differ only in case are the same header.
+func (d *decoding) headers(headers Headers, at string) {
+	seen := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		key := strings.ToLower(name)
+		if err := checkHeaderName(name); err != nil {
+			d.Add(at+fault.Point(name), "%s", err)
+		}
+		if other, twice := seen[key]; twice {
+			d.Add(at+fault.Point(name), "is the same header as %s", other)
+		}
+		seen[key] = name
+	}
 }

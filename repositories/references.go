@@ -15,34 +15,63 @@ import (
 func (r *Repository) Check(app *App) error {
 	var faults fault.List
 	if r.SessionID != "" && r.Options.Template {
-		faults.Add(fault.Point("options", "template"), "is for repositories of an app; sessions get copies of them")
+		faults.Add("/options/template", "is for repositories of an app; sessions get copies of them")
 	}
 	if r.From != "" {
-		checkFrom(&faults, r.From, app)
+		checkSourceType(&faults, "/from", r.From, app, SourceMCP, "the tools of a repository are those of a source")
+	}
+	service := func(at, name string) {
+		known := make([]string, len(app.AuthServices))
+		for i := range app.AuthServices {
+			known[i] = app.AuthServices[i].Name
+		}
+		if !slices.Contains(known, name) {
+			faults.Add(at, "%s", unknownName("authentication service", name, known))
+		}
 	}
 	for i := range r.Tools {
 		tool := &r.Tools[i]
 		at := fault.Point("tools", i)
-		checkModule(&faults, at, tool.Request, app)
-		checkSource(&faults, at, tool, app)
-		for j, name := range tool.AuthRequired {
-			checkService(&faults, at+fault.Point("authRequired", j), name, app)
+		if tool.Request != nil && tool.Request.ModuleID != "" {
+			if wrong := app.lacksModule(tool.Request.ModuleID); wrong != "" {
+				faults.Add(at+"/request/moduleId", "%s", wrong)
+			}
 		}
-		checkClaims(&faults, at, tool, app)
+		if tool.Type != "" && checkSourceType(&faults, at+"/source", tool.Source, app, tool.SourceType(), "a tool of type "+tool.Type+" needs one") && tool.Type == ToolHTTP {
+			source, _ := app.Source(tool.Source)
+			if _, err := resolved(tool.Path, source.BaseURL); err != nil {
+				faults.Add(at+"/path", "%s", err)
+			}
+		}
+		for j, name := range tool.AuthRequired {
+			service(at+fault.Point("authRequired", j), name)
+		}
+		for _, p := range tool.Params().Placed() {
+			for j, c := range p.Claims {
+				service(at+p.Place+fault.Point("authServices", j, "name"), c.Service)
+			}
+		}
 	}
 	return faults.Err()
 }
 
-func checkModule(faults *fault.List, at string, request *Request, app *App) {
-	if request == nil || request.ModuleID == "" {
-		return
+// checkSourceType checks that a source exists and has a type. Reason says who wants the type.
+func checkSourceType(faults *fault.List, at, name string, app *App, want, reason string) bool {
+	source, known := app.Source(name)
+	switch {
+	case !known:
+		names := make([]string, len(app.Sources))
+		for i := range app.Sources {
+			names[i] = app.Sources[i].Name
+		}
+		faults.Add(at, "%s", unknownName("source", name, names))
+	case source.Type != want:
+		faults.Add(at, "%s is of type %s; %s of type %s", fault.Show(name), source.Type, reason, want)
 	}
-	if wrong := app.lacksModule(request.ModuleID); wrong != "" {
-		faults.Add(at+fault.Point("request", "moduleId"), "%s", wrong)
-	}
+	return known && source.Type == want
 }
 
-// lacksModule says why nothing can be called with a module; empty where it can.
+// lacksModule says why no call can be made with a module.
 func (a *App) lacksModule(id string) string {
 	module, ok := a.Module(id)
 	switch {
@@ -58,48 +87,6 @@ func (a *App) lacksModule(id string) string {
 	return ""
 }
 
-// checkSource checks that the tool's source exists and has the right type, and that a path
-// stays within it.
-func checkSource(faults *fault.List, at string, tool *Tool, app *App) {
-	if tool.Type == "" {
-		return
-	}
-	source, ok := app.Source(tool.Source)
-	if !ok {
-		faults.Add(at+fault.Point("source"), "%s", unknownName("source", tool.Source, app.sourceNames()))
-		return
-	}
-	if want := tool.SourceType(); source.Type != want {
-		faults.Add(at+fault.Point("source"), "%s is of type %s; a tool of type %s needs one of type %s", fault.Show(tool.Source), source.Type, tool.Type, want)
-		return
-	}
-	if tool.Type != ToolHTTP {
-		return
-	}
-	if _, err := resolved(tool.Path, source.BaseURL); err != nil {
-		faults.Add(at+fault.Point("path"), "%s", err)
-	}
-}
-
-// checkClaims checks the services of authenticated parameters.
-func checkClaims(faults *fault.List, at string, tool *Tool, app *App) {
-	for _, p := range tool.Params().Placed() {
-		for i, c := range p.Claims {
-			checkService(faults, at+p.Place+fault.Point("authServices", i, "name"), c.Service, app)
-		}
-	}
-}
-
-func checkService(faults *fault.List, at, name string, app *App) {
-	known := make([]string, len(app.AuthServices))
-	for i := range app.AuthServices {
-		known[i] = app.AuthServices[i].Name
-	}
-	if !slices.Contains(known, name) {
-		faults.Add(at, "%s", unknownName("authentication service", name, known))
-	}
-}
-
 // unknownName describes a name that the app does not have, and lists those that it has.
 func unknownName(what, name string, known []string) string {
 	text := fmt.Sprintf("the app has no %s %s", what, fault.Show(name))
@@ -113,28 +100,26 @@ func unknownName(what, name string, known []string) string {
 	}
 }
 
-// Dropped are the modules and sources that an app has and its next state has not, and where
-// tools name them.
+// Dropped are the modules and sources that an app has and its next state has not, and which tools
+// name them.
 type Dropped struct {
 	parts []*droppedPart
 	found int // tools and repositories
 }
 
-// droppedPart is a module or a source that goes.
 type droppedPart struct {
 	list, kind, name string
-	by               []string // the first of those who name it
-	more             int
+	by               []string // the tools and repositories that name it
 }
 
-// Bounds of what is said of those who name what goes.
+// Bounds of what is reported of those that name a dropped part.
 const (
 	maxNamers = 3
 	maxFound  = 1000
 )
 
-// Drops returns the modules and sources that the next state of the app lacks; nil where there
-// are none.
+// Drops returns the modules and sources that the next state of the app lacks; nil if there are
+// none.
 func (a *App) Drops(next *App) *Dropped {
 	dropped := &Dropped{}
 	for _, module := range a.Modules {
@@ -158,7 +143,7 @@ func (d *Dropped) MayBeIn(stored string) bool {
 	return slices.ContainsFunc(d.parts, func(part *droppedPart) bool { return strings.Contains(stored, strconv.Quote(part.name)) })
 }
 
-// Look notes what the repository names of what goes.
+// Look notes which of the dropped parts the repository names.
 func (d *Dropped) Look(r *Repository) {
 	where := "repository " + fault.Show(r.ID)
 	if r.SessionID != "" {
@@ -166,48 +151,33 @@ func (d *Dropped) Look(r *Repository) {
 	}
 	for _, part := range d.parts {
 		if part.kind == "source" && r.From == part.name {
-			d.note(part, where)
+			part.by = append(part.by, where)
+			d.found++
 			continue
 		}
 		for i := range r.Tools {
-			if tool := &r.Tools[i]; part.namedBy(tool) {
-				d.note(part, "tool "+fault.Show(tool.Name)+" of "+where)
+			tool := &r.Tools[i]
+			named := part.kind == "source" && tool.Source == part.name ||
+				part.kind == "module" && tool.Request != nil && tool.Request.ModuleID == part.name
+			if named {
+				part.by = append(part.by, "tool "+fault.Show(tool.Name)+" of "+where)
+				d.found++
 			}
 		}
 	}
 }
 
-func (p *droppedPart) namedBy(tool *Tool) bool {
-	if p.kind == "source" {
-		return tool.Source == p.name
-	}
-	return tool.Request != nil && tool.Request.ModuleID == p.name
-}
-
-func (d *Dropped) note(part *droppedPart, who string) {
-	d.found++
-	if len(part.by) < maxNamers {
-		part.by = append(part.by, who)
-		return
-	}
-	part.more++
-}
-
-// Enough reports whether so many were found that no more are looked for.
+// Enough reports whether enough was found to stop looking.
 func (d *Dropped) Enough() bool { return d.found >= maxFound }
 
-// Err returns an *InUseError where anything was found.
+// Err returns an *InUseError if anything was found.
 func (d *Dropped) Err() error {
 	var faults fault.List
 	for _, part := range d.parts {
-		if len(part.by) == 0 {
-			continue
+		if len(part.by) > 0 {
+			by := clipped(part.by, maxNamers, "%d more")
+			faults.Add(fault.Point(part.list), "lacks the %s %s, which is named by %s", part.kind, fault.Show(part.name), strings.Join(by, ", "))
 		}
-		by := part.by
-		if part.more > 0 {
-			by = append(by, fmt.Sprintf("%d more", part.more))
-		}
-		faults.Add(fault.Point(part.list), "lacks the %s %s, which is named by %s", part.kind, fault.Show(part.name), strings.Join(by, ", "))
 	}
 	if len(faults) == 0 {
 		return nil
@@ -215,12 +185,20 @@ func (d *Dropped) Err() error {
 	return &InUseError{Faults: faults}
 }
 
-// InUseError means that an app was to lose modules or sources that tools name.
-type InUseError struct {
-	Faults fault.List // one for each of them, with who names it
+// clipped returns the first of a list, and how many more there are in a line with that format.
+func clipped(list []string, most int, more string) []string {
+	if len(list) <= most {
+		return list
+	}
+	return append(list[:most:most], fmt.Sprintf(more, len(list)-most))
 }
 
-// Error says what goes on, and how to have it all the same.
+// InUseError means that an app was to lose modules or sources that tools name.
+type InUseError struct {
+	Faults fault.List // one for each of them, with those that name it
+}
+
+// Error says what would break, and how to do it all the same.
 func (e *InUseError) Error() string {
 	return "tools name what the app would lose, and their calls would fail: change or remove them first, or send it with ?force=true"
 }

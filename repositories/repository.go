@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"time"
 
@@ -31,10 +30,8 @@ type Repository struct {
 	SessionID string  `json:"sessionId,omitempty"`
 	ID        string  `json:"repositoryId"`
 	Options   Options `json:"options"`
-	// From names the mcp source of the app whose server has the tools; empty where whoever
-	// puts the repository gives them.
-	From  string `json:"from,omitempty"`
-	Tools []Tool `json:"tools"`
+	From      string  `json:"from,omitempty"` // an mcp source of the app, whose server has the tools
+	Tools     []Tool  `json:"tools"`
 
 	Created time.Time `json:"created,omitzero"`
 	Updated time.Time `json:"updated,omitzero"`
@@ -43,40 +40,31 @@ type Repository struct {
 	// fire in another, and a triggerOnce repository fires once in each. A PATCH of an
 	// existing repository keeps it.
 	Generation string `json:"-"`
-	// Revision is random for each write, also for a PATCH.
-	Revision string `json:"-"`
+	Revision   string `json:"-"` // random for each write, also for a PATCH
 }
 
 // Options of a repository.
 type Options struct {
-	// TriggerOnce removes the repository when the first of its tools fires.
 	TriggerOnce bool `json:"triggerOnce"`
-	// Exclusive makes its tools win over all others, and suppresses replies.
-	Exclusive bool `json:"exclusive"`
-	// Template keeps a repository of an app out of every scope: sessions get copies of it.
-	Template bool `json:"template,omitempty"`
+	Exclusive   bool `json:"exclusive"`
+	Template    bool `json:"template,omitempty"`
 }
 
 // Scope returns the owner of the repository.
 func (r *Repository) Scope() Scope { return Scope{AppID: r.AppID, SessionID: r.SessionID} }
 
-// Rank orders the repositories of an app, or of a session, for slices.SortFunc: where several
-// have a tool of one name, that of the first holds. Exclusive ones come before others, then
-// whichever was created first, however often it was replaced since, so that nothing that is
-// added takes a name away.
+// Rank orders the repositories of an app, or of a session, for slices.SortFunc: if several have a
+// tool of one name, that of the first holds. Exclusive ones come before others, then the one that
+// was created first, however often it was replaced since, so that nothing that is added takes a
+// name away.
 func Rank(a, b *Repository) int {
-	return cmp.Or(trueFirst(a.Options.Exclusive, b.Options.Exclusive), a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
-}
-
-func trueFirst(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case a:
-		return -1
-	default:
+	if a.Options.Exclusive != b.Options.Exclusive {
+		if a.Options.Exclusive {
+			return -1
+		}
 		return 1
 	}
+	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 }
 
 // Tool returns the repository's tool of that name, or nil.
@@ -98,31 +86,23 @@ type Patch struct {
 	Tools []Tool `json:"tools,omitempty"`
 }
 
-// Apply changes the repository. It does not touch the array behind to.Tools, which
-// others may be reading.
-func (p *Patch) Apply(to *Repository) {
-	if p.Options != nil {
-		to.Options = *p.Options
-	}
-	tools := slices.Clone(to.Tools)
-	for _, tool := range p.Tools {
-		i := slices.IndexFunc(tools, func(t Tool) bool { return t.Name == tool.Name })
-		if i < 0 {
-			tools = append(tools, tool)
-		} else {
-			tools[i] = tool
-		}
-	}
-	to.Tools = tools
-}
-
 // Next returns the repository as the patch makes it.
 func (p *Patch) Next(there *Repository) (*Repository, error) {
 	if there.From != "" && len(p.Tools) > 0 {
 		return nil, ownTools(there.From, fault.Point("tools"))
 	}
 	next := there.Clone()
-	p.Apply(next)
+	if p.Options != nil {
+		next.Options = *p.Options
+	}
+	for _, tool := range p.Tools {
+		i := slices.IndexFunc(next.Tools, func(t Tool) bool { return t.Name == tool.Name })
+		if i < 0 {
+			next.Tools = append(next.Tools, tool)
+		} else {
+			next.Tools[i] = tool
+		}
+	}
 	return next, nil
 }
 
@@ -141,6 +121,12 @@ func (r *Repository) Without(tool string) (*Repository, error) {
 	return next, nil
 }
 
+// ownTools is the fault of a change to tools that are a source's.
+func ownTools(source, pointer string) fault.List {
+	return fault.List{{Pointer: pointer, Detail: "is not for a repository whose tools are those of source " + fault.Show(source) +
+		": which of them it has is said by allow of the source, and others stand in another repository, also a tool of type mcp with options of its own"}}
+}
+
 // Clone copies a repository down to its credentials, so that the copy can be given other
 // ones. Anything below them is never changed and stays shared.
 func (r *Repository) Clone() *Repository {
@@ -153,23 +139,6 @@ func (r *Repository) Clone() *Repository {
 	return &next
 }
 
-func (r *Request) clone() *Request {
-	if r == nil {
-		return nil
-	}
-	next := *r
-	next.Headers = maps.Clone(r.Headers)
-	if r.Basic != nil {
-		basic := *r.Basic
-		next.Basic = &basic
-	}
-	if r.Bearer != nil {
-		bearer := *r.Bearer
-		next.Bearer = &bearer
-	}
-	return &next
-}
-
 // Clone copies an app down to its credentials.
 func (a *App) Clone() *App {
 	next := *a
@@ -177,36 +146,11 @@ func (a *App) Clone() *App {
 	next.Sources = slices.Clone(a.Sources)
 	for i := range next.Sources {
 		source := &next.Sources[i]
-		source.Headers, source.QueryParams, source.Auth = maps.Clone(source.Headers), maps.Clone(source.QueryParams), source.Auth.clone()
+		source.Headers, source.QueryParams = maps.Clone(source.Headers), maps.Clone(source.QueryParams)
+		if source.Auth != nil {
+			copied := (&Request{Basic: source.Auth.Basic, Bearer: source.Auth.Bearer}).clone()
+			source.Auth = &SourceAuth{Basic: copied.Basic, Bearer: copied.Bearer, ModuleID: source.Auth.ModuleID}
+		}
 	}
 	return &next
-}
-
-// MaxID is how long an id may be, in characters.
-const MaxID = 128
-
-var (
-	idPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
-	namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-)
-
-// IsID reports whether a text is an id.
-func IsID(text string) bool { return idPattern.MatchString(text) }
-
-// CheckID returns an error that names field where id is not the id of an app, a
-// session, a repository, a module or a trigger. An id is also a subject token of
-// NATS and part of a key of Redis, hence the narrow alphabet.
-func CheckID(field, id string) error {
-	if IsID(id) {
-		return nil
-	}
-	return fmt.Errorf("%s %q is not an id: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit", field, fault.Clip(id))
-}
-
-// CheckToolName returns an error if name is not a valid name of a tool.
-func CheckToolName(name string) error {
-	if namePattern.MatchString(name) {
-		return nil
-	}
-	return fmt.Errorf("name %q is no tool name: 1 to 64 of A-Z a-z 0-9 _ -", fault.Clip(name))
 }

@@ -2,7 +2,10 @@ package repositories
 
 import (
 	"encoding/json"
+	"maps"
+	"mime"
 	"regexp"
+	"strings"
 	"time"
 
 	"earshot/repositories/exactjson"
@@ -19,9 +22,11 @@ const (
 
 // Limits of a call.
 const (
-	// DefaultTimeout is the time of one attempt where the tool names none.
+	// DefaultTimeout is the time of one attempt if the tool names none.
 	DefaultTimeout = 10 * time.Second
-	// DefaultRetryFor is how long a call is tried where the tool does not say.
+	// maxTimeout is the longest that one attempt may take: the answer to a message waits for it.
+	maxTimeout = 60 * time.Second
+	// DefaultRetryFor is how long a call is tried if the tool does not say.
 	DefaultRetryFor = 15 * time.Minute
 	// MostRetryFor is the longest that a call may be tried.
 	MostRetryFor = 24 * time.Hour
@@ -29,30 +34,20 @@ const (
 
 // Request is the configuration of a tool's HTTP call.
 type Request struct {
-	// Description is for people.
-	Description string `json:"description,omitempty"`
-	// Auth is one of the ways above. Where it is missing, the credentials that are
-	// given say it: basic, bearer or moduleId; with none of them the call is not
-	// authenticated.
-	Auth     string   `json:"auth,omitempty"`
-	Basic    *Basic   `json:"basic,omitempty"`
-	Bearer   *Bearer  `json:"bearer,omitempty"`
-	ModuleID string   `json:"moduleId,omitempty"`
-	Headers  Headers  `json:"headers,omitempty"`
-	Method   string   `json:"method,omitempty"`
-	Timeout  Duration `json:"timeout,omitzero"`
-	RetryFor Duration `json:"retryFor,omitzero"`
-	// Body replaces the trigger event as the body of the call: a JSON value whose
-	// strings may hold :param.
-	Body json.RawMessage `json:"body,omitempty"`
-	// Idempotent is true where it is missing: a call whose outcome is not known is
-	// made again under the same key.
-	Idempotent *bool `json:"idempotent,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Auth        string          `json:"auth,omitempty"` // one of the ways above; a decoder infers it from the credentials
+	Basic       *Basic          `json:"basic,omitempty"`
+	Bearer      *Bearer         `json:"bearer,omitempty"`
+	ModuleID    string          `json:"moduleId,omitempty"`
+	Headers     Headers         `json:"headers,omitempty"`
+	Method      string          `json:"method,omitempty"`
+	Timeout     Duration        `json:"timeout,omitzero"`
+	RetryFor    Duration        `json:"retryFor,omitzero"`
+	Body        json.RawMessage `json:"body,omitempty"`
+	Idempotent  *bool           `json:"idempotent,omitempty"` // see Repeatable
 
-	// unsaid says that nobody has said how the call is authenticated: Auth is inferred.
-	unsaid bool
-
-	// anywhere is not empty where the module may be used towards any host. It is sealed
+	inferredNone bool // there are no credentials and no auth: Auth is AuthNone all the same
+	// anywhere is not empty if the module may be used with any host. It is sealed
 	// like a credential, for the use that it was given for.
 	anywhere secret.Secret
 }
@@ -95,13 +90,31 @@ func (d *Duration) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Or returns the duration, or fallback where it is zero.
+// Or returns the duration, or fallback if it is zero.
 func (d Duration) Or(fallback time.Duration) time.Duration {
 	if d == 0 {
 		return fallback
 	}
 	return time.Duration(d)
 }
+
+// ways are the ways to authenticate for which the request has credentials.
+func (r *Request) ways() []string {
+	var ways []string
+	if r.Basic != nil {
+		ways = append(ways, AuthBasic)
+	}
+	if r.Bearer != nil {
+		ways = append(ways, AuthBearer)
+	}
+	if r.ModuleID != "" {
+		ways = append(ways, AuthModule)
+	}
+	return ways
+}
+
+// fieldOf is the field of a request that has the credentials of a way.
+var fieldOf = map[string]string{AuthBasic: "basic", AuthBearer: "bearer", AuthModule: "moduleId"}
 
 // AttemptTimeout is the time limit of one attempt at the call.
 func (r *Request) AttemptTimeout() time.Duration {
@@ -119,21 +132,36 @@ func (r *Request) GiveUpAfter() time.Duration {
 	return r.RetryFor.Or(DefaultRetryFor)
 }
 
-// Repeatable reports whether a call whose outcome is not known may be made again.
+// Repeatable reports whether a call whose outcome is not known may be made again, under the same
+// key.
 func (r *Request) Repeatable() bool {
 	return r == nil || r.Idempotent == nil || *r.Idempotent
+}
+
+func (r *Request) clone() *Request {
+	if r == nil {
+		return nil
+	}
+	next := *r
+	next.Headers = maps.Clone(r.Headers)
+	if r.Basic != nil {
+		next.Basic = new(*r.Basic)
+	}
+	if r.Bearer != nil {
+		next.Bearer = new(*r.Bearer)
+	}
+	return &next
 }
 
 // Headers are a call's own HTTP headers. Their values are treated like credentials, since
 // many are: sealed at rest, and never in an event or a log.
 type Headers map[string]secret.Secret
 
-// credentialHeader finds the headers whose value is shown to nobody. Others, such as
+// credentialHeader finds the headers whose value is never shown. Others, such as
 // X-Desk, are read back as they were given.
 var credentialHeader = regexp.MustCompile(`(?i)auth|cookie|key|token|secret|password|passwd|credential|signature|session`)
 
-// NamesCredential reports whether what has that name, a header or a parameter of a URL, is
-// a credential.
+// NamesCredential reports whether a header or a parameter of a URL with that name is a credential.
 func NamesCredential(name string) bool { return credentialHeader.MatchString(name) }
 
 // MarshalJSON shows the values of headers that carry no credential, by their name.
@@ -156,9 +184,49 @@ func (h Headers) Shown() map[string]string {
 func (h Headers) Credentials() []secret.Secret {
 	var list []secret.Secret
 	for name, value := range h {
-		if credentialHeader.MatchString(name) {
+		if NamesCredential(name) {
 			list = append(list, value)
 		}
 	}
 	return list
+}
+
+// Types of request bodies, by how values are escaped in them.
+const (
+	BodyJSON = "json"
+	BodyForm = "form"
+	BodyXML  = "xml"
+	BodyText = "text"
+)
+
+// BodyType returns how values are escaped in the body of a request with these headers. The
+// Content-Type of the last that has one decides; it is JSON if none has, and empty for a type that
+// values cannot be written in.
+func BodyType(headers ...Headers) string {
+	content := ""
+	for _, given := range headers {
+		for name, value := range given {
+			if strings.EqualFold(name, "Content-Type") {
+				content = value.Reveal()
+			}
+		}
+	}
+	if content == "" {
+		return BodyJSON
+	}
+	kind, _, err := mime.ParseMediaType(content)
+	switch {
+	case err != nil:
+		return ""
+	case kind == "application/json" || strings.HasSuffix(kind, "+json"):
+		return BodyJSON
+	case kind == "application/x-www-form-urlencoded":
+		return BodyForm
+	case kind == "application/xml" || kind == "text/xml" || strings.HasSuffix(kind, "+xml"):
+		return BodyXML
+	case kind == "text/plain":
+		return BodyText
+	default:
+		return ""
+	}
 }

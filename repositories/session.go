@@ -9,20 +9,17 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// Session is one conversation of an app, with what was said of it in advance. It begins with
+// Session is one conversation of an app, with what was put of it in advance. It begins with
 // its first use, and need not have been put.
 type Session struct {
 	AppID string `json:"appId"`
 	ID    string `json:"sessionId"`
-	// Language (BCP 47) and TimeZone (IANA) are the user's; those of the app where they are
-	// empty.
-	Language string   `json:"language,omitempty"`
-	TimeZone string   `json:"timeZone,omitempty"`
-	Metadata Metadata `json:"metadata,omitempty"`
-	// ExpiresIn is how long it lives from Created on, used or not; 0 for as long as it is used.
-	ExpiresIn Duration `json:"expiresIn,omitzero"`
-	// Repositories are the templates of the app that were copied into it.
-	Repositories []string `json:"repositories,omitempty"`
+	// Language (BCP 47) and TimeZone (IANA) are the user's; if they are empty, the app's.
+	Language     string   `json:"language,omitempty"`
+	TimeZone     string   `json:"timeZone,omitempty"`
+	Metadata     Metadata `json:"metadata,omitempty"`
+	ExpiresIn    Duration `json:"expiresIn,omitzero"`     // from Created on, used or not; 0 for as long as it is used
+	Repositories []string `json:"repositories,omitempty"` // the templates of the app that were copied into it
 
 	Created     time.Time `json:"created,omitzero"`
 	LastMessage time.Time `json:"lastMessage,omitzero"`
@@ -54,13 +51,13 @@ func (m *Metadata) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Over lays the metadata over others that are farther away: of a field that both have it
-// is this one's that holds.
+// Over lays the metadata over others that are farther away: of a field that both have, this one's
+// holds.
 func (m Metadata) Over(farther Metadata) Metadata {
-	if len(m) == 0 || len(farther) == 0 {
-		if len(m) == 0 {
-			return farther
-		}
+	if len(m) == 0 {
+		return farther
+	}
+	if len(farther) == 0 {
 		return m
 	}
 	var whole, nearer map[string]json.RawMessage
@@ -75,7 +72,7 @@ func (m Metadata) Over(farther Metadata) Metadata {
 	return text
 }
 
-// CheckMetadata returns an error where metadata is longer than it may be.
+// CheckMetadata returns an error if metadata is longer than it may be.
 func CheckMetadata(m Metadata) error {
 	if len(m) > MaxMetadata {
 		return fmt.Errorf("is %d bytes long as compact JSON; the most is %d", len(m), MaxMetadata)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,54 +31,46 @@ type Source struct {
 	Name string `json:"name"`
 	Type string `json:"type"` // one of the above
 
-	// Host, Port and User are the address of a postgres or mysql database and its user.
-	Host     string        `json:"host,omitempty"`
-	Port     string        `json:"port,omitempty"` // see DatabasePort
-	User     string        `json:"user,omitempty"`
-	Password secret.Secret `json:"password,omitzero"`
-	// Database is the name of a postgres or mysql database or the path of a sqlite file.
-	Database string `json:"database,omitempty"`
-	// ReadOnly makes statements that would change a database fail. False that is said lets
-	// tools change it whose type would not.
-	ReadOnly *bool `json:"readOnly,omitempty"`
-	// QueryTimeout is Toolbox's name for Timeout in a mysql source.
-	QueryTimeout Duration `json:"queryTimeout,omitzero"`
+	// Of postgres, mysql and sqlite.
+	Host         string        `json:"host,omitempty"`
+	Port         string        `json:"port,omitempty"` // see DatabasePort
+	User         string        `json:"user,omitempty"`
+	Password     secret.Secret `json:"password,omitzero"`
+	Database     string        `json:"database,omitempty"`
+	ReadOnly     *bool         `json:"readOnly,omitempty"`
+	QueryTimeout Duration      `json:"queryTimeout,omitzero"` // Toolbox's name for Timeout
 
-	// BaseURL is what the paths of http tools are resolved against.
-	BaseURL string `json:"baseUrl,omitempty"`
-	// Headers go with every request of an http or mcp source.
-	Headers Headers `json:"headers,omitempty"`
-	// ReturnFullError keeps the body of an answer that is not 2xx.
-	ReturnFullError bool `json:"returnFullError,omitempty"`
-	// DisableSSLVerification is in Toolbox's files; true is refused.
-	DisableSSLVerification bool `json:"disableSslVerification,omitempty"`
+	// Of http and mcp. Headers and QueryParams, which a database has for the settings of its
+	// connections, may hold credentials.
+	BaseURL                string   `json:"baseUrl,omitempty"`
+	Headers                Headers  `json:"headers,omitempty"`
+	ReturnFullError        bool     `json:"returnFullError,omitempty"`
+	DisableSSLVerification bool     `json:"disableSslVerification,omitempty"` // true is refused
+	QueryParams            Headers  `json:"queryParams,omitempty"`
+	Timeout                Duration `json:"timeout,omitzero"` // of one attempt, if the tool names none
 
-	// QueryParams are added to the query of every request of an http source; of a
-	// postgres or mysql source they are settings of its connections. They are kept as headers
-	// are: sealed at rest, and those that carry a credential are shown to nobody.
-	QueryParams Headers `json:"queryParams,omitempty"`
-	// Timeout is the time of one attempt, where the tool names none.
-	Timeout Duration `json:"timeout,omitzero"`
+	// Of mcp.
+	URL     string      `json:"url,omitempty"`
+	Auth    *SourceAuth `json:"auth,omitempty"`
+	Allow   []string    `json:"allow,omitempty"` // see Allows
+	Refresh Duration    `json:"refresh,omitzero"`
+}
 
-	// URL is where an MCP server is spoken to, over Streamable HTTP.
-	URL string `json:"url,omitempty"`
-	// Auth authenticates every request to an MCP server; nil for none.
-	Auth *SourceAuth `json:"auth,omitempty"`
-	// Allow are patterns of names (* and ? stand for any letters and for one) of which one
-	// must be that of a tool for it to be taken over; empty for all.
-	Allow []string `json:"allow,omitempty"`
-	// Refresh is how often the server is asked for its tools; defaultRefresh where it is 0.
-	Refresh Duration `json:"refresh,omitzero"`
+// SourceAuth is how requests to an MCP server are authenticated, in one of three ways. A
+// token that never changes stands in the source's headers.
+type SourceAuth struct {
+	Basic    *Basic  `json:"basic,omitempty"`
+	Bearer   *Bearer `json:"bearer,omitempty"`
+	ModuleID string  `json:"moduleId,omitempty"`
 }
 
 // Source returns the app's source of that name.
 func (a *App) Source(name string) (Source, bool) {
-	for _, source := range a.Sources {
-		if source.Name == name {
-			return source, true
-		}
+	i := slices.IndexFunc(a.Sources, func(s Source) bool { return s.Name == name })
+	if i < 0 {
+		return Source{}, false
 	}
-	return Source{}, false
+	return a.Sources[i], true
 }
 
 // DatabasePort is the port of a postgres or mysql source: the one that is given, or that
@@ -88,9 +82,46 @@ func (s Source) DatabasePort() string {
 	return cmp.Or(s.Port, "5432")
 }
 
-// ReadOnly reports whether the tool runs queries alone: where its source says so, or the
-// tool itself. A statement that whoever sets off the tool has written is a query unless the
-// tool or its source say readOnly: false.
+// Times between two looks at the tools of an MCP server.
+const (
+	defaultRefresh = 5 * time.Minute
+	minRefresh     = 5 * time.Second
+	maxRefresh     = 24 * time.Hour
+)
+
+// RefreshEvery is the time between two looks at the tools of the source's server.
+func (s *Source) RefreshEvery() time.Duration { return s.Refresh.Or(defaultRefresh) }
+
+// Allows reports whether a tool with that name may be taken over from the source's server: one of
+// the patterns must match it, if there are any.
+func (s *Source) Allows(name string) bool {
+	return len(s.Allow) == 0 || slices.ContainsFunc(s.Allow, func(pattern string) bool {
+		// A slash is a letter like any other in a name.
+		matched, err := path.Match(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(name, "/", "\x00"))
+		return err == nil && matched
+	})
+}
+
+// Request is how a call of a tool of the source is made: with the source's headers and
+// credentials, and with the limits of own, which may be nil. The app's owner has written the
+// source, so its module may be used with the host that it names.
+func (s *Source) Request(own *Request) *Request {
+	made := Request{Auth: AuthNone, Headers: s.Headers}
+	if own != nil {
+		made.Timeout, made.RetryFor, made.Idempotent = own.Timeout, own.RetryFor, own.Idempotent
+	}
+	if s.Auth != nil {
+		made.Basic, made.Bearer, made.ModuleID, made.anywhere = s.Auth.Basic, s.Auth.Bearer, s.Auth.ModuleID, granted
+	}
+	if ways := made.ways(); len(ways) > 0 {
+		made.Auth = ways[0]
+	}
+	return &made
+}
+
+// ReadOnly reports whether the tool may only run queries: its source says so, or the tool itself. A
+// statement that the one who sets off the tool has written is a query unless the tool or its source
+// say readOnly: false.
 func (a *App) ReadOnly(t *Tool) bool {
 	source, _ := a.Source(t.Source)
 	switch {
@@ -108,18 +139,17 @@ func (a *App) ReadOnly(t *Tool) bool {
 // AttemptTimeout is the time limit of one attempt at the tool's call: the tool's own, its
 // source's, or the default.
 func (a *App) AttemptTimeout(t *Tool) time.Duration {
-	if t.Request != nil && t.Request.Timeout != 0 {
-		return time.Duration(t.Request.Timeout)
+	source, _ := a.Source(t.Source)
+	fallback := source.Timeout.Or(source.QueryTimeout.Or(DefaultTimeout))
+	if t.Request == nil {
+		return fallback
 	}
-	if source, ok := a.Source(t.Source); ok {
-		return source.Timeout.Or(source.QueryTimeout.Or(DefaultTimeout))
-	}
-	return DefaultTimeout
+	return t.Request.Timeout.Or(fallback)
 }
 
 // Resolve resolves the path of an http tool, with its values in it, against the base
 // URL of its source, as RFC 3986 says in section 5.2. The path may hold a query. It is
-// refused where it names a host, goes up, or leads out of the base's path.
+// refused if it names a host, goes up, or leads out of the base's path.
 func Resolve(base, path string) (*url.URL, error) {
 	from, err := url.Parse(base)
 	if err != nil || from.Host == "" {
@@ -139,18 +169,11 @@ func Resolve(base, path string) (*url.URL, error) {
 	}
 	reference.Fragment, reference.RawFragment = "", ""
 	target := from.ResolveReference(reference)
-	if !under(from.EscapedPath(), target.EscapedPath()) {
-		return nil, fmt.Errorf("leads to %q, which is not under %q of the source's baseUrl; end the baseUrl with a slash and begin the path without one", fault.Clip(target.EscapedPath()), from.EscapedPath())
+	above, below := from.EscapedPath(), target.EscapedPath()
+	if above != "" && above != "/" && above != below && !strings.HasPrefix(below, strings.TrimSuffix(above, "/")+"/") {
+		return nil, fmt.Errorf("leads to %q, which is not under %q of the source's baseUrl; end the baseUrl with a slash and begin the path without one", fault.Clip(below), above)
 	}
 	return target, nil
-}
-
-// under reports whether a path is the base or below it.
-func under(base, path string) bool {
-	if base == "" || base == "/" || path == base {
-		return true
-	}
-	return strings.HasPrefix(path, strings.TrimSuffix(base, "/")+"/")
 }
 
 // resolved resolves the template of a path with a sample for every value.

@@ -29,18 +29,12 @@ type Tool struct {
 	Parameters         json.RawMessage `json:"parameters,omitempty"`
 	TemplateParameters json.RawMessage `json:"templateParameters,omitempty"`
 
-	// Type says what the tool does with its source, one of the constants below. A tool
-	// without a type fires an event and calls its URL.
-	Type   string `json:"type,omitempty"`
-	Source string `json:"source,omitempty"` // name of one of the app's sources
-	// RemoteName is what the server of an mcp tool calls it; Name where it is empty.
+	// Type is one of the constants below. A tool without a type fires an event and calls its URL.
+	Type       string `json:"type,omitempty"`
+	Source     string `json:"source,omitempty"`
 	RemoteName string `json:"remoteName,omitempty"`
-	// Statement of a SQL tool: one statement, to which the parameters are bound, and
-	// into which the template parameters are pasted.
-	Statement string `json:"statement,omitempty"`
-	// ReadOnly of a SQL tool lets it run queries alone, or lets it change things; nil leaves
-	// that to its type and its source (see App.ReadOnly).
-	ReadOnly *bool `json:"readOnly,omitempty"`
+	Statement  string `json:"statement,omitempty"`
+	ReadOnly   *bool  `json:"readOnly,omitempty"` // see App.ReadOnly
 
 	// Of an http tool: Path and RequestBody are templates of their parameters.
 	Method       string          `json:"method,omitempty"`
@@ -52,45 +46,24 @@ type Tool struct {
 	BodyParams   json.RawMessage `json:"bodyParams,omitempty"`
 	HeaderParams json.RawMessage `json:"headerParams,omitempty"`
 
-	// URL is called when the tool fires; empty for no call.
 	URL     string   `json:"url,omitempty"`
 	Request *Request `json:"request,omitempty"`
-	// Emitter, as resource.scope, names a second subject for the event.
-	Emitter string `json:"emitter,omitempty"`
+	Emitter string   `json:"emitter,omitempty"`
 
 	ReturnDirect bool     `json:"returnDirect,omitempty"`
 	SkipResponse bool     `json:"skipResponse,omitempty"`
 	Examples     []string `json:"examples,omitempty"`
-	// AuthRequired lists authentication services of which one must be verified.
 	AuthRequired []string `json:"authRequired,omitempty"`
 
-	// Settle is how long the effects of a trigger wait, and it can be cancelled; 0 for none.
-	Settle Duration `json:"settle,omitzero"`
-	// CancelOnNext lets the user's next message cancel a trigger that settles.
-	CancelOnNext bool `json:"cancelOnNext,omitempty"`
-	// Confirm says whether a user is asked first, one of the constants below; empty is
-	// ConfirmNever.
-	Confirm string  `json:"confirm,omitempty"`
-	Dedupe  *Dedupe `json:"dedupe,omitempty"`
-	// Answer takes the place of a URL: nothing is called, and the result is what a
-	// subscriber answers.
-	Answer *Answer `json:"answer,omitempty"`
+	Settle       Duration `json:"settle,omitzero"`
+	CancelOnNext bool     `json:"cancelOnNext,omitempty"`
+	Confirm      string   `json:"confirm,omitempty"` // one of the constants below; empty is ConfirmNever
+	Dedupe       *Dedupe  `json:"dedupe,omitempty"`
+	Answer       *Answer  `json:"answer,omitempty"`
 
 	params *parameters.Parameters
-	plain  []string              // nil where Examples are plain themselves
+	plain  []string              // nil if Examples are plain themselves
 	marked []annotations.Example // those of Examples that mark values
-}
-
-// Shown is the description as models and people are shown it, without what nobody sees of it.
-func (t *Tool) Shown() string { return plaintext.Text(t.Description) }
-
-// Params returns the compiled parameters. A tool that came from a decoder or a store
-// has them; a tool made by hand has none.
-func (t *Tool) Params() *parameters.Parameters {
-	if t.params == nil {
-		return &parameters.Parameters{}
-	}
-	return t.params
 }
 
 // Types of tools. Those of SQL run a statement of the tool's own, a statement that is a
@@ -108,16 +81,27 @@ const (
 	ToolMCP             = "mcp"
 )
 
+var (
+	statementTypes = []string{ToolPostgres, ToolMySQL, ToolSQLite}
+	executeTypes   = []string{ToolPostgresExecute, ToolMySQLExecute, ToolSQLiteExecute}
+	tablesTypes    = []string{ToolPostgresTables, ToolMySQLTables}
+	sqlTypes       = slices.Concat(statementTypes, executeTypes, tablesTypes)
+	toolTypes      = slices.Concat([]string{ToolHTTP, ToolMCP}, sqlTypes)
+)
+
+// ToolTypes lists the types that a tool may have.
+func ToolTypes() []string { return slices.Clone(toolTypes) }
+
 // When a user is asked before a trigger takes effect.
 const (
 	ConfirmAlways = "always" // each time
 	ConfirmOnce   = "once"   // once in a session for the same values
 	ConfirmNever  = "never"
-	// ConfirmIrreversible, of an app, is always for tools that do what nobody takes back.
+	// ConfirmIrreversible, of an app, is always for tools whose acts cannot be taken back.
 	ConfirmIrreversible = "irreversible"
 )
 
-// Whose triggers are compared by Dedupe.
+// The scopes of Dedupe: which triggers are compared.
 const (
 	DedupeSession = "session"
 	DedupeApp     = "app"
@@ -125,30 +109,22 @@ const (
 
 // Dedupe lets one of the triggers with equal values take effect.
 type Dedupe struct {
-	// By names the parameters that are compared; all are where it is empty.
-	By []string `json:"by,omitempty"`
-	// Within is how long a trigger keeps others of its values from taking effect.
+	By     []string `json:"by,omitempty"` // names of parameters; all are compared if it is empty
 	Within Duration `json:"within"`
-	// Scope is one of the constants above. A decoder fills in DedupeSession.
-	Scope string `json:"scope,omitempty"`
+	Scope  string   `json:"scope,omitempty"` // one of the constants above; a decoder fills in DedupeSession
 }
 
 // Answer says that a subscriber to the tool's event answers in place of a call.
 type Answer struct {
-	// Within is how long the answer is waited for.
 	Within Duration `json:"within"`
 }
 
-// sourceOf is the type of source that a type of tool works on.
-var sourceOf = map[string]string{
-	ToolPostgres: SourcePostgres, ToolPostgresExecute: SourcePostgres, ToolPostgresTables: SourcePostgres,
-	ToolMySQL: SourceMySQL, ToolMySQLExecute: SourceMySQL, ToolMySQLTables: SourceMySQL,
-	ToolSQLite: SourceSQLite, ToolSQLiteExecute: SourceSQLite,
-	ToolHTTP: SourceHTTP, ToolMCP: SourceMCP,
+// SourceType is the type of source that the tool works on, with which its own type begins; empty
+// for a tool without a type.
+func (t *Tool) SourceType() string {
+	source, _, _ := strings.Cut(t.Type, "-")
+	return source
 }
-
-// SourceType is the type of source that the tool works on; empty for a tool without a type.
-func (t *Tool) SourceType() string { return sourceOf[t.Type] }
 
 // RunsStatement reports whether the tool is a SQL tool.
 func (t *Tool) RunsStatement() bool { return slices.Contains(sqlTypes, t.Type) }
@@ -159,6 +135,22 @@ func (t *Tool) Executes() bool { return slices.Contains(executeTypes, t.Type) }
 // ListsTables reports whether the tool lists the tables of its database.
 func (t *Tool) ListsTables() bool { return slices.Contains(tablesTypes, t.Type) }
 
+// Calls reports whether firing the tool has a result, besides its events: of a call of a
+// URL, a request to an http or mcp source, a statement, or from a subscriber that answers.
+func (t *Tool) Calls() bool { return t.URL != "" || t.Type != "" || t.Answer != nil }
+
+// Shown is the description as models and people are shown it, without invisible characters.
+func (t *Tool) Shown() string { return plaintext.Text(t.Description) }
+
+// Params returns the compiled parameters. A tool that came from a decoder or a store
+// has them; a tool made by hand has none.
+func (t *Tool) Params() *parameters.Parameters {
+	if t.params == nil {
+		return &parameters.Parameters{}
+	}
+	return t.params
+}
+
 // Parameters of the SQL tools that have no statement of their own: that of a tool that
 // executes one, and those of a tool that lists tables.
 const (
@@ -167,7 +159,7 @@ const (
 	FormatParameter = "output_format"
 )
 
-// What a tool that lists tables says of each.
+// What a tool that lists tables shows of each.
 const (
 	TablesSimple   = "simple"   // its name
 	tablesDetailed = "detailed" // columns, constraints, indexes and triggers as well
@@ -179,27 +171,14 @@ var (
 		`{"name":"` + FormatParameter + `","type":"string","default":"` + tablesDetailed + `","allowedValues":["` + TablesSimple + `","` + tablesDetailed + `"],"description":"simple for the names alone, detailed for columns, constraints, indexes and triggers as well."}]`)
 )
 
-// own are the parameters that a type of tool has by itself; nil where they are the tool's.
-func (t *Tool) own() json.RawMessage {
+// lists are the tool's lists of parameters, in the order in which they make one flat
+// list. Parameters may be a JSON Schema instead. Some types of tools have their own.
+func (t *Tool) lists() []parameters.List {
 	switch {
 	case t.Executes():
-		return executeParameters
+		return []parameters.List{parameters.Toolbox.Of(executeParameters)}
 	case t.ListsTables():
-		return tablesParameters
-	default:
-		return nil
-	}
-}
-
-// Calls reports whether firing the tool has a result, besides its events: of a call of a
-// URL, a request to an http or mcp source, a statement, or from a subscriber that answers.
-func (t *Tool) Calls() bool { return t.URL != "" || t.Type != "" || t.Answer != nil }
-
-// lists are the tool's lists of parameters, in the order in which they make one flat
-// list. Parameters may be a JSON Schema instead.
-func (t *Tool) lists() []parameters.List {
-	if own := t.own(); own != nil {
-		return []parameters.List{parameters.Toolbox.Of(own)}
+		return []parameters.List{parameters.Toolbox.Of(tablesParameters)}
 	}
 	return []parameters.List{
 		parameters.SERMAS.Of(t.Schema), parameters.Toolbox.Of(t.Parameters), parameters.Template.Of(t.TemplateParameters),
@@ -208,27 +187,21 @@ func (t *Tool) lists() []parameters.List {
 }
 
 // Given returns the parameters as they were given, for the events: a list, or an object
-// where they are a JSON Schema. Several lists are joined into one.
+// if they are a JSON Schema. Several lists are joined into one.
 func (t *Tool) Given() json.RawMessage {
-	var members []json.RawMessage
-	var only json.RawMessage
-	lists := 0
-	for _, in := range t.lists() {
-		if !parameters.Present(in.Raw) {
-			continue
-		}
-		only = in.Raw
-		lists++
+	lists := slices.DeleteFunc(t.lists(), func(l parameters.List) bool { return !parameters.Present(l.Raw) })
+	switch len(lists) {
+	case 0:
+		return json.RawMessage("[]")
+	case 1:
+		return lists[0].Raw
+	}
+	members := []json.RawMessage{}
+	for _, in := range lists {
 		var list []json.RawMessage
 		if json.Unmarshal(in.Raw, &list) == nil {
 			members = append(members, list...)
 		}
-	}
-	switch {
-	case lists == 1:
-		return only
-	case len(members) == 0:
-		return json.RawMessage("[]")
 	}
 	joined, err := exactjson.Encode(members)
 	if err != nil {
@@ -240,11 +213,9 @@ func (t *Tool) Given() json.RawMessage {
 // BoundNames returns the names of the parameters that are bound to the statement, in
 // the order of their numbers.
 func (t *Tool) BoundNames() []string {
-	if own := t.own(); own != nil {
-		return ParameterNames(own)
-	}
-	if parameters.Present(t.Schema) {
-		return ParameterNames(t.Schema)
+	lists := t.lists()
+	if len(lists) == 1 || parameters.Present(t.Schema) {
+		return ParameterNames(lists[0].Raw)
 	}
 	return ParameterNames(t.Parameters)
 }
@@ -292,6 +263,17 @@ func (r *Repository) Compile() error {
 	return faults.Err()
 }
 
+// compile makes the tool's one form of parameters. The faults' pointers begin at the
+// tool; with faults, what is returned is of use for its names alone, and may be nil.
+func (t *Tool) compile(with *parameters.Budget) (*parameters.Parameters, fault.List) {
+	compiled, faults := parameters.Compile(t.lists(), with, t.inPath()...)
+	if len(faults) == 0 {
+		t.params = compiled
+	}
+	t.readMarks(compiled, len(faults) == 0)
+	return compiled, faults
+}
+
 // inPath returns the parameters that stand in the path of what the tool calls. It needs no
 // compiled tool.
 func (t *Tool) inPath() []string {
@@ -299,11 +281,11 @@ func (t *Tool) inPath() []string {
 		path, _, _ := strings.Cut(t.Path, "?")
 		parsed, err := template.Parse(path, template.PathEscape, template.QueryEscape)
 		if err != nil {
-			return nil // a fault of the path, which is told where it is checked
+			return nil // a fault of the path, which is reported where it is checked
 		}
 		return parsed.Names()
 	}
-	path := strings.TrimPrefix(t.URL, authority.FindString(t.URL))
+	path := pathAndQuery(t.URL)
 	if end := strings.IndexAny(path, "?#"); end >= 0 {
 		path = path[:end]
 	}
@@ -317,15 +299,32 @@ func (t *Tool) inPath() []string {
 	return namedIn(path, names)
 }
 
-// compile makes the tool's one form of parameters. The faults' pointers begin at the
-// tool; with faults, what is returned is of use for its names alone, and may be nil.
-func (t *Tool) compile(with *parameters.Budget) (*parameters.Parameters, fault.List) {
-	compiled, faults := parameters.Compile(t.lists(), with, t.inPath()...)
-	if len(faults) == 0 {
-		t.params = compiled
+// maxMarks bounds what it takes to hold the marked values of one tool against its rules.
+const maxMarks = 1000
+
+// readMarks reads the marks of the examples. What is no mark of a value, in a record of an earlier
+// version, stays in the text as it was. If the rules have faults, values are not held against them.
+func (t *Tool) readMarks(rules *parameters.Parameters, sound bool) {
+	t.plain, t.marked = nil, nil
+	left := maxMarks
+	for i, given := range t.Examples {
+		one := annotations.Parse(given, func(parameter, words string) (any, bool) {
+			if left--; rules == nil || !sound || left < 0 || words == "" {
+				return nil, false
+			}
+			value, why, known := rules.Said(parameter, words)
+			return value, known && why == ""
+		})
+		if one.Text != given {
+			if t.plain == nil {
+				t.plain = slices.Clone(t.Examples)
+			}
+			t.plain[i] = one.Text
+		}
+		if len(one.Marks) > 0 {
+			t.marked = append(t.marked, one)
+		}
 	}
-	t.speak(compiled, len(faults) == 0)
-	return compiled, faults
 }
 
 // Spoken returns the examples in plain words, as a user would say them, in their order. The
@@ -337,6 +336,5 @@ func (t *Tool) Spoken() []string {
 	return t.Examples
 }
 
-// Marked returns the examples that mark values, in their order, each with what its marks stand
-// for.
+// Marked returns the examples that mark values, in their order, each with the values of its marks.
 func (t *Tool) Marked() []annotations.Example { return t.marked }

@@ -42,7 +42,7 @@ const SecretKeyMarks = "earshot:secretkey"
 // (see package format). It belongs to no app.
 const Format = "earshot:format"
 
-// App is a hash: record, rev, version, generation and limits (Limits.Rates) of the app, and
+// App is a hash: record, rev, version, generation and limits (Settings.Rates) of the app, and
 // chat, 1 where its messages are events.
 func (k Keys) App() string { return k.tag + "app:" + k.app }
 

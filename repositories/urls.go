@@ -3,108 +3,20 @@ package repositories
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"earshot/repositories/fault"
 )
-
-// maxTimeout is the longest that one attempt of a call may take: the answer to a
-// message waits for it.
-const maxTimeout = 60 * time.Second
-
-// request checks and completes how a tool's call is made.
-func (d *decoding) request(r *Request, at string) {
-	r.Method = strings.ToUpper(r.Method)
-	d.headers(r.Headers, at+fault.Point("headers"))
-	d.auth(r, at)
-	switch r.Auth {
-	case AuthBasic:
-		if r.Basic == nil {
-			d.Add(at+fault.Point("basic"), "is missing: auth is basic")
-		}
-	case AuthBearer:
-		if r.Bearer == nil {
-			d.Add(at+fault.Point("bearer"), "is missing: auth is bearer")
-		}
-	case AuthModule:
-		if r.ModuleID == "" {
-			d.Add(at+fault.Point("moduleId"), "is missing: auth is module")
-		}
-	}
-	if r.Bearer != nil {
-		d.bearer(r.Bearer, at+fault.Point("bearer"))
-	}
-}
-
-// auth infers the authentication method from the credentials if none is given.
-func (d *decoding) auth(r *Request, at string) {
-	if r.Auth != "" {
-		return
-	}
-	var given []string
-	for way, there := range map[string]bool{AuthBasic: r.Basic != nil, AuthBearer: r.Bearer != nil, AuthModule: r.ModuleID != ""} {
-		if there {
-			given = append(given, way)
-		}
-	}
-	switch len(given) {
-	case 0:
-		r.Auth, r.unsaid = AuthNone, true
-	case 1:
-		r.Auth = given[0]
-	default:
-		d.Add(at+fault.Point("auth"), "is missing, and the credentials of several ways are given; say which is meant: basic, bearer or module")
-	}
-}
-
-// bearer checks that the grant has what it needs (RFC 6749, sections 4.3 and 4.4).
-func (d *decoding) bearer(b *Bearer, at string) {
-	if b.ClientType == "" {
-		b.ClientType = GrantClientCredentials
-		if b.Username != "" && b.ClientSecret.Empty() {
-			b.ClientType = GrantPassword
-		}
-	}
-	if b.ClientType == GrantPassword {
-		d.needs(b.Username != "", at+fault.Point("username"), "the password grant")
-		d.needs(!b.Password.Empty(), at+fault.Point("password"), "the password grant")
-		return
-	}
-	d.needs(b.ClientID != "", at+fault.Point("clientId"), "client_credentials")
-	d.needs(!b.ClientSecret.Empty(), at+fault.Point("clientSecret"), "client_credentials")
-}
-
-func (d *decoding) needs(there bool, pointer, what string) {
-	if !there {
-		d.Add(pointer, "is missing: %s needs it", what)
-	}
-}
-
-// headers checks the names; those that differ only in case are the same header.
-func (d *decoding) headers(headers Headers, at string) {
-	seen := map[string]string{}
-	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		key := strings.ToLower(name)
-		if err := checkHeaderName(name); err != nil {
-			d.Add(at+fault.Point(name), "%s", err)
-		}
-		if other, twice := seen[key]; twice {
-			d.Add(at+fault.Point(name), "is the same header as %s", other)
-		}
-		seen[key] = name
-	}
-}
 
 // checkURL refuses what is not an absolute http or https URL.
 func checkURL(text string) error {
 	parsed, err := url.Parse(text)
 	if err != nil || parsed.Scheme == "" || parsed.Host == "" && parsed.Opaque == "" && parsed.Path == "" {
-		return fmt.Errorf("%q is not an absolute URL, as https://example.org/path", fault.Clip(withoutUserinfo(text)))
+		// The text may hold credentials, which stay out of the error.
+		return fmt.Errorf("%q is not an absolute URL, as https://example.org/path", fault.Clip(userinfo.ReplaceAllString(text, "//")))
 	}
 	if scheme := strings.ToLower(parsed.Scheme); scheme != "http" && scheme != "https" {
 		return fmt.Errorf("%q is not a scheme that can be called: http or https", fault.Clip(parsed.Scheme))
@@ -116,11 +28,6 @@ func checkURL(text string) error {
 		return fmt.Errorf("%q names no host", fault.Clip(text))
 	}
 	return nil
-}
-
-// withoutUserinfo keeps credentials in a URL that cannot be parsed out of errors.
-func withoutUserinfo(text string) string {
-	return userinfo.ReplaceAllString(text, "//")
 }
 
 var userinfo = regexp.MustCompile(`//[^/?#]*@`)
@@ -154,9 +61,8 @@ func checkCallURL(text string) error {
 // unknownURLParameters returns the :params in path and query that name none of the
 // known parameters.
 func unknownURLParameters(text string, known []string) []string {
-	rest := pathAndQuery(text)
 	var unknown []string
-	for _, found := range urlParameter.FindAllString(rest, -1) {
+	for _, found := range urlParameter.FindAllString(pathAndQuery(text), -1) {
 		if parameterNamed(found[1:], known) == "" && !slices.Contains(unknown, found) {
 			unknown = append(unknown, found)
 		}

@@ -1,0 +1,184 @@
+package repositories
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
+)
+
+// DecodeApp reads the body of an app. The id is that of the path; an appId in the body must
+// agree with it. A credential that is secret.Masked stands for the stored one. All faults
+// are returned at once, as a fault.List.
+func DecodeApp(id string, body []byte) (*App, error) {
+	d, err := decode("App", body)
+	if err != nil {
+		return nil, err
+	}
+	d.Agree("appId", id)
+	d.prepareSources()
+	app := &App{}
+	d.Into(app)
+	d.app(app)
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	app.ID = id
+	return app, nil
+}
+
+// DecodeRepository reads the body of a repository. Scope and id are those of the path; ids
+// in the body must agree with them. An empty id means that the path has none: the body may
+// give one, and if it does not, the caller generates it. The tools of one with From are nil:
+// they are not known yet. All faults are returned at once, as a fault.List.
+func DecodeRepository(scope Scope, id string, body []byte) (*Repository, error) {
+	d, err := decodeTools("Repository", scope, id, body)
+	if err != nil {
+		return nil, err
+	}
+	d.from()
+	r := &Repository{}
+	d.Into(r)
+	d.tools(r.Tools)
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	r.AppID, r.SessionID, r.ID = scope.AppID, scope.SessionID, cmp.Or(id, r.ID)
+	if r.Tools == nil && r.From == "" {
+		r.Tools = []Tool{}
+	}
+	return r, nil
+}
+
+// DecodePatch reads the body of a PATCH of a repository, by the same rules: the tools
+// to add or override, and the options that replace those that are there.
+func DecodePatch(scope Scope, id string, body []byte) (*Patch, error) {
+	d, err := decodeTools("Patch", scope, id, body)
+	if err != nil {
+		return nil, err
+	}
+	p := &Patch{}
+	d.Into(p)
+	d.tools(p.Tools)
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// decodeTools reads a body with tools, compares its ids with its path and removes the fields that
+// only the service sets: clients read the times and send them back with the rest.
+func decodeTools(name string, scope Scope, id string, body []byte) (*decoding, error) {
+	d, err := decode(name, body)
+	if err != nil {
+		return nil, err
+	}
+	d.Agree("appId", scope.AppID)
+	d.Agree("sessionId", scope.SessionID)
+	if id != "" {
+		d.Agree("repositoryId", id)
+	}
+	delete(d.Object(), "created")
+	delete(d.Object(), "updated")
+	return d, nil
+}
+
+// from checks the tools of a body whose tools are those of a source. They are what was read
+// of it before, which a client that sends it back need not take out; they are left.
+func (d *decoding) from() {
+	source, _ := d.Object()["from"].(string)
+	tools, given := d.Object()["tools"].([]any)
+	if source == "" {
+		if !given {
+			d.Add("/tools", "is missing")
+		}
+		return
+	}
+	for i, member := range tools {
+		tool, _ := member.(map[string]any)
+		if tool["type"] != ToolMCP || tool["source"] != source {
+			d.Add(fault.Point("tools", i), "%s", ownTools(source, "")[0].Detail)
+		}
+	}
+	delete(d.Object(), "tools")
+}
+
+// AppPatch is a change to an app as a JSON merge patch (RFC 7396): what it names replaces
+// what is there, null takes a field away, objects are merged, lists are replaced whole.
+type AppPatch struct {
+	id    string
+	patch any
+}
+
+// DecodeAppPatch reads the body of a patch. The parts of it have to be those of an app, by
+// the rules of DecodeApp; all faults are returned at once, as a fault.List.
+func DecodeAppPatch(id string, body []byte) (*AppPatch, error) {
+	_, wrong := DecodeApp(id, body)
+	patch, err := exactjson.Decode(body)
+	var faults fault.List
+	if err == nil && errors.As(wrong, &faults) {
+		// Null takes a field away, whatever the field is to hold, but only one that exists.
+		wrong = slices.DeleteFunc(faults, func(one fault.Fault) bool {
+			return removes(patch, one.Pointer) && !strings.HasPrefix(one.Detail, "unknown field")
+		}).Err()
+	}
+	if wrong != nil {
+		return nil, wrong
+	}
+	return &AppPatch{id, patch}, err
+}
+
+// removes reports whether a patch takes away the field in a place.
+func removes(patch any, pointer string) bool {
+	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		object, _ := patch.(map[string]any)
+		value, given := object[name]
+		if !given {
+			return false
+		}
+		patch = value
+	}
+	return patch == nil
+}
+
+// Next returns the app as the patch makes it. Credentials that it does not name are
+// secret.Masked in it, which stands for the stored ones. What does not go together in the
+// whole is a fault.List.
+func (p *AppPatch) Next(there *App) (*App, error) {
+	text, err := exactjson.Encode(there)
+	if err != nil {
+		return nil, err
+	}
+	shown, err := exactjson.Decode(text)
+	if err != nil {
+		return nil, err
+	}
+	merged, err := exactjson.Encode(mergePatch(shown, p.patch))
+	if err != nil {
+		return nil, err
+	}
+	return DecodeApp(p.id, merged)
+}
+
+// mergePatch is the function MergePatch of RFC 7396, section 2. It changes the target.
+func mergePatch(target, patch any) any {
+	fields, is := patch.(map[string]any)
+	if !is {
+		return patch
+	}
+	object, is := target.(map[string]any)
+	if !is {
+		object = map[string]any{}
+	}
+	for name, value := range fields {
+		if value == nil {
+			delete(object, name)
+		} else {
+			object[name] = mergePatch(object[name], value)
+		}
+	}
+	return object
+}

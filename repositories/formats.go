@@ -1,0 +1,282 @@
+package repositories
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+
+	"earshot/repositories/fault"
+	"earshot/repositories/locale"
+	"earshot/repositories/secret"
+)
+
+// formats are the rules about single texts that the definition schema refers to, each
+// as "earshot-" and its name here. Their errors end up in faults as they stand.
+var formats = map[string]func(string) error{
+	"id":             func(text string) error { return CheckID("the id", text) },
+	"tool-name":      CheckToolName,
+	"url":            checkURL,
+	"call-url":       checkCallURL,
+	"secret":         checkSecret,
+	"signing-secret": checkSigningSecret,
+	"scope":          checkScope,
+	"model":          checkModel,
+	"origin":         checkOrigin,
+	"emitter":        checkEmitter,
+	"header-value":   checkHeaderValue,
+	"method":         checkMethod,
+	"host":           checkHost,
+	"module-host":    checkModuleHost,
+	"database":       checkDatabase,
+	"source-type":    CheckSourceType,
+	"tool-type":      CheckToolType,
+	"timeout":        upTo(maxTimeout, "10s"),
+	"refresh":        checkRefresh,
+	"tool-pattern":   checkToolPattern,
+	"retry-for":      upTo(MostRetryFor, "15m"),
+	"settle":         upTo(maxSettle, "800ms"),
+	"dedupe-within":  upTo(maxDedupe, "10m"),
+	"answer-within":  upTo(maxAnswer, "30s"),
+	"language":       locale.CheckLanguage,
+	"time-zone":      locale.CheckZone,
+}
+
+// MaxID is how long an id may be, in characters.
+const MaxID = 128
+
+var (
+	idPattern   = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`)
+	namePattern = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+)
+
+// IsID reports whether a text is an id.
+func IsID(text string) bool { return idPattern.MatchString(text) }
+
+// CheckID returns an error that names field where id is not the id of an app, a
+// session, a repository, a module or a trigger. An id is also a subject token of
+// NATS and part of a key of Redis, hence the narrow alphabet.
+func CheckID(field, id string) error {
+	if IsID(id) {
+		return nil
+	}
+	return fmt.Errorf("%s %q is not an id: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit", field, fault.Clip(id))
+}
+
+// CheckToolName returns an error if name is not a valid name of a tool.
+func CheckToolName(name string) error {
+	if namePattern.MatchString(name) {
+		return nil
+	}
+	return fmt.Errorf("name %q is no tool name: 1 to 64 of A-Z a-z 0-9 _ -", fault.Clip(name))
+}
+
+func checkSecret(text string) error {
+	if text == "" {
+		return errors.New("is empty; leave it out, or send *** to keep what is stored")
+	}
+	return nil
+}
+
+// checkSigningSecret refuses what verifiers of Standard Webhooks cannot read: they take
+// the bytes that are in base64 behind whsec_, and the plain base64 of a whole key.
+func checkSigningSecret(text string) error {
+	if text == secret.Masked {
+		return nil
+	}
+	secrets := strings.Fields(text)
+	for _, secret := range secrets {
+		encoded, prefixed := strings.CutPrefix(secret, "whsec_")
+		key, err := base64.StdEncoding.DecodeString(encoded)
+		if err != nil || len(key) == 0 || !prefixed && (len(key) < 24 || len(key) > 64) {
+			return errors.New("is no secret that receivers can verify with: give whsec_ and base64, or 24 to 64 bytes in base64, as of: echo whsec_$(openssl rand -base64 32)")
+		}
+	}
+	if len(secrets) == 0 {
+		return checkSecret("")
+	}
+	return nil
+}
+
+// scopePattern is scope-token of RFC 6749, section 3.3.
+var scopePattern = regexp.MustCompile(`^[!\x23-\x5B\x5D-\x7E]+$`)
+
+func checkScope(text string) error {
+	if !scopePattern.MatchString(text) {
+		return fmt.Errorf("%q is not a scope: printable ASCII without spaces, quotes and backslashes", fault.Clip(text))
+	}
+	return nil
+}
+
+// providers are the LLM providers that a model may be named of.
+var providers = []string{"openai", "anthropic", "gemini", "cohere"}
+
+func checkModel(text string) error {
+	provider, model, found := strings.Cut(text, "/")
+	if !found || model == "" {
+		return fmt.Errorf("%q is not provider/model, as in openai/gpt-4o-mini", fault.Clip(text))
+	}
+	if !slices.Contains(providers, provider) {
+		return fmt.Errorf("%q is not a known provider: %s%s", fault.Clip(provider), fault.OneOf(providers), fault.DidYouMean(provider, providers))
+	}
+	return nil
+}
+
+func checkOrigin(text string) error {
+	if text == "*" {
+		return nil
+	}
+	parsed, err := url.Parse(text)
+	if err != nil || parsed.Host == "" || parsed.Scheme+"://"+parsed.Host != text {
+		return fmt.Errorf("%q is not an origin: scheme://host or scheme://host:port without a path, or *", fault.Clip(text))
+	}
+	return nil
+}
+
+// checkEmitter refuses what would not make two tokens of a NATS subject.
+func checkEmitter(text string) error {
+	resource, scope, found := strings.Cut(text, ".")
+	if !found || !IsID(resource) || !IsID(scope) {
+		return fmt.Errorf("%q is not resource.scope: two words of A-Z a-z 0-9 _ - with a dot between them", fault.Clip(text))
+	}
+	return nil
+}
+
+// ownHeaders are set by the connection (RFC 9110, section 7.6.1) or from the URL and
+// the body, never by a tool.
+var ownHeaders = []string{
+	"connection", "content-length", "host", "keep-alive", "proxy-authenticate", "proxy-authorization",
+	"proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+}
+
+func checkHeaderName(text string) error {
+	if !httpguts.ValidHeaderFieldName(text) {
+		return fmt.Errorf("%q is not the name of a header", fault.Clip(text))
+	}
+	if slices.Contains(ownHeaders, strings.ToLower(text)) {
+		return fmt.Errorf("the header %s belongs to the connection and cannot be set", text)
+	}
+	return nil
+}
+
+func checkHeaderValue(text string) error {
+	if strings.ContainsAny(text, "\r\n\x00") {
+		return errors.New("the value of a header cannot hold line breaks or NUL")
+	}
+	if !httpguts.ValidHeaderFieldValue(text) {
+		return errors.New("the value of a header cannot hold control characters")
+	}
+	return nil
+}
+
+// methods are the methods of a call.
+var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
+
+func checkMethod(text string) error {
+	if !slices.Contains(methods, strings.ToUpper(text)) {
+		return fmt.Errorf("%q is not a method of a call: %s", fault.Clip(text), fault.OneOf(methods))
+	}
+	return nil
+}
+
+// elsewhereTypes begin the types of Toolbox's that are not supported here, of sources and of
+// tools. None of them is a type of ours that is misspelt.
+var elsewhereTypes = []string{
+	"alloydb", "bigquery", "bigtable", "cassandra", "clickhouse", "cloud-", "cockroachdb", "conversational-", "couchbase", "dataform", "dataplex", "dataproc", "dgraph",
+	"elasticsearch", "firebird", "firestore", "gemini", "looker", "mariadb", "mindsdb", "mongodb", "mssql", "neo4j", "oceanbase", "oracle", "redis", "scylladb", "serverless-",
+	"singlestore", "snowflake", "spanner", "tidb", "trino", "valkey", "wait", "yugabyte",
+}
+
+// hintOfType is the hint at a type that is misspelt.
+func hintOfType(text string, known []string) string {
+	if slices.ContainsFunc(elsewhereTypes, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
+		return ""
+	}
+	return fault.DidYouMean(text, known)
+}
+
+// CheckSourceType returns an error that says what to write in place of a type of sources that
+// is not supported.
+func CheckSourceType(text string) error {
+	if slices.Contains(sourceTypes, text) {
+		return nil
+	}
+	if strings.HasSuffix(text, "-postgres") {
+		return fmt.Errorf("%q is not supported: it needs its vendor's own connector; a database that is reached by host and port is of type %s", fault.Clip(text), SourcePostgres)
+	}
+	return fmt.Errorf("%q is not a supported type of source: %s%s", fault.Clip(text), fault.OneOf(sourceTypes), hintOfType(text, sourceTypes))
+}
+
+// hostPattern is a host name (RFC 1123); a list of hosts and the path of a socket are none.
+var hostPattern = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252})$`)
+
+func checkHost(text string) error {
+	if _, err := netip.ParseAddr(text); err != nil && !hostPattern.MatchString(text) {
+		return fmt.Errorf("%q is not a host: one name or one IP address, without a port", fault.Clip(text))
+	}
+	return nil
+}
+
+func checkDatabase(text string) error {
+	switch {
+	case text == "":
+		return errors.New("is empty")
+	case strings.ContainsRune(text, 0):
+		return errors.New("holds a NUL")
+	}
+	return nil
+}
+
+// checkModuleHost accepts a host, or *. and a host.
+func checkModuleHost(text string) error {
+	if _, err := netip.ParseAddr(text); err != nil && !hostPattern.MatchString(strings.TrimPrefix(text, "*.")) {
+		return fmt.Errorf("%q is not a host: one name, *. and a name for all that are one label below it, or an IP address; without scheme, port and path", fault.Clip(text))
+	}
+	return nil
+}
+
+// toolPattern is a pattern of names as MCP has them (revision 2026-07-28), and older servers.
+var toolPattern = regexp.MustCompile(`^[A-Za-z0-9_.:/*?-]{1,128}$`)
+
+func checkToolPattern(text string) error {
+	if !toolPattern.MatchString(text) {
+		return fmt.Errorf("%q is not a pattern of tools' names: 1 to 128 of A-Z a-z 0-9 _ - . : / with * for any letters and ? for one", fault.Clip(text))
+	}
+	return nil
+}
+
+// upTo checks durations with a maximum.
+func upTo(most time.Duration, example string) func(string) error {
+	return func(text string) error {
+		duration, err := time.ParseDuration(text)
+		if err != nil {
+			return fmt.Errorf("%q is not a duration as %q", fault.Clip(text), example)
+		}
+		if duration <= 0 || duration > most {
+			return fmt.Errorf("%q is out of range: more than 0 and at most %s", fault.Clip(text), shortDuration(most))
+		}
+		return nil
+	}
+}
+
+func checkRefresh(text string) error {
+	if err := upTo(maxRefresh, "5m")(text); err != nil {
+		return err
+	}
+	if given, _ := time.ParseDuration(text); given < minRefresh {
+		return fmt.Errorf("%q is too short: a server is asked for its tools every %s at most", fault.Clip(text), minRefresh)
+	}
+	return nil
+}
+
+// shortDuration writes 24h for 24h0m0s.
+func shortDuration(d time.Duration) string {
+	return strings.NewReplacer("m0s", "m", "h0m0s", "h").Replace(d.String())
+}

@@ -1,0 +1,158 @@
+package repositories
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"earshot/repositories/bodies"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
+	"earshot/repositories/parameters"
+)
+
+// functionType is what OpenAI calls the type of a tool that is a function.
+const functionType = "function"
+
+// besideFunction are the fields that people write into a function, where they mean the tool.
+var besideFunction = []string{"url", "request", "emitter", "examples", "returnDirect", "skipResponse", "schema", "type", "answer", "confirm", "settle"}
+
+// schemaFields have a JSON Schema in place of parameters: those of MCP and of Anthropic, and
+// the one of SERMAS if it is an object.
+var schemaFields = []string{"inputSchema", "input_schema", "schema"}
+
+// functions brings tools that are given as others define them to the one form, in which their
+// JSON Schema stands in parameters, and their URL beside the request.
+type functions struct {
+	moved  bodies.Moved
+	faults fault.List
+}
+
+// move is for bodies.ReadMoved.
+func (f *functions) move(tree any) bodies.Moved {
+	body, _ := tree.(map[string]any)
+	tools, _ := body["tools"].([]any)
+	for i := range tools {
+		if tool, is := tools[i].(map[string]any); is {
+			f.tool(tool, fault.Point("tools", i))
+		}
+	}
+	return f.moved
+}
+
+func (f *functions) tool(tool map[string]any, at string) {
+	if tool["type"] == functionType {
+		delete(tool, "type")
+	}
+	if function, is := tool[functionType].(map[string]any); is {
+		f.function(tool, function, at)
+	}
+	for _, field := range schemaFields {
+		if _, is := tool[field].(map[string]any); is {
+			f.take(tool, "parameters", tool, field, at, "")
+		}
+	}
+	leaveStrict(tool)
+
+	// The words of a JSON Schema in another case, as Go writes the fields of a struct without tags,
+	// would mean nothing, and the tool would have no parameters.
+	schema, _ := tool["parameters"].(map[string]any)
+	for _, word := range []string{"Type", "Properties", "Required"} {
+		if _, given := schema[word]; given {
+			f.faults.Add(at+fault.Point("parameters", word), "is no word of a JSON Schema; did you mean %q?", strings.ToLower(word))
+		}
+	}
+
+	// SERMAS writes every field that it knows, also of credentials that are not given.
+	request, _ := tool["request"].(map[string]any)
+	for _, way := range []string{"basic", "bearer"} {
+		credentials, is := request[way].(map[string]any)
+		given := maps.Clone(credentials)
+		maps.DeleteFunc(given, func(field string, value any) bool { return value == nil || value == "" || field == "clientType" })
+		if is && len(given) == 0 {
+			delete(request, way)
+		}
+	}
+	if headers, is := request["headers"].(map[string]any); is && len(headers) == 0 {
+		delete(request, "headers")
+	}
+	if request != nil && len(request) == 0 && tool["url"] == nil {
+		delete(tool, "request")
+	}
+	f.take(tool, "url", request, "url", at, "/request")
+}
+
+func (f *functions) function(tool, function map[string]any, at string) {
+	leaveStrict(function)
+	f.moved[at+"/name"] = at + "/function/name" // if it is missing
+	for _, field := range []string{"name", "description", "parameters"} {
+		f.take(tool, field, function, field, at, "/function")
+	}
+	for _, field := range slices.Sorted(maps.Keys(function)) {
+		if slices.Contains(besideFunction, field) {
+			f.faults.Add(at+fault.Point(functionType, field), "stands beside function, not in it")
+			delete(function, field)
+		}
+	}
+	if len(function) == 0 {
+		delete(tool, functionType)
+	}
+}
+
+// leaveStrict takes away strict, which is read and left: here every value is checked. Anything but
+// true and false is a fault.
+func leaveStrict(of map[string]any) {
+	if _, is := of["strict"].(bool); is || of["strict"] == nil {
+		delete(of, "strict")
+	}
+}
+
+// take moves a field to where it belongs, unless something else is there already.
+func (f *functions) take(tool map[string]any, field string, from map[string]any, given, at, within string) {
+	value := from[given]
+	delete(from, given)
+	if value == nil {
+		return
+	}
+	place := at + within + fault.Point(given)
+	there, old := tool[field], "the tool's "+field
+	if there == nil || there == "" {
+		tool[field], f.moved[at+fault.Point(field)] = value, place
+		return
+	}
+	if was, moved := f.moved[at+fault.Point(field)]; moved && field == "parameters" {
+		old = "that of " + was[len(at)+1:]
+	}
+	one, err := exactjson.Encode(there)
+	other, wrong := exactjson.Encode(value)
+	if err != nil || wrong != nil || !bytes.Equal(one, other) {
+		f.faults.Add(place, "is not %s, which is given as well; one is enough", old)
+	}
+}
+
+// restore puts the parameters back into the order in which they were given, wherever they stand: the
+// body's tree has its fields sorted, and their order tells a model something.
+func (t *Tool) restore(given map[string]json.RawMessage) {
+	if t.Parameters != nil {
+		var function struct{ Parameters json.RawMessage }
+		_ = json.Unmarshal(given[functionType], &function) // what is no object was a fault
+		for _, schema := range [][]byte{function.Parameters, given["inputSchema"], given["input_schema"], given["schema"]} {
+			if !parameters.Present(given["parameters"]) && bytes.HasPrefix(schema, []byte("{")) {
+				given["parameters"] = schema
+			}
+		}
+	}
+	for field, into := range map[string]*json.RawMessage{
+		"schema": &t.Schema, "parameters": &t.Parameters, "templateParameters": &t.TemplateParameters,
+		"pathParams": &t.PathParams, "queryParams": &t.QueryParams, "bodyParams": &t.BodyParams, "headerParams": &t.HeaderParams,
+	} {
+		var text bytes.Buffer
+		if !parameters.Present(*into) {
+			*into = nil
+		} else if json.Compact(&text, given[field]) == nil {
+			*into = text.Bytes()
+		}
+	}
+}

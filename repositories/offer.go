@@ -1,0 +1,117 @@
+package repositories
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"earshot/repositories/fault"
+	"earshot/repositories/parameters"
+	"earshot/repositories/plaintext"
+)
+
+// OfferedTool is a tool as an MCP server lists it. Nothing of it is taken on trust.
+type OfferedTool struct {
+	Name        string          `json:"name"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	InputSchema json.RawMessage `json:"inputSchema"`
+	Annotations struct {
+		Title      string `json:"title"`
+		ReadOnly   *bool  `json:"readOnlyHint"`
+		Idempotent *bool  `json:"idempotentHint"`
+	} `json:"annotations"`
+	Execution struct {
+		TaskSupport string `json:"taskSupport"`
+	} `json:"execution"`
+	Refused string `json:"-"` // why the tool cannot be used at all; empty if it can
+}
+
+const (
+	// maxOffered is how much of a server's tools is kept, in bytes of their descriptions and
+	// schemas: as much as the body of a repository may have.
+	maxOffered = 1 << 20
+	// maxOfferNotes is how many tools notes name that are left out.
+	maxOfferNotes = 20
+)
+
+// Offered returns the tools that a repository From the source has of what the server offers,
+// by name, and what of it was left out and why. At most so many are taken; 0 is any number.
+func (s *Source) Offered(list []OfferedTool, most int) (tools []Tool, notes []string) {
+	tools = []Tool{}
+	size, budget, taken := 0, &parameters.Budget{}, map[string]string{} // name here to name there
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b OfferedTool) int { return cmp.Compare(a.Name, b.Name) })
+	for _, one := range list {
+		if !s.Allows(one.Name) {
+			continue
+		}
+		tool, err := one.tool(s.Name)
+		other, twice := taken[tool.Name]
+		weight := len(tool.Description) + len(tool.Parameters)
+		switch {
+		case err != nil:
+		case twice:
+			err = fmt.Errorf("its name is that of %s as well", fault.Show(fault.Clip(other)))
+		case most > 0 && len(tools) == most:
+			err = &LimitError{Limit: "toolsPerRepository", Most: most}
+		case size+weight > maxOffered:
+			err = fmt.Errorf("the tools of a server are kept up to %d bytes; say in allow which are needed", maxOffered)
+		default:
+			if _, faults := tool.compile(budget); len(faults) > 0 {
+				err = errors.New(strings.Replace(faults[0].Pointer, "/parameters", "inputSchema", 1) + " " + faults[0].Detail)
+			}
+		}
+		if err != nil {
+			notes = append(notes, fmt.Sprintf("the tool %s of source %q is left out: %s", fault.Show(fault.Clip(one.Name)), s.Name, err))
+			continue
+		}
+		size += weight
+		taken[tool.Name] = one.Name
+		tools = append(tools, tool)
+	}
+	return tools, clipped(notes, maxOfferNotes, fmt.Sprintf("and %%d more tools of source %q are left out", s.Name))
+}
+
+// unfit are the letters of names on other servers that names have none of here.
+var unfit = regexp.MustCompile(`[^A-Za-z0-9_-]`)
+
+// tool is the tool as it is kept, before its parameters are compiled.
+func (t OfferedTool) tool(source string) (Tool, error) {
+	tool := Tool{Name: unfit.ReplaceAllString(t.Name, "_"), Type: ToolMCP, Source: source}
+	tool.Description = plaintext.Text(cmp.Or(t.Description, t.Title, t.Annotations.Title))
+	if tool.Name != t.Name {
+		tool.RemoteName = t.Name
+	}
+	switch {
+	case t.Refused != "":
+		return tool, errors.New(t.Refused)
+	case t.Execution.TaskSupport == "required":
+		return tool, errors.New("its server carries it out as a task of its own alone, which we do not ask for")
+	case !namePattern.MatchString(tool.Name):
+		return tool, errors.New("a name has 1 to 64 letters")
+	case tool.Name == CatchAll:
+		return tool, errors.New("a tool of that name takes every message that nothing else matches, and no server decides that")
+	case !parameters.Present(t.InputSchema):
+		t.InputSchema = json.RawMessage(`{"type":"object"}`)
+	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, t.InputSchema); err != nil || compact.Bytes()[0] != '{' {
+		return tool, errors.New("its inputSchema is no object")
+	}
+	tool.Parameters = compact.Bytes()
+
+	// A call whose outcome is not known is made again under the same key, unless the server says
+	// that a repeat does more. Most servers say nothing, and calls that ended with the first failure
+	// would be of little use.
+	readOnly := t.Annotations.ReadOnly != nil && *t.Annotations.ReadOnly
+	if !readOnly && t.Annotations.Idempotent != nil && !*t.Annotations.Idempotent {
+		tool.Request = &Request{Auth: AuthNone, Idempotent: new(false)}
+	}
+	return tool, nil
+}
