@@ -83,6 +83,14 @@ func decodeTools(name string, scope Scope, id string, body []byte) (*decoding, e
 	}
 	delete(d.Object(), "created")
 	delete(d.Object(), "updated")
+	tools, _ := d.Object()["tools"].([]any)
+	for i := range tools {
+		tool, _ := tools[i].(map[string]any)
+		request, _ := tool["request"].(map[string]any)
+		if url, given := request["url"]; given && tool["url"] != nil && tool["url"] != url {
+			d.Add(fault.Point("tools", i, "request", "url"), "is not the tool's url, which is given as well; one is enough")
+		}
+	}
 	return d, nil
 }
 

@@ -81,7 +81,9 @@ func (f *functions) tool(tool map[string]any, at string) {
 	if request != nil && len(request) == 0 && tool["url"] == nil {
 		delete(tool, "request")
 	}
-	f.take(tool, "url", request, "url", at, "/request")
+	if tool["url"] == nil || tool["url"] == "" {
+		f.take(tool, "url", request, "url", at, "/request")
+	}
 }
 
 func (f *functions) function(tool, function map[string]any, at string) {

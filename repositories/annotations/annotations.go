@@ -14,11 +14,8 @@ type Example struct {
 // Mark says that words of an example are the value of a parameter.
 type Mark struct {
 	Parameter string
-	// From and To are the place of the words in Example.Text, in bytes, without the spaces
-	// around them; equal where nothing is marked.
-	From, To int
-	// Value is what the words stand for.
-	Value any
+	From, To  int // in Example.Text, in bytes, without the spaces around the words; equal if nothing is marked
+	Value     any
 }
 
 // Words are the marked words.
@@ -35,8 +32,20 @@ func Parse(given string, keep func(parameter, words string) (value any, kept boo
 		return Example{Text: given}
 	}
 	p := parser{given: given, open: -1, keep: keep}
-	for p.at < len(given) {
-		p.step()
+	for at := 0; at < len(given); at++ {
+		switch c := given[at]; {
+		case c == '\\' && strings.HasPrefix(given[at+1:], "["):
+			at++
+		case c == '[':
+			p.open = len(p.text)
+		case c == ']' && p.open >= 0:
+			if end := p.mark(at + 1); end >= 0 {
+				at = end - 1
+				continue
+			}
+			p.open = -1
+		}
+		p.text = append(p.text, given[at])
 	}
 	return Example{Text: string(p.text), Marks: p.marks}
 }
@@ -48,53 +57,30 @@ func Plain(given string) string {
 
 type parser struct {
 	given string
-	at    int
-	text  []byte
-	// open is where the last opening bracket stands in the text, -1 for none.
-	open  int
+	text  []byte // without marks
+	open  int    // where the last opening bracket stands in the text; -1 for none
 	marks []Mark
 	keep  func(parameter, words string) (any, bool)
 }
 
-// step reads one byte of the text, or the end of a mark.
-func (p *parser) step() {
-	c := p.given[p.at]
-	switch {
-	case c == '\\' && strings.HasPrefix(p.given[p.at+1:], "["):
-		p.text = append(p.text, '[')
-		p.at += 2
-		return
-	case c == '[':
-		p.open = len(p.text)
-	case c == ']' && p.open >= 0:
-		if p.mark() {
-			return
-		}
-		p.open = -1
-	}
-	p.text = append(p.text, c)
-	p.at++
-}
-
-// mark reads the end of a mark, from its closing bracket on: its words are in the text already,
-// behind their bracket.
-func (p *parser) mark() bool {
-	name, end := p.name(p.at + 1)
+// mark reads the end of a mark, from behind its closing bracket on: its words are in the text
+// already, behind their bracket. It returns where the mark ends, -1 if it is none.
+func (p *parser) mark(at int) (end int) {
+	name, end := p.name(at)
 	if end < 0 {
-		return false
+		return -1
 	}
 	inside := string(p.text[p.open+1:])
 	words := strings.TrimSpace(inside)
 	from := p.open + strings.Index(inside, words)
-	one := Mark{Parameter: name, From: from, To: from + len(words)}
 	value, kept := p.keep(name, words)
 	if !kept {
-		return false
+		return -1
 	}
-	one.Value = value
 	p.text = append(p.text[:p.open], inside...)
-	p.marks, p.open, p.at = append(p.marks, one), -1, end
-	return true
+	p.marks = append(p.marks, Mark{Parameter: name, From: from, To: from + len(words), Value: value})
+	p.open = -1
+	return end
 }
 
 // name reads the name of a parameter, between parentheses; one that has parentheses of its own

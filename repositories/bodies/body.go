@@ -18,46 +18,39 @@ import (
 // schema cannot express, which the caller adds. No step stops at the faults of another, so
 // that all are reported at once.
 type Body struct {
-	body   []byte
-	tree   any
-	faults fault.List
-	places map[string]bool // of the faults
-	moved  Moved
-	// without says that fields were left out which are in body.
-	without bool
+	body    []byte
+	tree    any
+	faults  fault.List
+	places  map[string]bool // of the faults
+	moved   Moved
+	leftOut bool // the tree lacks fields of the body that count as absent
 }
 
 // Moved says which places of a body were elsewhere when it was sent: the place that a field
 // has now, and the one that it had. It holds for all that is in the field as well.
 type Moved map[string]string
 
-// given is where a place was in the body as it was sent.
-func (m Moved) given(place string) string {
-	for outer := place; outer != "" && len(m) > 0; outer = outer[:strings.LastIndexByte(outer, '/')] {
-		if was, there := m[outer]; there {
-			return was + place[len(outer):]
-		}
-	}
-	return place
-}
-
 // Read reads a body that is to be the named definition, as far as it is free of faults.
-// It returns an error, a fault.List, where nothing more can be learnt of the body: it is
+// It returns an error, a fault.List, if nothing more can be learnt of the body: it is
 // no JSON, too long, or has more faults than are listed.
 func (d *Definitions) Read(name string, body []byte) (*Body, error) {
 	return d.ReadMoved(name, body, func(any) Moved { return nil })
 }
 
 // ReadMoved is Read of a body whose fields may stand in other places than in the definition:
-// move puts them where they belong, before anything else is looked at, and returns where they
-// were. Faults name the places where they were found, as they were sent.
+// move puts them where they belong, before anything else is checked, and returns where they
+// were. Faults name the places where the fields were sent.
 func (d *Definitions) ReadMoved(name string, body []byte, move func(tree any) Moved) (*Body, error) {
 	tree, faults, cut := readTree(body)
 	if tree == nil && len(faults) > 0 {
 		return nil, faults.Err()
 	}
-	b := &Body{body: body, tree: tree, faults: faults, places: map[string]bool{}, without: d.leaveOut(name, tree), moved: move(tree)}
-	b.faults.Join(d.check(name, tree))
+	b := &Body{body: body, tree: tree, faults: faults, places: map[string]bool{}}
+	b.leftOut = d.Absent && leaveOut(d.compiled[name], tree)
+	b.moved = move(tree)
+	c := &checking{definitions: d}
+	c.value(d.compiled[name], tree, nil)
+	b.faults.Join(c.faults)
 	if cut != "" {
 		// What is missing in the containers that were not read to their end may be there.
 		b.faults = slices.DeleteFunc(b.faults, func(f fault.Fault) bool {
@@ -123,15 +116,6 @@ func (b *Body) Faulty(pointer string) bool {
 	return true
 }
 
-// Move records that what is now in one place of the tree was sent in another, so that its
-// faults name the place where it was sent.
-func (b *Body) Move(now, sent string) {
-	if b.moved == nil {
-		b.moved = Moved{}
-	}
-	b.moved[now] = sent
-}
-
 // Agree checks an id in the body against the one in the path.
 func (b *Body) Agree(field, want string) {
 	given, ok := b.Object()[field].(string)
@@ -157,7 +141,13 @@ func (b *Body) Faultless() bool { return len(b.faults) == 0 }
 func (b *Body) Err() error {
 	listed, more := b.faults.Listed()
 	for i := range listed {
-		listed[i].Pointer = b.moved.given(listed[i].Pointer)
+		place := listed[i].Pointer
+		for outer := place; outer != "" && len(b.moved) > 0; outer = outer[:strings.LastIndexByte(outer, '/')] {
+			if was, there := b.moved[outer]; there {
+				listed[i].Pointer = was + place[len(outer):]
+				break
+			}
+		}
 	}
 	slices.SortStableFunc(listed, func(x, y fault.Fault) int {
 		return cmp.Or(schema.ComparePlaces(splitPointer(x.Pointer), splitPointer(y.Pointer)), cmp.Compare(x.Detail, y.Detail))

@@ -16,21 +16,15 @@ import (
 // checked in pieces, and no more of them when enough was found.
 const atOnce = 500
 
-// check holds a tree against one definition. It names faults in our words up to
-// Most, and stops to look for more soon after.
-func (d *Definitions) check(name string, tree any) fault.List {
-	c := &checking{definitions: d}
-	c.value(d.compiled[name], tree, nil)
-	return c.faults
-}
-
+// checking holds a tree against a definition. It puts faults into words up to fault.Most, and looks
+// for more no longer than one piece.
 type checking struct {
 	definitions *Definitions
 	faults      fault.List
 }
 
-// value checks one value in its place. Our own definitions say nothing of a container
-// that depends on what is deep inside of it, so that its members can be checked alone.
+// value checks one value in its place. No rule of our own definitions about a container depends on
+// what is deep inside of it, so that its members can be checked alone.
 func (c *checking) value(s *jsonschema.Schema, value any, at []string) {
 	if s == nil || c.faults.Full() {
 		return
@@ -88,8 +82,7 @@ func (c *checking) object(s *jsonschema.Schema, object map[string]any, at []stri
 	}
 }
 
-// memberSchema is what a member of an object is held against; nil where anything will
-// do, or nothing.
+// memberSchema is what a member of an object is held against; nil if any value will do, or none.
 func memberSchema(s *jsonschema.Schema, name string) *jsonschema.Schema {
 	if property, named := s.Properties[name]; named {
 		return property
@@ -109,8 +102,7 @@ func emptied(value any) any {
 	return value
 }
 
-// report adds what is wrong with a piece, but for those of its members that are checked
-// apart.
+// report adds what is wrong with a piece, without those of its members that are checked apart.
 func (c *checking) report(err error, piece any, at []string, apart map[string]bool) {
 	if err == nil {
 		return

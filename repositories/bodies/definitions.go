@@ -2,7 +2,6 @@ package bodies
 
 import (
 	"bytes"
-	_ "embed" // for the schema
 	"fmt"
 	"slices"
 	"strings"
@@ -21,38 +20,33 @@ import (
 type Definitions struct {
 	document map[string]any
 	compiled map[string]*jsonschema.Schema
-	// Quiet keeps a value of the wrong type out of its fault: where credentials
-	// belong, it may be one in the wrong place.
+	// Quiet keeps a value of the wrong type out of its fault: it may be a credential in the wrong
+	// place.
 	Quiet bool
-	// Instead says what there is in place of a field that is not supported.
+	// Instead names the alternative to a field that is not supported.
 	Instead map[string]string
-	// Absent says that null in an optional field is the same as leaving it out, where null has
-	// no meaning of its own, and so is an empty text where the field takes none.
+	// Absent says that null in an optional field is the same as leaving it out, unless null has
+	// a meaning of its own, and so is an empty text if the field takes none.
 	Absent bool
 }
 
-// leaveOut takes away the fields of a body that count as absent, and reports whether there are
-// any.
-func (d *Definitions) leaveOut(name string, tree any) bool {
-	return d.Absent && leaveOut(d.compiled[name], tree)
-}
-
-// leaveOut looks at an object and all that is described of what is in it.
+// leaveOut takes away the fields of a body that count as absent, at any depth, and reports whether
+// there are any.
 func leaveOut(known *jsonschema.Schema, tree any) (found bool) {
 	if known == nil {
 		return false
 	}
-	for _, part := range slices.Concat([]*jsonschema.Schema{known.Ref}, known.AllOf, known.AnyOf, known.OneOf) {
-		found = leaveOut(part, tree) || found
-	}
+	found = leaveOut(known.Ref, tree)
 	switch value := tree.(type) {
 	case map[string]any:
 		for field, inner := range value {
-			if absent(known, field, inner) {
+			property := known.Properties[field]
+			optional := property != nil && !slices.Contains(known.Required, field)
+			if optional && (inner == nil || inner == "") && property.Validate(inner) != nil {
 				delete(value, field)
 				found = true
 			} else {
-				found = leaveOut(known.Properties[field], inner) || found
+				found = leaveOut(property, inner) || found
 			}
 		}
 	case []any:
@@ -63,33 +57,28 @@ func leaveOut(known *jsonschema.Schema, tree any) (found bool) {
 	return found
 }
 
-// absent reports whether the value of a field is none: null or an empty text in an optional
-// field that does not take it.
-func absent(known *jsonschema.Schema, field string, value any) bool {
-	property := known.Properties[field]
-	if property == nil || slices.Contains(known.Required, field) || value != nil && value != "" {
-		return false
-	}
-	return property.Validate(value) != nil
-}
-
 const definitionURL = "earshot:///definition"
 
 // Compile compiles a JSON Schema (draft 2020-12) that has one $defs entry for each
 // kind of body. A format "earshot-NAME" in it calls the function of that name, whose
-// error becomes the detail of a fault. It panics where the schema does not compile:
-// a schema is part of the program.
+// error becomes the detail of a fault. It panics if the schema does not compile: a schema is part of
+// the program.
 func Compile(schema []byte, formats map[string]func(string) error) *Definitions {
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
-	if err != nil {
-		panic(fmt.Sprintf("an embedded schema: %v", err))
-	}
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
 	for name, check := range formats {
-		compiler.RegisterFormat(&jsonschema.Format{Name: "earshot-" + name, Validate: ofString(check)})
+		compiler.RegisterFormat(&jsonschema.Format{Name: "earshot-" + name, Validate: func(value any) error {
+			if text, is := value.(string); is {
+				return check(text)
+			}
+			return nil
+		}})
 	}
-	if err := compiler.AddResource(definitionURL, document); err != nil {
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(schema))
+	if err == nil {
+		err = compiler.AddResource(definitionURL, document)
+	}
+	if err != nil {
 		panic(fmt.Sprintf("an embedded schema: %v", err))
 	}
 	d := &Definitions{document: document.(map[string]any), compiled: map[string]*jsonschema.Schema{}}
@@ -97,17 +86,6 @@ func Compile(schema []byte, formats map[string]func(string) error) *Definitions 
 		d.compiled[name] = compiler.MustCompile(definitionURL + "#/$defs/" + name)
 	}
 	return d
-}
-
-// ofString makes a format of a rule about strings; it ignores other types.
-func ofString(check func(string) error) func(any) error {
-	return func(value any) error {
-		text, ok := value.(string)
-		if !ok {
-			return nil
-		}
-		return check(text)
-	}
 }
 
 // text puts a violation into words: what this version does not know yet, misspelt fields
@@ -119,7 +97,11 @@ func (d *Definitions) text(l schema.Violation, tree any) string {
 	}
 	switch what := l.Cause.ErrorKind.(type) {
 	case *finding.FalseSchema:
-		return d.unsupported(last)
+		text := fault.Show(last) + " is not supported yet by this version"
+		if hint := d.Instead[last]; hint != "" {
+			text += "; " + hint
+		}
+		return text
 	case *finding.AdditionalProperties:
 		return fmt.Sprintf("unknown field %q%s", fault.Clip(last), fault.DidYouMean(last, d.fields(l.Cause.SchemaURL)))
 	case *finding.Enum:
@@ -153,15 +135,6 @@ func (d *Definitions) fields(schemaURL string) []string {
 	return known
 }
 
-// unsupported names what this version cannot do, and what there is instead.
-func (d *Definitions) unsupported(field string) string {
-	text := fault.Show(field) + " is not supported yet by this version"
-	if hint := d.Instead[field]; hint != "" {
-		return text + "; " + hint
-	}
-	return text
-}
-
 func stringsOf(values []any) []string {
 	var texts []string
 	for _, value := range values {
@@ -180,7 +153,7 @@ func (d *Definitions) Decode(name string, body []byte, target any) error {
 	if err != nil {
 		return err
 	}
-	if reading.Faultless() && !reading.without && exactjson.Unmarshal(body, target) == nil {
+	if reading.Faultless() && !reading.leftOut && exactjson.Unmarshal(body, target) == nil {
 		return nil
 	}
 	reading.Into(target)

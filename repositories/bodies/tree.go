@@ -31,19 +31,12 @@ var errManyValues = errors.New("too many values")
 type treeReader struct {
 	decoder *json.Decoder
 	faults  fault.List
-	at      []token
+	at      []any // the steps of the place where the reader is: names and indices
 	values  int
 }
 
-// token is a step of a place: into a list, or into an object where it has a name.
-type token struct {
-	name  string
-	index int
-	named bool
-}
-
-// readTree reads a body. Where the body is no JSON there is one fault and no tree.
-// Where it is made of too many values, what was read of it is returned, and cut is the
+// readTree reads a body. If the body is no JSON there is one fault and no tree.
+// If it is made of too many values, what was read of it is returned, and cut is the
 // place where the reading ended.
 func readTree(body []byte) (tree any, faults fault.List, cut string) {
 	if tree, ok := readFlawless(body); ok {
@@ -59,7 +52,7 @@ func readTokens(body []byte) (tree any, faults fault.List, cut string) {
 	tree, err := r.value()
 	if errors.Is(err, errManyValues) {
 		r.faults = slices.Insert(r.faults, 0, fault.Fault{Detail: fmt.Sprintf("is made of more than %d values; what comes after them was not looked at", maxValues)})
-		return tree, r.faults, r.place() + "/"
+		return tree, r.faults, fault.Point(r.at...) + "/"
 	}
 	if err == nil {
 		_, err = r.decoder.Token()
@@ -101,14 +94,14 @@ func (r *treeReader) value() (any, error) {
 func (r *treeReader) object() (any, error) {
 	object := map[string]any{}
 	var again map[string]bool
-	r.at = append(r.at, token{named: true})
+	r.at = append(r.at, "")
 	for r.decoder.More() {
 		read, err := r.decoder.Token()
 		if err != nil {
 			return nil, err
 		}
 		name, _ := read.(string)
-		r.at[len(r.at)-1].name = name
+		r.at[len(r.at)-1] = name
 		value, err := r.value()
 		if err != nil {
 			return object, err
@@ -129,14 +122,14 @@ func (r *treeReader) object() (any, error) {
 
 func (r *treeReader) list() (any, error) {
 	list := []any{}
-	r.at = append(r.at, token{})
+	r.at = append(r.at, 0)
 	for r.decoder.More() {
 		value, err := r.value()
 		if err != nil {
 			return list, err
 		}
 		list = append(list, value)
-		r.at[len(r.at)-1].index++
+		r.at[len(r.at)-1] = len(list)
 	}
 	r.at = r.at[:len(r.at)-1]
 	_, err := r.decoder.Token()
@@ -150,20 +143,7 @@ func (r *treeReader) fault(format string, args ...any) {
 		r.faults.Skip(1)
 		return
 	}
-	r.faults.Add(r.place(), format, args...)
-}
-
-// place is where the reader is, as a JSON Pointer.
-func (r *treeReader) place() string {
-	place := ""
-	for _, step := range r.at {
-		if step.named {
-			place += fault.Point(step.name)
-		} else {
-			place += fault.Point(step.index)
-		}
-	}
-	return place
+	r.faults.Add(fault.Point(r.at...), format, args...)
 }
 
 // malformed says where a body stops being JSON, as an editor counts. A decoder of
@@ -181,4 +161,73 @@ func malformed(body []byte, offset int64, err error) string {
 	line := 1 + strings.Count(before, "\n")
 	column := len(before) - strings.LastIndex(before, "\n")
 	return fmt.Sprintf("malformed JSON at line %d, column %d: %s", line, column, fault.Clip(err.Error()))
+}
+
+// readFlawless reads a body that has nothing for a treeReader to find: it is JSON, in which
+// no field is given twice and every number can be used, within all bounds. It takes half of
+// the time, and bodies are mostly so. Where ok is false, nothing is known of the body.
+func readFlawless(body []byte) (tree any, ok bool) {
+	fields, ok := outline(body)
+	if !ok {
+		return nil, false
+	}
+	tree, err := exactjson.Decode(body)
+	if err != nil {
+		return nil, false
+	}
+	kept, ok := keptFields(tree)
+	return tree, ok && kept == fields // fewer where one was given twice
+}
+
+// outline counts the colons outside of texts, of which JSON has one for each field, and
+// reports whether no more can be in the text than a treeReader takes.
+func outline(body []byte) (fields int, ok bool) {
+	values, depth := 1, 0
+	for i := 0; i < len(body); i++ {
+		switch body[i] {
+		case '"':
+			for i++; i < len(body) && body[i] != '"'; i++ {
+				if body[i] == '\\' {
+					i++
+				}
+			}
+		case ':':
+			fields++
+		case ',':
+			values++
+		case '{', '[':
+			values++
+			depth++
+			if depth > maxNesting {
+				return 0, false
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return fields, values <= maxValues
+}
+
+// keptFields counts the fields of all objects in a tree; ok is false where a number cannot
+// be used.
+func keptFields(tree any) (fields int, ok bool) {
+	ok = true
+	add := func(member any) {
+		more, fine := keptFields(member)
+		fields, ok = fields+more, ok && fine
+	}
+	switch value := tree.(type) {
+	case map[string]any:
+		fields = len(value)
+		for _, member := range value {
+			add(member)
+		}
+	case []any:
+		for _, member := range value {
+			add(member)
+		}
+	case json.Number:
+		ok = exactjson.NumberFlaw(value) == ""
+	}
+	return fields, ok
 }

@@ -1,0 +1,269 @@
+// Package schema puts what a JSON Schema validator finds into words and places that a
+// person can act on.
+package schema
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"slices"
+	"strconv"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	finding "github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+
+	"earshot/repositories/fault"
+)
+
+// Violation is one validation error: a place in the value and what is wrong there.
+type Violation struct {
+	At     []string
+	Detail string // begins with the verb, unless it names the value itself
+	about  bool   // the detail reads better with the value before it
+	Cause  *jsonschema.ValidationError
+}
+
+// Text is the detail, with the value if that helps.
+func (v Violation) Text(document any) string {
+	if !v.about {
+		return v.Detail
+	}
+	return fault.Show(ValueAt(document, v.At)) + " " + v.Detail
+}
+
+// maxViolations bounds how many findings are sorted and worded.
+const maxViolations = 10_000
+
+// Violations flattens the validator's tree to what a person can act on, in the order of
+// the places. If a value fits none of several forms it follows the form that fits
+// best and otherwise names the choice alone.
+func Violations(err error) []Violation {
+	tree, ok := err.(*jsonschema.ValidationError)
+	if !ok {
+		return []Violation{{Detail: fault.Clip(err.Error())}}
+	}
+	var found []Violation
+	collect(tree, &found)
+	slices.SortStableFunc(found, func(a, b Violation) int {
+		return cmp.Or(ComparePlaces(a.At, b.At), cmp.Compare(a.Detail, b.Detail))
+	})
+	return slices.CompactFunc(found, func(a, b Violation) bool {
+		return a.Detail == b.Detail && slices.Equal(a.At, b.At)
+	})
+}
+
+func collect(e *jsonschema.ValidationError, found *[]Violation) {
+	if len(*found) > maxViolations {
+		return
+	}
+	in := func(name string) []string { return append(slices.Clone(e.InstanceLocation), name) }
+	switch what := e.ErrorKind.(type) {
+	case *finding.AnyOf:
+		collectChoice(e, found)
+	case *finding.OneOf:
+		if len(what.Subschemas) > 0 {
+			*found = append(*found, Violation{e.InstanceLocation, "fits several of the forms of which it may have one", true, e})
+			return
+		}
+		collectChoice(e, found)
+	case *finding.Required:
+		for _, name := range what.Missing {
+			*found = append(*found, Violation{in(name), "is required", false, e})
+		}
+	case *finding.AdditionalProperties:
+		for _, name := range what.Properties {
+			*found = append(*found, Violation{in(name), "is not a known field", false, e})
+		}
+	case *finding.PropertyNames:
+		// The validator does not say where: it reuses the memory of that place.
+		*found = append(*found, Violation{nil, "the name " + fault.Show(what.Property) + " is not allowed", false, e})
+	default:
+		if len(e.Causes) == 0 {
+			detail, about := words(e.ErrorKind)
+			*found = append(*found, Violation{e.InstanceLocation, detail, about, e})
+		}
+		for _, cause := range e.Causes {
+			collect(cause, found)
+		}
+	}
+}
+
+// collectChoice reports a value that fits none of several forms: what is wrong with the first form
+// whose type it has, or else all types that are wanted.
+func collectChoice(e *jsonschema.ValidationError, found *[]Violation) {
+	var types []string
+	for _, cause := range e.Causes {
+		var inner []Violation
+		collect(cause, &inner)
+		mistyped := slices.IndexFunc(inner, func(v Violation) bool {
+			_, is := v.Cause.ErrorKind.(*finding.Type)
+			return is && slices.Equal(v.At, e.InstanceLocation)
+		})
+		if mistyped < 0 {
+			*found = append(*found, inner...)
+			return
+		}
+		types = append(types, inner[mistyped].Cause.ErrorKind.(*finding.Type).Want...)
+	}
+	*found = append(*found, Violation{e.InstanceLocation, "is not " + Articles(types), true, e})
+}
+
+// english renders the validator's own words for what is not put better here.
+var english = message.NewPrinter(language.English)
+
+// words puts a finding into words. About says that they end a sentence which begins with the value;
+// the others are a sentence of their own.
+func words(what jsonschema.ErrorKind) (detail string, about bool) {
+	switch what := what.(type) {
+	case *finding.Type:
+		return "is not " + Articles(what.Want), true
+	case *finding.Enum:
+		return "is not one of " + fault.ShowAll(what.Want), true
+	case *finding.Const:
+		return "is not " + fault.Show(what.Want), true
+	case *finding.Pattern:
+		return "does not match " + fault.Clip(what.Want), true
+	case *finding.Minimum:
+		return "is under the minimum of " + Decimal(what.Want).String(), true
+	case *finding.Maximum:
+		return "is above the maximum of " + Decimal(what.Want).String(), true
+	case *finding.Format:
+		return what.Err.Error(), false
+	case *finding.MinLength:
+		return fmt.Sprintf("is too short: %d of at least %d characters", what.Got, what.Want), false
+	case *finding.MaxLength:
+		return fmt.Sprintf("is too long: %d of at most %d characters", what.Got, what.Want), false
+	case *finding.MinItems:
+		return fmt.Sprintf("is too short: %d of at least %d items", what.Got, what.Want), false
+	case *finding.MaxItems:
+		return fmt.Sprintf("is too long: %d of at most %d items", what.Got, what.Want), false
+	case *finding.FalseSchema:
+		return "is not allowed here", false
+	default:
+		return fault.Clip(what.LocalizedString(english)), false
+	}
+}
+
+// Articles lists types in a sentence: "an integer or null".
+func Articles(types []string) string {
+	types = slices.Compact(slices.Sorted(slices.Values(types)))
+	for i := range types {
+		types[i] = Article(types[i])
+	}
+	return fault.OneOf(types)
+}
+
+// Article writes the name of a type in a sentence: "an integer".
+func Article(name string) string {
+	switch name {
+	case "null":
+		return name
+	case "array", "object", "integer":
+		return "an " + name
+	default:
+		return "a " + name
+	}
+}
+
+// Decimal writes a bound of a schema as a decimal. Every bound was a decimal when it
+// was read, so its denominator divides a power of ten.
+func Decimal(bound *big.Rat) json.Number {
+	if bound == nil {
+		return ""
+	}
+	decimals, _ := bound.FloatPrec()
+	return json.Number(bound.FloatString(decimals))
+}
+
+// ComparePlaces orders places as a reader meets them: numbers by value.
+func ComparePlaces(a, b []string) int {
+	return slices.CompareFunc(a, b, func(x, y string) int {
+		if isIndex(x) && isIndex(y) {
+			return cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y))
+		}
+		return cmp.Compare(x, y)
+	})
+}
+
+// isIndex reports whether a token is a number without leading zeros, as those of
+// members of lists.
+func isIndex(token string) bool {
+	if token == "" || token[0] == '0' && len(token) > 1 {
+		return false
+	}
+	for i := range len(token) {
+		if token[i] < '0' || token[i] > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// Tokens are the steps of a place as fault.Point takes them.
+func Tokens(at []string) []any {
+	list := make([]any, len(at))
+	for i := range at {
+		list[i] = at[i]
+	}
+	return list
+}
+
+// ValueAt returns the value in a place, or nil if there is none.
+func ValueAt(value any, at []string) any {
+	for _, token := range at {
+		switch container := value.(type) {
+		case []any:
+			i, err := strconv.Atoi(token)
+			if err != nil || i < 0 || i >= len(container) {
+				return nil
+			}
+			value = container[i]
+		case map[string]any:
+			value = container[token]
+		default:
+			return nil
+		}
+	}
+	return value
+}
+
+// Weight counts the values that a value is made of, up to a bound.
+func Weight(value any, most int) int {
+	total := 1
+	switch container := value.(type) {
+	case []any:
+		for i := 0; i < len(container) && total < most; i++ {
+			total += Weight(container[i], most-total)
+		}
+	case map[string]any:
+		for _, member := range container {
+			if total >= most {
+				break
+			}
+			total += Weight(member, most-total)
+		}
+	}
+	return total
+}
+
+// Item is what the i-th member of a list is held against; nil if nothing is known of it.
+func Item(s *jsonschema.Schema, i int) *jsonschema.Schema {
+	if i < len(s.PrefixItems) {
+		return s.PrefixItems[i]
+	}
+	if s.Items2020 != nil {
+		return s.Items2020
+	}
+	switch items := s.Items.(type) { // drafts before 2020-12
+	case *jsonschema.Schema:
+		return items
+	case []*jsonschema.Schema:
+		if i < len(items) {
+			return items[i]
+		}
+	}
+	return nil
+}

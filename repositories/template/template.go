@@ -1,0 +1,296 @@
+// Package template fills the templates of Toolbox's tools: the statement of a SQL
+// tool, the path and the body of an http tool.
+//
+// The syntax is that of text/template, of which it takes what such texts need and
+// nothing else: {{.name}}, {{index . "a-name"}}, {{if}} with {{else}}, the functions
+// and, or, not, eq and ne, and those that Parse is given. {{json .}} is an object of all
+// values that there are. No method is called, no loop runs, nothing is defined, so that a text
+// that a stranger has written costs no more time than it is long.
+//
+// What a value becomes where it is pasted is decided by an Escaper, never by the text:
+// the one who writes a template cannot switch escaping off.
+package template
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"text/template/parse"
+)
+
+// Template is a text with places for values. It is safe for concurrent use.
+type Template struct {
+	root     *parse.ListNode
+	names    []string
+	literals []string
+}
+
+// Parse reads a template that may use the named functions beside those of the
+// language. Its errors say what is not understood, in the words of the text.
+func Parse(text string, functions ...string) (*Template, error) {
+	tree := parse.New("template")
+	tree.Mode = parse.SkipFuncCheck
+	set := map[string]*parse.Tree{}
+	if _, err := tree.Parse(text, "", "", set); err != nil {
+		return nil, fmt.Errorf("is no template: %s", strings.TrimPrefix(err.Error(), "template: template:"))
+	}
+	if len(set) > 1 {
+		return nil, fmt.Errorf("{{define}} and {{block}} are not supported")
+	}
+	c := &checker{functions: append(slices.Clone(builtins), functions...)}
+	if err := c.check(tree.Root); err != nil {
+		return nil, err
+	}
+	return &Template{root: tree.Root, names: c.names, literals: c.literals}, nil
+}
+
+// Names returns the names of the values that the template asks for, in the order in
+// which they stand in it, each once.
+func (t *Template) Names() []string { return t.names }
+
+// Literals returns the texts between the actions, in their order, those of both branches of an {{if}}
+// included.
+func (t *Template) Literals() []string { return t.literals }
+
+// checker goes through a tree once, to refuse what Fill does not know.
+type checker struct {
+	functions []string
+	names     []string
+	literals  []string
+}
+
+func (c *checker) check(nodes ...parse.Node) error {
+	for _, node := range nodes {
+		var err error
+		switch node := node.(type) {
+		case *parse.ListNode:
+			if node != nil {
+				err = c.check(node.Nodes...)
+			}
+		case *parse.TextNode:
+			c.literals = append(c.literals, string(node.Text))
+		case *parse.ActionNode:
+			err = c.check(node.Pipe)
+		case *parse.IfNode:
+			err = c.check(node.Pipe, node.List, node.ElseList)
+		case *parse.PipeNode:
+			if len(node.Decl) > 0 {
+				return unsupported(node)
+			}
+			for i := 0; i < len(node.Cmds) && err == nil; i++ {
+				err = c.command(node.Cmds[i], i > 0)
+			}
+		case *parse.FieldNode:
+			if len(node.Ident) > 1 {
+				return fmt.Errorf("{{%s}}: members of values are not supported", node)
+			}
+			c.add(node.Ident[0])
+		case *parse.CommentNode, *parse.StringNode, *parse.NumberNode, *parse.BoolNode:
+		default:
+			return unsupported(node)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// command reads one command; a piped one gets one more argument, the last.
+func (c *checker) command(command *parse.CommandNode, piped bool) error {
+	name, is := command.Args[0].(*parse.IdentifierNode)
+	switch {
+	case !is && (len(command.Args) > 1 || piped):
+		return fmt.Errorf("{{%s}}: %s is no function", command, command.Args[0])
+	case is && !slices.Contains(c.functions, name.Ident):
+		return fmt.Errorf("{{%s}}: there is no function %s; there are %s", command, name, strings.Join(c.functions, ", "))
+	case is:
+		arguments := len(command.Args) - 1
+		if piped {
+			arguments++
+		}
+		if !takes(name.Ident, arguments) {
+			return fmt.Errorf("{{%s}}: %s does not take %d arguments", command, name, arguments)
+		}
+		if name.Ident == indexOf {
+			return c.index(command)
+		}
+		if ofAll(command) {
+			return nil
+		}
+		return c.check(command.Args[1:]...)
+	}
+	return c.check(command.Args...)
+}
+
+// index reads {{index . "name"}}, for names that are no identifiers.
+func (c *checker) index(command *parse.CommandNode) error {
+	if len(command.Args) == 3 {
+		name, literal := command.Args[2].(*parse.StringNode)
+		if _, dot := command.Args[1].(*parse.DotNode); dot && literal {
+			c.add(name.Text)
+			return nil
+		}
+	}
+	return fmt.Errorf(`{{%s}}: index is for names that are no identifiers, as in {{index . "a-name"}}`, command)
+}
+
+// ofAll reports whether a command is {{json .}}, which is all values that there are.
+func ofAll(command *parse.CommandNode) bool {
+	name, is := command.Args[0].(*parse.IdentifierNode)
+	if !is || name.Ident != ToJSON || len(command.Args) != 2 {
+		return false
+	}
+	_, dot := command.Args[1].(*parse.DotNode)
+	return dot
+}
+
+func (c *checker) add(name string) {
+	if !slices.Contains(c.names, name) {
+		c.names = append(c.names, name)
+	}
+}
+
+func unsupported(node parse.Node) error {
+	text := strings.TrimSpace(node.String())
+	if len(text) > 60 {
+		text = strings.ToValidUTF8(text[:60], "") + "…"
+	}
+	if !strings.HasPrefix(text, "{{") {
+		text = "{{" + text + "}}"
+	}
+	return fmt.Errorf(`%s is not supported; a template pastes values, as in {{.name}}, and chooses with {{if}}`, text)
+}
+
+// maxLength is the length that a filled template may have, in bytes.
+const maxLength = 1 << 20
+
+// Escaper decides how values are written. It sees the parts of a text in their order.
+type Escaper interface {
+	// Literal returns what is written for a part of the template that stands for itself.
+	Literal(text string) string
+	// Paste returns what is written for a value: nil, a string, a bool, a
+	// json.Number, a []any, a map[string]any, or a JSON.
+	Paste(value any) (string, error)
+}
+
+// Fill writes the template with the values. A name without one counts as nil. Errors
+// name the part of the template and hold no value.
+func (t *Template) Fill(values map[string]any, escaper Escaper) (string, error) {
+	f := &filler{values: values, escaper: escaper}
+	if err := f.list(t.root); err != nil {
+		return "", err
+	}
+	return f.text.String(), nil
+}
+
+type filler struct {
+	values  map[string]any
+	escaper Escaper
+	text    strings.Builder
+}
+
+func (f *filler) list(list *parse.ListNode) error {
+	if list == nil {
+		return nil
+	}
+	for _, node := range list.Nodes {
+		if err := f.node(node); err != nil {
+			return err
+		}
+		if f.text.Len() > maxLength {
+			return fmt.Errorf("it is longer than %d bytes with its values", maxLength)
+		}
+	}
+	return nil
+}
+
+func (f *filler) node(node parse.Node) error {
+	switch node := node.(type) {
+	case *parse.TextNode:
+		f.text.WriteString(f.escaper.Literal(string(node.Text)))
+	case *parse.ActionNode:
+		value, err := f.pipe(node.Pipe)
+		if err != nil {
+			return err
+		}
+		text, err := f.escaper.Paste(value)
+		if err != nil {
+			return fmt.Errorf("%s: %w", node, err)
+		}
+		f.text.WriteString(text)
+	case *parse.IfNode:
+		value, err := f.pipe(node.Pipe)
+		if err != nil {
+			return err
+		}
+		if isTrue(value) {
+			return f.list(node.List)
+		}
+		return f.list(node.ElseList)
+	}
+	return nil
+}
+
+func (f *filler) pipe(pipe *parse.PipeNode) (value any, err error) {
+	for i, command := range pipe.Cmds {
+		function, is := command.Args[0].(*parse.IdentifierNode)
+		if ofAll(command) {
+			given := map[string]any{}
+			for name, value := range f.values {
+				if value != nil {
+					given[name] = value
+				}
+			}
+			value = toJSON(given)
+		} else if !is {
+			value, err = f.argument(command.Args[0])
+		} else {
+			value, err = f.call(function.Ident, command.Args[1:], value, i > 0)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return value, nil
+}
+
+func (f *filler) call(function string, nodes []parse.Node, before any, piped bool) (any, error) {
+	if function == indexOf {
+		return f.values[nodes[1].(*parse.StringNode).Text], nil
+	}
+	var arguments []any
+	for _, node := range nodes {
+		value, err := f.argument(node)
+		if err != nil {
+			return nil, err
+		}
+		arguments = append(arguments, value)
+	}
+	if piped {
+		arguments = append(arguments, before)
+	}
+	value, err := call(function, arguments)
+	if err != nil {
+		return nil, fmt.Errorf("{{%s …}}: %w", function, err)
+	}
+	return value, nil
+}
+
+func (f *filler) argument(node parse.Node) (any, error) {
+	switch node := node.(type) {
+	case *parse.FieldNode:
+		return f.values[node.Ident[0]], nil
+	case *parse.StringNode:
+		return node.Text, nil
+	case *parse.NumberNode:
+		return json.Number(node.Text), nil
+	case *parse.BoolNode:
+		return node.True, nil
+	case *parse.PipeNode:
+		return f.pipe(node)
+	default:
+		return nil, fmt.Errorf("{{%s}} is not supported", node) // Parse has refused it
+	}
+}
