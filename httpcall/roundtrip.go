@@ -21,7 +21,6 @@ import (
 	"earshot/repositories/failpoint"
 	"earshot/repositories/fault"
 	"earshot/repositories/neterr"
-	"earshot/repositories/retryafter"
 	"earshot/trigger/effect"
 )
 
@@ -102,7 +101,7 @@ func (c *Caller) answered(call *preparedCall, status int, header http.Header, ca
 		outcome.Verdict = effect.Dead // it arrived
 	}
 	if outcome.Verdict == effect.Retry {
-		outcome.After = retryafter.Pause(header, c.options.Now(), repositories.MostRetryFor)
+		outcome.After = neterr.RetryAfter(header, c.options.Now(), repositories.MostRetryFor)
 	}
 	if outcome.Verdict != effect.Done {
 		outcome.Error = fmt.Sprintf("%s answered %d %s%s", call.label(), status, http.StatusText(status), explainStatus(status))

@@ -20,7 +20,7 @@ import (
 
 	"earshot/httpcall/guard"
 	"earshot/repositories"
-	"earshot/repositories/retryafter"
+	"earshot/repositories/neterr"
 	"earshot/trigger/effect"
 )
 
@@ -205,6 +205,6 @@ func tokenFailure(err error, g *grant, now time.Time) error {
 		return effect.Permanent(effect.ReasonAuth, "%s%s", text, explainStatus(status))
 	}
 	outcome := effect.OutcomeOf(effect.Transient(effect.ReasonAuth, "%s", text))
-	outcome.After = retryafter.Pause(answered.Response.Header, now, repositories.MostRetryFor)
+	outcome.After = neterr.RetryAfter(answered.Response.Header, now, repositories.MostRetryFor)
 	return &effect.Failure{Outcome: outcome}
 }

@@ -31,7 +31,7 @@ type Decimal struct {
 }
 
 // ParseDecimal reads a JSON number. It refuses what is no number, and numbers
-// outside the bounds above.
+// outside the bounds above, or of float64, which is what most readers of JSON take.
 func ParseDecimal(text string) (Decimal, bool) {
 	if len(text) > maxDigits {
 		return Decimal{}, false
@@ -40,33 +40,22 @@ func ParseDecimal(text string) (Decimal, bool) {
 	if parts == nil {
 		return Decimal{}, false
 	}
-	exponent, ok := parseExponent(parts[4])
-	if !ok {
-		return Decimal{}, false
+	exponent := 0
+	if parts[4] != "" {
+		var err error
+		if exponent, err = strconv.Atoi(parts[4]); err != nil || exponent > maxExponent || exponent < -maxExponent {
+			return Decimal{}, false
+		}
 	}
-	return newDecimal(parts[1] == "-", parts[2], parts[3], exponent)
-}
-
-func parseExponent(text string) (int, bool) {
-	if text == "" {
-		return 0, true
-	}
-	exponent, err := strconv.Atoi(text)
-	return exponent, err == nil && exponent <= maxExponent && exponent >= -maxExponent
-}
-
-// newDecimal brings a number to its one normal form. Its size is bounded by
-// float64, which is what most readers of JSON take.
-func newDecimal(negative bool, whole, fraction string, exponent int) (Decimal, bool) {
 	const maxPoint = 309 // math.MaxFloat64 has 309 digits before the point
+	whole, fraction := parts[2], parts[3]
 	digits := whole + fraction
 	kept := strings.TrimLeft(digits, "0")
 	point := len(whole) + exponent - (len(digits) - len(kept))
-	kept = strings.TrimRight(kept, "0")
-	if kept == "" {
+	if kept = strings.TrimRight(kept, "0"); kept == "" {
 		return Decimal{}, true
 	}
-	return Decimal{negative, kept, point}, point <= maxPoint && point >= -maxExponent
+	return Decimal{parts[1] == "-", kept, point}, point <= maxPoint && point >= -maxExponent
 }
 
 // Compare returns -1, 0 or 1 as d is under, equal to or over e.
@@ -128,8 +117,8 @@ func (d Decimal) Normal() string {
 	return sign + "0." + d.digits + "e" + strconv.Itoa(d.point)
 }
 
-// IntegerFlaw says why a number is no integer, or nothing. An integer is written as
-// one: 5.0 and 1e2 are not. It fits into 64 bits, as those who receive it expect.
+// IntegerFlaw says why a number is no integer; it is empty for an integer. An integer is written as
+// one: 5.0 and 1e2 are not. It fits into 64 bits, as its readers expect.
 func IntegerFlaw(number json.Number) string {
 	text := number.String()
 	if strings.ContainsAny(text, ".eE") {
@@ -141,7 +130,7 @@ func IntegerFlaw(number json.Number) string {
 	return ""
 }
 
-// NumberFlaw says why a number cannot be used, or nothing.
+// NumberFlaw says why a number cannot be used; it is empty if it can.
 func NumberFlaw(number json.Number) string {
 	if _, ok := ParseDecimal(number.String()); ok {
 		return ""

@@ -1,6 +1,5 @@
-// Package version says which version of Earshot a program is, and what it was built from.
-// Everything that tells a version asks here: commands, descriptions, events, calls, logs and
-// metrics.
+// Package version says which version of Earshot a program is, and what it was built from. Commands,
+// descriptions, events, calls, logs and metrics all take their version from here.
 package version
 
 import (
@@ -27,18 +26,14 @@ const unknown = "devel"
 // Build is what a program was built from.
 type Build struct {
 	// Version is that of a release, such as 1.2.3, or 0.0.0-20261201083000-4bf92f3577b3 after
-	// the time and the name of the commit, with +dirty after it where files were changed
-	// since. It is devel where nothing is known.
-	Version string `json:"version"`
-	// Commit is the name of the commit; empty where it is not known.
-	Commit string `json:"commit,omitempty"`
-	// Date is the time of the commit, RFC 3339 in UTC; empty where it is not known.
-	Date string `json:"date,omitempty"`
-	// Modified is true where files were changed since the commit.
-	Modified bool `json:"modified"`
-	// Go is the version of the compiler, Platform the system and the processor: linux/amd64.
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
+	// the time and the name of the commit, with +dirty after it if files were changed
+	// since. It is devel if nothing is known.
+	Version  string `json:"version"`
+	Commit   string `json:"commit,omitempty"` // its name; empty if it is not known
+	Date     string `json:"date,omitempty"`   // of the commit, RFC 3339 in UTC
+	Modified bool   `json:"modified"`         // files were changed since the commit
+	Go       string `json:"go"`               // the version of the compiler
+	Platform string `json:"platform"`         // the system and the processor: linux/amd64
 }
 
 // Current is the build of this program. It is read once.
@@ -59,35 +54,27 @@ func (b Build) String() string {
 	return strings.Join(append(parts, b.Go, b.Platform), " ")
 }
 
-// read takes what was linked in, and else what Go has written into the program.
+// read takes what was linked in, and else what Go has written into the program: the tag of the
+// commit, or a name after the tag before it.
 func read(info *debug.BuildInfo) Build {
-	of := settingsOf(info)
+	if info == nil {
+		info = &debug.BuildInfo{}
+	}
+	of := map[string]string{}
+	for _, setting := range info.Settings {
+		of[setting.Key] = setting.Value
+	}
 	b := Build{
 		Commit: cmp.Or(linkedCommit, of["vcs.revision"]), Date: cmp.Or(linkedDate, of["vcs.time"]), Modified: of["vcs.modified"] == "true",
 		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
-	b.Version = cmp.Or(linkedVersion, moduleVersion(info), unreleased(b.Commit, b.Date, b.Modified))
+	tagged := ""
+	if info.Main.Version != "(devel)" {
+		tagged = strings.TrimPrefix(info.Main.Version, "v")
+	}
+	b.Version = cmp.Or(linkedVersion, tagged, unreleased(b.Commit, b.Date, b.Modified))
 	b.Modified = b.Modified || strings.HasSuffix(b.Version, dirty)
 	return b
-}
-
-func settingsOf(info *debug.BuildInfo) map[string]string {
-	settings := map[string]string{}
-	if info != nil {
-		for _, setting := range info.Settings {
-			settings[setting.Key] = setting.Value
-		}
-	}
-	return settings
-}
-
-// moduleVersion is the version that Go has found for the module: the tag of the commit, or a
-// name after the one before it.
-func moduleVersion(info *debug.BuildInfo) string {
-	if info == nil || info.Main.Version == "(devel)" {
-		return ""
-	}
-	return strings.TrimPrefix(info.Main.Version, "v")
 }
 
 // dirty ends the version of what was built with files that no commit has.

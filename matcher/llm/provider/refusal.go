@@ -18,7 +18,6 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/text"
 	"earshot/repositories/neterr"
-	"earshot/repositories/retryafter"
 )
 
 // CheckNotCut returns an error for an answer that its server did not finish: an answer that
@@ -196,5 +195,5 @@ func retryAfter(header http.Header, now time.Time) time.Duration {
 	if ms, err := strconv.ParseInt(header.Get("Retry-After-Ms"), 10, 32); err == nil {
 		return min(max(0, time.Duration(ms)*time.Millisecond), maxRetryAfter)
 	}
-	return retryafter.Pause(header, now, maxRetryAfter)
+	return neterr.RetryAfter(header, now, maxRetryAfter)
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
 	"os"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -34,4 +36,29 @@ func TestReasonHoldsNoAddress(t *testing.T) {
 	}
 	require.Equal(t, `no pg_hba.conf entry for host "***", user "ann"`, neterr.WithoutAddresses(`no pg_hba.conf entry for host "10.0.0.9", user "ann"`))
 	require.Equal(t, `entry for host "***"`, neterr.WithoutAddresses(`entry for host "2001:db8::9"`))
+}
+
+func TestRetryAfterIsReadInBothForms(t *testing.T) {
+	now := time.Date(2026, 12, 1, 9, 30, 0, 0, time.UTC)
+	const day = 24 * time.Hour
+	for text, want := range map[string]time.Duration{
+		"":                                0,
+		"0":                               0,
+		"7":                               7 * time.Second,
+		" 12 ":                            12 * time.Second,
+		"-7":                              0,
+		"soon":                            0,
+		"1.5":                             1500 * time.Millisecond,
+		"1m":                              0,
+		"1e9":                             0,
+		"99999999999":                     day,
+		"999999999999999999999":           0,
+		"Tue, 01 Dec 2026 09:31:00 GMT":   time.Minute,
+		"Tuesday, 01-Dec-26 09:30:05 GMT": 5 * time.Second,
+		"Tue, 01 Dec 2026 09:29:00 GMT":   0,
+		"Tue, 01 Dec 2099 09:29:00 GMT":   day,
+	} {
+		require.Equal(t, want, neterr.RetryAfter(http.Header{"Retry-After": {text}}, now, day), "%q", text)
+	}
+	require.Zero(t, neterr.RetryAfter(http.Header{}, now, day))
 }

@@ -1,0 +1,97 @@
+// Package neterr reads the failures of requests to other servers: why a connection did not come
+// about, or broke, for people who asked for it and do not run the service, and how long a server
+// asks to be left alone. The words hold no address and no resolver; the error itself is for the log.
+package neterr
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// reasons put errors of the network into words. The first that applies to an error holds.
+var reasons = []struct {
+	of     func(error) bool
+	reason string
+}{
+	{func(err error) bool { name, is := errors.AsType[*net.DNSError](err); return is && name.IsNotFound }, "its name is not known"},
+	{as[*net.DNSError], "its name could not be looked up"},
+	{one(syscall.ECONNREFUSED), "connection refused"},
+	{one(syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED), "it broke the connection off"},
+	{one(syscall.EHOSTUNREACH, syscall.ENETUNREACH), "there is no way to it"},
+	{one(context.DeadlineExceeded), "it did not answer in time"},
+	{func(err error) bool { slow, is := errors.AsType[net.Error](err); return is && slow.Timeout() }, "it did not answer in time"},
+	{as[x509.HostnameError], "its certificate is for another name"},
+	{as[x509.UnknownAuthorityError], "its certificate is signed by nobody who is trusted"},
+	{as[*tls.CertificateVerificationError], "its certificate is not valid"},
+	{as[tls.AlertError], "it does not speak TLS as we do"},
+	{as[tls.RecordHeaderError], "it does not speak TLS as we do"},
+	{one(io.EOF, io.ErrUnexpectedEOF, net.ErrClosed), "it closed the connection"},
+	{as[*net.OpError], "the connection failed"},
+}
+
+// Reason returns why no server was reached. It is empty if the error is none of a connection
+// and holds no address.
+func Reason(err error) string {
+	for _, known := range reasons {
+		if known.of(err) {
+			return known.reason
+		}
+	}
+	if address.MatchString(err.Error()) {
+		return "the connection failed"
+	}
+	return ""
+}
+
+// address finds what looks like an IP address.
+var address = regexp.MustCompile(`\b\d{1,3}(\.\d{1,3}){3}\b|[0-9A-Fa-f]{0,4}:[0-9A-Fa-f]{0,4}:[0-9A-Fa-f:]*`)
+
+// WithoutAddresses takes the addresses out of a text of the other side.
+func WithoutAddresses(text string) string { return address.ReplaceAllString(text, "***") }
+
+func as[E error](err error) bool {
+	_, is := errors.AsType[E](err)
+	return is
+}
+
+func one(of ...error) func(error) bool {
+	return func(err error) bool {
+		for _, known := range of {
+			if errors.Is(err, known) {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// seconds also takes a fraction, which RFC 9110 has no place for and some servers send.
+var seconds = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]+)?$`)
+
+// RetryAfter returns the pause that the header Retry-After asks for, in either form (RFC 9110,
+// section 10.2.3): seconds or a date. It is zero if the header is missing, past or unreadable,
+// and never longer than limit.
+func RetryAfter(header http.Header, now time.Time, limit time.Duration) time.Duration {
+	text := strings.TrimSpace(header.Get("Retry-After"))
+	if seconds.MatchString(text) {
+		asked, _ := strconv.ParseFloat(text, 64) // as few digits as the expression takes
+		if asked >= limit.Seconds() {
+			return limit
+		}
+		return time.Duration(asked * float64(time.Second))
+	}
+	if date, err := http.ParseTime(text); err == nil {
+		return max(0, min(date.Sub(now), limit))
+	}
+	return 0
+}
