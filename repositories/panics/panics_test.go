@@ -23,7 +23,7 @@ func TestAPanicIsLoggedWithItsPlaceAndNotWithItsValue(t *testing.T) {
 		require.False(t, ended)
 		require.Contains(t, out.String(), `"msg":"panic.caught","in":"calls","entry":"clinic/t1"`)
 		require.Contains(t, out.String(), said)
-		require.Contains(t, out.String(), "guarded_test.go", "the stack")
+		require.Contains(t, out.String(), "panics_test.go", "the stack")
 		require.NotContains(t, out.String(), "4711")
 	}
 	require.True(t, panics.Run(slog.New(slog.DiscardHandler), "calls", "", func() {}))
