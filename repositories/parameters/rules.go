@@ -257,8 +257,8 @@ func (p *compiledParameter) coerce(value any) (any, bool) {
 		return []any{item}, true
 	case isMap && p.values != nil:
 		for key := range values {
-			member, also := p.values.coerce(values[key])
-			values[key], changed = member, changed || also
+			inner, also := p.values.coerce(values[key])
+			values[key], changed = inner, changed || also
 		}
 	case !isMap && len(p.allowed) > 0:
 		if meant, is := p.nearestAllowed(value); is {
