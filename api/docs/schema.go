@@ -64,6 +64,7 @@ func plainObject(schema object) object {
 			maps.Copy(copied, formats[strings.TrimPrefix(text, "earshot-")])
 		case key == "properties":
 			copied[key] = plainProperties(part.(object))
+		case key == "x-doc" || key == "x-default": // for the tables of the documents
 		default:
 			copied[key] = plain(part)
 		}

@@ -83,7 +83,7 @@ var typesOf = map[string]func() []string{
 // null, which is absent, and a value may be a placeholder.
 func (m *schemaMaker) written(from keywords, needed bool) keywords {
 	made := maps.Clone(from)
-	for _, word := range []string{"format", "writeOnly", "readOnly", "x-go-name"} {
+	for _, word := range []string{"format", "writeOnly", "readOnly", "x-go-name", "x-doc", "x-default"} {
 		delete(made, word)
 	}
 	m.parts(from, made)

@@ -39,59 +39,6 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // Ptr returns a pointer to a value, for fields in which false and nothing differ.
 func Ptr[T any](value T) *T { return &value }
 
-// LLM says which model is asked, and when.
-type LLM struct {
-	// MostTools is how many tools a request to the model has; 0 is the service's default, 64.
-	MostTools int `json:"mostTools,omitempty"`
-	// Tools is provider/model, as openai/gpt-4o-mini.
-	Tools string `json:"tools,omitempty"`
-	// When is always or unsure: then the words alone decide where they are certain.
-	When string `json:"when,omitempty"`
-}
-
-// Offline says how messages are matched where no model decides.
-type Offline struct {
-	// Bar is certain or likely: how sure the words have to be.
-	Bar string `json:"bar,omitempty"`
-	// Confirm is never, irreversible or always: which tools ask first that say nothing of it.
-	Confirm string `json:"confirm,omitempty"`
-}
-
-// Prompt is what the model is told about the app.
-type Prompt struct {
-	Text string `json:"text,omitempty"`
-}
-
-// Listening says what is done with chats of clients that take the service for their model.
-type Listening struct {
-	// Mode is watch or act.
-	Mode string `json:"mode,omitempty"`
-}
-
-// Dedupe lets one of the triggers with equal values within a time take effect.
-type Dedupe struct {
-	// By names the parameters that are compared; all are where it is empty.
-	By     []string `json:"by,omitempty"`
-	Within Duration `json:"within"`
-	// Scope is session or app: whose triggers are compared.
-	Scope string `json:"scope,omitempty"`
-}
-
-// AnswerWithin says that a subscriber answers in the place of a URL: see [App.Serve].
-type AnswerWithin struct {
-	Within Duration `json:"within"`
-}
-
-// Function is a tool as OpenAI and langchaingo define it.
-type Function struct {
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
-	// Parameters is a JSON Schema: a map, a struct with JSON tags, or json.RawMessage.
-	Parameters any `json:"parameters,omitempty"`
-	// Strict is read and left by the service: it checks every value.
-	Strict bool `json:"strict,omitempty"`
-}
-
 // FunctionTool is an entry of the tools in a request to a model: {"type":"function","function":{…}}.
 type FunctionTool struct {
 	Type     string   `json:"type"`

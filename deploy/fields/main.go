@@ -1,0 +1,63 @@
+// Program fields writes what follows from the schemas of bodies: the tables of fields in
+// deploy/docs/tools.md and the types of the Go client. Run it in the root of the module after each
+// change of a schema:
+//
+//	go run ./deploy/fields
+//
+// A field is described in its schema. Its description is short, for editors, clients and
+// /openapi.json; x-doc says more in Markdown, for tools.md alone, and x-default what holds without
+// it, if that is not the default of the schema.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// The schemas, and the files that are written of them, from the root of the module.
+const (
+	definitionsFile = "repositories/definition.schema.json"
+	bodiesFile      = "api/bodies.schema.json"
+	tablesFile      = "deploy/docs/tools.md"
+	clientFile      = "deploy/clients/go/definitions.go"
+)
+
+func main() {
+	made, err := write(".")
+	for path, text := range made {
+		if err == nil {
+			err = os.WriteFile(path, text, 0o644)
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "fields:", err)
+		os.Exit(1)
+	}
+}
+
+// write returns the files as they are to be, by their paths.
+func write(root string) (map[string][]byte, error) {
+	var texts [3][]byte
+	for i, path := range []string{definitionsFile, bodiesFile, tablesFile} {
+		text, err := os.ReadFile(filepath.Join(root, path))
+		if err != nil {
+			return nil, err
+		}
+		texts[i] = text
+	}
+	definitions, err := read(texts[0])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", definitionsFile, err)
+	}
+	bodies, err := read(texts[1])
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", bodiesFile, err)
+	}
+	document, err := tables(string(texts[2]), append(definitions, bodies...))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", tablesFile, err)
+	}
+	client, err := goTypes(definitions)
+	return map[string][]byte{filepath.Join(root, tablesFile): document, filepath.Join(root, clientFile): client}, err
+}
