@@ -58,6 +58,6 @@ func write(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", tablesFile, err)
 	}
-	client, err := goTypes(definitions)
-	return map[string][]byte{filepath.Join(root, tablesFile): document, filepath.Join(root, clientFile): client}, err
+	types, err := goTypes(definitions)
+	return map[string][]byte{filepath.Join(root, tablesFile): document, filepath.Join(root, clientFile): types}, err
 }

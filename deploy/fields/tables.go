@@ -45,10 +45,10 @@ func tables(document string, definitions []*field) ([]byte, error) {
 				err = fmt.Errorf("there is no definition %s", name)
 				return old
 			}
-			for _, row := range rowsOf(definition, "") {
-				if !seen[row.name] {
-					seen[row.name] = true
-					rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s |", row.name, row.kind, row.absent, row.meaning))
+			for _, one := range rowsOf(definition, "") {
+				if !seen[one.name] {
+					seen[one.name] = true
+					rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s |", one.name, one.kind, one.absent, one.meaning))
 				}
 			}
 		}
