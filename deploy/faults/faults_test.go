@@ -1,24 +1,23 @@
 package main
 
 import (
-	"context"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/failpoint"
 )
 
 // TestNothingIsLostAndNothingHappensTwice is the short form of the rig: every crash
 // point and every fault of the world once.
 func TestNothingIsLostAndNothingHappensTwice(t *testing.T) {
-	o, err := short(t).withEras("kills,recovery,faults,outage,full,restore,deletion") // the cluster has a test of its own
+	o, err := short(t).withPhases("kills,recovery,faults,outage,full,restore,deletion") // the cluster has a test of its own
 	require.NoError(t, err)
 	o.seed = 20
 	found, err := campaign(t.Context(), o)
@@ -40,7 +39,7 @@ func TestNothingIsLostAndNothingHappensTwice(t *testing.T) {
 // asking is answered soon after Redis has promoted a replica.
 func TestNothingIsLostWhenARedisClusterLosesAMaster(t *testing.T) {
 	t.Parallel()
-	o, err := short(t).withEras("cluster")
+	o, err := short(t).withPhases("cluster")
 	require.NoError(t, err)
 	found, err := campaign(t.Context(), o)
 	require.NoError(t, err)
@@ -50,43 +49,25 @@ func TestNothingIsLostWhenARedisClusterLosesAMaster(t *testing.T) {
 	require.NoError(t, os.RemoveAll(o.dir))
 }
 
-// built holds the programs, which all tests share.
-var built = sync.OnceValues(func() (programs, error) { return build(context.Background(), binaries, false) })
+func TestMain(m *testing.M) { testbed.Main(m) }
 
-var binaries string
-
-func TestMain(m *testing.M) {
-	var err error
-	if binaries, err = os.MkdirTemp("", "earshot-faults-bin-"); err != nil {
-		panic(err)
-	}
-	code := m.Run()
-	_ = os.RemoveAll(binaries)
-	os.Exit(code)
-}
-
-// short are the options of the short form, with a folder that is kept where the test
-// fails.
+// short are the options of the short form, with a folder that is kept if the test fails.
 func short(t *testing.T) options {
 	if testing.Short() {
 		t.Skip("runs for minutes")
 	}
-	if _, err := exec.LookPath("redis-server"); err != nil && os.Getenv("EARSHOT_REQUIRE_SERVERS") == "" {
-		t.Skip("no redis-server on the path: install it with apt-get install redis-server, or brew install redis")
-	}
+	redistest.Program(t)
 	o := defaults()
-	o.logf = t.Logf
+	o.logf, o.program = t.Logf, testbed.Program(t, "crashtest")
 	var err error
-	o.programs, err = built()
-	require.NoError(t, err)
 	o.dir, err = os.MkdirTemp("", "earshot-faults-")
 	require.NoError(t, err)
 	return o
 }
 
-// contended is an era of clients that fire, and change, the same repositories.
-func contended(kills int, shared ...deed) era {
-	return era{name: "contention", kills: kills, faults: []fault{calm(4 * time.Second)}, deeds: shared}
+// contended is a phase of clients that fire, and change, the same repositories.
+func contended(kills int, shared ...action) phase {
+	return phase{name: "contention", kills: kills, faults: []fault{calm(4 * time.Second)}, actions: shared}
 }
 
 // campaignsForAFlaw is how often it is tried to see a flaw: on a busy machine a campaign of
@@ -96,13 +77,12 @@ const campaignsForAFlaw = 10
 // TestEveryFlawIsFound plants one flaw at a time into the replicas. The campaign has to
 // end with violations of a rule that the flaw breaks.
 func TestEveryFlawIsFound(t *testing.T) {
-	contend, reform := deed{8, (*speaker).contend}, deed{2, (*speaker).reform}
-	quarrel, same := deed{1, (*speaker).quarrelsome}, deed{1, func(s *speaker, ctx context.Context) { s.same(ctx, 6) }}
-	lookup := deed{1, func(s *speaker, ctx context.Context) { s.say(ctx, "lookup", `call lookup {"day":"monday"}`) }}
-	note := deed{1, func(s *speaker, ctx context.Context) { s.say(ctx, "note", `call note {"day":"monday"}`) }}
+	contend, reform := action{8, (*client).contend}, action{2, (*client).reform}
+	quarrel, same := action{1, (*client).quarrelsome}, action{1, func(c *client) { c.same(6) }}
+	lookup, note := saying(1, "lookup"), saying(1, "note")
 	for _, test := range []struct {
 		flaw   failpoint.Flaw
-		era    era
+		phase  phase
 		points []failpoint.Point
 		rule   string
 	}{
@@ -111,17 +91,17 @@ func TestEveryFlawIsFound(t *testing.T) {
 		{failpoint.UnfencedFirst, contended(0, same), nil, "of equal values one fires: "},
 		{failpoint.EarlyPublish, contended(0, contend, reform), nil, "nothing happened that was not decided: "},
 		{failpoint.ChangingID, contended(2, note), []failpoint.Point{failpoint.PublishAcked}, "nothing is stored twice: "},
-		{failpoint.ChangeWithoutCAS, contended(0, deed{1, (*speaker).fill}), nil, "a task fires once, with what was given: "},
-		{failpoint.ChangingCall, contended(0, deed{1, (*speaker).chat}), nil, "a chat fires once: "},
+		{failpoint.ChangeWithoutCAS, contended(0, action{1, (*client).fill}), nil, "a task fires once, with what was given: "},
+		{failpoint.ChangingCall, contended(0, action{1, (*client).chat}), nil, "a chat fires once: "},
 		{failpoint.ChangingKey, contended(0, lookup), nil, "an MCP server carries out every call: "},
-		{failpoint.Unwaited, era{name: "contention", cluster: &layout{wait: 1}, faults: []fault{lagging(true)}, deeds: []deed{note}}, nil, "what was answered is kept: "},
+		{failpoint.Unwaited, phase{name: "contention", cluster: &layout{wait: 1}, faults: []fault{lagging(true)}, actions: []action{note}}, nil, "what was answered is kept: "},
 	} {
 		t.Run(string(test.flaw), func(t *testing.T) {
 			t.Parallel()
 			broken := func(violation string) bool { return strings.HasPrefix(violation, "contention: "+test.rule) }
 			for range campaignsForAFlaw {
 				o := short(t)
-				o.flaw, o.eras, o.points, o.rest = test.flaw, []era{test.era}, test.points, 15*time.Second
+				o.flaw, o.phases, o.points, o.rest = test.flaw, []phase{test.phase}, test.points, 15*time.Second
 				found, err := campaign(t.Context(), o)
 				require.NoError(t, err)
 				t.Log("\n" + found.table())
@@ -143,8 +123,8 @@ func TestOfManyWaysOneIsTakenWhileReplicasDie(t *testing.T) {
 	t.Parallel()
 	o := short(t)
 	o.points = []failpoint.Point{failpoint.CommitBefore, failpoint.CommitReply, failpoint.MoveBefore, failpoint.MoveReply, failpoint.HeldClaimed, failpoint.NextBefore, failpoint.EffectsBefore}
-	held := []deed{{1, func(s *speaker, ctx context.Context) { s.same(ctx, 64) }}, {4, (*speaker).quarrelsome}, {4, (*speaker).settle}, {2, (*speaker).interrupt}, {2, (*speaker).guard}}
-	o.eras = []era{contended(len(o.points), held...)}
+	held := []action{{1, func(c *client) { c.same(64) }}, {4, (*client).quarrelsome}, {4, (*client).settle}, {2, (*client).interrupt}, {2, (*client).guard}}
+	o.phases = []phase{contended(len(o.points), held...)}
 	found, err := campaign(t.Context(), o)
 	require.NoError(t, err)
 	t.Log("\n" + found.table())
@@ -152,23 +132,22 @@ func TestOfManyWaysOneIsTakenWhileReplicasDie(t *testing.T) {
 	require.NoError(t, os.RemoveAll(o.dir))
 }
 
-// TestAnEraThatDoesNotComeToRestIsAFailure leaves NATS away, so that what is owed
+// TestAPhaseThatDoesNotComeToRestIsAFailure leaves NATS away, so that what is owed
 // stays owed.
-func TestAnEraThatDoesNotComeToRestIsAFailure(t *testing.T) {
+func TestAPhaseThatDoesNotComeToRestIsAFailure(t *testing.T) {
 	t.Parallel()
 	o := short(t)
-	away := fault{"NATS goes away for good", func(w *world, ctx context.Context) error {
-		w.nats.Kill()
-		wait(ctx, time.Second)
-		return nil
+	gone := fault{"NATS goes away for good", func(s *system) {
+		s.nats.Kill()
+		s.wait(time.Second)
 	}}
-	o.eras, o.rest, o.ready = []era{{name: "away", faults: []fault{away}, deeds: deeds}}, 2*time.Second, 10*time.Second
+	o.phases, o.rest, o.ready = []phase{{name: "away", faults: []fault{gone}, actions: basic}}, 2*time.Second, 10*time.Second
 	found, err := campaign(t.Context(), o)
 	require.NoError(t, err)
 	t.Log("\n" + found.table())
 	require.NotEmpty(t, found.failures())
 	require.Contains(t, found.table(), "**FAILED**")
-	require.Regexp(t, `era away did not come to rest: \d+ effects or turns are still owed`, found.table())
+	require.Regexp(t, `phase away did not come to rest: not within 2s: \d+ effects or turns are still owed`, found.table())
 	require.NotContains(t, found.table(), "books balance")
 	require.NoError(t, os.RemoveAll(o.dir))
 }

@@ -1,9 +1,9 @@
 // Command faults proves the promise of the service from outside. It builds the real
 // program, runs replicas of it on a real Redis and a real NATS server, lets clients
 // talk to them as careful clients do, and breaks things: replicas kill themselves at
-// the points of package crash, Redis and NATS are killed, are away, are full, replies
-// are lost, processes are frozen, a Redis Cluster loses masters. Afterwards the books must balance: what the clients
-// were told, what is in the stream, what the endpoints got, and what the API lists.
+// the points of package failpoint, Redis and NATS are killed, are away, are full, replies
+// are lost, processes are frozen, a Redis Cluster loses masters. Afterwards the books must balance: what was
+// answered to clients, what is in the stream, what the endpoints got, and what the API lists.
 //
 //	go run ./deploy/faults                # every point once, every fault once
 //	go run ./deploy/faults -kills 500     # as many kills, and as long as that takes
@@ -11,68 +11,80 @@
 //	go run ./deploy/faults -seed 7 -race  # the same choice of points again
 //	go run ./deploy/faults -flaw changing-id  # must fail: the service has a flaw
 //
-// It prints a table in Markdown and ends with 1 where the books do not balance, and
-// where an era did not come to rest, so that nobody can tell.
+// It prints a table in Markdown and ends with 1 if the books do not balance, and if a phase did not
+// come to rest, since its books prove nothing.
 package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"time"
 
-	"earshot/deploy/faults/servers"
+	"earshot/deploy/testbed"
 	"earshot/repositories/failpoint"
 )
 
 // options are what a campaign is run with.
 type options struct {
 	seed     int64
-	kills    int           // at least as many
-	duration time.Duration // at least as long
-	within   time.Duration // no round begins that would take longer; 0 for any time
-	outage   time.Duration // of NATS
-	rest     time.Duration // that what is owed may take when all is quiet again
-	ready    time.Duration // that the replicas may take until they are
-	race     bool
+	kills    int            // at least as many
+	duration time.Duration  // at least as long
+	within   time.Duration  // no round begins that would take longer; 0 for any time
+	outage   time.Duration  // of NATS
+	rest     time.Duration  // that what is owed may take when all is quiet again
+	ready    time.Duration  // that the replicas may take until they are
 	flaw     failpoint.Flaw // that the replicas have; empty for none
-	programs programs       // that were built before; none to have them built
+	program  string         // earshot with its crash points
 	dir      string         // keeps logs and data there; empty for a temporary one
-	eras     []era
+	phases   []phase
 	points   []failpoint.Point // at which replicas die
 	logf     func(format string, args ...any)
 }
 
-// restLimit is several leases, as a call may have died several times, and longer than the pause of two
-// minutes after a fourth attempt: calls of an MCP server that was away come to that.
-const restLimit = 3 * time.Minute
+const (
+	// restLimit is several leases, as a call may have died several times, and longer than the pause of
+	// two minutes after a fourth attempt: calls of an MCP server that was away come to that.
+	restLimit = 3 * time.Minute
+	// comeUp is how long a server may take until it answers; some tens of milliseconds on an idle machine.
+	comeUp = 30 * time.Second
+)
 
 // defaults are the options of the short form.
 func defaults() options {
 	return options{
-		outage: 5 * time.Second, rest: restLimit, ready: servers.ComeUp, points: failpoint.Points(),
+		outage: 5 * time.Second, rest: restLimit, ready: comeUp, points: failpoint.Points(),
 		logf: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
 	}
 }
 
 func main() {
-	o, err := parse(os.Args[1:])
+	o, race, err := parse(os.Args[1:])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "faults:", err)
 		os.Exit(2)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	found, err := campaign(ctx, o)
+	var found *outcome
+	err = testbed.Run(ctx, os.TempDir(), func(rig *testbed.Rig) (err error) {
+		if o.program = testbed.Program(rig, "crashtest"); race {
+			o.program = testbed.Built(rig, "earshot/cmd/earshot", "-race", "-tags", "crashtest")
+		}
+		found, err = campaign(ctx, o)
+		return err
+	})
 	stop()
 	if found != nil {
 		fmt.Print(found.table())
 	}
-	if err != nil {
+	if err = errors.Join(err, testbed.Close()); err != nil {
 		fmt.Fprintln(os.Stderr, "faults:", err)
 	}
 	if err != nil || len(found.failures()) > 0 {
@@ -80,47 +92,92 @@ func main() {
 	}
 }
 
-func parse(args []string) (options, error) {
+func parse(args []string) (o options, race bool, err error) {
 	o, flags := defaults(), flag.NewFlagSet("faults", flag.ExitOnError)
 	flags.Int64Var(&o.seed, "seed", time.Now().UnixNano()%1_000_000, "choice of points and operations")
 	flags.IntVar(&o.kills, "kills", 0, "kill replicas at least so many times")
 	flags.DurationVar(&o.duration, "for", 0, "go on for at least so long")
-	flags.DurationVar(&o.within, "within", 0, "begin no round of eras that would not end within this time")
+	flags.DurationVar(&o.within, "within", 0, "begin no round of phases that would not end within this time")
 	flags.DurationVar(&o.outage, "outage", 0, "how long NATS is away (5s; 1m with -kills or -for)")
-	flags.BoolVar(&o.race, "race", false, "build with the race detector")
+	flags.BoolVar(&race, "race", false, "build with the race detector")
 	flags.StringVar(&o.dir, "dir", "", "keep logs and data in this folder")
-	names := flags.String("eras", "", "run these eras alone, as in kills,outage")
+	var names string
+	flags.StringVar(&names, "phases", "", "run these phases alone, as in kills,outage")
+	flags.StringVar(&names, "eras", "", "the former name of -phases")
 	flags.StringVar((*string)(&o.flaw), "flaw", "", fmt.Sprintf("give the replicas a flaw that must be found: one of %v", failpoint.Flaws()))
 	if err := flags.Parse(args); err != nil {
-		return o, err
+		return o, race, err
 	}
 	if o.flaw != "" && !slices.Contains(failpoint.Flaws(), o.flaw) {
-		return o, fmt.Errorf("-flaw %s: there are %v", o.flaw, failpoint.Flaws())
+		return o, race, fmt.Errorf("-flaw %s: there are %v", o.flaw, failpoint.Flaws())
 	}
-	switch {
-	case o.outage > 0:
-	case o.long():
-		o.outage = time.Minute
-	default:
-		o.outage = defaults().outage
+	if o.outage == 0 {
+		o.outage = o.pick(defaults().outage, time.Minute)
 	}
-	return o.withEras(*names)
+	o, err = o.withPhases(names)
+	return o, race, err
 }
 
 // long tells the long form from the short one.
 func (o options) long() bool { return o.kills > 0 || o.duration > 0 }
 
-// withEras chooses eras by their names, separated by commas; all if there are none.
-func (o options) withEras(names string) (options, error) {
-	o.eras = nil
-	all := eras(o)
-	for _, one := range all {
+// pick chooses between what is for the short form and what is for the long one.
+func (o options) pick(short, long time.Duration) time.Duration {
+	if o.long() {
+		return long
+	}
+	return short
+}
+
+// withPhases chooses phases by their names, separated by commas; all if there are none.
+func (o options) withPhases(names string) (options, error) {
+	o.phases = nil
+	for _, one := range phases(o) {
 		if names == "" || slices.Contains(strings.Split(names, ","), one.name) {
-			o.eras = append(o.eras, one)
+			o.phases = append(o.phases, one)
 		}
 	}
-	if want := len(strings.Split(names, ",")); names != "" && len(o.eras) != want {
-		return o, fmt.Errorf("-eras %s: there are kills, recovery, faults, outage, full, restore, deletion, cluster, and with -kills or -for failover", names)
+	if want := len(strings.Split(names, ",")); names != "" && len(o.phases) != want {
+		return o, fmt.Errorf("-phases %s: there are kills, recovery, faults, outage, full, restore, deletion, cluster, and with -kills or -for failover", names)
 	}
 	return o, nil
+}
+
+// campaign runs phases until there were enough kills and enough time has passed. Every phase has a
+// system of its own and is closed with its books balanced. A phase that does not come to rest ends the
+// campaign with its round.
+func campaign(ctx context.Context, o options) (*outcome, error) {
+	dir, err := filepath.Abs(o.dir)
+	if o.dir == "" {
+		dir, err = os.MkdirTemp("", "earshot-faults-")
+	}
+	if err != nil {
+		return nil, err
+	}
+	found := &outcome{seed: o.seed, asked: o.kills, kills: map[failpoint.Point]int{}, faults: map[string]int{}}
+	plan, begun := newSchedule(o.seed, o.points), time.Now()
+	defer func() { found.kills, found.random, found.took = plan.kills, plan.random, time.Since(begun) }()
+	for n := 0; n == 0 || o.goesOn(ctx, n, time.Since(begun), plan.total()) && found.unsound() == 0; n++ {
+		for _, one := range o.phases {
+			if found.cut = ctx.Err() != nil; found.cut {
+				return found, nil
+			}
+			one.run(ctx, filepath.Join(dir, fmt.Sprintf("%d-%s", n, one.name)), o, plan, found)
+		}
+		o.seed++
+	}
+	if o.dir == "" && len(found.violations()) == 0 && found.unsound() == 0 {
+		return found, os.RemoveAll(dir)
+	}
+	o.logf("logs and data are in %s", dir)
+	return found, nil
+}
+
+// goesOn reports whether there is another round after so many: more kills or time are asked for, and it
+// fits into what the campaign may take.
+func (o options) goesOn(ctx context.Context, rounds int, spent time.Duration, kills int) bool {
+	if o.within > 0 && spent+spent/time.Duration(rounds) > o.within {
+		return false
+	}
+	return ctx.Err() == nil && (kills < o.kills || spent < o.duration)
 }

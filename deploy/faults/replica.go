@@ -2,106 +2,97 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"net/http"
+	"math/rand/v2"
+	"slices"
+	"sync"
 	"syscall"
 	"time"
 
-	"earshot/deploy/faults/servers"
 	"earshot/deploy/testbed"
 	"earshot/repositories/failpoint"
 )
 
-// replica is a place for one earshot serve, which is started again as soon as it has
-// died.
+// replica is a place for one earshot serve, which is started again as soon as it has died.
 type replica struct {
-	world   *world
-	slot    int
-	addr    string
-	process *servers.Process
-	plan    *schedule
-	over    chan struct{} // closed when it is not to be started again
-	ended   chan struct{} // closed when its last life is over
-
+	*testbed.Replica
+	system *system
+	slot   int
+	over   chan struct{} // closed when it is not to be started again
+	ended  chan struct{} // closed when its last run is over
 }
 
-func newReplica(w *world, slot int, plan *schedule) (*replica, error) {
-	port, err := testbed.Port()
-	if err != nil {
-		return nil, err
-	}
+// newReplica puts the clock of the first replica five minutes ahead of the second's.
+func newReplica(s *system, slot int) *replica {
+	skew := []string{"0s", "-150s", "150s"}[slot]
 	r := &replica{
-		world: w, slot: slot, addr: servers.Address(port), plan: plan, over: make(chan struct{}), ended: make(chan struct{}),
-		process: servers.New(w.dir, fmt.Sprintf("replica-%d", slot), w.programs.earshot, "serve"),
+		Replica: testbed.NewReplica(s.t, s.dir, fmt.Sprintf("replica-%d", slot), s.program, append(s.environment(), "EARSHOT_CLOCK_SKEW="+skew)...),
+		system:  s, slot: slot, over: make(chan struct{}), ended: make(chan struct{}),
 	}
-	if err := r.process.Start(r.environment("")...); err != nil {
-		return nil, err
-	}
-	go r.keep("")
-	return r, nil
+	s.must(r.Start())
+	go r.keep()
+	s.t.Cleanup(func() {
+		close(r.over)
+		r.Thaw()
+		r.Kill()
+		<-r.ended
+	})
+	return r
 }
 
-// environment puts the clock of the first replica five minutes ahead of the second's.
-func (r *replica) environment(crash string) []string {
-	env := r.world.environment(r.addr)
-	if crash != "" {
-		env = append(env, crash)
-	}
-	switch r.slot {
-	case 1:
-		env = append(env, "EARSHOT_CLOCK_SKEW=-150s")
-	case 2:
-		env = append(env, "EARSHOT_CLOCK_SKEW=150s")
-	}
-	return env
-}
-
-// keep starts the replica again whenever it has died, each time to die at another
-// point, for as long as the schedule has some.
-func (r *replica) keep(point failpoint.Point) {
+// keep starts the replica again whenever it has died, each time to die at another point, for as long as
+// the schedule has some.
+func (r *replica) keep() {
 	defer close(r.ended)
-	for {
-		r.watch(point)
-		if point != "" {
-			r.plan.over()
+	for point := failpoint.Point(""); ; {
+		if r.watch(point); point != "" {
+			r.system.plan.over()
 		}
 		select {
 		case <-r.over:
 			return
 		default:
 		}
-		var env string
-		point, env = r.plan.next()
-		if err := r.process.Start(r.environment(env)...); err != nil {
-			r.world.trouble(fmt.Errorf("replica %d does not start: %w", r.slot, err))
+		var passes int
+		point, passes = r.system.plan.next()
+		if err := r.Start(fmt.Sprintf("EARSHOT_CRASH=%s:%d", point, passes)); err != nil {
+			r.system.trouble(fmt.Errorf("replica %d does not start: %w", r.slot, err))
 			return
 		}
 	}
 }
 
-// watch waits until the present life is over, and ends one that does not come to its
-// point. A replica without one is ended as soon as the schedule has one for it.
+// watch waits until the present run is over, and ends one that does not come to its point. A replica
+// without one is ended as soon as the schedule has one for it.
 func (r *replica) watch(point failpoint.Point) {
 	limit := time.After(patience(point))
 	if point == failpoint.ShutdownBegun {
-		_ = servers.Until(servers.ComeUp, r.ready)
-		r.process.Signal(syscall.SIGTERM)
+		_ = testbed.Until(r.system.ctx, comeUp, r.Ready)
+		r.Signal(syscall.SIGTERM)
 	}
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for {
 		select {
-		case <-r.process.Life():
-			r.dead(point)
+		case <-r.Gone():
+			// None ends by itself, but for one that was told to.
+			switch how := r.End(); {
+			case how.Killed && point != "":
+				r.system.plan.died(point)
+			case !how.Killed && (point != failpoint.ShutdownBegun || how.Code != 0):
+				r.system.trouble(fmt.Errorf("replica %d has ended by itself with %d; see %s", r.slot, how.Code, r.Log))
+				wait(context.Background(), time.Second) // it would end again at once
+			}
 			return
 		case <-look.C:
-			if point == "" && r.plan.pending() {
+			if point == "" && r.system.plan.pending() {
 				r.killAnywhere()
 				return
 			}
 		case <-limit:
 			if point != "" {
-				r.plan.missed(point)
+				r.system.plan.missed(point)
 				r.killAnywhere()
 				return
 			}
@@ -109,43 +100,140 @@ func (r *replica) watch(point failpoint.Point) {
 	}
 }
 
-// dead notes how a life has ended. None ends by itself, but for one that was told to.
-func (r *replica) dead(point failpoint.Point) {
-	switch how := r.process.End(); {
-	case how.Killed && point != "":
-		r.plan.died(point)
-	case !how.Killed && (point != failpoint.ShutdownBegun || how.Code != 0):
-		r.world.trouble(fmt.Errorf("replica %d has ended by itself with %d; see %s", r.slot, how.Code, r.process.Log))
-		wait(context.Background(), time.Second) // it would end again at once
-	}
-}
-
+// killAnywhere kills the replica at no point in particular.
 func (r *replica) killAnywhere() {
-	r.process.Kill()
-	r.plan.died("")
+	r.Kill()
+	r.system.plan.died("")
 }
 
-// close ends the replica for good.
-func (r *replica) close() {
-	close(r.over)
-	r.process.Thaw()
-	r.process.Kill()
-	<-r.ended
+// rare are points that a replica seldom passes.
+var rare = []failpoint.Point{
+	failpoint.CommitStale, failpoint.RebuildBefore, failpoint.SessionHalf, failpoint.ShutdownBegun, failpoint.ReviveBefore,
+	failpoint.RetractBefore, failpoint.RetractReply, failpoint.NextBefore, failpoint.ReviveReply, failpoint.GiveBackBefore, failpoint.AttemptDead,
+	failpoint.AttemptRetried, failpoint.RepositoryBefore, failpoint.RepositoryReply,
+	failpoint.AskedBefore, failpoint.AskedReply, failpoint.AskedChanged, failpoint.AskedFired,
 }
 
-func (r *replica) url() string { return "http://" + r.addr }
+// patience is how long a replica is given to come to its point. Then it is killed wherever it is, and
+// the point is put off.
+func patience(point failpoint.Point) time.Duration {
+	switch {
+	case point == failpoint.RebuildBefore || point == failpoint.ShutdownBegun:
+		return 25 * time.Second // the one comes after a lease, the other after what is in flight
+	case slices.Contains(rare, point):
+		return 8 * time.Second
+	default:
+		return 4 * time.Second
+	}
+}
 
-func (r *replica) ready() bool {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.url()+"/readyz", nil)
-	if err != nil {
-		return false
+// schedule chooses where replicas die. The order of its choices hangs on the seed alone.
+type schedule struct {
+	seed   int64
+	points []failpoint.Point
+
+	mu     sync.Mutex
+	dice   *rand.Rand
+	queue  []failpoint.Point
+	wanted int                      // kills still to come
+	armed  int                      // replicas on their way to their point
+	kills  map[failpoint.Point]int  // that took place
+	late   map[failpoint.Point]bool // points that were missed
+	random int                      // kills at no point in particular
+}
+
+func newSchedule(seed int64, points []failpoint.Point) *schedule {
+	return &schedule{seed: seed, points: points, dice: rand.New(rand.NewPCG(uint64(seed), 0)), kills: map[failpoint.Point]int{}, late: map[failpoint.Point]bool{}}
+}
+
+// locked runs a function while nobody else changes the schedule.
+func (s *schedule) locked(do func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	do()
+}
+
+// arm asks for so many more kills.
+func (s *schedule) arm(kills int) { s.locked(func() { s.wanted += kills }) }
+
+// carryOut waits until so many more kills took place, and all that were asked for before.
+func (s *schedule) carryOut(ctx context.Context, kills int) error {
+	s.arm(kills)
+	return testbed.Until(ctx, killsLimit, func(context.Context) error {
+		if !s.quiet() {
+			return errors.New("the kills that were asked for did not all take place")
+		}
+		return nil
+	})
+}
+
+// next is the point at which a replica that starts now is to die, when it passes it for so many times;
+// empty for none.
+func (s *schedule) next() (point failpoint.Point, passes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.wanted <= 0 {
+		return "", 0
 	}
-	response, err := httpClient.Do(request)
-	if err != nil {
-		return false
+	s.wanted--
+	s.armed++
+	if len(s.queue) == 0 {
+		s.queue = slices.Clone(s.points)
+		s.dice.Shuffle(len(s.queue), func(i, j int) { s.queue[i], s.queue[j] = s.queue[j], s.queue[i] })
 	}
-	_ = response.Body.Close()
-	return response.StatusCode == http.StatusOK
+	point, s.queue = s.queue[0], s.queue[1:]
+	passes = 1
+	if !slices.Contains(rare, point) {
+		passes += s.dice.IntN(3)
+	}
+	return point, passes
+}
+
+// died notes a kill; point is empty for one at no point in particular.
+func (s *schedule) died(point failpoint.Point) {
+	s.locked(func() {
+		if point == "" {
+			s.random++
+		} else {
+			s.kills[point]++
+		}
+	})
+}
+
+// missed puts a point that was not reached back to the end of the queue, and asks for another kill the
+// first time, so that a slow machine comes to all points as well.
+func (s *schedule) missed(point failpoint.Point) {
+	s.locked(func() {
+		s.queue = append(s.queue, point)
+		if !s.late[point] {
+			s.late[point] = true
+			s.wanted++
+		}
+	})
+}
+
+// over notes that the run of a replica that was on its way to a point has ended, however.
+func (s *schedule) over() { s.locked(func() { s.armed-- }) }
+
+// quiet reports whether no replica is to die any more.
+func (s *schedule) quiet() (is bool) {
+	s.locked(func() { is = s.wanted == 0 && s.armed == 0 })
+	return is
+}
+
+// pending reports whether kills are still to come.
+func (s *schedule) pending() (are bool) {
+	s.locked(func() { are = s.wanted > 0 })
+	return are
+}
+
+// total is how many kills took place.
+func (s *schedule) total() (kills int) {
+	s.locked(func() {
+		for _, n := range s.kills {
+			kills += n
+		}
+		kills += s.random
+	})
+	return kills
 }

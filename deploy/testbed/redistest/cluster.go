@@ -40,6 +40,15 @@ func RunCluster(t testing.TB, arguments ...string) *Cluster {
 	return runCluster(t, newNodes(Program(t), t.TempDir(), masters, arguments...))
 }
 
+// RunReplicated is RunCluster with a replica for each master, which takes its place when it dies. A
+// master refuses writes while no replica follows it, unless the arguments say otherwise.
+func RunReplicated(t testbed.TB, arguments ...string) *Cluster {
+	t.Helper()
+	return runCluster(t, newNodes(Program(t), t.TempDir(), 2*masters, append([]string{
+		"--cluster-node-timeout", "3000", "--repl-diskless-sync-delay", "0", "--min-replicas-to-write", "1", "--min-replicas-max-lag", "10",
+	}, arguments...)...))
+}
+
 func runCluster(t testbed.TB, n nodes) *Cluster {
 	t.Helper()
 	c := &Cluster{Server: newServer(t, n)}

@@ -44,3 +44,36 @@ func TestMasterOfAClusterCanBeKilledAndStarted(t *testing.T) {
 	there.Start()
 	require.Eventually(t, func() bool { return client.Get(t.Context(), "a").Val() == "1" }, time.Minute, 5*time.Millisecond)
 }
+
+// TestReplicaTakesThePlaceOfAMasterThatDies: it has all that the master had, and the dead one comes back
+// as the replica.
+func TestReplicaTakesThePlaceOfAMasterThatDies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a cluster needs seconds to form")
+	}
+	t.Parallel()
+	cluster := redistest.RunReplicated(t)
+	client := cluster.Client()
+	require.NoError(t, client.Set(t.Context(), "key", "value", 0).Err())
+	var master, replica *redistest.Server
+	require.Eventually(t, func() (found bool) { // not every node knows every replica yet
+		var err error
+		master, replica, err = cluster.Shard(t.Context(), client, "key")
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
+	require.Same(t, cluster.Holding("key"), master)
+	require.True(t, master.Leads(t.Context()))
+	require.False(t, replica.Leads(t.Context()))
+	require.NoError(t, master.Client().Do(t.Context(), "WAIT", 1, 10_000).Err())
+
+	master.Kill()
+	require.True(t, master.Process().End().Killed)
+	require.Eventually(t, func() bool { return replica.Leads(t.Context()) }, time.Minute, 10*time.Millisecond)
+	require.Error(t, replica.Client().Set(t.Context(), "key", "other", 0).Err(), "it does not write alone")
+	master.Start()
+	require.NoError(t, cluster.Whole())
+	require.False(t, master.Leads(t.Context()))
+	require.Eventually(t, func() bool {
+		return client.Get(t.Context(), "key").Val() == "value" && client.Set(t.Context(), "key", "new", 0).Err() == nil
+	}, time.Minute, 10*time.Millisecond)
+}

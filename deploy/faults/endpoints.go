@@ -1,0 +1,332 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"earshot/deploy/testbed"
+)
+
+type object = map[string]any
+
+// behave answers the call of a tool as its path says:
+//
+//	/ok     200, and repeats the Authorization that it was sent
+//	/busy   503 the first time, then 200
+//	/dead   404 the first time, then 200
+//	/hang   no answer the first time, then 200
+//	/drip   200, and a body that never ends, byte by byte
+//	/giga   200, and a body of a gigabyte
+func behave(out http.ResponseWriter, request *http.Request, call testbed.Call) {
+	first := call.Nth == 1
+	switch {
+	case call.Path == "/drip":
+		pour(out, request, 1, 200*time.Millisecond)
+	case call.Path == "/giga":
+		pour(out, request, 1<<20, 0)
+	case first && call.Path == "/busy":
+		http.Error(out, "busy", http.StatusServiceUnavailable)
+	case first && call.Path == "/dead":
+		http.Error(out, "no such thing", http.StatusNotFound)
+	case first && call.Path == "/hang":
+		<-request.Context().Done()
+	default:
+		_ = json.NewEncoder(out).Encode(object{"ok": true, "you sent": call.Authorization}) // the caller may be gone
+	}
+}
+
+// pour writes pieces of a body until a gigabyte is written or nobody reads any more.
+func pour(out http.ResponseWriter, request *http.Request, size int, pause time.Duration) {
+	piece, flusher := bytes.Repeat([]byte("x"), size), http.NewResponseController(out)
+	for written := 0; written < 1<<30 && request.Context().Err() == nil; written += size {
+		if _, err := out.Write(piece); err != nil || flusher.Flush() != nil {
+			return
+		}
+		wait(request.Context(), pause)
+	}
+}
+
+// model is an OpenAI-compatible LLM that does as it is told. A text of
+// `call book {"day":"monday"}; note {}` makes it call both. `flaky` in it makes it
+// refuse the first time. `fickle` makes it change its mind: asked again, it puts
+// changed behind that word. All else calls nothing. Behind the results of tools it says
+// those, after reported.
+type model struct {
+	// pause is how long it thinks before an answer, in nanoseconds.
+	pause   atomic.Int64
+	secrets *planted
+
+	mu    sync.Mutex
+	asked map[string]int // texts that it answers otherwise the second time
+}
+
+const (
+	// changed stands behind a fickle word from the second time on.
+	changed = "-again"
+	// reported stands before the results of tools.
+	reported = "the tools said: "
+)
+
+// ServeHTTP answers a chat completion, as a stream if it is asked for one.
+func (m *model) ServeHTTP(out http.ResponseWriter, request *http.Request) {
+	body, _ := io.ReadAll(request.Body) // a sender that died sends no more
+	m.secrets.look("a request to the LLM", string(body))
+	var asked struct {
+		Stream   bool
+		Messages []struct{ Role, Content string }
+	}
+	if json.Unmarshal(body, &asked) != nil || len(asked.Messages) == 0 {
+		http.Error(out, "no chat completion", http.StatusBadRequest)
+		return
+	}
+	wait(request.Context(), time.Duration(m.pause.Load()))
+	text, calls, last := "none", []object(nil), asked.Messages[len(asked.Messages)-1]
+	if last.Role == "tool" {
+		var results []string
+		for _, one := range asked.Messages {
+			switch one.Role {
+			case "tool":
+				results = append(results, one.Content)
+			case "user":
+				results = nil
+			}
+		}
+		text = reported + strings.Join(results, "; ")
+	} else {
+		before := m.times(last.Content)
+		if strings.Contains(last.Content, "flaky") && before == 0 {
+			http.Error(out, "overloaded", http.StatusServiceUnavailable)
+			return
+		}
+		if words, calling := strings.CutPrefix(last.Content, "call "); calling {
+			text, calls = "", callsIn(words, before)
+		}
+	}
+	if asked.Stream {
+		stream(out, text, calls)
+		return
+	}
+	message, finish := object{"role": "assistant", "content": text}, "stop"
+	if len(calls) > 0 {
+		message, finish = object{"role": "assistant", "tool_calls": calls}, "tool_calls"
+	}
+	out.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(out).Encode(object{ // a replica that died is the point
+		"id": "c", "object": "chat.completion", "model": "scripted",
+		"choices": []object{{"index": 0, "message": message, "finish_reason": finish}},
+		"usage":   object{"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
+	})
+}
+
+// times counts how often a text was answered before that is not answered the same each time.
+func (m *model) times(text string) int {
+	if !strings.Contains(text, "flaky") && !strings.Contains(text, "fickle") {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.asked[text]++
+	return m.asked[text] - 1
+}
+
+// callsIn are the calls that words tell the model to make.
+func callsIn(words string, before int) (calls []object) {
+	for part := range strings.SplitSeq(words, "; ") {
+		name, arguments, _ := strings.Cut(part, " ")
+		if before > 0 {
+			arguments = strings.ReplaceAll(arguments, "fickle", "fickle"+changed)
+		}
+		calls = append(calls, object{"id": "call_" + name, "type": "function", "function": object{"name": name, "arguments": arguments}})
+	}
+	return calls
+}
+
+// stream answers in pieces: words in two, the arguments of a call apart from its name.
+func stream(out http.ResponseWriter, text string, calls []object) {
+	out.Header().Set("Content-Type", "text/event-stream")
+	send := func(delta object, finish any) {
+		text, _ := json.Marshal(object{ // plain values always marshal
+			"id": "c", "object": "chat.completion.chunk", "model": "scripted",
+			"choices": []object{{"index": 0, "delta": delta, "finish_reason": finish}},
+		})
+		_, _ = fmt.Fprintf(out, "data: %s\n\n", text)
+		_ = http.NewResponseController(out).Flush() // a replica that died is the point
+	}
+	send(object{"role": "assistant", "content": ""}, nil)
+	if len(calls) == 0 {
+		send(object{"content": text[:len(text)/2]}, nil)
+		send(object{"content": text[len(text)/2:]}, nil)
+	}
+	finish := "stop"
+	for i, call := range calls {
+		finish = "tool_calls"
+		function := call["function"].(object)
+		send(object{"tool_calls": []object{{"index": i, "id": call["id"], "type": "function", "function": object{"name": function["name"], "arguments": ""}}}}, nil)
+		send(object{"tool_calls": []object{{"index": i, "function": object{"arguments": function["arguments"]}}}}, nil)
+	}
+	send(object{}, finish)
+	_, _ = fmt.Fprint(out, "data: [DONE]\n\n")
+}
+
+// Paths of the MCP server: one that has no sessions, and one that has, which forgets them whenever it is
+// away. The calls of its tools are noted below remotePath.
+const (
+	remotePath    = "/mcp/"
+	pathStateless = remotePath + "stateless"
+	pathSessions  = remotePath + "sessions"
+)
+
+// mood is what is wrong with an MCP server.
+type mood int32
+
+// The moods. Of a server that is away nobody gets an answer.
+const (
+	well mood = iota
+	busy      // 503 to everything
+	away      // connections are cut
+	// moody is a server that is busy for every eighth call, and cuts the connection of another eighth,
+	// each at its first attempt alone.
+	moody
+)
+
+// remoteTools are those of the MCP server:
+//
+//	lookup  answers
+//	stuck   503 the first time, then answers
+//	lose    cuts the connection the first time, then answers
+//	refuse  the tool fails the first time (isError), then answers
+//	wire    as lose, and says that a repeat does more (idempotentHint false)
+//
+// An answer is {"page": …}, see pageFor.
+var remoteTools = []string{"lookup", "stuck", "lose", "refuse", "wire"}
+
+// pageFor is the answer to a call under an idempotency key, for a day.
+func pageFor(key, day string) string { return key + " on " + day }
+
+// remote is an MCP server with the remoteTools, for a source of type mcp.
+type remote struct {
+	key     string // the X-Api-Key of its clients
+	sink    *testbed.Sink
+	secrets *planted
+	mood    atomic.Int32
+	firsts  atomic.Int64 // calls that came for the first time
+	served  *mcp.Server
+	plain   http.Handler
+	// sessions is another handler after each time that the server was away.
+	sessions atomic.Pointer[mcp.StreamableHTTPHandler]
+	done     sync.Map // idempotency keys of the calls that were carried out
+}
+
+func newRemote(sink *testbed.Sink, secrets *planted) *remote {
+	r := &remote{key: secrets.remote, sink: sink, secrets: secrets, served: mcp.NewServer(&mcp.Implementation{Name: "scripted", Version: "1"}, nil)}
+	for _, name := range remoteTools {
+		tool := &mcp.Tool{Name: name, Description: "Tool " + name, InputSchema: json.RawMessage(`{"type":"object","properties":{"day":{"type":"string"}},"required":["day"]}`)}
+		if name == "wire" {
+			tool.Annotations = &mcp.ToolAnnotations{IdempotentHint: false, DestructiveHint: new(bool)}
+		}
+		r.served.AddTool(tool, r.call)
+	}
+	r.plain = mcp.NewStreamableHTTPHandler(r.server, &mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true})
+	r.set(away)
+	r.set(well)
+	return r
+}
+
+func (r *remote) server(*http.Request) *mcp.Server { return r.served }
+
+// set puts the server into a mood. One that is away forgets the sessions that are open.
+func (r *remote) set(m mood) {
+	r.mood.Store(int32(m))
+	if m == away {
+		r.sessions.Store(mcp.NewStreamableHTTPHandler(r.server, nil))
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (r *remote) ServeHTTP(out http.ResponseWriter, request *http.Request) {
+	body, _ := io.ReadAll(request.Body) // a caller that died sends no more
+	r.secrets.look("the body of a call", string(body))
+	now := mood(r.mood.Load())
+	if now == away {
+		panic(http.ErrAbortHandler) // cuts the connection
+	}
+	if now != busy && request.Header.Get("X-Api-Key") != r.key {
+		http.Error(out, "not you", http.StatusForbidden)
+		return
+	}
+	tool, first := r.note(request, body)
+	if now == moody && first {
+		now = map[int64]mood{0: busy, 4: away}[r.firsts.Add(1)%8]
+	}
+	switch {
+	case now == busy, first && tool == "stuck":
+		http.Error(out, "busy", http.StatusServiceUnavailable)
+		return
+	case now == away, first && (tool == "lose" || tool == "wire"):
+		panic(http.ErrAbortHandler)
+	}
+	request.Body = io.NopCloser(bytes.NewReader(body))
+	if request.URL.Path == pathStateless {
+		r.plain.ServeHTTP(out, request)
+	} else {
+		r.sessions.Load().ServeHTTP(out, request)
+	}
+}
+
+// note writes down a call of a tool, and reports whether it is the first of its id; tool is empty for
+// all else that a server is asked.
+func (r *remote) note(request *http.Request, body []byte) (tool string, first bool) {
+	var asked struct {
+		Method string
+		Params struct {
+			Name      string
+			Arguments json.RawMessage
+			Meta      struct {
+				Key string `json:"earshot/idempotencyKey"`
+			} `json:"_meta"`
+		}
+	}
+	if json.Unmarshal(body, &asked) != nil || asked.Method != "tools/call" {
+		return "", false
+	}
+	key := asked.Params.Meta.Key
+	if other := request.Header.Get("Idempotency-Key"); other != key {
+		key += " and " + other
+	}
+	call := r.sink.Note(testbed.Call{Path: remotePath + asked.Params.Name, ID: request.Header.Get("webhook-id"), IdempotencyKey: key, Body: string(asked.Params.Arguments)})
+	return asked.Params.Name, call.Nth == 1
+}
+
+// call carries a call out.
+func (r *remote) call(_ context.Context, asked *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	var given struct{ Day string }
+	if err := json.Unmarshal(asked.Params.Arguments, &given); err != nil {
+		return nil, err
+	}
+	key, _ := asked.Params.Meta["earshot/idempotencyKey"].(string)
+	if asked.Params.Name == "refuse" && r.times(key) == 1 {
+		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "not today"}}}, nil
+	}
+	r.done.Store(key, true)
+	return &mcp.CallToolResult{StructuredContent: object{"page": pageFor(key, given.Day)}, Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil
+}
+
+// times counts the calls of an id that have arrived.
+func (r *remote) times(id string) (n int) {
+	for _, one := range r.sink.Calls() {
+		if one.ID == id {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,346 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/redistest"
+	"earshot/emitter"
+	"earshot/repositories/keyspace"
+)
+
+// fault is something that is done to the system.
+type fault struct {
+	name string
+	do   func(*system)
+}
+
+// faults leave nothing in the stream that was not there, and take nothing out of it.
+func faults(o options) []fault {
+	return []fault{
+		trouble(o), // first, as calls that fail again and again wait for up to minutes
+		{"Redis is killed and comes back", func(s *system) {
+			for range 3 {
+				s.redis.Kill()
+				s.wait(300 * time.Millisecond)
+				s.redis.Start()
+				s.wait(time.Second)
+			}
+		}},
+		{"1 % of Redis's replies are lost", func(s *system) {
+			s.proxy.Loss.Store(10)
+			defer s.proxy.Loss.Store(0)
+			s.wait(8 * time.Second)
+		}},
+		{"Redis forgets its scripts", func(s *system) {
+			for range 20 {
+				s.must(s.client.ScriptFlush(s.ctx).Err())
+				s.wait(50 * time.Millisecond)
+			}
+		}},
+		{"Redis is at maxmemory", func(s *system) { // every write that needs memory is refused
+			s.must(s.client.ConfigSet(s.ctx, "maxmemory", "1").Err())
+			s.wait(o.pick(3*time.Second, 15*time.Second))
+			s.must(s.client.ConfigSet(context.WithoutCancel(s.ctx), "maxmemory", "0").Err())
+			s.wait(time.Second)
+		}},
+		{"NATS is killed and comes back", func(s *system) {
+			for range 3 {
+				s.nats.Kill()
+				s.wait(500 * time.Millisecond)
+				s.must(s.nats.Start())
+				s.wait(2 * time.Second)
+			}
+		}},
+		{"NATS is frozen while replicas die", func(s *system) { // it takes events when their publishers are dead
+			s.nats.Freeze()
+			s.wait(500 * time.Millisecond)
+			for _, r := range s.replicas[1:] {
+				r.killAnywhere()
+			}
+			s.nats.Thaw()
+			s.wait(time.Second)
+		}},
+		{"a replica is frozen past its leases", func(s *system) {
+			last := s.replicas[len(s.replicas)-1]
+			last.Freeze()
+			s.wait(frozen)
+			last.Thaw()
+			s.wait(2 * time.Second)
+		}},
+	}
+}
+
+// frozen is longer than the lease of a turn, of an event and of the calls here.
+const frozen = 17 * time.Second
+
+// trouble has the MCP server be busy for some time, and away for as long.
+func trouble(o options) fault {
+	return fault{"the MCP server answers 503, and is away", func(s *system) {
+		defer s.remote.set(well)
+		for _, one := range []mood{busy, away} {
+			s.remote.set(one)
+			s.wait(o.pick(time.Second, 10*time.Second))
+		}
+	}}
+}
+
+// death is what recovery is measured with: nothing else goes wrong. One replica is killed after the
+// other, each when what the one before has held is long done. The model takes its time meanwhile, so
+// that much is held.
+func death(o options) fault {
+	victims := 1
+	if o.long() {
+		victims = replicas
+	}
+	return fault{"a replica is killed, the others are well", func(s *system) {
+		s.llm.pause.Store(int64(150 * time.Millisecond))
+		defer s.llm.pause.Store(0)
+		for _, r := range s.replicas[:victims] {
+			s.wait(time.Second)
+			r.killAnywhere()
+			s.wait(frozen)
+		}
+	}}
+}
+
+// outage has events pile up. They are to be drained when NATS is there again.
+func outage(d time.Duration) fault {
+	return fault{fmt.Sprintf("NATS is away for %s", d), func(s *system) {
+		s.nats.Kill()
+		s.wait(d)
+		s.must(s.nats.Start())
+	}}
+}
+
+// calm is nothing at all, for so long.
+func calm(d time.Duration) fault {
+	return fault{"nothing goes wrong", func(s *system) { s.wait(d) }}
+}
+
+// deletion takes events out of the stream; the books are kept otherwise then.
+var deletion = fault{"the stream is deleted", func(s *system) {
+	for range 4 {
+		if err := s.js.DeleteStream(s.ctx, emitter.Stream); !errors.Is(err, jetstream.ErrStreamNotFound) {
+			s.must(err)
+		}
+		s.wait(time.Second)
+	}
+}}
+
+// filling lets the stream fill, so that events pile up, and empties it. What is taken out of the stream is
+// written down before, so that the books stay whole.
+func filling(o options) fault {
+	return fault{"the stream is full and is emptied", func(s *system) {
+		for range 2 {
+			s.must(testbed.Until(s.ctx, time.Minute, func(ctx context.Context) error {
+				if s.hasRoom(ctx, little) {
+					return fmt.Errorf("a stream of %d bytes is not full", s.phase.full)
+				}
+				return nil
+			}))
+			s.wait(o.pick(2*time.Second, 15*time.Second))
+			s.must(s.empty(s.ctx))
+		}
+	}}
+}
+
+// Room that an event needs: most have less than 2 KiB, and the results of calls up to some 70 KiB.
+const (
+	little = 2 << 10
+	ample  = 100 << 10
+)
+
+// hasRoom reports whether there is so much room in the stream.
+func (s *system) hasRoom(ctx context.Context, bytes uint64) bool {
+	held, err := s.js.Stream(ctx, emitter.Stream)
+	return err != nil || held.CachedInfo().State.Bytes+bytes <= uint64(s.phase.full)
+}
+
+// makeRoom empties the stream from time to time if it does not hold any event more.
+func (s *system) makeRoom() {
+	ctx, cancel := context.WithTimeout(context.Background(), comeUp)
+	defer cancel()
+	if s.phase.full == 0 || time.Since(s.looked) < 200*time.Millisecond {
+		return
+	}
+	if s.looked = time.Now(); s.hasRoom(ctx, ample) {
+		return
+	}
+	if err := s.empty(ctx); err != nil {
+		s.trouble(fmt.Errorf("empty the stream: %w", err))
+	}
+}
+
+// empty writes down what is in the stream and takes it out.
+func (s *system) empty(ctx context.Context) error {
+	taken, last, err := s.events(ctx)
+	if err != nil || len(taken) == 0 {
+		return err
+	}
+	held, err := s.js.Stream(ctx, emitter.Stream)
+	if err != nil {
+		return err
+	}
+	s.emptied = append(s.emptied, taken...)
+	return held.Purge(ctx, jetstream.WithPurgeSequence(last+1))
+}
+
+// events reads all that is in the stream, and the sequence of the last event.
+func (s *system) events(ctx context.Context) (all []stored, last uint64, err error) {
+	held, err := s.js.Stream(ctx, emitter.Stream)
+	if err != nil || held.CachedInfo().State.Msgs == 0 {
+		return nil, 0, err
+	}
+	reader, err := held.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		return nil, 0, err
+	}
+	for end := held.CachedInfo().State.LastSeq; last < end; {
+		message, err := reader.Next(jetstream.FetchMaxWait(comeUp))
+		if err != nil {
+			return nil, 0, fmt.Errorf("read event %d of the stream: %w", last+1, err)
+		}
+		meta, err := message.Metadata()
+		if err != nil {
+			return nil, 0, err
+		}
+		s.secrets.look("the stream", fmt.Sprint(message.Headers(), string(message.Data())))
+		one := stored{Subject: message.Subject(), MsgID: message.Headers().Get("Nats-Msg-Id")}
+		if err := json.Unmarshal(message.Data(), &one); err != nil {
+			return nil, 0, err
+		}
+		all, last = append(all, one), meta.Sequence.Stream
+	}
+	return all, last, nil
+}
+
+// snapshot copies Redis's files while clients go on. A Redis that is restored, or fails over to a replica
+// that lags, has forgotten the last of what it has confirmed: a client that sends the same again gets the
+// same ids, so that what has happened does not happen once more.
+var snapshot = fault{"Redis is restored from a snapshot", func(s *system) {
+	s.wait(2 * time.Second)
+	s.must(os.CopyFS(s.snapshot(), os.DirFS(s.redis.Folder())))
+	s.wait(3 * time.Second)
+}}
+
+func (s *system) snapshot() string { return filepath.Join(s.dir, "redis-snapshot") }
+
+// restore starts Redis with what the snapshot holds, which must be less than there was.
+func (s *system) restore() {
+	before := s.client.DBSize(context.Background()).Val()
+	s.redis.Kill()
+	s.must(errors.Join(os.RemoveAll(s.redis.Folder()), os.CopyFS(s.redis.Folder(), os.DirFS(s.snapshot()))))
+	s.redis.Start()
+	if after := s.client.DBSize(context.Background()).Val(); after >= before {
+		s.t.Fatalf("the snapshot has %d keys, and there were %d: nothing was forgotten", after, before)
+	}
+}
+
+// A Redis Cluster that loses a master has another node take its place, and everybody has to find that
+// one. What was answered must be there then: if replicas of Redis are waited for, whatever happens; if
+// they are not, for a client that sends it again.
+
+// layout is how a system with a Redis Cluster is set up.
+type layout struct {
+	wait int // replicas that have what is answered (EARSHOT_REDIS_WAIT)
+	// alone has masters write that no replica follows, as one does for some time that has just taken the
+	// place of another.
+	alone bool
+}
+
+// settings are the further arguments of every node, which writes to its disk before it answers.
+func (l *layout) settings() []string {
+	settings := []string{"--appendfsync", "always"}
+	if l.alone {
+		settings = append(settings, "--min-replicas-to-write", "0")
+	}
+	return settings
+}
+
+// loss is the death of a master, in times since it died.
+type loss struct {
+	app                       string
+	promoted, whole, answered time.Duration
+}
+
+// found is how long after Redis was itself again somebody who asked all the time was answered.
+func (l loss) found() time.Duration { return l.answered - max(l.promoted, l.whole) }
+
+// losing kills masters of the cluster, that of one app after that of the other.
+func losing(o options, victims ...string) fault {
+	return fault{"a master of the Redis Cluster is killed", func(s *system) {
+		for _, app := range victims {
+			s.loseMaster(app, false)
+			s.wait(o.pick(time.Second, 5*time.Second))
+		}
+	}}
+}
+
+// lagging kills a master when its replica has not heard of the last of what it took.
+func lagging(unguarded bool) fault {
+	return fault{"a master of the Redis Cluster is killed whose replica lags", func(s *system) {
+		for _, node := range s.cluster.Nodes {
+			if unguarded {
+				s.must(node.Client().ConfigSet(s.ctx, "min-replicas-to-write", "0").Err())
+			}
+		}
+		s.loseMaster(apps[0], true)
+	}}
+}
+
+// lag is how long a replica hears of nothing; less than after which a node is given up.
+const lag = 1500 * time.Millisecond
+
+// loseMaster kills the master of an app's partition and lets its replica take its place. If no master
+// writes alone, the dead one comes back then, as the replica.
+func (s *system) loseMaster(app string, lags bool) {
+	var master, heir *redistest.Server
+	leads := func(ctx context.Context, node *redistest.Server) error {
+		if !node.Leads(ctx) {
+			return errors.New("it is no master")
+		}
+		return nil
+	}
+	s.must(testbed.Until(s.ctx, comeUp, func(ctx context.Context) (err error) {
+		if master, heir, err = s.cluster.Shard(ctx, s.client, keyspace.KeysOf(app).Due()); err == nil {
+			err = leads(ctx, master)
+		}
+		return err
+	}))
+	if lags {
+		heir.Process().Freeze()
+		s.must(master.Client().Do(s.ctx, "CLIENT", "KILL", "TYPE", "replica").Err())
+		s.wait(lag)
+	}
+	master.Kill()
+	died, answered := time.Now(), make(chan time.Duration, 1)
+	heir.Process().Thaw()
+	go func() { // somebody says something until it is answered
+		c := &client{s.books, s.ctx, app, s.books.id("probe"), rand.New(rand.NewPCG(uint64(s.plan.seed), 2))}
+		c.say("note", `call note {"day":"monday"}`)
+		answered <- time.Since(died)
+	}()
+	l := loss{app: app}
+	s.must(testbed.Until(s.ctx, comeUp, func(ctx context.Context) error { return leads(ctx, heir) }))
+	l.promoted = time.Since(died)
+	if s.phase.cluster.alone {
+		l.answered = <-answered
+	}
+	master.Start()
+	s.must(s.cluster.Whole())
+	if !s.phase.cluster.alone {
+		l.whole = time.Since(died)
+		l.answered = <-answered
+	}
+	s.losses = append(s.losses, l)
+}
