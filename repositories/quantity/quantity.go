@@ -25,7 +25,7 @@ type Unit struct {
 // that name it as it is can be read: "unit": "guests" takes "four guests", and converts
 // nothing.
 func Of(name string) Unit {
-	p := parser{tokens: tokensOf(name)}
+	p := newParser(name, "")
 	folded := p.name(0, len(p.tokens))
 	if means := slices.DeleteFunc(slices.Clone(known()[folded]), func(m meaning) bool { return m.spoken }); len(means) > 0 {
 		return Unit{name: name, means: means}
@@ -56,26 +56,6 @@ func (u Unit) Numbers(a Amount) []json.Number {
 	if a.Range || a.Denied {
 		return nil
 	}
-	return u.converted(a)
-}
-
-// Converts reports whether the amount is of the unit's dimension, or bare.
-func (u Unit) Converts(a Amount) bool { return len(u.converted(a)) > 0 }
-
-// Spoken is the number of the amount as it was said, in its own unit; nothing of an amount
-// in several.
-func (a Amount) Spoken() []json.Number {
-	if len(a.terms) != 1 {
-		return nil
-	}
-	var list []json.Number
-	for _, number := range a.terms[0].numbers {
-		list = append(list, decimal(number))
-	}
-	return list
-}
-
-func (u Unit) converted(a Amount) []json.Number {
 	sums := []*big.Rat{new(big.Rat)}
 	for _, one := range a.terms {
 		from, to, ok := u.shared(one)
@@ -85,26 +65,26 @@ func (u Unit) converted(a Amount) []json.Number {
 		var next []*big.Rat
 		for _, sum := range sums {
 			for _, number := range one.numbers {
-				next = append(next, new(big.Rat).Add(sum, convert(number, from, to)))
+				base := new(big.Rat).Mul(number, from.factor)
+				base.Add(base, from.zero).Sub(base, to.zero)
+				next = append(next, base.Quo(base, to.factor).Add(base, sum))
 			}
 		}
 		sums = next
 	}
-	list := make([]json.Number, len(sums))
-	for i, sum := range sums {
-		list[i] = decimal(sum)
-	}
-	return list
+	return decimals(sums)
 }
 
-// shared finds the dimension that the term and the unit have in common.
+// shared finds the dimension that the term and the unit have in common. Plain degrees are what the
+// unit has, but not those of Fahrenheit where it has Celsius.
 func (u Unit) shared(one term) (from, to meaning, ok bool) {
 	if len(one.means) == 0 {
 		return u.means[0], u.means[0], true
 	}
 	for _, to := range u.means {
 		for _, from := range one.means {
-			if from.dimension == to.dimension && (one.named == u.name || !ambiguous(one, from) || from.factor.Cmp(to.factor) == 0) {
+			otherwise := func(m meaning) bool { return m.dimension == from.dimension && m.factor.Cmp(from.factor) != 0 }
+			if from.dimension == to.dimension && (one.named == u.name || from.factor.Cmp(to.factor) == 0 || !slices.ContainsFunc(one.means, otherwise)) {
 				return from, to, true
 			}
 		}
@@ -112,34 +92,24 @@ func (u Unit) shared(one term) (from, to meaning, ok bool) {
 	return meaning{}, meaning{}, false
 }
 
-// ambiguous reports whether a term may be of another unit of the same dimension: plain
-// degrees are what the unit has, and not 20 °F where it has Celsius.
-func ambiguous(one term, of meaning) bool {
-	return slices.ContainsFunc(one.means, func(other meaning) bool {
-		return other.dimension == of.dimension && other.factor.Cmp(of.factor) != 0
-	})
-}
-
-func convert(number *big.Rat, from, to meaning) *big.Rat {
-	base := new(big.Rat).Mul(number, from.factor)
-	base.Add(base, from.zero).Sub(base, to.zero)
-	return base.Quo(base, to.factor)
-}
-
 // Digits after the point: of a number that ends there, and of one that does not end.
 const maxDecimals, roundedDecimals = 12, 6
 
-// decimal writes a number in its plainest form. One without an end is rounded.
-func decimal(number *big.Rat) json.Number {
-	digits, exact := number.FloatPrec()
-	if !exact || digits > maxDecimals {
-		digits = roundedDecimals
+// decimals writes numbers in their plainest form. One without an end is rounded.
+func decimals(numbers []*big.Rat) []json.Number {
+	list := make([]json.Number, len(numbers))
+	for i, number := range numbers {
+		digits, exact := number.FloatPrec()
+		if !exact || digits > maxDecimals {
+			digits = roundedDecimals
+		}
+		text := number.FloatString(digits)
+		if strings.Contains(text, ".") {
+			text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
+		}
+		list[i] = json.Number(text)
 	}
-	text := number.FloatString(digits)
-	if strings.Contains(text, ".") {
-		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
-	}
-	return json.Number(text)
+	return list
 }
 
 // Read reads a text that is one amount and nothing else, and returns its number in the

@@ -1,0 +1,462 @@
+package quantity
+
+import (
+	"cmp"
+	"encoding/json"
+	"math/big"
+	"regexp"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Amount is a number that a text says, with what it measures.
+type Amount struct {
+	// From and To are its place in the text, in bytes.
+	From, To int
+	// Range says that it is one of two ends, and Denied that it is what is not meant. Loose
+	// is a range that may be none: "lamp 1 to 50 percent".
+	Range, Loose, Denied bool
+
+	terms []term // an hour and 30 minutes are two
+}
+
+// term is a number of one unit.
+type term struct {
+	numbers []*big.Rat // what it may be, in the order of their likelihood
+	named   string     // the unit; empty for a bare number
+	means   []meaning
+}
+
+// Bare reports whether the text names no unit with the number.
+func (a Amount) Bare() bool { return len(a.terms) == 1 && len(a.terms[0].means) == 0 }
+
+// Spoken is the number of the amount as it was said, in its own unit; nothing of an amount
+// in several.
+func (a Amount) Spoken() []json.Number {
+	if len(a.terms) != 1 {
+		return nil
+	}
+	return decimals(a.terms[0].numbers)
+}
+
+// alike reports whether a term of one unit and one of another have dimensions of which that holds.
+func alike(a, b term, holds func(a, b meaning) bool) bool {
+	return slices.ContainsFunc(a.means, func(one meaning) bool {
+		return slices.ContainsFunc(b.means, func(other meaning) bool { return one.dimension == other.dimension && holds(one, other) })
+	})
+}
+
+// token is a word, a number in figures or a sign of a text.
+type token struct {
+	norm     string     // of a word: lower case, no accents
+	figures  []*big.Rat // what figures may mean: 1.500 is one and a half, or fifteen hundred
+	from, to int        // in bytes
+	tight    bool       // nothing stands between it and the token before
+}
+
+// maxTokens bounds how much of a text is read: no amount is longer, and the work for a
+// message stays bounded whatever is sent.
+const maxTokens = 512
+
+var lexemes = regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)*|°[cCfF]\b|[\pL\pM]+|[^\s\pL\pM0-9'’]`)
+
+// parser reads the amounts of a text. Its methods read from a token on, and return the token
+// behind what they have read; that is the first one if there is nothing.
+type parser struct {
+	tokens []token
+	own    string // the name of a unit that nobody else knows
+}
+
+func newParser(text, own string) parser {
+	p := parser{own: own}
+	for _, at := range lexemes.FindAllStringIndex(text, maxTokens) {
+		one := token{from: at[0], to: at[1]}
+		if n := len(p.tokens); n > 0 {
+			one.tight = p.tokens[n-1].to == at[0]
+		}
+		if text[at[0]] >= '0' && text[at[0]] <= '9' {
+			one.figures = figuresOf(text[at[0]:at[1]])
+		} else {
+			one.norm = fold(text[at[0]:at[1]])
+		}
+		p.tokens = append(p.tokens, one)
+	}
+	return p
+}
+
+var dashes = strings.NewReplacer("–", "-", "—", "-", "−", "-", "‐", "-", "‑", "-")
+
+// fold removes case and accents. A sign stays what it is: ½ must not become 1, 2.
+func fold(word string) string {
+	lower := strings.ToLower(word)
+	if first, _ := utf8.DecodeRuneInString(word); !unicode.IsLetter(first) {
+		return dashes.Replace(lower)
+	}
+	folded := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(lower))
+	return strings.ReplaceAll(folded, "ß", "ss")
+}
+
+// maxFigures limits a number in figures.
+const maxFigures = 40
+
+// One group of three after a point may be a fraction as well; after a comma it is not.
+var (
+	grouped = regexp.MustCompile(`^[1-9][0-9]{0,2}(?:(?:,[0-9]{3})+|(?:\.[0-9]{3})+)$`)
+	plain   = strings.NewReplacer(".", "", ",", "")
+)
+
+// figuresOf lists what figures may mean; nothing where they are no number.
+func figuresOf(figures string) (numbers []*big.Rat) {
+	points, commas := strings.Count(figures, "."), strings.Count(figures, ",")
+	written := []string{figures}
+	switch {
+	case len(figures) > maxFigures:
+		return nil
+	case points+commas == 0:
+	case grouped.MatchString(figures) && points == 1:
+		written = []string{plain.Replace(figures), figures}
+	case grouped.MatchString(figures):
+		written[0] = plain.Replace(figures)
+	case points+commas == 1:
+		written[0] = strings.Replace(figures, ",", ".", 1)
+	case points == 1 || commas == 1:
+		last := strings.LastIndexAny(figures, ".,")
+		written[0] = plain.Replace(figures[:last]) + "." + figures[last+1:]
+	default:
+		return nil
+	}
+	for _, one := range written {
+		if number, is := new(big.Rat).SetString(one); is {
+			numbers = append(numbers, number)
+		}
+	}
+	return numbers
+}
+
+// at is the word at i, and empty beyond the text.
+func (p parser) at(i int) string {
+	if i < 0 || i >= len(p.tokens) {
+		return ""
+	}
+	return p.tokens[i].norm
+}
+
+// Amounts reads the numbers of a text, left to right, and what each measures.
+func (u Unit) Amounts(text string) []Amount {
+	p := newParser(text, u.own)
+	var found []Amount
+	for i := 0; i < len(p.tokens); {
+		one, end := p.amount(i)
+		if end == i {
+			i++
+			continue
+		}
+		link, before := p.at(end), p.at(i-1)
+		one.Denied = p.denied(i, end)
+		other, last := Amount{}, end+1
+		if linked := ranging[link] || ands[link] && between[before]; linked && !articles[p.at(end+1)] && parts[p.at(end+1)] == 0 {
+			other, last = p.amount(end + 1)
+		}
+		one.Range = last > end+1 && (one.Bare() || other.Bare() || alike(one.terms[0], other.terms[0], func(meaning, meaning) bool { return true }))
+		// Nothing may begin the range, and its first number may be of a name.
+		one.Loose = one.Range && one.Bare() && (link == "to" || link == "a") && before != "" && !between[before] && !starting[before] && !fillers[before]
+		one.From, one.To = p.tokens[i].from, p.tokens[end-1].to
+		found, i = append(found, one), end
+		if one.Range {
+			other.Range, other.Loose, other.Denied = true, one.Loose, one.Denied
+			other.From, other.To = p.tokens[end+1].from, p.tokens[last-1].to
+			found, i = append(found, other), last
+		}
+	}
+	return found
+}
+
+// denied reports whether a negation stands right before the amount, or ends the sentence
+// right after it.
+func (p parser) denied(first, end int) bool {
+	before := first - 1
+	for n := 0; n < 2 && fillers[p.at(before)]; n++ {
+		before--
+	}
+	if denying[p.at(before)] {
+		return true
+	}
+	return denying[p.at(end)] && p.at(end) != "no" && (end+1 >= len(p.tokens) || strings.Contains(".,;!?", cmp.Or(p.at(end+1), "0")))
+}
+
+// amount reads a number with its unit, and smaller units after it: 1 h 30 min.
+func (p parser) amount(i int) (whole Amount, end int) {
+	one, end := p.term(i)
+	if end == i {
+		return whole, i
+	}
+	whole.terms = []term{one}
+	for len(one.means) > 0 {
+		next := end
+		if ands[p.at(next)] {
+			next++
+		}
+		part, after := p.term(next)
+		if after > next && end == next && len(part.means) == 0 && one.named == "h" && (p.tokens[next].tight || p.at(after) == "") { // 1h30
+			part.means, part.named = known()["min"], "min"
+		}
+		smaller := func(small, large meaning) bool {
+			return small.dimension != "temperature" && small.factor.Cmp(large.factor) < 0
+		}
+		if after == next || !alike(part, one, smaller) {
+			break
+		}
+		whole.terms, one, end = append(whole.terms, part), part, after
+	}
+	return whole, end
+}
+
+// term reads one number with its unit, if it has one.
+func (p parser) term(first int) (read term, end int) {
+	i := first
+	minus := p.at(i) == "minus" || p.at(i) == "-" && (i == 0 || !p.tokens[i].tight)
+	if minus {
+		i++
+	}
+	sign := p.at(i)
+	if currency[sign] {
+		i++
+	}
+	numbers, after, bare := p.number(i)
+	if after == i {
+		return term{}, first
+	}
+	read.numbers = numbers
+	read.named, read.means, end = p.unit(after)
+	if currency[sign] && read.named == "" {
+		read.named, read.means = sign, known()[sign]
+	}
+	if read.named == "" && !bare {
+		return term{}, first
+	}
+	if minus {
+		read.numbers = each(numbers, func(n *big.Rat) *big.Rat { return new(big.Rat).Neg(n) })
+	}
+	if part, after, counts := p.andPart(end); part != nil && read.named != "" && !counts { // "an hour and a half"
+		read.numbers, end = plus(read.numbers, part), after
+	}
+	return read, end
+}
+
+// unit reads the name of a unit, the longest that there is, after a hyphen where there is one.
+func (p parser) unit(i int) (name string, means []meaning, end int) {
+	if p.at(i) == "-" && i+1 < len(p.tokens) && p.tokens[i].tight && p.tokens[i+1].tight && p.at(i+1) != "" {
+		i++
+	}
+	for length := longestName; length > 0; length-- {
+		name := p.name(i, length)
+		if means := known()[name]; len(means) > 0 {
+			return name, means, i + length
+		}
+		if p.own != "" && name != "" && singular(name) == singular(p.own) {
+			return name, []meaning{ownMeaning(p.own)}, i + length
+		}
+	}
+	return "", nil, i
+}
+
+// name joins words to what may be the name of a unit.
+func (p parser) name(i, length int) string {
+	if i+length > len(p.tokens) {
+		return ""
+	}
+	var name strings.Builder
+	for n := i; n < i+length; n++ {
+		word := p.tokens[n].norm
+		if word == "" {
+			return ""
+		}
+		if n > i && word != "/" && p.tokens[n-1].norm != "/" {
+			name.WriteByte(' ')
+		}
+		name.WriteString(word)
+	}
+	return name.String()
+}
+
+// number reads a number. It is not bare where the words are one only before a unit: "an" hour,
+// "half" a pound.
+func (p parser) number(i int) (numbers []*big.Rat, end int, bare bool) {
+	at := i
+	if articles[p.at(at)] {
+		at++
+	}
+	if part, end := p.partOf(at); part != nil { // "half an hour", "a quarter of an hour"
+		return []*big.Rat{part}, end, false
+	}
+	if i < len(p.tokens) && len(p.tokens[i].figures) > 0 {
+		return p.afterFigures(p.tokens[i].figures, i+1)
+	}
+	if sign := signs[p.at(i)]; sign != nil {
+		return []*big.Rat{sign}, i + 1, true
+	}
+	if twice := halves[p.at(i)]; twice > 0 {
+		return []*big.Rat{big.NewRat(int64(twice), 2)}, i + 1, true
+	}
+	first := i
+	if articles[p.at(i)] && scales[p.at(i+1)] > 0 { // a hundred
+		first++
+	}
+	value, end := p.spelled(first)
+	if end > first {
+		return p.withFraction([]*big.Rat{big.NewRat(int64(value), 1)}, end)
+	}
+	if articles[p.at(i)] {
+		numbers, end, _ := p.withFraction([]*big.Rat{big.NewRat(1, 1)}, i+1)
+		return numbers, end, false
+	}
+	return nil, i, false
+}
+
+// signs are the fractions that are one character.
+var signs = map[string]*big.Rat{"½": big.NewRat(1, 2), "¼": big.NewRat(1, 4), "¾": big.NewRat(3, 4)}
+
+// afterFigures reads ½, 1/2 and "and a half" after a number in figures.
+func (p parser) afterFigures(numbers []*big.Rat, end int) ([]*big.Rat, int, bool) {
+	if sign := signs[p.at(end)]; sign != nil {
+		return plus(numbers, sign), end + 1, true
+	}
+	if below := p.slash(end); below != nil { // 1/2
+		return each(numbers, func(n *big.Rat) *big.Rat { return new(big.Rat).Quo(n, below) }), end + 2, true
+	}
+	if end+2 < len(p.tokens) && len(p.tokens[end].figures) == 1 && !p.tokens[end].tight { // 2 1/2
+		if below := p.slash(end + 1); below != nil {
+			return plus(numbers, new(big.Rat).Quo(p.tokens[end].figures[0], below)), end + 3, true
+		}
+	}
+	return p.withFraction(numbers, end)
+}
+
+// slash reads what figures are divided by; nil for nothing.
+func (p parser) slash(i int) *big.Rat {
+	if p.at(i) != "/" || !p.tokens[i].tight || i+1 >= len(p.tokens) || !p.tokens[i+1].tight {
+		return nil
+	}
+	below := p.tokens[i+1].figures
+	if len(below) != 1 || below[0].Sign() == 0 {
+		return nil
+	}
+	return below[0]
+}
+
+// withFraction reads the half of "one and a half hours", and the quarters of "three quarters
+// of an hour".
+func (p parser) withFraction(numbers []*big.Rat, end int) ([]*big.Rat, int, bool) {
+	if part, after := p.partOf(end); part != nil {
+		return each(numbers, func(n *big.Rat) *big.Rat { return new(big.Rat).Mul(n, part) }), after, false
+	}
+	if part, after, counts := p.andPart(end); part != nil && counts {
+		return plus(numbers, part), after, false
+	}
+	return numbers, end, true
+}
+
+// andPart reads the fraction of "and a half", and whether a unit follows.
+func (p parser) andPart(i int) (part *big.Rat, end int, counts bool) {
+	end = i + 1
+	if articles[p.at(end)] {
+		end++
+	}
+	of := parts[p.at(end)]
+	if !ands[p.at(i)] || of == 0 {
+		return nil, i, false
+	}
+	named, _, _ := p.unit(end + 1)
+	return big.NewRat(1, int64(of)), end + 1, named != ""
+}
+
+// partOf reads a fraction with what leads from it to its unit.
+func (p parser) partOf(i int) (*big.Rat, int) {
+	part := parts[p.at(i)]
+	if part == 0 {
+		return nil, i
+	}
+	at := i + 1
+	if p.at(at) == "-" { // une demi-heure
+		at++
+	}
+	if leading[p.at(at)] {
+		at++
+	}
+	if articles[p.at(at)] {
+		at++
+	}
+	if named, _, _ := p.unit(at); named == "" {
+		return nil, i
+	}
+	return big.NewRat(1, int64(part)), at
+}
+
+// spelled reads a whole number in words, up to the thousands.
+func (p parser) spelled(i int) (value, end int) {
+	total, current := 0, 0
+	for end = i; end < len(p.tokens); end++ {
+		word := p.at(end)
+		scale := scales[word]
+		if next, is := wholeNumber(word); is && joins(current, next) {
+			current += next
+			if current == 24 && next == 20 { // quatre-vingt
+				current = 80
+			}
+			continue
+		}
+		switch {
+		case scale == 100 && current < 10:
+			current = max(1, current) * scale
+		case word == "cent" && end == i: // a hundred where it is the first word, and money after a number
+			current = 100
+		case scale == 1000 && total == 0:
+			total, current = max(1, current)*scale, 0
+		case end > i && (ands[word] || word == "-"): // "twenty-one", "trente et un", "two hundred and five"
+			if next, is := wholeNumber(p.at(end + 1)); !is || current == 0 || !joins(current, next) && current%100 != 0 {
+				return total + current, end
+			}
+		default:
+			return total + current, end
+		}
+	}
+	return total + current, end
+}
+
+// joins reports whether next may follow in one number: five after twenty, twelve after
+// soixante, vingt after quatre.
+func joins(current, next int) bool {
+	switch {
+	case current == 0:
+		return true
+	case current%100 == 0:
+		return next < 100
+	case current == 4 && next == 20:
+		return true
+	case current%100 == 60 || current%100 == 80:
+		return next > 0 && next < 20
+	}
+	return current%100 >= 20 && current%10 == 0 && next > 0 && next < 10
+}
+
+// each changes all that a number may be.
+func each(numbers []*big.Rat, change func(*big.Rat) *big.Rat) []*big.Rat {
+	changed := make([]*big.Rat, len(numbers))
+	for i, number := range numbers {
+		changed[i] = change(number)
+	}
+	return changed
+}
+
+func plus(numbers []*big.Rat, more *big.Rat) []*big.Rat {
+	return each(numbers, func(n *big.Rat) *big.Rat { return new(big.Rat).Add(n, more) })
+}
