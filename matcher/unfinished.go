@@ -119,5 +119,5 @@ func forms(parameter parameters.Parameter, value any) []string {
 
 // deniesAny reports whether a text denies one of the ways in which a value is said.
 func deniesAny(said string, words []text.Word, ways []string) bool {
-	return slices.ContainsFunc(ways, func(way string) bool { return text.DeniesWords(said, words, text.Split(way)) })
+	return slices.ContainsFunc(ways, func(way string) bool { return (text.Text{Said: said, Words: words}).DeniesWords(text.Split(way)) })
 }

@@ -3,9 +3,11 @@ package datetime
 import (
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"earshot/matcher/text"
+	"earshot/repositories/quantity"
 )
 
 // hourAndMinute is a time of day as it was expressed in the text.
@@ -18,89 +20,182 @@ type hourAndMinute struct {
 	stretch      bool   // it may be a stretch of time: "3 to 5 pm"
 }
 
-// values are the possible times of day: one in each half of the day if the text does not
-// say which.
-func (t hourAndMinute) values() []string {
-	switch {
-	case t.hour > 24 || t.minute > 59:
-		return nil
-	case t.hour > 12:
-		return []string{clockOf(t.hour, t.minute, "")}
-	case t.half != "" || t.day || t.hour == 0:
-		return []string{clockOf(t.hour, t.minute, t.half)}
-	}
-	return []string{clockOf(t.hour, t.minute, "a"), clockOf(t.hour, t.minute, "p")}
-}
-
-func clockOf(hour, minute int, half string) string {
+// in writes the time in a half of the day; none where that is not known.
+func (h hourAndMinute) in(half string) string {
+	hour := h.hour
 	if half != "" {
 		hour %= 12
 	}
 	if half == "p" {
 		hour += 12
 	}
-	return fmt.Sprintf("%02d:%02d", hour%24, minute)
+	return fmt.Sprintf("%02d:%02d", hour%24, h.minute)
 }
 
 // clock reads the time of day that begins at word i.
-func (r clockReader) clock(i int) (Reading, bool) {
-	if exact, ok := text.NamedHours.Value(r.At(i)); ok && r.At(i-1) != "apres" {
-		return r.reading(i, i+1, exact), true
+func (t *Text) clock(i int) Reading {
+	if exact, ok := text.NamedHours.Value(t.Norm(i)); ok && t.Norm(i-1) != "apres" {
+		return t.reading(i, i+1, exact)
 	}
-	said, end := r.abroad(i)
+	said, end := t.hourAndMinute(i)
 	if end == i {
-		said, end = r.hourAndMinute(i)
+		return Reading{}
 	}
-	if end == i {
-		return Reading{}, false
-	}
-	said, end = r.halfOfDay(said, end)
-	first := i
-	if half, ok := text.DayParts.Value(r.At(i - 1)); ok && said.half == "" { // "in the morning 11:30"
+	said, end = t.halfOfDay(said, end)
+	first, cue := i, t.cue(i)
+	if half, ok := text.DayParts.Value(t.Norm(i - 1)); ok && said.half == "" { // "in the morning 11:30"
 		said.half, said.sure, first = half, true, i-1
 	}
-	if half, ok := text.DayParts.Value(r.At(i - 2)); ok && said.half == "" && text.ClockCues.Has(r.cue(i)) { // "tomorrow morning at nine"
+	if half, ok := text.DayParts.Value(t.Norm(i - 2)); ok && said.half == "" && cue.Is(text.ClockCues) { // "tomorrow morning at nine"
 		said.half, said.sure = half, true
 	}
-	values := said.values()
-	if len(values) == 0 || !said.sure && !text.ClockCues.Has(r.cue(i)) {
-		return Reading{}, false
+	if said.hour > 24 || said.minute > 59 || !said.sure && !cue.Is(text.ClockCues) {
+		return Reading{}
 	}
-	found := r.reading(first, end, values...)
+	values := []string{said.in("a"), said.in("p")} // where the text does not say which half
+	switch {
+	case said.hour > 12:
+		values = []string{said.in("")}
+	case said.half != "" || said.day || said.hour == 0:
+		values = []string{said.in(said.half)}
+	}
+	found := t.reading(first, end, values...)
 	if said.written && said.half == "" {
-		found.Exact = clockOf(said.hour, said.minute, "")
+		found.Exact = said.in("")
 	}
-	counts := r.counts(end) // "at 5 tables"
-	found.Doubtful = said.stretch || !said.sure && (!text.HourCues.Has(r.cue(i)) || counts || said.hour == 0)
-	return found, true
+	found.Doubtful = said.stretch || !said.sure && (!cue.Is(text.HourCues) || t.counts(end) || said.hour == 0) // "at 5 tables"
+	return found
 }
 
-// hourAndMinute reads 17:30, 5.30, 17h, five thirty and half past five. end is i for none.
-func (r clockReader) hourAndMinute(i int) (said hourAndMinute, end int) {
-	if text.StartsWithDigit(r.At(i)) {
-		if said, end := r.figuresClock(i); end > i {
+// counts reports whether a noun follows that a number counts.
+func (t *Text) counts(end int) bool { return end < len(t.Words) && t.Words[end].IsSubject() }
+
+// cue is the word before the word at i, where it may bring an hour: of "a" only the French à.
+func (t *Text) cue(i int) text.Word {
+	before := t.At(i - 1)
+	if before.Norm == "a" && t.Surface(i-1, i) != "à" && t.Surface(i-1, i) != "À" {
+		return text.Word{}
+	}
+	return before
+}
+
+// hourAndMinute reads a time in figures, as English says it (17:30, five thirty, half past five), or as
+// German and French do (halb sieben, six heures et demie). end is i for none.
+func (t *Text) hourAndMinute(i int) (said hourAndMinute, end int) {
+	digits := text.StartsWithDigit(t.Norm(i))
+	for _, read := range []func(int) (hourAndMinute, int){t.beforeHour, t.hourNamed} {
+		if said, end := read(i); end > i {
 			return said, end
 		}
 	}
-	if said, end := r.pastHour(i); end > i {
+	if !digits && t.cue(i).IsForeign(text.HourCues) {
+		if hour, end := t.anyNumber(i, 24); end > i {
+			return hourAndMinute{hour: hour}, end
+		}
+	}
+	if digits {
+		if said, end := t.figuresClock(i); end > i {
+			return said, end
+		}
+	}
+	if said, end := t.pastHour(i); end > i {
 		return said, end
 	}
-	hour, end := r.smallNumber(i, 24)
-	if end == i {
-		return hourAndMinute{}, i
-	}
-	if minute, after := r.smallNumber(end, 59); after > end && minute >= 10 && !text.StartsWithDigit(r.At(i)) {
+	hour, end := t.smallNumber(i, 24)
+	if minute, after := t.smallNumber(end, 59); end > i && after > end && minute >= 10 && !digits {
 		return hourAndMinute{hour: hour, minute: minute, sure: true}, after
 	}
 	return hourAndMinute{hour: hour}, end
+}
+
+// Parts of an hour in minutes, as each language names them beside the hour.
+var (
+	englishParts = map[string]int{"half": 30, "quarter": 15}
+	germanParts  = map[string]int{"halb": 30, "dreiviertel": 45}
+	frenchParts  = map[string]int{"demie": 30, "demi": 30, "quart": 15}
+)
+
+// beforeHour reads "halb sieben" and "dreiviertel acht", which are before the hour, and "Viertel nach
+// acht" and "zehn vor acht".
+func (t *Text) beforeHour(i int) (hourAndMinute, int) {
+	if minute := germanParts[t.Norm(i)]; minute > 0 {
+		hour, end := t.anyNumber(i+1, 24)
+		if hour > 0 {
+			return hourAndMinute{hour: earlier(hour), minute: minute, sure: true}, end
+		}
+	}
+	before := t.Norm(i+1) == "vor"
+	if !before && t.Norm(i+1) != "nach" {
+		return hourAndMinute{}, i
+	}
+	minute := 15
+	if t.Norm(i) != "viertel" {
+		minute, _ = t.anyNumber(i, 30)
+	}
+	hour, end := t.anyNumber(i+2, 24)
+	if minute == 0 || end == i+2 {
+		return hourAndMinute{}, i
+	}
+	if before {
+		hour, minute = earlier(hour), 60-minute
+	}
+	return hourAndMinute{hour: hour, minute: minute, sure: true}, end
+}
+
+// hourNamed reads "zehn Uhr dreißig", "six heures et demie" and "huit heures moins le quart".
+func (t *Text) hourNamed(i int) (hourAndMinute, int) {
+	if after := t.Norm(i + 1); after != "uhr" && after != "heures" && after != "heure" {
+		return hourAndMinute{}, i
+	}
+	hour, end := t.anyNumber(i, 24)
+	if end == i && (t.Norm(i) == "une" || t.Norm(i) == "ein") {
+		hour, end = 1, i+1
+	}
+	if end == i {
+		return hourAndMinute{}, i
+	}
+	said, at := hourAndMinute{hour: hour, sure: true, written: true}, end+1
+	switch next := t.Norm(at + 1); t.Norm(at) {
+	case "et":
+		if minute := frenchParts[next]; minute > 0 {
+			said.minute, at = minute, at+2
+		}
+	case "moins":
+		if next == "le" && t.Norm(at+2) == "quart" {
+			said.hour, said.minute, at = earlier(hour), 45, at+3
+		} else if minute, end := t.anyNumber(at+1, 30); end > at+1 {
+			said.hour, said.minute, at = earlier(hour), 60-minute, end
+		}
+	default:
+		if minute, end := t.anyNumber(at, 59); end > at && !t.counts(end) {
+			said.minute, at = minute, end
+		}
+	}
+	return said, at
+}
+
+// earlier is the hour before.
+func earlier(hour int) int { return (hour + 23) % 24 }
+
+// anyNumber reads a whole number of one word up to a limit, in any language. end is i for none.
+func (t *Text) anyNumber(i, limit int) (number, end int) {
+	if i >= len(t.Words) {
+		return 0, i
+	}
+	digits, is := quantity.Number(t.Surface(i, i+1))
+	number, err := strconv.Atoi(string(digits))
+	if !is || err != nil || number < 0 || number > limit {
+		return 0, i
+	}
+	return number, i + 1
 }
 
 var clockFigures = regexp.MustCompile(`(?i)^(\d{1,2})(?:\s?[:.h]\s?(\d{2})(?::\d{2})?)?(?:\s*([ap])\.?\s?m\b\.?|\b)`)
 
 // figuresClock reads a time in figures. An hour of two digits under ten is one of 24
 // hours (ISO 8601).
-func (r clockReader) figuresClock(i int) (hourAndMinute, int) {
-	written := r.window(i)
+func (t *Text) figuresClock(i int) (hourAndMinute, int) {
+	written := t.window(i)
 	if !strings.ContainsAny(written[:min(len(written), 5)], ":.hHaApP") {
 		return hourAndMinute{}, i
 	}
@@ -111,67 +206,64 @@ func (r clockReader) figuresClock(i int) (hourAndMinute, int) {
 	said := hourAndMinute{hour: atoi(p[1]), minute: atoi(p[2]), half: strings.ToLower(p[3]), written: p[2] != ""}
 	said.day = p[1][0] == '0' && len(p[1]) == 2
 	said.sure = !strings.Contains(p[0], ".") || p[3] != "" // 5.30 is a price as well
-	return said, r.until(i, len(strings.TrimRight(p[0], ". ")))
+	return said, t.until(i, len(strings.TrimRight(p[0], ". ")))
 }
 
-// pastHour reads "half past five", "quarter to 6" and "ten past 7".
-func (r clockReader) pastHour(i int) (hourAndMinute, int) {
-	minute, at := map[string]int{"half": 30, "quarter": 15}[r.At(i)], i+1
-	if minute == 0 {
-		minute, at = r.smallNumber(i, 30)
+// pastHour reads "half past five", "quarter to 6" and "ten past 7". "Ten to six" is a time and no stretch
+// of it where it is said in words, in fives, and after a word that brings one time.
+func (t *Text) pastHour(i int) (hourAndMinute, int) {
+	first := t.Norm(i)
+	minute, at := englishParts[first], i+1
+	named := minute > 0
+	if !named {
+		minute, at = t.smallNumber(i, 30)
 	}
-	to := r.At(at) == "to" || r.At(at) == "before"
-	if minute == 0 || !to && r.At(at) != "past" && r.At(at) != "after" {
+	link := t.Norm(at)
+	to := link == "to" || link == "before"
+	if minute == 0 || !to && link != "past" && link != "after" {
 		return hourAndMinute{}, i
 	}
-	hour, end := r.smallNumber(at+1, 24)
+	hour, end := t.smallNumber(at+1, 24)
 	if end == at+1 {
 		return hourAndMinute{}, i
 	}
 	if to {
-		hour, minute = (hour+23)%24, 60-minute
+		hour, minute = earlier(hour), 60-minute
 	}
-	said := hourAndMinute{hour: hour, minute: minute, sure: !to || r.At(i) == "quarter"}
-	said.stretch = to && r.At(i) != "quarter" && r.At(i) != "half" && !r.minutesTo(i, minute)
-	return said, end
-}
-
-// minutesTo reports whether "ten to six" is a time and no stretch of it: said in words, in fives,
-// and after a word that brings one time.
-func (r clockReader) minutesTo(i, minute int) bool {
-	cue := r.cue(i)
-	return !text.StartsWithDigit(r.At(i)) && minute%5 == 0 && (cue == "for" || text.ClockCues.Has(cue) && !text.StartCues.Has(cue) && cue != "between")
+	cue := t.cue(i)
+	brought := cue.Norm == "for" || cue.Is(text.ClockCues) && !cue.Is(text.StartCues) && cue.Norm != "between"
+	spoken := !text.StartsWithDigit(first) && minute%5 == 0 && brought
+	return hourAndMinute{hour: hour, minute: minute, sure: !to || first == "quarter", stretch: to && !named && !spoken}, end
 }
 
 // smallNumber reads a whole number up to limit, in figures or words. end is i for none.
-func (r clockReader) smallNumber(i, limit int) (number, end int) {
-	w := r.At(i)
+func (t *Text) smallNumber(i, limit int) (number, end int) {
+	w := t.Norm(i)
 	switch {
 	case text.StartsWithDigit(w):
-		if number = atoi(w); len(w) > 2 || number == 0 && strings.Trim(w, "0") != "" {
+		if number, end = atoi(w), i+1; len(w) > 2 || number == 0 && strings.Trim(w, "0") != "" {
 			return 0, i
 		}
-		end = i + 1
 	case numberOf(text.NumberWords, w) > 0:
-		number, end = r.spelled(i)
+		number, end = t.spelled(i)
 		if end == i { // a lone "one"
 			number, end = 1, i+1
-		}
-		if end > i+2 {
-			return 0, i
 		}
 	default:
 		return 0, i
 	}
-	if number > limit {
+	if number > limit || end > i+2 {
 		return 0, i
 	}
 	return number, end
 }
 
+// partLinks stand between an hour and the part of the day.
+var partLinks = map[string]bool{"in": true, "the": true, "at": true, "am": true, "du": true, "de": true, "l": true, "le": true, "dans": true}
+
 // halfOfDay reads "pm", "o'clock", "in the afternoon" and "at night" after the hour.
-func (r clockReader) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int) {
-	switch r.At(end) {
+func (t *Text) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int) {
+	switch t.Norm(end) {
 	case "uhr", "heures", "h":
 		said.sure, said.written, end = true, true, end+1
 	case "oclock":
@@ -180,55 +272,42 @@ func (r clockReader) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int)
 	if said.half != "" {
 		return said, end
 	}
-	if half, after := r.letters(end); half != "" {
-		said.half, said.sure = half, true
-		return said, after
-	}
 	at := end
-	for at < end+3 && partLinks[r.At(at)] {
-		at++
+	half, after := t.letters(end)
+	if half == "" {
+		for at < end+3 && partLinks[t.Norm(at)] {
+			at++
+		}
+		part, is := text.DayParts.Value(t.Norm(at))
+		after = at + 1
+		switch night := t.Norm(at) == "night" && at > end; {
+		case t.Norm(at) == "apres" && t.Norm(at+1) == "midi":
+			half, after = "p", at+2
+		case is && (at > end || t.At(at).IsForeign(text.DayParts)):
+			half = part
+		case night && (said.hour == 12 || said.hour < 6):
+			half = "a"
+		case night:
+			half = "p"
+		default:
+			return said, end
+		}
 	}
-	if r.At(at) == "apres" && r.At(at+1) == "midi" {
-		said.half, said.sure = "p", true
-		return said, at + 2
-	}
-	switch half, part := text.DayParts.Value(r.At(at)); {
-	case part && (at > end || text.DayParts.Foreign(r.At(at))):
-		said.half, said.sure = half, true
-	case at > end && r.At(at) == "night":
-		said.half, said.sure = nightHalf(said.hour), true
-	default:
-		return said, end
-	}
-	return said, at + 1
+	said.half, said.sure = half, true
+	return said, after
 }
-
-// partLinks stand between an hour and the part of the day.
-var partLinks = map[string]bool{"in": true, "the": true, "at": true, "am": true, "du": true, "de": true, "l": true, "le": true, "dans": true}
 
 // letters reads am, pm, a.m. and p.m.
-func (r clockReader) letters(i int) (half string, end int) {
-	if i >= len(r.Words) || strings.TrimSpace(r.Gap(i-1)) != "" { // "that one. Am I free?"
+func (t *Text) letters(i int) (half string, end int) {
+	if i >= len(t.Words) || !t.Adjoins(i-1) { // "that one. Am I free?"
 		return "", i
 	}
-	switch r.At(i) {
-	case "am", "pm":
-		if next := r.At(i + 1); text.DayParts.Foreign(next) || text.Weekdays.Foreign(next) { // "um fünf am Nachmittag"
-			return "", i
-		}
-		return r.At(i)[:1], i + 1
-	case "a", "p":
-		if r.At(i+1) == "m" {
-			return r.At(i), i + 2
-		}
+	w, next := t.Norm(i), t.At(i+1)
+	switch {
+	case (w == "am" || w == "pm") && !next.IsForeign(text.DayParts) && !next.IsForeign(text.Weekdays): // "um fünf am Nachmittag"
+		return w[:1], i + 1
+	case (w == "a" || w == "p") && next.Norm == "m":
+		return w, i + 2
 	}
 	return "", i
-}
-
-// nightHalf says which half of the day an hour of the night is in.
-func nightHalf(hour int) string {
-	if hour == 12 || hour < 6 {
-		return "a"
-	}
-	return "p"
 }

@@ -2,7 +2,6 @@ package datetime
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,39 +9,31 @@ import (
 	"earshot/matcher/text"
 )
 
-// date reads the date that begins at word i: all days that it may mean, since people
-// leave the year out, differ on which day "next Friday" is, and write day and month in
-// either order.
-func (r dateReader) date(i int) (Reading, bool) {
-	if !r.beginsDate(i) {
-		return Reading{}, false
-	}
-	for _, read := range []func(int) (Reading, bool){
-		r.figuresDate, r.nearDay, r.weekday, r.week, r.monthDay, r.dayMonth, r.dayAlone, r.ahead,
-	} {
-		if found, ok := read(i); ok {
-			return found, true
-		}
-	}
-	return Reading{}, false
-}
-
-// beginsDate spares the readers the words that cannot begin a date, which most words are.
-func (r dateReader) beginsDate(i int) bool {
-	w := r.At(i)
-	return text.StartsWithDigit(w) || slices.ContainsFunc(dateLists, func(list text.List) bool { return list.Has(w) })
-}
-
 // dateLists are the lists that have the words a date begins with.
 var dateLists = []text.List{
 	text.NearDays, text.Weekdays, text.ShortWeekdays, text.Months, text.Ordinals, text.NumberWords, text.DateWords,
 }
 
-func (r dateReader) today() time.Time {
-	return time.Date(r.Now.Year(), r.Now.Month(), r.Now.Day(), 0, 0, 0, 0, time.UTC)
+// date reads the date that begins at word i: all days that it may mean, since people
+// leave the year out, differ on which day "next Friday" is, and write day and month in
+// either order.
+func (t *Text) date(i int) Reading {
+	if !t.At(i).Is(dateLists...) && !text.StartsWithDigit(t.Norm(i)) {
+		return Reading{} // as most words
+	}
+	for _, read := range []func(int) Reading{t.figuresDate, t.nearDay, t.weekday, t.week, t.monthDay, t.dayMonth, t.dayAlone, t.ahead} {
+		if found := read(i); found.End > 0 {
+			return found
+		}
+	}
+	return Reading{}
 }
 
-func (r dateReader) in(days int) string { return r.today().AddDate(0, 0, days).Format(time.DateOnly) }
+func (t *Text) today() time.Time {
+	return time.Date(t.Now.Year(), t.Now.Month(), t.Now.Day(), 0, 0, 0, 0, time.UTC)
+}
+
+func (t *Text) in(days int) string { return t.today().AddDate(0, 0, days).Format(time.DateOnly) }
 
 // dayOf returns the day as a list of one, or an empty list if there is no such day.
 func dayOf(year, month, number int) []string {
@@ -53,33 +44,34 @@ func dayOf(year, month, number int) []string {
 	return []string{date.Format(time.DateOnly)}
 }
 
+// days makes a reading from days, if there are any.
+func (t *Text) days(first, end int, days ...string) Reading {
+	if len(days) == 0 {
+		return Reading{}
+	}
+	return t.reading(first, end, days...)
+}
+
 // dated reads the day and month that the words from first to before end name. Where no
 // year was said (0) it is the next such day, today included, and may be the one before:
 // of a conversation's dates most lie ahead, and some are told.
-func (r dateReader) dated(first, end, year, month, number int) (Reading, bool) {
+func (t *Text) dated(first, end, year, month, number int) Reading {
 	if year > 0 {
-		return r.settled(first, end, dayOf(year, month, number))
+		return t.days(first, end, dayOf(year, month, number)...)
 	}
-	next, other := r.today().Year(), -1
+	next, other := t.today().Year(), -1
 	switch this := time.Date(next, time.Month(month), number, 0, 0, 0, 0, time.UTC); {
-	case this.Before(r.today()):
+	case this.Before(t.today()):
 		next++
-	case this.Equal(r.today()):
+	case this.Equal(t.today()):
 		other = 1
 	}
-	found, ok := r.settled(first, end, append(dayOf(next, month, number), dayOf(next+other, month, number)...))
-	if exact := dayOf(next, month, number); ok && exact != nil {
+	exact := dayOf(next, month, number)
+	found := t.days(first, end, append(exact, dayOf(next+other, month, number)...)...)
+	if len(exact) > 0 {
 		found.Exact = exact[0]
 	}
-	return found, ok
-}
-
-// settled makes a reading from days, if there are any.
-func (r dateReader) settled(first, end int, days []string) (Reading, bool) {
-	if len(days) == 0 {
-		return Reading{}, false
-	}
-	return r.reading(first, end, days...), true
+	return found
 }
 
 var (
@@ -91,43 +83,36 @@ var (
 
 // figuresDate reads 2019-03-08, 8.3.2019, 3/8/19 and 3/8. Points are for the day first;
 // slashes leave the order open unless one of the two is no month.
-func (r dateReader) figuresDate(i int) (Reading, bool) {
-	written := r.window(i)
+func (t *Text) figuresDate(i int) Reading {
+	written := t.window(i)
 	if !text.StartsWithDigit(written) || !strings.ContainsAny(written[:min(len(written), 5)], "-/.") {
-		return Reading{}, false
+		return Reading{}
 	}
 	if p := yearFirst.FindStringSubmatch(written); p != nil {
-		return r.settled(i, r.until(i, len(p[1])+len(p[2])+len(p[3])+2), dayOf(atoi(p[1]), atoi(p[2]), atoi(p[3])))
+		return t.days(i, t.until(i, len(p[1])+len(p[2])+len(p[3])+2), dayOf(atoi(p[1]), atoi(p[2]), atoi(p[3]))...)
 	}
 	if p := yearLast.FindStringSubmatch(written); p != nil {
-		return r.yearLast(i, r.until(i, len(p[0])), p)
+		a, b, year, short := atoi(p[1]), atoi(p[3]), atoi(p[4]), len(p[4]) == 2
+		if short {
+			year += 2000
+		}
+		dayFirst := dayOf(year, b, a)
+		found := t.days(i, t.until(i, len(p[0])), append(dayOf(year, a, b), dayFirst...)...)
+		if p[2] == "." && dayFirst != nil {
+			found.Exact = dayFirst[0]
+		}
+		found.Doubtful = short && p[2] != "/" // a version, a part of a code
+		return found
 	}
 	p := noYear.FindStringSubmatch(written)
 	if p == nil {
-		return Reading{}, false
+		return Reading{}
 	}
-	end := r.until(i, len(p[0]))
-	dayFirst, _ := r.dated(i, end, 0, atoi(p[2]), atoi(p[1]))
-	monthFirst, _ := r.dated(i, end, 0, atoi(p[1]), atoi(p[2]))
-	found, ok := r.settled(i, end, append(monthFirst.Values, dayFirst.Values...))
+	end := t.until(i, len(p[0]))
+	dayFirst, monthFirst := t.dated(i, end, 0, atoi(p[2]), atoi(p[1])), t.dated(i, end, 0, atoi(p[1]), atoi(p[2]))
+	found := t.days(i, end, append(monthFirst.Values, dayFirst.Values...)...)
 	found.Exact = ""
-	return found, ok
-}
-
-// yearLast reads the parts of 8.3.2019 and 3/8/19.
-func (r dateReader) yearLast(first, end int, parts []string) (Reading, bool) {
-	a, b, year := atoi(parts[1]), atoi(parts[3]), atoi(parts[4])
-	short := len(parts[4]) == 2
-	if short {
-		year += 2000
-	}
-	dayFirst, monthFirst := dayOf(year, b, a), dayOf(year, a, b)
-	found, ok := r.settled(first, end, append(monthFirst, dayFirst...))
-	if parts[2] == "." && dayFirst != nil {
-		found.Exact = dayFirst[0]
-	}
-	found.Doubtful = short && parts[2] != "/" // a version, a part of a code
-	return found, ok
+	return found
 }
 
 func atoi(digits string) int {
@@ -139,155 +124,234 @@ func atoi(digits string) int {
 }
 
 // nearDay reads "tomorrow" and its like.
-func (r dateReader) nearDay(i int) (Reading, bool) {
-	if r.At(i) == "day" && r.At(i+1) == "after" && r.At(i+2) == "tomorrow" {
-		return r.reading(i, i+3, r.in(2)), true
+func (t *Text) nearDay(i int) Reading {
+	if t.Norm(i) == "day" && t.Norm(i+1) == "after" && t.Norm(i+2) == "tomorrow" {
+		return t.reading(i, i+3, t.in(2))
 	}
 	// "morning" and "in the morning" are manana too; a day it is without an article.
-	if days, ok := text.NearDays.Number(r.At(i)); ok && r.At(i-1) != "la" && r.At(i-1) != "guten" {
-		return r.reading(i, i+1, r.in(days)), true
+	if days, ok := text.NearDays.Number(t.Norm(i)); ok && t.Norm(i-1) != "la" && t.Norm(i-1) != "guten" {
+		return t.reading(i, i+1, t.in(days))
 	}
-	return Reading{}, false
+	return Reading{}
+}
+
+// weekday reads "Friday", "this Fri", "last Friday", "next Friday", "Friday next week".
+// Which day "next Friday" is, people do not agree on: the coming one, or the one of next
+// week.
+func (t *Text) weekday(i int) Reading {
+	at, before := i, t.Norm(i)
+	switch before {
+	case "next", "coming", "this", "last":
+		at++
+	}
+	named, ok := text.Weekdays.Number(t.Norm(at)) // from Sunday on
+	short := false
+	if !ok {
+		if named, short = text.ShortWeekdays.Number(t.Norm(at)); !short {
+			return Reading{}
+		}
+	}
+	ahead := (named - int(t.today().Weekday()) + 7) % 7
+	monday := (8 - int(t.today().Weekday())) % 7 // of next week
+	if monday == 0 {
+		monday = 7
+	}
+	later := t.in(monday + (named+6)%7)
+	var found Reading
+	switch {
+	case before == "last":
+		found = t.reading(i, at+1, t.in(ahead-7))
+	case t.Norm(at+1) == "next" && t.Norm(at+2) == "week":
+		found = t.reading(i, at+3, later)
+	case before == "next" && ahead == 0:
+		found = t.reading(i, at+1, t.in(7))
+	case before == "next":
+		found = t.reading(i, at+1, t.in(ahead), later)
+	case ahead == 0:
+		found = t.reading(i, at+1, t.in(0), t.in(7))
+		found.Exact = t.in(0)
+	default:
+		found = t.reading(i, at+1, t.in(ahead))
+	}
+	found.Doubtful = short && at == i && !t.At(i-1).Is(text.DayCues) // sun and sat are words of their own
+	return found
+}
+
+// week reads "this weekend", either day of it, "next weekend", of which it is open
+// whether the coming one is meant, and "next week", which is no day.
+func (t *Text) week(i int) Reading {
+	first, what := t.Norm(i), t.Norm(i+1)
+	switch {
+	case what == "week" && (first == "next" || first == "this"):
+		return t.reading(i, i+2)
+	case what != "weekend" || first != "this" && first != "the" && first != "next" && first != "coming":
+		return Reading{}
+	}
+	saturday := (int(time.Saturday) - int(t.today().Weekday()) + 7) % 7
+	days := []string{t.in(saturday), t.in(saturday + 1)}
+	if first == "next" {
+		days = append(days, t.in(saturday+7), t.in(saturday+8))
+	}
+	return t.reading(i, i+2, days...)
+}
+
+// stretches of days by their stems.
+var stretches = map[string]int{"day": 1, "week": 7}
+
+// ahead reads "in 3 days", "in a week", "two weeks from now".
+func (t *Text) ahead(i int) Reading {
+	at := i
+	if t.Norm(i) == "in" {
+		at++
+	}
+	count, end := 0, at
+	if t.Norm(at) == "a" || t.Norm(at) == "an" {
+		count, end = 1, at+1
+	} else {
+		for _, found := range t.Numbers(at) {
+			if end == at && found.First == at && found.Exact != "" && len(found.Exact) <= 4 && strings.Trim(found.Exact, "0123456789") == "" {
+				count, end = atoi(found.Exact), found.End
+			}
+		}
+	}
+	days := stretches[t.At(end).Stem]
+	if end == at || days == 0 {
+		return Reading{}
+	}
+	if end++; at == i {
+		if t.Norm(end) != "from" || t.Norm(end+1) != "now" && t.Norm(end+1) != "today" {
+			return Reading{}
+		}
+		end += 2
+	}
+	return t.reading(i, end, t.in(days*count))
 }
 
 // monthDay reads "March 8th, 2026" and "March the eighth".
-func (r dateReader) monthDay(i int) (Reading, bool) {
-	month, at := numberOf(text.Months, r.At(i)), i+1
+func (t *Text) monthDay(i int) Reading {
+	month, at := numberOf(text.Months, t.Norm(i)), t.afterThe(i+1)
 	if month == 0 {
-		return Reading{}, false
+		return Reading{}
 	}
-	if r.At(at) == "the" {
-		at++
-	}
-	number, end := r.dayNumber(at)
+	number, end := t.dayNumber(at)
 	if end == at {
-		return Reading{}, false
+		return Reading{}
 	}
-	found, ok := r.withYear(i, end, month, number)
-	found.Doubtful = text.NumberWords.Has(r.At(at)) && !text.Ordinals.Has(r.At(end-1)) // "we may two"
-	return found, ok
+	found := t.withYear(i, end, month, number)
+	found.Doubtful = t.At(at).Is(text.NumberWords) && !t.At(end-1).Is(text.Ordinals) // "we may two"
+	return found
 }
 
 // dayMonth reads "8 March", "the 8th of March 2019", and the 8 of "8 to 10 March".
-func (r dateReader) dayMonth(i int) (Reading, bool) {
-	at := r.afterThe(i)
-	number, end := r.dayNumber(at)
+func (t *Text) dayMonth(i int) Reading {
+	at := t.afterThe(i)
+	number, end := t.dayNumber(at)
 	if end == at {
-		return Reading{}, false
+		return Reading{}
 	}
-	if found, ok := r.ofMonth(i, end, number); ok {
-		return found, true
+	if found := t.ofMonth(i, end, number); found.End > 0 {
+		return found
 	}
-	next := end
-	if text.RangeWords.Has(r.At(next)) {
+	next, ranged := end, t.At(end).Is(text.RangeWords)
+	if ranged {
 		next++
 	}
-	next = r.afterThe(next)
-	if _, last := r.dayNumber(next); last > next {
-		if whole, ok := r.ofMonth(i, last, number); ok {
-			found := r.reading(i, end, whole.Values...)
-			found.Exact, found.Doubtful = whole.Exact, !text.RangeWords.Has(r.At(end))
-			return found, true
+	next = t.afterThe(next)
+	if _, last := t.dayNumber(next); last > next {
+		if whole := t.ofMonth(i, last, number); whole.End > 0 {
+			found := t.reading(i, end, whole.Values...)
+			found.Exact, found.Doubtful = whole.Exact, !ranged
+			return found
 		}
 	}
-	return Reading{}, false
+	return Reading{}
 }
 
-func (r dateReader) afterThe(i int) int {
-	if r.At(i) == "the" {
+func (t *Text) afterThe(i int) int {
+	if t.Norm(i) == "the" {
+		i++
+	}
+	return i
+}
+
+func (t *Text) afterOf(i int) int {
+	for t.At(i).Is(text.OfWords) {
 		i++
 	}
 	return i
 }
 
 // ofMonth reads the month after a day, with its year.
-func (r dateReader) ofMonth(first, at, number int) (Reading, bool) {
-	for text.OfWords.Has(r.At(at)) {
-		at++
+func (t *Text) ofMonth(first, at, number int) Reading {
+	at = t.afterOf(at)
+	if month := numberOf(text.Months, t.Norm(at)); month > 0 {
+		return t.withYear(first, at+1, month, number)
 	}
-	if month := numberOf(text.Months, r.At(at)); month > 0 {
-		return r.withYear(first, at+1, month, number)
+	if t.Norm(at) == "this" && t.Norm(at+1) == "month" {
+		return t.dated(first, at+2, t.today().Year(), int(t.today().Month()), number)
 	}
-	if r.At(at) == "this" && r.At(at+1) == "month" {
-		return r.dated(first, at+2, r.today().Year(), int(r.today().Month()), number)
-	}
-	return Reading{}, false
+	return Reading{}
 }
 
 // withYear reads the year after a day and month, where there is one.
-func (r dateReader) withYear(first, end, month, number int) (Reading, bool) {
-	at := end
-	for text.OfWords.Has(r.At(at)) {
-		at++
+func (t *Text) withYear(first, end, month, number int) Reading {
+	at := t.afterOf(end)
+	if year := atoi(t.Norm(at)); year >= 1900 && year < 2200 && len(t.Norm(at)) == 4 {
+		return t.dated(first, at+1, year, month, number)
 	}
-	if year := atoi(r.At(at)); year >= 1900 && year < 2200 && len(r.At(at)) == 4 {
-		return r.dated(first, at+1, year, month, number)
-	}
-	return r.dated(first, end, 0, month, number)
+	return t.dated(first, end, 0, month, number)
 }
 
 // dayAlone reads "the 8th" and "8th": of this month or of the next. Only an ordinal in
 // figures after "the", with nothing after it that it could count, is a day in itself.
-func (r dateReader) dayAlone(i int) (Reading, bool) {
-	at := r.afterThe(i)
-	w := r.At(at)
-	if !endsAsOrdinal(w) && (at == i || !text.Ordinals.Has(w) && numberOf(text.NumberWords, w) == 0) {
-		return Reading{}, false
+func (t *Text) dayAlone(i int) Reading {
+	at := t.afterThe(i)
+	w, inFigures := t.At(at), endsAsOrdinal(t.Norm(at))
+	if !inFigures && (at == i || !w.Is(text.Ordinals) && numberOf(text.NumberWords, w.Norm) == 0) {
+		return Reading{}
 	}
-	number, end := r.dayNumber(at)
+	number, end := t.dayNumber(at)
 	if end == at {
-		return Reading{}, false
+		return Reading{}
 	}
-	first := r.today().AddDate(0, 0, 1-r.today().Day())
+	first := t.today().AddDate(0, 0, 1-t.today().Day())
 	later := first.AddDate(0, 1, 0)
 	this, next := dayOf(first.Year(), int(first.Month()), number), dayOf(later.Year(), int(later.Month()), number)
-	found, ok := r.settled(i, end, append(this, next...))
+	found := t.days(i, end, append(this, next...)...)
 	found.Exact = ""
-	if number < r.today().Day() {
+	if number < t.today().Day() {
 		this = next
 	}
 	if this != nil {
 		found.Exact = this[0]
 	}
-	found.Doubtful = at == i || !endsAsOrdinal(w) || end < len(r.Words) && text.IsSubject(r.Words[end])
-	return found, ok
+	found.Doubtful = at == i || !inFigures || end < len(t.Words) && t.Words[end].IsSubject()
+	return found
 }
 
 // dayNumber reads the day of a month: 8, 8th, 1er, eighth, twenty-first. end is i for
 // none.
-func (r dateReader) dayNumber(i int) (number, end int) {
-	w := r.At(i)
-	if text.StartsWithDigit(w) {
-		return dayInFigures(w, i)
+func (t *Text) dayNumber(i int) (number, end int) {
+	w := t.At(i)
+	ordinal, is := text.Ordinals.Number(w.Norm)
+	end = i + 1
+	switch {
+	case text.StartsWithDigit(w.Norm) && len(w.Norm) <= 2 && w.Norm[len(w.Norm)-1] <= '9':
+		number = atoi(w.Norm)
+	case w.Norm == "1er" || w.Norm == "1o":
+		number = 1
+	case endsAsOrdinal(w.Norm):
+		number = atoi(w.Norm[:len(w.Norm)-2])
+	case is:
+		return ordinal, end
+	case numberOf(text.NumberWords, w.Norm) > 0:
+		number, end = t.spelled(i)
+		number, end = t.lastOrdinal(number, i, end)
 	}
-	if number, ok := text.Ordinals.Number(w); ok {
-		return number, i + 1
-	}
-	if numberOf(text.NumberWords, w) == 0 {
-		return 0, i
-	}
-	number, end = r.spelled(i)
-	number, end = r.lastOrdinal(number, i, end)
 	if number < 1 || number > 31 {
 		return 0, i
 	}
 	return number, end
-}
-
-// dayInFigures reads 8, 8th and 1er.
-func dayInFigures(w string, i int) (number, end int) {
-	switch {
-	case len(w) <= 2 && w[len(w)-1] <= '9':
-		number = atoi(w)
-	case w == "1er" || w == "1o":
-		number = 1
-	case endsAsOrdinal(w):
-		number = atoi(w[:len(w)-2])
-	}
-	if number < 1 || number > 31 {
-		return 0, i
-	}
-	return number, i + 1
 }
 
 // Ordinal matches an English ordinal in figures, as 3rd.

@@ -18,7 +18,7 @@ var friday = time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
 func shown(text *datetime.Text, readings []datetime.Reading) string {
 	var lines []string
 	for _, r := range readings {
-		line := fmt.Sprintf("%s %s", text.Source[r.From:r.To], strings.Join(r.Values, "|"))
+		line := fmt.Sprintf("%s %s", text.Said[r.From:r.To], strings.Join(r.Values, "|"))
 		if r.Exact != "" {
 			line += " =" + r.Exact
 		}

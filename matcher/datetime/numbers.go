@@ -1,6 +1,7 @@
 package datetime
 
 import (
+	"math/big"
 	"regexp"
 	"slices"
 	"strconv"
@@ -13,67 +14,90 @@ import (
 // Numbers returns the readings of the number that begins at word i, in figures or in
 // words: none or one, and a second one where a space may part its groups, as in
 // "2 300". They are not to be changed.
-func (r *Text) Numbers(i int) []Reading {
-	if i >= len(r.Words) {
+func (t *Text) Numbers(i int) []Reading {
+	if i >= len(t.Words) {
 		return nil
 	}
-	if r.numbers == nil {
-		r.numbers = make([][]Reading, len(r.Words))
+	if t.numbers == nil {
+		t.numbers = make([][]Reading, len(t.Words))
 	}
-	if r.numbers[i] == nil {
-		r.numbers[i] = append([]Reading{}, r.asNumbers().at(i)...)
+	if t.numbers[i] == nil {
+		t.numbers[i] = t.numbersAt(i)
 	}
-	return r.numbers[i]
-}
-
-func (r numberReader) at(i int) []Reading {
-	if !text.StartsWithDigit(r.At(i)) {
-		if found, ok := r.inWords(i); ok {
-			return []Reading{r.signed(r.scaled(r.pointed(found)))}
-		}
-		return nil
-	}
-	found, ok := r.inFigures(i)
-	if !ok {
-		return nil
-	}
-	all := []Reading{r.signed(r.scaled(r.pointed(found)))}
-	if digits, end, sure := r.groups(i); end > i+1 {
-		joined := r.number(i, end, []string{digits})
-		joined.Doubtful = !sure
-		all = append(all, r.signed(r.scaled(joined)))
-		if sure {
-			all = all[1:]
-		}
-	}
-	return all
+	return t.numbers[i]
 }
 
 // AllNumbers returns the readings of all numbers, left to right. A number in figures does
 // not hide the one after it: the 300 of "room 2 300 guests" is one too.
-func (r *Text) AllNumbers() []Reading {
+func (t *Text) AllNumbers() []Reading {
 	var all []Reading
-	for i := 0; i < len(r.Words); {
-		found := r.Numbers(i)
+	for i := 0; i < len(t.Words); {
+		found := t.Numbers(i)
 		all = append(all, found...)
-		if i++; len(found) > 0 && !text.StartsWithDigit(r.At(i-1)) {
+		if i++; len(found) > 0 && !text.StartsWithDigit(t.Norm(i-1)) {
 			i = found[0].End
 		}
 	}
 	return all
 }
 
+func (t *Text) numbersAt(i int) []Reading {
+	figures := text.StartsWithDigit(t.Norm(i))
+	read := t.inWords
+	if figures {
+		read = t.inFigures
+	}
+	one := read(i)
+	if one.End == 0 {
+		return []Reading{}
+	}
+	if len(one.Values) == 1 && !strings.Contains(one.Values[0], ".") && t.At(one.End).Is(text.PointWords) { // "twenty-one point five"
+		digits, end := "", one.End+1
+		for ; t.digits(end) != ""; end++ {
+			digits += t.digits(end)
+		}
+		if digits != "" {
+			one = t.number(one.First, end, one.Doubtful, one.Values[0]+"."+digits)
+		}
+	}
+	all := []Reading{t.signed(t.scaled(one))}
+	if figures {
+		if digits, end, sure := t.groups(i); end > i+1 {
+			all = append(all, t.signed(t.scaled(t.number(i, end, !sure, digits))))
+			if sure {
+				all = all[1:]
+			}
+		}
+	}
+	return all
+}
+
+// digits are the spoken or written figures of the word at i, which stand for themselves.
+func (t *Text) digits(i int) string {
+	w := t.At(i)
+	if strings.Trim(w.Norm, "0123456789") == "" {
+		return w.Norm
+	}
+	for _, list := range []text.List{text.NumberWords, text.Numbers} {
+		if value, ok := list.Number(w.Norm); ok && value < 10 {
+			return strconv.Itoa(value)
+		}
+	}
+	return ""
+}
+
 // number makes a reading from decimals in any form. It is exact if there is only one and
 // JSON accepts it as written.
-func (r numberReader) number(first, end int, forms []string) Reading {
+func (t *Text) number(first, end int, doubtful bool, forms ...string) Reading {
 	var values []string
 	for _, form := range forms {
 		if decimal, ok := Decimal(form); ok {
 			values = append(values, decimal)
 		}
 	}
-	found := r.reading(first, end, values...)
-	if found.Exact = ""; len(forms) == 1 && len(values) == 1 && jsonNumber.MatchString(forms[0]) {
+	found := t.reading(first, end, values...)
+	found.Exact, found.Doubtful = "", doubtful
+	if len(forms) == 1 && len(values) == 1 && jsonNumber.MatchString(forms[0]) {
 		found.Exact = forms[0]
 	}
 	return found
@@ -81,15 +105,17 @@ func (r numberReader) number(first, end int, forms []string) Reading {
 
 var jsonNumber = regexp.MustCompile(`^(?:0|[1-9][0-9]*)(?:\.[0-9]+)?$`)
 
-// signed takes in the minus before a number, as a sign or as a word.
-func (r numberReader) signed(found Reading) Reading {
-	sign := r.sign(found.First)
-	switch {
-	case r.At(found.First-1) == "minus":
+// signed takes in the minus before a number, as a sign or as a word. A sign has no word right
+// before it: 3-5 is a range.
+func (t *Text) signed(found Reading) Reading {
+	before := t.Said[:t.Words[found.First].Start]
+	bare := strings.TrimRight(before, "-−")
+	switch _, size := utf8.DecodeLastRuneInString(before); {
+	case t.Norm(found.First-1) == "minus":
 		found.First--
-		found.From = r.Words[found.First].Start
-	case sign > 0:
-		found.From -= sign
+		found.From = t.Words[found.First].Start
+	case bare != before && (bare == "" || strings.HasSuffix(bare, " ")):
+		found.From -= size
 	default:
 		return found
 	}
@@ -102,144 +128,85 @@ func (r numberReader) signed(found Reading) Reading {
 	return found
 }
 
-// sign is the length of a minus sign right before the word, with no word right before
-// that: 3-5 is a range.
-func (r numberReader) sign(i int) int {
-	before := r.Source[:r.Words[i].Start]
-	if !strings.HasSuffix(before, "-") && !strings.HasSuffix(before, "−") {
-		return 0
-	}
-	_, size := utf8.DecodeLastRuneInString(before)
-	if before = strings.TrimRight(before, "-−"); before == "" || strings.HasSuffix(before, " ") {
-		return size
-	}
-	return 0
-}
-
-// pointed reads the digits that are spoken after a whole number: "twenty-one point five".
-func (r numberReader) pointed(found Reading) Reading {
-	if len(found.Values) != 1 || strings.Contains(found.Values[0], ".") || !text.PointWords.Has(r.At(found.End)) {
-		return found
-	}
-	digits, end := "", found.End+1
-	for ; end < len(r.Words); end++ {
-		digit, ok := r.digit(end)
-		if !ok {
-			break
-		}
-		digits += digit
-	}
-	if digits == "" {
-		return found
-	}
-	pointed := r.number(found.First, end, []string{found.Values[0] + "." + digits})
-	pointed.Doubtful = found.Doubtful
-	return pointed
-}
-
-// digit is the spoken or written figures of the word at i, which stand for themselves.
-func (r numberReader) digit(i int) (string, bool) {
-	w := r.At(i)
-	if strings.Trim(w, "0123456789") == "" {
-		return w, w != ""
-	}
-	for _, list := range []text.List{text.NumberWords, text.Numbers} {
-		if value, ok := list.Number(w); ok && value < 10 {
-			return strconv.Itoa(value), true
-		}
-	}
-	return "", false
-}
-
 // scaled reads "million" or "and a half" after a number.
-func (r numberReader) scaled(found Reading) Reading {
-	var change func(decimal string) string
+func (t *Text) scaled(found Reading) Reading {
 	end := found.End
-	switch zeros := numberOf(text.Scales, r.At(end)); {
+	forms := slices.Clone(found.Values)
+	switch zeros := numberOf(text.Scales, t.Norm(end)); {
 	case zeros > 0:
-		change, end = func(decimal string) string { return shifted(decimal, zeros) }, end+1
-	case r.At(end) == "and" && r.At(end+1) == "a" && r.At(end+2) == "half":
-		change, end = func(decimal string) string { return decimal + ".5" }, end+3
+		end++
+		for i, value := range forms {
+			forms[i] = shifted(value, zeros)
+		}
+	case t.Norm(end) == "and" && t.Norm(end+1) == "a" && t.Norm(end+2) == "half":
+		end += 3
+		for i := range forms {
+			forms[i] += ".5"
+		}
 	default:
 		return found
 	}
-	forms := make([]string, len(found.Values))
-	for i, value := range found.Values {
-		forms[i] = change(value)
-	}
-	scaled := r.number(found.First, end, forms)
-	scaled.Doubtful = found.Doubtful
-	return scaled
+	return t.number(found.First, end, found.Doubtful, forms...)
 }
 
 var (
 	// The letters are a unit, a scale or the ending of an ordinal.
 	figureText  = regexp.MustCompile(`^([0-9][0-9.,]*)([a-z]{0,4})$`)
 	shortScales = map[string]int{"k": 3, "m": 6, "mio": 6, "mn": 6, "bn": 9}
+	grouping    = regexp.MustCompile(`^[0-9]{1,3}(?:(?:,[0-9]{3})+|(?:\.[0-9]{3})+)$`)
 )
 
 // inFigures reads 1,000 or 1.000, 12,50, 5k, 3rd and 20kg. What stands with letters that
 // are no unit may be a code.
-func (r numberReader) inFigures(i int) (Reading, bool) {
-	parts := figureText.FindStringSubmatch(r.Words[i].Norm)
+func (t *Text) inFigures(i int) Reading {
+	parts := figureText.FindStringSubmatch(t.Words[i].Norm)
 	if parts == nil {
-		return Reading{}, false
+		return Reading{}
 	}
-	forms, letters := formsOf(parts[1]), parts[2]
-	found := r.number(i, i+1, forms)
-	found.Doubtful = letters != "" && !text.UnitSigns.Has(letters)
+	figures, letters := strings.TrimRight(parts[1], ".,"), parts[2]
+	points, commas := strings.Count(figures, "."), strings.Count(figures, ",")
+	var forms []string
+	switch {
+	case points+commas == 0:
+		forms = []string{figures}
+	case grouping.MatchString(figures) && points == 1: // one or a thousand
+		forms = []string{WithoutMarks(figures), figures}
+	case grouping.MatchString(figures):
+		forms = []string{WithoutMarks(figures)}
+	case points+commas == 1:
+		forms = []string{strings.Replace(figures, ",", ".", 1)}
+	case points == 1 || commas == 1:
+		last := strings.LastIndexAny(figures, ".,")
+		forms = []string{WithoutMarks(figures[:last]) + "." + figures[last+1:]}
+	case points == 0:
+		forms = strings.Split(figures, ",") // a list without spaces
+	}
+	found := t.number(i, i+1, letters != "" && !text.UnitSigns.Has(letters), forms...)
 	if zeros := shortScales[letters]; zeros > 0 {
 		for _, value := range slices.Clone(found.Values) {
 			found.Values = append(found.Values, shifted(value, zeros))
 		}
 	}
-	return found, true
+	return found
 }
 
 // groups joins groups of three digits that a space or an apostrophe parts (ISO 80000-1
 // has the thin space, Switzerland the apostrophe). sure is false where the space may as
 // well part two numbers.
-func (r numberReader) groups(i int) (digits string, end int, sure bool) {
-	digits, end, sure = r.Words[i].Norm, i+1, true
+func (t *Text) groups(i int) (digits string, end int, sure bool) {
+	digits, end, sure = t.Norm(i), i+1, true
 	if len(digits) > 3 || digits[0] == '0' || strings.Trim(digits, "0123456789") != "" {
 		return digits, end, sure
 	}
-	for end < len(r.Words) && isGroup(r.Words[end].Norm) && groupGap.MatchString(r.Gap(end-1)) {
-		sure = sure && r.Gap(end-1) != " "
-		digits += r.Words[end].Norm
+	for len(t.Norm(end)) == 3 && strings.Trim(t.Norm(end), "0123456789") == "" && groupGap.MatchString(t.Gap(end-1)) {
+		sure = sure && t.Gap(end-1) != " "
+		digits += t.Norm(end)
 		end++
 	}
 	return digits, end, sure
 }
 
 var groupGap = regexp.MustCompile(`^[ '’\x{A0}\x{2009}\x{202F}]$`)
-
-func isGroup(w string) bool { return len(w) == 3 && strings.Trim(w, "0123456789") == "" }
-
-// formsOf lists the numbers that figures with points and commas may mean: 1.000 is one or a
-// thousand.
-func formsOf(figures string) []string {
-	figures = strings.TrimRight(figures, ".,")
-	points, commas := strings.Count(figures, "."), strings.Count(figures, ",")
-	switch {
-	case points+commas == 0:
-		return []string{figures}
-	case grouping.MatchString(figures) && points == 1:
-		return []string{WithoutMarks(figures), figures}
-	case grouping.MatchString(figures):
-		return []string{WithoutMarks(figures)}
-	case points+commas == 1:
-		return []string{strings.Replace(figures, ",", ".", 1)}
-	case points == 1 || commas == 1:
-		last := strings.LastIndexAny(figures, ".,")
-		return []string{WithoutMarks(figures[:last]) + "." + figures[last+1:]}
-	case points == 0:
-		return strings.Split(figures, ",") // a list without spaces
-	}
-	return nil
-}
-
-var grouping = regexp.MustCompile(`^[0-9]{1,3}(?:(?:,[0-9]{3})+|(?:\.[0-9]{3})+)$`)
 
 // WithoutMarks drops the points and commas of a number.
 func WithoutMarks(norm string) string {
@@ -249,81 +216,121 @@ func WithoutMarks(norm string) string {
 	return strings.NewReplacer(".", "", ",", "").Replace(norm)
 }
 
-// alone reads a text that is a number alone, apart from a currency or a unit. An ordinal
-// word does not count: "second" is a class before it is a 2.
-func (r numberReader) alone() (values []string) {
-	if len(r.Words) == 0 || r.Words[len(r.Words)-1].Is(text.Ordinals) {
-		return nil
-	}
-	for _, found := range r.Numbers(0) {
-		rest := r.Words[found.End:]
-		if !slices.ContainsFunc(rest, func(w text.Word) bool { return !text.Units[w.Stem] && !w.Is(text.Currencies) }) {
-			values = append(values, found.Values...)
-		}
-	}
-	return values
-}
-
 // inWords reads a number in words, ordinals and the words for two and twelve included.
-func (r numberReader) inWords(i int) (Reading, bool) {
-	w := r.At(i)
-	if value, end := r.groupWord(i); end > i {
-		return r.counted(i, end, value, text.PairWords.Has(r.At(end-1))), true
-	}
-	if text.NumberWords.Has(w) {
-		value, end := r.spelled(i)
-		if end == i && w == "one" && r.countsOne(i) {
-			return r.counted(i, i+1, 1, true), true
-		}
-		last, after := r.lastOrdinal(value, i, end)
-		if after == i {
-			return Reading{}, false
-		}
-		return r.counted(i, after, last, after > end), true
-	}
-	if value, ok := text.Ordinals.Number(w); ok {
-		return r.counted(i, i+1, value, true), true
-	}
-	if value, ok := text.Numbers.Number(w); ok {
-		return r.counted(i, i+1, value, text.Homographs.Has(w)), true
-	}
-	return Reading{}, false
-}
-
-// counted makes a reading of a whole number.
-func (r numberReader) counted(first, end, value int, doubtful bool) Reading {
-	found := r.number(first, end, []string{strconv.Itoa(value)})
-	found.Doubtful = doubtful
-	return found
-}
-
-// groupWord reads "a hundred", "a dozen", "a couple" and "dozen". end is i for none.
-func (r numberReader) groupWord(i int) (value, end int) {
-	at := i
-	if r.At(i) == "a" || r.At(i) == "an" {
+func (t *Text) inWords(i int) Reading {
+	count := func(end, value int, doubtful bool) Reading { return t.number(i, end, doubtful, strconv.Itoa(value)) }
+	w, at := t.At(i), i
+	if w.Norm == "a" || w.Norm == "an" {
 		at++
 	}
-	if value, ok := text.GroupWords.Number(r.At(at)); ok && (at > i || numberOf(text.Scales, r.At(at)) == 0 && r.At(at) != "hundred") {
-		return value, at + 1
+	if value, ok := text.GroupWords.Number(t.Norm(at)); ok && (at > i || numberOf(text.Scales, w.Norm) == 0 && w.Norm != "hundred") { // "a dozen"
+		return count(at+1, value, t.At(at).Is(text.PairWords))
 	}
-	return 0, i
+	if w.Is(text.NumberWords) {
+		value, end := t.spelled(i)
+		if end == i && w.Norm == "one" && (len(t.Words) == 1 || t.At(i-1).Is(text.OneCues)) { // "for one", "just one"
+			return count(i+1, 1, true)
+		}
+		last, after := t.lastOrdinal(value, i, end)
+		if after == i {
+			return Reading{}
+		}
+		return count(after, last, after > end)
+	}
+	if value, ok := text.Ordinals.Number(w.Norm); ok {
+		return count(i+1, value, true)
+	}
+	if value, ok := text.Numbers.Number(w.Norm); ok {
+		return count(i+1, value, w.Is(text.Homographs))
+	}
+	return Reading{}
 }
 
-// countsOne reports whether a lone "one" is said as a number: "for one", "just one",
-// or nothing else.
-func (r numberReader) countsOne(i int) bool { return len(r.Words) == 1 || text.OneCues.Has(r.At(i-1)) }
-
 // lastOrdinal reads the ordinal that ends a number: "twenty-first".
-func (r numberReader) lastOrdinal(value, first, end int) (int, int) {
-	last, ok := text.Ordinals.Number(r.At(end))
+func (t *Text) lastOrdinal(value, first, end int) (int, int) {
+	last, ok := text.Ordinals.Number(t.Norm(end))
 	if end > first && ok && value >= 20 && value%10 == 0 && last < 10 {
 		return value + last, end + 1
 	}
 	return value, end
 }
 
+// spelled reads the number in English words that begins at i, up to the thousands:
+// "twenty five", "three hundred and twelve". A lone "one" is mostly no number ("that
+// one") and is read only before a word that can be counted. end is i for none.
+func (t *Text) spelled(i int) (value, end int) {
+	total, current := 0, 0
+	for end = i; end < len(t.Words); end++ {
+		w := t.Words[end].Norm
+		next, is := text.NumberWords.Number(w)
+		if is && current%100 != 0 && (current%100 < 20 || current%10 != 0 || next > 9) { // it does not follow in one number
+			return total + current, end
+		}
+		switch {
+		case is:
+			current += next
+		case w == "hundred" && current > 0 && current < 100:
+			current *= 100
+		case w == "thousand" && current > 0:
+			total, current = total+current*1000, 0
+		case w == "and" && end > i && current%100 == 0 && numberOf(text.NumberWords, t.Norm(end+1)) > 0:
+		default:
+			if end-i == 1 && t.Norm(i) == "one" && (t.Words[end].Is(text.StopWords) || !t.Adjoins(i) || w == "way") {
+				return 0, i
+			}
+			return total + current, end
+		}
+	}
+	if end-i == 1 && t.Norm(i) == "one" {
+		return 0, i
+	}
+	return total + current, end
+}
+
 // numberOf is the number that a list has for the word; zero for none.
 func numberOf(list text.List, word string) int {
 	number, _ := list.Number(word)
 	return number
+}
+
+// Decimal writes a number in canonical form, without plus sign, exponent and insignificant
+// zeros: two numbers are equal if and only if these texts are.
+func Decimal(text string) (string, bool) {
+	if !decimalText.MatchString(text) {
+		return "", false
+	}
+	if strings.ContainsAny(text, "eE") {
+		number, ok := new(big.Rat).SetString(text)
+		if !ok {
+			return "", false
+		}
+		decimals, _ := number.FloatPrec()
+		text = number.FloatString(decimals)
+	}
+	digits, minus := strings.CutPrefix(text, "-")
+	whole, fraction, _ := strings.Cut(digits, ".")
+	whole, fraction = strings.TrimLeft(whole, "0"), strings.TrimRight(fraction, "0")
+	if whole == "" {
+		whole = "0"
+	}
+	if fraction != "" {
+		whole += "." + fraction
+	}
+	if minus && whole != "0" {
+		whole = "-" + whole
+	}
+	return whole, true
+}
+
+// The exponent is bounded: 1e999999999 would fill the memory with zeros.
+var decimalText = regexp.MustCompile(`^-?[0-9]{1,400}(?:\.[0-9]{1,400})?(?:[eE][+-]?[0-9]{1,3})?$`)
+
+// shifted multiplies a decimal by a power of ten.
+func shifted(decimal string, zeros int) string {
+	whole, fraction, _ := strings.Cut(decimal, ".")
+	fraction += strings.Repeat("0", max(0, zeros-len(fraction)))
+	if len(fraction) == zeros {
+		return whole + fraction
+	}
+	return whole + fraction[:zeros] + "." + fraction[zeros:]
 }

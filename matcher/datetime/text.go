@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"earshot/matcher/text"
@@ -15,7 +14,7 @@ import (
 
 // Reading is an interpretation of some words of a text as a date, a time of day or a
 // number. A caller that fills in a value takes the exact one; a caller that looks for
-// evidence of a value accepts any of them.
+// evidence of a value accepts any of them. One without words, whose End is 0, is none.
 type Reading struct {
 	First, End int // the words, from first to before end
 	From, To   int // the same in bytes, the sign of a number included
@@ -31,63 +30,63 @@ type Reading struct {
 	Doubtful bool
 }
 
-// reading makes a reading of the words from first to before end. A single value is exact.
-func (r *Text) reading(first, end int, values ...string) Reading {
-	found := Reading{First: first, End: end, From: r.Words[first].Start, To: r.Words[end-1].End}
-	for _, value := range values {
-		if !slices.Contains(found.Values, value) {
-			found.Values = append(found.Values, value)
-		}
+// Text is a text with its words, in which dates, times of day and numbers are read. It is of one
+// goroutine.
+type Text struct {
+	text.Text
+	Now time.Time // what relative dates count from
+
+	// What has been read; nil before that. Several tools are often asked about one text.
+	dates, clocks []Reading
+	amounts       []quantity.Amount
+	numbers       [][]Reading // by word
+}
+
+// NewText splits the first words of a text. It is cut after the last of them: the
+// readers look at what follows a word, and a long rest would make each look a long one.
+func NewText(said string, now time.Time) *Text {
+	t := &Text{Text: text.Of(said), Now: now}
+	if n := len(t.Words); n == text.MaxWords {
+		t.Said = said[:t.Words[n-1].End]
 	}
-	if len(found.Values) == 1 {
-		found.Exact = found.Values[0]
-	}
-	return found
+	return t
 }
 
 // Dates returns the readings of dates, left to right. They are not to be changed.
-func (r *Text) Dates() []Reading {
-	if r.dates == nil {
-		r.dates = r.each(r.asDates().date)
+func (t *Text) Dates() []Reading {
+	if t.dates == nil {
+		t.dates = t.each(t.date)
 	}
-	return r.dates
+	return t.dates
 }
 
 // Clocks returns the readings of times of day, left to right. They are not to be changed.
-func (r *Text) Clocks() []Reading {
-	if r.clocks == nil {
-		r.clocks = r.each(r.asClocks().clock)
+func (t *Text) Clocks() []Reading {
+	if t.clocks == nil {
+		t.clocks = t.each(t.clock)
 	}
-	return r.clocks
+	return t.clocks
 }
+
+// Moments returns the readings of dates, and then those of times of day.
+func (t *Text) Moments() []Reading { return slices.Concat(t.Dates(), t.Clocks()) }
 
 // Amounts returns the numbers of the text and what each measures, left to right. They are not
 // to be changed.
-func (r *Text) Amounts() []quantity.Amount {
-	if r.amounts == nil {
-		r.amounts = append([]quantity.Amount{}, quantity.Unit{}.Amounts(r.Source)...)
+func (t *Text) Amounts() []quantity.Amount {
+	if t.amounts == nil {
+		t.amounts = append([]quantity.Amount{}, quantity.Unit{}.Amounts(t.Said)...)
 	}
-	return r.amounts
+	return t.amounts
 }
-
-// numberReader, dateReader and clockReader read one kind of a text, from a word on.
-type (
-	numberReader struct{ *Text }
-	dateReader   struct{ numberReader }
-	clockReader  struct{ numberReader }
-)
-
-func (r *Text) asNumbers() numberReader { return numberReader{r} }
-func (r *Text) asDates() dateReader     { return dateReader{numberReader{r}} }
-func (r *Text) asClocks() clockReader   { return clockReader{numberReader{r}} }
 
 // each collects what read finds. A doubtful reading does not hide one that shares
 // its words.
-func (r *Text) each(read func(int) (Reading, bool)) []Reading {
+func (t *Text) each(read func(int) Reading) []Reading {
 	all := []Reading{}
-	for i := 0; i < len(r.Words); {
-		found, ok := read(i)
-		if !ok {
+	for i := 0; i < len(t.Words); {
+		found := read(i)
+		if found.End == 0 {
 			i++
 			continue
 		}
@@ -99,50 +98,24 @@ func (r *Text) each(read func(int) (Reading, bool)) []Reading {
 	return all
 }
 
-// Format writes a date as 2006-01-02, a time as 15:04, or both with a space between them in
-// a layout of package time, in a time zone; or returns an empty string if they lack a part of it.
-func Format(exact, layout string, in *time.Location) string {
-	for _, known := range []string{"2006-01-02 15:04", time.DateOnly, "15:04"} {
-		at, err := time.ParseInLocation(known, exact, in)
-		if err != nil || lacks(known, layout, "2006") || lacks(known, layout, "15:04") {
-			continue
+// reading makes a reading of the words from first to before end. A single value is exact.
+func (t *Text) reading(first, end int, values ...string) Reading {
+	found := Reading{First: first, End: end, From: t.Words[first].Start, To: t.Words[end-1].End}
+	for _, value := range values {
+		if !slices.Contains(found.Values, value) {
+			found.Values = append(found.Values, value)
 		}
-		return at.Format(layout)
 	}
-	return ""
-}
-
-func lacks(known, layout, part string) bool {
-	return strings.Contains(layout, part) && !strings.Contains(known, part)
-}
-
-// Text is a text with its words, in which dates, times of day and numbers are read. It is of one
-// goroutine.
-type Text struct {
-	Source string
-	Words  []text.Word
-	Now    time.Time // what relative dates count from
-
-	// What has been read; nil before that. Several tools are often asked about one text.
-	dates, clocks []Reading
-	amounts       []quantity.Amount
-	numbers       [][]Reading // by word
-}
-
-// NewText splits the first words of a text. It is cut after the last of them: the
-// readers look at what follows a word, and a long rest would make each look a long one.
-func NewText(said string, now time.Time) *Text {
-	words := text.Split(said)
-	if len(words) == text.MaxWords {
-		said = said[:words[len(words)-1].End]
+	if len(found.Values) == 1 {
+		found.Exact = found.Values[0]
 	}
-	return &Text{Source: said, Words: words, Now: now}
+	return found
 }
 
 // window is the text from the word on, as far as a date or a time reaches.
-func (r *Text) window(i int) string {
+func (t *Text) window(i int) string {
 	const longest = 32
-	text := r.Source[r.Words[i].Start:]
+	text := t.Said[t.Words[i].Start:]
 	if len(text) <= longest {
 		return text
 	}
@@ -154,86 +127,45 @@ func (r *Text) window(i int) string {
 }
 
 // until is the end, in words, of what takes length bytes from word i on.
-func (r *Text) until(i, length int) int {
+func (t *Text) until(i, length int) int {
 	end := i + 1
-	for end < len(r.Words) && r.Words[end].Start < r.Words[i].Start+length {
+	for end < len(t.Words) && t.Words[end].Start < t.Words[i].Start+length {
 		end++
 	}
 	return end
 }
 
-// At returns the word at i, and an empty one beyond the text.
-func (r *Text) At(i int) string {
-	if i < 0 || i >= len(r.Words) {
-		return ""
-	}
-	return r.Words[i].Norm
-}
-
-// Surface is the text of the words from first to before end, as it was written.
-func (r *Text) Surface(first, end int) string {
-	return r.Source[r.Words[first].Start:r.Words[end-1].End]
-}
-
-// Gap is the text between a word and the next.
-func (r *Text) Gap(i int) string {
-	if i+1 >= len(r.Words) {
-		return r.Source[r.Words[i].End:]
-	}
-	return r.Source[r.Words[i].End:max(r.Words[i].End, r.Words[i+1].Start)]
-}
-
-// Capital reports whether the word is written with a capital first letter.
-func (r *Text) Capital(i int) bool {
-	first, _ := utf8.DecodeRuneInString(r.Source[r.Words[i].Start:])
-	return unicode.IsUpper(first)
-}
-
-// Lowercase reports whether the text has no capital letter but a first one: such a
-// writer does not mark names.
-func (r *Text) Lowercase() bool {
-	_, size := utf8.DecodeRuneInString(r.Source)
-	return strings.IndexFunc(r.Source[size:], unicode.IsUpper) < 0
-}
-
-// Within returns the words that stand between two places of the text.
-func (r *Text) Within(from, to int) (first, end int) {
-	for first < len(r.Words) && r.Words[first].End <= from {
-		first++
-	}
-	end = first
-	for end < len(r.Words) && r.Words[end].Start < to {
-		end++
-	}
-	return first, end
-}
-
 // Alone reads a text that is a number, a date, a time of day and nothing else, or a date and a
 // time together, which are returned apart: they may have been said apart.
-func (r *Text) Alone() (meant, days, hours []string) {
-	if p := stamp.FindStringSubmatch(r.Source); p != nil {
-		date, _ := NewText(p[1], r.Now).asDates().date(0)
-		clock, _ := NewText(p[2], r.Now).asClocks().clock(0)
-		days, hours = date.Values, clock.Values
-		if at, err := time.Parse(time.RFC3339, r.Source); err == nil { // people say what a clock on their wall does
-			here := at.In(r.Now.Location())
+func (t *Text) Alone() (meant, days, hours []string) {
+	if p := stamp.FindStringSubmatch(t.Said); p != nil {
+		days, hours = NewText(p[1], t.Now).date(0).Values, NewText(p[2], t.Now).clock(0).Values
+		if at, err := time.Parse(time.RFC3339, t.Said); err == nil { // people say what a clock on their wall does
+			here := at.In(t.Now.Location())
 			days, hours = append(days, here.Format(time.DateOnly)), append(hours, here.Format("15:04"))
 		}
 		return nil, days, hours
 	}
-	meant = r.asNumbers().alone()
-	if clock, ok := r.asClocks().clock(0); ok && clock.End == len(r.Words) {
+	n := len(t.Words)
+	if n > 0 && !t.Words[n-1].Is(text.Ordinals) { // "second" is a class before it is a 2
+		for _, found := range t.Numbers(0) {
+			if !slices.ContainsFunc(t.Words[found.End:], func(w text.Word) bool { return !w.StemIs(text.UnitNames) && !w.Is(text.Currencies) }) {
+				meant = append(meant, found.Values...)
+			}
+		}
+	}
+	if clock := t.clock(0); clock.End == n {
 		return append(meant, clock.Values...), nil, nil
 	}
-	date, ok := r.asDates().date(0)
-	if !ok || date.End == len(r.Words) {
+	date := t.date(0)
+	if date.End == 0 || date.End == n {
 		return append(meant, date.Values...), nil, nil
 	}
 	at := date.End
-	if r.At(at) == "at" {
+	if t.Norm(at) == "at" {
 		at++
 	}
-	if clock, ok := r.asClocks().clock(at); ok && clock.End == len(r.Words) {
+	if clock := t.clock(at); clock.End == n {
 		return meant, date.Values, clock.Values
 	}
 	return meant, nil, nil
@@ -242,3 +174,15 @@ func (r *Text) Alone() (meant, days, hours []string) {
 // stamp is a date and time of ISO 8601 and RFC 3339. Whoever writes one may have left the time as
 // it was said, whatever the offset.
 var stamp = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2})(?::\d{2}(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?$`)
+
+// Format writes a date as 2006-01-02, a time as 15:04, or both with a space between them in
+// a layout of package time, in a time zone; or returns an empty string if they lack a part of it.
+func Format(exact, layout string, in *time.Location) string {
+	for _, known := range []string{"2006-01-02 15:04", time.DateOnly, "15:04"} {
+		lacks := func(part string) bool { return strings.Contains(layout, part) && !strings.Contains(known, part) }
+		if at, err := time.ParseInLocation(known, exact, in); err == nil && !lacks("2006") && !lacks("15:04") {
+			return at.Format(layout)
+		}
+	}
+	return ""
+}

@@ -100,7 +100,7 @@ func (f *forms) text(value string, now time.Time) {
 		f.truth = &truth
 	}
 	if len(value) <= longest {
-		f.unread = &datetime.Text{Source: value, Now: now}
+		f.unread = &datetime.Text{Text: text.Text{Said: value}, Now: now}
 	}
 }
 
@@ -108,7 +108,7 @@ func (f *forms) text(value string, now time.Time) {
 // are not found.
 func (f *forms) means() []string {
 	if f.unread != nil {
-		f.meant, f.days, f.hours = datetime.NewText(f.unread.Source, f.unread.Now).Alone()
+		f.meant, f.days, f.hours = datetime.NewText(f.unread.Said, f.unread.Now).Alone()
 		f.unread = nil
 	}
 	return f.meant

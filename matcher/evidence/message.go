@@ -121,7 +121,7 @@ func wordsOf(said string) []word {
 		case r == '&':
 			norm = "and"
 		case text.InWord(r):
-			size = text.WordLength(said[at:], '.', ',') // so that 5 is not found in 2.5
+			size = text.WordLength(said[at:], ".,") // so that 5 is not found in 2.5
 			norm = text.Fold(said[at : at+size])
 		}
 		if norm != "" {

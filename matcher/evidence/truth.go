@@ -84,11 +84,11 @@ func (r reader) about(first int, topic map[string]bool) (end int) {
 
 // stance reports whether the words are affirmed, and widens them by what says so.
 func (r reader) stance(first, end int) (said bool, from, to int) {
-	if yes := text.AffirmingWords.Has(r.At(end)); yes || text.RefusingWords.Has(r.At(end)) {
+	if yes := text.AffirmingWords.Has(r.Norm(end)); yes || text.RefusingWords.Has(r.Norm(end)) {
 		return yes, first, end + 1
 	}
 	for j := max(0, first-4); j < first; j++ {
-		if text.Denials.Has(r.At(j)) {
+		if text.Denials.Has(r.Norm(j)) {
 			return false, j, end
 		}
 	}

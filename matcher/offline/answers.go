@@ -96,10 +96,10 @@ func (r reading) gives(begun matcher.Unfinished) bool {
 // one.
 func (h *hearing) continues(said text.Correction) (wish, bool) {
 	words := text.Split(said.After)
-	if said.Refused && len(words) == 0 || declines(words) || text.Tells(words) {
+	if said.Refused && len(words) == 0 || declines(words) || (text.Text{Words: words}).Tells() {
 		return wish{}, false
 	}
-	mood := text.MoodOf(said.After, words)
+	mood := (text.Text{Said: said.After, Words: words}).Mood()
 	for _, begun := range h.request.Unfinished {
 		r := h.read(said.After, begun.Candidate)
 		if !said.Refused && (mood == text.Fragment || mood == text.Wish) {
@@ -120,7 +120,7 @@ func (h *hearing) continues(said text.Correction) (wish, bool) {
 // a few words that neither ask, wish, tell nor thank.
 func onlyAnswer(u matcher.Unfinished, said string) (string, bool) {
 	words := text.Split(said)
-	if len(u.Missing) != 1 || len(words) == 0 || text.MoodOf(said, words) != text.Fragment || text.Opening(words) < 0 {
+	if len(u.Missing) != 1 || len(words) == 0 || (text.Text{Said: said, Words: words}).Mood() != text.Fragment || (text.Text{Words: words}).Opening() < 0 {
 		return "", false
 	}
 	first, end := 0, len(words)
@@ -133,11 +133,11 @@ func onlyAnswer(u matcher.Unfinished, said string) (string, bool) {
 	if first == end || end-first > maxAnswerWords || !takesAnyText(u, u.Missing[0]) {
 		return "", false
 	}
-	answer := &datetime.Text{Source: said, Words: words[first:end]}
+	answer := &datetime.Text{Text: text.Text{Said: said, Words: words[first:end]}}
 	if refersBack(answer.Words) || len(moments(answer)) > 0 || !slices.ContainsFunc(answer.Words, func(w text.Word) bool { return isThing(w) || isNumber(w) }) {
 		return "", false
 	}
-	return text.Spoken(said, words, first, end), true
+	return (text.Text{Said: said, Words: words}).Surface(first, end), true
 }
 
 // bringsValue reports whether a word only brings the value that follows it: "for Peter".

@@ -63,7 +63,7 @@ func decideAt(bar float64, scope retrieval.Scope, request matcher.Request, words
 // are left: "I need an appointment" does not cancel one. The nearest stays, if it is only the mood
 // that does not call for it: what is said of its thing calls for no other tool (contract 19).
 func called(nearest []retrieval.Near, o opposition, said string, words []text.Word) []retrieval.Near {
-	m := text.MoodOf(said, words)
+	m := (text.Text{Said: said, Words: words}).Mood()
 	if m != text.Question && m != text.Statement {
 		nearest = giving(nearest, words)
 	}
@@ -113,7 +113,7 @@ func unlike(nearest []retrieval.Near, o opposition, request matcher.Request, wor
 // unwanted says why a text does not want what the tool does, however like its words are.
 func unwanted(nearest retrieval.Near, o opposition, request matcher.Request, words []text.Word) string {
 	p := nearest.Document()
-	m := text.MoodOf(request.Text, words)
+	m := (text.Text{Said: request.Text, Words: words}).Mood()
 	switch {
 	case refuses(p, words):
 		return "the message does not want what the nearest tool does, or wants it undone"

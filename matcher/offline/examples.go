@@ -185,7 +185,7 @@ func (h *hearing) filled(candidate matcher.Candidate, p pattern, fills []fill, u
 		case !p.speaks:
 			return wish{}, false
 		case slices.Contains(free, f.mark.Parameter):
-			value, why, is := candidate.Tool.Params().Said(f.mark.Parameter, text.Spoken(said, words, f.first, f.end))
+			value, why, is := candidate.Tool.Params().Said(f.mark.Parameter, (text.Text{Said: said, Words: words}).Surface(f.first, f.end))
 			if !is || why != "" || refersBack(words[f.first:f.end]) {
 				return wish{}, false
 			}

@@ -70,10 +70,10 @@ func idle(words []text.Word, i int) bool {
 // clause is what stands around the word at i, up to the next pauses.
 func clause(said string, words []text.Word, i int) []text.Word {
 	first, end := i, i+1
-	for first > 0 && !text.Pause(said, words, first) {
+	for first > 0 && !(text.Text{Said: said, Words: words}).Pause(first) {
 		first--
 	}
-	for end < len(words) && !text.Pause(said, words, end) {
+	for end < len(words) && !(text.Text{Said: said, Words: words}).Pause(end) {
 		end++
 	}
 	return words[first:end]
@@ -225,7 +225,7 @@ func giving(nearest []retrieval.Near, words []text.Word) []retrieval.Near {
 // wanted reports whether a text names what a tool gives as something new: "an appointment".
 func wanted(p *retrieval.Document, words []text.Word) bool {
 	for i, w := range words {
-		if finds(w) || text.IsSubject(w) && !p.Known[w.Stem] {
+		if finds(w) || w.IsSubject() && !p.Known[w.Stem] {
 			return false // "check that I have an appointment"
 		}
 		if w.Is(text.IndefiniteWords) && slices.ContainsFunc(words[i+1:min(i+1+nameReach, len(words))], func(w text.Word) bool { return p.Name[w.Stem] && isThing(w) }) {
@@ -245,7 +245,7 @@ func untaught(nearest []retrieval.Near, words []text.Word) []retrieval.Near {
 		return p.Gives && thing > 0 && slices.ContainsFunc(nearest, func(other retrieval.Near) bool {
 			q := other.Document()
 			return q.Undoes != "" && shares(p.Name, q.Name) > 0 && slices.ContainsFunc(words[:thing], func(w text.Word) bool {
-				return text.IsSubject(w) && q.Known[w.Stem] && !p.Known[w.Stem]
+				return w.IsSubject() && q.Known[w.Stem] && !p.Known[w.Stem]
 			})
 		})
 	})

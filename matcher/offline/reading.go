@@ -18,7 +18,7 @@ type reading struct {
 	values.Reading
 }
 
-func (r reading) wish() wish { return wish{r.Candidate, r.Values, r.Source} }
+func (r reading) wish() wish { return wish{r.Candidate, r.Values, r.Said} }
 
 // moments are the dates and times of day in a text.
 func moments(t *datetime.Text) []datetime.Reading { return slices.Concat(t.Dates(), t.Clocks()) }
@@ -31,7 +31,7 @@ func (r reading) whole() bool {
 			return false
 		}
 	}
-	return !text.Tells(r.Words)
+	return !(text.Text{Words: r.Words}).Tells()
 }
 
 // brings reports whether the word at a place is a preposition of a value, as "on" in "on Monday",
@@ -60,7 +60,7 @@ func isGrammar(w text.Word) bool {
 			return true
 		}
 	}
-	return text.Units[w.Stem] || w.Norm == "oclock" || w.Norm == "uhr" || w.Norm == "heures" || w.Norm == "well"
+	return w.StemIs(text.UnitNames) || w.Norm == "oclock" || w.Norm == "uhr" || w.Norm == "heures" || w.Norm == "well"
 }
 
 func isNumber(w text.Word) bool {
@@ -88,7 +88,7 @@ var directions = func() map[string]bool {
 
 // speaksOf reports whether a word is the tool's own: of its name, or of a parameter's.
 func (r reading) speaksOf(w text.Word) bool {
-	if text.IsSubject(w) && text.Subjects(text.Identifier(r.Tool.Name))[w.Stem] {
+	if w.IsSubject() && text.Subjects(text.Identifier(r.Tool.Name))[w.Stem] {
 		return true
 	}
 	for _, parameter := range r.Tool.Params().List() {
@@ -96,7 +96,7 @@ func (r reading) speaksOf(w text.Word) bool {
 			return true
 		}
 	}
-	return text.IsSubject(w) && !w.Is(text.ActionVerbs) && text.Subjects(r.Tool.Description)[w.Stem]
+	return w.IsSubject() && !w.Is(text.ActionVerbs) && text.Subjects(r.Tool.Description)[w.Stem]
 }
 
 // leaveRanges takes back a number that is one end of a range: "between 20 and 22" is neither. A
@@ -168,7 +168,7 @@ func doing(tool *repositories.Tool) map[string]bool { return titleOf(tool).doing
 
 // isThing reports whether a word names a thing.
 func isThing(w text.Word) bool {
-	return text.IsSubject(w) && !w.Is(text.ActionVerbs, text.LightVerbs, text.EverythingWords) &&
+	return w.IsSubject() && !w.Is(text.ActionVerbs, text.LightVerbs, text.EverythingWords) &&
 		!directions[w.Norm] && !w.Is(text.UndoingWords, text.DroppingWords) && !isNumber(w) && !isGrammar(w)
 }
 
@@ -231,5 +231,5 @@ func (r reading) joins(first, end int, last bool) bool {
 // with is the text with one of several joined values.
 func (r reading) with(all []values.Mention, one values.Mention) string {
 	first, last := r.Words[all[0].First], r.Words[all[len(all)-1].End-1]
-	return r.Source[:first.Start] + text.Spoken(r.Source, r.Words, one.First, one.End) + r.Source[last.End:]
+	return r.Said[:first.Start] + (text.Text{Said: r.Said, Words: r.Words}).Surface(one.First, one.End) + r.Said[last.End:]
 }

@@ -47,7 +47,7 @@ func (h *hearing) changes(last wish, said text.Correction) (wish, bool) {
 	}
 	rest = withoutAddition(rest)
 	r := h.read(rest, last.Candidate)
-	if text.BreaksOff(r.Source, r.Words) {
+	if (text.Text{Said: r.Said, Words: r.Words}).BreaksOff() {
 		return wish{}, false
 	}
 	if !r.whole() || len(r.Values) == 0 {
@@ -105,7 +105,7 @@ func (h *hearing) freely(last wish, rest string, said text.Correction) (value, n
 		return "", "", false
 	}
 	if slices.ContainsFunc(words, func(w text.Word) bool {
-		return w.Is(text.TimeUnits) || text.Units[w.Stem] || w.Is(text.Currencies)
+		return w.Is(text.TimeUnits) || w.StemIs(text.UnitNames) || w.Is(text.Currencies)
 	}) {
 		return "", "", false
 	}
@@ -113,10 +113,10 @@ func (h *hearing) freely(last wish, rest string, said text.Correction) (value, n
 	if name == "" || first == end || end-first > maxAnswerWords || last.values[name] == nil {
 		return "", "", false
 	}
-	if text.MoodOf(rest, words) != text.Fragment || !slices.ContainsFunc(words[first:end], text.IsSubject) || h.namesATool(words, last) {
+	if (text.Text{Said: rest, Words: words}).Mood() != text.Fragment || !slices.ContainsFunc(words[first:end], text.Word.IsSubject) || h.namesATool(words, last) {
 		return "", "", false
 	}
-	return text.Spoken(rest, words, first, end), name, true
+	return (text.Text{Said: rest, Words: words}).Surface(first, end), name, true
 }
 
 // namesATool reports whether a text speaks of what another tool is for.
@@ -145,7 +145,7 @@ func oneFreeText(one wish) string {
 // again", "and close it".
 func (h *hearing) turns(last wish, said string) (wish, bool) {
 	words := text.Split(said)
-	if !refersBack(words) || text.MoodOf(said, words) == text.Question || text.MoodOf(said, words) == text.Statement || text.Condition(said, words) >= 0 || text.Ahead(words) {
+	if !refersBack(words) || (text.Text{Said: said, Words: words}).Mood() == text.Question || (text.Text{Said: said, Words: words}).Mood() == text.Statement || (text.Text{Said: said, Words: words}).Condition() >= 0 || (text.Text{Words: words}).Ahead() {
 		return wish{}, false
 	}
 	content := contentOf(words)
@@ -165,7 +165,7 @@ func (h *hearing) turns(last wish, said string) (wish, bool) {
 // others finds the call that does the same to another thing: "and the back door".
 func (h *hearing) others(last wish, said string) (wish, bool) {
 	words := text.Split(said)
-	if m := text.MoodOf(said, words); m == text.Question && !strings.HasSuffix(strings.TrimSpace(said), "?") || text.Tells(words) {
+	if m := (text.Text{Said: said, Words: words}).Mood(); m == text.Question && !strings.HasSuffix(strings.TrimSpace(said), "?") || (text.Text{Words: words}).Tells() {
 		return wish{}, false
 	}
 	content := contentOf(words)

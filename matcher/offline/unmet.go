@@ -19,9 +19,9 @@ import (
 // where all is met. judged is what its words alone say.
 func (r reading) unmet(judged judgement, others []reading) string {
 	p := judged.nearest[0].Document()
-	answers := judged.sure >= settled && p.Moods[text.Question] && text.MoodOf(r.Source, r.Words) == text.Question
+	answers := judged.sure >= settled && p.Moods[text.Question] && (text.Text{Said: r.Said, Words: r.Words}).Mood() == text.Question
 	switch {
-	case text.BreaksOff(r.Source, r.Words):
+	case (text.Text{Said: r.Said, Words: r.Words}).BreaksOff():
 		return "the message breaks off"
 	case r.bare(p):
 		return "the message names a thing, and not what is to be done"
@@ -45,14 +45,16 @@ const settled = 0.85
 
 // untimely says why a text does not ask for the tool now.
 func (r reading) untimely(p *retrieval.Document) string {
-	mood := text.MoodOf(r.Source, r.Words)
-	if p.Moods[text.Question] && slices.ContainsFunc(partsOf(r.Source), asks) {
+	mood := (text.Text{Said: r.Said, Words: r.Words}).Mood()
+	if p.Moods[text.Question] && slices.ContainsFunc(partsOf(r.Said), asks) {
 		return ""
 	}
-	if i := text.Condition(r.Source, r.Words); i >= 0 && !r.quotes(i, i+2) && !r.sampled(func(said string, words []text.Word) bool { return text.Condition(said, words) >= 0 }) {
+	if i := (text.Text{Said: r.Said, Words: r.Words}).Condition(); i >= 0 && !r.quotes(i, i+2) && !r.sampled(func(said string, words []text.Word) bool {
+		return (text.Text{Said: said, Words: words}).Condition() >= 0
+	}) {
 		return "the message makes a condition, which nothing waits for"
 	}
-	if (mood == text.Statement || mood == text.Fragment && !orders(r.Words)) && text.Tells(r.Words) && !p.Mends(r.Words) && !r.sampled(func(_ string, words []text.Word) bool { return text.Tells(words) }) {
+	if (mood == text.Statement || mood == text.Fragment && !orders(r.Words)) && (text.Text{Words: r.Words}).Tells() && !p.Mends(r.Words) && !r.sampled(func(_ string, words []text.Word) bool { return (text.Text{Words: words}).Tells() }) {
 		return "the message tells of the past"
 	}
 	if r.putOff() && !r.timed() {
@@ -62,7 +64,9 @@ func (r reading) untimely(p *retrieval.Document) string {
 }
 
 // asks reports whether a part of a text asks for knowledge.
-func asks(part string) bool { return text.MoodOf(part, text.Split(part)) == text.Question }
+func asks(part string) bool {
+	return (text.Text{Said: part, Words: text.Split(part)}).Mood() == text.Question
+}
 
 // bare reports whether a text is a single word, which is no example, and the tool does something that a
 // word does not ask for.
@@ -74,7 +78,7 @@ func (r reading) bare(p *retrieval.Document) bool {
 // vague reports whether a text has only words that say nothing of what is to be done to what:
 // "turn on", "stop", "cancel everything". One of the tool's own examples is not vague.
 func (r reading) vague() bool {
-	mood := text.MoodOf(r.Source, r.Words)
+	mood := (text.Text{Said: r.Said, Words: r.Words}).Mood()
 	wished := mood == text.Wish && slices.ContainsFunc(r.Words, func(w text.Word) bool {
 		return w.Is(text.Persons) && !w.Is(text.Articles, text.Pronouns)
 	})
@@ -149,7 +153,7 @@ func (r reading) overlooked() bool {
 	if r.uncounted() {
 		return true
 	}
-	if asks(r.Source) {
+	if asks(r.Said) {
 		return false
 	}
 	if len(values.KindsOf(r.Tool).All) > 0 || !slices.ContainsFunc(r.Words, isNumber) || r.timed() && r.onlyTimes() {
@@ -188,7 +192,7 @@ func (r reading) uncounted() bool {
 
 // putOff reports whether a text names a time to come that is in none of the values.
 func (r reading) putOff() bool {
-	if text.Ahead(r.Words) && !r.quotesAny(text.Ahead) {
+	if (text.Text{Words: r.Words}).Ahead() && !r.quotesAny(func(words []text.Word) bool { return text.Text{Words: words}.Ahead() }) {
 		return true
 	}
 	today := r.Now.Format("2006-01-02")
@@ -212,13 +216,13 @@ func (r reading) timed() bool {
 		return true
 	}
 	return r.sampled(func(said string, words []text.Word) bool {
-		return slices.ContainsFunc(moments(datetime.NewText(said, r.Now)), func(m datetime.Reading) bool { return !m.Doubtful }) || text.Ahead(words)
+		return slices.ContainsFunc(moments(datetime.NewText(said, r.Now)), func(m datetime.Reading) bool { return !m.Doubtful }) || (text.Text{Words: words}).Ahead()
 	})
 }
 
 // quotes reports whether one of the values has the words from first to before end.
 func (r reading) quotes(first, end int) bool {
-	part := text.Key(text.Spoken(r.Source, r.Words, first, min(end, len(r.Words))))
+	part := text.Key(text.Text{Said: r.Said, Words: r.Words}.Surface(first, min(end, len(r.Words))))
 	for _, value := range r.Values {
 		if said, is := value.(string); is && strings.Contains(text.Key(said), part) {
 			return true

@@ -22,18 +22,18 @@ func spokenInPart(p *retrieval.Document, said string) bool {
 	return len(parts) > 1 && len(parts) <= maxParts && slices.ContainsFunc(parts, func(part string) bool {
 		part = withoutJoint(part)
 		words := text.Split(part)
-		m := text.MoodOf(part, words)
+		m := (text.Text{Said: part, Words: words}).Mood()
 		named := len(words) > 2 && p.Name[words[0].Stem] && words[1].Is(text.Articles) // "sound the horn"
 		if m == text.Statement || m == text.Fragment && !orders(words) && !named || !p.Called(m, words) {
 			return false
 		}
-		return slices.ContainsFunc(words, func(w text.Word) bool { return text.IsSubject(w) && p.Known[w.Stem] })
+		return slices.ContainsFunc(words, func(w text.Word) bool { return w.IsSubject() && p.Known[w.Stem] })
 	})
 }
 
 // orders reports whether a text begins with a verb, as an order does.
 func orders(words []text.Word) bool {
-	first := text.Opening(words)
+	first := (text.Text{Words: words}).Opening()
 	return first >= 0 && (words[first].Is(text.ActionVerbs, text.LightVerbs))
 }
 
@@ -58,7 +58,7 @@ func refuses(p *retrieval.Document, words []text.Word) bool {
 		if w.Is(text.Negations) && !p.Known[w.Stem] && negates(p, words, i) {
 			return true
 		}
-		begun = begun || text.IsSubject(w)
+		begun = begun || w.IsSubject()
 	}
 	return false
 }
@@ -95,7 +95,7 @@ func undoes(p *retrieval.Document, words []text.Word) bool {
 
 // forbids reports whether the words before a negation make an order of it: "please do not".
 func forbids(before []text.Word) bool {
-	first := text.Opening(before)
+	first := (text.Text{Words: before}).Opening()
 	return first == len(before)-1 && before[first].Norm == "do"
 }
 
@@ -155,7 +155,7 @@ func unopposed(nearest []retrieval.Near, said string, words []text.Word) []retri
 	if len(sides) == 0 || len(nearest) < 2 {
 		return nearest
 	}
-	question := text.MoodOf(said, words) == text.Question
+	question := (text.Text{Said: said, Words: words}).Mood() == text.Question
 	kept := slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
 		p := near.Document()
 		return slices.ContainsFunc(sides, func(w text.Word) bool {

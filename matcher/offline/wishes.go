@@ -40,7 +40,7 @@ func (h *hearing) amongTold(parts []string, whole []wish) []wish {
 	for _, part := range parts {
 		part = withoutJoint(part)
 		words := text.Split(part)
-		mood := text.MoodOf(part, words)
+		mood := (text.Text{Said: part, Words: words}).Mood()
 		calls, _ := h.one(part)
 		switch {
 		case mood == text.Question || len(calls) == 0 && (mood != text.Statement || !hasVerb(words)):
@@ -67,7 +67,7 @@ func allOrder(parts []string) bool {
 	for _, part := range parts {
 		part = withoutJoint(part)
 		words := text.Split(part)
-		switch mood := text.MoodOf(part, words); {
+		switch mood := (text.Text{Said: part, Words: words}).Mood(); {
 		case mood == text.Statement && hasVerb(words):
 			return false
 		case mood == text.Question:
@@ -187,7 +187,7 @@ func partsOf(said string) []string {
 	var parts []string
 	from := 0
 	for i := 1; i < len(words); i++ {
-		if !text.Pause(said, words, i) && (text.JoiningPhrases.PhraseAt(words, i) == 0 || joinsNumbers(words, i)) {
+		if !(text.Text{Said: said, Words: words}).Pause(i) && (text.JoiningPhrases.PhraseAt(words, i) == 0 || joinsNumbers(words, i)) {
 			continue
 		}
 		if text.JoiningPhrases.PhraseBefore(words, i) > 0 {

@@ -101,7 +101,7 @@ func (p *Document) hear(tool *repositories.Tool) {
 	p.Moods[text.Fragment], p.Moods[text.Wish] = true, true
 	for _, example := range tool.Spoken() {
 		words := text.Split(example)
-		if m := text.MoodOf(example, words); !p.Moods[m] {
+		if m := (text.Text{Said: example, Words: words}).Mood(); !p.Moods[m] {
 			p.told = append(p.told, telling{m, words})
 		}
 	}
@@ -138,7 +138,7 @@ type telling struct {
 // an example does that in its words, and where it tells of the trouble that the tool is for: "I have
 // lost my card" calls for what blocks a lost one.
 func (p *Document) Called(m text.Mood, words []text.Word) bool {
-	return p.Moods[m] || m == text.Statement && (p.Mends(words) || p.Moods[text.Question] && text.IsName(words)) || slices.ContainsFunc(p.told, func(example telling) bool {
+	return p.Moods[m] || m == text.Statement && (p.Mends(words) || p.Moods[text.Question] && (text.Text{Words: words}).IsName()) || slices.ContainsFunc(p.told, func(example telling) bool {
 		return example.Mood == m && example.like(words, p.Name)
 	})
 }
@@ -146,12 +146,12 @@ func (p *Document) Called(m text.Mood, words []text.Word) bool {
 // like reports whether a text says what the example does, other than the tool's name, or asks with the
 // same word.
 func (t telling) like(words []text.Word, name map[string]bool) bool {
-	if first, other := text.Opening(words), text.Opening(t.words); t.Mood == text.Question && first >= 0 && other >= 0 {
+	if first, other := (text.Text{Words: words}).Opening(), (text.Text{Words: t.words}).Opening(); t.Mood == text.Question && first >= 0 && other >= 0 {
 		if opening := words[first].Norm; opening == t.words[other].Norm && !text.Auxiliaries.Has(opening) {
 			return true
 		}
 	}
-	own := slices.DeleteFunc(slices.Clone(t.words), func(w text.Word) bool { return !text.IsSubject(w) || name[w.Stem] })
+	own := slices.DeleteFunc(slices.Clone(t.words), func(w text.Word) bool { return !w.IsSubject() || name[w.Stem] })
 	if len(own) == 0 { // "I take 10:00"
 		return len(words) > 1 && len(t.words) > 1 && !words[1].Is(text.StopWords) && words[0].Norm == t.words[0].Norm && words[1].Norm == t.words[1].Norm
 	}
@@ -187,7 +187,7 @@ func freeText(parameter shown.Parameter) bool {
 func (p *Document) learn(said string) {
 	for _, w := range text.Split(said) {
 		p.Known[w.Stem] = true
-		if text.IsSubject(w) {
+		if w.IsSubject() {
 			p.Known[text.Root(w.Stem)] = true
 		}
 		for _, topic := range text.Topics(w) {

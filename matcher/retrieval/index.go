@@ -147,12 +147,12 @@ func accumulate(list []posting, weight float32, into []float32) {
 func (l *index) covers(words []text.Word, by float32, scores []float32) {
 	var all float32
 	for _, w := range words {
-		if text.IsSubject(w) {
+		if w.IsSubject() {
 			all += l.known(w.Stem)
 		}
 	}
 	for _, w := range words {
-		if !text.IsSubject(w) {
+		if !w.IsSubject() {
 			continue
 		}
 		share := by * l.known(w.Stem) / all

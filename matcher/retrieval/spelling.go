@@ -22,7 +22,7 @@ const edge = 2
 func (s Scope) Spelled(words []text.Word) []text.Word {
 	var spelled []text.Word
 	for i, w := range words {
-		if len(w.Stem) < typoLength || !text.IsSubject(w) || len(text.Topics(w)) > 0 {
+		if len(w.Stem) < typoLength || !w.IsSubject() || len(text.Topics(w)) > 0 {
 			continue
 		}
 		if right := s.spelled(w.Stem); right != "" {

@@ -1,7 +1,7 @@
 package text
 
 var english = language{
-	LanguageCode: `en`,
+	languageCode: `en`,
 	// What carries no subject.
 	StopWords: `
 		a an the i me my mine myself you your yours he him his she her hers it its we us our ours they them their theirs
@@ -23,7 +23,7 @@ var english = language{
 		thurs fri sat sun january february march april may june july august september october november december jan feb
 		mar apr jun jul aug sep sept oct nov dec next last this am pm oclock mondays tuesdays wednesdays thursdays fridays
 		saturdays sundays weekdays weekends mornings afternoons evenings nights`,
-	Contractions: `
+	contractions: `
 		dont=do not; doesnt=does not; didnt=did not; cant=can not; cannot=can not; couldnt=could not; wouldnt=would not;
 		shouldnt=should not; isnt=is not; arent=are not; wasnt=was not; werent=were not; havent=have not; hasnt=has not;
 		hadnt=had not; neednt=need not; mustnt=must not; im=i am; ive=i have; id=i would; youre=you are; youve=you have;
@@ -42,33 +42,33 @@ var english = language{
 	TellingWords: `
 		somebody anybody everybody anyone i we he she it they my our his her their your the this that these those there you yesterday someone everyone
 		nobody if maybe perhaps`,
-	TellingVerbs: `is are was were has had can would`,
+	tellingVerbs: `is are was were has had can would`,
 	InformingWords: `
 		get find check show list tell look lookup search query fetch read retrieve return returns calculate compute
 		convert explain compare information info status details whether what when where who how describe count estimate
 		forecast define answer give gives provide provides see view available`,
-	OfferPhrases: `do you have; have you got; have you any; got any`,
-	PossiblePhrases: `is it possible to; is it possible for you; would it be possible to; would it be possible for you; is there any chance to;
+	offerPhrases: `do you have; have you got; have you any; got any`,
+	possiblePhrases: `is it possible to; is it possible for you; would it be possible to; would it be possible for you; is there any chance to;
 		is there a way to; is there a way for you; are you able to; would you be able to`,
-	WishPairs: `will have; will take; would have; would like; would love; would prefer; would appreciate; could use; interested in; trying to; intend to; have to; need to; got to; mood for`,
-	AbandoningPhrases: `
+	wishPairs: `will have; will take; would have; would like; would love; would prefer; would appreciate; could use; interested in; trying to; intend to; have to; need to; got to; mood for`,
+	abandoningPhrases: `
 		never mind; nevermind; forget it; forget about it; cancel; cancel that; cancel it; drop it; leave it; no thanks;
 		no thank you; not anymore; stop; scratch that`,
 	// What a message has to do with those before it, and with the world.
 	Refusals: `no nope nah`,
-	RepairPhrases: `
+	repairPhrases: `
 		no; nope; nah; no wait; oh no; or no; well no; no no; no sorry; no actually; wait; wait no; hang on; hold on;
 		sorry; oh sorry; sorry no; pardon; correction; i mean; i meant; no i mean; no i meant; i wanted to say; i said;
 		scratch that; strike that; forget that; make that; make it; let us make it; let us say; or rather; or better;
 		on second thought; on second thoughts; actually; actually no; not that one; not this one; not that; not it; not there;
 		the other one; my mistake; my bad; change that to; change it to; change to; better make it; i would rather have;
 		i would prefer; i prefer; rather; better; no not that one; no make it; no make that; no rather`,
-	LoosePhrases:   `no; nope; nah; wait; sorry; pardon; actually; i said; rather; better; not that; not it; make it; i prefer; hold on; hang on; forget that; i would prefer; let us say; change to`,
+	loosePhrases:   `no; nope; nah; wait; sorry; pardon; actually; i said; rather; better; not that; not it; make it; i prefer; hold on; hang on; forget that; i would prefer; let us say; change to`,
 	Hesitations:    `uh um er erm hm hmm oh well`,
 	RatherWords:    `rather instead`,
 	SuitingWords:   `better works work suits suit fine good best ideal enough suffices then please`,
-	InsteadPhrases: `instead of; rather than; in place of`,
-	ContrastWords:  `but`,
+	insteadPhrases: `instead of; rather than; in place of`,
+	contrastWords:  `but`,
 	AgainPhrases:   `again; once more; one more time; back`,
 	SamePhrases:    `the same; same; the same thing; the same again; same thing; likewise; ditto; do the same; the same goes; do that; do it`,
 	AdditionPhrases: `
@@ -83,24 +83,24 @@ var english = language{
 		pause resume continue launch run create update tell give read write pay buy sell block unblock report arm disarm
 		turn switch put make do get take bring go have let please activate deactivate schedule repeat quit exit`,
 	EverythingWords: `everything anything something all nothing stuff things thing whatever`,
-	ConditionWords:  `if; unless; when; whenever; once; as soon as; in case; provided that; after; before`,
-	TimeConditions:  `when once after before`,
+	conditionWords:  `if; unless; when; whenever; once; as soon as; in case; provided that; after; before`,
+	timeConditions:  `when once after before`,
 	KnowingWords:    `tell know see check ask find wonder wondering sure idea question say show look remember remind explain understand inform specify hear curious how what does do is are was`,
-	CourtesyWords:   `possible please can could may mind would convenient necessary wish want`,
+	courtesyWords:   `possible please can could may mind would convenient necessary wish want`,
 	IndefiniteWords: `a an any some`,
-	OpenWords:       `the a my your our his and or of`,
+	openWords:       `the a my your our his and or of`,
 	Persons:         `i you we he she they it someone somebody everyone nobody the my our your`,
 	TimeUnits:       `second seconds minute minutes hour hours day days week weeks month months`,
-	AheadWords:      `in`,
-	LaterWords:      `later soon tonight afterwards someday sometime eventually`,
+	aheadWords:      `in`,
+	laterWords:      `later soon tonight afterwards someday sometime eventually`,
 	TroubleWords:    `lost stolen broken damaged missing expired forgotten forgot loud noisy leaking leaks defective jammed stuck cracked`,
 	FailingVerbs:    `work works working start starts find`,
 	PastWords: `
 		was were had did went came got made took gave bought told said saw found left lost kept felt slept woke ate drank
 		paid sent spoke thought brought knew ran drove met forgot broke fell rang wrote wore stood sat read heard`,
-	Participles:  `been done taken seen gone given written spoken shown driven eaten drunk chosen broken forgotten`,
-	Adverbs:      `just already only always never often usually`,
-	PerfectWords: `have has had`,
+	participles:  `been done taken seen gone given written spoken shown driven eaten drunk chosen broken forgotten`,
+	adverbs:      `just already only always never often usually`,
+	perfectWords: `have has had`,
 	// Yes and no.
 	Denials:     `no not without except never`,
 	Negations:   `not no never without nor neither`,
@@ -112,7 +112,7 @@ var english = language{
 		scrap scrapped terminate terminated annul void unsubscribe unbook`,
 	DroppingWords:  `stop forget remove delete drop discard quit skip ignore leave abandon trash end erase halt ditch dump`,
 	InsteadWords:   `instead`,
-	OnlyWords:      `only just`,
+	onlyWords:      `only just`,
 	PartingWords:   `thanks thank thx cheers bye goodbye`,
 	YesWords:       `yes true on enabled`,
 	NoWords:        `no false off disabled`,
@@ -208,7 +208,6 @@ var english = language{
 	GroupNames:       `party group team`,
 	PeopleWords:      `people person persons guest guests passenger passengers traveler travelers adult adults attendee attendees seat seats`,
 	CodeNames:        `code pin passcode password id reference serial plate number no nr`,
-	BestNames:        `best max maximum out highest scale`,
 	PlaceNames:       `city location place town country area venue region state`,
 	ContentNames: `
 		query text message content term search keyword question phrase topic task note item expression body comment todo
@@ -246,7 +245,7 @@ var english = language{
 	PersonCues:      `with for to`,
 	AuthorCues:      `by`,
 	// What is done.
-	Acts: `
+	acts: `
 		create: create add insert new register open make set_up sign_up put generate build produce establish found introduce enrol enroll
 		provision onboard spin_up post define launch; read: get read show fetch retrieve view see look_up lookup look_at find list search query
 		browse look_for describe display tell bring_up give_me tell_me; many: list search find browse all every; update: update edit modify
@@ -270,7 +269,7 @@ var english = language{
 		score grade; comment: comment; verify: verify validate confirm; reset: reset; replace: replace exchange swap; rotate: rotate renew; resize: resize
 		scale; close: close shut; open: open; reopen: reopen; acknowledge: acknowledge; promote: promote; escalate: escalate; publish: publish
 		release; archive: archive; play: play; choose: choose pick select; submit: file; unlink: disconnect detach unlink; link: connect attach link`,
-	ActNouns: `
+	actNouns: `
 		create: creation registration insertion signup enrolment enrollment; read: retrieval listing; update: modification adjustment alteration
 		update change edit; delete: deletion removal erasure termination drop; cancel: cancellation cancelation abort; refund: refund
 		reimbursement; repay: repayment; return: return; pay: payment; transfer: transfer transaction wire; charge: charge debit bill;
@@ -283,12 +282,12 @@ var english = language{
 		calculate: calculation; count: count; rate: rate rating score grade; comment: comment; verify: verification validation; reset: reset;
 		replace: replacement exchange swap; rotate: rotation renewal; publish: release; play: play; escalate: escalation; promote: promotion;
 		send: mail email dispatch; read: view query search list display read; update: patch set; create: post`,
-	RequestThings: `user users customer customers request requests person people function tool call`,
+	requestThings: `user users customer customers request requests person people function tool call`,
 	HolderWords:   `account record entry profile item object data information details`,
 	ContractWords: `contract contracts subscription subscriptions account accounts membership memberships policy policies insurance plan plans`,
 	MoneyWords:    `money fund funds cash payment payments bank account accounts iban salary`,
 	// What things are about.
-	Related: `
+	related: `
 		weather: weather forecast rain rainy raining snow snowing sunny umbrella storm; pay: pay paid bill invoice check; doctor: doctor physician gp
 		medic clinician; appointment: appointment consultation visit checkup; medicine: medicine medication drug pill tablet prescription refill;
 		reserve: reserve book reservation; cancel: cancel cancellation revoke withdraw annul; taxi: taxi cab uber; wake: alarm wake;

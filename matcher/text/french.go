@@ -1,7 +1,7 @@
 package text
 
 var french = language{
-	LanguageCode: `fr`,
+	languageCode: `fr`,
 	// What carries no subject.
 	StopWords: `
 		je tu il elle nous vous ils elles mon ma mes ton ta tes son sa ses notre nos votre vos le la les un une des du
@@ -9,31 +9,31 @@ var french = language{
 		cette ces dans pour par sur avec sans chez de en y plait sil l d j m n s t c qu`,
 	RequestWords:     `veux veut voudrais voudrait aimerais souhaite besoin faut svp merci bonjour`,
 	CalendarWords:    `demain aujourdhui lundi mardi mercredi jeudi vendredi samedi dimanche heures`,
-	Elisions:         `l d j m n s t c qu un`,
+	elisions:         `l d j m n s t c qu un`,
 	DefiniteArticles: `le la les`,
 	// What a sentence does.
 	Fillers:           `bonjour oui et alors`,
 	QuestionWords:     `que quel quelle quels quelles quand ou comment pourquoi qui combien est`,
 	WishWords:         `veux voudrais voudrait souhaite aimerais besoin svp`,
-	OfferPhrases:      `avez vous; as tu; vous avez; tu as`,
-	PossiblePhrases:   `est il possible de; est il possible d; serait il possible de; serait il possible d; est ce possible de`,
-	TellingVerbs:      `est sont etait sera`,
-	WishPairs:         `il faut; me faut; nous faut; je prends; nous prenons; je prendrai; nous prendrons; on prend`,
+	offerPhrases:      `avez vous; as tu; vous avez; tu as`,
+	possiblePhrases:   `est il possible de; est il possible d; serait il possible de; serait il possible d; est ce possible de`,
+	tellingVerbs:      `est sont etait sera`,
+	wishPairs:         `il faut; me faut; nous faut; je prends; nous prenons; je prendrai; nous prendrons; on prend`,
 	PoliteVerbs:       `peux pouvez pourriez pourrais`,
 	PolitePersons:     `tu vous je nous`,
 	TellingWords:      `j je mon ma le la les`,
-	AbandoningPhrases: `laisse tomber; laissez tomber; annule; annuler`,
+	abandoningPhrases: `laisse tomber; laissez tomber; annule; annuler`,
 	// What a message has to do with those before it, and with the world.
 	Refusals: `non`,
-	RepairPhrases: `
+	repairPhrases: `
 		non; ah non; non attends; attends; attendez; ou non; euh non; non pardon; pardon; desole; desolee; excusez moi; je veux
 		dire; je voulais dire; ou plutot; non plutot; plutot; enfin; en fait; pas celui la; pas celle la; pas ca; pas la; l autre; finalement; non finalement`,
-	LoosePhrases:    `pardon; desole; desolee; attends; attendez; plutot; enfin; en fait; finalement`,
+	loosePhrases:    `pardon; desole; desolee; attends; attendez; plutot; enfin; en fait; finalement`,
 	Hesitations:     `euh hm ben bah`,
 	RatherWords:     `plutot`,
 	SuitingWords:    `mieux convient va irait suffit svp`,
-	InsteadPhrases:  `au lieu de; au lieu du; au lieu d; a la place de; plutot que`,
-	ContrastWords:   `mais`,
+	insteadPhrases:  `au lieu de; au lieu du; au lieu d; a la place de; plutot que`,
+	contrastWords:   `mais`,
 	AgainPhrases:    `encore; encore une fois; de nouveau; a nouveau`,
 	SamePhrases:     `la meme chose; pareil; le meme; la meme; idem`,
 	AdditionPhrases: `et; aussi; et aussi; et puis; egalement; et pour; encore; et qu en est il de`,
@@ -45,20 +45,20 @@ var french = language{
 		eteins eteignez eteindre arrete arretez arreter demarre demarrez lance lancez annule annulez annuler montre montrez
 		joue jouez reserve reservez reserver commande commandez commander appelle appelez cherche cherchez ajoute ajoutez`,
 	EverythingWords: `tout tous rien quelque chose`,
-	ConditionWords:  `s il; s ils; si; quand; lorsque; des que; au cas ou; lorsqu`,
-	TimeConditions:  ``,
+	conditionWords:  `s il; s ils; si; quand; lorsque; des que; au cas ou; lorsqu`,
+	timeConditions:  ``,
 	KnowingWords:    `dis dire dites savoir sais demande demander verifie verifier voir`,
-	CourtesyWords:   `possible plait peux pouvez pourriez veux voulez`,
+	courtesyWords:   `possible plait peux pouvez pourriez veux voulez`,
 	IndefiniteWords: `un une des du de`,
-	OpenWords:       `le la les un une des du aux et ou`,
+	openWords:       `le la les un une des du aux et ou`,
 	Persons:         `je j tu il elle on nous vous ils elles quelqu`,
 	TimeUnits:       `seconde secondes minutes heure heures jour jours semaine semaines mois`,
-	AheadWords:      `dans`,
-	LaterWords:      `tard bientot tantot`,
+	aheadWords:      `dans`,
+	laterWords:      `tard bientot tantot`,
 	TroubleWords:    `perdu perdue vole volee casse cassee oublie expire expiree bruyant bruyants panne abime fuit bloque`,
 	FailingVerbs:    `marche marchent fonctionne fonctionnent`,
 	PastWords:       `etait etaient avait avaient etais avais`,
-	PerfectWords:    `ai as a avons avez ont suis`,
+	perfectWords:    `ai as a avons avez ont suis`,
 	// Yes and no.
 	Denials:           `non sans`,
 	NegatingParticles: `ne`,
@@ -68,7 +68,7 @@ var french = language{
 		desinscrire desabonner renoncer arreter arretez`,
 	DroppingWords:  `oublie oubliez`,
 	InsteadWords:   `sauf`,
-	OnlyWords:      `seulement juste`,
+	onlyWords:      `seulement juste`,
 	PartingWords:   `merci adieu`,
 	YesWords:       `oui`,
 	AffirmingWords: `oui`,
@@ -136,7 +136,7 @@ var french = language{
 	PersonCues:      `avec a pour chez`,
 	AuthorCues:      `par de`,
 	// What is done.
-	Acts: `
+	acts: `
 		create: creer cree creez ajouter ajoute ajoutez ouvrir ouvre ouvrez enregistrer enregistre inscrire inscris nouveau nouvelle; read:
 		afficher affiche montrer montre montrez lire lis chercher cherche trouver trouve lister consulter consulte voir; many: lister tous
 		toutes; update: modifier modifie modifiez changer change mettre_jour mets_jour corriger renommer; delete: supprimer supprime supprimez
@@ -150,7 +150,7 @@ var french = language{
 		approuve accepter accepte; reject: refuser refuse rejeter; hire: embaucher embauche; dismiss: licencier renvoyer; track: suivre suis;
 		reschedule: reporter reporte deplacer deplace; assign: attribuer assigner; invite: inviter invite; upload: televerser; download:
 		telecharger telecharge`,
-	ActNouns: `
+	actNouns: `
 		create: creation ajout ouverture inscription; update: modification; delete: suppression fermeture; cancel: annulation resiliation;
 		refund: remboursement; return: retour renvoi; pay: paiement; transfer: virement transfert; buy: achat commande; reserve: reservation;
 		login: connexion; logout: deconnexion; subscribe: abonnement; approve: approbation; reject: refus; dismiss: licenciement; track: suivi`,
@@ -158,7 +158,7 @@ var french = language{
 	ContractWords: `contrat contrats abonnement abonnements compte assurance adhesion`,
 	MoneyWords:    `argent fonds paiement banque compte iban`,
 	// What things are about.
-	Related: `
+	related: `
 		weather: meteo temps pluie pleuvoir pleut neige parapluie; pay: payer addition facture; doctor: medecin docteur; appointment: rendez consultation;
 		medicine: medicament ordonnance comprime; reserve: reserver reservation; cancel: annuler annulation; taxi: taxi; wake: reveil reveiller; remind: rappeler rappel;
 		money: argent solde; transfer: virement virer envoyer; block: bloquer; lost: perdu perte vole; light: lumiere lampe; heating: chauffage temperature;

@@ -1,7 +1,7 @@
 package text
 
 var german = language{
-	LanguageCode: `de`,
+	languageCode: `de`,
 	// What carries no subject.
 	StopWords: `
 		ich du er sie es wir ihr mich mir dich dir uns euch mein meine meinen meiner dein deine der die das den dem des
@@ -18,24 +18,24 @@ var german = language{
 	PoliteVerbs:       `kannst konnen konnten konntest wurden wurdest`,
 	PolitePersons:     `ihr sie du mir uns ich`,
 	TellingWords:      `ich wir mein meine der die das es`,
-	OfferPhrases:      `haben sie; habt ihr; hast du; haben sie noch; habt ihr noch; hast du noch`,
-	PossiblePhrases:   `ist es moglich; ware es moglich; geht es dass`,
-	TellingVerbs:      `ist sind war waren hat hatte wird`,
-	WishPairs:         `ich will; will ich; ich nehme; wir nehmen; nehme ich; ich bekomme; ich hatte`,
-	AbandoningPhrases: `vergiss es; vergessen sie es; egal; abbrechen`,
+	offerPhrases:      `haben sie; habt ihr; hast du; haben sie noch; habt ihr noch; hast du noch`,
+	possiblePhrases:   `ist es moglich; ware es moglich; geht es dass`,
+	tellingVerbs:      `ist sind war waren hat hatte wird`,
+	wishPairs:         `ich will; will ich; ich nehme; wir nehmen; nehme ich; ich bekomme; ich hatte`,
+	abandoningPhrases: `vergiss es; vergessen sie es; egal; abbrechen`,
 	// What a message has to do with those before it, and with the world.
 	Refusals: `nein ne nee`,
-	RepairPhrases: `
+	repairPhrases: `
 		nein; ne; nee; no; ach nein; nein warte; oder nein; ach ne; nein doch; nein doch lieber; moment; warte; halt;
 		sorry; entschuldigung; verzeihung; pardon; ich meine; ich meinte; nein ich meine; nein ich meinte; besser gesagt;
 		das heisst; oder besser; oder lieber; oder doch; oder doch lieber; doch lieber; lieber; doch; besser; nicht das;
 		nicht die; nicht der; nicht den; nicht diese; nicht dieser; nicht dieses; nicht da; nicht dort; das andere; die andere; den anderen; korrektur; mach daraus; nimm lieber`,
-	LoosePhrases:    `moment; warte; halt; sorry; entschuldigung; verzeihung; pardon; lieber; doch; besser; no; ne; nee`,
+	loosePhrases:    `moment; warte; halt; sorry; entschuldigung; verzeihung; pardon; lieber; doch; besser; no; ne; nee`,
 	Hesitations:     `ah ahm hm ach na tja`,
 	RatherWords:     `lieber stattdessen`,
 	SuitingWords:    `besser passt ginge geht gut bitte reicht dann`,
-	InsteadPhrases:  `statt; anstatt; anstelle von; an stelle von`,
-	ContrastWords:   `sondern aber`,
+	insteadPhrases:  `statt; anstatt; anstelle von; an stelle von`,
+	contrastWords:   `sondern aber`,
 	AgainPhrases:    `wieder; noch einmal; nochmal; nochmals; noch mal; erneut; jetzt wieder; gleich wieder`,
 	SamePhrases:     `dasselbe; das gleiche; das selbe; genauso; ebenso; auch so`,
 	AdditionPhrases: `und; auch; und auch; und dann; ausserdem; ebenfalls; noch; und noch; und was ist mit; was ist mit; und wie ist es mit; dazu`,
@@ -48,21 +48,21 @@ var german = language{
 		stoppe stoppen beende beenden zeig zeige zeigen buche buchen bestell bestelle bestellen ruf rufe such suche setz
 		setze spiel spiele storniere stornieren losche losche sag sage sagen einschalten ausschalten anmachen ausmachen abbrechen reservieren reserviere`,
 	EverythingWords: `alles etwas irgendwas irgendetwas nichts`,
-	ConditionWords:  `wenn; falls; sobald; sofern; nachdem; bevor; sollte; im falle`,
-	TimeConditions:  `sollte`,
+	conditionWords:  `wenn; falls; sobald; sofern; nachdem; bevor; sollte; im falle`,
+	timeConditions:  `sollte`,
 	KnowingWords:    `weiss wissen sag sagen frag fragen prufen schau sehen zeig`,
-	CourtesyWords:   `moglich geht kannst konnen konnten passt ginge mochten`,
+	courtesyWords:   `moglich geht kannst konnen konnten passt ginge mochten`,
 	IndefiniteWords: `ein eine einen einem einer`,
-	OpenWords:       `der den dem des ein eine einen einem einer mein meine meinen und oder mit fur im am`,
+	openWords:       `der den dem des ein eine einen einem einer mein meine meinen und oder mit fur im am`,
 	Persons:         `ich du er sie es wir ihr man jemand der die das mein meine unser unsere`,
 	TimeUnits:       `sekunden minute minuten stunde stunden tag tage tagen woche wochen monat monaten`,
-	AheadWords:      `in`,
-	LaterWords:      `spater nachher bald demnachst irgendwann gleich`,
+	aheadWords:      `in`,
+	laterWords:      `spater nachher bald demnachst irgendwann gleich`,
 	TroubleWords:    `kaputt verloren gestohlen defekt beschadigt laut laute abgelaufen vergessen fehlt undicht tropft verstopft`,
 	FailingVerbs:    `funktioniert funktionieren geht gehen lauft`,
 	PastWords: `
 		war waren hatte hatten ging gingen kam kamen machte machten wollte wurde wurden gab fuhr`,
-	PerfectWords: `habe hast hat haben bin ist sind`,
+	perfectWords: `habe hast hat haben bin ist sind`,
 	// Yes and no.
 	Denials:   `ohne kein keine keinen`,
 	Negations: `nicht kein keine keinen keinem keiner nie`,
@@ -71,7 +71,7 @@ var german = language{
 		zuruckgeben beenden entfernen entferne`,
 	DroppingWords:  `vergiss`,
 	InsteadWords:   `statt anstatt`,
-	OnlyWords:      `nur bloss`,
+	onlyWords:      `nur bloss`,
 	PartingWords:   `danke tschuss`,
 	YesWords:       `ja`,
 	NoWords:        `nein`,
@@ -150,7 +150,7 @@ var german = language{
 	PersonCues:      `mit an bei fur`,
 	AuthorCues:      `von`,
 	// What is done.
-	Acts: `
+	acts: `
 		create: anlegen lege_an erstellen erstelle erzeugen erzeuge eroffnen eroffne hinzufugen fuge_hinzu registrieren registriere
 		einrichten richte_ein neu neue neuen neues; read: zeigen zeige zeig anzeigen abrufen rufe_ab lesen lies holen hole finden finde suchen suche
 		auflisten liste_auf nachschlagen schlage_nach ansehen; many: auflisten suchen suche alle liste_auf; update: andern andere bearbeiten
@@ -168,7 +168,7 @@ var german = language{
 		lehne_ab; hire: einstellen stelle_ein; dismiss: entlassen entlasse feuern; track: verfolgen verfolge; reschedule: verschieben verschiebe
 		verlegen verlege; assign: zuweisen weise_zu; invite: einladen lade_ein; upload: hochladen lade_hoch; download: herunterladen
 		lade_herunter`,
-	ActNouns: `
+	actNouns: `
 		create: anlage erstellung registrierung eroffnung; update: anderung aktualisierung; delete: loschung entfernung schliessung; cancel:
 		stornierung storno kundigung absage widerruf; refund: erstattung ruckerstattung ruckzahlung; return: ruckgabe rucksendung; pay: zahlung
 		bezahlung; transfer: uberweisung; buy: kauf bestellung; reserve: buchung reservierung; login: anmeldung; logout: abmeldung; approve:
@@ -177,7 +177,7 @@ var german = language{
 	ContractWords: `vertrag vertrage abonnement abo konto mitgliedschaft versicherung`,
 	MoneyWords:    `geld betrag zahlung konto bank iban`,
 	// What things are about.
-	Related: `
+	related: `
 		weather: wetter wettervorhersage regnen regnet regen schneit schnee sonnig regenschirm; pay: zahlen bezahlen rechnung; doctor: arzt arztin doktor;
 		appointment: termin sprechstunde untersuchung; medicine: medikament medizin tablette tabletten rezept; reserve: reservieren reservierung buchen buchung; cancel: absagen stornieren kundigen;
 		taxi: taxi; wake: wecker wecken weck; remind: erinnern erinnerung erinnere; money: geld kontostand guthaben; transfer: uberweisen uberweisung uberweise;

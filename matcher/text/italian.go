@@ -1,7 +1,7 @@
 package text
 
 var italian = language{
-	LanguageCode: `it`,
+	languageCode: `it`,
 	// What carries no subject.
 	StopWords: `
 		io lui lei noi voi loro mi ti ci vi lo gli i uno una del dello della dei degli delle nel nella al allo alla ai
@@ -9,7 +9,7 @@ var italian = language{
 		dove perche mio mia miei tuo tua suo sua questo questa quello quella di da in`,
 	RequestWords:     `vorrei voglio vuole vuoi bisogno favore piacere grazie ciao`,
 	CalendarWords:    `domani oggi lunedi martedi mercoledi giovedi venerdi sabato domenica`,
-	Elisions:         `dell all nell sull quest`,
+	elisions:         `dell all nell sull quest`,
 	DefiniteArticles: `il lo la gli le`,
 	// What a sentence does.
 	Fillers:           `ciao si e allora`,
@@ -18,14 +18,14 @@ var italian = language{
 	PoliteVerbs:       `puoi potresti`,
 	PolitePersons:     `mi`,
 	TellingWords:      `mi mio mia il lo`,
-	AbandoningPhrases: `lascia stare; lascia perdere; annulla`,
+	abandoningPhrases: `lascia stare; lascia perdere; annulla`,
 	// Yes and no.
 	Denials:        `non senza`,
 	Negations:      `non mai nessun nessuno`,
 	UndoingWords:   `annulla annullare annulli disdire disdici`,
 	DroppingWords:  `dimentica lascia`,
 	InsteadWords:   `tranne`,
-	OnlyWords:      `solo soltanto`,
+	onlyWords:      `solo soltanto`,
 	PartingWords:   `grazie arrivederci`,
 	YesWords:       `si`,
 	AffirmingWords: `si certo`,

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"maps"
 	"math/bits"
 	"slices"
 	"strconv"
@@ -15,8 +16,8 @@ type List int
 
 // The lists, by what they are for.
 const (
-	// LanguageCode is the language's own, of ISO 639-1.
-	LanguageCode List = iota
+	// languageCode is the language's own, of ISO 639-1.
+	languageCode List = iota
 
 	// What carries no subject.
 
@@ -24,8 +25,8 @@ const (
 	RequestWords     // what people say around what they want, whatever it is
 	CalendarWords    // words that say when: values, not subjects
 	DefiniteArticles // the articles that people leave out of a name: "The Hague"; not die, which is an English verb
-	Elisions         // short words that are joined to the next one by an apostrophe
-	Contractions     // what is written together, without its apostrophe (but not ill, well, were, shed, wont)
+	elisions         // short words that are joined to the next one by an apostrophe
+	contractions     // what is written together, without its apostrophe (but not ill, well, were, shed, wont)
 
 	// What a sentence does.
 
@@ -35,23 +36,23 @@ const (
 	PoliteVerbs       // "can" and "let" of "can you" and "let me"
 	PolitePersons     // "you" and "me" after them
 	TellingWords      // first words of a sentence about how things are
-	TellingVerbs      // verbs that tell of the noun before them
+	tellingVerbs      // verbs that tell of the noun before them
 	InformingWords    // words by which a tool that answers is known
-	OfferPhrases      // questions for a thing, which wish for it: "do you have a table"
-	PossiblePhrases   // questions whether something can be done, which wish for it
-	WishPairs         // wishes of two words, of which the second alone is none: "I like pizza"
-	AbandoningPhrases // ways to drop what was begun; few, since a call that is kept in vain fires nothing by itself
+	offerPhrases      // questions for a thing, which wish for it: "do you have a table"
+	possiblePhrases   // questions whether something can be done, which wish for it
+	wishPairs         // wishes of two words, of which the second alone is none: "I like pizza"
+	abandoningPhrases // ways to drop what was begun; few, since a call that is kept in vain fires nothing by itself
 
 	// What a message has to do with those before it, and with the world.
 
 	Refusals        // words that are a plain no
-	RepairPhrases   // what one says before saying it anew: "no", "I mean"
-	LoosePhrases    // those of them that are said for other reasons too, and mean it only between two pauses
+	repairPhrases   // what one says before saying it anew: "no", "I mean"
+	loosePhrases    // those of them that are said for other reasons too, and mean it only between two pauses
 	Hesitations     // sounds of somebody who looks for words
 	RatherWords     // words of a choice that takes another one's place: "rather"
 	SuitingWords    // what is said of a time or a thing that will do
-	InsteadPhrases  // what stands before the thing that is replaced: "instead of"
-	ContrastWords   // what stands between what is denied and what is meant: "but"
+	insteadPhrases  // what stands before the thing that is replaced: "instead of"
+	contrastWords   // what stands between what is denied and what is meant: "but"
 	AgainPhrases    // what asks for the same once more, or for the opposite
 	SamePhrases     // what stands for what was done before
 	AdditionPhrases // what adds a thing to those before it: "and", "as well"
@@ -60,22 +61,22 @@ const (
 	LightVerbs      // verbs that say nothing without their particle or object
 	ActionVerbs     // other verbs, and particles, that name no thing to do it to
 	EverythingWords // objects that name no thing either
-	ConditionWords  // first words of a clause that says when something is to be done
-	TimeConditions  // those of them that ask or tell when as well, unless a Person follows
+	conditionWords  // first words of a clause that says when something is to be done
+	timeConditions  // those of them that ask or tell when as well, unless a Person follows
 	IndefiniteWords // articles of a thing that was not named before
-	OpenWords       // words that a sentence does not end with
+	openWords       // words that a sentence does not end with
 	Persons         // who does something, or an article
 	KnowingWords    // verbs after which such a word asks
-	CourtesyWords   // words after which a condition is politeness: "if possible"
+	courtesyWords   // words after which a condition is politeness: "if possible"
 	TimeUnits       // units of time
-	AheadWords      // words before an amount of time, from now on
-	LaterWords      // times to come that are no date: "later"
+	aheadWords      // words before an amount of time, from now on
+	laterWords      // times to come that are no date: "later"
 	TroubleWords    // what is wrong with a thing: "lost", "broken"
 	FailingVerbs    // verbs that, where they are denied, say the same: "does not work"
 	PastWords       // forms of verbs that tell of the past
-	Participles     // irregular participles
-	Adverbs         // words between a person and what they did
-	PerfectWords    // auxiliaries of the perfect after a person: "I have turned"
+	participles     // irregular participles
+	adverbs         // words between a person and what they did
+	perfectWords    // auxiliaries of the perfect after a person: "I have turned"
 
 	// Yes and no.
 
@@ -96,7 +97,7 @@ const (
 	AttendingVerbs    // verbs after "cannot" by which one will not have what one has
 	UnlessWords       // words beside a negation that denies nothing: "why not", "not only"
 	InsteadWords      // words right before what something else takes the place of
-	OnlyWords         // words after a negation that make it a limit: "not only"
+	onlyWords         // words after a negation that make it a limit: "not only"
 	PartingWords      // thanks and good-byes
 	YesWords          // values of a boolean: "refundable: yes"
 	NoWords           // the same for false
@@ -110,21 +111,21 @@ const (
 
 	// What is done.
 
-	// Acts are verbs of one meaning each, after the name of the act, which is the same in all
+	// acts are verbs of one meaning each, after the name of the act, which is the same in all
 	// languages. The words of a phrasal verb are joined by a low line, and may stand apart: get_rid.
-	// ActNouns are nouns of such acts. A word that is in both names an act where no plainer verb does.
-	Acts
-	ActNouns
-	RequestThings // RequestWords that name a thing as well
+	// actNouns are nouns of such acts. A word that is in both names an act where no plainer verb does.
+	acts
+	actNouns
+	requestThings // RequestWords that name a thing as well
 	ContractWords // what ends for good where it is cancelled or closed
 	MoneyWords    // what a transfer moves, and between what
 	HolderWords   // nouns that say little behind another one: "a user account"
 
 	// What things are about.
 
-	// Related are words of one topic each, after its name, which is the same in all languages:
+	// related are words of one topic each, after its name, which is the same in all languages:
 	// "weather: rain snow". A word may be of several topics, and stands for none.
-	Related
+	related
 
 	// Dates, times and numbers.
 
@@ -173,7 +174,6 @@ const (
 	GroupNames       // names of what has a size in people
 	PeopleWords      // people who are counted
 	CodeNames        // names of codes: letters and digits that stand for one thing
-	BestNames        // names of the end of a scale
 	PlaceNames       // names of places
 	ContentNames     // names of what is said, searched for or noted
 	NotedNames       // names of what is noted or passed on, sentences of their own
@@ -218,73 +218,10 @@ const (
 // semicolons; a word may have a value, as in march=3.
 type language map[List]string
 
-// has reports whether the language has the word in the list.
-func (t language) has(list List, word string) bool {
-	return slices.ContainsFunc(entries(t[list]), func(one string) bool {
-		own, _, _ := strings.Cut(one, "=")
-		return own == word
-	})
-}
-
 // languages are all supported languages. To add one, write its table and name it here.
 var languages = []language{english, german, french, italian, spanish}
 
-// entry is what a list has for a word: a value, which may be a number.
-type entry struct {
-	value    string
-	number   int
-	isNumber bool
-}
-
-// known holds the words of all languages by list.
-var known = merged()
-
-func merged() (all [lists]map[string]entry) {
-	for i := range all {
-		all[i] = map[string]entry{}
-	}
-	for _, table := range languages {
-		for list, words := range table {
-			for _, one := range entries(words) {
-				word, value, _ := strings.Cut(one, "=")
-				number, err := strconv.Atoi(value)
-				all[list][word] = entry{value, number, err == nil}
-			}
-		}
-	}
-	return all
-}
-
-// tags are the lists that have a word: in any language, and in one other than English. A word is looked up
-// once, where its text is split, and not in each list that is asked for it.
-type tags struct{ any, foreign listSet }
-
-// listSet is a set of lists, as bits.
-type listSet [(lists + 63) / 64]uint64
-
-func (s *listSet) add(l List)      { s[l/64] |= 1 << (l % 64) }
-func (s *listSet) has(l List) bool { return s[l/64]&(1<<(l%64)) != 0 }
-
-// tagged has the tags of every word of the lists.
-var tagged = func() map[string]*tags {
-	found := map[string]*tags{}
-	for i, table := range languages {
-		for list, words := range table {
-			for _, one := range entries(words) {
-				word, _, _ := strings.Cut(one, "=")
-				if found[word] == nil {
-					found[word] = &tags{}
-				}
-				found[word].any.add(list)
-				if i > 0 {
-					found[word].foreign.add(list)
-				}
-			}
-		}
-	}
-	return found
-}()
-
+// entries are the words or phrases of a list in a table.
 func entries(words string) []string {
 	if !strings.Contains(words, ";") {
 		return strings.Fields(words)
@@ -298,51 +235,71 @@ func entries(words string) []string {
 	return phrases
 }
 
-// spokenIn says which languages, as bits by their places, have a word in any list.
-var spokenIn = sync.OnceValue(func() map[string]uint {
-	spoken := map[string]uint{}
-	for i, table := range languages {
-		for _, words := range table {
-			for _, one := range entries(words) {
-				word, _, _ := strings.Cut(one, "=")
-				spoken[word] |= 1 << i
-			}
+// each takes the words of a list whose entries are "name: words".
+func each(list string, do func(name, word string)) {
+	for _, one := range entries(list) {
+		name, words, _ := strings.Cut(one, ":")
+		for word := range strings.FieldsSeq(words) {
+			do(name, word)
 		}
 	}
-	return spoken
-})
-
-// LanguageOf returns the code of the language that most of a text's grammar words are of; a
-// word of two languages counts half for each. It is empty if there is no such word, and
-// the first of the languages where there are as many of another.
-func LanguageOf(text string) string {
-	scores, best := make([]float64, len(languages)), 0
-	for _, w := range Split(text) {
-		in := spokenIn()[w.Norm]
-		for i := range languages {
-			if in&(1<<i) != 0 && len(w.Norm) > 1 {
-				scores[i] += 1 / float64(bits.OnesCount(in))
-			}
-		}
-	}
-	for i, score := range scores {
-		if score > scores[best] {
-			best = i
-		}
-	}
-	if scores[best] == 0 {
-		return ""
-	}
-	return languages[best][LanguageCode]
 }
 
-// foreignTo reports whether a word is in the list by another language than that of the text: "LA" is no
-// French article in "a hotel in LA".
-func foreignTo(said string, list List, word string) bool {
-	code := LanguageOf(said)
-	return code != "" && !slices.ContainsFunc(languages, func(t language) bool {
-		return t[LanguageCode] == code && slices.ContainsFunc(entries(t[list]), func(one string) bool { return one == word || strings.HasPrefix(one, word+" ") })
-	})
+// listSet is a set of lists, as bits.
+type listSet [(lists + 63) / 64]uint64
+
+func (s *listSet) add(l List)      { s[l/64] |= 1 << (l % 64) }
+func (s *listSet) has(l List) bool { return s[l/64]&(1<<(l%64)) != 0 }
+
+// tags are what the lists know of a word. It is looked up once, where its text is split, and not in
+// each list that is asked for it.
+type tags struct {
+	any, foreign listSet // the lists that have it: in any language, in one other than English
+	begins       listSet // those with a phrase that begins with it, or that have it
+	spoken       uint    // the languages that have it, as bits by their places
+}
+
+// entry is what a list has for a word: a value, which may be a number.
+type entry struct {
+	value    string
+	number   int
+	isNumber bool
+}
+
+// tagged has the tags of every word and phrase of the lists, and known their entries.
+var tagged, known = read()
+
+func read() (map[string]*tags, [lists]map[string]entry) {
+	found, all := map[string]*tags{}, [lists]map[string]entry{}
+	of := func(word string) *tags {
+		if found[word] == nil {
+			found[word] = &tags{}
+		}
+		return found[word]
+	}
+	for i, table := range languages {
+		for list, words := range table {
+			if all[list] == nil {
+				all[list] = map[string]entry{}
+			}
+			for _, one := range entries(words) {
+				word, value, _ := strings.Cut(one, "=")
+				number, err := strconv.Atoi(value)
+				all[list][word] = entry{value, number, err == nil}
+				t, first := of(word), word
+				t.any.add(list)
+				t.spoken |= 1 << i
+				if i > 0 {
+					t.foreign.add(list)
+				}
+				if end := strings.IndexByte(word, ' '); end > 0 {
+					first = word[:end]
+				}
+				of(first).begins.add(list)
+			}
+		}
+	}
+	return found, all
 }
 
 // Has reports whether a language has the word in the list.
@@ -363,19 +320,102 @@ func (l List) Number(word string) (int, bool) {
 	return one.number, one.isNumber
 }
 
-// Foreign reports whether a language other than English has the word in the list.
-func (l List) Foreign(word string) bool {
-	of := tagged[word]
-	return of != nil && of.foreign.has(l)
+// Entries returns the words or phrases of the list, in no order.
+func (l List) Entries() []string { return slices.Collect(maps.Keys(known[l])) }
+
+// stemmed has the lists that have a word of a stem.
+var stemmed = sync.OnceValue(func() map[string]*listSet {
+	found := map[string]*listSet{}
+	for list := range lists {
+		for word := range known[list] {
+			if stem := Stem(word); found[stem] == nil {
+				found[stem] = &listSet{}
+			}
+			found[Stem(word)].add(list)
+		}
+	}
+	return found
+})
+
+// StemIs reports whether the list has a word of the same stem.
+func (w Word) StemIs(list List) bool {
+	of := stemmed()[w.Stem]
+	return of != nil && of.has(list)
 }
 
-// Entries returns the words or phrases of the list, in no order.
-func (l List) Entries() []string {
-	var all []string
-	for word := range known[l] {
-		all = append(all, word)
+// maxListed is the longest phrase of the lists that are looked up in sentences, in words.
+const maxListed = 5
+
+// PhraseAt returns how many words the longest phrase of the list has that stands at a place;
+// 0 for none.
+func (l List) PhraseAt(words []Word, at int) (longest int) {
+	if at >= len(words) || words[at].tags == nil || !words[at].tags.begins.has(l) {
+		return 0
 	}
-	return all
+	said := words[at].Norm
+	for end := at + 1; ; end++ {
+		if l.Has(said) {
+			longest = end - at
+		}
+		if end == len(words) || end == at+maxListed {
+			return longest
+		}
+		said += " " + words[end].Norm
+	}
+}
+
+// PhraseBefore returns how many words the longest phrase of the list has that ends right
+// before a place; 0 for none.
+func (l List) PhraseBefore(words []Word, end int) int {
+	for first := max(0, end-maxListed); first < end; first++ {
+		if length := l.PhraseAt(words, first); first+length == end {
+			return length
+		}
+	}
+	return 0
+}
+
+// has reports whether the language has the word in the list.
+func (t language) has(list List, word string) bool {
+	return slices.ContainsFunc(entries(t[list]), func(one string) bool {
+		own, _, _ := strings.Cut(one, "=")
+		return own == word
+	})
+}
+
+// LanguageOf returns the code of the language that most of a text's grammar words are of; a
+// word of two languages counts half for each. It is empty if there is no such word, and
+// the first of the languages where there are as many of another.
+func LanguageOf(text string) string {
+	scores, best := make([]float64, len(languages)), 0
+	for _, w := range Split(text) {
+		if w.tags == nil || len(w.Norm) < 2 {
+			continue
+		}
+		for i := range languages {
+			if w.tags.spoken&(1<<i) != 0 {
+				scores[i] += 1 / float64(bits.OnesCount(w.tags.spoken))
+			}
+		}
+	}
+	for i, score := range scores {
+		if score > scores[best] {
+			best = i
+		}
+	}
+	if scores[best] == 0 {
+		return ""
+	}
+	return languages[best][languageCode]
+}
+
+// foreignTo reports whether a word is in the list by another language than that of the text: "LA" is no
+// French article in "a hotel in LA".
+func foreignTo(said string, list List, word string) bool {
+	code := LanguageOf(said)
+	return code != "" && !slices.ContainsFunc(languages, func(t language) bool {
+		return t[languageCode] == code && slices.ContainsFunc(entries(t[list]), func(one string) bool { return one == word || strings.HasPrefix(one, word+" ") })
+	})
 }
 
 // Stems returns the words of the list as their stems.

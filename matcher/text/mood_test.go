@@ -22,7 +22,7 @@ func TestSentencesThatBeginAlikeHaveTheMoodOfTheirWholeWords(t *testing.T) {
 		"my trip was nice":              Statement,
 		"what about a trip on the lake": Fragment,
 	} {
-		require.Equal(t, mood, MoodOf(said, Split(said)), said)
+		require.Equal(t, mood, Of(said).Mood(), said)
 	}
 }
 
@@ -30,7 +30,7 @@ func TestNamesHaveNoVerb(t *testing.T) {
 	for said, name := range map[string]bool{
 		"my next trip": true, "the name of the boat": true, "my trip was nice": false, "the boat that I like": false, "the boat sank and I walked": false, "trips": false,
 	} {
-		require.Equal(t, name, IsName(Split(said)), said)
+		require.Equal(t, name, Of(said).IsName(), said)
 	}
 }
 
@@ -39,11 +39,11 @@ func TestConditionsAndLooseEndsAreThoseOfTheLanguageThatIsSpoken(t *testing.T) {
 		"open it if it rains": 2, "öffne es falls es regnet": 2, "take me from Leeds to Sioux Falls and then to the lake": -1, "my card failed when I was in the shop": -1, "tell me when I go": -1,
 		"close it when I go": 2,
 	} {
-		require.Equal(t, at, Condition(said, Split(said)), said)
+		require.Equal(t, at, Of(said).Condition(), said)
 	}
 	for said, breaks := range map[string]bool{
 		"turn on the": true, "allume la": true, "give me a glass of": true, "find me a hotel in LA": false, "what does the tour consist of": false, "schalte das Licht an am": true, "tell me where I am": false,
 	} {
-		require.Equal(t, breaks, BreaksOff(said, Split(said)), said)
+		require.Equal(t, breaks, Of(said).BreaksOff(), said)
 	}
 }

@@ -1,7 +1,7 @@
 package text
 
 var spanish = language{
-	LanguageCode: `es`,
+	languageCode: `es`,
 	// What carries no subject.
 	StopWords: `
 		yo el ella nosotros ellos ellas me te se nos os los las unos unas al y pero si no es soy estoy esta son ser
@@ -16,14 +16,14 @@ var spanish = language{
 	WishWords:         `quiero quisiera necesito favor`,
 	PoliteVerbs:       `puede puedes podria podrias`,
 	TellingWords:      `yo el mis nuestro`,
-	AbandoningPhrases: `olvidalo; dejalo; cancela`,
+	abandoningPhrases: `olvidalo; dejalo; cancela`,
 	// Yes and no.
 	Denials:        `no sin`,
 	Negations:      `nunca ningun ninguna`,
 	UndoingWords:   `cancelar cancela cancele anular anula`,
 	DroppingWords:  `olvida deja`,
 	InsteadWords:   `salvo excepto`,
-	OnlyWords:      `solo solamente`,
+	onlyWords:      `solo solamente`,
 	PartingWords:   `gracias adios`,
 	YesWords:       `si`,
 	AffirmingWords: `si claro`,

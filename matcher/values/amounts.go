@@ -25,7 +25,7 @@ func (r numberReader) amountsOf(s *slot) int { return len(r.amounts(s)) }
 // amounts are those that convert to the slot's unit, and name one.
 func (r numberReader) amounts(s *slot) []quantity.Amount {
 	var fit []quantity.Amount
-	for _, one := range s.Unit.Amounts(r.Source) {
+	for _, one := range s.Unit.Amounts(r.Said) {
 		first, end := r.Within(one.From, one.To)
 		switch {
 		case !r.free(first, end):
@@ -60,7 +60,7 @@ func (r numberReader) barely(s *slot, figures []datetime.Reading) []datetime.Rea
 	if s.Unit == nil {
 		return figures
 	}
-	said := s.Unit.Amounts(r.Source)
+	said := s.Unit.Amounts(r.Said)
 	return slices.DeleteFunc(slices.Clone(figures), func(f datetime.Reading) bool {
 		return slices.ContainsFunc(said, func(one quantity.Amount) bool {
 			return meets(f, one) && (!one.Bare() || one.Range || one.Denied)

@@ -105,7 +105,7 @@ func (r codeReader) codes(s *slot) []mention {
 }
 
 func (r codeReader) deniedBefore(i int) bool {
-	return i > 0 && text.Denials.Has(r.At(i-1)) && strings.TrimSpace(r.Gap(i-1)) == ""
+	return i > 0 && text.Denials.Has(r.Norm(i-1)) && strings.TrimSpace(r.Gap(i-1)) == ""
 }
 
 // codeAt reads the code that begins at word i.
@@ -125,7 +125,7 @@ func (r codeReader) codeAt(s *slot, i int) (mention, bool) {
 func (r codeReader) lettered(first, end int) bool {
 	said := r.Surface(first, end)
 	letters, digits := strings.ContainsFunc(said, unicode.IsLetter), strings.ContainsFunc(said, unicode.IsDigit)
-	return letters && digits && len(said) >= shortestCode && !text.StartsWithDigit(r.At(first)) && codeForm.MatchString(said)
+	return letters && digits && len(said) >= shortestCode && !text.StartsWithDigit(r.Norm(first)) && codeForm.MatchString(said)
 }
 
 var codeForm = regexp.MustCompile(`^\pL{1,5}[-_/.]?[\pL\d]*\d[\pL\d]*(?:[-_/.][\pL\d]+)*$`)
@@ -133,7 +133,7 @@ var codeForm = regexp.MustCompile(`^\pL{1,5}[-_/.]?[\pL\d]*\d[\pL\d]*(?:[-_/.][\
 // digits reads a run of digits: in figures, or in words for digits and for numbers of two of
 // them, as "four seven one one", "forty-seven eleven". end is i for none.
 func (r codeReader) digits(i int) (digits string, end int) {
-	if w := r.Surface(i, i+1); strings.Trim(w, "0123456789") == "" && (len(w) > 1 || len(r.At(i+1)) != 1) {
+	if w := r.Surface(i, i+1); strings.Trim(w, "0123456789") == "" && (len(w) > 1 || len(r.Norm(i+1)) != 1) {
 		if i > 0 && tight[r.Gap(i-1)] || r.joined(i) > i+1 {
 			return "", i // a part of something else
 		}
@@ -149,7 +149,7 @@ func (r codeReader) digits(i int) (digits string, end int) {
 		}
 		digits, end = digits+number, after
 	}
-	if end < i+2 || text.Determiners.Has(r.At(i)) {
+	if end < i+2 || text.Determiners.Has(r.Norm(i)) {
 		return "", i // a single word counts something
 	}
 	return digits, end
@@ -157,15 +157,15 @@ func (r codeReader) digits(i int) (digits string, end int) {
 
 // spoken reads one number under a hundred in words: the longest that there is.
 func (r codeReader) spoken(i int) (digits string, end int) {
-	switch r.At(i) {
+	switch r.Norm(i) {
 	case "oh":
 		return "0", i + 1
 	case "un", "ein": // an article elsewhere; what begins a run is read apart
 		return "1", i + 1
 	}
-	if text.StartsWithDigit(r.At(i)) {
-		if len(r.At(i)) == 1 {
-			return r.At(i), i + 1 // 0 8 1 5
+	if text.StartsWithDigit(r.Norm(i)) {
+		if len(r.Norm(i)) == 1 {
+			return r.Norm(i), i + 1 // 0 8 1 5
 		}
 		return "", i
 	}
@@ -186,7 +186,7 @@ func (r codeReader) alone(first, end int) bool {
 	if slices.ContainsFunc(said, func(one quantity.Amount) bool { return one.From < to && from < one.To && (!one.Bare() || one.Denied) }) {
 		return false
 	}
-	if currency.MatchString(r.Source[:from]) || end < len(r.Words) && strings.TrimSpace(r.Gap(end-1)) == "" && text.IsSubject(r.Words[end]) && !text.PoliteWords.Has(r.At(end)) && !text.TrailingWords.Has(r.At(end)) {
+	if currency.MatchString(r.Said[:from]) || end < len(r.Words) && strings.TrimSpace(r.Gap(end-1)) == "" && r.Words[end].IsSubject() && !text.PoliteWords.Has(r.Norm(end)) && !text.TrailingWords.Has(r.Norm(end)) {
 		return false
 	}
 	return true
@@ -195,7 +195,7 @@ func (r codeReader) alone(first, end int) bool {
 // codeNamed reports whether what stands before a number names the slot or the tool: "ticket
 // 5123".
 func (r codeReader) codeNamed(s *slot, i int) bool {
-	for i > 0 && (text.LinkingWords.Has(r.At(i-1)) || text.PlaceholderWords.Has(r.At(i-1))) {
+	for i > 0 && (text.LinkingWords.Has(r.Norm(i-1)) || text.PlaceholderWords.Has(r.Norm(i-1))) {
 		i--
 	}
 	return i > 0 && (s.nameHas(r.Words[i-1]) || r.name[r.Words[i-1].Stem])

@@ -38,7 +38,7 @@ func (r nameReader) readKnown() {
 
 // ofAnother reports whether the word before brings values of another parameter and none of this.
 func (r nameReader) ofAnother(s *slot, first int) bool {
-	left, _ := (sentence{text: r.Source, words: r.Words, taken: r.taken}).leftOf(first)
+	left, _ := (sentence{text: r.Said, words: r.Words, taken: r.taken}).leftOf(first)
 	if s.taught.left[left] {
 		return false
 	}
@@ -70,7 +70,7 @@ func (r nameReader) taughtSlots() []*slot {
 // ordinary reports whether a value is a single word that says nothing, or that the examples
 // say outside of marks.
 func (l *lesson) ordinary(words []text.Word) bool {
-	return len(words) == 1 && (!text.IsSubject(words[0]) || l.said[words[0].Stem])
+	return len(words) == 1 && (!words[0].IsSubject() || l.said[words[0].Stem])
 }
 
 // shared reports whether another parameter has the value as well.
@@ -127,7 +127,7 @@ func (r nameReader) contested(m mention, of *slot, found map[*slot][]mention) bo
 // between finds what may be the slot's value by what stands on both sides.
 func (r nameReader) between(s *slot) []mention {
 	var found []mention
-	here := sentence{text: r.Source, words: r.Words, taken: r.taken}
+	here := sentence{text: r.Said, words: r.Words, taken: r.taken}
 	for first := range r.Words {
 		if first > 0 && tight[r.Gap(first-1)] {
 			continue // the second half of "L-thyroxine"
@@ -138,7 +138,7 @@ func (r nameReader) between(s *slot) []mention {
 			continue
 		}
 		m, ok := r.upTo(s, here, first, left, s.taught.before[before])
-		if !ok || s.taught.left[r.At(first)] || s.taught.left[r.At(m.end-1)] {
+		if !ok || s.taught.left[r.Norm(first)] || s.taught.left[r.Norm(m.end-1)] {
 			continue // its words go on to a cue, or are one
 		}
 		m.value = r.Surface(m.first, m.end)
@@ -224,7 +224,7 @@ func (r *filler) tied(i int) bool {
 func (r nameReader) telling(s *slot, first, last int) bool {
 	tells := false
 	for i, w := range r.Words[first:last] {
-		tells = tells || text.IsSubject(w)
+		tells = tells || w.IsSubject()
 		loose := w.Is(text.StopWords) && !r.tied(first+i) && !w.Is(text.OfWords) && !s.taught.inside[w.Norm] || isCalendar(w.Norm) && !r.Capital(first+i)
 		if loose && !s.namedBy(noted) && !(i > 0 && r.Capital(first+i)) {
 			return false

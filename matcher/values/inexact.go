@@ -58,11 +58,11 @@ func (r numberReader) follows(at int) bool {
 // one that raises or lowers: "by 10", "10 degrees warmer", "um 2 Grad höher".
 func (r numberReader) change(first, end int) string {
 	changes := func(w text.Word) bool { return w.Is(text.ChangeWords) && !r.own[w.Stem] }
-	if first > 0 && text.StepCues.Has(r.At(first-1)) && slices.ContainsFunc(r.Words, changes) {
+	if first > 0 && text.StepCues.Has(r.Norm(first-1)) && slices.ContainsFunc(r.Words, changes) {
 		return r.Surface(first-1, end)
 	}
 	for i := end; i < min(end+2, len(r.Words)) && strings.TrimSpace(r.Gap(i-1)) == ""; i++ {
-		if text.MoreWords.Has(r.At(i)) && !r.own[r.Words[i].Stem] {
+		if text.MoreWords.Has(r.Norm(i)) && !r.own[r.Words[i].Stem] {
 			return r.Surface(first, i+1)
 		}
 	}
@@ -71,13 +71,13 @@ func (r numberReader) change(first, end int) string {
 
 // unitAt is the unit of the number in the words from first to before end; 0 for none that is known.
 func (r numberReader) unitAt(first, end int) int {
-	if sign := currency.FindString(r.Source[:r.Words[first].Start]); sign != "" {
+	if sign := currency.FindString(r.Said[:r.Words[first].Start]); sign != "" {
 		return unitOf[sign]
 	}
 	if end < len(r.Words) && strings.TrimSpace(r.Gap(end-1)) == "" {
-		return unitOf[r.At(end)]
+		return unitOf[r.Norm(end)]
 	}
-	if rest := r.Source[r.Words[end-1].End:]; rest != "" {
+	if rest := r.Said[r.Words[end-1].End:]; rest != "" {
 		return unitOf[strings.TrimSpace(rest)[:firstRune(strings.TrimSpace(rest))]]
 	}
 	return 0

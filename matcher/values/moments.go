@@ -122,7 +122,7 @@ func (r momentReader) tellReadings() {
 // withCue are the words of a moment with the one that brings it: "at 9".
 func (r momentReader) withCue(m datetime.Reading) string {
 	first := m.First
-	if first > 0 && text.ClockCues.Has(r.At(first-1)) && strings.TrimSpace(r.Gap(first-1)) == "" {
+	if first > 0 && text.ClockCues.Has(r.Norm(first-1)) && strings.TrimSpace(r.Gap(first-1)) == "" {
 		first--
 	}
 	return r.Surface(first, m.End)
@@ -169,7 +169,7 @@ func (r momentReader) moment(s *slot, m datetime.Reading) {
 		return
 	}
 	first := m.First
-	if r.At(first) == "the" && m.End-first > 2 {
+	if r.Norm(first) == "the" && m.End-first > 2 {
 		first++ // no part of "8th of March"
 	}
 	value := possessive.ReplaceAllString(r.Surface(first, m.End), "")

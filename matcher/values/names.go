@@ -14,7 +14,7 @@ import (
 func (r nameReader) readNamed() {
 	for _, s := range r.slots(func(s *slot) bool { return s.free || s.code }) {
 		for i := range r.Words {
-			if !s.ends(r.Words[i]) || !r.namedAt(s, i) || s.code && (i+1 >= len(r.Words) || !text.StartsWithDigit(r.At(i+1)) || len(r.codes(s)) > 1) {
+			if !s.ends(r.Words[i]) || !r.namedAt(s, i) || s.code && (i+1 >= len(r.Words) || !text.StartsWithDigit(r.Norm(i+1)) || len(r.codes(s)) > 1) {
 				continue
 			}
 			if first, end, ok := r.after(i); ok && r.free(first, end) {
@@ -49,7 +49,7 @@ func (r nameReader) after(i int) (first, end int, ok bool) {
 	if first, end, ok := r.quoteAfter(i); ok {
 		return first, end, true
 	}
-	if text.PlaceholderWords.Has(r.At(i+1)) && i+2 < len(r.Words) && strings.TrimSpace(r.Gap(i)) == "" {
+	if text.PlaceholderWords.Has(r.Norm(i+1)) && i+2 < len(r.Words) && strings.TrimSpace(r.Gap(i)) == "" {
 		i++ // the "name" of "project name Blue Sky"
 	}
 	first = i + 1
@@ -102,7 +102,7 @@ func (r nameReader) properName(first int) int {
 		if end < len(r.Words) && strings.TrimSpace(r.Gap(end-1)) != "" && !inName(r.Gap(end-1)) && !r.titled(end-1) {
 			break
 		}
-		if r.At(end) == "of" && end+1 < len(r.Words) && r.Capital(end+1) {
+		if r.Norm(end) == "of" && end+1 < len(r.Words) && r.Capital(end+1) {
 			end++
 		}
 	}
@@ -138,16 +138,16 @@ func (r nameReader) code(i int) bool {
 // the name and the end of what can belong to it: "city paris for tomorrow". After an
 // article the name is an ordinary word: "a desk lamp".
 func (r *filler) lone(name, i int) bool {
-	if name > 0 && text.IsSubject(r.Words[name-1]) && !r.name[r.Words[name-1].Stem] {
+	if name > 0 && r.Words[name-1].IsSubject() && !r.name[r.Words[name-1].Stem] {
 		return false
 	}
-	if !r.Lowercase() || !text.IsSubject(r.Words[i]) || text.Articles.Has(r.At(name-1)) || r.name[r.Words[i].Stem] {
+	if !r.Lowercase() || !r.Words[i].IsSubject() || text.Articles.Has(r.Norm(name-1)) || r.name[r.Words[i].Stem] {
 		return false
 	}
 	if i+1 == len(r.Words) || strings.TrimSpace(r.Gap(i)) != "" {
 		return true
 	}
-	return !text.IsSubject(r.Words[i+1])
+	return !r.Words[i+1].IsSubject()
 }
 
 var quotes = regexp.MustCompile(`"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|‘([^’]+)’|(?:^|\s)'([^']+)'(?:\W|$)`)
@@ -166,18 +166,18 @@ func (r nameReader) quoteAfter(i int) (first, end int, ok bool) {
 
 // quotations finds what stands in quotation marks and is not taken.
 func (r *filler) quotations() []mention {
-	if !strings.ContainsAny(r.Source, openingQuotes) {
+	if !strings.ContainsAny(r.Said, openingQuotes) {
 		return nil
 	}
 	var found []mention
-	for _, at := range quotes.FindAllStringSubmatchIndex(r.Source, -1) {
+	for _, at := range quotes.FindAllStringSubmatchIndex(r.Said, -1) {
 		for group := 2; group < len(at); group += 2 {
 			if at[group] < 0 {
 				continue
 			}
 			first, end := r.Within(at[group], at[group+1])
 			if end > first && r.free(first, end) {
-				found = append(found, mention{r.Source[at[group]:at[group+1]], first, end})
+				found = append(found, mention{r.Said[at[group]:at[group+1]], first, end})
 			}
 		}
 	}

@@ -35,7 +35,7 @@ func (r numberReader) figures() []datetime.Reading {
 
 // ofCode reports whether the number is tied to letters before it, as in A-1234.
 func (r numberReader) ofCode(f datetime.Reading) bool {
-	return f.First > 0 && tight[r.Gap(f.First-1)] && strings.ContainsFunc(r.At(f.First-1), unicode.IsLetter)
+	return f.First > 0 && tight[r.Gap(f.First-1)] && strings.ContainsFunc(r.Norm(f.First-1), unicode.IsLetter)
 }
 
 func isNumeric(s *slot) bool { return s.Type == "integer" || s.Type == "number" || s.Type == "float" }
@@ -97,20 +97,20 @@ func (r numberReader) isFor(s *slot, f datetime.Reading) bool {
 // endsText reports whether the number ends what a noun, a letter or a code before it begins: "vitamin D
 // 1000".
 func (r numberReader) endsText(f datetime.Reading) bool {
-	return r.labels(f) || f.First > 0 && strings.TrimSpace(r.Gap(f.First-1)) == "" && (len(r.At(f.First-1)) == 1 && !text.Articles.Has(r.At(f.First-1)) || text.StartsWithDigit(r.At(f.First-1)))
+	return r.labels(f) || f.First > 0 && strings.TrimSpace(r.Gap(f.First-1)) == "" && (len(r.Norm(f.First-1)) == 1 && !text.Articles.Has(r.Norm(f.First-1)) || text.StartsWithDigit(r.Norm(f.First-1)))
 }
 
 // namedBeside reports whether a word beside the number says what it is of.
 func (r numberReader) namedBeside(s *slot, f datetime.Reading) bool {
 	if f.End < len(r.Words) && strings.TrimSpace(r.Gap(f.End-1)) == "" {
 		next := r.Words[f.End]
-		if text.IsSubject(next) && s.about[next.Stem] || s.Unit != nil && units[next.Stem] || next.Is(text.PeopleWords) || r.listedAt[f.End] {
+		if next.IsSubject() && s.about[next.Stem] || s.Unit != nil && units[next.Stem] || next.Is(text.PeopleWords) || r.listedAt[f.End] {
 			return true
 		}
 	}
 	for i := f.First - 1; i >= 0 && strings.TrimSpace(r.Gap(i)) == ""; i-- {
 		if !r.Words[i].Is(text.LinkingWords, text.Articles) {
-			return text.IsSubject(r.Words[i]) && s.about[r.Words[i].Stem]
+			return r.Words[i].IsSubject() && s.about[r.Words[i].Stem]
 		}
 	}
 	return false
@@ -123,7 +123,7 @@ func (r numberReader) readCuedNumbers() {
 	if len(slots) < 2 {
 		return
 	}
-	here := sentence{text: r.Source, words: r.Words, taken: r.taken}
+	here := sentence{text: r.Said, words: r.Words, taken: r.taken}
 	for _, s := range slots {
 		var found []datetime.Reading
 		for _, f := range r.barely(s, r.figures()) {
@@ -158,13 +158,13 @@ func (r numberReader) countsFor(s *slot, f datetime.Reading) bool {
 	if r.listedAt[f.End] && (s.countsThings() || s.Type == "integer" && s.Unit == nil) { // "three beers"
 		return true
 	}
-	return !text.IsSubject(next) || s.about[next.Stem] || units[next.Stem]
+	return !next.IsSubject() || s.about[next.Stem] || units[next.Stem]
 }
 
 // labels reports whether the number belongs to the noun before it: "table three".
 func (r numberReader) labels(f datetime.Reading) bool {
 	i := f.First - 1
-	return i >= 0 && strings.TrimSpace(r.Gap(i)) == "" && text.IsSubject(r.Words[i]) && !r.means(r.Words[i]) && !strings.HasSuffix(r.At(i), "ly")
+	return i >= 0 && strings.TrimSpace(r.Gap(i)) == "" && r.Words[i].IsSubject() && !r.means(r.Words[i]) && !strings.HasSuffix(r.Norm(i), "ly")
 }
 
 // countsThings reports whether the slot says how many there are, of whatever it is.
@@ -194,8 +194,8 @@ func (r numberReader) number(s *slot, f datetime.Reading) {
 		r.fill(s, json.Number(f.Exact), f.First, f.End)
 		return
 	}
-	value := r.Source[f.From:f.To]
-	if before := r.Source[:f.From]; currency.MatchString(before) {
+	value := r.Said[f.From:f.To]
+	if before := r.Said[:f.From]; currency.MatchString(before) {
 		value = currency.FindString(before) + value
 	}
 	r.fill(s, value, f.First, f.End)

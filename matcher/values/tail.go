@@ -51,12 +51,12 @@ func (r tailReader) announced() (s *slot, first, end int) {
 // told finds what is said after "that", soon after an order to tell or to note it.
 func (r tailReader) told() (s *slot, first, end int) {
 	slots := r.slots(func(s *slot) bool { return s.free && s.namedBy(noted) })
-	opening := text.Opening(r.Words)
-	if len(slots) != 1 || opening < 0 || text.TellingWords.Has(r.At(opening)) {
+	opening := (text.Text{Words: r.Words}).Opening()
+	if len(slots) != 1 || opening < 0 || text.TellingWords.Has(r.Norm(opening)) {
 		return nil, 0, 0
 	}
 	for i := opening + 1; i < len(r.Words)-1 && i <= opening+mostBeforeThat; i++ {
-		if text.ThatWords.Has(r.At(i)) && (!text.Determiners.Has(r.At(i-2)) && !text.Articles.Has(r.At(i-2)) || r.named(i-1)) {
+		if text.ThatWords.Has(r.Norm(i)) && (!text.Determiners.Has(r.Norm(i-2)) && !text.Articles.Has(r.Norm(i-2)) || r.named(i-1)) {
 			return slots[0], i + 1, r.trimmed(i+1, r.sentence(i+1))
 		}
 	}
@@ -91,9 +91,9 @@ func (r tailReader) objectOf() (s *slot, first, end int) {
 func (r tailReader) order() int {
 	for i, w := range r.Words {
 		switch {
-		case w.Is(text.PuttingVerbs) || text.IsSubject(w) && (w.Norm == r.verb || r.means(w)):
+		case w.Is(text.PuttingVerbs) || w.IsSubject() && (w.Norm == r.verb || r.means(w)):
 			return i
-		case !w.Is(text.StopWords) && text.IsSubject(w) || strings.ContainsAny(r.Gap(i), ".?!") || w.Is(text.Negations):
+		case !w.Is(text.StopWords) && w.IsSubject() || strings.ContainsAny(r.Gap(i), ".?!") || w.Is(text.Negations):
 			return -1
 		}
 	}
@@ -136,7 +136,7 @@ func (r tailReader) listed(first, end int) int {
 func (r tailReader) ofTool(first, end int) bool {
 	names := false
 	for _, w := range r.Words[first:end] {
-		names = names || text.IsSubject(w) && r.own[w.Stem]
+		names = names || w.IsSubject() && r.own[w.Stem]
 	}
 	return names
 }
@@ -166,7 +166,7 @@ func (r tailReader) stripped(first, end int) (from, to int) {
 // bare reports whether the words are nothing but grammar.
 func (r tailReader) bare(first, end int) bool {
 	for i := first; i < end; i++ {
-		if !r.taken[i] && !text.StopWords.Has(r.At(i)) && !text.PoliteWords.Has(r.At(i)) && !text.TrailingWords.Has(r.At(i)) {
+		if !r.taken[i] && !text.StopWords.Has(r.Norm(i)) && !text.PoliteWords.Has(r.Norm(i)) && !text.TrailingWords.Has(r.Norm(i)) {
 			return false
 		}
 	}
@@ -176,7 +176,7 @@ func (r tailReader) bare(first, end int) bool {
 // loose reports whether the word at the end of a value is no part of it: politeness, "too", or
 // what brought a value that is taken.
 func (r tailReader) loose(i, end int) bool {
-	w := r.At(i)
+	w := r.Norm(i)
 	if text.PoliteWords.Has(w) || text.TrailingWords.Has(w) || text.InsteadWords.Has(w) {
 		return true
 	}
@@ -203,7 +203,7 @@ func (r tailReader) sentence(first int) int {
 
 // object skips what stands between a verb and its object.
 func (r tailReader) object(i int) int {
-	for i < len(r.Words) && (r.Words[i].Is(text.ObjectLinks) || r.named(i) || text.Determiners.Has(r.At(i)) && r.named(i+1)) {
+	for i < len(r.Words) && (r.Words[i].Is(text.ObjectLinks) || r.named(i) || text.Determiners.Has(r.Norm(i)) && r.named(i+1)) {
 		i++
 	}
 	return i

@@ -39,11 +39,11 @@ func (r nameReader) readPatterns() {
 		if len(wanted) != 1 {
 			continue
 		}
-		found := f.pattern.FindAllStringIndex(r.Source, 2)
+		found := f.pattern.FindAllStringIndex(r.Said, 2)
 		if len(found) != 1 {
 			continue
 		}
-		value := strings.TrimRight(r.Source[found[0][0]:found[0][1]], ".,;:!?)")
+		value := strings.TrimRight(r.Said[found[0][0]:found[0][1]], ".,;:!?)")
 		first, end := r.Within(found[0][0], found[0][0]+len(value))
 		r.fill(wanted[0], value, first, end)
 	}
@@ -121,16 +121,16 @@ func (r nameReader) brought(rel relation) []mention {
 // cueAt is the word at i as one that brings a value: of "a" only the French à,
 // and of "an" only the German.
 func (r nameReader) cueAt(i int) string {
-	if r.At(i) == "a" && !strings.EqualFold(r.Surface(i, i+1), "à") || r.At(i) == "an" && text.LanguageOf(r.Source) != "de" {
+	if r.Norm(i) == "a" && !strings.EqualFold(r.Surface(i, i+1), "à") || r.Norm(i) == "an" && text.LanguageOf(r.Said) != "de" {
 		return ""
 	}
-	return r.At(i)
+	return r.Norm(i)
 }
 
 // plainName ends after up to three words that a name without capitals can consist of.
 func (r nameReader) plainName(first int) int {
 	end := first
-	for end < len(r.Words) && end < first+3 && text.IsSubject(r.Words[end]) && !r.name[r.Words[end].Stem] && !r.taken[end] {
+	for end < len(r.Words) && end < first+3 && r.Words[end].IsSubject() && !r.name[r.Words[end].Stem] && !r.taken[end] {
 		end++
 		if end < len(r.Words) && strings.TrimSpace(r.Gap(end-1)) != "" {
 			break

@@ -74,7 +74,7 @@ func (r choiceReader) nearly(first int, words []text.Word) bool {
 // slip reports whether what is written may be a slip of the pen for a word.
 func (r choiceReader) slip(here text.Word, meant string, length int) bool {
 	said := here.Norm
-	if length < typoLength || len(said) < 3 || said[0] != meant[0] || !text.IsSubject(here) || r.own[here.Stem] || strings.ContainsAny(said+meant, "0123456789") {
+	if length < typoLength || len(said) < 3 || said[0] != meant[0] || !here.IsSubject() || r.own[here.Stem] || strings.ContainsAny(said+meant, "0123456789") {
 		return false
 	}
 	if len(said) == len(meant) && !transposed(said, meant) {

@@ -113,7 +113,7 @@ func askedBy(tool *repositories.Tool) *asked {
 // begin takes in the verb of an example: its first word that says something, unless it is all
 // of it.
 func (f *asked) begin(words []text.Word) {
-	if i := slices.IndexFunc(words, text.IsSubject); i >= 0 && len(words) > 1 {
+	if i := slices.IndexFunc(words, text.Word.IsSubject); i >= 0 && len(words) > 1 {
 		f.verbs[words[i].Stem] = true
 	}
 }

@@ -47,7 +47,7 @@ func Of(scope retrieval.Scope, nearest []retrieval.Near, said string, words []te
 	s[similarity], s[lead] = float64(nearest[0].Score), float64(Lead(nearest))
 	s.cover(scope, p, words)
 	s[named] = spokenOf(scope, p.Name, words)
-	if !p.Called(text.MoodOf(said, words), words) {
+	if !p.Called(text.Text{Said: said, Words: words}.Mood(), words) {
 		s[foreignMood] = 1
 	}
 	var likeness float64
@@ -73,7 +73,7 @@ func (s *Signs) cover(scope retrieval.Scope, p *retrieval.Document, words []text
 			every++
 		}
 		listed := text.StartsWithDigit(w.Norm) && p.Known[w.Stem] // "I take 11:30" is about that where it can be chosen
-		if !text.IsSubject(w) && !listed {
+		if !w.IsSubject() && !listed {
 			continue
 		}
 		rarity, somebody := scope.Rarity(w.Stem)

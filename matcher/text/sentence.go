@@ -1,0 +1,252 @@
+package text
+
+import (
+	"slices"
+	"strings"
+)
+
+// Mood is the grammatical mood of a sentence: whether it orders, wishes, asks or tells.
+type Mood uint8
+
+// Moods.
+const (
+	Fragment  Mood = iota // names a thing or orders: "appointment, please", "book a desk"
+	Wish                  // says that something is wanted: "I need", "can you"
+	Question              // asks for knowledge: "when is", "do I need"
+	Statement             // tells: "my appointment was fine"
+	MoodCount             // how many moods there are
+)
+
+// Mood reads the mood from the first words and the punctuation of a request.
+func (t Text) Mood() Mood {
+	first := t.Opening()
+	if first < 0 {
+		return Fragment
+	}
+	words := t.Words[first:]
+	offer := offerPhrases.PhraseAt(words, 0)
+	switch {
+	case offer > 0 && offer < len(words) && words[offer].Is(IndefiniteWords), possiblePhrases.PhraseAt(words, 0) > 0:
+		return Wish // "do you have a table"
+	case asks(words):
+		return Question
+	case wishes(t.Words):
+		return Wish
+	case words[0].Is(TellingWords), states(words):
+		return Statement
+	case strings.HasSuffix(strings.TrimRight(t.Said, " \n"), "?") && !orders(words):
+		return Question
+	}
+	return Fragment
+}
+
+// Opening is the index of the first word that is not a greeting or filler, or -1.
+func (t Text) Opening() int {
+	return slices.IndexFunc(t.Words, func(w Word) bool { return !w.Is(Fillers) })
+}
+
+// asks reports whether words ask for information, by their first word or by one further back. "What
+// about" and "why don't you" suggest; "can you" and "would you" order, and so does "do a coin flip".
+func asks(words []Word) bool {
+	n := len(words)
+	if words[0].Is(QuestionWords) {
+		coin := n > 2 && words[0].Norm == "do" && words[1].Is(IndefiniteWords)
+		suggests := n > 2 && (words[1].Norm == "about" || words[0].Norm == "why" && words[2].Norm == "not")
+		if !coin && !suggests {
+			return true
+		}
+	}
+	const told, near = 3, 2 // "can you tell me when it is"
+	if orders(words) && n > told && words[2].Is(KnowingWords) && slices.ContainsFunc(words[told:min(n, told+near)], func(w Word) bool {
+		return w.Is(QuestionWords) && !w.Is(Auxiliaries) || w.Is(conditionWords)
+	}) {
+		return true
+	}
+	return asksLate(words)
+}
+
+// asksLate reports whether a sentence that begins like one that tells has its question word at its
+// end, or before what it asks for: "my next paycheck is when", "Italy is in which time zone". "That is
+// why" and "that is what I want" tell.
+func asksLate(words []Word) bool {
+	if words[0].Is(Pronouns) {
+		return false
+	}
+	for i := 2; i < len(words); i++ {
+		if !words[i].Is(QuestionWords) || words[i].Is(Auxiliaries) || words[i].Norm == "why" {
+			continue
+		}
+		if i+1 < len(words) && (words[i+1].Is(Persons) || words[i+1].Norm == "to") { // "it is where I live"
+			return false
+		}
+		before := words[i-1]
+		if before.Is(tellingVerbs) || i > 2 && words[i-2].Is(tellingVerbs) && before.Is(StopWords) || i+1 == len(words) && !before.Is(StopWords) {
+			return true
+		}
+	}
+	return false
+}
+
+// wishes reports whether words say that something is wanted, or begin an order somewhere.
+func wishes(words []Word) bool {
+	for i, w := range words {
+		if w.Is(WishWords) || i > 0 && (orders(words[i-1:]) || wishPairs.Has(words[i-1].Norm+" "+w.Norm)) {
+			return true
+		}
+	}
+	return false
+}
+
+// orders reports whether the words begin with "can you", "could I", "let me" and the
+// like.
+func orders(words []Word) bool {
+	return len(words) > 1 && words[0].Is(PoliteVerbs) && words[1].Is(PolitePersons)
+}
+
+// states reports whether a verb that tells follows a noun that begins the sentence: "money can
+// not buy it", "Monday is my day".
+func states(words []Word) bool {
+	const most = 3
+	if len(words) < 3 || words[0].Is(ActionVerbs, LightVerbs, PoliteVerbs) {
+		return false
+	}
+	for i := 1; i < min(most, len(words)-1); i++ {
+		if words[i].Is(tellingVerbs) && !words[i+1].Is(PolitePersons) {
+			return true
+		}
+		if words[i].Is(ActionVerbs) {
+			return false
+		}
+	}
+	return false
+}
+
+// IsName reports whether a text that begins like a sentence only names a thing: "my next payday", "the
+// meaning of life".
+func (t Text) IsName() bool {
+	const most = 7
+	n := len(t.Words)
+	return n > 1 && n <= most && t.Words[0].Is(Articles) && t.Words[n-1].IsSubject() && !slices.ContainsFunc(t.Words[1:], func(w Word) bool {
+		return w.Is(tellingVerbs, Auxiliaries, PastWords) || PastForm(w) || w.Is(Persons) && !w.Is(Articles)
+	})
+}
+
+// PastForm reports whether a word has the ending of an English past.
+func PastForm(w Word) bool {
+	return len(w.Norm) > 4 && strings.HasSuffix(w.Norm, "ed") && !strings.HasSuffix(w.Norm, "eed") && !w.Is(CalendarWords)
+}
+
+// Tells reports whether a text tells of the past: "we were in the office", "I turned it off",
+// "ich habe bestellt".
+func (t Text) Tells() bool {
+	for i, w := range t.Words {
+		if w.Is(PastWords) {
+			return true
+		}
+		if i == 0 {
+			continue
+		}
+		before := t.Words[i-1]
+		if PastForm(w) {
+			person := before
+			if before.Is(adverbs) && i > 1 {
+				person = t.Words[i-2]
+			}
+			subject := !before.Is(StopWords) || before.Is(adverbs)
+			object := t.At(i+1).Is(Articles) && !t.Words[0].Is(LightVerbs, ActionVerbs)
+			if person.Is(Persons) && !person.Is(Articles) || subject && object { // "grandpa locked the door", not "I want it closed"
+				return true
+			}
+		}
+		if w.Is(perfectWords) && before.Is(Persons) && participleAfter(w, t.Words[i+1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// participleAfter reports whether one of the words is the participle that an auxiliary asks for.
+func participleAfter(auxiliary Word, words []Word) bool {
+	if len(words) == 0 {
+		return false
+	}
+	first := words[0].Norm
+	switch {
+	case french.has(perfectWords, auxiliary.Norm): // fermé, choisi, mis, éteint, vendu
+		return len(first) > 3 && !words[0].Is(StopWords) && strings.ContainsAny(first[len(first)-1:], "eiut")
+	case german.has(perfectWords, auxiliary.Norm):
+		return slices.ContainsFunc(words[:min(len(words), 8)], func(of Word) bool {
+			w := of.Norm
+			return len(w) > 5 && (strings.HasPrefix(w, "ge") || strings.Contains(w[2:], "ge")) && (strings.HasSuffix(w, "t") || strings.HasSuffix(w, "en"))
+		})
+	}
+	return first != "to" && slices.ContainsFunc(words[:min(len(words), 3)], func(w Word) bool {
+		return PastForm(w) || w.Is(PastWords, participles)
+	})
+}
+
+// Condition is the index of the word that a condition begins with, -1 for none: "if it rains",
+// "when I come home". "If possible" is none, and neither is what is asked or looked up: "tell me
+// if the door is open".
+func (t Text) Condition() int {
+	const courteous, asked = 4, 3 // words after a condition, and before it
+	words := t.Words
+	for i, w := range words {
+		length := conditionWords.PhraseAt(words, i)
+		next := i + length
+		if length == 0 || next >= len(words) || t.parted(next) || foreignTo(t.Said, conditionWords, w.Norm) {
+			continue
+		}
+		after := words[next:]
+		if w.Is(timeConditions) && (!after[0].Is(Persons) || t.At(next+1).Is(PastWords) || after[0].Is(Articles) && i > 0 && !t.Pause(i)) {
+			continue // "when I was there"
+		}
+		if len(after) == 1 || AnyIs(after[:min(len(after), courteous)], courtesyWords) || AnyIs(words[max(0, i-asked):i], KnowingWords) {
+			continue
+		}
+		return i
+	}
+	return -1
+}
+
+// Ahead reports whether a text puts something off without a date: "later", "in ten minutes".
+func (t Text) Ahead() bool {
+	for i, w := range t.Words {
+		if w.Is(laterWords) {
+			return true
+		}
+		if n := len(t.Words); w.Is(aheadWords) && i+2 < n && AnyIs(t.Words[i+2:min(n, i+4)], TimeUnits) {
+			return true // with the amount in between: "in seconds" is quickly
+		}
+	}
+	return false
+}
+
+// BreaksOff reports whether a text ends with a word that has to be followed by another one:
+// "turn on the".
+func (t Text) BreaksOff() bool {
+	n := len(t.Words)
+	if n == 0 || !t.Words[n-1].Is(openWords) {
+		return false
+	}
+	last, before := t.Words[n-1], t.Words[max(0, n-2)]
+	if foreignTo(t.Said, openWords, last.Norm) || t.Words[0].Is(QuestionWords) && last.Norm == "of" {
+		return false // "a hotel in LA", "what does it consist of"
+	}
+	return !before.Is(NumberWords, Numbers) && !StartsWithDigit(before.Norm) // "sept un un" are digits, and "10 am" is a time
+}
+
+// Abandons reports whether a text cancels something that was begun. "Scratch that, Tuesday" does
+// not: it says something else instead.
+func Abandons(text string) bool {
+	var said []string
+	for _, w := range Split(text) {
+		if !w.Is(Fillers) {
+			said = append(said, w.Norm)
+		}
+	}
+	whole := strings.Join(said, " ")
+	return slices.ContainsFunc(abandoningPhrases.Entries(), func(way string) bool {
+		return whole == way || strings.HasPrefix(whole, way+" ") && len(said) <= 6 && !repairPhrases.Has(way)
+	})
+}

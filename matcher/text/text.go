@@ -1,0 +1,349 @@
+// Package text reads what people write: words and their stems, the mood of a sentence, and
+// the grammar words of every language that is supported. It knows nothing of tools.
+package text
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+
+	"earshot/repositories/fault"
+)
+
+// MaxWords bounds how many words of a text are read: no command is longer, and the work per
+// message stays bounded whatever is sent.
+const MaxWords = 256
+
+// Text is a text with its words.
+type Text struct {
+	Said  string
+	Words []Word
+}
+
+// Of splits a text into its words.
+func Of(said string) Text { return Text{said, Split(said)} }
+
+// Word is a word of a text. A contraction gives several words that share one place.
+type Word struct {
+	Norm string // lower case, no accents
+	Stem string
+	// Start and End are its place in the text, in bytes.
+	Start, End int
+
+	tags *tags // the lists that have it; nil for none
+}
+
+// As is another word in the place of this one.
+func (w Word) As(norm, stem string) Word {
+	return Word{Norm: norm, Stem: stem, Start: w.Start, End: w.End, tags: tagged[norm]}
+}
+
+// Is reports whether one of the lists has the word, in any language.
+func (w Word) Is(oneOf ...List) bool {
+	if w.tags == nil {
+		return false
+	}
+	for _, list := range oneOf {
+		if w.tags.any.has(list) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsForeign reports whether a language other than English has the word in the list.
+func (w Word) IsForeign(list List) bool { return w.tags != nil && w.tags.foreign.has(list) }
+
+// IsSubject reports whether the word can say what a text is about.
+func (w Word) IsSubject() bool {
+	return !w.Is(LightVerbs, StopWords, RequestWords, CalendarWords) && !StartsWithDigit(w.Norm)
+}
+
+// StartsWithDigit reports whether the word begins with an ASCII digit.
+func StartsWithDigit(w string) bool { return w != "" && w[0] >= '0' && w[0] <= '9' }
+
+// AnyIs reports whether one of the lists has one of the words.
+func AnyIs(words []Word, oneOf ...List) bool {
+	return slices.ContainsFunc(words, func(w Word) bool { return w.Is(oneOf...) })
+}
+
+// Subjects returns the stems of the text's words that say what it is about.
+func Subjects(text string) map[string]bool {
+	found := map[string]bool{}
+	for _, w := range Split(text) {
+		if w.IsSubject() {
+			found[w.Stem] = true
+		}
+	}
+	return found
+}
+
+// Split reads the words of a text: runs of letters and digits, and each sign of a
+// script that writes no spaces as a word of its own.
+func Split(text string) []Word {
+	found := make([]Word, 0, 16)
+	var parts []string
+	for at := 0; at < len(text) && len(found) < MaxWords; {
+		r, size := utf8.DecodeRuneInString(text[at:])
+		if !InWord(r) {
+			at += size
+			continue
+		}
+		end := at + WordLength(text[at:], "'’.,")
+		parts = expand(parts[:0], Fold(text[at:end]))
+		for _, part := range parts {
+			found = append(found, Word{Norm: part, Stem: Stem(part), Start: at, End: end, tags: tagged[part]})
+		}
+		at = end
+	}
+	return found
+}
+
+// WordLength is the length of the word that the text begins with. A sign inside belongs to it
+// if it is one of those given: the apostrophe of don't, the point and the comma of 3.50.
+func WordLength(text, signs string) int {
+	first, length := utf8.DecodeRuneInString(text)
+	if unspaced(first) {
+		return length
+	}
+	for length < len(text) {
+		r, size := utf8.DecodeRuneInString(text[length:])
+		inside := InWord(r) && !unspaced(r)
+		if !inside && r != utf8.RuneError && strings.ContainsRune(signs, r) {
+			of := unicode.IsLetter
+			if r == '.' || r == ',' {
+				of = unicode.IsDigit
+			}
+			last, _ := utf8.DecodeLastRuneInString(text[:length])
+			next, _ := utf8.DecodeRuneInString(text[length+size:])
+			inside = of(last) && of(next)
+		}
+		if !inside {
+			break
+		}
+		length += size
+	}
+	return length
+}
+
+// InWord reports whether a rune belongs to words: a letter, a digit or a mark.
+func InWord(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
+}
+
+// unspaced reports whether a rune is of a script that writes no spaces.
+func unspaced(r rune) bool {
+	return r >= 0x3040 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
+}
+
+// Fold removes case and accents, so that Zürich, ZURICH and zurich are one word.
+func Fold(text string) string {
+	text = strings.ToLower(text)
+	if !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range norm.NFKD.String(text) {
+		switch {
+		case unicode.Is(unicode.Mn, r):
+		case r == 'ß':
+			b.WriteString("ss")
+		case r == '’':
+			b.WriteByte('\'')
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+// shortened are the English words that are joined to the one before by an apostrophe; "wed" is a
+// day, "we'd" is not.
+var shortened = map[string]string{"d": "would", "ll": "will", "re": "are", "ve": "have"}
+
+// expand appends the words of a contraction, spelled out: of "don't" and "dont" do and not.
+func expand(words []string, folded string) []string {
+	if full, ok := contractions.Value(strings.ReplaceAll(folded, "'", "")); ok {
+		return append(words, strings.Fields(full)...)
+	}
+	before, after, found := strings.Cut(folded, "'")
+	switch {
+	case !found:
+		return append(words, folded)
+	case after == "s":
+		return append(words, before)
+	case shortened[after] != "":
+		return append(words, before, shortened[after])
+	case elisions.Has(before):
+		return append(words, before, after)
+	}
+	return append(words, strings.ReplaceAll(folded, "'", ""))
+}
+
+// At is the word at a place, and an empty one beyond the text.
+func (t Text) At(i int) Word {
+	if i < 0 || i >= len(t.Words) {
+		return Word{}
+	}
+	return t.Words[i]
+}
+
+// Norm is the word at a place, folded, and empty beyond the text.
+func (t Text) Norm(i int) string { return t.At(i).Norm }
+
+// Gap is the text between a word and the next.
+func (t Text) Gap(i int) string {
+	if i+1 >= len(t.Words) {
+		return t.Said[t.Words[i].End:]
+	}
+	return t.Said[t.Words[i].End:max(t.Words[i].End, t.Words[i+1].Start)]
+}
+
+// Adjoins reports whether nothing but space stands between a word and the next.
+func (t Text) Adjoins(i int) bool { return strings.TrimSpace(t.Gap(i)) == "" }
+
+// Pause reports whether punctuation parts the word at a place from the one before. Nothing
+// stands before the first.
+func (t Text) Pause(at int) bool { return at <= 0 || at >= len(t.Words) || t.parted(at) }
+
+// parted reports whether punctuation stands between two words.
+func (t Text) parted(at int) bool {
+	gap := t.Gap(at - 1)
+	return strings.ContainsAny(gap, ".,;:!?–—") && !(gap == ":" && StartsWithDigit(t.Words[at-1].Norm) && StartsWithDigit(t.Words[at].Norm))
+}
+
+// Surface is the text of the words from first to before end, as it was said.
+func (t Text) Surface(first, end int) string {
+	if first >= end {
+		return ""
+	}
+	return t.Said[t.Words[first].Start:t.Words[end-1].End]
+}
+
+// Capital reports whether the word is written with a capital first letter.
+func (t Text) Capital(i int) bool {
+	first, _ := utf8.DecodeRuneInString(t.Said[t.Words[i].Start:])
+	return unicode.IsUpper(first)
+}
+
+// Lowercase reports whether the text has no capital letter but a first one: such a
+// writer does not mark names.
+func (t Text) Lowercase() bool {
+	_, size := utf8.DecodeRuneInString(t.Said)
+	return strings.IndexFunc(t.Said[size:], unicode.IsUpper) < 0
+}
+
+// Within returns the words that stand between two places of the text.
+func (t Text) Within(from, to int) (first, end int) {
+	for first < len(t.Words) && t.Words[first].End <= from {
+		first++
+	}
+	end = first
+	for end < len(t.Words) && t.Words[end].Start < to {
+		end++
+	}
+	return first, end
+}
+
+// Key normalizes a text for comparison: case, accents, punctuation and spacing make no
+// difference.
+func Key(text string) string {
+	var b strings.Builder
+	for field := range strings.FieldsFuncSeq(Fold(text), func(r rune) bool { return !InWord(r) }) {
+		b.WriteByte(' ')
+		b.WriteString(field)
+	}
+	return strings.TrimPrefix(b.String(), " ")
+}
+
+// Identifier splits a name such as requestForAppointment, find_phone or HTTPServer-2
+// into the words that it is made of.
+func Identifier(name string) string {
+	var b strings.Builder
+	runes := []rune(name)
+	for i, r := range runes {
+		if i > 0 && unicode.IsUpper(r) {
+			before, next := runes[i-1], rune(0)
+			if i+1 < len(runes) {
+				next = runes[i+1]
+			}
+			if unicode.IsLower(before) || unicode.IsDigit(before) || unicode.IsUpper(before) && unicode.IsLower(next) {
+				b.WriteByte(' ')
+			}
+		}
+		if r == '_' || r == '-' || r == '.' {
+			r = ' '
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// Clip truncates a text to at most limit bytes, at a character boundary, and marks the cut.
+func Clip(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return fmt.Sprintf("%s… (cut, %d bytes in all)", fault.Cut(text, limit), len(text))
+}
+
+// Stem removes the commonest English endings, so that book, books, booked and booking are
+// one word. It is light on purpose: a wrong join of two words costs more than a missed one,
+// since pieces of words are compared as well.
+func Stem(w string) string {
+	w = Singular(w)
+	switch {
+	case len(w) > 5 && strings.HasSuffix(w, "ing") && hasVowel(w[:len(w)-3]):
+		w = undouble(w[:len(w)-3])
+	case len(w) > 4 && strings.HasSuffix(w, "ed") && hasVowel(w[:len(w)-2]):
+		w = undouble(w[:len(w)-2])
+	}
+	if len(w) > 3 && strings.HasSuffix(w, "e") {
+		return w[:len(w)-1]
+	}
+	return w
+}
+
+// Singular removes the ending of an English plural.
+func Singular(w string) string {
+	switch {
+	case len(w) < 4 || !strings.HasSuffix(w, "s"):
+		return w
+	case len(w) > 4 && strings.HasSuffix(w, "ies"):
+		return w[:len(w)-3] + "y"
+	case len(w) > 4 && strings.HasSuffix(w, "sses"):
+		return w[:len(w)-2]
+	case strings.HasSuffix(w, "ss"), strings.HasSuffix(w, "us"), strings.HasSuffix(w, "is"):
+		return w
+	}
+	return w[:len(w)-1]
+}
+
+func hasVowel(w string) bool { return strings.ContainsAny(w, "aeiouy") }
+
+// undouble turns the stopp of stopping into stop, and leaves call, pass and buzz.
+func undouble(w string) string {
+	n := len(w)
+	if n > 3 && w[n-1] == w[n-2] && !strings.ContainsRune("lsz", rune(w[n-1])) {
+		return w[:n-1]
+	}
+	return w
+}
+
+// derived are the endings of English nouns that are made of verbs: reminder, payment.
+var derived = []string{"ation", "ment", "ion", "er", "or", "al", "y"}
+
+// Root removes from a stem the ending by which a noun is made of a verb, where enough is
+// left to tell it from others: remind and reminder have one root, pay and payment as well.
+func Root(stem string) string {
+	for _, ending := range derived {
+		if root, is := strings.CutSuffix(stem, ending); is && len(root) >= 4-len(ending)/4 && hasVowel(root) {
+			return undouble(root)
+		}
+	}
+	return stem
+}
