@@ -221,7 +221,10 @@ var sided = func() map[string]bool {
 
 // undoing are the stems of the words that ask for something to be undone or taken away.
 var undoing = func() map[string]bool {
-	found := text.UndoingWords.Stems()
+	found := map[string]bool{}
+	for _, word := range text.UndoingWords.Entries() {
+		found[text.Stem(word)] = true
+	}
 	for _, word := range text.DroppingWords.Entries() {
 		if text.ActionVerbs.Has(word) {
 			found[text.Stem(word)] = true

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"earshot/matcher"
-	"earshot/matcher/shown"
 	"earshot/matcher/text"
 	"earshot/repositories"
 )
@@ -71,7 +70,7 @@ func samplesOf(tool *repositories.Tool) []string {
 // parameterTexts lists what the tool's parameters say.
 func parameterTexts(tool *repositories.Tool) []string {
 	var texts []string
-	for _, parameter := range shown.Parameters(tool.Params()) {
+	for _, parameter := range matcher.Shown(tool.Params()) {
 		texts = append(texts, text.Identifier(parameter.Name)+" "+parameter.Description)
 		for _, allowed := range parameter.Allowed {
 			if one, ok := allowed.(string); ok {

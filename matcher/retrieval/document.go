@@ -2,11 +2,11 @@ package retrieval
 
 import (
 	"slices"
-	"sync"
 
-	"earshot/matcher/shown"
+	"earshot/matcher"
 	"earshot/matcher/text"
 	"earshot/repositories"
+	"earshot/repositories/parameters"
 )
 
 // Document is a tool in the index: its own words, by the field that they come from.
@@ -63,7 +63,7 @@ func newDocument(tool *repositories.Tool) Document {
 	}
 	p.Gives = p.Undoes == "" && gives(tool)
 	p.hear(tool)
-	p.FreeText = slices.ContainsFunc(shown.Parameters(tool.Params()), freeText)
+	p.FreeText = slices.ContainsFunc(matcher.Shown(tool.Params()), freeText)
 	return p
 }
 
@@ -80,7 +80,7 @@ func gives(tool *repositories.Tool) bool {
 			return false
 		}
 		for i, w := range words {
-			if (i < most || i == len(words)-1) && givingVerbs()[w.Stem] {
+			if (i < most || i == len(words)-1) && w.StemIs(text.GivingVerbs) {
 				return true
 			}
 		}
@@ -92,8 +92,6 @@ func gives(tool *repositories.Tool) bool {
 func takes(w text.Word) bool {
 	return w.Is(text.DroppingWords, text.UndoingWords, text.AlteringWords)
 }
-
-var givingVerbs = sync.OnceValue(text.GivingVerbs.Stems)
 
 // hear finds the moods of the tool's examples. Orders and wishes call for any tool;
 // questions also call for one whose own words say that it informs.
@@ -170,7 +168,7 @@ func (p *Document) Mends(words []text.Word) bool {
 
 // freeText reports whether a parameter takes text of any kind, and is not named for a form
 // that its values have.
-func freeText(parameter shown.Parameter) bool {
+func freeText(parameter parameters.Parameter) bool {
 	if parameter.Type != "string" || len(parameter.Allowed) > 0 {
 		return false
 	}

@@ -337,11 +337,14 @@ var stemmed = sync.OnceValue(func() map[string]*listSet {
 	return found
 })
 
-// StemIs reports whether the list has a word of the same stem.
-func (w Word) StemIs(list List) bool {
-	of := stemmed()[w.Stem]
-	return of != nil && of.has(list)
+// HasStem reports whether the list has a word of a stem.
+func (l List) HasStem(stem string) bool {
+	of := stemmed()[stem]
+	return of != nil && of.has(l)
 }
+
+// StemIs reports whether the list has a word of the same stem.
+func (w Word) StemIs(list List) bool { return list.HasStem(w.Stem) }
 
 // maxListed is the longest phrase of the lists that are looked up in sentences, in words.
 const maxListed = 5
@@ -416,13 +419,4 @@ func foreignTo(said string, list List, word string) bool {
 	return code != "" && !slices.ContainsFunc(languages, func(t language) bool {
 		return t[languageCode] == code && slices.ContainsFunc(entries(t[list]), func(one string) bool { return one == word || strings.HasPrefix(one, word+" ") })
 	})
-}
-
-// Stems returns the words of the list as their stems.
-func (l List) Stems() map[string]bool {
-	found := map[string]bool{}
-	for word := range known[l] {
-		found[Stem(word)] = true
-	}
-	return found
 }

@@ -347,3 +347,33 @@ func Root(stem string) string {
 	}
 	return stem
 }
+
+// Typo reports whether one of two words is the other with one typing error: a letter too many or too
+// few, another one, or two in the wrong order. Another is true of another letter. Who mistypes seldom
+// does so at the first letter.
+func Typo(a, b string) (is, another bool) {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	for i > 0 && i < len(a) && !utf8.RuneStart(a[i]) {
+		i--
+	}
+	if i == 0 {
+		return false, false
+	}
+	a, b = a[i:], b[i:]
+	one, m := utf8.DecodeRuneInString(a)
+	other, n := utf8.DecodeRuneInString(b)
+	next, k := utf8.DecodeRuneInString(b[n:])
+	switch {
+	case a == b[n:]: // a letter more
+		return true, false
+	case a[m:] == b[n:]:
+		return true, true
+	}
+	return one == next && strings.HasPrefix(a[m:], string(other)) && a[m+n:] == b[n+k:], false
+}

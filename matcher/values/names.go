@@ -1,7 +1,9 @@
 package values
 
 import (
+	"encoding/json"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -9,16 +11,35 @@ import (
 	"earshot/matcher/text"
 )
 
+// readPatterns fills e-mail addresses, URLs and telephone numbers where the text has
+// one and one parameter asks for it.
+func readPatterns(f *slotFiller) {
+	for _, of := range forms {
+		wanted := f.slots(func(s *slot) bool { return s.pattern == of.pattern })
+		if len(wanted) != 1 {
+			continue
+		}
+		found := of.pattern.FindAllStringIndex(f.Said, 2)
+		if len(found) != 1 {
+			continue
+		}
+		from := found[0][0]
+		value := strings.TrimRight(f.Said[from:found[0][1]], ".,;:!?)")
+		first, end := f.Within(from, from+len(value))
+		f.fill(wanted[0], value, first, end)
+	}
+}
+
 // readNamed fills free strings after the parameter's own name: "city Paris", "title:
 // Weekly review", "desk B", `name "Alice"`.
-func (r nameReader) readNamed() {
-	for _, s := range r.slots(func(s *slot) bool { return s.free || s.code }) {
-		for i := range r.Words {
-			if !s.ends(r.Words[i]) || !r.namedAt(s, i) || s.code && (i+1 >= len(r.Words) || !text.StartsWithDigit(r.Norm(i+1)) || len(r.codes(s)) > 1) {
+func readNamed(f *slotFiller) {
+	for _, s := range f.slots(func(s *slot) bool { return s.free || s.code }) {
+		for i, w := range f.Words {
+			if !s.ends(w) || !f.namedAt(s, i) || s.code && (!text.StartsWithDigit(f.Norm(i+1)) || len(f.codes(s)) > 1) {
 				continue
 			}
-			if first, end, ok := r.after(i); ok && r.free(first, end) {
-				r.fill(s, r.Surface(first, end), first, end)
+			if first, end := f.after(i); first < end && f.free(first, end) {
+				f.fill(s, f.Surface(first, end), first, end)
 				break
 			}
 		}
@@ -27,12 +48,12 @@ func (r nameReader) readNamed() {
 
 // namedAt reports whether all the words of the slot's name that say something stand
 // at i and right before.
-func (r nameReader) namedAt(s *slot, i int) bool {
-	for j := len(s.name) - 1; j >= 0; j-- {
-		if s.name[j].Is(text.PlaceholderWords) {
+func (f *slotFiller) namedAt(s *slot, i int) bool {
+	for _, w := range slices.Backward(s.name) {
+		if w.Is(text.PlaceholderWords) {
 			continue
 		}
-		if i < 0 || r.Words[i].Stem != s.name[j].Stem {
+		if i < 0 || f.Words[i].Stem != w.Stem {
 			return false
 		}
 		i--
@@ -41,145 +62,217 @@ func (r nameReader) namedAt(s *slot, i int) bool {
 }
 
 // after finds the value after the name at i: what is quoted; after a colon or "is",
-// all up to the next mark; else a name or a code.
-func (r nameReader) after(i int) (first, end int, ok bool) {
-	if i+1 >= len(r.Words) {
-		return 0, 0, false
+// all up to the next mark; else a name or a code. It is empty for none.
+func (f *slotFiller) after(i int) (first, end int) {
+	if i+1 >= len(f.Words) {
+		return 0, 0
 	}
-	if first, end, ok := r.quoteAfter(i); ok {
-		return first, end, true
+	for _, q := range f.quotations() {
+		if q.first == i+1 || q.first == i+2 && f.Words[i+1].Is(text.Copulas) {
+			return q.first, q.end
+		}
 	}
-	if text.PlaceholderWords.Has(r.Norm(i+1)) && i+2 < len(r.Words) && strings.TrimSpace(r.Gap(i)) == "" {
+	if f.Words[i+1].Is(text.PlaceholderWords) && i+2 < len(f.Words) && f.Adjoins(i) {
 		i++ // the "name" of "project name Blue Sky"
 	}
-	first = i + 1
-	loose := true // "of" brings a name, not a code
-	gap := strings.TrimSpace(r.Gap(i))
+	gap := strings.TrimSpace(f.Gap(i))
 	told := gap == ":" || gap == "="
 	if gap != "" && !told {
-		return 0, 0, false
+		return 0, 0
 	}
-	for first < len(r.Words) && r.Words[first].Is(text.Copulas) {
-		told = told || r.Words[first].Norm != "of"
-		loose = false
+	first = i + 1
+	for f.At(first).Is(text.Copulas) { // "of" brings a name, not a code
+		told = told || f.Words[first].Norm != "of"
 		first++
 	}
-	if first >= len(r.Words) {
-		return 0, 0, false
-	}
-	if told {
-		return first, r.clause(first), true
-	}
-	if end := r.properName(first); end > first {
-		return first, end, true
-	}
-	return first, r.joined(first), loose && (r.code(first) || r.lone(i, first))
-}
-
-// clause ends before the next mark, conjunction or date.
-func (r nameReader) clause(first int) int {
-	end := first + 1
-	for end < len(r.Words) && strings.TrimSpace(r.Gap(end-1)) == "" || end < len(r.Words) && inName(r.Gap(end-1)) {
-		if w := r.Words[end].Norm; text.BoundaryWords.Has(w) || isCalendar(w) {
-			break
+	switch end = f.properName(min(first, len(f.Words))); {
+	case first >= len(f.Words):
+		return 0, 0
+	case told: // up to the next mark, conjunction or date
+		for end = first + 1; end < len(f.Words) && (f.Adjoins(end-1) || inName(f.Gap(end-1))); end++ {
+			if f.Words[end].Is(text.BoundaryWords) || isCalendar(f.Norm(end)) {
+				break
+			}
 		}
-		end++
+		return first, end
+	case end > first:
+		return first, end
+	case first == i+1 && (f.unusual(first) || f.alone(i, first)):
+		return first, f.tied(first)
 	}
-	return end
+	return 0, 0
 }
 
 // inName reports whether the gap can stand inside a name: O'Hara, A&B, St. John's.
 func inName(gap string) bool { return tight[gap] || gap == "&" || gap == " & " || gap == "'" }
 
-// tight are the signs that hold the parts of one name or code together.
-var tight = map[string]bool{"-": true, "_": true, "/": true, ".": true}
-
 // properName ends after the run of capitalised words, initials and numbers included.
-func (r nameReader) properName(first int) int {
+func (f *slotFiller) properName(first int) int {
 	end := first
-	for end < len(r.Words) && r.inProperName(first, end) {
-		end = r.joined(end)
-		if end < len(r.Words) && strings.TrimSpace(r.Gap(end-1)) != "" && !inName(r.Gap(end-1)) && !r.titled(end-1) {
+	for end < len(f.Words) {
+		w := f.Words[end]
+		if !f.Capital(end) || isCalendar(w.Norm) || w.Norm == "i" || end > first && w.Is(text.StopWords) {
 			break
 		}
-		if r.Norm(end) == "of" && end+1 < len(r.Words) && r.Capital(end+1) {
+		end = f.tied(end)
+		if gap := f.Gap(end - 1); end < len(f.Words) && strings.TrimSpace(gap) != "" && !inName(gap) && (gap != ". " || len(f.Norm(end-1)) > 2) {
+			break // but the point of "St. John" ends no sentence
+		}
+		if f.Norm(end) == "of" && end+1 < len(f.Words) && f.Capital(end+1) {
 			end++
 		}
 	}
 	return end
 }
 
-func (r nameReader) inProperName(first, i int) bool {
-	w := r.Words[i].Norm
-	return r.Capital(i) && !isCalendar(w) && w != "i" && (i == first || !text.StopWords.Has(w))
-}
-
-// titled reports whether the point after the word at i ends no sentence: St. John.
-func (r nameReader) titled(i int) bool { return r.Gap(i) == ". " && len(r.Words[i].Norm) <= 2 }
-
-// joined ends after the word at i and all that is tied to it: Chi-town, ef9-893.
-func (r *filler) joined(i int) int {
-	for i+1 < len(r.Words) && tight[r.Gap(i)] {
-		i++
-	}
-	return i + 1
-}
-
-// code reports whether the word is no ordinary one: B, 12a, X-7.
-func (r nameReader) code(i int) bool {
-	w := r.Words[i].Norm
-	if w == "a" || w == "i" || text.StopWords.Has(w) && len(w) > 1 {
+// unusual reports whether the word is no ordinary one: B, 12a, X-7.
+func (f *slotFiller) unusual(i int) bool {
+	w := f.Words[i]
+	if w.Norm == "a" || w.Norm == "i" || w.Is(text.StopWords) && len(w.Norm) > 1 {
 		return false
 	}
-	return len(w) == 1 || strings.IndexFunc(w, unicode.IsDigit) >= 0 && !datetime.Ordinal.MatchString(w)
+	return len(w.Norm) == 1 || strings.IndexFunc(w.Norm, unicode.IsDigit) >= 0 && !datetime.Ordinal.MatchString(w.Norm)
 }
 
-// lone reports whether the word at i, of a writer who sets no capitals, stands between
+// alone reports whether the word at i, of a writer who sets no capitals, stands between
 // the name and the end of what can belong to it: "city paris for tomorrow". After an
 // article the name is an ordinary word: "a desk lamp".
-func (r *filler) lone(name, i int) bool {
-	if name > 0 && r.Words[name-1].IsSubject() && !r.name[r.Words[name-1].Stem] {
+func (f *slotFiller) alone(name, i int) bool {
+	before, w := f.At(name-1), f.Words[i]
+	if name > 0 && before.IsSubject() && !f.name[before.Stem] || before.Is(text.Articles) {
 		return false
 	}
-	if !r.Lowercase() || !r.Words[i].IsSubject() || text.Articles.Has(r.Norm(name-1)) || r.name[r.Words[i].Stem] {
+	if !f.Lowercase() || !w.IsSubject() || f.name[w.Stem] {
 		return false
 	}
-	if i+1 == len(r.Words) || strings.TrimSpace(r.Gap(i)) != "" {
-		return true
-	}
-	return !r.Words[i+1].IsSubject()
+	return i+1 == len(f.Words) || !f.Adjoins(i) || !f.Words[i+1].IsSubject()
 }
 
 var quotes = regexp.MustCompile(`"([^"]+)"|“([^”]+)”|„([^“”]+)[“”]|«([^»]+)»|‘([^’]+)’|(?:^|\s)'([^']+)'(?:\W|$)`)
 
-const openingQuotes = `"“„«‘'`
-
-// quoteAfter finds a quotation that begins right after the word at i.
-func (r nameReader) quoteAfter(i int) (first, end int, ok bool) {
-	for _, q := range r.quotations() {
-		if q.first == i+1 || q.first == i+2 && r.Words[i+1].Is(text.Copulas) {
-			return q.first, q.end, true
-		}
-	}
-	return 0, 0, false
-}
-
 // quotations finds what stands in quotation marks and is not taken.
-func (r *filler) quotations() []mention {
-	if !strings.ContainsAny(r.Said, openingQuotes) {
+func (f *slotFiller) quotations() []mention {
+	if !strings.ContainsAny(f.Said, `"“„«‘'`) {
 		return nil
 	}
 	var found []mention
-	for _, at := range quotes.FindAllStringSubmatchIndex(r.Said, -1) {
+	for _, at := range quotes.FindAllStringSubmatchIndex(f.Said, -1) {
 		for group := 2; group < len(at); group += 2 {
 			if at[group] < 0 {
 				continue
 			}
-			first, end := r.Within(at[group], at[group+1])
-			if end > first && r.free(first, end) {
-				found = append(found, mention{r.Said[at[group]:at[group+1]], first, end})
+			first, end := f.Within(at[group], at[group+1])
+			if end > first && f.free(first, end) {
+				found = append(found, mention{f.Said[at[group]:at[group+1]], first, end})
 			}
 		}
 	}
 	return found
+}
+
+// relation connects a kind of parameter with the prepositions that introduce its value: the
+// destination of "to Paris", the origin of "from London".
+type relation struct {
+	names text.List // of parameters, or words of their descriptions
+	cues  text.List
+	// byName looks at the parameter's name alone.
+	byName bool
+	// proper accepts only capitalised names.
+	proper bool
+	// article accepts a phrase with an article, which is not a name: "in the kitchen".
+	article bool
+}
+
+var relations = []relation{
+	{names: text.OriginNames, cues: text.OriginCues, byName: true},
+	{names: text.DestinationNames, cues: text.DestinationCues, byName: true},
+	{names: text.PlaceNames, cues: text.PlaceCues},
+	{names: text.PlaceNames, cues: text.NamedPlaceCues, proper: true},
+	{names: text.RoomNames, cues: text.RoomCues, byName: true, article: true},
+	{names: text.PersonNames, cues: text.PersonCues},
+	{names: text.PersonNames, cues: text.PersonVerbs, byName: true, proper: true},
+	{names: text.AuthorNames, cues: text.AuthorCues, byName: true},
+}
+
+func (rel relation) fits(s *slot) bool {
+	return s.namedFor(rel.names) || !rel.byName && s.describedFor(rel.names)
+}
+
+// readPlaces fills free strings after a preposition, where one parameter and one name
+// fit the preposition.
+func readPlaces(f *slotFiller) {
+	for _, rel := range relations {
+		s := f.lone(func(s *slot) bool { return s.free && rel.fits(s) })
+		if s == nil {
+			continue
+		}
+		if found := f.brought(rel); len(found) == 1 {
+			f.fill(s, found[0].value, found[0].first, found[0].end)
+		}
+	}
+}
+
+// brought finds the names that stand after one of the cues.
+func (f *slotFiller) brought(rel relation) []mention {
+	var found []mention
+	for i := 0; i+1 < len(f.Words); i++ {
+		w := f.Words[i]
+		french, german := w.Norm != "a" || strings.EqualFold(f.Surface(i, i+1), "à"), w.Norm != "an" || text.LanguageOf(f.Said) == "de"
+		if !w.Is(rel.cues) || !f.Adjoins(i) || !french || !german { // of "a" only the French à, of "an" only the German
+			continue
+		}
+		first := i + 1
+		if rel.article && f.Words[first].Is(text.Articles) && first+1 < len(f.Words) {
+			first++
+		}
+		end := f.properName(first)
+		if end == first && !rel.proper && (rel.article || f.Lowercase()) { // up to three words without capitals
+			for end < min(len(f.Words), first+3) && f.Words[end].IsSubject() && !f.name[f.Words[end].Stem] && !f.taken[end] && (end == first || f.Adjoins(end-1)) {
+				end++
+			}
+		}
+		if end > first && f.free(first, end) {
+			found = append(found, mention{f.Surface(first, end), first, end})
+		}
+	}
+	return found
+}
+
+// readQuoted fills the one free string that is left with the one quotation that is
+// left.
+func readQuoted(f *slotFiller) {
+	if s := f.lone(freeText); s != nil {
+		if found := f.quotations(); len(found) == 1 {
+			f.fill(s, found[0].value, found[0].first, found[0].end)
+		}
+	}
+}
+
+// readLists fills arrays: all allowed values that are said, all numbers, or all that
+// is quoted.
+func readLists(f *slotFiller) {
+	lists := f.slots(func(s *slot) bool { return s.Type == "array" && s.Items != nil })
+	if len(lists) != 1 {
+		return // nothing tells whose the values are
+	}
+	s, item := lists[0], lists[0].item
+	var found []mention
+	switch {
+	case len(item.Allowed) > 0 && !isNumeric(item):
+		found = f.mentions(item)
+	case isNumeric(item) && len(f.slots((*slot).counts)) == 0:
+		for _, n := range f.figures() {
+			found = append(found, mention{json.Number(n.Exact), n.First, n.End})
+		}
+	case isText(item) && len(f.slots(freeText)) == 0:
+		found = f.quotations()
+	}
+	var values []any
+	for _, m := range found {
+		values = append(values, m.value)
+		f.take(m.first, m.end)
+	}
+	if len(values) > 0 {
+		f.fill(s, values, 0, 0)
+	}
 }

@@ -2,241 +2,276 @@ package values
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/big"
 	"regexp"
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"earshot/matcher/datetime"
 	"earshot/matcher/text"
+	"earshot/repositories/parameters"
 	"earshot/repositories/quantity"
 )
 
-// figures finds the numbers beyond doubt that no value has taken. The ends of a range are none,
-// nor is what is denied.
-func (r numberReader) figures() []datetime.Reading {
-	var found []datetime.Reading
-	said := r.Amounts()
-	for i := 0; i < len(r.Words); {
-		numbers := r.Numbers(i)
-		i++
-		if len(numbers) == 0 || numbers[0].Doubtful || numbers[0].Exact == "" || !r.free(numbers[0].First, numbers[0].End) {
+// seconds is what a duration is converted to. Months and years have no number of seconds: a duration of
+// them is left out.
+var seconds = quantity.Of("second")
+
+// readDurations gives the one parameter that holds a duration the one amount of time of the text.
+func readDurations(f *slotFiller) {
+	s := f.lone(func(s *slot) bool { return s.Format == parameters.Duration })
+	if s == nil {
+		return
+	}
+	timed := &slot{Parameter: s.Parameter, about: s.about}
+	timed.Unit = &seconds
+	if said := f.amounts(timed); len(said) == 1 {
+		if value := iso8601(seconds.Numbers(said[0])[0].String()); value != "" {
+			first, end := f.Within(said[0].From, said[0].To)
+			f.fill(s, value, first, end)
+		}
+	}
+}
+
+// iso8601 writes seconds as a duration of days, hours, minutes and seconds; empty for no whole, positive
+// number of them.
+func iso8601(number string) string {
+	exact, is := new(big.Rat).SetString(number)
+	if !is || !exact.IsInt() || exact.Sign() <= 0 || !exact.Num().IsInt64() {
+		return ""
+	}
+	left := exact.Num().Int64()
+	var date, clock strings.Builder
+	for _, unit := range []struct {
+		name string
+		size int64
+		in   *strings.Builder
+	}{{"D", 24 * 60 * 60, &date}, {"H", 60 * 60, &clock}, {"M", 60, &clock}, {"S", 1, &clock}} {
+		if n := left / unit.size; n > 0 {
+			fmt.Fprintf(unit.in, "%d%s", n, unit.name)
+		}
+		left %= unit.size
+	}
+	if clock.Len() == 0 {
+		return "P" + date.String()
+	}
+	return "P" + date.String() + "T" + clock.String()
+}
+
+// readAmounts gives each parameter with a unit the one amount that converts to it. The words
+// of a range and of a denial are left to nobody.
+func readAmounts(f *slotFiller) {
+	counted := f.slots(func(s *slot) bool { return s.Unit != nil && isNumeric(s) })
+	for _, s := range counted {
+		rivals := slices.ContainsFunc(counted, func(other *slot) bool { return other != s && len(f.amounts(other)) > 0 })
+		said := f.amounts(s)
+		if len(said) != 1 || rivals {
 			continue
 		}
-		i = numbers[0].End
-		if !r.ofCode(numbers[0]) && !slices.ContainsFunc(said, func(one quantity.Amount) bool {
-			return meets(numbers[0], one) && (one.Range && !one.Loose || one.Denied)
-		}) {
-			found = append(found, numbers[0])
+		if number := s.Unit.Numbers(said[0])[0]; s.takes(number) {
+			first, end := f.Within(said[0].From, said[0].To)
+			f.fill(s, number, first, end)
+		}
+	}
+}
+
+// amounts are those that convert to the slot's unit, and name one.
+func (f *slotFiller) amounts(s *slot) []quantity.Amount {
+	var fit []quantity.Amount
+	for _, one := range s.Unit.Amounts(f.Said) {
+		first, end := f.Within(one.From, one.To)
+		switch {
+		case !f.free(first, end):
+		case one.Denied:
+			f.take(first, end)
+		case !one.Bare() && len(s.Unit.Numbers(one)) == 1 && !f.doubts(s, first, end):
+			fit = append(fit, one)
+		}
+	}
+	return fit
+}
+
+// A number that is a bound, an estimate, an exclusion, a change, or in another unit is no value of a
+// parameter that wants an exact one: "up to 500", "about 20", "anything but 40", "by 10", "20 dollars" for
+// an amount in euros. Acted upon, it does harm; where it is missing, it is asked for.
+
+// doubts reports whether the number in the words from first to before end is no value of the slot, and
+// notes why, as what the user is told.
+func (f *slotFiller) doubts(s *slot, first, end int) bool {
+	why := ""
+	at := first - text.InexactPhrases.PhraseBefore(f.Words, first)
+	if at < first && !s.describedFor(text.BoundNames) && !(at > 0 && len(f.Numbers(at-1)) > 0 && f.Adjoins(at-1)) { // "120 over 80" is no bound
+		why = fmt.Sprintf("%q is no exact number", f.Surface(at, end))
+	} else if change := f.change(first, end); change != "" {
+		why = fmt.Sprintf("%q is a change, and no number to set", change)
+	} else if said := f.unitAt(first, end); said != 0 && s.Unit == nil { // where it declares one, other units are converted
+		var own []int // the units that the slot's name and description speak of
+		for _, w := range append(text.Split(s.Description), s.name...) {
+			if unit := unitOf[w.Norm]; unit != 0 {
+				own = append(own, unit)
+			}
+		}
+		if len(own) > 0 && !slices.Contains(own, said) {
+			why = fmt.Sprintf("%q is in another unit", f.Surface(first, min(end+1, len(f.Words))))
+		}
+	}
+	if why != "" {
+		f.why[s.Name] = why
+	}
+	return why != ""
+}
+
+// change returns the words by which a number says how much more or less is wanted, where the tool is not
+// one that raises or lowers: "by 10", "10 degrees warmer", "um 2 Grad höher".
+func (f *slotFiller) change(first, end int) string {
+	changes := func(w text.Word) bool { return w.Is(text.ChangeWords) && !f.own[w.Stem] }
+	if f.At(first-1).Is(text.StepCues) && slices.ContainsFunc(f.Words, changes) {
+		return f.Surface(first-1, end)
+	}
+	for i := end; i < min(end+2, len(f.Words)) && f.Adjoins(i-1); i++ {
+		if f.Words[i].Is(text.MoreWords) && !f.own[f.Words[i].Stem] {
+			return f.Surface(first, i+1)
+		}
+	}
+	return ""
+}
+
+// unitAt is the unit of the number in the words from first to before end; 0 for none that is known.
+func (f *slotFiller) unitAt(first, end int) int {
+	if sign := f.currencyBefore(f.Words[first].Start); sign != "" {
+		return unitOf[sign]
+	}
+	if end < len(f.Words) && f.Adjoins(end-1) {
+		return unitOf[f.Norm(end)]
+	}
+	rest := strings.TrimSpace(f.Said[f.Words[end-1].End:])
+	_, size := utf8.DecodeRuneInString(rest)
+	return unitOf[rest[:size]]
+}
+
+// unitOf numbers units by their names and signs.
+var unitOf = func() map[string]int {
+	found := map[string]int{}
+	for i, names := range []string{
+		"dollar dollars usd buck bucks $", "euro euros eur €", "pound pounds gbp quid £ pfund livre livres", "franc francs chf franken", "yen jpy ¥",
+		"second seconds sec secs sekunde sekunden seconde secondes", "minute minutes min mins minuten", "hour hours hr hrs stunde stunden heure heures",
+		"day days tag tage tagen jour jours", "week weeks woche wochen semaine semaines", "month months monat monate monaten mois", "year years jahr jahre an ans annee annees",
+		"celsius centigrade", "fahrenheit", "percent prozent pourcent %",
+		"kilometer kilometers kilometre kilometres km", "mile miles mi meile meilen", "meter meters metre metres", "foot feet ft",
+		"kilogram kilograms kilo kilos kg", "gram grams gramm gramme grammes", "milligram milligrams mg", "liter liters litre litres", "gallon gallons",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			found[name] = i + 1
+		}
+	}
+	return found
+}()
+
+// figures finds the numbers beyond doubt that no value has taken. The ends of a range are none,
+// nor is what is denied, or tied to letters before it, as in A-1234.
+func (f *slotFiller) figures() []datetime.Reading {
+	var found []datetime.Reading
+	said := f.Amounts()
+	for i := 0; i < len(f.Words); {
+		numbers := f.Numbers(i)
+		i++
+		if len(numbers) == 0 || numbers[0].Doubtful || numbers[0].Exact == "" || !f.free(numbers[0].First, numbers[0].End) {
+			continue
+		}
+		n := numbers[0]
+		i = n.End
+		ofCode := n.First > 0 && tight[f.Gap(n.First-1)] && strings.ContainsFunc(f.Norm(n.First-1), unicode.IsLetter)
+		if !ofCode && !slices.ContainsFunc(said, func(one quantity.Amount) bool { return meets(n, one) && (one.Range && !one.Loose || one.Denied) }) {
+			found = append(found, n)
 		}
 	}
 	return found
 }
 
-// ofCode reports whether the number is tied to letters before it, as in A-1234.
-func (r numberReader) ofCode(f datetime.Reading) bool {
-	return f.First > 0 && tight[r.Gap(f.First-1)] && strings.ContainsFunc(r.Norm(f.First-1), unicode.IsLetter)
+// meets reports whether a number and an amount share words.
+func meets(n datetime.Reading, one quantity.Amount) bool { return n.From < one.To && one.From < n.To }
+
+// exact are the figures that can be the slot's number as they are: where it has a unit,
+// none that stands with a unit, is of a range, or is denied.
+func (f *slotFiller) exact(s *slot) []datetime.Reading {
+	var said []quantity.Amount
+	if s.Unit != nil {
+		said = s.Unit.Amounts(f.Said)
+	}
+	return slices.DeleteFunc(f.figures(), func(n datetime.Reading) bool {
+		return f.doubts(s, n.First, n.End) || slices.ContainsFunc(said, func(one quantity.Amount) bool {
+			return meets(n, one) && (!one.Bare() || one.Range || one.Denied)
+		})
+	})
 }
-
-func isNumeric(s *slot) bool { return s.Type == "integer" || s.Type == "number" || s.Type == "float" }
-
-// isAmount reports whether the slot, which is a string, holds a number.
-func (s *slot) isAmount() bool {
-	sized := s.hasWord(text.GroupNames) && s.namedBy(sizeNames)
-	return sized || s.namedBy(amountNames) || s.hasWord(text.RatingNames) || countsSome(text.Identifier(s.Name)) || countsSome(s.Description)
-}
-
-// counting begins a name or a description of how many there are of something.
-var counting = regexp.MustCompile(`(?i)^(?:the )?(?:number of|how many|count of|amount of) (\pL+)`)
-
-// countsSome reports whether a name or a description is of how many there are. The number of
-// the appointment names one, and counts nothing.
-func countsSome(said string) bool {
-	found := counting.FindStringSubmatch(said)
-	return found != nil && !text.Determiners.Has(strings.ToLower(found[1]))
-}
-
-var sizeNames = map[string]bool{text.Stem("size"): true}
-
-// units are the stems of units of measurement.
-var units = text.UnitNames.Stems()
-
-var amountNames = text.AmountNames.Stems()
 
 // readNumbers gives each numeric parameter the number that stands beside a word of its
 // name, and a single parameter the single number that is left.
-func (r numberReader) readNumbers() {
-	r.readCuedNumbers()
-	for _, s := range r.slots(numberSlot) {
-		if beside := r.beside(s, r.barely(s, r.figures())); len(beside) == 1 {
-			r.number(s, beside[0])
+func readNumbers(f *slotFiller) {
+	f.readCuedNumbers()
+	for _, s := range f.slots((*slot).counts) {
+		if beside := f.beside(s); len(beside) == 1 {
+			f.number(s, beside[0])
 		}
 	}
-	open, left := r.slots(numberSlot), r.figures()
-	if len(open) > 1 {
-		open = r.required(open)
+	s := f.lone((*slot).counts)
+	if s == nil {
+		return
 	}
-	if len(open) == 1 {
-		left = r.barely(open[0], left)
+	if left := f.exact(s); len(left) == 1 && s.takes(json.Number(left[0].Exact)) && f.countsFor(s, left[0]) && f.isFor(s, left[0]) {
+		f.number(s, left[0])
 	}
-	if len(open) == 1 && len(left) == 1 && open[0].takes(json.Number(left[0].Exact)) && r.countsFor(open[0], left[0]) && r.isFor(open[0], left[0]) {
-		r.number(open[0], left[0])
-	}
-}
-
-// isFor reports whether a single number is that of the slot, though none of the words of its name stand
-// beside it. The number in "ibuprofen 600" is of the noun: an optional slot has it only where a word beside
-// it says so (contract 19), and so has a required one where the noun may be another parameter's text.
-func (r numberReader) isFor(s *slot, f datetime.Reading) bool {
-	if r.unitAt(f.First, f.End) != 0 || r.namedBeside(s, f) || len(s.Allowed) > 0 {
-		return true
-	}
-	return !r.endsText(f) || s.Required && r.texts == 0
-}
-
-// endsText reports whether the number ends what a noun, a letter or a code before it begins: "vitamin D
-// 1000".
-func (r numberReader) endsText(f datetime.Reading) bool {
-	return r.labels(f) || f.First > 0 && strings.TrimSpace(r.Gap(f.First-1)) == "" && (len(r.Norm(f.First-1)) == 1 && !text.Articles.Has(r.Norm(f.First-1)) || text.StartsWithDigit(r.Norm(f.First-1)))
-}
-
-// namedBeside reports whether a word beside the number says what it is of.
-func (r numberReader) namedBeside(s *slot, f datetime.Reading) bool {
-	if f.End < len(r.Words) && strings.TrimSpace(r.Gap(f.End-1)) == "" {
-		next := r.Words[f.End]
-		if next.IsSubject() && s.about[next.Stem] || s.Unit != nil && units[next.Stem] || next.Is(text.PeopleWords) || r.listedAt[f.End] {
-			return true
-		}
-	}
-	for i := f.First - 1; i >= 0 && strings.TrimSpace(r.Gap(i)) == ""; i-- {
-		if !r.Words[i].Is(text.LinkingWords, text.Articles) {
-			return r.Words[i].IsSubject() && s.about[r.Words[i].Stem]
-		}
-	}
-	return false
 }
 
 // readCuedNumbers gives several numeric parameters the numbers that stand where the marks of
 // examples have theirs, between words that are known on both sides: "120 over 80".
-func (r numberReader) readCuedNumbers() {
-	slots := r.slots(func(s *slot) bool { return numberSlot(s) && s.taught != nil })
+func (f *slotFiller) readCuedNumbers() {
+	slots := f.slots(func(s *slot) bool { return s.counts() && s.taught != nil })
 	if len(slots) < 2 {
 		return
 	}
-	here := sentence{text: r.Said, words: r.Words, taken: r.taken}
+	here := f.sentence()
 	for _, s := range slots {
-		var found []datetime.Reading
-		for _, f := range r.barely(s, r.figures()) {
-			left, _ := here.leftOf(f.First)
-			_, known := s.taught.knows(here.rightOf(f.End))
-			if s.taught.left[left] && known && s.takes(json.Number(f.Exact)) {
-				found = append(found, f)
-			}
-		}
+		found := slices.DeleteFunc(f.exact(s), func(n datetime.Reading) bool {
+			left, _ := here.leftOf(n.First)
+			_, known := s.taught.knows(here.rightOf(n.End))
+			return !s.taught.left[left] || !known || !s.takes(json.Number(n.Exact))
+		})
 		if len(found) == 1 {
-			r.number(s, found[0])
+			f.number(s, found[0])
 		}
 	}
 }
-
-// countsFor reports whether the number counts nothing that the slot does not know:
-// the 2 of "2 lamps" is no party size.
-func (r numberReader) countsFor(s *slot, f datetime.Reading) bool {
-	if s.countsThings() && r.labels(f) || s.namedBy(pinNames) && len(f.Exact) < shortestCode {
-		return false
-	}
-	if f.End >= len(r.Words) || strings.TrimSpace(r.Gap(f.End-1)) != "" {
-		return true
-	}
-	next := r.Words[f.End]
-	if next.Is(text.PoliteWords, text.InsteadWords, text.TrailingWords) {
-		return true
-	}
-	if next.Is(text.PeopleWords) && (s.namedBy(peopleWords) || s.hasWord(text.GroupNames) || s.describedBy(peopleWords)) {
-		return true
-	}
-	if r.listedAt[f.End] && (s.countsThings() || s.Type == "integer" && s.Unit == nil) { // "three beers"
-		return true
-	}
-	return !next.IsSubject() || s.about[next.Stem] || units[next.Stem]
-}
-
-// labels reports whether the number belongs to the noun before it: "table three".
-func (r numberReader) labels(f datetime.Reading) bool {
-	i := f.First - 1
-	return i >= 0 && strings.TrimSpace(r.Gap(i)) == "" && r.Words[i].IsSubject() && !r.means(r.Words[i]) && !strings.HasSuffix(r.Norm(i), "ly")
-}
-
-// countsThings reports whether the slot says how many there are, of whatever it is.
-func (s *slot) countsThings() bool { return s.namedBy(amountNames) || s.namedBy(plainCounts) }
-
-var (
-	peopleWords = text.PeopleWords.Stems()
-	pinNames    = map[string]bool{text.Stem("pin"): true, text.Stem("code"): true, text.Stem("passcode"): true}
-	plainCounts = map[string]bool{text.Stem("number"): true, text.Stem("how"): true}
-)
-
-func numberSlot(s *slot) bool { return isNumeric(s) || s.amount }
-
-func (r *filler) required(slots []*slot) []*slot {
-	var found []*slot
-	for _, s := range slots {
-		if s.Required {
-			found = append(found, s)
-		}
-	}
-	return found
-}
-
-// number fills the slot: a string takes the figure as it was written.
-func (r numberReader) number(s *slot, f datetime.Reading) {
-	if isNumeric(s) {
-		r.fill(s, json.Number(f.Exact), f.First, f.End)
-		return
-	}
-	value := r.Said[f.From:f.To]
-	if before := r.Said[:f.From]; currency.MatchString(before) {
-		value = currency.FindString(before) + value
-	}
-	r.fill(s, value, f.First, f.End)
-}
-
-var currency = regexp.MustCompile(`[$€£¥]$`)
 
 // beside returns the figures next to a word of the slot's name: "2 rooms", "room 2",
 // "party of 4".
-func (r numberReader) beside(s *slot, figures []datetime.Reading) []datetime.Reading {
-	topic := s.quantity()
-	for _, other := range r.slots(numberSlot) {
+func (f *slotFiller) beside(s *slot) []datetime.Reading {
+	figures, topic := f.exact(s), s.quantity()
+	for _, other := range f.slots((*slot).counts) {
 		for stem := range other.quantity() {
 			if other != s {
 				delete(topic, stem) // it does not tell the two apart
 			}
 		}
 	}
-	var found []datetime.Reading
-	for _, f := range figures {
-		after := f.End < len(r.Words) && begins(r.Words[f.End].Stem, topic)
-		before := f.First - 1
-		for before > 0 && r.Words[before].Is(text.LinkingWords) {
+	tells := func(w text.Word) bool { // bedrooms for beds
+		for known := range topic {
+			if w.Stem == known || len(known) >= 3 && strings.HasPrefix(w.Stem, known) {
+				return true
+			}
+		}
+		return false
+	}
+	return slices.DeleteFunc(figures, func(n datetime.Reading) bool {
+		before := n.First - 1
+		for before > 0 && f.Words[before].Is(text.LinkingWords) {
 			before--
 		}
-		if after || before >= 0 && begins(r.Words[before].Stem, topic) {
-			found = append(found, f)
-		}
-	}
-	return found
-}
-
-// begins reports whether the stem is one of the topic or begins with one: bedrooms
-// for beds.
-func begins(stem string, topic map[string]bool) bool {
-	for known := range topic {
-		if stem == known || len(known) >= 3 && strings.HasPrefix(stem, known) {
-			return true
-		}
-	}
-	return false
+		return !tells(f.At(n.End)) && !tells(f.At(before))
+	})
 }
 
 // quantity holds the stems that a number of the slot stands beside.
@@ -248,6 +283,75 @@ func (s *slot) quantity() map[string]bool {
 		}
 	}
 	return found
+}
+
+// countsFor reports whether the number counts nothing that the slot does not know:
+// the 2 of "2 lamps" is no party size.
+func (f *slotFiller) countsFor(s *slot, n datetime.Reading) bool {
+	amounts := s.namedFor(text.AmountNames) || s.stemmed("number", "how") // of whatever it is
+	if amounts && f.labels(n) || s.stemmed("pin", "code", "passcode") && len(n.Exact) < shortestCode {
+		return false
+	}
+	if n.End >= len(f.Words) || !f.Adjoins(n.End-1) {
+		return true
+	}
+	switch next := f.Words[n.End]; {
+	case next.Is(text.PoliteWords, text.InsteadWords, text.TrailingWords):
+		return true
+	case next.Is(text.PeopleWords) && (s.isNamed(text.GroupNames) || s.describedFor(text.PeopleWords)):
+		return true
+	case f.listedAt[n.End] && (amounts || s.Type == "integer" && s.Unit == nil): // "three beers"
+		return true
+	default:
+		return !next.IsSubject() || s.about[next.Stem] || next.StemIs(text.UnitNames)
+	}
+}
+
+// labels reports whether the number belongs to the noun before it: "table three".
+func (f *slotFiller) labels(n datetime.Reading) bool {
+	if n.First == 0 || !f.Adjoins(n.First-1) {
+		return false
+	}
+	before := f.Words[n.First-1]
+	return before.IsSubject() && !f.means(before) && !strings.HasSuffix(before.Norm, "ly")
+}
+
+// isFor reports whether a single number is that of the slot, though none of the words of its name stand
+// beside it. The number in "ibuprofen 600" is of the noun, as it is in "vitamin D 1000": an optional slot has
+// it only where a word beside it says so (contract 19), and so has a required one where the noun may be
+// another parameter's text.
+func (f *slotFiller) isFor(s *slot, n datetime.Reading) bool {
+	if f.unitAt(n.First, n.End) != 0 || f.namedBeside(s, n) || len(s.Allowed) > 0 || s.Required && len(f.kinds.Free) == 0 {
+		return true
+	}
+	before := f.At(n.First - 1)
+	ends := n.First > 0 && f.Adjoins(n.First-1) && (len(before.Norm) == 1 && !before.Is(text.Articles) || text.StartsWithDigit(before.Norm))
+	return !ends && !f.labels(n)
+}
+
+// namedBeside reports whether a word beside the number says what it is of.
+func (f *slotFiller) namedBeside(s *slot, n datetime.Reading) bool {
+	if n.End < len(f.Words) && f.Adjoins(n.End-1) {
+		next := f.Words[n.End]
+		if next.IsSubject() && s.about[next.Stem] || s.Unit != nil && next.StemIs(text.UnitNames) || next.Is(text.PeopleWords) || f.listedAt[n.End] {
+			return true
+		}
+	}
+	for i := n.First - 1; i >= 0 && f.Adjoins(i); i-- {
+		if !f.Words[i].Is(text.LinkingWords, text.Articles) {
+			return f.Words[i].IsSubject() && s.about[f.Words[i].Stem]
+		}
+	}
+	return false
+}
+
+// number fills the slot: a string takes the figure as it was written.
+func (f *slotFiller) number(s *slot, n datetime.Reading) {
+	if isNumeric(s) {
+		f.fill(s, json.Number(n.Exact), n.First, n.End)
+		return
+	}
+	f.fill(s, f.currencyBefore(n.From)+f.Said[n.From:n.To], n.First, n.End)
 }
 
 // takes reports whether the number is within the slot's bounds and allowed values.
@@ -262,23 +366,142 @@ func (s *slot) takes(number json.Number) bool {
 	if high, err := s.Max.Float64(); err == nil && value > high {
 		return false
 	}
-	for _, allowed := range s.Allowed {
-		if other, ok := asFloat(allowed); ok && other == value {
-			return true
+	return len(s.Allowed) == 0 || slices.ContainsFunc(s.Allowed, func(allowed any) bool {
+		switch allowed := allowed.(type) {
+		case json.Number:
+			other, err := allowed.Float64()
+			return err == nil && other == value
+		case float64:
+			return allowed == value
+		case int:
+			return float64(allowed) == value
 		}
-	}
-	return len(s.Allowed) == 0
+		return false
+	})
 }
 
-func asFloat(value any) (float64, bool) {
-	switch value := value.(type) {
-	case json.Number:
-		number, err := value.Float64()
-		return number, err == nil
-	case float64:
-		return value, true
-	case int:
-		return float64(value), true
+// readCodes fills the one slot for a code with the one code that the text has: written with
+// letters and digits, or in digits, or digit by digit in words.
+func readCodes(f *slotFiller) {
+	s := f.lone(func(s *slot) bool { return s.code })
+	if s == nil {
+		return
 	}
-	return 0, false
+	found := slices.DeleteFunc(f.codes(s), func(m mention) bool { return len(s.shapes) > 0 && !s.shapes[shapeOf(m.value.(string))] })
+	if len(found) == 1 {
+		f.fill(s, found[0].value, found[0].first, found[0].end)
+	}
+}
+
+// codes finds what may be the slot's code.
+func (f *slotFiller) codes(s *slot) []mention {
+	var found []mention
+	moments := f.Moments()
+	for i := 0; i < len(f.Words); {
+		code, end := f.codeAt(s, i)
+		denied := i > 0 && f.Words[i-1].Is(text.Denials) && f.Adjoins(i-1)
+		timed := !strings.ContainsFunc(code, unicode.IsLetter) && slices.ContainsFunc(moments, func(m datetime.Reading) bool {
+			return !m.Doubtful && m.First <= i && end <= m.End
+		})
+		if code == "" || timed || denied || !f.free(i, end) {
+			i++
+			continue
+		}
+		found = append(found, mention{code, i, end})
+		i = end
+	}
+	return found
+}
+
+// codeForm is that of a code of letters and digits, which is no time, ordinal or amount.
+var codeForm = regexp.MustCompile(`^\pL{1,5}[-_/.]?[\pL\d]*\d[\pL\d]*(?:[-_/.][\pL\d]+)*$`)
+
+// codeAt reads the code that begins at word i; empty for none. Digits stand for themselves: no unit, sign
+// or noun makes them an amount, and where numbers are asked for as well, what stands before them names
+// the slot or the tool: "ticket 5123".
+func (f *slotFiller) codeAt(s *slot, i int) (code string, end int) {
+	end = f.tied(i)
+	if said := f.Surface(i, end); len(said) >= shortestCode && !text.StartsWithDigit(f.Norm(i)) && codeForm.MatchString(said) {
+		return said, end
+	}
+	code, end = f.digits(i)
+	if len(code) < shortestCode {
+		return "", i
+	}
+	from, to := f.Words[i].Start, f.Words[end-1].End
+	if slices.ContainsFunc(f.Amounts(), func(one quantity.Amount) bool { return one.From < to && from < one.To && (!one.Bare() || one.Denied) }) {
+		return "", i
+	}
+	if f.currencyBefore(from) != "" || end < len(f.Words) && f.Adjoins(end-1) && f.Words[end].IsSubject() && !f.Words[end].Is(text.PoliteWords, text.TrailingWords) {
+		return "", i
+	}
+	before := i - 1
+	for f.At(before).Is(text.LinkingWords, text.PlaceholderWords) {
+		before--
+	}
+	named := before >= 0 && (s.nameHas(f.Words[before]) || f.name[f.Words[before].Stem])
+	if !named && len(f.slots((*slot).counts)) > 0 {
+		return "", i
+	}
+	return code, end
+}
+
+// digits reads a run of digits: in figures, or in words for digits and for numbers of two of
+// them, as "four seven one one", "forty-seven eleven". end is i for none.
+func (f *slotFiller) digits(i int) (digits string, end int) {
+	if w := f.Surface(i, i+1); strings.Trim(w, "0123456789") == "" && (len(w) > 1 || len(f.Norm(i+1)) != 1) {
+		if i > 0 && tight[f.Gap(i-1)] || f.tied(i) > i+1 {
+			return "", i // a part of something else
+		}
+		return w, i + 1
+	}
+	for end = i; end < len(f.Words) && (end == i || strings.Trim(f.Gap(end-1), " -,") == ""); {
+		number, after := f.spoken(end)
+		if after == end {
+			break
+		}
+		digits, end = digits+number, after
+	}
+	if end < i+2 || f.Words[i].Is(text.Determiners) {
+		return "", i // a single word counts something
+	}
+	return digits, end
+}
+
+// spoken reads one number under a hundred in words: the longest that there is.
+func (f *slotFiller) spoken(i int) (digits string, end int) {
+	switch w := f.Norm(i); {
+	case w == "oh":
+		return "0", i + 1
+	case w == "un" || w == "ein": // an article elsewhere; what begins a run is read apart
+		return "1", i + 1
+	case text.StartsWithDigit(w) && len(w) == 1:
+		return w, i + 1 // 0 8 1 5
+	case text.StartsWithDigit(w):
+		return "", i
+	}
+	for end = min(i+2, len(f.Words)); end > i; end-- {
+		number, is := quantity.Number(f.Surface(i, end))
+		if is && len(number) <= 2 && len(number) >= end-i && !strings.ContainsAny(string(number), "-.") {
+			return string(number), end
+		}
+	}
+	return "", i
+}
+
+// readSpokenNumbers fills a number that is called a code with the digits of it, said one by one.
+func readSpokenNumbers(f *slotFiller) {
+	slots := f.slots(func(s *slot) bool {
+		return isNumeric(s) && len(s.Allowed) == 0 && s.Unit == nil && s.namedFor(text.CodeNames) && !countsSome(text.Identifier(s.Name))
+	})
+	if len(slots) != 1 {
+		return
+	}
+	for i := range f.Words {
+		digits, end := f.digits(i)
+		if end > i+1 && len(digits) >= shortestCode && digits[0] != '0' && f.free(i, end) && slots[0].takes(json.Number(digits)) {
+			f.fill(slots[0], json.Number(digits), i, end)
+			return
+		}
+	}
 }

@@ -44,64 +44,67 @@ const (
 	atValue = "|" // another value
 )
 
-type lessonForm struct{}
+// noWord reports whether what stands beside a value is no word.
+func noWord(cue string) bool { return cue == atStart || cue == atEnd || cue == atValue }
 
-// lessonOf is worked out once in the life of the tool; nil where nothing is marked.
+// lessonOf reads the examples of a tool; nil where nothing is marked.
 func lessonOf(tool *repositories.Tool) *lesson {
 	if len(tool.Marked()) == 0 {
 		return nil
 	}
-	return tool.Params().Derived(lessonForm{}, func() any {
-		l := &lesson{of: map[string]*taught{}, said: map[string]bool{}, brings: map[string]share{}}
-		for _, example := range tool.Marked() {
-			l.read(example)
+	l := &lesson{of: map[string]*taught{}, said: map[string]bool{}, brings: map[string]share{}}
+	for _, example := range tool.Marked() {
+		l.read(example)
+	}
+	for _, plain := range tool.Spoken() {
+		for _, w := range text.Split(plain) {
+			one := l.brings[w.Norm]
+			one.all++
+			l.brings[w.Norm] = one
 		}
-		for _, plain := range tool.Spoken() {
-			l.count(plain)
-		}
-		return l
-	}).(*lesson)
+	}
+	return l
 }
 
 // read takes in one example.
 func (l *lesson) read(example annotations.Example) {
-	s := sentence{text: example.Text, words: text.Split(example.Text)}
-	s.taken = make([]bool, len(s.words))
+	s := sentence{Text: text.Of(example.Text)}
+	s.taken = make([]bool, len(s.Words))
 	for _, mark := range example.Marks {
-		first, last := s.within(mark.From, mark.To)
-		for i := first; i < last; i++ {
+		first, end := s.Within(mark.From, mark.To)
+		for i := first; i < end; i++ {
 			s.taken[i] = true
 		}
 	}
 	for _, mark := range example.Marks {
-		if first, last := s.within(mark.From, mark.To); first < last {
-			l.learn(s, mark.Parameter, first, last)
+		if first, end := s.Within(mark.From, mark.To); first < end {
+			l.learn(s, mark.Parameter, first, end)
 		}
 	}
-	for i, w := range s.words {
+	for i, w := range s.Words {
 		if !s.taken[i] {
 			l.said[w.Stem] = true
 		}
 	}
 }
 
-func (l *lesson) learn(s sentence, parameter string, first, last int) {
+func (l *lesson) learn(s sentence, parameter string, first, end int) {
 	of := l.of[parameter]
 	if of == nil {
 		of = &taught{left: map[string]bool{}, right: map[string]bool{}, before: map[string]bool{}, inside: map[string]bool{}, names: true}
 		l.of[parameter] = of
 	}
-	of.values = append(of.values, s.words[first:last])
-	of.surfaces = append(of.surfaces, s.text[s.words[first].Start:s.words[last-1].End])
-	of.longest = max(of.longest, last-first)
-	of.article = of.article || s.words[first].Is(text.Determiners)
+	of.values = append(of.values, s.Words[first:end])
+	of.surfaces = append(of.surfaces, s.Surface(first, end))
+	of.longest = max(of.longest, end-first)
+	of.article = of.article || s.Words[first].Is(text.Determiners)
 	of.names = of.names && s.capital(first)
-	for _, w := range s.words[first:last] {
+	for _, w := range s.Words[first:end] {
 		of.inside[w.Norm] = of.inside[w.Norm] || w.Is(text.StopWords)
 	}
 	left, before := s.leftOf(first)
 	of.left[left], of.before[before] = true, true
-	for _, right := range s.rightOf(last) {
+	for _, right := range s.rightOf(end) {
 		of.right[right] = true
 	}
 	one := l.brings[left]
@@ -109,48 +112,30 @@ func (l *lesson) learn(s sentence, parameter string, first, last int) {
 	l.brings[left] = one
 }
 
-// count counts the words of all examples, marked or not.
-func (l *lesson) count(plain string) {
-	for _, w := range text.Split(plain) {
-		one := l.brings[w.Norm]
-		one.all++
-		l.brings[w.Norm] = one
+// knows returns the one that stands behind values of the parameter. Before another value they
+// end as at the end.
+func (t *taught) knows(rights []string) (string, bool) {
+	for _, right := range rights {
+		if t.right[right] || right == atValue && t.right[atEnd] {
+			return right, true
+		}
 	}
-}
-
-// always reports whether the word stands nowhere in the examples but before values.
-func (l *lesson) always(word string) bool {
-	one := l.brings[word]
-	return one.of > 0 && one.of >= one.all
+	return "", false
 }
 
 // sentence is a text in which some words are of values.
 type sentence struct {
-	text  string
-	words []text.Word
+	text.Text
 	taken []bool
-}
-
-func (s sentence) within(from, to int) (first, last int) {
-	for first < len(s.words) && s.words[first].End <= from {
-		first++
-	}
-	for last = first; last < len(s.words) && s.words[last].Start < to; last++ {
-	}
-	return first, last
 }
 
 // parted reports whether a mark ends a clause after the word at i.
 func (s sentence) parted(i int) bool {
-	if i < 0 || i+1 >= len(s.words) {
-		return true
-	}
-	gap := s.text[s.words[i].End:max(s.words[i].End, s.words[i+1].Start)]
-	return strings.ContainsAny(gap, ".,;:!?\n")
+	return i < 0 || i+1 >= len(s.Words) || strings.ContainsAny(s.Gap(i), ".,;:!?\n")
 }
 
 func (s sentence) capital(i int) bool {
-	first, _ := utf8.DecodeRuneInString(s.text[s.words[i].Start:])
+	first, _ := utf8.DecodeRuneInString(s.Said[s.Words[i].Start:])
 	return unicode.IsUpper(first) || unicode.IsDigit(first)
 }
 
@@ -158,7 +143,7 @@ func (s sentence) capital(i int) bool {
 // word before it.
 func (s sentence) leftOf(first int) (left, both string) {
 	i := first - 1
-	for i >= 0 && !s.parted(i) && !s.taken[i] && s.words[i].Is(text.Determiners) {
+	for i >= 0 && !s.parted(i) && !s.taken[i] && s.Words[i].Is(text.Determiners) {
 		i--
 	}
 	switch {
@@ -167,25 +152,25 @@ func (s sentence) leftOf(first int) (left, both string) {
 	case s.taken[i]:
 		return atValue, atValue
 	case s.parted(i-1) || s.taken[i-1]:
-		return s.words[i].Norm, atStart + " " + s.words[i].Norm
+		return s.Norm(i), atStart + " " + s.Norm(i)
 	}
-	return s.words[i].Norm, s.words[i-1].Norm + " " + s.words[i].Norm
+	return s.Norm(i), s.Norm(i-1) + " " + s.Norm(i)
 }
 
-// rightOf is what stands from the word at last on: politeness at the end is nothing, and a
+// rightOf is what stands from the word at end on: politeness at the end is nothing, and a
 // grammar word before another value is both.
-func (s sentence) rightOf(last int) []string {
-	i := last
-	for !s.parted(i-1) && s.words[i].Is(text.PoliteWords) {
+func (s sentence) rightOf(end int) []string {
+	i := end
+	for !s.parted(i-1) && s.Words[i].Is(text.PoliteWords) {
 		i++
 	}
 	switch {
 	case s.parted(i - 1):
 		return []string{atEnd}
-	case s.taken[last]:
+	case s.taken[end]:
 		return []string{atValue}
-	case s.words[last].Is(text.StopWords) && !s.parted(last) && s.taken[last+1]:
-		return []string{s.words[last].Norm, atValue}
+	case s.Words[end].Is(text.StopWords) && !s.parted(end) && s.taken[end+1]:
+		return []string{s.Norm(end), atValue}
 	}
-	return []string{s.words[last].Norm}
+	return []string{s.Norm(end)}
 }

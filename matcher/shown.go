@@ -1,0 +1,72 @@
+package matcher
+
+import (
+	"encoding/json"
+	"slices"
+
+	"earshot/repositories/exactjson"
+	"earshot/repositories/parameters"
+	"earshot/repositories/plaintext"
+)
+
+// Shown lists the parameters that a matcher may fill, in the order of the definition, as a model is
+// shown them: the offline matcher sees no more of a tool than a model does.
+func Shown(params *parameters.Parameters) []parameters.Parameter {
+	object, ok := readSchema(params.ModelSchema())
+	if !ok {
+		return nil
+	}
+	var list []parameters.Parameter
+	for _, one := range params.List() {
+		name := plaintext.Text(one.Name)
+		property, ok := readSchema(object.Properties[name])
+		if !ok {
+			continue
+		}
+		shown := property.parameter(one.Name)
+		shown.Required = slices.Contains(object.Required, name)
+		shown.Aliases, shown.Unit, shown.Format = one.Aliases, one.Unit, one.Format
+		list = append(list, shown)
+	}
+	return list
+}
+
+// schema is the part of a model's JSON Schema that is read here.
+type schema struct {
+	Type        any                        `json:"type"`
+	Description string                     `json:"description"`
+	Enum        []any                      `json:"enum"`
+	Minimum     json.Number                `json:"minimum"`
+	Maximum     json.Number                `json:"maximum"`
+	Items       json.RawMessage            `json:"items"`
+	Properties  map[string]json.RawMessage `json:"properties"`
+	Required    []string                   `json:"required"`
+}
+
+// readSchema reads an object; a JSON Schema may also be a boolean, or have a form
+// whose values words cannot give.
+func readSchema(raw json.RawMessage) (schema, bool) {
+	var read schema
+	return read, exactjson.Unmarshal(raw, &read) == nil
+}
+
+func (s schema) parameter(name string) parameters.Parameter {
+	p := parameters.Parameter{Name: name, Description: s.Description, Allowed: s.Enum, Min: s.Minimum, Max: s.Maximum}
+	switch kind := s.Type.(type) {
+	case string:
+		p.Type = kind
+	case []any: // ["string","null"]
+		at := slices.IndexFunc(kind, func(one any) bool {
+			text, is := one.(string)
+			return is && text != "null"
+		})
+		if at >= 0 {
+			p.Type = kind[at].(string)
+		}
+	}
+	if items, ok := readSchema(s.Items); ok {
+		item := items.parameter(name)
+		p.Items = &item
+	}
+	return p
+}

@@ -1,0 +1,171 @@
+package values
+
+import (
+	"slices"
+
+	"earshot/matcher/text"
+)
+
+// readKnown fills free strings with values that were marked in an example, where the text
+// has one of them. A word that the examples also say outside of marks may be no value here, and
+// neither may one that is a value of another parameter as well.
+func readKnown(f *slotFiller) {
+	for _, s := range f.taughtSlots() {
+		longest := slices.Clone(s.taught.values)
+		slices.SortStableFunc(longest, func(a, b []text.Word) int { return len(b) - len(a) })
+		var found []mention
+		used := make([]bool, len(f.Words))
+		for _, words := range longest {
+			ordinary := len(words) == 1 && (!words[0].IsSubject() || f.lesson.said[words[0].Stem])
+			if ordinary || f.lesson.shared(s.Name, words) {
+				continue
+			}
+			if m, ok := f.find(s, choice{words: words}, used); ok && !f.ofAnother(s, m.first) {
+				m.value = f.Surface(m.first, m.end)
+				found = append(found, m)
+			}
+		}
+		if len(found) != 1 {
+			continue
+		}
+		m := found[0] // and no part of a longer name
+		before := m.first > 1 && f.Capital(m.first-1) && f.Capital(m.first) && f.Adjoins(m.first-1)
+		after := m.end < len(f.Words) && f.Capital(m.end) && f.Adjoins(m.end-1)
+		if !before && !after {
+			f.fill(s, m.value, m.first, m.end)
+			f.listedAt[m.first] = true
+		}
+	}
+}
+
+// taughtSlots are the open free strings of which values are marked.
+func (f *slotFiller) taughtSlots() []*slot {
+	return f.slots(func(s *slot) bool { return s.taught != nil && s.free })
+}
+
+// shared reports whether another parameter has the value as well.
+func (l *lesson) shared(name string, words []text.Word) bool {
+	same := func(a, b text.Word) bool { return a.Norm == b.Norm }
+	for other, of := range l.of {
+		if other != name && slices.ContainsFunc(of.values, func(known []text.Word) bool { return slices.EqualFunc(known, words, same) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// ofAnother reports whether the word before brings values of another parameter and none of this.
+func (f *slotFiller) ofAnother(s *slot, first int) bool {
+	left, _ := f.sentence().leftOf(first)
+	if s.taught.left[left] {
+		return false
+	}
+	return !noWord(left) && f.lesson.foreign(s, left) || slices.ContainsFunc(relations, func(rel relation) bool {
+		return rel.byName && rel.cues.Has(left) && !rel.fits(s) && slices.ContainsFunc(f.open, rel.fits)
+	})
+}
+
+// foreign reports whether a word brings values of another parameter than the slot.
+func (l *lesson) foreign(s *slot, word string) bool {
+	for name, of := range l.of {
+		if name != s.Name && of.left[word] {
+			return true
+		}
+	}
+	return false
+}
+
+// readCued fills free strings that stand between two words between which values were marked,
+// never beside one of them alone, where no other slot may have words of them.
+func readCued(f *slotFiller) {
+	slots, found := f.taughtSlots(), map[*slot][]mention{}
+	for _, s := range slots {
+		found[s] = f.between(s)
+	}
+	for _, s := range slots {
+		if len(found[s]) != 1 {
+			continue
+		}
+		m, contested := found[s][0], false
+		for other, theirs := range found {
+			contested = contested || other != s && slices.ContainsFunc(theirs, func(one mention) bool { return one.first < m.end && m.first < one.end })
+		}
+		if !contested && f.free(m.first, m.end) {
+			f.fill(s, m.value, m.first, m.end)
+		}
+	}
+}
+
+// between finds what may be the slot's value by what stands on both sides. Of two that share words the
+// one nearer to its cue is meant, but what people note down has cues of its own: "remind me to drive to
+// Rome".
+func (f *slotFiller) between(s *slot) (found []mention) {
+	here := f.sentence()
+	for first, w := range f.Words {
+		if first > 0 && tight[f.Gap(first-1)] {
+			continue // the second half of "L-thyroxine"
+		}
+		left, before := here.leftOf(first)
+		opens := w.Is(text.Determiners) && f.tied(first) == first+1
+		if !s.taught.left[left] || opens && !s.taught.article || s.taught.names && !f.Lowercase() && !here.capital(first) {
+			continue
+		}
+		end := f.upTo(s, here, first, left, s.taught.before[before])
+		if end == first || s.taught.left[w.Norm] || s.taught.left[f.Norm(end-1)] {
+			continue // its words go on to a cue, or are one
+		}
+		m := mention{f.Surface(first, end), first, end}
+		switch last := len(found) - 1; {
+		case last < 0 || found[last].end <= first:
+			found = append(found, m)
+		case !s.namedFor(text.NotedNames):
+			found[last] = m
+		}
+	}
+	return found
+}
+
+// upTo finds where the value that begins at first ends; there for none. before says that the two words
+// before it stand before a value in an example.
+func (f *slotFiller) upTo(s *slot, here sentence, first int, left string, before bool) int {
+	most := s.taught.longest + 2
+	if s.namedFor(text.NotedNames) {
+		most = len(f.Words)
+	}
+	for end := first + 1; end <= min(len(f.Words), first+most) && !f.taken[end-1]; end++ {
+		rights := here.rightOf(end)
+		right, known := s.taught.knows(rights)
+		if !known {
+			if noWord(rights[len(rights)-1]) || text.StopWords.Has(rights[0]) && f.lesson.foreign(s, rights[0]) {
+				return first // a grammar word brings the value of another parameter
+			}
+			continue
+		}
+		// Two cues are enough but where both are words that stand beside anything: then the left one
+		// must bring values in all examples, and more than once or with the word before it.
+		weak := left == atStart || left == atValue || text.StopWords.Has(left)
+		loose := noWord(right) || text.StopWords.Has(right)
+		brings := f.lesson.brings[left]
+		always := left != atStart && brings.of > 0 && brings.of >= brings.all && (before || brings.of > 1)
+		if weak && loose && !always || !f.telling(s, first, end) {
+			return first
+		}
+		return end
+	}
+	return first
+}
+
+// telling reports whether words say something, and hold together: "something" does not, nor
+// "Pranav and use". What people note down is any sentence.
+func (f *slotFiller) telling(s *slot, first, end int) bool {
+	noted := s.namedFor(text.NotedNames)
+	for i := first; i < end; i++ {
+		w := f.Words[i]
+		tied := f.tied(i) > i+1 || i > 0 && tight[f.Gap(i-1)] // a part of a longer word: "L-thyroxine"
+		grammar := w.Is(text.StopWords) && !tied && !w.Is(text.OfWords) && !s.taught.inside[w.Norm]
+		if loose := grammar || isCalendar(w.Norm) && !f.Capital(i); loose && !noted && !(i > first && f.Capital(i)) {
+			return false
+		}
+	}
+	return slices.ContainsFunc(f.Words[first:end], text.Word.IsSubject)
+}

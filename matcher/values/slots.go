@@ -1,0 +1,429 @@
+package values
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"earshot/matcher"
+	"earshot/matcher/datetime"
+	"earshot/matcher/text"
+	"earshot/repositories"
+	"earshot/repositories/parameters"
+)
+
+// Kinds are the parameters of a tool that a model may fill, by what their values can be.
+type Kinds struct {
+	All []string // the names of all
+	// Free are those whose value can be any words.
+	Free []string
+	// Chosen are those whose value no other words can be: numbers, and values among a few.
+	Chosen []string
+	// Formatted are those whose value has a form that the words of users do not have: dates, times, durations.
+	Formatted []string
+	// Timed says that one of them holds a date, a time of day or an amount of time.
+	Timed bool
+}
+
+// KindsOf tells the parameters of a tool apart. The lists are shared, and not to be changed.
+func KindsOf(tool *repositories.Tool) Kinds { return askedBy(tool).kinds }
+
+// asked is what a tool asks to know, and in which words it speaks of it. It is shared by all
+// texts, and never changed.
+type asked struct {
+	all    []*slot
+	kinds  Kinds
+	counts bool            // there are parameters for moments or numbers
+	lesson *lesson         // nil where no example marks values
+	name   map[string]bool // the subjects of the tool's name
+	verb   string          // the first word of the tool's name
+	own    map[string]bool // the stems of its name and description, and of its examples outside of marks
+	verbs  map[string]bool // those that its examples begin with
+}
+
+type askedForm struct{}
+
+// askedBy is worked out once in the life of the tool. The words of an example without marks
+// may be values.
+func askedBy(tool *repositories.Tool) *asked {
+	return tool.Params().Derived(askedForm{}, func() any {
+		name := text.Identifier(tool.Name)
+		a := &asked{lesson: lessonOf(tool), name: text.Subjects(name), own: map[string]bool{}, verbs: map[string]bool{}}
+		a.verb = text.Of(name).Norm(0)
+		for _, w := range text.Split(name + " " + tool.Description) {
+			a.own[w.Stem] = true
+		}
+		if a.lesson != nil {
+			maps.Copy(a.own, a.lesson.said)
+		}
+		for _, example := range tool.Spoken() { // its first word that says something, unless it is all of it
+			words := text.Split(example)
+			if i := slices.IndexFunc(words, text.Word.IsSubject); i >= 0 && len(words) > 1 {
+				a.verbs[words[i].Stem] = true
+			}
+		}
+		for _, parameter := range matcher.Shown(tool.Params()) {
+			a.add(newSlot(parameter, a))
+		}
+		return a
+	}).(*asked)
+}
+
+// add takes in a parameter.
+func (a *asked) add(s *slot) {
+	a.all = append(a.all, s)
+	a.kinds.All = append(a.kinds.All, s.Name)
+	if s.free {
+		a.kinds.Free = append(a.kinds.Free, s.Name)
+	}
+	if s.Format != "" {
+		a.kinds.Formatted = append(a.kinds.Formatted, s.Name)
+	}
+	if s.Type != "string" || len(s.Allowed) > 0 {
+		a.kinds.Chosen = append(a.kinds.Chosen, s.Name)
+	}
+	timed := s.isMoment() || s.Format != ""
+	a.counts = a.counts || timed || s.counts()
+	a.kinds.Timed = a.kinds.Timed || timed || s.Unit != nil && text.TimeUnits.Has(text.Fold(s.Unit.String())) ||
+		slices.ContainsFunc(s.Allowed, func(value any) bool { // one of some days: of the week, or today and tomorrow
+			said, is := value.(string)
+			return is && isCalendar(strings.ToLower(said))
+		})
+}
+
+func isCalendar(w string) bool { return text.CalendarWords.Has(w) && w != "next" && w != "this" }
+
+// slot is a parameter, and what its values look like.
+type slot struct {
+	parameters.Parameter
+	name    []text.Word     // the words of its name
+	about   map[string]bool // the stems of its name and description
+	topic   map[string]bool // of a boolean: what it is about, beside what the tool is about
+	choices []choice        // the allowed values in the words that they are called by
+	longest []choice        // the same, the longest first
+	item    *slot           // of an array: its members
+	taught  *taught         // nil where no example marks a value of it
+	date    bool            // a string that holds a date
+	clock   bool            // a string that holds a time of day
+	amount  bool            // a string that holds a number
+	pattern *regexp.Regexp  // how its values are written, or nil
+	code    bool            // a string that holds a code
+	shapes  map[string]bool // those of the codes that its description and the examples show
+	free    bool            // any words can be its value: it is a string without a form of its own
+}
+
+// choice is an allowed value in words. It is written as it is, unless the words are an alias.
+type choice struct {
+	value   any
+	words   []text.Word
+	written string
+}
+
+func newSlot(parameter parameters.Parameter, of *asked) *slot {
+	s := &slot{Parameter: parameter, name: text.Split(text.Identifier(parameter.Name)), about: map[string]bool{}, topic: map[string]bool{}}
+	if of.lesson != nil {
+		s.taught = of.lesson.of[parameter.Name]
+	}
+	for _, w := range append(text.Split(parameter.Description), s.name...) {
+		s.about[w.Stem] = true
+	}
+	for _, w := range s.name {
+		if !w.Is(text.BooleanWords, text.StopWords) && !of.name[w.Stem] {
+			s.topic[w.Stem] = true
+		}
+	}
+	s.setChoices()
+	if parameter.Items != nil {
+		s.item = &slot{Parameter: *parameter.Items, name: s.name, about: s.about}
+		s.item.setChoices()
+	}
+	switch {
+	case len(s.Allowed) > 0:
+	case s.Format != "":
+		s.date = s.Format == parameters.Date || s.Format == parameters.DateTime
+		s.clock = s.Format == parameters.Time || s.Format == parameters.DateTime
+	case isText(s):
+		s.date, s.clock, s.amount = s.isDate(), s.isNamed(text.ClockNames), s.isAmount()
+		if at := slices.IndexFunc(forms, func(f form) bool { return s.namedFor(f.names) }); at >= 0 {
+			s.pattern = forms[at].pattern
+		}
+		s.setShapes()
+		formless := !s.isMoment() && !s.amount && s.pattern == nil
+		s.code = formless && (s.namedFor(text.CodeNames) || len(s.shapes) > 0)
+		s.free = formless && !s.code
+	}
+	return s
+}
+
+func (s *slot) setChoices() {
+	for _, value := range s.Allowed {
+		if said, is := value.(string); is {
+			s.choices = append(s.choices, choice{value, text.Split(said), fmt.Sprint(value)})
+		}
+	}
+	for _, alias := range s.Aliases {
+		s.choices = append(s.choices, choice{alias.Value, text.Split(alias.Words), ""})
+	}
+	s.longest = slices.Clone(s.choices)
+	slices.SortStableFunc(s.longest, func(a, b choice) int { return len(b.words) - len(a.words) })
+}
+
+var (
+	writtenLayout = regexp.MustCompile(`(?i)\b(?:(?:yyyy|mm|dd)[-/.](?:yyyy|mm|dd)[-/.](?:yyyy|mm|dd)(?:[ t]hh:mm(?::ss)?)?|hh:mm(?::ss)?)`)
+	sampleDate    = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}\b`)
+	isoNamed      = regexp.MustCompile(`(?i)\biso(?:[ -]?8601)?\b`)
+	layoutParts   = strings.NewReplacer("hh:mm", "15:04", "yyyy", "2006", "mm", "01", "dd", "02", "ss", "05", "t", "T")
+	datesWanted   = regexp.MustCompile(`(?i)\b(date|day)\b`)
+)
+
+// layout is the form of date or time that the slot asks for, as package time writes it; empty if it
+// asks for none, and the words will do as they were said.
+func (s *slot) layout() string {
+	switch s.Format {
+	case parameters.Date:
+		return time.DateOnly
+	case parameters.Time:
+		return "15:04"
+	case parameters.DateTime:
+		return time.RFC3339
+	}
+	if written := writtenLayout.FindString(s.Description); written != "" {
+		return layoutParts.Replace(strings.ToLower(written))
+	}
+	if sampleDate.MatchString(s.Description) || isoNamed.MatchString(s.Description) {
+		return time.DateOnly
+	}
+	return ""
+}
+
+// isDate reports whether the slot, which is a string, holds a date.
+func (s *slot) isDate() bool {
+	dated, timed := s.isNamed(text.DateNames), s.isNamed(text.ClockNames)
+	if dated && !timed && s.layout() == "15:04" {
+		return false
+	}
+	return dated || strings.Contains(s.layout(), "2006") || !timed && s.isNamed(text.EdgeNames) && datesWanted.MatchString(s.Description)
+}
+
+// isAmount reports whether the slot, which is a string, holds a number.
+func (s *slot) isAmount() bool {
+	sized := s.isNamed(text.GroupNames) && s.stemmed("size")
+	return sized || s.namedFor(text.AmountNames) || s.isNamed(text.RatingNames) || countsSome(text.Identifier(s.Name)) || countsSome(s.Description)
+}
+
+// counting begins a name or a description of how many there are of something.
+var counting = regexp.MustCompile(`(?i)^(?:the )?(?:number of|how many|count of|amount of) (\pL+)`)
+
+// countsSome reports whether a name or a description is of how many there are. The number of
+// the appointment names one, and counts nothing.
+func countsSome(said string) bool {
+	found := counting.FindStringSubmatch(said)
+	return found != nil && !text.Determiners.Has(strings.ToLower(found[1]))
+}
+
+// form is a pattern that identifies a kind of value by the way it is written, for parameters of some names.
+type form struct {
+	names   text.List
+	pattern *regexp.Regexp
+}
+
+var forms = []form{
+	{text.EmailNames, regexp.MustCompile(`[\pL\pN._%+-]+@[\pL\pN-]+(?:\.[\pL\pN-]+)+`)},
+	{text.LinkNames, regexp.MustCompile(`https?://[^\s<>"']+|\bwww\.[^\s<>"']+`)},
+	{text.PhoneNames, regexp.MustCompile(`\+?\(?\d[\d ()/.-]{5,}\d`)},
+}
+
+// sampled is what a description shows as a sample of a code.
+var sampled = regexp.MustCompile(`(?i)\b(?:such as|like|as in|e\.\s?g\.,?|for example|example:)\s+["'“]?([\pL\d]+(?:[-_/.][\pL\d]+)*)`)
+
+// shortestCode is how many signs a code of digits has at least: fewer are a count of something.
+const shortestCode = 3
+
+func (s *slot) setShapes() {
+	s.shapes = map[string]bool{}
+	var samples []string
+	if sample := sampled.FindStringSubmatch(s.Description); sample != nil {
+		samples = append(samples, sample[1])
+	}
+	if s.taught != nil {
+		samples = append(samples, s.taught.surfaces...)
+	}
+	for _, sample := range samples {
+		if strings.ContainsFunc(sample, unicode.IsDigit) && !strings.Contains(sample, " ") && len(sample) >= shortestCode {
+			s.shapes[shapeOf(sample)] = true
+		}
+	}
+}
+
+// shapeOf writes a run of letters as A and one of digits as 9.
+func shapeOf(code string) string {
+	var shape []rune
+	for _, c := range code {
+		switch {
+		case unicode.IsDigit(c):
+			c = '9'
+		case unicode.IsLetter(c):
+			c = 'A'
+		}
+		if last := len(shape) - 1; last < 0 || shape[last] != c || c != 'A' && c != '9' {
+			shape = append(shape, c)
+		}
+	}
+	return string(shape)
+}
+
+// isNamed reports whether the list has a word of the slot's name.
+func (s *slot) isNamed(list text.List) bool { return text.AnyIs(s.name, list) }
+
+// namedFor reports whether the list has the stem of a word of the slot's name.
+func (s *slot) namedFor(list text.List) bool {
+	return slices.ContainsFunc(s.name, func(w text.Word) bool { return w.StemIs(list) })
+}
+
+// stemmed reports whether the slot's name has one of some words.
+func (s *slot) stemmed(words ...string) bool {
+	return slices.ContainsFunc(words, func(word string) bool {
+		stem := text.Stem(word)
+		return slices.ContainsFunc(s.name, func(w text.Word) bool { return w.Stem == stem })
+	})
+}
+
+// describedFor reports whether the list has a stem of the slot's name or description.
+func (s *slot) describedFor(list text.List) bool {
+	for stem := range s.about {
+		if list.HasStem(stem) {
+			return true
+		}
+	}
+	return false
+}
+
+// nameHas reports whether the word is one of the slot's name.
+func (s *slot) nameHas(w text.Word) bool {
+	return !w.Is(text.StopWords, text.DateNames, text.ClockNames) && slices.ContainsFunc(s.name, func(n text.Word) bool { return n.Stem == w.Stem })
+}
+
+// ends reports whether the word is the last of the slot's name, as desk in deskName;
+// in a name such as id there is no other.
+func (s *slot) ends(w text.Word) bool {
+	for _, n := range slices.Backward(s.name) {
+		if !n.Is(text.PlaceholderWords) {
+			return n.Stem == w.Stem
+		}
+	}
+	return len(s.name) > 0 && s.name[len(s.name)-1].Stem == w.Stem
+}
+
+// isMoment reports whether the slot is a string that holds a date or a time.
+func (s *slot) isMoment() bool { return s.date || s.clock }
+
+// counts reports whether the slot holds a number.
+func (s *slot) counts() bool { return isNumeric(s) || s.amount }
+
+func isNumeric(s *slot) bool { return s.Type == "integer" || s.Type == "number" || s.Type == "float" }
+
+func isText(s *slot) bool { return s.Type == "string" || s.Type == "" }
+
+func freeText(s *slot) bool { return s.free }
+
+// slotFiller is the state of reading one text's values. Each reader marks the words that it
+// uses as taken, and later readers leave them alone.
+type slotFiller struct {
+	*datetime.Text
+	*asked
+	taken    []bool       // by word
+	open     []*slot      // those that have no value yet
+	listedAt map[int]bool // the words at which a listed value begins that was taken
+	values   map[string]any
+	why      map[string]string // by name: why a number is no value of a parameter
+	asks     map[string]string // by name: which of two readings is meant
+}
+
+func newFiller(said *datetime.Text, tool *repositories.Tool) *slotFiller {
+	f := &slotFiller{Text: said, asked: askedBy(tool), values: map[string]any{}, listedAt: map[int]bool{}, why: map[string]string{}, asks: map[string]string{}}
+	f.taken, f.open = make([]bool, len(said.Words)), f.all
+	return f
+}
+
+// fill gives the slot its value, which stands in the words from first to before end.
+func (f *slotFiller) fill(s *slot, value any, first, end int) {
+	f.values[s.Name] = value
+	f.take(first, end)
+	f.open = f.slots(func(other *slot) bool { return other != s })
+}
+
+// take leaves the words from first to before end to no other value.
+func (f *slotFiller) take(first, end int) {
+	for i := first; i < end; i++ {
+		f.taken[i] = true
+	}
+}
+
+// free reports whether no value has taken the words from first to before end.
+func (f *slotFiller) free(first, end int) bool {
+	return !slices.Contains(f.taken[first:max(first, end)], true)
+}
+
+// slots returns the open slots that satisfy the condition.
+func (f *slotFiller) slots(want func(*slot) bool) []*slot {
+	var found []*slot
+	for _, s := range f.open {
+		if want(s) {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// lone returns the one open slot that satisfies the condition, or the one of them that is required; nil
+// for none or several.
+func (f *slotFiller) lone(want func(*slot) bool) *slot {
+	return sole(f.slots(want))
+}
+
+func sole(slots []*slot) *slot {
+	if len(slots) > 1 {
+		slots = slices.DeleteFunc(slots, func(s *slot) bool { return !s.Required })
+	}
+	if len(slots) != 1 {
+		return nil
+	}
+	return slots[0]
+}
+
+// sentence is the text with the words that values have taken.
+func (f *slotFiller) sentence() sentence { return sentence{f.Text.Text, f.taken} }
+
+// tight are the signs that hold the parts of one name or code together.
+var tight = map[string]bool{"-": true, "_": true, "/": true, ".": true}
+
+// tied ends after the word at i and all that is tied to it: Chi-town, ef9-893.
+func (f *slotFiller) tied(i int) int {
+	for i+1 < len(f.Words) && tight[f.Gap(i)] {
+		i++
+	}
+	return i + 1
+}
+
+// means reports whether a verb is of the tool's name, as remind is of reminder, or one that
+// its examples begin with.
+func (f *slotFiller) means(verb text.Word) bool {
+	if f.verbs[verb.Stem] || f.name[verb.Stem] {
+		return true
+	}
+	for stem := range f.name {
+		if len(verb.Stem) >= typoLength && strings.HasPrefix(stem, verb.Stem) {
+			return true
+		}
+	}
+	return false
+}
+
+// currencyBefore is the sign of a currency that stands right before a place of the text.
+func (f *slotFiller) currencyBefore(at int) string { return currency.FindString(f.Said[:at]) }
+
+var currency = regexp.MustCompile(`[$€£¥]$`)
