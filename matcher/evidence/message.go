@@ -122,7 +122,7 @@ func wordsOf(said string) []word {
 			norm = "and"
 		case text.InWord(r):
 			size = text.WordLength(said[at:], ".,") // so that 5 is not found in 2.5
-			norm = text.Fold(said[at : at+size])
+			norm = strings.ReplaceAll(text.Fold(said[at:at+size]), " ", "") // ﷺ is four words in one letter
 		}
 		if norm != "" {
 			found = append(found, word{norm, datetime.WithoutMarks(norm), at, at + size})

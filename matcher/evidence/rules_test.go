@@ -32,6 +32,8 @@ var evidenceOfStrings = []evidenceRule{
 	{"camel case is words", "a first class seat", "class", "string", `"firstClass"`, "first class"},
 	{"spaces inside of a word", "with wi-fi", "extra", "string", `"WiFi"`, "wi-fi"},
 	{"scripts without spaces", "我想去東京旅行", "city", "string", `"東京"`, "東京"},
+	{"letters that stand for several words", "ﷺ said so, order A", "order", "string", `"A"`, "A"},
+	{"and are one themselves", "he wrote ﷺ twice", "word", "string", `"ﷺ"`, "ﷺ"},
 	{"signs alone, as they are", "rate it 👍 please", "rating", "string", `"👍"`, "👍"},
 	{"a letter after its parameter's name", "from desk a", "desk", "string", `"A"`, "a"},
 	{"a capital letter in a sentence", "take the A train", "line", "string", `"A"`, "A"},
