@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -24,8 +23,9 @@ type forms struct {
 	truth *bool
 	topic string // the name of the parameter
 
-	unread      *datetime.Text // a string that has not been read for what it means
-	days, hours []string       // of a day and a time in one value, which may have been said apart
+	unread      string // a string that has not been read for what it means
+	now         time.Time
+	days, hours []string // of a day and a time in one value, which may have been said apart
 }
 
 // form is a run of words, with a space around each or, if tight, without any.
@@ -39,14 +39,31 @@ type form struct {
 // without spaces.
 const longest = 64
 
+var seconds = quantity.Of("second")
+
+// spoken is how people say the values of a format: a date and time as both, in their zone.
+var spoken = map[parameters.Format]string{parameters.Time: "15:04", parameters.DateTime: "2006-01-02 15:04"}
+
 // formsOf returns the forms of a parameter's value.
 func formsOf(of parameters.Parameter, value any, now time.Time) *forms {
-	f := &forms{unit: of.Unit, topic: of.Name}
+	f := &forms{unit: of.Unit, topic: of.Name, now: now}
 	switch value := value.(type) {
 	case bool:
 		f.truth = &value
 	case string:
-		f.formatted(of.Format, value, now)
+		layout := spoken[of.Format]
+		switch at, is := of.Format.At(value, now.Location()); {
+		case of.Format == parameters.Duration: // an amount of time
+			if length, is := parameters.Seconds(value); is {
+				f.unit, f.meant = &seconds, []string{length}
+			}
+		case layout == "":
+			f.text(value)
+		case is && of.Format == parameters.DateTime:
+			f.text(at.In(now.Location()).Format(layout))
+		case is:
+			f.text(at.Format(layout))
+		}
 	default:
 		if decimal, ok := datetime.Decimal(written(value)); ok {
 			f.meant = []string{decimal}
@@ -60,32 +77,9 @@ func formsOf(of parameters.Parameter, value any, now time.Time) *forms {
 	return f
 }
 
-var seconds = quantity.Of("second")
-
-// formatted takes a value of a format as what people say of it: a duration as an amount of time, a date
-// and time as both in the zone of now.
-func (f *forms) formatted(format parameters.Format, value string, now time.Time) {
-	spoken := map[parameters.Format]string{parameters.Time: "15:04", parameters.DateTime: "2006-01-02 15:04"}[format]
-	switch {
-	case format == parameters.Duration:
-		if length, is := parameters.Seconds(value); is {
-			f.unit, f.meant = &seconds, []string{length}
-		}
-	case spoken == "":
-		f.text(value, now)
-	default:
-		if at, is := format.At(value, now.Location()); is {
-			if format == parameters.DateTime {
-				at = at.In(now.Location())
-			}
-			f.text(at.Format(spoken), now)
-		}
-	}
-}
-
 // text takes a string as words and, where it is a truth value, a number, a date or a time, as
 // that.
-func (f *forms) text(value string, now time.Time) {
+func (f *forms) text(value string) {
 	words := wordsOf(value)
 	switch {
 	case len(words) == 0:
@@ -100,18 +94,44 @@ func (f *forms) text(value string, now time.Time) {
 		f.truth = &truth
 	}
 	if len(value) <= longest {
-		f.unread = &datetime.Text{Text: text.Text{Said: value}, Now: now}
+		f.unread = value
 	}
 }
 
 // means returns the value in the notation of what is meant. It is worked out where the words
 // are not found.
 func (f *forms) means() []string {
-	if f.unread != nil {
-		f.meant, f.days, f.hours = datetime.NewText(f.unread.Said, f.unread.Now).Alone()
-		f.unread = nil
+	if f.unread != "" {
+		f.meant, f.days, f.hours = datetime.NewText(f.unread, f.now).Alone()
+		f.unread = ""
 	}
 	return f.meant
+}
+
+// letter looks for a lone a or i, which is mostly a word of its own: it is the value after the
+// parameter's name, alone, or as a capital A where no sentence begins.
+func (f *forms) letter(value, norm string) {
+	topic := wordsOf(text.Identifier(f.topic))
+	f.words = []form{{" " + norm + " ", false, func(m *message, i, _ int) bool {
+		if len(m.words) == 1 || i == 0 {
+			return len(m.words) == 1
+		}
+		before, at := m.words[i-1], m.words[i]
+		named := slices.ContainsFunc(topic, func(w word) bool { return w.norm == before.norm })
+		begins := strings.ContainsAny(m.said[before.to:at.from], ".?!:\n\"'“„")
+		return named || m.said[at.from:at.to] == "A" && strings.Contains(value, "A") && !begins
+	}}}
+}
+
+// say adds a run of words.
+func (f *forms) say(words []word) {
+	if len(words) == 0 {
+		return
+	}
+	said := inLine(words)
+	if !slices.ContainsFunc(f.words, func(known form) bool { return known.words == said }) {
+		f.words = append(f.words, form{words: said})
+	}
 }
 
 var possessive = regexp.MustCompile(`(?i)['’]s\b`)
@@ -130,35 +150,16 @@ func (f *forms) name(value string, words []word) {
 	if len(words) > 1 && text.DefiniteArticles.Has(words[0].norm) && !text.StopWords.Has(words[1].norm) {
 		f.say(words[1:])
 	}
-	f.say(inOtherNumber(words))
-	f.initials(words)
-	if tight := tightForm(words); tight != "" {
-		f.words = append(f.words, form{words: tight, tight: true})
-	}
-}
-
-// say adds a run of words.
-func (f *forms) say(words []word) {
-	if len(words) == 0 {
-		return
-	}
-	said := inLine(words)
-	if !slices.ContainsFunc(f.words, func(known form) bool { return known.words == said }) {
-		f.words = append(f.words, form{words: said})
-	}
-}
-
-// inOtherNumber makes one of several, and several of one: "two apples" has an apple.
-func inOtherNumber(words []word) []word {
 	last := words[len(words)-1].norm
-	if len(last) < 3 || !unicode.IsLetter(rune(last[len(last)-1])) {
-		return nil
+	if len(last) > 2 && unicode.IsLetter(rune(last[len(last)-1])) { // "two apples" has an apple
+		other := text.Singular(last)
+		if other == last {
+			other += "s"
+		}
+		f.say(append(slices.Clone(words[:len(words)-1]), word{norm: other}))
 	}
-	other := text.Singular(last)
-	if other == last {
-		other += "s"
-	}
-	return append(slices.Clone(words[:len(words)-1]), word{norm: other})
+	f.initials(words)
+	f.tight(words)
 }
 
 // initials adds those of a name of two to five words, in capitals: LA and L.A. for Los Angeles,
@@ -175,38 +176,22 @@ func (f *forms) initials(words []word) {
 		}
 		letters.WriteRune(first)
 	}
-	if w := letters.String(); !text.CalendarWords.Has(w) && !text.AffirmingWords.Has(w) {
-		f.words = append(f.words, form{w, true, inCapitals})
+	w := letters.String()
+	if text.CalendarWords.Has(w) || text.AffirmingWords.Has(w) {
+		return
 	}
+	f.words = append(f.words, form{w, true, func(m *message, first, last int) bool { // what is around them is not in capitals
+		const near = 3
+		said := m.said[m.words[first].from:m.words[last].to]
+		around := m.said[m.words[max(0, first-near)].from:m.words[min(len(m.words)-1, last+near)].to]
+		return said == strings.ToUpper(said) && (around != strings.ToUpper(around) || around == said)
+	}})
 }
 
-// inCapitals reports whether words are, and those around them are not.
-func inCapitals(m *message, first, last int) bool {
-	const near = 3
-	said := m.said[m.words[first].from:m.words[last].to]
-	around := m.said[m.words[max(0, first-near)].from:m.words[min(len(m.words)-1, last+near)].to]
-	return said == strings.ToUpper(said) && (around != strings.ToUpper(around) || around == said)
-}
-
-// letter looks for a lone a or i, which is mostly a word of its own: it is the value after the
-// parameter's name, alone, or as a capital A where no sentence begins.
-func (f *forms) letter(value, norm string) {
-	topic := wordsOf(text.Identifier(f.topic))
-	f.words = []form{{" " + norm + " ", false, func(m *message, i, _ int) bool {
-		if len(m.words) == 1 || i == 0 {
-			return len(m.words) == 1
-		}
-		before, at := m.words[i-1], m.words[i]
-		named := slices.ContainsFunc(topic, func(w word) bool { return w.norm == before.norm })
-		begins := strings.ContainsAny(m.said[before.to:at.from], ".?!:\n\"'“„")
-		return named || m.said[at.from:at.to] == "A" && strings.Contains(value, "A") && !begins
-	}}}
-}
-
-// tightForm is the words without spaces, or empty where they must not be compared so: a few
+// tight adds the words without spaces, unless they must not be compared so: a few
 // digits may come together by chance, as those of "1 2" do. What is compared is short: names,
 // codes and telephone numbers.
-func tightForm(words []word) string {
+func (f *forms) tight(words []word) {
 	joined, least := "", 7
 	for i := 0; i < len(words) && len(joined) <= longest; i++ {
 		joined += words[i].bare
@@ -214,13 +199,7 @@ func tightForm(words []word) string {
 	if strings.ContainsFunc(joined, unicode.IsLetter) {
 		least = 3
 	}
-	if len(joined) > longest || utf8.RuneCountInString(joined) < least {
-		return ""
+	if len(joined) <= longest && utf8.RuneCountInString(joined) >= least {
+		f.words = append(f.words, form{words: joined, tight: true})
 	}
-	return joined
-}
-
-// converts reports whether a number in the unit is one of the forms.
-func (f *forms) converts(numbers []json.Number) bool {
-	return slices.ContainsFunc(f.means(), func(one string) bool { return hasNumber(numbers, json.Number(one)) })
 }

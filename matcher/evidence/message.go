@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -30,12 +31,6 @@ type word struct {
 	from, to   int
 }
 
-// reader reads what a stretch of a message means, from an offset on.
-type reader struct {
-	*datetime.Text
-	offset int
-}
-
 // has finds the first of the forms that the message has.
 func (m *message) has(want *forms, now time.Time) (span, bool) {
 	if at := strings.Index(m.said, want.sign); want.sign != "" && at >= 0 {
@@ -53,7 +48,8 @@ func (m *message) has(want *forms, now time.Time) (span, bool) {
 	}
 	if want.unit != nil {
 		for _, said := range want.unit.Amounts(m.said) {
-			if want.converts(want.unit.Numbers(said)) {
+			numbers := want.unit.Numbers(said)
+			if slices.ContainsFunc(want.means(), func(one string) bool { return hasNumber(numbers, json.Number(one)) }) {
 				return span{said.From, said.To}, true
 			}
 		}
@@ -67,8 +63,18 @@ func (m *message) find(want form) (span, bool) {
 		m.words = wordsOf(m.said)
 		m.line = inLine(m.words)
 	}
-	if want.tight {
-		return m.joined(want)
+	fits := func(first, last int) bool { return want.fits == nil || want.fits(m, first, last) }
+	if want.tight { // words may be spaced otherwise in the message: "wifi" for "Wi-Fi"
+		for first := range m.words {
+			rest, end, same := want.words, first, true
+			for ; same && rest != "" && end < len(m.words); end++ {
+				rest, same = strings.CutPrefix(rest, m.words[end].bare)
+			}
+			if rest == "" && fits(first, end-1) {
+				return span{m.words[first].from, m.words[end-1].to}, true
+			}
+		}
+		return span{}, false
 	}
 	length := strings.Count(want.words, " ") - 1
 	for first, from := 0, 0; ; first++ {
@@ -77,25 +83,11 @@ func (m *message) find(want form) (span, bool) {
 			return span{}, false
 		}
 		first += strings.Count(m.line[from:from+at], " ")
-		if want.fits == nil || want.fits(m, first, first+length-1) {
-			return span{m.words[first].from, m.words[first+length-1].to}, true
+		if last := first + length - 1; fits(first, last) {
+			return span{m.words[first].from, m.words[last].to}, true
 		}
 		from += at + 1
 	}
-}
-
-// joined finds words that are spaced otherwise in the message: "wifi" for "Wi-Fi".
-func (m *message) joined(want form) (span, bool) {
-	for first := range m.words {
-		rest, end, fits := want.words, first, true
-		for ; fits && rest != "" && end < len(m.words); end++ {
-			rest, fits = strings.CutPrefix(rest, m.words[end].bare)
-		}
-		if rest == "" && (want.fits == nil || want.fits(m, first, end-1)) {
-			return span{m.words[first].from, m.words[end-1].to}, true
-		}
-	}
-	return span{}, false
 }
 
 // inLine writes words with a space around each.
@@ -121,7 +113,7 @@ func wordsOf(said string) []word {
 		case r == '&':
 			norm = "and"
 		case text.InWord(r):
-			size = text.WordLength(said[at:], ".,") // so that 5 is not found in 2.5
+			size = text.WordLength(said[at:], ".,")                         // so that 5 is not found in 2.5
 			norm = strings.ReplaceAll(text.Fold(said[at:at+size]), " ", "") // ﷺ is four words in one letter
 		}
 		if norm != "" {
@@ -149,6 +141,12 @@ func (m *message) means(now time.Time) map[string]span {
 		}
 	}
 	return m.meant
+}
+
+// reader reads what a stretch of a message means, from an offset on.
+type reader struct {
+	*datetime.Text
+	offset int
 }
 
 // readers cut the message into stretches that are read whole. They overlap by more words than

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"earshot/matcher"
+	"earshot/matcher/text"
 	"earshot/repositories/parameters"
 )
 
@@ -38,45 +39,6 @@ type part struct {
 	value any
 }
 
-// hit is a place where a scalar was found.
-type hit struct {
-	message int // index of the message
-	words   string
-}
-
-// value finds all parts of a parameter's value. missing is the first part that was found
-// nowhere; a value without parts has neither evidence nor a missing part.
-func (s *search) value(of parameters.Parameter, value any) (evidence *matcher.Evidence, missing *part) {
-	var all []hit
-	for _, one := range partsOf(nil, part{of: of, value: value}) {
-		found := s.part(one)
-		if found == nil {
-			return nil, &one
-		}
-		all = append(all, found...)
-	}
-	return s.evidence(all), nil
-}
-
-// evidence joins what was found of the parts; words that stand for several are named
-// once.
-func (s *search) evidence(all []hit) *matcher.Evidence {
-	if len(all) == 0 {
-		return nil
-	}
-	newest := len(s.messages)
-	var words []string
-	seen := map[string]bool{}
-	for _, found := range all {
-		newest = min(newest, found.message)
-		if !seen[found.words] {
-			seen[found.words] = true
-			words = append(words, found.words)
-		}
-	}
-	return &matcher.Evidence{MessageID: s.messages[newest].id, Words: strings.Join(words, " … ")}
-}
-
 // partsOf lists the scalars of a value, in a stable order and one more than are looked
 // up at most. A member of an object is spoken of by its own name.
 func partsOf(parts []part, whole part) []part {
@@ -103,28 +65,54 @@ func partsOf(parts []part, whole part) []part {
 	return parts
 }
 
-// part finds a scalar: as a whole or, if it is a date with a time, in two places.
-func (s *search) part(one part) []hit {
+// value finds all parts of a parameter's value, and names words that stand for several once. missing is
+// the first part that was found nowhere; a value without parts has neither evidence nor a missing part.
+func (s *search) value(of parameters.Parameter, value any) (evidence *matcher.Evidence, missing *part) {
+	newest := len(s.messages)
+	var words []string
+	for _, one := range partsOf(nil, part{of: of, value: value}) {
+		places := s.places(one)
+		if places == nil {
+			return nil, &one
+		}
+		for _, at := range places {
+			newest = min(newest, at.message)
+			if !slices.Contains(words, at.words) {
+				words = append(words, at.words)
+			}
+		}
+	}
+	if len(words) == 0 {
+		return nil, nil
+	}
+	return &matcher.Evidence{MessageID: s.messages[newest].id, Words: strings.Join(words, " … ")}, nil
+}
+
+// place is where a scalar was found.
+type place struct {
+	message int // its index
+	words   string
+}
+
+// places finds a scalar: as a whole or, if it is a date with a time, in two places.
+func (s *search) places(one part) []place {
 	if s.parts++; s.parts > maxParts {
 		return nil
 	}
 	want := formsOf(one.of, one.value, s.request.Now)
-	if found, ok := s.find(want); ok {
-		return []hit{found}
+	found := s.find(nil, want)
+	if found == nil && len(want.days) > 0 && len(want.hours) > 0 {
+		if found = s.find(nil, &forms{meant: want.days}); found != nil {
+			if found = s.find(found, &forms{meant: want.hours}); len(found) < 2 {
+				return nil
+			}
+		}
 	}
-	if len(want.days) == 0 || len(want.hours) == 0 {
-		return nil
-	}
-	day, ok := s.find(&forms{meant: want.days})
-	hour, also := s.find(&forms{meant: want.hours})
-	if !ok || !also {
-		return nil
-	}
-	return []hit{day, hour}
+	return found
 }
 
-// find returns the newest place of a scalar.
-func (s *search) find(want *forms) (hit, bool) {
+// find adds the newest place of a scalar, if there is one.
+func (s *search) find(found []place, want *forms) []place {
 	for i := range s.messages {
 		m := &s.messages[i]
 		at, ok := m.has(want, s.request.Now)
@@ -132,8 +120,92 @@ func (s *search) find(want *forms) (hit, bool) {
 			at, ok = s.truth(i, want)
 		}
 		if ok {
-			return hit{i, m.said[at.from:at.to]}, true
+			return append(found, place{i, m.said[at.from:at.to]})
 		}
 	}
-	return hit{}, false
+	return found
+}
+
+// truth finds in a message what makes a boolean true or false: the words of its parameter's
+// name, denied or not ("with live music", "no pets"), or the user's yes or no to a question
+// that has them.
+func (s *search) truth(i int, want *forms) (span, bool) {
+	name, topic := text.Split(text.Identifier(want.topic)), map[string]bool{} // hasLiveMusic is about live and music
+	for _, w := range name {
+		if !w.Is(text.BooleanWords, text.StopWords) {
+			topic[w.Stem] = true
+		}
+	}
+	switch {
+	case len(name) == 0:
+		return span{}, false
+	case len(topic) == 0: // "available", "enabled"
+		topic[name[len(name)-1].Stem] = true
+	}
+	byUser := s.messages[i].actor == matcher.ActorUser
+	if said, found, ok := s.statement(i, topic); ok {
+		answered := false // a question of the agent is settled by the user's answer, which was looked at before
+		if !byUser && i > 0 {
+			_, _, answered = s.reply(i - 1)
+		}
+		return found, said == *want.truth && !answered
+	}
+	if !byUser || i+1 == len(s.messages) {
+		return span{}, false
+	}
+	yes, found, ok := s.reply(i)
+	if !ok || yes != *want.truth {
+		return span{}, false
+	}
+	_, _, asked := s.statement(i+1, topic)
+	return found, asked
+}
+
+// statement finds the words of the topic, at least half of them near each other, and
+// whether they are denied.
+func (s *search) statement(i int, topic map[string]bool) (said bool, found span, ok bool) {
+	const near = 5
+	for _, r := range s.messages[i].readers(s.request.Now) {
+		for first, w := range r.Words {
+			if !topic[w.Stem] {
+				continue
+			}
+			seen, end := map[string]bool{}, 0
+			for j := first; j < min(len(r.Words), first+near); j++ {
+				if stem := r.Words[j].Stem; topic[stem] {
+					seen[stem], end = true, j+1
+				}
+			}
+			if 2*len(seen) >= len(topic) {
+				said, first, end = r.stance(first, end)
+				return said, span{r.offset + r.Words[first].Start, r.offset + r.Words[end-1].End}, true
+			}
+		}
+	}
+	return false, span{}, false
+}
+
+// stance reports whether the words are affirmed, and widens them by what says so.
+func (r reader) stance(first, end int) (said bool, from, to int) {
+	if yes := r.At(end).Is(text.AffirmingWords); yes || r.At(end).Is(text.RefusingWords) {
+		return yes, first, end + 1
+	}
+	for j := max(0, first-4); j < first; j++ {
+		if r.Words[j].Is(text.Denials) {
+			return false, j, end
+		}
+	}
+	return true, first, end
+}
+
+// reply reads the yes or no with which a message begins.
+func (s *search) reply(i int) (yes bool, found span, ok bool) {
+	const beginning = 6
+	words := s.messages[i].readers(s.request.Now)[0].Words
+	for _, w := range words[:min(len(words), beginning)] {
+		if yes := w.Is(text.AffirmingWords); yes || w.Is(text.RefusingWords) {
+			return yes, span{w.Start, w.End}, true
+		}
+	}
+	return false, span{}, false
 }

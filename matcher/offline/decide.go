@@ -3,9 +3,10 @@ package offline
 import (
 	"fmt"
 	"slices"
+	"strings"
+	"sync"
 
 	"earshot/matcher"
-	"earshot/matcher/offline/confidence"
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
 	"earshot/repositories"
@@ -15,15 +16,12 @@ import (
 // speaks for them.
 const leastLead float32 = 0.005
 
-// bars are the confidences from which a tool fires, by settings.offline.bar.
-var bars = map[string]float64{"": confidence.Certain, repositories.BarCertain: confidence.Certain, repositories.BarLikely: confidence.Likely}
-
-// barOf returns the bar of the request's app.
+// barOf returns the confidence from which a tool of the request's app fires.
 func barOf(request matcher.Request) float64 {
-	if request.App == nil {
-		return bars[""]
+	if request.App != nil && request.App.Settings.Offline.Bar == repositories.BarLikely {
+		return Likely
 	}
-	return bars[request.App.Settings.Offline.Bar]
+	return Certain
 }
 
 // judgement is what the words of a text say of the tool nearest to it.
@@ -37,55 +35,424 @@ type judgement struct {
 	sure float64
 }
 
-// decide judges whether the text calls for the candidate that is nearest to it, beyond doubt.
-func decide(scope retrieval.Scope, request matcher.Request, words []text.Word) judgement {
-	return decideAt(barOf(request), scope, request, words)
-}
-
-// decideAt does so where the words have to be as sure as the bar says.
-func decideAt(bar float64, scope retrieval.Scope, request matcher.Request, words []text.Word) judgement {
-	words = scope.Spelled(words)
-	o := oppositionOf(request.Text, words)
-	near := o.unopposedBy(scope.Nearest(words, confidence.Compared), words)
-	if said, other := o.inWordsOf(near, words); other {
-		words, near = said, o.unopposedBy(scope.Nearest(said, confidence.Compared), said)
+// decide judges whether the text calls for the candidate that is nearest to it, where the words have to be
+// as sure as the bar says.
+func decide(bar float64, scope retrieval.Scope, said text.Text) judgement {
+	said.Words = scope.Spelled(said.Words)
+	u := utteranceOf(said)
+	near := u.unopposedGiving(scope.Nearest(u.Words, Compared))
+	if other := u.inWordsOf(near); other != nil {
+		u.Words = other
+		u.mood = u.Mood()
+		near = u.unopposedGiving(scope.Nearest(u.Words, Compared))
 	}
-	nearest := called(unopposed(near, request.Text, words), o, request.Text, words)
+	nearest := u.called(u.unopposedSides(near))
 	if len(nearest) > 0 {
-		if asked := o.against(nearest[0].Document(), words); asked != "" {
-			return judgement{nearest: nearest, why: fmt.Sprintf("the nearest tool gives something, and the message asks for something else by %q", asked)}
+		if act := u.against(nearest[0].Document()); act != "" {
+			return judgement{nearest: nearest, why: fmt.Sprintf("the nearest tool gives something, and the message asks for something else by %q", act)}
 		}
 	}
-	return judge(bar, scope, nearest, o, request, words)
+	return u.judge(bar, scope, nearest)
 }
 
-// called leaves out the tools for which something is missing in the text, as long as others
-// are left: "I need an appointment" does not cancel one. The nearest stays, if it is only the mood
-// that does not call for it: what is said of its thing calls for no other tool (contract 19).
-func called(nearest []retrieval.Near, o opposition, said string, words []text.Word) []retrieval.Near {
-	m := (text.Text{Said: said, Words: words}).Mood()
-	if m != text.Question && m != text.Statement {
-		nearest = giving(nearest, words)
+// utterance is a text as it is compared with tools, with what in it asks that something be undone or
+// altered. A tool that gives something is near to every message about that thing, also to those that ask to
+// be rid of it: "call off my appointment". So the act that a message asks for is looked at as well.
+type utterance struct {
+	text.Text
+	mood           text.Mood
+	undoes, alters []phrase
+	denied         []text.Word // the words of clauses that deny something
+	declines       bool        // one of them denies that one wants, or can use, what one has
+
+	parts func() []text.Text // those of several that it has
+}
+
+// phrase is a word, or two, of a message.
+type phrase struct{ first, second text.Word }
+
+// pairReach is how many words may stand between the two of a pair: "put my appointment on Monday off".
+const pairReach = 6
+
+func utteranceOf(said text.Text) *utterance {
+	u := &utterance{Text: said, mood: said.Mood(), parts: sync.OnceValue(func() []text.Text { return several(partsOf(said.Said)) })}
+	for i, w := range u.Words {
+		switch {
+		case w.Is(text.UndoingWords), u.drops(i):
+			u.undoes = append(u.undoes, phrase{w, w})
+		case w.Is(text.AlteringWords):
+			u.alters = append(u.alters, phrase{w, w})
+		case w.Is(text.Negations) && !w.Is(text.Articles) && !u.idle(i):
+			first, end := i, i+1 // what stands around it, up to the next pauses
+			for first > 0 && !u.Pause(first) {
+				first--
+			}
+			for end < len(u.Words) && !u.Pause(end) {
+				end++
+			}
+			denied := u.Words[first:end]
+			u.denied = append(u.denied, denied...)
+			u.declines = u.declines || slices.ContainsFunc(denied, isDefinite) && text.AnyIs(denied, text.AttendingVerbs, text.WantingWords)
+		}
+		next := u.Words[i+1 : min(len(u.Words), i+2+pairReach)]
+		for at, second := range next {
+			if w.Norm == "get" && slices.ContainsFunc(next[:at], text.PastForm) {
+				break // "get it checked out"
+			}
+			pair := w.Norm + " " + second.Norm
+			if text.UndoingPairs.Has(pair) {
+				u.undoes = append(u.undoes, phrase{w, second})
+			}
+			if text.AlteringPairs.Has(pair) {
+				u.alters = append(u.alters, phrase{w, second})
+			}
+		}
 	}
-	kept := slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
-		p := near.Document()
-		return near.Score < nearest[0].Score && o.unspoken(p, said, m, words) || o.unasked(p, words)
-	})
+	return u
+}
+
+// drops reports whether the word at i orders that a thing is left or taken away.
+func (u *utterance) drops(i int) bool {
+	return u.Words[i].Is(text.DroppingWords) && isDefinite(u.At(i+1))
+}
+
+// idle reports whether the negation at i denies no verb: "why not", "can't I have", "not only", "for
+// not more than 20".
+func (u *utterance) idle(i int) bool {
+	w, before, after := u.Words[i], u.At(i-1), u.At(i+1)
+	if after.Is(text.UnlessWords, text.PolitePersons) || before.Is(text.UnlessWords, text.PastWords) { // "I did not like it"
+		return true
+	}
+	return !w.IsForeign(text.Negations) && i > 0 && !before.Is(text.Auxiliaries, text.PoliteWords)
+}
+
+// denies reports whether what is denied is what the tool gives, or nothing that is named: "I cannot
+// come". "A trip, we do not need breakfast" denies something else.
+func (u *utterance) denies(p *retrieval.Document) bool {
+	named := slices.ContainsFunc(u.denied, func(w text.Word) bool { return p.Name[w.Stem] })
+	return named || len(u.denied) > 0 && !slices.ContainsFunc(u.denied, isThing)
+}
+
+// against says by which words the message asks to be rid of what the tool gives, or to have it
+// otherwise; empty for a tool that gives nothing.
+func (u *utterance) against(p *retrieval.Document) string {
+	if !p.Gives {
+		return ""
+	}
+	for _, said := range slices.Concat(u.undoes, u.alters) {
+		switch {
+		case p.Known[said.first.Stem] && p.Known[said.second.Stem]:
+		case said.first == said.second:
+			return said.first.Norm
+		default:
+			return said.first.Norm + " … " + said.second.Norm
+		}
+	}
+	if u.denies(p) {
+		return "not"
+	}
+	return u.otherAct(p)
+}
+
+// nameReach is how many words after "my" or "the" the thing is named.
+const nameReach = 3
+
+// otherAct is the verb by which a message asks for something else with a thing that there is already, and
+// that is called as the tool is: "scrap my appointment", "I want to talk about the appointment", "den
+// Termin verlegen". It is empty where the verb is one of getting, or one that the tool knows.
+func (u *utterance) otherAct(p *retrieval.Document) string {
+	words := u.Words
+	gets := func(w text.Word) bool {
+		return w.Is(text.GettingVerbs, text.GivingVerbs, text.PoliteWords, text.Fillers, text.WishWords) ||
+			p.Known[w.Stem] || p.Relates(w) || strings.HasSuffix(w.Norm, "ly")
+	}
+	named := func(w text.Word) bool { return p.Name[w.Stem] }
+	acts := func(w text.Word) bool { // a verb that says by itself what is to be done
+		return p.Known[w.Stem] && w.Is(text.ActionVerbs) && !w.Is(text.LightVerbs, text.StopWords, text.RequestWords, text.GettingVerbs)
+	}
+	modal := func(w text.Word) bool { // after one German has its verb at the end
+		return w.IsForeign(text.WishWords) || w.IsForeign(text.PoliteVerbs) || w.IsForeign(text.RequestWords)
+	}
+	for at, w := range words {
+		before := u.At(at - 1) // "milk on my list" is put there
+		receives := before.Is(text.TargetCues) && !before.Is(text.OfWords, text.OriginCues) && !text.UndoingPairs.Has("take "+before.Norm)
+		if !isDefinite(w) || receives || !slices.ContainsFunc(words[at+1:min(at+1+nameReach, len(words))], named) {
+			continue
+		}
+		if slices.ContainsFunc(words[:at], acts) {
+			return "" // "remove bread from my list", for a tool that removes
+		}
+		for _, verb := range slices.Backward(words[:at]) { // more than grammar, a time or a number
+			if verb.Is(text.StopWords, text.CalendarWords) || isNumber(verb) {
+				continue
+			}
+			if !gets(verb) {
+				return verb.Norm
+			}
+			break
+		}
+		if last := words[len(words)-1]; strings.HasSuffix(last.Norm, "en") && !gets(last) && isContent(last) && slices.ContainsFunc(words, modal) {
+			return last.Norm
+		}
+	}
+	return ""
+}
+
+// keep are the candidates that are so; all of them if none is.
+func keep(nearest []retrieval.Near, so func(retrieval.Near) bool) []retrieval.Near {
+	kept := slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool { return !so(near) })
 	if len(kept) == 0 {
 		return nearest
 	}
 	return kept
 }
 
-// judge says whether a text calls for the nearest of the candidates.
-func judge(bar float64, scope retrieval.Scope, nearest []retrieval.Near, o opposition, request matcher.Request, words []text.Word) judgement {
-	if why := unlike(nearest, o, request, words); why != "" {
-		return judgement{nearest: nearest, why: why}
+// anyOf reports whether one of the candidates is so.
+func anyOf(nearest []retrieval.Near, so func(*retrieval.Document) bool) bool {
+	return slices.ContainsFunc(nearest, func(near retrieval.Near) bool { return so(near.Document()) })
+}
+
+// unopposedGiving leaves out the tools that give what a message wants to be rid of, where another tool that
+// is near does what it asks for: by its words, or since its examples teach it. "Bail on a class" is for a
+// tool that cancels one and has "I must bail" as an example.
+func (u *utterance) unopposedGiving(nearest []retrieval.Near) []retrieval.Near {
+	nearest = slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
+		p := near.Document()
+		thing := slices.IndexFunc(u.Words, func(w text.Word) bool { return p.Name[w.Stem] && isThing(w) })
+		return p.Gives && thing > 0 && anyOf(nearest, func(q *retrieval.Document) bool {
+			return q.Undoes != "" && shares(p.Name, q.Name) > 0 && slices.ContainsFunc(u.Words[:thing], func(w text.Word) bool {
+				return w.IsSubject() && q.Known[w.Stem] && !p.Known[w.Stem]
+			})
+		})
+	})
+	answers := func(p *retrieval.Document) bool {
+		has := func(said phrase) bool { return p.Known[said.first.Stem] && p.Known[said.second.Stem] }
+		return p.Undoes != "" && (len(u.undoes) > 0 || u.declines && u.denies(p)) || slices.ContainsFunc(u.undoes, has) || slices.ContainsFunc(u.alters, has)
 	}
-	signs := confidence.Of(scope, nearest, request.Text, words)
-	j := judgement{nearest: nearest, sure: signs.Probability()}
+	if !anyOf(nearest, answers) {
+		return nearest
+	}
+	return slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
+		return u.against(near.Document()) != "" && !answers(near.Document())
+	})
+}
+
+// inWordsOf says the message with the word by which the nearest tool undoes the thing that both are
+// about, in the place of another one: "scrap my appointment" is "cancel my appointment". It is nil where the
+// message is to be taken as it is.
+func (u *utterance) inWordsOf(nearest []retrieval.Near) []text.Word {
+	if len(nearest) == 0 || len(u.undoes) == 0 {
+		return nil
+	}
+	p, said := nearest[0].Document(), u.undoes[0]
+	about := func(w text.Word) bool { return p.Name[w.Stem] && isThing(w) }
+	if p.Undoes == "" || p.Known[said.first.Stem] && p.Known[said.second.Stem] || !slices.ContainsFunc(u.Words, about) {
+		return nil
+	}
+	var other []text.Word
+	for _, w := range u.Words {
+		switch w {
+		case said.first:
+			other = append(other, w.As(p.Undoes, p.Undoes))
+		case said.second:
+		default:
+			other = append(other, w)
+		}
+	}
+	return other
+}
+
+// unopposedSides leaves out the tools that do the opposite of what a text says, and those that do not
+// know on which side of a thing it is where another tool for that thing knows: "an" and "aus". What only
+// shows a list is not asked to "add to the list".
+func (u *utterance) unopposedSides(nearest []retrieval.Near) []retrieval.Near {
+	var sides []text.Word
+	for i, w := range u.Words {
+		if u.isSide(i) || u.drops(i) {
+			sides = append(sides, w)
+		}
+	}
+	if len(sides) == 0 || len(nearest) < 2 {
+		return nearest
+	}
+	onSide := func(p *retrieval.Document, w text.Word) bool { // a tool's name or description says so
+		return p.Title[w.Stem] || p.Drops && w.Is(text.DroppingWords)
+	}
+	return keep(nearest, func(near retrieval.Near) bool {
+		p := near.Document()
+		return !slices.ContainsFunc(sides, func(w text.Word) bool {
+			return contradicts(p, w) || !onSide(p, w) && anyOf(nearest, func(q *retrieval.Document) bool {
+				better := p.Moods[text.Question] && u.mood != text.Question || sideOf(q, w) > sideOf(p, w)
+				return onSide(q, w) && better && !contradicts(q, w) && slices.ContainsFunc(u.Words, func(w text.Word) bool {
+					return p.Name[w.Stem] && q.Name[w.Stem] && isThing(w)
+				})
+			})
+		})
+	})
+}
+
+// isSide reports whether the word at i says on which side of something a thing is to be: "off", and not
+// the "on" of "on March 1" or "on my list".
+func (u *utterance) isSide(i int) bool {
+	w, next, last := u.Words[i], u.At(i+1), i == len(u.Words)-1
 	switch {
-	case nearest[0].Document().FreeText && signs.Strange():
+	case !w.Is(text.Opposites), w.Is(text.Articles) && !last: // the English "an"
+		return false
+	case !last && (next.Is(text.CalendarWords) || isNumber(next)):
+		return false
+	}
+	return last || i == 0 || !w.Is(text.StopWords) || !next.Is(text.Articles) || u.Words[i-1].Is(text.LightVerbs)
+}
+
+// contradicts reports whether the word is the opposite of one that the tool is named
+// for or described with: "off" for a tool that turns on.
+func contradicts(p *retrieval.Document, w text.Word) bool {
+	if p.Known[w.Stem] {
+		return false
+	}
+	titled := func(word string) bool { return p.Title[text.Stem(word)] }
+	for _, opposite := range text.OppositeWords(w.Norm) {
+		if titled(opposite) {
+			return !slices.ContainsFunc(text.OppositeWords(opposite), titled) // "add or remove" deletes as well
+		}
+	}
+	return false
+}
+
+// sideOf says how much a tool's words speak for the side of a thing that a word is: they have the
+// word, and do not have its opposite. "An" is both a side and an article.
+func sideOf(p *retrieval.Document, w text.Word) int {
+	n := 0
+	if p.Known[w.Stem] {
+		n++
+	}
+	for _, opposite := range text.OppositeWords(w.Norm) {
+		if p.Known[text.Stem(opposite)] {
+			n--
+		}
+	}
+	return n
+}
+
+// called leaves out the tools for which something is missing in the text, as long as others
+// are left: "I need an appointment" does not cancel one. The nearest stays, if it is only the mood
+// that does not call for it: what is said of its thing calls for no other tool (contract 19).
+func (u *utterance) called(nearest []retrieval.Near) []retrieval.Near {
+	if u.mood != text.Question && u.mood != text.Statement {
+		nearest = u.giving(nearest)
+	}
+	return keep(nearest, func(near retrieval.Near) bool {
+		p := near.Document()
+		return !(near.Score < nearest[0].Score && u.unspoken(p)) && !u.unasked(p)
+	})
+}
+
+// giving leaves out the tools for a thing that there is already, where a message wants a new one and another
+// tool gives it: "could I have an appointment" neither lists nor moves one.
+func (u *utterance) giving(nearest []retrieval.Near) []retrieval.Near {
+	var givers []*retrieval.Document
+	for _, near := range nearest {
+		if p := near.Document(); p.Gives && u.wants(p) {
+			givers = append(givers, p)
+		}
+	}
+	if len(givers) == 0 {
+		return nearest
+	}
+	return slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
+		q := near.Document()
+		return !q.Gives && slices.ContainsFunc(givers, func(p *retrieval.Document) bool {
+			return shares(p.Name, q.Name) > 0 && !slices.ContainsFunc(u.Words, func(w text.Word) bool { return q.Name[w.Stem] && !p.Name[w.Stem] })
+		})
+	})
+}
+
+// wants reports whether a text names what a tool gives as something new: "an appointment".
+func (u *utterance) wants(p *retrieval.Document) bool {
+	for i, w := range u.Words {
+		knows := w.Is(text.KnowingWords) && !w.Is(text.Auxiliaries)
+		if knows || w.IsSubject() && !p.Known[w.Stem] {
+			return false // "check that I have an appointment"
+		}
+		near := u.Words[i+1 : min(i+1+nameReach, len(u.Words))]
+		if w.Is(text.IndefiniteWords) && slices.ContainsFunc(near, func(w text.Word) bool { return p.Name[w.Stem] && isThing(w) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// unasked reports whether the tool undoes or drops what it is about, and the text says nothing of
+// that. To get something is the plain meaning of naming it, to lose it is not.
+func (u *utterance) unasked(p *retrieval.Document) bool {
+	if p.Undoes == "" || len(u.undoes) > 0 || u.declines {
+		return false
+	}
+	return !slices.ContainsFunc(u.Words, func(w text.Word) bool {
+		return w.Stem == p.Undoes || w.Is(text.DroppingWords) || undoing[w.Stem] || w.Is(text.Negations) && w.Is(text.Articles) ||
+			p.Known[w.Stem] && isContent(w) && !isThing(w) && !w.Is(text.StopWords, text.CalendarWords, text.GettingVerbs)
+	})
+}
+
+// undoing are the stems of the words that ask for something to be undone or taken away.
+var undoing = func() map[string]bool {
+	found := map[string]bool{}
+	for _, word := range slices.Concat(text.UndoingWords.Entries(), text.DroppingWords.Entries()) {
+		if text.UndoingWords.Has(word) || text.ActionVerbs.Has(word) {
+			found[text.Stem(word)] = true
+		}
+	}
+	return found
+}()
+
+// unspoken reports whether the text is in a mood that, as far as is known, does not call
+// for the tool. "When is my appointment?" and "my appointment was fine" have all the words
+// of a tool that books one, and are no bookings. A part of a text may call for the tool beside others that
+// only tell: "I'm going to the movies, book a car".
+func (u *utterance) unspoken(p *retrieval.Document) bool {
+	if p.Called(u.Text, u.mood) || p.Undoes != "" && u.declines && u.denies(p) {
+		return false
+	}
+	return !slices.ContainsFunc(u.parts(), func(part text.Text) bool {
+		m := part.Mood()
+		named := len(part.Words) > 2 && p.Name[part.Words[0].Stem] && part.Words[1].Is(text.Articles) // "sound the horn"
+		if m == text.Statement || m == text.Fragment && !orders(part) && !named || !p.Called(part, m) {
+			return false
+		}
+		return slices.ContainsFunc(part.Words, func(w text.Word) bool { return w.IsSubject() && p.Known[w.Stem] })
+	})
+}
+
+// judge says whether a text calls for the nearest of the candidates.
+func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieval.Near) judgement {
+	j := judgement{nearest: nearest}
+	if len(nearest) == 0 {
+		j.why = "no tool has anything in common with the words of the message"
+		return j
+	}
+	p, ahead := nearest[0].Document(), leadOf(nearest)
+	parts := func(w text.Word) bool { return w.Is(text.PartingWords) && !p.Known[w.Stem] }
+	switch {
+	case u.refuses(p):
+		j.why = "the message does not want what the nearest tool does, or wants it undone"
+	case u.mood != text.Wish && u.mood != text.Question && slices.ContainsFunc(u.Words, parts):
+		j.why = "the message thanks or says good-bye"
+	case u.unasked(p):
+		j.why = "the nearest tool undoes what it is about, and the message does not ask for that"
+	case u.unspoken(p):
+		j.why = "the message asks or tells, and does not call for the nearest tool as its examples do"
+	case ahead < 0:
+		j.why = "the nearest tool has next to nothing in common with the message"
+	case ahead < leastLead:
+		j.why = "two tools are as near to the message as each other"
+	}
+	if j.why != "" {
+		return j
+	}
+	signs := SignsOf(scope, nearest, u.Text, u.mood)
+	j.sure = signs.Probability()
+	switch {
+	case p.FreeText && signs.strange():
 		j.why = "the nearest tool knows nothing of what the message is about"
 	case j.sure < bar:
 		j.why = fmt.Sprintf("the words are not sure enough of the nearest tool: %.2f, and it takes %.2f", j.sure, bar)
@@ -93,36 +460,41 @@ func judge(bar float64, scope retrieval.Scope, nearest []retrieval.Near, o oppos
 	return j
 }
 
-// unlike says why a text cannot call for the nearest of the candidates, however sure its words are.
-func unlike(nearest []retrieval.Near, o opposition, request matcher.Request, words []text.Word) string {
-	if len(nearest) == 0 {
-		return "no tool has anything in common with the words of the message"
+// refuses reports whether the text says that the thing is not wanted, or wants it
+// undone. A tool whose own words speak of that ("cancel booking", "card not working")
+// is meant by such a text, and so not refused by it.
+func (u *utterance) refuses(p *retrieval.Document) bool {
+	if slices.ContainsFunc(u.Words, func(w text.Word) bool {
+		return w.Is(text.UndoingWords) && p.Known[w.Stem] || p.Drops && w.Is(text.DroppingWords)
+	}) {
+		return false
 	}
-	if why := unwanted(nearest[0], o, request, words); why != "" {
-		return why
+	begun := false // a word with a subject stands before
+	for i, w := range u.Words {
+		known := p.Known[w.Stem]
+		switch {
+		case u.isSide(i) && contradicts(p, w),
+			known && w.Is(text.TroubleWords) && text.AnyIs(u.Words[max(0, i-2):i], text.Negations), // "not been stolen"
+			!known && w.Is(text.UndoingWords),
+			!known && !begun && w.Is(text.DroppingWords),
+			!known && w.Is(text.Negations) && u.negates(p, i):
+			return true
+		}
+		begun = begun || w.IsSubject()
 	}
-	switch lead := confidence.Lead(nearest); {
-	case lead < 0:
-		return "the nearest tool has next to nothing in common with the message"
-	case lead < leastLead:
-		return "two tools are as near to the message as each other"
-	}
-	return ""
+	return false
 }
 
-// unwanted says why a text does not want what the tool does, however like its words are.
-func unwanted(nearest retrieval.Near, o opposition, request matcher.Request, words []text.Word) string {
-	p := nearest.Document()
-	m := (text.Text{Said: request.Text, Words: words}).Mood()
-	switch {
-	case refuses(p, words):
-		return "the message does not want what the nearest tool does, or wants it undone"
-	case thanks(p, words, m):
-		return "the message thanks or says good-bye"
-	case o.unasked(p, words):
-		return "the nearest tool undoes what it is about, and the message does not ask for that"
-	case o.unspoken(p, request.Text, m, words):
-		return "the message asks or tells, and does not call for the nearest tool as its examples do"
+// negates reports whether the negation at i is of a wish, of what the tool does, or an order: "do not want",
+// "no appointment" and "please do not", but not "I can not find" or "I do not know".
+func (u *utterance) negates(p *retrieval.Document, i int) bool {
+	w, before := u.Words[i], u.At(i-1)
+	forbids := before.Norm == "do" && text.Text{Words: u.Words[:i]}.Opening() == i-1
+	if i == 0 || w.Norm == "never" || w.IsForeign(text.Negations) || forbids {
+		return true
 	}
-	return ""
+	if before.Is(text.UnableWords) || before.Norm == "or" {
+		return false
+	}
+	return slices.ContainsFunc(u.Words[i+1:min(i+4, len(u.Words))], func(w text.Word) bool { return w.Is(text.WantingWords) || p.Name[w.Stem] })
 }

@@ -61,7 +61,7 @@ func patternsOf(tool *repositories.Tool) []pattern {
 
 func patternOf(example annotations.Example) (p pattern) {
 	left := example.Marks
-	for _, w := range plainly(text.Split(example.Text)) {
+	for _, w := range withoutEnds(text.Split(example.Text)) {
 		for len(left) > 0 && w.Start >= left[0].To {
 			left = left[1:]
 		}
@@ -80,90 +80,60 @@ func patternOf(example annotations.Example) (p pattern) {
 	return p
 }
 
-// plainly are the words without politeness before and after them.
-func plainly(words []text.Word) []text.Word {
-	for len(words) > 0 && words[0].Is(text.PoliteWords) {
-		words = words[1:]
-	}
-	for len(words) > 0 && words[len(words)-1].Is(text.PoliteWords) {
-		words = words[:len(words)-1]
-	}
-	return words
-}
-
 // longestFill is how many words a value may have beyond those that were marked.
 const longestFill = 2
 
-// utterance is a text and its words.
-type utterance struct {
-	said  string
-	words []text.Word
-}
-
-// fits finds what stands in the places of parts from a word on, the shortest that will do.
-func (u utterance) fits(parts []piece, at int, fills []fill) ([]fill, bool) {
-	words := u.words
+// fits finds what stands in a text in the places of parts from a word on, the shortest that will do.
+func fits(t text.Text, parts []piece, at int, fills []fill) ([]fill, bool) {
 	if len(parts) == 0 {
-		return fills, at == len(words)
+		return fills, at == len(t.Words)
 	}
 	first := &parts[0]
 	if first.mark == nil {
-		if at == len(words) || words[at].Norm != first.word {
+		if at == len(t.Words) || t.Words[at].Norm != first.word {
 			return nil, false
 		}
-		return u.fits(parts[1:], at+1, fills)
+		return fits(t, parts[1:], at+1, fills)
 	}
-	for end := at + 1; end <= min(len(words), at+len(first.marked)+longestFill); end++ {
-		if denies(words[end-1]) {
+	bounds := func(w text.Word) bool { // "note that it rains" has not "that it rains", but "L-thyroxine" has its first letter
+		joined := strings.HasPrefix(t.Said[w.End:], "-") || strings.HasSuffix(t.Said[:w.Start], "-")
+		return joined || !w.Is(text.StopWords, text.PoliteWords)
+	}
+	for end := at + 1; end <= min(len(t.Words), at+len(first.marked)+longestFill); end++ {
+		last := t.Words[end-1]
+		if last.Is(text.Negations, text.QuestionWords) { // it takes back or asks for what it stands beside
 			break
 		}
-		if !u.bounds(at) || !u.bounds(end-1) {
+		if !bounds(t.Words[at]) || !bounds(last) {
 			continue
 		}
-		if found, fit := u.fits(parts[1:], end, append(fills, fill{first, at, end})); fit {
+		if found, fit := fits(t, parts[1:], end, append(fills, fill{first, at, end})); fit {
 			return found, true
 		}
 	}
 	return nil, false
 }
 
-// denies reports whether a word takes back or asks for what it stands beside.
-func denies(w text.Word) bool { return w.Is(text.Negations, text.QuestionWords) }
-
-// bounds reports whether a value may begin or end with a word: "note that it rains" has not "that it
-// rains", but "L-thyroxine" has its first letter, though that is a word of French.
-func (u utterance) bounds(at int) bool {
-	w := u.words[at]
-	joined := strings.HasPrefix(u.said[w.End:], "-") || strings.HasSuffix(u.said[:w.Start], "-")
-	return joined || !w.Is(text.StopWords, text.PoliteWords)
-}
-
-// same reports whether the message says the example's own words in the place.
-func (f fill) same(words []text.Word) bool {
-	return slices.EqualFunc(f.marked, words[f.first:f.end], func(a, b text.Word) bool { return a.Norm == b.Norm })
-}
-
 // byExample finds the tool of which the message is an example. Of several that fit, that one holds
 // of which the message says the most words; tools with the same words hold nothing.
-func (h *hearing) byExample() (wish, bool) {
-	u := utterance{h.request.Text, plainly(text.Split(h.request.Text))}
-	var best wish
+func (p *interpreter) byExample() (intent, bool) {
+	said := p.words(p.request.Text)
+	said.Words = withoutEnds(said.Words)
+	var best intent
 	most, several := 0, false
-	for _, candidate := range h.exemplary(u.words) {
-		for _, p := range patternsOf(candidate.Tool) {
-			if p.own < most {
+	for _, candidate := range p.exemplary(said.Words) {
+		for _, pattern := range patternsOf(candidate.Tool) {
+			if pattern.own < most {
 				continue
 			}
-			fills, fit := u.fits(p.parts, 0, nil)
+			fills, fit := fits(said, pattern.parts, 0, nil)
 			if !fit {
 				continue
 			}
-			one, ok := h.filled(candidate, p, fills, u)
-			if !ok {
-				continue
+			if one, ok := p.filled(candidate, pattern, fills, said); ok {
+				several = pattern.own == most && best.Tool != candidate.Tool
+				best, most = one, pattern.own
 			}
-			several = p.own == most && best.Tool != candidate.Tool
-			best, most = one, p.own
 		}
 	}
 	return best, most > 0 && !several
@@ -171,41 +141,42 @@ func (h *hearing) byExample() (wish, bool) {
 
 // filled is the call of a message that fits a pattern. Its free texts are all that stands in their
 // places, so that no number in them is the value of something else.
-func (h *hearing) filled(candidate matcher.Candidate, p pattern, fills []fill, u utterance) (wish, bool) {
-	said, words, kinds := u.said, u.words, values.KindsOf(candidate.Tool)
-	free := kinds.Free
+func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fill, t text.Text) (intent, bool) {
+	kinds := values.KindsOf(candidate.Tool)
+	free := func(name string) bool { return slices.Contains(kinds.Free, name) }
 	masked, from := "", 0
 	given := map[string]any{}
 	for _, f := range fills {
-		first, last := words[f.first].Start, words[f.end-1].End
+		name, words := f.mark.Parameter, t.Words[f.first:f.end]
+		same := slices.EqualFunc(f.marked, words, func(a, b text.Word) bool { return a.Norm == b.Norm })
 		switch {
-		case slices.Contains(kinds.Formatted, f.mark.Parameter): // it is read
-		case f.same(words):
-			given[f.mark.Parameter] = f.mark.Value
-		case !p.speaks:
-			return wish{}, false
-		case slices.Contains(free, f.mark.Parameter):
-			value, why, is := candidate.Tool.Params().Said(f.mark.Parameter, (text.Text{Said: said, Words: words}).Surface(f.first, f.end))
-			if !is || why != "" || refersBack(words[f.first:f.end]) {
-				return wish{}, false
+		case slices.Contains(kinds.Formatted, name): // it is read
+		case same: // the message says the example's own words
+			given[name] = f.mark.Value
+		case !of.speaks:
+			return intent{}, false
+		case free(name):
+			value, why, is := candidate.Tool.Params().Said(name, t.Surface(f.first, f.end))
+			if !is || why != "" || refersBack(words) {
+				return intent{}, false
 			}
-			given[f.mark.Parameter] = value
-			masked, from = masked+said[from:first]+f.surface, last
+			given[name] = value
+			masked += t.Said[from:words[0].Start] + f.surface
+			from = words[len(words)-1].End
 		}
 	}
-	masked += said[from:]
-	read := h.read(masked, candidate).Values
+	read := p.read(masked+t.Said[from:], candidate).Values
 	for _, f := range fills {
 		if given[f.mark.Parameter] == nil && read[f.mark.Parameter] == nil {
-			return wish{}, false
+			return intent{}, false
 		}
 	}
 	for name, value := range given {
-		if _, is := read[name]; !is || slices.Contains(free, name) {
+		if _, is := read[name]; !is || free(name) {
 			read[name] = value
 		}
 	}
-	return wish{candidate, read, said}, true
+	return intent{candidate, read, t.Said}, true
 }
 
 // beginnings are the shared tools by the first words of their examples.
@@ -214,23 +185,18 @@ type beginnings map[string][]int32
 // mostBegins is how many words of an example, before its first value, are looked up.
 const mostBegins = 3
 
-// begins are the first own words of a pattern.
-func (p pattern) begins() string {
-	var words []string
-	for _, one := range p.parts {
-		if one.mark != nil || len(words) == mostBegins {
-			break
-		}
-		words = append(words, one.word)
-	}
-	return strings.Join(words, " ")
-}
-
 func beginningsOf(tools []matcher.Candidate) beginnings {
 	b := beginnings{}
 	for i, candidate := range tools {
 		for _, p := range patternsOf(candidate.Tool) {
-			key := p.begins()
+			var words []string
+			for _, one := range p.parts {
+				if one.mark != nil || len(words) == mostBegins {
+					break
+				}
+				words = append(words, one.word)
+			}
+			key := strings.Join(words, " ")
 			if listed := b[key]; len(listed) == 0 || listed[len(listed)-1] != int32(i) {
 				b[key] = append(listed, int32(i))
 			}
@@ -241,20 +207,20 @@ func beginningsOf(tools []matcher.Candidate) beginnings {
 
 // exemplary lists the candidates with an example that begins as the message does. Those that are
 // shared are looked up; a session's own are few.
-func (h *hearing) exemplary(words []text.Word) []matcher.Candidate {
-	shared := h.request.Shared
+func (p *interpreter) exemplary(words []text.Word) []matcher.Candidate {
+	shared := p.request.Shared
 	if shared == nil {
-		return h.request.Candidates
+		return p.request.Candidates
 	}
-	found := slices.Clone(h.request.Own)
+	found := slices.Clone(p.request.Own)
 	begun, key := matcher.Kept(shared, beginningsOf), ""
 	for n := 0; n <= min(mostBegins, len(words)); n++ {
 		if n > 0 {
 			key = strings.TrimPrefix(key+" "+words[n-1].Norm, " ")
 		}
 		for _, tool := range begun[key] {
-			if place, in := h.request.InScope(shared.Tools[tool]); in {
-				found = append(found, h.request.Candidates[place])
+			if place, in := p.request.InScope(shared.Tools[tool]); in {
+				found = append(found, p.request.Candidates[place])
 			}
 		}
 	}

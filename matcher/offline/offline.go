@@ -8,7 +8,6 @@ import (
 
 	"earshot/matcher"
 	"earshot/matcher/datetime"
-	"earshot/matcher/offline/confidence"
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
 )
@@ -29,19 +28,35 @@ func (o *Matcher) Match(ctx context.Context, request matcher.Request) (matcher.R
 	if len(request.Candidates) == 0 {
 		return matcher.Result{Stage: matcher.StageNone}, nil
 	}
-	found := finding{Result: matcher.Result{Stage: matcher.StageOffline}, trace: matcher.TraceOf(ctx)}
-	h := &hearing{
-		request: request, scope: o.indexes.Of(request), trace: found.trace,
-		texts: map[string]*datetime.Text{}, readings: map[heard]reading{},
+	p := &interpreter{
+		request: request, scope: o.indexes.Of(request), trace: matcher.TraceOf(ctx),
+		texts: map[string]*datetime.Text{}, readings: map[readFor]reading{},
 	}
-	calls, why := h.hear()
-	for _, one := range calls {
-		found.take(one, h.read(one.said, one.Candidate), request)
-	}
+	calls, why := p.interpret()
 	if len(calls) == 0 {
-		found.trace.Silent(why)
+		p.trace.Silent(why)
 	}
-	return found.Result, nil
+	result := matcher.Result{Stage: matcher.StageOffline}
+	for _, one := range calls {
+		said := p.read(one.said, one.Candidate)
+		checked := one.Tool.Params().Read(request.Complete(one.Candidate, one.values))
+		for i, fault := range checked.Errors {
+			if why := said.Why[fault.Parameter]; why != "" && slices.Contains(checked.Missing, fault.Parameter) {
+				checked.Errors[i].Detail += ": " + why
+			}
+		}
+		call := p.trace.Add(matcher.Call{
+			Candidate: one.Candidate, Name: one.Tool.Name, Arguments: one.values, Coerced: checked.Coerced, Errors: checked.Errors,
+		})
+		if len(checked.Errors) > 0 {
+			result.Rejected = append(result.Rejected, matcher.Rejected{
+				Candidate: one.Candidate, Values: checked.Values, Missing: checked.Missing, Errors: checked.Errors, Asks: said.Asks, Call: call,
+			})
+			continue
+		}
+		result.Matches = append(result.Matches, matcher.Match{Candidate: one.Candidate, Values: checked.Values, Coerced: checked.Coerced, Call: call})
+	}
+	return result, nil
 }
 
 // Certain returns the call that the text asks for, and whether its words leave so little doubt
@@ -51,14 +66,11 @@ func (o *Matcher) Certain(request matcher.Request) (matcher.Result, bool) {
 	if len(request.Candidates) == 0 || request.Chat || len(request.Unfinished) > 0 {
 		return matcher.Result{}, false
 	}
-	if said := text.Corrected(request.Text); said.Before != "" || len(partsOf(said.After)) > 1 {
+	t := text.Of(request.Text)
+	if said := text.Corrected(request.Text); said.Before != "" || len(partsOf(said.After)) > 1 || text.AnyIs(t.Words, text.Negations) {
 		return matcher.Result{}, false
 	}
-	words := text.Split(request.Text)
-	if text.AnyIs(words, text.Negations) {
-		return matcher.Result{}, false
-	}
-	judged := decideAt(confidence.Sure, o.indexes.Of(request), request, words)
+	judged := decide(Sure, o.indexes.Of(request), t)
 	if judged.why != "" {
 		return matcher.Result{}, false
 	}
@@ -68,31 +80,6 @@ func (o *Matcher) Certain(request matcher.Request) (matcher.Result, bool) {
 		return matcher.Result{}, false
 	}
 	return matcher.Result{Stage: matcher.StageOffline, Matches: []matcher.Match{{Candidate: found, Values: checked.Values}}}, true
-}
-
-// finding is a result in the making.
-type finding struct {
-	matcher.Result
-	trace *matcher.Trace
-}
-
-// take checks the values of a call and records it as matched or rejected. said is what its words say.
-func (r *finding) take(one wish, said reading, request matcher.Request) {
-	candidate, values := one.Candidate, one.values
-	checked := candidate.Tool.Params().Read(request.Complete(candidate, values))
-	for i, fault := range checked.Errors {
-		if why := said.Why[fault.Parameter]; why != "" && slices.Contains(checked.Missing, fault.Parameter) {
-			checked.Errors[i].Detail += ": " + why
-		}
-	}
-	call := r.trace.Add(matcher.Call{
-		Candidate: candidate, Name: candidate.Tool.Name, Arguments: values, Coerced: checked.Coerced, Errors: checked.Errors,
-	})
-	if len(checked.Errors) > 0 {
-		r.Rejected = append(r.Rejected, matcher.Rejected{Candidate: candidate, Values: checked.Values, Missing: checked.Missing, Errors: checked.Errors, Asks: said.Asks, Call: call})
-		return
-	}
-	r.Matches = append(r.Matches, matcher.Match{Candidate: candidate, Values: checked.Values, Coerced: checked.Coerced, Call: call})
 }
 
 // Reply returns the empty string: there is no model to write a reply.

@@ -2,15 +2,26 @@ package offline
 
 import (
 	"encoding/json"
+	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
 	"earshot/matcher"
 	"earshot/matcher/datetime"
+	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
 	"earshot/matcher/values"
 	"earshot/repositories"
+	"earshot/repositories/parameters"
 )
+
+// intent is a call that a text asks for.
+type intent struct {
+	matcher.Candidate
+	values map[string]any
+	said   string // the words that ask for it
+}
 
 // reading is what a text says for a tool.
 type reading struct {
@@ -18,218 +29,260 @@ type reading struct {
 	values.Reading
 }
 
-func (r reading) wish() wish { return wish{r.Candidate, r.Values, r.Said} }
-
-// moments are the dates and times of day in a text.
-func moments(t *datetime.Text) []datetime.Reading { return slices.Concat(t.Dates(), t.Clocks()) }
+func (r reading) intent() intent { return intent{r.Candidate, r.Values, r.Said} }
 
 // whole reports whether the text says nothing but values of the tool: what else it has is
 // grammar, politeness, or the tool's own words.
 func (r reading) whole() bool {
+	own := wordsOf(r.Tool)
 	for i, w := range r.Words {
-		if !r.Taken[i] && !isGrammar(w) && !r.speaksOf(w) && !r.brings(i) {
+		speaks := own.parameters[w.Stem] || w.IsSubject() && (own.name[w.Stem] || own.description[w.Stem] && !w.Is(text.ActionVerbs))
+		if !r.Taken[i] && !isGrammar(w) && !speaks && !r.brings(i) {
 			return false
 		}
 	}
-	return !(text.Text{Words: r.Words}).Tells()
+	return !r.Tells()
 }
 
 // brings reports whether the word at a place is a preposition of a value, as "on" in "on Monday",
 // and not one side of a thing, as in "switch on".
 func (r reading) brings(i int) bool {
-	if !sided[r.Words[i].Norm] || !r.Words[i].Is(text.StopWords) {
+	if w := r.Words[i]; !w.Is(text.Opposites) || !w.Is(text.StopWords) {
 		return false
 	}
 	next := i + 1
-	if next < len(r.Words) && r.Words[next].Is(text.StopWords) && !r.Taken[next] {
+	if r.At(next).Is(text.StopWords) && !r.Taken[next] {
 		next++
 	}
 	return next < len(r.Words) && r.Taken[next]
 }
 
-// isGrammar reports whether a word says nothing of its own beside a value.
-func isGrammar(w text.Word) bool {
-	if w.Is(text.Negations, text.PastWords) || directions[w.Norm] || isNumber(w) {
-		return false
-	}
-	for _, list := range []text.List{
-		text.StopWords, text.Articles, text.RequestWords, text.RatherWords, text.SuitingWords, text.Hesitations, text.Fillers, text.PoliteWords,
-		text.AdditionPhrases, text.AgainPhrases, text.SamePhrases, text.Pronouns, text.UnitNames, text.Currencies, text.DayParts, text.ClockCues, text.HourCues,
-	} {
-		if list.Has(w.Norm) {
-			return true
+// dropOwn takes back a value that is made of what the tool itself is about: "create a calendar entry"
+// has no title.
+func (r reading) dropOwn() {
+	own := wordsOf(r.Tool)
+	for _, name := range values.KindsOf(r.Tool).Free {
+		value, _ := r.Values[name].(string)
+		foreign := false
+		said := text.Subjects(value)
+		for stem := range said {
+			foreign = foreign || !own.name[stem] && !own.description[stem]
+		}
+		if len(said) > 0 && !foreign {
+			delete(r.Values, name)
 		}
 	}
-	return w.StemIs(text.UnitNames) || w.Norm == "oclock" || w.Norm == "uhr" || w.Norm == "heures" || w.Norm == "well"
 }
 
-func isNumber(w text.Word) bool {
-	if w.Is(text.Homographs) {
-		return false
-	}
-	_, spelled := text.NumberWords.Number(w.Norm)
-	_, foreign := text.Numbers.Number(w.Norm)
-	return text.StartsWithDigit(w.Norm) || (spelled || foreign) && w.Norm != "one"
-}
-
-// directions are the words of which a tool does one or the other: on, off, open, close.
-var directions = func() map[string]bool {
-	found := map[string]bool{}
-	for _, pair := range text.Opposites.Entries() {
-		for _, word := range strings.Fields(pair) {
-			found[word] = true
-		}
-	}
-	for _, word := range []string{"or", "oder", "ou"} {
-		found[word] = true // what is open is no value
-	}
-	return found
-}()
-
-// speaksOf reports whether a word is the tool's own: of its name, or of a parameter's.
-func (r reading) speaksOf(w text.Word) bool {
-	if w.IsSubject() && text.Subjects(text.Identifier(r.Tool.Name))[w.Stem] {
-		return true
-	}
-	for _, parameter := range r.Tool.Params().List() {
-		if !parameter.Hidden && text.Subjects(text.Identifier(parameter.Name))[w.Stem] {
-			return true
-		}
-	}
-	return w.IsSubject() && !w.Is(text.ActionVerbs) && text.Subjects(r.Tool.Description)[w.Stem]
-}
-
-// leaveRanges takes back a number that is one end of a range: "between 20 and 22" is neither. A
+// dropRanges takes back a number that is one end of a range: "between 20 and 22" is neither. A
 // tool that takes both ends keeps them.
-func (r reading) leaveRanges() {
-	for i := range r.Words {
-		if !r.Words[i].Is(text.BetweenWords) {
+func (r reading) dropRanges() {
+	for i, w := range r.Words {
+		if !w.Is(text.BetweenWords) {
 			continue
 		}
-		var ends []string
+		var ends, is []string
 		for at := i + 1; at < min(len(r.Words), i+10) && len(ends) < 2; at++ {
 			if numbers := r.Numbers(at); len(numbers) > 0 {
 				ends, at = append(ends, numbers[0].Exact), numbers[0].End-1
 			}
 		}
-		if len(ends) == 2 {
-			r.dropOne(ends)
-		}
-	}
-}
-
-// dropOne removes the value that is one of the ends where only one of them is a value.
-func (r reading) dropOne(ends []string) {
-	var is []string
-	for name, value := range r.Values {
-		if number, ok := value.(json.Number); ok && slices.Contains(ends, number.String()) {
-			is = append(is, name)
-		}
-	}
-	if len(is) == 1 {
-		delete(r.Values, is[0])
-	}
-}
-
-// own reports whether a value is made of what the tool itself is about: "create a calendar entry"
-// has no title.
-func (r reading) own(value string) bool {
-	about := text.Subjects(text.Identifier(r.Tool.Name) + " " + r.Tool.Description)
-	said := text.Subjects(value)
-	return len(said) > 0 && shares(said, about) == len(said)
-}
-
-// title is what a tool's name says, by the stems of its words.
-type title struct {
-	things map[string]bool // what it is for
-	doing  map[string]bool // the rest: what it does to it
-}
-
-type titleForm struct{}
-
-// titleOf is worked out once in the life of the tool.
-func titleOf(tool *repositories.Tool) title {
-	return tool.Params().Derived(titleForm{}, func() any {
-		t := title{things: map[string]bool{}, doing: map[string]bool{}}
-		for _, w := range text.Split(text.Identifier(tool.Name)) {
-			if isThing(w) {
-				t.things[w.Stem] = true
-			} else {
-				t.doing[w.Stem] = true
+		for name, value := range r.Values {
+			if number, ok := value.(json.Number); ok && len(ends) == 2 && slices.Contains(ends, number.String()) {
+				is = append(is, name)
 			}
 		}
-		return t
-	}).(title)
-}
-
-func things(tool *repositories.Tool) map[string]bool { return titleOf(tool).things }
-
-func doing(tool *repositories.Tool) map[string]bool { return titleOf(tool).doing }
-
-// isThing reports whether a word names a thing.
-func isThing(w text.Word) bool {
-	return w.IsSubject() && !w.Is(text.ActionVerbs, text.LightVerbs, text.EverythingWords) &&
-		!directions[w.Norm] && !w.Is(text.UndoingWords, text.DroppingWords) && !isNumber(w) && !isGrammar(w)
-}
-
-// shares counts the members that two sets have in common.
-func shares(a, b map[string]bool) int {
-	n := 0
-	for one := range a {
-		if b[one] {
-			n++
+		if len(is) == 1 {
+			delete(r.Values, is[0])
 		}
 	}
-	return n
 }
 
-// each returns the call of a reading, or one for each value where a parameter has several that
-// are joined by "and": "the kitchen and the office".
-func (h *hearing) each(r reading) []wish {
-	for name, said := range values.Choices(r.Text, r.Tool) {
-		slices.SortFunc(said, func(a, b values.Mention) int { return a.First - b.First })
-		if !r.joined(said) {
-			continue
-		}
-		var calls []wish
-		for _, m := range said {
-			one := h.read(r.with(said, m), r.Candidate)
-			if one.Values[name] == nil {
-				return []wish{r.wish()}
-			}
-			calls = append(calls, one.wish())
-		}
-		return distinct(calls)
-	}
-	return []wish{r.wish()}
-}
-
-// joined reports whether the text joins values by "and".
+// joined reports whether the text joins values by "and": "the kitchen and the office".
 func (r reading) joined(said []values.Mention) bool {
 	for i := 1; i < len(said); i++ {
-		if !r.joins(said[i-1].End, said[i].First, i+1 == len(said)) {
+		first, end := said[i-1].End, said[i].First
+		and := i+1 < len(said) // a comma stands between others than the last
+		for _, w := range r.Words[first:end] {
+			switch {
+			case w.Is(text.JoiningPhrases, text.AdditionPhrases):
+				and = true
+			case !w.Is(text.StopWords, text.Articles, text.SuitingWords) || isDirection(w):
+				return false
+			}
+		}
+		if !and || end-first > 4 {
 			return false
 		}
 	}
 	return true
 }
 
-// joins reports whether the words from first to before end join two values.
-func (r reading) joins(first, end int, last bool) bool {
-	and := !last
-	for _, w := range r.Words[first:end] {
-		switch {
-		case w.Is(text.JoiningPhrases, text.AdditionPhrases):
-			and = true
-		case !w.Is(text.StopWords, text.Articles, text.SuitingWords) || directions[w.Norm]:
+// settled is how sure the words of a question have to be of a tool that answers for it to answer of
+// things that it does not know: "what date do I get paid". A wrong answer does less than a wrong act.
+const settled = 0.85
+
+// unmet says what in a text the tool that its words are nearest to does not meet, though they are
+// near: a thing that it does not know, a time that it has no place for, a condition. It is empty
+// where all is met. judged is what its words alone say, and rivals are the other tools that are near.
+func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
+	p, mood := judged.nearest[0].Document(), r.Mood()
+	answers := judged.sure >= settled && p.Moods[text.Question] && mood == text.Question
+	named, none := r.things(), len(r.Values) == 0
+	single := func(t text.Text) bool { return len(t.Words) == 1 && t.Words[0].Stem == r.Words[0].Stem }
+	switch {
+	case r.BreaksOff():
+		return "the message breaks off"
+	case len(r.Words) == 1 && none && !p.Moods[text.Question] && isThing(r.Words[0]) && !r.sampled(single):
+		return "the message names a thing, and not what is to be done"
+	case none && r.objectless(mood):
+		return "the message names nothing that it is to be done to"
+	case !none && r.onlyValues() && slices.ContainsFunc(rivals, func(rival *repositories.Tool) bool {
+		return maps.EqualFunc(values.Of(r.Text, rival).Values, r.Values, func(a, b any) bool { return reflect.DeepEqual(a, b) })
+	}):
+		return "the message has a value that several tools take, and nothing else"
+	case !answers && none && len(named) > 0 && len(wordsOf(r.Tool).things) > 0 && !slices.ContainsFunc(named, func(w text.Word) bool { return p.Knows(w.Stem) }):
+		return "the message speaks of something else than the nearest tool"
+	case !answers && r.neighbours(p, named, rivals):
+		return "the message names a thing that another tool is for"
+	case r.overlooked(mood):
+		return "the message has a number for which the nearest tool has no value"
+	}
+	return r.untimely(p, mood)
+}
+
+// things are the words of a text that name things and that no value has taken.
+func (r reading) things() []text.Word {
+	var named []text.Word
+	for i, w := range r.Words {
+		if !r.Taken[i] && isThing(w) {
+			named = append(named, w)
+		}
+	}
+	return named
+}
+
+// objectless reports whether a text has only words that say nothing of what is to be done to what:
+// "turn on", "stop", "cancel everything". One of the tool's own examples may.
+func (r reading) objectless(mood text.Mood) bool {
+	person := func(w text.Word) bool { return w.Is(text.Persons) && !w.Is(text.Articles, text.Pronouns) }
+	if len(wordsOf(r.Tool).things) == 0 || mood == text.Question || mood == text.Wish && slices.ContainsFunc(r.Words, person) {
+		return false
+	}
+	if slices.ContainsFunc(r.Words, func(w text.Word) bool {
+		return isThing(w) || isNumber(w) || !isContent(w) && !isGrammar(w) && !w.Is(text.LightVerbs)
+	}) {
+		return false
+	}
+	own := contentOf(r.Words)
+	return !r.sampled(func(t text.Text) bool {
+		return !slices.ContainsFunc(t.Words, isThing) && slices.EqualFunc(contentOf(t.Words), own, func(a, b text.Word) bool { return a.Stem == b.Stem })
+	})
+}
+
+// onlyValues reports whether a text is nothing but values.
+func (r reading) onlyValues() bool {
+	for i, w := range r.Words {
+		if !r.Taken[i] && !r.brings(i) && (!isGrammar(w) || w.Is(text.QuestionWords, text.RequestWords, text.Persons) && !w.Is(text.Articles)) {
 			return false
 		}
 	}
-	return and && end-first <= 4
+	return true
 }
 
-// with is the text with one of several joined values.
-func (r reading) with(all []values.Mention, one values.Mention) string {
-	first, last := r.Words[all[0].First], r.Words[all[len(all)-1].End-1]
-	return r.Said[:first.Start] + (text.Text{Said: r.Said, Words: r.Words}).Surface(one.First, one.End) + r.Said[last.End:]
+// neighbours reports whether a text names more of what another tool is for, in a word that the
+// nearest one does not know.
+func (r reading) neighbours(p *retrieval.Document, things []text.Word, rivals []*repositories.Tool) bool {
+	named := map[string]bool{}
+	for _, w := range things {
+		named[w.Stem] = true
+	}
+	own := shares(wordsOf(r.Tool).things, named)
+	return slices.ContainsFunc(rivals, func(rival *repositories.Tool) bool {
+		theirs := wordsOf(rival).things
+		return shares(theirs, named) > own && slices.ContainsFunc(things, func(w text.Word) bool { return theirs[w.Stem] && !p.Known[w.Stem] })
+	})
+}
+
+// overlooked reports whether a text has a number that the tool has no place for: it takes no values, or it
+// would take another number by default. "Three beers" are not the one that is meant without a word.
+func (r reading) overlooked(mood text.Mood) bool {
+	timed := make([]bool, len(r.Words)) // of a day or a time
+	for _, m := range r.Moments() {
+		for i := m.First; i < m.End; i++ {
+			timed[i] = true
+		}
+	}
+	numbers, loose, untimed := false, false, false
+	for i, w := range r.Words {
+		if isNumber(w) {
+			numbers, loose, untimed = true, loose || !r.Taken[i], untimed || !timed[i]
+		}
+	}
+	if loose && slices.ContainsFunc(r.Tool.Params().List(), func(p parameters.Parameter) bool {
+		return !p.Hidden && p.Default != nil && r.Values[p.Name] == nil && (p.Type == "integer" || p.Type == "number" || p.Type == "float")
+	}) {
+		return true
+	}
+	if !numbers || mood == text.Question || len(values.KindsOf(r.Tool).All) > 0 || !untimed && r.timed() {
+		return false
+	}
+	return !r.sampled(func(t text.Text) bool { return slices.ContainsFunc(t.Words, isNumber) })
+}
+
+// untimely says why a text does not ask for the tool now.
+func (r reading) untimely(p *retrieval.Document, mood text.Mood) string {
+	if p.Moods[text.Question] && slices.ContainsFunc(partsOf(r.Said), func(part string) bool { return text.Of(part).Mood() == text.Question }) {
+		return ""
+	}
+	if i := r.Condition(); i >= 0 && !r.quotes(i, i+2) && !r.sampled(func(t text.Text) bool { return t.Condition() >= 0 }) {
+		return "the message makes a condition, which nothing waits for"
+	}
+	if (mood == text.Statement || mood == text.Fragment && !orders(r.Text.Text)) && r.Tells() && !p.Mends(r.Words) && !r.sampled(text.Text.Tells) {
+		return "the message tells of the past"
+	}
+	if r.putOff() && !r.timed() {
+		return "the message names a time, and the nearest tool has no place for it"
+	}
+	return ""
+}
+
+// putOff reports whether a text names a time to come that is in none of the values.
+func (r reading) putOff() bool {
+	ahead := func(value any) bool {
+		said, is := value.(string)
+		return is && text.Of(said).Ahead()
+	}
+	if r.Ahead() && !slices.ContainsFunc(slices.Collect(maps.Values(r.Values)), ahead) {
+		return true
+	}
+	today := r.Now.Format("2006-01-02")
+	return slices.ContainsFunc(r.Moments(), func(m datetime.Reading) bool {
+		// Who means today says so: "on Monday" is another Monday, or is said by somebody who does not mean now.
+		later := m.Exact > today || m.Exact == "" || m.Exact == today && !text.AnyIs(r.Words[m.First:m.End], text.NearDays)
+		return !m.Doubtful && later && !r.quotes(m.First, m.End)
+	})
+}
+
+// quotes reports whether one of the values has the words from first to before end.
+func (r reading) quotes(first, end int) bool {
+	part := text.Key(r.Surface(first, min(end, len(r.Words))))
+	for _, value := range r.Values {
+		if said, is := value.(string); is && strings.Contains(text.Key(said), part) {
+			return true
+		}
+	}
+	return false
+}
+
+// timed reports whether the tool has a place for a time, or its examples name times.
+func (r reading) timed() bool {
+	return values.KindsOf(r.Tool).Timed || r.sampled(func(t text.Text) bool {
+		return t.Ahead() || slices.ContainsFunc(datetime.NewText(t.Said, r.Now).Moments(), func(m datetime.Reading) bool { return !m.Doubtful })
+	})
+}
+
+// sampled reports whether the tool's description or one of its examples is such a text.
+func (r reading) sampled(is func(text.Text) bool) bool {
+	return slices.ContainsFunc(samplesOf(r.Tool), is)
 }

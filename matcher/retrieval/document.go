@@ -135,8 +135,9 @@ type telling struct {
 // Called reports whether a text in a mood may call for the tool. One that asks or tells does so where
 // an example does that in its words, and where it tells of the trouble that the tool is for: "I have
 // lost my card" calls for what blocks a lost one.
-func (p *Document) Called(m text.Mood, words []text.Word) bool {
-	return p.Moods[m] || m == text.Statement && (p.Mends(words) || p.Moods[text.Question] && (text.Text{Words: words}).IsName()) || slices.ContainsFunc(p.told, func(example telling) bool {
+func (p *Document) Called(said text.Text, m text.Mood) bool {
+	words := said.Words
+	return p.Moods[m] || m == text.Statement && (p.Mends(words) || p.Moods[text.Question] && said.IsName()) || slices.ContainsFunc(p.told, func(example telling) bool {
 		return example.Mood == m && example.like(words, p.Name)
 	})
 }

@@ -107,7 +107,7 @@ const (
 	AssentPhrases     // a yes as well, but only a beginning where a refusal follows: "okay, stop"
 	RefusalPhrases    // whole answers to it that are a plain no
 	CourtesyPhrases   // what may stand beside either
-	Opposites         // pairs of opposites: a tool does one or the other
+	Opposites         // pairs of opposites, of which a tool does one or the other; each word of a pair is in the list
 
 	// What is done.
 
@@ -283,6 +283,12 @@ func read() (map[string]*tags, [lists]map[string]entry) {
 				all[list] = map[string]entry{}
 			}
 			for _, one := range entries(words) {
+				if list == Opposites { // each word of a pair is in the list
+					for word := range strings.FieldsSeq(one) {
+						of(word).any.add(list)
+					}
+					continue
+				}
 				word, value, _ := strings.Cut(one, "=")
 				number, err := strconv.Atoi(value)
 				all[list][word] = entry{value, number, err == nil}

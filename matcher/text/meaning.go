@@ -201,15 +201,26 @@ func (p phrasal) in(words []Word, i int) []int {
 }
 
 // opposed are acts that undo each other.
-var opposed = Mutual(strings.Split("create delete, create cancel, start stop, on off, open close, lock unlock, mute unmute, login logout, "+
+var opposed = mutual(strings.Split("create delete, create cancel, start stop, on off, open close, lock unlock, mute unmute, login logout, "+
 	"subscribe unsubscribe, grant revoke, approve reject, hire dismiss, pause resume, stop resume, upload download, import export, pay refund, "+
 	"charge refund, buy return, buy cancel, reserve cancel, delete restore, subscribe cancel, close reopen, link unlink", ", "))
 
 // OppositesOf are the acts that undo an act.
 func OppositesOf(act string) []string { return opposed[act] }
 
-// Mutual looks up the words of pairs by each other.
-func Mutual(pairs []string) map[string][]string {
+var oppositeWords = sync.OnceValue(func() map[string][]string {
+	var pairs []string
+	for _, table := range languages {
+		pairs = append(pairs, entries(table[Opposites])...)
+	}
+	return mutual(pairs)
+})
+
+// OppositeWords are the words of opposite meaning: "off" of "on".
+func OppositeWords(word string) []string { return oppositeWords()[word] }
+
+// mutual looks up the words of pairs by each other.
+func mutual(pairs []string) map[string][]string {
 	found := map[string][]string{}
 	for _, pair := range pairs {
 		one, other, _ := strings.Cut(pair, " ")

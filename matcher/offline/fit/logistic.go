@@ -3,7 +3,7 @@ package main
 import (
 	"math"
 
-	"earshot/matcher/offline/confidence"
+	"earshot/matcher/offline"
 )
 
 const (
@@ -15,7 +15,7 @@ const (
 
 // fitted finds the weights under which what was right is likeliest (logistic regression).
 func fitted(samples []sample) (base float64, weights []float64) {
-	all := make([]float64, 1+len(confidence.Signs{}))
+	all := make([]float64, 1+len(offline.Signs{}))
 	for range steps {
 		slope, bend := curve(samples, all)
 		for i, step := range solve(bend, slope) {

@@ -11,7 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 
-	"earshot/matcher/offline/confidence"
+	"earshot/matcher/offline"
 )
 
 func main() {
@@ -31,7 +31,7 @@ func main() {
 // printTable prints the weights as Go.
 func printTable(base float64, weights []float64) {
 	fmt.Printf("var base, weights = %.2f, Signs{\n", base)
-	for i, name := range confidence.Names() {
+	for i, name := range offline.SignNames {
 		fmt.Printf("\t%s: %.2f,\n", name, weights[i])
 	}
 	fmt.Println("}")
@@ -42,4 +42,4 @@ func printTable(base float64, weights []float64) {
 var bars = []struct {
 	name  string
 	least float64
-}{{"likely", confidence.Likely}, {"certain", confidence.Certain}, {"sure", confidence.Sure}}
+}{{"likely", offline.Likely}, {"certain", offline.Certain}, {"sure", offline.Sure}}

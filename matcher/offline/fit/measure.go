@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
-	"earshot/matcher/offline/confidence"
+	"earshot/matcher/offline"
 )
 
 // measured are the kinds of scopes for which it is printed what the words decide.
@@ -84,7 +84,7 @@ func rates(samples []sample, least float64) (r rate) {
 // sure is which percentage of the samples is decided without a model, and of these wrongly.
 func sure(samples []sample) (decided, wrongly float64) {
 	for _, s := range samples {
-		if s.signs.Probability() < confidence.Sure {
+		if s.signs.Probability() < offline.Sure {
 			continue
 		}
 		decided++

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"earshot/matcher"
-	"earshot/matcher/offline/confidence"
+	"earshot/matcher/offline"
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
 	"earshot/repositories"
@@ -17,7 +17,7 @@ import (
 
 // sample is a text that was compared with the tools of a scope.
 type sample struct {
-	signs  confidence.Signs
+	signs  offline.Signs
 	right  bool // the nearest tool is meant
 	within bool // one of the scope's tools is meant
 	weight float64
@@ -156,12 +156,12 @@ func texts(from set, candidates []matcher.Candidate) (meant, others []utterance)
 
 func judge(in retrieval.Scope, request matcher.Request, meant string) sample {
 	words := in.Spelled(text.Split(request.Text))
-	nearest := in.Nearest(words, confidence.Compared)
+	nearest := in.Nearest(words, offline.Compared)
 	if len(nearest) == 0 {
 		return sample{within: meant != ""}
 	}
 	found := request.Candidates[nearest[0].Place].Tool.Name
-	return sample{signs: confidence.Of(in, nearest, request.Text, words), right: found == meant, within: meant != ""}
+	return sample{signs: offline.SignsOf(in, nearest, text.Text{Said: request.Text, Words: words}, text.Text{Said: request.Text, Words: words}.Mood()), right: found == meant, within: meant != ""}
 }
 
 // some picks n of all.

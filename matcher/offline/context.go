@@ -1,0 +1,354 @@
+package offline
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"earshot/matcher"
+	"earshot/matcher/datetime"
+	"earshot/matcher/text"
+	"earshot/matcher/values"
+	"earshot/repositories/parameters"
+)
+
+const (
+	// maxAnswerWords is the longest text, in words, that is taken as a whole for the one
+	// missing value.
+	maxAnswerWords = 4
+	// howFar is how many messages back of the user a call is still what "it" and "no" speak of.
+	howFar = 3
+)
+
+// lately are the last messages of the user, the latest first.
+func (p *interpreter) lately() (said []matcher.Utterance) {
+	for _, past := range slices.Backward(p.request.History) {
+		if past.Actor != matcher.ActorAgent && len(said) < howFar {
+			said = append(said, past)
+		}
+	}
+	return said
+}
+
+// answers finds the unfinished call that a text goes on with: it says values of it and nothing
+// else, or corrects them.
+func (p *interpreter) answers(said text.Correction) (intent, bool) {
+	for _, begun := range p.request.Unfinished {
+		r := p.read(said.After, begun.Candidate)
+		gives := said.Marked // or a value that the call lacks, or another one than it has
+		for name := range r.Values {
+			gives = gives || slices.Contains(begun.Missing, name) || begun.Values[name] != nil
+		}
+		if len(r.Values) == 0 || !r.whole() || !gives {
+			continue
+		}
+		one := r.intent()
+		if said.Before != "" {
+			one.values = p.read(said.Before, r.Candidate).Values
+			maps.Copy(one.values, r.Values)
+		}
+		return one, true
+	}
+	return p.halves(said.After)
+}
+
+// halves finds the unfinished call that was said with an hour of two readings, where a text says only
+// which half of the day is meant: "at 9", and then "in the evening".
+func (p *interpreter) halves(said string) (intent, bool) {
+	half := func(w text.Word) bool { return w.Is(text.DayParts) || w.Norm == "am" || w.Norm == "pm" }
+	other := func(w text.Word) bool { return !half(w) && !isGrammar(w) && !w.Is(text.PoliteWords) }
+	if words := p.text(said).Words; !slices.ContainsFunc(words, half) || slices.ContainsFunc(words, other) {
+		return intent{}, false
+	}
+	for _, begun := range p.request.Unfinished {
+		for _, past := range p.lately() {
+			asked, t := p.read(past.Text, begun.Candidate).Asks, p.text(past.Text)
+			for _, m := range t.Clocks() {
+				if len(m.Values) < 2 {
+					continue
+				}
+				end := t.Words[m.End-1].End
+				whole := past.Text[:end] + " " + said + past.Text[end:]
+				for name, value := range p.read(whole, begun.Candidate).Values {
+					if asked[name] != "" && slices.Contains(begun.Missing, name) {
+						return intent{begun.Candidate, map[string]any{name: value}, said}, true
+					}
+				}
+			}
+		}
+	}
+	return intent{}, false
+}
+
+// continues finds the unfinished call that a text continues though it says something else as
+// well: it has one of the missing values, or it is short and can be nothing but the only missing
+// one.
+func (p *interpreter) continues(said text.Correction) (intent, bool) {
+	t := p.words(said.After)
+	if said.Refused && len(t.Words) == 0 || text.AnyIs(t.Words, text.PartingWords, text.Negations) || t.Tells() {
+		return intent{}, false
+	}
+	mood := t.Mood()
+	for _, begun := range p.request.Unfinished {
+		r := p.read(said.After, begun.Candidate)
+		if !said.Refused && (mood == text.Fragment || mood == text.Wish) && slices.ContainsFunc(begun.Missing, func(name string) bool { return r.Values[name] != nil }) {
+			return r.intent(), true
+		}
+		if value := onlyAnswer(begun, withoutAddition(said.After)); value != "" {
+			return intent{begun.Candidate, map[string]any{begun.Missing[0]: value}, said.After}, true
+		}
+	}
+	return intent{}, false
+}
+
+// onlyAnswer is the text as the value of the one parameter that is missing, a text of any kind:
+// a few words that neither ask, wish, tell nor thank. It is empty where it is none.
+func onlyAnswer(u matcher.Unfinished, said string) string {
+	t := text.Of(said)
+	if len(u.Missing) != 1 || len(t.Words) == 0 || t.Mood() != text.Fragment || t.Opening() < 0 || !slices.Contains(values.KindsOf(u.Tool).Free, u.Missing[0]) {
+		return ""
+	}
+	brings := func(w text.Word) bool { // the value that follows: "for Peter"
+		return w.Is(text.Hesitations, text.Fillers, text.DestinationCues, text.PersonCues, text.NamedPlaceCues)
+	}
+	words := t.Words
+	for len(words) > 0 && brings(words[0]) {
+		words = words[1:]
+	}
+	words = withoutEnd(words, func(w text.Word) bool { return w.Is(text.PoliteWords) })
+	if len(words) == 0 || len(words) > maxAnswerWords {
+		return ""
+	}
+	answer := &datetime.Text{Text: text.Text{Said: said, Words: words}}
+	if refersBack(words) || len(answer.Moments()) > 0 || !slices.ContainsFunc(words, func(w text.Word) bool { return isThing(w) || isNumber(w) }) {
+		return ""
+	}
+	return answer.Surface(0, len(words))
+}
+
+// last is the call that was made last, as far as its tool is still in scope.
+func (p *interpreter) last() (intent, bool) {
+	for _, past := range p.lately() {
+		if n := len(past.Fired); n > 0 {
+			c, found := p.request.Named(past.Fired[n-1].Name)
+			return intent{c, past.Fired[n-1].Values, past.Text}, found
+		}
+	}
+	return intent{}, false
+}
+
+// otherwise marks a text as a correction that says "no" to the call before without a pause, and names its
+// thing again: "no tank B", after "fill tank A". "No sugar" denies what it names.
+func otherwise(last intent, said text.Correction) text.Correction {
+	words := text.Split(said.After)
+	if said.Marked || len(words) < 3 || !words[0].Is(text.Refusals) || !isThing(words[1]) {
+		return said
+	}
+	if slices.ContainsFunc(text.Split(last.said), func(w text.Word) bool { return w.Stem == words[1].Stem }) {
+		said.After, said.Marked = said.After[words[1].Start:], true
+	}
+	return said
+}
+
+// known are the values of a call that its tool's parameters still have and that somebody said.
+func (i intent) known() map[string]any {
+	had := map[string]any{}
+	for _, parameter := range i.Tool.Params().List() {
+		if value, has := i.values[parameter.Name]; has && !parameter.Hidden {
+			had[parameter.Name] = value
+		}
+	}
+	return had
+}
+
+// changes finds the call that was made before with another value: "no, the bathroom", "and in
+// the office", "make it five instead".
+func (p *interpreter) changes(last intent, said text.Correction) (intent, bool) {
+	rest := said.After
+	if rest == "" || !said.Marked && !isAddition(rest) {
+		return intent{}, false
+	}
+	rest = withoutAddition(rest)
+	r := p.read(rest, last.Candidate)
+	if r.BreaksOff() {
+		return intent{}, false
+	}
+	if !r.whole() || len(r.Values) == 0 {
+		value, name := p.freeTextAnswer(last, rest)
+		if name == "" {
+			return intent{}, false
+		}
+		r.Values = map[string]any{name: value}
+	}
+	whole := last.known()
+	maps.Copy(whole, r.Values)
+	return intent{last.Candidate, whole, rest}, fmt.Sprint(whole) != fmt.Sprint(last.known())
+}
+
+// freeTextAnswer reads the value of the one parameter that any words can be the value of: a few words
+// that name nothing that another tool is named for. There is no name if there is none.
+func (p *interpreter) freeTextAnswer(last intent, rest string) (value, name string) {
+	t := p.words(rest)
+	if len(p.text(rest).Moments()) > 0 || slices.ContainsFunc(t.Words, func(w text.Word) bool {
+		return w.Is(text.TimeUnits, text.Currencies) || w.StemIs(text.UnitNames)
+	}) {
+		return "", ""
+	}
+	free := values.KindsOf(last.Tool).Free
+	if len(free) != 1 || last.values[free[0]] == nil || t.Mood() != text.Fragment {
+		return "", ""
+	}
+	words := t.Words
+	for len(words) > 0 && (words[0].Is(text.StopWords) && !words[0].Is(text.Articles) || words[0].Is(text.Hesitations)) {
+		words = words[1:]
+	}
+	words = withoutEnd(words, func(w text.Word) bool { return w.Is(text.PoliteWords, text.AdditionPhrases) })
+	if n := len(words); n == 0 || n > maxAnswerWords || !slices.ContainsFunc(words, text.Word.IsSubject) || p.namesATool(t.Words, last) {
+		return "", ""
+	}
+	return rest[words[0].Start:words[len(words)-1].End], free[0]
+}
+
+// namesATool reports whether a text speaks of what another tool is for.
+func (p *interpreter) namesATool(words []text.Word, last intent) bool {
+	if slices.ContainsFunc(words, func(w text.Word) bool { return w.Is(text.ActionVerbs) && !isGrammar(w) }) {
+		return true
+	}
+	for _, near := range p.scope.Nearest(words, Compared) {
+		other := p.request.Candidates[near.Place].Tool.Name != last.Tool.Name
+		if other && slices.ContainsFunc(words, func(w text.Word) bool { return isThing(w) && near.Document().Title[w.Stem] }) {
+			return true
+		}
+	}
+	return false
+}
+
+// turns finds the call that does something else to the thing of the one before: "turn it off
+// again", "and close it".
+func (p *interpreter) turns(last intent, said string) (intent, bool) {
+	t := p.words(said)
+	if !refersBack(t.Words) || slices.ContainsFunc(t.Words, isNumber) || t.Condition() >= 0 || t.Ahead() {
+		return intent{}, false
+	}
+	content, mood := contentOf(t.Words), t.Mood()
+	if len(content) == 0 || mood == text.Question || mood == text.Statement {
+		return intent{}, false
+	}
+	return p.otherTool(last, said, content, func(of toolWords) bool { return shares(of.things, wordsOf(last.Tool).things) > 0 })
+}
+
+// others finds the call that does the same to another thing: "and the back door".
+func (p *interpreter) others(last intent, said string) (intent, bool) {
+	t := p.words(said)
+	if t.Mood() == text.Question && !strings.HasSuffix(strings.TrimSpace(said), "?") || t.Tells() {
+		return intent{}, false
+	}
+	content, does := contentOf(t.Words), wordsOf(last.Tool).doing
+	if len(content) == 0 || slices.ContainsFunc(content, func(w text.Word) bool { return !isThing(w) }) {
+		return intent{}, false
+	}
+	return p.otherTool(last, said, content, func(of toolWords) bool {
+		return len(does) > 0 && shares(of.doing, does) == len(does) && slices.ContainsFunc(content, func(w text.Word) bool { return of.things[w.Stem] })
+	})
+}
+
+// otherTool finds the one tool of those that are meant that knows all of what a text says beside
+// its values, best by its title.
+func (p *interpreter) otherTool(last intent, said string, content []text.Word, meant func(toolWords) bool) (intent, bool) {
+	around := slices.Concat(content, text.Split(text.Identifier(last.Tool.Name)))
+	var found []reading
+	best := 0
+	for _, near := range p.scope.Nearest(around, Compared) {
+		c, doc := p.request.Candidates[near.Place], near.Document()
+		if c.Tool.Name == last.Tool.Name || !meant(wordsOf(c.Tool)) {
+			continue
+		}
+		r := p.read(said, c)
+		titled := 1 + shares(wordsOf(c.Tool).things, wordsOf(last.Tool).things)
+		for i, w := range r.Words {
+			switch {
+			case !isContent(w) || r.Taken[i]:
+			case doc.Title[w.Stem]:
+				titled += 4
+			case !doc.Known[w.Stem] || contradicts(doc, w):
+				titled = -100
+			}
+		}
+		if titled > best {
+			found, best = nil, titled
+		}
+		if titled > 0 && titled == best {
+			found = append(found, r)
+		}
+	}
+	if len(found) != 1 {
+		return intent{}, false
+	}
+	one := found[0].intent()
+	whole := map[string]any{}
+	for _, parameter := range one.Tool.Params().List() {
+		if value, has := last.values[parameter.Name]; has && takes(parameter, value) {
+			whole[parameter.Name] = value
+		}
+	}
+	maps.Copy(whole, one.values)
+	one.values = whole
+	return one, true
+}
+
+// inherits gives a call that points back to the one before the values that it lacks: "close that
+// ticket", "and order a new one". One that says a number says its own: "between 37 and 38" is none
+// that can be taken, and the old one was not meant.
+func inherits(last, one intent) {
+	words := text.Split(one.said)
+	if !text.AnyIs(words, text.Pronouns) || slices.ContainsFunc(words, isNumber) || shares(wordsOf(one.Tool).things, wordsOf(last.Tool).things) == 0 {
+		return
+	}
+	for _, parameter := range one.Tool.Params().List() {
+		if value, has := last.values[parameter.Name]; has && parameter.Required && one.values[parameter.Name] == nil && takes(parameter, value) {
+			one.values[parameter.Name] = value
+		}
+	}
+}
+
+// takes reports whether a value of one tool's parameter can be another's of that name.
+func takes(parameter parameters.Parameter, value any) bool {
+	same := func(allowed any) bool { return fmt.Sprint(allowed) == fmt.Sprint(value) }
+	return !parameter.Hidden && (len(parameter.Allowed) == 0 || slices.ContainsFunc(parameter.Allowed, same))
+}
+
+// isAddition reports whether a text adds to what was said before: "and the office", "the office
+// too", "the same in the office".
+func isAddition(said string) bool {
+	words := text.Split(said)
+	if text.AdditionPhrases.PhraseAt(words, 0) > 0 || text.SamePhrases.PhraseAt(words, 0) > 0 {
+		return true
+	}
+	words = withoutEnd(words, func(w text.Word) bool { return w.Is(text.PoliteWords) })
+	return text.AdditionPhrases.PhraseBefore(words, len(words)) > 0
+}
+
+// withoutAddition is a text without what adds it to what was said before.
+func withoutAddition(said string) string {
+	words := text.Split(said)
+	first, end := 0, len(words)
+	for first < end {
+		length := max(text.AdditionPhrases.PhraseAt(words, first), text.SamePhrases.PhraseAt(words, first))
+		if length == 0 {
+			break
+		}
+		first += length
+	}
+	for end > first {
+		length := text.AdditionPhrases.PhraseBefore(words, end)
+		if length == 0 || end-length < first {
+			break
+		}
+		end -= length
+	}
+	if first == end {
+		return said
+	}
+	return said[words[min(first, len(words)-1)].Start:words[end-1].End]
+}

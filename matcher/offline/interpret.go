@@ -1,0 +1,246 @@
+package offline
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"earshot/matcher/text"
+)
+
+// interpret finds the calls that the message asks for, and says why if there are none. What only goes on with
+// what was begun or done is looked for first: such a message has few words, and would else be compared with
+// tools that it does not speak of.
+func (p *interpreter) interpret() ([]intent, string) {
+	if one, ok := p.byExample(); ok {
+		return []intent{one}, ""
+	}
+	said := text.Corrected(p.request.Text)
+	if one, ok := p.answers(said); ok {
+		return []intent{one}, ""
+	}
+	last, done := p.last()
+	if done {
+		said = otherwise(last, said)
+		if one, ok := p.changes(last, said); ok {
+			return []intent{one}, ""
+		}
+		if one, ok := p.turns(last, said.After); ok {
+			return []intent{one}, ""
+		}
+	}
+	calls, why := p.calls(said)
+	says := func(w text.Word) bool { return isThing(w) || w.Is(text.ActionVerbs) }
+	if said.Marked && said.Before == "" && !slices.ContainsFunc(p.text(said.After).Words, says) {
+		calls, why = nil, "the message corrects what was said before, and it is not clear what"
+	}
+	if len(calls) > 0 {
+		if done {
+			inherits(last, calls[0])
+		}
+		return calls, ""
+	}
+	if done && isAddition(said.After) {
+		if one, ok := p.others(last, said.After); ok {
+			return []intent{one}, ""
+		}
+	}
+	if one, ok := p.continues(said); ok {
+		return []intent{one}, ""
+	}
+	return nil, why
+}
+
+// calls finds the calls of a message that stands on its own. One that corrects itself has the call of what it
+// says first, with the values of what it says then, or the call of what it says then.
+func (p *interpreter) calls(said text.Correction) ([]intent, string) {
+	if said.Before == "" {
+		return p.intents(said.After)
+	}
+	first, why := p.one(said.Before)
+	if len(first) == 1 {
+		if said.After == "" {
+			return nil, "the message takes back what it says"
+		}
+		if r := p.read(said.After, first[0].Candidate); r.whole() && len(r.Values) > 0 {
+			maps.Copy(first[0].values, r.Values)
+			return first, ""
+		}
+	}
+	after := said.After
+	if words := text.Split(after); len(words) > 1 && words[0].Is(text.Articles) { // as in an order: "the light" tells nothing of it
+		after = after[words[1].Start:]
+	}
+	if then, _ := p.intents(after); len(then) > 0 {
+		return then, ""
+	}
+	if len(first) > 0 {
+		why = "the message corrects itself, and what holds is not clear"
+	}
+	return nil, why
+}
+
+// intents finds the calls of a text that may have several intents: "turn off the tv and the
+// light". It is taken apart where every part of it is a call of its own, or where several parts call for
+// different tools and the others only tell: "I need a taxi, it rains, and a table". It is one call else.
+func (p *interpreter) intents(said string) ([]intent, string) {
+	raw := partsOf(said)
+	parts := several(raw)
+	if len(parts) > 0 && allOrder(parts) {
+		if calls := distinct(p.apart(raw, nil)); len(calls) > 1 && !ofOneCall(calls) {
+			return calls, ""
+		}
+	}
+	calls, why := p.one(said)
+	if len(parts) > 0 {
+		if told := p.amongTold(parts, calls); len(told) > 1 {
+			return told, ""
+		}
+	}
+	if len(parts) > 0 && len(calls) == 1 {
+		p.noteLeft(parts, calls[0])
+	}
+	return calls, why
+}
+
+// allOrder reports whether the parts of a text can each be an intent: none of them tells, and either
+// all of them ask or none does. "My bill is due and I need a loan" has one.
+func allOrder(parts []text.Text) bool {
+	asked := 0
+	for _, part := range parts {
+		switch part.Mood() {
+		case text.Statement:
+			if hasVerb(part.Words) {
+				return false
+			}
+		case text.Question:
+			asked++
+		}
+	}
+	return asked == 0 || asked == len(parts)
+}
+
+// hasVerb reports whether a person, or a word such as "is", makes a sentence of what could be
+// the name of a thing.
+func hasVerb(words []text.Word) bool {
+	return slices.ContainsFunc(words, func(w text.Word) bool {
+		return w.Is(text.QuestionWords, text.Persons) && !w.Is(text.Articles, text.Pronouns)
+	})
+}
+
+// ofOneCall reports whether calls that follow each other are of one tool and have values of
+// different parameters: "refund order A-17, amount 30" is one refund.
+func ofOneCall(calls []intent) bool {
+	for i, one := range calls[1:] {
+		before := calls[i]
+		shared := len(one.values) == 0 || len(before.values) == 0
+		for name := range one.values {
+			_, both := before.values[name]
+			shared = shared || both
+		}
+		if one.Tool == before.Tool && !shared {
+			return true
+		}
+	}
+	return false
+}
+
+// apart finds a call for each of the parts, or for several of them together where they have none
+// alone; nil where any is left. before is the call of the part before.
+func (p *interpreter) apart(parts []string, before *intent) []intent {
+	if len(parts) == 0 {
+		return []intent{}
+	}
+	for n := 1; n <= len(parts); n++ {
+		said := strings.TrimSpace(strings.Join(parts[:n], ""))
+		if before != nil {
+			said = withoutJoint(said)
+		}
+		calls := p.part(said, before)
+		if len(calls) == 0 {
+			continue
+		}
+		if rest := p.apart(parts[n:], &calls[len(calls)-1]); rest != nil {
+			return append(calls, rest...)
+		}
+	}
+	return nil
+}
+
+// part finds the calls of one part of a text: what it asks for by itself, or what it leaves out
+// since the part before has said it.
+func (p *interpreter) part(said string, before *intent) []intent {
+	if before != nil {
+		if one, ok := p.changes(*before, text.Correction{After: said, Marked: true}); ok && repeats(*before, one) {
+			return []intent{one}
+		}
+		if one, ok := p.turns(*before, said); ok {
+			return []intent{one}
+		}
+		if one, ok := p.others(*before, said); ok {
+			return []intent{one}
+		}
+	}
+	calls, _ := p.one(said)
+	if before != nil && len(calls) > 0 {
+		inherits(*before, calls[0])
+	}
+	return calls
+}
+
+// repeats reports whether a call is the one before with another one of the values that a
+// parameter allows, or another day. Numbers alone are more likely those of one call.
+func repeats(before, one intent) bool {
+	worded := false
+	for _, parameter := range one.Tool.Params().List() {
+		value, old := one.values[parameter.Name], before.values[parameter.Name]
+		if reflect.DeepEqual(value, old) {
+			continue
+		}
+		if old == nil || value == nil || parameter.Type == "array" {
+			return false
+		}
+		worded = worded || parameter.Type == "string"
+	}
+	return worded
+}
+
+// amongTold finds the calls of the parts that call for different tools, among others that only tell;
+// nil where a part is neither, or where the text as a whole calls for another tool than they.
+func (p *interpreter) amongTold(parts []text.Text, whole []intent) []intent {
+	var found []intent
+	for _, part := range parts {
+		mood := part.Mood()
+		calls, _ := p.one(part.Said)
+		switch {
+		case mood == text.Question || len(calls) == 0 && (mood != text.Statement || !hasVerb(part.Words)):
+			return nil
+		case mood != text.Statement:
+			found = append(found, calls...)
+		}
+	}
+	found = distinct(found)
+	if !slices.ContainsFunc(found, func(one intent) bool { return one.Tool != found[0].Tool }) {
+		return nil // the other parts are values of the first
+	}
+	for _, one := range whole {
+		if !slices.ContainsFunc(found, func(other intent) bool { return other.Tool == one.Tool }) {
+			return nil
+		}
+	}
+	return found
+}
+
+// noteLeft notes the parts of a text that look like an intent and that the call does not answer.
+func (p *interpreter) noteLeft(parts []text.Text, call intent) {
+	for _, part := range parts {
+		said := strings.Trim(part.Said, " .,;!?")
+		if !slices.ContainsFunc(p.text(said).Words, isThing) || len(p.read(said, call.Candidate).Values) > 0 {
+			continue
+		}
+		if calls, _ := p.one(said); len(calls) == 0 || calls[0].Tool != call.Tool {
+			p.trace.Note("No tool was found for a part of the message: " + said + ".")
+		}
+	}
+}

@@ -1,0 +1,157 @@
+package offline
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"earshot/matcher"
+	"earshot/matcher/datetime"
+	"earshot/matcher/retrieval"
+	"earshot/matcher/text"
+	"earshot/matcher/values"
+	"earshot/repositories"
+)
+
+// interpreter finds what one message asks for in its conversation.
+type interpreter struct {
+	request matcher.Request
+	scope   retrieval.Scope
+	trace   *matcher.Trace
+	traced  bool // the scores are in the trace
+
+	texts    map[string]*datetime.Text // what has been split, by what was said
+	readings map[readFor]reading       // what has been read
+}
+
+// readFor is a text that was read for a tool.
+type readFor struct {
+	said string
+	tool *repositories.Tool
+}
+
+// text is a message, or a part of one, split into words once.
+func (p *interpreter) text(said string) *datetime.Text {
+	if p.texts[said] == nil {
+		p.texts[said] = datetime.NewText(said, p.request.Now)
+	}
+	return p.texts[said]
+}
+
+// words is the same as words alone.
+func (p *interpreter) words(said string) text.Text {
+	return text.Text{Said: said, Words: p.text(said).Words}
+}
+
+// read reads the values of a text for a tool. They are the caller's own; what is read again, as
+// the best of several tools is, is taken from memory.
+func (p *interpreter) read(said string, c matcher.Candidate) reading {
+	key := readFor{said, c.Tool}
+	r, before := p.readings[key]
+	if !before {
+		r = reading{c, values.Of(p.text(said), c.Tool)}
+		r.dropOwn()
+		r.dropRanges()
+		p.readings[key] = r
+	}
+	r.Values = maps.Clone(r.Values)
+	return r
+}
+
+// closeBy is how far behind the nearest tool another one may be that the values of a text speak for.
+const closeBy = 0.15
+
+// byValues judges anew between tools that are about as near, where the text has more values of
+// one of them than of any other: "dim the light to 30 percent" has a level, and only one tool
+// takes it. The values that count are those that no other words could be.
+func (p *interpreter) byValues(judged judgement, said text.Text) judgement {
+	if judged.why == "" || len(judged.nearest) < 2 {
+		return judged
+	}
+	near := func(one retrieval.Near) bool { return one.Score >= judged.nearest[0].Score-closeBy }
+	var best, second, at int
+	for i, one := range judged.nearest {
+		if !near(one) {
+			break
+		}
+		c, n := p.request.Candidates[one.Place], 0
+		for _, name := range values.KindsOf(c.Tool).Chosen {
+			if p.read(said.Said, c).Values[name] != nil {
+				n++
+			}
+		}
+		if n > best {
+			best, second, at = n, best, i
+		} else {
+			second = max(second, n)
+		}
+	}
+	if best == 0 || best == second {
+		return judged
+	}
+	left := slices.DeleteFunc(slices.Clone(judged.nearest), func(one retrieval.Near) bool {
+		return one.Place != judged.nearest[at].Place && near(one)
+	})
+	return utteranceOf(said).judge(barOf(p.request), p.scope, left)
+}
+
+// one finds the call of a text with a single intent, or those that it asks for with several values
+// of one parameter. It says why if there are none, as the end of "Nothing fired: …".
+func (p *interpreter) one(said string) ([]intent, string) {
+	t := p.words(said)
+	first := decide(barOf(p.request), p.scope, t)
+	judged := p.byValues(first, t)
+	if p.trace != nil && !p.traced {
+		p.trace.Scores, p.traced = p.scope.Scores(judged.nearest), true
+	}
+	if judged.why != "" {
+		return nil, judged.why
+	}
+	nearest := judged.nearest[0].Place
+	var rivals []*repositories.Tool
+	for _, near := range first.nearest {
+		if near.Place != nearest {
+			rivals = append(rivals, p.request.Candidates[near.Place].Tool)
+		}
+	}
+	r := p.read(said, p.request.Candidates[nearest])
+	if why := r.unmet(judged, rivals); why != "" {
+		return nil, why
+	}
+	return p.each(r), ""
+}
+
+// each returns the call of a reading, or one for each value where a parameter has several that
+// are joined by "and": "the kitchen and the office".
+func (p *interpreter) each(r reading) []intent {
+	choices := values.Choices(r.Text, r.Tool)
+	for _, name := range slices.Sorted(maps.Keys(choices)) {
+		said := choices[name]
+		slices.SortFunc(said, func(a, b values.Mention) int { return a.First - b.First })
+		if !r.joined(said) {
+			continue
+		}
+		before, after := r.Said[:r.Words[said[0].First].Start], r.Said[r.Words[said[len(said)-1].End-1].End:]
+		var calls []intent
+		for _, m := range said {
+			one := p.read(before+r.Surface(m.First, m.End)+after, r.Candidate)
+			if one.Values[name] == nil {
+				return []intent{r.intent()}
+			}
+			calls = append(calls, one.intent())
+		}
+		return distinct(calls)
+	}
+	return []intent{r.intent()}
+}
+
+// distinct are the calls without those that are there already.
+func distinct(calls []intent) []intent {
+	var found []intent
+	for _, one := range calls {
+		if !slices.ContainsFunc(found, func(other intent) bool { return other.Tool == one.Tool && reflect.DeepEqual(other.values, one.values) }) {
+			found = append(found, one)
+		}
+	}
+	return found
+}

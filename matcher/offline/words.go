@@ -1,0 +1,188 @@
+package offline
+
+import (
+	"slices"
+
+	"earshot/matcher/text"
+	"earshot/repositories"
+)
+
+// grammar are the lists of words that say nothing of their own beside a value.
+var grammar = []text.List{
+	text.StopWords, text.Articles, text.RequestWords, text.RatherWords, text.SuitingWords, text.Hesitations, text.Fillers, text.PoliteWords,
+	text.AdditionPhrases, text.AgainPhrases, text.SamePhrases, text.Pronouns, text.UnitNames, text.Currencies, text.DayParts, text.ClockCues, text.HourCues,
+}
+
+// isGrammar reports whether a word says nothing of its own beside a value.
+func isGrammar(w text.Word) bool {
+	if w.Is(text.Negations, text.PastWords) || isDirection(w) || isNumber(w) {
+		return false
+	}
+	switch w.Norm {
+	case "oclock", "uhr", "heures", "well":
+		return true
+	}
+	return w.Is(grammar...) || w.StemIs(text.UnitNames)
+}
+
+// isDirection reports whether a word is one of those of which a tool does one or the other: on, off, open,
+// close. What is open by "or" is no value either.
+func isDirection(w text.Word) bool {
+	return w.Is(text.Opposites) || w.Norm == "or" || w.Norm == "oder" || w.Norm == "ou"
+}
+
+func isNumber(w text.Word) bool {
+	return !w.Is(text.Homographs) && (text.StartsWithDigit(w.Norm) || w.Is(text.NumberWords, text.Numbers) && w.Norm != "one")
+}
+
+// isThing reports whether a word names a thing.
+func isThing(w text.Word) bool {
+	verb := w.Is(text.ActionVerbs, text.LightVerbs, text.EverythingWords, text.UndoingWords, text.DroppingWords)
+	return w.IsSubject() && !verb && !isDirection(w) && !isNumber(w) && !isGrammar(w)
+}
+
+// isContent reports whether a word is neither grammar nor a verb that says nothing by itself.
+func isContent(w text.Word) bool { return isDirection(w) || !isGrammar(w) && !w.Is(text.LightVerbs) }
+
+// contentOf are the words of a text that say something.
+func contentOf(words []text.Word) []text.Word {
+	return slices.DeleteFunc(slices.Clone(words), func(w text.Word) bool { return !isContent(w) })
+}
+
+// isDefinite reports whether a thing follows that there is already.
+func isDefinite(w text.Word) bool { return w.Is(text.Definites) }
+
+// orders reports whether a text begins with a verb, as an order does.
+func orders(t text.Text) bool { return t.At(t.Opening()).Is(text.ActionVerbs, text.LightVerbs) }
+
+// refersBack reports whether a text speaks of a thing that it does not name: it has a pronoun or
+// "again", and no thing.
+func refersBack(words []text.Word) bool {
+	refers := false
+	for i, w := range words {
+		if isThing(w) {
+			return false
+		}
+		refers = refers || w.Is(text.Pronouns) && !isDirection(w) || text.AgainPhrases.PhraseAt(words, i) > 0
+	}
+	return refers
+}
+
+// maxParts bounds the work for one message: what has more parts is told, not ordered.
+const maxParts = 6
+
+// partsOf cuts a text where one intent may end and another begin. Nothing is lost: the parts
+// together are the text.
+func partsOf(said string) []string {
+	t := text.Of(said)
+	words := t.Words
+	var parts []string
+	from := 0
+	for i := 1; i < len(words); i++ {
+		ranged := isNumber(words[i-1]) && i+1 < len(words) && isNumber(words[i+1])
+		if !t.Pause(i) && (ranged || text.JoiningPhrases.PhraseAt(words, i) == 0) || text.JoiningPhrases.PhraseBefore(words, i) > 0 {
+			continue // but "and then" is one joint
+		}
+		parts = append(parts, said[from:words[i].Start])
+		from = words[i].Start
+	}
+	return append(parts, said[from:])
+}
+
+// several are the parts of a text, without what joins them; none where there is one, or too many.
+func several(parts []string) []text.Text {
+	if len(parts) < 2 || len(parts) > maxParts {
+		return nil
+	}
+	found := make([]text.Text, len(parts))
+	for i, part := range parts {
+		found[i] = text.Of(withoutJoint(part))
+	}
+	return found
+}
+
+// withoutJoint is a part without the "and then" that it begins with.
+func withoutJoint(said string) string {
+	words := text.Split(said)
+	if length := text.JoiningPhrases.PhraseAt(words, 0); length > 0 && length < len(words) {
+		return said[words[length].Start:]
+	}
+	return said
+}
+
+// toolWords are the words of a tool, by their stems.
+type toolWords struct {
+	name, description, parameters map[string]bool // what they say it is about
+	things                        map[string]bool // of its name: what it is for
+	doing                         map[string]bool // the rest of its name: what it does to it
+}
+
+type toolWordsForm struct{}
+
+// wordsOf is worked out once in the life of the tool.
+func wordsOf(tool *repositories.Tool) toolWords {
+	return tool.Params().Derived(toolWordsForm{}, func() any {
+		t := toolWords{
+			name: text.Subjects(text.Identifier(tool.Name)), description: text.Subjects(tool.Description),
+			parameters: map[string]bool{}, things: map[string]bool{}, doing: map[string]bool{},
+		}
+		for _, w := range text.Split(text.Identifier(tool.Name)) {
+			if isThing(w) {
+				t.things[w.Stem] = true
+			} else {
+				t.doing[w.Stem] = true
+			}
+		}
+		for _, parameter := range tool.Params().List() {
+			for stem := range text.Subjects(text.Identifier(parameter.Name)) {
+				t.parameters[stem] = t.parameters[stem] || !parameter.Hidden
+			}
+		}
+		return t
+	}).(toolWords)
+}
+
+// shares counts the members that two sets have in common.
+func shares(a, b map[string]bool) int {
+	n := 0
+	for one := range a {
+		if b[one] {
+			n++
+		}
+	}
+	return n
+}
+
+type sampleForm struct{}
+
+// maxSampled bounds how many of a tool's examples are read for one message.
+const maxSampled = 20
+
+// samplesOf are a tool's description and its examples, read once in the life of the tool.
+func samplesOf(tool *repositories.Tool) []text.Text {
+	return tool.Params().Derived(sampleForm{}, func() any {
+		samples := []text.Text{text.Of(tool.Description)}
+		spoken := tool.Spoken()
+		for _, example := range spoken[:min(len(spoken), maxSampled)] {
+			samples = append(samples, text.Of(example))
+		}
+		return samples
+	}).([]text.Text)
+}
+
+// withoutEnds are words without the politeness before and after them.
+func withoutEnds(words []text.Word) []text.Word {
+	polite := func(w text.Word) bool { return w.Is(text.PoliteWords) }
+	for len(words) > 0 && polite(words[0]) {
+		words = words[1:]
+	}
+	return withoutEnd(words, polite)
+}
+
+// withoutEnd are words without those at the end that are so.
+func withoutEnd(words []text.Word, is func(text.Word) bool) []text.Word {
+	for len(words) > 0 && is(words[len(words)-1]) {
+		words = words[:len(words)-1]
+	}
+	return words
+}
