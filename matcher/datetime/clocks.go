@@ -20,6 +20,9 @@ type hourAndMinute struct {
 	stretch      bool   // it may be a stretch of time: "3 to 5 pm"
 }
 
+// clockReader reads the times of day of a text.
+type clockReader struct{ *Text }
+
 // in writes the time in a half of the day; none where that is not known.
 func (h hourAndMinute) in(half string) string {
 	hour := h.hour
@@ -33,7 +36,7 @@ func (h hourAndMinute) in(half string) string {
 }
 
 // clock reads the time of day that begins at word i.
-func (t *Text) clock(i int) Reading {
+func (t clockReader) clock(i int) Reading {
 	if exact, ok := text.NamedHours.Value(t.Norm(i)); ok && t.Norm(i-1) != "apres" {
 		return t.reading(i, i+1, exact)
 	}
@@ -68,10 +71,10 @@ func (t *Text) clock(i int) Reading {
 }
 
 // counts reports whether a noun follows that a number counts.
-func (t *Text) counts(end int) bool { return end < len(t.Words) && t.Words[end].IsSubject() }
+func (t clockReader) counts(end int) bool { return end < len(t.Words) && t.Words[end].IsSubject() }
 
 // cue is the word before the word at i, where it may bring an hour: of "a" only the French à.
-func (t *Text) cue(i int) text.Word {
+func (t clockReader) cue(i int) text.Word {
 	before := t.At(i - 1)
 	if before.Norm == "a" && t.Surface(i-1, i) != "à" && t.Surface(i-1, i) != "À" {
 		return text.Word{}
@@ -81,7 +84,7 @@ func (t *Text) cue(i int) text.Word {
 
 // hourAndMinute reads a time in figures, as English says it (17:30, five thirty, half past five), or as
 // German and French do (halb sieben, six heures et demie). end is i for none.
-func (t *Text) hourAndMinute(i int) (said hourAndMinute, end int) {
+func (t clockReader) hourAndMinute(i int) (said hourAndMinute, end int) {
 	digits := text.StartsWithDigit(t.Norm(i))
 	for _, read := range []func(int) (hourAndMinute, int){t.beforeHour, t.hourNamed} {
 		if said, end := read(i); end > i {
@@ -117,7 +120,7 @@ var (
 
 // beforeHour reads "halb sieben" and "dreiviertel acht", which are before the hour, and "Viertel nach
 // acht" and "zehn vor acht".
-func (t *Text) beforeHour(i int) (hourAndMinute, int) {
+func (t clockReader) beforeHour(i int) (hourAndMinute, int) {
 	if minute := germanParts[t.Norm(i)]; minute > 0 {
 		hour, end := t.anyNumber(i+1, 24)
 		if hour > 0 {
@@ -143,7 +146,7 @@ func (t *Text) beforeHour(i int) (hourAndMinute, int) {
 }
 
 // hourNamed reads "zehn Uhr dreißig", "six heures et demie" and "huit heures moins le quart".
-func (t *Text) hourNamed(i int) (hourAndMinute, int) {
+func (t clockReader) hourNamed(i int) (hourAndMinute, int) {
 	if after := t.Norm(i + 1); after != "uhr" && after != "heures" && after != "heure" {
 		return hourAndMinute{}, i
 	}
@@ -178,7 +181,7 @@ func (t *Text) hourNamed(i int) (hourAndMinute, int) {
 func earlier(hour int) int { return (hour + 23) % 24 }
 
 // anyNumber reads a whole number of one word up to a limit, in any language. end is i for none.
-func (t *Text) anyNumber(i, limit int) (number, end int) {
+func (t clockReader) anyNumber(i, limit int) (number, end int) {
 	if i >= len(t.Words) {
 		return 0, i
 	}
@@ -194,7 +197,7 @@ var clockFigures = regexp.MustCompile(`(?i)^(\d{1,2})(?:\s?[:.h]\s?(\d{2})(?::\d
 
 // figuresClock reads a time in figures. An hour of two digits under ten is one of 24
 // hours (ISO 8601).
-func (t *Text) figuresClock(i int) (hourAndMinute, int) {
+func (t clockReader) figuresClock(i int) (hourAndMinute, int) {
 	written := t.window(i)
 	if !strings.ContainsAny(written[:min(len(written), 5)], ":.hHaApP") {
 		return hourAndMinute{}, i
@@ -211,7 +214,7 @@ func (t *Text) figuresClock(i int) (hourAndMinute, int) {
 
 // pastHour reads "half past five", "quarter to 6" and "ten past 7". "Ten to six" is a time and no stretch
 // of it where it is said in words, in fives, and after a word that brings one time.
-func (t *Text) pastHour(i int) (hourAndMinute, int) {
+func (t clockReader) pastHour(i int) (hourAndMinute, int) {
 	first := t.Norm(i)
 	minute, at := englishParts[first], i+1
 	named := minute > 0
@@ -237,7 +240,7 @@ func (t *Text) pastHour(i int) (hourAndMinute, int) {
 }
 
 // smallNumber reads a whole number up to limit, in figures or words. end is i for none.
-func (t *Text) smallNumber(i, limit int) (number, end int) {
+func (t clockReader) smallNumber(i, limit int) (number, end int) {
 	w := t.Norm(i)
 	switch {
 	case text.StartsWithDigit(w):
@@ -262,7 +265,7 @@ func (t *Text) smallNumber(i, limit int) (number, end int) {
 var partLinks = map[string]bool{"in": true, "the": true, "at": true, "am": true, "du": true, "de": true, "l": true, "le": true, "dans": true}
 
 // halfOfDay reads "pm", "o'clock", "in the afternoon" and "at night" after the hour.
-func (t *Text) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int) {
+func (t clockReader) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int) {
 	switch t.Norm(end) {
 	case "uhr", "heures", "h":
 		said.sure, said.written, end = true, true, end+1
@@ -298,7 +301,7 @@ func (t *Text) halfOfDay(said hourAndMinute, end int) (hourAndMinute, int) {
 }
 
 // letters reads am, pm, a.m. and p.m.
-func (t *Text) letters(i int) (half string, end int) {
+func (t clockReader) letters(i int) (half string, end int) {
 	if i >= len(t.Words) || !t.Adjoins(i-1) { // "that one. Am I free?"
 		return "", i
 	}

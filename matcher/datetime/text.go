@@ -63,7 +63,7 @@ func (t *Text) Dates() []Reading {
 // Clocks returns the readings of times of day, left to right. They are not to be changed.
 func (t *Text) Clocks() []Reading {
 	if t.clocks == nil {
-		t.clocks = t.each(t.clock)
+		t.clocks = t.each(clockReader{t}.clock)
 	}
 	return t.clocks
 }
@@ -139,7 +139,7 @@ func (t *Text) until(i, length int) int {
 // time together, which are returned apart: they may have been said apart.
 func (t *Text) Alone() (meant, days, hours []string) {
 	if p := stamp.FindStringSubmatch(t.Said); p != nil {
-		days, hours = NewText(p[1], t.Now).date(0).Values, NewText(p[2], t.Now).clock(0).Values
+		days, hours = NewText(p[1], t.Now).date(0).Values, clockReader{NewText(p[2], t.Now)}.clock(0).Values
 		if at, err := time.Parse(time.RFC3339, t.Said); err == nil { // people say what a clock on their wall does
 			here := at.In(t.Now.Location())
 			days, hours = append(days, here.Format(time.DateOnly)), append(hours, here.Format("15:04"))
@@ -154,7 +154,8 @@ func (t *Text) Alone() (meant, days, hours []string) {
 			}
 		}
 	}
-	if clock := t.clock(0); clock.End == n {
+	clocks := clockReader{t}
+	if clock := clocks.clock(0); clock.End == n {
 		return append(meant, clock.Values...), nil, nil
 	}
 	date := t.date(0)
@@ -165,7 +166,7 @@ func (t *Text) Alone() (meant, days, hours []string) {
 	if t.Norm(at) == "at" {
 		at++
 	}
-	if clock := t.clock(at); clock.End == n {
+	if clock := clocks.clock(at); clock.End == n {
 		return meant, date.Values, clock.Values
 	}
 	return meant, nil, nil

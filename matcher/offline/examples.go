@@ -120,23 +120,23 @@ func (p *interpreter) byExample() (intent, bool) {
 	said := p.words(p.request.Text)
 	said.Words = withoutEnds(said.Words)
 	var best intent
-	most, several := 0, false
+	most, tied := 0, false
 	for _, candidate := range p.exemplary(said.Words) {
-		for _, pattern := range patternsOf(candidate.Tool) {
-			if pattern.own < most {
+		for _, of := range patternsOf(candidate.Tool) {
+			if of.own < most {
 				continue
 			}
-			fills, fit := fits(said, pattern.parts, 0, nil)
+			fills, fit := fits(said, of.parts, 0, nil)
 			if !fit {
 				continue
 			}
-			if one, ok := p.filled(candidate, pattern, fills, said); ok {
-				several = pattern.own == most && best.Tool != candidate.Tool
-				best, most = one, pattern.own
+			if one, ok := p.filled(candidate, of, fills, said); ok {
+				tied = of.own == most && best.Tool != candidate.Tool
+				best, most = one, of.own
 			}
 		}
 	}
-	return best, most > 0 && !several
+	return best, most > 0 && !tied
 }
 
 // filled is the call of a message that fits a pattern. Its free texts are all that stands in their

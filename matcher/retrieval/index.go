@@ -1,9 +1,8 @@
-// Package retrieval compares texts with the tools in scope by their words alone, and
-// chooses the tools that a model is offered.
 package retrieval
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"sync"
@@ -43,12 +42,182 @@ type postings struct {
 	all  []posting
 }
 
+func joined(lists [][]posting) postings {
+	total := 0
+	for _, list := range lists {
+		total += len(list)
+	}
+	p := postings{ends: make([]int32, len(lists)), all: make([]posting, 0, total)}
+	for number, list := range lists {
+		p.all = append(p.all, list...)
+		p.ends[number] = int32(len(p.all))
+	}
+	return p
+}
+
 func (p postings) of(number int32) []posting {
 	begin := int32(0)
 	if number > 0 {
 		begin = p.ends[number-1]
 	}
 	return p.all[begin:p.ends[number]]
+}
+
+// builder makes an index.
+type builder struct {
+	*index
+	owners           []int32 // sample → tool
+	samples, centres [][]posting
+}
+
+// compile reads the candidates' names, descriptions, examples and parameters. With a
+// base they are a few beside those of the base, and weighed by it.
+func compile(candidates []matcher.Candidate, base *index) *index {
+	b := builder{index: &index{
+		candidates: candidates, base: base, documents: make([]atomic.Pointer[Document], len(candidates)),
+		numbers: map[uint64]int32{}, stems: map[string][]int32{},
+	}}
+	var bags [][]feature
+	for tool, candidate := range candidates {
+		know := func(words []text.Word) {
+			for _, w := range words {
+				tools := b.stems[w.Stem]
+				if n := len(tools); n == 0 || tools[n-1] != int32(tool) {
+					b.stems[w.Stem] = append(tools, int32(tool))
+				}
+			}
+		}
+		for _, sample := range samplesOf(candidate.Tool) {
+			words := text.Split(sample)
+			bags = append(bags, featuresOf(words))
+			b.owners = append(b.owners, int32(tool))
+			know(words)
+		}
+		for _, said := range parameterTexts(candidate.Tool) {
+			know(text.Split(said))
+		}
+		b.ends = append(b.ends, int32(len(bags)))
+		if candidate.Repository.SessionID != "" || candidate.Repository.Options.Exclusive {
+			b.pinned = append(b.pinned, int32(tool))
+		}
+	}
+	b.weigh(bags)
+	b.place(bags)
+	b.index.samples, b.index.centres = joined(b.samples), joined(b.centres)
+	b.spelling = sync.OnceValue(b.index.spellings)
+	b.acting = sync.OnceValue(func() acting { return newActing(candidates) })
+	return b.index
+}
+
+// weigh numbers the features and finds out how rare each is among the tools (IDF).
+// With one tool in scope all are equally rare.
+func (b *builder) weigh(bags [][]feature) {
+	var last, tools []int32 // by number: the last tool that had the feature, and how many tools have it
+	var ids []uint64
+	for sample, bag := range bags {
+		for _, f := range bag {
+			number, ok := b.numbers[f.id]
+			if !ok {
+				number = int32(len(last))
+				b.numbers[f.id] = number
+				last, tools, ids = append(last, -1), append(tools, 0), append(ids, f.id)
+			}
+			if last[number] != b.owners[sample] {
+				last[number] = b.owners[sample]
+				tools[number]++
+			}
+		}
+	}
+	all := float64(b.size())
+	b.unseen = float32(math.Log1p(all))
+	b.rarity = make([]float32, len(tools))
+	for number, n := range tools {
+		b.rarity[number] = float32(math.Log1p(all / float64(n)))
+		if b.base != nil {
+			b.rarity[number] = min(b.rarity[number], b.elsewhere(ids[number]))
+		}
+	}
+}
+
+// place builds the postings of all samples, and of each tool's centre: the mean
+// direction of its samples.
+func (b *builder) place(bags [][]feature) {
+	b.samples, b.centres = make([][]posting, len(b.rarity)), make([][]posting, len(b.rarity))
+	centre := map[int32]float32{}
+	directions := make([][]posting, len(bags))
+	for sample, bag := range bags {
+		directions[sample] = b.vector(bag)
+		for _, share := range directions[sample] {
+			b.samples[share.of] = append(b.samples[share.of], posting{int32(sample), share.weight})
+			centre[share.of] += share.weight
+		}
+		tool := b.owners[sample]
+		if sample+1 < len(bags) && b.owners[sample+1] == tool {
+			continue
+		}
+		var square float64
+		for _, number := range slices.Sorted(maps.Keys(centre)) {
+			square += float64(centre[number]) * float64(centre[number])
+		}
+		length := float32(math.Sqrt(square))
+		for number, weight := range centre { // each goes to a list of its own: the order is no matter
+			b.centres[number] = append(b.centres[number], posting{tool, weight / length})
+		}
+		clear(centre)
+	}
+	if tools := len(b.candidates); tools > 1 && tools*len(directions) <= maxComparisons {
+		b.sharpen(directions)
+	}
+}
+
+// Sharpening moves the centres of tools apart that are taken for each other. A sample
+// that is not nearer to its own tool than to the next by clearance pulls the one
+// towards itself and pushes the other away (a perceptron with a margin). Five passes
+// are enough: later ones change little, and each costs about as much as comparing
+// every sample once.
+const (
+	clearance   = 0.3
+	step        = 0.05
+	sharpenings = 5
+	// maxComparisons of samples with tools are made in a pass: beyond it, at about a
+	// thousand tools, a scope goes without. 150 tools of ten examples need 270,000.
+	maxComparisons = 5_000_000
+)
+
+// sharpen runs the passes over the samples' directions.
+func (b *builder) sharpen(directions [][]posting) {
+	scores := make([]float32, len(b.candidates))
+	for range sharpenings {
+		for sample, direction := range directions {
+			clear(scores)
+			for _, share := range direction {
+				accumulate(b.centres[share.of], share.weight, scores)
+			}
+			own, rival := b.owners[sample], int32(-1)
+			for i, score := range scores {
+				if int32(i) != own && (rival < 0 || score > scores[rival]) {
+					rival = int32(i)
+				}
+			}
+			if scores[own]-scores[rival] < clearance {
+				b.move(own, direction, step)
+				b.move(rival, direction, -step)
+			}
+		}
+	}
+}
+
+// move shifts the tool's centre along the direction.
+func (b *builder) move(tool int32, direction []posting, by float32) {
+	for _, share := range direction {
+		list := b.centres[share.of]
+		at := slices.IndexFunc(list, func(p posting) bool { return p.of == tool })
+		if at < 0 {
+			b.centres[share.of] = append(list, posting{tool, by * share.weight})
+			continue
+		}
+		list[at].weight += by * share.weight
+	}
 }
 
 // size is how many tools there are, those of the base included.
@@ -76,15 +245,13 @@ func (l *index) vector(bag []feature) []posting {
 	var square float64
 	for _, f := range bag {
 		weight := f.weight
-		number, ok := l.numbers[f.id]
-		if !ok {
+		if number, ok := l.numbers[f.id]; ok {
+			weight *= l.rarity[number]
+			shares = append(shares, posting{number, weight})
+		} else {
 			weight *= l.elsewhere(f.id)
-			square += float64(weight) * float64(weight)
-			continue
 		}
-		weight *= l.rarity[number]
 		square += float64(weight) * float64(weight)
-		shares = append(shares, posting{number, weight})
 	}
 	length := float32(math.Sqrt(square))
 	for i := range shares {
@@ -93,25 +260,17 @@ func (l *index) vector(bag []feature) []posting {
 	return shares
 }
 
-// nearestWeight is the say of a tool's nearest sample beside that of its centre. The
-// centre alone forgets the odd example, the nearest alone trusts it too much.
-const nearestWeight = 0.3
-
-// Among many tools a feature that one in commonShare has says next to nothing, and to
-// go through all that have it would be most of the work.
-const (
-	commonFrom  = 256
-	commonShare = 8
-)
-
 // similar adds to the scores how like every tool the text is, times by: 0 for nothing in
 // common, 1 for the same.
 func (l *index) similar(words []text.Word, by float32, scores []float32) {
-	if len(words) == 0 || len(l.candidates) == 0 {
-		return
+	if len(words) > 0 && len(l.candidates) > 0 {
+		l.compare(l.vector(featuresOf(words)), by, scores)
 	}
-	l.compare(l.vector(featuresOf(words)), by, scores)
 }
+
+// nearestWeight is the say of a tool's nearest sample beside that of its centre. The
+// centre alone forgets the odd example, the nearest alone trusts it too much.
+const nearestWeight = 0.3
 
 // compare adds to the scores how like every tool the direction is, times by.
 func (l *index) compare(direction []posting, by float32, scores []float32) {
@@ -145,33 +304,31 @@ func accumulate(list []posting, weight float32, into []float32) {
 // covers adds to the scores which share of the text's subjects the words of every tool
 // know, times by. A subject counts by how few tools know it.
 func (l *index) covers(words []text.Word, by float32, scores []float32) {
+	weight := func(stem string) float32 {
+		tools := len(l.stems[stem])
+		if l.base != nil {
+			tools += len(l.base.stems[stem])
+		}
+		if tools == 0 {
+			return l.unseen
+		}
+		return float32(math.Log1p(float64(l.size()) / float64(tools)))
+	}
 	var all float32
 	for _, w := range words {
 		if w.IsSubject() {
-			all += l.known(w.Stem)
+			all += weight(w.Stem)
 		}
 	}
 	for _, w := range words {
 		if !w.IsSubject() {
 			continue
 		}
-		share := by * l.known(w.Stem) / all
+		share := by * weight(w.Stem) / all
 		for _, tool := range l.stems[w.Stem] {
 			scores[tool] += share
 		}
 	}
-}
-
-// known is the rarity of a stem.
-func (l *index) known(stem string) float32 {
-	tools := len(l.stems[stem])
-	if l.base != nil {
-		tools += len(l.base.stems[stem])
-	}
-	if tools == 0 {
-		return l.unseen
-	}
-	return float32(math.Log1p(float64(l.size()) / float64(tools)))
 }
 
 // find returns the tool of that name.
@@ -185,8 +342,27 @@ func (l *index) document(tool int) *Document {
 		return made
 	}
 	made := newDocument(l.candidates[tool].Tool)
-	l.documents[tool].Store(&made)
-	return &made
+	l.documents[tool].Store(made)
+	return made
+}
+
+// edge is how many bytes at the begin and at the end of a word a spelling is looked up by: one
+// error leaves one of both as it was.
+const edge = 2
+
+// edges are the begin and the end of a stem as a spelling is looked up by them.
+func edges(stem string) (begin, end string) { return "^" + stem[:edge], stem[len(stem)-edge:] }
+
+// spellings lists the stems of the index by their edges, in an order that is always the same.
+func (l *index) spellings() map[string][]string {
+	found := map[string][]string{}
+	for _, stem := range slices.Sorted(maps.Keys(l.stems)) {
+		if len(stem) >= typoLength && !text.StartsWithDigit(stem) {
+			begin, end := edges(stem)
+			found[begin], found[end] = append(found[begin], stem), append(found[end], stem)
+		}
+	}
+	return found
 }
 
 // scratch is memory for scores, lent from message to message.

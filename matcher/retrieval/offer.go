@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"earshot/matcher"
 	"earshot/matcher/text"
 )
@@ -16,8 +14,8 @@ import (
 // stand at the beginning. So what a conversation is offered does not follow each message: it
 // begins with a base, and grows behind it when a message is about something else.
 const (
-	// baseShare and moreShare are the eighths of the room that the first message fills,
-	// and that a later one adds at most. With little room it fills leastBase, and adds
+	// baseShare and moreShare are the eighths of the capacity that the first message fills,
+	// and that a later one adds at most. With little capacity it fills leastBase, and adds
 	// leastMore.
 	baseShare, moreShare, eighths = 5, 1, 8
 	leastBase, leastMore          = 32, 4
@@ -28,6 +26,16 @@ const (
 	aboutAsNear = 0.8
 	// alsoScore is what others need that are added with it, as a share of its score.
 	alsoScore = 0.3
+	// coverageWeight is for the share of the text's subjects that the tool's words know,
+	// parameters included: "for four people" finds the tool with a party size.
+	coverageWeight = 0.3
+	// historyWeight is for what was said before: "and tomorrow?" is about that.
+	historyWeight = 0.4
+	// recent is how many earlier messages count, and of them recentWords.
+	recent      = 6
+	recentWords = 128
+	// remembered is how many messages tell a place in one conversation from all others.
+	remembered = 8
 )
 
 // Offer returns at most limit of the candidates, in the order in which a model is to be
@@ -58,21 +66,17 @@ func (r *Retriever) Scored(ctx context.Context, request matcher.Request, limit i
 
 // offer is what one conversation is offered beside what is pinned.
 type offer struct {
-	scope  Scope
-	pinned []ref
-	alone  [][]int32 // the pinned ones by part where they alone are more than fit; else nil
-	room   int
-	base   int
-	more   int
-	alike  []matcher.Score // what the message that is followed means
-	best   []Near          // what the message that was followed last is about
+	scope      Scope
+	pinned     []ref
+	alone      [][]int32 // the pinned ones by part where they alone are more than fit; else nil
+	capacity   int
+	base, more int
+	alike      []matcher.Score // what the message that is followed means
+	best       []Near          // what the message that was followed last is about
 }
 
-// ref is a tool of a part of the scope.
-type ref struct{ part, tool int32 }
-
 func newOffer(scope Scope, limit int) *offer {
-	o := &offer{scope: scope, room: limit}
+	o := &offer{scope: scope, capacity: limit}
 	for i, p := range scope.parts {
 		for _, tool := range p.index.pinned {
 			if _, in := scope.place(p, int(tool)); in {
@@ -82,7 +86,7 @@ func newOffer(scope Scope, limit int) *offer {
 	}
 	slices.SortFunc(o.pinned, func(a, b ref) int { return strings.Compare(scope.tool(a).Name, scope.tool(b).Name) })
 	if len(o.pinned) < limit {
-		o.room -= len(o.pinned)
+		o.capacity -= len(o.pinned)
 	} else {
 		o.alone = make([][]int32, len(scope.parts))
 		for _, one := range o.pinned {
@@ -93,16 +97,24 @@ func newOffer(scope Scope, limit int) *offer {
 		}
 		o.pinned = nil
 	}
-	o.base = max(min(o.room, leastBase), o.room*baseShare/eighths)
-	o.more = min(o.room, max(leastMore, o.room*moreShare/eighths))
+	o.base = max(min(o.capacity, leastBase), o.capacity*baseShare/eighths)
+	o.more = min(o.capacity, max(leastMore, o.capacity*moreShare/eighths))
 	return o
 }
 
 // list follows the conversation from the newest message of which it is known what was
 // offered. The last message is followed by what its text means as well.
-func (o *offer) list(alike []matcher.Score) []ref {
-	history := o.scope.request.History
-	list, next := o.latest(history)
+func (o *offer) list(alike []matcher.Score) (list []ref) {
+	history, next := o.scope.request.History, 0
+	for i, said := range slices.Backward(history) {
+		if said.Actor == matcher.ActorAgent {
+			continue
+		}
+		if known, is := o.remembered(o.key(history[:i], said.Text)); is {
+			list, next = o.fired(known, history[:i+1]), i+1
+			break
+		}
+	}
 	for ; next < len(history); next++ {
 		if history[next].Actor != matcher.ActorAgent {
 			list = o.fired(o.follow(list, history[:next], history[next].Text), history[:next+1])
@@ -110,22 +122,29 @@ func (o *offer) list(alike []matcher.Score) []ref {
 	}
 	o.alike = alike
 	list = o.follow(list, history, o.scope.request.Text)
-	o.scope.offered.keep(o.key(history, o.scope.request.Text), list)
+	if o.scope.offered != nil {
+		o.scope.offered.Add(o.key(history, o.scope.request.Text), list)
+	}
 	return list
 }
 
-// latest returns what was offered for a message of the history, with what that has set off,
-// and the place behind it; nothing and 0 where nothing is known.
-func (o *offer) latest(history []matcher.Utterance) ([]ref, int) {
-	for i, said := range slices.Backward(history) {
-		if said.Actor == matcher.ActorAgent {
-			continue
-		}
-		if list, known := o.scope.offered.get(o.key(history[:i], said.Text)); known {
-			return o.fired(list, history[:i+1]), i + 1
-		}
+func (o *offer) remembered(key uint64) ([]ref, bool) {
+	if o.scope.offered == nil {
+		return nil, false
 	}
-	return nil, 0
+	return o.scope.offered.Get(key)
+}
+
+// key is that of a message after a history, for these tools and this capacity.
+func (o *offer) key(history []matcher.Utterance, said string) uint64 {
+	var h maphash.Hash
+	h.SetSeed(seed)
+	maphash.WriteComparable(&h, [2]uint64{o.scope.identity, uint64(o.capacity)})
+	for _, utterance := range history[max(0, len(history)-remembered):] {
+		maphash.WriteComparable(&h, [3]string{utterance.ID, utterance.Actor, utterance.Text})
+	}
+	maphash.WriteComparable(&h, said)
+	return h.Sum64()
 }
 
 // follow adds to the list what the message is about, unless what is offered already is about
@@ -135,23 +154,55 @@ func (o *offer) follow(list []ref, history []matcher.Utterance, said string) []r
 	if len(list) < o.base {
 		n = o.base + len(o.pinned)
 	}
-	best := o.scope.ranked(text.Split(said), lately(history), n, o.alone)
+	o.best = o.ranked(text.Split(said), history, n)
 	if o.alone == nil {
-		best = o.scope.fused(best, o.alike, n)
+		o.best = o.scope.fused(o.best, o.alike, n)
 	}
-	o.best = best
-	if o.covers(list, best) {
+	if o.covers(list, o.best) {
 		return list
 	}
 	var added []ref
-	for _, one := range best {
+	for _, one := range o.best {
 		named := o.scope.ref(one)
-		weak := len(list) >= o.base && one.Score < alsoScore*best[0].Score
+		weak := len(list) >= o.base && one.Score < alsoScore*o.best[0].Score
 		if !weak && !o.offers(list, named) && len(added) < max(o.more, o.base-len(list)) {
 			added = append(added, named)
 		}
 	}
 	return o.add(list, added, history)
+}
+
+// ranked lists at most n of the candidates, the best first for the words and those said in the last messages
+// before them, and none that has nothing in common with them. Where the pinned ones alone are more than fit,
+// it ranks these alone, whether they have something in common or not.
+func (o *offer) ranked(words []text.Word, history []matcher.Utterance, n int) []Near {
+	var before []text.Word
+	for _, utterance := range slices.Backward(history[max(0, len(history)-recent):]) {
+		if len(before) >= recentWords {
+			break
+		}
+		before = append(text.Split(utterance.Text), before...)
+	}
+	before = before[max(0, len(before)-recentWords):]
+	best := top{most: n}
+	for i, p := range o.scope.parts {
+		scores := borrow(len(p.candidates))
+		p.similar(words, 1, scores.of)
+		p.covers(words, coverageWeight, scores.of)
+		p.similar(before, historyWeight, scores.of)
+		if o.alone != nil {
+			for tool := range scores.of {
+				if _, is := slices.BinarySearch(o.alone[i], int32(tool)); is {
+					scores.of[tool] += 1e-6
+				} else {
+					scores.of[tool] = 0
+				}
+			}
+		}
+		o.scope.choose(&best, p, scores.of)
+		scores.giveBack()
+	}
+	return withCommon(best.list)
 }
 
 // covers reports whether the list has what a message is about: none of the first of the best
@@ -180,7 +231,7 @@ func (o *offer) offers(list []ref, one ref) bool {
 // fired adds what the last message of the history has set off: people correct and repeat.
 func (o *offer) fired(list []ref, history []matcher.Utterance) []ref {
 	for _, call := range history[len(history)-1].Fired {
-		if one, in := o.scope.named(call.Name); in && !o.offers(list, one) {
+		if one, _, in := o.scope.named(call.Name); in && !o.offers(list, one) {
 			list = o.add(list, []ref{one}, history)
 		}
 	}
@@ -189,25 +240,19 @@ func (o *offer) fired(list []ref, history []matcher.Utterance) []ref {
 
 // add returns the list with more behind it. It leaves the list that it is given as it is.
 func (o *offer) add(list, more []ref, history []matcher.Utterance) []ref {
-	if len(list)+len(more) > o.room {
-		fired := o.setOff(history)
-		more = more[:min(len(more), max(1, o.room-len(fired)))]
-		list = o.evicted(list, o.room-len(more), fired)
-	}
-	return append(slices.Clip(list), more...)
-}
-
-// setOff are the tools that the history has set off.
-func (o *offer) setOff(history []matcher.Utterance) map[ref]bool {
-	fired := map[ref]bool{}
-	for _, utterance := range history {
-		for _, call := range utterance.Fired {
-			if one, in := o.scope.named(call.Name); in && !slices.Contains(o.pinned, one) {
-				fired[one] = true
+	if len(list)+len(more) > o.capacity {
+		fired := map[ref]bool{} // the tools that the history has set off
+		for _, utterance := range history {
+			for _, call := range utterance.Fired {
+				if one, _, in := o.scope.named(call.Name); in && !slices.Contains(o.pinned, one) {
+					fired[one] = true
+				}
 			}
 		}
+		more = more[:min(len(more), max(1, o.capacity-len(fired)))]
+		list = o.evicted(list, o.capacity-len(more), fired)
 	}
-	return fired
+	return append(slices.Clip(list), more...)
 }
 
 // evicted returns at most n of the list: of the base and of what has fired, of which the
@@ -244,47 +289,4 @@ func (o *offer) candidates(list []ref, limit int) []matcher.Candidate {
 		}
 	}
 	return append(offered[:min(len(offered), limit-len(begun))], begun...)
-}
-
-// maxConversations bounds the memory of what conversations were offered: a list takes half
-// a kilobyte. What is not remembered is worked out from the history.
-const maxConversations = 8192
-
-// conversations remember what they were offered for their last message.
-type conversations struct{ lists *lru.Cache[uint64, []ref] }
-
-func newConversations() *conversations {
-	lists, err := lru.New[uint64, []ref](maxConversations)
-	if err != nil {
-		panic(err) // only a size below one is refused
-	}
-	return &conversations{lists}
-}
-
-func (c *conversations) get(key uint64) ([]ref, bool) {
-	if c == nil {
-		return nil, false
-	}
-	return c.lists.Get(key)
-}
-
-func (c *conversations) keep(key uint64, list []ref) {
-	if c != nil {
-		c.lists.Add(key, list)
-	}
-}
-
-// remembered is how many messages tell a place in one conversation from all others.
-const remembered = 8
-
-// key is that of a message after a history, for these tools and this room.
-func (o *offer) key(history []matcher.Utterance, said string) uint64 {
-	var h maphash.Hash
-	h.SetSeed(seed)
-	maphash.WriteComparable(&h, [2]uint64{o.scope.identity, uint64(o.room)})
-	for _, utterance := range history[max(0, len(history)-remembered):] {
-		maphash.WriteComparable(&h, [3]string{utterance.ID, utterance.Actor, utterance.Text})
-	}
-	maphash.WriteComparable(&h, said)
-	return h.Sum64()
 }

@@ -2,13 +2,112 @@ package retrieval
 
 import (
 	"cmp"
+	"hash/maphash"
 	"math"
 	"slices"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"earshot/matcher"
 	"earshot/matcher/text"
 	"earshot/repositories"
 )
+
+const (
+	// maxIndexes bounds the memory for what is compiled of the tools of sessions, beside
+	// those of one app, and of tools that are not shared: 150 tools with ten examples each
+	// take 2 to 3 MB, those of a usual session a hundredth of that.
+	maxIndexes = 64
+	// maxConversations bounds the memory of what conversations were offered: a list takes half
+	// a kilobyte. What is not remembered is worked out from the history.
+	maxConversations = 8192
+	// wholeUpTo is how many tools of an app are compiled anew with those of a session,
+	// so that the rarity of words is that of the whole scope. More are left as they are,
+	// and what the session adds is weighed by them.
+	wholeUpTo = 16
+)
+
+// Cache keeps compiled indexes: that of an app's tools, with those of its sessions, as
+// long as the app's tools are shared.
+type Cache struct{ whole sessions }
+
+// app is what is kept with the tools that an app shares.
+type app struct {
+	tools *index
+	added sessions
+}
+
+// sessions keep indexes by the revisions of the repositories that they were made of, as a
+// write gives a new revision and so a new index; and what conversations were offered for their last message.
+type sessions struct {
+	compiled *lru.Cache[uint64, *index]
+	offered  *lru.Cache[uint64, []ref]
+}
+
+// NewCache returns an empty cache.
+func NewCache() *Cache { return &Cache{newSessions()} }
+
+func newSessions() sessions {
+	compiled, err := lru.New[uint64, *index](maxIndexes)
+	if err != nil {
+		panic(err) // only a size below one is refused
+	}
+	offered, err := lru.New[uint64, []ref](maxConversations)
+	if err != nil {
+		panic(err)
+	}
+	return sessions{compiled, offered}
+}
+
+func newApp(tools []matcher.Candidate) app { return app{compile(tools, nil), newSessions()} }
+
+// Of returns the tools that the request has in scope, ready to be compared with texts.
+// It looks at none of those that are shared.
+func (c *Cache) Of(request matcher.Request) Scope {
+	if request.Shared == nil || len(request.Own) > 0 && len(request.Shared.Tools) <= wholeUpTo {
+		scope := c.whole.scope(request, request.Candidates)
+		scope.parts = []part{{c.whole.index(scope, request.Candidates, nil), wholeScope}}
+		return scope
+	}
+	kept := matcher.Kept(request.Shared, newApp)
+	scope := kept.added.scope(request, request.Own)
+	scope.parts = []part{{kept.tools, sharedPart}}
+	if len(request.Own) > 0 {
+		scope.parts = append(scope.parts, part{kept.added.index(scope, request.Own, kept.tools), ownPart})
+	}
+	return scope
+}
+
+var seed = maphash.MakeSeed()
+
+// scope returns a scope without its parts, of which the candidates are known by the revision and name of
+// each. Repositories without a revision, which no store has written, are compiled each
+// time, and nothing is remembered of them.
+func (s sessions) scope(request matcher.Request, candidates []matcher.Candidate) Scope {
+	var key maphash.Hash
+	key.SetSeed(seed)
+	for _, candidate := range candidates {
+		if candidate.Repository.Revision == "" {
+			return Scope{request: request}
+		}
+		maphash.WriteComparable(&key, candidate.Repository.Revision)
+		maphash.WriteComparable(&key, candidate.Tool.Name)
+	}
+	return Scope{request: request, identity: key.Sum64(), offered: s.offered}
+}
+
+// index returns the index of the scope's candidates beside the base.
+func (s sessions) index(scope Scope, candidates []matcher.Candidate, base *index) *index {
+	if scope.offered == nil {
+		return compile(candidates, base)
+	}
+	if known, ok := s.compiled.Get(scope.identity); ok {
+		return known
+	}
+	made := compile(candidates, base)
+	s.compiled.Add(scope.identity, made)
+	return made
+}
 
 // Scope is what a request has in scope, ready to be compared with texts.
 type Scope struct {
@@ -17,7 +116,7 @@ type Scope struct {
 	// identity tells the tools from all others that share what was offered before, which
 	// is nil where it is not known.
 	identity uint64
-	offered  *conversations
+	offered  *lru.Cache[uint64, []ref]
 }
 
 // part is an index of some of the candidates.
@@ -34,6 +133,9 @@ const (
 	ownPart                // the request's own
 )
 
+// ref is a tool of a part of the scope.
+type ref struct{ part, tool int32 }
+
 // place returns the place among the candidates of a tool of the part.
 func (s Scope) place(p part, tool int) (int, bool) {
 	switch {
@@ -45,30 +147,26 @@ func (s Scope) place(p part, tool int) (int, bool) {
 	return s.request.Place(p.candidates[tool].Tool.Name)
 }
 
-// named returns the tool that a name stands for in the scope.
-func (s Scope) named(name string) (ref, bool) {
+// named returns the tool that a name stands for in the scope, and its place among the candidates.
+func (s Scope) named(name string) (at ref, place int, in bool) {
 	for i, p := range slices.Backward(s.parts) {
 		tool, found := p.find(name)
 		if !found {
 			continue
 		}
-		if _, in := s.place(p, tool); in {
-			return ref{int32(i), int32(tool)}, true
+		if place, in := s.place(p, tool); in {
+			return ref{int32(i), int32(tool)}, place, true
 		}
 	}
-	return ref{}, false
+	return ref{}, 0, false
 }
 
 func (s Scope) tool(r ref) *repositories.Tool { return s.parts[r.part].candidates[r.tool].Tool }
 
 // ref returns the tool that is near.
 func (s Scope) ref(n Near) ref {
-	for i, p := range s.parts {
-		if p.index == n.index {
-			return ref{int32(i), int32(n.tool)}
-		}
-	}
-	return ref{part: -1} // it is of none of the parts
+	part := slices.IndexFunc(s.parts, func(p part) bool { return p.index == n.index })
+	return ref{int32(part), int32(n.tool)}
 }
 
 // Near is a candidate and how near a text is to it.
@@ -95,25 +193,9 @@ func (s Scope) Scores(near []Near) []matcher.Score {
 // nothing in common, 1 for the same. What nobody in scope has a word for, such as the title
 // of a song, takes nothing from the likeness of the rest.
 func (s Scope) Nearest(words []text.Word, n int) []Near {
-	best := top{most: n}
-	for i, direction := range s.directions(featuresOf(words)) {
-		p := s.parts[i]
-		if len(direction) == 0 || len(p.candidates) == 0 {
-			continue
-		}
-		scores := borrow(len(p.candidates))
-		p.compare(direction, 1, scores.of)
-		s.choose(&best, p, scores.of)
-		scores.giveBack()
-	}
-	return best.list
-}
-
-// directions are those of a bag in each part, of length one over all that the parts know.
-func (s Scope) directions(bag []feature) [][]posting {
-	directions := make([][]posting, len(s.parts))
+	directions := make([][]posting, len(s.parts)) // in each part, of length one over all that the parts know
 	var square float64
-	for _, f := range bag {
+	for _, f := range featuresOf(words) {
 		heaviest := float32(0)
 		for i, p := range s.parts {
 			if number, ok := p.numbers[f.id]; ok {
@@ -125,12 +207,20 @@ func (s Scope) directions(bag []feature) [][]posting {
 		square += float64(heaviest) * float64(heaviest)
 	}
 	length := float32(math.Sqrt(square))
-	for _, direction := range directions {
-		for i := range direction {
-			direction[i].weight /= length
+	best := top{most: n}
+	for i, p := range s.parts {
+		if len(directions[i]) == 0 || len(p.candidates) == 0 {
+			continue
 		}
+		for j := range directions[i] {
+			directions[i][j].weight /= length
+		}
+		scores := borrow(len(p.candidates))
+		p.compare(directions[i], 1, scores.of)
+		s.choose(&best, p, scores.of)
+		scores.giveBack()
 	}
-	return directions
+	return best.list
 }
 
 // Rarity is how much a word says of which tool is meant: the more, the fewer know it. Known
@@ -141,13 +231,55 @@ func (s Scope) Rarity(stem string) (rarity float32, known bool) {
 		tools += len(p.stems[stem])
 		all += len(p.candidates)
 	}
-	return float32(math.Log1p(float64(all) / float64(max(tools, 1)))), tools > 0
+	return rarityOf(all, tools), tools > 0
+}
+
+// Spelled returns the words with those that no tool in scope knows in the spelling of a tool's,
+// where they are one typing error away from it: a letter too many, too few, another one, or two
+// in the wrong order.
+func (s Scope) Spelled(words []text.Word) []text.Word {
+	spelled, changed := words, false
+	for i, w := range words {
+		if len(w.Stem) < typoLength || !w.IsSubject() || len(text.Topics(w)) > 0 {
+			continue
+		}
+		if right := s.spelled(w.Stem); right != "" {
+			if !changed {
+				spelled, changed = slices.Clone(words), true
+			}
+			spelled[i] = w.As(right, right)
+		}
+	}
+	return spelled
+}
+
+// spelled returns the stem that the most tools know of those that are an error away from one
+// that no tool knows; empty if there is none.
+func (s Scope) spelled(stem string) (best string) {
+	if slices.ContainsFunc(s.parts, func(p part) bool { return len(p.stems[stem]) > 0 }) {
+		return ""
+	}
+	most := 0
+	begin, end := edges(stem)
+	for _, p := range s.parts {
+		spelling := p.spelling()
+		for _, near := range [][]string{spelling[begin], spelling[end]} {
+			for _, known := range near {
+				if tools := len(p.stems[known]); tools > most {
+					if is, _ := text.Typo(known, stem); is {
+						best, most = known, tools
+					}
+				}
+			}
+		}
+	}
+	return best
 }
 
 // choose puts the best of the part into the list.
 func (s Scope) choose(best *top, p part, scores []float32) {
 	for tool, score := range scores {
-		if !best.takes(score) {
+		if n := len(best.list); n >= best.most && (n == 0 || score < best.list[n-1].Score) {
 			continue
 		}
 		if place, in := s.place(p, tool); in {
@@ -162,16 +294,11 @@ type top struct {
 	list []Near
 }
 
-func (t *top) takes(score float32) bool {
-	return len(t.list) < t.most || t.most > 0 && score >= t.list[len(t.list)-1].Score
-}
-
 func (t *top) add(n Near) {
 	at, _ := slices.BinarySearchFunc(t.list, n, func(a, b Near) int {
 		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(a.Place, b.Place))
 	})
-	if at == t.most {
-		return
+	if at < t.most {
+		t.list = slices.Insert(t.list[:min(len(t.list), t.most-1)], at, n)
 	}
-	t.list = slices.Insert(t.list[:min(len(t.list), t.most-1)], at, n)
 }

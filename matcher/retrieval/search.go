@@ -1,13 +1,56 @@
 package retrieval
 
 import (
-	"math"
+	"cmp"
+	"context"
+	"fmt"
 	"slices"
 
 	"earshot/matcher"
 	"earshot/matcher/text"
-	"earshot/repositories"
 )
+
+// Meaning compares texts with tools by what they mean, for tools of which no word was said.
+type Meaning interface {
+	// Alike returns at most n of the request's candidates, those first whose meaning is nearest
+	// to the text, or why nothing was compared.
+	Alike(ctx context.Context, request matcher.Request, text string, n int) (alike []matcher.Score, why string)
+}
+
+// Retriever chooses which tools a model is offered where more are in scope than it
+// handles well. The words decide, and beside them, where it is given, what texts mean. It keeps
+// what it has compiled, and is safe for concurrent use.
+type Retriever struct {
+	indexes *Cache
+	meaning Meaning // nil for none
+}
+
+// New returns a retriever that needs no model.
+func New() *Retriever { return NewFused(nil) }
+
+// NewFused returns a retriever that fuses the ranks by words with those by meaning; nil for
+// words alone.
+func NewFused(meaning Meaning) *Retriever { return &Retriever{indexes: NewCache(), meaning: meaning} }
+
+// Search returns at most limit of the request's candidates, those first that the text is
+// likest, whatever the conversation is about. What has nothing in common with the text is
+// not among them.
+func (r *Retriever) Search(ctx context.Context, request matcher.Request, said string, limit int) []matcher.Score {
+	scope := r.indexes.Of(request)
+	return scope.Scores(scope.fused(scope.doing(text.Split(said), limit), r.alike(ctx, request, said, limit), limit))
+}
+
+// alike asks what a text means. Where that is not known the words rank alone.
+func (r *Retriever) alike(ctx context.Context, request matcher.Request, said string, n int) []matcher.Score {
+	if r.meaning == nil {
+		return nil
+	}
+	found, why := r.meaning.Alike(ctx, request, said, n)
+	if why != "" {
+		matcher.TraceOf(ctx).Note(fmt.Sprintf("Tools were ranked by words alone: %s.", why))
+	}
+	return found
+}
 
 // Weights of what makes a tool one that is looked for, which make at most 1.3 together. The words
 // beside a verb outweigh it by themselves, as fewer tools know them.
@@ -15,213 +58,15 @@ const (
 	likenessWeight = 0.3
 	askedWeight    = 0.6    // for the share of what is asked for that the tool has
 	namedWeight    = 2. / 3 // how much more that is for a tool whose name asks for nothing else
-	// Shares of a word that only the tool's parameters have, that is derived from the same, or is of the same topic.
-	besideShare = 0.5
-	rootShare   = 0.8
-	topicShare  = 0.5
-	// holderShare is the weight of "account" in "a user account".
-	holderShare = 0.5
 	// undoingShare is what is left to a tool that undoes what is asked for, which is marked by undoes.
 	undoingShare = 0.5
 	undoes       = -1e6
 )
 
-// acting is what the tools of an index do, and to what: as terms, which are words, topics and acts.
-type acting struct {
-	tools  map[uint64][]has // term → the tools that have it
-	common map[uint64][]has // the same of terms that so many have that they say next to nothing
-	acts   map[uint64]bool  // those of the terms that are acts
-	names  []float32        // tool → how much its name says
-}
-
-// has is a tool that has a term.
-type has struct {
-	tool   int32
-	share  float32
-	inName bool
-}
-
-// markAct is the kind of features that are acts.
-const markAct = markWord + 4
-
-func newActing(candidates []matcher.Candidate) acting {
-	a := acting{map[uint64][]has{}, map[uint64][]has{}, map[uint64]bool{}, make([]float32, len(candidates))}
-	var names [][]uint64
-	for tool, candidate := range candidates {
-		names = append(names, a.add(int32(tool), candidate.Tool))
-	}
-	for tool, terms := range names {
-		for _, term := range terms {
-			a.names[tool] += rarityOf(len(candidates), len(a.tools[term]))
-		}
-	}
-	a.setCommonApart()
-	return a
-}
-
-// add adds a tool, and returns the terms of its name.
-func (a acting) add(tool int32, of *repositories.Tool) []uint64 {
-	named := text.ActingIn(of.Name)
-	var name []uint64
-	a.does(tool, named.Acts, true)
-	for _, acts := range named.Acts {
-		name = append(name, hash(markAct, acts[0]))
-	}
-	for _, w := range named.Things {
-		name = append(name, hash(markWord, w.Stem))
-	}
-	a.things(tool, named.Things, 1, true)
-	described := text.ActingIn(of.Description)
-	if acts := text.ActsOfMethod(of.Method); acts != nil && len(named.Acts) == 0 && len(described.Acts) == 0 {
-		described.Acts = [][]string{acts}
-	}
-	a.does(tool, described.Acts, false)
-	a.things(tool, described.Things, 1, false)
-	for _, sample := range of.Spoken()[:min(len(of.Spoken()), maxCompared)] {
-		a.things(tool, text.ActingOf(text.Split(sample)).Things, 1, false)
-	}
-	for _, said := range parameterTexts(of) {
-		a.things(tool, text.Split(said), besideShare, false)
-	}
-	return name
-}
-
-func (a acting) does(tool int32, verbs [][]string, inName bool) {
-	for _, act := range slices.Concat(verbs...) {
-		a.acts[hash(markAct, act)] = true
-		a.have(hash(markAct, act), has{tool, 1, inName})
-	}
-}
-
-func (a acting) things(tool int32, words []text.Word, share float32, inName bool) {
-	for _, w := range words {
-		for _, one := range senses(w) {
-			a.have(one.term, has{tool, share * one.share, inName})
-		}
-	}
-}
-
-// have notes that a tool has a term, where it has it best.
-func (a acting) have(term uint64, one has) {
-	list := a.tools[term]
-	if n := len(list); n > 0 && list[n-1].tool == one.tool {
-		list[n-1].share = max(list[n-1].share, one.share)
-		list[n-1].inName = list[n-1].inName || one.inName
-		return
-	}
-	a.tools[term] = append(list, one)
-}
-
-// setCommonApart sets apart, among many tools, what says next to nothing. Acts are few, and a
-// third of all tools may read.
-func (a acting) setCommonApart() {
-	if len(a.names) < commonFrom {
-		return
-	}
-	for term, tools := range a.tools {
-		if most := len(a.names) / commonShare; len(tools) > 4*most || len(tools) > most && !a.acts[term] {
-			a.common[term] = tools
-			delete(a.tools, term)
-		}
-	}
-}
-
-// sense is a term that a word stands for.
-type sense struct {
-	term  uint64
-	share float32
-}
-
-func senses(w text.Word) []sense {
-	found := []sense{{hash(markWord, w.Stem), 1}}
-	if root := text.Root(w.Stem); root != w.Stem {
-		found = append(found, sense{hash(markWord, root), rootShare})
-	}
-	for _, topic := range text.Topics(w) {
-		found = append(found, sense{mix(markTopic, topic), topicShare})
-	}
-	return found
-}
-
-// asked is one thing that a text asks for, by any of its senses; against are terms that undo it.
-type asked struct {
-	senses  []sense
-	against []uint64
-	share   float32 // of the weight that its rarity gives it
-	weight  float32
-	common  bool // whether it counts what says next to nothing
-}
-
-func askedBy(words []text.Word) (acts, things []asked) {
-	said := text.ActingOf(words)
-	for _, verb := range said.Acts {
-		one := asked{share: 1}
-		for _, act := range verb {
-			one.senses = append(one.senses, sense{hash(markAct, act), 1})
-			for _, opposite := range text.OppositesOf(act) {
-				one.against = append(one.against, hash(markAct, opposite))
-			}
-		}
-		acts = append(acts, one)
-	}
-	for i, w := range said.Things {
-		one := asked{senses: senses(w), share: 1}
-		if i > 0 && w.Is(text.HolderWords) {
-			one.share = holderShare
-		}
-		things = append(things, one)
-	}
-	return acts, things
-}
-
-func rarityOf(all, tools int) float32 {
-	return float32(math.Log1p(float64(all) / float64(max(tools, 1))))
-}
-
-// of lists the tools that have a term, of those that say next to nothing where that is asked for.
-func (a acting) of(term uint64, common bool) []has {
-	if common {
-		return a.common[term]
-	}
-	return a.tools[term]
-}
-
-// weigh gives each thing its weight, and returns their sum.
-func (s Scope) weigh(common bool, everything ...[]asked) (total float32) {
-	for _, list := range everything {
-		for i := range list {
-			list[i].common = common
-			list[i].weight = list[i].share * s.rarity(list[i])
-			total += list[i].weight
-		}
-	}
-	return total
-}
-
-// rarity is how much it says that something is asked for: the more, the fewer tools have it. It is
-// 0 where no tool has it.
-func (s Scope) rarity(one asked) float32 {
-	most, all := 0, 0
-	for _, p := range s.parts {
-		all += len(p.candidates)
-	}
-	for _, meant := range one.senses {
-		tools := 0
-		for _, p := range s.parts {
-			tools += len(p.acting().of(meant.term, one.common))
-		}
-		most = max(most, tools)
-	}
-	if most == 0 {
-		return 0
-	}
-	return rarityOf(all, most)
-}
-
-// sought lists at most n of the candidates, those first that do what the words ask for, to what
+// doing lists at most n of the candidates, those first that do what the words ask for, to what
 // they name.
-func (s Scope) sought(words []text.Word, n int) []Near {
-	acts, things := askedBy(words)
+func (s Scope) doing(words []text.Word, n int) []Near {
+	acts, things := soughtBy(words)
 	total := s.weigh(false, acts, things)
 	if total == 0 {
 		total = s.weigh(true, acts, things)
@@ -232,8 +77,14 @@ func (s Scope) sought(words []text.Word, n int) []Near {
 		for _, one := range acts {
 			p.seek(one, total, scores.of, named.of)
 		}
-		for _, one := range acts {
-			p.oppose(one, scores.of, named.of)
+		for _, one := range acts { // mark the tools that undo what is asked for, and do none of it
+			for _, term := range one.against {
+				for _, in := range p.acting().of(term, one.common) {
+					if scores.of[in.tool] == 0 {
+						named.of[in.tool] = undoes
+					}
+				}
+			}
 		}
 		for _, one := range things {
 			p.seek(one, total, scores.of, named.of)
@@ -254,13 +105,40 @@ func (s Scope) sought(words []text.Word, n int) []Near {
 	return withCommon(best.list)
 }
 
+// weigh gives each thing its weight, and returns their sum. It says the more, the fewer tools have it, and
+// nothing where no tool has it.
+func (s Scope) weigh(common bool, everything ...[]sought) (total float32) {
+	all := 0
+	for _, p := range s.parts {
+		all += len(p.candidates)
+	}
+	for _, list := range everything {
+		for i := range list {
+			most, one := 0, &list[i]
+			for _, meant := range one.senses {
+				tools := 0
+				for _, p := range s.parts {
+					tools += len(p.acting().of(meant.term, common))
+				}
+				most = max(most, tools)
+			}
+			one.common, one.weight = common, 0
+			if most > 0 {
+				one.weight = one.share * rarityOf(all, most)
+			}
+			total += one.weight
+		}
+	}
+	return total
+}
+
 // seek adds to the scores what each tool has of one thing that is asked for, and to named how
 // much of its name that is.
-func (l *index) seek(one asked, total float32, scores, named []float32) {
+func (p part) seek(one sought, total float32, scores, named []float32) {
 	if one.weight == 0 {
 		return
 	}
-	a := l.acting()
+	a := p.acting()
 	seen := borrow(len(scores))
 	defer seen.giveBack()
 	for _, meant := range one.senses {
@@ -279,22 +157,44 @@ func (l *index) seek(one asked, total float32, scores, named []float32) {
 	}
 }
 
-// oppose marks the tools that undo what is asked for, and do none of it.
-func (l *index) oppose(one asked, scores, named []float32) {
-	a := l.acting()
-	for _, term := range one.against {
-		for _, in := range a.of(term, one.common) {
-			if scores[in.tool] == 0 {
-				named[in.tool] = undoes
-			}
-		}
-	}
-}
-
 // withCommon leaves out what has nothing in common with the words.
 func withCommon(best []Near) []Near {
 	if common := slices.IndexFunc(best, func(one Near) bool { return one.Score <= 0 }); common >= 0 {
 		return best[:common]
 	}
 	return best
+}
+
+// flattening is the k of reciprocal rank fusion, as its authors set it (Cormack, Clarke and
+// Büttcher, SIGIR 2009): it keeps the first of one list from outweighing what both have.
+const flattening = 60
+
+// fused ranks what is near by words and what is near by meaning in one list of at most n, by
+// the sum of 1/(60+rank) in each. Scores stay those of the words, or the similarity where no
+// word is shared, and fall from the first to the last.
+func (s Scope) fused(words []Near, alike []matcher.Score, n int) []Near {
+	if len(alike) == 0 {
+		return words
+	}
+	reciprocal := func(rank int) float64 { return 1 / float64(flattening+1+rank) }
+	ranks, list := map[int]float64{}, slices.Clone(words)
+	for rank, one := range words {
+		ranks[one.Place] = reciprocal(rank)
+	}
+	for rank, one := range alike {
+		at, place, in := s.named(one.Tool.Name)
+		if !in {
+			continue
+		}
+		if _, both := ranks[place]; !both {
+			list = append(list, Near{Place: place, Score: one.Score, index: s.parts[at.part].index, tool: int(at.tool)})
+		}
+		ranks[place] += reciprocal(rank)
+	}
+	slices.SortStableFunc(list, func(a, b Near) int { return cmp.Compare(ranks[b.Place], ranks[a.Place]) })
+	list = list[:min(n, len(list))]
+	for i := len(list) - 2; i >= 0; i-- {
+		list[i].Score = max(list[i].Score, list[i+1].Score)
+	}
+	return list
 }

@@ -6,10 +6,14 @@ import (
 	"earshot/matcher/text"
 )
 
+// cueReader fills free strings by what the marks of examples teach.
+type cueReader struct{ *slotFiller }
+
 // readKnown fills free strings with values that were marked in an example, where the text
 // has one of them. A word that the examples also say outside of marks may be no value here, and
 // neither may one that is a value of another parameter as well.
-func readKnown(f *slotFiller) {
+func readKnown(filler *slotFiller) {
+	f := cueReader{filler}
 	for _, s := range f.taughtSlots() {
 		longest := slices.Clone(s.taught.values)
 		slices.SortStableFunc(longest, func(a, b []text.Word) int { return len(b) - len(a) })
@@ -39,7 +43,7 @@ func readKnown(f *slotFiller) {
 }
 
 // taughtSlots are the open free strings of which values are marked.
-func (f *slotFiller) taughtSlots() []*slot {
+func (f cueReader) taughtSlots() []*slot {
 	return f.slots(func(s *slot) bool { return s.taught != nil && s.free })
 }
 
@@ -47,7 +51,7 @@ func (f *slotFiller) taughtSlots() []*slot {
 func (l *lesson) shared(name string, words []text.Word) bool {
 	same := func(a, b text.Word) bool { return a.Norm == b.Norm }
 	for other, of := range l.of {
-		if other != name && slices.ContainsFunc(of.values, func(known []text.Word) bool { return slices.EqualFunc(known, words, same) }) {
+		if other != name && slices.ContainsFunc(of.values, func(value []text.Word) bool { return slices.EqualFunc(value, words, same) }) {
 			return true
 		}
 	}
@@ -55,7 +59,7 @@ func (l *lesson) shared(name string, words []text.Word) bool {
 }
 
 // ofAnother reports whether the word before brings values of another parameter and none of this.
-func (f *slotFiller) ofAnother(s *slot, first int) bool {
+func (f cueReader) ofAnother(s *slot, first int) bool {
 	left, _ := f.sentence().leftOf(first)
 	if s.taught.left[left] {
 		return false
@@ -77,7 +81,8 @@ func (l *lesson) foreign(s *slot, word string) bool {
 
 // readCued fills free strings that stand between two words between which values were marked,
 // never beside one of them alone, where no other slot may have words of them.
-func readCued(f *slotFiller) {
+func readCued(filler *slotFiller) {
+	f := cueReader{filler}
 	slots, found := f.taughtSlots(), map[*slot][]mention{}
 	for _, s := range slots {
 		found[s] = f.between(s)
@@ -99,7 +104,7 @@ func readCued(f *slotFiller) {
 // between finds what may be the slot's value by what stands on both sides. Of two that share words the
 // one nearer to its cue is meant, but what people note down has cues of its own: "remind me to drive to
 // Rome".
-func (f *slotFiller) between(s *slot) (found []mention) {
+func (f cueReader) between(s *slot) (found []mention) {
 	here := f.sentence()
 	for first, w := range f.Words {
 		if first > 0 && tight[f.Gap(first-1)] {
@@ -127,15 +132,15 @@ func (f *slotFiller) between(s *slot) (found []mention) {
 
 // upTo finds where the value that begins at first ends; there for none. before says that the two words
 // before it stand before a value in an example.
-func (f *slotFiller) upTo(s *slot, here sentence, first int, left string, before bool) int {
+func (f cueReader) upTo(s *slot, here sentence, first int, left string, before bool) int {
 	most := s.taught.longest + 2
 	if s.namedFor(text.NotedNames) {
 		most = len(f.Words)
 	}
 	for end := first + 1; end <= min(len(f.Words), first+most) && !f.taken[end-1]; end++ {
 		rights := here.rightOf(end)
-		right, known := s.taught.knows(rights)
-		if !known {
+		right, knows := s.taught.knows(rights)
+		if !knows {
 			if noWord(rights[len(rights)-1]) || text.StopWords.Has(rights[0]) && f.lesson.foreign(s, rights[0]) {
 				return first // a grammar word brings the value of another parameter
 			}
@@ -157,7 +162,7 @@ func (f *slotFiller) upTo(s *slot, here sentence, first int, left string, before
 
 // telling reports whether words say something, and hold together: "something" does not, nor
 // "Pranav and use". What people note down is any sentence.
-func (f *slotFiller) telling(s *slot, first, end int) bool {
+func (f cueReader) telling(s *slot, first, end int) bool {
 	noted := s.namedFor(text.NotedNames)
 	for i := first; i < end; i++ {
 		w := f.Words[i]

@@ -35,7 +35,7 @@ func readPatterns(f *slotFiller) {
 func readNamed(f *slotFiller) {
 	for _, s := range f.slots(func(s *slot) bool { return s.free || s.code }) {
 		for i, w := range f.Words {
-			if !s.ends(w) || !f.namedAt(s, i) || s.code && (!text.StartsWithDigit(f.Norm(i+1)) || len(f.codes(s)) > 1) {
+			if !s.ends(w) || !f.namedAt(s, i) || s.code && (!text.StartsWithDigit(f.Norm(i+1)) || len(codeReader{f}.codes(s)) > 1) {
 				continue
 			}
 			if first, end := f.after(i); first < end && f.free(first, end) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -237,8 +236,8 @@ func (f *slotFiller) readCuedNumbers() {
 	for _, s := range slots {
 		found := slices.DeleteFunc(f.exact(s), func(n datetime.Reading) bool {
 			left, _ := here.leftOf(n.First)
-			_, known := s.taught.knows(here.rightOf(n.End))
-			return !s.taught.left[left] || !known || !s.takes(json.Number(n.Exact))
+			_, knows := s.taught.knows(here.rightOf(n.End))
+			return !s.taught.left[left] || !knows || !s.takes(json.Number(n.Exact))
 		})
 		if len(found) == 1 {
 			f.number(s, found[0])
@@ -258,8 +257,8 @@ func (f *slotFiller) beside(s *slot) []datetime.Reading {
 		}
 	}
 	tells := func(w text.Word) bool { // bedrooms for beds
-		for known := range topic {
-			if w.Stem == known || len(known) >= 3 && strings.HasPrefix(w.Stem, known) {
+		for stem := range topic {
+			if w.Stem == stem || len(stem) >= 3 && strings.HasPrefix(w.Stem, stem) {
 				return true
 			}
 		}
@@ -378,130 +377,4 @@ func (s *slot) takes(number json.Number) bool {
 		}
 		return false
 	})
-}
-
-// readCodes fills the one slot for a code with the one code that the text has: written with
-// letters and digits, or in digits, or digit by digit in words.
-func readCodes(f *slotFiller) {
-	s := f.lone(func(s *slot) bool { return s.code })
-	if s == nil {
-		return
-	}
-	found := slices.DeleteFunc(f.codes(s), func(m mention) bool { return len(s.shapes) > 0 && !s.shapes[shapeOf(m.value.(string))] })
-	if len(found) == 1 {
-		f.fill(s, found[0].value, found[0].first, found[0].end)
-	}
-}
-
-// codes finds what may be the slot's code.
-func (f *slotFiller) codes(s *slot) []mention {
-	var found []mention
-	moments := f.Moments()
-	for i := 0; i < len(f.Words); {
-		code, end := f.codeAt(s, i)
-		denied := i > 0 && f.Words[i-1].Is(text.Denials) && f.Adjoins(i-1)
-		timed := !strings.ContainsFunc(code, unicode.IsLetter) && slices.ContainsFunc(moments, func(m datetime.Reading) bool {
-			return !m.Doubtful && m.First <= i && end <= m.End
-		})
-		if code == "" || timed || denied || !f.free(i, end) {
-			i++
-			continue
-		}
-		found = append(found, mention{code, i, end})
-		i = end
-	}
-	return found
-}
-
-// codeForm is that of a code of letters and digits, which is no time, ordinal or amount.
-var codeForm = regexp.MustCompile(`^\pL{1,5}[-_/.]?[\pL\d]*\d[\pL\d]*(?:[-_/.][\pL\d]+)*$`)
-
-// codeAt reads the code that begins at word i; empty for none. Digits stand for themselves: no unit, sign
-// or noun makes them an amount, and where numbers are asked for as well, what stands before them names
-// the slot or the tool: "ticket 5123".
-func (f *slotFiller) codeAt(s *slot, i int) (code string, end int) {
-	end = f.tied(i)
-	if said := f.Surface(i, end); len(said) >= shortestCode && !text.StartsWithDigit(f.Norm(i)) && codeForm.MatchString(said) {
-		return said, end
-	}
-	code, end = f.digits(i)
-	if len(code) < shortestCode {
-		return "", i
-	}
-	from, to := f.Words[i].Start, f.Words[end-1].End
-	if slices.ContainsFunc(f.Amounts(), func(one quantity.Amount) bool { return one.From < to && from < one.To && (!one.Bare() || one.Denied) }) {
-		return "", i
-	}
-	if f.currencyBefore(from) != "" || end < len(f.Words) && f.Adjoins(end-1) && f.Words[end].IsSubject() && !f.Words[end].Is(text.PoliteWords, text.TrailingWords) {
-		return "", i
-	}
-	before := i - 1
-	for f.At(before).Is(text.LinkingWords, text.PlaceholderWords) {
-		before--
-	}
-	named := before >= 0 && (s.nameHas(f.Words[before]) || f.name[f.Words[before].Stem])
-	if !named && len(f.slots((*slot).counts)) > 0 {
-		return "", i
-	}
-	return code, end
-}
-
-// digits reads a run of digits: in figures, or in words for digits and for numbers of two of
-// them, as "four seven one one", "forty-seven eleven". end is i for none.
-func (f *slotFiller) digits(i int) (digits string, end int) {
-	if w := f.Surface(i, i+1); strings.Trim(w, "0123456789") == "" && (len(w) > 1 || len(f.Norm(i+1)) != 1) {
-		if i > 0 && tight[f.Gap(i-1)] || f.tied(i) > i+1 {
-			return "", i // a part of something else
-		}
-		return w, i + 1
-	}
-	for end = i; end < len(f.Words) && (end == i || strings.Trim(f.Gap(end-1), " -,") == ""); {
-		number, after := f.spoken(end)
-		if after == end {
-			break
-		}
-		digits, end = digits+number, after
-	}
-	if end < i+2 || f.Words[i].Is(text.Determiners) {
-		return "", i // a single word counts something
-	}
-	return digits, end
-}
-
-// spoken reads one number under a hundred in words: the longest that there is.
-func (f *slotFiller) spoken(i int) (digits string, end int) {
-	switch w := f.Norm(i); {
-	case w == "oh":
-		return "0", i + 1
-	case w == "un" || w == "ein": // an article elsewhere; what begins a run is read apart
-		return "1", i + 1
-	case text.StartsWithDigit(w) && len(w) == 1:
-		return w, i + 1 // 0 8 1 5
-	case text.StartsWithDigit(w):
-		return "", i
-	}
-	for end = min(i+2, len(f.Words)); end > i; end-- {
-		number, is := quantity.Number(f.Surface(i, end))
-		if is && len(number) <= 2 && len(number) >= end-i && !strings.ContainsAny(string(number), "-.") {
-			return string(number), end
-		}
-	}
-	return "", i
-}
-
-// readSpokenNumbers fills a number that is called a code with the digits of it, said one by one.
-func readSpokenNumbers(f *slotFiller) {
-	slots := f.slots(func(s *slot) bool {
-		return isNumeric(s) && len(s.Allowed) == 0 && s.Unit == nil && s.namedFor(text.CodeNames) && !countsSome(text.Identifier(s.Name))
-	})
-	if len(slots) != 1 {
-		return
-	}
-	for i := range f.Words {
-		digits, end := f.digits(i)
-		if end > i+1 && len(digits) >= shortestCode && digits[0] != '0' && f.free(i, end) && slots[0].takes(json.Number(digits)) {
-			f.fill(slots[0], json.Number(digits), i, end)
-			return
-		}
-	}
 }

@@ -1,0 +1,172 @@
+package retrieval
+
+import (
+	"math"
+	"slices"
+
+	"earshot/matcher"
+	"earshot/matcher/text"
+	"earshot/repositories"
+)
+
+const (
+	// Shares of a word that only the tool's parameters have, that is derived from the same, or is of the same topic.
+	besideShare = 0.5
+	rootShare   = 0.8
+	topicShare  = 0.5
+	// holderShare is the weight of "account" in "a user account".
+	holderShare = 0.5
+	// markAct is the kind of features that are acts.
+	markAct = markWord + 4
+
+	// Among many tools a feature that one in commonShare has says next to nothing, and to
+	// go through all that have it would be most of the work.
+	commonFrom  = 256
+	commonShare = 8
+)
+
+// acting is what the tools of an index do, and to what: as terms, which are words, topics and acts.
+type acting struct {
+	tools  map[uint64][]has // term → the tools that have it
+	common map[uint64][]has // the same of terms that so many have that they say next to nothing
+	acts   map[uint64]bool  // those of the terms that are acts
+	names  []float32        // tool → how much its name says
+}
+
+// has is a tool that has a term.
+type has struct {
+	tool   int32
+	share  float32
+	inName bool
+}
+
+func newActing(candidates []matcher.Candidate) acting {
+	a := acting{map[uint64][]has{}, map[uint64][]has{}, map[uint64]bool{}, make([]float32, len(candidates))}
+	var names [][]uint64
+	for tool, candidate := range candidates {
+		names = append(names, a.add(int32(tool), candidate.Tool))
+	}
+	for tool, terms := range names {
+		for _, term := range terms {
+			a.names[tool] += rarityOf(len(candidates), len(a.tools[term]))
+		}
+	}
+	if len(a.names) < commonFrom {
+		return a
+	}
+	most := len(a.names) / commonShare // acts are few, and a third of all tools may read
+	for term, tools := range a.tools {
+		if len(tools) > 4*most || len(tools) > most && !a.acts[term] {
+			a.common[term] = tools
+			delete(a.tools, term)
+		}
+	}
+	return a
+}
+
+func rarityOf(all, tools int) float32 {
+	return float32(math.Log1p(float64(all) / float64(max(tools, 1))))
+}
+
+// add adds a tool, and returns the terms of its name.
+func (a acting) add(tool int32, of *repositories.Tool) (name []uint64) {
+	named, described := text.ActingIn(of.Name), text.ActingIn(of.Description)
+	for _, acts := range named.Acts {
+		name = append(name, hash(markAct, acts[0]))
+	}
+	for _, w := range named.Things {
+		name = append(name, hash(markWord, w.Stem))
+	}
+	if acts := text.ActsOfMethod(of.Method); acts != nil && len(named.Acts) == 0 && len(described.Acts) == 0 {
+		described.Acts = [][]string{acts}
+	}
+	for i, does := range []text.Acting{named, described} {
+		for _, act := range slices.Concat(does.Acts...) {
+			a.acts[hash(markAct, act)] = true
+			a.have(hash(markAct, act), has{tool, 1, i == 0})
+		}
+		a.things(has{tool, 1, i == 0}, does.Things)
+	}
+	for _, sample := range of.Spoken()[:min(len(of.Spoken()), maxCompared)] {
+		a.things(has{tool, 1, false}, text.ActingOf(text.Split(sample)).Things)
+	}
+	for _, said := range parameterTexts(of) {
+		a.things(has{tool, besideShare, false}, text.Split(said))
+	}
+	return name
+}
+
+func (a acting) things(in has, words []text.Word) {
+	for _, w := range words {
+		for _, one := range senses(w) {
+			a.have(one.term, has{in.tool, in.share * one.share, in.inName})
+		}
+	}
+}
+
+// have notes that a tool has a term, where it has it best.
+func (a acting) have(term uint64, one has) {
+	list := a.tools[term]
+	if n := len(list); n > 0 && list[n-1].tool == one.tool {
+		list[n-1].share = max(list[n-1].share, one.share)
+		list[n-1].inName = list[n-1].inName || one.inName
+		return
+	}
+	a.tools[term] = append(list, one)
+}
+
+// of lists the tools that have a term, of those that say next to nothing where that is asked for.
+func (a acting) of(term uint64, common bool) []has {
+	if common {
+		return a.common[term]
+	}
+	return a.tools[term]
+}
+
+// sense is a term that a word stands for.
+type sense struct {
+	term  uint64
+	share float32
+}
+
+func senses(w text.Word) []sense {
+	found := []sense{{hash(markWord, w.Stem), 1}}
+	if root := text.Root(w.Stem); root != w.Stem {
+		found = append(found, sense{hash(markWord, root), rootShare})
+	}
+	for _, topic := range text.Topics(w) {
+		found = append(found, sense{mix(markTopic, topic), topicShare})
+	}
+	return found
+}
+
+// sought is one thing that a text asks for, by any of its senses; against are terms that undo it.
+type sought struct {
+	senses  []sense
+	against []uint64
+	share   float32 // of the weight that its rarity gives it
+	weight  float32
+	common  bool // whether it counts what says next to nothing
+}
+
+func soughtBy(words []text.Word) (acts, things []sought) {
+	said := text.ActingOf(words)
+	for _, verb := range said.Acts {
+		one := sought{share: 1}
+		for _, act := range verb {
+			one.senses = append(one.senses, sense{hash(markAct, act), 1})
+			for _, opposite := range text.OppositesOf(act) {
+				one.against = append(one.against, hash(markAct, opposite))
+			}
+		}
+		acts = append(acts, one)
+	}
+	for i, w := range said.Things {
+		one := sought{senses: senses(w), share: 1}
+		if i > 0 && w.Is(text.HolderWords) {
+			one.share = holderShare
+		}
+		things = append(things, one)
+	}
+	return acts, things
+}
