@@ -5,8 +5,10 @@
 // eval runs them.
 //
 //	EARSHOT_EVAL_DATA=/path/to/data go run ./deploy/eval
+//	EARSHOT_EVAL_DATA=/path/to/data go run ./deploy/eval fit
 //
-// The folder has clinc/tools.json and clinc/dev.jsonl, sgd/cases.jsonl and bfcl/cases.jsonl.
+// The second finds the weights of the matcher's confidence from the same data, and prints them as Go. The folder
+// has clinc/tools.json, clinc/dev.jsonl and clinc/train.jsonl, sgd/cases.jsonl and bfcl/cases.jsonl.
 package main
 
 import (
@@ -14,6 +16,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"text/tabwriter"
 	"time"
 
 	"earshot/cmd/earshot/eval"
@@ -24,17 +28,22 @@ import (
 )
 
 func main() {
-	if err := measure(context.Background(), os.Getenv("EARSHOT_EVAL_DATA")); err != nil {
+	folder, run := os.Getenv("EARSHOT_EVAL_DATA"), measure
+	if len(os.Args) > 1 && os.Args[1] == "fit" {
+		run = fit
+	}
+	err := errors.New("EARSHOT_EVAL_DATA names no folder; it should hold clinc, sgd and bfcl")
+	if folder != "" {
+		err = run(folder)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
 // measure runs all the data of a folder, and prints a table for each.
-func measure(ctx context.Context, folder string) error {
-	if folder == "" {
-		return errors.New("EARSHOT_EVAL_DATA names no folder; it should hold clinc, sgd and bfcl")
-	}
+func measure(folder string) error {
 	clinc, err := readCLINC(folder)
 	if err != nil {
 		return err
@@ -48,10 +57,10 @@ func measure(ctx context.Context, folder string) error {
 		return err
 	}
 	for _, bar := range []string{repositories.BarCertain, repositories.BarLikely} {
-		clinc.hold(ctx, bar).print(fmt.Sprintf("CLINC150, 150 tools with 10 examples each, settings.offline.bar %q", bar), "a tool", "nothing")
+		clinc.hold(bar).print(fmt.Sprintf("CLINC150, 150 tools with 10 examples each, settings.offline.bar %q", bar), "a tool", "nothing")
 	}
-	dialogues.hold(ctx, "").print("SGD, conversations with the tools of their services", kindsOf(dialogues.cases)...)
-	functions.hold(ctx, "").print("BFCL, single messages with functions", kindsOf(functions.cases)...)
+	dialogues.hold("").print("SGD, conversations with the tools of their services", kindsOf(dialogues.cases)...)
+	functions.hold("").print("BFCL, single messages with functions", kindsOf(functions.cases)...)
 	return nil
 }
 
@@ -87,12 +96,70 @@ func (s *onStage) Begin(test *files.Test) (eval.Conversation, error) {
 }
 
 // hold runs the cases, at a bar of the offline matcher; empty is the usual one.
-func (d data) hold(ctx context.Context, bar string) table {
+func (d data) hold(bar string) table {
 	stage := &onStage{by: chain.New(llm.Options{}), bar: bar, of: map[*files.Test]*repositories.Repository{}, made: map[*repositories.Repository]*eval.Process{}}
 	tests := make([]*files.Test, len(d.cases))
 	for i, one := range d.cases {
 		tests[i] = one.test
 		stage.of[one.test] = one.tools
 	}
-	return table{d.cases, eval.Run(ctx, tests, stage)}
+	return table{d.cases, eval.Run(context.Background(), tests, stage)}
+}
+
+// table is what came of cases.
+type table struct {
+	cases  []evalCase
+	report *eval.Report
+}
+
+// kindsOf are the kinds of cases, in the order in which they come first.
+func kindsOf(cases []evalCase) []string {
+	var kinds []string
+	for _, one := range cases {
+		if !slices.Contains(kinds, one.kind) {
+			kinds = append(kinds, one.kind)
+		}
+	}
+	return kinds
+}
+
+// print writes a line for each kind of case: how many came out right, had a wrong effect, or none
+// where one was expected; and, of the tools that fired as expected, how many values were right.
+func (t table) print(title string, kinds ...string) {
+	fmt.Printf("%s\n\n", title)
+	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, "expected\tcases\tright\twrong\tsilent\t")
+	for _, kind := range kinds {
+		sum := eval.Totals{}
+		for i, one := range t.cases {
+			if one.kind == kind {
+				of := t.report.Tests[i].Totals
+				sum.Right, sum.Wrong, sum.Silent = sum.Right+of.Right, sum.Wrong+of.Wrong, sum.Silent+of.Silent
+			}
+		}
+		line(out, kind, sum)
+	}
+	line(out, "all", t.report.Totals)
+	out.Flush() //nolint:errcheck // to standard output
+	fmt.Println(t.figures() + "\n")
+}
+
+func line(out *tabwriter.Writer, kind string, of eval.Totals) {
+	all := of.Right + of.Wrong + of.Silent
+	share := func(part int) string { return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(max(1, all))) }
+	fmt.Fprintf(out, "%s\t%d\t%s\t%s\t%s\t\n", kind, all, share(of.Right), share(of.Wrong), share(of.Silent))
+}
+
+// figures are precision and recall over all tools, and the values of those that were met.
+func (t table) figures() string {
+	sum := eval.ToolReport{}
+	for _, tool := range t.report.Tools {
+		sum.Met, sum.Fired, sum.Expected = sum.Met+tool.Met, sum.Fired+tool.Fired, sum.Expected+tool.Expected
+		sum.ValuesRight, sum.ValuesExpected = sum.ValuesRight+tool.ValuesRight, sum.ValuesExpected+tool.ValuesExpected
+	}
+	text := fmt.Sprintf("tools: %d of %d that fired were expected, %d of %d that were expected fired", sum.Met, sum.Fired, sum.Met, sum.Expected)
+	if sum.ValuesExpected > 0 {
+		text += fmt.Sprintf("; values: %d of %d right", sum.ValuesRight, sum.ValuesExpected)
+	}
+	return text
 }

@@ -36,8 +36,8 @@ const (
 
 // SignNames are the names of the signs, in their order.
 var SignNames = [signCount]string{
-	"similarity", "lead", "known", "anybody", "all", "named", "foreignMood", "open", "bare", "bareSimilarity", "bareLead", "bareKnown",
-	"bareNamed", "only", "length", "bareMood", "bareOnly",
+	"signSimilarity", "signLead", "signKnown", "signAnybody", "signAll", "signNamed", "signForeignMood", "signOpen", "signBare",
+	"signBareSimilarity", "signBareLead", "signBareKnown", "signBareNamed", "signOnly", "signLength", "signBareMood", "signBareOnly",
 }
 
 // base and weights are those of a logistic model, as `go run ./deploy/eval fit` prints them: the

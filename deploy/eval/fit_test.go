@@ -39,7 +39,9 @@ func TestScopesAreJudgedByWhatIsMeantThere(t *testing.T) {
 	write("clinc/dev.jsonl", `{"text":"what is the weather","tool":"weather"}`+"\n"+`{"text":"set a timer","tool":"timer"}`+"\n"+`{"text":"who are you","tool":null}`+"\n")
 	write("clinc/train.jsonl", `{"text":"is it sunny","tool":"weather"}`+"\n")
 	write("bfcl/cases.jsonl", `{"category":"simple","tools":[{"type":"function","function":{"name":"area","description":"Area of a circle","parameters":{"type":"object","properties":{"r":{"type":"number"}}}}}],"messages":[{"role":"user","content":"area of a circle of 3"}],"possible_answer":[{"area":{"r":[3]}}]}`+"\n")
-	speech, calls, err := read(folder)
+	speech, err := spokenSet(folder)
+	require.NoError(t, err)
+	calls, err := calledSet(folder)
 	require.NoError(t, err)
 	require.Equal(t, []string{"who are you"}, speech.none)
 	require.Equal(t, []string{"area of a circle of 3"}, calls.said["area"])
@@ -54,6 +56,6 @@ func TestScopesAreJudgedByWhatIsMeantThere(t *testing.T) {
 	}
 	require.Equal(t, 2, in)
 	require.Equal(t, 2, right)
-	_, _, err = read(t.TempDir())
+	_, err = spokenSet(t.TempDir())
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"earshot/matcher"
+	"earshot/matcher/offline"
+	"earshot/matcher/retrieval"
+	"earshot/matcher/text"
+)
+
+// set is tools, and what people say to them.
+type set struct {
+	tools    []tool
+	said     map[string][]string // by tool
+	none     []string            // what calls for none of the tools
+	examples map[string][]string // by tool, others than its own; nil if there are none
+}
+
+// tool is a tool of a set.
+type tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Examples    []string        `json:"examples,omitempty"`
+	Parameters  json.RawMessage `json:"parameters,omitempty"`
+}
+
+// spokenSet reads the texts of CLINC150, which have examples.
+func spokenSet(folder string) (set, error) {
+	s := set{said: map[string][]string{}, examples: map[string][]string{}}
+	raw, err := os.ReadFile(filepath.Join(folder, "clinc", "tools.json"))
+	if err != nil {
+		return s, err
+	}
+	if err := json.Unmarshal(raw, &s.tools); err != nil {
+		return s, err
+	}
+	for file, into := range map[string]map[string][]string{"dev.jsonl": s.said, "train.jsonl": s.examples} {
+		cases, err := lines[struct{ Text, Tool string }](folder, "clinc", file)
+		if err != nil {
+			return s, err
+		}
+		for _, c := range cases {
+			if c.Tool != "" {
+				into[c.Tool] = append(into[c.Tool], c.Text)
+			} else if file == "dev.jsonl" {
+				s.none = append(s.none, c.Text)
+			}
+		}
+	}
+	return s, nil
+}
+
+// longest is the length of a text of BFCL, in bytes: people do not say longer ones.
+const longest = 300
+
+// calledSet reads the calls of BFCL, which have parameters: texts that call for one tool or for none.
+func calledSet(folder string) (set, error) {
+	s, seen := set{said: map[string][]string{}}, map[string]bool{}
+	cases, err := lines[struct {
+		Category string
+		Tools    []struct{ Function tool }
+		Messages []struct{ Content string }
+		Answers  []map[string]any `json:"possible_answer"`
+	}](folder, "bfcl", "cases.jsonl")
+	for _, c := range cases {
+		if len(c.Messages) != 1 || len(c.Messages[0].Content) > longest {
+			continue
+		}
+		for _, one := range c.Tools {
+			if !seen[one.Function.Name] {
+				seen[one.Function.Name] = true
+				s.tools = append(s.tools, one.Function)
+			}
+		}
+		said := c.Messages[0].Content
+		if strings.Contains(c.Category, "irrelevance") {
+			s.none = append(s.none, said)
+		}
+		if len(c.Answers) == 1 {
+			for name := range c.Answers[0] {
+				s.said[name] = append(s.said[name], said)
+			}
+		}
+	}
+	return s, err
+}
+
+// sample is a text that was compared with the tools of a scope.
+type sample struct {
+	signs  offline.Signs
+	right  bool // the nearest tool is meant
+	within bool // one of the scope's tools is meant
+	weight float64
+}
+
+// The scopes that are made, and what is said in each.
+const (
+	spoken  = 320 // scopes of CLINC150
+	calling = 80  // scopes of BFCL
+	fewest  = 2   // tools
+	most    = 150
+	within  = 100 // texts that call for a tool in scope
+	without = 60  // texts that call for none
+	// outside is the weight of a text that calls for none: with it about a fifth do.
+	outside = 0.5
+	// plain is its weight where tools have few examples. Such scopes are those of beginners,
+	// who first say what the tools are for.
+	plain = 0.25
+)
+
+// numbers of examples, each as often as it stands here.
+var numbers = []int{0, 0, 2, 5, 10, 10, 10, 20}
+
+// drawn makes scopes of both sets, of many sizes, and judges what is said to them. A scope has as often 2 to
+// 4 tools as 75 to 150.
+func drawn(random *rand.Rand, speech, calls set) []sample {
+	size := func() int { return int(fewest * math.Exp(random.Float64()*math.Log(most/fewest))) }
+	var all []sample
+	for range spoken {
+		s := scope{size: size(), examples: numbers[random.IntN(len(numbers))], free: random.IntN(2) == 0}
+		all = append(all, s.judged(random, speech, within, without)...)
+	}
+	for range calling {
+		all = append(all, scope{size: size()}.judged(random, calls, within, without)...)
+	}
+	return all
+}
+
+// scope is a kind of scopes.
+type scope struct {
+	size, examples int
+	free           bool // tools that would take text of any kind do
+}
+
+// anyText is a parameter that takes text of any kind.
+var anyText = json.RawMessage(`{"type":"object","properties":{"what":{"type":"string","description":"What it is about"}}}`)
+
+// takesText are tools of CLINC150 that would take text of any kind: its own have no parameters.
+var takesText = strings.Fields(`translate weather play_music directions restaurant_suggestion book_flight reminder_update
+	todo_list_update shopping_list_update calendar_update restaurant_reservation update_playlist definition spelling calories recipe
+	ingredients_list nutrition_info traffic distance make_call text accept_reservations book_hotel calendar cook_time exchange_rate
+	flight_status how_busy ingredient_substitution international_visa meal_suggestion restaurant_reviews schedule_meeting
+	share_location smart_home time timezone todo_list transfer travel_alert travel_suggestion vaccines`)
+
+// candidates picks the tools of a scope, but for those whose definitions have faults.
+func (s scope) candidates(random *rand.Rand, from set) (all []matcher.Candidate) {
+	picked := some(random, from.tools, s.size)
+	for i, one := range picked {
+		if from.examples != nil && s.examples != len(one.Examples) {
+			picked[i].Examples = some(random, from.examples[one.Name], s.examples)
+		}
+		if s.free && slices.Contains(takesText, one.Name) {
+			picked[i].Parameters = anyText
+		}
+	}
+	for i, one := range picked {
+		made, err := repository([]tool{one})
+		if err != nil {
+			continue
+		}
+		made.Revision = fmt.Sprint(i)
+		all = append(all, matcher.Candidate{Repository: made, Tool: &made.Tools[0]})
+	}
+	slices.SortFunc(all, func(a, b matcher.Candidate) int { return strings.Compare(a.Tool.Name, b.Tool.Name) })
+	return all
+}
+
+// utterance is what somebody says, and the tool that it calls for; none where that is empty.
+type utterance struct{ text, tool string }
+
+// judged makes a scope and judges so many texts that call for a tool in it, and for none: what is said to
+// other tools, and as much again that calls for none at all.
+func (s scope) judged(random *rand.Rand, from set, in, out int) (all []sample) {
+	candidates := s.candidates(random, from)
+	request, index := matcher.Request{Candidates: candidates}, retrieval.NewCache()
+	var meant, others []utterance
+	for _, one := range from.tools {
+		here := slices.ContainsFunc(candidates, func(c matcher.Candidate) bool { return c.Tool.Name == one.Name })
+		for _, said := range from.said[one.Name] {
+			if here {
+				meant = append(meant, utterance{said, one.Name})
+			} else {
+				others = append(others, utterance{said, ""})
+			}
+		}
+	}
+	for i := range max(len(others), len(from.none)) {
+		others = append(others, utterance{from.none[i%len(from.none)], ""})
+	}
+	for _, one := range append(some(random, meant, in), some(random, others, out)...) {
+		judged := sample{within: one.tool != "", weight: 1}
+		if !judged.within {
+			judged.weight = outside
+			if s.examples < 5 {
+				judged.weight = plain
+			}
+		}
+		request.Text = one.text
+		in, said := index.Of(request), text.Of(one.text)
+		said.Words = in.Spelled(said.Words)
+		if nearest := in.Nearest(said.Words, offline.Compared); len(nearest) > 0 {
+			judged.right = candidates[nearest[0].Place].Tool.Name == one.tool
+			judged.signs = offline.SignsOf(in, nearest, said, said.Mood())
+		}
+		all = append(all, judged)
+	}
+	return all
+}
+
+// some picks n of all.
+func some[T any](random *rand.Rand, all []T, n int) []T {
+	picked := make([]T, 0, n)
+	for _, i := range random.Perm(len(all))[:min(n, len(all))] {
+		picked = append(picked, all[i])
+	}
+	return picked
+}
