@@ -9,81 +9,67 @@ import (
 	"earshot/repositories/fault"
 )
 
-// final are the acts that nobody takes back, by what they do in words.
+// final are the acts that cannot be taken back, by what they do in words.
 var final = map[string]string{
 	"pay": movesMoney, "repay": movesMoney, "refund": movesMoney, "charge": movesMoney, "transfer": movesMoney,
 	"buy": "orders something", "delete": "deletes something",
 }
 
-// What tools do that nobody takes back.
+// What tools do that cannot be taken back.
 const (
 	movesMoney   = "moves money"
 	endsContract = "ends a contract"
 )
 
-// ending are the acts that end a contract, where they are done to one.
-var ending = []string{"cancel", "delete", "close", "unsubscribe"}
+var (
+	// ending are the acts that end a contract, where they are done to one.
+	ending = []string{"cancel", "delete", "close", "unsubscribe"}
+	// harmless are acts by which a description tells that the noun of a name is a thing: "order-status"
+	// orders nothing.
+	harmless = []string{"read", "many", "track", "verify", "count", "calculate", "update"}
+)
 
-// irreversible says in words what a tool does that nobody takes back, as far as its name tells,
+// irreversible says in words what a tool does that cannot be taken back, as far as its name tells,
 // or its description where the name has no plain verb; empty for most tools, for those that only
 // read, and for those that settle, which can be taken back.
 func irreversible(app *repositories.App, tool *repositories.Tool) string {
 	if tool.Settle > 0 || reads(app, tool) {
 		return ""
 	}
-	for _, verb := range verbsOf(tool) {
-		if does := whatNobodyTakesBack(verb, tool); does != "" {
+	named, described := text.ActingIn(tool.Name), text.ActingIn(tool.Description)
+	doubtful := described.Plain && !slices.ContainsFunc(slices.Concat(described.Acts...), func(act string) bool { return !slices.Contains(harmless, act) })
+	verbs := described.Acts
+	if len(named.Acts) > 0 && (named.Plain || !doubtful) {
+		verbs = named.Acts
+	} else if acts := text.ActsOfMethod(tool.Method); len(verbs) == 0 && acts != nil {
+		verbs = [][]string{acts}
+	}
+	for _, verb := range verbs {
+		if does := effectOf(verb, tool); does != "" {
 			return does
 		}
 	}
 	return ""
 }
 
-// harmless are acts by which a description tells that the noun of a name is a thing: "order-status"
-// orders nothing.
-var harmless = []string{"read", "many", "track", "verify", "count", "calculate", "update"}
-
-// verbsOf are the acts of each verb by which a tool says what it does.
-func verbsOf(tool *repositories.Tool) [][]string {
-	named, described := text.ActingIn(tool.Name), text.ActingIn(tool.Description)
-	doubtful := described.Plain && !slices.ContainsFunc(slices.Concat(described.Acts...), func(act string) bool { return !slices.Contains(harmless, act) })
-	switch acts := text.ActsOfMethod(tool.Method); {
-	case len(named.Acts) > 0 && (named.Plain || !doubtful):
-		return named.Acts
-	case len(described.Acts) == 0 && acts != nil:
-		return [][]string{acts}
-	}
-	return described.Acts
-}
-
-// whatNobodyTakesBack is what a verb does, all of whose senses are irreversible: "close" is not,
-// unless it is done to an account.
-func whatNobodyTakesBack(verb []string, tool *repositories.Tool) string {
+// effectOf is what a verb does, of which all senses are irreversible: "close" is not, unless it is done to an
+// account, and "transfer" is not of a call or a file.
+func effectOf(verb []string, tool *repositories.Tool) (does string) {
 	about := text.Split(text.Identifier(tool.Name) + " " + tool.Description)
-	says := func(list text.List) bool {
-		return slices.ContainsFunc(about, func(w text.Word) bool { return list.Has(w.Norm) })
-	}
 	ends := slices.ContainsFunc(verb, func(act string) bool { return slices.Contains(ending, act) })
-	if ends && says(text.ContractWords) {
+	if ends && text.AnyIs(about, text.ContractWords) {
 		return endsContract
 	}
-	does := ""
 	for _, act := range verb {
 		if does = final[act]; does == "" {
 			return ""
 		}
 	}
-	if slices.Contains(verb, "transfer") && !says(text.MoneyWords) && !hasAmount(tool) {
-		return "" // of a call, or of a file
+	amount := func(name string) bool { return text.AnyIs(text.Split(text.Identifier(name)), text.AmountNames) }
+	if slices.Contains(verb, "transfer") && !text.AnyIs(about, text.MoneyWords) && !slices.ContainsFunc(tool.Params().Names(), amount) {
+		return ""
 	}
 	return does
-}
-
-// hasAmount reports whether a parameter is named for an amount.
-func hasAmount(tool *repositories.Tool) bool {
-	return slices.ContainsFunc(tool.Params().Names(), func(name string) bool {
-		return slices.ContainsFunc(text.Split(text.Identifier(name)), func(w text.Word) bool { return w.Is(text.AmountNames) })
-	})
 }
 
 // reads reports whether a tool changes nothing.
@@ -117,7 +103,7 @@ func AsksFirst(app *repositories.App, stage string, tool *repositories.Tool) str
 	return ""
 }
 
-// Unconfirmed advises a confirm for each tool of a repository that does what nobody takes back, and
+// Unconfirmed advises a confirm for each tool of a repository that does what cannot be taken back, and
 // of which neither it nor the app says whether it asks first. The places are those of the tools.
 func Unconfirmed(app *repositories.App, r *repositories.Repository) fault.List {
 	var notes fault.List

@@ -42,37 +42,29 @@ func (r Request) Complete(c Candidate, arguments map[string]any) map[string]any 
 	if whole == nil {
 		whole = map[string]any{}
 	}
+	required := func(name string) bool {
+		return slices.ContainsFunc(begun.Tool.Params().List(), func(p parameters.Parameter) bool { return p.Name == name && p.Required })
+	}
 	for name, value := range arguments {
 		switch {
 		case value != nil:
 			whole[name] = value
-		case begun.requires(name) || text.HasDenial(r.Text):
+		case required(name) || text.HasDenial(r.Text):
 			delete(whole, name)
 		}
 	}
 	return whole
 }
 
-func (u Unfinished) requires(name string) bool {
-	return slices.ContainsFunc(u.Tool.Params().List(), func(p parameters.Parameter) bool { return p.Name == name && p.Required })
-}
-
 // Without returns the call without the values that a text takes back, as "not the office"
 // does: they are missing again. Words that are not of a value take nothing back.
 func (u Unfinished) Without(said string) Unfinished {
-	var taken []string
-	words := text.Split(said)
-	for _, parameter := range u.Tool.Params().List() {
-		if value, known := u.Values[parameter.Name]; known && !parameter.Hidden && deniesAny(said, words, forms(parameter, value)) {
-			taken = append(taken, parameter.Name)
-		}
-	}
-	if len(taken) == 0 {
-		return u
-	}
+	t := text.Of(said)
 	left := Unfinished{Candidate: u.Candidate, Values: maps.Clone(u.Values), Missing: slices.Clone(u.Missing)}
 	for _, parameter := range u.Tool.Params().List() {
-		if !slices.Contains(taken, parameter.Name) {
+		value, known := u.Values[parameter.Name]
+		denied := func(form string) bool { return t.DeniesWords(text.Split(form)) }
+		if !known || parameter.Hidden || !slices.ContainsFunc(forms(parameter, value), denied) {
 			continue
 		}
 		delete(left.Values, parameter.Name)
@@ -115,9 +107,4 @@ func forms(parameter parameters.Parameter, value any) []string {
 		}
 	}
 	return said
-}
-
-// deniesAny reports whether a text denies one of the ways in which a value is said.
-func deniesAny(said string, words []text.Word, ways []string) bool {
-	return slices.ContainsFunc(ways, func(way string) bool { return (text.Text{Said: said, Words: words}).DeniesWords(text.Split(way)) })
 }

@@ -4,6 +4,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -40,16 +41,15 @@ func deciders(words ...certain) map[string][]certain {
 
 // New returns the matcher for the options; the zero value needs no LLM.
 func New(options llm.Options) *Chain {
-	if !options.Configured() {
-		return &Chain{
-			certain:   deciders(),
-			rest:      offline.New(),
-			retriever: retrieval.NewFused(options.Meaning),
-			describes: "no LLM is configured: the offline matcher decides from words alone, and keeps silent where it is not sure; " +
-				"set OPENAI_API_KEY or OPENAI_BASE_URL for an LLM, or ANTHROPIC_API_KEY, GEMINI_API_KEY or COHERE_API_KEY",
-		}
+	retriever := retrieval.NewFused(options.Meaning)
+	if options.Configured() {
+		return &Chain{certain: deciders(offline.New()), rest: llm.New(options), retriever: retriever, describes: options.Describe()}
 	}
-	return &Chain{certain: deciders(offline.New()), rest: llm.New(options), retriever: retrieval.NewFused(options.Meaning), describes: options.Describe()}
+	return &Chain{
+		certain: deciders(), rest: offline.New(), retriever: retriever,
+		describes: "no LLM is configured: the offline matcher decides from words alone, and keeps silent where it is not sure; " +
+			"set OPENAI_API_KEY or OPENAI_BASE_URL for an LLM, or ANTHROPIC_API_KEY, GEMINI_API_KEY or COHERE_API_KEY",
+	}
 }
 
 // Describe says in one sentence what matches, for the log at start. It names no
@@ -68,11 +68,25 @@ func (c *Chain) CheckModel(named string) error {
 
 // Match implements Matcher.
 func (c *Chain) Match(ctx context.Context, request matcher.Request) (matcher.Result, error) {
-	if _, asks := c.rest.(*llm.LLM); !asks && request.App != nil && request.App.Settings.LLM.Tools != "" {
-		matcher.TraceOf(ctx).Note(fmt.Sprintf("settings.llm.tools is %q and no model is configured: the words alone decide.", request.App.Settings.LLM.Tools))
+	trace, when := matcher.TraceOf(ctx), repositories.LLMAlways
+	if request.App != nil {
+		settings := request.App.Settings.LLM
+		when = cmp.Or(settings.When, when)
+		if _, asks := c.rest.(*llm.LLM); !asks && settings.Tools != "" {
+			trace.Note(fmt.Sprintf("settings.llm.tools is %q and no model is configured: the words alone decide.", settings.Tools))
+		}
 	}
-	if result, sure := c.sure(request); sure {
-		noted(matcher.TraceOf(ctx), result)
+	for _, one := range c.certain[when] {
+		result, sure := one.Certain(request)
+		if !sure {
+			continue
+		}
+		for i, match := range result.Matches {
+			if match.Tool.Params().Infers() {
+				result.Matches[i].Evidence = evidence.Find(request, match.Values, match.Tool)
+			}
+			result.Matches[i].Call = trace.Add(matcher.Call{Candidate: match.Candidate, Name: match.Tool.Name, Arguments: map[string]any{}})
+		}
 		return result, nil
 	}
 	if len(request.Unfinished) > 0 && matcher.Abandons(request.Text) {
@@ -83,32 +97,6 @@ func (c *Chain) Match(ctx context.Context, request matcher.Request) (matcher.Res
 		result.Matches[i].Evidence = evidence.Find(request, match.Values, match.Tool)
 	}
 	return result, err
-}
-
-// noted adds the calls of a decision that no model made to the trace.
-func noted(trace *matcher.Trace, result matcher.Result) {
-	for i, match := range result.Matches {
-		result.Matches[i].Call = trace.Add(matcher.Call{Candidate: match.Candidate, Name: match.Tool.Name, Arguments: map[string]any{}})
-	}
-}
-
-// sure returns the decision that needs no model.
-func (c *Chain) sure(request matcher.Request) (matcher.Result, bool) {
-	when := repositories.LLMAlways
-	if request.App != nil && request.App.Settings.LLM.When != "" {
-		when = request.App.Settings.LLM.When
-	}
-	for _, one := range c.certain[when] {
-		if result, sure := one.Certain(request); sure {
-			for i, match := range result.Matches {
-				if match.Tool.Params().Infers() {
-					result.Matches[i].Evidence = evidence.Find(request, match.Values, match.Tool)
-				}
-			}
-			return result, true
-		}
-	}
-	return matcher.Result{}, false
 }
 
 // Reply implements Matcher.

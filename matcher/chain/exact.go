@@ -3,6 +3,8 @@ package chain
 import (
 	"hash/maphash"
 	"slices"
+	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"earshot/matcher"
@@ -23,7 +25,11 @@ func Exact(request matcher.Request) (matcher.Result, bool) {
 	if len(found) != 1 || found[0].Tool.Params().Infers() {
 		return matcher.Result{}, false
 	}
-	return exactly(found[0])
+	reading := found[0].Tool.Params().Read(nil)
+	if len(reading.Errors) > 0 {
+		return matcher.Result{}, false
+	}
+	return matcher.Result{Stage: matcher.StageExact, Matches: []matcher.Match{{Candidate: found[0], Values: reading.Values}}}, true
 }
 
 // exact is certain of what Exact matches.
@@ -41,13 +47,13 @@ func spelled(request matcher.Request, said string) []matcher.Candidate {
 		own = request.Own
 		for _, tool := range matcher.Kept(request.Shared, spellingsOf)[maphash.String(seed, said)] {
 			place, in := request.InScope(request.Shared.Tools[tool])
-			if in && spelledAs(said, &request.Candidates[place]) {
+			if in && spelledAs(said, request.Candidates[place].Tool) {
 				found = append(found, request.Candidates[place])
 			}
 		}
 	}
 	for i := range own {
-		if spelledAs(said, &own[i]) {
+		if spelledAs(said, own[i].Tool) {
 			found = append(found, own[i])
 		}
 	}
@@ -77,34 +83,15 @@ func texts(tool *repositories.Tool) []string {
 	return append([]string{tool.Name, text.Identifier(tool.Name), tool.Description}, tool.Spoken()...)
 }
 
-func exactly(candidate matcher.Candidate) (matcher.Result, bool) {
-	reading := candidate.Tool.Params().Read(nil)
-	if len(reading.Errors) > 0 {
-		return matcher.Result{}, false
-	}
-	return matcher.Result{Stage: matcher.StageExact, Matches: []matcher.Match{{Candidate: candidate, Values: reading.Values}}}, true
-}
-
-// spelledAs compares with each of the candidate's own texts.
-func spelledAs(said string, candidate *matcher.Candidate) bool {
-	return slices.ContainsFunc(texts(candidate.Tool), func(own string) bool { return spells(own, said) })
-}
-
-// spells reports whether said is the key of the tool's own text. The first letter is looked at
+// spelledAs reports whether said is the key of one of the tool's own texts. The first letter is looked at
 // before: a message is compared with every text in scope, and nearly all differ there.
-func spells(own, said string) bool {
-	for i := 0; i < len(own); i++ {
-		c := own[i]
-		if c >= utf8.RuneSelf || text.InWord(rune(c)) {
-			return (c >= utf8.RuneSelf || lower(c) == said[0]) && text.Key(own) == said
+func spelledAs(said string, tool *repositories.Tool) bool {
+	return slices.ContainsFunc(texts(tool), func(own string) bool {
+		at := strings.IndexFunc(own, func(r rune) bool { return r >= utf8.RuneSelf || text.InWord(r) })
+		if at < 0 {
+			return false
 		}
-	}
-	return false
-}
-
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		c += 'a' - 'A'
-	}
-	return c
+		first := rune(own[at])
+		return (first >= utf8.RuneSelf || unicode.ToLower(first) == rune(said[0])) && text.Key(own) == said
+	})
 }

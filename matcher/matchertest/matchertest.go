@@ -3,9 +3,11 @@
 package matchertest
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -15,6 +17,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/exactjson"
 )
 
 // Tools as a client would register them.
@@ -114,5 +117,58 @@ func GoingOn(t *testing.T, text string) matcher.Request {
 		Candidate: request.Candidates[0], Missing: []string{"day"},
 		Values: map[string]any{"people": json.Number("3"), "desk": "A"},
 	}}
+	return request
+}
+
+// Data is the folder of the evaluation data, which is not part of this project.
+func Data(t testing.TB) string {
+	t.Helper()
+	folder := os.Getenv("EARSHOT_EVAL_DATA")
+	if folder == "" {
+		t.Skip("set EARSHOT_EVAL_DATA to a folder with clinc/tools.json, clinc/dev.jsonl, sgd/cases.jsonl and bfcl/cases.jsonl to measure matchers")
+	}
+	return folder
+}
+
+// Lines reads a file of one JSON value a line, of which numbers keep their digits.
+func Lines[T any](t testing.TB, path string) []T {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var found []T
+	for line := range bytes.Lines(content) {
+		var one T
+		require.NoError(t, exactjson.Unmarshal(line, &one))
+		found = append(found, one)
+	}
+	require.NotEmpty(t, found, path)
+	return found
+}
+
+// Dialogue is a case of SGD: a conversation, and what its end calls for.
+type Dialogue struct {
+	Kind    string            `json:"kind"`
+	Tools   []json.RawMessage `json:"tools"`
+	History []struct {
+		Actor string `json:"actor"`
+		Text  string `json:"text"`
+	} `json:"history"`
+	Expect struct {
+		Tool   *string             `json:"tool"`
+		Accept map[string][]string `json:"accept"`
+	} `json:"expect"`
+}
+
+// Request brings the case's tools into scope; its last message is the one to match.
+func (c Dialogue) Request(t testing.TB) matcher.Request {
+	tools := make([]string, len(c.Tools))
+	for i, tool := range c.Tools {
+		tools[i] = string(tool)
+	}
+	request := matcher.Request{Candidates: InScope(t, Scope, "sgd", tools...), Now: time.Date(2019, 3, 1, 9, 0, 0, 0, time.UTC)}
+	for _, said := range c.History[:len(c.History)-1] {
+		request.History = append(request.History, matcher.Utterance{Actor: said.Actor, Text: said.Text})
+	}
+	request.Text = c.History[len(c.History)-1].Text
 	return request
 }
