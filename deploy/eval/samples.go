@@ -18,14 +18,14 @@ import (
 
 // set is tools, and what people say to them.
 type set struct {
-	tools    []tool
+	tools    []definition
 	said     map[string][]string // by tool
 	none     []string            // what calls for none of the tools
 	examples map[string][]string // by tool, others than its own; nil if there are none
 }
 
-// tool is a tool of a set.
-type tool struct {
+// definition is a tool of a set.
+type definition struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Examples    []string        `json:"examples,omitempty"`
@@ -66,7 +66,7 @@ func calledSet(folder string) (set, error) {
 	s, seen := set{said: map[string][]string{}}, map[string]bool{}
 	cases, err := lines[struct {
 		Category string
-		Tools    []struct{ Function tool }
+		Tools    []struct{ Function definition }
 		Messages []struct{ Content string }
 		Answers  []map[string]any `json:"possible_answer"`
 	}](folder, "bfcl", "cases.jsonl")
@@ -162,7 +162,7 @@ func (s scope) candidates(random *rand.Rand, from set) (all []matcher.Candidate)
 		}
 	}
 	for i, one := range picked {
-		made, err := repository([]tool{one})
+		made, err := repository([]definition{one})
 		if err != nil {
 			continue
 		}

@@ -1,3 +1,5 @@
+// Package retrieval compares texts with the tools in scope by their words alone, and
+// chooses the tools that a model is offered.
 package retrieval
 
 import (

@@ -165,8 +165,8 @@ func (s Scope) tool(r ref) *repositories.Tool { return s.parts[r.part].candidate
 
 // ref returns the tool that is near.
 func (s Scope) ref(n Near) ref {
-	part := slices.IndexFunc(s.parts, func(p part) bool { return p.index == n.index })
-	return ref{int32(part), int32(n.tool)}
+	at := slices.IndexFunc(s.parts, func(p part) bool { return p.index == n.index })
+	return ref{int32(at), int32(n.tool)}
 }
 
 // Near is a candidate and how near a text is to it.
