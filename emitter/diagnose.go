@@ -182,7 +182,14 @@ func (d *diagnosis) events(ctx context.Context) {
 	case d.stream.fullness.observe(info) != nil:
 		d.add(what, finding.Unusable, value, errFull.Error())
 	case !reflect.DeepEqual(wanted, info.Config):
-		d.add(what, finding.Told, value, "it is not as the settings ask for ("+strings.Join(differences(info.Config, wanted), ", ")+"); the next start of serve changes it")
+		var differences []string
+		is, asked := reflect.ValueOf(info.Config), reflect.ValueOf(wanted)
+		for i := range is.NumField() {
+			if a, b := is.Field(i).Interface(), asked.Field(i).Interface(); !reflect.DeepEqual(a, b) {
+				differences = append(differences, fmt.Sprintf("%s %v, asked for %v", is.Type().Field(i).Name, a, b))
+			}
+		}
+		d.add(what, finding.Told, value, "it is not as the settings ask for ("+strings.Join(differences, ", ")+"); the next start of serve changes it")
 	case info.Cluster != nil && len(info.Cluster.Replicas) == 0 && info.Cluster.Name != "" && len(d.conn.Servers()) > 1:
 		d.add(what, finding.Told, value, "one server of the cluster holds it alone; give --nats-replicas 3")
 	default:
@@ -242,17 +249,6 @@ func (d *diagnosis) leader(info *jetstream.StreamInfo, what string) {
 		return
 	}
 	d.add(what, finding.Good, info.Cluster.Leader, "")
-}
-
-// differences names the fields in which two configurations differ, as what is and what is asked for.
-func differences(is, wanted jetstream.StreamConfig) (list []string) {
-	a, b := reflect.ValueOf(is), reflect.ValueOf(wanted)
-	for i := range a.NumField() {
-		if x, y := a.Field(i).Interface(), b.Field(i).Interface(); !reflect.DeepEqual(x, y) {
-			list = append(list, fmt.Sprintf("%s %v, asked for %v", a.Type().Field(i).Name, x, y))
-		}
-	}
-	return list
 }
 
 // Permissions are the subjects on which a user of NATS must be allowed to publish, and those to

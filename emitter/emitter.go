@@ -115,8 +115,13 @@ func Connect(list string, options Options) (*Emitter, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := newLink(o.Logger, hosts, o.Now)
-	conn, err := connect(list, o.Login, append(l.handlers(), nats.Name("earshot"), nats.ReconnectBufSize(-1))...) // see the package's comment
+	l := &link{
+		logger: o.Logger, hosts: hosts, now: o.Now, waiting: map[*request]struct{}{}, reported: map[string]bool{},
+		deniedAt: map[string]time.Time{}, deniedIn: map[string]bool{},
+	}
+	conn, err := connect(list, o.Login, nats.Name("earshot"), nats.ReconnectBufSize(-1), // see the package's comment
+		nats.ConnectHandler(l.connected), nats.ReconnectHandler(l.connected), nats.DisconnectErrHandler(l.lost),
+		nats.ReconnectErrHandler(l.failed), nats.ErrorHandler(l.trouble))
 	if err != nil {
 		return nil, fmt.Errorf("connect to NATS at %s: %w", hosts, err)
 	}
@@ -216,7 +221,7 @@ func (e *Emitter) publish(ctx context.Context, delivery effect.Effect) error {
 		seen = e.stream.checks.Load()
 	}
 	err := e.send(ctx, delivery, sendOnce)
-	if !streamMissing(err) {
+	if !errors.Is(err, jetstream.ErrNoStreamResponse) && !errors.Is(err, jetstream.ErrStreamNotFound) && code(err) != codeOtherStream {
 		return err
 	}
 	if err := e.stream.ensure(ctx, seen); err != nil {
@@ -267,11 +272,17 @@ func (e *Emitter) Ready(ctx context.Context) error {
 	err := e.bounded(ctx, "", func(ctx context.Context) error {
 		return e.stream.ensure(ctx, e.stream.checks.Load())
 	})
-	if why := e.link.unreached(); errors.Is(err, errDown) && why != nil {
+	e.link.mu.Lock()
+	why := e.link.last
+	e.link.mu.Unlock()
+	if errors.Is(err, errDown) && why != nil {
 		err = fmt.Errorf("%w: %w", err, why)
 	}
+	if denied := e.link.denied(); err == nil && len(denied) > 0 {
+		err = fmt.Errorf("%w for %q (%d denied in all)", errDenied, denied[0], len(denied))
+	}
 	if err == nil {
-		err = cmp.Or(e.link.denial(), e.stream.able())
+		err = e.stream.able()
 	}
 	return inItsWords(err)
 }

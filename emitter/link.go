@@ -110,20 +110,6 @@ type request struct {
 	end     context.CancelCauseFunc
 }
 
-func newLink(logger *slog.Logger, hosts string, now func() time.Time) *link {
-	return &link{
-		logger: logger, hosts: hosts, now: now, waiting: map[*request]struct{}{}, reported: map[string]bool{},
-		deniedAt: map[string]time.Time{}, deniedIn: map[string]bool{},
-	}
-}
-
-func (l *link) handlers() []nats.Option {
-	return []nats.Option{
-		nats.ConnectHandler(l.connected), nats.ReconnectHandler(l.connected), nats.DisconnectErrHandler(l.lost),
-		nats.ReconnectErrHandler(l.failed), nats.ErrorHandler(l.trouble),
-	}
-}
-
 // begin returns a context that ends with ctx, or when no answer will come any more. It must
 // begin before the state of the connection is looked at: a loss in between would go unnoticed.
 func (l *link) begin(ctx context.Context, subject string) (_ context.Context, done func()) {
@@ -184,36 +170,23 @@ func (l *link) failed(_ *nats.Conn, err error) {
 	l.logger.Warn("NATS is not reached; events wait until it is", "servers", l.hosts, "error", err)
 }
 
-// unreached is the last reason why NATS was not reached, nil if it is reached.
-func (l *link) unreached() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.last
-}
-
 // violation is how a server names what it denies.
 var violation = regexp.MustCompile(`Permissions Violation for (Publish to|Subscription to|Publish with Reply of) "([^"]+)"`)
 
 // trouble handles what the server refuses: a connection, over and over, or a request, once
-// for each.
+// for each. A denial ends the requests that it is about, and one line of log says what is denied.
 func (l *link) trouble(conn *nats.Conn, _ *nats.Subscription, err error) {
 	if !conn.IsConnected() {
 		l.failed(conn, err)
 		return
 	}
-	if found := violation.FindStringSubmatch(err.Error()); found != nil && errors.Is(err, nats.ErrPermissionViolation) {
-		subject, answers := found[2], found[1] != "Publish to"
-		if !answers || strings.HasPrefix(subject, nats.InboxPrefix) { // else it is a subscription of the tail's
-			l.deny(subject, answers)
-			return
-		}
+	found := violation.FindStringSubmatch(err.Error())
+	answers := found != nil && found[1] != "Publish to" && strings.HasPrefix(found[2], nats.InboxPrefix) // on which all answers come
+	if found == nil || !errors.Is(err, nats.ErrPermissionViolation) || !answers && found[1] != "Publish to" {
+		l.logger.Error("NATS reports an error", "servers", l.hosts, "error", err)
+		return
 	}
-	l.logger.Error("NATS reports an error", "servers", l.hosts, "error", err)
-}
-
-// deny ends the requests that a denial is about, and logs once what is denied; answers says
-// that it is the subject on which all answers come.
-func (l *link) deny(subject string, answers bool) {
+	subject := found[2]
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if strings.Contains(subject+".", "."+StreamIn+".") {
@@ -271,13 +244,4 @@ func (l *link) denied() []string {
 		subjects = append(subjects, l.inbox)
 	}
 	return subjects
-}
-
-// denial is an error that names a denied subject, nil if there is none.
-func (l *link) denial() error {
-	subjects := l.denied()
-	if len(subjects) == 0 {
-		return nil
-	}
-	return fmt.Errorf("%w for %q (%d denied in all)", errDenied, subjects[0], len(subjects))
 }

@@ -100,35 +100,33 @@ type audience struct{ app, session string }
 
 var errNotAnEvent = errors.New("not an event of ours")
 
-// readEvent reads a message of the stream. Whose it is stands in its subject, which
-// only we and those whom the broker lets may publish on. The subject of an emitter's
-// event and of tool.changed has no session; there ce-source names it.
+// readEvent reads a message of the stream. Its subject says whose it is, on which only we and
+// those whom the broker lets may publish. The subject of an emitter's event and of tool.changed
+// has no session; there ce-source names it.
 func readEvent(msg jetstream.Msg) (effect.Published, audience, error) {
 	metadata, err := msg.Metadata()
 	if err != nil {
 		return effect.Published{}, audience{}, err
 	}
-	of, err := audienceOf(msg.Subject(), msg.Headers().Get("ce-source"))
+	var of audience
+	tokens, source := strings.Split(msg.Subject(), "."), msg.Headers().Get("ce-source")
+	switch {
+	case !isEventSubject(msg.Subject()):
+		err = errNotAnEvent
+	case tokens[0] == "app":
+		of = audience{tokens[1], sessionOf(source, tokens[1])}
+	case tokens[1] == "changed":
+		of = audience{tokens[2], sessionOf(source, tokens[2])}
+	case len(tokens) < 4:
+		err = errNotAnEvent
+	case tokens[3] == keyspace.NoSession:
+		of = audience{app: tokens[2]}
+	default:
+		of = audience{tokens[2], tokens[3]}
+	}
 	return effect.Published{
 		Sequence: metadata.Sequence.Stream, Subject: msg.Subject(), SessionID: of.session, Data: msg.Data(),
 	}, of, err
-}
-
-func audienceOf(subject, source string) (audience, error) {
-	tokens := strings.Split(subject, ".")
-	switch {
-	case !isEventSubject(subject):
-		return audience{}, errNotAnEvent
-	case tokens[0] == "app":
-		return audience{tokens[1], sessionOf(source, tokens[1])}, nil
-	case tokens[1] == "changed":
-		return audience{tokens[2], sessionOf(source, tokens[2])}, nil
-	case len(tokens) < 4:
-		return audience{}, errNotAnEvent
-	case tokens[3] == keyspace.NoSession:
-		return audience{app: tokens[2]}, nil
-	}
-	return audience{tokens[2], tokens[3]}, nil
 }
 
 // sessionOf reads the session out of a ce-source of the app.
@@ -160,9 +158,4 @@ func (a audience) filters() []string {
 		filters = append(filters, subject)
 	}
 	return filters
-}
-
-// sees reports whether the audience may see an event of another.
-func (a audience) sees(of audience) bool {
-	return a.app == of.app && (a.session == "" || a.session == of.session)
 }

@@ -44,13 +44,6 @@ func outcomeOf(err error) effect.Outcome {
 // downs are the errors of a connection on which nothing was written.
 var downs = []error{errDown, nats.ErrReconnectBufExceeded, nats.ErrConnectionClosed, nats.ErrConnectionReconnecting, nats.ErrConnectionDraining}
 
-// streamMissing reports whether a publish failed for want of our stream: nobody
-// listens on the subject, or another stream does.
-func streamMissing(err error) bool {
-	return errors.Is(err, jetstream.ErrNoStreamResponse) ||
-		errors.Is(err, jetstream.ErrStreamNotFound) || code(err) == codeOtherStream
-}
-
 func code(err error) jetstream.ErrorCode {
 	var api *jetstream.APIError
 	if errors.As(err, &api) {

@@ -76,18 +76,6 @@ func (s *subscriber) count(size int64) {
 	s.allQueued.Add(size)
 }
 
-// empty takes what is queued, when nothing else fills or empties the queue.
-func (s *subscriber) empty() {
-	for {
-		select {
-		case event := <-s.queue:
-			s.count(-int64(len(event.Data)))
-		default:
-			return
-		}
-	}
-}
-
 func (s *subscriber) drop(why state) {
 	s.once.Do(func() {
 		s.endedAs = why
@@ -116,7 +104,7 @@ func (s *subscriber) pick(messages <-chan jetstream.Msg) (events []effect.Publis
 		}
 		event, of, err := readEvent(msg)
 		through = max(through, event.Sequence)
-		if err == nil && event.Sequence <= s.joinedAt && s.sees(of) {
+		if err == nil && event.Sequence <= s.joinedAt && of.app == s.app && (s.session == "" || of.session == s.session) {
 			events = append(events, event)
 			kept += len(event.Data)
 			whole = kept < catchUpBytes

@@ -352,7 +352,10 @@ func (t *Tail) leave(s *subscriber) {
 	if len(t.subscribers[s.audience]) == 0 {
 		delete(t.subscribers, s.audience)
 	}
-	s.empty()
+	for len(s.queue) > 0 { // nothing fills or empties it any more
+		event := <-s.queue
+		s.count(-int64(len(event.Data)))
+	}
 }
 
 // serve catches up and then goes on live. A subscriber whose queue became full while it

@@ -31,27 +31,9 @@ type mysqlServer struct {
 	options   Options
 }
 
-// openMySQL makes the pool, which connects with its first statement.
+// openMySQL makes the pool, which connects with its first statement. All settings are from the
+// source. Each statement is a transaction of its own, whatever the server has for a default.
 func openMySQL(source repositories.Source, o Options) (database, error) {
-	var inner driver.Connector
-	config, err := mysqlConfig(source, o)
-	if err == nil {
-		inner, err = mysql.NewConnector(config)
-	}
-	if err != nil {
-		return nil, effect.Permanent(effect.ReasonRequest, "the source %q cannot be read; its host, port and queryParams must be as MySQL takes them", source.Name)
-	}
-	m := &mysqlServer{source: source, connector: &mysqlConnector{inner}, options: o}
-	m.db = sql.OpenDB(m.connector)
-	m.db.SetMaxIdleConns(o.SourceLimit)
-	m.db.SetConnMaxIdleTime(time.Minute)
-	m.db.SetConnMaxLifetime(30 * time.Minute)
-	return m, nil
-}
-
-// mysqlConfig takes all settings from the source. Each statement is a transaction of its
-// own, whatever the server has for a default.
-func mysqlConfig(source repositories.Source, o Options) (*mysql.Config, error) {
 	setting := func(name string) string { return source.QueryParams[name].Reveal() }
 	config := mysql.NewConfig()
 	config.Logger = &mysql.NopLogger{} // it would log addresses
@@ -78,10 +60,23 @@ func mysqlConfig(source repositories.Source, o Options) (*mysql.Config, error) {
 		}
 		return wire, nil
 	}
-	if setting("charset") == "" && setting("collation") == "" {
-		return config, nil
+	var err error
+	if setting("charset") != "" || setting("collation") != "" {
+		err = config.Apply(mysql.Charset(cmp.Or(setting("charset"), "utf8mb4"), setting("collation")))
 	}
-	return config, config.Apply(mysql.Charset(cmp.Or(setting("charset"), "utf8mb4"), setting("collation")))
+	var inner driver.Connector
+	if err == nil {
+		inner, err = mysql.NewConnector(config)
+	}
+	if err != nil {
+		return nil, effect.Permanent(effect.ReasonRequest, "the source %q cannot be read; its host, port and queryParams must be as MySQL takes them", source.Name)
+	}
+	m := &mysqlServer{source: source, connector: &mysqlConnector{inner}, options: o}
+	m.db = sql.OpenDB(m.connector)
+	m.db.SetMaxIdleConns(o.SourceLimit)
+	m.db.SetConnMaxIdleTime(time.Minute)
+	m.db.SetConnMaxLifetime(30 * time.Minute)
+	return m, nil
 }
 
 func (m *mysqlServer) close() { _ = m.db.Close() } // running statements have ended

@@ -62,7 +62,13 @@ func (c *mysqlConnector) Connect(ctx context.Context) (driver.Conn, error) {
 		_ = inner.Close()
 		return nil, err
 	}
-	opened.id, opened.zone = mysqlText(row[0]), zoneOf(mysqlText(row[1]))
+	opened.id = mysqlText(row[0])
+	zone := mysqlText(row[1]) // an offset, or a name
+	if at, err := time.Parse("-07:00", zone); err == nil {
+		opened.zone = at.Location()
+	} else if found, err := time.LoadLocation(zone); err == nil && zone != "" {
+		opened.zone = found
+	}
 	return opened, nil
 }
 
@@ -72,18 +78,6 @@ func mysqlText(value driver.Value) string {
 		return string(bytes)
 	}
 	return fmt.Sprint(value)
-}
-
-// zoneOf finds a zone of MySQL: an offset, or a name.
-func zoneOf(name string) *time.Location {
-	if at, err := time.Parse("-07:00", name); err == nil {
-		return at.Location()
-	}
-	zone, err := time.LoadLocation(name)
-	if name == "" || err != nil {
-		return nil
-	}
-	return zone
 }
 
 // mysqlWire is a network connection that reads no more than it is allowed to: the driver

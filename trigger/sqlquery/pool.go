@@ -89,8 +89,17 @@ func (d *databases) find(appID string, source repositories.Source) (*openDatabas
 		}
 		d.drop(found)
 	}
-	if len(d.open) >= d.options.Databases && !d.dropOldest() {
-		return nil, effect.Deferral(d.options.SlotWait, "%d databases are open, and all of them are in use", len(d.open))
+	if len(d.open) >= d.options.Databases {
+		var oldest *openDatabase // of those that nobody uses
+		for _, candidate := range d.open {
+			if candidate.users == 0 && (oldest == nil || candidate.lastUse < oldest.lastUse) {
+				oldest = candidate
+			}
+		}
+		if oldest == nil {
+			return nil, effect.Deferral(d.options.SlotWait, "%d databases are open, and all of them are in use", len(d.open))
+		}
+		d.drop(oldest)
 	}
 	var opened database
 	var err error
@@ -168,21 +177,6 @@ func (d *databases) drop(found *openDatabase) {
 	if found.users == 0 {
 		go found.close()
 	}
-}
-
-// dropOldest drops the least recently used of the unused databases, and reports whether
-// there was one.
-func (d *databases) dropOldest() bool {
-	var oldest *openDatabase
-	for _, candidate := range d.open {
-		if candidate.users == 0 && (oldest == nil || candidate.lastUse < oldest.lastUse) {
-			oldest = candidate
-		}
-	}
-	if oldest != nil {
-		d.drop(oldest)
-	}
-	return oldest != nil
 }
 
 func (d *databases) closeAll() {

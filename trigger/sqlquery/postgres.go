@@ -28,23 +28,10 @@ type postgresServer struct {
 	options   Options
 }
 
-// openPostgres makes the pool, which connects with its first statement.
+// openPostgres makes the pool, which connects with its first statement. All settings are from
+// the source. What the driver would take from its own surroundings, such as a password file or a
+// client certificate, are credentials of the operator, and not of the app.
 func openPostgres(source repositories.Source, o Options, superuser func()) (database, error) {
-	config, err := postgresConfig(source, o)
-	if err != nil {
-		return nil, effect.Permanent(effect.ReasonRequest, "the source %q cannot be read; its host, port and queryParams must be as PostgreSQL takes them", source.Name)
-	}
-	pool, err := pgxpool.NewWithConfig(context.Background(), config)
-	if err != nil {
-		return nil, effect.Permanent(effect.ReasonRequest, "the source %q cannot be opened", source.Name)
-	}
-	return &postgresServer{source, pool, superuser, o}, nil
-}
-
-// postgresConfig takes all settings from the source. What the driver would take from its own
-// surroundings, such as a password file or a client certificate, are credentials of the
-// operator, and not of the app.
-func postgresConfig(source repositories.Source, o Options) (*pgxpool.Config, error) {
 	quote := func(value string) string { // PostgreSQL documentation, section 34.1.1.1
 		return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(value) + "'"
 	}
@@ -53,7 +40,7 @@ func postgresConfig(source repositories.Source, o Options) (*pgxpool.Config, err
 		"host=%s port=%s dbname=%s user=%s sslmode=%s sslcert='' sslkey='' target_session_attrs=any",
 		quote(source.Host), quote(source.DatabasePort()), quote(source.Database), quote(source.User), quote(mode)))
 	if err != nil {
-		return nil, err
+		return nil, effect.Permanent(effect.ReasonRequest, "the source %q cannot be read; its host, port and queryParams must be as PostgreSQL takes them", source.Name)
 	}
 	config.MaxConns, config.MinConns, config.MinIdleConns = int32(o.SourceLimit), 0, 0
 	config.MaxConnIdleTime, config.MaxConnLifetime = time.Minute, 30*time.Minute
@@ -75,7 +62,11 @@ func postgresConfig(source repositories.Source, o Options) (*pgxpool.Config, err
 	conn.MaxProtocolMessageBodyLen = maxValueBytes
 	conn.ConnectTimeout = 0 // the statement's time bounds it
 	conn.ValidateConnect = nil
-	return config, nil
+	pool, err := pgxpool.NewWithConfig(context.Background(), config)
+	if err != nil {
+		return nil, effect.Permanent(effect.ReasonRequest, "the source %q cannot be opened", source.Name)
+	}
+	return &postgresServer{source, pool, superuser, o}, nil
 }
 
 func (p *postgresServer) close() { p.pool.Close() }

@@ -17,7 +17,8 @@ const (
 	maxValueBytes = 16 << 20  // of a row, or of a SQLite value; it bounds memory, as results are cut long before
 )
 
-// result is a result set, written as a JSON array of objects. The columns keep their order.
+// result is a result set, written as a JSON array of objects whose end is missing. The columns
+// keep their order.
 type result struct {
 	keys [][]byte // of the columns, as JSON
 	text bytes.Buffer
@@ -69,8 +70,6 @@ func (r *result) add(value func(column int) json.RawMessage) bool {
 	r.rows++
 	return true
 }
-
-func (r *result) json() json.RawMessage { return append(bytes.Clone(r.text.Bytes()), ']') }
 
 var null = json.RawMessage("null")
 

@@ -90,32 +90,29 @@ func (r *Runner) Close() { r.databases.closeAll() }
 
 // Deliver makes one attempt to run a statement. It ends with ctx or with the tool's time
 // for one attempt, whichever is first.
-func (r *Runner) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
-	var outcome effect.Outcome
-	if rows, err := r.deliver(ctx, delivery); err != nil {
-		outcome = effect.OutcomeOf(err)
-	} else {
-		outcome = effect.Outcome{Verdict: effect.Done, Result: rows.json(), Truncated: rows.cut}
-	}
-	r.log.DebugContext(ctx, "statement.attempted",
-		"app", delivery.AppID, "session", delivery.SessionID, "trigger", delivery.TriggerID, "attempt", delivery.Attempt,
-		"done", outcome.Verdict == effect.Done, "dead", outcome.Verdict == effect.Dead, "deferred", outcome.Deferred,
-		"reason", outcome.Reason, "error", outcome.Error)
-	return outcome
-}
-
-func (r *Runner) deliver(ctx context.Context, delivery effect.Effect) (*result, error) {
+func (r *Runner) Deliver(ctx context.Context, delivery effect.Effect) (outcome effect.Outcome) {
+	defer func() {
+		r.log.DebugContext(ctx, "statement.attempted",
+			"app", delivery.AppID, "session", delivery.SessionID, "trigger", delivery.TriggerID, "attempt", delivery.Attempt,
+			"done", outcome.Verdict == effect.Done, "dead", outcome.Verdict == effect.Dead, "deferred", outcome.Deferred,
+			"reason", outcome.Reason, "error", outcome.Error)
+	}()
 	call := delivery.Call
 	if call == nil || !call.RunsStatement() {
-		return nil, effect.Permanent(effect.ReasonRequest, "effect %q of kind %q holds no statement", delivery.ID, delivery.Kind)
+		return effect.OutcomeOf(effect.Permanent(effect.ReasonRequest, "effect %q of kind %q holds no statement", delivery.ID, delivery.Kind))
 	}
 	app, err := effect.AppOf(ctx, r.apps, delivery, r.log, "statement.deferred")
 	if err != nil {
-		return nil, err
+		return effect.OutcomeOf(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, app.AttemptTimeout(call.Tool))
+	limited, cancel := context.WithTimeout(ctx, app.AttemptTimeout(call.Tool))
 	defer cancel()
-	return r.run(ctx, app, call.Tool, call.Written(), false)
+	rows, err := r.run(limited, app, call.Tool, call.Written(), false)
+	if err != nil {
+		return effect.OutcomeOf(err)
+	}
+	rows.text.WriteByte(']')
+	return effect.Outcome{Verdict: effect.Done, Result: rows.text.Bytes(), Truncated: rows.cut}
 }
 
 // run runs the statement of a tool on its source, or has it prepared only.

@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"modernc.org/sqlite"
@@ -31,9 +30,7 @@ type sqliteFile struct {
 	source string
 	path   string
 	db     *sql.DB
-
-	mu   sync.Mutex
-	free []*sqliteSession // those that no statement uses
+	free   chan *sqliteSession // those that no statement uses
 }
 
 // sqliteSession is a connection to a file. It is kept for the next statement as long as
@@ -62,7 +59,7 @@ func openSQLite(source repositories.Source, o Options) (database, error) {
 	db := sql.OpenDB(sqliteConnector{name.String(), readOnly})
 	db.SetMaxOpenConns(o.SourceLimit)
 	db.SetMaxIdleConns(-1) // free keeps those that may be used again
-	return &sqliteFile{source: source.Name, path: path, db: db}, nil
+	return &sqliteFile{source: source.Name, path: path, db: db, free: make(chan *sqliteSession, o.SourceLimit)}, nil
 }
 
 // sqlitePath returns the file of a source: under the operator's folder, also where
@@ -167,15 +164,12 @@ func (f *sqliteFile) close() {
 }
 
 func (f *sqliteFile) pop() *sqliteSession {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	last := len(f.free) - 1
-	if last < 0 {
+	select {
+	case found := <-f.free:
+		return found
+	default:
 		return nil
 	}
-	found := f.free[last]
-	f.free = f.free[:last]
-	return found
 }
 
 // run runs a statement, or has it explained only, which compiles it.
@@ -194,9 +188,7 @@ func (f *sqliteFile) run(ctx context.Context, s statement) (rows *result, err er
 	if err != nil || ctx.Err() != nil || session.changed || session.file == nil {
 		_ = session.conn.Close() // it may differ from a new one; what was written is written
 	} else {
-		f.mu.Lock()
-		f.free = append(f.free, session)
-		f.mu.Unlock()
+		f.free <- session // which has room for all that are open
 	}
 	if err != nil {
 		err = f.failure(err, s)
