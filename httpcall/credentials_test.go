@@ -1,18 +1,26 @@
 package httpcall_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/url"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/httpcall"
 	"earshot/repositories"
 	"earshot/trigger/effect"
+	"earshot/trigger/effect/effecttest"
 )
 
-func clientGrant(i *issuer) *repositories.Bearer {
+// request is one for a token of the issuer.
+func (i *issuer) request() *repositories.Request { return &repositories.Request{Bearer: i.bearer()} }
+
+func (i *issuer) bearer() *repositories.Bearer {
 	return &repositories.Bearer{
 		ClientType: "client_credentials", ClientID: "cli", ClientSecret: credential("cli-secret"), TokenURL: i.URL + "/token",
 	}
@@ -63,27 +71,24 @@ func TestGrantsAreAskedForInFormEncoding(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := newEndpoint(t, nil)
-			r := newRig(t)
+			e, r := newEndpoint(t, nil), newRig(t)
 			r.apps["clinic"].Modules = []repositories.Module{
 				{ID: "calendar", Secret: credential("mod-secret"), TokenURL: i.URL, Audience: "rooms", Scopes: []string{"book"}},
 				{ID: "named", ClientID: "other-name", Secret: credential("mod-secret"), TokenURL: i.URL},
 			}
 			asked := len(i.requests())
-			require.Equal(t, effect.Done, r.call(e.URL, &test.request, nil).Verdict)
+			got := r.sent(e, e.URL, &test.request, nil)
 			require.Equal(t, test.want, i.form(asked))
 			require.Equal(t, "application/x-www-form-urlencoded", i.requests()[asked].header.Get("Content-Type"))
-			require.Equal(t, fmt.Sprintf("Bearer tok-%d", asked+1), e.only(t).header.Get("Authorization"))
+			require.Equal(t, fmt.Sprintf("Bearer tok-%d", asked+1), got.header.Get("Authorization"))
 		})
 	}
 }
 
 func TestBasicCredentialsFollowRFC7617(t *testing.T) {
 	e := newEndpoint(t, nil)
-	r := newRig(t)
 	request := &repositories.Request{Basic: &repositories.Basic{Username: "Zoë", Password: credential("a:b c")}}
-	require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict)
-	user, password, ok := basicOf(e.only(t))
+	user, password, ok := basicOf(newRig(t).sent(e, e.URL, request, nil))
 	require.True(t, ok)
 	require.Equal(t, []string{"Zoë", "a:b c"}, []string{user, password})
 }
@@ -99,7 +104,7 @@ func TestEndpointThatTakesClientsByBasicAuthenticationOnly(t *testing.T) {
 	}
 	e := newEndpoint(t, accepts("tok-2", "tok-3"))
 	r := newRig(t)
-	request := &repositories.Request{Bearer: clientGrant(i)}
+	request := i.request()
 	require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict)
 	require.NotContains(t, i.form(1), "client_secret", "RFC 6749 2.3 forbids both ways in one request")
 
@@ -109,9 +114,7 @@ func TestEndpointThatTakesClientsByBasicAuthenticationOnly(t *testing.T) {
 }
 
 func TestWhatIsMissingForAuthenticationMeansNoCall(t *testing.T) {
-	i := newIssuer(t)
-	e := newEndpoint(t, nil)
-	r := newRig(t)
+	i, e, r := newIssuer(t), newEndpoint(t, nil), newRig(t)
 	for name, request := range map[string]repositories.Request{
 		"unknown way":        {Auth: "digest"},
 		"basic without":      {Auth: "basic"},
@@ -125,8 +128,7 @@ func TestWhatIsMissingForAuthenticationMeansNoCall(t *testing.T) {
 		"unknown module":     {ModuleID: "nobody"},
 	} {
 		outcome := r.call(e.URL, &request, nil)
-		require.Equal(t, effect.Dead, outcome.Verdict, name)
-		require.Equal(t, effect.ReasonAuth, outcome.Reason, name)
+		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonAuth)
 		require.NotEmpty(t, outcome.Error, name)
 	}
 	require.Empty(t, e.requests())
@@ -144,7 +146,7 @@ func TestTokenThatCannotBeHadMeansNoCall(t *testing.T) {
 		"forbidden":              {says(403, "no"), effect.Dead, "403"},
 		"not there":              {says(404, "no"), effect.Dead, "404"},
 		"refused with 200":       {oauthError(200, "invalid_scope"), effect.Dead, "(invalid_scope)"},
-		"redirect":               {redirect("/elsewhere"), effect.Dead, "redirects are not followed"},
+		"redirect":               {http.RedirectHandler("/elsewhere", http.StatusTemporaryRedirect).ServeHTTP, effect.Dead, "redirects are not followed"},
 		"busy":                   {says(429, ""), effect.Retry, "429"},
 		"down":                   {says(503, "<html>"), effect.Retry, "503"},
 		"a page":                 {says(200, "<html>"), effect.Retry, "no usable access_token"},
@@ -155,13 +157,10 @@ func TestTokenThatCannotBeHadMeansNoCall(t *testing.T) {
 		"gigabyte of white text": {gigabyte, effect.Retry, "no usable access_token"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			i := newIssuer(t)
+			i, e := newIssuer(t), newEndpoint(t, nil)
 			i.answer = test.answer
-			e := newEndpoint(t, nil)
-			outcome := newRig(t).call(e.URL, &repositories.Request{Bearer: clientGrant(i)}, nil)
-			require.Equal(t, test.verdict, outcome.Verdict, outcome.Error)
-			require.Equal(t, effect.ReasonAuth, outcome.Reason)
-			require.Contains(t, outcome.Error, test.says)
+			outcome := newRig(t).call(e.URL, i.request(), nil)
+			effecttest.Ended(t, outcome, test.verdict, effect.ReasonAuth, test.says)
 			require.NotContains(t, outcome.Error, "cli-secret")
 			require.Zero(t, outcome.Status)
 			require.False(t, outcome.Deferred)
@@ -176,6 +175,241 @@ func oauthError(status int, code string) http.HandlerFunc {
 	}
 }
 
-func redirect(to string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusTemporaryRedirect) }
+// together makes calls at the same time, which must all be delivered.
+func (r *rig) together(calls int, url string, request *repositories.Request) {
+	var done sync.WaitGroup
+	outcomes := make(chan effect.Outcome, calls)
+	for range calls {
+		done.Go(func() { outcomes <- r.call(url, request, nil) })
+	}
+	done.Wait()
+	close(outcomes)
+	for outcome := range outcomes {
+		require.Equal(r.t, effect.Done, outcome.Verdict, outcome.Error)
+	}
+}
+
+func TestCallsAskForOneTokenTogether(t *testing.T) {
+	const calls = 50
+	i := newIssuer(t)
+	old, renewed := newEndpoint(t, accepts("tok-1")), newEndpoint(t, accepts("tok-2"))
+	r := newRig(t, func(o *httpcall.Options) { o.HostLimit = calls })
+	r.together(calls, old.URL, i.request())
+	require.Len(t, i.requests(), 1)
+	require.Len(t, old.requests(), calls)
+	r.together(calls, renewed.URL, i.request())
+	require.Len(t, i.requests(), 2, "a token that is refused is renewed once for all")
+}
+
+func TestLateRefusalOfAnOldTokenKeepsTheNewOne(t *testing.T) {
+	i := newIssuer(t)
+	arrived, refuse := make(chan struct{}), make(chan struct{})
+	e := newEndpoint(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") == "Bearer tok-1" {
+			arrived <- struct{}{}
+			<-refuse
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	})
+	r := newRig(t)
+	outcomes := make(chan effect.Outcome, 2)
+	for range 2 {
+		go func() { outcomes <- r.call(e.URL, i.request(), nil) }()
+	}
+	<-arrived
+	<-arrived
+	for range 2 {
+		refuse <- struct{}{}
+		require.Equal(t, effect.Done, (<-outcomes).Verdict)
+	}
+	require.Len(t, i.requests(), 2, "the second refusal was of a token that is gone already")
+}
+
+func TestRefusalOfACredentialIsTheEnd(t *testing.T) {
+	i, e, r := newIssuer(t), newEndpoint(t, says(401, "no")), newRig(t)
+	outcome := r.call(e.URL, i.request(), nil)
+	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonAuth)
+	require.Equal(t, 401, outcome.Status)
+	require.Len(t, e.requests(), 2, "after a new token")
+	require.Len(t, i.requests(), 2)
+
+	i.answer = func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "12")
+		w.WriteHeader(503)
+	}
+	outcome = r.call(e.URL, i.request(), nil)
+	effecttest.Ended(t, outcome, effect.Retry, effect.ReasonAuth)
+	require.Equal(t, 12*time.Second, outcome.After, "the pause of the token endpoint is passed on")
+	require.True(t, outcome.Reached, "the endpoint has seen the call")
+	require.NotNil(t, outcome.Sent)
+	require.Len(t, e.requests(), 3, "a renewal that fails decides the call")
+
+	i.answer = nil
+	once := i.request()
+	once.Idempotent = new(false)
+	for n := range 2 {
+		effecttest.Ended(t, r.call(e.URL, once, nil), effect.Dead, effect.ReasonAuth)
+		require.Len(t, e.requests(), 4+n, "a call that must not be made twice is not repeated")
+		require.Len(t, i.requests(), 4+n, "the next call has another token")
+	}
+	for n, request := range []*repositories.Request{nil, {Basic: &repositories.Basic{Username: "u", Password: credential("p")}}} {
+		effecttest.Ended(t, r.call(e.URL, request, nil), effect.Dead, effect.ReasonAuth)
+		require.Len(t, e.requests(), 6+n, "a fixed credential is refused at once")
+	}
+}
+
+func TestTokensAreNeverShared(t *testing.T) {
+	i := newIssuer(t)
+	e := newEndpoint(t, nil)
+	r := newRig(t)
+	r.apps["school"] = &repositories.App{ID: "school"}
+	variants := []func(*repositories.Bearer){
+		func(*repositories.Bearer) {},
+		func(b *repositories.Bearer) { b.ClientID = "other" },
+		func(b *repositories.Bearer) { b.ClientSecret = credential("other") },
+		func(b *repositories.Bearer) { b.ClientType = "password" },
+		func(b *repositories.Bearer) { b.Username = "ann" },
+		func(b *repositories.Bearer) { b.Password = credential("other") },
+		func(b *repositories.Bearer) { b.TokenURL += "/other" },
+		func(b *repositories.Bearer) { b.RefreshURL = i.URL },
+		func(b *repositories.Bearer) { b.Audience = "other" },
+		func(b *repositories.Bearer) { b.Scopes = []string{"a", "b"} },
+		func(b *repositories.Bearer) { b.Scopes = []string{"a b"} },
+		func(b *repositories.Bearer) { b.Scopes = []string{"a"}; b.Audience = "b" },
+	}
+	for _, app := range []string{"clinic", "school"} {
+		for _, vary := range variants {
+			request := i.request()
+			vary(request.Bearer)
+			delivery := effectOf(e.URL, request, nil)
+			delivery.AppID = app
+			require.Equal(t, effect.Done, r.Deliver(t.Context(), delivery).Verdict)
+			require.Equal(t, effect.Done, r.Deliver(t.Context(), delivery).Verdict)
+		}
+	}
+	require.Len(t, i.requests(), 2*len(variants))
+}
+
+func TestTokenIsRenewedBeforeItsEndWhileTheOldOneServes(t *testing.T) {
+	i, e, r := newIssuer(t), newEndpoint(t, nil), newRig(t)
+	call := func() string { return r.sent(e, e.URL, i.request(), nil).header.Get("Authorization") }
+	require.Equal(t, "Bearer tok-1", call())
+	r.clock.Advance(3600*time.Second - 31*time.Second)
+	require.Equal(t, "Bearer tok-1", call())
+	require.Len(t, i.requests(), 1, "31 s before its end there is no need yet")
+
+	r.clock.Advance(2 * time.Second)
+	asked, release := make(chan struct{}), make(chan struct{})
+	i.answer = func(w http.ResponseWriter, _ *http.Request) {
+		close(asked)
+		<-release
+		i.issue(w)
+	}
+	require.Equal(t, "Bearer tok-1", call(), "nobody waits for a renewal")
+	<-asked
+	require.Equal(t, "Bearer tok-1", call())
+	close(release)
+	require.Eventually(t, func() bool { return call() == "Bearer tok-2" }, time.Minute, time.Millisecond)
+	require.Len(t, i.requests(), 2)
+}
+
+func TestTokenThatEndedIsAskedForAgain(t *testing.T) {
+	for name, test := range map[string]struct {
+		life  int
+		after time.Duration
+	}{
+		"said":        {60, 61 * time.Second},
+		"not said":    {0, 5*time.Minute + time.Second},
+		"in the past": {-5, 0},
+	} {
+		i, e, r := newIssuer(t), newEndpoint(t, nil), newRig(t)
+		i.life = test.life
+		r.sent(e, e.URL, i.request(), nil)
+		r.clock.Advance(test.after)
+		r.sent(e, e.URL, i.request(), nil)
+		require.Len(t, i.requests(), 2, name)
+	}
+}
+
+func TestRefreshTokenIsUsedWhereThereIsAnEndpointForIt(t *testing.T) {
+	i, refresher := newIssuer(t), newIssuer(t)
+	i.refresh, refresher.refresh = true, true
+	e, r, request := newEndpoint(t, nil), newRig(t), i.request()
+	request.Bearer.RefreshURL = refresher.URL + "/refresh"
+	r.sent(e, e.URL, request, nil)
+	for n, refresh := range []string{"refresh-1", "refresh-1", "refresh-2"} {
+		r.clock.Advance(time.Hour + time.Second)
+		r.sent(e, e.URL, request, nil)
+		form := refresher.form(n)
+		require.Equal(t, "refresh_token", form.Get("grant_type"))
+		require.Equal(t, refresh, form.Get("refresh_token"), "the newest one")
+		require.Equal(t, "cli", form.Get("client_id"))
+	}
+	require.Len(t, i.requests(), 1)
+}
+
+func TestRefreshThatFailsFallsBackToTheGrant(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{
+		"refused": oauthError(400, "invalid_grant"), "down": says(503, ""), "hangs": hang,
+	} {
+		i, refresher := newIssuer(t), newIssuer(t)
+		i.refresh, refresher.answer = true, answer
+		e, request := newEndpoint(t, nil), i.request()
+		r := newRig(t, func(o *httpcall.Options) { o.TokenTimeout = 400 * time.Millisecond })
+		request.Bearer.RefreshURL = refresher.URL
+		r.sent(e, e.URL, request, nil)
+		r.clock.Advance(2 * time.Hour)
+		r.sent(e, e.URL, request, nil)
+		require.Len(t, i.requests(), 2, name)
+		require.NotEmpty(t, refresher.requests(), name)
+	}
+}
+
+func TestWaiterThatLeavesDoesNotEndTheRequestOfOthers(t *testing.T) {
+	i := newIssuer(t)
+	asked, release := make(chan struct{}), make(chan struct{})
+	i.answer = func(w http.ResponseWriter, _ *http.Request) {
+		close(asked)
+		<-release
+		i.issue(w)
+	}
+	e := newEndpoint(t, accepts("tok-1"))
+	r := newRig(t)
+	delivery := effectOf(e.URL, i.request(), nil)
+
+	first, leave := context.WithCancel(t.Context())
+	left := make(chan effect.Outcome, 1)
+	go func() { left <- r.Deliver(first, delivery) }()
+	<-asked
+	stays := make(chan effect.Outcome, 1)
+	go func() { stays <- r.Deliver(t.Context(), delivery) }()
+	leave()
+	effecttest.Ended(t, <-left, effect.Retry, effect.ReasonAuth)
+	close(release)
+	require.Equal(t, effect.Done, (<-stays).Verdict)
+	require.Len(t, i.requests(), 1)
+}
+
+func TestTokenEndpointThatHangsIsLeftAtItsLimit(t *testing.T) {
+	i, e := newIssuer(t), newEndpoint(t, nil)
+	i.answer = hang
+	request := i.request()
+	outcome := newRig(t, func(o *httpcall.Options) { o.TokenTimeout = 50 * time.Millisecond }).call(e.URL, request, nil)
+	effecttest.Ended(t, outcome, effect.Retry, effect.ReasonAuth)
+	request.Timeout = repositories.Duration(50 * time.Millisecond)
+	outcome = newRig(t, func(o *httpcall.Options) { o.TokenTimeout = time.Second }).call(e.URL, request, nil)
+	effecttest.Ended(t, outcome, effect.Retry, effect.ReasonAuth, "within the time of the call")
+	require.Empty(t, e.requests())
+}
+
+func TestTokensAreBounded(t *testing.T) {
+	i := newIssuer(t)
+	e := newEndpoint(t, nil)
+	r := newRig(t, func(o *httpcall.Options) { o.Tokens = 1 })
+	for _, id := range []string{"a", "b", "a"} {
+		request := i.request()
+		request.Bearer.ClientID = id
+		r.sent(e, e.URL, request, nil)
+	}
+	require.Len(t, i.requests(), 3, "the third had lost its place to the second")
 }

@@ -58,6 +58,15 @@ func (r *rig) call(url string, request *repositories.Request, values map[string]
 	return r.Deliver(r.t.Context(), effectOf(url, request, values))
 }
 
+// sent makes a call that is delivered, and returns the request that the endpoint saw.
+func (r *rig) sent(e *endpoint, url string, request *repositories.Request, values map[string]any) seen {
+	r.t.Helper()
+	before := len(e.requests())
+	outcome := r.call(url, request, values)
+	require.Equal(r.t, effect.Done, outcome.Verdict, outcome.Error)
+	return e.requests()[before]
+}
+
 func effectOf(url string, request *repositories.Request, values map[string]any) effect.Effect {
 	return effecttest.Call(&effect.Call{URL: url, Request: request, Values: values, Event: json.RawMessage(`{"id":"t1"}`)})
 }
@@ -70,8 +79,6 @@ func policy(t *testing.T, text string) guard.Policy {
 }
 
 func credential(text string) secret.Secret { return secret.New(text) }
-
-func ref[T any](value T) *T { return &value }
 
 // seen is a request as an endpoint saw it.
 type seen struct {

@@ -197,8 +197,7 @@ func TestWhatServersRefuseFails(t *testing.T) {
 		return failed
 	})
 	outcome := r.remote(`,"remoteName":"fail"`, `{}`)
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Equal(t, effect.ReasonRequest, outcome.Reason)
+	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest)
 	require.Equal(t, "the tool failed: no such customer for ***\nsorry", outcome.Error)
 
 	outcome = r.remote(`,"remoteName":"unknown"`, `{}`)
@@ -287,8 +286,7 @@ func TestAServerThatHangsIsGivenItsTime(t *testing.T) {
 			<-r.Context().Done()
 		})
 		outcome := remoteRig(t, s.URL, nil).remote(find+`,"request":{"timeout":"1s"}`, `{"query":"x"}`)
-		require.Equal(t, effect.Retry, outcome.Verdict)
-		require.Equal(t, effect.ReasonTimeout, outcome.Reason, outcome.Error)
+		effecttest.Ended(t, outcome, effect.Retry, effect.ReasonTimeout)
 	}
 }
 
@@ -358,12 +356,10 @@ func TestTokensOfServersAreRenewed(t *testing.T) {
 	tokens.answer = nil
 	good.Store("nobody's")
 	outcome = r.remote(`,"remoteName":"echo"`, `{}`)
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Equal(t, effect.ReasonAuth, outcome.Reason)
+	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonAuth)
 	tokens.answer = says(503, "")
 	outcome = r.remote(`,"remoteName":"echo"`, `{}`)
-	require.Equal(t, effect.Retry, outcome.Verdict)
-	require.Equal(t, effect.ReasonAuth, outcome.Reason)
+	effecttest.Ended(t, outcome, effect.Retry, effect.ReasonAuth)
 	require.NotContains(t, fmt.Sprint(outcome, r.log.String()), "planted-secret")
 }
 
@@ -371,8 +367,7 @@ func TestServersInsideAreNotReached(t *testing.T) {
 	s := newToolServer(t, kinds["without sessions"])
 	r := remoteRig(t, strings.Replace(s.URL, "127.0.0.1", "localhost", 1), nil, func(o *httpcall.Options) { o.Policy = policy(t, "deny") })
 	outcome := r.remote(find, `{"query":"x"}`)
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Equal(t, effect.ReasonBlocked, outcome.Reason)
+	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonBlocked)
 	require.NotContains(t, outcome.Error, "127.0.0.1")
 	_, _, err := r.offered()
 	require.ErrorContains(t, err, "calls must not reach localhost")

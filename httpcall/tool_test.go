@@ -3,8 +3,6 @@ package httpcall_test
 import (
 	"bytes"
 	"encoding/json"
-	"net/http"
-	"strings"
 	"testing"
 	"time"
 
@@ -86,10 +84,8 @@ func TestToolReachesItsSourceWithAllItsParameters(t *testing.T) {
 
 func TestToolWithoutABodySendsNone(t *testing.T) {
 	e := newEndpoint(t, says(200, "plain text"))
-	outcome := toolRig(t, repositories.Source{BaseURL: e.URL}).tool(`"method":"POST","path":"/x"`, "")
-	require.Equal(t, `"plain text"`, string(outcome.Result))
-	require.Empty(t, e.only(t).body)
-	require.Empty(t, e.only(t).header.Get("Content-Type"))
+	require.Equal(t, `"plain text"`, string(toolRig(t, repositories.Source{BaseURL: e.URL}).tool(`"method":"POST","path":"/x"`, "").Result))
+	require.Empty(t, e.only(t).body+e.only(t).header.Get("Content-Type"))
 }
 
 func TestPathOfAToolStaysUnderItsSource(t *testing.T) {
@@ -97,8 +93,7 @@ func TestPathOfAToolStaysUnderItsSource(t *testing.T) {
 	r := toolRig(t, repositories.Source{BaseURL: e.URL + "/v1/"})
 	for _, value := range []string{"..", ".", "../../admin", `..\..\admin`, "a/../../b"} {
 		outcome := r.tool(`"method":"GET","path":"users/{{.id}}"`+list("pathParams", [2]string{"id", "string"}), `{"id":`+quoted(value)+`}`)
-		require.Equal(t, effect.Dead, outcome.Verdict, value)
-		require.Equal(t, effect.ReasonRequest, outcome.Reason)
+		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest)
 	}
 	fired := effecttest.Tool(t, `"type":"http","source":"api","method":"GET","path":"users/{{.id}}"`+list("pathParams", [2]string{"id", "string"}))
 	outcome := r.Deliver(t.Context(), effecttest.Call(effect.CallOf(fired, map[string]any{"id": ""}, nil)))
@@ -150,36 +145,27 @@ func TestMissingValuesOfABody(t *testing.T) {
 		list("bodyParams", [2]string{"v", "string"}, [2]string{"w", "map"}), `{}`)
 	require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
 	require.Equal(t, `{"a": null, "b": ""}`, e.only(t).body)
-}
-
-func TestBodyOfAllItsParametersHasThoseThatHaveAValue(t *testing.T) {
-	e := newEndpoint(t, nil)
-	r := toolRig(t, repositories.Source{BaseURL: e.URL})
-	outcome := r.tool(`"method":"PUT","path":"/{{.p}}","requestBody":"{{json .}}"`+list("pathParams", [2]string{"p", "string"})+
+	outcome = r.tool(`"method":"PUT","path":"/{{.p}}","requestBody":"{{json .}}"`+list("pathParams", [2]string{"p", "string"})+
 		list("bodyParams", [2]string{"a-b", "string"}, [2]string{"v", "boolean"}, [2]string{"w", "map"}), `{"p":"x","a-b":"\"","v":false}`)
 	require.Equal(t, effect.Done, outcome.Verdict, outcome.Error)
-	require.Equal(t, `{"a-b":"\"","v":false}`, e.only(t).body)
+	require.Equal(t, `{"a-b":"\"","v":false}`, e.requests()[1].body, "a body of all parameters has those with a value")
 }
 
-func TestBodyThatIsNoJSONIsNotSent(t *testing.T) {
+func TestWhatAToolCannotSendIsNotSent(t *testing.T) {
 	e := newEndpoint(t, nil)
 	r := toolRig(t, repositories.Source{BaseURL: e.URL})
-	for _, template := range []string{`note: {{.v}}`, `{"a": {{.v}}`, `{"a": "\{{.v}}"}`} {
+	for _, template := range []string{`note: {{.v}}`, `{"a": {{.v}}`, `{"a": "\{{.v}}"}`} { // none of them is JSON
 		outcome := r.tool(`"method":"POST","path":"/x","requestBody":`+quoted(template)+list("bodyParams", [2]string{"v", "string"}), `{"v":"x"}`)
 		require.Equal(t, effect.Dead, outcome.Verdict, template)
 	}
-	require.Empty(t, e.requests())
-}
-
-func TestHeaderParametersBeginNoOtherHeader(t *testing.T) {
-	e := newEndpoint(t, nil)
-	r := toolRig(t, repositories.Source{BaseURL: e.URL})
-	for _, value := range []string{"a\r\nX-Admin: 1", "a\nb", "a\x00b"} {
+	for _, value := range []string{"a\r\nX-Admin: 1", "a\nb", "a\x00b"} { // each would begin another header
 		outcome := r.tool(`"method":"GET","path":"/x"`+list("headerParams", [2]string{"X-User", "string"}), `{"X-User":`+quoted(value)+`}`)
-		require.Equal(t, effect.Dead, outcome.Verdict, "%q", value)
-		require.Contains(t, outcome.Error, `"X-User"`)
+		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest, `"X-User"`)
 	}
 	require.Empty(t, e.requests())
+	gone := newRig(t).tool(`"method":"GET","path":"/x"`, "")
+	require.Equal(t, `app "clinic" has no http source "api" that the tool works on`, gone.Error)
+	require.Equal(t, effect.Dead, gone.Verdict)
 }
 
 func TestAnswersOfASourceAreJudgedAsOthers(t *testing.T) {
@@ -195,15 +181,7 @@ func TestAnswersOfASourceAreJudgedAsOthers(t *testing.T) {
 	require.Equal(t, `"*** is wrong"`, string(outcome.Result), "and without its credentials")
 
 	outcome = toolRig(t, source, func(o *httpcall.Options) { o.Policy = policy(t, "deny") }).tool(`"method":"GET","path":"/x"`, "")
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Equal(t, effect.ReasonBlocked, outcome.Reason)
-}
-
-func TestToolWhoseSourceIsGoneIsNotCalled(t *testing.T) {
-	r := newRig(t)
-	outcome := r.tool(`"method":"GET","path":"/x"`, "")
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Equal(t, `app "clinic" has no http source "api" that the tool works on`, outcome.Error)
+	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonBlocked)
 }
 
 func TestToolMayAuthenticateAsOtherCalls(t *testing.T) {
@@ -220,9 +198,7 @@ func TestToolMayAuthenticateAsOtherCalls(t *testing.T) {
 	elsewhere := newEndpoint(t, nil)
 	r.apps["clinic"].Sources[0].BaseURL = elsewhere.URL
 	outcome = r.stored()
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Equal(t, effect.ReasonAuth, outcome.Reason)
-	require.Contains(t, outcome.Error, `baseUrl changed since for the source "api"; give it again`)
+	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonAuth, `baseUrl changed since for the source "api"; give it again`)
 	require.Empty(t, elsewhere.requests(), "what was given for one place is not shown to another")
 }
 
@@ -253,44 +229,4 @@ func (r *rig) stored() effect.Outcome {
 func quoted(text string) string {
 	out, _ := json.Marshal(text)
 	return string(out)
-}
-
-func FuzzToolBody(f *testing.F) {
-	f.Add(`{"a": "{{.v}}", "b": {{.v}}}`, `x", "admin": true`)
-	f.Add(`["\"{{.v}}", {{json .v}}, "{{json .v}}"]`, "\\")
-	f.Add(`{"{{.v}}": 1}`, "\u2028</script>")
-	f.Fuzz(func(t *testing.T, template, value string) {
-		if strings.Contains(template, "if") {
-			return // what a template chooses by a value may differ
-		}
-		tool := &repositories.Tool{Type: repositories.ToolHTTP, Source: "api", Method: http.MethodPost, Path: "/x", RequestBody: template,
-			BodyParams: json.RawMessage(`[{"name":"v"}]`)}
-		fixed, errFixed := httpcall.FillBody(tool, map[string]any{"v": "fixed"})
-		filled, err := httpcall.FillBody(tool, map[string]any{"v": value})
-		if errFixed != nil || err != nil {
-			return
-		}
-		require.Equal(t, shape(fixed), shape(filled), "a value changes values and keys, never what there is")
-	})
-}
-
-// shape writes what a JSON text has, without what its strings say.
-func shape(text []byte) string {
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.UseNumber()
-	found := ""
-	for {
-		token, err := decoder.Token()
-		if err != nil {
-			return found
-		}
-		switch token := token.(type) {
-		case json.Delim:
-			found += token.String()
-		case string:
-			found += "s"
-		default:
-			found += "v"
-		}
-	}
 }

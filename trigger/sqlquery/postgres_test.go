@@ -194,9 +194,7 @@ func wrongStatements(t *testing.T, server *sqltest.Server) {
 		{"copy flights to stdout", `"x"`, `it copies, which a tool cannot`},
 	} {
 		outcome := r.run(statement(c.sql)+","+email, `{"email":`+c.values+`}`)
-		require.Equal(t, effect.Dead, outcome.Verdict, c.sql)
-		require.Equal(t, effect.ReasonRequest, outcome.Reason, c.sql)
-		require.Contains(t, outcome.Error, c.want, c.sql)
+		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest, c.want)
 		require.NotContains(t, outcome.Error, "ann@", c.sql)
 		require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"), "after %s", c.sql)
 	}
@@ -217,8 +215,7 @@ func timeIsLimited(t *testing.T, server *sqltest.Server) {
 	r := newRig(t, server.Source("db"))
 	const short = `,"request":{"timeout":"300ms"}`
 	outcome := r.run(statement("select pg_sleep(60), 'slow one'")+short, "")
-	require.Equal(t, effect.Retry, outcome.Verdict)
-	require.Equal(t, effect.ReasonTimeout, outcome.Reason)
+	effecttest.Ended(t, outcome, effect.Retry, effect.ReasonTimeout)
 	require.Equal(t, `the source "db" did not answer in time`, outcome.Error)
 	const running = "select count(*) from pg_stat_activity where query like '%slow one%' and state = 'active' and pid <> pg_backend_pid()"
 	require.Eventually(t, func() bool { return server.Count(running) == 0 }, time.Minute, 10*time.Millisecond, "the server stops as well")
@@ -226,8 +223,7 @@ func timeIsLimited(t *testing.T, server *sqltest.Server) {
 	r = newRig(t, server.Source("db"))
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"), "the connection is there, so that the time goes to the statement")
 	outcome = r.run(statement("select pg_sleep(60)")+`,"request":{"timeout":"1s","idempotent":false}`, "")
-	require.Equal(t, effect.Dead, outcome.Verdict, outcome.Error)
-	require.Equal(t, effect.ReasonUnknown, outcome.Reason)
+	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonUnknown)
 	outcome = r.run(statement("selec 1")+`,"request":{"idempotent":false}`, "")
 	require.Equal(t, effect.ReasonRequest, outcome.Reason, "what the database has refused is known")
 
@@ -249,8 +245,7 @@ func whoMay(t *testing.T, server *sqltest.Server) {
 		source := server.Source("db")
 		source.Password = secret.New(password)
 		outcome := newRig(t, source).run(statement("select 1"), "")
-		require.Equal(t, effect.Dead, outcome.Verdict, "%q %s", password, outcome.Error)
-		require.Equal(t, effect.ReasonAuth, outcome.Reason)
+		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonAuth)
 		require.NotContains(t, outcome.Error, "wrong-password-of-db")
 	}
 	source := server.Source("db")
@@ -274,10 +269,7 @@ func addresses(t *testing.T, server *sqltest.Server) {
 		}
 	}
 	outcome := newRig(t, server.Source("db"), refuse).run(statement("select 1"), "")
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Equal(t, effect.ReasonBlocked, outcome.Reason)
-	require.Contains(t, outcome.Error, "127.0.0.1")
-	require.Contains(t, outcome.Error, "is private")
+	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonBlocked, "127.0.0.1", "is private")
 	named := server.Source("db")
 	named.Host = "localhost"
 	outcome = newRig(t, named, refuse).run(statement("select 1"), "")

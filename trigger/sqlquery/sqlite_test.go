@@ -12,6 +12,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/trigger/effect"
+	"earshot/trigger/effect/effecttest"
 	"earshot/trigger/sqlquery"
 )
 
@@ -144,8 +145,7 @@ func TestSQLiteResultsAndTimeAreLimited(t *testing.T) {
 	require.Equal(t, 1000, strings.Count(string(outcome.Result), `"i"`))
 
 	outcome = r.run(statement(endless+"select count(*) from n")+`,"request":{"timeout":"200ms"}`, "")
-	require.Equal(t, effect.Retry, outcome.Verdict)
-	require.Equal(t, effect.ReasonTimeout, outcome.Reason)
+	effecttest.Ended(t, outcome, effect.Retry, effect.ReasonTimeout)
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
 }
 
@@ -160,9 +160,7 @@ func TestSQLiteErrors(t *testing.T) {
 		"select ?, ?": "missing argument with index 2",
 	} {
 		outcome := r.run(statement(sql)+","+airline, `{"airline":"CY"}`)
-		require.Equal(t, effect.Dead, outcome.Verdict, sql)
-		require.Equal(t, effect.ReasonRequest, outcome.Reason)
-		require.Contains(t, outcome.Error, want)
+		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest, want)
 	}
 
 	db, err := sql.Open("sqlite", filepath.Join(dir, "clinic.db"))

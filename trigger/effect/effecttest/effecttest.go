@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -59,3 +60,49 @@ func Fired(t testing.TB, tool *repositories.Tool, values string) effect.Effect {
 	require.Empty(t, faults)
 	return Call(effect.CallOf(tool, checked, nil))
 }
+
+// Ended checks how an attempt ended, and that its error holds some texts.
+func Ended(t testing.TB, got effect.Outcome, verdict effect.Verdict, reason effect.Reason, texts ...string) {
+	t.Helper()
+	require.Equal(t, verdict, got.Verdict, got.Error)
+	require.Equal(t, reason, got.Reason, got.Error)
+	for _, text := range texts {
+		require.Contains(t, got.Error, text)
+	}
+}
+
+// Conformance is what every Deliverer has to pass: good is an effect that it delivers, and
+// seen counts those that came to the other side. If they are calls, open returns a Deliverer
+// with another store of apps.
+func Conformance(t *testing.T, deliverer effect.Deliverer, good effect.Effect, seen func() int, open func(effect.Apps) effect.Deliverer) {
+	none := good
+	none.Event, none.Call, none.Awaited = nil, nil, nil
+	got := deliverer.Deliver(t.Context(), none)
+	require.Equal(t, effect.Dead, got.Verdict, "an effect that holds nothing")
+	require.Contains(t, got.Error, good.ID)
+
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	got = deliverer.Deliver(ended, good)
+	require.Equal(t, effect.Retry, got.Verdict, "the context has ended")
+	require.NotEmpty(t, got.Error)
+	got = deliverer.Deliver(late{t.Context()}, good)
+	require.Equal(t, effect.Retry, got.Verdict, "the time is over, and nothing in the process knows yet")
+	require.Zero(t, seen())
+
+	if open != nil {
+		gone, away := open(Apps{}).Deliver(t.Context(), good), open(UnreachableApps{}).Deliver(t.Context(), good)
+		Ended(t, gone, effect.Dead, effect.ReasonRequest, `app "clinic" is gone`)
+		require.Equal(t, effect.Retry, away.Verdict)
+		require.True(t, away.Deferred, "a store that is away uses up no budget")
+		require.Zero(t, seen())
+	}
+	require.Equal(t, effect.Done, deliverer.Deliver(t.Context(), good).Verdict)
+	require.Equal(t, 1, seen())
+}
+
+// late is the context of a process that was frozen.
+type late struct{ context.Context }
+
+// Deadline is in the past.
+func (late) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }

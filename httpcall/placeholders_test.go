@@ -9,11 +9,11 @@ import (
 
 	"earshot/repositories"
 	"earshot/trigger/effect"
+	"earshot/trigger/effect/effecttest"
 )
 
 func TestURLIsFilledAndEscapedForWhereItStands(t *testing.T) {
-	e := newEndpoint(t, nil)
-	r := newRig(t)
+	e, r := newEndpoint(t, nil), newRig(t)
 	values := map[string]any{
 		"id": "7", "idCard": "C9", "date": "2026-12-01", "evil": "../../admin?x=1#y&z=/\\", "dollar": "$&$1",
 		"n": json.Number("9007199254740993"), "f": json.Number("1.10"), "yes": true,
@@ -48,16 +48,12 @@ func TestURLIsFilledAndEscapedForWhereItStands(t *testing.T) {
 		"?only=:id":                   "/?only=7",
 		"":                            "/",
 	} {
-		before := len(e.requests())
-		outcome := r.call(e.URL+template, nil, values)
-		require.Equal(t, effect.Done, outcome.Verdict, "%s: %s", template, outcome.Error)
-		require.Equal(t, want, e.requests()[before].uri, template)
+		require.Equal(t, want, r.sent(e, e.URL+template, nil, values).uri, template)
 	}
 }
 
 func TestPathNeedsItsValues(t *testing.T) {
-	e := newEndpoint(t, nil)
-	r := newRig(t)
+	e, r := newEndpoint(t, nil), newRig(t)
 	values := map[string]any{
 		"id": "7", "null": nil, "empty": "", "dot": ".", "dots": "..", "e": "%2e", "long": strings.Repeat("x", 20_000),
 	}
@@ -77,16 +73,13 @@ func TestPathNeedsItsValues(t *testing.T) {
 		"/a/:id/:id/:date": `"date"`,
 	} {
 		outcome := r.call(e.URL+template, nil, values)
-		require.Equal(t, effect.Dead, outcome.Verdict, template)
-		require.Equal(t, effect.ReasonRequest, outcome.Reason, template)
-		require.Contains(t, outcome.Error, named, template)
+		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest, named)
 	}
 	require.Empty(t, e.requests())
 }
 
 func TestDeclaredParameterWithoutValueIsNotEatenByAShorterName(t *testing.T) {
-	e := newEndpoint(t, nil)
-	r := newRig(t)
+	e, r := newEndpoint(t, nil), newRig(t)
 	for _, schema := range []string{
 		`[{"parameter":"id"},{"parameter":"id-card"}]`,
 		`[{"name":"id"},{"name":"id-card"}]`,
@@ -106,16 +99,14 @@ func TestDeclaredParameterWithoutValueIsNotEatenByAShorterName(t *testing.T) {
 }
 
 func TestSchemeHostPortAndUserAreNeverFilled(t *testing.T) {
-	e := newEndpoint(t, nil)
-	r := newRig(t)
+	e, r := newEndpoint(t, nil), newRig(t)
 	values := map[string]any{"host": "127.0.0.1", "port": "80", "scheme": "http", "user": "root", "u": e.URL, "appId": "x"}
 	for _, template := range []string{
 		"http://:host/x", "http://127.0.0.1::port/x", ":scheme://127.0.0.1/x", ":u", ":u/x", "//127.0.0.1/x", "/x", "",
 		"ftp://127.0.0.1/x", "file:///etc/passwd", "http:127.0.0.1", "http://", "http:///x", "http://a b/", "http://[::1", "javascript:1",
 	} {
 		outcome := r.call(template, nil, values)
-		require.Equal(t, effect.Dead, outcome.Verdict, template)
-		require.Equal(t, effect.ReasonRequest, outcome.Reason, template)
+		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest)
 	}
 	host := strings.TrimPrefix(e.URL, "http://")
 	require.Equal(t, effect.Done, r.call("http://:user@"+host+"/x", nil, values).Verdict)
@@ -124,8 +115,7 @@ func TestSchemeHostPortAndUserAreNeverFilled(t *testing.T) {
 }
 
 func TestBodyTemplateKeepsTypesAndInjectsNothing(t *testing.T) {
-	e := newEndpoint(t, nil)
-	r := newRig(t)
+	e, r := newEndpoint(t, nil), newRig(t)
 	values := map[string]any{
 		"n": json.Number("9007199254740993"), "s": "a", "yes": true, "null": nil, "quote": `","admin":true,"x":"`,
 		"list": []any{json.Number("1.10"), "<"}, "map": map[string]any{":s": ":s"}, "id": "7", "idCard": "C9", "again": ":s",
@@ -143,27 +133,16 @@ func TestBodyTemplateKeepsTypesAndInjectsNothing(t *testing.T) {
 		`{"t":"at 12:30, status:open :-) :8080"}`:      `{"t":"at 12:30, status:open :-) :8080"}`,
 		`{"app":":appId"}`:                             `{"app":"clinic"}`,
 	} {
-		before := len(e.requests())
-		outcome := r.call(e.URL, &repositories.Request{Body: json.RawMessage(template)}, values)
-		require.Equal(t, effect.Done, outcome.Verdict, "%s: %s", template, outcome.Error)
-		require.Equal(t, want, e.requests()[before].body, template)
+		require.Equal(t, want, r.sent(e, e.URL, &repositories.Request{Body: json.RawMessage(template)}, values).body, template)
 	}
 }
 
 func TestBodyThatCannotBeMadeIsRefused(t *testing.T) {
-	e := newEndpoint(t, nil)
-	r := newRig(t)
+	e, r := newEndpoint(t, nil), newRig(t)
 	big := strings.Repeat("x", 300_000)
-	for name, template := range map[string]string{
-		"no JSON":         `{"a":`,
-		"two values":      `{} {}`,
-		"grows in text":   `"a:big :big :big :big"`,
-		"grows in values": `[":big",":big",":big",":big"]`,
-	} {
+	for _, template := range []string{`{"a":`, `{} {}`, `"a:big :big :big :big"`, `[":big",":big",":big",":big"]`} {
 		outcome := r.call(e.URL, &repositories.Request{Body: json.RawMessage(template)}, map[string]any{"big": big})
-		require.Equal(t, effect.Dead, outcome.Verdict, name)
-		require.Equal(t, effect.ReasonRequest, outcome.Reason, name)
-		require.Contains(t, outcome.Error, "body", name)
+		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest, "body")
 	}
 	require.Empty(t, e.requests())
 }

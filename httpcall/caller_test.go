@@ -2,6 +2,7 @@ package httpcall_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
@@ -62,29 +63,18 @@ func TestWithoutRequestTheEventIsPosted(t *testing.T) {
 	}
 }
 
-func TestMethodsWithoutContentSendNoEvent(t *testing.T) {
+func TestMethodsWithoutContentSendATemplateAndNoEvent(t *testing.T) {
 	e := newEndpoint(t, nil)
 	r := newRig(t)
 	for method, want := range map[string]string{
 		"": `{"id":"t1"}`, "post": `{"id":"t1"}`, "PUT": `{"id":"t1"}`, "PATCH": `{"id":"t1"}`,
 		"GET": "", "HEAD": "", "DELETE": "",
 	} {
-		before := len(e.requests())
-		require.Equal(t, effect.Done, r.call(e.URL, &repositories.Request{Method: method}, nil).Verdict, method)
-		got := e.requests()[before]
+		got := r.sent(e, e.URL, &repositories.Request{Method: method}, nil)
 		require.Equal(t, want, got.body, method)
 		require.Equal(t, want != "", got.header.Get("Content-Type") != "", method)
-	}
-}
-
-func TestBodyTemplateIsSentWithAnyMethod(t *testing.T) {
-	e := newEndpoint(t, nil)
-	r := newRig(t)
-	for _, method := range []string{"POST", "DELETE", "GET"} {
-		before := len(e.requests())
-		request := &repositories.Request{Method: method, Body: json.RawMessage(`{"day":":day"}`)}
-		require.Equal(t, effect.Done, r.call(e.URL, request, map[string]any{"day": "Monday"}).Verdict)
-		require.Equal(t, `{"day":"Monday"}`, e.requests()[before].body, method)
+		template := &repositories.Request{Method: method, Body: json.RawMessage(`{"day":":day"}`)}
+		require.Equal(t, `{"day":"Monday"}`, r.sent(e, e.URL, template, map[string]any{"day": "Monday"}).body, "a template is sent with %s", method)
 	}
 }
 
@@ -114,13 +104,9 @@ func TestToolHeadersCannotReplaceOurs(t *testing.T) {
 	}
 	require.Equal(t, "gzip", got.header.Get("Accept-Encoding"))
 	require.Empty(t, got.header.Get("Connection"))
-}
 
-func TestToolMayAuthenticateWithAHeaderOfItsOwn(t *testing.T) {
-	e := newEndpoint(t, nil)
-	request := &repositories.Request{Headers: repositories.Headers{"Authorization": credential("ApiKey 12345678")}}
-	require.Equal(t, effect.Done, newRig(t).call(e.URL, request, nil).Verdict)
-	require.Equal(t, "ApiKey 12345678", e.only(t).header.Get("Authorization"))
+	request = &repositories.Request{Headers: repositories.Headers{"Authorization": credential("ApiKey 12345678")}}
+	require.Equal(t, "ApiKey 12345678", r.sent(e, e.URL, request, nil).header.Get("Authorization"), "without credentials it is the tool's own")
 }
 
 func TestHeaderThatCouldSmuggleIsRefused(t *testing.T) {
@@ -131,8 +117,7 @@ func TestHeaderThatCouldSmuggleIsRefused(t *testing.T) {
 		"X F": "a", "": "a", "X-G:": "a", "X\r\nH": "a",
 	} {
 		outcome := r.call(e.URL, &repositories.Request{Headers: repositories.Headers{name: credential(value)}}, nil)
-		require.Equal(t, effect.Dead, outcome.Verdict, "%q", name)
-		require.Equal(t, effect.ReasonRequest, outcome.Reason, "%q", name)
+		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest)
 		require.NotContains(t, outcome.Error, "\n")
 	}
 	require.Empty(t, e.requests())
@@ -144,9 +129,7 @@ func TestEverySecretOfTheAppSigns(t *testing.T) {
 	prefixed, plain := "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", base64.StdEncoding.EncodeToString(bytes.Repeat([]byte("p"), 64))
 	for _, secrets := range []string{prefixed, plain, prefixed + " " + plain} {
 		r.apps["clinic"].SigningSecret = credential(secrets)
-		before := len(e.requests())
-		require.Equal(t, effect.Done, r.call(e.URL, nil, nil).Verdict)
-		got := e.requests()[before]
+		got := r.sent(e, e.URL, nil, nil)
 		require.Len(t, strings.Fields(got.header.Get("Webhook-Signature")), len(strings.Fields(secrets)))
 		for _, one := range strings.Fields(secrets) {
 			verifier, err := standardwebhooks.NewWebhook(one)
@@ -157,20 +140,14 @@ func TestEverySecretOfTheAppSigns(t *testing.T) {
 		require.NoError(t, err)
 		require.Error(t, other.Verify([]byte(got.body), got.header))
 	}
-}
-
-func TestSigningSecretThatCannotSignStopsTheCall(t *testing.T) {
-	e := newEndpoint(t, nil)
-	r := newRig(t)
 	r.apps["clinic"].SigningSecret = credential("whsec_???not-base64???")
 	outcome := r.call(e.URL, nil, nil)
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Contains(t, outcome.Error, "signingSecret")
+	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest, "signingSecret")
 	require.NotContains(t, outcome.Error, "not-base64")
-	require.Empty(t, e.requests())
+	require.Len(t, e.requests(), 3, "a call that cannot be signed is not made")
 }
 
-func TestAnswersOverTheWireGetTheirVerdict(t *testing.T) {
+func TestEveryStatusHasItsVerdict(t *testing.T) {
 	e := newEndpoint(t, func(w http.ResponseWriter, r *http.Request) {
 		status, _ := strconv.Atoi(strings.TrimPrefix(r.URL.Path, "/"))
 		w.Header().Set("Retry-After", "9")
@@ -179,49 +156,38 @@ func TestAnswersOverTheWireGetTheirVerdict(t *testing.T) {
 	})
 	r := newRig(t, func(o *httpcall.Options) { o.BreakAfter = 1000 })
 	for status := 200; status <= 599; status++ {
-		outcome := r.call(e.URL+"/"+strconv.Itoa(status), nil, nil)
+		outcome, text := r.call(e.URL+"/"+strconv.Itoa(status), nil, nil), strconv.Itoa(status)
 		require.Equal(t, status, outcome.Status)
-		require.Equal(t, status <= 299, outcome.Verdict == effect.Done, status)
-		if outcome.Verdict == effect.Retry {
-			require.Equal(t, 9*time.Second, outcome.After, status)
-		} else {
-			require.Zero(t, outcome.After, status)
-		}
-		if outcome.Verdict != effect.Done {
-			require.Contains(t, outcome.Error, strconv.Itoa(status))
-		}
 		require.False(t, outcome.Deferred, status)
+		switch {
+		case status <= 299:
+			effecttest.Ended(t, outcome, effect.Done, "")
+		case status == 401:
+			effecttest.Ended(t, outcome, effect.Dead, effect.ReasonAuth, text)
+		case status == 408:
+			effecttest.Ended(t, outcome, effect.Retry, effect.ReasonTimeout, text)
+		case status == 425, status == 429, status >= 500:
+			effecttest.Ended(t, outcome, effect.Retry, effect.ReasonRequest, text)
+		case status <= 399:
+			effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest, text, "redirects are not followed")
+		default:
+			effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest, text)
+		}
+		require.Equal(t, map[bool]time.Duration{true: 9 * time.Second}[outcome.Verdict == effect.Retry], outcome.After, status)
 	}
 	require.Len(t, e.requests(), 400, "one request for each attempt: no redirect is followed, nothing is repeated")
 }
 
-func TestAppThatCannotBeLookedUp(t *testing.T) {
+func TestConformance(t *testing.T) {
 	e := newEndpoint(t, nil)
-	r := newRig(t)
-	delivery := effectOf(e.URL, nil, nil)
-	delivery.AppID = "gone"
-	outcome := r.Deliver(t.Context(), delivery)
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Contains(t, outcome.Error, `"gone"`)
-
-	unreachable := newRig(t, func(o *httpcall.Options) { o.Apps = effecttest.UnreachableApps{} }).call(e.URL, nil, nil)
-	require.Equal(t, effect.Retry, unreachable.Verdict)
-	require.True(t, unreachable.Deferred, "a store that is away uses up no budget")
-	require.Empty(t, e.requests())
-}
-
-func TestEffectWithoutACallIsDead(t *testing.T) {
-	outcome := newRig(t).Deliver(t.Context(), effect.Effect{ID: "e9", Kind: effect.KindEvent, AppID: "clinic"})
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Contains(t, outcome.Error, `"e9"`)
-}
-
-func TestMethodThatIsNoneIsRefused(t *testing.T) {
-	outcome := newRig(t).call("http://127.0.0.1:9", &repositories.Request{Method: "GE T"}, nil)
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Contains(t, outcome.Error, "request.method")
-}
-
-func TestNewWithoutAppsPanics(t *testing.T) {
+	good := effectOf(e.URL, &repositories.Request{Idempotent: new(false)}, nil)
+	with := func(apps effect.Apps) effect.Deliverer {
+		return newRig(t, func(o *httpcall.Options) { o.Apps = apps })
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.True(t, newRig(t).Deliver(ended, good).Deferred, "an attempt that is not sent does not count")
+	effecttest.Conformance(t, newRig(t), good, func() int { return len(e.requests()) }, with)
+	effecttest.Ended(t, newRig(t).call(e.URL, &repositories.Request{Method: "GE T"}, nil), effect.Dead, effect.ReasonRequest, "request.method")
 	require.Panics(t, func() { httpcall.New(httpcall.Options{}) })
 }

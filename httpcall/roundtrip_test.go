@@ -1,7 +1,6 @@
 package httpcall_test
 
 import (
-	"bufio"
 	"compress/gzip"
 	"context"
 	"encoding/json"
@@ -17,6 +16,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/trigger/effect"
+	"earshot/trigger/effect/effecttest"
 )
 
 // hang never answers. It ends when the other side has gone.
@@ -64,34 +64,25 @@ func brief() *repositories.Request {
 	return &repositories.Request{Timeout: repositories.Duration(60 * time.Millisecond)}
 }
 
-func TestEndpointThatHangsIsATimeout(t *testing.T) {
-	e := newEndpoint(t, hang)
-	outcome := newRig(t).call(e.URL, brief(), nil)
-	require.Equal(t, effect.Retry, outcome.Verdict)
-	require.Equal(t, effect.ReasonTimeout, outcome.Reason)
-	require.False(t, outcome.Deferred)
-	require.Zero(t, outcome.Status)
-}
-
-func TestAnswerThatDripsEndsAtTheTimeLimit(t *testing.T) {
-	e := newEndpoint(t, drip)
-	outcome := newRig(t).call(e.URL, brief(), nil)
-	require.Equal(t, effect.Done, outcome.Verdict, "the status has said that it is delivered")
-	require.True(t, outcome.Truncated)
-	require.Regexp(t, `^"\.+"$`, string(outcome.Result))
-}
-
-func TestRefusalThatDripsKeepsItsStatus(t *testing.T) {
-	e := newEndpoint(t, func(w http.ResponseWriter, r *http.Request) {
+func TestAttemptEndsAtItsTimeLimit(t *testing.T) {
+	refuse := func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(503)
 		drip(w, r)
-	})
-	outcome := newRig(t).call(e.URL, brief(), nil)
-	require.Equal(t, effect.Retry, outcome.Verdict)
-	require.Equal(t, 503, outcome.Status)
+	}
+	hung := newRig(t).call(newEndpoint(t, hang).URL, brief(), nil)
+	effecttest.Ended(t, hung, effect.Retry, effect.ReasonTimeout)
+	require.False(t, hung.Deferred)
+	require.Zero(t, hung.Status)
+	dripped := newRig(t).call(newEndpoint(t, drip).URL, brief(), nil)
+	effecttest.Ended(t, dripped, effect.Done, "")
+	require.True(t, dripped.Truncated, "the status has said that it is delivered")
+	require.Regexp(t, `^"\.+"$`, string(dripped.Result))
+	refused := newRig(t).call(newEndpoint(t, refuse).URL, brief(), nil)
+	effecttest.Ended(t, refused, effect.Retry, effect.ReasonRequest)
+	require.Equal(t, 503, refused.Status)
 }
 
-func TestGigabyteStopsAtTheCap(t *testing.T) {
+func TestLongAnswersStopAtTheCap(t *testing.T) {
 	written := make(chan int, 1)
 	e := newEndpoint(t, func(w http.ResponseWriter, r *http.Request) {
 		counting := &counter{ResponseWriter: w}
@@ -103,6 +94,16 @@ func TestGigabyteStopsAtTheCap(t *testing.T) {
 	require.True(t, outcome.Truncated)
 	require.Less(t, len(outcome.Result), 128<<10)
 	require.Less(t, <-written, 64<<20, "what buffers on the way hold, not the gigabyte")
+
+	e = newEndpoint(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		zipped := gzip.NewWriter(w)
+		defer zipped.Close()
+		_, _ = io.WriteString(zipped, strings.Repeat("a", 1<<20))
+	})
+	outcome = newRig(t).call(e.URL, nil, nil)
+	require.True(t, outcome.Truncated, "a compressed one is read and cut")
+	require.Len(t, outcome.Result, 64<<10+2)
 }
 
 func TestEndpointThatIsNotThereIsRetried(t *testing.T) {
@@ -110,11 +111,9 @@ func TestEndpointThatIsNotThereIsRetried(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
 	for _, idempotent := range []bool{true, false} {
-		request := &repositories.Request{Idempotent: ref(idempotent)}
+		request := &repositories.Request{Idempotent: new(idempotent)}
 		outcome := newRig(t).call("http://"+listener.Addr().String()+"/secret-path?key=k", request, nil)
-		require.Equal(t, effect.Retry, outcome.Verdict, "nothing was sent: it may be tried again in any case")
-		require.Equal(t, effect.ReasonRequest, outcome.Reason)
-		require.Contains(t, outcome.Error, "connection refused")
+		effecttest.Ended(t, outcome, effect.Retry, effect.ReasonRequest, "connection refused") // nothing was sent
 		require.False(t, outcome.Reached)
 		require.NotContains(t, outcome.Error, "secret-path")
 	}
@@ -136,25 +135,21 @@ func TestUnknownOutcomeOfACallThatIsNotIdempotent(t *testing.T) {
 		if test.reason == effect.ReasonTimeout {
 			limit = 200 * time.Millisecond
 		}
-		request := &repositories.Request{Idempotent: ref(false), Timeout: repositories.Duration(limit)}
+		request := &repositories.Request{Idempotent: new(false), Timeout: repositories.Duration(limit)}
 		outcome := newRig(t).call(e.URL, request, nil)
-		require.Equal(t, effect.Dead, outcome.Verdict, name)
-		require.Equal(t, effect.ReasonUnknown, outcome.Reason, name)
+		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonUnknown)
 		require.Len(t, e.requests(), 1, name)
 
 		request.Idempotent = nil
-		outcome = newRig(t).call(e.URL, request, nil)
-		require.Equal(t, effect.Retry, outcome.Verdict, name)
-		require.Equal(t, test.reason, outcome.Reason, name)
+		effecttest.Ended(t, newRig(t).call(e.URL, request, nil), effect.Retry, test.reason)
 	}
 }
 
 func TestAnsweredCallThatIsNotIdempotentHasAKnownOutcome(t *testing.T) {
 	for status, reason := range map[int]effect.Reason{503: effect.ReasonRequest, 429: effect.ReasonRequest, 408: effect.ReasonTimeout} {
 		e := newEndpoint(t, says(status, ""))
-		outcome := newRig(t).call(e.URL, &repositories.Request{Idempotent: ref(false)}, nil)
-		require.Equal(t, effect.Dead, outcome.Verdict, "it arrived")
-		require.Equal(t, reason, outcome.Reason)
+		outcome := newRig(t).call(e.URL, &repositories.Request{Idempotent: new(false)}, nil)
+		effecttest.Ended(t, outcome, effect.Dead, reason) // it arrived
 		require.Equal(t, status, outcome.Status)
 	}
 }
@@ -174,24 +169,9 @@ func TestConnectionThatIsAcceptedAndClosedMayHaveTakenTheCall(t *testing.T) {
 			_ = conn.Close()
 		}
 	}()
-	outcome := newRig(t).call("http://"+listener.Addr().String(), &repositories.Request{Idempotent: ref(false)}, nil)
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Equal(t, effect.ReasonUnknown, outcome.Reason)
+	outcome := newRig(t).call("http://"+listener.Addr().String(), &repositories.Request{Idempotent: new(false)}, nil)
+	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonUnknown)
 }
-
-func TestCallIsNotSentWhenItsTimeIsOver(t *testing.T) {
-	e := newEndpoint(t, nil)
-	frozen := late{t.Context()}
-	outcome := newRig(t).Deliver(frozen, effectOf(e.URL, &repositories.Request{Idempotent: ref(false)}, nil))
-	require.Equal(t, effect.Retry, outcome.Verdict)
-	require.Empty(t, e.requests())
-}
-
-// late is the context of a process that was frozen: its time is over, and nothing in the
-// process knows yet.
-type late struct{ context.Context }
-
-func (late) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
 
 func TestConnectionThatDiesRepeatsNothing(t *testing.T) {
 	var dying atomic.Bool
@@ -201,7 +181,7 @@ func TestConnectionThatDiesRepeatsNothing(t *testing.T) {
 		}
 	})
 	r := newRig(t)
-	request := &repositories.Request{Idempotent: ref(false)}
+	request := &repositories.Request{Idempotent: new(false)}
 	require.Equal(t, effect.Done, r.call(e.URL, request, nil).Verdict)
 	dying.Store(true)
 	require.Equal(t, effect.Dead, r.call(e.URL, request, nil).Verdict)
@@ -222,7 +202,7 @@ func TestEndOfContextEndsTheAttempt(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan effect.Outcome, 1)
 		go func() {
-			ended <- r.Deliver(ctx, effectOf(e.URL, &repositories.Request{Idempotent: ref(test.idempotent)}, nil))
+			ended <- r.Deliver(ctx, effectOf(e.URL, &repositories.Request{Idempotent: new(test.idempotent)}, nil))
 		}()
 		<-asked
 		cancel()
@@ -230,27 +210,6 @@ func TestEndOfContextEndsTheAttempt(t *testing.T) {
 		require.Equal(t, test.verdict, outcome.Verdict, name)
 		require.False(t, outcome.Deferred, "it was sent, so it counts")
 	}
-}
-
-func TestAttemptThatEndsBeforeItIsSentDoesNotCount(t *testing.T) {
-	e := newEndpoint(t, nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	outcome := newRig(t).Deliver(ctx, effectOf(e.URL, nil, nil))
-	require.Equal(t, effect.Retry, outcome.Verdict)
-	require.True(t, outcome.Deferred)
-	require.Empty(t, e.requests())
-}
-
-func TestRedirectIsNotFollowed(t *testing.T) {
-	other := newEndpoint(t, nil)
-	e := newEndpoint(t, redirect(other.URL))
-	request := &repositories.Request{Basic: &repositories.Basic{Username: "u", Password: credential("password")}}
-	outcome := newRig(t).call(e.URL, request, nil)
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Equal(t, effect.ReasonRequest, outcome.Reason)
-	require.Contains(t, outcome.Error, "redirects are not followed")
-	require.Empty(t, other.requests())
 }
 
 // hijack answers with raw bytes and hangs up.
@@ -261,13 +220,9 @@ func hijack(raw string) http.HandlerFunc {
 			panic(err)
 		}
 		defer connection.Close()
-		writeAll(buffer.Writer, raw)
+		_, _ = buffer.WriteString(raw)
+		_ = buffer.Flush()
 	}
-}
-
-func writeAll(w *bufio.Writer, text string) {
-	_, _ = w.WriteString(text)
-	_ = w.Flush()
 }
 
 func TestResultIsJSONOrAStringOfTheText(t *testing.T) {
@@ -295,6 +250,8 @@ func TestResultIsJSONOrAStringOfTheText(t *testing.T) {
 			require.False(t, outcome.Truncated)
 		})
 	}
+	outcome := newRig(t).call(newEndpoint(t, says(422, `{"detail":"closed on Sundays"}`)).URL, nil, nil)
+	require.JSONEq(t, `{"detail":"closed on Sundays"}`, string(outcome.Result), "a refusal keeps its body")
 }
 
 func TestResultIsCutAt64KiBOnACharacter(t *testing.T) {
@@ -320,23 +277,4 @@ func TestResultIsCutAt64KiBOnACharacter(t *testing.T) {
 			require.Equal(t, test.body[:test.keep], text)
 		})
 	}
-}
-
-func TestCompressedAnswerIsReadAndStillCut(t *testing.T) {
-	e := newEndpoint(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Encoding", "gzip")
-		zipped := gzip.NewWriter(w)
-		defer zipped.Close()
-		_, _ = io.WriteString(zipped, strings.Repeat("a", 1<<20))
-	})
-	outcome := newRig(t).call(e.URL, nil, nil)
-	require.True(t, outcome.Truncated)
-	require.Len(t, outcome.Result, 64<<10+2)
-}
-
-func TestRefusalKeepsItsBody(t *testing.T) {
-	e := newEndpoint(t, says(422, `{"detail":"closed on Sundays"}`))
-	outcome := newRig(t).call(e.URL, nil, nil)
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.JSONEq(t, `{"detail":"closed on Sundays"}`, string(outcome.Result))
 }

@@ -1,0 +1,189 @@
+package httpcall
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/oauth2"
+
+	"earshot/repositories"
+	"earshot/trigger/effect"
+)
+
+func testGate() (*hostLimiter, *url.URL) {
+	o := Options{BreakAfter: 2, Jitter: func(d time.Duration) time.Duration { return d }}.withDefaults()
+	return newHostLimiter(o), &url.URL{Scheme: "https", Host: "a.example"}
+}
+
+func pass(t *testing.T, g *hostLimiter, target *url.URL, state hostHealth) {
+	t.Helper()
+	leave, err := g.acquire(t.Context(), "clinic", target)
+	require.NoError(t, err)
+	leave(state)
+}
+
+// The bubble's clock is the one that the breaker reads, so half a minute takes no time.
+func TestClosedOffHostIsProbedByOneCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, target := testGate()
+		pass(t, g, target, down)
+		pass(t, g, target, down)
+		_, err := g.acquire(t.Context(), "clinic", target)
+		require.ErrorContains(t, err, "closed off")
+
+		time.Sleep(31 * time.Second)
+		probe, err := g.acquire(t.Context(), "clinic", target)
+		require.NoError(t, err)
+		_, err = g.acquire(t.Context(), "clinic", target)
+		require.Error(t, err, "one probe at a time")
+		probe(down)
+		_, err = g.acquire(t.Context(), "clinic", target)
+		require.Error(t, err, "the probe failed: closed off for another while")
+
+		time.Sleep(31 * time.Second)
+		pass(t, g, target, unknown) // learns nothing, so the next one probes
+		pass(t, g, target, alive)
+		pass(t, g, target, down)
+		pass(t, g, target, alive)
+	})
+}
+
+func TestWaitForASlotEndsWithTheContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, target := testGate()
+		for range 8 {
+			_, err := g.acquire(t.Context(), "clinic", target)
+			require.NoError(t, err)
+		}
+		began := time.Now()
+		_, err := g.acquire(t.Context(), "clinic", target)
+		require.True(t, effect.OutcomeOf(err).Deferred)
+		require.Equal(t, time.Second, time.Since(began))
+	})
+}
+
+func TestJitterStaysWithinAFifth(t *testing.T) {
+	for range 1000 {
+		pause := Options{}.withDefaults().Jitter(10 * time.Second)
+		require.GreaterOrEqual(t, pause, 8*time.Second)
+		require.LessOrEqual(t, pause, 12*time.Second)
+	}
+}
+func TestTokenIsRenewedHalfAMinuteOrAFifthOfItsLifeEarly(t *testing.T) {
+	now := time.Date(2026, 12, 1, 9, 30, 0, 0, time.UTC)
+	for name, test := range map[string]struct{ life, renew, end time.Duration }{
+		"an hour":      {time.Hour, time.Hour - 30*time.Second, time.Hour},
+		"short":        {20 * time.Second, 16 * time.Second, 20 * time.Second},
+		"over already": {-time.Minute, 0, 0},
+	} {
+		given := &oauth2.Token{AccessToken: "a", Expiry: time.Now().Add(test.life)}
+		made := tokenFrom(given, oauth2.AuthStyleInParams, now)
+		require.WithinDuration(t, now.Add(test.renew), made.renew, 2*time.Second, name)
+		require.WithinDuration(t, now.Add(test.end), made.end, 2*time.Second, name)
+	}
+	unsaid := tokenFrom(&oauth2.Token{AccessToken: "a"}, oauth2.AuthStyleInParams, now)
+	require.Equal(t, now.Add(5*time.Minute), unsaid.end)
+}
+
+func TestFlightThatComesLateFindsTheTokenOfTheOneBefore(t *testing.T) {
+	o := Options{}.withDefaults()
+	kept := newTokenCache(nil, o) // without a client: a request would panic
+	g := &grant{key: "k"}
+	kept.cached.Add(g.key, accessToken{text: "fresh", renew: time.Now().Add(time.Hour)})
+	access, err := kept.renew(t.Context(), g)
+	require.NoError(t, err)
+	require.Equal(t, "fresh", access)
+}
+
+// FuzzURL looks for a value or a template that reaches a part of the URL that values
+// must not reach.
+func FuzzURL(f *testing.F) {
+	f.Add("/book/:id", "x=:id", "2026-12-01", "7")
+	f.Add("/:id/:idCard", "q=:idCard&:id", "../..", "a&b=c#d?e")
+	f.Add("/a%2Fb/:id-x", "", "..", "$&")
+	f.Fuzz(func(t *testing.T, path, query, id, card string) {
+		if strings.ContainsAny(path, "?#") || strings.Contains(query, "#") {
+			t.Skip("these end the part that is looked at")
+		}
+		template := "https://user:pw@host.example:8443/" + path + "?" + query
+		given, err := url.Parse(template)
+		if err != nil {
+			t.Skip("no URL")
+		}
+		names := &variables{values: map[string]any{"id": id, "idCard": card, appIDName: "clinic"}}
+		filled, err := fillURL(template, names)
+		if err != nil {
+			return
+		}
+		require.Equal(t, "https://user:pw@host.example:8443", filled.Scheme+"://"+filled.User.String()+"@"+filled.Host)
+		require.Equal(t, strings.Count(given.EscapedPath(), "/"), strings.Count(filled.EscapedPath(), "/"), "a value added a segment")
+		require.Equal(t, strings.Count(query, "&"), strings.Count(filled.RawQuery, "&"), "a value added a query parameter")
+		require.NotContains(t, filled.EscapedPath(), "?")
+		again, err := url.Parse(filled.String())
+		require.NoError(t, err)
+		require.Equal(t, filled.Host, again.Host)
+		require.Equal(t, filled.EscapedPath(), again.EscapedPath())
+	})
+}
+
+// FuzzBody looks for a value that changes the shape of a body.
+func FuzzBody(f *testing.F) {
+	f.Add(`{"a":":id","b":["x :idCard"]}`, `"`, "\\")
+	f.Add(`":id"`, "\u2028", "\xff")
+	f.Fuzz(func(t *testing.T, template, id, card string) {
+		names := &variables{values: map[string]any{"id": id, "idCard": card}}
+		filled, err := names.fillBody(json.RawMessage(template))
+		if err != nil {
+			return
+		}
+		require.True(t, json.Valid(filled))
+		require.Equal(t, shape([]byte(template)), shape(filled))
+	})
+}
+
+func FuzzToolBody(f *testing.F) {
+	f.Add(`{"a": "{{.v}}", "b": {{.v}}}`, `x", "admin": true`)
+	f.Add(`["\"{{.v}}", {{json .v}}, "{{json .v}}"]`, "\\")
+	f.Add(`{"{{.v}}": 1}`, "\u2028</script>")
+	f.Fuzz(func(t *testing.T, template, value string) {
+		if strings.Contains(template, "if") {
+			return // what a template chooses by a value may differ
+		}
+		tool := &repositories.Tool{Type: repositories.ToolHTTP, Source: "api", Method: http.MethodPost, Path: "/x", RequestBody: template,
+			BodyParams: json.RawMessage(`[{"name":"v"}]`)}
+		fixed, errFixed := toolBody(repositories.Source{}, tool, map[string]any{"v": "fixed"})
+		filled, err := toolBody(repositories.Source{}, tool, map[string]any{"v": value})
+		if errFixed != nil || err != nil {
+			return
+		}
+		require.Equal(t, shape(fixed), shape(filled), "a value changes values and keys, never what there is")
+	})
+}
+
+// shape writes what a JSON text has, without what its strings say.
+func shape(text []byte) string {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	found := ""
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return found
+		}
+		switch token := token.(type) {
+		case json.Delim:
+			found += token.String()
+		case string, nil: // a placeholder without a value is null
+			found += "s"
+		default:
+			found += "v"
+		}
+	}
+}
