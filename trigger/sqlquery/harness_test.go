@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/sqltest"
 	"earshot/repositories"
 	"earshot/trigger/effect"
 	"earshot/trigger/effect/effecttest"
@@ -70,4 +71,52 @@ func mustJSON(value any) string {
 		panic(err)
 	}
 	return string(text)
+}
+
+// runs delivers a tool of a type with the values of a program.
+func (r *rig) runs(kind, fields, values string) effect.Outcome {
+	r.t.Helper()
+	return r.Deliver(r.t.Context(), effecttest.Fired(r.t, effecttest.Tool(r.t, `"type":"`+kind+`","source":"db"`+fields), values))
+}
+
+// executes checks that a tool which executes SQL runs queries alone on a table of at least
+// one row, unless the tool or its source say that it may change it.
+func executes(t *testing.T, r *rig, kind, table string) {
+	t.Helper()
+	const change = `{"sql":"insert into noted values ('x')"}`
+	require.Equal(t, `[{"v":1}]`, string(r.runs(kind, "", `{"sql":"select 1 as v from `+table+` limit 1"}`).Result))
+	made := r.runs(kind, `,"readOnly":false`, `{"sql":"create table noted (v varchar(10))"}`)
+	require.Equal(t, effect.Done, made.Verdict, made.Error)
+	for fields, values := range map[string]string{"": change, `,"readOnly":true`: `{"sql":"drop table ` + table + `"}`} {
+		outcome := r.runs(kind, fields, values)
+		require.Equal(t, effect.Dead, outcome.Verdict, "%s: %s", fields, outcome.Result)
+		require.Contains(t, outcome.Error, map[bool]string{true: "runs queries alone, as neither it nor its source says readOnly: false", false: "is read-only"}[fields == ""])
+	}
+	require.Equal(t, `[]`, string(r.runs(kind, `,"readOnly":false`, change).Result))
+	r.app.Sources[0].ReadOnly = new(false)
+	require.Equal(t, `[]`, string(r.runs(kind, "", change).Result), "the source says it")
+	require.Contains(t, r.runs(kind, `,"readOnly":true`, change).Error, "is read-only")
+	r.app.Sources[0].ReadOnly = new(true)
+	require.Contains(t, r.runs(kind, `,"readOnly":false`, change).Error, `the source "db" is read-only`, "which has the last word")
+	require.Equal(t, `[{"n":2}]`, string(r.runs(kind, "", `{"sql":"select count(*) as n from noted"}`).Result))
+}
+
+// one has all statements of a source run on one connection.
+func one(o *sqlquery.Options) { o.SourceLimit = 1 }
+
+func BenchmarkStatement(b *testing.B) {
+	dir := newFile(b, flights)
+	for name, source := range map[string]repositories.Source{
+		"postgres": sqltest.RunPostgres(b).Source("db"), "sqlite": {Type: repositories.SourceSQLite, Database: "clinic.db"},
+	} {
+		b.Run(name, func(b *testing.B) {
+			r := newRig(b, source, one, func(o *sqlquery.Options) { o.SQLiteDir = dir })
+			delivery := effectOf(r.tool(statement("select 1 as v")), nil)
+			for b.Loop() {
+				if outcome := r.Deliver(b.Context(), delivery); outcome.Verdict != effect.Done {
+					b.Fatal(outcome.Error)
+				}
+			}
+		})
+	}
 }

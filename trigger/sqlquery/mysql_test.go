@@ -1,12 +1,8 @@
 package sqlquery_test
 
 import (
-	"context"
-	"fmt"
-	"net"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,10 +11,9 @@ import (
 	"earshot/repositories/secret"
 	"earshot/trigger/effect"
 	"earshot/trigger/effect/effecttest"
-	"earshot/trigger/sqlquery"
 )
 
-// TestMySQL runs everything on one server, which goes away at the end.
+// TestMySQL runs everything on one server.
 func TestMySQL(t *testing.T) {
 	server := sqltest.RunMySQL(t)
 	server.Exec(`
@@ -28,11 +23,19 @@ func TestMySQL(t *testing.T) {
 		name string
 		test func(*testing.T, *sqltest.Server)
 	}{
-		{"types survive", mysqlTypes}, {"values are bound", mysqlBinds}, {"results are cut", mysqlCuts}, {"read-only", mysqlReadOnly}, {"errors", mysqlErrors},
-		{"who may", mysqlWhoMay}, {"time", mysqlTime}, {"sessions", mysqlSessions}, {"prepared", mysqlPrepared}, {"tables", mysqlTables}, {"away", mysqlAway},
+		{"types survive", mysqlTypes}, {"values are bound", mysqlBinds}, {"results are cut", mysqlCuts}, {"read-only", mysqlReadOnly},
+		{"errors", mysqlErrors}, {"sessions", mysqlSessions}, {"tables", mysqlTables},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, server) })
 	}
+	everyServer(t, served{
+		Server: server, bind: "?", sleep: "sleep(%d)", secure: repositories.Headers{"tls": secret.New("true")},
+		sleeping: "select count(*) from information_schema.processlist where info like '%slow one%' and id <> connection_id()",
+		fails:    "create or replace function fails() returns int begin signal sqlstate '45000' set mysql_errno = %s, message_text = 'as told'; return 1; end",
+		codes:    map[string]effect.Verdict{"1205": effect.Retry, "1213": effect.Retry, "1040": effect.Retry, "3024": effect.Retry, "1644": effect.Dead},
+		many:     "select * from flights where id = ? + ?",
+		unknown:  [4]string{"Unknown database 'nowhere' (error 1049)", "doesn't exist", "has 2 times ?, and the tool has 1 parameters", "TLS"},
+	})
 }
 
 func mysqlTypes(t *testing.T, server *sqltest.Server) {
@@ -136,61 +139,6 @@ func mysqlErrors(t *testing.T, server *sqltest.Server) {
 		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest, c.want)
 		require.NotContains(t, outcome.Error, "ann@", c.sql)
 	}
-	for code, want := range map[int]effect.Verdict{1205: effect.Retry, 1213: effect.Retry, 1040: effect.Retry, 3024: effect.Retry, 1644: effect.Dead} {
-		server.Exec(fmt.Sprintf("create or replace function fails() returns int begin signal sqlstate '45000' set mysql_errno = %d, message_text = 'as told'; return 1; end", code))
-		outcome := r.run(statement("select fails()"), "")
-		require.Equal(t, want, outcome.Verdict, code)
-		require.Contains(t, outcome.Error, "as told", code)
-		outcome = r.run(statement("select fails()")+`,"request":{"idempotent":false}`, "")
-		require.Equal(t, effect.Dead, outcome.Verdict, "%d: it ran", code)
-	}
-}
-
-func mysqlWhoMay(t *testing.T, server *sqltest.Server) {
-	source := server.Source("db")
-	source.Password = secret.New("wrong-password-of-db")
-	outcome := newRig(t, source).run(statement("select 1"), "")
-	require.Equal(t, effect.ReasonAuth, outcome.Reason, outcome.Error)
-	require.NotContains(t, outcome.Error, "wrong-password-of-db")
-	require.NotContains(t, outcome.Error, "127.0.0.1", "where we connect from")
-	source = server.Source("db")
-	source.Database = "nowhere"
-	require.Contains(t, newRig(t, source).run(statement("select 1"), "").Error, "Unknown database 'nowhere' (error 1049)")
-	source = server.Source("db")
-	source.QueryParams = repositories.Headers{"tls": secret.New("true")}
-	outcome = newRig(t, source).run(statement("select 1"), "")
-	require.Equal(t, effect.Retry, outcome.Verdict)
-	require.Contains(t, outcome.Error, "TLS", "nothing is sent in the clear where TLS is asked for")
-
-	source = server.Source("db")
-	refuse := func(o *sqlquery.Options) {
-		o.Dial = func(_ context.Context, _, address string) (net.Conn, error) {
-			return nil, fmt.Errorf("%w: %s is private", sqlquery.ErrRefused, address)
-		}
-	}
-	outcome = newRig(t, source, refuse).run(statement("select 1"), "")
-	require.Equal(t, effect.ReasonBlocked, outcome.Reason)
-	require.Contains(t, outcome.Error, "is private")
-	source.Host = "localhost"
-	outcome = newRig(t, source, refuse).run(statement("select 1"), "")
-	require.Contains(t, outcome.Error, "localhost does not lead to a public one")
-	require.NotContains(t, outcome.Error, "127.0.0.1")
-	require.Equal(t, `[{"v":1}]`, newRig(t, source).rows("select 1 as v"), "a name is looked up")
-}
-
-func mysqlTime(t *testing.T, server *sqltest.Server) {
-	r := newRig(t, server.Source("db"))
-	outcome := r.run(statement("select sleep(60), 'slow one'")+`,"request":{"timeout":"300ms"}`, "")
-	require.Equal(t, effect.Retry, outcome.Verdict)
-	require.Equal(t, `the source "db" did not answer in time`, outcome.Error)
-	const running = "select count(*) from information_schema.processlist where info like '%slow one%' and id <> connection_id()"
-	require.Eventually(t, func() bool { return server.Count(running) == 0 }, time.Minute, 10*time.Millisecond, "the server stops as well")
-	outcome = r.run(statement("select sleep(60)")+`,"request":{"timeout":"300ms","idempotent":false}`, "")
-	require.Equal(t, effect.ReasonUnknown, outcome.Reason, outcome.Error)
-	source := server.Source("db")
-	source.QueryTimeout = repositories.Duration(200 * time.Millisecond)
-	outcome = newRig(t, source).run(statement("select sleep(60)"), "")
-	require.Equal(t, effect.ReasonTimeout, outcome.Reason, "Toolbox's name for the time of a source")
 }
 
 func mysqlSessions(t *testing.T, server *sqltest.Server) {
@@ -201,19 +149,6 @@ func mysqlSessions(t *testing.T, server *sqltest.Server) {
 	}
 	require.Equal(t, `[{"a":null,"c":1,"d":"clinic","free":1}]`, r.rows("select @a as a, @@autocommit as c, database() as d, is_free_lock('l') as free"))
 	require.Contains(t, r.run(statement("select * from mine"), "").Error, "doesn't exist")
-}
-
-func mysqlPrepared(t *testing.T, server *sqltest.Server) {
-	r := newRig(t, server.Source("db"))
-	check := func(fields string) []string { return r.Check(t.Context(), r.app, []repositories.Tool{*r.tool(fields)}) }
-	const id = `,"parameters":[{"name":"id","type":"integer","description":"d"}]`
-	require.Empty(t, check(statement("select airline from flights where id = ?")+id))
-	require.Empty(t, check(statement("delete from flights")))
-	require.Equal(t, 2, server.Count("select count(*) from flights"), "nothing ran")
-	require.Contains(t, check(statement("select * from nowhere where id = ?") + id)[0], "doesn't exist")
-	require.Contains(t, check(statement("select * from flights") + id)[0], "has 0 times ?, and the tool has 1 parameters")
-	r.app.Sources[0].Port = "1"
-	require.Contains(t, check(statement("select 1"))[0], "statements were not tried")
 }
 
 func mysqlTables(t *testing.T, server *sqltest.Server) {
@@ -236,24 +171,4 @@ func mysqlTables(t *testing.T, server *sqltest.Server) {
 	require.Contains(t, string(outcome.Result), `"is_primary":true`)
 
 	executes(t, r, "mysql-execute-sql", "flights")
-}
-
-func mysqlAway(t *testing.T, server *sqltest.Server) {
-	r := newRig(t, server.Source("db"))
-	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
-	ended, tool := make(chan effect.Outcome), r.tool(`"statement":"select sleep(600)","request":{"timeout":"60s"}`)
-	go func() { ended <- r.Deliver(t.Context(), effectOf(tool, nil)) }()
-	sleeping := func() bool {
-		return server.Count("select count(*) from information_schema.processlist where info like 'select sleep(600)%'") == 1
-	}
-	require.Eventually(t, sleeping, time.Minute, 10*time.Millisecond)
-	server.Stop()
-	outcome := <-ended
-	require.Equal(t, effect.Retry, outcome.Verdict, outcome.Error)
-	outcome = r.run(statement("select 1"), "")
-	require.Equal(t, effect.Retry, outcome.Verdict)
-	require.False(t, outcome.Deferred, "it was an attempt")
-	require.Contains(t, outcome.Error, "connection refused")
-	server.Start()
-	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
 }

@@ -1,9 +1,11 @@
 package sqlquery_test
 
 import (
-	"context"
-	"fmt"
+	"bytes"
+	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,8 +20,7 @@ import (
 	"earshot/trigger/sqlquery"
 )
 
-// TestPostgres runs everything that one server can serve on one, since making a
-// cluster takes longer than all of it.
+// TestPostgres runs everything on one server, since making a cluster takes longer than all of it.
 func TestPostgres(t *testing.T) {
 	server := sqltest.RunPostgres(t)
 	server.Exec(`
@@ -28,11 +29,22 @@ func TestPostgres(t *testing.T) {
 	for name, test := range map[string]func(*testing.T, *sqltest.Server){
 		"types survive": typesSurvive, "values are bound": valuesAreBound, "templates are pasted": templatesArePasted,
 		"results are cut": resultsAreCut, "statements that change": statementsThatChange, "read-only": readOnly,
-		"wrong statements": wrongStatements, "prepared": prepared, "time": timeIsLimited, "who may": whoMay, "addresses": addresses,
-		"sessions": sessions, "queries alone": queriesAlone, "room": room, "changed source": changedSource, "idle": idle, "hostile": hostile, "tables": postgresTables,
+		"wrong statements": wrongStatements, "sessions": sessions, "queries alone": queriesAlone, "room": room,
+		"changed source": changedSource, "idle": idle, "hostile": hostile, "tables": postgresTables,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, server) })
 	}
+	everyServer(t, served{
+		Server: server, bind: "$1", sleep: "pg_sleep(%d)", secure: repositories.Headers{"sslmode": secret.New("require")},
+		sleeping: "select count(*) from pg_stat_activity where query like '%slow one%' and state = 'active' and pid <> pg_backend_pid()",
+		fails:    "create or replace function fails() returns int language plpgsql as $$ begin raise exception 'as told' using errcode = '%s'; end $$",
+		codes: map[string]effect.Verdict{
+			"40001": effect.Retry, "40P01": effect.Retry, "53300": effect.Retry, "57P03": effect.Retry, "08006": effect.Retry, "55P03": effect.Retry, "57014": effect.Retry,
+			"P0001": effect.Dead, "23514": effect.Dead, "42501": effect.Dead, "XX000": effect.Dead,
+		},
+		many:    "select * from flights where id = $1 + $2::int",
+		unknown: [4]string{`database "nowhere" does not exist (SQLSTATE 3D000)`, `relation "nowhere" does not exist`, "the statement binds $2, and the tool has 1 parameters", "cannot be reached"},
+	})
 }
 
 func typesSurvive(t *testing.T, server *sqltest.Server) {
@@ -198,101 +210,6 @@ func wrongStatements(t *testing.T, server *sqltest.Server) {
 		require.NotContains(t, outcome.Error, "ann@", c.sql)
 		require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"), "after %s", c.sql)
 	}
-	for code, want := range map[string]effect.Verdict{
-		"40001": effect.Retry, "40P01": effect.Retry, "53300": effect.Retry, "57P03": effect.Retry, "08006": effect.Retry, "55P03": effect.Retry,
-		"P0001": effect.Dead, "23514": effect.Dead, "42501": effect.Dead, "XX000": effect.Dead,
-	} {
-		server.Exec(fmt.Sprintf("create or replace function fails() returns int language plpgsql as $$ begin raise exception 'as told' using errcode = '%s'; end $$", code))
-		outcome := r.run(statement("select fails()"), "")
-		require.Equal(t, want, outcome.Verdict, code)
-		require.Contains(t, outcome.Error, "as told", code)
-		outcome = r.run(statement("select fails()")+`,"request":{"idempotent":false}`, "")
-		require.Equal(t, effect.Dead, outcome.Verdict, "%s: it ran", code)
-	}
-}
-
-func timeIsLimited(t *testing.T, server *sqltest.Server) {
-	r := newRig(t, server.Source("db"))
-	const short = `,"request":{"timeout":"300ms"}`
-	outcome := r.run(statement("select pg_sleep(60), 'slow one'")+short, "")
-	effecttest.Ended(t, outcome, effect.Retry, effect.ReasonTimeout)
-	require.Equal(t, `the source "db" did not answer in time`, outcome.Error)
-	const running = "select count(*) from pg_stat_activity where query like '%slow one%' and state = 'active' and pid <> pg_backend_pid()"
-	require.Eventually(t, func() bool { return server.Count(running) == 0 }, time.Minute, 10*time.Millisecond, "the server stops as well")
-
-	r = newRig(t, server.Source("db"))
-	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"), "the connection is there, so that the time goes to the statement")
-	outcome = r.run(statement("select pg_sleep(60)")+`,"request":{"timeout":"1s","idempotent":false}`, "")
-	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonUnknown)
-	outcome = r.run(statement("selec 1")+`,"request":{"idempotent":false}`, "")
-	require.Equal(t, effect.ReasonRequest, outcome.Reason, "what the database has refused is known")
-
-	ctx, stop := context.WithCancel(t.Context())
-	time.AfterFunc(200*time.Millisecond, stop)
-	outcome = r.Deliver(ctx, effectOf(r.tool(statement("select pg_sleep(60)")), nil))
-	require.Equal(t, effect.Retry, outcome.Verdict)
-	require.Contains(t, outcome.Error, "the service is stopping")
-
-	source := server.Source("db")
-	source.Timeout = repositories.Duration(200 * time.Millisecond)
-	outcome = newRig(t, source).run(statement("select pg_sleep(60)"), "")
-	require.Equal(t, effect.ReasonTimeout, outcome.Reason, "a source has a time as well")
-}
-
-func whoMay(t *testing.T, server *sqltest.Server) {
-	t.Setenv("PGPASSWORD", sqltest.Password) // the operator's, not the app's
-	for _, password := range []string{"", "wrong-password-of-db"} {
-		source := server.Source("db")
-		source.Password = secret.New(password)
-		outcome := newRig(t, source).run(statement("select 1"), "")
-		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonAuth)
-		require.NotContains(t, outcome.Error, "wrong-password-of-db")
-	}
-	source := server.Source("db")
-	source.Database = "nowhere"
-	outcome := newRig(t, source).run(statement("select 1"), "")
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Contains(t, outcome.Error, `database "nowhere" does not exist (SQLSTATE 3D000)`)
-	source = server.Source("db")
-	source.QueryParams = repositories.Headers{"sslmode": secret.New("require")}
-	outcome = newRig(t, source).run(statement("select 1"), "")
-	require.Equal(t, effect.Retry, outcome.Verdict, outcome.Error)
-	require.NotContains(t, outcome.Error, sqltest.Password)
-	source.QueryParams = repositories.Headers{"application_name": secret.New("desk"), "search_path": secret.New("pg_catalog")}
-	require.Equal(t, `[{"application_name":"desk"}]`, newRig(t, source).rows("show application_name"))
-}
-
-func addresses(t *testing.T, server *sqltest.Server) {
-	refuse := func(o *sqlquery.Options) {
-		o.Dial = func(_ context.Context, _, address string) (net.Conn, error) {
-			return nil, fmt.Errorf("%w: %s is private", sqlquery.ErrRefused, address)
-		}
-	}
-	outcome := newRig(t, server.Source("db"), refuse).run(statement("select 1"), "")
-	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonBlocked, "127.0.0.1", "is private")
-	named := server.Source("db")
-	named.Host = "localhost"
-	outcome = newRig(t, named, refuse).run(statement("select 1"), "")
-	require.Contains(t, outcome.Error, "localhost does not lead to a public one")
-	require.NotContains(t, outcome.Error, "127.0.0.1", "what a name leads to is not the tenant's to know")
-
-	source := server.Source("db")
-	source.Host = "/tmp"
-	outcome = newRig(t, source).run(statement("select 1"), "")
-	require.Equal(t, effect.ReasonBlocked, outcome.Reason, "a socket of the machine is no address")
-
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	_, source.Port, _ = net.SplitHostPort(closed.Addr().String())
-	require.NoError(t, closed.Close())
-	source.Host = "127.0.0.1"
-	outcome = newRig(t, source).run(statement("select 1"), "")
-	require.Equal(t, effect.Retry, outcome.Verdict)
-	require.Contains(t, outcome.Error, "connection refused")
-
-	source.Host = "no-such-host.invalid"
-	outcome = newRig(t, source).run(statement("select 1"), "")
-	require.Equal(t, effect.Retry, outcome.Verdict)
 }
 
 // waits is a statement that waits for a lock of the test, and then is done.
@@ -327,13 +244,14 @@ func changedSource(t *testing.T, server *sqltest.Server) {
 	changed.Sources[0].QueryParams = repositories.Headers{"application_name": secret.New("changed")}
 	*r.app = changed
 	require.Equal(t, `[{"application_name":"changed"}]`, r.rows("show application_name"))
+	socket := server.Source("db")
+	socket.Host = "/tmp"
+	outcome := newRig(t, socket).run(statement("select 1"), "")
+	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonBlocked) // a socket of the machine is no address
 	require.Eventually(t, func() bool {
 		return server.Count("select count(*) from pg_stat_activity where application_name = 'earshot'") == 0
 	}, 30*time.Second, 10*time.Millisecond, "what was open before is closed")
 
-	outcome := r.Deliver(t.Context(), effect.Effect{AppID: "gone", Kind: effect.KindCall, Call: &effect.Call{Tool: r.tool(statement("select 1"))}})
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Contains(t, outcome.Error, `app "gone" is gone`)
 	tool := r.tool(statement("select 1"))
 	r.app.Sources = nil
 	outcome = r.Deliver(t.Context(), effectOf(tool, nil))
@@ -394,60 +312,104 @@ func hostile(t *testing.T, server *sqltest.Server) {
 	}
 }
 
-func TestPostgresThatGoesAwayIsWaitedFor(t *testing.T) {
-	server := sqltest.RunPostgres(t)
-	r := newRig(t, server.Source("db"))
-	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
-
-	// It waits for nothing that an end of the server would set free.
-	ended, tool := make(chan effect.Outcome), r.tool(`"statement":"select 1 as v from pg_sleep(600)","request":{"timeout":"60s"}`)
-	go func() { ended <- r.Deliver(t.Context(), effectOf(tool, nil)) }()
-	sleeping := func() bool {
-		return server.Count("select count(*) from pg_stat_activity where wait_event = 'PgSleep'") == 1
-	}
-	require.Eventually(t, sleeping, time.Minute, 10*time.Millisecond)
-	server.Stop()
-	outcome := <-ended
-	require.Equal(t, effect.Retry, outcome.Verdict, outcome.Error)
-
-	outcome = r.run(statement("select 1"), "")
-	require.Equal(t, effect.Retry, outcome.Verdict)
-	require.False(t, outcome.Deferred, "it was an attempt")
-	server.Start()
-	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
-}
-
-func TestStoreThatIsAwayPutsAStatementOff(t *testing.T) {
-	r := sqlquery.New(sqlquery.Options{Apps: effecttest.UnreachableApps{}})
-	tool := &repositories.Tool{Type: repositories.ToolPostgres, Source: "db"}
-	outcome := r.Deliver(t.Context(), effectOf(tool, nil))
-	require.Equal(t, effect.Retry, outcome.Verdict)
-	require.True(t, outcome.Deferred)
-	outcome = r.Deliver(t.Context(), effect.Effect{ID: "e", Kind: effect.KindEvent})
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Panics(t, func() { sqlquery.New(sqlquery.Options{}) })
-}
-
-func prepared(t *testing.T, server *sqltest.Server) {
-	r := newRig(t, server.Source("db"))
-	check := func(fields string) []string { return r.Check(t.Context(), r.app, []repositories.Tool{*r.tool(fields)}) }
-	const id = `,"parameters":[{"name":"id","type":"integer","description":"d"}]`
-	require.Empty(t, check(statement("select airline from flights where id = $1")+id))
-	require.Empty(t, check(statement("delete from flights")))
-	require.Equal(t, `[{"n":2}]`, r.rows("select count(*)::int as n from flights"), "nothing ran")
-	for sql, want := range map[string]string{
-		"select * from nowhere": `relation "nowhere" does not exist`,
-		"selct 1":               "syntax error",
-		"select * from flights where id = $1 + $2::int": "the statement binds $2, and the tool has 1 parameters",
+// sessions checks that a statement finds nothing of what an earlier one has left on
+// the connection that they share, and the settings of the source as they were.
+func sessions(t *testing.T, server *sqltest.Server) {
+	server.Exec(`create role helper; create schema shadow; create table shadow.flights (id int, airline text); create sequence numbers`)
+	source := server.Source("db")
+	source.QueryParams = repositories.Headers{"timezone": secret.New("Europe/Berlin"), "search_path": secret.New("public")}
+	r := newRig(t, source, one)
+	backend := r.rows("select pg_backend_pid() as pid")
+	for left, look := range map[string]string{
+		"create temp table flights as select 99 as id":                     "select count(*) = 2 as ok from flights",
+		"set search_path = shadow":                                         "select count(*) = 2 as ok from flights",
+		"set statement_timeout = '1ms'":                                    "select pg_sleep(0.05) is not null as ok",
+		"set timezone = 'Asia/Tokyo'":                                      "select current_setting('TimeZone') = 'Europe/Berlin' as ok",
+		"set datestyle = 'SQL'":                                            "select current_setting('DateStyle') like 'ISO%' as ok",
+		"set client_encoding = 'LATIN1'":                                   "select current_setting('client_encoding') = 'UTF8' as ok",
+		"set default_transaction_read_only = on":                           "select current_setting('transaction_read_only') = 'off' as ok",
+		"set role helper":                                                  "select current_user = session_user as ok",
+		"set session authorization helper":                                 "select session_user = 'earshot' as ok",
+		"select pg_advisory_lock(99)":                                      "select count(*) = 0 as ok from pg_locks where locktype = 'advisory' and objid = 99",
+		"prepare kept as select 1":                                         "select count(*) = 0 as ok from pg_prepared_statements",
+		"listen gossip":                                                    "select count(*) = 0 as ok from pg_listening_channels()",
+		"declare kept cursor with hold for select 1":                       "select count(*) = 0 as ok from pg_cursors where name = 'kept'",
+		"select set_config('earshot.said', 'secret', false)":               "select coalesce(current_setting('earshot.said', true), '') = '' as ok",
+		"create function pg_temp.leak() returns int language sql return 1": "select to_regprocedure('pg_temp.leak()') is null as ok",
 	} {
-		notes := check(statement(sql) + id)
-		require.Len(t, notes, 1, sql)
-		require.Contains(t, notes[0], want)
+		require.Equal(t, effect.Done, r.run(statement(left), "").Verdict, left)
+		require.Equal(t, `[{"ok":true}]`, r.rows(look), "after %s", left)
 	}
-	r.app.Sources[0].ReadOnly = new(true)
-	require.Contains(t, check(statement("delete from flights"))[0], "is read-only")
-	r.app.Sources[0].Port = "1"
-	notes := check(statement("select 1"))
-	require.Len(t, notes, 1)
-	require.Contains(t, notes[0], "statements were not tried")
+	require.Equal(t, backend, r.rows("select pg_backend_pid() as pid"), "all of it on one connection")
+	r.rows("begin")
+	require.NotEqual(t, backend, r.rows("select pg_backend_pid() as pid"), "one with an open transaction is not used again")
+}
+
+// queriesAlone checks what a read-only source refuses before it runs, which the test
+// can tell by the one thing that no transaction takes back: a program that was started.
+func queriesAlone(t *testing.T, server *sqltest.Server) {
+	dir := t.TempDir()
+	for at := dir; at != filepath.Dir(os.TempDir()) && at != os.TempDir(); at = filepath.Dir(at) {
+		require.NoError(t, os.Chmod(at, 0o777)) // the server may be another user
+	}
+	proof := filepath.Join(dir, "proof")
+	source, log := server.Source("db"), &bytes.Buffer{}
+	source.ReadOnly = new(true)
+	r := newRig(t, source, func(o *sqlquery.Options) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) })
+	copies := "copy (select 1) to program 'touch " + proof + "'"
+	for _, sql := range []string{
+		copies, "  \t\n" + strings.ToUpper(copies), "/* select */ " + copies, "/* a /* b */ select */ " + copies, "-- select\n" + copies, "-- x\r" + copies, ";" + copies,
+		"do $$ begin " + strings.ReplaceAll(copies, "'", "''") + "; end $$", "call nothing()", "set search_path = shadow", "reset all", "listen a", "notify a", "unlisten *", "load 'plpgsql'",
+		"begin", "commit", "prepare a as select 1", "execute a", "deallocate all", "discard all", "declare a cursor for select 1", "fetch a", "lock table flights", "vacuum", "checkpoint",
+		"insert into flights values (3, 'x')", "delete from flights", "update flights set airline = 'x'", "merge into flights using flights f on false when not matched then do nothing",
+		"create table x ()", "truncate flights", "with gone as (delete from flights returning id) select * from gone", "with a as materialized ( /* x */ update flights set id = 1 returning 1) table a",
+		"with a as (select 1) delete from flights", "with a as (select 1) insert into flights select 5", "select * into copied from flights", "select 1 as \"a\" into temp t",
+		"explain analyze delete from flights", "explain (analyze, verbose) update flights set id = 1", "explain execute a", "explain analyze create table y as select 1", "explain analyze with a as (delete from flights returning 1) select 1",
+	} {
+		outcome := r.run(statement(sql), "")
+		require.Equal(t, effect.Dead, outcome.Verdict, "%s: %s", sql, outcome.Result)
+		require.Contains(t, outcome.Error, `the source "db" is read-only, and `, sql)
+		require.NoFileExists(t, proof, sql)
+	}
+	outcome := r.run(statement("{{.what}}")+`,"templateParameters":[{"name":"what","type":"string","description":"d"}]`, `{"what":"hunter2 the rest"}`)
+	require.Contains(t, outcome.Error, "what it says is no query")
+	require.NotContains(t, outcome.Error, "HUNTER2")
+
+	for _, sql := range []string{
+		"select 1 as v", "SELECT 1 as v;", "/* a /* b */ c */ select 1 as v", "((select 1 as v))", "values (1)", "table flights", "show timezone", "with a as (select 1 as v) select v from a", "with a(v) as (values (1)) table a",
+		"select 'delete from; copy' as v", "select $$ (delete from flights $$ as v", "select $a$ (delete from $b$ flights $a$ as v", `select E'it''s \' (delete from flights' as v`, `select 1 as "(delete from"`, `select 1 as into`,
+		"explain select 1", "explain analyze verbose select 1", "explain (analyze, timing off) (select 1)", "explain (select 1)", "select max(update) from (select 1 as update) t", "select (delete) as v from (select 1 as delete) t -- (delete from",
+	} {
+		outcome := r.run(statement(sql), "")
+		require.Equal(t, effect.Done, outcome.Verdict, "%s: %s", sql, outcome.Error)
+	}
+	require.Equal(t, 1, strings.Count(log.String(), "source.superuser"), "said once: %s", log)
+
+	server.Exec("create role reader login password 'reader-password'; grant select on flights to reader")
+	source.User, source.Password = "reader", secret.New("reader-password")
+	log.Reset()
+	require.Equal(t, `[{"n":2}]`, newRig(t, source, func(o *sqlquery.Options) { o.Logger = slog.New(slog.NewTextHandler(log, nil)) }).rows("select count(*) as n from flights"))
+	require.Empty(t, log.String())
+}
+
+func postgresTables(t *testing.T, server *sqltest.Server) {
+	server.Exec(`create table gates (id int unique, flight int not null default 7 references flights (id)); comment on column gates.id is 'number';
+		create function landed() returns trigger language plpgsql as 'begin return new; end';
+		create trigger landed after insert on gates for each row execute function landed()`)
+	r := newRig(t, server.Source("db"))
+	require.Empty(t, r.Check(t.Context(), r.app, []repositories.Tool{*effecttest.Tool(t, `"type":"postgres-list-tables","source":"db"`)}))
+	outcome := r.runs("postgres-list-tables", "", `{"table_names":"nowhere, gates","output_format":"simple"}`)
+	require.Equal(t, `[{"schema_name":"public","object_name":"gates","object_details":{"name":"gates"}}]`, string(outcome.Result), outcome.Error)
+	outcome = r.runs("postgres-list-tables", "", `{"table_names":"gates"}`)
+	require.JSONEq(t, `[{"schema_name":"public","object_name":"gates","object_details":{"schema_name":"public","object_name":"gates","object_type":"TABLE","owner":"earshot","comment":null,
+		"columns":[{"column_name":"id","data_type":"integer","ordinal_position":1,"is_not_nullable":false,"column_default":null,"column_comment":"number"},
+			{"column_name":"flight","data_type":"integer","ordinal_position":2,"is_not_nullable":true,"column_default":"7","column_comment":null}],
+		"constraints":[{"constraint_name":"gates_flight_fkey","constraint_type":"FOREIGN KEY","constraint_definition":"FOREIGN KEY (flight) REFERENCES flights(id)","constraint_columns":["flight"],
+				"foreign_key_referenced_table":"flights","foreign_key_referenced_columns":["id"]},
+			{"constraint_name":"gates_id_key","constraint_type":"UNIQUE","constraint_definition":"UNIQUE (id)","constraint_columns":["id"],"foreign_key_referenced_table":null,"foreign_key_referenced_columns":null}],
+		"indexes":[{"index_name":"gates_id_key","index_definition":"CREATE UNIQUE INDEX gates_id_key ON public.gates USING btree (id)","is_unique":true,"is_primary":false,"index_method":"btree","index_columns":["id"]}],
+		"triggers":[{"trigger_name":"landed","trigger_definition":"CREATE TRIGGER landed AFTER INSERT ON public.gates FOR EACH ROW EXECUTE FUNCTION landed()","trigger_enabled_state":"O"}]}}]`,
+		string(outcome.Result), outcome.Error)
+	require.Contains(t, string(r.runs("postgres-list-tables", "", `{}`).Result), `"object_name":"flights"`)
+	executes(t, r, "postgres-execute-sql", "flights")
 }

@@ -266,3 +266,71 @@ func TestSQLiteStatementsArePreparedAndNotRun(t *testing.T) {
 	notes = check(statement("select 1"), statement("select 2"))
 	require.Equal(t, []string{`statements were not tried: the file of source "db" is not there`}, notes, "once for a source")
 }
+
+func TestSQLiteExecutes(t *testing.T) {
+	dir := t.TempDir()
+	db, err := sql.Open("sqlite", filepath.Join(dir, "clinic.db"))
+	require.NoError(t, err)
+	_, err = db.Exec("create table slots (day text); insert into slots values ('Friday')")
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+	r := newRig(t, repositories.Source{Type: repositories.SourceSQLite, Database: "clinic.db"}, func(o *sqlquery.Options) { o.SQLiteDir = dir })
+	tool := r.tool(statement("select {{.column}} as day from slots") + `,"templateParameters":[{"name":"column","type":"string","description":"d","escape":"single-quotes"}]`)
+	for value, quoted := range map[string]bool{"Friday": false, `'Friday'`: true} { // quoted, as earlier versions have kept it
+		call := effectOf(tool, map[string]any{"column": value})
+		call.Call.Quoted = quoted
+		require.Equal(t, `[{"day":"Friday"}]`, string(r.Deliver(t.Context(), call).Result))
+	}
+	executes(t, r, "sqlite-execute-sql", "slots")
+	outcome := r.runs("sqlite-execute-sql", "", `{"sql":"select name, type from pragma_table_info('slots')"}`)
+	require.Equal(t, `[{"name":"day","type":"TEXT"}]`, string(outcome.Result), outcome.Error)
+	for _, sql := range []string{"pragma query_only = 0", "pragma journal_mode", "attach 'x.db' as x", "select 1; drop table slots"} {
+		require.Equal(t, effect.Dead, r.runs("sqlite-execute-sql", `,"readOnly":false`, `{"sql":`+mustJSON(sql)+`}`).Verdict, sql)
+	}
+}
+func TestSQLiteStatementsLeaveNothingBehind(t *testing.T) {
+	dir := newFile(t, flights)
+	source := repositories.Source{Type: repositories.SourceSQLite, Database: "clinic.db"}
+	r := newRig(t, source, one, func(o *sqlquery.Options) { o.SQLiteDir = dir })
+	require.Equal(t, `[]`, r.rows("create temp table flights as select 99 as id"))
+	require.Equal(t, `[{"n":2}]`, r.rows("select count(*) as n from flights"), "a temporary table stands before one of the file")
+	require.Equal(t, `[]`, r.rows("insert into flights (airline) values ('AA')"))
+	require.Equal(t, `[{"id":0,"n":0}]`, r.rows("select last_insert_rowid() as id, total_changes() as n"))
+	require.Equal(t, effect.Dead, r.run(statement("select json(airline) from flights"), "").Verdict)
+	require.Equal(t, `[{"n":3}]`, r.rows("select count(*) as n from flights"), "after one that failed half-way")
+}
+
+// A connection that is kept must neither hide what others do to the file, nor stand in
+// their way.
+func TestSQLiteStatementsSeeTheFileThatIsThere(t *testing.T) {
+	dir := newFile(t, flights)
+	source := repositories.Source{Type: repositories.SourceSQLite, Database: "clinic.db"}
+	r := newRig(t, source, one, func(o *sqlquery.Options) { o.SQLiteDir = dir })
+	count := "select count(*) as n from flights"
+	require.Equal(t, `[{"n":2}]`, r.rows(count))
+	require.Equal(t, `[{"n":2}]`, r.rows(count))
+	others, err := sql.Open("sqlite", filepath.Join(dir, "clinic.db"))
+	require.NoError(t, err)
+	_, err = others.Exec("begin exclusive; insert into flights (airline) values ('AA'); commit; create table gates (id integer)")
+	require.NoError(t, err)
+	require.NoError(t, others.Close())
+	require.Equal(t, `[{"n":3}]`, r.rows(count))
+	require.Equal(t, `[]`, r.rows("select * from gates"), "with the schema that it has now")
+	another := filepath.Join(newFile(t, "create table flights (id integer); insert into flights values (1)"), "clinic.db")
+	require.NoError(t, os.Rename(another, filepath.Join(dir, "clinic.db")))
+	require.Equal(t, `[{"n":1}]`, r.rows(count), "a file in the place of the other")
+	require.NoError(t, os.Remove(filepath.Join(dir, "clinic.db")))
+	require.Equal(t, effect.Retry, r.run(statement(count), "").Verdict, "none")
+}
+
+func TestConformance(t *testing.T) {
+	dir := newFile(t, "create table notes (id integer)")
+	r := sqliteRig(t, dir)
+	with := func(apps effect.Apps) effect.Deliverer {
+		return sqlquery.New(sqlquery.Options{Apps: apps, SQLiteDir: dir})
+	}
+	good := effectOf(r.tool(statement("insert into notes values (1)")), nil)
+	seen := func() int { return strings.Count(r.rows("select * from notes"), "id") }
+	effecttest.Conformance(t, r, good, seen, with)
+	require.Panics(t, func() { sqlquery.New(sqlquery.Options{}) })
+}
