@@ -16,29 +16,24 @@ import (
 	"earshot/deploy/testbed/natstest"
 	"earshot/emitter"
 	"earshot/trigger/effect"
+	"earshot/trigger/effect/effecttest"
 )
 
 func TestServerWithoutJetStreamSaysSo(t *testing.T) {
 	s := natstest.Run(t, func(o *server.Options) { o.JetStream = false })
 	e := connect(t, s.URL(), emitter.Options{})
 	got := e.Deliver(t.Context(), event("e1", subject))
-	require.Equal(t, effect.Retry, got.Verdict)
-	require.Contains(t, got.Error, "no JetStream")
+	effecttest.Ended(t, got, effect.Retry, "", "no JetStream")
 	require.ErrorContains(t, e.Ready(t.Context()), "no JetStream")
 }
 
 func TestFullStreamRefusesAndKeepsWhatItHas(t *testing.T) {
 	s := natstest.Run(t)
 	e := connect(t, s.URL(), emitter.Options{MaxBytes: 2000})
-	first := event("e1", subject)
-	first.Event.Data = large(1200)
-	require.Equal(t, done, e.Deliver(t.Context(), first))
-
-	second := event("e2", subject)
-	second.Event.Data = large(1200)
+	require.Equal(t, done, e.Deliver(t.Context(), sized("e1", 1200)))
+	second := sized("e2", 1200)
 	got := e.Deliver(t.Context(), second)
-	require.Equal(t, effect.Retry, got.Verdict)
-	require.Contains(t, got.Error, "stream EARSHOT takes no more")
+	effecttest.Ended(t, got, effect.Retry, "", "stream EARSHOT takes no more")
 	require.Equal(t, []string{"e1"}, ids(s))
 
 	s.Purge(emitter.Stream)
@@ -51,8 +46,7 @@ func TestAnotherStreamOnOurSubjectsIsAClearError(t *testing.T) {
 	e := connect(t, s.URL(), emitter.Options{})
 
 	got := e.Deliver(t.Context(), event("e1", "app.clinic.calendar.request"))
-	require.Equal(t, effect.Retry, got.Verdict)
-	require.Contains(t, got.Error, "another stream holds some of them")
+	effecttest.Ended(t, got, effect.Retry, "", "another stream holds some of them")
 	require.ErrorContains(t, e.Ready(t.Context()), "another stream holds some of them")
 	require.Empty(t, s.Stored("THEIRS", ">"))
 
@@ -74,8 +68,7 @@ func TestAStreamUnderChatOfAnotherProgramStopsChatEventsAlone(t *testing.T) {
 			require.NoError(t, e.Ready(t.Context()))
 			require.Equal(t, done, e.Deliver(t.Context(), event("e1", subject)))
 			got := e.Deliver(t.Context(), event("e2", "chat.message.clinic.s1"))
-			require.Equal(t, effect.Retry, got.Verdict)
-			require.Contains(t, got.Error, "another stream than EARSHOT holds the subject")
+			effecttest.Ended(t, got, effect.Retry, "", "another stream than EARSHOT holds the subject")
 			require.Empty(t, s.Stored("THEIRS", ">"))
 			require.Equal(t, 1, strings.Count(log.String(), "stream.chat"))
 
@@ -95,8 +88,7 @@ func TestStreamThatTookOverOurSubjectsAcknowledgesNothing(t *testing.T) {
 	s.CreateStream(jetstream.StreamConfig{Name: "THEIRS", Subjects: []string{"tool.>"}})
 
 	got := e.Deliver(t.Context(), event("e2", subject))
-	require.Equal(t, effect.Retry, got.Verdict)
-	require.Contains(t, got.Error, "another stream holds some of them")
+	effecttest.Ended(t, got, effect.Retry, "", "another stream holds some of them")
 	require.Empty(t, s.Stored("THEIRS", ">"))
 }
 
@@ -105,8 +97,7 @@ func TestStreamThatCannotBeRepairedIsAClearError(t *testing.T) {
 	s.CreateStream(jetstream.StreamConfig{Name: emitter.Stream, Subjects: emitter.Subjects(), Storage: jetstream.MemoryStorage})
 	e := connect(t, s.URL(), emitter.Options{})
 	got := e.Deliver(t.Context(), event("e1", subject))
-	require.Equal(t, effect.Retry, got.Verdict)
-	require.Contains(t, got.Error, "stream EARSHOT cannot be changed to what Earshot needs")
+	effecttest.Ended(t, got, effect.Retry, "", "stream EARSHOT cannot be changed to what Earshot needs")
 	require.Empty(t, ids(s))
 }
 
@@ -153,11 +144,7 @@ func TestFullStreamIsSeenAndGoesOnWhenThereIsRoom(t *testing.T) {
 		require.InDelta(t, full, gauge(t, e, "earshot_stream_full"), 0)
 	}
 	metric(0)
-	big := func(id string) effect.Effect {
-		effect := event(id, subject)
-		effect.Event.Data = large(3000)
-		return effect
-	}
+	big := func(id string) effect.Effect { return sized(id, 3000) }
 	for round := range 2 {
 		require.Equal(t, done, e.Deliver(t.Context(), big(fmt.Sprint(round, "a"))))
 		require.Equal(t, done, e.Deliver(t.Context(), big(fmt.Sprint(round, "b"))))
@@ -183,9 +170,7 @@ func TestFullStreamIsSeenAndGoesOnWhenThereIsRoom(t *testing.T) {
 func TestStreamThatIsNearlyFullIsNotReady(t *testing.T) {
 	s := natstest.Run(t)
 	e := connect(t, s.URL(), emitter.Options{MaxBytes: 4000})
-	effect := event("e1", subject)
-	effect.Event.Data = large(3200)
-	require.Equal(t, done, e.Deliver(t.Context(), effect))
+	require.Equal(t, done, e.Deliver(t.Context(), sized("e1", 3200)))
 	require.ErrorContains(t, connect(t, s.URL(), emitter.Options{}).Ready(t.Context()), "is full", "another replica finds it so")
 }
 
@@ -231,9 +216,7 @@ func TestRoomIsWhatTheStreamHoldsAndMay(t *testing.T) {
 	e := connect(t, s.URL(), emitter.Options{MaxBytes: 5000})
 	_, _, err := e.Room(t.Context())
 	require.ErrorIs(t, err, jetstream.ErrStreamNotFound)
-	large := event("e1", subject)
-	large.Event.Data = []byte(`"` + strings.Repeat("x", 1200) + `"`)
-	require.Equal(t, done, e.Deliver(t.Context(), large))
+	require.Equal(t, done, e.Deliver(t.Context(), sized("e1", 1200)))
 	used, limit, err := e.Room(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, int64(5000), limit)
