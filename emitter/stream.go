@@ -192,7 +192,7 @@ func (s *stream) config(held jetstream.StreamConfig, limits bool) jetstream.Stre
 // errLeaderless means that too few of the servers run that hold the stream: NATS goes on telling of
 // the stream, and takes no event.
 var errLeaderless error = &public{
-	"stream " + Stream + " has no leader: too few of the NATS servers that hold it run, or reach each other", "takes no events: its stream has no leader",
+	errors.New("stream " + Stream + " has no leader: too few of the NATS servers that hold it run, or reach each other"), "takes no events: its stream has no leader",
 }
 
 // able returns an error if the stream had no leader, too few servers for one, or no room, when
@@ -219,7 +219,7 @@ func (s *stream) able() error {
 
 // errFull means that the stream takes no more events; they stay owed meanwhile.
 var errFull error = &public{
-	"stream " + Stream + " is full: raise EARSHOT_STREAM_MAX_BYTES, shorten EARSHOT_STREAM_MAX_AGE, or purge it", "refuses events: its stream is full",
+	errors.New("stream " + Stream + " is full: raise EARSHOT_STREAM_MAX_BYTES, shorten EARSHOT_STREAM_MAX_AGE, or purge it"), "refuses events: its stream is full",
 }
 
 // minRoom is what must be free in a stream for it not to be full, in bytes.

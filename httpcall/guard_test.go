@@ -19,30 +19,6 @@ import (
 	"earshot/trigger/effect/effecttest"
 )
 
-func TestClosedAddressIsNeverConnectedTo(t *testing.T) {
-	e := newEndpoint(t, nil)
-	port := e.URL[strings.LastIndex(e.URL, ":"):]
-	r := newRig(t, func(o *httpcall.Options) { o.Policy = guard.Policy{} })
-	for _, host := range []string{
-		"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]", "127.1.2.3",
-	} {
-		outcome := r.call("http://"+host+port+"/x?key=planted", nil, nil)
-		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonBlocked, "EARSHOT_PRIVATE_URLS=")
-		require.NotContains(t, outcome.Error, "planted")
-	}
-	require.Empty(t, e.requests())
-}
-
-func TestBlockedErrorSaysWhichAddressAndHowToOpenIt(t *testing.T) {
-	e := newEndpoint(t, nil)
-	r := newRig(t, func(o *httpcall.Options) { o.Policy = guard.Policy{} })
-	outcome := r.call(e.URL, nil, nil)
-	require.Contains(t, outcome.Error,
-		"calls must not reach 127.0.0.1 (loopback); an operator can open it with EARSHOT_PRIVATE_URLS=127.0.0.1/32")
-	opened := newRig(t, func(o *httpcall.Options) { o.Policy = policy(t, "127.0.0.1/32") })
-	require.Equal(t, effect.Done, opened.call(e.URL, nil, nil).Verdict, "as it said")
-}
-
 func TestTokenRequestsAreGuardedToo(t *testing.T) {
 	i := newIssuer(t)
 	r := newRig(t, func(o *httpcall.Options) { o.Policy = guard.Policy{} })

@@ -1,9 +1,11 @@
 package guard_test
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -117,23 +119,41 @@ func FuzzPolicy(f *testing.F) {
 	})
 }
 
-func TestTransportUsesNoProxy(t *testing.T) {
-	proxy := httptest.NewServer(http.NotFoundHandler())
-	defer proxy.Close()
-	t.Setenv("HTTP_PROXY", proxy.URL)
-	t.Setenv("http_proxy", proxy.URL)
-	require.Nil(t, guard.Transport(guard.Policy{}, nil).Proxy)
+func TestTransportConnectsToNoClosedAddress(t *testing.T) {
+	reached := 0
+	e := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { reached++ }))
+	defer e.Close()
+	get := func(transport http.RoundTripper, host string) error {
+		response, err := (&http.Client{Transport: transport}).Get("http://" + host + e.URL[strings.LastIndex(e.URL, ":"):])
+		if err == nil {
+			response.Body.Close()
+		}
+		return err
+	}
+	closed := guard.Transport(guard.Policy{}, nil)
+	require.Nil(t, closed.Proxy, "a proxy would connect in our place")
+	for _, host := range []string{"127.0.0.1", "localhost", "[::1]", "[::ffff:127.0.0.1]", "0.0.0.0", "[::]", "127.1.2.3"} {
+		require.ErrorAs(t, get(closed, host), new(*guard.Blocked), host)
+	}
+	require.Zero(t, reached)
+	require.ErrorContains(t, get(closed, "127.0.0.1"),
+		"calls must not reach 127.0.0.1 (loopback); an operator can open it with EARSHOT_PRIVATE_URLS=127.0.0.1/32")
+	require.NoError(t, get(guard.Transport(policy(t, "127.0.0.1/32"), nil), "127.0.0.1"), "as it said")
 }
 
-func TestTransportRefusesByItself(t *testing.T) {
-	e := httptest.NewServer(http.NotFoundHandler())
-	defer e.Close()
-	client := &http.Client{Transport: guard.Transport(guard.Policy{}, nil)}
-	response, err := client.Get(e.URL)
-	if err == nil {
-		response.Body.Close()
-	}
-	var blocked *guard.Blocked
-	require.ErrorAs(t, err, &blocked)
-	require.Equal(t, "127.0.0.1", blocked.Address.String())
+func TestReachTellsNoAddress(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	require.NoError(t, err)
+	open := policy(t, "allow")
+	require.NoError(t, guard.Reach(open)(t.Context(), "localhost", port))
+	err = guard.Reach(policy(t, "deny"))(t.Context(), "localhost", port)
+	require.ErrorContains(t, err, "must not reach localhost")
+	require.NotContains(t, err.Error(), "127.")
+	require.NotContains(t, err.Error(), "::1")
+
+	require.NoError(t, listener.Close())
+	require.EqualError(t, guard.Reach(open)(t.Context(), "localhost", port), "connection refused")
+	require.EqualError(t, guard.Reach(open)(t.Context(), "no-such-host.invalid", "80"), "its name is not known")
 }

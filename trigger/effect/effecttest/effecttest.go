@@ -27,11 +27,11 @@ func (a Apps) App(_ context.Context, id string) (*repositories.App, error) {
 	return nil, fmt.Errorf("app %q: %w", id, repositories.ErrNotFound)
 }
 
-// UnreachableApps is a store that does not answer.
-type UnreachableApps struct{}
+// unreachableApps is a store that does not answer.
+type unreachableApps struct{}
 
 // App returns an error of the connection.
-func (UnreachableApps) App(context.Context, string) (*repositories.App, error) {
+func (unreachableApps) App(context.Context, string) (*repositories.App, error) {
 	return nil, errors.New("redis: connection refused")
 }
 
@@ -91,7 +91,7 @@ func Conformance(t *testing.T, deliverer effect.Deliverer, good effect.Effect, s
 	require.Zero(t, seen())
 
 	if open != nil {
-		gone, away := open(Apps{}).Deliver(t.Context(), good), open(UnreachableApps{}).Deliver(t.Context(), good)
+		gone, away := open(Apps{}).Deliver(t.Context(), good), open(unreachableApps{}).Deliver(t.Context(), good)
 		Ended(t, gone, effect.Dead, effect.ReasonRequest, `app "clinic" is gone`)
 		require.Equal(t, effect.Retry, away.Verdict)
 		require.True(t, away.Deferred, "a store that is away uses up no budget")
