@@ -105,4 +105,4 @@ func Conformance(t *testing.T, deliverer effect.Deliverer, good effect.Effect, s
 type late struct{ context.Context }
 
 // Deadline is in the past.
-func (late) Deadline() (time.Time, bool) { return time.Now().Add(-time.Second), true }
+func (late) Deadline() (time.Time, bool) { return time.Unix(0, 0), true }
