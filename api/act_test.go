@@ -17,7 +17,7 @@ import (
 	"earshot/api"
 	"earshot/matcher"
 	"earshot/matcher/evidence"
-	"earshot/matcher/llm/arguments"
+	"earshot/matcher/llm"
 	"earshot/trigger/query"
 )
 
@@ -41,7 +41,7 @@ func actsAt(t *testing.T, now func() time.Time, rounds ...string) (world, *chatM
 		t.Error("the matcher is asked for nothing")
 		return matcher.Result{}, nil
 	}, model.behind, func(o *api.Options) {
-		o.Now, o.Model.Arguments, o.Model.Read = now, arguments.Read, evidence.Read
+		o.Now, o.Model.Arguments, o.Model.Read = now, llm.ReadArguments, evidence.Read
 	})
 	w.call("PUT", "/v1/apps/clinic", strings.Replace(clinicBody, `{`, `{"settings":{"openai":{"mode":"act"}},`, 1)).is(201, "")
 	w.call("PUT", "/v1/apps/clinic/repositories/booking", `{"tools":[

@@ -22,7 +22,7 @@ import (
 	"earshot/api"
 	"earshot/api/gateway"
 	"earshot/matcher"
-	"earshot/matcher/llm/provider"
+	"earshot/matcher/llm"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/trigger/query"
@@ -74,7 +74,7 @@ func (m *chatModel) count() int {
 
 // behind puts the model behind a service.
 func (m *chatModel) behind(o *api.Options) {
-	o.Model = gateway.Model{BaseURL: m.url, Key: secret.New(modelKey), Transport: provider.NewHTTPClient(8).Transport}
+	o.Model = gateway.Model{BaseURL: m.url, Key: secret.New(modelKey), Transport: llm.NewHTTPClient(8).Transport}
 }
 
 const (

@@ -21,7 +21,6 @@ import (
 	"earshot/emitter"
 	"earshot/httpcall/guard"
 	"earshot/matcher/llm"
-	"earshot/matcher/llm/provider"
 	"earshot/repositories/certfiles"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
@@ -41,10 +40,10 @@ type config struct {
 	OpenAIKey     secret.Secret
 	OpenAIBaseURL string
 	OpenAIModel   string
-	Embedding     provider.Config // of the model that embeds; without a model none does
-	Anthropic     provider.Config
-	Gemini        provider.Config
-	Cohere        provider.Config
+	Embedding     llm.Config // of the model that embeds; without a model none does
+	Anthropic     llm.Config
+	Gemini        llm.Config
+	Cohere        llm.Config
 	AdminKey      secret.Secret
 	SecretKey     secret.Secret
 	generatedKey  bool // nobody gave the secret key
@@ -133,7 +132,7 @@ func (c *config) registerModels(s settings) {
 	s.text(&c.OpenAIBaseURL, "openai-base-url", "OPENAI_BASE_URL", "", "any OpenAI-compatible endpoint, up to its version")
 	s.text(&c.OpenAIModel, "openai-model", "OPENAI_MODEL", llm.DefaultModel, "model, where an app's settings name none")
 	for _, one := range []struct {
-		into *provider.Config
+		into *llm.Config
 		name string
 		also string
 	}{

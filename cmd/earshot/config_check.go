@@ -11,7 +11,7 @@ import (
 	"earshot/cmd/earshot/certificate"
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/redisdb"
-	"earshot/matcher/llm/provider"
+	"earshot/matcher/llm"
 )
 
 // checkAddresses returns a fault for each address that nobody can be reached at.
@@ -38,7 +38,7 @@ func (c *config) checkAddresses() []error {
 
 // embedder is the endpoint of the model that embeds, which without one of its own is that of
 // the LLM. It has no model where none is to be asked.
-func (c *config) embedder() (provider.Config, error) {
+func (c *config) embedder() (llm.Config, error) {
 	own := c.Embedding
 	switch {
 	case own.Model == "" && (own.BaseURL != "" || !own.Key.Empty()):
@@ -48,7 +48,7 @@ func (c *config) embedder() (provider.Config, error) {
 	case c.OpenAIBaseURL == "" && c.OpenAIKey.Empty():
 		return own, fmt.Errorf("OPENAI_EMBEDDING_MODEL (--openai-embedding-model) is %q, and there is no endpoint to ask: set OPENAI_API_KEY, OPENAI_BASE_URL or OPENAI_EMBEDDING_BASE_URL", own.Model)
 	}
-	return provider.Config{Key: c.OpenAIKey, BaseURL: c.OpenAIBaseURL, Model: own.Model}, nil
+	return llm.Config{Key: c.OpenAIKey, BaseURL: c.OpenAIBaseURL, Model: own.Model}, nil
 }
 
 // checkFiles returns a fault for each file that cannot be used: the first connection is too late

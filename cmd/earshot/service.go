@@ -37,9 +37,7 @@ import (
 	"earshot/matcher/chain"
 	"earshot/matcher/evidence"
 	"earshot/matcher/llm"
-	"earshot/matcher/llm/arguments"
 	"earshot/matcher/llm/embeddings"
-	"earshot/matcher/llm/provider"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/panics"
 	"earshot/repositories/store"
@@ -167,7 +165,7 @@ func (s *service) openEngine() (err error) {
 		registry.MustRegister(s.certificate)
 	}
 	of := s.config.models(s.log, s.env)
-	of.Observe, of.HTTPClient = models.observe, provider.NewHTTPClient(s.config.MaxTurns)
+	of.Observe, of.HTTPClient = models.observe, llm.NewHTTPClient(s.config.MaxTurns)
 	if s.openSpace(); s.space != nil {
 		of.Meaning = s.space
 	}
@@ -198,7 +196,7 @@ func (s *service) openSpace() {
 	}
 	s.space = embeddings.New(embeddings.Options{
 		Endpoint: endpoint, Store: s.store, Timeout: s.config.LLMTimeout, Logger: s.log, Now: s.env.now,
-		HTTPClient: provider.NewHTTPClient(s.config.MaxTurns),
+		HTTPClient: llm.NewHTTPClient(s.config.MaxTurns),
 	})
 	s.store.OnWrite(s.space.Learn)
 }
@@ -248,8 +246,8 @@ func (s *service) withSERMAS(rest http.Handler, signIns *signin.Guard, walls *ra
 
 // chatModel is the model that chats are relayed to: OpenAI's, or what is compatible with it.
 func (s *service) chatModel() gateway.Model {
-	of := provider.Config{Key: s.config.OpenAIKey, BaseURL: s.config.OpenAIBaseURL}.WithDefaults(llm.OpenAI, "")
-	return gateway.Model{BaseURL: of.BaseURL, Key: of.Key, Headers: s.config.RelayHeaders, Transport: provider.NewHTTPClient(mostChats).Transport, Arguments: arguments.Read, Read: evidence.Read}
+	of := llm.Config{Key: s.config.OpenAIKey, BaseURL: s.config.OpenAIBaseURL}.WithDefaults(llm.OpenAI, "")
+	return gateway.Model{BaseURL: of.BaseURL, Key: of.Key, Headers: s.config.RelayHeaders, Transport: llm.NewHTTPClient(mostChats).Transport, Arguments: llm.ReadArguments, Read: evidence.Read}
 }
 
 // mostChats is how many connections to the model are kept that chats are relayed over.

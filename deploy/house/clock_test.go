@@ -10,12 +10,12 @@ import (
 // realTime are the functions that read the real clock, with the reason that no clock is
 // given to them.
 var realTime = map[string]string{
-	"api.eventWriter.write":            ofDeadlines,
-	"api/mcp.listener.send":            ofDeadlines,
-	"api/mqtt.Server.admit":            ofDeadlines,
-	"api/server.pace.step":             ofDeadlines,
-	"httpcall.tokenFrom":               "oauth2 says when a token ends by the real clock",
-	"matcher/llm/gemini.client.header": ofDeadlines,
+	"api.eventWriter.write":       ofDeadlines,
+	"api/mcp.listener.send":       ofDeadlines,
+	"api/mqtt.Server.admit":       ofDeadlines,
+	"api/server.pace.step":        ofDeadlines,
+	"httpcall.tokenFrom":          "oauth2 says when a token ends by the real clock",
+	"matcher/llm.gemini.complete": ofDeadlines,
 
 	"repositories/store.New":                     ofRevocations,
 	"trigger/effect.Late":                        ofDeadlines,

@@ -29,16 +29,13 @@ func TestFoldersImportOnlyWhatTheyMay(t *testing.T) {
 	}
 }
 
-// providers are the packages that speak to models. One knows no other.
-var providers = []string{"matcher/llm/anthropic", "matcher/llm/cohere", "matcher/llm/gemini", "matcher/llm/openai"}
-
 // delivering are the packages that deliver effects. Whoever changes one need not know,
 // nor compile, how a tool is found.
 var delivering = []string{"emitter", "httpcall", "trigger/sqlquery"}
 
 // adapters speak to something outside. They know nothing of each other, and nothing but
-// the wiring knows them; providers are wired in matcher/llm.
-var adapters = slices.Concat(delivering, providers, []string{"api"})
+// the wiring knows them.
+var adapters = slices.Concat(delivering, []string{"api"})
 
 func TestAdaptersAreKnownToTheWiringAlone(t *testing.T) {
 	for _, s := range production(t) {
@@ -46,9 +43,8 @@ func TestAdaptersAreKnownToTheWiringAlone(t *testing.T) {
 			continue
 		}
 		for _, other := range s.ours() {
-			wiring := slices.Contains(providers, other) && s.pkg() == "matcher/llm"
 			adapter := adapterOf(other)
-			require.False(t, adapter != "" && adapter != adapterOf(s.pkg()) && !wiring, "%s imports %s", s.path, other)
+			require.False(t, adapter != "" && adapter != adapterOf(s.pkg()), "%s imports %s", s.path, other)
 		}
 	}
 }
@@ -96,16 +92,13 @@ func reachable(graph map[string][]string, pkg string) []string {
 }
 
 // ofModels are the libraries that only those who ask models need.
-var ofModels = []string{"github.com/sashabaranov/go-openai", "golang.org/x/oauth2/google"}
+var ofModels = []string{"golang.org/x/oauth2/google"}
 
 func TestWhatAsksModelsIsBelowThePackageForModels(t *testing.T) {
 	for _, s := range sources(t) {
-		below := strings.HasPrefix(s.path, "matcher/llm/")
 		for _, spec := range s.file.Imports {
-			require.False(t, slices.Contains(ofModels, importPath(spec)) && !below, "%s imports %s", s.path, importPath(spec))
-		}
-		for _, other := range s.ours() {
-			require.False(t, slices.Contains(providers, other) && !below && !s.isTest(), "%s imports %s", s.path, other)
+			of := slices.Contains(ofModels, importPath(spec))
+			require.False(t, of && !strings.HasPrefix(s.path, "matcher/llm/"), "%s imports %s", s.path, importPath(spec))
 		}
 	}
 }
@@ -120,25 +113,14 @@ var floors = map[string][]string{
 	"evidence":       {"", "text", "datetime"},
 	"values":         {"", "text", "datetime"},
 	"offline":        {"", "text", "datetime", "retrieval", "values"},
-	"llm/arguments":  {"text"},
-	"llm/provider":   {"", "text", "llm/arguments"},
-	"llm/openai":     forProviders,
-	"llm/anthropic":  forProviders,
-	"llm/gemini":     forProviders,
-	"llm/cohere":     forProviders,
-	"llm/embeddings": {"", "text", "llm/provider"},
-	"llm": {
-		"", "text", "retrieval", "evidence", "llm/arguments", "llm/provider", "llm/openai", "llm/anthropic", "llm/gemini", "llm/cohere",
-	},
-	"chain": {"", "text", "retrieval", "llm", "offline", "evidence"},
+	"llm":            {"", "text", "retrieval", "evidence"},
+	"llm/embeddings": {"", "text", "llm"},
+	"chain":          {"", "text", "retrieval", "llm", "offline", "evidence"},
 	// What tests share.
 	"llm/llmtest": {},
 	"evaldata":    {"llm/llmtest", "matchertest"},
 	"matchertest": {""},
 }
-
-// forProviders is what a provider's package may know.
-var forProviders = []string{"", "text", "llm/arguments", "llm/provider"}
 
 func TestTheMatcherIsBuiltFromTheGroundUp(t *testing.T) {
 	for _, s := range production(t) {

@@ -8,14 +8,12 @@ import (
 
 	"earshot/matcher"
 	"earshot/matcher/evidence"
-	"earshot/matcher/llm/arguments"
-	"earshot/matcher/llm/provider"
 	"earshot/repositories/parameters"
 )
 
 // checkedCall is one tool call of an answer, with the result of checking it.
 type checkedCall struct {
-	call      provider.Call
+	call      toolCall
 	candidate matcher.Candidate
 	// known is false for a tool that is not in scope; duplicate is true for a call that
 	// repeats an earlier one of the same answer.
@@ -23,6 +21,9 @@ type checkedCall struct {
 	duplicate bool
 	repaired  bool
 	reading   parameters.Reading
+	// shown are the faults without those of parameters that are hidden from the model: it did not
+	// cause them, and must not learn even their names.
+	shown []parameters.ValueFault
 	// given are the arguments by the names of the parameters; unread, that they cannot be
 	// read. number is the call's among those of the trace.
 	given  map[string]any
@@ -34,10 +35,25 @@ type checkedCall struct {
 }
 
 // faulty reports whether the call must not set anything off as it is.
-func (f checkedCall) faulty() bool { return f.known && !f.duplicate && len(f.reading.Errors) > 0 }
+func (c checkedCall) faulty() bool { return c.known && !c.duplicate && len(c.reading.Errors) > 0 }
 
 // sound reports whether the call is a match.
-func (f checkedCall) sound() bool { return f.known && !f.duplicate && len(f.reading.Errors) == 0 }
+func (c checkedCall) sound() bool { return c.known && !c.duplicate && len(c.reading.Errors) == 0 }
+
+// correctable reports whether the model can do anything about the call's faults.
+func (c checkedCall) correctable() bool { return c.faulty() && len(c.shown) > 0 }
+
+// key is equal for calls of one tool with the same values. A call whose arguments cannot be
+// read is equal to no other.
+func (c checkedCall) key() string {
+	if !c.known {
+		return c.call.id
+	}
+	if c.faulty() {
+		return c.candidate.Tool.Name + " " + c.call.arguments
+	}
+	return c.candidate.Tool.Name + " " + encodeJSON(c.reading.Values)
+}
 
 // checkedAnswer is what an answer says, with every call checked.
 type checkedAnswer struct {
@@ -45,9 +61,23 @@ type checkedAnswer struct {
 	calls []checkedCall
 }
 
-// read parses an answer. Calls inside the text count only if there are no others.
-func (t *llmTurn) read(answer provider.Completion) checkedAnswer {
-	text, calls := withoutThoughts(answer.Text), answer.Calls
+// has reports whether the answer has such a call.
+func (a checkedAnswer) has(such func(checkedCall) bool) bool {
+	return slices.ContainsFunc(a.calls, such)
+}
+
+// searches reports whether the answer looks for tools.
+func (a checkedAnswer) searches() bool { return a.has(func(c checkedCall) bool { return c.finds }) }
+
+// madeUp reports whether the answer calls tools, and none that is there.
+func (a checkedAnswer) madeUp() bool {
+	return len(a.calls) > 0 && !a.has(func(c checkedCall) bool { return c.known || c.finds })
+}
+
+// read parses an answer. Calls inside the text count only if there are no others. A call that has
+// no id, or one that is taken, gets one.
+func (t *llmTurn) read(answer completion) checkedAnswer {
+	text, calls := withoutThoughts(answer.text), answer.calls
 	if len(calls) == 0 {
 		calls, text = readInText(text, func(name string) bool {
 			_, known := t.names.find(name)
@@ -55,10 +85,13 @@ func (t *llmTurn) read(answer provider.Completion) checkedAnswer {
 		})
 	}
 	t.round++
-	read := checkedAnswer{text: text}
-	seen := map[string]bool{}
+	read, seen := checkedAnswer{text: text}, map[string]bool{}
 	for i, call := range calls {
-		found := t.check(t.identified(i, call))
+		if call.id == "" || t.ids[call.id] {
+			call.id = t.newID(strconv.Itoa(i), call.name, call.arguments)
+		}
+		t.ids[call.id] = true
+		found := t.check(call)
 		key := found.key()
 		found.duplicate = seen[key]
 		seen[key] = true
@@ -68,80 +101,126 @@ func (t *llmTurn) read(answer provider.Completion) checkedAnswer {
 	return read
 }
 
-// identified gives the call an id where it has none, or one that is taken.
-func (t *llmTurn) identified(i int, call provider.Call) provider.Call {
-	if call.ID == "" || t.ids[call.ID] {
-		call.ID = t.newID(strconv.Itoa(i), call.Name, call.Arguments)
-	}
-	t.ids[call.ID] = true
-	return call
-}
-
 // check finds the tool that a call names and reads its arguments.
-func (t *llmTurn) check(call provider.Call) checkedCall {
+func (t *llmTurn) check(call toolCall) checkedCall {
 	found := checkedCall{call: call}
-	if found.words, found.finds = t.finds(call); found.finds {
+	if found.words, found.finds = t.searchedFor(call); found.finds {
 		return found
 	}
-	found.candidate, found.known = t.names.find(call.Name)
+	found.candidate, found.known = t.names.find(call.name)
 	if !found.known {
 		return found
 	}
 	params := found.candidate.Tool.Params()
-	arguments, repaired, err := arguments.Read(call.Arguments)
+	arguments, repaired, err := ReadArguments(call.arguments)
 	if err != nil && !params.Infers() {
 		// There is nothing to say to this tool, so that nothing is lost.
 		arguments, repaired, err = nil, true, nil
 	}
-	found.repaired = repaired
-	found.unread = err != nil
-	found.given = offerOf(found.candidate, t.names.alias(found.candidate.Tool.Name)).named(arguments)
+	found.repaired, found.unread, found.given = repaired, err != nil, arguments
+	offered := offerOf(found.candidate, t.names.alias(found.candidate.Tool.Name))
+	if len(offered.names) > 0 {
+		found.given = make(map[string]any, len(arguments))
+		for alias, value := range arguments {
+			found.given[offered.parameter(alias)] = value
+		}
+	}
 	whole := t.request.Complete(found.candidate, found.given)
 	found.reading, _ = evidence.Read(t.request, whole, found.candidate.Tool)
 	if err != nil {
-		fault := parameters.ValueFault{Detail: err.Error()}
-		found.reading.Errors = append([]parameters.ValueFault{fault}, found.reading.Errors...)
+		found.reading.Errors = append([]parameters.ValueFault{{Detail: err.Error()}}, found.reading.Errors...)
+	}
+	for _, fault := range found.reading.Errors {
+		if !params.Hidden(fault.Parameter) {
+			found.shown = append(found.shown, fault)
+		}
 	}
 	return found
 }
 
-// key is equal for calls of one tool with the same values. A call whose arguments cannot be
-// read is equal to no other.
-func (f checkedCall) key() string {
-	if !f.known {
-		return f.call.ID
+// searchedFor reports whether a call is of the function that looks for tools, and for what. A
+// name that is written in another way is that of a tool, if there is one.
+func (t *llmTurn) searchedFor(call toolCall) (words string, is bool) {
+	if t.finder == "" {
+		return "", false
 	}
-	if f.faulty() {
-		return f.candidate.Tool.Name + " " + f.call.Arguments
+	if call.name != t.finder {
+		bare := strings.TrimSpace(withoutPrefix(call.name))
+		if _, known := t.names.find(call.name); known || parameters.FoldName(bare) != parameters.FoldName(t.finder) {
+			return "", false
+		}
 	}
-	return f.candidate.Tool.Name + " " + arguments.Encode(f.reading.Values)
+	given, _, err := ReadArguments(call.arguments)
+	if err != nil {
+		return call.arguments, true // its words are in there
+	}
+	var said []string
+	for _, value := range given { // under any name; the order of words is no matter
+		said = append(said, textsIn(value)...)
+	}
+	slices.Sort(said)
+	return strings.Join(said, " "), true
 }
 
-// shownFaults returns the faults without those of parameters that are hidden from the
-// model: it did not cause them, and must not learn even their names.
-func (f checkedCall) shownFaults() []parameters.ValueFault {
-	params := f.candidate.Tool.Params()
-	shown := properties(params.ModelSchema())
-	return slices.DeleteFunc(slices.Clone(f.reading.Errors), func(fault parameters.ValueFault) bool {
-		return slices.Contains(params.Names(), fault.Parameter) && !slices.Contains(shown, fault.Parameter)
-	})
+// textsIn lists the texts in a value.
+func textsIn(value any) (texts []string) {
+	switch value := value.(type) {
+	case string:
+		return []string{value}
+	case []any:
+		for _, one := range value {
+			texts = append(texts, textsIn(one)...)
+		}
+	}
+	return texts
 }
 
-// verdict is what the model is told about a call when its answer is sent back; about a search,
-// what was found.
-func (f checkedCall) verdict(found string) string {
+// note adds a call of an answer to the trace, and returns its number.
+func (t *llmTurn) note(call checkedCall) int {
+	if t.trace == nil {
+		return 0
+	}
+	noted := matcher.Call{
+		Candidate: call.candidate, Name: call.call.name, Arguments: call.given, Repaired: call.repaired,
+		Coerced: call.reading.Coerced, Ignored: call.reading.Dropped, Errors: call.reading.Errors, Round: t.round,
+	}
+	if call.unread || !call.known {
+		noted.Unread = call.call.arguments
+	}
 	switch {
-	case f.finds:
-		return found
-	case !f.known:
-		return "There is no such tool. Do not call it."
-	case !f.correctable():
-		return "Accepted. Do not repeat this call."
+	case call.finds:
+		noted.Dropped = fmt.Sprintf("The model looked for more tools, with the words %q.", call.words)
+	case !call.known:
+		noted.Dropped = "No tool in scope has this name: the model made it up."
+	case call.duplicate:
+		noted.Dropped = "It repeats an earlier call of the same answer."
 	}
-	var faults []string
-	for _, fault := range f.shownFaults() {
-		faults = append(faults, strings.TrimPrefix(fmt.Sprintf("%s: %s", fault.Parameter, fault.Detail), ": "))
+	return t.trace.Add(noted)
+}
+
+// sendBack renders an answer as the model gave it, followed by a verdict on each call; that on a
+// search is what was found.
+func (a checkedAnswer) sendBack(found string) []chatMessage {
+	messages := []chatMessage{{role: roleAssistant, text: a.text}}
+	for _, made := range a.calls {
+		verdict := "Accepted. Do not repeat this call."
+		switch {
+		case made.finds:
+			verdict = found
+		case !made.known:
+			verdict = "There is no such tool. Do not call it."
+		case made.correctable():
+			var faults []string
+			for _, fault := range made.shown {
+				faults = append(faults, strings.TrimPrefix(fmt.Sprintf("%s: %s", fault.Parameter, fault.Detail), ": "))
+			}
+			verdict = "Not accepted: " + strings.Join(faults, "; ") +
+				". Call the tool again with this put right from what the conversation says. Leave out what nobody said; do not invent it."
+		}
+		messages[0].calls = append(messages[0].calls, made.call)
+		messages = append(messages, chatMessage{
+			role: roleTool, callID: made.call.id, text: verdict, failed: !made.finds && !made.known || made.correctable(),
+		})
 	}
-	return "Not accepted: " + strings.Join(faults, "; ") +
-		". Call the tool again with this put right from what the conversation says. Leave out what nobody said; do not invent it."
+	return messages
 }

@@ -7,7 +7,6 @@ import (
 
 	"earshot/matcher"
 	"earshot/matcher/llm"
-	"earshot/matcher/llm/provider"
 	"earshot/matcher/matchertest"
 )
 
@@ -89,13 +88,13 @@ func TestAnswerOfCoheresFirstVersionIsReadToo(t *testing.T) {
 	request.Chat = true
 	e := newEndpoint(t, cohereAnsweredV1)
 	options := cohereSpoken().options(e)
-	var usage provider.Usage
+	var usage llm.Usage
 	options.Observe = func(exchange llm.Exchange) { usage = exchange.Usage }
 	result, err := llm.New(options).Match(t.Context(), request)
 	require.NoError(t, err)
 	require.Equal(t, []string{`book {"day":"tue","people":9007199254740993}`, "light-on {}"}, matchertest.Fired(result))
 	require.Equal(t, "I will book.", result.Text)
-	require.Equal(t, provider.Usage{Prompt: 37, Completion: 28}, usage)
+	require.Equal(t, llm.Usage{Prompt: 37, Completion: 28}, usage)
 }
 
 func TestNamesThatCohereDoesNotTakeAreMappedBothWays(t *testing.T) {

@@ -17,7 +17,6 @@ import (
 
 	"earshot/matcher"
 	"earshot/matcher/llm"
-	"earshot/matcher/llm/provider"
 	"earshot/matcher/matchertest"
 	"earshot/repositories/secret"
 )
@@ -107,7 +106,7 @@ func matchAll(ctx context.Context, model *llm.LLM, request matcher.Request) erro
 func TestMessagesAtOnceKeepTheirConnections(t *testing.T) {
 	endpoint := newCounted(t, plain)
 	endpoint.gather()
-	model := llm.New(endpoint.options(provider.NewHTTPClient(crowd)))
+	model := llm.New(endpoint.options(llm.NewHTTPClient(crowd)))
 	request := matchertest.Request(t, "book monday", matchertest.BookTool)
 	for range 20 {
 		require.NoError(t, matchAll(t.Context(), model, request))
@@ -118,7 +117,7 @@ func TestMessagesAtOnceKeepTheirConnections(t *testing.T) {
 
 func TestMessagesAtOnceShareAConnectionOfHTTP2(t *testing.T) {
 	endpoint := newCounted(t, shared)
-	model := llm.New(endpoint.options(provider.NewHTTPClient(crowd)))
+	model := llm.New(endpoint.options(llm.NewHTTPClient(crowd)))
 	request := matchertest.Request(t, "book monday", matchertest.BookTool)
 	_, err := model.Match(t.Context(), request)
 	require.NoError(t, err)
@@ -134,7 +133,7 @@ func TestMessagesAtOnceShareAConnectionOfHTTP2(t *testing.T) {
 func BenchmarkMessagesAtOnce(b *testing.B) {
 	for name, client := range map[string]func() *http.Client{
 		"default": func() *http.Client { return &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()} },
-		"ours":    func() *http.Client { return provider.NewHTTPClient(llm.DefaultMessages) },
+		"ours":    func() *http.Client { return llm.NewHTTPClient(llm.DefaultMessages) },
 	} {
 		for _, way := range []string{plain, encrypted, shared} {
 			b.Run(way+" "+name, func(b *testing.B) {
@@ -184,9 +183,10 @@ func BenchmarkRequest(b *testing.B) {
 	for _, one := range providers() {
 		for _, tools := range []int{10, 32, 64} {
 			b.Run(fmt.Sprintf("%s/%d", one.name, tools), func(b *testing.B) {
-				options := llm.Options{Limit: tools, HTTPClient: &http.Client{Transport: answering(one.text("none"))}}
-				one.set(&options, provider.Config{Key: secret.New(matchertest.Key), BaseURL: "http://llm.example", Model: "m"})
+				options := llm.Options{HTTPClient: &http.Client{Transport: answering(one.text("none"))}}
+				one.set(&options, llm.Config{Key: secret.New(matchertest.Key), BaseURL: "http://llm.example", Model: "m"})
 				model, request := llm.New(options), wideRequest(b, tools)
+				request.App.Settings.LLM.MostTools = tools
 				b.ReportAllocs()
 				for b.Loop() {
 					_, err := model.Match(b.Context(), request)

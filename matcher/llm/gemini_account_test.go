@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher/llm"
-	"earshot/matcher/llm/provider"
 	"earshot/matcher/matchertest"
 )
 
@@ -49,7 +48,7 @@ func TestVertexNamesTheProjectThatPaysForAPersonsRequests(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(string(text), "{", `{"quota_project_id":"payer",`, 1)), 0o600))
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", file)
 	e := newEndpoint(t, geminiSpoken().text("none"), geminiSpoken().text("none"))
-	llm := llm.New(llm.Options{Gemini: provider.Config{BaseURL: e.server.URL + "/v1/projects/p/locations/l"}})
+	llm := llm.New(llm.Options{Gemini: llm.Config{BaseURL: e.server.URL + "/v1/projects/p/locations/l"}})
 	for _, payer := range []string{"payer", "of-the-environment"} {
 		_, err := llm.Match(t.Context(), matchertest.Request(t, "x", matchertest.BookTool))
 		require.NoError(t, err)
@@ -64,7 +63,7 @@ func TestTokensThatDoNotComeAreHeldToTheTimeLimit(t *testing.T) {
 	tokens.replies = []answer{{hang: true}}
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", serviceAccount(t, tokens.server.URL))
 	e := newEndpoint(t)
-	options := llm.Options{Gemini: provider.Config{BaseURL: e.server.URL + "/v1/projects/p/locations/l"}, Timeout: 500 * time.Millisecond}
+	options := llm.Options{Gemini: llm.Config{BaseURL: e.server.URL + "/v1/projects/p/locations/l"}, Timeout: 500 * time.Millisecond}
 	require.Equal(t, "no answer within 500ms", unavailable(t, options).Reason)
 	require.Empty(t, e.questions())
 }

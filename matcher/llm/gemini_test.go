@@ -8,7 +8,6 @@ import (
 
 	"earshot/matcher"
 	"earshot/matcher/llm"
-	"earshot/matcher/llm/provider"
 	"earshot/matcher/matchertest"
 	"earshot/repositories/secret"
 )
@@ -155,7 +154,7 @@ func TestVertexWithoutAKeyTakesGooglesCredentials(t *testing.T) {
 	tokens.replies = []answer{{header: jsonHeader, body: `{"access_token":"ya29.planted","token_type":"Bearer","expires_in":3600}`}}
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", serviceAccount(t, tokens.server.URL))
 	e := newEndpoint(t, geminiSpoken().text("none"), geminiSpoken().text("none"))
-	llm := llm.New(llm.Options{Gemini: provider.Config{BaseURL: e.server.URL + "/v1/projects/p/locations/l"}})
+	llm := llm.New(llm.Options{Gemini: llm.Config{BaseURL: e.server.URL + "/v1/projects/p/locations/l"}})
 	for range 2 {
 		_, err := llm.Match(t.Context(), matchertest.Request(t, "x", matchertest.BookTool))
 		require.NoError(t, err)
@@ -168,14 +167,14 @@ func TestVertexWithoutAKeyTakesGooglesCredentials(t *testing.T) {
 func TestVertexWithoutAnyCredentialsIsUnavailable(t *testing.T) {
 	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", t.TempDir()+"/none.json")
 	e := newEndpoint(t)
-	reason := unavailable(t, llm.Options{Gemini: provider.Config{BaseURL: e.server.URL + "/v1/projects/p/locations/l"}}).Reason
+	reason := unavailable(t, llm.Options{Gemini: llm.Config{BaseURL: e.server.URL + "/v1/projects/p/locations/l"}}).Reason
 	require.Contains(t, reason, "credentials")
 	require.Empty(t, e.questions())
 }
 
 func TestVertexByItsHostTakesAKeyAlone(t *testing.T) {
 	recorded := &recorder{}
-	options := llm.Options{Gemini: provider.Config{Key: secret.New(matchertest.Key), BaseURL: "https://aiplatform.googleapis.com"}}
+	options := llm.Options{Gemini: llm.Config{Key: secret.New(matchertest.Key), BaseURL: "https://aiplatform.googleapis.com"}}
 	options.HTTPClient = recorded.client()
 	unavailable(t, options)
 	require.Equal(t, matchertest.Key, recorded.header.Get("X-Goog-Api-Key"))

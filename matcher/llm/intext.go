@@ -1,11 +1,10 @@
 package llm
 
 import (
+	"cmp"
+	"iter"
 	"regexp"
 	"strings"
-
-	"earshot/matcher/llm/arguments"
-	"earshot/matcher/llm/provider"
 )
 
 // Forms in which models without tool calling write calls into their text. RE2 has no
@@ -18,8 +17,8 @@ var (
 	mistralCall  = regexp.MustCompile(`(?s)\[TOOL_CALLS\](.*)$`)
 	mistralNamed = regexp.MustCompile(`^\s*([A-Za-z0-9_.:/-]+)\s*\[ARGS\]`)
 	// Llama with JSON between the marks, Qwen's coders with marks for each value.
-	functionCall  = regexp.MustCompile(`(?s)<function=([^>\s]+)>(.*?)(?:</function>|$)`)
-	functionValue = regexp.MustCompile(`(?s)<parameter=([^>]+)>\s*(.*?)\s*</parameter>`)
+	functionCallMark = regexp.MustCompile(`(?s)<function=([^>\s]+)>(.*?)(?:</function>|$)`)
+	functionValue    = regexp.MustCompile(`(?s)<parameter=([^>]+)>\s*(.*?)\s*</parameter>`)
 
 	fencedCall = regexp.MustCompile("(?s)```[A-Za-z_]*\\s*([\\[{].*?[\\]}])\\s*```")
 	looksNamed = regexp.MustCompile(`"name"\s*:\s*"([^"]{1,128})"`)
@@ -28,89 +27,74 @@ var (
 // maxInText bounds the text that is searched for calls, in bytes.
 const maxInText = 64 << 10
 
-// readInText finds the calls that stand in a model's text, and returns the text without
-// them. Calls between marks are taken whatever they name; Bare JSON, or JSON in a Markdown
-// fence, is a call only if known accepts its name, since it may just as well be what the
-// user asked to see.
-func readInText(text string, known func(name string) bool) (calls []provider.Call, rest string) {
+// readInText finds the calls that stand in a model's text, and returns the text without them. Calls
+// between marks are taken whatever they name. Bare JSON, or JSON in a Markdown fence, is a call
+// only if known accepts its name, since it may just as well be what the user asked to see.
+func readInText(text string, known func(name string) bool) (calls []toolCall, rest string) {
 	if len(text) > maxInText {
 		return nil, text
 	}
-	s := inText{rest: text}
-	s.take(functionCall, func(parts []string) ([]provider.Call, bool) {
-		return []provider.Call{{Name: parts[1], Arguments: functionArguments(parts[2])}}, true
-	})
-	s.take(taggedCall, func(parts []string) ([]provider.Call, bool) { return markedCalls(parts[1]), true })
-	s.take(mistralCall, func(parts []string) ([]provider.Call, bool) { return mistralCalls(parts[1]), true })
-	s.take(fencedCall, func(parts []string) ([]provider.Call, bool) { return knownCalls(parts[1], known) })
-	if len(s.calls) == 0 {
-		s.bare(known)
+	knownCalls := func(text string) ([]toolCall, bool) {
+		found, are := callsOf(text)
+		for _, call := range found {
+			are = are && known(call.name)
+		}
+		return found, are
 	}
-	return s.calls, strings.TrimSpace(s.rest)
-}
-
-type inText struct {
-	calls []provider.Call
-	rest  string
-}
-
-// take reads the calls out of every place that form matches, in order, and removes
-// the places that read accepts.
-func (s *inText) take(form *regexp.Regexp, read func(parts []string) ([]provider.Call, bool)) {
-	s.rest = form.ReplaceAllStringFunc(s.rest, func(place string) string {
-		calls, accepted := read(form.FindStringSubmatch(place))
-		if !accepted {
-			return place
-		}
-		s.calls = append(s.calls, calls...)
-		return ""
+	// take reads the calls out of every place that form matches, in order, and removes the places
+	// that read accepts.
+	take := func(form *regexp.Regexp, read func(parts []string) ([]toolCall, bool)) {
+		text = form.ReplaceAllStringFunc(text, func(place string) string {
+			found, accepted := read(form.FindStringSubmatch(place))
+			if !accepted {
+				return place
+			}
+			calls = append(calls, found...)
+			return ""
+		})
+	}
+	take(functionCallMark, func(parts []string) ([]toolCall, bool) {
+		return []toolCall{{name: parts[1], arguments: functionArguments(parts[2])}}, true
 	})
-}
+	take(taggedCall, func(parts []string) ([]toolCall, bool) { return markedCalls(parts[1]), true })
+	take(mistralCall, func(parts []string) ([]toolCall, bool) { return mistralCalls(parts[1]), true })
+	take(fencedCall, func(parts []string) ([]toolCall, bool) { return knownCalls(parts[1]) })
+	if len(calls) > 0 {
+		return calls, strings.TrimSpace(text)
+	}
 
-// bare takes calls that are written in the text as JSON without any mark.
-func (s *inText) bare(known func(string) bool) {
-	var kept strings.Builder
-	for rest := s.rest; ; {
-		before, value, after, found := nextValue(rest)
+	var kept strings.Builder // what is no call
+	for before, value := range valuesIn(text) {
 		kept.WriteString(before)
-		if !found {
-			break
-		}
-		if calls, are := knownCalls(value, known); are {
-			s.calls = append(s.calls, calls...)
+		if bare, are := knownCalls(value); are {
+			calls = append(calls, bare...)
 		} else {
 			kept.WriteString(value)
 		}
-		rest = after
 	}
-	if len(s.calls) > 0 {
-		s.rest = strings.Trim(kept.String(), " \t\r\n;,")
+	if len(calls) > 0 {
+		text = strings.Trim(kept.String(), " \t\r\n;,")
 	}
+	return calls, strings.TrimSpace(text)
 }
 
 // markedCalls reads what stands between marks: one call, a list of them, or several one
 // after the other. If only the name can be read, the call is kept as it is, so that it goes
 // back to the model instead of getting lost.
-func markedCalls(text string) []provider.Call {
-	var calls []provider.Call
-	for rest := text; ; {
-		_, value, after, found := nextValue(rest)
-		if !found {
-			break
-		}
+func markedCalls(text string) (calls []toolCall) {
+	for _, value := range valuesIn(text) {
 		if read, are := callsOf(value); are {
 			calls = append(calls, read...)
 		}
-		rest = after
 	}
 	if name := looksNamed.FindStringSubmatch(text); len(calls) == 0 && name != nil {
-		return []provider.Call{{Name: name[1], Arguments: text}}
+		return []toolCall{{name: name[1], arguments: text}}
 	}
 	return calls
 }
 
 // functionArguments returns what stands between the marks of a function as JSON.
-// Values that have marks of their own are text, or JSON where they are no scalar.
+// Values that have marks of their own are text, or JSON if they are no scalar.
 func functionArguments(text string) string {
 	marked := functionValue.FindAllStringSubmatch(text, -1)
 	if marked == nil {
@@ -119,31 +103,23 @@ func functionArguments(text string) string {
 	given := map[string]any{}
 	for _, one := range marked {
 		given[one[1]] = one[2]
-		if value, err := arguments.Decode(one[2]); err == nil && strings.ContainsAny(one[2][:1], "{[") {
+		if value, err := decodeJSON(one[2]); err == nil && strings.ContainsAny(one[2][:1], "{[") {
 			given[one[1]] = value
 		}
 	}
-	return arguments.Encode(given)
+	return encodeJSON(given)
 }
 
-func mistralCalls(text string) []provider.Call {
-	if named := mistralNamed.FindStringSubmatch(text); named != nil {
-		arguments := text[len(named[0]):]
-		if _, value, _, found := nextValue(arguments); found {
-			arguments = value
-		}
-		return []provider.Call{{Name: named[1], Arguments: arguments}}
+func mistralCalls(text string) []toolCall {
+	named := mistralNamed.FindStringSubmatch(text)
+	if named == nil {
+		return markedCalls(text)
 	}
-	return markedCalls(text)
-}
-
-// knownCalls reads calls all of which name known tools.
-func knownCalls(text string, known func(string) bool) ([]provider.Call, bool) {
-	calls, are := callsOf(text)
-	for _, call := range calls {
-		are = are && known(call.Name)
+	arguments := text[len(named[0]):]
+	for _, value := range valuesIn(arguments) {
+		return []toolCall{{name: named[1], arguments: cmp.Or(value, arguments)}}
 	}
-	return calls, are
+	return nil
 }
 
 var (
@@ -166,26 +142,32 @@ func withoutThoughts(text string) string {
 // text of nothing but brackets costs no more than reading it as often.
 const maxOpenings = 32
 
-// nextValue finds the first object or list in a text that ends within it, and returns
-// what stands before it, itself, and what follows.
-func nextValue(text string) (before, value, after string, found bool) {
-	from := 0
-	for range maxOpenings {
-		at := strings.IndexAny(text[from:], "{[")
-		if at < 0 {
-			break
+// valuesIn iterates over the objects and lists in a text that end within it, each with what stands
+// before it, and then over what is left, with no value.
+func valuesIn(text string) iter.Seq2[string, string] {
+	return func(yield func(before, value string) bool) {
+		for from, tried := 0, 0; tried < maxOpenings; tried++ {
+			at := strings.IndexAny(text[from:], "{[")
+			if at < 0 {
+				break
+			}
+			from += at
+			size := extent(text[from:])
+			if size == 0 {
+				from++
+				continue
+			}
+			if !yield(text[:from], text[from:from+size]) {
+				return
+			}
+			text, from, tried = text[from+size:], 0, -1
 		}
-		from += at
-		if size := extent(text[from:]); size > 0 {
-			return text[:from], text[from : from+size], text[from+size:], true
-		}
-		from++
+		yield(text, "")
 	}
-	return text, "", "", false
 }
 
 // extent returns the length of the object or list that the text begins with, or zero
-// where it does not end. Brackets within strings do not count.
+// if it does not end. Brackets within strings do not count.
 func extent(text string) int {
 	depth, inString, escaped := 0, false, false
 	for i := range len(text) {
@@ -208,20 +190,29 @@ func extent(text string) int {
 	return 0
 }
 
-// callsOf reads a value as calls: an object with a name and its arguments, such an
-// object under "function", several of them under "tool_calls", or a list of any.
-func callsOf(text string) ([]provider.Call, bool) {
-	value, _, err := arguments.ReadValue(text)
+// callsOf reads a text as calls.
+func callsOf(text string) ([]toolCall, bool) {
+	value, _, err := readValue(text)
 	if err != nil {
 		return nil, false
 	}
 	return callsIn(value)
 }
 
-func callsIn(value any) ([]provider.Call, bool) {
+// callsIn reads a value as calls: an object with a name and its arguments, such an object under
+// "function", several of them under "tool_calls", or a list of any. An object without arguments
+// is no call: it could be anything that has a name.
+func callsIn(value any) (calls []toolCall, are bool) {
 	switch value := value.(type) {
 	case []any:
-		return callsInList(value)
+		for _, item := range value {
+			inner, are := callsIn(item)
+			if !are {
+				return nil, false
+			}
+			calls = append(calls, inner...)
+		}
+		return calls, len(calls) > 0
 	case map[string]any:
 		for _, wrapper := range []string{"tool_calls", "function", "function_call", "tool_call"} {
 			if inner, wrapped := value[wrapper]; wrapped {
@@ -230,37 +221,18 @@ func callsIn(value any) ([]provider.Call, bool) {
 				}
 			}
 		}
-		return callIn(value)
-	default:
-		return nil, false
-	}
-}
-
-func callsInList(list []any) ([]provider.Call, bool) {
-	var calls []provider.Call
-	for _, item := range list {
-		inner, are := callsIn(item)
-		if !are {
+		name, named := firstOf(value, "name", "function", "tool").(string)
+		given := firstOf(value, "arguments", "parameters", "args")
+		if !named || name == "" || given == nil {
 			return nil, false
 		}
-		calls = append(calls, inner...)
+		arguments, is := given.(string)
+		if !is {
+			arguments = encodeJSON(given)
+		}
+		return []toolCall{{name: name, arguments: arguments}}, true
 	}
-	return calls, len(calls) > 0
-}
-
-// callIn reads one call. An object without arguments is not a call: it could be anything
-// that has a name.
-func callIn(object map[string]any) ([]provider.Call, bool) {
-	name, named := firstOf(object, "name", "function", "tool").(string)
-	given := firstOf(object, "arguments", "parameters", "args")
-	if !named || name == "" || given == nil {
-		return nil, false
-	}
-	text, is := given.(string)
-	if !is {
-		text = arguments.Encode(given)
-	}
-	return []provider.Call{{Name: name, Arguments: text}}, true
+	return nil, false
 }
 
 // firstOf returns the first of the named members that the object has.

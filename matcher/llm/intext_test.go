@@ -5,49 +5,47 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"earshot/matcher/llm/provider"
 )
 
 func knownInTests(name string) bool { return name == "book" || name == "light" }
 
 func TestCallsInTextAreReadAndTakenOut(t *testing.T) {
-	book := provider.Call{Name: "book", Arguments: `{"day":"mon"}`}
-	light := provider.Call{Name: "light", Arguments: `{}`}
+	book := toolCall{name: "book", arguments: `{"day":"mon"}`}
+	light := toolCall{name: "light", arguments: `{}`}
 	for rule, c := range map[string]struct {
 		text, rest string
-		calls      []provider.Call
+		calls      []toolCall
 	}{
-		"Hermes":                     {"<tool_call>\n{\"name\": \"book\", \"arguments\": {\"day\": \"mon\"}}\n</tool_call>", "", []provider.Call{book}},
-		"Hermes, twice, with text":   {"Ok. <tool_call>{\"name\":\"book\",\"arguments\":{\"day\":\"mon\"}}</tool_call>\n<tool_call>{\"name\":\"light\",\"arguments\":{}}</tool_call> Done.", "Ok. \n Done.", []provider.Call{book, light}},
-		"the end mark is missing":    {`Ok <tool_call>{"name":"book","arguments":{"day":"mon"}}`, "Ok", []provider.Call{book}},
-		"a list between marks":       {`<tool_calls>[{"name":"book","arguments":{"day":"mon"}},{"name":"light","parameters":{}}]</tool_calls>`, "", []provider.Call{book, light}},
-		"several between marks":      {"<function_call>{\"name\":\"book\",\"arguments\":{\"day\":\"mon\"}}\n{\"name\":\"light\",\"arguments\":{}}</function_call>", "", []provider.Call{book, light}},
-		"marks with bars":            {`<|tool_call|>{"name":"book","arguments":{"day":"mon"}}<|/tool_call|>`, "", []provider.Call{book}},
-		"Python's quotes":            {`<tool_call>{'name': 'book', 'arguments': {'day': 'mon'}}</tool_call>`, "", []provider.Call{book}},
-		"arguments as a string":      {`<tool_call>{"name":"book","arguments":"{\"day\":\"mon\"}"}</tool_call>`, "", []provider.Call{book}},
-		"Mistral":                    {`[TOOL_CALLS] [{"name":"book","arguments":{"day":"mon"}}]`, "", []provider.Call{book}},
-		"Mistral, with its name out": {`[TOOL_CALLS]book[ARGS]{"day":"mon"}</s>`, "", []provider.Call{{Name: "book", Arguments: `{"day":"mon"}`}}},
-		"Llama":                      {`<function=book>{"day":"mon"}</function>`, "", []provider.Call{book}},
-		"Llama, cut by a stop":       {`<function=book>{"day":"mon"}`, "", []provider.Call{book}},
+		"Hermes":                     {"<tool_call>\n{\"name\": \"book\", \"arguments\": {\"day\": \"mon\"}}\n</tool_call>", "", []toolCall{book}},
+		"Hermes, twice, with text":   {"Ok. <tool_call>{\"name\":\"book\",\"arguments\":{\"day\":\"mon\"}}</tool_call>\n<tool_call>{\"name\":\"light\",\"arguments\":{}}</tool_call> Done.", "Ok. \n Done.", []toolCall{book, light}},
+		"the end mark is missing":    {`Ok <tool_call>{"name":"book","arguments":{"day":"mon"}}`, "Ok", []toolCall{book}},
+		"a list between marks":       {`<tool_calls>[{"name":"book","arguments":{"day":"mon"}},{"name":"light","parameters":{}}]</tool_calls>`, "", []toolCall{book, light}},
+		"several between marks":      {"<function_call>{\"name\":\"book\",\"arguments\":{\"day\":\"mon\"}}\n{\"name\":\"light\",\"arguments\":{}}</function_call>", "", []toolCall{book, light}},
+		"marks with bars":            {`<|tool_call|>{"name":"book","arguments":{"day":"mon"}}<|/tool_call|>`, "", []toolCall{book}},
+		"Python's quotes":            {`<tool_call>{'name': 'book', 'arguments': {'day': 'mon'}}</tool_call>`, "", []toolCall{book}},
+		"arguments as a string":      {`<tool_call>{"name":"book","arguments":"{\"day\":\"mon\"}"}</tool_call>`, "", []toolCall{book}},
+		"Mistral":                    {`[TOOL_CALLS] [{"name":"book","arguments":{"day":"mon"}}]`, "", []toolCall{book}},
+		"Mistral, with its name out": {`[TOOL_CALLS]book[ARGS]{"day":"mon"}</s>`, "", []toolCall{{name: "book", arguments: `{"day":"mon"}`}}},
+		"Llama":                      {`<function=book>{"day":"mon"}</function>`, "", []toolCall{book}},
+		"Llama, cut by a stop":       {`<function=book>{"day":"mon"}`, "", []toolCall{book}},
 		"Qwen's coders": {
 			"<tool_call>\n<function=book>\n<parameter=day>\nmon\n</parameter>\n<parameter=to>\n[\"a\"]\n</parameter>\n</function>\n</tool_call>", "",
-			[]provider.Call{{Name: "book", Arguments: `{"day":"mon","to":["a"]}`}},
+			[]toolCall{{name: "book", arguments: `{"day":"mon","to":["a"]}`}},
 		},
-		"bare":                        {`{"name":"book","arguments":{"day":"mon"}}`, "", []provider.Call{book}},
-		"bare, with parameters":       {` {"name": "book", "parameters": {"day": "mon"}} `, "", []provider.Call{book}},
-		"bare, as a list":             {`[{"name":"book","arguments":{"day":"mon"}},{"name":"light","arguments":{}}]`, "", []provider.Call{book, light}},
-		"bare, one after the other":   {`{"name":"book","parameters":{"day":"mon"}}; {"name":"light","parameters":{}}`, "", []provider.Call{book, light}},
-		"bare, after words":           {`I will do that: {"name":"light","arguments":{}}`, "I will do that:", []provider.Call{light}},
-		"bare, in OpenAI's form":      {`{"tool_calls":[{"id":"1","type":"function","function":{"name":"book","arguments":"{\"day\":\"mon\"}"}}]}`, "", []provider.Call{book}},
-		"bare, with function a name":  {`{"type":"function","function":"light","args":{}}`, "", []provider.Call{light}},
-		"fenced":                      {"Sure:\n```json\n{\"name\":\"book\",\"arguments\":{\"day\":\"mon\"}}\n```\nDone.", "Sure:\n\nDone.", []provider.Call{book}},
-		"fenced, of another language": {"```tool_call\n[{\"name\":\"light\",\"arguments\":{}}]\n```", "", []provider.Call{light}},
-		"unknown between marks":       {`Hm <tool_call>{"name":"other","arguments":{}}</tool_call>`, "Hm", []provider.Call{{Name: "other", Arguments: "{}"}}},
-		"broken between marks":        {`<tool_call>{"name": "book", "arguments": {"day": "mo</tool_call>`, "", []provider.Call{{Name: "book", Arguments: `{"name": "book", "arguments": {"day": "mo`}}},
+		"bare":                        {`{"name":"book","arguments":{"day":"mon"}}`, "", []toolCall{book}},
+		"bare, with parameters":       {` {"name": "book", "parameters": {"day": "mon"}} `, "", []toolCall{book}},
+		"bare, as a list":             {`[{"name":"book","arguments":{"day":"mon"}},{"name":"light","arguments":{}}]`, "", []toolCall{book, light}},
+		"bare, one after the other":   {`{"name":"book","parameters":{"day":"mon"}}; {"name":"light","parameters":{}}`, "", []toolCall{book, light}},
+		"bare, after words":           {`I will do that: {"name":"light","arguments":{}}`, "I will do that:", []toolCall{light}},
+		"bare, in OpenAI's form":      {`{"tool_calls":[{"id":"1","type":"function","function":{"name":"book","arguments":"{\"day\":\"mon\"}"}}]}`, "", []toolCall{book}},
+		"bare, with function a name":  {`{"type":"function","function":"light","args":{}}`, "", []toolCall{light}},
+		"fenced":                      {"Sure:\n```json\n{\"name\":\"book\",\"arguments\":{\"day\":\"mon\"}}\n```\nDone.", "Sure:\n\nDone.", []toolCall{book}},
+		"fenced, of another language": {"```tool_call\n[{\"name\":\"light\",\"arguments\":{}}]\n```", "", []toolCall{light}},
+		"unknown between marks":       {`Hm <tool_call>{"name":"other","arguments":{}}</tool_call>`, "Hm", []toolCall{{name: "other", arguments: "{}"}}},
+		"broken between marks":        {`<tool_call>{"name": "book", "arguments": {"day": "mo</tool_call>`, "", []toolCall{{name: "book", arguments: `{"name": "book", "arguments": {"day": "mo`}}},
 		"nothing between marks":       {`Hi <tool_call></tool_call>`, "Hi", nil},
-		"brackets within texts":       {`<tool_call>{"name":"book","arguments":{"day":"} ] \" {"}}</tool_call>`, "", []provider.Call{{Name: "book", Arguments: `{"day":"} ] \" {"}`}}},
-		"big integers":                {`{"name":"book","arguments":{"n":9007199254740993}}`, "", []provider.Call{{Name: "book", Arguments: `{"n":9007199254740993}`}}},
+		"brackets within texts":       {`<tool_call>{"name":"book","arguments":{"day":"} ] \" {"}}</tool_call>`, "", []toolCall{{name: "book", arguments: `{"day":"} ] \" {"}`}}},
+		"big integers":                {`{"name":"book","arguments":{"n":9007199254740993}}`, "", []toolCall{{name: "book", arguments: `{"n":9007199254740993}`}}},
 	} {
 		t.Run(rule, func(t *testing.T) {
 			calls, rest := readInText(c.text, knownInTests)
@@ -101,7 +99,7 @@ func FuzzReadInText(f *testing.F) {
 		calls, rest := readInText(withoutThoughts(text), knownInTests)
 		require.LessOrEqual(t, len(rest), len(text))
 		for _, call := range calls {
-			require.NotEmpty(t, call.Name)
+			require.NotEmpty(t, call.name)
 		}
 		if len(calls) == 0 && !strings.ContainsAny(text, "<[") {
 			require.Equal(t, strings.TrimSpace(text), rest)

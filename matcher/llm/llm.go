@@ -9,16 +9,17 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
+	"slices"
+	"strings"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
-	"go.opentelemetry.io/otel/trace"
 
 	"earshot/matcher"
-	"earshot/matcher/llm/provider"
 	"earshot/matcher/retrieval"
+	"earshot/repositories"
 	"earshot/repositories/secret"
-	"earshot/repositories/tracing"
 )
 
 // Defaults and limits of Options.
@@ -26,46 +27,46 @@ const (
 	DefaultModel   = "gpt-4o-mini"
 	DefaultTimeout = 20 * time.Second
 	DefaultHistory = 40
-	DefaultLimit   = 64
+	// DefaultLimit is how many tools a request has, if the app's settings do not say; of more a
+	// model is offered some, and a function with which it looks for the others.
+	DefaultLimit = 64
 	// DefaultMessages is how many messages may be under work at once.
 	DefaultMessages = 512
 	// MaxTools is how many tools a request may carry at all: OpenAI's limit.
 	MaxTools = 128
+
+	// OpenAI is where OpenAI's own API is.
+	OpenAI = "https://api.openai.com/v1"
 )
 
-// Options configure the matcher. The zero value names no LLM: package chain then matches
-// offline.
+// Options configure the matcher. The zero value names no LLM: package chain then matches offline.
 type Options struct {
 	// BaseURL is an OpenAI-compatible endpoint up to its version, as in
 	// https://api.openai.com/v1, which is what an empty one means.
 	BaseURL string
 	Key     secret.Secret
-	// Model is asked where the app's settings name none.
+	// Model is asked if the app's settings name none.
 	Model string
 	// Anthropic, Gemini and Cohere are asked through their own APIs, by the apps whose
 	// settings name them. If OpenAI is not configured, the first of them that is becomes
 	// the default. A BaseURL of Gemini with /projects/…/locations/… in its path is Vertex
 	// AI, which without a key takes Google's application default credentials.
-	Anthropic, Gemini, Cohere provider.Config
-	// Timeout is the time for one request, and for two where the second one is made with
-	// tools that the model looked for.
+	Anthropic, Gemini, Cohere Config
+	// Timeout is the time for one request, and for two if the model looks for tools in the first.
 	Timeout time.Duration
 	// History is how many earlier messages the model sees at most.
 	History int
-	// Limit is how many tools a request has at most, where the app's settings do not say;
-	// of more a model is offered some, and a function with which it looks for the others.
-	Limit int
 
-	// Meaning ranks tools beside the words where not all are offered; nil for none.
+	// Meaning ranks tools together with the words if not all are offered; nil for none.
 	Meaning retrieval.Meaning
 
-	// HTTPClient asks all providers; provider.NewHTTPClient makes it where none is given.
+	// HTTPClient asks all providers; the default is made by NewHTTPClient.
 	HTTPClient *http.Client
 	Logger     *slog.Logger
 	// Now is the clock for Retry-After given as a date.
 	Now func() time.Time
-	// Observe, where given, is told of every request to the LLM. It must be safe
-	// for concurrent use and must not block.
+	// Observe, if set, is called after every request to the LLM. It must be safe for concurrent
+	// use and must not block.
 	Observe func(Exchange)
 }
 
@@ -73,29 +74,84 @@ type Options struct {
 type Exchange struct {
 	Model string
 	Took  time.Duration
-	Usage provider.Usage
+	Usage Usage
 	Err   error // nil, or why there is no answer
+}
+
+// Config configures a provider that is reached through its own API. The zero value configures none.
+type Config struct {
+	Key secret.Secret
+	// BaseURL is where the provider is; empty is its own address. The version of the API may
+	// stand at its end or be left out.
+	BaseURL string
+	// Model is asked if the app's settings name none; empty is a small, quick one.
+	Model string
+}
+
+// Configured reports whether there is a key or an endpoint.
+func (c Config) Configured() bool { return !c.Key.Empty() || c.BaseURL != "" }
+
+// WithDefaults fills in what was left out of a configured provider.
+func (c Config) WithDefaults(baseURL, model string) Config {
+	if c.Configured() {
+		c.BaseURL, c.Model = cmp.Or(c.BaseURL, baseURL), cmp.Or(c.Model, model)
+	}
+	return c
+}
+
+// vendor is a provider that can be configured. Settings name it, as in anthropic/claude-haiku-5-5.
+type vendor struct {
+	Config
+	name string
+	open func(endpoint, Config) (provider, error)
+}
+
+// connection is a provider, or the reason why there is none.
+type connection struct {
+	name     string
+	provider provider
+	err      error
+}
+
+// vendors lists the providers in the order in which one of them becomes the default. OpenAI is
+// also all that is compatible with it, and Gemini is also Vertex AI.
+func (o Options) vendors() []vendor {
+	compatible := Config{Key: o.Key, BaseURL: o.BaseURL, Model: o.Model}
+	return []vendor{
+		{compatible.WithDefaults(OpenAI, DefaultModel), "openai", newOpenAI},
+		{o.Anthropic.WithDefaults("https://api.anthropic.com", "claude-haiku-5-5"), "anthropic", newAnthropic},
+		{o.Gemini.WithDefaults("https://generativelanguage.googleapis.com", "gemini-3.5-flash-lite"), "gemini", newGemini},
+		{o.Cohere.WithDefaults("https://api.cohere.com", "command-a-03-2025"), "cohere", newCohere},
+	}
+}
+
+// first returns the default provider: the first that is configured, else OpenAI.
+func (o Options) first() vendor {
+	known := o.vendors()
+	return known[max(0, slices.IndexFunc(known, func(v vendor) bool { return v.Configured() }))]
 }
 
 // Configured reports whether the options name an LLM: by a key or by an endpoint.
 func (o Options) Configured() bool { return o.first().Configured() }
 
-// withDefaults fills in what was left out and bounds what is too much.
-func (o Options) withDefaults() Options {
-	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
-	o.History = cmp.Or(o.History, DefaultHistory)
-	o.Limit = min(max(1, cmp.Or(o.Limit, DefaultLimit)), MaxTools)
-	if o.HTTPClient == nil {
-		o.HTTPClient = provider.NewHTTPClient(DefaultMessages)
+// Describe says in one sentence which model matches, without any credential.
+func (o Options) Describe() string {
+	first, host := o.first(), "the configured base URL"
+	if parsed, err := url.Parse(first.BaseURL); err == nil && parsed.Host != "" {
+		host = parsed.Host
 	}
-	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	if o.Now == nil {
-		o.Now = time.Now
+	text := fmt.Sprintf("the LLM %s at %s matches, within %s for each request", first.Model, host, cmp.Or(o.Timeout, DefaultTimeout))
+
+	var others []string
+	for _, other := range o.vendors() {
+		if other.Configured() && other.name != first.name {
+			others = append(others, other.name)
+		}
 	}
-	if o.Observe == nil {
-		o.Observe = func(Exchange) {}
+	if len(others) > 0 {
+		text += "; settings.llm.tools can also name " + strings.Join(others, ", ")
 	}
-	return o
+	return text
 }
 
 // LLM is a Matcher that asks a model with tool calling, once per message and a second time
@@ -109,19 +165,55 @@ type LLM struct {
 	rules     *lru.Cache[string, []byte] // what models are told first, as it stands in requests
 }
 
-// knownRules is of how many apps it is known.
-const knownRules = 256
-
 // New returns a matcher that asks the providers that the options configure.
 func New(options Options) *LLM {
-	options = options.withDefaults()
-	rules, _ := lru.New[string, []byte](knownRules) // fails for a size of 0 only
+	options.Timeout = cmp.Or(options.Timeout, DefaultTimeout)
+	options.History = cmp.Or(options.History, DefaultHistory)
+	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
+	if options.HTTPClient == nil {
+		options.HTTPClient = NewHTTPClient(DefaultMessages)
+	}
+	client := *options.HTTPClient
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the key is meant for the endpoint alone
+	options.HTTPClient = &client
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	if options.Observe == nil {
+		options.Observe = func(Exchange) {}
+	}
+	rules, _ := lru.New[string, []byte](256) // apps; fails for a size of 0 only
 	llm := &LLM{options: options, first: options.first(), providers: map[string]connection{}, retriever: retrieval.NewFused(options.Meaning), rules: rules}
-	network := provider.Network{HTTPClient: options.HTTPClient, Timeout: options.Timeout, Now: options.Now}
 	for _, one := range options.vendors() {
-		llm.providers[one.name] = one.connect(network)
+		llm.providers[one.name] = one.connect(options)
 	}
 	return llm
+}
+
+// connect opens a provider. A provider that cannot be connected is unavailable to
+// the messages that need it, and affects no others.
+func (v vendor) connect(options Options) connection {
+	if !v.Configured() {
+		return connection{err: &matcher.Unavailable{Reason: fmt.Sprintf(
+			"%s is not configured: set %[2]s_API_KEY, or %[2]s_BASE_URL for an endpoint that needs no key", v.name, strings.ToUpper(v.name))}}
+	}
+	base := endpoint{http: options.HTTPClient, timeout: options.Timeout, now: options.Now, header: http.Header{}, key: v.Key.Reveal()}
+	base.refused, _ = lru.New[string, []string](maxRefusing) // fails for a size of 0 only
+	opened, err := v.open(base, v.Config)
+	if err != nil {
+		err = &matcher.Unavailable{Reason: fmt.Sprintf("%s cannot be used: %s", v.name, Scrub(err.Error(), base.key))}
+	}
+	return connection{v.name, opened, err}
+}
+
+// CheckModel says why the messages of an app whose settings name this model cannot be matched;
+// nil if they can.
+func (l *LLM) CheckModel(named string) error {
+	_, _, err := l.choose(&repositories.App{Settings: repositories.Settings{LLM: repositories.LLM{Tools: named}}})
+	if unavailable := (*matcher.Unavailable)(nil); errors.As(err, &unavailable) {
+		return errors.New(unavailable.Reason)
+	}
+	return err
 }
 
 // Match asks which tools the message calls for. If nothing is in scope and no reply is
@@ -132,7 +224,11 @@ func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Resul
 	}
 	turn, err := l.newTurn(request)
 	if err != nil {
-		l.options.Logger.WarnContext(ctx, "llm.unconfigured", "app", appOf(request), "error", err.Error())
+		app := ""
+		if request.App != nil {
+			app = request.App.ID
+		}
+		l.options.Logger.WarnContext(ctx, "llm.unconfigured", "app", app, "error", err.Error())
 		return matcher.Result{}, err
 	}
 	turn.trace = matcher.TraceOf(ctx)
@@ -148,7 +244,7 @@ func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Resul
 		return matcher.Result{}, err
 	}
 	first, second := turn.read(answer), checkedAnswer{}
-	if first.asksForMore() {
+	if first.searches() {
 		second, err = l.find(limited, turn, first)
 	} else {
 		second, err = l.retry(ctx, turn, first)
@@ -159,13 +255,6 @@ func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Resul
 	return turn.result(first, second), nil
 }
 
-func appOf(request matcher.Request) string {
-	if request.App == nil {
-		return ""
-	}
-	return request.App.ID
-}
-
 // Reply asks for the text of the answer. The model is shown the results of the tools and is
 // offered no tool, so that a reply triggers nothing.
 func (l *LLM) Reply(ctx context.Context, request matcher.Request, fired []matcher.PastCall) (string, error) {
@@ -173,57 +262,10 @@ func (l *LLM) Reply(ctx context.Context, request matcher.Request, fired []matche
 	if err != nil {
 		return "", err
 	}
-	turn.ask.Messages = append(turn.ask.Messages, turn.pastCalls(fired)...)
+	turn.ask.messages = append(turn.ask.messages, turn.pastCalls(fired)...)
 	answer, err := l.ask(ctx, turn.model, turn.ask)
 	if err != nil {
 		return "", err
 	}
 	return turn.read(answer).text, nil
-}
-
-// ask sends one request under its own time limit.
-func (l *LLM) ask(ctx context.Context, model connection, request provider.Request) (provider.Completion, error) {
-	ctx, span := tracing.Start(ctx, "chat "+request.Model, trace.SpanKindClient)
-	limited, cancel := context.WithTimeout(ctx, l.options.Timeout)
-	defer cancel()
-	wire := &provider.Wire{}
-	if matcher.TraceOf(ctx) != nil {
-		limited = provider.Watched(limited, wire)
-	}
-	start := l.options.Now()
-	answer, err := model.client.Complete(limited, request)
-	err = l.explain(ctx, limited, err)
-	if away := new(matcher.Unavailable); errors.As(err, &away) && away.Detail != "" {
-		l.options.Logger.WarnContext(ctx, "llm.unreached", "model", request.Model, "error", away.Detail)
-	}
-	exchange := Exchange{Model: request.Model, Took: l.options.Now().Sub(start), Usage: answer.Usage, Err: err}
-	l.options.Observe(exchange)
-	l.record(matcher.TraceOf(ctx), request, wire, exchange)
-	endSpan(span, model, exchange)
-	return answer, err
-}
-
-// endSpan ends the span of a request, which has nothing of what was said in it.
-func endSpan(span trace.Span, model connection, of Exchange) {
-	fault := ""
-	if of.Err != nil {
-		fault = "model_unavailable"
-	}
-	tracing.End(span, fault, tracing.OperationName.String("chat"), tracing.ProviderName.String(model.traced()), tracing.RequestModel.String(of.Model),
-		tracing.InputTokens.Int(of.Usage.Prompt), tracing.OutputTokens.Int(of.Usage.Completion), tracing.CachedTokens.Int(of.Usage.Cached))
-}
-
-// explain distinguishes a caller who went away from an LLM that took too long.
-func (l *LLM) explain(caller, limited context.Context, err error) error {
-	var unavailable *matcher.Unavailable
-	switch {
-	case err == nil || errors.As(err, &unavailable):
-		return err
-	case errors.Is(caller.Err(), context.Canceled):
-		return fmt.Errorf("asking the LLM: %w", caller.Err())
-	case limited.Err() != nil:
-		return &matcher.Unavailable{Reason: fmt.Sprintf("no answer within %s", l.options.Timeout)}
-	default:
-		return &matcher.Unavailable{Reason: err.Error()}
-	}
 }

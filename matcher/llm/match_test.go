@@ -110,10 +110,10 @@ func TestMatchOffersNoMoreToolsThanTheLimitAndTakesCallsOfTheOthers(t *testing.T
 	}
 	server := llmtest.New(t)
 	server.Queue(llmtest.Call("tool_199", `{}`), llmtest.Call("tool_000", `{}`))
-	options := llmOptions(server)
 	for i, limit := range []int{0, 5000} {
-		options.Limit = limit
-		result, err := llm.New(options).Match(t.Context(), matchertest.Request(t, "do a thing", tools...))
+		request := matchertest.Request(t, "do a thing", tools...)
+		request.App.Settings.LLM.MostTools = limit
+		result, err := newLLM(server).Match(t.Context(), request)
 		require.NoError(t, err)
 		require.Len(t, result.Matches, 1)
 		offered := server.Requests()[i].ToolNames()

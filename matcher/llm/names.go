@@ -10,7 +10,9 @@ import (
 	"strings"
 
 	"earshot/matcher"
+	"earshot/matcher/text"
 	"earshot/repositories/parameters"
+	"earshot/repositories/plaintext"
 )
 
 // toolNames maps the names that a model uses to the candidates. Nearly all names are what
@@ -22,12 +24,8 @@ type toolNames struct {
 	names   map[string]string   // the way back
 }
 
-func newToolNames(candidates []matcher.Candidate) *toolNames {
-	return &toolNames{all: candidates}
-}
-
-// alias returns what the model is shown for a tool. Tools of earlier messages
-// need not be in scope any more.
+// alias returns what the model is shown for a tool. Tools of earlier messages need not be in
+// scope any more.
 func (n *toolNames) alias(name string) string {
 	if validToolName(name) {
 		return name
@@ -47,10 +45,7 @@ func (n *toolNames) alias(name string) string {
 }
 
 func (n *toolNames) addAlias(name string) string {
-	alias := safeName(name, validToolName, func(alias string) bool {
-		_, is := n.candidate(alias)
-		return is || n.names[alias] != ""
-	})
+	alias := safeName(name, validToolName, func(alias string) bool { return n.has(alias) || n.names[alias] != "" })
 	n.aliases[name], n.names[alias] = alias, name
 	return alias
 }
@@ -64,6 +59,11 @@ func (n *toolNames) candidate(name string) (matcher.Candidate, bool) {
 	return n.all[at], true
 }
 
+func (n *toolNames) has(name string) bool {
+	_, is := n.candidate(name)
+	return is
+}
+
 // find returns the candidate that a model means: the one of that name, else the only one
 // whose name equals it without the prefix that some providers set before it
 // (functions.book, default_api:book), then without case, then without the difference
@@ -73,7 +73,7 @@ func (n *toolNames) find(named string) (matcher.Candidate, bool) {
 		return candidate, true
 	}
 	named = strings.TrimSpace(named)
-	bare := named[strings.LastIndexAny(named, ".:/")+1:]
+	bare := withoutPrefix(named)
 	for _, same := range []func(string) bool{
 		func(name string) bool { return name == named || name == bare },
 		func(name string) bool { return strings.EqualFold(name, bare) },
@@ -92,8 +92,52 @@ func (n *toolNames) find(named string) (matcher.Candidate, bool) {
 	return matcher.Candidate{}, false
 }
 
-// What every provider takes. OpenAI's rule for tools lets a name begin with a digit,
-// Gemini's does not; Anthropic's is the narrowest for properties.
+func withoutPrefix(named string) string { return named[strings.LastIndexAny(named, ".:/")+1:] }
+
+// offerForm is what an offer depends on beyond the tool. The alias is empty if it is the tool's
+// own name, as nearly always.
+type offerForm struct {
+	alias         string
+	sessionScoped bool
+}
+
+// The usual forms, which to look up costs no memory.
+var ofApp, ofSession any = offerForm{}, offerForm{sessionScoped: true}
+
+// Limits on the examples that are shown with a tool.
+const (
+	maxExamples     = 3
+	maxExampleBytes = 120
+)
+
+// offerOf returns how a tool is offered under an alias. It is worked out once in the life of the
+// tool. A few of its examples follow its description: what a user would say tells a model more
+// than what the tool does.
+func offerOf(candidate matcher.Candidate, alias string) *chatTool {
+	params, session := candidate.Tool.Params(), candidate.Repository.SessionID != ""
+	form := ofApp
+	if session {
+		form = ofSession
+	}
+	if alias != candidate.Tool.Name {
+		form = offerForm{alias, session}
+	}
+	return params.Derived(form, func() any {
+		description, examples := candidate.Tool.Shown(), candidate.Tool.Spoken()
+		var quoted []string
+		for _, example := range examples[:min(len(examples), maxExamples)] {
+			quoted = append(quoted, `"`+text.Clip(plaintext.Text(example), maxExampleBytes)+`"`)
+		}
+		if len(quoted) > 0 {
+			description = strings.TrimSpace(description + "\nA user may say: " + strings.Join(quoted, ", "))
+		}
+		schema, names := safeSchema(params.ModelSchema())
+		return &chatTool{name: alias, description: description, schema: schema, sessionScoped: session, shown: properties(schema), names: names}
+	}).(*chatTool)
+}
+
+// What every provider takes. OpenAI's rule for tools lets a name begin with a digit, Gemini's
+// does not; Anthropic's is the narrowest for properties.
 var (
 	propertyName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 	unsafeRune   = regexp.MustCompile(`[^A-Za-z0-9_-]`)
@@ -114,12 +158,12 @@ func validToolName(name string) bool {
 
 // safeName makes a name that is valid and not taken.
 func safeName(name string, valid, taken func(string) bool) string {
-	const room = 4 // for the number that tells equal aliases apart
+	const reserved = 4 // for the number that tells equal aliases apart
 	base := unsafeRune.ReplaceAllString(name, "_")
 	if base == "" || !valid(base[:1]) {
 		base = "_" + base
 	}
-	base = base[:min(len(base), 64-room)]
+	base = base[:min(len(base), 64-reserved)]
 	alias := base
 	for n := 2; taken(alias); n++ {
 		alias = base + "_" + strconv.Itoa(n)
@@ -127,19 +171,23 @@ func safeName(name string, valid, taken func(string) bool) string {
 	return alias
 }
 
-// safeSchema renames those top-level properties of a tool's schema that a provider
-// would refuse, and returns the way back from alias to name. A schema that needs no
-// renaming is returned as it is, byte for byte.
+// safeSchema renames those top-level properties of a tool's schema that a provider would refuse,
+// and returns the way back from alias to name. A schema that needs no renaming is returned as it
+// is, byte for byte.
 func safeSchema(schema json.RawMessage) (json.RawMessage, map[string]string) {
-	names := properties(schema)
-	back := propertyAliases(names)
+	names, back := properties(schema), map[string]string{}
+	for _, name := range names {
+		if !propertyName.MatchString(name) {
+			alias := safeName(name, propertyName.MatchString, func(alias string) bool { return slices.Contains(names, alias) || back[alias] != "" })
+			back[alias] = name
+		}
+	}
 	if len(back) == 0 {
 		return schema, nil
 	}
-	var object map[string]json.RawMessage
-	var of map[string]json.RawMessage
+	var object, of map[string]json.RawMessage
 	var required []string
-	_ = json.Unmarshal(schema, &object)
+	_ = json.Unmarshal(schema, &object) // our own, checked when the tool was registered
 	_ = json.Unmarshal(object["properties"], &of)
 	_ = json.Unmarshal(object["required"], &required)
 	for alias, name := range back {
@@ -157,61 +205,11 @@ func safeSchema(schema json.RawMessage) (json.RawMessage, map[string]string) {
 	return renamed, back
 }
 
-// notRequiring is a tool's schema that does not require these top-level properties.
-func notRequiring(schema json.RawMessage, names []string) json.RawMessage {
-	var object map[string]json.RawMessage
-	var required []string
-	_ = json.Unmarshal(schema, &object) // our own
-	_ = json.Unmarshal(object["required"], &required)
-	required = slices.DeleteFunc(required, func(name string) bool { return slices.Contains(names, name) })
-	if delete(object, "required"); len(required) > 0 {
-		object["required"], _ = json.Marshal(required)
-	}
-	relaxed, _ := json.Marshal(object)
-	return relaxed
-}
-
 // properties returns the sorted names of a schema's top-level properties.
 func properties(schema json.RawMessage) []string {
 	var object struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	// What is not an object has no properties; the schema is our own, checked when the tool
-	// was registered.
-	_ = json.Unmarshal(schema, &object)
+	_ = json.Unmarshal(schema, &object) // what is no object has no properties
 	return slices.Sorted(maps.Keys(object.Properties))
-}
-
-// propertyAliases returns alias → name for the names that need one.
-func propertyAliases(names []string) map[string]string {
-	back := map[string]string{}
-	for _, name := range names {
-		if !propertyName.MatchString(name) {
-			alias := safeName(name, propertyName.MatchString, func(alias string) bool { return slices.Contains(names, alias) || back[alias] != "" })
-			back[alias] = name
-		}
-	}
-	return back
-}
-
-// shownValues renders the values of an earlier call as the model would have written them.
-// Only what a tool in scope shows to models is repeated to one: static, ignored and
-// authenticated values stay hidden from it.
-func (n *toolNames) shownValues(name string, values map[string]any) string {
-	candidate, known := n.candidate(name)
-	if !known {
-		return "{}"
-	}
-	shown := map[string]any{}
-	offered := offerOf(candidate, n.alias(name))
-	for _, wire := range offered.shown {
-		if value, has := values[cmp.Or(offered.back[wire], wire)]; has {
-			shown[wire] = value
-		}
-	}
-	text, err := json.Marshal(shown)
-	if err != nil {
-		return "{}"
-	}
-	return string(text)
 }

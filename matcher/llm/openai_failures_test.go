@@ -17,7 +17,6 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/llmtest"
-	"earshot/matcher/llm/provider"
 	"earshot/matcher/matchertest"
 	"earshot/repositories/secret"
 )
@@ -273,7 +272,7 @@ func TestObserverIsToldOfEveryRequest(t *testing.T) {
 	_, err := llm.New(options).Match(t.Context(), matchertest.Request(t, "x", matchertest.BookTool))
 	require.NoError(t, err)
 	require.Len(t, seen, 2)
-	require.Equal(t, provider.Usage{Prompt: 100, Cached: 64, Completion: 10}, seen[0].Usage)
+	require.Equal(t, llm.Usage{Prompt: 100, Cached: 64, Completion: 10}, seen[0].Usage)
 	require.Equal(t, "test-model", seen[0].Model)
 	require.Positive(t, seen[0].Took)
 	require.NoError(t, seen[0].Err)

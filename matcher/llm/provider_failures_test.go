@@ -13,7 +13,6 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
-	"earshot/matcher/llm/provider"
 	"earshot/matcher/matchertest"
 	"earshot/repositories/secret"
 )
@@ -157,7 +156,7 @@ func TestEveryProvidersBaseURLIsInNoError(t *testing.T) {
 			"://" + matchertest.Key, "http://u:" + matchertest.Key + "@127.0.0.1:1/v1?key=" + matchertest.Key, matchertest.Key, "http://[" + matchertest.Key, "http://127.0.0.1:1/%zz" + matchertest.Key,
 		} {
 			var options llm.Options
-			one.set(&options, provider.Config{BaseURL: url})
+			one.set(&options, llm.Config{BaseURL: url})
 			require.NotContains(t, chain.New(options).Describe(), matchertest.Key)
 			unavailable(t, options) // checks it
 		}
@@ -182,7 +181,7 @@ func TestEveryProvidersKeyGoesIntoItsHeaderAlone(t *testing.T) {
 
 		e := newEndpoint(t, one.text("none"))
 		var options llm.Options
-		one.set(&options, provider.Config{BaseURL: e.server.URL})
+		one.set(&options, llm.Config{BaseURL: e.server.URL})
 		_, err := llm.New(options).Match(t.Context(), matchertest.Request(t, "x", matchertest.BookTool))
 		require.NoError(t, err)
 		require.Empty(t, e.questions()[0].header.Get(one.keyIn), "an endpoint of one's own may need no key")
@@ -200,7 +199,7 @@ func TestVersionAtTheEndOfABaseURLIsNotDoubled(t *testing.T) {
 			one := called(name)
 			e := newEndpoint(t, one.text("none"))
 			var options llm.Options
-			one.set(&options, provider.Config{BaseURL: e.server.URL + suffix, Key: secret.New(matchertest.Key), Model: "m"})
+			one.set(&options, llm.Config{BaseURL: e.server.URL + suffix, Key: secret.New(matchertest.Key), Model: "m"})
 			_, err := llm.New(options).Match(t.Context(), matchertest.Request(t, "x", matchertest.BookTool))
 			require.NoError(t, err)
 			require.Equal(t, want, e.questions()[0].path)

@@ -15,7 +15,6 @@ import (
 
 	"earshot/matcher"
 	"earshot/matcher/llm"
-	"earshot/matcher/llm/provider"
 	"earshot/matcher/matchertest"
 	"earshot/repositories/secret"
 )
@@ -91,7 +90,7 @@ func (e *endpoint) questions() []question {
 type spoken struct {
 	name    string
 	model   string // its default
-	set     func(*llm.Options, provider.Config)
+	set     func(*llm.Options, llm.Config)
 	keyIn   string // the header that carries the key
 	path    string // of a request for the model "m"
 	tools   func(body map[string]any) []any
@@ -119,7 +118,7 @@ func called(name string) spoken {
 func openAISpoken() spoken {
 	return spoken{
 		name: "openai", model: "gpt-4o-mini", keyIn: "Authorization", path: "/chat/completions",
-		set: func(o *llm.Options, p provider.Config) { o.Key, o.BaseURL, o.Model = p.Key, p.BaseURL, p.Model },
+		set: func(o *llm.Options, p llm.Config) { o.Key, o.BaseURL, o.Model = p.Key, p.BaseURL, p.Model },
 		tools: func(body map[string]any) []any {
 			tools, _ := body["tools"].([]any)
 			return tools
@@ -139,7 +138,7 @@ func openAISpoken() spoken {
 func anthropicSpoken() spoken {
 	return spoken{
 		name: "anthropic", model: "claude-haiku-5-5", keyIn: "X-Api-Key", path: "/v1/messages",
-		set: func(o *llm.Options, p provider.Config) { o.Anthropic = p },
+		set: func(o *llm.Options, p llm.Config) { o.Anthropic = p },
 		tools: func(body map[string]any) []any {
 			tools, _ := body["tools"].([]any)
 			return tools
@@ -161,7 +160,7 @@ func anthropicSpoken() spoken {
 func geminiSpoken() spoken {
 	return spoken{
 		name: "gemini", model: "gemini-3.5-flash-lite", keyIn: "X-Goog-Api-Key", path: "/v1beta/models/m:generateContent",
-		set: func(o *llm.Options, p provider.Config) { o.Gemini = p },
+		set: func(o *llm.Options, p llm.Config) { o.Gemini = p },
 		tools: func(body map[string]any) []any {
 			tools, _ := body["tools"].([]any)
 			if len(tools) == 0 {
@@ -186,7 +185,7 @@ func geminiSpoken() spoken {
 func cohereSpoken() spoken {
 	return spoken{
 		name: "cohere", model: "command-a-03-2025", keyIn: "Authorization", path: "/v2/chat",
-		set: func(o *llm.Options, p provider.Config) { o.Cohere = p },
+		set: func(o *llm.Options, p llm.Config) { o.Cohere = p },
 		tools: func(body map[string]any) []any {
 			tools, _ := body["tools"].([]any)
 			return tools
@@ -218,7 +217,7 @@ func each(calls [][2]string, form string) string {
 // options configure this provider alone, at the endpoint.
 func (s spoken) options(e *endpoint) llm.Options {
 	var options llm.Options
-	s.set(&options, provider.Config{Key: secret.New(matchertest.Key), BaseURL: e.server.URL, Model: "m"})
+	s.set(&options, llm.Config{Key: secret.New(matchertest.Key), BaseURL: e.server.URL, Model: "m"})
 	return options
 }
 

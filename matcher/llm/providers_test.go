@@ -12,7 +12,6 @@ import (
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/llmtest"
-	"earshot/matcher/llm/provider"
 	"earshot/matcher/matchertest"
 	"earshot/repositories"
 	"earshot/repositories/secret"
@@ -87,7 +86,7 @@ func TestEveryProvidersTokensAreCounted(t *testing.T) {
 		_, err := llm.New(options).Match(t.Context(), matchertest.Request(t, "x", matchertest.LightTool))
 		require.NoError(t, err)
 		require.Len(t, seen, 1)
-		require.Equal(t, provider.Usage{Prompt: 120, Cached: 100, Completion: 9}, seen[0].Usage)
+		require.Equal(t, llm.Usage{Prompt: 120, Cached: 100, Completion: 9}, seen[0].Usage)
 		require.Equal(t, "m", seen[0].Model)
 	})
 }
@@ -135,9 +134,9 @@ func TestNoProviderIsOfferedMoreToolsThanItTakes(t *testing.T) {
 	every(t, func(t *testing.T, one spoken) {
 		for limit, want := range map[int]int{0: llm.DefaultLimit, 5000: llm.MaxTools} {
 			e := newEndpoint(t, one.calls([2]string{"tool_199", `{}`}))
-			options := one.options(e)
-			options.Limit = limit
-			result, err := llm.New(options).Match(t.Context(), matchertest.Request(t, "do a thing", tools...))
+			request := matchertest.Request(t, "do a thing", tools...)
+			request.App.Settings.LLM.MostTools = limit
+			result, err := llm.New(one.options(e)).Match(t.Context(), request)
 			require.NoError(t, err)
 			require.Equal(t, []string{"tool_199 {}"}, matchertest.Fired(result))
 			offered := len(one.tools(decoded(t, e.questions()[0].body).(map[string]any)))
@@ -228,7 +227,7 @@ func TestProviderIsChosenByTheAppElseTheFirstThatIsConfigured(t *testing.T) {
 	every(t, func(t *testing.T, one spoken) {
 		e := newEndpoint(t, one.text("none"), one.text("none"), one.text("none"))
 		var options llm.Options
-		one.set(&options, provider.Config{Key: secret.New(matchertest.Key), BaseURL: e.server.URL})
+		one.set(&options, llm.Config{Key: secret.New(matchertest.Key), BaseURL: e.server.URL})
 		var models []string
 		options.Observe = func(exchange llm.Exchange) { models = append(models, exchange.Model) }
 		for _, named := range []string{"", "a-model", one.name + "/other"} {

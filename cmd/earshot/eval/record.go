@@ -17,7 +17,6 @@ import (
 
 	"earshot/matcher"
 	"earshot/matcher/llm"
-	"earshot/matcher/llm/provider"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/secret"
 )
@@ -68,7 +67,7 @@ func Record(o *llm.Options) (*Recording, error) {
 	if !o.Configured() {
 		return nil, errors.New("--record: no model is configured, so that there is nothing to record; set OPENAI_API_KEY or OPENAI_BASE_URL")
 	}
-	r := &Recording{next: provider.NewHTTPClient(1).Transport, known: map[string]recordedAnswer{}, asked: tape{Version: tapeVersion, Models: map[string]recordedModel{}}}
+	r := &Recording{next: llm.NewHTTPClient(1).Transport, known: map[string]recordedAnswer{}, asked: tape{Version: tapeVersion, Models: map[string]recordedModel{}}}
 	for name, of := range configs(o) {
 		if !of.key.Empty() {
 			r.keys = append(r.keys, of.key.Reveal())

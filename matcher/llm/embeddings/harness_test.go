@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed/redistest"
+	"earshot/matcher/llm"
 	"earshot/matcher/llm/embeddings"
-	"earshot/matcher/llm/provider"
 	"earshot/matcher/matchertest"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
@@ -110,7 +110,7 @@ const waiting = time.Minute
 
 func spaceOn(t testing.TB, s *server, kept embeddings.Store, change ...func(*embeddings.Options)) *embeddings.Space {
 	options := embeddings.Options{
-		Endpoint: provider.Config{BaseURL: s.URL + "/v1/", Key: secret.New(matchertest.Key), Model: "small"}, Store: kept,
+		Endpoint: llm.Config{BaseURL: s.URL + "/v1/", Key: secret.New(matchertest.Key), Model: "small"}, Store: kept,
 		Patience: waiting, Timeout: waiting,
 	}
 	for _, one := range change {

@@ -1,61 +1,67 @@
 package embeddings
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
-	"github.com/sashabaranov/go-openai"
-
-	"earshot/matcher/llm/provider"
+	"earshot/matcher/llm"
 )
 
 // model asks for vectors.
 type model struct {
-	client *openai.Client
-	name   string
-	key    string
+	http *http.Client
+	url  string
+	name string
+	key  string
 }
 
-func newModel(options Options) *model {
-	key := options.Endpoint.Key.Reveal()
-	config := openai.DefaultConfig(key)
-	if options.Endpoint.BaseURL != "" {
-		config.BaseURL = strings.TrimRight(options.Endpoint.BaseURL, "/")
-	}
-	if options.HTTPClient != nil {
-		config.HTTPClient = options.HTTPClient
-	}
-	config.HTTPClient = bounded{config.HTTPClient}
-	return &model{client: openai.NewClientWithConfig(config), name: options.Endpoint.Model, key: key}
-}
+// vector is a direction: its length is one.
+type vector []float32
 
 // maxAnswer is how long an answer may be: 32 vectors of 8,192 numbers in 20 digits each.
 const maxAnswer = 8 << 20
 
-// bounded reads no more of an answer than it may have.
-type bounded struct{ next openai.HTTPDoer }
-
-// Do implements openai.HTTPDoer.
-func (b bounded) Do(request *http.Request) (*http.Response, error) {
-	response, err := b.next.Do(request)
-	if err == nil {
-		response.Body = http.MaxBytesReader(nil, response.Body, maxAnswer)
-	}
-	return response, err
-}
-
 // embed returns the vectors of texts, in their order. Errors hold no credential.
 func (m *model) embed(ctx context.Context, texts []string) ([]vector, error) {
-	answer, err := m.client.CreateEmbeddings(ctx, openai.EmbeddingRequestStrings{Input: texts, Model: openai.EmbeddingModel(m.name)})
+	body, _ := json.Marshal(map[string]any{"input": texts, "model": m.name})
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, m.url, bytes.NewReader(body))
 	if err != nil {
-		return nil, errors.New(provider.Scrub(err.Error(), m.key))
+		return nil, errors.New(llm.Scrub(err.Error(), m.key))
 	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	if m.key != "" {
+		request.Header.Set("Authorization", "Bearer "+m.key)
+	}
+	response, err := m.http.Do(request)
+	if err != nil {
+		return nil, errors.New(llm.Scrub(err.Error(), m.key))
+	}
+	defer func() { _ = response.Body.Close() }() // read to its end or given up: nothing to learn
+	var answer struct {
+		Error struct {
+			Message string `json:"message"`
+		} `json:"error"`
+		Data []struct {
+			Index     int       `json:"index"`
+			Embedding []float32 `json:"embedding"`
+		} `json:"data"`
+	}
+	err = json.NewDecoder(http.MaxBytesReader(nil, response.Body, maxAnswer)).Decode(&answer)
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		err = fmt.Errorf("error, status code: %d, status: %s, message: %s", response.StatusCode, response.Status, answer.Error.Message)
+	}
+	if err != nil {
+		return nil, errors.New(llm.Scrub(err.Error(), m.key))
+	}
+
 	if len(answer.Data) != len(texts) {
 		return nil, fmt.Errorf("%d texts were given, and the answer has %d vectors", len(texts), len(answer.Data))
 	}
@@ -88,12 +94,12 @@ func direction(numbers []float32) (vector, error) {
 	return found, nil
 }
 
-// tolerated is how many failures in a row make a pause, which begins with leastPause and
-// doubles up to mostPause: a model that is away must not slow every message down.
+// A model that is away must not slow every message down: after failuresToPause failures in a row
+// it is not asked for leastPause, which doubles up to mostPause.
 const (
-	tolerated  = 3
-	leastPause = time.Second
-	mostPause  = 30 * time.Second
+	failuresToPause = 3
+	leastPause      = time.Second
+	mostPause       = 30 * time.Second
 )
 
 // health is whether the model has answered lately.
@@ -105,11 +111,11 @@ type health struct {
 	why   error
 }
 
-// resting returns why the model is not asked now; nil where it is.
-func (h *health) resting() error {
+// pausing returns why the model is not asked now; nil if it is.
+func (h *health) pausing() error {
 	h.lock.Lock()
 	defer h.lock.Unlock()
-	if h.fails < tolerated || !h.now().Before(h.until) {
+	if h.fails < failuresToPause || !h.now().Before(h.until) {
 		return nil
 	}
 	return fmt.Errorf("%w; it is asked again %s after its %d failures in a row", h.why, h.until.Format(time.TimeOnly), h.fails)
@@ -126,7 +132,7 @@ func (h *health) note(err error) (changed bool) {
 		return changed
 	}
 	h.fails, h.why = h.fails+1, err
-	if past := h.fails - tolerated; past >= 0 {
+	if past := h.fails - failuresToPause; past >= 0 {
 		h.until = h.now().Add(min(mostPause, leastPause<<min(past, 10)))
 	}
 	return h.fails == 1

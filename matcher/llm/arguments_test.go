@@ -1,4 +1,4 @@
-package arguments
+package llm
 
 import (
 	"encoding/json"
@@ -49,9 +49,9 @@ func TestArgumentsAreReadWhereOneReadingIsCertain(t *testing.T) {
 		{"spaces that do not break", "\u00a0{'a':\u00a01}", `{"a":1}`, true},
 	} {
 		t.Run(c.rule, func(t *testing.T) {
-			arguments, repaired, err := Read(c.text)
+			arguments, repaired, err := ReadArguments(c.text)
 			require.NoError(t, err)
-			want, err := Decode(c.want)
+			want, err := decodeJSON(c.want)
 			require.NoError(t, err)
 			require.Equal(t, want, any(arguments))
 			require.Equal(t, c.repaired, repaired)
@@ -103,7 +103,7 @@ func TestArgumentsWithoutACertainReadingAreRefused(t *testing.T) {
 		"nested beyond reason":           `{"a":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`,
 	} {
 		t.Run(rule, func(t *testing.T) {
-			arguments, _, err := Read(text)
+			arguments, _, err := ReadArguments(text)
 			require.Error(t, err, "%v", arguments)
 			require.Less(t, len(err.Error()), 200)
 		})
@@ -126,7 +126,7 @@ func repetitive(n int) map[string]string {
 // is quadratic: BenchmarkReadRepetitive shows the proportion.
 func TestReadingRepetitiveArgumentsEnds(t *testing.T) {
 	for name, text := range repetitive(250_000) {
-		_, _, err := Read(text)
+		_, _, err := ReadArguments(text)
 		require.Equal(t, name == "beginnings" || name == "quotes", err != nil, name)
 	}
 }
@@ -137,7 +137,7 @@ func BenchmarkReadRepetitive(b *testing.B) {
 			b.Run(fmt.Sprintf("%s/%d", name, n), func(b *testing.B) {
 				b.SetBytes(int64(len(text)))
 				for b.Loop() {
-					_, _, _ = Read(text)
+					_, _, _ = ReadArguments(text)
 				}
 			})
 		}
@@ -153,14 +153,14 @@ func FuzzReadArguments(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		arguments, repaired, err := Read(text)
+		arguments, repaired, err := ReadArguments(text)
 		if err != nil {
 			require.Nil(t, arguments)
 			return
 		}
 		rendered, err := json.Marshal(arguments)
 		require.NoError(t, err, "every value is JSON")
-		again, _, err := Read(string(rendered))
+		again, _, err := ReadArguments(string(rendered))
 		require.NoError(t, err)
 		require.Equal(t, arguments, again)
 		if !repaired && strings.TrimSpace(text) != "" {

@@ -1,0 +1,279 @@
+package llm
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"earshot/matcher/text"
+)
+
+// Limits on arguments.
+const (
+	maxWraps      = 3       // how many times they may be encoded as a string inside a string
+	maxDepth      = 64      // how deep a value may nest
+	maxUnreadable = 2 << 10 // bytes that are sent back of those that cannot be read
+)
+
+var (
+	errNoObject = errors.New("the arguments are not a JSON object")
+	// errDoubled is the error for an object that gives one member two values. It is well-formed,
+	// and RFC 8259 leaves open which value holds, so that no reading is certain.
+	errDoubled = errors.New("a member is given twice, with different values")
+)
+
+// ReadArguments parses what a model wrote as a call's arguments. An empty text means no
+// arguments. Text that is not strict JSON is repaired if only one reading is possible: a Markdown
+// fence, a doubly encoded object, an object alone in a list, and what relax takes. Anything else
+// is an error, above all a text that was cut short: the part that is lost cannot be known.
+// Numbers are json.Number, digit for digit.
+func ReadArguments(text string) (arguments map[string]any, repaired bool, err error) {
+	for range maxWraps {
+		value, mended, err := readValue(text)
+		if err != nil {
+			return nil, false, err
+		}
+		repaired = repaired || mended
+		if list, is := value.([]any); is && len(list) == 1 {
+			value, repaired = list[0], true
+		}
+		switch value := value.(type) {
+		case nil:
+			return map[string]any{}, repaired, nil
+		case map[string]any:
+			return value, repaired, nil
+		case string:
+			text, repaired = value, true
+		default:
+			return nil, false, errNoObject
+		}
+	}
+	return nil, false, errNoObject
+}
+
+var fence = regexp.MustCompile("(?s)^```[A-Za-z_]*\\s*(.*?)\\s*```$")
+
+// readValue reads one JSON value, strictly or else relaxed. Blank text is null.
+func readValue(text string) (value any, repaired bool, err error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return nil, false, nil
+	}
+	if value, err := decodeJSON(text); err == nil || errors.Is(err, errDoubled) {
+		return value, false, err
+	}
+	if fenced := fence.FindStringSubmatch(text); fenced != nil {
+		text = fenced[1]
+	}
+	relaxed, err := relax(text)
+	if err != nil {
+		return nil, false, fmt.Errorf("%w: %w", errNoObject, err)
+	}
+	value, err = decodeJSON(relaxed)
+	return value, true, err
+}
+
+// decodeJSON decodes a text that is one JSON value and nothing else. Numbers stay json.Number.
+func decodeJSON(text string) (any, error) {
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	value, err := decodeValue(decoder, maxDepth)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, errors.New("the text ends before the value does")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); err != io.EOF {
+		return nil, errors.New("something follows the value")
+	}
+	return value, nil
+}
+
+func decodeValue(decoder *json.Decoder, depth int) (value any, err error) {
+	token, err := decoder.Token()
+	if err != nil {
+		return nil, err
+	}
+	if depth == 0 {
+		return nil, errors.New("the value nests too deep")
+	}
+	switch token {
+	case json.Delim('{'):
+		object := map[string]any{}
+		for decoder.More() {
+			key, err := decoder.Token()
+			if err != nil {
+				return nil, err
+			}
+			member, err := decodeValue(decoder, depth-1)
+			if err != nil {
+				return nil, err
+			}
+			name := key.(string) // the decoder takes nothing else for a key
+			if earlier, twice := object[name]; twice && !reflect.DeepEqual(earlier, member) {
+				return nil, fmt.Errorf("%w: %s", errDoubled, text.Clip(name, 80))
+			}
+			object[name] = member
+		}
+		value = object
+	case json.Delim('['):
+		list := []any{}
+		for decoder.More() {
+			element, err := decodeValue(decoder, depth-1)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, element)
+		}
+		value = list
+	default:
+		return token, nil
+	}
+	_, err = decoder.Token() // the closing bracket
+	return value, err
+}
+
+// relax rewrites a text that is nearly JSON, token by token, into one that is: strings in other
+// quotes or with raw line breaks, keys without quotes, Python's True, False and None, a comma
+// before the closing bracket, brackets too many at the end. It adds nothing that is missing: a
+// text that was cut short, an invalid number or a string that ends twice stays broken, and
+// decodeJSON refuses it. General repairers complete such texts, which means inventing a value.
+func relax(written string) (string, error) {
+	r, depth, begun := relaxer{rest: written}, 0, false
+	for {
+		r.rest = strings.TrimLeft(r.rest, " \t\r\n\ufeff\u00a0")
+		if r.rest == "" {
+			return r.out.String(), nil
+		}
+		if begun && depth == 0 { // a whole object or list was read
+			if strings.Trim(r.rest, "}]; \t\r\n") != "" {
+				return "", fmt.Errorf("something follows the value: %s", text.Clip(r.rest, 40))
+			}
+			return r.out.String(), nil
+		}
+		first, size := utf8.DecodeRuneInString(r.rest)
+		closing, opens := quotePairs[first]
+		var err error
+		switch {
+		case opens:
+			err = r.quoted(r.rest[size:], closing)
+		case !strings.ContainsRune("{}[],:", first):
+			err = r.bare()
+		case first == ',' && trailingComma.MatchString(r.rest):
+			r.rest = r.rest[size:]
+		default:
+			if first == '{' || first == '[' {
+				begun = true
+				depth++
+			} else if first == '}' || first == ']' {
+				depth--
+			}
+			r.out.WriteRune(first)
+			r.rest = r.rest[size:]
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+}
+
+type relaxer struct {
+	rest string
+	out  strings.Builder
+}
+
+var (
+	// quotePairs pairs those that open a string with those that close it.
+	quotePairs    = map[rune]rune{'"': '"', '\'': '\'', '“': '”', '‘': '’'}
+	trailingComma = regexp.MustCompile(`^,[ \t\r\n]*[}\]]`)
+	bareWord      = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$-]*`)
+	bareNumber    = regexp.MustCompile(`^-?[0-9][0-9eE.+-]*`)
+	keyFollows    = regexp.MustCompile(`^\s*:`)
+	literals      = map[string]string{"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
+)
+
+// quoted copies a string up to its closing quote, with quotes and control characters escaped as
+// JSON wants them. \' is no escape of JSON's, and can only mean the quote.
+func (r *relaxer) quoted(written string, closing rune) error {
+	r.out.WriteByte('"')
+	escaped := false
+	for i, c := range written {
+		switch {
+		case escaped:
+			if c != '\'' {
+				r.out.WriteByte('\\')
+			}
+			r.out.WriteRune(c)
+			escaped = false
+		case c == closing:
+			r.out.WriteByte('"')
+			r.rest = written[i+utf8.RuneLen(c):]
+			return nil
+		case c == '\\':
+			escaped = true
+		case c == '"' || c < ' ':
+			fmt.Fprintf(&r.out, `\u%04x`, c) // RFC 8259, section 7
+		default:
+			r.out.WriteRune(c)
+		}
+	}
+	return errors.New("a string does not end")
+}
+
+// bare copies what stands without quotes: a key, a literal, or a number, which decodeJSON checks.
+func (r *relaxer) bare() error {
+	if number := bareNumber.FindString(r.rest); number != "" {
+		r.out.WriteString(number + " ")
+		r.rest = r.rest[len(number):]
+		return nil
+	}
+	word := bareWord.FindString(r.rest)
+	after := r.rest[len(word):]
+	literal, known := literals[word]
+	switch {
+	case word == "":
+		return fmt.Errorf("unexpected text: %s", text.Clip(r.rest, 40))
+	case keyFollows.MatchString(after):
+		r.out.WriteString(encodeJSON(word))
+	case known:
+		r.out.WriteString(literal + " ")
+	default:
+		return fmt.Errorf("a text without quotes: %s", text.Clip(word, 40))
+	}
+	r.rest = after
+	return nil
+}
+
+// encodeJSON converts a value back to text.
+func encodeJSON(value any) string {
+	written, err := json.Marshal(value)
+	if err != nil {
+		return "{}"
+	}
+	return string(written)
+}
+
+// objectArguments returns the arguments of an earlier call for providers that accept only objects.
+// No arguments become an empty object.
+func objectArguments(arguments string) json.RawMessage {
+	value, err := decodeJSON(arguments)
+	if _, is := value.(map[string]any); is {
+		return json.RawMessage(arguments)
+	}
+	if value == nil && (err == nil || strings.TrimSpace(arguments) == "") {
+		return json.RawMessage("{}")
+	}
+	return json.RawMessage(unreadable(arguments))
+}
+
+// unreadable is an object in the place of arguments that are none. Many servers parse what they
+// get back, and refuse the request over arguments that are not JSON.
+func unreadable(arguments string) string {
+	return encodeJSON(map[string]any{"unreadable": text.Clip(arguments, maxUnreadable)})
+}

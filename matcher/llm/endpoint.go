@@ -1,0 +1,358 @@
+package llm
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"earshot/matcher"
+	"earshot/matcher/text"
+	"earshot/repositories/neterr"
+	"earshot/repositories/secret"
+	"earshot/repositories/version"
+)
+
+// NewHTTPClient returns the client that all providers are asked with. It keeps as many
+// connections to each of them as messages may be under work at once, so that none of them dials
+// and shakes hands again; http.DefaultTransport keeps two. Over HTTP/2 messages share
+// connections. A proxy is taken from the environment, as in HTTPS_PROXY. The context of a
+// request limits how long its answer may take.
+func NewHTTPClient(messages int) *http.Client {
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
+	return &http.Client{Transport: &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer.DialContext,
+		TLSHandshakeTimeout:   10 * time.Second,
+		TLSClientConfig:       &tls.Config{ClientSessionCache: tls.NewLRUClientSessionCache(0), MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2:     true,
+		MaxIdleConnsPerHost:   max(1, messages),
+		IdleConnTimeout:       90 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		// A request is tens of kilobytes of tools and history, an answer one or two: to
+		// unpack that costs more than it saves.
+		WriteBufferSize:        16 << 10,
+		DisableCompression:     true,
+		MaxResponseHeaderBytes: 256 << 10,
+		// All messages share a connection of HTTP/2, and one that is dead says nothing.
+		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
+	}}
+}
+
+// wireForm is the form in which a provider takes requests and gives answers.
+type wireForm interface {
+	// write writes a request without the parts that its model refuses.
+	write(request chatRequest, without []string) requestBody
+	// read reads an answer; its usage even if it is an error.
+	read(body []byte) (completion, error)
+}
+
+// endpoint is what all providers have in common: how a request is sent, and what comes of it.
+type endpoint struct {
+	wireForm
+	http    *http.Client
+	timeout time.Duration    // for what a request needs before it is sent, as a token
+	now     func() time.Time // for Retry-After given as a date
+
+	url    *url.URL
+	header http.Header // of every request
+	key    string
+	// spare are the parts of a request that it can do without; refused has, by model, those that
+	// the model does not take.
+	spare   []string
+	refused *lru.Cache[string, []string]
+}
+
+// maxRefusing bounds the models of one endpoint that are remembered for what they refuse: apps
+// name models as they like.
+const maxRefusing = 256
+
+// sendKey has the key, if there is one, sent in a header.
+func (e *endpoint) sendKey(name, prefix string) {
+	if e.key != "" {
+		e.header.Set(name, prefix+e.key)
+	}
+}
+
+func (e *endpoint) complete(ctx context.Context, request chatRequest) (completion, error) {
+	return e.ask(ctx, e.url, e.header, request)
+}
+
+// requestBody is a request in the form of a provider.
+type requestBody struct {
+	rest any
+	// tools are JSON already. They stand first, since they change least and providers cache what
+	// requests begin with.
+	tools []json.RawMessage
+	// within is the member of the only element of the list of tools that has them all; empty if
+	// they are its elements.
+	within string
+}
+
+// parts returns the JSON of a request in pieces. The tools are written once for many requests,
+// and are most of each: they are sent from where they are.
+func (b requestBody) parts() []matcher.Piece {
+	rest, err := json.Marshal(b.rest)
+	if err != nil || len(b.tools) == 0 { // ours always marshals; an empty body would be refused
+		return []matcher.Piece{{Text: rest}}
+	}
+	before, behind := `{"tools":[`, "],"
+	if b.within != "" {
+		before, behind = before+`{"`+b.within+`":[`, "]}],"
+	}
+	parts := append(make([]matcher.Piece, 0, 2*len(b.tools)+4), matcher.Piece{Text: []byte(before)})
+	for i, tool := range b.tools {
+		if i > 0 {
+			parts = append(parts, matcher.Piece{Text: comma})
+		}
+		parts = append(parts, matcher.Piece{Text: tool, Shared: true})
+	}
+	return append(parts, matcher.Piece{Text: []byte(behind)}, matcher.Piece{Text: rest[1:]})
+}
+
+var comma = []byte(",")
+
+// wire is a request as it was sent and what came back, for a trace. A request that is sent again
+// in another form leaves the last one.
+type wire struct {
+	parts   []matcher.Piece // with what was left out
+	leftOut []string        // what was not sent, since the model refuses it
+	answer  []byte          // as it came, but for the key
+}
+
+// ask sends a request and reads its answer.
+func (e *endpoint) ask(ctx context.Context, to *url.URL, header http.Header, request chatRequest) (completion, error) {
+	answer, err := e.post(ctx, to, header, request)
+	if err != nil {
+		return completion{}, failure(ctx, err, e.key)
+	}
+	read, err := e.read(answer)
+	var known *matcher.Unavailable
+	var failed serverError
+	switch {
+	case err == nil || errors.As(err, &known):
+		return read, err
+	case errors.As(err, &failed):
+		err = errors.New("it answered with an error: " + Scrub(string(failed), e.key))
+	}
+	return completion{}, &matcher.Unavailable{Reason: err.Error()}
+}
+
+// post sends a request without what the model is known to refuse. If the model refuses something
+// else that can be left out, the request is sent without it, once.
+func (e *endpoint) post(ctx context.Context, to *url.URL, header http.Header, request chatRequest) ([]byte, error) {
+	without, _ := e.refused.Get(request.model)
+	sent := e.write(request, nil).parts()
+	if request.wire != nil {
+		*request.wire = wire{parts: sent, leftOut: without}
+	}
+	if len(without) > 0 {
+		sent = e.write(request, without).parts()
+	}
+	status, answer, err := e.send(ctx, to, header, request.wire, sent)
+	if status != http.StatusBadRequest && status != http.StatusUnprocessableEntity {
+		return answer, err
+	}
+
+	name := e.refusedPart(answer, err.Error(), sent)
+	if name == "" {
+		return nil, err
+	}
+	without = append(slices.Clone(without), name)
+	e.refused.Add(request.model, without)
+	if request.wire != nil {
+		request.wire.leftOut = without
+	}
+	_, answer, err = e.send(ctx, to, header, request.wire, e.write(request, without).parts())
+	return answer, err
+}
+
+// maxAnswer bounds the body of an answer, in bytes. What a model writes is a few kilobytes.
+const maxAnswer = 4 << 20
+
+// send sends a request and returns its answer, with an error if the status is no good one.
+func (e *endpoint) send(ctx context.Context, to *url.URL, header http.Header, watch *wire, parts []matcher.Piece) (status int, answer []byte, err error) {
+	request := (&http.Request{Method: http.MethodPost, URL: to, Header: header.Clone()}).WithContext(ctx)
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Accept", "application/json")
+	request.Header.Set("User-Agent", version.Product())
+	for _, part := range parts {
+		request.ContentLength += int64(len(part.Text))
+	}
+	request.GetBody = func() (io.ReadCloser, error) {
+		body := make(net.Buffers, len(parts))
+		for i, part := range parts {
+			body[i] = part.Text
+		}
+		return io.NopCloser(&body), nil
+	}
+	request.Body, _ = request.GetBody()
+
+	response, err := e.http.Do(request)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = response.Body.Close() }() // read to its end or given up: nothing to learn
+	answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	switch {
+	case ctx.Err() != nil:
+		return 0, nil, ctx.Err()
+	case err != nil:
+		return 0, nil, &matcher.Unavailable{Reason: "the answer broke off"}
+	case len(answer) > maxAnswer:
+		return 0, nil, &matcher.Unavailable{Reason: fmt.Sprintf("the answer is larger than %d MiB", maxAnswer>>20)}
+	}
+	if watch != nil {
+		watch.answer = answer
+		if e.key != "" && bytes.Contains(answer, []byte(e.key)) {
+			watch.answer = bytes.ReplaceAll(answer, []byte(e.key), []byte(secret.Masked))
+		}
+	}
+	if response.StatusCode < 200 || response.StatusCode > 299 {
+		return response.StatusCode, answer, e.refusal(response, answer)
+	}
+	return response.StatusCode, answer, nil
+}
+
+// maxRetryAfter bounds the pause that a server may ask for.
+const maxRetryAfter = 24 * time.Hour
+
+// refusalBody is what servers say of a refusal, in the usual forms.
+type refusalBody struct {
+	Error   anyError `json:"error"`
+	Message anyError `json:"message"`
+	Detail  anyError `json:"detail"`
+	Param   anyText  `json:"param"`
+}
+
+// refusal makes an error from what a server answered instead of a completion.
+func (e *endpoint) refusal(response *http.Response, body []byte) error {
+	var said refusalBody
+	_ = json.Unmarshal(body, &said) // HTML and the like has no words
+	reason := strings.TrimSpace(fmt.Sprintf("it answered HTTP %d %s", response.StatusCode, http.StatusText(response.StatusCode)))
+	switch response.StatusCode {
+	case http.StatusUnauthorized, http.StatusForbidden, 498: // of Cohere, for a key that it does not know
+		// Their texts repeat parts of the key.
+		reason += ": check the API key and what it may do"
+	default:
+		if words := cmp.Or(said.Error.text, said.Message.text, said.Detail.text); words != "" {
+			reason += ": " + Scrub(words, e.key)
+		}
+	}
+
+	// OpenAI's retry-after-ms, else the header of all servers, else what Google's APIs say.
+	pause := neterr.RetryAfter(response.Header, e.now(), maxRetryAfter)
+	if ms, err := strconv.ParseInt(response.Header.Get("Retry-After-Ms"), 10, 32); err == nil {
+		pause = min(max(0, time.Duration(ms)*time.Millisecond), maxRetryAfter)
+	}
+	if pause == 0 {
+		delay, _ := time.ParseDuration(said.Error.retryDelay)
+		pause = min(delay, maxRetryAfter)
+	}
+	return &matcher.Unavailable{Reason: reason, RetryAfter: pause}
+}
+
+var (
+	nameLike = regexp.MustCompile(`[A-Za-z0-9_]+`)
+	// notTaken matches what servers say of a parameter that they do not know, or not with any
+	// value that is not the default.
+	notTaken = regexp.MustCompile(`(?i)unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|cannot find field`)
+)
+
+// refusedPart returns the part of a request that a refusal is about and that the request can do
+// without; empty if there is none. It is the parameter that the error names, else the first word of
+// its message that names one. Of a path, such as tools[0].cache_control, any part may be meant.
+func (e *endpoint) refusedPart(refusal []byte, reason string, sent []matcher.Piece) string {
+	var said refusalBody
+	_ = json.Unmarshal(refusal, &said) // what cannot be read names nothing
+	words := nameLike.FindAllString(said.Error.param+" "+string(said.Param), -1)
+	if notTaken.MatchString(reason) {
+		words = append(words, nameLike.FindAllString(reason, -1)...)
+	}
+	for _, word := range words {
+		has := func(part matcher.Piece) bool { return bytes.Contains(part.Text, []byte(`"`+word+`":`)) }
+		if slices.Contains(e.spare, word) && slices.ContainsFunc(sent, has) {
+			return word
+		}
+	}
+	return ""
+}
+
+// failure describes why a request failed, without the URL, which may carry credentials, and
+// without network addresses.
+func failure(ctx context.Context, err error, key string) error {
+	var known *matcher.Unavailable
+	if errors.As(err, &known) {
+		return known
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	var sent *url.Error
+	if errors.As(err, &sent) {
+		err = sent.Err
+	}
+	said := Scrub(err.Error(), key)
+	if reason := neterr.Reason(err); reason != "" {
+		return &matcher.Unavailable{Reason: reason, Detail: said}
+	}
+	return &matcher.Unavailable{Reason: said}
+}
+
+// maxReason bounds a server's words in an error, in bytes.
+const maxReason = 200
+
+// Scrub makes a server's words safe to show in an error: short, on one line, and without any
+// word that contains a part of the key, since servers echo keys in whole or in part. A part is
+// six characters in a row, or all of a key that is shorter.
+func Scrub(said, key string) string {
+	printable := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, said)
+	words, piece := strings.Fields(text.Clip(printable, 4*maxReason)), min(6, len(key))
+	for i, word := range words {
+		for at := 0; piece > 0 && at+piece <= len(word); at++ {
+			if strings.Contains(key, word[at:at+piece]) {
+				words[i] = "***"
+				break
+			}
+		}
+	}
+	return text.Clip(strings.Join(words, " "), maxReason)
+}
+
+var versioned = regexp.MustCompile(`/(v[0-9]+[a-z0-9]*)/?$`)
+
+// errBaseURL does not show the URL, which may carry credentials.
+var errBaseURL = errors.New("its base URL cannot be read: give it as in https://api.example.com")
+
+// parseBase parses a base URL, and cuts the version of the API from its end.
+func parseBase(baseURL string) (base *url.URL, version string, err error) {
+	base, err = url.Parse(baseURL)
+	if err != nil || base.Host == "" {
+		return nil, "", errBaseURL
+	}
+	if found := versioned.FindStringSubmatch(base.Path); found != nil {
+		base.Path, version = strings.TrimSuffix(base.Path, found[0]), found[1]
+	}
+	base.Path, base.RawPath = cmp.Or(base.Path, "/"), ""
+	return base, version, nil
+}

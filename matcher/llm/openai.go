@@ -1,0 +1,164 @@
+package llm
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"earshot/matcher"
+)
+
+// openAI asks the chat completions of OpenAI, and of the many servers that are compatible with
+// them more or less.
+type openAI struct {
+	endpoint
+	// strict is set once the endpoint refused system messages within the conversation. OpenAI takes
+	// them, and caches best that way. Mistral wants them first, and an assistant's message between
+	// a tool's result and the user's next; so do the chat templates of several open models.
+	strict atomic.Bool
+}
+
+func newOpenAI(base endpoint, given Config) (provider, error) {
+	to, err := url.Parse(strings.TrimRight(given.BaseURL, "/") + "/chat/completions")
+	if err != nil {
+		return nil, errBaseURL
+	}
+	o := &openAI{endpoint: base}
+	o.wireForm, o.url, o.spare = o, to, []string{"stream"}
+	o.sendKey("Authorization", "Bearer ")
+	if strings.HasSuffix(to.Hostname(), ".azure.com") {
+		o.sendKey("Api-Key", "")
+	}
+	return o, nil
+}
+
+// refusesOrder matches what endpoints say of messages in an order that they do not take. Each
+// names the role.
+var refusesOrder = regexp.MustCompile(`(?i)unexpected role|system message must|roles must alternate|message_order|only the first message can be a system`)
+
+// complete implements provider. A refusal of the order costs one more request, once for the
+// process.
+func (o *openAI) complete(ctx context.Context, request chatRequest) (completion, error) {
+	if o.strict.Load() {
+		request.messages = inOrder(request.messages)
+	}
+	answer, err := o.endpoint.complete(ctx, request)
+	var refused *matcher.Unavailable
+	if !o.strict.Load() && errors.As(err, &refused) && refusesOrder.MatchString(refused.Reason) {
+		o.strict.Store(true)
+		request.messages = inOrder(request.messages)
+		return o.endpoint.complete(ctx, request)
+	}
+	return answer, err
+}
+
+// inOrder moves all system texts to the front, lets the assistant speak between a tool and the
+// user, and joins consecutive texts of one speaker, so that the speakers alternate.
+func inOrder(messages []chatMessage) []chatMessage {
+	ordered := []chatMessage{{role: roleSystem}}
+	for _, said := range messages {
+		last := &ordered[len(ordered)-1]
+		switch {
+		case said.role == roleSystem:
+			ordered[0].text = strings.TrimSpace(ordered[0].text + "\n\n" + said.text)
+		case said.role == roleUser && last.role == roleTool:
+			ordered = append(ordered, chatMessage{role: roleAssistant, text: "Done."}, said)
+		case said.role == last.role && said.role != roleTool && len(last.calls)+len(said.calls) == 0:
+			last.text += "\n\n" + said.text
+		default:
+			ordered = append(ordered, said)
+		}
+	}
+	return ordered
+}
+
+// write implements wireForm. That the model chooses among the tools, and
+// may call several, is the default, which some models refuse to be told. Temperature and the like
+// are left alone: reasoning models refuse them.
+func (o *openAI) write(request chatRequest, without []string) requestBody {
+	type message struct {
+		Role       string         `json:"role"`
+		Content    string         `json:"content,omitempty"`
+		ToolCalls  []functionCall `json:"tool_calls,omitempty"`
+		ToolCallID string         `json:"tool_call_id,omitempty"`
+	}
+	rest := struct {
+		Model    string    `json:"model"`
+		Messages []message `json:"messages"`
+		Stream   any       `json:"stream,omitempty"`
+	}{Model: request.model, Messages: make([]message, len(request.messages))}
+	if !slices.Contains(without, "stream") {
+		rest.Stream = false
+	}
+	for i, said := range request.messages {
+		rest.Messages[i] = message{Role: said.role, Content: said.text, ToolCallID: said.callID}
+		for _, call := range said.calls {
+			arguments := call.arguments
+			if _, err := decodeJSON(arguments); err != nil {
+				arguments = unreadable(arguments)
+			}
+			rest.Messages[i].ToolCalls = append(rest.Messages[i].ToolCalls, newFunctionCall(call.id, call.name, arguments))
+		}
+	}
+
+	tools := make([]json.RawMessage, len(request.tools))
+	for i, tool := range request.tools {
+		tools[i] = tool.json("openai", func(tool *chatTool) any {
+			return map[string]any{"type": "function", "function": functionTool{tool.name, tool.description, tool.schema}}
+		})
+	}
+	return requestBody{rest: rest, tools: tools}
+}
+
+// read implements wireForm. Some proxies spread the parts of one answer over several choices.
+func (o *openAI) read(body []byte) (completion, error) {
+	var answer struct {
+		answerError
+		Choices []struct {
+			Message      *functionMessage `json:"message"`
+			FinishReason anyText          `json:"finish_reason"`
+		} `json:"choices"`
+		Usage lenient[struct {
+			Prompt     anyCount `json:"prompt_tokens"`
+			Completion anyCount `json:"completion_tokens"`
+			Details    struct {
+				Cached anyCount `json:"cached_tokens"`
+			} `json:"prompt_tokens_details"`
+		}] `json:"usage"`
+	}
+	if err := decodeAnswer(body, &answer); err != nil {
+		return completion{}, err
+	}
+	counted := answer.Usage.value
+	found := completion{usage: Usage{Prompt: int(counted.Prompt), Cached: int(counted.Details.Cached), Completion: int(counted.Completion)}}
+	var reasons []anyText
+	for _, choice := range answer.Choices {
+		if choice.Message == nil {
+			continue
+		}
+		if choice.Message.Refusal != "" {
+			return completion{}, errors.New("the model refused to answer")
+		}
+		calls, err := choice.Message.calls()
+		if err != nil {
+			return completion{}, err
+		}
+		found.calls = append(found.calls, calls...)
+		found.text = strings.TrimSpace(found.text + "\n" + string(choice.Message.Content))
+		reasons = append(reasons, choice.FinishReason)
+	}
+	if len(reasons) == 0 {
+		return completion{}, errors.New("the answer has no choices")
+	}
+	for _, reason := range reasons {
+		if err := checkFinish(reason); err != nil {
+			return completion{usage: found.usage}, err
+		}
+	}
+	return found, nil
+}

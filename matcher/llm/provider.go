@@ -1,0 +1,258 @@
+package llm
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// provider asks models with tool calling. It sends a request once, and does not ask again because
+// it dislikes an answer. Its error is a *matcher.Unavailable, or the context's.
+type provider interface {
+	complete(ctx context.Context, request chatRequest) (completion, error)
+}
+
+// Roles of the messages of a conversation.
+const (
+	roleSystem    = "system"
+	roleUser      = "user"
+	roleAssistant = "assistant"
+	roleTool      = "tool" // the result of a call
+)
+
+// chatRequest is a request to a model in a neutral form, which each provider writes in its own.
+type chatRequest struct {
+	model    string
+	messages []chatMessage
+	// tools may be called, any number of them; without any the model can only answer with text.
+	tools []*chatTool
+	wire  *wire // takes in what is sent and what comes back; nil if nobody asks
+}
+
+// chatMessage is one message of the conversation as the model sees it.
+type chatMessage struct {
+	role  string
+	text  string
+	calls []toolCall // of the assistant
+	// callID is the call that a message of roleTool answers; failed says that the call failed.
+	callID string
+	failed bool
+}
+
+// toolCall is a tool call as the model wrote it: its arguments should be a JSON object.
+type toolCall struct {
+	id        string
+	name      string
+	arguments string
+	echo      string // opaque data that the provider sent with the call and wants back unchanged
+}
+
+// chatTool is a tool as models are shown it. Its name and those of its top-level properties are
+// valid for every provider. It is made once for many requests and never changed.
+type chatTool struct {
+	name        string
+	description string
+	schema      json.RawMessage
+	// sessionScoped is true for a session's own tool, which other sessions do not offer.
+	sessionScoped bool
+	// shown are the sorted names of the properties, and names leads from those that are aliases to
+	// the names of parameters.
+	shown []string
+	names map[string]string
+
+	written sync.Map // form → json.RawMessage
+}
+
+// json returns the tool as JSON, which is written for the first request alone. A form, of which
+// there are to be few, names all that the writing depends on beyond the tool.
+func (t *chatTool) json(form string, write func(*chatTool) any) json.RawMessage {
+	known, is := t.written.Load(form)
+	if !is {
+		text, _ := json.Marshal(write(t)) // our own schema and texts
+		known, _ = t.written.LoadOrStore(form, json.RawMessage(text))
+	}
+	return known.(json.RawMessage)
+}
+
+// parameter returns the name of a parameter that a model knows under this one.
+func (t *chatTool) parameter(alias string) string { return cmp.Or(t.names[alias], alias) }
+
+// completion is the model's answer to a request.
+type completion struct {
+	text  string
+	calls []toolCall
+	usage Usage
+}
+
+// Usage counts the tokens of one request, as far as the provider reports them.
+type Usage struct {
+	Prompt     int // all of the request
+	Cached     int // of Prompt, those that came cheaper out of the provider's cache
+	Completion int
+}
+
+// chatSide is a run of messages by one of the two sides of a conversation, until the other speaks.
+type chatSide struct {
+	model    bool // it is the model's, else the user's
+	messages []chatMessage
+}
+
+// noBeginning stands for what was said before the history begins, if it begins with the model:
+// nothing, or what has been cut.
+const noBeginning = "(The conversation begins here.)"
+
+// alternate splits messages into the rules and the sides of the conversation. Providers other
+// than OpenAI take the rules outside the conversation, have the sides alternate, and the user
+// begin. Later words of the system and the results of tools are the user's side. Blank texts are
+// left out, since some providers refuse them.
+func alternate(messages []chatMessage) (rules string, sides []chatSide) {
+	if len(messages) > 0 && messages[0].role == roleSystem {
+		rules, messages = messages[0].text, messages[1:]
+	}
+	for _, said := range messages {
+		if said.role != roleTool && len(said.calls) == 0 && strings.TrimSpace(said.text) == "" {
+			continue
+		}
+		model := said.role == roleAssistant
+		if len(sides) == 0 && model {
+			sides = append(sides, chatSide{messages: []chatMessage{{role: roleUser, text: noBeginning}}})
+		}
+		if last := len(sides) - 1; last >= 0 && sides[last].model == model {
+			sides[last].messages = append(sides[last].messages, said)
+			continue
+		}
+		sides = append(sides, chatSide{model: model, messages: []chatMessage{said}})
+	}
+	return rules, sides
+}
+
+// calledTools returns the names of the tools that messages have called, by the ids of the calls,
+// and each once in order.
+func calledTools(messages []chatMessage) (byID map[string]string, names []string) {
+	byID, seen := map[string]string{}, map[string]bool{}
+	for _, said := range messages {
+		for _, call := range said.calls {
+			byID[call.id] = call.name
+			if !seen[call.name] {
+				names = append(names, call.name)
+			}
+			seen[call.name] = true
+		}
+	}
+	return byID, names
+}
+
+// functionTool is a tool in OpenAI's form, which Cohere takes as well.
+type functionTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// functionCall is a call in OpenAI's form, which Cohere takes as well.
+type functionCall struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Function struct {
+		Name      string `json:"name"`
+		Arguments string `json:"arguments"`
+	} `json:"function"`
+}
+
+func newFunctionCall(id, name, arguments string) functionCall {
+	call := functionCall{ID: id, Type: "function"}
+	call.Function.Name, call.Function.Arguments = name, arguments
+	return call
+}
+
+// schemaSubset is the part of JSON Schema that a provider accepts: keywords, and values of the
+// keyword format.
+type schemaSubset struct {
+	keywords []string
+	formats  []string
+}
+
+// inDescriptions are rules that a model can follow when it reads them in a description.
+var inDescriptions = []string{
+	"const", "default", "enum", "exclusiveMaximum", "exclusiveMinimum", "format", "maxItems", "maxLength",
+	"maximum", "minItems", "minLength", "minimum", "multipleOf", "pattern", "uniqueItems",
+}
+
+// reduce reduces a schema to the subset. Rules that are left out are added to the description if
+// words can express them; arguments are always checked against the whole schema. Numbers keep
+// their digits.
+func (s schemaSubset) reduce(schema json.RawMessage) json.RawMessage {
+	value, err := decodeJSON(string(schema))
+	if err != nil {
+		return schema // it is our own and was compiled from what it says
+	}
+	return json.RawMessage(encodeJSON(s.reduced(value)))
+}
+
+func (s schemaSubset) reduced(value any) any {
+	object, is := value.(map[string]any)
+	if !is {
+		return value // true or false
+	}
+	kept, words := map[string]any{}, []string{}
+	_, refers := object["$ref"]
+	for _, keyword := range slices.Sorted(maps.Keys(object)) {
+		switch inner := object[keyword]; {
+		case refers && !strings.HasPrefix(keyword, "$"):
+			// Providers that accept a reference want it without other keywords.
+		case s.takes(keyword, inner):
+			kept[keyword] = s.inner(keyword, inner)
+		case slices.Contains(inDescriptions, keyword):
+			rule, is := inner.(string)
+			if !is {
+				rule = encodeJSON(inner)
+			}
+			words = append(words, keyword+" "+rule)
+		}
+	}
+	if len(words) > 0 {
+		text, _ := kept["description"].(string)
+		kept["description"] = strings.TrimSpace(text + " (" + strings.Join(words, ", ") + ")")
+	}
+	return kept
+}
+
+func (s schemaSubset) takes(keyword string, value any) bool {
+	switch keyword {
+	case "format":
+		name, _ := value.(string)
+		return slices.Contains(s.formats, name)
+	case "enum":
+		list, _ := value.([]any)
+		return !slices.ContainsFunc(list, func(one any) bool {
+			_, text := one.(string)
+			_, number := one.(json.Number)
+			return !text && !number
+		})
+	default:
+		return slices.Contains(s.keywords, keyword)
+	}
+}
+
+// inner reduces the schemas within the value of a keyword.
+func (s schemaSubset) inner(keyword string, value any) any {
+	switch keyword {
+	case "items", "additionalProperties", "not":
+		return s.reduced(value)
+	case "properties", "$defs":
+		named, _ := value.(map[string]any)
+		for name, one := range named {
+			named[name] = s.reduced(one)
+		}
+	case "anyOf", "oneOf", "allOf", "prefixItems":
+		list, _ := value.([]any)
+		for i, one := range list {
+			list[i] = s.reduced(one)
+		}
+	}
+	return value
+}
