@@ -1,6 +1,7 @@
 package llm_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -8,6 +9,21 @@ import (
 	"earshot/matcher/llm"
 	"earshot/matcher/matchertest"
 )
+
+func anthropicSpoken() spoken {
+	return spoken{
+		name: "anthropic", model: "claude-haiku-5-5", keyIn: "X-Api-Key", path: "/v1/messages",
+		set:  func(o *llm.Options, p llm.Config) { o.Anthropic = p },
+		call: `{"type":"tool_use","id":"c%d","name":%q,"input":%s}`,
+		called: `{"type":"message","role":"assistant","content":[CALLS],"stop_reason":"tool_use",
+			"usage":{"input_tokens":12,"cache_creation_input_tokens":8,"cache_read_input_tokens":100,"output_tokens":9}}`,
+		said:  `{"type":"message","content":[{"type":"text","text":%q}],"stop_reason":"end_turn"}`,
+		whole: `{"content":[{"type":"tool_use","id":"a","name":"book","input":{"day":"mon"}}],"stop_reason":"%s"}`,
+		cut:   "max_tokens", blocked: "refusal",
+		none: `{"type":"message","content":null}`, says: "no content",
+		bad: `{"content":[{"type":"tool_use","id":"a","input":{}}]}`,
+	}
+}
 
 // The conversation as the Messages API wants it: rules and tools outside of it, users
 // and the model in turn, results of calls in the user's next message before its text,
@@ -54,9 +70,8 @@ const anthropicAnswered = `{
 }`
 
 func TestAnthropicIsAskedInItsOwnForm(t *testing.T) {
-	request := conversation(t)
-	_, asked := anthropicSpoken().match(t, request, anthropicSpoken().text("none"))
-	requireAsked(t, request, anthropicAsked, asked[0].body)
+	requireAsked(t, anthropicSpoken(), anthropicAsked)
+	_, asked := anthropicSpoken().match(t, conversation(t), anthropicSpoken().text("none"))
 	require.Equal(t, "2023-06-01", asked[0].header.Get("Anthropic-Version"))
 }
 
@@ -82,15 +97,15 @@ func TestAnthropicsSecondTryHasItsThoughtsAndResults(t *testing.T) {
 // TestAnthropicsReplyMentionsTheToolsThatWereCalled holds what the API answers with 400:
 // "Requests which include tool_use or tool_result blocks must define tools".
 func TestAnthropicsReplyMentionsTheToolsThatWereCalled(t *testing.T) {
-	e := newEndpoint(t, anthropicSpoken().text("ok"), anthropicSpoken().text("ok"))
-	llm := llm.New(anthropicSpoken().options(e))
-	_, err := llm.Reply(t.Context(), conversation(t), nil)
+	e := newProvider(t, bodiesOf(anthropicSpoken().text("ok"), anthropicSpoken().text("ok"))...)
+	model := llm.New(anthropicSpoken().options(e))
+	_, err := model.Reply(t.Context(), conversation(t), nil)
 	require.NoError(t, err)
 	body := decoded(t, e.questions()[0].body).(map[string]any)
 	require.Equal(t, decoded(t, `[{"name":"book","input_schema":{"type":"object"}},{"name":"light-on","input_schema":{"type":"object"}}]`), body["tools"])
 	require.Equal(t, decoded(t, `{"type":"none"}`), body["tool_choice"])
 
-	_, err = llm.Reply(t.Context(), matchertest.Request(t, "hi", matchertest.BookTool), nil)
+	_, err = model.Reply(t.Context(), matchertest.Request(t, "hi", book), nil)
 	require.NoError(t, err)
 	plain := decoded(t, e.questions()[1].body)
 	require.NotContains(t, plain, "tools")
@@ -106,7 +121,7 @@ func TestAnthropicIsNotShownWhatItRefusesAtTheTopOfASchema(t *testing.T) {
 }
 
 func TestAnthropicsCacheMarksAreAtMostFour(t *testing.T) {
-	request := matchertest.Request(t, "x", matchertest.BookTool, matchertest.LightTool) // tools of the session alone
+	request := matchertest.Request(t, "x", book, light) // tools of the session alone
 	_, asked := anthropicSpoken().match(t, request, anthropicSpoken().text("none"))
 	body := decoded(t, asked[0].body).(map[string]any)
 	for _, tool := range anthropicSpoken().tools(body) {
@@ -116,6 +131,25 @@ func TestAnthropicsCacheMarksAreAtMostFour(t *testing.T) {
 	for _, one := range asked {
 		require.LessOrEqual(t, countMember(decoded(t, one.body), "cache_control"), 4, "the API takes no more")
 	}
+}
+
+// TestEndpointThatTakesNoMarksOfTheCacheGetsNone plays one that speaks Anthropic's form
+// and knows no cache.
+func TestEndpointThatTakesNoMarksOfTheCacheGetsNone(t *testing.T) {
+	claude := anthropicSpoken()
+	e := newProvider(t, answer{status: 400, body: `{"type":"error","error":{"type":"invalid_request_error","message":"tools.0.cache_control: Extra inputs are not permitted"}}`},
+		answer{body: claude.text("none")}, answer{body: claude.text("none")})
+	model := llm.New(claude.options(e))
+	for range 2 {
+		_, err := model.Match(t.Context(), matchertest.Request(t, "book monday", book))
+		require.NoError(t, err)
+	}
+	asked := e.questions()
+	require.Len(t, asked, 3)
+	require.Contains(t, asked[0].body, `,"cache_control":{"type":"ephemeral"}`)
+	bare := strings.ReplaceAll(asked[0].body, `,"cache_control":{"type":"ephemeral"}`, "")
+	require.Equal(t, bare, asked[1].body)
+	require.Equal(t, bare, asked[2].body)
 }
 
 // countMember counts the members of a name within a value.
@@ -135,4 +169,15 @@ func countMember(value any, name string) int {
 		}
 	}
 	return n
+}
+
+func TestAnthropicsAnswersAreRead(t *testing.T) {
+	requireEnds(t, anthropicSpoken(), map[string]string{
+		"end_turn": "", "tool_use": "", "stop_sequence": "", "": "",
+		"model_context_window_exceeded": "cut short", "pause_turn": `finish_reason "pause_turn"`, "something_new": `finish_reason "something_new"`,
+	})
+	requireFires(t, anthropicSpoken(), onMonday,
+		`{"content":[{"type":"tool_use","name":"functions.Book","input":"{\"day\":\"mon\"}"}],"stop_reason":null,"usage":null}`,
+		`{"content":[{"type":"text","text":"<tool_call>{\"name\":\"book\",\"arguments\":{\"day\":\"mon\"}}</tool_call>"}]}`)
+	requireFires(t, anthropicSpoken(), "light_on {}", `{"content":[{"type":"tool_use","id":"a","name":"light_on"}]}`)
 }

@@ -10,6 +10,21 @@ import (
 	"earshot/matcher/matchertest"
 )
 
+func cohereSpoken() spoken {
+	return spoken{
+		name: "cohere", model: "command-a-03-2025", keyIn: "Authorization", path: "/v2/chat",
+		set:  func(o *llm.Options, p llm.Config) { o.Cohere = p },
+		call: `{"id":"c%d","type":"function","function":{"name":%q,"arguments":%q}}`,
+		called: `{"id":"x","message":{"role":"assistant","tool_calls":[CALLS]},"finish_reason":"TOOL_CALL",
+			"usage":{"billed_units":{"input_tokens":7,"output_tokens":3},"tokens":{"input_tokens":120.0,"output_tokens":9},"cached_tokens":100}}`,
+		said:  `{"message":{"role":"assistant","content":[{"type":"text","text":%q}]},"finish_reason":"COMPLETE"}`,
+		whole: `{"message":{"tool_calls":[{"id":"a","type":"function","function":{"name":"book","arguments":"{\"day\":\"mon\"}"}}]},"finish_reason":"%s"}`,
+		cut:   "MAX_TOKENS", blocked: "ERROR_TOXIC",
+		none: `{"id":"x","finish_reason":"COMPLETE"}`, says: "no message",
+		bad: `{"message":{"tool_calls":[{"id":"a","function":{"arguments":"{}"}}]}}`,
+	}
+}
+
 // The conversation as version 2 of Cohere's chat wants it: results as documents, names
 // without hyphens, no choice of tools.
 const cohereAsked = `{
@@ -58,9 +73,7 @@ const (
 )
 
 func TestCohereIsAskedInItsOwnForm(t *testing.T) {
-	request := conversation(t)
-	_, asked := cohereSpoken().match(t, request, cohereSpoken().text("none"))
-	requireAsked(t, request, cohereAsked, asked[0].body)
+	requireAsked(t, cohereSpoken(), cohereAsked)
 }
 
 func TestCoheresSecondTryHasItsPlanAndResults(t *testing.T) {
@@ -81,19 +94,15 @@ func TestCoheresPlanIsNotForTheUser(t *testing.T) {
 	request.Chat = true
 	result, _ := cohereSpoken().match(t, request, cohereAnswered, cohereSpoken().text("For which day?"))
 	require.Equal(t, "For which day?", result.Text)
-}
 
-func TestAnswerOfCoheresFirstVersionIsReadToo(t *testing.T) {
-	request := conversation(t)
-	request.Chat = true
-	e := newEndpoint(t, cohereAnsweredV1)
+	e := newProvider(t, bodiesOf(cohereAnsweredV1)...)
 	options := cohereSpoken().options(e)
 	var usage llm.Usage
 	options.Observe = func(exchange llm.Exchange) { usage = exchange.Usage }
 	result, err := llm.New(options).Match(t.Context(), request)
 	require.NoError(t, err)
 	require.Equal(t, []string{`book {"day":"tue","people":9007199254740993}`, "light-on {}"}, matchertest.Fired(result))
-	require.Equal(t, "I will book.", result.Text)
+	require.Equal(t, "I will book.", result.Text, "which is the text of the first version")
 	require.Equal(t, llm.Usage{Prompt: 37, Completion: 28}, usage)
 }
 
@@ -126,6 +135,17 @@ func TestErrorThatCohereSendsAsAMessageIsUnavailable(t *testing.T) {
 		`{"message":[1]}`:              "no message",
 		`{"message":null,"text":null}`: "no message",
 	} {
-		require.Contains(t, unavailable(t, cohereSpoken().options(newEndpoint(t, body))).Reason, says)
+		require.Contains(t, unavailable(t, cohereSpoken().options(newProvider(t, answer{body: body}))).Reason, says)
 	}
+}
+
+func TestCoheresAnswersAreRead(t *testing.T) {
+	requireEnds(t, cohereSpoken(), map[string]string{
+		"COMPLETE": "", "STOP_SEQUENCE": "", "TOOL_CALL": "", "": "",
+		"ERROR": `"ERROR"`, "ERROR_LIMIT": "cut short", "TIMEOUT": "TIMEOUT", "USER_CANCEL": "USER_CANCEL",
+	})
+	requireFires(t, cohereSpoken(), onMonday,
+		`{"message":{"tool_calls":[{"function":{"name":"book","arguments":{"day":"mon"}}}]}}`,
+		`{"message":{"role":"assistant","content":"{\"name\":\"book\",\"parameters\":{\"day\":\"mon\"}}"},"usage":"none"}`)
+	requireFires(t, cohereSpoken(), "light_on {}", `{"message":{"tool_calls":[{"function":{"name":"light_on"}}]}}`)
 }

@@ -1,7 +1,14 @@
 package llm_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -11,50 +18,36 @@ import (
 
 	"earshot/matcher"
 	"earshot/matcher/evaldata"
+	"earshot/matcher/llm"
 	"earshot/matcher/llm/llmtest"
+	"earshot/matcher/matchertest"
 	"earshot/repositories"
 	"earshot/repositories/unraced"
 )
 
-// The evaluations answer with the expected calls in the place of an LLM: every value
-// has to arrive as it was sent.
-
 // evalToday is the day on which the dialogues of SGD take place.
 var evalToday = time.Date(2019, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// evalRequest is the last message of a case, with its tools in scope.
-func evalRequest(t *testing.T, c evaldata.Case) matcher.Request {
+// evalMatch plays the last message of a case, with its tools in scope: the fake answers every
+// request with the given calls, in the place of an LLM.
+func evalMatch(t *testing.T, c evaldata.Case, calls ...evaldata.Call) (matcher.Result, *llmtest.Server) {
 	t.Helper()
-	request := matcher.Request{App: &repositories.App{}, Now: evalToday, Candidates: evalScope(t, c)}
+	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "eval"}, "eval", c.Body(t))
+	require.NoError(t, err)
+	request := matcher.Request{App: &repositories.App{}, Now: evalToday}
+	for i := range repository.Tools {
+		request.Candidates = append(request.Candidates, matcher.Candidate{Repository: repository, Tool: &repository.Tools[i]})
+	}
+	matchertest.Sort(request.Candidates)
 	for _, message := range c.Messages {
 		request.History = append(request.History, matcher.Utterance{Actor: message.Actor, Text: message.Text})
 	}
 	last := len(request.History) - 1
 	request.Text, request.History = request.History[last].Text, request.History[:last]
-	return request
-}
 
-// evalScope registers the tools of a case.
-func evalScope(t *testing.T, c evaldata.Case) []matcher.Candidate {
-	t.Helper()
-	scope := repositories.Scope{AppID: "eval"}
-	repository, err := repositories.DecodeRepository(scope, "eval", c.Body(t))
-	require.NoError(t, err)
-	candidates := make([]matcher.Candidate, len(repository.Tools))
-	for i := range repository.Tools {
-		candidates[i] = matcher.Candidate{Repository: repository, Tool: &repository.Tools[i]}
-	}
-	slices.SortFunc(candidates, func(a, b matcher.Candidate) int { return strings.Compare(a.Tool.Name, b.Tool.Name) })
-	return candidates
-}
-
-// evalMatch plays a case: the double answers every request with the given calls.
-func evalMatch(t *testing.T, c evaldata.Case, calls ...evaldata.Call) (matcher.Result, *llmtest.Server) {
-	t.Helper()
-	reply := evaldata.Reply(t, calls...)
-	server := llmtest.New(t)
+	reply, server := evaldata.Reply(t, calls...), llmtest.New(t)
 	server.Handle(func(llmtest.Request) llmtest.Reply { return reply })
-	result, err := newLLM(server).Match(t.Context(), evalRequest(t, c))
+	result, err := newLLM(server).Match(t.Context(), request)
 	require.NoError(t, err)
 	return result, server
 }
@@ -104,4 +97,184 @@ func TestCallsOfSGDThatLackValuesFireNothing(t *testing.T) {
 			require.Equal(t, 2, server.Count(), "the second try")
 		})
 	}
+}
+
+// The tests below follow whole conversations among many tools. They measure what of a request a
+// provider has seen at the beginning of the one before, and which of the tools that a message
+// calls for are on offer.
+
+// spoke is one message of a conversation, with the tools that it calls for.
+type spoke struct {
+	actor, text string
+	tools       []string
+}
+
+// recording answers every request with "none" and keeps its body.
+type recording struct{ bodies []string }
+
+// RoundTrip implements http.RoundTripper.
+func (r *recording) RoundTrip(request *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(request.Body)
+	r.bodies = append(r.bodies, string(body))
+	if err != nil {
+		return nil, err
+	}
+	return answering(openAISpoken().text("none")).RoundTrip(request)
+}
+
+// keepBeginnings has a model asked about each message of a user. Of the shorter of two
+// consecutive requests both begin with that share, on average; and of the messages that call for
+// tools that share has them all on offer.
+func keepBeginnings(t *testing.T, tools *matcher.Shared, share, onOffer float64, conversations ...[]spoke) {
+	t.Helper()
+	var sum float64
+	var pairs, calling, offered int
+	for n, conversation := range conversations {
+		seen := &recording{}
+		model := llm.New(llm.Options{BaseURL: "http://model.test/v1", HTTPClient: &http.Client{Transport: seen}})
+		var history []matcher.Utterance
+		for i, one := range conversation {
+			if one.actor == matcher.ActorUser {
+				_, err := model.Match(t.Context(), matcher.Request{
+					Text: one.text, History: history[matcher.HistoryStart(i, llm.DefaultHistory):], Candidates: tools.Tools, Shared: tools, Now: evalToday,
+				})
+				require.NoError(t, err)
+			}
+			history = append(history, matcher.Utterance{ID: fmt.Sprint(n, "-", i), Actor: one.actor, Text: one.text})
+			if len(one.tools) > 0 {
+				body := seen.bodies[len(seen.bodies)-1]
+				calling++
+				if !slices.ContainsFunc(one.tools, func(name string) bool { return !strings.Contains(body, `"name":"`+name+`"`) }) {
+					offered++
+				}
+			}
+		}
+		for i := 1; i < len(seen.bodies); i++ {
+			a, b := seen.bodies[i-1], seen.bodies[i]
+			shorter, common := min(len(a), len(b)), 0
+			for common < shorter && a[common] == b[common] {
+				common++
+			}
+			sum, pairs = sum+float64(common)/float64(shorter), pairs+1
+		}
+	}
+	t.Logf("%d conversations among %d tools: %.1f %% of a request is known from the one before; the tools of %.1f %% of %d messages were on offer",
+		len(conversations), len(tools.Tools), 100*sum/float64(max(1, pairs)), 100*float64(offered)/float64(max(1, calling)), calling)
+	require.GreaterOrEqual(t, sum, share*float64(pairs))
+	require.GreaterOrEqual(t, float64(offered), onOffer*float64(calling))
+}
+
+func TestConversationAmongManyToolsKeepsWhatItsRequestsBeginWith(t *testing.T) {
+	unraced.Only(t)
+	tools, texts := matchertest.Many(t, 1841)
+	var said []spoke
+	for i := range 24 {
+		words := strings.Fields(texts[i/6]) // six messages about each thing
+		said = append(said, spoke{matcher.ActorUser, strings.Join(words[:len(words)-i%6/2], " "), nil}, spoke{matcher.ActorAgent, "Which one do you mean?", nil})
+	}
+	keepBeginnings(t, &matcher.Shared{Tools: tools}, 0.95, 0, said)
+}
+
+// poolOfAll are the tools of all evaluations, one of each name.
+func poolOfAll(t *testing.T) *matcher.Shared {
+	definitions := map[string][]byte{}
+	add := func(definition map[string]any) {
+		delete(definition, "domain")
+		text, err := json.Marshal(definition)
+		require.NoError(t, err)
+		definitions[definition["name"].(string)] = text
+	}
+	for _, one := range matchertest.Lines[evaldata.Function](t, filepath.Join(matchertest.Data(t), "bfcl", "pool.jsonl")) {
+		add(one.Definition())
+	}
+	var clinc []map[string]any
+	text, err := os.ReadFile(filepath.Join(matchertest.Data(t), "clinc", "tools.json"))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &clinc))
+	for _, one := range clinc {
+		add(one)
+	}
+	for _, dialogue := range evaldata.SGD(t) {
+		for _, one := range dialogue.Tools {
+			add(one.(map[string]any))
+		}
+	}
+	shared := &matcher.Shared{}
+	for _, text := range definitions {
+		repository, err := repositories.DecodeRepository(matchertest.Scope, "all", []byte(`{"tools":[`+string(text)+`]}`))
+		if err != nil {
+			continue // one that no client could register
+		}
+		repository.Revision = "1"
+		shared.Tools = append(shared.Tools, matcher.Candidate{Repository: repository, Tool: &repository.Tools[0]})
+	}
+	matchertest.Sort(shared.Tools)
+	return shared
+}
+
+func TestDialoguesOfSGDKeepWhatTheirRequestsBeginWith(t *testing.T) {
+	unraced.Only(t)
+	var dialogues [][]spoke
+	for _, dialogue := range evaldata.SGD(t) {
+		var said []spoke
+		for _, one := range dialogue.Messages {
+			said = append(said, spoke{one.Actor, one.Text, nil})
+		}
+		said[len(said)-1].tools = names(dialogue.Calls)
+		dialogues = append(dialogues, said)
+	}
+	keepBeginnings(t, poolOfAll(t), 0.95, 0.85, dialogues...)
+}
+
+func names(calls []evaldata.Call) (names []string) {
+	for _, call := range calls {
+		names = append(names, call.Name)
+	}
+	return names
+}
+
+// TestConversationsOfCLINCKeepWhatTheirRequestsBeginWith asks ten things of one domain, and
+// then of all of them.
+func TestConversationsOfCLINCKeepWhatTheirRequestsBeginWith(t *testing.T) {
+	unraced.Only(t)
+	type message struct{ Text, Tool, Domain string }
+	byDomain := map[string][]message{}
+	for _, one := range matchertest.Lines[message](t, filepath.Join(matchertest.Data(t), "clinc", "dev.jsonl")) {
+		if one.Tool != "" {
+			byDomain[one.Domain] = append(byDomain[one.Domain], one)
+			byDomain["all"] = append(byDomain["all"], one)
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	ofDomains := func(domains []string) (conversations [][]spoke) {
+		for _, domain := range slices.Repeat(domains, 3) {
+			var said []spoke
+			for range 10 {
+				one := byDomain[domain][random.IntN(len(byDomain[domain]))]
+				said = append(said, spoke{matcher.ActorUser, one.Text, []string{one.Tool}})
+			}
+			conversations = append(conversations, said)
+		}
+		return conversations
+	}
+	domains := slices.DeleteFunc(slices.Sorted(maps.Keys(byDomain)), func(name string) bool { return name == "all" })
+	shared := poolOfAll(t)
+	keepBeginnings(t, shared, 0.94, 0.90, ofDomains(domains)...)
+	keepBeginnings(t, shared, 0.88, 0.90, ofDomains(slices.Repeat([]string{"all"}, 10))...)
+}
+
+// TestMessagesOfBFCLKeepWhatTheirRequestsBeginWith has nothing but changes of the subject: ten
+// messages of a conversation have nothing to do with each other.
+func TestMessagesOfBFCLKeepWhatTheirRequestsBeginWith(t *testing.T) {
+	unraced.Only(t)
+	var said []spoke
+	for _, c := range evaldata.BFCL(t) {
+		if len(c.Calls) > 0 && len(c.Messages) == 1 {
+			said = append(said, spoke{matcher.ActorUser, c.Messages[0].Text, names(c.Calls)})
+		}
+	}
+	said = said[:len(said)-len(said)%10]
+	shared := poolOfAll(t)
+	keepBeginnings(t, shared, 0.9, 0.92, slices.Collect(slices.Chunk(said, 10))...)
+	keepBeginnings(t, shared, 0, 0.95, slices.Collect(slices.Chunk(said, 1))...)
 }

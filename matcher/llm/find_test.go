@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,7 +20,7 @@ import (
 // hidden is a tool that shares no word with what users say below.
 const hidden = `{"name":"unlock_gate","description":"Unlock the gate of the yard","schema":[{"parameter":"gate","type":"string","required":true}]}`
 
-// among is a message of an app with many tools, of which a model sees a few, and the hidden
+// among is a message of an app with many tools, of which a model sees some, and the hidden
 // one, which it does not see.
 func among(t testing.TB, text string, tools ...string) matcher.Request {
 	tools = append(tools, hidden)
@@ -36,11 +35,19 @@ func among(t testing.TB, text string, tools ...string) matcher.Request {
 	return request
 }
 
+const (
+	openTheGate = "das Tor auf, bitte: Nord"
+	unlocked    = `unlock_gate {"gate":"Nord"}`
+)
+
+var unlock = [2]string{"unlock_gate", `{"gate":"Nord"}`}
+
+// looks is a call that looks for tools.
+func looks(words string) [2]string { return [2]string{"find_tools", `{"words":"` + words + `"}`} }
+
 func TestWhatIsNotOfferedFiresWhenTheModelLooksForIt(t *testing.T) {
-	request := among(t, "das Tor auf, bitte: Nord")
-	result, server := matchOne(t, request,
-		llmtest.Call("find_tools", `{"words":"unlock gate"}`), llmtest.Call("unlock_gate", `{"gate":"Nord"}`))
-	require.Equal(t, []string{`unlock_gate {"gate":"Nord"}`}, matchertest.Fired(result))
+	result, server := matchOne(t, among(t, openTheGate), calls(looks("unlock gate")), calls(unlock))
+	require.Equal(t, []string{unlocked}, matchertest.Fired(result))
 	require.Equal(t, matcher.StageLLM, result.Stage)
 
 	first, second := server.Requests()[0], server.Requests()[1]
@@ -51,179 +58,123 @@ func TestWhatIsNotOfferedFiresWhenTheModelLooksForIt(t *testing.T) {
 	require.Contains(t, second.ToolNames()[len(first.Tools):], "unlock_gate")
 	require.LessOrEqual(t, len(second.Tools), llm.DefaultLimit)
 	require.Equal(t, first.Messages, second.Messages[:len(first.Messages)])
-	require.Contains(t, second.Last().Content, "offered now")
 	require.Equal(t, second.Messages[len(second.Messages)-2].ToolCalls[0].ID, second.Last().ToolCallID)
 }
 
-func TestMessageThatNeedsNoSearchCostsOneRequest(t *testing.T) {
-	request := among(t, "run job number 17, bitte")
-	result, server := matchOne(t, request, llmtest.Call("job_017", `{}`))
-	require.Equal(t, []string{"job_017 {}"}, matchertest.Fired(result))
-	require.Contains(t, server.Requests()[0].ToolNames(), "job_017")
-	matchOne(t, request, llmtest.Text("none"))
-
-	few := matchertest.Request(t, "x", matchertest.BookTool)
-	require.NotContains(t, asked(t, few).ToolNames(), "find_tools", "nothing is cut")
+func TestSearches(t *testing.T) {
+	away := llmtest.Status(http.StatusServiceUnavailable, nil, "")
+	for rule, test := range map[string]struct {
+		text    string
+		tools   []string
+		replies []llmtest.Reply
+		fired   []string
+		missing []string
+		answers []string // what the model is told of its calls
+	}{
+		"a message that needs none costs one request": {"run job number 17, bitte", nil, []llmtest.Reply{call("job_017", `{}`)}, []string{"job_017 {}"}, nil, nil},
+		"a model that looks twice is not asked again": {openTheGate, nil,
+			[]llmtest.Reply{calls(looks("gate of the yard")), calls(looks("gate of the yard"))}, nil, nil, []string{"offered now"}},
+		"what it calls besides fires": {openTheGate, nil, []llmtest.Reply{
+			calls([2]string{"job_001", "{}"}, looks("gate")), calls(looks("door"), [2]string{"job_002", "{}"}, [2]string{"job_001", "{}"}),
+		}, []string{"job_001 {}", "job_002 {}"}, nil, []string{"Accepted", "offered now"}},
+		"one that finds nothing ends the message": {openTheGate, nil, []llmtest.Reply{calls(looks("xylophone"))}, nil, nil, nil},
+		"a model that looks for what it was offered is told so": {"unlock the gate Nord", nil,
+			[]llmtest.Reply{calls(looks("unlock gate")), calls(unlock)}, []string{unlocked}, nil, []string{"offered already"}},
+		"unless it has called it": {"unlock the gate Nord", nil, []llmtest.Reply{calls(unlock, looks("unlock gate"))}, []string{unlocked}, nil, nil},
+		"what was not found is no tool": {openTheGate, nil,
+			[]llmtest.Reply{calls(looks("gate")), call("unlock_all_gates", `{"gate":"Nord"}`)}, nil, nil, []string{"offered now"}},
+		"a faulty call of a found tool is rejected without a third request": {openTheGate, nil,
+			[]llmtest.Reply{calls(looks("gate")), call("unlock_gate", `{}`)}, nil, []string{"gate"}, []string{"offered now"}},
+		"faults go back with what was found": {"book bitte, und das Tor auf", []string{book}, []llmtest.Reply{
+			calls([2]string{"book", `{"people":2}`}, looks("gate")), calls(unlock, [2]string{"book", `{"day":"mon"}`}),
+		}, []string{onMonday, unlocked}, nil, []string{"day:", "offered now"}},
+		"a second request that fails loses no sound call": {"x", nil,
+			[]llmtest.Reply{calls([2]string{"job_001", "{}"}, looks("gate")), away}, []string{"job_001 {}"}, nil, []string{"Accepted", "offered now"}},
+	} {
+		t.Run(rule, func(t *testing.T) {
+			result, server := matchOne(t, among(t, test.text, test.tools...), test.replies...)
+			require.Equal(t, test.fired, matchertest.Fired(result))
+			require.Equal(t, test.missing != nil, len(result.Rejected) > 0)
+			if test.missing != nil {
+				require.Equal(t, test.missing, result.Rejected[0].Missing)
+			}
+			for i, says := range test.answers {
+				messages := server.Requests()[1].Messages
+				require.Contains(t, messages[len(messages)-len(test.answers)+i].Content, says)
+			}
+		})
+	}
+	server := llmtest.New(t)
+	server.Queue(calls(looks("gate")), away)
+	_, err := newLLM(server).Match(t.Context(), among(t, openTheGate))
+	var unavailable *matcher.Unavailable
+	require.ErrorAs(t, err, &unavailable, "without a sound call nothing is decided")
 }
 
-func TestModelThatLooksTwiceIsNotAskedAgain(t *testing.T) {
-	request := among(t, "das Tor auf, bitte")
-	again := llmtest.Call("find_tools", `{"words":"gate of the yard"}`)
-	result, _ := matchOne(t, request, again, again)
-	require.Empty(t, result.Matches)
-	require.Empty(t, result.Rejected)
-
-	result, _ = matchOne(t, request, llmtest.Calls([2]string{"job_001", "{}"}, [2]string{"find_tools", `{"words":"gate"}`}),
-		llmtest.Calls([2]string{"find_tools", `{"words":"door"}`}, [2]string{"job_002", "{}"}, [2]string{"job_001", "{}"}))
-	require.Equal(t, []string{"job_001 {}", "job_002 {}"}, matchertest.Fired(result), "what it called besides")
-}
-
-func TestSearchThatFindsNothingEndsTheMessage(t *testing.T) {
-	request := among(t, "das Tor auf, bitte")
-	nothing := llmtest.Call("find_tools", `{"words":"xylophone"}`)
-	result, _ := matchOne(t, request, nothing)
-	require.Equal(t, matcher.Result{Stage: matcher.StageLLM}, result)
-
+func TestSearchThatFindsNothingIsAnsweredInAChat(t *testing.T) {
+	request := among(t, openTheGate)
 	request.Chat = true
-	result, server := matchOne(t, request, nothing, llmtest.Text("Das kann ich nicht."))
+	result, server := matchOne(t, request, calls(looks("xylophone")), llmtest.Text("Das kann ich nicht."))
 	require.Equal(t, "Das kann ich nicht.", result.Text)
 	require.Contains(t, server.Requests()[1].Last().Content, "no such tool")
 }
 
-// TestModelThatLooksForWhatItWasOfferedIsToldSo has the model overlook the one tool that it
-// needs, and look for it.
-func TestModelThatLooksForWhatItWasOfferedIsToldSo(t *testing.T) {
-	request := among(t, "unlock the gate Nord")
-	looks := llmtest.Call("find_tools", `{"words":"unlock gate"}`)
-	result, server := matchOne(t, request, looks, llmtest.Call("unlock_gate", `{"gate":"Nord"}`))
-	require.Contains(t, server.Requests()[0].ToolNames(), "unlock_gate")
-	require.Equal(t, []string{`unlock_gate {"gate":"Nord"}`}, matchertest.Fired(result))
-	require.Contains(t, server.Requests()[1].Last().Content, "offered already")
-
-	result, server = matchOne(t, request, llmtest.Calls([2]string{"unlock_gate", `{"gate":"Nord"}`}, [2]string{"find_tools", `{"words":"unlock gate"}`}))
-	require.Equal(t, []string{`unlock_gate {"gate":"Nord"}`}, matchertest.Fired(result))
-	require.Len(t, server.Requests(), 1, "it has called what it looks for")
-}
-
-func TestWhatASearchDidNotFindIsNoTool(t *testing.T) {
-	result, _ := matchOne(t, among(t, "das Tor auf, bitte"),
-		llmtest.Call("find_tools", `{"words":"gate"}`), llmtest.Call("unlock_all_gates", `{"gate":"Nord"}`))
-	require.Empty(t, result.Matches)
-	require.Empty(t, result.Rejected)
-}
-
 func TestASearchSeesTheToolsInScopeAlone(t *testing.T) {
-	request := among(t, "das Tor auf, bitte")
+	request := among(t, openTheGate)
 	request.Candidates = slices.DeleteFunc(slices.Clone(request.Candidates), func(c matcher.Candidate) bool { return c.Tool.Name == "unlock_gate" })
-	looks := llmtest.Call("find_tools", `{"words":"unlock gate job number"}`)
-	result, server := matchOne(t, request, looks, llmtest.Call("unlock_gate", `{"gate":"Nord"}`))
+	result, server := matchOne(t, request, calls(looks("unlock gate job number")), calls(unlock))
 	require.Empty(t, result.Matches, "it is another user's")
 	require.NotContains(t, string(server.Requests()[1].Body), "Unlock the gate")
 }
 
-func TestFaultyCallOfAFoundToolIsRejectedWithoutAThirdRequest(t *testing.T) {
-	result, _ := matchOne(t, among(t, "das Tor auf, bitte"),
-		llmtest.Call("find_tools", `{"words":"gate"}`), llmtest.Call("unlock_gate", `{}`))
-	require.Empty(t, result.Matches)
-	require.Equal(t, []string{"gate"}, result.Rejected[0].Missing)
-}
-
-func TestSearchAndFaultsGoBackTogether(t *testing.T) {
-	request := among(t, "book bitte, und das Tor auf", matchertest.BookTool)
-	result, server := matchOne(t, request,
-		llmtest.Calls([2]string{"book", `{"people":2}`}, [2]string{"find_tools", `{"words":"gate"}`}),
-		llmtest.Calls([2]string{"unlock_gate", `{"gate":"Nord"}`}, [2]string{"book", `{"day":"mon","people":2}`}))
-	require.Equal(t, []string{`book {"day":"mon","desk":"A","people":2}`, `unlock_gate {"gate":"Nord"}`}, matchertest.Fired(result))
-	answers := server.Requests()[1].Messages
-	require.Contains(t, answers[len(answers)-2].Content, "day:")
-	require.Contains(t, answers[len(answers)-1].Content, "offered now")
-}
-
 func TestToolThatHasTheNameOfTheSearchKeepsIt(t *testing.T) {
 	request := among(t, "find bitte tools", `{"name":"find_tools","description":"Find bitte the tools in the shed"}`)
-	result, server := matchOne(t, request, llmtest.Call("find_tools", `{}`))
+	result, server := matchOne(t, request, call("find_tools", `{}`))
 	require.Equal(t, []string{"find_tools {}"}, matchertest.Fired(result))
 	names := server.Requests()[0].ToolNames()
 	require.Equal(t, "find_tools_2", names[0])
 	require.Contains(t, names, "find_tools")
-	matchOne(t, request, llmtest.Call("functions.find_tools_2", `{"query":["gate"]}`), llmtest.Text("none"))
-}
-
-func TestSearchThatFailsDecidesNothingUnlessThereAreSoundCalls(t *testing.T) {
-	server := llmtest.New(t)
-	away := llmtest.Status(http.StatusServiceUnavailable, nil, "")
-	server.Queue(llmtest.Call("find_tools", `{"words":"gate"}`), away)
-	_, err := newLLM(server).Match(t.Context(), among(t, "das Tor auf"))
-	var unavailable *matcher.Unavailable
-	require.ErrorAs(t, err, &unavailable)
-
-	result, _ := matchOne(t, among(t, "x"), llmtest.Calls([2]string{"job_001", "{}"}, [2]string{"find_tools", `{"words":"gate"}`}), away)
-	require.Equal(t, []string{"job_001 {}"}, matchertest.Fired(result))
+	matchOne(t, request, call("functions.find_tools_2", `{"query":["gate"]}`), llmtest.Text("none"))
 }
 
 func TestEveryProviderLooksForTools(t *testing.T) {
 	every(t, func(t *testing.T, one spoken) {
-		result, questions := one.match(t, among(t, "das Tor auf, bitte"),
-			one.calls([2]string{"find_tools", `{"words":"unlock gate"}`}), one.calls([2]string{"unlock_gate", `{"gate":"Nord"}`}))
-		require.Equal(t, []string{`unlock_gate {"gate":"Nord"}`}, matchertest.Fired(result))
+		result, questions := one.match(t, among(t, openTheGate), one.calls(looks("unlock gate")), one.calls(unlock))
+		require.Equal(t, []string{unlocked}, matchertest.Fired(result))
 		require.NotContains(t, questions[0].body, "Unlock the gate")
 		require.Contains(t, questions[1].body, "Unlock the gate")
 	})
 }
 
-func TestAppSaysHowManyToolsARequestHas(t *testing.T) {
+func TestRequestHasAsManyToolsAsTheAppSays(t *testing.T) {
 	request := among(t, "bitte run the nightly job")
-	for _, most := range []int{1, 2, 10, 128} {
-		request.App.Settings.LLM.MostTools = most
-		names := asked(t, request).ToolNames()
-		require.LessOrEqual(t, len(names), max(2, most), "with the function, and at least one tool")
-		require.Greater(t, len(names), most/2)
-		require.Contains(t, names, "find_tools")
-	}
+	every(t, func(t *testing.T, one spoken) {
+		for most, want := range map[int]int{0: llm.DefaultLimit, 1: 2, 2: 2, 10: 10, 128: llm.MaxTools, 5000: llm.MaxTools} {
+			request.App.Settings.LLM.MostTools = most
+			result, questions := one.match(t, request, one.calls([2]string{"job_199", `{}`}))
+			require.Equal(t, []string{"job_199 {}"}, matchertest.Fired(result), "a call of a tool that is not offered counts as well")
+			offered := one.tools(decoded(t, questions[0].body).(map[string]any))
+			require.LessOrEqual(t, len(offered), want, "with the function, and at least one tool")
+			require.Greater(t, len(offered), want/2)
+			require.Contains(t, questions[0].body, `"find_tools"`)
+		}
+	})
 	request.App.Settings.LLM.MostTools = 128
 	request.Candidates = request.Candidates[:100]
-	require.Len(t, asked(t, request).Tools, 100)
+	names := asked(t, request).ToolNames()
+	require.Len(t, names, 100)
+	require.NotContains(t, names, "find_tools", "nothing is cut")
 }
 
 func TestSearchIsWithinTheTimeOfTheFirstRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		thinking := &slow{6 * time.Second, answering(openAISpoken().calls([2]string{"find_tools", `{"words":"gate"}`})), 0}
+		thinking := &slow{6 * time.Second, answering(openAISpoken().calls(looks("gate"))), 0}
 		options := llm.Options{Timeout: 10 * time.Second, HTTPClient: &http.Client{Transport: thinking}, BaseURL: "http://model.test/v1"}
 		began := time.Now()
-		_, err := llm.New(options).Match(t.Context(), among(t, "das Tor auf"))
+		_, err := llm.New(options).Match(t.Context(), among(t, openTheGate))
 		require.ErrorContains(t, err, "no answer within 10s")
 		require.Equal(t, 10*time.Second, time.Since(began))
 		require.Equal(t, 2, thinking.asked)
-	})
-}
-
-func TestEachRequestOfASearchIsMeasured(t *testing.T) {
-	server := llmtest.New(t)
-	server.Queue(llmtest.Call("find_tools", `{"words":"gate"}`), llmtest.Text("none"))
-	options, seen := llmOptions(server), []llm.Exchange{}
-	options.Observe = func(e llm.Exchange) { seen = append(seen, e) }
-	_, err := llm.New(options).Match(t.Context(), among(t, "das Tor auf"))
-	require.NoError(t, err)
-	require.Len(t, seen, 2)
-	for _, exchange := range seen {
-		require.Equal(t, 100, exchange.Usage.Prompt)
-		require.Equal(t, 64, exchange.Usage.Cached)
-	}
-}
-
-// TestRequestBeginsWithItsTools holds for every provider: what a request begins with is found
-// in a cache.
-func TestRequestBeginsWithItsTools(t *testing.T) {
-	every(t, func(t *testing.T, one spoken) {
-		request := among(t, "later words")
-		request.History = []matcher.Utterance{{Actor: matcher.ActorUser, Text: "earlier words"}}
-		_, questions := one.match(t, request, one.text("none"))
-		at := -1
-		for _, part := range []string{"find_tools", "You listen to a conversation", "earlier words", "Current date", "later words"} {
-			next := strings.Index(questions[0].body, part)
-			require.Greater(t, next, at, part)
-			at = next
-		}
 	})
 }
 
@@ -242,15 +193,5 @@ func (s *slow) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, request.Context().Err()
 	case <-time.After(s.after):
 		return s.answering.RoundTrip(request)
-	}
-}
-
-func TestFixedPartOfARequestIsShort(t *testing.T) {
-	request := among(t, "x")
-	for _, chat := range []bool{false, true} {
-		request.Chat = chat
-		body := asked(t, request)
-		fixed := body.Messages[0].Content + body.Messages[1].Content + body.Tools[0].Name + body.Tools[0].Description + string(body.Tools[0].Parameters)
-		require.Less(t, len(fixed), 300*4, "300 tokens, of which one has about 4 characters")
 	}
 }

@@ -1,8 +1,17 @@
 package llm_test
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
 	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,6 +20,21 @@ import (
 	"earshot/matcher/matchertest"
 	"earshot/repositories/secret"
 )
+
+func geminiSpoken() spoken {
+	return spoken{
+		name: "gemini", model: "gemini-3.5-flash-lite", keyIn: "X-Goog-Api-Key", path: "/v1beta/models/m:generateContent",
+		set:  func(o *llm.Options, p llm.Config) { o.Gemini = p },
+		call: `{"functionCall":{"id":"c%d","name":%q,"args":%s}}`,
+		called: `{"candidates":[{"content":{"role":"model","parts":[CALLS]},"finishReason":"STOP","index":0}],
+			"usageMetadata":{"promptTokenCount":120,"cachedContentTokenCount":100,"candidatesTokenCount":5,"thoughtsTokenCount":4,"totalTokenCount":129}}`,
+		said:  `{"candidates":[{"content":{"parts":[{"text":%q}]},"finishReason":"STOP"}]}`,
+		whole: `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"book","args":{"day":"mon"}}}]},"finishReason":"%s"}]}`,
+		cut:   "MAX_TOKENS", blocked: "SAFETY",
+		none: `{"candidates":[]}`, says: "no candidates",
+		bad: `{"candidates":[{"content":{"parts":[{"functionCall":{"args":{}}}]}}]}`,
+	}
+}
 
 // The conversation as generateContent wants it: results of calls are a content of their
 // own right after the calls, and rules that it does not take are said in words.
@@ -53,9 +77,7 @@ const geminiAnswered = `{
 }`
 
 func TestGeminiIsAskedInItsOwnForm(t *testing.T) {
-	request := conversation(t)
-	_, asked := geminiSpoken().match(t, request, geminiSpoken().text("none"))
-	requireAsked(t, request, geminiAsked, asked[0].body)
+	requireAsked(t, geminiSpoken(), geminiAsked)
 }
 
 func TestGeminisSecondTryHasItsSignatureAndResults(t *testing.T) {
@@ -85,7 +107,7 @@ func TestGeminisSecondTryHasItsSignatureAndResults(t *testing.T) {
 // checked, nor are older models.
 func TestCallsThatGeminiDidNotSignAreSentAsUnsigned(t *testing.T) {
 	for model, want := range map[string]int{"gemini-3.5-flash": 1, "gemini-flash-latest": 1, "gemini-10-pro": 1, "gemini-2.5-flash": 0, "gemini-1.5-pro": 0, "m": 0} {
-		e := newEndpoint(t, geminiSpoken().text("ok"))
+		e := newProvider(t, bodiesOf(geminiSpoken().text("ok"))...)
 		options := geminiSpoken().options(e)
 		options.Gemini.Model = model
 		_, err := llm.New(options).Reply(t.Context(), conversation(t), []matcher.PastCall{{TriggerID: "t8", Name: "book"}, {TriggerID: "t9", Name: "light-on"}})
@@ -108,17 +130,21 @@ func TestVertexIsAskedAtItsOwnPlaceWithAKey(t *testing.T) {
 		"/projects/clinic/locations/global/":          "/v1beta1/projects/clinic/locations/global/publishers/google/models/m:generateContent",
 		"/v1beta1/projects/clinic-2/locations/global": "/v1beta1/projects/clinic-2/locations/global/publishers/google/models/m:generateContent",
 	} {
-		e := newEndpoint(t, geminiSpoken().calls([2]string{"book", `{"day":"mon","people":9007199254740993}`}))
-		options := geminiSpoken().options(e)
-		options.Gemini.BaseURL += suffix
-		request := conversation(t)
-		result, err := llm.New(options).Match(t.Context(), request)
-		require.NoError(t, err)
+		vertex := geminiSpoken()
+		vertex.set = func(o *llm.Options, p llm.Config) {
+			o.Gemini = llm.Config{Key: p.Key, BaseURL: p.BaseURL + suffix, Model: p.Model}
+		}
+		requireAsked(t, vertex, geminiAsked)
+		result, questions := vertex.match(t, conversation(t), vertex.calls([2]string{"book", `{"day":"mon","people":9007199254740993}`}))
 		require.Equal(t, []string{`book {"day":"mon","people":9007199254740993}`}, matchertest.Fired(result))
-		require.Equal(t, want, e.questions()[0].path)
-		require.Equal(t, matchertest.Key, e.questions()[0].header.Get("X-Goog-Api-Key"))
-		requireAsked(t, request, geminiAsked, e.questions()[0].body)
+		require.Equal(t, want, questions[0].path)
+		require.Equal(t, matchertest.Key, questions[0].header.Get("X-Goog-Api-Key"))
 	}
+	recorded := &recorder{}
+	options := llm.Options{Gemini: llm.Config{Key: secret.New(matchertest.Key), BaseURL: "https://aiplatform.googleapis.com"}, HTTPClient: recorded.client()}
+	unavailable(t, options)
+	require.Equal(t, matchertest.Key, recorded.header.Get("X-Goog-Api-Key"))
+	require.Equal(t, "/v1beta1/publishers/google/models/gemini-3.5-flash-lite:generateContent", recorded.path, "by its host")
 }
 
 func TestModelsOfGeminiMayBePathsOfTheProvider(t *testing.T) {
@@ -131,10 +157,10 @@ func TestModelsOfGeminiMayBePathsOfTheProvider(t *testing.T) {
 		},
 	} {
 		for model, want := range paths {
-			e := newEndpoint(t, geminiSpoken().text("none"))
+			e := newProvider(t, bodiesOf(geminiSpoken().text("none"))...)
 			options := geminiSpoken().options(e)
 			options.Gemini.BaseURL, options.Gemini.Model = options.Gemini.BaseURL+suffix, model
-			_, err := llm.New(options).Match(t.Context(), matchertest.Request(t, "x", matchertest.BookTool))
+			_, err := llm.New(options).Match(t.Context(), matchertest.Request(t, "x", book))
 			require.NoError(t, err)
 			require.Equal(t, "/v1beta/"+want+":generateContent", e.questions()[0].path)
 		}
@@ -143,42 +169,10 @@ func TestModelsOfGeminiMayBePathsOfTheProvider(t *testing.T) {
 
 func TestModelThatWouldLeaveItsPathIsNotAskedFor(t *testing.T) {
 	for _, model := range []string{"../../upload", "m?alt=sse", "m#", "m%2e%2e"} {
-		options := geminiSpoken().options(newEndpoint(t))
+		options := geminiSpoken().options(newProvider(t))
 		options.Gemini.Model = model
 		require.Contains(t, unavailable(t, options).Reason, "is no name of a model")
 	}
-}
-
-func TestVertexWithoutAKeyTakesGooglesCredentials(t *testing.T) {
-	tokens := newEndpoint(t)
-	tokens.replies = []answer{{header: jsonHeader, body: `{"access_token":"ya29.planted","token_type":"Bearer","expires_in":3600}`}}
-	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", serviceAccount(t, tokens.server.URL))
-	e := newEndpoint(t, geminiSpoken().text("none"), geminiSpoken().text("none"))
-	llm := llm.New(llm.Options{Gemini: llm.Config{BaseURL: e.server.URL + "/v1/projects/p/locations/l"}})
-	for range 2 {
-		_, err := llm.Match(t.Context(), matchertest.Request(t, "x", matchertest.BookTool))
-		require.NoError(t, err)
-	}
-	require.Len(t, tokens.questions(), 1, "the token is kept")
-	require.Equal(t, "Bearer ya29.planted", e.questions()[1].header.Get("Authorization"))
-	require.Empty(t, e.questions()[1].header.Get("X-Goog-Api-Key"))
-}
-
-func TestVertexWithoutAnyCredentialsIsUnavailable(t *testing.T) {
-	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", t.TempDir()+"/none.json")
-	e := newEndpoint(t)
-	reason := unavailable(t, llm.Options{Gemini: llm.Config{BaseURL: e.server.URL + "/v1/projects/p/locations/l"}}).Reason
-	require.Contains(t, reason, "credentials")
-	require.Empty(t, e.questions())
-}
-
-func TestVertexByItsHostTakesAKeyAlone(t *testing.T) {
-	recorded := &recorder{}
-	options := llm.Options{Gemini: llm.Config{Key: secret.New(matchertest.Key), BaseURL: "https://aiplatform.googleapis.com"}}
-	options.HTTPClient = recorded.client()
-	unavailable(t, options)
-	require.Equal(t, matchertest.Key, recorded.header.Get("X-Goog-Api-Key"))
-	require.Equal(t, "/v1beta1/publishers/google/models/gemini-3.5-flash-lite:generateContent", recorded.path)
 }
 
 func TestGeminiIsShownTheSubsetOfSchemasThatItTakes(t *testing.T) {
@@ -201,4 +195,74 @@ func TestGeminiIsShownTheSubsetOfSchemasThatItTakes(t *testing.T) {
 		"kind":{"enum":["a",7]},"odd":{"description":"(enum [\"a\",null])"},
 		"list":{"type":"array","minItems":1,"description":"(uniqueItems true)","items":{"type":"string","description":"(pattern ^x)"}},
 		"either":{"anyOf":[{"type":"string","description":"(maxLength 4)"},{}]}}}`), schema)
+}
+
+func TestGeminisAnswersAreRead(t *testing.T) {
+	requireEnds(t, geminiSpoken(), map[string]string{
+		"STOP": "", "FINISH_REASON_UNSPECIFIED": "", "": "",
+		"MALFORMED_FUNCTION_CALL": `finish_reason "MALFORMED_FUNCTION_CALL"`, "RECITATION": "content filter", "BLOCKLIST": "content filter",
+		"PROHIBITED_CONTENT": "content filter", "SPII": "content filter", "LANGUAGE": "LANGUAGE", "OTHER": "OTHER",
+		"UNEXPECTED_TOOL_CALL": "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS": "TOO_MANY", "CONTINUATION": "CONTINUATION",
+	})
+	requireFires(t, geminiSpoken(), onMonday,
+		`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"default_api:book","args":"{'day':'mon'}"}}]}}],"usageMetadata":{"promptTokenCount":"4"}}`,
+		`{"candidates":[{"content":{"parts":[{"text":"book?","thought":true},{"text":"{\"name\":\"book\",\"parameters\":{\"day\":\"mon\"}}"}]}}]}`)
+	requireFires(t, geminiSpoken(), "light_on {}", `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"light_on"}}]}}]}`)
+	blocked := answer{body: `{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT","safetyRatings":[]},"usageMetadata":{"promptTokenCount":4}}`}
+	require.Contains(t, unavailable(t, geminiSpoken().options(newProvider(t, blocked))).Reason, "content filter held the request back (PROHIBITED_CONTENT)")
+}
+
+// serviceAccount writes the credentials of a service account whose tokens come from the URL, with
+// a member more, and has them taken.
+func serviceAccount(t *testing.T, tokenURL, more string) {
+	t.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	require.NoError(t, err)
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	require.NoError(t, err)
+	account, err := json.Marshal(map[string]string{
+		"type": "service_account", "project_id": "p", "client_email": "earshot@p.iam.gserviceaccount.com", "token_uri": tokenURL, "quota_project_id": more,
+		"private_key_id": "k", "private_key": string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private})),
+	})
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "account.json")
+	require.NoError(t, os.WriteFile(file, account, 0o600))
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", file)
+}
+
+// vertexAt is Vertex AI without a key.
+func vertexAt(e *fakeProvider) llm.Options {
+	return llm.Options{Gemini: llm.Config{BaseURL: e.server.URL + "/v1/projects/p/locations/l"}}
+}
+
+func TestVertexWithoutAKeyTakesGooglesCredentials(t *testing.T) {
+	for file, payers := range map[string][]string{"": {"", "of-the-environment"}, "payer": {"payer", "of-the-environment"}} {
+		t.Run(file, func(t *testing.T) {
+			tokens := newProvider(t, answer{header: http.Header{"Content-Type": {"application/json"}}, body: `{"access_token":"ya29.planted","token_type":"Bearer","expires_in":3600}`})
+			serviceAccount(t, tokens.server.URL, file)
+			e := newProvider(t, bodiesOf(geminiSpoken().text("none"), geminiSpoken().text("none"))...)
+			model := llm.New(vertexAt(e))
+			for i, payer := range payers {
+				_, err := model.Match(t.Context(), matchertest.Request(t, "x", book))
+				require.NoError(t, err)
+				header := e.questions()[i].header
+				require.Equal(t, "Bearer ya29.planted", header.Get("Authorization"))
+				require.Equal(t, payer, header.Get("X-Goog-User-Project"), "who pays for a person's requests")
+				require.Empty(t, header.Get("X-Goog-Api-Key"))
+				t.Setenv("GOOGLE_CLOUD_QUOTA_PROJECT", "of-the-environment")
+			}
+			require.Len(t, tokens.questions(), 1, "the token is kept")
+		})
+	}
+}
+
+func TestVertexWithoutAnyCredentialsIsUnavailable(t *testing.T) {
+	t.Setenv("GOOGLE_APPLICATION_CREDENTIALS", t.TempDir()+"/none.json")
+	require.Contains(t, unavailable(t, vertexAt(newProvider(t))).Reason, "credentials")
+
+	tokens := newProvider(t, answer{hang: true})
+	serviceAccount(t, tokens.server.URL, "")
+	options := vertexAt(newProvider(t))
+	options.Timeout = 500 * time.Millisecond
+	require.Equal(t, "no answer within 500ms", unavailable(t, options).Reason, "nor does it wait longer for a token")
 }

@@ -32,27 +32,24 @@ func roles(messages []llmtest.Message) []string {
 
 func TestRequestEndsWithTheClockAndThenTheMessageAlone(t *testing.T) {
 	text := "  Book \"tomorrow\" <b>\n\tplease </b> "
-	request := matchertest.Request(t, text, matchertest.BookTool)
+	request := matchertest.Request(t, text, book)
 	request.History = []matcher.Utterance{{Actor: matcher.ActorUser, Text: "hi"}, {Actor: matcher.ActorAgent, Text: "hello"}}
 	messages := asked(t, request).Messages
 	require.Equal(t, []string{"system", "user", "assistant", "system", "user"}, roles(messages))
 	require.Equal(t, "Current date and time: Friday, 2026-11-20, 09:30 CET (UTC+01:00).", messages[3].Content)
 	require.Equal(t, text, messages[4].Content)
 	require.NotContains(t, messages[0].Content, "2026")
-}
 
-func TestRequestSaysTheUsersLanguageAndTimeZone(t *testing.T) {
-	request := matchertest.Request(t, "Freitag um neun", matchertest.BookTool)
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	require.NoError(t, err)
 	request.Now, request.Language = request.Now.In(berlin), "de-AT"
-	messages := asked(t, request).Messages
-	require.Equal(t, "Current date and time: Friday, 2026-11-20, 09:30 CET (UTC+01:00). The user's time zone: Europe/Berlin. The user's language: de-AT.", messages[len(messages)-2].Content)
+	messages = asked(t, request).Messages
+	require.Equal(t, "Current date and time: Friday, 2026-11-20, 09:30 CET (UTC+01:00). The user's time zone: Europe/Berlin. The user's language: de-AT.", messages[3].Content)
 	require.NotContains(t, messages[0].Content, "Berlin", "what changes from message to message stands after what does not")
 }
 
 func TestRequestOffersToolsByNameWithTheirSchemas(t *testing.T) {
-	request := matchertest.Request(t, "x", matchertest.LightTool, matchertest.CancelTool, matchertest.BookTool)
+	request := matchertest.Request(t, "x", light, cancel, book)
 	slices.Reverse(request.Candidates)
 	body := asked(t, request)
 	require.Equal(t, []string{"book", "cancel-booking", "light_on"}, body.ToolNames())
@@ -64,32 +61,38 @@ func TestRequestOffersToolsByNameWithTheirSchemas(t *testing.T) {
 	require.NotContains(t, string(body.Body), "temperature", "reasoning models refuse it")
 }
 
-func TestRequestShowsAFewExamples(t *testing.T) {
-	tool := `{"name":"book","description":"Books","examples":["I need a date","` + strings.Repeat("long ", 100) + `","see me","fourth"]}`
-	description := asked(t, matchertest.Request(t, "x", tool)).Tools[0].Description
-	require.Contains(t, description, "Books\nA user may say: \"I need a date\"")
-	require.NotContains(t, description, "fourth")
-	require.Less(t, len(description), 300)
+func TestRequestDescribesToolsAsPeopleSeeThem(t *testing.T) {
+	const hidden = "\u200b\u202e\U000e0069\U000e0067\U000e006e"
+	for tool, want := range map[string]string{
+		`{"name":"book","description":"Books","examples":["a table for [two](people)"],"schema":[{"parameter":"people","type":"integer"}]}`: "Books\nA user may say: \"a table for two\"",
+		`{"name":"book","description":"Books","examples":["see me","` + strings.Repeat("long ", 100) + `","third","fourth"]}`: "Books\nA user may say: \"see me\", \"" +
+			strings.Repeat("long ", 24) + "… (cut, 500 bytes in all)\", \"third\"",
+		`{"name":"book","description":"Books` + hidden + ` a table","examples":["a table` + hidden + `"],"parameters":{"type":"object","properties":{
+			"day":{"type":"string","description":"which` + hidden + ` day","enum":["mon` + hidden + `","tue"]}}}}`: "Books a table\nA user may say: \"a table\"",
+	} {
+		offered := asked(t, matchertest.Request(t, "x", tool)).Tools[0]
+		require.Equal(t, want, offered.Description)
+		if strings.Contains(tool, hidden) {
+			require.JSONEq(t, `{"type":"object","properties":{"day":{"type":"string","description":"which day","enum":["mon","tue"]}}}`, string(offered.Parameters))
+		}
+	}
 }
 
-func TestRequestShowsMarkedExamplesInPlainWords(t *testing.T) {
-	tool := `{"name":"book","description":"Books","examples":["a table for [two](people)"],"schema":[{"parameter":"people","type":"integer"}]}`
-	body := asked(t, matchertest.Request(t, "x", tool))
-	require.Equal(t, "Books\nA user may say: \"a table for two\"", body.Tools[0].Description)
-}
-
-func TestSystemTextIsShortAndEndsWithTheAppsOwn(t *testing.T) {
-	request := matchertest.Request(t, "x", matchertest.BookTool)
-	request.Chat = true
-	messages := asked(t, request).Messages
-	plain := messages[0].Content
-	require.Less(t, len(plain)+len(messages[1].Content), 300*4, "with the clock 300 tokens, of which one has about 4 characters")
-	request.App.Settings.Prompt.Text = "We are a dental clinic."
-	require.Equal(t, plain+"\n\nAbout this application:\nWe are a dental clinic.", asked(t, request).Messages[0].Content)
+func TestFixedPartOfARequestIsShortAndEndsWithTheAppsOwn(t *testing.T) {
+	request := among(t, "x")
+	for _, chat := range []bool{false, true} {
+		request.Chat, request.App.Settings.Prompt.Text = chat, ""
+		body := asked(t, request)
+		rules := body.Messages[0].Content
+		fixed := rules + body.Messages[1].Content + body.Tools[0].Name + body.Tools[0].Description + string(body.Tools[0].Parameters)
+		require.Less(t, len(fixed), 300*4, "300 tokens, of which one has about 4 characters")
+		request.App.Settings.Prompt.Text = "We are a dental clinic."
+		require.Equal(t, rules+"\n\nAbout this application:\nWe are a dental clinic.", asked(t, request).Messages[0].Content)
+	}
 }
 
 func TestHistoryShowsEarlierCallsWithTheirResults(t *testing.T) {
-	request := matchertest.Request(t, "and the light", matchertest.BookTool, matchertest.LightTool)
+	request := matchertest.Request(t, "and the light", book, light)
 	request.History = []matcher.Utterance{
 		{Actor: matcher.ActorUser, Text: "book monday", Fired: []matcher.PastCall{
 			{TriggerID: "t1", Name: "book", Values: map[string]any{"day": "mon", "people": json.Number("9007199254740993"), "desk": "A"}, Result: json.RawMessage(`{"ok":true}`)},
@@ -101,25 +104,25 @@ func TestHistoryShowsEarlierCallsWithTheirResults(t *testing.T) {
 	body := asked(t, request)
 	messages := body.Messages
 	require.Equal(t, []string{"system", "user", "assistant", "tool", "tool", "tool", "assistant", "system", "user"}, roles(messages))
-	calls := messages[2].ToolCalls
-	require.Equal(t, `{"day":"mon","people":9007199254740993}`, calls[0].Function.Arguments, "without what is hidden")
-	require.Equal(t, "_3-retired", calls[2].Function.Name)
-	require.Equal(t, "{}", calls[2].Function.Arguments, "what a retired tool hid is not known any more")
+	made := messages[2].ToolCalls
+	require.Equal(t, `{"day":"mon","people":9007199254740993}`, made[0].Function.Arguments, "without what is hidden")
+	require.Equal(t, "_3-retired", made[2].Function.Name)
+	require.Equal(t, "{}", made[2].Function.Arguments, "what a retired tool hid is not known any more")
 	require.NotContains(t, string(body.Body), "1234")
 	require.Equal(t, `{"ok":true}`, messages[3].Content)
 	require.Equal(t, "The call failed: HTTP 500", messages[4].Content)
 	require.Contains(t, messages[5].Content, "accepted")
 	seen := map[string]bool{}
-	for i, call := range calls {
-		require.Regexp(t, `^[A-Za-z0-9]{9}$`, call.ID, "Mistral takes no other")
-		require.Equal(t, call.ID, messages[3+i].ToolCallID)
-		seen[call.ID] = true
+	for i, one := range made {
+		require.Regexp(t, `^[A-Za-z0-9]{9}$`, one.ID, "Mistral takes no other")
+		require.Equal(t, one.ID, messages[3+i].ToolCallID)
+		seen[one.ID] = true
 	}
 	require.Len(t, seen, 3)
 }
 
 func TestHistoryKeepsLongTextsAndResultsShort(t *testing.T) {
-	request := matchertest.Request(t, strings.Repeat("é", 20_000), matchertest.BookTool)
+	request := matchertest.Request(t, strings.Repeat("é", 20_000), book)
 	request.History = []matcher.Utterance{{Actor: matcher.ActorUser, Text: strings.Repeat("é", 100_000), Fired: []matcher.PastCall{
 		{TriggerID: "t", Name: "book", Result: json.RawMessage(`"` + strings.Repeat("x", 60_000) + `"`)},
 	}}}
@@ -131,17 +134,17 @@ func TestHistoryKeepsLongTextsAndResultsShort(t *testing.T) {
 }
 
 // TestConsecutiveTurnsShareTheirPrefix follows a conversation over 120 messages and
-// measures what a provider's cache would find.
+// measures what a provider's cache would find: all up to the clock.
 func TestConsecutiveTurnsShareTheirPrefix(t *testing.T) {
 	server := llmtest.New(t)
 	server.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Text("none") })
-	llm := newLLM(server)
+	model := newLLM(server)
 	var history []matcher.Utterance
 	for i := range 60 {
-		request := matchertest.Request(t, fmt.Sprintf("message %d", i), matchertest.BookTool, matchertest.LightTool)
+		request := matchertest.Request(t, fmt.Sprintf("message %d", i), book, light)
 		request.History = slices.Clone(history)
 		request.Now = request.Now.Add(time.Duration(i) * time.Minute)
-		_, err := llm.Match(t.Context(), request)
+		_, err := model.Match(t.Context(), request)
 		require.NoError(t, err)
 		said := matcher.Utterance{Actor: matcher.ActorUser, Text: request.Text}
 		if i%3 == 0 {
@@ -151,7 +154,8 @@ func TestConsecutiveTurnsShareTheirPrefix(t *testing.T) {
 	}
 	requests, broken := server.Requests(), 0
 	for i := 1; i < len(requests); i++ {
-		if !strings.HasPrefix(string(requests[i].Body), cached(requests[i-1])) {
+		cached, _, _ := strings.Cut(string(requests[i-1].Body), `,{"role":"system","content":"Current date`)
+		if !strings.HasPrefix(string(requests[i].Body), cached) {
 			broken++
 		}
 		require.Equal(t, requests[i-1].Tools, requests[i].Tools)
@@ -159,13 +163,6 @@ func TestConsecutiveTurnsShareTheirPrefix(t *testing.T) {
 		require.LessOrEqual(t, len(texts), 1+40+14, "history, calls and message")
 	}
 	require.Equal(t, 8, broken, "80 messages over the limit of 40, cut in blocks of 10")
-}
-
-// cached is the part of a request's body that the next turn's should begin with: all
-// up to the clock.
-func cached(request llmtest.Request) string {
-	body, _, _ := strings.Cut(string(request.Body), `,{"role":"system","content":"Current date`)
-	return body
 }
 
 func TestHistoryStartMovesInBlocks(t *testing.T) {
@@ -184,11 +181,11 @@ func TestNamesThatAProviderDoesNotTakeAreMappedBothWays(t *testing.T) {
 		{TriggerID: "t", Name: "4-lights", Values: map[string]any{"Größe (cm)": json.Number("7")}},
 	}}}
 	body := asked(t, request)
-	wire := ""
+	wire, schema := "", ""
 	for _, offered := range body.Tools {
 		require.Regexp(t, `^[A-Za-z_][A-Za-z0-9_-]{0,63}$`, offered.Name)
 		if strings.Contains(string(offered.Parameters), `"ok"`) {
-			wire = offered.Name
+			wire, schema = offered.Name, string(offered.Parameters)
 		}
 	}
 	earlier := body.Messages[2].ToolCalls[0].Function
@@ -196,56 +193,39 @@ func TestNamesThatAProviderDoesNotTakeAreMappedBothWays(t *testing.T) {
 	require.NotEqual(t, "4-lights", wire)
 	require.Regexp(t, `^\{"[A-Za-z0-9_.-]+":7\}$`, earlier.Arguments)
 
-	var arguments map[string]int
-	require.NoError(t, json.Unmarshal([]byte(earlier.Arguments), &arguments))
-	for alias := range arguments {
-		require.Contains(t, string(body.Tools[1].Parameters)+string(body.Tools[2].Parameters), `"required":["`+alias+`"]`)
-		result, _ := matchOne(t, request, llmtest.Call(wire, fmt.Sprintf(`{%q:8,"ok":"yes"}`, alias)))
-		require.Equal(t, []string{`4-lights {"Größe (cm)":8,"ok":"yes"}`}, matchertest.Fired(result))
+	alias := strings.Split(earlier.Arguments, `"`)[1]
+	require.Contains(t, schema, `"required":["`+alias+`"]`)
+	for _, call := range []struct{ name, arguments, fired string }{
+		{wire, fmt.Sprintf(`{%q:8,"ok":"yes"}`, alias), `4-lights {"Größe (cm)":8,"ok":"yes"}`},
+		{"4-lights", `{"Größe (cm)":9}`, `4-lights {"Größe (cm)":9}`}, // a model may use the true names all the same
+	} {
+		result, _ := matchOne(t, request, llmtest.Call(call.name, call.arguments))
+		require.Equal(t, []string{call.fired}, matchertest.Fired(result))
 	}
-	result, _ := matchOne(t, request, llmtest.Call("4-lights", `{"Größe (cm)":9}`))
-	require.Equal(t, []string{`4-lights {"Größe (cm)":9}`}, matchertest.Fired(result), "a model may use the true names all the same")
 }
 
 func TestReplyIsWrittenWithTheResultsAndWithoutTools(t *testing.T) {
 	server := llmtest.New(t)
-	server.Queue(llmtest.Text("<think>fine</think>You are booked."))
-	request := matchertest.Request(t, "book monday", matchertest.BookTool)
-	request.Chat = true
-	text, err := newLLM(server).Reply(t.Context(), request, []matcher.PastCall{
-		{TriggerID: "t1", Name: "book", Values: map[string]any{"day": "mon"}, Result: json.RawMessage(`{"room":5}`)},
-	})
-	require.NoError(t, err)
-	require.Equal(t, "You are booked.", text)
+	request := talk(t, book)
+	for given, want := range map[string]string{
+		"<think>fine</think>You are booked.":                                     "You are booked.",
+		`Done. <tool_call>{"name":"book","arguments":{"day":"tue"}}</tool_call>`: "Done.",
+	} {
+		server.Queue(llmtest.Text(given))
+		text, err := newLLM(server).Reply(t.Context(), request, []matcher.PastCall{
+			{TriggerID: "t1", Name: "book", Values: map[string]any{"day": "mon"}, Result: json.RawMessage(`{"room":5}`)},
+		})
+		require.NoError(t, err)
+		require.Equal(t, want, text)
+	}
 	body := server.Requests()[0]
 	require.Equal(t, []string{"system", "system", "user", "assistant", "tool"}, roles(body.Messages))
 	require.Equal(t, `{"room":5}`, body.Last().Content)
 	require.Equal(t, body.Messages[3].ToolCalls[0].ID, body.Last().ToolCallID)
 	require.Empty(t, body.Tools)
-}
 
-func TestReplySetsNothingOffAndShowsNoCall(t *testing.T) {
-	server := llmtest.New(t)
-	server.Queue(llmtest.Text(`Done. <tool_call>{"name":"book","arguments":{"day":"tue"}}</tool_call>`))
-	text, err := newLLM(server).Reply(t.Context(), matchertest.Request(t, "book", matchertest.BookTool), nil)
-	require.NoError(t, err)
-	require.Equal(t, "Done.", text)
-}
-
-func TestReplyThatFailsIsUnavailable(t *testing.T) {
-	server := llmtest.New(t)
 	server.Queue(llmtest.Status(503, nil, ""))
-	_, err := newLLM(server).Reply(t.Context(), matchertest.Request(t, "book", matchertest.BookTool), nil)
+	_, err := newLLM(server).Reply(t.Context(), request, nil)
 	var unavailable *matcher.Unavailable
 	require.ErrorAs(t, err, &unavailable)
-}
-
-// What nobody sees who reads a description is not said to a model either.
-func TestModelReadsWhatPeopleSeeOfATool(t *testing.T) {
-	const hidden = "\u200b\u202e\U000e0069\U000e0067\U000e006e"
-	_, server := matchOne(t, matchertest.Request(t, "x", `{"name":"book","description":"Books`+hidden+` a table","examples":["a table`+hidden+`"],
-		"parameters":{"type":"object","properties":{"day":{"type":"string","description":"which`+hidden+` day","enum":["mon`+hidden+`","tue"]}}}}`), llmtest.Call("book", `{"day":"mon"}`))
-	tool := server.Requests()[0].Tools[0]
-	require.Equal(t, "Books a table\nA user may say: \"a table\"", tool.Description)
-	require.JSONEq(t, `{"type":"object","properties":{"day":{"type":"string","description":"which day","enum":["mon","tue"]}}}`, string(tool.Parameters))
 }

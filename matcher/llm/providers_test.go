@@ -3,13 +3,18 @@ package llm_test
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
-	"earshot/matcher/chain"
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/llmtest"
 	"earshot/matcher/matchertest"
@@ -17,17 +22,187 @@ import (
 	"earshot/repositories/secret"
 )
 
+// fakeProvider answers as it was scripted to and keeps what it was asked.
+type fakeProvider struct {
+	t       testing.TB
+	server  *httptest.Server
+	done    chan struct{}
+	mu      sync.Mutex
+	replies []answer
+	asked   []question
+}
+
+type question struct {
+	path   string
+	header http.Header
+	body   string
+}
+
+// answer is sent as it stands; the zero status is 200, and a hanging one never ends.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+	hang   bool
+}
+
+func newProvider(t testing.TB, replies ...answer) *fakeProvider {
+	e := &fakeProvider{t: t, done: make(chan struct{}), replies: replies}
+	e.server = httptest.NewServer(e)
+	t.Cleanup(func() { close(e.done); e.server.Close() })
+	return e
+}
+
+func (e *fakeProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	e.mu.Lock()
+	e.asked = append(e.asked, question{r.URL.RequestURI(), r.Header.Clone(), string(body)})
+	var reply answer
+	if len(e.replies) == 0 {
+		e.t.Errorf("nothing is scripted for request %d: %s", len(e.asked), body)
+		reply.status = http.StatusTeapot
+	} else {
+		reply, e.replies = e.replies[0], e.replies[1:]
+	}
+	e.mu.Unlock()
+	maps.Copy(w.Header(), reply.header)
+	if !reply.hang || reply.body != "" {
+		w.WriteHeader(max(reply.status, http.StatusOK))
+		_, _ = w.Write([]byte(reply.body)) // a client that went away is the test's business
+	}
+	if reply.hang {
+		_ = http.NewResponseController(w).Flush()
+		select {
+		case <-r.Context().Done():
+		case <-e.done:
+		}
+	}
+}
+
+func (e *fakeProvider) questions() []question {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.asked)
+}
+
+// spoken is one provider with what a test needs to play it.
+type spoken struct {
+	name    string
+	model   string // its default
+	set     func(*llm.Options, llm.Config)
+	keyIn   string // the header that carries the key
+	path    string // of a request for the model "m"
+	call    string // of a number, a name and arguments
+	called  string // an answer with calls
+	said    string // an answer with a text
+	whole   string // an answer with a call, %s for why it ends
+	cut     string // reason of one that is cut short
+	blocked string // reason of one that is filtered out
+	none    string // an answer with nothing in it
+	says    string // of none
+	bad     string // an answer whose call has no name
+}
+
+// providers are all that there are, each with a server's answers in its own shape.
+func providers() []spoken {
+	return []spoken{openAISpoken(), anthropicSpoken(), geminiSpoken(), cohereSpoken()}
+}
+
+// every runs a test for each provider.
+func every(t *testing.T, test func(*testing.T, spoken)) {
+	for _, one := range providers() {
+		t.Run(one.name, func(t *testing.T) { test(t, one) })
+	}
+}
+
+// called returns the provider of that name.
+func called(name string) spoken {
+	all := providers()
+	return all[slices.IndexFunc(all, func(one spoken) bool { return one.name == name })]
+}
+
+// calls is an answer with calls, each a name and its arguments.
+func (s spoken) calls(calls ...[2]string) string {
+	written := make([]string, len(calls))
+	for i, call := range calls {
+		written[i] = fmt.Sprintf(s.call, i+1, call[0], call[1])
+	}
+	return strings.Replace(s.called, "CALLS", strings.Join(written, ","), 1)
+}
+
+func (s spoken) text(text string) string { return fmt.Sprintf(s.said, text) }
+
+// tools are those that a request offers.
+func (s spoken) tools(body map[string]any) []any {
+	tools, _ := body["tools"].([]any)
+	if s.name == "gemini" && len(tools) > 0 {
+		tools = tools[0].(map[string]any)["functionDeclarations"].([]any)
+	}
+	return tools
+}
+
+// options configure this provider alone, at the fake one.
+func (s spoken) options(e *fakeProvider) llm.Options {
+	var options llm.Options
+	s.set(&options, llm.Config{Key: secret.New(matchertest.Key), BaseURL: e.server.URL, Model: "m"})
+	return options
+}
+
+// match asks the provider about one message, for which it answers with the bodies.
+func (s spoken) match(t *testing.T, request matcher.Request, bodies ...string) (matcher.Result, []question) {
+	t.Helper()
+	e := newProvider(t, bodiesOf(bodies...)...)
+	result, err := llm.New(s.options(e)).Match(t.Context(), request)
+	require.NoError(t, err)
+	require.Len(t, e.questions(), len(bodies), "requests")
+	return result, e.questions()
+}
+
+func bodiesOf(bodies ...string) []answer {
+	replies := make([]answer, len(bodies))
+	for i, body := range bodies {
+		replies[i].body = body
+	}
+	return replies
+}
+
+// decoded reads JSON with every digit of its numbers.
+func decoded(t testing.TB, text string) any {
+	t.Helper()
+	decoder := json.NewDecoder(strings.NewReader(text))
+	decoder.UseNumber()
+	var value any
+	require.NoError(t, decoder.Decode(&value), text)
+	return value
+}
+
+// renamed replaces whole strings within a value.
+func renamed(value any, names map[string]string) any {
+	switch value := value.(type) {
+	case map[string]any:
+		for name, member := range value {
+			value[name] = renamed(member, names)
+		}
+	case []any:
+		for i, member := range value {
+			value[i] = renamed(member, names)
+		}
+	case string:
+		if name, known := names[value]; known {
+			return name
+		}
+	}
+	return value
+}
+
 // conversation is one with all that a request can hold: tools of the app and of the
 // session, a model that spoke first, calls with a result and with a failure.
 func conversation(t testing.TB) matcher.Request {
 	t.Helper()
 	request := matchertest.Request(t, "  and \"tuesday\"\n", `{"name":"light-on"}`)
-	book := `{"tools":[{"name":"book","description":"User wants an appointment","parameters":{"type":"object","properties":{
+	request.Candidates = append(matchertest.InScope(t, matchertest.Scope, "r0", `{"name":"book","description":"User wants an appointment","parameters":{"type":"object","properties":{
 		"day":{"type":"string","description":"wished day","pattern":"^[a-z]+$"},
-		"people":{"type":"integer","minimum":1,"maximum":9007199254740993}},"required":["day"]}}]}`
-	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r0", []byte(book))
-	require.NoError(t, err)
-	request.Candidates = append([]matcher.Candidate{{Repository: repository, Tool: &repository.Tools[0]}}, request.Candidates...)
+		"people":{"type":"integer","minimum":1,"maximum":9007199254740993}},"required":["day"]}}`), request.Candidates...)
 	request.History = []matcher.Utterance{
 		{Actor: matcher.ActorAgent, Text: "Hello."},
 		{Actor: matcher.ActorUser, Text: "book monday", Fired: []matcher.PastCall{
@@ -39,133 +214,138 @@ func conversation(t testing.TB) matcher.Request {
 	return request
 }
 
-// placeholders stand for what is the same for every provider: the rules and the ids
-// of earlier calls.
-func placeholders(t *testing.T, request matcher.Request) map[string]string {
-	names := map[string]string{}
-	messages := asked(t, request).Messages
+// requireAsked compares what a provider was asked in that conversation with the JSON that its
+// documentation wants, digit for digit. The rules and the ids of earlier calls are the same for
+// every provider. Asked again it is byte for byte the same, for the provider's cache.
+func requireAsked(t *testing.T, one spoken, want string) {
+	t.Helper()
+	messages, names := asked(t, conversation(t)).Messages, map[string]string{}
 	names[messages[0].Content] = "RULES"
 	for _, message := range messages {
 		for _, call := range message.ToolCalls {
 			names[call.ID] = fmt.Sprintf("EARLIER%d", len(names))
 		}
 	}
-	return names
+	_, questions := one.match(t, conversation(t), one.text("none"))
+	require.Equal(t, decoded(t, want), renamed(decoded(t, questions[0].body), names), questions[0].body)
+	_, again := one.match(t, conversation(t), one.text("none"))
+	require.Equal(t, questions[0].body, again[0].body)
 }
 
-// requireAsked compares what a provider was asked with the JSON that its documentation
-// wants, digit for digit.
-func requireAsked(t *testing.T, request matcher.Request, want, got string) {
+// requireEnds holds the reasons for which a provider ends an answer: empty for sound ones, else
+// the error.
+func requireEnds(t *testing.T, one spoken, reasons map[string]string) {
 	t.Helper()
-	require.Equal(t, decoded(t, want), renamed(decoded(t, got), placeholders(t, request)), got)
+	for reason, says := range reasons {
+		body := fmt.Sprintf(one.whole, reason)
+		if says == "" {
+			requireFires(t, one, onMonday, body)
+		} else {
+			require.Contains(t, unavailable(t, one.options(newProvider(t, answer{body: body}))).Reason, says, reason)
+		}
+	}
+}
+
+// requireFires holds what each of the provider's answers sets off.
+func requireFires(t *testing.T, one spoken, fired string, bodies ...string) {
+	t.Helper()
+	for _, body := range bodies {
+		result, _ := one.match(t, matchertest.Request(t, "x", book, light), body)
+		require.Equal(t, []string{fired}, matchertest.Fired(result), body)
+	}
 }
 
 func TestEveryProvidersCallsAreReadInOrderWithAllDigits(t *testing.T) {
 	every(t, func(t *testing.T, one spoken) {
-		result, _ := one.match(t, matchertest.Request(t, "x", matchertest.BookTool, matchertest.CancelTool, matchertest.LightTool), one.calls(
+		e := newProvider(t, bodiesOf(one.calls(
 			[2]string{"light_on", `{}`},
 			[2]string{"book", `{"day":"mon","people":9007199254740993}`},
 			[2]string{"cancel-booking", `{"day":"tue <&> \u00e9 \"x\""}`},
 			[2]string{"book", `{"people":-9223372036854775808,"day":"wed"}`},
 			[2]string{"unknown", `{}`},
-		))
+		))...)
+		options, seen := one.options(e), []llm.Exchange{}
+		options.Observe = func(exchange llm.Exchange) { seen = append(seen, exchange) }
+		result, err := llm.New(options).Match(t.Context(), matchertest.Request(t, "x", book, cancel, light))
+		require.NoError(t, err)
 		require.Equal(t, []string{
 			`light_on {}`, `book {"day":"mon","desk":"A","people":9007199254740993}`,
 			`cancel-booking {"day":"tue \u003c\u0026\u003e é \"x\""}`, `book {"day":"wed","desk":"A","people":-9223372036854775808}`,
 		}, matchertest.Fired(result))
 		require.Empty(t, result.Rejected)
-	})
-}
-
-func TestEveryProvidersTokensAreCounted(t *testing.T) {
-	every(t, func(t *testing.T, one spoken) {
-		e := newEndpoint(t, one.calls([2]string{"light_on", `{}`}))
-		options := one.options(e)
-		var seen []llm.Exchange
-		options.Observe = func(exchange llm.Exchange) { seen = append(seen, exchange) }
-		_, err := llm.New(options).Match(t.Context(), matchertest.Request(t, "x", matchertest.LightTool))
-		require.NoError(t, err)
 		require.Len(t, seen, 1)
 		require.Equal(t, llm.Usage{Prompt: 120, Cached: 100, Completion: 9}, seen[0].Usage)
 		require.Equal(t, "m", seen[0].Model)
 	})
 }
 
-func TestEveryProvidersFaultyCallGoesBackOnce(t *testing.T) {
-	every(t, func(t *testing.T, one spoken) {
-		result, asked := one.match(t, matchertest.Request(t, "x", matchertest.BookTool, matchertest.LightTool),
-			one.calls([2]string{"book", `{"people":9007199254740993}`}, [2]string{"light_on", `{}`}),
-			one.calls([2]string{"book", `{"day":"mon","people":9007199254740993}`}))
-		require.Equal(t, []string{`book {"day":"mon","desk":"A","people":9007199254740993}`, "light_on {}"}, matchertest.Fired(result))
-		require.Contains(t, asked[1].body, "Not accepted: day: is required")
-		require.Contains(t, asked[1].body, "Accepted. Do not repeat this call.")
-		require.Contains(t, asked[1].body, "9007199254740993")
-		require.NotContains(t, asked[0].body, "Accepted")
-	})
+func TestObserverIsCalledForEveryRequest(t *testing.T) {
+	server := llmtest.New(t)
+	server.Queue(call("book", `{}`), llmtest.Status(500, nil, ""))
+	options, seen := llmOptions(server), []llm.Exchange{}
+	options.Observe = func(exchange llm.Exchange) { seen = append(seen, exchange) }
+	_, err := llm.New(options).Match(t.Context(), matchertest.Request(t, "x", book))
+	require.NoError(t, err)
+	require.Len(t, seen, 2)
+	require.Equal(t, llm.Usage{Prompt: 100, Cached: 64, Completion: 10}, seen[0].Usage)
+	require.Positive(t, seen[0].Took)
+	require.NoError(t, seen[0].Err)
+	require.Error(t, seen[1].Err)
 }
 
 func TestEveryProvidersTextIsTheReply(t *testing.T) {
 	every(t, func(t *testing.T, one spoken) {
-		request := matchertest.Request(t, "hi", matchertest.BookTool)
-		request.Chat = true
-		result, _ := one.match(t, request, one.text("Good morning."))
+		result, _ := one.match(t, talk(t, book), one.text("Good morning."))
 		require.Equal(t, matcher.Result{Stage: matcher.StageLLM, Text: "Good morning."}, result)
-	})
-}
 
-func TestEveryProvidersReplyIsWrittenWithTheResultsAndNoToolToCall(t *testing.T) {
-	every(t, func(t *testing.T, one spoken) {
-		e := newEndpoint(t, one.text("You are booked."))
-		text, err := llm.New(one.options(e)).Reply(t.Context(), matchertest.Request(t, "book monday", matchertest.BookTool), []matcher.PastCall{
+		e := newProvider(t, bodiesOf(one.text("You are booked."))...)
+		text, err := llm.New(one.options(e)).Reply(t.Context(), matchertest.Request(t, "book monday", book), []matcher.PastCall{
 			{TriggerID: "t1", Name: "book", Values: map[string]any{"day": "mon"}, Result: json.RawMessage(`{"room":9007199254740993}`)},
 		})
 		require.NoError(t, err)
 		require.Equal(t, "You are booked.", text)
 		require.Contains(t, e.questions()[0].body, "9007199254740993")
-		require.NotContains(t, e.questions()[0].body, "User wants an appointment")
+		require.NotContains(t, e.questions()[0].body, "User wants an appointment", "no tool is to be called")
 	})
 }
 
-func TestNoProviderIsOfferedMoreToolsThanItTakes(t *testing.T) {
-	var tools []string
-	for i := range 200 {
-		tools = append(tools, fmt.Sprintf(`{"name":"tool_%03d","description":"Does thing %d"}`, i, i))
-	}
+func TestEveryProvidersRequestBeginsWithWhatACacheCanHold(t *testing.T) {
 	every(t, func(t *testing.T, one spoken) {
-		for limit, want := range map[int]int{0: llm.DefaultLimit, 5000: llm.MaxTools} {
-			e := newEndpoint(t, one.calls([2]string{"tool_199", `{}`}))
-			request := matchertest.Request(t, "do a thing", tools...)
-			request.App.Settings.LLM.MostTools = limit
-			result, err := llm.New(one.options(e)).Match(t.Context(), request)
-			require.NoError(t, err)
-			require.Equal(t, []string{"tool_199 {}"}, matchertest.Fired(result))
-			offered := len(one.tools(decoded(t, e.questions()[0].body).(map[string]any)))
-			require.LessOrEqual(t, offered, want)
-			require.Greater(t, offered, want/2)
+		request := among(t, "later words")
+		request.History = []matcher.Utterance{{Actor: matcher.ActorUser, Text: "earlier words"}}
+		_, questions := one.match(t, request, one.text("none"))
+		at := -1
+		for _, part := range []string{"find_tools", "You listen to a conversation", "earlier words", "Current date", "later words"} {
+			next := strings.Index(questions[0].body, part)
+			require.Greater(t, next, at, part)
+			at = next
 		}
 	})
 }
 
-func TestEveryProviderIsAskedTheSameWayTwice(t *testing.T) {
+// TestConversationThatIsAllToolsIsTakenToo holds turns that begin with a call, and texts
+// without a word, which providers refuse.
+func TestConversationThatIsAllToolsIsTakenToo(t *testing.T) {
 	every(t, func(t *testing.T, one spoken) {
-		_, first := one.match(t, conversation(t), one.text("none"))
-		_, second := one.match(t, conversation(t), one.text("none"))
-		require.Equal(t, first[0].body, second[0].body, "byte for byte, for the provider's cache")
+		request := matchertest.Request(t, " ", light)
+		request.History = []matcher.Utterance{
+			{Actor: matcher.ActorAgent, Fired: []matcher.PastCall{{TriggerID: "t", Name: "light_on", Result: json.RawMessage(`[1]`)}}},
+			{Actor: matcher.ActorUser, Text: " \n"},
+		}
+		_, questions := one.match(t, request, one.text("none"))
+		require.Contains(t, questions[0].body, "light_on")
 	})
 }
 
 func TestEveryProviderAnswersManyAtOnce(t *testing.T) {
 	every(t, func(t *testing.T, one spoken) {
 		const many = 8
-		e := newEndpoint(t)
-		for range many {
-			e.replies = append(e.replies, answer{body: one.calls([2]string{"book", `{"day":"mon"}`})})
-		}
-		llm := llm.New(one.options(e))
+		e := newProvider(t, slices.Repeat(bodiesOf(one.calls([2]string{"book", `{"day":"mon"}`})), many)...)
+		model := llm.New(one.options(e))
 		var all sync.WaitGroup
 		for range many {
 			all.Go(func() {
-				result, err := llm.Match(t.Context(), matchertest.Request(t, "x", matchertest.BookTool))
+				result, err := model.Match(t.Context(), matchertest.Request(t, "x", book))
 				if err != nil || len(result.Matches) != 1 {
 					t.Errorf("%v %v", result, err)
 				}
@@ -175,126 +355,18 @@ func TestEveryProviderAnswersManyAtOnce(t *testing.T) {
 	})
 }
 
-func TestEveryProvidersOddArgumentsAreRepaired(t *testing.T) {
-	want := []string{`book {"day":"mon","desk":"A"}`}
-	for name, bodies := range map[string][]string{
-		"anthropic": {
-			`{"content":[{"type":"tool_use","name":"functions.Book","input":"{\"day\":\"mon\"}"}],"stop_reason":null,"usage":null}`,
-			`{"content":[{"type":"text","text":"<tool_call>{\"name\":\"book\",\"arguments\":{\"day\":\"mon\"}}</tool_call>"}]}`,
-		},
-		"gemini": {
-			`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"default_api:book","args":"{'day':'mon'}"}}]}}],"usageMetadata":{"promptTokenCount":"4"}}`,
-			`{"candidates":[{"content":{"parts":[{"text":"book?","thought":true},{"text":"{\"name\":\"book\",\"parameters\":{\"day\":\"mon\"}}"}]}}]}`,
-		},
-		"cohere": {
-			`{"message":{"tool_calls":[{"function":{"name":"book","arguments":{"day":"mon"}}}]}}`,
-			`{"message":{"role":"assistant","content":"{\"name\":\"book\",\"parameters\":{\"day\":\"mon\"}}"},"usage":"none"}`,
-		},
-	} {
-		for _, body := range bodies {
-			result, _ := called(name).match(t, matchertest.Request(t, "x", matchertest.BookTool), body)
-			require.Equal(t, want, matchertest.Fired(result), body)
-		}
-	}
-}
-
-func TestEveryProvidersCallWithoutArgumentsIsOneOfAToolThatWantsNone(t *testing.T) {
-	for name, body := range map[string]string{
-		"anthropic": `{"content":[{"type":"tool_use","id":"a","name":"light_on"}]}`,
-		"gemini":    `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"light_on"}}]}}]}`,
-		"cohere":    `{"message":{"tool_calls":[{"function":{"name":"light_on"}}]}}`,
-	} {
-		result, _ := called(name).match(t, matchertest.Request(t, "x", matchertest.LightTool), body)
-		require.Equal(t, []string{"light_on {}"}, matchertest.Fired(result))
-	}
-}
-
-// TestConversationThatIsAllToolsIsTakenToo holds turns that begin with a call, and texts
-// without a word, which providers refuse.
-func TestConversationThatIsAllToolsIsTakenToo(t *testing.T) {
-	every(t, func(t *testing.T, one spoken) {
-		request := matchertest.Request(t, " ", matchertest.LightTool)
-		request.History = []matcher.Utterance{
-			{Actor: matcher.ActorAgent, Fired: []matcher.PastCall{{TriggerID: "t", Name: "light_on", Result: json.RawMessage(`[1]`)}}},
-			{Actor: matcher.ActorUser, Text: " \n"},
-		}
-		_, asked := one.match(t, request, one.text("none"))
-		require.Contains(t, asked[0].body, "light_on")
-	})
-}
-
-func TestProviderIsChosenByTheAppElseTheFirstThatIsConfigured(t *testing.T) {
-	every(t, func(t *testing.T, one spoken) {
-		e := newEndpoint(t, one.text("none"), one.text("none"), one.text("none"))
-		var options llm.Options
-		one.set(&options, llm.Config{Key: secret.New(matchertest.Key), BaseURL: e.server.URL})
-		var models []string
-		options.Observe = func(exchange llm.Exchange) { models = append(models, exchange.Model) }
-		for _, named := range []string{"", "a-model", one.name + "/other"} {
-			request := matchertest.Request(t, "x", matchertest.BookTool)
-			request.App.Settings.LLM.Tools = named
-			_, err := llm.New(options).Match(t.Context(), request)
-			require.NoError(t, err)
-		}
-		require.Equal(t, []string{one.model, "a-model", "other"}, models)
-		require.Contains(t, chain.New(options).Describe(), "the LLM "+one.model+" at 127.0.0.1:")
-	})
-}
-
-func TestAppsProviderIsAskedBesideTheDefault(t *testing.T) {
-	every(t, func(t *testing.T, one spoken) {
-		if one.name == "openai" {
-			return // it is the default
-		}
-		e, server := newEndpoint(t, one.calls([2]string{"book", `{"day":"mon"}`})), llmtest.New(t)
-		options := one.options(e)
-		options.BaseURL = server.URL()
-		request := matchertest.Request(t, "x", matchertest.BookTool)
-		request.App.Settings.LLM.Tools = one.name + "/m"
-		result, err := llm.New(options).Match(t.Context(), request)
-		require.NoError(t, err)
-		require.Len(t, result.Matches, 1)
-		require.Zero(t, server.Count())
-		require.Contains(t, chain.New(options).Describe(), "the LLM gpt-4o-mini at 127.0.0.1")
-		require.Contains(t, chain.New(options).Describe(), "settings.llm.tools can also name "+one.name)
-	})
-}
-
-func TestProviderThatIsNotConfiguredNamesTheVariableToSet(t *testing.T) {
-	every(t, func(t *testing.T, configured spoken) {
-		for _, wanted := range providers() {
-			if wanted.name == configured.name {
-				continue
-			}
-			e := newEndpoint(t)
-			request := matchertest.Request(t, "x", matchertest.BookTool)
-			request.App.Settings.LLM.Tools = wanted.name + "/m"
-			llm := llm.New(configured.options(e))
-			_, err := llm.Match(t.Context(), request)
-			var failed *matcher.Unavailable
-			require.ErrorAs(t, err, &failed)
-			require.Contains(t, failed.Reason, wanted.name+" is not configured: set "+variables[wanted.name]+"_API_KEY")
-			_, err = llm.Reply(t.Context(), request, nil)
-			require.ErrorAs(t, err, &failed)
-			require.Empty(t, e.questions())
-		}
-	})
-}
-
-var variables = map[string]string{"openai": "OPENAI", "anthropic": "ANTHROPIC", "gemini": "GEMINI", "cohere": "COHERE"}
-
 func TestEveryProvidersUnreadableArgumentsGoBackAsAnObject(t *testing.T) {
 	for name, body := range map[string]string{
-		"openai":    `{"choices":[{"message":{"tool_calls":[{"id":"c","function":{"name":"book","arguments":"day=mon"}}]}}]}`,
+		"openai":    `{"choices":[{"message":{"tool_calls":[{"id":"call_1","function":{"name":"book","arguments":"day=mon"}}]}}]}`,
 		"anthropic": `{"content":[{"type":"tool_use","id":"c","name":"book","input":"day=mon"}]}`,
 		"gemini":    `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"book","args":"day=mon"}}]}}]}`,
 		"cohere":    `{"message":{"tool_calls":[{"id":"c","function":{"name":"book","arguments":"day=mon"}}]}}`,
 	} {
 		one := called(name)
-		result, asked := one.match(t, matchertest.Request(t, "x", matchertest.BookTool), body, one.calls([2]string{"book", `{"day":"mon"}`}))
-		require.Equal(t, []string{`book {"day":"mon","desk":"A"}`}, matchertest.Fired(result), name)
-		require.Contains(t, asked[1].body, "unreadable", name)
-		require.Contains(t, asked[1].body, "Not accepted", name)
+		result, questions := one.match(t, matchertest.Request(t, "x", book), body, one.calls([2]string{"book", `{"day":"mon"}`}))
+		require.Equal(t, []string{onMonday}, matchertest.Fired(result), name)
+		require.Contains(t, questions[1].body, "unreadable", name)
+		require.Contains(t, questions[1].body, "Not accepted", name)
 	}
 }
 
@@ -304,9 +376,8 @@ func TestParametersThatAreCalledLikeKeywordsAreNoKeywords(t *testing.T) {
 		"required":["pattern","properties"]}}`
 	for name, at := range map[string]string{"gemini": "parametersJsonSchema", "cohere": "function"} {
 		one := called(name)
-		_, asked := one.match(t, matchertest.Request(t, "x", tool), one.text("none"))
-		definition := one.tools(decoded(t, asked[0].body).(map[string]any))[0].(map[string]any)
-		schema := definition[at].(map[string]any)
+		_, questions := one.match(t, matchertest.Request(t, "x", tool), one.text("none"))
+		schema := one.tools(decoded(t, questions[0].body).(map[string]any))[0].(map[string]any)[at].(map[string]any)
 		if inner, nested := schema["parameters"].(map[string]any); nested {
 			schema = inner
 		}
@@ -315,4 +386,57 @@ func TestParametersThatAreCalledLikeKeywordsAreNoKeywords(t *testing.T) {
 			"pattern":{"type":"string"},"_ref":{"type":"string"},"properties":{"type":"object","additionalProperties":true},
 			"description":{"type":"string","description":"(minLength 2)"}},"required":["pattern","properties"]}`), any(schema))
 	}
+}
+
+func TestProviderIsChosenByTheAppElseTheFirstThatIsConfigured(t *testing.T) {
+	every(t, func(t *testing.T, one spoken) {
+		e := newProvider(t, slices.Repeat(bodiesOf(one.text("none")), 4)...)
+		var options llm.Options
+		one.set(&options, llm.Config{Key: secret.New(matchertest.Key), BaseURL: e.server.URL})
+		var models []string
+		options.Observe = func(exchange llm.Exchange) { models = append(models, exchange.Model) }
+		request := matchertest.Request(t, "x", book)
+		for _, named := range []string{"", "a-model", one.name + "/other", one.name + "/meta/llama"} {
+			request.App.Settings.LLM.Tools = named
+			_, err := llm.New(options).Match(t.Context(), request)
+			require.NoError(t, err)
+		}
+		require.Equal(t, []string{one.model, "a-model", "other", "meta/llama"}, models)
+		require.Contains(t, options.Describe(), "the LLM "+one.model+" at 127.0.0.1:")
+		if one.name == "openai" {
+			return
+		}
+
+		// Another one is the default, and is not asked.
+		server := llmtest.New(t)
+		options.BaseURL, e.replies = server.URL(), bodiesOf(one.text("none"))
+		request.App.Settings.LLM.Tools = one.name + "/m"
+		_, err := llm.New(options).Match(t.Context(), request)
+		require.NoError(t, err)
+		require.Zero(t, server.Count())
+		require.Contains(t, options.Describe(), "the LLM gpt-4o-mini at 127.0.0.1")
+		require.Contains(t, options.Describe(), "settings.llm.tools can also name "+one.name)
+	})
+}
+
+func TestProviderThatIsNotConfiguredNamesTheVariableToSet(t *testing.T) {
+	every(t, func(t *testing.T, configured spoken) {
+		reasons := map[string]string{"acme/model-1": `settings.llm.tools is "acme/model-1": give it as PROVIDER/MODEL, as in openai/MODEL`, configured.name + "/": "openai/MODEL"}
+		for _, wanted := range providers() {
+			if wanted.name != configured.name {
+				reasons[wanted.name+"/m"] = wanted.name + " is not configured: set " + strings.ToUpper(wanted.name) + "_API_KEY"
+			}
+		}
+		model := llm.New(configured.options(newProvider(t)))
+		for named, reason := range reasons {
+			request := matchertest.Request(t, "x", book)
+			request.App = &repositories.App{Settings: repositories.Settings{LLM: repositories.LLM{Tools: named}}}
+			_, err := model.Match(t.Context(), request)
+			var failed *matcher.Unavailable
+			require.ErrorAs(t, err, &failed)
+			require.Contains(t, failed.Reason, reason)
+			_, err = model.Reply(t.Context(), request, nil)
+			require.ErrorAs(t, err, &failed)
+		}
+	})
 }

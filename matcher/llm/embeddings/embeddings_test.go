@@ -1,10 +1,15 @@
 package embeddings_test
 
 import (
-	"errors"
+	"context"
+	"encoding/binary"
+	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,10 +17,161 @@ import (
 
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
+	"earshot/matcher/llm"
 	"earshot/matcher/llm/embeddings"
 	"earshot/matcher/matchertest"
 	"earshot/matcher/retrieval"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/secret"
+	"earshot/repositories/store"
 )
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// meanings are words of one meaning: a text's vector says which of them it has.
+var meanings = [][]string{
+	{"physician", "doctor", "sick", "ill"}, {"cab", "taxi", "ride", "airport"}, {"umbrella", "weather", "rain"},
+	{"lamp", "dark", "light"}, {"coffee", "espresso", "latte"},
+}
+
+var tools = []string{
+	`{"name":"book","description":"Make an appointment with a physician"}`,
+	`{"name":"transport","description":"Order a taxi"}`,
+	`{"name":"forecast","description":"Tell the weather"}`,
+	`{"name":"brighten","description":"Switch the lamp on"}`,
+	`{"name":"barista","description":"Make a coffee","examples":["an [espresso](kind) to go"],"schema":[{"parameter":"kind","type":"string"}]}`,
+}
+
+// server is an OpenAI-compatible endpoint that embeds.
+type server struct {
+	*httptest.Server
+	lock  sync.Mutex
+	asked [][]string // the texts of each request
+	keys  []string
+	say   http.HandlerFunc // instead of vectors; nil: vectors
+}
+
+func newServer(t testing.TB) *server {
+	s := &server{}
+	s.Server = httptest.NewServer(s)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// ServeHTTP answers as OpenAI does, the last text first: the index says whose a vector is.
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var asked struct {
+		Input []string `json:"input"`
+		Model string   `json:"model"`
+	}
+	if err := json.NewDecoder(r.Body).Decode(&asked); err != nil || r.URL.Path != "/v1/embeddings" || asked.Model != "small" {
+		http.Error(w, "no", http.StatusNotFound)
+		return
+	}
+	s.lock.Lock()
+	s.asked, s.keys = append(s.asked, asked.Input), append(s.keys, r.Header.Get("Authorization"))
+	say := s.say
+	s.lock.Unlock()
+	if say != nil {
+		say(w, r)
+		return
+	}
+	data := []map[string]any{}
+	for i := len(asked.Input) - 1; i >= 0; i-- {
+		vector := []float64{0.1} // which all texts share
+		for _, words := range meanings {
+			n := 0.0
+			for _, word := range words {
+				n += float64(strings.Count(strings.ToLower(asked.Input[i]), word))
+			}
+			vector = append(vector, n)
+		}
+		data = append(data, map[string]any{"object": "embedding", "index": i, "embedding": vector})
+	}
+	_ = json.NewEncoder(w).Encode(map[string]any{"object": "list", "model": "small", "data": data})
+}
+
+func (s *server) answers(say http.HandlerFunc) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	s.say = say
+}
+
+// requests returns the texts that were asked for since the last time.
+func (s *server) requests() [][]string {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	asked := s.asked
+	s.asked = nil
+	return asked
+}
+
+// counted is a store that knows how many vectors it keeps.
+type counted struct {
+	*store.Store
+	lock sync.Mutex
+	keys map[string]bool
+}
+
+func newStore(t *testing.T, redis *redistest.Server) *counted {
+	sealer, err := store.NewSealer([]byte(strings.Repeat("k", store.KeySize)))
+	require.NoError(t, err)
+	db := &keyspace.DB{UniversalClient: redis.Client(), Embedded: redis.Embedded()}
+	return &counted{Store: store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour}), keys: map[string]bool{}}
+}
+
+func (c *counted) KeepVectors(ctx context.Context, appID string, vectors map[string][]byte) error {
+	err := c.Store.KeepVectors(ctx, appID, vectors)
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	for digest := range vectors {
+		c.keys[digest] = err == nil
+	}
+	return err
+}
+
+func (c *counted) count() int {
+	c.lock.Lock()
+	defer c.lock.Unlock()
+	return len(c.keys)
+}
+
+// waiting is for those who wait for an answer that comes, on however busy a machine.
+const waiting = time.Minute
+
+func spaceOn(t testing.TB, s *server, kept embeddings.Store, change ...func(*embeddings.Options)) *embeddings.Space {
+	options := embeddings.Options{
+		Endpoint: llm.Config{BaseURL: s.URL + "/v1/", Key: secret.New(matchertest.Key), Model: "small"}, Store: kept,
+		Patience: waiting, Timeout: waiting,
+	}
+	for _, one := range change {
+		one(&options)
+	}
+	space := embeddings.New(options)
+	t.Cleanup(space.Close)
+	return space
+}
+
+// learned waits until the tools' vectors are kept.
+func learned(t *testing.T, kept *counted, space *embeddings.Space, tools ...string) {
+	t.Helper()
+	space.Learn(matchertest.InScope(t, matchertest.Scope, "r", tools...)[0].Repository)
+	require.Eventually(t, func() bool { return kept.count() >= len(tools) }, waiting, time.Millisecond)
+}
+
+// clock is one that a test moves.
+type clock struct{ now time.Time }
+
+func (c *clock) Now() time.Time { return c.now }
+
+// knowing is a space in which the tools are known.
+func knowing(t *testing.T, tools ...string) (*server, *counted, *embeddings.Space, *clock) {
+	s, kept, at := newServer(t), newStore(t, redistest.Mini(t)), &clock{matchertest.Friday}
+	space := spaceOn(t, s, kept, func(o *embeddings.Options) { o.Now = at.Now })
+	learned(t, kept, space, tools...)
+	s.requests()
+	return s, kept, space, at
+}
 
 // request is a message with the tools in scope, as an app shares them.
 func request(t *testing.T, text string, tools ...string) matcher.Request {
@@ -52,9 +208,7 @@ func TestAToolIsFoundOfWhichNoWordIsSaid(t *testing.T) {
 }
 
 func TestRanksByWordsAndByMeaningAreFused(t *testing.T) {
-	s, kept := newServer(t), newStore(t, redistest.Mini(t))
-	space := spaceOn(t, s, kept)
-	learned(t, kept, space, tools...)
+	_, _, space, _ := knowing(t, tools...)
 	one := request(t, "make it so, I am ill", tools...)
 	byWords := matchertest.Found(retrieval.New().Search(t.Context(), one, one.Text, 5))
 	require.Contains(t, byWords[:2], "barista", "which makes a coffee")
@@ -67,13 +221,11 @@ func TestRanksByWordsAndByMeaningAreFused(t *testing.T) {
 }
 
 func TestAModelIsOfferedWhatTheMessageMeans(t *testing.T) {
-	s, kept := newServer(t), newStore(t, redistest.Mini(t))
-	space := spaceOn(t, s, kept)
 	many := tools[:len(tools):len(tools)]
 	for i := range 40 {
 		many = append(many, fmt.Sprintf(`{"name":"job-%d","description":"Run the nightly job %d"}`, i, i))
 	}
-	learned(t, kept, space, many...)
+	s, _, space, _ := knowing(t, many...)
 	one := request(t, "I am ill", many...)
 	one.History = []matcher.Utterance{{Actor: matcher.ActorUser, Text: "run the nightly job 7"}}
 	require.NotContains(t, matchertest.Names(retrieval.New().Offer(t.Context(), one, 8)), "book")
@@ -98,17 +250,8 @@ func TestASessionsToolsAreCompared(t *testing.T) {
 	require.Eventually(t, func() bool { return kept.count() == 5 }, waiting, time.Millisecond, "and kept, as are the app's own")
 }
 
-// clock is one that a test moves.
-type clock struct{ now time.Time }
-
-func (c *clock) Now() time.Time { return c.now }
-
 func TestWordsAloneRankWhereTheModelIsAway(t *testing.T) {
-	s, kept := newServer(t), newStore(t, redistest.Mini(t))
-	at := &clock{matchertest.Friday}
-	space := spaceOn(t, s, kept, func(o *embeddings.Options) { o.Now = at.Now })
-	learned(t, kept, space, tools...)
-	s.requests()
+	s, _, space, at := knowing(t, tools...)
 	s.answers(func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, `{"error":{"message":"no quota for `+matchertest.Key+`"}}`, http.StatusTooManyRequests)
 	})
@@ -117,8 +260,8 @@ func TestWordsAloneRankWhereTheModelIsAway(t *testing.T) {
 		one := request(t, fmt.Sprint("order a taxi ", i), tools...)
 		require.Contains(t, matchertest.Found(retrieval.NewFused(space).Search(ctx, one, one.Text, 3)), "transport")
 		require.Len(t, trace.Notes, 1)
-		require.Contains(t, trace.Notes[0], "Tools were ranked by words alone: the embedding model small gave no vector")
-		require.NotContains(t, trace.Notes[0], matchertest.Key)
+		require.Contains(t, trace.Notes[0], "Tools were ranked by words alone: the embedding model small gave no vector: "+
+			"error, status code: 429, status: 429 Too Many Requests, message: no quota for ***")
 	}
 	require.Len(t, s.requests(), 3)
 	s.answers(nil)
@@ -132,8 +275,7 @@ func TestWordsAloneRankWhereTheModelIsAway(t *testing.T) {
 }
 
 func TestAMessageDoesNotWaitForASlowModel(t *testing.T) {
-	s, kept := newServer(t), newStore(t, redistest.Mini(t))
-	learned(t, kept, spaceOn(t, s, kept), tools...)
+	s, kept, _, _ := knowing(t, tools...)
 	release := make(chan struct{})
 	defer close(release)
 	s.answers(func(_ http.ResponseWriter, r *http.Request) {
@@ -150,10 +292,7 @@ func TestAMessageDoesNotWaitForASlowModel(t *testing.T) {
 }
 
 func TestAnswersThatAreNoVectorsAreRefused(t *testing.T) {
-	s, kept := newServer(t), newStore(t, redistest.Mini(t))
-	at := &clock{matchertest.Friday}
-	space := spaceOn(t, s, kept, func(o *embeddings.Options) { o.Now = at.Now })
-	learned(t, kept, space, tools...)
+	s, _, space, at := knowing(t, tools...)
 	for body, want := range map[string]string{
 		`{"data":[]}`: "1 texts were given, and the answer has 0 vectors",
 		`{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}`:        "the answer has 2 vectors",
@@ -162,33 +301,56 @@ func TestAnswersThatAreNoVectorsAreRefused(t *testing.T) {
 		`{"data":[{"index":0,"embedding":[]}]}`:                                     "a vector of 0 numbers without a direction",
 		`{"data":`:                                                                  "unexpected EOF",
 		`{"data":[{"index":0,"embedding":[` + strings.Repeat("1,", 5<<20) + `1]}]}`: "too large",
+		`{"data":[{"index":0,"embedding":[1,2,3]}]}`:                                "", // vectors of another length are not compared
 	} {
 		at.now = at.now.Add(time.Hour)
 		s.answers(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) })
-		one := request(t, "I am ill", tools...)
+		one := request(t, "I am ill: "+want, tools...)
 		alike, why := space.Alike(t.Context(), one, one.Text, 3)
 		require.Empty(t, alike)
 		require.Contains(t, why, want)
+		require.Equal(t, want == "", why == "")
 	}
+	blank := request(t, " ", tools...)
+	_, why := space.Alike(t.Context(), blank, blank.Text, 3)
+	require.Equal(t, "there are no words to compare", why)
 }
 
-func TestVectorsOfAnotherLengthAreNotCompared(t *testing.T) {
-	s, kept := newServer(t), newStore(t, redistest.Mini(t))
-	space := spaceOn(t, s, kept)
-	learned(t, kept, space, tools...)
+// shelves is a store that has a vector of as many numbers as OpenAI's small model for every text.
+type shelves struct{}
+
+const dimensions = 1536
+
+func (shelves) Vectors(_ context.Context, _ string, digests []string) ([][]byte, error) {
+	found := make([][]byte, len(digests))
+	for i, digest := range digests {
+		for n := range dimensions {
+			found[i] = binary.LittleEndian.AppendUint32(found[i], math.Float32bits(float32(digest[n%len(digest)])/4096))
+		}
+	}
+	return found, nil
+}
+
+func (shelves) KeepVectors(context.Context, string, map[string][]byte) error { return nil }
+
+// BenchmarkAlikeAmongTenThousandTools is what a message costs without the request for its vector.
+func BenchmarkAlikeAmongTenThousandTools(b *testing.B) {
+	s := newServer(b)
 	s.answers(func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprint(w, `{"data":[{"index":0,"embedding":[1,2,3]}]}`)
+		vector := make([]int, dimensions)
+		vector[0] = 1
+		_ = json.NewEncoder(w).Encode(map[string]any{"data": []any{map[string]any{"index": 0, "embedding": vector}}})
 	})
-	one := request(t, "I am ill", tools...)
-	alike, why := space.Alike(t.Context(), one, one.Text, 3)
-	require.Empty(t, alike)
-	require.Empty(t, why)
-}
-
-func TestNothingIsComparedWithoutWords(t *testing.T) {
-	s := newServer(t)
-	space := spaceOn(t, s, newStore(t, redistest.Mini(t)))
-	one := request(t, " ", tools...)
-	_, why := space.Alike(t.Context(), one, one.Text, 3)
-	require.Equal(t, errors.New("there are no words to compare").Error(), why)
+	space := spaceOn(b, s, shelves{})
+	candidates, _ := matchertest.Many(b, 10_000)
+	one := matcher.Request{Candidates: candidates, Shared: &matcher.Shared{Tools: candidates}}
+	compare := func() {
+		_, why := space.Alike(b.Context(), one, "the same text, whose vector is known", 64)
+		require.Empty(b, why)
+	}
+	compare()
+	b.ReportAllocs()
+	for b.Loop() {
+		compare()
+	}
 }
