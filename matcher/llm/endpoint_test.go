@@ -249,10 +249,10 @@ func TestWhereTheLLMIsStaysInTheLog(t *testing.T) {
 }
 
 // refusing answers requests that have the member with the refusal, and all others.
-func refusing(member, refusal string) func(llmtest.Request) llmtest.Reply {
+func refusing(member string, status int, refusal string) func(llmtest.Request) llmtest.Reply {
 	return func(request llmtest.Request) llmtest.Reply {
 		if strings.Contains(string(request.Body), `"`+member+`":`) {
-			return llmtest.Status(400, nil, refusal)
+			return llmtest.Status(status, nil, refusal)
 		}
 		return call("book", `{"day":"mon"}`)
 	}
@@ -276,8 +276,11 @@ func TestWhatAModelRefusesIsLeftOutFromThenOn(t *testing.T) {
 		"bare message":      `{"message":"property 'stream' is unsupported"}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := llmtest.New(t)
-			server.Handle(refusing("stream", refusal))
+			server, status := llmtest.New(t), 400
+			if name == "bare message" {
+				status = 422
+			}
+			server.Handle(refusing("stream", status, refusal))
 			model := newLLM(server)
 			for i, sent := range []int{2, 3, 4} {
 				ctx, trace := matcher.Recorded(t.Context())
@@ -332,7 +335,7 @@ func TestRefusalOfWhatARequestCannotDoWithoutIsFinal(t *testing.T) {
 func TestModelsThatRefuseAreForgotten(t *testing.T) {
 	const models = 300
 	server := llmtest.New(t)
-	server.Handle(refusing("stream", `{"error":{"param":"stream"}}`))
+	server.Handle(refusing("stream", 400, `{"error":{"param":"stream"}}`))
 	model := newLLM(server)
 	sent := func(n int) int {
 		before := server.Count()

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,7 @@ func TestCallsInTextAreReadAndTakenOut(t *testing.T) {
 		"broken between marks":        {`<tool_call>{"name": "book", "arguments": {"day": "mo</tool_call>`, "", []toolCall{{name: "book", arguments: `{"name": "book", "arguments": {"day": "mo`}}},
 		"nothing between marks":       {`Hi <tool_call></tool_call>`, "Hi", nil},
 		"brackets within texts":       {`<tool_call>{"name":"book","arguments":{"day":"} ] \" {"}}</tool_call>`, "", []toolCall{{name: "book", arguments: `{"day":"} ] \" {"}`}}},
+		"more than are tried":         {strings.Repeat(`{"name":"light","arguments":{}}`, maxOpenings+1), "", slices.Repeat([]toolCall{light}, maxOpenings+1)},
 		"big integers":                {`{"name":"book","arguments":{"n":9007199254740993}}`, "", []toolCall{{name: "book", arguments: `{"n":9007199254740993}`}}},
 	} {
 		t.Run(rule, func(t *testing.T) {

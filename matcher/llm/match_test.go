@@ -94,6 +94,10 @@ func TestMatchFiresWhatTheModelCalls(t *testing.T) {
 			calls([2]string{"book", `{"people":1}`}, [2]string{"book", `{"people":2}`}),
 			calls([2]string{"book", `{"day":"mon"}`}, [2]string{"book", `{"people":2}`}),
 		}, []string{onMonday}, []string{"day"}},
+		"a call that is made twice replaces one": {[]string{book}, []llmtest.Reply{
+			calls([2]string{"book", `{"people":1}`}, [2]string{"book", `{"people":2}`}),
+			calls([2]string{"book", `{"day":"mon"}`}, [2]string{"book", `{"day":"mon"}`}),
+		}, []string{onMonday}, []string{"day"}},
 		"a second request that fails loses no sound call": {[]string{book, light}, []llmtest.Reply{
 			calls([2]string{"light_on", `{}`}, [2]string{"book", `{}`}), llmtest.Status(http.StatusInternalServerError, nil, "boom"),
 		}, []string{"light_on {}"}, []string{"day"}},

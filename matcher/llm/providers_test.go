@@ -279,6 +279,30 @@ func TestEveryProvidersCallsAreReadInOrderWithAllDigits(t *testing.T) {
 	})
 }
 
+func TestTraceHasEveryRequestInPiecesAndItsAnswerWithoutTheKey(t *testing.T) {
+	every(t, func(t *testing.T, one spoken) {
+		e := newProvider(t, bodiesOf(one.text("not "+matchertest.Key))...)
+		ctx, trace := matcher.Recorded(t.Context())
+		_, err := llm.New(one.options(e)).Match(ctx, matchertest.Request(t, "x", book, light))
+		require.NoError(t, err)
+		require.Len(t, trace.Exchanges, 1)
+		whole, shared := "", []string{}
+		for _, piece := range trace.Exchanges[0].Request {
+			if whole += string(piece.Text); piece.Shared {
+				shared = append(shared, string(piece.Text))
+			}
+		}
+		require.Equal(t, e.questions()[0].body, whole)
+		require.Len(t, shared, 3, "two tools and the rules")
+		require.Contains(t, shared[0], `"book"`)
+		require.Contains(t, shared[1], `"light_on"`)
+		require.True(t, strings.HasPrefix(shared[2], `"You listen`))
+		require.Equal(t, one.text("not ***"), string(trace.Exchanges[0].Answer))
+		require.Equal(t, "m", trace.Exchanges[0].Model)
+		require.Equal(t, "the model called no tool, and answered with text", trace.Silence)
+	})
+}
+
 func TestObserverIsCalledForEveryRequest(t *testing.T) {
 	server := llmtest.New(t)
 	server.Queue(call("book", `{}`), llmtest.Status(500, nil, ""))
