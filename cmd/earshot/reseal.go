@@ -68,11 +68,11 @@ func (r *resealing) run(ctx context.Context) error {
 		return errors.New("it was stopped: what is sealed anew stays so, and another run does the rest")
 	case err != nil:
 		return fmt.Errorf("it was not finished: %w; what is sealed anew stays so, and another run does the rest", err)
-	case found.None() > 0:
+	case found.Sum(sealing.ByNone) > 0:
 		return fmt.Errorf("%s hold credentials that no key here opens: give the key that has sealed them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), and run it again", found.Words(sealing.ByNone))
-	case found.Old() > 0 && !r.dryRun:
+	case found.Sum(sealing.ByOld) > 0 && !r.dryRun:
 		return fmt.Errorf("%s were sealed with the old key meanwhile: start all replicas with the newest key as EARSHOT_SECRET_KEY, and run it again", found.Words(sealing.ByOld))
-	case found.Old() > 0:
+	case found.Sum(sealing.ByOld) > 0:
 		return exitWith(1)
 	}
 	return nil
@@ -107,7 +107,7 @@ func (r *resealing) walk(ctx context.Context, db *keyspace.DB, sealer *store.Sea
 	for range mostPasses {
 		pass, err := walk.Run(ctx)
 		found, resealed = pass.Tally, resealed+pass.Resealed
-		if err != nil || pass.Resealed == 0 && found.Old() == 0 || r.dryRun {
+		if err != nil || pass.Resealed == 0 && found.Sum(sealing.ByOld) == 0 || r.dryRun {
 			return found, resealed, err
 		}
 	}

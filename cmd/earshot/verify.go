@@ -92,7 +92,7 @@ func (v *verification) run(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("it was not looked through: %w", err)
 	}
-	if said.Sealed != nil && said.Sealed.None() > 0 {
+	if said.Sealed != nil && said.Sealed.Sum(sealing.ByNone) > 0 {
 		return exitWith(1)
 	}
 	if owes := report.Owed.Messages+report.Owed.Calls+report.Owed.Events > 0; !report.Clean() || owes && !v.mayOwe {
@@ -132,7 +132,7 @@ func (v *verification) sealed(ctx context.Context, db *keyspace.DB, sealer *stor
 func printSealed(out io.Writer, found sealing.Tally) {
 	fmt.Fprintf(out, "sealed      by the newest key: %s; by the old one: %s; by none that is here: %s\n",
 		found.Words(sealing.ByCurrent), found.Words(sealing.ByOld), found.Words(sealing.ByNone))
-	if found.None() > 0 {
+	if found.Sum(sealing.ByNone) > 0 {
 		fmt.Fprintln(out, "note: what no key opens cannot be used: give the key that has sealed it as EARSHOT_SECRET_KEY_OLD (--secret-key-old)")
 	}
 }

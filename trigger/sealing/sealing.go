@@ -1,19 +1,21 @@
-// Package sealing walks all that holds sealed credentials in Redis: apps, the repositories of
-// apps and sessions, and calls that are owed, held back or failed. It counts by which key they
-// are sealed, and seals them anew with the newest. The service goes on meanwhile.
+// Package sealing walks all that holds sealed credentials in Redis: apps, the repositories of apps
+// and sessions, and calls that are owed, deferred or failed. It counts by which key they are sealed,
+// and seals them anew with the newest. The service goes on meanwhile.
 //
-// What is sealed anew is the same credential of the same definition: no revision changes, no
-// event is owed. Each is written by a script that compares it with what was read, so that a
-// write of somebody else always stands.
+// What is sealed anew is the same credential of the same definition: no revision changes, no event is
+// owed. A script compares each with what was read before it writes, so that a write of somebody else
+// always stands.
 //
-// Not walked, as it ends by itself: marks of who a browser has signed in, session tokens, and the
+// Not walked, as it ends by itself: marks of browsers that are signed in, session tokens, and the
 // tokens of SERMAS's clients, which are not in Redis at all.
 package sealing
 
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -40,34 +42,31 @@ type Progress struct {
 	Tally    Tally
 }
 
-// swap writes a field of a hash where it is as it was read.
-//
-//	KEYS hash
-//	ARGV field, what was read, what is to be there
-//	=>   1, or 0 where somebody else has written it, or removed it
-var swap = keyspace.NewScript(`
-if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
-redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
-return 1
-`)
-
-// Run goes the whole way. The tally is of what was found; what was sealed anew counts as
-// current. Its error wraps keyspace.ErrUnavailable where Redis did not answer; what was done
-// until then is in the progress.
-func (w Walk) Run(ctx context.Context) (Progress, error) {
-	var p Progress
-	err := w.DB.EachKey(ctx, func(names []string) error {
+// Run goes the whole way. The tally is of what was found; what was sealed anew counts as current. Its
+// error wraps keyspace.ErrUnavailable if Redis did not answer; the progress has what was done until
+// then.
+func (w Walk) Run(ctx context.Context) (p Progress, err error) {
+	err = w.DB.EachKey(ctx, func(names []string) error {
 		p.Keys += len(names)
-		kinds := map[keyspace.Kind][]keyspace.Place{}
+		places := map[keyspace.Kind][]keyspace.Place{}
 		for _, name := range names {
 			if place, is := keyspace.PlaceOf(name); is && place.App != "" && keyspace.PartitionOf(place.App) == place.Partition {
-				kinds[place.Kind] = append(kinds[place.Kind], place)
+				places[place.Kind] = append(places[place.Kind], place)
 			}
 		}
-		for kind, look := range map[keyspace.Kind]func(context.Context, []keyspace.Place, *Progress) error{
-			keyspace.KindApp: w.apps, keyspace.KindRepos: w.repositories, keyspace.KindEffect: w.calls, keyspace.KindHeld: w.held,
-		} {
-			if err := look(ctx, kinds[kind], &p); err != nil {
+		if err := w.fields(ctx, places[keyspace.KindApp], "record", w.treat(ctx, &p, &p.Tally.Apps, w.Sealer.Reseal)); err != nil {
+			return err
+		}
+		for _, place := range places[keyspace.KindRepos] {
+			if err := w.repositories(ctx, place, w.treat(ctx, &p, &p.Tally.Repositories, w.Sealer.Reseal)); err != nil {
+				return err
+			}
+		}
+		if err := w.calls(ctx, places[keyspace.KindEffect], &p); err != nil {
+			return err
+		}
+		for _, lane := range places[keyspace.KindHeld] {
+			if err := w.held(ctx, lane, &p); err != nil {
 				return err
 			}
 		}
@@ -76,64 +75,14 @@ func (w Walk) Run(ctx context.Context) (Progress, error) {
 	return p, err
 }
 
-// so many definitions are read in one round trip.
-const together = 50
-
 // item is a text with credentials in a field of a hash.
-type item struct{ app, key, field, text string }
-
-// treat looks at some items, and seals them anew where that is asked for. anew returns the text as it
-// is to be, and how it was sealed.
-func (w Walk) treat(ctx context.Context, items []item, counts *Keys, p *Progress, anew func(item) (string, store.Sealing)) error {
-	for _, one := range items {
-		text, found := anew(one)
-		if w.Reseal && text != one.text {
-			reply, err := swap.Run(ctx, w.DB, []string{one.key}, one.field, one.text, text)
-			switch {
-			case err != nil:
-				return err
-			case reply != int64(1): // another pass finds what became of it
-			case found == store.ByOld:
-				p.Resealed++
-				found = store.ByCurrent
-			default:
-				p.Resealed++
-			}
-		}
-		counts.count(found)
-	}
-	return nil
+type item struct {
+	place       keyspace.Place
+	field, text string
 }
 
-// reseal seals the credentials of a definition anew.
-func (w Walk) reseal(one item) (string, store.Sealing) { return w.Sealer.Reseal(one.app, one.text) }
-
-func (w Walk) apps(ctx context.Context, places []keyspace.Place, p *Progress) error {
-	return w.fields(ctx, places, "record", func(items []item) error { return w.treat(ctx, items, &p.Tally.Apps, p, w.reseal) })
-}
-
-// repositories are those of an app or of one of its sessions.
-func (w Walk) repositories(ctx context.Context, places []keyspace.Place, p *Progress) error {
-	for _, place := range places {
-		for cursor := uint64(0); ; {
-			pairs, next, err := w.DB.HScan(ctx, place.Key(), cursor, "", together).Result()
-			if err != nil {
-				return keyspace.Unavailable(err)
-			}
-			var items []item
-			for pair := range slices.Chunk(pairs, 2) {
-				items = append(items, item{place.App, place.Key(), pair[0], pair[1]})
-			}
-			if err := w.treat(ctx, items, &p.Tally.Repositories, p, w.reseal); err != nil {
-				return err
-			}
-			if cursor = next; cursor == 0 {
-				break
-			}
-		}
-	}
-	return nil
-}
+// together is how many texts are read in one round trip.
+const together = 50
 
 // fields reads a field of each hash, and hands out those that are there.
 func (w Walk) fields(ctx context.Context, places []keyspace.Place, field string, do func([]item) error) error {
@@ -149,7 +98,7 @@ func (w Walk) fields(ctx context.Context, places []keyspace.Place, field string,
 				return keyspace.Unavailable(err)
 			}
 			if reply.Val() != "" {
-				items = append(items, item{some[i].App, some[i].Key(), field, reply.Val()})
+				items = append(items, item{some[i], field, reply.Val()})
 			}
 		}
 		if err := do(items); err != nil {
@@ -159,22 +108,31 @@ func (w Walk) fields(ctx context.Context, places []keyspace.Place, field string,
 	return nil
 }
 
-// isCall reports whether effects of a kind hold a tool.
-func isCall(kind string) bool {
-	return kind == string(effect.KindCall) || kind == string(effect.KindAnswer)
+// repositories hands out those of an app or of one of its sessions.
+func (w Walk) repositories(ctx context.Context, place keyspace.Place, do func([]item) error) error {
+	for cursor := uint64(0); ; {
+		pairs, next, err := w.DB.HScan(ctx, place.Key(), cursor, "", together).Result()
+		if err != nil {
+			return keyspace.Unavailable(err)
+		}
+		var items []item
+		for pair := range slices.Chunk(pairs, 2) {
+			items = append(items, item{place, pair[0], pair[1]})
+		}
+		if err := do(items); err != nil || next == 0 {
+			return err
+		}
+		cursor = next
+	}
 }
 
 // calls looks at the effects that are calls.
-func (w Walk) calls(ctx context.Context, places []keyspace.Place, p *Progress) error {
+func (w Walk) calls(ctx context.Context, effects []keyspace.Place, p *Progress) error {
 	var calls []keyspace.Place
-	at := map[string]keyspace.Place{}
-	for _, place := range places {
-		at[place.Key()] = place
-	}
-	err := w.fields(ctx, places, "kind", func(items []item) error {
+	err := w.fields(ctx, effects, "kind", func(items []item) error {
 		for _, one := range items {
 			if isCall(one.text) {
-				calls = append(calls, at[one.key])
+				calls = append(calls, one.place)
 			}
 		}
 		return nil
@@ -182,37 +140,74 @@ func (w Walk) calls(ctx context.Context, places []keyspace.Place, p *Progress) e
 	if err != nil {
 		return err
 	}
-	return w.fields(ctx, calls, "body", func(items []item) error {
-		return w.treat(ctx, items, &p.Tally.Calls, p, func(one item) (string, store.Sealing) { return w.body(one.app, one.text) })
-	})
+	return w.fields(ctx, calls, "body", w.treat(ctx, p, &p.Tally.Calls, w.resealCall))
 }
 
-// held looks at what triggers keep back that are to be confirmed, or settle.
-func (w Walk) held(ctx context.Context, lanes []keyspace.Place, p *Progress) error {
-	for _, lane := range lanes {
-		ids, err := w.DB.ZRange(ctx, lane.Key(), 0, -1).Result()
-		if err != nil {
-			return keyspace.Unavailable(err)
-		}
-		places := make([]keyspace.Place, len(ids))
-		for i, id := range ids {
-			places[i] = keyspace.Place{Partition: lane.Partition, Kind: keyspace.KindTrigger, App: lane.App, Name: id}
-		}
-		err = w.fields(ctx, places, "held", func(items []item) error {
-			return w.treat(ctx, items, &p.Tally.Calls, p, func(one item) (string, store.Sealing) { return w.keptBack(one.app, one.text) })
-		})
-		if err != nil {
-			return err
-		}
+// isCall reports whether effects of a kind hold a tool.
+func isCall(kind string) bool {
+	return kind == string(effect.KindCall) || kind == string(effect.KindAnswer)
+}
+
+// held looks at what triggers defer that are to be confirmed, or settle.
+func (w Walk) held(ctx context.Context, lane keyspace.Place, p *Progress) error {
+	ids, err := w.DB.ZRange(ctx, lane.Key(), 0, -1).Result()
+	if err != nil {
+		return keyspace.Unavailable(err)
 	}
-	return nil
+	places := make([]keyspace.Place, len(ids))
+	for i, id := range ids {
+		places[i] = keyspace.Place{Partition: lane.Partition, Kind: keyspace.KindTrigger, App: lane.App, Name: id}
+	}
+	return w.fields(ctx, places, "held", w.treat(ctx, p, &p.Tally.Calls, w.resealDeferred))
+}
+
+// swap writes a field of a hash if it is as it was read.
+//
+//	KEYS hash
+//	ARGV field, what was read, what is to be there
+//	=>   1, or 0 where somebody else has written it, or removed it
+var swap = keyspace.NewScript(`
+if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[3])
+return 1
+`)
+
+// treat returns a function that counts items, and seals them anew if that is asked for. reseal returns
+// a text of an app as it is to be, and how it was sealed.
+func (w Walk) treat(ctx context.Context, p *Progress, counts *Keys, reseal func(appID, text string) (string, store.Sealing)) func([]item) error {
+	return func(items []item) error {
+		for _, one := range items {
+			text, found := reseal(one.place.App, one.text)
+			if w.Reseal && text != one.text {
+				reply, err := swap.Run(ctx, w.DB, []string{one.place.Key()}, one.field, one.text, text)
+				if err != nil {
+					return err
+				}
+				if reply == int64(1) { // else another pass finds what became of it
+					p.Resealed++
+					if found == store.ByOld {
+						found = store.ByCurrent
+					}
+				}
+			}
+			switch found {
+			case store.ByCurrent:
+				counts.Current++
+			case store.ByOld:
+				counts.Old++
+			case store.ByNone:
+				counts.None++
+			}
+		}
+		return nil
+	}
 }
 
 // object is a JSON object whose other fields stay as they are, those of later versions too.
 type object map[string]json.RawMessage
 
-// body seals the tool of a call anew, which is its field tool.
-func (w Walk) body(appID, body string) (string, store.Sealing) {
+// resealCall seals the tool of a call anew, which is its field tool.
+func (w Walk) resealCall(appID, body string) (string, store.Sealing) {
 	var call object
 	var tool string
 	if json.Unmarshal([]byte(body), &call) != nil || json.Unmarshal(call["tool"], &tool) != nil {
@@ -222,45 +217,80 @@ func (w Walk) body(appID, body string) (string, store.Sealing) {
 	if resealed == tool {
 		return body, found
 	}
-	return with(body, call, "tool", resealed), found
+	call["tool"] = exactjson.EncodeOrNull(resealed)
+	return string(exactjson.EncodeOrNull(call)), found
 }
 
-// keptBack seals the tools of the calls anew among the effects that a trigger keeps back.
-func (w Walk) keptBack(appID, held string) (string, store.Sealing) {
-	var kept object
+// resealDeferred seals the tools of the calls anew among the effects that a trigger has deferred.
+func (w Walk) resealDeferred(appID, held string) (string, store.Sealing) {
+	var deferred object
 	var effects []object
-	if json.Unmarshal([]byte(held), &kept) != nil || json.Unmarshal(kept["effects"], &effects) != nil {
+	if json.Unmarshal([]byte(held), &deferred) != nil || json.Unmarshal(deferred["effects"], &effects) != nil {
 		return held, store.ByNone
 	}
 	found, changed := store.Unsealed, false
-	for i, one := range effects {
+	for _, one := range effects {
 		var kind, body string
 		if json.Unmarshal(one["kind"], &kind) != nil || !isCall(kind) || json.Unmarshal(one["body"], &body) != nil {
 			continue
 		}
-		resealed, was := w.body(appID, body)
+		resealed, was := w.resealCall(appID, body)
 		found, changed = max(found, was), changed || resealed != body
-		if text, err := exactjson.Encode(resealed); err == nil {
-			effects[i]["body"] = text
-		}
+		one["body"] = exactjson.EncodeOrNull(resealed)
 	}
 	if !changed {
 		return held, found
 	}
-	return with(held, kept, "effects", effects), found
+	deferred["effects"] = exactjson.EncodeOrNull(effects)
+	return string(exactjson.EncodeOrNull(deferred)), found
 }
 
-// with is the text of an object with another value in a field, or the text as it was where it
-// cannot be written.
-func with(was string, o object, field string, value any) string {
-	text, err := exactjson.Encode(value)
-	if err != nil {
-		return was
+// Tally counts what holds credentials, by the key that has sealed them: a definition with one
+// credential that is sealed by an old key counts there, and one with one that no key opens as that.
+type Tally struct {
+	Apps         Keys `json:"apps"`
+	Repositories Keys `json:"repositories"` // of apps and of their sessions
+	Calls        Keys `json:"calls"`        // that are owed, deferred or failed
+}
+
+// Keys counts by keys.
+type Keys struct {
+	Current int `json:"current"` // sealed by the key that seals now
+	Old     int `json:"old"`     // by one from before a rotation
+	None    int `json:"none"`    // by no key that is here
+}
+
+// ByCurrent, ByOld and ByNone pick counts for Sum and Words.
+func ByCurrent(k Keys) int { return k.Current }
+
+// ByOld picks what an old key seals.
+func ByOld(k Keys) int { return k.Old }
+
+// ByNone picks what no key opens.
+func ByNone(k Keys) int { return k.None }
+
+// Sum adds up the counts that pick takes.
+func (t *Tally) Sum(pick func(Keys) int) int {
+	return pick(t.Apps) + pick(t.Repositories) + pick(t.Calls)
+}
+
+// Words are the counts that pick takes, in words: 1 app, 3 repositories, 2 calls.
+func (t *Tally) Words(pick func(Keys) int) string {
+	var parts []string
+	for _, kind := range []struct {
+		of        Keys
+		one, many string
+	}{{t.Apps, "app", "apps"}, {t.Repositories, "repository", "repositories"}, {t.Calls, "call", "calls"}} {
+		switch n := pick(kind.of); n {
+		case 0:
+		case 1:
+			parts = append(parts, "1 "+kind.one)
+		default:
+			parts = append(parts, fmt.Sprintf("%d %s", n, kind.many))
+		}
 	}
-	o[field] = text
-	whole, err := exactjson.Encode(o)
-	if err != nil {
-		return was
+	if parts == nil {
+		return "nothing"
 	}
-	return string(whole)
+	return strings.Join(parts, ", ")
 }

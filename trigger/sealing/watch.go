@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// between is the time from one look to the next, and soon that while something is not
-	// sealed by the newest key, or could not be read.
+	// between is the time from one look to the next, and soon that while something is not sealed by the
+	// newest key, or could not be read.
 	between = time.Hour
 	soon    = 5 * time.Minute
-	// share is how many times as long as a part of the way took it pauses after it, so that a
-	// look takes at most a fifth of what one connection could ask of Redis.
+	// share is how many times as long as a part of the way took the watch pauses after it, so that a look
+	// takes at most a fifth of what one connection could ask of Redis.
 	share = 4
-	// longest bounds such a pause where the clock has jumped.
+	// longest bounds such a pause if the clock has jumped.
 	longest = 10 * time.Second
 )
 
-// Watch looks from the start on, and then from time to time, by which keys what Redis holds is
-// sealed: it tells the log of what no key opens, and Prometheus how much each key seals.
+// Watch looks from the start on, and then from time to time, by which keys what Redis holds is sealed.
+// It logs what no key opens, and is a collector of how much each key seals.
 type Watch struct {
 	walk  Walk
 	log   *slog.Logger
@@ -47,29 +47,28 @@ func (w *Watch) Run(ctx context.Context) {
 		began := w.now()
 		walk := w.walk
 		walk.After = func(ctx context.Context, _ Progress) error {
-			took := w.now().Sub(began)
-			err := w.pause(ctx, min(share*took, longest))
+			err := w.pause(ctx, min(share*w.now().Sub(began), longest))
 			began = w.now()
 			return err
 		}
 		var found Progress
 		var err error
 		ended := panics.Run(w.log, "sealing", "", func() { found, err = walk.Run(ctx) })
-		next := between
+		next := soon
 		switch {
 		case ctx.Err() != nil:
 			return
 		case !ended:
-			next = soon
 		case err != nil:
 			w.log.Warn("secretkey.unread", "error", err.Error())
-			next = soon
 		default:
-			w.keep(found.Tally)
-			w.tell(found.Tally, last)
+			w.mu.Lock()
+			w.tally = &found.Tally
+			w.mu.Unlock()
+			w.report(found.Tally, last)
 			last = found.Tally
-			if last.Old()+last.None() > 0 {
-				next = soon
+			if last.Sum(ByOld)+last.Sum(ByNone) == 0 {
+				next = between
 			}
 		}
 		if w.pause(ctx, next) != nil {
@@ -78,19 +77,13 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-func (w *Watch) keep(found Tally) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.tally = &found
-}
-
-// tell says what a person has to do, where that is not what was said last.
-func (w *Watch) tell(found, last Tally) {
-	if found.None() > 0 && found.None() != last.None() {
+// report logs what a person has to do, unless it was logged last.
+func (w *Watch) report(found, last Tally) {
+	if none := found.Sum(ByNone); none > 0 && none != last.Sum(ByNone) {
 		w.log.Warn("secretkey.missing", "apps", found.Apps.None, "repositories", found.Repositories.None, "calls", found.Calls.None,
 			"warning", found.Words(ByNone)+" hold credentials that no key of this replica opens, and cannot be used: give the key that has sealed them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), run earshot reseal, and leave it out then")
 	}
-	if found.Old() > 0 && last.Old() == 0 {
+	if found.Sum(ByOld) > 0 && last.Sum(ByOld) == 0 {
 		w.log.Info("secretkey.old", "apps", found.Apps.Old, "repositories", found.Repositories.Old, "calls", found.Calls.Old,
 			"note", found.Words(ByOld)+" are sealed with EARSHOT_SECRET_KEY_OLD (--secret-key-old), which is needed until earshot reseal was run")
 	}
