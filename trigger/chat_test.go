@@ -20,9 +20,9 @@ const following = `{"settings":{"chatEvents":true,"chatModeEnabled":true}}`
 
 // told are the chat events of session s1 so far, as actor: text or failed: reason.
 func (w *world) told() (list []string) {
-	w.t.Helper()
+	w.T.Helper()
 	for _, subject := range []string{"chat.message.clinic.s1", "chat.failed.clinic.s1"} {
-		for _, event := range w.events.payloads(subject) {
+		for _, event := range w.Events.Payloads(subject) {
 			list = append(list, strings.TrimPrefix(fmt.Sprint(event["actor"], ": ", event["text"]), "<nil>: <nil>"))
 			if event["reason"] != nil {
 				list[len(list)-1] = fmt.Sprint("failed: ", event["reason"])
@@ -32,45 +32,35 @@ func (w *world) told() (list []string) {
 	return list
 }
 
-func (w *world) agent(id, text string) {
-	w.t.Helper()
-	_, err := w.engine.Post(w.t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorAgent, Text: text})
-	require.NoError(w.t, err)
-}
-
 // TestEveryMessageAndReplyIsToldWhereItsAppWantsIt follows a conversation by its events: once
 // each, in the order in which things were said, whoever said them.
 func TestEveryMessageAndReplyIsToldWhereItsAppWantsIt(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
-		_, err := w.say("m0", "before it was wanted")
-		require.NoError(t, err)
-		w.app("clinic", following)
-		_, err = w.store.PutSession(t.Context(), &repositories.Session{AppID: "clinic", ID: "s1", Metadata: repositories.Metadata(`{"visitor":"v1"}`)})
+		w.Put("s1", "booking", booking)
+		w.Say("m0", "before it was wanted")
+		w.App("clinic", following)
+		_, err := w.Store.PutSession(t.Context(), &repositories.Session{AppID: "clinic", ID: "s1", Metadata: repositories.Metadata(`{"visitor":"v1"}`)})
 		require.NoError(t, err)
 		for range 2 { // sent again, it is the same message
-			_, err = w.say("m1", `book {"day":"monday"}`)
-			require.NoError(t, err)
+			w.Say("m1", `book {"day":"monday"}`)
 		}
-		w.agent("a1", "which doctor?")
-		_, err = w.say("m2", "nothing")
-		require.NoError(t, err)
+		w.Agent("a1", "which doctor?")
+		w.Say("m2", "nothing")
 		want := []string{`user: book {"day":"monday"}`, "assistant: done: book", "agent: which doctor?", "user: nothing", "assistant: I heard: nothing"}
-		w.until("all is told", func() bool { return len(w.told()) >= len(want) })
-		w.rest()
+		w.Until("all is told", func() bool { return len(w.told()) >= len(want) })
+		w.Rest()
 		require.Equal(t, want, w.told())
-		first := w.events.payloads("chat.message.clinic.s1")[0]
+		first := w.Events.Payloads("chat.message.clinic.s1")[0]
 		require.Equal(t, "m1", first["messageId"])
 		require.Equal(t, map[string]any{"visitor": "v1"}, first["metadata"])
-		require.Equal(t, "m1.reply", w.events.payloads("chat.message.clinic.s1")[1]["messageId"])
+		require.Equal(t, "m1.reply", w.Events.Payloads("chat.message.clinic.s1")[1]["messageId"])
 
-		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
-		_, err = w.say("m1", "nothing")
-		require.NoError(t, err)
-		w.rest()
+		w.Close()
+		w.Say("m1", "nothing")
+		w.Rest()
 		require.Equal(t, append(want, "user: nothing", "assistant: I heard: nothing"), w.told(), "in its next life a session has other messages of the same ids")
 		ids := map[any]bool{}
-		for _, event := range w.events.payloads("chat.message.clinic.s1") {
+		for _, event := range w.Events.Payloads("chat.message.clinic.s1") {
 			ids[event["id"]] = true
 		}
 		require.Len(t, ids, len(want)+2, "each is an event of its own")
@@ -79,22 +69,21 @@ func TestEveryMessageAndReplyIsToldWhereItsAppWantsIt(t *testing.T) {
 
 func TestAMessageThatCouldNotBeDecidedIsTold(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", following)
-		w.put("s1", "booking", booking)
-		w.matcher.intercept(func(matcher.Request) error {
+		w.App("clinic", following)
+		w.Put("s1", "booking", booking)
+		w.Matcher.Intercept(func(context.Context, matcher.Request) error {
 			return &matcher.Unavailable{Reason: "HTTP " + fmt.Sprint(http.StatusTooManyRequests), RetryAfter: 1500 * time.Millisecond}
 		})
-		_, err := w.say("m1", "greet")
+		_, err := w.TrySay("m1", "greet")
 		require.Error(t, err)
-		w.rest()
+		w.Rest()
 		require.Equal(t, []string{"user: greet", "failed: the LLM is not available: HTTP 429"}, w.told())
-		failed := w.events.payloads("chat.failed.clinic.s1")[0]
+		failed := w.Events.Payloads("chat.failed.clinic.s1")[0]
 		require.Equal(t, "m1", failed["messageId"])
 		require.EqualValues(t, 2, failed["retryAfter"])
-		w.matcher.intercept(nil)
-		_, err = w.say("m1", "greet")
-		require.NoError(t, err)
-		w.rest()
+		w.Matcher.Intercept(nil)
+		w.Say("m1", "greet")
+		w.Rest()
 		require.Equal(t, []string{"user: greet", "assistant: I heard: greet"}, w.told()[:2], "sent again it is not said again")
 	})
 }
@@ -102,17 +91,17 @@ func TestAMessageThatCouldNotBeDecidedIsTold(t *testing.T) {
 // TestADraftIsToldWhenItIsCommitted says nothing of what was never meant.
 func TestADraftIsToldWhenItIsCommitted(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", following)
-		w.put("s1", "booking", booking)
+		w.App("clinic", following)
+		w.Put("s1", "booking", booking)
 		for _, text := range []string{"boo", `book {"day":"friday"}`} {
-			_, err := w.engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: matcher.ActorUser, Text: text})
+			_, err := w.Engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: matcher.ActorUser, Text: text})
 			require.NoError(t, err)
 		}
-		w.rest()
+		w.Rest()
 		require.Empty(t, w.told())
-		_, err := w.engine.CommitDraft(t.Context(), "clinic", "s1", "m1")
+		_, err := w.Engine.CommitDraft(t.Context(), "clinic", "s1", "m1")
 		require.NoError(t, err)
-		w.rest()
+		w.Rest()
 		require.Equal(t, []string{`user: book {"day":"friday"}`, "assistant: done: book"}, w.told())
 	})
 }
@@ -121,17 +110,17 @@ func TestADraftIsToldWhenItIsCommitted(t *testing.T) {
 // had stored the messages.
 func TestChatEventsSurviveTheBrokerAndTheirReplica(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", following)
-		w.events.answers(down)
+		w.App("clinic", following)
+		w.Events.Answer(down)
 		for _, id := range []string{"a1", "a2", "a3"} {
-			w.agent(id, id)
+			w.Agent(id, id)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
-		require.NoError(t, w.engine.Stop(ctx))
+		require.NoError(t, w.Engine.Stop(ctx))
 		require.Empty(t, w.told())
-		w.events.answers(nil)
-		w.rest()
+		w.Events.Answer(nil)
+		w.Rest()
 		require.Equal(t, []string{"agent: a1", "agent: a2", "agent: a3"}, w.told())
 	})
 }
@@ -141,16 +130,15 @@ func TestChatEventsSurviveTheBrokerAndTheirReplica(t *testing.T) {
 func TestChatEventsThatNobodyWantsCostNothing(t *testing.T) {
 	server := redistest.Mini(t)
 	w := newWorld(t, server)
-	w.put("s1", "booking", booking)
+	w.Put("s1", "booking", booking)
 	// cost is the least of some messages: a machine that is busy adds to others.
 	cost := func(of string) (trips int64, published int) {
 		for n := range 5 {
-			before, were := w.trips.Made(), w.published()
-			_, err := w.say(fmt.Sprint(of, n), `book {"day":"monday"}`)
-			require.NoError(t, err)
-			w.settled()
-			made := w.trips.Made() - before
-			w.rest()
+			before, were := w.Trips.Made(), w.published()
+			w.Say(fmt.Sprint(of, n), `book {"day":"monday"}`)
+			w.Flushed()
+			made := w.Trips.Made() - before
+			w.Rest()
 			if published = w.published() - were; n == 0 || made < trips {
 				trips = made
 			}
@@ -158,7 +146,7 @@ func TestChatEventsThatNobodyWantsCostNothing(t *testing.T) {
 		return trips, published
 	}
 	trips, published := cost("off")
-	w.app("clinic", `{"settings":{"chatEvents":true}}`)
+	w.App("clinic", `{"settings":{"chatEvents":true}}`)
 	more, told := cost("on")
 	require.LessOrEqual(t, more-trips, int64(1), "its settlement, where it was not written with the other")
 	require.Equal(t, published+1, told)
@@ -166,6 +154,6 @@ func TestChatEventsThatNobodyWantsCostNothing(t *testing.T) {
 
 // published is how many events have been sent.
 func (w *world) published() int {
-	attempts, _ := w.events.count()
+	attempts, _ := w.Events.Count()
 	return attempts
 }

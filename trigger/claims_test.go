@@ -1,6 +1,7 @@
 package trigger_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -27,7 +28,7 @@ func anna() parameters.Claims {
 }
 
 func (w *world) sayAs(claims parameters.Claims, id, text string) (answer query.Answer, err error) {
-	raw, err := w.engine.Post(w.t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorUser, Text: text, Claims: claims})
+	raw, err := w.Engine.Post(w.T.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorUser, Text: text, Claims: claims})
 	if err == nil {
 		err = json.Unmarshal(raw, &answer)
 	}
@@ -36,28 +37,28 @@ func (w *world) sayAs(claims parameters.Claims, id, text string) (answer query.A
 
 func TestToolForVerifiedUsersIsInScopeOfThoseAlone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", staffApp)
-		w.put("s1", "staff", staff)
+		w.App("clinic", staffApp)
+		w.Put("s1", "staff", staff)
 		for _, claims := range []parameters.Claims{nil, {}, {"other": {"sub": "x"}}} {
 			answer, err := w.sayAs(claims, "", "payroll; leave {\"day\":\"monday\"}; free")
 			require.NoError(t, err)
-			require.Equal(t, []string{"free"}, w.offered())
+			require.Equal(t, []string{"free"}, w.Offered())
 			require.Len(t, answer.Matches, 1)
 		}
 		answer, err := w.sayAs(anna(), "", "payroll")
 		require.NoError(t, err)
-		require.Equal(t, []string{"free", "leave", "payroll"}, w.offered())
+		require.Equal(t, []string{"free", "leave", "payroll"}, w.Offered())
 		require.Equal(t, "payroll", answer.Matches[0].Name)
 	})
 }
 
 func TestOfEqualNamesTheFirstThatTheUserMayUseIsInScope(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", staffApp)
-		w.put("", "a", `{"tools":[{"name":"payroll","authRequired":["corp"]},{"name":"leave"}]}`)
-		w.put("", "b", `{"tools":[{"name":"payroll"},{"name":"leave","authRequired":["corp"]}]}`)
-		w.put("", "c", `{"options":{"exclusive":true},"tools":[{"name":"collect-user-message","authRequired":["corp"]}]}`)
-		w.put("", "d", `{"tools":[{"name":"collect-user-message"}]}`)
+		w.App("clinic", staffApp)
+		w.Put("", "a", `{"tools":[{"name":"payroll","authRequired":["corp"]},{"name":"leave"}]}`)
+		w.Put("", "b", `{"tools":[{"name":"payroll"},{"name":"leave","authRequired":["corp"]}]}`)
+		w.Put("", "c", `{"options":{"exclusive":true},"tools":[{"name":"collect-user-message","authRequired":["corp"]}]}`)
+		w.Put("", "d", `{"tools":[{"name":"collect-user-message"}]}`)
 		for user, from := range map[string][]string{"": {"b", "a", "d"}, "anna": {"a", "a", "c"}} {
 			claims := parameters.Claims{}
 			if user != "" {
@@ -66,7 +67,7 @@ func TestOfEqualNamesTheFirstThatTheUserMayUseIsInScope(t *testing.T) {
 			for i, text := range []string{"payroll", "leave", "good morning"} {
 				answer, err := w.sayAs(claims, "", text)
 				require.NoError(t, err)
-				require.Equal(t, []string{"leave", "payroll"}, w.offered())
+				require.Equal(t, []string{"leave", "payroll"}, w.Offered())
 				require.Len(t, answer.Matches, 1)
 				require.Equal(t, from[i], answer.Matches[0].RepositoryID, text+" of "+user)
 			}
@@ -76,13 +77,13 @@ func TestOfEqualNamesTheFirstThatTheUserMayUseIsInScope(t *testing.T) {
 
 func TestAuthenticatedValueIsTheClaimAndNeverTheModelsWord(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", staffApp)
-		w.put("s1", "staff", staff)
+		w.App("clinic", staffApp)
+		w.Put("s1", "staff", staff)
 		answer, err := w.sayAs(anna(), "m1", `leave {"day":"monday","who":"boss@example.org"}`)
 		require.NoError(t, err)
 		require.Equal(t, map[string]any{"day": "monday", "who": "anna@example.org"}, answer.Matches[0].Values)
-		require.Equal(t, map[string]any{"day": "monday", "who": "anna@example.org"}, w.events.payloads("tool.trigger.clinic.s1.leave")[0]["values"])
-		for _, candidate := range w.matcher.asked[0].Candidates {
+		require.Equal(t, map[string]any{"day": "monday", "who": "anna@example.org"}, w.Events.Payloads("tool.trigger.clinic.s1.leave")[0]["values"])
+		for _, candidate := range w.Matcher.Asked[0].Candidates {
 			require.NotContains(t, string(candidate.Tool.Params().ModelSchema()), "who")
 		}
 	})
@@ -90,45 +91,44 @@ func TestAuthenticatedValueIsTheClaimAndNeverTheModelsWord(t *testing.T) {
 
 func TestDirectTriggerWithoutAVerifiedUserNamesTheServices(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", staffApp)
-		w.put("s1", "staff", staff)
-		_, err := w.fire(trigger.Direct{SessionID: "s1", Name: "payroll", Source: "ui"})
+		w.App("clinic", staffApp)
+		w.Put("s1", "staff", staff)
+		_, err := w.TryFire(trigger.Direct{SessionID: "s1", Name: "payroll", Source: "ui"})
 		lacks := &repositories.Unverified{}
 		require.ErrorAs(t, err, &lacks)
 		require.ErrorContains(t, err, "corp_token or partner_token")
 		direct := trigger.Direct{SessionID: "s1", Name: "leave", Source: "ui", Values: map[string]any{"day": "monday", "who": "boss"}}
-		_, err = w.fire(direct)
+		_, err = w.TryFire(direct)
 		require.ErrorAs(t, err, &lacks)
 		require.ErrorContains(t, err, "partner or corp")
 		direct.Claims = parameters.Claims{"partner": {"sub": json.Number("5")}}
-		_, err = w.fire(direct)
+		_, err = w.TryFire(direct)
 		require.ErrorAs(t, err, &lacks, "a claim of another type is no value")
 		require.ErrorContains(t, err, "not a string")
 		direct.Claims = parameters.Claims{"partner": {}, "corp": anna()["corp"]}
-		_, err = w.fire(direct)
+		_, err = w.TryFire(direct)
 		require.ErrorAs(t, err, &lacks, "the first service that is verified decides")
 
 		direct.Claims = anna()
-		match, err := w.fire(direct)
-		require.NoError(t, err)
+		match := w.Fire(direct)
 		require.Equal(t, "anna@example.org", match.Values["who"])
-		_, err = w.fire(trigger.Direct{SessionID: "s1", Name: "payroll", Source: "ui", Claims: parameters.Claims{"partner": {}}})
+		_, err = w.TryFire(trigger.Direct{SessionID: "s1", Name: "payroll", Source: "ui", Claims: parameters.Claims{"partner": {}}})
 		require.NoError(t, err, "any one of the services will do")
 	})
 }
 
 // everythingStored returns all that Redis holds, as text.
 func (w *world) everythingStored() string {
-	w.t.Helper()
-	client, all := w.server.Client(), ""
-	for _, key := range w.server.Keys() {
-		switch client.Type(w.t.Context(), key).Val() {
+	w.T.Helper()
+	client, all := w.Server.Client(), ""
+	for _, key := range w.Server.Keys() {
+		switch client.Type(w.T.Context(), key).Val() {
 		case "hash":
-			for field, value := range client.HGetAll(w.t.Context(), key).Val() {
+			for field, value := range client.HGetAll(w.T.Context(), key).Val() {
 				all += field + " " + value + "\n"
 			}
 		case "list":
-			for _, value := range client.LRange(w.t.Context(), key, 0, -1).Val() {
+			for _, value := range client.LRange(w.T.Context(), key, 0, -1).Val() {
 				all += value + "\n"
 			}
 		}
@@ -138,9 +138,9 @@ func (w *world) everythingStored() string {
 
 func TestWaitingMessageKeepsTheClaimsThatItNeedsAndNoOthers(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", staffApp)
-		w.put("s1", "staff", staff)
-		w.matcher.intercept(func(matcher.Request) error { return &matcher.Unavailable{Reason: "it answered 500"} })
+		w.App("clinic", staffApp)
+		w.Put("s1", "staff", staff)
+		w.Matcher.Intercept(func(context.Context, matcher.Request) error { return &matcher.Unavailable{Reason: "it answered 500"} })
 		_, err := w.sayAs(anna(), "m1", `leave {"day":"monday"}`)
 		require.Error(t, err)
 		stored := w.everythingStored()
@@ -148,7 +148,7 @@ func TestWaitingMessageKeepsTheClaimsThatItNeedsAndNoOthers(t *testing.T) {
 		require.NotContains(t, stored, "Hidden Lane")
 		require.NotContains(t, stored, "hidden-subject")
 
-		w.matcher.intercept(nil)
+		w.Matcher.Intercept(nil)
 		answer, err := w.sayAs(nil, "m1", `leave {"day":"monday"}`)
 		require.NoError(t, err)
 		require.Equal(t, "anna@example.org", answer.Matches[0].Values["who"], "a message is what it was when it was accepted")
@@ -158,12 +158,12 @@ func TestWaitingMessageKeepsTheClaimsThatItNeedsAndNoOthers(t *testing.T) {
 
 func TestLaterClaimsDoNotChangeWhoSaidAMessage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", staffApp)
-		w.put("s1", "staff", staff)
-		w.matcher.intercept(func(matcher.Request) error { return &matcher.Unavailable{Reason: "it answered 500"} })
+		w.App("clinic", staffApp)
+		w.Put("s1", "staff", staff)
+		w.Matcher.Intercept(func(context.Context, matcher.Request) error { return &matcher.Unavailable{Reason: "it answered 500"} })
 		_, err := w.sayAs(nil, "m1", `leave {"day":"monday"}`)
 		require.Error(t, err)
-		w.matcher.intercept(nil)
+		w.Matcher.Intercept(nil)
 		answer, err := w.sayAs(anna(), "m1", `leave {"day":"monday"}`)
 		require.NoError(t, err)
 		require.Empty(t, answer.Matches)
@@ -172,13 +172,13 @@ func TestLaterClaimsDoNotChangeWhoSaidAMessage(t *testing.T) {
 
 func TestClaimsOutliveAChangeOfTheRepositories(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", staffApp)
-		w.put("s1", "staff", staff)
+		w.App("clinic", staffApp)
+		w.Put("s1", "staff", staff)
 		changed := false
-		w.matcher.intercept(func(matcher.Request) error {
+		w.Matcher.Intercept(func(context.Context, matcher.Request) error {
 			if !changed {
 				changed = true
-				w.register("s1", "staff", staff)
+				w.Register(session("s1"), "staff", staff)
 			}
 			return nil
 		})
@@ -190,12 +190,12 @@ func TestClaimsOutliveAChangeOfTheRepositories(t *testing.T) {
 
 func TestMessageOfAnAgentNeedsNoClaims(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", staffApp)
-		w.put("s1", "staff", staff)
-		_, err := w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: matcher.ActorAgent, Text: "hello", Claims: anna()})
+		w.App("clinic", staffApp)
+		w.Put("s1", "staff", staff)
+		_, err := w.Engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: matcher.ActorAgent, Text: "hello", Claims: anna()})
 		require.NoError(t, err)
 		require.NotContains(t, w.everythingStored(), "anna@example.org")
-		_, err = w.engine.Post(t.Context(), trigger.Message{AppID: "nobody", SessionID: "s1", Actor: matcher.ActorUser, Text: "hello", Claims: anna()})
+		_, err = w.Engine.Post(t.Context(), trigger.Message{AppID: "nobody", SessionID: "s1", Actor: matcher.ActorUser, Text: "hello", Claims: anna()})
 		require.True(t, errors.Is(err, repositories.ErrNotFound))
 	})
 }

@@ -13,37 +13,36 @@ import (
 
 func TestDeadLettersAreRetriedAndPurgedByQuery(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "r", `{"tools":[{"name":"a","url":"http://x.example"},{"name":"b","url":"http://x.example"}]}`)
-		w.calls.answers(func(effect.Effect) effect.Outcome {
+		w.Put("", "r", `{"tools":[{"name":"a","url":"http://x.example"},{"name":"b","url":"http://x.example"}]}`)
+		w.Calls.Answer(func(effect.Effect) effect.Outcome {
 			return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "404 Not Found"}
 		})
 		for _, d := range []trigger.Direct{{SessionID: "s1", Name: "a"}, {SessionID: "s1", Name: "b"}, {SessionID: "s2", Name: "a"}, {Name: "a"}} {
 			d.Source = "ui"
-			_, err := w.fire(d)
-			require.NoError(t, err)
+			w.Fire(d)
 		}
-		w.rest()
+		w.Rest()
 		require.Equal(t, 4, w.failed(query.Triggers{}))
 		require.Equal(t, 3, w.failed(query.Triggers{Name: "a"}))
 
-		purged, err := w.engine.Purge(t.Context(), query.Triggers{AppID: "clinic", SessionID: "s1", Name: "a"})
+		purged, err := w.Engine.Purge(t.Context(), query.Triggers{AppID: "clinic", SessionID: "s1", Name: "a"})
 		require.NoError(t, err)
 		require.Equal(t, 1, purged)
 		require.Equal(t, 3, w.failed(query.Triggers{}))
 
-		w.calls.answers(nil)
-		retried, err := w.engine.RetryAll(t.Context(), query.Triggers{AppID: "clinic", Name: "a"}, "admin")
+		w.Calls.Answer(nil)
+		retried, err := w.Engine.RetryAll(t.Context(), query.Triggers{AppID: "clinic", Name: "a"}, "admin")
 		require.NoError(t, err)
 		require.Equal(t, 2, retried)
-		w.keeper.Wake("clinic")
-		w.rest()
+		w.Keeper.Wake("clinic")
+		w.Rest()
 		require.Equal(t, 1, w.failed(query.Triggers{}), "that of the other tool")
 
-		purged, err = w.engine.Purge(t.Context(), query.Triggers{AppID: "clinic"})
+		purged, err = w.Engine.Purge(t.Context(), query.Triggers{AppID: "clinic"})
 		require.NoError(t, err)
 		require.Equal(t, 1, purged)
 		require.Zero(t, w.failed(query.Triggers{}))
-		for _, key := range w.server.Client().Keys(t.Context(), "*effect:clinic:*").Val() {
+		for _, key := range w.Server.Client().Keys(t.Context(), "*effect:clinic:*").Val() {
 			t.Errorf("%s is left of what was purged", key)
 		}
 	})
@@ -53,25 +52,24 @@ func TestWhatIsRetriedTogetherKeepsItsOrder(t *testing.T) {
 	t.Parallel()
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		w := idleWorld(t, server, 1) // one worker, so that what is due first begins first
-		w.keeper = w.engine
-		w.run(w.engine)
-		w.put("", "r", `{"tools":[{"name":"a","url":"http://x.example"}]}`)
-		w.calls.answers(func(effect.Effect) effect.Outcome {
+		w.Keeper = w.Engine
+		w.Run(w.Engine)
+		w.Put("", "r", `{"tools":[{"name":"a","url":"http://x.example"}]}`)
+		w.Calls.Answer(func(effect.Effect) effect.Outcome {
 			return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "404 Not Found"}
 		})
 		var fired []string
 		for range 6 {
-			match, err := w.fire(trigger.Direct{Name: "a", Source: "ui"})
-			require.NoError(t, err)
+			match := w.Fire(trigger.Direct{Name: "a", Source: "ui"})
 			fired = append(fired, match.TriggerID)
 		}
-		w.rest()
+		w.Rest()
 
-		_, err := w.engine.RetryAll(t.Context(), query.Triggers{AppID: "clinic"}, "admin")
+		_, err := w.Engine.RetryAll(t.Context(), query.Triggers{AppID: "clinic"}, "admin")
 		require.NoError(t, err)
-		w.rest()
+		w.Rest()
 		var retried []string
-		for _, again := range w.calls.attempts[6:] {
+		for _, again := range w.Calls.Attempts[6:] {
 			retried = append(retried, again.TriggerID)
 		}
 		require.Equal(t, fired, retried)
@@ -81,7 +79,7 @@ func TestWhatIsRetriedTogetherKeepsItsOrder(t *testing.T) {
 // failed counts the dead letters that a query finds.
 func (w *world) failed(q query.Triggers) int {
 	q.AppID, q.State, q.Page.Limit = "clinic", "failed", 100
-	records, _, err := w.engine.Triggers(w.t.Context(), q)
-	require.NoError(w.t, err)
+	records, _, err := w.Engine.Triggers(w.T.Context(), q)
+	require.NoError(w.T, err)
 	return len(records)
 }

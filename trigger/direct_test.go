@@ -14,40 +14,37 @@ import (
 
 func TestDirectTriggerFiresWithoutTheMatcher(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
-		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", Values: map[string]any{"day": "monday"}})
-		require.NoError(t, err)
+		w.Put("s1", "booking", booking)
+		match := w.Fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", Values: map[string]any{"day": "monday"}})
 		require.Equal(t, "ui", match.Source)
 		require.Equal(t, "published", match.Event.State)
 		require.Equal(t, "delivered", match.Call.State)
 		require.Equal(t, map[string]any{"day": "monday", "desk": "A"}, match.Values)
-		require.Empty(t, w.matcher.asked)
-		payload := w.events.payloads("tool.trigger.clinic.s1.book")[0]
+		require.Empty(t, w.Matcher.Asked)
+		payload := w.Events.Payloads("tool.trigger.clinic.s1.book")[0]
 		require.Equal(t, "ui", payload["source"])
 		require.NotContains(t, payload, "messageId")
-		second, err := w.fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", Values: map[string]any{"day": "monday"}})
-		require.NoError(t, err)
+		second := w.Fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", Values: map[string]any{"day": "monday"}})
 		require.NotEqual(t, match.TriggerID, second.TriggerID, "without an id each is another")
 	})
 }
 
 func TestDirectTriggerWithoutASession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "booking", booking)
-		match, err := w.fire(trigger.Direct{Name: "book", Source: "task", Values: map[string]any{"day": "monday"}})
-		require.NoError(t, err)
+		w.Put("", "booking", booking)
+		match := w.Fire(trigger.Direct{Name: "book", Source: "task", Values: map[string]any{"day": "monday"}})
 		require.Equal(t, "tool.trigger.clinic._.book", match.Event.Subject)
-		payload := w.events.payloads("tool.trigger.clinic._.book")[0]
+		payload := w.Events.Payloads("tool.trigger.clinic._.book")[0]
 		require.NotContains(t, payload, "sessionId")
-		w.rest() // on a busy machine the result comes behind the answer
-		require.Len(t, w.events.payloads("tool.result.clinic._.book"), 1)
+		w.Rest() // on a busy machine the result comes behind the answer
+		require.Len(t, w.Events.Payloads("tool.result.clinic._.book"), 1)
 	})
 }
 
 func TestDirectTriggerWithValuesAtFault(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
-		_, err := w.fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", Values: map[string]any{"number": "5", "dya": "monday"}})
+		w.Put("s1", "booking", booking)
+		_, err := w.TryFire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", Values: map[string]any{"number": "5", "dya": "monday"}})
 		faulty := &trigger.ValuesError{}
 		require.ErrorAs(t, err, &faulty)
 		require.Len(t, faulty.Faults, 3, "a missing value, a text for a number, an unknown name: %v", faulty.Faults)
@@ -58,12 +55,12 @@ func TestDirectTriggerWithValuesAtFault(t *testing.T) {
 
 func TestDirectTriggerOfOneIdFiresOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		_, other := w.replica()
-		w.put("s1", "r", `{"tools":[{"name":"greet","url":"http://x.example"},{"name":"other"}]}`)
+		_, other := w.Replica()
+		w.Put("s1", "r", `{"tools":[{"name":"greet","url":"http://x.example"},{"name":"other"}]}`)
 		var group sync.WaitGroup
 		answers := make([]string, 12)
 		for i := range answers {
-			engine := []*trigger.Engine{w.engine, other}[i%2]
+			engine := []*trigger.Engine{w.Engine, other}[i%2]
 			group.Go(func() {
 				raw, err := engine.Fire(t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", Name: "greet", Source: "ui", TriggerID: "t1"})
 				answers[i] = string(raw)
@@ -77,39 +74,36 @@ func TestDirectTriggerOfOneIdFiresOnce(t *testing.T) {
 			require.Equal(t, answers[0], answer)
 		}
 		require.Contains(t, answers[0], `"triggerId":"t1"`)
-		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.greet"), 1)
-		_, err := w.fire(trigger.Direct{SessionID: "s1", Name: "other", Source: "ui", TriggerID: "t1"})
+		require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.greet"), 1)
+		_, err := w.TryFire(trigger.Direct{SessionID: "s1", Name: "other", Source: "ui", TriggerID: "t1"})
 		require.ErrorIs(t, err, trigger.ErrConflict)
 	})
 }
 
 func TestDirectTriggerOfOneIdIsAnsweredWhenItsRepositoryIsGone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "choice", choice)
-		first, err := w.fire(trigger.Direct{SessionID: "s1", Name: "yes", Source: "ui", TriggerID: "t1"})
-		require.NoError(t, err)
-		again, err := w.fire(trigger.Direct{SessionID: "s1", Name: "yes", Source: "ui", TriggerID: "t1"})
-		require.NoError(t, err)
+		w.Put("s1", "choice", choice)
+		first := w.Fire(trigger.Direct{SessionID: "s1", Name: "yes", Source: "ui", TriggerID: "t1"})
+		again := w.Fire(trigger.Direct{SessionID: "s1", Name: "yes", Source: "ui", TriggerID: "t1"})
 		require.Equal(t, first, again)
-		_, err = w.fire(trigger.Direct{SessionID: "s1", Name: "yes", Source: "ui", TriggerID: "t2"})
+		_, err := w.TryFire(trigger.Direct{SessionID: "s1", Name: "yes", Source: "ui", TriggerID: "t2"})
 		require.ErrorIs(t, err, trigger.ErrNotInScope)
 	})
 }
 
 func TestTriggersAreListedNewestFirst(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "r", `{"tools":[{"name":"greet"}]}`)
+		w.Put("", "r", `{"tools":[{"name":"greet"}]}`)
 		ids := []string{"t0", "t1", "t2", "t3", "t4"}
 		for i, id := range ids {
 			session := []string{"s1", "s2"}[i%2]
-			_, err := w.fire(trigger.Direct{SessionID: session, Name: "greet", Source: "ui", TriggerID: id})
-			require.NoError(t, err)
+			w.Fire(trigger.Direct{SessionID: session, Name: "greet", Source: "ui", TriggerID: id})
 		}
 		listed := func(q query.Triggers) (found []string) {
 			q.AppID = "clinic"
 			q.Page.Limit = 2
 			for {
-				records, next, err := w.engine.Triggers(t.Context(), q)
+				records, next, err := w.Engine.Triggers(t.Context(), q)
 				require.NoError(t, err)
 				for _, record := range records {
 					found = append(found, record.TriggerID)
@@ -124,11 +118,11 @@ func TestTriggersAreListedNewestFirst(t *testing.T) {
 		require.Equal(t, []string{"t4", "t2", "t0"}, listed(query.Triggers{SessionID: "s1"}))
 		require.Equal(t, []string{"t4", "t3", "t2", "t1", "t0"}, listed(query.Triggers{State: "delivered"}))
 		require.Empty(t, listed(query.Triggers{State: "failed"}))
-		_, _, err := w.engine.Triggers(t.Context(), query.Triggers{AppID: "clinic", Page: query.Page{Limit: 2, After: "bm90aGluZw"}})
+		_, _, err := w.Engine.Triggers(t.Context(), query.Triggers{AppID: "clinic", Page: query.Page{Limit: 2, After: "bm90aGluZw"}})
 		require.ErrorIs(t, err, query.ErrCursor)
-		_, err = w.engine.Trigger(t.Context(), "other", "t0")
+		_, err = w.Engine.Trigger(t.Context(), "other", "t0")
 		require.ErrorIs(t, err, query.ErrNotFound)
-		_, _, err = w.engine.Triggers(t.Context(), query.Triggers{AppID: "nobody", Page: query.Page{Limit: 2}})
+		_, _, err = w.Engine.Triggers(t.Context(), query.Triggers{AppID: "nobody", Page: query.Page{Limit: 2}})
 		require.ErrorIs(t, err, repositories.ErrNotFound)
 	})
 }
@@ -138,25 +132,21 @@ func TestTriggersAreListedNewestFirst(t *testing.T) {
 // fires once.
 func TestResultsOfCallsAreNamedAfterTheirTriggers(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "plain", `{"tools":[{"name":"ring","url":"http://x.example"}]}`)
-		w.put("s1", "one", `{"options":{"triggerOnce":true},"tools":[{"name":"once","url":"http://x.example"}]}`)
-		said, err := w.say("m1", "ring")
-		require.NoError(t, err)
-		_, err = w.fire(trigger.Direct{SessionID: "s1", Name: "once", Source: "ui", TriggerID: "click-1"})
-		require.NoError(t, err)
-		made, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ring", Source: "ui"})
-		require.NoError(t, err)
-		w.calls.answers(down)
-		_, err = w.fire(trigger.Direct{SessionID: "s1", Name: "ring", Source: "ui", TriggerID: "click-2"})
-		require.NoError(t, err)
-		w.calls.answers(refuse)
-		w.rest()
-		w.calls.answers(nil)
-		require.NoError(t, w.engine.Retry(t.Context(), "clinic", "click-2", "admin"))
-		w.rest()
+		w.Put("s1", "plain", `{"tools":[{"name":"ring","url":"http://x.example"}]}`)
+		w.Put("s1", "one", `{"options":{"triggerOnce":true},"tools":[{"name":"once","url":"http://x.example"}]}`)
+		said := w.Say("m1", "ring")
+		w.Fire(trigger.Direct{SessionID: "s1", Name: "once", Source: "ui", TriggerID: "click-1"})
+		made := w.Fire(trigger.Direct{SessionID: "s1", Name: "ring", Source: "ui"})
+		w.Calls.Answer(down)
+		w.Fire(trigger.Direct{SessionID: "s1", Name: "ring", Source: "ui", TriggerID: "click-2"})
+		w.Calls.Answer(refuse)
+		w.Rest()
+		w.Calls.Answer(nil)
+		require.NoError(t, w.Engine.Retry(t.Context(), "clinic", "click-2", "admin"))
+		w.Rest()
 		var ids []any
 		for _, name := range []string{"ring", "once"} {
-			for _, payload := range w.events.payloads("tool.result.clinic.s1." + name) {
+			for _, payload := range w.Events.Payloads("tool.result.clinic.s1." + name) {
 				require.Equal(t, payload["triggerId"], strings.Split(payload["id"].(string), ".")[0])
 				ids = append(ids, payload["id"])
 			}

@@ -2,7 +2,6 @@ package trigger_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/enginetest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/repositories"
@@ -32,66 +32,51 @@ func (w *world) draft(engine *trigger.Engine, text string) (query.Answer, error)
 }
 
 func (w *world) draftAs(engine *trigger.Engine, claims parameters.Claims, text string) (query.Answer, error) {
-	return answerOf(engine.Draft(w.t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: matcher.ActorUser, Text: text, Claims: claims}))
+	return enginetest.AnswerOf(engine.Draft(w.T.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: matcher.ActorUser, Text: text, Claims: claims}))
 }
 
 func (w *world) commit(engine *trigger.Engine) (query.Answer, error) {
-	return answerOf(engine.CommitDraft(w.t.Context(), "clinic", "s1", "m1"))
-}
-
-func answerOf(raw json.RawMessage, err error) (answer query.Answer, _ error) {
-	if err == nil {
-		err = json.Unmarshal(raw, &answer)
-	}
-	return answer, err
-}
-
-func (w *world) historyOf(session string) []query.Entry {
-	history, _, err := w.engine.History(w.t.Context(), query.History{AppID: "clinic", SessionID: session, Page: query.Page{Limit: 10}})
-	require.NoError(w.t, err)
-	return history
+	return enginetest.AnswerOf(engine.CommitDraft(w.T.Context(), "clinic", "s1", "m1"))
 }
 
 func TestADraftFiresNothingAndItsCommitAsksNoModel(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
-		_, other := w.replica()
-		_, err := w.say("m0", monday) // the scripts are loaded now, and the app is cached
+		w.Put("s1", "booking", booking)
+		_, other := w.Replica()
+		_, err := w.TrySay("m0", monday) // the scripts are loaded now, and the app is cached
 		require.NoError(t, err)
-		w.settled()
-		w.rest()
-		events, requests := len(w.events.subjects()), w.matcher.requests()
+		w.Flushed()
+		w.Rest()
+		events, requests := len(w.Events.Subjects()), w.Matcher.Requests()
 
 		drafted, err := w.draft(other, monday)
 		require.NoError(t, err)
 		require.Len(t, drafted.Matches, 1)
 		match := drafted.Matches[0]
 		require.Equal(t, []string{"draft", "draft", "draft", "draft"}, []string{match.State, match.Event.State, match.Emitter.State, match.Call.State})
-		require.Equal(t, requests+1, w.matcher.requests())
-		w.rest()
-		require.Len(t, w.events.subjects(), events, "no event")
-		require.Len(t, w.historyOf("s1"), 1, "it is in no history")
+		require.Equal(t, requests+1, w.Matcher.Requests())
+		w.Rest()
+		require.Len(t, w.Events.Subjects(), events, "no event")
+		require.Len(t, w.History("s1"), 1, "it is in no history")
 
-		trips := w.trips.Made()
-		answer, err := w.commit(w.engine)
+		trips := w.Trips.Made()
+		answer, err := w.commit(w.Engine)
 		require.NoError(t, err)
-		w.settled()
-		require.LessOrEqual(t, w.trips.Made()-trips, int64(3+1), "as any message, and one trip of settled")
-		require.Equal(t, requests+1, w.matcher.requests(), "no model is asked")
+		w.Flushed()
+		require.LessOrEqual(t, w.Trips.Made()-trips, int64(3+1), "as any message, and one trip of settled")
+		require.Equal(t, requests+1, w.Matcher.Requests(), "no model is asked")
 		require.Equal(t, match.TriggerID, answer.Matches[0].TriggerID)
 		require.Equal(t, query.StateDelivered, answer.Matches[0].State)
 		require.Equal(t, "published", answer.Matches[0].Event.State)
-		record, err := w.engine.Trigger(t.Context(), "clinic", match.TriggerID)
-		require.NoError(t, err)
+		record := w.Trigger(match.TriggerID)
 		require.Contains(t, asJSON(t, record), `"number":9007199254740993`)
-		w.rest()
-		require.Len(t, w.events.subjects(), events+3, "event, emitter and result")
+		w.Rest()
+		require.Len(t, w.Events.Subjects(), events+3, "event, emitter and result")
 
 		again, err := w.commit(other)
 		require.NoError(t, err)
 		require.Equal(t, answer, again)
-		posted, err := w.say("m1", monday)
-		require.NoError(t, err)
+		posted := w.Say("m1", monday)
 		require.Equal(t, answer, posted)
 	})
 }
@@ -99,29 +84,29 @@ func TestADraftFiresNothingAndItsCommitAsksNoModel(t *testing.T) {
 // TestACommittedDraftIsExplainedAsAnyMessage compares it with one that was posted.
 func TestACommittedDraftIsExplainedAsAnyMessage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
+		w.Put("s1", "booking", booking)
 		for _, text := range []string{monday, "book", "nothing that is known"} {
-			_, err := w.draft(w.engine, text)
+			_, err := w.draft(w.Engine, text)
 			require.NoError(t, err)
-			before, err := w.keeper.ExplainDraft(t.Context(), "clinic", "s1", "m1")
+			before, err := w.Keeper.ExplainDraft(t.Context(), "clinic", "s1", "m1")
 			require.NoError(t, err)
-			_, err = w.commit(w.keeper)
+			_, err = w.commit(w.Keeper)
 			require.NoError(t, err)
-			_, err = w.sayOn(w.engine, "s1", "m2", text)
+			_, err = w.SayOn(w.Engine, "s1", "m2", text)
 			require.NoError(t, err)
 			drafted, posted := w.explained("m1"), w.explained("m2")
 			require.True(t, drafted.Time.After(before.Time) || drafted.Time.Equal(before.Time))
 			require.Equal(t, plain(posted), plain(drafted))
 			require.Equal(t, plain(before), plain(drafted))
-			require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
-			w.put("s1", "booking", booking)
+			w.Close()
+			w.Put("s1", "booking", booking)
 		}
 	})
 }
 
 func (w *world) explained(id string) explain.Explanation {
-	found, err := w.engine.Explain(w.t.Context(), "clinic", "s1", id)
-	require.NoError(w.t, err)
+	found, err := w.Engine.Explain(w.T.Context(), "clinic", "s1", id)
+	require.NoError(w.T, err)
 	return found
 }
 
@@ -137,14 +122,14 @@ func plain(e explain.Explanation) explain.Explanation {
 
 func TestTheSameTextAsAMessageDecidesItsDraft(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
-		_, err := w.draft(w.engine, monday)
+		w.Put("s1", "booking", booking)
+		_, err := w.draft(w.Engine, monday)
 		require.NoError(t, err)
-		answer, err := w.sayOn(w.keeper, "s1", "m1", monday)
+		answer, err := w.SayOn(w.Keeper, "s1", "m1", monday)
 		require.NoError(t, err)
 		require.Len(t, answer.Matches, 1)
-		require.Equal(t, 1, w.matcher.requests())
-		_, err = w.draft(w.engine, monday)
+		require.Equal(t, 1, w.Matcher.Requests())
+		_, err = w.draft(w.Engine, monday)
 		posted := &trigger.PostedError{}
 		require.ErrorAs(t, err, &posted, "it is a message now")
 	})
@@ -152,14 +137,14 @@ func TestTheSameTextAsAMessageDecidesItsDraft(t *testing.T) {
 
 func TestAnotherTextAsAMessageIsMatched(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
-		_, err := w.draft(w.engine, monday)
+		w.Put("s1", "booking", booking)
+		_, err := w.draft(w.Engine, monday)
 		require.NoError(t, err)
-		answer, err := w.sayOn(w.keeper, "s1", "m1", `book {"day":"tuesday"}`)
+		answer, err := w.SayOn(w.Keeper, "s1", "m1", `book {"day":"tuesday"}`)
 		require.NoError(t, err)
 		require.Equal(t, "tuesday", answer.Matches[0].Values["day"])
-		require.Equal(t, 2, w.matcher.requests())
-		require.Zero(t, w.server.Client().Exists(t.Context(), keyspace.KeysOf("clinic").Draft("s1", "m1")).Val())
+		require.Equal(t, 2, w.Matcher.Requests())
+		require.Zero(t, w.Server.Client().Exists(t.Context(), keyspace.KeysOf("clinic").Draft("s1", "m1")).Val())
 	})
 }
 
@@ -172,7 +157,7 @@ type hanging struct {
 
 func (w *world) hang() *hanging {
 	h := &hanging{make(chan struct{}, 100), make(chan error, 100), make(chan struct{})}
-	w.matcher.takes(func(ctx context.Context) error {
+	w.Matcher.Intercept(func(ctx context.Context, _ matcher.Request) error {
 		h.begun <- struct{}{}
 		select {
 		case <-h.let:
@@ -204,29 +189,29 @@ func background(work func() (query.Answer, error)) func() (query.Answer, error) 
 // another text and a retraction, on the same replica and on another one.
 func TestTheNewestDraftWins(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
+		w.Put("s1", "booking", booking)
 		for by, supersede := range map[string]func(engine *trigger.Engine) error{
 			"draft": func(engine *trigger.Engine) error {
 				_, err := w.draft(engine, `book {"day":"tuesday"}`)
 				return err
 			},
 			"message": func(engine *trigger.Engine) error {
-				_, err := w.sayOn(engine, "s1", "m1", `book {"day":"tuesday"}`)
+				_, err := w.SayOn(engine, "s1", "m1", `book {"day":"tuesday"}`)
 				return err
 			},
 			"retraction": func(engine *trigger.Engine) error { return engine.RetractDraft(t.Context(), "clinic", "s1", "m1") },
 		} {
-			for _, engine := range []*trigger.Engine{w.engine, w.keeper} {
+			for _, engine := range []*trigger.Engine{w.Engine, w.Keeper} {
 				h := w.hang()
-				first := background(func() (query.Answer, error) { return w.draft(w.engine, monday) })
+				first := background(func() (query.Answer, error) { return w.draft(w.Engine, monday) })
 				<-h.begun
-				w.matcher.takes(nil)
+				w.Matcher.Intercept(nil)
 				require.NoError(t, supersede(engine), by)
 				require.ErrorIs(t, <-h.ended, trigger.ErrSuperseded, by)
 				_, err := first()
 				require.ErrorIs(t, err, trigger.ErrSuperseded, by)
-				require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
-				w.put("s1", "booking", booking)
+				w.Close()
+				w.Put("s1", "booking", booking)
 			}
 		}
 	})
@@ -234,12 +219,12 @@ func TestTheNewestDraftWins(t *testing.T) {
 
 func TestTheSameDraftWaitsForItsMatchAndThenHasItsAnswer(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.unhurried()
-		_, other := w.replica()
-		w.put("s1", "booking", booking)
+		w.Unhurried()
+		_, other := w.Replica()
+		w.Put("s1", "booking", booking)
 		h := w.hang()
 		var waiting []func() (query.Answer, error)
-		for _, engine := range []*trigger.Engine{w.engine, w.engine, other} {
+		for _, engine := range []*trigger.Engine{w.Engine, w.Engine, other} {
 			waiting = append(waiting, background(func() (query.Answer, error) { return w.draft(engine, monday) }))
 		}
 		<-h.begun
@@ -251,30 +236,30 @@ func TestTheSameDraftWaitsForItsMatchAndThenHasItsAnswer(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, first, answer)
 		}
-		require.Equal(t, 1, w.matcher.requests())
+		require.Equal(t, 1, w.Matcher.Requests())
 	})
 }
 
 func TestACommitWaitsForTheMatchThatIsUnderWay(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.unhurried()
-		_, other := w.replica()
-		w.put("s1", "booking", booking)
-		for _, engine := range []*trigger.Engine{w.engine, other} {
-			h, requests := w.hang(), w.matcher.requests()
-			draft := background(func() (query.Answer, error) { return w.draft(w.engine, monday) })
+		w.Unhurried()
+		_, other := w.Replica()
+		w.Put("s1", "booking", booking)
+		for _, engine := range []*trigger.Engine{w.Engine, other} {
+			h, requests := w.hang(), w.Matcher.Requests()
+			draft := background(func() (query.Answer, error) { return w.draft(w.Engine, monday) })
 			<-h.begun
 			commit := background(func() (query.Answer, error) { return w.commit(engine) })
-			w.until("it is accepted", func() bool { return len(w.historyOf("s1")) == 1 })
+			w.Until("it is accepted", func() bool { return len(w.History("s1")) == 1 })
 			close(h.let)
 			answer, err := commit()
 			require.NoError(t, err)
 			require.Len(t, answer.Matches, 1)
-			require.Equal(t, requests+1, w.matcher.requests())
+			require.Equal(t, requests+1, w.Matcher.Requests())
 			_, err = draft()
 			require.NoError(t, err)
-			require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
-			w.put("s1", "booking", booking)
+			w.Close()
+			w.Put("s1", "booking", booking)
 		}
 	})
 }
@@ -283,13 +268,13 @@ func TestACommitWaitsForTheMatchThatIsUnderWay(t *testing.T) {
 // replicas, and does not wait for the answers.
 func TestInterimTranscriptsAndACommitFireOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.unhurried()
-		engines := []*trigger.Engine{w.engine}
+		w.Unhurried()
+		engines := []*trigger.Engine{w.Engine}
 		for range 2 {
-			_, engine := w.replica()
+			_, engine := w.Replica()
 			engines = append(engines, engine)
 		}
-		w.put("s1", "booking", booking)
+		w.Put("s1", "booking", booking)
 		var group sync.WaitGroup
 		var superseded int
 		var mu sync.Mutex
@@ -308,7 +293,7 @@ func TestInterimTranscriptsAndACommitFireOnce(t *testing.T) {
 		require.Less(t, superseded, 50, "the newest is matched")
 		_, err := w.draft(engines[0], monday)
 		require.NoError(t, err)
-		requests := w.matcher.requests()
+		requests := w.Matcher.Requests()
 		answers := make([]query.Answer, 6)
 		for i := range answers {
 			group.Go(func() {
@@ -318,20 +303,20 @@ func TestInterimTranscriptsAndACommitFireOnce(t *testing.T) {
 			})
 		}
 		group.Wait()
-		w.rest()
+		w.Rest()
 		for _, answer := range answers {
 			require.Equal(t, "monday", answer.Matches[0].Values["day"])
 			require.Equal(t, answers[0].Matches[0].TriggerID, answer.Matches[0].TriggerID)
 		}
-		require.Equal(t, requests, w.matcher.requests())
-		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.book"), 1)
+		require.Equal(t, requests, w.Matcher.Requests())
+		require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.book"), 1)
 	})
 }
 
 func TestADraftIsMatchedAgainWhereItsToolsAreNotWhatTheyWere(t *testing.T) {
 	const other = `{"tools":[{"name":"other","description":"something else"}]}`
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "other", `{"tools":[{"name":"other"}]}`)
+		w.Put("", "other", `{"tools":[{"name":"other"}]}`)
 		for _, test := range []struct {
 			name, said string
 			change     func()
@@ -339,25 +324,25 @@ func TestADraftIsMatchedAgainWhereItsToolsAreNotWhatTheyWere(t *testing.T) {
 			fires      []string
 		}{
 			{"nothing", monday, func() {}, false, []string{"book"}},
-			{"a tool that is not called for", monday, func() { w.put("", "other", other) }, false, []string{"book"}},
-			{"one that is new", monday, func() { w.put("s1", "new", `{"tools":[{"name":"new"}]}`) }, false, []string{"book"}},
-			{"one that is new, and nothing matched", "new", func() { w.put("s1", "new", `{"tools":[{"name":"new"}]}`) }, true, []string{"new"}},
-			{"it is changed", monday, func() { w.put("s1", "booking", strings.Replace(booking, `"A"`, `"B"`, 1)) }, true, []string{"book"}},
-			{"it is gone", "other; " + monday, func() { require.NoError(t, w.store.DeleteRepository(t.Context(), session("s1"), "booking")) }, true, []string{"other"}},
-			{"the user is elsewhere", monday, func() { w.app("clinic", `{"settings":{"timeZone":"Asia/Tokyo"}}`) }, true, []string{"book"}},
-			{"and speaks otherwise", monday, func() { w.app("clinic", `{"settings":{"timeZone":"Asia/Tokyo","language":"ja"}}`) }, true, []string{"book"}},
+			{"a tool that is not called for", monday, func() { w.Put("", "other", other) }, false, []string{"book"}},
+			{"one that is new", monday, func() { w.Put("s1", "new", `{"tools":[{"name":"new"}]}`) }, false, []string{"book"}},
+			{"one that is new, and nothing matched", "new", func() { w.Put("s1", "new", `{"tools":[{"name":"new"}]}`) }, true, []string{"new"}},
+			{"it is changed", monday, func() { w.Put("s1", "booking", strings.Replace(booking, `"A"`, `"B"`, 1)) }, true, []string{"book"}},
+			{"it is gone", "other; " + monday, func() { require.NoError(t, w.Store.DeleteRepository(t.Context(), session("s1"), "booking")) }, true, []string{"other"}},
+			{"the user is elsewhere", monday, func() { w.App("clinic", `{"settings":{"timeZone":"Asia/Tokyo"}}`) }, true, []string{"book"}},
+			{"and speaks otherwise", monday, func() { w.App("clinic", `{"settings":{"timeZone":"Asia/Tokyo","language":"ja"}}`) }, true, []string{"book"}},
 			{"it is hidden", monday, func() {
-				w.put("s1", "a", `{"options":{"exclusive":true},"tools":[{"name":"book","description":"another"}]}`)
+				w.Put("s1", "a", `{"options":{"exclusive":true},"tools":[{"name":"book","description":"another"}]}`)
 			}, true, []string{"book"}},
 		} {
-			w.put("s1", "booking", booking)
-			_, err := w.draft(w.engine, test.said)
+			w.Put("s1", "booking", booking)
+			_, err := w.draft(w.Engine, test.said)
 			require.NoError(t, err)
-			requests := w.matcher.requests()
+			requests := w.Matcher.Requests()
 			test.change()
-			answer, err := w.commit(w.keeper)
+			answer, err := w.commit(w.Keeper)
 			require.NoError(t, err, test.name)
-			require.Equal(t, test.again, w.matcher.requests() > requests, test.name)
+			require.Equal(t, test.again, w.Matcher.Requests() > requests, test.name)
 			var fired []string
 			for _, match := range answer.Matches {
 				fired = append(fired, match.Name)
@@ -368,7 +353,7 @@ func TestADraftIsMatchedAgainWhereItsToolsAreNotWhatTheyWere(t *testing.T) {
 			require.Equal(t, test.fires, fired, test.name)
 			why := w.explained("m1")
 			require.Equal(t, len(test.fires) > 0, strings.HasPrefix(why.Why, "Fired "), why.Why)
-			require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
+			w.Close()
 		}
 	})
 }
@@ -376,17 +361,17 @@ func TestADraftIsMatchedAgainWhereItsToolsAreNotWhatTheyWere(t *testing.T) {
 // TestATriggerOnceRepositoryFiresForOneOfManyDrafts has them decided at once.
 func TestATriggerOnceRepositoryFiresForOneOfManyDrafts(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "once", `{"options":{"triggerOnce":true},"tools":[{"name":"once"}]}`)
+		w.Put("", "once", `{"options":{"triggerOnce":true},"tools":[{"name":"once"}]}`)
 		ids := []string{"d1", "d2", "d3", "d4", "d5", "d6", "d7", "d8"}
 		for _, id := range ids {
-			_, err := w.engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: "user", Text: "once"})
+			_, err := w.Engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: "user", Text: "once"})
 			require.NoError(t, err)
 		}
 		var group sync.WaitGroup
 		fired := make([]int, len(ids))
 		for i, id := range ids {
 			group.Go(func() {
-				answer, err := answerOf([]*trigger.Engine{w.engine, w.keeper}[i%2].CommitDraft(t.Context(), "clinic", "s1", id))
+				answer, err := enginetest.AnswerOf([]*trigger.Engine{w.Engine, w.Keeper}[i%2].CommitDraft(t.Context(), "clinic", "s1", id))
 				require.NoError(t, err)
 				fired[i] = len(answer.Matches)
 			})
@@ -394,47 +379,47 @@ func TestATriggerOnceRepositoryFiresForOneOfManyDrafts(t *testing.T) {
 		group.Wait()
 		slices.Sort(fired)
 		require.Equal(t, []int{0, 0, 0, 0, 0, 0, 0, 1}, fired)
-		w.rest()
+		w.Rest()
 	})
 }
 
 func TestADraftExpiresWithinAMinute(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
-		client, key := w.server.Client(), keyspace.KeysOf("clinic").Draft("s1", "m1")
-		_, err := w.draft(w.engine, monday)
+		w.Put("s1", "booking", booking)
+		client, key := w.Server.Client(), keyspace.KeysOf("clinic").Draft("s1", "m1")
+		_, err := w.draft(w.Engine, monday)
 		require.NoError(t, err)
 		left := client.PTTL(t.Context(), key).Val()
 		require.Greater(t, left, 30*time.Second)
 		require.LessOrEqual(t, left, time.Minute)
 		require.NoError(t, client.PExpire(t.Context(), key, time.Millisecond).Err())
-		w.until("it is gone", func() bool { return client.Exists(t.Context(), key).Val() == 0 })
-		_, err = w.commit(w.engine)
+		w.Until("it is gone", func() bool { return client.Exists(t.Context(), key).Val() == 0 })
+		_, err = w.commit(w.Engine)
 		require.ErrorIs(t, err, trigger.ErrNoDraft)
-		require.ErrorIs(t, w.engine.CommitDraftAsync(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
-		require.ErrorIs(t, w.engine.RetractDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
-		_, err = w.engine.CommitDraft(t.Context(), "nobody", "s1", "m1")
+		require.ErrorIs(t, w.Engine.CommitDraftAsync(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
+		require.ErrorIs(t, w.Engine.RetractDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
+		_, err = w.Engine.CommitDraft(t.Context(), "nobody", "s1", "m1")
 		require.ErrorIs(t, err, repositories.ErrNotFound)
-		require.Empty(t, w.historyOf("s1"))
+		require.Empty(t, w.History("s1"))
 	})
 }
 
 func TestADraftIsTakenBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
-		_, err := w.draft(w.engine, monday)
+		w.Put("s1", "booking", booking)
+		_, err := w.draft(w.Engine, monday)
 		require.NoError(t, err)
-		require.NoError(t, w.keeper.RetractDraft(t.Context(), "clinic", "s1", "m1"))
-		_, err = w.commit(w.engine)
+		require.NoError(t, w.Keeper.RetractDraft(t.Context(), "clinic", "s1", "m1"))
+		_, err = w.commit(w.Engine)
 		require.ErrorIs(t, err, trigger.ErrNoDraft)
-		require.ErrorIs(t, w.keeper.RetractDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
+		require.ErrorIs(t, w.Keeper.RetractDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
 
-		_, err = w.draft(w.engine, monday)
+		_, err = w.draft(w.Engine, monday)
 		require.NoError(t, err, "it may be said again")
-		answer, err := w.commit(w.engine)
+		answer, err := w.commit(w.Engine)
 		require.NoError(t, err)
 		posted := &trigger.PostedError{}
-		require.ErrorAs(t, w.keeper.RetractDraft(t.Context(), "clinic", "s1", "m1"), &posted)
+		require.ErrorAs(t, w.Keeper.RetractDraft(t.Context(), "clinic", "s1", "m1"), &posted)
 		require.Equal(t, "decided", posted.State)
 		require.Equal(t, answer.Matches[0].TriggerID, posted.Triggers[0].TriggerID)
 	})
@@ -442,15 +427,15 @@ func TestADraftIsTakenBack(t *testing.T) {
 
 func TestADraftThatTheModelDidNotMatchIsMatchedWhenItIsDecided(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
-		w.matcher.intercept(func(matcher.Request) error { return &matcher.Unavailable{Reason: "it answered 500"} })
-		_, err := w.draft(w.engine, monday)
+		w.Put("s1", "booking", booking)
+		w.Matcher.Intercept(func(context.Context, matcher.Request) error { return &matcher.Unavailable{Reason: "it answered 500"} })
+		_, err := w.draft(w.Engine, monday)
 		require.ErrorContains(t, err, "it answered 500")
-		_, err = w.commit(w.engine)
+		_, err = w.commit(w.Engine)
 		require.ErrorContains(t, err, "it answered 500")
-		require.Equal(t, "failed", w.historyOf("s1")[0].State)
-		w.matcher.intercept(nil)
-		answer, err := w.commit(w.engine)
+		require.Equal(t, "failed", w.History("s1")[0].State)
+		w.Matcher.Intercept(nil)
+		answer, err := w.commit(w.Engine)
 		require.NoError(t, err)
 		require.Len(t, answer.Matches, 1)
 	})
@@ -459,135 +444,135 @@ func TestADraftThatTheModelDidNotMatchIsMatchedWhenItIsDecided(t *testing.T) {
 // TestATurnOfADraftIsResumedByItsMatch accepts a draft as a process does that dies then.
 func TestATurnOfADraftIsResumedByItsMatch(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
-		_, err := w.draft(w.engine, monday)
+		w.Put("s1", "booking", booking)
+		_, err := w.draft(w.Engine, monday)
 		require.NoError(t, err)
-		db := &keyspace.DB{UniversalClient: w.server.Client(), Embedded: w.server.Embedded()}
+		db := &keyspace.DB{UniversalClient: w.Server.Client(), Embedded: w.Server.Embedded()}
 		found, err := ledger.New(db).Accept(t.Context(), ledger.Acceptance{
 			Turn: ledger.Turn{App: "clinic", Session: "s1", Message: "m1"}, Token: "dead", Lease: time.Millisecond,
 			OfDraft: true, Life: time.Hour, Remembers: time.Hour, Messages: 10,
 		})
 		require.NoError(t, err)
 		require.Equal(t, ledger.Taken, found.Status)
-		w.until("a worker goes on", func() bool { return w.historyOf("s1")[0].State == "decided" })
-		w.rest()
-		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.book"), 1)
-		require.Equal(t, 1, w.matcher.requests())
+		w.Until("a worker goes on", func() bool { return w.History("s1")[0].State == "decided" })
+		w.Rest()
+		require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.book"), 1)
+		require.Equal(t, 1, w.Matcher.Requests())
 	})
 }
 
 func TestADraftEndsWithTheLifeOfItsSession(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "all", `{"tools":[{"name":"greet"}]}`)
-		_, err := w.draft(w.engine, "greet")
+		w.Put("", "all", `{"tools":[{"name":"greet"}]}`)
+		_, err := w.draft(w.Engine, "greet")
 		require.NoError(t, err)
-		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
-		_, err = w.commit(w.engine)
+		w.Close()
+		_, err = w.commit(w.Engine)
 		require.ErrorIs(t, err, trigger.ErrNoDraft)
-		require.ErrorIs(t, w.engine.RetractDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
-		_, err = w.draft(w.engine, "greet")
+		require.ErrorIs(t, w.Engine.RetractDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
+		_, err = w.draft(w.Engine, "greet")
 		require.NoError(t, err)
-		require.Equal(t, 2, w.matcher.requests())
+		require.Equal(t, 2, w.Matcher.Requests())
 	})
 }
 
 // TestADraftIsGoodForItsUserAlone commits by the user's own word, and by another's message.
 func TestADraftIsGoodForItsUserAlone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", staffApp)
-		w.put("", "staff", staff)
+		w.App("clinic", staffApp)
+		w.Put("", "staff", staff)
 		leave := `leave {"day":"monday"}`
-		_, err := w.draftAs(w.engine, anna(), leave)
+		_, err := w.draftAs(w.Engine, anna(), leave)
 		require.NoError(t, err)
-		answer, err := w.commit(w.keeper)
+		answer, err := w.commit(w.Keeper)
 		require.NoError(t, err)
 		require.Equal(t, "anna@example.org", answer.Matches[0].Values["who"])
-		left := w.server.Client().HKeys(t.Context(), keyspace.KeysOf("clinic").Draft("s1", "m1")).Val()
+		left := w.Server.Client().HKeys(t.Context(), keyspace.KeysOf("clinic").Draft("s1", "m1")).Val()
 		require.Subset(t, left, []string{"kept", "explained"})
 		require.NotContains(t, left, "verified", "what is verified of the user goes with the message")
-		require.Equal(t, 1, w.matcher.requests())
+		require.Equal(t, 1, w.Matcher.Requests())
 
-		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
-		_, err = w.draftAs(w.engine, anna(), leave)
+		w.Close()
+		_, err = w.draftAs(w.Engine, anna(), leave)
 		require.NoError(t, err)
 		answer, err = w.sayAs(nil, "m1", leave)
 		require.NoError(t, err)
 		require.Empty(t, answer.Matches)
-		require.Equal(t, 3, w.matcher.requests())
+		require.Equal(t, 3, w.Matcher.Requests())
 	})
 }
 
 func TestDraftsOverTheLimitAreRefused(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", `{"settings":{"limits":{"sessionDraftsPerMinute":2,"sessionMessagesPerMinute":1}}}`)
+		w.App("clinic", `{"settings":{"limits":{"sessionDraftsPerMinute":2,"sessionMessagesPerMinute":1}}}`)
 		for _, text := range []string{"one", "one", "two"} {
-			_, err := w.draft(w.engine, text)
+			_, err := w.draft(w.Engine, text)
 			require.NoError(t, err)
 		}
-		_, err := w.draft(w.engine, "three")
+		_, err := w.draft(w.Engine, "three")
 		limited := &ledger.RateError{}
 		require.ErrorAs(t, err, &limited)
 		require.Equal(t, "sessionDraftsPerMinute 2", fmt.Sprint(limited.Limit, " ", limited.Most))
-		_, err = w.commit(w.engine)
+		_, err = w.commit(w.Engine)
 		require.NoError(t, err, "drafts are no messages, and one that is refused replaces none")
-		require.Equal(t, "two", w.historyOf("s1")[0].Text)
+		require.Equal(t, "two", w.History("s1")[0].Text)
 
-		w.app("clinic", "{}")
-		require.NoError(t, w.server.Client().HSet(t.Context(), keyspace.KeysOf("clinic").App(), "limits", "0 0 0 0 0 0").Err())
-		_, err = answerOf(w.engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s2", Actor: "user", Text: "hello"}))
+		w.App("clinic", "{}")
+		require.NoError(t, w.Server.Client().HSet(t.Context(), keyspace.KeysOf("clinic").App(), "limits", "0 0 0 0 0 0").Err())
+		_, err = enginetest.AnswerOf(w.Engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s2", Actor: "user", Text: "hello"}))
 		require.NoError(t, err, "an app that an older version wrote has no number for them")
 	})
 }
 
 func TestAnAsynchronousCommitIsDecidedInTheBackground(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
-		_, err := w.draft(w.engine, monday)
+		w.Put("s1", "booking", booking)
+		_, err := w.draft(w.Engine, monday)
 		require.NoError(t, err)
-		require.NoError(t, w.engine.CommitDraftAsync(t.Context(), "clinic", "s1", "m1"))
-		w.until("it fires", func() bool { return len(w.events.payloads("tool.trigger.clinic.s1.book")) == 1 })
-		w.rest()
-		require.Equal(t, 1, w.matcher.requests())
+		require.NoError(t, w.Engine.CommitDraftAsync(t.Context(), "clinic", "s1", "m1"))
+		w.Until("it fires", func() bool { return len(w.Events.Payloads("tool.trigger.clinic.s1.book")) == 1 })
+		w.Rest()
+		require.Equal(t, 1, w.Matcher.Requests())
 	})
 }
 
 // TestADraftIsNotTheNextMessage has tools that are held back, and a user who has not finished.
 func TestADraftIsNotTheNextMessage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "shop", shop)
-		w.put("", "greetings", `{"tools":[{"name":"greet"}]}`)
-		lamp := w.saidOne("l1", "lamp")
-		_, err := w.draft(w.engine, "greet")
+		w.Put("s1", "shop", shop)
+		w.Put("", "greetings", `{"tools":[{"name":"greet"}]}`)
+		lamp := w.One("l1", "lamp")
+		_, err := w.draft(w.Engine, "greet")
 		require.NoError(t, err)
-		require.Equal(t, query.StatePending, w.stands(lamp.TriggerID), "it settles")
-		_, err = w.commit(w.engine)
+		require.Equal(t, query.StatePending, w.Trigger(lamp.TriggerID).State, "it settles")
+		_, err = w.commit(w.Engine)
 		require.NoError(t, err)
-		w.until("it is taken back", func() bool { return w.stands(lamp.TriggerID) == query.StateCancelled })
-		w.rest()
+		w.UntilState(lamp.TriggerID, query.StateCancelled)
+		w.Rest()
 	})
 }
 
 func TestADraftOfAToolThatIsHeldBackIsHeldBackWhenItIsDecided(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "shop", shop)
+		w.Put("s1", "shop", shop)
 		for said, want := range map[string]string{`refund {"order":"A1"}`: query.StateConfirming, "mail": query.StatePending, `order {"id":"7"}`: query.StateDuplicate} {
 			if want == query.StateDuplicate {
-				w.saidOne("first", said)
+				w.One("first", said)
 			}
-			requests := w.matcher.requests()
+			requests := w.Matcher.Requests()
 			id := want + "1"
-			drafted, err := answerOf(w.engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: "user", Text: said}))
+			drafted, err := enginetest.AnswerOf(w.Engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: "user", Text: said}))
 			require.NoError(t, err)
 			match := drafted.Matches[0]
 			require.Equal(t, []string{"draft", "draft"}, []string{match.State, match.Event.State})
 			require.Empty(t, match.Digest+match.Of)
 			require.True(t, match.DueAt == nil && match.ExpiresAt == nil)
-			decided, err := answerOf(w.keeper.CommitDraft(t.Context(), "clinic", "s1", id))
+			decided, err := enginetest.AnswerOf(w.Keeper.CommitDraft(t.Context(), "clinic", "s1", id))
 			require.NoError(t, err)
 			require.Equal(t, match.TriggerID, decided.Matches[0].TriggerID)
 			require.Equal(t, want, decided.Matches[0].State)
 			require.Equal(t, want == query.StateConfirming, decided.Matches[0].Digest != "")
-			require.Equal(t, requests+1, w.matcher.requests())
+			require.Equal(t, requests+1, w.Matcher.Requests())
 		}
 	})
 }
@@ -595,44 +580,44 @@ func TestADraftOfAToolThatIsHeldBackIsHeldBackWhenItIsDecided(t *testing.T) {
 // TestADraftOfAYesIsNoYesYet has what was asked answered by somebody else the second time.
 func TestADraftOfAYesIsNoYesYet(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "shop", shop)
+		w.Put("s1", "shop", shop)
 		for _, id := range []string{"q1", "q2"} {
-			asked := w.saidOne(id, `refund {"order":"`+id+`"}`)
-			requests := w.matcher.requests()
+			asked := w.One(id, `refund {"order":"`+id+`"}`)
+			requests := w.Matcher.Requests()
 			yes := trigger.Message{AppID: "clinic", SessionID: "s1", ID: "yes-" + id, Actor: "user", Text: "yes"}
-			drafted, err := answerOf(w.engine.Draft(t.Context(), yes))
+			drafted, err := enginetest.AnswerOf(w.Engine.Draft(t.Context(), yes))
 			require.NoError(t, err)
 			require.Equal(t, []string{asked.TriggerID, "draft"}, []string{drafted.Matches[0].TriggerID, drafted.Matches[0].State})
-			require.Equal(t, query.StateConfirming, w.stands(asked.TriggerID))
-			require.Equal(t, requests, w.matcher.requests(), "no model is asked")
+			require.Equal(t, query.StateConfirming, w.Trigger(asked.TriggerID).State)
+			require.Equal(t, requests, w.Matcher.Requests(), "no model is asked")
 			if id == "q2" {
-				_, err := w.engine.Deny(t.Context(), "clinic", asked.TriggerID, "", "key-1")
+				_, err := w.Engine.Deny(t.Context(), "clinic", asked.TriggerID, "", "key-1")
 				require.NoError(t, err)
 			}
-			decided, err := answerOf(w.keeper.CommitDraft(t.Context(), "clinic", "s1", yes.ID))
+			decided, err := enginetest.AnswerOf(w.Keeper.CommitDraft(t.Context(), "clinic", "s1", yes.ID))
 			require.NoError(t, err)
 			if id == "q2" {
 				require.Empty(t, decided.Matches, "it is a message like any other")
-				require.Equal(t, requests+1, w.matcher.requests())
+				require.Equal(t, requests+1, w.Matcher.Requests())
 				continue
 			}
 			require.Equal(t, asked.TriggerID, decided.Matches[0].TriggerID)
 			require.Equal(t, query.StateDelivered, decided.Matches[0].State)
-			require.Equal(t, requests, w.matcher.requests())
-			require.Equal(t, query.StateDelivered, w.stands(asked.TriggerID))
+			require.Equal(t, requests, w.Matcher.Requests())
+			require.Equal(t, query.StateDelivered, w.Trigger(asked.TriggerID).State)
 		}
-		w.rest()
+		w.Rest()
 	})
 }
 
 func TestAPanicWhileADraftIsMatchedGivesItBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.unhurried()
-		w.matcher.takes(func(context.Context) error { panic(errors.New("oops")) })
-		_, err := w.draft(w.engine, "hello")
+		w.Unhurried()
+		w.Matcher.Intercept(func(context.Context, matcher.Request) error { panic(errors.New("oops")) })
+		_, err := w.draft(w.Engine, "hello")
 		require.ErrorContains(t, err, "failed inside Earshot")
-		w.matcher.takes(nil)
-		_, err = w.draft(w.engine, "hello")
+		w.Matcher.Intercept(nil)
+		_, err = w.draft(w.Engine, "hello")
 		require.NoError(t, err)
 	})
 }
@@ -647,17 +632,17 @@ func BenchmarkDecision(b *testing.B) {
 
 func decideAll(b *testing.B, prepared bool) {
 	w := newWorld(b, redistest.Run(b))
-	w.app("clinic", `{"settings":{"limits":null}}`)
-	w.put("", "r", `{"tools":[{"name":"greet"}]}`)
+	w.App("clinic", `{"settings":{"limits":null}}`)
+	w.Put("", "r", `{"tools":[{"name":"greet"}]}`)
 	took := make([]time.Duration, b.N)
 	for i := range took {
 		m := trigger.Message{AppID: "clinic", SessionID: fmt.Sprint("s", i%100), ID: fmt.Sprint("d", i), Actor: matcher.ActorUser, Text: "greet"}
 		if prepared {
-			_, err := w.engine.Draft(b.Context(), m)
+			_, err := w.Engine.Draft(b.Context(), m)
 			require.NoError(b, err)
 		}
 		begun := time.Now()
-		_, err := w.engine.Post(b.Context(), m)
+		_, err := w.Engine.Post(b.Context(), m)
 		took[i] = time.Since(begun)
 		require.NoError(b, err)
 	}

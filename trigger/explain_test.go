@@ -1,6 +1,7 @@
 package trigger_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -19,9 +20,9 @@ import (
 
 // why is the explanation of a message as another replica reads it.
 func (w *world) why(id string) explain.Explanation {
-	w.t.Helper()
-	found, err := w.keeper.Explain(w.t.Context(), "clinic", "s1", id)
-	require.NoError(w.t, err)
+	w.T.Helper()
+	found, err := w.Keeper.Explain(w.T.Context(), "clinic", "s1", id)
+	require.NoError(w.T, err)
 	return found
 }
 
@@ -36,9 +37,9 @@ func verdicts(e explain.Explanation) map[string]string {
 
 func TestEveryVerdictSaysWhy(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "plain", `{"tools":[{"name":"a"},{"name":"lacks","schema":[{"parameter":"day","type":"string","required":true}]}]}`)
-		w.put("s1", "one", `{"options":{"triggerOnce":true},"tools":[{"name":"b"},{"name":"c"}]}`)
-		w.put("s1", "only", `{"options":{"exclusive":true},"tools":[{"name":"d"}]}`)
+		w.Put("", "plain", `{"tools":[{"name":"a"},{"name":"lacks","schema":[{"parameter":"day","type":"string","required":true}]}]}`)
+		w.Put("s1", "one", `{"options":{"triggerOnce":true},"tools":[{"name":"b"},{"name":"c"}]}`)
+		w.Put("s1", "only", `{"options":{"exclusive":true},"tools":[{"name":"d"}]}`)
 		for _, say := range []struct {
 			text, why string
 			verdicts  map[string]string
@@ -49,8 +50,7 @@ func TestEveryVerdictSaysWhy(t *testing.T) {
 			{"lacks", "Nothing fired: plain/lacks was called for, and its values do not do.", map[string]string{"lacks": "rejected: "}},
 			{"hello", "Nothing fired: no tool was called for.", map[string]string{}},
 		} {
-			answer, err := w.say("", say.text)
-			require.NoError(t, err)
+			answer := w.Say("", say.text)
 			found := w.why(answer.MessageID)
 			require.Equal(t, say.why, found.Why)
 			require.Equal(t, "llm", found.Stage)
@@ -65,12 +65,10 @@ func TestEveryVerdictSaysWhy(t *testing.T) {
 
 func TestACatchAllAndAnEmptyScopeAreExplained(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		answer, err := w.say("", "hello")
-		require.NoError(t, err)
+		answer := w.Say("", "hello")
 		require.Equal(t, "Nothing fired: no tool is in scope.", w.why(answer.MessageID).Why)
-		w.put("", "all", `{"tools":[{"name":"collect-user-message"},{"name":"a"}]}`)
-		answer, err = w.say("", "hello")
-		require.NoError(t, err)
+		w.Put("", "all", `{"tools":[{"name":"collect-user-message"},{"name":"a"}]}`)
+		answer = w.Say("", "hello")
 		found := w.why(answer.MessageID)
 		require.Equal(t, "Fired all/collect-user-message.", found.Why)
 		require.Equal(t, "all", found.Calls[0].RepositoryID)
@@ -82,16 +80,15 @@ func TestACatchAllAndAnEmptyScopeAreExplained(t *testing.T) {
 
 func TestAToolThatGoesWhileItIsMatchedIsExplained(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "one", `{"options":{"triggerOnce":true},"tools":[{"name":"b"}]}`)
-		w.put("", "plain", `{"tools":[{"name":"a"},{"name":"c"}]}`)
-		w.matcher.intercept(func(matcher.Request) error {
-			w.matcher.intercept(nil)
-			_, err := w.fire(trigger.Direct{Name: "b", Source: "ui"})
-			w.register("", "plain", `{"tools":[{"name":"a","description":"other"},{"name":"c"}]}`)
+		w.Put("", "one", `{"options":{"triggerOnce":true},"tools":[{"name":"b"}]}`)
+		w.Put("", "plain", `{"tools":[{"name":"a"},{"name":"c"}]}`)
+		w.Matcher.Intercept(func(context.Context, matcher.Request) error {
+			w.Matcher.Intercept(nil)
+			_, err := w.TryFire(trigger.Direct{Name: "b", Source: "ui"})
+			w.Register(session(""), "plain", `{"tools":[{"name":"a","description":"other"},{"name":"c"}]}`)
 			return err
 		})
-		answer, err := w.say("", "a; b; c")
-		require.NoError(t, err)
+		answer := w.Say("", "a; b; c")
 		require.Len(t, answer.Matches, 1)
 		got := verdicts(w.why(answer.MessageID))
 		require.Contains(t, got["a"], "dropped: The tool was changed or removed while")
@@ -102,8 +99,8 @@ func TestAToolThatGoesWhileItIsMatchedIsExplained(t *testing.T) {
 
 func TestWhatAUserMayNotUseIsExplained(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", staffApp)
-		w.put("s1", "staff", staff)
+		w.App("clinic", staffApp)
+		w.Put("s1", "staff", staff)
 		_, err := w.sayAs(nil, "m1", "payroll")
 		require.NoError(t, err)
 		_, err = w.sayAs(map[string]map[string]any{"corp": {"sub": "x"}}, "m2", "payroll")
@@ -119,11 +116,10 @@ func TestWhatAUserMayNotUseIsExplained(t *testing.T) {
 
 func TestExplanationsGoWhenTheirTimeIsOver(t *testing.T) {
 	keeping(t, store.Retention{Explain: time.Millisecond}, func(t *testing.T, w *world) {
-		answer, err := w.say("", "book")
-		require.NoError(t, err)
-		client, k := w.server.Client(), keyspace.KeysOf("clinic")
-		w.until("nothing of it is left", func() bool { return client.Exists(t.Context(), k.Explained(), k.ExplainedParts()).Val() == 0 })
-		_, err = w.engine.Explain(t.Context(), "clinic", "s1", answer.MessageID)
+		answer := w.Say("", "book")
+		client, k := w.Server.Client(), keyspace.KeysOf("clinic")
+		w.Until("nothing of it is left", func() bool { return client.Exists(t.Context(), k.Explained(), k.ExplainedParts()).Val() == 0 })
+		_, err := w.Engine.Explain(t.Context(), "clinic", "s1", answer.MessageID)
 		require.ErrorIs(t, err, query.ErrUnexplained)
 		require.ErrorContains(t, err, "explanations are kept for 1ms")
 		for field := range client.HGetAll(t.Context(), k.Turns("s1")).Val() {
@@ -134,39 +130,37 @@ func TestExplanationsGoWhenTheirTimeIsOver(t *testing.T) {
 
 func TestASessionTakesItsExplanationsAlongAndAnAppAllOfThem(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "plain", `{"tools":[{"name":"a"}]}`)
+		w.Put("", "plain", `{"tools":[{"name":"a"}]}`)
 		for _, session := range []string{"s1", "s2"} {
-			_, err := w.sayOn(w.engine, session, "m1", "a")
+			_, err := w.SayOn(w.Engine, session, "m1", "a")
 			require.NoError(t, err)
 		}
-		client, k := w.server.Client(), keyspace.KeysOf("clinic")
-		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
-		_, err := w.engine.Explain(t.Context(), "clinic", "s1", "m1")
+		client, k := w.Server.Client(), keyspace.KeysOf("clinic")
+		w.Close()
+		_, err := w.Engine.Explain(t.Context(), "clinic", "s1", "m1")
 		require.ErrorIs(t, err, query.ErrNoMessage)
 		for _, member := range client.ZRange(t.Context(), k.Explained(), 0, -1).Val() {
 			require.NotContains(t, member, "clinic/s1/")
 		}
-		_, err = w.keeper.Explain(t.Context(), "clinic", "s2", "m1")
+		_, err = w.Keeper.Explain(t.Context(), "clinic", "s2", "m1")
 		require.NoError(t, err)
-		require.NoError(t, w.store.DeleteApp(t.Context(), "clinic"))
+		require.NoError(t, w.Store.DeleteApp(t.Context(), "clinic"))
 		require.Zero(t, client.Exists(t.Context(), k.Explained(), k.ExplainedParts()).Val())
-		_, err = w.engine.Explain(t.Context(), "clinic", "s2", "m1")
+		_, err = w.Engine.Explain(t.Context(), "clinic", "s2", "m1")
 		require.ErrorIs(t, err, repositories.ErrNotFound)
 
-		w.app("clinic", "{}") // another of that name, of which nothing is written yet
-		w.put("", "plain", `{"tools":[{"name":"a"}]}`)
-		_, err = w.say("m1", "a")
-		require.NoError(t, err)
+		w.App("clinic", "{}") // another of that name, of which nothing is written yet
+		w.Put("", "plain", `{"tools":[{"name":"a"}]}`)
+		w.Say("m1", "a")
 		require.Equal(t, []explain.Candidate{{RepositoryID: "plain", Name: "a"}}, w.why("m1").Candidates)
 	})
 }
 
 func TestAMessageOfAnOlderVersionIsNotExplained(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		_, err := w.say("m1", "hello")
-		require.NoError(t, err)
-		require.NoError(t, w.server.Client().HDel(t.Context(), keyspace.KeysOf("clinic").Turns("s1"), "e:m1").Err())
-		_, err = w.engine.Explain(t.Context(), "clinic", "s1", "m1")
+		w.Say("m1", "hello")
+		require.NoError(t, w.Server.Client().HDel(t.Context(), keyspace.KeysOf("clinic").Turns("s1"), "e:m1").Err())
+		_, err := w.Engine.Explain(t.Context(), "clinic", "s1", "m1")
 		require.ErrorIs(t, err, query.ErrUnexplained)
 		require.ErrorContains(t, err, "explanations are kept for 24h0m0s")
 	})
@@ -174,10 +168,9 @@ func TestAMessageOfAnOlderVersionIsNotExplained(t *testing.T) {
 
 func TestAnExplanationSurvivesPartsThatRedisHasLost(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "plain", `{"tools":[{"name":"a"}]}`)
-		_, err := w.say("m1", "a")
-		require.NoError(t, err)
-		require.NoError(t, w.server.Client().Del(t.Context(), keyspace.KeysOf("clinic").ExplainedParts()).Err())
+		w.Put("", "plain", `{"tools":[{"name":"a"}]}`)
+		w.Say("m1", "a")
+		require.NoError(t, w.Server.Client().Del(t.Context(), keyspace.KeysOf("clinic").ExplainedParts()).Err())
 		found := w.why("m1")
 		require.Equal(t, []string{"candidates are lost"}, found.Cut)
 		require.Equal(t, "fired", found.Calls[0].Verdict)
@@ -190,11 +183,10 @@ func TestExplanationsAreSmallBesideWhatTheyShare(t *testing.T) {
 		for i := range 300 {
 			tools = append(tools, fmt.Sprintf(`{"name":"tool-%d","description":"does the %dth thing"}`, i, i))
 		}
-		w.put("", "plain", `{"tools":[`+strings.Join(tools, ",")+`]}`)
-		client, k := w.server.Client(), keyspace.KeysOf("clinic")
+		w.Put("", "plain", `{"tools":[`+strings.Join(tools, ",")+`]}`)
+		client, k := w.Server.Client(), keyspace.KeysOf("clinic")
 		for i := range 3 {
-			_, err := w.say(fmt.Sprint("m", i), "tool-1")
-			require.NoError(t, err)
+			w.Say(fmt.Sprint("m", i), "tool-1")
 			require.Less(t, client.HStrLen(t.Context(), k.Turns("s1"), fmt.Sprint("e:m", i)).Val(), int64(400))
 		}
 		require.EqualValues(t, 2, client.HLen(t.Context(), k.ExplainedParts()).Val(), "the tools of the repository, and the list of repositories")

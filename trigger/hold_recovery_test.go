@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/enginetest"
 	"earshot/matcher"
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
@@ -39,13 +40,13 @@ var ways = map[string]struct {
 
 // ended waits until nothing is owed, and expects one end.
 func (w *world) ended(event string, calls int) {
-	w.t.Helper()
-	w.until("it is carried out", func() bool { return len(w.events.payloads(event)) == 1 })
-	w.rest()
-	ends := len(w.events.payloads("tool.trigger.clinic.s1.refund")) + len(w.events.payloads("tool.cancelled.clinic.s1.refund"))
-	require.Equal(w.t, 1, ends)
-	_, called := w.calls.count()
-	require.Equal(w.t, calls, called)
+	w.T.Helper()
+	w.Until("it is carried out", func() bool { return len(w.Events.Payloads(event)) == 1 })
+	w.Rest()
+	ends := len(w.Events.Payloads("tool.trigger.clinic.s1.refund")) + len(w.Events.Payloads("tool.cancelled.clinic.s1.refund"))
+	require.Equal(w.T, 1, ends)
+	_, called := w.Calls.Count()
+	require.Equal(w.T, calls, called)
 }
 
 // TestMoveThatWasNotHeardOfIsCarriedOutAtOnce loses every reply to the commit that moves a
@@ -54,52 +55,47 @@ func TestMoveThatWasNotHeardOfIsCarriedOutAtOnce(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, w *world) {
-				w.put("s1", "shop", shop)
-				w.lease = 3 * time.Second
-				lost := &deaf{word: `"from":"confirming"`}
-				_, deafened := w.replica(lost)
-				asked := w.saidOne("m1", `refund {"order":"A1"}`)
-				lost.on.Store(true)
+				w.Put("s1", "shop", shop)
+				w.Lease = 3 * time.Second
+				lost, on := deaf(`"from":"confirming"`)
+				_, deafened := w.Replica(lost)
+				asked := w.One("m1", `refund {"order":"A1"}`)
+				on.Store(true)
 				require.ErrorIs(t, way.move(t.Context(), deafened, asked), keyspace.ErrUnavailable)
-				lost.on.Store(false)
+				on.Store(false)
 				w.ended(way.event, way.calls)
-				require.NoError(t, way.move(t.Context(), w.engine, asked), "the same again is answered as before")
+				require.NoError(t, way.move(t.Context(), w.Engine, asked), "the same again is answered as before")
 			})
 		})
 	}
 }
 
-// dying stops a replica for good when it has run a script whose arguments hold a word: its
-// reply never comes.
-type dying struct {
-	ice
-	word string
-}
-
-func (d *dying) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		d.wait()
+// dying is a hook that stops a replica for good when it has run a script whose arguments hold a word:
+// its reply never comes.
+func dying(ice *enginetest.Ice, word string) enginetest.Hook {
+	return enginetest.Hook{Command: func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+		ice.Wait()
 		err := next(ctx, cmd)
-		if err == nil && strings.HasPrefix(cmd.Name(), "eval") && strings.Contains(cmd.String(), d.word) {
-			d.freeze()
+		if err == nil && enginetest.RunsScript(cmd, word) {
+			ice.Freeze()
 		}
-		d.wait()
+		ice.Wait()
 		return err
-	}
+	}, Pipeline: ice.Hook().Pipeline}
 }
 
 // leasesOver ends all leases, as time does when a replica has died.
 func (w *world) leasesOver() {
-	client, keys := w.server.Client(), keyspace.KeysOf("clinic")
+	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
 	for _, lane := range []keyspace.Lane{keyspace.LaneCalls, keyspace.LaneOutboxes} {
 		for _, member := range client.ZRange(context.Background(), keys.Lane(lane), 0, -1).Val() {
 			if lane == keyspace.LaneCalls {
 				client.HSet(context.Background(), keys.Effect(member), "until", 0)
 			}
-			w.lapse(lane, member)
+			w.Lapse(lane, member)
 		}
 	}
-	w.keeper.Wake("clinic")
+	w.Keeper.Wake("clinic")
 }
 
 // TestMoveOutlivesWhoeverMadeIt lets a replica die between the commit that moves a trigger
@@ -108,21 +104,21 @@ func TestMoveOutlivesWhoeverMadeIt(t *testing.T) {
 	for name, way := range ways {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, w *world) {
-				w.put("s1", "shop", shop)
-				w.unhurried()
-				dead := &dying{word: `"from":"confirming"`}
-				_, dies := w.replica(dead)
-				asked, over := w.saidOne("m1", `refund {"order":"A1"}`), make(chan error, 1)
-				w.settled()
+				w.Put("s1", "shop", shop)
+				w.Unhurried()
+				dead := &enginetest.Ice{}
+				_, dies := w.Replica(dying(dead, `"from":"confirming"`))
+				asked, over := w.One("m1", `refund {"order":"A1"}`), make(chan error, 1)
+				w.Flushed()
 				go func() { over <- way.move(context.Background(), dies, asked) }()
-				w.until("it is moved", func() bool { return w.stands(asked.TriggerID) != query.StateConfirming })
-				require.NoError(t, way.move(t.Context(), w.engine, asked), "the same again is answered as before")
+				w.Until("it is moved", func() bool { return w.Trigger(asked.TriggerID).State != query.StateConfirming })
+				require.NoError(t, way.move(t.Context(), w.Engine, asked), "the same again is answered as before")
 				w.leasesOver()
 				w.ended(way.event, way.calls)
-				dead.thaw() // and comes back, when all is done
+				dead.Thaw() // and comes back, when all is done
 				require.NoError(t, <-over)
-				for _, again := range w.events.payloads(way.event) {
-					require.Equal(t, w.events.payloads(way.event)[0]["id"], again["id"], "NATS has it once")
+				for _, again := range w.Events.Payloads(way.event) {
+					require.Equal(t, w.Events.Payloads(way.event)[0]["id"], again["id"], "NATS has it once")
 				}
 			})
 		})
@@ -132,34 +128,33 @@ func TestMoveOutlivesWhoeverMadeIt(t *testing.T) {
 // TestEveryMoveMayRunTwice moves triggers by replicas whose every script runs twice.
 func TestEveryMoveMayRunTwice(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "shop", shop)
-		_, w.engine = w.replica(&stutter{})
-		_, worker := w.replica(&stutter{})
-		w.run(worker)
+		w.Put("s1", "shop", shop)
+		_, w.Engine = w.Replica(stutter(func() {}))
+		_, worker := w.Replica(stutter(func() {}))
+		w.Run(worker)
 		for i, name := range []string{"confirm", "deny", "cancel"} {
-			asked := w.saidOne(fmt.Sprint("m", i), fmt.Sprintf(`refund {"order":"%d"}`, i))
-			require.NoError(t, ways[name].move(t.Context(), w.engine, asked))
+			asked := w.One(fmt.Sprint("m", i), fmt.Sprintf(`refund {"order":"%d"}`, i))
+			require.NoError(t, ways[name].move(t.Context(), w.Engine, asked))
 		}
-		w.saidOne("n1", `refund {"order":"A1"}`)
-		require.Equal(t, query.StateDelivered, w.saidOne("n2", "yes").State)
-		mail := w.saidOne("n3", "mail")
+		w.One("n1", `refund {"order":"A1"}`)
+		require.Equal(t, query.StateDelivered, w.One("n2", "yes").State)
+		mail := w.One("n3", "mail")
 		w.timeOver(mail.TriggerID)
-		w.until("it is delivered", func() bool { return w.stands(mail.TriggerID) == query.StateDelivered })
-		require.Equal(t, query.StateDelivered, w.saidOne("n4", "alarm").State)
-		require.Equal(t, query.StateDuplicate, w.saidOne("n5", "alarm").State)
-		lamp := w.saidOne("n6", "lamp")
-		_, err := w.say("n7", "nothing")
-		require.NoError(t, err)
-		w.until("it is taken back", func() bool { return w.stands(lamp.TriggerID) == query.StateCancelled })
-		w.rest()
+		w.UntilState(mail.TriggerID, query.StateDelivered)
+		require.Equal(t, query.StateDelivered, w.One("n4", "alarm").State)
+		require.Equal(t, query.StateDuplicate, w.One("n5", "alarm").State)
+		lamp := w.One("n6", "lamp")
+		w.Say("n7", "nothing")
+		w.UntilState(lamp.TriggerID, query.StateCancelled)
+		w.Rest()
 		for subject, times := range map[string]int{
 			"tool.confirm.clinic.s1.refund": 4, "tool.trigger.clinic.s1.refund": 2, "tool.cancelled.clinic.s1.refund": 2,
 			"tool.trigger.clinic.s1.mail": 1, "tool.trigger.clinic.s1.alarm": 1, "tool.duplicate.clinic.s1.alarm": 1,
 			"tool.cancelled.clinic.s1.lamp": 1, "tool.trigger.clinic.s1.lamp": 0,
 		} {
-			require.Len(t, w.events.payloads(subject), times, subject)
+			require.Len(t, w.Events.Payloads(subject), times, subject)
 		}
-		_, calls := w.calls.count()
+		_, calls := w.Calls.Count()
 		require.Equal(t, 2, calls)
 	})
 }
@@ -167,16 +162,16 @@ func TestEveryMoveMayRunTwice(t *testing.T) {
 // TestDirectTriggerIsAnsweredAsItWasDecided asks again when much has become of it.
 func TestDirectTriggerIsAnsweredAsItWasDecided(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "shop", shop)
+		w.Put("s1", "shop", shop)
 		ask := func(id, tool, values string) string {
 			var given map[string]any
 			require.NoError(t, json.Unmarshal([]byte(values), &given))
-			raw, err := w.engine.Fire(t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", TriggerID: id, Name: tool, Source: query.SourceTask, Values: given})
+			raw, err := w.Engine.Fire(t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", TriggerID: id, Name: tool, Source: query.SourceTask, Values: given})
 			require.NoError(t, err)
 			return string(raw)
 		}
 		begun, goOn := make(chan bool, 1), make(chan bool)
-		w.calls.answers(func(effect.Effect) effect.Outcome {
+		w.Calls.Answer(func(effect.Effect) effect.Outcome {
 			begun <- true
 			<-goOn
 			return effect.Outcome{Verdict: effect.Done, Status: 200}
@@ -189,9 +184,9 @@ func TestDirectTriggerIsAnsweredAsItWasDecided(t *testing.T) {
 		close(goOn)
 		answers["d1"] = <-first
 		w.timeOver("d3")
-		require.NoError(t, errOf(w.engine.Deny(t.Context(), "clinic", "d4", "", "key-1")))
-		w.until("it is delivered", func() bool { return w.stands("d3") == query.StateDelivered })
-		w.rest()
+		require.NoError(t, errOf(w.Engine.Deny(t.Context(), "clinic", "d4", "", "key-1")))
+		w.Until("it is delivered", func() bool { return w.Trigger("d3").State == query.StateDelivered })
+		w.Rest()
 		for id, tool := range map[string][2]string{"d1": {"order", `{"id":"A"}`}, "d2": {"order", `{"id":"A"}`}, "d3": {"mail", "{}"}, "d4": {"refund", `{"order":"A"}`}} {
 			require.Equal(t, answers[id], ask(id, tool[0], tool[1]), id)
 		}
@@ -202,28 +197,28 @@ func TestDirectTriggerIsAnsweredAsItWasDecided(t *testing.T) {
 // it is written down that it has.
 func TestAnswerThatIsMadeAnewTellsOfWhatIsHeldAsItWasDecided(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "shop", shop)
-		w.unhurried()
+		w.Put("", "shop", shop)
+		w.Unhurried()
 		begun, goOn := make(chan bool, 1), make(chan bool)
-		w.calls.answers(func(effect.Effect) effect.Outcome {
+		w.Calls.Answer(func(effect.Effect) effect.Outcome {
 			begun <- true
 			<-goOn
 			return effect.Outcome{Verdict: effect.Done, Status: 200}
 		})
 		first := make(chan error, 1)
 		go func() {
-			_, err := w.say("m0", `order {"id":"A"}`)
+			_, err := w.TrySay("m0", `order {"id":"A"}`)
 			first <- err
 		}()
 		<-begun
 		answered := map[string]json.RawMessage{}
 		said := func(id, text string) json.RawMessage {
-			raw, err := w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorUser, Text: text})
+			raw, err := w.Engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorUser, Text: text})
 			require.NoError(t, err)
 			return raw
 		}
 		fired := func(id string) json.RawMessage {
-			raw, err := w.engine.Fire(t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", TriggerID: id, Name: "order", Source: query.SourceTask, Values: map[string]any{"id": "A"}})
+			raw, err := w.Engine.Fire(t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s1", TriggerID: id, Name: "order", Source: query.SourceTask, Values: map[string]any{"id": "A"}})
 			require.NoError(t, err)
 			return raw
 		}
@@ -231,8 +226,8 @@ func TestAnswerThatIsMadeAnewTellsOfWhatIsHeldAsItWasDecided(t *testing.T) {
 		require.Contains(t, string(answered["m1"]), `"duplicate"`)
 		close(goOn)
 		require.NoError(t, <-first)
-		w.rest()
-		client, keys := w.server.Client(), keyspace.KeysOf("clinic")
+		w.Rest()
+		client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
 		forget := func(key string, matches func(field string) bool) {
 			for field := range client.HGetAll(t.Context(), key).Val() {
 				if matches(field) {
@@ -253,11 +248,11 @@ func TestAnswerThatIsMadeAnewTellsOfWhatIsHeldAsItWasDecided(t *testing.T) {
 // message would have taken back: nobody has said anything, so that it is still owed.
 func TestClosingASessionTakesNothingBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "shop", shop)
-		lamp := w.saidOne("m1", "lamp")
-		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
+		w.Put("s1", "shop", shop)
+		lamp := w.One("m1", "lamp")
+		w.Close()
 		w.timeOver(lamp.TriggerID)
-		w.until("it is delivered", func() bool { return w.stands(lamp.TriggerID) == query.StateDelivered })
-		w.rest()
+		w.UntilState(lamp.TriggerID, query.StateDelivered)
+		w.Rest()
 	})
 }

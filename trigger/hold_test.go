@@ -11,7 +11,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"earshot/matcher"
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
 	"earshot/trigger/effect"
@@ -31,70 +30,52 @@ const shop = `{"tools":[
 
 // timeOver lets the time of a held trigger be over, and has it looked at.
 func (w *world) timeOver(triggerID string) {
-	w.t.Helper()
-	client, keys := w.server.Client(), keyspace.KeysOf("clinic")
-	require.NoError(w.t, client.HSet(w.t.Context(), keys.Trigger(triggerID), "due", 1).Err())
-	require.NoError(w.t, client.ZAddXX(w.t.Context(), keys.Lane(keyspace.LaneHeld), redis.Z{Score: 1, Member: triggerID}).Err())
-	require.NoError(w.t, client.ZAdd(w.t.Context(), keys.Due(), redis.Z{Score: 1, Member: string(keyspace.LaneHeld) + "/clinic"}).Err())
-	w.keeper.Wake("clinic")
-}
-
-// saidOne posts a message that matches one tool, and returns the match.
-func (w *world) saidOne(id, text string) query.Match {
-	w.t.Helper()
-	answer, err := w.say(id, text)
-	require.NoError(w.t, err)
-	require.Len(w.t, answer.Matches, 1, text)
-	return answer.Matches[0]
-}
-
-// stands reads the state of a trigger.
-func (w *world) stands(triggerID string) string {
-	w.t.Helper()
-	record, err := w.engine.Trigger(w.t.Context(), "clinic", triggerID)
-	require.NoError(w.t, err)
-	return record.State
+	w.T.Helper()
+	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
+	require.NoError(w.T, client.HSet(w.T.Context(), keys.Trigger(triggerID), "due", 1).Err())
+	require.NoError(w.T, client.ZAddXX(w.T.Context(), keys.Lane(keyspace.LaneHeld), redis.Z{Score: 1, Member: triggerID}).Err())
+	require.NoError(w.T, client.ZAdd(w.T.Context(), keys.Due(), redis.Z{Score: 1, Member: string(keyspace.LaneHeld) + "/clinic"}).Err())
+	w.Keeper.Wake("clinic")
 }
 
 func TestConfirmedTriggerTakesEffectWhenItIs(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "shop", shop)
-		asked := w.saidOne("m1", `refund {"order":"A1"}`)
+		w.Put("s1", "shop", shop)
+		asked := w.One("m1", `refund {"order":"A1"}`)
 		require.Equal(t, []string{query.StateConfirming, query.StateConfirming, query.StateConfirming}, []string{asked.State, asked.Event.State, asked.Call.State})
 		require.NotEmpty(t, asked.Digest)
-		explained, err := w.engine.Explain(t.Context(), "clinic", "s1", "m1")
+		explained, err := w.Engine.Explain(t.Context(), "clinic", "s1", "m1")
 		require.NoError(t, err)
 		require.Contains(t, explained.Calls[0].Why, "no effect until it is confirmed")
 		require.Contains(t, asked.Question, "A1")
-		require.Equal(t, query.StateConfirming, w.stands(asked.TriggerID))
-		listed, _, err := w.engine.Triggers(t.Context(), query.Triggers{AppID: "clinic", State: query.StateConfirming, Page: query.Page{Limit: 9}})
-		require.NoError(t, err)
+		require.Equal(t, query.StateConfirming, w.Trigger(asked.TriggerID).State)
+		listed := w.Triggers(query.Triggers{State: query.StateConfirming})
 		require.Len(t, listed, 1)
-		require.Equal(t, []string{"tool.confirm.clinic.s1.refund"}, w.events.subjects(), "and no other effect")
-		told := w.events.payloads("tool.confirm.clinic.s1.refund")[0]
+		require.Equal(t, []string{"tool.confirm.clinic.s1.refund"}, w.Events.Subjects(), "and no other effect")
+		told := w.Events.Payloads("tool.confirm.clinic.s1.refund")[0]
 		require.Equal(t, []any{asked.TriggerID, asked.Digest, asked.Question, map[string]any{"order": "A1"}}, []any{told["triggerId"], told["digest"], told["question"], told["values"]})
 
-		_, err = w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, "another", "key-1")
+		_, err = w.Engine.Confirm(t.Context(), "clinic", asked.TriggerID, "another", "key-1")
 		require.ErrorIs(t, err, trigger.ErrDigest)
-		record, err := w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-1")
+		record, err := w.Engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-1")
 		require.NoError(t, err)
 		require.Equal(t, []any{query.StateDelivered, query.StatePublished, query.StateDelivered}, []any{record.State, record.Event.State, record.Call.State})
 		require.Equal(t, []string{"confirm", "key-1"}, []string{string(record.Moves[0].Action), record.Moves[0].By}, "who has said yes")
-		require.Equal(t, []string{"tool.confirm.clinic.s1.refund", "tool.trigger.clinic.s1.refund", "tool.result.clinic.s1.refund"}, w.events.subjects())
-		again, err := w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-2")
+		require.Equal(t, []string{"tool.confirm.clinic.s1.refund", "tool.trigger.clinic.s1.refund", "tool.result.clinic.s1.refund"}, w.Events.Subjects())
+		again, err := w.Engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-2")
 		require.NoError(t, err, "a client that lost the answer asks again")
 		require.True(t, again.Repeated)
 		require.Equal(t, []any{query.StateDelivered, 1}, []any{again.State, len(again.Moves)})
-		require.ErrorIs(t, errOf(w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, "another", "key-1")), trigger.ErrDigest)
+		require.ErrorIs(t, errOf(w.Engine.Confirm(t.Context(), "clinic", asked.TriggerID, "another", "key-1")), trigger.ErrDigest)
 		for _, late := range []error{
-			errOf(w.engine.Deny(t.Context(), "clinic", asked.TriggerID, "", "key-1")),
-			errOf(w.engine.Cancel(t.Context(), "clinic", asked.TriggerID, "key-1")),
+			errOf(w.Engine.Deny(t.Context(), "clinic", asked.TriggerID, "", "key-1")),
+			errOf(w.Engine.Cancel(t.Context(), "clinic", asked.TriggerID, "key-1")),
 		} {
 			require.ErrorIs(t, late, query.ErrEnded)
 		}
-		_, err = w.engine.Confirm(t.Context(), "clinic", "none", asked.Digest, "key-1")
+		_, err = w.Engine.Confirm(t.Context(), "clinic", "none", asked.Digest, "key-1")
 		require.ErrorIs(t, err, query.ErrNotFound)
-		w.rest()
+		w.Rest()
 	})
 }
 
@@ -102,100 +83,91 @@ func errOf(_ query.Record, err error) error { return err }
 
 func TestPlainWordsAnswerWhatWasAskedLast(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "shop", shop)
-		first := w.saidOne("m1", `refund {"order":"A1"}`)
-		before := len(w.matcher.asked)
-		yes := w.saidOne("m2", "Yes, please!")
+		w.Put("s1", "shop", shop)
+		first := w.One("m1", `refund {"order":"A1"}`)
+		before := len(w.Matcher.Asked)
+		yes := w.One("m2", "Yes, please!")
 		require.Equal(t, first.TriggerID, yes.TriggerID)
 		require.Equal(t, []string{query.StateDelivered, query.StatePublished, query.StateDelivered}, []string{yes.State, yes.Event.State, yes.Call.State})
-		require.Len(t, w.matcher.asked, before, "no model is asked")
-		explained, err := w.engine.Explain(t.Context(), "clinic", "s1", "m2")
+		require.Len(t, w.Matcher.Asked, before, "no model is asked")
+		explained, err := w.Engine.Explain(t.Context(), "clinic", "s1", "m2")
 		require.NoError(t, err)
 		require.Equal(t, "fired", string(explained.Calls[0].Verdict))
 
-		second := w.saidOne("m3", `refund {"order":"A2"}`)
-		no := w.saidOne("m4", "nein danke")
+		second := w.One("m3", `refund {"order":"A2"}`)
+		no := w.One("m4", "nein danke")
 		require.Equal(t, []string{second.TriggerID, query.StateCancelled}, []string{no.TriggerID, no.State})
-		w.rest()
-		told := w.events.payloads("tool.cancelled.clinic.s1.refund")
+		w.Rest()
+		told := w.Events.Payloads("tool.cancelled.clinic.s1.refund")
 		require.Len(t, told, 1)
 		require.Equal(t, []any{second.TriggerID, "deny", "m3"}, []any{told[0]["triggerId"], told[0]["reason"], told[0]["messageId"]})
-		record, err := w.engine.Trigger(t.Context(), "clinic", second.TriggerID)
-		require.NoError(t, err)
+		record := w.Trigger(second.TriggerID)
 		require.Len(t, record.Moves, 1)
 		require.Equal(t, []string{"deny", "message m4"}, []string{string(record.Moves[0].Action), record.Moves[0].By})
-		_, err = w.say("m5", "yes")
-		require.NoError(t, err)
-		require.Len(t, w.matcher.asked, before+2, "nothing is asked any more: it is a message like any other")
-		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.refund"), 1)
+		w.Say("m5", "yes")
+		require.Len(t, w.Matcher.Asked, before+2, "nothing is asked any more: it is a message like any other")
+		require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.refund"), 1)
 	})
 }
 
 func TestYesMeansTheLastThingThatWasAsked(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "shop", shop)
-		asked := w.saidOne("m1", `refund {"order":"A1"}`)
+		w.Put("s1", "shop", shop)
+		asked := w.One("m1", `refund {"order":"A1"}`)
 		for i, said := range []string{"hm, wait", "yes, and send a mail"} {
-			_, err := w.say(fmt.Sprint("w", i), said)
-			require.NoError(t, err)
-			require.Equal(t, query.StateConfirming, w.stands(asked.TriggerID), "anything else leaves it confirming")
+			w.Say(fmt.Sprint("w", i), said)
+			require.Equal(t, query.StateConfirming, w.Trigger(asked.TriggerID).State, "anything else leaves it confirming")
 		}
-		_, err := w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "a1", Actor: matcher.ActorAgent, Text: "Shall I call you a taxi?"})
-		require.NoError(t, err)
-		_, err = w.say("m2", "yes")
-		require.NoError(t, err)
-		require.Equal(t, query.StateConfirming, w.stands(asked.TriggerID), "that was for the taxi")
+		w.Agent("a1", "Shall I call you a taxi?")
+		w.Say("m2", "yes")
+		require.Equal(t, query.StateConfirming, w.Trigger(asked.TriggerID).State, "that was for the taxi")
 
-		again := w.saidOne("m3", `refund {"order":"A2"}`)
-		_, err = w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "a2", Actor: matcher.ActorAgent, Text: again.Question})
-		require.NoError(t, err)
-		require.Equal(t, again.TriggerID, w.saidOne("m4", "ja").TriggerID, "an agent may word the question")
-		require.Equal(t, query.StateConfirming, w.stands(asked.TriggerID))
+		again := w.One("m3", `refund {"order":"A2"}`)
+		w.Agent("a2", again.Question)
+		require.Equal(t, again.TriggerID, w.One("m4", "ja").TriggerID, "an agent may word the question")
+		require.Equal(t, query.StateConfirming, w.Trigger(asked.TriggerID).State)
 	})
 }
 
 func TestChatAsksTheQuestionItself(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", `{"settings":{"chatModeEnabled":true}}`)
-		w.put("s1", "shop", shop)
-		asked, err := w.say("m1", `refund {"order":"A1"}`)
-		require.NoError(t, err)
+		w.App("clinic", `{"settings":{"chatModeEnabled":true}}`)
+		w.Put("s1", "shop", shop)
+		asked := w.Say("m1", `refund {"order":"A1"}`)
 		require.Equal(t, asJSON(t, asked.Matches[0].Question), string(asked.Reply))
-		require.Empty(t, w.matcher.replies)
-		done, err := w.say("m2", "yes")
-		require.NoError(t, err)
+		require.Empty(t, w.Matcher.Replies)
+		done := w.Say("m2", "yes")
 		require.JSONEq(t, `"done: refund"`, string(done.Reply))
-		require.JSONEq(t, `{"ok":true}`, string(w.matcher.replies[0][0].Result), "it is written with the result in hand")
+		require.JSONEq(t, `{"ok":true}`, string(w.Matcher.Replies[0][0].Result), "it is written with the result in hand")
 	})
 }
 
 func TestWhatNobodyConfirmsEnds(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "shop", shop)
-		asked := w.saidOne("m1", `refund {"order":"A1"}`)
-		client, key := w.server.Client(), keyspace.KeysOf("clinic").Trigger(asked.TriggerID)
+		w.Put("s1", "shop", shop)
+		asked := w.One("m1", `refund {"order":"A1"}`)
+		client, key := w.Server.Client(), keyspace.KeysOf("clinic").Trigger(asked.TriggerID)
 		require.NoError(t, client.HSet(t.Context(), key, "due", 1).Err())
-		_, err := w.engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-1")
+		_, err := w.Engine.Confirm(t.Context(), "clinic", asked.TriggerID, asked.Digest, "key-1")
 		require.ErrorIs(t, err, query.ErrEnded, "its time is over, whether or not anybody has looked")
 		w.timeOver(asked.TriggerID)
-		w.until("it is cancelled", func() bool { return w.stands(asked.TriggerID) == query.StateCancelled })
-		w.rest()
-		require.Equal(t, "expire", w.events.payloads("tool.cancelled.clinic.s1.refund")[0]["reason"])
-		require.Empty(t, w.events.payloads("tool.trigger.clinic.s1.refund"))
+		w.UntilState(asked.TriggerID, query.StateCancelled)
+		w.Rest()
+		require.Equal(t, "expire", w.Events.Payloads("tool.cancelled.clinic.s1.refund")[0]["reason"])
+		require.Empty(t, w.Events.Payloads("tool.trigger.clinic.s1.refund"))
 	})
 }
 
 func TestConfirmedOnceIsNotAskedForAgain(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "shop", shop)
-		require.Equal(t, query.StateConfirming, w.saidOne("m1", `address {"street":"Elm"}`).State)
-		w.saidOne("m2", "yes")
-		require.Equal(t, query.StateDelivered, w.saidOne("m3", `address {"street":"Elm"}`).State)
-		require.Equal(t, query.StateConfirming, w.saidOne("m4", `address {"street":"Oak"}`).State, "other values are asked for")
-		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "address", Source: query.SourceUI, Values: map[string]any{"street": "Elm"}})
-		require.NoError(t, err)
+		w.Put("", "shop", shop)
+		require.Equal(t, query.StateConfirming, w.One("m1", `address {"street":"Elm"}`).State)
+		w.One("m2", "yes")
+		require.Equal(t, query.StateDelivered, w.One("m3", `address {"street":"Elm"}`).State)
+		require.Equal(t, query.StateConfirming, w.One("m4", `address {"street":"Oak"}`).State, "other values are asked for")
+		match := w.Fire(trigger.Direct{SessionID: "s1", Name: "address", Source: query.SourceUI, Values: map[string]any{"street": "Elm"}})
 		require.Equal(t, query.StateDelivered, match.State, "it holds for every source")
-		answer, err := w.sayOn(w.engine, "s2", "n1", `address {"street":"Elm"}`)
+		answer, err := w.SayOn(w.Engine, "s2", "n1", `address {"street":"Elm"}`)
 		require.NoError(t, err)
 		require.Equal(t, query.StateConfirming, answer.Matches[0].State, "in that session alone")
 	})
@@ -203,104 +175,97 @@ func TestConfirmedOnceIsNotAskedForAgain(t *testing.T) {
 
 func TestSettlingTriggerCanBeCancelled(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "shop", shop)
-		mail := w.saidOne("m1", "mail")
+		w.Put("s1", "shop", shop)
+		mail := w.One("m1", "mail")
 		require.Equal(t, []string{query.StatePending, query.StatePending}, []string{mail.State, mail.Event.State})
 		require.Greater(t, time.Until(*mail.DueAt), time.Second)
-		require.Equal(t, query.StatePending, w.stands(mail.TriggerID))
-		record, err := w.engine.Cancel(t.Context(), "clinic", mail.TriggerID, "key-1")
+		require.Equal(t, query.StatePending, w.Trigger(mail.TriggerID).State)
+		record, err := w.Engine.Cancel(t.Context(), "clinic", mail.TriggerID, "key-1")
 		require.NoError(t, err)
 		require.Equal(t, query.StateCancelled, record.State)
-		w.rest()
-		require.Equal(t, []string{"tool.cancelled.clinic.s1.mail"}, w.events.subjects())
-		again, err := w.engine.Cancel(t.Context(), "clinic", mail.TriggerID, "key-1")
+		w.Rest()
+		require.Equal(t, []string{"tool.cancelled.clinic.s1.mail"}, w.Events.Subjects())
+		again, err := w.Engine.Cancel(t.Context(), "clinic", mail.TriggerID, "key-1")
 		require.NoError(t, err)
 		require.Equal(t, []any{query.StateCancelled, true}, []any{again.State, again.Repeated})
 
-		second := w.saidOne("m2", "mail")
-		w.saidOne("m3", "lamp")
-		require.Equal(t, query.StatePending, w.stands(second.TriggerID), "a message takes back only what says so")
+		second := w.One("m2", "mail")
+		w.One("m3", "lamp")
+		require.Equal(t, query.StatePending, w.Trigger(second.TriggerID).State, "a message takes back only what says so")
 		w.timeOver(second.TriggerID)
-		w.until("it is delivered", func() bool { return w.stands(second.TriggerID) == query.StateDelivered })
-		require.ErrorIs(t, errOf(w.engine.Cancel(t.Context(), "clinic", second.TriggerID, "key-1")), query.ErrEnded)
-		require.ErrorIs(t, w.engine.Retry(t.Context(), "clinic", mail.TriggerID, ""), query.ErrEnded)
+		w.UntilState(second.TriggerID, query.StateDelivered)
+		require.ErrorIs(t, errOf(w.Engine.Cancel(t.Context(), "clinic", second.TriggerID, "key-1")), query.ErrEnded)
+		require.ErrorIs(t, w.Engine.Retry(t.Context(), "clinic", mail.TriggerID, ""), query.ErrEnded)
 	})
 }
 
 func TestNextMessageTakesBackWhatSaysSo(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "shop", shop)
-		lamp := w.saidOne("m1", "lamp")
-		_, err := w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "a1", Actor: matcher.ActorAgent, Text: "one moment"})
-		require.NoError(t, err)
-		require.Equal(t, query.StatePending, w.stands(lamp.TriggerID), "an agent's message is no word of the user")
-		_, err = w.say("m2", "no, wait")
-		require.NoError(t, err)
-		w.until("it is cancelled", func() bool { return w.stands(lamp.TriggerID) == query.StateCancelled })
-		w.rest()
-		require.Equal(t, "retract", w.events.payloads("tool.cancelled.clinic.s1.lamp")[0]["reason"])
+		w.Put("s1", "shop", shop)
+		lamp := w.One("m1", "lamp")
+		w.Agent("a1", "one moment")
+		require.Equal(t, query.StatePending, w.Trigger(lamp.TriggerID).State, "an agent's message is no word of the user")
+		w.Say("m2", "no, wait")
+		w.UntilState(lamp.TriggerID, query.StateCancelled)
+		w.Rest()
+		require.Equal(t, "retract", w.Events.Payloads("tool.cancelled.clinic.s1.lamp")[0]["reason"])
 
 		// The replica that took the next message died before it said so.
-		lost := w.saidOne("m3", "lamp")
-		require.NoError(t, w.server.Client().HDel(t.Context(), keyspace.KeysOf("clinic").Turns("s1"), "onnext").Err())
+		lost := w.One("m3", "lamp")
+		require.NoError(t, w.Server.Client().HDel(t.Context(), keyspace.KeysOf("clinic").Turns("s1"), "onnext").Err())
 		w.timeOver(lost.TriggerID)
-		w.until("it is cancelled all the same", func() bool { return w.stands(lost.TriggerID) == query.StateCancelled })
-		kept := w.saidOne("m4", "lamp")
+		w.UntilState(lost.TriggerID, query.StateCancelled)
+		kept := w.One("m4", "lamp")
 		w.timeOver(kept.TriggerID)
-		w.until("it is delivered", func() bool { return w.stands(kept.TriggerID) == query.StateDelivered })
+		w.UntilState(kept.TriggerID, query.StateDelivered)
 	})
 }
 
 func TestWhatIsConfirmedSettlesAfterwards(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "shop", shop)
-		asked := w.saidOne("m1", "careful")
-		yes := w.saidOne("m2", "yes")
+		w.Put("s1", "shop", shop)
+		asked := w.One("m1", "careful")
+		yes := w.One("m2", "yes")
 		require.Equal(t, []string{asked.TriggerID, query.StatePending, query.StatePending}, []string{yes.TriggerID, yes.State, yes.Event.State})
-		record, err := w.engine.Trigger(t.Context(), "clinic", asked.TriggerID)
-		require.NoError(t, err)
+		record := w.Trigger(asked.TriggerID)
 		require.WithinDuration(t, *yes.DueAt, *record.DueAt, time.Minute)
-		require.Empty(t, w.events.payloads("tool.trigger.clinic.s1.careful"))
+		require.Empty(t, w.Events.Payloads("tool.trigger.clinic.s1.careful"))
 		w.timeOver(asked.TriggerID)
-		w.until("it is delivered", func() bool { return w.stands(asked.TriggerID) == query.StateDelivered })
-		w.rest()
+		w.UntilState(asked.TriggerID, query.StateDelivered)
+		w.Rest()
 	})
 }
 
 func TestOfEqualValuesOneTriggerFires(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "shop", shop)
-		answer, err := w.say("m1", `order {"id":"A1","amount":5,"note":"x"}; order {"id":"A1","amount":5.0,"note":"y"}; order {"id":"A1","amount":6}`)
-		require.NoError(t, err)
+		w.Put("", "shop", shop)
+		answer := w.Say("m1", `order {"id":"A1","amount":5,"note":"x"}; order {"id":"A1","amount":5.0,"note":"y"}; order {"id":"A1","amount":6}`)
 		first, second, third := answer.Matches[0], answer.Matches[1], answer.Matches[2]
 		require.Equal(t, []string{query.StateDelivered, query.StateDuplicate, query.StateDelivered}, []string{first.State, second.State, third.State})
 		require.Equal(t, first.TriggerID, second.Of)
-		third = w.saidOne("m2", `order {"amount":5,"id":"A1"}`)
+		third = w.One("m2", `order {"amount":5,"id":"A1"}`)
 		require.Equal(t, []string{query.StateDuplicate, first.TriggerID}, []string{third.State, third.Of})
 		require.JSONEq(t, `{"ok":true}`, string(third.Call.Result), "it has the result of the first")
-		again := w.saidOne("m2", `order {"amount":5,"id":"A1"}`)
+		again := w.One("m2", `order {"amount":5,"id":"A1"}`)
 		require.Equal(t, third, again, "as whoever sends the message again is told")
-		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "order", Source: query.SourceTask, Values: map[string]any{"id": "A1", "amount": 5.0}})
-		require.NoError(t, err)
+		match := w.Fire(trigger.Direct{SessionID: "s1", Name: "order", Source: query.SourceTask, Values: map[string]any{"id": "A1", "amount": 5.0}})
 		require.Equal(t, first.TriggerID, match.Of)
-		record, err := w.engine.Trigger(t.Context(), "clinic", third.TriggerID)
-		require.NoError(t, err)
+		record := w.Trigger(third.TriggerID)
 		require.Equal(t, query.StateDuplicate, record.State)
 		require.JSONEq(t, `{"ok":true}`, string(record.Call.Result))
-		_, err = w.say("m9", "what was that?")
-		require.NoError(t, err)
-		said := w.matcher.asked[len(w.matcher.asked)-1].History
+		w.Say("m9", "what was that?")
+		said := w.Matcher.Asked[len(w.Matcher.Asked)-1].History
 		require.Equal(t, "it is not done again: the same was done before", said[1].Fired[0].Error, "a model knows")
-		w.rest()
-		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.order"), 2)
-		told := w.events.payloads("tool.duplicate.clinic.s1.order")
+		w.Rest()
+		require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.order"), 2)
+		told := w.Events.Payloads("tool.duplicate.clinic.s1.order")
 		require.Len(t, told, 3)
 		require.Equal(t, first.TriggerID, told[0]["of"])
-		other, err := w.sayOn(w.engine, "s2", "n1", `order {"amount":5,"id":"A1"}`)
+		other, err := w.SayOn(w.Engine, "s2", "n1", `order {"amount":5,"id":"A1"}`)
 		require.NoError(t, err)
 		require.Equal(t, query.StateDelivered, other.Matches[0].State, "of the same session, unless the tool says otherwise")
-		require.Equal(t, query.StateDelivered, w.saidOne("m3", "alarm").State)
-		other, err = w.sayOn(w.engine, "s2", "n2", "alarm")
+		require.Equal(t, query.StateDelivered, w.One("m3", "alarm").State)
+		other, err = w.SayOn(w.Engine, "s2", "n2", "alarm")
 		require.NoError(t, err)
 		require.Equal(t, query.StateDuplicate, other.Matches[0].State)
 	})
@@ -308,41 +273,41 @@ func TestOfEqualValuesOneTriggerFires(t *testing.T) {
 
 func TestFirstWithoutEffectFreesItsValues(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "shop", shop)
-		denied := w.saidOne("m1", "guarded")
-		require.Equal(t, denied.TriggerID, w.saidOne("m2", "guarded").Of, "what is asked about has its values")
-		_, err := w.engine.Deny(t.Context(), "clinic", denied.TriggerID, denied.Digest, "key-1")
+		w.Put("s1", "shop", shop)
+		denied := w.One("m1", "guarded")
+		require.Equal(t, denied.TriggerID, w.One("m2", "guarded").Of, "what is asked about has its values")
+		_, err := w.Engine.Deny(t.Context(), "clinic", denied.TriggerID, denied.Digest, "key-1")
 		require.NoError(t, err)
-		require.Equal(t, query.StateConfirming, w.saidOne("m3", "guarded").State)
+		require.Equal(t, query.StateConfirming, w.One("m3", "guarded").State)
 
 		refuse := func(reached bool) func(effect.Effect) effect.Outcome {
 			return func(effect.Effect) effect.Outcome {
 				return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonAuth, Error: "no token", Sent: &effect.Sent{Method: "POST"}, Reached: reached}
 			}
 		}
-		w.calls.answers(refuse(false))
-		require.Equal(t, query.StateFailed, w.saidOne("m4", `order {"id":"B"}`).Call.State)
-		w.calls.answers(refuse(true))
-		require.Equal(t, query.StateFailed, w.saidOne("m5", `order {"id":"B"}`).State, "it is no duplicate: nothing of the first was sent")
-		require.Equal(t, query.StateDuplicate, w.saidOne("m6", `order {"id":"B"}`).State, "something of the second was")
+		w.Calls.Answer(refuse(false))
+		require.Equal(t, query.StateFailed, w.One("m4", `order {"id":"B"}`).Call.State)
+		w.Calls.Answer(refuse(true))
+		require.Equal(t, query.StateFailed, w.One("m5", `order {"id":"B"}`).State, "it is no duplicate: nothing of the first was sent")
+		require.Equal(t, query.StateDuplicate, w.One("m6", `order {"id":"B"}`).State, "something of the second was")
 	})
 }
 
 // TestEqualValuesRaceForOneFiring has the same order said 64 times at once, on three replicas.
 func TestEqualValuesRaceForOneFiring(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.unhurried()
-		w.put("", "shop", shop)
-		engines := []*trigger.Engine{w.engine}
+		w.Unhurried()
+		w.Put("", "shop", shop)
+		engines := []*trigger.Engine{w.Engine}
 		for range 2 {
-			_, other := w.replica()
+			_, other := w.Replica()
 			engines = append(engines, other)
 		}
 		var group sync.WaitGroup
 		var fired, duplicates atomic.Int64
 		for i := range 64 {
 			group.Go(func() {
-				answer, err := w.sayOn(engines[i%3], fmt.Sprint("s", i%8), fmt.Sprint("m", i), "alarm")
+				answer, err := w.SayOn(engines[i%3], fmt.Sprint("s", i%8), fmt.Sprint("m", i), "alarm")
 				if err != nil {
 					t.Error(err)
 				} else if answer.Matches[0].State == query.StateDelivered {
@@ -361,10 +326,10 @@ func TestEqualValuesRaceForOneFiring(t *testing.T) {
 // become due, at the same instant on two replicas.
 func TestOneOfTwoWaysIsTaken(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "shop", shop)
-		_, other := w.replica()
+		w.Put("s1", "shop", shop)
+		_, other := w.Replica()
 		for i := range 8 {
-			mail, refund := w.saidOne(fmt.Sprint("a", i), "mail"), w.saidOne(fmt.Sprint("b", i), fmt.Sprintf(`refund {"order":"%d"}`, i))
+			mail, refund := w.One(fmt.Sprint("a", i), "mail"), w.One(fmt.Sprint("b", i), fmt.Sprintf(`refund {"order":"%d"}`, i))
 			var taken atomic.Int64
 			var group sync.WaitGroup
 			try := func(move func() error) {
@@ -377,7 +342,7 @@ func TestOneOfTwoWaysIsTaken(t *testing.T) {
 				})
 			}
 			try(func() error {
-				return errOf(w.engine.Confirm(t.Context(), "clinic", refund.TriggerID, refund.Digest, "key-1"))
+				return errOf(w.Engine.Confirm(t.Context(), "clinic", refund.TriggerID, refund.Digest, "key-1"))
 			})
 			try(func() error {
 				return errOf(other.Deny(t.Context(), "clinic", refund.TriggerID, refund.Digest, "key-1"))
@@ -385,15 +350,15 @@ func TestOneOfTwoWaysIsTaken(t *testing.T) {
 			try(func() error { return errOf(other.Cancel(t.Context(), "clinic", mail.TriggerID, "key-1")) })
 			w.timeOver(mail.TriggerID)
 			group.Wait()
-			w.until("it has ended", func() bool { return w.stands(mail.TriggerID) != query.StatePending })
-			if w.stands(mail.TriggerID) == query.StateCancelled {
+			w.Until("it has ended", func() bool { return w.Trigger(mail.TriggerID).State != query.StatePending })
+			if w.Trigger(mail.TriggerID).State == query.StateCancelled {
 				taken.Add(-1)
 			}
 			require.EqualValues(t, 1, taken.Load())
 		}
-		w.rest()
+		w.Rest()
 		for _, tool := range []string{"mail", "refund"} {
-			ends := len(w.events.payloads("tool.trigger.clinic.s1."+tool)) + len(w.events.payloads("tool.cancelled.clinic.s1."+tool))
+			ends := len(w.Events.Payloads("tool.trigger.clinic.s1."+tool)) + len(w.Events.Payloads("tool.cancelled.clinic.s1."+tool))
 			require.Equal(t, 8, ends, tool)
 		}
 	})
@@ -401,46 +366,42 @@ func TestOneOfTwoWaysIsTaken(t *testing.T) {
 
 func TestDirectTriggersAreHeldAsOthersAre(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "shop", shop)
+		w.Put("", "shop", shop)
 		refund := trigger.Direct{Name: "refund", Source: query.SourceTask, TriggerID: "r1", Values: map[string]any{"order": "A1"}}
-		asked, err := w.fire(refund)
-		require.NoError(t, err)
+		asked := w.Fire(refund)
 		require.Equal(t, query.StateConfirming, asked.State)
-		again, err := w.fire(refund)
-		require.NoError(t, err)
+		again := w.Fire(refund)
 		require.Equal(t, asked, again, "it is the same trigger")
-		record, err := w.engine.Confirm(t.Context(), "clinic", "r1", asked.Digest, "key-1")
+		record, err := w.Engine.Confirm(t.Context(), "clinic", "r1", asked.Digest, "key-1")
 		require.NoError(t, err)
 		require.Equal(t, query.StateDelivered, record.State)
-		w.rest()
-		require.Equal(t, []string{"tool.confirm.clinic._.refund", "tool.trigger.clinic._.refund", "tool.result.clinic._.refund"}, w.events.subjects())
+		w.Rest()
+		require.Equal(t, []string{"tool.confirm.clinic._.refund", "tool.trigger.clinic._.refund", "tool.result.clinic._.refund"}, w.Events.Subjects())
 
-		mail, err := w.fire(trigger.Direct{SessionID: "s1", Name: "mail", Source: query.SourceUI, TriggerID: "m1"})
-		require.NoError(t, err)
+		mail := w.Fire(trigger.Direct{SessionID: "s1", Name: "mail", Source: query.SourceUI, TriggerID: "m1"})
 		require.NotNil(t, mail.DueAt)
 		w.timeOver("m1")
-		w.until("it is delivered", func() bool { return w.stands("m1") == query.StateDelivered })
-		record, err = w.engine.Trigger(t.Context(), "clinic", "m1")
-		require.NoError(t, err)
+		w.Until("it is delivered", func() bool { return w.Trigger("m1").State == query.StateDelivered })
+		record = w.Trigger("m1")
 		require.Nil(t, record.DueAt)
-		w.rest()
+		w.Rest()
 	})
 }
 
 func TestWhatIsHeldEndsWithItsApp(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "shop", shop)
-		mail, refund := w.saidOne("m1", "mail"), w.saidOne("m2", `refund {"order":"A1"}`)
-		w.saidOne("m3", "alarm")
-		require.NoError(t, w.store.DeleteApp(t.Context(), "clinic"))
-		w.app("clinic", "{}")
-		w.put("", "shop", shop)
+		w.Put("", "shop", shop)
+		mail, refund := w.One("m1", "mail"), w.One("m2", `refund {"order":"A1"}`)
+		w.One("m3", "alarm")
+		require.NoError(t, w.Store.DeleteApp(t.Context(), "clinic"))
+		w.App("clinic", "{}")
+		w.Put("", "shop", shop)
 		for _, gone := range []string{mail.TriggerID, refund.TriggerID} {
 			w.timeOver(gone)
-			require.ErrorIs(t, errOf(w.engine.Cancel(t.Context(), "clinic", gone, "key-1")), query.ErrNotFound)
+			require.ErrorIs(t, errOf(w.Engine.Cancel(t.Context(), "clinic", gone, "key-1")), query.ErrNotFound)
 		}
-		require.Equal(t, query.StateDelivered, w.saidOne("m4", "alarm").State, "the app of that name before is another one")
-		w.rest()
-		require.Empty(t, w.events.payloads("tool.trigger.clinic.s1.mail"))
+		require.Equal(t, query.StateDelivered, w.One("m4", "alarm").State, "the app of that name before is another one")
+		w.Rest()
+		require.Empty(t, w.Events.Payloads("tool.trigger.clinic.s1.mail"))
 	})
 }

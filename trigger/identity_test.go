@@ -1,6 +1,7 @@
 package trigger_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -19,11 +20,9 @@ import (
 const greetings = `{"tools":[{"name":"greet"},{"name":"book","schema":[{"parameter":"day","type":"string","required":true}]}]}`
 
 // distinct checks that no two events that were published have the same id.
-func (o *outside) distinct(t *testing.T) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+func (w *world) distinct(t *testing.T) {
 	seen := map[string]string{}
-	for _, effect := range o.taken {
+	for _, effect := range w.Events.Events() {
 		require.Empty(t, seen[effect.ID], "has the id of %s", effect.Event.Subject)
 		seen[effect.ID] = effect.Event.Subject
 	}
@@ -31,54 +30,52 @@ func (o *outside) distinct(t *testing.T) {
 
 func TestMessagesOfSessionsOfOneNameAreDifferentOnes(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "greetings", greetings)
+		w.Put("", "greetings", greetings)
 		for range 2 {
 			for id, text := range map[string]string{"m1": "greet", "m2": "book", "m3": "nothing that is known"} {
-				_, err := w.say(id, text)
-				require.NoError(t, err)
+				w.Say(id, text)
 			}
-			require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
+			w.Close()
 		}
-		w.rest()
-		w.events.distinct(t)
+		w.Rest()
+		w.distinct(t)
 		for _, subject := range []string{"tool.trigger.clinic.s1.greet", "tool.rejected.clinic.s1.book", "tool.notmatching.clinic.s1"} {
-			require.Len(t, w.events.payloads(subject), 2, subject)
+			require.Len(t, w.Events.Payloads(subject), 2, subject)
 		}
 	})
 }
 
 func TestDirectTriggersOfOneNameInDifferentAppsAreDifferentOnes(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("other", "{}")
+		w.App("other", "{}")
 		repository, err := repositories.DecodeRepository(repositories.Scope{AppID: "other"}, "greetings", []byte(greetings))
 		require.NoError(t, err)
-		_, err = w.store.PutRepository(t.Context(), repository)
+		_, err = w.Store.PutRepository(t.Context(), repository)
 		require.NoError(t, err)
-		w.put("", "greetings", greetings)
+		w.Put("", "greetings", greetings)
 		for _, app := range []string{"clinic", "other"} {
-			_, err := w.engine.Fire(t.Context(), trigger.Direct{AppID: app, Name: "greet", Source: "task", TriggerID: "t1"})
+			_, err := w.Engine.Fire(t.Context(), trigger.Direct{AppID: app, Name: "greet", Source: "task", TriggerID: "t1"})
 			require.NoError(t, err)
 		}
-		w.rest()
-		w.events.distinct(t)
-		require.Len(t, w.events.payloads("tool.trigger.other._.greet"), 1)
+		w.Rest()
+		w.distinct(t)
+		require.Len(t, w.Events.Payloads("tool.trigger.other._.greet"), 1)
 	})
 }
 
 func TestAppThatIsMadeAnewKnowsNoTriggerOfBefore(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		for range 2 {
-			w.put("", "greetings", greetings)
-			_, err := w.fire(trigger.Direct{Name: "greet", Source: "task", TriggerID: "t1"})
-			require.NoError(t, err)
-			require.NoError(t, w.store.DeleteApp(t.Context(), "clinic"))
-			w.app("clinic", "{}")
-			_, err = w.engine.Trigger(t.Context(), "clinic", "t1")
+			w.Put("", "greetings", greetings)
+			w.Fire(trigger.Direct{Name: "greet", Source: "task", TriggerID: "t1"})
+			require.NoError(t, w.Store.DeleteApp(t.Context(), "clinic"))
+			w.App("clinic", "{}")
+			_, err := w.Engine.Trigger(t.Context(), "clinic", "t1")
 			require.ErrorIs(t, err, query.ErrNotFound)
 		}
-		w.rest()
-		w.events.distinct(t)
-		require.Len(t, w.events.payloads("tool.trigger.clinic._.greet"), 2)
+		w.Rest()
+		w.distinct(t)
+		require.Len(t, w.Events.Payloads("tool.trigger.clinic._.greet"), 2)
 	})
 }
 
@@ -86,15 +83,14 @@ func TestAppThatIsMadeAnewKnowsNoTriggerOfBefore(t *testing.T) {
 // a session was closed, and then uses the session, once and again.
 func TestSessionKeepsItsGenerationWhileItLives(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
-		client, closed := w.server.Client(), keyspace.KeysOf("clinic").Closed("s1")
-		before, err := w.store.Generation(t.Context(), "clinic", "s1")
+		w.Close()
+		client, closed := w.Server.Client(), keyspace.KeysOf("clinic").Closed("s1")
+		before, err := w.Store.Generation(t.Context(), "clinic", "s1")
 		require.NoError(t, err)
 		client.PExpire(t.Context(), closed, time.Minute)
-		_, err = w.say("m1", "hello")
-		require.NoError(t, err)
+		w.Say("m1", "hello")
 		require.Greater(t, client.PTTL(t.Context(), closed).Val(), 24*time.Hour)
-		after, err := w.store.Generation(t.Context(), "clinic", "s1")
+		after, err := w.Store.Generation(t.Context(), "clinic", "s1")
 		require.NoError(t, err)
 		require.Equal(t, before, after)
 	})
@@ -104,7 +100,7 @@ func TestSessionKeepsItsGenerationWhileItLives(t *testing.T) {
 // actor: before and after the first message is decided, and to be answered at once.
 func TestMessageIDBelongsToOneMessage(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "greetings", greetings)
+		w.Put("", "greetings", greetings)
 		first := trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: matcher.ActorUser, Text: "greet"}
 		others := map[string]trigger.Message{}
 		for what, change := range map[string]func(*trigger.Message){
@@ -116,21 +112,21 @@ func TestMessageIDBelongsToOneMessage(t *testing.T) {
 		}
 		refused := func() {
 			for what, other := range others {
-				_, err := w.engine.Post(t.Context(), other)
+				_, err := w.Engine.Post(t.Context(), other)
 				require.ErrorIs(t, err, trigger.ErrReused, what)
-				_, err = w.engine.PostAsync(t.Context(), other)
+				_, err = w.Engine.PostAsync(t.Context(), other)
 				require.ErrorIs(t, err, trigger.ErrReused, what)
 			}
 		}
-		w.matcher.intercept(func(matcher.Request) error { refused(); return nil })
-		answer, err := w.engine.Post(t.Context(), first)
+		w.Matcher.Intercept(func(context.Context, matcher.Request) error { refused(); return nil })
+		answer, err := w.Engine.Post(t.Context(), first)
 		require.NoError(t, err)
 		refused()
 		first.TraceParent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-		again, err := w.engine.Post(t.Context(), first)
+		again, err := w.Engine.Post(t.Context(), first)
 		require.NoError(t, err)
 		require.JSONEq(t, string(answer), string(again))
-		w.rest()
-		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.greet"), 1)
+		w.Rest()
+		require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.greet"), 1)
 	})
 }

@@ -25,39 +25,38 @@ func limits(perApp, perSession int) string {
 
 func TestMessagesOverTheLimitAreRefusedAndNotStored(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", limits(4, 2))
-		_, other := w.replica()
+		w.App("clinic", limits(4, 2))
+		_, other := w.Replica()
 		say := func(engine *trigger.Engine, session, id string) error {
-			_, err := w.sayOn(engine, session, id, "hello")
+			_, err := w.SayOn(engine, session, id, "hello")
 			return err
 		}
-		require.NoError(t, say(w.engine, "s1", "m1"))
+		require.NoError(t, say(w.Engine, "s1", "m1"))
 		require.NoError(t, say(other, "s1", "m2"))
-		require.NoError(t, say(w.engine, "s1", "m1"), "a repeat is no new message")
+		require.NoError(t, say(w.Engine, "s1", "m1"), "a repeat is no new message")
 
 		limited := &ledger.RateError{}
-		trips, asked := w.trips.Made(), len(w.matcher.asked)
-		require.ErrorAs(t, say(w.engine, "s1", "m3"), &limited)
-		require.EqualValues(t, 1, w.trips.Made()-trips, "a refusal costs one round trip")
-		require.Len(t, w.matcher.asked, asked)
+		trips, asked := w.Trips.Made(), len(w.Matcher.Asked)
+		require.ErrorAs(t, say(w.Engine, "s1", "m3"), &limited)
+		require.EqualValues(t, 1, w.Trips.Made()-trips, "a refusal costs one round trip")
+		require.Len(t, w.Matcher.Asked, asked)
 		require.Equal(t, "sessionMessagesPerMinute", limited.Limit)
 		require.Greater(t, limited.RetryAfter, 50*time.Second)
 		require.LessOrEqual(t, limited.RetryAfter, time.Minute)
 
 		require.NoError(t, say(other, "s2", "m4"))
-		require.NoError(t, say(w.engine, "s3", "m5"), "what was refused does not count")
+		require.NoError(t, say(w.Engine, "s3", "m5"), "what was refused does not count")
 		require.ErrorAs(t, say(other, "s4", "m6"), &limited)
 		require.Equal(t, "messagesPerMinute", limited.Limit)
-		entries, _, err := w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{Limit: 10}})
-		require.NoError(t, err)
+		entries := w.History("s1")
 		require.Len(t, entries, 2)
 	})
 }
 
 func TestFloodOfOneSessionMeetsTheDefaults(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.unhurried()
-		w.put("", "r", `{"tools":[{"name":"book"}]}`)
+		w.Unhurried()
+		w.Put("", "r", `{"tools":[{"name":"book"}]}`)
 		refusal := func(err error) string {
 			limited := &ledger.RateError{}
 			require.ErrorAs(t, err, &limited)
@@ -65,18 +64,17 @@ func TestFloodOfOneSessionMeetsTheDefaults(t *testing.T) {
 			return fmt.Sprint(limited.Limit, " ", limited.Most)
 		}
 		fire := func(session string, frontEnd bool) error {
-			_, err := w.fire(trigger.Direct{SessionID: session, Name: "book", Source: "ui", FrontEnd: frontEnd})
+			_, err := w.TryFire(trigger.Direct{SessionID: session, Name: "book", Source: "ui", FrontEnd: frontEnd})
 			return err
 		}
 		for range 60 {
 			require.NoError(t, fire("s1", true))
-			_, err := w.say("", "hello")
-			require.NoError(t, err)
+			w.Say("", "hello")
 		}
-		_, err := w.say("", "hello")
+		_, err := w.TrySay("", "hello")
 		require.Equal(t, "sessionMessagesPerMinute 120", refusal(err))
 		require.Equal(t, "sessionMessagesPerMinute 120", refusal(fire("s1", true)), "a token's triggers count as messages")
-		_, err = w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: matcher.ActorAgent, Text: "hello"})
+		_, err = w.Engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: matcher.ActorAgent, Text: "hello"})
 		require.NoError(t, err, "an agent's messages count to no user's limit")
 		for range 60 {
 			require.NoError(t, fire("s1", false), "triggers by a key are counted apart")
@@ -84,29 +82,28 @@ func TestFloodOfOneSessionMeetsTheDefaults(t *testing.T) {
 		require.Equal(t, "sessionTriggersPerMinute 120", refusal(fire("s1", false)))
 		require.NoError(t, fire("s2", true))
 		require.NoError(t, fire("", false))
-		w.rest()
-		require.Len(t, w.records(query.Triggers{}), 122, "what was refused stores nothing")
+		w.Rest()
+		require.Len(t, w.Triggers(query.Triggers{}), 122, "what was refused stores nothing")
 
-		w.app("clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":null}}}`)
-		_, err = w.say("", "hello")
-		require.NoError(t, err)
+		w.App("clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":null}}}`)
+		w.Say("", "hello")
 		require.Equal(t, "sessionTriggersPerMinute 120", refusal(fire("s1", true)), "one limit is off, and no other")
-		w.app("clinic", `{"settings":{"limits":null}}`)
+		w.App("clinic", `{"settings":{"limits":null}}`)
 		require.NoError(t, fire("s1", true))
 	})
 }
 
 func TestBytesOfASessionAreLimited(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.unhurried()
-		w.put("", "r", `{"tools":[{"name":"book","schema":[{"parameter":"note","type":"string"}]}]}`)
+		w.Unhurried()
+		w.Put("", "r", `{"tools":[{"name":"book","schema":[{"parameter":"note","type":"string"}]}]}`)
 		long := strings.Repeat("x", 1_000_000)
 		say := func(actor string) error {
-			_, err := w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: actor, Text: long})
+			_, err := w.Engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: actor, Text: long})
 			return err
 		}
 		fire := func() error {
-			_, err := w.fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", Values: map[string]any{"note": long}})
+			_, err := w.TryFire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", Values: map[string]any{"note": long}})
 			return err
 		}
 		limited := &ledger.RateError{}
@@ -121,52 +118,42 @@ func TestBytesOfASessionAreLimited(t *testing.T) {
 		require.ErrorAs(t, fire(), &limited)
 		require.Equal(t, "bytesPerMinute", limited.Limit)
 		require.Equal(t, 4_000_000, limited.Most)
-		require.Len(t, w.records(query.Triggers{}), 1)
+		require.Len(t, w.Triggers(query.Triggers{}), 1)
 
-		w.app("clinic", `{"settings":{"limits":{"bytesPerMinute":1000}}}`)
-		_, err := w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s2", Actor: matcher.ActorUser, Text: long})
+		w.App("clinic", `{"settings":{"limits":{"bytesPerMinute":1000}}}`)
+		_, err := w.Engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s2", Actor: matcher.ActorUser, Text: long})
 		require.ErrorAs(t, err, &limited, "other sessions have used up what the app may store")
 		require.Equal(t, 100_000, limited.Most)
-		w.app("clinic", `{"settings":{"limits":{"bytesPerMinute":null}}}`)
+		w.App("clinic", `{"settings":{"limits":{"bytesPerMinute":null}}}`)
 		require.NoError(t, say(matcher.ActorUser))
 	})
-}
-
-// records lists the records that a query finds.
-func (w *world) records(q query.Triggers) []query.Record {
-	q.AppID, q.Page.Limit = "clinic", 1000
-	records, _, err := w.engine.Triggers(w.t.Context(), q)
-	require.NoError(w.t, err)
-	return records
 }
 
 func TestThereIsRoomAgainAfterThePause(t *testing.T) {
 	server := redistest.Mini(t)
 	w := newWorld(t, server)
-	w.app("clinic", limits(1, 0))
-	_, err := w.say("m1", "hello")
-	require.NoError(t, err)
-	_, err = w.say("m2", "hello")
+	w.App("clinic", limits(1, 0))
+	w.Say("m1", "hello")
+	_, err := w.TrySay("m2", "hello")
 	limited := &ledger.RateError{}
 	require.ErrorAs(t, err, &limited)
 	require.NoError(t, server.Client().PExpire(t.Context(), keyspace.KeysOf("clinic").Rates(""), time.Millisecond).Err())
-	w.until("the minute is over", func() bool {
+	w.Until("the minute is over", func() bool {
 		return server.Client().Exists(t.Context(), keyspace.KeysOf("clinic").Rates("")).Val() == 0
 	})
-	_, err = w.say("m2", "hello")
-	require.NoError(t, err)
+	w.Say("m2", "hello")
 }
 
 func TestLimitHoldsForMessagesAtTheSameTimeOnAllReplicas(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", limits(5, 0))
-		_, other := w.replica()
+		w.App("clinic", limits(5, 0))
+		_, other := w.Replica()
 		var let atomic.Int32
 		var posting sync.WaitGroup
 		for i := range 40 {
-			engine := []*trigger.Engine{w.engine, other}[i%2]
+			engine := []*trigger.Engine{w.Engine, other}[i%2]
 			posting.Go(func() {
-				if _, err := w.sayOn(engine, fmt.Sprintf("s%d", i%7), "", "hello"); err == nil {
+				if _, err := w.SayOn(engine, fmt.Sprintf("s%d", i%7), "", "hello"); err == nil {
 					let.Add(1)
 				}
 			})
@@ -178,18 +165,15 @@ func TestLimitHoldsForMessagesAtTheSameTimeOnAllReplicas(t *testing.T) {
 
 func TestChangedLimitHoldsAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", limits(1, 0))
-		_, err := w.say("m1", "hello")
-		require.NoError(t, err)
-		_, err = w.say("m2", "hello")
+		w.App("clinic", limits(1, 0))
+		w.Say("m1", "hello")
+		_, err := w.TrySay("m2", "hello")
 		require.Error(t, err)
-		w.app("clinic", limits(2, 0))
-		_, err = w.say("m2", "hello")
-		require.NoError(t, err)
-		w.app("clinic", `{}`)
+		w.App("clinic", limits(2, 0))
+		w.Say("m2", "hello")
+		w.App("clinic", `{}`)
 		for range 5 {
-			_, err = w.say("", "hello")
-			require.NoError(t, err)
+			w.Say("", "hello")
 		}
 	})
 }
@@ -206,14 +190,14 @@ func BenchmarkMessagesBesideAFlood(b *testing.B) {
 
 func benchmarkFlood(b *testing.B, perSecond int) {
 	w := newWorld(b, redistest.Run(b))
-	w.app("flood", limits(60, 0))
+	w.App("flood", limits(60, 0))
 	var refused atomic.Int64
 	stop := w.flood(perSecond, &refused)
 	var took []time.Duration
 	for b.Loop() {
 		began := time.Now()
 		// A session of its own for each, so that no history grows with the run.
-		_, err := w.sayOn(w.engine, fmt.Sprintf("s%d", len(took)), "", "hello")
+		_, err := w.SayOn(w.Engine, fmt.Sprintf("s%d", len(took)), "", "hello")
 		require.NoError(b, err)
 		took = append(took, time.Since(began))
 	}
@@ -239,7 +223,7 @@ func (w *world) flood(perSecond int, refused *atomic.Int64) (stop func()) {
 				case <-ticks.C:
 				}
 				flooding.Go(func() {
-					_, err := w.engine.Post(w.t.Context(), trigger.Message{AppID: "flood", SessionID: "s1", Actor: matcher.ActorUser, Text: "hello"})
+					_, err := w.Engine.Post(w.T.Context(), trigger.Message{AppID: "flood", SessionID: "s1", Actor: matcher.ActorUser, Text: "hello"})
 					if err != nil {
 						refused.Add(1)
 					}

@@ -1,6 +1,7 @@
 package trigger_test
 
 import (
+	"encoding/json"
 	"testing"
 	"time"
 
@@ -20,6 +21,8 @@ const (
 	waiting = 200 * time.Millisecond
 )
 
+var yes = effect.Answer{OK: true, Result: json.RawMessage(`{"page":7}`)}
+
 // TestWhatIsNotOnReplicasIsRefusedAndDoneOnce stops the replica of Redis that has to have
 // what is accepted and decided, and lets it come back.
 func TestWhatIsNotOnReplicasIsRefusedAndDoneOnce(t *testing.T) {
@@ -27,54 +30,51 @@ func TestWhatIsNotOnReplicasIsRefusedAndDoneOnce(t *testing.T) {
 	master := redistest.Run(t)
 	replica := redistest.RunReplica(t, master)
 	w := newWorld(t, master)
-	w.replicas = keyspace.Replicas{Count: 1, Timeout: waiting}
-	_, hasty := w.replica()
-	w.replicas.Timeout = patient
-	_, answering := w.replica(w.trips)
-	w.engine = answering
-	w.put("s1", "booking", booking)
-	_, err := w.say("m0", `book {"day":"sunday"}`) // the scripts are known now
+	w.Replicas = keyspace.Replicas{Count: 1, Timeout: waiting}
+	_, hasty := w.Replica()
+	w.Replicas.Timeout = patient
+	_, answering := w.Replica(w.Trips)
+	w.Engine = answering
+	w.Put("s1", "booking", booking)
+	_, err := w.TrySay("m0", `book {"day":"sunday"}`) // the scripts are known now
 	require.NoError(t, err)
-	w.rest() // what settles behind an answer makes trips as well
-	trips := w.trips.Made()
-	_, err = w.say("m1", `book {"day":"monday"}`)
-	require.NoError(t, err)
-	require.LessOrEqual(t, w.trips.Made()-trips, int64(3), "waiting costs no trip")
-	w.put("s1", "asking", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`)
-	asked, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: query.SourceUI})
-	require.NoError(t, err)
+	w.Rest() // what settles behind an answer makes trips as well
+	trips := w.Trips.Made()
+	w.Say("m1", `book {"day":"monday"}`)
+	require.LessOrEqual(t, w.Trips.Made()-trips, int64(3), "waiting costs no trip")
+	w.Put("s1", "asking", `{"tools":[{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`)
+	asked := w.Fire(trigger.Direct{SessionID: "s1", Name: "ask", Source: query.SourceUI})
 
 	replica.Stop()
-	w.engine = hasty
+	w.Engine = hasty
 	asynchronous := trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m3", Actor: "user", Text: `book {"day":"friday"}`}
 	direct := trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", TriggerID: "t1", Values: map[string]any{"day": "sunday"}}
 	for range 2 { // the second time it finds what the first has left
-		_, err = w.say("m2", `book {"day":"tuesday"}`)
+		_, err = w.TrySay("m2", `book {"day":"tuesday"}`)
 		require.ErrorIs(t, err, keyspace.ErrReplicas)
-		_, err = w.engine.PostAsync(t.Context(), asynchronous)
+		_, err = w.Engine.PostAsync(t.Context(), asynchronous)
 		require.ErrorIs(t, err, keyspace.ErrReplicas)
-		_, err = w.fire(direct)
+		_, err = w.TryFire(direct)
 		require.ErrorIs(t, err, keyspace.ErrReplicas)
 		_, err = hasty.Answer(t.Context(), "clinic", asked.TriggerID, yes)
 		require.ErrorIs(t, err, keyspace.ErrReplicas)
-		w.rest()
+		w.Rest()
 	}
 	replica.Start()
-	w.engine = answering
-	w.until("it is answered again", func() bool {
-		answer, err := w.say("m2", `book {"day":"tuesday"}`)
+	w.Engine = answering
+	w.Until("it is answered again", func() bool {
+		answer, err := w.TrySay("m2", `book {"day":"tuesday"}`)
 		return err == nil && len(answer.Matches) == 1
 	})
-	_, err = w.engine.PostAsync(t.Context(), asynchronous)
+	_, err = w.Engine.PostAsync(t.Context(), asynchronous)
 	require.NoError(t, err)
-	_, err = w.fire(direct)
-	require.NoError(t, err)
+	w.Fire(direct)
 	record, err := answering.Answer(t.Context(), "clinic", asked.TriggerID, effect.Answer{Error: "no"})
 	require.NoError(t, err)
 	require.JSONEq(t, `{"page":7}`, string(record.Call.Result))
-	w.rest()
-	require.Len(t, w.events.payloads("tool.trigger.clinic.s1.book"), 5)
-	w.events.distinct(t)
+	w.Rest()
+	require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.book"), 5)
+	w.distinct(t)
 }
 
 // TestReplicasAreThoseOfTheNodeThatHoldsTheApp has a cluster whose nodes have none.
@@ -84,13 +84,13 @@ func TestReplicasAreThoseOfTheNodeThatHoldsTheApp(t *testing.T) {
 		t.Skip("a cluster needs seconds to form")
 	}
 	w := newWorld(t, redistest.RunCluster(t).Server)
-	w.replicas = keyspace.Replicas{Count: 1, Timeout: waiting}
-	_, w.engine = w.replica()
-	w.put("s1", "booking", booking)
+	w.Replicas = keyspace.Replicas{Count: 1, Timeout: waiting}
+	_, w.Engine = w.Replica()
+	w.Put("s1", "booking", booking)
 	for range 2 {
-		_, err := w.say("m1", `book {"day":"monday"}`)
+		_, err := w.TrySay("m1", `book {"day":"monday"}`)
 		require.ErrorIs(t, err, keyspace.ErrReplicas)
-		w.rest()
+		w.Rest()
 	}
-	require.Len(t, w.events.payloads("tool.trigger.clinic.s1.book"), 1)
+	require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.book"), 1)
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
-	"earshot/trigger/query"
 )
 
 func TestReply(t *testing.T) {
@@ -33,15 +32,12 @@ func TestReply(t *testing.T) {
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			each(t, func(t *testing.T, w *world) {
-				w.app("clinic", test.app)
-				w.put("s1", "r", test.repository)
-				answer, err := w.say("m1", test.text)
-				require.NoError(t, err)
+				w.App("clinic", test.app)
+				w.Put("s1", "r", test.repository)
+				answer := w.Say("m1", test.text)
 				require.JSONEq(t, test.reply, string(orNull(answer.Reply)))
-				history, _, err := w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{Limit: 1}})
-				require.NoError(t, err)
-				again, err := w.say("m1", test.text)
-				require.NoError(t, err)
+				history := w.History("s1")
+				again := w.Say("m1", test.text)
 				kind := map[bool]string{true: "json"}[strings.HasPrefix(test.reply, "{")]
 				require.Equal(t, []string{kind, kind, kind}, []string{answer.ReplyType, history[0].ReplyType, again.ReplyType})
 				require.Equal(t, test.skips, answer.SkipResponse)
@@ -59,14 +55,11 @@ func orNull(text json.RawMessage) json.RawMessage {
 
 func TestReplyBelongsToTheHistory(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", `{"settings":{"chatModeEnabled":true}}`)
-		_, err := w.say("m1", "hello")
-		require.NoError(t, err)
-		_, err = w.say("m2", "and?")
-		require.NoError(t, err)
-		require.Equal(t, []matcher.Utterance{{ID: "m1", Actor: "user", Text: "hello"}, {ID: "m1.reply", Actor: "agent", Text: "I heard: hello"}}, w.matcher.asked[1].History)
-		history, _, err := w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{Limit: 10}})
-		require.NoError(t, err)
+		w.App("clinic", `{"settings":{"chatModeEnabled":true}}`)
+		w.Say("m1", "hello")
+		w.Say("m2", "and?")
+		require.Equal(t, []matcher.Utterance{{ID: "m1", Actor: "user", Text: "hello"}, {ID: "m1.reply", Actor: "agent", Text: "I heard: hello"}}, w.Matcher.Asked[1].History)
+		history := w.History("s1")
 		require.Equal(t, []string{"hello", "I heard: hello", "and?", "I heard: and?"},
 			[]string{history[0].Text, history[1].Text, history[2].Text, history[3].Text})
 	})
@@ -87,12 +80,11 @@ func TestReplyAsksForWhatIsMissing(t *testing.T) {
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			each(t, func(t *testing.T, w *world) {
-				w.app("clinic", test.app)
-				w.put("s1", "r", test.repository)
-				answer, err := w.say("m1", test.text)
-				require.NoError(t, err)
+				w.App("clinic", test.app)
+				w.Put("s1", "r", test.repository)
+				answer := w.Say("m1", test.text)
 				require.Equal(t, "Which day suits you?", answer.Rejected[0].Ask)
-				require.Equal(t, "Which day suits you?", w.events.payloads("tool.rejected.clinic.s1.book")[0]["ask"])
+				require.Equal(t, "Which day suits you?", w.Events.Payloads("tool.rejected.clinic.s1.book")[0]["ask"])
 				require.JSONEq(t, test.reply, string(orNull(answer.Reply)))
 			})
 		})

@@ -17,34 +17,29 @@ const trip = `{"tools":[{"name":"book","schema":[{"parameter":"day","type":"stri
 // over those that wait, as the real ones do.
 func TestCallThatLacksAValueWaitsForIt(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "trips", trip)
-		answer, err := w.say("m1", `book {"people":2}`)
-		require.NoError(t, err)
+		w.Put("s1", "trips", trip)
+		answer := w.Say("m1", `book {"people":2}`)
 		require.Equal(t, []string{"day"}, answer.Rejected[0].Missing)
-		require.Equal(t, []any{"day"}, w.events.payloads("tool.rejected.clinic.s1.book")[0]["missing"])
+		require.Equal(t, []any{"day"}, w.Events.Payloads("tool.rejected.clinic.s1.book")[0]["missing"])
 
-		answer, err = w.say("m2", `hm, let me see`)
-		require.NoError(t, err)
+		answer = w.Say("m2", `hm, let me see`)
 		require.Empty(t, answer.Matches, "what is about nothing changes nothing")
 
-		answer, err = w.say("m3", `book {"day":"monday"}`)
-		require.NoError(t, err)
+		answer = w.Say("m3", `book {"day":"monday"}`)
 		require.Len(t, answer.Matches, 1)
 		require.JSONEq(t, `{"day":"monday","people":2}`, asJSON(t, answer.Matches[0].Values))
 		require.Empty(t, w.waiting())
 
-		_, err = w.say("m4", `book {"day":"friday"}`)
-		require.NoError(t, err)
+		w.Say("m4", `book {"day":"friday"}`)
 		require.Equal(t, []string{"people"}, w.waiting(), "what has fired is not remembered")
 	})
 }
 
 // waiting lists what is missing of the calls that the next message would be told of.
 func (w *world) waiting() []string {
-	_, err := w.say("", "hm")
-	require.NoError(w.t, err)
+	w.Say("", "hm")
 	missing := []string{}
-	for _, u := range w.matcher.asked[len(w.matcher.asked)-1].Unfinished {
+	for _, u := range w.Matcher.Asked[len(w.Matcher.Asked)-1].Unfinished {
 		missing = append(missing, u.Missing...)
 	}
 	return missing
@@ -61,11 +56,9 @@ func TestUnfinishedCallIsDropped(t *testing.T) {
 	} {
 		t.Run(test.rule, func(t *testing.T) {
 			each(t, func(t *testing.T, w *world) {
-				w.put("s1", "trips", trip)
-				_, err := w.say("", `book {"people":2}`)
-				require.NoError(t, err)
-				_, err = w.say("", test.text)
-				require.NoError(t, err)
+				w.Put("s1", "trips", trip)
+				w.Say("", `book {"people":2}`)
+				w.Say("", test.text)
 				require.Equal(t, test.kept, len(w.waiting()) > 0)
 			})
 		})
@@ -74,40 +67,34 @@ func TestUnfinishedCallIsDropped(t *testing.T) {
 
 func TestFaultyValueOfAnUnfinishedCallIsNotKept(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "trips", trip)
-		_, err := w.say("", `book {"people":0,"day":"monday"}`)
-		require.NoError(t, err)
+		w.Put("s1", "trips", trip)
+		w.Say("", `book {"people":0,"day":"monday"}`)
 		require.Equal(t, []string{"people"}, w.waiting())
-		answer, err := w.say("", `book {"people":3}`)
-		require.NoError(t, err)
+		answer := w.Say("", `book {"people":3}`)
 		require.JSONEq(t, `{"day":"monday","people":3}`, asJSON(t, answer.Matches[0].Values))
 	})
 }
 
 func TestUnfinishedCallGoesWithItsRepository(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "trips", trip)
-		_, err := w.say("", `book {"people":2}`)
-		require.NoError(t, err)
-		require.NoError(t, w.store.DeleteRepository(t.Context(), session("s1"), "trips"))
+		w.Put("s1", "trips", trip)
+		w.Say("", `book {"people":2}`)
+		require.NoError(t, w.Store.DeleteRepository(t.Context(), session("s1"), "trips"))
 		require.Empty(t, w.waiting())
 	})
 }
 
 func TestValueThatIsTakenBackFiresNothing(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "home", `{"tools":[{"name":"heat","schema":[
+		w.Put("s1", "home", `{"tools":[{"name":"heat","schema":[
 			{"parameter":"room","type":"string","required":true,"ask":"Which room?"},{"parameter":"degrees","type":"integer","required":true}]}]}`)
-		_, err := w.say("m1", `heat {"room":"office"}`)
-		require.NoError(t, err)
-		_, err = w.say("m2", "not the office")
-		require.NoError(t, err)
+		w.Say("m1", `heat {"room":"office"}`)
+		w.Say("m2", "not the office")
 		require.Equal(t, []string{"degrees", "room"}, w.waiting(), "the model called for nothing")
-		open, err := w.engine.Open(t.Context(), "clinic", "s1")
+		open, err := w.Engine.Open(t.Context(), "clinic", "s1")
 		require.NoError(t, err)
 		require.Equal(t, "Which room?", open[0].Ask)
-		answer, err := w.say("m3", `heat {"degrees":21}`)
-		require.NoError(t, err)
+		answer := w.Say("m3", `heat {"degrees":21}`)
 		require.Empty(t, answer.Matches)
 		require.Equal(t, []string{"room"}, answer.Rejected[0].Missing)
 	})
@@ -115,26 +102,22 @@ func TestValueThatIsTakenBackFiresNothing(t *testing.T) {
 
 func TestAgentsQuestionKeepsAnUnfinishedCall(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "trips", trip)
-		_, err := w.say("", `book {"people":2}`)
-		require.NoError(t, err)
-		_, err = w.engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: matcher.ActorAgent, Text: "On which day?"})
-		require.NoError(t, err)
+		w.Put("s1", "trips", trip)
+		w.Say("", `book {"people":2}`)
+		w.Agent("", "On which day?")
 		require.Equal(t, []string{"day"}, w.waiting())
 	})
 }
 
 func TestRecordSaysWhereItsValuesComeFrom(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "trips", trip)
-		w.matcher.decorate(func(m *matcher.Match) {
+		w.Put("s1", "trips", trip)
+		w.Matcher.Decorate(func(m *matcher.Match) {
 			m.Repaired, m.Coerced = true, []string{"people"}
 			m.Evidence = map[string]*matcher.Evidence{"day": {Words: "Monday"}, "people": {MessageID: "m0", Words: "two"}, "note": nil}
 		})
-		answer, err := w.say("m1", `book {"people":2,"day":"monday"}`)
-		require.NoError(t, err)
-		record, err := w.engine.Trigger(t.Context(), "clinic", answer.Matches[0].TriggerID)
-		require.NoError(t, err)
+		answer := w.Say("m1", `book {"people":2,"day":"monday"}`)
+		record := w.Trigger(answer.Matches[0].TriggerID)
 		require.True(t, record.Repaired)
 		require.Equal(t, []string{"people"}, record.Coerced)
 		require.Equal(t, map[string]*matcher.Evidence{
@@ -148,21 +131,19 @@ func TestRecordSaysWhereItsValuesComeFrom(t *testing.T) {
 // completes the call.
 func TestValueOfThePathIsWaitedFor(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "trips", `{"options":{"triggerOnce":true},"tools":[{"name":"book","url":"http://calendar.example/book/:day",
+		w.Put("s1", "trips", `{"options":{"triggerOnce":true},"tools":[{"name":"book","url":"http://calendar.example/book/:day",
 		  "schema":[{"parameter":"day","type":"string","ask":"Which day?"},{"parameter":"people","type":"integer"}]}]}`)
-		answer, err := w.say("m1", `book {"people":2}`)
-		require.NoError(t, err)
+		answer := w.Say("m1", `book {"people":2}`)
 		require.Empty(t, answer.Matches)
 		require.Equal(t, []string{"day"}, answer.Rejected[0].Missing)
 		require.Equal(t, "Which day?", answer.Rejected[0].Ask)
-		_, err = w.fire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", Values: map[string]any{"people": 2}})
+		_, err := w.TryFire(trigger.Direct{SessionID: "s1", Name: "book", Source: "ui", Values: map[string]any{"people": 2}})
 		faulty := &trigger.ValuesError{}
 		require.ErrorAs(t, err, &faulty)
 		_, fired := w.fired()
 		require.Zero(t, fired)
 
-		answer, err = w.say("m2", `book {"day":"monday"}`)
-		require.NoError(t, err)
+		answer = w.Say("m2", `book {"day":"monday"}`)
 		require.Equal(t, query.StateDelivered, answer.Matches[0].Call.State)
 		require.JSONEq(t, `{"day":"monday","people":2}`, asJSON(t, answer.Matches[0].Values))
 	})

@@ -24,25 +24,25 @@ func (c *talk) id() string { c.said++; return fmt.Sprint("t", c.said) }
 
 // refund asks for a refund, which asks the user.
 func (c *talk) refund(order string) query.Match {
-	return c.saidOne(c.id(), `refund {"order":"`+order+`"}`)
+	return c.One(c.id(), `refund {"order":"`+order+`"}`)
 }
 
 // agent says something, with a trigger that it asks about where there is one.
 func (c *talk) agent(text string, asks ...string) {
-	c.t.Helper()
+	c.T.Helper()
 	m := trigger.Message{AppID: "clinic", SessionID: "s1", ID: c.id(), Actor: matcher.ActorAgent, Text: text}
 	if len(asks) > 0 {
 		m.Metadata = repositories.Metadata(`{"asks":"` + asks[0] + `"}`)
 	}
-	_, err := c.engine.Post(c.t.Context(), m)
-	require.NoError(c.t, err)
+	_, err := c.Engine.Post(c.T.Context(), m)
+	require.NoError(c.T, err)
 }
 
 // user says something, and returns the triggers that it let go or ended.
 func (c *talk) user(text string) []string {
-	c.t.Helper()
-	answer, err := c.say(c.id(), text)
-	require.NoError(c.t, err)
+	c.T.Helper()
+	answer, err := c.TrySay(c.id(), text)
+	require.NoError(c.T, err)
 	ids := []string{}
 	for _, match := range answer.Matches {
 		if match.State == query.StateDelivered || match.State == query.StateCancelled {
@@ -54,10 +54,10 @@ func (c *talk) user(text string) []string {
 
 // button fires the refund without a message.
 func (c *talk) button(order string) query.Match {
-	c.t.Helper()
-	match, err := c.fire(trigger.Direct{SessionID: "s1", Name: "refund", Source: query.SourceUI, Values: map[string]any{"order": order}})
-	require.NoError(c.t, err)
-	require.Equal(c.t, query.StateConfirming, match.State)
+	c.T.Helper()
+	match, err := c.TryFire(trigger.Direct{SessionID: "s1", Name: "refund", Source: query.SourceUI, Values: map[string]any{"order": order}})
+	require.NoError(c.T, err)
+	require.Equal(c.T, query.StateConfirming, match.State)
 	return match
 }
 
@@ -85,8 +85,8 @@ var yeses = map[string]func(t *testing.T, c *talk){
 		c.agent(newsletter)
 		require.Empty(t, c.user("yes"))
 		require.Empty(t, c.user("no"), "nor is it a no")
-		require.Equal(t, query.StateConfirming, c.stands(asked.TriggerID))
-		explained, err := c.engine.Explain(t.Context(), "clinic", "s1", fmt.Sprint("t", c.said))
+		require.Equal(t, query.StateConfirming, c.Trigger(asked.TriggerID).State)
+		explained, err := c.Engine.Explain(t.Context(), "clinic", "s1", fmt.Sprint("t", c.said))
 		require.NoError(t, err)
 		require.Contains(t, explained.Why, "was not the last thing that was put to the user")
 	},
@@ -112,10 +112,10 @@ var yeses = map[string]func(t *testing.T, c *talk){
 		second := c.refund("A12")
 		c.agent(first.Question)
 		require.Equal(t, []string{first.TriggerID}, c.user("yes"))
-		require.Equal(t, query.StateConfirming, c.stands(second.TriggerID))
+		require.Equal(t, query.StateConfirming, c.Trigger(second.TriggerID).State)
 	},
 	"one answer asked two questions": func(t *testing.T, c *talk) {
-		answer, err := c.say(c.id(), `refund {"order":"A1"}; refund {"order":"A2"}`)
+		answer, err := c.TrySay(c.id(), `refund {"order":"A1"}; refund {"order":"A2"}`)
 		require.NoError(t, err)
 		require.Equal(t, []string{answer.Matches[0].TriggerID, answer.Matches[1].TriggerID}, c.user("yes"))
 	},
@@ -123,24 +123,24 @@ var yeses = map[string]func(t *testing.T, c *talk){
 		first := c.refund("A1")
 		second := c.refund("A2")
 		require.Equal(t, []string{second.TriggerID}, c.user("yes"))
-		require.Equal(t, query.StateConfirming, c.stands(first.TriggerID))
+		require.Equal(t, query.StateConfirming, c.Trigger(first.TriggerID).State)
 		require.Empty(t, c.user("yes"))
 	},
 	"the chat reply asked": func(t *testing.T, c *talk) {
-		c.app("clinic", `{"settings":{"chatModeEnabled":true}}`)
+		c.App("clinic", `{"settings":{"chatModeEnabled":true}}`)
 		asked := c.refund("A1")
 		require.Equal(t, []string{asked.TriggerID}, c.user("yes"))
 	},
 	"the chat reply was about something else since": func(t *testing.T, c *talk) {
-		c.app("clinic", `{"settings":{"chatModeEnabled":true}}`)
+		c.App("clinic", `{"settings":{"chatModeEnabled":true}}`)
 		c.refund("A1")
 		c.user("what is the weather like")
 		require.Empty(t, c.user("yes"))
 	},
 	"the reply was the result of another tool": func(t *testing.T, c *talk) {
-		c.app("clinic", `{"settings":{"chatModeEnabled":true}}`)
-		c.put("", "info", `{"tools":[{"name":"hours","url":"https://shop.example/hours","returnDirect":true}]}`)
-		answer, err := c.say(c.id(), `refund {"order":"A1"}; hours`)
+		c.App("clinic", `{"settings":{"chatModeEnabled":true}}`)
+		c.Put("", "info", `{"tools":[{"name":"hours","url":"https://shop.example/hours","returnDirect":true}]}`)
+		answer, err := c.TrySay(c.id(), `refund {"order":"A1"}; hours`)
 		require.NoError(t, err)
 		require.JSONEq(t, `{"ok":true}`, string(answer.Reply))
 		require.Empty(t, c.user("yes"))
@@ -153,30 +153,30 @@ var yeses = map[string]func(t *testing.T, c *talk){
 	},
 	"the yes is a draft that is committed": func(t *testing.T, c *talk) {
 		asked := c.refund("A1")
-		_, err := c.engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "d1", Actor: matcher.ActorUser, Text: "yes"})
+		_, err := c.Engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "d1", Actor: matcher.ActorUser, Text: "yes"})
 		require.NoError(t, err)
-		require.Equal(t, query.StateConfirming, c.stands(asked.TriggerID))
-		_, err = c.engine.CommitDraft(t.Context(), "clinic", "s1", "d1")
+		require.Equal(t, query.StateConfirming, c.Trigger(asked.TriggerID).State)
+		_, err = c.Engine.CommitDraft(t.Context(), "clinic", "s1", "d1")
 		require.NoError(t, err)
-		require.Equal(t, query.StateDelivered, c.stands(asked.TriggerID))
+		require.Equal(t, query.StateDelivered, c.Trigger(asked.TriggerID).State)
 	},
 	"an agent spoke between draft and commit": func(t *testing.T, c *talk) {
 		asked := c.refund("A1")
-		_, err := c.engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "d1", Actor: matcher.ActorUser, Text: "yes"})
+		_, err := c.Engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "d1", Actor: matcher.ActorUser, Text: "yes"})
 		require.NoError(t, err)
 		c.agent(newsletter)
-		_, err = c.engine.CommitDraft(t.Context(), "clinic", "s1", "d1")
+		_, err = c.Engine.CommitDraft(t.Context(), "clinic", "s1", "d1")
 		require.NoError(t, err)
-		require.Equal(t, query.StateConfirming, c.stands(asked.TriggerID))
+		require.Equal(t, query.StateConfirming, c.Trigger(asked.TriggerID).State)
 	},
 	"the tool asks once": func(t *testing.T, c *talk) {
-		asked := c.saidOne(c.id(), `address {"street":"Elm"}`)
+		asked := c.One(c.id(), `address {"street":"Elm"}`)
 		c.agent(newsletter)
 		require.Empty(t, c.user("yes"))
-		require.Equal(t, query.StateConfirming, c.saidOne(c.id(), `address {"street":"Elm"}`).State, "the values were not confirmed")
+		require.Equal(t, query.StateConfirming, c.One(c.id(), `address {"street":"Elm"}`).State, "the values were not confirmed")
 		c.agent("May I?", asked.TriggerID)
 		require.Equal(t, []string{asked.TriggerID}, c.user("yes"))
-		require.Equal(t, query.StateDelivered, c.saidOne(c.id(), `address {"street":"Elm"}`).State)
+		require.Equal(t, query.StateDelivered, c.One(c.id(), `address {"street":"Elm"}`).State)
 	},
 }
 
@@ -186,7 +186,7 @@ func TestWhenAYesIsOne(t *testing.T) {
 		require.Contains(t, rows, name, "confirm.md has no such row")
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, w *world) {
-				w.put("s1", "shop", shop)
+				w.Put("s1", "shop", shop)
 				row(t, &talk{world: w})
 			})
 		})
@@ -217,14 +217,14 @@ func yesRows(t *testing.T) (rows []string) {
 // TestAYesInADryRunIsJudgedLikeAnother tells dry runs what was said before.
 func TestAYesInADryRunIsJudgedLikeAnother(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "shop", shop)
-		asked := w.saidOne("m1", `refund {"order":"A1"}`)
+		w.Put("s1", "shop", shop)
+		asked := w.One("m1", `refund {"order":"A1"}`)
 		for agent, fires := range map[string]int{newsletter: 0, asked.Question: 1, "": 1} {
 			history := []trigger.Earlier{{Actor: matcher.ActorUser, Text: `refund {"order":"A1"}`, Matches: []query.Match{asked}}}
 			if agent != "" {
 				history = append(history, trigger.Earlier{Actor: matcher.ActorAgent, Text: agent})
 			}
-			answer, _, err := w.engine.DryRun(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: matcher.ActorUser, Text: "yes", History: history})
+			answer, _, err := w.Engine.DryRun(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: matcher.ActorUser, Text: "yes", History: history})
 			require.NoError(t, err)
 			require.Len(t, answer.Matches, fires, agent)
 		}

@@ -1,4 +1,4 @@
-package trigger_test
+package delivery_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/enginetest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/repositories"
@@ -65,26 +66,26 @@ func (s *slow) held(app string) int {
 // call fires n tools of an app, whose calls the ledger makes again.
 func (w *world) call(app string, n int) {
 	for i := range n {
-		_, err := w.engine.Fire(w.t.Context(), trigger.Direct{AppID: app, Name: fmt.Sprintf("call-%d", i), Source: "ui"})
-		require.NoError(w.t, err)
+		_, err := w.Engine.Fire(w.T.Context(), trigger.Direct{AppID: app, Name: fmt.Sprintf("call-%d", i), Source: "ui"})
+		require.NoError(w.T, err)
 	}
 }
 
 // callers makes an app with n tools, each with a host of its own.
 func (w *world) callers(app string, n int) {
-	w.app(app, "{}")
+	w.App(app, "{}")
 	body := ""
 	for i := range n {
 		body += fmt.Sprintf(`,{"name":"call-%d","url":"http://host-%d.example"}`, i, i)
 	}
 	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: app}, "r", []byte(`{"tools":[`+body[1:]+`]}`))
-	require.NoError(w.t, err)
-	_, err = w.store.PutRepository(w.t.Context(), repository)
-	require.NoError(w.t, err)
+	require.NoError(w.T, err)
+	_, err = w.Store.PutRepository(w.T.Context(), repository)
+	require.NoError(w.T, err)
 }
 
 func (w *world) delivered(app string) bool {
-	records, _, err := w.engine.Triggers(context.Background(), query.Triggers{AppID: app, State: query.StateDelivered, Page: query.Page{Limit: 1}})
+	records, _, err := w.Engine.Triggers(context.Background(), query.Triggers{AppID: app, State: query.StateDelivered, Page: query.Page{Limit: 1}})
 	return err == nil && len(records) == 1
 }
 
@@ -95,39 +96,39 @@ func TestSlowHostsOfAnAppHoldUpNoOther(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		w := idleWorld(t, server, 8)
 		slow := newSlow()
-		w.calls.answers(slow.deliver("quick"))
-		_, replica := w.replica()
-		w.run(replica)
+		w.Calls.Answer(slow.deliver("quick"))
+		_, replica := w.Replica()
+		w.Run(replica)
 		w.callers("clinic", 9)
 		w.callers("quick", 1)
-		w.rest()
+		w.Rest()
 		w.call("clinic", 9)
-		w.until("as many are held as one app may have", func() bool { return slow.held("clinic") == 2 })
+		w.Until("as many are held as one app may have", func() bool { return slow.held("clinic") == 2 })
 
 		w.call("quick", 1)
-		w.until("the other app's call is delivered", func() bool { return w.delivered("quick") })
+		w.Until("the other app's call is delivered", func() bool { return w.delivered("quick") })
 		w.enqueue("clinic", "s1", 3)
-		w.until("the slow app's events are published", func() bool { return len(w.events.order("s1")) == 3 })
+		w.Until("the slow app's events are published", func() bool { return len(w.order("s1")) == 3 })
 		w.recover("m1")
 		require.Equal(t, 2, slow.held("clinic"), "its calls are still held")
 		close(slow.let)
-		w.rest()
+		w.Rest()
 	})
 }
 
 // recover posts a message that its replica cannot decide, and waits until another has.
 func (w *world) recover(id string) {
 	var asked atomic.Bool
-	w.matcher.intercept(func(matcher.Request) error {
+	w.Matcher.Intercept(func(context.Context, matcher.Request) error {
 		if !asked.Swap(true) {
 			return &matcher.Unavailable{Reason: "away"}
 		}
 		return nil
 	})
-	_, err := w.engine.PostAsync(w.t.Context(), trigger.Message{AppID: "clinic", SessionID: "s9", ID: id, Actor: "user", Text: "hello"})
-	require.NoError(w.t, err)
-	w.until("the message is decided", func() bool {
-		entries, _, err := w.engine.History(context.Background(), query.History{AppID: "clinic", SessionID: "s9", Page: query.Page{Limit: 1}})
+	_, err := w.Engine.PostAsync(w.T.Context(), trigger.Message{AppID: "clinic", SessionID: "s9", ID: id, Actor: "user", Text: "hello"})
+	require.NoError(w.T, err)
+	w.Until("the message is decided", func() bool {
+		entries, _, err := w.Engine.History(context.Background(), query.History{AppID: "clinic", SessionID: "s9", Page: query.Page{Limit: 1}})
 		return err == nil && len(entries) == 1 && entries[0].State == query.EntryDecided
 	})
 }
@@ -138,16 +139,16 @@ func TestManySlowAppsLeaveRoomForAnother(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		w := idleWorld(t, server, 8)
 		slow := newSlow()
-		w.calls.answers(slow.deliver("quick"))
-		_, replica := w.replica()
-		w.run(replica)
+		w.Calls.Answer(slow.deliver("quick"))
+		_, replica := w.Replica()
+		w.Run(replica)
 		apps := []string{"clinic", "b", "c", "d"}
 		for _, app := range apps {
 			w.callers(app, 4)
 			w.call(app, 4)
 		}
 		w.callers("quick", 1)
-		w.until("all apps hold what they can", func() bool {
+		w.Until("all apps hold what they can", func() bool {
 			held := 0
 			for _, app := range apps {
 				held += slow.held(app)
@@ -155,38 +156,9 @@ func TestManySlowAppsLeaveRoomForAnother(t *testing.T) {
 			return held == 7
 		})
 		w.call("quick", 1)
-		w.until("the late one's call is delivered", func() bool { return w.delivered("quick") })
+		w.Until("the late one's call is delivered", func() bool { return w.delivered("quick") })
 		close(slow.let)
 	})
-}
-
-// widest is the most that Redis answered to one pipeline, in members of sorted sets.
-type widest struct {
-	passing
-	mu   sync.Mutex
-	most int
-}
-
-func (h *widest) seen() int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.most
-}
-
-func (h *widest) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		err := next(ctx, cmds)
-		members := 0
-		for _, cmd := range cmds {
-			if list, is := cmd.(*redis.ZSliceCmd); is {
-				members += len(list.Val())
-			}
-		}
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.most = max(h.most, members)
-		return err
-	}
 }
 
 // TestBacklogOfAnAppHidesNoNeighbour has ten thousand sessions of an app wait, and NATS
@@ -201,22 +173,31 @@ func TestBacklogOfAnAppHidesNoNeighbour(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		w := idleWorld(t, server, 8)
 		slow, neighbour := newSlow(), w.neighbours(1)[0]
-		w.events.answers(func(delivery effect.Effect) effect.Outcome {
+		w.Events.Answer(func(delivery effect.Effect) effect.Outcome {
 			if delivery.AppID == "clinic" {
 				slow.hold("clinic")
 			}
 			return effect.Outcome{Verdict: effect.Done}
 		})
 		w.oweEach("clinic", many(server, backlog))
-		width := &widest{}
-		_, replica := w.replica(width)
-		w.run(replica)
-		w.until("as many are held as one app may have", func() bool { return slow.held("clinic") == 2 })
+		var widest atomic.Int64 // the most that Redis answered to one pipeline, in members of sorted sets
+		_, replica := w.Replica(enginetest.Hook{Pipeline: func(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
+			err, members := next(ctx, cmds), 0
+			for _, cmd := range cmds {
+				if list, is := cmd.(*redis.ZSliceCmd); is {
+					members += len(list.Val())
+				}
+			}
+			widest.Store(max(widest.Load(), int64(members)))
+			return err
+		}})
+		w.Run(replica)
+		w.Until("as many are held as one app may have", func() bool { return slow.held("clinic") == 2 })
 		w.enqueue(neighbour, "s", 1)
-		w.until("the neighbour's is published", func() bool { return len(w.events.order("s")) == 1 })
+		w.Until("the neighbour's is published", func() bool { return len(w.order("s")) == 1 })
 		require.Equal(t, 2, slow.held("clinic"))
-		require.Less(t, width.seen(), 20)
+		require.Less(t, widest.Load(), int64(20))
 		close(slow.let)
-		w.rest()
+		w.Rest()
 	})
 }

@@ -1,4 +1,4 @@
-package trigger_test
+package delivery_test
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/enginetest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/unraced"
@@ -40,8 +41,8 @@ func (w *world) oweEach(app string, n int) {
 }
 
 func (w *world) oweIn(app string, n int, session func(int) string) {
-	w.t.Helper()
-	db := &keyspace.DB{UniversalClient: w.server.Client(), Embedded: w.server.Embedded()}
+	w.T.Helper()
+	db := &keyspace.DB{UniversalClient: w.Server.Client(), Embedded: w.Server.Embedded()}
 	k := keyspace.KeysOf(app)
 	for chunk := range slices.Chunk(upTo(n), 500) {
 		keys, args := []string{}, []any{app}
@@ -49,22 +50,20 @@ func (w *world) oweIn(app string, n int, session func(int) string) {
 			id := fmt.Sprintf("%s.%d", session(i), i)
 			event := effect.Event{Subject: "tool.trigger." + app + "." + session(i) + ".a", ID: id, Data: json.RawMessage(strconv.Itoa(i))}
 			body, err := json.Marshal(event)
-			require.NoError(w.t, err)
+			require.NoError(w.T, err)
 			owed, err := json.Marshal(keyspace.EventEntry(id, session(i), "", string(body)))
-			require.NoError(w.t, err)
+			require.NoError(w.T, err)
 			keys, args = append(keys, k.Outbox(session(i)), k.Effect(id)), append(args, owed)
 		}
-		_, err := owing.Run(w.t.Context(), db, append(keys, k.Ledger()...), args...)
-		require.NoError(w.t, err)
+		_, err := owing.Run(w.T.Context(), db, append(keys, k.Ledger()...), args...)
+		require.NoError(w.T, err)
 	}
 }
 
 // order lists the numbers of the events of a session that were taken, in their order.
-func (o *outside) order(session string) []int {
-	o.mu.Lock()
-	defer o.mu.Unlock()
+func (w *world) order(session string) []int {
 	list := []int{}
-	for _, effect := range o.taken {
+	for _, effect := range w.Events.Events() {
 		if effect.SessionID == session {
 			n, _ := strconv.Atoi(string(effect.Event.Data))
 			list = append(list, n)
@@ -101,32 +100,21 @@ func TestBacklogOfASessionCostsAFewRoundTripsPerHundred(t *testing.T) {
 		n := many(server, backlog)
 		w := idleWorld(t, server, 0)
 		w.enqueue("clinic", "s1", n)
-		single := &singles{}
-		_, engine := w.replica(single)
-		w.run(engine)
-		w.rest()
-		require.Equal(t, upTo(n), w.events.order("s1"))
-		attempts, _ := w.events.count()
+		var made atomic.Int64 // commands; looks at the ledger are pipelines, as many as the time that a test takes
+		_, engine := w.Replica(enginetest.Hook{Command: func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+			made.Add(1)
+			return next(ctx, cmd)
+		}})
+		w.Run(engine)
+		w.Rest()
+		require.Equal(t, upTo(n), w.order("s1"))
+		attempts, _ := w.Events.Count()
 		require.Equal(t, n, attempts, "none was tried before its turn")
-		require.Less(t, single.made.Load(), int64(n/10))
+		require.Less(t, made.Load(), int64(n/10))
 		left, err := server.Client().Exists(t.Context(), keyspace.KeysOf("clinic").Holders(), keyspace.KeysOf("clinic").Outbox("s1")).Result()
 		require.NoError(t, err)
 		require.Zero(t, left)
 	})
-}
-
-// singles counts what is asked of Redis but for the looks at the ledger, which are
-// pipelines and as many as the time that a test takes.
-type singles struct {
-	passing
-	made atomic.Int64
-}
-
-func (c *singles) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		c.made.Add(1)
-		return next(ctx, cmd)
-	}
 }
 
 // TestEventThatFailsWithinARunHoldsBackThoseBehindIt has NATS refuse one event out of
@@ -134,19 +122,19 @@ func (c *singles) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 func TestEventThatFailsWithinARunHoldsBackThoseBehindIt(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		var refused atomic.Int64
-		w.events.answers(func(delivery effect.Effect) effect.Outcome {
+		w.Events.Answer(func(delivery effect.Effect) effect.Outcome {
 			if delivery.ID == "s1.40" && refused.Add(1) < 4 {
 				return down(delivery)
 			}
 			return effect.Outcome{Verdict: effect.Done}
 		})
 		w.enqueue("clinic", "s1", 300)
-		w.rest()
-		require.Equal(t, upTo(300), w.events.order("s1"))
-		attempts, _ := w.events.count()
+		w.Rest()
+		require.Equal(t, upTo(300), w.order("s1"))
+		attempts, _ := w.Events.Count()
 		require.Equal(t, 303, attempts)
 		numbers := []int{}
-		for _, attempt := range w.events.attempts {
+		for _, attempt := range w.Events.Attempts {
 			if attempt.ID == "s1.40" {
 				numbers = append(numbers, attempt.Attempt)
 			}
@@ -166,9 +154,9 @@ func TestEventWithoutItsBodyHoldsNothingUp(t *testing.T) {
 		for _, gone := range []string{"s1.0", "s1.1", "s1.5", "s1.9"} {
 			require.NoError(t, server.Client().Del(t.Context(), keys.Effect(gone)).Err())
 		}
-		w.run(w.engine)
-		w.rest()
-		require.Equal(t, []int{2, 3, 4, 6, 7, 8}, w.events.order("s1"))
+		w.Run(w.Engine)
+		w.Rest()
+		require.Equal(t, []int{2, 3, 4, 6, 7, 8}, w.order("s1"))
 	})
 }
 
@@ -180,12 +168,12 @@ func TestOutboxIsGivenBackAtShutdown(t *testing.T) {
 		w := idleWorld(t, server, 0)
 		begun, release := make(chan struct{}), make(chan struct{})
 		var once sync.Once
-		w.events.answers(func(effect.Effect) effect.Outcome {
+		w.Events.Answer(func(effect.Effect) effect.Outcome {
 			once.Do(func() { close(begun); <-release })
 			return effect.Outcome{Verdict: effect.Done}
 		})
 		w.enqueue("clinic", "s1", 400)
-		_, doomed := w.replica()
+		_, doomed := w.Replica()
 		ctx, stop := context.WithCancel(t.Context())
 		go doomed.Run(ctx)
 		<-begun
@@ -196,15 +184,15 @@ func TestOutboxIsGivenBackAtShutdown(t *testing.T) {
 		<-waits.begun
 		close(release)
 		require.NoError(t, <-stopped)
-		require.Less(t, len(w.events.order("s1")), 400, "it did not stay for all of them")
+		require.Less(t, len(w.order("s1")), 400, "it did not stay for all of them")
 		due, err := server.Client().ZScore(t.Context(), keyspace.KeysOf("clinic").Lane(keyspace.LaneOutboxes), "s1").Result()
 		require.NoError(t, err)
 		at, err := server.Client().Time(t.Context()).Result()
 		require.NoError(t, err)
 		require.LessOrEqual(t, int64(due), at.UnixMilli(), "it is due at once")
-		w.run(w.engine)
-		w.rest()
-		require.Equal(t, upTo(400), w.events.order("s1"))
+		w.Run(w.Engine)
+		w.Rest()
+		require.Equal(t, upTo(400), w.order("s1"))
 	})
 }
 
@@ -224,14 +212,14 @@ func (a *awaited) Done() <-chan struct{} {
 // who stands behind others is told by whoever publishes.
 func TestTriggersOfASessionAtTheSameTimeDoNotPoll(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.unhurried()
-		w.put("s1", "r", `{"tools":[{"name":"a"}]}`)
+		w.Unhurried()
+		w.Put("s1", "r", `{"tools":[{"name":"a"}]}`)
 		const n = 64
-		before := w.trips.Made()
+		before := w.Trips.Made()
 		states := make(chan string, n)
 		for range n {
 			go func() {
-				match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "a", Source: "ui"})
+				match, err := w.TryFire(trigger.Direct{SessionID: "s1", Name: "a", Source: "ui"})
 				if err != nil {
 					states <- err.Error()
 					return
@@ -242,22 +230,9 @@ func TestTriggersOfASessionAtTheSameTimeDoNotPoll(t *testing.T) {
 		for range n {
 			require.Contains(t, []string{"published", "pending"}, <-states)
 		}
-		w.rest()
-		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.a"), n)
-		require.Less(t, w.trips.Made()-before, int64(7*n), "scope, decision and outcome, and at most a run for each")
-	})
-}
-
-// TestMetricsCountEventsBehindOthers has events wait in their outboxes.
-func TestMetricsCountEventsBehindOthers(t *testing.T) {
-	each(t, func(t *testing.T, w *world) {
-		gauges := w.watch()
-		w.events.answers(down)
-		w.enqueue("clinic", "s1", 30)
-		w.enqueue("clinic", "s2", 12)
-		w.until("all of them are owed", func() bool { return gauges("earshot_effects_due") == 42 })
-		w.events.answers(nil)
-		w.until("nothing is", func() bool { return gauges("earshot_effects_due") == 0 })
+		w.Rest()
+		require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.a"), n)
+		require.Less(t, w.Trips.Made()-before, int64(7*n), "scope, decision and outcome, and at most a run for each")
 	})
 }
 

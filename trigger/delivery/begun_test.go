@@ -1,4 +1,4 @@
-package trigger_test
+package delivery_test
 
 import (
 	"context"
@@ -17,11 +17,11 @@ const payment = `{"tools":[{"name":"pay","url":"http://x.example","request":{"id
 
 // overdue lets the lease of a call end, as it does when the replica that has it dies.
 func (w *world) overdue(id string) {
-	client, keys := w.server.Client(), keyspace.KeysOf("clinic")
+	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
 	client.HSet(context.Background(), keys.Effect(id), "until", 0)
 	client.ZAdd(context.Background(), keys.Lane(keyspace.LaneCalls), redis.Z{Score: 0, Member: id})
 	client.ZAdd(context.Background(), keys.Due(), redis.Z{Score: 0, Member: "calls/clinic"})
-	w.keeper.Wake("clinic")
+	w.Keeper.Wake("clinic")
 }
 
 // TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt lets the lease of an attempt
@@ -30,12 +30,12 @@ func TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt(t *testing.T) {
 	for name, refused := range map[string]int64{"the first attempt": 0, "a later attempt": 2} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, w *world) {
-				_, other := w.replica()
-				w.run(other)
-				w.put("s1", "shop", payment)
+				_, other := w.Replica()
+				w.Run(other)
+				w.Put("s1", "shop", payment)
 				var tries atomic.Int64
 				frozen, goOn := make(chan string, 1), make(chan struct{})
-				w.calls.answers(func(e effect.Effect) effect.Outcome {
+				w.Calls.Answer(func(e effect.Effect) effect.Outcome {
 					switch n := tries.Add(1); {
 					case n <= refused:
 						return effect.Outcome{Verdict: effect.Retry, Reason: effect.ReasonRequest, Error: "connection refused"}
@@ -45,11 +45,11 @@ func TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt(t *testing.T) {
 					}
 					return effect.Outcome{Verdict: effect.Done, Status: 200}
 				})
-				go func() { _, _ = w.say("m1", "pay") }()
+				go func() { _, _ = w.TrySay("m1", "pay") }()
 				w.overdue(<-frozen)
 				var record query.Record
-				w.until("it is given up", func() bool {
-					records, _, err := w.engine.Triggers(context.Background(), query.Triggers{AppID: "clinic", State: "failed", Page: query.Page{Limit: 1}})
+				w.Until("it is given up", func() bool {
+					records, _, err := w.Engine.Triggers(context.Background(), query.Triggers{AppID: "clinic", State: "failed", Page: query.Page{Limit: 1}})
 					if err == nil && len(records) == 1 {
 						record = records[0]
 					}
@@ -57,17 +57,16 @@ func TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt(t *testing.T) {
 				})
 				require.Equal(t, effect.ReasonUnknown, record.Call.Reason)
 				require.EqualValues(t, refused+1, record.Call.Attempts)
-				w.until("its result is told", func() bool { return len(w.events.payloads("tool.result.clinic.s1.pay")) == 1 })
-				require.Equal(t, "outcome_unknown", w.events.payloads("tool.result.clinic.s1.pay")[0]["reason"])
+				w.Until("its result is told", func() bool { return len(w.Events.Payloads("tool.result.clinic.s1.pay")) == 1 })
+				require.Equal(t, "outcome_unknown", w.Events.Payloads("tool.result.clinic.s1.pay")[0]["reason"])
 				close(goOn) // the replica comes back, and has lost its lease
-				w.rest()
+				w.Rest()
 				require.EqualValues(t, refused+1, tries.Load())
 
-				require.NoError(t, w.engine.Retry(t.Context(), "clinic", record.TriggerID, "admin"))
-				w.rest()
+				require.NoError(t, w.Engine.Retry(t.Context(), "clinic", record.TriggerID, "admin"))
+				w.Rest()
 				require.EqualValues(t, refused+2, tries.Load(), "a person may")
-				record, err := w.engine.Trigger(t.Context(), "clinic", record.TriggerID)
-				require.NoError(t, err)
+				record = w.Trigger(record.TriggerID)
 				require.Equal(t, "delivered", record.State)
 			})
 		})
@@ -77,10 +76,9 @@ func TestCallThatMustNotBeMadeTwiceEndsWithTheReplicaThatMadeIt(t *testing.T) {
 // TestCallThatMustNotBeMadeTwiceIsNotRepeatedAfterAPanic has an adapter fail in the midst.
 func TestCallThatMustNotBeMadeTwiceIsNotRepeatedAfterAPanic(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "shop", payment)
-		w.calls.answers(func(effect.Effect) effect.Outcome { panic("in the midst of it") })
-		answer, err := w.say("m1", "pay")
-		require.NoError(t, err)
+		w.Put("s1", "shop", payment)
+		w.Calls.Answer(func(effect.Effect) effect.Outcome { panic("in the midst of it") })
+		answer := w.Say("m1", "pay")
 		require.Equal(t, "failed", answer.Matches[0].Call.State)
 		require.Equal(t, effect.ReasonUnknown, answer.Matches[0].Call.Reason)
 	})

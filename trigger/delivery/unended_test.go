@@ -1,4 +1,4 @@
-package trigger_test
+package delivery_test
 
 import (
 	"context"
@@ -19,25 +19,25 @@ import (
 // lists three.
 func TestAnAttemptThatDiedWithItsReplicaIsInTheRecord(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		_, other := w.replica()
-		w.run(other)
-		w.put("s1", "desk", `{"tools":[{"name":"ring","url":"https://example.org/ring"}]}`)
+		_, other := w.Replica()
+		w.Run(other)
+		w.Put("s1", "desk", `{"tools":[{"name":"ring","url":"https://example.org/ring"}]}`)
 		var tries atomic.Int64
 		frozen, goOn := make(chan string, 2), make(chan struct{})
-		w.calls.answers(func(e effect.Effect) effect.Outcome {
+		w.Calls.Answer(func(e effect.Effect) effect.Outcome {
 			if tries.Add(1) <= 2 {
 				frozen <- e.ID
 				<-goOn
 			}
 			return effect.Outcome{Verdict: effect.Done, Status: 200}
 		})
-		go func() { _, _ = w.say("m1", "ring") }()
+		go func() { _, _ = w.TrySay("m1", "ring") }()
 		for range 2 {
 			w.lapsed(<-frozen)
 		}
 		var record query.Record
-		w.until("it is delivered", func() bool {
-			records, _, err := w.engine.Triggers(context.Background(), query.Triggers{AppID: "clinic", State: query.StateDelivered, Page: query.Page{Limit: 1}})
+		w.Until("it is delivered", func() bool {
+			records, _, err := w.Engine.Triggers(context.Background(), query.Triggers{AppID: "clinic", State: query.StateDelivered, Page: query.Page{Limit: 1}})
 			if err == nil && len(records) == 1 {
 				record = records[0]
 			}
@@ -54,9 +54,8 @@ func TestAnAttemptThatDiedWithItsReplicaIsInTheRecord(t *testing.T) {
 		require.Contains(t, calls[0].Error, "whether it was sent is not known")
 		require.Empty(t, calls[2].Error)
 		require.Equal(t, 3, record.Call.Attempts)
-		w.rest()
-		again, err := w.engine.Trigger(t.Context(), "clinic", record.TriggerID)
-		require.NoError(t, err)
+		w.Rest()
+		again := w.Trigger(record.TriggerID)
 		require.Len(t, callsOf(again), 3, "who comes back has lost the lease")
 	})
 }
@@ -73,9 +72,9 @@ func callsOf(record query.Record) (calls []query.Attempt) {
 
 // lapsed lets the lease of a call end now.
 func (w *world) lapsed(id string) {
-	client, keys := w.server.Client(), keyspace.KeysOf("clinic")
+	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
 	client.HSet(context.Background(), keys.Effect(id), "until", time.Now().UnixMilli()-1)
 	client.ZAdd(context.Background(), keys.Lane(keyspace.LaneCalls), redis.Z{Score: 0, Member: id})
 	client.ZAdd(context.Background(), keys.Due(), redis.Z{Score: 0, Member: "calls/clinic"})
-	w.keeper.Wake("clinic")
+	w.Keeper.Wake("clinic")
 }

@@ -1,4 +1,4 @@
-package trigger_test
+package query_test
 
 import (
 	"strings"
@@ -15,7 +15,7 @@ const ringing = `{"tools":[{"name":"ring","url":"https://example.org/ring","emit
 
 // resultEvents has the events tool.result end so, and all others be published.
 func (w *world) resultEvents(verdict effect.Verdict) {
-	w.events.answers(func(e effect.Effect) effect.Outcome {
+	w.Events.Answer(func(e effect.Effect) effect.Outcome {
 		if strings.HasPrefix(e.Event.Subject, "tool.result.") {
 			return effect.Outcome{Verdict: verdict, Error: "not now"}
 		}
@@ -25,8 +25,8 @@ func (w *world) resultEvents(verdict effect.Verdict) {
 
 // listed are the ids of the triggers in a state, as a list of them tells.
 func (w *world) listed(state string) (ids []string) {
-	for _, record := range w.records(query.Triggers{State: state}) {
-		require.Equal(w.t, state, record.State)
+	for _, record := range w.Triggers(query.Triggers{State: state}) {
+		require.Equal(w.T, state, record.State)
 		ids = append(ids, record.TriggerID)
 	}
 	return ids
@@ -36,48 +36,44 @@ func (w *world) listed(state string) (ids []string) {
 // as NATS does not take it, and is none of the effects that a record or an answer shows.
 func TestTheStateOfARecordIsThatOfTheEffectsThatItShows(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "desk", ringing)
+		w.Put("", "desk", ringing)
 		w.resultEvents(effect.Retry)
-		match, err := w.fire(trigger.Direct{SessionID: "s2", Name: "ring", Source: query.SourceUI})
-		require.NoError(t, err)
-		said := w.saidOne("m1", "ring")
+		match := w.Fire(trigger.Direct{SessionID: "s2", Name: "ring", Source: query.SourceUI})
+		said := w.One("m1", "ring")
 		for _, one := range []query.Match{match, said} {
 			require.Equal(t, []string{"published", "published", "delivered", "delivered"}, []string{one.Event.State, one.Emitter.State, one.Call.State, one.State})
-			record, err := w.engine.Trigger(t.Context(), "clinic", one.TriggerID)
-			require.NoError(t, err)
+			record := w.Trigger(one.TriggerID)
 			require.Equal(t, query.StateDelivered, record.State)
 			require.Nil(t, record.ResultEvent)
 		}
 		require.ElementsMatch(t, []string{match.TriggerID, said.TriggerID}, w.listed(query.StateDelivered))
 		require.Empty(t, w.listed(query.StatePending))
 		require.Empty(t, w.listed(query.StateFailed))
-		entry, err := w.engine.Message(t.Context(), "clinic", "s1", "m1")
+		entry, err := w.Engine.Message(t.Context(), "clinic", "s1", "m1")
 		require.NoError(t, err)
 		require.Equal(t, query.StateDelivered, entry.Triggers[0].State)
-		require.ErrorIs(t, w.engine.Remove(t.Context(), "clinic", match.TriggerID), trigger.ErrOwes, "the event is owed all the same")
+		require.ErrorIs(t, w.Engine.Remove(t.Context(), "clinic", match.TriggerID), trigger.ErrOwes, "the event is owed all the same")
 
-		w.events.answers(nil)
-		w.rest()
-		require.NoError(t, w.engine.Remove(t.Context(), "clinic", match.TriggerID))
+		w.Events.Answer(nil)
+		w.Rest()
+		require.NoError(t, w.Engine.Remove(t.Context(), "clinic", match.TriggerID))
 	})
 }
 
 func TestARecordWhoseResultWasGivenUpShowsIt(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "desk", ringing)
+		w.Put("", "desk", ringing)
 		w.resultEvents(effect.Dead)
-		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "ring", Source: query.SourceUI})
-		require.NoError(t, err)
-		w.rest()
-		record, err := w.engine.Trigger(t.Context(), "clinic", match.TriggerID)
-		require.NoError(t, err)
+		match := w.Fire(trigger.Direct{SessionID: "s1", Name: "ring", Source: query.SourceUI})
+		w.Rest()
+		record := w.Trigger(match.TriggerID)
 		require.Equal(t, []string{query.StateFailed, query.StateFailed, "not now"}, []string{record.State, record.ResultEvent.State, record.ResultEvent.Error})
 		require.Equal(t, []string{match.TriggerID}, w.listed(query.StateFailed))
 		require.Empty(t, w.listed(query.StateDelivered))
 
-		w.events.answers(nil)
-		require.NoError(t, w.engine.Retry(t.Context(), "clinic", match.TriggerID, "admin"))
-		w.rest()
+		w.Events.Answer(nil)
+		require.NoError(t, w.Engine.Retry(t.Context(), "clinic", match.TriggerID, "admin"))
+		w.Rest()
 		require.Equal(t, []string{match.TriggerID}, w.listed(query.StateDelivered))
 	})
 }
@@ -90,8 +86,8 @@ func TestTheStatesOfAnswersAreThoseOfTheirRecords(t *testing.T) {
 		}
 	}
 	each(t, func(t *testing.T, w *world) {
-		w.unhurried()
-		w.put("", "desk", ringing)
+		w.Unhurried()
+		w.Put("", "desk", ringing)
 		for _, c := range []struct {
 			tool         string
 			event, calls func(effect.Effect) effect.Outcome
@@ -104,13 +100,11 @@ func TestTheStatesOfAnswersAreThoseOfTheirRecords(t *testing.T) {
 			{"log", refuse(effect.Dead), nil, query.StateFailed},
 			{"log", nil, nil, query.StateDelivered},
 		} {
-			w.events.answers(c.event)
-			w.calls.answers(c.calls)
-			match, err := w.fire(trigger.Direct{SessionID: "s1", Name: c.tool, Source: query.SourceUI})
-			require.NoError(t, err)
+			w.Events.Answer(c.event)
+			w.Calls.Answer(c.calls)
+			match := w.Fire(trigger.Direct{SessionID: "s1", Name: c.tool, Source: query.SourceUI})
 			require.Equal(t, c.state, match.State)
-			record, err := w.engine.Trigger(t.Context(), "clinic", match.TriggerID)
-			require.NoError(t, err)
+			record := w.Trigger(match.TriggerID)
 			require.Equal(t, c.state, record.State)
 			require.Contains(t, w.listed(c.state), match.TriggerID)
 		}

@@ -1,4 +1,4 @@
-package trigger_test
+package scope_test
 
 import (
 	"bytes"
@@ -29,12 +29,12 @@ func (tripping) Match(_ context.Context, request matcher.Request) (matcher.Resul
 func TestAPanicOverExamplesIsKeptFromTheWrite(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, redistest.Mini(t))
-	w.put("", "r", `{"tools":[{"name":"a","examples":["trip"]}]}`)
-	w.put("s1", "s", `{"tools":[{"name":"b","examples":["say nothing"]}]}`)
+	w.Put("", "r", `{"tools":[{"name":"a","examples":["trip"]}]}`)
+	w.Put("s1", "s", `{"tools":[{"name":"b","examples":["say nothing"]}]}`)
 	var log bytes.Buffer
 	engine, err := trigger.NewEngine(trigger.Options{
-		DB: &keyspace.DB{UniversalClient: w.server.Connect(redis.UniversalOptions{}), Embedded: w.server.Embedded()}, Store: w.store,
-		Matcher: w.matcher, Words: tripping{}, Events: w.events, Calls: w.calls, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		DB: &keyspace.DB{UniversalClient: w.Server.Connect(redis.UniversalOptions{}), Embedded: w.Server.Embedded()}, Store: w.Store,
+		Matcher: w.Matcher, Words: tripping{}, Events: w.Events, Calls: w.Calls, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	})
 	require.NoError(t, err)
 	app := repositories.Scope{AppID: "clinic"}

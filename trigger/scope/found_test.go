@@ -1,26 +1,17 @@
-package trigger_test
+package scope_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed/redistest"
-	"earshot/matcher"
 	"earshot/matcher/matchertest"
 	"earshot/matcher/retrieval"
 	"earshot/repositories"
 	"earshot/trigger/scope"
 )
-
-var searching = retrieval.New()
-
-// Search makes a matcher.Searcher of words, as the real matcher is one.
-func (m *words) Search(ctx context.Context, request matcher.Request, text string, most int) []matcher.Score {
-	return searching.Search(ctx, request, text, most)
-}
 
 const hallTools = `{"tools":[
 	{"name":"book-table","description":"Reserve a table in the restaurant","parameters":{"type":"object","properties":{"guests":{"type":"integer","description":"number of guests"}}}},
@@ -31,34 +22,35 @@ const hallTools = `{"tools":[
 
 // find searches in the session, and returns the names of what was found with what it shows.
 func (w *world) find(session, text string, limit int) ([]string, []scope.FoundTool) {
-	w.t.Helper()
-	found, err := w.engine.SearchTools(w.t.Context(), "clinic", session, text, limit)
-	require.NoError(w.t, err)
+	w.T.Helper()
+	found, err := w.Engine.SearchTools(w.T.Context(), "clinic", session, text, limit)
+	require.NoError(w.T, err)
 	names := []string{}
 	for i, one := range found {
 		names = append(names, one.Name)
-		require.Greater(w.t, one.Score, 0.0, one.Name)
-		require.True(w.t, i == 0 || found[i-1].Score >= one.Score, "the nearest first")
+		require.Greater(w.T, one.Score, 0.0, one.Name)
+		require.True(w.T, i == 0 || found[i-1].Score >= one.Score, "the nearest first")
 	}
 	return names, found
 }
 
 func TestSearchFindsOfTheToolsInScopeThoseThatATextIsAbout(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
+		w.Matcher.Searcher = retrieval.New()
 		names, _ := w.find("", "anything", 0)
 		require.Empty(t, names, "there are no tools")
 
-		w.app("clinic", `{"authServices":[{"name":"corp","type":"google","clientId":"c"}]}`)
-		w.put("", "hall", hallTools)
-		w.put("", "kit", `{"options":{"template":true},"tools":[{"name":"taxi-template","description":"Order a taxi"}]}`)
-		w.put("s1", "own", `{"tools":[{"name":"light","description":"Light a candle on the table"},{"name":"taxi-receipt","description":"Print the receipt of a taxi"}]}`)
-		w.put("s2", "theirs", `{"tools":[{"name":"taxi-of-others","description":"Order a taxi"}]}`)
+		w.App("clinic", `{"authServices":[{"name":"corp","type":"google","clientId":"c"}]}`)
+		w.Put("", "hall", hallTools)
+		w.Put("", "kit", `{"options":{"template":true},"tools":[{"name":"taxi-template","description":"Order a taxi"}]}`)
+		w.Put("s1", "own", `{"tools":[{"name":"light","description":"Light a candle on the table"},{"name":"taxi-receipt","description":"Print the receipt of a taxi"}]}`)
+		w.Put("s2", "theirs", `{"tools":[{"name":"taxi-of-others","description":"Order a taxi"}]}`)
 
 		names, found := w.find("", "please order a taxi", 0)
 		require.Equal(t, "call-taxi", names[0])
 		require.NotContains(t, names, "taxi-template")
 		require.NotContains(t, names, "taxi-of-others")
-		listed, _, err := w.engine.Tools(t.Context(), "clinic", "", "call-taxi", "", 1)
+		listed, _, err := w.Engine.Tools(t.Context(), "clinic", "", "call-taxi", "", 1)
 		require.NoError(t, err)
 		require.Equal(t, listed[0], found[0].Tool, "as it is listed")
 
@@ -83,7 +75,7 @@ func TestSearchFindsOfTheToolsInScopeThoseThatATextIsAbout(t *testing.T) {
 		names, _ = w.find("s1", "xyzzy", 0)
 		require.Empty(t, names, "what has nothing in common is not found")
 
-		_, err = w.engine.SearchTools(t.Context(), "nobody", "", "taxi", 0)
+		_, err = w.Engine.SearchTools(t.Context(), "nobody", "", "taxi", 0)
 		require.ErrorIs(t, err, repositories.ErrNotFound)
 	})
 }
@@ -103,6 +95,7 @@ const manyText = "get the number of a tool"
 // crowded is a world whose app has n tools in repositories of 500.
 func crowded(t testing.TB, n int) *world {
 	w := idleWorld(t, redistest.Mini(t), 0)
+	w.Matcher.Searcher = retrieval.New()
 	candidates, _ := matchertest.Many(t, n)
 	var last *repositories.Repository
 	for _, one := range candidates {
@@ -112,10 +105,10 @@ func crowded(t testing.TB, n int) *world {
 		last = one.Repository
 		made := *last
 		made.AppID, made.SessionID, made.Revision = "clinic", "", ""
-		_, err := w.store.PutRepository(t.Context(), &made)
+		_, err := w.Store.PutRepository(t.Context(), &made)
 		require.NoError(t, err)
 	}
-	w.register("s1", "own", `{"tools":[{"name":"zeta","description":"Zeta of the session"}]}`)
+	w.Register(session("s1"), "own", `{"tools":[{"name":"zeta","description":"Zeta of the session"}]}`)
 	return w
 }
 
@@ -125,7 +118,7 @@ func TestSearchCompilesTheToolsOfAnAppOnce(t *testing.T) {
 	cost := func(n int) float64 {
 		w := crowded(t, n)
 		return testing.AllocsPerRun(5, func() {
-			_, err := w.engine.SearchTools(t.Context(), "clinic", "s1", manyText, 5)
+			_, err := w.Engine.SearchTools(t.Context(), "clinic", "s1", manyText, 5)
 			require.NoError(t, err)
 		})
 	}
@@ -142,7 +135,7 @@ func BenchmarkSearchTools(b *testing.B) {
 				b.ReportAllocs()
 				w.find(session, manyText, 0)
 				for i := 0; b.Loop(); i++ {
-					_, err := w.engine.SearchTools(b.Context(), "clinic", session, messages[i%len(messages)], 0)
+					_, err := w.Engine.SearchTools(b.Context(), "clinic", session, messages[i%len(messages)], 0)
 					require.NoError(b, err)
 				}
 			})

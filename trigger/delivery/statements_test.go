@@ -1,4 +1,4 @@
-package trigger_test
+package delivery_test
 
 import (
 	"testing"
@@ -19,21 +19,20 @@ const withSources = `{"sources":[{"name":"db","type":"postgres","host":"h","data
 
 func TestToolsOfATypeAreCallsWithTheirTool(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", withSources)
-		w.put("", "desk", typed)
-		w.calls.answers(func(e effect.Effect) effect.Outcome {
+		w.App("clinic", withSources)
+		w.Put("", "desk", typed)
+		w.Calls.Answer(func(e effect.Effect) effect.Outcome {
 			if e.Attempt == 1 {
 				return down(e)
 			}
 			return effect.Outcome{Verdict: effect.Done, Status: 200}
 		})
-		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "page", Source: query.SourceUI})
-		require.NoError(t, err)
+		match := w.Fire(trigger.Direct{SessionID: "s1", Name: "page", Source: query.SourceUI})
 		require.Equal(t, "pending", match.Call.State)
-		w.keeper.Wake("clinic")
-		w.rest()
-		require.Len(t, w.calls.attempts, 2)
-		for _, attempt := range w.calls.attempts {
+		w.Keeper.Wake("clinic")
+		w.Rest()
+		require.Len(t, w.Calls.Attempts, 2)
+		for _, attempt := range w.Calls.Attempts {
 			require.Equal(t, effect.KindCall, attempt.Kind)
 			require.Equal(t, "/x", attempt.Call.Tool.Path, "the later attempt has it out of the ledger")
 		}
@@ -42,13 +41,12 @@ func TestToolsOfATypeAreCallsWithTheirTool(t *testing.T) {
 
 func TestStatementsNeedSomebodyWhoRunsThem(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.app("clinic", withSources)
-		w.put("", "desk", typed)
-		match, err := w.fire(trigger.Direct{SessionID: "s1", Name: "rows", Source: query.SourceUI})
-		require.NoError(t, err)
+		w.App("clinic", withSources)
+		w.Put("", "desk", typed)
+		match := w.Fire(trigger.Direct{SessionID: "s1", Name: "rows", Source: query.SourceUI})
 		require.Equal(t, "failed", match.Call.State)
 		require.Equal(t, "this service runs no statements", match.Call.Error)
-		attempts, _ := w.calls.count()
+		attempts, _ := w.Calls.Count()
 		require.Zero(t, attempts)
 	})
 }

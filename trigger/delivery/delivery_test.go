@@ -1,4 +1,4 @@
-package trigger_test
+package delivery_test
 
 import (
 	"context"
@@ -21,20 +21,19 @@ import (
 
 func TestEventsFollowInOrderWhenNATSIsBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "r", `{"tools":[{"name":"a"},{"name":"b"},{"name":"c","emitter":"calendar.request"}]}`)
-		w.events.answers(down)
+		w.Put("s1", "r", `{"tools":[{"name":"a"},{"name":"b"},{"name":"c","emitter":"calendar.request"}]}`)
+		w.Events.Answer(down)
 		for _, text := range []string{"a", "b", "c; a"} {
-			answer, err := w.say("", text)
+			answer, err := w.TrySay("", text)
 			require.NoError(t, err, "a broker that is down is no error of the request")
 			require.Equal(t, "pending", answer.Matches[0].Event.State)
 		}
-		require.Empty(t, w.events.subjects())
-		w.events.answers(nil)
-		w.rest()
+		require.Empty(t, w.Events.Subjects())
+		w.Events.Answer(nil)
+		w.Rest()
 		const prefix = "tool.trigger.clinic.s1."
-		require.Equal(t, []string{prefix + "a", prefix + "b", prefix + "c", "app.clinic.calendar.request", prefix + "a"}, w.events.subjects())
-		records, _, err := w.engine.Triggers(t.Context(), query.Triggers{AppID: "clinic", Page: query.Page{Limit: 10}})
-		require.NoError(t, err)
+		require.Equal(t, []string{prefix + "a", prefix + "b", prefix + "c", "app.clinic.calendar.request", prefix + "a"}, w.Events.Subjects())
+		records := w.Triggers(query.Triggers{})
 		for _, record := range records {
 			require.Equal(t, "delivered", record.State)
 			require.Equal(t, "published", record.Event.State)
@@ -44,16 +43,15 @@ func TestEventsFollowInOrderWhenNATSIsBack(t *testing.T) {
 
 func TestEventsOfOneSessionDoNotHoldUpAnothers(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "r", `{"tools":[{"name":"a"}]}`)
-		w.events.answers(func(e effect.Effect) effect.Outcome {
+		w.Put("", "r", `{"tools":[{"name":"a"}]}`)
+		w.Events.Answer(func(e effect.Effect) effect.Outcome {
 			if e.SessionID == "s1" {
 				return down(e)
 			}
 			return effect.Outcome{Verdict: effect.Done}
 		})
-		_, err := w.say("", "a")
-		require.NoError(t, err)
-		answer, err := w.sayOn(w.engine, "s2", "", "a")
+		w.Say("", "a")
+		answer, err := w.SayOn(w.Engine, "s2", "", "a")
 		require.NoError(t, err)
 		require.Equal(t, "published", answer.Matches[0].Event.State)
 	})
@@ -61,29 +59,27 @@ func TestEventsOfOneSessionDoNotHoldUpAnothers(t *testing.T) {
 
 func TestCallThatFailsIsMadeAgainUnderTheSameId(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
+		w.Put("s1", "booking", booking)
 		var calls atomic.Int64
-		w.calls.answers(func(e effect.Effect) effect.Outcome {
+		w.Calls.Answer(func(e effect.Effect) effect.Outcome {
 			if calls.Add(1) < 3 {
 				return effect.Outcome{Verdict: effect.Retry, Status: 503, Reason: effect.ReasonRequest, Error: "503 Service Unavailable"}
 			}
 			return effect.Outcome{Verdict: effect.Done, Status: 201, Result: json.RawMessage(`"booked"`)}
 		})
-		answer, err := w.say("m1", `book {"day":"monday"}`)
-		require.NoError(t, err)
+		answer := w.Say("m1", `book {"day":"monday"}`)
 		require.Equal(t, "pending", answer.Matches[0].Call.State)
 		require.Equal(t, 503, answer.Matches[0].Call.Status)
-		require.Empty(t, w.events.payloads("tool.result.clinic.s1.book"), "the call has not ended")
-		w.rest()
+		require.Empty(t, w.Events.Payloads("tool.result.clinic.s1.book"), "the call has not ended")
+		w.Rest()
 
 		ids := map[string]bool{}
-		for _, attempt := range w.calls.attempts {
+		for _, attempt := range w.Calls.Attempts {
 			ids[attempt.ID+attempt.TriggerID] = true
 			require.Equal(t, "monday", attempt.Call.Values["day"])
 		}
 		require.Len(t, ids, 1)
-		record, err := w.engine.Trigger(t.Context(), "clinic", answer.Matches[0].TriggerID)
-		require.NoError(t, err)
+		record := w.Trigger(answer.Matches[0].TriggerID)
 		require.Equal(t, &query.CallState{State: "delivered", Status: 201, Attempts: 3, Result: json.RawMessage(`"booked"`)}, record.Call)
 		statuses := []int{}
 		for _, attempt := range record.Attempts {
@@ -92,45 +88,41 @@ func TestCallThatFailsIsMadeAgainUnderTheSameId(t *testing.T) {
 			}
 		}
 		require.Equal(t, []int{503, 503, 201}, statuses)
-		require.Len(t, w.events.payloads("tool.result.clinic.s1.book"), 1)
+		require.Len(t, w.Events.Payloads("tool.result.clinic.s1.book"), 1)
 
-		again, err := w.say("m1", `book {"day":"monday"}`)
-		require.NoError(t, err)
+		again := w.Say("m1", `book {"day":"monday"}`)
 		require.Equal(t, "pending", again.Matches[0].Call.State, "a repeat gets the answer of then, to the letter")
 	})
 }
 
 func TestCallThatCannotSucceedFails(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
-		w.calls.answers(func(effect.Effect) effect.Outcome {
+		w.Put("s1", "booking", booking)
+		w.Calls.Answer(func(effect.Effect) effect.Outcome {
 			return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonAuth, Error: "no token: invalid_client"}
 		})
-		answer, err := w.say("m1", `book {"day":"monday"}`)
-		require.NoError(t, err)
+		answer := w.Say("m1", `book {"day":"monday"}`)
 		require.Equal(t, "failed", answer.Matches[0].Call.State)
-		w.rest()
-		result := w.events.payloads("tool.result.clinic.s1.book")[0]
+		w.Rest()
+		result := w.Events.Payloads("tool.result.clinic.s1.book")[0]
 		require.Equal(t, false, result["ok"])
 		require.Equal(t, "auth", result["reason"])
 		require.Equal(t, "no token: invalid_client", result["error"])
 
-		failed, _, err := w.engine.Triggers(t.Context(), query.Triggers{AppID: "clinic", State: "failed", Page: query.Page{Limit: 10}})
-		require.NoError(t, err)
+		failed := w.Triggers(query.Triggers{State: "failed"})
 		require.Len(t, failed, 1)
 
-		w.calls.answers(nil)
-		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed[0].TriggerID, "key-1"))
-		require.NoError(t, w.engine.Retry(t.Context(), "clinic", failed[0].TriggerID, "key-2"), "it is under way")
-		w.keeper.Wake("clinic")
-		w.rest()
-		record, err := w.engine.Trigger(t.Context(), "clinic", failed[0].TriggerID)
-		require.NoError(t, err)
+		w.Calls.Answer(nil)
+		require.NoError(t, w.Engine.Retry(t.Context(), "clinic", failed[0].TriggerID, "key-1"))
+		require.NoError(t, w.Engine.Retry(t.Context(), "clinic", failed[0].TriggerID, "key-2"), "it is under way")
+		w.Keeper.Wake("clinic")
+		w.Rest()
+		record := w.Trigger(failed[0].TriggerID)
 		require.Equal(t, "delivered", record.State)
 		require.Len(t, record.Retries, 1)
 		require.Equal(t, "key-1", record.Retries[0].By)
 		require.False(t, record.Retries[0].Time.Before(record.Time))
-		results := w.events.payloads("tool.result.clinic.s1.book")
+		results := w.Events.Payloads("tool.result.clinic.s1.book")
 		require.Len(t, results, 2)
 		require.NotEqual(t, results[0]["id"], results[1]["id"], "it is another result")
 	})
@@ -138,26 +130,24 @@ func TestCallThatCannotSucceedFails(t *testing.T) {
 
 func TestCallIsGivenUpWhenItsTimeIsOver(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "r", `{"tools":[{"name":"slow","url":"http://x.example","request":{"retryFor":"60ms"}}]}`)
-		w.calls.answers(down)
-		answer, err := w.say("", "slow")
-		require.NoError(t, err)
-		w.rest()
-		record, err := w.engine.Trigger(t.Context(), "clinic", answer.Matches[0].TriggerID)
-		require.NoError(t, err)
+		w.Put("s1", "r", `{"tools":[{"name":"slow","url":"http://x.example","request":{"retryFor":"60ms"}}]}`)
+		w.Calls.Answer(down)
+		answer := w.Say("", "slow")
+		w.Rest()
+		record := w.Trigger(answer.Matches[0].TriggerID)
 		require.Equal(t, "failed", record.Call.State)
 		require.Equal(t, 2, record.Call.Attempts)
 		calls := attemptsAt(record, "call")
 		require.Greater(t, calls[1].Time.Sub(calls[0].Time), 40*time.Millisecond, "the last one begins as the time ends")
-		require.Len(t, w.events.payloads("tool.result.clinic.s1.slow"), 1)
+		require.Len(t, w.Events.Payloads("tool.result.clinic.s1.slow"), 1)
 	})
 }
 
 func TestWhatSentNothingIsNoAttempt(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
+		w.Put("s1", "booking", booking)
 		var calls atomic.Int64
-		w.calls.answers(func(effect.Effect) effect.Outcome {
+		w.Calls.Answer(func(effect.Effect) effect.Outcome {
 			switch calls.Add(1) {
 			case 1, 4:
 				return effect.OutcomeOf(effect.Deferral(0, "host x.example is closed off"))
@@ -168,12 +158,11 @@ func TestWhatSentNothingIsNoAttempt(t *testing.T) {
 			}
 			return effect.Outcome{Verdict: effect.Done, Status: 201}
 		})
-		answer, err := w.say("m1", `book {"day":"monday"}`)
-		require.NoError(t, err)
+		answer := w.Say("m1", `book {"day":"monday"}`)
 		require.Zero(t, answer.Matches[0].Call.Attempts)
 		require.Equal(t, "host x.example is closed off", answer.Matches[0].Call.Error, "it says what it waits for")
-		w.rest()
-		record := w.record(answer.Matches[0].TriggerID)
+		w.Rest()
+		record := w.Trigger(answer.Matches[0].TriggerID)
 		require.Equal(t, 3, record.Call.Attempts, "as many as the endpoint has seen")
 		var numbers []int
 		for _, made := range attemptsAt(record, "call") {
@@ -195,28 +184,27 @@ func attemptsAt(record query.Record, part string) (made []query.Attempt) {
 
 func TestSlowCallHoldsUpNoEvents(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "r", `{"tools":[{"name":"slow","url":"http://x.example"},{"name":"quick"}]}`)
+		w.Put("s1", "r", `{"tools":[{"name":"slow","url":"http://x.example"},{"name":"quick"}]}`)
 		release := make(chan struct{})
-		w.calls.answers(func(effect.Effect) effect.Outcome {
+		w.Calls.Answer(func(effect.Effect) effect.Outcome {
 			<-release
 			return effect.Outcome{Verdict: effect.Done, Status: 200}
 		})
 		slow := make(chan query.Answer, 1)
 		go func() {
-			answer, err := w.say("", "slow")
+			answer, err := w.TrySay("", "slow")
 			if err != nil {
 				t.Error(err)
 			}
 			slow <- answer
 		}()
-		w.until("the slow tool's event is out", func() bool { return len(w.events.subjects()) == 1 })
-		answer, err := w.say("", "quick")
-		require.NoError(t, err)
+		w.Until("the slow tool's event is out", func() bool { return len(w.Events.Subjects()) == 1 })
+		answer := w.Say("", "quick")
 		require.Equal(t, "published", answer.Matches[0].Event.State)
 		close(release)
 		require.Equal(t, "delivered", (<-slow).Matches[0].Call.State)
-		w.rest()
-		require.Equal(t, []string{"tool.trigger.clinic.s1.slow", "tool.trigger.clinic.s1.quick", "tool.result.clinic.s1.slow"}, w.events.subjects())
+		w.Rest()
+		require.Equal(t, []string{"tool.trigger.clinic.s1.slow", "tool.trigger.clinic.s1.quick", "tool.result.clinic.s1.slow"}, w.Events.Subjects())
 	})
 }
 
@@ -224,17 +212,17 @@ func TestSlowCallHoldsUpNoEvents(t *testing.T) {
 // turn when the lease has ended.
 func TestDeadReplicasMessageGoesOn(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
+		w.Put("s1", "booking", booking)
 		stuck, grave := make(chan struct{}), make(chan struct{})
 		var asked atomic.Int64
-		w.matcher.intercept(func(matcher.Request) error {
+		w.Matcher.Intercept(func(context.Context, matcher.Request) error {
 			if asked.Add(1) == 1 {
 				close(stuck)
 				<-grave // the process is dead: nothing of it comes back
 			}
 			return nil
 		})
-		_, doomed := w.replica()
+		_, doomed := w.Replica()
 		t.Cleanup(func() { close(grave) })
 		ctx, leave := context.WithCancel(t.Context())
 		go doomed.Post(ctx, trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m1", Actor: "user", Text: `book {"day":"monday"}`}) //nolint:errcheck // dies
@@ -243,11 +231,10 @@ func TestDeadReplicasMessageGoesOn(t *testing.T) {
 		died, stop := context.WithCancel(context.Background())
 		stop()
 		_ = doomed.Stop(died) // ends its heartbeat as well
-		answer, err := w.say("m1", `book {"day":"monday"}`)
-		require.NoError(t, err)
+		answer := w.Say("m1", `book {"day":"monday"}`)
 		require.Len(t, answer.Matches, 1)
-		w.rest()
-		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.book"), 1)
+		w.Rest()
+		require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.book"), 1)
 	})
 }
 
@@ -255,19 +242,18 @@ func TestDeadReplicasMessageGoesOn(t *testing.T) {
 // outcome, as one does whose process dies in it.
 func TestEffectThatKillsItsWorkersIsGivenUp(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "r", `{"tools":[{"name":"bad","url":"http://x.example"}]}`)
-		client, keys := w.server.Client(), keyspace.KeysOf("clinic")
-		w.calls.answers(func(e effect.Effect) effect.Outcome {
+		w.Put("s1", "r", `{"tools":[{"name":"bad","url":"http://x.example"}]}`)
+		client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
+		w.Calls.Answer(func(e effect.Effect) effect.Outcome {
 			client.HSet(context.Background(), keys.Effect(e.ID), "token", "", "until", 0)
-			w.lapse(keyspace.LaneCalls, e.ID)
+			w.Lapse(keyspace.LaneCalls, e.ID)
 			return effect.Outcome{Verdict: effect.Done, Status: 200}
 		})
-		_, err := w.say("m1", "bad")
-		require.NoError(t, err)
-		w.rest()
-		attempts, _ := w.calls.count()
+		w.Say("m1", "bad")
+		w.Rest()
+		attempts, _ := w.Calls.Count()
 		require.Equal(t, 5, attempts)
-		result := w.events.payloads("tool.result.clinic.s1.bad")
+		result := w.Events.Payloads("tool.result.clinic.s1.bad")
 		require.NotEmpty(t, result, "before it the first attempt may say that it succeeded: it does not know that its outcome was lost")
 		require.Contains(t, result[len(result)-1]["error"], "crashed_worker")
 	})
@@ -275,31 +261,30 @@ func TestEffectThatKillsItsWorkersIsGivenUp(t *testing.T) {
 
 func TestDelivererThatPanicsIsTriedAgain(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "r", `{"tools":[{"name":"bad","url":"http://x.example"}]}`)
+		w.Put("s1", "r", `{"tools":[{"name":"bad","url":"http://x.example"}]}`)
 		var calls atomic.Int64
-		w.calls.answers(func(effect.Effect) effect.Outcome {
+		w.Calls.Answer(func(effect.Effect) effect.Outcome {
 			if calls.Add(1) == 1 {
 				panic("a fault of ours")
 			}
 			return effect.Outcome{Verdict: effect.Done, Status: 200}
 		})
-		answer, err := w.say("m1", "bad")
-		require.NoError(t, err)
+		answer := w.Say("m1", "bad")
 		require.Equal(t, "pending", answer.Matches[0].Call.State)
-		w.rest()
-		require.Len(t, w.events.payloads("tool.result.clinic.s1.bad"), 1)
+		w.Rest()
+		require.Len(t, w.Events.Payloads("tool.result.clinic.s1.bad"), 1)
 	})
 }
 
 func TestRedisThatIsKilledAndBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
-		w.server.Kill()
-		_, err := w.say("m1", `book {"day":"monday"}`)
+		w.Put("s1", "booking", booking)
+		w.Server.Kill()
+		_, err := w.TrySay("m1", `book {"day":"monday"}`)
 		require.ErrorIs(t, err, keyspace.ErrUnavailable)
-		w.server.Start()
-		w.until("the service heals by itself", func() bool {
-			answer, err := w.say("m2", `book {"day":"monday"}`)
+		w.Server.Start()
+		w.Until("the service heals by itself", func() bool {
+			answer, err := w.TrySay("m2", `book {"day":"monday"}`)
 			return err == nil && len(answer.Matches) == 1
 		})
 	})
@@ -307,18 +292,16 @@ func TestRedisThatIsKilledAndBack(t *testing.T) {
 
 func TestSessionThatIsClosedWhileAMessageIsMatched(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
-		w.matcher.intercept(func(matcher.Request) error {
-			return w.store.CloseSession(context.Background(), "clinic", "s1")
+		w.Put("s1", "booking", booking)
+		w.Matcher.Intercept(func(context.Context, matcher.Request) error {
+			return w.Store.CloseSession(context.Background(), "clinic", "s1")
 		})
-		_, err := w.say("m1", `book {"day":"monday"}`)
+		_, err := w.TrySay("m1", `book {"day":"monday"}`)
 		require.ErrorIs(t, err, trigger.ErrClosed)
-		w.rest()
-		_, fired := w.fired()
-		require.Zero(t, fired)
-		require.Equal(t, []string{"created", "deleted"}, w.events.changes("booking"))
-		history, _, err := w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{Limit: 10}})
-		require.NoError(t, err)
+		w.Rest()
+		require.Empty(t, w.Events.Payloads("tool.trigger.clinic.s1.book"))
+		require.Equal(t, []string{"created", "deleted"}, w.Events.Changes("booking"))
+		history := w.History("s1")
 		require.Empty(t, history)
 	})
 }
@@ -327,50 +310,49 @@ func TestSessionThatIsClosedWhileAMessageIsMatched(t *testing.T) {
 // failover does with what the replica did not have yet.
 func TestMessageThatRedisHasLostIsToBeSentAgain(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
+		w.Put("s1", "booking", booking)
 		keys := keyspace.KeysOf("clinic")
-		w.matcher.intercept(func(matcher.Request) error {
-			w.matcher.intercept(nil)
-			return w.server.Client().Del(context.Background(), keys.Turns("s1"), keys.Order("s1"), keys.Lane(keyspace.LaneTurns), keys.Owed()).Err()
+		w.Matcher.Intercept(func(context.Context, matcher.Request) error {
+			w.Matcher.Intercept(nil)
+			return w.Server.Client().Del(context.Background(), keys.Turns("s1"), keys.Order("s1"), keys.Lane(keyspace.LaneTurns), keys.Owed()).Err()
 		})
-		_, err := w.say("m1", `book {"day":"monday"}`)
+		_, err := w.TrySay("m1", `book {"day":"monday"}`)
 		require.ErrorIs(t, err, keyspace.ErrUnavailable)
-		answer, err := w.say("m1", `book {"day":"monday"}`)
-		require.NoError(t, err)
+		answer := w.Say("m1", `book {"day":"monday"}`)
 		require.Len(t, answer.Matches, 1)
-		w.rest()
-		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.book"), 1)
+		w.Rest()
+		require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.book"), 1)
 	})
 }
 
 func TestIdleSessionExpires(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.ttl = 300 * time.Millisecond
-		store, engine := w.replica()
-		w.run(engine)
+		w.TTL = 300 * time.Millisecond
+		store, engine := w.Replica()
+		w.Run(engine)
 		scope := repositories.Scope{AppID: "clinic", SessionID: "s9"}
 		repository, err := repositories.DecodeRepository(scope, "r", []byte(`{"tools":[{"name":"a"}]}`))
 		require.NoError(t, err)
 		_, err = store.PutRepository(t.Context(), repository)
 		require.NoError(t, err)
-		w.until("its repositories are gone", func() bool {
+		w.Until("its repositories are gone", func() bool {
 			items, _, err := store.Repositories(t.Context(), scope, "", 10)
 			return err == nil && len(items) == 0
 		})
-		w.rest()
-		require.Equal(t, []string{"created", "deleted"}, w.events.changes("r"))
+		w.Rest()
+		require.Equal(t, []string{"created", "deleted"}, w.Events.Changes("r"))
 	})
 }
 
 func TestManyMessagesOfOneSessionAreAllPublished(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.unhurried()
-		w.put("s1", "r", `{"tools":[{"name":"a"}]}`)
+		w.Unhurried()
+		w.Put("s1", "r", `{"tools":[{"name":"a"}]}`)
 		const n = 40
 		states := make(chan string, n)
 		for i := range n {
 			go func() {
-				answer, err := w.say(fmt.Sprintf("m%d", i), "a")
+				answer, err := w.TrySay(fmt.Sprintf("m%d", i), "a")
 				if err != nil || len(answer.Matches) != 1 {
 					states <- fmt.Sprint(err, answer)
 					return
@@ -381,18 +363,18 @@ func TestManyMessagesOfOneSessionAreAllPublished(t *testing.T) {
 		for range n {
 			require.Contains(t, []string{"published", "pending"}, <-states)
 		}
-		w.rest()
-		require.Len(t, w.events.payloads("tool.trigger.clinic.s1.a"), n)
-		_, tried := w.events.count()
+		w.Rest()
+		require.Len(t, w.Events.Payloads("tool.trigger.clinic.s1.a"), n)
+		_, tried := w.Events.Count()
 		require.Equal(t, n+1, tried, "each is published once, and the registration")
 	})
 }
 
 func TestAttemptsTellWhatWasSentAndWhatCameBack(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("s1", "booking", booking)
+		w.Put("s1", "booking", booking)
 		long, tries := strings.Repeat("x", 2000), 0
-		w.calls.answers(func(e effect.Effect) effect.Outcome {
+		w.Calls.Answer(func(e effect.Effect) effect.Outcome {
 			tries++
 			outcome := effect.Outcome{
 				Verdict: effect.Retry, Reason: effect.ReasonRequest, Error: "500", Result: json.RawMessage(`"` + long + `"`),
@@ -403,14 +385,13 @@ func TestAttemptsTellWhatWasSentAndWhatCameBack(t *testing.T) {
 			}
 			return outcome
 		})
-		answer, err := w.say("m1", `book {"day":"monday"}`)
-		require.NoError(t, err)
+		answer := w.Say("m1", `book {"day":"monday"}`)
 		var calls []query.Attempt
-		w.until("the call has failed", func() bool {
-			record := w.record(answer.Matches[0].TriggerID)
+		w.Until("the call has failed", func() bool {
+			record := w.Trigger(answer.Matches[0].TriggerID)
 			if calls = attemptsAt(record, "call"); record.Call.State == "pending" {
-				w.lapse(keyspace.LaneCalls, w.calls.first().ID) // nobody waits for the pauses
-				w.keeper.Wake("clinic")
+				w.Lapse(keyspace.LaneCalls, w.Calls.Attempts[0].ID) // nobody waits for the pauses
+				w.Keeper.Wake("clinic")
 			}
 			return record.Call.State == "failed"
 		})

@@ -1,4 +1,4 @@
-package trigger_test
+package query_test
 
 import (
 	"encoding/json"
@@ -16,10 +16,10 @@ import (
 
 // said reads one page of the history of s1.
 func (w *world) said(q query.History) (ids []string, next string) {
-	w.t.Helper()
+	w.T.Helper()
 	q.AppID, q.SessionID = "clinic", "s1"
-	entries, next, err := w.engine.History(w.t.Context(), q)
-	require.NoError(w.t, err)
+	entries, next, err := w.Engine.History(w.T.Context(), q)
+	require.NoError(w.T, err)
 	for _, entry := range entries {
 		ids = append(ids, entry.MessageID)
 	}
@@ -28,24 +28,23 @@ func (w *world) said(q query.History) (ids []string, next string) {
 
 // saidInAll reads all pages of a history.
 func (w *world) saidInAll(q query.History) (ids []string) {
-	w.t.Helper()
+	w.T.Helper()
 	for {
 		page, next := w.said(q)
 		ids = append(ids, page...)
 		if q.Page.After = next; next == "" {
 			return ids
 		}
-		require.NotEmpty(w.t, page, "there is more behind it")
+		require.NotEmpty(w.T, page, "there is more behind it")
 	}
 }
 
 func TestAHistoryIsReadFromEitherEndWhileItMoves(t *testing.T) {
 	keeping(t, store.Retention{Messages: 4}, func(t *testing.T, w *world) {
-		w.app("clinic", `{"settings":{"chatModeEnabled":true}}`)
+		w.App("clinic", `{"settings":{"chatModeEnabled":true}}`)
 		come := func(from, to int) {
 			for i := from; i <= to; i++ {
-				_, err := w.say(fmt.Sprint("m", i), "hello")
-				require.NoError(t, err)
+				w.Say(fmt.Sprint("m", i), "hello")
 			}
 		}
 		newest := func(after string, limit int) query.History {
@@ -72,12 +71,12 @@ func TestAHistoryIsReadFromEitherEndWhileItMoves(t *testing.T) {
 		require.Empty(t, ids, "and so has the place itself")
 		require.Empty(t, end)
 
-		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s1"))
+		w.Close()
 		require.Empty(t, w.saidInAll(newest("", 5)))
-		_, _, err := w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s2", Newest: true, Page: query.Page{After: older, Limit: 1}})
+		_, _, err := w.Engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s2", Newest: true, Page: query.Page{After: older, Limit: 1}})
 		require.ErrorIs(t, err, query.ErrCursor, "of another session")
 		come(0, 0)
-		_, _, err = w.engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Newest: true, Page: query.Page{After: next, Limit: 1}})
+		_, _, err = w.Engine.History(t.Context(), query.History{AppID: "clinic", SessionID: "s1", Newest: true, Page: query.Page{After: next, Limit: 1}})
 		require.ErrorIs(t, err, query.ErrCursor, "of an earlier life")
 	})
 }
@@ -86,13 +85,12 @@ func TestAHistoryBeginsAtATime(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		const count = 20
 		begin := time.Date(2026, 12, 1, 8, 0, 0, 500, time.UTC)
-		client, turns := w.server.Client(), keyspace.KeysOf("clinic").Turns("s1")
+		client, turns := w.Server.Client(), keyspace.KeysOf("clinic").Turns("s1")
 		var all []string
 		times := map[string]time.Time{}
 		for i := range count { // every fourth was taken by a replica whose clock is late, or early
 			id := fmt.Sprintf("m%02d", i)
-			_, err := w.say(id, "hello")
-			require.NoError(t, err)
+			w.Say(id, "hello")
 			at := begin.Add(time.Duration(i) * 10 * time.Second)
 			shown := at.Add(map[int]time.Duration{1: -25 * time.Second, 3: 25 * time.Second}[i%4])
 			stored := map[string]any{}

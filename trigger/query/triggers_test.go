@@ -1,4 +1,4 @@
-package trigger_test
+package query_test
 
 import (
 	"encoding/json"
@@ -21,13 +21,13 @@ import (
 
 // found lists the ids that a query finds, page by page.
 func (w *world) found(q query.Triggers, limit int) []string {
-	w.t.Helper()
+	w.T.Helper()
 	q.AppID, q.Page = "clinic", query.Page{Limit: limit}
 	ids := []string{}
 	for {
-		records, next, err := w.engine.Triggers(w.t.Context(), q)
-		require.NoError(w.t, err)
-		require.LessOrEqual(w.t, len(records), limit)
+		records, next, err := w.Engine.Triggers(w.T.Context(), q)
+		require.NoError(w.T, err)
+		require.LessOrEqual(w.T, len(records), limit)
 		for _, record := range records {
 			ids = append(ids, record.TriggerID)
 		}
@@ -40,8 +40,8 @@ func (w *world) found(q query.Triggers, limit int) []string {
 
 func TestTriggersAreFoundByAllThatIsAskedForTogether(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.put("", "r", `{"tools":[{"name":"book","url":"http://x.example","schema":[{"parameter":"friday","type":"object"}]},{"name":"bell"}]}`)
-		w.calls.answers(func(e effect.Effect) effect.Outcome {
+		w.Put("", "r", `{"tools":[{"name":"book","url":"http://x.example","schema":[{"parameter":"friday","type":"object"}]},{"name":"bell"}]}`)
+		w.Calls.Answer(func(e effect.Effect) effect.Outcome {
 			switch e.TriggerID {
 			case "t1":
 				return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Result: json.RawMessage(`{"reason":"timeout"}`)}
@@ -53,12 +53,10 @@ func TestTriggersAreFoundByAllThatIsAskedForTogether(t *testing.T) {
 		for i, value := range []string{`{"a":"next \"Friday\""}`, `{"b":[{"c":"Über {den} Wolken"}]}`, `{"n":9007199254740993,"returnDirect":true}`, `{"Ж":"МОСКВА, K\\"}`, `{}`} {
 			values, err := parameters.DecodeValues([]byte(`{"friday":` + value + `}`))
 			require.NoError(t, err)
-			_, err = w.fire(trigger.Direct{SessionID: fmt.Sprint("s", i%2), Name: "book", Source: []string{"ui", "task"}[i%2], TriggerID: fmt.Sprint("t", i), Values: values})
-			require.NoError(t, err)
+			w.Fire(trigger.Direct{SessionID: fmt.Sprint("s", i%2), Name: "book", Source: []string{"ui", "task"}[i%2], TriggerID: fmt.Sprint("t", i), Values: values})
 		}
-		_, err := w.say("m1", "bell")
-		require.NoError(t, err)
-		w.rest()
+		w.Say("m1", "bell")
+		w.Rest()
 		all := w.found(query.Triggers{}, 2)
 		require.Len(t, all, 6)
 		said := all[0]
@@ -72,9 +70,9 @@ func TestTriggersAreFoundByAllThatIsAskedForTogether(t *testing.T) {
 			"t3 t1":       {{Source: "task"}, {SessionID: "s1", Source: "task", State: ""}},
 			"t4 t2 t0":    {{SessionID: "s0"}, {SessionID: "s0", Closed: true}, {Source: "ui"}},
 			"":            {{Value: "none"}, {Value: "c"}, {Name: "bell", Source: "ui"}, {Reason: effect.ReasonAuth}, {State: "failed", SessionID: "s2"}, {Value: "friday", State: "failed"}},
-			said + " t4":  {{State: "delivered", Until: time.Now().Add(time.Hour), Since: w.record("t4").Time}},
-			"t1 t0":       {{Until: w.record("t2").Time}},
-			"t1 t0 later": {{Until: w.record("t2").Time, Since: w.record("t0").Time, Oldest: true}},
+			said + " t4":  {{State: "delivered", Until: time.Now().Add(time.Hour), Since: w.Trigger("t4").Time}},
+			"t1 t0":       {{Until: w.Trigger("t2").Time}},
+			"t1 t0 later": {{Until: w.Trigger("t2").Time, Since: w.Trigger("t0").Time, Oldest: true}},
 		} {
 			for _, q := range queries {
 				ids := strings.Fields(want)
@@ -89,19 +87,13 @@ func TestTriggersAreFoundByAllThatIsAskedForTogether(t *testing.T) {
 		slices.Reverse(all)
 		require.Equal(t, all, w.found(query.Triggers{Oldest: true}, 4))
 
-		require.NoError(t, w.store.CloseSession(t.Context(), "clinic", "s0"))
+		require.NoError(t, w.Store.CloseSession(t.Context(), "clinic", "s0"))
 		require.Empty(t, w.found(query.Triggers{SessionID: "s0"}, 9))
 		require.Equal(t, []string{"t4", "t2", "t0"}, w.found(query.Triggers{SessionID: "s0", Closed: true}, 2), "they are still kept")
-		count, err := w.engine.CountFailed(t.Context(), query.Triggers{AppID: "clinic", SessionID: "s0"})
+		count, err := w.Engine.CountFailed(t.Context(), query.Triggers{AppID: "clinic", SessionID: "s0"})
 		require.NoError(t, err)
 		require.Equal(t, 1, count)
 	})
-}
-
-func (w *world) record(id string) query.Record {
-	record, err := w.engine.Trigger(w.t.Context(), "clinic", id)
-	require.NoError(w.t, err)
-	return record
 }
 
 // stored fills the list of an app with n records as a message of ordinary length leaves them;
@@ -139,7 +131,7 @@ func stored(t testing.TB, client redis.UniversalClient, n int) {
 // BenchmarkSearch searches 10,000 records of ordinary size.
 func BenchmarkSearch(b *testing.B) {
 	w := idleWorld(b, redistest.Run(b), 0)
-	stored(b, w.server.Client(), 10_000)
+	stored(b, w.Server.Client(), 10_000)
 	for name, q := range map[string]query.Triggers{
 		"value":        {Value: "friday"},
 		"valueOfNone":  {Value: "Saturday"},
@@ -151,7 +143,7 @@ func BenchmarkSearch(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				q.AppID, q.Page.Limit = "clinic", 200
-				_, _, err := w.engine.Triggers(b.Context(), q)
+				_, _, err := w.Engine.Triggers(b.Context(), q)
 				require.NoError(b, err)
 			}
 		})

@@ -1,4 +1,4 @@
-package trigger_test
+package delivery_test
 
 import (
 	"fmt"
@@ -18,10 +18,10 @@ import (
 func logged(t *testing.T) (*world, *testbed.Lines) {
 	out := &testbed.Lines{}
 	w := idleWorld(t, redistest.Run(t), 0)
-	w.log = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	w.store, w.engine = w.replica()
-	_, w.keeper = w.replica()
-	w.run(w.keeper)
+	w.Log = slog.New(slog.NewTextHandler(out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	w.Store, w.Engine = w.Replica()
+	_, w.Keeper = w.Replica()
+	w.Run(w.Keeper)
 	return w, out
 }
 
@@ -35,20 +35,20 @@ func linesOf(log *testbed.Lines, level, event string) int {
 func TestAnOutageOfNATSIsAFewLines(t *testing.T) {
 	t.Parallel()
 	w, out := logged(t)
-	w.put("", "desk", `{"tools":[{"name":"book"}]}`)
-	w.events.answers(func(effect.Effect) effect.Outcome {
+	w.Put("", "desk", `{"tools":[{"name":"book"}]}`)
+	w.Events.Answer(func(effect.Effect) effect.Outcome {
 		return effect.Outcome{Verdict: effect.Retry, Deferred: true, Error: "NATS is not connected"}
 	})
 	for i := range 10 {
-		_, err := w.sayOn(w.engine, fmt.Sprint("s", i), "m1", "book {}")
+		_, err := w.SayOn(w.Engine, fmt.Sprint("s", i), "m1", "book {}")
 		require.NoError(t, err)
 	}
-	w.until("events were tried for a minute", func() bool { return linesOf(out, "DEBUG", "effect.attempted") >= 600 })
-	w.events.answers(nil)
-	w.rest()
-	_, err := w.sayOn(w.engine, "s0", "m2", "book {}") // the first replica finds out as well
+	w.Until("events were tried for a minute", func() bool { return linesOf(out, "DEBUG", "effect.attempted") >= 600 })
+	w.Events.Answer(nil)
+	w.Rest()
+	_, err := w.SayOn(w.Engine, "s0", "m2", "book {}") // the first replica finds out as well
 	require.NoError(t, err)
-	w.rest()
+	w.Rest()
 	require.LessOrEqual(t, linesOf(out, "WARN", "effect.attempted"), 2, "one for each replica")
 	require.Positive(t, linesOf(out, "INFO", "effects.again"))
 	require.LessOrEqual(t, linesOf(out, "INFO", "effects.again"), 2)
@@ -65,32 +65,31 @@ func TestAnOutageOfNATSIsAFewLines(t *testing.T) {
 func TestCallsThatAreNotEvenTriedAreALineForEachApp(t *testing.T) {
 	t.Parallel()
 	w, out := logged(t)
-	w.put("", "desk", `{"tools":[{"name":"book","url":"http://desk.example"}]}`)
-	w.calls.answers(func(effect.Effect) effect.Outcome {
+	w.Put("", "desk", `{"tools":[{"name":"book","url":"http://desk.example"}]}`)
+	w.Calls.Answer(func(effect.Effect) effect.Outcome {
 		return effect.Outcome{Verdict: effect.Retry, Deferred: true, Error: "the store is not available"}
 	})
-	_, err := w.say("m1", "book {}")
-	require.NoError(t, err)
-	w.until("it was put off often", func() bool { return linesOf(out, "DEBUG", "effect.attempted") >= 20 })
+	w.Say("m1", "book {}")
+	w.Until("it was put off often", func() bool { return linesOf(out, "DEBUG", "effect.attempted") >= 20 })
 	require.LessOrEqual(t, linesOf(out, "WARN", "effect.attempted"), 2, "one for each replica")
 
-	w.calls.answers(func(effect.Effect) effect.Outcome {
+	w.Calls.Answer(func(effect.Effect) effect.Outcome {
 		return effect.Outcome{Verdict: effect.Retry, Error: "500"}
 	})
 	before := linesOf(out, "WARN", "effect.attempted")
-	w.until("each attempt at an endpoint has its line", func() bool { return linesOf(out, "WARN", "effect.attempted") >= before+5 })
-	w.calls.answers(nil)
-	w.rest()
+	w.Until("each attempt at an endpoint has its line", func() bool { return linesOf(out, "WARN", "effect.attempted") >= before+5 })
+	w.Calls.Answer(nil)
+	w.Rest()
 }
 
 func TestAnOutageOfRedisIsALineOfItsLedger(t *testing.T) {
 	t.Parallel()
 	w, out := logged(t)
-	w.rest()
-	w.server.Stop()
-	w.until("the ledger was looked at often", func() bool { return linesOf(out, "DEBUG", "ledger.unreadable") >= 3 })
-	w.server.Start()
-	w.until("it is there again", func() bool { return linesOf(out, "INFO", "ledger.readable") == 1 })
+	w.Rest()
+	w.Server.Stop()
+	w.Until("the ledger was looked at often", func() bool { return linesOf(out, "DEBUG", "ledger.unreadable") >= 3 })
+	w.Server.Start()
+	w.Until("it is there again", func() bool { return linesOf(out, "INFO", "ledger.readable") == 1 })
 	require.Equal(t, 1, linesOf(out, "WARN", "ledger.unreadable"))
 	require.Equal(t, 1, strings.Count(out.String(), "ledger.readable held="))
 }

@@ -1,0 +1,347 @@
+// Package enginetest is a service of one or more replicas on one Redis, with everything around it
+// under the control of a test.
+package enginetest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed/redistest"
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
+	"earshot/trigger"
+	"earshot/trigger/query"
+	"earshot/trigger/worker"
+)
+
+// Booking is a repository with a tool that has an emitter and a call.
+const Booking = `{"tools":[{"name":"book","description":"User needs an appointment",
+  "schema":[{"parameter":"day","type":"string","required":true},
+            {"parameter":"number","type":"integer"},
+            {"parameter":"desk","type":"string","value":"A","ignore":true}],
+  "url":"http://calendar.example/book/:day","emitter":"calendar.request"}]}`
+
+// World is the service, with the app "clinic".
+type World struct {
+	T       testing.TB
+	Server  *redistest.Server
+	Matcher *Words
+	Events  *Outside
+	Calls   *Outside
+	Inbox   *Outside // answers that were published
+	Store   *store.Store
+	Engine  *trigger.Engine
+	Keeper  *trigger.Engine // another replica, which looks at the ledger
+	// Trips counts the round trips of the first replica.
+	Trips *redistest.Trips
+	// Of replicas that are added:
+	TTL       time.Duration
+	Retention store.Retention
+	Lease     time.Duration
+	Workers   int
+	Replicas  keyspace.Replicas // of Redis, that must have what is accepted and decided
+	Log       *slog.Logger
+	Metrics   *worker.Metrics
+
+	sealer *store.Sealer
+}
+
+// Each runs a test on miniredis, on a real server and on a cluster: what holds for one has to hold for
+// the others.
+func Each(t *testing.T, test func(t *testing.T, w *World)) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) { test(t, New(t, server)) })
+}
+
+// Keeping runs a test like Each, with one replica that keeps no more than that, and a repository with a
+// tool.
+func Keeping(t *testing.T, keep store.Retention, test func(t *testing.T, w *World)) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		w := Idle(t, server, 0)
+		w.Retention, w.Lease = keep, time.Minute
+		w.Store, w.Engine = w.Replica()
+		w.Keeper = w.Engine
+		w.Run(w.Engine)
+		w.Put("", "r", `{"tools":[{"name":"book","url":"http://x.example"}]}`)
+		test(t, w)
+	})
+}
+
+// New returns a World whose keeper looks at the ledger.
+func New(t testing.TB, server *redistest.Server) *World {
+	w := Idle(t, server, 0)
+	_, w.Keeper = w.Replica()
+	w.Run(w.Keeper)
+	return w
+}
+
+// Idle returns a World in which no replica looks at the ledger. Its replicas have so many workers; 0
+// for as many as is usual.
+func Idle(t testing.TB, server *redistest.Server, workers int) *World {
+	sealer, err := store.NewSealer([]byte(strings.Repeat("k", store.KeySize)))
+	require.NoError(t, err)
+	w := &World{
+		T: t, Server: server, sealer: sealer, Matcher: &Words{}, Events: &Outside{}, Calls: &Outside{}, Inbox: &Outside{outcome: Nobody},
+		Trips: &redistest.Trips{}, TTL: time.Hour, Lease: 3 * time.Second, Workers: workers,
+	}
+	w.Store, w.Engine = w.Replica(w.Trips)
+	w.App("clinic", "{}")
+	return w
+}
+
+// Replica adds a replica that does not look at the ledger.
+func (w *World) Replica(hooks ...redis.Hook) (*store.Store, *trigger.Engine) {
+	client := w.Server.Connect(redis.UniversalOptions{DialTimeout: time.Second, ReadTimeout: time.Second, ContextTimeoutEnabled: true})
+	for _, hook := range hooks {
+		client.AddHook(hook)
+	}
+	db := &keyspace.DB{UniversalClient: client, Embedded: w.Server.Embedded(), Replicas: w.Replicas}
+	definitions := store.New(db, store.Options{Sealer: w.sealer, SessionTTL: w.TTL, Retention: w.Retention})
+	engine, err := trigger.NewEngine(trigger.Options{
+		DB: db, Store: definitions, Matcher: w.Matcher, Events: w.Events, Calls: w.Calls, Answers: w.Inbox, Logger: w.Log, Metrics: w.Metrics,
+		Lease: w.Lease, Poll: 20 * time.Millisecond, Workers: w.Workers, Jitter: func(d time.Duration) time.Duration { return d / 50 },
+	})
+	require.NoError(w.T, err)
+	definitions.OnChange(engine.Wake)
+	w.T.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		_ = engine.Stop(ctx)
+		_ = client.Close()
+	})
+	return definitions, engine
+}
+
+// DB is the database of the service.
+func (w *World) DB() *keyspace.DB {
+	return &keyspace.DB{UniversalClient: w.Server.Client(), Embedded: w.Server.Embedded()}
+}
+
+// Unhurried gives the first replica, and those that are added, a lease that the embedded store keeps
+// within when many messages come at once on a machine that does much else.
+func (w *World) Unhurried() {
+	w.Lease = 10 * time.Minute
+	w.Store, w.Engine = w.Replica(w.Trips)
+}
+
+// Run lets a replica look at the ledger until the test ends.
+func (w *World) Run(engine *trigger.Engine) {
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		engine.Run(ctx)
+	}()
+	w.T.Cleanup(func() {
+		stop()
+		<-done
+	})
+}
+
+// Session is the scope of a session of the clinic, or of the app if id is empty.
+func Session(id string) repositories.Scope {
+	return repositories.Scope{AppID: "clinic", SessionID: id}
+}
+
+// App writes an app.
+func (w *World) App(id, body string) {
+	app, err := repositories.DecodeApp(id, []byte(body))
+	require.NoError(w.T, err)
+	_, err = w.Store.PutApp(w.T.Context(), app)
+	require.NoError(w.T, err)
+}
+
+// Put registers a repository in the session, or in the app if that is empty, and waits until its
+// tool.changed is published.
+func (w *World) Put(session, id, body string) {
+	w.Register(Session(session), id, body)
+	w.Keeper.Wake("clinic")
+	w.Rest()
+}
+
+// Register registers a repository.
+func (w *World) Register(in repositories.Scope, id, body string) {
+	w.T.Helper()
+	repository, err := repositories.DecodeRepository(in, id, []byte(body))
+	require.NoError(w.T, err)
+	_, err = w.Store.PutRepository(w.T.Context(), repository)
+	require.NoError(w.T, err)
+}
+
+// Close closes session s1.
+func (w *World) Close() {
+	w.T.Helper()
+	require.NoError(w.T, w.Store.CloseSession(w.T.Context(), "clinic", "s1"))
+}
+
+// AnswerOf reads the answer to a message.
+func AnswerOf(raw json.RawMessage, err error) (answer query.Answer, _ error) {
+	if err == nil {
+		err = json.Unmarshal(raw, &answer)
+	}
+	return answer, err
+}
+
+// SayOn posts a message of the user.
+func (w *World) SayOn(engine *trigger.Engine, session, id, text string) (query.Answer, error) {
+	return AnswerOf(engine.Post(w.T.Context(), trigger.Message{AppID: "clinic", SessionID: session, ID: id, Actor: matcher.ActorUser, Text: text}))
+}
+
+// TrySay posts a message of the user in session s1.
+func (w *World) TrySay(id, text string) (query.Answer, error) {
+	return w.SayOn(w.Engine, "s1", id, text)
+}
+
+// Say posts a message of the user in session s1, which is decided.
+func (w *World) Say(id, text string) query.Answer {
+	w.T.Helper()
+	answer, err := w.TrySay(id, text)
+	require.NoError(w.T, err)
+	return answer
+}
+
+// One says what matches one tool, and returns the match.
+func (w *World) One(id, text string) query.Match {
+	w.T.Helper()
+	answer := w.Say(id, text)
+	require.Len(w.T, answer.Matches, 1, text)
+	return answer.Matches[0]
+}
+
+// Agent posts a message of an agent in session s1.
+func (w *World) Agent(id, text string) {
+	w.T.Helper()
+	_, err := w.Engine.Post(w.T.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: id, Actor: matcher.ActorAgent, Text: text})
+	require.NoError(w.T, err)
+}
+
+// TryFire fires a tool of the clinic.
+func (w *World) TryFire(d trigger.Direct) (match query.Match, err error) {
+	d.AppID = "clinic"
+	raw, err := w.Engine.Fire(w.T.Context(), d)
+	if err == nil {
+		err = json.Unmarshal(raw, &match)
+	}
+	return match, err
+}
+
+// Fire fires a tool of the clinic, from a page unless there is another source.
+func (w *World) Fire(d trigger.Direct) query.Match {
+	w.T.Helper()
+	if d.Source == "" {
+		d.Source = query.SourceUI
+	}
+	match, err := w.TryFire(d)
+	require.NoError(w.T, err)
+	return match
+}
+
+// Trigger reads the record of a trigger.
+func (w *World) Trigger(id string) query.Record {
+	w.T.Helper()
+	record, err := w.Engine.Trigger(w.T.Context(), "clinic", id)
+	require.NoError(w.T, err)
+	return record
+}
+
+// Triggers reads the records that a query finds, as many as there are.
+func (w *World) Triggers(q query.Triggers) []query.Record {
+	w.T.Helper()
+	q.AppID, q.Page.Limit = "clinic", 1000
+	records, _, err := w.Engine.Triggers(w.T.Context(), q)
+	require.NoError(w.T, err)
+	return records
+}
+
+// History reads what was said in a session.
+func (w *World) History(session string) []query.Entry {
+	w.T.Helper()
+	history, _, err := w.Engine.History(w.T.Context(), query.History{AppID: "clinic", SessionID: session, Page: query.Page{Limit: 10}})
+	require.NoError(w.T, err)
+	return history
+}
+
+// Offered lists the names of the tools that the last message was matched against.
+func (w *World) Offered() []string {
+	names := []string{}
+	for _, candidate := range w.Matcher.Asked[len(w.Matcher.Asked)-1].Candidates {
+		names = append(names, candidate.Tool.Name)
+	}
+	return names
+}
+
+// Until waits for a condition, by asking for it again and again.
+func (w *World) Until(what string, condition func() bool) {
+	w.T.Helper()
+	require.Eventually(w.T, condition, time.Minute, 5*time.Millisecond, what)
+}
+
+// UntilState waits until a trigger is in a state.
+func (w *World) UntilState(triggerID, state string) {
+	w.T.Helper()
+	w.Until("it is "+state, func() bool { return w.Trigger(triggerID).State == state })
+}
+
+// Flushed waits until what the first replica has answered is written; it asks for a trigger, which is
+// one round trip.
+func (w *World) Flushed() {
+	w.T.Helper()
+	_, err := w.Engine.Trigger(w.T.Context(), "clinic", "none")
+	require.ErrorIs(w.T, err, query.ErrNotFound)
+}
+
+// Rest waits until nothing is owed any more.
+func (w *World) Rest() {
+	w.T.Helper()
+	w.Until("the ledger is empty", func() bool {
+		owed, err := w.Server.Client().Get(context.Background(), keyspace.KeysOf("clinic").Owed()).Int()
+		return owed == 0 && (err == nil || errors.Is(err, redis.Nil))
+	})
+}
+
+// Expire lets the time of a session be over.
+func (w *World) Expire(session string) {
+	w.T.Helper()
+	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
+	require.NoError(w.T, client.ZAdd(w.T.Context(), keys.Idle(), redis.Z{Score: 1, Member: "clinic/" + session}).Err())
+	if client.Exists(w.T.Context(), keys.Turns(session)).Val() == 1 {
+		require.NoError(w.T, client.HSet(w.T.Context(), keys.Turns(session), "used", 1).Err())
+	}
+}
+
+// Lapse lets the time of a member of the clinic's lanes be over, and the lease of a call.
+func (w *World) Lapse(lane keyspace.Lane, member string) {
+	client, keys := w.Server.Client(), keyspace.KeysOf("clinic")
+	switch lane {
+	case keyspace.LaneCalls:
+		if client.Exists(context.Background(), keys.Effect(member)).Val() == 1 {
+			client.HSet(context.Background(), keys.Effect(member), "until", time.Now().UnixMilli()-1)
+		}
+	case keyspace.LaneHeld:
+		client.HSet(context.Background(), keys.Trigger(member), "due", 1)
+	}
+	client.ZAdd(context.Background(), keys.Lane(lane), redis.Z{Score: 1, Member: member})
+	client.ZAdd(context.Background(), keys.Due(), redis.Z{Score: 1, Member: string(lane) + "/clinic"})
+	if w.Keeper != nil {
+		w.Keeper.Wake("clinic")
+	}
+}
+
+// JSON writes a value.
+func JSON(t testing.TB, value any) string {
+	t.Helper()
+	text, err := json.Marshal(value)
+	require.NoError(t, err)
+	return string(text)
+}
