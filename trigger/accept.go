@@ -286,7 +286,8 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 	// request finds it done when they have caught up.
 	switch found.Status {
 	case ledger.Taken:
-		ts.Go(func() { ts.finishLater(t) })
+		taken := t // the result is set to nil below
+		ts.Go(func() { ts.finishLater(taken) })
 	case ledger.Answered, ledger.Decided:
 	default:
 		return found, t, nil // nothing was written, or it is another process's to refuse
