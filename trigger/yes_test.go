@@ -228,5 +228,11 @@ func TestAYesInADryRunIsJudgedLikeAnother(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, answer.Matches, fires, agent)
 		}
+
+		w.Put("s1", "once", `{"options":{"triggerOnce":true},"tools":[{"name":"leave","confirm":"always"}]}`)
+		history := []trigger.Earlier{{Actor: matcher.ActorUser, Text: "leave", Matches: []query.Match{{RepositoryID: "once", Name: "leave", State: query.StateConfirming}}}}
+		answer, _, err := w.Engine.DryRun(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", Actor: matcher.ActorUser, Text: "yes", History: history})
+		require.NoError(t, err)
+		require.Len(t, answer.Matches, 1, "a repository that fires once is gone by then, and its question is answered all the same")
 	})
 }

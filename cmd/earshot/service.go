@@ -44,6 +44,7 @@ import (
 	"earshot/repositories/version"
 	"earshot/trigger"
 	"earshot/trigger/erasure"
+	"earshot/trigger/ledger"
 	"earshot/trigger/pendingcalls"
 	"earshot/trigger/refresh"
 	"earshot/trigger/sealing"
@@ -214,7 +215,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	rest := api.New(api.Options{
 		SignIns: signIns,
 		Store:   s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Tracer: s.telemetry.Tracer(), Now: s.env.now,
-		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Memory: erasure.New(erasure.Options{Store: s.store, DB: s.db, Events: s.emitter, Answers: s.intake}), Closing: closing, NATSURL: s.config.ownNATS,
+		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Memory: &erasure.Eraser{Store: s.store, Ledger: ledger.New(s.db), Events: s.emitter, Answers: s.intake}, Closing: closing, NATSURL: s.config.ownNATS,
 		Model: s.chatModel(), SERMAS: bool(s.config.SERMAS), Lineages: s.store,
 		Walls:      walls,
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),

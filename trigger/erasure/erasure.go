@@ -38,24 +38,13 @@ type Answers interface {
 	Forget(ctx context.Context, appID string, triggerIDs []string) error
 }
 
-// Options are what New needs; all of it is required.
-type Options struct {
+// Eraser erases sessions. All of its fields are required. It is safe for concurrent use.
+type Eraser struct {
 	Store   *store.Store
-	DB      *keyspace.DB
+	Ledger  *ledger.Ledger
 	Events  Events
 	Answers Answers
 }
-
-// Eraser erases sessions. It is safe for concurrent use.
-type Eraser struct {
-	store   *store.Store
-	ledger  *ledger.Ledger
-	events  Events
-	answers Answers
-}
-
-// New returns an Eraser.
-func New(o Options) *Eraser { return &Eraser{o.Store, ledger.New(o.DB), o.Events, o.Answers} }
 
 // ErrStreams means that a stream could not be read or cleared. What Redis has had of the session
 // is gone by then; to erase it again does the rest.
@@ -78,30 +67,25 @@ const (
 func (e *Eraser) Erase(ctx context.Context, appID, sessionID string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longest)
 	defer cancel()
-	mark, err := e.store.BeginErasing(ctx, appID, sessionID)
+	mark, err := e.Store.BeginErasing(ctx, appID, sessionID)
 	if err != nil {
 		return err
 	}
-	defer e.renew(ctx, mark)()
-	return errors.Join(e.clear(ctx, mark, appID, sessionID), mark.End(ctx))
-}
-
-// renew renews the mark until it is told to stop.
-func (e *Eraser) renew(ctx context.Context, mark *store.Erasing) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
+	renewing, stop := context.WithCancel(ctx)
+	defer stop()
 	go func() {
 		ticks := time.NewTicker(renewed)
 		defer ticks.Stop()
 		for {
 			select {
-			case <-ctx.Done():
+			case <-renewing.Done():
 				return
 			case <-ticks.C:
-				_ = mark.Renew(ctx) // the next time, if not now
+				_ = mark.Renew(renewing) // the next time, if not now
 			}
 		}
 	}()
-	return cancel
+	return errors.Join(e.clear(ctx, mark, appID, sessionID), mark.End(ctx))
 }
 
 // clear removes everything, in an order in which a call that ends now, or an erasure that is
@@ -109,16 +93,16 @@ func (e *Eraser) renew(ctx context.Context, mark *store.Erasing) (stop func()) {
 func (e *Eraser) clear(ctx context.Context, mark *store.Erasing, appID, sessionID string) error {
 	for _, step := range []func() error{
 		func() error { return mark.Drop(ctx) },
-		func() error { return e.ledger.EraseCalls(ctx, appID, sessionID) },
+		func() error { return e.Ledger.EraseCalls(ctx, appID, sessionID) },
 		func() error { return e.takeOutboxes(ctx, appID, sessionID) },
 		func() error { return e.forgetAnswers(ctx, appID, sessionID) },
 		func() error {
-			return e.ledger.EachOfSession(ctx, appID, sessionID, func(ids []string) error {
-				return e.ledger.EraseTriggers(ctx, appID, sessionID, ids)
+			return e.Ledger.EachOfSession(ctx, appID, sessionID, func(ids []string) error {
+				return e.Ledger.EraseTriggers(ctx, appID, sessionID, ids)
 			})
 		},
 		func() error { return e.takeOutboxes(ctx, appID, sessionID) }, // what was retried by hand in between
-		func() error { return ofStreams(e.events.Erase(ctx, appID, sessionID)) },
+		func() error { return ofStreams(e.Events.Erase(ctx, appID, sessionID)) },
 	} {
 		if err := step(); err != nil {
 			return err
@@ -131,11 +115,11 @@ func (e *Eraser) clear(ctx context.Context, mark *store.Erasing, appID, sessionI
 func (e *Eraser) takeOutboxes(ctx context.Context, appID, sessionID string) error {
 	for _, box := range keyspace.Boxes(sessionID) {
 		for {
-			done, most, err := e.ledger.EraseOutbox(ctx, appID, box)
-			if done || err != nil {
-				if err != nil {
-					return err
-				}
+			done, most, err := e.Ledger.EraseOutbox(ctx, appID, box)
+			if err != nil {
+				return err
+			}
+			if done {
 				break
 			}
 			select {
@@ -151,25 +135,25 @@ func (e *Eraser) takeOutboxes(ctx context.Context, appID, sessionID string) erro
 // forgetAnswers removes what was published for the triggers that are still known, by their
 // records or by their events.
 func (e *Eraser) forgetAnswers(ctx context.Context, appID, sessionID string) error {
-	ids, err := e.events.TriggersOf(ctx, appID, sessionID)
+	ids, err := e.Events.TriggersOf(ctx, appID, sessionID)
 	if err != nil {
 		return ofStreams(err)
 	}
-	err = e.ledger.EachOfSession(ctx, appID, sessionID, func(some []string) error {
+	err = e.Ledger.EachOfSession(ctx, appID, sessionID, func(some []string) error {
 		ids = append(ids, some...)
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return ofStreams(e.answers.Forget(ctx, appID, ids))
+	return ofStreams(e.Answers.Forget(ctx, appID, ids))
 }
 
 // Stored hands out the events of a session that the stream has, in their order, until do fails.
 // Its error is ErrStreams, or that of do.
 func (e *Eraser) Stored(ctx context.Context, appID, sessionID string, do func(effect.Published) error) error {
 	var own error
-	err := e.events.Stored(ctx, appID, sessionID, func(event effect.Published) error {
+	err := e.Events.Stored(ctx, appID, sessionID, func(event effect.Published) error {
 		own = do(event)
 		return own
 	})

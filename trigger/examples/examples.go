@@ -93,28 +93,23 @@ func (s *Stage) say(ctx context.Context, request matcher.Request, c matcher.Cand
 	for _, match := range conversation.Fires(result.Matches) {
 		if match.Candidate == c {
 			came.fires = true
-			continue
+		} else {
+			came.others = append(came.others, match.Candidate)
 		}
-		came.others = append(came.others, match.Candidate)
 	}
 	for i, rejected := range result.Rejected {
-		switch {
-		case rejected.Candidate != c:
+		if rejected.Candidate != c {
 			came.others = append(came.others, rejected.Candidate)
-		case suffices(rejected):
+			continue
+		}
+		lacks, free := conversation.Faulty(rejected.Missing, rejected.Errors), Free(rejected.Tool)
+		if len(lacks) > 0 && !slices.ContainsFunc(lacks, func(name string) bool { return !slices.Contains(free, name) }) {
 			came.fires = true
-		default:
+		} else {
 			came.lacks = &result.Rejected[i]
 		}
 	}
 	return came
-}
-
-// suffices reports whether a call lacks no more than what the user's token has, or what the user
-// is asked for.
-func suffices(r matcher.Rejected) bool {
-	lacks := conversation.Faulty(r.Missing, r.Errors)
-	return len(lacks) > 0 && !slices.ContainsFunc(lacks, func(name string) bool { return !slices.Contains(Free(r.Tool), name) })
 }
 
 // Free are the parameters of a tool that an example need not have a value of: the user is asked for
@@ -129,7 +124,7 @@ func Free(tool *repositories.Tool) []string {
 	return free
 }
 
-// fault says what is wrong with an example; empty where nothing is.
+// fault says what is wrong with an example; empty if nothing is.
 func (s *Stage) fault(ctx context.Context, c matcher.Candidate, said string) string {
 	came := s.say(ctx, s.Request, c, said)
 	if came.fires && len(came.others) == 0 {
@@ -144,12 +139,16 @@ func (s *Stage) fault(ctx context.Context, c matcher.Candidate, said string) str
 	if same := s.same(said, c); len(same) > 0 {
 		why = names(c, same) + " has the same example; leave it with one of them"
 	} else if s.say(ctx, alone, c, said).fires {
-		why = fmt.Sprintf("it is as near to %s; %s", beside(c, came), ownWords)
+		nearest := "the other tools"
+		if i := slices.IndexFunc(came.trace.Scores, func(near matcher.Score) bool { return near.Candidate != c }); i >= 0 {
+			nearest = names(c, []matcher.Candidate{came.trace.Scores[i].Candidate})
+		}
+		why = fmt.Sprintf("it is as near to %s; %s", nearest, ownWords)
 	}
 	return fmt.Sprintf("%s does not fire it without a model: %s", fault.Show(said), why)
 }
 
-// told says what an example does that its author did not mean; empty where it does nothing.
+// told says what an example does that its author did not mean; empty if it does nothing.
 func (s *Stage) told(c matcher.Candidate, said string, came outcome) string {
 	switch {
 	case came.fires:
@@ -177,16 +176,6 @@ func (s *Stage) same(said string, c matcher.Candidate) (found []matcher.Candidat
 		}
 	}
 	return found
-}
-
-// beside is the neighbour that an example is nearest to.
-func beside(c matcher.Candidate, came outcome) string {
-	for _, near := range came.trace.Scores {
-		if near.Candidate != c {
-			return names(c, []matcher.Candidate{near.Candidate})
-		}
-	}
-	return "the other tools"
 }
 
 // lacking says what the values of a call lack, and how an example has them.
