@@ -57,21 +57,11 @@ func measure(folder string) error {
 		return err
 	}
 	for _, bar := range []string{repositories.BarCertain, repositories.BarLikely} {
-		clinc.hold(bar).print(fmt.Sprintf("CLINC150, 150 tools with 10 examples each, settings.offline.bar %q", bar), "a tool", "nothing")
+		hold(clinc, bar).print(fmt.Sprintf("CLINC150, 150 tools with 10 examples each, settings.offline.bar %q", bar), "a tool", "nothing")
 	}
-	dialogues.hold("").print("SGD, conversations with the tools of their services", kindsOf(dialogues.cases)...)
-	functions.hold("").print("BFCL, single messages with functions", kindsOf(functions.cases)...)
+	hold(dialogues, "").print("SGD, conversations with the tools of their services", kindsOf(dialogues)...)
+	hold(functions, "").print("BFCL, single messages with functions", kindsOf(functions)...)
 	return nil
-}
-
-// data is a set of cases.
-type data struct{ cases []evalCase }
-
-// evalCase is a test with the tools that are in scope in it.
-type evalCase struct {
-	kind  string
-	test  *files.Test
-	tools *repositories.Repository
 }
 
 // onStage is the Stage of cases that have tools of their own.
@@ -96,14 +86,14 @@ func (s *onStage) Begin(test *files.Test) (eval.Conversation, error) {
 }
 
 // hold runs the cases, at a bar of the offline matcher; empty is the usual one.
-func (d data) hold(bar string) table {
+func hold(cases []evalCase, bar string) table {
 	stage := &onStage{by: chain.New(llm.Options{}), bar: bar, of: map[*files.Test]*repositories.Repository{}, made: map[*repositories.Repository]*eval.Process{}}
-	tests := make([]*files.Test, len(d.cases))
-	for i, one := range d.cases {
+	tests := make([]*files.Test, len(cases))
+	for i, one := range cases {
 		tests[i] = one.test
 		stage.of[one.test] = one.tools
 	}
-	return table{d.cases, eval.Run(context.Background(), tests, stage)}
+	return table{cases, eval.Run(context.Background(), tests, stage)}
 }
 
 // table is what came of cases.

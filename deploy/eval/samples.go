@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"earshot/matcher"
+	"earshot/matcher/evaldata"
+	"earshot/matcher/matchertest"
 	"earshot/matcher/offline"
 	"earshot/matcher/retrieval"
 	"earshot/matcher/text"
@@ -35,27 +36,25 @@ type definition struct {
 // spokenSet reads the texts of CLINC150, which have examples.
 func spokenSet(folder string) (set, error) {
 	s := set{said: map[string][]string{}, examples: map[string][]string{}}
-	raw, err := os.ReadFile(filepath.Join(folder, "clinc", "tools.json"))
+	tools, measured, more, err := evaldata.ReadCLINC(folder)
 	if err != nil {
 		return s, err
 	}
-	if err := json.Unmarshal(raw, &s.tools); err != nil {
-		return s, err
-	}
-	for file, into := range map[string]map[string][]string{"dev.jsonl": s.said, "train.jsonl": s.examples} {
-		cases, err := lines[struct{ Text, Tool string }](folder, "clinc", file)
-		if err != nil {
-			return s, err
-		}
-		for _, c := range cases {
-			if c.Tool != "" {
-				into[c.Tool] = append(into[c.Tool], c.Text)
-			} else if file == "dev.jsonl" {
+	for i, from := range [][]evaldata.Spoken{measured, more} {
+		for _, c := range from {
+			switch into := []map[string][]string{s.said, s.examples}[i]; {
+			case c.Tool != nil:
+				into[*c.Tool] = append(into[*c.Tool], c.Text)
+			case i == 0:
 				s.none = append(s.none, c.Text)
 			}
 		}
 	}
-	return s, nil
+	text, err := json.Marshal(tools)
+	if err != nil {
+		return s, err
+	}
+	return s, json.Unmarshal(text, &s.tools)
 }
 
 // longest is the length of a text of BFCL, in bytes: people do not say longer ones.
@@ -64,12 +63,12 @@ const longest = 300
 // calledSet reads the calls of BFCL, which have parameters: texts that call for one tool or for none.
 func calledSet(folder string) (set, error) {
 	s, seen := set{said: map[string][]string{}}, map[string]bool{}
-	cases, err := lines[struct {
+	cases, err := matchertest.Read[struct {
 		Category string
 		Tools    []struct{ Function definition }
 		Messages []struct{ Content string }
 		Answers  []map[string]any `json:"possible_answer"`
-	}](folder, "bfcl", "cases.jsonl")
+	}](filepath.Join(folder, "bfcl", "cases.jsonl"))
 	for _, c := range cases {
 		if len(c.Messages) != 1 || len(c.Messages[0].Content) > longest {
 			continue

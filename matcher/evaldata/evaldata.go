@@ -1,4 +1,4 @@
-// Package evaldata reads the evaluation data for tests: real conversations, the tools
+// Package evaldata reads the evaluation data: real conversations, the tools
 // that were on offer in them, and the calls that they should come to. The data is no
 // part of this project; the variable EARSHOT_EVAL_DATA names its folder, and a test
 // that asks for cases is skipped without it.
@@ -8,7 +8,9 @@ package evaldata
 
 import (
 	"encoding/json"
+	"errors"
 	"maps"
+	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -21,14 +23,15 @@ import (
 
 // Case is one conversation with what it should set off.
 type Case struct {
-	ID string
+	ID, Kind string
 	// Tools are definitions as a client registers them.
 	Tools []any
 	// Messages are the conversation; the last one is to be matched.
 	Messages []Message
 	// Calls are what the last message should set off, in the order of the file; none
-	// where it should fire nothing.
-	Calls []Call
+	// where it should fire nothing, and where any call will do.
+	Calls   []Call
+	AnyCall bool
 	// Grounded names the parameters of the call whose values were said in so many
 	// words, if the data says so.
 	Grounded []string
@@ -50,6 +53,8 @@ type Message struct {
 type Call struct {
 	Name   string
 	Values map[string]any
+	// Accepted are the values that are as right, by parameter: of BFCL all, of which "" may be left out.
+	Accepted map[string][]any
 }
 
 // Arguments are the values as a model writes them: JSON.
@@ -76,11 +81,19 @@ func Reply(t testing.TB, calls ...Call) llmtest.Reply {
 }
 
 // cases reads those of a set.
-func cases[L interface{ read() Case }](t testing.TB, set string) []Case {
-	t.Helper()
-	var found []Case
-	for _, one := range matchertest.Lines[L](t, filepath.Join(matchertest.Data(t), set, "cases.jsonl")) {
+func cases[L interface{ read() Case }](folder, set string) (found []Case, err error) {
+	all, err := matchertest.Read[L](filepath.Join(folder, set, "cases.jsonl"))
+	for _, one := range all {
 		found = append(found, one.read())
+	}
+	return found, err
+}
+
+func must(t testing.TB, read func(folder string) ([]Case, error)) []Case {
+	t.Helper()
+	found, err := read(matchertest.Data(t))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no cases: %v", err)
 	}
 	return found
 }
@@ -125,13 +138,15 @@ func (c Case) definition(tool string) map[string]any {
 // sgdCase is a line of the cases that are made of the Schema-Guided Dialogue dataset.
 type sgdCase struct {
 	ID      string    `json:"id"`
+	Kind    string    `json:"kind"`
 	Tools   []any     `json:"tools"`
 	History []Message `json:"history"`
 	Expect  struct {
-		Tool     string          `json:"tool"`
-		Values   map[string]any  `json:"values"`
-		Grounded map[string]bool `json:"grounded"`
-		Intent   string          `json:"intent"`
+		Tool     string           `json:"tool"`
+		Values   map[string]any   `json:"values"`
+		Accept   map[string][]any `json:"accept"`
+		Grounded map[string]bool  `json:"grounded"`
+		Intent   string           `json:"intent"`
 		// Partial lists the accepted forms of each value that was said, all as text.
 		Partial map[string][]string `json:"partial"`
 	} `json:"expect"`
@@ -141,13 +156,16 @@ type sgdCase struct {
 // all of them.
 func SGD(t testing.TB) []Case {
 	t.Helper()
-	return cases[sgdCase](t, "sgd")
+	return must(t, ReadSGD)
 }
 
+// ReadSGD does so without a test.
+func ReadSGD(folder string) ([]Case, error) { return cases[sgdCase](folder, "sgd") }
+
 func (c sgdCase) read() Case {
-	read := Case{ID: c.ID, Tools: c.Tools, Messages: c.History}
+	read := Case{ID: c.ID, Kind: c.Kind, Tools: c.Tools, Messages: c.History}
 	if c.Expect.Tool != "" {
-		call := Call{Name: c.Expect.Tool, Values: c.Expect.Values}
+		call := Call{Name: c.Expect.Tool, Values: c.Expect.Values, Accepted: c.Expect.Accept}
 		read.Calls = []Call{call}
 		if len(read.Missing(call)) > 0 {
 			read.Contradiction = "the expected call lacks a value that the tool requires"
@@ -237,6 +255,8 @@ func (c Case) Rest(call Call) Call {
 // Leaderboard.
 type bfclCase struct {
 	ID       string                           `json:"id"`
+	Category string                           `json:"category"`
+	Expect   string                           `json:"expect"`
 	Tools    []Function                       `json:"tools"`
 	Messages []struct{ Role, Content string } `json:"messages"`
 	// Answer lists calls; each parameter has the values that are accepted.
@@ -265,11 +285,14 @@ const bfclContradiction = "parallel_multiple_94"
 // several accepted forms, the first one is expected.
 func BFCL(t testing.TB) []Case {
 	t.Helper()
-	return cases[bfclCase](t, "bfcl")
+	return must(t, ReadBFCL)
 }
 
+// ReadBFCL does so without a test.
+func ReadBFCL(folder string) ([]Case, error) { return cases[bfclCase](folder, "bfcl") }
+
 func (c bfclCase) read() Case {
-	read := Case{ID: c.ID}
+	read := Case{ID: c.ID, Kind: c.Category, AnyCall: c.Expect == "any_call"}
 	if c.ID == bfclContradiction {
 		read.Contradiction = "the expected values are not of the types that the tool declares"
 	}
@@ -281,7 +304,7 @@ func (c bfclCase) read() Case {
 	}
 	for _, answer := range c.Answer {
 		for name, accepted := range answer {
-			read.Calls = append(read.Calls, Call{Name: toolName(name), Values: firstAccepted(accepted)})
+			read.Calls = append(read.Calls, Call{Name: toolName(name), Values: firstAccepted(accepted), Accepted: accepted})
 		}
 	}
 	return read
@@ -327,4 +350,25 @@ func firstAccepted(accepted map[string][]any) map[string]any {
 		}
 	}
 	return values
+}
+
+// Spoken is a message of CLINC150, and the tool that it calls for; nil for none.
+type Spoken struct {
+	ID, Text string
+	Tool     *string
+}
+
+// ReadCLINC reads tools as a client registers them, and what people say to them: that by which matchers are
+// measured, and more of the same.
+func ReadCLINC(folder string) (tools []map[string]any, measured, more []Spoken, err error) {
+	content, err := os.ReadFile(filepath.Join(folder, "clinc", "tools.json"))
+	if err == nil {
+		err = json.Unmarshal(content, &tools)
+	}
+	for _, tool := range tools {
+		delete(tool, "domain") // which is no field of ours
+	}
+	measured, failed := matchertest.Read[Spoken](filepath.Join(folder, "clinc", "dev.jsonl"))
+	more, lost := matchertest.Read[Spoken](filepath.Join(folder, "clinc", "train.jsonl"))
+	return tools, measured, more, errors.Join(err, failed, lost)
 }

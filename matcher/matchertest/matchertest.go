@@ -133,16 +133,26 @@ func Data(t testing.TB) string {
 // Lines reads a file of one JSON value a line, of which numbers keep their digits.
 func Lines[T any](t testing.TB, path string) []T {
 	t.Helper()
-	content, err := os.ReadFile(path)
+	found, err := Read[T](path)
 	require.NoError(t, err)
-	var found []T
-	for line := range bytes.Lines(content) {
-		var one T
-		require.NoError(t, exactjson.Unmarshal(line, &one))
-		found = append(found, one)
-	}
 	require.NotEmpty(t, found, path)
 	return found
+}
+
+// Read does so without a test.
+func Read[T any](path string) (found []T, err error) {
+	content, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	for line := range bytes.Lines(content) {
+		var one T
+		if err := exactjson.Unmarshal(line, &one); err != nil {
+			return nil, fmt.Errorf("line %d of %s: %w", len(found)+1, path, err)
+		}
+		found = append(found, one)
+	}
+	return found, nil
 }
 
 // Dialogue is a case of SGD: a conversation, and what its end calls for.
