@@ -9,6 +9,7 @@ package evaldata
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -16,7 +17,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"earshot/matcher"
 	"earshot/matcher/llm/llmtest"
 	"earshot/matcher/matchertest"
 )
@@ -106,6 +109,41 @@ func (c Case) Body(t testing.TB) []byte {
 		t.Fatalf("the tools of %s cannot be written: %v", c.ID, err)
 	}
 	return body
+}
+
+// Request is the last message, with the tools of the case in scope and what was said before.
+func (c Case) Request(t testing.TB) matcher.Request {
+	t.Helper()
+	request := matcher.Request{Candidates: matchertest.InScope(t, matchertest.Scope, "eval", Definitions(t, c.Tools)...), Now: today}
+	for _, said := range c.Messages {
+		request.History = append(request.History, matcher.Utterance{Actor: said.Actor, Text: said.Text})
+	}
+	last := len(c.Messages) - 1
+	request.Text, request.History = c.Messages[last].Text, request.History[:last]
+	return request
+}
+
+// today is the day of all dialogues of SGD.
+var today = time.Date(2019, 3, 1, 9, 0, 0, 0, time.UTC)
+
+// Definitions are tools as JSON.
+func Definitions[T any](t testing.TB, tools []T) []string {
+	t.Helper()
+	written := make([]string, len(tools))
+	for i, tool := range tools {
+		text, err := json.Marshal(tool)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written[i] = string(text)
+	}
+	return written
+}
+
+// Accepts reports whether the call has a value of a parameter, or one that is as right.
+func (c Call) Accepts(name string, value any) bool {
+	text := strings.Trim(fmt.Sprint(value), " ")
+	return slices.ContainsFunc(c.Accepted[name], func(form any) bool { return strings.EqualFold(strings.TrimSpace(fmt.Sprint(form)), text) })
 }
 
 // Complete lays the values of a call over the defaults of its tool: this, and nothing

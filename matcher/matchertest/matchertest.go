@@ -154,31 +154,3 @@ func Read[T any](path string) (found []T, err error) {
 	}
 	return found, nil
 }
-
-// Dialogue is a case of SGD: a conversation, and what its end calls for.
-type Dialogue struct {
-	Kind    string            `json:"kind"`
-	Tools   []json.RawMessage `json:"tools"`
-	History []struct {
-		Actor string `json:"actor"`
-		Text  string `json:"text"`
-	} `json:"history"`
-	Expect struct {
-		Tool   *string             `json:"tool"`
-		Accept map[string][]string `json:"accept"`
-	} `json:"expect"`
-}
-
-// Request brings the case's tools into scope; its last message is the one to match.
-func (c Dialogue) Request(t testing.TB) matcher.Request {
-	tools := make([]string, len(c.Tools))
-	for i, tool := range c.Tools {
-		tools[i] = string(tool)
-	}
-	request := matcher.Request{Candidates: InScope(t, Scope, "sgd", tools...), Now: time.Date(2019, 3, 1, 9, 0, 0, 0, time.UTC)}
-	for _, said := range c.History[:len(c.History)-1] {
-		request.History = append(request.History, matcher.Utterance{Actor: said.Actor, Text: said.Text})
-	}
-	request.Text = c.History[len(c.History)-1].Text
-	return request
-}

@@ -1,16 +1,13 @@
 package offline_test
 
 import (
-	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher"
+	"earshot/matcher/evaldata"
 	"earshot/matcher/matchertest"
 	"earshot/matcher/offline"
 	"earshot/matcher/retrieval"
@@ -29,26 +26,11 @@ const (
 	mostUnavailable = 0.05
 )
 
-type clincCase struct {
-	Text string  `json:"text"`
-	Tool *string `json:"tool"` // nil: fire nothing
-}
-
 // clinc brings the tools of CLINC150 into scope and reads the messages.
-func clinc(t testing.TB) ([]matcher.Candidate, []clincCase) {
-	folder := filepath.Join(matchertest.Data(t), "clinc")
-	raw, err := os.ReadFile(filepath.Join(folder, "tools.json"))
+func clinc(t testing.TB) ([]matcher.Candidate, []evaldata.Spoken) {
+	tools, said, _, err := evaldata.ReadCLINC(matchertest.Data(t))
 	require.NoError(t, err)
-	var tools []map[string]any
-	require.NoError(t, json.Unmarshal(raw, &tools))
-	bodies := make([]string, len(tools))
-	for i, tool := range tools {
-		delete(tool, "domain")
-		body, err := json.Marshal(tool)
-		require.NoError(t, err)
-		bodies[i] = string(body)
-	}
-	return matchertest.InScope(t, matchertest.Scope, "clinc", bodies...), matchertest.Lines[clincCase](t, filepath.Join(folder, "dev.jsonl"))
+	return matchertest.InScope(t, matchertest.Scope, "clinc", evaldata.Definitions(t, tools)...), said
 }
 
 func TestOfflineOnCLINC(t *testing.T) {
@@ -72,7 +54,7 @@ func TestOfflineOnCLINCWithASessionsTools(t *testing.T) {
 	decidesWell(t, request, cases)
 }
 
-func decidesWell(t *testing.T, request matcher.Request, cases []clincCase) {
+func decidesWell(t *testing.T, request matcher.Request, cases []evaldata.Spoken) {
 	o := offline.New()
 	var inScope, fires, right, outside, outsideFires float64
 	for _, c := range cases {
@@ -119,51 +101,37 @@ func TestRetrieveOnCLINC(t *testing.T) {
 	}
 }
 
-// offlineFigures counts what came of the cases of one kind.
-type offlineFigures struct{ Cases, Fired, Right, Rejected, Values, WrongValues int }
-
-func (f *offlineFigures) add(c matchertest.Dialogue, result matcher.Result) {
-	f.Cases++
-	f.Fired += len(result.Matches)
-	f.Rejected += len(result.Rejected)
-	for _, match := range result.Matches {
-		if c.Expect.Tool == nil || *c.Expect.Tool != match.Tool.Name {
-			continue
-		}
-		f.Right++
-		for name, value := range match.Values {
-			f.Values++
-			if !acceptedForm(c.Expect.Accept[name], value) {
-				f.WrongValues++
-			}
-		}
-	}
-}
-
-func acceptedForm(forms []string, value any) bool {
-	said, err := json.Marshal(value)
-	text := strings.Trim(string(said), `"`)
-	return err == nil && slices.ContainsFunc(forms, func(form string) bool { return strings.EqualFold(form, text) })
-}
-
 func TestOfflineOnSGD(t *testing.T) {
 	unraced.Only(t)
-	figures := map[string]*offlineFigures{}
+	type figures struct{ Cases, Fired, Right, Rejected, Values, WrongValues int }
+	of := map[string]*figures{}
 	o := offline.New()
-	for _, c := range matchertest.Lines[matchertest.Dialogue](t, filepath.Join(matchertest.Data(t), "sgd", "cases.jsonl")) {
-		if figures[c.Kind] == nil {
-			figures[c.Kind] = &offlineFigures{}
+	for _, c := range evaldata.SGD(t) {
+		if of[c.Kind] == nil {
+			of[c.Kind] = &figures{}
 		}
 		result, err := o.Match(t.Context(), c.Request(t))
 		require.NoError(t, err)
-		figures[c.Kind].add(c, result)
+		f := of[c.Kind]
+		f.Cases, f.Fired, f.Rejected = f.Cases+1, f.Fired+len(result.Matches), f.Rejected+len(result.Rejected)
+		for _, match := range result.Matches {
+			if len(c.Calls) == 0 || c.Calls[0].Name != match.Tool.Name {
+				continue
+			}
+			f.Right++
+			for name, value := range match.Values {
+				f.Values++
+				if !c.Calls[0].Accepts(name, value) {
+					f.WrongValues++
+				}
+			}
+		}
 	}
-	for kind, f := range figures {
+	for kind, f := range of {
 		t.Logf("%-11s %+v", kind, *f)
 	}
 	for _, kind := range []string{"unavailable", "closing", "info", "incomplete"} {
-		f := figures[kind]
-		require.LessOrEqual(t, float64(f.Fired), mostUnavailable*float64(f.Cases), kind+": these fire nothing")
+		require.LessOrEqual(t, float64(of[kind].Fired), mostUnavailable*float64(of[kind].Cases), kind+": these fire nothing")
 	}
 }
 
