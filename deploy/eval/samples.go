@@ -36,11 +36,11 @@ type definition struct {
 // spokenSet reads the texts of CLINC150, which have examples.
 func spokenSet(folder string) (set, error) {
 	s := set{said: map[string][]string{}, examples: map[string][]string{}}
-	tools, measured, more, err := evaldata.ReadCLINC(folder)
+	tools, held, more, err := evaldata.ReadCLINC(folder)
 	if err != nil {
 		return s, err
 	}
-	for i, from := range [][]evaldata.Spoken{measured, more} {
+	for i, from := range [][]evaldata.Spoken{held, more} {
 		for _, c := range from {
 			switch into := []map[string][]string{s.said, s.examples}[i]; {
 			case c.Tool != nil:

@@ -118,7 +118,7 @@ var floors = map[string][]string{
 	"chain":          {"", "text", "retrieval", "llm", "offline", "evidence"},
 	// What tests share.
 	"llm/llmtest": {},
-	"evaldata":    {"llm/llmtest", "matchertest"},
+	"evaldata":    {"", "llm/llmtest", "matchertest"},
 	"matchertest": {""},
 }
 
