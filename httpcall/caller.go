@@ -41,7 +41,6 @@ import (
 	"earshot/httpcall/guard"
 	"earshot/repositories"
 	"earshot/repositories/failpoint"
-	"earshot/repositories/version"
 	"earshot/trigger/effect"
 )
 
@@ -52,8 +51,6 @@ type Options struct {
 	Policy guard.Policy
 	// Resolver looks up the names of endpoints; the system's.
 	Resolver *net.Resolver
-	// UserAgent is "earshot/" and the version. A tool's own header overrides it.
-	UserAgent string
 	// TokenTimeout bounds one token request; 10 s. Calls that wait for the token do
 	// not wait longer than their own time.
 	TokenTimeout time.Duration
@@ -65,8 +62,6 @@ type Options struct {
 	SlotWait time.Duration
 	// BreakAfter is the number of failures in a row that close a host off; 10.
 	BreakAfter int
-	// BreakFor is how long it stays closed off before one call probes it; 30 s.
-	BreakFor time.Duration
 	// Now is time.Now. Time limits of requests and the pauses of closed-off hosts run
 	// on the machine's clock.
 	Now func() time.Time
@@ -103,11 +98,9 @@ func New(o Options) *Caller {
 }
 
 func (o Options) withDefaults() Options {
-	o.UserAgent = cmp.Or(o.UserAgent, version.Product())
 	o.TokenTimeout, o.Tokens = cmp.Or(o.TokenTimeout, 10*time.Second), cmp.Or(o.Tokens, 4096)
 	o.HostLimit, o.SlotWait = cmp.Or(o.HostLimit, 8), cmp.Or(o.SlotWait, time.Second)
-	o.BreakAfter, o.BreakFor = cmp.Or(o.BreakAfter, 10), cmp.Or(o.BreakFor, 30*time.Second)
-	o.Logger = cmp.Or(o.Logger, slog.Default())
+	o.BreakAfter, o.Logger = cmp.Or(o.BreakAfter, 10), cmp.Or(o.Logger, slog.Default())
 	if o.Now == nil {
 		o.Now = time.Now
 	}

@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/sony/gobreaker/v2"
@@ -32,6 +33,9 @@ var (
 // maxHosts is how many hosts are remembered. One that is forgotten starts afresh, with
 // all its slots free.
 const maxHosts = 8192
+
+// breakFor is how long a host stays closed off before one call probes it.
+const breakFor = 30 * time.Second
 
 // hostLimiter is a concurrency limit and a circuit breaker for each host that an app calls,
 // so that an endpoint that is slow or dead neither holds all workers nor is hammered: at
@@ -64,7 +68,7 @@ func (l *hostLimiter) acquire(ctx context.Context, appID string, target *url.URL
 			slots: semaphore.NewWeighted(int64(o.HostLimit)),
 			breaker: gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
 				MaxRequests: 1,
-				Timeout:     o.BreakFor,
+				Timeout:     breakFor,
 				ReadyToTrip: func(counts gobreaker.Counts) bool { return counts.ConsecutiveFailures >= uint32(o.BreakAfter) },
 				IsExcluded:  func(err error) bool { return errors.Is(err, errUnknown) },
 			}),
@@ -83,8 +87,8 @@ func (l *hostLimiter) acquire(ctx context.Context, appID string, target *url.URL
 	report, err := host.breaker.Allow()
 	if err != nil {
 		host.slots.Release(1)
-		return nil, effect.Deferral(o.Jitter(o.BreakFor), "host %s is closed off after %d failures in a row; it is tried every %s",
-			target.Host, o.BreakAfter, o.BreakFor)
+		return nil, effect.Deferral(o.Jitter(breakFor), "host %s is closed off after %d failures in a row; it is tried every %s",
+			target.Host, o.BreakAfter, breakFor)
 	}
 	return func(health hostHealth) {
 		host.slots.Release(1)

@@ -21,23 +21,23 @@ import (
 
 // server is the server of a call, for those calls that may share a session with it: those of
 // one app, with the same headers and credentials.
-func (c *Caller) server(call *preparedCall) (s mcpServer, err error) {
+func (p *preparedCall) server() (s mcpServer, err error) {
 	headers := map[string]string{}
-	for name, value := range call.request.Headers {
+	for name, value := range p.request.Headers {
 		headers[name] = value.Reveal()
 	}
 	key := ""
-	if call.auth.grant != nil {
-		key = call.auth.grant.key
+	if p.auth.grant != nil {
+		key = p.auth.grant.key
 	}
-	call.auth.header, err = c.ownHeaders(call.request.Headers)
-	return mcpServer{hashOf(call.app.ID, call.target.String(), headers, call.auth.fixed, key), call.target.String(), call.auth}, err
+	p.auth.header, err = ownHeaders(p.request.Headers)
+	return mcpServer{hashOf(p.app.ID, p.target.String(), headers, p.auth.fixed, key), p.target.String(), p.auth}, err
 }
 
 // callRemote calls a tool of an MCP server.
 func (c *Caller) callRemote(ctx context.Context, call *preparedCall) (effect.Outcome, hostHealth) {
 	tool, delivery := call.effect.Call.Tool, call.effect
-	server, err := c.server(call)
+	server, err := call.server()
 	if err != nil {
 		return effect.OutcomeOf(err), unknown
 	}
@@ -182,7 +182,7 @@ func (c *Caller) Offered(ctx context.Context, app *repositories.App, name string
 	if err := c.authorize(call); err != nil {
 		return nil, nil, err
 	}
-	server, err := c.server(call)
+	server, err := call.server()
 	if err != nil {
 		return nil, nil, err
 	}

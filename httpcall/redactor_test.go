@@ -150,4 +150,7 @@ func TestMaskTellsWhereACredentialWas(t *testing.T) {
 	require.Contains(t, string(outcome.Result), `"X-Desk":["north-desk"]`, "no credential by its name")
 	require.Contains(t, string(outcome.Result), `"X-Token":["short"]`, "too short to be told from words")
 	require.True(t, json.Valid(outcome.Result))
+
+	request.Headers = repositories.Headers{"X-Api-Key": credential("abcdefgh"), "X-Token": credential("abcdefgh-and-more")}
+	require.NotContains(t, string(newRig(t).call(e.URL, request, nil).Result), "and-more", "of a longer one nothing is left")
 }

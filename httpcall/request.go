@@ -17,6 +17,7 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/secret"
+	"earshot/repositories/version"
 	"earshot/trigger/effect"
 )
 
@@ -134,8 +135,8 @@ var reservedHeaders = []string{
 // ownHeaders returns the headers that a tool and its source set. They are literal: no value
 // reaches them. A line break would begin another header; net/http refuses it as well, with a
 // text that does not say which header.
-func (c *Caller) ownHeaders(own repositories.Headers) (http.Header, error) {
-	header := http.Header{"User-Agent": {c.options.UserAgent}}
+func ownHeaders(own repositories.Headers) (http.Header, error) {
+	header := http.Header{"User-Agent": {version.Product()}}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
 		value := own[name].Reveal()
 		if !httpguts.ValidHeaderFieldName(name) {
@@ -156,7 +157,7 @@ func (c *Caller) ownHeaders(own repositories.Headers) (http.Header, error) {
 // next (Standard Webhooks 1.0). A secret is base64, after whsec_ or without it, as receivers
 // read it. An app without a secret has its calls unsigned.
 func (c *Caller) headers(call *preparedCall) (http.Header, error) {
-	header, err := c.ownHeaders(call.request.Headers)
+	header, err := ownHeaders(call.request.Headers)
 	if err != nil {
 		return nil, err
 	}
