@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -31,7 +32,7 @@ func (d *diagnosis) add(what string, grade finding.Grade, value, advice string) 
 	d.found = append(d.found, finding.Finding{Check: what, Grade: grade, Value: value, Advice: advice})
 }
 
-// dialer remembers why no server was reached, of which the library says nothing.
+// dialer remembers why no server was reached, which the library does not report.
 type dialer struct {
 	net.Dialer
 	err error
@@ -81,7 +82,7 @@ func Diagnose(ctx context.Context, list string, options Options, ingress bool) (
 	return d.found, nil
 }
 
-// codeNoLeader is that of a cluster of which too few servers are up.
+// codeNoLeader is the code of a cluster with too few servers up.
 const codeNoLeader jetstream.ErrorCode = 10008
 
 // wantedPayload is as long as an event may be with all that is around it, in bytes.
@@ -207,7 +208,7 @@ func (d *diagnosis) answers(ctx context.Context) {
 	}
 }
 
-// held is a stream, nil where it is not there, which it notes.
+// held is a stream; nil if it is not there, which becomes a finding.
 func (d *diagnosis) held(ctx context.Context, name string) jetstream.Stream {
 	held, err := d.js.Stream(ctx, name)
 	switch what := "stream " + name; {
@@ -258,7 +259,7 @@ type Permissions struct {
 	Subscribe []string `json:"subscribe"`
 }
 
-// AskUser is where a server says what the user may who asks.
+// AskUser is the subject on which a server answers what the user of the connection may.
 const AskUser = "$SYS.REQ.USER.INFO"
 
 // Needed are the permissions for events and answers, and where requests over NATS are taken those
@@ -281,37 +282,7 @@ func apiOf(name string) (subjects []string) {
 	return subjects
 }
 
-// within reports whether all subjects that a pattern stands for are among those of another.
-func within(pattern, other string) bool {
-	words, of := strings.Split(pattern, "."), strings.Split(other, ".")
-	for i, word := range of {
-		switch {
-		case word == ">":
-			return len(words) > i
-		case i >= len(words) || words[i] == ">":
-			return false
-		case word != "*" && word != words[i]:
-			return false
-		}
-	}
-	return len(words) == len(of)
-}
-
-// collide reports whether some subject is of both patterns.
-func collide(a, b string) bool {
-	first, second := strings.Split(a, "."), strings.Split(b, ".")
-	for i := 0; i < len(first) && i < len(second); i++ {
-		switch {
-		case first[i] == ">" || second[i] == ">":
-			return true
-		case first[i] != "*" && second[i] != "*" && first[i] != second[i]:
-			return false
-		}
-	}
-	return len(first) == len(second)
-}
-
-// allowance is what a server allows, and denies; it allows everything where it names nothing.
+// allowance is what a server allows, and denies; it allows everything if it names nothing.
 type allowance struct {
 	Allow []string `json:"allow"`
 	Deny  []string `json:"deny"`
@@ -323,8 +294,8 @@ func (a *allowance) lacks(needed []string) (missing []string) {
 		if a == nil {
 			return nil
 		}
-		allowed := len(a.Allow) == 0 || slices.ContainsFunc(a.Allow, func(one string) bool { return within(subject, one) })
-		if !allowed || slices.ContainsFunc(a.Deny, func(one string) bool { return collide(subject, one) }) {
+		allowed := len(a.Allow) == 0 || slices.ContainsFunc(a.Allow, func(one string) bool { return server.SubjectMatchesFilter(subject, one) })
+		if !allowed || slices.ContainsFunc(a.Deny, func(one string) bool { return server.SubjectsCollide(subject, one) }) {
 			missing = append(missing, subject)
 		}
 	}

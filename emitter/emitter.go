@@ -380,8 +380,7 @@ func inItsWords(err error) error {
 	return err
 }
 
-// public is an error of which everybody may read the text of Public: it says nothing of
-// hosts, apps or subjects.
+// public is an error with a text for everybody, which names no host, app or subject.
 type public struct {
 	error
 	shown string

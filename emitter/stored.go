@@ -40,8 +40,8 @@ func (e *Emitter) Stored(ctx context.Context, appID, sessionID string, do func(e
 }
 
 // Erase removes all events of a session from the stream, and has the server write over what it
-// has on disk of them. Nobody may publish any meanwhile. An event that is gone already, or whose
-// removal cannot be told from that, is found by the next pass.
+// has on disk of them. Nobody may publish any meanwhile. The next pass finds an event
+// whose removal failed.
 func (e *Emitter) Erase(ctx context.Context, appID, sessionID string) error {
 	for range erasePasses {
 		var left []uint64

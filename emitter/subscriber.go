@@ -12,7 +12,7 @@ import (
 
 const (
 	// queueLength is how many events may wait for one subscriber. One that falls further
-	// behind is dropped: it can come back and go on where it was, and memory cannot.
+	// behind is dropped: it can come back and go on from there, and memory is bounded.
 	queueLength = 256
 	// What is queued for subscribers is bounded in bytes as well, for one and for all together.
 	// An event that is queued for several counts for each, so that a process holds less.

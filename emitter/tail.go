@@ -113,8 +113,8 @@ func (t *Tail) wanted() bool {
 func (t *Tail) wantedLocked() bool { return t.coming > 0 || t.recent || len(t.subscribers) > 0 }
 
 // read follows the stream until something is wrong with it, or, without an error, until
-// nobody wants it. It goes on after the event that was handed out last. A stream that ends
-// before that must be another: its reading begins anew, and so do the subscribers.
+// nobody follows. It goes on after the event that was handed out last. A stream that ends
+// before that must be another: its reading and its subscribers begin anew.
 func (t *Tail) read(ctx context.Context) error {
 	if err := t.emitter.Ready(ctx); err != nil || !t.wanted() {
 		return err
@@ -192,7 +192,7 @@ func (t *Tail) end(ctx context.Context) (uint64, error) {
 }
 
 // watch returns when the reader stands still while the stream goes on, or when the
-// stream is another than it was; and, without an error, when nobody wants it any more.
+// stream is another than it was; and, without an error, when nobody follows any more.
 // Outages alone are the client library's to mend. What was deleted from the stream's end is
 // no event that the reader lacks.
 func (t *Tail) watch(ctx context.Context, consumer jetstream.Consumer) error {
@@ -307,7 +307,7 @@ func (t *Tail) position() uint64 {
 // Follow hands out the events after a sequence, in their order, each once: first those
 // that the stream has already, then what comes. They are those of one session, or all
 // of the app if that is empty. The channel is closed when ctx ends, when the reader
-// of it is too slow, or when the stream was made anew; whoever follows again from the
+// of it is too slow, or when the stream was made anew; a reader that follows again from the
 // last event that it got misses nothing.
 //
 // It fails with ErrNotReading.
@@ -386,8 +386,7 @@ func (t *Tail) serve(ctx context.Context, s *subscriber) {
 	}
 }
 
-// catchUp hands the subscriber what is stored between what it has seen and where it
-// joined. Its error is one of NATS, or ctx's own.
+// catchUp hands the subscriber what is stored after what it has seen, up to where it joined. Its error is one of NATS, or ctx's own.
 func (t *Tail) catchUp(ctx context.Context, s *subscriber) error {
 	for s.seen < s.joinedAt && s.state() != ended {
 		events, through, err := t.stored(ctx, s)

@@ -5,7 +5,7 @@
 // Caller is an effect.Deliverer. One Deliver is one attempt, and goes one way: the call is
 // prepared and signed (request.go), from a tool's URL and its placeholders (placeholders.go),
 // from an http tool (tool.go) or from an MCP server (mcp.go), with its credentials
-// (credentials.go), of which a token may have to be requested; the host must have room
+// (credentials.go), for which it may have to request a token; the host must have room
 // (limiter.go); the request is sent (roundtrip.go) to an address that may be called (guard),
 // and the answer, redacted (redactor.go), becomes the outcome. The ledger decides when the
 // next attempt is due. A call of an MCP server's tool is several requests in a session

@@ -242,7 +242,7 @@ func newTokenCache(client *http.Client, o Options) *tokenCache {
 }
 
 // get returns an access token of the grant. One that is near its end is still used,
-// while another is asked for: nobody waits for a renewal. A call that has to wait does
+// while another is requested: no call waits for a renewal. A call that has to wait does
 // so no longer than ctx; the request goes on for others and for the next call.
 func (t *tokenCache) get(ctx context.Context, g *grant) (string, error) {
 	now := t.now()
@@ -371,8 +371,8 @@ var knownCodes = []string{
 }
 
 // tokenFailure is the failure of a token request. An answer is judged like that to a call;
-// an error in an answer of 200, which some endpoints give, is a refusal. Of the answer it
-// tells the status and a known error code only: the rest may hold what was sent.
+// an error in an answer of 200, which some endpoints give, is a refusal. Its text
+// has the status and a known error code only: the rest of the answer may hold what was sent.
 func tokenFailure(err error, g *grant, now time.Time) error {
 	var closed *guard.Blocked
 	var answered *oauth2.RetrieveError

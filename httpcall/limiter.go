@@ -15,7 +15,7 @@ import (
 	"earshot/trigger/effect"
 )
 
-// hostHealth is what an attempt tells the circuit breaker about its host.
+// hostHealth is what the circuit breaker learns about a host from an attempt.
 type hostHealth int
 
 const (

@@ -70,7 +70,7 @@ func (c *Caller) callRemote(ctx context.Context, call *preparedCall) (effect.Out
 	return outcome, alive
 }
 
-// remoteFailure judges a call that an MCP server did not carry out, or of which nobody knows.
+// remoteFailure judges a call that an MCP server did not carry out, or did not answer.
 // What stands between us and the server answers in HTTP, and is judged as in a call of a URL;
 // an error of the server itself ends the call.
 func (c *Caller) remoteFailure(ctx context.Context, call *preparedCall, e *exchange, followed *trace) (outcome effect.Outcome, health hostHealth) {

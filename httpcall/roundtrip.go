@@ -48,8 +48,8 @@ func (t *trace) in(ctx context.Context, repeatable bool) context.Context {
 	})
 }
 
-// roundTrip sends the request and reads the answer. It also says what the attempt tells about
-// the health of the host.
+// roundTrip sends the request and reads the answer. It also returns what the attempt shows
+// of the health of the host.
 func (c *Caller) roundTrip(ctx context.Context, call *preparedCall) (effect.Outcome, hostHealth) {
 	var followed trace
 	request, err := http.NewRequestWithContext(followed.in(ctx, call.request.Repeatable()), call.method(), "", bytes.NewReader(call.body))

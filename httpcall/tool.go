@@ -16,7 +16,7 @@ import (
 )
 
 // toSource makes the request of an http tool to its source. Its headers are those of the
-// source, of the tool, and those that are parameters, of which the later win.
+// source, of the tool, and those that are parameters; the later win.
 func (p *preparedCall) toSource() error {
 	tool, values := p.effect.Call.Tool, p.effect.Call.Written()
 	source, there := p.app.Source(tool.Source)

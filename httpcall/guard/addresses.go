@@ -102,7 +102,7 @@ var embeddings = []embedding{
 var compatible = netip.MustParsePrefix("::/96")
 
 // embeddedIn returns the IPv4 addresses that an address embeds, and the name of the
-// form that it has; none where it embeds none.
+// form that it has, if any.
 func embeddedIn(address netip.Addr) ([]netip.Addr, string) {
 	if !address.Is6() {
 		return nil, ""

@@ -19,20 +19,14 @@ type Policy struct {
 	open  []netip.Prefix
 }
 
-// The policies that are words.
-const (
-	policyDeny  = "deny"
-	policyAllow = "allow"
-)
-
 // ParsePolicy reads the value of EARSHOT_PRIVATE_URLS: deny, allow, or a comma-separated
 // list of CIDRs. Nothing at all is deny. A CIDR opens IPv6 addresses that embed one of
 // its IPv4 addresses as well.
 func ParsePolicy(text string) (Policy, error) {
 	switch strings.ToLower(strings.TrimSpace(text)) {
-	case "", policyDeny:
+	case "", "deny":
 		return Policy{}, nil
-	case policyAllow:
+	case "allow":
 		return Policy{allow: true}, nil
 	}
 	var policy Policy
@@ -51,9 +45,9 @@ func ParsePolicy(text string) (Policy, error) {
 func (p Policy) String() string {
 	switch {
 	case p.allow:
-		return policyAllow
+		return "allow"
 	case len(p.open) == 0:
-		return policyDeny
+		return "deny"
 	}
 	texts := make([]string, len(p.open))
 	for i, prefix := range p.open {

@@ -15,7 +15,7 @@ import (
 )
 
 // Transport returns a transport that opens connections only to addresses that the policy
-// lets through. Names are looked up with the resolver, the system's where it is nil. It
+// lets through. Names are looked up with the resolver, the system's if it is nil. It
 // uses no proxy, as a proxy would connect in our place. The caller sees to it that
 // redirects are not followed.
 func Transport(policy Policy, resolver *net.Resolver) *http.Transport {
@@ -32,7 +32,7 @@ func Transport(policy Policy, resolver *net.Resolver) *http.Transport {
 }
 
 // Dial opens TCP connections under the policy for those who speak no HTTP, such as
-// the clients of databases. Its error wraps a *Blocked where the policy refuses.
+// the clients of databases. Its error wraps a *Blocked if the policy refuses.
 func Dial(policy Policy) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return dialer(policy, nil).DialContext
 }
@@ -55,25 +55,23 @@ func Reach(policy Policy) func(ctx context.Context, host, port string) error {
 	}
 }
 
+// dialer checks each address after its name was looked up and before the connection is opened.
+// A name that leads elsewhere at the second look (DNS rebinding) is therefore checked at both.
+// What cannot be read is refused.
 func dialer(policy Policy, resolver *net.Resolver) *net.Dialer {
 	return &net.Dialer{
-		Timeout:        10 * time.Second,
-		KeepAlive:      30 * time.Second,
-		Resolver:       resolver,
-		ControlContext: policy.control,
+		Timeout:   10 * time.Second,
+		KeepAlive: 30 * time.Second,
+		Resolver:  resolver,
+		ControlContext: func(_ context.Context, network, address string, _ syscall.RawConn) error {
+			if !strings.HasPrefix(network, "tcp") {
+				return &Blocked{Rule: "network " + network + " is not TCP"}
+			}
+			parsed, err := netip.ParseAddrPort(address)
+			if err != nil {
+				return &Blocked{Rule: "it is no IP address with a port"}
+			}
+			return policy.Check(parsed.Addr())
+		},
 	}
-}
-
-// control is asked after the name was looked up and before the connection is opened,
-// with the address that it goes to. A name that leads elsewhere at the second look
-// (DNS rebinding) is therefore checked at both. What cannot be read is refused.
-func (p Policy) control(_ context.Context, network, address string, _ syscall.RawConn) error {
-	if !strings.HasPrefix(network, "tcp") {
-		return &Blocked{Rule: "network " + network + " is not TCP"}
-	}
-	parsed, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return &Blocked{Rule: "it is no IP address with a port"}
-	}
-	return p.Check(parsed.Addr())
 }

@@ -2,6 +2,7 @@ package sqlquery_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -63,6 +64,23 @@ func (r *rig) rows(sql string) string {
 	outcome := r.run(statement(sql), "")
 	require.Equal(r.t, effect.Done, outcome.Verdict, outcome.Error)
 	return string(outcome.Result)
+}
+
+// ran is a statement with the fields and values of its tool. want is its result if it begins
+// with a bracket, and a part of the error of a call that is dead if not.
+type ran struct{ sql, fields, values, want string }
+
+// table checks statements one after the other.
+func (r *rig) table(all ...ran) {
+	r.t.Helper()
+	for _, c := range all {
+		outcome := r.run(statement(c.sql)+c.fields, c.values)
+		if strings.HasPrefix(c.want, "[") {
+			require.Equal(r.t, c.want, string(outcome.Result), "%s: %s", c.sql, outcome.Error)
+		} else {
+			effecttest.Ended(r.t, outcome, effect.Dead, effect.ReasonRequest, c.want)
+		}
+	}
 }
 
 func mustJSON(value any) string {

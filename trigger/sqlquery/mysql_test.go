@@ -57,18 +57,18 @@ func mysqlTypes(t *testing.T, server *sqltest.Server) {
 
 func mysqlBinds(t *testing.T, server *sqltest.Server) {
 	r := newRig(t, server.Source("db"))
-	const one = `,"parameters":[{"name":"a","type":"string","description":"d"},{"name":"n","type":"number","description":"d"},{"name":"l","type":"array","description":"d","items":{"type":"string","name":"i","description":"d"},"required":false}]`
-	hostile := `' OR 1=1; -- \`
-	outcome := r.run(statement("select ? as a, cast(? as decimal(40,10)) as n, ? as l")+one, `{"a":`+mustJSON(hostile)+`,"n":12345678901234567890.0123456789,"l":["x"]}`)
-	require.Equal(t, `[{"a":`+mustJSON(hostile)+`,"n":12345678901234567890.0123456789,"l":"[\"x\"]"}]`, string(outcome.Result), outcome.Error)
-	outcome = r.run(statement("select ? as a, ? as n, ? as l")+one, `{"a":"","n":18446744073709551615}`)
-	require.Equal(t, `[{"a":"","n":18446744073709551615,"l":null}]`, string(outcome.Result), outcome.Error)
-
-	outcome = r.run(statement("select {{.c}} from flights where id = 1")+`,"templateParameters":[{"name":"c","type":"string","description":"d","escape":"backticks"}]`, `{"c":"air`+"`"+`line"}`)
-	require.Contains(t, outcome.Error, "Unknown column '***'")
-	outcome = r.run(statement("select {{.c}} from flights where id = 1")+`,"templateParameters":[{"name":"c","type":"string","description":"d","escape":"backticks"}]`, `{"c":"airline"}`)
-	require.Equal(t, `[{"airline":"CY"}]`, string(outcome.Result), outcome.Error)
-	outcome = r.run(statement("select 1 {{.more}}")+`,"templateParameters":[{"name":"more","type":"string","description":"d"}]`, `{"more":"; drop table flights"}`)
+	const three = `,"parameters":[{"name":"a","type":"string","description":"d"},{"name":"n","type":"number","description":"d"},
+		{"name":"l","type":"array","description":"d","items":{"type":"string","name":"i","description":"d"},"required":false}]`
+	const column = `,"templateParameters":[{"name":"c","type":"string","description":"d","escape":"backticks"}]`
+	hostile := mustJSON(`' OR 1=1; -- \`)
+	r.table(
+		ran{"select ? as a, cast(? as decimal(40,10)) as n, ? as l", three, `{"a":` + hostile + `,"n":12345678901234567890.0123456789,"l":["x"]}`,
+			`[{"a":` + hostile + `,"n":12345678901234567890.0123456789,"l":"[\"x\"]"}]`},
+		ran{"select ? as a, ? as n, ? as l", three, `{"a":"","n":18446744073709551615}`, `[{"a":"","n":18446744073709551615,"l":null}]`},
+		ran{"select {{.c}} from flights where id = 1", column, `{"c":"air` + "`" + `line"}`, "Unknown column '***'"},
+		ran{"select {{.c}} from flights where id = 1", column, `{"c":"airline"}`, `[{"airline":"CY"}]`},
+	)
+	outcome := r.run(statement("select 1 {{.more}}")+`,"templateParameters":[{"name":"more","type":"string","description":"d"}]`, `{"more":"; drop table flights"}`)
 	require.Equal(t, effect.Dead, outcome.Verdict)
 	require.NotContains(t, outcome.Error, "drop", "what is pasted stays out of errors")
 	require.Equal(t, 2, server.Count("select count(*) from flights"))

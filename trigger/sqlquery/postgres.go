@@ -314,7 +314,7 @@ func postgresFailure(source string, err error, s statement) error {
 }
 
 // postgresValues writes the values as texts, in the order of their numbers. The server
-// reads each as the type that the statement needs there, and says so where it cannot.
+// reads each as the type that the statement needs there, and refuses what it cannot read.
 // Values that the statement does not use are left out.
 func postgresValues(s statement, types []uint32) ([][]byte, error) {
 	if len(types) > len(s.values) {

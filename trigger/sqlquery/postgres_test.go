@@ -95,20 +95,17 @@ func valuesAreBound(t *testing.T, server *sqltest.Server) {
 	require.JSONEq(t, `[{"s":"it's; drop table flights --","i":9007199254740993,"f":0.12345678901234567890,"b":true,"l":["a\"b","c,d","\\","{}","NULL"],"m":{"k":[1,null,"x"]},"o":null}]`, string(outcome.Result))
 	require.Contains(t, string(outcome.Result), `0.12345678901234567890`, "digits survive")
 
-	const airlines = `"parameters":[{"name":"preferred","type":"array","description":"d","items":{"name":"x","type":"string","description":"d"}}]`
-	outcome = r.run(statement(`select id from flights where airline = any($1)`)+","+airlines, `{"preferred":["CY","ZZ"]}`)
-	require.Equal(t, `[{"id":1}]`, string(outcome.Result))
-
-	const ids = `"parameters":[{"name":"ids","type":"array","description":"d","items":{"name":"x","type":"integer","description":"d"}}]`
-	outcome = r.run(statement(`select airline from flights where id = any($1) order by id`)+","+ids, `{"ids":[2,1]}`)
-	require.Equal(t, `[{"airline":"CY"},{"airline":"DL"}]`, string(outcome.Result))
-	outcome = r.run(statement(`select $1::jsonb as v`)+","+ids, `{"ids":[2,1]}`)
-	require.Equal(t, `[{"v":[2,1]}]`, string(outcome.Result), "where the statement wants JSON, a list is one")
-
-	outcome = r.run(statement(`select airline from flights where id = $1`)+`,"schema":[{"parameter":"id","type":"integer"},{"parameter":"unused","type":"string","value":"x"}]`, `{"id":1}`)
-	require.Equal(t, `[{"airline":"CY"}]`, string(outcome.Result), "any of the three languages, and values that it does not use")
-	outcome = r.run(statement(`select $2::text as v, $1::text as w`)+`,"parameters":{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}}}`, `{"a":"second","z":"first"}`)
-	require.Equal(t, `[{"v":"second","w":"first"}]`, string(outcome.Result), "in the order in which they were given")
+	const airlines = `,"parameters":[{"name":"preferred","type":"array","description":"d","items":{"name":"x","type":"string","description":"d"}}]`
+	const ids = `,"parameters":[{"name":"ids","type":"array","description":"d","items":{"name":"x","type":"integer","description":"d"}}]`
+	const unused = `,"schema":[{"parameter":"id","type":"integer"},{"parameter":"unused","type":"string","value":"x"}]`
+	const object = `,"parameters":{"type":"object","properties":{"z":{"type":"string"},"a":{"type":"string"}}}`
+	r.table(
+		ran{`select id from flights where airline = any($1)`, airlines, `{"preferred":["CY","ZZ"]}`, `[{"id":1}]`},
+		ran{`select airline from flights where id = any($1) order by id`, ids, `{"ids":[2,1]}`, `[{"airline":"CY"},{"airline":"DL"}]`},
+		ran{`select $1::jsonb as v`, ids, `{"ids":[2,1]}`, `[{"v":[2,1]}]`}, // a list is JSON if the statement wants JSON
+		ran{`select airline from flights where id = $1`, unused, `{"id":1}`, `[{"airline":"CY"}]`},
+		ran{`select $2::text as v, $1::text as w`, object, `{"a":"second","z":"first"}`, `[{"v":"second","w":"first"}]`}, // in the order of the schema
+	)
 }
 
 func templatesArePasted(t *testing.T, server *sqltest.Server) {
@@ -124,15 +121,14 @@ func templatesArePasted(t *testing.T, server *sqltest.Server) {
 	require.Contains(t, outcome.Error, "does not exist (SQLSTATE 42703)")
 	require.NotContains(t, outcome.Error, "pg_shadow", "values stay out of errors")
 
-	outcome = r.run(statement(`SELECT 1 {{.more}}`)+`,"templateParameters":[{"name":"more","type":"string","description":"d"}]`, `{"more":"; drop table flights"}`)
-	require.Contains(t, outcome.Error, "cannot insert multiple commands")
+	const more = `,"templateParameters":[{"name":"more","type":"string","description":"d"}]`
+	const optional = `,"templateParameters":[{"name":"n","type":"integer","description":"d","required":false}]`
+	r.table(
+		ran{`SELECT 1 {{.more}}`, more, `{"more":"; drop table flights"}`, "cannot insert multiple commands"},
+		ran{`SELECT id FROM flights ORDER BY id {{if .n}}LIMIT {{.n}}{{end}}`, optional, `{"n":1}`, `[{"id":1}]`},
+		ran{`SELECT id FROM flights LIMIT {{.n}}`, optional, `{}`, "the statement of the tool: {{.n}}: there is no value to paste"},
+	)
 	require.Equal(t, 2, server.Count("select count(*) from flights"))
-
-	const optional = `"templateParameters":[{"name":"n","type":"integer","description":"d","required":false}]`
-	outcome = r.run(statement(`SELECT id FROM flights ORDER BY id {{if .n}}LIMIT {{.n}}{{end}}`)+","+optional, `{"n":1}`)
-	require.Equal(t, `[{"id":1}]`, string(outcome.Result))
-	outcome = r.run(statement(`SELECT id FROM flights LIMIT {{.n}}`)+","+optional, `{}`)
-	require.Equal(t, "the statement of the tool: {{.n}}: there is no value to paste", outcome.Error)
 	require.Equal(t, `[{"v":[[1,2],[3,4]]}]`, r.rows(`select '{{1,2},{3,4}}'::int[] as v`), "braces without template parameters are text")
 }
 
@@ -194,8 +190,8 @@ func readOnly(t *testing.T, server *sqltest.Server) {
 func wrongStatements(t *testing.T, server *sqltest.Server) {
 	server.Exec("create table people (email text unique); insert into people values ('ann@example.org')")
 	r := newRig(t, server.Source("db"))
-	const email = `"parameters":[{"name":"email","type":"string","description":"d"}]`
-	for _, c := range []struct{ sql, values, want string }{
+	const email = `,"parameters":[{"name":"email","type":"string","description":"d"}]`
+	for _, c := range []struct{ sql, value, want string }{
 		{"selec $1", `"x"`, `refused the statement: syntax error at or near "selec" (SQLSTATE 42601)`},
 		{"select $1::text from nowhere", `"x"`, `relation "nowhere" does not exist (SQLSTATE 42P01)`},
 		{"insert into people values ($1)", `"ann@example.org"`, `duplicate key value violates unique constraint "people_email_key" (SQLSTATE 23505)`},
@@ -205,7 +201,7 @@ func wrongStatements(t *testing.T, server *sqltest.Server) {
 		{"select 1/length($1)", `""`, `division by zero (SQLSTATE 22012)`},
 		{"copy flights to stdout", `"x"`, `it copies, which a tool cannot`},
 	} {
-		outcome := r.run(statement(c.sql)+","+email, `{"email":`+c.values+`}`)
+		outcome := r.run(statement(c.sql)+email, `{"email":`+c.value+`}`)
 		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest, c.want)
 		require.NotContains(t, outcome.Error, "ann@", c.sql)
 		require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"), "after %s", c.sql)

@@ -63,7 +63,7 @@ func openSQLite(source repositories.Source, o Options) (database, error) {
 }
 
 // sqlitePath returns the file of a source: under the operator's folder, also where
-// links lead, since whoever owns an app may name any file of the machine. A file that
+// links lead, since the owner of an app may name any file of the machine. A file that
 // does not exist yet is waited for.
 func sqlitePath(source repositories.Source, dir string) (string, error) {
 	if dir == "" {
@@ -122,7 +122,7 @@ func (c sqliteConnector) Connect(ctx context.Context) (driver.Conn, error) {
 // Driver returns a driver.
 func (c sqliteConnector) Driver() driver.Driver { return &sqlite.Driver{} }
 
-// schemaPragmas tell of tables and change nothing, also as pragma_table_info('t') in a query.
+// schemaPragmas describe tables and change nothing, also as pragma_table_info('t') in a query.
 var schemaPragmas = []string{"table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list"}
 
 // restrict keeps statements to the file: no other is attached or written (VACUUM INTO

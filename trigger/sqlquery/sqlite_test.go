@@ -56,42 +56,34 @@ func TestSQLiteTypesSurvive(t *testing.T) {
 
 func TestSQLiteValuesAreBound(t *testing.T) {
 	r := sqliteRig(t, newFile(t, flights))
-	const two = `"parameters":[{"name":"airline","type":"string","description":"d"},{"name":"user-id","type":"integer","description":"d","required":false}]`
+	const two = `,"parameters":[{"name":"airline","type":"string","description":"d"},{"name":"user-id","type":"integer","description":"d","required":false}]`
 	for _, sql := range []string{
 		"select id from flights where airline = ? and id = ?", "select id from flights where id = ?2 and airline = ?1",
 		"select id from flights where airline = $1 and id = $2", "select id from flights where airline = :airline and id = $2",
 		"select id from flights where airline = @airline and id = ?2", "select id from flights where airline = $airline",
 	} {
-		outcome := r.run(statement(sql)+","+two, `{"airline":"CY","user-id":1}`)
-		require.Equal(t, `[{"id":1}]`, string(outcome.Result), "%s: %s", sql, outcome.Error)
+		r.table(ran{sql, two, `{"airline":"CY","user-id":1}`, `[{"id":1}]`})
 	}
-	outcome := r.run(statement("select ? as a, ? as b")+","+two, `{"airline":"x'; drop table flights; --"}`)
-	require.Equal(t, `[{"a":"x'; drop table flights; --","b":null}]`, string(outcome.Result))
-	outcome = r.run(statement("select :nobody")+","+two, `{"airline":"x"}`)
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Contains(t, outcome.Error, `missing named argument "nobody"`)
-
-	const kinds = `"schema":[{"parameter":"i","type":"integer"},{"parameter":"n","type":"number"},{"parameter":"b","type":"boolean"},
+	const kinds = `,"schema":[{"parameter":"i","type":"integer"},{"parameter":"n","type":"number"},{"parameter":"b","type":"boolean"},
 	  {"parameter":"l","type":"array","items":{"type":"string"}},{"parameter":"m","type":"object"}]`
-	outcome = r.run(statement("select ? i, ? n, ? b, (select group_concat(value) from json_each(?)) l, json_extract(?, '$.k') m")+","+kinds,
-		`{"i":9007199254740993,"n":1.5,"b":true,"l":["a","b"],"m":{"k":"v"}}`)
-	require.Equal(t, `[{"i":9007199254740993,"n":1.5,"b":1,"l":"a,b","m":"v"}]`, string(outcome.Result), outcome.Error)
-	outcome = r.run(statement("select ?")+`,"schema":[{"parameter":"i","type":"integer"}]`, `{}`)
-	require.Equal(t, `[{"?":null}]`, string(outcome.Result))
+	r.table(
+		ran{"select ? as a, ? as b", two, `{"airline":"x'; drop table flights; --"}`, `[{"a":"x'; drop table flights; --","b":null}]`},
+		ran{"select :nobody", two, `{"airline":"x"}`, `missing named argument "nobody"`},
+		ran{"select ? i, ? n, ? b, (select group_concat(value) from json_each(?)) l, json_extract(?, '$.k') m", kinds,
+			`{"i":9007199254740993,"n":1.5,"b":true,"l":["a","b"],"m":{"k":"v"}}`, `[{"i":9007199254740993,"n":1.5,"b":1,"l":"a,b","m":"v"}]`},
+		ran{"select ?", `,"schema":[{"parameter":"i","type":"integer"}]`, `{}`, `[{"?":null}]`},
+	)
 }
 
 func TestSQLiteTemplatesBringNoSecondStatement(t *testing.T) {
 	r := sqliteRig(t, newFile(t, flights))
-	const table = `"templateParameters":[{"name":"table","type":"string","description":"d"}]`
-	outcome := r.run(statement("select count(*) as n from {{.table}}")+","+table, `{"table":"flights"}`)
-	require.Equal(t, `[{"n":2}]`, string(outcome.Result), outcome.Error)
+	const table = `,"templateParameters":[{"name":"table","type":"string","description":"d"}]`
+	r.table(ran{"select count(*) as n from {{.table}}", table, `{"table":"flights"}`, `[{"n":2}]`})
 	for _, pasted := range []string{"flights; delete from flights", "flights;;select 1", `flights;/* */delete from flights`} {
-		outcome = r.run(statement("select count(*) as n from {{.table}}")+","+table, mustJSON(map[string]any{"table": pasted}))
-		require.Equal(t, effect.Dead, outcome.Verdict, pasted)
-		require.Contains(t, outcome.Error, "a tool runs one statement")
+		r.table(ran{"select count(*) as n from {{.table}}", table, mustJSON(map[string]any{"table": pasted}), "a tool runs one statement"})
 	}
 	for _, sql := range []string{"select ';' as v", `select 1 as ";v"`, "select 1 as [a;b]", "select 1 /* ; */ as v", "select 1 -- ;\n as v", "select 1;  -- end", "select 1; /* x", "select 'it''s;' as v"} {
-		outcome = r.run(statement(sql), "")
+		outcome := r.run(statement(sql), "")
 		require.Equal(t, effect.Done, outcome.Verdict, "%s: %s", sql, outcome.Error)
 	}
 	require.Equal(t, `[{"n":2}]`, r.rows("select count(*) as n from flights"))
@@ -109,9 +101,7 @@ func TestSQLiteStatementsKeepToTheirFile(t *testing.T) {
 		require.Equal(t, effect.Dead, outcome.Verdict, sql)
 		require.NoFileExists(t, other, sql)
 	}
-	outcome := r.run(statement("select zeroblob(100000000)"), "")
-	require.Equal(t, effect.Dead, outcome.Verdict)
-	require.Contains(t, outcome.Error, "too big")
+	r.table(ran{"select zeroblob(100000000)", "", "", "too big"})
 	require.Equal(t, `[{"n":2}]`, r.rows("select count(*) as n from flights"))
 }
 
@@ -152,16 +142,13 @@ func TestSQLiteResultsAndTimeAreLimited(t *testing.T) {
 func TestSQLiteErrors(t *testing.T) {
 	dir := newFile(t, flights+"; create unique index one on flights (airline)")
 	r := sqliteRig(t, dir)
-	const airline = `"parameters":[{"name":"airline","type":"string","description":"d"}]`
-	for sql, want := range map[string]string{
-		"selec ?":               "near \"selec\": syntax error",
-		"select * from nowhere": "no such table: nowhere",
-		"insert into flights (airline) values (?)": "UNIQUE constraint failed: flights.airline",
-		"select ?, ?": "missing argument with index 2",
-	} {
-		outcome := r.run(statement(sql)+","+airline, `{"airline":"CY"}`)
-		effecttest.Ended(t, outcome, effect.Dead, effect.ReasonRequest, want)
-	}
+	const airline = `,"parameters":[{"name":"airline","type":"string","description":"d"}]`
+	r.table(
+		ran{"selec ?", airline, `{"airline":"CY"}`, "near \"selec\": syntax error"},
+		ran{"select * from nowhere", airline, `{"airline":"CY"}`, "no such table: nowhere"},
+		ran{"insert into flights (airline) values (?)", airline, `{"airline":"CY"}`, "UNIQUE constraint failed: flights.airline"},
+		ran{"select ?, ?", airline, `{"airline":"CY"}`, "missing argument with index 2"},
+	)
 
 	db, err := sql.Open("sqlite", filepath.Join(dir, "clinic.db"))
 	require.NoError(t, err)

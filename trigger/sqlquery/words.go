@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The words by which statements are told apart. A grammar of SQL tells them apart by the
+// The words by which a query differs from other statements. In a grammar of SQL that is the
 // first word, except for WITH and EXPLAIN.
 var (
 	postgresQueryWords   = []string{"select", "with", "values", "table", "show", "explain"}
@@ -146,7 +146,7 @@ type dialect struct {
 	lineEnds string // signs that end a comment that begins with --; empty if special finds these comments
 	nested   bool   // comments between /* and */ nest
 	quotes   string // signs around a text or a name; inside, the sign itself is doubled
-	escaping string // those of them inside of which a backslash escapes
+	escaping string // the quotes inside of which a backslash escapes
 	digits   bool   // a name may begin with a digit or with $
 	// special returns a token that only this dialect has, and its length; 0 for none.
 	special func(sql string) (token string, length int)
