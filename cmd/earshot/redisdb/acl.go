@@ -57,37 +57,19 @@ const probeKey = "earshot:{p00}:doctor"
 // keyPattern is what all keys of ours have in common.
 const keyPattern = "earshot:*"
 
-// userLine is the directive of Redis, or line of an ACL file, of a user that may do what Earshot
-// needs and nothing else.
-func userLine(name, password string) string {
-	words := []string{"user", name, "on", ">" + password, "resetkeys", "~" + keyPattern, "resetchannels", "-@all"}
-	for _, one := range permitted {
-		words = append(words, "+"+one.name)
-	}
-	return strings.Join(words, " ")
-}
-
-// conn is a connection of one server, on which a transaction may be begun.
-func conn(server redis.Cmdable) *redis.Conn {
+// permissions asks a server whether its user may do all that is needed: what is queued is checked,
+// and DISCARD drops it.
+func permissions(ctx context.Context, server redis.Cmdable) (finding.Finding, error) {
+	found := finding.Finding{Check: "permissions", Value: fmt.Sprintf("all %d commands, on %s", len(permitted), keyPattern)}
 	if db, is := server.(*keyspace.DB); is {
 		server = db.UniversalClient
 	}
 	client, is := server.(*redis.Client)
 	if !is {
-		return nil
-	}
-	return client.Conn()
-}
-
-// permissions asks a server whether its user may do all that is needed: what is queued is checked,
-// and DISCARD drops it.
-func permissions(ctx context.Context, server redis.Cmdable) (finding.Finding, error) {
-	found := finding.Finding{Check: "permissions", Value: fmt.Sprintf("all %d commands, on %s", len(permitted), keyPattern)}
-	on := conn(server)
-	if on == nil {
 		found.Grade, found.Value, found.Advice = finding.Doubtful, "not asked", "its connection cannot be asked for permissions"
 		return found, nil
 	}
+	on := client.Conn()
 	defer on.Close()
 	if err := on.Do(ctx, "MULTI").Err(); err != nil {
 		if !denied(err) {
@@ -108,8 +90,8 @@ func permissions(ctx context.Context, server redis.Cmdable) (finding.Finding, er
 	return found, nil
 }
 
-// queue queues all that is needed within a transaction and discards it. It returns what is denied, in
-// the words of an ACL.
+// queue queues all that is needed within a transaction and discards it. missing is what is denied,
+// in the words of an ACL.
 func queue(ctx context.Context, on *redis.Conn) (missing []string, err error) {
 	keys := []string{"earshot:partitions", keyspace.SecretKeyMarks, keyspace.Format}
 	for n := range keyspace.Partitions {
@@ -130,26 +112,23 @@ func queue(ctx context.Context, on *redis.Conn) (missing []string, err error) {
 	_, _ = pipe.Exec(ctx) // every command has its own error
 	for i, one := range asked {
 		err := one.Err()
-		if reply := redis.Error(nil); err != nil && !errors.As(err, &reply) {
+		if err == nil {
+			continue
+		}
+		if _, replied := errors.AsType[redis.Error](err); !replied {
 			return nil, err
 		}
 		// Any other answer, as that the key is on another node, comes after that of the ACL.
-		if lacks(err) && !slices.Contains(missing, named(err, names[i])) {
-			missing = append(missing, named(err, names[i]))
+		if !redis.HasErrorPrefix(err, "NOPERM") && !redis.HasErrorPrefix(err, "ERR unknown") {
+			continue
+		}
+		lacks := names[i]
+		if strings.Contains(err.Error(), "one of the keys") || strings.Contains(err.Error(), "access a key") {
+			lacks = "~" + keyPattern
+		}
+		if !slices.Contains(missing, lacks) {
+			missing = append(missing, lacks)
 		}
 	}
 	return missing, nil
-}
-
-// named is what a command lacks: itself, or its key.
-func named(err error, name string) string {
-	if strings.Contains(err.Error(), "one of the keys") || strings.Contains(err.Error(), "access a key") {
-		return "~" + keyPattern
-	}
-	return name
-}
-
-// lacks reports whether a server has answered that its user may not, or that it has no such command.
-func lacks(err error) bool {
-	return redis.HasErrorPrefix(err, "NOPERM") || redis.HasErrorPrefix(err, "ERR unknown")
 }

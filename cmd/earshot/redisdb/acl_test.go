@@ -21,6 +21,16 @@ import (
 
 const aclFile = "../../../deploy/package/redis-acl.conf"
 
+// userLine is the directive of Redis, or line of an ACL file, of a user that may do what Earshot
+// needs and nothing else.
+func userLine(name, password string) string {
+	words := []string{"user", name, "on", ">" + password, "resetkeys", "~" + keyPattern, "resetchannels", "-@all"}
+	for _, one := range permitted {
+		words = append(words, "+"+one.name)
+	}
+	return strings.Join(words, " ")
+}
+
 func TestTheFileOfTheACLHasWhatIsPermitted(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(aclFile)

@@ -65,7 +65,11 @@ func (a Admission) Open(ctx context.Context, gate *Gate) error {
 		if errors.Is(err, ErrRefused) {
 			return err
 		}
-		event, how := "redis.unavailable", howOf(err)
+		// Texts of errors would be a new trouble each time: they name other ports, or another node.
+		event, how := "redis.unavailable", "no answer"
+		if refusal, is := errors.AsType[*keyspace.Refusal](err); is {
+			how = refusal.Public()
+		}
 		if errors.Is(err, format.ErrWait) {
 			event, how = "format.waiting", err.Error() // it says how far it is
 		}
@@ -76,63 +80,41 @@ func (a Admission) Open(ctx context.Context, gate *Gate) error {
 	}
 }
 
-// howOf tells the ways apart in which Redis is unavailable. Texts of errors would not do: they name
-// ports that are others each time, and of a cluster whichever node was first.
-func howOf(err error) string {
-	var refused *keyspace.Refusal
-	if errors.As(err, &refused) {
-		return refused.Public()
-	}
-	return "no answer"
-}
-
-// check looks at every master of a cluster, and says of all that it finds at once.
+// check looks at every master of a cluster, and names all faults at once.
 func (a Admission) check(ctx context.Context, db *keyspace.DB) error {
 	if err := checkKind(ctx, db); err != nil {
 		return err
 	}
-	if err := checkPartitions(ctx, db); err != nil {
+	stored, err := db.Get(ctx, partitionsKey).Result() // first, as a Redis that is full refuses to set what is there
+	if errors.Is(err, redis.Nil) {
+		stored, err = db.SetArgs(ctx, partitionsKey, keyspace.Partitions, redis.SetArgs{Mode: "NX", Get: true}).Result()
+	}
+	if err := comparePartitions(stored, err); err != nil {
 		return err
 	}
 	found, err := examine(ctx, db, a.Replicas)
 	if err != nil {
 		return err
 	}
+	options, err := ParseURL(a.URL)
+	if err != nil {
+		return err
+	}
+	// A master behind sentinels goes by its name: it may be another server a moment later.
+	server := cmp.Or(options.MasterName, options.Addrs[0])
 	var faults []error
-	for _, one := range found {
-		faults = append(faults, a.judge(one))
+	for _, f := range found {
+		switch {
+		case f.Grade == finding.Unusable, f.Grade == finding.Doubtful && a.Strict:
+			faults = append(faults, fmt.Errorf("%w: %s", ErrRefused, f.Text()))
+		case f.Grade != finding.Good:
+			a.Log.Warn(f.Event, "server", cmp.Or(f.At, server), "warning", f.Advice)
+		}
 	}
 	if err := errors.Join(faults...); err != nil {
 		return err
 	}
 	return a.Also(ctx, db)
-}
-
-// judge refuses what cannot be used, and where the check is strict what is in doubt. It warns of
-// the rest.
-func (a Admission) judge(f finding.Finding) error {
-	switch {
-	case f.Grade == finding.Unusable, f.Grade == finding.Doubtful && a.Strict:
-		return fmt.Errorf("%w: %s", ErrRefused, f.Text())
-	case f.Grade != finding.Good:
-		a.Log.Warn(f.Event, "server", cmp.Or(f.At, a.server()), "warning", f.Advice)
-	}
-	return nil
-}
-
-// eachMaster runs check on the server, or on all masters of a cluster at the same time.
-func eachMaster(ctx context.Context, db *keyspace.DB, check func(context.Context, redis.Cmdable) error) error {
-	cluster, several := db.UniversalClient.(*redis.ClusterClient)
-	if !several {
-		return check(ctx, db)
-	}
-	return cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
-		err := check(ctx, master)
-		if err != nil {
-			err = fmt.Errorf("%s: %w", master.Options().Addr, err)
-		}
-		return err
-	})
 }
 
 // checkKind refuses a cluster that is configured as a server, and a server that is
@@ -150,50 +132,94 @@ func checkKind(ctx context.Context, db *keyspace.DB) error {
 	}
 }
 
-// Look checks, without a change to it, that what a Redis holds can be read by this program. Its
-// error wraps ErrRefused where it cannot, and keyspace.ErrUnavailable without an answer.
+// Look checks, and changes nothing, that this program can read what a Redis holds. Its error wraps
+// ErrRefused if it cannot, and keyspace.ErrUnavailable without an answer.
 func Look(ctx context.Context, db *keyspace.DB) error {
 	if err := checkKind(ctx, db); err != nil {
 		return err
 	}
-	stored, err := db.Get(ctx, partitionsKey).Result()
-	if err != nil && !errors.Is(err, redis.Nil) {
-		return keyspace.Unavailable(err)
-	}
-	if err := comparePartitions(stored); err != nil {
+	if err := comparePartitions(db.Get(ctx, partitionsKey).Result()); err != nil {
 		return err
 	}
-	if err = format.Check(ctx, db, format.Known(format.Steps())); errors.Is(err, format.ErrNewer) {
+	err := format.Check(ctx, db, format.Known(format.Steps()))
+	if errors.Is(err, format.ErrNewer) {
 		err = fmt.Errorf("%w: %w", ErrRefused, err)
 	}
 	return err
 }
 
-func checkPartitions(ctx context.Context, db *keyspace.DB) error {
-	stored, err := db.Get(ctx, partitionsKey).Result() // first, as a Redis that is full refuses to set what is there
-	if errors.Is(err, redis.Nil) {
-		stored, err = db.SetArgs(ctx, partitionsKey, keyspace.Partitions, redis.SetArgs{Mode: "NX", Get: true}).Result()
-	}
+// comparePartitions refuses another number of partitions than ours; none is as good.
+func comparePartitions(stored string, err error) error {
 	if err != nil && !errors.Is(err, redis.Nil) {
 		return keyspace.Unavailable(err)
 	}
-	return comparePartitions(stored)
-}
-
-// comparePartitions refuses another number of partitions than ours; none is as good.
-func comparePartitions(stored string) error {
 	if stored = cmp.Or(stored, strconv.Itoa(keyspace.Partitions)); stored != strconv.Itoa(keyspace.Partitions) {
 		return fmt.Errorf("%w: its data is laid out in %s partitions, this version uses %d", ErrRefused, stored, keyspace.Partitions)
 	}
 	return nil
 }
 
-// server is where Redis is, for the log; a master behind sentinels goes by the name that they have for
-// it, as it may be another server a moment later.
-func (a Admission) server() string {
-	options, err := ParseURL(a.URL)
-	if err != nil {
-		return ""
+// minVersion is the first version whose scripts declare what they are (#!lua).
+const minVersion = 7
+
+// examine looks whether the ledger may be kept in a Redis: at the server, or at every master of a
+// cluster. wait is how many replicas must have what was written. Its error is that of one that
+// does not answer.
+func examine(ctx context.Context, db *keyspace.DB, wait int) ([]finding.Finding, error) {
+	return findings(ctx, db, func(ctx context.Context, server redis.Cmdable) ([]finding.Finding, error) {
+		r := &reader{server: server}
+		version := finding.Finding{Check: "version", Value: field(r.info(ctx, "server"), "redis_version")}
+		if version.Value == "" {
+			r.unread = append(r.unread, "its version")
+		}
+		major, _, _ := strings.Cut(version.Value, ".")
+		if n, err := strconv.Atoi(major); err == nil && n < minVersion {
+			version.Grade, version.Advice = finding.Unusable, fmt.Sprintf("it is version %s, and %d is the oldest that can be used", version.Value, minVersion)
+		}
+
+		eviction := finding.Finding{Check: "eviction", Value: r.setting(ctx, "maxmemory-policy")}
+		if eviction.Value != "" && eviction.Value != "noeviction" {
+			eviction.Grade = finding.Unusable
+			eviction.Advice = fmt.Sprintf("its maxmemory-policy is %s, under which it drops what is owed; set it to noeviction", eviction.Value)
+		}
+
+		file := finding.Finding{Check: "append-only file", Value: r.setting(ctx, "appendonly"), Event: "redis.volatile"}
+		if file.Value == "no" {
+			file.Grade = finding.Doubtful
+			file.Advice = "it keeps no append-only file: what is accepted is lost when it restarts; set appendonly yes and appendfsync always"
+		}
+
+		found := append([]finding.Finding{version, eviction, file}, r.replication(ctx, wait)...)
+		settings := finding.Finding{Check: "settings", Event: "redis.unchecked", Value: "all can be read"}
+		if unread := strings.Join(r.unread, ", "); unread != "" {
+			settings.Grade, settings.Value = finding.Doubtful, unread+" cannot be read"
+			settings.Advice = fmt.Sprintf("it does not let its user read %s, so nothing is known of it; allow CONFIG GET and INFO (+config|get +info), as deploy/package/redis-acl.conf does, or ask who runs it", unread)
+		}
+		return append(found, settings), r.err
+	})
+}
+
+// replication looks at a master that a replica may replace, under sentinels or in a cluster. If it is
+// cut off from its replicas and goes on taking writes, those are lost when it comes back, unless
+// min-replicas-to-write stops it.
+func (r *reader) replication(ctx context.Context, wait int) []finding.Finding {
+	count := field(r.info(ctx, "replication"), "connected_slaves")
+	if count == "" {
+		r.unread = append(r.unread, "its replicas")
+		return nil
 	}
-	return cmp.Or(options.MasterName, options.Addrs[0])
+	replicas, _ := strconv.Atoi(count)
+	enough := finding.Finding{Check: "replicas", Value: count, Event: "redis.replicas"}
+	if replicas < wait {
+		enough.Grade, enough.Advice = finding.Told, fmt.Sprintf("it has %d replicas, and --redis-wait asks for %d: messages are answered 503 until it has them", replicas, wait)
+	}
+	if replicas == 0 {
+		return []finding.Finding{enough}
+	}
+	cutoff := finding.Finding{Check: "min-replicas-to-write", Value: r.setting(ctx, "min-replicas-to-write"), Event: "redis.cutoff"}
+	if cutoff.Value == "0" {
+		cutoff.Grade = finding.Doubtful
+		cutoff.Advice = "it goes on writing when it is cut off from its replicas, and loses that when another is made the master; set min-replicas-to-write 1 and min-replicas-max-lag 10"
+	}
+	return []finding.Finding{enough, cutoff}
 }

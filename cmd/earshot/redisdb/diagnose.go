@@ -5,12 +5,23 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories/finding"
 	"earshot/repositories/keyspace"
+)
+
+// Limits of what is taken for normal.
+const (
+	leastBusy    = 1000        // ms that a script may take before others are told that Redis is busy
+	longestNode  = 5000        // ms until a node of a cluster is taken for dead
+	leastIdle    = 60          // s until an idle connection is closed
+	mostDrift    = time.Second // between the clocks of two machines
+	clusterSlots = 16384       // of every cluster
+	nearlyFull   = 80          // percent
 )
 
 // Diagnose looks whether a Redis is as Earshot needs it, and changes nothing. wait is how many
@@ -23,7 +34,11 @@ func Diagnose(ctx context.Context, db *keyspace.DB, wait int, now func() time.Ti
 			reach.Advice = err.Error()
 		case denied(err):
 			reach.Advice = "its user may not read " + partitionsKey + "; give it what deploy/package/redis-acl.conf has: " + err.Error()
-			return append([]finding.Finding{reach}, permissionsOf(ctx, db)...)
+			rights, _ := findings(ctx, db, func(ctx context.Context, server redis.Cmdable) ([]finding.Finding, error) {
+				one, err := permissions(ctx, server)
+				return []finding.Finding{one}, err
+			})
+			return append([]finding.Finding{reach}, rights...)
 		}
 		return []finding.Finding{reach}
 	}
@@ -44,91 +59,43 @@ func Diagnose(ctx context.Context, db *keyspace.DB, wait int, now func() time.Ti
 	if _, several := db.UniversalClient.(*redis.ClusterClient); several {
 		found = append(found, covered(ctx, db))
 	}
-	return append(found, room(ctx, db)...)
+	return append(found, capacity(ctx, db))
 }
 
-// permissionsOf are the permissions of a user who may not even read.
-func permissionsOf(ctx context.Context, db *keyspace.DB) []finding.Finding {
-	found, _ := findings(ctx, db, func(ctx context.Context, server redis.Cmdable) ([]finding.Finding, error) {
-		rights, err := permissions(ctx, server)
-		return []finding.Finding{rights}, err
-	})
-	return found
-}
-
-// Limits of time that are too short, or too long.
-const (
-	leastBusy    = 1000             // ms that a script may take before others are told that Redis is busy
-	longestNode  = 5000             // ms until a node of a cluster is taken for dead
-	mostDrift    = time.Second      // between the clocks of two machines
-	clusterSlots = 16384            // of every cluster
-	nearlyFull   = 80               // percent
-	leastIdle    = 60 * time.Second // until a connection that nobody uses is closed
-)
-
-// limit judges a number that is a setting; bad returns what is wrong with it, empty for nothing.
-func (r *reader) limit(ctx context.Context, name string, bad func(n int) string) finding.Finding {
-	found := finding.Finding{Check: name, Value: r.setting(ctx, name)}
-	if found.Value == "" {
-		found.Value = "cannot be read"
-		return found
+// limits looks at settings that a start does not judge: how soon what was written is on the disk,
+// and limits of time.
+func (r *reader) limits(ctx context.Context) (list []finding.Finding) {
+	settings := []struct {
+		name   string
+		bad    func(value string, n int) bool // n is 0 for what is no number
+		advice string
+	}{
+		{"appendfsync", func(value string, _ int) bool { return value != "always" },
+			"what was accepted in the last moments is lost with the power; set appendfsync always"},
+		{"timeout", func(_ string, n int) bool { return n != 0 && n < leastIdle },
+			"it closes connections that were idle for VALUE s, so that requests begin with a new one; set timeout 0"},
+		{"busy-reply-threshold", func(_ string, n int) bool { return n != 0 && n < leastBusy },
+			"it answers BUSY while a script takes longer than VALUE ms; set busy-reply-threshold 5000"},
+		{"cluster-node-timeout", func(_ string, n int) bool { return n > longestNode },
+			"a master that died is replaced after VALUE ms at the earliest, and its apps are answered 503 until then; set cluster-node-timeout 5000"},
+		{"cluster-require-full-coverage", func(value string, _ int) bool { return value == "yes" },
+			"while one shard is away the others serve nobody either; set cluster-require-full-coverage no"},
 	}
-	if n, err := strconv.Atoi(found.Value); err == nil {
-		found.Advice = bad(n)
+	if field(r.info(ctx, "cluster"), "cluster_enabled") != "1" {
+		settings = settings[:3]
 	}
-	if found.Advice != "" {
-		found.Grade = finding.Told
-	}
-	return found
-}
-
-// limits looks at what a start does not judge: how soon what was written is on the disk, and
-// limits of time.
-func (r *reader) limits(ctx context.Context) []finding.Finding {
-	synced := finding.Finding{Check: "appendfsync", Value: r.setting(ctx, "appendfsync")}
-	switch synced.Value {
-	case "":
-		synced.Value = "cannot be read"
-	case "always":
-	default:
-		synced.Grade, synced.Advice = finding.Told, "what was accepted in the last moments is lost with the power; set appendfsync always"
-	}
-	list := []finding.Finding{
-		synced,
-		r.limit(ctx, "timeout", func(n int) string {
-			if n == 0 || time.Duration(n)*time.Second >= leastIdle {
-				return ""
-			}
-			return fmt.Sprintf("it closes connections that were idle for %d s, so that requests begin with a new one; set timeout 0", n)
-		}),
-		r.limit(ctx, "busy-reply-threshold", func(n int) string {
-			if n == 0 || n >= leastBusy {
-				return ""
-			}
-			return fmt.Sprintf("it answers BUSY while a script takes longer than %d ms; set busy-reply-threshold 5000", n)
-		}),
-	}
-	if line(r.info(ctx, "cluster"), "cluster_enabled") != "1" {
-		return list
-	}
-	return append(list, r.limit(ctx, "cluster-node-timeout", func(n int) string {
-		if n <= longestNode {
-			return ""
+	for _, one := range settings {
+		found := finding.Finding{Check: one.name, Value: r.setting(ctx, one.name)}
+		n, _ := strconv.Atoi(found.Value)
+		switch {
+		case found.Value == "":
+			found.Value = "cannot be read"
+		case one.bad(found.Value, n):
+			found.Grade, found.Advice = finding.Told, strings.ReplaceAll(one.advice, "VALUE", found.Value)
 		}
-		return fmt.Sprintf("a master that died is replaced after %d ms at the earliest, and its apps are answered 503 until then; set cluster-node-timeout %d", n, longestNode)
-	}), r.fullCoverage(ctx))
-}
-
-// fullCoverage looks whether one shard that is away takes the others with it.
-func (r *reader) fullCoverage(ctx context.Context) finding.Finding {
-	found := finding.Finding{Check: "cluster-require-full-coverage", Value: r.setting(ctx, "cluster-require-full-coverage")}
-	switch found.Value {
-	case "":
-		found.Value = "cannot be read"
-	case "yes":
-		found.Grade, found.Advice = finding.Told, "while one shard is away the others serve nobody either; set cluster-require-full-coverage no"
+		list = append(list, found)
 	}
-	return found
+	return list
 }
 
 // clock compares the clock of a server with that of this machine.
@@ -168,8 +135,8 @@ func covered(ctx context.Context, cluster redis.Cmdable) finding.Finding {
 	return found
 }
 
-// room looks how much room is left.
-func room(ctx context.Context, db *keyspace.DB) []finding.Finding {
+// capacity looks how much memory is left.
+func capacity(ctx context.Context, db *keyspace.DB) finding.Finding {
 	found := finding.Finding{Check: "maxmemory"}
 	used, limit, err := Memory(ctx, db)
 	switch {
@@ -184,5 +151,5 @@ func room(ctx context.Context, db *keyspace.DB) []finding.Finding {
 			found.Grade, found.Advice = finding.Told, "it is nearly full, and refuses messages when it is; set a larger maxmemory, or keep less (EARSHOT_RETENTION)"
 		}
 	}
-	return []finding.Finding{found}
+	return found
 }

@@ -20,8 +20,8 @@ import (
 	"earshot/repositories/format"
 )
 
-// Limits of the connections. Commands take under a millisecond; a server that needs
-// seconds is as good as away, and clients are better told so.
+// Limits of the connections. Commands take under a millisecond; a server that needs seconds is as
+// good as away, and clients are better told so.
 const (
 	dialTimeout = 2 * time.Second
 	// ReadTimeout is how long a command may take to be sent, and how long to be answered.
@@ -29,48 +29,44 @@ const (
 	poolSize    = 128
 	// DefaultReplicaWait is how long replicas are waited for, where they are.
 	DefaultReplicaWait = 500 * time.Millisecond
-	// layoutAge is how old a client's picture of a cluster may be: which node holds which
-	// slots. A master that died answers nobody, and so sends nobody to the replica that took
-	// its place. Only a new picture shows that one.
-	layoutAge = 2 * time.Second
+	// slotsAge is how old a client's map of a cluster's slots may be. A master that died sends
+	// nobody to the replica that took its place: only a new map shows that one.
+	slotsAge = 2 * time.Second
 )
 
-// Open makes the client of a URL (see ParseURL), whose connections by TLS have what the files
-// hold when they are made. It does not connect yet.
+// Open makes the client of a URL (see ParseURL). Each of its connections by TLS reads the files
+// anew. It does not connect yet.
 func Open(url string, files certfiles.Files) (redis.UniversalClient, error) {
 	options, err := ParseURL(url)
 	if err != nil {
 		return nil, err
 	}
-	if !files.Empty() && options.TLSConfig != nil {
-		options.Dialer = dialer(files, options.TLSConfig)
+	if base := options.TLSConfig; base != nil && !files.Empty() {
+		options.Dialer = func(ctx context.Context, network, address string) (net.Conn, error) { // of sentinels and nodes as well
+			config, err := files.Config(base)
+			if err != nil {
+				return nil, err
+			}
+			ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+			defer cancel()
+			return (&tls.Dialer{Config: config}).DialContext(ctx, network, address)
+		}
 	}
 	options.DialTimeout, options.ReadTimeout, options.WriteTimeout = dialTimeout, ReadTimeout, ReadTimeout
-	options.PoolSize, options.ContextTimeoutEnabled, options.ClientName = poolSize, true, clientName(format.Known(format.Steps()))
-	options.DisableIdentity = true // CLIENT SETINFO, which an ACL of Redis 7.0 cannot name
+	options.PoolSize, options.ContextTimeoutEnabled = poolSize, true
+	options.ClientName = fmt.Sprintf("earshot-f%d", format.Known(format.Steps())) // see Older
+	options.DisableIdentity = true                                                // CLIENT SETINFO, which an ACL of Redis 7.0 cannot name
 	if options.MasterName != "" || len(options.Addrs) == 1 {
 		return redis.NewUniversalClient(options), nil
 	}
 	cluster := options.Cluster()
-	cluster.ClusterStateReloadInterval = layoutAge
+	cluster.ClusterStateReloadInterval = slotsAge
 	return redis.NewClusterClient(cluster), nil
-}
-
-// dialer connects by TLS, to sentinels and nodes of a cluster as well.
-func dialer(files certfiles.Files, base *tls.Config) func(ctx context.Context, network, address string) (net.Conn, error) {
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		config, err := files.Config(base)
-		if err != nil {
-			return nil, err
-		}
-		ctx, cancel := context.WithTimeout(ctx, dialTimeout)
-		defer cancel()
-		return (&tls.Dialer{Config: config}).DialContext(ctx, network, address)
-	}
 }
 
 // CheckFiles returns all faults of the files for a URL, which was checked.
 func CheckFiles(url string, files certfiles.Files, now time.Time) error {
+	const service = "REDIS" // begins the names of their settings
 	faults := []error{files.Check(service, now)}
 	switch options, err := ParseURL(url); {
 	case err != nil || files.Empty():
@@ -82,13 +78,9 @@ func CheckFiles(url string, files certfiles.Files, now time.Time) error {
 	return errors.Join(faults...)
 }
 
-// service is what the settings of the files begin with.
-const service = "REDIS"
-
-// Gate is a hook of a client that lets no command through to Redis before it is opened:
-// nothing may be read from or written to a Redis that cannot be used. Commands wait for the
-// first attempt to check it, so that a replica that starts refuses nobody; where that has
-// failed, Redis is as good as away until one succeeds.
+// Gate is a hook of a client that lets no command through before Redis has been checked. Commands
+// wait for the first check, so that a replica that starts refuses nobody; if that has failed, Redis
+// is as good as away until one succeeds.
 type Gate struct {
 	opened, tried chan struct{}
 	trying        sync.Once
@@ -111,11 +103,11 @@ func (g *Gate) Open() {
 	g.Tell()
 }
 
-// Tell lets what has waited for the first attempt go on: to Redis where that has succeeded, and
-// to its error where it has failed, or takes too long to be waited for.
+// Tell ends the wait for the first check: commands go on to Redis if it has succeeded, and fail if it
+// has failed or takes too long.
 func (g *Gate) Tell() { g.trying.Do(func() { close(g.tried) }) }
 
-// Fail is Tell for an attempt that has failed: what waits, and what comes, is told why.
+// Fail is Tell for a check that has failed: commands fail with its error.
 func (g *Gate) Fail(err error) {
 	g.failed.Store(&err)
 	g.Tell()

@@ -71,9 +71,14 @@ func (r *urlReader) fault(format string, args ...any) {
 // read reads one URL of the list; it reports whether it could be taken apart.
 func (r *urlReader) read(text, first string, leads bool) bool {
 	scheme, rest, _ := strings.Cut(text, "://")
-	if !r.readScheme(scheme) {
+	plain, sentinel := strings.CutSuffix(scheme, "+sentinel")
+	r.sentinel = sentinel
+	if plain != "redis" && plain != "rediss" {
 		r.fault("is no URL of Redis: give it as %s", urlForms)
 		return false
+	}
+	if plain == "rediss" && r.TLSConfig == nil {
+		r.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
 	}
 	if scheme != first {
 		r.fault("mixes URLs of different schemes: all hosts need the same")
@@ -95,15 +100,6 @@ func (r *urlReader) read(text, first string, leads bool) bool {
 	}
 	r.readTail(tail)
 	return true
-}
-
-func (r *urlReader) readScheme(scheme string) bool {
-	plain, sentinel := strings.CutSuffix(scheme, "+sentinel")
-	r.sentinel = sentinel
-	if plain == "rediss" && r.TLSConfig == nil {
-		r.TLSConfig = &tls.Config{MinVersion: tls.VersionTLS12}
-	}
-	return plain == "redis" || plain == "rediss"
 }
 
 // readUser takes the user and the password from the first URL; others may repeat them.
@@ -161,7 +157,14 @@ func (r *urlReader) readTail(text string) {
 	if r.sentinel && len(words) > 0 {
 		r.MasterName, words = words[0], words[1:]
 	}
-	r.readDatabase(words)
+	if len(words) > 0 {
+		number, err := strconv.ParseUint(words[0], 10, 16)
+		if err != nil || len(words) > 1 {
+			r.fault("has a path that is no number of a database, as in /0")
+		} else {
+			r.DB = int(number)
+		}
+	}
 	given, err := url.ParseQuery(u.RawQuery)
 	if err != nil {
 		r.fault("has parameters that cannot be read")
@@ -170,18 +173,6 @@ func (r *urlReader) readTail(text string) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		r.readParameter(name, given.Get(name))
 	}
-}
-
-func (r *urlReader) readDatabase(words []string) {
-	if len(words) == 0 {
-		return
-	}
-	number, err := strconv.ParseUint(words[0], 10, 16)
-	if err != nil || len(words) > 1 {
-		r.fault("has a path that is no number of a database, as in /0")
-		return
-	}
-	r.DB = int(number)
 }
 
 func (r *urlReader) readParameter(name, value string) {

@@ -1,0 +1,187 @@
+package redisdb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories/finding"
+	"earshot/repositories/keyspace"
+)
+
+// eachMaster runs look on the server, or on all masters of a cluster at the same time.
+func eachMaster(ctx context.Context, db *keyspace.DB, look func(context.Context, redis.Cmdable) error) error {
+	cluster, several := db.UniversalClient.(*redis.ClusterClient)
+	if !several {
+		return look(ctx, db)
+	}
+	return cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+		err := look(ctx, master)
+		if err != nil {
+			err = fmt.Errorf("%s: %w", master.Options().Addr, err)
+		}
+		return err
+	})
+}
+
+// findings collects what look finds at each server, sorted by server.
+func findings(ctx context.Context, db *keyspace.DB, look func(context.Context, redis.Cmdable) ([]finding.Finding, error)) ([]finding.Finding, error) {
+	var mu sync.Mutex
+	var all []finding.Finding
+	_, several := db.UniversalClient.(*redis.ClusterClient)
+	err := eachMaster(ctx, db, func(ctx context.Context, server redis.Cmdable) error {
+		found, err := look(ctx, server)
+		mu.Lock()
+		defer mu.Unlock()
+		for _, one := range found {
+			if master, is := server.(*redis.Client); is && several {
+				one.At = master.Options().Addr
+			}
+			all = append(all, one)
+		}
+		return err
+	})
+	slices.SortStableFunc(all, func(a, b finding.Finding) int { return strings.Compare(a.At, b.At) })
+	return all, err
+}
+
+// Memory returns how many bytes count towards Redis's maxmemory, and this limit, zero if there is
+// none. Of a cluster they are those of the fullest master: one that is full refuses what belongs
+// to it.
+func Memory(ctx context.Context, db *keyspace.DB) (used, limit int64, err error) {
+	var mu sync.Mutex
+	err = eachMaster(ctx, db, func(ctx context.Context, server redis.Cmdable) error {
+		info, err := server.Info(ctx, "memory").Result()
+		if err != nil {
+			return keyspace.Unavailable(err)
+		}
+		number := func(name string) int64 {
+			n, _ := strconv.ParseInt(field(info, name), 10, 64)
+			return n
+		}
+		if field(info, "used_memory") == "" {
+			return errors.New("it does not say how much memory it uses")
+		}
+		counted, most := number("used_memory")-number("mem_not_counted_for_evict"), number("maxmemory")
+		mu.Lock()
+		defer mu.Unlock()
+		if used == 0 || fuller(counted, most, used, limit) {
+			used, limit = counted, most
+		}
+		return nil
+	})
+	return used, limit, err
+}
+
+// fuller reports whether the first of two servers is nearer to its limit.
+func fuller(used, limit, otherUsed, otherLimit int64) bool {
+	if limit == 0 || otherLimit == 0 {
+		return limit > otherLimit || limit == otherLimit && used > otherUsed
+	}
+	return float64(used)/float64(limit) > float64(otherUsed)/float64(otherLimit)
+}
+
+// connected finds the programs in what CLIENT LIST says. Before formats were counted their
+// connections had the name earshot alone, which is the first format.
+var connected = regexp.MustCompile(`(?m)^id=\d+ addr=(\S+) .*\bname=earshot(?:-f(\d+))? `)
+
+// Older lists the hosts of connected programs that know only formats below a number.
+func Older(ctx context.Context, db *keyspace.DB, below int) ([]string, error) {
+	var mu sync.Mutex
+	var hosts []string
+	err := eachMaster(ctx, db, func(ctx context.Context, server redis.Cmdable) error {
+		list, err := server.ClientList(ctx).Result()
+		if err != nil {
+			return fmt.Errorf("look for replicas of an older version by CLIENT LIST, which its user has to be allowed: %w", keyspace.Unavailable(err))
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		for _, client := range connected.FindAllStringSubmatch(list, -1) {
+			if known, err := strconv.Atoi(client[2]); err == nil && known >= below {
+				continue
+			}
+			if host, _, err := net.SplitHostPort(client[1]); err == nil && !slices.Contains(hosts, host) {
+				hosts = append(hosts, host)
+			}
+		}
+		return nil
+	})
+	slices.Sort(hosts)
+	return hosts, err
+}
+
+// reader reads the settings of one server: by CONFIG GET, or by INFO if its user may not CONFIG, as
+// with many hosted ones. err joins the errors of a server that does not answer.
+type reader struct {
+	server redis.Cmdable
+	unread []string
+	err    error
+}
+
+// inInfo says where INFO has a setting.
+var inInfo = map[string]struct{ section, field string }{
+	"maxmemory-policy": {"memory", "maxmemory_policy"}, "maxmemory": {"memory", "maxmemory"},
+	"appendonly": {"persistence", "aof_enabled"}, "min-replicas-to-write": {"replication", "min_slaves_good_slaves"},
+}
+
+// setting returns a setting in the words of CONFIG. One that cannot be read is empty, and noted.
+func (r *reader) setting(ctx context.Context, name string) string {
+	found, err := r.server.ConfigGet(ctx, name).Result()
+	value, there := found[name]
+	if there {
+		return value
+	}
+	if err != nil && !denied(err) {
+		r.err = errors.Join(r.err, keyspace.Unavailable(err))
+		return ""
+	}
+	if place, known := inInfo[name]; known {
+		info := r.info(ctx, place.section)
+		value = field(info, place.field)
+		switch {
+		case name == "appendonly" && value != "":
+			value = map[string]string{"0": "no", "1": "yes"}[value]
+		case name == "min-replicas-to-write" && strings.Contains(info, "connected_slaves:"):
+			value = map[bool]string{true: "0", false: "1 or more"}[value == ""] // the field is there if the setting is not 0
+		}
+	}
+	if value == "" {
+		r.unread = append(r.unread, name)
+	}
+	return value
+}
+
+// info is a section of INFO, empty if it may not be read.
+func (r *reader) info(ctx context.Context, section string) string {
+	info, err := r.server.Info(ctx, section).Result()
+	if err != nil && !denied(err) {
+		r.err = errors.Join(r.err, keyspace.Unavailable(err))
+	}
+	return info
+}
+
+// denied reports whether a server has answered that its user may not, or that it has no such
+// command, as hosted ones say.
+func denied(err error) bool {
+	reply, is := errors.AsType[redis.Error](err)
+	if !is || errors.Is(err, redis.Nil) {
+		return false
+	}
+	text := reply.Error()
+	return strings.HasPrefix(text, "NOPERM") || strings.HasPrefix(text, "ERR") && !strings.HasPrefix(text, "ERR max number of clients")
+}
+
+// field is the value of a field in an answer of INFO, empty without one.
+func field(info, name string) string {
+	_, rest, _ := strings.Cut("\n"+info, "\n"+name+":")
+	value, _, _ := strings.Cut(rest, "\n")
+	return strings.TrimRight(value, "\r")
+}
