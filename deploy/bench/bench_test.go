@@ -117,10 +117,8 @@ func TestTableHasTheMedianOfThePairs(t *testing.T) {
 
 // A process that only one side uses has figures and no ratio.
 func TestTableHasNoRatioToNothing(t *testing.T) {
-	cpu := func(server, redis float64) figures {
-		return figures{cpu: map[string]float64{nameServer: server, "Redis": redis}}
-	}
-	rows := pairTable("Toolbox", []pair{{cpu(0.2, 0), cpu(0.6, 0.5)}, {cpu(0.4, 0.001), cpu(0.8, 0.7)}})
+	both := func(server, redis float64) figures { return figures{cpuServer: server, cpu + "Redis": redis} }
+	rows := pairTable("Toolbox", []pair{{both(0.2, 0), both(0.6, 0.5)}, {both(0.4, 0.001), both(0.8, 0.7)}})
 	require.Contains(t, rows, []string{"CPU ms, server", "0.300", "0.700", "2.50", "2.00 to 3.00"})
 	require.Contains(t, rows, []string{"CPU ms, Redis", "0.001", "0.600", "", ""})
 }
@@ -134,17 +132,17 @@ func TestFiguresAreForEachRequestThatWasAnswered(t *testing.T) {
 	before := usage{cpu: map[string]time.Duration{"Redis": time.Second}, mallocs: 5000}
 	after := usage{cpu: map[string]time.Duration{"Redis": time.Second + 50*time.Millisecond}, mallocs: 25_000}
 	f := figuresOf(found, before, after)
-	require.InDelta(t, 50, f.rate, 1e-9)
-	require.InDelta(t, 0.5, f.cpu["Redis"], 1e-9)
-	require.InDelta(t, 200, f.mallocs, 1e-9)
-	require.InEpsilon(t, 50, f.p50, 1e-3)
-	require.InEpsilon(t, 99, f.p99, 1e-3)
-	require.Equal(t, []int64{3, 7}, []int64{f.pending, f.failed})
+	require.InDelta(t, 50, f[rate], 1e-9)
+	require.InDelta(t, 0.5, f[cpu+"Redis"], 1e-9)
+	require.InDelta(t, 200, f["allocations"], 1e-9)
+	require.InEpsilon(t, 50, f[p50], 1e-3)
+	require.InEpsilon(t, 99, f[p99], 1e-3)
+	require.Equal(t, []float64{3, 7}, []float64{f["answered as pending"], f[failed]})
 }
 
 func TestRowOfDirectTriggersHasRatiosOfPairs(t *testing.T) {
-	of := func(rate, p50, cpu float64) figures {
-		return figures{rate: rate, p50: p50, cpu: map[string]float64{nameServer: cpu, "Redis": 0.25}}
+	of := func(answered, half, server float64) figures {
+		return figures{rate: answered, p50: half, cpuServer: server, cpu + "Redis": 0.25}
 	}
 	head := []string{"sessions", "connections", "requests/s", "× floor", "p50 ms", "× floor", "p99 ms", "CPU ms, server", "× floor", "CPU ms, Redis", "pending", "failed"}
 	row := directRow(head, 2000, 32, []pair{{of(1000, 2, 0.1), of(500, 6, 0.4)}})
@@ -182,7 +180,7 @@ func TestLivingSessionsSpeakAsLongAsThingsAreKept(t *testing.T) {
 }
 
 func TestRowOfGrowthIsBesideTheFirst(t *testing.T) {
-	of := func(cpu float64) figures { return figures{cpu: map[string]float64{nameServer: cpu}} }
+	of := func(server float64) figures { return figures{cpuServer: server} }
 	found := []figures{of(0.5), of(0.75), of(2)}
 	rows := growthTable(figureTable("tools", []int{1, 100, 10_000}, found), found, []float64{1 << 20, 3 << 19, 1 << 21})
 	var tails [][]string

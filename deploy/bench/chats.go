@@ -73,18 +73,18 @@ func chatTable(routes []route, rounds [][]figures) [][]string {
 	rows := [][]string{{"by way of", "streams/s", "× relay", "first byte, p50 ms", "added ms", "× relay", "p99 ms", "failed"}}
 	for n, way := range routes {
 		row := []string{way.name}
-		added := func(r []figures, n int) float64 { return r[n].p50 - r[0].p50 }
+		added := func(r []figures, n int) float64 { return r[n][p50] - r[0][p50] }
 		for _, column := range []struct {
 			format string
 			of     func(r []figures) float64
 		}{
-			{"%.0f", func(r []figures) float64 { return r[n].rate }},
-			{"%.2f", func(r []figures) float64 { return r[n].rate / r[1].rate }},
-			{"%.3f", func(r []figures) float64 { return r[n].p50 }},
+			{"%.0f", func(r []figures) float64 { return r[n][rate] }},
+			{"%.2f", func(r []figures) float64 { return r[n][rate] / r[1][rate] }},
+			{"%.3f", func(r []figures) float64 { return r[n][p50] }},
 			{"%.3f", func(r []figures) float64 { return added(r, n) }},
 			{"%.2f", func(r []figures) float64 { return added(r, n) / added(r, 1) }},
-			{"%.3f", func(r []figures) float64 { return r[n].p99 }},
-			{"%.0f", func(r []figures) float64 { return float64(r[n].failed) }},
+			{"%.3f", func(r []figures) float64 { return r[n][p99] }},
+			{"%.0f", func(r []figures) float64 { return r[n][failed] }},
 		} {
 			var values []float64
 			for _, round := range rounds {

@@ -51,13 +51,13 @@ func (b *bench) compare(ctx context.Context) {
 }
 
 // medians are the medians of a quantity on both sides, and the ratios of the pairs.
-func (q quantity) medians(rounds []pair) (other, earshot string, least float64, ratios []float64) {
+func medians(q [2]string, rounds []pair) (other, earshot string, least float64, ratios []float64) {
 	var others, earshots []float64
 	for _, round := range rounds {
-		o, e := q.of(round.other), q.of(round.earshot)
+		o, e := round.other[q[0]], round.earshot[q[0]]
 		others, earshots, ratios = append(others, o), append(earshots, e), append(ratios, e/o)
 	}
-	return fmt.Sprintf(q.format, median(others)), fmt.Sprintf(q.format, median(earshots)), slices.Min(others), ratios
+	return fmt.Sprintf(q[1], median(others)), fmt.Sprintf(q[1], median(earshots)), slices.Min(others), ratios
 }
 
 // pairTable has the median of all rounds, and the median ratio of the pairs with the least and the
@@ -65,8 +65,8 @@ func (q quantity) medians(rounds []pair) (other, earshot string, least float64, 
 func pairTable(other string, rounds []pair) [][]string {
 	rows := [][]string{{"for each request", other, "Earshot", "ratio", "of the rounds"}}
 	for _, q := range quantities {
-		theirs, ours, least, ratios := q.medians(rounds)
-		row := []string{q.name, theirs, ours, "", ""}
+		theirs, ours, least, ratios := medians(q, rounds)
+		row := []string{q[0], theirs, ours, "", ""}
 		if least > 0 {
 			row[3], row[4] = fmt.Sprintf("%.2f", median(ratios)), fmt.Sprintf("%.2f to %.2f", slices.Min(ratios), slices.Max(ratios))
 		}
@@ -98,9 +98,9 @@ func directRow(head []string, sessions, connections int, rounds []pair) []string
 			row = append(row, fmt.Sprintf("%.2f", median(ratios)))
 			continue
 		}
-		at := slices.IndexFunc(quantities, func(q quantity) bool { return strings.HasSuffix(q.name, column) })
+		at := slices.IndexFunc(quantities, func(q [2]string) bool { return strings.HasSuffix(q[0], column) })
 		var ours string
-		_, ours, _, ratios = quantities[at].medians(rounds)
+		_, ours, _, ratios = medians(quantities[at], rounds)
 		row = append(row, ours)
 	}
 	return row

@@ -69,8 +69,8 @@ func growthTable(rows [][]string, found []figures, memories []float64) [][]strin
 	rows[0] = append(rows[0], "server, × the first", "Redis holds MiB")
 	for i, f := range found {
 		times := "–" // a first run that was too short for the clock of the CPU
-		if base := found[0].cpu[nameServer]; base > 0 {
-			times = fmt.Sprintf("%.2f", f.cpu[nameServer]/base)
+		if base := found[0][cpuServer]; base > 0 {
+			times = fmt.Sprintf("%.2f", f[cpuServer]/base)
 		}
 		rows[i+1] = append(rows[i+1], times, fmt.Sprintf("%.1f", memories[i]/mebibyte))
 	}

@@ -69,8 +69,8 @@ var held = []holding{
 func kept(hold time.Duration) time.Duration { return max(time.Second, hold/keptShare) }
 
 // livingSessions are as many as have each of them speak for as long as things are kept.
-func livingSessions(rate float64, hold time.Duration) int {
-	return max(1, int(rate*kept(hold).Seconds()/messagesOfSession))
+func livingSessions(each float64, hold time.Duration) int {
+	return max(1, int(each*kept(hold).Seconds()/messagesOfSession))
 }
 
 // holdLoad sends a constant load of all kinds for a time, and prints what server and Redis hold

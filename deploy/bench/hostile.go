@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,19 +40,18 @@ func (b *bench) hostileLoad(ctx context.Context) {
 	rows, ratios := [][]string{{"round", "alone p50 ms", "p99 ms", "beside p50 ms", "p99 ms", "p99 ratio", "tokens, long chats", "refused", "server, cores", "RSS MiB"}}, []float64{}
 	for round := range b.rounds {
 		alone := b.measure(ctx, w.post, b.at(b.connections[0]), nil, s)
-		end, err := against.begin(ctx)
-		b.must(err)
+		end := against.begin(b.world)
 		watched := watchPolite(ctx, c)
 		beside := b.measure(ctx, w.post, b.at(b.connections[0]), nil, s)
 		served, refused := watched()
 		memory := b.metrics(s, "process_resident_memory_bytes")["process_resident_memory_bytes"]
-		b.must(end(answered))
-		ratios = append(ratios, beside.p99/alone.p99)
+		end(answered)
+		ratios = append(ratios, beside[p99]/alone[p99])
 		row := []string{strconv.Itoa(round + 1)}
-		for _, n := range []float64{alone.p50, alone.p99, beside.p50, beside.p99, beside.p99 / alone.p99} {
+		for _, n := range []float64{alone[p50], alone[p99], beside[p50], beside[p99], beside[p99] / alone[p99]} {
 			row = append(row, fmt.Sprintf("%.1f", n))
 		}
-		rows = append(rows, append(row, strconv.Itoa(served), strconv.Itoa(refused), fmt.Sprintf("%.2f", beside.cpu[nameServer]*beside.rate/1000), fmt.Sprintf("%.1f", memory/mebibyte)))
+		rows = append(rows, append(row, strconv.Itoa(served), strconv.Itoa(refused), fmt.Sprintf("%.2f", beside[cpuServer]*beside[rate]/1000), fmt.Sprintf("%.1f", memory/mebibyte)))
 	}
 	b.table(rows)
 	slices.Sort(ratios)
@@ -114,34 +112,28 @@ func besiege(ctx context.Context, c client, clients int) (*siege, error) {
 
 // begin starts the process of the hostile clients, and returns when they begin. The function that it
 // returns ends it, and adds what they were answered.
-func (s *siege) begin(ctx context.Context) (end func(tally) error, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	clients := exec.CommandContext(ctx, "nice", "-n", "19", self)
-	clients.Env, clients.Stderr = append(os.Environ(), role{Name: roleHostile, Siege: s}.environment()...), os.Stderr
-	out, err := clients.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	if err := clients.Start(); err != nil {
-		return nil, err
-	}
-	tallies := json.NewDecoder(out)
-	if err := tallies.Decode(&tally{}); err != nil {
-		return nil, errors.Join(fmt.Errorf("the hostile clients do not begin: %w", err), clients.Process.Kill(), clients.Wait())
-	}
-	return func(all tally) error {
+func (s *siege) begin(w *world) (end func(tally)) {
+	w.started++
+	clients := w.process(fmt.Sprintf("hostile %d", w.started), role{Name: roleHostile, Siege: s})
+	clients.Path, clients.Args = "nice", []string{"-n", "19", clients.Path}
+	w.must(clients.Start())
+	w.must(clients.Until(w.t.Context(), func(context.Context) error {
+		if clients.Output() == "" {
+			return errors.New("the hostile clients do not begin")
+		}
+		return nil
+	}))
+	return func(all tally) {
+		w.must(clients.Stop(os.Interrupt))
 		came := tally{}
-		err := errors.Join(clients.Process.Signal(os.Interrupt), tallies.Decode(&came), clients.Wait())
+		_, report, _ := strings.Cut(clients.Output(), "\n")
+		w.must(json.Unmarshal([]byte(report), &came))
 		for kind, answers := range came {
 			for answer, times := range answers {
 				all.add(kind, answer, times)
 			}
 		}
-		return err
-	}, nil
+	}
 }
 
 // play has the clients be hostile until ctx ends. It prints an empty tally when they begin, and at the

@@ -14,13 +14,24 @@ import (
 // post sends the i-th request to one of the replicas, and checks the answer; see send.
 type post func(ctx context.Context, replicas []client, i int) (time.Duration, error)
 
-// figures are what a workload has cost, for each request if that makes sense.
-type figures struct {
-	pending, failed int64
-	rate            float64            // requests a second
-	p50, p99        float64            // ms
-	cpu             map[string]float64 // ms of each process, for a request
-	mallocs         float64            // objects that the server allocates, for a request
+// figures are what a workload has cost, by the names of quantities.
+type figures map[string]float64
+
+// Quantities that are more than printed.
+const (
+	rate      = "requests/s"
+	p50       = "p50 ms"
+	p99       = "p99 ms"
+	cpuServer = cpu + nameServer
+	cpu       = "CPU ms, " // of a process, for each request
+	failed    = "failed"
+)
+
+// quantities are all that is printed of a measurement, each with its format; allocations are for each
+// request.
+var quantities = [][2]string{
+	{rate, "%.0f"}, {p50, "%.2f"}, {p99, "%.2f"}, {cpuServer, "%.3f"}, {cpu + "Redis", "%.3f"}, {cpu + "NATS", "%.3f"}, {cpu + "LLM double", "%.3f"},
+	{cpu + nameLoad, "%.3f"}, {"allocations", "%.0f"}, {"answered as pending", "%.0f"}, {failed, "%.0f"},
 }
 
 // at is the plan that the flags ask for.
@@ -86,47 +97,25 @@ func (b *bench) each(ctx context.Context, n int, do func(ctx context.Context, i 
 func figuresOf(r result, before, after usage) figures {
 	n := float64(r.done)
 	f := figures{
-		pending: r.pending, failed: r.failed, rate: n / r.took.Seconds(), p50: r.ms(50), p99: r.ms(99),
-		cpu: map[string]float64{}, mallocs: (after.mallocs - before.mallocs) / n,
+		rate: n / r.took.Seconds(), p50: r.ms(50), p99: r.ms(99), "allocations": (after.mallocs - before.mallocs) / n,
+		"answered as pending": float64(r.pending), failed: float64(r.failed),
 	}
 	for name, used := range after.cpu {
-		f.cpu[name] = (used - before.cpu[name]).Seconds() * 1000 / n
+		f[cpu+name] = (used - before.cpu[name]).Seconds() * 1000 / n
 	}
 	return f
-}
-
-// quantity is one of the figures, as tables show it.
-type quantity struct {
-	name   string
-	format string
-	of     func(figures) float64
-}
-
-// quantities are all that is printed of a measurement.
-var quantities = []quantity{
-	{"requests/s", "%.0f", func(f figures) float64 { return f.rate }},
-	{"p50 ms", "%.2f", func(f figures) float64 { return f.p50 }},
-	{"p99 ms", "%.2f", func(f figures) float64 { return f.p99 }},
-	cpuFor("server"), cpuFor("Redis"), cpuFor("NATS"), cpuFor("LLM double"), cpuFor("load"),
-	{"allocations", "%.0f", func(f figures) float64 { return f.mallocs }},
-	{"answered as pending", "%.0f", func(f figures) float64 { return float64(f.pending) }},
-	{"failed", "%.0f", func(f figures) float64 { return float64(f.failed) }},
-}
-
-func cpuFor(name string) quantity {
-	return quantity{"CPU ms, " + name, "%.3f", func(f figures) float64 { return f.cpu[name] }}
 }
 
 // figureTable has a row of all figures for each point.
 func figureTable(name string, points []int, found []figures) [][]string {
 	rows := [][]string{{name}}
 	for _, q := range quantities {
-		rows[0] = append(rows[0], q.name)
+		rows[0] = append(rows[0], q[0])
 	}
 	for i, f := range found {
 		row := []string{comma(points[i])}
 		for _, q := range quantities {
-			row = append(row, fmt.Sprintf(q.format, q.of(f)))
+			row = append(row, fmt.Sprintf(q[1], f[q[0]]))
 		}
 		rows = append(rows, row)
 	}

@@ -8,33 +8,20 @@ import (
 
 const mebibyte = 1 << 20
 
-// stored is a kind of thing that Redis holds, and how to add some.
-type stored struct {
-	name string
-	add  func(ctx context.Context, w workload, c client, i int) error
-}
-
-var kinds = []stored{
-	{"idle session, one message said in it", func(ctx context.Context, w workload, c client, i int) error { return w.tell(ctx, c, i) }},
-	{"message more in it", func(ctx context.Context, w workload, c client, i int) error { return w.tell(ctx, c, i) }},
-	{"message that sets off none", func(ctx context.Context, w workload, c client, i int) error {
-		w.matches = 0
-		return w.one(ctx, c, i)
-	}},
-	{"message that sets off one tool", func(ctx context.Context, w workload, c client, i int) error { return w.one(ctx, c, i) }},
-	{"direct trigger in a session", func(ctx context.Context, w workload, c client, i int) error {
-		w.direct = true
-		return w.one(ctx, c, i)
-	}},
-	{"direct trigger without one", func(ctx context.Context, w workload, c client, i int) error {
-		w.direct, w.sessions = true, 0
-		return w.one(ctx, c, i)
-	}},
-}
-
-func (w workload) one(ctx context.Context, c client, i int) error {
-	_, err := w.post(ctx, []client{c}, i)
-	return err
+// kinds are the kinds of things that Redis holds, and how one is added: a message that is stored and not
+// matched, or one that calls for tools, or a direct trigger, which may be outside of a session.
+var kinds = []struct {
+	name           string
+	stored, direct bool
+	matches        int
+	outside        bool
+}{
+	{name: "idle session, one message said in it", stored: true},
+	{name: "message more in it", stored: true},
+	{name: "message that sets off none"},
+	{name: "message that sets off one tool", matches: 1},
+	{name: "direct trigger in a session", direct: true},
+	{name: "direct trigger without one", direct: true, outside: true},
 }
 
 // space is what Redis uses, all of it and the keys alone, and what NATS has on its disk, in bytes.
@@ -42,7 +29,7 @@ type space struct{ total, keys, disk float64 }
 
 // memory prints how many bytes a thing of each kind takes in Redis and on NATS's disk.
 func (b *bench) memory(ctx context.Context) {
-	w, c := workload{app: "memory", tools: b.tools, matches: 1, sessions: b.things}, newClient(b.earshot(), b.connections[0])
+	w, c := workload{app: "memory", tools: b.tools, sessions: b.things}, newClient(b.earshot(), b.connections[0])
 	b.must(w.register(ctx, c))
 	rows := [][]string{{"for each", "bytes of Redis", "bytes of its keys", "bytes on the disk of NATS"}}
 	// What is written behind an answer may be missing, but for the last few requests.
@@ -53,8 +40,18 @@ func (b *bench) memory(ctx context.Context) {
 		rows = append(rows, bytesRow(name, space{after.total - before.total, after.keys - before.keys, after.disk - before.disk}, n))
 	}
 	for _, kind := range kinds {
+		one := w
+		if one.direct, one.matches = kind.direct, kind.matches; kind.outside {
+			one.sessions = 0
+		}
 		growing(kind.name, b.things, func() {
-			b.each(ctx, b.things, func(ctx context.Context, i int) error { return kind.add(ctx, w, c, i) })
+			b.each(ctx, b.things, func(ctx context.Context, i int) error {
+				if kind.stored {
+					return one.tell(ctx, c, i)
+				}
+				_, err := one.post(ctx, []client{c}, i)
+				return err
+			})
 		})
 	}
 	many := workload{app: "memory-tools", tools: min(b.things, maxTools)}

@@ -79,11 +79,19 @@ func (w *world) earshot(variables ...string) *server {
 // play starts a server that plays a role.
 func (w *world) play(name string, r role) *server {
 	r.Addr = testbed.Address(w.t)
+	return w.serve(w.process(name, r), r.Addr, "/readyz", r.Name != roleFloor)
+}
+
+// process is one that plays a role.
+func (w *world) process(name string, r role) *testbed.Process {
 	self, err := os.Executable()
 	w.must(err)
+	text, err := json.Marshal(r)
+	w.must(err)
 	p := testbed.NewProcess(w.folder, name, self)
-	p.Env = r.environment()
-	return w.serve(p, r.Addr, "/readyz", r.Name != roleFloor)
+	p.Env = []string{roleVariable + "=" + string(text)}
+	w.t.Cleanup(p.Kill)
+	return p
 }
 
 // startToolbox starts Google's MCP Toolbox for Databases, a program that somebody else has built, with a
@@ -214,14 +222,6 @@ type role struct {
 	Think            time.Duration
 	Redis, NATS, LLM string // URLs
 	Siege            *siege // of hostile clients
-}
-
-func (r role) environment() []string {
-	text, err := json.Marshal(r)
-	if err != nil {
-		panic(err) // nothing in it can fail
-	}
-	return []string{roleVariable + "=" + string(text)}
 }
 
 // playRole plays the role that this process was started for, if any, until ctx ends.

@@ -42,10 +42,17 @@ type evidence struct {
 	losses  []loss
 	// restored says that Redis had forgotten some of what it is asked again for.
 	restored bool
+
+	// What index makes, by triggers: their records, their events of each kind, their calls, and what was
+	// asked for about each, answered or not, with the words of users.
+	byID             map[string]record
+	events, arrivals map[string]int
+	said             map[string][]*operation
 }
 
 // record is a trigger as the API lists it.
 type record struct {
+	App                                                        string `json:"-"`
 	TriggerID, RepositoryID, Name, SessionID, MessageID, State string
 	Of                                                         string
 	Event, Emitter, Call                                       *state
@@ -84,6 +91,12 @@ type stored struct {
 	Operation, Reason                                        string
 	Values                                                   dayDeskHour
 }
+
+// place is the message that a record is of.
+func (r record) place() string { return r.App + "/" + r.SessionID + "/" + r.MessageID }
+
+// place is the message that an event is of.
+func (s stored) place() string { return s.AppID + "/" + s.SessionID + "/" + s.MessageID }
 
 // kind is the first two words of a tool's subject, or app.
 func (s stored) kind() string {
@@ -164,34 +177,30 @@ func (e *evidence) readFiles(s *system) error {
 	return err
 }
 
-// byID are all records by their ids.
-func (e *evidence) byID() map[string]record {
-	all := map[string]record{}
-	for _, list := range e.records {
+// index sorts what is seen by the triggers that it is about.
+func (e *evidence) index() {
+	e.byID, e.events, e.arrivals, e.said = map[string]record{}, map[string]int{}, map[string]int{}, map[string][]*operation{}
+	for app, list := range e.records {
 		for _, one := range list {
-			all[one.TriggerID] = one
+			one.App = app
+			e.byID[one.TriggerID] = one
 		}
 	}
-	return all
-}
-
-// events counts the events of a kind about a trigger.
-func (e *evidence) events() map[string]int {
-	events := map[string]int{}
 	for _, one := range e.stored {
-		events[one.kind()+" "+one.about()]++
+		e.events[one.kind()+" "+one.about()]++
 	}
-	return events
+	for _, one := range e.calls {
+		e.arrivals[one.ID]++
+	}
+	for _, o := range slices.Concat(e.operations, e.lost) {
+		if o.Trigger != "" {
+			e.said[o.Trigger] = append(e.said[o.Trigger], o)
+		}
+	}
 }
 
-// arrivals counts the calls by their ids.
-func (e *evidence) arrivals() map[string]int {
-	arrivals := map[string]int{}
-	for _, one := range e.calls {
-		arrivals[one.ID]++
-	}
-	return arrivals
-}
+// place is the message that an operation is.
+func (o *operation) place() string { return o.App + "/" + o.Session + "/" + o.ID }
 
 // reply is the part of an answer that the books are kept with.
 type reply struct {

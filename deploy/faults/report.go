@@ -60,7 +60,7 @@ func (o *outcome) count(e *evidence) {
 		}
 	}
 	o.repeats += len(e.again)
-	o.triggers += len(e.byID())
+	o.triggers += len(e.byID)
 	o.effects += len(e.stored) + len(e.calls)
 	o.tasks += len(e.askedTasks())
 	o.losses = append(o.losses, e.losses...)

@@ -51,6 +51,7 @@ func (b *breaches) add(format string, args ...any) { *b = append(*b, fmt.Sprintf
 // violations holds the evidence against the promise and lists what does not fit, all of it, each after
 // the name of its rule.
 func (e *evidence) violations() (found []string) {
+	e.index()
 	for _, rule := range rules {
 		for _, breach := range rule.check(e) {
 			found = append(found, rule.name+": "+breach)
@@ -93,7 +94,7 @@ func (e *evidence) everyMessageIsDecidedOnce() (found breaches) {
 		if !slices.Contains([]string{"message", "later", "chat"}, o.Kind) || closed(o) || o.Status >= 300 {
 			continue
 		}
-		there := entries[o.App+"/"+o.Session+"/"+o.ID]
+		there := entries[o.place()]
 		switch {
 		case len(there) != 1:
 			found.add("message %s stands %d times in its history", o.ID, len(there))
@@ -152,7 +153,7 @@ func (e *evidence) aNewMasterIsFound() (found breaches) {
 // answersAgreeWithRecords holds what was answered to clients against what is listed, and no trigger was
 // answered to two of them.
 func (e *evidence) answersAgreeWithRecords() (found breaches) {
-	records, owner := e.byID(), map[string]string{}
+	owner := map[string]string{}
 	for _, o := range e.operations {
 		for _, id := range o.triggers() {
 			if first, taken := owner[id]; taken && o.Trigger != id {
@@ -161,7 +162,7 @@ func (e *evidence) answersAgreeWithRecords() (found breaches) {
 			if o.Trigger != id { // the answer to a yes or no names what was asked
 				owner[id] = o.ID
 			}
-			if _, listed := records[id]; !listed {
+			if _, listed := e.byID[id]; !listed {
 				found.add("trigger %s of %s is not listed", id, o.ID)
 			}
 		}
@@ -175,8 +176,7 @@ var endings = map[string]string{"cancelled": "tool.cancelled", "duplicate": "too
 // everyEffectHappened looks for each trigger's events in the stream and for its call at the sink. What was
 // retried by hand is delivered in the end, and no call here fails otherwise.
 func (e *evidence) everyEffectHappened() (found breaches) {
-	events, arrived := e.events(), e.arrivals()
-	for id, one := range e.byID() {
+	for id, one := range e.byID {
 		if one.State == "confirming" || endings[one.State] != "" {
 			continue
 		}
@@ -186,12 +186,12 @@ func (e *evidence) everyEffectHappened() (found breaches) {
 		}
 		if one.Call != nil {
 			wanted = append(wanted, "tool.result")
-			if arrived[id] == 0 && one.Name != "ask" && one.Name != "mute" {
+			if e.arrivals[id] == 0 && one.Name != "ask" && one.Name != "mute" {
 				found.add("the call of trigger %s (%s) never arrived", id, one.Name)
 			}
 		}
 		for _, kind := range wanted {
-			if events[kind+" "+id] == 0 && !e.deleted {
+			if e.events[kind+" "+id] == 0 && !e.deleted {
 				found.add("trigger %s (%s) has no %s in the stream", id, one.Name, kind)
 			}
 		}
@@ -229,14 +229,13 @@ var aboutTriggers = []string{"tool.trigger", "tool.result", "tool.confirm", "too
 
 // nothingHappenedThatWasNotDecided looks for events and calls of triggers that nobody knows.
 func (e *evidence) nothingHappenedThatWasNotDecided() (found breaches) {
-	records := e.byID()
 	for _, one := range e.stored {
-		if _, listed := records[one.about()]; !listed && slices.Contains(aboutTriggers, one.kind()) {
+		if _, listed := e.byID[one.about()]; !listed && slices.Contains(aboutTriggers, one.kind()) {
 			found.add("an event on %s is about trigger %s, which is not listed", one.Subject, one.about())
 		}
 	}
 	for _, one := range e.calls {
-		if _, listed := records[one.ID]; !listed || one.IdempotencyKey != one.ID {
+		if _, listed := e.byID[one.ID]; !listed || one.IdempotencyKey != one.ID {
 			found.add("a call of %s came under %q and %q, which is no trigger that is listed", one.Path, one.ID, one.IdempotencyKey)
 		}
 	}
@@ -252,7 +251,7 @@ func (e *evidence) onceIsOnce() (found breaches) {
 			registered[one.RepositoryID]++
 		}
 	}
-	for id, one := range e.byID() {
+	for id, one := range e.byID {
 		if strings.HasPrefix(one.RepositoryID, "once") {
 			fired[one.RepositoryID] = append(fired[one.RepositoryID], id)
 		}
@@ -274,10 +273,9 @@ const outcomeUnknown = "outcome_unknown"
 // sentOnce counts the arrivals of calls that are not idempotent: one, and another for each retry by hand. If
 // one has failed, it is because nobody knows, or because the server has answered that it is down.
 func (e *evidence) sentOnce() (found breaches) {
-	arrivals := e.arrivals()
-	for id, one := range e.byID() {
-		if slices.Contains(unsafe, one.Name) && arrivals[id] > 1+e.retried[id] {
-			found.add("the call of trigger %s (%s) arrived %d times, and was retried by hand %d times", id, one.Name, arrivals[id], e.retried[id])
+	for id, one := range e.byID {
+		if slices.Contains(unsafe, one.Name) && e.arrivals[id] > 1+e.retried[id] {
+			found.add("the call of trigger %s (%s) arrived %d times, and was retried by hand %d times", id, one.Name, e.arrivals[id], e.retried[id])
 		}
 	}
 	for _, one := range e.failed {
@@ -294,39 +292,27 @@ var confirmed = []string{"refund", "guard"}
 // everyTriggerEndsInOneWay looks for triggers that have ended in two, or in none: what was cancelled, or
 // stands for nothing, has no effect, and what took effect was not.
 func (e *evidence) everyTriggerEndsInOneWay() (found breaches) {
-	events, arrived := e.events(), e.arrivals()
-	for id, one := range e.byID() {
-		effects := events["tool.trigger "+id] + events["app "+id] + events["tool.result "+id] + arrived[id]
+	for id, one := range e.byID {
+		effects := e.events["tool.trigger "+id] + e.events["app "+id] + e.events["tool.result "+id] + e.arrivals[id]
 		ends := endings[one.State]
 		switch {
 		case one.State == "confirming":
 			found.add("trigger %s (%s) is confirming at rest", id, one.Name)
 		case ends != "" && effects > 0:
 			found.add("trigger %s (%s) is %s, and has %d effects", id, one.Name, one.State, effects)
-		case ends != "" && events[ends+" "+id] == 0 && !e.deleted:
+		case ends != "" && e.events[ends+" "+id] == 0 && !e.deleted:
 			found.add("trigger %s (%s) is %s, and has no %s in the stream", id, one.Name, one.State, ends)
 		}
 		for _, other := range endings {
-			if other != ends && events[other+" "+id] > 0 {
+			if other != ends && e.events[other+" "+id] > 0 {
 				found.add("trigger %s (%s) is %s, and the stream has its %s", id, one.Name, one.State, other)
 			}
 		}
-		if slices.Contains(confirmed, one.Name) && one.State != "duplicate" && events["tool.confirm "+id] == 0 && !e.deleted {
+		if slices.Contains(confirmed, one.Name) && one.State != "duplicate" && e.events["tool.confirm "+id] == 0 && !e.deleted {
 			found.add("trigger %s (%s) has no tool.confirm in the stream", id, one.Name)
 		}
 	}
 	return found
-}
-
-// said lists what was asked for about each trigger, answered or not, with the words of users.
-func (e *evidence) said() map[string][]*operation {
-	said := map[string][]*operation{}
-	for _, o := range slices.Concat(e.operations, e.lost) {
-		if o.Trigger != "" {
-			said[o.Trigger] = append(said[o.Trigger], o)
-		}
-	}
-	return said
 }
 
 // reasons are why a trigger may have been cancelled without anybody having said a word.
@@ -335,15 +321,15 @@ var reasons = map[string]string{"mail": "retract", "refund": "expire", "guard": 
 // whatWasSaidHolds holds the ends of triggers against what was asked for, and how that was answered: what
 // was taken on was done, and nothing was done that nobody has asked for.
 func (e *evidence) whatWasSaidHolds() (found breaches) {
-	records, said, why := e.byID(), e.said(), map[string]string{}
+	why := map[string]string{}
 	for _, one := range e.stored {
 		if one.kind() == "tool.cancelled" {
 			why[one.TriggerID] = one.Reason
 		}
 	}
-	for id, list := range said {
+	for id, list := range e.said {
 		for _, o := range list {
-			as, reason := records[id].State, why[id]
+			as, reason := e.byID[id].State, why[id]
 			cancels := o.Kind == "deny" || o.Kind == "cancel"
 			switch {
 			case o.Kind != "confirm" && !cancels:
@@ -355,9 +341,9 @@ func (e *evidence) whatWasSaidHolds() (found breaches) {
 			}
 		}
 	}
-	for id, one := range records {
+	for id, one := range e.byID {
 		caused := func(what string) bool {
-			return slices.ContainsFunc(said[id], func(o *operation) bool { return o.means(what) })
+			return slices.ContainsFunc(e.said[id], func(o *operation) bool { return o.means(what) })
 		}
 		switch reason := why[id]; {
 		case one.State == "cancelled" && reason != "" && reason != reasons[one.Name] && !caused(reason):
@@ -372,23 +358,21 @@ func (e *evidence) whatWasSaidHolds() (found breaches) {
 // ofEqualValuesOneFires counts the triggers with equal values of the tools that fire once for them. At the
 // end of what was denied or cancelled another may fire.
 func (e *evidence) ofEqualValuesOneFires() (found breaches) {
-	records, took, first := e.byID(), map[string][]string{}, map[string]bool{}
-	for app, list := range e.records {
-		for _, one := range list {
-			if one.Name != "alarm" && one.Name != "guard" {
-				continue
+	took, first := map[string][]string{}, map[string]bool{}
+	for id, one := range e.byID {
+		if one.Name != "alarm" && one.Name != "guard" {
+			continue
+		}
+		key := one.App + "/" + one.Name + "/" + one.Values.Day
+		first[key] = first[key] || one.State != "duplicate"
+		switch one.State {
+		case "cancelled":
+		case "duplicate":
+			if of := e.byID[one.Of]; of.Name != one.Name || of.Values != one.Values {
+				found.add("trigger %s (%s) is a duplicate of %q, which has other values", id, one.Name, one.Of)
 			}
-			key := app + "/" + one.Name + "/" + one.Values.Day
-			first[key] = first[key] || one.State != "duplicate"
-			switch one.State {
-			case "cancelled":
-			case "duplicate":
-				if of := records[one.Of]; of.Name != one.Name || of.Values != one.Values {
-					found.add("trigger %s (%s) is a duplicate of %q, which has other values", one.TriggerID, one.Name, one.Of)
-				}
-			default:
-				took[key] = append(took[key], one.TriggerID)
-			}
+		default:
+			took[key] = append(took[key], id)
 		}
 	}
 	for key, has := range first {
@@ -406,22 +390,20 @@ func (e *evidence) ofEqualValuesOneFires() (found breaches) {
 func (e *evidence) draftsFireNothing() (found breaches) {
 	taken := map[string]bool{}
 	for _, o := range e.operations {
-		taken[o.App+"/"+o.Session+"/"+o.ID] = taken[o.App+"/"+o.Session+"/"+o.ID] || o.Kind == "taken"
+		taken[o.place()] = taken[o.place()] || o.Kind == "taken"
 		for _, match := range o.reply().Matches {
 			if o.Kind == "draft" && match.State != "draft" {
 				found.add("the draft %s was answered a match in state %q", o.ID, match.State)
 			}
 		}
 	}
-	for app, list := range e.records {
-		for _, one := range list {
-			if one.Values.Day == "interim" || taken[app+"/"+one.SessionID+"/"+one.MessageID] {
-				found.add("trigger %s (%s) is of a draft of message %s", one.TriggerID, one.Name, one.MessageID)
-			}
+	for id, one := range e.byID {
+		if one.Values.Day == "interim" || taken[one.place()] {
+			found.add("trigger %s (%s) is of a draft of message %s", id, one.Name, one.MessageID)
 		}
 	}
 	for _, one := range e.stored {
-		if one.Values.Day == "interim" || taken[one.AppID+"/"+one.SessionID+"/"+one.MessageID] {
+		if one.Values.Day == "interim" || taken[one.place()] {
 			found.add("an event on %s is of a draft of message %s", one.Subject, one.MessageID)
 		}
 	}
@@ -438,9 +420,8 @@ func (e *evidence) draftsFireNothing() (found breaches) {
 // theFirstAnswerHolds holds the results of triggers that wait for an answer against those that were given. One
 // that nobody has answered ends for that.
 func (e *evidence) theFirstAnswerHolds() (found breaches) {
-	said := e.said()
-	for id, one := range e.byID() {
-		given := said[id]
+	for id, one := range e.byID {
+		given := e.said[id]
 		switch {
 		case one.Call == nil:
 			continue
@@ -471,12 +452,10 @@ func (e *evidence) theFirstAnswerHolds() (found breaches) {
 // id, with exactly those values; others fire nothing, and are listed as what waits.
 func (e *evidence) tasksFireOnce() (found breaches) {
 	fired := map[string][]record{} // by the word of the task
-	for _, list := range e.records {
-		for _, one := range list {
-			if slices.Contains(formTools, one.Name) {
-				word, _, _ := strings.Cut(one.Values.Day, ".")
-				fired[word] = append(fired[word], one)
-			}
+	for _, one := range e.byID {
+		if slices.Contains(formTools, one.Name) {
+			word, _, _ := strings.Cut(one.Values.Day, ".")
+			fired[word] = append(fired[word], one)
 		}
 	}
 	for _, o := range e.operations {
@@ -549,12 +528,9 @@ func (t *askedTask) ends(last taskStatus, fired bool) (found breaches) {
 // for, once, however often it was asked for.
 func (e *evidence) chatsFireOnce() (found breaches) {
 	fired, ids := map[string][]record{}, map[string]string{}
-	for app, list := range e.records {
-		for _, one := range list {
-			if strings.HasSuffix(one.SessionID, chatSuffix) {
-				place := app + "/" + one.SessionID + "/" + one.MessageID
-				fired[place] = append(fired[place], one)
-			}
+	for _, one := range e.byID {
+		if strings.HasSuffix(one.SessionID, chatSuffix) {
+			fired[one.place()] = append(fired[one.place()], one)
 		}
 	}
 	asked := map[string]bool{}
@@ -565,12 +541,11 @@ func (e *evidence) chatsFireOnce() (found breaches) {
 		if first, again := ids[o.Body]; again && first != o.ID {
 			found.add("the same chat is message %s and message %s", first, o.ID)
 		}
-		place := o.App + "/" + o.Session + "/" + o.ID
-		if ids[o.Body] = o.ID; asked[place] {
+		if ids[o.Body] = o.ID; asked[o.place()] {
 			continue
 		}
-		asked[place] = true
-		switch list := fired[place]; {
+		asked[o.place()] = true
+		switch list := fired[o.place()]; {
 		case len(list) != 1:
 			found.add("message %s of a chat has fired %d times: %v", o.ID, len(list), list)
 		case list[0].Name != o.Expects || !strings.Contains(o.Body, strings.ReplaceAll(list[0].Values.Day, "fickle"+changed, "fickle")):
@@ -588,14 +563,13 @@ func (e *evidence) chatsFireOnce() (found breaches) {
 // remoteCallsAreCarriedOut holds the calls that the MCP server got against the triggers of its tools: each
 // was carried out with the trigger's values, and its result is recorded.
 func (e *evidence) remoteCallsAreCarriedOut() (found breaches) {
-	records := e.byID()
 	for _, one := range e.calls {
-		of := records[one.ID]
+		of := e.byID[one.ID]
 		if want := fmt.Sprintf(`{"day":%q}`, of.Values.Day); slices.Contains(remoteTools, of.Name) && (one.Path != remotePath+of.Name || one.Body != want) {
 			found.add("trigger %s (%s) was called as %s with %s, not %s", one.ID, of.Name, one.Path, one.Body, want)
 		}
 	}
-	for id, one := range records {
+	for id, one := range e.byID {
 		switch {
 		case !slices.Contains(remoteTools, one.Name):
 		case one.Call == nil:

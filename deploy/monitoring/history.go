@@ -47,10 +47,10 @@ const step = 30
 
 // History is what a Prometheus would have gathered of one replica: what its /metrics said at
 // some minutes, and in between what lies between. Tests tell in seconds of hours.
-type History struct{ told []told }
+type History struct{ scrapes []scrape }
 
-// told are the values of all series at a minute; nil where the replica did not answer.
-type told struct {
+// scrape has the values of all series at a minute; nil if the replica did not answer.
+type scrape struct {
 	minute int
 	values map[string]float64
 }
@@ -59,7 +59,7 @@ type told struct {
 // is that of a replica that did not answer.
 func (h *History) At(t testing.TB, minute int, metrics string) {
 	t.Helper()
-	next := told{minute: minute}
+	next := scrape{minute: minute}
 	for line := range strings.Lines(metrics) {
 		name, value, ok := strings.Cut(strings.TrimSpace(strings.ReplaceAll(line, "} ", "}\x00")), "\x00")
 		if !ok {
@@ -70,11 +70,11 @@ func (h *History) At(t testing.TB, minute int, metrics string) {
 			continue
 		}
 		if next.values == nil {
-			next.values = map[string]float64{}
+			next.values = map[string]float64{labelled("up"): 1}
 		}
 		next.values[labelled(name)] = number
 	}
-	h.told = append(h.told, next)
+	h.scrapes = append(h.scrapes, next)
 }
 
 // labelled is the name of a series with the labels that Prometheus adds.
@@ -86,57 +86,44 @@ func labelled(name string) string {
 	return name + "{" + added + "}"
 }
 
-// series are the values of each series, a step apart, as promtool reads them.
-func (h *History) series() []map[string]string {
-	up, names := "", map[string]bool{}
-	for _, one := range h.told {
+func (h *History) end() int { return h.scrapes[len(h.scrapes)-1].minute }
+
+// series are the values of each series, a step apart, as promtool reads them: on a line between two
+// scrapes, and stale after one that has none.
+func (h *History) series() (all []map[string]string) {
+	values := map[string][]string{labelled("up"): nil}
+	for _, one := range h.scrapes {
 		for name := range one.values {
-			names[name] = true
+			values[name] = nil
 		}
 	}
-	for at := 0; at <= h.end()*60; at += step {
-		before, _ := h.around(at)
-		up += " " + map[bool]string{true: "1", false: "0"}[before.values != nil]
+	for second := 0; second <= h.end()*60; second += step {
+		next := slices.IndexFunc(h.scrapes, func(one scrape) bool { return one.minute*60 > second })
+		if next < 0 {
+			next = len(h.scrapes)
+		}
+		before, after := h.scrapes[max(0, next-1)], h.scrapes[min(next, len(h.scrapes)-1)]
+		share := float64(second-before.minute*60) / float64(max(1, after.minute-before.minute)*60)
+		for name := range values {
+			from, there := before.values[name]
+			to, goesOn := after.values[name]
+			if !goesOn || after.minute == before.minute {
+				to = from
+			}
+			text := strconv.FormatFloat(from+(to-from)*share, 'f', -1, 64)
+			switch {
+			case name == labelled("up"):
+				text = strconv.FormatFloat(from, 'f', -1, 64)
+			case !there:
+				text = "stale"
+			}
+			values[name] = append(values[name], text)
+		}
 	}
-	all := []map[string]string{{"series": labelled("up"), "values": strings.TrimSpace(up)}}
-	for name := range names {
-		all = append(all, map[string]string{"series": name, "values": h.valuesOf(name)})
+	for name, list := range values {
+		all = append(all, map[string]string{"series": name, "values": strings.Join(list, " ")})
 	}
 	return all
-}
-
-func (h *History) end() int { return h.told[len(h.told)-1].minute }
-
-// around are what was told last at or before a second, and what was told next.
-func (h *History) around(second int) (before, after told) {
-	next := slices.IndexFunc(h.told, func(one told) bool { return one.minute*60 > second })
-	if next < 0 {
-		next = len(h.told)
-	}
-	return h.told[max(0, next-1)], h.told[min(next, len(h.told)-1)]
-}
-
-// valuesOf draws a line between what was told of a series; where it was not there it is stale.
-func (h *History) valuesOf(name string) string {
-	var values []string
-	for at := 0; at <= h.end()*60; at += step {
-		before, after := h.around(at)
-		values = append(values, between(before, after, name, at))
-	}
-	return strings.Join(values, " ")
-}
-
-func between(before, after told, name string, second int) string {
-	from, there := before.values[name]
-	if !there {
-		return "stale"
-	}
-	to, there := after.values[name]
-	if !there || after.minute == before.minute {
-		to = from
-	}
-	share := float64(second-before.minute*60) / float64(max(1, after.minute-before.minute)*60)
-	return strconv.FormatFloat(from+(to-from)*share, 'f', -1, 64)
 }
 
 // Firing requires that at the end of the history these alerts fire and no others, but for those

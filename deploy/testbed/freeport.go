@@ -1,9 +1,9 @@
 package testbed
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"net"
+	"slices"
 	"strconv"
 )
 
@@ -15,44 +15,32 @@ const (
 	attempts        = 1_000
 )
 
-// Port returns a port of 127.0.0.1 that is free at the moment, and likely to stay so until the
-// caller's server takes it.
-func Port() (int, error) {
-	var last error
+// Ports returns ports of 127.0.0.1 that are free at the moment, and likely to stay so until the caller's
+// servers take them; none of them twice.
+func Ports(t TB, count int) (ports []int) {
+	t.Helper()
 	for range attempts {
 		port := lowest + rand.IntN(highest-lowest+1)
 		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
-		if err == nil {
-			return port, listener.Close()
-		}
-		last = err
-	}
-	return 0, fmt.Errorf("no free port found from %d to %d: %w", lowest, highest, last)
-}
-
-// Ports returns several free ports, none of them twice.
-func Ports(count int) ([]int, error) {
-	given := map[int]bool{}
-	var ports []int
-	for len(ports) < count {
-		port, err := Port()
 		if err != nil {
-			return nil, err
+			continue
 		}
-		if !given[port] {
+		if err := listener.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Contains(ports, port) {
 			ports = append(ports, port)
 		}
-		given[port] = true
+		if len(ports) == count {
+			return ports
+		}
 	}
-	return ports, nil
+	t.Fatalf("found only %d of %d free ports from %d to %d", len(ports), count, lowest, highest)
+	return nil
 }
 
 // Address returns a free port as 127.0.0.1:port.
 func Address(t TB) string {
 	t.Helper()
-	port, err := Port()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	return net.JoinHostPort("127.0.0.1", strconv.Itoa(Ports(t, 1)[0]))
 }

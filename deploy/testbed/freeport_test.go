@@ -10,8 +10,8 @@ import (
 )
 
 func TestPortsCanBeListenedOnAndAreNotThoseOfConnections(t *testing.T) {
-	ports, err := testbed.Ports(50)
-	require.NoError(t, err)
+	ports := testbed.Ports(t, 50)
+	require.Len(t, ports, 50)
 	seen := map[int]bool{}
 	for _, port := range ports {
 		require.False(t, seen[port])

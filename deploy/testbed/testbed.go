@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -107,7 +106,6 @@ type Rig struct {
 	dir string
 
 	mu       sync.Mutex
-	folders  int
 	cleanups []func()
 	failed   error
 }
@@ -148,11 +146,8 @@ func (r *Rig) Context() context.Context { return r.ctx }
 
 // TempDir makes a folder, which stays.
 func (r *Rig) TempDir() string {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.folders++
-	folder := r.dir + "/" + strconv.Itoa(r.folders)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	folder, err := os.MkdirTemp(r.dir, "")
+	if err != nil {
 		r.Fatal(err)
 	}
 	return folder

@@ -28,8 +28,7 @@ func RunCluster(t testing.TB, size int) *Cluster {
 	t.Helper()
 	c := &Cluster{}
 	c.Streams = Streams{t, c.URL, nats.UserInfo("", "")}
-	ports, err := testbed.Ports(2 * size)
-	c.must("find ports", err)
+	ports := testbed.Ports(t, 2*size)
 	var routes []*url.URL
 	for _, port := range ports[size:] {
 		routes = append(routes, &url.URL{Scheme: "nats", Host: fmt.Sprintf("127.0.0.1:%d", port)})

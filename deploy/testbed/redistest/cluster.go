@@ -37,14 +37,14 @@ type Cluster struct {
 // given up for being slow.
 func RunCluster(t testing.TB, arguments ...string) *Cluster {
 	t.Helper()
-	return runCluster(t, newNodes(Program(t), t.TempDir(), masters, arguments...))
+	return runCluster(t, newNodes(t, t.TempDir(), masters, arguments...))
 }
 
 // RunReplicated is RunCluster with a replica for each master, which takes its place when it dies. A
 // master refuses writes while no replica follows it, unless the arguments say otherwise.
 func RunReplicated(t testbed.TB, arguments ...string) *Cluster {
 	t.Helper()
-	return runCluster(t, newNodes(Program(t), t.TempDir(), 2*masters, append([]string{
+	return runCluster(t, newNodes(t, t.TempDir(), 2*masters, append([]string{
 		"--cluster-node-timeout", "3000", "--repl-diskless-sync-delay", "0", "--min-replicas-to-write", "1", "--min-replicas-max-lag", "10",
 	}, arguments...)...))
 }
@@ -112,16 +112,12 @@ func (c *Cluster) Whole() error { return c.backend.(nodes).settle() }
 // nodes are those of a cluster, as one backend.
 type nodes []*process
 
-func newNodes(program, dir string, count int, further ...string) nodes {
-	n := make(nodes, count)
-	for i := range n {
-		node := newProcess(program, dir, fmt.Sprintf("redis-%d", i), append([]string{"--cluster-enabled", "yes", "--cluster-node-timeout", "15000"}, further...)...)
-		settings := node.arguments
-		node.arguments = func() ([]string, error) {
-			list, err := settings()
-			return append(list, "--cluster-port", strconv.Itoa(node.bus)), err
-		}
-		n[i] = node
+func newNodes(t testbed.TB, dir string, count int, further ...string) (n nodes) {
+	t.Helper()
+	for i, bus := range testbed.Ports(t, count) {
+		n = append(n, newProcess(t, dir, fmt.Sprintf("redis-%d", i), append([]string{
+			"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(bus), "--cluster-node-timeout", "15000",
+		}, further...)...))
 	}
 	return n
 }
@@ -146,16 +142,11 @@ func (n nodes) kill() error { return n.every((*process).kill) }
 
 // start starts all nodes, lets them form the cluster when they are new, and waits until each serves.
 func (n nodes) start() error {
-	fresh := n[0].port == 0
-	if err := n.every((*process).start); err != nil {
-		return err
+	err := n.every((*process).start)
+	if err == nil && contains(n[0].client.ClusterInfo(context.Background()), "cluster_known_nodes:1\r") == nil {
+		err = n.form()
 	}
-	if fresh {
-		if err := n.form(); err != nil {
-			return fmt.Errorf("form the cluster: %w", err)
-		}
-	}
-	return n.settle()
+	return errors.Join(err, n.settle())
 }
 
 // every does something with all nodes at the same time.
@@ -182,7 +173,7 @@ func (n nodes) form() error {
 			err = errors.Join(epoch, node.client.ClusterAddSlotsRange(ctx, first, last).Err())
 		}
 		for _, other := range n[:i] {
-			err = errors.Join(err, node.client.Do(ctx, "CLUSTER", "MEET", host, other.port, other.bus).Err())
+			err = errors.Join(err, node.client.Do(ctx, "CLUSTER", "MEET", host, other.port, other.Args[slices.Index(other.Args, "--cluster-port")+1]).Err())
 		}
 		if err != nil {
 			return err
@@ -226,26 +217,22 @@ var shared *clusters
 //	func TestMain(m *testing.M) { redistest.Main(m) }
 func Main(m *testing.M) {
 	shared = &clusters{}
-	testbed.AtEnd(shared.close)
 	testbed.Main(m)
 }
 
-// clusters are as many as there were tests at the same time.
+// clusters are those that no test uses at the moment.
 type clusters struct {
-	mu      sync.Mutex
-	all     []nodes
-	folders []string
-	idle    []nodes
+	mu   sync.Mutex
+	idle []nodes
 }
 
 // borrow gives the test a cluster that is empty and its own until it ends.
 func borrow(t *testing.T) *Server {
 	t.Helper()
-	program := Program(t)
 	if shared == nil {
 		return RunCluster(t).Server
 	}
-	n, err := shared.take(program)
+	n, err := shared.take(t)
 	if err != nil {
 		t.Fatalf("start a Redis cluster: %v", err)
 	}
@@ -257,21 +244,20 @@ func borrow(t *testing.T) *Server {
 	return &Server{t: t, backend: n}
 }
 
-func (c *clusters) take(program string) (nodes, error) {
+func (c *clusters) take(t *testing.T) (n nodes, err error) {
 	c.mu.Lock()
 	if last := len(c.idle) - 1; last >= 0 {
-		n := c.idle[last]
-		c.idle = c.idle[:last]
+		n, c.idle = c.idle[last], c.idle[:last]
 		c.mu.Unlock()
 		return n, n.every(func(node *process) error { return node.client.FlushAll(context.Background()).Err() })
 	}
-	dir, err := os.MkdirTemp("", "redistest")
-	n := newNodes(program, dir, masters)
-	c.all, c.folders = append(c.all, n), append(c.folders, dir)
 	c.mu.Unlock()
+	dir, err := os.MkdirTemp("", "redistest")
 	if err != nil {
 		return nil, err
 	}
+	n = newNodes(t, dir, masters)
+	testbed.AtEnd(func() error { return errors.Join(n.kill(), os.RemoveAll(dir)) })
 	return n, n.start()
 }
 
@@ -293,11 +279,4 @@ func (c *clusters) give(n nodes) error {
 	defer c.mu.Unlock()
 	c.idle = append(c.idle, n)
 	return nil
-}
-
-func (c *clusters) close() (err error) {
-	for i, n := range c.all {
-		err = errors.Join(err, n.kill(), os.RemoveAll(c.folders[i]))
-	}
-	return err
 }

@@ -32,7 +32,7 @@ func init() { redis.SetLogger(new(logging.VoidLogger)) }
 // command line, as in Run(t, "--maxmemory", "4mb").
 func Run(t testbed.TB, arguments ...string) *Server {
 	t.Helper()
-	return newServer(t, newProcess(Program(t), t.TempDir(), "redis", arguments...))
+	return newServer(t, newProcess(t, t.TempDir(), "redis", arguments...))
 }
 
 // RunReplica starts a server that follows master, and returns when it has all that the master has, and
@@ -63,22 +63,19 @@ func Program(t testbed.TB) string {
 type process struct {
 	*testbed.Process
 	folder string // of its data
-	port   int    // 0 before the first start
-	bus    int    // where the nodes of a cluster talk to each other
+	port   int
 	client *redis.Client
-	// arguments are its command line, made when the ports are known.
-	arguments func() ([]string, error)
 }
 
 // newProcess is a server as Earshot asks for it. Its data are below dir, and its log is in dir.
-func newProcess(program, dir, name string, further ...string) *process {
-	p := &process{Process: testbed.NewProcess(dir, name, program), folder: filepath.Join(dir, name)}
-	p.arguments = func() ([]string, error) {
-		return append([]string{
-			"--bind", host, "--port", strconv.Itoa(p.port), "--dir", p.folder, "--save", "",
-			"--appendonly", "yes", "--appendfsync", "no", "--maxmemory-policy", "noeviction",
-		}, further...), nil
-	}
+func newProcess(t testbed.TB, dir, name string, further ...string) *process {
+	t.Helper()
+	p := &process{Process: testbed.NewProcess(dir, name, Program(t)), folder: filepath.Join(dir, name), port: testbed.Ports(t, 1)[0]}
+	p.client = redis.NewClient(&redis.Options{Addr: p.addr(), PoolSize: 2, MaxRetries: -1, DialerRetries: 1})
+	p.Args = append([]string{
+		"--bind", host, "--port", strconv.Itoa(p.port), "--dir", p.folder, "--save", "",
+		"--appendonly", "yes", "--appendfsync", "no", "--maxmemory-policy", "noeviction",
+	}, further...)
 	return p
 }
 
@@ -88,61 +85,21 @@ func (p *process) url() string { return "redis://" + p.addr() }
 
 func (p *process) reach(options *redis.UniversalOptions) { options.Addrs = []string{p.addr()} }
 
-// portTries is how many ports are tried: one that was free when it was looked for may be taken when the
-// server comes to it.
-const portTries = 5
-
-// errForeign means that another server has taken the port.
-var errForeign = errors.New("another process answers on its port")
-
-// start starts it on the ports that it had; at first on some that are free.
+// start returns when this very process answers and has read its files.
 func (p *process) start() error {
-	if p.port != 0 {
-		return p.run()
-	}
-	for try := 1; ; try++ {
-		ports, err := testbed.Ports(2)
-		if err == nil {
-			p.port, p.bus = ports[0], ports[1]
-			p.client = redis.NewClient(&redis.Options{Addr: p.addr(), PoolSize: 2, MaxRetries: -1, DialerRetries: 1})
-			err = p.run()
-		}
-		if err == nil {
-			return nil
-		}
-		p.port = 0
-		if try == portTries || !errors.Is(err, errForeign) && !strings.Contains(err.Error(), "Address already in use") {
-			return err
-		}
-	}
-}
-
-// run begins a run, and returns when this very process answers and has read its files.
-func (p *process) run() (err error) {
 	if p.Running() {
 		return errors.New("it runs already")
 	}
-	if err := os.MkdirAll(p.folder, 0o700); err != nil {
+	if err := errors.Join(os.MkdirAll(p.folder, 0o700), p.Start()); err != nil {
 		return err
 	}
-	if p.Args, err = p.arguments(); err != nil {
-		return err
-	}
-	if err := p.Start(); err != nil {
-		return err
-	}
-	foreign := false
-	err = p.until(func(ctx context.Context, client *redis.Client) error {
-		info, err := client.Info(ctx, "server", "persistence").Result()
-		if err == nil && strings.Contains(info, "\nloading:1") {
-			return errors.New("it is loading its files")
+	err := p.until(func(ctx context.Context, client *redis.Client) error {
+		info := client.Info(ctx, "server", "persistence")
+		if strings.Contains(info.Val(), "\nloading:1") {
+			return errors.New("it reads its files")
 		}
-		foreign = err == nil && !strings.Contains(info, fmt.Sprintf("\nprocess_id:%d\r", p.PID()))
-		return err
+		return contains(info, fmt.Sprintf("\nprocess_id:%d\r", p.PID()))
 	})
-	if foreign {
-		err = errForeign
-	}
 	if err != nil {
 		return errors.Join(err, p.kill())
 	}

@@ -2,7 +2,6 @@ package redistest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/redis/go-redis/v9"
+
+	"earshot/deploy/testbed"
 )
 
 const (
@@ -32,7 +33,7 @@ type Sentinel struct {
 // returns when the replica may be promoted.
 func RunSentinel(t testing.TB) *Sentinel {
 	t.Helper()
-	w := newWatch(Program(t), t.TempDir())
+	w := newWatch(t, t.TempDir())
 	return &Sentinel{Server: newServer(t, w), watch: w}
 }
 
@@ -73,40 +74,20 @@ type watch struct {
 	sentinels [sentinels]*process
 }
 
-func newWatch(program, dir string) *watch {
+func newWatch(t testbed.TB, dir string) *watch {
+	t.Helper()
 	w := &watch{}
-	for i := range w.data {
-		w.data[i] = newProcess(program, dir, fmt.Sprintf("redis-%d", i), "--repl-diskless-sync-delay", "0")
-	}
-	settings := w.data[1].arguments
-	w.data[1].arguments = func() ([]string, error) {
-		list, err := settings()
-		return append(list, "--replicaof", host, strconv.Itoa(w.data[0].port)), err
-	}
+	w.data[0] = newProcess(t, dir, "redis-0", "--repl-diskless-sync-delay", "0")
+	w.data[1] = newProcess(t, dir, "redis-1", "--repl-diskless-sync-delay", "0", "--replicaof", host, strconv.Itoa(w.data[0].port))
 	for i := range w.sentinels {
-		p := newProcess(program, dir, fmt.Sprintf("sentinel-%d", i))
-		p.arguments = func() ([]string, error) {
-			file := filepath.Join(p.folder, "sentinel.conf") // in which it keeps its state as well
-			return []string{file, "--sentinel"}, os.WriteFile(file, fmt.Appendf(nil, `bind %[1]s
-port %[2]d
-dir %[3]s
-sentinel monitor %[4]s %[1]s %[5]d 2
-sentinel down-after-milliseconds %[4]s 1000
-sentinel failover-timeout %[4]s 10000
-`, host, p.port, p.folder, masterName, w.data[0].port), 0o600)
-		}
+		p := newProcess(t, dir, fmt.Sprintf("sentinel-%d", i))
+		p.Args = []string{filepath.Join(dir, p.Name+".conf"), "--sentinel"}
 		w.sentinels[i] = p
 	}
 	return w
 }
 
-func (w *watch) addr() string {
-	var list []string
-	for _, sentinel := range w.sentinels {
-		list = append(list, sentinel.addr())
-	}
-	return strings.Join(list, ",")
-}
+func (w *watch) addr() string { return nodes(w.sentinels[:]).addr() }
 
 func (w *watch) url() string { return "redis+sentinel://" + w.addr() + "/" + masterName }
 
@@ -117,12 +98,22 @@ func (w *watch) reach(options *redis.UniversalOptions) {
 // start starts all, as they were at first, and waits until the replica follows, and every sentinel knows
 // the others and both.
 func (w *watch) start() error {
-	for _, p := range w.all() {
-		if err := p.start(); err != nil {
+	master := w.data[0]
+	for _, sentinel := range w.sentinels {
+		// It keeps its state in its file as well.
+		if err := os.WriteFile(sentinel.Args[0], fmt.Appendf(nil, `bind %[1]s
+port %[2]d
+dir %[3]s
+sentinel monitor %[4]s %[1]s %[5]d 2
+sentinel down-after-milliseconds %[4]s 1000
+sentinel failover-timeout %[4]s 10000
+`, host, sentinel.port, filepath.Dir(sentinel.folder), masterName, master.port), 0o600); err != nil {
 			return err
 		}
 	}
-	master := w.data[0]
+	if err := w.all().every((*process).start); err != nil {
+		return err
+	}
 	if err := w.data[1].until(func(ctx context.Context, client *redis.Client) error {
 		return contains(client.Info(ctx, "replication"), fmt.Sprintf("master_port:%d\r", master.port), "master_link_status:up")
 	}); err != nil {
@@ -143,18 +134,11 @@ func (w *watch) say(words string) error {
 	return nil
 }
 
-func (w *watch) stop() error { return w.every((*process).stop) }
+func (w *watch) stop() error { return w.all().stop() }
 
-func (w *watch) kill() error { return w.every((*process).kill) }
+func (w *watch) kill() error { return w.all().kill() }
 
-func (w *watch) every(do func(*process) error) (err error) {
-	for _, p := range w.all() {
-		err = errors.Join(err, do(p))
-	}
-	return err
-}
-
-func (w *watch) all() []*process { return slices.Concat(w.data[:], w.sentinels[:]) }
+func (w *watch) all() nodes { return slices.Concat(w.data[:], w.sentinels[:]) }
 
 // roles tells the master from the replica, as the first sentinel sees them.
 func (w *watch) roles() (master, replica *process, err error) {

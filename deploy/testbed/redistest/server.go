@@ -192,13 +192,13 @@ func (s *Server) Snapshot() (restore func()) {
 // mini is miniredis as "earshot dev" runs it: keys expire by the clock.
 type mini struct {
 	server *miniredis.Miniredis
-	at     string // empty before the first start
+	at     string
 }
 
 // Mini starts a miniredis that lives until the end of the test.
 func Mini(t testing.TB) *Server {
 	t.Helper()
-	m := &mini{server: miniredis.NewMiniRedis()}
+	m := &mini{server: miniredis.NewMiniRedis(), at: testbed.Address(t)}
 	m.server.ClockTTL(true)
 	return newServer(t, m)
 }
@@ -209,16 +209,7 @@ func (m *mini) url() string { return "redis://" + m.at }
 
 func (m *mini) reach(options *redis.UniversalOptions) { options.Addrs = []string{m.at} }
 
-func (m *mini) start() error {
-	if m.at != "" {
-		return m.server.Restart()
-	}
-	err := m.server.StartAddr("127.0.0.1:0")
-	if err == nil {
-		m.at = m.server.Addr()
-	}
-	return err
-}
+func (m *mini) start() error { return m.server.StartAddr(m.at) }
 
 func (m *mini) stop() error {
 	m.server.Close()

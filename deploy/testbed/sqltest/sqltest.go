@@ -112,9 +112,7 @@ func newServer(t testing.TB, end os.Signal, source repositories.Source) *Server 
 	s.must(err, "make a folder")
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
 	s.giveAway(dir)
-	port, err := testbed.Port()
-	s.must(err, "find a port")
-	s.source.Host, s.source.Port, s.source.User, s.source.Password = "127.0.0.1", strconv.Itoa(port), user, secret.New(Password)
+	s.source.Host, s.source.Port, s.source.User, s.source.Password = "127.0.0.1", strconv.Itoa(testbed.Ports(t, 1)[0]), user, secret.New(Password)
 	s.process = testbed.NewProcess(dir, s.source.Type, "")
 	s.process.Dir, s.process.Unprivileged = dir, true
 	return s
