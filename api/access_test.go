@@ -192,7 +192,7 @@ func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
 	over.engine.why = explain.Unmatched("m1", time.Now())
 	over.engine.entries = []query.Entry{{MessageID: "m1", Actor: "user", State: query.EntryDecided, Triggers: []query.Match{}}}
 	tried := 0
-	for operation := range served(t) {
+	for operation := range start(t).routes() {
 		method, path, _ := strings.Cut(operation, " ")
 		if !strings.HasPrefix(path, "/v1") {
 			continue
@@ -363,4 +363,20 @@ func TestACallerIsToldWhoItIs(t *testing.T) {
 	token := object(w.call("POST", "/v1/apps/clinic/sessions/s1/token", "", as).is(201, ""))
 	require.Equal(t, map[string]any{"admin": false, "appId": "clinic", "sessionId": "s1", "expiresAt": token["expiresAt"]},
 		object(w.call("GET", "/v1/whoami", "", "Authorization: Bearer "+token["token"].(string)).is(200, "")))
+}
+
+func TestTheDescriptionSaysWhoMayCall(t *testing.T) {
+	s := start(t)
+	for operation := range s.routes() {
+		method, path, _ := strings.Cut(operation, " ")
+		if !strings.HasPrefix(path, "/v1/") {
+			continue
+		}
+		described := s.description.at("/paths/" + escape(path) + "/" + strings.ToLower(method))
+		var roles []string
+		for _, role := range described["security"].([]any)[0].(map[string]any)["key"].([]any) {
+			roles = append(roles, role.(string))
+		}
+		require.ElementsMatch(t, strings.Fields(strings.NewReplacer("token", "session", "everybody", "", "own", "").Replace(permitted[operation])), roles, operation)
+	}
 }

@@ -66,7 +66,7 @@ func TestAccessTokenEndsWithItsModule(t *testing.T) {
 	for what, next := range map[string]string{"a module that is gone": `[]`, "another secret": `[{"moduleId":"avatar","secret":"another-secret-of-the-avatar"}]`} {
 		t.Run(what, func(t *testing.T) {
 			s := onStage(t, sermas)
-			other := liveOnSame(t, s.world)
+			other := s.replica()
 			s.call("PATCH", "/v1/apps/clinic", `{"modules":[{"moduleId":"avatar","secret":"first-secret-of-the-avatar"}]}`).is(200, "")
 			app, err := s.store.App(t.Context(), "clinic")
 			require.NoError(t, err)
@@ -85,7 +85,7 @@ func TestAccessTokenEndsWithItsModule(t *testing.T) {
 			stream, follower := s.open(appEvents, signed.Reveal()), s.connected(signed.Reveal()).subscribe("#")
 
 			s.call("PATCH", "/v1/apps/clinic", `{"modules":`+next+`}`).is(200, "")
-			for _, replica := range []*service{s.service, other} {
+			for _, replica := range []*service{s.service, other.service} {
 				require.Eventually(t, func() bool { return replica.ask("GET", "/v1/apps/clinic/triggers", "", with).StatusCode == 401 }, time.Minute, 10*time.Millisecond)
 				replica.call("PUT", "/v1/apps/clinic/repositories/booking", hoursBody, with).problem(401, "ended with its module")
 				replica.call("GET", messagesPath, "", visitor).problem(401, "ended with its module")

@@ -48,7 +48,7 @@ func (w world) secondReplica() *service {
 	w.t.Cleanup(func() { _ = client.Close() })
 	db := &keyspace.DB{UniversalClient: client, Embedded: w.redis.Embedded()}
 	store := store.New(db, store.Options{Sealer: w.sealer, SessionTTL: time.Hour})
-	return start(w.t, func(o *api.Options) { o.Store, o.Keys, o.Tokens = store, store, w.sealer })
+	return start(w.t, func(o *api.Options) { o.Store, o.Keys, o.Tokens = store, store, w.sealer }).service
 }
 
 func TestAKeyIsMadeUsedListedAndRevoked(t *testing.T) {

@@ -39,21 +39,26 @@ func describe(t testing.TB, url string) description {
 	}
 	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
 	require.NoError(t, err)
-	known, _ := descriptions.LoadOrStore(string(text), descriptionOf(t, read.(map[string]any)))
+	known, _ := descriptions.LoadOrStore(string(text), newDescription(t, strict(read.(map[string]any))))
 	return known.(description)
 }
 
-// descriptionOf makes a validator of a document that takes no field in an answer that is
-// not described. A client has to: it is what lets a service learn more.
-func descriptionOf(t testing.TB, document map[string]any) description {
+// newDescription is a document with a validator of its schemas.
+func newDescription(t testing.TB, document map[string]any) description {
+	compiler := jsonschema.NewCompiler()
+	require.NoError(t, compiler.AddResource(openAPI, any(document)))
+	return description{document, compiler, new(sync.Mutex)}
+}
+
+// strict takes no field in an answer that is not described. A client has to take it: it is what
+// lets a service learn more.
+func strict(document map[string]any) map[string]any {
 	walk("", document, func(pointer string, value map[string]any) {
 		if value["properties"] != nil && value["additionalProperties"] == nil && !strings.HasSuffix(pointer, "/properties") {
 			value["unevaluatedProperties"] = false
 		}
 	})
-	compiler := jsonschema.NewCompiler()
-	require.NoError(t, compiler.AddResource(openAPI, any(document)))
-	return description{document, compiler, new(sync.Mutex)}
+	return document
 }
 
 // walk shows all objects of a document but examples and conditions, each with its JSON

@@ -10,14 +10,14 @@ import (
 )
 
 func TestThePageListsEveryOperationFieldAndEvent(t *testing.T) {
-	s := start(t)
+	s := serve(t)
 	page := string(s.call("GET", "/docs", "").is(200, "").body)
-	for operation := range served(t) {
+	for operation := range s.routes() {
 		method, path, _ := strings.Cut(operation, " ")
 		require.Contains(t, page, `<span class="method `+method+`">`+method+`</span><code class="path">`+path+`</code>`)
 	}
 	for _, kind := range []string{"/openapi.json", "/asyncapi.json"} {
-		walk("", document(t, s, kind), func(pointer string, value map[string]any) {
+		walk("", s.document(kind), func(pointer string, value map[string]any) {
 			properties, ok := value["properties"].(map[string]any)
 			if !ok || strings.HasSuffix(pointer, "/properties") {
 				return
@@ -39,7 +39,7 @@ func TestThePageListsEveryOperationFieldAndEvent(t *testing.T) {
 // A browser that keeps to the policy runs and loads what this service serves, and nothing
 // that stands in the page.
 func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
-	s := start(t)
+	s := serve(t)
 	got := s.call("GET", "/docs", "")
 	page := string(got.body)
 	require.Equal(t, "text/html; charset=UTF-8", got.Header.Get("Content-Type"))
@@ -57,7 +57,7 @@ func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
 }
 
 func TestThePageIsSmall(t *testing.T) {
-	s := start(t)
+	s := serve(t)
 	size := 0
 	page := string(s.call("GET", "/docs", "").body)
 	files := regexp.MustCompile(`"(/docs/docs\.[^"]+)"`).FindAllStringSubmatch(page, -1)
@@ -70,6 +70,6 @@ func TestThePageIsSmall(t *testing.T) {
 }
 
 func TestTheRootLeadsToThePage(t *testing.T) {
-	s := start(t)
+	s := serve(t)
 	require.Equal(t, "/docs", s.call("GET", "/", "", "Authorization: ").is(302, "").Header.Get("Location"))
 }

@@ -4,46 +4,26 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
-	"github.com/labstack/echo/v4"
-	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
-
-	"earshot/api"
-	"earshot/repositories"
-	"earshot/trigger/query"
 )
 
-// served lists the routes that the router really has, as "METHOD /path/{id}".
-func served(t *testing.T) map[string]bool {
-	router, ok := api.New(api.Options{Store: &storeDouble{}, Engine: &engineDouble{}}).(*echo.Echo)
-	require.True(t, ok)
-	found := map[string]bool{}
-	for _, route := range router.Routes() {
-		if route.Method != "HEAD" {
-			found[route.Method+" "+regexp.MustCompile(`:(\w+)`).ReplaceAllString(route.Path, "{$1}")] = true
-		}
-	}
-	return found
-}
-
 func TestTheDescriptionHasTheRoutesThatAreServedAndNoOthers(t *testing.T) {
-	s := start(t)
+	s := serve(t)
 	described := map[string]bool{}
 	for path, item := range s.description.document["paths"].(map[string]any) {
 		for method := range item.(map[string]any) {
 			described[strings.ToUpper(method)+" "+path] = true
 		}
 	}
-	require.Equal(t, served(t), described)
+	require.Equal(t, s.routes(), described)
 }
 
 func TestEveryReferenceOfTheDescriptionsLeadsSomewhere(t *testing.T) {
-	s := start(t)
+	s := serve(t)
 	for _, path := range []string{"/openapi.json", "/asyncapi.json"} {
-		d := description{document: document(t, s, path)}
+		d := newDescription(t, s.document(path))
 		references := regexp.MustCompile(`"\$ref":\s*"#([^"]+)"`).FindAllStringSubmatch(string(s.call("GET", path, "").body), -1)
 		require.NotEmpty(t, references)
 		for _, reference := range references {
@@ -52,14 +32,8 @@ func TestEveryReferenceOfTheDescriptionsLeadsSomewhere(t *testing.T) {
 	}
 }
 
-func document(t *testing.T, s *service, path string) map[string]any {
-	var found map[string]any
-	require.NoError(t, json.Unmarshal(s.call("GET", path, "").is(200, "").body, &found))
-	return found
-}
-
 func TestEveryOperationSaysWhatItTakes(t *testing.T) {
-	s := start(t)
+	s := serve(t)
 	seen := map[string]bool{}
 	for path, item := range s.description.document["paths"].(map[string]any) {
 		for method, operation := range item.(map[string]any) {
@@ -80,7 +54,7 @@ func TestEveryOperationSaysWhatItTakes(t *testing.T) {
 }
 
 func TestEveryBodyOfTheDescriptionHasAnExampleThatFits(t *testing.T) {
-	s := start(t)
+	s := serve(t)
 	tried := 0
 	walk("", s.description.document, func(pointer string, value map[string]any) {
 		content, ok := value["content"].(map[string]any)
@@ -99,10 +73,10 @@ func TestEveryBodyOfTheDescriptionHasAnExampleThatFits(t *testing.T) {
 }
 
 func TestEveryFieldOfTheDescriptionsIsDescribed(t *testing.T) {
-	s := start(t)
+	s := serve(t)
 	fields := 0
 	for _, path := range []string{"/openapi.json", "/asyncapi.json"} {
-		walk("", document(t, s, path), func(pointer string, value map[string]any) {
+		walk("", s.document(path), func(pointer string, value map[string]any) {
 			properties, ok := value["properties"].(map[string]any)
 			if !ok || strings.HasSuffix(pointer, "/properties") {
 				return
@@ -119,7 +93,7 @@ func TestEveryFieldOfTheDescriptionsIsDescribed(t *testing.T) {
 // What generators of clients stop at: a schema that is true or false, several types
 // beside null, a format that nobody knows.
 func TestTheDescriptionHasWhatGeneratorsTake(t *testing.T) {
-	s := start(t)
+	s := serve(t)
 	walk("", s.description.document, func(pointer string, value map[string]any) {
 		if properties, ok := value["properties"].(map[string]any); ok && !strings.HasSuffix(pointer, "/properties") {
 			for name, field := range properties {
@@ -139,49 +113,10 @@ func TestTheDescriptionHasWhatGeneratorsTake(t *testing.T) {
 	})
 }
 
-func TestTheDescriptionSaysWhoMayCall(t *testing.T) {
-	s := start(t)
-	for operation := range served(t) {
-		method, path, _ := strings.Cut(operation, " ")
-		if !strings.HasPrefix(path, "/v1/") {
-			continue
-		}
-		described := s.description.at("/paths/" + escape(path) + "/" + strings.ToLower(method))
-		var roles []string
-		for _, role := range described["security"].([]any)[0].(map[string]any)["key"].([]any) {
-			roles = append(roles, role.(string))
-		}
-		require.ElementsMatch(t, strings.Fields(strings.NewReplacer("token", "session", "everybody", "", "own", "").Replace(permitted[operation])), roles, operation)
-	}
-}
-
-func TestTheExampleBodiesAreTakenAsTheyStand(t *testing.T) {
-	s := start(t)
-	s.engine.answer, s.engine.records = json.RawMessage(fired), []query.Record{record}
-	s.store.created = true
-	s.store.apps = []*repositories.App{{ID: "clinic"}}
-	tried := 0
-	for path, item := range s.description.document["paths"].(map[string]any) {
-		for method := range item.(map[string]any) {
-			media := s.description.at("/paths/" + escape(path) + "/" + method + "/requestBody/content/application~1json")
-			if media == nil || method == "patch" || strings.Contains(path, "/openai/") { // which no model is behind
-				continue
-			}
-			body, err := json.Marshal(media["example"])
-			require.NoError(t, err)
-			place := strings.NewReplacer("{appId}", "clinic", "{sessionId}", "s1", "{repositoryId}", "booking", "{triggerId}", "t1").Replace(path)
-			tried++
-			got := s.call(strings.ToUpper(method), place, string(body), "Prefer: respond-async")
-			require.Less(t, got.StatusCode, 300, "%s %s: %s", method, path, got.body)
-		}
-	}
-	require.Equal(t, 20, tried)
-}
-
 func TestTheEventsAreThoseOfTheContract(t *testing.T) {
-	s := start(t)
+	s := serve(t)
 	var addresses []string
-	events := document(t, s, "/asyncapi.json")
+	events := s.document("/asyncapi.json")
 	for _, channel := range events["channels"].(map[string]any) {
 		channel := channel.(map[string]any)
 		address := channel["address"].(string)
@@ -200,11 +135,9 @@ func TestTheEventsAreThoseOfTheContract(t *testing.T) {
 }
 
 func TestTheExamplesOfTheEventsFitTheirSchemas(t *testing.T) {
-	s := start(t)
-	events := document(t, s, "/asyncapi.json")
-	compiler := jsonschema.NewCompiler()
-	require.NoError(t, compiler.AddResource("earshot:///openapi.json", any(events)))
-	d := description{events, compiler, new(sync.Mutex)}
+	s := serve(t)
+	events := s.document("/asyncapi.json")
+	d := newDescription(t, events)
 	for name, message := range d.at("/components/messages") {
 		for _, example := range message.(map[string]any)["examples"].([]any) {
 			payload := example.(map[string]any)["payload"].(map[string]any)

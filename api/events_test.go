@@ -362,10 +362,8 @@ func TestAStreamSaysWhatWaitsForAYes(t *testing.T) {
 
 func TestWhatIsPublishedIsWhatTheDescriptionOfTheEventsSays(t *testing.T) {
 	s := live(t, byText)
-	events := document(t, s.service, "/asyncapi.json")
-	compiler := jsonschema.NewCompiler()
-	require.NoError(t, compiler.AddResource("earshot:///openapi.json", any(events)))
-	described := description{events, compiler, new(sync.Mutex)}
+	events := s.document("/asyncapi.json")
+	described := newDescription(t, events)
 
 	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
 	s.call("PATCH", "/v1/apps/clinic", `{"settings":{"chatEvents":true}}`).is(200, "")

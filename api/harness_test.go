@@ -8,9 +8,11 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
+	"github.com/labstack/echo/v4"
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
@@ -25,27 +27,24 @@ import (
 
 const adminKey = "correct-horse-battery-staple"
 
-// service is a running API over doubles.
+// service is an API that serves on loopback.
 type service struct {
 	t           testing.TB
-	store       *storeDouble
-	engine      *engineDouble
 	url         string
 	handler     http.Handler // what is at url
 	log         *testbed.Lines
+	sealer      *store.Sealer // of its tokens
 	description description
 }
 
-// start runs the API on loopback; change may alter its options.
-func start(t testing.TB, change ...func(*api.Options)) *service {
-	s := &service{t: t, store: &storeDouble{}, engine: &engineDouble{}, log: &testbed.Lines{}}
+// serve starts the API with options that change completes.
+func serve(t testing.TB, change ...func(*api.Options)) *service {
 	sealer, err := store.NewSealer(bytes.Repeat([]byte("k"), store.KeySize))
 	require.NoError(t, err)
+	s := &service{t: t, log: &testbed.Lines{}, sealer: sealer}
 	options := api.Options{
-		Keys: s.store, Tokens: sealer,
-		Store: s.store, Engine: s.engine, Memory: memoryDouble{}, AdminKey: secret.New(adminKey),
+		Tokens: sealer, AdminKey: secret.New(adminKey),
 		Logger: slog.New(slog.NewJSONHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		NewID:  func() string { return "made-1" },
 	}
 	for _, alter := range change {
 		alter(&options)
@@ -58,6 +57,24 @@ func start(t testing.TB, change ...func(*api.Options)) *service {
 	s.url = serving.URL
 	s.description = describe(t, serving.URL)
 	return s
+}
+
+// routes lists the routes that the router has, as "METHOD /path/{id}".
+func (s *service) routes() map[string]bool {
+	found := map[string]bool{}
+	for _, route := range s.handler.(*echo.Echo).Routes() {
+		if route.Method != "HEAD" {
+			found[route.Method+" "+regexp.MustCompile(`:(\w+)`).ReplaceAllString(route.Path, "{$1}")] = true
+		}
+	}
+	return found
+}
+
+// document reads what the service says of itself at a path.
+func (s *service) document(path string) (found map[string]any) {
+	s.t.Helper()
+	require.NoError(s.t, json.Unmarshal(s.call("GET", path, "").is(200, "").body, &found))
+	return found
 }
 
 // answer is what came back.
@@ -140,6 +157,20 @@ func (a answer) problem(status int, words ...string) map[string]string {
 		faults[fault.Pointer] += fault.Detail
 	}
 	return faults
+}
+
+// faked is a service over fakes.
+type faked struct {
+	*service
+	store  *storeDouble
+	engine *engineDouble
+}
+
+func start(t testing.TB, change ...func(*api.Options)) faked {
+	keys, engine := &storeDouble{}, &engineDouble{}
+	return faked{serve(t, append([]func(*api.Options){func(o *api.Options) {
+		o.Keys, o.Store, o.Engine, o.Memory, o.NewID = keys, keys, engine, memoryDouble{}, func() string { return "made-1" }
+	}}, change...)...), keys, engine}
 }
 
 // keysOf knows the keys of a real store, and makes none.

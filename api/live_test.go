@@ -1,15 +1,10 @@
 package api_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
-	"io"
 	"log/slog"
-	"net/http"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -92,10 +87,9 @@ func (s *sink) all() []effect.Event {
 // world is a service with what is outside of it.
 type world struct {
 	*service
-	redis  *redistest.Server
-	sink   *sink
-	store  *store.Store
-	sealer *store.Sealer
+	redis *redistest.Server
+	sink  *sink
+	store *store.Store
 }
 
 // live starts the API over the real thing.
@@ -108,40 +102,39 @@ func liveOn(t testing.TB, server *redistest.Server, match matcher.Matcher, chang
 	// A client that gives up at once, so that a test of an outage need not wait.
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), MaxRetries: -1, DialerRetries: 1})
 	db := &keyspace.DB{UniversalClient: client, Embedded: server.Embedded()}
-	sealer, err := store.NewSealer(bytes.Repeat([]byte("k"), 32))
-	require.NoError(t, err)
-	store := store.New(db, store.Options{Sealer: sealer, SessionTTL: time.Hour})
-	engine, err := trigger.NewEngine(trigger.Options{
-		DB: db, Store: store, Matcher: match, Events: out, Calls: out, Logger: slog.New(slog.DiscardHandler),
-	})
-	require.NoError(t, err)
-	store.OnChange(engine.Wake)
-	running, end := context.WithCancel(t.Context())
-	var run sync.WaitGroup
-	run.Go(func() { engine.Run(running) })
-	t.Cleanup(func() {
-		end()
-		run.Wait()
-		require.NoError(t, engine.Stop(context.Background()))
-		require.NoError(t, client.Close())
-	})
-	s := start(t, func(o *api.Options) {
-		o.Store, o.Engine, o.NewID, o.Keys, o.Tokens, o.Origins = store, engine, nil, store, sealer, store
+	w := world{redis: server, sink: out}
+	w.service = serve(t, func(o *api.Options) {
+		w.store = store.New(db, store.Options{Sealer: o.Tokens.(*store.Sealer), SessionTTL: time.Hour})
+		engine, err := trigger.NewEngine(trigger.Options{
+			DB: db, Store: w.store, Matcher: match, Events: out, Calls: out, Logger: slog.New(slog.DiscardHandler),
+		})
+		require.NoError(t, err)
+		w.store.OnChange(engine.Wake)
+		running, end := context.WithCancel(t.Context())
+		var run sync.WaitGroup
+		run.Go(func() { engine.Run(running) })
+		t.Cleanup(func() {
+			end()
+			run.Wait()
+			require.NoError(t, engine.Stop(context.Background()))
+			require.NoError(t, client.Close())
+		})
+		o.Store, o.Engine, o.Keys, o.Origins, o.Memory = w.store, engine, w.store, w.store, memoryDouble{}
 		o.Asked = unvalued.New(db, time.Now)
 		o.Ready = []api.Check{{Name: "redis", Ready: func(ctx context.Context) error { return db.Shards(ctx)[0].Err }}}
 		for _, alter := range change {
 			alter(o)
 		}
 	})
-	return world{s, server, out, store, sealer}
+	return w
 }
 
-// liveOnSame is another replica over the same Redis, with an engine of its own and the same
-// endpoints.
-func liveOnSame(t *testing.T, w world, change ...func(*api.Options)) *service {
-	other := liveOn(t, w.redis, scripted(everything), change...)
+// replica is another replica over the same Redis and with the same endpoints, with an engine of
+// its own.
+func (w world) replica(change ...func(*api.Options)) world {
+	other := liveOn(w.t, w.redis, scripted(everything), change...)
 	other.sink.calls, other.sink.passes = w.sink.calls, w.sink
-	return other.service
+	return world{other.service, w.redis, w.sink, other.store}
 }
 
 const (
@@ -312,31 +305,14 @@ func TestPostsOfOneMessageAtTheSameTimeAreOneMessage(t *testing.T) {
 	s := live(t, everything)
 	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
 	s.call("PUT", bookingPath, bookingBody).is(201, "")
-	answers, faults := make([]string, 16), make([]error, 16)
+	answers := make([]string, 16)
 	var posting sync.WaitGroup
 	for i := range answers {
-		posting.Go(func() { answers[i], faults[i] = s.post(hello) })
+		posting.Go(func() { answers[i] = string(s.posts(messagesPath, hello, adminKey).body) })
 	}
 	posting.Wait()
-	require.NoError(t, errors.Join(faults...))
 	require.Contains(t, answers[0], `"delivered"`)
 	for _, answer := range answers {
 		require.Equal(t, answers[0], answer)
 	}
-}
-
-// post posts a message from any goroutine; call may only be used by the test's own.
-func (s *service) post(body string) (string, error) {
-	request, err := http.NewRequestWithContext(s.t.Context(), "POST", s.url+messagesPath, strings.NewReader(body))
-	if err != nil {
-		return "", err
-	}
-	request.Header.Set("Authorization", "Bearer "+adminKey)
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return "", err
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	return string(answer), err
 }

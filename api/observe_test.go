@@ -15,7 +15,7 @@ import (
 )
 
 // entries reads the lines of the log about requests.
-func (s *service) entries() []map[string]any {
+func (s faked) entries() []map[string]any {
 	s.t.Helper()
 	var found []map[string]any
 	for line := range strings.Lines(s.log.String()) {
@@ -117,7 +117,7 @@ func TestAnAbortedHandlerCutsTheConnection(t *testing.T) {
 
 const callersTrace = "4bf92f3577b34da6a3ce929d0e0e4736"
 
-func traceOf(s *service, header string) string {
+func traceOf(s faked, header string) string {
 	s.engine.answer = json.RawMessage(noMatch)
 	s.call("POST", messagesPath, hello, "traceparent: "+header).is(200, "")
 	return s.engine.last().Args[0].(trigger.Message).TraceParent

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/trigger/query"
 )
 
 func TestAnUnknownPathIsA404Problem(t *testing.T) {
@@ -205,4 +206,27 @@ func TestABodyThatBreaksOffIsNotTakenForAWhole(t *testing.T) {
 	defer response.Body.Close()
 	require.Equal(t, 400, response.StatusCode)
 	require.Zero(t, s.engine.count())
+}
+
+func TestTheExampleBodiesAreTakenAsTheyStand(t *testing.T) {
+	s := start(t)
+	s.engine.answer, s.engine.records = json.RawMessage(fired), []query.Record{record}
+	s.store.created = true
+	s.store.apps = []*repositories.App{{ID: "clinic"}}
+	tried := 0
+	for path, item := range s.description.document["paths"].(map[string]any) {
+		for method := range item.(map[string]any) {
+			media := s.description.at("/paths/" + escape(path) + "/" + method + "/requestBody/content/application~1json")
+			if media == nil || method == "patch" || strings.Contains(path, "/openai/") { // which no model is behind
+				continue
+			}
+			body, err := json.Marshal(media["example"])
+			require.NoError(t, err)
+			place := strings.NewReplacer("{appId}", "clinic", "{sessionId}", "s1", "{repositoryId}", "booking", "{triggerId}", "t1").Replace(path)
+			tried++
+			got := s.call(strings.ToUpper(method), place, string(body), "Prefer: respond-async")
+			require.Less(t, got.StatusCode, 300, "%s %s: %s", method, path, got.body)
+		}
+	}
+	require.Equal(t, 20, tried)
 }

@@ -188,7 +188,7 @@ func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
 		"schema":[{"parameter":"from","type":"string","required":true},{"parameter":"to","type":"string","required":true,"allowedValues":["A","B"]}]}`)
 	s.says(`"moved"`)
 	here := s.agent(agentsOfSession, withBoth)
-	there := world{liveOnSame(t, s), s.redis, s.sink, s.store, s.sealer}.agent(agentsOfSession, withBoth)
+	there := s.replica().agent(agentsOfSession, withBoth)
 	begun := here.calls("move", `{}`)
 	require.Equal(t, "input_required", begun["status"])
 	id := begun["taskId"]
@@ -245,7 +245,7 @@ func TestATaskIsCancelledThatHasJustGotItsLastValue(t *testing.T) {
 	s := agents(t, refunds)
 	here := s.agent(agentsOfSession, withBoth)
 	var meanwhile func()
-	there := world{liveOnSame(t, s, func(o *api.Options) { o.Asked = overtaken{o.Asked, &meanwhile} }), s.redis, s.sink, s.store, s.sealer}.agent(agentsOfSession, withBoth)
+	there := s.replica(func(o *api.Options) { o.Asked = overtaken{o.Asked, &meanwhile} }).agent(agentsOfSession, withBoth)
 	id := here.calls("refund", `{}`)["taskId"]
 	meanwhile = func() {
 		here.update(id, `{"order":{"action":"accept","content":{"order":"A2"}},"amount":{"action":"accept","content":{"amount":5}}}`)
@@ -302,8 +302,8 @@ func TestASlowCallIsATask(t *testing.T) {
 	begun, _, _ := s.agent(agentsOfSession, withTasks, token).rpcMeta("tools/call", `"name":"report","arguments":{}`, `"earshot/triggerId":"year"`)
 	require.Equal(t, "task", begun["resultType"])
 	require.Equal(t, "working", begun["status"])
-	other := liveOnSame(t, s)
-	elsewhere := world{service: other, redis: s.redis, sink: s.sink, store: s.store, sealer: s.sealer}.agent(agentsOfSession, withTasks)
+	other := s.replica()
+	elsewhere := other.agent(agentsOfSession, withTasks)
 	for _, replica := range []agent{s.agent(agentsOfSession, withTasks), elsewhere} {
 		now := replica.task(begun["taskId"])
 		require.Equal(t, []any{"working", "attempt 1 is under way"}, []any{now["status"], now["statusMessage"]})
