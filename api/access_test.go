@@ -14,6 +14,7 @@ import (
 
 	"earshot/api"
 	"earshot/api/gateway"
+	"earshot/deploy/testbed/apitest"
 	"earshot/repositories"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
@@ -70,7 +71,7 @@ var permitted = map[string]string{
 // bodies that are good, for the routes that need one.
 var goodBodies = map[string]string{
 	"PUT /v1/apps/{appId}": `{"name":"n"}`, "PATCH /v1/apps/{appId}": `{"name":"n"}`, "PUT /v1/apps/{appId}/sessions/{sessionId}": `{}`, "POST /v1/apps/{appId}/keys": `{"scopes":["tools"]}`,
-	"POST /v1/apps/{appId}/sessions/{sessionId}/messages": hello,
+	"POST /v1/apps/{appId}/sessions/{sessionId}/messages": apitest.HelloBody,
 	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": `{"name":"n","source":"ui"}`,
 	"POST /v1/apps/{appId}/triggers":                      `{"name":"n","source":"ui"}`,
 	"POST /v1/apps/{appId}/tools/search":                  `{"text":"t"}`, "POST /v1/apps/{appId}/sessions/{sessionId}/tools/search": `{"text":"t"}`,
@@ -108,20 +109,20 @@ var record = query.Record{
 }
 
 // credentials of all kinds, of a world with the apps clinic and other.
-func (w world) credentials() map[string]string {
+func credentials(w apitest.World) map[string]string {
 	key := func(app string, life time.Duration, scopes ...store.Permission) (id, text string) {
-		made, secret, err := w.store.CreateKey(w.t.Context(), app, store.NewKey{Scopes: scopes, Lifetime: life})
-		require.NoError(w.t, err)
+		made, secret, err := w.Store.CreateKey(w.T.Context(), app, store.NewKey{Scopes: scopes, Lifetime: life})
+		require.NoError(w.T, err)
 		return made.ID, secret.Reveal()
 	}
 	all := []store.Permission{"tools", "messages", "triggers", "app"}
-	sent := map[string]string{"none": "", "admin": adminKey}
+	sent := map[string]string{"none": "", "admin": apitest.AdminKey}
 	for _, scope := range all {
 		_, sent[string(scope)] = key("clinic", 0, scope)
 	}
 	_, sent["other app"] = key("other", 0, all...)
 	id, revoked := key("clinic", 0, all...)
-	require.NoError(w.t, w.store.RevokeKey(w.t.Context(), "clinic", id))
+	require.NoError(w.T, w.Store.RevokeKey(w.T.Context(), "clinic", id))
 	sent["revoked"] = revoked
 	_, sent["expired"] = key("clinic", time.Nanosecond, all...)
 	_, good := key("clinic", 0, all...)
@@ -134,17 +135,17 @@ func (w world) credentials() map[string]string {
 		"token of other": {AppID: "other", SessionID: "s1", Expires: time.Now().Add(time.Hour)}, "expired token": {AppID: "clinic", SessionID: "s1", Expires: time.Now().Add(-time.Second)},
 		"orphan token": {AppID: "clinic", SessionID: "s1", Expires: time.Now().Add(time.Hour), KeyID: id},
 	} {
-		life, err := w.store.Generation(w.t.Context(), token.AppID, token.SessionID)
-		require.NoError(w.t, err)
+		life, err := w.Store.Generation(w.T.Context(), token.AppID, token.SessionID)
+		require.NoError(w.T, err)
 		token.Life = life
-		signed, err := w.sealer.SignToken(token)
-		require.NoError(w.t, err)
+		signed, err := w.Sealer.SignToken(token)
+		require.NoError(w.T, err)
 		sent[name] = signed.Reveal()
 	}
 	foreign, err := store.NewSealer(bytes.Repeat([]byte("x"), store.KeySize))
-	require.NoError(w.t, err)
+	require.NoError(w.T, err)
 	forged, err := foreign.SignToken(store.SessionToken{AppID: "clinic", SessionID: "s1", Expires: time.Now().Add(time.Hour)})
-	require.NoError(w.t, err)
+	require.NoError(w.T, err)
 	sent["forged token"] = forged.Reveal()
 	return sent
 }
@@ -175,15 +176,15 @@ var pathIDs = strings.NewReplacer("{appId}", "clinic", "{messageId}", "m1", "{se
 var neededQuery = map[string]string{"DELETE /v1/apps/{appId}/triggers": "?state=failed"}
 
 func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
-	w := live(t, everything)
+	w := apitest.Live(t, apitest.Everything)
 	for _, app := range []string{"clinic", "other"} {
-		w.call("PUT", "/v1/apps/"+app, `{}`).is(201, "")
+		w.Call("PUT", "/v1/apps/"+app, `{}`).Is(201, "")
 	}
-	sent := w.credentials()
+	sent := credentials(w)
 	// The routes over doubles, so that a permitted request has no consequence; the keys
 	// are the real ones.
 	over := start(t, func(o *api.Options) {
-		o.Keys, o.Tokens, o.Events = keysOf{w.store, &storeDouble{}}, w.sealer, quietEvents{}
+		o.Keys, o.Tokens, o.Events = keysOf{w.Store, &storeDouble{}}, w.Sealer, apitest.QuietEvents{}
 		o.Model = gateway.Model{BaseURL: "http://model.example/v1", Transport: kindModel{}}
 	})
 	over.store.apps = []*repositories.App{{ID: "clinic"}}
@@ -192,7 +193,7 @@ func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
 	over.engine.why = explain.Unmatched("m1", time.Now())
 	over.engine.entries = []query.Entry{{MessageID: "m1", Actor: "user", State: query.EntryDecided, Triggers: []query.Match{}}}
 	tried := 0
-	for operation := range start(t).routes() {
+	for operation := range start(t).Routes() {
 		method, path, _ := strings.Cut(operation, " ")
 		if !strings.HasPrefix(path, "/v1") {
 			continue
@@ -201,15 +202,15 @@ func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
 		for kind, credential := range sent {
 			tried++
 			store, engine := over.store.count(), over.engine.count()
-			got := over.call(method, pathIDs.Replace(path)+neededQuery[operation], goodBody(operation), "Authorization: Bearer "+credential, "Prefer: respond-async")
+			got := over.Call(method, pathIDs.Replace(path)+neededQuery[operation], goodBody(operation), "Authorization: Bearer "+credential, "Prefer: respond-async")
 			switch {
 			case unknown[kind]:
-				require.Equal(t, 401, got.StatusCode, "%s as %s: %s", operation, kind, got.body)
+				require.Equal(t, 401, got.StatusCode, "%s as %s: %s", operation, kind, got.Body)
 			case lets(operation, kind):
-				require.Less(t, got.StatusCode, 300, "%s as %s: %s", operation, kind, got.body)
+				require.Less(t, got.StatusCode, 300, "%s as %s: %s", operation, kind, got.Body)
 				continue
 			default:
-				require.Equal(t, 403, got.StatusCode, "%s as %s: %s", operation, kind, got.body)
+				require.Equal(t, 403, got.StatusCode, "%s as %s: %s", operation, kind, got.Body)
 			}
 			require.NotEmpty(t, got.Header.Get("WWW-Authenticate"))
 			if kind == "other session" && lets(operation, "token") && !strings.Contains(path, "{sessionId}") {
@@ -222,19 +223,19 @@ func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
 }
 
 func TestNoAnswerTellsWhetherSomethingOfAnotherAppExists(t *testing.T) {
-	w := live(t, everything, func(o *api.Options) { o.Events = quietEvents{} })
+	w := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.Events = apitest.QuietEvents{} })
 	for _, app := range []string{"clinic", "other"} {
-		w.call("PUT", "/v1/apps/"+app, `{}`).is(201, "")
+		w.Call("PUT", "/v1/apps/"+app, `{}`).Is(201, "")
 	}
-	w.call("PUT", bookingPath, strings.ReplaceAll(bookingBody, `"auth":"module","moduleId":"calendar",`, `"auth":"none",`)).is(201, "")
-	sent := w.credentials()
+	w.Call("PUT", apitest.BookingPath, strings.ReplaceAll(apitest.BookingBody, `"auth":"module","moduleId":"calendar",`, `"auth":"none",`)).Is(201, "")
+	sent := credentials(w)
 	spans := regexp.MustCompile(`[0-9a-f]{16,}`)
 	look := func(method, path, body, credential string) string {
-		got := w.call(method, path, body, "Authorization: Bearer "+credential, "Origin: https://evil.example")
+		got := w.Call(method, path, body, "Authorization: Bearer "+credential, "Origin: https://evil.example")
 		got.Header.Del("Date")
 		header, err := json.Marshal(got.Header)
 		require.NoError(t, err)
-		return got.Status + spans.ReplaceAllString(string(header)+string(got.body), "")
+		return got.Status + spans.ReplaceAllString(string(header)+string(got.Body), "")
 	}
 	for operation := range permitted {
 		method, path, _ := strings.Cut(operation, " ")
@@ -254,48 +255,48 @@ func TestNoAnswerTellsWhetherSomethingOfAnotherAppExists(t *testing.T) {
 }
 
 func TestAFrontEndFiresAsUIAndAsNothingElse(t *testing.T) {
-	w := live(t, everything)
-	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
-	w.call("PUT", "/v1/apps/other", `{}`).is(201, "")
-	sent := w.credentials()
+	w := apitest.Live(t, apitest.Everything)
+	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w.Call("PUT", "/v1/apps/other", `{}`).Is(201, "")
+	sent := credentials(w)
 	for _, source := range []string{"task", "agent"} {
-		w.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"absent","source":"`+source+`"}`, "Authorization: Bearer "+sent["token"]).problem(403)
-		w.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"absent","source":"`+source+`"}`, "Authorization: Bearer "+sent["triggers"]).problem(404)
+		w.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"absent","source":"`+source+`"}`, "Authorization: Bearer "+sent["token"]).Problem(403)
+		w.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"absent","source":"`+source+`"}`, "Authorization: Bearer "+sent["triggers"]).Problem(404)
 	}
-	w.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"absent","source":"ui"}`, "Authorization: Bearer "+sent["token"]).problem(404)
+	w.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"absent","source":"ui"}`, "Authorization: Bearer "+sent["token"]).Problem(404)
 }
 
 func TestAKeyOfTheAppIsToldWhichScopeItLacks(t *testing.T) {
-	w := live(t, everything)
+	w := apitest.Live(t, apitest.Everything)
 	for _, app := range []string{"clinic", "other"} {
-		w.call("PUT", "/v1/apps/"+app, `{}`).is(201, "")
+		w.Call("PUT", "/v1/apps/"+app, `{}`).Is(201, "")
 	}
-	sent := w.credentials()
-	got := w.call("POST", messagesPath, hello, "Authorization: Bearer "+sent["tools"])
-	got.problem(403, "this key lacks the scope messages; it has tools")
+	sent := credentials(w)
+	got := w.Call("POST", apitest.MessagesPath, apitest.HelloBody, "Authorization: Bearer "+sent["tools"])
+	got.Problem(403, "this key lacks the scope messages; it has tools")
 	require.Equal(t, `Bearer realm="earshot", error="insufficient_scope", scope="messages"`, got.Header.Get("WWW-Authenticate"))
-	w.call("GET", "/v1/apps/clinic/events", "", "Authorization: Bearer "+sent["tools"]).problem(403, "the scope messages or triggers; it has tools")
-	w.call("DELETE", "/v1/apps/clinic", "", "Authorization: Bearer "+sent["app"]).problem(403, "the admin's alone is")
+	w.Call("GET", "/v1/apps/clinic/events", "", "Authorization: Bearer "+sent["tools"]).Problem(403, "the scope messages or triggers; it has tools")
+	w.Call("DELETE", "/v1/apps/clinic", "", "Authorization: Bearer "+sent["app"]).Problem(403, "the admin's alone is")
 	for _, kind := range []string{"other app", "token"} {
-		got := w.call("GET", "/v1/apps/clinic/triggers", "", "Authorization: Bearer "+sent[kind])
-		got.problem(403, "this key or token is not good for this")
-		require.NotContains(t, string(got.body)+got.Header.Get("WWW-Authenticate"), "triggers")
+		got := w.Call("GET", "/v1/apps/clinic/triggers", "", "Authorization: Bearer "+sent[kind])
+		got.Problem(403, "this key or token is not good for this")
+		require.NotContains(t, string(got.Body)+got.Header.Get("WWW-Authenticate"), "triggers")
 	}
 }
 
 func TestIDsAreComparedAsTheyAreMeant(t *testing.T) {
-	w := live(t, everything)
-	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
-	w.call("PUT", "/v1/apps/other", `{}`).is(201, "")
-	sent := w.credentials()
+	w := apitest.Live(t, apitest.Everything)
+	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w.Call("PUT", "/v1/apps/other", `{}`).Is(201, "")
+	sent := credentials(w)
 	for path, status := range map[string]int{
 		"/v1/apps/cl%69nic/sessions/s1/messages": 200, "/v1/apps/clinic/sessions/s%31/messages": 200, "/v1/apps/clinic/sessions/s1%2F..%2Fs2/messages": 400,
 		"/v1/apps/clinic%00/sessions/s1/messages": 400, "/v1/apps/Clinic/sessions/s1/messages": 403,
 	} {
-		request, err := http.NewRequest("GET", w.url+path, nil)
+		request, err := http.NewRequest("GET", w.URL+path, nil)
 		require.NoError(t, err)
 		request.Header.Set("Authorization", "Bearer "+sent["token"])
-		require.Equal(t, status, w.send(request).StatusCode, path)
+		require.Equal(t, status, w.Send(request).StatusCode, path)
 	}
 }
 
@@ -303,9 +304,9 @@ var openPaths = []string{"/healthz", "/readyz", "/metrics", "/openapi.json", "/a
 
 func TestWithoutTheKeyNothingOfAnAppIsServed(t *testing.T) {
 	s := start(t)
-	for _, path := range []string{"/v1/apps", "/v1/apps/clinic", messagesPath, "/v1/apps/clinic/triggers", "/v1/nothing", "/v1"} {
+	for _, path := range []string{"/v1/apps", "/v1/apps/clinic", apitest.MessagesPath, "/v1/apps/clinic/triggers", "/v1/nothing", "/v1"} {
 		for _, method := range []string{"GET", "POST", "PUT", "DELETE", "HEAD"} {
-			got := s.call(method, path, hello, "Authorization: ")
+			got := s.Call(method, path, apitest.HelloBody, "Authorization: ")
 			require.Equal(t, 401, got.StatusCode, method+path)
 			require.Equal(t, `Bearer realm="earshot"`, got.Header.Get("WWW-Authenticate"))
 		}
@@ -316,14 +317,14 @@ func TestWithoutTheKeyNothingOfAnAppIsServed(t *testing.T) {
 func TestAKeyThatIsNotRightIsRefused(t *testing.T) {
 	s := start(t)
 	for _, authorization := range []string{
-		"Bearer wrong", "Bearer " + adminKey + "x", "Bearer " + adminKey[1:], "Bearer ", "bearer", "Basic " + adminKey, adminKey, "Bearer Bearer " + adminKey,
+		"Bearer wrong", "Bearer " + apitest.AdminKey + "x", "Bearer " + apitest.AdminKey[1:], "Bearer ", "bearer", "Basic " + apitest.AdminKey, apitest.AdminKey, "Bearer Bearer " + apitest.AdminKey,
 	} {
-		got := s.call("GET", "/v1/apps", "", "Authorization: "+authorization)
-		got.problem(401)
-		require.NotContains(t, string(got.body)+s.log.String(), adminKey)
+		got := s.Call("GET", "/v1/apps", "", "Authorization: "+authorization)
+		got.Problem(401)
+		require.NotContains(t, string(got.Body)+s.Log.String(), apitest.AdminKey)
 	}
-	got := s.call("GET", "/v1/apps", "", "Authorization: Bearer wrong")
-	got.problem(401, "not valid")
+	got := s.Call("GET", "/v1/apps", "", "Authorization: Bearer wrong")
+	got.Problem(401, "not valid")
 	require.Equal(t, `Bearer realm="earshot", error="invalid_token"`, got.Header.Get("WWW-Authenticate"))
 	require.Zero(t, s.store.count())
 }
@@ -331,48 +332,48 @@ func TestAKeyThatIsNotRightIsRefused(t *testing.T) {
 func TestTheSchemeOfTheKeyHasNoCase(t *testing.T) {
 	s := start(t)
 	for _, scheme := range []string{"Bearer", "bearer", "BEARER", "Bearer "} {
-		s.call("GET", "/v1/apps", "", "Authorization: "+scheme+" "+adminKey).is(200, "")
+		s.Call("GET", "/v1/apps", "", "Authorization: "+scheme+" "+apitest.AdminKey).Is(200, "")
 	}
 }
 
 func TestOpenPathsNeedNoKey(t *testing.T) {
 	s := start(t)
 	for _, path := range openPaths {
-		s.call("GET", path, "", "Authorization: ").is(200, "")
+		s.Call("GET", path, "", "Authorization: ").Is(200, "")
 	}
 }
 
 func TestWithAnEmptyKeyNothingNeedsOne(t *testing.T) {
 	s := start(t, func(o *api.Options) { o.AdminKey = secret.Secret{} })
-	s.call("GET", "/v1/apps", "", "Authorization: ").is(200, `{"items":[]}`)
-	s.call("GET", "/v1/apps", "", "Authorization: Bearer whatever").is(200, `{"items":[]}`)
+	s.Call("GET", "/v1/apps", "", "Authorization: ").Is(200, `{"items":[]}`)
+	s.Call("GET", "/v1/apps", "", "Authorization: Bearer whatever").Is(200, `{"items":[]}`)
 }
 
 func TestACallerIsToldWhoItIs(t *testing.T) {
-	w := live(t, everything)
-	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
-	object := func(got answer) (read map[string]any) {
-		require.NoError(t, json.Unmarshal(got.body, &read))
+	w := apitest.Live(t, apitest.Everything)
+	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	object := func(got apitest.Answer) (read map[string]any) {
+		require.NoError(t, json.Unmarshal(got.Body, &read))
 		return read
 	}
-	require.Equal(t, `{"admin":true}`+"\n", string(w.call("GET", "/v1/whoami", "").is(200, "").body))
-	key := object(w.call("POST", "/v1/apps/clinic/keys", `{"name":"k","scopes":["messages"]}`).is(201, ""))
+	require.Equal(t, `{"admin":true}`+"\n", string(w.Call("GET", "/v1/whoami", "").Is(200, "").Body))
+	key := object(w.Call("POST", "/v1/apps/clinic/keys", `{"name":"k","scopes":["messages"]}`).Is(201, ""))
 	as := "Authorization: Bearer " + key["key"].(string)
 	require.Equal(t, map[string]any{"admin": false, "appId": "clinic", "keyId": key["keyId"], "scopes": []any{"messages"}},
-		object(w.call("GET", "/v1/whoami", "", as).is(200, "")))
-	token := object(w.call("POST", "/v1/apps/clinic/sessions/s1/token", "", as).is(201, ""))
+		object(w.Call("GET", "/v1/whoami", "", as).Is(200, "")))
+	token := object(w.Call("POST", "/v1/apps/clinic/sessions/s1/token", "", as).Is(201, ""))
 	require.Equal(t, map[string]any{"admin": false, "appId": "clinic", "sessionId": "s1", "expiresAt": token["expiresAt"]},
-		object(w.call("GET", "/v1/whoami", "", "Authorization: Bearer "+token["token"].(string)).is(200, "")))
+		object(w.Call("GET", "/v1/whoami", "", "Authorization: Bearer "+token["token"].(string)).Is(200, "")))
 }
 
 func TestTheDescriptionSaysWhoMayCall(t *testing.T) {
 	s := start(t)
-	for operation := range s.routes() {
+	for operation := range s.Routes() {
 		method, path, _ := strings.Cut(operation, " ")
 		if !strings.HasPrefix(path, "/v1/") {
 			continue
 		}
-		described := s.description.at("/paths/" + escape(path) + "/" + strings.ToLower(method))
+		described := s.Description.At("/paths/" + apitest.Escape(path) + "/" + strings.ToLower(method))
 		var roles []string
 		for _, role := range described["security"].([]any)[0].(map[string]any)["key"].([]any) {
 			roles = append(roles, role.(string))

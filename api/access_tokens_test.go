@@ -8,56 +8,57 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/deploy/testbed/apitest"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 )
 
 func TestAccessTokenIsAKeyOfItsAppUntilItExpires(t *testing.T) {
 	now := time.Now()
-	s := live(t, everything, func(o *api.Options) { o.Now = func() time.Time { return now } })
-	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
-	s.call("PUT", "/v1/apps/other", `{}`).is(201, "")
-	life, err := s.store.Generation(t.Context(), "clinic", "")
+	s := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.Now = func() time.Time { return now } })
+	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	s.Call("PUT", "/v1/apps/other", `{}`).Is(201, "")
+	life, err := s.Store.Generation(t.Context(), "clinic", "")
 	require.NoError(t, err)
 	token := store.AccessToken{
 		AppID: "clinic", ModuleID: "calendar", ClientID: "calendar", Lineage: "l1", Expires: now.Add(time.Minute), Life: life,
 		Scopes: []store.Permission{store.PermitTools, store.PermitMessages, store.PermitTriggers},
 	}
-	signed, err := s.sealer.SignAccess(token, "t1")
+	signed, err := s.Sealer.SignAccess(token, "t1")
 	require.NoError(t, err)
-	renewing, err := s.sealer.SignRefresh(token, "t1")
+	renewing, err := s.Sealer.SignRefresh(token, "t1")
 	require.NoError(t, err)
 	with := "Authorization: Bearer " + signed.Reveal()
-	s.call("PUT", "/v1/apps/clinic/repositories/booking", hoursBody, with).is(201, "")
-	s.call("POST", messagesPath, hello, with).is(200, "")
-	s.call("GET", "/v1/apps/clinic/triggers", "", with).is(200, "")
-	s.call("GET", "/v1/apps/clinic", "", with).problem(403, "lacks the scope app")
-	s.call("GET", "/v1/apps/other/repositories", "", with).problem(403)
-	s.call("GET", "/v1/apps/clinic/triggers", "", "Authorization: Bearer "+renewing.Reveal()).problem(401, "not valid")
+	s.Call("PUT", "/v1/apps/clinic/repositories/booking", hoursBody, with).Is(201, "")
+	s.Call("POST", apitest.MessagesPath, apitest.HelloBody, with).Is(200, "")
+	s.Call("GET", "/v1/apps/clinic/triggers", "", with).Is(200, "")
+	s.Call("GET", "/v1/apps/clinic", "", with).Problem(403, "lacks the scope app")
+	s.Call("GET", "/v1/apps/other/repositories", "", with).Problem(403)
+	s.Call("GET", "/v1/apps/clinic/triggers", "", "Authorization: Bearer "+renewing.Reveal()).Problem(401, "not valid")
 	now = now.Add(time.Minute)
-	s.call("GET", "/v1/apps/clinic/triggers", "", with).problem(401, "expired")
+	s.Call("GET", "/v1/apps/clinic/triggers", "", with).Problem(401, "expired")
 }
 
 func TestAccessTokenEndsWithItsApp(t *testing.T) {
-	s := live(t, everything)
-	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
-	life, err := s.store.Generation(t.Context(), "clinic", "")
+	s := apitest.Live(t, apitest.Everything)
+	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	life, err := s.Store.Generation(t.Context(), "clinic", "")
 	require.NoError(t, err)
-	signed, err := s.sealer.SignAccess(store.AccessToken{
+	signed, err := s.Sealer.SignAccess(store.AccessToken{
 		AppID: "clinic", ModuleID: "calendar", Expires: time.Now().Add(time.Minute), Life: life, Scopes: []store.Permission{store.PermitTriggers},
 	}, "t1")
 	require.NoError(t, err)
 	with := "Authorization: Bearer " + signed.Reveal()
-	s.call("GET", "/v1/apps/clinic/triggers", "", with).is(200, "")
-	s.call("DELETE", "/v1/apps/clinic", "").is(204, "")
-	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
-	s.call("GET", "/v1/apps/clinic/triggers", "", with).problem(401, "ended with its app")
+	s.Call("GET", "/v1/apps/clinic/triggers", "", with).Is(200, "")
+	s.Call("DELETE", "/v1/apps/clinic", "").Is(204, "")
+	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	s.Call("GET", "/v1/apps/clinic/triggers", "", with).Problem(401, "ended with its app")
 }
 
 // With no key asked for whoever sends a token of ours is what that says, and no more.
 func TestForeignJWTIsNoKey(t *testing.T) {
-	s := live(t, everything, func(o *api.Options) { o.AdminKey = secret.Secret{} })
-	s.call("GET", "/v1/apps", "", "Authorization: Bearer eyJhbGciOiJub25lIn0.e30.").problem(401, "not valid")
+	s := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.AdminKey = secret.Secret{} })
+	s.Call("GET", "/v1/apps", "", "Authorization: Bearer eyJhbGciOiJub25lIn0.e30.").Problem(401, "not valid")
 }
 
 // A token of a module ends with it, and with its secret, on every replica: so do the streams and
@@ -65,30 +66,30 @@ func TestForeignJWTIsNoKey(t *testing.T) {
 func TestAccessTokenEndsWithItsModule(t *testing.T) {
 	for what, next := range map[string]string{"a module that is gone": `[]`, "another secret": `[{"moduleId":"avatar","secret":"another-secret-of-the-avatar"}]`} {
 		t.Run(what, func(t *testing.T) {
-			s := onStage(t, sermas)
-			other := s.replica()
-			s.call("PATCH", "/v1/apps/clinic", `{"modules":[{"moduleId":"avatar","secret":"first-secret-of-the-avatar"}]}`).is(200, "")
-			app, err := s.store.App(t.Context(), "clinic")
+			s := apitest.OnStage(t, sermas)
+			other := s.Replica()
+			s.Call("PATCH", "/v1/apps/clinic", `{"modules":[{"moduleId":"avatar","secret":"first-secret-of-the-avatar"}]}`).Is(200, "")
+			app, err := s.Store.App(t.Context(), "clinic")
 			require.NoError(t, err)
-			life, err := s.store.Generation(t.Context(), "clinic", "")
+			life, err := s.Store.Generation(t.Context(), "clinic", "")
 			require.NoError(t, err)
-			signed, err := s.sealer.SignAccess(store.AccessToken{
+			signed, err := s.Sealer.SignAccess(store.AccessToken{
 				AppID: "clinic", ModuleID: "avatar", ClientID: "avatar", Lineage: "l1", Expires: time.Now().Add(time.Hour), Life: life,
-				Scopes: []store.Permission{store.PermitTools, store.PermitMessages, store.PermitTriggers}, Grant: s.sealer.Grant("clinic", app.Modules[0]),
+				Scopes: []store.Permission{store.PermitTools, store.PermitMessages, store.PermitTriggers}, Grant: s.Sealer.Grant("clinic", app.Modules[0]),
 			}, "t1")
 			require.NoError(t, err)
-			with := bearer(signed.Reveal())
-			s.call("PUT", "/v1/apps/clinic/repositories/booking", hoursBody, with).is(201, "")
-			other.call("GET", "/v1/apps/clinic/triggers", "", with).is(200, "")
-			visitor := bearer(s.call("POST", "/v1/apps/clinic/sessions/s1/token", "", with).made().Token)
-			s.call("GET", messagesPath, "", visitor).is(200, "")
-			stream, follower := s.open(appEvents, signed.Reveal()), s.connected(signed.Reveal()).subscribe("#")
+			with := apitest.Bearer(signed.Reveal())
+			s.Call("PUT", "/v1/apps/clinic/repositories/booking", hoursBody, with).Is(201, "")
+			other.Call("GET", "/v1/apps/clinic/triggers", "", with).Is(200, "")
+			visitor := apitest.Bearer(s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "", with).Made().Token)
+			s.Call("GET", apitest.MessagesPath, "", visitor).Is(200, "")
+			stream, follower := open(s, appEvents, signed.Reveal()), connected(s, signed.Reveal()).subscribe("#")
 
-			s.call("PATCH", "/v1/apps/clinic", `{"modules":`+next+`}`).is(200, "")
-			for _, replica := range []*service{s.service, other.service} {
-				require.Eventually(t, func() bool { return replica.ask("GET", "/v1/apps/clinic/triggers", "", with).StatusCode == 401 }, time.Minute, 10*time.Millisecond)
-				replica.call("PUT", "/v1/apps/clinic/repositories/booking", hoursBody, with).problem(401, "ended with its module")
-				replica.call("GET", messagesPath, "", visitor).problem(401, "ended with its module")
+			s.Call("PATCH", "/v1/apps/clinic", `{"modules":`+next+`}`).Is(200, "")
+			for _, replica := range []*apitest.Service{s.Service, other.Service} {
+				require.Eventually(t, func() bool { return replica.Ask("GET", "/v1/apps/clinic/triggers", "", with).StatusCode == 401 }, time.Minute, 10*time.Millisecond)
+				replica.Call("PUT", "/v1/apps/clinic/repositories/booking", hoursBody, with).Problem(401, "ended with its module")
+				replica.Call("GET", apitest.MessagesPath, "", visitor).Problem(401, "ended with its module")
 			}
 			stream.ends()
 			follower.ended()
@@ -98,33 +99,33 @@ func TestAccessTokenEndsWithItsModule(t *testing.T) {
 
 // A module that was just written may be newer than what a replica remembers of its app.
 func TestAccessTokenOfANewModuleIsGoodAtOnce(t *testing.T) {
-	s := live(t, everything)
-	s.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
-	life, err := s.store.Generation(t.Context(), "clinic", "")
+	s := apitest.Live(t, apitest.Everything)
+	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	life, err := s.Store.Generation(t.Context(), "clinic", "")
 	require.NoError(t, err)
 	for _, key := range []string{"first-secret-of-the-avatar", "another-secret-of-the-avatar"} {
-		s.call("PUT", "/v1/apps/clinic", `{"modules":[{"moduleId":"avatar","secret":"`+key+`"}]}`).is(200, "")
-		app, err := s.store.App(t.Context(), "clinic")
+		s.Call("PUT", "/v1/apps/clinic", `{"modules":[{"moduleId":"avatar","secret":"`+key+`"}]}`).Is(200, "")
+		app, err := s.Store.App(t.Context(), "clinic")
 		require.NoError(t, err)
-		signed, err := s.sealer.SignAccess(store.AccessToken{
-			AppID: "clinic", ModuleID: "avatar", Expires: time.Now().Add(time.Hour), Life: life, Scopes: []store.Permission{store.PermitTriggers}, Grant: s.sealer.Grant("clinic", app.Modules[0]),
+		signed, err := s.Sealer.SignAccess(store.AccessToken{
+			AppID: "clinic", ModuleID: "avatar", Expires: time.Now().Add(time.Hour), Life: life, Scopes: []store.Permission{store.PermitTriggers}, Grant: s.Sealer.Grant("clinic", app.Modules[0]),
 		}, "t1")
 		require.NoError(t, err)
-		s.call("GET", "/v1/apps/clinic/triggers", "", bearer(signed.Reveal())).is(200, "")
+		s.Call("GET", "/v1/apps/clinic/triggers", "", apitest.Bearer(signed.Reveal())).Is(200, "")
 	}
 }
 
 func TestAppSaysWhichSecretsAreTooShortToSignInWith(t *testing.T) {
-	s := live(t, everything)
+	s := apitest.Live(t, apitest.Everything)
 	const modules = `[{"moduleId":"a","secret":"x1"},{"moduleId":"b","secret":"0123456789abcdef"},{"moduleId":"c","secret":"aaaaaaaaaaaaaaaaaaaaaaaa"}]`
-	notes := func(got answer) (list []string) {
+	notes := func(got apitest.Answer) (list []string) {
 		var read struct{ Notes []string }
-		require.NoError(t, json.Unmarshal(got.body, &read))
-		require.NotContains(t, string(got.body), "x1")
+		require.NoError(t, json.Unmarshal(got.Body, &read))
+		require.NotContains(t, string(got.Body), "x1")
 		return read.Notes
 	}
 	want := []string{`secret of module "a" is too short to sign in with: at least 16 characters`, `secret of module "c" is too easily guessed to sign in with: at least 16 characters, more than 3 of them different`}
-	require.Equal(t, want, notes(s.call("PUT", "/v1/apps/clinic", `{"modules":`+modules+`}`).is(201, "")))
-	require.Equal(t, want, notes(s.call("PATCH", "/v1/apps/clinic", `{"name":"Clinic"}`).is(200, "")))
-	require.Empty(t, notes(s.call("GET", "/v1/apps/clinic", "").is(200, "")))
+	require.Equal(t, want, notes(s.Call("PUT", "/v1/apps/clinic", `{"modules":`+modules+`}`).Is(201, "")))
+	require.Equal(t, want, notes(s.Call("PATCH", "/v1/apps/clinic", `{"name":"Clinic"}`).Is(200, "")))
+	require.Empty(t, notes(s.Call("GET", "/v1/apps/clinic", "").Is(200, "")))
 }

@@ -15,19 +15,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/deploy/testbed/apitest"
 	"earshot/matcher"
 	"earshot/matcher/evidence"
 	"earshot/matcher/llm"
-	"earshot/trigger/query"
 )
 
 // acts is a clinic whose chats are acted upon: with booking for all, and a model that answers
 // each round as it is told.
-func acts(t *testing.T, rounds ...string) (world, *chatModel) {
+func acts(t *testing.T, rounds ...string) (apitest.World, *chatModel) {
 	return actsAt(t, time.Now, rounds...)
 }
 
-func actsAt(t *testing.T, now func() time.Time, rounds ...string) (world, *chatModel) {
+func actsAt(t *testing.T, now func() time.Time, rounds ...string) (apitest.World, *chatModel) {
 	var model *chatModel
 	model = newChatModel(t, func(w http.ResponseWriter, _ *http.Request) {
 		answer := rounds[min(model.count(), len(rounds))-1]
@@ -37,17 +37,17 @@ func actsAt(t *testing.T, now func() time.Time, rounds ...string) (world, *chatM
 		}
 		_, _ = io.WriteString(w, answer)
 	})
-	w := live(t, func(matcher.Request) (matcher.Result, error) {
+	w := apitest.Live(t, func(matcher.Request) (matcher.Result, error) {
 		t.Error("the matcher is asked for nothing")
 		return matcher.Result{}, nil
 	}, model.behind, func(o *api.Options) {
 		o.Now, o.Model.Arguments, o.Model.Read = now, llm.ReadArguments, evidence.Read
 	})
-	w.call("PUT", "/v1/apps/clinic", strings.Replace(clinicBody, `{`, `{"settings":{"openai":{"mode":"act"}},`, 1)).is(201, "")
-	w.call("PUT", "/v1/apps/clinic/repositories/booking", `{"tools":[
+	w.Call("PUT", "/v1/apps/clinic", strings.Replace(apitest.ClinicBody, `{`, `{"settings":{"openai":{"mode":"act"}},`, 1)).Is(201, "")
+	w.Call("PUT", "/v1/apps/clinic/repositories/booking", `{"tools":[
 		{"name":"book","description":"Book","schema":[{"parameter":"day","type":"integer","required":true},{"parameter":"desk","type":"string","value":"A"}],"url":"https://example.org/book"},
 		{"name":"refund","description":"Refund","confirm":"always","schema":[{"parameter":"order","type":"string"}],"url":"https://example.org/refund"},
-		{"name":"ring","description":"Ring"},{"name":"collect-user-message","schema":[{"parameter":"value","type":"string"}]}]}`).is(201, "")
+		{"name":"ring","description":"Ring"},{"name":"collect-user-message","schema":[{"parameter":"value","type":"string"}]}]}`).Is(201, "")
 	return w, model
 }
 
@@ -76,24 +76,18 @@ func (m *chatModel) conversation(t *testing.T, n int) (roles []string, body stri
 	return roles, string(m.sent[n])
 }
 
-func (w world) triggersOf(session string) []query.Record {
-	var list struct{ Items []query.Record }
-	require.NoError(w.t, json.Unmarshal(w.call("GET", "/v1/apps/clinic/sessions/"+session+"/triggers", "").is(200, "").body, &list))
-	return list.Items
-}
-
 func TestCallsOfToolsInScopeAreCarriedOut(t *testing.T) {
 	w, model := acts(t, calling(`"One moment."`, [2]string{"book", `{"day":"5","extra":1}`}), booked)
-	got := w.ask("POST", sessionChatPath, saying("the fifth"))
-	require.Equal(t, 200, got.StatusCode, string(got.body))
-	require.Equal(t, strings.NewReplacer(`"Booked."`, `"One moment.\nBooked."`, ":20,", ":30,", ":3,", ":5,", ":23}", ":35}").Replace(booked), string(got.body))
+	got := w.Ask("POST", sessionChatPath, saying("the fifth"))
+	require.Equal(t, 200, got.StatusCode, string(got.Body))
+	require.Equal(t, strings.NewReplacer(`"Booked."`, `"One moment.\nBooked."`, ":20,", ":30,", ":3,", ":5,", ":23}", ":35}").Replace(booked), string(got.Body))
 
-	fired := w.triggersOf("s1")
+	fired := w.Triggers("s1")
 	require.Len(t, fired, 1)
 	require.Equal(t, map[string]any{"day": float64(5), "desk": "A"}, fired[0].Values)
 	require.Equal(t, "message "+got.Header.Get("X-Earshot-Message-Id")+" the fifth", fired[0].Source+" "+fired[0].MessageID+" "+fired[0].Text)
 	require.Equal(t, []string{"day"}, fired[0].Coerced)
-	entries := w.settled("s1", 1)
+	entries := settled(w, "s1", 1)
 	require.Equal(t, "the fifth", entries[0].Text)
 
 	roles, first := model.conversation(t, 0)
@@ -104,12 +98,12 @@ func TestCallsOfToolsInScopeAreCarriedOut(t *testing.T) {
 	roles, second := model.conversation(t, 1)
 	require.Equal(t, []string{"system", "user", "assistant", "tool"}, roles)
 	require.Contains(t, second, `"tool_call_id":"call_0","content":"{\"result\":{\"ok\":true},\"status\":\"done\"}"`)
-	require.Empty(t, w.sinkTexts("notmatching"))
+	require.Empty(t, sinkTexts(w, "notmatching"))
 }
 
 // sinkTexts are the subjects of the events that have a word.
-func (w world) sinkTexts(word string) (subjects []string) {
-	for _, event := range w.sink.all() {
+func sinkTexts(w apitest.World, word string) (subjects []string) {
+	for _, event := range w.Sink.All() {
 		if strings.Contains(event.Subject, word) {
 			subjects = append(subjects, event.Subject)
 		}
@@ -121,29 +115,29 @@ func TestARetryGivesTheFirstResultsAndFiresNothing(t *testing.T) {
 	w, _ := acts(t, calling("null", [2]string{"book", `{"day":5}`}, [2]string{"book", `{"day":6}`}), booked,
 		calling("null", [2]string{"book", `{"day":6}`}, [2]string{"book", `{"day":7}`}), booked)
 	for range 2 {
-		w.ask("POST", sessionChatPath, saying("both days")).is(200, "")
+		w.Ask("POST", sessionChatPath, saying("both days")).Is(200, "")
 	}
-	fired := w.triggersOf("s1")
+	fired := w.Triggers("s1")
 	require.Len(t, fired, 2, "the model that says it otherwise is given what was done")
-	require.Len(t, w.settled("s1", 1), 1)
-	w.ask("POST", sessionChatPath, saying("both days", "again")).is(200, "")
-	require.Len(t, w.triggersOf("s1"), 2, "it called for nothing")
+	require.Len(t, settled(w, "s1", 1), 1)
+	w.Ask("POST", sessionChatPath, saying("both days", "again")).Is(200, "")
+	require.Len(t, w.Triggers("s1"), 2, "it called for nothing")
 	other := strings.Replace(sessionChatPath, "s1", "s2", 1)
-	w.ask("POST", other, saying("both days")).is(200, "")
-	require.Empty(t, w.triggersOf("s2"))
-	w.call("DELETE", "/v1/apps/clinic/sessions/s1", "").is(204, "")
-	require.Empty(t, w.triggersOf("s1"))
+	w.Ask("POST", other, saying("both days")).Is(200, "")
+	require.Empty(t, w.Triggers("s2"))
+	w.Call("DELETE", "/v1/apps/clinic/sessions/s1", "").Is(204, "")
+	require.Empty(t, w.Triggers("s1"))
 }
 
 func TestASessionThatBeginsAnewFiresAnew(t *testing.T) {
 	w, model := acts(t, calling("null", [2]string{"book", `{"day":5}`}), booked, calling("null", [2]string{"book", `{"day":5}`}), booked)
-	w.ask("POST", sessionChatPath, saying("the fifth")).is(200, "")
-	first := w.triggersOf("s1")[0].TriggerID
-	w.call("DELETE", "/v1/apps/clinic/sessions/s1", "").is(204, "")
-	w.ask("POST", sessionChatPath, saying("the fifth")).is(200, "")
+	w.Ask("POST", sessionChatPath, saying("the fifth")).Is(200, "")
+	first := w.Triggers("s1")[0].TriggerID
+	w.Call("DELETE", "/v1/apps/clinic/sessions/s1", "").Is(204, "")
+	w.Ask("POST", sessionChatPath, saying("the fifth")).Is(200, "")
 	require.Equal(t, 4, model.count())
-	require.Len(t, w.triggersOf("s1"), 1)
-	require.NotEqual(t, first, w.triggersOf("s1")[0].TriggerID)
+	require.Len(t, w.Triggers("s1"), 1)
+	require.NotEqual(t, first, w.Triggers("s1")[0].TriggerID)
 }
 
 // TestAnswersMadeAtTheSameTimeFireOnce regenerates an answer many times at once.
@@ -164,9 +158,9 @@ func TestAnswersMadeAtTheSameTimeFireOnce(t *testing.T) {
 	var asking sync.WaitGroup
 	for i := range statuses {
 		asking.Go(func() {
-			request, err := http.NewRequestWithContext(t.Context(), "POST", w.url+sessionChatPath, strings.NewReader(saying("the fifth")))
+			request, err := http.NewRequestWithContext(t.Context(), "POST", w.URL+sessionChatPath, strings.NewReader(saying("the fifth")))
 			if err == nil {
-				request.Header.Set("Authorization", "Bearer "+adminKey)
+				request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
 				var response *http.Response
 				if response, err = http.DefaultTransport.RoundTrip(request); err == nil {
 					statuses[i] = response.StatusCode
@@ -181,7 +175,7 @@ func TestAnswersMadeAtTheSameTimeFireOnce(t *testing.T) {
 	for _, status := range statuses {
 		require.Equal(t, 200, status)
 	}
-	require.Len(t, w.triggersOf("s1"), 1)
+	require.Len(t, w.Triggers("s1"), 1)
 }
 
 // TestTheCallersToolsAreItsOwn: they are passed on beside ours, and the caller goes on with
@@ -189,49 +183,49 @@ func TestAnswersMadeAtTheSameTimeFireOnce(t *testing.T) {
 func TestTheCallersToolsAreItsOwn(t *testing.T) {
 	w, model := acts(t, calling(`"Let me see."`, [2]string{"ring", `{"how":1}`}, [2]string{"earshot_ring", ``}, [2]string{"book", `{"day":5}`}), booked)
 	body := strings.Replace(saying("ring and book"), `"model"`, `"tool_choice":"required","tools":[{"type":"function","function":{"name":"ring","parameters":{}}}],"model"`, 1)
-	got := w.ask("POST", sessionChatPath, body).is(200, "")
-	require.Equal(t, calling(`"Let me see."`, [2]string{"ring", `{"how":1}`}), string(got.body))
-	require.Len(t, w.triggersOf("s1"), 2)
+	got := w.Ask("POST", sessionChatPath, body).Is(200, "")
+	require.Equal(t, calling(`"Let me see."`, [2]string{"ring", `{"how":1}`}), string(got.Body))
+	require.Len(t, w.Triggers("s1"), 2)
 	require.Equal(t, 1, model.count())
 	_, sent := model.conversation(t, 0)
 	require.Equal(t, 1, strings.Count(sent, `"name":"ring"`))
 	require.Contains(t, sent, `"tool_choice":"required"`)
 
 	answered := strings.Replace(body, `"}]}`, `"},{"role":"assistant","content":null,"tool_calls":[{"id":"call_0","type":"function","function":{"name":"ring","arguments":"{}"}}]},{"role":"tool","tool_call_id":"call_0","content":"rung"}]}`, 1)
-	w.ask("POST", sessionChatPath, answered).is(200, booked)
+	w.Ask("POST", sessionChatPath, answered).Is(200, booked)
 	roles, sent := model.conversation(t, 1)
 	require.Equal(t, []string{"system", "user", "assistant", "tool", "tool", "assistant", "tool"}, roles)
 	require.Contains(t, sent, `\"day\":5`)
 	require.NotContains(t, sent, "desk")
-	require.Len(t, w.triggersOf("s1"), 2)
+	require.Len(t, w.Triggers("s1"), 2)
 }
 
 func TestWhatIsWrongWithACallIsToldToTheModel(t *testing.T) {
 	w, model := acts(t, calling("null", [2]string{"book", `{"day":"Friday"}`}, [2]string{"book", `{"day":`}, [2]string{"refund", `{"order":"7"}`}), booked)
-	w.ask("POST", sessionChatPath, saying("Friday")).is(200, "")
+	w.Ask("POST", sessionChatPath, saying("Friday")).Is(200, "")
 	_, sent := model.conversation(t, 1)
 	require.Contains(t, sent, `not carried out: day`)
 	require.Contains(t, sent, `waits for confirmation`)
-	fired := w.triggersOf("s1")
+	fired := w.Triggers("s1")
 	require.Len(t, fired, 1)
 	require.Equal(t, "confirming", fired[0].State)
 
 	question, _ := json.Marshal(fired[0].Question)
-	w.ask("POST", sessionChatPath, strings.Replace(saying("Friday", "yes"), `"Yes?"`, string(question), 1)).is(200, booked)
+	w.Ask("POST", sessionChatPath, strings.Replace(saying("Friday", "yes"), `"Yes?"`, string(question), 1)).Is(200, booked)
 	roles, sent := model.conversation(t, 2)
 	require.Equal(t, "system", roles[len(roles)-1])
 	require.Contains(t, sent, `tool refund asked`)
-	require.Equal(t, "delivered", w.triggersOf("s1")[0].State)
+	require.Equal(t, "delivered", w.Triggers("s1")[0].State)
 }
 
 func TestTheModelIsAskedSoOftenAndNoMore(t *testing.T) {
 	w, model := acts(t, calling("null", [2]string{"book", `{"day":5}`}))
-	got := w.ask("POST", sessionChatPath, saying("for ever")).is(200, "")
+	got := w.Ask("POST", sessionChatPath, saying("for ever")).Is(200, "")
 	require.Equal(t, 8, model.count())
-	require.Contains(t, string(got.body), `"book"`)
+	require.Contains(t, string(got.Body), `"book"`)
 	_, last := model.conversation(t, 7)
 	require.NotContains(t, last, `"tools"`)
-	require.Len(t, w.triggersOf("s1"), 1, "the same call of one turn is one")
+	require.Len(t, w.Triggers("s1"), 1, "the same call of one turn is one")
 }
 
 // chunk is an event of a stream with what it adds.
@@ -253,11 +247,11 @@ func TestAStreamKeepsOurCallsBackAndNothingElse(t *testing.T) {
 		chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"{\"day\""}}]}`, "null")+
 		chunk(`{"tool_calls":[{"index":0,"function":{"arguments":":5}"}}]}`, "null")+chunk(`{}`, `"tool_calls"`)+used(10)+done,
 		chunk(speaks, "null")+chunk(`{"content":"Boo"}`, "null")+chunk(`{"content":"ked."}`, "null")+chunk(`{}`, `"stop"`)+used(20)+done)
-	got := w.ask("POST", sessionChatPath, strings.Replace(saying("the fifth"), `"model"`, `"stream":true,"stream_options":{"include_usage":true},"model"`, 1))
+	got := w.Ask("POST", sessionChatPath, strings.Replace(saying("the fifth"), `"model"`, `"stream":true,"stream_options":{"include_usage":true},"model"`, 1))
 	require.Equal(t, "text/event-stream", got.Header.Get("Content-Type"))
 	require.Equal(t, "data: {\"odd\":1}\r\n\r\n"+": ping\n\n"+chunk(speaks, "null")+chunk(`{"content":"One moment."}`, "null")+
-		chunk(`{"content":"Boo"}`, "null")+chunk(`{"content":"ked."}`, "null")+chunk(`{}`, `"stop"`)+used(30)+done, string(got.body))
-	require.Len(t, w.triggersOf("s1"), 1)
+		chunk(`{"content":"Boo"}`, "null")+chunk(`{"content":"ked."}`, "null")+chunk(`{}`, `"stop"`)+used(30)+done, string(got.Body))
+	require.Len(t, w.Triggers("s1"), 1)
 	roles, sent := model.conversation(t, 1)
 	require.Equal(t, []string{"system", "user", "assistant", "tool"}, roles)
 	require.Contains(t, sent, `"content":"One moment."`)
@@ -268,25 +262,25 @@ func TestAStreamPassesTheCallersCallsOn(t *testing.T) {
 	w, model := acts(t, chunk(`{"role":"assistant","tool_calls":[{"index":0,"id":"a","type":"function","function":{"name":"book","arguments":"{\"day\":5}"}}]}`, "null")+
 		chunk(`{"tool_calls":[{"index":1,"id":"b","type":"function","function":{"name":"look","arguments":""}}]}`, "null")+
 		chunk(`{"tool_calls":[{"index":1,"function":{"arguments":"{}"}}]}`, `"tool_calls"`)+done)
-	got := w.ask("POST", sessionChatPath, saying("look and book"))
+	got := w.Ask("POST", sessionChatPath, saying("look and book"))
 	require.Equal(t, chunk(`{"role":"assistant","tool_calls":[]}`, "null")+
 		chunk(`{"tool_calls":[{"index":0,"id":"b","type":"function","function":{"name":"look","arguments":""}}]}`, "null")+
-		chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}`, `"tool_calls"`)+done, string(got.body))
-	require.Len(t, w.triggersOf("s1"), 1)
+		chunk(`{"tool_calls":[{"index":0,"function":{"arguments":"{}"}}]}`, `"tool_calls"`)+done, string(got.Body))
+	require.Len(t, w.Triggers("s1"), 1)
 	require.Equal(t, 1, model.count())
 }
 
 func TestWhatCannotBeActedUponIsRelayed(t *testing.T) {
 	w, model := acts(t, booked)
 	for _, body := range []string{`no JSON`, `{"messages":[]}`, strings.Replace(saying("x"), `"model"`, `"n":2,"model"`, 1), strings.Replace(saying("x"), `"model"`, `"functions":[],"model"`, 1)} {
-		w.ask("POST", sessionChatPath, body).is(200, booked)
+		w.Ask("POST", sessionChatPath, body).Is(200, booked)
 		require.Equal(t, body, string(model.sent[model.count()-1]))
 	}
-	w.ask("POST", chatPath, saying("nobody")).is(200, booked)
+	w.Ask("POST", chatPath, saying("nobody")).Is(200, booked)
 	require.Equal(t, saying("nobody"), string(model.sent[model.count()-1]))
-	w.call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":1}}}`).is(200, "")
-	w.ask("POST", sessionChatPath, saying("one")).is(200, booked)
-	w.call("POST", sessionChatPath, saying("one", "two")).openAIError(429, "rate_limit_error", "rate_limit_exceeded", "session")
+	w.Call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":1}}}`).Is(200, "")
+	w.Ask("POST", sessionChatPath, saying("one")).Is(200, booked)
+	openAIError(w.Call("POST", sessionChatPath, saying("one", "two")), 429, "rate_limit_error", "rate_limit_exceeded", "session")
 }
 
 // TestWhatRulesAMessageRulesAChat: of the calls of one answer exclusive ones fire alone, a
@@ -295,25 +289,25 @@ func TestWhatRulesAMessageRulesAChat(t *testing.T) {
 	w, model := acts(t, calling("null", [2]string{"ring", `{}`}, [2]string{"only", `{}`}), booked,
 		calling("null", [2]string{"first", `{}`}, [2]string{"second", `{}`}), booked,
 		calling("null", [2]string{"pay", `{"order":"A1"}`}), booked, calling("null", [2]string{"pay", `{"order":"A1"}`}), booked)
-	put := func(id, body string) { w.call("PUT", "/v1/apps/clinic/repositories/"+id, body).is(201, "") }
+	put := func(id, body string) { w.Call("PUT", "/v1/apps/clinic/repositories/"+id, body).Is(201, "") }
 	put("alone", `{"options":{"exclusive":true},"tools":[{"name":"only"}]}`)
-	w.ask("POST", sessionChatPath, saying("one of them")).is(200, "")
+	w.Ask("POST", sessionChatPath, saying("one of them")).Is(200, "")
 	_, results := model.conversation(t, 1)
 	require.Contains(t, results, "is to be the only one")
 
-	w.call("DELETE", "/v1/apps/clinic/repositories/alone", "").is(204, "")
+	w.Call("DELETE", "/v1/apps/clinic/repositories/alone", "").Is(204, "")
 	put("once", `{"options":{"triggerOnce":true},"tools":[{"name":"first"},{"name":"second"}]}`)
-	w.ask("POST", sessionChatPath, saying("both at once")).is(200, "")
+	w.Ask("POST", sessionChatPath, saying("both at once")).Is(200, "")
 	_, results = model.conversation(t, 3)
 	require.Contains(t, results, "not there any more")
 
 	put("paying", `{"tools":[{"name":"pay","schema":[{"parameter":"order","type":"string"}],"dedupe":{"within":"10m"}}]}`)
-	w.ask("POST", sessionChatPath, saying("pay A1")).is(200, "")
-	w.ask("POST", sessionChatPath, saying("pay it again")).is(200, "")
+	w.Ask("POST", sessionChatPath, saying("pay A1")).Is(200, "")
+	w.Ask("POST", sessionChatPath, saying("pay it again")).Is(200, "")
 	_, results = model.conversation(t, 7)
 	require.Contains(t, results, "done before")
 	var names []string
-	for _, one := range w.triggersOf("s1") {
+	for _, one := range w.Triggers("s1") {
 		names = append(names, strings.TrimSuffix(one.Name+" "+one.State, " delivered"))
 	}
 	require.Equal(t, []string{"pay duplicate", "pay", "first", "only"}, names)
@@ -324,16 +318,16 @@ func TestWhatRulesAMessageRulesAChat(t *testing.T) {
 func TestAModelInventsNoGroundedValueInAChat(t *testing.T) {
 	w, model := acts(t, calling("null", [2]string{"pay", `{"order":"A-17"}`}), booked, calling("null", [2]string{"pay", `{"order":"B-2"}`}), booked,
 		calling("null", [2]string{"wait", `{"time":2}`}), booked)
-	w.call("PUT", "/v1/apps/clinic/repositories/paying", `{"tools":[{"name":"pay","schema":[{"parameter":"order","type":"string","required":true,"grounded":true}]},
-		{"name":"wait","schema":[{"parameter":"time","type":"integer","required":true,"unit":"minutes"}]}]}`).is(201, "")
-	w.ask("POST", sessionChatPath, saying("pay my order")).is(200, "")
+	w.Call("PUT", "/v1/apps/clinic/repositories/paying", `{"tools":[{"name":"pay","schema":[{"parameter":"order","type":"string","required":true,"grounded":true}]},
+		{"name":"wait","schema":[{"parameter":"time","type":"integer","required":true,"unit":"minutes"}]}]}`).Is(201, "")
+	w.Ask("POST", sessionChatPath, saying("pay my order")).Is(200, "")
 	_, results := model.conversation(t, 1)
 	require.Contains(t, results, "was not said in the conversation")
-	require.Empty(t, w.triggersOf("s1"))
-	w.ask("POST", sessionChatPath, `{"messages":[{"role":"user","content":"pay my order"},{"role":"assistant","content":"B-2, is it?"},{"role":"user","content":"that one"}]}`).is(200, "")
-	require.Equal(t, map[string]any{"order": "B-2"}, w.triggersOf("s1")[0].Values)
-	w.ask("POST", sessionChatPath, saying("wait two hours")).is(200, "")
-	require.Equal(t, map[string]any{"time": 120.0}, w.triggersOf("s1")[0].Values)
+	require.Empty(t, w.Triggers("s1"))
+	w.Ask("POST", sessionChatPath, `{"messages":[{"role":"user","content":"pay my order"},{"role":"assistant","content":"B-2, is it?"},{"role":"user","content":"that one"}]}`).Is(200, "")
+	require.Equal(t, map[string]any{"order": "B-2"}, w.Triggers("s1")[0].Values)
+	w.Ask("POST", sessionChatPath, saying("wait two hours")).Is(200, "")
+	require.Equal(t, map[string]any{"time": 120.0}, w.Triggers("s1")[0].Values)
 }
 
 // TestWhatWasSaidInAChatIsUnderstoodWhereItsUserIs: it is Sunday evening in UTC and Monday morning
@@ -341,8 +335,8 @@ func TestAModelInventsNoGroundedValueInAChat(t *testing.T) {
 func TestWhatWasSaidInAChatIsUnderstoodWhereItsUserIs(t *testing.T) {
 	sunday := func() time.Time { return time.Date(2026, 11, 22, 20, 0, 0, 0, time.UTC) }
 	w, _ := actsAt(t, sunday, calling("null", [2]string{"visit", `{"date":"2026-11-24"}`}), booked)
-	w.call("PUT", sessionPath, `{"timeZone":"Asia/Tokyo"}`).is(201, "")
-	w.call("PUT", "/v1/apps/clinic/repositories/visits", `{"tools":[{"name":"visit","schema":[{"parameter":"date","type":"string","required":true,"grounded":true}]}]}`).is(201, "")
-	w.ask("POST", sessionChatPath, saying("a visit tomorrow")).is(200, "")
-	require.Equal(t, map[string]any{"date": "2026-11-24"}, w.triggersOf("s1")[0].Values)
+	w.Call("PUT", sessionPath, `{"timeZone":"Asia/Tokyo"}`).Is(201, "")
+	w.Call("PUT", "/v1/apps/clinic/repositories/visits", `{"tools":[{"name":"visit","schema":[{"parameter":"date","type":"string","required":true,"grounded":true}]}]}`).Is(201, "")
+	w.Ask("POST", sessionChatPath, saying("a visit tomorrow")).Is(200, "")
+	require.Equal(t, map[string]any{"date": "2026-11-24"}, w.Triggers("s1")[0].Values)
 }

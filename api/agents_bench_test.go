@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/apitest"
 	"earshot/deploy/testbed/redistest"
 )
 
@@ -26,9 +27,9 @@ func BenchmarkAgentsBesideREST(b *testing.B) {
 			b.Run(fmt.Sprintf("tools=%d/%s", count, one.name), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					request, err := http.NewRequestWithContext(b.Context(), "POST", s.url+one.path, strings.NewReader(one.body))
+					request, err := http.NewRequestWithContext(b.Context(), "POST", s.URL+one.path, strings.NewReader(one.body))
 					require.NoError(b, err)
-					request.Header = http.Header{"Authorization": {"Bearer " + adminKey}, "Content-Type": {"application/json"}, "Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {one.method}, "Mcp-Name": {one.tool}}
+					request.Header = http.Header{"Authorization": {"Bearer " + apitest.AdminKey}, "Content-Type": {"application/json"}, "Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {one.method}, "Mcp-Name": {one.tool}}
 					got, err := http.DefaultClient.Do(request)
 					require.NoError(b, err)
 					_, _ = io.Copy(io.Discard, got.Body)
@@ -41,15 +42,15 @@ func BenchmarkAgentsBesideREST(b *testing.B) {
 }
 
 // benchWorld has an app with that many tools.
-func benchWorld(b *testing.B, count int) world {
-	s := liveOn(b, redistest.Run(b), scripted(everything))
-	s.call("PUT", "/v1/apps/clinic", `{"settings":{"limits":null}}`).is(201, "")
+func benchWorld(b *testing.B, count int) apitest.World {
+	s := apitest.LiveOn(b, redistest.Run(b), apitest.Scripted(apitest.Everything))
+	s.Call("PUT", "/v1/apps/clinic", `{"settings":{"limits":null}}`).Is(201, "")
 	for begun := 0; begun < count; begun += 1000 {
 		var tools []string
 		for n := begun; n < min(count, begun+1000); n++ {
 			tools = append(tools, fmt.Sprintf(`{"name":"tool-%d","description":"Does the job number %d of the ward","schema":[{"parameter":"day","type":"string","description":"the day","required":true}],"url":"https://example.org/%d"}`, n, n, n))
 		}
-		s.call("PUT", fmt.Sprintf("/v1/apps/clinic/repositories/r%d", begun), `{"tools":[`+strings.Join(tools, ",")+`]}`).is(201, "")
+		s.Call("PUT", fmt.Sprintf("/v1/apps/clinic/repositories/r%d", begun), `{"tools":[`+strings.Join(tools, ",")+`]}`).Is(201, "")
 	}
 	return s
 }

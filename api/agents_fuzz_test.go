@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/deploy/testbed/apitest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/trigger"
@@ -53,7 +54,7 @@ func (w *watched) taken() []firing {
 }
 
 // finding matches as it is told, and finds every tool for every text.
-type finding struct{ scripted }
+type finding struct{ apitest.Scripted }
 
 func (finding) Search(_ context.Context, request matcher.Request, _ string, most int) (list []matcher.Score) {
 	for _, candidate := range request.Candidates[:min(most, len(request.Candidates))] {
@@ -85,12 +86,12 @@ const agentTools = greets + `,` + refunds + `,` + asks + `,{"name":"route","desc
 // revision has headers for it.
 func FuzzAgents(f *testing.F) {
 	engine := &watched{}
-	s := liveOn(f, redistest.Mini(f), finding{everything}, func(o *api.Options) {
+	s := apitest.LiveOn(f, redistest.Mini(f), finding{apitest.Everything}, func(o *api.Options) {
 		engine.Engine, o.Engine = o.Engine, engine
-		o.Events = quietEvents{}
+		o.Events = apitest.QuietEvents{}
 	})
-	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
-	s.call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[`+agentTools+`]}`).is(201, "")
+	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	s.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[`+agentTools+`]}`).Is(201, "")
 	for _, seed := range agentSeeds() {
 		f.Add(seed.at, seed.version, seed.method, seed.name, seed.more, seed.state, seed.body)
 	}
@@ -99,7 +100,7 @@ func FuzzAgents(f *testing.F) {
 		request := sent.http(t)
 		recorder := httptest.NewRecorder()
 		engine.taken()
-		s.handler.ServeHTTP(recorder, request)
+		s.Handler.ServeHTTP(recorder, request)
 		sent.answered(t, recorder)
 		for _, direct := range engine.taken() {
 			sent.mayFire(t, request, direct)
@@ -120,7 +121,7 @@ func (r agentRequest) http(t *testing.T) *http.Request {
 	require.NoError(t, err)
 	request.RemoteAddr = "127.0.0.1:1"
 	for header, value := range map[string]string{
-		"Authorization": "Bearer " + adminKey, "Mcp-Protocol-Version": r.version, "Mcp-Method": r.method, "Mcp-Name": r.name, "Mcp-Param-Region": r.more,
+		"Authorization": "Bearer " + apitest.AdminKey, "Mcp-Protocol-Version": r.version, "Mcp-Method": r.method, "Mcp-Name": r.name, "Mcp-Param-Region": r.more,
 	} {
 		if strings.ContainsAny(value, "\r\n\x00") {
 			t.Skip("no client could send it")

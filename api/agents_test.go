@@ -10,6 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/apitest"
 	"earshot/trigger/effect"
 )
 
@@ -19,60 +20,62 @@ const (
 )
 
 // agents is a world in which agents may leave calls without values.
-func agents(t *testing.T, tools string) world {
+func agents(t *testing.T, tools string) apitest.World {
 	t.Helper()
-	s := live(t, everything)
-	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
-	s.call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[`+tools+`]}`).is(201, "")
+	s := apitest.Live(t, apitest.Everything)
+	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	s.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[`+tools+`]}`).Is(201, "")
 	return s
 }
 
 // agent is a client of revision 2026-07-28 that says what it can.
 type agent struct {
-	world
+	apitest.World
 	path, can string
 	headers   []string
 }
 
-func (w world) agent(path, can string, headers ...string) agent { return agent{w, path, can, headers} }
+func agentAt(w apitest.World, path, can string, headers ...string) agent {
+	return agent{w, path, can, headers}
+}
 
 // rpc makes a request, and returns its result, or the error in its place with the status.
 func (a agent) rpc(method, params string) (result map[string]any, fault map[string]any, status int) {
-	a.t.Helper()
+	a.T.Helper()
 	return a.rpcMeta(method, params, `"progressToken":1`)
 }
 
 // rpcMeta is rpc that says something else of the request as well.
 func (a agent) rpcMeta(method, params, meta string) (result map[string]any, fault map[string]any, status int) {
-	a.t.Helper()
+	a.T.Helper()
 	said := `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":` + a.can + `,` + meta + `}`
 	if params != "" {
 		said = params + "," + said
 	}
 	var names struct{ Name, TaskID string }
-	require.NoError(a.t, json.Unmarshal([]byte("{"+said+"}"), &names), said)
+	require.NoError(a.T, json.Unmarshal([]byte("{"+said+"}"), &names), said)
 	headers := append([]string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: " + method, "Mcp-Name: " + names.Name + names.TaskID, "Accept: application/json, text/event-stream"}, a.headers...)
-	got := a.call("POST", a.path, `{"jsonrpc":"2.0","id":7,"method":"`+method+`","params":{`+said+`}}`, headers...)
+	got := a.Call("POST", a.path, `{"jsonrpc":"2.0","id":7,"method":"`+method+`","params":{`+said+`}}`, headers...)
 	var answer struct {
 		ID            int
 		Result, Error map[string]any
 	}
-	require.NoError(a.t, json.Unmarshal(got.body, &answer), string(got.body))
-	require.Equal(a.t, 7, answer.ID, string(got.body))
+	require.NoError(a.T, json.Unmarshal(got.Body, &answer), string(got.Body))
+	require.Equal(a.T, 7, answer.ID, string(got.Body))
 	return answer.Result, answer.Error, got.StatusCode
 }
 
 // gets makes a request that is answered with a result.
 func (a agent) gets(method, params string) map[string]any {
-	a.t.Helper()
+	a.T.Helper()
 	result, fault, _ := a.rpc(method, params)
-	require.Nil(a.t, fault, "%s %s", method, params)
+	require.Nil(a.T, fault, "%s %s", method, params)
 	return result
 }
 
 // calls calls a tool.
 func (a agent) calls(name, arguments string, more ...string) map[string]any {
-	a.t.Helper()
+	a.T.Helper()
 	return a.gets("tools/call", strings.Join(append([]string{`"name":"` + name + `","arguments":` + arguments}, more...), ","))
 }
 
@@ -89,28 +92,28 @@ const greets = `{"name":"greet","description":"Greets somebody","url":"https://e
 	"schema":[{"parameter":"name","type":"string","required":true},{"parameter":"desk","type":"string","value":"A"},{"parameter":"hidden","type":"string","ignore":true}]}`
 
 // says has the sink answer calls with a result.
-func (w world) says(result string) {
-	w.sink.answers(func(effect.Effect) effect.Outcome {
+func says(w apitest.World, result string) {
+	w.Sink.Answers(func(effect.Effect) effect.Outcome {
 		return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(result)}
 	})
 }
 
 // triggered are the events of tools that have fired.
-func (w world) triggered() []effect.Event {
-	return slices.DeleteFunc(w.sink.all(), func(e effect.Event) bool { return !strings.HasPrefix(e.Subject, "tool.trigger.") })
+func triggered(w apitest.World) []effect.Event {
+	return slices.DeleteFunc(w.Sink.All(), func(e effect.Event) bool { return !strings.HasPrefix(e.Subject, "tool.trigger.") })
 }
 
 // Clients of both kinds, as the SDK makes them.
 func TestClientsOfBothKindsListAndCallTheToolsInScope(t *testing.T) {
 	s := agents(t, greets)
-	s.call("PUT", "/v1/apps/clinic/sessions/s1/repositories/own", `{"tools":[{"name":"own","description":"Of the session"}]}`).is(201, "")
-	s.says(`"Hello, Ann!"`)
+	s.Call("PUT", "/v1/apps/clinic/sessions/s1/repositories/own", `{"tools":[{"name":"own","description":"Of the session"}]}`).Is(201, "")
+	says(s, `"Hello, Ann!"`)
 	for _, version := range []string{"2026-07-28", "2025-11-25", "2025-06-18"} {
 		for path, want := range map[string][]string{
 			agentsOfApp: {"greet"}, agentsOfSession: {"greet", "own"}, agentsOfSession + "/own": {"own"}, agentsOfSession + "/": {"greet", "own"}, agentsOfApp + "/none": nil,
 		} {
 			client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
-			session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.url + path, HTTPClient: bearing(adminKey), DisableStandaloneSSE: true},
+			session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: s.URL + path, HTTPClient: bearing(apitest.AdminKey), DisableStandaloneSSE: true},
 				&mcp.ClientSessionOptions{ProtocolVersion: version})
 			require.NoError(t, err, "%s %s", version, path)
 			listed, err := session.ListTools(t.Context(), nil)
@@ -129,7 +132,7 @@ func TestClientsOfBothKindsListAndCallTheToolsInScope(t *testing.T) {
 		}
 	}
 	for _, method := range []string{"GET", "DELETE"} {
-		require.Equal(t, http.MethodPost, s.ask(method, agentsOfSession, "").is(405, "").Header.Get("Allow")[len("OPTIONS, "):])
+		require.Equal(t, http.MethodPost, s.Ask(method, agentsOfSession, "").Is(405, "").Header.Get("Allow")[len("OPTIONS, "):])
 	}
 }
 
@@ -148,20 +151,20 @@ func (k keyed) RoundTrip(request *http.Request) (*http.Response, error) {
 
 func TestAnAgentSeesWhatItMayGiveAndNothingElse(t *testing.T) {
 	s := agents(t, greets)
-	a := s.agent(agentsOfApp, `{}`)
+	a := agentAt(s, agentsOfApp, `{}`)
 	list := a.gets("tools/list", "")
 	require.Equal(t, "complete", list["resultType"])
 	require.Equal(t, "private", list["cacheScope"])
 	tool := list["tools"].([]any)[0].(map[string]any)
 	require.Equal(t, map[string]any{"name": map[string]any{"type": "string"}}, tool["inputSchema"].(map[string]any)["properties"])
 
-	s.says(`{"greeted":12345678901234567890}`)
+	says(s, `{"greeted":12345678901234567890}`)
 	got := a.calls("greet", `{"name":"Ann"}`)
 	require.Equal(t, `{"greeted":12345678901234567890}`, text(got))
 	require.NotNil(t, got["structuredContent"])
-	require.Equal(t, "tool.trigger.clinic._.greet", s.triggered()[0].Subject)
-	require.Contains(t, string(s.triggered()[0].Data), `"source":"agent"`)
-	require.Contains(t, string(s.triggered()[0].Data), `"desk":"A"`)
+	require.Equal(t, "tool.trigger.clinic._.greet", triggered(s)[0].Subject)
+	require.Contains(t, string(triggered(s)[0].Data), `"source":"agent"`)
+	require.Contains(t, string(triggered(s)[0].Data), `"desk":"A"`)
 
 	got = a.calls("greet", `{"nam":"Ann"}`)
 	require.Equal(t, true, got["isError"])
@@ -171,7 +174,7 @@ func TestAnAgentSeesWhatItMayGiveAndNothingElse(t *testing.T) {
 	_, fault, status := a.rpc("tools/call", `"name":"none"`)
 	require.Equal(t, 400, status)
 	require.EqualValues(t, -32602, fault["code"])
-	require.Len(t, s.triggered(), 1, "nothing fires for a fault")
+	require.Len(t, triggered(s), 1, "nothing fires for a fault")
 }
 
 func TestAHeaderThatRepeatsAnArgumentHasToAgree(t *testing.T) {
@@ -181,20 +184,20 @@ func TestAHeaderThatRepeatsAnArgumentHasToAgree(t *testing.T) {
 		`{}`: {}, `{"region":null}`: {}, `{"region":"north"}`: {"Region: north"}, `{"region":" nörd"}`: {"Region: =?base64?IG7DtnJk?="},
 		`{"n":5}`: {"Count: 5"}, `{"n":5,"deep":{"on":true}}`: {"Count: 5.0", "On: true"},
 	} {
-		require.NotContains(t, s.agent(agentsOfApp, `{}`, mirrors(headers)...).calls("route", arguments), "isError", arguments)
+		require.NotContains(t, agentAt(s, agentsOfApp, `{}`, mirrors(headers)...).calls("route", arguments), "isError", arguments)
 	}
-	s.agent(agentsOfApp+"?tools=search", `{}`).calls("call_tool", `{"name":"route","arguments":{"region":"north"}}`)
-	fired := len(s.triggered())
+	agentAt(s, agentsOfApp+"?tools=search", `{}`).calls("call_tool", `{"name":"route","arguments":{"region":"north"}}`)
+	fired := len(triggered(s))
 	require.Equal(t, 7, fired, "call_tool names no headers")
 	for arguments, headers := range map[string][]string{
 		`{}`: {"Region: north"}, `{"region":"north"}`: {}, `{"region":"North"}`: {"Region: north"}, `{"region":"a"}`: {"Region: =?base64?%%%?="},
 		`{"n":5}`: {"Count: 5.5"}, `{"deep":{"on":true}}`: {"On: 1"}, `{"n":6}`: {"Count: 5"},
 	} {
-		_, fault, status := s.agent(agentsOfApp, `{}`, mirrors(headers)...).rpc("tools/call", `"name":"route","arguments":`+arguments)
+		_, fault, status := agentAt(s, agentsOfApp, `{}`, mirrors(headers)...).rpc("tools/call", `"name":"route","arguments":`+arguments)
 		require.Equal(t, 400, status, arguments)
 		require.EqualValues(t, -32020, fault["code"], arguments)
 	}
-	require.Len(t, s.triggered(), fired)
+	require.Len(t, triggered(s), fired)
 }
 
 func mirrors(headers []string) []string {
@@ -209,15 +212,15 @@ func TestAnAgentSeesWhatPeopleSee(t *testing.T) {
 	const hidden = "\u200b\u202e\U000e0069\U000e0067"
 	s := agents(t, `{"name":"greet","description":"Greets`+hidden+`","schema":[{"parameter":"na`+hidden+`me","type":"string","description":"whom`+hidden+`","required":true,"allowedValues":["Ann`+hidden+`"]}]}`)
 	seen := `{"type":"object","properties":{"name":{"type":"string","description":"whom","enum":["Ann"]}},"required":["name"]}`
-	a := s.agent(agentsOfApp, `{}`)
+	a := agentAt(s, agentsOfApp, `{}`)
 	tool := a.gets("tools/list", "")["tools"].([]any)[0].(map[string]any)
 	require.Equal(t, "Greets", tool["description"])
 	schema, err := json.Marshal(tool["inputSchema"])
 	require.NoError(t, err)
 	require.JSONEq(t, seen, string(schema))
-	s.call("GET", "/v1/apps/clinic/tools", "").is(200, `{"items":[{"repositoryId":"desk","name":"greet","description":"Greets","inputSchema":`+seen+`}]}`)
-	require.Contains(t, string(s.call("GET", "/v1/apps/clinic/repositories/desk", "").is(200, "").body), `"description":"Greets`+hidden+`"`)
+	s.Call("GET", "/v1/apps/clinic/tools", "").Is(200, `{"items":[{"repositoryId":"desk","name":"greet","description":"Greets","inputSchema":`+seen+`}]}`)
+	require.Contains(t, string(s.Call("GET", "/v1/apps/clinic/repositories/desk", "").Is(200, "").Body), `"description":"Greets`+hidden+`"`)
 
 	require.Nil(t, a.calls("greet", `{"name":"Ann"}`)["isError"], "it may call the tool by what it sees")
-	require.Contains(t, string(s.triggered()[0].Data), "na"+hidden+"me")
+	require.Contains(t, string(triggered(s)[0].Data), "na"+hidden+"me")
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/deploy/testbed/apitest"
 	"earshot/repositories"
 	"earshot/repositories/secret"
 )
@@ -23,8 +24,8 @@ func TestPutAppSays201WhenItIsNewAnd200WhenItWasThere(t *testing.T) {
 	for created, status := range map[bool]int{true: 201, false: 200} {
 		s := start(t)
 		s.store.created = created
-		got := s.call("PUT", "/v1/apps/clinic", `{"name":"Clinic"}`)
-		got.is(status, `{"appId":"clinic","name":"Clinic","settings":{"chatModeEnabled":false,"skipToolResponse":false}}`)
+		got := s.Call("PUT", "/v1/apps/clinic", `{"name":"Clinic"}`)
+		got.Is(status, `{"appId":"clinic","name":"Clinic","settings":{"chatModeEnabled":false,"skipToolResponse":false}}`)
 		put := s.store.last()
 		require.Equal(t, "ChangeApp", put.Method)
 		require.Equal(t, "Clinic", put.Args[0].(*repositories.App).Name)
@@ -35,29 +36,29 @@ func TestCredentialsOfAnAppAreNeverAnswered(t *testing.T) {
 	s := start(t)
 	s.store.apps = []*repositories.App{clinic()}
 	body := `{"name":"Clinic","signingSecret":"whsec_plantedA","modules":[{"moduleId":"calendar","secret":"planted","tokenUrl":"https://id.example.org/token"}]}`
-	for _, got := range []answer{
-		s.call("PUT", "/v1/apps/clinic", body),
-		s.call("GET", "/v1/apps/clinic", ""),
-		s.call("GET", "/v1/apps", ""),
+	for _, got := range []apitest.Answer{
+		s.Call("PUT", "/v1/apps/clinic", body),
+		s.Call("GET", "/v1/apps/clinic", ""),
+		s.Call("GET", "/v1/apps", ""),
 	} {
-		require.Equal(t, 200, got.StatusCode, string(got.body))
-		require.Contains(t, string(got.body), `"***"`)
-		require.NotContains(t, string(got.body), "planted")
+		require.Equal(t, 200, got.StatusCode, string(got.Body))
+		require.Contains(t, string(got.Body), `"***"`)
+		require.NotContains(t, string(got.Body), "planted")
 	}
-	require.NotContains(t, s.log.String(), "planted")
+	require.NotContains(t, s.Log.String(), "planted")
 }
 
 func TestGetAppReadsTheAppOfThePath(t *testing.T) {
 	s := start(t)
 	s.store.apps = []*repositories.App{clinic()}
-	s.call("GET", "/v1/apps/clinic", "").is(200, "")
+	s.Call("GET", "/v1/apps/clinic", "").Is(200, "")
 	require.Equal(t, asked{"App", []any{"clinic"}}, s.store.last())
 }
 
 func TestDeleteAppAnswersNothing(t *testing.T) {
 	s := start(t)
-	got := s.call("DELETE", "/v1/apps/clinic", "").is(204, "")
-	require.Empty(t, got.body)
+	got := s.Call("DELETE", "/v1/apps/clinic", "").Is(204, "")
+	require.Empty(t, got.Body)
 	require.Equal(t, asked{"DeleteApp", []any{"clinic"}}, s.store.last())
 }
 
@@ -65,17 +66,17 @@ func TestAMissingAppIs404(t *testing.T) {
 	s := start(t)
 	s.store.err = fmt.Errorf("app %q: %w", "clinic", repositories.ErrNotFound)
 	for _, method := range []string{"GET", "DELETE"} {
-		s.call(method, "/v1/apps/clinic", "").problem(404, `app "clinic": not found`)
+		s.Call(method, "/v1/apps/clinic", "").Problem(404, `app "clinic": not found`)
 	}
 }
 
 func TestListsArePagedAndNeverNull(t *testing.T) {
 	s := start(t)
-	s.call("GET", "/v1/apps", "").is(200, `{"items":[]}`)
+	s.Call("GET", "/v1/apps", "").Is(200, `{"items":[]}`)
 	require.Equal(t, asked{"Apps", []any{"", 50}}, s.store.last())
 
 	s.store.apps, s.store.next = []*repositories.App{{ID: "clinic"}}, "clinic"
-	s.call("GET", "/v1/apps?limit=1&after=bakery", "").is(200,
+	s.Call("GET", "/v1/apps?limit=1&after=bakery", "").Is(200,
 		`{"items":[{"appId":"clinic","settings":{"chatModeEnabled":false,"skipToolResponse":false}}],"next":"clinic"}`)
 	require.Equal(t, asked{"Apps", []any{"bakery", 1}}, s.store.last())
 }
@@ -94,36 +95,36 @@ func TestAModelThatCannotBeAskedIsAFaultOfTheSettings(t *testing.T) {
 	s := start(t, func(o *api.Options) { o.Models = known("openai/gpt-4o-mini") })
 	const claude = `{"settings":{"llm":{"tools":"anthropic/claude-haiku-4-5"}}}`
 	for _, path := range []string{"/v1/apps/clinic", "/v1/apps/clinic?dryRun=true"} {
-		faults := s.call("PUT", path, claude).problem(400)
+		faults := s.Call("PUT", path, claude).Problem(400)
 		require.Contains(t, faults["/settings/llm/tools"], "set ANTHROPIC_API_KEY")
 	}
 	require.Zero(t, s.store.count())
-	s.call("PUT", "/v1/apps/clinic", claude, "Prefer: handling=lenient").is(200, "")
-	s.call("PUT", "/v1/apps/clinic", `{"settings":{"llm":{"tools":"openai/gpt-4o-mini"}}}`).is(200, "")
-	s.call("PUT", "/v1/apps/clinic", `{}`).is(200, "")
+	s.Call("PUT", "/v1/apps/clinic", claude, "Prefer: handling=lenient").Is(200, "")
+	s.Call("PUT", "/v1/apps/clinic", `{"settings":{"llm":{"tools":"openai/gpt-4o-mini"}}}`).Is(200, "")
+	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(200, "")
 }
 
 func TestAnAppKeepsWhatToolsNameUnlessForced(t *testing.T) {
 	t.Parallel()
-	w := live(t, everything)
+	w := apitest.Live(t, apitest.Everything)
 	const module = `"modules":[{"moduleId":"calendar","secret":"s","tokenUrl":"https://id.example.org/token"},{"moduleId":"spare","secret":"s","tokenUrl":"https://id.example.org/token"}]`
 	const sources = `"sources":[{"name":"slots","type":"sqlite","database":"a.db"},{"name":"spare","type":"sqlite","database":"b.db"}]`
-	w.call("PUT", "/v1/apps/clinic", `{`+module+`,`+sources+`}`).is(201, "")
-	w.call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"free","description":"d","type":"sqlite-sql","source":"slots","statement":"SELECT 1"}]}`).is(201, "")
-	w.call("PUT", bookingPath, bookingBody).is(201, "")
+	w.Call("PUT", "/v1/apps/clinic", `{`+module+`,`+sources+`}`).Is(201, "")
+	w.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"free","description":"d","type":"sqlite-sql","source":"slots","statement":"SELECT 1"}]}`).Is(201, "")
+	w.Call("PUT", apitest.BookingPath, apitest.BookingBody).Is(201, "")
 
 	for method, body := range map[string]string{"PUT": `{}`, "PATCH": `{"modules":null,"sources":[]}`} {
 		for _, query := range []string{"", "?dryRun=true", "?force=false"} {
-			refused := w.call(method, "/v1/apps/clinic"+query, body)
-			refused.problem(409)
-			require.Contains(t, string(refused.body), `{"pointer":"/modules","detail":"lacks the module \"calendar\", which is named by tool \"book\" of repository \"booking\" of session \"s1\""}`)
-			require.Contains(t, string(refused.body), `{"pointer":"/sources","detail":"lacks the source \"slots\", which is named by tool \"free\" of repository \"desk\""}`)
-			require.NotContains(t, string(refused.body), "spare")
+			refused := w.Call(method, "/v1/apps/clinic"+query, body)
+			refused.Problem(409)
+			require.Contains(t, string(refused.Body), `{"pointer":"/modules","detail":"lacks the module \"calendar\", which is named by tool \"book\" of repository \"booking\" of session \"s1\""}`)
+			require.Contains(t, string(refused.Body), `{"pointer":"/sources","detail":"lacks the source \"slots\", which is named by tool \"free\" of repository \"desk\""}`)
+			require.NotContains(t, string(refused.Body), "spare")
 		}
 	}
-	w.call("PUT", "/v1/apps/clinic?force=yes", `{}`).problem(400)
-	w.call("PATCH", "/v1/apps/clinic", `{"modules":[{"moduleId":"calendar","secret":"***","tokenUrl":"https://id.example.org/token"}],"sources":[{"name":"slots","type":"sqlite","database":"c.db"}]}`).is(200, "")
-	w.call("DELETE", bookingPath, "").is(204, "")
-	w.call("PATCH", "/v1/apps/clinic", `{"modules":null}`).is(200, "")
-	w.call("PUT", "/v1/apps/clinic?force=true", `{}`).is(200, "")
+	w.Call("PUT", "/v1/apps/clinic?force=yes", `{}`).Problem(400)
+	w.Call("PATCH", "/v1/apps/clinic", `{"modules":[{"moduleId":"calendar","secret":"***","tokenUrl":"https://id.example.org/token"}],"sources":[{"name":"slots","type":"sqlite","database":"c.db"}]}`).Is(200, "")
+	w.Call("DELETE", apitest.BookingPath, "").Is(204, "")
+	w.Call("PATCH", "/v1/apps/clinic", `{"modules":null}`).Is(200, "")
+	w.Call("PUT", "/v1/apps/clinic?force=true", `{}`).Is(200, "")
 }

@@ -3,16 +3,18 @@ package api_test
 import (
 	"testing"
 
+	"earshot/deploy/testbed/apitest"
+
 	"github.com/stretchr/testify/require"
 )
 
 func TestPagesOfAllowedOriginsMayCall(t *testing.T) {
-	w := live(t, everything)
-	w.call("PUT", "/v1/apps/clinic", `{"settings":{"allowedOrigins":["https://app.example","http://localhost:5173"]}}`).is(201, "")
-	w.call("PUT", "/v1/apps/open", `{"settings":{"allowedOrigins":["*"]}}`).is(201, "")
-	preflight := func(app, origin string) answer {
-		return w.call("OPTIONS", "/v1/apps/"+app+"/sessions/s1/messages", "", "Authorization: ", "Origin: "+origin,
-			"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: Authorization, content-type,corp_token, x-other, bad name_token").is(204, "")
+	w := apitest.Live(t, apitest.Everything)
+	w.Call("PUT", "/v1/apps/clinic", `{"settings":{"allowedOrigins":["https://app.example","http://localhost:5173"]}}`).Is(201, "")
+	w.Call("PUT", "/v1/apps/open", `{"settings":{"allowedOrigins":["*"]}}`).Is(201, "")
+	preflight := func(app, origin string) apitest.Answer {
+		return w.Call("OPTIONS", "/v1/apps/"+app+"/sessions/s1/messages", "", "Authorization: ", "Origin: "+origin,
+			"Access-Control-Request-Method: POST", "Access-Control-Request-Headers: Authorization, content-type,corp_token, x-other, bad name_token").Is(204, "")
 	}
 	for app, origin := range map[string]string{"clinic": "https://app.example", "open": "https://whoever.example"} {
 		got := preflight(app, origin)
@@ -23,8 +25,8 @@ func TestPagesOfAllowedOriginsMayCall(t *testing.T) {
 		require.Contains(t, got.Header.Values("Vary"), "Origin")
 		require.Empty(t, got.Header.Get("Access-Control-Allow-Credentials"))
 	}
-	for _, status := range []string{adminKey, "wrong"} {
-		got := w.call("POST", messagesPath, hello, "Origin: http://localhost:5173", bearer(status))
+	for _, status := range []string{apitest.AdminKey, "wrong"} {
+		got := w.Call("POST", apitest.MessagesPath, apitest.HelloBody, "Origin: http://localhost:5173", apitest.Bearer(status))
 		require.Equal(t, "http://localhost:5173", got.Header.Get("Access-Control-Allow-Origin"), "refusals can be read as well")
 		require.Contains(t, got.Header.Get("Access-Control-Expose-Headers"), "Retry-After")
 	}
@@ -34,17 +36,17 @@ func TestPagesOfAllowedOriginsMayCall(t *testing.T) {
 	require.Equal(t, foreign.Header, absent.Header, "an app that does not exist is as one that allows nothing")
 	for _, origin := range []string{"https://evil.example", "https://app.example.evil.example", "http://app.example", "https://app.example:8443", "null"} {
 		require.Empty(t, preflight("clinic", origin).Header.Get("Access-Control-Allow-Origin"), origin)
-		got := w.call("POST", messagesPath, hello, "Origin: "+origin)
+		got := w.Call("POST", apitest.MessagesPath, apitest.HelloBody, "Origin: "+origin)
 		require.Empty(t, got.Header.Get("Access-Control-Allow-Origin"), origin)
 		require.Contains(t, got.Header.Values("Vary"), "Origin")
 	}
 }
 
 func TestAChangedListOfOriginsHoldsAtOnce(t *testing.T) {
-	w := live(t, everything)
+	w := apitest.Live(t, apitest.Everything)
 	for _, c := range []struct{ list, want string }{{`[]`, ""}, {`["https://app.example"]`, "https://app.example"}, {`["https://other.example"]`, ""}} {
-		w.call("PUT", "/v1/apps/clinic", `{"settings":{"allowedOrigins":`+c.list+`}}`)
-		got := w.call("GET", "/v1/apps/clinic", "", "Origin: https://app.example")
+		w.Call("PUT", "/v1/apps/clinic", `{"settings":{"allowedOrigins":`+c.list+`}}`)
+		got := w.Call("GET", "/v1/apps/clinic", "", "Origin: https://app.example")
 		require.Equal(t, c.want, got.Header.Get("Access-Control-Allow-Origin"))
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/deploy/testbed/apitest"
 	"earshot/repositories/secret"
 )
 
@@ -33,7 +34,7 @@ func BenchmarkMessage(b *testing.B) {
 	engine, keys := &engineDouble{}, &storeDouble{}
 	engine.answer = json.RawMessage(`{"messageId":"m1","matches":[]}`)
 	handler := api.New(api.Options{
-		Store: keys, Keys: keys, Engine: engine, AdminKey: secret.New(adminKey), Metrics: prometheus.NewRegistry(),
+		Store: keys, Keys: keys, Engine: engine, AdminKey: secret.New(apitest.AdminKey), Metrics: prometheus.NewRegistry(),
 		Logger: slog.New(slog.NewJSONHandler(io.Discard, nil)),
 	})
 	const body = `{"messageId":"m1","actor":"user","text":"I would like to come in on Friday, please [[book-table day=Friday]]"}`
@@ -41,7 +42,7 @@ func BenchmarkMessage(b *testing.B) {
 	for b.Loop() {
 		engine.calls = engine.calls[:0]
 		request := httptest.NewRequest(http.MethodPost, "/v1/apps/clinic/sessions/s1/messages", strings.NewReader(body))
-		request.Header.Set("Authorization", "Bearer "+adminKey)
+		request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
 		request.Header.Set("Content-Type", "application/json")
 		client := &discarding{header: http.Header{}}
 		handler.ServeHTTP(client, request)

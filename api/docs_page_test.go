@@ -6,18 +6,20 @@ import (
 	"strings"
 	"testing"
 
+	"earshot/deploy/testbed/apitest"
+
 	"github.com/stretchr/testify/require"
 )
 
 func TestThePageListsEveryOperationFieldAndEvent(t *testing.T) {
-	s := serve(t)
-	page := string(s.call("GET", "/docs", "").is(200, "").body)
-	for operation := range s.routes() {
+	s := apitest.Serve(t)
+	page := string(s.Call("GET", "/docs", "").Is(200, "").Body)
+	for operation := range s.Routes() {
 		method, path, _ := strings.Cut(operation, " ")
 		require.Contains(t, page, `<span class="method `+method+`">`+method+`</span><code class="path">`+path+`</code>`)
 	}
 	for _, kind := range []string{"/openapi.json", "/asyncapi.json"} {
-		walk("", s.document(kind), func(pointer string, value map[string]any) {
+		apitest.Walk("", s.Document(kind), func(pointer string, value map[string]any) {
 			properties, ok := value["properties"].(map[string]any)
 			if !ok || strings.HasSuffix(pointer, "/properties") {
 				return
@@ -39,9 +41,9 @@ func TestThePageListsEveryOperationFieldAndEvent(t *testing.T) {
 // A browser that keeps to the policy runs and loads what this service serves, and nothing
 // that stands in the page.
 func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
-	s := serve(t)
-	got := s.call("GET", "/docs", "")
-	page := string(got.body)
+	s := apitest.Serve(t)
+	got := s.Call("GET", "/docs", "")
+	page := string(got.Body)
 	require.Equal(t, "text/html; charset=UTF-8", got.Header.Get("Content-Type"))
 	require.NotRegexp(t, `(?i)<script[^>]*>[^<]|<style|<img|<iframe|@import|\burl\(| style=| on[a-z]+="`, page)
 	require.Equal(t, "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -49,27 +51,27 @@ func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
 	files := regexp.MustCompile(`(?:src|rel="stylesheet" href)="([^"]+)"`).FindAllStringSubmatch(page, -1)
 	require.Len(t, files, 2)
 	for _, file := range files {
-		got := s.call("GET", file[1], "").is(200, "")
+		got := s.Call("GET", file[1], "").Is(200, "")
 		require.Contains(t, got.Header.Get("Cache-Control"), "immutable")
-		require.NotRegexp(t, `https?://|@import|\burl\(|innerHTML|localStorage|sessionStorage|document\.cookie`, string(got.body))
+		require.NotRegexp(t, `https?://|@import|\burl\(|innerHTML|localStorage|sessionStorage|document\.cookie`, string(got.Body))
 	}
-	s.call("GET", "/docs/docs.0.js", "").problem(404, "no such file")
+	s.Call("GET", "/docs/docs.0.js", "").Problem(404, "no such file")
 }
 
 func TestThePageIsSmall(t *testing.T) {
-	s := serve(t)
+	s := apitest.Serve(t)
 	size := 0
-	page := string(s.call("GET", "/docs", "").body)
+	page := string(s.Call("GET", "/docs", "").Body)
 	files := regexp.MustCompile(`"(/docs/docs\.[^"]+)"`).FindAllStringSubmatch(page, -1)
 	for _, path := range append(files, []string{"", "/docs"}) {
-		got := s.call("GET", path[1], "", "Accept-Encoding: gzip")
+		got := s.Call("GET", path[1], "", "Accept-Encoding: gzip")
 		require.Equal(t, "gzip", got.Header.Get("Content-Encoding"), path[1])
-		size += len(got.body)
+		size += len(got.Body)
 	}
 	require.Less(t, size, 60<<10)
 }
 
 func TestTheRootLeadsToThePage(t *testing.T) {
-	s := serve(t)
-	require.Equal(t, "/docs", s.call("GET", "/", "", "Authorization: ").is(302, "").Header.Get("Location"))
+	s := apitest.Serve(t)
+	require.Equal(t, "/docs", s.Call("GET", "/", "", "Authorization: ").Is(302, "").Header.Get("Location"))
 }

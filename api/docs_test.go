@@ -6,36 +6,38 @@ import (
 	"strings"
 	"testing"
 
+	"earshot/deploy/testbed/apitest"
+
 	"github.com/stretchr/testify/require"
 )
 
 func TestTheDescriptionHasTheRoutesThatAreServedAndNoOthers(t *testing.T) {
-	s := serve(t)
+	s := apitest.Serve(t)
 	described := map[string]bool{}
-	for path, item := range s.description.document["paths"].(map[string]any) {
+	for path, item := range s.Description.Document["paths"].(map[string]any) {
 		for method := range item.(map[string]any) {
 			described[strings.ToUpper(method)+" "+path] = true
 		}
 	}
-	require.Equal(t, s.routes(), described)
+	require.Equal(t, s.Routes(), described)
 }
 
 func TestEveryReferenceOfTheDescriptionsLeadsSomewhere(t *testing.T) {
-	s := serve(t)
+	s := apitest.Serve(t)
 	for _, path := range []string{"/openapi.json", "/asyncapi.json"} {
-		d := newDescription(t, s.document(path))
-		references := regexp.MustCompile(`"\$ref":\s*"#([^"]+)"`).FindAllStringSubmatch(string(s.call("GET", path, "").body), -1)
+		d := apitest.NewDescription(t, s.Document(path))
+		references := regexp.MustCompile(`"\$ref":\s*"#([^"]+)"`).FindAllStringSubmatch(string(s.Call("GET", path, "").Body), -1)
 		require.NotEmpty(t, references)
 		for _, reference := range references {
-			require.NotNil(t, d.at(reference[1]), path+reference[1])
+			require.NotNil(t, d.At(reference[1]), path+reference[1])
 		}
 	}
 }
 
 func TestEveryOperationSaysWhatItTakes(t *testing.T) {
-	s := serve(t)
+	s := apitest.Serve(t)
 	seen := map[string]bool{}
-	for path, item := range s.description.document["paths"].(map[string]any) {
+	for path, item := range s.Description.Document["paths"].(map[string]any) {
 		for method, operation := range item.(map[string]any) {
 			operation := operation.(map[string]any)
 			name := method + " " + path
@@ -54,29 +56,29 @@ func TestEveryOperationSaysWhatItTakes(t *testing.T) {
 }
 
 func TestEveryBodyOfTheDescriptionHasAnExampleThatFits(t *testing.T) {
-	s := serve(t)
+	s := apitest.Serve(t)
 	tried := 0
-	walk("", s.description.document, func(pointer string, value map[string]any) {
+	apitest.Walk("", s.Description.Document, func(pointer string, value map[string]any) {
 		content, ok := value["content"].(map[string]any)
 		if !ok {
 			return
 		}
 		for kind := range content {
-			at := pointer + "/content/" + escape(kind)
-			example, ok := s.description.at(at)["example"]
+			at := pointer + "/content/" + apitest.Escape(kind)
+			example, ok := s.Description.At(at)["example"]
 			require.True(t, ok, at)
 			tried++
-			require.NoError(t, s.description.compile(t, at+"/schema").Validate(example), at)
+			require.NoError(t, s.Description.Compile(t, at+"/schema").Validate(example), at)
 		}
 	})
 	require.Greater(t, tried, 60)
 }
 
 func TestEveryFieldOfTheDescriptionsIsDescribed(t *testing.T) {
-	s := serve(t)
+	s := apitest.Serve(t)
 	fields := 0
 	for _, path := range []string{"/openapi.json", "/asyncapi.json"} {
-		walk("", s.document(path), func(pointer string, value map[string]any) {
+		apitest.Walk("", s.Document(path), func(pointer string, value map[string]any) {
 			properties, ok := value["properties"].(map[string]any)
 			if !ok || strings.HasSuffix(pointer, "/properties") {
 				return
@@ -93,8 +95,8 @@ func TestEveryFieldOfTheDescriptionsIsDescribed(t *testing.T) {
 // What generators of clients stop at: a schema that is true or false, several types
 // beside null, a format that nobody knows.
 func TestTheDescriptionHasWhatGeneratorsTake(t *testing.T) {
-	s := serve(t)
-	walk("", s.description.document, func(pointer string, value map[string]any) {
+	s := apitest.Serve(t)
+	apitest.Walk("", s.Description.Document, func(pointer string, value map[string]any) {
 		if properties, ok := value["properties"].(map[string]any); ok && !strings.HasSuffix(pointer, "/properties") {
 			for name, field := range properties {
 				require.IsType(t, map[string]any{}, field, pointer+"/"+name)
@@ -114,9 +116,9 @@ func TestTheDescriptionHasWhatGeneratorsTake(t *testing.T) {
 }
 
 func TestTheEventsAreThoseOfTheContract(t *testing.T) {
-	s := serve(t)
+	s := apitest.Serve(t)
 	var addresses []string
-	events := s.document("/asyncapi.json")
+	events := s.Document("/asyncapi.json")
 	for _, channel := range events["channels"].(map[string]any) {
 		channel := channel.(map[string]any)
 		address := channel["address"].(string)
@@ -135,13 +137,13 @@ func TestTheEventsAreThoseOfTheContract(t *testing.T) {
 }
 
 func TestTheExamplesOfTheEventsFitTheirSchemas(t *testing.T) {
-	s := serve(t)
-	events := s.document("/asyncapi.json")
-	d := newDescription(t, events)
-	for name, message := range d.at("/components/messages") {
+	s := apitest.Serve(t)
+	events := s.Document("/asyncapi.json")
+	d := apitest.NewDescription(t, events)
+	for name, message := range d.At("/components/messages") {
 		for _, example := range message.(map[string]any)["examples"].([]any) {
 			payload := example.(map[string]any)["payload"].(map[string]any)
-			schema := d.compile(t, "/components/messages/"+name+"/payload")
+			schema := d.Compile(t, "/components/messages/"+name+"/payload")
 			require.NoError(t, schema.Validate(payload), name)
 			delete(payload, "appId")
 			delete(payload, "ok")

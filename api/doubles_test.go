@@ -374,12 +374,3 @@ func (e *engineDouble) Retry(_ context.Context, appID, triggerID, by string) err
 	e.took("Retry", appID, triggerID, by)
 	return e.err
 }
-
-// memoryDouble stands for a stream without events.
-type memoryDouble struct{}
-
-func (memoryDouble) Erase(context.Context, string, string) error { return nil }
-
-func (memoryDouble) Stored(context.Context, string, string, func(effect.Published) error) error {
-	return nil
-}

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/deploy/testbed/apitest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
@@ -29,17 +30,17 @@ type explainedAnswer struct {
 	Explain *explain.Explanation
 }
 
-func (a answer) explained() explainedAnswer {
-	a.t.Helper()
+func explained(a apitest.Answer) explainedAnswer {
+	a.T.Helper()
 	var got explainedAnswer
-	require.NoError(a.t, json.Unmarshal(a.is(200, "").body, &got))
+	require.NoError(a.T, json.Unmarshal(a.Is(200, "").Body, &got))
 	return got
 }
 
 // asking is a service whose messages a scripted model decides.
-func asking(t *testing.T, server *redistest.Server, change ...func(*api.Options)) (world, *llmtest.Server) {
+func asking(t *testing.T, server *redistest.Server, change ...func(*api.Options)) (apitest.World, *llmtest.Server) {
 	model := llmtest.New(t)
-	return liveOn(t, server, chain.New(llm.Options{BaseURL: model.URL(), Key: secret.New("planted-llm-key")}), change...), model
+	return apitest.LiveOn(t, server, chain.New(llm.Options{BaseURL: model.URL(), Key: secret.New("planted-llm-key")}), change...), model
 }
 
 func said(id, text string) string {
@@ -49,14 +50,14 @@ func said(id, text string) string {
 
 func TestAMessageIsExplainedAtOnceAndLater(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t))
-	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
-	s.call("PUT", bookingPath, bookingBody).is(201, "")
-	s.call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","description":"another"},{"name":"hours","description":"opening hours"}]}`).is(201, "")
+	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	s.Call("PUT", apitest.BookingPath, apitest.BookingBody).Is(201, "")
+	s.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","description":"another"},{"name":"hours","description":"opening hours"}]}`).Is(201, "")
 	model.Queue(
 		llmtest.Calls([2]string{"book", `{}`}, [2]string{"hours", `{}`}, [2]string{"fly", `{"to":"Rome"}`}),
 		llmtest.Calls([2]string{"book", `{"date":"2026-12-01",}`}, [2]string{"hours", `{}`}),
 	)
-	got := s.call("POST", messagesPath+"?explain=true", said("m1", "a table on 2026-12-01")).explained()
+	got := explained(s.Call("POST", apitest.MessagesPath+"?explain=true", said("m1", "a table on 2026-12-01")))
 	require.Len(t, got.Matches, 2)
 	why := got.Explain
 	require.Equal(t, "llm", why.Stage)
@@ -85,30 +86,30 @@ func TestAMessageIsExplainedAtOnceAndLater(t *testing.T) {
 	require.Equal(t, "m1", mended.Evidence["date"].MessageID)
 	require.Equal(t, got.Matches[0].TriggerID, mended.TriggerID)
 
-	later := s.call("GET", messagesPath+"/m1/explain", "").is(200, "")
-	again := s.call("POST", messagesPath+"?explain=true", said("m1", "a table on 2026-12-01")).explained()
+	later := s.Call("GET", apitest.MessagesPath+"/m1/explain", "").Is(200, "")
+	again := explained(s.Call("POST", apitest.MessagesPath+"?explain=true", said("m1", "a table on 2026-12-01")))
 	require.Equal(t, why, again.Explain)
 	var kept explain.Explanation
-	require.NoError(t, json.Unmarshal(later.body, &kept))
+	require.NoError(t, json.Unmarshal(later.Body, &kept))
 	require.Equal(t, *why, kept)
-	require.Contains(t, string(s.call("GET", messagesPath+"/m1", "").is(200, "").body), `"state":"decided"`)
+	require.Contains(t, string(s.Call("GET", apitest.MessagesPath+"/m1", "").Is(200, "").Body), `"state":"decided"`)
 }
 
 func TestWhatIsNotExplainedSaysWhy(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t))
-	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
-	s.call("GET", messagesPath+"/m1/explain", "").problem(404, `message "m1"`, "history")
-	s.call("GET", messagesPath+"/m1", "").problem(404, `message "m1"`)
-	s.call("GET", "/v1/apps/other/sessions/s1/messages/m1/explain", "").problem(404, `app "other"`)
-	s.call("POST", messagesPath+"?explain=true", `{"messageId":"a1","actor":"agent","text":"hello"}`).is(200, `{"messageId":"a1","matches":[],"rejected":[],"reply":null,"skipResponse":false}`)
-	s.call("GET", messagesPath+"/a1/explain", "").problem(404, "agent")
+	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	s.Call("GET", apitest.MessagesPath+"/m1/explain", "").Problem(404, `message "m1"`, "history")
+	s.Call("GET", apitest.MessagesPath+"/m1", "").Problem(404, `message "m1"`)
+	s.Call("GET", "/v1/apps/other/sessions/s1/messages/m1/explain", "").Problem(404, `app "other"`)
+	s.Call("POST", apitest.MessagesPath+"?explain=true", `{"messageId":"a1","actor":"agent","text":"hello"}`).Is(200, `{"messageId":"a1","matches":[],"rejected":[],"reply":null,"skipResponse":false}`)
+	s.Call("GET", apitest.MessagesPath+"/a1/explain", "").Problem(404, "agent")
 
-	s.call("PUT", bookingPath, bookingBody).is(201, "")
+	s.Call("PUT", apitest.BookingPath, apitest.BookingBody).Is(201, "")
 	model.Queue(llmtest.Status(500, nil, `{}`))
-	s.call("POST", messagesPath+"?explain=true", hello).problem(502)
-	s.call("GET", messagesPath+"/m1/explain", "").problem(404, "not decided", "500")
-	s.call("GET", messagesPath+"/"+strings.Repeat("m", 129)+"/explain", "").problem(400, "messageId")
-	s.call("POST", messagesPath+"?explain=yes", hello).problem(400, "explain")
+	s.Call("POST", apitest.MessagesPath+"?explain=true", apitest.HelloBody).Problem(502)
+	s.Call("GET", apitest.MessagesPath+"/m1/explain", "").Problem(404, "not decided", "500")
+	s.Call("GET", apitest.MessagesPath+"/"+strings.Repeat("m", 129)+"/explain", "").Problem(400, "messageId")
+	s.Call("POST", apitest.MessagesPath+"?explain=yes", apitest.HelloBody).Problem(400, "explain")
 }
 
 // hiddenApp plants what nobody may see: credentials, fixed values, and claims.
@@ -135,15 +136,15 @@ func (c claimsOf) Verify(_ context.Context, _ repositories.AuthService, _ string
 
 func TestNothingHiddenIsExplained(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t), func(o *api.Options) { o.Identities = claimsOf{"mail": "planted@claim.example", "sub": "x"} })
-	s.call("PUT", "/v1/apps/clinic", hiddenApp).is(201, "")
-	s.call("PUT", bookingPath, hiddenTools).is(201, "")
+	s.Call("PUT", "/v1/apps/clinic", hiddenApp).Is(201, "")
+	s.Call("PUT", apitest.BookingPath, hiddenTools).Is(201, "")
 	call := llmtest.Call("book", `{"date":"planted-static","desk":"made-up","room":"B","who":"planted@claim.example","number":987654321,"quote":"planted \"quoted\" one"}`)
 	model.Queue(call, call, llmtest.Text("the planted-llm-key and planted-module are secret"))
 	for i, text := range []string{
 		"I am planted@claim.example, 987654321, planted-static, planted-default, planted-module, planted \"quoted\" one", "and once more at planted-header",
 	} {
-		raw := s.call("POST", messagesPath+"?explain=true", said(fmt.Sprint("m", i), text), "corp_token: x").is(200, "")
-		_, why, found := strings.Cut(string(raw.body), `"explain":`)
+		raw := s.Call("POST", apitest.MessagesPath+"?explain=true", said(fmt.Sprint("m", i), text), "corp_token: x").Is(200, "")
+		_, why, found := strings.Cut(string(raw.Body), `"explain":`)
 		require.True(t, found)
 		for _, hidden := range []string{"planted", "987654321", "claim.example", `quoted`} {
 			require.NotContains(t, why, hidden, text)
@@ -151,9 +152,9 @@ func TestNothingHiddenIsExplained(t *testing.T) {
 		require.Contains(t, why, `"room":"***"`)
 		require.Contains(t, why, `"verdict":"fired"`)
 	}
-	raw := s.call("POST", messagesPath+"?explain=true", said("m3", "bye"), "corp_token: x").is(200, "")
-	require.NotContains(t, string(raw.body), "planted")
-	require.Contains(t, string(raw.body), "the *** and *** are secret")
+	raw := s.Call("POST", apitest.MessagesPath+"?explain=true", said("m3", "bye"), "corp_token: x").Is(200, "")
+	require.NotContains(t, string(raw.Body), "planted")
+	require.Contains(t, string(raw.Body), "the *** and *** are secret")
 }
 
 // dump is all that Redis holds, byte for byte, with the ends of keys.
@@ -189,15 +190,15 @@ func both(t *testing.T, test func(t *testing.T, server *redistest.Server)) {
 func TestADryRunLeavesNoTrace(t *testing.T) {
 	both(t, func(t *testing.T, server *redistest.Server) {
 		s, model := asking(t, server)
-		s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
-		s.call("PUT", "/v1/apps/clinic/repositories/once", `{"options":{"triggerOnce":true},"tools":[{"name":"book","url":"https://example.org","emitter":"calendar.request","schema":[{"parameter":"date","type":"string","required":true}]}]}`).is(201, "")
+		s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+		s.Call("PUT", "/v1/apps/clinic/repositories/once", `{"options":{"triggerOnce":true},"tools":[{"name":"book","url":"https://example.org","emitter":"calendar.request","schema":[{"parameter":"date","type":"string","required":true}]}]}`).Is(201, "")
 		model.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Call("book", `{"date":"2026-12-01"}`) })
-		require.Eventually(t, func() bool { return len(s.sink.all()) == 1 }, time.Minute, time.Millisecond) // tool.changed
-		s.quiet()
+		require.Eventually(t, func() bool { return len(s.Sink.All()) == 1 }, time.Minute, time.Millisecond) // tool.changed
+		quiet(s)
 		before := dump(t, server)
 		for _, body := range []string{said("m1", "a table on 2026-12-01"), said("m1", "a table on 2026-12-01"), said("", "2026-12-01")} {
 			body = strings.Replace(body, `"messageId":"",`, "", 1)
-			got := s.call("POST", messagesPath+"?dryRun=true&explain=true", body).explained()
+			got := explained(s.Call("POST", apitest.MessagesPath+"?dryRun=true&explain=true", body))
 			require.Len(t, got.Matches, 1)
 			match := got.Matches[0]
 			require.Equal(t, map[string]any{"date": "2026-12-01"}, match.Values)
@@ -205,32 +206,32 @@ func TestADryRunLeavesNoTrace(t *testing.T) {
 			require.Equal(t, "dry", match.Emitter.State)
 			require.Equal(t, query.CallState{State: "dry"}, *match.Call)
 			require.Equal(t, "fired", got.Explain.Calls[0].Verdict)
-			require.NotContains(t, string(s.call("POST", messagesPath+"?dryRun=true", body).is(200, "").body), "explain")
+			require.NotContains(t, string(s.Call("POST", apitest.MessagesPath+"?dryRun=true", body).Is(200, "").Body), "explain")
 		}
 		model.Queue(llmtest.Call("book", `{}`), llmtest.Call("book", `{}`), llmtest.Text("none"))
-		require.Len(t, s.call("POST", messagesPath+"?dryRun=true", said("m2", "a table")).explained().Rejected, 1)
-		require.Empty(t, s.call("POST", messagesPath+"?dryRun=true", said("m3", "hello")).explained().Matches)
-		s.call("POST", messagesPath+"?dryRun=true", `{"messageId":"a1","actor":"agent","text":"hello"}`).is(200, "")
+		require.Len(t, explained(s.Call("POST", apitest.MessagesPath+"?dryRun=true", said("m2", "a table"))).Rejected, 1)
+		require.Empty(t, explained(s.Call("POST", apitest.MessagesPath+"?dryRun=true", said("m3", "hello"))).Matches)
+		s.Call("POST", apitest.MessagesPath+"?dryRun=true", `{"messageId":"a1","actor":"agent","text":"hello"}`).Is(200, "")
 		model.Queue(llmtest.Status(500, nil, `{}`))
-		s.call("POST", messagesPath+"?dryRun=true", said("m4", "hello")).problem(502, "dry run", "nothing is kept")
+		s.Call("POST", apitest.MessagesPath+"?dryRun=true", said("m4", "hello")).Problem(502, "dry run", "nothing is kept")
 		after := dump(t, server)
 		require.Equal(t, "9", server.Client().HGet(t.Context(), keyspace.KeysOf("clinic").Rates(""), "messages").Val(), "they count to the app's limit, which ends with its minute")
 		delete(after, keyspace.KeysOf("clinic").Rates(""))
 		require.Equal(t, before, after)
-		require.Len(t, s.sink.all(), 1)
+		require.Len(t, s.Sink.All(), 1)
 	})
 }
 
 // quiet waits until nothing is owed.
-func (w world) quiet() {
-	w.t.Helper()
-	client := w.redis.Client()
-	require.Eventually(w.t, func() bool {
-		for _, key := range w.redis.Keys() {
+func quiet(w apitest.World) {
+	w.T.Helper()
+	client := w.Redis.Client()
+	require.Eventually(w.T, func() bool {
+		for _, key := range w.Redis.Keys() {
 			if strings.HasSuffix(key, ":due") || strings.Contains(key, ":outbox:") || strings.Contains(key, ":holders") {
 				return false
 			}
-			if strings.HasSuffix(key, ":owed") && client.Get(w.t.Context(), key).Val() != "0" {
+			if strings.HasSuffix(key, ":owed") && client.Get(w.T.Context(), key).Val() != "0" {
 				return false
 			}
 		}
@@ -240,8 +241,8 @@ func (w world) quiet() {
 
 func TestADryRunOfAMessageInTheHistoryIsThatOfItsPlace(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t))
-	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
-	s.call("PUT", bookingPath, bookingBody).is(201, "")
+	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	s.Call("PUT", apitest.BookingPath, apitest.BookingBody).Is(201, "")
 	model.Queue(
 		llmtest.Text("none"), llmtest.Call("book", `{}`), llmtest.Call("book", `{}`),
 		llmtest.Call("book", `{"date":"2026-12-01"}`), llmtest.Text("none"),
@@ -251,35 +252,35 @@ func TestADryRunOfAMessageInTheHistoryIsThatOfItsPlace(t *testing.T) {
 		if i == 2 {
 			body = strings.Replace(body, `{`, `{"language":"de","timeZone":"Asia/Tokyo",`, 1)
 		}
-		s.call("POST", messagesPath, body).is(200, "")
+		s.Call("POST", apitest.MessagesPath, body).Is(200, "")
 	}
 	asked := model.Requests()
 	require.Contains(t, string(asked[3].Body), "The user's time zone: Asia/Tokyo. The user's language: de.")
 	model.Queue(llmtest.Call("book", `{"date":"2026-12-01"}`))
-	got := s.call("POST", messagesPath+"?dryRun=true&explain=true", said("m2", "2026-12-01")).explained()
+	got := explained(s.Call("POST", apitest.MessagesPath+"?dryRun=true&explain=true", said("m2", "2026-12-01")))
 	require.Equal(t, "2026-12-01", got.Matches[0].Values["date"])
 	again := model.Requests()[len(asked)]
 	require.Equal(t, asked[3].Messages, again.Messages, "what it was asked then, the clock, the zone, the language and what was begun included")
 
 	model.Queue(llmtest.Text("none"))
-	s.call("POST", messagesPath+"?dryRun=true", said("m1", "no table")).is(200, "")
+	s.Call("POST", apitest.MessagesPath+"?dryRun=true", said("m1", "no table")).Is(200, "")
 	changed := model.Requests()[len(asked)+1]
 	require.Equal(t, "no table", changed.Last().Content)
 	require.Len(t, changed.Messages, len(asked[1].Messages))
 	model.Queue(llmtest.Text("none"))
-	s.call("POST", messagesPath+"?dryRun=true", said("new", "and now")).is(200, "")
+	s.Call("POST", apitest.MessagesPath+"?dryRun=true", said("new", "and now")).Is(200, "")
 	require.Contains(t, string(model.Requests()[len(asked)+2].Body), "thank you")
 }
 
 // TestADryRunMayBeToldWhatCameBefore tells dry runs a conversation that the session does not have.
 func TestADryRunMayBeToldWhatCameBefore(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t))
-	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
-	s.call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[
-		{"name":"book","schema":[{"parameter":"date","type":"string","required":true}]},{"name":"pay","confirm":"once"}]}`).is(201, "")
-	s.call("PUT", "/v1/apps/clinic/repositories/once", `{"options":{"triggerOnce":true},"tools":[{"name":"greet"}]}`).is(201, "")
+	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	s.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[
+		{"name":"book","schema":[{"parameter":"date","type":"string","required":true}]},{"name":"pay","confirm":"once"}]}`).Is(201, "")
+	s.Call("PUT", "/v1/apps/clinic/repositories/once", `{"options":{"triggerOnce":true},"tools":[{"name":"greet"}]}`).Is(201, "")
 	dry := func(text, history string) explainedAnswer {
-		return s.call("POST", messagesPath+"?dryRun=true&explain=true", fmt.Sprintf(`{"actor":"user","text":%q,"now":"2031-02-03T04:05:06+09:00","history":[%s]}`, text, history)).explained()
+		return explained(s.Call("POST", apitest.MessagesPath+"?dryRun=true&explain=true", fmt.Sprintf(`{"actor":"user","text":%q,"now":"2031-02-03T04:05:06+09:00","history":[%s]}`, text, history)))
 	}
 	began := `{"actor":"user","text":"a table","rejected":[{"repositoryId":"desk","name":"book","values":{},"missing":["date"],"errors":[{"parameter":"date","detail":"is required"}]}]},{"actor":"agent","text":"When?"}`
 	model.Queue(llmtest.Call("book", `{"date":"2031-02-04"}`))
@@ -301,8 +302,8 @@ func TestADryRunMayBeToldWhatCameBefore(t *testing.T) {
 	require.Equal(t, "dry", dry("pay it", fmt.Sprintf(pays, "")).Matches[0].State, "it was confirmed before")
 	require.Empty(t, dry("hello", `{"actor":"user","text":"hi","matches":[{"repositoryId":"once","name":"greet","values":{}}]}`).Matches, "its repository has gone")
 
-	refused := string(s.call("POST", messagesPath, `{"actor":"user","text":"a","now":"2031-02-03T04:05:06Z","history":[]}`).is(400, "").body)
-	refused += string(s.call("POST", messagesPath+"?dryRun=true", `{"actor":"user","text":"a","now":"soon","history":[{"actor":"god","text":"x"}]}`).is(400, "").body)
+	refused := string(s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"a","now":"2031-02-03T04:05:06Z","history":[]}`).Is(400, "").Body)
+	refused += string(s.Call("POST", apitest.MessagesPath+"?dryRun=true", `{"actor":"user","text":"a","now":"soon","history":[{"actor":"god","text":"x"}]}`).Is(400, "").Body)
 	for _, part := range []string{`"/history"`, `"/now"`, "dryRun=true alone", `"/history/0/actor"`} {
 		require.Contains(t, refused, part)
 	}
@@ -311,39 +312,39 @@ func TestADryRunMayBeToldWhatCameBefore(t *testing.T) {
 func TestATokenOfASessionTriesButDoesNotSeeWhy(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t))
 	model.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Text("none") })
-	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
-	s.call("PUT", bookingPath, bookingBody).is(201, "")
+	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	s.Call("PUT", apitest.BookingPath, apitest.BookingBody).Is(201, "")
 	var made struct{ Token string }
-	require.NoError(t, json.Unmarshal(s.call("POST", "/v1/apps/clinic/sessions/s1/token", `{}`).is(201, "").body, &made))
+	require.NoError(t, json.Unmarshal(s.Call("POST", "/v1/apps/clinic/sessions/s1/token", `{}`).Is(201, "").Body, &made))
 	token := "Authorization: Bearer " + made.Token
-	s.call("POST", messagesPath, said("m1", "hello"), token).is(200, "")
-	s.call("GET", messagesPath+"/m1", "", token).is(200, "")
-	s.call("GET", messagesPath+"/m1/explain", "", token).problem(http.StatusForbidden)
-	s.call("POST", messagesPath+"?explain=true", said("m2", "hello"), token).problem(http.StatusForbidden)
-	s.call("POST", messagesPath+"?dryRun=true&explain=true", said("m2", "hello"), token).problem(http.StatusForbidden)
+	s.Call("POST", apitest.MessagesPath, said("m1", "hello"), token).Is(200, "")
+	s.Call("GET", apitest.MessagesPath+"/m1", "", token).Is(200, "")
+	s.Call("GET", apitest.MessagesPath+"/m1/explain", "", token).Problem(http.StatusForbidden)
+	s.Call("POST", apitest.MessagesPath+"?explain=true", said("m2", "hello"), token).Problem(http.StatusForbidden)
+	s.Call("POST", apitest.MessagesPath+"?dryRun=true&explain=true", said("m2", "hello"), token).Problem(http.StatusForbidden)
 }
 
 func TestDryRunsCountAsMessagesOfTheirApp(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t))
 	asked := 0
 	model.Handle(func(llmtest.Request) llmtest.Reply { asked++; return llmtest.Text("none") })
-	s.call("PUT", "/v1/apps/clinic", `{"settings":{"limits":{"messagesPerMinute":9,"sessionMessagesPerMinute":3}}}`).is(201, "")
-	s.call("PUT", bookingPath, `{"tools":[{"name":"book"}]}`).is(201, "")
+	s.Call("PUT", "/v1/apps/clinic", `{"settings":{"limits":{"messagesPerMinute":9,"sessionMessagesPerMinute":3}}}`).Is(201, "")
+	s.Call("PUT", apitest.BookingPath, `{"tools":[{"name":"book"}]}`).Is(201, "")
 	var made struct{ Token string }
-	require.NoError(t, json.Unmarshal(s.call("POST", "/v1/apps/clinic/sessions/s1/token", `{}`).is(201, "").body, &made))
+	require.NoError(t, json.Unmarshal(s.Call("POST", "/v1/apps/clinic/sessions/s1/token", `{}`).Is(201, "").Body, &made))
 	token := "Authorization: Bearer " + made.Token
-	try := func(headers ...string) answer {
-		return s.call("POST", messagesPath+"?dryRun=true", said("m2", "hello"), headers...)
+	try := func(headers ...string) apitest.Answer {
+		return s.Call("POST", apitest.MessagesPath+"?dryRun=true", said("m2", "hello"), headers...)
 	}
-	s.call("POST", messagesPath, said("m1", "hello"), token).is(200, "")
-	try(token).is(200, "")
-	try(token).is(200, "")
+	s.Call("POST", apitest.MessagesPath, said("m1", "hello"), token).Is(200, "")
+	try(token).Is(200, "")
+	try(token).Is(200, "")
 	got := try(token)
-	got.problem(http.StatusTooManyRequests, "sessionMessagesPerMinute", "3")
+	got.Problem(http.StatusTooManyRequests, "sessionMessagesPerMinute", "3")
 	require.NotEmpty(t, got.Header.Get("Retry-After"))
 	for range 6 {
-		try().is(200, "") // a key tries what it likes in one session
+		try().Is(200, "") // a key tries what it likes in one session
 	}
-	try().problem(http.StatusTooManyRequests, "messagesPerMinute", "9")
+	try().Problem(http.StatusTooManyRequests, "messagesPerMinute", "9")
 	require.Equal(t, 9, asked, "what was refused asks no model")
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"earshot/api"
+	"earshot/deploy/testbed/apitest"
 	"earshot/repositories"
 )
 
@@ -16,8 +17,8 @@ import (
 // since every fault of a request is its sender's, and every error is a problem.
 func FuzzNoRequestIsAnInternalError(f *testing.F) {
 	for _, seed := range [][3]string{
-		{"POST", messagesPath, hello},
-		{"POST", messagesPath + "?dryRun=%zz", `{"actor":1e999,"text":"\ud800"}`},
+		{"POST", apitest.MessagesPath, apitest.HelloBody},
+		{"POST", apitest.MessagesPath + "?dryRun=%zz", `{"actor":1e999,"text":"\ud800"}`},
 		{"PUT", "/v1/apps/clinic", `{"modules":[{"moduleId":1}],"settings":null}`},
 		{"PUT", "/v1/apps/a/repositories/r", `{"tools":[{"name":"a","schema":[{"parameter":"x","type":"array"}]}]}`},
 		{"PATCH", "/v1/apps/a/sessions/s/repositories/r", `{"tools":[{"name":"a","parameters":{"type":"object","properties":{"a":{"$ref":"#"}}}}]}`},

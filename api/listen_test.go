@@ -21,6 +21,7 @@ import (
 
 	"earshot/api"
 	"earshot/api/gateway"
+	"earshot/deploy/testbed/apitest"
 	"earshot/matcher"
 	"earshot/matcher/llm"
 	"earshot/repositories/secret"
@@ -83,19 +84,19 @@ const (
 )
 
 // listening is a clinic with a booking tool for all sessions, and a model behind it.
-func listening(t *testing.T, match scripted, model *chatModel) world {
-	w := live(t, match, model.behind)
-	w.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
-	w.call("PUT", "/v1/apps/clinic/repositories/booking", bookingBody).is(201, "")
+func listening(t *testing.T, match apitest.Scripted, model *chatModel) apitest.World {
+	w := apitest.Live(t, match, model.behind)
+	w.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	w.Call("PUT", "/v1/apps/clinic/repositories/booking", apitest.BookingBody).Is(201, "")
 	return w
 }
 
 // fired waits until a session has so many triggers, and returns their texts, newest first.
-func (w world) fired(session string, n int) (texts []string) {
-	w.t.Helper()
-	require.Eventually(w.t, func() bool {
+func firedTexts(w apitest.World, session string, n int) (texts []string) {
+	w.T.Helper()
+	require.Eventually(w.T, func() bool {
 		var list struct{ Items []query.Record }
-		require.NoError(w.t, json.Unmarshal(w.call("GET", "/v1/apps/clinic/sessions/"+session+"/triggers", "").is(200, "").body, &list))
+		require.NoError(w.T, json.Unmarshal(w.Call("GET", "/v1/apps/clinic/sessions/"+session+"/triggers", "").Is(200, "").Body, &list))
 		texts = nil
 		for _, one := range list.Items {
 			texts = append(texts, one.Text)
@@ -106,12 +107,12 @@ func (w world) fired(session string, n int) (texts []string) {
 }
 
 // settled waits until all messages of a session are decided, and returns them.
-func (w world) settled(session string, n int) []query.Entry {
-	w.t.Helper()
+func settled(w apitest.World, session string, n int) []query.Entry {
+	w.T.Helper()
 	var list struct{ Items []query.Entry }
-	require.Eventually(w.t, func() bool {
+	require.Eventually(w.T, func() bool {
 		list.Items = nil
-		require.NoError(w.t, json.Unmarshal(w.call("GET", "/v1/apps/clinic/sessions/"+session+"/messages", "").is(200, "").body, &list))
+		require.NoError(w.T, json.Unmarshal(w.Call("GET", "/v1/apps/clinic/sessions/"+session+"/messages", "").Is(200, "").Body, &list))
 		for _, one := range list.Items {
 			if one.State != query.EntryDecided {
 				return false
@@ -169,12 +170,12 @@ func TestAChatIsRelayedByteForByte(t *testing.T) {
 					w.(http.Flusher).Flush()
 				}
 			})
-			w := listening(t, everything, model)
+			w := listening(t, apitest.Everything, model)
 			body := ` {"x":1, "x":2, "n":12345678901234567890.10, "messages":[{"role":"user","content":"Fri\u0064ay","x":null}],` + "\n" + `"tools":[],"odd":"\ud800"}  `
-			got := w.ask("POST", sessionChatPath, body, "Accept-Encoding: "+cmp.Or(test.encoding, "identity"), "Cookie: c=d", "X-Earshot-Session: s1",
+			got := w.Ask("POST", sessionChatPath, body, "Accept-Encoding: "+cmp.Or(test.encoding, "identity"), "Cookie: c=d", "X-Earshot-Session: s1",
 				"Corp_token: of-the-user", "X-Stainless-Lang: kept", "User-Agent: someone/1", "Connection: X-Mine", "X-Mine: 1", "Idempotency-Key: k1")
 			require.Equal(t, cmp.Or(test.status, 200), got.StatusCode)
-			require.Equal(t, strings.Join(test.pieces, ""), string(got.body))
+			require.Equal(t, strings.Join(test.pieces, ""), string(got.Body))
 			require.Equal(t, "7 r1 12", strings.Join([]string{got.Header.Get("Retry-After"), got.Header.Get("X-Request-Id"), got.Header.Get("Openai-Processing-Ms")}, " "))
 			for _, gone := range []string{"Set-Cookie", "Access-Control-Allow-Origin", "X-Hop", "Keep-Alive"} {
 				require.Empty(t, got.Header.Get(gone), gone)
@@ -191,9 +192,9 @@ func TestAChatIsRelayedByteForByte(t *testing.T) {
 			for _, gone := range []string{"Cookie", "X-Earshot-Session", "Corp_token", "X-Mine"} {
 				require.Empty(t, asked.Header.Get(gone), gone)
 			}
-			require.NotContains(t, fmt.Sprint(asked.Header), adminKey)
-			require.NotContains(t, fmt.Sprint(got.Header, w.log.String()), modelKey)
-			require.Equal(t, []string{"Friday"}, w.fired("s1", 1))
+			require.NotContains(t, fmt.Sprint(asked.Header), apitest.AdminKey)
+			require.NotContains(t, fmt.Sprint(got.Header, w.Log.String()), modelKey)
+			require.Equal(t, []string{"Friday"}, firedTexts(w, "s1", 1))
 		})
 	}
 }
@@ -218,11 +219,11 @@ func TestAStreamNeverWaitsForTheMatcher(t *testing.T) {
 					return matcher.Result{}, &matcher.Unavailable{Reason: "down"}
 				}
 				<-over
-				return everything(request)
+				return apitest.Everything(request)
 			}, model)
-			request, err := http.NewRequestWithContext(t.Context(), "POST", w.url+sessionChatPath, strings.NewReader(saying("Friday")))
+			request, err := http.NewRequestWithContext(t.Context(), "POST", w.URL+sessionChatPath, strings.NewReader(saying("Friday")))
 			require.NoError(t, err)
-			request.Header.Set("Authorization", "Bearer "+adminKey)
+			request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
 			response, err := http.DefaultTransport.RoundTrip(request)
 			require.NoError(t, err)
 			defer response.Body.Close()
@@ -237,7 +238,7 @@ func TestAStreamNeverWaitsForTheMatcher(t *testing.T) {
 			require.NoError(t, lines.Err())
 			close(over)
 			if !fails {
-				w.fired("s1", 1)
+				firedTexts(w, "s1", 1)
 			}
 		})
 	}
@@ -245,10 +246,10 @@ func TestAStreamNeverWaitsForTheMatcher(t *testing.T) {
 
 func TestTheSameChatAgainFiresNothingAgain(t *testing.T) {
 	model := newChatModel(t, nil)
-	w := listening(t, everything, model)
+	w := listening(t, apitest.Everything, model)
 	ids := map[string]bool{}
 	post := func(path, body string, headers ...string) string {
-		got := w.ask("POST", path, body, headers...).is(200, completion)
+		got := w.Ask("POST", path, body, headers...).Is(200, completion)
 		ids[got.Header.Get("X-Earshot-Message-Id")] = true
 		return got.Header.Get("X-Earshot-Message-Id")
 	}
@@ -258,10 +259,10 @@ func TestTheSameChatAgainFiresNothingAgain(t *testing.T) {
 	goesOn := strings.Replace(saying("Friday"), `"}]}`, `"},{"role":"assistant","tool_calls":[]},{"role":"tool","content":"4"}]}`, 1)
 	require.Equal(t, first, post(sessionChatPath, goesOn), "the caller's own tools have answered")
 	require.NotEqual(t, first, post(sessionChatPath, saying("Friday", "Friday")), "the user has said it again")
-	w.fired("s1", 2)
+	firedTexts(w, "s1", 2)
 	other := strings.Replace(sessionChatPath, "s1", "s2", 1)
 	require.NotEqual(t, first, post(other, saying("Friday")), "another session")
-	w.fired("s2", 1)
+	firedTexts(w, "s2", 1)
 	require.Len(t, ids, 3)
 	require.Equal(t, 6, model.count(), "the model is asked each time")
 
@@ -269,22 +270,22 @@ func TestTheSameChatAgainFiresNothingAgain(t *testing.T) {
 	require.Equal(t, "turn-1", post(other, saying("Monday"), "Idempotency-Key: turn-1"))
 	require.Empty(t, post(other, goesOn, "Idempotency-Key: turn-2"), "it goes on with a message that has a name already")
 	require.Regexp(t, "^h-[0-9a-f]{32}$", post(other, saying("Tuesday"), "Idempotency-Key: a key with spaces"))
-	w.fired("s2", 3)
-	for _, said := range w.settled("s1", 3) {
+	firedTexts(w, "s2", 3)
+	for _, said := range settled(w, "s1", 3) {
 		require.Equal(t, map[string]string{"Friday": "user", "Yes?": "agent"}[said.Text], said.Actor)
 	}
 }
 
 // TestChatsAtTheSameTimeFireOnce regenerates an answer many times at once.
 func TestChatsAtTheSameTimeFireOnce(t *testing.T) {
-	w := listening(t, everything, newChatModel(t, nil))
+	w := listening(t, apitest.Everything, newChatModel(t, nil))
 	ids, faults := make([]string, 24), make([]error, 24)
 	var asking sync.WaitGroup
 	for i := range ids {
 		asking.Go(func() {
-			request, err := http.NewRequestWithContext(t.Context(), "POST", w.url+sessionChatPath, strings.NewReader(saying("Friday", "Monday")))
+			request, err := http.NewRequestWithContext(t.Context(), "POST", w.URL+sessionChatPath, strings.NewReader(saying("Friday", "Monday")))
 			if err == nil {
-				request.Header.Set("Authorization", "Bearer "+adminKey)
+				request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
 				var response *http.Response
 				if response, err = http.DefaultTransport.RoundTrip(request); err == nil {
 					ids[i] = response.Header.Get("X-Earshot-Message-Id")
@@ -299,12 +300,12 @@ func TestChatsAtTheSameTimeFireOnce(t *testing.T) {
 	for _, id := range ids {
 		require.Equal(t, ids[0], id)
 	}
-	w.settled("s1", 2)
-	require.Equal(t, []string{"Monday"}, w.fired("s1", 1))
+	settled(w, "s1", 2)
+	require.Equal(t, []string{"Monday"}, firedTexts(w, "s1", 1))
 }
 
 func TestTheSessionOfAChatIsTheFirstThatIsNamed(t *testing.T) {
-	w := listening(t, everything, newChatModel(t, nil))
+	w := listening(t, apitest.Everything, newChatModel(t, nil))
 	for i, test := range []struct{ path, body, header, session string }{
 		{sessionChatPath, `"metadata":{"session_id":"m"},"call":{"id":"c"},"user":"u",`, "h", "s1"},
 		{chatPath, `"metadata":{"session_id":"m"},"call":{"id":"c"},"user":"u",`, "h", "h"},
@@ -317,7 +318,7 @@ func TestTheSessionOfAChatIsTheFirstThatIsNamed(t *testing.T) {
 		{chatPath, ``, "", ""},
 	} {
 		text := fmt.Sprintf("word %d", i)
-		got := w.ask("POST", test.path, strings.Replace(saying(text), `"model"`, test.body+`"model"`, 1), "X-Earshot-Session: "+test.header).is(200, completion)
+		got := w.Ask("POST", test.path, strings.Replace(saying(text), `"model"`, test.body+`"model"`, 1), "X-Earshot-Session: "+test.header).Is(200, completion)
 		if test.session == "" {
 			require.Empty(t, got.Header.Get("X-Earshot-Message-Id"))
 			continue
@@ -325,31 +326,31 @@ func TestTheSessionOfAChatIsTheFirstThatIsNamed(t *testing.T) {
 		if strings.HasPrefix(test.session, "h-") {
 			var list struct{ Items []struct{ SessionID string } }
 			require.Eventually(t, func() bool {
-				require.NoError(t, json.Unmarshal(w.call("GET", "/v1/apps/clinic/triggers?limit=1", "").is(200, "").body, &list))
+				require.NoError(t, json.Unmarshal(w.Call("GET", "/v1/apps/clinic/triggers?limit=1", "").Is(200, "").Body, &list))
 				return strings.HasPrefix(list.Items[0].SessionID, "h-")
 			}, time.Minute, 5*time.Millisecond)
 			test.session = list.Items[0].SessionID
 			require.Len(t, test.session, 34)
 		}
-		require.Contains(t, w.fired(test.session, 1), text)
+		require.Contains(t, firedTexts(w, test.session, 1), text)
 	}
 }
 
 func TestWhatHasNoWordsIsRelayedAndNotMatched(t *testing.T) {
 	model := newChatModel(t, nil)
-	w := listening(t, everything, model)
+	w := listening(t, apitest.Everything, model)
 	for _, body := range []string{
 		``, `no JSON`, `{"messages":"x"}`, `{"messages":[{"role":"system","content":"x"}]}`, `{"messages":[{"role":"user","content":"  "}]}`,
 		`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:"}}]}]}`, `{"messages":[{"role":"user"}`, `[]`, `{"messages":[{"role":"user","content":"` + strings.Repeat("x", 65537) + `"}]}`,
 	} {
-		got := w.ask("POST", sessionChatPath, body).is(200, completion)
+		got := w.Ask("POST", sessionChatPath, body).Is(200, completion)
 		require.Empty(t, got.Header.Get("X-Earshot-Message-Id"), body)
 		require.Equal(t, body, string(model.sent[model.count()-1]))
 	}
 	parts := `{"messages":[{"role":"user","content":[{"type":"text","text":"on \"Friday\""},{"type":"image_url","image_url":{"url":"data:,]}"}},{"type":"text","text":"at \\ noon"}]}]}`
-	w.ask("POST", sessionChatPath, parts).is(200, completion)
-	require.Equal(t, []string{"on \"Friday\"\nat \\ noon"}, w.fired("s1", 1))
-	w.settled("s1", 1)
+	w.Ask("POST", sessionChatPath, parts).Is(200, completion)
+	require.Equal(t, []string{"on \"Friday\"\nat \\ noon"}, firedTexts(w, "s1", 1))
+	settled(w, "s1", 1)
 }
 
 func TestAChatThatBreaksOffBreaksOff(t *testing.T) {
@@ -359,18 +360,18 @@ func TestAChatThatBreaksOffBreaksOff(t *testing.T) {
 		w.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler)
 	})
-	w := listening(t, everything, model)
-	request, err := http.NewRequestWithContext(t.Context(), "POST", w.url+sessionChatPath, strings.NewReader(saying("Friday")))
+	w := listening(t, apitest.Everything, model)
+	request, err := http.NewRequestWithContext(t.Context(), "POST", w.URL+sessionChatPath, strings.NewReader(saying("Friday")))
 	require.NoError(t, err)
-	request.Header.Set("Authorization", "Bearer "+adminKey)
+	request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
 	response, err := http.DefaultTransport.RoundTrip(request)
 	require.NoError(t, err)
 	defer response.Body.Close()
 	read, err := io.ReadAll(response.Body)
 	require.Error(t, err, "half an answer is not a whole one")
 	require.Equal(t, "data: 1\n\n", string(read))
-	require.Equal(t, []string{"Friday"}, w.fired("s1", 1))
-	require.Contains(t, string(w.call("GET", "/metrics", "").body), `earshot_openai_requests_total{outcome="broken"} 1`)
+	require.Equal(t, []string{"Friday"}, firedTexts(w, "s1", 1))
+	require.Contains(t, string(w.Call("GET", "/metrics", "").Body), `earshot_openai_requests_total{outcome="broken"} 1`)
 }
 
 func TestAClientThatHangsUpIsHeardAllTheSame(t *testing.T) {
@@ -385,85 +386,85 @@ func TestAClientThatHangsUpIsHeardAllTheSame(t *testing.T) {
 	w := listening(t, func(request matcher.Request) (matcher.Result, error) {
 		close(begun)
 		<-left
-		return everything(request)
+		return apitest.Everything(request)
 	}, model)
-	request, err := http.NewRequestWithContext(t.Context(), "POST", w.url+sessionChatPath, strings.NewReader(saying("Friday")))
+	request, err := http.NewRequestWithContext(t.Context(), "POST", w.URL+sessionChatPath, strings.NewReader(saying("Friday")))
 	require.NoError(t, err)
-	request.Header.Set("Authorization", "Bearer "+adminKey)
+	request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
 	response, err := http.DefaultTransport.RoundTrip(request)
 	require.NoError(t, err)
 	<-begun
 	require.NoError(t, response.Body.Close())
 	<-left
-	require.Equal(t, []string{"Friday"}, w.fired("s1", 1))
+	require.Equal(t, []string{"Friday"}, firedTexts(w, "s1", 1))
 }
 
 // openAIError reads an error as clients of OpenAI's do.
-func (a answer) openAIError(status int, kind, code string, words ...string) {
-	a.t.Helper()
+func openAIError(a apitest.Answer, status int, kind, code string, words ...string) {
+	a.T.Helper()
 	var got struct {
 		Error struct{ Message, Type, Code string }
 	}
-	require.Equal(a.t, status, a.StatusCode, string(a.body))
-	require.NoError(a.t, json.Unmarshal(a.body, &got), string(a.body))
-	require.Equal(a.t, kind+" "+code, got.Error.Type+" "+got.Error.Code)
+	require.Equal(a.T, status, a.StatusCode, string(a.Body))
+	require.NoError(a.T, json.Unmarshal(a.Body, &got), string(a.Body))
+	require.Equal(a.T, kind+" "+code, got.Error.Type+" "+got.Error.Code)
 	for _, word := range words {
-		require.Contains(a.t, got.Error.Message, word)
+		require.Contains(a.T, got.Error.Message, word)
 	}
 }
 
 func TestErrorsOfAChatAreInTheFormOfOpenAI(t *testing.T) {
-	w := live(t, everything)
-	w.call("POST", chatPath, `{}`, "Authorization: ").openAIError(401, "authentication_error", "invalid_api_key", "a key is needed")
-	w.call("POST", chatPath, `{}`, "Authorization: Bearer wrong").openAIError(401, "authentication_error", "invalid_api_key")
-	w.call("POST", chatPath, `{}`).openAIError(404, "invalid_request_error", "not_found", "clinic")
-	w.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
-	w.call("POST", sessionChatPath, `{}`).openAIError(501, "server_error", "model_not_configured", "OPENAI_API_KEY", "OPENAI_BASE_URL")
-	w.call("GET", "/v1/apps/clinic/openai/v1/models", "").openAIError(501, "server_error", "model_not_configured")
-	_, key, err := w.store.CreateKey(t.Context(), "clinic", store.NewKey{Scopes: []store.Permission{"triggers"}})
+	w := apitest.Live(t, apitest.Everything)
+	openAIError(w.Call("POST", chatPath, `{}`, "Authorization: "), 401, "authentication_error", "invalid_api_key", "a key is needed")
+	openAIError(w.Call("POST", chatPath, `{}`, "Authorization: Bearer wrong"), 401, "authentication_error", "invalid_api_key")
+	openAIError(w.Call("POST", chatPath, `{}`), 404, "invalid_request_error", "not_found", "clinic")
+	w.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	openAIError(w.Call("POST", sessionChatPath, `{}`), 501, "server_error", "model_not_configured", "OPENAI_API_KEY", "OPENAI_BASE_URL")
+	openAIError(w.Call("GET", "/v1/apps/clinic/openai/v1/models", ""), 501, "server_error", "model_not_configured")
+	_, key, err := w.Store.CreateKey(t.Context(), "clinic", store.NewKey{Scopes: []store.Permission{"triggers"}})
 	require.NoError(t, err)
-	w.call("POST", chatPath, `{}`, "Authorization: Bearer "+key.Reveal()).openAIError(403, "permission_error", "forbidden", "messages")
-	w.call("POST", chatPath+"?x=1", `{}`).openAIError(400, "invalid_request_error", "", "x")
-	w.call("POST", chatPath, strings.Repeat(" ", gateway.MaxBody+1)).openAIError(413, "invalid_request_error", "request_too_large", "16777216")
+	openAIError(w.Call("POST", chatPath, `{}`, "Authorization: Bearer "+key.Reveal()), 403, "permission_error", "forbidden", "messages")
+	openAIError(w.Call("POST", chatPath+"?x=1", `{}`), 400, "invalid_request_error", "", "x")
+	openAIError(w.Call("POST", chatPath, strings.Repeat(" ", gateway.MaxBody+1)), 413, "invalid_request_error", "request_too_large", "16777216")
 
 	gone := newChatModel(t, nil)
-	v := live(t, everything, gone.behind, func(o *api.Options) { o.Model.BaseURL = "http://127.0.0.1:1/v1" })
-	v.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
-	v.call("PUT", bookingPath, bookingBody).is(201, "")
-	v.call("POST", sessionChatPath, saying("Friday")).openAIError(502, "server_error", "model_unreachable", "cannot be reached")
-	v.fired("s1", 1)
+	v := apitest.Live(t, apitest.Everything, gone.behind, func(o *api.Options) { o.Model.BaseURL = "http://127.0.0.1:1/v1" })
+	v.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	v.Call("PUT", apitest.BookingPath, apitest.BookingBody).Is(201, "")
+	openAIError(v.Call("POST", sessionChatPath, saying("Friday")), 502, "server_error", "model_unreachable", "cannot be reached")
+	firedTexts(v, "s1", 1)
 }
 
 func TestALongChatIsTaken(t *testing.T) {
 	model := newChatModel(t, nil)
-	w := listening(t, everything, model)
+	w := listening(t, apitest.Everything, model)
 	picture := `{"role":"user","content":[{"type":"text","text":"Friday"},{"type":"image_url","image_url":{"url":"` + strings.Repeat("A", 4<<20) + `"}}]}`
-	w.ask("POST", sessionChatPath, `{"messages":[`+picture+`]}`).is(200, completion)
+	w.Ask("POST", sessionChatPath, `{"messages":[`+picture+`]}`).Is(200, completion)
 	require.Len(t, model.sent[0], len(picture)+len(`{"messages":[]}`))
-	require.Equal(t, []string{"Friday"}, w.fired("s1", 1))
+	require.Equal(t, []string{"Friday"}, firedTexts(w, "s1", 1))
 }
 
 func TestATokenReachesNoOtherSession(t *testing.T) {
 	model := newChatModel(t, nil)
-	w := listening(t, everything, model)
-	sent := w.credentialsOf("clinic")
+	w := listening(t, apitest.Everything, model)
+	sent := credentialsOf(w, "clinic")
 	as := "Authorization: Bearer " + sent["token"]
 	said := func(with string) string { return strings.Replace(saying("Friday"), `"model"`, with+`"model"`, 1) }
-	for _, refused := range []answer{
-		w.call("POST", strings.Replace(sessionChatPath, "s1", "s2", 1), said(""), as),
-		w.call("POST", chatPath, said(""), as, "X-Earshot-Session: s2"),
-		w.call("POST", chatPath, said(`"metadata":{"session_id":"s2"},`), as),
-		w.call("POST", sessionChatPath, said(`"metadata":{"session_id":"s2"},`), as),
-		w.call("POST", sessionChatPath, said(""), as, "X-Earshot-Session: s2"),
+	for _, refused := range []apitest.Answer{
+		w.Call("POST", strings.Replace(sessionChatPath, "s1", "s2", 1), said(""), as),
+		w.Call("POST", chatPath, said(""), as, "X-Earshot-Session: s2"),
+		w.Call("POST", chatPath, said(`"metadata":{"session_id":"s2"},`), as),
+		w.Call("POST", sessionChatPath, said(`"metadata":{"session_id":"s2"},`), as),
+		w.Call("POST", sessionChatPath, said(""), as, "X-Earshot-Session: s2"),
 	} {
-		refused.openAIError(403, "permission_error", "forbidden")
+		openAIError(refused, 403, "permission_error", "forbidden")
 	}
 	require.Zero(t, model.count(), "the model is not asked")
-	w.ask("POST", chatPath, said(`"metadata":{"session_id":"s1"},"user":"ada",`), as).is(200, completion)
-	w.ask("POST", chatPath, strings.Replace(said(`"user":"ada",`), "Friday", "Monday", 1), as, "X-Earshot-Session: s1").is(200, completion)
-	require.ElementsMatch(t, []string{"Friday", "Monday"}, w.fired("s1", 2))
-	w.fired("s2", 0)
-	w.ask("GET", "/v1/apps/clinic/openai/v1/models", "", as).is(200, completion)
+	w.Ask("POST", chatPath, said(`"metadata":{"session_id":"s1"},"user":"ada",`), as).Is(200, completion)
+	w.Ask("POST", chatPath, strings.Replace(said(`"user":"ada",`), "Friday", "Monday", 1), as, "X-Earshot-Session: s1").Is(200, completion)
+	require.ElementsMatch(t, []string{"Friday", "Monday"}, firedTexts(w, "s1", 2))
+	firedTexts(w, "s2", 0)
+	w.Ask("GET", "/v1/apps/clinic/openai/v1/models", "", as).Is(200, completion)
 }
 
 // TestAVisitorPutsNoWordsIntoTheAssistantsMouth: what an assistant has said counts as said, and a
@@ -475,16 +476,16 @@ func TestAVisitorPutsNoWordsIntoTheAssistantsMouth(t *testing.T) {
 }
 
 func visitorSpeaks(t *testing.T, mode string) {
-	w := listening(t, everything, newChatModel(t, nil))
-	w.call("PATCH", "/v1/apps/clinic", `{"settings":{"openai":{"mode":"`+mode+`"}}}`).is(200, "")
+	w := listening(t, apitest.Everything, newChatModel(t, nil))
+	w.Call("PATCH", "/v1/apps/clinic", `{"settings":{"openai":{"mode":"`+mode+`"}}}`).Is(200, "")
 	chat := `{"messages":[{"role":"user","content":"hello"},{"role":"assistant","content":"Your code is 4711"},{"role":"user","content":"yes"}]}`
 	for credential, want := range map[string][]string{"token": {"yes"}, "messages": {"Your code is 4711", "yes"}} {
-		w.ask("DELETE", "/v1/apps/clinic/sessions/s1", "")
-		w.ask("POST", sessionChatPath, chat, "Authorization: Bearer "+w.credentialsOf("clinic")[credential]).is(200, completion)
+		w.Ask("DELETE", "/v1/apps/clinic/sessions/s1", "")
+		w.Ask("POST", sessionChatPath, chat, "Authorization: Bearer "+credentialsOf(w, "clinic")[credential]).Is(200, completion)
 		var texts []string
 		require.Eventually(t, func() bool {
 			var history struct{ Items []query.Entry }
-			require.NoError(t, json.Unmarshal(w.call("GET", messagesPath, "").is(200, "").body, &history))
+			require.NoError(t, json.Unmarshal(w.Call("GET", apitest.MessagesPath, "").Is(200, "").Body, &history))
 			texts = nil
 			for _, entry := range history.Items {
 				texts = append(texts, entry.Text)
@@ -497,35 +498,35 @@ func visitorSpeaks(t *testing.T, mode string) {
 
 func TestWhatIsAskedOfTheModelIsBounded(t *testing.T) {
 	model := newChatModel(t, nil)
-	w := listening(t, everything, model)
-	w.call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"messagesPerMinute":5,"sessionMessagesPerMinute":3}}}`).is(200, "")
-	sent := w.credentialsOf("clinic")
+	w := listening(t, apitest.Everything, model)
+	w.Call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"messagesPerMinute":5,"sessionMessagesPerMinute":3}}}`).Is(200, "")
+	sent := credentialsOf(w, "clinic")
 	token, key := "Authorization: Bearer "+sent["token"], "Authorization: Bearer "+sent["messages"]
-	say := func(as string) answer { return w.ask("POST", sessionChatPath, saying("Friday"), as) }
+	say := func(as string) apitest.Answer { return w.Ask("POST", sessionChatPath, saying("Friday"), as) }
 	for range 2 {
-		say(token).is(200, completion)
+		say(token).Is(200, completion)
 	}
-	w.ask("GET", "/v1/apps/clinic/openai/v1/models", "", token).is(200, completion)
-	refused := w.call("POST", sessionChatPath, saying("Friday"), token)
-	refused.openAIError(429, "rate_limit_error", "rate_limit_exceeded")
+	w.Ask("GET", "/v1/apps/clinic/openai/v1/models", "", token).Is(200, completion)
+	refused := w.Call("POST", sessionChatPath, saying("Friday"), token)
+	openAIError(refused, 429, "rate_limit_error", "rate_limit_exceeded")
 	require.NotEmpty(t, refused.Header.Get("Retry-After"))
 	require.Equal(t, 3, model.count(), "a token asks the model as often as it may post messages")
 	for range 7 {
-		say(key).is(200, completion) // a key is the app's own
+		say(key).Is(200, completion) // a key is the app's own
 	}
 
 }
 
 func TestRequestsOfAnAppToTheModelAreBounded(t *testing.T) {
 	model := newChatModel(t, nil)
-	w := listening(t, everything, model)
-	w.call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":null,"openai":{"limits":{"requestsPerMinute":12}}}}`).is(200, "")
+	w := listening(t, apitest.Everything, model)
+	w.Call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":null,"openai":{"limits":{"requestsPerMinute":12}}}}`).Is(200, "")
 	for range 12 {
-		w.ask("POST", chatPath, saying("Friday")).is(200, completion)
+		w.Ask("POST", chatPath, saying("Friday")).Is(200, completion)
 	}
-	refused := w.call("POST", sessionChatPath, saying("Friday"))
-	refused.openAIError(429, "rate_limit_error", "rate_limit_exceeded")
-	require.Contains(t, string(refused.body), "settings.openai.limits.requestsPerMinute")
+	refused := w.Call("POST", sessionChatPath, saying("Friday"))
+	openAIError(refused, 429, "rate_limit_error", "rate_limit_exceeded")
+	require.Contains(t, string(refused.Body), "settings.openai.limits.requestsPerMinute")
 	require.Equal(t, 12, model.count())
 }
 
@@ -533,10 +534,10 @@ func TestModelsAndLengthsOfAnswersAreBounded(t *testing.T) {
 	for _, mode := range []string{"watch", "act"} {
 		t.Run(mode, func(t *testing.T) {
 			model := newChatModel(t, nil)
-			w := listening(t, everything, model)
-			w.call("PATCH", "/v1/apps/clinic", `{"settings":{"openai":{"mode":"`+mode+`","limits":{"models":["gpt-4o*","small"],"maxTokens":100}}}}`).is(200, "")
-			ask := func(with string) answer {
-				return w.ask("POST", sessionChatPath, `{`+with+`"messages":[{"role":"user","content":"hello"}]}`)
+			w := listening(t, apitest.Everything, model)
+			w.Call("PATCH", "/v1/apps/clinic", `{"settings":{"openai":{"mode":"`+mode+`","limits":{"models":["gpt-4o*","small"],"maxTokens":100}}}}`).Is(200, "")
+			ask := func(with string) apitest.Answer {
+				return w.Ask("POST", sessionChatPath, `{`+with+`"messages":[{"role":"user","content":"hello"}]}`)
 			}
 			for _, c := range []struct{ with, code string }{
 				{`"model":"gpt-5-pro",`, "model_not_allowed"}, {``, "model_not_allowed"}, {`"mod\u0065l":"gpt-5-pro",`, "model_not_allowed"},
@@ -547,8 +548,8 @@ func TestModelsAndLengthsOfAnswersAreBounded(t *testing.T) {
 				{`"model":"small","max_tokens":-1,`, ""}, {`"model":"small","max_tokens":1e9,`, ""}, {`"model":"small","n":"128",`, ""},
 			} {
 				got := ask(c.with)
-				require.Contains(t, []int{400, 403}, got.StatusCode, "%s: %s", c.with, got.body)
-				require.Contains(t, string(got.body), c.code, c.with)
+				require.Contains(t, []int{400, 403}, got.StatusCode, "%s: %s", c.with, got.Body)
+				require.Contains(t, string(got.Body), c.code, c.with)
 			}
 			require.Zero(t, model.count(), "the model is not asked")
 			for with, want := range map[string]string{
@@ -556,7 +557,7 @@ func TestModelsAndLengthsOfAnswersAreBounded(t *testing.T) {
 				`"model":"small","max_tokens":7,`: `"max_tokens":7`, `"model":"small","max_completion_tokens":null,`: `"max_tokens":100`,
 			} {
 				count := model.count()
-				ask(with).is(200, completion)
+				ask(with).Is(200, completion)
 				require.Contains(t, string(model.sent[count]), want)
 			}
 		})
@@ -564,23 +565,23 @@ func TestModelsAndLengthsOfAnswersAreBounded(t *testing.T) {
 }
 
 // credentialsOf is a session token of s1, and a key for messages.
-func (w world) credentialsOf(app string) map[string]string {
-	_, key, err := w.store.CreateKey(w.t.Context(), app, store.NewKey{Scopes: []store.Permission{"messages"}})
-	require.NoError(w.t, err)
+func credentialsOf(w apitest.World, app string) map[string]string {
+	_, key, err := w.Store.CreateKey(w.T.Context(), app, store.NewKey{Scopes: []store.Permission{"messages"}})
+	require.NoError(w.T, err)
 	var made struct{ Token string }
-	require.NoError(w.t, json.Unmarshal(w.call("POST", "/v1/apps/"+app+"/sessions/s1/token", "", "Authorization: Bearer "+key.Reveal()).is(201, "").body, &made))
+	require.NoError(w.T, json.Unmarshal(w.Call("POST", "/v1/apps/"+app+"/sessions/s1/token", "", "Authorization: Bearer "+key.Reveal()).Is(201, "").Body, &made))
 	return map[string]string{"messages": key.Reveal(), "token": made.Token}
 }
 
 // TestAMessageOverTheLimitIsRelayed: the limit is that of matching, and the chat goes on.
 func TestAMessageOverTheLimitIsRelayed(t *testing.T) {
-	w := listening(t, everything, newChatModel(t, nil))
-	w.call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":1}}}`).is(200, "")
+	w := listening(t, apitest.Everything, newChatModel(t, nil))
+	w.Call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":1}}}`).Is(200, "")
 	for _, text := range []string{"Friday", "Monday"} {
-		w.ask("POST", sessionChatPath, saying(text)).is(200, completion)
-		w.fired("s1", 1)
+		w.Ask("POST", sessionChatPath, saying(text)).Is(200, completion)
+		firedTexts(w, "s1", 1)
 	}
 	require.Eventually(t, func() bool {
-		return strings.Contains(string(w.call("GET", "/metrics", "").body), `earshot_openai_messages_total{outcome="limited"} 1`)
+		return strings.Contains(string(w.Call("GET", "/metrics", "").Body), `earshot_openai_messages_total{outcome="limited"} 1`)
 	}, time.Minute, 5*time.Millisecond)
 }

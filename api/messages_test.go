@@ -10,23 +10,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/apitest"
 	"earshot/matcher"
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
 	"earshot/trigger/query"
 )
 
-const (
-	messagesPath = "/v1/apps/clinic/sessions/s1/messages"
-	hello        = `{"messageId":"m1","actor":"user","text":"hello"}`
-	noMatch      = `{"messageId":"m1","matches":[],"rejected":[],"reply":null,"skipResponse":false}`
-)
-
 func TestPostMessageAnswersWhatTheEngineStoredByteForByte(t *testing.T) {
 	s := start(t)
 	s.engine.answer = json.RawMessage(`{"messageId":"m1", "matches":[],"rejected":[], "reply":9007199254740993,"skipResponse":false}`)
-	got := s.call("POST", messagesPath, hello).is(200, "")
-	require.Equal(t, string(s.engine.answer)+"\n", string(got.body))
+	got := s.Call("POST", apitest.MessagesPath, apitest.HelloBody).Is(200, "")
+	require.Equal(t, string(s.engine.answer)+"\n", string(got.Body))
 
 	message := s.engine.last().Args[0].(trigger.Message)
 	message.TraceParent = ""
@@ -35,15 +30,15 @@ func TestPostMessageAnswersWhatTheEngineStoredByteForByte(t *testing.T) {
 
 func TestAMessageWithoutAnIDGetsOne(t *testing.T) {
 	s := start(t)
-	s.engine.answer = json.RawMessage(noMatch)
-	s.call("POST", messagesPath, `{"actor":"agent","text":"hello"}`).is(200, "")
+	s.engine.answer = json.RawMessage(apitest.NoMatch)
+	s.Call("POST", apitest.MessagesPath, `{"actor":"agent","text":"hello"}`).Is(200, "")
 	require.Equal(t, "made-1", s.engine.last().Args[0].(trigger.Message).ID)
 }
 
 func TestRespondAsyncAnswersAsSoonAsTheMessageIsStored(t *testing.T) {
 	for _, prefer := range []string{"respond-async", "wait=10, Respond-Async", "return=minimal,respond-async; x=1"} {
 		s := start(t)
-		got := s.call("POST", messagesPath, hello, "Prefer: "+prefer).is(202, `{"messageId":"m1"}`)
+		got := s.Call("POST", apitest.MessagesPath, apitest.HelloBody, "Prefer: "+prefer).Is(202, `{"messageId":"m1"}`)
 		require.Equal(t, "respond-async", got.Header.Get("Preference-Applied"))
 		require.Equal(t, "PostAsync", s.engine.last().Method)
 	}
@@ -51,8 +46,8 @@ func TestRespondAsyncAnswersAsSoonAsTheMessageIsStored(t *testing.T) {
 
 func TestOtherPreferencesAreNotApplied(t *testing.T) {
 	s := start(t)
-	s.engine.answer = json.RawMessage(noMatch)
-	got := s.call("POST", messagesPath, hello, "Prefer: wait=10").is(200, noMatch)
+	s.engine.answer = json.RawMessage(apitest.NoMatch)
+	got := s.Call("POST", apitest.MessagesPath, apitest.HelloBody, "Prefer: wait=10").Is(200, apitest.NoMatch)
 	require.Empty(t, got.Header.Get("Preference-Applied"))
 }
 
@@ -72,7 +67,7 @@ func TestAMessageBodyNamesAllItsFaultsAtOnce(t *testing.T) {
 	}
 	s := start(t)
 	for body, want := range cases {
-		require.Equal(t, want, s.call("POST", messagesPath, body).problem(400), body)
+		require.Equal(t, want, s.Call("POST", apitest.MessagesPath, body).Problem(400), body)
 	}
 	require.Zero(t, s.engine.count())
 }
@@ -80,7 +75,7 @@ func TestAMessageBodyNamesAllItsFaultsAtOnce(t *testing.T) {
 func TestABodyThatIsNoJSONIsOneFaultOfTheWhole(t *testing.T) {
 	s := start(t)
 	for _, body := range []string{`{"actor":"user","text":"hi"} x`, `{"actor":"user"`, "hello", " "} {
-		faults := s.call("POST", messagesPath, body).problem(400)
+		faults := s.Call("POST", apitest.MessagesPath, body).Problem(400)
 		require.Len(t, faults, 1)
 		require.Regexp(t, "malformed JSON|the body is empty", faults[""])
 	}
@@ -92,22 +87,22 @@ func TestAFloodOfFaultsIsCutShort(t *testing.T) {
 	for i := range 10_000 {
 		fmt.Fprintf(&body, `"x%d":1,`, i)
 	}
-	got := s.call("POST", messagesPath, "{"+body.String()+`"actor":"user"}`)
-	require.Len(t, got.problem(400, "the body has 10001 faults; 100 are listed, and there are 9901 more"), 100)
+	got := s.Call("POST", apitest.MessagesPath, "{"+body.String()+`"actor":"user"}`)
+	require.Len(t, got.Problem(400, "the body has 10001 faults; 100 are listed, and there are 9901 more"), 100)
 }
 
 func TestTextAndIDHaveTheirLengths(t *testing.T) {
 	s := start(t)
-	s.engine.answer = json.RawMessage(noMatch)
-	post := func(id, text string) answer {
+	s.engine.answer = json.RawMessage(apitest.NoMatch)
+	post := func(id, text string) apitest.Answer {
 		body, err := json.Marshal(map[string]string{"messageId": id, "actor": "user", "text": text})
 		require.NoError(t, err)
-		return s.call("POST", messagesPath, string(body))
+		return s.Call("POST", apitest.MessagesPath, string(body))
 	}
-	post(strings.Repeat("ü", 128), strings.Repeat("x", 65536)).is(200, "")
-	require.Contains(t, post("m1", strings.Repeat("x", 65537)).problem(400)["/text"], "65537 bytes long; the most is 65536")
-	require.Contains(t, post(strings.Repeat("x", 129), "hi").problem(400), "/messageId")
-	require.Contains(t, post("a\u0007b", "hi").problem(400), "/messageId")
+	post(strings.Repeat("ü", 128), strings.Repeat("x", 65536)).Is(200, "")
+	require.Contains(t, post("m1", strings.Repeat("x", 65537)).Problem(400)["/text"], "65537 bytes long; the most is 65536")
+	require.Contains(t, post(strings.Repeat("x", 129), "hi").Problem(400), "/messageId")
+	require.Contains(t, post("a\u0007b", "hi").Problem(400), "/messageId")
 }
 
 func TestAnUndecidedMessageSaysUnderWhichIDToTryAgain(t *testing.T) {
@@ -124,68 +119,68 @@ func TestAnUndecidedMessageSaysUnderWhichIDToTryAgain(t *testing.T) {
 	for _, c := range cases {
 		s := start(t)
 		s.engine.err = c.err
-		got := s.call("POST", messagesPath, `{"actor":"user","text":"hello"}`)
-		got.problem(c.status, c.detail)
+		got := s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"hello"}`)
+		got.Problem(c.status, c.detail)
 		require.Equal(t, c.after, got.Header.Get("Retry-After"))
-		require.Contains(t, string(got.body), `"messageId":"made-1"`)
-		require.NotContains(t, string(got.body), "10.0.0.7")
+		require.Contains(t, string(got.Body), `"messageId":"made-1"`)
+		require.NotContains(t, string(got.Body), "10.0.0.7")
 	}
 }
 
 func TestAClosedSessionIsAConflict(t *testing.T) {
 	s := start(t)
 	s.engine.err = trigger.ErrClosed
-	got := s.call("POST", messagesPath, hello)
-	got.problem(409, "session was closed")
-	require.NotContains(t, string(got.body), "messageId")
+	got := s.Call("POST", apitest.MessagesPath, apitest.HelloBody)
+	got.Problem(409, "session was closed")
+	require.NotContains(t, string(got.Body), "messageId")
 }
 
 func TestHistoryIsPaged(t *testing.T) {
 	s := start(t)
 	s.engine.entries = []query.Entry{{MessageID: "m1", Actor: "user", Text: "a <b> & c", State: query.EntryDecided, Triggers: []query.Match{}}}
 	s.engine.next = "m1"
-	s.call("GET", messagesPath+"?limit=200&after=m0", "").is(200,
+	s.Call("GET", apitest.MessagesPath+"?limit=200&after=m0", "").Is(200,
 		`{"items":[{"messageId":"m1","actor":"user","text":"a <b> & c","ts":"0001-01-01T00:00:00Z","state":"decided","triggers":[]}],"next":"m1"}`)
 	q := query.History{AppID: "clinic", SessionID: "s1", Page: query.Page{After: "m0", Limit: 200}}
 	require.Equal(t, asked{"History", []any{q}}, s.engine.last())
-	s.call("GET", messagesPath+"?order=desc&since=2026-12-01T09:00:00.5%2B01:00&limit=200&after=m0", "").is(200, "")
+	s.Call("GET", apitest.MessagesPath+"?order=desc&since=2026-12-01T09:00:00.5%2B01:00&limit=200&after=m0", "").Is(200, "")
 	q.Newest, q.Since = true, time.Date(2026, 12, 1, 8, 0, 0, 500_000_000, time.UTC)
 	got := s.engine.last().Args[0].(query.History)
 	require.True(t, q.Since.Equal(got.Since))
 	got.Since = q.Since
 	require.Equal(t, q, got)
-	s.call("GET", messagesPath+"?order=newest&since=yesterday&limit=0", "").problem(400, "order", "since", "limit")
-	s.call("GET", messagesPath+"?until=2026-12-01T09:00:00Z", "").problem(400, "until")
+	s.Call("GET", apitest.MessagesPath+"?order=newest&since=yesterday&limit=0", "").Problem(400, "order", "since", "limit")
+	s.Call("GET", apitest.MessagesPath+"?until=2026-12-01T09:00:00Z", "").Problem(400, "until")
 }
 
 func TestADryRunThatIsNotUnderstoodIsRefusedRatherThanFired(t *testing.T) {
 	s := start(t)
 	for _, query := range []string{"dryRun=1", "dryRun=", "explain=yes", "dryrun=true", "dryRun=true&dryRun=true"} {
 		name, _, _ := strings.Cut(query, "=")
-		s.call("POST", messagesPath+"?"+query, hello).problem(400, name)
+		s.Call("POST", apitest.MessagesPath+"?"+query, apitest.HelloBody).Problem(400, name)
 	}
 	require.Zero(t, s.engine.count())
-	s.call("POST", messagesPath+"?dryRun=true", hello, "Prefer: respond-async").is(200, noMatch)
+	s.Call("POST", apitest.MessagesPath+"?dryRun=true", apitest.HelloBody, "Prefer: respond-async").Is(200, apitest.NoMatch)
 	require.Equal(t, "DryRun", s.engine.last().Method)
 }
 
 func TestAnAnswerThatCannotBeWrittenIsNoHalfAnswer(t *testing.T) {
 	s := start(t)
 	s.engine.entries = []query.Entry{{Reply: json.RawMessage(`{"broken`)}}
-	s.call("GET", messagesPath, "").problem(500, "internal error")
+	s.Call("GET", apitest.MessagesPath, "").Problem(500, "internal error")
 }
 
 func TestAnEngineWithoutAnAnswerIsNoSuccess(t *testing.T) {
 	s := start(t)
-	s.call("POST", messagesPath, hello).problem(500)
-	s.call("POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"ui"}`).problem(500)
+	s.Call("POST", apitest.MessagesPath, apitest.HelloBody).Problem(500)
+	s.Call("POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"ui"}`).Problem(500)
 }
 
 func TestAnUnknownErrorShowsNothingOfItself(t *testing.T) {
 	s := start(t)
 	s.engine.err = errors.New("planted detail")
-	got := s.call("POST", messagesPath, hello)
-	got.problem(500, "internal error; the log says more under request ")
-	require.NotContains(t, string(got.body), "planted")
-	require.Contains(t, s.log.String(), "planted detail")
+	got := s.Call("POST", apitest.MessagesPath, apitest.HelloBody)
+	got.Problem(500, "internal error; the log says more under request ")
+	require.NotContains(t, string(got.Body), "planted")
+	require.Contains(t, s.Log.String(), "planted detail")
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/deploy/testbed/apitest"
 	"earshot/repositories/unraced"
 )
 
@@ -69,9 +70,9 @@ func named(id string) func(*packets.Packet) {
 
 func TestClientOfMQTTHas64Filters(t *testing.T) {
 	t.Parallel()
-	s := onStage(t, sermas)
-	key := s.keyFor("clinic", `"triggers"`)
-	older, newer := s.connected(key, named("older")), s.connected(key, named("newer"), mqtt5)
+	s := apitest.OnStage(t, sermas)
+	key := keyFor(s, "clinic", `"triggers"`)
+	older, newer := connected(s, key, named("older")), connected(s, key, named("newer"), mqtt5)
 	for client, refusal := range map[*subscriber]byte{older: 0x80, newer: 0x97} {
 		got := client.asks(some("a", 2000)...)
 		require.Len(t, got.ReasonCodes, 2000)
@@ -83,15 +84,15 @@ func TestClientOfMQTTHas64Filters(t *testing.T) {
 	require.Contains(t, newer.asks("app/other").Properties.ReasonString, "a client may have 64")
 	older.leaves("app/clinic/b/0")
 	require.Equal(t, byte(0), older.asks("app/clinic/dialogue/tool/+").ReasonCodes[0])
-	s.publish("tool.trigger.clinic.s1.book", "s1", `{"appId":"clinic","name":"book"}`)
+	s.Publish("tool.trigger.clinic.s1.book", "s1", `{"appId":"clinic","name":"book"}`)
 	topic, _ := older.hears()
 	require.Equal(t, "app/clinic/dialogue/tool/book", topic, "it hears what it has a filter for")
 }
 
 func TestFilterOverMQTTIsNoLongerThanATopicCouldBe(t *testing.T) {
 	t.Parallel()
-	s := onStage(t, sermas)
-	client := s.connected(s.keyFor("clinic", `"triggers"`), mqtt5)
+	s := apitest.OnStage(t, sermas)
+	client := connected(s, keyFor(s, "clinic", `"triggers"`), mqtt5)
 	long, deep := strings.Repeat("x", 512), "$share/g/a/b/c/d/e/f"
 	got := client.asks(long, long+"x", deep, deep+"/g", "app/clinic/dialogue/tool/changed/"+strings.Repeat("r", 128))
 	require.Equal(t, []byte{0, 0x97, 0, 0x97, 0}, got.ReasonCodes)
@@ -101,10 +102,10 @@ func TestFilterOverMQTTIsNoLongerThanATopicCouldBe(t *testing.T) {
 // the WebSocket in any case.
 func TestClientOfMQTTThatGoesOnAskingIsCutOff(t *testing.T) {
 	t.Parallel()
-	s := onStage(t, sermas)
-	key := s.keyFor("clinic", `"triggers"`)
+	s := apitest.OnStage(t, sermas)
+	key := keyFor(s, "clinic", `"triggers"`)
 	for _, version := range []byte{4, 5} {
-		client := s.connected(key, named(fmt.Sprint("v", version)), func(hello *packets.Packet) { hello.ProtocolVersion = version })
+		client := connected(s, key, named(fmt.Sprint("v", version)), func(hello *packets.Packet) { hello.ProtocolVersion = version })
 		client.asks(some("a", 64)...)
 		for range 9 {
 			require.NotZero(t, client.asks("app/clinic/more").ReasonCodes[0])
@@ -119,25 +120,25 @@ func TestClientOfMQTTThatGoesOnAskingIsCutOff(t *testing.T) {
 		}
 		require.Error(t, err)
 	}
-	require.Equal(t, 64, granted(t, s.connected(key).asks(some("a", 64)...), 0), "another connection begins anew")
+	require.Equal(t, 64, granted(t, connected(s, key).asks(some("a", 64)...), 0), "another connection begins anew")
 }
 
 func TestAppHasRoomForSoManyFiltersOverMQTT(t *testing.T) {
 	t.Parallel()
-	s := onStage(t, sermas, func(o *api.Options) { o.Filters = 100 })
+	s := apitest.OnStage(t, sermas, func(o *api.Options) { o.Filters = 100 })
 	for _, app := range []string{"b", "c"} {
-		s.call("PUT", "/v1/apps/"+app, `{}`).is(201, "")
+		s.Call("PUT", "/v1/apps/"+app, `{}`).Is(201, "")
 	}
-	mine, b, c := s.keyFor("clinic", `"triggers"`), s.keyFor("b", `"triggers"`), s.keyFor("c", `"triggers"`)
-	first, second := s.connected(mine, named("1")), s.connected(mine, named("2"))
+	mine, b, c := keyFor(s, "clinic", `"triggers"`), keyFor(s, "b", `"triggers"`), keyFor(s, "c", `"triggers"`)
+	first, second := connected(s, mine, named("1")), connected(s, mine, named("2"))
 	require.Equal(t, 64, granted(t, first.asks(some("a", 64)...), 0x80))
 	require.Equal(t, 36, granted(t, second.asks(some("b", 64)...), 0x80), "an app has 100 here")
-	require.Equal(t, 64, granted(t, s.connected(b, named("1")).asks(some("a", 64)...), 0x80))
-	require.Equal(t, 36, granted(t, s.connected(b, named("2")).asks(some("a", 64)...), 0x80))
-	third := s.connected(c)
+	require.Equal(t, 64, granted(t, connected(s, b, named("1")).asks(some("a", 64)...), 0x80))
+	require.Equal(t, 36, granted(t, connected(s, b, named("2")).asks(some("a", 64)...), 0x80))
+	third := connected(s, c)
 	require.Equal(t, 0, granted(t, third.asks(some("a", 1)...), 0x80), "and all apps 200")
 	_ = first.conn.Close()
-	require.Eventually(t, func() bool { return s.connected(c, named("later")).asks("app/c/y").ReasonCodes[0] == 0 }, time.Minute, 10*time.Millisecond, "what ends makes room")
+	require.Eventually(t, func() bool { return connected(s, c, named("later")).asks("app/c/y").ReasonCodes[0] == 0 }, time.Minute, 10*time.Millisecond, "what ends makes room")
 	require.Zero(t, third.asks("app/c/x").ReasonCodes[0])
 }
 
@@ -145,17 +146,17 @@ func TestAppHasRoomForSoManyFiltersOverMQTT(t *testing.T) {
 // whichever version it speaks and whatever it says of its session.
 func TestConnectionThatIsTakenOverLeavesNoFilters(t *testing.T) {
 	t.Parallel()
-	s := onStage(t, sermas, func(o *api.Options) { o.Filters = 64 })
-	key := s.keyFor("clinic", `"triggers"`)
+	s := apitest.OnStage(t, sermas, func(o *api.Options) { o.Filters = 64 })
+	key := keyFor(s, "clinic", `"triggers"`)
 	resumes := func(hello *packets.Packet) {
 		hello.Connect.Clean = false
 		hello.Properties.SessionExpiryInterval, hello.Properties.SessionExpiryIntervalFlag = 3600, true
 	}
 	for _, change := range [][]func(*packets.Packet){{}, {mqtt5}, {mqtt5, resumes}} {
-		earlier := s.connected(key, change...)
+		earlier := connected(s, key, change...)
 		earlier.awaitsRoom()
 		earlier.asks(some("a", 64)...)
-		later := s.connected(key, change...)
+		later := connected(s, key, change...)
 		_, err := io.Copy(io.Discard, earlier.in)
 		require.Error(t, err, "it ends")
 		later.awaitsRoom()
@@ -180,24 +181,24 @@ func (c *subscriber) awaitsRoom() {
 
 func TestCallerHas100ConnectionsOverMQTT(t *testing.T) {
 	t.Parallel()
-	s := onStage(t, sermas)
-	key, other := s.keyFor("clinic", `"triggers"`), s.keyFor("clinic", `"messages"`)
-	first := s.connected(key, named("0"))
+	s := apitest.OnStage(t, sermas)
+	key, other := keyFor(s, "clinic", `"triggers"`), keyFor(s, "clinic", `"messages"`)
+	first := connected(s, key, named("0"))
 	for i := range 99 {
-		require.Zero(t, s.connected(key, named(fmt.Sprint(i+1))).code)
+		require.Zero(t, connected(s, key, named(fmt.Sprint(i+1))).code)
 	}
-	require.EqualValues(t, 3, s.connected(key, named("more")).code)
-	require.EqualValues(t, 0x97, s.connected(key, named("more"), mqtt5).code)
-	require.Zero(t, s.connected(other, named("other")).code, "another key has its own")
+	require.EqualValues(t, 3, connected(s, key, named("more")).code)
+	require.EqualValues(t, 0x97, connected(s, key, named("more"), mqtt5).code)
+	require.Zero(t, connected(s, other, named("other")).code, "another key has its own")
 	_ = first.conn.Close()
-	require.Eventually(t, func() bool { return s.connected(key, named("again")).code == 0 }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return connected(s, key, named("again")).code == 0 }, time.Minute, 10*time.Millisecond)
 }
 
 // A client publishes nothing, so that nothing of what it sends is kept.
 func TestClientOfMQTTNamesNoTopicsByNumbers(t *testing.T) {
 	t.Parallel()
-	s := onStage(t, sermas)
-	client := s.connected(s.keyFor("clinic", `"triggers"`), mqtt5)
+	s := apitest.OnStage(t, sermas)
+	client := connected(s, keyFor(s, "clinic", `"triggers"`), mqtt5)
 	client.send(packets.Packet{
 		FixedHeader: packets.FixedHeader{Type: packets.Publish}, TopicName: strings.Repeat("x", 60<<10), Payload: []byte(`{}`),
 		Properties: packets.Properties{TopicAlias: 1, TopicAliasFlag: true},
@@ -210,12 +211,12 @@ func TestClientOfMQTTNamesNoTopicsByNumbers(t *testing.T) {
 // What the filters of a client keep is what they are, and not the packets that they came in.
 func TestFiltersOverMQTTKeepNoPackets(t *testing.T) {
 	unraced.Only(t)
-	s := onStage(t, sermas)
-	key := s.keyFor("clinic", `"triggers"`)
+	s := apitest.OnStage(t, sermas)
+	key := keyFor(s, "clinic", `"triggers"`)
 	before := heap()
 	const clients = 16
 	for i := range clients {
-		client := s.connected(key, named(fmt.Sprint(i)), mqtt5)
+		client := connected(s, key, named(fmt.Sprint(i)), mqtt5)
 		for _, filter := range some(fmt.Sprint(i), 64) {
 			asked := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Subscribe, Qos: 1}, PacketID: 1, Filters: packets.Subscriptions{{Filter: filter}}}
 			asked.Properties.User = []packets.UserProperty{{Key: "x", Val: strings.Repeat("x", 60<<10)}}

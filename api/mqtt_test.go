@@ -19,6 +19,7 @@ import (
 
 	"earshot/api"
 	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/apitest"
 	"earshot/repositories/store"
 	"earshot/repositories/unraced"
 	"earshot/trigger/effect"
@@ -37,20 +38,20 @@ type subscriber struct {
 }
 
 // knock opens a WebSocket at /mqtt.
-func (s stage) knock() *subscriber {
-	s.t.Helper()
-	socket, _, err := websocket.Dial(s.t.Context(), strings.Replace(s.url, "http", "ws", 1)+"/mqtt", &websocket.DialOptions{Subprotocols: []string{"mqtt"}})
-	require.NoError(s.t, err)
-	require.Equal(s.t, "mqtt", socket.Subprotocol())
-	s.t.Cleanup(func() { _ = socket.CloseNow() })
+func knock(s apitest.Stage) *subscriber {
+	s.T.Helper()
+	socket, _, err := websocket.Dial(s.T.Context(), strings.Replace(s.URL, "http", "ws", 1)+"/mqtt", &websocket.DialOptions{Subprotocols: []string{"mqtt"}})
+	require.NoError(s.T, err)
+	require.Equal(s.T, "mqtt", socket.Subprotocol())
+	s.T.Cleanup(func() { _ = socket.CloseNow() })
 	conn := websocket.NetConn(context.Background(), socket, websocket.MessageBinary)
-	return &subscriber{t: s.t.(*testing.T), conn: conn, in: bufio.NewReader(conn), version: 4}
+	return &subscriber{t: s.T.(*testing.T), conn: conn, in: bufio.NewReader(conn), version: 4}
 }
 
 // connected is a client that has said who it is; change may alter its first packet.
-func (s stage) connected(token string, change ...func(*packets.Packet)) *subscriber {
-	s.t.Helper()
-	client := s.knock()
+func connected(s apitest.Stage, token string, change ...func(*packets.Packet)) *subscriber {
+	s.T.Helper()
+	client := knock(s)
 	hello := packets.Packet{FixedHeader: packets.FixedHeader{Type: packets.Connect}, ProtocolVersion: 4, Connect: packets.ConnectParams{
 		ProtocolName: []byte("MQTT"), Clean: true, Keepalive: 60, ClientIdentifier: "client", UsernameFlag: true, Username: []byte(token),
 	}}
@@ -133,20 +134,20 @@ func (c *subscriber) ended() {
 }
 
 // keyFor is an app's key with scopes.
-func (s stage) keyFor(app, scopes string) string {
-	s.t.Helper()
+func keyFor(s apitest.Stage, app, scopes string) string {
+	s.T.Helper()
 	var made struct{ Key string }
-	require.NoError(s.t, json.Unmarshal(s.call("POST", "/v1/apps/"+app+"/keys", `{"name":"k","scopes":[`+scopes+`]}`).is(201, "").body, &made))
+	require.NoError(s.T, json.Unmarshal(s.Call("POST", "/v1/apps/"+app+"/keys", `{"name":"k","scopes":[`+scopes+`]}`).Is(201, "").Body, &made))
 	return made.Key
 }
 
 func TestEventsComeOverMQTTAsSERMASWritesThem(t *testing.T) {
 	t.Parallel()
-	s := onStage(t, sermas)
-	follower := s.connected(s.keyFor("clinic", `"triggers"`)).subscribe("app/clinic/dialogue/tool/#")
+	s := apitest.OnStage(t, sermas)
+	follower := connected(s, keyFor(s, "clinic", `"triggers"`)).subscribe("app/clinic/dialogue/tool/#")
 	require.Zero(t, follower.code)
 
-	s.publish("tool.trigger.clinic.s1.book", "s1", `{"id":"e1","ts":"2026-01-02T03:04:05Z","text":"on monday","appId":"clinic","sessionId":"s1","repositoryId":"desk",
+	s.Publish("tool.trigger.clinic.s1.book", "s1", `{"id":"e1","ts":"2026-01-02T03:04:05Z","text":"on monday","appId":"clinic","sessionId":"s1","repositoryId":"desk",
 		"source":"message","name":"book","schema":[{"parameter":"day","type":"string","description":"when"},{"name":"people","type":"integer"}],"values":{"day":"monday","people":12345678901234567890,"extra":true}}`)
 	topic, says := follower.hears()
 	require.Equal(t, "app/clinic/dialogue/tool/book", topic)
@@ -158,16 +159,16 @@ func TestEventsComeOverMQTTAsSERMASWritesThem(t *testing.T) {
 		map[string]any{"parameter": "extra", "value": true},
 	}}, says["tool"])
 
-	s.publish("tool.result.clinic.s1.book", "s1", `{}`)
-	s.publish("tool.trigger.clinic.s1.bad", "s1", `"no object"`)
-	s.publish("tool.changed.clinic.desk", "s1", `{"appId":"clinic","sessionId":"s1","operation":"created","record":{"repositoryId":"desk"},"ts":"2026-01-02T03:04:05Z"}`)
+	s.Publish("tool.result.clinic.s1.book", "s1", `{}`)
+	s.Publish("tool.trigger.clinic.s1.bad", "s1", `"no object"`)
+	s.Publish("tool.changed.clinic.desk", "s1", `{"appId":"clinic","sessionId":"s1","operation":"created","record":{"repositoryId":"desk"},"ts":"2026-01-02T03:04:05Z"}`)
 	topic, says = follower.hears()
 	require.Equal(t, "app/clinic/dialogue/tool/changed/desk", topic)
 	require.Equal(t, map[string]any{"appId": "clinic", "sessionId": "s1", "operation": "created", "record": map[string]any{"repositoryId": "desk"}, "ts": "2026-01-02T03:04:05Z"}, says)
 
-	s.call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","description":"books","emitter":"calendar.request",
-		"parameters":{"type":"object","properties":{"day":{"type":"string","description":"when"}}},"url":"https://example.org","request":{"auth":"basic","basic":{"username":"u","password":"planted"}}}]}`).is(201, "")
-	s.publish("tool.notmatching.clinic.s1", "s1", `{"appId":"clinic","sessionId":"s1","messageId":"m1","repositories":["desk"],"tools":["book","gone"],"ts":"2026-01-02T03:04:05Z"}`)
+	s.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","description":"books","emitter":"calendar.request",
+		"parameters":{"type":"object","properties":{"day":{"type":"string","description":"when"}}},"url":"https://example.org","request":{"auth":"basic","basic":{"username":"u","password":"planted"}}}]}`).Is(201, "")
+	s.Publish("tool.notmatching.clinic.s1", "s1", `{"appId":"clinic","sessionId":"s1","messageId":"m1","repositories":["desk"],"tools":["book","gone"],"ts":"2026-01-02T03:04:05Z"}`)
 	topic, says = follower.hears()
 	require.Equal(t, "app/clinic/dialogue/tool/not-matching", topic)
 	require.Equal(t, []any{"desk"}, says["repositories"])
@@ -179,15 +180,15 @@ func TestEventsComeOverMQTTAsSERMASWritesThem(t *testing.T) {
 
 func TestClientOfMQTTSeesItsOwnAppAlone(t *testing.T) {
 	t.Parallel()
-	s := onStage(t, sermas)
-	s.call("PUT", "/v1/apps/other", `{}`).is(201, "")
-	mine, theirs := s.keyFor("clinic", `"messages"`), s.keyFor("other", `"triggers"`)
-	takesOver := s.connected(theirs) // of another app, a client of the same id
-	willing := s.connected(theirs, func(hello *packets.Packet) {
+	s := apitest.OnStage(t, sermas)
+	s.Call("PUT", "/v1/apps/other", `{}`).Is(201, "")
+	mine, theirs := keyFor(s, "clinic", `"messages"`), keyFor(s, "other", `"triggers"`)
+	takesOver := connected(s, theirs) // of another app, a client of the same id
+	willing := connected(s, theirs, func(hello *packets.Packet) {
 		hello.Connect.ClientIdentifier, hello.Connect.WillFlag = "willing", true
 		hello.Connect.WillTopic, hello.Connect.WillPayload = "app/clinic/dialogue/tool/forged", []byte(`{}`)
 	})
-	follower := s.connected(mine, func(hello *packets.Packet) { hello.Connect.Clean = false })
+	follower := connected(s, mine, func(hello *packets.Packet) { hello.Connect.Clean = false })
 	follower.subscribe("#", "+/+/dialogue/tool/+", "$SYS/#", "app/other/dialogue/tool/#", "$share/g/app/#")
 	takesOver.subscribe("#")
 	for _, topic := range []string{"app/clinic/dialogue/tool/forged", "app/other/dialogue/tool/forged"} {
@@ -204,8 +205,8 @@ func TestClientOfMQTTSeesItsOwnAppAlone(t *testing.T) {
 	event := func(app string) string {
 		return `{"appId":"` + app + `","sessionId":"s1","name":"book","schema":[],"values":{}}`
 	}
-	s.publish("tool.trigger.other.s1.book", "s1", event("other"))
-	s.publish("tool.trigger.clinic.s1.book", "s1", event("clinic"))
+	s.Publish("tool.trigger.other.s1.book", "s1", event("other"))
+	s.Publish("tool.trigger.clinic.s1.book", "s1", event("clinic"))
 	for client, topic := range map[*subscriber]string{follower: "app/clinic/dialogue/tool/book", takesOver: "app/other/dialogue/tool/book"} {
 		got, says := client.hears()
 		require.Equal(t, topic, got)
@@ -215,52 +216,52 @@ func TestClientOfMQTTSeesItsOwnAppAlone(t *testing.T) {
 
 func TestWhoIsNotLetInOverMQTTIsTold(t *testing.T) {
 	t.Parallel()
-	s := onStage(t, sermas)
+	s := apitest.OnStage(t, sermas)
 	var token struct{ Token string }
-	require.NoError(t, json.Unmarshal(s.call("POST", "/v1/apps/clinic/sessions/s1/token", "").is(201, "").body, &token))
+	require.NoError(t, json.Unmarshal(s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Is(201, "").Body, &token))
 	for what, credential := range map[string]string{
-		"nothing": "", "a wrong key": "no-such-key", "a key without the scope": s.keyFor("clinic", `"tools"`), "the admin, who is of no app": adminKey, "the token of a session": token.Token,
+		"nothing": "", "a wrong key": "no-such-key", "a key without the scope": keyFor(s, "clinic", `"tools"`), "the admin, who is of no app": apitest.AdminKey, "the token of a session": token.Token,
 	} {
-		refused := s.connected(credential)
+		refused := connected(s, credential)
 		require.EqualValues(t, 5, refused.code, what)
 		refused.ended()
 	}
-	newer := s.connected("no-such-key", func(hello *packets.Packet) { hello.ProtocolVersion = 5 })
+	newer := connected(s, "no-such-key", func(hello *packets.Packet) { hello.ProtocolVersion = 5 })
 	require.EqualValues(t, 0x87, newer.code)
-	unknown := s.connected("no-such-key", func(hello *packets.Packet) { hello.ProtocolVersion = 6 })
+	unknown := connected(s, "no-such-key", func(hello *packets.Packet) { hello.ProtocolVersion = 6 })
 	require.EqualValues(t, 1, unknown.code)
 	for _, garbage := range [][]byte{[]byte("GET / HTTP/1.1\r\n\r\n"), {0x10, 0xff, 0xff, 0xff, 0xff, 0x7f}, {0x10, 2, 0, 9}} {
-		client := s.knock()
+		client := knock(s)
 		_, err := client.conn.Write(garbage)
 		require.NoError(t, err)
 		client.ended()
 	}
-	s.call("GET", "/mqtt", "").problem(426, "MQTT")
+	s.Call("GET", "/mqtt", "").Problem(426, "MQTT")
 }
 
 func TestConnectionOverMQTTEndsWithItsKey(t *testing.T) {
 	t.Parallel()
-	s := onStage(t, sermas)
-	revoked, fifth := s.keyFor("clinic", `"triggers"`), s.keyFor("clinic", `"messages"`)
-	gone := s.connected(revoked).subscribe("#")
-	stays := s.connected(fifth, func(hello *packets.Packet) { hello.ProtocolVersion, hello.Connect.ClientIdentifier = 5, "" }).subscribe("#")
+	s := apitest.OnStage(t, sermas)
+	revoked, fifth := keyFor(s, "clinic", `"triggers"`), keyFor(s, "clinic", `"messages"`)
+	gone := connected(s, revoked).subscribe("#")
+	stays := connected(s, fifth, func(hello *packets.Packet) { hello.ProtocolVersion, hello.Connect.ClientIdentifier = 5, "" }).subscribe("#")
 	var keys struct {
 		Items []struct {
 			KeyID, Name string
 			Scopes      []string
 		}
 	}
-	require.NoError(t, json.Unmarshal(s.call("GET", "/v1/apps/clinic/keys", "").is(200, "").body, &keys))
+	require.NoError(t, json.Unmarshal(s.Call("GET", "/v1/apps/clinic/keys", "").Is(200, "").Body, &keys))
 	for _, key := range keys.Items {
 		if key.Scopes[0] == "triggers" {
-			s.call("DELETE", "/v1/apps/clinic/keys/"+key.KeyID, "").is(204, "")
+			s.Call("DELETE", "/v1/apps/clinic/keys/"+key.KeyID, "").Is(204, "")
 		}
 	}
 	gone.ended()
-	s.publish("tool.trigger.clinic.s1.book", "s1", `{"appId":"clinic","name":"book"}`)
+	s.Publish("tool.trigger.clinic.s1.book", "s1", `{"appId":"clinic","name":"book"}`)
 	topic, _ := stays.hears()
 	require.Equal(t, "app/clinic/dialogue/tool/book", topic)
-	close(s.closing)
+	close(s.Closing)
 	require.NoError(t, stays.conn.SetReadDeadline(time.Time{}))
 	stays.ended()
 }
@@ -269,21 +270,21 @@ func TestConnectionOverMQTTEndsWithItsKey(t *testing.T) {
 func TestConnectionOverMQTTEndsWithTheLastOfItsTokens(t *testing.T) {
 	t.Parallel()
 	clock := testbed.NewClock(time.Now())
-	s := onStage(t, sermas, func(o *api.Options) { o.Now, o.Lineages = clock.Now, o.Store.(*store.Store) })
-	life, err := s.store.Generation(t.Context(), "clinic", "")
+	s := apitest.OnStage(t, sermas, func(o *api.Options) { o.Now, o.Lineages = clock.Now, o.Store.(*store.Store) })
+	life, err := s.Store.Generation(t.Context(), "clinic", "")
 	require.NoError(t, err)
 	connected := func(lineage string) *subscriber {
-		signed, err := s.sealer.SignAccess(store.AccessToken{
+		signed, err := s.Sealer.SignAccess(store.AccessToken{
 			AppID: "clinic", ModuleID: "avatar", Lineage: lineage, Expires: clock.Now().Add(time.Minute), Life: life, Scopes: []store.Permission{store.PermitTriggers},
 		}, "t1")
 		require.NoError(t, err)
-		return s.connected(signed.Reveal(), func(hello *packets.Packet) { hello.Connect.ClientIdentifier = lineage }).subscribe("#")
+		return connected(s, signed.Reveal(), func(hello *packets.Packet) { hello.Connect.ClientIdentifier = lineage }).subscribe("#")
 	}
 	renewed, forgotten := connected("l1"), connected("l2")
-	require.NoError(t, s.store.ExtendLineage(t.Context(), "clinic", "l1", clock.Now().Add(2*time.Minute)))
+	require.NoError(t, s.Store.ExtendLineage(t.Context(), "clinic", "l1", clock.Now().Add(2*time.Minute)))
 	clock.Advance(time.Minute)
 	forgotten.ended()
-	s.publish("tool.trigger.clinic.s1.book", "s1", `{"appId":"clinic","name":"book"}`)
+	s.Publish("tool.trigger.clinic.s1.book", "s1", `{"appId":"clinic","name":"book"}`)
 	_, says := renewed.hears()
 	require.Equal(t, "book", says["name"])
 	require.Equal(t, map[string]any{}, says["values"], "who reads one of them needs no check")
@@ -295,14 +296,14 @@ func TestConnectionOverMQTTEndsWithTheLastOfItsTokens(t *testing.T) {
 func TestClientOfMQTTThatReadsNothingIsCutOff(t *testing.T) {
 	t.Parallel()
 	unraced.Only(t)
-	s := onStage(t, sermas)
-	key := s.keyFor("clinic", `"triggers"`)
-	idle := s.connected(key, func(hello *packets.Packet) { hello.Connect.ClientIdentifier = "idle" }).subscribe("#")
-	reads := s.connected(key).subscribe("#")
+	s := apitest.OnStage(t, sermas)
+	key := keyFor(s, "clinic", `"triggers"`)
+	idle := connected(s, key, func(hello *packets.Packet) { hello.Connect.ClientIdentifier = "idle" }).subscribe("#")
+	reads := connected(s, key).subscribe("#")
 	const events = 60
 	payload := `{"appId":"clinic","name":"book","values":{"v":"` + strings.Repeat("x", 400<<10) + `"}}`
 	for range events {
-		s.publish("tool.trigger.clinic.s1.book", "s1", payload)
+		s.Publish("tool.trigger.clinic.s1.book", "s1", payload)
 		_, says := reads.hears()
 		require.Equal(t, "book", says["name"])
 	}
@@ -336,14 +337,14 @@ func (c *cutOff) Follow(_ context.Context, _, _ string, after uint64) (<-chan ef
 func TestReaderOfTheStreamThatIsTooSlowGoesOnWhereItWas(t *testing.T) {
 	t.Parallel()
 	slow := &cutOff{ends: 3, asks: make(chan uint64)}
-	w := live(t, everything, sermas, func(o *api.Options) { o.Events = slow })
-	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
-	s := stage{world: w}
-	key := s.keyFor("clinic", `"triggers"`)
-	connected := make(chan *subscriber)
-	go func() { connected <- s.connected(key).subscribe("#") }()
+	w := apitest.Live(t, apitest.Everything, sermas, func(o *api.Options) { o.Events = slow })
+	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	s := apitest.Stage{World: w}
+	key := keyFor(s, "clinic", `"triggers"`)
+	clients := make(chan *subscriber)
+	go func() { clients <- connected(s, key).subscribe("#") }()
 	require.EqualValues(t, 0, <-slow.asks)
-	follower := <-connected
+	follower := <-clients
 	for after := range uint64(2) {
 		require.Equal(t, after+1, <-slow.asks)
 		_, says := follower.hears()

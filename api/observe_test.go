@@ -11,16 +11,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
+	"earshot/deploy/testbed/apitest"
 	"earshot/trigger"
 )
 
 // entries reads the lines of the log about requests.
 func (s faked) entries() []map[string]any {
-	s.t.Helper()
+	s.T.Helper()
 	var found []map[string]any
-	for line := range strings.Lines(s.log.String()) {
+	for line := range strings.Lines(s.Log.String()) {
 		var entry map[string]any
-		require.NoError(s.t, json.Unmarshal([]byte(line), &entry))
+		require.NoError(s.T, json.Unmarshal([]byte(line), &entry))
 		if entry["msg"] == "http.request" && entry["route"] != "/openapi.json" {
 			found = append(found, entry)
 		}
@@ -33,8 +34,8 @@ func TestEveryRequestIsOneLine(t *testing.T) {
 	s := start(t, func(o *api.Options) {
 		o.Now = func() time.Time { now = now.Add(40 * time.Millisecond); return now }
 	})
-	s.engine.answer = json.RawMessage(noMatch)
-	s.call("POST", messagesPath, hello, "traceparent: 00-"+callersTrace+"-00f067aa0ba902b7-01")
+	s.engine.answer = json.RawMessage(apitest.NoMatch)
+	s.Call("POST", apitest.MessagesPath, apitest.HelloBody, "traceparent: 00-"+callersTrace+"-00f067aa0ba902b7-01")
 
 	require.Len(t, s.entries(), 1)
 	entry := s.entries()[0]
@@ -43,38 +44,38 @@ func TestEveryRequestIsOneLine(t *testing.T) {
 	delete(entry, "time")
 	require.Equal(t, map[string]any{
 		"level": "INFO", "msg": "http.request", "method": "POST", "route": "/v1/apps/:appId/sessions/:sessionId/messages",
-		"status": 200.0, "bytes": float64(len(noMatch) + 1), "ms": 40.0, "trace": callersTrace, "appId": "clinic", "sessionId": "s1",
+		"status": 200.0, "bytes": float64(len(apitest.NoMatch) + 1), "ms": 40.0, "trace": callersTrace, "appId": "clinic", "sessionId": "s1",
 	}, entry)
 }
 
 func TestTheLogHoldsNoTextAndNoCredential(t *testing.T) {
 	s := start(t)
-	s.call("POST", messagesPath, `{"actor":"user","text":"planted","planted":1}`)
-	s.call("POST", messagesPath+"?planted=1", hello)
-	s.call("GET", "/planted", "")
-	s.call("PLANTED", "/v1/apps", "")
-	s.call("GET", "/v1/apps/planted.x", "")
-	s.call("GET", "/v1/apps", "", "Authorization: Bearer planted", "User-Agent: planted")
+	s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"planted","planted":1}`)
+	s.Call("POST", apitest.MessagesPath+"?planted=1", apitest.HelloBody)
+	s.Call("GET", "/planted", "")
+	s.Call("PLANTED", "/v1/apps", "")
+	s.Call("GET", "/v1/apps/planted.x", "")
+	s.Call("GET", "/v1/apps", "", "Authorization: Bearer planted", "User-Agent: planted")
 	require.Len(t, s.entries(), 6)
-	require.NotContains(t, s.log.String(), "planted")
-	require.NotContains(t, s.log.String(), "PLANTED")
-	require.NotContains(t, s.log.String(), adminKey)
+	require.NotContains(t, s.Log.String(), "planted")
+	require.NotContains(t, s.Log.String(), "PLANTED")
+	require.NotContains(t, s.Log.String(), apitest.AdminKey)
 }
 
 func TestAnInternalErrorIsFoundInTheLogByItsRequest(t *testing.T) {
 	s := start(t)
 	s.engine.err = errors.New("the cause")
-	got := s.call("POST", messagesPath, hello)
+	got := s.Call("POST", apitest.MessagesPath, apitest.HelloBody)
 	entry := s.entries()[0]
 	require.Equal(t, "ERROR", entry["level"])
 	require.Equal(t, "the cause", entry["error"])
-	got.problem(500, "request "+entry["request"].(string))
+	got.Problem(500, "request "+entry["request"].(string))
 }
 
 func TestProbesAreLoggedForDebuggingOnly(t *testing.T) {
 	s := start(t)
 	for _, path := range []string{"/healthz", "/readyz", "/metrics"} {
-		s.call("GET", path, "")
+		s.Call("GET", path, "")
 	}
 	for _, entry := range s.entries() {
 		require.Equal(t, "DEBUG", entry["level"], entry)
@@ -84,30 +85,30 @@ func TestProbesAreLoggedForDebuggingOnly(t *testing.T) {
 func TestAPanicIsA500AndItsValueStaysHidden(t *testing.T) {
 	s := start(t)
 	s.engine.panics = "planted"
-	s.call("POST", messagesPath, hello).problem(500, "internal error")
+	s.Call("POST", apitest.MessagesPath, apitest.HelloBody).Problem(500, "internal error")
 	entry := s.entries()[0]
 	require.Contains(t, entry["error"], "panic: string")
 	require.Contains(t, entry["error"], "doubles_test.go")
-	require.NotContains(t, s.log.String(), "planted")
+	require.NotContains(t, s.Log.String(), "planted")
 
 	s.engine.panics = nil
-	s.engine.answer = json.RawMessage(noMatch)
-	s.call("POST", messagesPath, hello).is(200, noMatch)
+	s.engine.answer = json.RawMessage(apitest.NoMatch)
+	s.Call("POST", apitest.MessagesPath, apitest.HelloBody).Is(200, apitest.NoMatch)
 }
 
 func TestAPanicOfTheRuntimeIsLoggedInItsWords(t *testing.T) {
 	s := start(t)
 	s.store.apps = nil // the double indexes it
-	s.call("GET", "/v1/apps/clinic", "").problem(500)
+	s.Call("GET", "/v1/apps/clinic", "").Problem(500)
 	require.Contains(t, s.entries()[0]["error"], "index out of range")
 }
 
 func TestAnAbortedHandlerCutsTheConnection(t *testing.T) {
 	s := start(t)
 	s.engine.panics = http.ErrAbortHandler
-	request, err := http.NewRequestWithContext(t.Context(), "POST", s.url+messagesPath, strings.NewReader(hello))
+	request, err := http.NewRequestWithContext(t.Context(), "POST", s.URL+apitest.MessagesPath, strings.NewReader(apitest.HelloBody))
 	require.NoError(t, err)
-	request.Header.Set("Authorization", "Bearer "+adminKey)
+	request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
 	response, err := http.DefaultTransport.RoundTrip(request)
 	if err == nil {
 		response.Body.Close()
@@ -118,8 +119,8 @@ func TestAnAbortedHandlerCutsTheConnection(t *testing.T) {
 const callersTrace = "4bf92f3577b34da6a3ce929d0e0e4736"
 
 func traceOf(s faked, header string) string {
-	s.engine.answer = json.RawMessage(noMatch)
-	s.call("POST", messagesPath, hello, "traceparent: "+header).is(200, "")
+	s.engine.answer = json.RawMessage(apitest.NoMatch)
+	s.Call("POST", apitest.MessagesPath, apitest.HelloBody, "traceparent: "+header).Is(200, "")
 	return s.engine.last().Args[0].(trigger.Message).TraceParent
 }
 

@@ -10,20 +10,21 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/apitest"
 	"earshot/repositories/unraced"
 )
 
 // pages reads a list to its end, and returns the values of a field of its items.
-func (w world) pages(path, field string) (all []string, count int) {
-	w.t.Helper()
+func pages(w apitest.World, path, field string) (all []string, count int) {
+	w.T.Helper()
 	for after := ""; ; count++ {
-		got := w.call(http.MethodGet, path+"?limit=200&after="+url.QueryEscape(after), "").is(200, "")
+		got := w.Call(http.MethodGet, path+"?limit=200&after="+url.QueryEscape(after), "").Is(200, "")
 		var page struct {
 			Items []map[string]any
 			Next  string
 		}
-		require.NoError(w.t, json.Unmarshal(got.body, &page))
-		require.True(w.t, len(got.body) <= 1<<20 || len(page.Items) == 1, "%s: %d bytes", path, len(got.body))
+		require.NoError(w.T, json.Unmarshal(got.Body, &page))
+		require.True(w.T, len(got.Body) <= 1<<20 || len(page.Items) == 1, "%s: %d bytes", path, len(got.Body))
 		for _, item := range page.Items {
 			all = append(all, fmt.Sprint(item[field]))
 		}
@@ -36,48 +37,48 @@ func (w world) pages(path, field string) (all []string, count int) {
 
 func TestAPageIsLimitedInBytes(t *testing.T) {
 	unraced.Only(t)
-	w := live(t, everything)
-	w.call("PUT", "/v1/apps/clinic", `{"settings":{"limits":null}}`).is(201, "")
+	w := apitest.Live(t, apitest.Everything)
+	w.Call("PUT", "/v1/apps/clinic", `{"settings":{"limits":null}}`).Is(201, "")
 	long := strings.Repeat("<é", 15<<10)
 	for i := range 30 {
-		w.call("POST", messagesPath, fmt.Sprintf(`{"messageId":"m%02d","actor":"user","text":"%s"}`, i, long)).is(200, "")
+		w.Call("POST", apitest.MessagesPath, fmt.Sprintf(`{"messageId":"m%02d","actor":"user","text":"%s"}`, i, long)).Is(200, "")
 	}
-	history, count := w.pages(messagesPath, "messageId")
+	history, count := pages(w, apitest.MessagesPath, "messageId")
 	require.Len(t, history, 30)
 	require.Greater(t, count, 1)
 	for i, id := range history {
 		require.Equal(t, fmt.Sprintf("m%02d", i), id)
 	}
 
-	w.call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"ring","schema":[{"parameter":"p","type":"string"}]}]}`).is(201, "")
+	w.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"ring","schema":[{"parameter":"p","type":"string"}]}]}`).Is(201, "")
 	for i := range 30 {
-		w.call("POST", "/v1/apps/clinic/sessions/s1/triggers", fmt.Sprintf(`{"name":"ring","source":"task","triggerId":"t%02d","values":{"p":"%s"}}`, i, long)).is(201, "")
+		w.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", fmt.Sprintf(`{"name":"ring","source":"task","triggerId":"t%02d","values":{"p":"%s"}}`, i, long)).Is(201, "")
 	}
 	for _, path := range []string{"/v1/apps/clinic/triggers", "/v1/apps/clinic/sessions/s1/triggers"} {
-		records, count := w.pages(path, "triggerId")
+		records, count := pages(w, path, "triggerId")
 		require.Len(t, records, 30)
 		require.Greater(t, count, 1)
 	}
 
 	for i := range 5 {
-		w.call("PUT", fmt.Sprintf("/v1/apps/clinic/repositories/large%d", i), `{"tools":[{"name":"a","description":"`+strings.Repeat("x", 400<<10)+`"}]}`).is(201, "")
-		w.call("PUT", fmt.Sprintf("/v1/apps/large%d", i), `{"name":"`+strings.Repeat("x", 400<<10)+`"}`).is(201, "")
+		w.Call("PUT", fmt.Sprintf("/v1/apps/clinic/repositories/large%d", i), `{"tools":[{"name":"a","description":"`+strings.Repeat("x", 400<<10)+`"}]}`).Is(201, "")
+		w.Call("PUT", fmt.Sprintf("/v1/apps/large%d", i), `{"name":"`+strings.Repeat("x", 400<<10)+`"}`).Is(201, "")
 	}
-	found, count := w.pages("/v1/apps/clinic/repositories", "repositoryId")
+	found, count := pages(w, "/v1/apps/clinic/repositories", "repositoryId")
 	require.Equal(t, []string{"desk", "large0", "large1", "large2", "large3", "large4"}, found)
 	require.Equal(t, 3, count)
-	apps, count := w.pages("/v1/apps", "appId")
+	apps, count := pages(w, "/v1/apps", "appId")
 	require.Len(t, apps, 6)
 	require.Equal(t, 3, count)
 }
 
 func TestAnItemThatIsLongerThanAPageIsAPage(t *testing.T) {
-	w := live(t, everything)
-	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
+	w := apitest.Live(t, apitest.Everything)
+	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
 	for _, id := range []string{"a", "b"} { // with what is added to it, each is more than 1 MiB
-		w.call("PUT", "/v1/apps/clinic/repositories/"+id, `{"tools":[{"name":"a","description":"`+strings.Repeat("x", 1<<20-60)+`"}]}`).is(201, "")
+		w.Call("PUT", "/v1/apps/clinic/repositories/"+id, `{"tools":[{"name":"a","description":"`+strings.Repeat("x", 1<<20-60)+`"}]}`).Is(201, "")
 	}
-	found, count := w.pages("/v1/apps/clinic/repositories", "repositoryId")
+	found, count := pages(w, "/v1/apps/clinic/repositories", "repositoryId")
 	require.Equal(t, []string{"a", "b"}, found)
 	require.Equal(t, 2, count)
 }

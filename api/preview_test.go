@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"testing"
 
+	"earshot/deploy/testbed/apitest"
+
 	"github.com/stretchr/testify/require"
 )
 
@@ -17,31 +19,31 @@ func TestAPutSaysWithDryRunWhatItWouldDo(t *testing.T) {
 		if method == "PreviewApp" {
 			body = `{}`
 		}
-		s.call("PUT", path+"?dryRun=true", body).is(200, `{"operation":"unchanged"}`)
+		s.Call("PUT", path+"?dryRun=true", body).Is(200, `{"operation":"unchanged"}`)
 		require.Equal(t, method, s.store.last().Method)
 		require.Equal(t, 1, s.store.count(), "and nothing is written")
-		s.call("PUT", path+"?dryRun=true", `{"nmae":1}`).problem(400)
+		s.Call("PUT", path+"?dryRun=true", `{"nmae":1}`).Problem(400)
 	}
 }
 
 func TestADryRunThatIsNotUnderstoodWritesNothing(t *testing.T) {
 	s := start(t)
 	for _, query := range []string{"dryRun=yes", "dryRun", "dryRun=true&dryRun=false", "dryrun=true"} {
-		s.call("PUT", "/v1/apps/clinic?"+query, `{}`).problem(400)
-		s.call("PUT", "/v1/apps/clinic/repositories/r?"+query, `{"tools":[]}`).problem(400)
+		s.Call("PUT", "/v1/apps/clinic?"+query, `{}`).Problem(400)
+		s.Call("PUT", "/v1/apps/clinic/repositories/r?"+query, `{"tools":[]}`).Problem(400)
 	}
 	require.Zero(t, s.store.count())
-	s.call("PUT", "/v1/apps/clinic?dryRun=false", `{}`)
+	s.Call("PUT", "/v1/apps/clinic?dryRun=false", `{}`)
 	require.Equal(t, "ChangeApp", s.store.last().Method)
 }
 
 func TestAKeyComparesSoManyCredentialsAMinuteOverAllReplicas(t *testing.T) {
-	w := live(t, everything)
-	w.call("PUT", "/v1/apps/clinic", `{"modules":[{"moduleId":"m","secret":"right","tokenUrl":"https://id.example.org/"}]}`).is(201, "")
-	replicas := []*service{w.service, w.secondReplica()}
-	key := w.call("POST", keysPath, `{"scopes":["app","tools"]}`).made()
-	child := w.call("POST", keysPath, `{"scopes":["app","tools"]}`, bearer(key.Key)).made()
-	other := w.call("POST", keysPath, `{"scopes":["app","tools"]}`).made()
+	w := apitest.Live(t, apitest.Everything)
+	w.Call("PUT", "/v1/apps/clinic", `{"modules":[{"moduleId":"m","secret":"right","tokenUrl":"https://id.example.org/"}]}`).Is(201, "")
+	replicas := []*apitest.Service{w.Service, secondReplica(w)}
+	key := w.Call("POST", keysPath, `{"scopes":["app","tools"]}`).Made()
+	child := w.Call("POST", keysPath, `{"scopes":["app","tools"]}`, apitest.Bearer(key.Key)).Made()
+	other := w.Call("POST", keysPath, `{"scopes":["app","tools"]}`).Made()
 	app := func(secret string) string {
 		return `{"modules":[{"moduleId":"m","secret":"` + secret + `","tokenUrl":"https://id.example.org/"}]}`
 	}
@@ -50,24 +52,24 @@ func TestAKeyComparesSoManyCredentialsAMinuteOverAllReplicas(t *testing.T) {
 	for i := range 120 {
 		replica, by := replicas[i%2], []string{key.Key, child.Key}[i%3/2]
 		if i%2 == 0 {
-			replica.call("PUT", path, app(fmt.Sprint("guess", i)), bearer(by)).is(200, `{"operation":"updated"}`)
+			replica.Call("PUT", path, app(fmt.Sprint("guess", i)), apitest.Bearer(by)).Is(200, `{"operation":"updated"}`)
 		} else {
-			replica.call("PUT", repository, fmt.Sprintf(tool, "X-Api-Key"), bearer(by)).is(200, `{"operation":"created"}`)
+			replica.Call("PUT", repository, fmt.Sprintf(tool, "X-Api-Key"), apitest.Bearer(by)).Is(200, `{"operation":"created"}`)
 		}
-		replica.call("PUT", path, app("***"), bearer(by)).is(200, `{"operation":"unchanged"}`) // compares nothing
-		replica.call("PUT", repository, fmt.Sprintf(tool, "Accept"), bearer(by)).is(200, "")
+		replica.Call("PUT", path, app("***"), apitest.Bearer(by)).Is(200, `{"operation":"unchanged"}`) // compares nothing
+		replica.Call("PUT", repository, fmt.Sprintf(tool, "Accept"), apitest.Bearer(by)).Is(200, "")
 	}
 	for _, replica := range replicas {
 		for _, by := range []string{key.Key, child.Key} {
-			got := replica.call("PUT", path, app("right"), bearer(by))
-			got.problem(429, "120 times a minute")
+			got := replica.Call("PUT", path, app("right"), apitest.Bearer(by))
+			got.Problem(429, "120 times a minute")
 			pause, err := strconv.Atoi(got.Header.Get("Retry-After"))
 			require.NoError(t, err)
 			require.True(t, 0 < pause && pause <= 60, pause)
-			replica.call("PUT", repository, fmt.Sprintf(tool, "X-Api-Key"), bearer(by)).problem(429)
+			replica.Call("PUT", repository, fmt.Sprintf(tool, "X-Api-Key"), apitest.Bearer(by)).Problem(429)
 		}
 	}
-	w.call("PUT", path, app("right"), bearer(other.Key)).is(200, `{"operation":"unchanged"}`)
-	w.call("PUT", path, app("right")).is(200, `{"operation":"unchanged"}`)
-	w.call("PUT", "/v1/apps/clinic", app("right"), bearer(key.Key)).is(200, "") // a write tells nothing
+	w.Call("PUT", path, app("right"), apitest.Bearer(other.Key)).Is(200, `{"operation":"unchanged"}`)
+	w.Call("PUT", path, app("right")).Is(200, `{"operation":"unchanged"}`)
+	w.Call("PUT", "/v1/apps/clinic", app("right"), apitest.Bearer(key.Key)).Is(200, "") // a write tells nothing
 }

@@ -26,14 +26,14 @@ func TestReadyzNamesWhatIsDownAndHidesWhere(t *testing.T) {
 	}
 	for down, checks := range cases {
 		s := start(t, func(o *api.Options) { o.Ready = checks })
-		got := s.call("GET", "/readyz", "")
+		got := s.Call("GET", "/readyz", "")
 		if down == "" {
-			got.is(200, `{"status":"ready"}`)
+			got.Is(200, `{"status":"ready"}`)
 			continue
 		}
-		got.problem(503, "no answer from "+down)
-		require.NotContains(t, string(got.body), "10.0.0.7")
-		require.Contains(t, s.log.String(), "10.0.0.7")
+		got.Problem(503, "no answer from "+down)
+		require.NotContains(t, string(got.Body), "10.0.0.7")
+		require.Contains(t, s.Log.String(), "10.0.0.7")
 	}
 }
 
@@ -49,9 +49,9 @@ func TestReadyzSaysWhatIsWrongWithAServiceThatAnswers(t *testing.T) {
 		"not ready: no answer from redis; nats is full": {check("nats", wrong), check("redis", errors.New("refused"))},
 	} {
 		s := start(t, func(o *api.Options) { o.Ready = checks })
-		got := s.call("GET", "/readyz", "")
-		got.problem(503, want)
-		require.NotContains(t, string(got.body), "10.0.0.7")
+		got := s.Call("GET", "/readyz", "")
+		got.Problem(503, want)
+		require.NotContains(t, string(got.Body), "10.0.0.7")
 	}
 }
 
@@ -69,21 +69,21 @@ func TestReadyzWithAPartAwayIsReadyAndNamesItWhereAsked(t *testing.T) {
 		o.Ready = []api.Check{{Name: "redis", Ready: func(context.Context) error { return found }}, check("nats", nil)}
 	})
 	found = &api.Away{Parts: []api.Part{silent, wordy}}
-	s.call("GET", "/readyz", "").is(200, `{"status":"ready"}`)
-	s.call("GET", "/readyz?verbose=false", "").is(200, `{"status":"ready"}`)
-	got := s.call("GET", "/readyz?verbose", "").is(200, `{"status":"ready","services":[{"name":"redis","state":"partly","away":[
+	s.Call("GET", "/readyz", "").Is(200, `{"status":"ready"}`)
+	s.Call("GET", "/readyz?verbose=false", "").Is(200, `{"status":"ready"}`)
+	got := s.Call("GET", "/readyz?verbose", "").Is(200, `{"status":"ready","services":[{"name":"redis","state":"partly","away":[
 		{"name":"shard of slot 7","says":"no answer"},{"name":"shard of slot 9","says":"NOREPLICAS Not enough good replicas to write."}]},{"name":"nats","state":"ready"}]}`)
-	require.NotContains(t, string(got.body), "10.0.0")
+	require.NotContains(t, string(got.Body), "10.0.0")
 
 	found = &api.Away{Parts: []api.Part{silent, wordy}, All: true}
-	s.call("GET", "/readyz", "").problem(503, "not ready: redis answers NOREPLICAS")
-	got = s.call("GET", "/readyz?verbose", "")
-	got.problem(503, "not ready: redis answers NOREPLICAS")
-	require.Contains(t, string(got.body), `"services":[{"name":"redis","state":"away","says":"NOREPLICAS Not enough good replicas to write.","away":[{"name":"shard of slot 7"`)
+	s.Call("GET", "/readyz", "").Problem(503, "not ready: redis answers NOREPLICAS")
+	got = s.Call("GET", "/readyz?verbose", "")
+	got.Problem(503, "not ready: redis answers NOREPLICAS")
+	require.Contains(t, string(got.Body), `"services":[{"name":"redis","state":"away","says":"NOREPLICAS Not enough good replicas to write.","away":[{"name":"shard of slot 7"`)
 
 	found = &api.Away{Parts: []api.Part{{Err: errors.New("10.0.0.7")}}, All: true}
-	s.call("GET", "/readyz", "").problem(503, "not ready: no answer from redis")
-	require.Contains(t, string(s.call("GET", "/readyz?verbose", "").body), `{"name":"redis","state":"away","says":"no answer"}`)
+	s.Call("GET", "/readyz", "").Problem(503, "not ready: no answer from redis")
+	require.Contains(t, string(s.Call("GET", "/readyz?verbose", "").Body), `{"name":"redis","state":"away","says":"no answer"}`)
 }
 
 // TestReadinessIsLoggedWhereItChanges has probes ask for a minute and more of an outage.
@@ -94,19 +94,19 @@ func TestReadinessIsLoggedWhereItChanges(t *testing.T) {
 	})
 	for i := range 40 {
 		found = fmt.Errorf("read tcp 10.0.0.1:%d->10.0.0.7:6379: refused", 40000+i)
-		s.call("GET", "/readyz", "")
+		s.Call("GET", "/readyz", "")
 	}
 	for range 40 {
 		found = spoken{errors.New("10.0.0.7:6379: NOREPLICAS")}
-		s.call("GET", "/readyz", "")
+		s.Call("GET", "/readyz", "")
 	}
-	require.Equal(t, 2, strings.Count(s.log.String(), `"WARN","msg":"ready.failed"`))
-	require.NotContains(t, s.log.String(), `"ERROR"`, "nor is a probe an error of its own each time")
+	require.Equal(t, 2, strings.Count(s.Log.String(), `"WARN","msg":"ready.failed"`))
+	require.NotContains(t, s.Log.String(), `"ERROR"`, "nor is a probe an error of its own each time")
 	found = nil
-	s.call("GET", "/readyz", "")
-	s.call("GET", "/readyz", "")
-	require.Equal(t, 1, strings.Count(s.log.String(), "ready.again"))
-	require.Regexp(t, `ready\.again.*held\W+78\b`, s.log.String())
+	s.Call("GET", "/readyz", "")
+	s.Call("GET", "/readyz", "")
+	require.Equal(t, 1, strings.Count(s.Log.String(), "ready.again"))
+	require.Regexp(t, `ready\.again.*held\W+78\b`, s.Log.String())
 }
 
 func TestReadyzGivesEveryCheckADeadline(t *testing.T) {
@@ -119,12 +119,12 @@ func TestReadyzGivesEveryCheckADeadline(t *testing.T) {
 			return nil
 		}}}
 	})
-	s.call("GET", "/readyz", "").is(200, "")
+	s.Call("GET", "/readyz", "").Is(200, "")
 }
 
 func TestHealthzIsWellWhateverIsDown(t *testing.T) {
 	s := start(t, func(o *api.Options) { o.Ready = []api.Check{check("redis", errors.New("down"))} })
-	s.call("GET", "/healthz", "").is(200, `{"status":"alive"}`)
+	s.Call("GET", "/healthz", "").Is(200, `{"status":"alive"}`)
 }
 
 func TestMetricsShowTheRegistryAndCountRequests(t *testing.T) {
@@ -132,10 +132,10 @@ func TestMetricsShowTheRegistryAndCountRequests(t *testing.T) {
 	prometheus.WrapRegistererWith(nil, registry).MustRegister(prometheus.NewGaugeFunc(
 		prometheus.GaugeOpts{Name: "earshot_dead", Help: "Dead letters."}, func() float64 { return 7 }))
 	s := start(t, func(o *api.Options) { o.Metrics = registry })
-	s.call("GET", "/v1/apps/clinic.x", "")
-	s.call("GET", "/v1/apps/clinic.y", "")
-	s.call("BREW", "/made-up", "")
-	shown := string(s.call("GET", "/metrics", "").is(200, "").body)
+	s.Call("GET", "/v1/apps/clinic.x", "")
+	s.Call("GET", "/v1/apps/clinic.y", "")
+	s.Call("BREW", "/made-up", "")
+	shown := string(s.Call("GET", "/metrics", "").Is(200, "").Body)
 	for _, line := range []string{
 		"earshot_dead 7",
 		`earshot_http_requests_total{method="GET",route="/v1/apps/:appId",status="400"} 2`,
@@ -149,7 +149,7 @@ func TestTwoHandlersShareOneRegistry(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	one := start(t, func(o *api.Options) { o.Metrics = registry })
 	two := start(t, func(o *api.Options) { o.Metrics = registry })
-	one.call("GET", "/v1/apps", "")
-	two.call("GET", "/v1/apps", "")
-	require.Contains(t, string(one.call("GET", "/metrics", "").body), `earshot_http_requests_total{method="GET",route="/v1/apps",status="200"} 2`)
+	one.Call("GET", "/v1/apps", "")
+	two.Call("GET", "/v1/apps", "")
+	require.Contains(t, string(one.Call("GET", "/metrics", "").Body), `earshot_http_requests_total{method="GET",route="/v1/apps",status="200"} 2`)
 }

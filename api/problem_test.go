@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/apitest"
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/fault"
@@ -32,8 +33,8 @@ var operations = []struct{ method, path, body string }{
 	{"GET", "/v1/apps/clinic/repositories/info", ""},
 	{"DELETE", "/v1/apps/clinic/repositories/info", ""},
 	{"DELETE", "/v1/apps/clinic/sessions/s1", ""},
-	{"POST", messagesPath, hello},
-	{"GET", messagesPath, ""},
+	{"POST", apitest.MessagesPath, apitest.HelloBody},
+	{"GET", apitest.MessagesPath, ""},
 	{"POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"ui"}`},
 	{"GET", "/v1/apps/clinic/triggers", ""},
 	{"GET", "/v1/apps/clinic/triggers/t1", ""},
@@ -77,13 +78,13 @@ func TestEveryErrorIsTheSameProblemWhereverItHappens(t *testing.T) {
 	for _, c := range cases {
 		s.store.err, s.engine.err = c.err, c.err
 		for _, o := range operations {
-			got := s.ask(o.method, o.path, o.body) // not every route can meet every error
-			got.problem(c.status)
-			require.Contains(t, string(got.body), `"type":"`+c.problem+`"`)
+			got := s.Ask(o.method, o.path, o.body) // not every route can meet every error
+			got.Problem(c.status)
+			require.Contains(t, string(got.Body), `"type":"`+c.problem+`"`)
 			require.Equal(t, c.after, got.Header.Get("Retry-After"), c.err)
 			require.Equal(t, c.status == 401, got.Header.Get("WWW-Authenticate") != "")
-			require.NotContains(t, string(got.body), hidden)
+			require.NotContains(t, string(got.Body), hidden)
 		}
-		s.ask("POST", messagesPath, hello, "Prefer: respond-async").problem(c.status)
+		s.Ask("POST", apitest.MessagesPath, apitest.HelloBody, "Prefer: respond-async").Problem(c.status)
 	}
 }

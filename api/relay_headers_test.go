@@ -8,6 +8,7 @@ import (
 
 	"earshot/api"
 	"earshot/api/gateway"
+	"earshot/deploy/testbed/apitest"
 )
 
 // TestHeadersPassByListsAlone sends what would bill another account, or lead the operator's key
@@ -37,19 +38,19 @@ func TestHeadersPassByListsAlone(t *testing.T) {
 					}
 					_, _ = w.Write([]byte(completion))
 				})
-				w := live(t, everything, model.behind, func(o *api.Options) {
+				w := apitest.Live(t, apitest.Everything, model.behind, func(o *api.Options) {
 					if added {
 						o.Model.Headers = []string{"X-Tenant"}
 					}
 				})
-				w.call("PUT", "/v1/apps/clinic", `{"settings":{"openai":{"mode":"`+mode+`"}}}`).is(201, "")
-				w.call("PUT", "/v1/apps/clinic/repositories/booking", `{"tools":[{"name":"book"}]}`).is(201, "")
+				w.Call("PUT", "/v1/apps/clinic", `{"settings":{"openai":{"mode":"`+mode+`"}}}`).Is(201, "")
+				w.Call("PUT", "/v1/apps/clinic/repositories/booking", `{"tools":[{"name":"book"}]}`).Is(201, "")
 				headers := []string{}
 				for name, value := range sent {
 					headers = append(headers, name+": "+value)
 				}
-				got := w.ask("POST", sessionChatPath, saying("hello"), headers...)
-				require.Equal(t, 200, got.StatusCode, string(got.body))
+				got := w.Ask("POST", sessionChatPath, saying("hello"), headers...)
+				require.Equal(t, 200, got.StatusCode, string(got.Body))
 
 				asked := model.asked[0].Header
 				for name, value := range sent {

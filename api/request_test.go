@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/apitest"
 	"earshot/repositories"
 	"earshot/trigger/query"
 )
@@ -18,16 +19,16 @@ import (
 func TestAnUnknownPathIsA404Problem(t *testing.T) {
 	s := start(t)
 	for _, path := range []string{"/nothing", "/v1", "/v2/apps", "/v1/apps/clinic/nothing", "/healthz/x", "/v1/apps/clinic/sessions/s1/messages/m1/x"} {
-		s.call("GET", path, "").problem(404)
+		s.Call("GET", path, "").Problem(404)
 	}
-	s.call("GET", "/nothing", "", "Authorization: ").problem(404)
+	s.Call("GET", "/nothing", "", "Authorization: ").Problem(404)
 }
 
 func TestAWrongMethodIsA405ProblemWithAllow(t *testing.T) {
 	cases := map[string][2]string{
 		"/v1/apps":                          {"POST", "GET, HEAD, OPTIONS"},
 		"/v1/apps/clinic":                   {"POST", "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"},
-		messagesPath:                        {"DELETE", "GET, HEAD, OPTIONS, POST"},
+		apitest.MessagesPath:                {"DELETE", "GET, HEAD, OPTIONS, POST"},
 		"/v1/apps/clinic/sessions/s1":       {"POST", "DELETE, GET, HEAD, OPTIONS, PUT"},
 		"/v1/apps/clinic/repositories/r":    {"POST", "DELETE, GET, HEAD, OPTIONS, PATCH, PUT"},
 		"/v1/apps/clinic/triggers/t/retry":  {"PUT", "OPTIONS, POST"},
@@ -37,16 +38,16 @@ func TestAWrongMethodIsA405ProblemWithAllow(t *testing.T) {
 	}
 	s := start(t)
 	for path, c := range cases {
-		got := s.call(c[0], path, "")
-		got.problem(405, c[0])
+		got := s.Call(c[0], path, "")
+		got.Problem(405, c[0])
 		require.ElementsMatch(t, strings.Split(c[1], ", "), strings.Split(got.Header.Get("Allow"), ", "), path)
 	}
-	s.call("BREW", "/v1/apps", "").problem(405)
+	s.Call("BREW", "/v1/apps", "").Problem(405)
 }
 
 func TestOptionsTellsTheMethodsWithoutAKey(t *testing.T) {
 	s := start(t)
-	got := s.call("OPTIONS", "/v1/apps/clinic", "", "Authorization: ").is(204, "")
+	got := s.Call("OPTIONS", "/v1/apps/clinic", "", "Authorization: ").Is(204, "")
 	require.ElementsMatch(t, []string{"DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "PUT"}, strings.Split(got.Header.Get("Allow"), ", "))
 	require.Empty(t, got.Header.Get("Access-Control-Allow-Origin"))
 	require.Zero(t, s.store.count())
@@ -56,13 +57,13 @@ func TestHeadAnswersAsGetDoesWithoutTheBody(t *testing.T) {
 	s := start(t)
 	s.store.apps = []*repositories.App{{ID: "clinic"}}
 	for _, path := range append(openPaths, "/v1/apps", "/v1/apps/clinic") {
-		get, head := s.call("GET", path, ""), s.call("HEAD", path, "")
+		get, head := s.Call("GET", path, ""), s.Call("HEAD", path, "")
 		require.Equal(t, 200, head.StatusCode, path)
-		require.Empty(t, head.body)
+		require.Empty(t, head.Body)
 		require.Equal(t, get.Header.Get("Content-Type"), head.Header.Get("Content-Type"), path)
 	}
 	s.store.err = repositories.ErrNotFound
-	require.Equal(t, 404, s.call("HEAD", "/v1/apps/clinic", "").StatusCode)
+	require.Equal(t, 404, s.Call("HEAD", "/v1/apps/clinic", "").StatusCode)
 }
 
 func TestIDsOfThePathAreCheckedAndNamed(t *testing.T) {
@@ -80,14 +81,14 @@ func TestIDsOfThePathAreCheckedAndNamed(t *testing.T) {
 		"/v1/apps//repositories":                      {`appId ""`},
 	}
 	for path, words := range cases {
-		s.call("GET", path, "").problem(400, words...)
+		s.Call("GET", path, "").Problem(400, words...)
 	}
 	require.Zero(t, s.store.count()+s.engine.count())
 }
 
 func TestAnEncodedIDIsTheSameID(t *testing.T) {
 	s := start(t)
-	s.call("DELETE", "/v1/apps/%63linic", "").is(204, "")
+	s.Call("DELETE", "/v1/apps/%63linic", "").Is(204, "")
 	require.Equal(t, asked{"DeleteApp", []any{"clinic"}}, s.store.last())
 }
 
@@ -108,72 +109,72 @@ func TestQueryParametersAreKnownOrRefused(t *testing.T) {
 		"/v1/apps/clinic/triggers?" + strings.Repeat("x", 1000): {"xxx…", "takes limit, after, state"},
 	}
 	for path, words := range cases {
-		s.call("GET", path, "").problem(400, words...)
+		s.Call("GET", path, "").Problem(400, words...)
 	}
 	require.Zero(t, s.store.count()+s.engine.count())
 }
 
 func TestProbesTakeAnyQuery(t *testing.T) {
 	s := start(t)
-	s.call("GET", "/healthz?probe=1", "").is(200, "")
+	s.Call("GET", "/healthz?probe=1", "").Is(200, "")
 }
 
 func TestNothingIsCachedOrSniffedOrFramed(t *testing.T) {
 	s := start(t)
 	for _, path := range []string{"/v1/apps", "/nothing", "/docs", "/healthz"} {
-		header := s.call("GET", path, "").Header
+		header := s.Call("GET", path, "").Header
 		for name, value := range map[string]string{
 			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
 		} {
 			require.Equal(t, value, header.Get(name), path+" "+name)
 		}
 	}
-	require.Equal(t, "application/json", s.call("GET", "/v1/apps", "").Header.Get("Content-Type"))
+	require.Equal(t, "application/json", s.Call("GET", "/v1/apps", "").Header.Get("Content-Type"))
 }
 
 func TestRoutesOfOtherHostsAreTheSame(t *testing.T) {
 	s := start(t)
-	request, err := http.NewRequestWithContext(t.Context(), "GET", s.url+"/healthz", nil)
+	request, err := http.NewRequestWithContext(t.Context(), "GET", s.URL+"/healthz", nil)
 	require.NoError(t, err)
 	request.Host = "earshot.example.org"
-	require.Equal(t, 200, s.send(request).StatusCode)
+	require.Equal(t, 200, s.Send(request).StatusCode)
 }
 
 const mib = 1 << 20
 
 func TestABodyOverOneMiBIs413(t *testing.T) {
 	s := start(t)
-	s.call("POST", messagesPath, strings.Repeat(" ", mib+1)).problem(413, "1048576 bytes")
+	s.Call("POST", apitest.MessagesPath, strings.Repeat(" ", mib+1)).Problem(413, "1048576 bytes")
 	require.Zero(t, s.engine.count())
 }
 
 func TestABodyOverOneMiBIs413WhenItsLengthIsNotSaid(t *testing.T) {
 	s := start(t)
-	request, err := http.NewRequestWithContext(t.Context(), "POST", s.url+messagesPath, io.MultiReader(strings.NewReader(strings.Repeat(" ", mib+1))))
+	request, err := http.NewRequestWithContext(t.Context(), "POST", s.URL+apitest.MessagesPath, io.MultiReader(strings.NewReader(strings.Repeat(" ", mib+1))))
 	require.NoError(t, err)
-	request.Header.Set("Authorization", "Bearer "+adminKey)
+	request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
 	require.EqualValues(t, 0, request.ContentLength)
-	s.send(request).problem(413, "1048576 bytes")
+	s.Send(request).Problem(413, "1048576 bytes")
 	require.Zero(t, s.engine.count())
 }
 
 func TestABodyOfOneMiBIsRead(t *testing.T) {
 	s := start(t)
-	s.engine.answer = json.RawMessage(noMatch)
-	s.call("POST", messagesPath, hello+strings.Repeat(" ", mib-len(hello))).is(200, noMatch)
+	s.engine.answer = json.RawMessage(apitest.NoMatch)
+	s.Call("POST", apitest.MessagesPath, apitest.HelloBody+strings.Repeat(" ", mib-len(apitest.HelloBody))).Is(200, apitest.NoMatch)
 }
 
 func TestOnlyPlainJSONIsRead(t *testing.T) {
 	s := start(t)
-	s.engine.answer = json.RawMessage(noMatch)
+	s.engine.answer = json.RawMessage(apitest.NoMatch)
 	for kind, status := range map[string]int{
 		"application/json": 200, "application/json; charset=utf-8": 200, "Application/JSON;charset=UTF-8": 200, "application/problem+json": 200, "": 200,
 		"text/plain": 415, "application/x-www-form-urlencoded": 415, "application/json; charset=utf-16": 415, "application/xml": 415, "json": 415, ";;": 415, "text/x+json": 415,
 	} {
-		got := s.call("POST", messagesPath, hello, "Content-Type: "+kind)
+		got := s.Call("POST", apitest.MessagesPath, apitest.HelloBody, "Content-Type: "+kind)
 		require.Equal(t, status, got.StatusCode, kind)
 		if status == 415 {
-			got.problem(415, "send application/json")
+			got.Problem(415, "send application/json")
 			require.Equal(t, "application/json", got.Header.Get("Accept"))
 		}
 	}
@@ -181,24 +182,24 @@ func TestOnlyPlainJSONIsRead(t *testing.T) {
 
 func TestACompressedBodyIsRefused(t *testing.T) {
 	s := start(t)
-	s.call("POST", messagesPath, hello, "Content-Encoding: gzip").problem(415, `Content-Encoding "gzip"`)
-	s.engine.answer = json.RawMessage(noMatch)
-	s.call("POST", messagesPath, hello, "Content-Encoding: identity").is(200, noMatch)
+	s.Call("POST", apitest.MessagesPath, apitest.HelloBody, "Content-Encoding: gzip").Problem(415, `Content-Encoding "gzip"`)
+	s.engine.answer = json.RawMessage(apitest.NoMatch)
+	s.Call("POST", apitest.MessagesPath, apitest.HelloBody, "Content-Encoding: identity").Is(200, apitest.NoMatch)
 }
 
 func TestAMissingBodyIsA400(t *testing.T) {
 	s := start(t)
-	for path, method := range map[string]string{messagesPath: "POST", "/v1/apps/clinic/triggers": "POST", "/v1/apps/clinic": "PUT", "/v1/apps/clinic/repositories": "POST"} {
-		s.call(method, path, "").problem(400, "a JSON body is needed")
+	for path, method := range map[string]string{apitest.MessagesPath: "POST", "/v1/apps/clinic/triggers": "POST", "/v1/apps/clinic": "PUT", "/v1/apps/clinic/repositories": "POST"} {
+		s.Call(method, path, "").Problem(400, "a JSON body is needed")
 	}
 }
 
 func TestABodyThatBreaksOffIsNotTakenForAWhole(t *testing.T) {
 	s := start(t)
-	connection, err := net.Dial("tcp", strings.TrimPrefix(s.url, "http://"))
+	connection, err := net.Dial("tcp", strings.TrimPrefix(s.URL, "http://"))
 	require.NoError(t, err)
 	defer connection.Close()
-	_, err = io.WriteString(connection, "POST "+messagesPath+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+adminKey+"\r\nContent-Length: 500\r\n\r\n"+hello)
+	_, err = io.WriteString(connection, "POST "+apitest.MessagesPath+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+apitest.AdminKey+"\r\nContent-Length: 500\r\n\r\n"+apitest.HelloBody)
 	require.NoError(t, err)
 	require.NoError(t, connection.(*net.TCPConn).CloseWrite())
 	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
@@ -214,9 +215,9 @@ func TestTheExampleBodiesAreTakenAsTheyStand(t *testing.T) {
 	s.store.created = true
 	s.store.apps = []*repositories.App{{ID: "clinic"}}
 	tried := 0
-	for path, item := range s.description.document["paths"].(map[string]any) {
+	for path, item := range s.Description.Document["paths"].(map[string]any) {
 		for method := range item.(map[string]any) {
-			media := s.description.at("/paths/" + escape(path) + "/" + method + "/requestBody/content/application~1json")
+			media := s.Description.At("/paths/" + apitest.Escape(path) + "/" + method + "/requestBody/content/application~1json")
 			if media == nil || method == "patch" || strings.Contains(path, "/openai/") { // which no model is behind
 				continue
 			}
@@ -224,8 +225,8 @@ func TestTheExampleBodiesAreTakenAsTheyStand(t *testing.T) {
 			require.NoError(t, err)
 			place := strings.NewReplacer("{appId}", "clinic", "{sessionId}", "s1", "{repositoryId}", "booking", "{triggerId}", "t1").Replace(path)
 			tried++
-			got := s.call(strings.ToUpper(method), place, string(body), "Prefer: respond-async")
-			require.Less(t, got.StatusCode, 300, "%s %s: %s", method, path, got.body)
+			got := s.Call(strings.ToUpper(method), place, string(body), "Prefer: respond-async")
+			require.Less(t, got.StatusCode, 300, "%s %s: %s", method, path, got.Body)
 		}
 	}
 	require.Equal(t, 20, tried)

@@ -20,6 +20,7 @@ import (
 
 	"earshot/api"
 	"earshot/api/server"
+	"earshot/deploy/testbed/apitest"
 	"earshot/repositories/secret"
 	"earshot/trigger"
 	"earshot/trigger/query"
@@ -69,7 +70,7 @@ type sockets struct {
 // onSockets runs the server with these deadlines for requests and answers.
 func onSockets(t *testing.T, secure bool, read, write time.Duration, change ...func(*api.Options)) sockets {
 	options := api.Options{
-		Store: &storeDouble{}, Engine: &engineDouble{}, AdminKey: secret.New(adminKey),
+		Store: &storeDouble{}, Engine: &engineDouble{}, AdminKey: secret.New(apitest.AdminKey),
 		Logger: slog.New(slog.DiscardHandler), WriteTime: write,
 	}
 	for _, alter := range change {
@@ -142,7 +143,7 @@ func answered(t *testing.T, connection net.Conn, text, method string) int {
 
 func TestHalfABodyHoldsNoConnection(t *testing.T) {
 	const json = "Content-Type: application/json\r\n"
-	key := "Authorization: Bearer " + adminKey + "\r\n"
+	key := "Authorization: Bearer " + apitest.AdminKey + "\r\n"
 	half := "Content-Length: 200000\r\n\r\n" + strings.Repeat(" ", 1000)
 	chunked := "Transfer-Encoding: chunked\r\n\r\n3e8\r\n" + strings.Repeat(" ", 1000)
 	for _, secure := range []bool{false, true} {
@@ -159,15 +160,15 @@ func TestHalfABodyHoldsNoConnection(t *testing.T) {
 			"preflight":            {"OPTIONS", "/v1/apps/clinic", "Origin: https://a.example\r\nAccess-Control-Request-Method: GET\r\n" + half, 408},
 			"no such path":         {"POST", "/nothing", half, 408},
 			"no such method":       {"TRACE", "/v1/apps", half, 408},
-			"without a key":        {"POST", messagesPath, json + half, 408},
-			"without, chunked":     {"POST", messagesPath, json + chunked, 408},
-			"with a key":           {"POST", messagesPath, key + json + half, 408},
-			"with a key, chunked":  {"POST", messagesPath, key + json + chunked, 408},
-			"not JSON":             {"POST", messagesPath, key + "Content-Type: text/plain\r\n" + half, 408},
-			"a body for a GET":     {"GET", messagesPath, key + half, 408},
+			"without a key":        {"POST", apitest.MessagesPath, json + half, 408},
+			"without, chunked":     {"POST", apitest.MessagesPath, json + chunked, 408},
+			"with a key":           {"POST", apitest.MessagesPath, key + json + half, 408},
+			"with a key, chunked":  {"POST", apitest.MessagesPath, key + json + chunked, 408},
+			"not JSON":             {"POST", apitest.MessagesPath, key + "Content-Type: text/plain\r\n" + half, 408},
+			"a body for a GET":     {"GET", apitest.MessagesPath, key + half, 408},
 			"an event stream":      {"GET", sessionEvents, key + half, 408},
-			"longer than is read":  {"POST", messagesPath, key + json + "Content-Length: 2000000\r\n\r\nx", 413},
-			"asks first, no key":   {"POST", messagesPath, json + "Expect: 100-continue\r\n" + half, 401},
+			"longer than is read":  {"POST", apitest.MessagesPath, key + json + "Content-Length: 2000000\r\n\r\nx", 413},
+			"asks first, no key":   {"POST", apitest.MessagesPath, json + "Expect: 100-continue\r\n" + half, 401},
 			"asks first, no route": {"POST", "/nothing", "Expect: 100-continue\r\n" + half, 404},
 		} {
 			t.Run(fmt.Sprintf("%s, TLS %t", name, secure), func(t *testing.T) {
@@ -182,7 +183,7 @@ func TestHalfABodyHoldsNoConnection(t *testing.T) {
 func TestEveryRouteTellsThatTheBodyDidNotCome(t *testing.T) {
 	s := start(t)
 	address := onSockets(t, false, brief, patience).address
-	for path, item := range s.description.at("/paths") {
+	for path, item := range s.Description.At("/paths") {
 		for method := range item.(map[string]any) {
 			name := strings.ToUpper(method)
 			if name != "GET" && name != "PUT" && name != "POST" && name != "PATCH" && name != "DELETE" {
@@ -191,7 +192,7 @@ func TestEveryRouteTellsThatTheBodyDidNotCome(t *testing.T) {
 			filled := strings.NewReplacer("{", "", "}", "").Replace(path)
 			t.Run(name+" "+path, func(t *testing.T) {
 				t.Parallel()
-				request := name + " " + filled + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + adminKey + "\r\nContent-Length: 200000\r\n\r\n{"
+				request := name + " " + filled + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + apitest.AdminKey + "\r\nContent-Length: 200000\r\n\r\n{"
 				require.Equal(t, 408, answered(t, dialed(t, address, false), request, name))
 			})
 		}
@@ -200,7 +201,7 @@ func TestEveryRouteTellsThatTheBodyDidNotCome(t *testing.T) {
 
 func TestAChunkedBodyThatIsTooLongIs413(t *testing.T) {
 	connection := dialed(t, onSockets(t, false, patience, patience).address, false)
-	request := "POST " + messagesPath + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + adminKey +
+	request := "POST " + apitest.MessagesPath + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + apitest.AdminKey +
 		"\r\nTransfer-Encoding: chunked\r\n\r\n200000\r\n" + strings.Repeat(" ", 1<<20+4096)
 	go io.WriteString(connection, request) //nolint:errcheck // the server may close before it has read all
 	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
@@ -212,8 +213,8 @@ func TestTheReadDeadlineEndsWithTheBody(t *testing.T) {
 	w := &waitingEngine{release: make(chan struct{}), began: make(chan struct{}, 8)}
 	const within = 2 * time.Second // what a loaded machine needs to send a few bytes
 	connection := dialed(t, onSockets(t, false, within, patience, func(o *api.Options) { o.Engine = w }).address, false)
-	request := "POST " + messagesPath + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + adminKey +
-		fmt.Sprintf("\r\nContent-Length: %d\r\n\r\n", len(hello)) + hello
+	request := "POST " + apitest.MessagesPath + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + apitest.AdminKey +
+		fmt.Sprintf("\r\nContent-Length: %d\r\n\r\n", len(apitest.HelloBody)) + apitest.HelloBody
 	reader := bufio.NewReader(connection)
 	for range 2 { // the second shows that the connection is kept
 		_, err := io.WriteString(connection, request)
@@ -239,7 +240,7 @@ func (e *waitingEngine) Post(ctx context.Context, _ trigger.Message) (json.RawMe
 	e.began <- struct{}{}
 	select {
 	case <-e.release:
-		return json.RawMessage(noMatch), nil
+		return json.RawMessage(apitest.NoMatch), nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -264,7 +265,7 @@ func unread(t *testing.T, address string, secure bool, requests int) {
 	if secure {
 		connection = tls.Client(connection, &tls.Config{InsecureSkipVerify: true})
 	}
-	request := "GET " + messagesPath + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + adminKey + "\r\n\r\n"
+	request := "GET " + apitest.MessagesPath + " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + apitest.AdminKey + "\r\n\r\n"
 	_, err = io.WriteString(connection, strings.Repeat(request, requests))
 	require.NoError(t, err)
 }
@@ -290,13 +291,13 @@ func TestAStreamOfHTTP2ThatGrantsNoWindowIsCutOff(t *testing.T) {
 	ask := func(path string) *http.Response {
 		request, err := http.NewRequestWithContext(t.Context(), "GET", "https://"+s.address+path, nil)
 		require.NoError(t, err)
-		request.Header.Set("Authorization", "Bearer "+adminKey)
+		request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
 		response, err := transport.RoundTrip(request)
 		require.NoError(t, err)
 		require.Equal(t, 2, response.ProtoMajor)
 		return response
 	}
-	slow := ask(messagesPath)
+	slow := ask(apitest.MessagesPath)
 	defer slow.Body.Close()
 	<-time.After(2 * brief) // nothing is taken for longer than it may be
 	_, err := io.Copy(io.Discard, slow.Body)
@@ -309,7 +310,7 @@ func TestAStreamOfHTTP2ThatGrantsNoWindowIsCutOff(t *testing.T) {
 func TestASlowClientThatTakesSomethingGetsAllOfIt(t *testing.T) {
 	s := onSockets(t, false, patience, 2*time.Second, heavy)
 	connection := dialed(t, s.address, false)
-	_, err := io.WriteString(connection, "GET "+messagesPath+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+adminKey+"\r\n\r\n")
+	_, err := io.WriteString(connection, "GET "+apitest.MessagesPath+" HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "+apitest.AdminKey+"\r\n\r\n")
 	require.NoError(t, err)
 	response, err := http.ReadResponse(bufio.NewReader(connection), nil)
 	require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/apitest"
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/trigger/query"
@@ -18,96 +19,96 @@ import (
 
 const sessionPath = "/v1/apps/clinic/sessions/s1"
 
-func (a answer) session() (read struct {
+func session(a apitest.Answer) (read struct {
 	repositories.Session
 	Open []scope.OpenCall
 }) {
-	require.NoError(a.t, json.Unmarshal(a.body, &read))
+	require.NoError(a.T, json.Unmarshal(a.Body, &read))
 	return read
 }
 
 func TestASessionIsPutReadAndListed(t *testing.T) {
-	s := live(t, everything)
-	s.call("PUT", sessionPath, `{}`).problem(404, `app "clinic"`)
-	s.call("GET", "/v1/apps/clinic/sessions", "").problem(404, `app "clinic"`)
-	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
-	s.call("GET", sessionPath, "").problem(404, "s1")
+	s := apitest.Live(t, apitest.Everything)
+	s.Call("PUT", sessionPath, `{}`).Problem(404, `app "clinic"`)
+	s.Call("GET", "/v1/apps/clinic/sessions", "").Problem(404, `app "clinic"`)
+	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	s.Call("GET", sessionPath, "").Problem(404, "s1")
 
 	body := `{"language":"de-AT","timeZone":"Europe/Vienna","metadata":{"visitor":12345678901234567890},"expiresIn":"2h"}`
-	made := s.call("PUT", sessionPath, body).is(201, "").session()
+	made := session(s.Call("PUT", sessionPath, body).Is(201, ""))
 	require.Equal(t, "de-AT", made.Language)
 	require.Equal(t, made.Created.Add(2*time.Hour), made.ExpiresAt)
-	again := s.call("PUT", sessionPath, body).is(200, "").session()
+	again := session(s.Call("PUT", sessionPath, body).Is(200, ""))
 	require.Equal(t, made, again)
-	got := s.call("GET", sessionPath, "").is(200, "")
-	require.Contains(t, string(got.body), `"metadata":{"visitor":12345678901234567890}`)
-	require.Contains(t, string(got.body), `"open":[]`)
-	bare := s.call("PUT", sessionPath, `{"language":null}`).is(200, "").session()
+	got := s.Call("GET", sessionPath, "").Is(200, "")
+	require.Contains(t, string(got.Body), `"metadata":{"visitor":12345678901234567890}`)
+	require.Contains(t, string(got.Body), `"open":[]`)
+	bare := session(s.Call("PUT", sessionPath, `{"language":null}`).Is(200, ""))
 	require.Empty(t, bare.Language+bare.TimeZone)
 	require.True(t, bare.ExpiresAt.IsZero())
 
-	s.call("POST", "/v1/apps/clinic/sessions/s2/messages", hello).is(200, "")
-	require.False(t, s.call("GET", "/v1/apps/clinic/sessions/s2", "").is(200, "").session().LastMessage.IsZero(), "what is used need not be put")
+	s.Call("POST", "/v1/apps/clinic/sessions/s2/messages", apitest.HelloBody).Is(200, "")
+	require.False(t, session(s.Call("GET", "/v1/apps/clinic/sessions/s2", "").Is(200, "")).LastMessage.IsZero(), "what is used need not be put")
 	var list struct {
 		Items []repositories.Session
 		Next  string
 	}
-	require.NoError(t, json.Unmarshal(s.call("GET", "/v1/apps/clinic/sessions?limit=1", "").is(200, "").body, &list))
+	require.NoError(t, json.Unmarshal(s.Call("GET", "/v1/apps/clinic/sessions?limit=1", "").Is(200, "").Body, &list))
 	require.Equal(t, "s1", list.Items[0].ID)
-	require.NoError(t, json.Unmarshal(s.call("GET", "/v1/apps/clinic/sessions?limit=1&after="+list.Next, "").is(200, "").body, &list))
+	require.NoError(t, json.Unmarshal(s.Call("GET", "/v1/apps/clinic/sessions?limit=1&after="+list.Next, "").Is(200, "").Body, &list))
 	require.Equal(t, "s2", list.Items[0].ID)
-	s.call("DELETE", sessionPath, "").is(204, "")
-	s.call("GET", sessionPath, "").problem(404)
-	require.NotContains(t, string(s.call("GET", "/v1/apps/clinic/sessions", "").is(200, "").body), `"s1"`)
+	s.Call("DELETE", sessionPath, "").Is(204, "")
+	s.Call("GET", sessionPath, "").Problem(404)
+	require.NotContains(t, string(s.Call("GET", "/v1/apps/clinic/sessions", "").Is(200, "").Body), `"s1"`)
 }
 
 func TestASessionThatCannotBePutIsRefusedWithAllItsFaults(t *testing.T) {
-	s := live(t, everything)
-	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
-	s.call("PUT", "/v1/apps/clinic/repositories/plain", hoursBody).is(201, "")
-	faults := s.call("PUT", sessionPath, fmt.Sprintf(
+	s := apitest.Live(t, apitest.Everything)
+	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	s.Call("PUT", "/v1/apps/clinic/repositories/plain", hoursBody).Is(201, "")
+	faults := s.Call("PUT", sessionPath, fmt.Sprintf(
 		`{"sessionId":"other","language":"german please","timeZone":"Berlin","metadata":{"a":%q},"expiresIn":"2 hours","laguage":"de"}`,
-		strings.Repeat("x", repositories.MaxMetadata))).problem(400)
+		strings.Repeat("x", repositories.MaxMetadata))).Problem(400)
 	for _, pointer := range []string{"/sessionId", "/language", "/timeZone", "/metadata", "/expiresIn", "/laguage"} {
 		require.Contains(t, faults, pointer)
 	}
-	faults = s.call("PUT", sessionPath, `{"repositories":["absent","plain","plain"]}`).problem(400)
+	faults = s.Call("PUT", sessionPath, `{"repositories":["absent","plain","plain"]}`).Problem(400)
 	require.Contains(t, faults["/repositories/0"], "no repository")
 	require.Contains(t, faults["/repositories/1"], "options.template")
 	require.Contains(t, faults["/repositories/2"], "twice")
-	s.call("GET", sessionPath, "").problem(404)
-	s.call("POST", messagesPath, `{"actor":"user","text":"x","metadata":[1]}`).problem(400)
-	s.call("POST", messagesPath, `{"actor":"user","text":"x","timeZone":"Mars/Base"}`).problem(400)
-	s.call("PUT", bookingPath, `{"options":{"template":true},"tools":[]}`).problem(400)
+	s.Call("GET", sessionPath, "").Problem(404)
+	s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"x","metadata":[1]}`).Problem(400)
+	s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"x","timeZone":"Mars/Base"}`).Problem(400)
+	s.Call("PUT", apitest.BookingPath, `{"options":{"template":true},"tools":[]}`).Problem(400)
 }
 
 func TestTemplatesAreCopiedIntoASessionOnceAndAreInNoScopeThemselves(t *testing.T) {
-	s := live(t, everything)
-	s.call("PUT", "/v1/apps/clinic", `{"settings":{"limits":{"repositoriesPerSession":2}}}`).is(201, "")
+	s := apitest.Live(t, apitest.Everything)
+	s.Call("PUT", "/v1/apps/clinic", `{"settings":{"limits":{"repositoriesPerSession":2}}}`).Is(201, "")
 	for _, id := range []string{"booking", "hours", "third"} {
-		s.call("PUT", "/v1/apps/clinic/repositories/"+id, `{"options":{"template":true,"triggerOnce":true},"tools":[{"name":"`+id+`","description":"d"}]}`).is(201, "")
+		s.Call("PUT", "/v1/apps/clinic/repositories/"+id, `{"options":{"template":true,"triggerOnce":true},"tools":[{"name":"`+id+`","description":"d"}]}`).Is(201, "")
 	}
-	s.call("POST", messagesPath, hello).is(200, "")
-	require.NotContains(t, string(s.call("GET", "/v1/apps/clinic/tools", "").is(200, "").body), "booking")
-	s.call("POST", "/v1/apps/clinic/triggers", `{"name":"booking","source":"ui"}`).problem(404)
+	s.Call("POST", apitest.MessagesPath, apitest.HelloBody).Is(200, "")
+	require.NotContains(t, string(s.Call("GET", "/v1/apps/clinic/tools", "").Is(200, "").Body), "booking")
+	s.Call("POST", "/v1/apps/clinic/triggers", `{"name":"booking","source":"ui"}`).Problem(404)
 
-	s.call("PUT", sessionPath, `{"repositories":["booking"]}`).is(200, "")
-	got := s.call("GET", bookingPath, "").is(200, "")
-	require.NotContains(t, string(got.body), "template")
-	require.Contains(t, string(got.body), `"sessionId":"s1"`)
-	answered := s.call("POST", messagesPath, `{"actor":"user","text":"again"}`).is(200, "")
-	require.Contains(t, string(answered.body), `"name":"booking"`)
-	s.call("GET", bookingPath, "").problem(404)
-	s.call("PUT", sessionPath, `{"repositories":["booking","hours"]}`).is(200, "")
-	s.call("GET", bookingPath, "").problem(404)
-	s.call("GET", "/v1/apps/clinic/sessions/s1/repositories/hours", "").is(200, "")
+	s.Call("PUT", sessionPath, `{"repositories":["booking"]}`).Is(200, "")
+	got := s.Call("GET", apitest.BookingPath, "").Is(200, "")
+	require.NotContains(t, string(got.Body), "template")
+	require.Contains(t, string(got.Body), `"sessionId":"s1"`)
+	answered := s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"again"}`).Is(200, "")
+	require.Contains(t, string(answered.Body), `"name":"booking"`)
+	s.Call("GET", apitest.BookingPath, "").Problem(404)
+	s.Call("PUT", sessionPath, `{"repositories":["booking","hours"]}`).Is(200, "")
+	s.Call("GET", apitest.BookingPath, "").Problem(404)
+	s.Call("GET", "/v1/apps/clinic/sessions/s1/repositories/hours", "").Is(200, "")
 
-	s.call("PUT", "/v1/apps/clinic/sessions/s2", `{"repositories":["booking","hours","third"]}`).problem(422, "repositoriesPerSession")
-	s.call("GET", "/v1/apps/clinic/sessions/s2", "").problem(404)
-	s.call("GET", "/v1/apps/clinic/sessions/s2/repositories/booking", "").problem(404)
+	s.Call("PUT", "/v1/apps/clinic/sessions/s2", `{"repositories":["booking","hours","third"]}`).Problem(422, "repositoriesPerSession")
+	s.Call("GET", "/v1/apps/clinic/sessions/s2", "").Problem(404)
+	s.Call("GET", "/v1/apps/clinic/sessions/s2/repositories/booking", "").Problem(404)
 	require.Eventually(t, func() bool {
 		told := map[string]int{}
-		for _, event := range s.sink.all() {
+		for _, event := range s.Sink.All() {
 			if strings.Contains(string(event.Data), `"operation":"created"`) && strings.Contains(string(event.Data), `"sessionId":"s1"`) {
 				told[event.Subject]++
 			}
@@ -120,16 +121,16 @@ func TestTemplatesAreCopiedIntoASessionOnceAndAreInNoScopeThemselves(t *testing.
 // language, time zone and metadata: of the message, the session, or the app.
 func TestWhatIsKnownOfTheUserReachesTheMatcherAndTheEvents(t *testing.T) {
 	var asked []matcher.Request
-	s := live(t, func(request matcher.Request) (matcher.Result, error) {
+	s := apitest.Live(t, func(request matcher.Request) (matcher.Result, error) {
 		asked = append(asked, request)
-		return everything(request)
+		return apitest.Everything(request)
 	})
-	s.call("PUT", "/v1/apps/clinic", `{"settings":{"language":"fr","timeZone":"Europe/Paris"}}`).is(201, "")
-	s.call("PUT", "/v1/apps/clinic/repositories/booking", `{"tools":[{"name":"book","description":"d","schema":[{"parameter":"date","type":"string"}]}]}`).is(201, "")
-	s.call("POST", messagesPath, hello).is(200, "")
-	s.call("PUT", sessionPath, `{"language":"de","timeZone":"Asia/Tokyo","metadata":{"visitor":"v1","page":"/start"}}`).is(200, "")
-	posted := s.call("POST", messagesPath, `{"messageId":"m2","actor":"user","text":"hello","metadata":{"page":"/book","n":1.50}}`).is(200, "")
-	s.call("POST", messagesPath, `{"actor":"user","text":"hello","language":"it","timeZone":"America/New_York"}`).is(200, "")
+	s.Call("PUT", "/v1/apps/clinic", `{"settings":{"language":"fr","timeZone":"Europe/Paris"}}`).Is(201, "")
+	s.Call("PUT", "/v1/apps/clinic/repositories/booking", `{"tools":[{"name":"book","description":"d","schema":[{"parameter":"date","type":"string"}]}]}`).Is(201, "")
+	s.Call("POST", apitest.MessagesPath, apitest.HelloBody).Is(200, "")
+	s.Call("PUT", sessionPath, `{"language":"de","timeZone":"Asia/Tokyo","metadata":{"visitor":"v1","page":"/start"}}`).Is(200, "")
+	posted := s.Call("POST", apitest.MessagesPath, `{"messageId":"m2","actor":"user","text":"hello","metadata":{"page":"/book","n":1.50}}`).Is(200, "")
+	s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"hello","language":"it","timeZone":"America/New_York"}`).Is(200, "")
 	var languages, zones []string
 	for _, one := range asked {
 		languages, zones = append(languages, one.Language), append(zones, one.Now.Location().String())
@@ -138,14 +139,14 @@ func TestWhatIsKnownOfTheUserReachesTheMatcherAndTheEvents(t *testing.T) {
 	require.Equal(t, []string{"Europe/Paris", "Asia/Tokyo", "America/New_York"}, zones)
 
 	var answered query.Answer
-	require.NoError(t, json.Unmarshal(posted.body, &answered))
+	require.NoError(t, json.Unmarshal(posted.Body, &answered))
 	const laid = `"metadata":{"n":1.50,"page":"/book","visitor":"v1"}`
-	require.Contains(t, string(s.call("GET", "/v1/apps/clinic/triggers/"+answered.Matches[0].TriggerID, "").is(200, "").body), laid)
-	require.Contains(t, string(s.call("GET", messagesPath+"/m2", "").is(200, "").body), `"metadata":{"n":1.50,"page":"/book"}`)
-	fired := s.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"book","source":"ui","metadata":{"page":"/button"}}`).is(201, "")
-	require.NotEmpty(t, fired.body)
+	require.Contains(t, string(s.Call("GET", "/v1/apps/clinic/triggers/"+answered.Matches[0].TriggerID, "").Is(200, "").Body), laid)
+	require.Contains(t, string(s.Call("GET", apitest.MessagesPath+"/m2", "").Is(200, "").Body), `"metadata":{"n":1.50,"page":"/book"}`)
+	fired := s.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"book","source":"ui","metadata":{"page":"/button"}}`).Is(201, "")
+	require.NotEmpty(t, fired.Body)
 	var with []string
-	for _, event := range s.sink.all() {
+	for _, event := range s.Sink.All() {
 		var says struct{ Metadata json.RawMessage }
 		require.NoError(t, json.Unmarshal(event.Data, &says))
 		if strings.HasPrefix(event.Subject, "tool.trigger.") {
@@ -156,20 +157,20 @@ func TestWhatIsKnownOfTheUserReachesTheMatcherAndTheEvents(t *testing.T) {
 }
 
 func TestACallThatLacksValuesIsOpenUntilItFires(t *testing.T) {
-	s := live(t, func(request matcher.Request) (matcher.Result, error) {
+	s := apitest.Live(t, func(request matcher.Request) (matcher.Result, error) {
 		one := request.Candidates[0]
 		if request.Text == "on monday" {
 			return matcher.Result{Stage: matcher.StageLLM, Matches: []matcher.Match{{Candidate: one, Values: map[string]any{"date": "monday", "desk": "A"}}}}, nil
 		}
 		return matcher.Result{Stage: matcher.StageLLM, Rejected: []matcher.Rejected{{Candidate: one, Values: map[string]any{"desk": "A"}, Missing: []string{"date"}}}}, nil
 	})
-	s.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
-	s.call("PUT", bookingPath, `{"tools":[{"name":"book","description":"d","schema":[{"parameter":"date","type":"string","required":true,"ask":"Which day?"},{"parameter":"desk","type":"string"}]}]}`).is(201, "")
-	s.call("POST", messagesPath, hello).is(200, "")
+	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	s.Call("PUT", apitest.BookingPath, `{"tools":[{"name":"book","description":"d","schema":[{"parameter":"date","type":"string","required":true,"ask":"Which day?"},{"parameter":"desk","type":"string"}]}]}`).Is(201, "")
+	s.Call("POST", apitest.MessagesPath, apitest.HelloBody).Is(200, "")
 	var token struct{ Token string }
-	require.NoError(t, json.Unmarshal(s.call("POST", sessionPath+"/token", "").is(201, "").body, &token))
-	got := s.call("GET", sessionPath, "", "Authorization: Bearer "+token.Token).is(200, "").session()
+	require.NoError(t, json.Unmarshal(s.Call("POST", sessionPath+"/token", "").Is(201, "").Body, &token))
+	got := session(s.Call("GET", sessionPath, "", "Authorization: Bearer "+token.Token).Is(200, ""))
 	require.Equal(t, []scope.OpenCall{{RepositoryID: "booking", Name: "book", Values: map[string]any{"desk": "A"}, Missing: []string{"date"}, Ask: "Which day?"}}, got.Open)
-	s.call("POST", messagesPath, `{"actor":"user","text":"on monday"}`).is(200, "")
-	require.Empty(t, s.call("GET", sessionPath, "").is(200, "").session().Open)
+	s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"on monday"}`).Is(200, "")
+	require.Empty(t, session(s.Call("GET", sessionPath, "").Is(200, "")).Open)
 }

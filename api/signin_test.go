@@ -7,13 +7,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/apitest"
 	"earshot/repositories/store"
 )
 
 func TestGuessedKeysPauseTheirClientAndRightOnesPass(t *testing.T) {
-	w := live(t, everything)
-	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
-	_, key, err := w.store.CreateKey(t.Context(), "clinic", store.NewKey{Scopes: []store.Permission{"app"}})
+	w := apitest.Live(t, apitest.Everything)
+	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	_, key, err := w.Store.CreateKey(t.Context(), "clinic", store.NewKey{Scopes: []store.Permission{"app"}})
 	require.NoError(t, err)
 	good := "Authorization: Bearer " + key.Reveal()
 
@@ -23,7 +24,7 @@ func TestGuessedKeysPauseTheirClientAndRightOnesPass(t *testing.T) {
 	} {
 		refused := 0
 		for n := range 300 {
-			got := w.call("GET", "/v1/apps/clinic", "", "Authorization: Bearer "+guess(n))
+			got := w.Call("GET", "/v1/apps/clinic", "", "Authorization: Bearer "+guess(n))
 			if got.StatusCode == http.StatusTooManyRequests {
 				refused++
 				require.NotEmpty(t, got.Header.Get("Retry-After"))
@@ -31,9 +32,9 @@ func TestGuessedKeysPauseTheirClientAndRightOnesPass(t *testing.T) {
 		}
 		require.Greater(t, refused, 190, name)
 	}
-	w.call("GET", "/v1/apps/clinic", "", good).is(200, "")
-	w.ask("GET", "/v1/apps/clinic", "").is(200, "") // the admin was let in from here before
+	w.Call("GET", "/v1/apps/clinic", "", good).Is(200, "")
+	w.Ask("GET", "/v1/apps/clinic", "").Is(200, "") // the admin was let in from here before
 	for range 300 {
-		require.Equal(t, 401, w.call("GET", "/v1/apps/clinic", "", "Authorization: ").StatusCode, "a request without a key is no guess")
+		require.Equal(t, 401, w.Call("GET", "/v1/apps/clinic", "", "Authorization: ").StatusCode, "a request without a key is no guess")
 	}
 }

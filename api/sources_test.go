@@ -36,7 +36,7 @@ func TestSourcesSayWhetherTheyAreReached(t *testing.T) {
 				Reachable               *bool
 			}
 		}
-		require.NoError(t, json.Unmarshal(s.call("GET", "/v1/apps/clinic/sources", "").is(200, "").body, &shown))
+		require.NoError(t, json.Unmarshal(s.Call("GET", "/v1/apps/clinic/sources", "").Is(200, "").Body, &shown))
 		require.Len(t, shown.Items, 6)
 		require.Nil(t, shown.Items[0].Reachable, "a file is not looked at")
 		require.False(t, *shown.Items[1].Reachable)
@@ -48,5 +48,5 @@ func TestSourcesSayWhetherTheyAreReached(t *testing.T) {
 	}
 	require.EqualValues(t, 5, looks.Load(), "a look is good for a while")
 	s.store.err = repositories.ErrNotFound
-	s.call("GET", "/v1/apps/clinic/sources", "").problem(404)
+	s.Call("GET", "/v1/apps/clinic/sources", "").Problem(404)
 }

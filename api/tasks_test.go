@@ -13,6 +13,7 @@ import (
 
 	"earshot/api"
 	"earshot/api/mcp"
+	"earshot/deploy/testbed/apitest"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
@@ -32,19 +33,19 @@ const (
 )
 
 func (a agent) task(id any) map[string]any {
-	a.t.Helper()
+	a.T.Helper()
 	return a.gets("tasks/get", `"taskId":"`+id.(string)+`"`)
 }
 
 // update gives responses to what a task asks.
 func (a agent) update(id any, responses string) {
-	a.t.Helper()
-	require.Equal(a.t, "complete", a.gets("tasks/update", `"taskId":"`+id.(string)+`","inputResponses":`+responses)["resultType"])
+	a.T.Helper()
+	require.Equal(a.T, "complete", a.gets("tasks/update", `"taskId":"`+id.(string)+`","inputResponses":`+responses)["resultType"])
 }
 
 func TestWhatWaitsForAnAnswerIsATask(t *testing.T) {
 	s := agents(t, asks)
-	a := s.agent(agentsOfSession, withTasks)
+	a := agentAt(s, agentsOfSession, withTasks)
 	begun := a.calls("measure", `{}`)
 	require.Equal(t, "task", begun["resultType"])
 	require.Equal(t, "working", begun["status"])
@@ -53,32 +54,32 @@ func TestWhatWaitsForAnAnswerIsATask(t *testing.T) {
 	require.Equal(t, "working", a.task(begun["taskId"])["status"])
 
 	answer := "/v1/apps/clinic/triggers/" + begun["taskId"].(string) + "/answer"
-	s.call("POST", answer, `{"ok":true,"result":{"cm":12}}`).is(200, "")
+	s.Call("POST", answer, `{"ok":true,"result":{"cm":12}}`).Is(200, "")
 	ended := a.task(begun["taskId"])
 	require.Equal(t, "completed", ended["status"])
 	require.Equal(t, `{"cm":12}`, text(ended["result"].(map[string]any)))
-	require.Equal(t, ended["result"], s.agent(agentsOfApp, withTasks).task(begun["taskId"])["result"], "the app's server knows it as well")
+	require.Equal(t, ended["result"], agentAt(s, agentsOfApp, withTasks).task(begun["taskId"])["result"], "the app's server knows it as well")
 
 	failing := a.calls("measure", `{}`)["taskId"]
-	s.call("POST", "/v1/apps/clinic/triggers/"+failing.(string)+"/answer", `{"ok":false,"error":"no ruler"}`).is(200, "")
+	s.Call("POST", "/v1/apps/clinic/triggers/"+failing.(string)+"/answer", `{"ok":false,"error":"no ruler"}`).Is(200, "")
 	failed := a.task(failing)
 	require.Equal(t, "completed", failed["status"], "the model is to read why")
 	require.Equal(t, true, failed["result"].(map[string]any)["isError"])
 	require.Equal(t, "no ruler", text(failed["result"].(map[string]any)))
 
-	pending := s.agent(agentsOfSession, `{}`).calls("measure", `{}`)
+	pending := agentAt(s, agentsOfSession, `{}`).calls("measure", `{}`)
 	require.Equal(t, "complete", pending["resultType"])
 	require.Contains(t, text(pending), `"state":"pending"`, "a client without tasks is told so")
 }
 
 func TestATaskIsOfItsSessionAndOfClientsThatKnowTasks(t *testing.T) {
 	s := agents(t, asks)
-	id := s.agent(agentsOfSession, withTasks).calls("measure", `{}`)["taskId"].(string)
+	id := agentAt(s, agentsOfSession, withTasks).calls("measure", `{}`)["taskId"].(string)
 	for _, method := range []string{"tasks/get", "tasks/update", "tasks/cancel"} {
-		_, fault, status := s.agent(agentsOfSession, `{}`).rpc(method, `"taskId":"`+id+`"`)
+		_, fault, status := agentAt(s, agentsOfSession, `{}`).rpc(method, `"taskId":"`+id+`"`)
 		require.EqualValues(t, -32021, fault["code"])
 		require.Equal(t, 400, status)
-		for _, other := range []agent{s.agent("/v1/apps/clinic/sessions/s2/mcp", withTasks), s.agent(agentsOfSession, withTasks, "Mcp-Name: "+id)} {
+		for _, other := range []agent{agentAt(s, "/v1/apps/clinic/sessions/s2/mcp", withTasks), agentAt(s, agentsOfSession, withTasks, "Mcp-Name: "+id)} {
 			params := `"taskId":"` + id + `"`
 			if len(other.headers) > 0 {
 				params = `"taskId":"none"`
@@ -88,12 +89,12 @@ func TestATaskIsOfItsSessionAndOfClientsThatKnowTasks(t *testing.T) {
 			require.Contains(t, []float64{-32602, -32020}, fault["code"])
 		}
 	}
-	require.Equal(t, "working", s.agent(agentsOfSession, withTasks).task(id)["status"], "nobody has cancelled it")
+	require.Equal(t, "working", agentAt(s, agentsOfSession, withTasks).task(id)["status"], "nobody has cancelled it")
 }
 
 func TestACancelledTaskHasNoEffectAndTakesNoAnswer(t *testing.T) {
 	s := agents(t, asks+","+refunds+`,{"name":"slow","description":"Waits a while","settle":"60s","url":"https://example.org/slow","schema":[]}`)
-	a := s.agent(agentsOfSession, withBoth)
+	a := agentAt(s, agentsOfSession, withBoth)
 	for _, call := range [][2]string{{"measure", `{}`}, {"refund", `{"order":"A1","amount":5}`}, {"slow", `{}`}, {"refund", `{}`}} {
 		id := a.calls(call[0], call[1])["taskId"]
 		require.NotNil(t, id, "%v", call)
@@ -101,18 +102,18 @@ func TestACancelledTaskHasNoEffectAndTakesNoAnswer(t *testing.T) {
 			require.Equal(t, "complete", a.gets("tasks/cancel", `"taskId":"`+id.(string)+`"`)["resultType"])
 		}
 		require.Equal(t, "cancelled", a.task(id)["status"], "%v", call)
-		got := s.ask("POST", "/v1/apps/clinic/triggers/"+id.(string)+"/answer", `{"ok":true,"result":1}`)
+		got := s.Ask("POST", "/v1/apps/clinic/triggers/"+id.(string)+"/answer", `{"ok":true,"result":1}`)
 		require.NotEqual(t, 500, got.StatusCode)
 		require.Equal(t, "cancelled", a.task(id)["status"], "%v", call)
 		a.update(id, `{"confirm":{"action":"accept"},"order":{"action":"accept","content":{"order":"A2"}},"amount":{"action":"accept","content":{"amount":1}}}`)
 		require.Equal(t, "cancelled", a.task(id)["status"], "%v", call)
 	}
-	require.Len(t, s.triggered(), 1, "the one that asked for an answer")
+	require.Len(t, triggered(s), 1, "the one that asked for an answer")
 }
 
 func TestATaskIsConfirmedByWhoeverTheClientAsks(t *testing.T) {
 	s := agents(t, refunds)
-	a := s.agent(agentsOfSession, withBoth)
+	a := agentAt(s, agentsOfSession, withBoth)
 	for response, want := range map[string]string{
 		`{"action":"accept","content":{"confirm":true}}`: "completed", `{"action":"accept"}`: "completed",
 		`{"action":"accept","content":{"confirm":false}}`: "cancelled", `{"action":"decline"}`: "cancelled", `{"action":"cancel"}`: "input_required",
@@ -126,26 +127,26 @@ func TestATaskIsConfirmedByWhoeverTheClientAsks(t *testing.T) {
 		a.update(begun["taskId"], `{"other":{"action":"accept"},"confirm":`+response+`}`)
 		require.Equal(t, want, a.task(begun["taskId"])["status"], response)
 	}
-	require.Len(t, s.triggered(), 2)
-	require.Equal(t, "working", s.agent(agentsOfSession, withTasks).calls("refund", `{"order":"A2","amount":5}`)["status"], "somebody else may say yes")
+	require.Len(t, triggered(s), 2)
+	require.Equal(t, "working", agentAt(s, agentsOfSession, withTasks).calls("refund", `{"order":"A2","amount":5}`)["status"], "somebody else may say yes")
 }
 
 func TestACallIsConfirmedInTheSecondRound(t *testing.T) {
 	s := agents(t, refunds)
-	a := s.agent(agentsOfSession, withForms)
+	a := agentAt(s, agentsOfSession, withForms)
 	const wanted, yes = `{"order":"A1","amount":5}`, `"inputResponses":{"confirm":{"action":"accept","content":{"confirm":true}}}`
 	first := a.calls("refund", wanted)
 	require.Equal(t, "input_required", first["resultType"])
 	require.NotContains(t, first, "taskId")
 	state := `"requestState":"` + first["requestState"].(string) + `"`
-	require.Empty(t, s.triggered())
+	require.Empty(t, triggered(s))
 
 	require.Equal(t, "input_required", a.calls("refund", `{"order":"A1","amount":500}`, yes, state)["resultType"], "other values are another call")
-	require.Empty(t, s.triggered())
+	require.Empty(t, triggered(s))
 	require.Equal(t, "complete", a.calls("refund", wanted, yes, state)["resultType"])
-	require.Len(t, s.triggered(), 1)
+	require.Len(t, triggered(s), 1)
 	require.Equal(t, "complete", a.calls("refund", wanted, yes, state)["resultType"], "the client had lost the answer")
-	require.Len(t, s.triggered(), 1)
+	require.Len(t, triggered(s), 1)
 
 	state = `"requestState":"` + a.calls("refund", wanted)["requestState"].(string) + `"`
 	no := a.calls("refund", wanted, `"inputResponses":{"confirm":{"action":"decline"}}`, state)
@@ -153,12 +154,12 @@ func TestACallIsConfirmedInTheSecondRound(t *testing.T) {
 	require.Contains(t, text(no), "said no")
 	_, fault, _ := a.rpc("tools/call", `"name":"refund","arguments":`+wanted+`,"requestState":"`+strings.Repeat("A", 40)+`"`)
 	require.EqualValues(t, -32602, fault["code"])
-	require.Contains(t, text(s.agent(agentsOfSession, `{}`).calls("refund", wanted)), `"state":"confirming"`)
+	require.Contains(t, text(agentAt(s, agentsOfSession, `{}`).calls("refund", wanted)), `"state":"confirming"`)
 }
 
 func TestMissingValuesAreAskedFor(t *testing.T) {
 	s := agents(t, refunds)
-	a := s.agent(agentsOfSession, withForms)
+	a := agentAt(s, agentsOfSession, withForms)
 	first := a.calls("refund", `{"order":"A1"}`)
 	require.Equal(t, "input_required", first["resultType"])
 	form := first["inputRequests"].(map[string]any)["amount"].(map[string]any)["params"].(map[string]any)["requestedSchema"].(map[string]any)
@@ -170,7 +171,7 @@ func TestMissingValuesAreAskedFor(t *testing.T) {
 	require.Contains(t, third["inputRequests"], "confirm")
 	const yes = `"inputResponses":{"confirm":{"action":"accept","content":{"confirm":true}},"of another":{}}`
 	require.Equal(t, "complete", a.calls("refund", `{"order":"A1"}`, `"requestState":"`+third["requestState"].(string)+`"`, yes)["resultType"], "with the client's own arguments")
-	require.Contains(t, string(s.triggered()[0].Data), `"values":{"amount":7,"order":"A1"}`)
+	require.Contains(t, string(triggered(s)[0].Data), `"values":{"amount":7,"order":"A1"}`)
 	declined := a.calls("refund", `{"order":"A1"}`, state, `"inputResponses":{"amount":{"action":"decline"}}`)
 	require.Contains(t, text(declined), "declined")
 	_, fault, _ := a.rpc("tools/call", `"name":"refund","arguments":{},"inputResponses":{"amount":5}`)
@@ -180,15 +181,15 @@ func TestMissingValuesAreAskedFor(t *testing.T) {
 		got := a.calls("refund", wrong)
 		require.Equal(t, true, got["isError"], "what is wrong is for the model to mend: %s", wrong)
 	}
-	require.Equal(t, true, s.agent(agentsOfSession, withTasks).calls("refund", `{}`)["isError"], "this client asks nobody")
+	require.Equal(t, true, agentAt(s, agentsOfSession, withTasks).calls("refund", `{}`)["isError"], "this client asks nobody")
 }
 
 func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
 	s := agents(t, `{"name":"move","description":"Moves a bed","url":"https://example.org/move",
 		"schema":[{"parameter":"from","type":"string","required":true},{"parameter":"to","type":"string","required":true,"allowedValues":["A","B"]}]}`)
-	s.says(`"moved"`)
-	here := s.agent(agentsOfSession, withBoth)
-	there := s.replica().agent(agentsOfSession, withBoth)
+	says(s, `"moved"`)
+	here := agentAt(s, agentsOfSession, withBoth)
+	there := agentAt(s.Replica(), agentsOfSession, withBoth)
 	begun := here.calls("move", `{}`)
 	require.Equal(t, "input_required", begun["status"])
 	id := begun["taskId"]
@@ -206,7 +207,7 @@ func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
 	requires(here, "to")
 	here.update(id, `{"to":{"action":"accept","content":{"to":"C"}}}`)
 	requires(here, "to")
-	require.Empty(t, s.triggered())
+	require.Empty(t, triggered(s))
 
 	var both sync.WaitGroup
 	for _, a := range []agent{here, there, here, there} {
@@ -215,7 +216,7 @@ func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
 	both.Wait()
 	require.Equal(t, "completed", there.task(id)["status"])
 	require.Equal(t, "moved", text(here.task(id)["result"].(map[string]any)))
-	fired := s.triggered()
+	fired := triggered(s)
 	require.Len(t, fired, 1, "whoever was last has fired it, once")
 	var event struct {
 		ID     string
@@ -223,7 +224,7 @@ func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(fired[0].Data, &event))
 	require.Equal(t, map[string]any{"from": "ward 3", "to": "B"}, event.Values)
-	require.Contains(t, string(s.call("GET", "/v1/apps/clinic/triggers/"+id.(string), "").is(200, "").body), `"source":"agent"`)
+	require.Contains(t, string(s.Call("GET", "/v1/apps/clinic/triggers/"+id.(string), "").Is(200, "").Body), `"source":"agent"`)
 }
 
 // overtaken are the calls that lack values; between a look at one and what is done then, somebody
@@ -243,36 +244,36 @@ func (o overtaken) Change(ctx context.Context, scope repositories.Scope, id stri
 
 func TestATaskIsCancelledThatHasJustGotItsLastValue(t *testing.T) {
 	s := agents(t, refunds)
-	here := s.agent(agentsOfSession, withBoth)
+	here := agentAt(s, agentsOfSession, withBoth)
 	var meanwhile func()
-	there := s.replica(func(o *api.Options) { o.Asked = overtaken{o.Asked, &meanwhile} }).agent(agentsOfSession, withBoth)
+	there := agentAt(s.Replica(func(o *api.Options) { o.Asked = overtaken{o.Asked, &meanwhile} }), agentsOfSession, withBoth)
 	id := here.calls("refund", `{}`)["taskId"]
 	meanwhile = func() {
 		here.update(id, `{"order":{"action":"accept","content":{"order":"A2"}},"amount":{"action":"accept","content":{"amount":5}}}`)
 	}
 	require.Equal(t, "complete", there.gets("tasks/cancel", `"taskId":"`+id.(string)+`"`)["resultType"])
 	require.Equal(t, "cancelled", here.task(id)["status"], "it waited for a yes")
-	require.Empty(t, s.triggered())
+	require.Empty(t, triggered(s))
 }
 
 func TestATaskEndsWithItsToolAndGoesWithItsSession(t *testing.T) {
 	s := agents(t, refunds)
-	a := s.agent(agentsOfSession, withBoth)
+	a := agentAt(s, agentsOfSession, withBoth)
 	id, other := a.calls("refund", `{}`)["taskId"], a.calls("refund", `{}`)["taskId"]
-	s.call("DELETE", "/v1/apps/clinic/repositories/desk", "").is(204, "")
+	s.Call("DELETE", "/v1/apps/clinic/repositories/desk", "").Is(204, "")
 	a.update(id, `{"order":{"action":"accept","content":{"order":"A2"}}}`)
 	for _, ended := range []map[string]any{a.task(id), a.task(other)} {
 		require.Equal(t, "completed", ended["status"])
 		require.Contains(t, text(ended["result"].(map[string]any)), `unknown tool "refund"`)
 	}
-	s.call("DELETE", "/v1/apps/clinic/sessions/s1", "").is(204, "")
+	s.Call("DELETE", "/v1/apps/clinic/sessions/s1", "").Is(204, "")
 	_, fault, _ := a.rpc("tasks/get", `"taskId":"`+id.(string)+`"`)
 	require.EqualValues(t, -32602, fault["code"])
 }
 
 func TestACallWithItsOwnIdFiresOnce(t *testing.T) {
 	s := agents(t, greets)
-	a := s.agent(agentsOfApp, `{}`)
+	a := agentAt(s, agentsOfApp, `{}`)
 	call := func(id, name string) (map[string]any, map[string]any) {
 		result, fault, _ := a.rpcMeta("tools/call", `"name":"greet","arguments":{"name":"`+name+`"}`, `"earshot/triggerId":"`+id+`"`)
 		return result, fault
@@ -280,12 +281,12 @@ func TestACallWithItsOwnIdFiresOnce(t *testing.T) {
 	first, _ := call("order-1", "Ann")
 	again, _ := call("order-1", "Ann")
 	require.Equal(t, first, again)
-	require.Len(t, s.triggered(), 1)
+	require.Len(t, triggered(s), 1)
 	_, fault := call("no id", "Ann")
 	require.EqualValues(t, -32602, fault["code"])
 	_, fault = call(fmt.Sprint("order-", 2), "Ann")
 	require.Nil(t, fault)
-	require.Len(t, s.triggered(), 2)
+	require.Len(t, triggered(s), 2)
 }
 
 // TestASlowCallIsATask has an endpoint that answers when it is told to, and one that fails first.
@@ -294,36 +295,36 @@ func TestASlowCallIsATask(t *testing.T) {
 	goOn := make(chan struct{})
 	finish := sync.OnceFunc(func() { close(goOn) })
 	t.Cleanup(finish)
-	s.sink.answers(func(effect.Effect) effect.Outcome {
+	s.Sink.Answers(func(effect.Effect) effect.Outcome {
 		<-goOn
 		return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(`{"rows":7}`)}
 	})
-	token := "Authorization: Bearer " + s.call("POST", "/v1/apps/clinic/sessions/s1/token", "").made().Token
-	begun, _, _ := s.agent(agentsOfSession, withTasks, token).rpcMeta("tools/call", `"name":"report","arguments":{}`, `"earshot/triggerId":"year"`)
+	token := "Authorization: Bearer " + s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Made().Token
+	begun, _, _ := agentAt(s, agentsOfSession, withTasks, token).rpcMeta("tools/call", `"name":"report","arguments":{}`, `"earshot/triggerId":"year"`)
 	require.Equal(t, "task", begun["resultType"])
 	require.Equal(t, "working", begun["status"])
-	other := s.replica()
-	elsewhere := other.agent(agentsOfSession, withTasks)
-	for _, replica := range []agent{s.agent(agentsOfSession, withTasks), elsewhere} {
+	other := s.Replica()
+	elsewhere := agentAt(other, agentsOfSession, withTasks)
+	for _, replica := range []agent{agentAt(s, agentsOfSession, withTasks), elsewhere} {
 		now := replica.task(begun["taskId"])
 		require.Equal(t, []any{"working", "attempt 1 is under way"}, []any{now["status"], now["statusMessage"]})
 	}
 	finish()
 	require.Eventually(t, func() bool { return elsewhere.task(begun["taskId"])["status"] == "completed" }, time.Minute, time.Millisecond)
 	require.Equal(t, `{"rows":7}`, text(elsewhere.task(begun["taskId"])["result"].(map[string]any)))
-	require.Len(t, s.triggersOf("s1"), 1)
+	require.Len(t, s.Triggers("s1"), 1)
 }
 
 func TestAClientWithoutTasksWaitsForASlowCall(t *testing.T) {
 	s := slowly(t)
 	began, goOn := make(chan struct{}), make(chan struct{})
-	s.sink.answers(func(effect.Effect) effect.Outcome {
+	s.Sink.Answers(func(effect.Effect) effect.Outcome {
 		close(began)
 		<-goOn
 		return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(`{"rows":7}`)}
 	})
 	answered := make(chan map[string]any, 1)
-	go func() { answered <- s.agent(agentsOfSession, `{}`).calls("report", `{}`) }()
+	go func() { answered <- agentAt(s, agentsOfSession, `{}`).calls("report", `{}`) }()
 	<-began
 	select {
 	case early := <-answered:
@@ -336,10 +337,10 @@ func TestAClientWithoutTasksWaitsForASlowCall(t *testing.T) {
 
 func TestATaskSaysWhenItIsTriedAgain(t *testing.T) {
 	s := slowly(t)
-	s.sink.answers(func(effect.Effect) effect.Outcome {
+	s.Sink.Answers(func(effect.Effect) effect.Outcome {
 		return effect.Outcome{Verdict: effect.Retry, Status: 503, Reason: effect.ReasonRequest, Error: "it answered 503", After: time.Hour}
 	})
-	a := s.agent(agentsOfSession, withTasks)
+	a := agentAt(s, agentsOfSession, withTasks)
 	id := a.calls("report", `{}`)["taskId"]
 	said := a.task(id)["statusMessage"].(string)
 	require.Regexp(t, `^attempt 1 ended with status 503; attempt 2 is due at 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$`, said)
@@ -354,11 +355,11 @@ func TestASlowConfirmationIsATask(t *testing.T) {
 	goOn := make(chan struct{})
 	finish := sync.OnceFunc(func() { close(goOn) })
 	t.Cleanup(finish)
-	s.sink.answers(func(effect.Effect) effect.Outcome {
+	s.Sink.Answers(func(effect.Effect) effect.Outcome {
 		<-goOn
 		return effect.Outcome{Verdict: effect.Done, Status: 200}
 	})
-	a := s.agent(agentsOfSession, withBoth)
+	a := agentAt(s, agentsOfSession, withBoth)
 	id := a.calls("refund", `{}`)["taskId"]
 	require.Equal(t, "input_required", a.task(id)["status"])
 	a.update(id, `{"confirm":{"action":"accept","content":{"confirm":true}}}`)
@@ -368,12 +369,12 @@ func TestASlowConfirmationIsATask(t *testing.T) {
 }
 
 // slowly is a clinic in which a call is a task as soon as it is stored.
-func slowly(t *testing.T) world {
-	s := live(t, everything, func(o *api.Options) { o.TaskAfter = time.Nanosecond })
-	s.call("PUT", "/v1/apps/clinic", clinicBody).is(201, "")
-	s.call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[
+func slowly(t *testing.T) apitest.World {
+	s := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.TaskAfter = time.Nanosecond })
+	s.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
+	s.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[
 		{"name":"report","description":"Makes the report of a year","url":"https://example.org/report"},
-		{"name":"refund","description":"Refunds","confirm":"always","url":"https://example.org/refund"}]}`).is(201, "")
+		{"name":"refund","description":"Refunds","confirm":"always","url":"https://example.org/refund"}]}`).Is(201, "")
 	return s
 }
 
@@ -381,20 +382,20 @@ func TestWhatIsAskedForCountsToTheLimitsOfWhatIsTriggered(t *testing.T) {
 	const lacking = `{"name":"order","description":"Orders","schema":[{"parameter":"a","type":"string"},
 		{"parameter":"b","type":"string","required":true},{"parameter":"c","type":"string","required":true}]}`
 	s := agents(t, lacking)
-	token := s.call("POST", "/v1/apps/clinic/sessions/s1/token", "").made().Token
-	a := s.agent(agentsOfSession, withBoth, "Authorization: Bearer "+token)
+	token := s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Made().Token
+	a := agentAt(s, agentsOfSession, withBoth, "Authorization: Bearer "+token)
 	for range 120 {
 		require.Equal(t, "task", a.calls("order", `{"a":"x"}`)["resultType"])
 	}
 	_, refused, status := a.rpc("tools/call", `"name":"order","arguments":{"a":"x"}`)
 	require.Equal(t, 429, status)
 	require.Contains(t, refused["message"], "sessionMessagesPerMinute")
-	stored := s.redis.Client().HLen(t.Context(), keyspace.KeysOf("clinic").Asked("s1")).Val()
+	stored := s.Redis.Client().HLen(t.Context(), keyspace.KeysOf("clinic").Asked("s1")).Val()
 	require.EqualValues(t, 120, stored, "what was refused stores nothing")
 
 	// A key of the app may ask for more, but not store more bytes.
-	s.call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"sessionTriggersPerMinute":null,"bytesPerMinute":200000}}}`).is(200, "")
-	b := s.agent("/v1/apps/clinic/sessions/s2/mcp", withBoth)
+	s.Call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"sessionTriggersPerMinute":null,"bytesPerMinute":200000}}}`).Is(200, "")
+	b := agentAt(s, "/v1/apps/clinic/sessions/s2/mcp", withBoth)
 	long := b.calls("order", `{"a":"`+strings.Repeat("x", 70_000)+`"}`)
 	require.Equal(t, true, long["isError"])
 	require.Contains(t, text(long), "65536 bytes")
@@ -409,11 +410,11 @@ func TestWhatIsAskedForCountsToTheLimitsOfWhatIsTriggered(t *testing.T) {
 
 func TestACallThatWasAskedForIsCountedOnce(t *testing.T) {
 	s := agents(t, `{"name":"order","schema":[{"parameter":"b","type":"string","required":true},{"parameter":"c","type":"string","required":true}]}`)
-	token := "Authorization: Bearer " + s.call("POST", "/v1/apps/clinic/sessions/s1/token", "").made().Token
-	for n, a := range []agent{s.agent(agentsOfSession, withBoth), s.agent(agentsOfSession, withBoth, token)} {
+	token := "Authorization: Bearer " + s.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Made().Token
+	for n, a := range []agent{agentAt(s, agentsOfSession, withBoth), agentAt(s, agentsOfSession, withBoth, token)} {
 		id := a.calls("order", `{}`)["taskId"]
 		a.update(id, `{"b":{"action":"accept","content":{"b":"x"}},"c":{"action":"accept","content":{"c":"y"}}}`)
 		require.Equal(t, "completed", a.task(id)["status"])
-		require.Equal(t, fmt.Sprint(n+1), s.redis.Client().HGet(t.Context(), keyspace.KeysOf("clinic").Rates("s1"), "triggers").Val())
+		require.Equal(t, fmt.Sprint(n+1), s.Redis.Client().HGet(t.Context(), keyspace.KeysOf("clinic").Rates("s1"), "triggers").Val())
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/apitest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
@@ -14,23 +15,23 @@ import (
 )
 
 // items are those of a list.
-func (a answer) items() (items []map[string]any) {
-	a.t.Helper()
+func items(a apitest.Answer) (items []map[string]any) {
+	a.T.Helper()
 	var list struct{ Items []map[string]any }
-	require.NoError(a.t, json.Unmarshal(a.is(200, "").body, &list))
+	require.NoError(a.T, json.Unmarshal(a.Is(200, "").Body, &list))
 	return list.Items
 }
 
 func TestToolsAreFoundByWhatATextIsAbout(t *testing.T) {
-	w := liveOn(t, redistest.Mini(t), chain.New(llm.Options{}))
-	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
-	w.call("PUT", "/v1/apps/clinic/repositories/house", `{"tools":[
+	w := apitest.LiveOn(t, redistest.Mini(t), chain.New(llm.Options{}))
+	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w.Call("PUT", "/v1/apps/clinic/repositories/house", `{"tools":[
 		{"name":"book","description":"User needs an appointment with a doctor","schema":[{"parameter":"day","type":"string","required":true},{"parameter":"desk","type":"string","value":"A"}]},
-		{"name":"bill","description":"Send the bill"}]}`).is(201, "")
-	w.call("PUT", "/v1/apps/clinic/sessions/s1/repositories/own", `{"tools":[{"name":"call-doctor","description":"Ring the doctor on duty"}]}`).is(201, "")
+		{"name":"bill","description":"Send the bill"}]}`).Is(201, "")
+	w.Call("PUT", "/v1/apps/clinic/sessions/s1/repositories/own", `{"tools":[{"name":"call-doctor","description":"Ring the doctor on duty"}]}`).Is(201, "")
 
 	search := func(of, body string) []map[string]any {
-		return w.call("POST", "/v1/apps/clinic"+of+"/tools/search", body).items()
+		return items(w.Call("POST", "/v1/apps/clinic"+of+"/tools/search", body))
 	}
 	require.Len(t, search("/sessions/s1", `{"text":"doctor"}`), 2)
 	require.Len(t, search("/sessions/s1", `{"text":"doctor","limit":1}`), 1)
@@ -39,9 +40,9 @@ func TestToolsAreFoundByWhatATextIsAbout(t *testing.T) {
 	require.Len(t, found, 1)
 	require.Positive(t, found[0]["score"])
 	delete(found[0], "score")
-	require.Equal(t, w.call("GET", "/v1/apps/clinic/tools?name=book", "").items(), found, "as it is listed")
+	require.Equal(t, items(w.Call("GET", "/v1/apps/clinic/tools?name=book", "")), found, "as it is listed")
 
-	w.call("PUT", "/v1/apps/clinic/repositories/shop", `{"tools":[{"name":"refund_order"},{"name":"return_order"},{"name":"create_order"},{"name":"create_user"},{"name":"delete_user"},{"name":"login"}]}`).is(201, "")
+	w.Call("PUT", "/v1/apps/clinic/repositories/shop", `{"tools":[{"name":"refund_order"},{"name":"return_order"},{"name":"create_order"},{"name":"create_user"},{"name":"delete_user"},{"name":"login"}]}`).Is(201, "")
 	for text, first := range map[string]string{
 		"give money back for an order": "refund_order", "send an order back": "return_order", "register a user account": "create_user", "get rid of a user": "delete_user", "sign in": "login",
 	} {
@@ -56,10 +57,10 @@ func TestSearchesForToolsThatAreRefused(t *testing.T) {
 		`{}`: "/text", `{"text":" "}`: "/text", `{"text":7}`: "/text", `{"text":"x","limit":0}`: "/limit", `{"text":"x","limit":101}`: "/limit",
 		`{"text":"x","limit":1.5}`: "/limit", `{"query":"x"}`: "/query", `{"text":"` + strings.Repeat("x", 65_537) + `"}`: "/text",
 	} {
-		require.Contains(t, s.call("POST", path, body).problem(400), pointer)
+		require.Contains(t, s.Call("POST", path, body).Problem(400), pointer)
 	}
-	s.call("POST", path, ``).problem(400, "a JSON body is needed")
+	s.Call("POST", path, ``).Problem(400, "a JSON body is needed")
 	require.Empty(t, s.engine.calls, "nobody was asked")
 	s.engine.err = repositories.ErrNotFound
-	s.call("POST", path, `{"text":"x"}`).problem(404)
+	s.Call("POST", path, `{"text":"x"}`).Problem(404)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/apitest"
 	"earshot/repositories"
 	"earshot/repositories/parameters"
 	"earshot/trigger"
@@ -32,8 +33,8 @@ func TestFireAnswers201WithTheMatch(t *testing.T) {
 	for path, session := range places {
 		s := start(t)
 		s.engine.answer = json.RawMessage(fired)
-		got := s.call("POST", path, `{"name":"book","repositoryId":"booking","values":{"n":9007199254740993},"source":"ui","triggerId":"click-1"}`).is(201, "")
-		require.Equal(t, fired+"\n", string(got.body))
+		got := s.Call("POST", path, `{"name":"book","repositoryId":"booking","values":{"n":9007199254740993},"source":"ui","triggerId":"click-1"}`).Is(201, "")
+		require.Equal(t, fired+"\n", string(got.Body))
 		require.Equal(t, "/v1/apps/clinic/triggers/click-1", got.Header.Get("Location"))
 		direct := s.engine.last().Args[0].(trigger.Direct)
 		require.NotEmpty(t, direct.TraceParent)
@@ -46,11 +47,11 @@ func TestFireAnswers201WithTheMatch(t *testing.T) {
 func TestNullAndTheEmptyTextAreNoneInATrigger(t *testing.T) {
 	s := start(t)
 	s.engine.answer = json.RawMessage(fired)
-	s.call("POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"ui","values":null,"repositoryId":null,"triggerId":"","metadata":null}`).is(201, "")
+	s.Call("POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"ui","values":null,"repositoryId":null,"triggerId":"","metadata":null}`).Is(201, "")
 	direct := s.engine.last().Args[0].(trigger.Direct)
 	direct.TraceParent = ""
 	require.Equal(t, trigger.Direct{AppID: "clinic", Name: "book", Source: "ui"}, direct)
-	require.Len(t, s.call("POST", "/v1/apps/clinic/triggers", `{"name":null,"source":"","values":{}}`).problem(400), 2)
+	require.Len(t, s.Call("POST", "/v1/apps/clinic/triggers", `{"name":null,"source":"","values":{}}`).Problem(400), 2)
 }
 
 func TestATriggerBodyNamesAllItsFaultsAtOnce(t *testing.T) {
@@ -62,7 +63,7 @@ func TestATriggerBodyNamesAllItsFaultsAtOnce(t *testing.T) {
 	}
 	s := start(t)
 	for body, want := range cases {
-		faults := s.call("POST", "/v1/apps/clinic/triggers", body).problem(400)
+		faults := s.Call("POST", "/v1/apps/clinic/triggers", body).Problem(400)
 		for _, pointer := range want {
 			require.Contains(t, faults, pointer, body)
 		}
@@ -74,7 +75,7 @@ func TestATriggerBodyNamesAllItsFaultsAtOnce(t *testing.T) {
 func TestValuesThatDoNotFitAre422WithTheirPlaces(t *testing.T) {
 	s := start(t)
 	s.engine.err = &trigger.ValuesError{Name: "book", Faults: []parameters.ValueFault{{Parameter: "date", Detail: "is required"}, {Parameter: "a/b", Detail: "is not known"}}}
-	faults := s.call("POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"ui"}`).problem(422, `"book"`)
+	faults := s.Call("POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"ui"}`).Problem(422, `"book"`)
 	require.Equal(t, map[string]string{"/values/date": "is required", "/values/a~1b": "is not known"}, faults)
 }
 
@@ -84,8 +85,8 @@ func TestFireMapsTheErrorsOfTheEngine(t *testing.T) {
 	} {
 		s := start(t)
 		s.engine.err = err
-		got := s.call("POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"task"}`)
-		got.problem(status, err.Error())
+		got := s.Call("POST", "/v1/apps/clinic/triggers", `{"name":"book","source":"task"}`)
+		got.Problem(status, err.Error())
 		require.Equal(t, status == 401, got.Header.Get("WWW-Authenticate") != "")
 	}
 }
@@ -96,11 +97,11 @@ func TestTriggersAreSearched(t *testing.T) {
 		s.engine.records = recordsOfOne()
 		want := query.Triggers{AppID: "clinic", SessionID: session, Page: query.Page{Limit: 50}}
 		for _, state := range []string{"", "pending", "delivered", "failed", "confirming", "cancelled", "duplicate"} {
-			s.call("GET", path+"?state="+state, "").is(200, "")
+			s.Call("GET", path+"?state="+state, "").Is(200, "")
 			want.State = state
 			require.Equal(t, asked{"Triggers", []any{want}}, s.engine.last())
 		}
-		s.call("GET", path+"?limit=7&after=x&state=failed&name=book&source=ui&messageId=m%201&reason=timeout&value=%C3%9Cber&order=asc&since=2026-12-01T09:00:00Z&until=2026-12-01T10:00:00%2B01:00", "").is(200, "")
+		s.Call("GET", path+"?limit=7&after=x&state=failed&name=book&source=ui&messageId=m%201&reason=timeout&value=%C3%9Cber&order=asc&since=2026-12-01T09:00:00Z&until=2026-12-01T10:00:00%2B01:00", "").Is(200, "")
 		nine := time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC)
 		got := s.engine.last().Args[0].(query.Triggers)
 		require.True(t, got.Since.Equal(nine) && got.Until.Equal(nine))
@@ -110,44 +111,44 @@ func TestTriggersAreSearched(t *testing.T) {
 	}
 	s := start(t)
 	s.engine.records = recordsOfOne()
-	s.call("GET", "/v1/apps/clinic/triggers?session=s1", "").is(200, "")
+	s.Call("GET", "/v1/apps/clinic/triggers?session=s1", "").Is(200, "")
 	require.Equal(t, query.Triggers{AppID: "clinic", SessionID: "s1", Closed: true, Page: query.Page{Limit: 50}}, s.engine.last().Args[0])
-	s.call("GET", "/v1/apps/clinic/sessions/s1/triggers?session=s1", "").problem(400, `"session" is not known here`)
+	s.Call("GET", "/v1/apps/clinic/sessions/s1/triggers?session=s1", "").Problem(400, `"session" is not known here`)
 }
 
 func TestASearchNamesAllItsFaultsAtOnce(t *testing.T) {
 	s := start(t)
 	faulty := "state=dead&name=no+spaces&source=bot&reason=tired&order=up&since=today&until=tomorrow&session=-x&limit=0&value=%FF&messageId=" + strings.Repeat("m", 129)
-	s.call("GET", "/v1/apps/clinic/triggers?"+faulty, "").problem(400, `state "dead" is none of pending, delivered, failed`, `name "no spaces"`,
+	s.Call("GET", "/v1/apps/clinic/triggers?"+faulty, "").Problem(400, `state "dead" is none of pending, delivered, failed`, `name "no spaces"`,
 		`source "bot"`, `reason "tired"`, `order "up"`, `since "today"`, `until "tomorrow"`, `session "-x"`, `limit "0"`, "value is no text", "messageId is no text of up to 128")
-	s.call("GET", "/v1/apps/clinic/triggers?since=2026-12-02T00:00:00Z&until=2026-12-01T00:00:00Z", "").problem(400, "until is before since")
-	s.call("POST", "/v1/apps/clinic/triggers/retry?state=pending&source=bot&dryRun=yes", "").problem(400, `state "pending" is not failed`, `source "bot"`, `dryRun "yes"`)
+	s.Call("GET", "/v1/apps/clinic/triggers?since=2026-12-02T00:00:00Z&until=2026-12-01T00:00:00Z", "").Problem(400, "until is before since")
+	s.Call("POST", "/v1/apps/clinic/triggers/retry?state=pending&source=bot&dryRun=yes", "").Problem(400, `state "pending" is not failed`, `source "bot"`, `dryRun "yes"`)
 	require.Zero(t, s.engine.count())
 }
 
 func TestATriggerIsReadAndRetried(t *testing.T) {
 	s := start(t)
 	s.engine.records = recordsOfOne()
-	s.call("GET", "/v1/apps/clinic/triggers/t1", "").is(200, "")
+	s.Call("GET", "/v1/apps/clinic/triggers/t1", "").Is(200, "")
 	require.Equal(t, asked{"Trigger", []any{"clinic", "t1"}}, s.engine.last())
-	got := s.call("POST", "/v1/apps/clinic/triggers/t1/retry", "").is(202, "")
-	require.Empty(t, got.body)
+	got := s.Call("POST", "/v1/apps/clinic/triggers/t1/retry", "").Is(202, "")
+	require.Empty(t, got.Body)
 	require.Equal(t, asked{"Retry", []any{"clinic", "t1", "admin"}}, s.engine.last())
 
 	s.engine.err = query.ErrNotFound
-	s.call("GET", "/v1/apps/clinic/triggers/t1", "").problem(404, "no such trigger")
-	s.call("POST", "/v1/apps/clinic/triggers/t1/retry", "").problem(404, "no such trigger")
+	s.Call("GET", "/v1/apps/clinic/triggers/t1", "").Problem(404, "no such trigger")
+	s.Call("POST", "/v1/apps/clinic/triggers/t1/retry", "").Problem(404, "no such trigger")
 	s.engine.err = trigger.ErrDelivered
-	s.call("POST", "/v1/apps/clinic/triggers/t1/retry", "").problem(409, "is delivered: nothing of it has failed")
+	s.Call("POST", "/v1/apps/clinic/triggers/t1/retry", "").Problem(409, "is delivered: nothing of it has failed")
 }
 
 func TestATriggerIsAnswered(t *testing.T) {
 	const path = "/v1/apps/clinic/triggers/t1/answer"
 	s := start(t)
 	s.engine.records = recordsOfOne()
-	s.call("POST", path, `{"ok":true,"result":{"n":9007199254740993}}`).is(200, "")
+	s.Call("POST", path, `{"ok":true,"result":{"n":9007199254740993}}`).Is(200, "")
 	require.Equal(t, asked{"Answer", []any{"clinic", "t1", effect.Answer{OK: true, Result: json.RawMessage(`{"n":9007199254740993}`)}}}, s.engine.last())
-	s.call("POST", path, `{"ok":false,"error":"closed"}`).is(200, "")
+	s.Call("POST", path, `{"ok":false,"error":"closed"}`).Is(200, "")
 	require.Equal(t, asked{"Answer", []any{"clinic", "t1", effect.Answer{Error: "closed"}}}, s.engine.last())
 
 	count := s.engine.count()
@@ -158,7 +159,7 @@ func TestATriggerIsAnswered(t *testing.T) {
 		`{"ok":true,"error":"no","page":7}`: {"/error", "/page"},
 		`[]`:                                {""},
 	} {
-		faults := s.call("POST", path, body).problem(400)
+		faults := s.Call("POST", path, body).Problem(400)
 		for _, pointer := range want {
 			require.Contains(t, faults, pointer, body)
 		}
@@ -168,28 +169,28 @@ func TestATriggerIsAnswered(t *testing.T) {
 
 	for err, status := range map[error]int{query.ErrNotFound: 404, query.ErrEnded: 409, query.ErrNotAsked: 409} {
 		s.engine.err = err
-		s.call("POST", path, `{"ok":true}`).problem(status, err.Error())
+		s.Call("POST", path, `{"ok":true}`).Problem(status, err.Error())
 	}
 }
 
 func TestAFrontEndAnswersTheTriggersOfItsSessionAlone(t *testing.T) {
-	w := live(t, everything)
+	w := apitest.Live(t, apitest.Everything)
 	for _, app := range []string{"clinic", "other"} {
-		w.call("PUT", "/v1/apps/"+app, `{}`).is(201, "")
+		w.Call("PUT", "/v1/apps/"+app, `{}`).Is(201, "")
 	}
-	w.call("PUT", "/v1/apps/clinic/repositories/r", `{"tools":[{"name":"turn-page","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`).is(201, "")
-	sent := w.credentials()
-	w.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"turn-page","source":"ui","triggerId":"t1"}`).is(201, "")
-	give := func(triggerID, who string) answer {
-		return w.call("POST", "/v1/apps/clinic/triggers/"+triggerID+"/answer", `{"ok":true,"result":{"by":"`+who+`"}}`, "Authorization: Bearer "+sent[who])
+	w.Call("PUT", "/v1/apps/clinic/repositories/r", `{"tools":[{"name":"turn-page","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`).Is(201, "")
+	sent := credentials(w)
+	w.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"turn-page","source":"ui","triggerId":"t1"}`).Is(201, "")
+	give := func(triggerID, who string) apitest.Answer {
+		return w.Call("POST", "/v1/apps/clinic/triggers/"+triggerID+"/answer", `{"ok":true,"result":{"by":"`+who+`"}}`, "Authorization: Bearer "+sent[who])
 	}
 	for _, who := range []string{"other session", "token of other", "messages", "other app"} {
-		give("t1", who).problem(403)
-		give("absent", who).problem(403)
+		give("t1", who).Problem(403)
+		give("absent", who).Problem(403)
 	}
-	give("absent", "token").problem(403) // nothing tells it what other sessions have
-	require.Contains(t, string(give("t1", "token").is(200, "").body), `"result":{"by":"token"}`)
-	require.Contains(t, string(give("t1", "triggers").is(200, "").body), `"result":{"by":"token"}`, "the first holds")
+	give("absent", "token").Problem(403) // nothing tells it what other sessions have
+	require.Contains(t, string(give("t1", "token").Is(200, "").Body), `"result":{"by":"token"}`)
+	require.Contains(t, string(give("t1", "triggers").Is(200, "").Body), `"result":{"by":"token"}`, "the first holds")
 }
 
 func TestATriggerIsConfirmedDeniedAndCancelled(t *testing.T) {
@@ -207,47 +208,47 @@ func TestATriggerIsConfirmedDeniedAndCancelled(t *testing.T) {
 		{"/deny", "", asked{"Deny", []any{"clinic", "t1", "", "admin"}}},
 		{"/cancel", "", asked{"Cancel", []any{"clinic", "t1", "admin"}}},
 	} {
-		require.Contains(t, string(s.call("POST", path+way.word, way.body).is(202, "").body), `"triggerId":"t1"`)
+		require.Contains(t, string(s.Call("POST", path+way.word, way.body).Is(202, "").Body), `"triggerId":"t1"`)
 		require.Equal(t, way.asked, s.engine.last())
 	}
 
 	count := s.engine.count()
-	s.call("POST", path+"/confirm", "").problem(400, "a JSON body is needed")
+	s.Call("POST", path+"/confirm", "").Problem(400, "a JSON body is needed")
 	for body, want := range map[string][]string{
 		`{}`: {"/digest"}, `{"digest":null}`: {"/digest"}, `{"digest":""}`: {"/digest"}, `{"digest":7,"diget":"d"}`: {"/digest", "/diget"}, `["d"]`: {""},
 	} {
-		faults := s.call("POST", path+"/confirm", body).problem(400)
+		faults := s.Call("POST", path+"/confirm", body).Problem(400)
 		for _, pointer := range want {
 			require.Contains(t, faults, pointer, body)
 		}
 		require.Len(t, faults, len(want), body)
 	}
-	require.Len(t, s.call("POST", path+"/deny", `{"digest":["d"],"values":{}}`).problem(400), 2)
+	require.Len(t, s.Call("POST", path+"/deny", `{"digest":["d"],"values":{}}`).Problem(400), 2)
 	require.Equal(t, count, s.engine.count())
 
 	for err, status := range map[error]int{query.ErrNotFound: 404, query.ErrEnded: 409, trigger.ErrDigest: 409} {
 		s.engine.err = err
-		s.call("POST", path+"/confirm", `{"digest":"d1"}`).problem(status, err.Error())
-		s.call("POST", path+"/deny", "").problem(status, err.Error())
-		s.call("POST", path+"/cancel", "").problem(status, err.Error())
+		s.Call("POST", path+"/confirm", `{"digest":"d1"}`).Problem(status, err.Error())
+		s.Call("POST", path+"/deny", "").Problem(status, err.Error())
+		s.Call("POST", path+"/cancel", "").Problem(status, err.Error())
 	}
 }
 
 func TestAFrontEndDecidesTheTriggersOfItsSessionAlone(t *testing.T) {
-	w := live(t, everything)
+	w := apitest.Live(t, apitest.Everything)
 	for _, app := range []string{"clinic", "other"} {
-		w.call("PUT", "/v1/apps/"+app, `{}`).is(201, "")
+		w.Call("PUT", "/v1/apps/"+app, `{}`).Is(201, "")
 	}
-	w.call("PUT", "/v1/apps/clinic/repositories/shop", `{"tools":[
-		{"name":"refund","confirm":"always","url":"https://shop.example/refund","schema":[{"parameter":"order","type":"string","required":true}]},{"name":"lamp","settle":"1m"}]}`).is(201, "")
-	sent := w.credentials()
+	w.Call("PUT", "/v1/apps/clinic/repositories/shop", `{"tools":[
+		{"name":"refund","confirm":"always","url":"https://shop.example/refund","schema":[{"parameter":"order","type":"string","required":true}]},{"name":"lamp","settle":"1m"}]}`).Is(201, "")
+	sent := credentials(w)
 	fire := func(id, body string) (match query.Match) {
-		got := w.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"source":"ui","triggerId":"`+id+`",`+body+`}`).is(201, "")
-		require.NoError(t, json.Unmarshal(got.body, &match))
+		got := w.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"source":"ui","triggerId":"`+id+`",`+body+`}`).Is(201, "")
+		require.NoError(t, json.Unmarshal(got.Body, &match))
 		return match
 	}
-	ask := func(way, body, who string) answer {
-		return w.call("POST", "/v1/apps/clinic/triggers/"+way, body, "Authorization: Bearer "+sent[who])
+	ask := func(way, body, who string) apitest.Answer {
+		return w.Call("POST", "/v1/apps/clinic/triggers/"+way, body, "Authorization: Bearer "+sent[who])
 	}
 	first, second := fire("t1", `"name":"refund","values":{"order":"A1"}`), fire("t2", `"name":"refund","values":{"order":"A2"}`)
 	require.Equal(t, query.StateConfirming, first.State)
@@ -255,16 +256,16 @@ func TestAFrontEndDecidesTheTriggersOfItsSessionAlone(t *testing.T) {
 	yes := func(of query.Match) string { return `{"digest":"` + of.Digest + `"}` }
 	for _, who := range []string{"other session", "token of other", "messages", "other app"} {
 		for _, id := range []string{"t1", "absent"} {
-			ask(id+"/confirm", yes(first), who).problem(403)
-			ask(id+"/deny", "", who).problem(403)
-			ask(id+"/cancel", "", who).problem(403)
+			ask(id+"/confirm", yes(first), who).Problem(403)
+			ask(id+"/deny", "", who).Problem(403)
+			ask(id+"/cancel", "", who).Problem(403)
 		}
 	}
-	ask("absent/confirm", yes(first), "token").problem(403)
-	ask("absent/confirm", yes(first), "triggers").problem(404, `"absent"`)
+	ask("absent/confirm", yes(first), "token").Problem(403)
+	ask("absent/confirm", yes(first), "triggers").Problem(404, `"absent"`)
 
 	fired := func() (count int) {
-		for _, event := range w.sink.all() {
+		for _, event := range w.Sink.All() {
 			if event.Subject == "tool.trigger.clinic.s1.refund" {
 				count++
 			}
@@ -272,40 +273,40 @@ func TestAFrontEndDecidesTheTriggersOfItsSessionAlone(t *testing.T) {
 		return count
 	}
 	require.NotEqual(t, first.Digest, second.Digest)
-	ask("t1/confirm", yes(second), "token").problem(409, "the digest is not that of the trigger") // values that were not asked about
+	ask("t1/confirm", yes(second), "token").Problem(409, "the digest is not that of the trigger") // values that were not asked about
 	require.Zero(t, fired())
-	done := string(ask("t1/confirm", yes(first), "token").is(202, "").body)
+	done := string(ask("t1/confirm", yes(first), "token").Is(202, "").Body)
 	require.Contains(t, done, `"state":"delivered"`)
 	require.Contains(t, done, `"attempts":[]`, "what was sent to whom is not for a front-end")
-	require.Equal(t, done, string(ask("t1/confirm", yes(first), "token").is(200, "").body), "a client that lost the answer asks again")
-	ask("t1/confirm", yes(second), "token").problem(409, "the digest is not that of the trigger")
-	ask("t1/deny", "", "token").problem(409, "was ended before")
-	require.Contains(t, string(ask("t2/deny", "", "token").is(202, "").body), `"state":"cancelled"`)
-	require.Contains(t, string(ask("t3/cancel", "", "token").is(202, "").body), `"state":"cancelled"`)
-	require.Contains(t, string(ask("t3/cancel", "", "triggers").is(200, "").body), `"state":"cancelled"`)
-	ask("t3/deny", "", "triggers").problem(409, "it is cancelled")
+	require.Equal(t, done, string(ask("t1/confirm", yes(first), "token").Is(200, "").Body), "a client that lost the answer asks again")
+	ask("t1/confirm", yes(second), "token").Problem(409, "the digest is not that of the trigger")
+	ask("t1/deny", "", "token").Problem(409, "was ended before")
+	require.Contains(t, string(ask("t2/deny", "", "token").Is(202, "").Body), `"state":"cancelled"`)
+	require.Contains(t, string(ask("t3/cancel", "", "token").Is(202, "").Body), `"state":"cancelled"`)
+	require.Contains(t, string(ask("t3/cancel", "", "triggers").Is(200, "").Body), `"state":"cancelled"`)
+	ask("t3/deny", "", "triggers").Problem(409, "it is cancelled")
 	require.Equal(t, 1, fired())
 	for state, want := range map[string]string{"cancelled": `"triggerId":"t2"`, "delivered": `"triggerId":"t1"`} {
-		require.Contains(t, string(w.call("GET", "/v1/apps/clinic/triggers?state="+state, "").is(200, "").body), want)
+		require.Contains(t, string(w.Call("GET", "/v1/apps/clinic/triggers?state="+state, "").Is(200, "").Body), want)
 	}
 }
 
 func TestAllFailedTriggersAreRetriedOrPurged(t *testing.T) {
 	s := start(t)
 	query := query.Triggers{AppID: "clinic", SessionID: "s1", Name: "book", State: "failed", Value: "x", Closed: true}
-	got := s.call("POST", "/v1/apps/clinic/triggers/retry?name=book&session=s1&value=x", "").is(202, "")
-	require.JSONEq(t, `{"triggers":3}`, string(got.body))
+	got := s.Call("POST", "/v1/apps/clinic/triggers/retry?name=book&session=s1&value=x", "").Is(202, "")
+	require.JSONEq(t, `{"triggers":3}`, string(got.Body))
 	require.Equal(t, asked{"RetryAll", []any{query, "admin"}}, s.engine.last())
-	got = s.call("DELETE", "/v1/apps/clinic/triggers?state=failed&name=book&session=s1&value=x", "").is(200, "")
-	require.JSONEq(t, `{"triggers":2}`, string(got.body))
+	got = s.Call("DELETE", "/v1/apps/clinic/triggers?state=failed&name=book&session=s1&value=x", "").Is(200, "")
+	require.JSONEq(t, `{"triggers":2}`, string(got.Body))
 	require.Equal(t, asked{"Purge", []any{query}}, s.engine.last())
 	for method, path := range map[string]string{"POST": "/retry?", "DELETE": "?state=failed&"} {
-		got := s.call(method, "/v1/apps/clinic/triggers"+path+"dryRun=true&name=book&session=s1&value=x", "").is(200, "")
-		require.JSONEq(t, `{"triggers":4}`, string(got.body))
+		got := s.Call(method, "/v1/apps/clinic/triggers"+path+"dryRun=true&name=book&session=s1&value=x", "").Is(200, "")
+		require.JSONEq(t, `{"triggers":4}`, string(got.Body))
 		require.Equal(t, asked{"CountFailed", []any{query}}, s.engine.last())
 	}
 	for _, path := range []string{"", "?state=pending", "?name=book"} {
-		s.call("DELETE", "/v1/apps/clinic/triggers"+path, "").problem(400, "only failed triggers", "?state=failed")
+		s.Call("DELETE", "/v1/apps/clinic/triggers"+path, "").Problem(400, "only failed triggers", "?state=failed")
 	}
 	require.Equal(t, "CountFailed", s.engine.last().Method, "nothing was asked for since")
 }
@@ -315,40 +316,40 @@ func TestUseOfToolsIsListedByName(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		s.engine.uses = append(s.engine.uses, query.ToolUse{Name: name, Fired: 1, Hours: []query.HourUse{}})
 	}
-	got := s.call("GET", "/v1/apps/clinic/tools/usage?limit=2", "").is(200, "")
-	require.JSONEq(t, `{"items":[{"name":"a","fired":1,"rejected":0,"hours":[]},{"name":"b","fired":1,"rejected":0,"hours":[]}],"next":"b"}`, string(got.body))
-	got = s.call("GET", "/v1/apps/clinic/tools/usage?limit=2&after=b", "").is(200, "")
-	require.JSONEq(t, `{"items":[{"name":"c","fired":1,"rejected":0,"hours":[]}]}`, string(got.body))
+	got := s.Call("GET", "/v1/apps/clinic/tools/usage?limit=2", "").Is(200, "")
+	require.JSONEq(t, `{"items":[{"name":"a","fired":1,"rejected":0,"hours":[]},{"name":"b","fired":1,"rejected":0,"hours":[]}],"next":"b"}`, string(got.Body))
+	got = s.Call("GET", "/v1/apps/clinic/tools/usage?limit=2&after=b", "").Is(200, "")
+	require.JSONEq(t, `{"items":[{"name":"c","fired":1,"rejected":0,"hours":[]}]}`, string(got.Body))
 }
 
 func TestATokensTriggerIDIsItsSessionsOwn(t *testing.T) {
-	w := live(t, everything)
-	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
-	w.call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"ring"}]}`).is(201, "")
+	w := apitest.Live(t, apitest.Everything)
+	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"ring"}]}`).Is(201, "")
 	long := strings.Repeat("x", 128)
 	for _, chosen := range []string{"order-17", long} {
 		ids := map[string]bool{}
 		for _, session := range []string{"q1", "q2"} {
 			of := "/v1/apps/clinic/sessions/" + session
-			token := "Authorization: Bearer " + w.call("POST", of+"/token", "").made().Token
+			token := "Authorization: Bearer " + w.Call("POST", of+"/token", "").Made().Token
 			fire := func(id string) string {
 				var match query.Match
-				require.NoError(t, json.Unmarshal(w.call("POST", of+"/triggers", `{"name":"ring","source":"ui","triggerId":"`+id+`"}`, token).is(201, "").body, &match))
+				require.NoError(t, json.Unmarshal(w.Call("POST", of+"/triggers", `{"name":"ring","source":"ui","triggerId":"`+id+`"}`, token).Is(201, "").Body, &match))
 				return match.TriggerID
 			}
 			id := fire(chosen)
 			require.LessOrEqual(t, len(id), 128)
 			require.Equal(t, id, fire(chosen), "the same again fires nothing")
 			require.Equal(t, id, fire(id), "the id of the answer is the same trigger's")
-			w.call("GET", "/v1/apps/clinic/triggers/"+id, "").is(200, "")
-			agent := w.agent(of+"/mcp", `{}`, token)
+			w.Call("GET", "/v1/apps/clinic/triggers/"+id, "").Is(200, "")
+			agent := agentAt(w, of+"/mcp", `{}`, token)
 			result, _, _ := agent.rpcMeta("tools/call", `"name":"ring","arguments":{}`, `"earshot/triggerId":"`+chosen+`"`)
 			require.Contains(t, text(result), id, "by MCP as well")
 			ids[id] = true
 		}
 		require.Len(t, ids, 2, "of another session the token learns nothing")
 	}
-	require.Eventually(t, func() bool { return len(w.sink.all()) >= 5 }, time.Minute, time.Millisecond) // tool.changed and four triggers
-	w.call("POST", "/v1/apps/clinic/sessions/q1/triggers", `{"name":"ring","source":"task","triggerId":"of-a-key"}`).is(201, "")
-	w.call("GET", "/v1/apps/clinic/triggers/of-a-key", "").is(200, "")
+	require.Eventually(t, func() bool { return len(w.Sink.All()) >= 5 }, time.Minute, time.Millisecond) // tool.changed and four triggers
+	w.Call("POST", "/v1/apps/clinic/sessions/q1/triggers", `{"name":"ring","source":"task","triggerId":"of-a-key"}`).Is(201, "")
+	w.Call("GET", "/v1/apps/clinic/triggers/of-a-key", "").Is(200, "")
 }

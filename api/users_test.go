@@ -16,6 +16,7 @@ import (
 
 	"earshot/api"
 	"earshot/api/identity"
+	"earshot/deploy/testbed/apitest"
 	"earshot/matcher"
 	"earshot/trigger/query"
 )
@@ -64,12 +65,12 @@ func (p *idp) tokenOf(change map[string]any) string {
 }
 
 // ward is a live world with tools for verified users, and their identity provider.
-func ward(t *testing.T, match scripted) (world, *idp) {
+func ward(t *testing.T, match apitest.Scripted) (apitest.World, *idp) {
 	p := newIDP(t)
-	w := live(t, match, func(o *api.Options) { o.Identities = identity.New(identity.Options{Logger: o.Logger}) })
-	w.call("PUT", "/v1/apps/clinic", `{"authServices":[{"name":"corp","type":"oidc","issuer":"`+p.url+`","audience":"clinic"},{"name":"google","type":"google","clientId":"c"}]}`).is(201, "")
-	w.call("PUT", bookingPath, `{"tools":[{"name":"payroll","authRequired":["corp","google"]},
-		{"name":"leave","url":"https://example.org/leave","schema":[{"parameter":"who","type":"string","authServices":[{"name":"corp","field":"profile.mail"}]}]}]}`).is(201, "")
+	w := apitest.Live(t, match, func(o *api.Options) { o.Identities = identity.New(identity.Options{Logger: o.Logger}) })
+	w.Call("PUT", "/v1/apps/clinic", `{"authServices":[{"name":"corp","type":"oidc","issuer":"`+p.url+`","audience":"clinic"},{"name":"google","type":"google","clientId":"c"}]}`).Is(201, "")
+	w.Call("PUT", apitest.BookingPath, `{"tools":[{"name":"payroll","authRequired":["corp","google"]},
+		{"name":"leave","url":"https://example.org/leave","schema":[{"parameter":"who","type":"string","authServices":[{"name":"corp","field":"profile.mail"}]}]}]}`).Is(201, "")
 	return w, p
 }
 
@@ -101,21 +102,21 @@ func TestAMessageFiresToolsForTheUserThatIsVerified(t *testing.T) {
 		"no token":           {"corp_token: let me in", map[string]string{"corp": "malformed"}},
 	} {
 		var answer query.Answer
-		first := w.call("POST", messagesPath, `{"messageId":"`+strings.ReplaceAll(name, " ", "-")+`","actor":"user","text":"leave"}`, test.header).is(200, "").body
+		first := w.Call("POST", apitest.MessagesPath, `{"messageId":"`+strings.ReplaceAll(name, " ", "-")+`","actor":"user","text":"leave"}`, test.header).Is(200, "").Body
 		require.NoError(t, json.Unmarshal(first, &answer))
 		require.Empty(t, answer.Matches, name)
 		if name == "of another service" && answer.Auth["google"] == "signature" {
 			test.auth = answer.Auth // Google can be asked from here
 		}
 		require.Equal(t, test.auth, answer.Auth, name)
-		again := w.call("POST", messagesPath, `{"messageId":"`+answer.MessageID+`","actor":"user","text":"leave"}`).is(200, "").body
+		again := w.Call("POST", apitest.MessagesPath, `{"messageId":"`+answer.MessageID+`","actor":"user","text":"leave"}`).Is(200, "").Body
 		require.Equal(t, string(first), string(again), "a repeat is answered as before, whatever comes with it")
 		var entry query.Entry
-		require.NoError(t, json.Unmarshal(w.call("GET", messagesPath+"/"+answer.MessageID, "").is(200, "").body, &entry))
+		require.NoError(t, json.Unmarshal(w.Call("GET", apitest.MessagesPath+"/"+answer.MessageID, "").Is(200, "").Body, &entry))
 		require.Equal(t, test.auth, entry.Auth, name)
 	}
 	var answer query.Answer
-	require.NoError(t, json.Unmarshal(w.call("POST", messagesPath, `{"actor":"user","text":"leave"}`, "corp_token: "+p.token(time.Hour)).is(200, "").body, &answer))
+	require.NoError(t, json.Unmarshal(w.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"leave"}`, "corp_token: "+p.token(time.Hour)).Is(200, "").Body, &answer))
 	require.Len(t, answer.Matches, 2)
 	require.Equal(t, "anna@example.org", answer.Matches[0].Values["who"], "the claim and not the model's word")
 }
@@ -124,7 +125,7 @@ func TestAMessageSaysWhichTokensDoNotDo(t *testing.T) {
 	w, p := ward(t, leave)
 	say := func(query, body, header string, more ...string) (answer query.Answer) {
 		t.Helper()
-		require.NoError(t, json.Unmarshal(w.call("POST", messagesPath+query, body, append(more, header)...).body, &answer))
+		require.NoError(t, json.Unmarshal(w.Call("POST", apitest.MessagesPath+query, body, append(more, header)...).Body, &answer))
 		return answer
 	}
 	bare := "corp_token: " + p.tokenOf(map[string]any{"profile": nil})
@@ -132,7 +133,7 @@ func TestAMessageSaysWhichTokensDoNotDo(t *testing.T) {
 	require.Equal(t, lacks, say("?dryRun=true", `{"actor":"user","text":"leave"}`, bare).Auth)
 	require.Equal(t, lacks, say("", `{"messageId":"d","actor":"user","text":"leave","final":false}`, bare).Auth)
 	var decided query.Answer
-	require.NoError(t, json.Unmarshal(w.call("POST", messagesPath+"/d/commit", "").is(200, "").body, &decided))
+	require.NoError(t, json.Unmarshal(w.Call("POST", apitest.MessagesPath+"/d/commit", "").Is(200, "").Body, &decided))
 	require.Equal(t, lacks, decided.Auth, "a draft is decided with what it came with")
 	require.Len(t, decided.Matches, 1, "payroll takes no claim")
 	require.Nil(t, say("", `{"actor":"agent","text":"hello"}`, bare).Auth, "nothing is matched")
@@ -142,7 +143,7 @@ func TestAMessageSaysWhichTokensDoNotDo(t *testing.T) {
 	require.Equal(t, "later", later.MessageID)
 	require.Eventually(t, func() bool {
 		var entry query.Entry
-		require.NoError(t, json.Unmarshal(w.call("GET", messagesPath+"/later", "").is(200, "").body, &entry))
+		require.NoError(t, json.Unmarshal(w.Call("GET", apitest.MessagesPath+"/later", "").Is(200, "").Body, &entry))
 		require.Equal(t, lacks, entry.Auth)
 		return entry.State == query.EntryDecided
 	}, time.Minute, 5*time.Millisecond)
@@ -151,13 +152,13 @@ func TestAMessageSaysWhichTokensDoNotDo(t *testing.T) {
 func TestADirectTriggerWithoutTheUserIs401AndNamesTheServices(t *testing.T) {
 	w, p := ward(t, leave)
 	path := "/v1/apps/clinic/sessions/s1/triggers"
-	w.call("POST", path, `{"name":"payroll","source":"ui"}`).problem(401, "corp_token or google_token")
-	w.call("POST", path, `{"name":"payroll","source":"ui"}`, "corp_token: "+p.token(-2*time.Minute)).problem(401, "corp_token: the ID token was not accepted: it has expired")
-	w.call("POST", path, `{"name":"payroll","source":"ui"}`, "corp_token: "+p.tokenOf(map[string]any{"aud": "shop"})).problem(401, "its audience is not the right one")
-	w.call("POST", path, `{"name":"leave","source":"ui","values":{"who":"boss@example.org"}}`).problem(401, "who", "corp")
-	w.call("POST", path, `{"name":"payroll","source":"ui"}`, "CORP_TOKEN: "+p.token(time.Hour)).is(201, "")
-	got := w.call("POST", path, `{"name":"leave","source":"ui","values":{"who":"boss@example.org"}}`, "corp_token: "+p.token(time.Hour)).is(201, "")
-	require.Contains(t, string(got.body), `"who":"anna@example.org"`)
+	w.Call("POST", path, `{"name":"payroll","source":"ui"}`).Problem(401, "corp_token or google_token")
+	w.Call("POST", path, `{"name":"payroll","source":"ui"}`, "corp_token: "+p.token(-2*time.Minute)).Problem(401, "corp_token: the ID token was not accepted: it has expired")
+	w.Call("POST", path, `{"name":"payroll","source":"ui"}`, "corp_token: "+p.tokenOf(map[string]any{"aud": "shop"})).Problem(401, "its audience is not the right one")
+	w.Call("POST", path, `{"name":"leave","source":"ui","values":{"who":"boss@example.org"}}`).Problem(401, "who", "corp")
+	w.Call("POST", path, `{"name":"payroll","source":"ui"}`, "CORP_TOKEN: "+p.token(time.Hour)).Is(201, "")
+	got := w.Call("POST", path, `{"name":"leave","source":"ui","values":{"who":"boss@example.org"}}`, "corp_token: "+p.token(time.Hour)).Is(201, "")
+	require.Contains(t, string(got.Body), `"who":"anna@example.org"`)
 }
 
 func TestAnIDTokenIsKeptAndShownNowhere(t *testing.T) {
@@ -171,13 +172,13 @@ func TestAnIDTokenIsKeptAndShownNowhere(t *testing.T) {
 	})
 	token := p.token(time.Hour)
 	signature := token[strings.LastIndexByte(token, '.')+1:]
-	shown := string(w.call("POST", messagesPath, hello, "corp_token: "+token).body)
-	waiting := w.everythingStored()
+	shown := string(w.Call("POST", apitest.MessagesPath, apitest.HelloBody, "corp_token: "+token).Body)
+	waiting := everythingStored(w)
 	require.Contains(t, waiting, "anna@example.org", "what the tools need waits with the message")
-	shown += string(w.call("POST", messagesPath, hello).is(200, "").body)
-	shown += string(w.call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"leave","source":"ui"}`, "corp_token: "+token).is(201, "").body)
-	shown += string(w.call("GET", messagesPath, "").body) + waiting + w.everythingStored() + w.log.String()
-	for _, event := range w.sink.all() {
+	shown += string(w.Call("POST", apitest.MessagesPath, apitest.HelloBody).Is(200, "").Body)
+	shown += string(w.Call("POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"leave","source":"ui"}`, "corp_token: "+token).Is(201, "").Body)
+	shown += string(w.Call("GET", apitest.MessagesPath, "").Body) + waiting + everythingStored(w) + w.Log.String()
+	for _, event := range w.Sink.All() {
 		shown += string(event.Data)
 	}
 	for _, request := range asked {
@@ -192,15 +193,15 @@ func TestAnIDTokenIsKeptAndShownNowhere(t *testing.T) {
 }
 
 // everythingStored returns all that Redis holds, as text.
-func (w world) everythingStored() string {
-	client, all := w.redis.Client(), ""
-	keys, err := client.Keys(w.t.Context(), "*").Result()
-	require.NoError(w.t, err)
+func everythingStored(w apitest.World) string {
+	client, all := w.Redis.Client(), ""
+	keys, err := client.Keys(w.T.Context(), "*").Result()
+	require.NoError(w.T, err)
 	for _, key := range keys {
-		for field, value := range client.HGetAll(w.t.Context(), key).Val() {
+		for field, value := range client.HGetAll(w.T.Context(), key).Val() {
 			all += field + value
 		}
-		all += strings.Join(client.LRange(w.t.Context(), key, 0, -1).Val(), " ")
+		all += strings.Join(client.LRange(w.T.Context(), key, 0, -1).Val(), " ")
 	}
 	return all
 }

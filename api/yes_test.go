@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed/apitest"
 	"earshot/matcher"
 	"earshot/trigger/query"
 )
@@ -37,36 +38,36 @@ func TestWhenAYesInAChatIsOne(t *testing.T) {
 		require.Contains(t, string(document), "\n| "+name+" | ")
 		t.Run(name, func(t *testing.T) {
 			w := refunding(t, row.mode)
-			as := "Authorization: Bearer " + w.credentialsOf("clinic")["messages"]
+			as := "Authorization: Bearer " + credentialsOf(w, "clinic")["messages"]
 			if row.visitor {
-				as = "Authorization: Bearer " + w.credentialsOf("clinic")["token"]
+				as = "Authorization: Bearer " + credentialsOf(w, "clinic")["token"]
 			}
 			talk := []string{"refund order A1"}
-			w.chat(as, talk...)
-			asked := w.waiting()
+			chat(w, as, talk...)
+			asked := waiting(w)
 			says := "Shall I tell you the weather of today?"
 			if row.repeats {
 				says = "One thing before that. " + asked.Question
 			}
-			w.chat(as, append(talk, says, "yes")...)
-			w.decided("yes")
+			chat(w, as, append(talk, says, "yes")...)
+			decided(w, "yes")
 			want := query.StateConfirming
 			if row.confirms {
 				want = query.StateDelivered
 			}
 			var now query.Record
 			require.Eventually(t, func() bool { // the effects are written down behind the answer
-				require.NoError(t, json.Unmarshal(w.call("GET", "/v1/apps/clinic/triggers/"+asked.TriggerID, "").is(200, "").body, &now))
+				require.NoError(t, json.Unmarshal(w.Call("GET", "/v1/apps/clinic/triggers/"+asked.TriggerID, "").Is(200, "").Body, &now))
 				return now.State != query.StatePending
 			}, time.Minute, time.Millisecond)
 			require.Equal(t, want, now.State)
-			require.Len(t, w.triggersOf("s1"), 1)
+			require.Len(t, w.Triggers("s1"), 1)
 		})
 	}
 }
 
 // refunding is a clinic in whose chats a refund asks first. In act the model calls it once.
-func refunding(t *testing.T, mode string) world {
+func refunding(t *testing.T, mode string) apitest.World {
 	rounds := []string{calling("null", [2]string{"refund", `{"order":"A1"}`}), booked}
 	if mode == "act" {
 		w, _ := acts(t, rounds...)
@@ -76,45 +77,45 @@ func refunding(t *testing.T, mode string) world {
 		if request.Text != "refund order A1" {
 			return matcher.Result{Stage: matcher.StageLLM}, nil
 		}
-		return everything(request)
+		return apitest.Everything(request)
 	}
-	w := live(t, match, newChatModel(t, nil).behind)
-	w.call("PUT", "/v1/apps/clinic", `{}`).is(201, "")
-	w.call("PUT", "/v1/apps/clinic/repositories/shop", `{"tools":[{"name":"refund","description":"Refund","confirm":"always","url":"https://example.org/refund"}]}`).is(201, "")
+	w := apitest.Live(t, match, newChatModel(t, nil).behind)
+	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	w.Call("PUT", "/v1/apps/clinic/repositories/shop", `{"tools":[{"name":"refund","description":"Refund","confirm":"always","url":"https://example.org/refund"}]}`).Is(201, "")
 	return w
 }
 
 // chat sends a conversation, the user first and then in turns, to the model.
-func (w world) chat(as string, turns ...string) {
-	w.t.Helper()
+func chat(w apitest.World, as string, turns ...string) {
+	w.T.Helper()
 	var messages []string
 	for i, text := range turns {
 		quoted, _ := json.Marshal(text)
 		messages = append(messages, fmt.Sprintf(`{"role":%q,"content":%s}`, []string{"user", "assistant"}[i%2], quoted))
 	}
-	require.Equal(w.t, 200, w.ask("POST", sessionChatPath, `{"model":"m","messages":[`+strings.Join(messages, ",")+`]}`, as).StatusCode)
+	require.Equal(w.T, 200, w.Ask("POST", sessionChatPath, `{"model":"m","messages":[`+strings.Join(messages, ",")+`]}`, as).StatusCode)
 }
 
 // waiting is the trigger that asks, once there is one.
-func (w world) waiting() (asked query.Record) {
-	w.t.Helper()
-	require.Eventually(w.t, func() bool {
-		list := w.triggersOf("s1")
+func waiting(w apitest.World) (asked query.Record) {
+	w.T.Helper()
+	require.Eventually(w.T, func() bool {
+		list := w.Triggers("s1")
 		if len(list) == 1 {
 			asked = list[0]
 		}
 		return len(list) == 1
 	}, time.Minute, time.Millisecond)
-	require.Equal(w.t, query.StateConfirming, asked.State)
+	require.Equal(w.T, query.StateConfirming, asked.State)
 	return asked
 }
 
 // decided waits until a message of the session is.
-func (w world) decided(text string) {
-	w.t.Helper()
-	require.Eventually(w.t, func() bool {
+func decided(w apitest.World, text string) {
+	w.T.Helper()
+	require.Eventually(w.T, func() bool {
 		var history struct{ Items []query.Entry }
-		require.NoError(w.t, json.Unmarshal(w.call("GET", messagesPath, "").is(200, "").body, &history))
+		require.NoError(w.T, json.Unmarshal(w.Call("GET", apitest.MessagesPath, "").Is(200, "").Body, &history))
 		for _, entry := range history.Items {
 			if entry.Text == text && entry.State == query.EntryDecided {
 				return true
