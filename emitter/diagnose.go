@@ -92,12 +92,12 @@ const wantedPayload = 2 << 20
 func (d *diagnosis) server() {
 	version, major, minor := d.conn.ConnectedServerVersion(), 0, 0
 	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n == 2 && (major < 2 || major == 2 && minor < 10) {
-		d.add("version", finding.Told, version, "it is version "+version+", which acknowledges events before they are on the disk; 2.10 is the first that can sync them (sync_interval: always)")
+		d.add("version", finding.Notable, version, "it is version "+version+", which acknowledges events before they are on the disk; 2.10 is the first that can sync them (sync_interval: always)")
 	} else {
 		d.add("version", finding.Good, version, "")
 	}
 	if payload := d.conn.MaxPayload(); payload < wantedPayload {
-		d.add("max_payload", finding.Told, fmt.Sprint(payload), fmt.Sprintf("its max_payload is %d bytes, and longer events and replies are refused; set max_payload: 8MB", payload))
+		d.add("max_payload", finding.Notable, fmt.Sprint(payload), fmt.Sprintf("its max_payload is %d bytes, and longer events and replies are refused; set max_payload: 8MB", payload))
 	} else {
 		d.add("max_payload", finding.Good, fmt.Sprint(payload), "")
 	}
@@ -190,9 +190,9 @@ func (d *diagnosis) events(ctx context.Context) {
 				differences = append(differences, fmt.Sprintf("%s %v, asked for %v", is.Type().Field(i).Name, a, b))
 			}
 		}
-		d.add(what, finding.Told, value, "it is not as the settings ask for ("+strings.Join(differences, ", ")+"); the next start of serve changes it")
+		d.add(what, finding.Notable, value, "it is not as the settings ask for ("+strings.Join(differences, ", ")+"); the next start of serve changes it")
 	case info.Cluster != nil && len(info.Cluster.Replicas) == 0 && info.Cluster.Name != "" && len(d.conn.Servers()) > 1:
-		d.add(what, finding.Told, value, "one server of the cluster holds it alone; give --nats-replicas 3")
+		d.add(what, finding.Notable, value, "one server of the cluster holds it alone; give --nats-replicas 3")
 	default:
 		d.add(what, finding.Good, value, "")
 	}
@@ -246,7 +246,7 @@ func (d *diagnosis) leader(info *jetstream.StreamInfo, what string) {
 		d.add(what, finding.Unusable, "no quorum", fmt.Sprintf("%d of the %d servers that hold the stream are away, or behind, and it takes nothing: %s; start them", len(away), all, strings.Join(away, ", ")))
 		return
 	case away != nil:
-		d.add(what, finding.Told, info.Cluster.Leader, "these servers that hold the stream are away, or behind: "+strings.Join(away, ", "))
+		d.add(what, finding.Notable, info.Cluster.Leader, "these servers that hold the stream are away, or behind: "+strings.Join(away, ", "))
 		return
 	}
 	d.add(what, finding.Good, info.Cluster.Leader, "")

@@ -2,6 +2,7 @@ package repositories_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,24 +55,26 @@ func TestParametersInBracesAreAllNamedAtOnce(t *testing.T) {
 	}
 }
 
+// toolNotes decodes tools, each given as the fields beside its name, and compares the one note on
+// each; an empty one means none.
+func toolNotes(t *testing.T, cases map[string]string) {
+	t.Helper()
+	for fields, want := range cases {
+		tool, faults := decodeTool(t, `{"name":"t",`+fields+`}`)
+		require.Empty(t, faults, fields)
+		notes := (&repositories.Repository{Tools: []repositories.Tool{*tool}}).Notes()
+		require.Equal(t, want, strings.Join(faultsOf(t, notes.Err()), "; "), fields)
+	}
+}
+
 // What is no parameter may be meant as it stands, hence it is noted alone.
 func TestOtherNamesInBracesAreNoted(t *testing.T) {
-	for fields, want := range map[string]string{
+	toolNotes(t, map[string]string{
 		`"url":"https://h/{sessionId}"`:       `/tools/0/url: has {sessionId}, which is no parameter of the tool and is sent as it stands; a parameter is written :name`,
 		`"url":"https://h/{days}",` + dayList: `/tools/0/url: has {days}, which is no parameter of the tool and is sent as it stands; a parameter is written :name; did you mean "day"?`,
 		`"type":"http","source":"s","method":"GET","path":"/{{.day}}/{desk}",` + pathParam("day"): `/tools/0/path: has {desk}, which is no parameter of the tool and is sent as it stands; a parameter is written {{.name}}`,
 		`"url":"https://h/%7Bday%7D/:day?filter={}",` + dayList:                                   ``,
-	} {
-		tool, faults := decodeTool(t, `{"name":"t",`+fields+`}`)
-		require.Empty(t, faults, fields)
-		notes := (&repositories.Repository{Tools: []repositories.Tool{*tool}}).Notes()
-		if want == "" {
-			require.Empty(t, notes, fields)
-			continue
-		}
-		require.Len(t, notes, 1, fields)
-		require.Equal(t, want, notes[0].Pointer+": "+notes[0].Detail)
-	}
+	})
 }
 
 // Earlier versions stored such tools. They are read, and called as they were.

@@ -121,7 +121,6 @@ func (h Headers) credentials(name, pointer string, to func(*App) destination) []
 	return list
 }
 
-// towards is the destination as it is stored with the credential.
 func (c Credential) towards(app *App) string {
 	if c.to == nil {
 		return ""

@@ -24,7 +24,6 @@ func (d *decoding) prepareSources() {
 	}
 }
 
-// app checks the lists of an app.
 func (d *decoding) app(app *App) {
 	seen := map[string]int{}
 	for i, module := range app.Modules {
@@ -60,7 +59,6 @@ func (d *decoding) app(app *App) {
 	}
 }
 
-// sourceTypes are the supported types of sources.
 var sourceTypes = []string{SourcePostgres, SourceMySQL, SourceSQLite, SourceHTTP, SourceMCP}
 
 // SourceTypes lists the types that a source may have.
@@ -91,7 +89,6 @@ var sourceFields = []typedField[Source]{
 	{"refresh", mcpSources, nil, func(s Source) bool { return s.Refresh != 0 }},
 }
 
-// source checks a source of a known type.
 func (d *decoding) source(s Source, at string) {
 	for _, field := range sourceFields {
 		there := field.given(s)
@@ -144,7 +141,6 @@ func (d *decoding) baseURL(text, at string) {
 	}
 }
 
-// sourceAuth checks the credentials of an mcp source.
 func (d *decoding) sourceAuth(s Source, at string) {
 	if s.Auth == nil {
 		return

@@ -85,19 +85,24 @@ func TestDecodeAppNamesAllFaultsAtOnce(t *testing.T) {
 	}, faultsOf(t, err))
 }
 
-func TestDecodeAppKnowsTheProviders(t *testing.T) {
-	for model, want := range map[string]string{
-		"openai/gpt-4o-mini": "", "anthropic/claude": "", "gemini/pro": "", "cohere/command": "",
-		"opneai/gpt":  `"opneai" is not a known provider: openai, anthropic, gemini or cohere; did you mean "openai"?`,
-		"mistral/tin": `"mistral" is not a known provider: openai, anthropic, gemini or cohere`,
-		"openai/":     `"openai/" is not provider/model, as in openai/gpt-4o-mini`,
+func TestFieldsOfAnApp(t *testing.T) {
+	model := func(name string) string { return `{"settings":{"llm":{"tools":"` + name + `"}}}` }
+	for body, want := range map[string]string{
+		`{"nmae":"x"}`:              `/nmae: unknown field "nmae"; did you mean "name"?`,
+		`{"Name":"x"}`:              `/Name: unknown field "Name"; did you mean "name"?`,
+		`{"moduls":[]}`:             `/moduls: unknown field "moduls"; did you mean "modules"?`,
+		`{"zzzzzz":1}`:              `/zzzzzz: unknown field "zzzzzz"`,
+		model("openai/gpt-4o-mini"): ``,
+		model("anthropic/claude"):   ``,
+		model("gemini/pro"):         ``,
+		model("cohere/command"):     ``,
+		model("opneai/gpt"):         `/settings/llm/tools: "opneai" is not a known provider: openai, anthropic, gemini or cohere; did you mean "openai"?`,
+		model("mistral/tin"):        `/settings/llm/tools: "mistral" is not a known provider: openai, anthropic, gemini or cohere`,
+		model("openai/"):            `/settings/llm/tools: "openai/" is not provider/model, as in openai/gpt-4o-mini`,
+		`{"sources":[{"name":"a","type":"sqlite","database":"x"},{"name":"a","type":"sqlite","database":"y"}]}`: `/sources/1/name: "a" is the name of source 0 as well`,
 	} {
-		_, err := repositories.DecodeApp("a", []byte(`{"settings":{"llm":{"tools":"`+model+`"}}}`))
-		if want == "" {
-			require.NoError(t, err)
-			continue
-		}
-		require.Equal(t, []string{"/settings/llm/tools: " + want}, faultsOf(t, err))
+		_, err := repositories.DecodeApp("a", []byte(body))
+		require.Equal(t, want, strings.Join(faultsOf(t, err), "; "), body)
 	}
 }
 
@@ -220,11 +225,6 @@ func TestSourcesOfEachType(t *testing.T) {
 		`"type":"http","baseUrl":"https://h/","timeout":"61s"`:               {`/timeout: "61s" is out of range: more than 0 and at most 1m`},
 		`"type":"http","baseUrl":"https://h/","baseURL":"x"`:                 {`/baseURL: unknown field "baseURL"; did you mean "baseUrl"?`},
 	})
-}
-
-func TestNamesOfSourcesAreTheirOwn(t *testing.T) {
-	_, err := repositories.DecodeApp("clinic", []byte(`{"sources":[{"name":"a","type":"sqlite","database":"x"},{"name":"a","type":"sqlite","database":"y"}]}`))
-	require.Equal(t, []string{`/sources/1/name: "a" is the name of source 0 as well`}, faultsOf(t, err))
 }
 
 func TestTimeOfAnAttemptIsTheToolsOrItsSources(t *testing.T) {

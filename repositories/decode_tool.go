@@ -86,7 +86,6 @@ func (d *decoding) parameters(t *Tool, at string) {
 	}
 }
 
-// asItIs ends a fault of braces.
 const asItIs = "; write %%7B and %%7D for braces that are meant as they are"
 
 // marks reports the marks of examples that have no value. It needs the compiled parameters, whose
@@ -112,7 +111,6 @@ func (d *decoding) marks(t *Tool, at string) {
 	}
 }
 
-// markFlaw says why a mark has no value.
 func (t *Tool) markFlaw(names []string, parameter, words string) string {
 	if words == "" {
 		return "marks no words as " + fault.Show(parameter)
@@ -166,7 +164,6 @@ var toolFields = []typedField[*Tool]{
 	{"url", untyped, nil, func(t *Tool) bool { return t.URL != "" }},
 }
 
-// typed checks what the type of a tool asks for.
 func (d *decoding) typed(t *Tool, at string) {
 	t.Method = strings.ToUpper(t.Method)
 	if d.Faulty(at + "/type") {
@@ -283,8 +280,6 @@ func (d *decoding) statement(t *Tool, at string) {
 	}
 }
 
-// httpParameters checks that the parameters of an http tool can stand where they are
-// sent.
 func (d *decoding) httpParameters(t *Tool, at string) {
 	for _, p := range t.Params().Placed() {
 		place := at + p.Place
@@ -348,7 +343,6 @@ func (d *decoding) path(t *Tool, at string) {
 	}
 }
 
-// requestBody checks the template of a body.
 func (d *decoding) requestBody(t *Tool, at string) {
 	names := ParameterNames(t.BodyParams)
 	if t.RequestBody == "" {

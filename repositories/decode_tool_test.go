@@ -49,6 +49,7 @@ func TestToolFields(t *testing.T) {
 		`"url":"https://h/","request":{}`:   ``,
 		`"url":"https://h/","request":null`: ``,
 		`"url":"https://h/","request":{"url":"https://h/","description":"x"}`: ``,
+		`"url":"2 kg","request":{"url":"https://h/"}`:                         `/url: "2 kg" is not an absolute URL, as https://example.org/path`,
 		`"url":"https://h/a","request":{"url":"https://h/b"}`:                 `/request/url: is not the tool's url, which is given as well; one is enough`,
 	})
 }

@@ -62,14 +62,21 @@ func TestABodyCostsLittleWhateverIsWrongWithIt(t *testing.T) {
 		"a schema of schemas":    megabyte(tool(`"parameters":{"type":"object","properties":{`), `"a#":{}`, `}}}]}`),
 		"schemas of tools":       megabyte(`{"tools":[`, `{"name":"a#","parameters":{"type":"object","properties":{"a":{"type":"x"}}}}`, `]}`),
 		"colons in a URL":        []byte(tool(`"url":"https://h/` + strings.Repeat(":a-a-a-a", 120000) + `"}]}`)),
+		"hyphens in a URL":       []byte(tool(`"url":"https://h/:a` + strings.Repeat("-a", 500000) + `"}]}`)),
+		"numbers of a rule":      megabyte(tool(`"schema":[{"parameter":"p","type":"number","allowedValues":[`), `1e9999`, `]}]}]}`),
+		"parameters of one name": megabyte(tool(`"schema":[`), `{"parameter":"p","type":"string","minValue":1}`, `]}]}`),
+		"nested repetitions":     megabyte(tool(`"schema":[{"parameter":"p","type":"string","allowedValues":[`), `"(([a-z]{1,9}){1,9}){1,9}#"`, `]}]}]}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			var err error
 			cost := allocated(func() { _, err = repositories.DecodeRepository(clinic, "booking", body) })
 			var faults fault.List
 			require.ErrorAs(t, err, &faults)
-			listed, _ := faults.Listed()
+			listed, more := faults.Listed()
 			require.LessOrEqual(t, len(listed), 100)
+			if more > 0 {
+				require.Contains(t, err.Error(), fmt.Sprintf("; and there are %d more faults", more))
+			}
 			require.Less(t, cost, uint64(200<<20), "%d MiB", cost>>20)
 		})
 	}

@@ -39,7 +39,6 @@ var loadDefinitions = sync.OnceValue(func() *bodies.Definitions {
 	return d
 })
 
-// instead names the alternative to a field that is not supported.
 var instead = map[string]string{
 	"allowedIpRanges":       "which addresses may be reached is the operator's decision (EARSHOT_PRIVATE_URLS)",
 	"customBlockedIpRanges": "which addresses may be reached is the operator's decision (EARSHOT_PRIVATE_URLS)",
@@ -48,7 +47,6 @@ var instead = map[string]string{
 	"scopesRequired":        "list authentication services in authRequired",
 }
 
-// decoding reads one of our definitions.
 type decoding struct {
 	*bodies.Body
 	patterns parameters.Budget // of all tools of the body together

@@ -115,7 +115,6 @@ func checkScope(text string) error {
 	return nil
 }
 
-// providers are the LLM providers that a model may be named of.
 var providers = []string{"openai", "anthropic", "gemini", "cohere"}
 
 func checkModel(text string) error {
@@ -176,7 +175,6 @@ func checkHeaderValue(text string) error {
 	return nil
 }
 
-// methods are the methods of a call.
 var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 
 func checkMethod(text string) error {
@@ -194,7 +192,6 @@ var elsewhereTypes = []string{
 	"singlestore", "snowflake", "spanner", "tidb", "trino", "valkey", "wait", "yugabyte",
 }
 
-// hintOfType is the hint at a type that is misspelt.
 func hintOfType(text string, known []string) string {
 	if slices.ContainsFunc(elsewhereTypes, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
 		return ""

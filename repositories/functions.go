@@ -13,7 +13,6 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// functionType is what OpenAI calls the type of a tool that is a function.
 const functionType = "function"
 
 // besideFunction are the fields that people write into a function, where they mean the tool.

@@ -66,7 +66,6 @@ func (r *Repository) Notes() fault.List {
 	return notes
 }
 
-// openParameter is what decides whether any text gets into a statement.
 type openParameter struct {
 	Type, Escape         string
 	Value, AllowedValues any

@@ -32,7 +32,6 @@ func (r *Room) Takes(item any) bool {
 	return true
 }
 
-// counter counts what is written to it.
 type counter int
 
 func (c *counter) Write(text []byte) (int, error) {

@@ -42,23 +42,14 @@ func TestParametersOfThePathAreRequired(t *testing.T) {
 }
 
 func TestParametersOfThePathThatProgramsAloneFillAreNoted(t *testing.T) {
-	for fields, want := range map[string]string{
-		`"url":"https://h/:d","schema":[{"parameter":"d","type":"string","ignore":true}]`:               "/tools/0/schema/0/ignore",
-		`"url":"https://h/:d","parameters":{"properties":{"d":{"type":"string","ignore":true}}}`:        "/tools/0/parameters/properties/d/ignore",
+	const hides = `: hides from models what stands in the path of the url: a message that calls for the tool is rejected, and programs alone can fire it; give a value or a default where messages are to`
+	toolNotes(t, map[string]string{
+		`"url":"https://h/:d","schema":[{"parameter":"d","type":"string","ignore":true}]`:               "/tools/0/schema/0/ignore" + hides,
+		`"url":"https://h/:d","parameters":{"properties":{"d":{"type":"string","ignore":true}}}`:        "/tools/0/parameters/properties/d/ignore" + hides,
 		`"url":"https://h/:d","schema":[{"parameter":"d","type":"string","value":""}]`:                  "",
 		`"url":"https://h/?d=:d","schema":[{"parameter":"d","type":"string","ignore":true}]`:            "",
 		`"url":"https://h/:d","schema":[{"parameter":"d","type":"string","ignore":true,"default":"x"}]`: "",
-	} {
-		tool, faults := decodeTool(t, `{"name":"t",`+fields+`}`)
-		require.Empty(t, faults, fields)
-		notes := (&repositories.Repository{Tools: []repositories.Tool{*tool}}).Notes()
-		if want == "" {
-			require.Empty(t, notes, fields)
-			continue
-		}
-		require.Len(t, notes, 1)
-		require.Equal(t, want, notes[0].Pointer)
-	}
+	})
 }
 
 // An empty value, as SERMAS writes it, is none in a path: models are asked for it.

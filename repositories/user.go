@@ -10,12 +10,9 @@ import (
 
 // Unverified is the error for a tool that needs a verified user and has none.
 type Unverified struct {
-	Tool string
-	// Services lists the authentication services of which one must be verified; empty if
-	// one is.
-	Services []string
-	// Faults names the authenticated parameters that cannot be filled.
-	Faults []parameters.ValueFault
+	Tool     string
+	Services []string                // one of them must be verified; empty if one is
+	Faults   []parameters.ValueFault // the authenticated parameters that cannot be filled
 }
 
 // Error names the services and how to send their tokens, or the first parameter.
@@ -71,7 +68,11 @@ func NeededClaims(c parameters.Claims, by []*Repository) parameters.Claims {
 	needed := parameters.Claims{}
 	for _, repository := range by {
 		for i := range repository.Tools {
-			keepNeeded(c, &repository.Tools[i], needed)
+			tool := &repository.Tools[i]
+			for _, service := range tool.AuthRequired {
+				c.Keep(service, "", needed)
+			}
+			tool.Params().KeepClaims(c, needed)
 		}
 	}
 	return needed
@@ -87,11 +88,4 @@ func Unfilled(c parameters.Claims, by []*Repository) map[string]bool {
 		}
 	}
 	return services
-}
-
-func keepNeeded(c parameters.Claims, tool *Tool, needed parameters.Claims) {
-	for _, service := range tool.AuthRequired {
-		c.Keep(service, "", needed)
-	}
-	tool.Params().KeepClaims(c, needed)
 }

@@ -179,7 +179,6 @@ func without(tree any, place []string) any {
 	return tree
 }
 
-// splitPointer is the inverse of Point.
 func splitPointer(pointer string) []string {
 	if pointer == "" {
 		return nil

@@ -82,7 +82,6 @@ func (c *checking) object(s *jsonschema.Schema, object map[string]any, at []stri
 	}
 }
 
-// memberSchema is what a member of an object is held against; nil if any value will do, or none.
 func memberSchema(s *jsonschema.Schema, name string) *jsonschema.Schema {
 	if property, named := s.Properties[name]; named {
 		return property
@@ -91,7 +90,6 @@ func memberSchema(s *jsonschema.Schema, name string) *jsonschema.Schema {
 	return additional
 }
 
-// emptied returns a value of the same type with nothing in it.
 func emptied(value any) any {
 	switch value.(type) {
 	case []any:

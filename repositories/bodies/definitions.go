@@ -121,7 +121,6 @@ func (d *Definitions) text(l schema.Violation, tree any) string {
 	}
 }
 
-// fields returns the names of the fields that a definition knows.
 func (d *Definitions) fields(schemaURL string) []string {
 	_, fragment, _ := strings.Cut(schemaURL, "#/")
 	properties, _ := schema.ValueAt(d.document, append(strings.Split(fragment, "/"), "properties")).(map[string]any)

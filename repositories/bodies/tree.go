@@ -22,7 +22,6 @@ const (
 	maxValues = 100_000
 )
 
-// errManyValues ends the reading of a body that is made of more than maxValues.
 var errManyValues = errors.New("too many values")
 
 // treeReader reads one JSON value into maps, lists and scalars, token by token, so
@@ -45,7 +44,6 @@ func readTree(body []byte) (tree any, faults fault.List, cut string) {
 	return readTokens(body)
 }
 
-// readTokens is readTree for any body.
 func readTokens(body []byte) (tree any, faults fault.List, cut string) {
 	r := &treeReader{decoder: json.NewDecoder(bytes.NewReader(body))}
 	r.decoder.UseNumber()
@@ -208,7 +206,7 @@ func outline(body []byte) (fields int, ok bool) {
 	return fields, values <= maxValues
 }
 
-// keptFields counts the fields of all objects in a tree; ok is false where a number cannot
+// keptFields counts the fields of all objects in a tree; ok is false if a number cannot
 // be used.
 func keptFields(tree any) (fields int, ok bool) {
 	ok = true

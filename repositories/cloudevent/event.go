@@ -23,11 +23,11 @@ type Event struct {
 }
 
 // MaxPayload is the longest payload of an event, in bytes. NATS takes messages of 1 MiB
-// where it is not told otherwise, headers included.
+// by default, headers included.
 const MaxPayload = 1<<20 - 16<<10
 
 // EncodeWithin encodes the first of the forms of a payload that is no longer than
-// MaxPayload, and the last one in any case. It reports whether that is another than the
+// MaxPayload, or else the last one. It reports whether that is another than the
 // first.
 func EncodeWithin(forms ...any) (data []byte, cut bool, err error) {
 	for i, form := range forms {

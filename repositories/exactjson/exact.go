@@ -13,7 +13,6 @@ import (
 // maxKept is the longest text whose memory is kept for the next one, in bytes.
 const maxKept = 64 << 10
 
-// writer is an encoder whose buffer is used again.
 type writer struct {
 	text    bytes.Buffer
 	encoder *json.Encoder
@@ -60,7 +59,6 @@ func EncodeOrNull(value any) []byte {
 	return text
 }
 
-// reader is a decoder whose buffer is used again.
 type reader struct {
 	source  bytes.Reader
 	decoder *json.Decoder

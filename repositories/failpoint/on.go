@@ -28,8 +28,8 @@ func read(text string) (Point, int64) {
 	return Point(name), n
 }
 
-// At kills the process, as kill -9 does, where it is the point that the environment
-// names, passed for the wanted time.
+// At kills the process, as kill -9 does, at the point that the environment names, when it is
+// passed for the wanted time.
 func At(point Point) {
 	if point != target || passed.Add(1) != wanted {
 		return
@@ -53,7 +53,7 @@ var compared = map[Flaw]*regexp.Regexp{
 	ChangeWithoutCAS: regexp.MustCompile(`(?m)^.*then return 'changed' end.*$`),
 }
 
-// Script returns a script, without its comparison where that is the flaw.
+// Script returns a script, without its comparison if that is the flaw.
 func Script(flaw Flaw, lua string) string {
 	if !Planted(flaw) {
 		return lua
@@ -73,7 +73,7 @@ var panics = func() *sync.Map {
 	return planted
 }()
 
-// Panic panics once where the environment names what is worked on.
+// Panic panics once if the environment names the kind of work.
 func Panic(in string) {
 	if _, planted := panics.LoadAndDelete(in); planted && in != "" {
 		panic("planted: " + in)

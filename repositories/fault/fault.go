@@ -13,7 +13,7 @@ type Fault struct {
 	// Pointer is the place in the body as a JSON Pointer (RFC 6901); empty for the
 	// body as a whole.
 	Pointer string `json:"pointer"`
-	// Detail says what is wrong and, where it can, what would be right.
+	// Detail says what is wrong and, if it can, what would be right.
 	Detail string `json:"detail"`
 	// more is how many faults this one stands for that are not listed.
 	more int
@@ -80,7 +80,7 @@ func (f List) Count() int {
 }
 
 // Listed separates the faults with a place and words of their own, at most Most,
-// from the number of those that were found beside them.
+// from the number of the others.
 func (f List) Listed() (listed List, more int) {
 	if last := len(f) - 1; last >= 0 && f[last].more > 0 {
 		f, more = f[:last], f[last].more

@@ -9,9 +9,8 @@ import (
 	"github.com/agext/levenshtein"
 )
 
-// nearest returns the known word that a misspelt one most likely stands for, or
-// nothing where none is near: within half of its length, which a transposition in a short
-// word takes, case aside.
+// nearest returns the known word that a misspelt one most likely stands for, or nothing if no word
+// is within half of its length, which a transposition in a short word takes, case aside.
 func nearest[S ~string](word string, known []S) S {
 	const most = 64 // the cost of a comparison grows with the square of it
 	if len(word) > most {
@@ -28,7 +27,7 @@ func nearest[S ~string](word string, known []S) S {
 }
 
 // DidYouMean returns the hint that an error about an unknown word ends with, as in
-// `; did you mean "tools"?`, or nothing where no known word is near.
+// `; did you mean "tools"?`, or nothing if no known word is near.
 func DidYouMean[S ~string](word string, known []S) string {
 	if best := nearest(word, known); best != "" {
 		return fmt.Sprintf("; did you mean %q?", best)

@@ -1,5 +1,5 @@
-// Package finding is what a look at a server finds: how it is, how good that is, and what is to
-// be changed. A start is told of it, and earshot doctor prints it.
+// Package finding is what a check of a server finds: how it is, how good that is, and what to
+// change. A start logs it, and earshot doctor prints it.
 package finding
 
 // Grade is how good something is.
@@ -8,8 +8,8 @@ type Grade int
 const (
 	// Good is as it should be.
 	Good Grade = iota
-	// Told works, and a person should know of it.
-	Told
+	// Notable works, and a person should know of it.
+	Notable
 	// Doubtful may lose what was accepted, or could not be looked at.
 	Doubtful
 	// Unusable does not work.
@@ -19,10 +19,10 @@ const (
 // Finding is one thing that was looked at.
 type Finding struct {
 	Check string // what: eviction, permissions
-	At    string // which server of several; empty where there is one
+	At    string // which server of several; empty if there is one
 	Grade Grade
 	Value string // what was found
-	// Advice says what is wrong and what is to be changed; empty where nothing is.
+	// Advice says what is wrong and what to change; empty if nothing is wrong.
 	Advice string
 	Event  string // the name of it in a log
 }

@@ -14,7 +14,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// CheckLanguage returns an error where a text is not the tag of a language (BCP 47), as de or
+// CheckLanguage returns an error if a text is not the tag of a language (BCP 47), as de or
 // de-AT. An empty one names none.
 func CheckLanguage(tag string) error {
 	if tag == "" {
@@ -26,7 +26,7 @@ func CheckLanguage(tag string) error {
 	return nil
 }
 
-// CheckZone returns an error where a text is not the name of a time zone, as Europe/Berlin.
+// CheckZone returns an error if a text is not the name of a time zone, as Europe/Berlin.
 // An empty one names none.
 func CheckZone(name string) error {
 	_, err := zone(name)
@@ -36,7 +36,7 @@ func CheckZone(name string) error {
 	return nil
 }
 
-// Zone returns the time zone of a name that was checked, and other where it is empty.
+// Zone returns the time zone of a name that was checked, and other if it is empty.
 func Zone(name string, other *time.Location) *time.Location {
 	if name == "" {
 		return other
@@ -48,8 +48,8 @@ func Zone(name string, other *time.Location) *time.Location {
 	return found
 }
 
-// zones keeps what was read, by name: it is read out of a file, and asked for with every
-// message. Names that there are not are not kept, so that nobody can fill it.
+// zones caches the zones by name: each is read out of a file, and needed for every message. Unknown
+// names are not cached, so that no client can fill it.
 var zones sync.Map
 
 func zone(name string) (*time.Location, error) {

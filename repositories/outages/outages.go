@@ -1,6 +1,6 @@
 // Package outages keeps trouble that lasts from flooding a log: one line when it begins, one when
-// it is another trouble, and one when it is over, which says how many were held back. Those are
-// written at the level debug.
+// it changes, and one when it is over, which says how many were suppressed. Those are written at the
+// level debug.
 package outages
 
 import (
@@ -29,8 +29,8 @@ const mostThings = 4096
 // New returns a log in which all is well.
 func New(logger *slog.Logger) *Log { return &Log{logger: logger, on: map[string]*spell{}} }
 
-// Trouble writes a line of warning, but where the thing has been in trouble since before, and in
-// the same way. What tells the ways apart must not be a text that is another one each time.
+// Trouble writes a line of warning, unless the thing has been in the same kind of trouble before.
+// The kind, how, must not be a text that differs each time.
 func (l *Log) Trouble(ctx context.Context, thing, how, event string, attributes ...any) {
 	level := slog.LevelWarn
 	if !l.begins(thing, how) {
@@ -56,7 +56,7 @@ func (l *Log) begins(thing, how string) bool {
 	return true
 }
 
-// Over writes that a thing is well again, where lines of its trouble were held back: how many.
+// Over writes that a thing is well again, and how many lines were suppressed, if any were.
 func (l *Log) Over(ctx context.Context, thing, event string, attributes ...any) {
 	l.mu.Lock()
 	was := l.on[thing]

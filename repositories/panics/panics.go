@@ -1,4 +1,4 @@
-// Package panics keeps a panic to the entry that caused it: a message, an effect, an event or a
+// Package panics confines a panic to the entry that caused it: a message, an effect, an event or a
 // request that a program trips over must not end the process, and with it the work on all others.
 package panics
 
@@ -20,7 +20,7 @@ var caught = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Help: "Panics that were caught, by what was worked on. Each is logged with its stack.",
 }, []string{"in"})
 
-// places is all that is worked on. Each has a counter before anything is counted: Prometheus sees no
+// places are all kinds of work. Each has a counter before anything is counted: Prometheus sees no
 // increase in one that begins with 1.
 var places = []string{
 	"look", "turns", "calls", "outboxes", "held", "settlements", "expiry", "sweep", "refresh",
@@ -50,7 +50,7 @@ func Run(log *slog.Logger, in, entry string, do func()) (ended bool) {
 	return true
 }
 
-// Count counts a panic that somebody else logs.
+// Count counts a panic that its caller logs.
 func Count(in string) { caught.WithLabelValues(in).Inc() }
 
 // Caught counts and logs a panic that was recovered from.

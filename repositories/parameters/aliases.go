@@ -120,7 +120,6 @@ func foldWords(text string) string {
 	return strings.Join(strings.Fields(folded), " ")
 }
 
-// maxShownAliases is how many bytes of the aliases a model is shown.
 const maxShownAliases = 600
 
 // shownDescription is the description that a model sees, with the unit and the aliases: it hears

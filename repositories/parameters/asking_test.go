@@ -2,6 +2,7 @@ package parameters_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -44,14 +45,28 @@ func TestAskIsTheQuestionOfTheFirstThatHasOne(t *testing.T) {
 	})
 }
 
-func TestAskIsAText(t *testing.T) {
-	for form, tool := range map[string]string{
-		"SERMAS":  `"schema":[{"parameter":"city","type":"string","ask":{"de":"Wo?"}}]`,
-		"Toolbox": `"parameters":[{"name":"city","type":"string","description":"d","ask":5}]`,
-		"items":   `"schema":[{"parameter":"stops","type":"array","items":{"type":"string","ask":"Where?"}}]`,
+func TestGroundedReachesTheViewAndNoModel(t *testing.T) {
+	for _, grounded := range []bool{true, false} {
+		inEachLanguage(t, fmt.Sprintf(`"type":"string","grounded":%v`, grounded), "", func(t *testing.T, tool *repositories.Tool) {
+			require.NotContains(t, string(tool.Params().ModelSchema()), "grounded")
+			require.Equal(t, grounded, tool.Params().List()[0].Grounded)
+			require.Contains(t, string(tool.Given()), "grounded", "events carry the definition as it was given")
+		})
+	}
+}
+
+func TestWordsOfTheListsHaveTheirTypes(t *testing.T) {
+	for tool, word := range map[string]string{
+		`"schema":[{"parameter":"city","type":"string","ask":{"de":"Wo?"}}]`:                        "ask",
+		`"parameters":[{"name":"city","type":"string","description":"d","ask":5}]`:                  "ask",
+		`"schema":[{"parameter":"stops","type":"array","items":{"type":"string","ask":"Where?"}}]`:  "ask",
+		`"schema":[{"parameter":"city","type":"string","grounded":"yes"}]`:                          "grounded",
+		`"parameters":[{"name":"city","type":"string","description":"d","grounded":1}]`:             "grounded",
+		`"parameters":{"type":"object","properties":{"city":{"grounded":"yes"}}}`:                   "grounded",
+		`"schema":[{"parameter":"stops","type":"array","items":{"type":"string","grounded":true}}]`: "grounded",
 	} {
 		_, err := decodeOne(tool)
-		require.ErrorContains(t, err, "ask", form)
+		require.ErrorContains(t, err, word, tool)
 	}
 }
 

@@ -106,7 +106,6 @@ func (p *compiledParameter) verifiedBy(c Claims) int {
 	return slices.IndexFunc(p.claims, func(claim Claim) bool { return c.Verified(claim.Service) })
 }
 
-// unverified says that no ID token fills the parameter.
 func (p *compiledParameter) unverified() string {
 	services := make([]string, len(p.claims))
 	for i := range p.claims {

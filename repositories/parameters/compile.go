@@ -81,7 +81,6 @@ func compileLists(lists []List, with *Budget, needed []string) (*Parameters, fau
 	return parameters, faults
 }
 
-// index prepares the look-ups by name.
 func (p *Parameters) index() {
 	p.derived = &sync.Map{}
 	p.byName = make(map[string]*compiledParameter, len(p.list))

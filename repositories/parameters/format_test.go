@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/repositories"
 	"earshot/repositories/parameters"
 )
 
@@ -42,19 +43,15 @@ func TestValuesOfAFormatAreISO8601(t *testing.T) {
 }
 
 func TestFormatsAreTheSameInTheThreeLanguages(t *testing.T) {
-	for _, fields := range []string{
-		`"schema":[{"parameter":"day","type":"string","description":"when","format":"date"}]`,
-		`"parameters":[{"name":"day","type":"string","description":"when","format":"date","required":false}]`,
-		`"parameters":{"type":"object","properties":{"day":{"type":"string","description":"when","format":"date"}}}`,
-	} {
-		p := compiled(t, fields)
-		require.Equal(t, parameters.Date, p.List()[0].Format, fields)
-		require.Contains(t, string(p.ModelSchema()), `"format":"date"`, fields)
+	inEachLanguage(t, `"type":"string","format":"date"`, "", func(t *testing.T, tool *repositories.Tool) {
+		p := tool.Params()
+		require.Equal(t, parameters.Date, p.List()[0].Format)
+		require.Contains(t, string(p.ModelSchema()), `"format":"date"`)
 		_, faults := p.Check(values(t, `{"day":"2026-12-01"}`))
-		require.Empty(t, faults, fields)
+		require.Empty(t, faults)
 		_, faults = p.Check(values(t, `{"day":"Monday"}`))
-		require.Equal(t, []string{`day: "Monday" is no date in the form of ISO 8601, as 2026-12-01`}, details(faults), fields)
-	}
+		require.Equal(t, []string{`day: "Monday" is no date in the form of ISO 8601, as 2026-12-01`}, details(faults))
+	})
 }
 
 func TestFaultsOfFormats(t *testing.T) {

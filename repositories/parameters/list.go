@@ -154,7 +154,6 @@ func (f *faultCollector) add(field, format string, args ...any) {
 	f.faults.Add(f.at+fault.Point(field), format, args...)
 }
 
-// fresh reports whether nothing has been found about this definition so far.
 func (f *faultCollector) fresh() bool { return f.faults.Count() == f.before }
 
 // rules reports rules of a definition that contradict each other. It takes the format, the aliases
@@ -290,7 +289,6 @@ func (f *faultCollector) unreachable(p *compiledParameter) {
 	}
 }
 
-// listAliases compiles the aliases of a list's parameter.
 func (f *faultCollector) listAliases(d *definition, p *compiledParameter) {
 	switch {
 	case len(d.Aliases) == 0 || !f.fresh():

@@ -233,7 +233,6 @@ func (c *coercion) typed(value any, s *jsonschema.Schema) any {
 	return value
 }
 
-// integersAlone reports whether of all numbers only integers are wanted.
 func integersAlone(types []string) bool {
 	return slices.Contains(types, "integer") && !slices.Contains(types, "number")
 }

@@ -31,7 +31,6 @@ func (k kind) numeric() bool { return k == kindNumber || k == kindInteger || k =
 
 func (k kind) mapping() bool { return k == kindObject || k == kindMap }
 
-// schemaType is the type's word in JSON Schema.
 func (k kind) schemaType() string {
 	switch k {
 	case kindFloat:
@@ -81,10 +80,8 @@ type Claim struct {
 	Field   string `json:"field"`
 }
 
-// fixed is a default or static value.
 type fixed struct{ given any }
 
-// bound is minValue or maxValue: as it was given, and as a decimal.
 type bound struct {
 	given  string
 	number exactjson.Decimal
@@ -225,7 +222,6 @@ func (p *compiledParameter) ruleFlaw(value any) string {
 	return ""
 }
 
-// formatFlaw says why a value is not of the parameter's format.
 func (p *compiledParameter) formatFlaw(value any) string {
 	if text, is := value.(string); is {
 		return p.format.Flaw(text)

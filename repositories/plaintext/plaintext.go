@@ -1,10 +1,11 @@
-// Package plaintext takes out of a text what nobody sees who reads it: by zero-width characters,
-// tags and marks of direction, the author of a description could say to a model what a person never
-// reads, or show a person another text than there is. It knows nothing of the rest of Earshot.
+// Package plaintext removes the invisible characters of a text. By zero-width characters, tags and
+// marks of direction, the author of a description could tell a model what a person never reads, or
+// show a person another text than there is. It knows nothing of the rest of Earshot.
 package plaintext
 
 import (
 	"encoding/json"
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -50,7 +51,6 @@ func Text(text string) string {
 	return kept.String()
 }
 
-// suspicious reports whether there may be anything to take out.
 func suspicious(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c >= utf8.RuneSelf || c < ' ' && c != '\n' && c != '\t' && c != '\r' || c == 0x7f {
@@ -60,8 +60,8 @@ func suspicious(text string) bool {
 	return false
 }
 
-// stays reports whether a character is shown, or changes how those beside it are: last was kept
-// before it, and next follows it, where that is shown.
+// stays reports whether a character is shown, or changes how its neighbours are shown: last was kept
+// before it, and next follows it, if that is shown.
 func stays(last, r, next rune) bool {
 	switch {
 	case r == '\n' || r == '\t' || r == '\r':
@@ -76,7 +76,7 @@ func stays(last, r, next rune) bool {
 	return !hidden(r)
 }
 
-// hidden reports whether a character is never seen, whatever is beside it. Some signs of numbers, which
+// hidden reports whether a character is never seen, whatever its neighbours. Some signs of numbers, which
 // are seen, count as format characters.
 func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point) &&
@@ -99,47 +99,22 @@ func varies(last, selector rune) bool {
 	return unicode.In(last, unicode.Han, unicode.Sm, unicode.Myanmar, unicode.Phags_Pa, unicode.Egyptian_Hieroglyphs)
 }
 
+// quoted finds the strings of a JSON text, names of fields among them.
+var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
 // JSON returns a JSON text without what is invisible in its strings and names; all else is as it was.
 func JSON(text json.RawMessage) json.RawMessage {
 	if !suspicious(string(text)) && !strings.Contains(string(text), `\u`) {
 		return text
 	}
-	var kept []byte
-	for i := 0; i < len(text); {
-		if text[i] != '"' {
-			kept = append(kept, text[i])
-			i++
-			continue
+	return quoted.ReplaceAllFunc(text, func(given []byte) []byte {
+		var written string
+		if json.Unmarshal(given, &written) != nil || Text(written) == written {
+			return given
 		}
-		end := i + 1
-		for end < len(text) && text[end] != '"' {
-			if text[end] == '\\' {
-				end++
-			}
-			end++
-		}
-		end = min(end+1, len(text))
-		kept = append(kept, literal(text[i:end])...)
-		i = end
-	}
-	return kept
-}
-
-// literal is a string of JSON without what is invisible in it.
-func literal(given []byte) []byte {
-	var said string
-	if json.Unmarshal(given, &said) != nil {
-		return given
-	}
-	shown := Text(said)
-	if shown == said {
-		return given
-	}
-	written, err := json.Marshal(shown)
-	if err != nil {
-		return given
-	}
-	return written
+		shown, _ := json.Marshal(Text(written)) // a text always has a form
+		return shown
+	})
 }
 
 // Texts is Text for the texts among values, such as those of an enum.

@@ -9,7 +9,7 @@ import "log/slog"
 const Masked = "***"
 
 // Secret is a credential. It cannot be printed, logged or marshalled by accident:
-// every way out of the type but Reveal gives Masked, or nothing where it is empty.
+// every way out of the type but Reveal gives Masked, or nothing if it is empty.
 //
 // A stored secret is bound to the destination and the user that it was given for, and is
 // rejected anywhere else.
@@ -18,7 +18,7 @@ type Secret struct{ text, towards string }
 // New wraps the plain text of a credential.
 func New(text string) Secret { return Secret{text: text} }
 
-// Reveal returns the plain text. Call it only where the credential is used: the
+// Reveal returns the plain text. Call it only to use the credential: for the
 // request that it authenticates, or the cipher that stores it.
 func (s Secret) Reveal() string { return s.text }
 

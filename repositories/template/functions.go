@@ -23,7 +23,6 @@ const (
 
 const indexOf = "index"
 
-// builtins are the functions that every template has.
 var builtins = []string{indexOf, "and", "or", "not", "eq", "ne"}
 
 // JSON is a value that the function json has written.
@@ -81,7 +80,6 @@ func joined(value any) (any, error) {
 	return strings.Join(texts, ", "), nil
 }
 
-// toJSON writes a value that came out of JSON.
 func toJSON(value any) JSON {
 	if written, is := value.(JSON); is {
 		return written

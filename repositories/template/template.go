@@ -7,8 +7,8 @@
 // values that there are. No method is called, no loop runs, nothing is defined, so that a text
 // that a stranger has written costs no more time than it is long.
 //
-// What a value becomes where it is pasted is decided by an Escaper, never by the text:
-// the one who writes a template cannot switch escaping off.
+// An Escaper decides what a value becomes when it is pasted, never the text: the author of a
+// template cannot switch escaping off.
 package template
 
 import (
@@ -26,7 +26,7 @@ type Template struct {
 	literals []string
 }
 
-// Parse reads a template that may use the named functions beside those of the
+// Parse reads a template that may use the named functions as well as those of the
 // language. Its errors say what is not understood, in the words of the text.
 func Parse(text string, functions ...string) (*Template, error) {
 	tree := parse.New("template")

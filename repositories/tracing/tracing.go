@@ -30,12 +30,13 @@ func New(provider trace.TracerProvider) *Tracer {
 }
 
 // Below begins a span below the place that parent writes (W3C Trace Context), or a trace of its
-// own where that is empty.
+// own if that is empty.
 func (t *Tracer) Below(ctx context.Context, parent, name string, kind trace.SpanKind) (context.Context, trace.Span) {
 	if t == nil {
 		return ctx, noop.Span{}
 	}
-	return t.tracer.Start(trace.ContextWithRemoteSpanContext(ctx, read(parent)), name, trace.WithSpanKind(kind))
+	above, _ := Read(parent)
+	return t.tracer.Start(trace.ContextWithRemoteSpanContext(ctx, above), name, trace.WithSpanKind(kind))
 }
 
 // Linked begins a trace of its own, with a link to the place that earlier writes: what is tried
@@ -45,7 +46,7 @@ func (t *Tracer) Linked(ctx context.Context, earlier, name string, kind trace.Sp
 		return ctx, noop.Span{}
 	}
 	options := []trace.SpanStartOption{trace.WithNewRoot(), trace.WithSpanKind(kind)}
-	if to := read(earlier); to.IsValid() {
+	if to, is := Read(earlier); is {
 		if !to.IsSampled() { // nobody keeps the trace that this belongs to
 			return ctx, noop.Span{}
 		}
@@ -54,7 +55,7 @@ func (t *Tracer) Linked(ctx context.Context, earlier, name string, kind trace.Sp
 	return t.tracer.Start(ctx, name, options...)
 }
 
-// Start begins a span below that of ctx, where that is recorded.
+// Start begins a span below that of ctx, if that is recorded.
 func Start(ctx context.Context, name string, kind trace.SpanKind) (context.Context, trace.Span) {
 	above := trace.SpanFromContext(ctx)
 	if !above.IsRecording() {
@@ -71,7 +72,7 @@ func End(span trace.Span, fault string, attributes ...attribute.KeyValue) {
 }
 
 // Fail says in a span what went wrong. fault is a short name from a closed set, the attribute
-// error.type, and empty where nothing did: texts of errors may hold what a user said.
+// error.type, and empty if nothing did: texts of errors may hold what a user said.
 func Fail(span trace.Span, fault string) {
 	if fault != "" {
 		span.SetAttributes(ErrorType.String(fault))
@@ -95,7 +96,7 @@ func Of(ctx context.Context) string {
 	return carrier.Get("traceparent")
 }
 
-// IDOf is the id of the trace that a place is of; empty where it is none.
+// IDOf is the id of the trace of a place; empty if it is none.
 func IDOf(parent string) string {
 	if len(parent) < len("00-")+32 {
 		return ""
@@ -103,13 +104,9 @@ func IDOf(parent string) string {
 	return parent[3:35]
 }
 
-// Read reads a place that somebody else has written; false where it is none.
+// Read reads a place that somebody else has written; false if it is none.
 func Read(parent string) (trace.SpanContext, bool) {
-	found := read(parent)
-	return found, found.IsValid()
-}
-
-func read(parent string) trace.SpanContext {
 	ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.MapCarrier{"traceparent": parent})
-	return trace.SpanContextFromContext(ctx)
+	found := trace.SpanContextFromContext(ctx)
+	return found, found.IsValid()
 }
