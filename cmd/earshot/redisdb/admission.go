@@ -211,7 +211,7 @@ func (r *reader) replication(ctx context.Context, wait int) []finding.Finding {
 	replicas, _ := strconv.Atoi(count)
 	enough := finding.Finding{Check: "replicas", Value: count, Event: "redis.replicas"}
 	if replicas < wait {
-		enough.Grade, enough.Advice = finding.Told, fmt.Sprintf("it has %d replicas, and --redis-wait asks for %d: messages are answered 503 until it has them", replicas, wait)
+		enough.Grade, enough.Advice = finding.Notable, fmt.Sprintf("it has %d replicas, and --redis-wait asks for %d: messages are answered 503 until it has them", replicas, wait)
 	}
 	if replicas == 0 {
 		return []finding.Finding{enough}

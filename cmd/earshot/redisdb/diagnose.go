@@ -91,7 +91,7 @@ func (r *reader) limits(ctx context.Context) (list []finding.Finding) {
 		case found.Value == "":
 			found.Value = "cannot be read"
 		case one.bad(found.Value, n):
-			found.Grade, found.Advice = finding.Told, strings.ReplaceAll(one.advice, "VALUE", found.Value)
+			found.Grade, found.Advice = finding.Notable, strings.ReplaceAll(one.advice, "VALUE", found.Value)
 		}
 		list = append(list, found)
 	}
@@ -111,7 +111,7 @@ func clock(ctx context.Context, server redis.Cmdable, now func() time.Time) find
 	apart := theirs.Sub(began.Add(took / 2)).Round(time.Millisecond)
 	found.Value = apart.String() + " apart"
 	if apart.Abs() > mostDrift+took {
-		found.Grade, found.Advice = finding.Told, fmt.Sprintf("its clock and that of this machine are %s apart; have both follow NTP", apart)
+		found.Grade, found.Advice = finding.Notable, fmt.Sprintf("its clock and that of this machine are %s apart; have both follow NTP", apart)
 	}
 	return found
 }
@@ -143,12 +143,12 @@ func capacity(ctx context.Context, db *keyspace.DB) finding.Finding {
 	case err != nil:
 		found.Grade, found.Value, found.Advice = finding.Doubtful, "not asked", "it does not say how much memory it uses; allow +info"
 	case limit == 0:
-		found.Grade, found.Value, found.Advice = finding.Told, "none", "nothing bounds its memory but the machine, which kills it; set maxmemory"
+		found.Grade, found.Value, found.Advice = finding.Notable, "none", "nothing bounds its memory but the machine, which kills it; set maxmemory"
 	default:
 		percent := used * 100 / limit
 		found.Value = fmt.Sprintf("%d of %d bytes (%d %%)", used, limit, percent)
 		if percent >= nearlyFull {
-			found.Grade, found.Advice = finding.Told, "it is nearly full, and refuses messages when it is; set a larger maxmemory, or keep less (EARSHOT_RETENTION)"
+			found.Grade, found.Advice = finding.Notable, "it is nearly full, and refuses messages when it is; set a larger maxmemory, or keep less (EARSHOT_RETENTION)"
 		}
 	}
 	return found
