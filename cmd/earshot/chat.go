@@ -34,7 +34,7 @@ func newChat(env environment) *cobra.Command {
 			return c.run(cmd.Context(), args)
 		},
 	}
-	registerService(c.client, cmd.Flags())
+	settings{cmd.Flags()}.service(c.client)
 	cmd.Flags().StringVar(&c.appID, "app", "", "`ID` of the app; not needed where the key is of one, or there is only one")
 	cmd.Flags().StringVar(&c.sessionID, "session", "", "`ID` of the session; a new one where none is given")
 	cmd.Flags().BoolVar(&c.json, "json", false, "print each answer of the service as a line of JSON")

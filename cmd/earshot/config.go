@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"strings"
 	"time"
 
@@ -15,9 +16,8 @@ import (
 	"earshot/api/natsrpc"
 	"earshot/api/sermas"
 	"earshot/api/server"
-	"earshot/cmd/earshot/activity"
+	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/redisdb"
-	"earshot/cmd/earshot/systemd"
 	"earshot/emitter"
 	"earshot/httpcall/guard"
 	"earshot/matcher/llm"
@@ -35,8 +35,8 @@ type config struct {
 	NATSURL       secret.Secret   // may hold a password
 	RedisTLS      certfiles.Files // for rediss://
 	NATSLogin     emitter.Login
-	ownNATS       string           // URL of the server that dev brings along
-	screen        *activity.Screen // shows what happens; nil: it is logged
+	ownNATS       string  // URL of the server that dev brings along
+	screen        *screen // shows what happens; nil: it is logged
 	OpenAIKey     secret.Secret
 	OpenAIBaseURL string
 	OpenAIModel   string
@@ -91,39 +91,45 @@ func (c *config) register(flags *pflag.FlagSet) {
 	s.text(&c.Addr, "addr", "EARSHOT_ADDR", "127.0.0.1:8080", "listen address")
 	s.credential(&c.RedisURL, "redis-url", "REDIS_URL", "`URL` of Redis, redis://user:password@host:port/db (with TLS rediss://); several hosts with commas between them are a Redis Cluster; redis+sentinel://hosts/master/db is the master behind sentinels, ?sentinel_password their own password")
 	s.credential(&c.NATSURL, "nats-url", "NATS_URL", "`URL` of NATS with JetStream, nats://user:password@host:port, tls:// with TLS, ws:// or wss:// over WebSocket; several servers with commas between them are a cluster")
-	registerFiles(s, "Redis", &c.RedisTLS)
-	registerLogin(s, &c.NATSLogin)
+	s.tls("Redis", &c.RedisTLS)
+	s.login(&c.NATSLogin)
 	c.registerModels(s)
 	s.text(&c.Embedding.Model, "openai-embedding-model", "OPENAI_EMBEDDING_MODEL", "", "model that ranks tools by what texts mean, beside their words, where a model is offered some of many and where tools are searched; empty: none does")
 	s.text(&c.Embedding.BaseURL, "openai-embedding-base-url", "OPENAI_EMBEDDING_BASE_URL", "", "`URL` of its endpoint, where it is not that of OPENAI_BASE_URL")
 	s.credential(&c.Embedding.Key, "openai-embedding-api-key", "OPENAI_EMBEDDING_API_KEY", "`KEY` of its endpoint; OPENAI_API_KEY goes to no other endpoint than that of the LLM")
 	s.credential(&c.AdminKey, "admin-key", "EARSHOT_ADMIN_KEY", "bearer `KEY` that may do everything")
-	registerSecretKeys(c, s)
+	s.secretKeys(c)
 	s.text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call and databases may be at: deny, allow, or CIDRs with commas between them")
 	s.text(&c.Proxies, "trusted-proxies", "EARSHOT_TRUSTED_PROXIES", "", "addresses or CIDRs, with commas between them, of proxies whose X-Forwarded-For names the client; needed behind a proxy, where all clients have one address otherwise")
 	s.text(&c.SQLiteDir, "sqlite-dir", "EARSHOT_SQLITE_DIR", "", "`FOLDER` in which files of sqlite sources must be; none opens none")
-	c.registerRetention(s)
+	s.duration(&c.SessionTTL, "session-ttl", "EARSHOT_SESSION_TTL", 24*time.Hour, "idle time after which a session and its repositories expire")
+	s.duration(&c.Retention.Done, "retention", "EARSHOT_RETENTION", store.DefaultRetention, "how long records of triggers are kept that have delivered everything")
+	s.duration(&c.Retention.Dead, "dead-retention", "EARSHOT_DEAD_RETENTION", store.DefaultDeadRetention, "how long records of triggers are kept that have failed, with what can be tried again")
+	s.duration(&c.Retention.Explain, "explain-retention", "EARSHOT_EXPLAIN_RETENTION", store.DefaultExplain, "how long it is kept why a message was decided as it was")
+	s.number(&c.Retention.Messages, "session-messages", "EARSHOT_SESSION_MESSAGES", store.DefaultSessionMessages, "messages of a session that stay in its history, the newest")
 	s.duration(&c.Drain, "drain", "EARSHOT_DRAIN", defaultDrain, "how long to go on after SIGTERM, with /readyz at 503 and connections ended with their answers, so that a load balancer sends requests elsewhere before they are refused")
-	s.flag(&c.LogTexts, "log-texts", "EARSHOT_LOG_TEXTS", "let message texts into the log")
+	s.BoolVar(&c.LogTexts, "log-texts", false, "let message texts into the log")
+	s.named("log-texts", "EARSHOT_LOG_TEXTS")
 	s.text(&c.LogLevel, "log-level", "EARSHOT_LOG_LEVEL", "info", "debug, info, warn or error")
 	s.text(&c.LogFormat, "log-format", "EARSHOT_LOG_FORMAT", "json", "json or text: a line of log as JSON, or as words with name=value")
 	flags.IntVar(&c.NATSReplicas, "nats-replicas", 0, "servers of a NATS cluster that hold the stream; 0 leaves it as it is")
 	s.duration(&c.StreamMaxAge, "stream-max-age", "EARSHOT_STREAM_MAX_AGE", emitter.DefaultMaxAge, "how long the stream keeps events")
 	c.StreamMax = defaultStreamSize
 	s.value(&c.StreamMax, "stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES", "`SIZE` of the stream, as in 4GiB, 512MiB or a number of bytes; a full one refuses events, which stay owed until there is room")
-	c.registerLimits(s)
-	c.registerIngress(s)
+	for _, limit := range c.requestLimits() {
+		s.number(limit.into, limit.name, limit.variable(), limit.byDefault, limit.usage)
+	}
+	s.value(&c.NATSIngress, "nats-ingress", "EARSHOT_NATS_INGRESS", "take messages and direct triggers as requests over NATS, on earshot.v1.>: whoever may publish there may post, to any app")
+	s.text(&c.NATSReplies, "nats-replies", "EARSHOT_NATS_REPLIES", natsrpc.DefaultReplies, "`PREFIXES` of the subjects that their replies may go to, with commas between them, for clients that have an inbox prefix of their own; > is any that is not the service's own")
+	s.value(&c.SERMAS, "sermas", "EARSHOT_SERMAS", "serve the clients of SERMAS, on its paths under /api")
+	s.StringSliceVar(&c.RelayHeaders, "relay-headers", nil, "`HEADERS` that pass between clients of the endpoint for chats and the model's host, both ways, beside those that always do, with commas between them; a * at the end stands for any rest, as in X-Gateway-*")
+	s.named("relay-headers", "EARSHOT_RELAY_HEADERS")
+	s.duration(&c.SERMASTTL, "sermas-token-ttl", "EARSHOT_SERMAS_TOKEN_TTL", sermas.DefaultTokenTTL, "how long the tokens of clients of SERMAS are good; they are renewed 30s before")
 	s.text(&c.TLSCert, "tls-cert", "EARSHOT_TLS_CERT", "", "file with the certificate, and those up to its root, to serve HTTPS with")
 	s.text(&c.TLSKey, "tls-key", "EARSHOT_TLS_KEY", "", "file with the certificate's private key")
 	flags.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis that may lose what it has taken (no append-only file, replicas without min-replicas-to-write, settings that cannot be read) instead of warning")
 	s.number(&c.RedisReplicas.Count, "redis-wait", "EARSHOT_REDIS_WAIT", 0, "replicas of Redis that must have a message, and its decision, before it is answered; else 503")
 	s.duration(&c.RedisReplicas.Timeout, "redis-wait-timeout", "EARSHOT_REDIS_WAIT_TIMEOUT", redisdb.DefaultReplicaWait, "how long these are waited for")
-}
-
-// registerSecretKeys declares the flags of the keys that seal credentials.
-func registerSecretKeys(c *config, s settings) {
-	s.credential(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "`KEY` that encrypts stored credentials, 32 bytes in base64")
-	s.credential(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` of before a rotation: it opens what it has encrypted, until earshot reseal was run")
 }
 
 // registerModels declares the flags that say which model decides.
@@ -149,24 +155,6 @@ func (c *config) registerModels(s settings) {
 	s.number(&c.History, "history", "EARSHOT_HISTORY", llm.DefaultHistory, "messages of history that the matcher sees")
 }
 
-// registerRetention declares the flags that say how long sessions and finished work are kept.
-func (c *config) registerRetention(s settings) {
-	s.duration(&c.SessionTTL, "session-ttl", "EARSHOT_SESSION_TTL", 24*time.Hour, "idle time after which a session and its repositories expire")
-	s.duration(&c.Retention.Done, "retention", "EARSHOT_RETENTION", store.DefaultRetention, "how long records of triggers are kept that have delivered everything")
-	s.duration(&c.Retention.Dead, "dead-retention", "EARSHOT_DEAD_RETENTION", store.DefaultDeadRetention, "how long records of triggers are kept that have failed, with what can be tried again")
-	s.duration(&c.Retention.Explain, "explain-retention", "EARSHOT_EXPLAIN_RETENTION", store.DefaultExplain, "how long it is kept why a message was decided as it was")
-	s.number(&c.Retention.Messages, "session-messages", "EARSHOT_SESSION_MESSAGES", store.DefaultSessionMessages, "messages of a session that stay in its history, the newest")
-}
-
-// registerIngress declares the flags of what lets requests in beside REST.
-func (c *config) registerIngress(s settings) {
-	s.value(&c.NATSIngress, "nats-ingress", "EARSHOT_NATS_INGRESS", "take messages and direct triggers as requests over NATS, on earshot.v1.>: whoever may publish there may post, to any app")
-	s.text(&c.NATSReplies, "nats-replies", "EARSHOT_NATS_REPLIES", natsrpc.DefaultReplies, "`PREFIXES` of the subjects that their replies may go to, with commas between them, for clients that have an inbox prefix of their own; > is any that is not the service's own")
-	s.value(&c.SERMAS, "sermas", "EARSHOT_SERMAS", "serve the clients of SERMAS, on its paths under /api")
-	s.list(&c.RelayHeaders, "relay-headers", "EARSHOT_RELAY_HEADERS", "`HEADERS` that pass between clients of the endpoint for chats and the model's host, both ways, beside those that always do, with commas between them; a * at the end stands for any rest, as in X-Gateway-*")
-	s.duration(&c.SERMASTTL, "sermas-token-ttl", "EARSHOT_SERMAS_TOKEN_TTL", sermas.DefaultTokenTTL, "how long the tokens of clients of SERMAS are good; they are renewed 30s before")
-}
-
 // check returns all faults of the settings at once.
 func (c *config) check() error {
 	var faults []error
@@ -175,6 +163,7 @@ func (c *config) check() error {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
+	refused := func(setting string, err error) { add(err != nil, setting+": %w", err) }
 	add(c.LLMTimeout <= 0, "--llm-timeout (EARSHOT_LLM_TIMEOUT) is %s; it must be more than 0, as in 20s", c.LLMTimeout)
 	add(c.History < 0, "--history (EARSHOT_HISTORY) is %d; it must be 0 or more", c.History)
 	add(c.SessionTTL < time.Second, "--session-ttl (EARSHOT_SESSION_TTL) is %s; it must be a second or more, as in 24h", c.SessionTTL)
@@ -191,35 +180,100 @@ func (c *config) check() error {
 	for _, limit := range c.requestLimits() {
 		add(*limit.into < 2, "--%s (%s) is %d; it must be 2 or more, for one app has at most half", limit.name, limit.variable(), *limit.into)
 	}
-	if _, err := redisdb.ParseURL(c.RedisURL.Reveal()); !c.RedisURL.Empty() && err != nil {
+	if !c.RedisURL.Empty() {
+		_, err := redisdb.ParseURL(c.RedisURL.Reveal())
 		faults = append(faults, err)
 	}
-	if err := emitter.CheckURLs(c.NATSURL.Reveal()); !c.NATSURL.Empty() && err != nil {
-		faults = append(faults, fmt.Errorf("NATS_URL (--nats-url): %w", err))
+	if !c.NATSURL.Empty() {
+		refused("NATS_URL (--nats-url)", emitter.CheckURLs(c.NATSURL.Reveal()))
 	}
 	add((c.TLSCert == "") != (c.TLSKey == ""), "--tls-cert and --tls-key (EARSHOT_TLS_CERT, EARSHOT_TLS_KEY) go together: they are %q and %q, and one is missing", c.TLSCert, c.TLSKey)
-	if _, err := c.level(); err != nil {
-		faults = append(faults, err)
-	}
+	_, err := c.level()
+	faults = append(faults, err)
 	add(c.LogFormat != "json" && c.LogFormat != "text", "--log-format (EARSHOT_LOG_FORMAT) is %q; it must be json or text", c.LogFormat)
-	if _, err := guard.ParsePolicy(c.PrivateURLs); err != nil {
-		faults = append(faults, fmt.Errorf("--private-urls (EARSHOT_PRIVATE_URLS): %w", err))
-	}
-	if err := gateway.CheckHeaders(c.RelayHeaders); err != nil {
-		faults = append(faults, fmt.Errorf("--relay-headers (EARSHOT_RELAY_HEADERS): %w", err))
-	}
-	if _, err := server.ParseProxies(c.Proxies); err != nil {
-		faults = append(faults, fmt.Errorf("--trusted-proxies (EARSHOT_TRUSTED_PROXIES): %w", err))
-	}
-	if _, err := c.sealer(); !c.SecretKey.Empty() && err != nil {
+	_, err = guard.ParsePolicy(c.PrivateURLs)
+	refused("--private-urls (EARSHOT_PRIVATE_URLS)", err)
+	refused("--relay-headers (EARSHOT_RELAY_HEADERS)", gateway.CheckHeaders(c.RelayHeaders))
+	_, err = server.ParseProxies(c.Proxies)
+	refused("--trusted-proxies (EARSHOT_TRUSTED_PROXIES)", err)
+	if !c.SecretKey.Empty() {
+		_, err = c.sealer()
 		faults = append(faults, err)
 	}
-	if _, err := natsrpc.ParseReplies(c.NATSReplies); err != nil {
-		faults = append(faults, fmt.Errorf("--nats-replies (EARSHOT_NATS_REPLIES): %w", err))
-	}
-	faults = append(faults, c.checkAddresses()...)
-	add(!sendable(c.AdminKey.Reveal()), "EARSHOT_ADMIN_KEY (--admin-key) has a space or a character outside of ASCII in it, and cannot be sent as a bearer key: %s", makeKey)
+	_, err = natsrpc.ParseReplies(c.NATSReplies)
+	refused("--nats-replies (EARSHOT_NATS_REPLIES)", err)
+	faults = append(faults, c.checkAddresses())
+	add(strings.ContainsFunc(c.AdminKey.Reveal(), func(r rune) bool { return r <= ' ' || r > '~' }),
+		"EARSHOT_ADMIN_KEY (--admin-key) has a space or a character outside of ASCII in it, and cannot be sent as a bearer key: %s", makeKey)
 	return errors.Join(faults...)
+}
+
+// checkAddresses returns a fault for each base URL that is none.
+func (c *config) checkAddresses() error {
+	var faults []error
+	for _, one := range []struct{ name, value, example string }{
+		{"OPENAI_BASE_URL (--openai-base-url)", c.OpenAIBaseURL, "https://api.openai.com/v1"},
+		{"OPENAI_EMBEDDING_BASE_URL (--openai-embedding-base-url)", c.Embedding.BaseURL, "http://127.0.0.1:8082/v1"},
+		{"ANTHROPIC_BASE_URL (--anthropic-base-url)", c.Anthropic.BaseURL, "https://api.anthropic.com"},
+		{"GEMINI_BASE_URL (--gemini-base-url)", c.Gemini.BaseURL, "https://generativelanguage.googleapis.com"},
+		{"COHERE_BASE_URL (--cohere-base-url)", c.Cohere.BaseURL, "https://api.cohere.com"},
+	} {
+		parsed, err := url.Parse(one.value)
+		if one.value == "" || err == nil && parsed.Hostname() != "" && (parsed.Scheme == "https" || parsed.Scheme == "http") {
+			continue
+		}
+		faults = append(faults, fmt.Errorf("%s is %q; it must be a URL with http or https, as in %s", one.name, client.Redacted(one.value), one.example))
+	}
+	_, err := c.embedder()
+	return errors.Join(append(faults, err)...)
+}
+
+// embedder is the endpoint of the model that embeds: its own, else that of the LLM. Without a model
+// none embeds.
+func (c *config) embedder() (llm.Config, error) {
+	own := c.Embedding
+	switch {
+	case own.Model == "" && (own.BaseURL != "" || !own.Key.Empty()):
+		return own, errors.New("OPENAI_EMBEDDING_BASE_URL or OPENAI_EMBEDDING_API_KEY is set, and no model is named: set OPENAI_EMBEDDING_MODEL (--openai-embedding-model), as in text-embedding-3-small")
+	case own.Model == "" || own.BaseURL != "" || !own.Key.Empty():
+		return own, nil
+	case c.OpenAIBaseURL == "" && c.OpenAIKey.Empty():
+		return own, fmt.Errorf("OPENAI_EMBEDDING_MODEL (--openai-embedding-model) is %q, and there is no endpoint to ask: set OPENAI_API_KEY, OPENAI_BASE_URL or OPENAI_EMBEDDING_BASE_URL", own.Model)
+	}
+	return llm.Config{Key: c.OpenAIKey, BaseURL: c.OpenAIBaseURL, Model: own.Model}, nil
+}
+
+// checkFiles returns a fault for each file that cannot be used: the first connection is too late
+// to find out.
+func (c *config) checkFiles(now time.Time) error {
+	var faults []error
+	if c.TLSCert != "" && c.TLSKey != "" {
+		_, err := c.certificate().read(now)
+		faults = append(faults, err)
+	}
+	if !c.RedisURL.Empty() { // else dev brings its own
+		faults = append(faults, redisdb.CheckFiles(c.RedisURL.Reveal(), c.RedisTLS, now))
+	}
+	if !c.NATSURL.Empty() {
+		faults = append(faults, c.NATSLogin.Check(c.NATSURL.Reveal(), now))
+	}
+	return errors.Join(faults...)
+}
+
+// certificate names the files that HTTPS is served with.
+func (c *config) certificate() certificateFiles { return certificateFiles{c.TLSCert, c.TLSKey} }
+
+const (
+	// weakKey is the length below which an admin key may be guessed, in characters.
+	weakKey = 16
+	makeKey = "make one with: head -c 32 /dev/urandom | base64"
+)
+
+// warn logs settings that work, and should not stay so.
+func (c *config) warn(log *slog.Logger) {
+	if len(c.AdminKey.Reveal()) < weakKey {
+		log.Warn("admin_key.weak", "warning", fmt.Sprintf("EARSHOT_ADMIN_KEY (--admin-key) has less than %d characters, and who guesses it may do everything; %s", weakKey, makeKey))
+	}
 }
 
 func (c *config) level() (slog.Level, error) {
@@ -234,15 +288,15 @@ func (c *config) level() (slog.Level, error) {
 func (c *config) logger(out io.Writer) *slog.Logger {
 	level, _ := c.level() // was checked
 	if c.screen != nil {
-		return slog.New(c.screen.Handler(level))
+		return slog.New(screenLog{screen: c.screen, level: level})
 	}
 	options := &slog.HandlerOptions{Level: level}
 	write := func(out io.Writer) slog.Handler { return slog.NewJSONHandler(out, options) }
 	if c.LogFormat == "text" {
 		write = func(out io.Writer) slog.Handler { return slog.NewTextHandler(out, options) }
 	}
-	if journal, is := out.(systemd.Journal); is {
-		return slog.New(journal.Handler(write))
+	if to, is := out.(journal); is {
+		return slog.New(to.handler(write))
 	}
 	return slog.New(write(out))
 }
@@ -251,14 +305,11 @@ func (c *config) logger(out io.Writer) *slog.Logger {
 // rotation has encrypted.
 func (c *config) sealer() (*store.Sealer, error) {
 	key, err := secretKey("EARSHOT_SECRET_KEY (--secret-key)", c.SecretKey)
-	if err != nil || c.OldSecretKey.Empty() {
-		return newSealer(err, key)
+	var old [][]byte
+	if err == nil && !c.OldSecretKey.Empty() {
+		old = make([][]byte, 1)
+		old[0], err = secretKey("EARSHOT_SECRET_KEY_OLD (--secret-key-old)", c.OldSecretKey)
 	}
-	old, err := secretKey("EARSHOT_SECRET_KEY_OLD (--secret-key-old)", c.OldSecretKey)
-	return newSealer(err, key, old)
-}
-
-func newSealer(err error, key []byte, old ...[]byte) (*store.Sealer, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -300,27 +351,19 @@ func (c *config) required() error {
 	return errors.Join(faults...)
 }
 
-// requestLimit is a flag that bounds how many requests of one kind a replica works on at
-// once.
+// requestLimit is a flag that bounds the requests of one kind under work on a replica.
 type requestLimit struct {
 	into      *int
 	name      string
-	byDefault int // where none is given
+	byDefault int
 	usage     string
 }
 
-// requestLimits returns the flags that bound the requests under work.
 func (c *config) requestLimits() []requestLimit {
 	return []requestLimit{
 		{&c.MaxTurns, "max-turns", 512, "messages and direct triggers under work on this replica at once; one app has at most half, so that a flood of one leaves room for the others"},
 		{&c.MaxRequests, "max-requests", 64, "other requests under work at once, each up to some megabytes"},
 		{&c.MaxWaiting, "max-waiting", 2000, "requests of either kind that wait for a place, up to 10s; further ones are answered 503 with Retry-After"},
-	}
-}
-
-func (c *config) registerLimits(s settings) {
-	for _, limit := range c.requestLimits() {
-		s.number(limit.into, limit.name, limit.variable(), limit.byDefault, limit.usage)
 	}
 }
 

@@ -6,22 +6,30 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"earshot/cmd/earshot/activity"
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/embedded"
+	"earshot/cmd/earshot/plan"
 	"earshot/cmd/earshot/terminal"
 	"earshot/emitter"
 	"earshot/repositories/certfiles"
+	"earshot/repositories/files"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 )
+
+// devOptions are what dev takes in addition to the settings of a service.
+type devOptions struct {
+	demo, noKeys, json bool
+	natsPort           int
+	source             sourceFlags
+}
 
 func newDev(env environment) *cobra.Command {
 	c, d := &config{}, &devOptions{}
@@ -38,13 +46,23 @@ func newDev(env environment) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			given := cmd.Flags().Changed
-			if err := errors.Join(c.forDevelopment(given, d.noKeys), c.checkFiles(env.now()), d.source.watchable()); err != nil {
+			err := errors.Join(c.forDevelopment(given, d.noKeys), c.checkFiles(env.now()))
+			if slices.Contains(d.source.paths, files.Stdin) {
+				err = errors.Join(err, errors.New("-f is -: dev reads its files again when they change, and standard input comes once; name a file, or send it to a running one with: earshot apply -"))
+			}
+			if err != nil {
 				return err
 			}
 			if err := d.checkNATSPort(c, given("nats-port")); err != nil {
 				return err
 			}
-			d.follow(c, given, env)
+			switch {
+			case d.json && !given("log-level"):
+				c.LogLevel = "info"
+			case !d.json && (d.demo || terminal.Width(env.out, nil) > 0):
+				c.screen = &screen{env: env}
+				c.LogTexts = true // for the person who says them
+			}
 			return runDev(cmd.Context(), *c, *d, env)
 		},
 	}
@@ -56,46 +74,6 @@ func newDev(env environment) *cobra.Command {
 	cmd.Flags().BoolVar(&d.demo, "demo", false, "register a small app, say something to it, and show what happens")
 	cmd.Flags().BoolVar(&d.json, "json", false, "log what happens as lines of JSON on standard error; where there is no terminal, that is so anyway, from the level warn on")
 	return cmd
-}
-
-// devOptions are what dev takes beside the settings of a service.
-type devOptions struct {
-	demo, noKeys, json bool
-	natsPort           int
-	source             sourceFlags
-}
-
-// checkNATSPort refuses a port that cannot be used, and one that was asked for and is taken:
-// whoever has named it connects there.
-func (d *devOptions) checkNATSPort(c *config, given bool) error {
-	switch {
-	case !given:
-		return nil
-	case !c.NATSURL.Empty():
-		return errors.New("--nats-port is of the embedded NATS server, and NATS_URL (--nats-url) names another: leave one of them out")
-	case d.natsPort < 0 || d.natsPort > 65535:
-		return fmt.Errorf("--nats-port is %d; it must be 1 to 65535, or 0 for any that is free", d.natsPort)
-	case d.natsPort == 0:
-		d.natsPort = -1 // as the server says it
-		return nil
-	}
-	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(d.natsPort)))
-	if err != nil {
-		return fmt.Errorf("--nats-port %d cannot be used: %w; choose another, or 0 for any that is free", d.natsPort, err)
-	}
-	return listener.Close()
-}
-
-// follow makes the service show what happens, where somebody sits at a terminal or asks for
-// the demo; else it logs.
-func (d *devOptions) follow(c *config, given func(flag string) bool, env environment) {
-	switch {
-	case d.json && !given("log-level"):
-		c.LogLevel = "info"
-	case !d.json && (d.demo || terminal.Width(env.out, nil) > 0):
-		c.screen = activity.NewScreen(env.out, env.err, env.lookup, env.now)
-		c.LogTexts = true // to the one who says them
-	}
 }
 
 // ownDefaults sets the defaults of dev that differ from those of serve, and says so in its
@@ -117,7 +95,7 @@ func ownDefaults(flags *pflag.FlagSet) {
 	flags.Lookup("admin-key").Usage += "; no key is asked for where none is given"
 }
 
-// forDevelopment checks all settings, with those that dev chooses where they are not given.
+// forDevelopment checks all settings, with those that dev chooses if they are not given.
 func (c *config) forDevelopment(given func(flag string) bool, noKeys bool) error {
 	if !c.NATSURL.Empty() && !given("stream-max-bytes") {
 		c.StreamMax = defaultStreamSize
@@ -133,35 +111,64 @@ func (c *config) forDevelopment(given func(flag string) bool, noKeys bool) error
 		rand.Read(key) // never fails (crypto/rand)
 		c.SecretKey, c.generatedKey = secret.New(base64.StdEncoding.EncodeToString(key)), true
 	}
-	return errors.Join(c.check(), c.onLoopback())
+	err := c.check()
+	host, _, fault := net.SplitHostPort(c.Addr)
+	ip := net.ParseIP(host)
+	switch {
+	case fault != nil:
+		err = errors.Join(err, fmt.Errorf("--addr (EARSHOT_ADDR) is %q; it must be host:port, as in 127.0.0.1:8080", c.Addr))
+	case host != "localhost" && (ip == nil || !ip.IsLoopback()):
+		err = errors.Join(err, fmt.Errorf("dev listens on loopback only, not on %q; use 127.0.0.1, or run: earshot serve", c.Addr))
+	}
+	return err
 }
 
-// onLoopback refuses an address that others could reach.
-func (c *config) onLoopback() error {
-	host, _, err := net.SplitHostPort(c.Addr)
+// checkNATSPort refuses a port that cannot be used, and one that was asked for and is taken:
+// clients connect to that one.
+func (d *devOptions) checkNATSPort(c *config, given bool) error {
+	switch {
+	case !given:
+		return nil
+	case !c.NATSURL.Empty():
+		return errors.New("--nats-port is of the embedded NATS server, and NATS_URL (--nats-url) names another: leave one of them out")
+	case d.natsPort < 0 || d.natsPort > 65535:
+		return fmt.Errorf("--nats-port is %d; it must be 1 to 65535, or 0 for any that is free", d.natsPort)
+	case d.natsPort == 0:
+		d.natsPort = -1 // as the server says it
+		return nil
+	}
+	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(d.natsPort)))
 	if err != nil {
-		return fmt.Errorf("--addr (EARSHOT_ADDR) is %q; it must be host:port, as in 127.0.0.1:8080", c.Addr)
+		return fmt.Errorf("--nats-port %d cannot be used: %w; choose another, or 0 for any that is free", d.natsPort, err)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("dev listens on loopback only, not on %q; use 127.0.0.1, or run: earshot serve", c.Addr)
-	}
-	return nil
+	return listener.Close()
 }
 
 // runDev runs the service on embedded servers, or on those that the settings name.
 func runDev(ctx context.Context, c config, d devOptions, env environment) (err error) {
 	log := c.logger(env.err)
-	embeddedRedis, embeddedNATS := c.RedisURL.Empty(), c.NATSURL.Empty()
-	closeServers, err := embed(&c, d.natsPort, log)
+	ownRedis, ownNATS := c.RedisURL.Empty(), c.NATSURL.Empty()
+	if ownRedis {
+		redis, err := embedded.StartStore()
+		if err != nil {
+			return err
+		}
+		defer redis.Close()
+		c.RedisURL, c.RedisTLS = secret.New(redis.URL()), certfiles.Files{}
+	}
+	if ownNATS {
+		nats, fault := embedded.StartNATS("", d.natsPort, max(embedded.MinNATSBytes, 2*int64(c.StreamMax)), log)
+		if fault != nil {
+			return fault
+		}
+		defer func() { err = errors.Join(err, nats.Close()) }()
+		c.NATSURL, c.NATSLogin, c.ownNATS = secret.New(nats.URL()), emitter.Login{}, nats.URL()
+	}
+	s, err := newService(c, ownRedis, env, log)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, closeServers()) }()
-	s, err := newService(c, embeddedRedis, env, log)
-	if err != nil {
-		return err
-	}
-	announce(env, s, c, embeddedNATS)
+	announce(env, s, c, ownNATS)
 	remote := client.Client{Server: s.URL(), Key: c.AdminKey}
 	if d.demo {
 		showing, stop := context.WithCancel(ctx)
@@ -178,7 +185,8 @@ func runDev(ctx context.Context, c config, d devOptions, env environment) (err e
 	if len(d.source.paths) == 0 {
 		return s.run(ctx)
 	}
-	return runWithFiles(ctx, s, newLiveFiles(d.source, &remote, env, log))
+	live := &liveFiles{source: d.source, service: &remote, env: env, log: log, applied: map[string]map[plan.Member]bool{}}
+	return runWithFiles(ctx, s, live)
 }
 
 // runWithFiles runs the service and applies the files to it, at start and whenever they
@@ -204,36 +212,6 @@ func runWithFiles(ctx context.Context, s *service, live *liveFiles) error {
 		err = errors.Join(loaded, err)
 	}
 	return err
-}
-
-// embed starts the servers that the settings do not name, and puts their URLs into the
-// settings. The function that it returns stops them.
-func embed(c *config, natsPort int, log *slog.Logger) (func() error, error) {
-	var closers []func() error
-	closeAll := func() error {
-		var faults []error
-		for _, closer := range closers {
-			faults = append(faults, closer())
-		}
-		return errors.Join(faults...)
-	}
-	if c.RedisURL.Empty() {
-		store, err := embedded.StartStore()
-		if err != nil {
-			return nil, err
-		}
-		closers = append(closers, func() error { store.Close(); return nil })
-		c.RedisURL, c.RedisTLS = secret.New(store.URL()), certfiles.Files{}
-	}
-	if c.NATSURL.Empty() {
-		nats, err := embedded.StartNATS("", natsPort, max(embedded.MinNATSBytes, 2*int64(c.StreamMax)), log)
-		if err != nil {
-			return nil, errors.Join(err, closeAll())
-		}
-		closers = append(closers, nats.Close)
-		c.NATSURL, c.NATSLogin, c.ownNATS = secret.New(nats.URL()), emitter.Login{}, nats.URL()
-	}
-	return closeAll, nil
 }
 
 // announce prints where the service and its events are. The URL of a NATS server that was

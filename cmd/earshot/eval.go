@@ -14,7 +14,6 @@ import (
 	"earshot/cmd/earshot/terminal"
 	"earshot/matcher/chain"
 	"earshot/repositories/files"
-	"earshot/repositories/secret"
 )
 
 // evaluation is one run of the tests of files.
@@ -60,9 +59,7 @@ func newEval(env environment) *cobra.Command {
 func (e *evaluation) register(flags *pflag.FlagSet) {
 	e.sourceFlags.register(flags)
 	flags.StringVar(&e.service.Server, "server", "", "`URL` of a service whose tools are tested, by dry runs, in place of the files'")
-	flags.TextVar(&e.service.Key, "key", secret.Secret{}, "bearer `KEY` for it, of an app or the admin's (EARSHOT_KEY, else EARSHOT_ADMIN_KEY)")
-	flags.SetAnnotation("key", fileAnnotation, []string{"yes"})                             //nolint:errcheck // the flag exists
-	flags.SetAnnotation("key", envAnnotation, []string{"EARSHOT_KEY", "EARSHOT_ADMIN_KEY"}) //nolint:errcheck // the flag exists
+	settings{flags}.credential(&e.service.Key, "key", keyVariables, "bearer `KEY` for it, of an app or the admin's")
 	flags.BoolVar(&e.examples, "examples", false, "try the examples of the tools in place of tests: each has to fire its own tool")
 	flags.BoolVar(&e.json, "json", false, "print the report as JSON, which --compare reads")
 	flags.StringVar(&e.junit, "junit", "", "write the report to a `FILE` as JUnit's XML as well, a case for each test")

@@ -188,7 +188,7 @@ func newApply(env environment) *cobra.Command {
 		},
 	}
 	source.register(cmd.Flags())
-	registerService(remote, cmd.Flags())
+	settings{cmd.Flags()}.service(remote)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan and change nothing")
 	cmd.Flags().BoolVar(&prune, "prune", false, "remove the app's repositories, modules, sources and services that the files do not have")
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "with --dry-run: exit with 2 where something would change")

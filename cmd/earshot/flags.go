@@ -22,18 +22,20 @@ import (
 	"earshot/repositories/secret"
 )
 
-// envAnnotation is the annotation of a flag that names its environment variable.
-const envAnnotation = "environment variable"
-
-// fileAnnotation is the annotation of a flag whose variable NAME may be a file, NAME_FILE: it
-// holds a credential.
-const fileAnnotation = "may be in a file"
+const (
+	// envAnnotation is the annotation of a flag that names its environment variables.
+	envAnnotation = "environment variable"
+	// fileAnnotation is the annotation of a flag whose variable NAME may be a file, NAME_FILE: it
+	// holds a credential.
+	fileAnnotation = "may be in a file"
+)
 
 // settings declares flags that are environment variables as well, which their usage names.
 type settings struct{ *pflag.FlagSet }
 
+// named adds the variables of a flag, as "A" or "A, else B".
 func (s settings) named(name, env string) {
-	s.SetAnnotation(name, envAnnotation, []string{env}) //nolint:errcheck // the flag exists
+	s.SetAnnotation(name, envAnnotation, strings.Split(env, ", else ")) //nolint:errcheck // the flag exists
 	s.Lookup(name).Usage += " (" + env + ")"
 }
 
@@ -48,11 +50,6 @@ func (s settings) credential(into *secret.Secret, name, env, usage string) {
 	s.SetAnnotation(name, fileAnnotation, []string{"yes"}) //nolint:errcheck // the flag exists
 }
 
-func (s settings) flag(into *bool, name, env, usage string) {
-	s.BoolVar(into, name, false, usage)
-	s.named(name, env)
-}
-
 func (s settings) duration(into *time.Duration, name, env string, fallback time.Duration, usage string) {
 	s.DurationVar(into, name, fallback, usage)
 	s.named(name, env)
@@ -63,61 +60,77 @@ func (s settings) number(into *int, name, env string, fallback int, usage string
 	s.named(name, env)
 }
 
-func (s settings) list(into *[]string, name, env, usage string) {
-	s.StringSliceVar(into, name, nil, usage)
-	s.named(name, env)
-}
-
 func (s settings) value(into pflag.Value, name, env, usage string) {
 	s.Var(into, name, usage)
 	s.named(name, env)
 }
 
-// registerFiles declares the flags that name the files for TLS to a service.
-func registerFiles(s settings, of string, into *certfiles.Files) {
-	for _, one := range []struct {
-		into       *string
-		file, says string
+// service declares the flags that say which service a command speaks to.
+func (s settings) service(c *client.Client) {
+	s.text(&c.Server, "server", "EARSHOT_URL", "http://127.0.0.1:8080", "`URL` of the service")
+	s.credential(&c.Key, "key", keyVariables, "bearer `KEY`, of an app or the admin's")
+}
+
+const keyVariables = "EARSHOT_KEY, else EARSHOT_ADMIN_KEY"
+
+// redis declares the flags of a command that works on the Redis of a service.
+func (s settings) redis(c *config) {
+	s.credential(&c.RedisURL, "redis-url", "REDIS_URL", "`URL` of the Redis of the service, as serve reads it")
+	s.tls("Redis", &c.RedisTLS)
+	s.secretKeys(c)
+}
+
+// secretKeys declares the flags of the keys that seal credentials.
+func (s settings) secretKeys(c *config) {
+	s.credential(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "`KEY` that encrypts stored credentials, 32 bytes in base64")
+	s.credential(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` of before a rotation: it opens what it has encrypted, until earshot reseal was run")
+}
+
+// tls declares the flags that name the files for TLS to a server.
+func (s settings) tls(of string, into *certfiles.Files) {
+	for file, one := range map[string]struct {
+		into  *string
+		usage string
 	}{
-		{&into.CA, "ca", "`FILE` in PEM with the authorities that certificates of " + of + " must be signed by; without one those of the system are trusted"},
-		{&into.Cert, "cert", "`FILE` in PEM with the certificate, and those up to its root, that " + of + " is shown"},
-		{&into.Key, "key", "`FILE` in PEM with the private key of that certificate"},
+		"ca":   {&into.CA, "`FILE` in PEM with the authorities that certificates of " + of + " must be signed by; without one those of the system are trusted"},
+		"cert": {&into.Cert, "`FILE` in PEM with the certificate, and those up to its root, that " + of + " is shown"},
+		"key":  {&into.Key, "`FILE` in PEM with the private key of that certificate"},
 	} {
-		s.text(one.into, strings.ToLower(of)+"-"+one.file+"-file", strings.ToUpper(of+"_"+one.file)+"_FILE", "", one.says)
+		s.text(one.into, strings.ToLower(of)+"-"+file+"-file", strings.ToUpper(of+"_"+file)+"_FILE", "", one.usage)
 	}
 }
 
-// registerLogin declares the flags that name the files with which NATS is reached.
-func registerLogin(s settings, into *emitter.Login) {
+// login declares the flags that name the files of a user of NATS.
+func (s settings) login(into *emitter.Login) {
 	s.text(&into.Creds, "nats-creds-file", "NATS_CREDS_FILE", "", "`FILE` with the credentials of a user of NATS, as nsc writes it, or with the seed of an nkey")
-	registerFiles(s, "NATS", &into.TLS)
+	s.tls("NATS", &into.TLS)
 }
 
-// fromEnvironment sets the flags that were not given from their environment variables, and
-// credentials from the files that NAME_FILE names as well. It returns a fault for each
-// variable that cannot be read.
+// fromEnvironment sets the flags that were not given from their environment variables: of several
+// from the first that is set. It returns a fault for each variable that cannot be read.
 func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var faults []error
 	flags.VisitAll(func(flag *pflag.Flag) {
-		names := flag.Annotations[envAnnotation]
-		if flag.Changed || len(names) == 0 {
-			return
-		}
-		for _, name := range names { // the first that is set
-			value, err := handedOver(name, flag, lookup)
+		for _, name := range flag.Annotations[envAnnotation] {
+			if flag.Changed {
+				return
+			}
+			value, err := variable(name, flag, lookup)
+			if err == nil && value == "" {
+				continue
+			}
+			if err == nil && flag.Value.Set(value) != nil {
+				shown := "" // only of kinds that cannot be credentials
+				if kind := flag.Value.Type(); slices.Contains([]string{"duration", "int", "bool", "size"}, kind) {
+					shown = fmt.Sprintf(" is %q, no %s, and", fault.Clip(value), kind)
+				}
+				err = fmt.Errorf("%s%s cannot be read as the flag --%s: %s", name, shown, flag.Name, flag.Usage)
+			}
 			if err != nil {
 				faults = append(faults, err)
 				return
 			}
-			if value == "" {
-				continue
-			}
-			if err := flag.Value.Set(value); err != nil {
-				faults = append(faults, fmt.Errorf("%s%s cannot be read as the flag --%s: %s", name, shownOf(flag, value), flag.Name, flag.Usage))
-				return
-			}
 			flag.Changed = true
-			return
 		}
 	})
 	return errors.Join(faults...)
@@ -126,10 +139,10 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 // maxCredentialFile bounds a file with a credential: what is longer is another file.
 const maxCredentialFile = 64 << 10
 
-// handedOver is the value of an environment variable, or for a credential the content of the file
+// variable is the value of an environment variable, or for a credential the content of the file
 // that the variable NAME_FILE names, without the end of its line: as containers and systemd hand
 // credentials on. Empty if there is neither.
-func handedOver(name string, flag *pflag.Flag, lookup func(string) (string, bool)) (string, error) {
+func variable(name string, flag *pflag.Flag, lookup func(string) (string, bool)) (string, error) {
 	value, _ := lookup(name)
 	path, _ := lookup(name + "_FILE")
 	if path == "" || len(flag.Annotations[fileAnnotation]) == 0 {
@@ -169,23 +182,6 @@ func readCredential(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(file, maxCredentialFile+1))
 }
 
-// shownOf is the value of a variable for a fault, of the kinds that cannot be credentials.
-func shownOf(flag *pflag.Flag, value string) string {
-	if kind := flag.Value.Type(); slices.Contains([]string{"duration", "int", "bool", "size"}, kind) {
-		return fmt.Sprintf(" is %q, no %s, and", fault.Clip(value), kind)
-	}
-	return ""
-}
-
-// registerService declares the flags that say which service a command speaks to.
-func registerService(c *client.Client, flags *pflag.FlagSet) {
-	flags.StringVar(&c.Server, "server", "http://127.0.0.1:8080", "`URL` of the service (EARSHOT_URL)")
-	flags.SetAnnotation("server", envAnnotation, []string{"EARSHOT_URL"}) //nolint:errcheck // the flag exists
-	flags.TextVar(&c.Key, "key", secret.Secret{}, "bearer `KEY`, of an app or the admin's (EARSHOT_KEY, else EARSHOT_ADMIN_KEY)")
-	flags.SetAnnotation("key", fileAnnotation, []string{"yes"})                             //nolint:errcheck // the flag exists
-	flags.SetAnnotation("key", envAnnotation, []string{"EARSHOT_KEY", "EARSHOT_ADMIN_KEY"}) //nolint:errcheck // the flag exists
-}
-
 // size is a flag for a number of bytes, which may have a unit: 4GiB, 512MiB, 1000000.
 type size int64
 
@@ -222,14 +218,11 @@ func (*size) Type() string { return "size" }
 // sourceFlags say which files are read, and for which app. Files may be given as arguments
 // as well.
 type sourceFlags struct {
-	paths []string
-	appID string
-	// skip leaves out what is of a type that is not served.
-	skip bool
-	// tests reads the tests as well, which only eval runs.
-	tests bool
-	// advised adds what the service would advise at a write.
-	advised bool
+	paths   []string
+	appID   string
+	skip    bool // leave out what is of a type that is not served
+	tests   bool // read the tests as well, which only eval runs
+	advised bool // add what the service would advise at a write
 }
 
 func (s *sourceFlags) register(flags *pflag.FlagSet) {
@@ -249,16 +242,16 @@ type pathsFlag struct {
 	before, kind string
 }
 
-// Set adds a path.
+// Set implements pflag.Value.
 func (f *pathsFlag) Set(path string) error {
 	*f.paths = append(*f.paths, f.before+path)
 	return nil
 }
 
-// String is empty, as there is no default.
+// String implements pflag.Value. There is no default.
 func (f *pathsFlag) String() string { return "" }
 
-// Type is that of the flag.
+// Type implements pflag.Value.
 func (f *pathsFlag) Type() string { return f.kind }
 
 // given adds files that stand as arguments, and refuses to read none.
@@ -266,14 +259,6 @@ func (s *sourceFlags) given(args []string) error {
 	s.paths = append(s.paths, args...)
 	if len(s.paths) == 0 {
 		return errors.New("no file is given: name files and folders, as in tools.yaml, or - for standard input, or give --prebuilt")
-	}
-	return nil
-}
-
-// watchable refuses standard input to a command that reads its files again.
-func (s *sourceFlags) watchable() error {
-	if slices.Contains(s.paths, files.Stdin) {
-		return errors.New("-f is -: dev reads its files again when they change, and standard input comes once; name a file, or send it to a running one with: earshot apply -")
 	}
 	return nil
 }

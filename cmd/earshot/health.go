@@ -43,16 +43,9 @@ func newSchema(env environment) *cobra.Command {
 	}
 }
 
-// healthProbe asks one replica whether it is ready.
-type healthProbe struct {
-	server  string // URL; empty: the replica of this machine
-	addr    string // that this replica listens on
-	cert    string // file of its certificate; empty: it speaks HTTP
-	timeout time.Duration
-}
-
 func newHealth(env environment) *cobra.Command {
-	p := &healthProbe{}
+	var server, addr, cert string
+	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "health",
 		Short: "Ask whether a service is ready",
@@ -62,61 +55,47 @@ func newHealth(env environment) *cobra.Command {
 			"EARSHOT_ADDR has listening on this machine, over HTTPS where EARSHOT_TLS_CERT is set.",
 		Example: "  earshot health\n  earshot health --server https://earshot.example",
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			away, err := p.ask(cmd.Context())
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if timeout <= 0 {
+				return fmt.Errorf("--timeout is %s; it must be more than 0, as in %s", timeout, healthTimeout)
+			}
+			asked := &client.Client{Server: server, HTTP: &http.Client{CheckRedirect: refuseRedirect}}
+			if server == "" {
+				if asked.Server, asked.HTTP.Transport, err = thisMachine(addr, cert != ""); err != nil {
+					return err
+				}
+			}
+			bounded, cancel := context.WithTimeout(cmd.Context(), timeout)
+			defer cancel()
+			body, err := asked.Call(bounded, http.MethodGet, "/readyz?verbose", nil)
+			if err != nil && bounded.Err() != nil && cmd.Context().Err() == nil {
+				return fmt.Errorf("%s does not answer within %s", client.Redacted(asked.Server), timeout)
+			}
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(env.out, strings.Join(append([]string{"ready"}, away...), "; "))
+			fmt.Fprintln(env.out, strings.Join(append([]string{"ready"}, partsAway(body)...), "; "))
 			return nil
 		},
 	}
-	flags := cmd.Flags()
-	flags.StringVar(&p.server, "server", "", "`URL` of the service; the replica of this machine where it is missing (EARSHOT_URL)")
-	flags.StringVar(&p.addr, "addr", "127.0.0.1:8080", "what the replica of this machine listens on (EARSHOT_ADDR)")
-	flags.StringVar(&p.cert, "tls-cert", "", "`FILE` with its certificate, where it serves HTTPS (EARSHOT_TLS_CERT)")
-	flags.DurationVar(&p.timeout, "timeout", healthTimeout, "how long its answer is waited for")
-	for name, variable := range map[string]string{"server": "EARSHOT_URL", "addr": "EARSHOT_ADDR", "tls-cert": "EARSHOT_TLS_CERT"} {
-		flags.SetAnnotation(name, envAnnotation, []string{variable}) //nolint:errcheck // the flag exists
-	}
+	set := settings{cmd.Flags()}
+	set.text(&server, "server", "EARSHOT_URL", "", "`URL` of the service; the replica of this machine where it is missing")
+	set.text(&addr, "addr", "EARSHOT_ADDR", "127.0.0.1:8080", "what the replica of this machine listens on")
+	set.text(&cert, "tls-cert", "EARSHOT_TLS_CERT", "", "`FILE` with its certificate, where it serves HTTPS")
+	set.DurationVar(&timeout, "timeout", healthTimeout, "how long its answer is waited for")
 	return cmd
-}
-
-// ask returns why the service is not ready, or what is away although it is ready.
-func (p *healthProbe) ask(ctx context.Context) (away []string, err error) {
-	asked := &client.Client{Server: p.server, HTTP: &http.Client{CheckRedirect: refuseRedirect}}
-	if p.timeout <= 0 {
-		return nil, fmt.Errorf("--timeout is %s; it must be more than 0, as in %s", p.timeout, healthTimeout)
-	}
-	if p.server == "" {
-		address, err := dialable(p.addr)
-		if err != nil {
-			return nil, err
-		}
-		asked.Server, asked.HTTP.Transport = p.scheme()+address, ownTransport()
-	}
-	bounded, cancel := context.WithTimeout(ctx, p.timeout)
-	defer cancel()
-	body, err := asked.Call(bounded, http.MethodGet, "/readyz?verbose", nil)
-	if err != nil && bounded.Err() != nil && ctx.Err() == nil {
-		return nil, fmt.Errorf("%s does not answer within %s", client.Redacted(asked.Server), p.timeout)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return partsAway(body), nil
 }
 
 // partsAway lists what /readyz?verbose names; nothing of what is no answer to it.
 func partsAway(body []byte) (list []string) {
-	var told struct {
+	var answer struct {
 		Services []struct {
 			Name string
 			Away []struct{ Name, Says string }
 		}
 	}
-	_ = json.Unmarshal(body, &told)
-	for _, one := range told.Services {
+	_ = json.Unmarshal(body, &answer)
+	for _, one := range answer.Services {
 		for _, part := range one.Away {
 			list = append(list, fmt.Sprintf("%s %s: %s", one.Name, part.Name, part.Says))
 		}
@@ -124,24 +103,22 @@ func partsAway(body []byte) (list []string) {
 	return list
 }
 
-// refuseRedirect has a redirect be no answer: what it leads to says nothing of the service.
+// refuseRedirect makes a redirect no answer: what it leads to says nothing of the service.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-func (p *healthProbe) scheme() string {
-	if p.cert != "" {
-		return "https://"
+// thisMachine returns the URL of the replica of this machine that listens on addr, and a transport that
+// reaches it by no proxy, and whoever its certificate is for. No credential may go by it.
+func thisMachine(addr string, secure bool) (server string, by http.RoundTripper, err error) {
+	address, err := dialable(addr)
+	scheme := "http://"
+	if secure {
+		scheme = "https://"
 	}
-	return "http://"
+	return scheme + address, &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}, err
 }
 
-// ownTransport reaches the replica of this machine: by no proxy, and without a look at whom its
-// certificate is for, which is the name that others know it by. Nothing is told to it.
-func ownTransport() http.RoundTripper {
-	return &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
-}
-
-// dialable returns the address at which a server is reached that listens on addr: this
-// machine's own where it listens on all that there are.
+// dialable returns the address at which a server is reached that listens on addr: loopback if it
+// listens on all addresses.
 func dialable(addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err == nil && (port == "" || port == "0") {

@@ -34,12 +34,10 @@ func newListen(env environment) *cobra.Command {
 			return l.run(cmd.Context(), append(args, ">")[0])
 		},
 	}
-	flags := cmd.Flags()
-	registerService(l.client, flags)
-	flags.TextVar(&l.url, "nats-url", secret.Secret{}, "`URL` of the NATS server; that of earshot dev where none is given (NATS_URL)")
-	flags.SetAnnotation("nats-url", fileAnnotation, []string{"yes"})     //nolint:errcheck // the flag exists
-	flags.SetAnnotation("nats-url", envAnnotation, []string{"NATS_URL"}) //nolint:errcheck // the flag exists
-	registerLogin(settings{flags}, &l.login)
+	flags := settings{cmd.Flags()}
+	flags.service(l.client)
+	flags.credential(&l.url, "nats-url", "NATS_URL", "`URL` of the NATS server; that of earshot dev where none is given")
+	flags.login(&l.login)
 	flags.StringVar(&l.since, "since", "", "`TIME` to begin at: so long ago, as 10m, or 2026-12-01T09:00:00Z")
 	flags.BoolVar(&l.json, "json", false, "print each event as a line of JSON, with all that is in it")
 	flags.IntVar(&l.count, "count", 0, "end after `N` events; 0 goes on until it is stopped")

@@ -31,51 +31,23 @@ type liveFiles struct {
 	seen    string                          // of the files as they were last read
 }
 
-func newLiveFiles(source sourceFlags, remote *client.Client, env environment, log *slog.Logger) *liveFiles {
-	return &liveFiles{source: source, service: remote, env: env, log: log}
-}
-
-// load applies the files to the service. What an earlier load has registered and the files
-// no longer define is removed; what others have registered stays.
-func (l *liveFiles) load(ctx context.Context) error {
-	l.seen = files.Fingerprint(l.source.paths) // before they are read: a change in between is seen again
-	set, err := l.source.readFor(l.env)
+// run loads the files once and then again when they change, until ctx ends. Its error is that of the
+// first load: a service without its files would be of no use. Later, faulty files change nothing:
+// the service goes on with what it has, and the faults are printed.
+func (l *liveFiles) run(ctx context.Context) error {
+	watcher, err := l.watcher() // before the first load, so that no change is missed
 	if err != nil {
 		return err
 	}
-	ours := l.applied[set.AppID]
-	p := &plan.Planner{Service: l.service, Set: set, Pause: l.env.pause, Removable: func(m plan.Member) bool { return ours[m] }}
-	made, err := p.Plan(ctx)
-	if err != nil {
-		return err
+	if err := l.load(ctx); err != nil {
+		return errors.Join(err, watcher.Close())
 	}
-	if err := made.Apply(ctx, l.service, l.env.out); err != nil {
-		return err
-	}
-	l.remember(set)
-	if made.Changes() > 0 {
-		made.Print(l.env.out)
-	}
-	fmt.Fprintf(l.env.out, "%s loaded: %s\n", plural(len(set.Files), "file"), made.Summary())
-	return nil
-}
-
-func (l *liveFiles) remember(set *files.Set) {
-	if l.applied == nil {
-		l.applied = map[string]map[plan.Member]bool{}
-	}
-	l.applied[set.AppID] = plan.DefinedBy(set)
-}
-
-// watch loads the files again when they change, until ctx ends. Faulty files change
-// nothing: the service goes on with what it has, and the faults are printed.
-func (l *liveFiles) watch(ctx context.Context, watcher *fsnotify.Watcher) {
 	quiet := time.NewTimer(time.Hour)
 	quiet.Stop()
 	for {
 		select {
 		case <-ctx.Done():
-			return
+			return watcher.Close()
 		case event := <-watcher.Events:
 			if event.Op != fsnotify.Chmod {
 				quiet.Reset(debounce)
@@ -93,9 +65,9 @@ func (l *liveFiles) watch(ctx context.Context, watcher *fsnotify.Watcher) {
 	}
 }
 
-// newWatcher watches the folders of the files: an editor that replaces a file, and a
+// watcher watches the folders of the files: an editor that replaces a file, and a
 // symbolic link that changes its target, would escape a watch of the file itself.
-func (l *liveFiles) newWatcher() (*fsnotify.Watcher, error) {
+func (l *liveFiles) watcher() (*fsnotify.Watcher, error) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		return nil, fmt.Errorf("watch the files: %w", err)
@@ -115,16 +87,27 @@ func (l *liveFiles) newWatcher() (*fsnotify.Watcher, error) {
 	return watcher, nil
 }
 
-// run loads the files once and then watches them. It returns an error only if the first
-// load fails: a service without its files would be of no use.
-func (l *liveFiles) run(ctx context.Context) error {
-	watcher, err := l.newWatcher() // before the first load, so that no change is missed
+// load applies the files to the service. What an earlier load has registered and the files
+// no longer define is removed; what others have registered stays.
+func (l *liveFiles) load(ctx context.Context) error {
+	l.seen = files.Fingerprint(l.source.paths) // before they are read: a change in between is seen again
+	set, err := l.source.readFor(l.env)
 	if err != nil {
 		return err
 	}
-	if err := l.load(ctx); err != nil {
-		return errors.Join(err, watcher.Close())
+	ours := l.applied[set.AppID]
+	p := &plan.Planner{Service: l.service, Set: set, Pause: l.env.pause, Removable: func(m plan.Member) bool { return ours[m] }}
+	made, err := p.Plan(ctx)
+	if err != nil {
+		return err
 	}
-	l.watch(ctx, watcher)
-	return watcher.Close()
+	if err := made.Apply(ctx, l.service, l.env.out); err != nil {
+		return err
+	}
+	l.applied[set.AppID] = plan.DefinedBy(set)
+	if made.Changes() > 0 {
+		made.Print(l.env.out)
+	}
+	fmt.Fprintf(l.env.out, "%s loaded: %s\n", plural(len(set.Files), "file"), made.Summary())
+	return nil
 }

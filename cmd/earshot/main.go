@@ -16,11 +16,11 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"earshot/cmd/earshot/systemd"
 	"earshot/cmd/earshot/terminal"
 	"earshot/repositories/fault"
 	"earshot/repositories/files"
@@ -28,11 +28,12 @@ import (
 
 func main() {
 	ctx, catch := untilSignalled()
-	code := run(ctx, os.Args[1:], environment{out: os.Stdout, err: systemd.Stderr(os.Stderr, os.LookupEnv), lookup: os.LookupEnv, in: os.Stdin, now: clock(), pause: pause, catch: catch, hangups: hangups})
-	os.Exit(code)
+	os.Exit(run(ctx, os.Args[1:], environment{
+		out: os.Stdout, err: standardError(os.Stderr, os.LookupEnv), lookup: os.LookupEnv, in: os.Stdin, now: clock(), pause: pause, catch: catch, hangups: hangups,
+	}))
 }
 
-// environment holds the inputs and outputs of a command beside its arguments, so that
+// environment holds the inputs and outputs of a command other than its arguments, so that
 // tests can run commands as main does.
 type environment struct {
 	out    io.Writer
@@ -42,25 +43,19 @@ type environment struct {
 	now    func() time.Time
 	// pause waits until the duration is over, or returns the error of ctx, which ended.
 	pause func(ctx context.Context, d time.Duration) error
-	// catch has signals end the context of a command from then on, in place of the process; nil
-	// where nobody sends any.
+	// catch makes signals end the context of a command, and no longer the process; nil without signals.
 	catch func()
-	// hangups has each SIGHUP sent to a channel from then on, in place of ending the process, until
-	// forget is called; nil where nobody sends any.
+	// hangups sends each SIGHUP to a channel, in place of ending the process, until
+	// forget is called; nil without signals.
 	hangups func() (came <-chan os.Signal, forget func())
 }
 
-// hangups are the hangups of an environment that the operating system sends.
 func hangups() (came <-chan os.Signal, forget func()) {
 	signals := make(chan os.Signal, 1) // a second one that comes meanwhile asks for the same
 	signal.Notify(signals, syscall.SIGHUP)
 	return signals, func() { signal.Stop(signals) }
 }
 
-// offline marks commands that speak to nobody and leave nothing half done: a signal ends them at once.
-var offline = map[string]string{"offline": "yes"}
-
-// pause is the pause of an environment that is measured by the clock of the machine.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -72,17 +67,11 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// exitWith is an error that only sets the exit code; nothing is printed for it.
-type exitWith int
-
-// Error returns the code, for whoever prints it all the same.
-func (e exitWith) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
-
-// errTerminated is why a context has ended that a supervisor has ended, and no person.
+// errTerminated is the cause of a context that a supervisor has ended, and no person.
 var errTerminated = errors.New("told to end by SIGTERM")
 
-// untilSignalled is a context that ends with the first signal to end after catch was called. Each
-// before, and the second, ends the process at once.
+// untilSignalled is a context that ends with the first SIGINT or SIGTERM after catch was called.
+// Each before, and the second, ends the process at once.
 func untilSignalled() (ctx context.Context, catch func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return ctx, func() {
@@ -99,6 +88,12 @@ func untilSignalled() (ctx context.Context, catch func()) {
 	}
 }
 
+// exitWith is an error that only sets the exit code; nothing is printed for it.
+type exitWith int
+
+// Error returns the code.
+func (e exitWith) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
 // run executes the command line and returns its exit code: 0, 1 for a fault, or that of an
 // exitWith.
 func run(ctx context.Context, args []string, env environment) int {
@@ -107,21 +102,22 @@ func run(ctx context.Context, args []string, env environment) int {
 	root.SetOut(env.out)
 	root.SetErr(env.err)
 	err := root.ExecuteContext(ctx)
-	var code exitWith
-	if errors.As(err, &code) {
+	if err == nil {
+		return 0
+	}
+	if code, is := errors.AsType[exitWith](err); is {
 		return int(code)
 	}
-	var faults files.Faults
-	switch {
-	case err == nil:
-		return 0
-	case errors.As(err, &faults):
-		fmt.Fprintln(systemd.Faults(env.err), err) // begins with file:line:column, for editors
-	default:
-		fmt.Fprintf(systemd.Faults(env.err), "earshot: %v\n", err)
+	if _, is := errors.AsType[files.Faults](err); is {
+		fmt.Fprintln(faultsTo(env.err), err) // begins with file:line:column, for editors
+	} else {
+		fmt.Fprintf(faultsTo(env.err), "earshot: %v\n", err)
 	}
 	return 1
 }
+
+// offline marks commands that speak to nobody and leave nothing half done: a signal ends them at once.
+var offline = map[string]string{"offline": "yes"}
 
 func newRoot(env environment) *cobra.Command {
 	root := &cobra.Command{
@@ -143,21 +139,57 @@ func newRoot(env environment) *cobra.Command {
 	}
 	root.AddCommand(newDev(env), newServe(env), newEval(env), newValidate(env), newApply(env), newMigrate(env), newImport(env),
 		newChat(env), newListen(env), newTriggers(env), newVerify(env), newReseal(env), newDoctor(env), newHealth(env), newSchema(env), newVersion())
-	root.SetFlagErrorFunc(explainFlag)
-	fitHelp(root, terminal.Width(env.out, env.lookup))
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		hint := ""
+		if unknown, is := errors.AsType[*pflag.NotExistError](err); is {
+			var known []string
+			cmd.Flags().VisitAll(func(flag *pflag.Flag) { known = append(known, "--"+flag.Name) })
+			hint = fault.DidYouMean("--"+unknown.GetSpecifiedName(), known)
+		}
+		return fmt.Errorf("%w%s (see: %s --help)", err, hint, cmd.CommandPath())
+	})
+	columns := terminal.Width(env.out, env.lookup) // 0: lines may be of any length
+	root.SetUsageFunc(func(cmd *cobra.Command) error { return printUsage(cmd, columns) })
+	for all := []*cobra.Command{root}; len(all) > 0; all = append(all[1:], all[0].Commands()...) {
+		all[0].Long = terminal.Wrap(all[0].Long, columns)
+	}
 	return root
 }
 
-// fitHelp wraps what the commands say of themselves to a screen; zero columns have room for
-// everything.
-func fitHelp(root *cobra.Command, columns int) {
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", columns)))
-	all := []*cobra.Command{root}
-	for len(all) > 0 {
-		cmd := all[0]
-		cmd.Long = terminal.Wrap(cmd.Long, columns)
-		all = append(all[1:], cmd.Commands()...)
+// printUsage prints what cobra prints, with the flags wrapped to a screen. A template for that would
+// link text/template, with which the linker keeps all methods of all types.
+func printUsage(cmd *cobra.Command, columns int) error {
+	out := cmd.OutOrStderr()
+	flags, inherited := cmd.LocalFlags(), cmd.InheritedFlags()
+	fmt.Fprint(out, "Usage:")
+	if cmd.Runnable() {
+		fmt.Fprint(out, "\n  ", cmd.UseLine())
 	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(out, "\n  %s [command]", cmd.CommandPath())
+	}
+	if cmd.HasExample() {
+		fmt.Fprint(out, "\n\nExamples:\n", cmd.Example)
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprint(out, "\n\nAvailable Commands:")
+		for _, child := range cmd.Commands() {
+			if child.IsAvailableCommand() || child.Name() == "help" {
+				fmt.Fprintf(out, "\n  %-*s %s", child.NamePadding(), child.Name(), child.Short)
+			}
+		}
+	}
+	if flags.HasAvailableFlags() {
+		fmt.Fprint(out, "\n\nFlags:\n", strings.TrimRightFunc(flags.FlagUsagesWrapped(columns), unicode.IsSpace))
+	}
+	if inherited.HasAvailableFlags() {
+		fmt.Fprint(out, "\n\nGlobal Flags:\n", strings.TrimRightFunc(inherited.FlagUsagesWrapped(columns), unicode.IsSpace))
+	}
+	if cmd.HasAvailableSubCommands() {
+		fmt.Fprintf(out, "\n\nUse \"%s [command] --help\" for more information about a command.", cmd.CommandPath())
+	}
+	_, err := fmt.Fprintln(out)
+	return err
 }
 
 // knownCommand refuses arguments of a command that only has commands below it.
@@ -172,16 +204,4 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	return fmt.Errorf("unknown command %q for %q%s (see: %s --help)", fault.Clip(args[0]), cmd.CommandPath(), fault.DidYouMean(args[0], known), cmd.CommandPath())
-}
-
-// explainFlag adds to the error of a flag what was meant, and where all flags are listed.
-func explainFlag(cmd *cobra.Command, err error) error {
-	hint := ""
-	var unknown *pflag.NotExistError
-	if errors.As(err, &unknown) {
-		var known []string
-		cmd.Flags().VisitAll(func(flag *pflag.Flag) { known = append(known, "--"+flag.Name) })
-		hint = fault.DidYouMean("--"+unknown.GetSpecifiedName(), known)
-	}
-	return fmt.Errorf("%w%s (see: %s --help)", err, hint, cmd.CommandPath())
 }

@@ -40,9 +40,7 @@ func newReseal(env environment) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, _ []string) error { return r.run(cmd.Context()) },
 	}
 	set := settings{cmd.Flags()}
-	set.credential(&r.config.RedisURL, "redis-url", "REDIS_URL", "`URL` of the Redis of the service, as serve reads it")
-	registerFiles(set, "Redis", &r.config.RedisTLS)
-	registerSecretKeys(&r.config, set)
+	set.redis(&r.config)
 	set.BoolVar(&r.dryRun, "dry-run", false, "count what each key seals, and write nothing")
 	return cmd
 }

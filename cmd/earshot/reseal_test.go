@@ -13,6 +13,7 @@ import (
 	"earshot/deploy/testbed"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
+	"earshot/repositories/store"
 )
 
 // withKeys gives the replicas that are started, and commands, the keys of these letters.
@@ -208,7 +209,7 @@ func TestResealGoesOnBesideThoseWhoWrite(t *testing.T) {
 
 // oldKeyID is what begins all that the key of letters a has sealed.
 var oldKeyID = func() string {
-	sealer, err := newSealer(nil, []byte(strings.Repeat("a", 32)))
+	sealer, err := store.NewSealer([]byte(strings.Repeat("a", 32)))
 	if err != nil {
 		panic(err)
 	}

@@ -183,8 +183,8 @@ func TestAddressesCertificatesAndKeysAreCheckedAtStart(t *testing.T) {
 	}
 	cert, key, _ := newCertificate(t)
 	_, other, _ := newCertificate(t)
-	require.ErrorContains(t, (&config{TLSCert: cert, TLSKey: other}).checkCertificate(time.Now()), "cannot be used")
-	require.ErrorContains(t, (&config{TLSCert: cert, TLSKey: key}).checkCertificate(time.Now().Add(48*time.Hour)), "has ended on")
+	require.ErrorContains(t, (&config{TLSCert: cert, TLSKey: other}).checkFiles(time.Now()), "cannot be used")
+	require.ErrorContains(t, (&config{TLSCert: cert, TLSKey: key}).checkFiles(time.Now().Add(48*time.Hour)), "has ended on")
 }
 
 func TestAWeakAdminKeyIsWarnedOf(t *testing.T) {

@@ -6,7 +6,11 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"runtime"
+	"runtime/debug"
+	"runtime/metrics"
 	"sync"
 	"time"
 
@@ -63,23 +67,19 @@ func (s *service) URL() string {
 	return scheme + s.listener.Addr().String()
 }
 
-// serve answers requests until the server is shut down.
-func (s *service) serve() error {
-	if s.certificate != nil {
-		s.http.TLSConfig = &tls.Config{GetCertificate: s.certificate.Get}
-		return s.http.ServeTLS(s.listener, "", "")
-	}
-	return s.http.Serve(s.listener)
-}
-
-// run serves until ctx ends, and then for as long as others need to notice; then it finishes
-// what is in flight. It ends early if the HTTP server fails, or if Redis must not be used.
-func (s *service) run(told context.Context) error {
-	ctx, cancel := context.WithCancelCause(context.WithoutCancel(told))
+// run serves until ctx ends, and then for as long as balancers need to notice; then it finishes what
+// is in flight. It ends early if the HTTP server fails, or if Redis must not be used.
+func (s *service) run(signalled context.Context) error {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(signalled))
 	defer cancel(nil)
-	defer context.AfterFunc(told, func() { s.drain(ctx, context.Cause(told)); cancel(nil) })()
+	defer context.AfterFunc(signalled, func() { s.drain(ctx, context.Cause(signalled)); cancel(nil) })()
 	go func() {
-		if err := s.serve(); !errors.Is(err, http.ErrServerClosed) {
+		serve := s.http.Serve
+		if s.certificate != nil {
+			s.http.TLSConfig = &tls.Config{GetCertificate: s.certificate.get}
+			serve = func(listener net.Listener) error { return s.http.ServeTLS(listener, "", "") }
+		}
+		if err := serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 			cancel(err)
 		}
 	}()
@@ -94,68 +94,37 @@ func (s *service) run(told context.Context) error {
 		running.Go(func() { s.tail.Run(ctx) })
 		running.Go(func() { s.intake.Run(ctx, s.engine.TakeAnswer) })
 		running.Go(func() { s.refresher.Run(ctx) })
-		running.Go(func() { s.started(ctx) })
-		running.Go(func() { s.watchSealed(ctx) })
-		running.Go(func() { s.takeRequests(ctx, cancel) })
-		running.Go(func() { s.watchFormat(ctx, cancel) })
+		running.Go(func() { s.reportStart(ctx) })
+		if !s.db.Embedded { // the store of dev is new at each start
+			running.Go(func() { s.sealed.Run(ctx) })
+			running.Go(func() { s.watchFormat(ctx, cancel) })
+		}
+		if s.ingress != nil {
+			running.Go(func() {
+				if err := s.ingress.Run(ctx); err != nil {
+					cancel(err)
+				}
+			})
+		}
 		s.engine.Run(ctx)
 		running.Wait()
 	}()
 	<-ctx.Done()
 	s.log.Info("service.stopping")
-	err := s.shutDown(working)
+
+	ending, stop := context.WithTimeout(context.Background(), shutdownTimeout)
+	defer stop()
+	err := s.http.Shutdown(ending)
+	<-working
+	err = errors.Join(err, s.engine.Stop(ending), s.close())
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		err = errors.Join(cause, err)
 	}
 	return err
 }
 
-// takeRequests takes requests over NATS until ctx ends, and then those that are here to their
-// end, as the HTTP server does at the same time.
-func (s *service) takeRequests(ctx context.Context, fail func(error)) {
-	if s.ingress == nil {
-		return
-	}
-	if err := s.ingress.Run(ctx); err != nil {
-		fail(err)
-	}
-}
-
-// watchSealed tells what no key opens. The store of dev is empty when it starts, and has one key.
-func (s *service) watchSealed(ctx context.Context) {
-	if !s.db.Embedded {
-		s.sealed.Run(ctx)
-	}
-}
-
-// readyPause is the time between two looks at NATS at start.
-const readyPause = 250 * time.Millisecond
-
-// started says that the service works once all that it needs has been reached: it listens,
-// Redis was admitted, and NATS takes its events.
-func (s *service) started(ctx context.Context) {
-	for s.emitter.Ready(ctx) != nil {
-		if s.env.pause(ctx, readyPause) != nil {
-			return
-		}
-	}
-	s.log.Info("service.started", "version", version.Current().Version, "url", s.URL())
-}
-
-// admit opens the gate when Redis has been checked. Its error means that the service
-// must end.
-func (s *service) admit(ctx context.Context) error {
-	if s.db.Embedded {
-		return nil
-	}
-	return redisdb.Admission{
-		URL: s.config.RedisURL.Reveal(), TLS: s.config.RedisTLS, Strict: s.config.StrictRedis, Replicas: s.config.RedisReplicas.Count,
-		Also: s.admitData, Pause: s.env.pause, Log: s.log,
-	}.Open(ctx, s.redisGate)
-}
-
-// drain goes on working for a while in which /readyz says that it is to stop, where a supervisor
-// has told it to: a person at a terminal has no balancer.
+// drain goes on working for a while in which /readyz answers 503, if a supervisor ends the service:
+// a person at a terminal has no balancer.
 func (s *service) drain(ctx context.Context, cause error) {
 	if s.config.Drain == 0 || !errors.Is(cause, errTerminated) {
 		return
@@ -165,13 +134,31 @@ func (s *service) drain(ctx context.Context, cause error) {
 	_ = s.env.pause(ctx, s.config.Drain) // or until it fails
 }
 
-// shutDown stops taking messages and claiming effects, and waits for those in flight.
-func (s *service) shutDown(working <-chan struct{}) error {
-	ctx, cancel := context.WithTimeout(context.Background(), shutdownTimeout)
-	defer cancel()
-	err := s.http.Shutdown(ctx)
-	<-working
-	return errors.Join(err, s.engine.Stop(ctx), s.close())
+const (
+	readyPause  = 250 * time.Millisecond // between two looks at NATS at start
+	formatPause = 5 * time.Second        // between two looks at the format of what is stored
+)
+
+// reportStart logs that the service works once all that it needs has been reached: it listens,
+// Redis was admitted, and NATS takes its events.
+func (s *service) reportStart(ctx context.Context) {
+	for s.emitter.Ready(ctx) != nil {
+		if s.env.pause(ctx, readyPause) != nil {
+			return
+		}
+	}
+	s.log.Info("service.started", "version", version.Current().Version, "url", s.URL())
+}
+
+// admit opens the gate when Redis has been checked. Its error means that the service must end.
+func (s *service) admit(ctx context.Context) error {
+	if s.db.Embedded {
+		return nil
+	}
+	return redisdb.Admission{
+		URL: s.config.RedisURL.Reveal(), TLS: s.config.RedisTLS, Strict: s.config.StrictRedis, Replicas: s.config.RedisReplicas.Count,
+		Also: s.admitData, Pause: s.env.pause, Log: s.log,
+	}.Open(ctx, s.redisGate)
 }
 
 // admitData refuses what this replica cannot read, and brings what an older version has stored
@@ -190,22 +177,8 @@ func (s *service) admitData(ctx context.Context, db *keyspace.DB) error {
 	return err
 }
 
-// formatPause is the time between two looks at the format of what is stored.
-const formatPause = 5 * time.Second
-
-// watchFormat ends a replica that has missed that a later version has changed what is stored.
-func (s *service) watchFormat(ctx context.Context, fail func(error)) {
-	for !s.db.Embedded && s.env.pause(ctx, formatPause) == nil {
-		if err := format.Check(ctx, s.db, format.Known(format.Steps())); errors.Is(err, format.ErrNewer) {
-			fail(fmt.Errorf("%w: %w", redisdb.ErrRefused, err))
-			return
-		}
-	}
-}
-
-// admitKey refuses a Redis whose credentials were sealed with another secret key: apps
-// with credentials could not be read, and other replicas could not read what this one
-// stores.
+// admitKey refuses a Redis whose credentials were sealed with another secret key: this replica could
+// not read them, nor others what this one stores.
 func (s *service) admitKey(ctx context.Context, db *keyspace.DB) error {
 	definitions := store.New(db, store.Options{Sealer: s.sealer})
 	err := definitions.AdoptSecretKey(ctx, !s.config.generatedKey)
@@ -217,4 +190,60 @@ func (s *service) admitKey(ctx context.Context, db *keyspace.DB) error {
 		way = "dev makes up a key at every start where none is given: " + way
 	}
 	return fmt.Errorf("%w: %w; %s", redisdb.ErrRefused, err, way)
+}
+
+// watchFormat ends a replica that has missed a change of the format by a later version.
+func (s *service) watchFormat(ctx context.Context, end func(error)) {
+	for s.env.pause(ctx, formatPause) == nil {
+		if err := format.Check(ctx, s.db, format.Known(format.Steps())); errors.Is(err, format.ErrNewer) {
+			end(fmt.Errorf("%w: %w", redisdb.ErrRefused, err))
+			return
+		}
+	}
+}
+
+// spareHeap is how much is allocated between two runs of the garbage collector, or as much as is
+// live, which is Go's own measure, if that is more. A replica keeps some 10 MB and allocates ten
+// times as much a second under load: by Go's measure the collector would take a sixth of its CPU.
+const spareHeap = 64 << 20
+
+const (
+	ownPercent = 100     // Go's own GOGC
+	leastLive  = 4 << 20 // what Go takes for live if there is less
+)
+
+// paceCollector sets the garbage collector's pace, now and after each of its runs, unless the
+// environment has one of Go's variables for it.
+func paceCollector(lookup func(variable string) (string, bool)) {
+	for _, variable := range []string{"GOGC", "GOMEMLIMIT"} {
+		if _, given := lookup(variable); given {
+			return
+		}
+	}
+	setPace(ownPercent)
+}
+
+// setPace sets the percentage for what is live now, and again when the collector has run.
+func setPace(before int) {
+	percent := collectorPercent(liveHeap())
+	if percent != before {
+		debug.SetGCPercent(percent)
+	}
+	// What nobody refers to is found at the next run. Without a pointer in it, it could
+	// share its memory with what lives on.
+	type cycle struct{ _ *int }
+	runtime.AddCleanup(new(cycle), setPace, percent)
+}
+
+// collectorPercent is the GOGC for that many live bytes, in coarse steps: a change stops
+// the process for a moment.
+func collectorPercent(live uint64) int {
+	percent := int(spareHeap * 100 / max(live, leastLive))
+	return max(percent-percent%25, ownPercent)
+}
+
+func liveHeap() uint64 {
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(live)
+	return live[0].Value.Uint64()
 }

@@ -26,10 +26,7 @@ import (
 	"earshot/api/sermas"
 	"earshot/api/server"
 	"earshot/api/signin"
-	"earshot/cmd/earshot/certificate"
 	"earshot/cmd/earshot/redisdb"
-	"earshot/cmd/earshot/room"
-	"earshot/cmd/earshot/telemetry"
 	"earshot/emitter"
 	"earshot/httpcall"
 	"earshot/httpcall/guard"
@@ -52,8 +49,7 @@ import (
 	"earshot/trigger/worker"
 )
 
-// service is one replica: everything wired together. Adapters meet here and nowhere
-// else.
+// service is one replica: everything wired together. Adapters meet only here.
 type service struct {
 	config    config
 	env       environment
@@ -75,10 +71,10 @@ type service struct {
 	http      *http.Server
 	parting   server.Parting
 	ingress   *natsrpc.Service // over NATS; nil: it is off
-	telemetry *telemetry.Telemetry
+	telemetry telemetry
 	listener  net.Listener
-	// certificate is what HTTPS is served with; nil: it is HTTP.
-	certificate *certificate.Current
+	// certificate is that of HTTPS; nil: it is HTTP.
+	certificate *servedCertificate
 }
 
 // newService wires a replica. It connects to nothing yet, but listens already, so that a
@@ -86,20 +82,13 @@ type service struct {
 func newService(c config, embeddedRedis bool, env environment, log *slog.Logger) (*service, error) {
 	s := &service{config: c, env: env, log: log}
 	for _, step := range []func() error{
-		s.openCertificate, func() error { return s.openStore(embeddedRedis) }, s.openEmitter, s.openAdapters, s.openEngine, s.listen,
+		func() error { return s.openStore(embeddedRedis) }, s.openEmitter, s.openAdapters, s.openEngine, s.listen,
 	} {
 		if err := step(); err != nil {
 			return nil, errors.Join(err, s.close())
 		}
 	}
 	return s, nil
-}
-
-func (s *service) openCertificate() (err error) {
-	if s.config.TLSCert != "" {
-		s.certificate, err = certificate.Open(s.config.certificate(), s.env.now, s.log)
-	}
-	return err
 }
 
 func (s *service) openStore(embedded bool) error {
@@ -156,18 +145,27 @@ func (c config) models(log *slog.Logger, env environment) llm.Options {
 }
 
 func (s *service) openEngine() (err error) {
-	registry, metrics := prometheus.NewRegistry(), worker.NewMetrics()
-	if s.telemetry, err = telemetry.Open(context.Background(), telemetry.Options{Lookup: s.env.lookup, Version: version.Current().Version, Gather: registry, Log: s.log, Now: s.env.now}); err != nil {
+	registry, metrics, models := prometheus.NewRegistry(), worker.NewMetrics(), newLLMMetrics()
+	if s.telemetry, err = openTelemetry(context.Background(), s.env, registry, s.log); err != nil {
 		return err
 	}
-	models := newLLMMetrics()
-	registry.MustRegister(buildInfo(), panics.Metrics(), metrics, models, s.emitter, s.sealed, room.New(s.env.now, s.redisMemory, s.emitter.Room), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	if s.certificate != nil {
+	redisMemory := func(ctx context.Context) (used, limit int64, err error) { return redisdb.Memory(ctx, s.db) }
+	registry.MustRegister(buildInfo(), panics.Metrics(), metrics, models, s.emitter, s.sealed, newCapacityMetrics(s.env.now, redisMemory, s.emitter.Room),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if s.config.TLSCert != "" {
+		if s.certificate, err = openCertificate(s.config.certificate(), s.env.now, s.log); err != nil {
+			return err
+		}
 		registry.MustRegister(s.certificate)
 	}
 	of := s.config.models(s.log, s.env)
 	of.Observe, of.HTTPClient = models.observe, llm.NewHTTPClient(s.config.MaxTurns)
-	if s.openSpace(); s.space != nil {
+	if endpoint, _ := s.config.embedder(); endpoint.Model != "" { // was checked
+		s.space = embeddings.New(embeddings.Options{
+			Endpoint: endpoint, Store: s.store, Timeout: s.config.LLMTimeout, Logger: s.log, Now: s.env.now,
+			HTTPClient: llm.NewHTTPClient(s.config.MaxTurns),
+		})
+		s.store.OnWrite(s.space.Learn)
 		of.Meaning = s.space
 	}
 	s.matcher = chain.New(of)
@@ -177,8 +175,8 @@ func (s *service) openEngine() (err error) {
 	}
 	s.engine, err = trigger.NewEngine(trigger.Options{
 		DB: s.db, Store: s.store, Matcher: s.matcher, Words: words,
-		Events: s.config.screen.Watch(s.emitter), Calls: s.config.screen.Watch(s.caller), Statements: s.config.screen.Watch(s.runner), Answers: s.intake,
-		Logger: s.log, Metrics: metrics, Tracer: s.telemetry.Tracer(), History: s.config.History, LogTexts: s.config.LogTexts,
+		Events: s.config.screen.watch(s.emitter), Calls: s.config.screen.watch(s.caller), Statements: s.config.screen.watch(s.runner), Answers: s.intake,
+		Logger: s.log, Metrics: metrics, Tracer: s.telemetry.tracer(), History: s.config.History, LogTexts: s.config.LogTexts,
 		Now: s.env.now,
 	})
 	if err != nil {
@@ -189,18 +187,8 @@ func (s *service) openEngine() (err error) {
 	return s.openServer(registry)
 }
 
-// openSpace begins to compare what texts mean, where a model that embeds is configured.
-func (s *service) openSpace() {
-	endpoint, _ := s.config.embedder() // was checked
-	if endpoint.Model == "" {
-		return
-	}
-	s.space = embeddings.New(embeddings.Options{
-		Endpoint: endpoint, Store: s.store, Timeout: s.config.LLMTimeout, Logger: s.log, Now: s.env.now,
-		HTTPClient: llm.NewHTTPClient(s.config.MaxTurns),
-	})
-	s.store.OnWrite(s.space.Learn)
-}
+// mostChats is how many connections to the model are kept that chats are relayed over.
+const mostChats = 1024
 
 // openServer makes the HTTP server. Issuers of ID tokens are named by tenants, so they are
 // reached under the policy of tools.
@@ -212,11 +200,15 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	closing := make(chan struct{})
 	signIns := signin.New(s.env.now, registry)
 	walls := ratelimit.New(admission.Bounds{Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting}, registry, s.env.now)
+	relay := llm.Config{Key: s.config.OpenAIKey, BaseURL: s.config.OpenAIBaseURL}.WithDefaults(llm.OpenAI, "") // chats go to OpenAI, or what is compatible
 	rest := api.New(api.Options{
 		SignIns: signIns,
-		Store:   s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Tracer: s.telemetry.Tracer(), Now: s.env.now,
+		Store:   s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Tracer: s.telemetry.tracer(), Now: s.env.now,
 		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Memory: &erasure.Eraser{Store: s.store, Ledger: ledger.New(s.db), Events: s.emitter, Answers: s.intake}, Closing: closing, NATSURL: s.config.ownNATS,
-		Model: s.chatModel(), SERMAS: bool(s.config.SERMAS), Lineages: s.store,
+		Model: gateway.Model{
+			BaseURL: relay.BaseURL, Key: relay.Key, Headers: s.config.RelayHeaders, Transport: llm.NewHTTPClient(mostChats).Transport, Arguments: llm.ReadArguments, Read: evidence.Read,
+		},
+		SERMAS: bool(s.config.SERMAS), Lineages: s.store,
 		Walls:      walls,
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
 		Reach:      guard.Reach(policy), Prepare: s.runner.Check, Offer: s.caller.Offered,
@@ -226,38 +218,22 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	if s.config.NATSIngress {
 		replies, _ := natsrpc.ParseReplies(s.config.NATSReplies) // was checked
 		s.ingress = natsrpc.New(natsrpc.Options{
-			REST: rest, AdminKey: s.config.AdminKey, Connect: s.dialNATS, Program: version.Current().Version, Parting: shutdownTimeout, Logger: s.log, Now: s.env.now,
+			REST: rest, AdminKey: s.config.AdminKey, Program: version.Current().Version, Parting: shutdownTimeout, Logger: s.log, Now: s.env.now,
 			AtOnce: s.config.MaxTurns + s.config.MaxWaiting, Replies: replies, Metrics: registry,
+			Connect: func(trouble nats.ErrHandler) (*nats.Conn, error) { // not that of the events, which a flood of requests would hold up
+				return emitter.Dial(s.config.NATSURL.Reveal(), "earshot-requests", s.config.NATSLogin, trouble)
+			},
 		})
 	}
-	proxies, _ := server.ParseProxies(s.config.Proxies) // was checked
-	s.http = server.New(s.config.Addr, proxies.Handler(s.parting.Handler(console.New(console.Options{REST: s.withSERMAS(rest, signIns, walls), Walls: walls, Sealer: s.sealer, Now: s.env.now}))))
-	s.http.RegisterOnShutdown(func() { close(closing) })
-	return nil
-}
-
-// withSERMAS serves the clients of SERMAS as well.
-func (s *service) withSERMAS(rest http.Handler, signIns *signin.Guard, walls *ratelimit.Walls) http.Handler {
-	return sermas.New(sermas.Options{
+	all := sermas.New(sermas.Options{
 		SignIns: signIns, Walls: walls,
 		On: bool(s.config.SERMAS), REST: rest, Store: s.store, Tokens: s.sealer, TokenTTL: s.config.SERMASTTL, Now: s.env.now, NewID: rand.Text, Logger: s.log,
 		Auth: auth.Authenticator{Admin: s.config.AdminKey, Keys: s.store, Tokens: s.sealer, Now: s.env.now, SignIns: signIns},
 	})
-}
-
-// chatModel is the model that chats are relayed to: OpenAI's, or what is compatible with it.
-func (s *service) chatModel() gateway.Model {
-	of := llm.Config{Key: s.config.OpenAIKey, BaseURL: s.config.OpenAIBaseURL}.WithDefaults(llm.OpenAI, "")
-	return gateway.Model{BaseURL: of.BaseURL, Key: of.Key, Headers: s.config.RelayHeaders, Transport: llm.NewHTTPClient(mostChats).Transport, Arguments: llm.ReadArguments, Read: evidence.Read}
-}
-
-// mostChats is how many connections to the model are kept that chats are relayed over.
-const mostChats = 1024
-
-// dialNATS makes the connection that requests over NATS come by. It is not that of the events,
-// whose delivery a flood of requests would hold up.
-func (s *service) dialNATS(trouble nats.ErrHandler) (*nats.Conn, error) {
-	return emitter.Dial(s.config.NATSURL.Reveal(), "earshot-requests", s.config.NATSLogin, trouble)
+	proxies, _ := server.ParseProxies(s.config.Proxies) // was checked
+	s.http = server.New(s.config.Addr, proxies.Handler(s.parting.Handler(console.New(console.Options{REST: all, Walls: walls, Sealer: s.sealer, Now: s.env.now}))))
+	s.http.RegisterOnShutdown(func() { close(closing) })
+	return nil
 }
 
 func (s *service) listen() (err error) {
@@ -297,7 +273,7 @@ func (s *service) close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), telemetryTimeout)
 	defer cancel()
-	if err := s.telemetry.Close(ctx); err != nil { // spans are lost, and nothing else
+	if err := s.telemetry.close(ctx); err != nil { // spans are lost, and nothing else
 		s.log.Warn("telemetry.unsent", "error", err.Error())
 	}
 	return errors.Join(faults...)
@@ -313,10 +289,8 @@ func (s *service) redisReady(ctx context.Context) error {
 			away.Parts = append(away.Parts, api.Part{Name: shard.Name, Err: shard.Err})
 		}
 	}
-	if away.All = len(away.Parts) == len(shards); away.All {
-		return away
-	}
-	if len(away.Parts) > 0 {
+	away.All = len(away.Parts) == len(shards)
+	if away.All || len(away.Parts) > 0 {
 		return away
 	}
 	if s.db.Embedded {
@@ -329,65 +303,11 @@ func (s *service) redisReady(ctx context.Context) error {
 	return err
 }
 
-// redisMemory is how much Redis holds, and may.
-func (s *service) redisMemory(ctx context.Context) (used, limit int64, err error) {
-	return redisdb.Memory(ctx, s.db)
-}
-
 // otherKey is the error of a Redis that belongs to another secret key.
 type otherKey struct{ error }
 
 // Public implements api.Public.
 func (otherKey) Public() string { return "holds what another secret key has sealed" }
-
-// buildInfo is a metric of which version a replica is. Its value is always 1, so that others can be
-// multiplied with it for its labels.
-func buildInfo() prometheus.Collector {
-	of := version.Current()
-	info := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "earshot_build_info", Help: "What this replica was built from; the value is 1.",
-		ConstLabels: prometheus.Labels{"version": of.Version, "commit": of.Commit, "go": of.Go},
-	})
-	info.Set(1)
-	return info
-}
-
-// llmMetrics is a collector of the requests to LLMs. The names of its metrics are public.
-type llmMetrics struct {
-	seconds prometheus.Histogram
-	tokens  *prometheus.CounterVec
-}
-
-func newLLMMetrics() *llmMetrics {
-	m := &llmMetrics{
-		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "earshot_llm_seconds", Help: "Time of one request to the LLM.", Buckets: prometheus.ExponentialBuckets(0.01, 2, 12),
-		}),
-		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "earshot_llm_tokens_total", Help: "Tokens that the LLM has counted; those of kind cached are among those of kind prompt.",
-		}, []string{"kind"}),
-	}
-	for _, kind := range []string{"prompt", "cached", "completion"} {
-		m.tokens.WithLabelValues(kind)
-	}
-	return m
-}
-
-func (m *llmMetrics) observe(exchange llm.Exchange) {
-	m.seconds.Observe(exchange.Took.Seconds())
-	m.tokens.WithLabelValues("prompt").Add(float64(exchange.Usage.Prompt))
-	m.tokens.WithLabelValues("cached").Add(float64(exchange.Usage.Cached))
-	m.tokens.WithLabelValues("completion").Add(float64(exchange.Usage.Completion))
-}
-
-// Describe implements prometheus.Collector.
-func (m *llmMetrics) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, out) }
-
-// Collect implements prometheus.Collector.
-func (m *llmMetrics) Collect(out chan<- prometheus.Metric) {
-	m.seconds.Collect(out)
-	m.tokens.Collect(out)
-}
 
 // dialUnder returns a dialer for databases that follows the policy of HTTP calls. httpcall
 // and sqlquery do not know each other, so a refusal is translated here.

@@ -2,44 +2,139 @@ package main
 
 import (
 	"context"
+	"log/slog"
 	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
 
 	"earshot/cmd/earshot/client"
-	"earshot/cmd/earshot/systemd"
 )
 
-// supervised tells systemd how the service is until told ends, where systemd wants to know; it
-// returns nil otherwise.
-func (s *service) supervised(told context.Context) *systemd.Unit {
-	if !systemd.Supervised(s.env.lookup) {
+const (
+	// readyWithin is how long systemd waits for Redis and NATS. A service that waits longer for them
+	// has started all the same: it takes requests, and goes on by itself.
+	readyWithin = 10 * time.Second
+	// The pause between two questions whether it is ready doubles: each answer that it is not is
+	// lines of log.
+	firstUnitPause, longestUnitPause = 100 * time.Millisecond, 2 * time.Second
+	// watchdogAsks is how often the service is asked within the time of the watchdog.
+	watchdogAsks = 4
+)
+
+// unit is the service as systemd sees it, which has started it with Type=notify.
+type unit struct {
+	// alive asks the service itself for an answer, by the way of its clients; ready asks whether
+	// it can do its work.
+	alive, ready func(context.Context) error
+	pause        func(context.Context, time.Duration) error
+	log          *slog.Logger
+
+	started atomic.Bool
+}
+
+// supervised notifies systemd of the state of the service until ctx ends; it returns nil if no systemd
+// waits for that.
+func (s *service) supervised(ctx context.Context) *unit {
+	if socket, _ := s.env.lookup("NOTIFY_SOCKET"); socket == "" {
 		return nil
 	}
-	asked := func(path string) func(context.Context) error {
-		return func(ctx context.Context) error { return s.askItself(ctx, path) }
+	ask := func(path string) func(context.Context) error {
+		return func(ctx context.Context) error {
+			server, transport, err := thisMachine(s.listener.Addr().String(), s.config.TLSCert != "")
+			if err != nil {
+				return err
+			}
+			itself := &client.Client{Server: server, HTTP: &http.Client{CheckRedirect: refuseRedirect, Transport: transport}}
+			_, err = itself.Call(ctx, http.MethodGet, path, nil)
+			return err
+		}
 	}
-	unit := &systemd.Unit{Alive: asked("/healthz"), Ready: asked("/readyz"), Pause: s.env.pause, Log: s.log}
-	go unit.Run(told)
-	return unit
+	u := &unit{alive: ask("/healthz"), ready: ask("/readyz"), pause: s.env.pause, log: s.log}
+	go u.run(ctx)
+	return u
 }
 
-// askItself sends the service a request by the way that its clients have: what fails there has
-// failed for them too.
-func (s *service) askItself(ctx context.Context, path string) error {
-	address, err := dialable(s.listener.Addr().String())
+// run reports that the service has started, and then that it is alive for as long as it answers; at
+// the end of ctx, that it stops. A service that hangs is killed and started again.
+func (u *unit) run(ctx context.Context) {
+	if u.awaitStart(ctx) == nil {
+		u.started.Store(true)
+		u.notify(daemon.SdNotifyReady)
+		u.watch(ctx)
+	}
+	<-ctx.Done()
+	u.notify(daemon.SdNotifyStopping)
+}
+
+// awaitStart returns when the service is ready, or answers at least, or with the error of ctx.
+func (u *unit) awaitStart(ctx context.Context) error {
+	patient, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	for pause := firstUnitPause; u.ready(patient) != nil; pause = min(2*pause, longestUnitPause) {
+		if u.pause(patient, pause) != nil {
+			break
+		}
+	}
+	for u.alive(ctx) != nil {
+		if err := u.pause(ctx, firstUnitPause); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// watch reports each answer of the service, if systemd watches it.
+func (u *unit) watch(ctx context.Context) {
+	within, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
-		return err
+		u.log.Warn("systemd.watchdog", "error", err.Error())
 	}
-	itself := &client.Client{
-		Server: (&healthProbe{cert: s.config.TLSCert}).scheme() + address,
-		HTTP:   &http.Client{CheckRedirect: refuseRedirect, Transport: ownTransport()},
+	if within <= 0 {
+		return
 	}
-	_, err = itself.Call(ctx, http.MethodGet, path, nil)
-	return err
+	silent := false
+	for {
+		asked, cancel := context.WithTimeout(ctx, within/watchdogAsks)
+		err := u.alive(asked)
+		cancel()
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			u.notify(daemon.SdNotifyWatchdog)
+		} else if !silent {
+			u.log.Warn("systemd.unanswered", "error", err.Error(), "killed_after", within.String())
+		}
+		silent = err != nil
+		if u.pause(ctx, within/watchdogAsks) != nil {
+			return
+		}
+	}
 }
 
-// takeHangups has each SIGHUP read anew what may change while the service runs, until what it
-// returns is called. The signal that means "read your settings" ends no service.
-func (s *service) takeHangups(unit *systemd.Unit) (stop func()) {
+func (u *unit) notify(state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		u.log.Warn("systemd.untold", "state", state, "error", err.Error())
+	}
+}
+
+// reload runs read, and reports the time in which it does. Without systemd, u is nil.
+func (u *unit) reload(read func()) {
+	notify := u != nil && u.started.Load() // nothing is ready before it has started
+	if notify {
+		u.notify(daemon.SdNotifyReloading + "\n" + daemon.SdNotifyMonotonicUsec())
+	}
+	read()
+	if notify {
+		u.notify(daemon.SdNotifyReady)
+	}
+}
+
+// takeHangups reads the certificate anew at each SIGHUP, until stop is called. The signal that means
+// "read your settings" ends no service.
+func (s *service) takeHangups(u *unit) (stop func()) {
 	if s.env.hangups == nil {
 		return func() {}
 	}
@@ -49,22 +144,16 @@ func (s *service) takeHangups(unit *systemd.Unit) (stop func()) {
 		for {
 			select {
 			case <-came:
-				if unit == nil {
-					s.reload()
-				} else {
-					unit.Reload(s.reload)
-				}
+				u.reload(func() {
+					s.log.Info("service.reload", "certificate", s.certificate != nil)
+					if s.certificate != nil {
+						s.certificate.reload()
+					}
+				})
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
 	return func() { forget(); cancel() }
-}
-
-func (s *service) reload() {
-	s.log.Info("service.reload", "certificate", s.certificate != nil)
-	if s.certificate != nil {
-		s.certificate.Reload()
-	}
 }

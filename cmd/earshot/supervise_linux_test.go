@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -90,4 +92,50 @@ func TestARefusedStartIsAnErrorInTheJournal(t *testing.T) {
 		require.True(t, strings.HasPrefix(line, "<3>"), line)
 	}
 	require.Contains(t, string(text[:n]), "<3>earshot: REDIS_URL is not set")
+}
+
+func TestLinesHaveThePriorityOfTheirLevelInTheJournal(t *testing.T) {
+	out := &testbed.Lines{}
+	write := journal{out}
+	log := slog.New(write.handler(func(of io.Writer) slog.Handler {
+		return slog.NewJSONHandler(of, &slog.HandlerOptions{Level: slog.LevelInfo, ReplaceAttr: withoutTime})
+	}))
+	log.Debug("left out")
+	log.Info("one", "a", 1)
+	log.With("app", "clinic").WithGroup("g").Warn("two", "b", 2)
+	log.Error("three")
+	fmt.Fprint(faultsTo(write), "earshot: REDIS_URL is not set\nNATS_URL is not set\n")
+	fmt.Fprint(write, "plain\n")
+	require.Equal(t, `<6>{"level":"INFO","msg":"one","a":1}
+<4>{"level":"WARN","msg":"two","app":"clinic","g":{"b":2}}
+<3>{"level":"ERROR","msg":"three"}
+<3>earshot: REDIS_URL is not set
+<3>NATS_URL is not set
+plain
+`, out.String())
+}
+
+func withoutTime(_ []string, attr slog.Attr) slog.Attr {
+	if attr.Key == slog.TimeKey {
+		return slog.Attr{}
+	}
+	return attr
+}
+
+// TestOnlyTheJournalsOwnStreamHasPriorities has the variable name a file, another one, and nothing:
+// a program whose errors were sent elsewhere inherits it.
+func TestOnlyTheJournalsOwnStreamHasPriorities(t *testing.T) {
+	file, err := os.CreateTemp(t.TempDir(), "stderr")
+	require.NoError(t, err)
+	defer file.Close()
+	info, err := file.Stat()
+	require.NoError(t, err)
+	is := info.Sys().(*syscall.Stat_t)
+	for stream, want := range map[string]bool{
+		fmt.Sprintf("%d:%d", is.Dev, is.Ino): true, fmt.Sprintf("%d:%d", is.Dev, is.Ino+1): false, "": false, "nonsense": false,
+	} {
+		out := standardError(file, func(name string) (string, bool) { return strings.TrimPrefix(stream, name), stream != "" })
+		_, got := out.(journal)
+		require.Equal(t, want, got, "%q", stream)
+	}
 }

@@ -51,7 +51,7 @@ func newTriggers(env environment) *cobra.Command {
 			return l.list(cmd.Context(), only)
 		},
 	}
-	registerService(l.client, cmd.PersistentFlags())
+	settings{cmd.PersistentFlags()}.service(l.client)
 	cmd.PersistentFlags().StringVar(&l.appID, "app", "", "`ID` of the app; not needed where the key is of one, or there is only one")
 	cmd.Flags().StringVar(&l.state, "state", "", "only those in the `STATE` pending, delivered, failed, confirming, cancelled or duplicate")
 	cmd.Flags().BoolVar(&l.oldest, "oldest", false, "the oldest first")

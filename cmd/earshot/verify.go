@@ -56,9 +56,7 @@ func newVerify(env environment) *cobra.Command {
 
 func (v *verification) register(flags *pflag.FlagSet) {
 	set := settings{flags}
-	set.credential(&v.config.RedisURL, "redis-url", "REDIS_URL", "`URL` of the Redis of the service, as serve reads it")
-	registerFiles(set, "Redis", &v.config.RedisTLS)
-	registerSecretKeys(&v.config, set)
+	set.redis(&v.config)
 	set.duration(&v.keep.Done, "retention", "EARSHOT_RETENTION", store.DefaultRetention, "how long the service keeps records that have delivered everything")
 	set.duration(&v.keep.Dead, "dead-retention", "EARSHOT_DEAD_RETENTION", store.DefaultDeadRetention, "how long it keeps those that have failed")
 	flags.BoolVar(&v.mend, "mend", false, "mend what can be mended")

@@ -1,4 +1,4 @@
-package certificate_test
+package main
 
 import (
 	"crypto/ecdsa"
@@ -20,22 +20,21 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"earshot/cmd/earshot/certificate"
 	"earshot/deploy/testbed"
 )
 
 // served is a server whose certificate is in files, with a clock of its own.
 type served struct {
 	*testing.T
-	certificate.Files
+	certificateFiles
 	clock    *testbed.Clock
 	log      *testbed.Lines
-	current  *certificate.Current
+	current  *servedCertificate
 	listener net.Listener
 }
 
-// pair makes a certificate of that name which ends at that time, in PEM.
-func pair(t *testing.T, name string, end time.Time) (cert, key []byte) {
+// newPair makes a certificate of that name which ends at that time, in PEM.
+func newPair(t *testing.T, name string, end time.Time) (cert, key []byte) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	require.NoError(t, err)
@@ -47,24 +46,24 @@ func pair(t *testing.T, name string, end time.Time) (cert, key []byte) {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
 }
 
-// replace puts a file in the place of another, as what renews certificates does.
-func replace(t *testing.T, path string, text []byte) {
+// replaceAt puts a file in the place of another, as what renews certificates does.
+func replaceAt(t *testing.T, path string, text []byte) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(path+".new", text, 0o600))
 	require.NoError(t, os.Rename(path+".new", path))
 }
 
-// serve serves a certificate of the name "one" that has 30 days left.
-func serve(t *testing.T) *served {
+// serveCertificate serves a certificate of the name "one" that has 30 days left.
+func serveCertificate(t *testing.T) *served {
 	t.Helper()
 	s := &served{T: t, clock: testbed.NewClock(time.Now()), log: &testbed.Lines{}}
 	folder := t.TempDir()
-	s.Files = certificate.Files{Cert: filepath.Join(folder, "tls.crt"), Key: filepath.Join(folder, "tls.key")}
+	s.certificateFiles = certificateFiles{cert: filepath.Join(folder, "tls.crt"), key: filepath.Join(folder, "tls.key")}
 	s.renew("one", 30*24*time.Hour)
 	var err error
-	s.current, err = certificate.Open(s.Files, s.clock.Now, slog.New(slog.NewJSONHandler(s.log, nil)))
+	s.current, err = openCertificate(s.certificateFiles, s.clock.Now, slog.New(slog.NewJSONHandler(s.log, nil)))
 	require.NoError(t, err)
-	s.listener, err = tls.Listen("tcp", "127.0.0.1:0", &tls.Config{GetCertificate: s.current.Get})
+	s.listener, err = tls.Listen("tcp", "127.0.0.1:0", &tls.Config{GetCertificate: s.current.get})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.listener.Close() })
 	go func() {
@@ -82,9 +81,9 @@ func serve(t *testing.T) *served {
 
 func (s *served) renew(name string, left time.Duration) {
 	s.Helper()
-	cert, key := pair(s.T, name, s.clock.Now().Add(left))
-	replace(s.T, s.Cert, cert)
-	replace(s.T, s.Key, key)
+	cert, key := newPair(s.T, name, s.clock.Now().Add(left))
+	replaceAt(s.T, s.cert, cert)
+	replaceAt(s.T, s.key, key)
 }
 
 // name is that of the certificate that a client is shown.
@@ -109,7 +108,7 @@ func (s *served) notAfter() float64 {
 }
 
 func TestARenewedCertificateIsServedWithinTenSeconds(t *testing.T) {
-	s := serve(t)
+	s := serveCertificate(t)
 	require.Equal(t, "one", s.name())
 	require.InDelta(t, s.clock.Now().Add(30*24*time.Hour).Unix(), s.notAfter(), 1)
 
@@ -121,16 +120,16 @@ func TestARenewedCertificateIsServedWithinTenSeconds(t *testing.T) {
 	require.Contains(t, s.log.String(), `"msg":"certificate.read","subject":"CN=two"`)
 
 	s.renew("three", time.Hour)
-	s.current.Reload()
+	s.current.reload()
 	require.Equal(t, "three", s.name(), "at once")
 }
 
 // TestAPairThatIsHalfWrittenLeavesTheOldOne has one warning however often it is looked at, and
 // takes the pair when it is whole.
 func TestAPairThatIsHalfWrittenLeavesTheOldOne(t *testing.T) {
-	s := serve(t)
-	cert, key := pair(t, "two", s.clock.Now().Add(60*24*time.Hour))
-	replace(t, s.Cert, cert[:len(cert)/2])
+	s := serveCertificate(t)
+	cert, key := newPair(t, "two", s.clock.Now().Add(60*24*time.Hour))
+	replaceAt(t, s.cert, cert[:len(cert)/2])
 	look := func() string {
 		s.clock.Advance(10 * time.Second)
 		return s.name()
@@ -138,16 +137,16 @@ func TestAPairThatIsHalfWrittenLeavesTheOldOne(t *testing.T) {
 	warnings := func() int { return strings.Count(s.log.String(), `"msg":"certificate.unusable"`) }
 	require.Equal(t, "one", look())
 	require.Equal(t, "one", look())
-	replace(t, s.Cert, cert) // the key of another
+	replaceAt(t, s.cert, cert) // the key of another
 	require.Equal(t, "one", look())
-	require.NoError(t, os.Remove(s.Key))
+	require.NoError(t, os.Remove(s.key))
 	require.Equal(t, "one", look())
 	require.Equal(t, 1, warnings(), "%s", s.log)
 	require.Contains(t, s.log.String(), "EARSHOT_TLS_CERT (--tls-cert) is")
 
-	s.current.Reload()
+	s.current.reload()
 	require.Equal(t, 2, warnings(), "an administrator who asks is told again")
-	replace(t, s.Key, key)
+	replaceAt(t, s.key, key)
 	require.Equal(t, "two", look())
 	s.renew("ended", -time.Hour)
 	require.Equal(t, "two", look(), "one that has ended is served to nobody who has a better one")

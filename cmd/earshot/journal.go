@@ -1,60 +1,51 @@
-package systemd
+package main
 
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
 )
 
-// Journal is a writer whose lines systemd's journal takes. It writes them as they come; what has a
-// priority is written with At.
-type Journal struct{ io.Writer }
+// journal is a writer whose lines systemd's journal takes. It writes them as they come, without a
+// priority.
+type journal struct{ io.Writer }
 
-// Stderr is where a program writes what goes wrong: a Journal where systemd has connected it to its
-// own, by what the variable JOURNAL_STREAM says (sd-daemon(3)).
-func Stderr(file *os.File, lookup func(variable string) (string, bool)) io.Writer {
+// standardError is where the program writes what goes wrong: a journal if systemd has connected it
+// to its own, as the variable JOURNAL_STREAM says (sd-daemon(3)).
+func standardError(file *os.File, lookup func(variable string) (string, bool)) io.Writer {
 	if stream, set := lookup("JOURNAL_STREAM"); set && stream == streamOf(file) {
-		return Journal{file}
+		return journal{file}
 	}
 	return file
 }
 
-// Faults is out, whose lines are errors where it is a Journal.
-func Faults(out io.Writer) io.Writer {
-	if journal, is := out.(Journal); is {
-		return journal.At(slog.LevelError)
+// priorities are those that the journal has for lines of log, by the least level.
+var priorities = []struct {
+	level  slog.Level
+	prefix string
+}{{slog.LevelDebug, "<7>"}, {slog.LevelInfo, "<6>"}, {slog.LevelWarn, "<4>"}, {slog.LevelError, "<3>"}}
+
+// faultsTo is out, whose lines are errors in a journal.
+func faultsTo(out io.Writer) io.Writer {
+	if to, is := out.(journal); is {
+		return prioritized{to.Writer, "<3>"}
 	}
 	return out
 }
 
 // prioritized is a writer whose lines have a priority.
 type prioritized struct {
-	out      io.Writer
-	priority string
-}
-
-// At is a writer of lines of the priority that a level has in the journal.
-func (j Journal) At(level slog.Level) io.Writer {
-	number := 7
-	switch {
-	case level >= slog.LevelError:
-		number = 3
-	case level >= slog.LevelWarn:
-		number = 4
-	case level >= slog.LevelInfo:
-		number = 6
-	}
-	return prioritized{j.Writer, fmt.Sprintf("<%d>", number)}
+	out    io.Writer
+	prefix string
 }
 
 // Write writes whole lines, all at once: others write to the journal as well.
 func (p prioritized) Write(text []byte) (int, error) {
 	var lines bytes.Buffer
 	for line := range bytes.Lines(text) {
-		lines.WriteString(p.priority)
+		lines.WriteString(p.prefix)
 		lines.Write(line)
 	}
 	if _, err := p.out.Write(lines.Bytes()); err != nil {
@@ -63,26 +54,23 @@ func (p prioritized) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// levels are those of log lines.
-var levels = []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError}
-
-// Handler is what write makes of a writer, with the priority of each line's level before it.
-func (j Journal) Handler(write func(io.Writer) slog.Handler) slog.Handler {
+// handler is what write makes of a writer, with the priority of each line's level before it.
+func (j journal) handler(write func(io.Writer) slog.Handler) slog.Handler {
 	var all byLevel
-	for _, level := range levels {
-		all = append(all, write(j.At(level)))
+	for _, one := range priorities {
+		all = append(all, write(prioritized{j.Writer, one.prefix}))
 	}
 	return all
 }
 
-// byLevel has a handler for each of levels.
+// byLevel has a handler for each of priorities.
 type byLevel []slog.Handler
 
-// at is the handler of the highest of levels that a line reaches.
+// at is the handler of the highest level that a line reaches.
 func (b byLevel) at(level slog.Level) slog.Handler {
 	found := b[0]
-	for i, one := range levels {
-		if level >= one {
+	for i, one := range priorities {
+		if level >= one.level {
 			found = b[i]
 		}
 	}

@@ -1,4 +1,4 @@
-package room_test
+package main
 
 import (
 	"context"
@@ -8,14 +8,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
-
-	"earshot/cmd/earshot/room"
 )
 
-func TestRoomIsAskedForNowAndThen(t *testing.T) {
+func TestCapacityIsAskedForNowAndThen(t *testing.T) {
 	at, asked := time.Unix(1_800_000_000, 0), 0
 	used, limit, away := int64(80), int64(100), error(nil)
-	m := room.New(func() time.Time { return at },
+	m := newCapacityMetrics(func() time.Time { return at },
 		func(ctx context.Context) (int64, int64, error) {
 			_, bounded := ctx.Deadline()
 			require.True(t, bounded, "a Redis that hangs must not hold /metrics up")
@@ -38,7 +36,7 @@ func TestRoomIsAskedForNowAndThen(t *testing.T) {
 	require.Equal(t, map[string]float64{"earshot_stream_bytes": 7}, gathered(t, m), "what is not known is not said")
 }
 
-func gathered(t *testing.T, m *room.Metrics) map[string]float64 {
+func gathered(t *testing.T, m prometheus.Collector) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(m)

@@ -1,8 +1,8 @@
 //go:build !linux
 
-package systemd
+package main
 
 import "os"
 
-// streamOf has no name for a file where no systemd runs.
+// streamOf has no name for a file on a system without systemd.
 func streamOf(*os.File) string { return "unknown" }

@@ -1,4 +1,4 @@
-package systemd_test
+package main
 
 import (
 	"context"
@@ -13,12 +13,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/cmd/earshot/systemd"
 	"earshot/deploy/testbed"
 )
 
-// listen has what a service tells systemd come by a channel.
-func listen(t *testing.T) <-chan string {
+// notified has what a service tells systemd come by a channel.
+func notified(t *testing.T) <-chan string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "notify")
 	socket, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
@@ -40,7 +39,7 @@ func listen(t *testing.T) <-chan string {
 	return told
 }
 
-func next(t *testing.T, told <-chan string) string {
+func nextState(t *testing.T, told <-chan string) string {
 	t.Helper()
 	select {
 	case said := <-told:
@@ -53,77 +52,77 @@ func next(t *testing.T, told <-chan string) string {
 
 // TestSystemdIsToldOfStartReloadAndEnd has a service that is ready at the third question.
 func TestSystemdIsToldOfStartReloadAndEnd(t *testing.T) {
-	told := listen(t)
+	told := notified(t)
 	ctx, end := context.WithCancel(t.Context())
 	asked := atomic.Int64{}
-	unit := &systemd.Unit{
-		Alive: func(context.Context) error { return nil },
-		Ready: func(context.Context) error {
+	of := &unit{
+		alive: func(context.Context) error { return nil },
+		ready: func(context.Context) error {
 			if asked.Add(1) < 3 {
 				return errors.New("no answer from redis")
 			}
 			return nil
 		},
-		Pause: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
-		Log:   slog.New(slog.DiscardHandler),
+		pause: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+		log:   slog.New(slog.DiscardHandler),
 	}
-	unit.Reload(func() {}) // says nothing: it has not started
-	go unit.Run(ctx)
-	require.Equal(t, "READY=1", next(t, told))
+	of.reload(func() {}) // says nothing: it has not started
+	go of.run(ctx)
+	require.Equal(t, "READY=1", nextState(t, told))
 	require.EqualValues(t, 3, asked.Load())
 	read := false
 	go func() {
-		unit.Reload(func() { read = true })
+		of.reload(func() { read = true })
 		end()
 	}()
-	require.Regexp(t, `^RELOADING=1\nMONOTONIC_USEC=\d+\n$`, next(t, told))
-	require.Equal(t, "READY=1", next(t, told))
-	require.Equal(t, "STOPPING=1", next(t, told))
+	require.Regexp(t, `^RELOADING=1\nMONOTONIC_USEC=\d+\n$`, nextState(t, told))
+	require.Equal(t, "READY=1", nextState(t, told))
+	require.Equal(t, "STOPPING=1", nextState(t, told))
 	require.True(t, read)
 }
 
 // TestAServiceThatWaitsForOthersHasStarted is not ready in the ten seconds that it has, and asked
 // a few times only.
 func TestAServiceThatWaitsForOthersHasStarted(t *testing.T) {
-	told := listen(t)
+	told := notified(t)
 	asked, waited := atomic.Int64{}, atomic.Int64{}
-	unit := &systemd.Unit{
-		Alive: func(context.Context) error { return nil },
-		Ready: func(context.Context) error {
+	of := &unit{
+		alive: func(context.Context) error { return nil },
+		ready: func(context.Context) error {
 			asked.Add(1)
 			return errors.New("no answer from redis")
 		},
-		Pause: func(ctx context.Context, d time.Duration) error {
+		pause: func(ctx context.Context, d time.Duration) error {
 			if waited.Add(int64(d)) >= int64(10*time.Second) {
 				return context.DeadlineExceeded
 			}
 			return ctx.Err()
 		},
-		Log: slog.New(slog.DiscardHandler),
+		log: slog.New(slog.DiscardHandler),
 	}
-	go unit.Run(t.Context())
-	require.Equal(t, "READY=1", next(t, told))
+	go of.run(t.Context())
+	require.Equal(t, "READY=1", nextState(t, told))
 	require.LessOrEqual(t, asked.Load(), int64(10))
 }
 
 // TestAServiceThatHangsIsNotCalledAlive has a service hang for three questions: systemd is told
 // nothing then, and the log has one line. The test goes from one question to the next.
 func TestAServiceThatHangsIsNotCalledAlive(t *testing.T) {
-	told, log := listen(t), &testbed.Lines{}
+	told, log := notified(t), &testbed.Lines{}
 	t.Setenv("WATCHDOG_USEC", "40000") // each question has 10 ms
 	hangs, paused, step := atomic.Bool{}, make(chan bool), make(chan bool)
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	unit := &systemd.Unit{
-		Ready: func(context.Context) error { return nil },
-		Alive: func(ctx context.Context) error {
+	of := &unit{
+		ready: func(context.Context) error { return nil },
+		alive: func(ctx context.Context) error {
 			if !hangs.Load() {
 				return nil
 			}
 			<-ctx.Done()
 			return ctx.Err()
 		},
-		Pause: func(ctx context.Context, _ time.Duration) error {
+		pause: func(ctx context.Context, _ time.Duration) error {
 			for _, meet := range []chan bool{paused, step} {
 				select {
 				case meet <- true:
@@ -133,11 +132,11 @@ func TestAServiceThatHangsIsNotCalledAlive(t *testing.T) {
 			}
 			return nil
 		},
-		Log: slog.New(slog.NewJSONHandler(log, nil)),
+		log: slog.New(slog.NewJSONHandler(log, nil)),
 	}
-	go unit.Run(ctx)
-	require.Equal(t, "READY=1", next(t, told))
-	require.Equal(t, "WATCHDOG=1", next(t, told))
+	go of.run(ctx)
+	require.Equal(t, "READY=1", nextState(t, told))
+	require.Equal(t, "WATCHDOG=1", nextState(t, told))
 	<-paused
 	hangs.Store(true)
 	for range 3 {
@@ -149,6 +148,6 @@ func TestAServiceThatHangsIsNotCalledAlive(t *testing.T) {
 	<-step
 	<-paused
 	end()
-	require.Equal(t, "WATCHDOG=1", next(t, told), "it answers again")
-	require.Equal(t, "STOPPING=1", next(t, told), "there was one answer")
+	require.Equal(t, "WATCHDOG=1", nextState(t, told), "it answers again")
+	require.Equal(t, "STOPPING=1", nextState(t, told), "there was one answer")
 }

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// lookPause is the least time between two looks at the files. A look is two calls of the kernel, and
+// a renewed certificate is to be served within ten seconds.
+const lookPause = 2 * time.Second
+
+// certificateFiles are a certificate and its private key, in PEM.
+type certificateFiles struct{ cert, key string }
+
+// read reads both. A pair that nobody can be served with is an error.
+func (f certificateFiles) read(now time.Time) (*tls.Certificate, error) {
+	pair, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, f.fault("used", fmt.Errorf("%w; both are files in PEM, and the key is that of the certificate", err))
+	}
+	if now.After(pair.Leaf.NotAfter) {
+		return nil, fmt.Errorf("the certificate of EARSHOT_TLS_CERT (--tls-cert), %q, has ended on %s: give one that is valid", f.cert, pair.Leaf.NotAfter.Format(time.DateOnly))
+	}
+	return &pair, nil
+}
+
+// fault names the settings that the files are given by.
+func (f certificateFiles) fault(done string, err error) error {
+	return fmt.Errorf("EARSHOT_TLS_CERT (--tls-cert) is %q and EARSHOT_TLS_KEY (--tls-key) is %q, and they cannot be %s: %w", f.cert, f.key, done, err)
+}
+
+// state is what the kernel says of both files. It differs once one was written, or replaced.
+func (f certificateFiles) state() (state [2]os.FileInfo, err error) {
+	for i, path := range []string{f.cert, f.key} {
+		if state[i], err = os.Stat(path); err != nil {
+			return state, f.fault("read", err)
+		}
+	}
+	return state, nil
+}
+
+// servedCertificate is the pair that HTTPS is served with. A renewed pair takes its place once both
+// files are whole: what renews them needs to notify nobody.
+type servedCertificate struct {
+	files certificateFiles
+	now   func() time.Time
+	log   *slog.Logger
+
+	mu     sync.Mutex
+	pair   *tls.Certificate
+	state  [2]os.FileInfo // of the files when pair was read
+	looked time.Time
+	warned bool // of files that cannot be used, since the last that could
+}
+
+func openCertificate(files certificateFiles, now func() time.Time, log *slog.Logger) (c *servedCertificate, err error) {
+	c = &servedCertificate{files: files, now: now, log: log, looked: now()}
+	if c.state, err = files.state(); err != nil {
+		return nil, err
+	}
+	c.pair, err = files.read(now())
+	return c, err
+}
+
+// get returns the pair, as the GetCertificate of a tls.Config does.
+func (c *servedCertificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.now().Sub(c.looked).Abs() >= lookPause {
+		c.look(false)
+	}
+	return c.pair, nil
+}
+
+// reload reads the files at once, whether they look changed or not.
+func (c *servedCertificate) reload() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.look(true)
+}
+
+// look takes what the files hold. Their state is taken before they are read: what is written
+// meanwhile is seen the next time.
+func (c *servedCertificate) look(anyway bool) {
+	c.looked = c.now()
+	state, err := c.files.state()
+	if err == nil && !anyway && sameFile(state[0], c.state[0]) && sameFile(state[1], c.state[1]) {
+		c.warned = false // what was there before is back
+		return
+	}
+	var pair *tls.Certificate
+	if err == nil {
+		pair, err = c.files.read(c.looked)
+	}
+	if err != nil {
+		if !c.warned || anyway {
+			c.log.Warn("certificate.unusable", "error", err.Error(), "served_until", c.pair.Leaf.NotAfter)
+		}
+		c.warned = true
+		return
+	}
+	c.pair, c.state, c.warned = pair, state, false
+	c.log.Info("certificate.read", "subject", pair.Leaf.Subject.String(), "not_after", pair.Leaf.NotAfter)
+}
+
+func sameFile(a, b os.FileInfo) bool {
+	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
+}
+
+var notAfter = prometheus.NewDesc("earshot_tls_not_after_seconds", "When the certificate ends that HTTPS is served with, in seconds since 1970.", nil, nil)
+
+// Describe implements prometheus.Collector.
+func (c *servedCertificate) Describe(out chan<- *prometheus.Desc) { out <- notAfter }
+
+// Collect implements prometheus.Collector.
+func (c *servedCertificate) Collect(out chan<- prometheus.Metric) {
+	pair, _ := c.get(nil)
+	out <- prometheus.MustNewConstMetric(notAfter, prometheus.GaugeValue, float64(pair.Leaf.NotAfter.Unix()))
+}

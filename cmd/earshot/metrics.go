@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"earshot/matcher/llm"
+	"earshot/repositories/version"
+)
+
+// buildInfo is a metric of the version of a replica. Its value is always 1, so that others can be
+// multiplied with it for its labels.
+func buildInfo() prometheus.Collector {
+	of := version.Current()
+	info := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "earshot_build_info", Help: "What this replica was built from; the value is 1.",
+		ConstLabels: prometheus.Labels{"version": of.Version, "commit": of.Commit, "go": of.Go},
+	})
+	info.Set(1)
+	return info
+}
+
+// llmMetrics is a collector of the requests to LLMs. The names of its metrics are public.
+type llmMetrics struct {
+	seconds prometheus.Histogram
+	tokens  *prometheus.CounterVec
+}
+
+func newLLMMetrics() *llmMetrics {
+	m := &llmMetrics{
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "earshot_llm_seconds", Help: "Time of one request to the LLM.", Buckets: prometheus.ExponentialBuckets(0.01, 2, 12),
+		}),
+		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "earshot_llm_tokens_total", Help: "Tokens that the LLM has counted; those of kind cached are among those of kind prompt.",
+		}, []string{"kind"}),
+	}
+	for _, kind := range []string{"prompt", "cached", "completion"} {
+		m.tokens.WithLabelValues(kind)
+	}
+	return m
+}
+
+func (m *llmMetrics) observe(exchange llm.Exchange) {
+	m.seconds.Observe(exchange.Took.Seconds())
+	m.tokens.WithLabelValues("prompt").Add(float64(exchange.Usage.Prompt))
+	m.tokens.WithLabelValues("cached").Add(float64(exchange.Usage.Cached))
+	m.tokens.WithLabelValues("completion").Add(float64(exchange.Usage.Completion))
+}
+
+// Describe implements prometheus.Collector.
+func (m *llmMetrics) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, out) }
+
+// Collect implements prometheus.Collector.
+func (m *llmMetrics) Collect(out chan<- prometheus.Metric) {
+	m.seconds.Collect(out)
+	m.tokens.Collect(out)
+}
+
+const (
+	// capacityAge is for how long an answer of a store is given again: anybody may reach /metrics, and
+	// each look costs a round trip.
+	capacityAge = 5 * time.Second
+	// capacityTimeout bounds the wait for a store. Without an answer its metrics are left out: an old
+	// number would be taken for a new one.
+	capacityTimeout = time.Second
+)
+
+// capacityMetrics tells Prometheus how much Redis and the stream of events hold, and how much they
+// may. The names of its metrics are public.
+type capacityMetrics struct {
+	now    func() time.Time
+	stores [2]filledStore
+
+	mu    sync.Mutex
+	asked time.Time // when the stores were; zero: they were not
+}
+
+// filledStore is a store with what it said when it was last asked.
+type filledStore struct {
+	ask        askCapacity
+	holds, may *prometheus.Desc
+	used, most int64
+	err        error
+}
+
+// askCapacity returns how many bytes a store holds, and how many it may; zero if nothing bounds it.
+type askCapacity func(context.Context) (used, limit int64, err error)
+
+func newCapacityMetrics(now func() time.Time, redis, stream askCapacity) *capacityMetrics {
+	desc := func(name, help string) *prometheus.Desc { return prometheus.NewDesc(name, help, nil, nil) }
+	return &capacityMetrics{now: now, stores: [2]filledStore{
+		{
+			ask:   redis,
+			holds: desc("earshot_redis_memory_bytes", "Memory of Redis that counts towards its maxmemory; in a Cluster that of the fullest master."),
+			may:   desc("earshot_redis_memory_limit_bytes", "Its maxmemory; left out where there is none."),
+		},
+		{
+			ask:   stream,
+			holds: desc("earshot_stream_bytes", "What the stream of events holds."),
+			may:   desc("earshot_stream_limit_bytes", "What it may hold; left out where nothing bounds it."),
+		},
+	}}
+}
+
+// Describe implements prometheus.Collector.
+func (m *capacityMetrics) Describe(out chan<- *prometheus.Desc) {
+	for i := range m.stores {
+		out <- m.stores[i].holds
+		out <- m.stores[i].may
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (m *capacityMetrics) Collect(out chan<- prometheus.Metric) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now := m.now(); m.asked.IsZero() || now.Sub(m.asked) >= capacityAge {
+		m.asked = now
+		ctx, cancel := context.WithTimeout(context.Background(), capacityTimeout)
+		defer cancel()
+		var asking sync.WaitGroup
+		for i := range m.stores {
+			one := &m.stores[i]
+			asking.Go(func() { one.used, one.most, one.err = one.ask(ctx) })
+		}
+		asking.Wait()
+	}
+	for _, one := range m.stores {
+		if one.err != nil {
+			continue
+		}
+		out <- prometheus.MustNewConstMetric(one.holds, prometheus.GaugeValue, float64(one.used))
+		if one.most > 0 {
+			out <- prometheus.MustNewConstMetric(one.may, prometheus.GaugeValue, float64(one.most))
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"earshot/cmd/earshot/terminal"
+	"earshot/trigger/effect"
+)
+
+// screen shows a person at a terminal what a service does: a line for each message with its decision,
+// for each event with its values, for each call with its status. It replaces the log, whose warnings
+// and errors it writes to env.err. It is safe for concurrent use: a line is written whole.
+type screen struct {
+	env environment
+	mu  sync.Mutex
+}
+
+// show writes what happened as a line, cut where the screen ends.
+func (s *screen) show(e terminal.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintln(s.env.out, e.Line(s.style(s.env.out), s.time(), terminal.Width(s.env.out, s.env.lookup)))
+}
+
+func (s *screen) style(out io.Writer) terminal.Style { return terminal.StyleOf(out, s.env.lookup) }
+
+func (s *screen) time() string { return s.env.now().Local().Format(time.TimeOnly) }
+
+// watch returns a deliverer that shows every attempt of another. Without a screen it is
+// that other.
+func (s *screen) watch(by effect.Deliverer) effect.Deliverer {
+	if s == nil {
+		return by
+	}
+	return shownDeliverer{by, s}
+}
+
+// shownDeliverer is a deliverer whose attempts are shown.
+type shownDeliverer struct {
+	effect.Deliverer
+	screen *screen
+}
+
+// Deliver implements effect.Deliverer.
+func (w shownDeliverer) Deliver(ctx context.Context, e effect.Effect) effect.Outcome {
+	outcome := w.Deliverer.Deliver(ctx, e)
+	code := map[effect.Verdict]string{effect.Done: terminal.Green, effect.Retry: terminal.Yellow, effect.Dead: terminal.Red}[outcome.Verdict]
+	ended := "" // in words, of an attempt that has failed
+	switch outcome.Verdict {
+	case effect.Done:
+	case effect.Dead:
+		ended = "failed: " + outcome.Error
+	default:
+		ended = "is tried again: " + outcome.Error
+	}
+	switch {
+	case outcome.Deferred: // there was no attempt
+	case e.Event != nil:
+		shown := terminal.EventOf(e.Event.Subject, e.Event.Data)
+		if ended != "" {
+			shown.Says, shown.Code = ended, code
+		}
+		w.screen.show(shown)
+	case e.Call != nil:
+		if outcome.Status != 0 {
+			ended = strings.TrimSpace(fmt.Sprint(outcome.Status, " ", ended))
+		}
+		w.screen.show(terminal.Event{Kind: "call", App: e.AppID, Session: e.SessionID, Name: callTarget(e.Call), Says: cmp.Or(ended, "done"), Code: code})
+	}
+	return outcome
+}
+
+// callTarget is what a call calls, without what the query may hold.
+func callTarget(call *effect.Call) string {
+	if call.Tool != nil {
+		return call.Tool.Type + " " + call.Tool.Source
+	}
+	method := "POST"
+	if call.Request != nil && call.Request.Method != "" {
+		method = call.Request.Method
+	}
+	at, err := url.Parse(call.URL)
+	if err != nil {
+		return method
+	}
+	return method + " " + at.Host + at.Path
+}
+
+// screenLog is a handler of the service's log that shows the decision of each message, and of all
+// other lines those of the level and above, as faults.
+type screenLog struct {
+	screen *screen
+	level  slog.Level
+	with   []slog.Attr
+}
+
+// Enabled implements slog.Handler.
+func (h screenLog) Enabled(_ context.Context, level slog.Level) bool {
+	return level >= min(h.level, slog.LevelInfo)
+}
+
+// WithAttrs implements slog.Handler.
+func (h screenLog) WithAttrs(attributes []slog.Attr) slog.Handler {
+	h.with = append(slices.Clip(h.with), attributes...)
+	return h
+}
+
+// WithGroup implements slog.Handler. Nothing here groups attributes.
+func (h screenLog) WithGroup(string) slog.Handler { return h }
+
+// Handle implements slog.Handler.
+func (h screenLog) Handle(_ context.Context, record slog.Record) error {
+	if record.Message == "message.decided" {
+		h.screen.show(decisionOf(record))
+		return nil
+	}
+	if record.Message == "effect.attempted" || record.Level < h.level { // shownDeliverer knows more of an attempt
+		return nil
+	}
+	text := record.Message
+	add := func(a slog.Attr) bool {
+		text += "  " + a.Key + "=" + a.Value.String()
+		return true
+	}
+	for _, attribute := range h.with {
+		add(attribute)
+	}
+	record.Attrs(add)
+
+	level, code := strings.ToLower(record.Level.String()), terminal.Yellow
+	if record.Level == slog.LevelError {
+		code = terminal.Red
+	}
+	s := h.screen
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	style := s.style(s.env.err)
+	fmt.Fprintf(s.env.err, "%s  %s  %s\n", style.Paint(terminal.Faint, s.time()), style.Paint(code, level), terminal.OneLine(text))
+	return nil
+}
+
+// decisionOf is the decision of a message. What fired, and why something did not, is in the events
+// that follow.
+func decisionOf(record slog.Record) terminal.Event {
+	of := map[string]string{}
+	record.Attrs(func(a slog.Attr) bool {
+		of[a.Key] = a.Value.String()
+		return true
+	})
+	e := terminal.Event{Kind: "message", App: of["app"], Session: of["session"], Code: terminal.Bold, Says: "no tool in scope"}
+	if of["stage"] != "none" {
+		outcome := map[string]string{"matched": "match", "rejected": "values missing", "unmatched": "no match"}[of["outcome"]]
+		e.Says = outcome + " (" + of["stage"] + ")"
+	}
+	if of["text"] != "" {
+		e.Says += `  "` + terminal.OneLine(of["text"]) + `"`
+	}
+	return e
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/go-logr/logr"
+	"github.com/prometheus/client_golang/prometheus"
+	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	"go.opentelemetry.io/otel/exporters/stdout/stdoutmetric"
+	"go.opentelemetry.io/otel/exporters/stdout/stdouttrace"
+	"go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+
+	"earshot/repositories/tracing"
+	"earshot/repositories/version"
+)
+
+// telemetry exports traces, and metrics on demand, by OpenTelemetry's protocol (OTLP), as the
+// variables OTEL_* of its specification say. A collector that is slow or away never holds a message
+// up: spans wait in a queue of OTEL_BSP_MAX_QUEUE_SIZE (2048), and are dropped when it is full.
+type telemetry struct {
+	traces  *sdktrace.TracerProvider
+	metrics *metric.MeterProvider
+}
+
+// otelVariables looks up the variables that say what is exported. Those that say where and how are
+// read by the SDK itself, from the environment of the process.
+type otelVariables func(string) (string, bool)
+
+func (v otelVariables) get(name string) string {
+	value, _ := v("OTEL_" + name)
+	return strings.TrimSpace(value)
+}
+
+// asks reports whether the variables ask for a signal: by an exporter, or, without one, by an
+// endpoint.
+func (v otelVariables) asks(signal string, endpoints ...string) bool {
+	if exporter := v.get(signal + "_EXPORTER"); exporter != "" {
+		return exporter != "none"
+	}
+	for _, name := range endpoints {
+		if v.get("EXPORTER_OTLP_"+name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// exporter is how a signal is exported: by a protocol of OTLP, or by another exporter.
+func (v otelVariables) exporter(signal string) string {
+	if name := v.get(signal + "_EXPORTER"); name != "" && name != "otlp" {
+		return name
+	}
+	return cmp.Or(v.get("EXPORTER_OTLP_"+signal+"_PROTOCOL"), v.get("EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
+}
+
+// fault names the variables of an error.
+func (v otelVariables) fault(signal string, err error) error {
+	return fmt.Errorf("OTEL_%s_EXPORTER is %q and OTEL_EXPORTER_OTLP_PROTOCOL is %q: %w; exporters are otlp, console and none, protocols http/protobuf and grpc",
+		signal, v.get(signal+"_EXPORTER"), v.get("EXPORTER_OTLP_PROTOCOL"), err)
+}
+
+// openTelemetry begins to export the traces and the metrics that the variables ask for. It exports
+// nothing, and makes no goroutine and no connection, if they ask for nothing, or OTEL_SDK_DISABLED
+// is true. Its error names a variable that cannot be followed.
+func openTelemetry(ctx context.Context, env environment, gather prometheus.Gatherer, log *slog.Logger) (t telemetry, err error) {
+	of := otelVariables(env.lookup)
+	traces, metrics := of.asks("TRACES", "ENDPOINT", "TRACES_ENDPOINT"), of.asks("METRICS", "METRICS_ENDPOINT")
+	if strings.EqualFold(of.get("SDK_DISABLED"), "true") || !traces && !metrics {
+		return t, nil
+	}
+	about, err := resource.New(ctx, // the variables win over what the program knows of itself
+		resource.WithAttributes(attribute.String("service.name", tracing.Scope), attribute.String("service.version", version.Current().Version)),
+		resource.WithHost(), resource.WithTelemetrySDK(), resource.WithFromEnv())
+	if err != nil {
+		return t, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES (OTEL_SERVICE_NAME): %w", err)
+	}
+	otel.SetErrorHandler(&unsentLog{log: log, now: env.now})
+	otel.SetLogger(logr.FromSlogHandler(variableLog{log.Handler()}))
+	if traces {
+		exporter, err := spanExporter(ctx, of.exporter("TRACES"))
+		if err != nil {
+			return t, of.fault("TRACES", err)
+		}
+		t.traces = sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
+	}
+	if metrics {
+		exporter, err := metricExporter(ctx, of.exporter("METRICS"))
+		if err != nil {
+			return telemetry{}, errors.Join(of.fault("METRICS", err), t.close(ctx))
+		}
+		shown := bridge.NewMetricProducer(bridge.WithGatherer(gather)) // what /metrics shows
+		reader := metric.NewPeriodicReader(exporter, metric.WithProducer(shown))
+		t.metrics = metric.NewMeterProvider(metric.WithReader(reader), metric.WithResource(about))
+	}
+	return t, nil
+}
+
+var errUnknownExporter = errors.New("unknown exporter or protocol")
+
+func spanExporter(ctx context.Context, name string) (sdktrace.SpanExporter, error) {
+	switch name {
+	case "http/protobuf":
+		return otlptracehttp.New(ctx)
+	case "grpc":
+		return otlptracegrpc.New(ctx)
+	case "console":
+		return stdouttrace.New()
+	}
+	return nil, errUnknownExporter
+}
+
+func metricExporter(ctx context.Context, name string) (metric.Exporter, error) {
+	switch name {
+	case "http/protobuf":
+		return otlpmetrichttp.New(ctx)
+	case "grpc":
+		return otlpmetricgrpc.New(ctx)
+	case "console":
+		return stdoutmetric.New()
+	}
+	return nil, errUnknownExporter
+}
+
+// tracer begins spans; it is nil if no traces are exported.
+func (t telemetry) tracer() *tracing.Tracer {
+	if t.traces == nil {
+		return nil
+	}
+	return tracing.New(t.traces)
+}
+
+// close exports what is left until ctx ends.
+func (t telemetry) close(ctx context.Context) error {
+	var faults []error
+	if t.traces != nil {
+		faults = append(faults, t.traces.Shutdown(ctx))
+	}
+	if t.metrics != nil {
+		faults = append(faults, t.metrics.Shutdown(ctx))
+	}
+	return errors.Join(faults...)
+}
+
+// unsentLog logs what the SDK cannot export, once a minute at most: a collector that is away for
+// hours is one fault, not thousands.
+type unsentLog struct {
+	log  *slog.Logger
+	now  func() time.Time
+	last atomic.Int64 // in nanoseconds since 1970
+}
+
+// Handle implements otel.ErrorHandler.
+func (u *unsentLog) Handle(err error) {
+	now, last := u.now().UnixNano(), u.last.Load()
+	if (last == 0 || now-last >= int64(time.Minute)) && u.last.CompareAndSwap(last, now) {
+		u.log.Warn("telemetry.unsent", "error", err.Error())
+	}
+}
+
+// variableLog logs the faults that the SDK finds in variables without their values: a header of
+// OTEL_EXPORTER_OTLP_HEADERS is a credential.
+type variableLog struct{ to slog.Handler }
+
+// Enabled implements slog.Handler.
+func (l variableLog) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelError && l.to.Enabled(ctx, level)
+}
+
+// Handle implements slog.Handler.
+func (l variableLog) Handle(ctx context.Context, of slog.Record) error {
+	bare := slog.NewRecord(of.Time, slog.LevelWarn, "telemetry.variable", 0)
+	bare.AddAttrs(slog.String("fault", "a variable OTEL_* is not as it must be, and is left out: "+of.Message))
+	return l.to.Handle(ctx, bare)
+}
+
+// WithAttrs implements slog.Handler. It drops them: they may hold a credential.
+func (l variableLog) WithAttrs([]slog.Attr) slog.Handler { return l }
+
+// WithGroup implements slog.Handler.
+func (l variableLog) WithGroup(string) slog.Handler { return l }
