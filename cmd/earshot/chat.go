@@ -1,12 +1,15 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,8 +84,67 @@ func (c *chat) run(ctx context.Context, args []string) (err error) {
 	return c.converse(ctx)
 }
 
+// maxLine bounds a line of a script, in bytes; the service takes no longer text.
+const maxLine = 1 << 20
+
 // errQuit ends a conversation.
 var errQuit = errors.New("quit")
+
+// converse posts line after line. A message that fails ends a script, and not a person's
+// conversation.
+func (c *chat) converse(ctx context.Context) error {
+	next := c.lines()
+	for {
+		var text string
+		var ended error
+		got := make(chan struct{})
+		go func() { defer close(got); text, ended = next() }()
+		select {
+		case <-ctx.Done():
+			if c.typed != nil {
+				c.typed.Restore()
+			}
+			return nil
+		case <-got:
+		}
+		if errors.Is(ended, io.EOF) {
+			if c.typed != nil {
+				fmt.Fprintln(c.env.out) // behind the prompt
+			}
+			return nil
+		}
+		if ended != nil {
+			return ended
+		}
+		err := c.handle(ctx, strings.TrimSpace(text))
+		switch {
+		case errors.Is(err, errQuit):
+			return nil
+		case err != nil && c.typed == nil:
+			return err
+		case err != nil:
+			fmt.Fprintln(c.env.err, c.style.Paint(terminal.Red, err.Error()))
+		}
+	}
+}
+
+// lines returns what reads the next line, of a person at a terminal or of a script; io.EOF at the end.
+func (c *chat) lines() func() (string, error) {
+	if c.typed != nil {
+		return c.typed.Line
+	}
+	scanner := bufio.NewScanner(c.env.in)
+	scanner.Buffer(nil, maxLine)
+	return func() (string, error) {
+		if scanner.Scan() {
+			return scanner.Text(), nil
+		}
+		if err := scanner.Err(); err != nil {
+			return "", fmt.Errorf("a line is no message: %w; the longest has %d bytes", err, maxLine)
+		}
+		return "", io.EOF
+	}
+}
 
 // chatCommand is what a line that begins with a slash does.
 type chatCommand struct {
@@ -92,7 +154,7 @@ type chatCommand struct {
 
 func (c *chat) commands() []chatCommand {
 	return []chatCommand{
-		{"/help", "this list", c.showHelp},
+		{"/help", "this list", nil}, // see handle
 		{"/why", "why the last message came out as it did", c.showWhy},
 		{"/tools", "the tools that can fire", c.showTools},
 		{"/history", "what was said", c.showHistory},
@@ -109,10 +171,15 @@ func (c *chat) handle(ctx context.Context, line string) error {
 		return c.say(ctx, line)
 	}
 	word := terminal.OneLine(strings.Fields(line)[0])
-	for _, command := range c.commands() {
-		if word == command.name {
-			return command.run(ctx)
+	commands := c.commands()
+	if i := slices.IndexFunc(commands, func(one chatCommand) bool { return one.name == word }); i > 0 {
+		return commands[i].run(ctx)
+	} else if i == 0 {
+		for _, one := range commands {
+			fmt.Fprintf(c.env.out, "  %s  %s\n", c.style.Paint(terminal.Bold, fmt.Sprintf("%-8s", one.name)), one.does)
 		}
+		fmt.Fprintln(c.env.out, "Anything else is a message.\nThe arrow keys move in a line, and back to earlier ones.")
+		return nil
 	}
 	known := c.commandNames()
 	return fmt.Errorf("%s is no command: %s%s", word, strings.Join(known, ", "), fault.DidYouMean(word, known))
@@ -124,14 +191,6 @@ func (c *chat) commandNames() []string {
 		names = append(names, command.name)
 	}
 	return names
-}
-
-func (c *chat) showHelp(context.Context) error {
-	for _, command := range c.commands() {
-		fmt.Fprintf(c.env.out, "  %s  %s\n", c.style.Paint(terminal.Bold, fmt.Sprintf("%-8s", command.name)), command.does)
-	}
-	fmt.Fprintln(c.env.out, "Anything else is a message.\nThe arrow keys move in a line, and back to earlier ones.")
-	return nil
 }
 
 // explainedAnswer is the answer to a message, with an explanation of the decision if the
@@ -164,8 +223,7 @@ func (c *chat) say(ctx context.Context, content string) error {
 	return nil
 }
 
-// post posts a message. It asks for an explanation as well, unless the service has
-// refused to give one.
+// post posts a message, and asks for an explanation unless the service has refused one.
 func (c *chat) post(ctx context.Context, body []byte) ([]byte, error) {
 	at := client.Path("apps", c.appID, "sessions", c.sessionID, "messages")
 	if !c.unexplained {

@@ -1,16 +1,18 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/terminal"
 	"earshot/repositories"
+	"earshot/trigger/explain"
 	"earshot/trigger/query"
 )
 
@@ -20,54 +22,55 @@ func (c *chat) show(ctx context.Context, said explainedAnswer) {
 		c.showMatch(match)
 	}
 	for _, rejected := range said.Rejected {
-		c.showRejected(rejected)
+		fmt.Fprintf(c.env.out, "  %s %s/%s %s\n", c.style.Paint(terminal.Yellow, "not fired"), rejected.RepositoryID, rejected.Name, terminal.OneLine(terminal.Value(rejected.Values)))
+		for _, fault := range rejected.Errors {
+			fmt.Fprintf(c.env.out, "    %s %s\n", terminal.OneLine(fault.Parameter), terminal.OneLine(fault.Detail))
+		}
 	}
 	if len(said.Matches)+len(said.Rejected) == 0 {
 		fmt.Fprintf(c.env.out, "  %s %s\n", c.style.Paint(terminal.Yellow, "nothing fired:"), c.whyNothing(ctx, said.Explain))
 	}
-	if reply := replyOf(said.Reply); reply != "" {
-		fmt.Fprintf(c.env.out, "%s %s\n", c.style.Paint(terminal.Bold, "agent:"), terminal.Printable(reply))
+	if reply := said.Reply; len(reply) > 0 && string(reply) != "null" {
+		var text string
+		if json.Unmarshal(reply, &text) != nil {
+			text = string(terminal.Compact(reply))
+		}
+		if text == "" {
+			return
+		}
+		fmt.Fprintf(c.env.out, "%s %s\n", c.style.Paint(terminal.Bold, "agent:"), terminal.Printable(text))
 	}
 }
 
-// heldWords say what has become of a trigger that has not simply fired, by its state.
-var heldWords = map[string]string{
-	query.StateConfirming: "asks first", query.StateCancelled: "cancelled",
-	query.StateDuplicate: "done before", query.StateDraft: "would fire",
-}
-
-// showMatch prints a tool that fired, with its values and where its effects stand; or, where
-// these are kept back or do not come, why.
+// showMatch prints a tool that fired, with its values and the state of its effects; of a trigger
+// without effects, what that waits for, and what can be done until then.
 func (c *chat) showMatch(match query.Match) {
-	word, code := cmp.Or(heldWords[match.State], "fired"), terminal.Yellow
-	fired := word == "fired"
-	if match.State == query.StatePending && match.DueAt != nil {
-		word, fired = "settles", false
-	}
-	if fired {
+	word, code, note := "fired", terminal.Yellow, ""
+	switch {
+	case match.State == query.StateConfirming:
+		word = "asks first"
+		if match.ExpiresAt != nil {
+			note = fmt.Sprintf("until %s: %s", match.ExpiresAt.Local().Format(time.TimeOnly), terminal.OneLine(match.Question))
+		}
+	case match.State == query.StateCancelled:
+		word = "cancelled"
+	case match.State == query.StateDuplicate:
+		word, note = "done before", "of "+match.Of
+	case match.State == query.StateDraft:
+		word = "would fire"
+	case match.State == query.StatePending && match.DueAt != nil:
+		word = "settles"
+		note = fmt.Sprintf("until %s; earshot triggers cancel %s takes it back", match.DueAt.Local().Format(time.TimeOnly), match.TriggerID)
+	default:
 		code = terminal.Green
 	}
 	fmt.Fprintf(c.env.out, "  %s %s/%s %s\n", c.style.Paint(code, word), match.RepositoryID, match.Name, terminal.OneLine(terminal.Value(match.Values)))
-	if note := heldNote(match); note != "" {
+	if note != "" {
 		fmt.Fprintf(c.env.out, "    %s\n", note)
 	}
-	if fired {
+	if word == "fired" {
 		c.showEffects(match)
 	}
-}
-
-// heldNote says what a trigger waits for, and what can be done until then; of a duplicate,
-// which one stands for it. It is empty if there is no more to say.
-func heldNote(match query.Match) string {
-	switch {
-	case match.State == query.StateConfirming && match.ExpiresAt != nil:
-		return fmt.Sprintf("until %s: %s", match.ExpiresAt.Local().Format(time.TimeOnly), terminal.OneLine(match.Question))
-	case match.State == query.StatePending && match.DueAt != nil:
-		return fmt.Sprintf("until %s; earshot triggers cancel %s takes it back", match.DueAt.Local().Format(time.TimeOnly), match.TriggerID)
-	case match.State == query.StateDuplicate:
-		return "of " + match.Of
-	}
-	return ""
 }
 
 func (c *chat) showEffects(match query.Match) {
@@ -90,35 +93,92 @@ func (c *chat) showEffects(match query.Match) {
 
 // paintState colours the state of an effect, and adds its error.
 func (c *chat) paintState(state, fault string) string {
-	codes := map[string]string{query.StateFailed: terminal.Red, query.StatePending: terminal.Yellow}
+	code := terminal.Plain
+	switch {
+	case strings.HasPrefix(state, query.StateFailed):
+		code = terminal.Red
+	case strings.HasPrefix(state, query.StatePending):
+		code = terminal.Yellow
+	}
 	if fault != "" {
 		state += " (" + terminal.OneLine(fault) + ")"
 	}
-	for prefix, code := range codes {
-		if strings.HasPrefix(state, prefix) {
-			return c.style.Paint(code, state)
+	return c.style.Paint(code, state)
+}
+
+// whyNothing says why no tool fired: from the explanation of the service if it gives one,
+// else from the tools in scope.
+func (c *chat) whyNothing(ctx context.Context, given json.RawMessage) string {
+	var said explain.Explanation
+	if len(given) == 0 || client.Decode(given, &said) != nil {
+		inScope, err := c.toolsInScope(ctx)
+		switch {
+		case err != nil:
+			return "none of the tools in scope matched"
+		case len(inScope) == 0:
+			return "there is no tool in scope; register one with: earshot apply -f FILE"
 		}
+		return "none of the tools in scope matched: " + strings.Join(inScope, ", ")
 	}
-	return state
+	why := terminal.OneLine(strings.TrimPrefix(said.Why, "Nothing fired: "))
+	var names []string
+	for _, candidate := range said.Candidates {
+		names = append(names, nameOf(candidate))
+	}
+	if len(names) == 0 {
+		return why
+	}
+	return why + " In scope: " + strings.Join(names, ", ")
 }
 
-func (c *chat) showRejected(rejected query.Rejected) {
-	fmt.Fprintf(c.env.out, "  %s %s/%s %s\n", c.style.Paint(terminal.Yellow, "not fired"), rejected.RepositoryID, rejected.Name, terminal.OneLine(terminal.Value(rejected.Values)))
-	for _, fault := range rejected.Errors {
-		fmt.Fprintf(c.env.out, "    %s %s\n", terminal.OneLine(fault.Parameter), terminal.OneLine(fault.Detail))
+// nameOf names a candidate, with how near it was where that is known.
+func nameOf(candidate explain.Candidate) string {
+	name := terminal.OneLine(candidate.RepositoryID + "/" + candidate.Name)
+	if candidate.Score != nil {
+		name += fmt.Sprintf(" (%.2f)", *candidate.Score)
 	}
+	return name
 }
 
-// describeScope names the tools that could have fired.
-func (c *chat) describeScope(ctx context.Context) string {
-	inScope, err := c.toolsInScope(ctx)
-	switch {
-	case err != nil:
-		return "none of the tools in scope matched"
-	case len(inScope) == 0:
-		return "there is no tool in scope; register one with: earshot apply -f FILE"
+// showWhy prints how the last message was decided: why, the requests to a model, the calls, and the
+// tools.
+func (c *chat) showWhy(ctx context.Context) error {
+	if c.last == "" {
+		return errors.New("nothing was said yet; /why is about the last message")
 	}
-	return "none of the tools in scope matched: " + strings.Join(inScope, ", ")
+	body, err := c.client.Call(ctx, http.MethodGet, client.Path("apps", c.appID, "sessions", c.sessionID, "messages", c.last, "explain"), nil)
+	if client.HasStatus(err, http.StatusNotFound) {
+		return errors.New("the service has no explanation of the last message: it keeps them for 24 h as a rule, or is too old to make them")
+	}
+	if err != nil {
+		return err
+	}
+	if c.json {
+		fmt.Fprintf(c.env.out, "%s\n", terminal.Compact(body))
+		return nil
+	}
+	var said explain.Explanation
+	if err := client.Decode(body, &said); err != nil {
+		return err
+	}
+	out := c.env.out
+	fmt.Fprintf(out, "  %s (%s)\n", terminal.OneLine(said.Why), terminal.OneLine(said.Stage))
+	for _, asked := range said.Requests {
+		cost := fmt.Sprintf("%s in %d ms, %d tokens %s", asked.Model, asked.Millis, asked.Tokens.Prompt+asked.Tokens.Completion, asked.Error)
+		fmt.Fprintf(out, "  %s %s\n", c.style.Paint(terminal.Faint, "asked"), terminal.OneLine(cost))
+	}
+	codes := map[string]string{explain.Fired: terminal.Green, explain.Rejected: terminal.Yellow}
+	for _, call := range said.Calls {
+		fmt.Fprintf(out, "  %s %s\n", c.style.Paint(codes[call.Verdict], terminal.OneLine(call.Verdict)),
+			terminal.OneLine(call.Name+" "+string(terminal.Compact(call.Arguments))+" "+call.Why))
+	}
+	for _, candidate := range said.Candidates {
+		fmt.Fprintf(out, "  %s %s\n", c.style.Paint(terminal.Faint, "in scope"), terminal.OneLine(nameOf(candidate)+" "+candidate.Why))
+	}
+	for _, barred := range said.NotInScope {
+		fmt.Fprintf(out, "  %s %s\n", c.style.Paint(terminal.Faint, "not in scope"), terminal.OneLine(barred.RepositoryID+"/"+barred.Name+" "+barred.Why))
+	}
+	return nil
 }
 
 // toolsInScope lists the tools of the session's and the app's repositories.
@@ -156,16 +216,4 @@ func (c *chat) showTools(ctx context.Context) error {
 		fmt.Fprintln(c.env.out, "  there is no tool in scope")
 	}
 	return nil
-}
-
-// replyOf returns the text of a reply, or its JSON if it is no text.
-func replyOf(reply json.RawMessage) string {
-	var content string
-	if len(reply) == 0 || string(reply) == "null" {
-		return ""
-	}
-	if json.Unmarshal(reply, &content) == nil {
-		return content
-	}
-	return string(terminal.Compact(reply))
 }

@@ -157,7 +157,7 @@ func runDev(ctx context.Context, c config, d devOptions, env environment) (err e
 		c.RedisURL, c.RedisTLS = secret.New(redis.URL()), certfiles.Files{}
 	}
 	if ownNATS {
-		nats, fault := embedded.StartNATS("", d.natsPort, max(embedded.MinNATSBytes, 2*int64(c.StreamMax)), log)
+		nats, fault := embedded.StartNATS(d.natsPort, max(embedded.MinNATSBytes, 2*int64(c.StreamMax)), log)
 		if fault != nil {
 			return fault
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -62,68 +63,58 @@ func newDoctor(env environment) *cobra.Command {
 	return cmd
 }
 
-func (e *examination) run(ctx context.Context) error {
-	if e.config.RedisURL.Empty() && e.config.NATSURL.Empty() {
-		return errors.New("REDIS_URL (--redis-url) and NATS_URL (--nats-url) are not set: they name what to look at, one of them or both")
-	}
-	if err := errors.Join(e.config.check(), e.config.checkFiles(e.env.now())); err != nil {
-		return err
-	}
-	var checks []looked
-	for _, one := range []struct {
-		server string
-		named  bool
-		look   func(context.Context) ([]finding.Finding, error)
-	}{{"redis", !e.config.RedisURL.Empty(), e.redis}, {"nats", !e.config.NATSURL.Empty(), e.nats}} {
-		if !one.named {
-			continue
-		}
-		found, err := one.look(ctx)
-		if err != nil {
-			return err
-		}
-		for _, f := range found {
-			checks = append(checks, looked{Server: one.server, At: f.At, Check: f.Check, State: e.state(one.server, f), Found: f.Value, Change: f.Advice})
-		}
-	}
-	e.print(checks)
-	for _, one := range checks {
-		if one.State == stateFail {
-			return exitWith(1)
-		}
-	}
-	return ctx.Err()
-}
-
-// state is how good something is in the words of doctor.
-func (e *examination) state(server string, f finding.Finding) string {
-	switch {
-	case f.Grade == finding.Good:
-		return stateOK
-	case f.Grade == finding.Unusable, f.Grade == finding.Doubtful && server == "redis" && e.config.StrictRedis:
-		return stateFail
-	}
-	return stateWarn
-}
-
-func (e *examination) redis(ctx context.Context) ([]finding.Finding, error) {
-	redis.SetLogger(redisdb.Logger{Log: slog.New(slog.DiscardHandler)})
-	client, err := redisdb.Open(e.config.RedisURL.Reveal(), e.config.RedisTLS)
-	if err != nil {
-		return nil, err
-	}
-	defer client.Close()
-	return redisdb.Diagnose(ctx, &keyspace.DB{UniversalClient: client}, e.config.RedisReplicas.Count, e.env.now), nil
-}
-
 // natsPatience is how long a server of NATS has to answer each question: longer than a healthy
 // one takes, the election of a leader included.
 const natsPatience = 5 * time.Second
 
-func (e *examination) nats(ctx context.Context) ([]finding.Finding, error) {
-	return emitter.Diagnose(ctx, e.config.NATSURL.Reveal(), emitter.Options{
-		MaxAge: e.config.StreamMaxAge, MaxBytes: int64(e.config.StreamMax), Replicas: e.config.NATSReplicas, Timeout: natsPatience, Now: e.env.now, Login: e.config.NATSLogin,
-	}, bool(e.config.NATSIngress))
+func (e *examination) run(ctx context.Context) error {
+	c := &e.config
+	if c.RedisURL.Empty() && c.NATSURL.Empty() {
+		return errors.New("REDIS_URL (--redis-url) and NATS_URL (--nats-url) are not set: they name what to look at, one of them or both")
+	}
+	if err := errors.Join(c.check(), c.checkFiles(e.env.now())); err != nil {
+		return err
+	}
+	var checks []looked
+	if !c.RedisURL.Empty() {
+		redis.SetLogger(redisdb.Logger{Log: slog.New(slog.DiscardHandler)})
+		client, err := redisdb.Open(c.RedisURL.Reveal(), c.RedisTLS)
+		if err != nil {
+			return err
+		}
+		defer client.Close()
+		found := redisdb.Diagnose(ctx, &keyspace.DB{UniversalClient: client}, c.RedisReplicas.Count, e.env.now)
+		checks = append(checks, checksOf("redis", found, c.StrictRedis)...)
+	}
+	if !c.NATSURL.Empty() {
+		found, err := emitter.Diagnose(ctx, c.NATSURL.Reveal(), emitter.Options{
+			MaxAge: c.StreamMaxAge, MaxBytes: int64(c.StreamMax), Replicas: c.NATSReplicas, Timeout: natsPatience, Now: e.env.now, Login: c.NATSLogin,
+		}, bool(c.NATSIngress))
+		if err != nil {
+			return err
+		}
+		checks = append(checks, checksOf("nats", found, false)...)
+	}
+	e.print(checks)
+	if slices.ContainsFunc(checks, func(one looked) bool { return one.State == stateFail }) {
+		return exitWith(1)
+	}
+	return ctx.Err()
+}
+
+// checksOf writes findings in the words of doctor.
+func checksOf(server string, found []finding.Finding, strict bool) (checks []looked) {
+	for _, f := range found {
+		state := stateWarn
+		switch {
+		case f.Grade == finding.Good:
+			state = stateOK
+		case f.Grade == finding.Unusable, f.Grade == finding.Doubtful && strict:
+			state = stateFail
+		}
+		checks = append(checks, looked{Server: server, At: f.At, Check: f.Check, State: state, Found: f.Value, Change: f.Advice})
+	}
+	return checks
 }
 
 func (e *examination) print(checks []looked) {

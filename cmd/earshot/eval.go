@@ -7,7 +7,6 @@ import (
 	"log/slog"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/eval"
@@ -52,11 +51,7 @@ func newEval(env environment) *cobra.Command {
 			return e.run(cmd)
 		},
 	}
-	e.register(cmd.Flags())
-	return cmd
-}
-
-func (e *evaluation) register(flags *pflag.FlagSet) {
+	flags := cmd.Flags()
 	e.sourceFlags.register(flags)
 	flags.StringVar(&e.service.Server, "server", "", "`URL` of a service whose tools are tested, by dry runs, in place of the files'")
 	settings{flags}.credential(&e.service.Key, "key", keyVariables, "bearer `KEY` for it, of an app or the admin's")
@@ -67,23 +62,16 @@ func (e *evaluation) register(flags *pflag.FlagSet) {
 	flags.StringVar(&e.replay, "replay", "", "take the model's answers from such a `FILE`: no key is needed, and what is not in it is a failure")
 	flags.StringVar(&e.compare, "compare", "", "name what got worse since the run whose --json is in a `FILE`")
 	e.config.registerModels(settings{flags})
+	return cmd
 }
 
-// check refuses flags that go together with no sense.
-func (e *evaluation) check() error {
+// run runs the tests, and fails where one of them does.
+func (e *evaluation) run(cmd *cobra.Command) error {
 	switch {
 	case e.record != "" && e.replay != "":
 		return errors.New("--record and --replay do not go together: a recording is made, or played back")
 	case e.service.Server != "" && e.record+e.replay != "":
 		return errors.New("--server asks the service's own model: --record and --replay are for tests in this process")
-	}
-	return nil
-}
-
-// run runs the tests, and fails where one of them does.
-func (e *evaluation) run(cmd *cobra.Command) error {
-	if err := e.check(); err != nil {
-		return err
 	}
 	var earlier *eval.Earlier
 	var err error
@@ -134,32 +122,38 @@ func (e *evaluation) useExamples(ctx context.Context, set *files.Set, stage eval
 	return nil
 }
 
-// readTests reads the files with their tests, of which there must be some where they are what is
+// readTests reads the files with their tests, of which there must be some unless the examples are
 // tried.
 func (e *evaluation) readTests() (*files.Set, error) {
 	if len(e.paths) == 0 {
 		return &files.Set{AppID: e.appID}, nil
 	}
-	if e.tests = !e.examples; e.examples {
-		set, err := e.read(e.env)
-		return set, set.All(err)
-	}
+	e.tests = !e.examples
 	set, err := e.read(e.env)
-	if err = set.All(err); err == nil && len(set.Tests) == 0 {
+	if err = set.All(err); err == nil && e.tests && len(set.Tests) == 0 {
 		err = errors.New("the files have no test: add documents of kind: test, with what is said and what it should set off (chat: [{user: …}, {expect: {tool: …}}])")
 	}
 	return set, err
 }
 
-// stage is where the conversations are held.
+// stage is what the conversations are held with: a service, or the matcher that one with the same
+// settings has.
 func (e *evaluation) stage(set *files.Set) (eval.Stage, error) {
 	if e.service.Server != "" {
 		return &eval.Service{Client: &e.service, AppID: set.AppID, Pause: e.env.pause}, nil
 	}
-	made, err := e.matcher()
+	of := e.config.models(slog.New(slog.NewTextHandler(e.env.err, &slog.HandlerOptions{Level: slog.LevelError})), e.env)
+	var err error
+	switch {
+	case e.replay != "":
+		e.tape, err = eval.Replay(e.replay, &of)
+	case e.record != "":
+		e.tape, err = eval.Record(&of)
+	}
 	if err != nil {
 		return nil, err
 	}
+	made := chain.New(of)
 	fmt.Fprintln(e.env.err, "note: "+made.Describe())
 	process, err := eval.InProcess(set, made, e.config.History, e.env.now)
 	if err != nil {
@@ -169,19 +163,7 @@ func (e *evaluation) stage(set *files.Set) (eval.Stage, error) {
 	return process, nil
 }
 
-// matcher is the one that a service with the same settings has.
-func (e *evaluation) matcher() (made *chain.Chain, err error) {
-	of := e.config.models(slog.New(slog.NewTextHandler(e.env.err, &slog.HandlerOptions{Level: slog.LevelError})), e.env)
-	switch {
-	case e.replay != "":
-		e.tape, err = eval.Replay(e.replay, &of)
-	case e.record != "":
-		e.tape, err = eval.Record(&of)
-	}
-	return chain.New(of), err
-}
-
-// write writes the report wherever it is wanted, and the recording that was made.
+// write writes the report for people or for programs, what got worse, and the recording.
 func (e *evaluation) write(report *eval.Report, earlier *eval.Earlier) error {
 	var faults []error
 	if e.record != "" {
@@ -190,32 +172,21 @@ func (e *evaluation) write(report *eval.Report, earlier *eval.Earlier) error {
 	if e.junit != "" {
 		faults = append(faults, report.WriteJUnit(e.junit))
 	}
-	faults = append(faults, e.print(report))
-	if earlier != nil {
-		e.printWorse(report.Worse(earlier))
-	}
-	return errors.Join(faults...)
-}
-
-// printWorse says what got worse; beside the report where that is for programs.
-func (e *evaluation) printWorse(lines []string) {
 	out := e.env.out
 	if e.json {
-		out = e.env.err
+		faults = append(faults, eval.WriteJSON(out, report))
+		out = e.env.err // what follows is for people
+	} else {
+		report.Print(out, terminal.StyleOf(out, e.env.lookup), terminal.Width(out, e.env.lookup))
 	}
-	for _, line := range lines {
-		fmt.Fprintln(out, "worse: "+line)
+	if earlier != nil {
+		worse := report.Worse(earlier)
+		for _, line := range worse {
+			fmt.Fprintln(out, "worse: "+line)
+		}
+		if len(worse) == 0 {
+			fmt.Fprintln(out, "nothing got worse since "+e.compare)
+		}
 	}
-	if len(lines) == 0 {
-		fmt.Fprintln(out, "nothing got worse since "+e.compare)
-	}
-}
-
-// print writes the report, for people or for programs.
-func (e *evaluation) print(report *eval.Report) error {
-	if e.json {
-		return eval.WriteJSON(e.env.out, report)
-	}
-	report.Print(e.env.out, terminal.StyleOf(e.env.out, e.env.lookup), terminal.Width(e.env.out, e.env.lookup))
-	return nil
+	return errors.Join(faults...)
 }

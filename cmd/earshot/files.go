@@ -43,8 +43,7 @@ func newValidate(env environment) *cobra.Command {
 			source.tests, source.advised = true, true
 			set, err := source.read(env)
 			err = set.All(err)
-			var faults files.Faults
-			if errors.As(err, &faults) {
+			if faults, is := errors.AsType[files.Faults](err); is {
 				fmt.Fprintln(env.out, faults)
 				return fmt.Errorf("%s in the files", plural(len(faults), "fault"))
 			}
@@ -56,20 +55,16 @@ func newValidate(env environment) *cobra.Command {
 				return err
 			}
 			noteExamples(cmd.Context(), env, set, app, nil)
-			fmt.Fprintf(env.out, "%s, %s: no faults\n", plural(len(set.Files), "file"), summary(set))
+			found := fmt.Sprintf("app %s, %s", cmp.Or(set.AppID, "not named"), plural(len(set.Repositories), "repository", "repositories"))
+			if len(set.Tests) > 0 {
+				found += ", " + plural(len(set.Tests), "test")
+			}
+			fmt.Fprintf(env.out, "%s, %s: no faults\n", plural(len(set.Files), "file"), found)
 			return nil
 		},
 	}
 	source.register(cmd.Flags())
 	return cmd
-}
-
-func summary(set *files.Set) string {
-	found := fmt.Sprintf("app %s, %s", cmp.Or(set.AppID, "not named"), plural(len(set.Repositories), "repository", "repositories"))
-	if len(set.Tests) > 0 {
-		found += ", " + plural(len(set.Tests), "test")
-	}
-	return found
 }
 
 func newMigrate(env environment) *cobra.Command {
@@ -133,9 +128,9 @@ func printDifference(out io.Writer, name, before, after string) error {
 	return err
 }
 
-// replaceFile writes the new text beside the file and lets it take the file's place,
-// so that at no time the name stands for half a file. A backup that is there already
-// is not overwritten: it may be the only copy of what somebody wrote.
+// replaceFile writes the new text next to the file and lets it take the file's place, so that the
+// name never stands for half a file. A backup that is there already stays: it may be the only copy
+// of what somebody wrote.
 func replaceFile(name, content string) error {
 	info, err := os.Stat(name)
 	if err != nil {
@@ -219,8 +214,8 @@ func runApply(ctx context.Context, p *plan.Planner, env environment, dryRun, exi
 	return nil
 }
 
-// noteExamples says which examples of the files do not set off their own tool, by the words alone,
-// with the tools of all the files in scope and those of other repositories that stay beside them.
+// noteExamples names the examples of the files that do not set off their own tool by the words alone,
+// with the tools of all the files, and of other repositories that stay, in scope.
 func noteExamples(ctx context.Context, env environment, set *files.Set, app *repositories.App, stays []*repositories.Repository) {
 	own := set.Decoded()
 	shared := scope.Of(app, slices.Concat(own, stays)).Shared

@@ -65,38 +65,32 @@ func newImportOpenAPI(env environment) *cobra.Command {
 	return cmd
 }
 
-// write writes the file, and says what it has and what it needs.
+// write writes the file, and prints what it has and what it needs.
 func (o *importOptions) write(made *files.OpenAPI, env environment) error {
 	where := "standard output"
-	if o.output == "" {
-		if _, err := io.WriteString(env.out, made.Text); err != nil {
+	if o.output != "" {
+		flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+		if o.force {
+			flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+		}
+		file, err := os.OpenFile(o.output, flags, 0o600)
+		if errors.Is(err, os.ErrExist) {
+			return fmt.Errorf("%s is there already, perhaps with changes of yours: name another file, or give --force", o.output)
+		}
+		if err != nil {
 			return err
 		}
-	} else {
 		where = o.output
-		if err := o.save(made.Text); err != nil {
+		_, err = io.WriteString(file, made.Text)
+		if err := errors.Join(err, file.Close()); err != nil {
 			return err
 		}
+	} else if _, err := io.WriteString(env.out, made.Text); err != nil {
+		return err
 	}
 	fmt.Fprintf(env.err, "%s of %s written to %s\n", plural(made.Tools, "tool"), plural(made.Operations, "operation"), where)
 	if len(made.Variables) > 0 {
 		fmt.Fprintf(env.err, "to be set where it is read: %s\n", strings.Join(made.Variables, ", "))
 	}
 	return nil
-}
-
-func (o *importOptions) save(text string) error {
-	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
-	if o.force {
-		flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	}
-	file, err := os.OpenFile(o.output, flags, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("%s is there already, perhaps with changes of yours: name another file, or give --force", o.output)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(file, text)
-	return errors.Join(err, file.Close())
 }

@@ -55,8 +55,10 @@ type subscriber struct {
 	count  int
 }
 
-// connectTimeout bounds connecting to NATS: a person waits.
-const connectTimeout = 5 * time.Second
+const (
+	connectTimeout = 5 * time.Second // to NATS: a person waits
+	askTimeout     = 2 * time.Second // to the service, which need not be there
+)
 
 func (l *subscriber) run(ctx context.Context, subject string) error {
 	if err := checkSubject(subject); err != nil {
@@ -70,18 +72,12 @@ func (l *subscriber) run(ctx context.Context, subject string) error {
 		}
 		options.DeliverPolicy, options.OptStartTime = jetstream.DeliverByStartTimePolicy, &from
 	}
-	login, err := l.checked()
+	conn, at, err := l.connect(ctx)
 	if err != nil {
 		return err
 	}
-	at := l.address(ctx)
-	conn, err := nats.Connect(at, append(login, nats.Name("earshot listen"), nats.Timeout(connectTimeout), nats.MaxReconnects(-1))...)
-	if err != nil {
-		return fmt.Errorf("no NATS server answers at %s: %w; start one with: earshot dev, or name it with --nats-url or NATS_URL",
-			shownServers(at), withoutAddress(err))
-	}
 	defer conn.Close()
-	fmt.Fprintf(l.env.err, "listening at %s for %s\n", shownServers(at), subject)
+	fmt.Fprintf(l.env.err, "listening at %s for %s\n", at, subject)
 	stream, err := jetstream.New(conn)
 	if err != nil {
 		return err
@@ -96,53 +92,52 @@ func (l *subscriber) run(ctx context.Context, subject string) error {
 	return l.follow(ctx, consumer)
 }
 
-// checked are the options of a connection with the login for the given URL; none for the server
-// of earshot dev, which asks for nothing.
-func (l *subscriber) checked() ([]nats.Option, error) {
+// connect connects to the given NATS, else to that of an earshot dev, else to NATS's own address. at is the
+// address without passwords.
+func (l *subscriber) connect(ctx context.Context) (conn *nats.Conn, at string, err error) {
+	list, login := nats.DefaultURL, []nats.Option(nil)
 	if l.url.Empty() {
-		return nil, nil
+		ctx, cancel := context.WithTimeout(ctx, askTimeout)
+		defer cancel()
+		if who, err := l.client.WhoAmI(ctx); err == nil && who.NATSURL != "" {
+			list = who.NATSURL
+		}
+	} else {
+		list = l.url.Reveal()
+		if err := emitter.CheckURLs(list); err != nil {
+			return nil, "", fmt.Errorf("NATS_URL (--nats-url): %w", err)
+		}
+		if err := l.login.Check(list, l.env.now()); err != nil {
+			return nil, "", err
+		}
+		if login, err = l.login.Options(); err != nil {
+			return nil, "", err
+		}
 	}
-	list := l.url.Reveal()
-	if err := emitter.CheckURLs(list); err != nil {
-		return nil, fmt.Errorf("NATS_URL (--nats-url): %w", err)
-	}
-	if err := l.login.Check(list, l.env.now()); err != nil {
-		return nil, err
-	}
-	return l.login.Options()
-}
-
-// askTimeout bounds asking the service where NATS is: if there is none, that is no fault.
-const askTimeout = 2 * time.Second
-
-// address is the URL of NATS: the given one, else that of an earshot dev, else NATS's own.
-func (l *subscriber) address(ctx context.Context) string {
-	if !l.url.Empty() {
-		return l.url.Reveal()
-	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
-	defer cancel()
-	who, err := l.client.WhoAmI(ctx)
-	if err != nil || who.NATSURL == "" {
-		return nats.DefaultURL
-	}
-	return who.NATSURL
-}
-
-// shownServers is a list of URLs without passwords.
-func shownServers(list string) string {
 	var shown []string
 	for one := range strings.SplitSeq(list, ",") {
 		shown = append(shown, client.Redacted(strings.TrimSpace(one)))
 	}
-	return strings.Join(shown, ",")
+	at = strings.Join(shown, ",")
+	conn, err = nats.Connect(list, append(login, nats.Name("earshot listen"), nats.Timeout(connectTimeout), nats.MaxReconnects(-1))...)
+	if err != nil {
+		cause := errors.New("it cannot be connected to under this URL") // others have the URL in them, and its password
+		for _, known := range []error{nats.ErrNoServers, nats.ErrAuthorization, nats.ErrTimeout} {
+			if errors.Is(err, known) {
+				cause = known
+				break
+			}
+		}
+		return nil, at, fmt.Errorf("no NATS server answers at %s: %w; start one with: earshot dev, or name it with --nats-url or NATS_URL", at, cause)
+	}
+	return conn, at, nil
 }
 
 // streamPause is the time between two looks for a stream that is not there yet.
 const streamPause = 200 * time.Millisecond
 
-// consumer returns a consumer of the stream. It waits for the stream if there is none yet:
-// the first event makes it, and somebody who listens before that wants to see that event.
+// consumer returns a consumer of the stream. It waits for the stream: the first event makes it, and
+// is to be seen.
 func (l *subscriber) consumer(ctx context.Context, stream jetstream.JetStream, options jetstream.OrderedConsumerConfig) (jetstream.Consumer, error) {
 	for waiting := false; ; waiting = true {
 		consumer, err := stream.OrderedConsumer(ctx, emitter.Stream, options)
@@ -157,17 +152,6 @@ func (l *subscriber) consumer(ctx context.Context, stream jetstream.JetStream, o
 			return nil, err
 		}
 	}
-}
-
-// withoutAddress keeps a URL, which may hold a password, out of an error: the caller has
-// said it without.
-func withoutAddress(err error) error {
-	for _, known := range []error{nats.ErrNoServers, nats.ErrAuthorization, nats.ErrTimeout} {
-		if errors.Is(err, known) {
-			return known
-		}
-	}
-	return errors.New("it cannot be connected to under this URL")
 }
 
 // timeOf reads a point in time, or a duration as that long before now.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"earshot/cmd/earshot/redisdb"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 	"earshot/trigger/sealing"
@@ -45,22 +44,34 @@ func newReseal(env environment) *cobra.Command {
 	return cmd
 }
 
-// mostPasses bounds how often reseal goes the whole way. The second finds what was on its way
-// from one place to another; more are needed only where somebody still seals with the old key.
-const mostPasses = 4
+const (
+	// mostPasses bounds how often reseal goes the whole way. The second finds what was on its way
+	// from one place to another; more are needed only while somebody still seals with the old key.
+	mostPasses = 4
+	// progressPause is the least time between two lines of how far it is.
+	progressPause = time.Second
+)
 
 func (r *resealing) run(ctx context.Context) error {
-	sealer, err := r.check()
-	if err != nil {
+	err := r.config.checkRedis(r.env.now(), "")
+	if r.config.SecretKey.Empty() {
+		return errors.Join(err, errors.New("EARSHOT_SECRET_KEY (--secret-key) is not set: it is the newest key, which the replicas have"))
+	}
+	sealer, fault := r.config.sealer()
+	if err = errors.Join(err, fault); err != nil {
 		return err
 	}
-	db, err := r.config.lookAtRedis(ctx)
+	db, err := r.config.openRedis(ctx)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
+
 	found, resealed, err := r.walk(ctx, db, sealer)
-	r.print(found, resealed)
+	if !r.dryRun {
+		fmt.Fprintf(r.env.out, "sealed anew %d\n", resealed)
+	}
+	printSealed(r.env.out, found)
 	switch {
 	case ctx.Err() != nil:
 		return errors.New("it was stopped: what is sealed anew stays so, and another run does the rest")
@@ -76,23 +87,16 @@ func (r *resealing) run(ctx context.Context) error {
 	return nil
 }
 
-func (r *resealing) check() (*store.Sealer, error) {
-	var faults []error
-	if r.config.RedisURL.Empty() {
-		faults = append(faults, errors.New("REDIS_URL (--redis-url) is not set: it names the Redis of the service, as in redis://127.0.0.1:6379"))
-	} else if err := redisdb.CheckFiles(r.config.RedisURL.Reveal(), r.config.RedisTLS, r.env.now()); err != nil {
-		faults = append(faults, err)
-	}
-	if r.config.SecretKey.Empty() {
-		return nil, errors.Join(append(faults, errors.New("EARSHOT_SECRET_KEY (--secret-key) is not set: it is the newest key, which the replicas have"))...)
-	}
-	sealer, err := r.config.sealer()
-	return sealer, errors.Join(append(faults, err)...)
-}
-
 // walk goes the whole way until nothing is left to do, and returns what the last pass has found.
 func (r *resealing) walk(ctx context.Context, db *keyspace.DB, sealer *store.Sealer) (found sealing.Tally, resealed int, err error) {
-	walk := sealing.Walk{DB: db, Sealer: sealer, Reseal: !r.dryRun, After: r.progress(&resealed)}
+	last := r.env.now()
+	walk := sealing.Walk{DB: db, Sealer: sealer, Reseal: !r.dryRun, After: func(ctx context.Context, p sealing.Progress) error {
+		if now := r.env.now(); now.Sub(last) >= progressPause {
+			last = now
+			fmt.Fprintf(r.env.out, "looked at %s, sealed anew %d\n", plural(p.Keys, "key"), resealed+p.Resealed)
+		}
+		return ctx.Err()
+	}}
 	definitions := store.New(db, store.Options{Sealer: sealer})
 	if !r.dryRun {
 		if err := definitions.Adopted(ctx); err != nil {
@@ -110,26 +114,4 @@ func (r *resealing) walk(ctx context.Context, db *keyspace.DB, sealer *store.Sea
 		}
 	}
 	return found, resealed, nil
-}
-
-// tellEvery is how often reseal says how far it is.
-const tellEvery = time.Second
-
-// progress says from time to time how far a pass is, on top of what earlier ones have done.
-func (r *resealing) progress(before *int) func(context.Context, sealing.Progress) error {
-	last := r.env.now()
-	return func(ctx context.Context, p sealing.Progress) error {
-		if now := r.env.now(); now.Sub(last) >= tellEvery {
-			last = now
-			fmt.Fprintf(r.env.out, "looked at %s, sealed anew %d\n", plural(p.Keys, "key"), *before+p.Resealed)
-		}
-		return ctx.Err()
-	}
-}
-
-func (r *resealing) print(found sealing.Tally, resealed int) {
-	if !r.dryRun {
-		fmt.Fprintf(r.env.out, "sealed anew %d\n", resealed)
-	}
-	printSealed(r.env.out, found)
 }

@@ -148,7 +148,7 @@ func TestResealIsStoppedAndGoesOn(t *testing.T) {
 	env := around(w.env, &out, &faults, "")
 	at := time.Now()
 	env.now = func() time.Time { // asked at the start, and after each part of the way
-		at = at.Add(2 * tellEvery)
+		at = at.Add(2 * progressPause)
 		if strings.Contains(out.String(), "looked at ") {
 			stop()
 		}

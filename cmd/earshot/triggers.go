@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,11 +31,6 @@ type triggerList struct {
 	oldest bool
 	limit  int
 	json   bool
-}
-
-// triggerStates are the states of a trigger record.
-var triggerStates = []string{
-	query.StatePending, query.StateDelivered, query.StateFailed, query.StateConfirming, query.StateCancelled, query.StateDuplicate,
 }
 
 func newTriggers(env environment) *cobra.Command {
@@ -58,8 +55,22 @@ func newTriggers(env environment) *cobra.Command {
 	only.register(cmd.Flags())
 	cmd.Flags().IntVar(&l.limit, "limit", 50, "list at most `N`, up to 200")
 	cmd.Flags().BoolVar(&l.json, "json", false, "print each record as a line of JSON")
-	cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(triggerStates, cobra.ShellCompDirectiveNoFileComp)) //nolint:errcheck // the flag exists
-	cmd.AddCommand(l.newRetry(), l.newPurge(), l.newConfirm(), l.newDeny(), l.newCancel())
+	cmd.RegisterFlagCompletionFunc("state", cobra.FixedCompletions([]string{
+		query.StatePending, query.StateDelivered, query.StateFailed, query.StateConfirming, query.StateCancelled, query.StateDuplicate,
+	}, cobra.ShellCompDirectiveNoFileComp)) //nolint:errcheck // the flag exists
+	cmd.AddCommand(l.newRetry(), l.newPurge(), l.newConfirm(),
+		l.newEnd(&cobra.Command{
+			Use:     "deny ID...",
+			Short:   "Say no to triggers that wait to be confirmed",
+			Long:    "End triggers that wait to be confirmed: they have no effect, and are cancelled.",
+			Example: "  earshot triggers deny 3f2a",
+		}),
+		l.newEnd(&cobra.Command{
+			Use:     "cancel ID...",
+			Short:   "Take back triggers that have had no effect yet",
+			Long:    "End triggers that settle, or that wait to be confirmed: they have no effect, and are\ncancelled. Once an effect is under way it is too late.",
+			Example: "  earshot triggers cancel 3f2a",
+		}))
 	return cmd
 }
 
@@ -71,18 +82,15 @@ func (l *triggerList) list(ctx context.Context, only *triggerFilter) error {
 	if l.oldest {
 		set.Set("order", "asc")
 	}
-	query, err := only.query(set, l.env.now())
+	path, err := l.path(ctx, "", only, set)
 	if err != nil {
-		return err
-	}
-	if l.appID, err = l.client.App(ctx, l.appID); err != nil {
 		return err
 	}
 	var page struct {
 		Items []json.RawMessage `json:"items"`
 		Next  string            `json:"next"`
 	}
-	if err := l.client.Get(ctx, client.Path("apps", l.appID, "triggers")+query, &page); err != nil {
+	if err := l.client.Get(ctx, path, &page); err != nil {
 		return err
 	}
 	if l.json {
@@ -91,34 +99,49 @@ func (l *triggerList) list(ctx context.Context, only *triggerFilter) error {
 		}
 		return nil
 	}
-	return l.table(page.Items, page.Next != "")
-}
-
-func (l *triggerList) table(items []json.RawMessage, more bool) error {
-	if len(items) == 0 {
+	if len(page.Items) == 0 {
 		fmt.Fprintln(l.env.out, "there are none")
 		return nil
 	}
-	records := make([]query.Record, len(items))
-	for i, item := range items {
+	records := make([]query.Record, len(page.Items))
+	for i, item := range page.Items {
 		if err := client.Decode(item, &records[i]); err != nil {
 			return err
 		}
 	}
 	l.print(records)
-	if more {
-		fmt.Fprintf(l.env.out, "there are more than these %d; --limit shows more\n", len(items))
+	if page.Next != "" {
+		fmt.Fprintf(l.env.out, "there are more than these %d; --limit shows more\n", len(records))
 	}
 	return nil
 }
 
-// print writes one line for each record, or two where one is too long for the terminal.
+// path is that of the triggers of the app, with a query of the filter and what is set already.
+func (l *triggerList) path(ctx context.Context, below string, only *triggerFilter, set url.Values) (string, error) {
+	query, err := only.query(set, l.env.now())
+	if err != nil {
+		return "", err
+	}
+	l.appID, err = l.client.App(ctx, l.appID)
+	return client.Path("apps", l.appID, "triggers") + below + query, err
+}
+
+// print writes one line for each record, or two if one is too long for the terminal. A screen shows the
+// time of today, and the date of other days.
 func (l *triggerList) print(records []query.Record) {
-	columns := terminal.Width(l.env.out, l.env.lookup)
+	columns, today := terminal.Width(l.env.out, l.env.lookup), l.env.now().Local().Format(time.DateOnly)
 	rows := [][]string{{"TIME", "STATE", "TOOL", "SESSION", "ID", "LAST ATTEMPT"}}
 	for _, record := range records {
+		at := record.Time.Local()
+		layout := time.DateOnly
+		switch {
+		case columns == 0:
+			layout = time.DateTime
+		case at.Format(time.DateOnly) == today:
+			layout = time.TimeOnly
+		}
 		rows = append(rows, []string{
-			timeFor(columns, record.Time.Local(), l.env.now().Local()), record.State, record.RepositoryID + "/" + record.Name,
+			at.Format(layout), record.State, record.RepositoryID + "/" + record.Name,
 			cmp.Or(record.SessionID, "-"), record.TriggerID, lastAttempt(record),
 		})
 	}
@@ -130,19 +153,8 @@ func (l *triggerList) print(records []query.Record) {
 	terminal.Table{Style: style, Columns: columns, Below: 4}.Print(l.env.out, rows, func(cell string) string { return colours[cell] })
 }
 
-// timeFor writes a time, for a screen in short: the time of today, the date of other days.
-func timeFor(columns int, at, now time.Time) string {
-	switch {
-	case columns == 0:
-		return at.Format(time.DateTime)
-	case at.Format(time.DateOnly) == now.Format(time.DateOnly):
-		return at.Format(time.TimeOnly)
-	}
-	return at.Format(time.DateOnly)
-}
-
-// lastAttempt describes how the last attempt at an effect ended: where one has failed, the
-// last of these. Where there was none it says what there is to know of a held trigger.
+// lastAttempt describes how the last attempt at an effect ended: the last that failed, if one has.
+// Of a held trigger it says what that waits for.
 func lastAttempt(record query.Record) string {
 	switch {
 	case record.State == query.StateConfirming:
@@ -169,22 +181,6 @@ func lastAttempt(record query.Record) string {
 		text += ": " + terminal.OneLine(last.Error)
 	}
 	return text
-}
-
-func (l *triggerList) retry(ctx context.Context, ids []string) (err error) {
-	if l.appID, err = l.client.App(ctx, l.appID); err != nil {
-		return err
-	}
-	for _, id := range ids {
-		if err := repositories.CheckID("the trigger", id); err != nil {
-			return err
-		}
-		if _, err := l.client.Call(ctx, http.MethodPost, client.Path("apps", l.appID, "triggers", id, "retry"), nil); err != nil {
-			return fmt.Errorf("%s is not tried again: %w", id, err)
-		}
-		fmt.Fprintf(l.env.out, "%s is tried again\n", id)
-	}
-	return nil
 }
 
 // triggerFilter selects triggers by their tool, their session and when they fired.
@@ -239,6 +235,22 @@ func (l *triggerList) newRetry() *cobra.Command {
 	return cmd
 }
 
+func (l *triggerList) retry(ctx context.Context, ids []string) (err error) {
+	if l.appID, err = l.client.App(ctx, l.appID); err != nil {
+		return err
+	}
+	for _, id := range ids {
+		if err := repositories.CheckID("the trigger", id); err != nil {
+			return err
+		}
+		if _, err := l.client.Call(ctx, http.MethodPost, client.Path("apps", l.appID, "triggers", id, "retry"), nil); err != nil {
+			return fmt.Errorf("%s is not tried again: %w", id, err)
+		}
+		fmt.Fprintf(l.env.out, "%s is tried again\n", id)
+	}
+	return nil
+}
+
 func (l *triggerList) newPurge() *cobra.Command {
 	only := &triggerFilter{}
 	cmd := &cobra.Command{
@@ -255,17 +267,13 @@ func (l *triggerList) newPurge() *cobra.Command {
 	return cmd
 }
 
-// forAllFailed makes one request that is for all failed triggers of a filter, and prints how
-// many it was for.
-func (l *triggerList) forAllFailed(ctx context.Context, method, path string, only *triggerFilter, set url.Values, done string) error {
-	query, err := only.query(set, l.env.now())
+// forAllFailed makes one request for all failed triggers of a filter, and prints how many they were.
+func (l *triggerList) forAllFailed(ctx context.Context, method, below string, only *triggerFilter, set url.Values, done string) error {
+	path, err := l.path(ctx, below, only, set)
 	if err != nil {
 		return err
 	}
-	if l.appID, err = l.client.App(ctx, l.appID); err != nil {
-		return err
-	}
-	answer, err := l.client.Call(ctx, method, client.Path("apps", l.appID, "triggers")+path+query, nil)
+	answer, err := l.client.Call(ctx, method, path, nil)
 	if err != nil {
 		return err
 	}
@@ -277,4 +285,102 @@ func (l *triggerList) forAllFailed(ctx context.Context, method, path string, onl
 	}
 	fmt.Fprintf(l.env.out, "%d %s\n", counted.Triggers, done)
 	return nil
+}
+
+func (l *triggerList) newConfirm() *cobra.Command {
+	sure := false
+	cmd := &cobra.Command{
+		Use:   "confirm ID",
+		Short: "Say yes to a trigger that waits for it",
+		Long: "Show what a trigger would do, with its values and the question that the user was asked,\n" +
+			"and let it go. A person at a terminal is asked first; elsewhere --yes says it.",
+		Example: "  earshot triggers confirm 3f2a --yes",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			return l.confirm(cmd.Context(), ids[0], sure)
+		},
+	}
+	cmd.Flags().BoolVar(&sure, "yes", false, "confirm it without asking")
+	return cmd
+}
+
+// newEnd makes the command that ends triggers by its own name.
+func (l *triggerList) newEnd(cmd *cobra.Command) *cobra.Command {
+	cmd.Args = cobra.MinimumNArgs(1)
+	cmd.RunE = func(cmd *cobra.Command, ids []string) (err error) {
+		if l.appID, err = l.client.App(cmd.Context(), l.appID); err != nil {
+			return err
+		}
+		for _, id := range ids {
+			record, err := l.decide(cmd.Context(), id, cmd.Name(), nil)
+			if err != nil {
+				return fmt.Errorf("%s is not cancelled: %w", id, err)
+			}
+			fmt.Fprintf(l.env.out, "%s is %s\n", id, record.State)
+		}
+		return nil
+	}
+	return cmd
+}
+
+// confirm shows what is confirmed, as the user was asked about it, and asks a person at a terminal.
+func (l *triggerList) confirm(ctx context.Context, id string, sure bool) (err error) {
+	if l.appID, err = l.client.App(ctx, l.appID); err != nil {
+		return err
+	}
+	if err := repositories.CheckID("the trigger", id); err != nil {
+		return err
+	}
+	var record query.Record
+	if err := l.client.Get(ctx, client.Path("apps", l.appID, "triggers", id), &record); err != nil {
+		return fmt.Errorf("%s is not confirmed: %w", id, err)
+	}
+	if record.State != query.StateConfirming {
+		return fmt.Errorf("%s waits for no yes: it is %s", id, record.State)
+	}
+	until := ""
+	if record.ExpiresAt != nil {
+		until = ", until " + record.ExpiresAt.Local().Format(time.TimeOnly)
+	}
+	state := terminal.StyleOf(l.env.out, l.env.lookup).Paint(terminal.Yellow, record.State)
+	fmt.Fprintf(l.env.out, "%s %s/%s %s%s\n  %s\n", state, record.RepositoryID, record.Name,
+		terminal.OneLine(terminal.Value(record.Values)), until, terminal.OneLine(record.Question))
+	if !sure {
+		if err := l.askYes(); err != nil {
+			return fmt.Errorf("%s is not confirmed: %w", id, err)
+		}
+	}
+	if record, err = l.decide(ctx, id, "confirm", fmt.Appendf(nil, `{"digest":%q}`, record.Digest)); err != nil {
+		return fmt.Errorf("%s is not confirmed: %w", id, err)
+	}
+	fmt.Fprintf(l.env.out, "%s is confirmed, and %s\n", id, record.State)
+	return nil
+}
+
+// askYes asks a person at a terminal. Its error says that there was no yes.
+func (l *triggerList) askYes() error {
+	person := terminal.NewEditor(l.env.in, l.env.out, "confirm it? [y/N] ", nil)
+	if person == nil {
+		return errors.New("nobody can be asked here; --yes says it")
+	}
+	said, err := person.Line()
+	if err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if said = strings.ToLower(strings.TrimSpace(said)); said != "y" && said != "yes" {
+		return errors.New("nobody said yes")
+	}
+	return nil
+}
+
+// decide confirms or ends a trigger, and returns its record as it is then.
+func (l *triggerList) decide(ctx context.Context, id, word string, body []byte) (record query.Record, err error) {
+	if err := repositories.CheckID("the trigger", id); err != nil {
+		return record, err
+	}
+	answer, err := l.client.Call(ctx, http.MethodPost, client.Path("apps", l.appID, "triggers", id, word), body)
+	if err == nil {
+		err = client.Decode(answer, &record)
+	}
+	return record, err
 }

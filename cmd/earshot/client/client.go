@@ -64,18 +64,17 @@ func (r *Refusal) Error() string {
 
 // HasStatus reports whether an error is an answer of that status.
 func HasStatus(err error, status int) bool {
-	var answer *Refusal
-	return errors.As(err, &answer) && answer.Status == status
+	answer, is := errors.AsType[*Refusal](err)
+	return is && answer.Status == status
 }
 
 // Path joins the segments of a path below /v1, escaped.
 func Path(segments ...string) string {
-	var b strings.Builder
-	b.WriteString("/v1")
+	path := "/v1"
 	for _, segment := range segments {
-		b.WriteString("/" + url.PathEscape(segment))
+		path += "/" + url.PathEscape(segment)
 	}
-	return b.String()
+	return path
 }
 
 // Call makes a request and returns the body of an answer below 300.
@@ -107,25 +106,20 @@ func (c *Client) Call(ctx context.Context, method, path string, body []byte) ([]
 	if response.StatusCode < http.StatusMultipleChoices {
 		return answer, nil
 	}
-	return nil, newRefusal(response, answer)
-}
-
-func newRefusal(response *http.Response, answer []byte) error {
 	refused := &Refusal{}
 	if json.Unmarshal(answer, refused) != nil || refused.Status != response.StatusCode {
-		return fmt.Errorf("%s answers %s, and not as Earshot does; is --server (EARSHOT_URL) right?",
+		return nil, fmt.Errorf("%s answers %s, and not as Earshot does; is --server (EARSHOT_URL) right?",
 			Redacted(response.Request.URL.String()), response.Status)
 	}
 	if seconds, err := strconv.Atoi(response.Header.Get("Retry-After")); err == nil {
 		refused.RetryAfter = time.Duration(seconds) * time.Second
 	}
-	return refused
+	return nil, refused
 }
 
 // unreachable says what to do where nobody answers.
 func unreachable(server string, err error) error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
+	if wrapped, is := errors.AsType[*url.Error](err); is {
 		err = wrapped.Err // it repeats the URL
 	}
 	if errors.Is(err, context.Canceled) {
@@ -144,15 +138,13 @@ func Redacted(text string) string {
 	if parsed, err := url.Parse(text); err == nil && parsed.User != nil && strings.Count(text, "@") == 1 {
 		return parsed.Redacted()
 	}
-	scheme, rest, found := strings.Cut(text, "://")
-	if !found {
-		scheme, rest = "", text
+	scheme, _, found := strings.Cut(text, "://")
+	if found && scheme != "" {
+		scheme += "://"
+	} else {
+		scheme = ""
 	}
-	rest = "xxxxx" + rest[strings.LastIndex(rest, "@"):]
-	if scheme == "" {
-		return rest
-	}
-	return scheme + "://" + rest
+	return scheme + "xxxxx" + text[strings.LastIndex(text, "@"):]
 }
 
 // Get reads a JSON answer.
@@ -220,10 +212,6 @@ func (c *Client) App(ctx context.Context, given string) (string, error) {
 	if who.AppID != "" {
 		return who.AppID, nil
 	}
-	return c.onlyApp(ctx)
-}
-
-func (c *Client) onlyApp(ctx context.Context) (string, error) {
 	items, err := c.All(ctx, Path("apps"))
 	if err != nil {
 		return "", err

@@ -23,19 +23,16 @@ import (
 // Store is a Redis server inside this process that keeps everything in memory. It ignores
 // the "#!lua" line of scripts and has no persistence: what needs either belongs to a Redis
 // server.
-type Store struct {
-	server *miniredis.Miniredis
-}
+type Store struct{ server *miniredis.Miniredis }
 
 // StartStore starts a store on a free port.
 func StartStore() (*Store, error) {
 	store := miniredis.NewMiniRedis()
-	// Made for tests, it lets keys expire only when it is told that time has passed.
-	store.ClockTTL(true)
+	store.ClockTTL(true) // keys expire by the clock; its default is for tests
 	if err := store.StartAddr("127.0.0.1:0"); err != nil {
 		return nil, fmt.Errorf("start the embedded store: %w", err)
 	}
-	return &Store{server: store}, nil
+	return &Store{store}, nil
 }
 
 // URL is where clients connect.
@@ -47,8 +44,7 @@ func (s *Store) Close() { s.server.Close() }
 const (
 	// NATSPort is the port that the tools of NATS try by default.
 	NATSPort = 4222
-	// natsStartTimeout bounds the start; it takes some 20 ms with an empty directory,
-	// longer where a week of events has to be indexed.
+	// natsStartTimeout bounds the start, which takes some 20 ms.
 	natsStartTimeout = 30 * time.Second
 	// maxPayload is the largest event. A message of a chat has at most 1 MiB, and may
 	// stand in its event more than once, and escaped.
@@ -60,75 +56,63 @@ const (
 
 // NATS is a NATS server with JetStream inside this process.
 type NATS struct {
-	server    *server.Server
-	temporary string // removed at the end; empty where the caller gave a directory
+	server *server.Server
+	dir    string // of its files; it is removed at the end
 }
 
-// StartNATS starts the server on the given port, or on a free one where that is taken
-// or -1. Its files are in dir, or where that is empty in a temporary directory; its
-// streams may hold maxBytes in all.
-func StartNATS(dir string, port int, maxBytes int64, logger *slog.Logger) (*NATS, error) {
-	n := &NATS{}
-	if dir == "" {
-		temporary, err := os.MkdirTemp("", "earshot-nats-")
-		if err != nil {
-			return nil, fmt.Errorf("make a directory for the embedded NATS server: %w", err)
-		}
-		dir, n.temporary = temporary, temporary
-	}
-	err := n.start(dir, portOrFree(port, logger), maxBytes, logger)
-	if err != nil && strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) { // another dev took it since
-		n.stop()
-		err = n.start(dir, server.RANDOM_PORT, maxBytes, logger)
-	}
+// StartNATS starts the server on the given port, or on a free one if that is taken or -1. Its
+// streams may hold maxBytes in all, in a temporary directory.
+func StartNATS(port int, maxBytes int64, logger *slog.Logger) (*NATS, error) {
+	dir, err := os.MkdirTemp("", "earshot-nats-")
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("start the embedded NATS server in %s: %w", dir, err), n.Close())
+		return nil, fmt.Errorf("make a directory for the embedded NATS server: %w", err)
 	}
-	return n, nil
-}
-
-// portOrFree checks whether the port is free before the server tries: a server that fails
-// to listen has already taken hold of its directory.
-func portOrFree(port int, logger *slog.Logger) int {
+	n := &NATS{dir: dir}
+	// The port is tried first: a server that fails to listen has already taken hold of its directory.
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if errors.Is(err, syscall.EADDRINUSE) {
 		logger.Info("the port of NATS is taken, the embedded server uses another", "port", port)
-		return server.RANDOM_PORT
 	}
 	if err == nil {
 		err = listener.Close()
 	}
 	if err != nil {
-		return server.RANDOM_PORT
+		port = server.RANDOM_PORT
 	}
-	return port
+	err = n.start(port, maxBytes, logger)
+	if err != nil && strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) { // another dev took it since
+		n.stop()
+		err = n.start(server.RANDOM_PORT, maxBytes, logger)
+	}
+	if err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	return n, nil
 }
 
-func (n *NATS) start(dir string, port int, maxBytes int64, logger *slog.Logger) error {
-	running, err := server.NewServer(&server.Options{
+func (n *NATS) start(port int, maxBytes int64, logger *slog.Logger) (err error) {
+	n.server, err = server.NewServer(&server.Options{
 		ServerName:        "earshot-dev",
 		Host:              "127.0.0.1",
 		Port:              port,
 		JetStream:         true,
-		StoreDir:          dir,
+		StoreDir:          n.dir,
 		JetStreamMaxStore: maxBytes,
 		MaxPayload:        maxPayload,
 		NoSigs:            true, // signals are for the whole program
 	})
+	if err == nil {
+		log := newNATSLog(logger)
+		n.server.SetLogger(log, false, false)
+		n.server.Start()
+		if err = log.fatal(); err == nil && !n.server.ReadyForConnections(natsStartTimeout) { // after a fatal fault it would never be
+			err = fmt.Errorf("it was not ready within %s", natsStartTimeout)
+		}
+	}
 	if err != nil {
-		return err
+		err = fmt.Errorf("start the embedded NATS server in %s: %w", n.dir, err)
 	}
-	n.server = running
-	log := newNATSLog(logger)
-	running.SetLogger(log, false, false)
-	running.Start()
-	if fault := log.fatal(); fault != nil {
-		return fault // it would never be ready
-	}
-	if !running.ReadyForConnections(natsStartTimeout) {
-		return fmt.Errorf("it was not ready within %s", natsStartTimeout)
-	}
-	return nil
+	return err
 }
 
 // URL is where clients connect.
@@ -141,28 +125,23 @@ func (n *NATS) stop() {
 	}
 }
 
-// Close stops the server and removes its temporary directory.
+// Close stops the server and removes its files.
 func (n *NATS) Close() error {
 	n.stop()
-	if n.temporary == "" {
-		return nil
-	}
-	if err := os.RemoveAll(n.temporary); err != nil {
+	if err := os.RemoveAll(n.dir); err != nil {
 		return fmt.Errorf("remove the files of the embedded NATS server: %w", err)
 	}
 	return nil
 }
 
-// natsLog is a logger for the embedded NATS server that lowers its levels: its notices are
-// for somebody who runs that server, and are debug lines here.
+// natsLog is a logger for the embedded NATS server. Its notices are for operators of such a server,
+// and are debug lines here.
 type natsLog struct {
 	logger *slog.Logger
 
 	mu    sync.Mutex
 	fault error
 }
-
-var _ server.Logger = (*natsLog)(nil)
 
 func newNATSLog(logger *slog.Logger) *natsLog {
 	return &natsLog{logger: logger.With("server", "nats")}
@@ -177,10 +156,10 @@ func (l *natsLog) Warnf(format string, args ...any) { l.logger.Warn(fmt.Sprintf(
 // Errorf logs an error.
 func (l *natsLog) Errorf(format string, args ...any) { l.logger.Error(fmt.Sprintf(format, args...)) }
 
-// Debugf logs a line of the server's debugging, which we leave off.
+// Debugf implements server.Logger; it is off.
 func (l *natsLog) Debugf(format string, args ...any) { l.logger.Debug(fmt.Sprintf(format, args...)) }
 
-// Tracef logs a line of the server's tracing, which we leave off.
+// Tracef implements server.Logger; it is off.
 func (l *natsLog) Tracef(format string, args ...any) { l.logger.Debug(fmt.Sprintf(format, args...)) }
 
 // Fatalf keeps why the server cannot run. The server's own logger would end the

@@ -19,10 +19,17 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestEmbeddedNATSAnswersOnLoopbackWithLargeMessages(t *testing.T) {
-	n, err := StartNATS("", -1, MinNATSBytes, slog.New(slog.DiscardHandler))
+// startNATS starts a server that ends with the test.
+func startNATS(t *testing.T, port int) *NATS {
+	t.Helper()
+	n, err := StartNATS(port, MinNATSBytes, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	defer func() { require.NoError(t, n.Close()) }()
+	t.Cleanup(func() { require.NoError(t, n.Close()) })
+	return n
+}
+
+func TestEmbeddedNATSAnswersOnLoopbackWithLargeMessages(t *testing.T) {
+	n := startNATS(t, -1)
 	require.True(t, strings.HasPrefix(n.URL(), "nats://127.0.0.1:"), n.URL())
 	conn := dialNATS(t, n.URL())
 	require.EqualValues(t, 8<<20, conn.MaxPayload())
@@ -50,17 +57,15 @@ func TestEmbeddedStoreForgetsKeysWhenTheirTimeIsUp(t *testing.T) {
 	}, 10*time.Second, 5*time.Millisecond)
 }
 
-func TestEmbeddedNATSTakesAFreePortWhereItsOwnIsTaken(t *testing.T) {
+func TestEmbeddedNATSUsesThePortThatItIsGivenUnlessItIsTaken(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	defer listener.Close()
-	taken := listener.Addr().(*net.TCPAddr).Port
-
-	n, err := StartNATS("", taken, MinNATSBytes, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	defer func() { require.NoError(t, n.Close()) }()
-	require.NotEqual(t, "nats://"+listener.Addr().String(), n.URL())
+	address := listener.Addr().(*net.TCPAddr)
+	n := startNATS(t, address.Port)
+	require.NotEqual(t, "nats://"+address.String(), n.URL())
 	require.True(t, dialNATS(t, n.URL()).IsConnected())
+	require.NoError(t, listener.Close())
+	require.Equal(t, "nats://"+address.String(), startNATS(t, address.Port).URL())
 }
 
 func TestEmbeddedNATSServersThatStartAtOnceGetPortsOfTheirOwn(t *testing.T) {
@@ -73,7 +78,7 @@ func TestEmbeddedNATSServersThatStartAtOnceGetPortsOfTheirOwn(t *testing.T) {
 	urls, faults := make(chan string, servers), make(chan error, servers)
 	for range servers {
 		go func() {
-			n, err := StartNATS("", wanted, MinNATSBytes, slog.New(slog.DiscardHandler))
+			n, err := StartNATS(wanted, MinNATSBytes, slog.New(slog.DiscardHandler))
 			if err == nil {
 				t.Cleanup(func() { require.NoError(t, n.Close()) })
 				urls <- n.URL()
@@ -89,50 +94,29 @@ func TestEmbeddedNATSServersThatStartAtOnceGetPortsOfTheirOwn(t *testing.T) {
 	require.Len(t, seen, servers)
 }
 
-func TestEmbeddedNATSUsesThePortThatItIsGiven(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := listener.Addr().(*net.TCPAddr)
-	require.NoError(t, listener.Close())
-
-	n, err := StartNATS("", address.Port, MinNATSBytes, slog.New(slog.DiscardHandler))
-	require.NoError(t, err)
-	defer func() { require.NoError(t, n.Close()) }()
-	require.Equal(t, "nats://"+address.String(), n.URL())
-}
-
-func TestEmbeddedNATSKeepsEventsInAGivenDirectory(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "events")
-	for _, want := range []uint64{1, 2} {
-		n, err := StartNATS(dir, -1, MinNATSBytes, slog.New(slog.DiscardHandler))
-		require.NoError(t, err)
-		require.Equal(t, want, storeEvent(t, dialNATS(t, n.URL()), "event"))
-		require.NoError(t, n.Close())
-	}
-	require.DirExists(t, dir)
-}
-
 func TestEmbeddedNATSRemovesItsTemporaryDirectory(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
-	n, err := StartNATS("", -1, MinNATSBytes, slog.New(slog.DiscardHandler))
+	n, err := StartNATS(-1, MinNATSBytes, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
 	storeEvent(t, dialNATS(t, n.URL()), "event")
-	require.NotEmpty(t, entries(t, os.Getenv("TMPDIR")))
+	require.DirExists(t, n.dir)
 	require.NoError(t, n.Close())
-	require.Empty(t, entries(t, os.Getenv("TMPDIR")))
+	left, err := os.ReadDir(os.Getenv("TMPDIR"))
+	require.NoError(t, err)
+	require.Empty(t, left)
 }
 
 func TestEmbeddedNATSThatCannotStartSaysWhy(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	_, err := StartNATS(file, -1, MinNATSBytes, slog.New(slog.DiscardHandler))
+	err := (&NATS{dir: file}).start(-1, MinNATSBytes, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "start the embedded NATS server in "+file)
 	require.ErrorContains(t, err, "JetStream")
 }
 
 func TestEmbeddedNATSIsQuiet(t *testing.T) {
 	var log bytes.Buffer
-	n, err := StartNATS("", -1, MinNATSBytes, slog.New(slog.NewTextHandler(&log, nil)))
+	n, err := StartNATS(-1, MinNATSBytes, slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
 	storeEvent(t, dialNATS(t, n.URL()), "event")
 	require.NoError(t, n.Close())
@@ -189,11 +173,4 @@ func storeEvent(t *testing.T, conn *nats.Conn, text string) uint64 {
 	ack, err := js.Publish(ctx, "s", []byte(text))
 	require.NoError(t, err)
 	return ack.Sequence
-}
-
-func entries(t *testing.T, dir string) []os.DirEntry {
-	t.Helper()
-	found, err := os.ReadDir(dir)
-	require.NoError(t, err)
-	return found
 }

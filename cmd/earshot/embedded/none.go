@@ -39,7 +39,7 @@ func (*Store) Close() {}
 type NATS struct{}
 
 // StartNATS says that there is none.
-func StartNATS(string, int, int64, *slog.Logger) (*NATS, error) {
+func StartNATS(int, int64, *slog.Logger) (*NATS, error) {
 	return nil, fmt.Errorf("this earshot has no embedded NATS server: %w; name one with NATS_URL (--nats-url), or take a release binary", errNone)
 }
 

@@ -3,6 +3,7 @@ package terminal
 import (
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 
@@ -36,24 +37,13 @@ func NewEditor(in io.Reader, out io.Writer, prompt string, words []string) *Edit
 		if key != '\t' || at != len(line) || line == "" {
 			return "", 0, false
 		}
-		whole := completed(line, words)
-		return whole, len(whole), true
+		begin := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return !strings.HasPrefix(word, line) })
+		if len(begin) == 1 {
+			line = begin[0]
+		}
+		return line, len(line), true
 	}
 	return e
-}
-
-// completed is the one word that begins so, else what was typed.
-func completed(typed string, words []string) string {
-	found := typed
-	for _, word := range words {
-		if strings.HasPrefix(word, typed) {
-			if found != typed {
-				return typed
-			}
-			found = word
-		}
-	}
-	return found
 }
 
 // Remember makes a line one that can be gone back to.

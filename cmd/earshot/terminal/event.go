@@ -53,16 +53,18 @@ func EventOf(subject string, data []byte) Event {
 		e.Says = strings.Join(words[2:], ".") + " " + valuesText(payload.Values)
 		return e
 	}
-	e.describe(payload, data)
-	return e
-}
-
-func (e *Event) describe(payload eventPayload, data []byte) {
 	switch e.Kind {
 	case "trigger":
 		e.Says, e.Code = valuesText(payload.Values), Green
 	case "result":
-		e.Says, e.Code = payload.outcome()
+		if payload.OK == nil || !*payload.OK {
+			e.Says, e.Code = OneLine("failed ("+payload.Reason+"): "+payload.Error), Red
+			break
+		}
+		if payload.Status != 0 {
+			e.Says = fmt.Sprint(payload.Status, " ")
+		}
+		e.Says, e.Code = e.Says+fit(OneLine(string(Compact(payload.Result))), maxValue), Green
 	case "rejected":
 		var faults []string
 		for _, fault := range payload.Errors {
@@ -85,17 +87,7 @@ func (e *Event) describe(payload eventPayload, data []byte) {
 	default:
 		e.Says = OneLine(string(Compact(data)))
 	}
-}
-
-// outcome is how a call ended, and its colour.
-func (p eventPayload) outcome() (says, code string) {
-	if p.OK == nil || !*p.OK {
-		return OneLine("failed (" + p.Reason + "): " + p.Error), Red
-	}
-	if p.Status != 0 {
-		says = fmt.Sprint(p.Status, " ")
-	}
-	return says + fit(OneLine(string(Compact(p.Result))), maxValue), Green
+	return e
 }
 
 // Columns of a line of an event. What is longer moves the rest of its line.
@@ -111,14 +103,9 @@ func (e Event) Line(style Style, mark string, columns int) string {
 		where += "/" + e.Session
 	}
 	before := mark + "  " + pad(e.Kind, kindColumns) + "  "
-	rest := fit(strings.TrimRight(pad(where, sessionColumns)+"  "+strings.TrimSpace(e.Name+"  "+e.Says), " "), room(columns, before))
-	return style.Paint(Faint, mark) + "  " + style.Paint(e.Code, pad(e.Kind, kindColumns)) + "  " + rest
-}
-
-// room is what is left of a line, zero where lines may be of any length.
-func room(columns int, before string) int {
-	if columns <= 0 {
-		return 0
+	if columns > 0 {
+		columns = max(1, columns-columnsOfText(before))
 	}
-	return max(1, columns-columnsOfText(before))
+	rest := fit(strings.TrimRight(pad(where, sessionColumns)+"  "+strings.TrimSpace(e.Name+"  "+e.Says), " "), columns)
+	return style.Paint(Faint, mark) + "  " + style.Paint(e.Code, pad(e.Kind, kindColumns)) + "  " + rest
 }

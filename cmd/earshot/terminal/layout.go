@@ -45,11 +45,11 @@ func columnsOfText(text string) int {
 }
 
 func columnsOf(r rune) int {
-	if unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf) {
+	kind := width.LookupRune(r).Kind()
+	switch {
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
 		return 0
-	}
-	switch width.LookupRune(r).Kind() {
-	case width.EastAsianWide, width.EastAsianFullwidth:
+	case kind == width.EastAsianWide, kind == width.EastAsianFullwidth:
 		return 2
 	}
 	return 1
@@ -94,7 +94,7 @@ func valuesText(values map[string]any) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		shown := Value(values[name])
-		if text, is := values[name].(string); is && text != "" && !strings.ContainsFunc(text, isBreak) {
+		if text, is := values[name].(string); is && text != "" && !strings.ContainsFunc(text, needsQuotes) {
 			shown = fit(text, maxValue)
 		}
 		parts = append(parts, name+"="+shown)
@@ -102,8 +102,9 @@ func valuesText(values map[string]any) string {
 	return OneLine(strings.Join(parts, " "))
 }
 
-// isBreak reports whether a character keeps a text from being shown without quotes.
-func isBreak(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == '"' || r == '=' }
+func needsQuotes(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || r == '"' || r == '='
+}
 
 // Wrap breaks paragraphs, which empty lines separate, into lines of at most that many
 // columns; zero leaves them as they are.
@@ -113,27 +114,19 @@ func Wrap(text string, columns int) string {
 	}
 	paragraphs := strings.Split(text, "\n\n")
 	for i, paragraph := range paragraphs {
-		paragraphs[i] = wrapOne(paragraph, columns)
+		wrapped, at := "", 0
+		for n, word := range strings.Fields(paragraph) {
+			wide := columnsOfText(word)
+			switch {
+			case n == 0:
+			case at+1+wide > columns:
+				wrapped, at = wrapped+"\n", 0
+			default:
+				wrapped, at = wrapped+" ", at+1
+			}
+			wrapped, at = wrapped+word, at+wide
+		}
+		paragraphs[i] = wrapped
 	}
 	return strings.Join(paragraphs, "\n\n")
-}
-
-func wrapOne(paragraph string, columns int) string {
-	var b strings.Builder
-	at := 0
-	for i, word := range strings.Fields(paragraph) {
-		wide := columnsOfText(word)
-		switch {
-		case i == 0:
-		case at+1+wide > columns:
-			b.WriteByte('\n')
-			at = 0
-		default:
-			b.WriteByte(' ')
-			at++
-		}
-		b.WriteString(word)
-		at += wide
-	}
-	return b.String()
 }

@@ -3,6 +3,7 @@ package terminal
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -19,18 +20,22 @@ const gap = "  "
 
 // Print writes the rows. What codeOf returns for a cell is its colour.
 func (t Table) Print(out io.Writer, rows [][]string, codeOf func(cell string) string) {
-	widths := widest(rows)
-	whole := (len(widths) - 1) * len(gap)
-	for _, width := range widths {
-		whole += width
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], columnsOfText(cell))
+		}
 	}
-	if t.Columns == 0 || whole <= t.Columns {
+	if t.Columns == 0 || lineWidth(widths) <= t.Columns {
 		for i, row := range rows {
 			t.line(out, row, widths, i == 0, codeOf)
 		}
 		return
 	}
-	t.narrow(widths[:t.Below])
+	const least = 8
+	for above := widths[:t.Below]; lineWidth(above) > t.Columns && slices.Max(above) > least; {
+		above[slices.Index(above, slices.Max(above))]--
+	}
 	for i, row := range rows {
 		t.line(out, row[:t.Below], widths, i == 0, codeOf)
 		beneath := fit(gap+strings.TrimSpace(strings.Join(row[t.Below:], gap)), t.Columns)
@@ -38,33 +43,13 @@ func (t Table) Print(out io.Writer, rows [][]string, codeOf func(cell string) st
 	}
 }
 
-// widest is how many columns each cell takes at most.
-func widest(rows [][]string) []int {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], columnsOfText(cell))
-		}
+// lineWidth is how many columns cells of these widths take.
+func lineWidth(widths []int) int {
+	whole := (len(widths) - 1) * len(gap)
+	for _, width := range widths {
+		whole += width
 	}
-	return widths
-}
-
-// narrow takes from the widest cells until a line fits.
-func (t Table) narrow(widths []int) {
-	const least = 8
-	for {
-		whole, most := (len(widths)-1)*len(gap), 0
-		for i, width := range widths {
-			whole += width
-			if width > widths[most] {
-				most = i
-			}
-		}
-		if whole <= t.Columns || widths[most] <= least {
-			return
-		}
-		widths[most]--
-	}
+	return whole
 }
 
 func (t Table) line(out io.Writer, row []string, widths []int, head bool, codeOf func(string) string) {
