@@ -1,12 +1,17 @@
 package main
 
 import (
+	"fmt"
 	"net/http"
+	"strings"
+	"sync"
 	"testing"
 
-	"earshot/repositories/keyspace"
-
 	"github.com/stretchr/testify/require"
+
+	"earshot/emitter"
+	"earshot/matcher/llm/llmtest"
+	"earshot/repositories/keyspace"
 )
 
 func TestToolsOfOthersAreNeitherSeenNorFired(t *testing.T) {
@@ -239,4 +244,243 @@ func TestConcurrentPatchesLoseNothing(t *testing.T) {
 	operations := w.operations("clinic", "desk")
 	require.Len(t, operations, len(names))
 	require.Equal(t, "created", operations[0])
+}
+
+// redisDump is every key of Redis with all that is in it.
+func (w *world) redisDump() string {
+	w.t.Helper()
+	var all strings.Builder
+	client, ctx := w.client(), w.t.Context()
+	keys, err := client.Keys(ctx, "*").Result()
+	require.NoError(w.t, err)
+	for _, key := range keys {
+		var value any
+		switch kind := client.Type(ctx, key).Val(); kind {
+		case "hash":
+			value = client.HGetAll(ctx, key).Val()
+		case "list":
+			value = client.LRange(ctx, key, 0, -1).Val()
+		case "zset":
+			value = client.ZRangeWithScores(ctx, key, 0, -1).Val()
+		case "set":
+			value = client.SMembers(ctx, key).Val()
+		case "string":
+			value = client.Get(ctx, key).Val()
+		case "none":
+		default:
+			w.t.Fatalf("%s is a %s", key, kind)
+		}
+		fmt.Fprintf(&all, "%s %q\n", key, value)
+	}
+	return all.String()
+}
+
+// streamDump is every message of both streams, with its headers.
+func (w *world) streamDump() string {
+	w.t.Helper()
+	var all strings.Builder
+	for _, stream := range []string{emitter.Stream, emitter.StreamIn} {
+		for _, message := range w.nats.Stored(stream, ">") {
+			fmt.Fprintf(&all, "%s %v %s\n", message.Subject, message.Header, message.Data)
+		}
+	}
+	return all.String()
+}
+
+// linesOf are the lines in which a word stands.
+func linesOf(text, word string) (found []string) {
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, word) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// nothingOf requires that nothing is left in which the word stands.
+func (w *world) nothingOf(word string) {
+	w.t.Helper()
+	require.Empty(w.t, linesOf(w.redisDump(), word), "Redis")
+	require.Empty(w.t, linesOf(w.streamDump(), word), "the streams")
+}
+
+// erasable are tools of every kind that leaves something behind; down answers 503 and wrong 400.
+func erasable(sink, down, wrong string) string {
+	day := `"schema":[{"parameter":"day","type":"string","required":true}]`
+	return `{"tools":[
+		{"name":"book","url":"` + sink + `","emitter":"calendar.request",` + day + `},
+		{"name":"order","url":"` + down + `",` + day + `},
+		{"name":"refuse","url":"` + wrong + `",` + day + `},
+		{"name":"settle","settle":"60s","url":"` + sink + `",` + day + `},
+		{"name":"sure","confirm":"always","url":"` + sink + `",` + day + `},
+		{"name":"once","dedupe":{"within":"1h","scope":"app"},"url":"` + sink + `",` + day + `},
+		{"name":"ask","answer":{"within":"1h"},"request":{"timeout":"1ms"},` + day + `}]}`
+}
+
+// refusing is an endpoint that answers so.
+func refusing(t *testing.T, status int) *endpoint {
+	return newEndpoint(t, func(w http.ResponseWriter, _ received) { w.WriteHeader(status) })
+}
+
+// lead says and does of everything something in a session, with a word of its own.
+func (w *world) lead(session, word string) {
+	w.t.Helper()
+	path := "/v1/apps/clinic/sessions/" + session
+	w.put(path, `{"metadata":{"of":"`+word+`"}}`)
+	w.put(path+"/repositories/own", `{"tools":[{"name":"wave","url":"https://example.org/`+word+`"}]}`)
+	for i, tool := range []string{"book", "order", "refuse", "settle", "sure", "once", "once", "ask", "wave"} {
+		arguments := `{"day":"` + word + `"}`
+		if tool == "wave" {
+			arguments = "{}"
+		}
+		w.say(session, fmt.Sprint(word, i), "call "+tool+" "+arguments)
+	}
+	w.say(session, "", "call book {} "+word)
+	w.say(session, "", "nothing of "+word)
+	w.call(200, "POST", path+"/messages", `{"actor":"agent","text":"an answer for `+word+`"}`)
+	w.call(200, "POST", path+"/messages", `{"actor":"user","final":false,"messageId":"d-`+word+`","text":"a draft of `+word+`"}`)
+	w.call(201, "POST", path+"/triggers", `{"name":"ask","source":"task","triggerId":"t-`+word+`","values":{"day":"`+word+`"}}`)
+	w.publishAnswer("t-"+word, `{"ok":true,"result":"`+word+`"}`)
+	w.publishAnswer("t-"+word, `{"ok":true,"result":"late `+word+`"}`)
+}
+
+func TestAnErasedSessionLeavesNothing(t *testing.T) {
+	t.Parallel()
+	w, sink := serving(t, 2, "--session-messages", "6"), newSink(t)
+	down, wrong := refusing(t, http.StatusServiceUnavailable), refusing(t, http.StatusBadRequest)
+	w.put("/v1/apps/clinic", `{"settings":{"chatEvents":true}}`)
+	w.put("/v1/apps/clinic/repositories/desk", erasable(sink.URL, down.URL, wrong.URL))
+	w.lead("s1", "garlic")
+	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1", "") // an earlier life
+	w.lead("s1", "pepper")
+	w.lead("s2", "walnut")
+	w.until("what was said is everywhere", func() bool {
+		return len(linesOf(w.redisDump(), "pepper")) > 10 && len(linesOf(w.streamDump(), "garlic")) > 10
+	})
+	redisBefore, streamsBefore := linesOf(w.redisDump(), "walnut"), linesOf(w.streamDump(), "walnut")
+
+	exported := w.call(200, "GET", "/v1/apps/clinic/sessions/s1/export", "").Body
+	for _, kind := range []string{`{"kind":"message",`, `{"kind":"trigger",`, `{"kind":"event",`} {
+		require.NotEmpty(t, linesOf(exported, kind))
+	}
+	require.NotEmpty(t, linesOf(exported, "garlic"))
+	require.Empty(t, linesOf(exported, "walnut"))
+
+	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1?erase=true", "")
+	w.nothingOf("pepper")
+	w.nothingOf("garlic")
+	require.Empty(t, w.call(200, "GET", "/v1/apps/clinic/sessions/s1/export", "").Body)
+	require.Len(t, linesOf(w.streamDump(), "walnut"), len(streamsBefore))
+	require.GreaterOrEqual(t, len(linesOf(w.redisDump(), "walnut")), len(redisBefore)-1, "a draft may have expired")
+	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1?erase=true", "")
+	w.call(404, "DELETE", "/v1/apps/none/sessions/s1?erase=true", "")
+	w.call(400, "DELETE", "/v1/apps/clinic/sessions/s1?erase=yes", "")
+
+	require.Len(t, w.say("s1", "pepper0", `call book {"day":"monday"}`).Matches, 1, "it begins anew")
+	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s2?erase=true", "")
+	w.nothingOf("walnut")
+	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1?erase=true", "")
+	w.until("nothing is owed", func() bool { return strings.Trim(w.owed(), "0 ") == "" })
+}
+
+// owed are the counts of what partitions owe.
+func (w *world) owed() string {
+	var counts []string
+	client := w.client()
+	for _, key := range client.Keys(w.t.Context(), "*:owed").Val() {
+		counts = append(counts, client.Get(w.t.Context(), key).Val())
+	}
+	return strings.Join(counts, " ")
+}
+
+func TestWhatIsUnderWayInAnErasedSessionComesToNothing(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 2)
+	begun, let := make(chan string, 10), make(chan struct{})
+	release := sync.OnceFunc(func() { close(let) })
+	slow := newEndpoint(t, func(out http.ResponseWriter, _ received) {
+		begun <- "a call"
+		<-let
+		_, _ = out.Write([]byte(`{"said":"pepper"}`))
+	})
+	t.Cleanup(release)
+	w.put("/v1/apps/clinic", `{"settings":{"chatEvents":true}}`)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"`+slow.URL+`","schema":[{"parameter":"day","type":"string"}]},{"name":"wave"}]}`)
+	w.rest()
+	w.llm.Handle(func(request llmtest.Request) llmtest.Reply {
+		if strings.Contains(request.Last().Content, "think") {
+			begun <- "a model"
+			<-let
+			return llmtest.Calls([2]string{"wave", "{}"})
+		}
+		return obey(request)
+	})
+	statuses := make(chan int, 4)
+	post := func(replica int, body string) {
+		go func() { statuses <- w.ask(w.replicas[replica], "POST", messagesPath("s1"), body).Status }()
+		<-begun
+	}
+	post(0, messageBody("m1", `call book {"day":"pepper"}`))
+	post(1, messageBody("m2", "think of pepper"))
+	post(1, messageBody("m3", `call book {"day":"pepper"}`))
+	w.nats.Stop()
+	w.call(503, "DELETE", "/v1/apps/clinic/sessions/s1?erase=true", "")
+	w.nats.Start()
+	w.until("NATS is back", func() bool { return w.ask(w.replicas[0], "GET", "/readyz", "").Status == http.StatusOK })
+	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1?erase=true", "")
+	w.nothingOf("pepper")
+	release()
+	for range 3 {
+		<-statuses
+	}
+	w.rest()
+	w.nothingOf("pepper")
+}
+
+func TestWhatAReplicaPublishesAsItIsErasedIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 2)
+	w.put("/v1/apps/clinic", `{"settings":{"chatEvents":true}}`)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","schema":[{"parameter":"day","type":"string"}]}]}`)
+	w.rest()
+	stop := make(chan struct{})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+				w.ask(w.replicas[i%2], "POST", messagesPath("s1"), messageBody("", fmt.Sprintf(`call book {"day":"pepper%d"}`, i)))
+			}
+		}
+	}()
+	for range 3 {
+		got := w.ask(w.replicas[1], "DELETE", "/v1/apps/clinic/sessions/s1?erase=true", "")
+		require.Equal(t, http.StatusNoContent, got.Status, got.Body)
+	}
+	close(stop)
+	<-done
+	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1?erase=true", "")
+	w.nothingOf("pepper")
+	w.rest()
+	w.nothingOf("pepper")
+}
+
+func TestARecordThatOwesNothingCanBeRemoved(t *testing.T) {
+	t.Parallel()
+	w, sink := serving(t, 1), newSink(t)
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book","url":"`+sink.URL+`"},{"name":"later","settle":"60s"}]}`)
+	w.call(201, "POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"book","source":"task","triggerId":"t1"}`)
+	w.call(201, "POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"later","source":"task","triggerId":"t2"}`)
+	w.until("it is delivered", func() bool {
+		return w.ask(w.replicas[0], "DELETE", "/v1/apps/clinic/triggers/t1", "").Status == http.StatusNoContent
+	})
+	w.call(404, "DELETE", "/v1/apps/clinic/triggers/t1", "")
+	w.call(404, "GET", "/v1/apps/clinic/triggers/t1", "")
+	require.Contains(t, w.call(409, "DELETE", "/v1/apps/clinic/triggers/t2", "").Body, "still owes something")
+	w.call(202, "POST", "/v1/apps/clinic/triggers/t2/cancel", "")
+	w.call(204, "DELETE", "/v1/apps/clinic/triggers/t2", "")
+	require.JSONEq(t, `{"items":[]}`, w.call(200, "GET", "/v1/apps/clinic/sessions/s1/triggers", "").Body)
 }

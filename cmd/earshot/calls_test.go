@@ -1,11 +1,20 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
 )
@@ -249,4 +258,275 @@ func TestMessageThatNobodyWaitsForIsAnsweredByItsEventsAndTheHistory(t *testing.
 	require.Equal(t, "decided", found.State)
 	require.Equal(t, "delivered", found.Triggers[0].Call.State)
 	require.Equal(t, found.Triggers[0].TriggerID, w.say("s1", "m1", "call book {}").Matches[0].TriggerID)
+}
+
+// newEmbedder starts a model that embeds: what speaks of taxis points one way, all else another.
+func newEmbedder(t *testing.T) *endpoint {
+	return newEndpoint(t, func(w http.ResponseWriter, r received) {
+		var asked struct{ Input []string }
+		require.NoError(t, json.Unmarshal([]byte(r.Body), &asked))
+		data := []map[string]any{}
+		for i, text := range asked.Input {
+			vector := []float64{0, 1}
+			if strings.Contains(text, "taxi") || strings.Contains(text, "cab") {
+				vector = []float64{1, 0}
+			}
+			data = append(data, map[string]any{"index": i, "embedding": vector})
+		}
+		_ = json.NewEncoder(w).Encode(map[string]any{"data": data})
+	})
+}
+
+func TestToolsAreFoundByWhatTheTextMeans(t *testing.T) {
+	t.Parallel()
+	e := newEmbedder(t)
+	w := serving(t, 2, "--openai-embedding-model", "small", "--openai-embedding-base-url", e.URL+"/v1")
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"transport","description":"Order a taxi"},
+		{"name":"book","description":"Book an appointment"},{"name":"hours","description":"Tell when we are open"}]}`)
+	w.until("the vectors of the tools are made by the write", func() bool {
+		return slices.ContainsFunc(e.requests(), func(r received) bool { return strings.Contains(r.Body, `transport\nOrder a taxi`) })
+	})
+	for _, r := range w.replicas {
+		w.until("the tool is found of which no word was said", func() bool { // what takes longer than 100 ms does not count
+			found := w.ask(r, "POST", "/v1/apps/clinic/tools/search", `{"text":"cab!"}`)
+			return found.Status == http.StatusOK && strings.Contains(found.Body, `"name":"transport"`)
+		})
+	}
+	for _, one := range e.requests() {
+		require.Equal(t, "/v1/embeddings", one.URI)
+		require.NotContains(t, one.Header.Get("Authorization"), "llm-key-of-the-tests", "it is another's")
+	}
+}
+
+func TestAModelThatEmbedsNeedsAnEndpoint(t *testing.T) {
+	refused := command(t, nil, "dev", "--openai-embedding-model", "small")
+	require.Equal(t, 1, refused.code)
+	require.Contains(t, refused.err, `OPENAI_EMBEDDING_MODEL (--openai-embedding-model) is "small", and there is no endpoint to ask: set OPENAI_API_KEY, OPENAI_BASE_URL or OPENAI_EMBEDDING_BASE_URL`)
+	refused = command(t, nil, "dev", "--openai-embedding-base-url", "http://127.0.0.1:1/v1")
+	require.Contains(t, refused.err, "no model is named: set OPENAI_EMBEDDING_MODEL")
+}
+
+// toolServer is a real MCP server, with sessions or without, that may be away.
+type toolServer struct {
+	*httptest.Server
+	tools *mcp.Server
+	mu    sync.Mutex
+	down  bool
+	keys  []string // Idempotency-Key of the calls, those that it did not take among them
+}
+
+func newToolServer(t *testing.T, stateless bool) *toolServer {
+	s := &toolServer{tools: mcp.NewServer(&mcp.Implementation{Name: "crm", Version: "1"}, nil)}
+	serving := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.tools }, &mcp.StreamableHTTPOptions{Stateless: stateless})
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		if key := r.Header.Get("Idempotency-Key"); key != "" {
+			s.keys = append(s.keys, key)
+		}
+		down := s.down
+		s.mu.Unlock()
+		if down {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		serving.ServeHTTP(w, r)
+	}))
+	t.Cleanup(s.CloseClientConnections)
+	t.Cleanup(s.Close)
+	s.add("find_customer")
+	s.add("drop_customer")
+	return s
+}
+
+func (s *toolServer) add(name string) {
+	s.tools.AddTool(&mcp.Tool{
+		Name: name, Description: "Customers: " + name,
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","minLength":2}},"required":["name"]}`),
+	}, func(_ context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		return &mcp.CallToolResult{StructuredContent: json.RawMessage(`{"asked":` + string(r.Params.Arguments) + `}`)}, nil
+	})
+}
+
+func (s *toolServer) away(down bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.down = down
+}
+
+func (s *toolServer) called() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.keys...)
+}
+
+// source is the app with the server as its source.
+func (s *toolServer) source(more string) string {
+	return `{"settings":{"limits":null},"sources":[{"name":"crm","type":"mcp","url":"` + s.URL + `","allow":["find_*"],"refresh":"5s"` + more + `}]}`
+}
+
+// names lists the tools of a repository.
+func (w *world) names(path string) (names []string) {
+	w.t.Helper()
+	for _, tool := range read[struct{ Tools []struct{ Name string } }](w.t, w.call(200, "GET", path, "")).Tools {
+		names = append(names, tool.Name)
+	}
+	return names
+}
+
+func TestToolsOfAnMCPServerAreToolsLikeOthers(t *testing.T) {
+	t.Parallel()
+	for _, stateless := range []bool{true, false} {
+		w, s := serving(t, 2), newToolServer(t, stateless)
+		w.put("/v1/apps/clinic", s.source(`,"headers":{"X-Api-Key":"planted-key"}`))
+		const path = "/v1/apps/clinic/sessions/s1/repositories/customers"
+		made := w.call(201, "PUT", path, `{"from":"crm","options":{"exclusive":true}}`)
+		require.Contains(t, made.Body, `"find_customer"`)
+		require.NotContains(t, made.Body, "drop_customer")
+		require.Contains(t, w.call(200, "GET", "/v1/apps/clinic/sessions/s1/tools", "").Body, `"minLength":2`)
+
+		match := w.say("s1", "m1", `call find_customer {"name":"Ann"}`).Matches[0]
+		require.Equal(t, "delivered", match.Call.State, match.Call)
+		require.Equal(t, map[string]any{"asked": map[string]any{"name": "Ann"}}, match.Call.Result)
+		require.Equal(t, []string{match.TriggerID}, s.called())
+		require.Empty(t, w.say("s1", "m2", `call find_customer {"name":"A"}`).Matches, "values are held against the server's schema")
+
+		s.away(true)
+		match = w.say("s1", "m3", `call find_customer {"name":"Bob"}`).Matches[0]
+		require.Equal(t, "pending", match.Call.State)
+		require.Contains(t, w.call(201, "PUT", "/v1/apps/clinic/repositories/later", `{"from":"crm"}`).Body, "could not be read: POST http://127.0.0.1:")
+		require.Empty(t, w.names("/v1/apps/clinic/repositories/later"))
+		sent := w.call(200, "GET", path, "").Body
+		w.call(200, "PUT", path, sent)
+		require.Equal(t, []string{"find_customer"}, w.names(path), "what is read can be sent back")
+		s.away(false)
+		w.rest()
+		var record struct{ State string }
+		require.NoError(t, json.Unmarshal([]byte(w.call(200, "GET", "/v1/apps/clinic/triggers/"+match.TriggerID, "").Body), &record))
+		require.Equal(t, "delivered", record.State)
+		require.Equal(t, match.TriggerID, s.called()[len(s.called())-1])
+
+		w.until("its server is asked again", func() bool { return len(w.names("/v1/apps/clinic/repositories/later")) == 1 })
+		before := len(w.events("tool.changed.clinic.customers"))
+		s.add("find_order")
+		w.until("the new tool is there", func() bool { return len(w.names(path)) == 2 })
+		w.until("both follow", func() bool { return len(w.names("/v1/apps/clinic/repositories/later")) == 2 })
+		w.rest()
+		require.Len(t, w.events("tool.changed.clinic.customers"), before+1)
+		for _, replica := range w.replicas {
+			require.NotContains(t, replica.log.String(), "planted-key")
+		}
+	}
+}
+
+func TestFilesNameAnMCPServer(t *testing.T) {
+	w, s := devInFolder(t), newToolServer(t, true)
+	files := func(more string) {
+		write(t, "tools.yaml", "kind: app\nname: clinic\n---\nkind: source\nname: crm\ntype: mcp\nurl: "+s.URL+"\nallow: [find_*]\nheaders: {X-Api-Key: k3y-of-ours}\n"+
+			"---\nkind: repository\nname: customers\nfrom: crm\n"+more)
+	}
+	files("")
+	require.Contains(t, w.ok("validate", "-f", "tools.yaml"), "")
+	require.Contains(t, w.ok("apply", "-f", "tools.yaml"), "created 2")
+	require.Equal(t, []string{"find_customer"}, w.names("/v1/apps/clinic/repositories/customers"))
+	require.Contains(t, w.ok("apply", "-f", "tools.yaml"), "created 0, updated 0, left 2, removed 0", "what the server has is no change")
+	files("options: {exclusive: true}\n")
+	plan := w.ok("apply", "-f", "tools.yaml", "--dry-run")
+	require.Contains(t, plan, "options/exclusive: false → true")
+	require.NotContains(t, plan, "find_customer")
+
+	write(t, "wrong.yaml", "kind: app\nname: clinic\n---\nkind: repository\nname: customers\nfrom: crn\n")
+	refused := w.run("apply", "-f", "wrong.yaml")
+	require.Equal(t, 1, refused.code)
+	require.Contains(t, refused.err, `wrong.yaml:`)
+	require.Contains(t, refused.err, `the app has no source "crn"`)
+	require.True(t, strings.Contains(refused.err, `did you mean "crm"?`), refused.err)
+}
+
+// received is a request as an endpoint got it.
+type received struct {
+	Method, URI string
+	Header      http.Header
+	Body        string
+}
+
+// endpoint is an HTTP endpoint outside of the program that keeps what it was sent.
+type endpoint struct {
+	*httptest.Server
+	mu     sync.Mutex
+	got    []received
+	status int // of a sink, where not 200
+}
+
+// newEndpoint starts an endpoint that answers with handle, called after the request was
+// kept; the body is at the handler's disposal as in any other.
+func newEndpoint(t *testing.T, handle func(w http.ResponseWriter, r received)) *endpoint {
+	e := &endpoint{}
+	e.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		one := received{r.Method, r.RequestURI, r.Header.Clone(), string(body)}
+		e.mu.Lock()
+		e.got = append(e.got, one)
+		e.mu.Unlock()
+		handle(w, one)
+	}))
+	t.Cleanup(e.Close)
+	return e
+}
+
+// newSink starts an endpoint that takes everything, as long as it is not told to answer
+// otherwise.
+func newSink(t *testing.T) *endpoint {
+	var e *endpoint
+	e = newEndpoint(t, func(w http.ResponseWriter, _ received) {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(cmp.Or(e.status, http.StatusOK))
+		_, _ = io.WriteString(w, `{"ok":true}`)
+	})
+	return e
+}
+
+// answer sets the status of a sink's answers from now on.
+func (e *endpoint) answer(status int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.status = status
+}
+
+// lastPassword is that of basic authentication in the last request.
+func (e *endpoint) lastPassword() string {
+	list := e.requests()
+	_, password, _ := (&http.Request{Header: list[len(list)-1].Header}).BasicAuth()
+	return password
+}
+
+// newIssuer starts a token endpoint that gives a token of the given beginning, another
+// for each request.
+func newIssuer(t *testing.T, token string) *endpoint {
+	var issued int
+	var mu sync.Mutex
+	return newEndpoint(t, func(w http.ResponseWriter, _ received) {
+		mu.Lock()
+		issued++
+		number := issued
+		mu.Unlock()
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(w, `{"access_token":"%s-%d","token_type":"Bearer","expires_in":3600}`, token, number)
+	})
+}
+
+// requests lists what the endpoint was sent so far.
+func (e *endpoint) requests() []received {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return append([]received(nil), e.got...)
+}
+
+// form reads a body that is form encoded, as RFC 6749 asks for in token requests.
+func (r received) form(t *testing.T) url.Values {
+	require.Equal(t, "application/x-www-form-urlencoded", r.Header.Get("Content-Type"))
+	fields, err := url.ParseQuery(r.Body)
+	require.NoError(t, err)
+	return fields
 }

@@ -1,24 +1,27 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/nats-io/nats.go/jetstream"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
 	"earshot/deploy/testbed"
 	"earshot/emitter"
 	"earshot/matcher/llm/llmtest"
 	"earshot/repositories/keyspace"
-
-	"github.com/nats-io/nats-server/v2/server"
-	"github.com/nats-io/nats.go/jetstream"
-	"github.com/stretchr/testify/require"
 )
 
 func TestStoppingFinishesTheCallThatIsUnderWay(t *testing.T) {
@@ -313,4 +316,211 @@ func TestAnEventThatIsDeniedIsGivenUpAndItsSessionGoesOn(t *testing.T) {
 	w.call(http.StatusAccepted, "POST", "/v1/apps/clinic/triggers/"+denied.TriggerID+"/retry", "")
 	w.until("it is published", func() bool { return len(w.events("app.clinic.desk.ring")) == 1 })
 	w.until("all is well", func() bool { return w.ask(w.replicas[0], "GET", "/readyz", "").Status == http.StatusOK })
+}
+
+// publishAnswer publishes an answer as any subscriber may, and waits until the stream has it.
+func (w *world) publishAnswer(triggerID, body string) time.Time {
+	w.t.Helper()
+	js, err := jetstream.New(w.nats.Connect())
+	require.NoError(w.t, err)
+	subject := "answer.clinic." + triggerID
+	w.until("it is published", func() bool { // the stream is made beside all else
+		_, err := js.Publish(w.t.Context(), subject, []byte(body))
+		return err == nil
+	})
+	stored := w.nats.Stored(emitter.StreamIn, subject)
+	return stored[len(stored)-1].Time
+}
+
+// dueAt moves the end of the hour in which the one answer that is waited for may come.
+func (w *world) dueAt(end time.Time) {
+	w.t.Helper()
+	client, keys := w.client(), keyspace.KeysOf("clinic")
+	waiting := client.ZRange(w.t.Context(), keys.Lane(keyspace.LaneCalls), 0, -1).Val()
+	require.Len(w.t, waiting, 1)
+	require.NoError(w.t, client.HSet(w.t.Context(), keys.Effect(waiting[0]), "created", end.Add(-time.Hour).UnixMilli()).Err())
+	require.NoError(w.t, client.ZAddXX(w.t.Context(), keys.Lane(keyspace.LaneCalls), redis.Z{Score: float64(end.UnixMilli()), Member: waiting[0]}).Err())
+	require.NoError(w.t, client.ZAdd(w.t.Context(), keys.Due(), redis.Z{Score: float64(end.UnixMilli()), Member: string(keyspace.LaneCalls) + "/clinic"}).Err())
+}
+
+// callOf is where the call of a trigger stands.
+func (w *world) callOf(triggerID string) callState {
+	w.t.Helper()
+	return *read[matched](w.t, w.call(200, "GET", "/v1/apps/clinic/triggers/"+triggerID, "")).Call
+}
+
+const asksForAnAnswer = `{"tools":[{"name":"turn","answer":{"within":"1h"},"request":{"timeout":"1m"}},
+	{"name":"wave","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`
+
+func TestAMessageIsAnsweredByWhoeverSubscribes(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 2)
+	w.put("/v1/apps/clinic", `{"settings":{"chatModeEnabled":true}}`)
+	w.put("/v1/apps/clinic/repositories/desk", asksForAnAnswer)
+	said := make(chan httpAnswer, 1)
+	go func() { said <- w.ask(w.replicas[0], "POST", messagesPath("s1"), messageBody("m1", "call turn {}")) }()
+	var asked []storedEvent
+	w.until("it is asked for", func() bool {
+		asked = w.events("tool.trigger.clinic.s1.turn")
+		return len(asked) == 1
+	})
+	place := asked[0].Payload["answer"].(map[string]any)
+	id := asked[0].Payload["id"].(string)
+	require.Equal(t, map[string]any{"subject": "answer.clinic." + id, "url": "/v1/apps/clinic/triggers/" + id + "/answer"}, place)
+
+	w.publishAnswer(id, "not an answer")
+	w.publishAnswer(id, `{"ok":true,"result":{"page":7}}`)
+	posted := read[posted](t, <-said)
+	require.Equal(t, &callState{State: "delivered", Attempts: 1, Result: map[string]any{"page": 7.0}}, posted.Matches[0].Call)
+	require.NotNil(t, posted.Reply, "the reply is written with the result in hand")
+
+	got := w.ask(w.replicas[1], "POST", place["url"].(string), `{"ok":false,"error":"no, after all"}`)
+	require.Equal(t, http.StatusOK, got.Status, got.Body)
+	require.Equal(t, "delivered", read[matched](t, got).Call.State, "the first holds")
+	w.rest()
+	results := w.events("tool.result.clinic.s1.turn")
+	require.Len(t, results, 1)
+	require.Equal(t, map[string]any{"page": 7.0}, results[0].Payload["result"])
+}
+
+func TestAnAnswerCountsThatWasPublishedInTimeWhileEveryReplicaWasDown(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 1)
+	w.put("/v1/apps/clinic/repositories/desk", asksForAnAnswer)
+	fired := w.fire("s1", "wave", "{}")
+	require.Equal(t, "pending", fired.Call.State)
+	require.Zero(t, w.replicas[0].stop())
+	end := w.publishAnswer(fired.TriggerID, `{"ok":true,"result":"in time"}`)
+	w.publishAnswer(fired.TriggerID, `{"ok":true,"result":"later"}`)
+	w.dueAt(end.Add(time.Millisecond))
+
+	w.replicas = nil
+	w.serve()
+	w.until("it is found", func() bool { return w.callOf(fired.TriggerID).State == "delivered" })
+	require.Equal(t, "in time", w.callOf(fired.TriggerID).Result)
+}
+
+func TestATriggerIsNotGivenUpWhileNATSMayHaveItsAnswer(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 1)
+	w.put("/v1/apps/clinic/repositories/desk", asksForAnAnswer)
+	fired := w.fire("s1", "wave", "{}")
+	w.nats.Stop()
+	w.dueAt(time.Now().Add(-time.Second))
+	w.replicas[0].log.Await(t, regexp.QuoteMeta(`"kind":"answer"`))
+	require.Equal(t, "pending", w.callOf(fired.TriggerID).State)
+	w.nats.Start()
+	w.until("its time is over", func() bool { return w.callOf(fired.TriggerID).State == "failed" })
+	require.Equal(t, "timeout", w.callOf(fired.TriggerID).Reason)
+	got := w.ask(w.replicas[0], "POST", "/v1/apps/clinic/triggers/"+fired.TriggerID+"/answer", `{"ok":true}`)
+	require.Equal(t, http.StatusConflict, got.Status, "too late: %s", got.Body)
+	w.until("it is told", func() bool { return len(w.events("tool.result.clinic.s1.wave")) == 1 })
+}
+
+const shopFile = `kind: tool
+name: refund
+description: Refund an order
+confirm: always
+examples: [refund my order]
+---
+kind: tool
+name: lamp
+description: Turn the lamp on
+settle: 60s
+examples: [turn the lamp on]
+---
+kind: tool
+name: order
+description: Order the usual
+dedupe: {within: 10m}
+examples: [order the usual]
+`
+
+// inShop returns a service with tools whose triggers are held back, or are the same as others.
+func inShop(t *testing.T) *world {
+	t.Helper()
+	w := devInFolder(t)
+	write(t, "tools.yaml", shopFile)
+	w.ok("apply", "-f", "tools.yaml", "--app", "shop")
+	return w
+}
+
+// only is the id of the one trigger in a state.
+func (w *world) only(state string) (triggerID string) {
+	w.t.Helper()
+	lines := strings.Fields(w.ok("triggers", "--state", state, "--json"))
+	var record struct {
+		TriggerID string `json:"triggerId"`
+	}
+	require.NoError(w.t, json.Unmarshal([]byte(strings.Join(lines, " ")), &record))
+	return record.TriggerID
+}
+
+func TestChatShowsWhatWaitsAndWhatWasThereBefore(t *testing.T) {
+	w := inShop(t)
+	r := typing(t, w.env, "refund my order\nyes\nrefund my order\nno\nturn the lamp on\norder the usual\norder the usual\n/history\n", "chat", "--session", "s1")
+	require.Equal(t, 0, r.code, r.err)
+	said, history, _ := strings.Cut(r.out, "user: ")
+	require.Regexp(t, `  asks first default/refund {}\n    until \d\d:\d\d:\d\d: .+\? \(yes / no\)\n`+
+		`  fired default/refund {}\n    event tool.trigger.shop.s1.refund published\n`+
+		`  asks first default/refund {}\n    .+\n`+
+		`  cancelled default/refund {}\n`+
+		`  settles default/lamp {}\n    until \d\d:\d\d:\d\d; earshot triggers cancel [0-9a-f]{32} takes it back\n`+
+		`  fired default/order {}\n    event tool.trigger.shop.s1.order published\n`+
+		`  done before default/order {}\n    of [0-9a-f]{32}\n`, said)
+	require.Contains(t, history, "  cancelled default/refund {}\n")
+	require.Contains(t, history, "  done before default/order {}\n")
+	shown := w.ok("listen", "tool.*.shop.s1.>", "--since", "1h", "--count", "6")
+	require.Regexp(t, `confirm +shop/s1 +refund +.+\? \(yes / no\)\n`, shown)
+	require.Regexp(t, `cancelled +shop/s1 +refund +deny\n`, shown)
+	require.Regexp(t, `duplicate +shop/s1 +order +of [0-9a-f]{32}\n`, shown)
+}
+
+func TestWaitingTriggersAreConfirmedDeniedAndCancelled(t *testing.T) {
+	w := inShop(t)
+	w.ok("chat", "refund my order", "--session", "s1")
+	require.Regexp(t, `(?m) confirming +default/refund +s1 +[0-9a-f]{32} +.+\? \(yes / no\)$`, w.ok("triggers", "--state", "confirming"))
+	id := w.only("confirming")
+	r := w.run("triggers", "confirm", id)
+	require.Equal(t, 1, r.code)
+	require.Equal(t, "earshot: "+id+" is not confirmed: nobody can be asked here; --yes says it\n", r.err)
+	require.Regexp(t, `^confirming default/refund {}, until \d\d:\d\d:\d\d\n  .+\? \(yes / no\)\n$`, r.out)
+	require.Contains(t, w.ok("triggers", "confirm", id, "--yes"), id+" is confirmed, and delivered\n")
+	require.Contains(t, w.run("triggers", "confirm", id, "--yes").err, id+" waits for no yes: it is delivered")
+
+	w.ok("chat", "refund my order", "--session", "s1")
+	id = w.only("confirming")
+	require.Equal(t, id+" is cancelled\n", w.ok("triggers", "deny", id))
+	require.Equal(t, id+" is cancelled\n", w.ok("triggers", "deny", id), "the same again changes nothing")
+	w.ok("chat", "turn the lamp on", "--session", "s1")
+	id = w.only("pending")
+	require.Regexp(t, id+` +settles until \d\d:\d\d:\d\d\n$`, w.ok("triggers", "--state", "pending"))
+	require.Equal(t, id+" is cancelled\n", w.ok("triggers", "cancel", id))
+	require.Equal(t, id+" is cancelled\n", w.ok("triggers", "cancel", id), "the same again changes nothing")
+	require.Contains(t, w.run("triggers", "confirm", id, "--yes").err, "waits for no yes")
+	counted := w.call(200, "GET", "/metrics", "").Body
+	for _, line := range []string{`{state="confirming"} 2`, `{state="due"} 1`, `{state="settling"} 1`, `{state="cancelled"} 2`} {
+		require.Contains(t, counted, "\nearshot_triggers_total"+line+"\n")
+	}
+	for _, word := range []string{"confirm", "deny", "cancel"} {
+		require.Contains(t, w.run("triggers", word, "absent").err, "absent is not ")
+		require.Contains(t, w.run("triggers", word, "a b").err, `"a b" is not an id`)
+		require.Equal(t, 1, w.run("triggers", word).code)
+	}
+}
+
+func TestAPersonIsAskedBeforeATriggerIsConfirmed(t *testing.T) {
+	w := inShop(t)
+	w.ok("chat", "refund my order", "--session", "s1")
+	id := w.only("confirming")
+	for _, said := range []struct {
+		keys, shown string
+		code        int
+	}{{"\r", "nobody said yes", 1}, {keyEnd, "nobody said yes", 1}, {"y\r", "is confirmed, and delivered", 0}} {
+		p := sitting(t, w.env, "triggers", "confirm", id)
+		p.sees("confirm it? [y/N]", 1)
+		p.types(said.keys)
+		p.sees(said.shown, 1)
+		require.Equal(t, said.code, p.wait())
+	}
 }

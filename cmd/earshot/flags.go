@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dustin/go-humanize"
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"earshot/cmd/earshot/client"
@@ -115,7 +116,7 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 			if flag.Changed {
 				return
 			}
-			value, err := variable(name, flag, lookup)
+			value, err := variableOf(name, flag, lookup)
 			if err == nil && value == "" {
 				continue
 			}
@@ -139,10 +140,10 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 // maxCredentialFile bounds a file with a credential: what is longer is another file.
 const maxCredentialFile = 64 << 10
 
-// variable is the value of an environment variable, or for a credential the content of the file
+// variableOf is the value of an environment variable, or for a credential the content of the file
 // that the variable NAME_FILE names, without the end of its line: as containers and systemd hand
 // credentials on. Empty if there is neither.
-func variable(name string, flag *pflag.Flag, lookup func(string) (string, bool)) (string, error) {
+func variableOf(name string, flag *pflag.Flag, lookup func(string) (string, bool)) (string, error) {
 	value, _ := lookup(name)
 	path, _ := lookup(name + "_FILE")
 	if path == "" || len(flag.Annotations[fileAnnotation]) == 0 {
@@ -180,6 +181,20 @@ func readCredential(path string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is neither a regular file nor a pipe", path)
 	}
 	return io.ReadAll(io.LimitReader(file, maxCredentialFile+1))
+}
+
+// knownCommand refuses arguments of a command that only has commands below it.
+func knownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var known []string
+	for _, child := range cmd.Commands() {
+		if child.IsAvailableCommand() {
+			known = append(known, child.Name())
+		}
+	}
+	return fmt.Errorf("unknown command %q for %q%s (see: %s --help)", fault.Clip(args[0]), cmd.CommandPath(), fault.DidYouMean(args[0], known), cmd.CommandPath())
 }
 
 // size is a flag for a number of bytes, which may have a unit: 4GiB, 512MiB, 1000000.

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -27,6 +28,14 @@ import (
 // earshot dev with what it embeds (atDev), and the commands that end by themselves
 // (command). They see of it what its users see: answers, events, calls, log lines and
 // exit codes.
+
+// TestMain runs the program itself where a test has started it so.
+func TestMain(m *testing.M) {
+	if os.Getenv("EARSHOT_TEST_RUNS_MAIN") != "" {
+		main()
+	}
+	testbed.Main(m)
+}
 
 // patience bounds every wait. It is far above what is waited for, for machines that do
 // much else.
@@ -105,6 +114,13 @@ func devInFolder(t *testing.T) *world {
 	t.Helper()
 	inFolder(t)
 	return atDev(t, nil)
+}
+
+// program is a process that runs a command line.
+func program(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, os.Args[0], args...)
+	cmd.Env = append(os.Environ(), "EARSHOT_TEST_RUNS_MAIN=yes")
+	return cmd
 }
 
 func write(t *testing.T, name, content string) {

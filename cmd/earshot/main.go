@@ -191,17 +191,3 @@ func printUsage(cmd *cobra.Command, columns int) error {
 	_, err := fmt.Fprintln(out)
 	return err
 }
-
-// knownCommand refuses arguments of a command that only has commands below it.
-func knownCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	var known []string
-	for _, child := range cmd.Commands() {
-		if child.IsAvailableCommand() {
-			known = append(known, child.Name())
-		}
-	}
-	return fmt.Errorf("unknown command %q for %q%s (see: %s --help)", fault.Clip(args[0]), cmd.CommandPath(), fault.DidYouMean(args[0], known), cmd.CommandPath())
-}

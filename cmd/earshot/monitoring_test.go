@@ -1,8 +1,15 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"runtime"
+	"runtime/metrics"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -10,11 +17,15 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/monitoring"
+	"earshot/deploy/testbed/natstest"
+	"earshot/deploy/testbed/redistest"
 	"earshot/emitter"
 	"earshot/matcher/llm/llmtest"
+	"earshot/repositories/files"
 )
 
 // watched is a replica with an endpoint beside it, both of which can be given trouble. The rules
@@ -197,4 +208,159 @@ func TestTheDashboardAndTheRulesHaveDataOfAService(t *testing.T) {
 	do(0)
 	do(10)
 	h.Answered(t, append(monitoring.Queries(t), monitoring.Recorded(t)...)...)
+}
+
+func TestCapacityIsAskedForNowAndThen(t *testing.T) {
+	at, asked := time.Unix(1_800_000_000, 0), 0
+	used, limit, away := int64(80), int64(100), error(nil)
+	m := newCapacityMetrics(func() time.Time { return at },
+		func(ctx context.Context) (int64, int64, error) {
+			_, bounded := ctx.Deadline()
+			require.True(t, bounded, "a Redis that hangs must not hold /metrics up")
+			asked++
+			return used, limit, away
+		},
+		func(context.Context) (int64, int64, error) { return 7, 0, nil })
+	full := map[string]float64{"earshot_redis_memory_bytes": 80, "earshot_redis_memory_limit_bytes": 100, "earshot_stream_bytes": 7}
+	require.Equal(t, full, gathered(t, m), "a stream that nothing bounds has no limit, which a share of it could be told of")
+
+	used, limit = 90, 0
+	at = at.Add(4 * time.Second)
+	require.Equal(t, full, gathered(t, m))
+	require.Equal(t, 1, asked, "whoever reaches /metrics does not reach Redis each time")
+	at = at.Add(time.Second)
+	require.Equal(t, map[string]float64{"earshot_redis_memory_bytes": 90, "earshot_stream_bytes": 7}, gathered(t, m))
+
+	away = errors.New("no answer")
+	at = at.Add(time.Minute)
+	require.Equal(t, map[string]float64{"earshot_stream_bytes": 7}, gathered(t, m), "what is not known is not said")
+}
+
+func gathered(t *testing.T, m prometheus.Collector) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(m)
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	found := map[string]float64{}
+	for _, family := range families {
+		found[family.GetName()] = family.GetMetric()[0].GetGauge().GetValue()
+	}
+	return found
+}
+
+func TestTheCollectorRunsSeldomWhileLittleIsLive(t *testing.T) {
+	pace := func() uint64 {
+		percent := []metrics.Sample{{Name: "/gc/gogc:percent"}}
+		metrics.Read(percent)
+		return percent[0].Value.Uint64()
+	}
+	set := func(variables map[string]string) func(string) (string, bool) {
+		return around(variables, nil, nil, "").lookup
+	}
+	before := pace()
+	paceCollector(set(map[string]string{"GOGC": "150"}))
+	paceCollector(set(map[string]string{"GOMEMLIMIT": "1GiB"}))
+	require.Equal(t, before, pace(), "whoever has set it knows better")
+
+	paceCollector(set(nil))
+	require.EqualValues(t, collectorPercent(liveHeap()), pace())
+	held := make([]byte, 2*spareHeap)
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return pace() == ownPercent
+	}, time.Minute, time.Millisecond, "Go's own pace where much is live")
+	runtime.KeepAlive(held)
+	require.Eventually(t, func() bool {
+		runtime.GC()
+		return pace() > ownPercent
+	}, time.Minute, time.Millisecond)
+}
+
+func TestTheCollectorsPaceFollowsWhatIsLive(t *testing.T) {
+	for live, percent := range map[uint64]int{
+		0: 1600, 4 << 20: 1600, 10 << 20: 625, 32 << 20: 200, 50 << 20: 125, 64 << 20: 100, 1 << 30: 100,
+	} {
+		require.Equal(t, percent, collectorPercent(live), "%d bytes", live)
+	}
+}
+
+// TestHealthIsThatOfTheReplica runs the command as a container does: with the variables of the
+// service and nothing else.
+func TestHealthIsThatOfTheReplica(t *testing.T) {
+	t.Parallel()
+	w := &world{t: t, redis: redistest.Run(t), nats: natstest.Run(t)}
+	w.env = map[string]string{
+		"EARSHOT_ADDR": "127.0.0.1:0", "REDIS_URL": w.redis.URL(), "NATS_URL": w.nats.URL(),
+		"EARSHOT_ADMIN_KEY": testAdminKey, "EARSHOT_SECRET_KEY": "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+	}
+	where, err := url.Parse(w.serve().url)
+	require.NoError(t, err)
+	for _, addr := range []string{where.Host, ":" + where.Port(), "0.0.0.0:" + where.Port(), "localhost:" + where.Port()} {
+		got := command(t, map[string]string{"EARSHOT_ADDR": addr, "HTTP_PROXY": "http://127.0.0.1:1"}, "health")
+		require.Equal(t, commandResult{0, "ready\n", ""}, got, addr)
+	}
+	require.Zero(t, command(t, nil, "health", "--server", where.String()+"/").code)
+
+	w.nats.Stop()
+	w.until("it is not ready", func() bool { return command(t, nil, "health", "--addr", where.Host).code == 1 })
+	got := command(t, map[string]string{"EARSHOT_URL": where.String()}, "health")
+	require.Equal(t, commandResult{1, "", "earshot: the service answers 503 Service Unavailable: not ready: no answer from nats\n"}, got)
+}
+
+func TestSchemaIsWhatEditorsRead(t *testing.T) {
+	t.Parallel()
+	got := command(t, nil, "schema")
+	require.Zero(t, got.code)
+	require.Empty(t, got.err)
+	require.JSONEq(t, string(files.Schema()), got.out)
+	require.Contains(t, got.out, "https://json-schema.org/draft/2020-12/schema")
+	require.Contains(t, got.out, "What a user's words can set off.")
+}
+
+func TestHealthSaysInOneLineWhyItIsNotKnown(t *testing.T) {
+	t.Parallel()
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	silent, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer silent.Close()
+	moved := httptest.NewServer(http.RedirectHandler("https://example.org", http.StatusFound))
+	defer moved.Close()
+	for _, test := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--addr", closed.Addr().String()}, "no Earshot answers at http://" + closed.Addr().String()},
+		{[]string{"--addr", silent.Addr().String(), "--timeout", "50ms"}, "http://" + silent.Addr().String() + " does not answer within 50ms"},
+		{[]string{"--server", moved.URL}, "answers 302 Found, and not as Earshot does"},
+		{[]string{"--addr", "127.0.0.1:0"}, "its port is not known"},
+		{[]string{"--addr", "8080"}, "missing port in address"},
+		{[]string{"--server", "earshot"}, "it must be a URL"},
+		{[]string{"--timeout", "0s"}, "it must be more than 0"},
+	} {
+		got := command(t, nil, append([]string{"health"}, test.args...)...)
+		require.Equal(t, 1, got.code, test.args)
+		require.Regexp(t, `^earshot: [^\n]+\n$`, got.err)
+		require.Contains(t, got.err, test.says)
+	}
+}
+
+// TestHealthOfAReplicaWithTLS has a certificate that nobody trusts, as that of a service is for
+// whoever asks for it by 127.0.0.1.
+func TestHealthOfAReplicaWithTLS(t *testing.T) {
+	t.Parallel()
+	ready := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/readyz" || r.Header.Get("Authorization") != "" {
+			w.WriteHeader(http.StatusTeapot)
+		}
+	}))
+	defer ready.Close()
+	env := map[string]string{"EARSHOT_ADDR": ready.Listener.Addr().String(), "EARSHOT_TLS_CERT": "cert.pem", "EARSHOT_ADMIN_KEY": "k"}
+	require.Equal(t, commandResult{0, "ready\n", ""}, command(t, env, "health"))
+
+	got := command(t, nil, "health", "--server", ready.URL, "--timeout", time.Minute.String())
+	require.Equal(t, 1, got.code, "the certificate of another server is looked at")
+	require.Contains(t, got.err, "certificate")
 }

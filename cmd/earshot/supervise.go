@@ -23,8 +23,8 @@ const (
 	watchdogAsks = 4
 )
 
-// unit is the service as systemd sees it, which has started it with Type=notify.
-type unit struct {
+// systemdUnit is the service as systemd sees it, which has started it with Type=notify.
+type systemdUnit struct {
 	// alive asks the service itself for an answer, by the way of its clients; ready asks whether
 	// it can do its work.
 	alive, ready func(context.Context) error
@@ -36,7 +36,7 @@ type unit struct {
 
 // supervised notifies systemd of the state of the service until ctx ends; it returns nil if no systemd
 // waits for that.
-func (s *service) supervised(ctx context.Context) *unit {
+func (s *service) supervised(ctx context.Context) *systemdUnit {
 	if socket, _ := s.env.lookup("NOTIFY_SOCKET"); socket == "" {
 		return nil
 	}
@@ -51,14 +51,14 @@ func (s *service) supervised(ctx context.Context) *unit {
 			return err
 		}
 	}
-	u := &unit{alive: ask("/healthz"), ready: ask("/readyz"), pause: s.env.pause, log: s.log}
+	u := &systemdUnit{alive: ask("/healthz"), ready: ask("/readyz"), pause: s.env.pause, log: s.log}
 	go u.run(ctx)
 	return u
 }
 
 // run reports that the service has started, and then that it is alive for as long as it answers; at
 // the end of ctx, that it stops. A service that hangs is killed and started again.
-func (u *unit) run(ctx context.Context) {
+func (u *systemdUnit) run(ctx context.Context) {
 	if u.awaitStart(ctx) == nil {
 		u.started.Store(true)
 		u.notify(daemon.SdNotifyReady)
@@ -69,11 +69,11 @@ func (u *unit) run(ctx context.Context) {
 }
 
 // awaitStart returns when the service is ready, or answers at least, or with the error of ctx.
-func (u *unit) awaitStart(ctx context.Context) error {
+func (u *systemdUnit) awaitStart(ctx context.Context) error {
 	patient, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
-	for pause := firstUnitPause; u.ready(patient) != nil; pause = min(2*pause, longestUnitPause) {
-		if u.pause(patient, pause) != nil {
+	for wait := firstUnitPause; u.ready(patient) != nil; wait = min(2*wait, longestUnitPause) {
+		if u.pause(patient, wait) != nil {
 			break
 		}
 	}
@@ -86,7 +86,7 @@ func (u *unit) awaitStart(ctx context.Context) error {
 }
 
 // watch reports each answer of the service, if systemd watches it.
-func (u *unit) watch(ctx context.Context) {
+func (u *systemdUnit) watch(ctx context.Context) {
 	within, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
 		u.log.Warn("systemd.watchdog", "error", err.Error())
@@ -114,14 +114,14 @@ func (u *unit) watch(ctx context.Context) {
 	}
 }
 
-func (u *unit) notify(state string) {
+func (u *systemdUnit) notify(state string) {
 	if _, err := daemon.SdNotify(false, state); err != nil {
 		u.log.Warn("systemd.untold", "state", state, "error", err.Error())
 	}
 }
 
 // reload runs read, and reports the time in which it does. Without systemd, u is nil.
-func (u *unit) reload(read func()) {
+func (u *systemdUnit) reload(read func()) {
 	notify := u != nil && u.started.Load() // nothing is ready before it has started
 	if notify {
 		u.notify(daemon.SdNotifyReloading + "\n" + daemon.SdNotifyMonotonicUsec())
@@ -134,7 +134,7 @@ func (u *unit) reload(read func()) {
 
 // takeHangups reads the certificate anew at each SIGHUP, until stop is called. The signal that means
 // "read your settings" ends no service.
-func (s *service) takeHangups(u *unit) (stop func()) {
+func (s *service) takeHangups(u *systemdUnit) (stop func()) {
 	if s.env.hangups == nil {
 		return func() {}
 	}

@@ -1,16 +1,29 @@
 package main
 
 import (
+	"bytes"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
 	"errors"
 	"log/slog"
+	"math/big"
 	"net"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
@@ -55,7 +68,7 @@ func TestSystemdIsToldOfStartReloadAndEnd(t *testing.T) {
 	told := notified(t)
 	ctx, end := context.WithCancel(t.Context())
 	asked := atomic.Int64{}
-	of := &unit{
+	of := &systemdUnit{
 		alive: func(context.Context) error { return nil },
 		ready: func(context.Context) error {
 			if asked.Add(1) < 3 {
@@ -86,7 +99,7 @@ func TestSystemdIsToldOfStartReloadAndEnd(t *testing.T) {
 func TestAServiceThatWaitsForOthersHasStarted(t *testing.T) {
 	told := notified(t)
 	asked, waited := atomic.Int64{}, atomic.Int64{}
-	of := &unit{
+	of := &systemdUnit{
 		alive: func(context.Context) error { return nil },
 		ready: func(context.Context) error {
 			asked.Add(1)
@@ -113,7 +126,7 @@ func TestAServiceThatHangsIsNotCalledAlive(t *testing.T) {
 	hangs, paused, step := atomic.Bool{}, make(chan bool), make(chan bool)
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
-	of := &unit{
+	of := &systemdUnit{
 		ready: func(context.Context) error { return nil },
 		alive: func(ctx context.Context) error {
 			if !hangs.Load() {
@@ -150,4 +163,199 @@ func TestAServiceThatHangsIsNotCalledAlive(t *testing.T) {
 	end()
 	require.Equal(t, "WATCHDOG=1", nextState(t, told), "it answers again")
 	require.Equal(t, "STOPPING=1", nextState(t, told), "there was one answer")
+}
+
+// served is a server whose certificate is in files, with a clock of its own.
+type served struct {
+	*testing.T
+	certificateFiles
+	clock    *testbed.Clock
+	log      *testbed.Lines
+	current  *servedCertificate
+	listener net.Listener
+}
+
+// newPair makes a certificate of that name which ends at that time, in PEM.
+func newPair(t *testing.T, name string, end time.Time) (cert, key []byte) {
+	t.Helper()
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	require.NoError(t, err)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotBefore: end.Add(-time.Hour * 24 * 365), NotAfter: end}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, private.Public(), private)
+	require.NoError(t, err)
+	encoded, err := x509.MarshalPKCS8PrivateKey(private)
+	require.NoError(t, err)
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
+}
+
+// replaceAt puts a file in the place of another, as what renews certificates does.
+func replaceAt(t *testing.T, path string, text []byte) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path+".new", text, 0o600))
+	require.NoError(t, os.Rename(path+".new", path))
+}
+
+// serveCertificate serves a certificate of the name "one" that has 30 days left.
+func serveCertificate(t *testing.T) *served {
+	t.Helper()
+	s := &served{T: t, clock: testbed.NewClock(time.Now()), log: &testbed.Lines{}}
+	folder := t.TempDir()
+	s.certificateFiles = certificateFiles{cert: filepath.Join(folder, "tls.crt"), key: filepath.Join(folder, "tls.key")}
+	s.renew("one", 30*24*time.Hour)
+	var err error
+	s.current, err = openCertificate(s.certificateFiles, s.clock.Now, slog.New(slog.NewJSONHandler(s.log, nil)))
+	require.NoError(t, err)
+	s.listener, err = tls.Listen("tcp", "127.0.0.1:0", &tls.Config{GetCertificate: s.current.get})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.listener.Close() })
+	go func() {
+		for {
+			conn, err := s.listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.(*tls.Conn).Handshake() // the client says what went wrong
+			_ = conn.Close()
+		}
+	}()
+	return s
+}
+
+func (s *served) renew(name string, left time.Duration) {
+	s.Helper()
+	cert, key := newPair(s.T, name, s.clock.Now().Add(left))
+	replaceAt(s.T, s.cert, cert)
+	replaceAt(s.T, s.key, key)
+}
+
+// name is that of the certificate that a client is shown.
+func (s *served) name() string {
+	s.Helper()
+	conn, err := tls.Dial("tcp", s.listener.Addr().String(), &tls.Config{InsecureSkipVerify: true})
+	require.NoError(s, err)
+	defer conn.Close()
+	return conn.ConnectionState().PeerCertificates[0].Subject.CommonName
+}
+
+// notAfter is the metric of when the certificate ends.
+func (s *served) notAfter() float64 {
+	s.Helper()
+	registry := prometheus.NewRegistry()
+	require.NoError(s, registry.Register(s.current))
+	families, err := registry.Gather()
+	require.NoError(s, err)
+	require.Len(s, families, 1)
+	require.Equal(s, "earshot_tls_not_after_seconds", families[0].GetName())
+	return families[0].GetMetric()[0].GetGauge().GetValue()
+}
+
+func TestARenewedCertificateIsServedWithinTenSeconds(t *testing.T) {
+	s := serveCertificate(t)
+	require.Equal(t, "one", s.name())
+	require.InDelta(t, s.clock.Now().Add(30*24*time.Hour).Unix(), s.notAfter(), 1)
+
+	s.renew("two", 60*24*time.Hour)
+	require.Equal(t, "one", s.name(), "the files are not looked at for each connection")
+	s.clock.Advance(10 * time.Second)
+	require.Equal(t, "two", s.name())
+	require.InDelta(t, s.clock.Now().Add(60*24*time.Hour).Unix(), s.notAfter(), 11)
+	require.Contains(t, s.log.String(), `"msg":"certificate.read","subject":"CN=two"`)
+
+	s.renew("three", time.Hour)
+	s.current.reload()
+	require.Equal(t, "three", s.name(), "at once")
+}
+
+// TestAPairThatIsHalfWrittenLeavesTheOldOne has one warning however often it is looked at, and
+// takes the pair when it is whole.
+func TestAPairThatIsHalfWrittenLeavesTheOldOne(t *testing.T) {
+	s := serveCertificate(t)
+	cert, key := newPair(t, "two", s.clock.Now().Add(60*24*time.Hour))
+	replaceAt(t, s.cert, cert[:len(cert)/2])
+	look := func() string {
+		s.clock.Advance(10 * time.Second)
+		return s.name()
+	}
+	warnings := func() int { return strings.Count(s.log.String(), `"msg":"certificate.unusable"`) }
+	require.Equal(t, "one", look())
+	require.Equal(t, "one", look())
+	replaceAt(t, s.cert, cert) // the key of another
+	require.Equal(t, "one", look())
+	require.NoError(t, os.Remove(s.key))
+	require.Equal(t, "one", look())
+	require.Equal(t, 1, warnings(), "%s", s.log)
+	require.Contains(t, s.log.String(), "EARSHOT_TLS_CERT (--tls-cert) is")
+
+	s.current.reload()
+	require.Equal(t, 2, warnings(), "an administrator who asks is told again")
+	replaceAt(t, s.key, key)
+	require.Equal(t, "two", look())
+	s.renew("ended", -time.Hour)
+	require.Equal(t, "two", look(), "one that has ended is served to nobody who has a better one")
+	require.Equal(t, 3, warnings())
+	require.Contains(t, s.log.String(), "has ended on")
+}
+
+// A pipe into which nobody writes is no file to wait for.
+func TestFilesAreRegularOrStandardInput(t *testing.T) {
+	folder := t.TempDir()
+	fifo := filepath.Join(folder, "tools.yaml")
+	require.NoError(t, syscall.Mkfifo(fifo, 0o600))
+	for _, path := range []string{fifo, "/dev/zero"} {
+		for _, args := range [][]string{{"validate", "-f", path}, {"migrate", "-f", path}, {"import", "openapi", path}} {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			said, err := program(ctx, args...).CombinedOutput()
+			require.NoError(t, ctx.Err(), "%v did not end", args)
+			cancel()
+			require.Error(t, err)
+			require.Contains(t, string(said), path+": is no regular file; what a program writes is read from standard input", args)
+		}
+	}
+}
+
+// A command that speaks to nobody ends at a signal, whatever it waits for.
+func TestOfflineCommandsEndAtSIGTERM(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+	defer cancel()
+	for _, args := range [][]string{{"validate", "-f", "-"}, {"migrate", "-f", "-"}, {"import", "openapi", "-"}} {
+		cmd := program(ctx, args...)
+		in, err := cmd.StdinPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		_, err = in.Write(bytes.Repeat([]byte("# a comment\n"), 20_000)) // more than a pipe holds: it has begun to read
+		require.NoError(t, err)
+		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM))
+		var ended *exec.ExitError
+		require.ErrorAs(t, cmd.Wait(), &ended, args)
+		require.Equal(t, syscall.SIGTERM, ended.Sys().(syscall.WaitStatus).Signal(), args)
+	}
+}
+
+// TestSIGHUPReadsTheCertificateAndEndsNothing sends the signal to a process, with and without a
+// certificate.
+func TestSIGHUPReadsTheCertificateAndEndsNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for _, secure := range []bool{false, true} {
+		cert, key, _ := newCertificate(t)
+		var settings []string
+		for name, value := range w.env {
+			settings = append(settings, name+"="+value)
+		}
+		if secure {
+			settings = append(settings, "EARSHOT_TLS_CERT="+cert, "EARSHOT_TLS_KEY="+key)
+		}
+		cmd := program(t.Context(), "serve")
+		said := &testbed.Lines{}
+		cmd.Env, cmd.Stderr = append(cmd.Env, settings...), said
+		require.NoError(t, cmd.Start())
+		said.Await(t, `"msg":"(service.started)"`)
+		require.NoError(t, cmd.Process.Signal(syscall.SIGHUP))
+		said.Await(t, `"msg":"(service.reload)"`)
+		if secure {
+			said.Await(t, `"msg":"(certificate.read)"`)
+		}
+		require.NoError(t, cmd.Process.Signal(os.Interrupt))
+		require.NoError(t, cmd.Wait(), "%s", said)
+	}
 }
