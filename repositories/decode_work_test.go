@@ -11,7 +11,6 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/fault"
 	"earshot/repositories/parameters"
-	"earshot/repositories/unraced"
 )
 
 // megabyte repeats a part, numbered, up to the longest body that is read.
@@ -38,7 +37,6 @@ func allocated(work func()) uint64 {
 }
 
 func TestABodyCostsLittleWhateverIsWrongWithIt(t *testing.T) {
-	unraced.Only(t)
 	tool := func(inner string) string { return `{"tools":[{"name":"a",` + inner }
 	for name, body := range map[string][]byte{
 		"numbers for tools":      megabyte(`{"tools":[`, `1`, `]}`),
@@ -116,7 +114,6 @@ func numbered(times int, part string) string {
 }
 
 func TestLargeBodiesAreCheckedAsSmallOnesAre(t *testing.T) {
-	unraced.Only(t)
 	parameters := numbered(600, `{"parameter":"p#","type":"string","description":"d"}`)
 	good := `{"tools":[` + numbered(20, `{"name":"t#","schema":[`+strings.ReplaceAll(parameters, "#", "-")+`]}`) + `]}`
 	good = strings.ReplaceAll(good, "p-", "p") // names need not differ between tools
@@ -130,7 +127,6 @@ func TestLargeBodiesAreCheckedAsSmallOnesAre(t *testing.T) {
 }
 
 func TestValuesCostLittleWhateverIsWrongWithThem(t *testing.T) {
-	unraced.Only(t)
 	r, err := repositories.DecodeRepository(clinic, "booking", []byte(`{"tools":[
 		{"name":"a","parameters":{"type":"object","properties":{"l":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"object"}]}}}}},
 		{"name":"b","schema":[`+numbered(100, `{"parameter":"parameter-#","type":"string"}`)+`]}]}`))

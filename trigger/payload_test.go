@@ -8,13 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories/cloudevent"
-	"earshot/repositories/unraced"
 	"earshot/trigger/effect"
 )
 
 // TestEventsThatWouldBeTooLongAreCut says what no event has room for.
 func TestEventsThatWouldBeTooLongAreCut(t *testing.T) {
-	unraced.Only(t)
 	each(t, func(t *testing.T, w *world) {
 		w.Unhurried()
 		w.Put("s1", "r", `{"tools":[

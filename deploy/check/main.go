@@ -1,147 +1,220 @@
-// Command check runs everything that guards the project: formatting, vet,
-// staticcheck, govulncheck, and all tests with the race detector against real servers. It is what
-// CI runs and what a contributor runs before a commit:
+// Command check is what CI runs, and what a contributor runs before a commit:
 //
-//	go run ./deploy/check
+//	go run ./deploy/check           # formatting, modules, linters, and all tests that need minutes at most
+//	go run ./deploy/check -all      # also what runs at night: campaigns, rolling restarts, foreign clients, known vulnerabilities
+//	go run ./deploy/check -install  # installs what is missing with apt-get first
 //
-// It says what it is doing as it does it, and ends with the tests that failed and what
-// they wrote. It needs Redis, PostgreSQL, MariaDB, Chromium, Node, Python with httpx and mypy, and the programs that documents use,
-// and says how to get them; with -install it gets them by itself where apt-get is to be
-// had. All else comes with the Go modules, and for a client in TypeScript from npm.
+// Tests run against real servers, and those in whose packages goroutines meet run with the race
+// detector. The programs that tests start are built once. It needs Redis, PostgreSQL, MariaDB,
+// Chromium, Node, Python with httpx and mypy, and the programs that documents use; a test that lacks
+// one of them fails here. All else comes with the Go modules and, for clients in TypeScript, from npm.
 package main
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"fmt"
 	"log"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"earshot/deploy/testbed/sqltest"
 )
 
 const (
-	// staticcheck is pinned, so that a new release does not break an old commit.
+	// Tools are pinned, so that a new release does not break an old commit.
+	gotestsum   = "gotest.tools/gotestsum@v1.13.0"
 	staticcheck = "honnef.co/go/tools/cmd/staticcheck@v0.8.2"
-	// timeout ends the tests of a package that hang. They are done in four minutes on two
-	// idle cores; a machine with ten times as much to do is busy, and not at fault.
+	govulncheck = "golang.org/x/vuln/cmd/govulncheck@v1.9.0"
+	// timeout ends the tests of a package that hang. A machine that is ten times as busy is not at fault.
 	timeout = "45m"
 )
 
+// raced are the packages in which goroutines meet. What matcher/llm computes from the data of
+// evaluations is not built with -race, so that it is tested both ways.
+var (
+	raced  = []string{"./trigger/...", "./emitter/...", "./httpcall/...", "./api/...", "./repositories/store/...", "./matcher/llm/..."}
+	twoWay = []string{"./matcher/llm"}
+)
+
 func main() {
+	log.SetFlags(log.Ltime | log.Lmsgprefix)
+	log.SetPrefix("check: ")
+	log.SetOutput(os.Stdout)
 	install := flag.Bool("install", false, "install what is missing with apt-get")
-	short := flag.Bool("short", false, "leave out the slow tests")
+	all := flag.Bool("all", false, "also what runs at night")
 	flag.Parse()
-	told := &progress{log: log.New(os.Stdout, "check: ", log.Ltime|log.Lmsgprefix), every: 30 * time.Second, now: time.Now}
-	if err := check(told, *install, *short); err != nil {
-		fmt.Fprintln(os.Stderr, "check:", err)
+	began := time.Now()
+	err := check(*install, *all)
+	log.Printf("%s in %s", verdict(err), time.Since(began).Round(time.Second))
+	if err != nil {
 		os.Exit(1)
 	}
 }
 
-// slowestFirst are all packages, with those first which take minutes: they would leave
-// the other processors idle at the end. What waits much runs beside what computes, so there
-// are more of them at once than a small machine has processors.
-var slowestFirst = []string{"./trigger", "./deploy/faults", "./cmd/earshot", "./api", "./deploy/clients", "./..."}
-
-// atOnce is how many packages are tested at the same time.
-func atOnce() string { return strconv.Itoa(runtime.GOMAXPROCS(0) + 1) }
-
-// step is a part of the check.
-type step struct {
-	name string
-	run  func(*progress) error
-}
-
-// analyses read the code. They run beside the tests, which wait now and then.
-var analyses = []step{
-	{"vet", func(*progress) error { return command("go", "vet", "./...") }},
-	{"staticcheck", func(*progress) error { return command("go", "run", staticcheck, "./...") }},
-	{"govulncheck", vulnerable},
-}
-
-func check(p *progress, install, short bool) error {
-	all := []string{"-timeout", timeout, "-p", atOnce(), "-vet=off"} // vet is one of the analyses
-	if short {
-		all = append(all, "-short")
+func check(install, all bool) error {
+	if err := errors.Join(
+		step("servers", func() error { return servers(install) }),
+		step("gofmt", formatted),
+		step("modules", func() error { return command("go", "mod", "tidy", "-diff") }),
+	); err != nil {
+		return err
 	}
-	skipped, err := findUnraced(os.DirFS("."))
+	folder, err := os.MkdirTemp("", "earshot-check-")
 	if err != nil {
 		return err
 	}
-	analysed := func() error { return nil }
-	steps := []step{
-		{"servers", func(*progress) error { return servers(install) }},
-		{"gofmt", func(*progress) error { return formatted() }},
-		{"modules", func(*progress) error { return command("go", "mod", "tidy", "-diff") }},
-		{"vet, staticcheck and govulncheck begin, beside what follows", func(p *progress) error { analysed = p.beside(analyses); return nil }},
-		{"tests without -race", func(p *progress) error { return skipped.test(p, all...) }},
-		{"tests", func(p *progress) error { return p.test(slowestFirst, append(all, "-race")...) }},
+	defer os.RemoveAll(folder)
+	if err := step("programs", func() error { return programs(folder) }); err != nil {
+		return err
 	}
-	var failed error
-	for i, s := range steps {
-		if err := p.step(fmt.Sprintf("%d/%d %s", i+1, len(steps), s.name), s.run); err != nil {
-			failed = fmt.Errorf("%s: %w", s.name, err)
-			break
+	var linted error
+	var linting sync.WaitGroup
+	linting.Go(func() { // tests wait now and then
+		linted = errors.Join(
+			step("vet", func() error { return command("go", "vet", "-tags", "nightly", "./...") }),
+			step("staticcheck", func() error { return command("go", "run", staticcheck, "-tags", "nightly", "./...") }),
+		)
+		if all {
+			linted = errors.Join(linted, step("govulncheck", vulnerable))
 		}
+	})
+	plain, err := unraced()
+	if err == nil {
+		err = errors.Join(
+			step("tests", func() error { return tests(all, plain) }),
+			step("tests with -race", func() error { return tests(all, raced, "-race") }),
+		)
 	}
-	return errors.Join(failed, analysed())
+	linting.Wait()
+	if all && err == nil {
+		err = errors.Join(
+			step("campaign of faults", func() error { return command("go", "run", "./deploy/faults") }),
+			step("rolling restarts", func() error { return command("go", "run", "./deploy/rolling", "-marks") }),
+		)
+	}
+	return errors.Join(err, linted)
 }
 
-// servers makes sure that there are a Redis, a PostgreSQL and a MariaDB server, a browser, Node with
-// npm, Python with httpx and mypy, and what the commands of the documents use: the tests that need one must run.
-func servers(install bool) error {
-	var missing []string
-	programs := []string{"redis-server", "chromium", "curl", "jq", "openssl", "sqlite3", "node", "npm", "promtool"}
-	if runtime.GOOS == "linux" {
-		programs = append(programs, "systemd-analyze") // reads the unit of the package
+// step runs a part of the check, and says how it went.
+func step(name string, run func() error) error {
+	log.Print(name)
+	began := time.Now()
+	err := run()
+	log.Printf("%s %s in %s", name, verdict(err), time.Since(began).Round(time.Second))
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	for _, name := range programs {
-		if _, err := exec.LookPath(name); err != nil {
-			missing = append(missing, strings.NewReplacer("node", "nodejs", "promtool", "prometheus", "systemd-analyze", "systemd").Replace(name))
+	return nil
+}
+
+func verdict(err error) string {
+	if err != nil {
+		return "failed: " + err.Error()
+	}
+	return "passed"
+}
+
+// servers makes sure that everything is installed that tests need.
+func servers(install bool) error {
+	packages := map[string]string{ // by their programs
+		"redis-server": "redis-server", "chromium": "chromium", "curl": "curl", "jq": "jq", "openssl": "openssl",
+		"sqlite3": "sqlite3", "node": "nodejs", "npm": "npm", "promtool": "prometheus", "zip": "zip",
+	}
+	if runtime.GOOS == "linux" {
+		packages["systemd-analyze"] = "systemd"
+	}
+	missing := sqltest.Missing()
+	for program, name := range packages {
+		if _, err := exec.LookPath(program); err != nil {
+			missing = append(missing, name)
 		}
 	}
 	if exec.Command("/usr/bin/python3", "-c", "import httpx, mypy").Run() != nil && exec.Command("python3", "-c", "import httpx, mypy").Run() != nil {
 		missing = append(missing, "python3-httpx", "mypy")
 	}
-	missing = append(missing, sqltest.Missing()...)
-	if len(missing) == 0 {
+	slices.Sort(missing)
+	switch {
+	case len(missing) == 0:
 		return nil
+	case !install:
+		return fmt.Errorf("tests need more than is here; install it with: apt-get install %s (by brew, redis-server is redis, mariadb-server mariadb and nodejs node; by pip, httpx and mypy), or run this with -install", strings.Join(missing, " "))
 	}
-	packages := strings.Join(missing, " ")
-	if !install {
-		return fmt.Errorf("what the tests need is not there: %s; install it with: apt-get install %s (by brew, redis-server is redis, mariadb-server mariadb and nodejs node; by pip, httpx and mypy), or run this with -install", packages, packages)
-	}
-	if err := command("apt-get", "update"); err != nil {
+	if err := command("apt-get", "update", "-q"); err != nil {
 		return err
 	}
-	return command("apt-get", append([]string{"install", "-y", "--no-install-recommends"}, missing...)...)
+	return command("apt-get", append([]string{"install", "-q", "-y", "--no-install-recommends"}, missing...)...)
 }
 
 // formatted names the files that gofmt would change.
 func formatted() error {
 	out, err := exec.Command("gofmt", "-l", ".").Output()
-	if files := strings.TrimSpace(string(out)); err == nil && files != "" {
-		err = fmt.Errorf("not formatted, run gofmt -w on: %s", strings.ReplaceAll(files, "\n", " "))
+	if files := strings.Fields(string(out)); err == nil && len(files) > 0 {
+		err = fmt.Errorf("run gofmt -w %s", strings.Join(files, " "))
 	}
 	return err
 }
 
-// command runs a program in sight.
-func command(name string, args ...string) error {
-	cmd := prepared(name, args...)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	return cmd.Run()
+// programs builds those that tests start, and names them in the environment, where testbed.Program looks.
+func programs(folder string) error {
+	for variable, tags := range map[string]string{"EARSHOT_PROGRAM": "", "EARSHOT_PROGRAM_CRASHTEST": "crashtest"} {
+		path := filepath.Join(folder, strings.ToLower(variable), "earshot")
+		if err := errors.Join(command("go", "build", "-tags", tags, "-o", path, "./cmd/earshot"), os.Setenv(variable, path)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// prepared is a program to run, under which tests that need a server fail without one.
-func prepared(name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(name, args...)
+// unraced lists the packages whose tests run without the race detector.
+func unraced() ([]string, error) {
+	list := func(patterns []string) ([]string, error) {
+		out, err := exec.Command("go", append([]string{"list"}, patterns...)...).Output()
+		return strings.Fields(string(out)), err
+	}
+	all, err := list([]string{"./..."})
+	with, err2 := list(raced)
+	all = slices.DeleteFunc(all, func(name string) bool { return slices.Contains(with, name) })
+	return append(all, twoWay...), errors.Join(err, err2)
+}
+
+// tests runs the tests of packages. gotestsum shows one line for a package, and at the end all that
+// failed tests wrote. There are more packages at once than processors, since some only wait.
+func tests(all bool, packages []string, flags ...string) error {
+	arguments := []string{"run", gotestsum, "--format", "pkgname", "--format-hide-empty-pkg", "--",
+		"-timeout", timeout, "-p", strconv.Itoa(runtime.GOMAXPROCS(0) + 1), "-vet=off"}
+	if all {
+		flags = append(flags, "-tags", "nightly")
+	}
+	return command("go", slices.Concat(arguments, flags, packages)...)
+}
+
+// vulnerable fails if the program calls what is known to be vulnerable. Not every machine reaches
+// vuln.go.dev, nor has GOVULNDB: what cannot be looked up is reported, and no failure.
+func vulnerable() error {
+	out, err := exec.Command("go", "run", govulncheck, "./...").CombinedOutput()
+	if _, why, is := bytes.Cut(out, []byte("govulncheck: fetching vulnerabilities: ")); err != nil && is {
+		log.Printf("govulncheck has not looked for known vulnerabilities: %s; set GOVULNDB to a copy that can be reached", bytes.TrimSpace(why))
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%w:\n%s", err, out)
+	}
+	return nil
+}
+
+// command runs a program in sight. Tests that need a server fail without one.
+func command(name string, arguments ...string) error {
+	cmd := exec.Command(name, arguments...)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "EARSHOT_REQUIRE_SERVERS=1", "DEBIAN_FRONTEND=noninteractive")
-	return cmd
+	return cmd.Run()
 }

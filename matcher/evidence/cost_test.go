@@ -11,7 +11,6 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/evidence"
 	"earshot/repositories/parameters"
-	"earshot/repositories/unraced"
 )
 
 const evidenceList = `{"parameter":"city","type":"string"},{"parameter":"date","type":"string"},{"parameter":"time","type":"string"},
@@ -80,7 +79,6 @@ func TestValuesOfAnySizeAreLookedUpWithinBounds(t *testing.T) {
 }
 
 func TestTheCostGrowsWithTheLengthOfTheMessage(t *testing.T) {
-	unraced.Only(t)
 	tool := evidenceTool(t, evidenceList)
 	for _, said := range []string{"a ", "12 ", "3/8 at 5 pm, ", "one", "with live pets "} {
 		allocations := func(length int) float64 {

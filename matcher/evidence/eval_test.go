@@ -13,7 +13,6 @@ import (
 	"earshot/matcher/evaldata"
 	"earshot/matcher/evidence"
 	"earshot/repositories"
-	"earshot/repositories/unraced"
 )
 
 // The floors stand under what was measured: evidence for 96.6 % of the values that were said
@@ -40,7 +39,6 @@ func fires(t *testing.T, c evaldata.Case) (matcher.Request, *repositories.Tool) 
 }
 
 func TestTheValuesOfSGDHaveEvidence(t *testing.T) {
-	unraced.Only(t)
 	var all, found float64
 	for _, c := range evidenceCases(t) {
 		request, tool := fires(t, c)
@@ -62,7 +60,6 @@ func TestTheValuesOfSGDHaveEvidence(t *testing.T) {
 // which no accepted form was said in this one, and which are no values of this one: those were said, in
 // forms that the other dialogue does not know ("March 13th", "13th of March").
 func TestTheValuesOfOtherDialoguesOfSGDHaveNoEvidence(t *testing.T) {
-	unraced.Only(t)
 	cases := evidenceCases(t)
 	others := map[string]map[any][]any{} // by parameter and value: what is as right
 	for _, c := range cases {

@@ -1,3 +1,5 @@
+//go:build !race
+
 package llm_test
 
 import (
@@ -22,7 +24,6 @@ import (
 	"earshot/matcher/llm/llmtest"
 	"earshot/matcher/matchertest"
 	"earshot/repositories"
-	"earshot/repositories/unraced"
 )
 
 // evalToday is the day on which the dialogues of SGD take place.
@@ -53,12 +54,10 @@ func evalMatch(t *testing.T, c evaldata.Case, calls ...evaldata.Call) (matcher.R
 }
 
 func TestEveryExpectedValueOfBFCLArrivesUnharmed(t *testing.T) {
-	unraced.Only(t)
 	arriveUnharmed(t, evaldata.BFCL(t))
 }
 
 func TestEveryExpectedValueOfSGDArrivesUnharmed(t *testing.T) {
-	unraced.Only(t)
 	arriveUnharmed(t, evaldata.SGD(t))
 }
 
@@ -84,7 +83,6 @@ func arriveUnharmed(t *testing.T, cases []evaldata.Case) {
 }
 
 func TestCallsOfSGDThatLackValuesFireNothing(t *testing.T) {
-	unraced.Only(t)
 	for _, one := range evaldata.SGD(t) {
 		if one.Unfinished == nil {
 			continue
@@ -165,7 +163,6 @@ func keepBeginnings(t *testing.T, tools *matcher.Shared, share, onOffer float64,
 }
 
 func TestConversationAmongManyToolsKeepsWhatItsRequestsBeginWith(t *testing.T) {
-	unraced.Only(t)
 	tools, texts := matchertest.Many(t, 1841)
 	var said []spoke
 	for i := range 24 {
@@ -213,7 +210,6 @@ func poolOfAll(t *testing.T) *matcher.Shared {
 }
 
 func TestDialoguesOfSGDKeepWhatTheirRequestsBeginWith(t *testing.T) {
-	unraced.Only(t)
 	var dialogues [][]spoke
 	for _, dialogue := range evaldata.SGD(t) {
 		var said []spoke
@@ -236,7 +232,6 @@ func names(calls []evaldata.Call) (names []string) {
 // TestConversationsOfCLINCKeepWhatTheirRequestsBeginWith asks ten things of one domain, and
 // then of all of them.
 func TestConversationsOfCLINCKeepWhatTheirRequestsBeginWith(t *testing.T) {
-	unraced.Only(t)
 	type message struct{ Text, Tool, Domain string }
 	byDomain := map[string][]message{}
 	for _, one := range matchertest.Lines[message](t, filepath.Join(matchertest.Data(t), "clinc", "dev.jsonl")) {
@@ -266,7 +261,6 @@ func TestConversationsOfCLINCKeepWhatTheirRequestsBeginWith(t *testing.T) {
 // TestMessagesOfBFCLKeepWhatTheirRequestsBeginWith has nothing but changes of the subject: ten
 // messages of a conversation have nothing to do with each other.
 func TestMessagesOfBFCLKeepWhatTheirRequestsBeginWith(t *testing.T) {
-	unraced.Only(t)
 	var said []spoke
 	for _, c := range evaldata.BFCL(t) {
 		if len(c.Calls) > 0 && len(c.Messages) == 1 {

@@ -11,7 +11,6 @@ import (
 	"earshot/matcher/matchertest"
 	"earshot/matcher/offline"
 	"earshot/matcher/retrieval"
-	"earshot/repositories/unraced"
 )
 
 // The floors stand a little under what was measured on the development part of
@@ -34,14 +33,12 @@ func clinc(t testing.TB) ([]matcher.Candidate, []evaldata.Spoken) {
 }
 
 func TestOfflineOnCLINC(t *testing.T) {
-	unraced.Only(t)
 	candidates, cases := clinc(t)
 	decidesWell(t, matcher.Request{Candidates: candidates}, cases)
 }
 
 // Every tenth tool is a session's here: what they add is weighed by the others.
 func TestOfflineOnCLINCWithASessionsTools(t *testing.T) {
-	unraced.Only(t)
 	candidates, cases := clinc(t)
 	request := matcher.Request{Candidates: candidates, Shared: &matcher.Shared{}}
 	for i, one := range candidates {
@@ -81,7 +78,6 @@ func decidesWell(t *testing.T, request matcher.Request, cases []evaldata.Spoken)
 }
 
 func TestRetrieveOnCLINC(t *testing.T) {
-	unraced.Only(t)
 	candidates, cases := clinc(t)
 	retriever := retrieval.New()
 	for limit, least := range map[int]float64{20: leastAmong20, 32: leastAmong32} {
@@ -102,7 +98,6 @@ func TestRetrieveOnCLINC(t *testing.T) {
 }
 
 func TestOfflineOnSGD(t *testing.T) {
-	unraced.Only(t)
 	type figures struct{ Cases, Fired, Right, Rejected, Values, WrongValues int }
 	of := map[string]*figures{}
 	o := offline.New()

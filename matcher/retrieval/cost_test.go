@@ -9,13 +9,11 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/matchertest"
 	"earshot/matcher/retrieval"
-	"earshot/repositories/unraced"
 )
 
 // TestASessionsToolsCostWhatTheyAreAlone compiles a session's tools anew for each message:
 // those of the app, of which there are many, are not.
 func TestASessionsToolsCostWhatTheyAreAlone(t *testing.T) {
-	unraced.Only(t)
 	cost := func(n int) float64 {
 		app, messages := matchertest.Many(t, n)
 		one := ofSession(t, app, "", `{"name":"zeta","description":"Zeta of the session"}`)

@@ -12,7 +12,6 @@ import (
 	"earshot/matcher/matchertest"
 	"earshot/matcher/retrieval"
 	"earshot/repositories"
-	"earshot/repositories/unraced"
 )
 
 // pool brings all tools of BFCL's development part into scope.
@@ -30,7 +29,6 @@ func pool(t testing.TB) []matcher.Candidate {
 }
 
 func TestSearchOnBFCL(t *testing.T) {
-	unraced.Only(t)
 	candidates := pool(t)
 	r := retrieval.New()
 	for limit, least := range map[int]float64{8: 0.95, 16: 0.96, 32: 0.97, 64: 0.975} {

@@ -12,7 +12,6 @@ import (
 	"earshot/matcher"
 	"earshot/matcher/matchertest"
 	"earshot/matcher/retrieval"
-	"earshot/repositories/unraced"
 )
 
 // conversation is what a user says one message after the other among many tools; each third
@@ -42,7 +41,6 @@ func messages(t testing.TB, n int) []string {
 }
 
 func TestOfferGrowsBehindWhatTheConversationWasOfferedBefore(t *testing.T) {
-	unraced.Only(t)
 	r := retrieval.New()
 	var before []string
 	same, grown, cut := 0, 0, 0
@@ -71,7 +69,6 @@ func TestOfferGrowsBehindWhatTheConversationWasOfferedBefore(t *testing.T) {
 }
 
 func TestOfferIsNotChangedByATextThatSaysNothing(t *testing.T) {
-	unraced.Only(t)
 	texts := append(messages(t, 1), "ok", "yes, please", "", "👍")
 	r := retrieval.New()
 	turns := conversation(t, 500, texts)
@@ -85,7 +82,6 @@ func TestOfferIsNotChangedByATextThatSaysNothing(t *testing.T) {
 }
 
 func TestOfferFollowsFromTheHistoryOnEveryReplica(t *testing.T) {
-	unraced.Only(t)
 	one := retrieval.New()
 	for i, turn := range conversation(t, 300, messages(t, 15)) {
 		followed := matchertest.Names(one.Offer(t.Context(), turn, 40))

@@ -15,7 +15,6 @@ import (
 	"earshot/matcher/matchertest"
 	"earshot/matcher/values"
 	"earshot/repositories"
-	"earshot/repositories/unraced"
 )
 
 // figures counts what came of the values of right tools.
@@ -53,7 +52,6 @@ func (f *figures) count(text string, tool *repositories.Tool, call evaldata.Call
 
 // TestValuesOfSGD reads the last message of the user alone, with the right tool given.
 func TestValuesOfSGD(t *testing.T) {
-	unraced.Only(t)
 	var all figures
 	for _, c := range evaldata.SGD(t) {
 		if len(c.Calls) == 0 {
@@ -98,7 +96,6 @@ func turns(c evaldata.Case) (all []turn) {
 // TestMarkedValuesOfSGD gives each tool up to ten annotated turns of other conversations, with
 // every parameter a plain text: what is read then, the marks have taught.
 func TestMarkedValuesOfSGD(t *testing.T) {
-	unraced.Only(t)
 	parts := map[string]*[2][]turn{}
 	for i, c := range evaldata.SGD(t) {
 		for _, tool := range c.Tools {

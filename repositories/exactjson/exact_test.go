@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories/exactjson"
-	"earshot/repositories/unraced"
 )
 
 // record is of the size and the shape of what is stored for a message.
@@ -117,10 +116,7 @@ func (failing) MarshalJSON() ([]byte, error) { return nil, errors.New("no") }
 // What one text leaves behind must not get into the next, nor be changed by it.
 func TestTextsDoNotMeet(t *testing.T) {
 	var users sync.WaitGroup
-	rounds := 300
-	if unraced.Raced {
-		rounds = 48 // are enough to have every text meet every other
-	}
+	const rounds = 48 // enough to have every text meet every other
 	for range 8 {
 		users.Go(func() {
 			for i := range rounds {

@@ -20,7 +20,6 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
-	"earshot/repositories/unraced"
 )
 
 var session = repositories.Scope{AppID: "clinic", SessionID: "s1"}
@@ -304,33 +303,32 @@ func TestSecretCannotBePrinted(t *testing.T) {
 // TestChangeThatIsTooLongNamesItsRepository lets a repository grow beyond what an event
 // has room for.
 func TestChangeThatIsTooLongNamesItsRepository(t *testing.T) {
-	unraced.Only(t)
-	stores(t, func(t *testing.T, store *store.Store, _ *redistest.Server) {
-		tools := func(count int) string {
-			list := make([]string, count)
-			for i := range list {
-				list[i] = fmt.Sprintf(`{"name":"t%d","description":%q}`, i, strings.Repeat("<", 1000))
-			}
-			return `{"tools":[` + strings.Join(list, ",") + `]}`
+	t.Parallel()
+	store := storeOn(t, redistest.Mini(t), 'k')
+	tools := func(count int) string {
+		list := make([]string, count)
+		for i := range list {
+			list[i] = fmt.Sprintf(`{"name":"t%d","description":%q}`, i, strings.Repeat("<", 1000))
 		}
-		for count, omitted := range map[int][]string{900: nil, 1100: {"record.tools"}} {
-			repository, err := repositories.DecodeRepository(session, "r", []byte(tools(count)))
-			require.NoError(t, err)
-			owed, err := store.ChangeEntry(repository, "created")
-			require.NoError(t, err)
-			var event cloudevent.Event
-			require.NoError(t, json.Unmarshal([]byte(owed.Body), &event))
-			require.LessOrEqual(t, len(event.Data), cloudevent.MaxPayload)
-			var change struct {
-				RepositoryID string
-				Omitted      []string
-				Record       repositories.Repository
-			}
-			require.NoError(t, json.Unmarshal(event.Data, &change))
-			require.Equal(t, "r", change.RepositoryID)
-			require.Equal(t, omitted, change.Omitted)
-			require.Len(t, change.Record.Tools, count)
-			require.Equal(t, omitted == nil, change.Record.Tools[0].Description != "")
+		return `{"tools":[` + strings.Join(list, ",") + `]}`
+	}
+	for count, omitted := range map[int][]string{900: nil, 1100: {"record.tools"}} {
+		repository, err := repositories.DecodeRepository(session, "r", []byte(tools(count)))
+		require.NoError(t, err)
+		owed, err := store.ChangeEntry(repository, "created")
+		require.NoError(t, err)
+		var event cloudevent.Event
+		require.NoError(t, json.Unmarshal([]byte(owed.Body), &event))
+		require.LessOrEqual(t, len(event.Data), cloudevent.MaxPayload)
+		var change struct {
+			RepositoryID string
+			Omitted      []string
+			Record       repositories.Repository
 		}
-	})
+		require.NoError(t, json.Unmarshal(event.Data, &change))
+		require.Equal(t, "r", change.RepositoryID)
+		require.Equal(t, omitted, change.Omitted)
+		require.Len(t, change.Record.Tools, count)
+		require.Equal(t, omitted == nil, change.Record.Tools[0].Description != "")
+	}
 }

@@ -16,7 +16,6 @@ import (
 	"earshot/deploy/testbed/enginetest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/unraced"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )
@@ -88,16 +87,12 @@ func many(server *redistest.Server, n int) int {
 	return n
 }
 
-// TestBacklogOfASessionCostsAFewRoundTripsPerHundred lets thousands of events be owed in
+// TestBacklogOfASessionCostsAFewRoundTripsPerHundred lets a thousand events be owed in
 // one session: what it takes to deliver them grows with their number and no faster.
 func TestBacklogOfASessionCostsAFewRoundTripsPerHundred(t *testing.T) {
 	t.Parallel()
-	backlog := 5_000
-	if unraced.Raced {
-		backlog = 1_000
-	}
-	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
-		n := many(server, backlog)
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
+		n := many(server, 1_000)
 		w := idleWorld(t, server, 0)
 		w.enqueue("clinic", "s1", n)
 		var made atomic.Int64 // commands; looks at the ledger are pipelines, as many as the time that a test takes
@@ -147,7 +142,7 @@ func TestEventThatFailsWithinARunHoldsBackThoseBehindIt(t *testing.T) {
 // after somebody's repair by hand.
 func TestEventWithoutItsBodyHoldsNothingUp(t *testing.T) {
 	t.Parallel()
-	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
 		w := idleWorld(t, server, 0)
 		w.enqueue("clinic", "s1", 10)
 		keys := keyspace.KeysOf("clinic")
@@ -164,7 +159,7 @@ func TestEventWithoutItsBodyHoldsNothingUp(t *testing.T) {
 // goes on at once, and not when a lease has ended.
 func TestOutboxIsGivenBackAtShutdown(t *testing.T) {
 	t.Parallel()
-	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
 		w := idleWorld(t, server, 0)
 		begun, release := make(chan struct{}), make(chan struct{})
 		var once sync.Once

@@ -14,7 +14,6 @@ import (
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher"
 	"earshot/repositories"
-	"earshot/repositories/unraced"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 	"earshot/trigger/query"
@@ -93,7 +92,7 @@ func (w *world) delivered(app string) bool {
 // sent. What another app owes, and the app's own events and messages, go on meanwhile.
 func TestSlowHostsOfAnAppHoldUpNoOther(t *testing.T) {
 	t.Parallel()
-	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
 		w := idleWorld(t, server, 8)
 		slow := newSlow()
 		w.Calls.Answer(slow.deliver("quick"))
@@ -136,7 +135,7 @@ func (w *world) recover(id string) {
 // TestManySlowAppsLeaveRoomForAnother has as many apps hold calls as have shares.
 func TestManySlowAppsLeaveRoomForAnother(t *testing.T) {
 	t.Parallel()
-	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
 		w := idleWorld(t, server, 8)
 		slow := newSlow()
 		w.Calls.Answer(slow.deliver("quick"))
@@ -161,16 +160,12 @@ func TestManySlowAppsLeaveRoomForAnother(t *testing.T) {
 	})
 }
 
-// TestBacklogOfAnAppHidesNoNeighbour has ten thousand sessions of an app wait, and NATS
+// TestBacklogOfAnAppHidesNoNeighbour has hundreds of sessions of an app wait, and NATS
 // hold what it is sent of them: what an app of the same partition owes later is taken up
 // by the next look, which reads no more than it did without the backlog.
 func TestBacklogOfAnAppHidesNoNeighbour(t *testing.T) {
 	t.Parallel()
-	backlog := 2_000
-	if unraced.Raced {
-		backlog = 300
-	}
-	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
 		w := idleWorld(t, server, 8)
 		slow, neighbour := newSlow(), w.neighbours(1)[0]
 		w.Events.Answer(func(delivery effect.Effect) effect.Outcome {
@@ -179,7 +174,7 @@ func TestBacklogOfAnAppHidesNoNeighbour(t *testing.T) {
 			}
 			return effect.Outcome{Verdict: effect.Done}
 		})
-		w.oweEach("clinic", many(server, backlog))
+		w.oweEach("clinic", many(server, 500))
 		var widest atomic.Int64 // the most that Redis answered to one pipeline, in members of sorted sets
 		_, replica := w.Replica(enginetest.Hook{Pipeline: func(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error {
 			err, members := next(ctx, cmds), 0

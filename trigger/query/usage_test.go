@@ -14,7 +14,7 @@ import (
 )
 
 func TestUseOfToolsIsToldForADay(t *testing.T) {
-	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
 		now := time.Date(2026, 12, 1, 9, 30, 0, 0, time.UTC)
 		db := &keyspace.DB{UniversalClient: server.Client(), Embedded: server.Embedded()}
 		one, other := query.NewCounter(db, func() time.Time { return now }), query.NewCounter(db, func() time.Time { return now })

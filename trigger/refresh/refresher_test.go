@@ -117,7 +117,7 @@ func (r *rig) events(session string) int64 {
 
 func TestRepositoriesFollowTheirServer(t *testing.T) {
 	t.Parallel()
-	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
 		r := newRig(t, server)
 		r.put("", "r", `{"from":"crm"}`)
 		r.put("s1", "own", `{"from":"crm"}`)

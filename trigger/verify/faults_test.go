@@ -155,7 +155,7 @@ func rulesOf(report *verify.Report) (names []string) {
 // nothing that a command could look at.
 func TestEachFaultIsFoundAndMended(t *testing.T) {
 	t.Parallel()
-	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
 		if server.Embedded() {
 			return
 		}

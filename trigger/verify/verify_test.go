@@ -18,7 +18,7 @@ import (
 
 func TestAHealthyLedgerHasNoFinding(t *testing.T) {
 	t.Parallel()
-	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
 		w := newWorld(t, server)
 		require.Equal(t, &verify.Report{Findings: []verify.Finding{}}, w.verify(true), "an empty one")
 		w.fill()

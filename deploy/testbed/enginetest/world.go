@@ -56,18 +56,17 @@ type World struct {
 	sealer *store.Sealer
 }
 
-// Each runs a test on miniredis, on a real server and on a cluster: what holds for one has to hold for
-// the others.
+// Each runs a test on a real server, and at night on miniredis and on a cluster.
 func Each(t *testing.T, test func(t *testing.T, w *World)) {
 	t.Parallel()
-	redistest.Each(t, func(t *testing.T, server *redistest.Server) { test(t, New(t, server)) })
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) { test(t, New(t, server)) })
 }
 
 // Keeping runs a test like Each, with one replica that keeps no more than that, and a repository with a
 // tool.
 func Keeping(t *testing.T, keep store.Retention, test func(t *testing.T, w *World)) {
 	t.Parallel()
-	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
 		w := Idle(t, server, 0)
 		w.Retention, w.Lease = keep, time.Minute
 		w.Store, w.Engine = w.Replica()

@@ -20,7 +20,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"earshot/deploy/testbed"
-	"earshot/repositories/unraced"
 )
 
 // Server speaks Redis's protocol to a test: one server, or several that are one service. Its methods
@@ -55,14 +54,10 @@ func newServer(t testbed.TB, behind backend) *Server {
 }
 
 // Each runs test as three subtests, "miniredis", "redis" and "cluster", each with an empty store: what
-// holds for one has to hold for the others. With -short it leaves out the cluster, which needs seconds
-// to form; see Main. With -race it leaves out miniredis, whose Lua takes ten times as long then;
-// deploy/check runs that without.
+// holds for one has to hold for the others. It is for the tests of scripts and stores. With -short it
+// leaves out the cluster, which needs seconds to form; see Main.
 func Each(t *testing.T, test func(t *testing.T, server *Server)) {
-	t.Run("miniredis", func(t *testing.T) {
-		unraced.Only(t)
-		test(t, Mini(t))
-	})
+	t.Run("miniredis", func(t *testing.T) { test(t, Mini(t)) })
 	t.Run("redis", func(t *testing.T) { test(t, Run(t)) })
 	t.Run("cluster", func(t *testing.T) {
 		if testing.Short() {
@@ -70,6 +65,16 @@ func Each(t *testing.T, test func(t *testing.T, server *Server)) {
 		}
 		test(t, borrow(t))
 	})
+}
+
+// OnRedis runs test on a real server, as the subtest "redis"; with the tag nightly it does what Each
+// does. It is for the tests of what stands on scripts that have tests of their own.
+func OnRedis(t *testing.T, test func(t *testing.T, server *Server)) {
+	if nightly {
+		Each(t, test)
+		return
+	}
+	t.Run("redis", func(t *testing.T) { test(t, Run(t)) })
 }
 
 // Addr is the server's host and port, or several with commas between them. It stays the same over Kill,

@@ -1,0 +1,5 @@
+//go:build !nightly
+
+package redistest
+
+const nightly = false
