@@ -230,7 +230,7 @@ func (ts *Turns) takeTurn(ctx context.Context, app, member string) error {
 	id := ledger.Turn{App: app, Session: session, Message: message}
 	_, t, err := ts.accept(ctx, id, nil)
 	if errors.Is(err, keyspace.ErrMemory) {
-		return errors.Join(err, ts.Ledger.Postpone(ctx, id, ts.Jitter(untilMemory)))
+		return errors.Join(err, ts.Ledger.SetAside(ctx, app, keyspace.LaneTurns, member, ts.Jitter(untilMemory)))
 	}
 	if err != nil || t == nil {
 		return err

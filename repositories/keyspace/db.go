@@ -123,6 +123,43 @@ func (s *Script) RunAll(ctx context.Context, db *DB, calls []Call) ([]any, error
 	return replies, first
 }
 
+// HashFields reads fields of each of some hashes in one round trip; missing ones are empty.
+func (db *DB) HashFields(ctx context.Context, keys []string, fields ...string) ([][]string, error) {
+	pipe, read := db.Pipeline(), make([][]string, len(keys))
+	for _, key := range keys {
+		pipe.HMGet(ctx, key, fields...)
+	}
+	replies, err := pipe.Exec(ctx)
+	if err != nil {
+		return nil, Unavailable(err)
+	}
+	for i, reply := range replies {
+		read[i] = Fields(reply.(*redis.SliceCmd).Val())
+	}
+	return read, nil
+}
+
+// Sizes reads how many bytes fields of a hash have together, of each of some hashes in one round trip.
+func (db *DB) Sizes(ctx context.Context, count int, of func(i int) (key string, fields []string)) ([]int64, error) {
+	pipe, sizes := db.Pipeline(), make([]int64, count)
+	var owners []int
+	for i := range count {
+		key, fields := of(i)
+		for _, field := range fields {
+			owners = append(owners, i)
+			pipe.HStrLen(ctx, key, field)
+		}
+	}
+	replies, err := pipe.Exec(ctx)
+	if err != nil {
+		return nil, Unavailable(err)
+	}
+	for i, reply := range replies {
+		sizes[owners[i]] += reply.(*redis.IntCmd).Val()
+	}
+	return sizes, nil
+}
+
 // Fields are the values of a reply as texts; missing ones are empty.
 func Fields(reply []any) []string {
 	fields := make([]string, len(reply))
@@ -150,25 +187,16 @@ func Unavailable(err error) error {
 	if !errors.As(err, &reply) {
 		return fmt.Errorf("%w: %w", ErrUnavailable, err)
 	}
-	refused := &Refusal{reply: err}
-	if refused.word = blamed(reply.Error()); refused.word == "" {
+	text := reply.Error()
+	at := slices.IndexFunc(notOurFault, func(word string) bool { return strings.HasPrefix(text, word) })
+	if at < 0 {
 		return err
 	}
-	refused.text = reply.Error()
+	refused := &Refusal{word: notOurFault[at], text: text, reply: err}
 	if refused.word == "OOM" {
 		return fmt.Errorf("%w: %w: %w", ErrUnavailable, ErrMemory, refused)
 	}
 	return fmt.Errorf("%w: %w", ErrUnavailable, refused)
-}
-
-// blamed is the word of a reply by which the server is to blame, empty where it is not.
-func blamed(reply string) string {
-	for _, prefix := range notOurFault {
-		if strings.HasPrefix(reply, prefix) {
-			return prefix
-		}
-	}
-	return ""
 }
 
 // Refusal is the error reply of a server that answers and cannot serve now.

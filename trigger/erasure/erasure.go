@@ -93,12 +93,12 @@ func (e *Eraser) Erase(ctx context.Context, appID, sessionID string) error {
 func (e *Eraser) clear(ctx context.Context, mark *store.Erasing, appID, sessionID string) error {
 	for _, step := range []func() error{
 		func() error { return mark.Drop(ctx) },
-		func() error { return e.Ledger.EraseCalls(ctx, appID, sessionID) },
+		func() error { return e.eraseCalls(ctx, appID, sessionID) },
 		func() error { return e.takeOutboxes(ctx, appID, sessionID) },
 		func() error { return e.forgetAnswers(ctx, appID, sessionID) },
 		func() error {
-			return e.Ledger.EachOfSession(ctx, appID, sessionID, func(ids []string) error {
-				return e.Ledger.EraseTriggers(ctx, appID, sessionID, ids)
+			return e.eachTrigger(ctx, appID, sessionID, func(ids []string) error {
+				return e.eraseTriggers(ctx, appID, sessionID, ids)
 			})
 		},
 		func() error { return e.takeOutboxes(ctx, appID, sessionID) }, // what was retried by hand in between
@@ -115,7 +115,7 @@ func (e *Eraser) clear(ctx context.Context, mark *store.Erasing, appID, sessionI
 func (e *Eraser) takeOutboxes(ctx context.Context, appID, sessionID string) error {
 	for _, box := range keyspace.Boxes(sessionID) {
 		for {
-			done, most, err := e.Ledger.EraseOutbox(ctx, appID, box)
+			done, most, err := e.eraseOutbox(ctx, appID, box)
 			if err != nil {
 				return err
 			}
@@ -139,7 +139,7 @@ func (e *Eraser) forgetAnswers(ctx context.Context, appID, sessionID string) err
 	if err != nil {
 		return ofStreams(err)
 	}
-	err = e.Ledger.EachOfSession(ctx, appID, sessionID, func(some []string) error {
+	err = e.eachTrigger(ctx, appID, sessionID, func(some []string) error {
 		ids = append(ids, some...)
 		return nil
 	})

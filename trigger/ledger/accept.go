@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -11,8 +10,8 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// maxClaims is how often an effect or a turn may be claimed without an outcome. One
-// that takes its workers down with it must not do so for ever.
+// maxClaims is how often an effect or a turn may be claimed without an outcome: one that takes its
+// workers down must not do so for ever.
 const maxClaims = 5
 
 // accept stores a message, or finds what became of it, and takes the lease of its
@@ -212,6 +211,39 @@ return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - to
   'match', draft[5] or '', 'explained', draft[6] or '', 'matching', not draft[5] and draft[7] and tonumber(draft[8]) > at and '1' or ''}
 `)
 
+// Chat are the events of a message that is accepted, where the app wants them: one that the message
+// is there, another that it was given up. They are written with the message, in one script, into an
+// outbox of their own (keyspace.ChatBox). An event names the generations of its app and its session,
+// and the session's profile: the caller expects them, and the message is Unguessed where they are
+// others, also where Chat is empty.
+type Chat struct {
+	Basis        string // what they rest on (see Resting)
+	Said, Failed *keyspace.Entry
+}
+
+// Resting is what the events of a message rest on.
+type Resting struct {
+	Message string // JSON
+	// Generations of the app and of the session, and the session's profile (JSON).
+	AppGeneration, SessionGeneration, Put string
+}
+
+// Basis names it, as a Chat has it.
+func (r Resting) Basis() string { return r.AppGeneration + " " + r.SessionGeneration + "\n" + r.Put }
+
+// chatKeys are the keys of the outbox of a session's messages, and of an event's effect.
+func chatKeys(k keyspace.Keys, sessionID string, says *keyspace.Entry) []string {
+	return []string{k.Outbox(keyspace.ChatBox(sessionID)), effectKey(k, says)}
+}
+
+// effectKey is the key of an entry's effect; no effect has the name for nil.
+func effectKey(k keyspace.Keys, e *keyspace.Entry) string {
+	if e == nil {
+		return k.Effect("")
+	}
+	return k.Effect(e.ID)
+}
+
 // Acceptance is a request for the lease of a turn: that of a new message, or an existing
 // one.
 type Acceptance struct {
@@ -314,9 +346,12 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 		k.Rates(""), k.Rates(a.Session), k.Closed(a.Session), a.draft(), k.Sessions(),
 	}
 	keys = append(append(keys, chatKeys(k, a.Session, a.Said)...), effectKey(k, a.Failed))
-	run := accept.RunSafely
-	if a.Message == "" && !a.OfDraft {
-		run = accept.Run // a worker goes on with what was accepted, whoever has it
+	run := l.runSafely
+	if a.Message == "" && !a.OfDraft { // a worker goes on with what was accepted, whichever replicas have it
+		run = func(ctx context.Context, script *keyspace.Script, keys []string, args ...any) (reply, bool, error) {
+			r, err := l.run(ctx, script, keys, args...)
+			return r, false, err
+		}
 	}
 	said, err := a.Said.Encode()
 	if err != nil {
@@ -326,50 +361,101 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	if err != nil {
 		return Accepted{}, err
 	}
+	lines := "" // the event that the message is there, as a batch has it
+	if a.Said != nil {
+		lines = packed([]keyspace.Entry{*a.Said})
+	}
 	failpoint.At(failpoint.AcceptBefore)
-	raw, err := run(ctx, l.db, append(keys, k.Ledger()...),
+	r, few, err := run(ctx, accept, append(keys, k.Ledger()...),
 		a.Turn.Message, a.Message, a.Token, a.Lease.Milliseconds(), a.History, a.Version,
 		a.Life.Milliseconds(), a.Member(), a.App, maxClaims, a.Answer, a.Claims, a.Remembers.Milliseconds(), a.Says, a.App+"/"+a.Session, a.Messages, a.OfDraft, a.Session,
-		a.Basis, a.lines(), said, failed, keyspace.ChatBox(a.Session), keyspace.EventLease.Milliseconds(), a.AsksFor, a.Words)
+		a.Basis, lines, said, failed, keyspace.ChatBox(a.Session), keyspace.EventLease.Milliseconds(), a.AsksFor, a.Words)
 	failpoint.At(failpoint.AcceptReply)
-	few := errors.Is(err, keyspace.ErrReplicas)
-	if err != nil && !few {
-		return Accepted{}, err
-	}
-	return readAccepted(readReply(raw), few)
-}
-
-func readAccepted(r scriptReply, few bool) (Accepted, error) {
-	found := Accepted{Status: Status(r.status), Answer: r.values.text("answer"), Decision: r.values.text("decision"), Reply: r.values.text("reply"), Told: r.values.text("told") == "1", Few: few}
+	found := Accepted{Status: r.Status, Answer: r.text("answer"), Decision: r.text("decision"), Reply: r.text("reply"), Told: r.is("told"), Few: few}
 	switch found.Status {
-	case Limited:
-		return found, readLimited(r.values)
 	case Unguessed:
-		found.Resting = &Resting{
-			Message: r.values.text("message"), Put: r.values.text("put"),
-			AppGeneration: r.values.text("app"), SessionGeneration: r.values.text("session"),
-		}
+		found.Resting = &Resting{Message: r.text("message"), Put: r.text("put"), AppGeneration: r.text("app"), SessionGeneration: r.text("session")}
 	case Taken:
-		found.Taken = readTaken(r.values)
+		found.Taken = readTaken(r)
 	}
-	return found, nil
+	return found, err
 }
 
-func readTaken(v values) *TakenTurn {
+func readTaken(r reply) *TakenTurn {
 	t := &TakenTurn{
-		Message: v.text("message"), Age: v.duration("age"), At: v.duration("at"),
-		App: AppFields{Version: v.text("version"), Revision: v.text("revision"), Record: v.text("record"), Repositories: v.texts("own")},
-		Own: SessionFields{Record: v.text("put"), Repositories: v.texts("repositories")}, Unfinished: v.text("unfinished"), Claims: v.text("claims"),
-		AppGeneration: v.text("app"), SessionGeneration: v.text("session"), Draft: readDraft(v),
-		Asked: strings.Fields(strings.TrimSuffix(v.text("asked"), "+")), Retracted: strings.Fields(v.text("retracted")),
+		Message: r.text("message"), Age: r.duration("age"), At: r.duration("at"),
+		App: AppFields{Version: r.text("version"), Revision: r.text("revision"), Record: r.text("record"), Repositories: r.texts("own")},
+		Own: SessionFields{Record: r.text("put"), Repositories: r.texts("repositories")}, Unfinished: r.text("unfinished"), Claims: r.text("claims"),
+		AppGeneration: r.text("app"), SessionGeneration: r.text("session"), Draft: readDraft(r),
+		Asked: strings.Fields(strings.TrimSuffix(r.text("asked"), "+")), Retracted: strings.Fields(r.text("retracted")),
 	}
-	for line := range strings.Lines(v.text("questions")) {
+	for line := range strings.Lines(r.text("questions")) {
 		if id, _, _ := strings.Cut(line, "\t"); !slices.Contains(t.Asked, id) {
 			t.Unasked = append(t.Unasked, id)
 		}
 	}
-	for past := range slices.Chunk(v.texts("history"), 5) {
+	for past := range slices.Chunk(r.texts("history"), 5) {
 		t.History = append(t.History, Past{past[0], past[1], past[2], past[3], past[4]})
 	}
 	return t
+}
+
+// peek reads what accept reads of a message, and writes nothing. Of a message that is in the
+// history it is what was before it.
+//
+//	KEYS app, repos of the app, repos of the session, turns, order, closed
+//	ARGV 1 messageId, 2 messages of history, 3 version of the app that the caller has
+//	=>   noapp, or ok with the same values as accept where it has taken a turn; unfinished, asked and
+//	     questions only where the message is not in the history
+var peek = keyspace.NewFreeingScript(TurnLua, `
+local turns, order, id = KEYS[4], KEYS[5], ARGV[1]
+local app = redis.call('HMGET', KEYS[1], 'version', 'generation')
+local version = app[1]
+if not version then return {'noapp'} end
+local had = redis.call('HMGET', turns, turn.message .. id, 'left', 'unfinished', 'asked', 'session', 'questions')
+local ids, left = redis.call('LRANGE', order, 0, -1), tonumber(had[2]) or 0
+local before = #ids
+if had[1] then
+  for i, of in ipairs(ids) do
+    if of == id then
+      before = i - 1
+      break
+    end
+  end
+end
+local earlier, most, from = left + before, tonumber(ARGV[2]), left
+if earlier > most then
+  local step = math.max(1, math.floor(most / 4))
+  from = math.max(left, math.min(earlier, math.ceil((earlier - most) / step) * step))
+end
+local history = {}
+for i = from - left + 1, before do
+  local of = ids[i]
+  local found = redis.call('HMGET', turns, turn.message .. of, turn.decision .. of, turn.results .. of, turn.reply .. of)
+  history[#history + 1] = of
+  for j = 1, 4 do history[#history + 1] = found[j] or '' end
+end
+local revision, record, own = '', '', {}
+if version ~= ARGV[3] then
+  revision, record = redis.call('HGET', KEYS[1], 'rev'), redis.call('HGET', KEYS[1], 'record')
+  own = redis.call('HVALS', KEYS[2])
+end
+return {'ok', 'message', had[1] or '', 'at', tostring(now()), 'version', version, 'revision', revision, 'record', record, 'own', own,
+  'repositories', redis.call('HVALS', KEYS[3]), 'history', history, 'unfinished', not had[1] and had[3] or '',
+  'asked', not had[1] and had[4] or '', 'questions', not had[1] and had[6] or '', 'put', had[5] or '',
+  'app', app[2] or '', 'session', redis.call('HGET', KEYS[6], 'generation') or ''}
+`)
+
+// Peek reads what is there of a message, or would be if it came now, and leaves all as it is; nil
+// without the app. The Message is empty where it is not in the history; else the history is that
+// before it, and no unfinished calls are read, nor what was asked. version is the app's that the
+// caller has.
+func (l *Ledger) Peek(ctx context.Context, t Turn, history int, version string) (*TakenTurn, error) {
+	k := t.keys()
+	keys := []string{k.App(), k.Repos(""), k.Repos(t.Session), k.Turns(t.Session), k.Order(t.Session), k.Closed(t.Session)}
+	r, err := l.run(ctx, peek, keys, t.Message, history, version)
+	if err != nil || r.Status == NoApp {
+		return nil, err
+	}
+	return readTaken(r), nil
 }

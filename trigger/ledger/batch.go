@@ -156,11 +156,9 @@ type Settled struct {
 func (l *Ledger) Settle(ctx context.Context, list []Settlement) (holds []bool, err error) {
 	calls := make([]keyspace.Call, len(list))
 	for i, s := range list {
-		args, err := s.arguments()
-		if err != nil {
+		if calls[i], err = s.call(); err != nil {
 			return nil, err
 		}
-		calls[i] = keyspace.Call{Keys: s.keys(), Args: args}
 	}
 	failpoint.At(failpoint.SettleBefore)
 	replies, err := settle.RunAll(ctx, l.db, calls)
@@ -169,38 +167,32 @@ func (l *Ledger) Settle(ctx context.Context, list []Settlement) (holds []bool, e
 		return nil, err
 	}
 	for _, raw := range replies {
-		holds = append(holds, readReply(raw).values.text("holds") == "1")
+		r, _ := readReply(raw, nil)
+		holds = append(holds, r.is("holds"))
 	}
 	return holds, nil
 }
 
-func (s Settlement) keys() []string {
-	k := s.Turn.keys()
+func (s Settlement) call() (keyspace.Call, error) {
+	says, err := s.Says.Encode()
+	if err != nil {
+		return keyspace.Call{}, err
+	}
+	k, answer := s.Turn.keys(), ""
 	closing := k.Turns(s.Session)
 	if s.Message == "" {
 		closing = k.Trigger(s.Trigger)
 	}
-	keys := []string{k.Outbox(s.Box), closing}
-	for _, f := range s.Firings {
-		keys = append(keys, k.Trigger(f.ID))
-	}
-	return append(append(keys, chatKeys(k, s.Session, s.Says)...), append([]string{k.Over()}, k.Ledger()...)...)
-}
-
-func (s Settlement) arguments() ([]any, error) {
-	says, err := s.Says.Encode()
-	if err != nil {
-		return nil, err
-	}
-	answer := ""
 	if s.Answered {
 		answer = AsDecided
 	}
+	keys := []string{k.Outbox(s.Box), closing}
 	args := []any{s.App, s.Box, s.Token, s.Next, keyspace.EventLease.Milliseconds(), s.Keep.Milliseconds(), s.Message, answer, s.Reply, says}
 	for _, f := range s.Firings {
-		args = append(args, f.ID, f.States.Event, f.States.Emitter, f.Attempts)
+		keys, args = append(keys, k.Trigger(f.ID)), append(args, f.ID, f.States.Event, f.States.Emitter, f.Attempts)
 	}
-	return args, nil
+	keys = append(append(keys, chatKeys(k, s.Session, s.Says)...), k.Over())
+	return keyspace.Call{Keys: append(keys, k.Ledger()...), Args: args}, nil
 }
 
 // unpack makes each event of a batch an effect of its own, in the place of the batch, and

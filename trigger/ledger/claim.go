@@ -2,11 +2,8 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories/keyspace"
 )
@@ -102,54 +99,26 @@ return {status, 'kind', found[1], 'body', found[2], 'session', found[3], 'trigge
 // Claim takes the lease of a call, or returns nil if it is not available.
 func (l *Ledger) Claim(ctx context.Context, appID, id, token string) (*Claimed, error) {
 	k := keyspace.KeysOf(appID)
-	raw, err := claim.Run(ctx, l.db, append([]string{k.Effect(id)}, k.Ledger()...), id, appID, token, maxClaims)
-	if err != nil {
+	r, err := l.run(ctx, claim, append([]string{k.Effect(id)}, k.Ledger()...), id, appID, token, maxClaims)
+	if err != nil || r.Status != "ok" && r.Status != "crashed" && r.Status != "begun" {
 		return nil, err
 	}
-	r := readReply(raw)
-	switch r.status {
-	case "ok", "crashed", "begun":
-		c := readClaimed(r.values)
-		c.ID, c.Crashed, c.Begun = id, r.status == "crashed", r.status == "begun"
-		return &c, nil
-	}
-	return nil, nil
+	c := readClaimed(r)
+	c.ID, c.Crashed, c.Begun = id, r.Status == "crashed", r.Status == "begun"
+	return &c, nil
 }
 
-func readClaimed(v values) Claimed {
-	return Claimed{
-		Entry:   keyspace.Entry{ID: v.text("id"), Kind: v.text("kind"), Body: v.text("body"), Session: v.text("session"), Trigger: v.text("trigger"), Part: v.text("part")},
-		Attempt: v.number("attempt"), Fails: v.number("fails"), Revived: v.number("revived"), Age: v.duration("age"), Holds: v.duration("lease"),
-		Unended: readUnended(v.text("unended")), Given: v.text("given"), Since: time.UnixMilli(int64(v.number("since"))), Until: time.UnixMilli(int64(v.number("until"))),
+func readClaimed(r reply) Claimed {
+	c := Claimed{
+		Entry:   keyspace.Entry{ID: r.text("id"), Kind: r.text("kind"), Body: r.text("body"), Session: r.text("session"), Trigger: r.text("trigger"), Part: r.text("part")},
+		Attempt: r.number("attempt"), Fails: r.number("fails"), Revived: r.number("revived"), Age: r.duration("age"), Holds: r.duration("lease"),
+		Given: r.text("given"), Since: r.time("since"), Until: r.time("until"),
 	}
-}
-
-// CallDue says how often a call was tried, whether an attempt is under way, and when the next one is
-// due. All are zero for one that is not owed any more.
-func (l *Ledger) CallDue(ctx context.Context, appID, id string) (tries int, due time.Time, leased bool, err error) {
-	k := keyspace.KeysOf(appID)
-	pipe := l.db.Pipeline()
-	clock := l.db.Clocks(ctx, pipe)(k.Due())
-	found := pipe.HMGet(ctx, k.Effect(id), "tries", "token", "until")
-	score := pipe.ZScore(ctx, k.Lane(keyspace.LaneCalls), id)
-	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
-		return 0, due, false, keyspace.Unavailable(err)
+	for line := range strings.Lines(r.text("unended")) {
+		attempt, began, _ := strings.Cut(strings.TrimSpace(line), " ")
+		c.Unended = append(c.Unended, Unended{Attempt: number(attempt), Began: time.UnixMilli(int64(number(began))).UTC()})
 	}
-	now, err := clock.Read()
-	if err != nil {
-		return 0, due, false, err
-	}
-	v := keyspace.Fields(found.Val())
-	until := time.UnixMilli(int64(number(v[2])))
-	return int(number(v[0])), time.UnixMilli(int64(score.Val())), v[1] != "" && until.After(now), nil
-}
-
-func readUnended(lines string) (list []Unended) {
-	for line := range strings.Lines(lines) {
-		of, began, _ := strings.Cut(strings.TrimSpace(line), " ")
-		list = append(list, Unended{Attempt: int(number(of)), Began: time.UnixMilli(int64(number(began))).UTC()})
-	}
-	return list
+	return c
 }
 
 // A run is what is published of an outbox between two round trips to Redis: so many
@@ -218,32 +187,28 @@ func (l *Ledger) ClaimRun(ctx context.Context, appID, box, token string) ([]Clai
 		for _, id := range ids {
 			keys, args = append(keys, k.Effect(id)), append(args, id)
 		}
-		raw, err := claimRun.Run(ctx, l.db, append(keys, k.Ledger()...), args...)
-		if err != nil {
+		r, err := l.run(ctx, claimRun, append(keys, k.Ledger()...), args...)
+		if err != nil || r.Status == "gone" || r.Status == Taken {
 			return nil, err
 		}
-		switch r := readReply(raw); r.status {
-		case "gone", "taken":
-			return nil, nil
-		case "batch":
+		if r.Status == "batch" {
 			if err := l.unpack(ctx, appID, box, ids[0], ""); err != nil {
 				return nil, err
 			}
-		case "ok":
-			return readRun(r.values, box), nil
 		}
-	}
-}
+		if r.Status != "ok" {
+			continue
+		}
 
-func readRun(v values, box string) []Claimed {
-	events, _ := v["events"].([]any)
-	run := make([]Claimed, len(events))
-	for i, event := range events {
-		fields, _ := event.([]any)
-		run[i] = readClaimed(readValues(fields))
-		owed := keyspace.EventEntry(run[i].ID, run[i].Session, run[i].Trigger, run[i].Body)
-		owed.Part, owed.Box = run[i].Part, box
-		run[i].Entry = owed
+		events, _ := r.values["events"].([]any)
+		run := make([]Claimed, len(events))
+		for i, event := range events {
+			fields, _ := event.([]any)
+			run[i] = readClaimed(reply{values: byName(fields)})
+			owed := keyspace.EventEntry(run[i].ID, run[i].Session, run[i].Trigger, run[i].Body)
+			owed.Part, owed.Box = run[i].Part, box
+			run[i].Entry = owed
+		}
+		return run, nil
 	}
-	return run
 }

@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"time"
 
@@ -295,19 +294,14 @@ func (l *Ledger) Commit(ctx context.Context, c Commitment) (Decision, error) {
 		return Decision{}, err
 	}
 	failpoint.At(failpoint.CommitBefore)
-	raw, err := commit.RunSafely(ctx, l.db, c.keys(), args...)
+	r, few, err := l.runSafely(ctx, commit, c.keys(), args...)
 	failpoint.At(failpoint.CommitReply)
-	few := errors.Is(err, keyspace.ErrReplicas)
-	if err != nil && !few {
+	if err != nil {
 		return Decision{}, err
 	}
-	r := readReply(raw)
-	if Status(r.status) == Limited {
-		return Decision{}, readLimited(r.values)
-	}
 	return Decision{
-		Status: Status(r.status), Holder: r.values.text("holder"), Batch: r.values.text("batch") == "1", Few: few,
-		Firing: r.values.text("firing"), First: r.values.text("first"), Confirmed: r.values.text("confirmed") != "", State: r.values.text("state"),
+		Status: r.Status, Holder: r.text("holder"), Batch: r.is("batch"), Few: few,
+		Firing: r.text("firing"), First: r.text("first"), Confirmed: r.text("confirmed") != "", State: r.text("state"),
 	}, nil
 }
 
@@ -322,7 +316,9 @@ func (c Commitment) keys() []string {
 		keys = append(keys, k.Trigger(firing.ID))
 	}
 	for _, firing := range c.Firings {
-		keys = append(keys, firing.Move.fence(k)...)
+		if firing.Move != nil && firing.Move.Fence != "" {
+			keys = append(keys, k.Fence(firing.Move.Fence))
+		}
 	}
 	for _, owed := range slices.Concat(c.Others, c.Events) {
 		keys = append(keys, k.Effect(owed.ID))
@@ -337,28 +333,29 @@ const (
 	countedBefore    = "2"
 )
 
-func (c Commitment) counts() string {
-	switch {
-	case c.Counted:
-		return countedBefore
-	case c.FrontEnd:
-		return countedAsMessage
-	}
-	return countedAsTrigger
-}
-
 func (c Commitment) arguments() ([]any, error) {
+	counts := countedAsTrigger
+	if c.Counted {
+		counts = countedBefore
+	} else if c.FrontEnd {
+		counts = countedAsMessage
+	}
+	// The outcome of a call, which waits for nothing, is written with those of the events.
+	calls := slices.ContainsFunc(c.Others, func(owed keyspace.Entry) bool { return owed.Order == "" })
 	args := append(make([]any, 0, 25+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.App, c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version, c.TTL, c.Lease,
-		c.counts(), c.Claims, !c.calls(), keyspace.EventLease.Milliseconds(), packed(c.Events), c.Guessed,
+		counts, c.Claims, !calls, keyspace.EventLease.Milliseconds(), packed(c.Events), c.Guessed,
 		c.Body, c.Keep.Milliseconds(), len(c.Parts), len(c.Firings), linesOf(c.Questions), string(c.Heard), c.Put)
 	for name, text := range c.Parts {
 		args = append(args, name, text)
 	}
 	for _, f := range c.Firings {
-		move, err := f.Move.encode()
-		if err != nil {
-			return nil, err
+		var move []byte
+		if f.Move != nil {
+			var err error
+			if move, err = exactjson.Encode(f.Move); err != nil {
+				return nil, err
+			}
 		}
 		args = append(args, f.ID, f.Name, f.Record, f.Repository, f.Session, f.Revision, f.Once, f.Open, f.States.Event, f.States.Emitter, f.States.Call, move)
 	}
@@ -370,14 +367,4 @@ func (c Commitment) arguments() ([]any, error) {
 		args = append(args, text)
 	}
 	return args, nil
-}
-
-// calls reports whether a call is owed: its outcome is written with those of the events.
-func (c Commitment) calls() bool {
-	for _, owed := range c.Others {
-		if owed.Order == "" { // it waits for nothing: a call
-			return true
-		}
-	}
-	return false
 }

@@ -8,7 +8,7 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// A draft is a message that may still change. It stands apart from the messages of its
+// A draft is a message that may still change. It is kept apart from the messages of its
 // session, in a hash of its own that expires, with the fields
 //
 //	says, message, verified  as of a turn
@@ -94,18 +94,14 @@ type BegunDraft struct {
 func (l *Ledger) BeginDraft(ctx context.Context, d Draft) (BegunDraft, error) {
 	k := d.keys()
 	failpoint.At(failpoint.DraftBefore)
-	raw, err := beginDraft.Run(ctx, l.db, []string{
-		k.App(), k.Turns(d.Session), k.Draft(d.Session, d.Turn.Message), k.Closed(d.Session), k.Rates(""), k.Rates(d.Session), k.Drafts(d.Session),
+	r, err := l.run(ctx, beginDraft, []string{
+		k.App(), k.Turns(d.Session), d.draft(), k.Closed(d.Session), k.Rates(""), k.Rates(d.Session), k.Drafts(d.Session),
 	}, d.Turn.Message, d.Message, d.Says, d.Claims, d.Token, d.Lease.Milliseconds(), draftLife.Milliseconds(), draftMost.Milliseconds())
 	failpoint.At(failpoint.DraftReply)
 	if err != nil {
 		return BegunDraft{}, err
 	}
-	r := readReply(raw)
-	if Status(r.status) == Limited {
-		return BegunDraft{}, readLimited(r.values)
-	}
-	return BegunDraft{Status(r.status), r.values.text("answer"), int64(r.values.number("since"))}, nil
+	return BegunDraft{r.Status, r.text("answer"), int64(r.number("since"))}, nil
 }
 
 // extendDraft renews the lease of the match of a draft.
@@ -204,21 +200,12 @@ return {'ok', 'match', d[2] or '', 'explained', d[3] or '', 'matching', not d[2]
 
 // Draft reads the draft of an accepted message that says so.
 func (l *Ledger) Draft(ctx context.Context, t Turn, says string) (KeptDraft, error) {
-	raw, err := lookAtDraft.Run(ctx, l.db, []string{t.draft()}, says)
-	return readDraft(readReply(raw).values), err
+	r, err := l.run(ctx, lookAtDraft, []string{t.draft()}, says)
+	return readDraft(r), err
 }
 
-func readDraft(v values) KeptDraft {
-	return KeptDraft{Match: v.text("match"), Explained: v.text("explained"), Matching: v.text("matching") == "1"}
-}
-
-// DraftExplained reads why a draft was matched so; empty without one.
-func (l *Ledger) DraftExplained(ctx context.Context, t Turn) (string, error) {
-	found, err := l.db.HMGet(ctx, t.draft(), "explained").Result()
-	if err != nil {
-		return "", keyspace.Unavailable(err)
-	}
-	return keyspace.Fields(found)[0], nil
+func readDraft(r reply) KeptDraft {
+	return KeptDraft{Match: r.text("match"), Explained: r.text("explained"), Matching: r.is("matching")}
 }
 
 // retract takes a draft back. A second run by the same token finds that it has.
@@ -244,10 +231,9 @@ return 'ok'
 func (l *Ledger) RetractDraft(ctx context.Context, t Turn, token string) (Status, error) {
 	k := t.keys()
 	failpoint.At(failpoint.RetractBefore)
-	raw, err := retract.Run(ctx, l.db, []string{k.App(), k.Turns(t.Session), t.draft(), k.Closed(t.Session)}, t.Message, token, draftLife.Milliseconds())
+	r, err := l.run(ctx, retract, []string{k.App(), k.Turns(t.Session), t.draft(), k.Closed(t.Session)}, t.Message, token, draftLife.Milliseconds())
 	failpoint.At(failpoint.RetractReply)
-	status, _ := raw.(string)
-	return Status(status), err
+	return r.Status, err
 }
 
 func (t Turn) draft() string { return t.keys().Draft(t.Session, t.Message) }

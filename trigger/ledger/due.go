@@ -60,51 +60,57 @@ func (l *Ledger) Look(ctx context.Context, partitions []int, most func(keyspace.
 	pipe := l.db.Pipeline()
 	clocks, heads := l.db.Clocks(ctx, pipe), make([]dueBatch, len(partitions))
 	for i, n := range partitions {
-		heads[i] = readBatch(ctx, pipe, clocks, n)
+		k := keyspace.PartitionKeys(n)
+		heads[i] = dueBatch{
+			partition: n, clock: clocks(k.Due()),
+			due: pipe.ZRangeWithScores(ctx, k.Due(), 0, peeked-1), idle: pipe.ZRangeWithScores(ctx, k.Idle(), 0, peeked-1),
+		}
 	}
 	var held []backlog
 	if len(partitions) == keyspace.Partitions {
-		held = askBacklog(ctx, pipe)
+		for n := range keyspace.Partitions {
+			k := keyspace.PartitionKeys(n)
+			held = append(held, backlog{owed: pipe.Get(ctx, k.Owed()), dead: pipe.HVals(ctx, k.Dead())})
+		}
 	}
 	_, _ = pipe.Exec(ctx) // every command has its own error
-	found := Due{Backlog: sum(held), Unknown: map[int][]string{}}
-	lanes, err := l.dueLanes(ctx, heads, &found)
-	return found, errors.Join(err, l.readLanes(ctx, lanes, most, &found))
-}
 
-// dueLanes lists the lanes that may hold something due, and adds the sessions that may
-// have expired to what was found.
-func (l *Ledger) dueLanes(ctx context.Context, heads []dueBatch, found *Due) (lanes []*lane, err error) {
+	found := Due{Backlog: sum(held), Unknown: map[int][]string{}}
+	var lanes []*lane
+	var err error
 	for _, one := range heads {
-		now, away := one.now()
-		if away != nil {
+		at, away := one.clock.Read()
+		if away = errors.Join(away, keyspace.Unavailable(one.due.Err()), keyspace.Unavailable(one.idle.Err())); away != nil {
 			err = away
 			continue
 		}
-		names, away := l.laneNames(ctx, one, now)
-		if away != nil {
-			err = away
-		}
-		known, unknown := lanesOf(names, now)
-		lanes = append(lanes, known...)
-		if len(unknown) > 0 {
-			found.Unknown[one.partition] = unknown
-		}
+		now := float64(at.UnixMilli())
 		found.Idle = append(found.Idle, dueOf(one.idle.Val(), now)...)
+		names := dueOf(one.due.Val(), now)
+		if len(names) == peeked { // read all: an app with nothing to spare must not hide another
+			by := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatFloat(now, 'f', -1, 64)}
+			names, away = l.db.ZRangeByScore(ctx, keyspace.PartitionKeys(one.partition).Due(), by).Result()
+			if away != nil {
+				err = keyspace.Unavailable(away)
+			}
+		}
+		for _, name := range names {
+			kind, app, _ := strings.Cut(name, "/")
+			if slices.Contains(keyspace.Lanes, keyspace.Lane(kind)) && repositories.IsID(app) {
+				lanes = append(lanes, &lane{app: app, kind: keyspace.Lane(kind), now: now})
+			} else {
+				found.Unknown[one.partition] = append(found.Unknown[one.partition], name)
+			}
+		}
 	}
-	return lanes, err
+	return found, errors.Join(err, l.readLanes(ctx, lanes, most, &found))
 }
 
-// laneNames lists the lanes that may be due, all of them where they are more than were
-// read: an app with nothing to spare must not hide another.
-func (l *Ledger) laneNames(ctx context.Context, one dueBatch, now float64) ([]string, error) {
-	due := dueOf(one.due.Val(), now)
-	if len(due) < peeked {
-		return due, nil
-	}
-	by := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatFloat(now, 'f', -1, 64)}
-	all, err := l.db.ZRangeByScore(ctx, one.keys.Due(), by).Result()
-	return all, keyspace.Unavailable(err)
+// dueBatch is the beginning of what a partition holds, with the clock that its scores are by.
+type dueBatch struct {
+	partition int
+	clock     keyspace.Clock
+	due, idle *redis.ZSliceCmd
 }
 
 // readLanes reads the beginning of every lane.
@@ -114,7 +120,7 @@ func (l *Ledger) readLanes(ctx context.Context, lanes []*lane, most func(keyspac
 	}
 	pipe := l.db.Pipeline()
 	for _, one := range lanes {
-		one.head = pipe.ZRangeWithScores(ctx, one.keys().Lane(one.kind), 0, int64(most(one.kind))-1)
+		one.head = pipe.ZRangeWithScores(ctx, keyspace.KeysOf(one.app).Lane(one.kind), 0, int64(most(one.kind))-1)
 	}
 	_, _ = pipe.Exec(ctx) // every command has its own error
 	for _, one := range lanes {
@@ -122,45 +128,20 @@ func (l *Ledger) readLanes(ctx context.Context, lanes []*lane, most func(keyspac
 			err = away
 			continue
 		}
-		found.Oldest = max(found.Oldest, overdue(one.head.Val(), one.now))
-		if one.empty() {
-			if away := one.correct(ctx, l.db); away != nil {
-				err = away
-			}
+		head := one.head.Val()
+		if len(head) > 0 {
+			found.Oldest = max(found.Oldest, time.Duration(max(0, one.now-head[0].Score)*float64(time.Millisecond)))
+		}
+		if members := dueOf(head, one.now); len(members) > 0 {
+			found.Lanes = append(found.Lanes, Lane{App: one.app, Kind: one.kind, Members: members})
 			continue
 		}
-		found.Lanes = append(found.Lanes, Lane{App: one.app, Kind: one.kind, Members: one.due()})
+		k := keyspace.KeysOf(one.app)
+		if _, away := correct.Run(ctx, l.db, []string{k.Due(), k.Lane(one.kind)}, string(one.kind)+"/"+one.app); away != nil {
+			err = away
+		}
 	}
 	return err
-}
-
-// dueBatch is the beginning of what a partition holds, with the clock that its scores are
-// by.
-type dueBatch struct {
-	partition int
-	clock     keyspace.Clock
-	keys      keyspace.Keys
-	due, idle *redis.ZSliceCmd
-}
-
-func readBatch(ctx context.Context, pipe redis.Pipeliner, clocks func(string) keyspace.Clock, partition int) dueBatch {
-	keys := keyspace.PartitionKeys(partition)
-	return dueBatch{
-		partition: partition,
-		clock:     clocks(keys.Due()), keys: keys,
-		due:  pipe.ZRangeWithScores(ctx, keys.Due(), 0, peeked-1),
-		idle: pipe.ZRangeWithScores(ctx, keys.Idle(), 0, peeked-1),
-	}
-}
-
-// now is the time (ms) of the node that holds the partition; an error where that node
-// did not answer.
-func (h dueBatch) now() (float64, error) {
-	at, err := h.clock.Read()
-	if err = errors.Join(err, keyspace.Unavailable(h.due.Err()), keyspace.Unavailable(h.idle.Err())); err != nil {
-		return 0, err
-	}
-	return float64(at.UnixMilli()), nil
 }
 
 // dueOf lists the members that are due.
@@ -174,14 +155,6 @@ func dueOf(head []redis.Z, now float64) []string {
 	return due
 }
 
-// overdue is for how long the first member has been due.
-func overdue(head []redis.Z, now float64) time.Duration {
-	if len(head) == 0 {
-		return 0
-	}
-	return time.Duration(max(0, now-head[0].Score) * float64(time.Millisecond))
-}
-
 // lane is one lane of an app that may hold something due, with its beginning.
 type lane struct {
 	app  string
@@ -189,28 +162,6 @@ type lane struct {
 	now  float64 // ms, by the clock that its scores are by
 	head *redis.ZSliceCmd
 }
-
-// lanesOf reads the names of a partition's lanes that may be due, and lists what is none.
-func lanesOf(names []string, now float64) (lanes []*lane, unknown []string) {
-	for _, name := range names {
-		kind, app, _ := strings.Cut(name, "/")
-		if !slices.Contains(keyspace.Lanes, keyspace.Lane(kind)) || !repositories.IsID(app) {
-			unknown = append(unknown, name)
-			continue
-		}
-		lanes = append(lanes, &lane{app: app, kind: keyspace.Lane(kind), now: now})
-	}
-	return lanes, unknown
-}
-
-// due lists what is due in the lane, as far as it was read.
-func (l *lane) due() []string { return dueOf(l.head.Val(), l.now) }
-
-// empty reports whether nothing in the lane is due after all.
-func (l *lane) empty() bool { return l.head.Err() == nil && len(l.due()) == 0 }
-
-// keys are those of its app.
-func (l *lane) keys() keyspace.Keys { return keyspace.KeysOf(l.app) }
 
 // correct brings the time of a lane in line with its first member, and takes a lane out
 // that holds none.
@@ -228,26 +179,10 @@ end
 return 'ok'
 `)
 
-func (l *lane) correct(ctx context.Context, db *keyspace.DB) error {
-	k := l.keys()
-	_, err := correct.Run(ctx, db, []string{k.Due(), k.Lane(l.kind)}, string(l.kind)+"/"+l.app)
-	return err
-}
-
 // backlog is how much a partition holds: what it owes, and failed triggers by app.
 type backlog struct {
 	owed *redis.StringCmd
 	dead *redis.StringSliceCmd
-}
-
-// askBacklog asks within a pipeline for the backlog of every partition.
-func askBacklog(ctx context.Context, pipe redis.Pipeliner) []backlog {
-	held := make([]backlog, keyspace.Partitions)
-	for n := range held {
-		keys := keyspace.PartitionKeys(n)
-		held[n] = backlog{owed: pipe.Get(ctx, keys.Owed()), dead: pipe.HVals(ctx, keys.Dead())}
-	}
-	return held
 }
 
 // sum adds up what all partitions hold; nil where one did not answer, or none was asked.
@@ -286,5 +221,138 @@ return 'ok'
 func (l *Ledger) SetAside(ctx context.Context, appID string, kind keyspace.Lane, member string, pause time.Duration) error {
 	k := keyspace.KeysOf(appID)
 	_, err := aside.Run(ctx, l.db, []string{k.Due(), k.Lane(kind)}, member, pause.Milliseconds())
+	return err
+}
+
+// swept is how many records are removed in one script: it takes Redis about a millisecond.
+const swept = 100
+
+// Sweep removes the records of triggers, and what explains messages, whose time is over.
+func (l *Ledger) Sweep(ctx context.Context) error {
+	return errors.Join(l.sweep(ctx, keyspace.Keys.Over, l.forget), l.sweep(ctx, keyspace.Keys.Explained, l.unexplain))
+}
+
+// sweep removes what is over. Each partition lists it by the time when it goes, so that
+// nothing is looked for.
+func (l *Ledger) sweep(ctx context.Context, list func(keyspace.Keys) string, remove func(context.Context, int, []string) error) (err error) {
+	for partitions := AllPartitions(); len(partitions) > 0 && ctx.Err() == nil; {
+		over, away := l.over(ctx, list, partitions)
+		if away != nil {
+			err = away
+		}
+		partitions = nil
+		for n, members := range over {
+			if away := remove(ctx, n, members); away != nil {
+				err = away
+			} else if len(members) == swept {
+				partitions = append(partitions, n)
+			}
+		}
+	}
+	return err
+}
+
+// over reads what is over of partitions, by partition.
+func (l *Ledger) over(ctx context.Context, list func(keyspace.Keys) string, partitions []int) (found map[int][]string, err error) {
+	pipe := l.db.Pipeline()
+	clocks := l.db.Clocks(ctx, pipe)
+	times, heads := make([]keyspace.Clock, len(partitions)), make([]*redis.ZSliceCmd, len(partitions))
+	for i, n := range partitions {
+		key := list(keyspace.PartitionKeys(n))
+		times[i], heads[i] = clocks(key), pipe.ZRangeWithScores(ctx, key, 0, swept-1)
+	}
+	_, _ = pipe.Exec(ctx) // every command has its own error
+	found = map[int][]string{}
+	for i, n := range partitions {
+		at, away := times[i].Read()
+		if away == nil {
+			away = keyspace.Unavailable(heads[i].Err())
+		}
+		if away != nil {
+			err = away
+		} else if members := dueOf(heads[i].Val(), float64(at.UnixMilli())); len(members) > 0 {
+			found[n] = members
+		}
+	}
+	return found, err
+}
+
+// forget removes records that are over, what names them, and their dead effects.
+//
+//	KEYS over, dead, then of each record itself, the triggers of its app, those of its
+//	     session, failed, and its effects
+//	ARGV keys of each, then appId and triggerId of each
+//	=>   ok
+//
+// One that is owed something again, or was retried in between, stays.
+var forget = keyspace.NewFreeingScript(TallyLua, `
+local step = tonumber(ARGV[1])
+for i = 2, #ARGV, 2 do
+  local first, app, id = 3 + (i - 2) / 2 * step, ARGV[i], ARGV[i + 1]
+  local member = app .. '/' .. id
+  local at, open = redis.call('ZSCORE', KEYS[1], member), redis.call('HGET', KEYS[first], 'open')
+  if at and tonumber(at) <= now() and (not open or tonumber(open) <= 0) then
+    redis.call('ZREM', KEYS[1], member)
+    redis.call('DEL', KEYS[first], unpack(KEYS, first + 4, first + step - 1))
+    for j = 1, 3 do redis.call('ZREM', KEYS[first + j], id) end
+    tally(KEYS[2], app, KEYS[first + 3])
+  end
+end
+return 'ok'
+`)
+
+func (l *Ledger) forget(ctx context.Context, partition int, members []string) error {
+	triggers := make([]string, len(members))
+	for i, member := range members {
+		appID, id, _ := strings.Cut(member, "/")
+		triggers[i] = keyspace.KeysOf(appID).Trigger(id)
+	}
+	records, err := l.db.HashFields(ctx, triggers, "fire", "session")
+	if err != nil {
+		return err
+	}
+	all := keyspace.PartitionKeys(partition)
+	keys, args := []string{all.Over(), all.Dead()}, []any{4 + len(keyspace.Parts)}
+	for i, member := range members {
+		appID, id, _ := strings.Cut(member, "/")
+		k, fire, session := keyspace.KeysOf(appID), records[i][0], records[i][1]
+		keys = append(keys, triggers[i], k.Triggers(""), k.Triggers(session), k.InState(keyspace.Failed))
+		keys, args = append(keys, k.Effects(fire)...), append(args, appID, id)
+	}
+	_, err = forget.Run(ctx, l.db, keys, args...)
+	return err
+}
+
+// unexplain removes fields that are over.
+//
+//	KEYS explained, then the hash of each
+//	ARGV member and field of each
+//	=>   ok
+//
+// One that was written again in between stays.
+var unexplain = keyspace.NewFreeingScript(`
+for i = 1, #ARGV, 2 do
+  local at = redis.call('ZSCORE', KEYS[1], ARGV[i])
+  if at and tonumber(at) <= now() then
+    redis.call('ZREM', KEYS[1], ARGV[i])
+    redis.call('HDEL', KEYS[2 + (i - 1) / 2], ARGV[i + 1])
+  end
+end
+return 'ok'
+`)
+
+func (l *Ledger) unexplain(ctx context.Context, partition int, members []string) error {
+	keys, args := []string{keyspace.PartitionKeys(partition).Explained()}, []any{}
+	for _, member := range members {
+		appID, rest, _ := strings.Cut(member, "/")
+		session, id, _ := strings.Cut(rest, "/")
+		k := keyspace.KeysOf(appID)
+		key, field := k.ExplainedParts(), id
+		if session != "" {
+			key, field = k.Turns(session), turnFields["explained"]+id
+		}
+		keys, args = append(keys, key), append(args, member, field)
+	}
+	_, err := unexplain.Run(ctx, l.db, keys, args...)
 	return err
 }

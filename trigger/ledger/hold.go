@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 
-	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 )
 
@@ -44,22 +43,6 @@ type Move struct {
 	Line string `json:"line"`
 	// Keep is how long the record of one that has ended is kept.
 	Keep int64 `json:"keep"`
-}
-
-func (m *Move) encode() (string, error) {
-	if m == nil {
-		return "", nil
-	}
-	text, err := exactjson.Encode(m)
-	return string(text), err
-}
-
-// fence is the key of the move's fence, if it has one.
-func (m *Move) fence(k keyspace.Keys) []string {
-	if m == nil || m.Fence == "" {
-		return nil
-	}
-	return []string{k.Fence(m.Fence)}
 }
 
 // Besides the fields of turnFields the hash of a session has asked, the triggers whose

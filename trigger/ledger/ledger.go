@@ -12,8 +12,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/redis/go-redis/v9"
 
@@ -53,12 +57,6 @@ func (l *Ledger) Shard(appID string) int {
 // now; keyspace.ErrReplicas where they have not in time.
 func (l *Ledger) Confirm(ctx context.Context, appID string) error { return l.db.Confirm(ctx, appID) }
 
-// AppExists reports whether there is an app of that id.
-func (l *Ledger) AppExists(ctx context.Context, appID string) (bool, error) {
-	there, err := l.db.Exists(ctx, keyspace.KeysOf(appID).App()).Result()
-	return there > 0, keyspace.Unavailable(err)
-}
-
 // AppFields are an app as it stands in Redis. All but the version are empty where the
 // caller's version was the current one.
 type AppFields struct {
@@ -87,6 +85,83 @@ func Hash(parts ...string) string {
 	return hex.EncodeToString(h.Sum(nil)[:16])
 }
 
+// run runs a script that replies with a status and values. Its error is a *RateError where
+// the script has refused for a limit.
+func (l *Ledger) run(ctx context.Context, script *keyspace.Script, keys []string, args ...any) (reply, error) {
+	raw, err := script.Run(ctx, l.db, keys, args...)
+	return readReply(raw, err)
+}
+
+// runSafely is run that waits for replicas (see keyspace.Script.RunSafely); few says that too few of
+// them have what was written, which is no error here.
+func (l *Ledger) runSafely(ctx context.Context, script *keyspace.Script, keys []string, args ...any) (r reply, few bool, err error) {
+	raw, err := script.RunSafely(ctx, l.db, keys, args...)
+	if few = errors.Is(err, keyspace.ErrReplicas); few {
+		err = nil
+	}
+	r, err = readReply(raw, err)
+	return r, few, err
+}
+
+// reply is what a script has returned: a status, then names and values by turns. A value is a text, a
+// number as a text, or a list of texts.
+type reply struct {
+	Status
+	values map[string]any
+}
+
+func readReply(raw any, err error) (r reply, _ error) {
+	if err != nil {
+		return r, err
+	}
+	switch raw := raw.(type) {
+	case string:
+		r.Status = Status(raw)
+	case []any:
+		status, _ := raw[0].(string)
+		r.Status, r.values = Status(status), byName(raw[1:])
+	}
+	if r.Status == Limited {
+		return r, &RateError{Limit: r.text("limit"), Most: r.number("most"), RetryAfter: r.duration("pause")}
+	}
+	return r, nil
+}
+
+func byName(fields []any) map[string]any {
+	values := make(map[string]any, len(fields)/2)
+	for pair := range slices.Chunk(fields, 2) {
+		name, _ := pair[0].(string)
+		values[name] = pair[1]
+	}
+	return values
+}
+
+func (r reply) text(name string) string {
+	text, _ := r.values[name].(string)
+	return text
+}
+
+func (r reply) texts(name string) []string {
+	list, _ := r.values[name].([]any)
+	return keyspace.Fields(list)
+}
+
+func (r reply) is(name string) bool { return r.text(name) == "1" }
+
+func (r reply) number(name string) int { return number(r.text(name)) }
+
+// duration reads a number of milliseconds, which Lua may write with a fraction of zero.
+func (r reply) duration(name string) time.Duration {
+	return time.Duration(number(strings.TrimSuffix(r.text(name), ".0"))) * time.Millisecond
+}
+
+func (r reply) time(name string) time.Time { return time.UnixMilli(int64(r.number(name))) }
+
+func number(text string) int {
+	n, _ := strconv.Atoi(text) // written by our scripts
+	return n
+}
+
 // Definitions reads the version of an app, and what there is of a session; the app's
 // record and its own repositories as well, in a second round trip, where the version is not
 // the one that the caller has. The version is empty without the app.
@@ -100,28 +175,24 @@ func (l *Ledger) Definitions(ctx context.Context, appID, sessionID, version stri
 	if _, err := pipe.Exec(ctx); err != nil {
 		return AppFields{}, SessionFields{}, keyspace.Unavailable(err)
 	}
-	if app.Version = keyspace.Fields(current.Val())[0]; app.Version != "" && app.Version != version {
-		app, err = l.app(ctx, k)
-	}
 	session.Repositories = sessions.Val()
 	if sessionID != "" {
 		session.Record = keyspace.Fields(record.Val())[0]
 	}
-	return app, session, err
-}
-
-func (l *Ledger) app(ctx context.Context, k keyspace.Keys) (AppFields, error) {
-	pipe := l.db.Pipeline()
-	record, own := pipe.HMGet(ctx, k.App(), "version", "rev", "record"), pipe.HVals(ctx, k.Repos(""))
-	if _, err := pipe.Exec(ctx); err != nil {
-		return AppFields{}, keyspace.Unavailable(err)
+	if app.Version = keyspace.Fields(current.Val())[0]; app.Version == "" || app.Version == version {
+		return app, session, nil
 	}
-	fields := keyspace.Fields(record.Val())
-	return AppFields{Version: fields[0], Revision: fields[1], Record: fields[2], Repositories: own.Val()}, nil
+
+	pipe = l.db.Pipeline()
+	whole, own := pipe.HMGet(ctx, k.App(), "version", "rev", "record"), pipe.HVals(ctx, k.Repos(""))
+	if _, err := pipe.Exec(ctx); err != nil {
+		return AppFields{}, session, keyspace.Unavailable(err)
+	}
+	fields := keyspace.Fields(whole.Val())
+	return AppFields{Version: fields[0], Revision: fields[1], Record: fields[2], Repositories: own.Val()}, session, nil
 }
 
-// keepAnswer stores an answer if there is none yet: all who ask get the same one.
-// What was deleted since is not made again, nor is it kept beside what has its name now.
+// keepAnswer stores an answer if there is none yet. What was deleted since is not made again.
 //
 //	KEYS turns, or a trigger
 //	ARGV field, answer, field and value of what it was made of
@@ -135,17 +206,13 @@ return redis.call('HGET', KEYS[1], ARGV[1])
 // KeepAnswer stores the answer of a turn that was made anew of what was decided, unless another
 // was faster, and returns the one that holds.
 func (l *Ledger) KeepAnswer(ctx context.Context, t Turn, decision, answer string) (string, error) {
-	return l.keepAnswer(ctx, t.keys().Turns(t.Session), turnFields["answer"]+t.Message, answer, turnFields["decision"]+t.Message, decision)
+	kept, err := l.run(ctx, keepAnswer, []string{t.keys().Turns(t.Session)}, turnFields["answer"]+t.Message, answer, turnFields["decision"]+t.Message, decision)
+	return string(kept.Status), err
 }
 
 // KeepTriggersAnswer is KeepAnswer for a direct trigger, whose effects are named after the
 // firing.
 func (l *Ledger) KeepTriggersAnswer(ctx context.Context, appID, triggerID, firing, answer string) (string, error) {
-	return l.keepAnswer(ctx, keyspace.KeysOf(appID).Trigger(triggerID), "answer", answer, "fire", firing)
-}
-
-func (l *Ledger) keepAnswer(ctx context.Context, key, field, answer, of, made string) (string, error) {
-	kept, err := keepAnswer.Run(ctx, l.db, []string{key}, field, answer, of, made)
-	text, _ := kept.(string)
-	return text, err
+	kept, err := l.run(ctx, keepAnswer, []string{keyspace.KeysOf(appID).Trigger(triggerID)}, "answer", answer, "fire", firing)
+	return string(kept.Status), err
 }

@@ -100,18 +100,12 @@ type Use struct {
 // keyspace.ErrUnavailable.
 func (l *Ledger) Count(ctx context.Context, appID, session string, u Use) error {
 	k := keyspace.KeysOf(appID)
-	raw, err := use.Run(ctx, l.db, []string{k.App(), k.Rates(""), k.Rates(session)},
+	r, err := l.run(ctx, use, []string{k.App(), k.Rates(""), k.Rates(session)},
 		u.Messages, u.Triggers, u.Bytes, u.ModelRequests, u.FrontEnd, session != "" && !u.AppAlone)
-	if err != nil {
-		return err
-	}
-	switch r := readReply(raw); Status(r.status) {
-	case NoApp:
+	if r.Status == NoApp {
 		return AppNotFound(appID)
-	case Limited:
-		return readLimited(r.values)
 	}
-	return nil
+	return err
 }
 
 // RateError is a rate limit error: an app or a session has posted as much as it may in a
@@ -130,9 +124,4 @@ func (e *RateError) Error() string {
 	}
 	return fmt.Sprintf("%s is reached, which is %d: nothing was stored, try again in %s; %s of the app raises it, and null takes it off",
 		e.Limit, e.Most, e.RetryAfter.Round(time.Second), setting)
-}
-
-// readLimited reads the reply of a script that has refused.
-func readLimited(v values) error {
-	return &RateError{Limit: v.text("limit"), Most: v.number("most"), RetryAfter: v.duration("pause")}
 }

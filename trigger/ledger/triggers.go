@@ -2,12 +2,10 @@ package ledger
 
 import (
 	"context"
-	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
-	"earshot/repositories"
 	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 )
@@ -32,122 +30,6 @@ end
 const firedLua = `
 local function fired(triggers, id) return redis.call('ZSCORE', triggers, id) or micros() end
 `
-
-// StoredTrigger is a trigger as Redis keeps it; see commit and finish for what writes it.
-type StoredTrigger struct {
-	Record               string // JSON
-	Event, Emitter, Call string // JSON of the states of its effects
-	Result               string // JSON of the state of the event that tells of its result
-	Attempts, Retries    string // a line of JSON each
-	Answer               string // JSON
-	Name                 string // its effects are named after it
-	// Answering says that the replica that fired it may still be about to answer; of a
-	// trigger that was not fired directly it says nothing.
-	Answering bool
-	State     string // as package state has them
-	Moves     string // a line of JSON each
-	Due       int64  // when (ms) the time of a held one is over
-}
-
-// triggerFields are read of a trigger.
-var triggerFields = []string{"record", "event", "emitter", "call", "result", "log", "answer", "fire", "until", "retries", "state", "due", "moves"}
-
-// Triggers reads triggers in one round trip; nil stands for one that is gone.
-func (l *Ledger) Triggers(ctx context.Context, appID string, ids []string) ([]*StoredTrigger, error) {
-	k := keyspace.KeysOf(appID)
-	pipe := l.db.Pipeline()
-	clock := l.db.Clocks(ctx, pipe)(k.Due())
-	replies := make([]*redis.SliceCmd, len(ids))
-	for i, id := range ids {
-		replies[i] = pipe.HMGet(ctx, k.Trigger(id), triggerFields...)
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, keyspace.Unavailable(err)
-	}
-	now, err := clock.Read()
-	if err != nil {
-		return nil, err
-	}
-	list := make([]*StoredTrigger, len(ids))
-	for i := range replies {
-		list[i] = readTrigger(replies[i], now.UnixMilli())
-	}
-	return list, nil
-}
-
-func readTrigger(reply *redis.SliceCmd, now int64) *StoredTrigger {
-	v := map[string]string{}
-	for i, value := range keyspace.Fields(reply.Val()) {
-		v[triggerFields[i]] = value
-	}
-	if v["record"] == "" {
-		return nil
-	}
-	return &StoredTrigger{
-		Record: v["record"], Event: v["event"], Emitter: v["emitter"], Call: v["call"], Result: v["result"],
-		State: v["state"], Moves: v["moves"], Due: int64(number(v["due"])), Attempts: v["log"], Retries: v["retries"], Answer: v["answer"], Name: v["fire"], Answering: v["until"] != "" && now < int64(number(v["until"])),
-	}
-}
-
-// Span is a part of a list of triggers, by time (µs), the bounds included. Its first members
-// are read: the newest, or the oldest; those of one time by id, in the same direction.
-type Span struct {
-	From, To float64
-	Oldest   bool
-	Most     int
-}
-
-// Listed reads members of a list of triggers with the time (µs) of each.
-func (l *Ledger) Listed(ctx context.Context, list string, s Span) ([]redis.Z, error) {
-	by := redis.ZRangeArgs{Key: list, Start: scoreText(s.From), Stop: scoreText(s.To), ByScore: true, Rev: !s.Oldest, Count: int64(s.Most)}
-	if by.Rev {
-		by.Start, by.Stop = by.Stop, by.Start
-	}
-	found, err := l.db.ZRangeArgsWithScores(ctx, by).Result()
-	return found, keyspace.Unavailable(err)
-}
-
-func scoreText(score float64) string { return strconv.FormatFloat(score, 'f', -1, 64) }
-
-// HasList reports whether there is a list of triggers of that name.
-func (l *Ledger) HasList(ctx context.Context, list string) (bool, error) {
-	there, err := l.db.Exists(ctx, list).Result()
-	return there > 0, keyspace.Unavailable(err)
-}
-
-// TriggersFitting returns how many of the triggers are read together.
-func (l *Ledger) TriggersFitting(ctx context.Context, appID string, ids []string) (int, error) {
-	k := keyspace.KeysOf(appID)
-	large := []string{"record", "call", "log", "answer"}
-	sizes, err := l.sizes(ctx, len(ids), func(i int) (string, []string) { return k.Trigger(ids[i]), large })
-	return repositories.Fitting(sizes), err
-}
-
-// sizes asks how long the named fields of hashes are together, one number for each of
-// count hashes.
-func (l *Ledger) sizes(ctx context.Context, count int, of func(i int) (key string, fields []string)) ([]int64, error) {
-	sizes := make([]int64, count)
-	if count == 0 {
-		return sizes, nil
-	}
-	pipe := l.db.Pipeline()
-	replies := make([][]*redis.IntCmd, count)
-	for i := range count {
-		key, fields := of(i)
-		for _, field := range fields {
-			replies[i] = append(replies[i], pipe.HStrLen(ctx, key, field))
-		}
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, keyspace.Unavailable(err)
-	}
-	for i := range replies {
-		for _, reply := range replies[i] {
-			sizes[i] += reply.Val()
-		}
-	}
-	return sizes, nil
-}
 
 // EffectStates reads the states of effects by their ids. One that is not owed any more has
 // none.

@@ -15,7 +15,7 @@ import (
 
 // Records reads the ledger. It is safe for concurrent use.
 type Records struct {
-	Ledger *ledger.Ledger
+	Ledger *ledger.Reader
 	Uses   *Counter
 	// Explained is how long explanations are kept.
 	Explained time.Duration

@@ -214,7 +214,7 @@ func (w *Worker) sweep(ctx context.Context) {
 	for Sleep(ctx, w.Jitter(w.Sweep)) {
 		panics.Run(w.Log, "sweep", "", func() {
 			full = w.watchRedis(ctx, full)
-			if err := errors.Join(w.Ledger.Forget(ctx), w.Ledger.ForgetExplained(ctx)); err == nil {
+			if err := w.Ledger.Sweep(ctx); err == nil {
 				w.Outages.Over(ctx, "sweep", "records.forgotten")
 			} else if ctx.Err() == nil {
 				w.Outages.Trouble(ctx, "sweep", "", "records.unforgotten", "error", err.Error())

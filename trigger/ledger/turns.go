@@ -2,10 +2,71 @@ package ledger
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"earshot/repositories/keyspace"
 )
+
+// turnFields are the fields of a turn in the hash of its session, by what they hold: a
+// letter and a colon, for there are as many as messages, before the messageId. Scripts
+// know them by the same names (TurnLua).
+//
+// Besides, the hash has unfinished: the calls of the session that lack values; left: how
+// many messages have left its history; and used: when (ms) the last one came.
+var turnFields = map[string]string{
+	"message":   "m:", // as JSON
+	"arrived":   "t:", // when (ms)
+	"says":      "h:", // a hash of what it says
+	"token":     "k:", // of the lease
+	"ends":      "u:", // the lease does (ms)
+	"claims":    "c:", // how often the lease was taken
+	"decision":  "d:", // JSON of the answer as it was decided
+	"decider":   "x:", // token of who decided
+	"answer":    "a:", // JSON
+	"reply":     "p:", // JSON
+	"results":   "r:", // of calls, a line of JSON each
+	"failure":   "f:", // JSON: why it was not decided
+	"explained": "e:", // why it was decided so, packed
+	"verified":  "v:", // claims that tools need, until it is decided
+}
+
+// TurnLua defines turn, a table of turnFields.
+var TurnLua = func() string {
+	var lua strings.Builder
+	lua.WriteString("local turn = {")
+	for _, name := range slices.Sorted(maps.Keys(turnFields)) {
+		lua.WriteString(name + " = '" + turnFields[name] + "', ")
+	}
+	return lua.String() + "}\n"
+}()
+
+// trimmed is how many messages leave the history at most as one comes: more than one, so
+// that a number that was lowered, or was held up by a message under way, is reached.
+const trimmed = "16"
+
+// trimLua defines trim(order, turns, most, session, length), which lets the oldest messages
+// of a session, length in all, leave its history where there are more than most, and returns
+// how many do. One that is not decided, or that a replica works on, stays, and with it all
+// that came later. session is how the names of its turns begin. It needs DueLua and TurnLua.
+const trimLua = `
+local function trim(order, turns, most, session, length)
+  for gone = 0, ` + trimmed + ` - 1 do
+    if length - gone <= most then return gone end
+    local old = redis.call('LINDEX', order, 0)
+    local lease = redis.call('HGET', turns, turn.ends .. old)
+    if redis.call('ZSCORE', ledger.turns, session .. old) or lease and tonumber(lease) > now() then return gone end
+    redis.call('LPOP', order)
+    local fields = {}
+    for _, field in pairs(turn) do fields[#fields + 1] = field .. old end
+    redis.call('HDEL', turns, unpack(fields))
+    redis.call('HINCRBY', turns, 'left', 1)
+  end
+  return ` + trimmed + `
+end
+`
 
 // extend renews the lease of a turn.
 //
@@ -56,27 +117,12 @@ func (l *Ledger) Undecided(ctx context.Context, t Turn, token, failure string, p
 	if pause < 0 {
 		wait = -1
 	}
-	told, err := says.Encode()
+	event, err := says.Encode()
 	if err != nil {
 		return err
 	}
 	keys := append([]string{k.Turns(t.Session)}, chatKeys(k, t.Session, says)...)
-	_, err = undecided.Run(ctx, l.db, append(keys, k.Ledger()...), t.Message, token, failure, wait, t.Member(), t.App, told)
-	return err
-}
-
-// postpone makes a turn due later: a full Redis would refuse it at every look.
-//
-//	KEYS turns that are due
-//	ARGV member, pause (ms)
-var postpone = keyspace.NewFreeingScript(`
-redis.call('ZADD', KEYS[1], 'XX', now() + tonumber(ARGV[2]), ARGV[1])
-return 'ok'
-`)
-
-// Postpone makes a turn due later.
-func (l *Ledger) Postpone(ctx context.Context, t Turn, pause time.Duration) error {
-	_, err := postpone.Run(ctx, l.db, []string{t.keys().Lane(keyspace.LaneTurns)}, t.Member(), pause.Milliseconds())
+	_, err = undecided.Run(ctx, l.db, append(keys, k.Ledger()...), t.Message, token, failure, wait, t.Member(), t.App, event)
 	return err
 }
 

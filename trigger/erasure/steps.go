@@ -1,0 +1,209 @@
+package erasure
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"earshot/repositories/keyspace"
+	"earshot/trigger/ledger"
+)
+
+// Erasing a session removes its calls, its outboxes and its triggers, in this order: a call that
+// ends owes an event, and an event of an outbox belongs to a trigger. A replica that has one of
+// them in hand finds it gone when it writes down what came of it, and writes nothing. Only what
+// it publishes is beyond the ledger: an outbox is taken from nobody who has its lease. Each step
+// can be made again after a crash, and finds what is left.
+
+const (
+	erased = 100  // records are removed in one script
+	listed = 4000 // triggers of an app are looked at together for those of a session
+	sifted = 500  // calls of an app are looked at together for those of a session
+)
+
+// eraseCalls removes calls, and answers that are waited for.
+//
+//	KEYS effect of each, then the ledger
+//	ARGV session, then the id of each
+//	=>   ok
+var eraseCalls = keyspace.NewFreeingScript(keyspace.DueLua, `
+for i = 1, others do
+  if redis.call('HGET', KEYS[i], 'session') == ARGV[1] then
+    redis.call('DEL', KEYS[i])
+    unschedule('calls', ARGV[1 + i])
+  end
+end
+return 'ok'
+`)
+
+func (e *Eraser) eraseCalls(ctx context.Context, appID, session string) error {
+	k, db := keyspace.KeysOf(appID), e.Ledger.DB()
+	owing, err := db.ZRange(ctx, k.Lane(keyspace.LaneCalls), 0, -1).Result()
+	if err != nil {
+		return keyspace.Unavailable(err)
+	}
+	for ids := range slices.Chunk(owing, sifted) {
+		effects := make([]string, len(ids))
+		for i, id := range ids {
+			effects[i] = k.Effect(id)
+		}
+		of, err := db.HashFields(ctx, effects, "session")
+		if err != nil {
+			return err
+		}
+		keys, args := []string{}, []any{session}
+		for i, id := range ids {
+			if of[i][0] == session {
+				keys, args = append(keys, effects[i]), append(args, id)
+			}
+		}
+		if len(keys) == 0 {
+			continue
+		}
+		if _, err := eraseCalls.Run(ctx, db, append(keys, k.Ledger()...), args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eraseOutbox removes an outbox with its effects, unless somebody has it.
+//
+//	KEYS outbox, then the effect of each member, then the ledger
+//	ARGV member of the outboxes, then each member of the outbox
+//	=>   ok; moved where it has others in it than those; or held with pause (ms), at the most
+//	     until when the lease of who publishes it ends
+var eraseOutbox = keyspace.NewFreeingScript(keyspace.DueLua, `
+local outbox, box = KEYS[1], ARGV[1]
+local members = redis.call('LRANGE', outbox, 0, -1)
+local held = redis.call('HEXISTS', ledger.holders, box) == 1 or string.sub(members[1] or '', 1, 1) == '#'
+local ends = tonumber(redis.call('ZSCORE', ledger.outboxes, box) or '0')
+if #members > 0 and held and ends > now() then return {'held', 'pause', tostring(ends - now())} end
+if #members ~= others - 1 then return {'moved'} end
+for i, member in ipairs(members) do
+  if member ~= ARGV[1 + i] then return {'moved'} end
+end
+for i = 1, others do redis.call('DEL', KEYS[i]) end
+redis.call('DECRBY', ledger.owed, #members)
+redis.call('HDEL', ledger.holders, box)
+unschedule('outboxes', box)
+return {'ok'}
+`)
+
+// eraseOutbox removes an outbox with all events that are not published. While another publishes it,
+// nothing is removed, and pause is how long that one may have it at most.
+func (e *Eraser) eraseOutbox(ctx context.Context, appID, box string) (done bool, pause time.Duration, err error) {
+	k, db := keyspace.KeysOf(appID), e.Ledger.DB()
+	members, err := db.LRange(ctx, k.Outbox(box), 0, -1).Result()
+	if err != nil {
+		return false, 0, keyspace.Unavailable(err)
+	}
+	keys, args := []string{k.Outbox(box)}, []any{box}
+	for _, member := range members {
+		of := member
+		if strings.HasPrefix(member, "#") {
+			of = "" // a batch has no effect of its own
+		}
+		keys, args = append(keys, k.Effect(of)), append(args, member)
+	}
+	raw, err := eraseOutbox.Run(ctx, db, append(keys, k.Ledger()...), args...)
+	if err != nil {
+		return false, 0, err
+	}
+	reply := raw.([]any)
+	if len(reply) == 2 {
+		pause, err = time.ParseDuration(reply[1].(string) + "ms")
+	}
+	return reply[0] == "ok", pause, err
+}
+
+// eachTrigger hands out the ids of the triggers of a session, some at a time, those of its earlier
+// lives included. These are looked for among all of the app; those of one time as the last that were
+// read are read again.
+func (e *Eraser) eachTrigger(ctx context.Context, appID, session string, do func(ids []string) error) error {
+	k, reader := keyspace.KeysOf(appID), ledger.NewReader(e.Ledger.DB())
+	own, err := e.Ledger.DB().ZRange(ctx, k.Triggers(session), 0, -1).Result()
+	if err != nil {
+		return keyspace.Unavailable(err)
+	}
+	last := false
+	for after := math.Inf(-1); ; {
+		for ids := range slices.Chunk(own, erased) {
+			if err := do(ids); err != nil {
+				return err
+			}
+		}
+		if last {
+			return nil
+		}
+
+		list, err := reader.Listed(ctx, k.Triggers(""), ledger.Span{From: after, To: math.Inf(1), Oldest: true, Most: listed})
+		if err != nil || len(list) == 0 {
+			return err
+		}
+		ids := make([]string, len(list))
+		for i, z := range list {
+			ids[i] = z.Member.(string)
+		}
+		places, err := reader.Sift(ctx, appID, ids, ledger.Sieve{Session: session})
+		if err != nil {
+			return err
+		}
+		own = nil
+		for _, place := range places {
+			own = append(own, ids[place])
+		}
+		newest := list[len(list)-1].Score
+		last, after = len(list) < listed || newest == after, newest
+	}
+}
+
+// eraseTriggers removes records with all that names them, and their effects.
+//
+//	KEYS 1 pending, 2 failed, 3 triggers of the app, 4 those of the session, 5 over, 6 dead,
+//	     then of each record itself, its fence and its effects, then other effects, then the
+//	     ledger
+//	ARGV appId, keys of each, number of records, then of each triggerId and the id of its call
+//	=>   ok
+var eraseTriggers = keyspace.NewFreeingScript(keyspace.DueLua, ledger.TallyLua, `
+local app, step, count = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+for i = 1, count do
+  local first, id = 7 + (i - 1) * step, ARGV[2 + 2 * i]
+  local fence = redis.call('GET', KEYS[first + 1])
+  if fence and string.sub(fence, -#id - 1) == ' ' .. id then redis.call('DEL', KEYS[first + 1]) end
+  redis.call('DEL', KEYS[first], unpack(KEYS, first + 2, first + step - 1))
+  unschedule('calls', ARGV[3 + 2 * i])
+  unschedule('held', id)
+  for j = 1, 4 do redis.call('ZREM', KEYS[j], id) end
+  redis.call('ZREM', KEYS[5], app .. '/' .. id)
+end
+for i = 7 + count * step, others do redis.call('DEL', KEYS[i]) end
+tally(KEYS[6], app, KEYS[2])
+return 'ok'
+`)
+
+// eraseTriggers removes triggers of a session, whatever they owe.
+func (e *Eraser) eraseTriggers(ctx context.Context, appID, session string, ids []string) error {
+	k, triggers := keyspace.KeysOf(appID), make([]string, len(ids))
+	for i, id := range ids {
+		triggers[i] = k.Trigger(id)
+	}
+	records, err := e.Ledger.DB().HashFields(ctx, triggers, "fire", "fence", "retries")
+	if err != nil {
+		return err
+	}
+	keys := []string{k.InState(keyspace.Pending), k.InState(keyspace.Failed), k.Triggers(""), k.Triggers(session), k.Over(), k.Dead()}
+	args, others := []any{appID, 2 + len(keyspace.Parts), len(ids)}, []string{}
+	for i, id := range ids {
+		fire, fence, retries := records[i][0], records[i][1], records[i][2]
+		keys = append(append(keys, triggers[i], k.Fence(fence)), k.Effects(fire)...)
+		args = append(args, id, keyspace.EffectID(fire, "call"))
+		for n := range strings.Count(retries, "\n") { // by hand: each has had a result of its own
+			others = append(others, k.Effect(keyspace.RetriedResult(fire, n+1)))
+		}
+	}
+	_, err = eraseTriggers.Run(ctx, e.Ledger.DB(), slices.Concat(keys, others, k.Ledger()), args...)
+	return err
+}

@@ -1,0 +1,426 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories"
+	"earshot/repositories/keyspace"
+)
+
+// Reader reads messages and triggers as the ledger has them, for lists and for those who ask after
+// one. It is safe for concurrent use.
+type Reader struct{ db *keyspace.DB }
+
+// NewReader returns a Reader of a Redis.
+func NewReader(db *keyspace.DB) *Reader { return &Reader{db} }
+
+// StoredTrigger is a trigger as Redis keeps it; see commit and finish for what writes it.
+type StoredTrigger struct {
+	Record               string // JSON
+	Event, Emitter, Call string // JSON of the states of its effects
+	Result               string // JSON of the state of the event that tells of its result
+	Attempts, Retries    string // a line of JSON each
+	Answer               string // JSON
+	Name                 string // its effects are named after it
+	// Answering says that the replica that fired it may still be about to answer; of a
+	// trigger that was not fired directly it says nothing.
+	Answering bool
+	State     string // as package state has them
+	Moves     string // a line of JSON each
+	Due       int64  // when (ms) the time of a held one is over
+}
+
+// triggerFields are read of a trigger.
+var triggerFields = []string{"record", "event", "emitter", "call", "result", "log", "answer", "fire", "until", "retries", "state", "due", "moves"}
+
+// AppExists reports whether there is an app of that id.
+func (l *Reader) AppExists(ctx context.Context, appID string) (bool, error) {
+	return l.HasList(ctx, keyspace.KeysOf(appID).App())
+}
+
+// Triggers reads triggers in one round trip; nil stands for one that is gone.
+func (l *Reader) Triggers(ctx context.Context, appID string, ids []string) ([]*StoredTrigger, error) {
+	k := keyspace.KeysOf(appID)
+	pipe := l.db.Pipeline()
+	clock := l.db.Clocks(ctx, pipe)(k.Due())
+	replies := make([]*redis.SliceCmd, len(ids))
+	for i, id := range ids {
+		replies[i] = pipe.HMGet(ctx, k.Trigger(id), triggerFields...)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, keyspace.Unavailable(err)
+	}
+	now, err := clock.Read()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]*StoredTrigger, len(ids))
+	for i := range replies {
+		v := keyspace.Fields(replies[i].Val())
+		if v[0] == "" {
+			continue
+		}
+		list[i] = &StoredTrigger{
+			Record: v[0], Event: v[1], Emitter: v[2], Call: v[3], Result: v[4], Attempts: v[5], Answer: v[6], Name: v[7],
+			Answering: v[8] != "" && now.UnixMilli() < int64(number(v[8])), Retries: v[9], State: v[10], Due: int64(number(v[11])), Moves: v[12],
+		}
+	}
+	return list, nil
+}
+
+// CallDue says how often a call was tried, whether an attempt is under way, and when the next one is
+// due. All are zero for one that is not owed any more.
+func (l *Reader) CallDue(ctx context.Context, appID, id string) (tries int, due time.Time, leased bool, err error) {
+	k := keyspace.KeysOf(appID)
+	pipe := l.db.Pipeline()
+	clock := l.db.Clocks(ctx, pipe)(k.Due())
+	found := pipe.HMGet(ctx, k.Effect(id), "tries", "token", "until")
+	score := pipe.ZScore(ctx, k.Lane(keyspace.LaneCalls), id)
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+		return 0, due, false, keyspace.Unavailable(err)
+	}
+	now, err := clock.Read()
+	if err != nil {
+		return 0, due, false, err
+	}
+	v := keyspace.Fields(found.Val())
+	until := time.UnixMilli(int64(number(v[2])))
+	return number(v[0]), time.UnixMilli(int64(score.Val())), v[1] != "" && until.After(now), nil
+}
+
+// Span is a part of a list of triggers, by time (µs), the bounds included. Its first members
+// are read: the newest, or the oldest; those of one time by id, in the same direction.
+type Span struct {
+	From, To float64
+	Oldest   bool
+	Most     int
+}
+
+// Listed reads members of a list of triggers with the time (µs) of each.
+func (l *Reader) Listed(ctx context.Context, list string, s Span) ([]redis.Z, error) {
+	text := func(score float64) string { return strconv.FormatFloat(score, 'f', -1, 64) }
+	by := redis.ZRangeArgs{Key: list, Start: text(s.From), Stop: text(s.To), ByScore: true, Rev: !s.Oldest, Count: int64(s.Most)}
+	if by.Rev {
+		by.Start, by.Stop = by.Stop, by.Start
+	}
+	found, err := l.db.ZRangeArgsWithScores(ctx, by).Result()
+	return found, keyspace.Unavailable(err)
+}
+
+// HasList reports whether there is a list of triggers of that name.
+func (l *Reader) HasList(ctx context.Context, list string) (bool, error) {
+	there, err := l.db.Exists(ctx, list).Result()
+	return there > 0, keyspace.Unavailable(err)
+}
+
+// TriggersFitting returns how many of the triggers are read together.
+func (l *Reader) TriggersFitting(ctx context.Context, appID string, ids []string) (int, error) {
+	k := keyspace.KeysOf(appID)
+	large := []string{"record", "call", "log", "answer"}
+	sizes, err := l.db.Sizes(ctx, len(ids), func(i int) (string, []string) { return k.Trigger(ids[i]), large })
+	return repositories.Fitting(sizes), err
+}
+
+// Place is where a message stands in the history of its session, counted from the first
+// that the session had, whether or not it has left the history since.
+type Place struct {
+	Number string
+	ID     string // of the message; empty for where the list begins
+}
+
+// Pages is a part of a history: the messages behind a place, in the order of the list.
+type Pages struct {
+	After  Place
+	Since  int64 // when (ms) the first of them came, or later; 0 for all
+	Newest bool  // the list begins with the newest
+	Most   int
+}
+
+// page reads a page of a history. The messages came in the order of their places, so that the first
+// of some time is found in a few steps.
+//
+//	KEYS order, turns
+//	ARGV place and id of the message that the page follows ('' for the first page), most,
+//	     since (ms), '1' for the newest first
+//	=>   ok with from, the place of the oldest, and ids; moved where no message was at that
+//	     place
+var page = keyspace.NewFreeingScript(TurnLua, `
+local left, most, since = tonumber(redis.call('HGET', KEYS[2], 'left') or 0), tonumber(ARGV[3]), tonumber(ARGV[4])
+local at
+if ARGV[2] ~= '' then
+  at = tonumber(ARGV[1]) - left
+  if at >= 0 and redis.call('LINDEX', KEYS[1], at) ~= ARGV[2] then return {'moved'} end
+end
+local first = 0
+if since > 0 then
+  local above = redis.call('LLEN', KEYS[1])
+  while first < above do
+    local middle = math.floor((first + above) / 2)
+    local arrived = redis.call('HGET', KEYS[2], turn.arrived .. redis.call('LINDEX', KEYS[1], middle))
+    if tonumber(arrived or 0) < since then first = middle + 1 else above = middle end
+  end
+end
+local from, last
+if ARGV[5] == '1' then
+  last = at and at - 1 or redis.call('LLEN', KEYS[1]) - 1
+  from = math.max(first, last - most + 1)
+else
+  from = math.max(first, at and at + 1 or 0)
+  last = from + most - 1
+end
+local ids = {}
+if last >= from then ids = redis.call('LRANGE', KEYS[1], from, last) end
+return {'ok', 'from', tostring(left + from), 'ids', ids}
+`)
+
+// Page reads the ids of messages in the order of the list, and the place of the first;
+// moved says that no message is at the place that they are to follow.
+func (l *Reader) Page(ctx context.Context, appID, sessionID string, p Pages) (first int, ids []string, moved bool, err error) {
+	k := keyspace.KeysOf(appID)
+	r, err := readReply(page.Run(ctx, l.db, []string{k.Order(sessionID), k.Turns(sessionID)}, p.After.Number, p.After.ID, p.Most, p.Since, p.Newest))
+	if err != nil {
+		return 0, nil, false, err
+	}
+	first, ids = r.number("from"), r.texts("ids")
+	if p.Newest {
+		first += len(ids) - 1
+		slices.Reverse(ids)
+	}
+	return first, ids, r.Status == Moved, nil
+}
+
+// StoredMessage is what the history shows of a message: JSON, and empty where there is
+// none. One without a Message has left the history.
+type StoredMessage struct{ Message, Decision, Reply, Failure, Answer string }
+
+// turnFieldsOf are fields of a message, named as in turnFields.
+func turnFieldsOf(id string, names ...string) []string {
+	for i := range names {
+		names[i] = turnFields[names[i]] + id
+	}
+	return names
+}
+
+func shownFields(id string) []string {
+	return turnFieldsOf(id, "message", "decision", "reply", "failure", "answer")
+}
+
+// MessageSizes are the lengths of messages with what the history shows of them.
+func (l *Reader) MessageSizes(ctx context.Context, appID, sessionID string, ids []string) ([]int64, error) {
+	turns := keyspace.KeysOf(appID).Turns(sessionID)
+	return l.db.Sizes(ctx, len(ids), func(i int) (string, []string) { return turns, shownFields(ids[i]) })
+}
+
+// Messages reads messages of a session.
+func (l *Reader) Messages(ctx context.Context, appID, sessionID string, ids []string) ([]StoredMessage, error) {
+	var fields []string
+	for _, id := range ids {
+		fields = append(fields, shownFields(id)...)
+	}
+	found, err := l.fields(ctx, keyspace.KeysOf(appID).Turns(sessionID), fields)
+	if err != nil {
+		return nil, err
+	}
+	var list []StoredMessage
+	for row := range slices.Chunk(found, len(fields)/len(ids)) {
+		list = append(list, StoredMessage{Message: row[0], Decision: row[1], Reply: row[2], Failure: row[3], Answer: row[4]})
+	}
+	return list, nil
+}
+
+func (l *Reader) fields(ctx context.Context, key string, fields []string) ([]string, error) {
+	found, err := l.db.HMGet(ctx, key, fields...).Result()
+	return keyspace.Fields(found), keyspace.Unavailable(err)
+}
+
+// Explained is what is kept of a message to explain it: all fields but the last are JSON, and
+// may be empty. One without a Message is not in the history.
+type Explained struct{ Message, Decision, Answer, Failure, Explanation string }
+
+// Explained reads what explains a message.
+func (l *Reader) Explained(ctx context.Context, t Turn) (Explained, error) {
+	row, err := l.fields(ctx, t.keys().Turns(t.Session), turnFieldsOf(t.Message, "message", "decision", "answer", "failure", "explained"))
+	if err != nil {
+		return Explained{}, err
+	}
+	return Explained{row[0], row[1], row[2], row[3], row[4]}, nil
+}
+
+// DraftExplained reads why a draft was matched so; empty without one.
+func (l *Reader) DraftExplained(ctx context.Context, t Turn) (string, error) {
+	row, err := l.fields(ctx, t.draft(), []string{"explained"})
+	if err != nil {
+		return "", err
+	}
+	return row[0], nil
+}
+
+// ExplainedParts reads parts of explanations by their names. One that is gone is not among
+// them.
+func (l *Reader) ExplainedParts(ctx context.Context, appID string, names []string) (map[string]string, error) {
+	found, err := l.fields(ctx, keyspace.KeysOf(appID).ExplainedParts(), names)
+	parts := map[string]string{}
+	for i, text := range found {
+		if text != "" {
+			parts[names[i]] = text
+		}
+	}
+	return parts, err
+}
+
+// sieve leaves those triggers out that cannot be what is searched for. It compares texts,
+// as user data is opaque to scripts: whoever reads what is left checks it.
+//
+//	KEYS triggers
+//	ARGV 1 most bytes, 2 state, 3 session, 4 a text of the call's state, 5 one of the record,
+//	     6 what the object of the values begins with, 7 a text of what is before it in the
+//	     record, each '' for any, then texts of which one stands in a value, in lower case;
+//	     none for any value
+//	=>   how many were looked at, then the places of those that are left, from 1
+//
+// It ends early, but not before the first, where it has read that many bytes: Redis serves
+// nobody else meanwhile.
+var sieve = keyspace.NewReadingScript(`
+local most, state, session, failure, text, begins, head = tonumber(ARGV[1]), unpack(ARGV, 2, 7)
+local looked, bytes, fields, at = 0, 0, {}, {}
+local function reads(asked, ...)
+  for _, field in ipairs(asked and {...} or {}) do
+    fields[#fields + 1] = field
+    at[field] = #fields
+  end
+end
+reads(true, 'open')
+reads(state ~= '', 'state', 'event', 'emitter', 'call', 'result')
+reads(session ~= '', 'session')
+reads(failure ~= '', 'call')
+reads(text .. head ~= '' or #ARGV > 7, 'record')
+local function has(text, part) return string.find(text, part, 1, true) ~= nil end
+local function stands(text)
+  text = string.lower(text)
+  for i = 8, #ARGV do
+    if has(text, ARGV[i]) then return true end
+  end
+  return false
+end
+local function closing(record, at)
+  while true do
+    at = string.find(record, '["\\]', at + 1)
+    if not at or string.byte(record, at) == 34 then return at or #record end
+    at = at + 1
+  end
+end
+local function said(record, at)
+  local depth = 1
+  while depth > 0 do
+    local token = string.find(record, '["{}]', at + 1)
+    if not token then return true end
+    if token > at + 2 and stands(string.sub(record, at + 1, token - 1)) then return true end
+    local kind = string.byte(record, token)
+    if kind == 34 then
+      at = closing(record, token)
+      local name = string.byte(record, at + 1) == 58
+      if not name and stands(string.sub(record, token, at)) then return true end
+    else
+      at, depth = token, depth + (kind == 123 and 1 or -1)
+    end
+  end
+  return false
+end
+local function stateOf(held, event, emitter, call, result)
+  if held and held ~= '' then return held == 'settling' and 'pending' or held end
+  local function is(word) -- a call's result, which is user data, stands behind its state
+    local text = '"state":"' .. word .. '"'
+    return has(event or '', text) or has(emitter or '', text) or string.sub(call or '', 2, #text + 1) == text
+  end
+  if is('failed') or has(result or '', '"state":"failed"') then return 'failed' end
+  return is('pending') and 'pending' or 'delivered'
+end
+local function fits(t)
+  local record = t[at.record]
+  if not t[1] or record == false or state ~= '' and stateOf(t[at.state], t[at.event], t[at.emitter], t[at.call], t[at.result]) ~= state or session ~= '' and t[at.session] ~= session then return false end
+  if failure ~= '' and not has(t[at.call] or '', failure) or text ~= '' and not has(record, text) then return false end
+  if head == '' and #ARGV == 7 then return true end
+  local first, last = string.find(record, begins, 1, true)
+  if not first then return true end
+  return (head == '' or has(string.sub(record, 1, first), head)) and (#ARGV == 7 or said(record, last))
+end
+local left = {0}
+for i, key in ipairs(KEYS) do
+  local t = redis.call('HMGET', key, unpack(fields))
+  looked, bytes = i, bytes + #(t[at.record] or '') + #(t[at.call] or '')
+  if fits(t) then left[#left + 1] = i end
+  if bytes > most then break end
+end
+left[1] = looked
+return left
+`)
+
+// Sieve is what a search knows of the JSON of a trigger that it is after. What is empty
+// leaves nothing out.
+type Sieve struct {
+	State   string
+	Session string
+	Failure string // stands in the state of the call
+	Text    string // stands in the record
+	// Begins is what the object of the values begins with; Head stands before it.
+	Begins, Head string
+	// Values are texts in lower case; one stands in a value.
+	Values []string
+}
+
+// So many triggers, or about so many bytes of them, are looked at by one script: it holds
+// Redis for about a millisecond.
+const (
+	sieveTriggers = 500
+	sieveBytes    = 1 << 20
+)
+
+// Sift returns the places in ids of the triggers that may be those of a search, in two round
+// trips or, where they are large, some more. Those that are gone are left out.
+func (l *Reader) Sift(ctx context.Context, appID string, ids []string, by Sieve) (places []int, err error) {
+	args := []any{sieveBytes, by.State, by.Session, by.Failure, by.Text, by.Begins, by.Head}
+	for _, text := range by.Values {
+		args = append(args, text)
+	}
+	keys := make([]string, len(ids))
+	for i, id := range ids {
+		keys[i] = keyspace.KeysOf(appID).Trigger(id)
+	}
+	type part struct{ from, to int }
+	var parts []part
+	for from := 0; from < len(ids); from += sieveTriggers {
+		parts = append(parts, part{from, min(from+sieveTriggers, len(ids))})
+	}
+
+	for len(parts) > 0 {
+		calls := make([]keyspace.Call, len(parts))
+		for i, p := range parts {
+			calls[i] = keyspace.Call{Keys: keys[p.from:p.to], Args: args}
+		}
+		replies, err := sieve.RunAll(ctx, l.db, calls)
+		if err != nil {
+			return nil, err
+		}
+		var rest []part
+		for i, p := range parts {
+			list, _ := replies[i].([]any)
+			looked, _ := list[0].(int64)
+			for _, item := range list[1:] {
+				place, _ := item.(int64)
+				places = append(places, p.from+int(place)-1)
+			}
+			if p.from += int(looked); looked > 0 && p.from < p.to {
+				rest = append(rest, p)
+			}
+		}
+		parts = rest
+	}
+	slices.Sort(places)
+	return places, nil
+}
