@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -34,12 +35,20 @@ type appWrites struct {
 // current state.
 var errConflict = errors.New("written by another at the same time")
 
+// conflicts is the error of a script that replies conflict, or again, where another wrote in between.
+func conflicts(reply any, err error) error {
+	if err == nil && (reply == "conflict" || reply == "again") {
+		return errConflict
+	}
+	return err
+}
+
 // rounds bounds how many times a write is repeated. In each round that fails another write
 // has succeeded.
 const rounds = 200
 
-// again repeats a write as long as it conflicts with another.
-func again(ctx context.Context, write func() error) error {
+// retry repeats a write as long as it conflicts with another.
+func retry(ctx context.Context, write func() error) error {
 	for range rounds {
 		if err := write(); !errors.Is(err, errConflict) {
 			return err
@@ -86,43 +95,47 @@ return 'ok'
 
 // PutApp creates an app or replaces it. Masked credentials keep what is stored.
 func (w *appWrites) PutApp(ctx context.Context, app *repositories.App) (created bool, err error) {
-	_, created, err = w.ChangeApp(ctx, toApp(app))
+	put := func(*repositories.App) (*repositories.App, error) { return app.Clone(), nil }
+	_, created, err = w.ChangeApp(ctx, AppChange{AppID: app.ID, To: put})
 	return created, err
 }
 
 // ChangeApp writes the next state of an app, and returns it as it is stored, with its
 // Revision. Masked credentials keep what is stored.
 func (w *appWrites) ChangeApp(ctx context.Context, asked AppChange) (app *repositories.App, created bool, err error) {
-	err = again(ctx, func() error {
-		app, created, err = w.changeApp(ctx, asked)
-		return err
+	err = retry(ctx, func() error {
+		there, next, err := w.nextApp(ctx, asked)
+		if err != nil {
+			return err
+		}
+		app, created = next, there.Revision == ""
+		app.Revision = w.newID()
+		record, err := w.sealer.sealRecord(app.ID, app, app.Credentials())
+		if err != nil {
+			return err
+		}
+		args := []any{app.ID, there.Revision, app.Revision, record, app.Settings.Rates(), app.Settings.ChatEvents}
+		for _, source := range app.Sources {
+			was, _ := there.Source(source.Name)
+			if source.Type == repositories.SourceMCP && !reflect.DeepEqual(was, source) {
+				args = append(args, app.ID+"/"+source.Name)
+			}
+		}
+		keys := keyspace.KeysOf(app.ID)
+		reply, err := putApp.Run(ctx, w.db, []string{keys.App(), keys.Apps(), keys.Refreshes()}, args...)
+		w.appReads.origins.forget(app.ID)
+		return conflicts(reply, err)
 	})
 	return app, created, err
 }
 
-func (w *appWrites) changeApp(ctx context.Context, asked AppChange) (app *repositories.App, created bool, err error) {
-	there, app, err := w.nextApp(ctx, asked)
-	if err != nil {
-		return nil, false, err
-	}
-	app.Revision = w.newID()
-	record, err := w.sealer.sealRecord(app.ID, app, app.Credentials())
-	if err != nil {
-		return nil, false, err
-	}
-	keys := keyspace.KeysOf(app.ID)
-	reply, err := putApp.Run(ctx, w.db, []string{keys.App(), keys.Apps(), keys.Refreshes()}, append([]any{app.ID, there.Revision, app.Revision, record,
-		app.Settings.Rates(), app.Settings.ChatEvents}, otherSources(there, app)...)...)
-	w.appReads.origins.forget(app.ID)
-	if err == nil && reply == "conflict" {
-		err = errConflict
-	}
-	return app, there.Revision == "", err
-}
-
-// nextApp reads an app and makes the next state of it.
+// nextApp reads an app, an empty one without a revision if it is not there, and makes the next state
+// of it.
 func (w *appWrites) nextApp(ctx context.Context, asked AppChange) (there, next *repositories.App, err error) {
-	if there, err = w.appAsStored(ctx, asked.AppID); err != nil {
+	if there, err = w.appReads.App(ctx, asked.AppID); errors.Is(err, repositories.ErrNotFound) {
+		there, err = &repositories.App{ID: asked.AppID}, nil
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	if err := asked.On.check(there.Revision); err != nil {
@@ -141,7 +154,7 @@ func (w *appWrites) nextApp(ctx context.Context, asked AppChange) (there, next *
 
 // keepsInUse returns a *repositories.InUseError where the app loses modules or sources that
 // tools of its repositories, or of its sessions', name. What is written at the same instant
-// is not seen.
+// is not seen, and a repository that cannot be read is not in use.
 func (w *appWrites) keepsInUse(ctx context.Context, there, next *repositories.App) error {
 	dropped := there.Drops(next)
 	if dropped == nil {
@@ -155,43 +168,26 @@ func (w *appWrites) keepsInUse(ctx context.Context, there, next *repositories.Ap
 		if dropped.Enough() {
 			break
 		}
-		if err := w.lookForUse(ctx, next.ID, some, dropped); err != nil {
-			return err
+		pipe := w.db.Pipeline()
+		for _, session := range some {
+			pipe.HVals(ctx, keyspace.KeysOf(next.ID).Repos(session))
+		}
+		replies, err := pipe.Exec(ctx)
+		if err != nil {
+			return keyspace.Unavailable(err)
+		}
+		for _, reply := range replies {
+			for _, text := range reply.(*redis.StringSliceCmd).Val() {
+				if !dropped.MayBeIn(text) {
+					continue
+				}
+				if repository, err := w.Load(next.ID, text); err == nil {
+					dropped.Look(repository)
+				}
+			}
 		}
 	}
 	return dropped.Err()
-}
-
-// lookForUse looks at the repositories of some sessions. One that cannot be read is not in use.
-func (w *appWrites) lookForUse(ctx context.Context, appID string, sessions []string, dropped *repositories.Dropped) error {
-	pipe := w.db.Pipeline()
-	asked := make([]*redis.StringSliceCmd, len(sessions))
-	for i, session := range sessions {
-		asked[i] = pipe.HVals(ctx, keyspace.KeysOf(appID).Repos(session))
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return keyspace.Unavailable(err)
-	}
-	for _, stored := range asked {
-		for _, text := range stored.Val() {
-			if !dropped.MayBeIn(text) {
-				continue
-			}
-			if repository, err := w.Load(appID, text); err == nil {
-				dropped.Look(repository)
-			}
-		}
-	}
-	return nil
-}
-
-// appAsStored returns the app; an empty one without a revision if there is none.
-func (w *appWrites) appAsStored(ctx context.Context, appID string) (*repositories.App, error) {
-	app, err := w.appReads.App(ctx, appID)
-	if errors.Is(err, repositories.ErrNotFound) {
-		return &repositories.App{ID: appID}, nil
-	}
-	return app, err
 }
 
 // Apps lists apps by id, the first limit after the given one.
@@ -270,70 +266,59 @@ func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition
 	if err := w.appReads.claim(ctx, appID, on); err != nil {
 		return err
 	}
-	if err := w.closeSessions(ctx, appID); err != nil {
+	keys := keyspace.KeysOf(appID)
+	sessions, err := w.appReads.membersOf(ctx, keys.Idle(), appID)
+	if err != nil {
 		return err
 	}
-	keys := keyspace.KeysOf(appID)
-	err := again(ctx, func() error {
+	for _, session := range sessions {
+		if err := w.sessions.closeSession(ctx, appID, session, ""); err != nil {
+			return err
+		}
+	}
+	err = retry(ctx, func() error {
 		if err := w.repositories.deleteAll(ctx, repositories.Scope{AppID: appID}); err != nil {
 			return err
 		}
 		if err := w.dropTriggers(ctx, appID); err != nil {
 			return err
 		}
-		reply, err := dropApp.Run(ctx, w.db, append([]string{keys.App(), keys.Apps(), keys.Repos(""),
+		return conflicts(dropApp.Run(ctx, w.db, append([]string{keys.App(), keys.Apps(), keys.Repos(""),
 			keys.Triggers(""), keys.InState(keyspace.Pending), keys.InState(keyspace.Failed), keys.Dead(),
-			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keys.Sourced(), keys.Asked("")}, keys.AllUses(w.now())...), appID)
-		if err == nil && reply == "again" {
-			err = errConflict
-		}
-		return err
+			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keys.Sourced(), keys.Asked("")}, keys.AllUses(w.now())...), appID))
 	})
 	if err != nil {
 		return err
 	}
-	if err := w.dropExplained(ctx, appID); err != nil {
+	if err := w.appReads.dropExplained(ctx, keys, appID); err != nil {
 		return err
 	}
 	return forgotten(ctx)
 }
 
-// dropExplained removes what names explanations of an app's messages.
-func (w *appWrites) dropExplained(ctx context.Context, appID string) error {
-	key := keyspace.KeysOf(appID).Explained()
-	names, err := w.appReads.membersOf(ctx, key, appID)
+// dropExplained removes what names explanations of the messages of an app, or of a session, as
+// appId/sessionId.
+func (a *appReads) dropExplained(ctx context.Context, k keyspace.Keys, of string) error {
+	names, err := a.membersOf(ctx, k.Explained(), of)
 	for some := range slices.Chunk(names, 1000) {
 		members := make([]any, len(some))
 		for i, name := range some {
-			members[i] = appID + "/" + name
+			members[i] = of + "/" + name
 		}
-		err = cmp.Or(err, w.db.ZRem(ctx, key, members...).Err())
+		err = cmp.Or(err, a.db.ZRem(ctx, k.Explained(), members...).Err())
 	}
 	return keyspace.Unavailable(err)
 }
 
 // membersOf lists what follows an app's id in the members of a sorted set.
-func (a *appReads) membersOf(ctx context.Context, key, appID string) (names []string, err error) {
-	members := a.db.ZScan(ctx, key, 0, appID+"/*", 100).Iterator()
+func (a *appReads) membersOf(ctx context.Context, key, of string) (names []string, err error) {
+	members := a.db.ZScan(ctx, key, 0, of+"/*", 100).Iterator()
 	for members.Next(ctx) {
-		if name, ok := strings.CutPrefix(members.Val(), appID+"/"); ok { // every second value is a score
+		if name, ok := strings.CutPrefix(members.Val(), of+"/"); ok { // every second value is a score
 			names = append(names, name)
 		}
 	}
 	return names, keyspace.Unavailable(members.Err())
-}
-
-func (w *appWrites) closeSessions(ctx context.Context, appID string) error {
-	names, err := w.appReads.membersOf(ctx, keyspace.KeysOf(appID).Idle(), appID)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if err := w.sessions.closeSession(ctx, appID, name, ""); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // AllowsOrigin reports whether the app's settings let pages of the origin call it. An

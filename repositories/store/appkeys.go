@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
@@ -65,15 +64,8 @@ const AppKeyPrefix = "ek_"
 // plain hash keeps them, without the cost of one made for passwords.
 const keySecret = 32
 
-// newKeyText makes a key for an app. App and id are readable in it, to find its record
-// by: ek_APP.ID.SECRET, all of the alphabet of a bearer token (RFC 6750).
-func newKeyText(appID, keyID string) secret.Secret {
-	random := make([]byte, keySecret)
-	rand.Read(random) // never fails (crypto/rand)
-	return secret.New(AppKeyPrefix + appID + "." + keyID + "." + base64.RawURLEncoding.EncodeToString(random))
-}
-
-// splitKey reads app and id out of what claims to be a key.
+// splitKey reads app and id out of what claims to be a key, by which its record is found:
+// ek_APP.ID.SECRET, all of the alphabet of a bearer token (RFC 6750).
 func splitKey(key secret.Secret) (appID, keyID string, ok bool) {
 	text, ours := strings.CutPrefix(key.Reveal(), AppKeyPrefix)
 	parts := strings.Split(text, ".")
@@ -88,8 +80,6 @@ func hashKey(key secret.Secret) string {
 	sum := sha256.Sum256([]byte(key.Reveal()))
 	return hex.EncodeToString(sum[:])
 }
-
-func sameHash(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // maxLine is the maximum number of keys between a key and the admin.
 const maxLine = 16
@@ -145,7 +135,9 @@ func (k *accessKeys) CreateKey(ctx context.Context, appID string, asked NewKey) 
 			return AppKey{}, secret.Secret{}, err
 		}
 	}
-	text := newKeyText(appID, made.ID)
+	random := make([]byte, keySecret)
+	rand.Read(random) // never fails (crypto/rand)
+	text := secret.New(AppKeyPrefix + appID + "." + made.ID + "." + base64.RawURLEncoding.EncodeToString(random))
 	made.Hash = hashKey(text)
 	return made.AppKey, text, k.addKey(ctx, appID, made)
 }

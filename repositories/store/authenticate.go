@@ -2,12 +2,12 @@ package store
 
 import (
 	"context"
+	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -73,7 +73,7 @@ func (k *accessKeys) AppKeys(ctx context.Context, appID, after string, limit int
 			return nil, "", err
 		}
 		list[i] = stored.AppKey
-		list[i].LastUsed = readUse(uses.Val()[id])
+		list[i].LastUsed = timeOf(uses.Val()[id])
 		if !room.Takes(list[i]) {
 			return list[:i], ids[i-1], nil
 		}
@@ -91,14 +91,6 @@ func readKey(text string) (*storedKey, error) {
 		stored.root = line[0]
 	}
 	return stored, nil
-}
-
-func readUse(text string) time.Time {
-	ms, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
 }
 
 // dropKey revokes a key and all that were made by it, however far down.
@@ -146,7 +138,7 @@ func (k *accessKeys) CheckKey(ctx context.Context, key secret.Secret) (appID str
 	if err != nil {
 		return "", AppKey{}, err
 	}
-	if !sameHash(stored.Hash, hashKey(key)) {
+	if subtle.ConstantTimeCompare([]byte(stored.Hash), []byte(hashKey(key))) != 1 {
 		return "", AppKey{}, ErrKey
 	}
 	return appID, stored.AppKey, k.checkExpiry(stored.AppKey)
@@ -173,24 +165,20 @@ func (k *accessKeys) storedKey(ctx context.Context, appID, keyID string) (*store
 	return k.access.get(appID+" "+keyID, func() (*storedKey, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
 		defer cancel()
-		return k.loadKey(ctx, keyspace.KeysOf(appID), keyID)
+		pipe, keys := k.db.Pipeline(), keyspace.KeysOf(appID)
+		record, use := pipe.HGet(ctx, keys.AppKeys(), keyID), pipe.HGet(ctx, keys.KeyUses(), keyID)
+		if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+			return nil, keyspace.Unavailable(err)
+		}
+		if record.Val() == "" {
+			return nil, ErrKey
+		}
+		stored, err := readKey(record.Val())
+		if err == nil && k.now().Sub(timeOf(use.Val())) > useStep {
+			_, err = useKey.Run(ctx, k.db, []string{keys.AppKeys(), keys.KeyUses()}, keyID)
+		}
+		return stored, err
 	})
-}
-
-func (k *accessKeys) loadKey(ctx context.Context, keys keyspace.Keys, keyID string) (*storedKey, error) {
-	pipe := k.db.Pipeline()
-	record, use := pipe.HGet(ctx, keys.AppKeys(), keyID), pipe.HGet(ctx, keys.KeyUses(), keyID)
-	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
-		return nil, keyspace.Unavailable(err)
-	}
-	if record.Val() == "" {
-		return nil, ErrKey
-	}
-	stored, err := readKey(record.Val())
-	if err == nil && k.now().Sub(readUse(use.Val())) > useStep {
-		err = k.markUse(ctx, keys, keyID)
-	}
-	return stored, err
 }
 
 // useKey notes that a key is used.
@@ -203,8 +191,3 @@ if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('HSET', KEYS[2], ARGV[1], now())
 return 1
 `)
-
-func (k *accessKeys) markUse(ctx context.Context, keys keyspace.Keys, keyID string) error {
-	_, err := useKey.Run(ctx, k.db, []string{keys.AppKeys(), keys.KeyUses()}, keyID)
-	return err
-}

@@ -29,10 +29,6 @@ func checkAll(conditions []Condition, revision string) error {
 	return nil
 }
 
-func anyOf(conditions []Condition) bool {
-	return slices.ContainsFunc(conditions, func(one Condition) bool { return one != nil })
-}
-
 // AppChange is a change of an app, or its creation.
 type AppChange struct {
 	AppID string
@@ -43,11 +39,6 @@ type AppChange struct {
 	To func(there *repositories.App) (*repositories.App, error)
 	// Force lets the app lose modules and sources that tools name.
 	Force bool
-}
-
-// toApp is the change that puts an app in the place of whatever is there.
-func toApp(app *repositories.App) AppChange {
-	return AppChange{AppID: app.ID, To: func(*repositories.App) (*repositories.App, error) { return app.Clone(), nil }}
 }
 
 // RepositoryChange is a change of a repository, or its creation.
@@ -84,18 +75,15 @@ return 'ok'
 // claim lets an app be deleted on conditions, which its removal, in many steps, cannot keep
 // an eye on: from here on, no other change that has one is made of the state that was read.
 func (a *appReads) claim(ctx context.Context, appID string, conditions []Condition) error {
-	return again(ctx, func() error {
+	return retry(ctx, func() error {
 		app, err := a.App(ctx, appID)
 		if err != nil {
 			return err
 		}
-		if err := checkAll(conditions, app.Revision); err != nil || !anyOf(conditions) {
+		none := !slices.ContainsFunc(conditions, func(one Condition) bool { return one != nil })
+		if err := checkAll(conditions, app.Revision); err != nil || none {
 			return err
 		}
-		reply, err := claimApp.Run(ctx, a.db, []string{keyspace.KeysOf(appID).App()}, app.Revision, a.newID())
-		if err == nil && reply == "conflict" {
-			err = errConflict
-		}
-		return err
+		return conflicts(claimApp.Run(ctx, a.db, []string{keyspace.KeysOf(appID).App()}, app.Revision, a.newID()))
 	})
 }

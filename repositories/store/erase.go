@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"earshot/repositories"
@@ -114,20 +113,5 @@ func (e *Erasing) Drop(ctx context.Context) error {
 	if _, err := dropErased.Run(ctx, db, append(keys, k.Ledger()...), e.app, e.id); err != nil {
 		return err
 	}
-	return e.unlist(ctx, k)
-}
-
-// unlist removes the names of explained messages that had left the history.
-func (e *Erasing) unlist(ctx context.Context, k keyspace.Keys) error {
-	left, err := e.sessions.appReads.membersOf(ctx, k.Explained(), e.app+"/"+e.id)
-	for some := range slices.Chunk(left, 1000) {
-		members := make([]any, len(some))
-		for i, name := range some {
-			members[i] = e.app + "/" + e.id + "/" + name
-		}
-		if away := e.sessions.db.ZRem(ctx, k.Explained(), members...).Err(); away != nil {
-			err = away
-		}
-	}
-	return keyspace.Unavailable(err)
+	return e.sessions.appReads.dropExplained(ctx, k, e.app+"/"+e.id) // of messages that had left the history
 }

@@ -132,7 +132,7 @@ func (r *repositoryRecords) PatchRepository(ctx context.Context, scope repositor
 // ChangeRepository writes the next state of a repository, and returns it as it is stored.
 // Masked credentials keep what is stored.
 func (r *repositoryRecords) ChangeRepository(ctx context.Context, asked RepositoryChange) (next *repositories.Repository, created bool, err error) {
-	err = again(ctx, func() error {
+	err = retry(ctx, func() error {
 		app, there, err := r.forChange(ctx, asked)
 		if err != nil {
 			return err
@@ -209,8 +209,11 @@ func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, 
 // Repository returns a repository, or repositories.ErrNotFound.
 func (r *repositoryRecords) Repository(ctx context.Context, scope repositories.Scope, id string) (*repositories.Repository, error) {
 	stored, err := r.db.HGet(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID), id).Result()
+	if errors.Is(err, redis.Nil) {
+		return nil, fmt.Errorf("repository %q: %w", id, repositories.ErrNotFound)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("repository %q: %w", id, absent(err))
+		return nil, fmt.Errorf("repository %q: %w", id, keyspace.Unavailable(err))
 	}
 	return r.Load(scope.AppID, stored)
 }
@@ -258,7 +261,7 @@ func (r *repositoryRecords) SameNames(ctx context.Context, scope repositories.Sc
 // left out.
 func (r *repositoryRecords) page(ctx context.Context, scope repositories.Scope, ids []string) ([]*repositories.Repository, error) {
 	key := keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)
-	sizes, err := r.sizes(ctx, key, ids)
+	sizes, err := r.db.Sizes(ctx, len(ids), func(i int) (string, []string) { return key, ids[i : i+1] })
 	items, room := []*repositories.Repository{}, &repositories.Room{}
 	for err == nil && len(ids) > 0 {
 		few := repositories.Fitting(sizes)
@@ -285,26 +288,9 @@ func (r *repositoryRecords) page(ctx context.Context, scope repositories.Scope, 
 	return items, err
 }
 
-// sizes asks how long fields of a hash are.
-func (r *repositoryRecords) sizes(ctx context.Context, key string, fields []string) ([]int64, error) {
-	sizes := make([]int64, len(fields))
-	if len(fields) == 0 {
-		return sizes, nil
-	}
-	pipe := r.db.Pipeline()
-	for _, field := range fields {
-		pipe.HStrLen(ctx, key, field)
-	}
-	replies, err := pipe.Exec(ctx)
-	for i, reply := range replies {
-		sizes[i] = reply.(*redis.IntCmd).Val()
-	}
-	return sizes, keyspace.Unavailable(err)
-}
-
 // DeleteRepository removes a repository, or returns repositories.ErrNotFound.
 func (r *repositoryRecords) DeleteRepository(ctx context.Context, scope repositories.Scope, id string, on ...Condition) error {
-	return again(ctx, func() error {
+	return retry(ctx, func() error {
 		there, err := r.Repository(ctx, scope, id)
 		if err == nil {
 			err = checkAll(on, there.Revision)

@@ -41,8 +41,12 @@ func NewSealer(key []byte, old ...[]byte) (*Sealer, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := s.addSigners(k); err != nil {
-			return nil, err
+		for _, use := range tokenUses {
+			signer, err := hkdf.Key(sha256.New, k, nil, use, KeySize)
+			if err != nil {
+				return nil, err
+			}
+			s.signers[use] = append(s.signers[use], signer)
 		}
 		s.keys[id] = aead
 		if s.current == "" {
@@ -50,18 +54,6 @@ func NewSealer(key []byte, old ...[]byte) (*Sealer, error) {
 		}
 	}
 	return s, nil
-}
-
-// addSigners derives the keys that tokens are signed with from the operator's key.
-func (s *Sealer) addSigners(key []byte) error {
-	for _, use := range tokenUses {
-		signer, err := hkdf.Key(sha256.New, key, nil, use, KeySize)
-		if err != nil {
-			return err
-		}
-		s.signers[use] = append(s.signers[use], signer)
-	}
-	return nil
 }
 
 // deriveKey makes the AES key and a public id for it from the operator's key, by
@@ -274,10 +266,4 @@ func (s *Sealer) decode(appID, stored string) (*repositories.Repository, error) 
 	}
 	repository.Revision, repository.Generation = words[0], words[1]
 	return repository, repository.Compile()
-}
-
-// revisionOf returns the revision of a stored repository, empty for none.
-func revisionOf(stored string) string {
-	revision, _, _ := strings.Cut(stored, " ")
-	return revision
 }

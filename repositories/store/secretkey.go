@@ -30,9 +30,6 @@ const (
 // sealed with, and with the one before that.
 type marks struct{ current, before string }
 
-// mark seals the known text.
-func (s *Sealer) mark() string { return s.seal(markApp, markField, secret.New(markText)) }
-
 // opens reports whether one of the keys has made a mark.
 func (s *Sealer) opens(mark string) bool {
 	text, err := s.open(markApp, markField, "", mark)
@@ -63,7 +60,7 @@ func (k *secretKeys) marks(ctx context.Context) (marks, error) {
 // is refused. A Redis without a mark is judged by a credential that it holds. lasting is
 // false for a key that ends with the process: it leaves no mark.
 func (k *secretKeys) AdoptSecretKey(ctx context.Context, lasting bool) error {
-	return again(ctx, func() error {
+	return retry(ctx, func() error {
 		held, err := k.marks(ctx)
 		switch {
 		case err != nil:
@@ -80,12 +77,10 @@ func (k *secretKeys) AdoptSecretKey(ctx context.Context, lasting bool) error {
 		if !lasting {
 			return nil
 		}
-		reply, err := setMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, held.current, k.sealer.mark(), held.current)
-		switch {
-		case errors.Is(err, keyspace.ErrMemory):
+		mark := k.sealer.seal(markApp, markField, secret.New(markText))
+		err = conflicts(setMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, held.current, mark, held.current))
+		if errors.Is(err, keyspace.ErrMemory) {
 			return nil // it is marked at another start
-		case err == nil && reply == "conflict":
-			return errConflict
 		}
 		return err
 	})
@@ -129,7 +124,7 @@ func (k *secretKeys) Adopted(ctx context.Context) error {
 // RetireSecretKey is for when credentials begin to be sealed with the newest key alone: a
 // process that has the one before it alone is not ready any more.
 func (k *secretKeys) RetireSecretKey(ctx context.Context) error {
-	return again(ctx, func() error {
+	return retry(ctx, func() error {
 		held, err := k.marks(ctx)
 		if err != nil || held.before == "" || k.sealer.seals(held.before) {
 			return err
@@ -137,11 +132,7 @@ func (k *secretKeys) RetireSecretKey(ctx context.Context) error {
 		if !k.sealer.seals(held.current) {
 			return errNotAdopted
 		}
-		reply, err := dropMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, held.current)
-		if err == nil && reply == "conflict" {
-			err = errConflict
-		}
-		return err
+		return conflicts(dropMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, held.current))
 	})
 }
 

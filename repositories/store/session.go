@@ -80,18 +80,14 @@ func (s *sessionRecords) CloseSession(ctx context.Context, appID, sessionID stri
 // closeSession removes a session; spare is '1' where it is to stay if it is in use.
 func (s *sessionRecords) closeSession(ctx context.Context, appID, sessionID, spare string) error {
 	keys, generation := keyspace.KeysOf(appID), s.newID()
-	return again(ctx, func() error {
+	return retry(ctx, func() error {
 		if err := s.repositories.deleteAll(ctx, repositories.Scope{AppID: appID, SessionID: sessionID}); err != nil {
 			return err
 		}
 		failpoint.At(failpoint.SessionHalf)
-		reply, err := dropSession.Run(ctx, s.db, []string{keys.Turns(sessionID), keys.Order(sessionID),
+		return conflicts(dropSession.Run(ctx, s.db, []string{keys.Turns(sessionID), keys.Order(sessionID),
 			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Lane(keyspace.LaneTurns), keys.Closed(sessionID), keys.Explained(), keys.Sessions(), keys.Asked(sessionID)},
-			appID+"/"+sessionID, spare, s.Remembers().Milliseconds(), generation, sessionID)
-		if err == nil && reply == "again" {
-			err = errConflict
-		}
-		return err
+			appID+"/"+sessionID, spare, s.Remembers().Milliseconds(), generation, sessionID))
 	})
 }
 
@@ -182,4 +178,4 @@ func forgotten(ctx context.Context) error {
 
 // Remembers is how long the generation of a session is kept after it was closed or last
 // used: until nothing of its earlier generations is left.
-func (c *core) Remembers() time.Duration { return c.keep.longest() + lateEnd }
+func (c *core) Remembers() time.Duration { return max(c.keep.Done, c.keep.Dead) + lateEnd }

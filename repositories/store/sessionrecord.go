@@ -86,7 +86,10 @@ func (s *sessionRecords) PutSession(ctx context.Context, session *repositories.S
 	if err != nil {
 		return false, err
 	}
-	record, err := exactjson.Encode(recordOf(session))
+	record, err := exactjson.Encode(repositories.Session{
+		Language: session.Language, TimeZone: session.TimeZone, Metadata: session.Metadata,
+		ExpiresIn: session.ExpiresIn, Repositories: session.Repositories,
+	})
 	if err != nil {
 		return false, err
 	}
@@ -131,14 +134,6 @@ func (s *sessionRecords) putReply(session *repositories.Session, raw any, most i
 		s.changed(session.AppID)
 	}
 	return reply[1] == "1", nil
-}
-
-// recordOf is what is kept of a session as it was put.
-func recordOf(session *repositories.Session) repositories.Session {
-	return repositories.Session{
-		Language: session.Language, TimeZone: session.TimeZone, Metadata: session.Metadata,
-		ExpiresIn: session.ExpiresIn, Repositories: session.Repositories,
-	}
 }
 
 // templates reads the templates that a session names.
@@ -246,33 +241,24 @@ func (s *sessionRecords) Sessions(ctx context.Context, appID, after string, limi
 		return nil, "", fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
 	}
 	ids, next := cut(names.Val(), limit)
-	items, err := s.sessions(ctx, appID, ids)
-	if n := len(items); err == nil && n < len(ids) {
-		next = ids[max(n, 1)-1]
+	hashes := make([]string, len(ids))
+	for i, id := range ids {
+		hashes[i] = k.Turns(id)
 	}
-	return items, next, err
-}
-
-// sessions reads as many sessions as fit on a page.
-func (s *sessionRecords) sessions(ctx context.Context, appID string, ids []string) ([]*repositories.Session, error) {
-	items, room, k := []*repositories.Session{}, &repositories.Room{}, keyspace.KeysOf(appID)
-	pipe := s.db.Pipeline()
-	for _, id := range ids {
-		pipe.HMGet(ctx, k.Turns(id), sessionFields...)
-	}
-	replies, err := pipe.Exec(ctx)
+	read, err := s.db.HashFields(ctx, hashes, sessionFields...)
 	if err != nil {
-		return nil, keyspace.Unavailable(err)
+		return nil, "", err
 	}
-	for i, reply := range replies {
-		session, err := readSession(appID, ids[i], keyspace.Fields(reply.(*redis.SliceCmd).Val()))
+	items, room := []*repositories.Session{}, &repositories.Room{}
+	for i, fields := range read {
+		session, err := readSession(appID, ids[i], fields)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if !room.Takes(session) {
-			return items, nil
+			return items, ids[max(i, 1)-1], nil
 		}
 		items = append(items, session)
 	}
-	return items, nil
+	return items, next, nil
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -51,17 +50,6 @@ func keepTools(next, there *repositories.Repository) {
 	}
 }
 
-// otherSources names the mcp sources of an app that are not as they were.
-func otherSources(there, next *repositories.App) (names []any) {
-	for _, source := range next.Sources {
-		was, _ := there.Source(source.Name)
-		if source.Type == repositories.SourceMCP && !reflect.DeepEqual(was, source) {
-			names = append(names, next.ID+"/"+source.Name)
-		}
-	}
-	return names
-}
-
 // Refresh is the lease of one look at the tools of a source.
 type Refresh struct {
 	AppID, Source string
@@ -88,13 +76,26 @@ return taken
 
 // DueRefreshes takes the leases of looks at sources that are due now, of each partition so many
 // at most. Whoever does not end one within its lease leaves it to others.
-func (r *repositoryRecords) DueRefreshes(ctx context.Context, lease time.Duration, most int) ([]Refresh, error) {
-	calls, err := r.refreshCalls(ctx, lease.Milliseconds(), most)
-	if err != nil || len(calls) == 0 {
+func (r *repositoryRecords) DueRefreshes(ctx context.Context, lease time.Duration, most int) (due []Refresh, err error) {
+	pipe, counts := r.db.Pipeline(), make([]*redis.IntCmd, keyspace.Partitions)
+	for n := range counts {
+		counts[n] = pipe.ZCard(ctx, keyspace.PartitionKeys(n).Refreshes())
+	}
+	_, _ = pipe.Exec(ctx) // every command has its own error
+	var calls []keyspace.Call
+	for n, count := range counts {
+		if count.Err() != nil {
+			err = keyspace.Unavailable(count.Err())
+		}
+		if count.Val() > 0 {
+			calls = append(calls, keyspace.Call{Keys: []string{keyspace.PartitionKeys(n).Refreshes()}, Args: []any{lease.Milliseconds(), most}})
+		}
+	}
+	if len(calls) == 0 {
 		return nil, err
 	}
-	replies, err := dueRefreshes.RunAll(ctx, r.db, calls)
-	var due []Refresh
+
+	replies, err := dueRefreshes.RunAll(ctx, r.db, calls) // those of a node that is down wait for it
 	for _, reply := range replies {
 		fields, _ := reply.([]any)
 		for pair := range slices.Chunk(keyspace.Fields(fields), 2) {
@@ -103,28 +104,6 @@ func (r *repositoryRecords) DueRefreshes(ctx context.Context, lease time.Duratio
 		}
 	}
 	return due, err
-}
-
-// refreshCalls are the calls of dueRefreshes: of partitions that have sources at all, which is
-// asked in one round trip without a script.
-func (r *repositoryRecords) refreshCalls(ctx context.Context, lease int64, most int) (calls []keyspace.Call, err error) {
-	pipe, counts := r.db.Pipeline(), make([]*redis.IntCmd, keyspace.Partitions)
-	for n := range counts {
-		counts[n] = pipe.ZCard(ctx, keyspace.PartitionKeys(n).Refreshes())
-	}
-	_, _ = pipe.Exec(ctx) // every command has its own error
-	for n, count := range counts {
-		if count.Err() != nil {
-			err = keyspace.Unavailable(count.Err())
-		}
-		if count.Val() > 0 {
-			calls = append(calls, keyspace.Call{Keys: []string{keyspace.PartitionKeys(n).Refreshes()}, Args: []any{lease, most}})
-		}
-	}
-	if len(calls) > 0 {
-		err = nil // those of a node that is down wait for it
-	}
-	return calls, err
 }
 
 // endRefresh says when a source is looked at next, unless something was changed meanwhile: then
@@ -195,17 +174,12 @@ func (r *repositoryRecords) SourcedFrom(ctx context.Context, appID, source strin
 	if err != nil {
 		return nil, keyspace.Unavailable(err)
 	}
-	return r.unlist(ctx, listed, there)
-}
-
-// unlist takes those out that are not there.
-func (r *repositoryRecords) unlist(ctx context.Context, listed []Sourced, there []redis.Cmder) (left []Sourced, err error) {
+	var left []Sourced
 	for i, one := range listed {
 		if there[i].(*redis.BoolCmd).Val() {
 			left = append(left, one)
 			continue
 		}
-		k := keyspace.KeysOf(one.Scope.AppID)
 		_, away := unlistSourced.Run(ctx, r.db, []string{k.Sourced(), k.Repos(one.Scope.SessionID)}, one.Scope.SessionID+"/"+one.ID, one.ID)
 		err = errors.Join(err, away)
 	}
@@ -226,7 +200,8 @@ func (r *repositoryRecords) ReplaceTools(ctx context.Context, of Sourced, tools 
 			return nil, errSuperseded
 		}
 		next := there.Clone()
-		if next.Tools = slices.Clone(tools); loses(there, next) {
+		next.Tools = slices.Clone(tools)
+		if slices.ContainsFunc(there.Tools, func(t repositories.Tool) bool { return next.Tool(t.Name) == nil }) {
 			next.Generation = "" // what was matched before does not fire what is gone
 		}
 		return next, nil
@@ -238,9 +213,4 @@ func (r *repositoryRecords) ReplaceTools(ctx context.Context, of Sourced, tools 
 		return false, fmt.Errorf("repository %q: %w", of.ID, err)
 	}
 	return true, nil
-}
-
-// loses reports whether a tool is there no more.
-func loses(there, next *repositories.Repository) bool {
-	return slices.ContainsFunc(there.Tools, func(t repositories.Tool) bool { return next.Tool(t.Name) == nil })
 }

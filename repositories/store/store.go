@@ -8,12 +8,11 @@ package store
 import (
 	"cmp"
 	"crypto/rand"
-	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
-	"github.com/redis/go-redis/v9"
 	"golang.org/x/sync/singleflight"
 
 	"earshot/repositories"
@@ -111,7 +110,7 @@ func (c *core) SessionTTL() time.Duration { return c.ttl }
 
 // Load decodes the stored form of a repository, or takes it from the cache.
 func (c *core) Load(appID, stored string) (*repositories.Repository, error) {
-	revision := revisionOf(stored)
+	revision, _, _ := strings.Cut(stored, " ")
 	if repository, hit := c.repos.Get(revision); hit {
 		return repository, nil
 	}
@@ -150,14 +149,6 @@ func (c *core) OpenTool(appID, sealed string) (*repositories.Tool, error) {
 		return nil, err
 	}
 	return &alone.Tools[0], nil
-}
-
-// absent turns the error of a missing key into repositories.ErrNotFound.
-func absent(err error) error {
-	if errors.Is(err, redis.Nil) {
-		return repositories.ErrNotFound
-	}
-	return keyspace.Unavailable(err)
 }
 
 // fresh is a cache with a short time to live, so that what every request asks for is read
@@ -247,9 +238,6 @@ func (r Retention) withDefaults() Retention {
 		Messages: cmp.Or(r.Messages, DefaultSessionMessages),
 	}
 }
-
-// longest is the longest that a record of a session that was closed is kept.
-func (r Retention) longest() time.Duration { return max(r.Done, r.Dead) }
 
 // Retention is how long records, and how many messages, are kept.
 func (c *core) Retention() Retention { return c.keep }

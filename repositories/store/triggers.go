@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 
-	"github.com/redis/go-redis/v9"
-
 	"earshot/repositories/keyspace"
 )
 
@@ -38,34 +36,20 @@ func (w *appWrites) dropTriggers(ctx context.Context, appID string) error {
 		if err != nil || len(ids) == 0 {
 			return keyspace.Unavailable(err)
 		}
-		fires, err := w.fires(ctx, keys, ids)
+		records := make([]string, len(ids))
+		for i, id := range ids {
+			records[i] = keys.Trigger(id)
+		}
+		read, err := w.db.HashFields(ctx, records, "fire")
 		if err != nil {
 			return err
 		}
 		names, args := []string{keys.Over(), keys.Triggers("")}, []any{appID, 1 + len(keyspace.Parts)}
 		for i, id := range ids {
-			names, args = append(append(names, keys.Trigger(id)), keys.Effects(fires[i])...), append(args, id)
+			names, args = append(append(names, records[i]), keys.Effects(read[i][0])...), append(args, id)
 		}
 		if _, err := dropTriggers.Run(ctx, w.db, names, args...); err != nil {
 			return err
 		}
 	}
-}
-
-// fires reads what the effects of triggers are named after.
-func (w *appWrites) fires(ctx context.Context, keys keyspace.Keys, ids []string) ([]string, error) {
-	pipe := w.db.Pipeline()
-	replies := make([]*redis.StringCmd, len(ids))
-	for i, id := range ids {
-		replies[i] = pipe.HGet(ctx, keys.Trigger(id), "fire")
-	}
-	_, _ = pipe.Exec(ctx) // every command has its own error
-	fires := make([]string, len(ids))
-	for i, reply := range replies {
-		if err := reply.Err(); err != nil && err != redis.Nil {
-			return nil, keyspace.Unavailable(err)
-		}
-		fires[i] = reply.Val()
-	}
-	return fires, nil
 }
