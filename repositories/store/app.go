@@ -347,3 +347,175 @@ func (a *appReads) ChatSettings(ctx context.Context, appID string) (repositories
 		return app.Settings.OpenAI, nil
 	})
 }
+
+// placesAtOnce is how many sessions are asked for a repository in one round trip.
+const placesAtOnce = 1000
+
+// Places lists the scopes of an app in which there is a repository of that id, the app's own
+// first. It looks through all sessions of the app. The error is repositories.ErrNotFound
+// without the app.
+func (a *appReads) Places(ctx context.Context, appID, repositoryID string) ([]repositories.Scope, error) {
+	if _, err := a.App(ctx, appID); err != nil {
+		return nil, err
+	}
+	sessions, after := []string{""}, "-"
+	var found []repositories.Scope
+	for {
+		places, err := a.placesAmong(ctx, appID, sessions, repositoryID)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, places...)
+		sessions, err = a.db.ZRangeByLex(ctx, keyspace.KeysOf(appID).Sessions(), &redis.ZRangeBy{Min: after, Max: "+", Count: placesAtOnce}).Result()
+		if err != nil || len(sessions) == 0 {
+			return found, keyspace.Unavailable(err)
+		}
+		after = "(" + sessions[len(sessions)-1]
+	}
+}
+
+// placesAmong asks some scopes of an app, "" for the app's own, whether they have a repository.
+func (a *appReads) placesAmong(ctx context.Context, appID string, sessions []string, repositoryID string) (found []repositories.Scope, err error) {
+	pipe, keys := a.db.Pipeline(), keyspace.KeysOf(appID)
+	has := make([]*redis.BoolCmd, len(sessions))
+	for i, session := range sessions {
+		has[i] = pipe.HExists(ctx, keys.Repos(session), repositoryID)
+	}
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, fmt.Errorf("repository %q: %w", repositoryID, keyspace.Unavailable(err))
+	}
+	for i, session := range sessions {
+		if has[i].Val() {
+			found = append(found, repositories.Scope{AppID: appID, SessionID: session})
+		}
+	}
+	return found, nil
+}
+
+// Condition says of which state a change may be made: it is given the revision that is
+// there, empty for none, and its error ends the change, which has then written nothing. It
+// is asked again where somebody else wrote in between. Nil lets every change be made.
+type Condition func(revision string) error
+
+func (c Condition) check(revision string) error {
+	if c == nil {
+		return nil
+	}
+	return c(revision)
+}
+
+func checkAll(conditions []Condition, revision string) error {
+	for _, one := range conditions {
+		if err := one.check(revision); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// AppChange is a change of an app, or its creation.
+type AppChange struct {
+	AppID string
+	On    Condition
+	// To makes the next state out of the one that is there, which it must not change: an
+	// empty app without a Revision if there is none. It is called again where somebody
+	// else wrote in between.
+	To func(there *repositories.App) (*repositories.App, error)
+	// Force lets the app lose modules and sources that tools name.
+	Force bool
+}
+
+// RepositoryChange is a change of a repository, or its creation.
+type RepositoryChange struct {
+	Scope repositories.Scope
+	ID    string
+	On    Condition
+	// To is as that of an AppChange. A next state without a Generation gets a new one.
+	To func(there *repositories.Repository) (*repositories.Repository, error)
+	// unasked marks a change that nobody in the session has asked for: it lives no longer.
+	unasked bool
+}
+
+// ToRepository is the change that puts a repository in the place of whatever is there.
+func ToRepository(repository *repositories.Repository) RepositoryChange {
+	return RepositoryChange{Scope: repository.Scope(), ID: repository.ID, To: func(*repositories.Repository) (*repositories.Repository, error) {
+		return repository.Clone(), nil
+	}}
+}
+
+// claimApp renews the revision of an app: whoever goes on from the old one writes no more.
+//
+//	KEYS app
+//	ARGV revision that is there, new revision
+//	=>   ok, or conflict
+var claimApp = keyspace.NewFreeingScript(`
+local there = redis.call('HGET', KEYS[1], 'rev')
+if there == ARGV[2] then return 'ok' end
+if there ~= ARGV[1] then return 'conflict' end
+redis.call('HSET', KEYS[1], 'rev', ARGV[2])
+return 'ok'
+`)
+
+// claim lets an app be deleted on conditions, which its removal, in many steps, cannot keep
+// an eye on: from here on, no other change that has one is made of the state that was read.
+func (a *appReads) claim(ctx context.Context, appID string, conditions []Condition) error {
+	return retry(ctx, func() error {
+		app, err := a.App(ctx, appID)
+		if err != nil {
+			return err
+		}
+		none := !slices.ContainsFunc(conditions, func(one Condition) bool { return one != nil })
+		if err := checkAll(conditions, app.Revision); err != nil || none {
+			return err
+		}
+		return conflicts(claimApp.Run(ctx, a.db, []string{keyspace.KeysOf(appID).App()}, app.Revision, a.newID()))
+	})
+}
+
+// dropTriggers removes trigger records with those of their effects that are dead. What
+// is owed is still tried, and ends without a record.
+//
+//	KEYS over, triggers of the app, then record and effects of each
+//	ARGV appId, keys of each, then the triggerIds
+//	=>   ok
+var dropTriggers = keyspace.NewFreeingScript(`
+local step = tonumber(ARGV[2])
+for i = 3, #ARGV do
+  local first = 3 + (i - 3) * step
+  for j = first + 1, first + step - 1 do
+    if redis.call('HGET', KEYS[j], 'state') == 'dead' then redis.call('DEL', KEYS[j]) end
+  end
+  redis.call('DEL', KEYS[first])
+  redis.call('ZREM', KEYS[1], ARGV[1] .. '/' .. ARGV[i])
+  redis.call('ZREM', KEYS[2], ARGV[i])
+end
+return 'ok'
+`)
+
+// dropTriggers removes the trigger records of an app: they hold what its users said, and
+// an app that is made anew under the same id must not find them.
+func (w *appWrites) dropTriggers(ctx context.Context, appID string) error {
+	const chunk = 100 // keeps Redis from being busy with one script for long
+	keys := keyspace.KeysOf(appID)
+	for {
+		ids, err := w.db.ZRange(ctx, keys.Triggers(""), 0, chunk-1).Result()
+		if err != nil || len(ids) == 0 {
+			return keyspace.Unavailable(err)
+		}
+		records := make([]string, len(ids))
+		for i, id := range ids {
+			records[i] = keys.Trigger(id)
+		}
+		read, err := w.db.HashFields(ctx, records, "fire")
+		if err != nil {
+			return err
+		}
+		names, args := []string{keys.Over(), keys.Triggers("")}, []any{appID, 1 + len(keyspace.Parts)}
+		for i, id := range ids {
+			names, args = append(append(names, records[i]), keys.Effects(read[i][0])...), append(args, id)
+		}
+		if _, err := dropTriggers.Run(ctx, w.db, names, args...); err != nil {
+			return err
+		}
+	}
+}

@@ -2,16 +2,20 @@ package store
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories"
+	"earshot/repositories/cloudevent"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
@@ -318,4 +322,114 @@ func (r *repositoryRecords) deleteAll(ctx context.Context, scope repositories.Sc
 		}
 	}
 	return nil
+}
+
+// SourceOf returns the CloudEvents source of events in a scope.
+func SourceOf(scope repositories.Scope) string {
+	return "/apps/" + scope.AppID + "/sessions/" + keyspace.OrNone(scope.SessionID)
+}
+
+// change is the payload of tool.changed.
+type change struct {
+	ID           string                   `json:"id"`
+	Time         time.Time                `json:"ts"`
+	AppID        string                   `json:"appId"`
+	SessionID    string                   `json:"sessionId,omitempty"`
+	RepositoryID string                   `json:"repositoryId"`
+	Operation    string                   `json:"operation"` // created, updated or deleted
+	Record       *repositories.Repository `json:"record"`
+	// Omitted names what was left out, where all of it would be too long for an event.
+	Omitted []string `json:"omitted,omitempty"`
+}
+
+// forms are the full payload, one with only the names of the tools, and one without tools.
+func (c change) forms() []any {
+	named, bare := c, c
+	named.Omitted, bare.Omitted = []string{"record.tools"}, []string{"record.tools"}
+	named.Record, bare.Record = c.Record.Clone(), c.Record.Clone()
+	for i, tool := range c.Record.Tools {
+		named.Record.Tools[i] = repositories.Tool{Name: tool.Name, Type: tool.Type}
+	}
+	bare.Record.Tools = []repositories.Tool{}
+	return []any{c, named, bare}
+}
+
+// ChangeEntry makes the tool.changed event for a change of a repository, as an entry of the
+// outbox.
+func (c *core) ChangeEntry(repository *repositories.Repository, operation string) (keyspace.Entry, error) {
+	event := change{
+		ID: changeID(repository, operation), Time: c.now().UTC(), Operation: operation, Record: public(repository),
+		AppID: repository.AppID, SessionID: repository.SessionID, RepositoryID: repository.ID,
+	}
+	data, _, err := cloudevent.EncodeWithin(event.forms()...)
+	if err != nil {
+		return keyspace.Entry{}, err
+	}
+	body, err := exactjson.Encode(cloudevent.Event{
+		Subject: "tool.changed." + repository.AppID + "." + repository.ID,
+		ID:      event.ID, Type: "earshot.tool.changed", Source: SourceOf(repository.Scope()),
+		Time: event.Time, Data: data,
+	})
+	return keyspace.EventEntry(event.ID, repository.SessionID, "", string(body)), err
+}
+
+// changeID names a change: by the state that it made, or that it ended. A triggerOnce
+// repository that is fired again after a failover has lost the first time ends with the
+// same event.
+func changeID(r *repositories.Repository, operation string) string {
+	sum := sha256.Sum256([]byte(strings.Join([]string{r.AppID, r.SessionID, r.ID, r.Revision, operation}, " ")))
+	return hex.EncodeToString(sum[:16])
+}
+
+// public returns a copy that may travel in an event: credentials and headers do not.
+func public(r *repositories.Repository) *repositories.Repository {
+	next := r.Clone()
+	for i := range next.Tools {
+		next.Tools[i].Headers = nil
+		if request := next.Tools[i].Request; request != nil {
+			request.Headers, request.Basic, request.Bearer = nil, nil, nil
+		}
+	}
+	return next
+}
+
+// vectorLife is how long a vector is kept after it was last looked up. Vectors belong to texts and
+// not to repositories, so nothing else removes one.
+const vectorLife = 30 * 24 * time.Hour
+
+// vectorsAtOnce bounds what one round trip brings: 256 vectors of 1,536 numbers are 1.5 MB.
+const vectorsAtOnce = 256
+
+// Vectors returns what was kept of texts of an app under their digests, empty where nothing was.
+// What is looked up is kept for another 30 days.
+func (r *repositoryRecords) Vectors(ctx context.Context, appID string, digests []string) ([][]byte, error) {
+	keys, found := keyspace.KeysOf(appID), make([][]byte, 0, len(digests))
+	for len(digests) > 0 {
+		n := min(len(digests), vectorsAtOnce)
+		pipe := r.db.Pipeline()
+		replies := make([]*redis.StringCmd, n)
+		for i, digest := range digests[:n] {
+			replies[i] = pipe.GetEx(ctx, keys.Vector(digest), vectorLife)
+		}
+		_, _ = pipe.Exec(ctx) // its error is that of the first reply, of which each is looked at
+		for _, reply := range replies {
+			vector, err := reply.Bytes()
+			if err != nil && !errors.Is(err, redis.Nil) {
+				return nil, keyspace.Unavailable(err)
+			}
+			found = append(found, vector)
+		}
+		digests = digests[n:]
+	}
+	return found, nil
+}
+
+// KeepVectors keeps vectors of an app under the digests of what they were made of.
+func (r *repositoryRecords) KeepVectors(ctx context.Context, appID string, vectors map[string][]byte) error {
+	keys, pipe := keyspace.KeysOf(appID), r.db.Pipeline()
+	for digest, vector := range vectors {
+		pipe.Set(ctx, keys.Vector(digest), vector, vectorLife)
+	}
+	_, err := pipe.Exec(ctx)
+	return keyspace.Unavailable(err)
 }

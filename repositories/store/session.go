@@ -1,13 +1,21 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
 	"earshot/repositories"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/failpoint"
+	"earshot/repositories/fault"
 	"earshot/repositories/keyspace"
 )
 
@@ -179,3 +187,249 @@ func forgotten(ctx context.Context) error {
 // Remembers is how long the generation of a session is kept after it was closed or last
 // used: until nothing of its earlier generations is left.
 func (c *core) Remembers() time.Duration { return max(c.keep.Done, c.keep.Dead) + lateEnd }
+
+// sessionRecords are the sessions of apps.
+type sessionRecords struct {
+	*core
+	appReads     *appReads
+	repositories *repositoryRecords
+	lives        *fresh[Generation] // by app and session
+}
+
+// putSession writes what is said of a session in advance, and copies templates of its app
+// into it, each once: one that has fired since, or was removed, does not come back. One whose
+// id the session has already counts as copied.
+//
+//	KEYS app, repos of the session, turns, idle, sessions, outbox of the session, then the
+//	     effect of each template, sourced, refreshes, closed, then the ledger
+//	ARGV 1 appId, 2 sessionId, 3 record (JSON), 4 how long it lives from its beginning (ms, 0
+//	     for as long as it is used), 5 session TTL (ms), 6 most repositories of the session
+//	     (0 for any number), 7 a name of this write, then of each template its id, its stored
+//	     form, its Entry (JSON), its mark in Sourced and how often its source is looked at (ms)
+//	=>   ok with created (1 or 0) and copied, how many; noapp; full; over, where its time
+//	     would be over by now; erasing, where the session is being erased
+//
+// A second run finds its name, and answers as the first did.
+var putSession = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, keyspace.ErasingLua, keyspace.SourcedLua, `
+local repos, turns, app, session, name, at = KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[7], now()
+if redis.call('EXISTS', KEYS[1]) == 0 then return {'noapp'} end
+local had = redis.call('HMGET', turns, 'put', 'since')
+local put, created = string.match(had[1] or '', '^(%S+) (%d)$')
+if put == name then return {'ok', created, '1'} end
+if erasing(KEYS[others]) then return {'erasing'} end
+created = redis.call('ZSCORE', KEYS[4], app .. '/' .. session) and '0' or '1'
+local lives, expires = tonumber(ARGV[4]), nil
+if lives > 0 then
+  expires = (tonumber(had[2]) or at) + lives
+  if expires <= at then return {'over'} end
+end
+local new, marks = {}, {}
+for i = 8, #ARGV, 5 do
+  if redis.call('HEXISTS', turns, 'copied/' .. ARGV[i]) == 0 then
+    marks[#marks + 1] = 'copied/' .. ARGV[i]
+    marks[#marks + 1] = '1'
+    if redis.call('HEXISTS', repos, ARGV[i]) == 0 then new[#new + 1] = i end
+  end
+end
+local most = tonumber(ARGV[6])
+if most > 0 and #new > 0 and redis.call('HLEN', repos) + #new > most then return {'full'} end
+redis.call('HSET', turns, 'session', ARGV[3], 'put', name .. ' ' .. created, unpack(marks))
+if expires then redis.call('HSET', turns, 'expires', expires) else redis.call('HDEL', turns, 'expires') end
+useSession(turns, KEYS[4], KEYS[5], app, session, tonumber(ARGV[5]))
+for _, i in ipairs(new) do
+  redis.call('HSET', repos, ARGV[i], ARGV[i + 1])
+  source(KEYS[others - 2], KEYS[others - 1], app, session .. '/' .. ARGV[i], ARGV[i + 3], tonumber(ARGV[i + 4]))
+  enqueue(KEYS[7 + (i - 8) / 5], cjson.decode(ARGV[i + 2]), app, KEYS[6], '')
+end
+return {'ok', created, tostring(#new)}
+`)
+
+// PutSession keeps what is said of a session in advance, in place of what was said before,
+// and copies the templates that it names into it. It returns a fault.List where one of them is
+// no template of the app, or the session would be over by now, and *repositories.LimitError
+// where it would have too many repositories.
+func (s *sessionRecords) PutSession(ctx context.Context, session *repositories.Session) (created bool, err error) {
+	app, err := s.appReads.App(ctx, session.AppID)
+	if err != nil {
+		return false, err
+	}
+	templates, err := s.templates(ctx, session)
+	if err != nil {
+		return false, err
+	}
+	record, err := exactjson.Encode(repositories.Session{
+		Language: session.Language, TimeZone: session.TimeZone, Metadata: session.Metadata,
+		ExpiresIn: session.ExpiresIn, Repositories: session.Repositories,
+	})
+	if err != nil {
+		return false, err
+	}
+	scope := repositories.Scope{AppID: session.AppID, SessionID: session.ID}
+	most, k := app.Settings.Limits.Repositories(scope), keyspace.KeysOf(session.AppID)
+	keys := []string{k.App(), k.Repos(session.ID), k.Turns(session.ID), k.Idle(), k.Sessions(), k.Outbox(keyspace.Box(session.ID, ""))}
+	args := []any{session.AppID, session.ID, record, time.Duration(session.ExpiresIn).Milliseconds(), s.ttl.Milliseconds(), most, s.newID()}
+	for _, template := range templates {
+		owed, copied, from, err := s.copied(app, template, scope)
+		if err != nil {
+			return false, err
+		}
+		text, err := exactjson.Encode(owed)
+		if err != nil {
+			return false, err
+		}
+		keys, args = append(keys, k.Effect(owed.ID)), append(args, template.ID, copied, text, from.mark, from.every.Milliseconds())
+	}
+	raw, err := putSession.Run(ctx, s.db, append(append(keys, k.Sourced(), k.Refreshes(), k.Closed(session.ID)), k.Ledger()...), args...)
+	if err != nil {
+		return false, err
+	}
+	return s.putReply(session, raw, most)
+}
+
+func (s *sessionRecords) putReply(session *repositories.Session, raw any, most int) (created bool, err error) {
+	fields, _ := raw.([]any)
+	reply := keyspace.Fields(fields)
+	switch reply[0] {
+	case "erasing":
+		return false, fmt.Errorf("session %q: %w", session.ID, repositories.ErrErasing)
+	case "noapp":
+		return false, fmt.Errorf("app %q: %w", session.AppID, repositories.ErrNotFound)
+	case "full":
+		return false, &repositories.LimitError{Limit: "repositoriesPerSession", Most: most}
+	case "over":
+		var faults fault.List
+		faults.Add(fault.Point("expiresIn"), "counts from when the session began, which is longer ago: it would be over by now")
+		return false, faults.Err()
+	}
+	if reply[2] != "0" {
+		s.changed(session.AppID)
+	}
+	return reply[1] == "1", nil
+}
+
+// templates reads the templates that a session names.
+func (s *sessionRecords) templates(ctx context.Context, session *repositories.Session) ([]*repositories.Repository, error) {
+	if len(session.Repositories) == 0 {
+		return nil, nil
+	}
+	stored, err := s.db.HMGet(ctx, keyspace.KeysOf(session.AppID).Repos(""), session.Repositories...).Result()
+	if err != nil {
+		return nil, keyspace.Unavailable(err)
+	}
+	var faults fault.List
+	var found []*repositories.Repository
+	for i, text := range keyspace.Fields(stored) {
+		at, id := fault.Point("repositories", i), session.Repositories[i]
+		if slices.Contains(session.Repositories[:i], id) {
+			faults.Add(at, "%q is named twice", id)
+			continue
+		}
+		if text == "" {
+			faults.Add(at, "the app has no repository %q", id)
+			continue
+		}
+		template, err := s.Load(session.AppID, text)
+		if err != nil {
+			return nil, err
+		}
+		if !template.Options.Template {
+			faults.Add(at, "%q is no template, and in scope of every session as it is; options.template makes it one", id)
+		}
+		found = append(found, template)
+	}
+	return found, faults.Err()
+}
+
+// copied is a template as it stands in a session, with the event that this owes.
+func (s *sessionRecords) copied(app *repositories.App, template *repositories.Repository, to repositories.Scope) (owed keyspace.Entry, stored string, from sourcing, err error) {
+	next := template.Clone()
+	next.SessionID, next.Options.Template = to.SessionID, false
+	next.Generation, next.Revision, next.Created = s.newID(), s.newID(), s.now().UTC()
+	next.Updated = next.Created
+	if stored, err = s.sealer.encode(next); err != nil {
+		return owed, "", from, err
+	}
+	owed, err = s.ChangeEntry(next, "created")
+	return owed, stored, sourcingOf(app, next), err
+}
+
+// sessionFields are what is read of a session.
+var sessionFields = []string{"since", "used", "expires", "session"}
+
+// Session returns a session that is used or was put, else repositories.ErrNotFound.
+func (s *sessionRecords) Session(ctx context.Context, appID, sessionID string) (*repositories.Session, error) {
+	k := keyspace.KeysOf(appID)
+	pipe := s.db.Pipeline()
+	there, fields, used := pipe.Exists(ctx, k.App()), pipe.HMGet(ctx, k.Turns(sessionID), sessionFields...), pipe.ZScore(ctx, k.Idle(), appID+"/"+sessionID)
+	if _, err := pipe.Exec(ctx); err != nil && err != redis.Nil {
+		return nil, keyspace.Unavailable(err)
+	}
+	if there.Val() == 0 {
+		return nil, fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
+	}
+	if used.Err() == redis.Nil {
+		return nil, fmt.Errorf("session %q: %w", sessionID, repositories.ErrNotFound)
+	}
+	return readSession(appID, sessionID, keyspace.Fields(fields.Val()))
+}
+
+func readSession(appID, sessionID string, fields []string) (*repositories.Session, error) {
+	session := &repositories.Session{}
+	if fields[3] != "" {
+		if err := json.Unmarshal([]byte(fields[3]), session); err != nil {
+			return nil, fmt.Errorf("session %q of app %q cannot be read: %w", sessionID, appID, err)
+		}
+	}
+	session.AppID, session.ID = appID, sessionID
+	session.Created, session.LastMessage = timeOf(cmp.Or(fields[0], fields[1])), timeOf(fields[1])
+	session.ExpiresAt = timeOf(fields[2])
+	return session, nil
+}
+
+// timeOf reads a time (ms) that a script wrote; the zero time if there is none.
+func timeOf(text string) time.Time {
+	ms, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return time.Time{}
+	}
+	return time.UnixMilli(int64(ms)).UTC()
+}
+
+// Sessions lists the sessions of an app by id, the first limit after the given one. One that
+// an earlier version began is listed from its next message on.
+func (s *sessionRecords) Sessions(ctx context.Context, appID, after string, limit int) ([]*repositories.Session, string, error) {
+	k, from := keyspace.KeysOf(appID), "-"
+	if after != "" {
+		from = "(" + after
+	}
+	pipe := s.db.Pipeline()
+	there := pipe.Exists(ctx, k.App())
+	names := pipe.ZRangeByLex(ctx, k.Sessions(), &redis.ZRangeBy{Min: from, Max: "+", Count: int64(limit) + 1})
+	if _, err := pipe.Exec(ctx); err != nil {
+		return nil, "", keyspace.Unavailable(err)
+	}
+	if there.Val() == 0 {
+		return nil, "", fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
+	}
+	ids, next := cut(names.Val(), limit)
+	hashes := make([]string, len(ids))
+	for i, id := range ids {
+		hashes[i] = k.Turns(id)
+	}
+	read, err := s.db.HashFields(ctx, hashes, sessionFields...)
+	if err != nil {
+		return nil, "", err
+	}
+	items, room := []*repositories.Session{}, &repositories.Room{}
+	for i, fields := range read {
+		session, err := readSession(appID, ids[i], fields)
+		if err != nil {
+			return nil, "", err
+		}
+		if !room.Takes(session) {
+			return items, ids[max(i, 1)-1], nil
+		}
+		items = append(items, session)
+	}
+	return items, next, nil
+}

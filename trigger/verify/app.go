@@ -2,11 +2,13 @@ package verify
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories/keyspace"
+	"earshot/trigger/ledger"
 )
 
 // appListed looks at an app itself.
@@ -24,7 +26,7 @@ end
 return faults
 `)
 
-func (w looker) apps(_ context.Context, places []keyspace.Place) ([]probe, error) {
+func (w *walk) apps(_ context.Context, places []keyspace.Place) ([]probe, error) {
 	w.report.Apps += len(places)
 	probes := make([]probe, len(places))
 	for i, place := range places {
@@ -45,7 +47,7 @@ end
 return faults
 `)
 
-func (w looker) leftovers(_ context.Context, places []keyspace.Place) ([]probe, error) {
+func (w *walk) leftovers(_ context.Context, places []keyspace.Place) ([]probe, error) {
 	probes := make([]probe, len(places))
 	for i, place := range places {
 		k := keyspace.KeysOf(place.App)
@@ -63,18 +65,12 @@ func (w looker) leftovers(_ context.Context, places []keyspace.Place) ([]probe, 
 }
 
 // repositories are those of an app, or with a name of one of its sessions.
-func (w looker) repositories(ctx context.Context, places []keyspace.Place) ([]probe, error) {
+func (w *walk) repositories(ctx context.Context, places []keyspace.Place) ([]probe, error) {
 	probes, err := w.leftovers(ctx, places)
 	if err != nil {
 		return nil, err
 	}
-	var ofSessions []keyspace.Place
-	for _, place := range places {
-		if place.Name != "" {
-			ofSessions = append(ofSessions, place)
-		}
-	}
-	of, err := w.sessions(ctx, ofSessions)
+	of, err := w.sessions(ctx, slices.DeleteFunc(slices.Clone(places), func(place keyspace.Place) bool { return place.Name == "" }))
 	return append(probes, of...), err
 }
 
@@ -99,7 +95,7 @@ return faults
 const partsKept = 7 * 24 * time.Hour
 
 // explained looks at the parts of explanations of apps.
-func (w looker) explained(ctx context.Context, places []keyspace.Place) ([]probe, error) {
+func (w *walk) explained(ctx context.Context, places []keyspace.Place) ([]probe, error) {
 	probes, err := w.leftovers(ctx, places)
 	for _, place := range places {
 		if err != nil {
@@ -122,11 +118,8 @@ var lives = map[keyspace.Kind]time.Duration{
 	keyspace.KindDraft: time.Hour, keyspace.KindDrafts: time.Hour, keyspace.KindAsked: time.Hour, keyspace.KindWritten: time.Hour,
 	keyspace.KindCompared: time.Hour, keyspace.KindRates: time.Minute, keyspace.KindUses: 48 * time.Hour,
 	keyspace.KindFence: 31 * 24 * time.Hour, keyspace.KindLineage: 31 * 24 * time.Hour, keyspace.KindVector: 31 * 24 * time.Hour,
-	keyspace.KindClosed: 0, // as long as records are kept, see closedLife
+	keyspace.KindClosed: 0, // for 48 hours longer than records are kept
 }
-
-// closedLife is how long it is known at most that a session was closed.
-func (w *walk) closedLife() time.Duration { return max(w.Done, w.Dead) + 48*time.Hour }
 
 // unending looks at a key that must expire.
 //
@@ -152,11 +145,125 @@ func (w *walk) endless(ctx context.Context, places []keyspace.Place) (probes []p
 	for i, place := range places {
 		life := lives[place.Kind]
 		if place.Kind == keyspace.KindClosed {
-			life = w.closedLife()
+			life = max(w.Done, w.Dead) + 48*time.Hour
 		}
 		if left[i].Val() == -1 { // go-redis leaves what is no time as it is
 			probes = append(probes, probe{unending, []string{place.Key()}, []any{life.Milliseconds()}, place.App, string(place.Kind) + " " + place.Name})
 		}
 	}
 	return probes, nil
+}
+
+// sessionEnds looks at a session: whether it ends, and somebody works on its messages.
+//
+//	KEYS turns, order, repos, idle, then the ledger
+//	ARGV appId, sessionId
+var sessionEnds = newScript(keyspace.DueLua, ledger.TurnLua, `
+local turns, order, app, name = KEYS[1], KEYS[2], ARGV[1], ARGV[2]
+if redis.call('EXISTS', turns, order, KEYS[3]) == 0 then return faults end
+if not redis.call('ZSCORE', KEYS[4], app .. '/' .. name) then
+  fault('session.unending', '', function() redis.call('ZADD', KEYS[4], now(), app .. '/' .. name) end)
+end
+for _, id in ipairs(redis.call('LRANGE', order, 0, -1)) do
+  local function has(field) return redis.call('HEXISTS', turns, turn[field] .. id) == 1 end
+  if not has('message') then
+    fault('order', 'message ' .. id, function() redis.call('LREM', order, 0, id) end)
+  elseif not has('decision') and not has('answer') and not has('failure') and not redis.call('ZSCORE', ledger.turns, name .. '/' .. id) then
+    fault('turn', 'message ' .. id, function() schedule(app, 'turns', name .. '/' .. id, now()) end)
+  end
+end
+return faults
+`)
+
+func (w *walk) sessions(_ context.Context, places []keyspace.Place) ([]probe, error) {
+	probes := make([]probe, len(places))
+	for i, place := range places {
+		k := keyspace.KeysOf(place.App)
+		keys := []string{k.Turns(place.Name), k.Order(place.Name), k.Repos(place.Name), k.Idle()}
+		probes[i] = probe{sessionEnds, append(keys, k.Ledger()...), []any{place.App, place.Name}, place.App, "session " + place.Name}
+	}
+	return probes, nil
+}
+
+// listedSession looks for sessions that are listed and not there.
+//
+//	KEYS sessions, idle, then turns of each
+//	ARGV appId, then each sessionId
+var listedSession = newScript(`
+for i = 2, #ARGV do
+  local id = ARGV[i]
+  if redis.call('ZSCORE', KEYS[1], id) and not redis.call('ZSCORE', KEYS[2], ARGV[1] .. '/' .. id) and redis.call('EXISTS', KEYS[i + 1]) == 0 then
+    fault('session.listed', 'session ' .. id, function() redis.call('ZREM', KEYS[1], id) end)
+  end
+end
+return faults
+`)
+
+// sessionLists asks while it reads: a list may be long.
+func (w *walk) sessionLists(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
+	for _, place := range places {
+		k := keyspace.KeysOf(place.App)
+		err := w.members(ctx, k.Sessions(), func(ids []string) error {
+			return w.askOf(ctx, probe{listedSession, []string{k.Sessions(), k.Idle()}, []any{place.App}, place.App, "sessions"}, ids, k.Turns)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return probes, nil
+}
+
+// listedTrigger looks for triggers that are listed and not there.
+//
+//	KEYS list, dead, failed, then each trigger
+//	ARGV appId, then each triggerId
+var listedTrigger = newScript(ledger.TallyLua, `
+for i = 2, #ARGV do
+  if redis.call('ZSCORE', KEYS[1], ARGV[i]) and redis.call('EXISTS', KEYS[i + 2]) == 0 then
+    fault('listed', 'trigger ' .. ARGV[i], function()
+      redis.call('ZREM', KEYS[1], ARGV[i])
+      tally(KEYS[2], ARGV[1], KEYS[3])
+    end)
+  end
+end
+return faults
+`)
+
+// triggerLists asks while it reads, as sessionLists does.
+func (w *walk) triggerLists(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
+	for _, place := range places {
+		k := keyspace.KeysOf(place.App)
+		key, name := k.Triggers(place.Name), "triggers "+place.Name
+		if place.Kind != keyspace.KindTriggers {
+			key, name = k.InState(string(place.Kind)), string(place.Kind)
+		}
+		if place.Kind == keyspace.KindFailed {
+			probes = append(probes, failedCount(place.App))
+		}
+		err := w.members(ctx, key, func(ids []string) error {
+			keys := []string{key, k.Dead(), k.InState(keyspace.Failed)}
+			return w.askOf(ctx, probe{listedTrigger, keys, []any{place.App}, place.App, name}, ids, k.Trigger)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return probes, nil
+}
+
+// countFailed compares how many triggers of an app have failed with the number that is kept.
+//
+//	KEYS dead, failed
+//	ARGV appId
+var countFailed = newScript(ledger.TallyLua, `
+local says, has = redis.call('HGET', KEYS[1], ARGV[1]), redis.call('ZCARD', KEYS[2])
+if (tonumber(says or '0') or -1) ~= has then
+  fault('failed.count', 'says ' .. (says or 'nothing') .. ', has ' .. has, function() tally(KEYS[1], ARGV[1], KEYS[2]) end)
+end
+return faults
+`)
+
+func failedCount(app string) probe {
+	k := keyspace.KeysOf(app)
+	return probe{countFailed, []string{k.Dead(), k.InState(keyspace.Failed)}, []any{app}, app, "failed triggers"}
 }

@@ -72,5 +72,3 @@ var rules = func() map[string]Rule {
 	}
 	return named
 }()
-
-func ruleOf(name string) Rule { return rules[name] }
