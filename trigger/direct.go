@@ -185,7 +185,7 @@ func (f *Firings) firedMeanwhile(ctx context.Context, direct Direct, fault error
 		return nil, fault
 	}
 	if err == nil {
-		err = f.Ledger.Confirm(ctx, direct.AppID)
+		err = f.Ledger.DB().Confirm(ctx, direct.AppID)
 	}
 	if err != nil {
 		return nil, err

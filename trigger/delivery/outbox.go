@@ -55,7 +55,7 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 	case found.Crashed:
 		a.outcome = crashed
 		d.logAttempt(a)
-	case !a.Call.Repeatable() && d.Ledger.Confirm(ctx, appID) != nil:
+	case !a.Call.Repeatable() && d.Ledger.DB().Confirm(ctx, appID) != nil:
 		a.outcome, a.pause = notSafe, d.Jitter(time.Second)
 		d.logAttempt(a)
 	default:

@@ -31,22 +31,6 @@ type facts struct {
 	mask    mask
 }
 
-func factsOf(r *repositories.Repository) *facts {
-	f, list := &facts{}, listing{ID: r.ID, Session: r.SessionID != "", Exclusive: r.Options.Exclusive, Once: r.Options.TriggerOnce}
-	f.hidden.credentials(r.Credentials())
-	for i := range r.Tools {
-		tool := &r.Tools[i]
-		one := listedTool{Name: tool.Name}
-		if _, err := tool.For(nil); err != nil {
-			one.Needs = err.Error()
-		}
-		list.Tools = append(list.Tools, one)
-		f.hidden.tool(tool)
-	}
-	f.listing, f.mask = exactjson.EncodeOrNull(list), f.hidden.replacer()
-	return f
-}
-
 // AppFacts are what is worked out once of an app's state: the tools of its repositories, and
 // what is to be masked.
 type AppFacts struct {
@@ -84,9 +68,20 @@ func (p *Packer) facts(r *repositories.Repository) *facts {
 	if known, is := p.known.Get(r); is {
 		return known
 	}
-	found := factsOf(r)
-	p.known.Add(r, found)
-	return found
+	f, list := &facts{}, listing{ID: r.ID, Session: r.SessionID != "", Exclusive: r.Options.Exclusive, Once: r.Options.TriggerOnce}
+	f.hidden.credentials(r.Credentials())
+	for i := range r.Tools {
+		tool := &r.Tools[i]
+		one := listedTool{Name: tool.Name}
+		if _, err := tool.For(nil); err != nil {
+			one.Needs = err.Error()
+		}
+		list.Tools = append(list.Tools, one)
+		f.hidden.tool(tool)
+	}
+	f.listing, f.mask = exactjson.EncodeOrNull(list), f.hidden.replacer()
+	p.known.Add(r, f)
+	return f
 }
 
 // placed is a tool with its place in the scope.
@@ -123,10 +118,8 @@ func (p placed) why(verified bool, barred map[string]string) string {
 	if !verified || p.Needs == "" {
 		return p.Needs
 	}
-	return barred[p.key()]
+	return barred[toolKey(p.Session, p.ID, p.Name)]
 }
-
-func (p placed) key() string { return toolKey(p.Session, p.ID, p.Name) }
 
 // toolKey names a tool in one scope.
 func toolKey(session bool, repositoryID, name string) string {

@@ -8,7 +8,6 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
-	"earshot/repositories/parameters"
 	"earshot/repositories/secret"
 )
 
@@ -124,25 +123,4 @@ func (h *hidden) credentials(list []repositories.Credential) {
 			h.add(text, minMasked)
 		}
 	}
-}
-
-// claimed masks what ID tokens say of a user.
-func claimed(claims parameters.Claims) mask {
-	var found hidden
-	for _, service := range claims {
-		found.value(service)
-	}
-	return found.replacer()
-}
-
-// arguments are those of a call, without the values of hidden parameters.
-func (m mask) arguments(tool *repositories.Tool, given map[string]any) map[string]any {
-	shown := make(map[string]any, len(given))
-	for name, value := range given {
-		if tool != nil && tool.Params().Hidden(name) {
-			value = secret.Masked
-		}
-		shown[m.text(name)] = m.value(value)
-	}
-	return shown
 }

@@ -1,19 +1,24 @@
 package explain
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/klauspost/compress/s2"
 
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/parameters"
+	"earshot/repositories/secret"
 )
 
 // Decision is what there is to be explained.
@@ -85,7 +90,17 @@ var room = []int{128 << 10, 16 << 10, 2 << 10, 256}
 
 // Pack masks an explanation and packs it.
 func (p *Packer) Pack(d Decision) (Packed, error) {
-	w := &packing{Packer: p, Packed: Packed{owner: d.Owner}, mask: p.maskOf(d)}
+	// The mask hides the values of hidden parameters of all that is in scope, and the claims of the user.
+	var claims hidden
+	for _, service := range d.Claims {
+		claims.value(service)
+	}
+	all := slices.Clip(d.App.mask)
+	for _, repository := range d.Session {
+		all = append(all, p.facts(repository).mask...)
+	}
+	w := &packing{Packer: p, Packed: Packed{owner: d.Owner}, mask: append(all, claims.replacer()...)}
+
 	made := kept{
 		Time: d.Time.UnixMilli(), Stage: d.Stage, Why: w.mask.text(d.Why), Scope: w.scope(d), Limit: d.Trace.Limit,
 		Verified: len(d.Claims) > 0, Barred: w.barred(d), Notes: d.Trace.Notes,
@@ -94,7 +109,11 @@ func (p *Packer) Pack(d Decision) (Packed, error) {
 		made.Scores = append(made.Scores, keptScore{one.Tool.Name, one.Score})
 	}
 	if d.Trace.Offered != nil {
-		made.Offered = w.share(exactjson.EncodeOrNull(namesOf(d.Trace.Offered)))
+		names := make([]string, len(d.Trace.Offered))
+		for i, one := range d.Trace.Offered {
+			names[i] = one.Tool.Name
+		}
+		made.Offered = w.share(exactjson.EncodeOrNull(names))
 	}
 	for _, most := range room {
 		made.Cut = nil
@@ -112,23 +131,6 @@ func (p *Packer) Pack(d Decision) (Packed, error) {
 	text, err := exactjson.Encode(made)
 	w.Body = string(s2.Encode(nil, text))
 	return w.Packed, err
-}
-
-func namesOf(tools []matcher.Candidate) []string {
-	names := make([]string, len(tools))
-	for i, one := range tools {
-		names[i] = one.Tool.Name
-	}
-	return names
-}
-
-// maskOf masks the hidden values of all that is in scope, and the claims of the user.
-func (p *Packer) maskOf(d Decision) mask {
-	all := d.App.mask
-	for _, repository := range d.Session {
-		all = append(slices.Clip(all), p.facts(repository).mask...)
-	}
-	return append(slices.Clip(all), claimed(d.Claims)...)
 }
 
 // scope names the listings of what was there: the session's, then the app's as one part.
@@ -166,9 +168,18 @@ func (w *packing) barred(d Decision) map[string]string {
 func (w *packing) requests(into *kept, exchanges []matcher.Exchange, most int) {
 	into.Requests = nil
 	for i, x := range exchanges {
+		head := 0 // all pieces up to the last that is shared are the same for a while, and are shared as a whole
+		for i, piece := range x.Request {
+			if piece.Shared {
+				head = i + 1
+			}
+		}
 		one := keptRequest{
-			Model: x.Model, Pieces: w.pieces(x.Request, most), LeftOut: x.LeftOut, Error: w.mask.text(x.Error), Millis: x.Took.Milliseconds(),
+			Model: x.Model, Pieces: w.head(x.Request[:head]), LeftOut: x.LeftOut, Error: w.mask.text(x.Error), Millis: x.Took.Milliseconds(),
 			Tokens: Tokens{Prompt: x.PromptTokens, Cached: x.CachedTokens, Completion: x.CompletionTokens},
+		}
+		for _, piece := range x.Request[head:] {
+			one.Pieces = append(one.Pieces, literal+clip(w.mask.text(string(piece.Text)), most))
 		}
 		one.Answer = clip(w.mask.text(string(x.Answer)), most)
 		if len(x.Answer) > most {
@@ -179,22 +190,6 @@ func (w *packing) requests(into *kept, exchanges []matcher.Exchange, most int) {
 		}
 		into.Requests = append(into.Requests, one)
 	}
-}
-
-// pieces are those of a request. All up to the last that is shared is the same for a while,
-// and is shared as a whole.
-func (w *packing) pieces(request []matcher.Piece, most int) []string {
-	head := 0
-	for i, piece := range request {
-		if piece.Shared {
-			head = i + 1
-		}
-	}
-	list := w.head(request[:head])
-	for _, piece := range request[head:] {
-		list = append(list, literal+clip(w.mask.text(string(piece.Text)), most))
-	}
-	return list
 }
 
 // clip cuts the middle out of a long text.
@@ -231,11 +226,19 @@ func (w *packing) calls(into *kept, d Decision, most int) {
 	}
 }
 
+// arguments are those of a call, without the values of hidden parameters.
 func (w *packing) arguments(call matcher.Call, most int) json.RawMessage {
 	if call.Unread != "" {
 		return exactjson.EncodeOrNull(clip(w.mask.text(call.Unread), most))
 	}
-	text := exactjson.EncodeOrNull(w.mask.arguments(call.Tool, call.Arguments))
+	shown := make(map[string]any, len(call.Arguments))
+	for name, value := range call.Arguments {
+		if call.Tool != nil && call.Tool.Params().Hidden(name) {
+			value = secret.Masked
+		}
+		shown[w.mask.text(name)] = w.mask.value(value)
+	}
+	text := exactjson.EncodeOrNull(shown)
 	if len(text) > most {
 		return exactjson.EncodeOrNull(clip(string(text), most))
 	}
@@ -258,3 +261,158 @@ func (w *packing) evidence(d Decision, call int) map[string]*matcher.Evidence {
 	}
 	return named
 }
+
+// maxSize is how many bytes an explanation has at most as it is kept, beside what it shares
+// with others. Texts of one that is longer are cut, and it says which.
+const maxSize = 64 << 10
+
+// rewrite is how long a shared part that this process has written is relied on: a Redis that
+// has lost its last writes has it again after that.
+const rewrite = 10 * time.Minute
+
+const (
+	knownRepositories = 8192
+	knownParts        = 32768
+)
+
+// Packer packs explanations. It is safe for concurrent use.
+type Packer struct {
+	keep  time.Duration
+	now   func() time.Time
+	seed  maphash.Seed
+	known *lru.Cache[*repositories.Repository, *facts]
+	refs  *lru.Cache[uint64, string] // by a hash of the content
+	heads *lru.Cache[uint64, string] // names of lists, by a hash of the owner and of all that is in them
+	// written is when a part was last written, by its owner and its name.
+	written *lru.Cache[[2]string, time.Time]
+}
+
+// NewPacker returns a packer for explanations that are kept so long.
+func NewPacker(keep time.Duration, now func() time.Time) *Packer {
+	known, _ := lru.New[*repositories.Repository, *facts](knownRepositories) // fails for a size of 0 only
+	refs, _ := lru.New[uint64, string](knownParts)
+	heads, _ := lru.New[uint64, string](knownRepositories)
+	written, _ := lru.New[[2]string, time.Time](knownParts)
+	return &Packer{keep: keep, now: now, seed: maphash.MakeSeed(), known: known, refs: refs, heads: heads, written: written}
+}
+
+// Packed is an explanation as it is kept.
+type Packed struct {
+	Body string
+	// Parts are those that it shares with others and that are to be written with it, by
+	// their names.
+	Parts map[string]string
+	owner string
+}
+
+// Wrote notes that an explanation is written, with its parts.
+func (p *Packer) Wrote(packed Packed) {
+	for name := range packed.Parts {
+		p.written.Add([2]string{packed.owner, name}, p.now())
+	}
+}
+
+// packing is one explanation on its way.
+type packing struct {
+	*Packer
+	Packed
+	mask mask
+}
+
+// name names a part by its content.
+func (p *Packer) name(content []byte) string {
+	key := maphash.Bytes(p.seed, content)
+	name, is := p.refs.Get(key)
+	if !is {
+		sum := sha256.Sum256(content)
+		name = base64.RawURLEncoding.EncodeToString(sum[:12])
+		p.refs.Add(key, name)
+	}
+	return name
+}
+
+// share names a part, and has it written.
+func (w *packing) share(content []byte) string {
+	name := w.name(content)
+	w.needs(name, content)
+	return name
+}
+
+// needs has a part written unless it was of late. Its owner is a life of an app: what a
+// deleted one has written is gone.
+func (w *packing) needs(name string, content []byte) {
+	if _, is := w.Parts[name]; is || w.wrote(name) {
+		return
+	}
+	if w.Parts == nil {
+		w.Parts = map[string]string{}
+	}
+	w.Parts[name] = string(s2.Encode(nil, []byte(w.mask.text(string(content)))))
+}
+
+// wrote reports whether a part was written of late.
+func (w *packing) wrote(name string) bool {
+	at, is := w.written.Get([2]string{w.owner, name})
+	return is && w.owner != "" && w.now().Sub(at) < min(rewrite, w.keep/2)
+}
+
+// head shares the beginning of a request, as a list. While the list is known to be written,
+// so is all that it names: each part is kept for twice as long as an explanation.
+func (w *packing) head(pieces []matcher.Piece) []string {
+	if len(pieces) == 0 {
+		return nil
+	}
+	var h maphash.Hash
+	h.SetSeed(w.seed)
+	_, _ = h.WriteString(w.owner) // a hash never fails
+	for _, piece := range pieces {
+		_ = h.WriteByte(0)
+		_, _ = h.Write(piece.Text)
+	}
+	key := h.Sum64()
+	if name, is := w.heads.Get(key); is && w.wrote(name) {
+		return []string{listed + name}
+	}
+	list := make([]string, len(pieces))
+	for i, piece := range pieces {
+		list[i] = literal + w.mask.text(string(piece.Text))
+		if piece.Shared {
+			list[i] = shared + w.share(piece.Text)
+		}
+	}
+	name := w.share(exactjson.EncodeOrNull(list))
+	w.heads.Add(key, name)
+	return []string{listed + name}
+}
+
+// A text in pieces is kept as a list of texts, each of which begins with what it is.
+const (
+	literal = "="
+	shared  = "#" // the name of a part that is a text
+	listed  = "^" // the name of a part that is such a list
+)
+
+// Retell is the explanation of a message that is decided as it was explained before it was: at
+// that time, with those verdicts on calls, by their numbers. What it shares with others is
+// written.
+func Retell(body string, at time.Time, verdicts map[int]Verdict) (Packed, error) {
+	text, err := unpack(body)
+	if err != nil {
+		return Packed{}, err
+	}
+	var told kept
+	if err := exactjson.Unmarshal(text, &told); err != nil {
+		return Packed{}, err
+	}
+	told.Time = at.UnixMilli()
+	for i := range told.Calls {
+		if now, is := verdicts[i+1]; is {
+			told.Calls[i].Verdict, told.Calls[i].Why, told.Calls[i].TriggerID = now.Verdict, now.Why, now.TriggerID
+		}
+	}
+	text, err = exactjson.Encode(told)
+	return Packed{Body: string(s2.Encode(nil, text))}, err
+}
+
+// unpack reads what was packed.
+func unpack(text string) ([]byte, error) { return s2.Decode(nil, []byte(text)) }

@@ -31,10 +31,35 @@ func Unpack(messageID, body string, fetch Fetch) (Explanation, error) {
 		return Explanation{}, err
 	}
 	parts := shelf{}
-	if err := parts.fill(fetch, packed.names()); err != nil {
+	var named, lists []string // parts that the explanation names itself, and those of them that are lists
+	if packed.Offered != "" {
+		named = append(named, packed.Offered)
+	}
+	pieces := slices.Clone(packed.Scope)
+	for _, one := range packed.Requests {
+		pieces = append(pieces, one.Pieces...)
+	}
+	for _, piece := range pieces {
+		kind, name := piece[:1], piece[1:]
+		if kind != literal {
+			named = append(named, name)
+		}
+		if kind == listed {
+			lists = append(lists, name)
+		}
+	}
+	if err := parts.fill(fetch, named); err != nil {
 		return Explanation{}, err
 	}
-	if err := parts.fill(fetch, parts.listed(packed)); err != nil {
+	var inner []string // parts that the lists name
+	for _, list := range lists {
+		for _, piece := range parts.pieces(list) {
+			if name, is := strings.CutPrefix(piece, shared); is {
+				inner = append(inner, name)
+			}
+		}
+	}
+	if err := parts.fill(fetch, inner); err != nil {
 		return Explanation{}, err
 	}
 	return packed.explanation(messageID, parts), nil
@@ -46,27 +71,6 @@ func Unmatched(messageID string, at time.Time) Explanation {
 		MessageID: messageID, Time: at, Stage: matcher.StageNone, Why: "Nothing fired: what an agent says is matched against nothing.",
 		Candidates: []Candidate{}, NotInScope: []Barred{}, Requests: []Request{}, Calls: []Call{},
 	}
-}
-
-// names are the parts that an explanation names itself.
-func (k kept) names() (names []string) {
-	if k.Offered != "" {
-		names = append(names, k.Offered)
-	}
-	for _, piece := range k.allPieces() {
-		if kind, name := piece[:1], piece[1:]; kind != literal {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-func (k kept) allPieces() []string {
-	all := slices.Clone(k.Scope)
-	for _, one := range k.Requests {
-		all = append(all, one.Pieces...)
-	}
-	return all
 }
 
 // shelf are parts by their names.
@@ -90,21 +94,6 @@ func (s shelf) fill(fetch Fetch, names []string) error {
 		s[name] = text
 	}
 	return nil
-}
-
-// listed are the parts that lists name.
-func (s shelf) listed(k kept) (names []string) {
-	for _, piece := range k.allPieces() {
-		if !strings.HasPrefix(piece, listed) {
-			continue
-		}
-		for _, inner := range s.pieces(piece[1:]) {
-			if strings.HasPrefix(inner, shared) {
-				names = append(names, inner[1:])
-			}
-		}
-	}
-	return names
 }
 
 func (s shelf) pieces(name string) (list []string) {
@@ -184,44 +173,27 @@ func (k kept) scope(e *Explanation, parts shelf) {
 		}
 	}
 	in, out := sorted(listings, k.Verified, k.Barred)
-	offered := k.offered(parts)
+	var offered []string // to the model, where it was not shown all
+	_ = json.Unmarshal(parts[k.Offered], &offered)
 	for _, one := range in {
-		e.Candidates = append(e.Candidates, k.candidate(one, offered))
+		c := Candidate{RepositoryID: one.ID, Session: one.Session, Name: one.Name}
+		if at := slices.IndexFunc(k.Scores, func(s keptScore) bool { return s.Name == one.Name }); at >= 0 {
+			c.Score = &k.Scores[at].Score
+		}
+		switch {
+		case one.Name == repositories.CatchAll:
+			c.Cut, c.Why = true, "It takes what nothing else matches, and is shown to no model."
+		case k.Offered != "" && !slices.Contains(offered, one.Name):
+			c.Cut = true
+			c.Why = fmt.Sprintf("A request has %d tools at most and more are in scope: others are nearer to what the conversation is about.", k.Limit)
+		}
+		e.Candidates = append(e.Candidates, c)
 	}
 	slices.SortStableFunc(e.Candidates, byInterest)
 	if over := len(e.Candidates) - maxCandidates; over > 0 {
 		e.Candidates, e.More = e.Candidates[:maxCandidates], over
 	}
 	e.NotInScope = append(e.NotInScope, out[:min(len(out), maxCandidates)]...)
-}
-
-// offered are the names of the tools that the model was shown; nil where it was shown all.
-func (k kept) offered(parts shelf) map[string]bool {
-	if k.Offered == "" {
-		return nil
-	}
-	var names []string
-	_ = json.Unmarshal(parts[k.Offered], &names)
-	offered := map[string]bool{}
-	for _, name := range names {
-		offered[name] = true
-	}
-	return offered
-}
-
-func (k kept) candidate(one placed, offered map[string]bool) Candidate {
-	c := Candidate{RepositoryID: one.ID, Session: one.Session, Name: one.Name}
-	if at := slices.IndexFunc(k.Scores, func(s keptScore) bool { return s.Name == one.Name }); at >= 0 {
-		c.Score = &k.Scores[at].Score
-	}
-	switch {
-	case one.Name == repositories.CatchAll:
-		c.Cut, c.Why = true, "It takes what nothing else matches, and is shown to no model."
-	case offered != nil && !offered[one.Name]:
-		c.Cut = true
-		c.Why = fmt.Sprintf("A request has %d tools at most and more are in scope: others are nearer to what the conversation is about.", k.Limit)
-	}
-	return c
 }
 
 // byInterest puts those with scores first, then those that were shown, in the order of their

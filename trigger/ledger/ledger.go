@@ -53,10 +53,6 @@ func (l *Ledger) Shard(appID string) int {
 	return 0
 }
 
-// Confirm returns when enough replicas of Redis have all that was written for an app up to
-// now; keyspace.ErrReplicas where they have not in time.
-func (l *Ledger) Confirm(ctx context.Context, appID string) error { return l.db.Confirm(ctx, appID) }
-
 // AppFields are an app as it stands in Redis. All but the version are empty where the
 // caller's version was the current one.
 type AppFields struct {

@@ -40,14 +40,14 @@ func (l *Ledger) EffectStates(ctx context.Context, appID string, ids []string) (
 	}
 	_, _ = pipe.Exec(ctx) // every command has its own error
 	states = map[string]string{}
-	for id, reply := range replies {
-		switch reply.Err() {
+	for id, one := range replies {
+		switch one.Err() {
 		case nil:
-			states[id] = reply.Val()
+			states[id] = one.Val()
 		case redis.Nil:
 			states[id] = ""
 		default:
-			err = keyspace.Unavailable(reply.Err())
+			err = keyspace.Unavailable(one.Err())
 		}
 	}
 	return states, err
