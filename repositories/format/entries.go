@@ -19,7 +19,6 @@ func IsEntry(member string) bool {
 	return (kind == "t" || kind == "e") && strings.Count(rest, "/") >= 2
 }
 
-// entriesAtOnce is how many entries are brought over in one round trip.
 const entriesAtOnce = 200
 
 // BringEntries puts the entries of the first versions in a partition into the lanes of their apps,

@@ -80,7 +80,6 @@ func read(ctx context.Context, db *keyspace.DB) (mark, error) {
 	return m, nil
 }
 
-// judge refuses data that a program of the known format cannot work on.
 func (m mark) judge(known int) error {
 	if m.oldest <= known {
 		return nil

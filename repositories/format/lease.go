@@ -91,7 +91,6 @@ func (u Upgrade) hold(ctx context.Context, script *keyspace.Script, token string
 //
 //	KEYS 1 mark
 //	ARGV 1 token
-//	=>   ok
 var release = keyspace.NewFreeingScript(`
 if redis.call('HGET', KEYS[1], 'holder') == ARGV[1] then redis.call('HDEL', KEYS[1], 'holder', 'ends') end
 return 'ok'

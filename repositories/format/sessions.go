@@ -7,7 +7,6 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// sessionsAtOnce is how many sessions are looked at in one round trip, about.
 const sessionsAtOnce = 500
 
 // listSessions puts the sessions of a partition into the lists of their apps. Those that began
@@ -42,7 +41,6 @@ func listSessions(ctx context.Context, db *keyspace.DB, n int) error {
 //
 //	KEYS idle, sessions
 //	ARGV appId, then sessionIds
-//	=>   ok
 var listed = keyspace.NewFreeingScript(`
 for i = 2, #ARGV do
   if redis.call('ZSCORE', KEYS[1], ARGV[1] .. '/' .. ARGV[i]) then redis.call('ZADD', KEYS[2], 0, ARGV[i]) end

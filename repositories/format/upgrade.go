@@ -50,7 +50,6 @@ func (u Upgrade) Run(ctx context.Context) error {
 	}
 }
 
-// step makes the step from a format to the next.
 func (u Upgrade) step(ctx context.Context, from int) error {
 	s, token := u.Steps[from-first], u.NewToken()
 	if err := u.alone(ctx, s, from+1); err != nil {

@@ -95,7 +95,6 @@ func PlaceOf(key string) (Place, bool) {
 	return Place{Partition: n, Kind: Kind(kind), App: app, Name: name}, true
 }
 
-// scanned is about how many keys are read of a server in one round trip.
 const scanned = 1000
 
 // EachKey hands out the names of all keys that are of a partition, some at a time, of a cluster

@@ -83,7 +83,6 @@ func isMoved(err error) bool {
 // before.
 //
 //	KEYS a key of the partition
-//	=>   ok
 var confirm = NewScript(`
 redis.call('SET', KEYS[1], now(), 'PX', 1000)
 return 'ok'

@@ -109,7 +109,6 @@ func slot(key string) int {
 	return int(crc) % 16384
 }
 
-// mayWrite reports whether the shard of these keys would take a write to each of them.
 func (db *DB) mayWrite(ctx context.Context, keys []string) error {
 	pipe := db.Pipeline()
 	for _, key := range keys {

@@ -50,7 +50,6 @@ const (
 	useGrant   = "earshot grants"
 )
 
-// tokenUses lists the uses that keys are derived for.
 var tokenUses = []string{useSession, useAccess, useRefresh, useGrant}
 
 // IsJWT reports whether a credential has the form of a JSON Web Token, ours or not.
@@ -73,7 +72,6 @@ type jwtClaims struct {
 	Grant    string     `json:"grant,omitempty"`
 }
 
-// jwtIssuer is the issuer of our JWTs.
 const jwtIssuer = "earshot"
 
 // SignAccess writes an access token as a JWT. The id distinguishes it from others that say the
@@ -189,7 +187,6 @@ func (a *appReads) Granted(ctx context.Context, appID, moduleID string, same fun
 //
 //	KEYS lineage
 //	ARGV end (ms), how long it is kept (ms)
-//	=>   ok
 var extendLineage = keyspace.NewScript(`
 if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then
   redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
@@ -277,7 +274,6 @@ func (s *Sealer) OpenToken(given secret.Secret) (SessionToken, error) {
 	return token, nil
 }
 
-// signed reports whether a signature is that of a text for a use.
 func (s *Sealer) signed(use, text, signed string) bool {
 	right := false
 	for _, key := range s.signers[use] {

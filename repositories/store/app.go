@@ -15,7 +15,6 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// appReads are what is read of apps.
 type appReads struct {
 	*core
 	origins *fresh[[]string]            // by app
@@ -23,7 +22,6 @@ type appReads struct {
 	grants  *fresh[*repositories.App]   // by app
 }
 
-// appWrites change apps and delete them, with all that they have.
 type appWrites struct {
 	*core
 	appReads     *appReads
@@ -47,7 +45,6 @@ func conflicts(reply any, err error) error {
 // has succeeded.
 const rounds = 200
 
-// retry repeats a write as long as it conflicts with another.
 func retry(ctx context.Context, write func() error) error {
 	for range rounds {
 		if err := write(); !errors.Is(err, errConflict) {
@@ -348,7 +345,6 @@ func (a *appReads) ChatSettings(ctx context.Context, appID string) (repositories
 	})
 }
 
-// placesAtOnce is how many sessions are asked for a repository in one round trip.
 const placesAtOnce = 1000
 
 // Places lists the scopes of an app in which there is a repository of that id, the app's own
@@ -374,7 +370,6 @@ func (a *appReads) Places(ctx context.Context, appID, repositoryID string) ([]re
 	}
 }
 
-// placesAmong asks some scopes of an app, "" for the app's own, whether they have a repository.
 func (a *appReads) placesAmong(ctx context.Context, appID string, sessions []string, repositoryID string) (found []repositories.Scope, err error) {
 	pipe, keys := a.db.Pipeline(), keyspace.KeysOf(appID)
 	has := make([]*redis.BoolCmd, len(sessions))
@@ -477,7 +472,6 @@ func (a *appReads) claim(ctx context.Context, appID string, conditions []Conditi
 //
 //	KEYS over, triggers of the app, then record and effects of each
 //	ARGV appId, keys of each, then the triggerIds
-//	=>   ok
 var dropTriggers = keyspace.NewFreeingScript(`
 local step = tonumber(ARGV[2])
 for i = 3, #ARGV do

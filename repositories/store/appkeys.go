@@ -59,7 +59,6 @@ func (k AppKey) Root() string {
 	return k.root
 }
 
-// expired reports whether the key's time is up.
 func (k AppKey) expired(now time.Time) bool { return !k.Expires.IsZero() && !now.Before(k.Expires) }
 
 // AppKeyPrefix begins every app key, so that scanners for leaked credentials find it.
@@ -86,7 +85,6 @@ func hashKey(key secret.Secret) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// maxLine is the maximum number of keys between a key and the admin.
 const maxLine = 16
 
 // NewKey is a request for an app key.
@@ -202,7 +200,6 @@ func (k *accessKeys) addKey(ctx context.Context, appID string, made storedKey) e
 	return nil
 }
 
-// accessKeys are the keys of apps.
 type accessKeys struct {
 	*core
 	access *fresh[*storedKey] // by app and keyId

@@ -34,7 +34,6 @@ return 'ok'
 //
 //	KEYS closed
 //	ARGV token
-//	=>   ok
 var endErasing = keyspace.NewFreeingScript(`
 if redis.call('HGET', KEYS[1], 'eraser') == ARGV[1] then redis.call('HDEL', KEYS[1], 'eraser', 'erasing') end
 return 'ok'
@@ -81,7 +80,6 @@ func (e *Erasing) End(ctx context.Context) error {
 //	KEYS turns, order, repos, idle, sessions, explained, sourced, rates of the session, drafts,
 //	     calls that lack values, then each draft, then the ledger
 //	ARGV app, session
-//	=>   ok
 var dropErased = keyspace.NewFreeingScript(keyspace.DueLua, `
 local name = ARGV[1] .. '/' .. ARGV[2]
 for _, id in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do

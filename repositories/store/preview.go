@@ -60,7 +60,6 @@ func (w *appWrites) PreviewRepository(ctx context.Context, asked RepositoryChang
 	return would(there.Revision, next, there, next.Credentials(), there.Credentials())
 }
 
-// would compares the given definition with the stored one.
 func would(revision string, next, there any, given, stored []repositories.Credential) (string, error) {
 	if revision == "" {
 		return WouldCreate, nil

@@ -21,7 +21,6 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// repositoryRecords are the repositories of apps and of sessions.
 type repositoryRecords struct {
 	*core
 	appReads *appReads
@@ -306,7 +305,6 @@ func (r *repositoryRecords) DeleteRepository(ctx context.Context, scope reposito
 	})
 }
 
-// deleteAll removes all repositories of a scope.
 func (r *repositoryRecords) deleteAll(ctx context.Context, scope repositories.Scope) error {
 	stored, err := r.db.HGetAll(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)).Result()
 	if err != nil {

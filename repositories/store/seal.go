@@ -78,7 +78,6 @@ func deriveKey(key []byte) (id string, aead cipher.AEAD, err error) {
 	return hex.EncodeToString(name), aead, err
 }
 
-// seal encrypts a credential for an app's field.
 func (s *Sealer) seal(appID, field string, secret secret.Secret) string {
 	aead := s.keys[s.current]
 	nonce := make([]byte, aead.NonceSize())
@@ -153,7 +152,6 @@ type sealedRecord struct {
 	Towards map[string]string `json:"towards,omitempty"`
 }
 
-// sealRecord encodes a definition and seals its credentials.
 func (s *Sealer) sealRecord(appID string, record any, credentials []repositories.Credential) (string, error) {
 	plain, err := exactjson.Encode(record)
 	if err != nil {
@@ -246,7 +244,6 @@ func (s *Sealer) Reseal(appID, stored string) (string, Sealing) {
 // what scripts decide by; the record is opaque to them, since Lua's JSON would round its
 // numbers.
 
-// encode writes the stored form of a repository.
 func (s *Sealer) encode(repository *repositories.Repository) (string, error) {
 	record, err := s.sealRecord(repository.AppID, repository, repository.Credentials())
 	return strings.Join([]string{repository.Revision, repository.Generation, record}, " "), err

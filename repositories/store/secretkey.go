@@ -10,7 +10,6 @@ import (
 	"earshot/repositories/secret"
 )
 
-// secretKeys know by which key the credentials that are stored were sealed.
 type secretKeys struct {
 	*core
 	appReads     *appReads

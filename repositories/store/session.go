@@ -188,7 +188,6 @@ func forgotten(ctx context.Context) error {
 // used: until nothing of its earlier generations is left.
 func (c *core) Remembers() time.Duration { return max(c.keep.Done, c.keep.Dead) + lateEnd }
 
-// sessionRecords are the sessions of apps.
 type sessionRecords struct {
 	*core
 	appReads     *appReads
@@ -307,7 +306,6 @@ func (s *sessionRecords) putReply(session *repositories.Session, raw any, most i
 	return reply[1] == "1", nil
 }
 
-// templates reads the templates that a session names.
 func (s *sessionRecords) templates(ctx context.Context, session *repositories.Session) ([]*repositories.Repository, error) {
 	if len(session.Repositories) == 0 {
 		return nil, nil
@@ -340,7 +338,6 @@ func (s *sessionRecords) templates(ctx context.Context, session *repositories.Se
 	return found, faults.Err()
 }
 
-// copied is a template as it stands in a session, with the event that this owes.
 func (s *sessionRecords) copied(app *repositories.App, template *repositories.Repository, to repositories.Scope) (owed keyspace.Entry, stored string, from sourcing, err error) {
 	next := template.Clone()
 	next.SessionID, next.Options.Template = to.SessionID, false
@@ -353,7 +350,6 @@ func (s *sessionRecords) copied(app *repositories.App, template *repositories.Re
 	return owed, stored, sourcingOf(app, next), err
 }
 
-// sessionFields are what is read of a session.
 var sessionFields = []string{"since", "used", "expires", "session"}
 
 // Session returns a session that is used or was put, else repositories.ErrNotFound.

@@ -112,7 +112,6 @@ func (r *repositoryRecords) DueRefreshes(ctx context.Context, lease time.Duratio
 //	KEYS refreshes, sourced
 //	ARGV appId/source, source, end of the lease, time until the next look (ms; 0 for none,
 //	     unless a repository has its tools from it)
-//	=>   ok
 var endRefresh = keyspace.NewFreeingScript(`
 if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1])) ~= tonumber(ARGV[3]) then return 'ok' end
 local next = tonumber(ARGV[4])
@@ -146,7 +145,6 @@ type Sourced struct {
 //
 //	KEYS sourced, repos of its scope
 //	ARGV its name in sourced, repositoryId
-//	=>   ok
 var unlistSourced = keyspace.NewFreeingScript(`
 if redis.call('HEXISTS', KEYS[2], ARGV[2]) == 0 then redis.call('HDEL', KEYS[1], ARGV[1]) end
 return 'ok'
@@ -186,7 +184,6 @@ func (r *repositoryRecords) SourcedFrom(ctx context.Context, appID, source strin
 	return left, err
 }
 
-// errSuperseded means that a repository was written, or went, since it was listed.
 var errSuperseded = errors.New("written meanwhile")
 
 // ReplaceTools gives a repository the tools that its source has now, and reports whether it had

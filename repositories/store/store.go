@@ -19,7 +19,6 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// cached is how many compiled definitions a process keeps.
 const cached = 8192
 
 // Options are the settings of a Store. Sealer is required wherever credentials are stored.
@@ -172,7 +171,6 @@ func newFresh[V any](size int, span time.Duration, now func() time.Time) *fresh[
 	return &fresh[V]{span: span, now: now, values: values}
 }
 
-// freshTries bounds how often a read that took too long is made again.
 const freshTries = 3
 
 func (f *fresh[V]) get(key string, read func() (V, error)) (V, error) {
@@ -206,7 +204,6 @@ func (f *fresh[V]) read(key string, read func() (V, error)) (aged[V], error) {
 	return held.(aged[V]), err
 }
 
-// forget makes the next get read again.
 func (f *fresh[V]) forget(key string) {
 	f.values.Remove(key)
 	f.reads.Forget(key)

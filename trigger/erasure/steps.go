@@ -27,7 +27,6 @@ const (
 //
 //	KEYS effect of each, then the ledger
 //	ARGV session, then the id of each
-//	=>   ok
 var eraseCalls = keyspace.NewFreeingScript(keyspace.DueLua, `
 for i = 1, others do
   if redis.call('HGET', KEYS[i], 'session') == ARGV[1] then
@@ -166,7 +165,6 @@ func (e *Eraser) eachTrigger(ctx context.Context, appID, session string, do func
 //	     then of each record itself, its fence and its effects, then other effects, then the
 //	     ledger
 //	ARGV appId, keys of each, number of records, then of each triggerId and the id of its call
-//	=>   ok
 var eraseTriggers = keyspace.NewFreeingScript(keyspace.DueLua, ledger.TallyLua, `
 local app, step, count = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
 for i = 1, count do

@@ -24,7 +24,6 @@ type listedTool struct {
 	Needs string `json:"needs,omitempty"`
 }
 
-// facts are what is worked out once of a repository.
 type facts struct {
 	listing []byte
 	hidden  hidden
@@ -63,7 +62,6 @@ func (p *Packer) FactsOf(app *repositories.App, ranked []*repositories.Repositor
 	return of
 }
 
-// facts are those of a repository, which never changes.
 func (p *Packer) facts(r *repositories.Repository) *facts {
 	if known, is := p.known.Get(r); is {
 		return known
@@ -84,7 +82,6 @@ func (p *Packer) facts(r *repositories.Repository) *facts {
 	return f
 }
 
-// placed is a tool with its place in the scope.
 type placed struct {
 	listing
 	listedTool
@@ -121,7 +118,6 @@ func (p placed) why(verified bool, barred map[string]string) string {
 	return barred[toolKey(p.Session, p.ID, p.Name)]
 }
 
-// toolKey names a tool in one scope.
 func toolKey(session bool, repositoryID, name string) string {
 	if session {
 		return "session/" + repositoryID + "/" + name

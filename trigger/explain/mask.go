@@ -21,7 +21,6 @@ const (
 // mask hides texts, wherever they stand.
 type mask []*strings.Replacer
 
-// text returns the text with what is hidden masked.
 func (m mask) text(s string) string {
 	for _, hide := range m {
 		s = hide.Replace(s)
@@ -29,7 +28,6 @@ func (m mask) text(s string) string {
 	return s
 }
 
-// value masks inside of a value of JSON.
 func (m mask) value(value any) any {
 	switch value := value.(type) {
 	case string:
@@ -54,7 +52,6 @@ func (m mask) value(value any) any {
 	return value
 }
 
-// hidden collects texts that are to be masked.
 type hidden []string
 
 // replacer returns what masks them all, the longest first; none if there are none.
@@ -85,7 +82,6 @@ func (h *hidden) add(text string, least int) {
 	}
 }
 
-// value adds all texts and numbers of a value.
 func (h *hidden) value(value any) {
 	switch value := value.(type) {
 	case string:

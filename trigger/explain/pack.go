@@ -46,7 +46,6 @@ type Decision struct {
 // Verdict is what became of a call.
 type Verdict struct{ Verdict, Why, TriggerID string }
 
-// kept is an explanation as it is kept.
 type kept struct {
 	Time     int64             `json:"at"` // ms
 	Stage    string            `json:"stage"`
@@ -133,7 +132,6 @@ func (p *Packer) Pack(d Decision) (Packed, error) {
 	return w.Packed, err
 }
 
-// scope names the listings of what was there: the session's, then the app's as one part.
 func (w *packing) scope(d Decision) (pieces []string) {
 	for _, repository := range d.Session {
 		pieces = append(pieces, shared+w.share(w.facts(repository).listing))
@@ -164,7 +162,6 @@ func (w *packing) barred(d Decision) map[string]string {
 	return barred
 }
 
-// requests adds the requests to models, of which texts have at most so many bytes.
 func (w *packing) requests(into *kept, exchanges []matcher.Exchange, most int) {
 	into.Requests = nil
 	for i, x := range exchanges {
@@ -192,7 +189,6 @@ func (w *packing) requests(into *kept, exchanges []matcher.Exchange, most int) {
 	}
 }
 
-// clip cuts the middle out of a long text.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -201,7 +197,6 @@ func clip(text string, most int) string {
 	return strings.ToValidUTF8(text[:half], "") + fmt.Sprintf(" … %d bytes are left out here … ", len(text)-2*half) + strings.ToValidUTF8(text[len(text)-half:], "")
 }
 
-// calls adds the calls, with their verdicts.
 func (w *packing) calls(into *kept, d Decision, most int) {
 	into.Calls = nil
 	if over := len(d.Trace.Calls) - maxCalls; over > 0 {
@@ -312,14 +307,12 @@ func (p *Packer) Wrote(packed Packed) {
 	}
 }
 
-// packing is one explanation on its way.
 type packing struct {
 	*Packer
 	Packed
 	mask mask
 }
 
-// name names a part by its content.
 func (p *Packer) name(content []byte) string {
 	key := maphash.Bytes(p.seed, content)
 	name, is := p.refs.Get(key)
@@ -331,7 +324,6 @@ func (p *Packer) name(content []byte) string {
 	return name
 }
 
-// share names a part, and has it written.
 func (w *packing) share(content []byte) string {
 	name := w.name(content)
 	w.needs(name, content)
@@ -350,7 +342,6 @@ func (w *packing) needs(name string, content []byte) {
 	w.Parts[name] = string(s2.Encode(nil, []byte(w.mask.text(string(content)))))
 }
 
-// wrote reports whether a part was written of late.
 func (w *packing) wrote(name string) bool {
 	at, is := w.written.Get([2]string{w.owner, name})
 	return is && w.owner != "" && w.now().Sub(at) < min(rewrite, w.keep/2)
@@ -414,5 +405,4 @@ func Retell(body string, at time.Time, verdicts map[int]Verdict) (Packed, error)
 	return Packed{Body: string(s2.Encode(nil, text))}, err
 }
 
-// unpack reads what was packed.
 func unpack(text string) ([]byte, error) { return s2.Decode(nil, []byte(text)) }

@@ -14,7 +14,6 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// maxCandidates is how many candidates an explanation lists.
 const maxCandidates = 1000
 
 // Fetch reads shared parts by their names. One that is gone is not among them.
@@ -73,7 +72,6 @@ func Unmatched(messageID string, at time.Time) Explanation {
 	}
 }
 
-// shelf are parts by their names.
 type shelf map[string][]byte
 
 func (s shelf) fill(fetch Fetch, names []string) error {
@@ -159,7 +157,6 @@ func jsonOrText(text string) json.RawMessage {
 	return exactjson.EncodeOrNull(text)
 }
 
-// scope works out which tools were in scope.
 func (k kept) scope(e *Explanation, parts shelf) {
 	texts, gone := parts.texts(k.Scope)
 	if gone {

@@ -167,7 +167,6 @@ func (l *Ledger) KeepDraft(ctx context.Context, m MatchedDraft) (held bool, err 
 //
 //	KEYS draft
 //	ARGV token
-//	=>   ok
 var leaveDraft = keyspace.NewFreeingScript(`
 if redis.call('HGET', KEYS[1], 'token') == ARGV[1] then redis.call('HDEL', KEYS[1], 'token', 'ends') end
 return 'ok'

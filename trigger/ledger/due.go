@@ -168,7 +168,6 @@ type lane struct {
 //
 //	KEYS due, lane
 //	ARGV lane/appId
-//	=>   ok
 var correct = keyspace.NewFreeingScript(`
 local first = redis.call('ZRANGE', KEYS[2], 0, 0, 'WITHSCORES')
 if first[2] then
@@ -209,7 +208,6 @@ func sum(held []backlog) *Backlog {
 //
 //	KEYS due, lane
 //	ARGV member, how long (ms)
-//	=>   ok
 //
 // The partition's time of the lane is an early one, which whoever looks corrects.
 var aside = keyspace.NewFreeingScript(`
@@ -282,7 +280,6 @@ func (l *Ledger) over(ctx context.Context, list func(keyspace.Keys) string, part
 //	KEYS over, dead, then of each record itself, the triggers of its app, those of its
 //	     session, failed, and its effects
 //	ARGV keys of each, then appId and triggerId of each
-//	=>   ok
 //
 // One that is owed something again, or was retried in between, stays.
 var forget = keyspace.NewFreeingScript(TallyLua, `
@@ -327,7 +324,6 @@ func (l *Ledger) forget(ctx context.Context, partition int, members []string) er
 //
 //	KEYS explained, then the hash of each
 //	ARGV member and field of each
-//	=>   ok
 //
 // One that was written again in between stays.
 var unexplain = keyspace.NewFreeingScript(`

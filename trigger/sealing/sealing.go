@@ -75,13 +75,11 @@ func (w Walk) Run(ctx context.Context) (p Progress, err error) {
 	return p, err
 }
 
-// item is a text with credentials in a field of a hash.
 type item struct {
 	place       keyspace.Place
 	field, text string
 }
 
-// together is how many texts are read in one round trip.
 const together = 50
 
 // fields reads a field of each hash, and hands out those that are there.
@@ -126,7 +124,6 @@ func (w Walk) repositories(ctx context.Context, place keyspace.Place, do func([]
 	}
 }
 
-// calls looks at the effects that are calls.
 func (w Walk) calls(ctx context.Context, effects []keyspace.Place, p *Progress) error {
 	var calls []keyspace.Place
 	err := w.fields(ctx, effects, "kind", func(items []item) error {
@@ -143,7 +140,6 @@ func (w Walk) calls(ctx context.Context, effects []keyspace.Place, p *Progress) 
 	return w.fields(ctx, calls, "body", w.treat(ctx, p, &p.Tally.Calls, w.resealCall))
 }
 
-// isCall reports whether effects of a kind hold a tool.
 func isCall(kind string) bool {
 	return kind == string(effect.KindCall) || kind == string(effect.KindAnswer)
 }

@@ -55,7 +55,6 @@ func (w *walk) queues(ctx context.Context) error {
 	})
 }
 
-// note reads an outbox.
 func (w *walk) note(ctx context.Context, key, app string) error {
 	for from := int64(0); ; from += page {
 		ids, err := w.DB.LRange(ctx, key, from, from+page-1).Result()
@@ -430,7 +429,6 @@ end
 return faults
 `)
 
-// partitions looks at what partitions note of their apps.
 func (w *walk) partitions(ctx context.Context) error {
 	pipe, sizes := w.DB.Pipeline(), make([][]*redis.IntCmd, keyspace.Partitions)
 	for n := range sizes {

@@ -204,7 +204,6 @@ func (w *walk) placed(place keyspace.Place, name string, known bool) bool {
 	return place.Kind != keyspace.KindOutbox
 }
 
-// page is how many members of a list, or fields of a hash with their values, are handed out at once.
 const page = 500
 
 // members hands out the members of a sorted set, some at a time.
@@ -212,7 +211,6 @@ func (w *walk) members(ctx context.Context, key string, do func([]string) error)
 	return pages(func(cursor uint64) *redis.ScanCmd { return w.DB.ZScan(ctx, key, cursor, "", page) }, do)
 }
 
-// fields hands out the names of the fields of a hash, some at a time.
 func (w *walk) fields(ctx context.Context, key string, do func([]string) error) error {
 	return pages(func(cursor uint64) *redis.ScanCmd { return w.DB.HScan(ctx, key, cursor, "", page/5) }, do)
 }
