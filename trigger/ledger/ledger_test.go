@@ -1,0 +1,270 @@
+package ledger_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed/redistest"
+	"earshot/repositories/keyspace"
+	"earshot/trigger/ledger"
+)
+
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+// world is the ledger of an app with one repository, on one kind of Redis. Its helpers call a script
+// twice, as a client does that has lost the reply, and want the same of it.
+type world struct {
+	*testing.T
+	*ledger.Ledger
+	reader *ledger.Reader
+	db     *keyspace.DB
+	k      keyspace.Keys
+}
+
+func each(t *testing.T, test func(w *world)) {
+	t.Parallel()
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		db := &keyspace.DB{UniversalClient: server.Client(), Embedded: server.Embedded()}
+		w := &world{t, ledger.New(db), ledger.NewReader(db), db, keyspace.KeysOf("shop")}
+		w.app("record", "{}", "rev", "r1", "version", "v1", "generation", "g1")
+		require.NoError(t, db.HSet(t.Context(), w.k.Repos(""), "booking", "r1 g1 {}").Err())
+		test(w)
+	})
+}
+
+func (w *world) app(fields ...any) {
+	w.Helper()
+	require.NoError(w, w.db.HSet(w.Context(), w.k.App(), fields...).Err())
+}
+
+var m1 = ledger.Turn{App: "shop", Session: "s", Message: "m1"}
+
+func (w *world) accept(token string, change func(*ledger.Acceptance)) (found ledger.Accepted) {
+	w.Helper()
+	a := ledger.Acceptance{
+		Turn: m1, Token: token, Lease: time.Hour, Message: `{"text":"noon"}`, Says: "hash", History: 40, Version: "v0",
+		Life: time.Hour, Remembers: time.Hour, Messages: 100,
+	}
+	if change != nil {
+		change(&a)
+	}
+	for range 2 {
+		var err error
+		found, err = w.Accept(w.Context(), a)
+		require.NoError(w, err)
+	}
+	return found
+}
+
+// decide commits a firing of m1 with an event and, where calls says so, a call.
+func (w *world) decide(token string, calls bool, change func(*ledger.Commitment)) (decided ledger.Decision) {
+	w.Helper()
+	c := ledger.Commitment{
+		Turn: m1, Box: "s", Token: token, Decision: `{"decided":true}`, Matched: "v1", Version: "v2", TTL: 3_600_000, Lease: 3_600_000,
+		Firings: []ledger.Firing{{ID: "t1", Name: "t1", Record: "{}", Repository: "booking", Revision: "r1", Open: 1, States: ledger.States{Event: `{"state":"pending"}`}}},
+		Events:  []keyspace.Entry{keyspace.EventEntry("t1.event", "s", "t1", "{}")},
+	}
+	c.Events[0].Part = "event"
+	if calls {
+		c.Firings[0].Open, c.Firings[0].States.Call = 2, `{"state":"pending"}`
+		c.Others = []keyspace.Entry{{ID: "t1.call", Kind: "call", Body: "{}", Session: "s", Trigger: "t1", Part: "call", Lease: 3_600_000}}
+	}
+	if change != nil {
+		change(&c)
+	}
+	for range 2 {
+		var err error
+		decided, err = w.Commit(w.Context(), c)
+		require.NoError(w, err)
+	}
+	return decided
+}
+
+func (w *world) trigger() ledger.StoredTrigger {
+	w.Helper()
+	list, err := w.reader.Triggers(w.Context(), "shop", []string{"t1", "none"})
+	require.NoError(w, err)
+	require.Nil(w, list[1])
+	return *list[0]
+}
+
+func (w *world) owed() float64 {
+	w.Helper()
+	due, err := w.Look(w.Context(), ledger.AllPartitions(), func(keyspace.Lane) int { return 10 })
+	require.NoError(w, err)
+	return due.Backlog.Owed
+}
+
+func TestAMessageIsAcceptedAndDecidedOnce(t *testing.T) {
+	each(t, func(w *world) {
+		found := w.accept("a", nil)
+		require.Equal(w, ledger.Taken, found.Status)
+		require.Equal(w, []string{"r1 g1 {}"}, found.Taken.App.Repositories)
+		require.Equal(w, "v1", found.Taken.App.Version)
+		require.Equal(w, ledger.Busy, w.accept("b", nil).Status)
+		require.Equal(w, ledger.Reused, w.accept("a", func(a *ledger.Acceptance) { a.Says = "other" }).Status)
+		require.Equal(w, ledger.NoApp, w.accept("a", func(a *ledger.Acceptance) { a.App = "none" }).Status)
+		require.InDelta(w, 1, w.owed(), 0)
+
+		require.Equal(w, ledger.Lost, w.decide("b", false, nil).Status)
+		require.Equal(w, ledger.Stale, w.decide("a", false, func(c *ledger.Commitment) { c.Matched, c.Firings[0].Revision = "v0", "r0" }).Status)
+		require.Equal(w, ledger.Decision{Status: ledger.Committed, Holder: "a", Batch: true}, w.decide("a", false, nil))
+		require.Equal(w, ledger.Lost, w.decide("b", false, nil).Status)
+		require.Equal(w, ledger.Busy, w.accept("b", nil).Status, "it is not answered yet")
+
+		done := ledger.Settlement{
+			Turn: m1, Box: "s", Token: "a", Keep: time.Hour, Answered: true,
+			Firings: []ledger.Settled{{ID: "t1", States: ledger.States{Event: `{"state":"published"}`}, Attempts: "{}\n"}},
+		}
+		for range 2 {
+			holds, err := w.Settle(w.Context(), []ledger.Settlement{done})
+			require.NoError(w, err)
+			require.Equal(w, []bool{false}, holds)
+		}
+		require.Equal(w, ledger.StoredTrigger{Record: "{}", Event: `{"state":"published"}`, Attempts: "{}\n", Name: "t1", Answering: true}, w.trigger())
+		answered := w.accept("b", nil)
+		require.Equal(w, ledger.Accepted{Status: ledger.Answered, Answer: ledger.AsDecided, Decision: `{"decided":true}`}, answered)
+		require.Zero(w, w.owed())
+	})
+}
+
+func TestTheEventsOfABatchAreClaimedByOneAtATime(t *testing.T) {
+	each(t, func(w *world) {
+		w.accept("a", nil)
+		w.decide("a", false, nil)
+		run, err := w.ClaimRun(w.Context(), "shop", "s", "b")
+		require.NoError(w, err)
+		require.Empty(w, run, "who has decided publishes")
+
+		had, err := w.Release(w.Context(), ledger.Holding{Turn: m1, Token: "a", Box: "s"})
+		require.NoError(w, err)
+		require.True(w, had)
+		for range 2 {
+			run, err = w.ClaimRun(w.Context(), "shop", "s", "b")
+			require.NoError(w, err)
+			require.Len(w, run, 1)
+			require.Equal(w, "t1.event", run[0].ID)
+			require.Equal(w, 1, run[0].Attempt)
+		}
+		outcome := ledger.Outcome{ID: "t1.event", Event: true, Verdict: "retry", Counts: 1, Trigger: "t1", Part: "event", State: `{"state":"pending","error":"away"}`}
+		w.finish("b", outcome)
+		run, err = w.ClaimRun(w.Context(), "shop", "s", "c")
+		require.NoError(w, err)
+		require.Equal(w, [2]int{2, 1}, [2]int{run[0].Attempt, run[0].Fails})
+		outcome.Verdict, outcome.State = "done", `{"state":"published"}`
+		w.finish("b", outcome)
+		require.JSONEq(w, `{"state":"pending","error":"away"}`, w.trigger().Event, "its lease was lost")
+		w.finish("c", outcome)
+		require.JSONEq(w, `{"state":"published"}`, w.trigger().Event)
+		require.Zero(w, w.owed())
+	})
+}
+
+func (w *world) finish(token string, outcome ledger.Outcome) {
+	w.Helper()
+	for range 2 {
+		_, _, err := w.Finish(w.Context(), ledger.Report{App: "shop", Session: "s", Box: "s", Token: token, Outcomes: []ledger.Outcome{outcome}}, ledger.Retention{Done: time.Hour, Dead: time.Hour})
+		require.NoError(w, err)
+	}
+}
+
+func TestACallIsTriedUntilItIsDeadAndCanBeRevived(t *testing.T) {
+	each(t, func(w *world) {
+		w.accept("a", nil)
+		require.False(w, w.decide("a", true, nil).Batch, "the outcome of the call is written with those of the events")
+		claim := func(token string) *ledger.Claimed {
+			w.Helper()
+			claimed, err := w.Claim(w.Context(), "shop", "t1.call", token)
+			require.NoError(w, err)
+			return claimed
+		}
+		require.Nil(w, claim("b"), "who has decided makes the first attempt")
+		require.Equal(w, 1, claim("a").Attempt)
+		outcome := ledger.Outcome{ID: "t1.call", Verdict: "retry", Counts: 1, Trigger: "t1", Part: "call", State: `{"state":"pending","error":"away"}`}
+		w.finish("a", outcome)
+		require.Equal(w, [2]int{2, 1}, [2]int{claim("b").Attempt, claim("b").Fails})
+		require.Nil(w, claim("c"))
+		outcome.Verdict, outcome.State = "dead", `{"state":"failed"}`
+		w.finish("b", outcome)
+		require.Nil(w, claim("c"))
+		require.JSONEq(w, `{"state":"failed"}`, w.trigger().Call)
+
+		for range 2 {
+			require.NoError(w, w.Revive(w.Context(), ledger.Revival{App: "shop", Session: "s", Trigger: "t1", Name: "t1", States: ledger.States{Call: `{"state":"pending"}`}, Line: "{}"}))
+		}
+		require.Equal(w, "{}\n", w.trigger().Retries)
+		require.Equal(w, 1, claim("c").Revived)
+		removed, err := w.Purge(w.Context(), "shop", "s", "t1", "t1", false)
+		require.NoError(w, err)
+		require.False(w, removed, "it owes a call")
+	})
+}
+
+func TestADraftIsMatchedByTheNewestAndGoesWithItsMessage(t *testing.T) {
+	each(t, func(w *world) {
+		begin := func(token, says string) ledger.BegunDraft {
+			w.Helper()
+			begun, err := w.BeginDraft(w.Context(), ledger.Draft{Turn: m1, Token: token, Lease: time.Hour, Message: `{"text":"noon"}`, Says: says})
+			require.NoError(w, err)
+			return begun
+		}
+		keep := func(token string) bool {
+			w.Helper()
+			held, err := w.KeepDraft(w.Context(), ledger.MatchedDraft{Turn: m1, Token: token, Match: "match", Answer: "{}"})
+			require.NoError(w, err)
+			return held
+		}
+		first := begin("a", "old")
+		require.Equal(w, first, begin("a", "old"))
+		require.Equal(w, ledger.Busy, begin("b", "old").Status)
+		require.Greater(w, begin("b", "hash").Since, first.Since)
+		require.False(w, keep("a"), "a newer draft has replaced it")
+		require.True(w, keep("b"))
+		require.Equal(w, ledger.BegunDraft{Status: ledger.Answered, Answer: "{}"}, begin("c", "hash"))
+
+		found := w.accept("d", func(a *ledger.Acceptance) { a.Message, a.Says, a.OfDraft = "", "", true })
+		require.Equal(w, ledger.Taken, found.Status)
+		require.Equal(w, ledger.KeptDraft{Match: "match"}, found.Taken.Draft)
+		status, err := w.RetractDraft(w.Context(), m1, "r")
+		require.NoError(w, err)
+		require.Equal(w, ledger.Decided, status)
+	})
+}
+
+func TestWhatIsOverALimitIsNotStored(t *testing.T) {
+	each(t, func(w *world) {
+		w.app("limits", "1 0 1 0 0 0 0 0")
+		w.accept("a", nil)
+		_, err := w.Accept(w.Context(), ledger.Acceptance{Turn: ledger.Turn{App: "shop", Session: "s", Message: "m2"}, Token: "b", Message: "{}", Says: "h", Life: time.Hour, Remembers: time.Hour, Messages: 100})
+		limited := &ledger.RateError{}
+		require.ErrorAs(w, err, &limited)
+		require.Equal(w, "messagesPerMinute", limited.Limit)
+		require.Equal(w, 1, limited.Most)
+		require.Positive(w, limited.RetryAfter)
+		require.InDelta(w, 1, w.owed(), 0)
+		require.NoError(w, w.Count(w.Context(), "shop", "", ledger.Use{Triggers: 1}))
+		require.ErrorAs(w, w.Count(w.Context(), "shop", "", ledger.Use{Triggers: 1}), &limited)
+		require.Equal(w, "triggersPerMinute", limited.Limit)
+		require.Error(w, w.Count(w.Context(), "none", "", ledger.Use{}))
+	})
+}
+
+func TestATurnThatTakesItsWorkersDownIsGivenUp(t *testing.T) {
+	each(t, func(w *world) {
+		for _, token := range strings.Split("abcde", "") {
+			require.Equal(w, ledger.Taken, w.accept(token, func(a *ledger.Acceptance) { a.Lease = 0 }).Status)
+		}
+		for _, status := range []ledger.Status{ledger.Crashed, ledger.Gone} {
+			found, err := w.Accept(w.Context(), ledger.Acceptance{Turn: m1, Token: "f", Life: time.Hour, Remembers: time.Hour, Messages: 100})
+			require.NoError(w, err)
+			require.Equal(w, status, found.Status)
+		}
+		require.Zero(w, w.owed())
+		explained, err := w.reader.Explained(w.Context(), m1)
+		require.NoError(w, err)
+		require.JSONEq(w, `{"error":"crashed_worker"}`, explained.Failure)
+	})
+}
