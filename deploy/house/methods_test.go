@@ -10,8 +10,7 @@ const maxMethods = 40
 
 // wide are the types that have more, and how many they may have. Who makes one smaller writes its
 // number down here; no other is added.
-var wide = map[string]int{
-}
+var wide = map[string]int{}
 
 func TestTypesAreWhatAReaderCanHold(t *testing.T) {
 	methods := map[string]int{}
