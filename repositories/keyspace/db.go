@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -43,7 +45,8 @@ type Script struct{ real, bare *redis.Script }
 
 // NewScript prepares a script. Its parts, joined, see Redis TIME as the only clock,
 // through now() in milliseconds and through micros() in microseconds. It is asked once: in
-// a script all happens at one time.
+// a script all happens at one time. A part may begin with lines that name its keys and arguments, as
+// "KEYS app turns" and "ARGV id token": then @turns is KEYS[2], and $id is ARGV[1].
 //
 // A Redis that is full refuses it before it runs.
 func NewScript(parts ...string) *Script { return newScript("#!lua\n", parts) }
@@ -60,8 +63,35 @@ func NewReadingScript(parts ...string) *Script {
 }
 
 func newScript(first string, parts []string) *Script {
-	lua := nowLua + strings.Join(parts, "\n")
+	lua := nowLua + named(strings.Join(parts, "\n"))
 	return &Script{real: redis.NewScript(first + lua), bare: redis.NewScript(lua)}
+}
+
+var (
+	declared = regexp.MustCompile(`(?m)^(KEYS|ARGV) (.*)\n`)
+	used     = regexp.MustCompile(`[@$][a-z]\w*`)
+)
+
+// named puts the keys and arguments of a script in the places of their names. Its lines KEYS and ARGV
+// give these in their order; @name is a key, $name an argument.
+func named(lua string) string {
+	places, counts := map[string]string{}, map[string]int{}
+	for _, line := range declared.FindAllStringSubmatch(lua, -1) {
+		for name := range strings.FieldsSeq(line[2]) {
+			counts[line[1]]++
+			places[map[string]string{"KEYS": "@", "ARGV": "$"}[line[1]]+name] = line[1] + "[" + strconv.Itoa(counts[line[1]]) + "]"
+		}
+	}
+	if len(places) == 0 {
+		return lua
+	}
+	return used.ReplaceAllStringFunc(declared.ReplaceAllString(lua, ""), func(name string) string {
+		place, is := places[name]
+		if !is {
+			panic("keyspace: a script names " + name + ", which is none of its keys and arguments")
+		}
+		return place
+	})
 }
 
 const nowLua = `

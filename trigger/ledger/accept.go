@@ -19,24 +19,14 @@ const maxClaims = 5
 // the same round trip it reads all that the matcher needs. The history begins where
 // matcher.HistoryStart has it begin.
 //
-//	KEYS 1 app, 2 repos of the app, 3 repos of the session, 4 turns, 5 order, 6 idle, 7 rate
-//	     of the app, 8 rate of the session, 9 closed, 10 draft, 11 sessions, 12 chat outbox,
-//	     13 effect of the event that the message is there, 14 effect of the event that it
-//	     was given up, then the ledger
-//	ARGV 1 messageId, 2 message (JSON, '' to claim), 3 token, 4 lease (ms),
-//	     5 messages of history, 6 version of the app that the caller has,
-//	     7 session TTL (ms), 8 member of the turns, 9 appId, 10 most claims,
-//	     11 answer (JSON) of a message that is matched against nothing, else ''
-//	     12 verified claims (JSON) that its tools need, else ''
-//	     13 how long the generation of the session is kept (ms)
-//	     14 what the message says, as a hash; '' to claim
-//	     15 member of idle, 16 most messages of the session's history,
-//	     17 '1' where the message, which is empty, is that of the draft, 18 sessionId,
-//	     19 what the events rest on (see Chat), 20 the event that the message is there, as
-//	     packed, and 21 as an Entry (JSON), 22 the event that it was given up (JSON),
-//	     23 member of the chat outbox, 24 lease of an outbox (ms),
-//	     25 trigger that an agent's message says it asks about, 26 the words of that message;
-//	     both '' of a user's
+// Times are in ms; message, answer, verified and the events are JSON; ” stands for nothing:
+//
+//	message, says  '' to claim, and of a draft
+//	history        how many messages of it are read, version the one of the app that the caller has
+//	answer         of a message that is matched against nothing
+//	remembers      how long the generation of the session is kept
+//	saidLines      the event that the message is there as a batch has it, saidEvent as an Entry
+//	asksFor        the trigger that an agent's message says it asks about, words its words
 //	=>   a Status, with
 //	     answered  answer, and decision and reply where it is as decided
 //	     decided   decision
@@ -59,10 +49,14 @@ const maxClaims = 5
 // When a session was last used stands beside its messages. It is put among those that may
 // be idle by its first message alone; who finds it there asks when it was used.
 var accept = keyspace.NewScript(keyspace.EffectLua, TurnLua, rateLua, trimLua, lifeLua, batchLua, askedLua, `
-local turns, order, id, token, member, at = KEYS[4], KEYS[5], ARGV[1], ARGV[3], ARGV[8], now()
-local ofDraft = ARGV[17] == '1'
-local new, saying, verifying, claiming = ARGV[2], ARGV[14], ARGV[12], ARGV[2] == '' and not ofDraft
-local app = redis.call('HMGET', KEYS[1], 'version', 'generation', 'limits', 'chat')
+KEYS app appRepos sessionRepos turns order idle appRate sessionRate closed draft sessions chatOutbox saidEffect
+KEYS failedEffect
+ARGV id message token lease history version ttl member app mostClaims answer verified remembers says idleMember
+ARGV mostMessages ofDraft session basis saidLines saidEvent failedEvent chatBox outboxLease asksFor words
+local turns, order, id, token, member, at = @turns, @order, $id, $token, $member, now()
+local ofDraft = $ofDraft == '1'
+local new, saying, verifying, claiming = $message, $says, $verified, $message == '' and not ofDraft
+local app = redis.call('HMGET', @app, 'version', 'generation', 'limits', 'chat')
 local version = app[1]
 if not version then
   if claiming then unschedule('turns', member) end
@@ -77,11 +71,11 @@ if claiming and (not message or not redis.call('ZSCORE', ledger.turns, member)) 
   return {'gone'}
 end
 if not claiming and not ofDraft and says and says ~= saying then return {'reused'} end
-local life = redis.call('HMGET', KEYS[9], 'generation', 'erasing')
+local life = redis.call('HMGET', @closed, 'generation', 'erasing')
 local generation = life[1]
 if (tonumber(life[2]) or 0) > at then return {claiming and 'gone' or 'erasing'} end
 local draft = {}
-if ARGV[11] == '' then draft = redis.call('HMGET', KEYS[10], 'says', 'life', 'message', 'verified', 'kept', 'explained', 'token', 'ends') end
+if $answer == '' then draft = redis.call('HMGET', @draft, 'says', 'life', 'message', 'verified', 'kept', 'explained', 'token', 'ends') end
 if draft[2] ~= lifeOf(app[2], generation) then draft = {} end
 if ofDraft and not message then
   if not draft[1] then return {'nodraft'} end
@@ -95,19 +89,19 @@ end
 local function write()
   if not had[16] then
     change('since', at)
-    redis.call('ZADD', KEYS[11], 0, ARGV[18])
+    redis.call('ZADD', @sessions, 0, $session)
   end
   redis.call('HSET', turns, unpack(changed))
-  if not used then redis.call('ZADD', KEYS[6], had[17] or at + tonumber(ARGV[7]), ARGV[15]) end
+  if not used then redis.call('ZADD', @idle, had[17] or at + tonumber($ttl), $idleMember) end
 end
 local function tell()
-  if batched(KEYS[12], ARGV[23], ARGV[9], ARGV[18], token, ARGV[20], tonumber(ARGV[24])) then
+  if batched(@chatOutbox, $chatBox, $app, $session, token, $saidLines, tonumber($outboxLease)) then
     redis.call('INCRBY', ledger.owed, 1)
     return '1'
   end
-  enqueue(KEYS[13], cjson.decode(ARGV[21]), ARGV[9], KEYS[12], '')
+  enqueue(@saidEffect, cjson.decode($saidEvent), $app, @chatOutbox, '')
 end
-if generation then redis.call('PEXPIRE', KEYS[9], ARGV[13]) end
+if generation then redis.call('PEXPIRE', @closed, $remembers) end
 if answer then
   unschedule('turns', member)
   write()
@@ -126,12 +120,12 @@ if decision then
 end
 local length, told
 local chat, basis = app[4] == '1', lifeOf(app[2], generation) .. '\n' .. (had[18] or '')
-if chat and ARGV[19] ~= basis and (not message or claims >= tonumber(ARGV[10])) then
+if chat and $basis ~= basis and (not message or claims >= tonumber($mostClaims)) then
   return {'unguessed', 'message', message or new, 'app', app[2] or '', 'session', generation or '', 'put', had[18] or ''}
 end
 local asked, retracted = had[14] or '', ''
 if not message then
-  local over = overRate(app[3], KEYS[7], KEYS[8], {messages = 1, bytes = #new + #verifying, agent = ARGV[11] ~= ''})
+  local over = overRate(app[3], @appRate, @sessionRate, {messages = 1, bytes = #new + #verifying, agent = $answer ~= ''})
   if over then return over end
   message, says, verified, arrived = new, saying, verifying, at
   change(turn.message .. id, message)
@@ -139,53 +133,53 @@ if not message then
   change(turn.arrived .. id, at)
   if verified ~= '' then change(turn.verified .. id, verified) end
   length = redis.call('RPUSH', order, id)
-  local gone = trim(order, turns, tonumber(ARGV[16]), string.sub(member, 1, -#id - 1), length)
+  local gone = trim(order, turns, tonumber($mostMessages), string.sub(member, 1, -#id - 1), length)
   length, left = length - gone, left + gone
   if chat then told = tell() end
-  if ARGV[11] ~= '' and had[19] then
-    local now = askedBy(had[19], ARGV[25], ARGV[26])
+  if $answer ~= '' and had[19] then
+    local now = askedBy(had[19], $asksFor, $words)
     if now ~= '' then change('asked', now) else redis.call('HDEL', turns, 'asked') end
   end
-  if ARGV[11] == '' and (had[15] or '') ~= '' then
+  if $answer == '' and (had[15] or '') ~= '' then
     retracted = had[15]
     redis.call('HDEL', turns, 'onnext')
     change('takenback', token .. ' ' .. retracted)
   end
 elseif holder == token then -- it has run before
-  told = begins(redis.call('LINDEX', KEYS[12], 0), token) and '1'
+  told = begins(redis.call('LINDEX', @chatOutbox, 0), token) and '1'
   local of = redis.call('HGET', turns, 'takenback') or ''
   if string.sub(of, 1, #token + 1) == token .. ' ' then retracted = string.sub(of, #token + 2) end
 end
 if draft[1] and draft[1] ~= says then
-  redis.call('DEL', KEYS[10])
+  redis.call('DEL', @draft)
   draft = {}
 elseif draft[3] then
-  redis.call('HDEL', KEYS[10], 'message', 'verified')
+  redis.call('HDEL', @draft, 'message', 'verified')
 end
-if ARGV[11] ~= '' then
-  change(turn.answer .. id, ARGV[11])
+if $answer ~= '' then
+  change(turn.answer .. id, $answer)
   write()
-  return {'answered', 'answer', ARGV[11], 'told', told or ''}
+  return {'answered', 'answer', $answer, 'told', told or ''}
 end
 if holder ~= token then
   claims = claims + 1
-  if claims > tonumber(ARGV[10]) then
+  if claims > tonumber($mostClaims) then
     unschedule('turns', member)
     redis.call('HDEL', turns, turn.claims .. id)
     change(turn.failure .. id, '{"error":"crashed_worker"}')
     write()
-    if chat then enqueue(KEYS[14], cjson.decode(ARGV[22]), ARGV[9], KEYS[12], '') end
+    if chat then enqueue(@failedEffect, cjson.decode($failedEvent), $app, @chatOutbox, '') end
     return {'dead'}
   end
 end
 change(turn.claims .. id, claims)
 change(turn.token .. id, token)
-change(turn.ends .. id, at + tonumber(ARGV[4]))
+change(turn.ends .. id, at + tonumber($lease))
 write()
 if failed then redis.call('HDEL', turns, turn.failure .. id) end
-schedule(ARGV[9], 'turns', member, at + tonumber(ARGV[4]))
+schedule($app, 'turns', member, at + tonumber($lease))
 length = length or redis.call('LLEN', order)
-local earlier, most, from = left + length - 1, tonumber(ARGV[5]), left
+local earlier, most, from = left + length - 1, tonumber($history), left
 if earlier > most then
   local step = math.max(1, math.floor(most / 4))
   from = math.max(left, math.min(earlier, math.ceil((earlier - most) / step) * step))
@@ -200,13 +194,13 @@ if length > 1 then
   end
 end
 local revision, record, own = '', '', {}
-if version ~= ARGV[6] then
-  revision, record = redis.call('HGET', KEYS[1], 'rev'), redis.call('HGET', KEYS[1], 'record')
-  own = redis.call('HVALS', KEYS[2])
+if version ~= $version then
+  revision, record = redis.call('HGET', @app, 'rev'), redis.call('HGET', @app, 'record')
+  own = redis.call('HVALS', @appRepos)
 end
 return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - tonumber(arrived)), 'at', tostring(at),
   'version', version, 'revision', revision, 'record', record, 'own', own,
-  'repositories', redis.call('HVALS', KEYS[3]), 'history', history,
+  'repositories', redis.call('HVALS', @sessionRepos), 'history', history,
   'unfinished', had[13] or '', 'put', had[18] or '', 'asked', asked, 'questions', had[19] or '', 'retracted', retracted, 'claims', verified or '', 'app', app[2] or '', 'session', generation or '',
   'match', draft[5] or '', 'explained', draft[6] or '', 'matching', not draft[5] and draft[7] and tonumber(draft[8]) > at and '1' or ''}
 `)
@@ -403,13 +397,13 @@ func readTaken(r reply) *TakenTurn {
 // peek reads what accept reads of a message, and writes nothing. Of a message that is in the
 // history it is what was before it.
 //
-//	KEYS app, repos of the app, repos of the session, turns, order, closed
-//	ARGV 1 messageId, 2 messages of history, 3 version of the app that the caller has
 //	=>   noapp, or ok with the same values as accept where it has taken a turn; unfinished, asked and
 //	     questions only where the message is not in the history
 var peek = keyspace.NewFreeingScript(TurnLua, `
-local turns, order, id = KEYS[4], KEYS[5], ARGV[1]
-local app = redis.call('HMGET', KEYS[1], 'version', 'generation')
+KEYS app appRepos sessionRepos turns order closed
+ARGV id history version
+local turns, order, id = @turns, @order, $id
+local app = redis.call('HMGET', @app, 'version', 'generation')
 local version = app[1]
 if not version then return {'noapp'} end
 local had = redis.call('HMGET', turns, turn.message .. id, 'left', 'unfinished', 'asked', 'session', 'questions')
@@ -423,7 +417,7 @@ if had[1] then
     end
   end
 end
-local earlier, most, from = left + before, tonumber(ARGV[2]), left
+local earlier, most, from = left + before, tonumber($history), left
 if earlier > most then
   local step = math.max(1, math.floor(most / 4))
   from = math.max(left, math.min(earlier, math.ceil((earlier - most) / step) * step))
@@ -436,14 +430,14 @@ for i = from - left + 1, before do
   for j = 1, 4 do history[#history + 1] = found[j] or '' end
 end
 local revision, record, own = '', '', {}
-if version ~= ARGV[3] then
-  revision, record = redis.call('HGET', KEYS[1], 'rev'), redis.call('HGET', KEYS[1], 'record')
-  own = redis.call('HVALS', KEYS[2])
+if version ~= $version then
+  revision, record = redis.call('HGET', @app, 'rev'), redis.call('HGET', @app, 'record')
+  own = redis.call('HVALS', @appRepos)
 end
 return {'ok', 'message', had[1] or '', 'at', tostring(now()), 'version', version, 'revision', revision, 'record', record, 'own', own,
-  'repositories', redis.call('HVALS', KEYS[3]), 'history', history, 'unfinished', not had[1] and had[3] or '',
+  'repositories', redis.call('HVALS', @sessionRepos), 'history', history, 'unfinished', not had[1] and had[3] or '',
   'asked', not had[1] and had[4] or '', 'questions', not had[1] and had[6] or '', 'put', had[5] or '',
-  'app', app[2] or '', 'session', redis.call('HGET', KEYS[6], 'generation') or ''}
+  'app', app[2] or '', 'session', redis.call('HGET', @closed, 'generation') or ''}
 `)
 
 // Peek reads what is there of a message, or would be if it came now, and leaves all as it is; nil

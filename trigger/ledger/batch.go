@@ -68,25 +68,25 @@ end
 // settle closes a batch of which all events are published, and the turn or the direct
 // trigger that it is of.
 //
-//	KEYS 1 outbox, 2 turns, or the direct trigger, then the trigger of each firing, chat
-//	     outbox, effect of the reply's event, over, then the ledger
-//	ARGV 1 appId, 2 member of the outboxes, 3 token, 4 token of who goes on with the outbox
-//	     ('' for anybody), 5 lease of an outbox (ms), 6 how long a record is kept (ms),
-//	     7 messageId, 8 answer ('' if there is none yet), 9 reply (JSON), 10 event of the
-//	     reply (JSON of an Entry, '' for none), then of each firing triggerId, the states
-//	     (JSON) of event and emitter, and attempts
+//	KEYS closing is the hash of the turns, or the direct trigger; then the trigger of each firing,
+//	     chat outbox, effect of the reply's event, over, then the ledger
+//	ARGV next is the token of who goes on with the outbox ('' for anybody), says the event of the
+//	     reply (JSON of an Entry); then of each firing triggerId, the states (JSON) of event and
+//	     emitter, and attempts
 //	=>   ok, or lost where the batch is not there any more or is another's, with holds, 1
 //	     where the outbox holds more events and its lease is that of who goes on
 //
 // A second run finds the batch gone, and changes nothing.
 var settle = keyspace.NewFreeingScript(keyspace.EffectLua, TurnLua, passLua, batchLua, `
-local outbox, closing, app, box, token, id, answer = KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3], ARGV[7], ARGV[8]
+KEYS outbox closing
+ARGV app box token next lease keep id answer reply says
+local outbox, closing, app, box, token, id, answer = @outbox, @closing, $app, $box, $token, $id, $answer
 local had = redis.call('LRANGE', outbox, 0, 1)
 if not begins(had[1], token) then
-  return {'lost', 'holds', redis.call('HGET', ledger.holders, box) == ARGV[4] and '1' or '0'}
+  return {'lost', 'holds', redis.call('HGET', ledger.holders, box) == $next and '1' or '0'}
 end
 pop(outbox)
-if had[2] then pass(app, true, box, ARGV[4], tonumber(ARGV[5])) else unschedule('outboxes', box) end
+if had[2] then pass(app, true, box, $next, tonumber($lease)) else unschedule('outboxes', box) end
 for i = 3, others - 3 do
   local of = 11 + 4 * (i - 3)
   local trigger = {'open', 0, 'log', ARGV[of + 3], 'event', ARGV[of + 1]}
@@ -95,18 +95,18 @@ for i = 3, others - 3 do
   end
   if redis.call('EXISTS', KEYS[i]) == 1 then
     redis.call('HSET', KEYS[i], unpack(trigger))
-    redis.call('ZADD', KEYS[others], now() + tonumber(ARGV[6]), app .. '/' .. ARGV[of])
+    redis.call('ZADD', KEYS[others], now() + tonumber($keep), app .. '/' .. ARGV[of])
   end
 end
 if answer ~= '' and id == '' then
   if redis.call('EXISTS', closing) == 1 then redis.call('HSETNX', closing, 'answer', answer) end
 elseif answer ~= '' and redis.call('HGET', closing, turn.token .. id) == token then
   local ours = redis.call('HSETNX', closing, turn.answer .. id, answer) == 1
-  if ours and ARGV[10] ~= '' then enqueue(KEYS[others - 1], cjson.decode(ARGV[10]), app, KEYS[others - 2], '') end
-  if ARGV[9] ~= '' then redis.call('HSET', closing, turn.reply .. id, ARGV[9]) end
+  if ours and $says ~= '' then enqueue(KEYS[others - 1], cjson.decode($says), app, KEYS[others - 2], '') end
+  if $reply ~= '' then redis.call('HSET', closing, turn.reply .. id, $reply) end
   redis.call('HDEL', closing, turn.token .. id, turn.ends .. id, turn.claims .. id)
 end
-return {'ok', 'holds', had[2] and ARGV[4] ~= '' and '1' or '0'}
+return {'ok', 'holds', had[2] and $next ~= '' and '1' or '0'}
 `)
 
 // passLua defines pass(app, left, box, next, lease), which hands an outbox on: to next, to

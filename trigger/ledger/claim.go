@@ -38,8 +38,6 @@ type Unended struct {
 
 // claim takes the lease of a call that is due.
 //
-//	KEYS effect, then the ledger
-//	ARGV 1 id, 2 appId, 3 token, 4 most claims
 //	=>   {status, ...}
 //	     gone     it is not owed any more
 //	     leased   another has it
@@ -55,45 +53,47 @@ type Unended struct {
 //
 // The claim is counted before the work, so that a crash in it is counted as well.
 var claim = keyspace.NewFreeingScript(keyspace.DueLua, `
-local found = redis.call('HMGET', KEYS[1], 'kind', 'body', 'session', 'trigger', 'part', 'token', 'until', 'created', 'state', 'fails', 'lease', 'revived', 'begun', 'wait', 'given')
-local at, token = now(), ARGV[3]
+KEYS effect
+ARGV id app token mostClaims
+local found = redis.call('HMGET', @effect, 'kind', 'body', 'session', 'trigger', 'part', 'token', 'until', 'created', 'state', 'fails', 'lease', 'revived', 'begun', 'wait', 'given')
+local at, token = now(), $token
 local since = tonumber(found[8] or '0')
 local last = since + tonumber(found[14] or '0')
 if not found[1] or found[9] == 'dead' then
-  unschedule('calls', ARGV[1])
+  unschedule('calls', $id)
   return {'gone'}
 end
 local status = 'ok'
 if found[6] ~= token then
   local ends = tonumber(found[7])
   if ends > at then
-    schedule(ARGV[2], 'calls', ARGV[1], ends)
+    schedule($app, 'calls', $id, ends)
     return {'leased'}
   end
-  local due = tonumber(redis.call('ZSCORE', ledger.calls, ARGV[1]) or '0')
+  local due = tonumber(redis.call('ZSCORE', ledger.calls, $id) or '0')
   if due > at then return {'early'} end
   if found[14] and not found[15] and last >= at then
-    schedule(ARGV[2], 'calls', ARGV[1], last + 1)
+    schedule($app, 'calls', $id, last + 1)
     return {'early'}
   end
   if found[1] == 'call' and found[6] ~= '' and (found[13] or '') == '' then
-    local line = string.format('%s %.0f\n', redis.call('HGET', KEYS[1], 'tries'), ends - tonumber(found[11]))
-    redis.call('HSET', KEYS[1], 'unended', (redis.call('HGET', KEYS[1], 'unended') or '') .. line)
+    local line = string.format('%s %.0f\n', redis.call('HGET', @effect, 'tries'), ends - tonumber(found[11]))
+    redis.call('HSET', @effect, 'unended', (redis.call('HGET', @effect, 'unended') or '') .. line)
   end
-  redis.call('HINCRBY', KEYS[1], 'claims', 1)
-  redis.call('HSET', KEYS[1], 'token', token, 'until', at + tonumber(found[11]))
-  if (found[13] or '') == '' then redis.call('HINCRBY', KEYS[1], 'tries', 1) end
-  schedule(ARGV[2], 'calls', ARGV[1], at + tonumber(found[11]))
+  redis.call('HINCRBY', @effect, 'claims', 1)
+  redis.call('HSET', @effect, 'token', token, 'until', at + tonumber(found[11]))
+  if (found[13] or '') == '' then redis.call('HINCRBY', @effect, 'tries', 1) end
+  schedule($app, 'calls', $id, at + tonumber(found[11]))
 end
-if tonumber(redis.call('HGET', KEYS[1], 'claims')) > tonumber(ARGV[4]) then status = 'crashed' end
+if tonumber(redis.call('HGET', @effect, 'claims')) > tonumber($mostClaims) then status = 'crashed' end
 if (found[13] or '') ~= '' and found[13] ~= token then
   status = 'begun'
 elseif found[13] then
-  redis.call('HSET', KEYS[1], 'begun', token)
+  redis.call('HSET', @effect, 'begun', token)
 end
 return {status, 'kind', found[1], 'body', found[2], 'session', found[3], 'trigger', found[4], 'part', found[5],
-  'attempt', redis.call('HGET', KEYS[1], 'tries'), 'fails', found[10], 'age', tostring(at - since),
-  'revived', found[12] or '0', 'lease', found[11], 'unended', redis.call('HGET', KEYS[1], 'unended') or '', 'given', found[15] or '', 'since', string.format('%.0f', since), 'until', string.format('%.0f', last)}
+  'attempt', redis.call('HGET', @effect, 'tries'), 'fails', found[10], 'age', tostring(at - since),
+  'revived', found[12] or '0', 'lease', found[11], 'unended', redis.call('HGET', @effect, 'unended') or '', 'given', found[15] or '', 'since', string.format('%.0f', since), 'until', string.format('%.0f', last)}
 `)
 
 // Claim takes the lease of a call, or returns nil if it is not available.
@@ -132,8 +132,7 @@ const (
 // events.
 //
 //	KEYS outbox, then effects, then the ledger
-//	ARGV 1 appId, 2 member of the outboxes, 3 token, 4 lease (ms), 5 most bytes, then the
-//	     id of each effect, as they stand in the outbox
+//	ARGV those that are named, then the id of each effect, in the order of the outbox
 //	=>   {status, ...}
 //	     gone   there is nothing in it
 //	     taken  another has it, or it is not due
@@ -142,8 +141,10 @@ const (
 //	     ok     events, in their order, each with id, body, session, trigger, part,
 //	            attempt, fails, age (ms) and revived (how often)
 var claimRun = keyspace.NewFreeingScript(keyspace.DueLua, `
-local outbox, app, box, token, most = KEYS[1], ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[5])
-local at, ids, events, bytes = now(), redis.call('LRANGE', KEYS[1], 0, others - 2), {}, 0
+KEYS outbox
+ARGV app box token lease mostBytes
+local outbox, app, box, token, most = @outbox, $app, $box, $token, tonumber($mostBytes)
+local at, ids, events, bytes = now(), redis.call('LRANGE', @outbox, 0, others - 2), {}, 0
 if redis.call('HGET', ledger.holders, box) ~= token then
   local due = redis.call('ZSCORE', ledger.outboxes, box)
   if due and tonumber(due) > at then return {'taken'} end
@@ -169,7 +170,7 @@ if redis.call('LLEN', outbox) == 0 then
 end
 if #events == 0 then return {'moved'} end
 redis.call('HSET', ledger.holders, box, token)
-schedule(app, 'outboxes', box, at + tonumber(ARGV[4]))
+schedule(app, 'outboxes', box, at + tonumber($lease))
 return {'ok', 'events', events}
 `)
 

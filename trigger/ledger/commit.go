@@ -13,29 +13,13 @@ import (
 // commit is the script that decides. It takes all firings of a plan or none. A firing is new,
 // or a trigger that was held and moves on: see Move.
 //
-//	KEYS 1 app, 2 repos of the app, 3 repos of the session, 4 turns, 5 idle,
-//	     6 outbox of the plan, 7 outbox of the app, 8 triggers of the app,
-//	     9 triggers of the session, 10 pending, 11 parts of explanations, 12 what of
-//	     explanations goes when, 13 over, then the trigger of each firing, then the fence of
-//	     each that has one, then the
-//	     other effects and the effect of each event, sessions, closed, the rates of the app
+//	KEYS those that are named, then the trigger of each firing, then the fence of each that has one,
+//	     then the other effects and the effect of each event, sessions, closed, the rates of the app
 //	     and those of the session, then the ledger
-//	ARGV 1 appId, 2 sessionId, 3 messageId ('' for a direct trigger), 4 member of the turns,
-//	     5 member of the outboxes, 6 token, 7 unfinished calls (JSON), 8 decision (JSON),
-//	     9 version of the app that it was matched by, 10 version that follows where a
-//	     repository of the app goes, 11 session TTL (ms), 12 lease of the answer (ms),
-//	     13 '1' where a direct trigger counts as a message as well, '2' where it was counted before, 14 '1' where the turn has
-//	     verified claims, 15 '1' where its events may be a batch, 16 lease of an outbox (ms),
-//	     17 events (see packed), 18 '1' where it rests on the app's version alone, and on a
-//	     session without repositories, 19 explanation ('' for none), 20 how long it is kept
-//	     (ms), 21 number of its parts, 22 number of firings, 23 questions of the triggers
-//	     that begin to wait for a yes (see linesOf), 24 what the last thing is that was put to the
-//	     user (see Heard), 25 what was put of the session where it rests on that
-//	     alone, then name and text of each part,
-//	     then of each firing triggerId, name,
-//	     record (JSON), repositoryId, its session, its revision, '1' where it fires once, the
-//	     number of effects, the states (JSON) of event, emitter and call, and its Move (JSON,
-//	     '' for none), then each other effect (JSON of an Entry)
+//	ARGV those that are named, which are the fields of a Commitment: message is '' for a direct
+//	     trigger, batch '1' where its events may be one, explained those of explanations that go when;
+//	     then name and text of each part of the explanation, then of each firing what f has,
+//	     then each other effect (JSON of an Entry)
 //	=>   {status, ...}
 //	     ok      with holder, the token of who has the outbox, if anybody: the plan's own
 //	             where there was nothing in it; and batch, '1' where its events are one
@@ -58,8 +42,11 @@ import (
 // While the app's version is the one that it was matched by, its repositories are as they
 // were, and need not be read.
 var commit = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, TurnLua, rateLua, batchLua, firedLua, askedLua, failpoint.Script(failpoint.MoveWithoutState, failpoint.Script(failpoint.UnfencedFirst, holdLua)), failpoint.Script(failpoint.CommitWithoutCAS, `
-local app, session, message, box, token, at = ARGV[1], ARGV[2], ARGV[3], ARGV[5], ARGV[6], now()
-local turns, parts, firings = KEYS[4], tonumber(ARGV[21]), tonumber(ARGV[22])
+KEYS app appRepos sessionRepos turns idle outbox appOutbox triggers sessionTriggers pending parts explained over
+ARGV app session message member box token unfinished decision matched version ttl lease counts verified batch
+ARGV outboxLease events guessed explanation keep partCount firingCount questions heard profile
+local app, session, message, box, token, at = $app, $session, $message, $box, $token, now()
+local turns, parts, firings = @turns, tonumber($partCount), tonumber($firingCount)
 local list, argument, fences = {}, 25 + 2 * parts, 0
 for i = 1, firings do
   local f = {key = KEYS[13 + i]}
@@ -79,10 +66,10 @@ local function holderOf(first, box)
 end
 local function again(key, field)
   redis.call('HSET', key, field, token) -- so that replicas are waited for as they were the first time
-  local first = redis.call('LINDEX', KEYS[6], 0)
+  local first = redis.call('LINDEX', @outbox, 0)
   return {'ok', 'holder', holderOf(first, box), 'batch', begins(first, token) and '1' or '0'}
 end
-local of = redis.call('HMGET', KEYS[1], 'version', 'limits', 'generation')
+local of = redis.call('HMGET', @app, 'version', 'limits', 'generation')
 if not of[1] then return {'noapp'} end
 if message ~= '' then
   local had = redis.call('HMGET', turns, turn.decider .. message, turn.arrived .. message, turn.token .. message)
@@ -96,26 +83,26 @@ else
 end
 local closed = redis.call('HMGET', KEYS[others - 2], 'generation', 'erasing')
 if (tonumber(closed[2]) or 0) > at then return {'closed'} end
-if ARGV[18] == '1' and (of[1] ~= ARGV[9] or session ~= '' and (
-    redis.call('EXISTS', KEYS[3]) == 1 or (redis.call('HGET', turns, 'session') or '') ~= ARGV[25])) then
+if $guessed == '1' and (of[1] ~= $matched or session ~= '' and (
+    redis.call('EXISTS', @sessionRepos) == 1 or (redis.call('HGET', turns, 'session') or '') ~= $profile)) then
   return {'changed'}
 end
 for _, f in ipairs(list) do
-  if f.new and (f.session ~= '' or of[1] ~= ARGV[9]) then
-    local stored = redis.call('HGET', f.session == '' and KEYS[2] or KEYS[3], f.repository) or ''
+  if f.new and (f.session ~= '' or of[1] ~= $matched) then
+    local stored = redis.call('HGET', f.session == '' and @appRepos or @sessionRepos, f.repository) or ''
     if string.match(stored, '^%S+') ~= f.revision then return {'stale'} end
   end
   local cannot = f.move and unlike(f, f.move, f.fence, turns, of[3] or '', closed[1], at)
   if cannot then return cannot end
 end
 if message == '' and list[1].new then
-  local over = ARGV[13] ~= '`+countedBefore+`' and overRate(of[2], KEYS[others - 1], session ~= '' and KEYS[others] or nil,
-    {messages = ARGV[13] == '`+countedAsMessage+`' and 1 or 0, triggers = 1, bytes = #list[1].record})
+  local over = $counts ~= '`+countedBefore+`' and overRate(of[2], KEYS[others - 1], session ~= '' and KEYS[others] or nil,
+    {messages = $counts == '`+countedAsMessage+`' and 1 or 0, triggers = 1, bytes = #list[1].record})
   if over then return over end
-  if session ~= '' then useSession(turns, KEYS[5], KEYS[others - 3], app, session, tonumber(ARGV[11])) end
+  if session ~= '' then useSession(turns, @idle, KEYS[others - 3], app, session, tonumber($ttl)) end
 end
 for i, f in ipairs(list) do
-  local trigger = {'token', token, 'open', f.open, 'until', at + tonumber(ARGV[12])}
+  local trigger = {'token', token, 'open', f.open, 'until', at + tonumber($lease)}
   for _, part in ipairs({'event', 'emitter', 'call'}) do
     if f[part] ~= '' then
       trigger[#trigger + 1] = part
@@ -124,57 +111,57 @@ for i, f in ipairs(list) do
   end
   if f.new then
     local since = micros() + i - 1
-    redis.call('ZADD', KEYS[8], since, f.id)
-    if session ~= '' then redis.call('ZADD', KEYS[9], since, f.id) end
+    redis.call('ZADD', @triggers, since, f.id)
+    if session ~= '' then redis.call('ZADD', @sessionTriggers, since, f.id) end
     for _, field in ipairs({'record', f.record, 'fire', f.name, 'dead', '0', 'session', session}) do trigger[#trigger + 1] = field end
   end
   redis.call('HSET', f.key, unpack(trigger))
-  if f.move then moved(f, f.move, f.fence, turns, of[3] or '', closed[1] or '', app, session, KEYS[13], KEYS[10], at) end
+  if f.move then moved(f, f.move, f.fence, turns, of[3] or '', closed[1] or '', app, session, @over, @pending, at) end
   if f.once == '1' then
     if f.session == '' then
-      redis.call('HDEL', KEYS[2], f.repository)
-      redis.call('HSET', KEYS[1], 'version', ARGV[10])
+      redis.call('HDEL', @appRepos, f.repository)
+      redis.call('HSET', @app, 'version', $version)
     else
-      redis.call('HDEL', KEYS[3], f.repository)
+      redis.call('HDEL', @sessionRepos, f.repository)
     end
   end
 end
-if session ~= '' then ask(turns, ARGV[23], ARGV[24]) end
+if session ~= '' then ask(turns, $questions, $heard) end
 if message ~= '' then
-  local decided = {turn.decision .. message, ARGV[8], turn.decider .. message, token, 'unfinished', ARGV[7]}
-  if ARGV[19] ~= '' then
-    decided[7], decided[8] = turn.explained .. message, ARGV[19]
+  local decided = {turn.decision .. message, $decision, turn.decider .. message, token, 'unfinished', $unfinished}
+  if $explanation ~= '' then
+    decided[7], decided[8] = turn.explained .. message, $explanation
   end
   redis.call('HSET', turns, unpack(decided))
-  if ARGV[14] == '1' then redis.call('HDEL', turns, turn.verified .. message) end
-  if ARGV[19] ~= '' then
-    local goes = at + tonumber(ARGV[20])
-    redis.call('ZADD', KEYS[12], goes, app .. '/' .. ARGV[4])
+  if $verified == '1' then redis.call('HDEL', turns, turn.verified .. message) end
+  if $explanation ~= '' then
+    local goes = at + tonumber($keep)
+    redis.call('ZADD', @explained, goes, app .. '/' .. $member)
     for i = 26, 25 + 2 * parts, 2 do
-      redis.call('HSET', KEYS[11], ARGV[i], ARGV[i + 1])
-      redis.call('ZADD', KEYS[12], goes + tonumber(ARGV[20]), app .. '//' .. ARGV[i])
+      redis.call('HSET', @parts, ARGV[i], ARGV[i + 1])
+      redis.call('ZADD', @explained, goes + tonumber($keep), app .. '//' .. ARGV[i])
     end
   end
 end
 for i = argument + 1, #ARGV do
   local e = cjson.decode(ARGV[i])
-  enqueue(KEYS[13 + firings + fences + i - argument], e, app, KEYS[7], e.order ~= '1' and token or '')
+  enqueue(KEYS[13 + firings + fences + i - argument], e, app, @appOutbox, e.order ~= '1' and token or '')
 end
-local first = redis.call('LINDEX', KEYS[6], 0)
-if ARGV[15] == '1' and ARGV[17] ~= '' and not first then
-  batched(KEYS[6], box, app, session, token, ARGV[17], tonumber(ARGV[16]))
-  if message == '' or redis.call('ZREM', ledger.turns, ARGV[4]) == 0 then redis.call('INCRBY', ledger.owed, 1) end
+local first = redis.call('LINDEX', @outbox, 0)
+if $batch == '1' and $events ~= '' and not first then
+  batched(@outbox, box, app, session, token, $events, tonumber($outboxLease))
+  if message == '' or redis.call('ZREM', ledger.turns, $member) == 0 then redis.call('INCRBY', ledger.owed, 1) end
   return {'ok', 'holder', token, 'batch', '1'}
 end
-for i, e in ipairs(unpacked(ARGV[17])) do
-  e.session, e.box, e.lease = session, box, tonumber(ARGV[16])
-  enqueue(KEYS[13 + firings + fences + #ARGV - argument + i], e, app, KEYS[6], token)
+for i, e in ipairs(unpacked($events)) do
+  e.session, e.box, e.lease = session, box, tonumber($outboxLease)
+  enqueue(KEYS[13 + firings + fences + #ARGV - argument + i], e, app, @outbox, token)
 end
-if message ~= '' then unschedule('turns', ARGV[4]) end
+if message ~= '' then unschedule('turns', $member) end
 for i, f in ipairs(list) do
-  if not f.move or f.move.state == '' then redis.call('ZADD', KEYS[10], fired(KEYS[8], f.id), f.id) end
+  if not f.move or f.move.state == '' then redis.call('ZADD', @pending, fired(@triggers, f.id), f.id) end
 end
-return {'ok', 'holder', holderOf(first or redis.call('LINDEX', KEYS[6], 0), box), 'batch', '0'}
+return {'ok', 'holder', holderOf(first or redis.call('LINDEX', @outbox, 0), box), 'batch', '0'}
 `))
 
 // Commitment is a decision as the script reads it, with all that it owes. The script looks

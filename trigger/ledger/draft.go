@@ -34,10 +34,7 @@ local function lifeOf(app, session) return (app or '') .. ' ' .. (session or '')
 
 // beginDraft stores a draft, in place of an older one, for its match to begin.
 //
-//	KEYS app, turns, draft, closed, rate of the app, rate of the session, drafts
-//	ARGV 1 messageId, 2 message (JSON), 3 what it says, as a hash, 4 verified claims (JSON)
-//	     that its tools need, 5 token, 6 lease (ms), 7 how long it is kept (ms), 8 how long
-//	     it may be kept at most, with all renewals (ms)
+//	ARGV kept is how long it is kept (ms), longest that with all renewals
 //	=>   a Status, with
 //	     answered  answer of the same draft, which is matched
 //	     busy      the same draft is being matched
@@ -46,28 +43,30 @@ local function lifeOf(app, session) return (app or '') .. ' ' .. (session or '')
 //	     limited   limit, most, pause (ms)
 //	     taken     since (µs): it is to be matched
 var beginDraft = keyspace.NewScript(TurnLua, rateLua, lifeLua, keyspace.ErasingLua, `
-local key, token, at = KEYS[3], ARGV[5], now()
-local app = redis.call('HMGET', KEYS[1], 'version', 'generation', 'limits')
+KEYS app turns draft closed appRate sessionRate drafts
+ARGV id message says verified token lease kept longest
+local key, token, at = @draft, $token, now()
+local app = redis.call('HMGET', @app, 'version', 'generation', 'limits')
 if not app[1] then return {'noapp'} end
-if erasing(KEYS[4]) then return {'erasing'} end
-if redis.call('HEXISTS', KEYS[2], turn.message .. ARGV[1]) == 1 then return {'decided'} end
-local life = lifeOf(app[2], redis.call('HGET', KEYS[4], 'generation'))
+if erasing(@closed) then return {'erasing'} end
+if redis.call('HEXISTS', @turns, turn.message .. $id) == 1 then return {'decided'} end
+local life = lifeOf(app[2], redis.call('HGET', @closed, 'generation'))
 local had = redis.call('HMGET', key, 'says', 'verified', 'life', 'token', 'ends', 'answer', 'since')
-if had[1] == ARGV[3] and had[2] == ARGV[4] and had[3] == life then
+if had[1] == $says and had[2] == $verified and had[3] == life then
   if had[6] then return {'answered', 'answer', had[6]} end
   if had[4] == token then return {'taken', 'since', had[7]} end
   if had[4] and tonumber(had[5]) > at then return {'busy'} end
 end
-local over = overRate(app[3], KEYS[5], KEYS[6], {drafts = 1, bytes = #ARGV[2] + #ARGV[4]})
+local over = overRate(app[3], @appRate, @sessionRate, {drafts = 1, bytes = #$message + #$verified})
 if over then return over end
 local since = string.format('%.0f', micros())
 redis.call('DEL', key)
-redis.call('HSET', key, 'says', ARGV[3], 'message', ARGV[2], 'verified', ARGV[4], 'life', life,
-  'token', token, 'ends', at + tonumber(ARGV[6]), 'since', since)
-redis.call('PEXPIRE', key, ARGV[7])
-redis.call('ZADD', KEYS[7], at, ARGV[1])
-redis.call('ZREMRANGEBYSCORE', KEYS[7], '-inf', at - tonumber(ARGV[8]))
-redis.call('PEXPIRE', KEYS[7], ARGV[8])
+redis.call('HSET', key, 'says', $says, 'message', $message, 'verified', $verified, 'life', life,
+  'token', token, 'ends', at + tonumber($lease), 'since', since)
+redis.call('PEXPIRE', key, $kept)
+redis.call('ZADD', @drafts, at, $id)
+redis.call('ZREMRANGEBYSCORE', @drafts, '-inf', at - tonumber($longest))
+redis.call('PEXPIRE', @drafts, $longest)
 return {'taken', 'since', since}
 `)
 

@@ -70,14 +70,14 @@ end
 
 // extend renews the lease of a turn.
 //
-//	KEYS turns, turns that are due
-//	ARGV messageId, token, lease (ms), member of the turns
 //	=>   ok, or lost where another has the turn
 var extend = keyspace.NewScript(TurnLua, `
-if redis.call('HGET', KEYS[1], turn.token .. ARGV[1]) ~= ARGV[2] then return 'lost' end
-local ends = now() + tonumber(ARGV[3])
-redis.call('HSET', KEYS[1], turn.ends .. ARGV[1], ends)
-redis.call('ZADD', KEYS[2], 'XX', ends, ARGV[4])
+KEYS turns due
+ARGV id token lease member
+if redis.call('HGET', @turns, turn.token .. $id) ~= $token then return 'lost' end
+local ends = now() + tonumber($lease)
+redis.call('HSET', @turns, turn.ends .. $id, ends)
+redis.call('ZADD', @due, 'XX', ends, $member)
 return 'ok'
 `)
 
@@ -90,22 +90,22 @@ func (l *Ledger) Extend(ctx context.Context, t Turn, token string, lease time.Du
 
 // undecided gives a turn back that could not be decided.
 //
-//	KEYS turns, chat outbox, effect of the event that it failed, then the ledger
-//	ARGV messageId, token, failure (JSON), pause (ms; -1: it is tried again only when
-//	     its client sends it again), member of the turns, appId, event that it failed (JSON
-//	     of an Entry, '' for none)
+//	ARGV pause (ms) is -1 where the turn is tried again only when its client sends it again; event is
+//	     that it failed (JSON of an Entry, '' for none)
 //	=>   ok, or lost
 var undecided = keyspace.NewFreeingScript(keyspace.EffectLua, TurnLua, `
-local id = ARGV[1]
-if redis.call('HGET', KEYS[1], turn.token .. id) ~= ARGV[2] then return 'lost' end
-redis.call('HDEL', KEYS[1], turn.token .. id, turn.ends .. id, turn.claims .. id)
-redis.call('HSET', KEYS[1], turn.failure .. id, ARGV[3])
-if tonumber(ARGV[4]) < 0 then
-  unschedule('turns', ARGV[5])
+KEYS turns chatOutbox failedEffect
+ARGV id token failure pause member app event
+local id = $id
+if redis.call('HGET', @turns, turn.token .. id) ~= $token then return 'lost' end
+redis.call('HDEL', @turns, turn.token .. id, turn.ends .. id, turn.claims .. id)
+redis.call('HSET', @turns, turn.failure .. id, $failure)
+if tonumber($pause) < 0 then
+  unschedule('turns', $member)
 else
-  schedule(ARGV[6], 'turns', ARGV[5], now() + tonumber(ARGV[4]))
+  schedule($app, 'turns', $member, now() + tonumber($pause))
 end
-if ARGV[7] ~= '' then enqueue(KEYS[3], cjson.decode(ARGV[7]), ARGV[6], KEYS[2], '') end
+if $event ~= '' then enqueue(@failedEffect, cjson.decode($event), $app, @chatOutbox, '') end
 return 'ok'
 `)
 
