@@ -14,20 +14,20 @@ import (
 // claim takes the lease of the step from a format to the next. From then on no program starts
 // that the next format is not for.
 //
-//	KEYS 1 mark
-//	ARGV 1 the format before the step, 2 token, 3 lease (ms), 4 version of the program, 5 '1'
-//	     for a live step
+//	ARGV from is the format before the step, live '1' for a live step
 //	=>   ok with how many partitions are done; busy with the same; moved where the format is
 //	     another one
 //
 // A second run with its token gives the same answer.
 var claim = keyspace.NewFreeingScript(`
-local had = redis.call('HMGET', KEYS[1], 'version', 'holder', 'ends', 'done', 'oldest')
-if (had[1] or '1') ~= ARGV[1] then return {'moved'} end
+KEYS mark
+ARGV from token lease program live
+local had = redis.call('HMGET', @mark, 'version', 'holder', 'ends', 'done', 'oldest')
+if (had[1] or '1') ~= $from then return {'moved'} end
 local done = had[4] or '0'
-if had[2] and had[2] ~= ARGV[2] and tonumber(had[3]) > now() then return {'busy', done} end
-redis.call('HSET', KEYS[1], 'version', ARGV[1], 'holder', ARGV[2], 'ends', now() + tonumber(ARGV[3]), 'done', done,
-  'program', ARGV[4], 'oldest', ARGV[5] == '1' and (had[5] or '1') or ARGV[1] + 1)
+if had[2] and had[2] ~= $token and tonumber(had[3]) > now() then return {'busy', done} end
+redis.call('HSET', @mark, 'version', $from, 'holder', $token, 'ends', now() + tonumber($lease), 'done', done,
+  'program', $program, 'oldest', $live == '1' and (had[5] or '1') or $from + 1)
 return {'ok', done}
 `)
 

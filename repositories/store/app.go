@@ -73,20 +73,21 @@ func (a *appReads) App(ctx context.Context, appID string) (*repositories.App, er
 
 // putApp writes an app.
 //
-//	KEYS app, apps, refreshes
-//	ARGV appId, revision that is there ('' for none), new revision, record, rates, '1' where
-//	     messages are events, then appId/source of each source to be looked at now
+//	ARGV was is the revision that is there ('' for none), chat '1' where messages are events; then
+//	     appId/source of each source to be looked at now
 //	=>   ok, or conflict
 //
 // The first revision of an app is its generation.
 var putApp = keyspace.NewScript(`
-local there = redis.call('HGET', KEYS[1], 'rev') or ''
-if there == ARGV[3] then return 'ok' end
-if there ~= ARGV[2] then return 'conflict' end
-if there == '' then redis.call('HSET', KEYS[1], 'generation', ARGV[3]) end
-redis.call('HSET', KEYS[1], 'rev', ARGV[3], 'record', ARGV[4], 'version', ARGV[3], 'limits', ARGV[5], 'chat', ARGV[6])
-redis.call('ZADD', KEYS[2], 0, ARGV[1])
-for i = 7, #ARGV do redis.call('ZADD', KEYS[3], now(), ARGV[i]) end
+KEYS app apps refreshes
+ARGV app was revision record limits chat
+local there = redis.call('HGET', @app, 'rev') or ''
+if there == $revision then return 'ok' end
+if there ~= $was then return 'conflict' end
+if there == '' then redis.call('HSET', @app, 'generation', $revision) end
+redis.call('HSET', @app, 'rev', $revision, 'record', $record, 'version', $revision, 'limits', $limits, 'chat', $chat)
+redis.call('ZADD', @apps, 0, $app)
+for i = 7, #ARGV do redis.call('ZADD', @refreshes, now(), ARGV[i]) end
 return 'ok'
 `)
 

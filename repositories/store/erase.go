@@ -15,18 +15,19 @@ const erasingHolds = time.Minute
 
 // markErasing marks a session as one that is being erased, or renews the mark.
 //
-//	KEYS app, closed
-//	ARGV token of who erases it, how long the mark holds (ms), generation of its next life
-//	     ('' to renew), how long it is remembered that it was closed (ms)
+//	ARGV holds is how long the mark does (ms), generation that of its next life ('' to renew),
+//	     remembered how long it is that it was closed (ms)
 //	=>   ok, or noapp
 //
 // Of two who erase it, the one that came last takes the mark away.
 var markErasing = keyspace.NewFreeingScript(`
-if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
-local ends = now() + tonumber(ARGV[2])
-if ARGV[3] ~= '' then redis.call('HSET', KEYS[2], 'generation', ARGV[3], 'at', now(), 'eraser', ARGV[1]) end
-if redis.call('HEXISTS', KEYS[2], 'eraser') == 1 then redis.call('HSET', KEYS[2], 'erasing', ends) end
-redis.call('PEXPIRE', KEYS[2], ARGV[4])
+KEYS app closed
+ARGV token holds generation remembered
+if redis.call('EXISTS', @app) == 0 then return 'noapp' end
+local ends = now() + tonumber($holds)
+if $generation ~= '' then redis.call('HSET', @closed, 'generation', $generation, 'at', now(), 'eraser', $token) end
+if redis.call('HEXISTS', @closed, 'eraser') == 1 then redis.call('HSET', @closed, 'erasing', ends) end
+redis.call('PEXPIRE', @closed, $remembered)
 return 'ok'
 `)
 

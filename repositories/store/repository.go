@@ -28,14 +28,11 @@ type repositoryRecords struct {
 
 // writeRepository writes a repository, or removes it, together with the event that this owes.
 //
-//	KEYS app, repos, idle, outbox, effect, written, closed, turns, sessions, sourced, refreshes,
-//	     then the ledger
-//	ARGV repositoryId, revision that is there ('' for none), stored form ('' removes),
-//	     new version of the app, appId, sessionId, session TTL (ms; 0 where the write is no use
-//	     of the session), Entry, how long the
-//	     write is remembered (ms), most repositories of the scope (0 for any number),
-//	     a name of this write, its mark in Sourced ('' for none) and how often its source is
-//	     looked at (ms)
+//	ARGV was is the revision that is there ('' for none), stored its form ('' removes it), version the
+//	     new one of the app, ttl that of the session (ms; 0 where the write is no use of it), event an
+//	     Entry (JSON), remembered how long the write is (ms), most how many repositories the scope may
+//	     have (0 for any number), name that of this write, mark its value in Sourced ('' for none),
+//	     every how often its source is looked at (ms)
 //	=>   ok, conflict, noapp, full, or erasing where the session is being erased
 //
 // A second run finds that the first one took place and answers as it did: by then its
@@ -46,28 +43,30 @@ var (
 )
 
 const writeRepositoryLua = `
-if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
-local owed = cjson.decode(ARGV[8])
-if redis.call('GET', KEYS[6]) == ARGV[11] then return 'ok' end
-if erasing(KEYS[7]) then return 'erasing' end
-local stored = redis.call('HGET', KEYS[2], ARGV[1]) or ''
+KEYS app repos idle outbox effect written closed turns sessions sourced refreshes
+ARGV id was stored version app session ttl event remembered most name mark every
+if redis.call('EXISTS', @app) == 0 then return 'noapp' end
+local owed = cjson.decode($event)
+if redis.call('GET', @written) == $name then return 'ok' end
+if erasing(@closed) then return 'erasing' end
+local stored = redis.call('HGET', @repos, $id) or ''
 local revision = string.match(stored, '^%S+') or ''
-if revision ~= ARGV[2] then return 'conflict' end
-local most = tonumber(ARGV[10])
-if revision == '' and most > 0 and redis.call('HLEN', KEYS[2]) >= most then return 'full' end
-if ARGV[3] == '' then
-  redis.call('HDEL', KEYS[2], ARGV[1])
+if revision ~= $was then return 'conflict' end
+local most = tonumber($most)
+if revision == '' and most > 0 and redis.call('HLEN', @repos) >= most then return 'full' end
+if $stored == '' then
+  redis.call('HDEL', @repos, $id)
 else
-  redis.call('HSET', KEYS[2], ARGV[1], ARGV[3])
+  redis.call('HSET', @repos, $id, $stored)
 end
-if ARGV[6] == '' then
-  redis.call('HSET', KEYS[1], 'version', ARGV[4])
-elseif tonumber(ARGV[7]) > 0 then
-  useSession(KEYS[8], KEYS[3], KEYS[9], ARGV[5], ARGV[6], tonumber(ARGV[7]))
+if $session == '' then
+  redis.call('HSET', @app, 'version', $version)
+elseif tonumber($ttl) > 0 then
+  useSession(@turns, @idle, @sessions, $app, $session, tonumber($ttl))
 end
-source(KEYS[10], KEYS[11], ARGV[5], ARGV[6] .. '/' .. ARGV[1], ARGV[12], tonumber(ARGV[13]))
-enqueue(KEYS[5], owed, ARGV[5], KEYS[4], '')
-redis.call('SET', KEYS[6], ARGV[11], 'PX', ARGV[9])
+source(@sourced, @refreshes, $app, $session .. '/' .. $id, $mark, tonumber($every))
+enqueue(@effect, owed, $app, @outbox, '')
+redis.call('SET', @written, $name, 'PX', $remembered)
 return 'ok'
 `
 

@@ -33,20 +33,20 @@ end
 
 // dropSession removes what a session has besides its repositories.
 //
-//	KEYS turns, order, repos, triggers, idle, turns that are due, closed, explained, sessions,
-//	     calls that lack values
-//	ARGV app/session, '1' to spare one in which a message is not decided, how long it is
-//	     remembered that it was closed (ms), the generation of its next life, sessionId
+//	ARGV member is app/session, spare '1' to spare one in which a message is not decided, remembered
+//	     how long it is that it was closed (ms), generation that of its next life
 //	=>   ok, again where it has repositories, or used
 var dropSession = keyspace.NewFreeingScript(undecidedLua, `
-if redis.call('HLEN', KEYS[3]) > 0 then return 'again' end
-if ARGV[2] == '1' and undecided(KEYS[2], KEYS[6], ARGV[1]) then return 'used' end
-for _, id in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do redis.call('ZREM', KEYS[8], ARGV[1] .. '/' .. id) end
-redis.call('DEL', KEYS[1], KEYS[2], KEYS[4], KEYS[10])
-redis.call('ZREM', KEYS[5], ARGV[1])
-redis.call('ZREM', KEYS[9], ARGV[5])
-redis.call('HSET', KEYS[7], 'generation', ARGV[4], 'at', now())
-redis.call('PEXPIRE', KEYS[7], ARGV[3])
+KEYS turns order repos triggers idle dueTurns closed explained sessions asked
+ARGV member spare remembered generation session
+if redis.call('HLEN', @repos) > 0 then return 'again' end
+if $spare == '1' and undecided(@order, @dueTurns, $member) then return 'used' end
+for _, id in ipairs(redis.call('LRANGE', @order, 0, -1)) do redis.call('ZREM', @explained, $member .. '/' .. id) end
+redis.call('DEL', @turns, @order, @triggers, @asked)
+redis.call('ZREM', @idle, $member)
+redis.call('ZREM', @sessions, $session)
+redis.call('HSET', @closed, 'generation', $generation, 'at', now())
+redis.call('PEXPIRE', @closed, $remembered)
 return 'ok'
 `)
 
@@ -199,25 +199,27 @@ type sessionRecords struct {
 // into it, each once: one that has fired since, or was removed, does not come back. One whose
 // id the session has already counts as copied.
 //
-//	KEYS app, repos of the session, turns, idle, sessions, outbox of the session, then the
-//	     effect of each template, sourced, refreshes, closed, then the ledger
-//	ARGV 1 appId, 2 sessionId, 3 record (JSON), 4 how long it lives from its beginning (ms, 0
-//	     for as long as it is used), 5 session TTL (ms), 6 most repositories of the session
-//	     (0 for any number), 7 a name of this write, then of each template its id, its stored
-//	     form, its Entry (JSON), its mark in Sourced and how often its source is looked at (ms)
+//	KEYS those that are named, then the effect of each template, sourced, refreshes, closed, then the
+//	     ledger
+//	ARGV lives is how long it lives from its beginning (ms, 0 for as long as it is used), most how
+//	     many repositories it may have (0 for any number), name that of this write; then of each
+//	     template its id, its stored form, its Entry (JSON), its mark in Sourced and how often its
+//	     source is looked at (ms)
 //	=>   ok with created (1 or 0) and copied, how many; noapp; full; over, where its time
 //	     would be over by now; erasing, where the session is being erased
 //
 // A second run finds its name, and answers as the first did.
 var putSession = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, keyspace.ErasingLua, keyspace.SourcedLua, `
-local repos, turns, app, session, name, at = KEYS[2], KEYS[3], ARGV[1], ARGV[2], ARGV[7], now()
-if redis.call('EXISTS', KEYS[1]) == 0 then return {'noapp'} end
+KEYS app repos turns idle sessions outbox
+ARGV app session record lives ttl most name
+local repos, turns, app, session, name, at = @repos, @turns, $app, $session, $name, now()
+if redis.call('EXISTS', @app) == 0 then return {'noapp'} end
 local had = redis.call('HMGET', turns, 'put', 'since')
 local put, created = string.match(had[1] or '', '^(%S+) (%d)$')
 if put == name then return {'ok', created, '1'} end
 if erasing(KEYS[others]) then return {'erasing'} end
-created = redis.call('ZSCORE', KEYS[4], app .. '/' .. session) and '0' or '1'
-local lives, expires = tonumber(ARGV[4]), nil
+created = redis.call('ZSCORE', @idle, app .. '/' .. session) and '0' or '1'
+local lives, expires = tonumber($lives), nil
 if lives > 0 then
   expires = (tonumber(had[2]) or at) + lives
   if expires <= at then return {'over'} end
@@ -230,15 +232,15 @@ for i = 8, #ARGV, 5 do
     if redis.call('HEXISTS', repos, ARGV[i]) == 0 then new[#new + 1] = i end
   end
 end
-local most = tonumber(ARGV[6])
+local most = tonumber($most)
 if most > 0 and #new > 0 and redis.call('HLEN', repos) + #new > most then return {'full'} end
-redis.call('HSET', turns, 'session', ARGV[3], 'put', name .. ' ' .. created, unpack(marks))
+redis.call('HSET', turns, 'session', $record, 'put', name .. ' ' .. created, unpack(marks))
 if expires then redis.call('HSET', turns, 'expires', expires) else redis.call('HDEL', turns, 'expires') end
-useSession(turns, KEYS[4], KEYS[5], app, session, tonumber(ARGV[5]))
+useSession(turns, @idle, @sessions, app, session, tonumber($ttl))
 for _, i in ipairs(new) do
   redis.call('HSET', repos, ARGV[i], ARGV[i + 1])
   source(KEYS[others - 2], KEYS[others - 1], app, session .. '/' .. ARGV[i], ARGV[i + 3], tonumber(ARGV[i + 4]))
-  enqueue(KEYS[7 + (i - 8) / 5], cjson.decode(ARGV[i + 2]), app, KEYS[6], '')
+  enqueue(KEYS[7 + (i - 8) / 5], cjson.decode(ARGV[i + 2]), app, @outbox, '')
 end
 return {'ok', created, tostring(#new)}
 `)

@@ -109,20 +109,21 @@ func (r *repositoryRecords) DueRefreshes(ctx context.Context, lease time.Duratio
 // endRefresh says when a source is looked at next, unless something was changed meanwhile: then
 // it is due when that says.
 //
-//	KEYS refreshes, sourced
-//	ARGV appId/source, source, end of the lease, time until the next look (ms; 0 for none,
-//	     unless a repository has its tools from it)
+//	ARGV next is the time until the next look (ms; 0 for none, unless a repository has its tools from
+//	     the source)
 var endRefresh = keyspace.NewFreeingScript(`
-if tonumber(redis.call('ZSCORE', KEYS[1], ARGV[1])) ~= tonumber(ARGV[3]) then return 'ok' end
-local next = tonumber(ARGV[4])
+KEYS refreshes sourced
+ARGV member source ends next
+if tonumber(redis.call('ZSCORE', @refreshes, $member)) ~= tonumber($ends) then return 'ok' end
+local next = tonumber($next)
 if next > 0 then
-  redis.call('ZADD', KEYS[1], now() + next, ARGV[1])
+  redis.call('ZADD', @refreshes, now() + next, $member)
   return 'ok'
 end
-for _, mark in ipairs(redis.call('HVALS', KEYS[2])) do
-  if string.match(mark, '^%S+') == ARGV[2] then return 'ok' end
+for _, mark in ipairs(redis.call('HVALS', @sourced)) do
+  if string.match(mark, '^%S+') == $source then return 'ok' end
 end
-redis.call('ZREM', KEYS[1], ARGV[1])
+redis.call('ZREM', @refreshes, $member)
 return 'ok'
 `)
 

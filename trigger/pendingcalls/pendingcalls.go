@@ -82,28 +82,28 @@ func New(db *keyspace.DB, now func() time.Time) *Calls { return &Calls{db, now} 
 
 // begin keeps a call, unless one is there.
 //
-//	KEYS calls, closed
-//	ARGV id, call, how long it is kept (ms), most calls
 //	=>   ok, many, or erasing where the session is being erased
 //
 // A call stands behind the time (ms) when it goes. The same again is a write as well, so that it
 // is waited for until replicas have the first (see keyspace.Script.RunSafely).
 var begin = keyspace.NewScript(keyspace.ErasingLua, `
-local calls, at = KEYS[1], now()
-if erasing(KEYS[2]) then return 'erasing' end
-if redis.call('HEXISTS', calls, ARGV[1]) == 1 then
-  redis.call('PEXPIRE', calls, ARGV[3])
+KEYS calls closed
+ARGV id call kept most
+local calls, at = @calls, now()
+if erasing(@closed) then return 'erasing' end
+if redis.call('HEXISTS', calls, $id) == 1 then
+  redis.call('PEXPIRE', calls, $kept)
   return 'ok'
 end
-if redis.call('HLEN', calls) >= tonumber(ARGV[4]) then
+if redis.call('HLEN', calls) >= tonumber($most) then
   local all = redis.call('HGETALL', calls)
   for i = 2, #all, 2 do
     if tonumber(string.match(all[i], '^%d+')) <= at then redis.call('HDEL', calls, all[i - 1]) end
   end
-  if redis.call('HLEN', calls) >= tonumber(ARGV[4]) then return 'many' end
+  if redis.call('HLEN', calls) >= tonumber($most) then return 'many' end
 end
-redis.call('HSET', calls, ARGV[1], string.format('%.0f %s', at + tonumber(ARGV[3]), ARGV[2]))
-redis.call('PEXPIRE', calls, ARGV[3])
+redis.call('HSET', calls, $id, string.format('%.0f %s', at + tonumber($kept), $call))
+redis.call('PEXPIRE', calls, $kept)
 return 'ok'
 `)
 
