@@ -19,7 +19,7 @@ const maxClaims = 5
 // the same round trip it reads all that the matcher needs. The history begins where
 // matcher.HistoryStart has it begin.
 //
-// Times are in ms; message, answer, verified and the events are JSON; ” stands for nothing:
+// Times are in ms; message, answer, verified and the events are JSON, and empty for nothing:
 //
 //	message, says  '' to claim, and of a draft
 //	history        how many messages of it are read, version the one of the app that the caller has
