@@ -1,4 +1,4 @@
-package api_test
+package auth_test
 
 import (
 	"crypto/rand"

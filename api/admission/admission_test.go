@@ -1,4 +1,4 @@
-package api_test
+package admission_test
 
 import (
 	"context"
@@ -20,7 +20,7 @@ import (
 // gated is an engine whose messages wait at a gate, but for those of the app that is
 // let through.
 type gated struct {
-	engineDouble
+	api.Engine
 	open  chan struct{}
 	began chan trigger.Message
 	frees string
@@ -42,10 +42,14 @@ func (g *gated) Post(ctx context.Context, message trigger.Message) (json.RawMess
 func TestAFloodOfOneAppLeavesRoomForOthers(t *testing.T) {
 	const turns, waiting, flood = 8, 10, 40
 	g := &gated{open: make(chan struct{}), began: make(chan trigger.Message, 100), frees: "neighbour"}
-	s := start(t, func(o *api.Options) {
+	s := apitest.Live(t, apitest.Everything, func(o *api.Options) {
 		o.Metrics = prometheus.NewRegistry()
-		o.Engine, o.Walls = g, ratelimit.New(admission.Bounds{Turns: turns, Waiting: waiting}, o.Metrics, nil)
+		g.Engine, o.Engine, o.Walls = o.Engine, g, ratelimit.New(admission.Bounds{Turns: turns, Waiting: waiting}, o.Metrics, nil)
 	})
+	for _, app := range []string{"clinic", "neighbour"} {
+		s.Call("PUT", "/v1/apps/"+app, `{}`).Is(201, "")
+	}
+	key := s.Call("POST", "/v1/apps/clinic/keys", `{"scopes":["app"]}`).Made()
 	answers := make(chan apitest.Answer, flood)
 	for range flood {
 		go func() { answers <- s.Post(apitest.MessagesPath, apitest.HelloBody, apitest.AdminKey) }()
@@ -63,7 +67,7 @@ func TestAFloodOfOneAppLeavesRoomForOthers(t *testing.T) {
 		require.Equal(t, "neighbour", (<-g.began).AppID)
 	}
 	s.Call("GET", "/healthz", "").Is(200, "")
-	s.Call("DELETE", "/v1/apps/clinic/keys/k1", "").Is(204, "") // the key of a flood can be revoked
+	s.Call("DELETE", "/v1/apps/clinic/keys/"+key.KeyID, "").Is(204, "") // the key of a flood can be revoked
 	require.Contains(t, string(s.Call("GET", "/metrics", "").Body), `earshot_http_refused_total{kind="turn"} 31`)
 	require.Empty(t, g.began, "what was refused, and what waits, has not reached the ledger")
 	close(g.open)
@@ -75,7 +79,7 @@ func TestAFloodOfOneAppLeavesRoomForOthers(t *testing.T) {
 
 func TestOneTokenCannotKeepItsAppOut(t *testing.T) {
 	g := &gated{open: make(chan struct{}), began: make(chan trigger.Message, 100)}
-	w := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.Engine = g })
+	w := apitest.Live(t, apitest.Everything, func(o *api.Options) { g.Engine, o.Engine = o.Engine, g })
 	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
 	token := w.Call("POST", "/v1/apps/clinic/sessions/s1/token", "").Made().Token
 	var sent sync.WaitGroup

@@ -1,4 +1,4 @@
-package api_test
+package ratelimit_test
 
 import (
 	"fmt"
