@@ -21,21 +21,25 @@ import (
 	"earshot/repositories/bodies"
 	"earshot/repositories/fault"
 	"earshot/repositories/locale"
-	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 )
 
-// readBody reads a JSON body whole; hardened has bounded it.
-func readBody(c echo.Context) ([]byte, error) {
-	body, err := readOptional(c)
-	if err == nil && len(body) == 0 {
-		return nil, answer.BadRequest("a JSON body is needed and there is none")
+// withBody is the handler of requests that need a JSON body.
+func withBody(handle func(c echo.Context, body []byte) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		body, err := readOptional(c)
+		if err == nil && len(body) == 0 {
+			err = answer.BadRequest("a JSON body is needed and there is none")
+		}
+		if err != nil {
+			return err
+		}
+		return handle(c, body)
 	}
-	return body, err
 }
 
-// readOptional reads a JSON body that may be missing.
+// readOptional reads a JSON body whole, which may be missing; hardened has bounded it.
 func readOptional(c echo.Context) ([]byte, error) {
 	request := c.Request()
 	if err := checkEncoding(request.Header); err != nil {
@@ -275,37 +279,6 @@ const (
 	// maxTokenLife is what the contract gives a session token.
 	maxTokenLife = 24 * time.Hour
 )
-
-// askedKey is the body of a request for a new key.
-type askedKey struct {
-	Name      string             `json:"name"`
-	Scopes    []store.Permission `json:"scopes"`
-	ExpiresIn string             `json:"expiresIn"`
-	lifetime  time.Duration      // zero for no end
-}
-
-func decodeKey(definitions *bodies.Definitions, body []byte) (askedKey, error) {
-	var asked askedKey
-	if err := definitions.Decode("KeyRequest", body, &asked); err != nil {
-		return asked, err
-	}
-	asked.lifetime, _ = time.ParseDuration(asked.ExpiresIn) // was checked; empty is none
-	return asked, nil
-}
-
-// decodeTokenLife reads how long a session token is to be good.
-func decodeTokenLife(definitions *bodies.Definitions, body []byte) (time.Duration, error) {
-	var asked struct {
-		ExpiresIn string `json:"expiresIn"`
-	}
-	if err := definitions.Decode("TokenRequest", body, &asked); err != nil {
-		return 0, err
-	}
-	if asked.ExpiresIn == "" {
-		return defaultTokenLife, nil
-	}
-	return time.ParseDuration(asked.ExpiresIn)
-}
 
 func checkLife(text string, most time.Duration, example string) error {
 	life, err := time.ParseDuration(text)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ type appKeys struct {
 func (h appKeys) routes() []route {
 	const all = "/v1/apps/:appId/keys"
 	return []route{
-		{method: http.MethodPost, path: all, handle: h.post, reads: true},
+		{method: http.MethodPost, path: all, handle: withBody(h.post), reads: true},
 		{method: http.MethodGet, path: all, handle: h.list, query: pageQuery},
 		{method: http.MethodDelete, path: all + "/:keyId", handle: h.revoke},
 	}
@@ -54,48 +55,37 @@ type madeKey struct {
 	Key string `json:"key"`
 }
 
-func (h appKeys) post(c echo.Context) error {
-	body, err := readBody(c)
-	if err != nil {
+func (h appKeys) post(c echo.Context, body []byte) error {
+	var asked struct {
+		Name      string             `json:"name"`
+		Scopes    []store.Permission `json:"scopes"`
+		ExpiresIn string             `json:"expiresIn"`
+	}
+	if err := h.bodies.Decode("KeyRequest", body, &asked); err != nil {
 		return err
 	}
-	asked, err := decodeKey(h.bodies, body)
-	if err != nil {
-		return err
-	}
+	lifetime, _ := time.ParseDuration(asked.ExpiresIn) // was checked; empty is none
 	key, text, err := h.store.CreateKey(c.Request().Context(), c.Param("appId"), store.NewKey{
-		Name: asked.Name, Scopes: asked.Scopes, Lifetime: asked.lifetime, By: auth.PrincipalOf(c).KeyID,
+		Name: asked.Name, Scopes: asked.Scopes, Lifetime: lifetime, By: auth.PrincipalOf(c).KeyID,
 	})
 	if errors.Is(err, store.ErrKey) || errors.Is(err, store.ErrKeyExpired) {
 		return auth.Unauthorized(err) // the key that asks has ended meanwhile
 	}
-	if err != nil {
-		return err
-	}
-	return answer.JSON(c, http.StatusCreated, madeKey{key, text.Reveal()})
+	return answer.Result(c, http.StatusCreated, madeKey{key, text.Reveal()}, err)
 }
 
 func (h appKeys) list(c echo.Context) error {
-	page, err := pageByID(c)
-	if err != nil {
-		return err
-	}
-	items, next, err := h.store.AppKeys(c.Request().Context(), c.Param("appId"), page.After, page.Limit)
-	if err != nil {
-		return err
-	}
-	return answer.List(c, items, next)
+	return listByID(c, func(ctx context.Context, after string, limit int) ([]store.AppKey, string, error) {
+		return h.store.AppKeys(ctx, c.Param("appId"), after, limit)
+	})
 }
 
 func (h appKeys) revoke(c echo.Context) error {
-	if err := h.store.RevokeKey(c.Request().Context(), c.Param("appId"), c.Param("keyId")); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+	return answer.Done(c, http.StatusNoContent, h.store.RevokeKey(c.Request().Context(), c.Param("appId"), c.Param("keyId")))
 }
 
-// defaultTokenLife is how long a session token is good where nothing is said.
-const defaultTokenLife = time.Hour
+// defaultTokenTTL is how long a session token is good by default.
+const defaultTokenTTL = "1h"
 
 // appReader reads an app.
 type appReader interface {
@@ -120,10 +110,17 @@ type madeToken struct {
 }
 
 func (h sessionTokens) post(c echo.Context) error {
-	life, err := h.read(c)
+	var asked struct {
+		ExpiresIn string `json:"expiresIn"`
+	}
+	body, err := readOptional(c)
+	if err == nil && len(body) > 0 {
+		err = h.bodies.Decode("TokenRequest", body, &asked)
+	}
 	if err != nil {
 		return err
 	}
+	life, _ := time.ParseDuration(cmp.Or(asked.ExpiresIn, defaultTokenTTL)) // was checked
 	alive, err := h.lives.Generation(c.Request().Context(), c.Param("appId"), c.Param("sessionId"))
 	if err != nil {
 		return err
@@ -137,19 +134,7 @@ func (h sessionTokens) post(c echo.Context) error {
 		token.Expires = who.Expires
 	}
 	signed, err := h.tokens.SignToken(token)
-	if err != nil {
-		return err
-	}
-	return answer.JSON(c, http.StatusCreated, madeToken{signed.Reveal(), token.Expires})
-}
-
-// read returns how long the token is to be good. The body may be left out.
-func (h sessionTokens) read(c echo.Context) (time.Duration, error) {
-	body, err := readOptional(c)
-	if err != nil || len(body) == 0 {
-		return defaultTokenLife, err
-	}
-	return decodeTokenLife(h.bodies, body)
+	return answer.Result(c, http.StatusCreated, madeToken{signed.Reveal(), token.Expires}, err)
 }
 
 // whoami tells a caller whom the service takes it for, so that a client that has a key

@@ -1,6 +1,10 @@
 package api
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -10,9 +14,14 @@ import (
 	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/api/ratelimit"
+	"earshot/matcher"
 	"earshot/repositories/bodies"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/tracing"
 	"earshot/trigger"
+	"earshot/trigger/explain"
+	"earshot/trigger/ledger"
+	"earshot/trigger/query"
 )
 
 // messages serves the conversation of a session.
@@ -26,7 +35,7 @@ type messages struct {
 func (h messages) routes() []route {
 	const path = "/v1/apps/:appId/sessions/:sessionId/messages"
 	return []route{
-		{method: http.MethodPost, path: path, handle: h.post, query: []string{"dryRun", "explain"}, reads: true, kind: admission.Turn, counts: ratelimit.Messages},
+		{method: http.MethodPost, path: path, handle: withBody(h.post), query: []string{"dryRun", "explain"}, reads: true, kind: admission.Turn, counts: ratelimit.Messages},
 		{method: http.MethodGet, path: path, handle: h.history, query: historyQuery},
 		{method: http.MethodGet, path: path + "/:messageId", handle: h.one},
 		{method: http.MethodGet, path: path + "/:messageId/explain", handle: h.explain},
@@ -40,12 +49,27 @@ type accepted struct {
 	MessageID string `json:"messageId"`
 }
 
-func (h messages) post(c echo.Context) error {
+// messageQuery is what the query of a posted message asks for.
+type messageQuery struct{ dry, why bool }
+
+func queryOf(c echo.Context) (messageQuery, error) {
+	dry, err := isSet(c, "dryRun")
+	if err != nil {
+		return messageQuery{}, err
+	}
+	why, err := isSet(c, "explain")
+	if err == nil && why && auth.PrincipalOf(c).FrontEnd() {
+		err = auth.Forbidden() // it shows the app's rules and all its tools
+	}
+	return messageQuery{dry, why}, err
+}
+
+func (h messages) post(c echo.Context, body []byte) error {
 	want, err := queryOf(c)
 	if err != nil {
 		return err
 	}
-	message, isDraft, err := h.read(c)
+	message, isDraft, err := h.read(c, body)
 	if err == nil {
 		err = checkTold(message, want.dry)
 	}
@@ -57,38 +81,34 @@ func (h messages) post(c echo.Context) error {
 	case isDraft:
 		return h.draft(c, message, want.why)
 	case prefers(c.Request().Header, "respond-async"):
-		return h.accept(c, message)
+		id, err := h.engine.PostAsync(c.Request().Context(), message)
+		return acceptedLater(c, id, err)
 	}
 	stored, err := h.engine.Post(c.Request().Context(), message)
+	return h.decided(c, message, stored, err, want.why)
+}
+
+// decided answers with the stored answer of a message that was decided, or was not.
+func (h messages) decided(c echo.Context, m trigger.Message, stored json.RawMessage, err error, why bool) error {
 	if err != nil {
-		return withMessageID(err, message.ID)
+		return withMessageID(err, m.ID)
 	}
-	if want.why {
-		return h.explained(c, message, stored, h.engine.Explain)
+	if why {
+		return h.explained(c, m, stored, h.engine.Explain)
 	}
 	return answer.Stored(c, http.StatusOK, stored)
 }
 
-func (h messages) accept(c echo.Context, message trigger.Message) error {
-	id, err := h.engine.PostAsync(c.Request().Context(), message)
-	if err != nil {
-		return err
+func acceptedLater(c echo.Context, messageID string, err error) error {
+	if err == nil {
+		c.Response().Header().Set("Preference-Applied", "respond-async")
 	}
-	return acceptedLater(c, id)
+	return answer.Result(c, http.StatusAccepted, accepted{messageID}, err)
 }
 
-func acceptedLater(c echo.Context, messageID string) error {
-	c.Response().Header().Set("Preference-Applied", "respond-async")
-	return answer.JSON(c, http.StatusAccepted, accepted{messageID})
-}
-
-// read makes a message of the request, and says whether it is a draft. The id is made here where the client gave
+// read makes a message of the body, and says whether it is a draft. The id is made here where the client gave
 // none, so that a message which is not decided can be named in the answer.
-func (h messages) read(c echo.Context) (message trigger.Message, isDraft bool, err error) {
-	body, err := readBody(c)
-	if err != nil {
-		return trigger.Message{}, false, err
-	}
+func (h messages) read(c echo.Context, body []byte) (message trigger.Message, isDraft bool, err error) {
 	message, isDraft, err = decodeMessage(h.bodies, body)
 	if err != nil {
 		return message, isDraft, err
@@ -118,16 +138,108 @@ func withMessageID(err error, messageID string) error {
 	return &found
 }
 
+// triedAnswer is the answer to a dry run.
+type triedAnswer struct {
+	query.Answer
+	Explain *explain.Explanation `json:"explain,omitempty"`
+}
+
+func (h messages) try(c echo.Context, m trigger.Message, explained bool) error {
+	// It may ask a model, as a message does. The session's own limit is for front-ends: a key tries
+	// the messages of many conversations in one.
+	if m.Actor == matcher.ActorUser {
+		use := ledger.Use{Messages: 1, AppAlone: !auth.PrincipalOf(c).FrontEnd()}
+		if err := h.engine.Count(c.Request().Context(), m.AppID, m.SessionID, use); err != nil {
+			return err
+		}
+	}
+	found, why, err := h.engine.DryRun(c.Request().Context(), m)
+	if err != nil {
+		return undecided(err, "", "this was a dry run, and nothing is kept")
+	}
+	tried := triedAnswer{Answer: found}
+	if explained {
+		tried.Explain = &why
+	}
+	return answer.JSON(c, http.StatusOK, tried)
+}
+
+// draft answers what a message calls for that may still change.
+func (h messages) draft(c echo.Context, m trigger.Message, explained bool) error {
+	shown, err := h.engine.Draft(c.Request().Context(), m)
+	if err != nil {
+		return undecided(err, m.ID, "the draft is not matched, and nothing fired: it is matched when it is decided")
+	}
+	if explained {
+		return h.explained(c, m, shown, h.engine.ExplainDraft)
+	}
+	return answer.Stored(c, http.StatusOK, shown)
+}
+
+// undecided says of a message that no model decided what became of it.
+func undecided(err error, messageID, outcome string) error {
+	away := (*matcher.Unavailable)(nil)
+	if !errors.As(err, &away) {
+		return err
+	}
+	found := *answer.ProblemOf(err)
+	found.Detail, found.MessageID = away.Error()+"; "+outcome, messageID
+	return &found
+}
+
+// commit decides a draft as post does a message.
+func (h messages) commit(c echo.Context) error {
+	want, err := queryOf(c)
+	if err != nil {
+		return err
+	}
+	ctx, m := c.Request().Context(), trigger.Message{AppID: c.Param("appId"), SessionID: c.Param("sessionId"), ID: c.Param("messageId")}
+	if prefers(c.Request().Header, "respond-async") {
+		return acceptedLater(c, m.ID, h.engine.CommitDraftAsync(ctx, m.AppID, m.SessionID, m.ID))
+	}
+	stored, err := h.engine.CommitDraft(ctx, m.AppID, m.SessionID, m.ID)
+	return h.decided(c, m, stored, err, want.why)
+}
+
+func (h messages) retract(c echo.Context) error {
+	return answer.Done(c, http.StatusNoContent, h.engine.RetractDraft(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.Param("messageId")))
+}
+
+// explained answers with a stored answer and why it came out so, as far as that is kept.
+func (h messages) explained(c echo.Context, m trigger.Message, stored json.RawMessage, why func(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)) error {
+	found, err := why(c.Request().Context(), m.AppID, m.SessionID, m.ID)
+	if errors.Is(err, query.ErrUnexplained) || errors.Is(err, query.ErrNoMessage) {
+		return answer.Stored(c, http.StatusOK, stored)
+	}
+	if err != nil {
+		return withMessageID(err, m.ID)
+	}
+	text, err := exactjson.Encode(found)
+	if err != nil {
+		return err
+	}
+	begun := bytes.TrimSuffix(bytes.TrimSpace(stored), []byte("}"))
+	whole := append(append(append(bytes.Clone(begun), `,"explain":`...), text...), '}')
+	return answer.Stored(c, http.StatusOK, whole)
+}
+
 func (h messages) history(c echo.Context) error {
 	asked, err := historyAsked(c)
 	if err != nil {
 		return err
 	}
 	items, next, err := h.engine.History(c.Request().Context(), asked)
-	if err != nil {
-		return err
-	}
-	return answer.List(c, items, next)
+	return answer.List(c, items, next, err)
+}
+
+func (h messages) one(c echo.Context) error {
+	found, err := h.engine.Message(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.Param("messageId"))
+	return answer.Result(c, http.StatusOK, found, err)
+}
+
+func (h messages) explain(c echo.Context) error {
+	found, err := h.engine.Explain(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.Param("messageId"))
+	return answer.Result(c, http.StatusOK, found, err)
 }
 
 // prefers reports whether the request asks for a preference (RFC 7240). A value or

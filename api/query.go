@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -89,13 +90,17 @@ func pageOf(c echo.Context) (query.Page, error) {
 	return page, nil
 }
 
-// pageByID reads limit and after of a list whose cursors are ids.
-func pageByID(c echo.Context) (query.Page, error) {
+// listByID answers with a page of a list whose cursors are ids.
+func listByID[T any](c echo.Context, read func(ctx context.Context, after string, limit int) (items []T, next string, err error)) error {
 	page, err := pageOf(c)
-	if err == nil && page.After != "" && repositories.CheckID("after", page.After) != nil {
-		return page, answer.BadCursor()
+	if err != nil {
+		return err
 	}
-	return page, err
+	if page.After != "" && repositories.CheckID("after", page.After) != nil {
+		return answer.BadCursor()
+	}
+	items, next, err := read(c.Request().Context(), page.After, page.Limit)
+	return answer.List(c, items, next, err)
 }
 
 // idsKey is where checkedIDs leaves the ids of the path, for the log.

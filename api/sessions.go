@@ -16,18 +16,14 @@ import (
 // not be put.
 type sessions struct {
 	store  SessionStore
-	calls  openCalls
+	engine Engine
 	bodies *bodies.Definitions
-}
-
-type openCalls interface {
-	Open(ctx context.Context, appID, sessionID string) ([]scope.OpenCall, error)
 }
 
 func (h sessions) routes() []route {
 	return []route{
-		{method: http.MethodPut, path: ofSession, handle: h.put, reads: true},
-		{method: http.MethodGet, path: ofSession, handle: h.get},
+		{method: http.MethodPut, path: ofSession, handle: withBody(h.put), reads: true},
+		{method: http.MethodGet, path: ofSession, handle: func(c echo.Context) error { return h.show(c, http.StatusOK) }},
 		{method: http.MethodGet, path: ofApp + "/sessions", handle: h.list, query: pageQuery},
 	}
 }
@@ -38,11 +34,7 @@ type shownSession struct {
 	Open []scope.OpenCall `json:"open"`
 }
 
-func (h sessions) put(c echo.Context) error {
-	body, err := readBody(c)
-	if err != nil {
-		return err
-	}
+func (h sessions) put(c echo.Context, body []byte) error {
 	session, err := decodeSession(h.bodies, body, c.Param("appId"), c.Param("sessionId"))
 	if err != nil {
 		return err
@@ -51,10 +43,8 @@ func (h sessions) put(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return h.show(c, answer.CreatedOr(http.StatusOK, created))
+	return h.show(c, answer.Created(created))
 }
-
-func (h sessions) get(c echo.Context) error { return h.show(c, http.StatusOK) }
 
 func (h sessions) show(c echo.Context, status int) error {
 	ctx, appID, sessionID := c.Request().Context(), c.Param("appId"), c.Param("sessionId")
@@ -62,21 +52,12 @@ func (h sessions) show(c echo.Context, status int) error {
 	if err != nil {
 		return err
 	}
-	open, err := h.calls.Open(ctx, appID, sessionID)
-	if err != nil {
-		return err
-	}
-	return answer.JSON(c, status, shownSession{session, open})
+	open, err := h.engine.Open(ctx, appID, sessionID)
+	return answer.Result(c, status, shownSession{session, open}, err)
 }
 
 func (h sessions) list(c echo.Context) error {
-	page, err := pageByID(c)
-	if err != nil {
-		return err
-	}
-	items, next, err := h.store.Sessions(c.Request().Context(), c.Param("appId"), page.After, page.Limit)
-	if err != nil {
-		return err
-	}
-	return answer.List(c, items, next)
+	return listByID(c, func(ctx context.Context, after string, limit int) ([]*repositories.Session, string, error) {
+		return h.store.Sessions(ctx, c.Param("appId"), after, limit)
+	})
 }

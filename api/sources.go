@@ -80,16 +80,13 @@ func (h *sources) list(c echo.Context) error {
 		all.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			items[i].tell(host, port, h.look(c.Request().Context(), host, port))
+			found := h.look(c.Request().Context(), host, port)
+			reachable, s := found.fault == "", &items[i]
+			s.Host, s.Reachable, s.Error, s.Checked, s.Took = host+":"+port, &reachable, found.fault, &found.at, found.took.Milliseconds()
 		})
 	}
 	all.Wait()
-	return answer.List(c, items, "")
-}
-
-func (s *sourceState) tell(host, port string, found look) {
-	reachable := found.fault == ""
-	s.Host, s.Reachable, s.Error, s.Checked, s.Took = host+":"+port, &reachable, found.fault, &found.at, found.took.Milliseconds()
+	return answer.List(c, items, "", nil)
 }
 
 // addressOf is where a source is; empty for one that is a file.

@@ -65,9 +65,9 @@ func (h toolRepositories) under(owner string) []route {
 	all, one := owner+"/repositories", owner+"/repositories/:repositoryId"
 	return []route{
 		{method: http.MethodGet, path: all, handle: h.list, query: pageQuery},
-		{method: http.MethodPost, path: all, handle: h.post, reads: true, tagged: true},
-		{method: http.MethodPut, path: one, handle: h.put, query: previewQuery, reads: true, tagged: true},
-		{method: http.MethodPatch, path: one, handle: h.patch, reads: true, tagged: true},
+		{method: http.MethodPost, path: all, handle: withBody(h.post), reads: true, tagged: true},
+		{method: http.MethodPut, path: one, handle: withBody(h.put), query: []string{"dryRun"}, reads: true, tagged: true},
+		{method: http.MethodPatch, path: one, handle: withBody(h.patch), reads: true, tagged: true},
 		{method: http.MethodGet, path: one, handle: h.get, tagged: true},
 		{method: http.MethodDelete, path: one, handle: h.delete, tagged: true},
 		{method: http.MethodDelete, path: one + "/tools/:toolName", handle: h.deleteTool, tagged: true},
@@ -75,26 +75,17 @@ func (h toolRepositories) under(owner string) []route {
 }
 
 func (h toolRepositories) list(c echo.Context) error {
-	page, err := pageByID(c)
-	if err != nil {
-		return err
-	}
-	items, next, err := h.reader.Repositories(c.Request().Context(), scopeOf(c), page.After, page.Limit)
-	if err != nil {
-		return err
-	}
-	shown := make([]repositories.Repository, len(items))
-	for i, item := range items {
-		shown[i] = withTools(item)
-	}
-	return answer.List(c, shown, next)
+	return listByID(c, func(ctx context.Context, after string, limit int) ([]repositories.Repository, string, error) {
+		items, next, err := h.reader.Repositories(ctx, scopeOf(c), after, limit)
+		shown := make([]repositories.Repository, len(items))
+		for i, item := range items {
+			shown[i] = withTools(item)
+		}
+		return shown, next, err
+	})
 }
 
-func (h toolRepositories) post(c echo.Context) error {
-	body, err := readBody(c)
-	if err != nil {
-		return err
-	}
+func (h toolRepositories) post(c echo.Context, body []byte) error {
 	repository, err := decodeRepository(c, "", body)
 	if err != nil {
 		return err
@@ -121,11 +112,7 @@ func decodeRepository(c echo.Context, id string, body []byte) (*repositories.Rep
 	return repository, err
 }
 
-func (h toolRepositories) put(c echo.Context) error {
-	body, err := readBody(c)
-	if err != nil {
-		return err
-	}
+func (h toolRepositories) put(c echo.Context, body []byte) error {
 	repository, err := decodeRepository(c, c.Param("repositoryId"), body)
 	if err != nil {
 		return err
@@ -134,10 +121,12 @@ func (h toolRepositories) put(c echo.Context) error {
 	if change.On, err = conditionOf(c); err != nil {
 		return err
 	}
-	if dry, err := isPreview(c); dry || err != nil {
-		return previewed(c, err, func() (string, error) {
-			return h.preview.PreviewRepository(c.Request().Context(), change, auth.PrincipalOf(c).RootKey)
-		})
+	if dry, err := isSet(c, "dryRun"); dry || err != nil {
+		if err != nil {
+			return err
+		}
+		operation, err := h.preview.PreviewRepository(c.Request().Context(), change, auth.PrincipalOf(c).RootKey)
+		return previewed(c, operation, err)
 	}
 	return h.change(c, change, h.read(c.Request().Context(), repository)...)
 }
@@ -148,14 +137,10 @@ func (h toolRepositories) change(c echo.Context, change store.RepositoryChange, 
 	if err != nil {
 		return err
 	}
-	return h.answer(c, answer.CreatedOr(http.StatusOK, created), c.Request().URL.Path, stored, noted...)
+	return h.answer(c, answer.Created(created), c.Request().URL.Path, stored, noted...)
 }
 
-func (h toolRepositories) patch(c echo.Context) error {
-	body, err := readBody(c)
-	if err != nil {
-		return err
-	}
+func (h toolRepositories) patch(c echo.Context, body []byte) error {
 	patch, err := repositories.DecodePatch(scopeOf(c), c.Param("repositoryId"), body)
 	if err != nil {
 		return err
@@ -183,10 +168,7 @@ func (h toolRepositories) delete(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := h.writer.DeleteRepository(c.Request().Context(), scopeOf(c), c.Param("repositoryId"), on); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+	return answer.Done(c, http.StatusNoContent, h.writer.DeleteRepository(c.Request().Context(), scopeOf(c), c.Param("repositoryId"), on))
 }
 
 // deleteTool takes one tool out of a repository, which stays, if without any.
@@ -204,10 +186,7 @@ func (h toolRepositories) deleteTool(c echo.Context) error {
 			return there.Without(c.Param("toolName"))
 		},
 	})
-	if err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+	return answer.Done(c, http.StatusNoContent, err)
 }
 
 // answer shows a repository as it is stored now, with its times.

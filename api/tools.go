@@ -37,8 +37,8 @@ func (h scopedTools) routes() []route {
 		{method: http.MethodGet, path: "/v1/apps/:appId/tools", handle: h.list, query: toolsQuery},
 		{method: http.MethodGet, path: "/v1/apps/:appId/sessions/:sessionId/tools", handle: h.list, query: toolsQuery},
 		{method: http.MethodGet, path: "/v1/apps/:appId/tools/usage", handle: h.usage, query: pageQuery},
-		{method: http.MethodPost, path: "/v1/apps/:appId/tools/search", handle: h.search, reads: true},
-		{method: http.MethodPost, path: "/v1/apps/:appId/sessions/:sessionId/tools/search", handle: h.search, reads: true},
+		{method: http.MethodPost, path: "/v1/apps/:appId/tools/search", handle: withBody(h.search), reads: true},
+		{method: http.MethodPost, path: "/v1/apps/:appId/sessions/:sessionId/tools/search", handle: withBody(h.search), reads: true},
 	}
 }
 
@@ -51,18 +51,10 @@ func (h scopedTools) list(c echo.Context) error {
 		return answer.BadCursor()
 	}
 	items, next, err := h.engine.Tools(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.QueryParam("name"), page.After, page.Limit)
-	if err != nil {
-		return err
-	}
-	return answer.List(c, items, next)
+	return answer.List(c, items, next, err)
 }
 
-// search lists the tools in scope that a text is about, the nearest first.
-func (h scopedTools) search(c echo.Context) error {
-	body, err := readBody(c)
-	if err != nil {
-		return err
-	}
+func (h scopedTools) search(c echo.Context, body []byte) error {
 	var asked struct {
 		Text  string `json:"text"`
 		Limit int    `json:"limit"`
@@ -71,10 +63,7 @@ func (h scopedTools) search(c echo.Context) error {
 		return err
 	}
 	found, err := h.engine.SearchTools(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), asked.Text, asked.Limit)
-	if err != nil {
-		return err
-	}
-	return answer.List(c, found, "")
+	return answer.List(c, found, "", err)
 }
 
 // usage tells how often each tool was used in the last 24 hours.
@@ -98,5 +87,5 @@ func (h scopedTools) usage(c echo.Context) error {
 		}
 		items = append(items, tool)
 	}
-	return answer.List(c, items, next)
+	return answer.List(c, items, next, nil)
 }

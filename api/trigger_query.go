@@ -82,7 +82,7 @@ func failuresAsked(c echo.Context) (q query.Triggers, dryRun bool, err error) {
 		a.fault("state " + answer.Quote(q.State) + " is not failed, as only failed triggers are retried and purged")
 	}
 	q.State = query.StateFailed
-	dryRun, err = isPreview(c)
+	dryRun, err = isSet(c, "dryRun")
 	if err != nil {
 		a.fault(err.Error())
 	}

@@ -31,15 +31,15 @@ func (h triggers) routes() []route {
 		one     = app + "/:triggerId"
 	)
 	return []route{
-		{method: http.MethodPost, path: app, handle: h.fire, reads: true, kind: admission.Turn, counts: ratelimit.Triggers},
-		{method: http.MethodPost, path: session, handle: h.fire, reads: true, kind: admission.Turn, counts: ratelimit.Triggers},
+		{method: http.MethodPost, path: app, handle: withBody(h.fire), reads: true, kind: admission.Turn, counts: ratelimit.Triggers},
+		{method: http.MethodPost, path: session, handle: withBody(h.fire), reads: true, kind: admission.Turn, counts: ratelimit.Triggers},
 		{method: http.MethodGet, path: app, handle: h.list, query: appQuery},
 		{method: http.MethodGet, path: session, handle: h.list, query: listedQuery},
 		{method: http.MethodGet, path: one, handle: h.get},
 		{method: http.MethodDelete, path: one, handle: h.remove},
 		{method: http.MethodPost, path: one + "/retry", handle: h.retry},
-		{method: http.MethodPost, path: one + "/answer", handle: h.answer, reads: true},
-		{method: http.MethodPost, path: one + "/confirm", handle: h.confirm, reads: true, kind: admission.Turn},
+		{method: http.MethodPost, path: one + "/answer", handle: withBody(h.answer), reads: true},
+		{method: http.MethodPost, path: one + "/confirm", handle: withBody(h.confirm), reads: true, kind: admission.Turn},
 		{method: http.MethodPost, path: one + "/deny", handle: h.deny, reads: true},
 		{method: http.MethodPost, path: one + "/cancel", handle: h.cancel},
 		{method: http.MethodPost, path: app + "/retry", handle: h.retryAll, query: bulkQuery},
@@ -47,11 +47,7 @@ func (h triggers) routes() []route {
 	}
 }
 
-func (h triggers) fire(c echo.Context) error {
-	body, err := readBody(c)
-	if err != nil {
-		return err
-	}
+func (h triggers) fire(c echo.Context, body []byte) error {
 	direct, err := decodeDirect(h.bodies, body)
 	if err != nil {
 		return err
@@ -70,18 +66,13 @@ func (h triggers) fire(c echo.Context) error {
 	if err != nil {
 		return who.explained(err)
 	}
-	locate(c, match)
-	return answer.Stored(c, http.StatusCreated, match)
-}
-
-// locate says where the record of a trigger is to be read.
-func locate(c echo.Context, match json.RawMessage) {
 	var fired struct {
 		TriggerID string `json:"triggerId"`
 	}
 	if json.Unmarshal(match, &fired) == nil && fired.TriggerID != "" {
 		c.Response().Header().Set(echo.HeaderLocation, "/v1/apps/"+c.Param("appId")+"/triggers/"+fired.TriggerID)
 	}
+	return answer.Stored(c, http.StatusCreated, match)
 }
 
 func (h triggers) list(c echo.Context) error {
@@ -90,33 +81,19 @@ func (h triggers) list(c echo.Context) error {
 		return err
 	}
 	items, next, err := h.engine.Triggers(c.Request().Context(), query)
-	if err != nil {
-		return err
-	}
-	return answer.List(c, items, next)
+	return answer.List(c, items, next, err)
 }
 
 func (h triggers) get(c echo.Context) error {
 	record, err := h.engine.Trigger(c.Request().Context(), c.Param("appId"), c.Param("triggerId"))
-	if err != nil {
-		return err
-	}
-	return answer.JSON(c, http.StatusOK, record)
+	return answer.Result(c, http.StatusOK, record, err)
 }
 
 func (h triggers) remove(c echo.Context) error {
-	if err := h.engine.Remove(c.Request().Context(), c.Param("appId"), c.Param("triggerId")); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
+	return answer.Done(c, http.StatusNoContent, h.engine.Remove(c.Request().Context(), c.Param("appId"), c.Param("triggerId")))
 }
 
-// answer gives the answer to a trigger.
-func (h triggers) answer(c echo.Context) error {
-	body, err := readBody(c)
-	if err != nil {
-		return err
-	}
+func (h triggers) answer(c echo.Context, body []byte) error {
 	if err := h.own(c); err != nil {
 		return err
 	}
@@ -128,17 +105,12 @@ func (h triggers) answer(c echo.Context) error {
 	return tell(c, http.StatusOK, record, err)
 }
 
-// confirm lets a trigger go that waits for it. The first attempts at its effects are made
-// before it is answered, as with a trigger that is fired.
-func (h triggers) confirm(c echo.Context) error {
-	body, err := readBody(c)
-	if err != nil {
-		return err
-	}
+// confirm lets a trigger go. The first attempts at its effects are made before it is answered, as with a
+// trigger that is fired.
+func (h triggers) confirm(c echo.Context, body []byte) error {
 	return h.decide(c, "Confirmation", body, h.engine.Confirm)
 }
 
-// deny ends a trigger that waits to be confirmed.
 func (h triggers) deny(c echo.Context) error {
 	body, err := readOptional(c)
 	if err != nil {
@@ -218,10 +190,7 @@ func (h triggers) own(c echo.Context) error {
 }
 
 func (h triggers) retry(c echo.Context) error {
-	if err := h.engine.Retry(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), auth.PrincipalOf(c).Name()); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusAccepted)
+	return answer.Done(c, http.StatusAccepted, h.engine.Retry(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), auth.PrincipalOf(c).Name()))
 }
 
 // matched is the answer of a bulk operation: how many failed triggers it was done to, or, of
@@ -230,15 +199,14 @@ type matched struct {
 	Triggers int `json:"triggers"`
 }
 
-// retryAll makes all failed triggers due again that the query selects.
 func (h triggers) retryAll(c echo.Context) error {
 	return h.inBulk(c, http.StatusAccepted, func(ctx context.Context, q query.Triggers) (int, error) {
 		return h.engine.RetryAll(ctx, q, auth.PrincipalOf(c).Name())
 	})
 }
 
-// purge removes failed triggers. The state has to be named, so that nobody who leaves
-// the query out loses the records of an app.
+// purge removes failed triggers. The state has to be named, so that a query that was left out does not
+// cost an app its records.
 func (h triggers) purge(c echo.Context) error {
 	if state := c.QueryParam("state"); state != query.StateFailed {
 		return answer.BadRequest("only failed triggers can be purged: add ?state=failed")
@@ -256,8 +224,5 @@ func (h triggers) inBulk(c echo.Context, done int, do func(context.Context, quer
 		do, done = h.engine.CountFailed, http.StatusOK
 	}
 	count, err := do(c.Request().Context(), query)
-	if err != nil {
-		return err
-	}
-	return answer.JSON(c, done, matched{count})
+	return answer.Result(c, done, matched{count}, err)
 }

@@ -21,8 +21,11 @@ type list[T any] struct {
 	Next  string `json:"next,omitempty"`
 }
 
-// List answers with a page; an empty one is an empty list and not null.
-func List[T any](c echo.Context, items []T, next string) error {
+// List answers with a page, unless err says why there is none; an empty one is an empty list and not null.
+func List[T any](c echo.Context, items []T, next string, err error) error {
+	if err != nil {
+		return err
+	}
 	if items == nil {
 		items = []T{}
 	}
@@ -45,12 +48,28 @@ func writeAs(c echo.Context, contentType string, status int, value any) error {
 	return c.Blob(status, contentType, append(text, '\n'))
 }
 
-// CreatedOr is the status of a write.
-func CreatedOr(status int, created bool) int {
+// Result answers with a value, unless err says why there is none.
+func Result(c echo.Context, status int, value any, err error) error {
+	if err != nil {
+		return err
+	}
+	return JSON(c, status, value)
+}
+
+// Done answers without a body, unless err says why nothing was done.
+func Done(c echo.Context, status int, err error) error {
+	if err != nil {
+		return err
+	}
+	return c.NoContent(status)
+}
+
+// Created is the status of a write.
+func Created(created bool) int {
 	if created {
 		return http.StatusCreated
 	}
-	return status
+	return http.StatusOK
 }
 
 // Stored answers with JSON that the engine has stored, byte for byte, and a line's end.
