@@ -4,14 +4,15 @@
 package answer
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
 
-	"earshot/repositories/exactjson"
-
 	"github.com/labstack/echo/v4"
+
+	"earshot/repositories/exactjson"
 )
 
 // list is the answer to a request for a list. Next is the cursor of the next page,
@@ -37,9 +38,8 @@ func JSON(c echo.Context, status int, value any) error {
 	return writeAs(c, echo.MIMEApplicationJSON, status, value)
 }
 
-// writeAs encodes the value before the first byte is sent: one that cannot be encoded
-// is an error of ours and no half answer. Unlike encoding/json by default it leaves
-// & < > as they are; nosniff keeps a browser from reading the answer as a page.
+// writeAs encodes the value before the first byte is sent: an error is no half answer. It leaves & < > as they
+// are; nosniff keeps a browser from reading the answer as a page.
 func writeAs(c echo.Context, contentType string, status int, value any) error {
 	text, err := exactjson.Encode(value)
 	if err != nil {
@@ -79,3 +79,43 @@ func Stored(c echo.Context, status int, stored json.RawMessage) error {
 	}
 	return c.Blob(status, echo.MIMEApplicationJSON, slices.Concat(stored, []byte{'\n'}))
 }
+
+// Recorder is the answer to a REST request in the same process, by the console or over NATS. It keeps the answer
+// whole, so it is not for streams.
+type Recorder struct {
+	// Status is 0 before there is an answer.
+	Status int
+	Body   bytes.Buffer
+	header http.Header
+}
+
+// Record has a handler answer a request.
+func Record(by http.Handler, request *http.Request) *Recorder {
+	r := &Recorder{}
+	by.ServeHTTP(r, request)
+	return r
+}
+
+// Header implements http.ResponseWriter.
+func (r *Recorder) Header() http.Header {
+	if r.header == nil {
+		r.header = http.Header{}
+	}
+	return r.header
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (r *Recorder) WriteHeader(status int) {
+	if r.Status == 0 {
+		r.Status = status
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (r *Recorder) Write(part []byte) (int, error) {
+	r.WriteHeader(http.StatusOK)
+	return r.Body.Write(part)
+}
+
+// Flush implements http.Flusher: an event stream wants it even for its beginning.
+func (r *Recorder) Flush() { r.WriteHeader(http.StatusOK) }

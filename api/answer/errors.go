@@ -21,11 +21,10 @@ import (
 	"earshot/trigger/query"
 )
 
-// later is the Retry-After, in seconds, of what somebody has to do something about.
+// later is the Retry-After, in seconds, of what an operator has to mend.
 const later = "5"
 
-// ProblemOf maps an error to what clients see of it. An error that nothing here knows
-// is ours: 500, and its text stays in the log.
+// ProblemOf maps an error to what clients see of it. An unknown error is ours: 500, and its text stays in the log.
 func ProblemOf(err error) *Problem {
 	var own *Problem
 	if errors.As(err, &own) {
@@ -59,19 +58,34 @@ func typedProblem(err error) *Problem {
 		found.Errors, _ = inUse.Faults.Listed()
 		return found
 	case errors.As(err, &faults):
-		return faulty(http.StatusBadRequest, "the body has "+faultCount(faults), faults)
+		shown, more := faults.Listed()
+		noun := " faults"
+		if len(shown)+more == 1 {
+			noun = " fault"
+		}
+		return faulty(http.StatusBadRequest, "the body has "+strconv.Itoa(len(shown)+more)+noun, faults)
 	case errors.As(err, &values):
-		return faulty(http.StatusUnprocessableEntity, "the values do not fit tool "+strconv.Quote(values.Name), valueFaults(values))
+		var wrong fault.List
+		for _, one := range values.Faults {
+			wrong.Add(fault.Point("values", one.Parameter), "%s", one.Detail)
+		}
+		return faulty(http.StatusUnprocessableEntity, "the values do not fit tool "+strconv.Quote(values.Name), wrong)
 	case errors.As(err, &rate):
 		return NewProblem(http.StatusTooManyRequests, rate.Error()).With("Retry-After", seconds(rate.RetryAfter))
 	case errors.As(err, &often):
 		return NewProblem(http.StatusTooManyRequests, often.Error()).With("Retry-After", seconds(often.RetryAfter))
 	case errors.As(err, &posted):
-		return conflictOf(posted)
+		found := NewProblem(http.StatusConflict, posted.Error())
+		found.Triggers = posted.Triggers
+		return found
 	case errors.As(err, &limit):
 		return NewProblem(http.StatusUnprocessableEntity, limit.Error())
 	case errors.As(err, &scopes):
-		return faulty(http.StatusUnprocessableEntity, scopes.Error(), scopeFaults(scopes))
+		var beyond fault.List
+		for _, i := range scopes.Beyond {
+			beyond.Add(fault.Point("scopes", i), "is more than the key has that asks; ask with one that has it")
+		}
+		return faulty(http.StatusUnprocessableEntity, scopes.Error(), beyond)
 	case errors.As(err, &lacks):
 		return NewProblem(http.StatusUnauthorized, lacks.Error()).With("WWW-Authenticate", Challenge)
 	case errors.As(err, &llm):
@@ -80,12 +94,6 @@ func typedProblem(err error) *Problem {
 		return NewProblem(http.StatusRequestEntityTooLarge, "the body is longer than "+strconv.FormatInt(size.Limit, 10)+" bytes, the most that is read")
 	}
 	return nil
-}
-
-func conflictOf(posted *trigger.PostedError) *Problem {
-	found := NewProblem(http.StatusConflict, posted.Error())
-	found.Triggers = posted.Triggers
-	return found
 }
 
 // plainProblem maps the errors that only say which they are.
@@ -106,49 +114,26 @@ func plainProblem(err error) *Problem {
 	case errors.Is(err, keyspace.ErrMemory):
 		return NewProblem(http.StatusServiceUnavailable, "Redis is full: it is at its maxmemory. Nothing was stored; what deletes or revokes still works. Send the request again later, under the same id where it has one").With("Retry-After", later)
 	case IsUnavailable(err):
-		return NewProblem(http.StatusServiceUnavailable, "the store "+storeSays(err)+"; send the request again, under the same id where it has one").With("Retry-After", Soon)
+		says, refused := "does not answer", (*keyspace.Refusal)(nil)
+		if errors.As(err, &refused) {
+			says = refused.Public()
+		}
+		return NewProblem(http.StatusServiceUnavailable, "the store "+says+"; send the request again, under the same id where it has one").With("Retry-After", Soon)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return NewProblem(http.StatusServiceUnavailable, "the request ended before its answer was there; send it again").With("Retry-After", Soon)
 	}
 	return NewProblem(http.StatusInternalServerError, "internal error")
 }
 
-// storeSays is what the store does instead of what it was asked for: its own word, if it gave one.
-func storeSays(err error) string {
-	var refused *keyspace.Refusal
-	if errors.As(err, &refused) {
-		return refused.Public()
-	}
-	return "does not answer"
-}
-
 // IsUnavailable reports whether the store did not answer.
 func IsUnavailable(err error) bool { return errors.Is(err, keyspace.ErrUnavailable) }
 
-// faulty is the problem of a body with faults: those that are listed, and how many more
-// there are.
 func faulty(status int, detail string, faults fault.List) *Problem {
 	shown, more := faults.Listed()
 	if more > 0 {
 		detail += fmt.Sprintf("; %d are listed, and there are %d more", len(shown), more)
 	}
 	return &Problem{Type: typeFaults, Title: "The body is at fault", Status: status, Detail: detail, Errors: shown}
-}
-
-func scopeFaults(scopes *store.ScopeError) fault.List {
-	var faults fault.List
-	for _, i := range scopes.Beyond {
-		faults.Add(fault.Point("scopes", i), "is more than the key has that asks; ask with one that has it")
-	}
-	return faults
-}
-
-func valueFaults(values *trigger.ValuesError) fault.List {
-	var faults fault.List
-	for _, one := range values.Faults {
-		faults.Add(fault.Point("values", one.Parameter), "%s", one.Detail)
-	}
-	return faults
 }
 
 // undecided is the problem of a message that the LLM did not decide.
@@ -164,26 +149,11 @@ func undecided(llm *matcher.Unavailable) *Problem {
 	return found.With("Retry-After", seconds(llm.RetryAfter))
 }
 
-// seconds writes a pause as Retry-After wants it, rounded up.
-func seconds(pause time.Duration) string {
-	return strconv.Itoa(int(math.Ceil(pause.Seconds())))
-}
+// seconds writes a pause as Retry-After wants it.
+func seconds(pause time.Duration) string { return strconv.Itoa(int(math.Ceil(pause.Seconds()))) }
 
-func faultCount(faults fault.List) string {
-	shown, more := faults.Listed()
-	return count(len(shown)+more, "fault")
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return strconv.Itoa(n) + " " + noun + "s"
-}
-
-// Unread returns the problem of a body that was not read to its end: it is too long, too late,
-// broke off, or there is no room for it. What is left of one that is late would be read as the next request, so the
-// connection ends.
+// Unread returns the problem of a body that was not read to its end. What is left of a late one would be read as
+// the next request, so the connection ends.
 func Unread(err error) error {
 	var size *http.MaxBytesError
 	var own *Problem

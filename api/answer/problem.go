@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strconv"
@@ -12,8 +13,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// The types of problem (RFC 9457, section 3.1.1), each a place on the page /docs.
-// All other problems say no more than their status and have the type about:blank.
+// The types of problem (RFC 9457, section 3.1.1), each a place on the page /docs, and the one of all others.
 const (
 	typeBlank     = "about:blank"
 	typeFaults    = "/docs#faults"
@@ -29,19 +29,14 @@ type Problem struct {
 	Status int        `json:"status"`
 	Detail string     `json:"detail"`
 	Errors fault.List `json:"errors,omitempty"`
-	// MessageID is the id under which a message that was not decided is kept.
-	MessageID string `json:"messageId,omitempty"`
-	// Triggers is a list of what a message has set off that was to be taken back.
-	Triggers any `json:"triggers,omitempty"`
-	// Services is a list of those behind Earshot, as a probe was asked for it.
-	Services any `json:"services,omitempty"`
 
-	// code is a word for programs, where a client of OpenAI's asks.
-	code string
-	// header is sent with the problem: Allow, Retry-After, WWW-Authenticate.
-	header map[string]string
-	// cause is for the log alone.
-	cause error
+	MessageID string `json:"messageId,omitempty"` // under which an undecided message is kept
+	Triggers  any    `json:"triggers,omitempty"`  // that a message has set off which was to be retracted
+	Services  any    `json:"services,omitempty"`  // behind Earshot, for a probe
+
+	code   string            // for clients of OpenAI's
+	header map[string]string // Allow, Retry-After, WWW-Authenticate
+	cause  error             // for the log alone
 }
 
 // NewProblem returns a problem that its status and detail describe in full.
@@ -91,17 +86,6 @@ func (p *Problem) SetHeader(header http.Header) {
 	}
 }
 
-// write sends the problem.
-func (p *Problem) write(c echo.Context) error {
-	header := c.Response().Header()
-	p.SetHeader(header)
-	header.Set("Cache-Control", "no-store")
-	if strings.Contains(c.Path(), OpenAIPath) {
-		return JSON(c, p.Status, p.openAI())
-	}
-	return writeAs(c, problemJSON, p.Status, p)
-}
-
 // WriteError answers with the problem of err unless an answer is already under way.
 func WriteError(err error, c echo.Context) {
 	if c.Response().Committed {
@@ -111,15 +95,20 @@ func WriteError(err error, c echo.Context) {
 	if found.Status == http.StatusInternalServerError {
 		found.Detail = "internal error; the log says more under request " + RequestID(c)
 	}
-	_ = found.write(c) // fails only where nobody is there to read it
+	found.SetHeader(c.Response().Header())
+	c.Response().Header().Set("Cache-Control", "no-store")
+	if strings.Contains(c.Path(), OpenAIPath) {
+		_ = JSON(c, found.Status, found.openAI())
+		return
+	}
+	_ = writeAs(c, problemJSON, found.Status, found) // fails only when the client is gone
 }
 
-// Soon is the Retry-After, in seconds, of what is a matter of moments: a failover of
-// Redis, a replica that is being replaced.
+// Soon is the Retry-After, in seconds, of a failover of Redis or a replica that is being replaced.
 const Soon = "1"
 
-// routed puts the router's own errors into words: no such path, or no such method on
-// it, in which case the router has set Allow already (RFC 9110, section 15.5.6).
+// routed puts the router's own errors into words: no such path, or no such method on it, with Allow set already
+// (RFC 9110, section 15.5.6).
 func routed(err error, c echo.Context) error {
 	var routing *echo.HTTPError
 	if !errors.As(err, &routing) {
@@ -149,11 +138,53 @@ func BadCursor() *Problem {
 	return BadRequest("after is not a cursor: give it the next of an earlier page, unchanged")
 }
 
-// RequestID names the request in the log and in the answer to an internal error: the
-// id of its span, which is its own even where callers share a trace.
+// RequestID names the request in the log and in internal errors: the id of its span, which is its own even where
+// callers share a trace.
 func RequestID(c echo.Context) string {
 	return trace.SpanContextFromContext(c.Request().Context()).SpanID().String()
 }
 
 // Challenge says how to authenticate (RFC 6750, section 3).
 const Challenge = `Bearer realm="earshot"`
+
+// OpenAIPath is in the paths whose clients are those of OpenAI's, and read errors in its form
+// alone.
+const OpenAIPath = "/openai/v1/"
+
+// openAIError is a problem as clients of OpenAI's read it.
+type openAIError struct {
+	Error struct {
+		Message string  `json:"message"`
+		Type    string  `json:"type"`
+		Param   *string `json:"param"`
+		Code    *string `json:"code"`
+	} `json:"error"`
+}
+
+// openAIWords are the type and the code of a problem of that status, in OpenAI's words where
+// it has some.
+var openAIWords = map[int][2]string{
+	http.StatusUnauthorized:          {"authentication_error", "invalid_api_key"},
+	http.StatusForbidden:             {"permission_error", "forbidden"},
+	http.StatusNotFound:              {"invalid_request_error", "not_found"},
+	http.StatusRequestEntityTooLarge: {"invalid_request_error", "request_too_large"},
+	http.StatusTooManyRequests:       {"rate_limit_error", "rate_limit_exceeded"},
+}
+
+// OpenAIError is an error as clients of OpenAI's read it, to be written as JSON.
+func OpenAIError(err error) any { return ProblemOf(err).openAI() }
+
+func (p *Problem) openAI() (shown openAIError) {
+	words := openAIWords[p.Status]
+	if words[0] == "" {
+		words[0] = "invalid_request_error"
+	}
+	if p.Status >= http.StatusInternalServerError {
+		words[0] = "server_error"
+	}
+	shown.Error.Message, shown.Error.Type = p.Detail, words[0]
+	if code := cmp.Or(p.code, words[1]); code != "" {
+		shown.Error.Code = &code
+	}
+	return shown
+}

@@ -1,5 +1,5 @@
-// Package auth finds out who makes a request, the admin, an app by one of its keys or the
-// front-end of a session by its token, and refuses those who may not do what they ask.
+// Package auth finds the caller of a request, which is the admin, an app by one of its keys or the front-end of a
+// session by its token, and refuses what the caller may not do.
 package auth
 
 import (
@@ -8,7 +8,10 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -65,9 +68,8 @@ type Authenticator struct {
 	SignIns *signin.Guard
 }
 
-// Authenticated finds out who makes a request, and refuses those that nobody knows.
-// Routes that are open, unknown paths outside /v1 and OPTIONS, which tells no more than
-// the open /openapi.json, need no key.
+// Authenticated finds the principal of a request, and refuses a request without one. Open routes, unknown paths
+// outside /v1 and OPTIONS, which shows no more than the open /openapi.json, need no key.
 func Authenticated(by Authenticator, open map[string]bool) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -82,7 +84,7 @@ func Authenticated(by Authenticator, open map[string]bool) echo.MiddlewareFunc {
 	}
 }
 
-// Known finds out who makes a request, for PrincipalOf. Its error is the refusal of who is nobody.
+// Known finds the principal of a request, for PrincipalOf, or returns the refusal.
 func Known(by Authenticator, c echo.Context) error {
 	who, err := by.SignIn(c.Request().Context(), signin.ClientOf(c.Request()), by.credential(c))
 	if err != nil {
@@ -97,21 +99,12 @@ func needsNoKey(c echo.Context, open map[string]bool) bool {
 	return unknown || open[c.Path()] || c.Request().Method == http.MethodOptions
 }
 
-// bearer reads the key or token in the header of a request; empty for none.
-func bearer(request *http.Request) secret.Secret {
-	scheme, token, _ := strings.Cut(request.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return secret.Secret{}
-	}
-	return secret.New(strings.TrimSpace(token))
-}
-
-// credential reads what the request authenticates with; empty for nothing. A browser's
-// EventSource can send no header, so a stream of events takes a session token, which
-// is short-lived, in its query as well (RFC 6750, section 2.3).
+// credential reads the key or token of a request; empty for none. A browser's EventSource can send no header, so
+// an event stream takes a session token, which is short-lived, in its query as well (RFC 6750, section 2.3).
 func (a Authenticator) credential(c echo.Context) secret.Secret {
-	if sent := bearer(c.Request()); !sent.Empty() {
-		return sent
+	scheme, token, _ := strings.Cut(c.Request().Header.Get("Authorization"), " ")
+	if token = strings.TrimSpace(token); token != "" && strings.EqualFold(scheme, "Bearer") {
+		return secret.New(token)
 	}
 	if c.Path() == a.QueryPath && strings.HasPrefix(c.QueryParam(TokenQuery), store.SessionTokenPrefix) {
 		return secret.New(c.QueryParam(TokenQuery))
@@ -135,7 +128,8 @@ func (a Authenticator) Principal(ctx context.Context, sent secret.Secret) (Princ
 	case a.isAdmin(sent):
 		return Principal{Admin: true}, nil
 	case strings.HasPrefix(text, store.AppKeyPrefix):
-		return a.byKey(ctx, sent)
+		appID, key, err := a.Keys.CheckKey(ctx, sent)
+		return Principal{appID: appID, scopes: key.Scopes, KeyID: key.ID, RootKey: key.Root(), Expires: key.Expires}, err
 	case strings.HasPrefix(text, store.SessionTokenPrefix):
 		return a.byToken(ctx, sent)
 	case store.IsJWT(sent):
@@ -149,49 +143,35 @@ func (a Authenticator) Principal(ctx context.Context, sent secret.Secret) (Princ
 	}
 }
 
-// SignIn is Principal for the client at an address, which is slowed down where it guesses: then
-// its error is a 429.
+// SignIn is Principal for the client at an address. One that guesses is slowed down: its error is a 429.
 func (a Authenticator) SignIn(ctx context.Context, client string, sent secret.Secret) (Principal, error) {
 	who, err := a.Principal(ctx, sent)
 	if sent.Empty() || err == nil && !a.isAdmin(sent) || err != nil && !isOneOf(err, store.ErrKey, store.ErrToken, store.ErrAccessToken) {
 		return who, err
 	}
-	account, strong := accountOf(sent)
+	// A key or token of ours is random or signed; the admin key is chosen by people.
+	account, strong := "admin", false
+	if named, is := strings.CutPrefix(sent.Reveal(), store.AppKeyPrefix); is {
+		app, _, _ := strings.Cut(named, ".")
+		account, strong = "app "+app, true
+	} else if strings.HasPrefix(sent.Reveal(), store.SessionTokenPrefix) || store.IsJWT(sent) {
+		account, strong = "token", true
+	}
 	if err = a.SignIns.Settle(signin.DoorOf(ctx), signin.Try{Client: client, Account: account, Credential: sent, Strong: strong}, err); err != nil {
 		return Principal{}, err
 	}
 	return who, nil
 }
 
-// accountOf is whose credential it claims to be, and whether it is of a kind that the service
-// makes at random or signs. The admin key is chosen by people.
-func accountOf(sent secret.Secret) (account string, strong bool) {
-	text := sent.Reveal()
-	if named, is := strings.CutPrefix(text, store.AppKeyPrefix); is {
-		app, _, _ := strings.Cut(named, ".")
-		return "app " + app, true
-	}
-	if strings.HasPrefix(text, store.SessionTokenPrefix) || store.IsJWT(sent) {
-		return "token", true
-	}
-	return "admin", false
-}
-
-// isAdmin compares hashes, which are of one length, in constant time: neither the
-// length of the key nor how much of it was right shows in the time of the answer.
+// isAdmin compares hashes in constant time: neither the length of the key nor how much of it was right shows in
+// the time of the answer.
 func (a Authenticator) isAdmin(sent secret.Secret) bool {
 	want, got := sha256.Sum256([]byte(a.Admin.Reveal())), sha256.Sum256([]byte(sent.Reveal()))
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && !a.Admin.Empty()
 }
 
-func (a Authenticator) byKey(ctx context.Context, sent secret.Secret) (Principal, error) {
-	appID, key, err := a.Keys.CheckKey(ctx, sent)
-	return Principal{appID: appID, scopes: key.Scopes, KeyID: key.ID, RootKey: key.Root(), Expires: key.Expires}, err
-}
-
-// byToken reads a session token. It ends with the key or module that it was asked for with, so
-// that whoever revokes a key that got out has revoked what was made with it, and with its
-// app and session: others may live under these names later.
+// byToken reads a session token. It ends with the key or module that made it, and with its app and session:
+// others may live under these names later.
 func (a Authenticator) byToken(ctx context.Context, sent secret.Secret) (Principal, error) {
 	token, err := a.Tokens.OpenToken(sent)
 	if err != nil {
@@ -265,6 +245,46 @@ func Unauthorized(err error) error {
 
 func isOneOf(err error, known ...error) bool {
 	return slices.ContainsFunc(known, func(one error) bool { return errors.Is(err, one) })
+}
+
+// Guarded protects a service without an admin key from the pages in its developer's browser. It refuses
+// requests for a host that is not this machine by name, as after DNS rebinding, and those from other pages,
+// unless the app allows their origin.
+func Guarded(open map[string]bool) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			origin, elsewhere := Elsewhere(c)
+			name := c.Request().Host
+			if host, _, err := net.SplitHostPort(name); err == nil {
+				name = host
+			}
+			address, err := netip.ParseAddr(strings.Trim(name, "[]"))
+			loopback := strings.EqualFold(name, "localhost") || err == nil && address.IsLoopback()
+			switch {
+			case needsNoKey(c, open):
+			case !loopback:
+				return answer.NewProblem(http.StatusForbidden, "without keys this service answers on loopback names alone, as 127.0.0.1 or localhost")
+			case elsewhere:
+				return NoPage(origin)
+			}
+			return next(c)
+		}
+	}
+}
+
+// Elsewhere reports whether a request comes from a page that is neither the service's own nor of an origin that
+// the app allows, and returns that origin.
+func Elsewhere(c echo.Context) (origin string, elsewhere bool) {
+	origin = c.Request().Header.Get(echo.HeaderOrigin)
+	allowed := c.Response().Header().Get(echo.HeaderAccessControlAllowOrigin) != ""
+	page, err := url.Parse(origin)
+	same := err == nil && strings.EqualFold(page.Host, c.Request().Host)
+	return origin, origin != "" && !allowed && !same
+}
+
+// NoPage is the answer to a request from a page of elsewhere.
+func NoPage(origin string) error {
+	return answer.NewProblem(http.StatusForbidden, "pages of "+answer.Quote(origin)+" may not call: add the origin to settings.allowedOrigins of the app")
 }
 
 // Principal is the authenticated caller of a request: the admin, the holder of an app's
@@ -354,9 +374,8 @@ type Access struct {
 	Anyone     bool // whoever is authenticated, for a route that is of no app
 }
 
-// Authorized lets those through who may use the route. It stands before everything
-// that could tell what there is: to others an app that exists and one that does not
-// are the same.
+// Authorized lets callers through that may use the route. It stands before everything that could show what there
+// is: to others an app that exists and one that does not are the same.
 func Authorized(a Access) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -368,18 +387,12 @@ func Authorized(a Access) echo.MiddlewareFunc {
 	}
 }
 
-// Check is the answer to a principal that may not do what asks for an access in an app and one
-// of its sessions, empty for none; nil where it may.
+// Check returns why a principal lacks an access in an app and one of its sessions, empty for none; nil if it has
+// it. A key of that app learns which scope it lacks, all others no more than Forbidden says.
 func (p Principal) Check(a Access, appID, sessionID string) error {
 	if p.may(a, appID, sessionID) {
 		return nil
 	}
-	return p.lacking(a, appID)
-}
-
-// lacking is the answer to a principal that may not use a route. A key of that very app is
-// told which scope it lacks; all others no more than Forbidden says.
-func (p Principal) lacking(a Access, appID string) *answer.Problem {
 	if p.FrontEnd() || p.appID == "" || p.appID != appID {
 		return Forbidden()
 	}
@@ -408,3 +421,36 @@ func Forbidden() *answer.Problem {
 
 // TokenQuery is where a browser's EventSource sends its session token.
 const TokenQuery = "access_token"
+
+const (
+	// Recheck is how often a stream looks whether its key is still good: with the age of the answer it is less
+	// than the second that a revocation may take.
+	Recheck   = 500 * time.Millisecond
+	unchecked = 30 * time.Second // how long a stream stays open while its key cannot be looked up
+)
+
+// Watch is whether what keeps a stream open is still good, such as a key. It is not safe for
+// concurrent use.
+type Watch struct {
+	good    func(ctx context.Context) error
+	now     func() time.Time
+	checked time.Time // when it was last known to be good
+}
+
+// NewWatch begins with what is good now.
+func NewWatch(now func() time.Time, good func(ctx context.Context) error) *Watch {
+	return &Watch{good, now, now()}
+}
+
+// Over returns why the stream has to end, and nil while it need not: what cannot be looked up
+// is taken for good for half a minute.
+func (w *Watch) Over(ctx context.Context) error {
+	err := w.good(ctx)
+	switch {
+	case err == nil:
+		w.checked = w.now()
+	case answer.IsUnavailable(err) && w.now().Sub(w.checked) < unchecked:
+		return nil
+	}
+	return err
+}

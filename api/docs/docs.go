@@ -1,32 +1,49 @@
-// Package docs describes the REST API, as OpenAPI and AsyncAPI for programs and as a page
-// for people. What the table of routes and the schemas of the bodies know is not written
-// there again but added here.
+// Package docs describes the REST API, as OpenAPI and AsyncAPI for programs and as a page for people. It adds what
+// the table of routes and the schemas of the bodies know to what is written there.
 package docs
 
 import (
 	"bytes"
-	"earshot/repositories/version"
+	"compress/gzip"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"html/template"
 	"net/http"
+	"path"
+	"strings"
+	"sync"
 
 	"github.com/labstack/echo/v4"
+
+	"earshot/api/answer"
+	"earshot/repositories/store"
+	"earshot/repositories/version"
 )
 
-//go:embed asyncapi.json
-var asyncapi []byte
+var (
+	//go:embed asyncapi.json
+	asyncapi []byte
+	//go:embed docs.html
+	pageTemplate string
+	//go:embed docs.css
+	style []byte
+	//go:embed docs.js
+	script []byte
+)
 
 // Route is a route as the descriptions need it.
 type Route struct {
 	Method, Path string
-	Query        []string // the parameters that it takes
-	Open         bool     // it needs no key
-	Reads        bool     // it reads a body
-	Scopes       []string // a key needs one of these; without any the admin's alone will do
-	FrontEnd     bool     // a session's token will do
-	Anyone       bool     // any key or token will do
-	Tagged       bool     // what it reads or writes has an entity tag
+	Query        []string           // the parameters that it takes
+	Open         bool               // it needs no key
+	Reads        bool               // it reads a body
+	Scopes       []store.Permission // a key needs one of these; without any the admin's alone will do
+	FrontEnd     bool               // a session's token will do
+	Anyone       bool               // any key or token will do
+	Tagged       bool               // what it reads or writes has an entity tag
 }
 
 // Documents serves the descriptions of the API, as Build has made them.
@@ -44,7 +61,8 @@ func (d *Documents) Build(table []Route, schemas ...[]byte) error {
 		return err
 	}
 	document["info"].(object)["version"] = version.Current().Version
-	d.asyncapi = versioned(asyncapi)
+	// The first version in the text is that of its info. The rest stays as people wrote it, in their order.
+	d.asyncapi = bytes.Replace(asyncapi, []byte(`"version": "1"`), fmt.Appendf(nil, `"version": %q`, version.Current().Version), 1)
 	var events object
 	if err := json.Unmarshal(d.asyncapi, &events); err != nil {
 		return err
@@ -65,8 +83,83 @@ func (d *Documents) ServeAsyncAPI(c echo.Context) error {
 	return c.Blob(http.StatusOK, echo.MIMEApplicationJSON, d.asyncapi)
 }
 
-// versioned puts the version of the program into a description, as the first version in it, which
-// is that of its info. The rest is as people wrote it, in their order.
-func versioned(text []byte) []byte {
-	return bytes.Replace(text, []byte(`"version": "1"`), fmt.Appendf(nil, `"version": %q`, version.Current().Version), 1)
+// ServePage answers with the page for people.
+func (d *Documents) ServePage(c echo.Context) error {
+	c.Response().Header().Set("Content-Security-Policy", policy)
+	return d.serve(c, pageName)
+}
+
+// ServeFile answers with the style or the script of the page.
+func (d *Documents) ServeFile(c echo.Context) error {
+	c.Response().Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+	return d.serve(c, c.Param("file"))
+}
+
+func (d *Documents) serve(c echo.Context, name string) error {
+	files, err := d.page()
+	if err != nil {
+		return err
+	}
+	found, ok := files[name]
+	if !ok {
+		return answer.NewProblem(http.StatusNotFound, "there is no such file; /docs names those that there are")
+	}
+	header := c.Response().Header()
+	header.Add("Vary", "Accept-Encoding")
+	if strings.Contains(c.Request().Header.Get("Accept-Encoding"), "gzip") {
+		header.Set("Content-Encoding", "gzip")
+		return c.Blob(http.StatusOK, found.kind, found.gzip)
+	}
+	return c.Blob(http.StatusOK, found.kind, found.plain)
+}
+
+// Lead sends those who open the service in a browser to the page.
+func Lead(c echo.Context) error { return c.Redirect(http.StatusFound, "/docs") }
+
+// policy lets a browser use the page's own style and script, and call the service itself, and nothing else.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// file is one that is served, as it is and compressed.
+type file struct {
+	kind        string
+	plain, gzip []byte
+}
+
+func newFile(kind string, text []byte) file {
+	var packed bytes.Buffer
+	writer, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is one that there is
+	_, _ = writer.Write(text)                                       // into memory
+	_ = writer.Close()
+	return file{kind, text, packed.Bytes()}
+}
+
+// page makes the files of the page when they are first asked for, by their names.
+type page func() (map[string]file, error)
+
+const pageName = "docs"
+
+func newPage(table []Route, document, events object, schemas [][]byte) page {
+	return sync.OnceValues(func() (map[string]file, error) {
+		parsed, err := template.New("docs").Parse(pageTemplate)
+		if err != nil {
+			return nil, err
+		}
+		by := orderOf(append([][]byte{openapiPaths, openapiComponents, asyncapi}, schemas...)...)
+		data := pageOf(table, document, events, by)
+		data.Style, data.Script = hashed("docs.css", style), hashed("docs.js", script)
+		var text bytes.Buffer
+		err = parsed.Execute(&text, data)
+		return map[string]file{
+			pageName:    newFile("text/html; charset=UTF-8", text.Bytes()),
+			data.Style:  newFile("text/css; charset=UTF-8", style),
+			data.Script: newFile("text/javascript; charset=UTF-8", script),
+		}, err
+	})
+}
+
+// hashed puts a hash of the text into the name of a file, so that it can be kept for ever.
+func hashed(name string, text []byte) string {
+	hash := sha256.Sum256(text)
+	extension := path.Ext(name)
+	return strings.TrimSuffix(name, extension) + "." + hex.EncodeToString(hash[:6]) + extension
 }

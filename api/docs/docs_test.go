@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"earshot/deploy/testbed/apitest"
-
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed/apitest"
 )
 
 func TestTheDescriptionHasTheRoutesThatAreServedAndNoOthers(t *testing.T) {

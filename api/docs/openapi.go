@@ -5,14 +5,15 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 
 	"earshot/api/answer"
 )
 
-// The description of the API: its operations, and the components that they refer to.
-// What the table of routes knows already is not written there but added here.
+// The operations of the API, and the components that they refer to.
 var (
 	//go:embed openapi.json
 	openapiPaths []byte
@@ -23,8 +24,7 @@ var (
 // object is a JSON object of a description.
 type object = map[string]any
 
-// openapi builds the OpenAPI 3.1 document of the given routes. What is embedded is
-// part of the program, hence an error is a mistake in it that every test would show.
+// openapi builds the OpenAPI 3.1 document of the routes. An error is a mistake in what is embedded.
 func openapi(table []Route, schemas [][]byte) (object, error) {
 	var document, components object
 	for _, part := range []struct {
@@ -40,9 +40,19 @@ func openapi(table []Route, schemas [][]byte) (object, error) {
 		if err := json.Unmarshal(text, &schema); err != nil {
 			return nil, fmt.Errorf("an embedded schema is not JSON: %w", err)
 		}
-		addDefinitions(components["schemas"].(object), schema)
+		definitions, _ := schema["$defs"].(object)
+		for name, definition := range definitions {
+			components["schemas"].(object)[name] = plain(definition)
+		}
 	}
-	extend(components["schemas"].(object))
+	// A component that is said to be another with more fields required gets the fields of that.
+	for _, component := range components["schemas"].(object) {
+		schema := component.(object)
+		if name, ok := schema["x-extends"].(string); ok {
+			delete(schema, "x-extends")
+			schema["type"], schema["properties"] = "object", components["schemas"].(object)[name].(object)["properties"]
+		}
+	}
 	document["components"] = components
 	for _, endpoint := range table {
 		if operation, ok := operationOf(document, endpoint); ok {
@@ -55,7 +65,6 @@ func openapi(table []Route, schemas [][]byte) (object, error) {
 	return document, nil
 }
 
-// operationOf finds the operation that describes a route.
 func operationOf(document object, endpoint Route) (object, bool) {
 	item, _ := document["paths"].(object)[templated(endpoint.Path)].(object)
 	operation, ok := item[strings.ToLower(endpoint.Method)].(object)
@@ -73,12 +82,14 @@ func templated(path string) string {
 	return strings.Join(parts, "/")
 }
 
-// complete adds to an operation what holds for its route by the table: the parameters
-// of the path and the query, who may ask, and the answers that the middleware gives.
+// complete adds to an operation what the table knows of its route: the parameters of the path and the query, who
+// may call, and the answers of the middleware.
 func complete(operation object, endpoint Route) {
 	parameters, _ := operation["parameters"].([]any)
-	for _, name := range parametersOf(endpoint.Path) {
-		parameters = append(parameters, reference("parameters", name))
+	for part := range strings.SplitSeq(endpoint.Path, "/") {
+		if name, ok := strings.CutPrefix(part, ":"); ok {
+			parameters = append(parameters, reference("parameters", name))
+		}
 	}
 	for _, name := range endpoint.Query {
 		parameters = append(parameters, reference("parameters", cmp.Or(renamed[name], name)))
@@ -91,8 +102,13 @@ func complete(operation object, endpoint Route) {
 	}
 	operation["security"] = securityOf(operation, endpoint)
 	responses := operation["responses"].(object)
-	if endpoint.Tagged {
-		addTags(responses)
+	for _, status := range []string{"200", "201"} {
+		if shown, shows := responses[status].(object); shows && endpoint.Tagged {
+			if shown["headers"] == nil {
+				shown["headers"] = object{}
+			}
+			shown["headers"].(object)["ETag"] = reference("headers", "ETag")
+		}
 	}
 	for status, name := range answersOf(endpoint) {
 		if strings.Contains(endpoint.Path, answer.OpenAIPath) {
@@ -119,25 +135,8 @@ func conditionsOf(endpoint Route) []string {
 	return []string{"If-Match", "If-None-Match"}
 }
 
-// addTags adds to the answers that show what is stored the header that says which state that
-// is.
-func addTags(responses object) {
-	for _, status := range []string{"200", "201"} {
-		shown, shows := responses[status].(object)
-		if !shows {
-			continue
-		}
-		headers, _ := shown["headers"].(object)
-		if headers == nil {
-			headers = object{}
-			shown["headers"] = headers
-		}
-		headers["ETag"] = reference("headers", "ETag")
-	}
-}
-
-// renamed are the components of parameters of the query whose names others have: a parameter
-// of paths, and a schema, of which generators would make two types of one name.
+// renamed are the components of query parameters whose names a parameter of paths or a schema has: generators
+// would make two types of one name.
 var renamed = map[string]string{"messageId": "ofMessage", "source": "ofSource", "session": "ofSession"}
 
 // answersOf names the answers that are the same for all routes of a sort.
@@ -160,9 +159,8 @@ func answersOf(endpoint Route) map[string]string {
 	return answers
 }
 
-// securityOf says with which keys an operation may be called: the roles are the scopes of
-// which a key needs one, and session for a session's token. A user's ID token may come
-// along where the operation takes it.
+// securityOf says with which keys an operation may be called: a key with one of the roles, which are its scopes,
+// and session for a session's token; a user's ID token as well where the operation takes it.
 func securityOf(operation object, endpoint Route) []any {
 	if endpoint.Open {
 		return []any{}
@@ -182,28 +180,20 @@ func securityOf(operation object, endpoint Route) []any {
 	return needed
 }
 
-// parametersOf names the parameters in a path of echo's.
-func parametersOf(path string) []string {
-	var names []string
-	for part := range strings.SplitSeq(path, "/") {
-		if name, ok := strings.CutPrefix(part, ":"); ok {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 func reference(kind, name string) object {
 	return object{"$ref": "#/components/" + kind + "/" + name}
 }
 
-// illustrate gives the bodies of a schema that has an example this example, where they
-// have none of their own.
+// illustrate gives bodies without an example that of their schema; of a choice, that of the first.
 func illustrate(value any, examples object) {
 	switch value := value.(type) {
 	case object:
 		if schema, ok := value["schema"].(object); ok && value["example"] == nil {
-			if example, ok := exampleOf(schema, examples); ok {
+			if choice, ok := schema["anyOf"].([]any); ok {
+				schema = choice[0].(object)
+			}
+			name, _ := schema["$ref"].(string)
+			if example, ok := examples[strings.TrimPrefix(name, "#/components/schemas/")]; ok {
 				value["example"] = example
 			}
 		}
@@ -217,12 +207,99 @@ func illustrate(value any, examples object) {
 	}
 }
 
-// exampleOf finds the example of a schema; of a choice, that of the first.
-func exampleOf(schema, examples object) (any, bool) {
-	if choice, ok := schema["anyOf"].([]any); ok {
-		schema = choice[0].(object)
+// formats are our formats in the words of JSON Schema, as far as it has some.
+var formats = map[string]object{
+	"id":            {"pattern": "^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$"},
+	"tool-name":     {"pattern": "^[A-Za-z0-9_-]{1,64}$"},
+	"emitter":       {"pattern": `^[A-Za-z0-9][A-Za-z0-9_-]{0,127}\.[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`},
+	"message-id":    {"minLength": 1, "maxLength": 128},
+	"url":           {"format": "uri"},
+	"method":        {"examples": []any{"POST"}},
+	"timeout":       {"examples": []any{"10s"}},
+	"retry-for":     {"examples": []any{"15m"}},
+	"settle":        {"examples": []any{"800ms"}},
+	"dedupe-within": {"examples": []any{"10m"}},
+	"answer-within": {"examples": []any{"30s"}},
+	"key-life":      {"examples": []any{"720h"}},
+	"token-life":    {"examples": []any{"30m"}},
+	"model":         {"examples": []any{"openai/gpt-4o-mini"}},
+}
+
+// plain copies one of the service's own JSON Schemas in a form that generators of clients take: without fields
+// that are refused with a hint (a schema that is false), lists of types and formats of ours.
+func plain(value any) any {
+	switch value := value.(type) {
+	case object:
+		return plainObject(value)
+	case []any:
+		copied := make([]any, len(value))
+		for i, part := range value {
+			copied[i] = plain(part)
+		}
+		return copied
+	default:
+		return value
 	}
-	name, _ := schema["$ref"].(string)
-	example, ok := examples[strings.TrimPrefix(name, "#/components/schemas/")]
-	return example, ok
+}
+
+func plainObject(schema object) object {
+	copied := object{}
+	for key, part := range schema {
+		switch text, _ := part.(string); {
+		case key == "$ref":
+			copied[key] = strings.Replace(text, "#/$defs/", "#/components/schemas/", 1)
+		case key == "format" && strings.HasPrefix(text, "earshot-"):
+			maps.Copy(copied, formats[strings.TrimPrefix(text, "earshot-")])
+		case key == "properties":
+			kept := object{}
+			for name, schema := range part.(object) {
+				if schema != false { // only known to be refused with a hint, as any unknown field is
+					kept[name] = plain(schema)
+				}
+			}
+			copied[key] = kept
+		case key == "x-doc" || key == "x-default": // for the tables of the documents
+		default:
+			copied[key] = plain(part)
+		}
+	}
+	if copied["enum"] != nil && copied["type"] == nil {
+		copied["type"] = "string" // ours are; without a type, generators take them for anything
+	}
+	splitTypes(copied)
+	if value, ok := copied["default"]; ok { // generators would make such a field required
+		delete(copied, "default")
+		copied["description"] = word(copied, "description") + " Default: " + plainText(value) + "."
+	}
+	opened(copied)
+	return copied
+}
+
+// opened lets an object without described fields have any: some generators would take it for an empty one.
+func opened(schema object) {
+	if schema["type"] == "object" && schema["properties"] == nil && schema["additionalProperties"] == nil {
+		schema["additionalProperties"] = true
+	}
+}
+
+// splitTypes makes a choice of the schemas of several types, each with what belongs to it. Null may stay with one
+// type; with several it goes, as it means the same as leaving the field out.
+func splitTypes(schema object) {
+	types, _ := schema["type"].([]any)
+	kinds := slices.DeleteFunc(slices.Clone(types), func(kind any) bool { return kind == "null" })
+	if len(kinds) < 2 {
+		return
+	}
+	var choice []any
+	for _, kind := range kinds {
+		one := object{"type": kind}
+		if kind == "array" {
+			one["items"] = schema["items"]
+		}
+		opened(one)
+		choice = append(choice, one)
+	}
+	delete(schema, "type")
+	delete(schema, "items")
+	schema["anyOf"] = choice
 }

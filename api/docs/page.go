@@ -1,13 +1,16 @@
 package docs
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 )
 
-// What the page /docs shows, taken out of the descriptions for programs, so that the
-// two cannot say different things.
+// What the page /docs shows, all of it from the descriptions for programs.
 type (
 	pageData struct {
 		Title, Summary, Description string
@@ -62,31 +65,31 @@ func pageOf(table []Route, document, described object, by order) pageData {
 	info := r.follow(document["info"])
 	data := pageData{
 		Title: word(info, "title"), Summary: word(info, "summary"), Description: word(info, "description"),
-		Events: eventsOf(described, by), Schemas: r.schemas(),
-		Fault: r.example(r.follow(reference("responses", "BadRequest"))),
+		Events: eventsOf(described, by),
+		Fault:  r.example(r.follow(reference("responses", "BadRequest"))),
 	}
 	for _, tag := range document["tags"].([]any) {
 		tag := tag.(object)
 		shown := group{Name: word(tag, "name"), Description: word(tag, "description")}
-		if shown.Operations = r.operations(table, shown.Name); shown.Operations != nil {
+		for _, endpoint := range table {
+			described, ok := operationOf(document, endpoint)
+			if ok && slices.Contains(described["tags"].([]any), tag["name"]) {
+				shown.Operations = append(shown.Operations, r.operation(endpoint, described))
+			}
+		}
+		if shown.Operations != nil {
 			data.Groups = append(data.Groups, shown)
+		}
+	}
+	schemas := document["components"].(object)["schemas"].(object)
+	for _, name := range slices.Sorted(maps.Keys(schemas)) {
+		if rows := r.rows(schemas[name], ""); rows != nil {
+			data.Schemas = append(data.Schemas, schemaSection{name, word(schemas[name].(object), "description"), rows})
 		}
 	}
 	call := document["webhooks"].(object)["toolCall"].(object)["post"].(object)
 	data.Calls = r.operation(Route{Method: "POST", Path: "the tool's url", Open: true}, call)
 	return data
-}
-
-// operations lists those of one tag, in the order of the table.
-func (r reader) operations(table []Route, tag string) []shownOperation {
-	var found []shownOperation
-	for _, endpoint := range table {
-		described, ok := operationOf(r.document, endpoint)
-		if ok && slices.Contains(described["tags"].([]any), any(tag)) {
-			found = append(found, r.operation(endpoint, described))
-		}
-	}
-	return found
 }
 
 func (r reader) operation(endpoint Route, described object) shownOperation {
@@ -98,7 +101,13 @@ func (r reader) operation(endpoint Route, described object) shownOperation {
 	}
 	parameters, _ := described["parameters"].([]any)
 	for _, parameter := range parameters {
-		shown.Parameters = append(shown.Parameters, r.parameter(r.follow(parameter)))
+		of := r.follow(parameter)
+		one := r.row(of["schema"].(object))
+		one.Name, one.In, one.Description, one.Required = word(of, "name"), word(of, "in"), word(of, "description"), of["required"] == true
+		if one.Required {
+			one.Value = samples[one.Name]
+		}
+		shown.Parameters = append(shown.Parameters, one)
 	}
 	responses := described["responses"].(object)
 	for _, status := range slices.Sorted(maps.Keys(responses)) {
@@ -109,7 +118,8 @@ func (r reader) operation(endpoint Route, described object) shownOperation {
 			shown.Faults = append(shown.Faults, answer)
 		}
 	}
-	shown.Streams = r.streams(responses)
+	content, _ := r.follow(responses["200"])["content"].(object)
+	shown.Streams = content["text/event-stream"] != nil
 	shown.Curl = curl(shown)
 	return shown
 }
@@ -121,28 +131,13 @@ func needs(endpoint Route) string {
 	}
 	var words []string
 	for _, scope := range endpoint.Scopes {
-		words = append(words, "a key of scope "+scope)
+		words = append(words, "a key of scope "+string(scope))
 	}
 	if endpoint.FrontEnd {
 		words = append(words, "the session's token")
 	}
 	words = append(words, "the admin's key")
 	return strings.Join(words, ", or ")
-}
-
-func (r reader) streams(responses object) bool {
-	content, _ := r.follow(responses["200"])["content"].(object)
-	return content["text/event-stream"] != nil
-}
-
-func (r reader) parameter(of object) row {
-	shown := r.row(of["schema"].(object))
-	shown.Name, shown.In, shown.Description = word(of, "name"), word(of, "in"), word(of, "description")
-	shown.Required = of["required"] == true
-	if shown.Required {
-		shown.Value = samples[shown.Name]
-	}
-	return shown
 }
 
 func (r reader) body(described object) *shownBody {
@@ -209,18 +204,6 @@ func curl(of shownOperation) string {
 	return line
 }
 
-// schemas lists the objects that have fields of their own.
-func (r reader) schemas() []schemaSection {
-	all := r.document["components"].(object)["schemas"].(object)
-	var found []schemaSection
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if rows := r.rows(all[name], ""); rows != nil {
-			found = append(found, schemaSection{name, word(all[name].(object), "description"), rows})
-		}
-	}
-	return found
-}
-
 func eventsOf(described object, by order) shownEvents {
 	r := reader{described, by}
 	channels := described["channels"].(object)
@@ -236,4 +219,242 @@ func eventsOf(described object, by order) shownEvents {
 		}
 	}
 	return shown
+}
+
+// row is one field of a body, or one parameter.
+type row struct {
+	Name        string // with the objects around it: prompt.text
+	In          string // of a parameter: path, query or header
+	Type        string
+	Schema      string // what the type refers to, where it has a section of its own
+	Required    bool
+	Limits      []string
+	Description string
+	Value       string // of a parameter: what the form begins with
+}
+
+// reader reads a description, and resolves the references in it.
+type reader struct {
+	document object
+	order    order
+}
+
+// follow returns an object, behind its reference where it is one.
+func (r reader) follow(value any) object {
+	found, _ := value.(object)
+	text, ok := found["$ref"].(string)
+	if !ok {
+		return found
+	}
+	target := any(r.document)
+	for token := range strings.SplitSeq(strings.TrimPrefix(text, "#/"), "/") {
+		target = target.(object)[token]
+	}
+	return r.follow(target)
+}
+
+// rows lists the fields of an object, those of objects that stand in it among them.
+func (r reader) rows(schema any, within string) []row {
+	of := r.follow(schema)
+	properties, _ := of["properties"].(object)
+	required, _ := of["required"].([]any)
+	var found []row
+	for _, name := range r.order.keys(properties, required) {
+		property, _ := properties[name].(object)
+		one := r.row(property)
+		one.Name, one.Required = within+name, slices.Contains(required, any(name))
+		found = append(found, one)
+		if one.Schema == "" {
+			found = append(found, r.rows(inner(property), within+name+suffix(property))...)
+		}
+	}
+	return found
+}
+
+// row describes a property by its own words and by those of what it refers to.
+func (r reader) row(property object) row {
+	of := r.follow(property)
+	label, name := r.typeOf(property)
+	return row{Type: label, Schema: name, Limits: limitsOf(of), Description: cmp.Or(word(property, "description"), word(of, "description"))}
+}
+
+// inner is the schema with the fields of a property: itself, the items of a list, the values of a map.
+func inner(property object) any {
+	for _, key := range []string{"items", "additionalProperties"} {
+		if of, ok := property[key].(object); ok && of["$ref"] == nil {
+			return of
+		}
+	}
+	return property
+}
+
+func suffix(property object) string {
+	switch {
+	case property["items"] != nil:
+		return "[]."
+	case property["properties"] == nil:
+		return ".*."
+	}
+	return "."
+}
+
+// typeOf names the type of a schema, and the schema that it refers to, if any.
+func (r reader) typeOf(schema object) (label, name string) {
+	if text, ok := schema["$ref"].(string); ok {
+		name = text[strings.LastIndex(text, "/")+1:]
+		if r.follow(schema)["properties"] == nil {
+			label, _ = r.typeOf(r.follow(schema))
+			return label, ""
+		}
+		return name, name
+	}
+	if choice, ok := schema["anyOf"].([]any); ok {
+		var labels []string
+		for _, one := range choice {
+			text, to := r.typeOf(one.(object))
+			labels, name = append(labels, text), cmp.Or(name, to)
+		}
+		return strings.Join(labels, " or "), name
+	}
+	switch kind := schema["type"].(type) {
+	case string:
+		label = kind
+	case []any:
+		label = listed(kind, " or ")
+	default:
+		label = "any"
+	}
+	if items, ok := schema["items"].(object); ok && len(items) > 0 {
+		of, to := r.typeOf(items)
+		return strings.Replace(label, "array", "array of "+of, 1), to
+	}
+	if values, ok := schema["additionalProperties"].(object); ok && schema["properties"] == nil {
+		of, to := r.typeOf(values)
+		return strings.Replace(label, "object", "object of "+of, 1), to
+	}
+	return label, ""
+}
+
+// limitsOf says what bounds a value, and its default. Its description names the characters that it may have, in
+// fewer words than a pattern needs.
+func limitsOf(schema object) []string {
+	var limits []string
+	if values, ok := schema["enum"].([]any); ok {
+		limits = append(limits, listed(values, ", "))
+	}
+	for _, limit := range []struct{ key, words string }{
+		{"minimum", "at least %s"}, {"maximum", "at most %s"}, {"minLength", "at least %s characters"}, {"maxLength", "at most %s characters"},
+		{"minItems", "at least %s"}, {"maxItems", "at most %s of them"}, {"format", "%s"}, {"default", "default %s"},
+	} {
+		if value, ok := schema[limit.key]; ok {
+			limits = append(limits, fmt.Sprintf(limit.words, plainText(value)))
+		}
+	}
+	return limits
+}
+
+func listed(values []any, between string) string {
+	var texts []string
+	for _, value := range values {
+		texts = append(texts, plainText(value))
+	}
+	return strings.Join(texts, between)
+}
+
+// plainText writes a value as people do: numbers without an exponent, texts unquoted.
+func plainText(value any) string {
+	if text, ok := value.(string); ok {
+		return text
+	}
+	text, _ := json.Marshal(value) // it came from JSON
+	return string(text)
+}
+
+func word(from object, key string) string {
+	text, _ := from[key].(string)
+	return text
+}
+
+// order ranks names of fields by where they first stand in the descriptions: people wrote
+// them there in an order that means something, which a Go map has lost.
+type order map[string]int
+
+func orderOf(texts ...[]byte) order {
+	found := order{}
+	for _, text := range texts {
+		found.read(json.NewDecoder(bytes.NewReader(text)), false, false)
+	}
+	return found
+}
+
+// read reads one value. Its keys are names of fields where it is the properties of a schema,
+// and with those of all that is in it where it is an example.
+func (o order) read(from *json.Decoder, fields, example bool) {
+	token, err := from.Token()
+	if err != nil {
+		return
+	}
+	switch token {
+	case json.Delim('{'):
+		for from.More() {
+			key, _ := from.Token()
+			name := key.(string)
+			if (fields || example) && o[name] == 0 {
+				o[name] = len(o) + 1
+			}
+			o.read(from, name == "properties" && !fields, example || name == "example" || name == "x-examples")
+		}
+		_, _ = from.Token()
+	case json.Delim('['):
+		for from.More() {
+			o.read(from, false, example)
+		}
+		_, _ = from.Token()
+	}
+}
+
+// keys lists those of an object in this order, those of first before all others.
+func (o order) keys(of object, first []any) []string {
+	return slices.SortedFunc(maps.Keys(of), func(a, b string) int {
+		if sooner := slices.Contains(first, any(a)); sooner != slices.Contains(first, any(b)) {
+			if sooner {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Or(cmp.Compare(o[a], o[b]), strings.Compare(a, b))
+	})
+}
+
+// indented writes a value that came from JSON.
+func (o order) indented(value any, indent string) string {
+	deeper := indent + "  "
+	var parts []string
+	ends := "{}"
+	switch value := value.(type) {
+	case object:
+		for _, key := range o.keys(value, nil) {
+			parts = append(parts, literal(key)+": "+o.indented(value[key], deeper))
+		}
+	case []any:
+		ends = "[]"
+		for _, part := range value {
+			parts = append(parts, o.indented(part, deeper))
+		}
+	default:
+		return literal(value)
+	}
+	if oneLine := ends[:1] + strings.Join(parts, ", ") + ends[1:]; len(oneLine) < 60 && !strings.Contains(oneLine, "\n") {
+		return oneLine
+	}
+	return ends[:1] + "\n" + deeper + strings.Join(parts, ",\n"+deeper) + "\n" + indent + ends[1:]
+}
+
+// literal writes what is neither an object nor a list.
+func literal(value any) string {
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value) // it came from JSON
+	return strings.TrimSpace(text.String())
 }
