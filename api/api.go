@@ -43,55 +43,48 @@ import (
 	"earshot/trigger/scope"
 )
 
-// Options are what New needs. Store and Engine must be given; what else is missing
-// has the default that its field names.
+// Options are what New needs. Store, Engine, Keys and Tokens must be given; what else is missing has the
+// default that its field names.
 type Options struct {
 	Store  Store
 	Engine Engine
-	// AdminKey is the bearer key that may do everything. Empty means that no key is
-	// asked for: for development on loopback only, and refused elsewhere. Keys and
-	// tokens that are sent all the same are honoured.
+	// AdminKey is the bearer key that may do everything. Empty: no key is needed, on loopback only; those
+	// that are sent are honoured.
 	AdminKey secret.Secret
-	// Keys keeps the keys of apps, and Tokens signs those of sessions. Missing: there
-	// are none.
-	Keys   KeyStore
-	Tokens auth.Tokens
+	Keys     KeyStore    // of apps
+	Tokens   auth.Tokens // of sessions
 	// Origins knows which pages may call. Missing: none.
 	Origins Origins
 	// Identities verifies ID tokens. Missing: no user is ever verified.
 	Identities Identities
 	// Models knows which models can be asked. Missing: settings may name any.
 	Models Models
-	// Model is what the endpoint for chats relays to. Missing: that endpoint says so.
+	// Model is what chats are relayed to. Missing: their endpoint says so.
 	Model gateway.Model
 	// Events is read by event streams. Missing: they answer 503.
 	Events Events
-	// Memory erases sessions, and tells what the stream has of them. Missing: it is answered
-	// 503.
+	// Memory erases and exports sessions. Missing: they answer 503.
 	Memory Memory
 	// Asked keeps calls of agents that lack values. Missing: they are faults.
 	Asked mcp.Asked
-	// SERMAS says that its clients are served, at /mqtt. Off: they are told how to turn it on.
+	// SERMAS turns /mqtt on. Off: its clients read how to turn it on.
 	SERMAS bool
-	// Filters is how many filters the clients of MQTT may have here for one app; all apps have
-	// room for twice as many. Missing: 32,768.
+	// Filters is how many filters the clients of MQTT may have here for one app, and half of what all may
+	// have. Missing: 32,768.
 	Filters int
 	// Lineages knows until when access tokens were renewed. Missing: none was.
 	Lineages mqtt.Lineages
 	// TaskAfter is how long a call by MCP may take before it is a task. Missing: 2 s.
 	TaskAfter time.Duration
-	// Kept is how long the record of a trigger stays after it was done, which agents are told of
-	// their tasks. Missing: a week.
+	// Kept is how long the record of a trigger stays after it was done. Missing: a week.
 	Kept time.Duration
 	// Streams is how many event streams an app may have open here. Missing: 10,000.
 	Streams int
-	// Walls bound what is under work, and what its bodies take. Missing: those of this handler alone.
+	// Walls bound what is under work and what its bodies take. Missing: those of this handler alone.
 	Walls *ratelimit.Walls
-	// WriteTime is how long a client of HTTP/2 may take nothing of its answer; a
-	// Listener bounds the others. Missing: 30 s.
+	// WriteTime is how long a client of HTTP/2 may take nothing of its answer. Missing: 30 s.
 	WriteTime time.Duration
-	// NATSURL is where the events are, for callers on the same machine. It is told to all
-	// of them, so it holds no password. Missing: it is not told.
+	// NATSURL is where callers on the same machine find the events. All may read it: it holds no password.
 	NATSURL string
 	// Closing ends the event streams when it is closed. Missing: only their clients do.
 	Closing <-chan struct{}
@@ -99,22 +92,15 @@ type Options struct {
 	Ready []Check
 	// Logger gets one line for each request. Missing: slog.Default().
 	Logger *slog.Logger
-	// Metrics is shown at /metrics and gets the counter of requests. Missing: a
-	// registry of its own.
+	// Metrics is shown at /metrics. Missing: a registry of its own.
 	Metrics *prometheus.Registry
-	// NewID makes the ids of messages and repositories whose client chose none.
-	// Missing: 26 random letters and digits.
-	NewID func() string
-	// Reach looks whether sources of apps can be reached. Missing: it is not told.
-	Reach Reach
-	// Prepare looks at statements of tools that are written. Missing: nobody does.
-	Prepare Prepare
-	// Offer reads the tools of repositories that are written with those of an MCP server.
-	// Missing: they are read later.
-	Offer Offer
-	// Tracer begins the spans of requests; nil: none.
-	Tracer *tracing.Tracer
-	// SignIns slows down clients that guess credentials. Missing: those of this handler alone.
+	// NewID makes the ids of messages and repositories. Missing: 26 random letters and digits.
+	NewID   func() string
+	Reach   Reach           // looks at the sources of apps; nil: they are not looked at
+	Prepare Prepare         // looks at statements of tools that are written; nil: they are not looked at
+	Offer   Offer           // reads the tools of MCP servers; nil: they are read later
+	Tracer  *tracing.Tracer // begins the spans of requests; nil: none
+	// SignIns slows down clients that guess credentials. Missing: that of this handler alone.
 	SignIns *signin.Guard
 	// Now is the clock of log lines and of what expires. Missing: time.Now.
 	Now func() time.Time
@@ -126,21 +112,31 @@ func New(options Options) http.Handler {
 	router := echo.New()
 	router.HTTPErrorHandler = answer.WriteError
 	router.Pre(unslashed)
-	table := options.routes(options.Walls)
+	table, open, long := options.routes(options.Walls), map[string]bool{}, map[string]int64{}
+	for _, endpoint := range table {
+		if endpoint.open {
+			open[endpoint.path] = true
+		}
+		if endpoint.most > 0 {
+			long[endpoint.path] = endpoint.most
+		}
+	}
 	around := []echo.MiddlewareFunc{
 		traced(options.Tracer),
 		logged(options.Logger, options.Now),
 		counted(options.Metrics),
 		answered,
 		recovered,
-		hardened(options.WriteTime, longBodies(table)),
+		hardened(options.WriteTime, long),
 		crossOrigin(options.Origins),
 	}
 	if options.AdminKey.Empty() {
-		around = append(around, auth.Guarded(openPaths(table)))
+		around = append(around, auth.Guarded(open))
 	}
-	around = append(around, auth.Authenticated(options.authenticator(), openPaths(table)))
-	router.Use(aroundAll(around...))
+	around = append(around, auth.Authenticated(options.authenticator(), open))
+	// Together, once, and not by echo for each request: whatever the router finds for it.
+	handle := chained(around...)(func(c echo.Context) error { return c.Handler()(c) })
+	router.Use(func(echo.HandlerFunc) echo.HandlerFunc { return handle })
 	may := accessTable()
 	for _, endpoint := range table {
 		endpoint.register(router, may[endpoint.method+" "+endpoint.path], options.Walls)
@@ -176,12 +172,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Kept == 0 {
 		o.Kept = store.DefaultRetention
-	}
-	if o.Keys == nil {
-		o.Keys = noKeys{}
-	}
-	if o.Tokens == nil {
-		o.Tokens = noTokens{}
 	}
 	return o
 }
@@ -219,9 +209,8 @@ type RepositoryWriter interface {
 	DeleteRepository(ctx context.Context, scope repositories.Scope, id string, on ...store.Condition) error
 }
 
-// Previewer says what a change would do, one of store.WouldCreate, WouldUpdate and
-// WouldLeave, and fails as the change would, or with a *store.CompareError. by is
-// who asks: the root of a key, empty for the admin.
+// Previewer says what a change would do, one of store.WouldCreate, WouldUpdate and WouldLeave, and fails as
+// the change would, or with a *store.CompareError. by is the root of the caller's key, empty for the admin.
 type Previewer interface {
 	PreviewApp(ctx context.Context, change store.AppChange, by string) (operation string, err error)
 	PreviewRepository(ctx context.Context, change store.RepositoryChange, by string) (operation string, err error)
@@ -252,27 +241,24 @@ type Engine interface {
 
 // Messages takes chat messages and tells what came of them.
 type Messages interface {
-	// Post returns the stored answer, the JSON of a query.Answer, byte for byte the
-	// same for every repeat of the message.
+	// Post returns the stored JSON of a query.Answer, the same bytes for every repeat of the message.
 	Post(ctx context.Context, message trigger.Message) (json.RawMessage, error)
 	// PostAsync returns as soon as the message is stored.
 	PostAsync(ctx context.Context, message trigger.Message) (messageID string, err error)
-	// Draft matches a message that may still change; CommitDraft decides it as Post does a
-	// message, CommitDraftAsync as PostAsync. RetractDraft fails with *trigger.PostedError where
-	// it is a message by now.
+	// Draft matches a message that may still change; CommitDraft decides it as Post does a message,
+	// CommitDraftAsync as PostAsync. RetractDraft fails with *trigger.PostedError once it is a message.
 	Draft(ctx context.Context, message trigger.Message) (json.RawMessage, error)
 	CommitDraft(ctx context.Context, appID, sessionID, messageID string) (json.RawMessage, error)
 	CommitDraftAsync(ctx context.Context, appID, sessionID, messageID string) error
 	RetractDraft(ctx context.Context, appID, sessionID, messageID string) error
 	ExplainDraft(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)
-	// Count counts a use against the limits of a minute; its error is a *ledger.RateError where
-	// one is reached.
+	// Count counts a use against the limits of a minute, and fails with a *ledger.RateError.
 	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
 	// DryRun leaves no trace.
 	DryRun(ctx context.Context, message trigger.Message) (query.Answer, explain.Explanation, error)
 	History(ctx context.Context, asked query.History) (items []query.Entry, next string, err error)
 	Message(ctx context.Context, appID, sessionID, messageID string) (query.Entry, error)
-	// Explain is query.ErrUnexplained where nothing is kept that explains the message.
+	// Explain fails with query.ErrUnexplained where nothing is kept that explains the message.
 	Explain(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)
 }
 
@@ -284,10 +270,9 @@ type Triggers interface {
 	Trigger(ctx context.Context, appID, triggerID string) (query.Record, error)
 	// Answer gives the answer to a trigger that waits for one; the first holds.
 	Answer(ctx context.Context, appID, triggerID string, given effect.Answer) (query.Record, error)
-	// Confirm lets a trigger go that waits for it, of which the digest says what was asked, and
-	// the record by whom;
-	// Deny ends it, whatever the digest where that is empty; Cancel ends one whose effects are
-	// kept back. query.ErrEnded where it is too late, trigger.ErrDigest for another digest.
+	// Confirm lets a waiting trigger go, Deny ends it, and Cancel ends one whose effects are deferred; by
+	// comes into the record. The digest names the question; an empty one denies any. They fail with
+	// query.ErrEnded when it is too late, and with trigger.ErrDigest for another digest.
 	Confirm(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)
 	Deny(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)
 	Cancel(ctx context.Context, appID, triggerID, by string) (query.Record, error)
@@ -298,8 +283,7 @@ type Triggers interface {
 	DeadLetters
 }
 
-// DeadLetters is what can be done to all failed triggers that match a query. All
-// return their number.
+// DeadLetters counts, retries or removes all failed triggers that match a query, and returns their number.
 type DeadLetters interface {
 	CountFailed(ctx context.Context, query query.Triggers) (int, error)
 	RetryAll(ctx context.Context, query query.Triggers, by string) (int, error)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	_ "embed" // for the schema
 	"errors"
 	"fmt"
@@ -41,19 +42,22 @@ func withBody(handle func(c echo.Context, body []byte) error) echo.HandlerFunc {
 
 // readOptional reads a JSON body whole, which may be missing; hardened has bounded it.
 func readOptional(c echo.Context) ([]byte, error) {
-	request := c.Request()
-	if err := checkEncoding(request.Header); err != nil {
-		return nil, err
+	header := c.Request().Header
+	if encoding := header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
+		return nil, unsupported("Content-Encoding "+answer.Quote(encoding)+" is not read; send the body as it is").With("Accept-Encoding", "identity")
 	}
-	body, err := io.ReadAll(request.Body)
+	if given := header.Get("Content-Type"); given != "" && !isJSON(given) {
+		return nil, unsupported("Content-Type " + answer.Quote(given) + " is not read; send application/json")
+	}
+	body, err := io.ReadAll(c.Request().Body)
 	if err != nil {
 		return nil, answer.Unread(err)
 	}
 	return body, nil
 }
 
-// drained reads the body of a request that needs none, before it is answered: net/http
-// would do so after, and nobody could be told that the body did not come.
+// drained reads the body of a request that needs none before it is answered: net/http would do so after, too
+// late to say that the body did not come.
 func drained(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		if err := drain(c.Request()); err != nil {
@@ -63,9 +67,8 @@ func drained(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// drain reads a body to its end and keeps nothing of it. Its error is that of a body
-// which is too late or too long; one that breaks off has nobody to tell. A client that
-// asks first (Expect: 100-continue) is not asked for what nobody reads.
+// drain reads a body to its end and keeps nothing of it. It fails for a body that is too late or too long,
+// not for one that breaks off. A client that asks first (Expect: 100-continue) keeps its body.
 func drain(request *http.Request) error {
 	if strings.EqualFold(request.Header.Get("Expect"), "100-continue") {
 		return nil
@@ -78,19 +81,6 @@ func drain(request *http.Request) error {
 	return nil
 }
 
-// checkEncoding refuses what is not plain JSON in UTF-8. A missing Content-Type is
-// taken for JSON, which is all that is read here.
-func checkEncoding(header http.Header) error {
-	if encoding := header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
-		return unsupported("Content-Encoding "+answer.Quote(encoding)+" is not read; send the body as it is").With("Accept-Encoding", "identity")
-	}
-	given := header.Get("Content-Type")
-	if given == "" || isJSON(given) {
-		return nil
-	}
-	return unsupported("Content-Type " + answer.Quote(given) + " is not read; send application/json")
-}
-
 func unsupported(detail string) *answer.Problem {
 	return answer.NewProblem(http.StatusUnsupportedMediaType, detail).With("Accept", echo.MIMEApplicationJSON)
 }
@@ -98,31 +88,20 @@ func unsupported(detail string) *answer.Problem {
 // isJSON accepts application/json and its +json kin (RFC 6839) in UTF-8.
 func isJSON(given string) bool {
 	kind, parameters, err := mime.ParseMediaType(given)
-	if err != nil {
-		return false
-	}
-	if charset := parameters["charset"]; charset != "" && !strings.EqualFold(charset, "utf-8") {
-		return false
-	}
-	return kind == echo.MIMEApplicationJSON ||
-		strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
+	utf8 := strings.EqualFold(cmp.Or(parameters["charset"], "utf-8"), "utf-8")
+	return err == nil && utf8 && (kind == echo.MIMEApplicationJSON || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json"))
 }
 
-// bodiesSchema describes the bodies that are not definitions. It is what they are
-// checked against and what /openapi.json shows.
+// bodiesSchema describes the bodies that are not definitions, and is part of /openapi.json.
 //
 //go:embed bodies.schema.json
 var bodiesSchema []byte
 
 const (
-	// maxText is the longest text of a message, in bytes: ten times what people
-	// write, and still far within what a model reads.
-	maxText = 64 << 10
-	// maxMessageID is the longest messageId, in characters.
-	maxMessageID = 128
+	maxText      = 64 << 10 // bytes: ten times what people write, and far within what a model reads
+	maxMessageID = 128      // characters
 )
 
-// newBodies compiles the schema with the rules about single texts that it refers to.
 func newBodies() *bodies.Definitions {
 	described := bodies.Compile(bodiesSchema, map[string]func(string) error{
 		"id":           func(id string) error { return repositories.CheckID("the id", id) },
@@ -139,8 +118,7 @@ func newBodies() *bodies.Definitions {
 	return described
 }
 
-// decodeMessage reads the body of a posted message, or of a draft; app and session are the
-// path's.
+// decodeMessage reads the body of a posted message or of a draft.
 func decodeMessage(definitions *bodies.Definitions, body []byte) (message trigger.Message, isDraft bool, err error) {
 	var given struct {
 		MessageID string `json:"messageId"`
@@ -188,8 +166,7 @@ func checkMetadata(read *bodies.Body, given repositories.Metadata) {
 	}
 }
 
-// decodeDirect reads the body of a direct trigger; app and session are the path's. The
-// numbers among the values keep the digits that were sent, as json.Number.
+// decodeDirect reads the body of a direct trigger. Numbers keep the digits that were sent, as json.Number.
 func decodeDirect(definitions *bodies.Definitions, body []byte) (trigger.Direct, error) {
 	var given struct {
 		Name         string         `json:"name"`
@@ -212,7 +189,6 @@ func decodeDirect(definitions *bodies.Definitions, body []byte) (trigger.Direct,
 	}, read.Err()
 }
 
-// decodeSession reads what is put of a session.
 func decodeSession(definitions *bodies.Definitions, sent []byte, appID, sessionID string) (*repositories.Session, error) {
 	body, err := definitions.Read("SessionRequest", sent)
 	if err != nil {
@@ -227,7 +203,6 @@ func decodeSession(definitions *bodies.Definitions, sent []byte, appID, sessionI
 	return session, body.Err()
 }
 
-// decodeGiven reads the answer to a trigger.
 func decodeGiven(definitions *bodies.Definitions, sent []byte) (effect.Answer, error) {
 	body, err := definitions.Read("Given", sent)
 	if err != nil {
@@ -250,8 +225,8 @@ func decodeGiven(definitions *bodies.Definitions, sent []byte) (effect.Answer, e
 	return given, body.Err()
 }
 
-// checkMessageID is wider than CheckID: the id of a message is no part of a subject,
-// and front-ends have their own forms. What does not print would only confuse.
+// checkMessageID is wider than CheckID: the id of a message is no part of a subject, and front-ends have
+// their own forms.
 func checkMessageID(id string) error {
 	foreign := strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) })
 	if foreign || id == "" || utf8.RuneCountInString(id) > maxMessageID {

@@ -26,10 +26,9 @@ const (
 	corsAge = "600"
 )
 
-// crossOrigin lets pages of the origins that an app allows read its answers (Fetch
-// standard, CORS protocol), the refusals as well. To all others an app is as one that
-// does not exist. It keeps nobody out: what a page may do is in its key or token, which
-// a browser never sends by itself.
+// crossOrigin lets pages of the origins that an app allows read its answers (Fetch standard, CORS protocol),
+// the refusals as well. It keeps nobody out: what a page may do is in its key or token, which a browser never
+// sends by itself.
 func crossOrigin(origins Origins) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -38,8 +37,9 @@ func crossOrigin(origins Origins) echo.MiddlewareFunc {
 				return next(c)
 			}
 			c.Response().Header().Add(echo.HeaderVary, echo.HeaderOrigin)
-			preflight := isPreflight(c.Request())
-			if origin := c.Request().Header.Get(echo.HeaderOrigin); origin != "" {
+			origin := c.Request().Header.Get(echo.HeaderOrigin)
+			preflight := c.Request().Method == http.MethodOptions && origin != "" && c.Request().Header.Get(echo.HeaderAccessControlRequestMethod) != ""
+			if origin != "" {
 				allowed, err := origins.AllowsOrigin(c.Request().Context(), appID, origin)
 				if err != nil {
 					return err
@@ -56,11 +56,6 @@ func crossOrigin(origins Origins) echo.MiddlewareFunc {
 	}
 }
 
-func isPreflight(request *http.Request) bool {
-	return request.Method == http.MethodOptions && request.Header.Get(echo.HeaderOrigin) != "" &&
-		request.Header.Get(echo.HeaderAccessControlRequestMethod) != ""
-}
-
 func allowOrigin(c echo.Context, origin string, preflight bool) {
 	header := c.Response().Header()
 	header.Set(echo.HeaderAccessControlAllowOrigin, origin)
@@ -68,22 +63,16 @@ func allowOrigin(c echo.Context, origin string, preflight bool) {
 		header.Set(echo.HeaderAccessControlExposeHeaders, corsExposed)
 		return
 	}
-	header.Add(echo.HeaderVary, echo.HeaderAccessControlRequestHeaders)
-	header.Set(echo.HeaderAccessControlAllowMethods, corsMethods)
-	header.Set(echo.HeaderAccessControlAllowHeaders, allowedHeaders(c.Request().Header.Get(echo.HeaderAccessControlRequestHeaders)))
-	header.Set(echo.HeaderAccessControlMaxAge, corsAge)
-}
-
-// allowedHeaders lists of the headers that a page wants to send those that are read
-// here.
-func allowedHeaders(wanted string) string {
 	var allowed []string
-	for name := range strings.SplitSeq(strings.ToLower(wanted), ",") {
+	for name := range strings.SplitSeq(strings.ToLower(c.Request().Header.Get(echo.HeaderAccessControlRequestHeaders)), ",") {
 		if name = strings.TrimSpace(name); readsHeader(name) {
 			allowed = append(allowed, name)
 		}
 	}
-	return strings.Join(allowed, ", ")
+	header.Add(echo.HeaderVary, echo.HeaderAccessControlRequestHeaders)
+	header.Set(echo.HeaderAccessControlAllowMethods, corsMethods)
+	header.Set(echo.HeaderAccessControlAllowHeaders, strings.Join(allowed, ", "))
+	header.Set(echo.HeaderAccessControlMaxAge, corsAge)
 }
 
 func readsHeader(name string) bool {
@@ -100,8 +89,7 @@ func readsHeader(name string) bool {
 	return isToken && repositories.CheckID("service", service) == nil
 }
 
-// appInPath reads the app that a path speaks of, whether or not there is a route: a
-// page should be able to read that there is none.
+// appInPath reads the app of a path, with or without a route: a page should be able to read that there is none.
 func appInPath(path string) (string, bool) {
 	rest, ok := strings.CutPrefix(path, "/v1/apps/")
 	appID, _, _ := strings.Cut(rest, "/")
@@ -111,8 +99,7 @@ func appInPath(path string) (string, bool) {
 // maxBody is the longest body that is read, in bytes (section 3 of the contract).
 const maxBody = 1 << 20
 
-// hardening are headers of all answers. Their lists are shared: whoever sets one puts
-// another in its place.
+// hardening are headers of all answers. Their lists are shared, and must be replaced rather than changed.
 var hardening = http.Header{
 	"X-Content-Type-Options": {"nosniff"},
 	"X-Frame-Options":        {"DENY"},
@@ -120,8 +107,7 @@ var hardening = http.Header{
 	"Cache-Control":          {"no-store"},
 }
 
-// hardened bounds what is read and says how the answer may be used: never as another
-// type, never in a frame, and never kept by a cache unless a handler says otherwise.
+// hardened bounds what is read, and sets the headers of hardening, which a handler may replace.
 func hardened(limit time.Duration, longer map[string]int64) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {

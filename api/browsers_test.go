@@ -3,9 +3,9 @@ package api_test
 import (
 	"testing"
 
-	"earshot/deploy/testbed/apitest"
-
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed/apitest"
 )
 
 func TestPagesOfAllowedOriginsMayCall(t *testing.T) {

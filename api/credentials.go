@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
@@ -14,7 +13,6 @@ import (
 	"earshot/api/auth"
 	"earshot/repositories"
 	"earshot/repositories/bodies"
-	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 )
@@ -137,15 +135,13 @@ func (h sessionTokens) post(c echo.Context) error {
 	return answer.Result(c, http.StatusCreated, madeToken{signed.Reveal(), token.Expires}, err)
 }
 
-// whoami tells a caller whom the service takes it for, so that a client that has a key
-// needs no app.
+// whoami names the caller's key, so that a client with a key needs to know no app.
 type whoami struct{ natsURL string }
 
 func (h whoami) routes() []route {
 	return []route{{method: http.MethodGet, path: "/v1/whoami", handle: h.get}}
 }
 
-// introduction is an authenticated caller, as it is told.
 type introduction struct {
 	Admin     bool               `json:"admin"`
 	AppID     string             `json:"appId,omitempty"`
@@ -167,53 +163,3 @@ func (h whoami) get(c echo.Context) error {
 	}
 	return answer.JSON(c, http.StatusOK, told)
 }
-
-// noKeys and noTokens are the null objects of a service without keys: every key and every
-// token is refused.
-type noKeys struct{}
-
-func (noKeys) CheckKey(context.Context, secret.Secret) (string, store.AppKey, error) {
-	return "", store.AppKey{}, store.ErrKey
-}
-
-func (noKeys) KeyValid(context.Context, string, string) (store.AppKey, error) {
-	return store.AppKey{}, store.ErrKey
-}
-
-func (noKeys) Generation(context.Context, string, string) (store.Generation, error) {
-	return store.Generation{}, nil
-}
-
-func (noKeys) LifeOf(context.Context, string, string) (store.Generation, error) {
-	return store.Generation{}, nil
-}
-
-func (noKeys) Granted(context.Context, string, string, func(repositories.Module) bool) error {
-	return nil
-}
-
-func (noKeys) CreateKey(context.Context, string, store.NewKey) (store.AppKey, secret.Secret, error) {
-	return store.AppKey{}, secret.Secret{}, fmt.Errorf("%w: this service keeps no keys", keyspace.ErrUnavailable)
-}
-
-func (noKeys) AppKeys(context.Context, string, string, int) ([]store.AppKey, string, error) {
-	return nil, "", nil
-}
-
-func (noKeys) RevokeKey(context.Context, string, string) error { return repositories.ErrNotFound }
-
-type noTokens struct{}
-
-func (noTokens) SignToken(store.SessionToken) (secret.Secret, error) {
-	return secret.Secret{}, fmt.Errorf("%w: this service signs no tokens", keyspace.ErrUnavailable)
-}
-
-func (noTokens) OpenToken(secret.Secret) (store.SessionToken, error) {
-	return store.SessionToken{}, store.ErrToken
-}
-
-func (noTokens) OpenAccess(secret.Secret) (store.AccessToken, error) {
-	return store.AccessToken{}, store.ErrAccessToken
-}
-
-func (noTokens) SameGrant(string, string, repositories.Module) bool { return false }

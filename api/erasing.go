@@ -25,7 +25,7 @@ type Memory interface {
 	Stored(ctx context.Context, appID, sessionID string, do func(effect.Published) error) error
 }
 
-// closing closes sessions, or erases them, and tells all that is kept of one.
+// closing closes, erases and exports sessions.
 type closing struct {
 	store  SessionStore
 	apps   appReader
@@ -47,19 +47,12 @@ func (h closing) close(c echo.Context) error {
 	}
 	end := h.store.CloseSession
 	if erase {
-		end = h.erase
+		if h.memory == nil {
+			return readsNoEvents()
+		}
+		end = h.memory.Erase
 	}
-	if err := end(c.Request().Context(), c.Param("appId"), c.Param("sessionId")); err != nil {
-		return err
-	}
-	return c.NoContent(http.StatusNoContent)
-}
-
-func (h closing) erase(ctx context.Context, appID, sessionID string) error {
-	if h.memory == nil {
-		return readsNoEvents()
-	}
-	return unclear(h.memory.Erase(ctx, appID, sessionID))
+	return answer.Done(c, http.StatusNoContent, unclear(end(c.Request().Context(), c.Param("appId"), c.Param("sessionId"))))
 }
 
 // unclear is the problem of a stream that could not be read or cleared.
@@ -71,8 +64,8 @@ func unclear(err error) error {
 		With("Retry-After", answer.Soon).Because(err)
 }
 
-// export tells all that is kept of a session, a line of JSON each. It holds a page of it at a
-// time. Where it breaks off, so does the connection: what came is not to be taken for all.
+// export writes all that is kept of a session, a line of JSON each, and holds a page at a time. When it fails
+// midway the connection breaks off: what came must not be taken for all.
 func (h closing) export(c echo.Context) error {
 	if h.memory == nil {
 		return readsNoEvents()
@@ -83,13 +76,16 @@ func (h closing) export(c echo.Context) error {
 	out := &exportWriter{Context: c, appID: c.Param("appId"), sessionID: c.Param("sessionId")}
 	for _, part := range []func(*exportWriter) error{h.exportSession, h.exportMessages, h.exportTriggers, h.exportEvents} {
 		if err := part(out); err != nil {
-			return out.fail(unclear(err))
+			if out.Response().Committed {
+				panic(http.ErrAbortHandler)
+			}
+			return unclear(err)
 		}
 	}
-	return out.begin()
+	out.begin()
+	return nil
 }
 
-// exportSession tells what was put of it, where it is in use.
 func (h closing) exportSession(out *exportWriter) error {
 	session, err := h.store.Session(out.Request().Context(), out.appID, out.sessionID)
 	if errors.Is(err, repositories.ErrNotFound) {
@@ -125,18 +121,14 @@ func (h closing) exportEvents(out *exportWriter) error {
 		if json.Valid(event.Data) {
 			data = event.Data
 		}
-		return out.line("event", storedEvent{event.Sequence, event.Subject, data})
+		return out.line("event", struct {
+			Sequence uint64 `json:"sequence"`
+			Subject  string `json:"subject"`
+			Data     any    `json:"data"`
+		}{event.Sequence, event.Subject, data})
 	})
 }
 
-// storedEvent is an event of the stream as it is exported.
-type storedEvent struct {
-	Sequence uint64 `json:"sequence"`
-	Subject  string `json:"subject"`
-	Data     any    `json:"data"`
-}
-
-// eachPage reads page after page.
 func eachPage(read func(query.Page) (next string, err error)) error {
 	for after := ""; ; {
 		next, err := read(query.Page{After: after, Limit: exportPage})
@@ -163,12 +155,11 @@ type exportWriter struct {
 }
 
 // begin sends the header, once.
-func (w *exportWriter) begin() error {
+func (w *exportWriter) begin() {
 	if !w.Response().Committed {
 		w.Response().Header().Set(echo.HeaderContentType, "application/x-ndjson")
 		w.Response().WriteHeader(http.StatusOK)
 	}
-	return nil
 }
 
 // line writes an object with its kind before its fields.
@@ -177,16 +168,8 @@ func (w *exportWriter) line(kind string, of any) error {
 	if err != nil {
 		return err
 	}
-	_ = w.begin()
+	w.begin()
 	whole := append([]byte(`{"kind":"`+kind+`",`), text[1:]...)
 	_, err = w.Response().Write(append(whole, '\n'))
-	return err
-}
-
-// fail answers with the error, or breaks an answer off that has begun.
-func (w *exportWriter) fail(err error) error {
-	if w.Response().Committed {
-		panic(http.ErrAbortHandler)
-	}
 	return err
 }

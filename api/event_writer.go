@@ -12,11 +12,8 @@ import (
 )
 
 const (
-	// writeTime is how long a client may take for one event. One that takes nothing
-	// for so long is gone, or too slow.
-	writeTime = 10 * time.Second
-	// retryAfter is when a browser whose stream broke off connects again, in ms.
-	retryAfter = 2000
+	writeTime  = 10 * time.Second // how long a client may take for one event
+	retryAfter = 2000             // when a browser whose stream broke off connects again, in ms
 )
 
 // eventWriter writes a stream of server-sent events.
@@ -26,12 +23,8 @@ type eventWriter struct {
 	text bytes.Buffer
 }
 
-func newEventWriter(out http.ResponseWriter) *eventWriter {
-	return &eventWriter{out: out, with: http.NewResponseController(out)}
-}
-
-// begin sends the header and, before any event, the id that the client is to resume
-// from: else what comes while it is gone would be lost to one that has seen nothing.
+// begin sends the header and, before any event, the id to resume from: else a client that has seen nothing
+// would lose what comes while it is gone.
 func (w *eventWriter) begin(after uint64) error {
 	w.out.Header().Set("Content-Type", "text/event-stream")
 	w.out.Header().Set("X-Accel-Buffering", "no") // nginx would collect events
@@ -42,10 +35,10 @@ func (w *eventWriter) begin(after uint64) error {
 
 // event sends one event: its sequence, the first two words of its subject, its payload.
 func (w *eventWriter) event(event effect.Published) error {
-	fmt.Fprintf(&w.text, "id: %d\nevent: %s\n", event.Sequence, firstWords(event.Subject))
-	// A payload of ours is one line. What others may publish is not to end the event. It
-	// is written as it is: many streams hold the same one, and a copy for each of those
-	// that do not read would be a copy for as long as they are open.
+	words := strings.SplitN(event.Subject, ".", 3)
+	fmt.Fprintf(&w.text, "id: %d\nevent: %s\n", event.Sequence, strings.Join(words[:min(2, len(words))], "."))
+	// A payload of ours is one line; what others publish must not end the event. It is not copied: a
+	// stream that does not read would hold its copy for as long as it is open.
 	for rest, more := event.Data, true; more; {
 		end := bytes.IndexAny(rest, "\r\n")
 		line := rest
@@ -63,8 +56,7 @@ func (w *eventWriter) event(event effect.Published) error {
 	return w.flush()
 }
 
-// notice sends what the service itself has to say. It has no id, so that the client goes on
-// behind the last event of the stream.
+// notice sends an event of the service itself, without an id: the client resumes behind the last of the stream.
 func (w *eventWriter) notice(name string, data tokenEnd) error {
 	text, err := exactjson.Encode(data)
 	if err != nil {
@@ -96,9 +88,4 @@ func (w *eventWriter) flush() error {
 		return err
 	}
 	return w.with.Flush()
-}
-
-func firstWords(subject string) string {
-	words := strings.SplitN(subject, ".", 3)
-	return strings.Join(words[:min(2, len(words))], ".")
 }

@@ -24,11 +24,10 @@ const (
 
 // Events reads the stream of events for any number of subscribers.
 type Events interface {
-	// Now is where one begins who wants what comes.
+	// Now is the sequence after which the next events come.
 	Now(ctx context.Context) (uint64, error)
-	// Follow hands out what comes after a sequence, each event once, until ctx ends. It
-	// closes the channel before that where it cannot go on, or the reader is too slow:
-	// whoever follows again from its last event misses nothing.
+	// Follow hands out what comes after a sequence, each event once, until ctx ends. It closes the channel
+	// earlier when it cannot go on or the reader is too slow; to follow again from the last event misses nothing.
 	Follow(ctx context.Context, appID, sessionID string, after uint64) (<-chan effect.Published, error)
 }
 
@@ -71,7 +70,7 @@ func (h events) stream(c echo.Context) error {
 	if err != nil {
 		return unreadable(err)
 	}
-	out := newEventWriter(c.Response())
+	out := &eventWriter{out: c.Response(), with: http.NewResponseController(c.Response())}
 	if err := out.begin(after); err != nil || c.Request().Method == http.MethodHead {
 		return nil
 	}
@@ -79,7 +78,6 @@ func (h events) stream(c echo.Context) error {
 	return nil
 }
 
-// opened is who opens a stream, and in which life of the session.
 func (h events) opened(ctx context.Context, c echo.Context) (*openedWith, error) {
 	by := &openedWith{Principal: auth.PrincipalOf(c), session: scopeOf(c)}
 	by.watch = auth.NewWatch(h.by.Now, func(ctx context.Context) error { return h.by.StillGood(ctx, by.Principal) })
@@ -92,24 +90,13 @@ func (h events) opened(ctx context.Context, c echo.Context) (*openedWith, error)
 	return by, err
 }
 
-// over reports whether the session of a stream was closed or erased since it was opened.
-func (h events) over(ctx context.Context, by *openedWith) bool {
-	if !by.outlives {
-		return false
-	}
-	life, err := h.by.Keys.LifeOf(ctx, by.session.AppID, by.session.SessionID)
-	return err == nil && life != by.life
-}
-
-// Where a client says which event it has seen last: a browser that connects again by itself
-// in the header, and one with a new token in the query, since it can set no header. The
-// header knows better: the query of that connection is as old as it is.
+// Where a client says which event it has seen last: a browser that connects again by itself in the header, and
+// one with a new token in the query, as it can set no header. The header is newer than the query of its connection.
 const (
 	lastEventHeader = "Last-Event-ID"
 	lastEventQuery  = "lastEventId"
 )
 
-// start is where the stream begins: behind the last event that the client has, or now.
 func (h events) start(ctx context.Context, c echo.Context) (uint64, error) {
 	if h.events == nil {
 		return 0, readsNoEvents()
@@ -143,21 +130,14 @@ func unreadable(cause error) error {
 }
 
 const (
-	// heartbeat is less than the 30 s after which some proxies take a connection that
-	// is silent for dead.
-	heartbeat = 15 * time.Second
-	// tokenWarning is how long before its key or token ends a stream says so.
-	tokenWarning = time.Minute
-)
+	heartbeat    = 15 * time.Second // some proxies take a connection for dead that is silent for 30 s
+	tokenWarning = time.Minute      // how long before its key or token ends a stream says so
 
-// What a stream says of its key or token: that it ends soon, and, as the last, that it has.
-const (
 	tokenExpiring = "token.expiring"
-	tokenExpired  = "token.expired"
+	tokenExpired  = "token.expired" // the last event of its stream
 )
 
-// pump writes events until somebody ends it: the client, the tail, the end of its key
-// or of this process.
+// pump writes events until the client, the tail, the key or this process ends.
 func (h events) pump(ctx context.Context, out *eventWriter, published <-chan effect.Published, by *openedWith) {
 	beats, checks := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck)
 	defer beats.Stop()
@@ -168,7 +148,9 @@ func (h events) pump(ctx context.Context, out *eventWriter, published <-chan eff
 	for {
 		select {
 		case event, open := <-published:
-			if !open || shows(by.Principal, event) && out.event(event) != nil {
+			// The token of a front-end reads no repositories.
+			shows := !by.FrontEnd() || !strings.HasPrefix(event.Subject, "tool.changed.")
+			if !open || shows && out.event(event) != nil {
 				return
 			}
 		case <-beats.C:
@@ -192,14 +174,12 @@ type openedWith struct {
 	auth.Principal
 	watch  *auth.Watch
 	warned bool // that it ends
-	// outlives says that it does not end with the session of the stream, as a session's token
-	// would; life is the one of the session in which the stream was opened then.
+	// outlives says that it does not end with the session of the stream, as a session's token would.
 	outlives bool
 	session  repositories.Scope
-	life     store.Generation
+	life     store.Generation // of the session when the stream was opened, if it outlives that
 }
 
-// tokenEnd is what a stream says of the end of its key or token.
 type tokenEnd struct {
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 	Detail    string    `json:"detail,omitempty"` // why it ended before that
@@ -214,8 +194,8 @@ func (o *openedWith) warn(out *eventWriter, now time.Time) error {
 	return out.notice(tokenExpiring, tokenEnd{ExpiresAt: o.Expires})
 }
 
-// stillOpen reports whether the stream's key or token is still good, and tells the client
-// of its end: before, and when it has come.
+// stillOpen reports whether the stream's key or token is still good, and sends notices of its end: before, and
+// when it has come.
 func (h events) stillOpen(ctx context.Context, out *eventWriter, by *openedWith) bool {
 	now := h.by.Now()
 	if !by.Expires.IsZero() && !now.Before(by.Expires) {
@@ -227,16 +207,14 @@ func (h events) stillOpen(ctx context.Context, out *eventWriter, by *openedWith)
 	}
 	err := by.watch.Over(ctx)
 	switch {
-	case err == nil:
-		return !h.over(ctx, by)
+	case err == nil && !by.outlives:
+		return true
+	case err == nil: // unless the session was closed or erased since
+		life, err := h.by.Keys.LifeOf(ctx, by.session.AppID, by.session.SessionID)
+		return err != nil || life == by.life
 	case answer.IsUnavailable(err):
 		return false
 	}
 	_ = out.notice(tokenExpired, tokenEnd{ExpiresAt: by.Expires, Detail: answer.ProblemOf(auth.Unauthorized(err)).Detail})
 	return false
-}
-
-// shows keeps definitions from front-ends: their tokens do not read repositories.
-func shows(who auth.Principal, event effect.Published) bool {
-	return !who.FrontEnd() || !strings.HasPrefix(event.Subject, "tool.changed.")
 }

@@ -34,7 +34,7 @@ func FuzzNoRequestIsAnInternalError(f *testing.F) {
 	store.apps, store.repositories = []*repositories.App{{ID: "a"}}, []*repositories.Repository{{ID: "r"}}
 	engine.answer = json.RawMessage(fired)
 	engine.records = recordsOfOne()
-	handler := api.New(api.Options{Store: store, Engine: engine, Logger: slog.New(slog.DiscardHandler)})
+	handler := api.New(api.Options{Store: store, Keys: store, Engine: engine, Logger: slog.New(slog.DiscardHandler)})
 	f.Fuzz(func(t *testing.T, method, target, body string) {
 		request, err := http.NewRequestWithContext(t.Context(), method, "http://x"+target, strings.NewReader(body))
 		if err != nil {

@@ -19,8 +19,6 @@ import (
 	"earshot/repositories/tracing"
 )
 
-// These are the ways in that speak somebody else's protocol, on the same engine.
-
 // agents are the routes of the MCP servers.
 func (o Options) agents(people users, gates *admission.Control) []route {
 	served := mcp.New(mcp.Options{
@@ -45,7 +43,7 @@ func (o Options) agents(people users, gates *admission.Control) []route {
 // chats are the routes of the endpoint that chat clients take for their model.
 func (o Options) chats(people users) []route {
 	handler := gateway.New(gateway.Options{
-		Engine: o.Engine, Settings: o.Store, Lives: o.Keys, Model: o.Model, Users: people.heard, Trace: tracing.Of, Now: o.Now, Logger: o.Logger, Metrics: o.Metrics,
+		Engine: o.Engine, Settings: o.Store, Lives: o.Keys, Model: o.Model, Users: people.after, Trace: tracing.Of, Now: o.Now, Logger: o.Logger, Metrics: o.Metrics,
 	})
 	var all []route
 	for _, owner := range []string{ofApp, ofSession} {
@@ -65,17 +63,13 @@ func (o Options) brokers(by auth.Authenticator) []route {
 		Engine: o.Engine, Events: o.Events, StillGood: by.StillGood,
 		Lineages: o.Lineages, Enter: admission.NewStreamLimit(o.Streams).Enter, Filters: o.Filters, Closing: o.Closing, Now: o.Now, Logger: o.Logger,
 	})
-	return []route{{method: http.MethodGet, path: "/mqtt", handle: o.forSERMAS(served.Serve), open: true, reads: true}}
-}
-
-// forSERMAS is a handler of what there is for clients of SERMAS alone.
-func (o Options) forSERMAS(handle echo.HandlerFunc) echo.HandlerFunc {
-	if o.SERMAS {
-		return handle
+	handle := served.Serve
+	if !o.SERMAS {
+		handle = func(c echo.Context) error {
+			return answer.NewProblem(http.StatusNotFound, c.Path()+" is for clients of SERMAS, which this service does not serve: start it with EARSHOT_SERMAS=on")
+		}
 	}
-	return func(c echo.Context) error {
-		return answer.NewProblem(http.StatusNotFound, c.Path()+" is for clients of SERMAS, which this service does not serve: start it with EARSHOT_SERMAS=on")
-	}
+	return []route{{method: http.MethodGet, path: "/mqtt", handle: handle, open: true, reads: true}}
 }
 
 // unslashed takes a final slash off the URLs of MCP servers, which some clients put there.

@@ -177,13 +177,13 @@ func (h messages) draft(c echo.Context, m trigger.Message, explained bool) error
 }
 
 // undecided says of a message that no model decided what became of it.
-func undecided(err error, messageID, outcome string) error {
+func undecided(err error, messageID, became string) error {
 	away := (*matcher.Unavailable)(nil)
 	if !errors.As(err, &away) {
 		return err
 	}
 	found := *answer.ProblemOf(err)
-	found.Detail, found.MessageID = away.Error()+"; "+outcome, messageID
+	found.Detail, found.MessageID = away.Error()+"; "+became, messageID
 	return &found
 }
 

@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"testing"
 
-	"earshot/deploy/testbed/apitest"
-
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed/apitest"
 )
 
 func TestAPutSaysWithDryRunWhatItWouldDo(t *testing.T) {

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -20,16 +21,13 @@ import (
 const (
 	defaultLimit = 50
 	maxLimit     = 200
-	// maxCursor is room for the longest messageId, which is in the cursor of a
-	// history: 128 characters of up to 4 bytes, in base64.
-	maxCursor = 1024
+	maxCursor    = 1024 // bytes: the longest messageId, 128 characters of up to 4 bytes, in base64
 )
 
 // pageQuery are the parameters of every list.
 var pageQuery = []string{"limit", "after"}
 
-// knownQuery refuses parameters that the route does not take, and one given twice:
-// guessing which was meant would be worse than asking.
+// knownQuery refuses parameters that the route does not take, and one that is given twice.
 func knownQuery(taken []string) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
@@ -40,36 +38,22 @@ func knownQuery(taken []string) echo.MiddlewareFunc {
 			if err != nil {
 				return answer.BadRequest("the query is not well-formed: " + err.Error())
 			}
-			if err := checkQuery(given, taken); err != nil {
-				return err
+			var wrong []string
+			for name, values := range given {
+				switch {
+				case !slices.Contains(taken, name):
+					wrong = append(wrong, "query parameter "+answer.Quote(name)+" is not known here")
+				case len(values) > 1:
+					wrong = append(wrong, "query parameter "+strconv.Quote(name)+" is given more than once")
+				}
 			}
-			return next(c)
+			if wrong == nil {
+				return next(c)
+			}
+			slices.Sort(wrong)
+			return answer.BadRequest(strings.Join(wrong, "; ") + "; this version takes " + cmp.Or(strings.Join(taken, ", "), "none"))
 		}
 	}
-}
-
-func checkQuery(given url.Values, taken []string) error {
-	var wrong []string
-	for name, values := range given {
-		switch {
-		case !slices.Contains(taken, name):
-			wrong = append(wrong, "query parameter "+answer.Quote(name)+" is not known here")
-		case len(values) > 1:
-			wrong = append(wrong, "query parameter "+strconv.Quote(name)+" is given more than once")
-		}
-	}
-	if wrong == nil {
-		return nil
-	}
-	slices.Sort(wrong)
-	return answer.BadRequest(strings.Join(wrong, "; ") + "; this version takes " + listed(taken))
-}
-
-func listed(names []string) string {
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
 }
 
 // pageOf reads limit and after.
@@ -106,15 +90,18 @@ func listByID[T any](c echo.Context, read func(ctx context.Context, after string
 // idsKey is where checkedIDs leaves the ids of the path, for the log.
 const idsKey = "earshot.ids"
 
-// checkedIDs refuses a path whose ids are none, naming every one of them. Behind it,
-// c.Param gives ids that are safe as a subject token and as part of a key.
+// checkedIDs refuses a path whose ids are none, naming every one. Behind it, c.Param gives ids that are safe as
+// a subject token and as part of a key.
 func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		values := c.ParamValues()
 		var ids []slog.Attr
 		var wrong []string
 		for i, name := range c.ParamNames() {
-			values[i] = decoded(c.Request().URL, values[i])
+			// The router matches the raw path, so that an encoded slash stays within its part.
+			if plain, err := url.PathUnescape(values[i]); err == nil && c.Request().URL.RawPath != "" {
+				values[i] = plain
+			}
 			if err := checkPathID(name, values[i]); err != nil {
 				wrong = append(wrong, err.Error())
 			}
@@ -128,8 +115,6 @@ func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// checkPathID checks an id of the path. That of a message may be more than others, and that
-// of a tool is its name.
 func checkPathID(name, id string) error {
 	switch name {
 	case "messageId":
@@ -143,20 +128,6 @@ func checkPathID(name, id string) error {
 	return repositories.CheckID(name, id)
 }
 
-// decoded undoes the percent-encoding of a part of the path. The router matches the
-// raw path where there is one, so that an encoded slash stays within its part.
-func decoded(from *url.URL, part string) string {
-	if from.RawPath == "" {
-		return part
-	}
-	plain, err := url.PathUnescape(part)
-	if err != nil {
-		return part
-	}
-	return plain
-}
-
-// scopeOf reads whose repositories the path speaks of.
 func scopeOf(c echo.Context) repositories.Scope {
 	return repositories.Scope{AppID: c.Param("appId"), SessionID: c.Param("sessionId")}
 }

@@ -21,24 +21,16 @@ type route struct {
 	method string
 	path   string // as echo writes it: /v1/apps/:appId
 	handle echo.HandlerFunc
-	// query names the parameters that it takes. On all but open routes any other is
-	// refused: one that is not understood, as dryRun may be, must not be overlooked.
-	query []string
-	// open routes need no key. They show nothing of any app.
-	open bool
-	// reads says that the handler reads the body. That of all others is drained.
-	reads bool
-	// tagged says that what it reads or writes has an entity tag, of which a request may make
-	// a condition.
-	tagged bool
-	// most is the longest body that is read, in bytes; 0 is maxBody.
-	most int64
-	// kind says whose share of the replica its requests take; open ones take none.
-	kind admission.Kind
-	// counts are the limits that its requests count to.
-	counts ratelimit.Counts
-	// surface is the protocol that it belongs to; REST where it says none.
-	surface ratelimit.Surface
+	// query names the parameters that it takes. On all but open routes any other is refused: one that is
+	// not understood, as dryRun may be, must not be overlooked.
+	query   []string
+	open    bool              // it needs no key, and shows nothing of any app
+	reads   bool              // the handler reads the body, which is drained otherwise
+	tagged  bool              // what it reads or writes has an entity tag
+	most    int64             // the longest body that is read, in bytes; 0 is maxBody
+	kind    admission.Kind    // the share of the replica that its requests take
+	counts  ratelimit.Counts  // the limits that its requests count to
+	surface ratelimit.Surface // its protocol; REST by default
 }
 
 // needs is what the route asks of the walls.
@@ -55,24 +47,25 @@ func (o Options) routes(walls *ratelimit.Walls) []route {
 	bodies := newBodies()
 	by := o.authenticator()
 	people := users{o.Store, o.Identities}
-	var all []route
-	all = append(all, apps{o.Store, o.Store, o.Models, o.notes()}.routes()...)
-	all = append(all, toolRepositories{o.Store, o.Store, o.Store, o.notes(), o.Offer, o.NewID}.routes()...)
-	all = append(all, scopedTools{o.Engine, bodies}.routes()...)
-	all = append(all, messages{o.Engine, people, bodies, o.NewID}.routes()...)
-	all = append(all, triggers{o.Engine, people, bodies}.routes()...)
-	all = append(all, events{o.Store, o.Events, by, admission.NewStreamLimit(o.Streams), o.Closing}.routes()...)
-	all = append(all, appKeys{o.Keys, bodies}.routes()...)
-	all = append(all, whoami{o.NATSURL}.routes()...)
-	all = append(all, sessionTokens{o.Keys, o.Tokens, bodies, o.Now}.routes()...)
-	all = append(all, sessions{o.Store, o.Engine, bodies}.routes()...)
-	all = append(all, closing{o.Store, o.Store, o.Engine, o.Memory}.routes()...)
-	all = append(all, o.sources().routes()...)
-	all = append(all, o.chats(people)...)
-	all = append(all, o.agents(people, walls.Gates)...)
-	all = append(all, o.brokers(by)...)
-	all = append(all, probes{o.Ready, outages.New(o.Logger)}.routes()...)
-	all = append(all, metricsRoute(o.Metrics))
+	all := slices.Concat(
+		apps{o.Store, o.Store, o.Models, o.notes()}.routes(),
+		toolRepositories{o.Store, o.Store, o.Store, o.notes(), o.Offer, o.NewID}.routes(),
+		scopedTools{o.Engine, bodies}.routes(),
+		messages{o.Engine, people, bodies, o.NewID}.routes(),
+		triggers{o.Engine, people, bodies}.routes(),
+		events{o.Store, o.Events, by, admission.NewStreamLimit(o.Streams), o.Closing}.routes(),
+		appKeys{o.Keys, bodies}.routes(),
+		whoami{o.NATSURL}.routes(),
+		sessionTokens{o.Keys, o.Tokens, bodies, o.Now}.routes(),
+		sessions{o.Store, o.Engine, bodies}.routes(),
+		closing{o.Store, o.Store, o.Engine, o.Memory}.routes(),
+		o.sources().routes(),
+		o.chats(people),
+		o.agents(people, walls.Gates),
+		o.brokers(by),
+		probes{o.Ready, outages.New(o.Logger)}.routes(),
+		[]route{metricsRoute(o.Metrics)},
+	)
 	return withDocumentation(all)
 }
 
@@ -84,17 +77,6 @@ func Doors() (all []ratelimit.Needs) {
 		all = append(all, r.needs(may[r.method+" "+r.path]))
 	}
 	return all
-}
-
-// longBodies are the routes whose bodies may be longer than maxBody, with how long.
-func longBodies(table []route) map[string]int64 {
-	most := map[string]int64{}
-	for _, endpoint := range table {
-		if endpoint.most > 0 {
-			most[endpoint.path] = endpoint.most
-		}
-	}
-	return most
 }
 
 // withDocumentation adds the routes that describe the table and, in it, themselves.
@@ -111,21 +93,15 @@ func withDocumentation(table []route) []route {
 	may := accessTable()
 	described := make([]docs.Route, len(table))
 	for i, r := range table {
-		described[i] = r.described(may[r.method+" "+r.path])
+		may := may[r.method+" "+r.path]
+		described[i] = docs.Route{
+			Method: r.method, Path: r.path, Query: r.query, Open: r.open, Reads: r.reads, Scopes: may.Scopes, FrontEnd: may.FrontEnd, Anyone: may.Anyone, Tagged: r.tagged,
+		}
 	}
 	if err := d.Build(described, bodiesSchema, repositories.DefinitionSchema()); err != nil {
 		panic("the description of the API is damaged: " + err.Error())
 	}
 	return table
-}
-
-// described is the route as the descriptions need it.
-func (r route) described(may auth.Access) docs.Route {
-	found := docs.Route{Method: r.method, Path: r.path, Query: r.query, Open: r.open, Reads: r.reads, FrontEnd: may.FrontEnd, Anyone: may.Anyone, Tagged: r.tagged}
-	for _, scope := range may.Scopes {
-		found.Scopes = append(found.Scopes, string(scope))
-	}
-	return found
 }
 
 // register adds the route to the router, a GET as HEAD as well: net/http leaves the
@@ -146,8 +122,7 @@ func (r route) register(router *echo.Echo, may auth.Access, walls *ratelimit.Wal
 	router.Match(methods, r.path, chained(before...)(r.handle))
 }
 
-// chained makes one middleware of some, the first outermost. Echo would put them together
-// again for each request.
+// chained makes one middleware of some, the first outermost. Echo would do it again for each request.
 func chained(all ...echo.MiddlewareFunc) echo.MiddlewareFunc {
 	return func(handle echo.HandlerFunc) echo.HandlerFunc {
 		for _, wrap := range slices.Backward(all) {
@@ -155,21 +130,4 @@ func chained(all ...echo.MiddlewareFunc) echo.MiddlewareFunc {
 		}
 		return handle
 	}
-}
-
-// aroundAll is one middleware of some for all requests, whatever the router finds for them.
-func aroundAll(all ...echo.MiddlewareFunc) echo.MiddlewareFunc {
-	handle := chained(all...)(func(c echo.Context) error { return c.Handler()(c) })
-	return func(echo.HandlerFunc) echo.HandlerFunc { return handle }
-}
-
-// openPaths are the paths that are served without a key.
-func openPaths(table []route) map[string]bool {
-	open := map[string]bool{}
-	for _, endpoint := range table {
-		if endpoint.open {
-			open[endpoint.path] = true
-		}
-	}
-	return open
 }

@@ -40,7 +40,7 @@ func TestTheServerLimitsWhatAClientMaySend(t *testing.T) {
 func TestAHeaderOver64KiBIsRefused(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	serving := server.New("", api.New(api.Options{Store: &storeDouble{}, Engine: &engineDouble{}}))
+	serving := server.New("", api.New(api.Options{Store: &storeDouble{}, Keys: &storeDouble{}, Engine: &engineDouble{}}))
 	go serving.Serve(listener) //nolint:errcheck // ends with Close
 	t.Cleanup(func() { serving.Close() })
 
@@ -70,7 +70,7 @@ type sockets struct {
 // onSockets runs the server with these deadlines for requests and answers.
 func onSockets(t *testing.T, secure bool, read, write time.Duration, change ...func(*api.Options)) sockets {
 	options := api.Options{
-		Store: &storeDouble{}, Engine: &engineDouble{}, AdminKey: secret.New(apitest.AdminKey),
+		Store: &storeDouble{}, Keys: &storeDouble{}, Engine: &engineDouble{}, AdminKey: secret.New(apitest.AdminKey),
 		Logger: slog.New(slog.DiscardHandler), WriteTime: write,
 	}
 	for _, alter := range change {

@@ -20,27 +20,26 @@ type Identities interface {
 	Verify(ctx context.Context, service repositories.AuthService, token string) (claims map[string]any, err error)
 }
 
-// users verifies the ID tokens of a request.
 type users struct {
 	apps       appReader
 	identities Identities
 }
 
-// user is the verified claims of a user, and why other tokens were refused.
+// user is the verified claims of a user, and why other tokens were refused, in words and by service.
 type user struct {
 	claims  parameters.Claims
 	refused []string
-	faults  map[string]string // a word for each of them, by the service; nil for none
+	faults  map[string]string // nil for none
 }
 
-// of verifies the ID tokens that came with a request, as {service}_token headers of the
-// app's services. Most requests have none, and cost nothing.
+// of verifies the ID tokens of a request, the {service}_token headers of the app's services. Most requests have
+// none, and cost nothing.
 func (u users) of(c echo.Context) (user, error) {
 	return u.in(c.Request().Context(), c.Param("appId"), c.Request().Header)
 }
 
-// heard is of for a request whose answer is under way, or over.
-func (u users) heard(ctx context.Context, appID string, header http.Header) (parameters.Claims, map[string]string, error) {
+// after verifies the ID tokens of a request whose answer is under way, or over.
+func (u users) after(ctx context.Context, appID string, header http.Header) (parameters.Claims, map[string]string, error) {
 	found, err := u.in(ctx, appID, header)
 	return found.claims, found.faults, err
 }
@@ -60,7 +59,11 @@ func (u users) in(ctx context.Context, appID string, sentWith http.Header) (user
 		if len(sent) == 0 || len(sent) == 1 && sent[0] == "" {
 			continue
 		}
-		claims, err := u.verify(ctx, service, sent)
+		if len(sent) > 1 {
+			found.refuse(service.Name, &identity.Refused{Fault: "malformed", Reason: "it was sent twice, and nobody knows which one is meant"})
+			continue
+		}
+		claims, err := u.identities.Verify(ctx, service, sent[0])
 		if err != nil {
 			found.refuse(service.Name, err)
 			continue
@@ -70,15 +73,6 @@ func (u users) in(ctx context.Context, appID string, sentWith http.Header) (user
 	return found, nil
 }
 
-// verify verifies the token of one service.
-func (u users) verify(ctx context.Context, service repositories.AuthService, sent []string) (map[string]any, error) {
-	if len(sent) > 1 {
-		return nil, &identity.Refused{Fault: "malformed", Reason: "it was sent twice, and nobody knows which one is meant"}
-	}
-	return u.identities.Verify(ctx, service, sent[0])
-}
-
-// refuse notes why the token of a service did not do.
 func (u *user) refuse(service string, err error) {
 	u.refused = append(u.refused, repositories.TokenHeader(service)+": "+err.Error())
 	if u.faults == nil {
@@ -99,8 +93,7 @@ func hasToken(header http.Header) bool {
 	return false
 }
 
-// explained adds to an answer that a verified user is needed why the tokens that were
-// sent did not do.
+// explained adds to an error that a verified user is needed why the tokens of the request were refused.
 func (u user) explained(err error) error {
 	lacks := &repositories.Unverified{}
 	if !errors.As(err, &lacks) || len(u.refused) == 0 {
