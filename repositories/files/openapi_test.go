@@ -120,6 +120,12 @@ func TestOperationsAreNamedSoThatToolsMayBe(t *testing.T) {
 	require.Equal(t, "a/{{.path_b}}", tools["get_a_b"]["path"], "the query has a parameter of that name")
 }
 
+func TestPathKeepsItsPlacesWhereTheRulesOfValuesAreLeftOut(t *testing.T) {
+	_, set := imported(t, api(`"/a/{b}":{"get":{"operationId":"x","parameters":[{"name":"b","in":"path","required":true,"schema":{"type":"string"}},
+		{"name":"b","in":"query","schema":{"type":"string","default":"z","enum":["x"]}}]}}`, ""), files.OpenAPIOptions{})
+	require.Equal(t, "a/{{.path_b}}", toolsOf(t, set)["x"]["path"])
+}
+
 func TestWhatCannotBeCarriedOverIsSaid(t *testing.T) {
 	made, set := imported(t, `{"openapi":"3.1.0","info":{},"webhooks":{"w":{}},"servers":[{"url":"/v2"}],"paths":{
 		"/a":{"servers":[],"get":{"security":[{"mutual":[]}],"responses":{"200":{"links":{"l":{}}}}},

@@ -67,10 +67,11 @@ func (o *operation) linked(from *node) bool {
 func (o *operation) asTool(from *node) {
 	name := o.nameOf(from)
 	o.granted = o.authenticate(from)
-	tool := o.write(name, from, false)
+	path := o.template()
+	tool := o.write(name, path, from, false)
 	err := checkTool(tool)
 	if err != nil {
-		tool = o.write(name, from, true)
+		tool = o.write(name, path, from, true)
 		if checkTool(tool) == nil {
 			o.notes.add(o.at, "%s: the rules of its values are left out: %s", o.label, firstLine(err))
 			err = nil
@@ -107,7 +108,7 @@ func checkRequest(request *node) error {
 }
 
 // write writes the tool.
-func (o *operation) write(name string, from *node, loose bool) *node {
+func (o *operation) write(name, path string, from *node, loose bool) *node {
 	tool := newObject(o.at)
 	o.set(tool, "kind", kindTool)
 	o.set(tool, "name", name)
@@ -115,7 +116,7 @@ func (o *operation) write(name string, from *node, loose bool) *node {
 	o.set(tool, "type", repositories.ToolHTTP)
 	tool.add("source", o.at, o.on)
 	o.set(tool, "method", o.method)
-	o.set(tool, "path", o.template())
+	o.set(tool, "path", path)
 	for _, where := range []string{"pathParams", "queryParams", "headerParams", "bodyParams"} {
 		if len(o.lists[where]) == 0 {
 			continue
