@@ -13,9 +13,26 @@ const defaultRepository = "default"
 // assemble merges the documents of all files into one app and its repositories.
 func (c *collector) assemble(options Options) *Set {
 	c.dropDuplicates()
-	c.dropNeedy()
+	c.documents = slices.DeleteFunc(c.documents, func(d *document) bool {
+		source := d.body.textOf("source")
+		if d.kind != kindTool || !c.skip || !c.missing[kindSource+" "+source] {
+			return false
+		}
+		c.missing[kindTool+" "+d.name] = true
+		c.notes.add(d.at, "%s is skipped: its source %q is", d.label(), fault.Clip(source))
+		return true
+	})
+
 	set := &Set{AppID: options.AppID, App: &Definition{}, missing: c.missing}
 	set.App.tree = c.app(set)
+	c.lists(set.App.tree)
+	for _, d := range c.of(kindSettings) {
+		if first := set.App.tree.field("settings"); first != nil {
+			c.faults.add(d.at, "settings are given twice, first in %s on line %d", first.at.file, first.at.line)
+			continue
+		}
+		set.App.tree.add("settings", d.at, d.body)
+	}
 	set.Repositories = c.repositories()
 	return set
 }
@@ -57,156 +74,99 @@ func kindOf(d *document) string {
 	return d.kind
 }
 
-func (c *collector) of(kind string) []*document {
-	var found []*document
-	for _, d := range c.documents {
-		if d.kind == kind {
-			found = append(found, d)
-		}
-	}
-	return found
-}
-
-// app makes the body of the app: its own fields, and the lists of what has a document
-// of its own.
+// app makes the body of the app of its own fields, and finds its id.
 func (c *collector) app(set *Set) *node {
-	body := newObject(c.start())
-	if apps := c.of(kindApp); len(apps) > 0 {
-		for _, other := range apps[1:] {
-			c.faults.add(other.at, "%s is a second app, after the one in %s on line %d; files are for one app",
-				other.label(), apps[0].at.file, apps[0].at.line)
+	apps := c.of(kindApp)
+	if len(apps) == 0 {
+		var start position // of a fault that belongs to nothing in particular
+		if len(c.documents) > 0 {
+			start = position{c.documents[0].at.file, 1, 1}
 		}
-		body = apps[0].body.without()
-		body.at = apps[0].at
-		c.takeID(apps[0], set)
+		return newObject(start)
 	}
-	c.lists(body)
-	c.settings(body)
-	return body
-}
-
-// start is where a fault stands that belongs to nothing in particular.
-func (c *collector) start() position {
-	if len(c.documents) == 0 {
-		return position{}
+	app := apps[0]
+	for _, other := range apps[1:] {
+		c.faults.add(other.at, "%s is a second app, after the one in %s on line %d; files are for one app", other.label(), app.at.file, app.at.line)
 	}
-	return position{c.documents[0].at.file, 1, 1}
-}
-
-func (c *collector) takeID(app *document, set *Set) {
+	err := repositories.CheckID("the name of the app", app.name)
 	switch {
 	case app.name == "":
-	case repositories.CheckID("the name of the app", app.name) != nil:
-		c.faults.add(app.at, "%s", repositories.CheckID("the name of the app", app.name))
+	case err != nil:
+		c.faults.add(app.at, "%s", err)
 	case set.AppID != "" && set.AppID != app.name:
 		c.faults.add(app.at, "the file is for the app %q, and --app says %q", app.name, fault.Clip(set.AppID))
 	default:
 		set.AppID = app.name
 	}
+	body := app.body.without()
+	body.at = app.at
+	return body
 }
 
-// lists adds modules, sources and services to those that the app itself lists.
+// lists adds modules, sources and services to those that the app itself lists. A module of a SERMAS
+// app is left out where no tool calls with it and it lacks a secret, by which clients sign in: SERMAS
+// keeps that in its own Keycloak.
 func (c *collector) lists(body *node) {
-	for _, part := range []struct{ kind, field string }{
-		{kindModule, "modules"}, {kindAuthService, "authServices"}, {kindSource, "sources"},
-	} {
-		documents := c.of(part.kind)
-		if part.kind == kindModule {
-			documents = c.usable(documents)
-		}
-		if len(documents) == 0 {
-			continue
-		}
-		members := body.get(part.field)
-		if members == nil {
-			members = &node{kind: list, at: documents[0].at}
-			body.add(part.field, members.at, members)
-		}
-		if members.kind != list {
-			continue // is named as a fault
-		}
-		for _, d := range documents {
-			members.items = append(members.items, d.named())
-		}
-	}
-}
-
-// named is the body with its name as the first field.
-func (d *document) named() *node {
-	if d.name == "" {
-		return d.body
-	}
-	next := d.body.with(nameFields[d.kind], newText(d.name, d.at))
-	next.at = d.at
-	return next
-}
-
-// usable leaves out the modules of a SERMAS app that no tool calls with and that lack
-// a secret, by which clients sign in: SERMAS keeps that in its own Keycloak.
-func (c *collector) usable(modules []*document) []*document {
 	used := map[string]bool{}
 	for _, tool := range c.of(kindTool) {
 		if id, ok := tool.body.get("request").get("moduleId").scalarText(); ok {
 			used[id] = true
 		}
 	}
-	return slices.DeleteFunc(slices.Clone(modules), func(d *document) bool {
-		complete := d.body.get("secret") != nil
-		if !d.sermas || complete || used[d.name] {
-			return false
+	for _, part := range []struct{ kind, field string }{
+		{kindModule, "modules"}, {kindAuthService, "authServices"}, {kindSource, "sources"},
+	} {
+		for _, d := range c.of(part.kind) {
+			if d.kind == kindModule && d.sermas && d.body.get("secret") == nil && !used[d.name] {
+				c.notes.add(d.at, "%s is left out: no tool calls with it, and it has no secret", d.label())
+				continue
+			}
+			members := body.get(part.field)
+			if members == nil {
+				members = &node{kind: list, at: d.at}
+				body.add(part.field, members.at, members)
+			}
+			if members.kind == list { // else it is named as a fault
+				members.items = append(members.items, d.named())
+			}
 		}
-		c.notes.add(d.at, "%s is left out: no tool calls with it, and it has no secret", d.label())
-		return true
-	})
-}
-
-// settings takes the file of settings, unless the app has some itself.
-func (c *collector) settings(body *node) {
-	for _, d := range c.of(kindSettings) {
-		if first := body.field("settings"); first != nil {
-			c.faults.add(d.at, "settings are given twice, first in %s on line %d", first.at.file, first.at.line)
-			continue
-		}
-		body.add("settings", d.at, d.body)
 	}
 }
 
+// grouping puts tools into the repositories that name them.
+type grouping struct {
+	*collector
+	tools map[string]*document
+	names []string        // of the tools
+	taken map[string]bool // tools that a repository names
+}
+
 // repositories groups the tools: those that a repository names are in it, in its
-// order, and in every other that names them; the rest is in the default one.
+// order, and in every other that names them; the rest is in the default one. Tools without
+// a name are there as well, so that their other faults are found.
 func (c *collector) repositories() []*Definition {
-	tools := map[string]*document{}
-	var names []string
+	g := &grouping{collector: c, tools: map[string]*document{}, taken: map[string]bool{}}
 	for _, d := range c.of(kindTool) {
 		if d.name != "" {
-			tools[d.name] = d
-			names = append(names, d.name)
+			g.tools[d.name] = d
+			g.names = append(g.names, d.name)
 		}
 	}
 	var found []*Definition
 	var rest *Definition
-	taken := map[string]bool{}
 	for _, d := range c.documents {
 		if kindOf(d) != kindRepository || d.name == "" {
 			continue
 		}
-		made := c.repository(d, tools, names, taken)
+		made := g.repository(d)
 		if d.name == defaultRepository {
 			rest = made
 			continue
 		}
 		found = append(found, made)
 	}
-	if rest = c.defaultRepository(rest, taken); rest != nil {
-		found = append(found, rest)
-	}
-	return found
-}
-
-// defaultRepository completes the default repository, or makes it where it is needed. Tools without
-// a name are in it as well, so that their other faults are found.
-func (c *collector) defaultRepository(rest *Definition, taken map[string]bool) *Definition {
 	for _, d := range c.of(kindTool) {
-		if taken[d.name] {
+		if g.taken[d.name] {
 			continue
 		}
 		if rest == nil {
@@ -215,7 +175,10 @@ func (c *collector) defaultRepository(rest *Definition, taken map[string]bool) *
 		members := rest.tree.get("tools")
 		members.items = append(members.items, d.named())
 	}
-	return rest
+	if rest != nil {
+		found = append(found, rest)
+	}
+	return found
 }
 
 func newRepository(id string, at position) *Definition {
@@ -231,10 +194,10 @@ var (
 )
 
 // repository makes the body of one that a document defines.
-func (c *collector) repository(d *document, tools map[string]*document, names []string, taken map[string]bool) *Definition {
+func (g *grouping) repository(d *document) *Definition {
 	made := newRepository(d.name, d.at)
 	if err := repositories.CheckID("the name", d.name); err != nil {
-		c.faults.add(d.at, "%s", err)
+		g.faults.add(d.at, "%s", err)
 		made.ID = defaultRepository // so that its tools are checked
 	}
 	known := repositoryFields
@@ -242,44 +205,45 @@ func (c *collector) repository(d *document, tools map[string]*document, names []
 		known = groupFields
 	}
 	for _, f := range d.body.fields {
+		isKnown := slices.Contains(known, f.name)
 		switch {
-		case d.kind == kindGroup && slices.Contains(repositoryFields, f.name) && !slices.Contains(groupFields, f.name):
-			c.faults.add(f.at, "%s: %s is for a repository: write kind: repository in place of kind: %s", d.label(), f.name, d.word)
-		case !slices.Contains(known, f.name):
-			c.faults.add(f.at, "%s: unknown field %q%s", d.label(), fault.Clip(f.name), fault.DidYouMean(f.name, known))
+		case !isKnown && slices.Contains(repositoryFields, f.name):
+			g.faults.add(f.at, "%s: %s is for a repository: write kind: repository in place of kind: %s", d.label(), f.name, d.word)
+		case !isKnown:
+			g.faults.add(f.at, "%s: unknown field %q%s", d.label(), fault.Clip(f.name), fault.DidYouMean(f.name, known))
 		case f.name == "options" || f.name == "from":
 			made.tree.fields = append(made.tree.fields, f)
 		case f.name == "tools":
-			c.members(d, f.value, made.tree.get("tools"), tools, names, taken)
+			g.members(d, f.value, made.tree.get("tools"))
 		}
 	}
 	if d.body.field("tools") == nil && made.tree.field("from") == nil {
-		c.faults.add(d.at, "%s: tools is missing: a list of the names of its tools", d.label())
+		g.faults.add(d.at, "%s: tools is missing: a list of the names of its tools", d.label())
 	}
 	return made
 }
 
 // members adds the tools that a list names.
-func (c *collector) members(d *document, from, to *node, tools map[string]*document, names []string, taken map[string]bool) {
+func (g *grouping) members(d *document, from, to *node) {
 	if from.kind != list {
-		c.faults.add(from.at, "%s: tools is %s; it must be a list of names", d.label(), from.kind)
+		g.faults.add(from.at, "%s: tools is %s; it must be a list of names", d.label(), from.kind)
 		return
 	}
 	here := map[string]bool{}
 	for _, item := range from.items {
 		name, ok := item.scalarText()
-		tool := tools[name]
+		tool := g.tools[name]
 		switch {
 		case !ok:
-			c.faults.add(item.at, "%s: a tool is %s; write its name, and the tool as a document of kind: tool", d.label(), item.kind)
-		case tool == nil && c.missing[kindTool+" "+name]:
-			taken[name] = true
+			g.faults.add(item.at, "%s: a tool is %s; write its name, and the tool as a document of kind: tool", d.label(), item.kind)
+		case tool == nil && g.missing[kindTool+" "+name]:
+			g.taken[name] = true
 		case tool == nil:
-			c.faults.add(item.at, "%s: there is no tool %q%s", d.label(), fault.Clip(name), fault.DidYouMean(name, names))
+			g.faults.add(item.at, "%s: there is no tool %q%s", d.label(), fault.Clip(name), fault.DidYouMean(name, g.names))
 		case here[name]:
-			c.faults.add(item.at, "%s: the tool %q is named twice", d.label(), name)
+			g.faults.add(item.at, "%s: the tool %q is named twice", d.label(), name)
 		default:
-			here[name], taken[name] = true, true
+			here[name], g.taken[name] = true, true
 			to.items = append(to.items, tool.named())
 		}
 	}

@@ -20,9 +20,9 @@ const (
 	markLast  = '\U000FFFFF'
 )
 
-// environment resolves the placeholders of environment variables. It stands between the text of a file and the
-// parser: placeholders are masked before parsing and filled in after, in values
-// alone, so that no variable and no default can reach into the structure.
+// environment resolves the placeholders of environment variables. They are masked before
+// parsing and filled in after, in values alone, so that no variable and no default can reach
+// into the structure.
 type environment struct {
 	file string
 	// lookup is nil where placeholders are to stay as they are.
@@ -30,7 +30,7 @@ type environment struct {
 	masked []marked
 }
 
-// marked is a masked placeholder, with its position.
+// marked is a masked placeholder.
 type marked struct {
 	text string
 	at   position
@@ -61,9 +61,6 @@ func (e *environment) mask(source string) string {
 	out.WriteString(source[last:])
 	return out.String()
 }
-
-// isMark reports whether a file holds a sign that masking needs.
-func isMark(r rune) bool { return r >= markFirst && r <= markLast }
 
 // split cuts a masked text into its parts: texts, and the placeholders between them.
 func (e *environment) split(masked string) (texts []string, marks []marked) {
@@ -110,13 +107,6 @@ func (e *environment) fillMasked(masked string, faults *Faults) (filled string, 
 	}
 	out.WriteString(texts[len(marks)])
 	return out.String(), len(marks) == 1 && texts[0] == "" && texts[1] == ""
-}
-
-// fill replaces the placeholders of a value that was not masked.
-func (e *environment) fill(value string, at position, faults *Faults) string {
-	return placeholder.ReplaceAllStringFunc(value, func(found string) string {
-		return e.value(marked{found, at}, faults)
-	})
 }
 
 // value is what the environment has for a placeholder. A variable that is set to

@@ -34,7 +34,7 @@ func Migrate(file string, options Options) (*Migration, error) {
 	if err := before.faults.sorted([]string{file}).err(); err != nil {
 		return nil, err
 	}
-	if !slices.ContainsFunc(before.documents, isLegacy) {
+	if !slices.ContainsFunc(before.documents, func(d *document) bool { return d.legacy }) {
 		return m, nil
 	}
 	if filepath.Ext(file) == ".json" {
@@ -55,20 +55,11 @@ func Migrate(file string, options Options) (*Migration, error) {
 	return m, nil
 }
 
-// isLegacy reports whether a document is of an older form.
-func isLegacy(d *document) bool { return d.legacy }
-
 // readAll reads a file as text that is to be rewritten: placeholders stay, and so do
 // documents that Earshot leaves.
 func readAll(file, source string) *collector {
 	c := &collector{all: true}
-	values := readValues(file, source, nil, &c.faults)
-	if len(values) == 0 && len(c.faults) == 0 {
-		c.faults.add(position{file, 1, 1}, "the file is empty; it defines nothing")
-	}
-	for _, value := range values {
-		c.value(file, value)
-	}
+	c.read(file, source)
 	seen := map[[2]string]bool{}
 	for _, d := range c.documents {
 		key := [2]string{d.word, d.name}
@@ -85,4 +76,219 @@ func (c *collector) means(other *collector) bool {
 	return len(other.faults) == 0 && slices.EqualFunc(c.documents, other.documents, func(a, b *document) bool {
 		return a.kind == b.kind && a.name == b.name && a.body.equal(b.body)
 	})
+}
+
+// rewriter writes one document of an older form anew, from its lines.
+type rewriter struct {
+	lines []string // of the whole file, with their ends
+	last  int      // the line after the document's last, from 0
+	anew  bool     // write every entry anew, and keep no layout
+}
+
+// rewrite returns the file in the newest form.
+func rewrite(file, source string, anew bool) string {
+	env := &environment{file: file}
+	lines := strings.SplitAfter(source, "\n")
+	if last := len(lines) - 1; lines[last] != "" {
+		lines[last] += "\n"
+	}
+	var out []string
+	for _, part := range chunks(env.mask(source)) {
+		r := &rewriter{lines: slices.Clone(lines), last: part.before + len(part.lines), anew: anew}
+		var faults Faults
+		value := readDocument(part, env, &faults)
+		if value != nil && value.kind == object && value.field("kind") == nil && nestedSection(value) {
+			out = append(out, r.nested(value, part.before)...)
+			continue
+		}
+		if value != nil && value.field("kind") != nil { // a flat document gets the newest word for its kind
+			kind := value.get("kind")
+			word, _ := kind.scalarText()
+			if newest := kindWords[word]; newest != "" {
+				r.replace(kind.at, word, newest)
+			}
+		}
+		out = append(out, r.text(part.before))
+	}
+	return strings.Join(out, "---\n")
+}
+
+// text joins the lines of the document without markers.
+func (r *rewriter) text(from int) string {
+	var b strings.Builder
+	for _, line := range r.lines[from:min(r.last, len(r.lines))] {
+		if marker.MatchString(line) {
+			line = strings.TrimLeft(line[3:], " \t")
+			if strings.TrimSpace(line) == "" {
+				continue
+			}
+		} else if directive.MatchString(line) {
+			continue
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// replace changes a word at a place of a line. It is there: the parser has read it.
+func (r *rewriter) replace(at position, old, new string) {
+	line := []rune(r.lines[at.line-1])
+	from := min(at.column-1, len(line))
+	r.lines[at.line-1] = string(line[:from]) + strings.Replace(string(line[from:]), old, new, 1)
+}
+
+// nested writes every entry of every section as a document. Comments between two entries belong
+// to the second.
+func (r *rewriter) nested(value *node, first int) (out []string) {
+	at := first
+	for _, section := range value.fields {
+		heading := section.at.line - 1
+		lead := r.comments(at, heading) + commentOf(r.lines[heading])
+		at = max(at, heading+1)
+		end := r.last // of the section: the line of the next, which need not be the next field
+		if i := slices.IndexFunc(value.fields, func(f field) bool { return f.at.line > section.at.line }); i >= 0 {
+			end = value.fields[i].at.line - 1
+		}
+		for i, entry := range section.value.fields {
+			next := end
+			if i+1 < len(section.value.fields) {
+				next = section.value.fields[i+1].at.line - 1
+			}
+			line := entry.at.line - 1
+			lead += r.comments(at, line)
+			at = max(r.trimmed(entry.at, next), line+1)
+			out = append(out, lead+r.entry(sections[section.name], entry, line, at))
+			lead = ""
+		}
+		if lead != "" && len(out) > 0 {
+			out[len(out)-1] += lead
+		}
+	}
+	if len(out) > 0 {
+		out[len(out)-1] += r.comments(at, r.last)
+	}
+	return out
+}
+
+// comments returns the comments and blank lines between two entries, at the margin.
+func (r *rewriter) comments(from, to int) string {
+	var b strings.Builder
+	for _, line := range r.lines[min(from, len(r.lines)):min(max(from, to), len(r.lines))] {
+		if marker.MatchString(line) {
+			line = line[3:]
+		}
+		if bare := strings.TrimSpace(line); strings.HasPrefix(bare, "#") {
+			b.WriteString(bare + "\n")
+		}
+	}
+	return b.String()
+}
+
+// commentOf returns the comment of a line that has no text in quotes, as a line.
+func commentOf(line string) string {
+	if strings.ContainsAny(line, `"'`) {
+		return ""
+	}
+	if _, comment, found := strings.Cut(line, " #"); found {
+		return "#" + strings.TrimRight(comment, "\r\n") + "\n"
+	}
+	return ""
+}
+
+// trimmed is the line after the last one of what begins at a place: blank lines and
+// comments no deeper than its key belong to what follows.
+func (r *rewriter) trimmed(at position, next int) int {
+	for next > at.line {
+		line := r.lines[next-1]
+		bare := strings.TrimLeft(line, " ")
+		deeper := len(line)-len(bare) >= at.column
+		if !marker.MatchString(line) && strings.TrimSpace(bare) != "" && (!strings.HasPrefix(bare, "#") || deeper) {
+			break
+		}
+		next--
+	}
+	return next
+}
+
+// entry writes one entry: from its own lines where these mean the same by themselves,
+// else anew, as what is in braces, and aliases of what stands in another document.
+func (r *rewriter) entry(kind string, entry field, from, to int) string {
+	body := new(collector).withTypes(entryBody(kind, entry))
+	rest, comment := afterKey(r.lines[from], entry)
+	head := "kind: " + kind + "\nname: " + renderText(entry.name, "")
+	kept := ""
+	switch isList := kind == kindGroup && entry.value.kind == list; {
+	case isList && rest == "":
+		kept = comment + "\ntools:\n" + strings.Join(r.lines[from+1:to], "")
+	case isList:
+		kept = "\ntools: " + rest + comment + "\n" + strings.Join(r.lines[from+1:to], "")
+	case entry.value.kind == object && len(entry.value.fields) > 0 && rest == "":
+		kept = comment + "\n" + r.block(entry.value, from+1, to)
+	}
+	if kept != "" && !r.anew && says(head+kept, kind, entry.name, body) {
+		return head + kept
+	}
+	return head + comment + "\n" + render(body, "")
+}
+
+// afterKey returns what stands on the line of a key behind it, and the comment.
+func afterKey(line string, entry field) (rest, comment string) {
+	runes := []rune(strings.TrimRight(line, "\r\n"))
+	behind := string(runes[min(entry.at.column-1, len(runes)):])
+	for _, written := range []string{entry.name, `"` + entry.name + `"`, "'" + entry.name + "'"} {
+		cut, found := strings.CutPrefix(behind, written)
+		if !found {
+			continue
+		}
+		if cut, found = strings.CutPrefix(strings.TrimLeft(cut, " "), ":"); found {
+			cut = strings.TrimSpace(cut)
+			if comment := strings.TrimSpace(commentOf(" " + cut)); comment != "" {
+				return strings.TrimSpace(strings.TrimSuffix(cut, comment)), " " + comment
+			}
+			return cut, ""
+		}
+	}
+	return "?", "" // is written in another way: write the entry anew
+}
+
+// block takes the lines of a block to the margin, with the keys renamed.
+func (r *rewriter) block(body *node, from, to int) string {
+	first := body.fields[0].at
+	if first.line-1 < from || first.line-1 >= to {
+		return "" // is an alias of what stands elsewhere
+	}
+	r.rename(body)
+	lines := slices.Clone(r.lines[from:to])
+	for i, line := range lines {
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		lines[i] = line[min(indent, first.column-1):]
+	}
+	return strings.Join(lines, "")
+}
+
+// rename renames the keys that have another word now, wherever they stand, the last of a line first.
+func (r *rewriter) rename(value *node) {
+	for _, f := range slices.Backward(value.fields) {
+		r.rename(f.value)
+		switch f.name {
+		case "kind":
+			r.replace(f.at, "kind", "type")
+		case "authSources":
+			r.replace(f.at, "authSources", "authServices")
+		}
+	}
+	for _, item := range slices.Backward(value.items) {
+		r.rename(item)
+	}
+}
+
+// says reports whether a text is one document that defines this and nothing else.
+func says(written, kind, name string, body *node) bool {
+	var faults Faults
+	values := readValues("", written, nil, &faults)
+	if len(faults) > 0 || len(values) != 1 || values[0].kind != object {
+		return false
+	}
+	want := body.with("name", newText(name, body.at)).with("kind", newText(kind, body.at))
+	return len(want.fields) == len(body.fields)+2 && want.equal(values[0])
 }

@@ -2,10 +2,12 @@ package files
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
+
+	"earshot/repositories/fault"
 )
 
 // position is the position of a value in a file; line and column count from 1.
@@ -25,10 +27,10 @@ const (
 	object
 )
 
-// kindNames are the kinds with their article, for faults.
-var kindNames = [...]string{"null", "a boolean", "a number", "a text", "a list", "a map"}
-
-func (k valueKind) String() string { return kindNames[k] }
+// String returns the kind with its article, for faults.
+func (k valueKind) String() string {
+	return [...]string{"null", "a boolean", "a number", "a text", "a list", "a map"}[k]
+}
 
 // node is a node of the syntax tree of a file: a value and its position. It is what JSON
 // can say: whatever the file was written in, the REST API gets JSON.
@@ -55,6 +57,33 @@ type field struct {
 	value *node
 }
 
+func newText(value string, at position) *node { return &node{kind: text, text: value, at: at} }
+
+func newObject(at position) *node { return &node{kind: object, at: at} }
+
+// textsOf is an object of texts, which are given with their names before them.
+func textsOf(at position, namesAndTexts ...string) *node {
+	made := newObject(at)
+	for i := 0; i < len(namesAndTexts); i += 2 {
+		made.add(namesAndTexts[i], at, newText(namesAndTexts[i+1], at))
+	}
+	return made
+}
+
+func (n *node) add(name string, at position, value *node) {
+	n.fields = append(n.fields, field{name, at, value})
+}
+
+// addOnce adds a field that is not in seen, and is a fault where it is.
+func (n *node) addOnce(f field, seen map[string]position, faults *Faults) {
+	if first, twice := seen[f.name]; twice {
+		faults.add(f.at, "%q is given twice in one map, first on line %d", fault.Clip(f.name), first.line)
+		return
+	}
+	seen[f.name] = f.at
+	n.fields = append(n.fields, f)
+}
+
 // get returns the value of the field, or nil.
 func (n *node) get(name string) *node {
 	if f := n.field(name); f != nil {
@@ -75,19 +104,30 @@ func (n *node) field(name string) *field {
 	return nil
 }
 
-// without returns an object that lacks the named fields.
-func (n *node) without(names ...string) *node {
-	next := *n
-	next.fields = slices.DeleteFunc(slices.Clone(n.fields), func(f field) bool { return slices.Contains(names, f.name) })
-	return &next
+// itemsOf returns the items of a list in a field; none where it is no list.
+func (n *node) itemsOf(name string) []*node {
+	if value := n.get(name); value != nil {
+		return value.items
+	}
+	return nil
 }
 
-// with returns an object that begins with one more field.
-func (n *node) with(name string, value *node) *node {
-	next := *n
-	next.fields = append([]field{{name, value.at, value}}, n.fields...)
-	return &next
+// fieldsOf returns the fields of an object in a field; none where it is no object.
+func (n *node) fieldsOf(name string) []field {
+	if value := n.get(name); value != nil {
+		return value.fields
+	}
+	return nil
 }
+
+// textOf returns the text of a scalar in a field, or "".
+func (n *node) textOf(name string) string {
+	value, _ := n.get(name).scalarText()
+	return value
+}
+
+// isOn reports whether a node is true.
+func isOn(n *node) bool { return n != nil && n.kind == boolean && n.text == "true" }
 
 // scalarText returns the text of a scalar where one is wanted: an unquoted 12 is "12".
 func (n *node) scalarText() (string, bool) {
@@ -102,30 +142,44 @@ func (n *node) scalarText() (string, bool) {
 	return "", false
 }
 
-// asText makes a text of an unquoted scalar that was read as another kind.
-func (n *node) asText() bool {
-	if n == nil || n.kind == text || n.kind == null || n.unquoted == "" {
-		return false
+// step follows a token of a JSON pointer, to an item or a field; nil where there is none.
+func (n *node) step(token string) *node {
+	if i, is := n.index(token); is {
+		return n.items[i]
 	}
-	n.kind, n.text = text, n.unquoted
-	return true
+	return n.get(token)
 }
 
-func newText(value string, at position) *node { return &node{kind: text, text: value, at: at} }
-
-func newObject(at position) *node { return &node{kind: object, at: at} }
-
-// textsOf is an object of texts, which are given with their names before them.
-func textsOf(at position, namesAndTexts ...string) *node {
-	made := newObject(at)
-	for i := 0; i < len(namesAndTexts); i += 2 {
-		made.add(namesAndTexts[i], at, newText(namesAndTexts[i+1], at))
-	}
-	return made
+// index reads a token of a JSON pointer as the index of an item.
+func (n *node) index(token string) (int, bool) {
+	i, err := strconv.Atoi(token)
+	return i, err == nil && n != nil && i >= 0 && i < len(n.items)
 }
 
-func (n *node) add(name string, at position, value *node) {
-	n.fields = append(n.fields, field{name, at, value})
+// tokensOf takes a JSON pointer (RFC 6901) apart.
+func tokensOf(pointer string) []string {
+	if pointer == "" {
+		return nil
+	}
+	tokens := strings.Split(pointer[1:], "/")
+	for i := range tokens {
+		tokens[i] = strings.NewReplacer("~1", "/", "~0", "~").Replace(tokens[i])
+	}
+	return tokens
+}
+
+// without returns an object that lacks the named fields.
+func (n *node) without(names ...string) *node {
+	next := *n
+	next.fields = slices.DeleteFunc(slices.Clone(n.fields), func(f field) bool { return slices.Contains(names, f.name) })
+	return &next
+}
+
+// with returns an object that begins with one more field.
+func (n *node) with(name string, value *node) *node {
+	next := *n
+	next.fields = append([]field{{name, value.at, value}}, n.fields...)
+	return &next
 }
 
 // equal compares what two nodes say, whatever the order of fields.
@@ -178,77 +232,23 @@ func quote(value string) []byte {
 	return literal
 }
 
-// index reads a token of a JSON pointer as the index of a list.
-func index(token string, of []*node) (int, bool) {
-	i, err := strconv.Atoi(token)
-	return i, err == nil && i >= 0 && i < len(of)
+// cursor turns byte offsets, which only grow, into positions.
+type cursor struct {
+	position
+	offset int
 }
 
-// render writes a value as YAML in blocks, each line behind the indent.
-func render(value *node, indent string) string {
-	var b strings.Builder
-	switch value.kind {
-	case object:
-		for _, f := range value.fields {
-			b.WriteString(indent + renderText(f.name, indent) + ":" + renderBeside(f.value, indent))
-		}
-	case list:
-		for _, item := range value.items {
-			if item.kind == object && len(item.fields) > 0 {
-				b.WriteString(indent + "- " + strings.TrimPrefix(render(item, indent+"  "), indent+"  "))
-				continue
-			}
-			b.WriteString(indent + "-" + renderBeside(item, indent))
-		}
-	}
-	return b.String()
-}
+func newCursor(file string) *cursor { return &cursor{position: position{file, 1, 1}} }
 
-// renderBeside writes a value behind a key or a dash, with the end of the line.
-func renderBeside(value *node, indent string) string {
-	switch {
-	case value.kind == object && len(value.fields) == 0:
-		return " {}\n"
-	case value.kind == list && len(value.items) == 0:
-		return " []\n"
-	case value.kind == object || value.kind == list:
-		return "\n" + render(value, indent+"  ")
-	case value.kind == null:
-		return " null\n"
-	case value.kind != text, value.unquoted != "" && placeholder.MatchString(value.unquoted):
-		return " " + value.text + "\n"
+func (c *cursor) to(source string, offset int) position {
+	offset = min(max(offset, c.offset), len(source))
+	passed := source[c.offset:offset]
+	if lines := strings.Count(passed, "\n"); lines > 0 {
+		c.line += lines
+		c.column = 1
+		passed = passed[strings.LastIndexByte(passed, '\n')+1:]
 	}
-	return " " + renderText(value.text, indent+"  ") + "\n"
-}
-
-// Texts that YAML reads as they are written, without quotes, and texts of several
-// lines that can stand as a block.
-var (
-	plainText = regexp.MustCompile(`^[A-Za-z0-9_/](?:[^:#\x00-\x1f\x7f-\x{9f}\x{feff}\x{fffe}]|:[^\s:#\x00-\x1f])*$`)
-	blockText = regexp.MustCompile(`^[^\s\x00-\x1f\x7f-\x{9f}\x{feff}][^\x00-\x09\x0b-\x1f\x7f-\x{9f}\x{feff}]*[^\s]\n?$`)
-)
-
-func renderText(value, indent string) string {
-	if strings.Contains(value, "\n") && indent != "" && blockText.MatchString(value) && !strings.Contains(value, " \n") {
-		return renderBlock(value, indent)
-	}
-	if plain, err := resolve(value, position{}); err == nil && plain.kind == text && plainText.MatchString(value) &&
-		strings.TrimSpace(value) == value && !strings.HasSuffix(value, ":") {
-		return value
-	}
-	return string(quote(value)) // JSON's quotes are YAML's
-}
-
-func renderBlock(value, indent string) string {
-	head := "|-"
-	if strings.HasSuffix(value, "\n") {
-		head = "|"
-	}
-	for line := range strings.Lines(strings.TrimSuffix(value, "\n")) {
-		head += "\n"
-		if line = strings.TrimSuffix(line, "\n"); line != "" {
-			head += indent + line
-		}
-	}
-	return head
+	c.column += utf8.RuneCountInString(passed)
+	c.offset = offset
+	return c.position
 }

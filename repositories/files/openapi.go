@@ -49,87 +49,47 @@ type OpenAPI struct {
 // other document is read, and nothing is fetched.
 func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 	im := &openapi{file: path, options: options, names: map[string]bool{}, variables: map[string]bool{}, targets: map[string]*node{}}
-	source, err := im.load()
+	refused := func() (*OpenAPI, error) { return nil, im.faults.sorted([]string{path}).err() }
+	source, err := readSource(path, options.Stdin, maxDescriptionBytes, "an OpenAPI document is read up to that length")
 	if err != nil {
 		im.faults.add(position{file: path}, "%s", err)
-		return nil, im.faults.err()
+		return refused()
 	}
 	values := readValues(path, source, nil, &im.faults)
-	if len(im.faults) > 0 {
-		return nil, im.faults.sorted([]string{path}).err()
-	}
-	if im.begin(values) {
+	if len(im.faults) == 0 && im.begin(values) {
 		im.operations()
 	}
 	if len(im.faults) > 0 {
-		return nil, im.faults.sorted([]string{path}).err()
+		return refused()
 	}
+
 	made := im.finish()
 	if len(made.Text) > maxBytes {
 		im.faults.add(im.root.at, "has %d operations, which make a file of %d bytes; one of %d can be read: take a part of them, as with --path /v1/customers", im.count, len(made.Text), maxBytes)
-		return nil, im.faults.err()
+		return refused()
 	}
-	if err := made.check(); err != nil {
-		im.faults.add(im.root.at, "has something that no file of ours can say: %s", err)
-		return nil, im.faults.err()
-	}
-	return made, nil
-}
-
-// check reads the file as those do who are given it, with all that it asks for.
-func (o *OpenAPI) check() error {
-	set, err := Read([]string{Stdin}, Options{AppID: "import", Stdin: strings.NewReader(o.Text), Lookup: func(name string) (string, bool) {
-		return "https://api.example", slices.Contains(o.Variables, name)
+	// The file is read as its users will read it, with every variable set.
+	set, err := Read([]string{Stdin}, Options{AppID: "import", Stdin: strings.NewReader(made.Text), Lookup: func(name string) (string, bool) {
+		return "https://api.example", slices.Contains(made.Variables, name)
 	}})
 	if err == nil {
 		err = set.Check()
 	}
-	return err
-}
-
-// openapi is an OpenAPI document while it is made into documents of ours.
-type openapi struct {
-	file      string
-	options   OpenAPIOptions
-	root      *node
-	faults    Faults
-	notes     Faults
-	name      string          // of the source and of the repository
-	names     map[string]bool // of the tools
-	variables map[string]bool
-	base      string // the baseUrl of the sources
-	tools     []*node
-	count     int // of operations
-	steps     int // that were made to what is referred to
-	spent     bool
-	targets   map[string]*node // of references that were followed
-	security  credentials
-}
-
-func (im *openapi) load() (string, error) {
-	var from io.Reader = im.options.Stdin
-	if im.file != Stdin {
-		file, err := openFile(im.file)
-		if err != nil {
-			return "", err
-		}
-		defer file.Close()
-		from = file
-	} else if from == nil {
-		from = strings.NewReader("")
+	if err != nil {
+		im.faults.add(im.root.at, "has something that no file of ours can say: %s", err)
+		return refused()
 	}
-	return readText(from, maxDescriptionBytes, "an OpenAPI document is read up to that length")
+	return made, nil
 }
 
-// begin looks whether it is a document that can be read, and makes the source.
+// begin checks that the document can be read, and finds its name, address and credentials.
 func (im *openapi) begin(values []*node) bool {
-	start := position{im.file, 1, 1}
 	if len(values) != 1 || values[0].kind != object {
-		im.faults.add(start, "is no OpenAPI document: that is one object with openapi, info and paths")
+		im.faults.add(position{im.file, 1, 1}, "is no OpenAPI document: that is one object with openapi, info and paths")
 		return false
 	}
 	im.root = values[0]
-	version, _ := im.root.get("openapi").scalarText()
+	version := im.root.textOf("openapi")
 	switch old := im.root.field("swagger"); {
 	case old != nil:
 		im.faults.add(old.at, "is Swagger 2.0, which is not read: convert it to OpenAPI 3 first")
@@ -138,10 +98,10 @@ func (im *openapi) begin(values []*node) bool {
 		im.faults.add(im.root.at, "has openapi %s; versions 3.0, 3.1 and 3.2 are read", fault.Show(version))
 		return false
 	}
-	title, _ := im.root.get("info").get("title").scalarText()
-	im.name = cmp.Or(idOf(im.options.Name), idOf(strings.ToLower(title)), "api")
+
+	im.name = cmp.Or(idOf(im.options.Name), idOf(strings.ToLower(im.root.get("info").textOf("title"))), "api")
 	im.base = im.baseURL()
-	im.security = im.schemes()
+	im.readSchemes()
 	if hooks := im.root.field("webhooks"); hooks != nil {
 		im.notes.add(hooks.at, "webhooks are left out: they are requests to somebody else, and no tools")
 	}
@@ -151,10 +111,15 @@ func (im *openapi) begin(values []*node) bool {
 // baseURL is where the API is, with the slash that paths are resolved behind.
 func (im *openapi) baseURL() string {
 	given := im.options.BaseURL
-	if servers := im.root.get("servers"); given == "" && servers != nil && len(servers.items) > 0 {
-		given = im.serverURL(im.resolved(servers.items[0]))
-		if len(servers.items) > 1 {
-			im.notes.add(servers.items[1].at, "of %d servers the first is taken; --base-url names another", len(servers.items))
+	if servers := im.root.itemsOf("servers"); given == "" && len(servers) > 0 {
+		server := im.resolved(servers[0])
+		given = server.textOf("url")
+		for _, variable := range server.fieldsOf("variables") {
+			given = strings.ReplaceAll(given, "{"+variable.name+"}", variable.value.textOf("default"))
+		}
+		given = unfilled(given)
+		if len(servers) > 1 {
+			im.notes.add(servers[1].at, "of %d servers the first is taken; --base-url names another", len(servers))
 		}
 	}
 	parsed, err := url.Parse(given)
@@ -168,30 +133,16 @@ func (im *openapi) baseURL() string {
 	return strings.TrimSuffix(given, "/") + "/"
 }
 
-// serverURL is the URL of a server with the defaults of its variables.
-func (im *openapi) serverURL(server *node) string {
-	address, _ := server.get("url").scalarText()
-	if variables := server.get("variables"); variables != nil {
-		for _, one := range variables.fields {
-			value, _ := one.value.get("default").scalarText()
-			address = strings.ReplaceAll(address, "{"+one.name+"}", value)
-		}
-	}
-	return unfilled(address)
-}
-
-// methods are those that a tool may have.
-var methods = []string{"get", "post", "put", "patch", "delete"}
-
 // operations makes a tool of each operation.
 func (im *openapi) operations() {
 	paths := im.root.get("paths")
-	if paths == nil || paths.kind != object || len(paths.fields) == 0 {
+	if paths == nil || len(paths.fields) == 0 {
 		im.faults.add(im.root.at, "has no paths, of which tools could be made")
 		return
 	}
 	for _, path := range paths.fields {
-		if strings.HasPrefix(path.name, "x-") || !im.isAsked(path.name) {
+		isWanted := len(im.options.Paths) == 0 || slices.ContainsFunc(im.options.Paths, func(begin string) bool { return strings.HasPrefix(path.name, begin) })
+		if strings.HasPrefix(path.name, "x-") || !isWanted {
 			continue
 		}
 		item := im.resolved(path.value)
@@ -199,13 +150,15 @@ func (im *openapi) operations() {
 			continue
 		}
 		for _, one := range item.fields {
-			switch {
-			case slices.Contains(methods, one.name) && one.value.kind == object:
-				im.count++
-				im.operation(path.name, one, item)
-			case slices.Contains([]string{"head", "options", "trace", "query"}, one.name):
+			switch one.name {
+			case "get", "post", "put", "patch", "delete":
+				if one.value.kind == object {
+					im.count++
+					im.operation(path.name, one, item)
+				}
+			case "head", "options", "trace", "query":
 				im.notes.add(one.at, "%s %s is left out: a tool is one of GET, POST, PUT, PATCH and DELETE", strings.ToUpper(one.name), fault.Clip(path.name))
-			case one.name == "servers":
+			case "servers":
 				im.notes.add(one.at, "the servers of this path are left out: all tools are at the source's baseUrl")
 			}
 		}
@@ -215,143 +168,27 @@ func (im *openapi) operations() {
 	}
 }
 
-// isAsked reports whether operations of a path are taken.
-func (im *openapi) isAsked(path string) bool {
-	return len(im.options.Paths) == 0 || slices.ContainsFunc(im.options.Paths, func(begin string) bool { return strings.HasPrefix(path, begin) })
-}
-
-// finish writes the documents.
+// finish writes the sources, the tools, and the repository that names the tools.
 func (im *openapi) finish() *OpenAPI {
-	made := &OpenAPI{Tools: len(im.tools), Operations: im.count, Notes: im.notes.sorted([]string{im.file})}
-	documents := append(append(im.sources(), im.tools...), im.repository())
-	var written bytes.Buffer
-	fmt.Fprintf(&written, "# Made of %s by: earshot import openapi\n", strings.Map(printed, im.file))
-	for i, one := range documents {
-		written.WriteString([]string{"", "---\n"}[min(i, 1)] + render(one, ""))
-	}
-	made.Text = forEditors(written.String())
-	for name := range im.variables {
-		made.Variables = append(made.Variables, name)
-	}
-	slices.Sort(made.Variables)
-	return made
-}
-
-func printed(r rune) rune {
-	if unicode.IsPrint(r) {
-		return r
-	}
-	return '_'
-}
-
-// repository names the tools.
-func (im *openapi) repository() *node {
-	made, named := newObject(im.root.at), &node{kind: list}
-	im.set(made, "kind", kindRepository)
-	im.set(made, "name", im.name)
+	repository, named := im.textsOf("kind", kindRepository, "name", im.name), &node{kind: list}
 	for _, tool := range im.tools {
 		named.items = append(named.items, tool.get("name"))
 	}
-	made.add("tools", im.root.at, named)
-	return made
-}
+	repository.add("tools", im.root.at, named)
 
-// variable is the placeholder of a variable, which the file asks for from now on.
-func (im *openapi) variable(what string) string {
-	written := im.placeholder(what)
-	im.variables[written[len("${"):len(written)-1]] = true
-	return written
-}
-
-// placeholder is that of a variable.
-func (im *openapi) placeholder(what string) string {
-	return "${" + strings.ToUpper(strings.ReplaceAll(im.name, "-", "_")) + "_" + what + "}"
-}
-
-// set adds a text to an object.
-func (im *openapi) set(to *node, name, value string) {
-	to.add(name, im.root.at, newText(value, im.root.at))
-}
-
-// idOf makes an id of a text; empty where nothing of it can stand in one.
-func idOf(title string) string {
-	id := strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '_', r == '-':
+	var written bytes.Buffer
+	printed := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
 			return r
 		}
-		return '-'
-	}, title)
-	for strings.Contains(id, "--") {
-		id = strings.ReplaceAll(id, "--", "-")
+		return '_'
+	}, im.file)
+	fmt.Fprintf(&written, "# Made of %s by: earshot import openapi\n", printed)
+	for i, one := range append(append(im.sources(), im.tools...), repository) {
+		written.WriteString([]string{"", "---\n"}[min(i, 1)] + render(one, ""))
 	}
-	return strings.Trim(fmt.Sprintf("%.100s", id), "-_")
-}
-
-// unfilled is a text of the document as it may stand in a file: what looks like a variable
-// there is none.
-func unfilled(said string) string { return strings.ReplaceAll(said, "${", "$ {") }
-
-const (
-	// maxSteps bounds the work on references: a few lines can refer to each other so that
-	// they stand for more than fits into memory.
-	maxSteps = 250_000
-	// maxHops is how many references may lead from one to the next.
-	maxHops = 32
-)
-
-// resolved follows the reference of a node, where it is one. It is nil after a fault.
-func (im *openapi) resolved(n *node) *node {
-	for range maxHops {
-		if im.steps++; im.steps > maxSteps {
-			if !im.spent {
-				im.faults.add(im.root.at, "refers to its parts so often that it cannot be read; its schemas contain each other many times")
-			}
-			im.spent = true
-			return nil
-		}
-		reference := n.field("$ref")
-		if reference == nil || reference.value.kind != text {
-			return n
-		}
-		known, is := im.targets[reference.value.text]
-		if !is {
-			if known = im.target(reference); known == nil {
-				return nil
-			}
-			im.targets[reference.value.text] = known
-		}
-		n = known
+	return &OpenAPI{
+		Text: forEditors(written.String()), Tools: len(im.tools), Operations: im.count,
+		Variables: sortedKeys(im.variables), Notes: im.notes.sorted([]string{im.file}),
 	}
-	im.faults.add(n.at, "refers to what refers on, more than %d times, or to itself", maxHops)
-	return nil
-}
-
-// target finds what a reference names within the document.
-func (im *openapi) target(reference *field) *node {
-	to := reference.value.text
-	pointer, local := strings.CutPrefix(to, "#")
-	if !local {
-		im.faults.add(reference.value.at, "refers to another document, %s; none is read: bundle them into one first", fault.Show(to))
-		return nil
-	}
-	decoded, err := url.PathUnescape(pointer)
-	if err != nil || decoded != "" && decoded[0] != '/' {
-		im.faults.add(reference.value.at, "refers to %s, which is no place in the document", fault.Show(to))
-		return nil
-	}
-	at := im.root
-	for _, token := range strings.Split(decoded, "/")[1:] {
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-		next := at.get(token)
-		if i, in := index(token, at.items); at.kind == list && in {
-			next = at.items[i]
-		}
-		if next == nil {
-			im.faults.add(reference.value.at, "refers to %s, and there is no %s", fault.Show(to), fault.Show(token))
-			return nil
-		}
-		at = next
-	}
-	return at
 }

@@ -12,14 +12,6 @@ import (
 	"earshot/repositories/fault"
 )
 
-// credentials are the security schemes of the document, and the sources that send what
-// operations ask for.
-type credentials struct {
-	schemes map[string]*securityScheme
-	sources []*grantedSource
-	noted   map[string]bool
-}
-
 // How credentials of a scheme are sent.
 const (
 	sentKey    = "key"    // in a header, the query or a cookie
@@ -58,85 +50,74 @@ type grantedSource struct {
 	users []*node
 }
 
-// schemes reads the security schemes, and names a variable for each credential. No two schemes
-// share one: what is meant for one would be sent for the other.
-func (im *openapi) schemes() credentials {
-	c := credentials{schemes: map[string]*securityScheme{}, noted: map[string]bool{}}
-	all := im.root.get("components").get("securitySchemes")
-	if all == nil {
-		return c
-	}
+// credentialNames are the variables of a scheme that is the only one of its kind.
+var credentialNames = map[string][]string{
+	sentKey: {"API_KEY"}, sentToken: {"TOKEN"}, sentBasic: {"USERNAME", "PASSWORD"}, sentClient: {"CLIENT_ID", "CLIENT_SECRET"},
+}
+
+// readSchemes reads the security schemes, and names a variable for each credential. No two schemes
+// share one: what is meant for one would be sent for the other. Variables have the scheme's name
+// where others of its kind have credentials, too.
+func (im *openapi) readSchemes() {
+	im.schemes, im.noted = map[string]*securityScheme{}, map[string]bool{}
+	all := im.root.get("components").fieldsOf("securitySchemes")
 	kinds := map[string]int{}
-	for _, one := range all.fields {
+	for _, one := range all {
 		s := &securityScheme{way: im.resolved(one.value)}
 		s.kind, s.why = sendable(s.way)
-		c.schemes[one.name] = s
+		im.schemes[one.name] = s
 		kinds[s.kind]++
 	}
 	taken := map[string]bool{"URL": true}
-	for _, one := range all.fields {
-		s := c.schemes[one.name]
-		sole := kinds[s.kind] == 1
-		if s.kind == sentKey {
-			sole = len(all.fields) == 1
+	for _, one := range all {
+		s := im.schemes[one.name]
+		s.variables = credentialNames[s.kind]
+		own := strings.ToUpper(strings.ReplaceAll(cmp.Or(idOf(one.name), "scheme"), "-", "_"))
+		for n, sole := 1, kinds[s.kind] == 1 && (s.kind != sentKey || len(all) == 1); ; n++ {
+			if n > 1 || !sole {
+				scheme := own
+				if n > 1 {
+					scheme = fmt.Sprintf("%s_%d", own, n)
+				}
+				s.variables = nil
+				for _, last := range credentialNames[s.kind] {
+					s.variables = append(s.variables, scheme+"_"+last)
+				}
+				if s.kind == sentKey {
+					s.variables = []string{scheme}
+				}
+			}
+			if !slices.ContainsFunc(s.variables, func(name string) bool { return taken[name] }) {
+				break
+			}
 		}
-		s.variables = variablesOf(one.name, s.kind, sole, taken)
-	}
-	return c
-}
-
-// variablesOf are names for the credentials of a scheme. They have the scheme's name where
-// others of its kind have credentials, too.
-func variablesOf(name, kind string, sole bool, taken map[string]bool) []string {
-	last := map[string][]string{sentKey: {"API_KEY"}, sentToken: {"TOKEN"}, sentBasic: {"USERNAME", "PASSWORD"}, sentClient: {"CLIENT_ID", "CLIENT_SECRET"}}[kind]
-	own := strings.ToUpper(strings.ReplaceAll(cmp.Or(idOf(name), "scheme"), "-", "_"))
-	behind := func(scheme string) []string {
-		if kind == sentKey {
-			return []string{scheme}
+		for _, name := range s.variables {
+			taken[name] = true
 		}
-		names := make([]string, len(last))
-		for i := range last {
-			names[i] = scheme + "_" + last[i]
-		}
-		return names
 	}
-	names := behind(own)
-	if sole {
-		names = last
-	}
-	isTaken := func(name string) bool { return taken[name] }
-	for n := 2; slices.ContainsFunc(names, isTaken); n++ {
-		names = behind(fmt.Sprintf("%s_%d", own, n))
-	}
-	for _, name := range names {
-		taken[name] = true
-	}
-	return names
 }
 
 // sendable is how credentials of a scheme are sent, or why they cannot be.
 func sendable(way *node) (kind, why string) {
-	of := func(name string) string {
-		said, _ := way.get(name).scalarText()
-		return said
-	}
-	switch kind := of("type"); kind {
+	switch kind := way.textOf("type"); kind {
 	case "apiKey":
-		in, name := of("in"), of("name")
+		in, name := way.textOf("in"), way.textOf("name")
 		if !slices.Contains([]string{"header", "query", "cookie"}, in) || name == "" || in == "cookie" && !httpguts.ValidHeaderFieldName(name) {
 			return "", "it has no name that a header, a query or a cookie can have"
 		}
 		return sentKey, ""
 	case "http":
-		switch {
-		case strings.EqualFold(of("scheme"), "basic"):
+		switch scheme := way.textOf("scheme"); strings.ToLower(scheme) {
+		case "basic":
 			return sentBasic, ""
-		case strings.EqualFold(of("scheme"), "bearer"):
+		case "bearer":
 			return sentToken, ""
+		default:
+			return "", "it is http with " + cmp.Or(fault.Clip(scheme), "no scheme")
 		}
-		return "", "it is http with " + cmp.Or(fault.Clip(of("scheme")), "no scheme")
 	case "oauth2":
-		if flow := way.get("flows").get("clientCredentials"); flow != nil && isAskable(flow) {
+		flow := way.get("flows").get("clientCredentials")
+		if flow != nil && checkRequest(clientOf(flow, nil, "a", "b")) == nil {
 			return sentClient, ""
 		}
 		return sentToken, ""
@@ -147,9 +128,6 @@ func sendable(way *node) (kind, why string) {
 	}
 }
 
-// isAskable reports whether a token can be asked for at the address of a flow.
-func isAskable(flow *node) bool { return checkRequest(clientOf(flow, nil, "a", "b")) == nil }
-
 // authenticate returns what is sent with an operation: the credentials of the first of its
 // alternatives that can be sent, and nothing where it has none. Security of the document is that
 // of operations without their own (OpenAPI 3.1.1, sections 4.8.1 and 4.8.10).
@@ -158,46 +136,45 @@ func (im *openapi) authenticate(from *node) *grant {
 	if security == nil {
 		security = im.root.get("security")
 	}
-	none := im.nothing()
+	sent := im.newGrant()
 	switch {
 	case security == nil:
-		return none
+		return sent
 	case security.kind != list:
-		none.notes.add(security.at, "security is %s and no list: calls are made without credentials", security.kind)
-		return none
+		sent.notes.add(security.at, "security is %s and no list: calls are made without credentials", security.kind)
+		return sent
 	}
+	because, instead := "", "calls are made without it"
 	for i, alternative := range security.items {
 		granted, why := im.granted(alternative)
+		if i == 0 {
+			because = why
+		}
 		if why != "" {
 			continue
 		}
+		sent, instead = granted, ""
 		if i > 0 {
-			what := "credentials of " + namesOf(alternative) + ", a later alternative, are sent"
+			instead = "credentials of " + schemesOf(alternative) + ", a later alternative, are sent"
 			if len(alternative.fields) == 0 {
-				what = "calls are made without credentials, as a later alternative has it"
+				instead = "calls are made without credentials, as a later alternative has it"
 			}
-			im.leave(granted, security.items[0], what)
 		}
-		return granted
+		break
 	}
-	if len(security.items) > 0 {
-		im.leave(none, security.items[0], "calls are made without it")
+	if because != "" {
+		first := security.items[0]
+		sent.notes.add(first.at, "asks for %s, which cannot be carried over (%s): %s", schemesOf(first), because, instead)
 	}
-	return none
+	return sent
 }
 
-func (im *openapi) nothing() *grant {
+func (im *openapi) newGrant() *grant {
 	return &grant{at: im.root.at, headers: newObject(im.root.at), query: newObject(im.root.at)}
 }
 
-// leave notes that an alternative is not sent, and what is instead.
-func (im *openapi) leave(to *grant, alternative *node, instead string) {
-	_, why := im.granted(alternative)
-	to.notes.add(alternative.at, "asks for %s, which cannot be carried over (%s): %s", namesOf(alternative), why, instead)
-}
-
-// namesOf are the schemes of an alternative.
-func namesOf(alternative *node) string {
+// schemesOf are the names of the schemes of an alternative.
+func schemesOf(alternative *node) string {
 	names := make([]string, len(alternative.fields))
 	for i, asked := range alternative.fields {
 		names[i] = fault.Clip(asked.name)
@@ -206,14 +183,14 @@ func namesOf(alternative *node) string {
 }
 
 // granted is what an alternative sends, the credentials of all of its schemes, or why it cannot
-// be sent.
+// be sent. It is checked as the API checks sources and tools.
 func (im *openapi) granted(alternative *node) (*grant, string) {
-	g := im.nothing()
+	g := im.newGrant()
 	if alternative.kind != object {
 		return nil, "it is " + alternative.kind.String()
 	}
 	for _, asked := range alternative.fields {
-		s := im.security.schemes[asked.name]
+		s := im.schemes[asked.name]
 		switch {
 		case s == nil:
 			return nil, "the document has no such security scheme"
@@ -224,26 +201,20 @@ func (im *openapi) granted(alternative *node) (*grant, string) {
 		}
 		g.variables = append(g.variables, s.variables...)
 	}
-	if g.request != nil && g.sendsHeader("Authorization") {
-		return nil, samePlace
-	}
-	if err := g.check(); err != nil {
-		return nil, firstLine(err)
-	}
-	return g, ""
-}
-
-// check checks what the source and the tool send as the API does.
-func (g *grant) check() error {
 	if g.request != nil {
+		if g.sendsHeader("Authorization") {
+			return nil, samePlace
+		}
 		if err := checkRequest(g.request); err != nil {
-			return err
+			return nil, firstLine(err)
 		}
 	}
 	body, source := newObject(g.at), textsOf(g.at, "name", "s", "type", repositories.SourceHTTP, "baseUrl", "https://api.example/")
 	body.add("sources", g.at, &node{kind: list, items: []*node{g.addTo(source)}})
-	_, err := repositories.DecodeApp("import", body.json())
-	return err
+	if _, err := repositories.DecodeApp("import", body.json()); err != nil {
+		return nil, firstLine(err)
+	}
+	return g, ""
 }
 
 // addTo adds to a source what it sends.
@@ -263,25 +234,36 @@ func (g *grant) sendsHeader(name string) bool {
 
 // give adds the credentials of a scheme. It is false where others are in their place.
 func (im *openapi) give(g *grant, asked field, s *securityScheme) bool {
+	value := im.placeholder(s.variables[0])
 	switch s.kind {
 	case sentBasic, sentClient:
 		if g.request != nil {
 			return false
 		}
-		g.request = im.requestOf(s, asked.value)
+		other := im.placeholder(s.variables[1])
+		if s.kind == sentBasic {
+			g.request = requestWith(repositories.AuthBasic, im.textsOf("username", value, "password", other))
+		} else {
+			g.request = clientOf(s.way.get("flows").get("clientCredentials"), asked.value, value, other)
+		}
 		return true
 	case sentToken:
-		if kind, _ := s.way.get("type").scalarText(); kind != "http" {
+		if s.way.textOf("type") != "http" {
 			g.notes.add(s.way.at, "%s has no client_credentials that can be asked for a token: one that was asked for elsewhere is sent, and nobody renews it", fault.Clip(asked.name))
 		}
-		return im.send(g, asked.name, "Authorization", "Bearer "+im.placeholder(s.variables[0]))
+		return im.send(g, asked.name, "Authorization", "Bearer "+value)
 	}
-	name, _ := s.way.get("name").scalarText()
-	value := im.placeholder(s.variables[0])
-	in, _ := s.way.get("in").scalarText()
-	switch in {
-	case "cookie":
-		return im.cookie(g, asked.name, name+"="+value)
+
+	name := s.way.textOf("name")
+	switch s.way.textOf("in") {
+	case "cookie": // those that are sent stand in one header (RFC 6265, section 5.4)
+		there := g.headers.get("Cookie")
+		if there == nil {
+			return im.send(g, asked.name, "Cookie", name+"="+value)
+		}
+		g.schemes = append(g.schemes, asked.name)
+		there.text += "; " + name + "=" + value
+		return true
 	case "query":
 		if g.query.field(name) != nil {
 			return false
@@ -308,63 +290,43 @@ func (im *openapi) send(g *grant, scheme, header, value string) bool {
 	return true
 }
 
-// cookie adds a cookie to those that are sent, in one header (RFC 6265, section 5.4).
-func (im *openapi) cookie(g *grant, scheme, pair string) bool {
-	if there := g.headers.get("Cookie"); there != nil {
-		g.schemes = append(g.schemes, scheme)
-		there.text += "; " + pair
-		return true
-	}
-	return im.send(g, scheme, "Cookie", pair)
-}
-
-// requestOf is the request of a tool that authenticates by a scheme of its own.
-func (im *openapi) requestOf(s *securityScheme, scopes *node) *node {
-	one, other := im.placeholder(s.variables[0]), im.placeholder(s.variables[1])
-	if s.kind == sentClient {
-		return clientOf(s.way.get("flows").get("clientCredentials"), scopes, one, other)
-	}
-	return requestWith(repositories.AuthBasic, textsOf(im.root.at, "username", one, "password", other))
-}
-
-// clientOf is OAuth 2.0 with client_credentials.
+// clientOf is the request of a tool by OAuth 2.0 with client_credentials.
 func clientOf(flow, scopes *node, id, secret string) *node {
-	address, _ := flow.get("tokenUrl").scalarText()
-	who := textsOf(flow.at, "clientId", id, "clientSecret", secret, "tokenUrl", unfilled(address))
+	client := textsOf(flow.at, "clientId", id, "clientSecret", secret, "tokenUrl", unfilled(flow.textOf("tokenUrl")))
 	if scopes != nil && len(scopes.items) > 0 {
 		named := &node{kind: list}
 		for _, one := range scopes.items {
 			named.items = append(named.items, newText(unfilled(one.text), one.at))
 		}
-		who.add("scopes", flow.at, named)
+		client.add("scopes", flow.at, named)
 	}
-	return requestWith(repositories.AuthBearer, who)
+	return requestWith(repositories.AuthBearer, client)
 }
 
-func requestWith(auth string, who *node) *node {
-	request := textsOf(who.at, "auth", auth)
-	request.add(auth, who.at, who)
+func requestWith(auth string, credentials *node) *node {
+	request := textsOf(credentials.at, "auth", auth)
+	request.add(auth, credentials.at, credentials)
 	return request
 }
 
-// use has a tool work on the source that sends what was granted, and makes it where no tool has
+// use has a tool work on the source that sends the grant, and makes it where no tool has
 // asked for it before. The source gets its name at the end, and the tool with it.
 func (im *openapi) use(g *grant, name *node) {
 	for _, variable := range g.variables {
 		im.variable(variable)
 	}
 	for _, one := range g.notes {
-		if !im.security.noted[one.Detail] {
-			im.security.noted[one.Detail] = true
+		if !im.noted[one.Detail] {
+			im.noted[one.Detail] = true
 			im.notes.add(position{one.File, one.Line, one.Column}, "%s", one.Detail)
 		}
 	}
-	i := slices.IndexFunc(im.security.sources, func(s *grantedSource) bool { return s.headers.equal(g.headers) && s.query.equal(g.query) })
+	i := slices.IndexFunc(im.usedSources, func(s *grantedSource) bool { return s.headers.equal(g.headers) && s.query.equal(g.query) })
 	if i < 0 {
-		i = len(im.security.sources)
-		im.security.sources = append(im.security.sources, &grantedSource{grant: g})
+		i = len(im.usedSources)
+		im.usedSources = append(im.usedSources, &grantedSource{grant: g})
 	}
-	im.security.sources[i].users = append(im.security.sources[i].users, name)
+	im.usedSources[i].users = append(im.usedSources[i].users, name)
 }
 
 // sources are those of the tools, the one without credentials first. A single one has the name
@@ -372,12 +334,12 @@ func (im *openapi) use(g *grant, name *node) {
 func (im *openapi) sources() []*node {
 	var made []*node
 	taken := map[string]bool{}
-	slices.SortStableFunc(im.security.sources, func(a, b *grantedSource) int { return cmp.Compare(len(a.schemes), len(b.schemes)) })
-	for _, granted := range im.security.sources {
+	slices.SortStableFunc(im.usedSources, func(a, b *grantedSource) int { return cmp.Compare(len(a.schemes), len(b.schemes)) })
+	for _, source := range im.usedSources {
 		name := im.name
-		if len(im.security.sources) > 1 && len(granted.schemes) > 0 {
-			ids := make([]string, len(granted.schemes))
-			for i, scheme := range granted.schemes {
+		if len(im.usedSources) > 1 && len(source.schemes) > 0 {
+			ids := make([]string, len(source.schemes))
+			for i, scheme := range source.schemes {
 				ids[i] = cmp.Or(idOf(scheme), "scheme")
 			}
 			name = fmt.Sprintf("%.120s", im.name+"-"+strings.Join(ids, "-and-"))
@@ -387,10 +349,10 @@ func (im *openapi) sources() []*node {
 			name = fmt.Sprintf("%s-%d", first, n)
 		}
 		taken[name] = true
-		for _, user := range granted.users {
+		for _, user := range source.users {
 			user.text = name
 		}
-		made = append(made, granted.addTo(textsOf(im.root.at, "kind", kindSource, "name", name, "type", repositories.SourceHTTP, "baseUrl", im.base)))
+		made = append(made, source.addTo(im.textsOf("kind", kindSource, "name", name, "type", repositories.SourceHTTP, "baseUrl", im.base)))
 	}
 	return made
 }

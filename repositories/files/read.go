@@ -1,19 +1,28 @@
+// Package files reads what users keep in files: apps of SERMAS, tools of Toolbox in
+// every generation of its format, and Earshot's own documents. It makes of them the
+// bodies that the REST API takes, and names every fault of every file at once, each
+// with file, line and column.
+//
+// Reading goes in three steps. A file becomes a tree that knows where each value
+// stands (yaml.go, json.go); a tree becomes documents, each one app, module, source,
+// authentication service, tool or repository, whichever form it was written in
+// (document.go, toolbox.go, sermas.go); documents become the body of one app and
+// of its repositories (assemble.go). Those bodies go through the decoders of package
+// repositories, whose faults are JSON pointers; the tree turns them back into positions
+// (definition.go).
+//
+// ${NAME} and ${NAME:default} are filled in from the environment after parsing, in
+// values alone: what a variable holds can change a value but never the structure
+// around it.
+//
+// Migrate rewrites a file of an older form as text, so that comments and layout stay,
+// and proves by reading both that the new text means the same.
 package files
 
 import (
-	"crypto/sha256"
-	"embed"
-	"encoding/hex"
-	"errors"
-	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"syscall"
-	"unicode/utf8"
 
 	"earshot/repositories"
 	"earshot/repositories/fault"
@@ -36,9 +45,6 @@ type Options struct {
 	// for nobody.
 	Advise func(app *repositories.App, repository *repositories.Repository) fault.List
 }
-
-// Stdin is the path that stands for standard input, read as YAML.
-const Stdin = "-"
 
 // Set is what the files define, ready to be sent.
 type Set struct {
@@ -76,8 +82,14 @@ func Read(paths []string, options Options) (*Set, error) {
 	faults, _ := err.(Faults)
 	c := &collector{faults: faults, missing: map[string]bool{}, skip: options.SkipUnsupported, lookup: options.Lookup, tests: options.Tests}
 	for _, name := range names {
-		c.file(name, options)
+		source, err := options.load(name)
+		if err != nil {
+			c.faults.add(position{file: name}, "%s", err)
+			continue
+		}
+		c.read(name, source)
 	}
+
 	set := c.assemble(options)
 	set.Files = names
 	set.named = set.AppID != ""
@@ -95,15 +107,10 @@ func Read(paths []string, options Options) (*Set, error) {
 	return set, c.faults.sorted(order).err()
 }
 
-// file reads one file into the collector.
-func (c *collector) file(name string, options Options) {
-	source, err := options.load(name)
-	if err != nil {
-		c.faults.add(position{file: name}, "%s", err)
-		return
-	}
+// read reads the text of a file into the collector.
+func (c *collector) read(name, source string) {
 	before := len(c.faults)
-	values := readValues(name, source, options.Lookup, &c.faults)
+	values := readValues(name, source, c.lookup, &c.faults)
 	if len(values) == 0 && len(c.faults) == before {
 		c.faults.add(position{name, 1, 1}, "the file is empty; it defines nothing")
 	}
@@ -112,7 +119,8 @@ func (c *collector) file(name string, options Options) {
 	}
 }
 
-// readValues makes trees of the text of a file.
+// readValues makes trees of the text of a file, without what editors of other systems leave: a
+// mark of the byte order and carriage returns. Places stay true.
 func readValues(name, source string, lookup func(string) (string, bool), faults *Faults) []*node {
 	env := &environment{file: name, lookup: lookup}
 	source = clean(source)
@@ -125,207 +133,42 @@ func readValues(name, source string, lookup func(string) (string, bool), faults 
 		}
 		return nil
 	}
-	if at := strings.IndexFunc(source, isMark); at >= 0 {
-		start := newCursor(name)
-		faults.add(start.to(source, at), "holds a character of the private plane U+F0000, which means nothing to anybody else")
+	if at := strings.IndexFunc(source, func(r rune) bool { return r >= markFirst && r <= markLast }); at >= 0 {
+		faults.add(newCursor(name).to(source, at), "holds a character of the private plane U+F0000, which means nothing to anybody else")
 		return nil
 	}
 	return readYAML(source, env, faults)
 }
 
-// folderName is the name of the folder that is given, or that the first file is in.
-func folderName(path string, names []string) string {
-	if name, is := strings.CutPrefix(path, Prebuilt); is {
-		return name
-	}
-	absolute, err := filepath.Abs(path)
-	if err != nil {
-		return ""
-	}
-	if len(names) > 0 && names[0] == path {
-		absolute = filepath.Dir(absolute)
-	}
-	name := filepath.Base(absolute)
-	if repositories.CheckID("app", name) != nil {
-		return ""
-	}
-	return name
-}
-
-// Bounds of what is read. The API takes bodies of up to 1 MiB, so that no file needs
-// to be longer.
-const (
-	maxBytes = 1 << 20
-	maxFiles = 1000
-)
-
-// Expand lists the files that the paths stand for: a file itself; of a folder its
-// *.yaml and then its *.yml, by name and not recursively, and the *.json that a SERMAS
-// app has. Stdin stands for itself, and so does what is Prebuilt. Its tasks and users are left to SERMAS.
-func Expand(paths []string) ([]string, error) {
-	var found []string
-	var faults Faults
-	for _, path := range paths {
-		var info fs.FileInfo
-		var err error
-		if path != Stdin && !strings.HasPrefix(path, Prebuilt) {
-			info, err = os.Stat(path)
-		}
-		switch {
-		case err != nil:
-			faults.add(position{file: path}, "%s", reason(err))
-		case info != nil && info.IsDir():
-			files, err := inFolder(path)
-			if err != nil {
-				faults.add(position{file: path}, "%s", err)
-			}
-			found = append(found, files...)
-		case !slices.Contains(found, path):
-			found = append(found, path)
-		}
-	}
-	if len(found) > maxFiles {
-		faults.add(position{file: paths[0]}, "%d files are too many; the most is %d", len(found), maxFiles)
-		found = nil
-	}
-	return found, faults.err()
-}
-
-func inFolder(folder string) ([]string, error) {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil, errors.New(reason(err))
-	}
-	var names []string
-	for _, ending := range []string{".yaml", ".yml", ".json"} {
-		for _, entry := range entries {
-			if filepath.Ext(entry.Name()) == ending && !strings.HasPrefix(entry.Name(), ".") && isFile(folder, entry) {
-				names = append(names, entry.Name())
-			}
-		}
-	}
-	sermas := sermasFolder(names)
-	names = slices.DeleteFunc(names, func(name string) bool {
-		base := baseName(name)
-		known := base == kindApp || base == "tools" || base == "modules" || base == kindSettings
-		return filepath.Ext(name) == ".json" && !known || sermas && (base == "tasks" || base == "users")
-	})
-	if len(names) == 0 {
-		return nil, errors.New("the folder has no *.yaml and no *.yml")
-	}
-	for i := range names {
-		names[i] = filepath.Join(folder, names[i])
-	}
-	return names, nil
-}
-
-// isFile follows links: configuration that Kubernetes mounts is links.
-func isFile(folder string, entry fs.DirEntry) bool {
-	info, err := os.Stat(filepath.Join(folder, entry.Name()))
-	return err == nil && info.Mode().IsRegular()
-}
-
-// reason is what went wrong with a file, without its name.
-func reason(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err.Error()
-	}
-	return err.Error()
-}
-
-// openFile opens a file to be read. What is no regular file is refused: a pipe may never end, and nor
-// does a device. It is opened without waiting for whoever would write to it.
-func openFile(file string) (*os.File, error) {
-	opened, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, errors.New(reason(err))
-	}
-	info, err := opened.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("is no regular file; what a program writes is read from standard input, as in: program | earshot … -f -")
-	}
-	if err != nil {
-		opened.Close()
-		return nil, err
-	}
-	return opened, nil
-}
-
-// load reads the text of a file.
-func load(file string) (string, error) {
-	opened, err := openFile(file)
-	if err != nil {
-		return "", err
-	}
-	defer opened.Close()
-	return readText(opened, maxBytes, severalFiles)
-}
-
-// load reads the text of a file, or of standard input.
-func (o Options) load(name string) (string, error) {
-	switch {
-	case strings.HasPrefix(name, Prebuilt):
-		return readPrebuilt(name)
-	case name != Stdin:
-		return load(name)
-	case o.Stdin == nil:
-		return "", nil
-	}
-	return readText(o.Stdin, maxBytes, severalFiles)
-}
-
-// severalFiles is what to do about a file that is too long.
-const severalFiles = "write several files"
-
-// readText reads a text up to a length; the hint says what to do about one that is longer.
-func readText(from io.Reader, most int, hint string) (string, error) {
-	read, err := io.ReadAll(io.LimitReader(from, int64(most)+1))
-	switch {
-	case err != nil:
-		return "", errors.New(reason(err))
-	case len(read) > most:
-		return "", fmt.Errorf("is longer than %d bytes; %s", most, hint)
-	case !utf8.Valid(read):
-		return "", errors.New("is not UTF-8")
-	}
-	return string(read), nil
-}
-
-// Fingerprint is the same for as long as the files that the paths stand for, and what is
-// in them, are the same. Files that cannot be read count as they are.
-func Fingerprint(paths []string) string {
-	names, err := Expand(paths)
-	sum := sha256.New()
-	fmt.Fprintln(sum, names, err)
-	for _, name := range names {
-		content, err := Options{}.load(name)
-		fmt.Fprintf(sum, "%q %d %v\n%s", name, len(content), err, content)
-	}
-	return hex.EncodeToString(sum.Sum(nil))
-}
-
-// clean takes off what editors of other systems leave: a mark of the byte order and
-// carriage returns. Places stay true.
 func clean(source string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(source, "\ufeff"), "\r\n", "\n")
 }
 
-// Prebuilt begins the path that stands for definitions that come with Earshot, for a database
-// that environment variables name: Prebuilt + "postgres", "mysql" or "sqlite".
-const Prebuilt = "prebuilt:"
-
-var prebuiltNames = []string{"postgres", "mysql", "sqlite"}
-
-//go:embed prebuilt/*.yaml
-var prebuiltFiles embed.FS
-
-// readPrebuilt returns the text that a path with Prebuilt stands for.
-func readPrebuilt(path string) (string, error) {
-	name := strings.TrimPrefix(path, Prebuilt)
-	source, err := prebuiltFiles.ReadFile("prebuilt/" + name + ".yaml")
-	if err != nil {
-		return "", fmt.Errorf("there is no such prebuilt: %s%s", fault.OneOf(prebuiltNames), fault.DidYouMean(name, prebuiltNames))
+// value takes one value of a file, which is one document of a stream, and finds out
+// by its shape and the file's name which form it has.
+func (c *collector) value(file string, value *node) {
+	base := baseName(file)
+	switch {
+	case value.kind == list:
+		c.sermasList(base, value)
+	case value.kind != object:
+		c.faults.add(value.at, "holds %s, where a map or a list of definitions is wanted", value.kind)
+	case value.field("kind") != nil:
+		c.flat(value)
+	case value.field("chat") != nil:
+		c.sermasTest(base, value)
+	case nestedSection(value):
+		c.nested(value)
+	case base == kindApp:
+		c.sermasApp(value)
+	case base == kindSettings:
+		c.add(&document{kind: kindSettings, word: kindSettings, at: value.at, body: c.sermasSettings(value), sermas: true})
+	case value.field("name") != nil || len(value.fields) == 0:
+		c.faults.add(value.at, "has no kind; every document says what it is, as in kind: tool")
+	default:
+		for _, f := range value.fields {
+			c.faults.add(f.at, "%q is no section of a file of tools: %s%s", fault.Clip(f.name), strings.Join(sectionNames, ", "),
+				fault.DidYouMean(f.name, sectionNames))
+		}
 	}
-	return string(source), nil
 }

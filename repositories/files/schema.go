@@ -45,21 +45,23 @@ var madeSchema = sync.OnceValue(func() json.RawMessage {
 		panic("an embedded schema: " + err.Error())
 	}
 	for name, definition := range given.Definitions {
-		m.defs[name] = m.written(definition, true)
+		m.defs[name] = written(definition, true)
 	}
-	m.tool()
+
+	// A tool may be given as others define it: schema as a JSON Schema, the name in function.
+	tool := m.definition("Tool")
+	fields := tool["properties"].(keywords)
+	fields["schema"].(keywords)["type"] = []any{"array", "object", "null"}
+	fields["request"] = keywords{"anyOf": []any{fields["request"], keywords{"type": "null"}}}
+	delete(tool, "required")
+	tool["anyOf"] = []any{keywords{"required": []any{"name"}}, keywords{"required": []any{"function"}}}
+
 	made, err := json.MarshalIndent(m.root(), "", " ")
 	if err != nil {
 		panic("an embedded schema: " + err.Error())
 	}
 	return append(made, '\n')
 })
-
-// schemaMaker makes the schema of files out of that of bodies.
-type schemaMaker struct{ defs keywords }
-
-// definition is one that was made already.
-func (m *schemaMaker) definition(name string) keywords { return m.defs[name].(keywords) }
 
 // placeholderPattern is a variable, or a text with one in it.
 const placeholderPattern = `\$\{`
@@ -73,20 +75,33 @@ var textFormats = map[string]string{
 
 // typesOf are formats of texts that are one of several words.
 var typesOf = map[string]func() []string{
-	"earshot-source-type": func() []string {
-		return slices.Concat(repositories.SourceTypes(), slices.Sorted(maps.Keys(clouds)))
-	},
-	"earshot-tool-type": func() []string { return append(repositories.ToolTypes(), openAIFunction) },
+	"earshot-source-type": func() []string { return slices.Concat(repositories.SourceTypes(), sortedKeys(clouds)) },
+	"earshot-tool-type":   func() []string { return append(repositories.ToolTypes(), openAIFunction) },
 }
 
 // written is a schema of a body as that of what is written in a file: what is optional may be
 // null, which is absent, and a value may be a placeholder.
-func (m *schemaMaker) written(from keywords, needed bool) keywords {
+func written(from keywords, needed bool) keywords {
 	made := maps.Clone(from)
 	for _, word := range []string{"format", "writeOnly", "readOnly", "x-go-name", "x-doc", "x-default"} {
 		delete(made, word)
 	}
-	m.parts(from, made)
+	required, _ := from["required"].([]any)
+	if fields, is := from["properties"].(keywords); is {
+		next := maps.Clone(fields)
+		for name, given := range fields {
+			if inner, is := given.(keywords); is {
+				next[name] = written(inner, slices.Contains(required, any(name)))
+			}
+		}
+		made["properties"] = next
+	}
+	for _, word := range []string{"items", "additionalProperties"} {
+		if inner, is := from[word].(keywords); is {
+			made[word] = written(inner, true)
+		}
+	}
+
 	format, _ := from["format"].(string)
 	allowed, _ := from["enum"].([]any)
 	if of := typesOf[format]; of != nil {
@@ -94,53 +109,34 @@ func (m *schemaMaker) written(from keywords, needed bool) keywords {
 			allowed = append(allowed, word)
 		}
 	}
-	switch kinds := typesIn(from); {
-	case allowed != nil:
+	if allowed != nil { // a word that is one of several may be a placeholder as well
 		delete(made, "type")
-		made["enum"] = allowed
-		return m.orPlaceholder(made, needed)
-	case len(kinds) > 0:
-		m.widen(made, kinds, needed)
-		if pattern := textFormats[format]; pattern != "" {
-			made["pattern"] = pattern + "|" + placeholderPattern + map[bool]string{true: "", false: "|^$"}[needed]
+		delete(made, "enum")
+		choice := []any{keywords{"enum": allowed}, keywords{"type": "string", "pattern": placeholderPattern}}
+		if !needed {
+			choice = append(choice, keywords{"enum": []any{nil, ""}})
 		}
+		made["anyOf"] = choice
+		return made
+	}
+	widen(made, needed)
+	if pattern := textFormats[format]; pattern != "" && made["type"] != nil {
+		made["pattern"] = pattern + "|" + placeholderPattern + map[bool]string{true: "", false: "|^$"}[needed]
 	}
 	return made
 }
 
-// parts writes the schemas inside of one.
-func (m *schemaMaker) parts(from, made keywords) {
-	required, _ := from["required"].([]any)
-	if fields, is := from["properties"].(keywords); is {
-		next := keywords{}
-		for name, given := range fields {
-			next[name] = given
-			if inner, is := given.(keywords); is {
-				next[name] = m.written(inner, slices.Contains(required, any(name)))
-			}
-		}
-		made["properties"] = next
-	}
-	for _, word := range []string{"items", "additionalProperties"} {
-		if inner, is := from[word].(keywords); is {
-			made[word] = m.written(inner, true)
-		}
-	}
-}
-
-// typesIn are the types that a schema names.
-func typesIn(from keywords) (kinds []any) {
-	switch given := from["type"].(type) {
+// widen lets a schema take what files may have in the place of a value of its types.
+func widen(made keywords, needed bool) {
+	var kinds []any
+	switch given := made["type"].(type) {
 	case string:
-		return []any{given}
+		kinds = []any{given}
 	case []any:
-		return slices.Clone(given)
+		kinds = slices.Clone(given)
+	default:
+		return
 	}
-	return nil
-}
-
-// widen lets a schema take what files may have in the place of a value of these types.
-func (m *schemaMaker) widen(made keywords, kinds []any, needed bool) {
 	has := func(kind string) bool { return slices.Contains(kinds, any(kind)) }
 	switch {
 	case has("string"): // a text may look like something else
@@ -156,22 +152,156 @@ func (m *schemaMaker) widen(made keywords, kinds []any, needed bool) {
 	made["type"] = slices.Compact(kinds)
 }
 
-// orPlaceholder lets a word that is one of several be a placeholder as well.
-func (m *schemaMaker) orPlaceholder(made keywords, needed bool) keywords {
-	choice := []any{keywords{"enum": made["enum"]}, keywords{"type": "string", "pattern": placeholderPattern}}
-	if !needed {
-		choice = append(choice, keywords{"enum": []any{nil, ""}})
+// schemaMaker makes the schema of files out of that of bodies.
+type schemaMaker struct{ defs keywords }
+
+// definition is one that was made already.
+func (m *schemaMaker) definition(name string) keywords { return m.defs[name].(keywords) }
+
+// copyOf is a definition with fields of its own.
+func (m *schemaMaker) copyOf(name string) (made, fields keywords) {
+	made = maps.Clone(m.definition(name))
+	fields = maps.Clone(made["properties"].(keywords))
+	made["properties"] = fields
+	return made, fields
+}
+
+// root is the schema of any document. Those without a kind are known by one of their fields: sections
+// of Toolbox's first form, an app, settings or a test of SERMAS.
+func (m *schemaMaker) root() keywords {
+	var known, otherForms []any
+	for _, word := range ownKinds {
+		known = append(known, word)
 	}
-	delete(made, "enum")
-	made["anyOf"] = choice
+	for _, word := range sortedKeys(kindWords) {
+		if !slices.Contains(ownKinds, word) {
+			known = append(known, word)
+		}
+	}
+	fields := slices.Concat(sectionNames, []string{"authSources", "appId", "modules", "chat"}, appFields[1:], settingsFields)
+	for _, one := range slices.Compact(slices.Sorted(slices.Values(fields))) {
+		otherForms = append(otherForms, keywords{"required": []any{one}})
+	}
+	ways := []any{keywords{
+		"if":   keywords{"type": "object", "required": []any{"kind"}},
+		"then": keywords{"properties": keywords{"kind": keywords{"enum": known}}},
+		"else": keywords{"if": keywords{"type": "object"}, "then": keywords{"anyOf": otherForms}},
+	}}
+	for _, one := range describedKinds() {
+		name := "Document of " + one.kind
+		m.defs[name] = m.document(one)
+		ways = append(ways, keywords{
+			"if":   keywords{"type": "object", "required": []any{"kind"}, "properties": keywords{"kind": keywords{"enum": wordsOf(one.kind)}}},
+			"then": keywords{"$ref": "#/$defs/" + name},
+		})
+	}
+	m.defs["Listed tool"], m.defs["Listed module"] = m.listed("Tool", "public", "supports"), m.listed("Module", "description", "supports", "config", "public")
+	return keywords{
+		"$schema":     "https://json-schema.org/draft/2020-12/schema",
+		"title":       "A file of Earshot",
+		"description": "One document of a file for earshot apply. Several stand in one file with --- between them.",
+		"type":        []any{"object", "array", "null"},
+		"properties":  keywords{"kind": keywords{"description": "What the document is."}},
+		"items": keywords{
+			"type": "object",
+			"if":   keywords{"required": []any{"moduleId"}}, "then": keywords{"$ref": "#/$defs/Listed module"}, "else": keywords{"$ref": "#/$defs/Listed tool"},
+		},
+		"allOf": ways, "$defs": m.defs,
+	}
+}
+
+// listed is a member of a list, as SERMAS has them, which may lack what is filled in elsewhere.
+func (m *schemaMaker) listed(name string, also ...string) keywords {
+	made, fields := m.copyOf(name)
+	for _, left := range also {
+		if fields[left] == nil {
+			fields[left] = anything
+		}
+	}
+	delete(made, "required")
 	return made
 }
 
-// tool lets a tool be given as others define it: schema as a JSON Schema, the name in function.
-func (m *schemaMaker) tool() {
-	tool := m.definition("Tool")
-	tool["properties"].(keywords)["schema"].(keywords)["type"] = []any{"array", "object", "null"}
-	tool["properties"].(keywords)["request"] = keywords{"anyOf": []any{tool["properties"].(keywords)["request"], keywords{"type": "null"}}}
-	delete(tool, "required")
-	tool["anyOf"] = []any{keywords{"required": []any{"name"}}, keywords{"required": []any{"function"}}}
+// describedKind is how a kind of document is made of what bodies have.
+type describedKind struct {
+	kind, of string // of is the definition; empty: fields are all there are
+	id       string // field of the definition that is the name of the document
+	without  []string
+	also     keywords // fields that files have beside
+	required []any
+	about    string
+}
+
+// anything is what is read and left.
+var anything = keywords{}
+
+func listOfTexts() keywords {
+	return keywords{"type": []any{"array", "null"}, "items": keywords{"type": []any{"string", "number", "boolean"}}}
+}
+
+// describedKinds are the kinds, each with what its documents may have.
+func describedKinds() []describedKind {
+	named := keywords{"type": []any{"string", "number"}}
+	return []describedKind{
+		{kind: kindTool, of: "Tool", about: "What a user's words can set off."},
+		{kind: kindRepository, of: "Repository", id: "repositoryId", without: []string{"appId", "sessionId", "created", "updated", "notes"},
+			also: keywords{"tools": listOfTexts(), "description": anything}, required: []any{"name"}, about: "A named group of tools: tools lists their names, or from names a source of type mcp."},
+		{kind: kindGroup, also: keywords{"name": named, "tools": listOfTexts(), "description": anything}, about: "A repository in Toolbox's words."},
+		{kind: kindApp, of: "App", id: "appId", without: []string{"name", "notes"}, required: []any{"name"},
+			also: keywords{"displayName": keywords{"description": "What people call it.", "type": []any{"string", "number", "boolean", "null"}}, "description": anything, "public": anything}, about: "A tenant; its name is the appId."},
+		{kind: kindModule, of: "Module", id: "moduleId", required: []any{"name", "secret"}, about: "An OAuth2 client of the app."},
+		{kind: kindAuthService, of: "AuthService", required: []any{"name", "type"},
+			also: keywords{"description": anything, "type": keywords{"enum": []any{"google", "oidc", "generic"}}, "authorizationServer": keywords{"type": "string", "description": "Of Toolbox's generic: the issuer."}}, about: "How ID tokens are verified."},
+		{kind: kindSource, of: "Source", required: []any{"name", "type"},
+			also: keywords{"description": anything, "project": anything, "region": anything, "instance": anything, "cluster": anything, "ipType": anything}, about: "A database, an HTTP API or an MCP server that tools work on."},
+		{kind: kindTest, also: testSchema(), required: []any{"name", "chat"}, about: "A conversation with what it should set off, for earshot eval."},
+	}
+}
+
+// document is the schema of the documents of a kind.
+func (m *schemaMaker) document(of describedKind) keywords {
+	made, fields := keywords{"type": "object"}, keywords{}
+	if of.of != "" {
+		made, fields = m.copyOf(of.of)
+	}
+	for _, name := range of.without {
+		delete(fields, name)
+	}
+	if of.id != "" {
+		fields["name"] = fields[of.id]
+		delete(fields, of.id)
+	}
+	maps.Copy(fields, of.also)
+	fields["kind"] = keywords{"enum": wordsOf(of.kind)}
+	made["description"], made["additionalProperties"], made["properties"] = of.about, false, fields
+	made["required"] = append([]any{"kind"}, of.required...)
+	return made
+}
+
+// wordsOf are the words that documents of a kind begin with.
+func wordsOf(kind string) (begin []any) {
+	for _, word := range sortedKeys(kindWords) {
+		if kindWords[word] == kind {
+			begin = append(begin, word)
+		}
+	}
+	return begin
+}
+
+// testSchema has the fields of a test.
+func testSchema() keywords {
+	scalar := keywords{"type": []any{"string", "number", "boolean"}}
+	names := keywords{"anyOf": []any{listOfTexts(), scalar}}
+	expectation := keywords{
+		"type": "object", "additionalProperties": false,
+		"properties": keywords{"tool": scalar, "values": keywords{"type": "object"}, "none": keywords{"const": true}, "rejected": scalar, "missing": names},
+	}
+	said := keywords{
+		"type": "object", "additionalProperties": false, "minProperties": 1,
+		"properties": keywords{"user": scalar, "agent": scalar, "expect": keywords{"anyOf": []any{expectation, keywords{"type": "array", "items": expectation}}}},
+	}
+	return keywords{
+		"name": scalar, "app": scalar, "tools": names, "now": scalar, "timeZone": scalar, "language": scalar,
+		"chat": keywords{"type": "array", "minItems": 1, "items": said},
+	}
 }

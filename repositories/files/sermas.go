@@ -1,8 +1,6 @@
 package files
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,16 +13,16 @@ import (
 // appId, where it has one, is the app's. An export of a whole app has its parts here.
 func (c *collector) sermasApp(value *node) {
 	d := &document{kind: kindApp, word: kindApp, at: value.at, sermas: true}
-	if id := value.field("appId"); id != nil {
-		given, ok := id.value.scalarText()
+	if id := value.get("appId"); id != nil {
+		given, ok := id.scalarText()
 		if !ok {
-			c.faults.add(id.value.at, "appId is %s; it must be a text", id.value.kind)
+			c.faults.add(id.at, "appId is %s; it must be a text", id.kind)
 		}
-		d.name, d.at = given, id.value.at
+		d.name, d.at = given, id.at
 	}
 	for _, part := range []string{"tools", "modules"} {
-		if f := value.field(part); f != nil && f.value.kind == list {
-			c.sermasList(part, f.value)
+		if listed := value.get(part); listed != nil && listed.kind == list {
+			c.sermasList(part, listed)
 		}
 	}
 	d.body = c.left("the app's", value.without("appId", "description", "public", "tools", "modules"), appFields)
@@ -42,12 +40,22 @@ var (
 	modelFields    = []string{"tools", "when", "mostTools"}
 )
 
+// sermasSettings takes the settings of an app. The model of a provider that has another name here is
+// left to the settings of the service, with a note.
 func (c *collector) sermasSettings(value *node) *node {
 	next := c.left("the setting", value.without("description", "public"), settingsFields)
 	for i, f := range next.fields {
-		if f.name == "llm" && f.value.kind == object {
-			next.fields[i].value = c.model(c.left("the model for", f.value, modelFields))
+		if f.name != "llm" || f.value.kind != object {
+			continue
 		}
+		models := c.left("the model for", f.value, modelFields)
+		model := models.textOf("tools")
+		provider, _, _ := strings.Cut(model, "/")
+		if hint := elsewhere[provider]; hint != "" {
+			c.notes.add(models.get("tools").at, "the model %q is left out: %s is asked through variables of the service; %s", fault.Clip(model), provider, hint)
+			models = models.without("tools")
+		}
+		next.fields[i].value = models
 	}
 	return next
 }
@@ -63,19 +71,6 @@ var elsewhere = map[string]string{
 	"huggingface":  "set OPENAI_BASE_URL to https://router.huggingface.co/v1, with OPENAI_API_KEY and OPENAI_MODEL",
 	"vertexai":     "set GEMINI_BASE_URL to an address that ends in /projects/P/locations/L, with GEMINI_MODEL",
 	"antrophic":    "set ANTHROPIC_API_KEY and ANTHROPIC_MODEL, or write anthropic/ for it",
-}
-
-// model leaves the model of a provider that has another name here to the settings of the
-// service, and says which.
-func (c *collector) model(models *node) *node {
-	named := models.get("tools")
-	model, _ := named.scalarText()
-	provider, _, _ := strings.Cut(model, "/")
-	if hint := elsewhere[provider]; hint != "" {
-		c.notes.add(named.at, "the model %q is left out: %s is asked through variables of the service; %s", fault.Clip(model), provider, hint)
-		return models.without("tools")
-	}
-	return models
 }
 
 // left takes out what SERMAS has beside what Earshot knows, as avatars and voices, with
@@ -103,96 +98,24 @@ func (c *collector) sermasList(base string, value *node) {
 			continue
 		}
 		if base == "modules" || base != "tools" && item.field("moduleId") != nil {
-			c.sermasModule(item)
+			for _, name := range []string{"secret", "tokenUrl"} {
+				if given := item.get(name); given != nil && (given.kind == null || given.kind == text && given.text == "" && !given.unset) {
+					item = item.without(name)
+				}
+			}
+			module := c.named(kindModule, kindModule, item.get("moduleId"), item.without("moduleId", "description", "supports", "config", "public"))
+			module.sermas = true
+			c.add(module)
 			continue
 		}
-		if item.field("kind") != nil {
-			c.faults.add(item.field("kind").at, "a document with a kind stands by itself, with --- before it, and in no list")
+		if kind := item.field("kind"); kind != nil {
+			c.faults.add(kind.at, "a document with a kind stands by itself, with --- before it, and in no list")
 			continue
 		}
 		tool := c.named(kindTool, kindTool, nameOf(kindTool, item), item.without("name", "public", "supports"))
 		tool.sermas = true
 		c.add(tool)
 	}
-}
-
-func (c *collector) sermasModule(item *node) {
-	for _, name := range []string{"secret", "tokenUrl"} {
-		if given := item.get(name); given != nil && (given.kind == null || given.kind == text && given.text == "" && !given.unset) {
-			item = item.without(name)
-		}
-	}
-	module := c.named(kindModule, kindModule, item.get("moduleId"), item.without("moduleId", "description", "supports", "config", "public"))
-	module.sermas = true
-	c.add(module)
-}
-
-// leftFiles says of what else a SERMAS app has why it is left, by its name without ending.
-var leftFiles = map[string]string{
-	"tasks":      "Earshot has no tasks: what asks for values one after the other is a tool with required parameters",
-	"users":      "Earshot keeps no users: those of an identity provider are verified (authServices)",
-	"rag":        "Earshot has no documents to retrieve from",
-	"repository": "Earshot has no avatars and backgrounds",
-	testsFolder:  "earshot eval -f reads it",
-}
-
-// leftOut notes what folders of SERMAS apps have beside the files that are read.
-func leftOut(paths []string, tests bool) Faults {
-	var notes Faults
-	for _, path := range paths {
-		entries, err := os.ReadDir(path)
-		if path == Stdin || err != nil {
-			continue // a file, or named as a fault
-		}
-		names := make([]string, len(entries))
-		for i, entry := range entries {
-			names[i] = entry.Name()
-		}
-		if !sermasFolder(names) {
-			continue
-		}
-		read, _ := inFolder(path)
-		for _, entry := range entries {
-			name, file := entry.Name(), filepath.Join(path, entry.Name())
-			known := entry.IsDir() || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
-			if tests && entry.IsDir() && name == testsFolder {
-				continue
-			}
-			if !known || strings.HasPrefix(name, ".") || slices.Contains(read, file) {
-				continue
-			}
-			why := "it is no part of an app that Earshot reads"
-			if said, is := leftFiles[baseName(name)]; is {
-				why = said
-			}
-			notes.add(position{file: file}, "is left out: %s", why)
-		}
-	}
-	return notes
-}
-
-// sermasFolder reports whether the files of a folder are those of a SERMAS app.
-func sermasFolder(names []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool {
-		base := baseName(name)
-		return base == kindApp || base == "modules" || base == kindSettings
-	})
-}
-
-// testsFolder is where a SERMAS app has its tests, in a folder of its own.
-const testsFolder = "tests"
-
-// withTests adds to each folder that of its tests, where it has any.
-func withTests(paths []string) []string {
-	var all []string
-	for _, path := range paths {
-		all = append(all, path)
-		folder := filepath.Join(path, testsFolder)
-		if names, err := inFolder(folder); path != Stdin && err == nil && len(names) > 0 {
-			all = append(all, folder)
-		}
-	}
-	return all
 }
 
 // sermasTest takes a test of SERMAS, which has the name of its file where it has no other.

@@ -6,13 +6,11 @@ import (
 	"strings"
 	"time"
 
+	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/locale"
 )
-
-// kindTest is a conversation with what it should set off.
-const kindTest = "test"
 
 // Test is a conversation, and which tools its messages should set off.
 type Test struct {
@@ -65,8 +63,8 @@ type Expectation struct {
 	values *node
 }
 
-// The fields of a test, and of a member of its chat; the first of each are those that SERMAS
-// has as well, which reads neither kind nor expect.
+// The fields of a test, of a member of its chat and of an expectation, and those that tests of
+// SERMAS have besides.
 var (
 	testFields    = []string{"name", "app", "tools", "now", "timeZone", "language", "chat"}
 	saidFields    = []string{"user", "agent", "expect"}
@@ -74,12 +72,6 @@ var (
 	sermasTests   = []string{"appId", "settings", "settingsOverrides", "wait", "description"}
 	sermasSayings = []string{"message", "select", "prompt", "evaluation", "wait"}
 )
-
-// readTest is a test with its document.
-type readTest struct {
-	*Test
-	document *document
-}
 
 // testReader reads the document of one test.
 type testReader struct {
@@ -95,17 +87,19 @@ func (c *collector) test(d *document) {
 	if c.all || !c.tests {
 		return
 	}
-	r := &testReader{c, d, &Test{Name: d.name, File: d.at.file, Line: d.at.line}}
+	r := testReader{c, d, &Test{Name: d.name, File: d.at.file, Line: d.at.line}}
 	for _, f := range d.body.fields {
 		switch {
 		case f.name == "chat":
 			r.chat(f.value)
 		case f.name == "tools":
 			r.test.Tools = r.names("tools", f.value)
-		case slices.Contains(testFields, f.name):
+		case slices.Contains(testFields, f.name), d.sermas && f.name == "appId":
 			r.scalar(f)
 		case d.sermas && slices.Contains(sermasTests, f.name):
-			r.sermasField(f)
+			if strings.HasPrefix(f.name, "settings") {
+				r.notes.add(f.at, "%s: %s is left out: the settings are those of the app", d.label(), f.name)
+			}
 		default:
 			r.fault(f.at, "unknown field %q%s", fault.Clip(f.name), fault.DidYouMean(f.name, testFields))
 		}
@@ -113,22 +107,22 @@ func (c *collector) test(d *document) {
 	if d.body.field("chat") == nil {
 		r.fault(d.at, "chat is missing: a list of what is said, and what it should set off, as in - user: … and - expect: …")
 	}
-	c.read = append(c.read, readTest{r.test, d})
+	c.tested = append(c.tested, r)
 }
 
-func (r *testReader) fault(at position, format string, args ...any) {
+func (r testReader) fault(at position, format string, args ...any) {
 	r.faults.add(at, "%s: %s", r.d.label(), fmt.Sprintf(format, args...))
 }
 
 // scalar reads a field of the test that is a text.
-func (r *testReader) scalar(f field) {
+func (r testReader) scalar(f field) {
 	given := r.text(f.name, f.value)
 	if given == "" {
 		return
 	}
 	var err error
 	switch f.name {
-	case "app":
+	case "app", "appId":
 		r.test.AppID = given
 	case "language":
 		r.test.Language, err = given, locale.CheckLanguage(given)
@@ -144,18 +138,8 @@ func (r *testReader) scalar(f field) {
 	}
 }
 
-// sermasField reads a field that a test of SERMAS has.
-func (r *testReader) sermasField(f field) {
-	switch f.name {
-	case "appId":
-		r.test.AppID = r.text(f.name, f.value)
-	case "settings", "settingsOverrides":
-		r.notes.add(f.at, "%s: %s is left out: the settings are those of the app", r.d.label(), f.name)
-	}
-}
-
 // text is a text that must be one, and not empty.
-func (r *testReader) text(what string, value *node) string {
+func (r testReader) text(what string, value *node) string {
 	given, ok := value.scalarText()
 	switch {
 	case !ok:
@@ -167,7 +151,7 @@ func (r *testReader) text(what string, value *node) string {
 }
 
 // names reads a list of names; a lone one is a list as well.
-func (r *testReader) names(what string, value *node) (names []string) {
+func (r testReader) names(what string, value *node) (names []string) {
 	items := value.items
 	if value.kind != list {
 		items = []*node{value}
@@ -182,7 +166,13 @@ func (r *testReader) names(what string, value *node) (names []string) {
 
 // chat reads what is said. An expectation belongs to the user's message before it, with those
 // that follow one another.
-func (r *testReader) chat(value *node) {
+func (r testReader) chat(value *node) {
+	emptyOr := func(n *node) string {
+		if n.kind == list || n.kind == object {
+			return "empty"
+		}
+		return n.kind.String()
+	}
 	if value.kind != list || len(value.items) == 0 {
 		r.fault(value.at, "chat is %s; it must be a list of user, agent and expect", emptyOr(value))
 		return
@@ -193,39 +183,27 @@ func (r *testReader) chat(value *node) {
 			continue
 		}
 		for _, f := range item.fields {
-			r.member(f)
+			switch {
+			case f.name == "user" || f.name == "agent", r.d.sermas && (f.name == "message" || f.name == "select"):
+				r.test.Chat = append(r.test.Chat, Said{Agent: f.name == "agent", Text: r.text(f.name, f.value), Line: f.at.line})
+			case f.name == "expect":
+				r.expectations(f)
+			case r.d.sermas && f.name == "wait": // nothing is waited for here
+			case r.d.sermas && slices.Contains(sermasSayings, f.name):
+				why := "a model would have to judge it; say what should happen by expect"
+				if f.name == "prompt" {
+					why = "a model would have to write it; say it by user"
+				}
+				r.notes.add(f.at, "%s: %s is left out: %s", r.d.label(), f.name, why)
+			default:
+				r.fault(f.at, "unknown field %q in chat: %s%s", fault.Clip(f.name), fault.OneOf(saidFields), fault.DidYouMean(f.name, saidFields))
+			}
 		}
-	}
-}
-
-func emptyOr(value *node) string {
-	if value.kind == list || value.kind == object {
-		return "empty"
-	}
-	return value.kind.String()
-}
-
-// member reads one member of the chat.
-func (r *testReader) member(f field) {
-	switch known := slices.Contains(sermasSayings, f.name); {
-	case f.name == "user" || f.name == "agent", r.d.sermas && (f.name == "message" || f.name == "select"):
-		r.test.Chat = append(r.test.Chat, Said{Agent: f.name == "agent", Text: r.text(f.name, f.value), Line: f.at.line})
-	case f.name == "expect":
-		r.expectations(f)
-	case r.d.sermas && f.name == "wait": // nothing is waited for here
-	case r.d.sermas && known:
-		why := "a model would have to judge it; say what should happen by expect"
-		if f.name == "prompt" {
-			why = "a model would have to write it; say it by user"
-		}
-		r.notes.add(f.at, "%s: %s is left out: %s", r.d.label(), f.name, why)
-	default:
-		r.fault(f.at, "unknown field %q in chat: %s%s", fault.Clip(f.name), fault.OneOf(saidFields), fault.DidYouMean(f.name, saidFields))
 	}
 }
 
 // expectations reads one of them, or a list.
-func (r *testReader) expectations(f field) {
+func (r testReader) expectations(f field) {
 	last := len(r.test.Chat) - 1
 	if last < 0 || r.test.Chat[last].Agent {
 		r.fault(f.at, "expect stands behind no message of the user: nothing is expected of what an agent says")
@@ -235,8 +213,8 @@ func (r *testReader) expectations(f field) {
 	if f.value.kind == list {
 		items = f.value.items
 	}
+	said := &r.test.Chat[last]
 	for _, item := range items {
-		said := &r.test.Chat[last]
 		if one, ok := r.expectation(item); ok {
 			said.Expect = append(said.Expect, one)
 		}
@@ -246,8 +224,8 @@ func (r *testReader) expectations(f field) {
 	}
 }
 
-func (r *testReader) expectation(value *node) (Expectation, bool) {
-	one := Expectation{Line: value.at.line, at: value.at}
+func (r testReader) expectation(value *node) (one Expectation, ok bool) {
+	one = Expectation{Line: value.at.line, at: value.at}
 	if value.kind != object {
 		r.fault(value.at, "expect is %s; write {tool: …, values: {…}}, {rejected: …, missing: […]} or {none: true}", value.kind)
 		return one, false
@@ -261,32 +239,23 @@ func (r *testReader) expectation(value *node) (Expectation, bool) {
 		case "missing":
 			one.Missing = r.names(f.name, f.value)
 		case "none":
-			if one.None = f.value.kind == boolean && f.value.text == "true"; !one.None {
+			if one.None = isOn(f.value); !one.None {
 				r.fault(f.value.at, "none is %s; it must be true, or leave it out", f.value.json())
 			}
 		case "values":
-			r.values(&one, f.value)
+			if f.value.kind != object {
+				r.fault(f.value.at, "values is %s; it must be a map of parameters", f.value.kind)
+				continue
+			}
+			one.values = f.value
+			if err := exactjson.Unmarshal(f.value.json(), &one.Values); err != nil {
+				r.fault(f.value.at, "values: %s", err)
+			}
 		default:
 			r.fault(f.at, "expect: unknown field %q%s", fault.Clip(f.name), fault.DidYouMean(f.name, expectFields))
 		}
 	}
-	return one, r.sound(one)
-}
 
-// values reads the values that must agree.
-func (r *testReader) values(one *Expectation, given *node) {
-	if given.kind != object {
-		r.fault(given.at, "values is %s; it must be a map of parameters", given.kind)
-		return
-	}
-	one.values = given
-	if err := exactjson.Unmarshal(given.json(), &one.Values); err != nil {
-		r.fault(given.at, "values: %s", err)
-	}
-}
-
-// sound reports whether an expectation is one thing.
-func (r *testReader) sound(one Expectation) bool {
 	said := 0
 	for _, is := range []bool{one.Tool != "", one.Rejected != "", one.None} {
 		if is {
@@ -301,7 +270,105 @@ func (r *testReader) sound(one Expectation) bool {
 	case one.Missing != nil && one.Rejected == "":
 		r.fault(one.at, "missing goes with rejected")
 	default:
-		return true
+		return one, true
 	}
-	return false
+	return one, false
+}
+
+// IsFor reports whether the files may be those of an app that a test names: they name no other.
+func (s *Set) IsFor(appID string) bool { return appID == "" || !s.named || appID == s.AppID }
+
+// testCheck holds one test against the tools.
+type testCheck struct {
+	testReader
+	tools map[string]*repositories.Tool
+	// complete says that there can be no other tools.
+	complete bool
+}
+
+// checkTests holds the tests against the tools of the files: what they name, and the values
+// that they expect, which become what the tools would make of them. Tools that the files do
+// not have themselves, such as those of a server, are not known, and neither are an app's
+// that is elsewhere.
+func (s *Set) checkTests(c *collector) {
+	tools, complete := map[string]*repositories.Tool{}, true
+	for _, repository := range s.Decoded() {
+		complete = complete && repository.From == ""
+		for i := range repository.Tools {
+			if tool := &repository.Tools[i]; tools[tool.Name] == nil {
+				tools[tool.Name] = tool
+			}
+		}
+	}
+	for _, one := range c.tested {
+		s.Tests = append(s.Tests, one.test)
+		if len(tools) == 0 || !s.IsFor(one.test.AppID) {
+			continue
+		}
+		check := testCheck{one, tools, complete}
+		for _, name := range one.test.Tools {
+			check.tool(one.d.at, name)
+		}
+		for i := range one.test.Chat {
+			for j := range one.test.Chat[i].Expect {
+				check.expectation(&one.test.Chat[i].Expect[j])
+			}
+		}
+	}
+}
+
+// tool finds a tool that the test names; nil if there is none, or it may be elsewhere.
+func (t testCheck) tool(at position, name string) *repositories.Tool {
+	tool := t.tools[name]
+	if tool == nil && t.complete && !t.missing[kindTool+" "+name] {
+		t.fault(at, "there is no tool %q%s", fault.Clip(name), fault.DidYouMean(name, sortedKeys(t.tools)))
+	}
+	return tool
+}
+
+// expectation checks what is expected. Values are checked as those of a program are: what they
+// lack is free.
+func (t testCheck) expectation(one *Expectation) {
+	named := one.Tool + one.Rejected // one of them is empty
+	if named == "" {
+		return
+	}
+	if len(t.test.Tools) > 0 && !slices.Contains(t.test.Tools, named) {
+		t.fault(one.at, "expects the tool %q, which is not among its tools", fault.Clip(named))
+	}
+	tool := t.tool(one.at, named)
+	if tool == nil {
+		return
+	}
+	names := tool.Params().Names()
+	for _, name := range one.Missing {
+		if !slices.Contains(names, name) {
+			t.fault(one.at, "missing: tool %q has no parameter %q%s", tool.Name, fault.Clip(name), fault.DidYouMean(name, names))
+		}
+	}
+
+	given := map[string]any{}
+	for name, value := range one.Values {
+		if value != nil {
+			given[name] = value
+		} else if !slices.Contains(names, name) {
+			t.fault(one.values.field(name).at, "values/%s: tool %q has no such parameter%s", fault.Clip(name), tool.Name, fault.DidYouMean(name, names))
+		}
+	}
+	made, found := tool.Params().Check(given)
+	for name := range given {
+		if value, is := made[name]; is {
+			one.Values[name] = value
+		}
+	}
+	for _, flaw := range found {
+		if _, is := given[flaw.Parameter]; !is {
+			continue
+		}
+		at := one.at
+		if value := one.values.get(flaw.Parameter); value != nil {
+			at = value.at
+		}
+		t.fault(at, "values/%s: %s (tool %s)", fault.Clip(flaw.Parameter), flaw.Detail, tool.Name)
+	}
 }

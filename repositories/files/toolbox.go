@@ -1,9 +1,11 @@
 package files
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"earshot/repositories"
 	"earshot/repositories/fault"
 )
 
@@ -49,28 +51,18 @@ func (c *collector) flat(value *node) {
 	}
 	d := c.named(kind, as, name, body)
 	d.legacy = word != kind
-	if kind == kindApp {
-		d.body = c.appBody(body)
+	if kind == kindApp { // in a document name is the id, and displayName is what people read
+		d.body = renamed(body.without("description", "public"), "displayName", "name")
 	}
 	c.typed(d)
 }
 
-// nameOf is the name of a document, which a tool of OpenAI's has in its function.
-func nameOf(kind string, value *node) *node {
-	name := value.get("name")
-	if name == nil && kind == kindTool {
-		name = value.get("function").get("name")
-	}
-	return name
-}
-
-// appBody brings the fields of an app to the REST form: in a document, name is the id,
-// and displayName is what people read.
-func (c *collector) appBody(body *node) *node {
-	next := body.without("description", "public")
-	for i, f := range next.fields {
-		if f.name == "displayName" {
-			next.fields[i].name = "name"
+// renamed returns an object in which a field has another name.
+func renamed(value *node, from, to string) *node {
+	next := value.without()
+	for i := range next.fields {
+		if next.fields[i].name == from {
+			next.fields[i].name = to
 		}
 	}
 	return next
@@ -111,39 +103,43 @@ func (c *collector) nested(value *node) {
 		switch {
 		case !known:
 			c.faults.add(section.at, "unknown section %q%s", fault.Clip(section.name), fault.DidYouMean(section.name, sectionNames))
+			continue
 		case section.value.kind != object:
 			c.faults.add(section.at, "section %q is %s; it must be a map of names", section.name, section.value.kind)
-		default:
-			for _, entry := range section.value.fields {
-				c.entry(kind, strings.TrimSuffix(section.name, "s"), entry)
+			continue
+		}
+		as := strings.TrimSuffix(section.name, "s")
+		for _, entry := range section.value.fields {
+			body := entryBody(kind, entry)
+			if body.kind != object {
+				c.faults.add(entry.at, "%s %q is %s; it must be a map", as, fault.Clip(entry.name), body.kind)
+				continue
 			}
+			d := c.named(kind, as, newText(entry.name, entry.at), c.withTypes(body))
+			d.legacy = true
+			c.typed(d)
 		}
 	}
 }
 
-func (c *collector) entry(kind, as string, entry field) {
-	body := entry.value
-	if kind == kindGroup && body.kind == list {
-		body = newObject(entry.at)
-		body.add("tools", entry.at, entry.value)
+// entryBody is the body of an entry; that of a group may be the list of its tools alone.
+func entryBody(kind string, entry field) *node {
+	if kind != kindGroup || entry.value.kind != list {
+		return entry.value
 	}
-	if body.kind != object {
-		c.faults.add(entry.at, "%s %q is %s; it must be a map", as, fault.Clip(entry.name), body.kind)
-		return
-	}
-	d := c.named(kind, as, newText(entry.name, entry.at), c.renamed(body))
-	d.legacy = true
-	c.typed(d)
+	body := newObject(entry.at)
+	body.add("tools", entry.at, entry.value)
+	return body
 }
 
-// renamed returns a copy in which every key "kind" is "type", at any depth: the first
+// withTypes returns a copy in which every key "kind" is "type", at any depth: the first
 // format has no other word for it, and Toolbox renames the keys of default values too.
-func (c *collector) renamed(value *node) *node {
+func (c *collector) withTypes(value *node) *node {
 	next := *value
 	next.fields = slices.Clone(value.fields)
 	next.items = slices.Clone(value.items)
 	for i, f := range next.fields {
-		next.fields[i].value = c.renamed(f.value)
+		next.fields[i].value = c.withTypes(f.value)
 		switch f.name {
 		case "kind":
 			if other := value.field("type"); other != nil {
@@ -156,49 +152,97 @@ func (c *collector) renamed(value *node) *node {
 		}
 	}
 	for i, item := range next.items {
-		next.items[i] = c.renamed(item)
+		next.items[i] = c.withTypes(item)
 	}
 	return &next
 }
+
+// openAIFunction is the type of a tool in OpenAI's form, which the decoder knows.
+const openAIFunction = "function"
 
 // typed sorts in a document whose kind is known, and leaves with a note what Earshot
 // has no use for.
 func (c *collector) typed(d *document) {
 	switch d.kind {
 	case "prompt", "embeddingModel", "resource", "resourceTemplate":
-		if c.all {
-			c.add(d)
+		if !c.all {
+			c.notes.add(d.at, "%s is left out: Earshot has tools, and no %ss", d.label(), d.kind)
 			return
 		}
-		c.notes.add(d.at, "%s is left out: Earshot has tools, and no %ss", d.label(), d.kind)
 	case kindAuthService:
-		d.body = generic(d.body.without("description"))
-		c.add(d)
+		d.body = d.body.without("description")
+		if kind := d.body.get("type"); kind != nil && kind.kind == text && kind.text == "generic" { // Toolbox's word for any issuer of OpenID Connect
+			d.body = renamed(d.body, "authorizationServer", "issuer")
+			d.body.field("type").value = newText("oidc", kind.at)
+		}
 	case kindSource:
-		c.source(d)
+		d.body = d.body.without("description")
+		kind := d.body.textOf("type")
+		if cloud, is := clouds[kind]; is && !c.all {
+			c.cloud(d, kind, cloud)
+			return
+		}
+		if err := repositories.CheckSourceType(kind); kind != "" && !c.all && err != nil {
+			c.unsupported(d, err)
+			return
+		}
 	case kindTool:
-		c.tool(d)
+		kind := d.body.textOf("type")
+		if err := repositories.CheckToolType(kind); kind != "" && kind != openAIFunction && !c.all && err != nil {
+			c.unsupported(d, err)
+			return
+		}
 	case kindTest:
 		c.test(d)
-	default:
-		c.add(d)
+		return
 	}
+	c.add(d)
 }
 
-// generic brings Toolbox's generic authentication service to what Earshot calls it:
-// any issuer of OpenID Connect.
-func generic(body *node) *node {
-	if kind := body.get("type"); kind == nil || kind.kind != text || kind.text != "generic" {
-		return body
-	}
-	next := body.without()
-	for i, f := range next.fields {
-		switch f.name {
-		case "type":
-			next.fields[i].value = newText("oidc", f.value.at)
-		case "authorizationServer":
-			next.fields[i].name = "issuer"
+// cloud is a type of source that Toolbox reaches through its vendor's connector, and that
+// speaks the protocol of a type which is reached by host and port.
+type cloud struct {
+	speaks    string
+	connector []string // the fields by which the connector finds it
+}
+
+var clouds = map[string]cloud{
+	"cloud-sql-postgres": {repositories.SourcePostgres, []string{"project", "region", "instance", "ipType"}},
+	"alloydb-postgres":   {repositories.SourcePostgres, []string{"project", "region", "cluster", "instance", "ipType"}},
+	"cloud-sql-mysql":    {repositories.SourceMySQL, []string{"project", "region", "instance", "ipType"}},
+}
+
+// cloud takes a source of a cloud. It needs a host: in the file, or in the variable of its name.
+func (c *collector) cloud(d *document, kind string, served cloud) {
+	variable := strings.ReplaceAll(strings.ToUpper(d.name), "-", "_")
+	at := d.body.get("type").at
+	body := d.body.without(append(served.connector, "type")...).with("type", newText(served.speaks, at))
+	for _, part := range []string{"host", "port"} {
+		if body.get(part) != nil || c.lookup == nil {
+			continue
+		}
+		if value, set := c.lookup(variable + "_" + strings.ToUpper(part)); set && value != "" {
+			body.add(part, at, newText(value, at))
 		}
 	}
-	return next
+	if body.get("host") == nil {
+		c.unsupported(d, fmt.Errorf("%q is reached by its host here, and not through a connector: add host (the address of the instance, or 127.0.0.1 where its auth proxy runs), or set %s_HOST",
+			fault.Clip(kind), variable))
+		return
+	}
+	c.notes.add(at, "%s: %q is read as %s, by host and port: what its connector takes is left out", d.label(), fault.Clip(kind), served.speaks)
+	d.body = body
+	c.add(d)
+}
+
+// unsupported leaves out what is of a type that is not served: a fault, which is the only one
+// of it, or a note where the caller has it skipped.
+func (c *collector) unsupported(d *document, err error) {
+	c.missing[d.kind+" "+d.name] = true
+	at := d.body.get("type").at
+	if c.skip {
+		c.notes.add(at, "%s is skipped: its type %s", d.label(), err)
+		return
+	}
+	c.faults.add(at, "%s: type: %s", d.label(), err)
 }

@@ -2,6 +2,10 @@ package files
 
 import (
 	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -12,9 +16,96 @@ import (
 	"earshot/repositories/fault"
 )
 
+// chunk is the source of one document of a YAML stream: its lines, without the markers,
+// and how many lines come before it.
+type chunk struct {
+	lines  []string
+	before int
+}
+
+var (
+	// A line that begins with --- or ... is a marker wherever it stands, even within
+	// a block of text (YAML 1.2.2, section 9.1.2).
+	marker    = regexp.MustCompile(`^(---|\.\.\.)(\s|$)`)
+	directive = regexp.MustCompile(`^%(YAML|TAG)\s`)
+)
+
+// chunks cuts a stream into its documents. The parser could, but it stops at an empty
+// document and loses all that follows, and a fault in one document would hide those of
+// the others. A document of nothing but comments is part of the one that follows.
+func chunks(source string) []chunk {
+	var found []chunk
+	current, isEmpty := chunk{}, true
+	for i, line := range strings.SplitAfter(source, "\n") {
+		switch {
+		case marker.MatchString(line):
+			if !isEmpty {
+				found = append(found, current)
+				current, isEmpty = chunk{before: i}, true
+			}
+			line = "   " + line[3:] // keeps the columns of what stands behind it
+		case directive.MatchString(line) && isEmpty:
+			line = "#" + line[1:]
+		}
+		current.lines = append(current.lines, line)
+		bare := strings.TrimSpace(line)
+		isEmpty = isEmpty && (bare == "" || bare[0] == '#')
+	}
+	if !isEmpty {
+		found = append(found, current)
+	}
+	return found
+}
+
+// Bounds of what the parser is given: its time grows with the square of the keys of
+// one map and of the depth.
+const (
+	maxKeys   = 40_000
+	maxOpen   = 200
+	maxDashes = 64
+)
+
+// violation says why a document is not given to the parser, or nothing.
+func (c chunk) violation() string {
+	open, deepest, keys := 0, 0, 0
+	for _, line := range c.lines {
+		for _, sign := range line {
+			switch sign {
+			case '[', '{':
+				open++
+				deepest = max(deepest, open)
+			case ']', '}':
+				open = max(open-1, 0)
+			case ':', ',':
+				keys++
+			}
+		}
+		levels := 0 // signs at the beginning that each open another, as in "- - - a"
+		for word := range strings.FieldsSeq(line) {
+			if !strings.ContainsRune("-?!&:", rune(word[0])) {
+				break
+			}
+			levels++
+		}
+		if levels > maxDashes {
+			return "is nested too deep"
+		}
+	}
+	switch {
+	case deepest > maxOpen:
+		return "is nested too deep, or has very many brackets that are not closed"
+	case keys > maxKeys:
+		return "is too long for one document; write several, with --- between them"
+	}
+	return ""
+}
+
 // maxValues bounds what the aliases of a document may expand to: a few lines of
 // aliases to aliases can stand for more values than fit into memory.
 const maxValues = 100_000
+
+// errTooManyValues stops a document whose aliases expand to too much.
+var errTooManyValues = errors.New("too many values")
 
 // yamlReader makes the syntax tree of one YAML document.
 type yamlReader struct {
@@ -25,9 +116,6 @@ type yamlReader struct {
 	values  int
 	sizes   map[*node]int
 }
-
-// errTooManyValues stops a document whose aliases expand to too much.
-var errTooManyValues = errors.New("too many values")
 
 // readYAML returns the values of the documents of a YAML file. One that is at fault is
 // missing; the others are read.
@@ -43,13 +131,21 @@ func readYAML(source string, env *environment, faults *Faults) []*node {
 
 func readDocument(part chunk, env *environment, faults *Faults) *node {
 	r := &yamlReader{env: env, before: part.before, faults: faults, anchors: map[string]*node{}, sizes: map[*node]int{}}
+	start := position{env.file, part.before + 1, 1}
 	if flaw := part.violation(); flaw != "" {
-		faults.add(position{env.file, part.before + 1, 1}, "the document %s", flaw)
+		faults.add(start, "the document %s", flaw)
 		return nil
 	}
-	body, err := parse(part.text())
+	body, err := parse(strings.Join(part.lines, ""))
 	if err != nil {
-		r.malformed(err)
+		at, text := start, ""
+		var known yaml.Error
+		if errors.As(err, &known) && known.GetToken() != nil {
+			at, text = r.placeOf(known.GetToken()), known.GetMessage()
+		} else {
+			text, _, _ = strings.Cut(err.Error(), "\n")
+		}
+		faults.add(at, "malformed YAML: %s", env.unmask(fault.Clip(text)))
 		return nil
 	}
 	if body == nil {
@@ -57,7 +153,7 @@ func readDocument(part chunk, env *environment, faults *Faults) *node {
 	}
 	value, err := r.read(body, 0)
 	if err != nil {
-		faults.add(position{env.file, part.before + 1, 1}, "the aliases of the document expand to more than %d values", maxValues)
+		faults.add(start, "the aliases of the document expand to more than %d values", maxValues)
 		return nil
 	}
 	return value
@@ -79,16 +175,6 @@ func parse(source string) (body ast.Node, err error) {
 	return file.Docs[0].Body, nil
 }
 
-func (r *yamlReader) malformed(err error) {
-	var known yaml.Error
-	if errors.As(err, &known) && known.GetToken() != nil {
-		r.faults.add(r.placeOf(known.GetToken()), "malformed YAML: %s", r.env.unmask(fault.Clip(known.GetMessage())))
-		return
-	}
-	line, _, _ := strings.Cut(err.Error(), "\n")
-	r.faults.add(position{r.env.file, r.before + 1, 1}, "malformed YAML: %s", r.env.unmask(fault.Clip(line)))
-}
-
 func (r *yamlReader) placeOf(t *token.Token) position {
 	if t == nil || t.Position == nil {
 		return position{r.env.file, r.before + 1, 1}
@@ -108,15 +194,42 @@ func (r *yamlReader) read(from ast.Node, depth int) (*node, error) {
 	}
 	switch from := from.(type) {
 	case *ast.MappingNode:
-		return r.object(from, from.Values, depth)
+		return r.object(from.Values, at, from.IsFlowStyle, depth)
 	case *ast.MappingValueNode:
-		return r.object(from, []*ast.MappingValueNode{from}, depth)
+		return r.object([]*ast.MappingValueNode{from}, at, false, depth)
 	case *ast.SequenceNode:
-		return r.list(from, at, depth)
+		made := &node{kind: list, at: at}
+		for _, value := range from.Values {
+			item, err := r.read(value, depth+1)
+			if err != nil {
+				return nil, err
+			}
+			made.items = append(made.items, item)
+		}
+		return made, nil
 	case *ast.AnchorNode:
-		return r.anchor(from, at, depth)
+		name := from.Name.GetToken().Value
+		if from.Value == nil {
+			r.anchors[name] = &node{at: at}
+			return r.anchors[name], nil
+		}
+		before := r.values
+		made, err := r.read(from.Value, depth)
+		if err == nil {
+			r.anchors[name], r.sizes[made] = made, r.values-before
+		}
+		return made, err
 	case *ast.AliasNode:
-		return r.alias(from, at)
+		name := from.Value.GetToken().Value
+		made, known := r.anchors[name]
+		if !known {
+			r.faults.add(at, "the alias *%s names nothing that stands before it", fault.Clip(name))
+			return &node{at: at}, nil
+		}
+		if r.values += r.sizes[made]; r.values > maxValues {
+			return nil, errTooManyValues
+		}
+		return made, nil
 	case *ast.TagNode:
 		return r.tagged(from, at, depth)
 	case *ast.LiteralNode:
@@ -129,45 +242,6 @@ func (r *yamlReader) read(from ast.Node, depth int) (*node, error) {
 		r.faults.add(at, "cannot be read here: %s", strings.ToLower(from.Type().String()))
 		return &node{at: at}, nil
 	}
-}
-
-func (r *yamlReader) list(from *ast.SequenceNode, at position, depth int) (*node, error) {
-	made := &node{kind: list, at: at}
-	for _, value := range from.Values {
-		item, err := r.read(value, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		made.items = append(made.items, item)
-	}
-	return made, nil
-}
-
-func (r *yamlReader) anchor(from *ast.AnchorNode, at position, depth int) (*node, error) {
-	name := from.Name.GetToken().Value
-	if from.Value == nil {
-		r.anchors[name] = &node{at: at}
-		return r.anchors[name], nil
-	}
-	before := r.values
-	made, err := r.read(from.Value, depth)
-	if err == nil {
-		r.anchors[name], r.sizes[made] = made, r.values-before
-	}
-	return made, err
-}
-
-func (r *yamlReader) alias(from *ast.AliasNode, at position) (*node, error) {
-	name := from.Value.GetToken().Value
-	made, known := r.anchors[name]
-	if !known {
-		r.faults.add(at, "the alias *%s names nothing that stands before it", fault.Clip(name))
-		return &node{at: at}, nil
-	}
-	if r.values += r.sizes[made]; r.values > maxValues {
-		return nil, errTooManyValues
-	}
-	return made, nil
 }
 
 // tagged reads a value with a tag of YAML's own schema; others have no meaning here.
@@ -197,16 +271,20 @@ func (r *yamlReader) tagged(from *ast.TagNode, at position, depth int) (*node, e
 }
 
 // object reads a map: its own fields, then what << merges into it.
-func (r *yamlReader) object(from ast.Node, values []*ast.MappingValueNode, depth int) (*node, error) {
-	made := newObject(r.placeOf(from.GetToken()))
+func (r *yamlReader) object(values []*ast.MappingValueNode, at position, isFlow bool, depth int) (*node, error) {
+	made := newObject(at)
 	seen := map[string]position{}
 	var merged []*node
 	for i, pair := range values {
 		at := r.placeOf(pair.Key.GetToken())
-		if i == 0 && !isFlow(from) {
+		if i == 0 && !isFlow {
 			made.at = at // the parser's place of a block is that of its first colon
 		}
-		value, err := r.read(valueOf(pair), depth+1)
+		from := pair.Value
+		if from == nil { // a key without a value
+			from = ast.Null(pair.Key.GetToken())
+		}
+		value, err := r.read(from, depth+1)
 		if err != nil {
 			return nil, err
 		}
@@ -215,7 +293,7 @@ func (r *yamlReader) object(from ast.Node, values []*ast.MappingValueNode, depth
 			continue
 		}
 		if name, ok := r.key(pair.Key, at); ok {
-			addField(made, name, at, value, seen, r.faults)
+			made.addOnce(field{name, at, value}, seen, r.faults)
 		}
 	}
 	for _, from := range merged {
@@ -224,24 +302,11 @@ func (r *yamlReader) object(from ast.Node, values []*ast.MappingValueNode, depth
 	return made, nil
 }
 
-func isFlow(from ast.Node) bool {
-	mapping, is := from.(*ast.MappingNode)
-	return is && mapping.IsFlowStyle
-}
-
-// valueOf is never nil: a key without a value has the value null.
-func valueOf(pair *ast.MappingValueNode) ast.Node {
-	if pair.Value == nil {
-		return ast.Null(pair.Key.GetToken())
-	}
-	return pair.Value
-}
-
-// key reads a key. JSON has texts as keys and nothing else; an unquoted 1 is "1".
+// key reads a key. JSON has texts as keys and nothing else; an unquoted 1 is "1". Placeholders
+// are for values, and stay as they are.
 func (r *yamlReader) key(from ast.MapKeyNode, at position) (string, bool) {
-	asWritten := *r.env
-	asWritten.lookup = nil // placeholders are for values
-	keys := *r
+	asWritten, keys := *r.env, *r
+	asWritten.lookup = nil
 	keys.env = &asWritten
 	var key ast.Node = from
 	if mapping, is := from.(*ast.MappingKeyNode); is {
@@ -277,4 +342,133 @@ func (r *yamlReader) merge(to, from *node) {
 	default:
 		r.faults.add(from.at, "<< merges maps, and this is %s", from.kind)
 	}
+}
+
+// scalar reads a value of one line. A placeholder that is all of an unquoted value is
+// read as what it stands for: ${PORT} can be a number, "${PORT}" is a text.
+func (r *yamlReader) scalar(from ast.Node, at position) *node {
+	t := from.GetToken()
+	if _, is := from.(*ast.NullNode); is {
+		made := &node{at: at}
+		if t.Type == token.NullType { // it is written, as ~
+			made.unquoted = t.Value
+		}
+		return made
+	}
+	before := len(*r.faults)
+	filled, whole := r.env.fillMasked(t.Value, r.faults)
+	if len(*r.faults) > before {
+		return &node{kind: text, at: at, unset: true}
+	}
+	if t.Type == token.SingleQuoteType || t.Type == token.DoubleQuoteType || filled != t.Value && !whole {
+		return newText(filled, at)
+	}
+	if r.env.lookup == nil && whole {
+		return &node{kind: text, text: filled, unquoted: filled, at: at}
+	}
+	made, err := resolve(filled, at)
+	if err != nil {
+		r.faults.add(at, "%s", err)
+	}
+	return made
+}
+
+// jsonNumber is a number as JSON writes it. YAML's parser takes some of them, as 1e3
+// and integers of more than 64 bits, for texts.
+var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
+
+// resolve reads an unquoted text as YAML's core schema does.
+func resolve(plain string, at position) (*node, error) {
+	made := &node{kind: text, text: plain, at: at, unquoted: plain}
+	as := func(kind valueKind, literal string) (*node, error) {
+		made.kind, made.text = kind, literal
+		return made, nil
+	}
+	switch plain {
+	case "", "~", "null", "Null", "NULL":
+		return as(null, "")
+	case "true", "True", "TRUE":
+		return as(boolean, "true")
+	case "false", "False", "FALSE":
+		return as(boolean, "false")
+	case ".inf", ".Inf", ".INF", "+.inf", "-.inf", "-.Inf", "-.INF", ".nan", ".NaN", ".NAN":
+		return made, fmt.Errorf("%s is no number that JSON can hold", plain)
+	}
+	if jsonNumber.MatchString(plain) {
+		return as(number, plain)
+	}
+	if found := token.ToNumber(plain); found != nil { // of another form, as 0x1F or 1_000
+		switch value := found.Value.(type) {
+		case int64:
+			return as(number, strconv.FormatInt(value, 10))
+		case uint64:
+			return as(number, strconv.FormatUint(value, 10))
+		case float64:
+			if !math.IsInf(value, 0) && !math.IsNaN(value) {
+				return as(number, strconv.FormatFloat(value, 'g', -1, 64))
+			}
+		}
+	}
+	return made, nil
+}
+
+// render writes a value as YAML in blocks, each line behind the indent.
+func render(value *node, indent string) string {
+	var b strings.Builder
+	for _, f := range value.fields {
+		b.WriteString(indent + renderText(f.name, indent) + ":" + renderBeside(f.value, indent))
+	}
+	for _, item := range value.items {
+		if item.kind == object && len(item.fields) > 0 {
+			b.WriteString(indent + "- " + strings.TrimPrefix(render(item, indent+"  "), indent+"  "))
+			continue
+		}
+		b.WriteString(indent + "-" + renderBeside(item, indent))
+	}
+	return b.String()
+}
+
+// renderBeside writes a value behind a key or a dash, with the end of the line.
+func renderBeside(value *node, indent string) string {
+	switch {
+	case value.kind == object && len(value.fields) == 0:
+		return " {}\n"
+	case value.kind == list && len(value.items) == 0:
+		return " []\n"
+	case value.kind == object || value.kind == list:
+		return "\n" + render(value, indent+"  ")
+	case value.kind == null:
+		return " null\n"
+	case value.kind != text, value.unquoted != "" && placeholder.MatchString(value.unquoted):
+		return " " + value.text + "\n"
+	}
+	return " " + renderText(value.text, indent+"  ") + "\n"
+}
+
+// Texts that YAML reads as they are written, without quotes, and texts of several
+// lines that can stand as a block.
+var (
+	plainText = regexp.MustCompile(`^[A-Za-z0-9_/](?:[^:#\x00-\x1f\x7f-\x{9f}\x{feff}\x{fffe}]|:[^\s:#\x00-\x1f])*$`)
+	blockText = regexp.MustCompile(`^[^\s\x00-\x1f\x7f-\x{9f}\x{feff}][^\x00-\x09\x0b-\x1f\x7f-\x{9f}\x{feff}]*[^\s]\n?$`)
+)
+
+func renderText(value, indent string) string {
+	if strings.Contains(value, "\n") && indent != "" && blockText.MatchString(value) && !strings.Contains(value, " \n") {
+		block := "|-"
+		if strings.HasSuffix(value, "\n") {
+			block = "|"
+		}
+		for line := range strings.SplitSeq(strings.TrimSuffix(value, "\n"), "\n") {
+			block += "\n"
+			if line != "" {
+				block += indent + line
+			}
+		}
+		return block
+	}
+	if plain, err := resolve(value, position{}); err == nil && plain.kind == text && plainText.MatchString(value) &&
+		strings.TrimSpace(value) == value && !strings.HasSuffix(value, ":") {
+		return value
+	}
+	return string(quote(value)) // JSON's quotes are YAML's
 }

@@ -1,0 +1,272 @@
+package files
+
+import (
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"earshot/repositories"
+	"earshot/repositories/fault"
+)
+
+// Stdin is the path that stands for standard input, read as YAML.
+const Stdin = "-"
+
+// Prebuilt begins the path that stands for definitions that come with Earshot, for a database
+// that environment variables name: Prebuilt + "postgres", "mysql" or "sqlite".
+const Prebuilt = "prebuilt:"
+
+var prebuiltNames = []string{"postgres", "mysql", "sqlite"}
+
+//go:embed prebuilt/*.yaml
+var prebuiltFiles embed.FS
+
+// Bounds of what is read. The API takes bodies of up to 1 MiB, so that no file needs
+// to be longer.
+const (
+	maxBytes = 1 << 20
+	maxFiles = 1000
+)
+
+// Expand lists the files that the paths stand for: a file itself; of a folder its
+// *.yaml and then its *.yml, by name and not recursively, and the *.json that a SERMAS
+// app has. Stdin stands for itself, and so does what is Prebuilt. Its tasks and users are left to SERMAS.
+func Expand(paths []string) ([]string, error) {
+	var found []string
+	var faults Faults
+	for _, path := range paths {
+		var info fs.FileInfo
+		var err error
+		if path != Stdin && !strings.HasPrefix(path, Prebuilt) {
+			info, err = os.Stat(path)
+		}
+		switch {
+		case err != nil:
+			faults.add(position{file: path}, "%s", reason(err))
+		case info != nil && info.IsDir():
+			files, err := inFolder(path)
+			if err != nil {
+				faults.add(position{file: path}, "%s", err)
+			}
+			found = append(found, files...)
+		case !slices.Contains(found, path):
+			found = append(found, path)
+		}
+	}
+	if len(found) > maxFiles {
+		faults.add(position{file: paths[0]}, "%d files are too many; the most is %d", len(found), maxFiles)
+		found = nil
+	}
+	return found, faults.err()
+}
+
+func inFolder(folder string) ([]string, error) {
+	entries, err := os.ReadDir(folder)
+	if err != nil {
+		return nil, errors.New(reason(err))
+	}
+	var names []string
+	for _, ending := range []string{".yaml", ".yml", ".json"} {
+		for _, entry := range entries {
+			if filepath.Ext(entry.Name()) != ending || strings.HasPrefix(entry.Name(), ".") {
+				continue
+			}
+			// Links are followed: configuration that Kubernetes mounts is links.
+			if info, err := os.Stat(filepath.Join(folder, entry.Name())); err == nil && info.Mode().IsRegular() {
+				names = append(names, entry.Name())
+			}
+		}
+	}
+	sermas := sermasFolder(names)
+	names = slices.DeleteFunc(names, func(name string) bool {
+		base := baseName(name)
+		known := slices.Contains([]string{kindApp, "tools", "modules", kindSettings}, base)
+		return filepath.Ext(name) == ".json" && !known || sermas && (base == "tasks" || base == "users")
+	})
+	if len(names) == 0 {
+		return nil, errors.New("the folder has no *.yaml and no *.yml")
+	}
+	for i := range names {
+		names[i] = filepath.Join(folder, names[i])
+	}
+	return names, nil
+}
+
+// baseName is a file's name without folder and ending.
+func baseName(file string) string {
+	base := filepath.Base(file)
+	return strings.TrimSuffix(base, filepath.Ext(base))
+}
+
+// sermasFolder reports whether the files of a folder are those of a SERMAS app.
+func sermasFolder(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		return slices.Contains([]string{kindApp, "modules", kindSettings}, baseName(name))
+	})
+}
+
+// folderName is the name of the folder that is given, or that the first file is in; empty where
+// it cannot be the id of an app.
+func folderName(path string, names []string) string {
+	if name, is := strings.CutPrefix(path, Prebuilt); is {
+		return name
+	}
+	absolute, err := filepath.Abs(path)
+	if err != nil {
+		return ""
+	}
+	if len(names) > 0 && names[0] == path {
+		absolute = filepath.Dir(absolute)
+	}
+	name := filepath.Base(absolute)
+	if repositories.CheckID("app", name) != nil {
+		return ""
+	}
+	return name
+}
+
+// testsFolder is where a SERMAS app has its tests, in a folder of its own.
+const testsFolder = "tests"
+
+// withTests adds to each folder that of its tests, where it has any.
+func withTests(paths []string) []string {
+	var all []string
+	for _, path := range paths {
+		all = append(all, path)
+		folder := filepath.Join(path, testsFolder)
+		if names, err := inFolder(folder); path != Stdin && err == nil && len(names) > 0 {
+			all = append(all, folder)
+		}
+	}
+	return all
+}
+
+// leftFiles says of what else a SERMAS app has why it is left, by its name without ending.
+var leftFiles = map[string]string{
+	"tasks":      "Earshot has no tasks: what asks for values one after the other is a tool with required parameters",
+	"users":      "Earshot keeps no users: those of an identity provider are verified (authServices)",
+	"rag":        "Earshot has no documents to retrieve from",
+	"repository": "Earshot has no avatars and backgrounds",
+	testsFolder:  "earshot eval -f reads it",
+}
+
+// leftOut notes what folders of SERMAS apps have beside the files that are read.
+func leftOut(paths []string, tests bool) Faults {
+	var notes Faults
+	for _, path := range paths {
+		entries, err := os.ReadDir(path)
+		if path == Stdin || err != nil {
+			continue // a file, or named as a fault
+		}
+		names := make([]string, len(entries))
+		for i, entry := range entries {
+			names[i] = entry.Name()
+		}
+		if !sermasFolder(names) {
+			continue
+		}
+		read, _ := inFolder(path)
+		for _, entry := range entries {
+			name, file := entry.Name(), filepath.Join(path, entry.Name())
+			known := entry.IsDir() || slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(name))
+			isRead := slices.Contains(read, file) || tests && entry.IsDir() && name == testsFolder
+			if !known || isRead || strings.HasPrefix(name, ".") {
+				continue
+			}
+			why, is := leftFiles[baseName(name)]
+			if !is {
+				why = "it is no part of an app that Earshot reads"
+			}
+			notes.add(position{file: file}, "is left out: %s", why)
+		}
+	}
+	return notes
+}
+
+// load reads the text of a file, of standard input, or of what is Prebuilt.
+func (o Options) load(name string) (string, error) {
+	prebuilt, is := strings.CutPrefix(name, Prebuilt)
+	if !is {
+		return readSource(name, o.Stdin, maxBytes, "write several files")
+	}
+	source, err := prebuiltFiles.ReadFile("prebuilt/" + prebuilt + ".yaml")
+	if err != nil {
+		return "", fmt.Errorf("there is no such prebuilt: %s%s", fault.OneOf(prebuiltNames), fault.DidYouMean(prebuilt, prebuiltNames))
+	}
+	return string(source), nil
+}
+
+// readSource reads a text up to a length; the hint says what to do about one that is longer.
+func readSource(path string, stdin io.Reader, most int, hint string) (string, error) {
+	from := stdin
+	if path != Stdin {
+		file, err := openFile(path)
+		if err != nil {
+			return "", err
+		}
+		defer file.Close()
+		from = file
+	} else if stdin == nil {
+		return "", nil
+	}
+	read, err := io.ReadAll(io.LimitReader(from, int64(most)+1))
+	switch {
+	case err != nil:
+		return "", errors.New(reason(err))
+	case len(read) > most:
+		return "", fmt.Errorf("is longer than %d bytes; %s", most, hint)
+	case !utf8.Valid(read):
+		return "", errors.New("is not UTF-8")
+	}
+	return string(read), nil
+}
+
+// openFile opens a file to be read. What is no regular file is refused: a pipe may never end, and nor
+// does a device. It is opened without waiting for a writer.
+func openFile(file string) (*os.File, error) {
+	opened, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, errors.New(reason(err))
+	}
+	info, err := opened.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("is no regular file; what a program writes is read from standard input, as in: program | earshot … -f -")
+	}
+	if err != nil {
+		opened.Close()
+		return nil, err
+	}
+	return opened, nil
+}
+
+// reason is what went wrong with a file, without its name.
+func reason(err error) string {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}
+
+// Fingerprint is the same for as long as the files that the paths stand for, and what is
+// in them, are the same. Files that cannot be read count as they are.
+func Fingerprint(paths []string) string {
+	names, err := Expand(paths)
+	sum := sha256.New()
+	fmt.Fprintln(sum, names, err)
+	for _, name := range names {
+		content, err := Options{}.load(name)
+		fmt.Fprintf(sum, "%q %d %v\n%s", name, len(content), err, content)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
