@@ -21,7 +21,13 @@ func differences(at string, before, after any) []string {
 	was, wasObject := before.(map[string]any)
 	is, isObject := after.(map[string]any)
 	if wasObject && isObject {
-		return fieldDifferences(at, was, is)
+		names := maps.Clone(was)
+		maps.Copy(names, is)
+		var lines []string
+		for _, name := range slices.Sorted(maps.Keys(names)) {
+			lines = append(lines, differences(strings.TrimPrefix(at+"/"+name, "/"), was[name], is[name])...)
+		}
+		return lines
 	}
 	if lines, ok := memberDifferences(at, before, after); ok {
 		return lines
@@ -35,20 +41,6 @@ func differences(at string, before, after any) []string {
 		return []string{at + ": " + terminal.Value(before) + " is gone"}
 	}
 	return []string{fmt.Sprintf("%s: %s → %s", at, terminal.Value(before), terminal.Value(after))}
-}
-
-func fieldDifferences(at string, was, is map[string]any) []string {
-	names := map[string]bool{}
-	for _, fields := range []map[string]any{was, is} {
-		for name := range fields {
-			names[name] = true
-		}
-	}
-	var lines []string
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		lines = append(lines, differences(strings.TrimPrefix(at+"/"+name, "/"), was[name], is[name])...)
-	}
-	return lines
 }
 
 // memberDifferences compares lists in which every member has a name of its own.

@@ -14,7 +14,6 @@ import (
 	"earshot/repositories/files"
 )
 
-// operation is what a step does with its definition.
 type operation string
 
 const (
@@ -47,11 +46,14 @@ type Plan struct {
 
 // Changes counts the steps that change something.
 func (p *Plan) Changes() int {
-	n := 0
+	n := p.count()
+	return n[opCreate] + n[opUpdate] + n[opRemove]
+}
+
+func (p *Plan) count() map[operation]int {
+	n := map[operation]int{}
 	for _, s := range p.steps {
-		if s.operation == opCreate || s.operation == opUpdate || s.operation == opRemove {
-			n++
-		}
+		n[s.operation]++
 	}
 	return n
 }
@@ -75,7 +77,16 @@ func (p *Plan) After() (app *repositories.App, stays []*repositories.Repository,
 // Apply carries the plan out in the service that it was made for. It stops at the first fault and says so on out: what was
 // done until then stays, and the next run goes on from there.
 func (p *Plan) Apply(ctx context.Context, service *client.Client, out io.Writer) error {
-	for _, s := range p.inOrder() {
+	// An app loses members when nothing names them any more, after all else.
+	var steps, last []step
+	for _, s := range p.steps {
+		if s.first != nil {
+			last = append(last, s)
+			s.body = s.first
+		}
+		steps = append(steps, s)
+	}
+	for _, s := range append(steps, last...) {
 		at := client.Path("apps", p.appID)
 		if s.kind == "repository" {
 			at = client.Path("apps", p.appID, "repositories", s.id)
@@ -85,15 +96,20 @@ func (p *Plan) Apply(ctx context.Context, service *client.Client, out io.Writer)
 		case opCreate, opUpdate:
 			var answer []byte
 			if answer, err = service.Call(ctx, http.MethodPut, at, s.body); err == nil && s.kind == "repository" {
-				s.printNotes(answer, out)
+				var noted struct {
+					Notes []string `json:"notes"`
+				}
+				if client.Decode(answer, &noted) == nil { // it is stored, whatever the answer is
+					for _, note := range noted.Notes {
+						fmt.Fprintf(out, "note: %s %s: %s\n", s.kind, s.id, note)
+					}
+				}
 			}
 		case opRemove:
 			_, err = service.Call(ctx, http.MethodDelete, at, nil)
 			if client.HasStatus(err, http.StatusNotFound) {
 				err = nil // somebody else has removed it
 			}
-		default:
-			continue
 		}
 		if err != nil {
 			fmt.Fprintf(out, "stopped at %s %s; run it again to go on\n", s.kind, s.id)
@@ -101,33 +117,6 @@ func (p *Plan) Apply(ctx context.Context, service *client.Client, out io.Writer)
 		}
 	}
 	return nil
-}
-
-// inOrder lists the steps as they are taken: an app loses members when nothing names them
-// any more, after all else.
-func (p *Plan) inOrder() []step {
-	var before, after []step
-	for _, s := range p.steps {
-		if s.first != nil {
-			after = append(after, s)
-			s.body = s.first
-		}
-		before = append(before, s)
-	}
-	return append(before, after...)
-}
-
-// printNotes says what the service has noted of what it stored.
-func (s *step) printNotes(answer []byte, out io.Writer) {
-	var noted struct {
-		Notes []string `json:"notes"`
-	}
-	if client.Decode(answer, &noted) != nil {
-		return // it is stored
-	}
-	for _, note := range noted.Notes {
-		fmt.Fprintf(out, "note: %s %s: %s\n", s.kind, s.id, note)
-	}
 }
 
 // located turns the faults of an answer into places in the files. Those of the app are
@@ -140,17 +129,14 @@ func (s *step) located(err error) error {
 	return s.definition.Locate(answer.Errors)
 }
 
-// signs begin the lines of a printed plan.
 var signs = map[operation]string{opCreate: "+", opUpdate: "~", opLeave: "=", opRemove: "-", opKeep: " "}
 
 // Print writes the plan, one definition a line, and below it the fields that change.
 func (p *Plan) Print(out io.Writer) {
 	for _, s := range p.steps {
-		what := s.kind
+		what := s.kind + " " + s.id
 		if s.kind == "repository" {
-			what += " " + p.appID + "/" + s.id
-		} else {
-			what += " " + s.id
+			what = s.kind + " " + p.appID + "/" + s.id
 		}
 		if s.operation == opKeep {
 			what += " is not in the files and stays (--prune removes it)"
@@ -164,9 +150,6 @@ func (p *Plan) Print(out io.Writer) {
 
 // Summary sums the plan up in a line.
 func (p *Plan) Summary() string {
-	n := map[operation]int{}
-	for _, s := range p.steps {
-		n[s.operation]++
-	}
+	n := p.count()
 	return fmt.Sprintf("created %d, updated %d, left %d, removed %d", n[opCreate], n[opUpdate], n[opLeave]+n[opKeep], n[opRemove])
 }

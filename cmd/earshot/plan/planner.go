@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"time"
 
 	"earshot/cmd/earshot/client"
@@ -27,9 +28,29 @@ type Planner struct {
 	moved map[string]bool
 }
 
+// Member names something that a planner may remove: a repository (of the Kind
+// "repository"), or a member of one of the app's lists (of the list's name as Kind).
+type Member struct{ Kind, ID string }
+
+// lists are the fields of an app that hold lists of named members.
+var lists = []string{"modules", "authServices", "sources"}
+
+// DefinedBy lists the repositories of files, and the members of their app's lists.
+func DefinedBy(set *files.Set) map[Member]bool {
+	defined := map[Member]bool{}
+	for _, definition := range set.Repositories {
+		defined[Member{"repository", definition.ID}] = true
+	}
+	for _, list := range lists {
+		for _, name := range set.App.Names(list) {
+			defined[Member{list, name}] = true
+		}
+	}
+	return defined
+}
+
 // Plan compares the files with what the service has. It changes nothing there.
 func (p *Planner) Plan(ctx context.Context) (*Plan, error) {
-	made := &Plan{appID: p.Set.AppID}
 	app, err := p.appStep(ctx)
 	if err != nil {
 		return nil, err
@@ -37,64 +58,54 @@ func (p *Planner) Plan(ctx context.Context) (*Plan, error) {
 	if err := p.Set.CheckWith(app.body); err != nil {
 		return nil, err
 	}
-	made.steps = append(made.steps, app)
+	made := &Plan{appID: p.Set.AppID, steps: []step{app}}
 	stored := map[string]json.RawMessage{}
 	var order []string
 	if app.operation != opCreate {
-		if stored, order, err = p.stored(ctx); err != nil {
+		items, err := p.Service.All(ctx, client.Path("apps", p.Set.AppID, "repositories"))
+		if err != nil {
 			return nil, err
+		}
+		for _, item := range items {
+			var repository struct {
+				ID string `json:"repositoryId"`
+			}
+			if err := client.Decode(item, &repository); err != nil {
+				return nil, err
+			}
+			stored[repository.ID] = item
+			order = append(order, repository.ID)
 		}
 	}
 	for _, definition := range p.Set.Repositories {
-		made.steps = append(made.steps, step{operation: opCreate, definition: definition, kind: "repository", id: definition.ID, body: definition.Body()})
-		last := &made.steps[len(made.steps)-1]
+		s := step{operation: opCreate, definition: definition, kind: "repository", id: definition.ID, body: definition.Body()}
 		if there := stored[definition.ID]; there != nil {
-			if err := p.compareRepository(ctx, last, there); err != nil {
+			if err := p.compareRepository(ctx, &s, there); err != nil {
 				return nil, err
 			}
 		}
+		made.steps = append(made.steps, s)
 		delete(stored, definition.ID)
 	}
 	for _, id := range order {
-		if stored[id] != nil {
-			made.steps = append(made.steps, step{operation: p.removeOrKeep(Member{"repository", id}), kind: "repository", id: id, body: stored[id]})
+		if stored[id] == nil {
+			continue
 		}
+		operation := opKeep
+		if p.Removable(Member{"repository", id}) {
+			operation = opRemove
+		}
+		made.steps = append(made.steps, step{operation: operation, kind: "repository", id: id, body: stored[id]})
 	}
 	return made, nil
 }
 
-func (p *Planner) removeOrKeep(m Member) operation {
-	if p.Removable(m) {
-		return opRemove
-	}
-	return opKeep
-}
-
-// stored lists the app's repositories.
-func (p *Planner) stored(ctx context.Context) (map[string]json.RawMessage, []string, error) {
-	items, err := p.Service.All(ctx, client.Path("apps", p.Set.AppID, "repositories"))
-	if err != nil {
-		return nil, nil, err
-	}
-	found := map[string]json.RawMessage{}
-	var order []string
-	for _, item := range items {
-		var repository struct {
-			ID string `json:"repositoryId"`
-		}
-		if err := client.Decode(item, &repository); err != nil {
-			return nil, nil, err
-		}
-		found[repository.ID] = item
-		order = append(order, repository.ID)
-	}
-	return found, order, nil
-}
-
-// appStep merges what the files say of the app into what the service has.
+// appStep merges what the files say of the app into what the service has, and finds the http
+// sources whose base URL changes.
 func (p *Planner) appStep(ctx context.Context) (step, error) {
+	path := client.Path("apps", p.Set.AppID)
 	made := step{operation: opCreate, definition: p.Set.App, kind: "app", id: p.Set.AppID, body: p.Set.App.Body()}
-	there, err := p.Service.Call(ctx, http.MethodGet, client.Path("apps", p.Set.AppID), nil)
+	there, err := p.Service.Call(ctx, http.MethodGet, path, nil)
 	if client.HasStatus(err, http.StatusNotFound) {
 		return made, nil
 	}
@@ -111,52 +122,116 @@ func (p *Planner) appStep(ctx context.Context) (step, error) {
 	if !bytes.Equal(kept, made.body) {
 		made.first = kept
 	}
-	canonical, err := canonicalApp(p.Set.AppID, made.body)
+
+	app, err := repositories.DecodeApp(p.Set.AppID, made.body)
 	if err != nil {
 		return made, err
 	}
-	if p.moved, err = movedSources(there, canonical); err != nil {
+	canonical, err := json.Marshal(app)
+	if err != nil {
 		return made, err
 	}
-	return made, p.compare(ctx, &made, canonical, there, client.Path("apps", p.Set.AppID))
-}
-
-// movedSources returns the names of http sources whose base URL changes.
-func movedSources(there, next []byte) (map[string]bool, error) {
 	var was, is repositories.App
-	if err := errors.Join(client.Decode(there, &was), client.Decode(next, &is)); err != nil {
-		return nil, err
+	if err := errors.Join(client.Decode(there, &was), client.Decode(canonical, &is)); err != nil {
+		return made, err
 	}
-	moved := map[string]bool{}
+	p.moved = map[string]bool{}
 	for _, source := range is.Sources {
 		before, known := was.Source(source.Name)
-		moved[source.Name] = known && before.BaseURL != source.BaseURL
+		p.moved[source.Name] = known && before.BaseURL != source.BaseURL
 	}
-	return moved, nil
+	return made, p.compare(ctx, &made, canonical, there, path)
 }
 
+// merge lays what the files say of the app over what the service has: files that define
+// only tools must not take away an app's modules and settings. Fields that the files do
+// not mention stay. In lists, members of the same name are replaced in their place, new
+// ones are added, and others stay unless they are removable. Credentials of what stays are
+// the *** that the service has sent, which keeps them.
+func merge(there, files []byte, removable func(Member) bool) ([]byte, error) {
+	var body, given map[string]json.RawMessage
+	if err := errors.Join(client.Decode(there, &body), client.Decode(files, &given)); err != nil {
+		return nil, err
+	}
+	for name, value := range given {
+		if !slices.Contains(lists, name) {
+			body[name] = value
+		}
+	}
+	for _, name := range lists {
+		old, err := readMembers(body[name])
+		if err != nil {
+			return nil, err
+		}
+		added, err := readMembers(given[name])
+		if err != nil {
+			return nil, err
+		}
+		var merged []json.RawMessage
+		for _, kept := range old {
+			at := slices.IndexFunc(added, func(m namedMember) bool { return m.name == kept.name })
+			switch {
+			case at >= 0:
+				merged = append(merged, added[at].body)
+				added = slices.Delete(added, at, at+1)
+			case !removable(Member{name, kept.name}):
+				merged = append(merged, kept.body)
+			}
+		}
+		for _, one := range added {
+			merged = append(merged, one.body)
+		}
+		delete(body, name)
+		if len(merged) > 0 {
+			if body[name], err = json.Marshal(merged); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return json.Marshal(body)
+}
+
+// namedMember is a member of such a list with its name.
+type namedMember struct {
+	name string
+	body json.RawMessage
+}
+
+func readMembers(list json.RawMessage) ([]namedMember, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	var bodies []json.RawMessage
+	if err := client.Decode(list, &bodies); err != nil {
+		return nil, err
+	}
+	found := make([]namedMember, len(bodies))
+	for i, body := range bodies {
+		var value any
+		if err := client.Decode(body, &value); err != nil {
+			return nil, err
+		}
+		found[i] = namedMember{nameOf(value), body}
+	}
+	return found, nil
+}
+
+// compareRepository is compare for a repository, whose tools are given their credentials again where
+// their source moves: the service sends none to another place than it was given for.
 func (p *Planner) compareRepository(ctx context.Context, s *step, there []byte) error {
-	canonical, err := canonicalRepository(p.Set.AppID, s.id, s.body)
+	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: p.Set.AppID}, s.id, s.body)
 	if err != nil {
 		return err
 	}
-	if err := p.compare(ctx, s, canonical, there, client.Path("apps", p.Set.AppID, "repositories", s.id)); err != nil || s.operation != opLeave {
+	canonical, err := json.Marshal(repository)
+	if err != nil {
 		return err
 	}
-	return p.follow(s, canonical)
-}
-
-// follow gives the credentials of tools again whose source moves: the service sends none
-// to another place than it was given for.
-func (p *Planner) follow(s *step, canonical []byte) error {
-	var is repositories.Repository
-	if !bytes.Contains(canonical, []byte(secret.Masked)) {
-		return nil
-	}
-	if err := client.Decode(canonical, &is); err != nil {
+	err = p.compare(ctx, s, canonical, there, client.Path("apps", p.Set.AppID, "repositories", s.id))
+	if err != nil || s.operation != opLeave || !bytes.Contains(canonical, []byte(secret.Masked)) {
 		return err
 	}
-	for _, tool := range is.Tools {
+	for _, tool := range repository.Tools {
 		if p.moved[tool.Source] {
 			s.operation = opUpdate
 			s.lines = append(s.lines, "tools/"+tool.Name+": its source moves, and its credentials are given again")
@@ -174,13 +249,13 @@ func (p *Planner) compare(ctx context.Context, s *step, canonical, there []byte,
 	if err := errors.Join(client.Decode(there, &was), client.Decode(canonical, &is)); err != nil {
 		return err
 	}
-	for _, ours := range []string{"created", "updated"} {
-		delete(was, ours)
-		delete(is, ours)
-	}
+	ours := []string{"created", "updated"}
 	if is["from"] != nil { // whose tools no file says
-		delete(was, "tools")
-		delete(is, "tools")
+		ours = append(ours, "tools")
+	}
+	for _, name := range ours {
+		delete(was, name)
+		delete(is, name)
 	}
 	s.operation, s.lines = opUpdate, differences("", was, is)
 	if len(s.lines) > 0 {
@@ -219,21 +294,4 @@ func (p *Planner) preview(ctx context.Context, path string, body []byte) ([]byte
 			return nil, err
 		}
 	}
-}
-
-// canonicalApp returns the body as the service will show it.
-func canonicalApp(id string, body []byte) ([]byte, error) {
-	app, err := repositories.DecodeApp(id, body)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(app)
-}
-
-func canonicalRepository(appID, id string, body []byte) ([]byte, error) {
-	repository, err := repositories.DecodeRepository(repositories.Scope{AppID: appID}, id, body)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(repository)
 }
