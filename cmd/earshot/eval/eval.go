@@ -5,10 +5,17 @@ package eval
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
+	"math/big"
+	"reflect"
+	"slices"
 	"strings"
 
 	"earshot/repositories/files"
+	"earshot/trigger/conversation"
+	"earshot/trigger/query"
 )
 
 // Stage is where conversations are held.
@@ -52,6 +59,23 @@ type Near struct {
 	Score float32 `json:"score"`
 }
 
+// mostNear is how many tools a report says that a message is near to.
+const mostNear = 3
+
+// came is what the matches and rejected calls of a message come to.
+func came(why string, matches []query.Match, rejected []query.Rejected) Came {
+	c := Came{Why: why}
+	for _, match := range matches {
+		if match.State != query.StateDuplicate && match.State != query.StateCancelled {
+			c.Calls = append(c.Calls, Call{match.Name, match.Values})
+		}
+	}
+	for _, one := range rejected {
+		c.Rejected = append(c.Rejected, Rejected{one.Name, conversation.Faulty(one.Missing, one.Errors)})
+	}
+	return c
+}
+
 // Verdicts on what a message came to.
 const (
 	right  = "right"
@@ -65,13 +89,12 @@ const (
 func Run(ctx context.Context, tests []*files.Test, on Stage) *Report {
 	report := &Report{}
 	for _, test := range tests {
-		report.add(hold(ctx, test, on))
+		report.Tests = append(report.Tests, hold(ctx, test, on))
 	}
 	report.sum()
 	return report
 }
 
-// hold holds the conversation of one test.
 func hold(ctx context.Context, test *files.Test, on Stage) TestReport {
 	of := TestReport{Name: test.Name, File: test.File, Line: test.Line, Turns: []TurnReport{}}
 	talk, err := on.Begin(test)
@@ -86,49 +109,127 @@ func hold(ctx context.Context, test *files.Test, on Stage) TestReport {
 		}
 		came, err := talk.User(ctx, said.Text)
 		if err != nil {
-			of.fail(said, err)
+			of.Error = fmt.Sprintf("line %d: %q was not decided: %s", said.Line, said.Text, err)
+			of.Turns = append(of.Turns, TurnReport{Line: said.Line, User: said.Text, Verdict: failed, Why: err.Error(), expect: said.Expect})
 			return of
 		}
-		if len(said.Expect) > 0 {
-			of.take(judge(said, came))
+		if len(said.Expect) == 0 {
+			continue
 		}
+		turn := judge(said, came)
+		switch turn.Verdict {
+		case right:
+			of.Right++
+		case wrong:
+			of.Wrong++
+		default:
+			of.Silent++
+		}
+		of.Turns = append(of.Turns, turn)
 	}
 	of.OK = of.Wrong+of.Silent == 0
 	return of
 }
 
-// fail ends a test at a message that was not decided.
-func (t *TestReport) fail(said files.Said, err error) {
-	t.Error = fmt.Sprintf("line %d: %q was not decided: %s", said.Line, said.Text, err)
-	t.Turns = append(t.Turns, TurnReport{Line: said.Line, User: said.Text, Verdict: failed, Why: err.Error(), expect: said.Expect})
+type pair struct {
+	of   files.Expectation
+	call Call
 }
 
-func (t *TestReport) take(turn TurnReport) {
-	switch turn.Verdict {
-	case right:
-		t.Right++
-	case wrong:
-		t.Wrong++
-	default:
-		t.Silent++
-	}
-	t.Turns = append(t.Turns, turn)
-}
-
-// Failures says how a report failed, in a few words; empty where it did not.
-func (r *Report) Failures() string {
-	bad := 0
-	for _, test := range r.Tests {
-		if !test.OK {
-			bad++
+// judge compares what came of a message with what was expected of it. Each call answers one
+// expectation, the one whose values it has where several are of its tool.
+func judge(said files.Said, came Came) TurnReport {
+	expected := slices.Clone(said.Expect)
+	for i, e := range expected {
+		for _, r := range came.Rejected { // a rejected call may stand for one that may lack its values
+			needed := func(name string) bool { return !slices.Contains(e.Lacking, name) }
+			if r.Name == e.Tool && len(r.Missing) > 0 && !slices.ContainsFunc(r.Missing, needed) {
+				expected[i] = files.Expectation{Line: e.Line, Rejected: e.Tool, Missing: r.Missing}
+			}
 		}
 	}
-	if bad == 0 {
-		return ""
+	turn := TurnReport{Line: said.Line, User: said.Text, Came: came.Calls, Rejected: came.Rejected, Why: came.Why, Near: came.Near, expect: expected}
+	left := slices.Clone(came.Calls)
+	take := func(e files.Expectation, fits func(Call) bool) bool {
+		at := slices.IndexFunc(left, func(c Call) bool { return c.Name == e.Tool && fits(c) })
+		if at < 0 {
+			return false
+		}
+		turn.pairs = append(turn.pairs, pair{e, left[at]})
+		left = slices.Delete(left, at, at+1)
+		return true
 	}
-	noun := "tests"
-	if len(r.Tests) == 1 {
-		noun = "test"
+	open := slices.DeleteFunc(slices.Clone(expected), func(e files.Expectation) bool {
+		return e.Tool != "" && take(e, func(c Call) bool { return differing(e, c) == nil })
+	})
+	isWrong, missed := false, false
+	for _, e := range open {
+		switch {
+		case e.Tool != "":
+			missed = true
+			isWrong = take(e, func(Call) bool { return true }) || isWrong
+		case e.Rejected != "" && !slices.ContainsFunc(came.Rejected, func(r Rejected) bool { return answers(r, e) }):
+			missed = true
+		}
 	}
-	return strings.TrimSpace(fmt.Sprintf("%d of %d %s failed", bad, len(r.Tests), noun))
+	switch {
+	case len(left) > 0 || isWrong:
+		turn.Verdict = wrong
+	case missed:
+		turn.Verdict = silent
+	default:
+		turn.Verdict = right
+	}
+	return turn
+}
+
+// answers reports whether a call that was rejected is the one that is expected, for want of the
+// same values.
+func answers(r Rejected, e files.Expectation) bool {
+	if r.Name != e.Rejected {
+		return false
+	}
+	lacks, expected := slices.Sorted(slices.Values(r.Missing)), slices.Sorted(slices.Values(e.Missing))
+	return len(e.Missing) == 0 || slices.Equal(slices.Compact(lacks), slices.Compact(expected))
+}
+
+// differing lists the values of an expectation that a call does not have, by their names.
+func differing(e files.Expectation, c Call) []string {
+	var names []string
+	for _, name := range slices.Sorted(maps.Keys(e.Values)) {
+		also := slices.ContainsFunc(e.Also[name], func(other any) bool { return agrees(other, c.Values[name]) })
+		if !also && !agrees(e.Values[name], c.Values[name]) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// longestNumber bounds what is worked out: a number of so many characters has no more digits
+// than anybody expects.
+const longestNumber = 64
+
+// agrees reports whether a value is the one that was expected: numbers by value, texts whatever
+// the case and with any spaces around them, lists and maps member by member.
+func agrees(expected, came any) bool {
+	switch expected := expected.(type) {
+	case string:
+		text, is := came.(string)
+		return is && strings.EqualFold(strings.TrimSpace(expected), strings.TrimSpace(text))
+	case []any:
+		list, is := came.([]any)
+		return is && slices.EqualFunc(expected, list, agrees)
+	case map[string]any:
+		object, is := came.(map[string]any)
+		return is && maps.EqualFunc(expected, object, agrees)
+	case json.Number:
+		number, is := came.(json.Number)
+		if !is || len(number) > longestNumber || len(expected) > longestNumber {
+			return is && number == expected
+		}
+		one, ok := new(big.Float).SetString(expected.String())
+		other, also := new(big.Float).SetString(number.String())
+		return ok && also && one.Cmp(other) == 0
+	}
+	return reflect.DeepEqual(expected, came)
 }

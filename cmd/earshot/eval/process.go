@@ -9,11 +9,11 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/fault"
 	"earshot/repositories/files"
 	"earshot/repositories/locale"
 	"earshot/trigger"
-	"earshot/trigger/conversation"
-	"earshot/trigger/query"
+	"earshot/trigger/examples"
 	"earshot/trigger/scope"
 )
 
@@ -54,13 +54,7 @@ func (p *Process) Begin(test *files.Test) (Conversation, error) {
 	if !test.Now.IsZero() {
 		now = func() time.Time { return test.Now }
 	}
-	zone, language := test.TimeZone, test.Language
-	if zone == "" {
-		zone = p.App.Settings.TimeZone
-	}
-	if language == "" {
-		language = p.App.Settings.Language
-	}
+	zone, language := cmp.Or(test.TimeZone, p.App.Settings.TimeZone), cmp.Or(test.Language, p.App.Settings.Language)
 	return held{p.Tape, trigger.NewRehearsal(trigger.RehearsalOptions{
 		Matcher: p.Matcher, Scope: in, History: p.History, Language: language,
 		Now: func() time.Time { return now().In(locale.Zone(zone, now().Location())) },
@@ -95,7 +89,6 @@ func (p *Process) scopeOf(test *files.Test) (scope.Scope, error) {
 	return scope.Of(p.App, some), nil
 }
 
-// held is a conversation in memory.
 type held struct {
 	tape *Recording
 	talk *trigger.Rehearsal
@@ -119,20 +112,40 @@ func (h held) User(ctx context.Context, text string) (Came, error) {
 	if err != nil {
 		return Came{}, err
 	}
-	came := Came{Why: outcome.Why}
-	for _, match := range outcome.Matches {
-		if match.State != query.StateDuplicate && match.State != query.StateCancelled {
-			came.Calls = append(came.Calls, Call{match.Name, match.Values})
-		}
+	of := came(outcome.Why, outcome.Matches, outcome.Rejected)
+	for _, score := range outcome.Trace.Scores[:min(mostNear, len(outcome.Trace.Scores))] {
+		of.Near = append(of.Near, Near{score.Tool.Name, score.Score})
 	}
-	for _, rejected := range outcome.Rejected {
-		came.Rejected = append(came.Rejected, Rejected{rejected.Name, conversation.Faulty(rejected.Missing, rejected.Errors)})
-	}
-	for _, score := range outcome.Trace.Scores[:min(nearest, len(outcome.Trace.Scores))] {
-		came.Near = append(came.Near, Near{score.Tool.Name, score.Score})
-	}
-	return came, nil
+	return of, nil
 }
 
-// nearest is how many tools are told that a message is near to.
-const nearest = 3
+// Examples makes a test of each example of the tools that messages may call for: it fires its own
+// tool, and nothing else. Those of tools that ask for a verified user are counted, as no test has
+// one. The place of an example, where there is one, is found by the id of its repository and a
+// JSON Pointer.
+func Examples(list []*repositories.Repository, at func(repositoryID, pointer string) (file string, line int)) (tests []*files.Test, left int) {
+	inScope := map[*repositories.Tool]bool{}
+	for _, one := range scope.Of(nil, list).Shared.Tools {
+		inScope[one.Tool] = true
+	}
+	for _, repository := range list {
+		for i := range repository.Tools {
+			tool := &repository.Tools[i]
+			if !inScope[tool] {
+				continue
+			}
+			if tool.AsksForUser() {
+				left += len(tool.Examples)
+				continue
+			}
+			for j, said := range tool.Spoken() {
+				file, line := at(repository.ID, fault.Point("tools", i, "examples", j))
+				tests = append(tests, &files.Test{
+					Name: fmt.Sprintf("%s: %s", tool.Name, said), File: file, Line: line, AppID: repository.AppID,
+					Chat: []files.Said{{Text: said, Line: line, Expect: []files.Expectation{{Line: line, Tool: tool.Name, Lacking: examples.Free(tool)}}}},
+				})
+			}
+		}
+	}
+	return tests, left
+}

@@ -43,7 +43,6 @@ type tape struct {
 	Answers []recordedAnswer         `json:"answers"` // in the order in which they were asked for
 }
 
-// recordedModel is how a provider was configured.
 type recordedModel struct {
 	BaseURL string `json:"baseUrl,omitempty"`
 	Model   string `json:"model,omitempty"`
@@ -131,17 +130,25 @@ func bare(address string) string {
 // RoundTrip answers a request to a model. What is no such request, as for a token, is only
 // passed on.
 func (r *Recording) RoundTrip(request *http.Request) (*http.Response, error) {
-	if !asksModel(request) {
+	last := path.Base(request.URL.Path)
+	if request.Method != http.MethodPost || last != "completions" && last != "messages" && last != "chat" && !strings.HasSuffix(last, ":generateContent") {
 		if r.next == nil {
 			return nil, errors.New("a recording asks nobody")
 		}
 		return r.next.RoundTrip(request)
 	}
-	body, err := bodyOf(request)
-	if err != nil {
-		return nil, err
+	var body []byte
+	if request.Body != nil {
+		defer request.Body.Close()
+		var err error
+		if body, err = io.ReadAll(request.Body); err != nil {
+			return nil, err
+		}
 	}
-	digest := digestOf(request, body)
+	sum := sha256.New() // stands for what a model is asked, whenever and wherever that is
+	fmt.Fprintln(sum, last)
+	sum.Write(llm.Timeless(body))
+	digest := hex.EncodeToString(sum.Sum(nil))
 	r.mu.Lock()
 	known, is := r.known[digest]
 	r.missed = r.missed || !is && r.next == nil
@@ -153,28 +160,6 @@ func (r *Recording) RoundTrip(request *http.Request) (*http.Response, error) {
 		return nil, errors.New("the request is not recorded")
 	}
 	return r.ask(request, body, digest)
-}
-
-// asksModel reports whether a request is one that a model answers, by its path.
-func asksModel(request *http.Request) bool {
-	last := path.Base(request.URL.Path)
-	return request.Method == http.MethodPost && (last == "completions" || last == "messages" || last == "chat" || strings.HasSuffix(last, ":generateContent"))
-}
-
-func bodyOf(request *http.Request) ([]byte, error) {
-	if request.Body == nil {
-		return nil, nil
-	}
-	defer request.Body.Close()
-	return io.ReadAll(request.Body)
-}
-
-// digestOf stands for what a model is asked, whenever and wherever that is.
-func digestOf(request *http.Request, body []byte) string {
-	sum := sha256.New()
-	fmt.Fprintln(sum, path.Base(request.URL.Path))
-	sum.Write(llm.Timeless(body))
-	return hex.EncodeToString(sum.Sum(nil))
 }
 
 // ask asks the model. Answers are kept, and refusals of a part of the request, after which it
@@ -194,7 +179,14 @@ func (r *Recording) ask(request *http.Request, body []byte, digest string) (*htt
 	if err != nil {
 		return nil, err
 	}
-	one := recordedAnswer{Request: digest, Status: response.StatusCode, Type: response.Header.Get("Content-Type"), Body: r.readable(text)}
+	kept := text
+	for _, key := range r.keys { // which an answer may repeat
+		kept = bytes.ReplaceAll(kept, []byte(key), []byte("***"))
+	}
+	one := recordedAnswer{Request: digest, Status: response.StatusCode, Type: response.Header.Get("Content-Type"), Body: string(kept)}
+	if value, err := exactjson.Decode(kept); err == nil {
+		one.Body = value
+	}
 	r.mu.Lock()
 	if _, is := r.known[digest]; !is {
 		r.asked.Answers = append(r.asked.Answers, one)
@@ -205,18 +197,6 @@ func (r *Recording) ask(request *http.Request, body []byte, digest string) (*htt
 	return response, nil
 }
 
-// readable is a body without keys that it may repeat: as JSON, where it is.
-func (r *Recording) readable(text []byte) any {
-	for _, key := range r.keys {
-		text = bytes.ReplaceAll(text, []byte(key), []byte("***"))
-	}
-	if value, err := exactjson.Decode(text); err == nil {
-		return value
-	}
-	return string(text)
-}
-
-// response is the answer as it came over the network.
 func (a recordedAnswer) response(request *http.Request) (*http.Response, error) {
 	text, is := a.Body.(string)
 	if !is {

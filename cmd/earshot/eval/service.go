@@ -5,16 +5,16 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"earshot/cmd/earshot/client"
 	"earshot/matcher"
+	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/files"
 	"earshot/trigger"
-	"earshot/trigger/conversation"
 	"earshot/trigger/explain"
 	"earshot/trigger/query"
 )
@@ -35,7 +35,6 @@ func (s *Service) Begin(test *files.Test) (Conversation, error) {
 	return &asked{of: s, test: test, appID: test.AppID, session: "eval-" + rand.Text()}, nil
 }
 
-// asked is a conversation with a service.
 type asked struct {
 	of      *Service
 	test    *files.Test
@@ -53,7 +52,6 @@ func (a *asked) Heard(said files.Said) {
 	a.history = append(a.history, trigger.Earlier{Actor: actor, Text: said.Text})
 }
 
-// tried is the answer to a dry run.
 type tried struct {
 	query.Answer
 	Explain explain.Explanation `json:"explain"`
@@ -71,21 +69,25 @@ func (a *asked) User(ctx context.Context, text string) (Came, error) {
 		}
 	}
 	a.history = append(a.history, trigger.Earlier{Actor: matcher.ActorUser, Text: text, Matches: found.Matches, Rejected: found.Rejected})
-	came := Came{Why: found.Explain.Why}
-	for _, match := range found.Matches {
-		if match.State != query.StateDuplicate && match.State != query.StateCancelled {
-			came.Calls = append(came.Calls, Call{match.Name, match.Values})
-		}
-	}
-	for _, rejected := range found.Rejected {
-		came.Rejected = append(came.Rejected, Rejected{rejected.Name, conversation.Faulty(rejected.Missing, rejected.Errors)})
-	}
+	of := came(found.Explain.Why, found.Matches, found.Rejected)
 	for _, candidate := range found.Explain.Candidates {
-		if candidate.Score != nil && len(came.Near) < nearest {
-			came.Near = append(came.Near, Near{candidate.Name, *candidate.Score})
+		if candidate.Score != nil && len(of.Near) < mostNear {
+			of.Near = append(of.Near, Near{candidate.Name, *candidate.Score})
 		}
 	}
-	return came, nil
+	return of, nil
+}
+
+// maxHistory is how many earlier messages a dry run may be given.
+const maxHistory = 200
+
+type message struct {
+	Actor    string          `json:"actor"`
+	Text     string          `json:"text"`
+	Language string          `json:"language,omitempty"`
+	TimeZone string          `json:"timeZone,omitempty"`
+	Now      string          `json:"now,omitempty"`
+	History  json.RawMessage `json:"history"`
 }
 
 // ask asks the service, again where it asks for a pause.
@@ -95,7 +97,14 @@ func (a *asked) ask(ctx context.Context, text string) (found tried, err error) {
 			return found, err
 		}
 	}
-	body, err := exactjson.Encode(a.body(text))
+	said := message{
+		Actor: matcher.ActorUser, Text: text, Language: a.test.Language, TimeZone: a.test.TimeZone,
+		History: exactjson.EncodeOrNull(append([]trigger.Earlier{}, a.history[max(0, len(a.history)-maxHistory):]...)),
+	}
+	if !a.test.Now.IsZero() {
+		said.Now = a.test.Now.Format(time.RFC3339)
+	}
+	body, err := exactjson.Encode(said)
 	if err != nil {
 		return found, err
 	}
@@ -115,27 +124,26 @@ func (a *asked) ask(ctx context.Context, text string) (found tried, err error) {
 	}
 }
 
-// message is the body of a dry run.
-type message struct {
-	Actor    string          `json:"actor"`
-	Text     string          `json:"text"`
-	Language string          `json:"language,omitempty"`
-	TimeZone string          `json:"timeZone,omitempty"`
-	Now      string          `json:"now,omitempty"`
-	History  json.RawMessage `json:"history"`
-}
-
-// mostTold is how many earlier messages a dry run may be told.
-const mostTold = 200
-
-func (a *asked) body(text string) message {
-	history := slices.Clone(a.history[max(0, len(a.history)-mostTold):])
-	said := message{
-		Actor: matcher.ActorUser, Text: text, Language: a.test.Language, TimeZone: a.test.TimeZone,
-		History: exactjson.EncodeOrNull(append([]trigger.Earlier{}, history...)),
+// Repositories are those of the service's app.
+func (s *Service) Repositories(ctx context.Context) ([]*repositories.Repository, error) {
+	appID, err := s.Client.App(ctx, s.AppID)
+	if err != nil {
+		return nil, err
 	}
-	if !a.test.Now.IsZero() {
-		said.Now = a.test.Now.Format(time.RFC3339)
+	items, err := s.Client.All(ctx, client.Path("apps", appID, "repositories"))
+	if err != nil {
+		return nil, err
 	}
-	return said
+	list := make([]*repositories.Repository, len(items))
+	for i, item := range items {
+		list[i] = &repositories.Repository{}
+		if err := client.Decode(item, list[i]); err != nil {
+			return nil, err
+		}
+		list[i].AppID = appID
+		if err := list[i].Compile(); err != nil {
+			return nil, fmt.Errorf("repository %s: %w", list[i].ID, err)
+		}
+	}
+	return list, nil
 }
