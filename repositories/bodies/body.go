@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/schema"
@@ -30,6 +32,21 @@ type Body struct {
 // has now, and the one that it had. It holds for all that is in the field as well.
 type Moved map[string]string
 
+// Decode reads a body that is to be of the named kind into target, by its JSON tags.
+// All that is wrong with the body is returned at once, as a fault.List. The definition
+// must be closed: a field that it does not name could be taken for one that differs in case.
+func (d *Definitions) Decode(name string, body []byte, target any) error {
+	reading, err := d.Read(name, body)
+	if err != nil {
+		return err
+	}
+	if reading.Faultless() && !reading.leftOut && exactjson.Unmarshal(body, target) == nil {
+		return nil
+	}
+	reading.Into(target)
+	return reading.Err()
+}
+
 // Read reads a body that is to be the named definition, as far as it is free of faults.
 // It returns an error, a fault.List, if nothing more can be learnt of the body: it is
 // no JSON, too long, or has more faults than are listed.
@@ -41,7 +58,12 @@ func (d *Definitions) Read(name string, body []byte) (*Body, error) {
 // move puts them where they belong, before anything else is checked, and returns where they
 // were. Faults name the places where the fields were sent.
 func (d *Definitions) ReadMoved(name string, body []byte, move func(tree any) Moved) (*Body, error) {
-	tree, faults, cut := readTree(body)
+	var faults fault.List
+	var cut string
+	tree, ok := readFlawless(body)
+	if !ok {
+		tree, faults, cut = readTokens(body)
+	}
 	if tree == nil && len(faults) > 0 {
 		return nil, faults.Err()
 	}
@@ -65,6 +87,33 @@ func (d *Definitions) ReadMoved(name string, body []byte, move func(tree any) Mo
 		b.tree = without(b.tree, splitPointer(one.Pointer))
 	}
 	return b, nil
+}
+
+// leaveOut takes away the fields of a body that count as absent, at any depth, and reports whether
+// there are any.
+func leaveOut(known *jsonschema.Schema, tree any) (found bool) {
+	if known == nil {
+		return false
+	}
+	found = leaveOut(known.Ref, tree)
+	switch value := tree.(type) {
+	case map[string]any:
+		for field, inner := range value {
+			property := known.Properties[field]
+			optional := property != nil && !slices.Contains(known.Required, field)
+			if optional && (inner == nil || inner == "") && property.Validate(inner) != nil {
+				delete(value, field)
+				found = true
+			} else {
+				found = leaveOut(property, inner) || found
+			}
+		}
+	case []any:
+		for _, item := range value {
+			found = leaveOut(known.Items2020, item) || found
+		}
+	}
+	return found
 }
 
 // Object returns the body as an object, or nil if it is not one.

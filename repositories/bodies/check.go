@@ -16,8 +16,8 @@ import (
 // checked in pieces, and no more of them when enough was found.
 const atOnce = 500
 
-// checking holds a tree against a definition. It puts faults into words up to fault.Most, and looks
-// for more no longer than one piece.
+// checking holds a tree against a definition. It puts faults into words up to fault.Most, and ends
+// with the piece that reaches them.
 type checking struct {
 	definitions *Definitions
 	faults      fault.List

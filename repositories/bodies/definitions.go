@@ -9,7 +9,6 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	finding "github.com/santhosh-tekuri/jsonschema/v6/kind"
 
-	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/schema"
 )
@@ -28,33 +27,6 @@ type Definitions struct {
 	// Absent says that null in an optional field is the same as leaving it out, unless null has
 	// a meaning of its own, and so is an empty text if the field takes none.
 	Absent bool
-}
-
-// leaveOut takes away the fields of a body that count as absent, at any depth, and reports whether
-// there are any.
-func leaveOut(known *jsonschema.Schema, tree any) (found bool) {
-	if known == nil {
-		return false
-	}
-	found = leaveOut(known.Ref, tree)
-	switch value := tree.(type) {
-	case map[string]any:
-		for field, inner := range value {
-			property := known.Properties[field]
-			optional := property != nil && !slices.Contains(known.Required, field)
-			if optional && (inner == nil || inner == "") && property.Validate(inner) != nil {
-				delete(value, field)
-				found = true
-			} else {
-				found = leaveOut(property, inner) || found
-			}
-		}
-	case []any:
-		for _, item := range value {
-			found = leaveOut(known.Items2020, item) || found
-		}
-	}
-	return found
 }
 
 const definitionURL = "earshot:///definition"
@@ -106,7 +78,13 @@ func (d *Definitions) text(l schema.Violation, tree any) string {
 		return fmt.Sprintf("unknown field %q%s", fault.Clip(last), fault.DidYouMean(last, d.fields(l.Cause.SchemaURL)))
 	case *finding.Enum:
 		got, _ := what.Got.(string)
-		return fault.Show(what.Got) + " is not one of " + fault.ShowAll(what.Want) + fault.DidYouMean(got, stringsOf(what.Want))
+		var known []string
+		for _, word := range what.Want {
+			if text, is := word.(string); is {
+				known = append(known, text)
+			}
+		}
+		return fault.Show(what.Got) + " is not one of " + fault.ShowAll(what.Want) + fault.DidYouMean(got, known)
 	case *finding.Type:
 		if !d.Quiet {
 			return l.Text(tree)
@@ -132,29 +110,4 @@ func (d *Definitions) fields(schemaURL string) []string {
 	}
 	slices.Sort(known)
 	return known
-}
-
-func stringsOf(values []any) []string {
-	var texts []string
-	for _, value := range values {
-		if text, ok := value.(string); ok {
-			texts = append(texts, text)
-		}
-	}
-	return texts
-}
-
-// Decode reads a body that is to be of the named kind into target, by its JSON tags.
-// All that is wrong with the body is returned at once, as a fault.List. The definition
-// must be closed: a field that it does not name could be taken for one that differs in case.
-func (d *Definitions) Decode(name string, body []byte, target any) error {
-	reading, err := d.Read(name, body)
-	if err != nil {
-		return err
-	}
-	if reading.Faultless() && !reading.leftOut && exactjson.Unmarshal(body, target) == nil {
-		return nil
-	}
-	reading.Into(target)
-	return reading.Err()
 }

@@ -34,16 +34,9 @@ type treeReader struct {
 	values  int
 }
 
-// readTree reads a body. If the body is no JSON there is one fault and no tree.
+// readTokens reads a body. If the body is no JSON there is one fault and no tree.
 // If it is made of too many values, what was read of it is returned, and cut is the
 // place where the reading ended.
-func readTree(body []byte) (tree any, faults fault.List, cut string) {
-	if tree, ok := readFlawless(body); ok {
-		return tree, nil, ""
-	}
-	return readTokens(body)
-}
-
 func readTokens(body []byte) (tree any, faults fault.List, cut string) {
 	r := &treeReader{decoder: json.NewDecoder(bytes.NewReader(body))}
 	r.decoder.UseNumber()

@@ -2,7 +2,6 @@ package quantity
 
 import (
 	"cmp"
-	"encoding/json"
 	"math/big"
 	"regexp"
 	"slices"
@@ -13,17 +12,6 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Amount is a number that a text says, with what it measures.
-type Amount struct {
-	// From and To are its place in the text, in bytes.
-	From, To int
-	// Range says that it is one of two ends, and Denied that it is what is not meant. Loose
-	// is a range that may be none: "lamp 1 to 50 percent".
-	Range, Loose, Denied bool
-
-	terms []term // an hour and 30 minutes are two
-}
-
 // term is a number of one unit.
 type term struct {
 	numbers []*big.Rat // what it may be, in the order of their likelihood
@@ -31,22 +19,12 @@ type term struct {
 	means   []meaning
 }
 
-// Bare reports whether the text names no unit with the number.
-func (a Amount) Bare() bool { return len(a.terms) == 1 && len(a.terms[0].means) == 0 }
-
-// Spoken is the number of the amount as it was said, in its own unit; nothing of an amount
-// in several.
-func (a Amount) Spoken() []json.Number {
-	if len(a.terms) != 1 {
-		return nil
-	}
-	return decimals(a.terms[0].numbers)
-}
-
-// alike reports whether a term of one unit and one of another have dimensions of which that holds.
-func alike(a, b term, holds func(a, b meaning) bool) bool {
-	return slices.ContainsFunc(a.means, func(one meaning) bool {
-		return slices.ContainsFunc(b.means, func(other meaning) bool { return one.dimension == other.dimension && holds(one, other) })
+// isPart reports whether one term may follow another in an amount: it has a smaller unit of the same dimension.
+func isPart(small, large term) bool {
+	return slices.ContainsFunc(small.means, func(one meaning) bool {
+		return slices.ContainsFunc(large.means, func(other meaning) bool {
+			return one.dimension == other.dimension && one.dimension != "temperature" && one.factor.Cmp(other.factor) < 0
+		})
 	})
 }
 
@@ -150,36 +128,6 @@ func (p parser) at(i int) string {
 	return p.tokens[i].norm
 }
 
-// Amounts reads the numbers of a text, left to right, and what each measures.
-func (u Unit) Amounts(text string) []Amount {
-	p := newParser(text, u.own)
-	var found []Amount
-	for i := 0; i < len(p.tokens); {
-		one, end := p.amount(i)
-		if end == i {
-			i++
-			continue
-		}
-		link, before := p.at(end), p.at(i-1)
-		one.Denied = p.denied(i, end)
-		other, last := Amount{}, end+1
-		if linked := ranging[link] || ands[link] && between[before]; linked && !articles[p.at(end+1)] && parts[p.at(end+1)] == 0 {
-			other, last = p.amount(end + 1)
-		}
-		one.Range = last > end+1 && (one.Bare() || other.Bare() || alike(one.terms[0], other.terms[0], func(meaning, meaning) bool { return true }))
-		// Nothing may begin the range, and its first number may be of a name.
-		one.Loose = one.Range && one.Bare() && (link == "to" || link == "a") && before != "" && !between[before] && !starting[before] && !fillers[before]
-		one.From, one.To = p.tokens[i].from, p.tokens[end-1].to
-		found, i = append(found, one), end
-		if one.Range {
-			other.Range, other.Loose, other.Denied = true, one.Loose, one.Denied
-			other.From, other.To = p.tokens[end+1].from, p.tokens[last-1].to
-			found, i = append(found, other), last
-		}
-	}
-	return found
-}
-
 // denied reports whether a negation stands right before the amount, or ends the sentence
 // right after it.
 func (p parser) denied(first, end int) bool {
@@ -209,10 +157,7 @@ func (p parser) amount(i int) (whole Amount, end int) {
 		if after > next && end == next && len(part.means) == 0 && one.named == "h" && (p.tokens[next].tight || p.at(after) == "") { // 1h30
 			part.means, part.named = known()["min"], "min"
 		}
-		smaller := func(small, large meaning) bool {
-			return small.dimension != "temperature" && small.factor.Cmp(large.factor) < 0
-		}
-		if after == next || !alike(part, one, smaller) {
+		if after == next || !isPart(part, one) {
 			break
 		}
 		whole.terms, one, end = append(whole.terms, part), part, after
@@ -220,7 +165,6 @@ func (p parser) amount(i int) (whole Amount, end int) {
 	return whole, end
 }
 
-// term reads one number with its unit, if it has one.
 func (p parser) term(first int) (read term, end int) {
 	i := first
 	minus := p.at(i) == "minus" || p.at(i) == "-" && (i == 0 || !p.tokens[i].tight)
@@ -269,7 +213,6 @@ func (p parser) unit(i int) (name string, means []meaning, end int) {
 	return "", nil, i
 }
 
-// name joins words to what may be the name of a unit.
 func (p parser) name(i, length int) string {
 	if i+length > len(p.tokens) {
 		return ""
@@ -322,7 +265,6 @@ func (p parser) number(i int) (numbers []*big.Rat, end int, bare bool) {
 	return nil, i, false
 }
 
-// signs are the fractions that are one character.
 var signs = map[string]*big.Rat{"½": big.NewRat(1, 2), "¼": big.NewRat(1, 4), "¾": big.NewRat(3, 4)}
 
 // afterFigures reads ½, 1/2 and "and a half" after a number in figures.
@@ -448,7 +390,6 @@ func joins(current, next int) bool {
 	return current%100 >= 20 && current%10 == 0 && next > 0 && next < 10
 }
 
-// each changes all that a number may be.
 func each(numbers []*big.Rat, change func(*big.Rat) *big.Rat) []*big.Rat {
 	changed := make([]*big.Rat, len(numbers))
 	for i, number := range numbers {

@@ -33,21 +33,68 @@ func Of(name string) Unit {
 	return Unit{name: name, own: folded, means: []meaning{ownMeaning(folded)}}
 }
 
-// ownMeaning is what a unit measures that nobody else knows: itself.
-func ownMeaning(name string) meaning {
-	return meaning{dimension: "own " + singular(name), factor: big.NewRat(1, 1), zero: new(big.Rat)}
-}
-
-// singular is a name without the s of most plurals.
-func singular(name string) string {
-	if len(name) > 2 {
-		return strings.TrimSuffix(name, "s")
-	}
-	return name
-}
-
 // String returns the unit's name as it was given.
 func (u Unit) String() string { return u.name }
+
+// Amount is a number that a text says, with what it measures.
+type Amount struct {
+	// From and To are its place in the text, in bytes.
+	From, To int
+	// Range says that it is one of two ends, and Denied that it is what is not meant. Loose
+	// is a range that may be none: "lamp 1 to 50 percent".
+	Range, Loose, Denied bool
+
+	terms []term // an hour and 30 minutes are two
+}
+
+// Bare reports whether the text names no unit with the number.
+func (a Amount) Bare() bool { return len(a.terms) == 1 && len(a.terms[0].means) == 0 }
+
+// Spoken is the number of the amount as it was said, in its own unit; nothing of an amount
+// in several.
+func (a Amount) Spoken() []json.Number {
+	if len(a.terms) != 1 {
+		return nil
+	}
+	return decimals(a.terms[0].numbers)
+}
+
+// Amounts reads the numbers of a text, left to right, and what each measures.
+func (u Unit) Amounts(text string) []Amount {
+	p := newParser(text, u.own)
+	var found []Amount
+	for i := 0; i < len(p.tokens); {
+		one, end := p.amount(i)
+		if end == i {
+			i++
+			continue
+		}
+		link, before := p.at(end), p.at(i-1)
+		one.Denied = p.denied(i, end)
+		other, last := Amount{}, end+1
+		if linked := ranging[link] || ands[link] && between[before]; linked && !articles[p.at(end+1)] && parts[p.at(end+1)] == 0 {
+			other, last = p.amount(end + 1)
+		}
+		one.Range = last > end+1 && (one.Bare() || other.Bare() || alike(one.terms[0], other.terms[0]))
+		// Nothing may begin the range, and its first number may be of a name.
+		one.Loose = one.Range && one.Bare() && (link == "to" || link == "a") && before != "" && !between[before] && !starting[before] && !fillers[before]
+		one.From, one.To = p.tokens[i].from, p.tokens[end-1].to
+		found, i = append(found, one), end
+		if one.Range {
+			other.Range, other.Loose, other.Denied = true, one.Loose, one.Denied
+			other.From, other.To = p.tokens[end+1].from, p.tokens[last-1].to
+			found, i = append(found, other), last
+		}
+	}
+	return found
+}
+
+// alike reports whether two terms have a dimension in common.
+func alike(a, b term) bool {
+	return slices.ContainsFunc(a.means, func(one meaning) bool {
+		return slices.ContainsFunc(b.means, func(other meaning) bool { return one.dimension == other.dimension })
+	})
+}
 
 // Numbers returns what an amount may be in the unit: nothing where it does not convert, or
 // is a range or a negation, and more than one where its figures have two meanings. A bare

@@ -56,7 +56,6 @@ func setOf(words string) map[string]bool {
 	return set
 }
 
-// numbersOf reads words with their numbers.
 func numbersOf(words string) map[string]int {
 	numbers := map[string]int{}
 	for one := range strings.FieldsSeq(words) {
@@ -210,3 +209,16 @@ var known = sync.OnceValue(func() map[string][]meaning {
 
 // longestName is how many words the name of a unit has at most.
 const longestName = 4
+
+// ownMeaning is what a unit measures that nobody else knows: itself.
+func ownMeaning(name string) meaning {
+	return meaning{dimension: "own " + singular(name), factor: big.NewRat(1, 1), zero: new(big.Rat)}
+}
+
+// singular is a name without the s of most plurals.
+func singular(name string) string {
+	if len(name) > 2 {
+		return strings.TrimSuffix(name, "s")
+	}
+	return name
+}

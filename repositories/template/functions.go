@@ -43,7 +43,20 @@ func takes(function string, arguments int) bool {
 func call(function string, arguments []any) (any, error) {
 	switch function {
 	case Array:
-		return joined(arguments[0])
+		if arguments[0] == nil {
+			return nil, nil
+		}
+		list, is := arguments[0].([]any)
+		if !is {
+			return nil, errors.New("array is for lists of strings")
+		}
+		texts := make([]string, len(list))
+		for i, member := range list {
+			if texts[i], is = member.(string); !is {
+				return nil, errors.New("array is for lists of strings, and one of these is none")
+			}
+		}
+		return strings.Join(texts, ", "), nil
 	case ToJSON:
 		return toJSON(arguments[0]), nil
 	case "not":
@@ -59,25 +72,6 @@ func call(function string, arguments []any) (any, error) {
 	default: // PathEscape, QueryEscape
 		return arguments[0], nil
 	}
-}
-
-func joined(value any) (any, error) {
-	if value == nil {
-		return nil, nil
-	}
-	list, is := value.([]any)
-	if !is {
-		return nil, errors.New("array is for lists of strings")
-	}
-	texts := make([]string, len(list))
-	for i, member := range list {
-		text, is := member.(string)
-		if !is {
-			return nil, errors.New("array is for lists of strings, and one of these is none")
-		}
-		texts[i] = text
-	}
-	return strings.Join(texts, ", "), nil
 }
 
 func toJSON(value any) JSON {

@@ -113,27 +113,21 @@ func (c *checker) command(command *parse.CommandNode, piped bool) error {
 		if !takes(name.Ident, arguments) {
 			return fmt.Errorf("{{%s}}: %s does not take %d arguments", command, name, arguments)
 		}
-		if name.Ident == indexOf {
-			return c.index(command)
+		switch {
+		case ofAll(command):
+			return nil
+		case name.Ident != indexOf:
+			return c.check(command.Args[1:]...)
 		}
-		if ofAll(command) {
+		// {{index . "name"}} is for names that are no identifiers.
+		_, dot := command.Args[1].(*parse.DotNode)
+		if literal, is := command.Args[len(command.Args)-1].(*parse.StringNode); is && dot && !piped {
+			c.add(literal.Text)
 			return nil
 		}
-		return c.check(command.Args[1:]...)
+		return fmt.Errorf(`{{%s}}: index is for names that are no identifiers, as in {{index . "a-name"}}`, command)
 	}
 	return c.check(command.Args...)
-}
-
-// index reads {{index . "name"}}, for names that are no identifiers.
-func (c *checker) index(command *parse.CommandNode) error {
-	if len(command.Args) == 3 {
-		name, literal := command.Args[2].(*parse.StringNode)
-		if _, dot := command.Args[1].(*parse.DotNode); dot && literal {
-			c.add(name.Text)
-			return nil
-		}
-	}
-	return fmt.Errorf(`{{%s}}: index is for names that are no identifiers, as in {{index . "a-name"}}`, command)
 }
 
 // ofAll reports whether a command is {{json .}}, which is all values that there are.
