@@ -10,7 +10,6 @@ import (
 // defaultRepository holds the tools that no repository names.
 const defaultRepository = "default"
 
-// assemble merges the documents of all files into one app and its repositories.
 func (c *collector) assemble(options Options) *Set {
 	c.dropDuplicates()
 	c.documents = slices.DeleteFunc(c.documents, func(d *document) bool {
@@ -193,7 +192,6 @@ var (
 	groupFields      = []string{"tools", "description"}
 )
 
-// repository makes the body of one that a document defines.
 func (g *grouping) repository(d *document) *Definition {
 	made := newRepository(d.name, d.at)
 	if err := repositories.CheckID("the name", d.name); err != nil {
@@ -223,7 +221,6 @@ func (g *grouping) repository(d *document) *Definition {
 	return made
 }
 
-// members adds the tools that a list names.
 func (g *grouping) members(d *document, from, to *node) {
 	if from.kind != list {
 		g.faults.add(from.at, "%s: tools is %s; it must be a list of names", d.label(), from.kind)

@@ -73,7 +73,6 @@ func (d *Definition) Locate(found fault.List) Faults {
 	return faults
 }
 
-// label names the definition and the way inside it.
 func (d *Definition) label(tokens []string) string {
 	prefix := kindApp
 	if d.ID != "" {
@@ -174,7 +173,6 @@ func (s *Set) decode(faults, notes *Faults, advise func(*repositories.App, *repo
 // appID is the app's id, or one to check with where it is not known.
 func (s *Set) appID() string { return cmp.Or(s.AppID, "app") }
 
-// repository decodes a body as that of a definition.
 func (s *Set) repository(of *Definition, body []byte) (*repositories.Repository, error) {
 	return repositories.DecodeRepository(repositories.Scope{AppID: s.appID()}, of.ID, body)
 }

@@ -34,7 +34,6 @@ type document struct {
 	sermas, legacy bool
 }
 
-// label names the document in a fault.
 func (d *document) label() string {
 	if d.name == "" {
 		return d.word
@@ -55,7 +54,6 @@ func (d *document) named() *node {
 	return next
 }
 
-// collector gathers the documents of all files.
 type collector struct {
 	documents []*document
 	faults    Faults
@@ -75,12 +73,10 @@ type collector struct {
 
 func (c *collector) add(d *document) { c.documents = append(c.documents, d) }
 
-// of returns the documents of a kind.
 func (c *collector) of(kind string) []*document {
 	return slices.DeleteFunc(slices.Clone(c.documents), func(d *document) bool { return d.kind != kind })
 }
 
-// named makes a document of a name and a body.
 func (c *collector) named(kind, as string, name, body *node) *document {
 	d := &document{kind: kind, word: as, at: body.at, body: body}
 	given, ok := name.scalarText()

@@ -30,7 +30,6 @@ type environment struct {
 	masked []marked
 }
 
-// marked is a masked placeholder.
 type marked struct {
 	text string
 	at   position
@@ -81,7 +80,6 @@ func (e *environment) split(masked string) (texts []string, marks []marked) {
 	return append(texts, string(rest[from:])), marks
 }
 
-// unmask puts the placeholders back as they were written.
 func (e *environment) unmask(masked string) string {
 	if !strings.ContainsRune(masked, markFirst) {
 		return masked

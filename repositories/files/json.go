@@ -68,7 +68,6 @@ func (r *jsonReader) value(depth int) (*node, error) {
 	}
 }
 
-// container reads the members of an object or a list, and its end.
 func (r *jsonReader) container(isObject bool, at position, depth int) (*node, error) {
 	made := &node{kind: list, at: at}
 	if isObject {

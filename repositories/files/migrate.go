@@ -71,7 +71,6 @@ func readAll(file, source string) *collector {
 	return c
 }
 
-// means reports whether two files define the same in the same order.
 func (c *collector) means(other *collector) bool {
 	return len(other.faults) == 0 && slices.EqualFunc(c.documents, other.documents, func(a, b *document) bool {
 		return a.kind == b.kind && a.name == b.name && a.body.equal(b.body)
@@ -85,7 +84,6 @@ type rewriter struct {
 	anew  bool     // write every entry anew, and keep no layout
 }
 
-// rewrite returns the file in the newest form.
 func rewrite(file, source string, anew bool) string {
 	env := &environment{file: file}
 	lines := strings.SplitAfter(source, "\n")
@@ -113,7 +111,6 @@ func rewrite(file, source string, anew bool) string {
 	return strings.Join(out, "---\n")
 }
 
-// text joins the lines of the document without markers.
 func (r *rewriter) text(from int) string {
 	var b strings.Builder
 	for _, line := range r.lines[from:min(r.last, len(r.lines))] {

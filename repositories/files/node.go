@@ -61,7 +61,6 @@ func newText(value string, at position) *node { return &node{kind: text, text: v
 
 func newObject(at position) *node { return &node{kind: object, at: at} }
 
-// textsOf is an object of texts, which are given with their names before them.
 func textsOf(at position, namesAndTexts ...string) *node {
 	made := newObject(at)
 	for i := 0; i < len(namesAndTexts); i += 2 {
@@ -84,7 +83,6 @@ func (n *node) addOnce(f field, seen map[string]position, faults *Faults) {
 	n.fields = append(n.fields, f)
 }
 
-// get returns the value of the field, or nil.
 func (n *node) get(name string) *node {
 	if f := n.field(name); f != nil {
 		return f.value
@@ -126,7 +124,6 @@ func (n *node) textOf(name string) string {
 	return value
 }
 
-// isOn reports whether a node is true.
 func isOn(n *node) bool { return n != nil && n.kind == boolean && n.text == "true" }
 
 // scalarText returns the text of a scalar where one is wanted: an unquoted 12 is "12".
@@ -168,14 +165,12 @@ func tokensOf(pointer string) []string {
 	return tokens
 }
 
-// without returns an object that lacks the named fields.
 func (n *node) without(names ...string) *node {
 	next := *n
 	next.fields = slices.DeleteFunc(slices.Clone(n.fields), func(f field) bool { return slices.Contains(names, f.name) })
 	return &next
 }
 
-// with returns an object that begins with one more field.
 func (n *node) with(name string, value *node) *node {
 	next := *n
 	next.fields = append([]field{{name, value.at, value}}, n.fields...)
@@ -195,7 +190,6 @@ func (n *node) equal(other *node) bool {
 	return slices.EqualFunc(n.items, other.items, (*node).equal)
 }
 
-// json writes the node.
 func (n *node) json() []byte {
 	var out strings.Builder
 	n.write(&out)

@@ -133,7 +133,6 @@ func (im *openapi) baseURL() string {
 	return strings.TrimSuffix(given, "/") + "/"
 }
 
-// operations makes a tool of each operation.
 func (im *openapi) operations() {
 	paths := im.root.get("paths")
 	if paths == nil || len(paths.fields) == 0 {

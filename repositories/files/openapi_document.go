@@ -104,12 +104,10 @@ func (im *openapi) variable(what string) string {
 	return written
 }
 
-// textsOf is an object of texts, which are given with their names before them.
 func (im *openapi) textsOf(namesAndTexts ...string) *node {
 	return textsOf(im.root.at, namesAndTexts...)
 }
 
-// set adds a text to an object.
 func (im *openapi) set(to *node, name, value string) {
 	to.add(name, im.root.at, newText(value, im.root.at))
 }
@@ -132,7 +130,6 @@ func idOf(title string) string {
 // unfilled is a text of the document as it may stand in a file, where ${ would begin a variable.
 func unfilled(said string) string { return strings.ReplaceAll(said, "${", "$ {") }
 
-// checkTool checks a tool as the API does.
 func checkTool(tool *node) error {
 	body := newObject(tool.at)
 	body.add("tools", tool.at, &node{kind: list, items: []*node{tool.without("kind")}})
@@ -140,7 +137,6 @@ func checkTool(tool *node) error {
 	return err
 }
 
-// checkRequest checks the request of a tool as the API does.
 func checkRequest(request *node) error {
 	tool := textsOf(request.at, "name", "t", "type", repositories.ToolHTTP, "source", "s", "method", "GET", "path", "/")
 	tool.add("request", request.at, request)

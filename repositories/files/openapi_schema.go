@@ -114,7 +114,6 @@ var hints = []struct{ keyword, words string }{
 	{"minItems", "at least %s"}, {"maxItems", "at most %s"}, {"multipleOf", "a multiple of %s"},
 }
 
-// take adds what the schema itself says.
 func (s *schema) take(n *node) {
 	for _, member := range n.fieldsOf("properties") {
 		if !slices.ContainsFunc(s.members, func(f field) bool { return f.name == member.name }) {
@@ -278,7 +277,6 @@ func (s *schema) keepsFormat(kind string) bool {
 	return s.byDefault == nil || is && format.Flaw(given) == ""
 }
 
-// fits reports whether a scalar is of a kind.
 func fits(value *node, kind string) bool {
 	if value == nil {
 		return false
@@ -324,7 +322,6 @@ func withoutVariables(value *node) *node {
 	return newText(unfilled(value.text), value.at)
 }
 
-// clipped is a text of at most so many bytes.
 func clipped(value string, most int) string {
 	value = strings.TrimSpace(value)
 	if len(value) <= most {

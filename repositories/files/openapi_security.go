@@ -97,7 +97,6 @@ func (im *openapi) readSchemes() {
 	}
 }
 
-// sendable is how credentials of a scheme are sent, or why they cannot be.
 func sendable(way *node) (kind, why string) {
 	switch kind := way.textOf("type"); kind {
 	case "apiKey":

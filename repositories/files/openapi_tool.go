@@ -130,7 +130,6 @@ func (o *operation) parameter(from *node) {
 	o.lists[placesOf[in]] = append(o.lists[placesOf[in]], p)
 }
 
-// requestBody reads what is sent: JSON, or a form.
 func (o *operation) requestBody(from *node) {
 	body := o.resolved(from.get("requestBody"))
 	if body == nil || o.method == "GET" || o.method == "DELETE" && body.get("content") == nil {

@@ -102,7 +102,6 @@ func inFolder(folder string) ([]string, error) {
 	return names, nil
 }
 
-// baseName is a file's name without folder and ending.
 func baseName(file string) string {
 	base := filepath.Base(file)
 	return strings.TrimSuffix(base, filepath.Ext(base))
@@ -193,7 +192,6 @@ func leftOut(paths []string, tests bool) Faults {
 	return notes
 }
 
-// load reads the text of a file, of standard input, or of what is Prebuilt.
 func (o Options) load(name string) (string, error) {
 	prebuilt, is := strings.CutPrefix(name, Prebuilt)
 	if !is {
@@ -249,7 +247,6 @@ func openFile(file string) (*os.File, error) {
 	return opened, nil
 }
 
-// reason is what went wrong with a file, without its name.
 func reason(err error) string {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -107,7 +107,6 @@ func Read(paths []string, options Options) (*Set, error) {
 	return set, c.faults.sorted(order).err()
 }
 
-// read reads the text of a file into the collector.
 func (c *collector) read(name, source string) {
 	before := len(c.faults)
 	values := readValues(name, source, c.lookup, &c.faults)

@@ -258,7 +258,6 @@ func describedKinds() []describedKind {
 	}
 }
 
-// document is the schema of the documents of a kind.
 func (m *schemaMaker) document(of describedKind) keywords {
 	made, fields := keywords{"type": "object"}, keywords{}
 	if of.of != "" {
@@ -278,7 +277,6 @@ func (m *schemaMaker) document(of describedKind) keywords {
 	return made
 }
 
-// wordsOf are the words that documents of a kind begin with.
 func wordsOf(kind string) (begin []any) {
 	for _, word := range sortedKeys(kindWords) {
 		if kindWords[word] == kind {
@@ -288,7 +286,6 @@ func wordsOf(kind string) (begin []any) {
 	return begin
 }
 
-// testSchema has the fields of a test.
 func testSchema() keywords {
 	scalar := keywords{"type": []any{"string", "number", "boolean"}}
 	names := keywords{"anyOf": []any{listOfTexts(), scalar}}

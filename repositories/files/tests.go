@@ -73,7 +73,6 @@ var (
 	sermasSayings = []string{"message", "select", "prompt", "evaluation", "wait"}
 )
 
-// testReader reads the document of one test.
 type testReader struct {
 	*collector
 	d    *document
@@ -114,7 +113,6 @@ func (r testReader) fault(at position, format string, args ...any) {
 	r.faults.add(at, "%s: %s", r.d.label(), fmt.Sprintf(format, args...))
 }
 
-// scalar reads a field of the test that is a text.
 func (r testReader) scalar(f field) {
 	given := r.text(f.name, f.value)
 	if given == "" {
@@ -202,7 +200,6 @@ func (r testReader) chat(value *node) {
 	}
 }
 
-// expectations reads one of them, or a list.
 func (r testReader) expectations(f field) {
 	last := len(r.test.Chat) - 1
 	if last < 0 || r.test.Chat[last].Agent {
@@ -278,7 +275,6 @@ func (r testReader) expectation(value *node) (one Expectation, ok bool) {
 // IsFor reports whether the files may be those of an app that a test names: they name no other.
 func (s *Set) IsFor(appID string) bool { return appID == "" || !s.named || appID == s.AppID }
 
-// testCheck holds one test against the tools.
 type testCheck struct {
 	testReader
 	tools map[string]*repositories.Tool

@@ -24,7 +24,6 @@ var kindWords = map[string]string{
 	"test": kindTest,
 }
 
-// ownKinds are the words that a fault suggests.
 var ownKinds = []string{"app", "module", "authService", "source", "tool", "repository", "toolset", "group", "test"}
 
 // flat takes a document that says of what kind it is.
@@ -57,7 +56,6 @@ func (c *collector) flat(value *node) {
 	c.typed(d)
 }
 
-// renamed returns an object in which a field has another name.
 func renamed(value *node, from, to string) *node {
 	next := value.without()
 	for i := range next.fields {

@@ -104,7 +104,6 @@ func (c chunk) violation() string {
 // aliases to aliases can stand for more values than fit into memory.
 const maxValues = 100_000
 
-// errTooManyValues stops a document whose aliases expand to too much.
 var errTooManyValues = errors.New("too many values")
 
 // yamlReader makes the syntax tree of one YAML document.
@@ -326,7 +325,6 @@ func (r *yamlReader) key(from ast.MapKeyNode, at position) (string, bool) {
 	return "", false
 }
 
-// merge adds the fields of << that the map does not have itself.
 func (r *yamlReader) merge(to, from *node) {
 	switch from.kind {
 	case list:
