@@ -22,9 +22,6 @@ type Definition struct {
 // Body is the definition in the form of the REST API. It may hold credentials.
 func (d *Definition) Body() json.RawMessage { return d.tree.json() }
 
-// Given reports whether the files say anything of the field.
-func (d *Definition) Given(name string) bool { return d.tree.field(name) != nil }
-
 // owners are the lists of a body whose members have a document of their own, with the
 // word for one and the field that names it.
 var owners = map[string][2]string{

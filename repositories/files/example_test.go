@@ -36,11 +36,11 @@ baseUrl: https://${HOST:calendar.example}
 	}
 	fmt.Println(set.AppID, string(set.App.Body()))
 	for _, repository := range set.Repositories {
-		fmt.Println(repository.ID, repository.Given("tools"))
+		fmt.Println(repository.ID, repository.Names("tools"))
 	}
 	// Output:
 	// clinic {"sources":[{"name":"calendar","type":"http","baseUrl":"https://calendar.example"}]}
-	// default true
+	// default [book]
 }
 
 // All faults of all files are named at once, each with its place.

@@ -79,6 +79,41 @@ func TestEveryFormBecomesTheRESTForm(t *testing.T) {
 			"kind: authService\nname: k\ntype: generic\naudience: a\nauthorizationServer: https://id.example.org/\n",
 			map[string]string{"app": `{"authServices":[{"name":"k","type":"oidc","audience":"a","issuer":"https://id.example.org/"}]}`},
 		},
+		"fields of tool types pass through": {
+			"sources:\n  db:\n    kind: sqlite\n    database: ./x.db\ntools:\n  find:\n    kind: sqlite-sql\n    source: db\n" +
+				"    statement: |\n      SELECT *\n      FROM t\n    templateParameters:\n    - {name: n, type: string, description: d}\n",
+			map[string]string{
+				"app": `{"sources":[{"name":"db","type":"sqlite","database":"./x.db"}]}`,
+				"default": `{"tools":[{"name":"find","type":"sqlite-sql","source":"db","statement":"SELECT *\nFROM t\n",` +
+					`"templateParameters":[{"name":"n","type":"string","description":"d"}]}]}`,
+			},
+		},
+		"kind becomes type at any depth of the nested form, and nowhere else": {
+			"tools:\n  book:\n    description: Book\n    parameters:\n    - name: m\n      kind: map\n      description: d\n      default: {kind: [{kind: 1}]}\n" +
+				"---\nkind: tool\nname: ring\nparameters:\n- {name: m, type: map, description: d, default: {kind: x}}\n",
+			map[string]string{"app": emptyApp, "default": `{"tools":[` +
+				`{"name":"book","description":"Book","parameters":[{"name":"m","type":"map","description":"d","default":{"type":[{"type":1}]}}]},` +
+				`{"name":"ring","parameters":[{"name":"m","type":"map","description":"d","default":{"kind":"x"}}]}]}`},
+		},
+		"empty documents swallow nothing": {
+			"---\n---\n# only a comment\n---\nkind: tool\nname: book\n---\n\n---\n...\n---\nkind: tool\nname: ring\n",
+			map[string]string{"app": emptyApp, "default": `{"tools":[{"name":"book"},{"name":"ring"}]}`},
+		},
+		"an empty section is nothing": {"tools: {}\nsources: {}\n", map[string]string{"app": emptyApp}},
+		"anchors, aliases and merge keys": {
+			"kind: tool\nname: x\nschema:\n- &day {parameter: day, type: string, description: &d one}\n- <<: *day\n  parameter: night\n  description: *d\n" +
+				"- <<: [{type: integer}, *day]\n  parameter: n\n",
+			map[string]string{"app": emptyApp, "default": `{"tools":[{"name":"x","schema":[{"parameter":"day","type":"string","description":"one"},` +
+				`{"parameter":"night","description":"one","type":"string"},{"parameter":"n","type":"integer","description":"one"}]}]}`},
+		},
+		"a file of another system": {
+			"\ufeff%YAML 1.2\r\n---\r\nkind: tool\r\nname: x\r\ndescription: |\r\n  a\r\n  b\r\n...\r\n",
+			map[string]string{"app": emptyApp, "default": `{"tools":[{"name":"x","description":"a\nb\n"}]}`},
+		},
+		"markers with text behind them": {
+			"--- # first\nkind: tool\nname: x\n--- {kind: tool, name: y}\n",
+			map[string]string{"app": emptyApp, "default": `{"tools":[{"name":"x"},{"name":"y"}]}`},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			require.Equal(t, test.want, bodies(mustRead(t, test.file)))
@@ -99,35 +134,6 @@ func TestWhatHoldsATriggerBackIsReadInEveryForm(t *testing.T) {
 		require.NoError(t, set.Check(), form)
 		require.Contains(t, bodies(set)["default"], held, form)
 	}
-}
-
-func TestFieldsOfToolTypesPassThroughAsTheRESTFormHasThem(t *testing.T) {
-	set, err := read(t, "sources:\n  db:\n    kind: sqlite\n    database: ./x.db\ntools:\n  find:\n    kind: sqlite-sql\n    source: db\n"+
-		"    statement: |\n      SELECT *\n      FROM t\n    templateParameters:\n    - {name: n, type: string, description: d}\n")
-	require.Empty(t, faultsButUnsupported(err))
-	require.Equal(t, map[string]string{
-		"app": `{"sources":[{"name":"db","type":"sqlite","database":"./x.db"}]}`,
-		"default": `{"tools":[{"name":"find","type":"sqlite-sql","source":"db","statement":"SELECT *\nFROM t\n",` +
-			`"templateParameters":[{"name":"n","type":"string","description":"d"}]}]}`,
-	}, bodies(set))
-}
-
-func TestKindBecomesTypeAtAnyDepthOfTheNestedFormAndNowhereElse(t *testing.T) {
-	set := mustRead(t, "tools:\n  book:\n    description: Book\n    parameters:\n    - name: m\n      kind: map\n      description: d\n      default: {kind: [{kind: 1}]}\n"+
-		"---\nkind: tool\nname: ring\nparameters:\n- {name: m, type: map, description: d, default: {kind: x}}\n")
-	require.JSONEq(t, `{"tools":[
-	  {"name":"book","description":"Book","parameters":[{"name":"m","type":"map","description":"d","default":{"type":[{"type":1}]}}]},
-	  {"name":"ring","parameters":[{"name":"m","type":"map","description":"d","default":{"kind":"x"}}]}]}`, bodies(set)["default"])
-}
-
-func TestEmptyDocumentsSwallowNothing(t *testing.T) {
-	set := mustRead(t, "---\n---\n# only a comment\n---\nkind: tool\nname: book\n---\n\n---\n...\n---\nkind: tool\nname: ring\n")
-	require.Equal(t, `{"tools":[{"name":"book"},{"name":"ring"}]}`, bodies(set)["default"])
-}
-
-func TestAnEmptySectionIsNothing(t *testing.T) {
-	set := mustRead(t, "tools: {}\nsources: {}\n")
-	require.Equal(t, map[string]string{"app": emptyApp}, bodies(set))
 }
 
 func TestFilesAndFoldersAreMerged(t *testing.T) {

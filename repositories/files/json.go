@@ -100,27 +100,11 @@ func (r *jsonReader) container(isObject bool, at position, depth int) (*node, er
 
 // next returns the next token and where it begins.
 func (r *jsonReader) next() (json.Token, position, error) {
+	start := int(r.decoder.InputOffset())
 	token, err := r.decoder.Token()
 	if err != nil {
 		return nil, position{}, err
 	}
-	end := int(r.decoder.InputOffset())
-	length := 1
-	switch value := token.(type) {
-	case string: // it may be written longer than it reads
-		for i := end - 2; i >= 0; i-- {
-			escapes := len(r.source[:i]) - len(strings.TrimRight(r.source[:i], `\`))
-			if r.source[i] == '"' && escapes%2 == 0 {
-				length = end - i
-				break
-			}
-		}
-	case json.Number:
-		length = len(value)
-	case bool:
-		length = len(fmt.Sprint(value))
-	case nil:
-		length = len("null")
-	}
-	return token, r.at.to(r.source, end-length), nil
+	start += len(r.source[start:]) - len(strings.TrimLeft(r.source[start:], " \t\r\n,:"))
+	return token, r.at.to(r.source, start), nil
 }

@@ -69,25 +69,23 @@ func (im *openapi) resolved(n *node) *node {
 
 // target finds what a reference names within the document.
 func (im *openapi) target(reference *node) *node {
-	to := reference.text
-	pointer, local := strings.CutPrefix(to, "#")
-	if !local {
-		im.faults.add(reference.at, "refers to another document, %s; none is read: bundle them into one first", fault.Show(to))
-		return nil
-	}
+	to := fault.Show(reference.text)
+	pointer, local := strings.CutPrefix(reference.text, "#")
 	decoded, err := url.PathUnescape(pointer)
-	if err != nil || decoded != "" && decoded[0] != '/' {
-		im.faults.add(reference.at, "refers to %s, which is no place in the document", fault.Show(to))
+	switch {
+	case !local:
+		im.faults.add(reference.at, "refers to another document, %s; none is read: bundle them into one first", to)
+		return nil
+	case err != nil || decoded != "" && decoded[0] != '/':
+		im.faults.add(reference.at, "refers to %s, which is no place in the document", to)
 		return nil
 	}
 	at := im.root
 	for _, token := range tokensOf(decoded) {
-		next := at.step(token)
-		if next == nil {
-			im.faults.add(reference.at, "refers to %s, and there is no %s", fault.Show(to), fault.Show(token))
-			return nil
+		if at = at.step(token); at == nil {
+			im.faults.add(reference.at, "refers to %s, and there is no %s", to, fault.Show(token))
+			break
 		}
-		at = next
 	}
 	return at
 }

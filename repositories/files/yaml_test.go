@@ -26,12 +26,6 @@ func TestScalarsAreReadAsYAMLSays(t *testing.T) {
 	}
 }
 
-func TestAnchorsAliasesAndMergeKeys(t *testing.T) {
-	set := mustRead(t, "kind: tool\nname: x\nschema:\n- &day {parameter: day, type: string, description: &d one}\n- <<: *day\n  parameter: night\n  description: *d\n- <<: [{type: integer}, *day]\n  parameter: n\n")
-	require.Equal(t, `{"tools":[{"name":"x","schema":[{"parameter":"day","type":"string","description":"one"},`+
-		`{"parameter":"night","description":"one","type":"string"},{"parameter":"n","type":"integer","description":"one"}]}]}`, bodies(set)["default"])
-}
-
 func TestWhatYAMLCanSayAndJSONCannotIsAFault(t *testing.T) {
 	for value, want := range map[string]string{
 		".inf": ".inf is no number that JSON can hold", "*nowhere": "the alias *nowhere names nothing that stands before it",
@@ -72,14 +66,4 @@ func steps(n int) string {
 		b.WriteString(strings.Repeat(" ", i) + "a:\n")
 	}
 	return b.String()
-}
-
-func TestFilesOfOtherSystemsAreRead(t *testing.T) {
-	set := mustRead(t, "\ufeff%YAML 1.2\r\n---\r\nkind: tool\r\nname: x\r\ndescription: |\r\n  a\r\n  b\r\n...\r\n")
-	require.Equal(t, `{"tools":[{"name":"x","description":"a\nb\n"}]}`, bodies(set)["default"])
-}
-
-func TestMarkersWithTextBehindThem(t *testing.T) {
-	set := mustRead(t, "--- # first\nkind: tool\nname: x\n--- {kind: tool, name: y}\n")
-	require.Equal(t, `{"tools":[{"name":"x"},{"name":"y"}]}`, bodies(set)["default"])
 }

@@ -131,9 +131,10 @@ func hold(ctx context.Context, test *files.Test, on Stage) TestReport {
 	return of
 }
 
-type pair struct {
-	of   files.Expectation
-	call Call
+// met is an expected tool that fired, with how many values were expected of it, and how many were right.
+type met struct {
+	tool            string
+	expected, right int
 }
 
 // judge compares what came of a message with what was expected of it. Each call answers one
@@ -155,7 +156,7 @@ func judge(said files.Said, came Came) TurnReport {
 		if at < 0 {
 			return false
 		}
-		turn.pairs = append(turn.pairs, pair{e, left[at]})
+		turn.met = append(turn.met, met{e.Tool, len(e.Values), len(e.Values) - len(differing(e, left[at]))})
 		left = slices.Delete(left, at, at+1)
 		return true
 	}

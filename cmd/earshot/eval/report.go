@@ -56,7 +56,7 @@ type TurnReport struct {
 	Near     []Near     `json:"near,omitempty"`
 
 	expect []files.Expectation
-	pairs  []pair
+	met    []met
 }
 
 // MarshalJSON writes the expectations as the test has them.
@@ -132,11 +132,11 @@ func (r *Report) sum() {
 			for _, c := range turn.Came {
 				of(c.Name).Fired++
 			}
-			for _, both := range turn.pairs {
-				tool := of(both.of.Tool)
+			for _, one := range turn.met {
+				tool := of(one.tool)
 				tool.Met++
-				tool.ValuesExpected += len(both.of.Values)
-				tool.ValuesRight += len(both.of.Values) - len(differing(both.of, both.call))
+				tool.ValuesExpected += one.expected
+				tool.ValuesRight += one.right
 			}
 		}
 	}
