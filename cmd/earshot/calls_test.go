@@ -299,8 +299,7 @@ func TestToolsAreFoundByWhatTheTextMeans(t *testing.T) {
 }
 
 func TestAModelThatEmbedsNeedsAnEndpoint(t *testing.T) {
-	refused := command(t, nil, "dev", "--openai-embedding-model", "small")
-	require.Equal(t, 1, refused.code)
+	refused := failing(t, nil, "dev", "--openai-embedding-model", "small")
 	require.Contains(t, refused.err, `OPENAI_EMBEDDING_MODEL (--openai-embedding-model) is "small", and there is no endpoint to ask: set OPENAI_API_KEY, OPENAI_BASE_URL or OPENAI_EMBEDDING_BASE_URL`)
 	refused = command(t, nil, "dev", "--openai-embedding-base-url", "http://127.0.0.1:1/v1")
 	require.Contains(t, refused.err, "no model is named: set OPENAI_EMBEDDING_MODEL")
@@ -435,8 +434,7 @@ func TestFilesNameAnMCPServer(t *testing.T) {
 	require.NotContains(t, plan, "find_customer")
 
 	write(t, "wrong.yaml", "kind: app\nname: clinic\n---\nkind: repository\nname: customers\nfrom: crn\n")
-	refused := w.run("apply", "-f", "wrong.yaml")
-	require.Equal(t, 1, refused.code)
+	refused := failing(t, w.env, "apply", "-f", "wrong.yaml")
 	require.Contains(t, refused.err, `wrong.yaml:`)
 	require.Contains(t, refused.err, `the app has no source "crn"`)
 	require.True(t, strings.Contains(refused.err, `did you mean "crm"?`), refused.err)

@@ -85,21 +85,18 @@ func TestUnknownCommandsAndFlagsAreFaults(t *testing.T) {
 		{[]string{"serve", "now"}, `"now"`},
 		{[]string{"version", "now"}, `"now"`},
 	} {
-		got := command(t, nil, test.args...)
-		require.Equal(t, 1, got.code)
+		got := failing(t, nil, test.args...)
 		require.Contains(t, got.err, "earshot: ")
 		require.Contains(t, got.err, test.says)
 	}
 }
 
 func TestServeWithoutItsVariablesNamesThemAllAndPointsToDev(t *testing.T) {
-	got := command(t, nil, "serve")
-	require.Equal(t, 1, got.code)
+	got := failing(t, nil, "serve")
 	for _, name := range []string{"REDIS_URL", "NATS_URL", "EARSHOT_ADMIN_KEY", "EARSHOT_SECRET_KEY", "earshot dev"} {
 		require.Contains(t, got.err, name)
 	}
-	got = command(t, map[string]string{"REDIS_URL": "redis://127.0.0.1:1", "EARSHOT_ADMIN_KEY": "k"}, "serve", "--nats-url", "nats://127.0.0.1:1")
-	require.Equal(t, 1, got.code)
+	got = failing(t, map[string]string{"REDIS_URL": "redis://127.0.0.1:1", "EARSHOT_ADMIN_KEY": "k"}, "serve", "--nats-url", "nats://127.0.0.1:1")
 	require.Contains(t, got.err, "EARSHOT_SECRET_KEY")
 	for _, given := range []string{"REDIS_URL", "NATS_URL", "EARSHOT_ADMIN_KEY"} {
 		require.NotContains(t, got.err, given+" is not set")
@@ -108,11 +105,9 @@ func TestServeWithoutItsVariablesNamesThemAllAndPointsToDev(t *testing.T) {
 
 func TestDevRefusesAnAddressThatOthersReach(t *testing.T) {
 	for _, addr := range []string{"0.0.0.0:8080", ":8080", "192.0.2.1:8080", "example.org:80", "[::]:8080", "8080"} {
-		got := command(t, nil, "dev", "--addr", addr)
-		require.Equal(t, 1, got.code, addr)
+		got := failing(t, nil, "dev", "--addr", addr)
 		require.Contains(t, got.err, "127.0.0.1")
-		got = command(t, map[string]string{"EARSHOT_ADDR": addr}, "dev")
-		require.Equal(t, 1, got.code, addr)
+		got = failing(t, map[string]string{"EARSHOT_ADDR": addr}, "dev")
 	}
 }
 
@@ -123,12 +118,10 @@ func TestDevRefusesAPortOfNATSThatCannotBeUsed(t *testing.T) {
 	_, port, err := net.SplitHostPort(taken.Addr().String())
 	require.NoError(t, err)
 	for given, why := range map[string]string{port: "cannot be used", "70000": "must be 1 to 65535", "-2": "must be 1 to 65535"} {
-		got := command(t, nil, "dev", "--nats-port="+given)
-		require.Equal(t, 1, got.code, given)
+		got := failing(t, nil, "dev", "--nats-port="+given)
 		require.Contains(t, got.err, why)
 	}
-	got := command(t, map[string]string{"NATS_URL": "nats://127.0.0.1:4222"}, "dev", "--nats-port=4223")
-	require.Equal(t, 1, got.code)
+	got := failing(t, map[string]string{"NATS_URL": "nats://127.0.0.1:4222"}, "dev", "--nats-port=4223")
 	require.Contains(t, got.err, "leave one of them out")
 }
 
@@ -262,8 +255,7 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 		{"--stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES", "much", "stream-max-bytes"},
 	} {
 		t.Run(test.flag+" "+test.value, func(t *testing.T) {
-			got := command(t, complete, "serve", test.flag, test.value)
-			require.Equal(t, 1, got.code)
+			got := failing(t, complete, "serve", test.flag, test.value)
 			require.Contains(t, got.err, test.says)
 			if test.flag != "--llm-timeout" && test.flag != "--history" && test.flag != "--stream-max-bytes" { // pflag's own words hold the value of these
 				require.NotContains(t, got.err, "planted")
@@ -273,8 +265,7 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 			}
 			env := maps.Clone(complete)
 			env[test.variable] = test.value
-			got = command(t, env, "serve")
-			require.Equal(t, 1, got.code)
+			got = failing(t, env, "serve")
 			require.Contains(t, got.err, strings.TrimPrefix(test.says, "--"))
 			require.NotContains(t, got.err, "planted")
 		})
@@ -282,12 +273,10 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 }
 
 func TestAllSettingsThatCannotBeUsedAreNamedAtOnce(t *testing.T) {
-	got := command(t, map[string]string{"EARSHOT_LLM_TIMEOUT": "soon", "EARSHOT_HISTORY": "many"}, "serve")
-	require.Equal(t, 1, got.code)
+	got := failing(t, map[string]string{"EARSHOT_LLM_TIMEOUT": "soon", "EARSHOT_HISTORY": "many"}, "serve")
 	require.Contains(t, got.err, `EARSHOT_LLM_TIMEOUT is "soon", no duration, and cannot be read as the flag --llm-timeout`)
 	require.Contains(t, got.err, `EARSHOT_HISTORY is "many", no int`)
-	got = command(t, nil, "serve", "--llm-timeout", "-1s", "--history", "-1", "--session-ttl", "1ms", "--log-level", "loud", "--private-urls", "x")
-	require.Equal(t, 1, got.code)
+	got = failing(t, nil, "serve", "--llm-timeout", "-1s", "--history", "-1", "--session-ttl", "1ms", "--log-level", "loud", "--private-urls", "x")
 	for _, name := range []string{"--llm-timeout", "--history", "--session-ttl", "--log-level", "--private-urls", "REDIS_URL"} {
 		require.Contains(t, got.err, name)
 	}
@@ -296,8 +285,7 @@ func TestAllSettingsThatCannotBeUsedAreNamedAtOnce(t *testing.T) {
 func TestFlagWinsOverItsVariable(t *testing.T) {
 	env := maps.Clone(complete)
 	env["EARSHOT_SESSION_TTL"], env["EARSHOT_LLM_TIMEOUT"] = "1ms", ""
-	got := command(t, env, "serve", "--session-ttl", "24h", "--history", "-1")
-	require.Equal(t, 1, got.code)
+	got := failing(t, env, "serve", "--session-ttl", "24h", "--history", "-1")
 	require.Contains(t, got.err, "--history")
 	require.NotContains(t, got.err, "--session-ttl")
 	require.NotContains(t, got.err, "--llm-timeout", "an empty variable is one that is not set")
@@ -305,8 +293,7 @@ func TestFlagWinsOverItsVariable(t *testing.T) {
 
 func TestAddressThatIsTakenIsAFaultAtStart(t *testing.T) {
 	other := newSink(t)
-	got := command(t, complete, "serve", "--addr", other.Listener.Addr().String())
-	require.Equal(t, 1, got.code)
+	got := failing(t, complete, "serve", "--addr", other.Listener.Addr().String())
 	require.Contains(t, got.err, other.Listener.Addr().String())
 	require.Contains(t, got.err, "--addr or EARSHOT_ADDR")
 }
@@ -348,8 +335,7 @@ func TestCredentialsComeFromFilesToo(t *testing.T) {
 	}
 	require.NotContains(t, faulty.err, "planted")
 
-	endless := command(t, map[string]string{"EARSHOT_ADMIN_KEY_FILE": "/dev/zero", "EARSHOT_SECRET_KEY_FILE": file("long", strings.Repeat("k", 64<<10+1))}, "serve")
-	require.Equal(t, 1, endless.code)
+	endless := failing(t, map[string]string{"EARSHOT_ADMIN_KEY_FILE": "/dev/zero", "EARSHOT_SECRET_KEY_FILE": file("long", strings.Repeat("k", 64<<10+1))}, "serve")
 	require.Contains(t, endless.err, "EARSHOT_ADMIN_KEY_FILE: /dev/zero is neither a regular file nor a pipe")
 	require.Contains(t, endless.err, "long has more than 65536 bytes")
 

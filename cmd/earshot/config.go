@@ -116,9 +116,9 @@ func (c *config) register(flags *pflag.FlagSet) {
 	s.duration(&c.StreamMaxAge, "stream-max-age", "EARSHOT_STREAM_MAX_AGE", emitter.DefaultMaxAge, "how long the stream keeps events")
 	c.StreamMax = defaultStreamSize
 	s.value(&c.StreamMax, "stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES", "`SIZE` of the stream, as in 4GiB, 512MiB or a number of bytes; a full one refuses events, which stay owed until there is room")
-	for _, limit := range c.requestLimits() {
-		s.number(limit.into, limit.name, limit.variable(), limit.byDefault, limit.usage)
-	}
+	s.number(&c.MaxTurns, "max-turns", "EARSHOT_MAX_TURNS", 512, "messages and direct triggers under work on this replica at once; one app has at most half, so that a flood of one leaves room for the others")
+	s.number(&c.MaxRequests, "max-requests", "EARSHOT_MAX_REQUESTS", 64, "other requests under work at once, each up to some megabytes")
+	s.number(&c.MaxWaiting, "max-waiting", "EARSHOT_MAX_WAITING", 2000, "requests of either kind that wait for a place, up to 10s; further ones are answered 503 with Retry-After")
 	s.value(&c.NATSIngress, "nats-ingress", "EARSHOT_NATS_INGRESS", "take messages and direct triggers as requests over NATS, on earshot.v1.>: whoever may publish there may post, to any app")
 	s.text(&c.NATSReplies, "nats-replies", "EARSHOT_NATS_REPLIES", natsrpc.DefaultReplies, "`PREFIXES` of the subjects that their replies may go to, with commas between them, for clients that have an inbox prefix of their own; > is any that is not the service's own")
 	s.value(&c.SERMAS, "sermas", "EARSHOT_SERMAS", "serve the clients of SERMAS, on its paths under /api")
@@ -177,9 +177,10 @@ func (c *config) check() error {
 	add(c.RedisReplicas.Timeout < time.Millisecond || c.RedisReplicas.Timeout >= redisdb.ReadTimeout,
 		"--redis-wait-timeout (EARSHOT_REDIS_WAIT_TIMEOUT) is %s; it must be 1ms or more and below %s", c.RedisReplicas.Timeout, redisdb.ReadTimeout)
 	add(c.Drain < 0 || c.Drain > maxDrain, "--drain (EARSHOT_DRAIN) is %s; it must be 0 to %s, as in 5s", c.Drain, maxDrain)
-	for _, limit := range c.requestLimits() {
-		add(*limit.into < 2, "--%s (%s) is %d; it must be 2 or more, for one app has at most half", limit.name, limit.variable(), *limit.into)
-	}
+	const least = "it must be 2 or more, for one app has at most half"
+	add(c.MaxTurns < 2, "--max-turns (EARSHOT_MAX_TURNS) is %d; %s", c.MaxTurns, least)
+	add(c.MaxRequests < 2, "--max-requests (EARSHOT_MAX_REQUESTS) is %d; %s", c.MaxRequests, least)
+	add(c.MaxWaiting < 2, "--max-waiting (EARSHOT_MAX_WAITING) is %d; %s", c.MaxWaiting, least)
 	if !c.RedisURL.Empty() {
 		_, err := redisdb.ParseURL(c.RedisURL.Reveal())
 		faults = append(faults, err)
@@ -349,25 +350,4 @@ func (c *config) required() error {
 		faults = append(faults, errors.New("to try Earshot without any of this, run: earshot dev"))
 	}
 	return errors.Join(faults...)
-}
-
-// requestLimit is a flag that bounds the requests of one kind under work on a replica.
-type requestLimit struct {
-	into      *int
-	name      string
-	byDefault int
-	usage     string
-}
-
-func (c *config) requestLimits() []requestLimit {
-	return []requestLimit{
-		{&c.MaxTurns, "max-turns", 512, "messages and direct triggers under work on this replica at once; one app has at most half, so that a flood of one leaves room for the others"},
-		{&c.MaxRequests, "max-requests", 64, "other requests under work at once, each up to some megabytes"},
-		{&c.MaxWaiting, "max-waiting", 2000, "requests of either kind that wait for a place, up to 10s; further ones are answered 503 with Retry-After"},
-	}
-}
-
-// variable is the environment variable of the flag.
-func (b requestLimit) variable() string {
-	return "EARSHOT_" + strings.ToUpper(strings.ReplaceAll(b.name, "-", "_"))
 }

@@ -149,20 +149,20 @@ func runDev(ctx context.Context, c config, d devOptions, env environment) (err e
 	log := c.logger(env.err)
 	ownRedis, ownNATS := c.RedisURL.Empty(), c.NATSURL.Empty()
 	if ownRedis {
-		redis, err := embedded.StartStore()
-		if err != nil {
-			return err
-		}
-		defer redis.Close()
-		c.RedisURL, c.RedisTLS = secret.New(redis.URL()), certfiles.Files{}
-	}
-	if ownNATS {
-		nats, fault := embedded.StartNATS(d.natsPort, max(embedded.MinNATSBytes, 2*int64(c.StreamMax)), log)
+		url, stop, fault := embedded.StartStore()
 		if fault != nil {
 			return fault
 		}
-		defer func() { err = errors.Join(err, nats.Close()) }()
-		c.NATSURL, c.NATSLogin, c.ownNATS = secret.New(nats.URL()), emitter.Login{}, nats.URL()
+		defer stop()
+		c.RedisURL, c.RedisTLS = secret.New(url), certfiles.Files{}
+	}
+	if ownNATS {
+		url, stop, fault := embedded.StartNATS(d.natsPort, max(embedded.MinNATSBytes, 2*int64(c.StreamMax)), log)
+		if fault != nil {
+			return fault
+		}
+		defer func() { err = errors.Join(err, stop()) }()
+		c.NATSURL, c.NATSLogin, c.ownNATS = secret.New(url), emitter.Login{}, url
 	}
 	s, err := newService(c, ownRedis, env, log)
 	if err != nil {

@@ -342,8 +342,7 @@ chat:
   - user: good morning
   - expect: {tool: radio-on}
 `)
-	r := command(t, nil, "eval", "home.yaml")
-	require.Equal(t, 1, r.code)
+	r := failing(t, nil, "eval", "home.yaml")
 	require.Contains(t, r.err, "2 of 2 tests failed")
 	require.Contains(t, r.out, "FAIL the wrong room home.yaml:17")
 	require.Contains(t, r.out, `    expected light-on {"room":"office"}`+"\n    came     light-on {\"room\":\"kitchen\"} (wrong)\n    why      Fired default/light-on.")
@@ -425,8 +424,7 @@ func TestEvalReplaysWhatItHasRecordedWithoutAKeyOrAClock(t *testing.T) {
 	require.Equal(t, asked, model.Count(), "nobody is asked")
 
 	write(t, "book.yaml", strings.Replace(bookings, "user: hello", "user: something else", 1))
-	r = command(t, nil, "eval", "book.yaml", "--replay", "answers.json", "--junit", "report.xml")
-	require.Equal(t, 1, r.code)
+	r = failing(t, nil, "eval", "book.yaml", "--replay", "answers.json", "--junit", "report.xml")
 	require.Contains(t, r.out, `"something else" was not decided: `)
 	require.Contains(t, r.out, "was not recorded")
 	require.Contains(t, fileContent(t, "report.xml"), `<testsuite name="book.yaml" tests="1" failures="0" errors="1">`)
@@ -449,8 +447,7 @@ func TestEvalReportsForContinuousIntegration(t *testing.T) {
 	write(t, "before.json", r.out)
 
 	write(t, "home.yaml", strings.ReplaceAll(doorTests, "values: {room: office}", "values: {room: kitchen}"))
-	r = command(t, nil, "eval", "home.yaml", "--junit", "report.xml", "--compare", "before.json")
-	require.Equal(t, 1, r.code)
+	r = failing(t, nil, "eval", "home.yaml", "--junit", "report.xml", "--compare", "before.json")
 	require.Contains(t, r.out, "worse: test a room that is asked for passed before: line ")
 	require.Contains(t, r.out, "worse: tool light-on: values was 100 %, and is 0 %")
 	require.NotContains(t, r.out, "worse: tool light-on: precision", "of tools alone")
@@ -506,8 +503,7 @@ chat:
   - expect: {values: {room: office}}
   - says: hello
 `)
-	r := command(t, nil, "validate", "home.yaml")
-	require.Equal(t, 1, r.code)
+	r := failing(t, nil, "validate", "home.yaml")
 	for _, want := range []string{
 		`there is no tool "lite-on"; did you mean "light-on"?`,
 		`home.yaml:19:6: test "many faults": now: "today" is no time of RFC 3339`,

@@ -53,8 +53,7 @@ func TestMigrateGoesOnOverFilesAtFaultAndLeavesThemUntouched(t *testing.T) {
 	write(t, "b.yaml", olderFile)
 	write(t, "c.yaml", olderFile)
 	write(t, "c.yaml.bak", "precious")
-	r := command(t, nil, "migrate", "-f", ".")
-	require.Equal(t, 1, r.code)
+	r := failing(t, nil, "migrate", "-f", ".")
 	require.Contains(t, r.err, "a.yaml:2:6: malformed YAML: ")
 	require.Contains(t, r.err, "c.yaml: c.yaml.bak is there already; move it away first")
 	require.Equal(t, broken, fileContent(t, "a.yaml"))
@@ -235,8 +234,7 @@ func TestApplySaysWhatIsInItsWay(t *testing.T) {
 		"another server": {[]string{"apply", "-f", "tools.yaml", "--server", newEndpoint404(t)}, "and not as Earshot does"},
 		"exit code":      {[]string{"apply", "-f", "tools.yaml", "--exit-code"}, "earshot: --exit-code goes with --dry-run; add --dry-run\n"},
 	} {
-		r := w.run(test.args...)
-		require.Equal(t, 1, r.code, name)
+		r := failing(t, w.env, test.args...)
 		require.Contains(t, r.err, test.want, name)
 	}
 	w.env["EARSHOT_ADMIN_KEY"] = "admin"
@@ -393,8 +391,7 @@ func TestToolsOfAnOpenAPIDocumentReachTheAPIAsItSays(t *testing.T) {
 func TestOpenAPIDocumentWithFaultsIsNotImported(t *testing.T) {
 	inFolder(t)
 	write(t, "wrong.yaml", "openapi: 3.1.0\npaths:\n  /a: {$ref: 'other.yaml#/a'}\n  /b: {$ref: '#/paths/c'}\n")
-	r := command(t, nil, "import", "openapi", "wrong.yaml", "-o", "made.yaml")
-	require.Equal(t, 1, r.code)
+	r := failing(t, nil, "import", "openapi", "wrong.yaml", "-o", "made.yaml")
 	require.Contains(t, r.err, `wrong.yaml:3:14: refers to another document, "other.yaml#/a"`)
 	require.Contains(t, r.err, `wrong.yaml:4:14: refers to "#/paths/c"`)
 	require.NoFileExists(t, "made.yaml")
@@ -527,8 +524,7 @@ description: Show what is mine
 authRequired: [google]
 examples: [show what is mine]
 `)
-	r := command(t, nil, "eval", "--examples", "clinic.yaml", "--junit", "report.xml")
-	require.Equal(t, 1, r.code)
+	r := failing(t, nil, "eval", "--examples", "clinic.yaml", "--junit", "report.xml")
 	require.Contains(t, r.err, "note: 1 example of tools that ask for a verified user are not tried\n")
 	require.Contains(t, r.err, "earshot: 4 of 7 tests failed\n")
 	require.Equal(t, `FAIL book: I want an appointment clinic.yaml:9
@@ -550,8 +546,7 @@ examples: [show what is mine]
 	require.Equal(t, r.out, there.out)
 
 	w.put("/v1/apps/clinic/repositories/other", `{"tools":[{"name":"move-appointment","description":"Move my appointment","examples":["Move my appointment"]}]}`)
-	there = w.run("eval", "--examples", "--server", w.env["EARSHOT_URL"])
-	require.Equal(t, 1, there.code)
+	there = failing(t, w.env, "eval", "--examples", "--server", w.env["EARSHOT_URL"])
 	require.Contains(t, there.out, "FAIL move: move my appointment\n  \"move my appointment\"\n    expected move\n    came     move-appointment (wrong)\n")
 	require.Equal(t, 1, command(t, nil, "eval", "--examples").code, "no files and no service")
 	write(t, "none.yaml", "kind: tool\nname: book\ndescription: Book\n")

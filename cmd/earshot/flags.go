@@ -243,31 +243,21 @@ type sourceFlags struct {
 func (s *sourceFlags) register(flags *pflag.FlagSet) {
 	s.registerFiles(flags)
 	flags.BoolVar(&s.skip, "skip-unsupported", false, "leave out sources and tools of types that are not served, and tools that need such a source, with a note each")
-	flags.Var(&pathsFlag{&s.paths, files.Prebuilt, "string"}, "prebuilt", "`postgres`, mysql or sqlite: tools for the database that POSTGRES_HOST, MYSQL_HOST or SQLITE_DATABASE and the variables beside it name, as Toolbox's --prebuilt; may be given more than once")
+	flags.Func("prebuilt", "`postgres`, mysql or sqlite: tools for the database that POSTGRES_HOST, MYSQL_HOST or SQLITE_DATABASE and the variables beside it name, as Toolbox's --prebuilt; may be given more than once", s.add(files.Prebuilt))
 	flags.StringVar(&s.appID, "app", "", "`ID` of the app, where the files do not name it; else the name of their folder")
 }
 
 func (s *sourceFlags) registerFiles(flags *pflag.FlagSet) {
-	flags.VarP(&pathsFlag{&s.paths, "", "stringArray"}, "file", "f", "`FILE` or folder, - for standard input; may be given more than once")
+	flags.FuncP("file", "f", "`FILE` or folder, - for standard input; may be given more than once", s.add(""))
 }
 
-// pathsFlag is a flag that adds to the paths of files, in the order of the command line.
-type pathsFlag struct {
-	paths        *[]string
-	before, kind string
+// add returns what adds a path, in the order of the command line.
+func (s *sourceFlags) add(prefix string) func(path string) error {
+	return func(path string) error {
+		s.paths = append(s.paths, prefix+path)
+		return nil
+	}
 }
-
-// Set implements pflag.Value.
-func (f *pathsFlag) Set(path string) error {
-	*f.paths = append(*f.paths, f.before+path)
-	return nil
-}
-
-// String implements pflag.Value. There is no default.
-func (f *pathsFlag) String() string { return "" }
-
-// Type implements pflag.Value.
-func (f *pathsFlag) Type() string { return f.kind }
 
 // given adds files that stand as arguments, and refuses to read none.
 func (s *sourceFlags) given(args []string) error {

@@ -164,6 +164,14 @@ func command(t *testing.T, variables map[string]string, args ...string) commandR
 	return typing(t, variables, "", args...)
 }
 
+// failing runs a command line that ends by itself with exit code 1.
+func failing(t *testing.T, variables map[string]string, args ...string) commandResult {
+	t.Helper()
+	got := command(t, variables, args...)
+	require.Equal(t, 1, got.code, "%v: %s", args, got.out)
+	return got
+}
+
 // typing runs a command line that ends by itself, with what a person types.
 func typing(t *testing.T, variables map[string]string, typed string, args ...string) commandResult {
 	t.Helper()

@@ -340,8 +340,7 @@ func TestHealthSaysInOneLineWhyItIsNotKnown(t *testing.T) {
 		{[]string{"--server", "earshot"}, "it must be a URL"},
 		{[]string{"--timeout", "0s"}, "it must be more than 0"},
 	} {
-		got := command(t, nil, append([]string{"health"}, test.args...)...)
-		require.Equal(t, 1, got.code, test.args)
+		got := failing(t, nil, append([]string{"health"}, test.args...)...)
 		require.Regexp(t, `^earshot: [^\n]+\n$`, got.err)
 		require.Contains(t, got.err, test.says)
 	}

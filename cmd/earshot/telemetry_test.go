@@ -197,8 +197,7 @@ func TestAVariableOfOpenTelemetryThatCannotBeFollowedIsNamed(t *testing.T) {
 			w := newWorld(t)
 			t.Setenv(name, value)
 			w.env[name] = value
-			r := w.run("serve")
-			require.Equal(t, 1, r.code)
+			r := failing(t, w.env, "serve")
 			require.Contains(t, r.err, name)
 			require.Contains(t, r.err, "pigeon")
 		})

@@ -127,8 +127,7 @@ func TestListenSaysWhatIsInItsWay(t *testing.T) {
 		"listen --nats-url ::h":                     "NATS_URL (--nats-url): NATS URL 1 cannot be read",
 		"listen --nats-url nats://h?creds=c":        "NATS_CREDS_FILE",
 	} {
-		r := command(t, nil, strings.Fields(args)...)
-		require.Equal(t, 1, r.code, args)
+		r := failing(t, nil, strings.Fields(args)...)
 		require.Contains(t, r.err, want)
 		require.NotContains(t, r.err, "pw@")
 	}

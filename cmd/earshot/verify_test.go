@@ -37,8 +37,7 @@ func TestVerifySaysWhatIsWrongAndMendsIt(t *testing.T) {
 	k := keyspace.KeysOf("clinic")
 	require.NoError(t, w.client().ZRem(t.Context(), k.Lane(keyspace.LaneHeld), held).Err())
 	require.NoError(t, w.client().ZAdd(t.Context(), k.Triggers(""), redis.Z{Score: 1, Member: "none"}).Err())
-	got := w.run("verify")
-	require.Equal(t, 1, got.code)
+	got := failing(t, w.env, "verify")
 	require.Contains(t, got.out, "orphaned    2\nimpossible  0\n")
 	require.Regexp(t, `clinic +record\.timer +orphaned +trigger `+held+` +yes +a trigger is held`, got.out)
 	require.Contains(t, got.out, "--mend mends those that say yes")
@@ -72,12 +71,10 @@ func TestVerifySaysWhatIsWrongAndMendsIt(t *testing.T) {
 
 func TestVerifyNeedsARedisThatItCanRead(t *testing.T) {
 	t.Parallel()
-	got := command(t, nil, "verify", "--retention", "1ms")
-	require.Equal(t, 1, got.code)
+	got := failing(t, nil, "verify", "--retention", "1ms")
 	require.Contains(t, got.err, "REDIS_URL (--redis-url) is not set")
 	require.Contains(t, got.err, "--retention (EARSHOT_RETENTION) is 1ms")
-	got = command(t, map[string]string{"REDIS_URL": "redis://user:planted@127.0.0.1:1"}, "verify")
-	require.Equal(t, 1, got.code)
+	got = failing(t, map[string]string{"REDIS_URL": "redis://user:planted@127.0.0.1:1"}, "verify")
 	require.Contains(t, got.err, "connection refused")
 	require.NotContains(t, got.err, "planted")
 
@@ -168,8 +165,7 @@ func TestResealEndsARotation(t *testing.T) {
 	early := w.serve()
 	early.log.Await(t, `"msg":"secretkey.missing","apps":1,"repositories":2,"calls":2,"warning":"1 app, 2 repositories, 2 calls hold credentials .* EARSHOT_SECRET_KEY_OLD`)
 	require.Equal(t, http.StatusOK, w.ask(early, "GET", "/readyz", "").Status)
-	got := w.run("verify", "--allow-owed")
-	require.Equal(t, 1, got.code)
+	got := failing(t, w.env, "verify", "--allow-owed")
 	require.Contains(t, got.out, "by none that is here: 1 app, 2 repositories, 2 calls\nnote: what no key opens cannot be used: give the key")
 	require.Contains(t, w.run("reseal", "--dry-run").err, "hold credentials that no key here opens: give the key")
 	require.Zero(t, early.stop())
@@ -183,8 +179,7 @@ func TestResealEndsARotation(t *testing.T) {
 		require.NotEmpty(t, before[path])
 	}
 	last, dump := w.lastSequence(), w.redisDump()
-	got = w.run("reseal", "--dry-run")
-	require.Equal(t, 1, got.code)
+	got = failing(t, w.env, "reseal", "--dry-run")
 	require.Contains(t, got.out, "by the old one: 1 app, 2 repositories, 2 calls")
 	require.Equal(t, strings.Count(dump, oldKeyID), strings.Count(w.redisDump(), oldKeyID), "it writes nothing")
 	done := w.ok("reseal")
@@ -259,8 +254,7 @@ func TestResealIsStoppedAndGoesOn(t *testing.T) {
 
 func TestResealNeedsItsSettings(t *testing.T) {
 	t.Parallel()
-	got := command(t, nil, "reseal")
-	require.Equal(t, 1, got.code)
+	got := failing(t, nil, "reseal")
 	require.Contains(t, got.err, "REDIS_URL (--redis-url) is not set")
 	require.Contains(t, got.err, "EARSHOT_SECRET_KEY (--secret-key) is not set")
 	got = command(t, map[string]string{"REDIS_URL": "redis://u:planted@127.0.0.1:1", "EARSHOT_SECRET_KEY": secretKeyOf("a")}, "reseal")

@@ -20,26 +20,17 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// Store is a Redis server inside this process that keeps everything in memory. It ignores
-// the "#!lua" line of scripts and has no persistence: what needs either belongs to a Redis
-// server.
-type Store struct{ server *miniredis.Miniredis }
-
-// StartStore starts a store on a free port.
-func StartStore() (*Store, error) {
+// StartStore starts a Redis server inside this process, on a free port, that keeps everything in
+// memory until stop. It ignores the "#!lua" line of scripts and has no persistence: what needs
+// either belongs to a Redis server.
+func StartStore() (url string, stop func(), err error) {
 	store := miniredis.NewMiniRedis()
 	store.ClockTTL(true) // keys expire by the clock; its default is for tests
 	if err := store.StartAddr("127.0.0.1:0"); err != nil {
-		return nil, fmt.Errorf("start the embedded store: %w", err)
+		return "", nil, fmt.Errorf("start the embedded store: %w", err)
 	}
-	return &Store{store}, nil
+	return "redis://" + store.Addr(), store.Close, nil
 }
-
-// URL is where clients connect.
-func (s *Store) URL() string { return "redis://" + s.server.Addr() }
-
-// Close stops the store and drops what it holds.
-func (s *Store) Close() { s.server.Close() }
 
 const (
 	// NATSPort is the port that the tools of NATS try by default.
@@ -54,20 +45,14 @@ const (
 	MinNATSBytes = 1 << 30
 )
 
-// NATS is a NATS server with JetStream inside this process.
-type NATS struct {
-	server *server.Server
-	dir    string // of its files; it is removed at the end
-}
-
-// StartNATS starts the server on the given port, or on a free one if that is taken or -1. Its
-// streams may hold maxBytes in all, in a temporary directory.
-func StartNATS(port int, maxBytes int64, logger *slog.Logger) (*NATS, error) {
+// StartNATS starts a NATS server with JetStream inside this process, on the given port, or on a free
+// one if that is taken or -1. Its streams may hold maxBytes in all, in a temporary directory that stop
+// removes.
+func StartNATS(port int, maxBytes int64, logger *slog.Logger) (url string, stop func() error, err error) {
 	dir, err := os.MkdirTemp("", "earshot-nats-")
 	if err != nil {
-		return nil, fmt.Errorf("make a directory for the embedded NATS server: %w", err)
+		return "", nil, fmt.Errorf("make a directory for the embedded NATS server: %w", err)
 	}
-	n := &NATS{dir: dir}
 	// The port is tried first: a server that fails to listen has already taken hold of its directory.
 	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if errors.Is(err, syscall.EADDRINUSE) {
@@ -79,59 +64,54 @@ func StartNATS(port int, maxBytes int64, logger *slog.Logger) (*NATS, error) {
 	if err != nil {
 		port = server.RANDOM_PORT
 	}
-	err = n.start(port, maxBytes, logger)
+	running, err := start(dir, port, maxBytes, logger)
 	if err != nil && strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) { // another dev took it since
-		n.stop()
-		err = n.start(server.RANDOM_PORT, maxBytes, logger)
+		running, err = start(dir, server.RANDOM_PORT, maxBytes, logger)
+	}
+	stop = func() error {
+		if running != nil {
+			running.Shutdown()
+			running.WaitForShutdown()
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			return fmt.Errorf("remove the files of the embedded NATS server: %w", err)
+		}
+		return nil
 	}
 	if err != nil {
-		return nil, errors.Join(err, n.Close())
+		return "", nil, errors.Join(err, stop())
 	}
-	return n, nil
+	return "nats://" + running.Addr().String(), stop, nil
 }
 
-func (n *NATS) start(port int, maxBytes int64, logger *slog.Logger) (err error) {
-	n.server, err = server.NewServer(&server.Options{
+// start returns a server that is ready; with an error it runs no more.
+func start(dir string, port int, maxBytes int64, logger *slog.Logger) (*server.Server, error) {
+	running, err := server.NewServer(&server.Options{
 		ServerName:        "earshot-dev",
 		Host:              "127.0.0.1",
 		Port:              port,
 		JetStream:         true,
-		StoreDir:          n.dir,
+		StoreDir:          dir,
 		JetStreamMaxStore: maxBytes,
 		MaxPayload:        maxPayload,
 		NoSigs:            true, // signals are for the whole program
 	})
 	if err == nil {
 		log := newNATSLog(logger)
-		n.server.SetLogger(log, false, false)
-		n.server.Start()
-		if err = log.fatal(); err == nil && !n.server.ReadyForConnections(natsStartTimeout) { // after a fatal fault it would never be
+		running.SetLogger(log, false, false)
+		running.Start()
+		if err = log.fatal(); err == nil && !running.ReadyForConnections(natsStartTimeout) { // after a fatal fault it would never be
 			err = fmt.Errorf("it was not ready within %s", natsStartTimeout)
+		}
+		if err != nil {
+			running.Shutdown()
+			running.WaitForShutdown()
 		}
 	}
 	if err != nil {
-		err = fmt.Errorf("start the embedded NATS server in %s: %w", n.dir, err)
+		return nil, fmt.Errorf("start the embedded NATS server in %s: %w", dir, err)
 	}
-	return err
-}
-
-// URL is where clients connect.
-func (n *NATS) URL() string { return "nats://" + n.server.Addr().String() }
-
-func (n *NATS) stop() {
-	if n.server != nil {
-		n.server.Shutdown()
-		n.server.WaitForShutdown()
-	}
-}
-
-// Close stops the server and removes its files.
-func (n *NATS) Close() error {
-	n.stop()
-	if err := os.RemoveAll(n.dir); err != nil {
-		return fmt.Errorf("remove the files of the embedded NATS server: %w", err)
-	}
-	return nil
+	return running, nil
 }
 
 // natsLog is a logger for the embedded NATS server. Its notices are for operators of such a server,

@@ -20,52 +20,48 @@ import (
 )
 
 // startNATS starts a server that ends with the test.
-func startNATS(t *testing.T, port int) *NATS {
+func startNATS(t *testing.T, port int) (url string) {
 	t.Helper()
-	n, err := StartNATS(port, MinNATSBytes, slog.New(slog.DiscardHandler))
+	url, stop, err := StartNATS(port, MinNATSBytes, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, n.Close()) })
-	return n
+	t.Cleanup(func() { require.NoError(t, stop()) })
+	return url
 }
 
 func TestEmbeddedNATSAnswersOnLoopbackWithLargeMessages(t *testing.T) {
-	n := startNATS(t, -1)
-	require.True(t, strings.HasPrefix(n.URL(), "nats://127.0.0.1:"), n.URL())
-	conn := dialNATS(t, n.URL())
+	url := startNATS(t, -1)
+	require.True(t, strings.HasPrefix(url, "nats://127.0.0.1:"), url)
+	conn := dialNATS(t, url)
 	require.EqualValues(t, 8<<20, conn.MaxPayload())
 	require.EqualValues(t, 1, storeEvent(t, conn, "one"))
 }
 
-func TestEmbeddedStoreAnswersOnLoopback(t *testing.T) {
-	store, err := StartStore()
+func TestEmbeddedStoreAnswersOnLoopbackAndForgetsKeysWhenTheirTimeIsUp(t *testing.T) {
+	url, stop, err := StartStore()
 	require.NoError(t, err)
-	defer store.Close()
-	require.True(t, strings.HasPrefix(store.URL(), "redis://127.0.0.1:"), store.URL())
-	client := dialStore(t, store.URL())
-	require.NoError(t, client.Set(t.Context(), "key", "value", 0).Err())
-	require.Equal(t, "value", client.Get(t.Context(), "key").Val())
-}
-
-func TestEmbeddedStoreForgetsKeysWhenTheirTimeIsUp(t *testing.T) {
-	store, err := StartStore()
+	defer stop()
+	require.True(t, strings.HasPrefix(url, "redis://127.0.0.1:"), url)
+	options, err := redis.ParseURL(url)
 	require.NoError(t, err)
-	defer store.Close()
-	client := dialStore(t, store.URL())
-	require.NoError(t, client.Set(t.Context(), "key", "value", 20*time.Millisecond).Err())
+	client := redis.NewClient(options)
+	defer client.Close()
+	require.NoError(t, client.Set(t.Context(), "stays", "value", 0).Err())
+	require.NoError(t, client.Set(t.Context(), "goes", "value", 20*time.Millisecond).Err())
 	require.Eventually(t, func() bool {
-		return client.Get(t.Context(), "key").Err() == redis.Nil
+		return client.Get(t.Context(), "goes").Err() == redis.Nil
 	}, 10*time.Second, 5*time.Millisecond)
+	require.Equal(t, "value", client.Get(t.Context(), "stays").Val())
 }
 
 func TestEmbeddedNATSUsesThePortThatItIsGivenUnlessItIsTaken(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	address := listener.Addr().(*net.TCPAddr)
-	n := startNATS(t, address.Port)
-	require.NotEqual(t, "nats://"+address.String(), n.URL())
-	require.True(t, dialNATS(t, n.URL()).IsConnected())
+	other := startNATS(t, address.Port)
+	require.NotEqual(t, "nats://"+address.String(), other)
+	require.True(t, dialNATS(t, other).IsConnected())
 	require.NoError(t, listener.Close())
-	require.Equal(t, "nats://"+address.String(), startNATS(t, address.Port).URL())
+	require.Equal(t, "nats://"+address.String(), startNATS(t, address.Port))
 }
 
 func TestEmbeddedNATSServersThatStartAtOnceGetPortsOfTheirOwn(t *testing.T) {
@@ -78,10 +74,10 @@ func TestEmbeddedNATSServersThatStartAtOnceGetPortsOfTheirOwn(t *testing.T) {
 	urls, faults := make(chan string, servers), make(chan error, servers)
 	for range servers {
 		go func() {
-			n, err := StartNATS(wanted, MinNATSBytes, slog.New(slog.DiscardHandler))
+			url, stop, err := StartNATS(wanted, MinNATSBytes, slog.New(slog.DiscardHandler))
 			if err == nil {
-				t.Cleanup(func() { require.NoError(t, n.Close()) })
-				urls <- n.URL()
+				t.Cleanup(func() { require.NoError(t, stop()) })
+				urls <- url
 			}
 			faults <- err
 		}()
@@ -94,33 +90,27 @@ func TestEmbeddedNATSServersThatStartAtOnceGetPortsOfTheirOwn(t *testing.T) {
 	require.Len(t, seen, servers)
 }
 
-func TestEmbeddedNATSRemovesItsTemporaryDirectory(t *testing.T) {
-	t.Setenv("TMPDIR", t.TempDir())
-	n, err := StartNATS(-1, MinNATSBytes, slog.New(slog.DiscardHandler))
+// TestEmbeddedNATSIsQuietAndLeavesNothing says nothing of a start and a stop without trouble.
+func TestEmbeddedNATSIsQuietAndLeavesNothing(t *testing.T) {
+	folder := t.TempDir()
+	t.Setenv("TMPDIR", folder)
+	var log bytes.Buffer
+	url, stop, err := StartNATS(-1, MinNATSBytes, slog.New(slog.NewTextHandler(&log, nil)))
 	require.NoError(t, err)
-	storeEvent(t, dialNATS(t, n.URL()), "event")
-	require.DirExists(t, n.dir)
-	require.NoError(t, n.Close())
-	left, err := os.ReadDir(os.Getenv("TMPDIR"))
+	storeEvent(t, dialNATS(t, url), "event")
+	require.NoError(t, stop())
+	left, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	require.Empty(t, left)
+	require.Empty(t, log.String())
 }
 
 func TestEmbeddedNATSThatCannotStartSaysWhy(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
-	err := (&NATS{dir: file}).start(-1, MinNATSBytes, slog.New(slog.DiscardHandler))
+	_, err := start(file, -1, MinNATSBytes, slog.New(slog.DiscardHandler))
 	require.ErrorContains(t, err, "start the embedded NATS server in "+file)
 	require.ErrorContains(t, err, "JetStream")
-}
-
-func TestEmbeddedNATSIsQuiet(t *testing.T) {
-	var log bytes.Buffer
-	n, err := StartNATS(-1, MinNATSBytes, slog.New(slog.NewTextHandler(&log, nil)))
-	require.NoError(t, err)
-	storeEvent(t, dialNATS(t, n.URL()), "event")
-	require.NoError(t, n.Close())
-	require.Empty(t, log.String(), "a start and a stop without trouble say nothing")
 }
 
 func TestNATSLogPassesTroubleOn(t *testing.T) {
@@ -150,15 +140,6 @@ func dialNATS(t *testing.T, url string) *nats.Conn {
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	return conn
-}
-
-func dialStore(t *testing.T, url string) *redis.Client {
-	t.Helper()
-	options, err := redis.ParseURL(url)
-	require.NoError(t, err)
-	client := redis.NewClient(options)
-	t.Cleanup(func() { _ = client.Close() })
-	return client
 }
 
 // storeEvent returns the event's sequence in the stream.

@@ -1,0 +1,5 @@
+//go:build nightly
+
+package main
+
+func init() { everyLine = true }
