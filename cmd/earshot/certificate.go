@@ -11,8 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// lookPause is the least time between two looks at the files. A look is two calls of the kernel, and
-// a renewed certificate is to be served within ten seconds.
+// lookPause is the least time between two looks: a renewed certificate is served within ten seconds.
 const lookPause = 2 * time.Second
 
 // certificateFiles are a certificate and its private key, in PEM.
@@ -85,8 +84,7 @@ func (c *servedCertificate) reload() {
 	c.look(true)
 }
 
-// look takes what the files hold. Their state is taken before they are read: what is written
-// meanwhile is seen the next time.
+// look takes what the files hold. It takes their state first: what is written meanwhile is seen next time.
 func (c *servedCertificate) look(anyway bool) {
 	c.looked = c.now()
 	state, err := c.files.state()

@@ -90,8 +90,7 @@ const maxLine = 1 << 20
 // errQuit ends a conversation.
 var errQuit = errors.New("quit")
 
-// converse posts line after line. A message that fails ends a script, and not a person's
-// conversation.
+// converse posts line after line. A message that fails ends a script, and no person's conversation.
 func (c *chat) converse(ctx context.Context) error {
 	next := c.lines()
 	for {
@@ -193,8 +192,7 @@ func (c *chat) commandNames() []string {
 	return names
 }
 
-// explainedAnswer is the answer to a message, with an explanation of the decision if the
-// service gives one.
+// explainedAnswer is the answer to a message, with an explanation if the service gives one.
 type explainedAnswer struct {
 	query.Answer
 	Explain json.RawMessage `json:"explain"`

@@ -106,8 +106,7 @@ func (c *chat) paintState(state, fault string) string {
 	return c.style.Paint(code, state)
 }
 
-// whyNothing says why no tool fired: from the explanation of the service if it gives one,
-// else from the tools in scope.
+// whyNothing says why no tool fired: as the service explains it, else by the tools in scope.
 func (c *chat) whyNothing(ctx context.Context, given json.RawMessage) string {
 	var said explain.Explanation
 	if len(given) == 0 || client.Decode(given, &said) != nil {
@@ -140,8 +139,7 @@ func nameOf(candidate explain.Candidate) string {
 	return name
 }
 
-// showWhy prints how the last message was decided: why, the requests to a model, the calls, and the
-// tools.
+// showWhy prints how the last message was decided.
 func (c *chat) showWhy(ctx context.Context) error {
 	if c.last == "" {
 		return errors.New("nothing was said yet; /why is about the last message")

@@ -84,8 +84,7 @@ const (
 	maxDrain = 10 * time.Minute
 )
 
-// register declares the flags. Defaults never come from the environment, so that
-// --help prints no credential.
+// register declares the flags. No default is from the environment: --help prints no credential.
 func (c *config) register(flags *pflag.FlagSet) {
 	s := settings{flags}
 	s.text(&c.Addr, "addr", "EARSHOT_ADDR", "127.0.0.1:8080", "listen address")
@@ -229,8 +228,7 @@ func (c *config) checkAddresses() error {
 	return errors.Join(append(faults, err)...)
 }
 
-// embedder is the endpoint of the model that embeds: its own, else that of the LLM. Without a model
-// none embeds.
+// embedder is the endpoint of the model that embeds: its own, else that of the LLM; no model: none embeds.
 func (c *config) embedder() (llm.Config, error) {
 	own := c.Embedding
 	switch {
@@ -244,8 +242,7 @@ func (c *config) embedder() (llm.Config, error) {
 	return llm.Config{Key: c.OpenAIKey, BaseURL: c.OpenAIBaseURL, Model: own.Model}, nil
 }
 
-// checkFiles returns a fault for each file that cannot be used: the first connection is too late
-// to find out.
+// checkFiles returns the faults of files: the first connection is too late to find them.
 func (c *config) checkFiles(now time.Time) error {
 	var faults []error
 	if c.TLSCert != "" && c.TLSKey != "" {
@@ -302,8 +299,7 @@ func (c *config) logger(out io.Writer) *slog.Logger {
 	return slog.New(write(out))
 }
 
-// sealer returns what encrypts with the secret key, and also opens what the key before a
-// rotation has encrypted.
+// sealer seals with the secret key, and opens what the key before a rotation has sealed as well.
 func (c *config) sealer() (*store.Sealer, error) {
 	key, err := secretKey("EARSHOT_SECRET_KEY (--secret-key)", c.SecretKey)
 	var old [][]byte

@@ -76,8 +76,7 @@ func newDev(env environment) *cobra.Command {
 	return cmd
 }
 
-// ownDefaults sets the defaults of dev that differ from those of serve, and says so in its
-// help.
+// ownDefaults sets the defaults of dev that differ from those of serve.
 func ownDefaults(flags *pflag.FlagSet) {
 	for name, value := range map[string]string{
 		"private-urls": "allow", "sqlite-dir": ".", "log-level": "warn", "sermas": "on",
@@ -123,8 +122,7 @@ func (c *config) forDevelopment(given func(flag string) bool, noKeys bool) error
 	return err
 }
 
-// checkNATSPort refuses a port that cannot be used, and one that was asked for and is taken:
-// clients connect to that one.
+// checkNATSPort refuses a port that cannot be used, and a given one that is taken: clients connect to it.
 func (d *devOptions) checkNATSPort(c *config, given bool) error {
 	switch {
 	case !given:
@@ -189,8 +187,7 @@ func runDev(ctx context.Context, c config, d devOptions, env environment) (err e
 	return runWithFiles(ctx, s, live)
 }
 
-// runWithFiles runs the service and applies the files to it, at start and whenever they
-// change. If they cannot be applied at start, the service ends.
+// runWithFiles runs the service and its files. It ends if they cannot be applied at start.
 func runWithFiles(ctx context.Context, s *service, live *liveFiles) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
@@ -214,8 +211,7 @@ func runWithFiles(ctx context.Context, s *service, live *liveFiles) error {
 	return err
 }
 
-// announce prints where the service and its events are. The URL of a NATS server that was
-// named may hold a password and is not repeated.
+// announce prints where the service and its events are. A URL of NATS that was given may hold a password.
 func announce(env environment, s *service, c config, embeddedNATS bool) {
 	say := func(format string, args ...any) {
 		fmt.Fprintln(env.out, terminal.Wrap(fmt.Sprintf(format, args...), terminal.Width(env.out, env.lookup)))

@@ -63,8 +63,7 @@ func newDoctor(env environment) *cobra.Command {
 	return cmd
 }
 
-// natsPatience is how long a server of NATS has to answer each question: longer than a healthy
-// one takes, the election of a leader included.
+// natsPatience bounds each answer of NATS: longer than a healthy server takes to elect a leader.
 const natsPatience = 5 * time.Second
 
 func (e *examination) run(ctx context.Context) error {

@@ -122,8 +122,7 @@ func (e *evaluation) useExamples(ctx context.Context, set *files.Set, stage eval
 	return nil
 }
 
-// readTests reads the files with their tests, of which there must be some unless the examples are
-// tried.
+// readTests reads the files, which must have tests unless the examples are tried.
 func (e *evaluation) readTests() (*files.Set, error) {
 	if len(e.paths) == 0 {
 		return &files.Set{AppID: e.appID}, nil
@@ -136,8 +135,7 @@ func (e *evaluation) readTests() (*files.Set, error) {
 	return set, err
 }
 
-// stage is what the conversations are held with: a service, or the matcher that one with the same
-// settings has.
+// stage is a service, or the matcher that one with the same settings has.
 func (e *evaluation) stage(set *files.Set) (eval.Stage, error) {
 	if e.service.Server != "" {
 		return &eval.Service{Client: &e.service, AppID: set.AppID, Pause: e.env.pause}, nil

@@ -20,7 +20,6 @@ import (
 	"earshot/matcher/evaldata"
 	"earshot/matcher/llm/llmtest"
 	"earshot/repositories/exactjson"
-	"earshot/repositories/unraced"
 )
 
 // The evaluations play real conversations through the whole program. The double answers
@@ -173,12 +172,10 @@ const leastEvidence = 0.90
 var isoDate = regexp.MustCompile(`^2019-\d\d-\d\d$`)
 
 func TestEvalEveryExpectedValueOfBFCLReachesItsSubscribers(t *testing.T) {
-	unraced.Only(t)
 	reachSubscribers(t, evaldata.BFCL(t))
 }
 
 func TestEvalEveryExpectedValueOfSGDReachesItsSubscribers(t *testing.T) {
-	unraced.Only(t)
 	reached := reachSubscribers(t, evaldata.SGD(t))
 	said, found := reached.said.Load(), reached.found.Load()
 	t.Logf("the records have evidence for %d of %d values that were said, days aside", found, said)

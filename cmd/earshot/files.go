@@ -118,8 +118,7 @@ func migrateFile(name string, dryRun bool, env environment) error {
 	return nil
 }
 
-// printDifference shows how a text becomes another as a unified diff, with all lines
-// around the changes.
+// printDifference prints a unified diff, with all lines around the changes.
 func printDifference(out io.Writer, name, before, after string) error {
 	shown, err := udiff.ToUnified(name, name, before, udiff.Lines(before, after), strings.Count(before, "\n"))
 	if err == nil {
@@ -128,9 +127,8 @@ func printDifference(out io.Writer, name, before, after string) error {
 	return err
 }
 
-// replaceFile writes the new text next to the file and lets it take the file's place, so that the
-// name never stands for half a file. A backup that is there already stays: it may be the only copy
-// of what somebody wrote.
+// replaceFile lets a new file take the place of a file, which is never half written. A backup that is
+// there already stays: it may be the only copy of what somebody wrote.
 func replaceFile(name, content string) error {
 	info, err := os.Stat(name)
 	if err != nil {

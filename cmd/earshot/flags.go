@@ -26,8 +26,7 @@ import (
 const (
 	// envAnnotation is the annotation of a flag that names its environment variables.
 	envAnnotation = "environment variable"
-	// fileAnnotation is the annotation of a flag whose variable NAME may be a file, NAME_FILE: it
-	// holds a credential.
+	// fileAnnotation is the annotation of a credential: its variable NAME may be a file, NAME_FILE.
 	fileAnnotation = "may be in a file"
 )
 
@@ -140,9 +139,8 @@ func fromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) e
 // maxCredentialFile bounds a file with a credential: what is longer is another file.
 const maxCredentialFile = 64 << 10
 
-// variableOf is the value of an environment variable, or for a credential the content of the file
-// that the variable NAME_FILE names, without the end of its line: as containers and systemd hand
-// credentials on. Empty if there is neither.
+// variableOf is the value of a variable, or the credential in the file that NAME_FILE names, without the
+// end of its line, as containers and systemd hand it on. Empty if there is neither.
 func variableOf(name string, flag *pflag.Flag, lookup func(string) (string, bool)) (string, error) {
 	value, _ := lookup(name)
 	path, _ := lookup(name + "_FILE")
@@ -165,8 +163,7 @@ func variableOf(name string, flag *pflag.Flag, lookup func(string) (string, bool
 	}
 }
 
-// readCredential reads a file, or a pipe into which another program writes the credential, to one
-// byte more than it may have. A device is neither: some have no end.
+// readCredential reads a file or a pipe, to one byte more than it may have. A device may have no end.
 func readCredential(path string) ([]byte, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -230,8 +227,7 @@ func (s size) String() string {
 // Type implements pflag.Value.
 func (*size) Type() string { return "size" }
 
-// sourceFlags say which files are read, and for which app. Files may be given as arguments
-// as well.
+// sourceFlags say which files are read, as flags or arguments, and for which app.
 type sourceFlags struct {
 	paths   []string
 	appID   string

@@ -21,8 +21,7 @@ import (
 	"earshot/repositories/version"
 )
 
-// healthTimeout is how long health waits by default. A replica answers its probe within two
-// seconds, whatever its Redis and its NATS do, so one that takes longer hangs.
+// healthTimeout is longer than the two seconds in which a replica answers whatever its servers do.
 const healthTimeout = 3 * time.Second
 
 func newSchema(env environment) *cobra.Command {
@@ -106,26 +105,16 @@ func partsAway(body []byte) (list []string) {
 // refuseRedirect makes a redirect no answer: what it leads to says nothing of the service.
 func refuseRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 
-// thisMachine returns the URL of the replica of this machine that listens on addr, and a transport that
-// reaches it by no proxy, and whoever its certificate is for. No credential may go by it.
+// thisMachine returns the URL of the replica of this machine that listens on addr, at loopback if that is
+// all addresses, and a transport that reaches it by no proxy, and whoever its certificate is for. No
+// credential may go by it.
 func thisMachine(addr string, secure bool) (server string, by http.RoundTripper, err error) {
-	address, err := dialable(addr)
-	scheme := "http://"
-	if secure {
-		scheme = "https://"
-	}
-	return scheme + address, &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}, err
-}
-
-// dialable returns the address at which a server is reached that listens on addr: loopback if it
-// listens on all addresses.
-func dialable(addr string) (string, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err == nil && (port == "" || port == "0") {
 		err = errors.New("its port is not known")
 	}
 	if err != nil {
-		return "", fmt.Errorf("--addr (EARSHOT_ADDR) is %q: %w; give host and port, as in 127.0.0.1:8080, or name the service with --server or EARSHOT_URL", fault.Clip(addr), err)
+		return "", nil, fmt.Errorf("--addr (EARSHOT_ADDR) is %q: %w; give host and port, as in 127.0.0.1:8080, or name the service with --server or EARSHOT_URL", fault.Clip(addr), err)
 	}
 	switch ip, _ := netip.ParseAddr(cmp.Or(host, "0.0.0.0")); ip {
 	case netip.IPv4Unspecified():
@@ -133,7 +122,12 @@ func dialable(addr string) (string, error) {
 	case netip.IPv6Unspecified():
 		host = "::1"
 	}
-	return net.JoinHostPort(host, port), nil
+	scheme := "http://"
+	if secure {
+		scheme = "https://"
+	}
+	by = &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}
+	return scheme + net.JoinHostPort(host, port), by, nil
 }
 
 func newVersion() *cobra.Command {

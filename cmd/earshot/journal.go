@@ -8,8 +8,7 @@ import (
 	"os"
 )
 
-// journal is a writer whose lines systemd's journal takes. It writes them as they come, without a
-// priority.
+// journal is a writer whose lines systemd's journal takes, without a priority.
 type journal struct{ io.Writer }
 
 // standardError is where the program writes what goes wrong: a journal if systemd has connected it

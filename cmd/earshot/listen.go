@@ -92,8 +92,8 @@ func (l *subscriber) run(ctx context.Context, subject string) error {
 	return l.follow(ctx, consumer)
 }
 
-// connect connects to the given NATS, else to that of an earshot dev, else to NATS's own address. at is the
-// address without passwords.
+// connect connects to the given NATS, else to that of an earshot dev, else to NATS's own address; at is
+// the address without passwords.
 func (l *subscriber) connect(ctx context.Context) (conn *nats.Conn, at string, err error) {
 	list, login := nats.DefaultURL, []nats.Option(nil)
 	if l.url.Empty() {
@@ -136,8 +136,7 @@ func (l *subscriber) connect(ctx context.Context) (conn *nats.Conn, at string, e
 // streamPause is the time between two looks for a stream that is not there yet.
 const streamPause = 200 * time.Millisecond
 
-// consumer returns a consumer of the stream. It waits for the stream: the first event makes it, and
-// is to be seen.
+// consumer waits for the stream: the first event makes it, and is to be seen.
 func (l *subscriber) consumer(ctx context.Context, stream jetstream.JetStream, options jetstream.OrderedConsumerConfig) (jetstream.Consumer, error) {
 	for waiting := false; ; waiting = true {
 		consumer, err := stream.OrderedConsumer(ctx, emitter.Stream, options)
@@ -225,8 +224,7 @@ func (l *subscriber) print(message jetstream.Msg) error {
 	return err
 }
 
-// checkSubject refuses a subject that no event of the stream can have: the command would
-// wait for ever.
+// checkSubject refuses a subject that no event can have: the command would wait for ever.
 func checkSubject(subject string) error {
 	for _, taken := range emitter.Subjects() {
 		if overlap(strings.Split(subject, "."), strings.Split(taken, ".")) {

@@ -17,8 +17,7 @@ import (
 	"earshot/repositories/files"
 )
 
-// debounce is how long files must be quiet before they are read again: an editor writes a
-// file in several steps, and a checkout writes many files.
+// debounce is how long files must be quiet: an editor writes a file in several steps, a checkout many.
 const debounce = 100 * time.Millisecond
 
 // liveFiles is a watcher that applies files to a service again whenever they change.
@@ -31,9 +30,8 @@ type liveFiles struct {
 	seen    string                          // of the files as they were last read
 }
 
-// run loads the files once and then again when they change, until ctx ends. Its error is that of the
-// first load: a service without its files would be of no use. Later, faulty files change nothing:
-// the service goes on with what it has, and the faults are printed.
+// run loads the files once and then when they change, until ctx ends. Its error is that of the first
+// load; later, faulty files change nothing, and the faults are printed.
 func (l *liveFiles) run(ctx context.Context) error {
 	watcher, err := l.watcher() // before the first load, so that no change is missed
 	if err != nil {
@@ -65,8 +63,7 @@ func (l *liveFiles) run(ctx context.Context) error {
 	}
 }
 
-// watcher watches the folders of the files: an editor that replaces a file, and a
-// symbolic link that changes its target, would escape a watch of the file itself.
+// watcher watches the folders: a file that is replaced, or a link that moves, would escape its own watch.
 func (l *liveFiles) watcher() (*fsnotify.Watcher, error) {
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -87,8 +84,7 @@ func (l *liveFiles) watcher() (*fsnotify.Watcher, error) {
 	return watcher, nil
 }
 
-// load applies the files to the service. What an earlier load has registered and the files
-// no longer define is removed; what others have registered stays.
+// load applies the files. What an earlier load has registered and they no longer define is removed.
 func (l *liveFiles) load(ctx context.Context) error {
 	l.seen = files.Fingerprint(l.source.paths) // before they are read: a change in between is seen again
 	set, err := l.source.readFor(l.env)

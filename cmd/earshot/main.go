@@ -33,8 +33,7 @@ func main() {
 	}))
 }
 
-// environment holds the inputs and outputs of a command other than its arguments, so that
-// tests can run commands as main does.
+// environment holds the inputs and outputs of a command other than its arguments, for tests as for main.
 type environment struct {
 	out    io.Writer
 	err    io.Writer
@@ -45,8 +44,7 @@ type environment struct {
 	pause func(ctx context.Context, d time.Duration) error
 	// catch makes signals end the context of a command, and no longer the process; nil without signals.
 	catch func()
-	// hangups sends each SIGHUP to a channel, in place of ending the process, until
-	// forget is called; nil without signals.
+	// hangups sends each SIGHUP to a channel until forget is called; nil without signals.
 	hangups func() (came <-chan os.Signal, forget func())
 }
 
@@ -94,8 +92,7 @@ type exitWith int
 // Error returns the code.
 func (e exitWith) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
-// run executes the command line and returns its exit code: 0, 1 for a fault, or that of an
-// exitWith.
+// run executes the command line and returns its exit code: 0, 1 for a fault, or that of an exitWith.
 func run(ctx context.Context, args []string, env environment) int {
 	root := newRoot(env)
 	root.SetArgs(args)

@@ -11,8 +11,7 @@ import (
 	"earshot/repositories/version"
 )
 
-// buildInfo is a metric of the version of a replica. Its value is always 1, so that others can be
-// multiplied with it for its labels.
+// buildInfo is always 1, so that others can be multiplied with it for its labels.
 func buildInfo() prometheus.Collector {
 	of := version.Current()
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -61,16 +60,13 @@ func (m *llmMetrics) Collect(out chan<- prometheus.Metric) {
 }
 
 const (
-	// capacityAge is for how long an answer of a store is given again: anybody may reach /metrics, and
-	// each look costs a round trip.
+	// capacityAge is how long an answer is given again: anybody may reach /metrics, and a look costs a round trip.
 	capacityAge = 5 * time.Second
-	// capacityTimeout bounds the wait for a store. Without an answer its metrics are left out: an old
-	// number would be taken for a new one.
+	// capacityTimeout bounds the wait for a store, whose metrics are left out without an answer.
 	capacityTimeout = time.Second
 )
 
-// capacityMetrics tells Prometheus how much Redis and the stream of events hold, and how much they
-// may. The names of its metrics are public.
+// capacityMetrics are how much Redis and the stream hold, and may hold. Their names are public.
 type capacityMetrics struct {
 	now    func() time.Time
 	stores [2]filledStore

@@ -35,8 +35,7 @@ func (s *screen) style(out io.Writer) terminal.Style { return terminal.StyleOf(o
 
 func (s *screen) time() string { return s.env.now().Local().Format(time.TimeOnly) }
 
-// watch returns a deliverer that shows every attempt of another. Without a screen it is
-// that other.
+// watch returns a deliverer that shows every attempt of another, or without a screen that other.
 func (s *screen) watch(by effect.Deliverer) effect.Deliverer {
 	if s == nil {
 		return by
@@ -95,8 +94,7 @@ func callTarget(call *effect.Call) string {
 	return method + " " + at.Host + at.Path
 }
 
-// screenLog is a handler of the service's log that shows the decision of each message, and of all
-// other lines those of the level and above, as faults.
+// screenLog is a log that shows the decision of each message, and lines of the level and above as faults.
 type screenLog struct {
 	screen *screen
 	level  slog.Level
@@ -148,8 +146,7 @@ func (h screenLog) Handle(_ context.Context, record slog.Record) error {
 	return nil
 }
 
-// decisionOf is the decision of a message. What fired, and why something did not, is in the events
-// that follow.
+// decisionOf is the decision of a message; what fired is in the events that follow.
 func decisionOf(record slog.Record) terminal.Event {
 	of := map[string]string{}
 	record.Attrs(func(a slog.Attr) bool {

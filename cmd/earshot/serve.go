@@ -123,8 +123,7 @@ func (s *service) run(signalled context.Context) error {
 	return err
 }
 
-// drain goes on working for a while in which /readyz answers 503, if a supervisor ends the service:
-// a person at a terminal has no balancer.
+// drain lets /readyz answer 503 for a while before the end, for balancers, if a supervisor ends the service.
 func (s *service) drain(ctx context.Context, cause error) {
 	if s.config.Drain == 0 || !errors.Is(cause, errTerminated) {
 		return
@@ -139,8 +138,7 @@ const (
 	formatPause = 5 * time.Second        // between two looks at the format of what is stored
 )
 
-// reportStart logs that the service works once all that it needs has been reached: it listens,
-// Redis was admitted, and NATS takes its events.
+// reportStart logs that all that the service needs has been reached.
 func (s *service) reportStart(ctx context.Context) {
 	for s.emitter.Ready(ctx) != nil {
 		if s.env.pause(ctx, readyPause) != nil {
@@ -161,8 +159,7 @@ func (s *service) admit(ctx context.Context) error {
 	}.Open(ctx, s.redisGate)
 }
 
-// admitData refuses what this replica cannot read, and brings what an older version has stored
-// to its own format.
+// admitData refuses data that this replica cannot read, and upgrades that of an older version.
 func (s *service) admitData(ctx context.Context, db *keyspace.DB) error {
 	if err := s.admitKey(ctx, db); err != nil {
 		return err
@@ -212,8 +209,7 @@ const (
 	leastLive  = 4 << 20 // what Go takes for live if there is less
 )
 
-// paceCollector sets the garbage collector's pace, now and after each of its runs, unless the
-// environment has one of Go's variables for it.
+// paceCollector paces the garbage collector, unless the environment has one of Go's variables for that.
 func paceCollector(lookup func(variable string) (string, bool)) {
 	for _, variable := range []string{"GOGC", "GOMEMLIMIT"} {
 		if _, given := lookup(variable); given {
@@ -229,14 +225,12 @@ func setPace(before int) {
 	if percent != before {
 		debug.SetGCPercent(percent)
 	}
-	// What nobody refers to is found at the next run. Without a pointer in it, it could
-	// share its memory with what lives on.
+	// It is freed at the next run. Without a pointer in it, it could share its memory with what lives on.
 	type cycle struct{ _ *int }
 	runtime.AddCleanup(new(cycle), setPace, percent)
 }
 
-// collectorPercent is the GOGC for that many live bytes, in coarse steps: a change stops
-// the process for a moment.
+// collectorPercent is the GOGC for that many live bytes, in coarse steps: a change stops the process.
 func collectorPercent(live uint64) int {
 	percent := int(spareHeap * 100 / max(live, leastLive))
 	return max(percent-percent%25, ownPercent)

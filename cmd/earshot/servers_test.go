@@ -13,7 +13,6 @@ import (
 	"earshot/deploy/testbed/redistest"
 	"earshot/emitter"
 	"earshot/repositories/keyspace"
-	"earshot/repositories/unraced"
 )
 
 func TestEventsOfABrokerThatIsDownFollowInOrderWhenItIsBack(t *testing.T) {
@@ -433,7 +432,6 @@ func TestMessagesThatAreSentAgainAfterARestoreKeepTheirIDs(t *testing.T) {
 // TestRepositoriesOfAnySizeAreAnnounced writes repositories up to what a body may be, and
 // one that grows beyond what NATS takes.
 func TestRepositoriesOfAnySizeAreAnnounced(t *testing.T) {
-	unraced.Only(t)
 	t.Parallel()
 	w := serving(t, 1)
 	tools := func(from, count int) string {

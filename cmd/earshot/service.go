@@ -77,12 +77,11 @@ type service struct {
 	certificate *servedCertificate
 }
 
-// newService wires a replica. It connects to nothing yet, but listens already, so that a
-// port that is taken is a fault at start.
+// newService wires a replica that listens already, so that a taken port is a fault at start.
 func newService(c config, embeddedRedis bool, env environment, log *slog.Logger) (*service, error) {
 	s := &service{config: c, env: env, log: log}
 	for _, step := range []func() error{
-		func() error { return s.openStore(embeddedRedis) }, s.openEmitter, s.openAdapters, s.openEngine, s.listen,
+		func() error { return s.openStore(embeddedRedis) }, s.openDeliverers, s.openEngine, s.listen,
 	} {
 		if err := step(); err != nil {
 			return nil, errors.Join(err, s.close())
@@ -113,7 +112,8 @@ func (s *service) openStore(embedded bool) error {
 	return nil
 }
 
-func (s *service) openEmitter() (err error) {
+// openDeliverers makes what delivers events, and what calls endpoints and databases under one policy.
+func (s *service) openDeliverers() (err error) {
 	s.emitter, err = emitter.Connect(s.config.NATSURL.Reveal(), emitter.Options{
 		MaxAge: s.config.StreamMaxAge, MaxBytes: int64(s.config.StreamMax), Replicas: s.config.NATSReplicas, Login: s.config.NATSLogin, Logger: s.log,
 		Now: s.env.now,
@@ -122,11 +122,6 @@ func (s *service) openEmitter() (err error) {
 		return err
 	}
 	s.tail, s.intake = s.emitter.Tail(0), s.emitter.Intake()
-	return nil
-}
-
-// openAdapters makes the callers of endpoints and of databases, which follow one policy.
-func (s *service) openAdapters() error {
 	policy, err := guard.ParsePolicy(s.config.PrivateURLs)
 	if err != nil {
 		return err
@@ -190,8 +185,7 @@ func (s *service) openEngine() (err error) {
 // mostChats is how many connections to the model are kept that chats are relayed over.
 const mostChats = 1024
 
-// openServer makes the HTTP server. Issuers of ID tokens are named by tenants, so they are
-// reached under the policy of tools.
+// openServer makes the HTTP server. Tenants name issuers of ID tokens: the policy of tools holds for them.
 func (s *service) openServer(registry *prometheus.Registry) error {
 	policy, err := guard.ParsePolicy(s.config.PrivateURLs)
 	if err != nil {
@@ -279,8 +273,7 @@ func (s *service) close() error {
 	return errors.Join(faults...)
 }
 
-// redisReady reports whether Redis takes writes, of a cluster at least one shard, and is the one
-// that the secret key is for.
+// redisReady reports whether Redis takes writes, at one shard at least, and is sealed with our key.
 func (s *service) redisReady(ctx context.Context) error {
 	shards := s.db.Shards(ctx)
 	away := &api.Away{}
@@ -309,8 +302,7 @@ type otherKey struct{ error }
 // Public implements api.Public.
 func (otherKey) Public() string { return "holds what another secret key has sealed" }
 
-// dialUnder returns a dialer for databases that follows the policy of HTTP calls. httpcall
-// and sqlquery do not know each other, so a refusal is translated here.
+// dialUnder returns a dialer for databases under the policy of calls, with refusals in the words of sqlquery.
 func dialUnder(policy guard.Policy) func(context.Context, string, string) (net.Conn, error) {
 	dial := guard.Dial(policy)
 	return func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -16,8 +16,7 @@ const (
 	// readyWithin is how long systemd waits for Redis and NATS. A service that waits longer for them
 	// has started all the same: it takes requests, and goes on by itself.
 	readyWithin = 10 * time.Second
-	// The pause between two questions whether it is ready doubles: each answer that it is not is
-	// lines of log.
+	// The pause between two questions whether it is ready doubles: each answer is lines of log.
 	firstUnitPause, longestUnitPause = 100 * time.Millisecond, 2 * time.Second
 	// watchdogAsks is how often the service is asked within the time of the watchdog.
 	watchdogAsks = 4
@@ -25,8 +24,7 @@ const (
 
 // systemdUnit is the service as systemd sees it, which has started it with Type=notify.
 type systemdUnit struct {
-	// alive asks the service itself for an answer, by the way of its clients; ready asks whether
-	// it can do its work.
+	// alive asks the service itself for an answer, by the way of its clients.
 	alive, ready func(context.Context) error
 	pause        func(context.Context, time.Duration) error
 	log          *slog.Logger
@@ -34,8 +32,7 @@ type systemdUnit struct {
 	started atomic.Bool
 }
 
-// supervised notifies systemd of the state of the service until ctx ends; it returns nil if no systemd
-// waits for that.
+// supervised notifies systemd until ctx ends; it returns nil if no systemd waits for that.
 func (s *service) supervised(ctx context.Context) *systemdUnit {
 	if socket, _ := s.env.lookup("NOTIFY_SOCKET"); socket == "" {
 		return nil
@@ -132,8 +129,7 @@ func (u *systemdUnit) reload(read func()) {
 	}
 }
 
-// takeHangups reads the certificate anew at each SIGHUP, until stop is called. The signal that means
-// "read your settings" ends no service.
+// takeHangups reads the certificate anew at each SIGHUP, which ends no service, until stop is called.
 func (s *service) takeHangups(u *systemdUnit) (stop func()) {
 	if s.env.hangups == nil {
 		return func() {}

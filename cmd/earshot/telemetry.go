@@ -46,8 +46,7 @@ func (v otelVariables) get(name string) string {
 	return strings.TrimSpace(value)
 }
 
-// asks reports whether the variables ask for a signal: by an exporter, or, without one, by an
-// endpoint.
+// asks reports whether the variables ask for a signal: by an exporter, or else an endpoint.
 func (v otelVariables) asks(signal string, endpoints ...string) bool {
 	if exporter := v.get(signal + "_EXPORTER"); exporter != "" {
 		return exporter != "none"
@@ -74,9 +73,8 @@ func (v otelVariables) fault(signal string, err error) error {
 		signal, v.get(signal+"_EXPORTER"), v.get("EXPORTER_OTLP_PROTOCOL"), err)
 }
 
-// openTelemetry begins to export the traces and the metrics that the variables ask for. It exports
-// nothing, and makes no goroutine and no connection, if they ask for nothing, or OTEL_SDK_DISABLED
-// is true. Its error names a variable that cannot be followed.
+// openTelemetry exports the traces and the metrics that the variables ask for, and makes nothing without
+// them or with OTEL_SDK_DISABLED. Its error names a variable that cannot be followed.
 func openTelemetry(ctx context.Context, env environment, gather prometheus.Gatherer, log *slog.Logger) (t telemetry, err error) {
 	of := otelVariables(env.lookup)
 	traces, metrics := of.asks("TRACES", "ENDPOINT", "TRACES_ENDPOINT"), of.asks("METRICS", "METRICS_ENDPOINT")
@@ -156,8 +154,7 @@ func (t telemetry) close(ctx context.Context) error {
 	return errors.Join(faults...)
 }
 
-// unsentLog logs what the SDK cannot export, once a minute at most: a collector that is away for
-// hours is one fault, not thousands.
+// unsentLog logs what the SDK cannot export, once a minute at most.
 type unsentLog struct {
 	log  *slog.Logger
 	now  func() time.Time
@@ -172,8 +169,7 @@ func (u *unsentLog) Handle(err error) {
 	}
 }
 
-// variableLog logs the faults that the SDK finds in variables without their values: a header of
-// OTEL_EXPORTER_OTLP_HEADERS is a credential.
+// variableLog logs the faults that the SDK finds in variables, without their values: some are credentials.
 type variableLog struct{ to slog.Handler }
 
 // Enabled implements slog.Handler.

@@ -126,8 +126,7 @@ func (l *triggerList) path(ctx context.Context, below string, only *triggerFilte
 	return client.Path("apps", l.appID, "triggers") + below + query, err
 }
 
-// print writes one line for each record, or two if one is too long for the terminal. A screen shows the
-// time of today, and the date of other days.
+// print writes a line for each record, or two on a narrow screen, which shows the time or the date.
 func (l *triggerList) print(records []query.Record) {
 	columns, today := terminal.Width(l.env.out, l.env.lookup), l.env.now().Local().Format(time.DateOnly)
 	rows := [][]string{{"TIME", "STATE", "TOOL", "SESSION", "ID", "LAST ATTEMPT"}}
@@ -153,8 +152,7 @@ func (l *triggerList) print(records []query.Record) {
 	terminal.Table{Style: style, Columns: columns, Below: 4}.Print(l.env.out, rows, func(cell string) string { return colours[cell] })
 }
 
-// lastAttempt describes how the last attempt at an effect ended: the last that failed, if one has.
-// Of a held trigger it says what that waits for.
+// lastAttempt describes the last attempt that failed, else the last; of a held trigger, what that waits for.
 func lastAttempt(record query.Record) string {
 	switch {
 	case record.State == query.StateConfirming:

@@ -60,8 +60,7 @@ func newVerify(env environment) *cobra.Command {
 	return cmd
 }
 
-// verifyPause is how long a fault must last to be one: a change that takes several scripts takes
-// less.
+// verifyPause is how long a fault must last: a change that takes several scripts takes less.
 const verifyPause = 2 * time.Second
 
 // verified is what is printed.
@@ -122,8 +121,7 @@ func (c *config) checkRedis(now time.Time, hint string) error {
 	return redisdb.CheckFiles(c.RedisURL.Reveal(), c.RedisTLS, now)
 }
 
-// openRedis opens the Redis of a service for a command, if this version can read what it holds. The
-// caller closes it.
+// openRedis opens the Redis of a service, if this version can read what it holds.
 func (c *config) openRedis(ctx context.Context) (*keyspace.DB, error) {
 	redis.SetLogger(redisdb.Logger{Log: slog.New(slog.DiscardHandler)})
 	client, err := redisdb.Open(c.RedisURL.Reveal(), c.RedisTLS)

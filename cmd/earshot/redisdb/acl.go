@@ -57,8 +57,7 @@ const probeKey = "earshot:{p00}:doctor"
 // keyPattern is what all keys of ours have in common.
 const keyPattern = "earshot:*"
 
-// permissions asks a server whether its user may do all that is needed: what is queued is checked,
-// and DISCARD drops it.
+// permissions asks a server for the rights of its user: it checks what is queued, and DISCARD drops it.
 func permissions(ctx context.Context, server redis.Cmdable) (finding.Finding, error) {
 	found := finding.Finding{Check: "permissions", Value: fmt.Sprintf("all %d commands, on %s", len(permitted), keyPattern)}
 	if db, is := server.(*keyspace.DB); is {
@@ -90,8 +89,7 @@ func permissions(ctx context.Context, server redis.Cmdable) (finding.Finding, er
 	return found, nil
 }
 
-// queue queues all that is needed within a transaction and discards it. missing is what is denied,
-// in the words of an ACL.
+// queue queues all that is needed and discards it; missing is what is denied, in the words of an ACL.
 func queue(ctx context.Context, on *redis.Conn) (missing []string, err error) {
 	keys := []string{"earshot:partitions", keyspace.SecretKeyMarks, keyspace.Format}
 	for n := range keyspace.Partitions {

@@ -117,8 +117,7 @@ func (a Admission) check(ctx context.Context, db *keyspace.DB) error {
 	return a.Also(ctx, db)
 }
 
-// checkKind refuses a cluster that is configured as a server, and a server that is
-// configured as a cluster: both would answer some commands.
+// checkKind refuses a cluster that is configured as a server, and a server as a cluster.
 func checkKind(ctx context.Context, db *keyspace.DB) error {
 	info, err := db.Info(ctx, "cluster").Result()
 	_, cluster := db.UniversalClient.(*redis.ClusterClient)
@@ -162,9 +161,8 @@ func comparePartitions(stored string, err error) error {
 // minVersion is the first version whose scripts declare what they are (#!lua).
 const minVersion = 7
 
-// examine looks whether the ledger may be kept in a Redis: at the server, or at every master of a
-// cluster. wait is how many replicas must have what was written. Its error is that of one that
-// does not answer.
+// examine looks whether the ledger may be kept in a Redis. wait is how many replicas must have what was
+// written. Its error is that of a server that does not answer.
 func examine(ctx context.Context, db *keyspace.DB, wait int) ([]finding.Finding, error) {
 	return findings(ctx, db, func(ctx context.Context, server redis.Cmdable) ([]finding.Finding, error) {
 		r := &reader{server: server}

@@ -62,8 +62,7 @@ func Diagnose(ctx context.Context, db *keyspace.DB, wait int, now func() time.Ti
 	return append(found, capacity(ctx, db))
 }
 
-// limits looks at settings that a start does not judge: how soon what was written is on the disk,
-// and limits of time.
+// limits looks at settings that a start does not judge.
 func (r *reader) limits(ctx context.Context) (list []finding.Finding) {
 	settings := []struct {
 		name   string

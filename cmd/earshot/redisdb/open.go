@@ -29,8 +29,7 @@ const (
 	poolSize    = 128
 	// DefaultReplicaWait is how long replicas are waited for, where they are.
 	DefaultReplicaWait = 500 * time.Millisecond
-	// slotsAge is how old a client's map of a cluster's slots may be. A master that died sends
-	// nobody to the replica that took its place: only a new map shows that one.
+	// slotsAge bounds the age of a map of a cluster's slots: only a new one shows who replaced a dead master.
 	slotsAge = 2 * time.Second
 )
 

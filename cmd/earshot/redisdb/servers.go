@@ -89,8 +89,7 @@ func fuller(used, limit, otherUsed, otherLimit int64) bool {
 	return float64(used)/float64(limit) > float64(otherUsed)/float64(otherLimit)
 }
 
-// connected finds the programs in what CLIENT LIST says. Before formats were counted their
-// connections had the name earshot alone, which is the first format.
+// connected finds programs in CLIENT LIST. Those of the first format have the name earshot alone.
 var connected = regexp.MustCompile(`(?m)^id=\d+ addr=(\S+) .*\bname=earshot(?:-f(\d+))? `)
 
 // Older lists the hosts of connected programs that know only formats below a number.
@@ -118,8 +117,7 @@ func Older(ctx context.Context, db *keyspace.DB, below int) ([]string, error) {
 	return hosts, err
 }
 
-// reader reads the settings of one server: by CONFIG GET, or by INFO if its user may not CONFIG, as
-// with many hosted ones. err joins the errors of a server that does not answer.
+// reader reads the settings of one server: by CONFIG GET, or by INFO if its user may not CONFIG.
 type reader struct {
 	server redis.Cmdable
 	unread []string
@@ -168,8 +166,7 @@ func (r *reader) info(ctx context.Context, section string) string {
 	return info
 }
 
-// denied reports whether a server has answered that its user may not, or that it has no such
-// command, as hosted ones say.
+// denied reports whether a user may not, or a server has no such command, as hosted ones say.
 func denied(err error) bool {
 	reply, is := errors.AsType[redis.Error](err)
 	if !is || errors.Is(err, redis.Nil) {

@@ -34,8 +34,7 @@ func Width(out io.Writer, lookup func(string) (string, bool)) int {
 	return columns
 }
 
-// columnsOfText returns how many columns a text takes: two for wide characters as those of
-// Chinese, none for marks that stand on others.
+// columnsOfText counts two columns for wide characters as those of Chinese, none for combining marks.
 func columnsOfText(text string) int {
 	columns := 0
 	for _, r := range text {
@@ -55,8 +54,7 @@ func columnsOf(r rune) int {
 	return 1
 }
 
-// fit cuts a text to that many columns, the last of them an ellipsis where something is
-// missing. Zero columns and fewer cut nothing: there is no screen.
+// fit cuts a text to that many columns, with an ellipsis; zero and fewer cut nothing.
 func fit(text string, columns int) string {
 	if columns <= 0 || columnsOfText(text) <= columns {
 		return text
@@ -88,8 +86,7 @@ func Value(value any) string {
 // maxValue is how many columns a value takes at most, of any width of a line.
 const maxValue = 100
 
-// valuesText writes values as name=value, by name; texts without quotes where they are one
-// word.
+// valuesText writes values as name=value, by name; texts of one word without quotes.
 func valuesText(values map[string]any) string {
 	var parts []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
