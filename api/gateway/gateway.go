@@ -1,12 +1,12 @@
-// Package gateway is a model's endpoint that listens: chat clients take it for their model, and
-// what the model says is relayed to them byte for byte as it comes, while what the user said
-// last is matched beside (settings.openai.mode "watch").
+// Package gateway is a model's endpoint between chat clients and their model: it relays the model's
+// answer byte for byte as it comes, and matches the user's last message in the background
+// (settings.openai.mode "watch"), or offers the tools in scope to the model ("act").
 //
-// Nothing that happens beside is waited for: a store or a matcher that is slow or fails
-// delays no byte.
+// No relayed byte waits for the matching: a store or a matcher that is slow or fails delays none.
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -39,46 +39,45 @@ const (
 	smallBody = 64 << 10
 	// firstRead is the memory that a request has before more of it has come, in bytes.
 	firstRead = 16 << 10
-	// mostBeside is how many messages are on their way to the engine at once.
-	mostBeside = 4096
+	// mostPosting is how many messages are on their way to the engine at once.
+	mostPosting = 4096
 )
 
 // Model is the endpoint that chats are relayed to, as OpenAI's.
 type Model struct {
-	// BaseURL is where it is, up to its version; empty where none is configured.
+	// BaseURL is where it is, up to its version; empty if none is configured.
 	BaseURL string
 	// Key is its key, which no client sees; empty for none.
 	Key secret.Secret
 	// Headers are further ones that pass between a client and the model's host, both ways; a * at
 	// the end of one stands for any rest. CheckHeaders checks them.
 	Headers []string
-	// Transport is what it is asked with. It must not unpack what it gets.
+	// Transport sends its requests. It must not unpack the answers.
 	Transport http.RoundTripper
-	// Arguments reads what the model wrote as the arguments of a call. Its error is for the
-	// model.
+	// Arguments reads what the model wrote as the arguments of a call. Its error is for the model.
 	Arguments func(text string) (arguments map[string]any, repaired bool, err error)
-	// Read reads arguments against what was said, and returns them as they are meant as well.
+	// Read reads arguments against the conversation, and returns them as they are meant as well.
 	Read func(request matcher.Request, arguments map[string]any, tool *repositories.Tool) (parameters.Reading, map[string]any)
 }
 
-// Engine takes what is said in chats.
+// Engine takes the messages of chats.
 type Engine interface {
 	// PostAsync returns as soon as a message is stored; the same id again fires nothing.
 	PostAsync(ctx context.Context, message trigger.Message) (messageID string, err error)
-	// Post returns what came of a message, the JSON of a query.Answer.
+	// Post returns the answer to a message, the JSON of a query.Answer.
 	Post(ctx context.Context, message trigger.Message) (json.RawMessage, error)
 	// Fire fires a tool and returns the JSON of a query.Match; the same id again that of the
 	// first time.
 	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
 	// Triggers lists what has fired.
 	Triggers(ctx context.Context, query query.Triggers) (items []query.Record, next string, err error)
-	// History lists what was said in a session before.
+	// History lists the messages of a session.
 	History(ctx context.Context, asked query.History) (items []query.Entry, next string, err error)
-	// Offered lists the tools in scope that a model is offered for a text, and says in which time
-	// zone the session's user is; empty for nobody knows.
+	// Offered lists the tools in scope that a model is offered for a text, and the time zone of the
+	// session's user; empty if it is not known.
 	Offered(ctx context.Context, appID, sessionID, text string, claims parameters.Claims) (tools []matcher.Candidate, zone string, err error)
-	// Count counts a use against the limits of a minute; its error is a *ledger.RateError where
-	// one is reached.
+	// Count counts a use against the limits of a minute; its error is a *ledger.RateError if one is
+	// reached.
 	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
 	// Background runs a function that no request waits for, with a context that ends with the
 	// engine. A service that ends waits for it.
@@ -91,7 +90,7 @@ type Settings interface {
 	ChatSettings(ctx context.Context, appID string) (repositories.OpenAI, error)
 }
 
-// Lives knows the life of a session, which is another when it was closed.
+// Lives knows the generation of a session, which tells it from earlier ones of its name.
 type Lives interface {
 	LifeOf(ctx context.Context, appID, sessionID string) (store.Generation, error)
 }
@@ -100,11 +99,10 @@ type Lives interface {
 type Options struct {
 	Engine   Engine
 	Settings Settings
-	// Lives tells a session from earlier ones of its name.
-	Lives Lives
-	Model Model
-	// Users verifies the ID tokens in the header of a request: what they say, and a word of
-	// why others do not do.
+	Lives    Lives
+	Model    Model
+	// Users verifies the ID tokens in the header of a request: their claims, and why others are
+	// refused.
 	Users func(ctx context.Context, appID string, header http.Header) (claims parameters.Claims, faults map[string]string, err error)
 	// Trace is the trace that a request belongs to (W3C Trace Context).
 	Trace func(ctx context.Context) string
@@ -119,99 +117,26 @@ type Handler struct {
 	Options
 	url     string
 	metrics metrics
-	beside  chan struct{} // has one of each message on its way
+	posting chan struct{} // has one of each message on its way
 	buffers sync.Pool
 }
+
+// metrics count relayed requests, and the messages in them. Their names are public.
+type metrics struct{ requests, messages *prometheus.CounterVec }
 
 // New returns the handler of a model's endpoint.
 func New(options Options) *Handler {
 	return &Handler{
-		Options: options, url: strings.TrimRight(options.Model.BaseURL, "/"), metrics: newMetrics(options.Metrics),
-		beside: make(chan struct{}, mostBeside), buffers: sync.Pool{New: func() any { return new([relayed]byte) }},
-	}
-}
-
-// Models answers with the models that the endpoint behind has.
-func (h *Handler) Models(c echo.Context) error {
-	settings, err := h.Settings.ChatSettings(c.Request().Context(), c.Param("appId"))
-	if err != nil {
-		return err
-	}
-	if err := h.counted(c, settings.Limits); err != nil {
-		return err
-	}
-	return h.relay(c, "/models", nil, nil)
-}
-
-// completions is where the model takes chats, below its URL.
-const completions = "/chat/completions"
-
-// Chat relays a chat completion.
-func (h *Handler) Chat(c echo.Context) error {
-	settings, err := h.Settings.ChatSettings(c.Request().Context(), c.Param("appId"))
-	if err != nil {
-		return err
-	}
-	body, err := readWhole(c)
-	if err != nil {
-		return err
-	}
-	if body, err = h.within(settings.Limits, body); err != nil {
-		return err
-	}
-	if err := h.counted(c, settings.Limits); err != nil {
-		return err
-	}
-	if settings.Mode == repositories.ChatAct {
-		return h.act(c, body)
-	}
-	of, err := h.hear(c, body)
-	if err != nil {
-		return err
-	}
-	defer of.begins()
-	return h.relay(c, completions, body, of)
-}
-
-// messageHeader names the message that the user has said last.
-const messageHeader = "X-Earshot-Message-Id"
-
-// relay asks the model and relays its answer.
-func (h *Handler) relay(c echo.Context, path string, body []byte, of *hearing) error {
-	response, err := h.ask(c, path, body)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = response.Body.Close() }() // read to its end, or given up
-	h.copyHeader(c, response)
-	if id := of.message(); id != "" {
-		c.Response().Header().Set(messageHeader, id)
-	}
-	c.Response().WriteHeader(response.StatusCode)
-	return h.copyBody(c, response, of.begins)
-}
-
-// noModel is the problem of a service that no model is behind.
-func noModel() error {
-	return answer.NewProblem(http.StatusNotImplemented,
-		"no model is behind this endpoint: set OPENAI_API_KEY, or OPENAI_BASE_URL for another than OpenAI's, where Earshot runs").
-		With("X-Should-Retry", "false").Coded("model_not_configured")
-}
-
-// dropped is the outcome of a message for which there was no room.
-const dropped = "dropped"
-
-// metrics count what is relayed, and what is heard meanwhile. Their names are public.
-type metrics struct{ requests, messages *prometheus.CounterVec }
-
-func newMetrics(registry prometheus.Registerer) metrics {
-	return metrics{
-		requests: counter(registry, "earshot_openai_requests_total",
-			"Requests to the model behind the endpoint for chats, by outcome: answered, whatever its status, unreachable, broken, or left by the client.",
-			"answered", "unreachable", "broken", "left"),
-		messages: counter(registry, "earshot_openai_messages_total",
-			"Messages that were heard in chats, by outcome: kept, limited, failed, or dropped for lack of room.",
-			"kept", "limited", "failed", dropped),
+		Options: options, url: strings.TrimRight(options.Model.BaseURL, "/"),
+		metrics: metrics{
+			requests: counter(options.Metrics, "earshot_openai_requests_total",
+				"Requests to the model behind the endpoint for chats, by outcome: answered, whatever its status, unreachable, broken, or left by the client.",
+				"answered", "unreachable", "broken", "left"),
+			messages: counter(options.Metrics, "earshot_openai_messages_total",
+				"Messages that were heard in chats, by outcome: kept, limited, failed, or dropped for lack of room.",
+				"kept", "limited", "failed", "dropped"),
+		},
+		posting: make(chan struct{}, mostPosting), buffers: sync.Pool{New: func() any { return new([relayed]byte) }},
 	}
 }
 
@@ -228,4 +153,46 @@ func counter(registry prometheus.Registerer, name, help string, outcomes ...stri
 		return there.ExistingCollector.(*prometheus.CounterVec)
 	}
 	return made
+}
+
+// Models answers with the models that the endpoint behind has.
+func (h *Handler) Models(c echo.Context) error {
+	settings, err := h.Settings.ChatSettings(c.Request().Context(), c.Param("appId"))
+	if err != nil {
+		return err
+	}
+	if err := h.count(c, settings.Limits); err != nil {
+		return err
+	}
+	return h.relay(c, "/models", nil, nil)
+}
+
+// Chat relays a chat completion. It reads the body first: one in twenty answers would break if the
+// model answered while the body still came. Its memory was booked as it came (see admission.Memory).
+func (h *Handler) Chat(c echo.Context) error {
+	settings, err := h.Settings.ChatSettings(c.Request().Context(), c.Param("appId"))
+	if err != nil {
+		return err
+	}
+	var read bytes.Buffer
+	read.Grow(int(min(max(c.Request().ContentLength, 0), firstRead)) + bytes.MinRead)
+	if _, err := read.ReadFrom(c.Request().Body); err != nil {
+		return answer.Unread(err)
+	}
+	body, err := h.limit(settings.Limits, read.Bytes())
+	if err != nil {
+		return err
+	}
+	if err := h.count(c, settings.Limits); err != nil {
+		return err
+	}
+	if settings.Mode == repositories.ChatAct {
+		return h.act(c, body)
+	}
+	r, err := h.watch(c, body)
+	if err != nil {
+		return err
+	}
+	defer r.begin()
+	return h.relay(c, completions, body, r)
 }

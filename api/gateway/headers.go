@@ -26,9 +26,8 @@ var fromModel = []string{
 	"Cache-Control", "Date", "Retry-After", "X-Request-Id", "X-Ratelimit-*", "Ratelimit*", "Openai-Processing-Ms", "Openai-Version", "Openai-Model", "X-Should-Retry", "Vary",
 }
 
-// never are headers that no list lets through, either way: who asks, who may read the answer, how
-// this host is to be reached, and what is between two who speak to each other (RFC 9110, section
-// 7.6.1).
+// never are headers that no list lets through, either way: credentials, those that say who may read
+// the answer or how to reach this host, and those of one connection (RFC 9110, section 7.6.1).
 var never = []string{
 	"Authorization", "Api-Key", "X-Api-Key", "Cookie", "Set-Cookie", "Expect", "Host", sessionHeader, "Access-Control-*", "Alt-Svc", "Strict-Transport-Security",
 	"Connection", "Keep-Alive", "Proxy-*", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "X-Frame-Options", "X-Content-Type-Options", "Content-Security-Policy*", "Clear-Site-Data", "Location",
@@ -60,16 +59,6 @@ func passes(header http.Header, lists ...[]string) http.Header {
 	return out
 }
 
-// forwarded are the headers of a request that the model gets.
-func (h *Handler) forwarded(header http.Header) http.Header {
-	out := passes(header, toModel, h.Model.Headers)
-	out.Del("Content-Length") // that of the body, which may be another
-	if _, has := out["User-Agent"]; !has {
-		out["User-Agent"] = []string{""} // or net/http would say something of its own
-	}
-	return out
-}
-
 // copyHeader gives the client the header of the model's answer.
 func (h *Handler) copyHeader(c echo.Context, response *http.Response) {
 	header := c.Response().Header()
@@ -81,12 +70,15 @@ func (h *Handler) copyHeader(c echo.Context, response *http.Response) {
 	}
 }
 
+// headerSigns are those that a header's name may have, but for the *.
+const headerSigns = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&'+-.^_`|~"
+
 // CheckHeaders returns why a list of further headers, as an operator gives it, cannot be used: each
 // is a name, or the begin of one with a * behind it, and none is one that never passes.
 func CheckHeaders(list []string) error {
 	for _, one := range list {
 		begin := strings.TrimSuffix(one, "*")
-		if begin == "" || strings.ContainsFunc(begin, func(r rune) bool { return !isHeaderSign(r) }) {
+		if strings.Trim(begin, headerSigns) != "" || begin == "" {
 			return fmt.Errorf("%q is no name of a header, nor the begin of one with a * behind it, as in X-Tenant or X-Gateway-*", one)
 		}
 		if matches(never, begin) || strings.HasSuffix(strings.ToLower(begin), repositories.TokenHeaderEnd) {
@@ -94,8 +86,4 @@ func CheckHeaders(list []string) error {
 		}
 	}
 	return nil
-}
-
-func isHeaderSign(r rune) bool {
-	return r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || strings.ContainsRune("!#$%&'+-.^_`|~", r)
 }

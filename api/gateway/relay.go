@@ -17,28 +17,44 @@ import (
 // relayed is how much of an answer is relayed at once, in bytes.
 const relayed = 32 << 10
 
-// readWhole reads a body: one that still came while the model answers already would break
-// one answer in twenty. Its memory was booked as it came (see door.Memory).
-func readWhole(c echo.Context) ([]byte, error) {
-	var body bytes.Buffer
-	body.Grow(int(min(max(c.Request().ContentLength, 0), firstRead)) + bytes.MinRead)
-	if _, err := body.ReadFrom(c.Request().Body); err != nil {
-		return nil, answer.Unread(err)
+// completions is where the model takes chats, below its URL.
+const completions = "/chat/completions"
+
+// messageHeader names the user's last message.
+const messageHeader = "X-Earshot-Message-Id"
+
+// relay asks the model and relays its answer.
+func (h *Handler) relay(c echo.Context, path string, body []byte, r *chatRequest) error {
+	response, err := h.ask(c, path, body)
+	if err != nil {
+		return err
 	}
-	return body.Bytes(), nil
+	defer func() { _ = response.Body.Close() }() // read to its end, or given up
+	h.copyHeader(c, response)
+	if id := r.awaitID(); id != "" {
+		c.Response().Header().Set(messageHeader, id)
+	}
+	c.Response().WriteHeader(response.StatusCode)
+	return h.copyBody(c, response, r.begin)
 }
 
 // ask sends the request to the model, with the service's own key.
 func (h *Handler) ask(c echo.Context, path string, body []byte) (*http.Response, error) {
 	if h.url == "" {
-		return nil, noModel()
+		return nil, answer.NewProblem(http.StatusNotImplemented,
+			"no model is behind this endpoint: set OPENAI_API_KEY, or OPENAI_BASE_URL for another than OpenAI's, where Earshot runs").
+			With("X-Should-Retry", "false").Coded("model_not_configured")
 	}
 	from := c.Request()
 	request, err := http.NewRequestWithContext(from.Context(), from.Method, h.url+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, away(errors.New("OPENAI_BASE_URL is no URL")) // err repeats it, and it may hold credentials
+		return nil, unreachable(errors.New("OPENAI_BASE_URL is no URL")) // err repeats it, and it may hold credentials
 	}
-	request.Header = h.forwarded(from.Header)
+	request.Header = passes(from.Header, toModel, h.Model.Headers)
+	request.Header.Del("Content-Length") // that of the body, which may be another
+	if _, has := request.Header["User-Agent"]; !has {
+		request.Header["User-Agent"] = []string{""} // or net/http would send one of its own
+	}
 	if key := h.Model.Key.Reveal(); key != "" {
 		request.Header.Set("Authorization", "Bearer "+key)
 		if strings.HasSuffix(request.URL.Hostname(), ".azure.com") {
@@ -54,33 +70,50 @@ func (h *Handler) ask(c echo.Context, path string, body []byte) (*http.Response,
 		return nil, from.Context().Err()
 	default:
 		h.metrics.requests.WithLabelValues("unreachable").Inc()
-		return nil, away(err)
+		return nil, unreachable(err)
 	}
 }
 
-// away is the problem of a model that cannot be reached.
-func away(err error) error {
+// unreachable is the problem of a model that cannot be reached.
+func unreachable(err error) error {
 	return answer.NewProblem(http.StatusBadGateway, "the model behind this endpoint cannot be reached").Coded("model_unreachable").Because(err)
 }
 
-// copyBody relays an answer as it comes. One that breaks off breaks off for the client as
-// well: it is not to take a part of it for the whole. begins is called when something of it is on its way.
-func (h *Handler) copyBody(c echo.Context, response *http.Response, begins func()) error {
+// copyBody relays an answer as it comes. One that breaks off breaks off for the client as well:
+// the client must not take a part of it for the whole. It calls begin when some of it is on its way.
+// The header goes with the first bytes, which is one packet less; alone if they take their time.
+func (h *Handler) copyBody(c echo.Context, response *http.Response, begin func()) error {
 	buffer := h.buffers.Get().(*[relayed]byte)
 	defer h.buffers.Put(buffer)
 	out := c.Response()
-	early := sendHead(out)
-	defer early.over()
+	var head struct {
+		sync.Mutex
+		sent bool
+	}
+	timer := time.AfterFunc(headStart, func() {
+		head.Lock()
+		defer head.Unlock()
+		if !head.sent {
+			out.Flush()
+		}
+	})
+	sent := func() {
+		head.Lock()
+		defer head.Unlock()
+		head.sent = true
+		timer.Stop()
+	}
+	defer sent()
 	for {
 		n, err := response.Body.Read(buffer[:])
 		if n > 0 {
-			early.over()
+			sent()
 			if _, gone := out.Write(buffer[:n]); gone != nil {
 				h.metrics.requests.WithLabelValues("left").Inc()
-				return nil //nolint:nilerr // nobody is there to hear of it
+				return nil //nolint:nilerr // the client is gone
 			}
 			out.Flush()
-			begins()
+			begin()
 		}
 		switch {
 		case errors.Is(err, io.EOF):
@@ -89,38 +122,6 @@ func (h *Handler) copyBody(c echo.Context, response *http.Response, begins func(
 		case err != nil:
 			h.broken(c, err)
 		}
-	}
-}
-
-// head sends the header of an answer whose first byte takes its time. That of others goes with
-// it, which is one packet less.
-type head struct {
-	mu    sync.Mutex
-	timer *time.Timer
-	done  bool
-}
-
-func sendHead(out *echo.Response) *head {
-	h := &head{}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.timer = time.AfterFunc(headStart, func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if !h.done {
-			out.Flush()
-		}
-	})
-	return h
-}
-
-// over says that the header goes with what follows, or is sent.
-func (h *head) over() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.done {
-		h.done = true
-		h.timer.Stop()
 	}
 }
 

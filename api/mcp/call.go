@@ -1,214 +1,353 @@
 package mcp
 
 import (
-	"cmp"
+	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
 	"strings"
+
+	"go.opentelemetry.io/otel/trace"
 
 	"earshot/api/auth"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/tracing"
 	"earshot/trigger"
-	"earshot/trigger/effect"
+	"earshot/trigger/ledger"
+	"earshot/trigger/pendingcalls"
 	"earshot/trigger/query"
-
-	"go.opentelemetry.io/otel/trace"
 )
 
-// content is a part of a result.
-type content struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
-// callResult is what came of a call.
-type callResult struct {
-	done
-	Content    []content       `json:"content"`
-	Structured json.RawMessage `json:"structuredContent,omitempty"`
-	IsError    bool            `json:"isError,omitempty"`
-}
-
 // callTool answers tools/call.
-func (x toolCall) callTool() error {
-	defer x.traced()()
+func (x *rpcCall) callTool() (any, error) {
+	defer x.beginSpan()()
+	p := &x.request.Params
 	if x.searches() {
-		switch x.request.Params.Name {
+		switch p.Name {
 		case searchTool:
 			return x.search()
 		case callTool:
-			if fault := x.unwrap(); fault != "" {
-				return x.reply(x.faulty(fault), nil)
+			name, _ := p.Arguments["name"].(string)
+			given := p.Arguments["arguments"]
+			arguments, isObject := given.(map[string]any)
+			if repositories.CheckToolName(name) != nil {
+				return x.faulty("name: is required, the name of a tool that search_tools has found"), nil
 			}
+			if given != nil && !isObject {
+				return x.faulty("arguments: is no object"), nil
+			}
+			p.Name, p.Arguments, x.wrapped = name, arguments, true
 		}
 	}
-	if resumed, err := x.resume(); resumed || err != nil {
-		return err
+	if result, err := x.resume(); result != nil || err != nil {
+		return result, err
 	}
-	return x.fire(x.direct())
-}
 
-// direct is the call as a direct trigger.
-func (x *exchange) direct() trigger.Direct {
-	scope, p := x.scope(), x.request.Params
-	values := p.Arguments
-	if x.values != nil {
-		values = x.values
-	}
-	return trigger.Direct{
-		AppID: scope.AppID, SessionID: scope.SessionID, RepositoryID: x.c.Param("repositoryId"), Name: p.Name, Values: values,
-		Source: query.SourceAgent, TriggerID: p.Meta.TriggerID, Metadata: p.Meta.Metadata, Claims: x.user.Claims,
-		FrontEnd: auth.PrincipalOf(x.c).FrontEnd(), TraceParent: x.trace, Unawaited: x.request.tasks(), Vet: x.vetHeaders,
-	}
-}
-
-// fire fires the tool, and answers with what came of it.
-func (x toolCall) fire(d trigger.Direct) error {
-	if err := x.checkKeys(d); err != nil {
-		return x.fail(err)
-	}
-	answered, err := x.fireWithin(d)
-	switch {
-	case err != nil:
-		return x.unfired(d, err)
-	case answered == nil:
-		return nil // it was answered with a task
-	}
-	match := query.Match{}
-	if err := exactjson.Unmarshal(answered, &match); err != nil {
-		return err
-	}
-	return x.matched(match, answered)
-}
-
-// checkKeys looks at what the client has chosen for the trigger.
-func (x toolCall) checkKeys(d trigger.Direct) error {
+	d := x.direct()
 	if d.TriggerID != "" && repositories.CheckID("earshot/triggerId", d.TriggerID) != nil {
-		return invalid(`_meta "earshot/triggerId" is no id: letters, digits, - and _, 128 at most`)
+		return nil, invalid(`_meta "earshot/triggerId" is no id: letters, digits, - and _, 128 at most`)
 	}
 	if err := repositories.CheckMetadata(d.Metadata); err != nil {
-		return invalid(`_meta "earshot/metadata": ` + err.Error())
+		return nil, invalid(`_meta "earshot/metadata": ` + err.Error())
 	}
-	return nil
-}
-
-// unfired answers a call that has fired nothing. What the model can mend by itself is a result
-// that says so.
-func (x toolCall) unfired(d trigger.Direct, err error) error {
-	values, lacks := (*trigger.ValuesError)(nil), (*repositories.Unverified)(nil)
-	switch {
-	case errors.As(err, &values):
-		if asks, err := x.askFor(d); asks || err != nil {
-			return err
+	result, err := x.fire(d)
+	if values := (*trigger.ValuesError)(nil); errors.As(err, &values) {
+		if asks, err := x.askFor(d); asks != nil || err != nil {
+			return asks, err
 		}
-		return x.reply(x.faulty(faultsOf(values)), nil)
-	case errors.As(err, &lacks):
-		return x.reply(x.faulty(x.user.Explained(err).Error()), nil)
-	case errors.Is(err, trigger.ErrNotInScope):
-		return x.fail(invalid("unknown tool " + exactQuote(d.Name) + ": it is not in scope here, or was just taken; list the tools again"))
 	}
-	return x.fail(err)
+	if fault := x.fault(err); fault != "" { // the model can mend it
+		return x.faulty(fault), nil
+	}
+	if errors.Is(err, trigger.ErrNotInScope) {
+		return nil, invalid("unknown tool " + exactQuote(d.Name) + ": it is not in scope here, or was just taken; list the tools again")
+	}
+	return result, err
 }
 
-func exactQuote(text string) string { return string(exactjson.EncodeOrNull(text)) }
-
-// faultsOf are the faults of values, each in a line.
-func faultsOf(values *trigger.ValuesError) string {
-	lines := []string{"nothing was called, the values do not fit " + values.Name + ":"}
-	for _, fault := range values.Faults {
-		lines = append(lines, fault.Parameter+": "+fault.Detail)
-	}
-	return strings.Join(lines, "\n")
-}
-
-// faulty is the result of a call that went wrong in a way that the model should read.
-func (x *exchange) faulty(text string) callResult {
-	return callResult{done: x.complete(), Content: []content{{"text", text}}, IsError: true}
-}
-
-// resultOf is the result of a call whose outcome is that JSON: a text as it is, anything else as
-// JSON and as structured content. Before revision only an object can be that.
-func (x *exchange) resultOf(outcome json.RawMessage) callResult {
-	r := callResult{done: x.complete()}
-	var text string
-	if json.Unmarshal(outcome, &text) == nil && string(outcome) != "null" {
-		r.Content = []content{{"text", text}}
-		return r
-	}
-	r.Content = []content{{"text", string(outcome)}}
-	if x.request.modern || strings.HasPrefix(string(outcome), "{") {
-		r.Structured = outcome
-	}
-	return r
-}
-
-// matched answers with what has become of a trigger.
-func (x toolCall) matched(match query.Match, answered json.RawMessage) error {
-	s := standing(match)
-	switch {
-	case s.ended():
-		return x.reply(x.outcome(match, answered), nil)
-	case x.request.tasks():
-		return x.beginTask(match.TriggerID)
-	case match.State == query.StateConfirming && x.request.elicits():
-		return x.reply(x.asksToConfirm(match), nil)
-	}
-	return x.reply(x.resultOf(answered), nil) // it says that it is pending, and for what
-}
-
-// outcome is the result of a trigger that has come to its end.
-func (x *exchange) outcome(match query.Match, answered json.RawMessage) callResult {
-	call := match.Call
-	switch {
-	case call == nil && match.Event != nil && match.Event.State == query.StateFailed:
-		return x.faulty(cmp.Or(match.Event.Error, "its event could not be published"))
-	case call == nil || call.State == query.StateDelivered && len(call.Result) == 0:
-		return x.resultOf(answered) // there is nothing else to say than that it was done
-	case call.State == query.StateDelivered:
-		return x.resultOf(call.Result)
-	}
-	return x.faulty(cmp.Or(call.Error, "the call has failed: "+string(call.Reason)))
-}
-
-// standing is how far a trigger is, as a task says it.
-func standing(m query.Match) taskStatus {
-	switch {
-	case m.State == query.StateConfirming:
-		return taskInputRequired
-	case m.State == query.StateCancelled:
-		return taskCancelled
-	case m.Call == nil && m.DueAt != nil, m.Call != nil && m.Call.State == query.StatePending:
-		return taskWorking
-	case m.Call != nil && m.Call.Reason == effect.ReasonCancelled:
-		return taskCancelled
-	}
-	return taskCompleted
-}
-
-// traced begins the span of a call, below the one that its _meta names, with a link to the HTTP
+// beginSpan begins the span of a call, below the one that its _meta names, with a link to the HTTP
 // request that has brought it, or else below that request. It returns what ends the span.
-func (x toolCall) traced() (end func()) {
-	below := trace.SpanContextFromContext(x.ctx())
+func (x *rpcCall) beginSpan() (end func()) {
+	request, parent := trace.SpanContextFromContext(x.ctx()), x.request.Params.Meta.TraceParent
 	x.trace = tracing.Of(x.ctx())
-	if _, named := tracing.Read(x.request.Params.Meta.TraceParent); named {
-		x.trace = x.request.Params.Meta.TraceParent
+	if _, named := tracing.Read(parent); named {
+		x.trace = parent
 	}
 	if x.server.Tracer == nil {
 		return func() {}
 	}
 	name := "tools/call"
-	if repositories.CheckID("name", x.request.Params.Name) == nil { // no more than it may be: the name of a tool
+	if repositories.CheckID("name", x.request.Params.Name) == nil { // a text of any length otherwise
 		name += " " + x.request.Params.Name
 	}
 	_, span := x.server.Tracer.Below(x.ctx(), x.trace, name, trace.SpanKindServer)
 	if span.IsRecording() {
-		span.SetAttributes(tracing.MCPMethod.String("tools/call"), tracing.App.String(x.scope().AppID))
-		if x.trace == x.request.Params.Meta.TraceParent && below.IsValid() {
-			span.AddLink(trace.Link{SpanContext: below})
+		span.SetAttributes(tracing.MCPMethod.String("tools/call"), tracing.App.String(x.AppID))
+		if x.trace == parent && request.IsValid() {
+			span.AddLink(trace.Link{SpanContext: request})
 		}
 	}
 	x.trace = tracing.Parent(span, x.trace)
 	return func() { span.End() }
+}
+
+// resume goes on with a call that was answered with questions. It returns nil if the call is to be
+// made as it stands, with the values that were given.
+func (x *rpcCall) resume() (any, error) {
+	p := &x.request.Params
+	if p.InputResponses == nil && p.RequestState == "" {
+		return nil, nil
+	}
+	responses, err := readResponses(p.InputResponses)
+	if err != nil {
+		return nil, err
+	}
+	state, err := readState(p.RequestState)
+	if err != nil {
+		return nil, err
+	}
+	if state.Trigger != "" {
+		return x.resumeConfirming(state, responses)
+	}
+
+	t, err := x.find(p.Name, x.c.Param("repositoryId"))
+	if err != nil {
+		return nil, err
+	}
+	merged := map[string]any{}
+	maps.Copy(merged, state.Values)
+	maps.Copy(merged, p.Arguments)
+	values, declined := valuesOf(t, missingOf(t, merged), responses)
+	if declined {
+		return x.faulty("nothing was called: the user has declined to give the values"), nil
+	}
+	maps.Copy(merged, values)
+	x.values = merged
+	return nil, nil
+}
+
+// resumeConfirming answers a call that awaited a confirmation. A call with other arguments is
+// another one, and asks anew.
+func (x *rpcCall) resumeConfirming(state requestState, responses map[string]response) (any, error) {
+	record, err := x.record(state.Trigger)
+	if errors.Is(err, query.ErrNotFound) || err == nil && (record.Name != x.request.Params.Name || state.Arguments != digestOf(x.request.Params.Arguments)) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := x.confirm(record.Match, responses); err != nil {
+		return nil, err
+	}
+	if record, err = x.record(state.Trigger); err != nil {
+		return nil, err
+	}
+	if record.Match.State == query.StateCancelled {
+		return x.faulty("nothing was called: the user has said no"), nil
+	}
+	text, err := exactjson.Encode(record.Match)
+	if err != nil {
+		return nil, err
+	}
+	return x.matched(record.Match, text)
+}
+
+// direct is the call as a direct trigger.
+func (x *rpcCall) direct() trigger.Direct {
+	p := x.request.Params
+	values := p.Arguments
+	if x.values != nil {
+		values = x.values
+	}
+	return trigger.Direct{
+		AppID: x.AppID, SessionID: x.SessionID, RepositoryID: x.c.Param("repositoryId"), Name: p.Name, Values: values,
+		Source: query.SourceAgent, TriggerID: p.Meta.TriggerID, Metadata: p.Meta.Metadata, Claims: x.user.Claims,
+		FrontEnd: auth.PrincipalOf(x.c).FrontEnd(), TraceParent: x.trace, Unawaited: x.request.tasks(), Vet: x.vetHeaders,
+	}
+}
+
+// fire fires a tool and returns what came of it. For a client that knows tasks it waits for
+// TaskAfter only: then it returns the task, and the first attempt goes on here. If this replica
+// dies, another makes the next attempt, and the client has the id.
+func (x *rpcCall) fire(d trigger.Direct) (any, error) {
+	var answered json.RawMessage
+	do := func(ctx context.Context) (err error) {
+		answered, err = x.server.Engine.Fire(ctx, d)
+		return err
+	}
+	chosen, err := d.TriggerID != "", error(nil)
+	if x.request.tasks() {
+		d.TriggerID = x.idOf(d) // the task has it before the call has ended
+		err = x.within(d.TriggerID, do)
+	} else {
+		err = do(x.ctx())
+	}
+	switch {
+	case errors.Is(err, errSlow):
+		return x.beginTask(d.TriggerID)
+	case x.request.tasks() && !chosen && errors.Is(err, query.ErrNotFound) && !errors.Is(err, repositories.ErrNotFound):
+		return nil, fmt.Errorf("tool %q: %w", d.Name, trigger.ErrNotInScope) // another client has just taken the repository
+	case err != nil:
+		return nil, err
+	}
+	match := query.Match{}
+	if err := exactjson.Unmarshal(answered, &match); err != nil {
+		return nil, err
+	}
+	return x.matched(match, answered)
+}
+
+// matched answers with the state of a trigger.
+func (x *rpcCall) matched(match query.Match, text json.RawMessage) (any, error) {
+	switch {
+	case statusOf(match).ended():
+		return x.outcome(match, text), nil
+	case x.request.tasks():
+		return x.beginTask(match.TriggerID)
+	case match.State == query.StateConfirming && x.request.elicits():
+		state := requestState{Trigger: match.TriggerID, Arguments: digestOf(x.request.Params.Arguments)}
+		return inputRequired{x.head("input_required"), map[string]inputRequest{confirmKey: confirmation(match)}, state.text()}, nil
+	}
+	return x.resultOf(text), nil // it says that it is pending, and for what
+}
+
+// askFor asks the user for values that a call lacks, if that is all that is wrong with it and the
+// client can ask; otherwise it returns nil. The answer to the call asks for one value. Several take
+// a task: they may be given one after the other, by different users.
+func (x *rpcCall) askFor(d trigger.Direct) (any, error) {
+	if !x.request.elicits() {
+		return nil, nil
+	}
+	t, err := x.find(d.Name, d.RepositoryID)
+	if err != nil {
+		return nil, err
+	}
+	missing := missingOf(t, d.Values)
+	switch {
+	case len(missing) == 0:
+		return nil, nil
+	case len(missing) == 1 || !x.request.tasks() || x.server.Asked == nil:
+		return inputRequired{x.head("input_required"), valueRequests(t, missing), requestState{Values: d.Values}.text()}, nil
+	}
+
+	id := x.idOf(d)
+	call := pendingcalls.Call{Name: d.Name, RepositoryID: d.RepositoryID, Values: maps.Clone(d.Values), Metadata: d.Metadata, Missing: slices.Clone(missing)}
+	use := ledger.Use{Triggers: 1, Bytes: call.Size(), FrontEnd: d.FrontEnd}
+	if d.FrontEnd {
+		use.Messages = 1 // as for a trigger of a session's token
+	}
+	if err := x.server.Engine.Count(x.ctx(), x.AppID, x.SessionID, use); err != nil {
+		return nil, err
+	}
+	err = x.server.Asked.Begin(x.ctx(), x.Scope, id, call)
+	if errors.Is(err, pendingcalls.ErrMany) || errors.Is(err, pendingcalls.ErrLong) {
+		return x.faulty(err.Error()), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return x.beginTask(id)
+}
+
+// A property of a tool's JSON Schema may name a header by x-mcp-header, in which a client repeats
+// its value for proxies that route by it (SEP-2243). They have to see what the tool gets, so that a
+// call in which the two differ is refused.
+const (
+	headerKeyword = "x-mcp-header"
+	headerPrefix  = "Mcp-Param-"
+)
+
+// mirrored is a value that a header repeats.
+type mirrored struct {
+	path   []string // of the value in the arguments
+	header string
+}
+
+// mirroredForm is the key under which a tool's parameters keep their mirrored values.
+type mirroredForm struct{}
+
+// vetHeaders refuses a call with a header that differs from its arguments.
+func (x *rpcCall) vetHeaders(of *repositories.Tool) error {
+	if !x.request.modern || x.wrapped {
+		return nil
+	}
+	list := of.Params().Derived(mirroredForm{}, func() any {
+		schema := of.Params().ModelSchema()
+		if !strings.Contains(string(schema), headerKeyword) {
+			return []mirrored(nil)
+		}
+		return mirroredIn(schema, nil)
+	}).([]mirrored)
+	for _, m := range list {
+		value := any(x.request.Params.Arguments)
+		for _, name := range m.path {
+			object, _ := value.(map[string]any)
+			value = object[name]
+		}
+		if fault := headerFault(x.c.Request().Header, m.header, value); fault != "" {
+			return &rpcError{Code: codeHeaderMismatch, Message: fmt.Sprintf("the header %s %s argument %s", m.header, fault, strings.Join(m.path, "."))}
+		}
+	}
+	return nil
+}
+
+func mirroredIn(schema json.RawMessage, path []string) (list []mirrored) {
+	var object struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(schema, &object) != nil {
+		return nil
+	}
+	for name, property := range object.Properties {
+		at := append(slices.Clone(path), name)
+		var named struct {
+			Header string `json:"x-mcp-header"`
+		}
+		if json.Unmarshal(property, &named) == nil && named.Header != "" {
+			list = append(list, mirrored{at, headerPrefix + named.Header})
+		}
+		list = append(list, mirroredIn(property, at)...)
+	}
+	return list
+}
+
+// headerFault says how a header differs from the value that it is to repeat; empty if it does not.
+func headerFault(header http.Header, name string, value any) string {
+	sent, has := header[http.CanonicalHeaderKey(name)]
+	switch {
+	case value == nil && has:
+		return "is there, and there is no"
+	case value == nil:
+		return ""
+	case len(sent) != 1 || sent[0] == "":
+		return "is missing, which is to repeat"
+	}
+	text := sent[0]
+	if coded, is := strings.CutPrefix(text, "=?base64?"); is && strings.HasSuffix(coded, "?=") { // it cannot stand in a header
+		raw, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(coded, "?="))
+		if err != nil {
+			return "is no good Base64 of"
+		}
+		text = string(raw)
+	}
+	same := false
+	switch value := value.(type) {
+	case string:
+		same = text == value
+	case bool:
+		same = text == fmt.Sprint(value)
+	case json.Number:
+		sent, isNumber := exactjson.ParseDecimal(text)
+		is, _ := exactjson.ParseDecimal(value.String())
+		same = isNumber && sent.Whole() && sent.Compare(is) == 0
+	}
+	if !same {
+		return "says something else than"
+	}
+	return ""
 }

@@ -16,30 +16,26 @@ import (
 	"earshot/trigger/query"
 )
 
-// What a user is asked for is a form with one field, which the client shows (elicitation, mode
-// form): a value that a call lacks, or whether it may be made at all. A form holds a text, a
-// number, a yes or no, or a choice, so that other values are not asked for.
-
-// inputRequest is what a client is to ask its user.
+// inputRequest is a form with one field, which a client shows its user (elicitation, mode form): for
+// a value that a call lacks, or for whether it may be made. A form holds a text, a number, a yes or
+// no, or a choice; other values are not asked for.
 type inputRequest struct {
-	Method string      `json:"method"`
-	Params elicitation `json:"params"`
+	Method string `json:"method"`
+	Params struct {
+		Mode    string `json:"mode"`
+		Message string `json:"message"`
+		Schema  any    `json:"requestedSchema"`
+	} `json:"params"`
 }
 
-type elicitation struct {
-	Mode    string `json:"mode"`
-	Message string `json:"message"`
-	Schema  any    `json:"requestedSchema"`
-}
-
-// confirmKey names the question whether a call may be made. A value is asked for under the name of
-// its parameter.
+// confirmKey names the question whether a call may be made. The question for a value has the name of its parameter.
 const confirmKey = "confirm"
 
 func ask(message, field string, property map[string]any) inputRequest {
-	return inputRequest{"elicitation/create", elicitation{"form", message, map[string]any{
-		"type": "object", "properties": map[string]any{field: property}, "required": []string{field},
-	}}}
+	request := inputRequest{Method: "elicitation/create"}
+	request.Params.Mode, request.Params.Message = "form", message
+	request.Params.Schema = map[string]any{"type": "object", "properties": map[string]any{field: property}, "required": []string{field}}
+	return request
 }
 
 // confirmation asks whether a trigger may take effect.
@@ -50,38 +46,33 @@ func confirmation(match query.Match) inputRequest {
 // valueRequests ask for values, each by itself.
 func valueRequests(of *repositories.Tool, names []string) map[string]inputRequest {
 	requests := map[string]inputRequest{}
-	for _, parameter := range of.Params().List() {
-		if !slices.Contains(names, parameter.Name) {
+	for _, p := range of.Params().List() {
+		if !slices.Contains(names, p.Name) {
 			continue
 		}
-		message := cmp.Or(of.Params().Ask(parameter.Name), parameter.Description, plaintext.Text(parameter.Name))
-		requests[parameter.Name] = ask(message, parameter.Name, fieldOf(parameter))
+		field := map[string]any{"type": p.Type, "title": plaintext.Text(p.Name)}
+		if p.Description != "" {
+			field["description"] = p.Description
+		}
+		if len(p.Allowed) > 0 && p.Type == "string" {
+			field["enum"] = plaintext.Texts(p.Allowed)
+		}
+		if p.Min != "" {
+			field["minimum"] = p.Min
+		}
+		if p.Max != "" {
+			field["maximum"] = p.Max
+		}
+		message := cmp.Or(of.Params().Ask(p.Name), p.Description, plaintext.Text(p.Name))
+		requests[p.Name] = ask(message, p.Name, field)
 	}
 	return requests
-}
-
-// fieldOf is the field of a form for a parameter.
-func fieldOf(p parameters.Parameter) map[string]any {
-	field := map[string]any{"type": p.Type, "title": plaintext.Text(p.Name)}
-	if p.Description != "" {
-		field["description"] = p.Description
-	}
-	if len(p.Allowed) > 0 && p.Type == "string" {
-		field["enum"] = plaintext.Texts(p.Allowed)
-	}
-	if p.Min != "" {
-		field["minimum"] = p.Min
-	}
-	if p.Max != "" {
-		field["maximum"] = p.Max
-	}
-	return field
 }
 
 // formTypes are the types of values that a form can hold.
 var formTypes = []string{"string", "number", "integer", "boolean"}
 
-// missingOf lists the values that a call lacks, where they are all that is wrong with it and a form
+// missingOf lists the values that a call lacks, if they are all that is wrong with it and a form
 // can ask for each.
 func missingOf(of *repositories.Tool, values map[string]any) []string {
 	var missing []string
@@ -104,21 +95,20 @@ func missingOf(of *repositories.Tool, values map[string]any) []string {
 }
 
 // inputRequired is the answer to a call that needs its user first (SEP-2322): the client asks, and
-// makes the call again with what was said.
+// makes the call again with the answer.
 type inputRequired struct {
-	done
+	resultHead
 	InputRequests map[string]inputRequest `json:"inputRequests"`
 	RequestState  string                  `json:"requestState,omitempty"`
 }
 
-// requestState is what the client brings back with the call: nothing of it is kept here. It grants
-// nothing that the call's key or token does not, so that it needs no seal.
+// requestState comes back with the client's next call: it is not kept here. It grants nothing that
+// the call's key or token does not, so that it needs no seal.
 type requestState struct {
-	// Trigger is the one that is to be confirmed, Arguments a digest of those that it was called
-	// with.
+	// Trigger is the one to be confirmed, Arguments a digest of those that it was called with.
 	Trigger   string `json:"trigger,omitempty"`
 	Arguments string `json:"arguments,omitempty"`
-	// Values are those that the user has given before.
+	// Values were given before.
 	Values map[string]any `json:"values,omitempty"`
 }
 
@@ -154,43 +144,20 @@ func digestOf(arguments map[string]any) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// asksToConfirm asks in the answer to a call whether it may be made.
-func (x *exchange) asksToConfirm(match query.Match) inputRequired {
-	state := requestState{Trigger: match.TriggerID, Arguments: digestOf(x.request.Params.Arguments)}
-	return x.requires(map[string]inputRequest{confirmKey: confirmation(match)}, state.text())
-}
-
-// asksForValues asks in the answer to a call for values.
-func (x toolCall) asksForValues(of *repositories.Tool, missing []string, had map[string]any) inputRequired {
-	return x.requires(valueRequests(of, missing), requestState{Values: had}.text())
-}
-
-func (x *exchange) requires(requests map[string]inputRequest, state string) inputRequired {
-	head := x.complete()
-	head.ResultType = "input_required"
-	return inputRequired{done: head, InputRequests: requests, RequestState: state}
-}
-
 // Actions of a user who was shown a form; the third is decline.
 const (
 	actionAccept = "accept"
 	actionCancel = "cancel"
 )
 
-// response is what a user has done with a form.
+// response is a user's reaction to a form.
 type response struct {
 	Action  string         `json:"action"`
 	Content map[string]any `json:"content"`
 }
 
-// agrees reports whether it says yes: a form that was sent off, and did not say no.
-func (r response) agrees() bool {
-	said, has := r.Content[confirmKey]
-	return r.Action == actionAccept && (!has || said == true)
-}
-
-// readResponses reads what a client brings. An object that is no response to a form may be for
-// somebody else, and is left alone: what it should have answered is asked again.
+// readResponses reads the responses of a client. An object that is no response to a form may be for
+// another reader, and is ignored: its question is asked again.
 func readResponses(given map[string]json.RawMessage) (map[string]response, error) {
 	responses := map[string]response{}
 	for key, text := range given {
@@ -205,37 +172,27 @@ func readResponses(given map[string]json.RawMessage) (map[string]response, error
 	return responses, nil
 }
 
-// valuesOf are the values that a user has given of those that were asked for, as far as they fit;
-// declined says that one was refused.
-func valuesOf(of *repositories.Tool, asked []string, responses map[string]response) (values map[string]any, declined bool) {
+// valuesOf are the values that a user has given of those that were asked for, if they fit; declined
+// says that one was refused.
+func valuesOf(of *repositories.Tool, names []string, responses map[string]response) (values map[string]any, declined bool) {
 	values = map[string]any{}
-	for _, name := range asked {
-		said, has := responses[name]
+	for _, name := range names {
+		given, has := responses[name]
 		switch {
-		case !has || said.Action == actionCancel:
+		case !has || given.Action == actionCancel:
 			continue
-		case said.Action != actionAccept:
+		case given.Action != actionAccept:
 			return nil, true
 		}
-		if value := said.field(name); value != nil && fits(of, name, value) {
+		value, has := given.Content[name]
+		if !has && len(given.Content) == 1 { // the client may give the one field another name
+			for _, value = range given.Content {
+			}
+		}
+		_, faults := of.Params().Check(map[string]any{name: value})
+		if value != nil && !slices.ContainsFunc(faults, func(f parameters.ValueFault) bool { return f.Parameter == name }) {
 			values[name] = value
 		}
 	}
 	return values, false
-}
-
-// field is what stands in the one field of a form, also where a client calls it otherwise.
-func (r response) field(name string) any {
-	value, has := r.Content[name]
-	for _, only := range r.Content {
-		if !has && len(r.Content) == 1 {
-			value = only
-		}
-	}
-	return value
-}
-
-func fits(of *repositories.Tool, name string, value any) bool {
-	_, faults := of.Params().Check(map[string]any{name: value})
-	return !slices.ContainsFunc(faults, func(f parameters.ValueFault) bool { return f.Parameter == name })
 }

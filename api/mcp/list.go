@@ -1,17 +1,14 @@
 package mcp
 
 import (
+	"cmp"
 	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
-	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
-	"earshot/trigger/scope"
 )
 
 // tool is a tool as an agent sees it.
@@ -31,18 +28,29 @@ type annotations struct {
 
 // Which user a tool needs, as Toolbox's clients read it: authInvoke lists services of which one
 // must have verified the user and those without which a required parameter is not filled,
-// authParam has those of each parameter that comes from an ID token. The names with a host are those of 2026, the others those of before.
+// authParam has those of each parameter that comes from an ID token. The names with a host are
+// those of 2026, the others earlier ones.
 var (
 	invokeKeys = []string{"com.google.cloud/authInvoke", "toolbox/authInvoke"}
 	paramKeys  = []string{"com.google.cloud/authParam", "toolbox/authParam"}
 )
 
-// shown is the tool as an agent sees it.
-func shown(of *repositories.Tool) tool {
-	t := tool{Name: of.Name, Description: of.Shown(), InputSchema: inputSchema(of), Annotations: hints(of)}
-	if t.Description == "" {
-		t.Description = of.Name // clients refuse a tool without one
+// listing returns a tool as an agent sees it.
+func listing(of *repositories.Tool) tool {
+	t := tool{Name: of.Name, InputSchema: of.Params().ModelSchema()}
+	t.Description = cmp.Or(of.Shown(), of.Name) // clients refuse a tool without one
+	if dialect := of.Params().Dialect(); dialect != "" {
+		// Without its dialect, an agent would read an older schema as one of its revision.
+		t.InputSchema = append([]byte(`{"$schema":`+exactQuote(dialect)+`,`), t.InputSchema[1:]...)
 	}
+	method := of.Method
+	if of.Request != nil && of.Request.Method != "" {
+		method = of.Request.Method
+	}
+	if method == http.MethodGet || method == http.MethodHead {
+		t.Annotations = &annotations{ReadOnly: true, Idempotent: true}
+	}
+
 	if !of.AsksForUser() {
 		return t
 	}
@@ -68,29 +76,6 @@ func shown(of *repositories.Tool) tool {
 	return t
 }
 
-// inputSchema is what models are shown, and the dialect that it is in: without it, an agent would
-// read an older one as the one of its revision.
-func inputSchema(of *repositories.Tool) json.RawMessage {
-	schema, dialect := of.Params().ModelSchema(), of.Params().Dialect()
-	if dialect == "" {
-		return schema
-	}
-	return append([]byte(`{"$schema":`+exactQuote(dialect)+`,`), schema[1:]...)
-}
-
-// hints says of a call that only reads that it does, and of one that may be repeated that it
-// may, where somebody has said so.
-func hints(of *repositories.Tool) *annotations {
-	method := of.Method
-	if of.Request != nil && of.Request.Method != "" {
-		method = of.Request.Method
-	}
-	if method == http.MethodGet || method == http.MethodHead {
-		return &annotations{ReadOnly: true, Idempotent: true}
-	}
-	return nil
-}
-
 // Bounds of the lists that are kept: how many, and how long (bytes) each may be. A longer one is
 // made for each request.
 const (
@@ -98,83 +83,118 @@ const (
 	keptList  = 8 << 20
 )
 
-// lists keeps the JSON of lists of tools, by what they list, so that a list of thousands costs
-// no more than its bytes.
-type lists struct {
-	made *lru.Cache[listed, []byte]
-}
+// listKey names a list: the tools of a version of a scope, or of one repository in it.
+type listKey struct{ appID, version, repositoryID string }
 
-// listed is what a list lists: the tools of a version of a scope, or of one repository in it.
-type listed struct{ appID, version, repositoryID string }
+// listHead begins a modern list. A client may not keep it (ttlMs): tools come and go at any
+// moment, and a subscription reports it.
+var listHead = `{"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":` + string(exactjson.EncodeOrNull(identified)) + `,`
 
-func newLists() *lists {
-	made, _ := lru.New[listed, []byte](keptLists) // fails for a size of 0 only
-	return &lists{made}
-}
-
-// of returns the JSON of a list.
-func (l *lists) of(appID, repositoryID string, catalog *scope.Catalog) ([]byte, error) {
-	key := listed{appID, catalog.Version(), repositoryID}
-	if text, hit := l.made.Get(key); hit {
-		return text, nil
+// listTools answers tools/list, with all tools in one page. It does not copy the list.
+func (x *rpcCall) listTools() (any, error) {
+	list := searchTools
+	if !x.searches() {
+		catalog, err := x.server.Engine.Catalog(x.ctx(), x.AppID, x.SessionID)
+		if err != nil {
+			return nil, err
+		}
+		key := listKey{x.AppID, catalog.Version(), x.c.Param("repositoryId")}
+		text, hit := x.server.lists.Get(key)
+		if !hit {
+			candidates := catalog.Tools(key.repositoryID)
+			tools := make([]tool, len(candidates))
+			for i, one := range candidates {
+				tools[i] = listing(one.Tool)
+			}
+			if text, err = exactjson.Encode(tools); err != nil {
+				return nil, err
+			}
+			if len(text) <= keptList {
+				x.server.lists.Add(key, text)
+			}
+		}
+		list = text
 	}
-	text, err := listOf(catalog.Tools(repositoryID))
-	if err == nil && len(text) <= keptList {
-		l.made.Add(key, text)
-	}
-	return text, err
-}
 
-func listOf(candidates []matcher.Candidate) ([]byte, error) {
-	tools := make([]tool, len(candidates))
-	for i, one := range candidates {
-		tools[i] = shown(one.Tool)
-	}
-	return exactjson.Encode(tools)
-}
-
-// How long a client may keep a list: not at all. Tools come and go at any moment, and whoever
-// wants to hear of it subscribes.
-const listLife = `"ttlMs":0,"cacheScope":"private",`
-
-// listTools answers tools/list, with all tools in one page.
-func (x *exchange) listTools() error {
-	text, err := x.listed()
-	if err != nil {
-		return x.fail(err)
-	}
-	head := `{`
+	head, tail := `{"jsonrpc":"2.0","id":`+string(x.request.ID)+`,"result":`, "}}\n"
 	if x.request.modern {
-		head = `{"resultType":"complete",` + listLife + `"_meta":` + identifiedText + `,`
+		head += listHead + `"tools":`
+	} else {
+		head += `{"tools":`
 	}
-	return x.stream(head+`"tools":`, text, "}}\n")
+	out := x.c.Response()
+	out.Header().Set("Content-Type", "application/json")
+	out.Header().Set("Content-Length", strconv.Itoa(len(head)+len(list)+len(tail)))
+	out.WriteHeader(http.StatusOK)
+	for _, part := range [][]byte{[]byte(head), list, []byte(tail)} {
+		if _, err := out.Write(part); err != nil {
+			return nil, nil // the client is gone
+		}
+	}
+	return nil, nil
 }
 
-// identifiedText is the JSON of identified.
-var identifiedText = string(exactjson.EncodeOrNull(identified))
+// An agent that is shown thousands of tools pays for all of them with each request, and chooses
+// worse. With ?tools=search it sees two instead: one that finds tools by what they do, and one
+// that calls a tool that was found.
+const (
+	searchMode = "search"
+	searchTool = "search_tools"
+	callTool   = "call_tool"
+)
 
-func (x *exchange) listed() ([]byte, error) {
-	if x.searches() {
-		return searchTools, nil
+// Bounds of how many tools are found.
+const (
+	foundTools = 10
+	mostFound  = 50
+)
+
+// searchTools is the JSON of the two tools.
+var searchTools = exactjson.EncodeOrNull([]tool{
+	{
+		Name: searchTool, Description: "Find tools by what they do. Answers with names, descriptions and input schemas, the best first; call one with call_tool.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"query":{"type":"string","description":"what is to be done, in a few words"},` +
+			`"limit":{"type":"integer","minimum":1,"maximum":50,"default":10,"description":"the most tools to answer with"}},"required":["query"]}`),
+		Annotations: &annotations{ReadOnly: true, Idempotent: true},
+	},
+	{
+		Name: callTool, Description: "Call a tool that search_tools has found.",
+		InputSchema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string","description":"of the tool"},` +
+			`"arguments":{"type":"object","description":"as the tool's input schema says"}},"required":["name"]}`),
+	},
+})
+
+// searches reports whether the server of the URL shows the two tools alone.
+func (x *rpcCall) searches() bool { return x.c.QueryParam("tools") == searchMode }
+
+// search answers a call of search_tools.
+func (x *rpcCall) search() (any, error) {
+	query, _ := x.request.Params.Arguments["query"].(string)
+	limit := int64(foundTools)
+	if given, has := x.request.Params.Arguments["limit"]; has {
+		number, _ := given.(json.Number)
+		var err error
+		if limit, err = number.Int64(); err != nil || limit < 1 || limit > mostFound {
+			return x.faulty("limit: is no whole number from 1 to 50"), nil
+		}
 	}
-	catalog, err := x.server.Engine.Catalog(x.ctx(), x.scope().AppID, x.scope().SessionID)
+	if query == "" {
+		return x.faulty("query: is required, a text that says what is to be done"), nil
+	}
+	tools, err := x.server.Engine.SearchTools(x.ctx(), x.AppID, x.SessionID, query, int(limit))
 	if err != nil {
 		return nil, err
 	}
-	return x.server.lists.of(x.scope().AppID, x.c.Param("repositoryId"), catalog)
-}
-
-// stream writes a result around a text that is not copied for it.
-func (x *exchange) stream(head string, text []byte, tail string) error {
-	head = `{"jsonrpc":"2.0","id":` + string(x.request.ID) + `,"result":` + head
-	out := x.c.Response()
-	out.Header().Set("Content-Type", "application/json")
-	out.Header().Set("Content-Length", strconv.Itoa(len(head)+len(text)+len(tail)))
-	out.WriteHeader(http.StatusOK)
-	for _, part := range [][]byte{[]byte(head), text, []byte(tail)} {
-		if _, err := out.Write(part); err != nil {
-			return nil // nobody is there any more
+	type found struct {
+		tool
+		Score float64 `json:"score"`
+	}
+	list := []found{}
+	for _, one := range tools {
+		if in := x.c.Param("repositoryId"); in == "" || in == one.RepositoryID {
+			list = append(list, found{tool{Name: one.Name, Description: one.Description, InputSchema: one.InputSchema}, one.Score})
 		}
 	}
-	return nil
+	text, err := exactjson.Encode(map[string]any{"tools": list})
+	return x.resultOf(text), err
 }

@@ -1,3 +1,13 @@
+// Package mcp serves the tools of an app, or of a session, to agents by the Model Context Protocol: revision 2026-07-28,
+// which knows no sessions, and by initialize the two before.
+//
+// A call of a tool is a direct trigger with the source agent. What takes longer than the tool's request may take, and what
+// waits for a subscriber's answer, for a yes or for values, is a task (the extension io.modelcontextprotocol/tasks): its id
+// is that of the trigger, so the ledger keeps it, on every replica and through every crash.
+//
+// The official Go SDK speaks the protocol: the handshake, discovery, and the refusal of requests that are not plainly right.
+// Frequent requests (tools/list, tools/call, tasks/…, subscriptions/listen) are answered here once they are known to be
+// right: the SDK makes a connection of its own, and some 400 kB of garbage, for each request.
 package mcp
 
 import (
@@ -5,11 +15,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/labstack/echo/v4"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -17,9 +29,9 @@ import (
 	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/parameters"
 	"earshot/repositories/tracing"
-	"earshot/repositories/version"
 	"earshot/trigger"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
@@ -32,8 +44,7 @@ import (
 type Engine interface {
 	Catalog(ctx context.Context, appID, sessionID string) (*scope.Catalog, error)
 	SearchTools(ctx context.Context, appID, sessionID, text string, limit int) ([]scope.FoundTool, error)
-	// Count counts a use against the limits of a minute; its error is a *ledger.RateError where
-	// one is reached.
+	// Count counts a use against the limits of a minute; its error is a *ledger.RateError if one is reached.
 	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error
 	// Fire returns the JSON of a query.Match.
 	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
@@ -48,7 +59,7 @@ type Engine interface {
 	Background(run func(ctx context.Context))
 }
 
-// Asked keeps the calls that lack values until somebody has given them; asked.Calls does.
+// Asked keeps the calls that lack values until the values are given; pendingcalls.Calls implements it.
 type Asked interface {
 	Begin(ctx context.Context, scope repositories.Scope, id string, call pendingcalls.Call) error
 	Get(ctx context.Context, scope repositories.Scope, id string) (pendingcalls.Call, error)
@@ -62,25 +73,25 @@ type Events interface {
 	Follow(ctx context.Context, appID, sessionID string, after uint64) (<-chan effect.Published, error)
 }
 
-// User is the verified claims of the user for whom an agent calls. Explained adds to an error
-// why tokens that were sent did not do.
+// User is the verified claims of the user for whom an agent calls. Explained adds to an error why tokens that were sent
+// did not verify.
 type User struct {
 	Claims    parameters.Claims
 	Explained func(error) error
 }
 
-// Options are what New needs. All but Asked and Events must be given.
+// Options are what New needs. All but Asked, Events and Tracer must be given.
 type Options struct {
 	Engine Engine
 	// Asked missing: calls that lack values are faults, and no task is made of them.
 	Asked Asked
-	// Events missing: nobody can subscribe.
+	// Events missing: no client can subscribe.
 	Events Events
 	// Enter counts one more open stream of a scope.
 	Enter func(scope repositories.Scope) (leave func(), err error)
-	// StillGood returns why the key or token of a request is none any more.
+	// StillGood returns why the key or token of a request is no longer valid.
 	StillGood func(ctx context.Context, who auth.Principal) error
-	// Admitted bounds how many requests are worked on at once; open streams are not among them.
+	// Admitted bounds how many requests are worked on at once; open streams do not count.
 	Admitted echo.MiddlewareFunc
 	// Closing ends streams when it is closed.
 	Closing <-chan struct{}
@@ -88,7 +99,7 @@ type Options struct {
 	Users func(c echo.Context) (User, error)
 	// Tracer begins the spans of calls; nil: none.
 	Tracer *tracing.Tracer
-	// TaskAfter is how long a call may take before it is a task. Missing: 2 s.
+	// TaskAfter is how long a call may take before it is a task. Missing: 2 s (section 19 of the contract).
 	TaskAfter time.Duration
 	// Kept is how long the record of a task stays after it was done.
 	Kept  time.Duration
@@ -98,40 +109,35 @@ type Options struct {
 // Server answers requests by MCP. It is safe for concurrent use.
 type Server struct {
 	Options
-	lists *lists
-	slow  chan struct{} // has one of each call that goes on behind its answer, or may
-	// sdk speaks what is not answered here, to clients of this revision and of earlier ones.
+	lists *lru.Cache[listKey, []byte] // JSON of lists of tools: a list of thousands costs no more than its bytes
+	slow  chan struct{}               // has one of each call that goes on behind its answer, or may
+	// sdk answers all other requests, of clients of this revision and of earlier ones.
 	sdk *sdk.StreamableHTTPHandler
 }
 
+// mostSlow is how many calls go on at once behind the answer to their client. A request waits for any further one, so that
+// a client has no more calls under way than requests.
+const mostSlow = 1024
+
 // New returns a Server.
 func New(options Options) *Server {
-	s := &Server{Options: options, lists: newLists(), slow: make(chan struct{}, mostSlow)}
-	s.TaskAfter = cmp.Or(s.TaskAfter, defaultTaskAfter)
+	s := &Server{Options: options, slow: make(chan struct{}, mostSlow)}
+	s.lists, _ = lru.New[listKey, []byte](keptLists) // fails for a size of 0 only
+	s.TaskAfter = cmp.Or(s.TaskAfter, 2*time.Second)
 	modern, legacy := newSDKServer(true), newSDKServer(false)
 	s.sdk = sdk.NewStreamableHTTPHandler(func(r *http.Request) *sdk.Server {
-		if v := r.Header.Get(versionHeader); v != "" && v < revision {
-			return legacy
-		}
-		if r.Header.Get(versionHeader) == "" {
-			return legacy // it begins with initialize, or names no revision
+		if r.Header.Get(versionHeader) < revision {
+			return legacy // also without the header: it begins with initialize, or names no revision
 		}
 		return modern
 	}, &sdk.StreamableHTTPOptions{Stateless: true, JSONResponse: true, PropagateRequestCancellation: true,
-		// Host and Origin are looked at for all that is served (auth.Guarded, auth.Elsewhere).
+		// auth.Guarded and auth.Elsewhere check Host and Origin of every request.
 		DisableLocalhostProtection: true})
 	return s
 }
 
-// serviceInfo is how the server calls itself.
-var serviceInfo = &sdk.Implementation{Name: "earshot", Title: "Earshot", Version: version.Current().Version}
-
-// tasksExtension is the extension by which calls become tasks (SEP-2663).
-const tasksExtension = "io.modelcontextprotocol/tasks"
-
-// newSDKServer returns a server that has no tools of its own: what concerns tools comes to it
-// only where it is to be refused. Clients of earlier revisions are told of no tasks and of no
-// notifications, for which they would need a session.
+// newSDKServer returns a server that has no tools of its own: requests about tools come to it only to be refused. It tells
+// clients of earlier revisions of no tasks and of no notifications, for which they would need a session.
 func newSDKServer(modern bool) *sdk.Server {
 	can := &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{ListChanged: modern}}
 	if modern {
@@ -141,7 +147,15 @@ func newSDKServer(modern bool) *sdk.Server {
 		Capabilities: can,
 		SetCacheable: func(_ context.Context, _ sdk.Request, c *sdk.Cacheable) { c.CacheScope = "private" },
 	})
-	server.AddReceivingMiddleware(toolsAlone)
+	server.AddReceivingMiddleware(func(next sdk.MethodHandler) sdk.MethodHandler {
+		return func(ctx context.Context, method string, request sdk.Request) (sdk.Result, error) {
+			switch area, _, _ := strings.Cut(method, "/"); area {
+			case "prompts", "resources", "completion", "logging": // the SDK would answer with an empty list
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there is no " + method + " here, but tools"}
+			}
+			return next(ctx, method, request)
+		}
+	})
 	for _, method := range []string{methodTaskGet, methodTaskUpdate, methodTaskCancel} {
 		if err := sdk.AddReceivingCustomMethod(server, method, refused); err != nil {
 			panic(err) // none of them is the SDK's own
@@ -150,16 +164,22 @@ func newSDKServer(modern bool) *sdk.Server {
 	return server
 }
 
-// toolsAlone refuses what the SDK would answer with an empty list: there are tools here, and
-// nothing else.
-func toolsAlone(next sdk.MethodHandler) sdk.MethodHandler {
-	return func(ctx context.Context, method string, sent sdk.Request) (sdk.Result, error) {
-		switch of, _, _ := strings.Cut(method, "/"); of {
-		case "prompts", "resources", "completion", "logging":
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "there is no " + method + " here, but tools"}
-		}
-		return next(ctx, method, sent)
-	}
+type refusedParams struct{ sdk.ParamsBase }
+
+type refusedResult struct{ sdk.ResultBase }
+
+// refused is the SDK's answer to methods of tasks whose headers or _meta are not right. Most it refuses by itself.
+func refused(context.Context, *sdk.ServerSession, *refusedParams) (*refusedResult, error) {
+	return nil, errors.New("tasks are of revision " + revision + ": name it in the header and in _meta")
+}
+
+// methods are those that are answered here, beside subscriptions/listen. A nil result says that the answer is written.
+var methods = map[string]func(*rpcCall) (result any, err error){
+	methodList:       (*rpcCall).listTools,
+	methodCall:       (*rpcCall).callTool,
+	methodTaskGet:    (*rpcCall).getTask,
+	methodTaskUpdate: (*rpcCall).updateTask,
+	methodTaskCancel: (*rpcCall).cancelTask,
 }
 
 // Serve answers a request to one of the server's URLs.
@@ -174,24 +194,40 @@ func (s *Server) Serve(c echo.Context) error {
 	if err != nil {
 		return answer.Unread(err)
 	}
-	sent := readRequest(c.Request().Header, body)
-	if handle := methods[sent.Method]; handle != nil && sent.plain {
-		user, err := s.Users(c)
+
+	request := readRequest(c.Request().Header, body)
+	handle := methods[request.Method]
+	if !request.plain || handle == nil && request.Method != methodSubscribe {
+		s.delegate(c, body)
+		return nil
+	}
+	user, err := s.Users(c)
+	if err != nil {
+		return err
+	}
+	scope := repositories.Scope{AppID: c.Param("appId"), SessionID: c.Param("sessionId")}
+	x := &rpcCall{server: s, c: c, Scope: scope, request: request, user: user}
+	if handle == nil {
+		return x.subscribe()
+	}
+	return s.Admitted(func(echo.Context) error {
+		result, err := handle(x)
+		switch {
+		case err != nil:
+			return x.fail(err)
+		case result == nil:
+			return nil
+		}
+		text, err := exactjson.Encode(result)
 		if err != nil {
 			return err
 		}
-		x := &exchange{server: s, c: c, request: sent, user: user}
-		if sent.Method == methodSubscribe {
-			return x.subscribe()
-		}
-		return s.Admitted(func(echo.Context) error { return handle(x) })(c)
-	}
-	s.delegate(c, body)
-	return nil
+		return x.write(http.StatusOK, `,"result":`, text)
+	})(c)
 }
 
-// delegate has the SDK answer. It asks for both types of answers in Accept, of which it gives
-// the first; who names neither, as curl does, gets that as well.
+// delegate has the SDK answer. It asks for both types of answers in Accept, and gives the first: a client that names
+// neither, as curl does, gets that as well.
 func (s *Server) delegate(c echo.Context, body []byte) {
 	to := c.Request()
 	to.Body = io.NopCloser(bytes.NewReader(body))

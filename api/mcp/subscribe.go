@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -16,21 +17,14 @@ import (
 	"earshot/trigger/effect"
 )
 
-// subscription is what a client wants to hear of (SEP-2575, SEP-2663).
+// subscription names the notifications that a client wants (SEP-2575, SEP-2663).
 type subscription struct {
 	ToolsListChanged bool     `json:"toolsListChanged,omitempty"`
 	TaskIDs          []string `json:"taskIds,omitempty"`
 }
 
-// mostTasks is how many tasks one stream tells of.
+// mostTasks is how many tasks one stream reports.
 const mostTasks = 1000
-
-// Notifications of a stream.
-const (
-	notifyAcknowledged = "notifications/subscriptions/acknowledged"
-	notifyListChanged  = "notifications/tools/list_changed"
-	notifyTask         = "notifications/tasks"
-)
 
 // Times of a stream.
 const (
@@ -42,8 +36,8 @@ const (
 
 // subscribe answers subscriptions/listen: with a stream of notifications, until the client, its key
 // or this process ends it. They are made of the events that every replica reads, so that it does
-// not matter which of them a tool was registered on, or a task has ended on.
-func (x *exchange) subscribe() error {
+// not matter on which of them a tool was registered, or a task has ended.
+func (x *rpcCall) subscribe() error {
 	wanted := x.request.Params.Notifications
 	switch {
 	case wanted == nil:
@@ -53,7 +47,7 @@ func (x *exchange) subscribe() error {
 	case x.server.Events == nil:
 		return answer.NewProblem(http.StatusServiceUnavailable, "this service reads no events")
 	}
-	leave, err := x.server.Enter(x.scope())
+	leave, err := x.server.Enter(x.Scope)
 	if err != nil {
 		return err
 	}
@@ -61,143 +55,104 @@ func (x *exchange) subscribe() error {
 	ctx, cancel := context.WithCancel(x.ctx())
 	defer cancel()
 	after, err := x.server.Events.Now(ctx)
-	if err != nil {
-		return unreadable(err)
+	var events <-chan effect.Published
+	if err == nil {
+		events, err = x.server.Events.Follow(ctx, x.AppID, "", after)
 	}
-	events, err := x.server.Events.Follow(ctx, x.scope().AppID, "", after)
 	if err != nil {
-		return unreadable(err)
+		return answer.NewProblem(http.StatusServiceUnavailable, "the events cannot be read now; subscribe again").
+			With("Retry-After", answer.Soon).Because(err)
 	}
-	l := &listener{exchange: x, wanted: *wanted, with: http.NewResponseController(x.c.Response())}
+
+	l := &stream{rpcCall: x, wanted: *wanted, with: http.NewResponseController(x.c.Response()), meta: map[string]any{sdk.MetaKeySubscriptionID: x.request.ID}}
 	if !x.request.tasks() {
 		l.wanted.TaskIDs = nil
 	}
-	if l.begin() == nil {
-		l.pump(ctx, events)
+	header := x.c.Response().Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("X-Accel-Buffering", "no") // nginx would collect events
+	x.c.Response().WriteHeader(http.StatusOK)
+	if l.notify("subscriptions/acknowledged", map[string]any{"_meta": l.meta, "notifications": l.wanted}) == nil && l.pump(ctx, events) {
+		// The answer to the request at last: the client may subscribe again.
+		_ = l.sendMessage(map[string]any{"jsonrpc": "2.0", "id": x.request.ID, "result": map[string]any{"resultType": "complete", "_meta": l.meta}})
 	}
 	return nil
 }
 
-func unreadable(cause error) error {
-	return answer.NewProblem(http.StatusServiceUnavailable, "the events cannot be read now; subscribe again").With("Retry-After", answer.Soon).Because(cause)
-}
-
-// listener is an open stream.
-type listener struct {
-	*exchange
+// stream is an open subscription. Its notifications have the id of the request that opened it,
+// since a client may have several.
+type stream struct {
+	*rpcCall
 	wanted subscription
 	with   *http.ResponseController
+	meta   map[string]any
 }
 
-// notification is what a stream sends. Its subscription is the id of the request that opened it,
-// since a client may have several.
-type notification struct {
-	Version string `json:"jsonrpc"`
-	Method  string `json:"method"`
-	Params  any    `json:"params"`
-}
-
-type acknowledged struct {
-	Meta          map[string]any `json:"_meta"`
-	Notifications subscription   `json:"notifications"`
-}
-
-type changed struct {
-	Meta map[string]any `json:"_meta"`
-}
-
-func (l *listener) meta() map[string]any {
-	return map[string]any{sdk.MetaKeySubscriptionID: l.request.ID}
-}
-
-func (l *listener) begin() error {
-	header := l.c.Response().Header()
-	header.Set("Content-Type", "text/event-stream")
-	header.Set("X-Accel-Buffering", "no") // nginx would collect events
-	l.c.Response().WriteHeader(http.StatusOK)
-	return l.notify(notifyAcknowledged, acknowledged{l.meta(), l.wanted})
-}
-
-// pump sends what the events of the app come to.
-func (l *listener) pump(ctx context.Context, events <-chan effect.Published) {
+// pump sends the notifications of the app's events. It reports whether the client is still there.
+func (l *stream) pump(ctx context.Context, events <-chan effect.Published) bool {
 	beats, checks := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck)
 	defer beats.Stop()
 	defer checks.Stop()
 	for {
 		select {
 		case event, open := <-events:
-			if !open || l.hear(event) != nil {
-				l.end()
-				return
+			if !open || l.forward(event) != nil {
+				return true
 			}
 		case <-beats.C:
 			if l.send(": alive\n\n") != nil {
-				return
+				return false
 			}
 		case <-checks.C:
 			if err := l.server.StillGood(ctx, auth.PrincipalOf(l.c)); err != nil && !answer.IsUnavailable(err) {
-				l.end()
-				return
+				return true
 			}
 		case <-l.server.Closing:
-			l.end()
-			return
+			return true
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
 }
 
-// end is the answer to the request at last: the client may subscribe again.
-func (l *listener) end() {
-	text := exactjson.EncodeOrNull(map[string]any{"jsonrpc": "2.0", "id": l.request.ID, "result": map[string]any{"resultType": "complete", "_meta": l.meta()}})
-	_ = l.send("event: message\ndata: " + string(text) + "\n\n") // nobody may be there any more
-}
-
-// hear tells the client what an event means to it.
-func (l *listener) hear(event effect.Published) error {
+// forward sends the notification of an event, if the client wants one.
+func (l *stream) forward(event effect.Published) error {
 	if strings.HasPrefix(event.Subject, "tool.changed.") {
-		if !l.wanted.ToolsListChanged || event.SessionID != "" && event.SessionID != l.scope().SessionID {
+		if !l.wanted.ToolsListChanged || event.SessionID != "" && event.SessionID != l.SessionID {
 			return nil
 		}
-		return l.notify(notifyListChanged, changed{l.meta()})
+		return l.notify("tools/list_changed", map[string]any{"_meta": l.meta})
 	}
-	id := triggerOf(event)
-	if !slices.Contains(l.wanted.TaskIDs, id) {
-		return nil
-	}
-	t, err := tasks{l.exchange}.task(id)
-	if err != nil {
-		return nil // it is gone, or will be told of by its next event
-	}
-	t.ResultType, t.Meta = "", l.meta()
-	return l.notify(notifyTask, t)
-}
-
-// triggerOf is the trigger that an event is of; empty for none.
-func triggerOf(event effect.Published) string {
 	var of struct {
 		ID        string `json:"id"`
 		TriggerID string `json:"triggerId"`
 	}
-	if json.Unmarshal(event.Data, &of) != nil {
-		return ""
+	_ = json.Unmarshal(event.Data, &of) // an event of no trigger has no id that is wanted
+	id := cmp.Or(of.TriggerID, of.ID)
+	if !slices.Contains(l.wanted.TaskIDs, id) {
+		return nil
 	}
-	if of.TriggerID != "" {
-		return of.TriggerID
+	t, err := l.task(id)
+	if err != nil {
+		return nil // it is gone, or its next event reports it
 	}
-	return of.ID
+	t.ResultType, t.Meta = "", l.meta
+	return l.notify("tasks", t)
 }
 
-func (l *listener) notify(method string, of any) error {
-	text, err := exactjson.Encode(notification{"2.0", method, of})
+func (l *stream) notify(method string, params any) error {
+	return l.sendMessage(map[string]any{"jsonrpc": "2.0", "method": "notifications/" + method, "params": params})
+}
+
+func (l *stream) sendMessage(message map[string]any) error {
+	text, err := exactjson.Encode(message)
 	if err != nil {
 		return err
 	}
 	return l.send("event: message\ndata: " + string(text) + "\n\n")
 }
 
-func (l *listener) send(text string) error {
+func (l *stream) send(text string) error {
 	_ = l.with.SetWriteDeadline(time.Now().Add(writeTime)) // a recorder has none
 	if _, err := l.c.Response().Write([]byte(text)); err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 // given to them.
 var realTime = map[string]string{
 	"api.eventWriter.write":       ofDeadlines,
-	"api/mcp.listener.send":       ofDeadlines,
+	"api/mcp.stream.send":         ofDeadlines,
 	"api/mqtt.Server.admit":       ofDeadlines,
 	"api/server.pace.step":        ofDeadlines,
 	"httpcall.tokenFrom":          "oauth2 says when a token ends by the real clock",

@@ -1,0 +1,106 @@
+package mcp
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"earshot/repositories"
+	"earshot/trigger"
+	"earshot/trigger/effect"
+	"earshot/trigger/query"
+)
+
+// content is a part of a result.
+type content struct {
+	Type string `json:"type"`
+	Text string `json:"text"`
+}
+
+// callResult is the result of a call.
+type callResult struct {
+	resultHead
+	Content    []content       `json:"content"`
+	Structured json.RawMessage `json:"structuredContent,omitempty"`
+	IsError    bool            `json:"isError,omitempty"`
+}
+
+// faulty is the result of a call that went wrong in a way that the model should read.
+func (x *rpcCall) faulty(text string) callResult {
+	return callResult{resultHead: x.head("complete"), Content: []content{{"text", text}}, IsError: true}
+}
+
+// fault says what is wrong with a call, for the model or its user to mend; empty for other errors.
+func (x *rpcCall) fault(err error) string {
+	values, unverified := (*trigger.ValuesError)(nil), (*repositories.Unverified)(nil)
+	switch {
+	case errors.As(err, &values):
+		lines := []string{"nothing was called, the values do not fit " + values.Name + ":"}
+		for _, fault := range values.Faults {
+			lines = append(lines, fault.Parameter+": "+fault.Detail)
+		}
+		return strings.Join(lines, "\n")
+	case errors.As(err, &unverified):
+		return x.user.Explained(err).Error()
+	}
+	return ""
+}
+
+// resultOf is the result of a call with this JSON as its outcome: a text as it is, anything else as
+// JSON and as structured content. Before revision only an object can be that.
+func (x *rpcCall) resultOf(outcome json.RawMessage) callResult {
+	r := callResult{resultHead: x.head("complete")}
+	var text string
+	if json.Unmarshal(outcome, &text) == nil && string(outcome) != "null" {
+		r.Content = []content{{"text", text}}
+		return r
+	}
+	r.Content = []content{{"text", string(outcome)}}
+	if x.request.modern || strings.HasPrefix(string(outcome), "{") {
+		r.Structured = outcome
+	}
+	return r
+}
+
+// outcome is the result of a trigger that has ended; text is the JSON of its match.
+func (x *rpcCall) outcome(match query.Match, text json.RawMessage) callResult {
+	call := match.Call
+	switch {
+	case call == nil && match.Event != nil && match.Event.State == query.StateFailed:
+		return x.faulty(cmp.Or(match.Event.Error, "its event could not be published"))
+	case call == nil || call.State == query.StateDelivered && len(call.Result) == 0:
+		return x.resultOf(text) // all there is to say is that it was done
+	case call.State == query.StateDelivered:
+		return x.resultOf(call.Result)
+	}
+	return x.faulty(cmp.Or(call.Error, "the call has failed: "+string(call.Reason)))
+}
+
+// taskStatus is how far a task is (SEP-2663). No task has the status failed: a call that its
+// endpoint refuses, or does not answer, has a result that says so, for the model to read.
+type taskStatus string
+
+const (
+	taskWorking       taskStatus = "working"
+	taskInputRequired taskStatus = "input_required"
+	taskCompleted     taskStatus = "completed"
+	taskCancelled     taskStatus = "cancelled"
+)
+
+func (s taskStatus) ended() bool { return s == taskCompleted || s == taskCancelled }
+
+// statusOf is how far a trigger is, as the status of a task.
+func statusOf(m query.Match) taskStatus {
+	switch {
+	case m.State == query.StateConfirming:
+		return taskInputRequired
+	case m.State == query.StateCancelled:
+		return taskCancelled
+	case m.Call == nil && m.DueAt != nil, m.Call != nil && m.Call.State == query.StatePending:
+		return taskWorking
+	case m.Call != nil && m.Call.Reason == effect.ReasonCancelled:
+		return taskCancelled
+	}
+	return taskCompleted
+}

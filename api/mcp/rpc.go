@@ -1,0 +1,221 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+
+	"github.com/labstack/echo/v4"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"earshot/api/answer"
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/version"
+)
+
+// revision is the newest of the protocol that is spoken.
+const revision = "2026-07-28"
+
+// tasksExtension is the extension by which calls become tasks (SEP-2663).
+const tasksExtension = "io.modelcontextprotocol/tasks"
+
+// Headers that repeat what the body says, for proxies that read no body (SEP-2243).
+const (
+	versionHeader = "Mcp-Protocol-Version"
+	methodHeader  = "Mcp-Method"
+	nameHeader    = "Mcp-Name"
+)
+
+const (
+	methodList       = "tools/list"
+	methodCall       = "tools/call"
+	methodTaskGet    = "tasks/get"
+	methodTaskUpdate = "tasks/update"
+	methodTaskCancel = "tasks/cancel"
+	methodSubscribe  = "subscriptions/listen"
+)
+
+// rpcRequest is a JSON-RPC request.
+type rpcRequest struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params rpcParams       `json:"params"`
+	// modern says that it is of revision; others are of earlier ones.
+	modern bool
+	// plain says that its headers and its body agree, and nothing is missing. The SDK refuses others.
+	plain bool
+}
+
+// rpcParams are the parameters of all methods that are answered here.
+type rpcParams struct {
+	Meta           requestMeta                `json:"_meta"`
+	Name           string                     `json:"name"`
+	Arguments      map[string]any             `json:"arguments"`
+	TaskID         string                     `json:"taskId"`
+	InputResponses map[string]json.RawMessage `json:"inputResponses"`
+	RequestState   string                     `json:"requestState"`
+	Notifications  *subscription              `json:"notifications"`
+}
+
+// requestMeta is what a client states about itself with each request (SEP-2575), and about this one.
+type requestMeta struct {
+	Version string `json:"io.modelcontextprotocol/protocolVersion"`
+	Client  *struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	} `json:"io.modelcontextprotocol/clientInfo"`
+	Capabilities *struct {
+		Elicitation *struct {
+			Form json.RawMessage `json:"form"`
+			URL  json.RawMessage `json:"url"`
+		} `json:"elicitation"`
+		Extensions map[string]json.RawMessage `json:"extensions"`
+	} `json:"io.modelcontextprotocol/clientCapabilities"`
+	// TriggerID is the idempotency key of a call: the same again fires nothing.
+	TriggerID string `json:"earshot/triggerId"`
+	// Metadata is kept with the trigger.
+	Metadata repositories.Metadata `json:"earshot/metadata"`
+	// TraceParent is the span that the call is of, which need not be that of the HTTP request.
+	TraceParent string `json:"traceparent"`
+}
+
+// readRequest reads a request and finds out whether it is plain.
+func readRequest(header http.Header, body []byte) *rpcRequest {
+	r := &rpcRequest{}
+	if exactjson.Unmarshal(body, r) != nil || len(r.ID) == 0 || string(r.ID) == "null" {
+		return r
+	}
+	version, meta := header.Get(versionHeader), r.Params.Meta
+	r.modern = version == revision
+	if !r.modern {
+		r.plain = version < revision && meta.Version == "" && (r.Method == methodList || r.Method == methodCall)
+		return r
+	}
+	r.plain = meta.Version == revision && meta.Capabilities != nil && header.Get(methodHeader) == r.Method &&
+		(r.Method != methodCall || r.Params.Name != "" && header.Get(nameHeader) == r.Params.Name)
+	return r
+}
+
+// tasks reports whether the client can be answered with a task.
+func (r *rpcRequest) tasks() bool {
+	if !r.modern {
+		return false
+	}
+	_, declared := r.Params.Meta.Capabilities.Extensions[tasksExtension]
+	return declared
+}
+
+// elicits reports whether the client can ask its user. One that declares no mode fills forms.
+func (r *rpcRequest) elicits() bool {
+	if !r.modern {
+		return false
+	}
+	can := r.Params.Meta.Capabilities.Elicitation
+	return can != nil && (can.Form != nil || can.URL == nil)
+}
+
+// Codes of errors (JSON-RPC 2.0; SEP-2243, SEP-2575).
+const (
+	codeInvalidParams     = -32602
+	codeInternal          = -32603
+	codeHeaderMismatch    = -32020
+	codeMissingCapability = -32021
+)
+
+// rpcError is an error of the protocol.
+type rpcError struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+	Data    any    `json:"data,omitempty"`
+}
+
+// Error returns its message.
+func (e *rpcError) Error() string { return e.Message }
+
+func invalid(message string) error { return &rpcError{Code: codeInvalidParams, Message: message} }
+
+// rpcCall is a request that is answered here.
+type rpcCall struct {
+	server *Server
+	c      echo.Context
+	repositories.Scope
+	request *rpcRequest
+	user    User
+	// values are the arguments with what the user was asked for; nil if nothing was. The client
+	// repeats its own arguments in each round, with the headers that go with them.
+	values map[string]any
+	// wrapped says that the call came by call_tool, whose schema names no headers.
+	wrapped bool
+	// trace is where the call stands in its trace.
+	trace string
+}
+
+func (x *rpcCall) ctx() context.Context { return x.c.Request().Context() }
+
+// serviceInfo is how the server calls itself, identified how a result names its server (SEP-2575).
+var (
+	serviceInfo = &sdk.Implementation{Name: "earshot", Title: "Earshot", Version: version.Current().Version}
+	identified  = map[string]any{sdk.MetaKeyServerInfo: serviceInfo}
+)
+
+// resultHead is a result without content.
+type resultHead struct {
+	ResultType string `json:"resultType,omitempty"`
+	Meta       any    `json:"_meta,omitempty"`
+}
+
+// head returns the head of a result; clients of earlier revisions get none.
+func (x *rpcCall) head(resultType string) resultHead {
+	if !x.request.modern {
+		return resultHead{}
+	}
+	return resultHead{resultType, identified}
+}
+
+func (x *rpcCall) write(status int, member string, text []byte) error {
+	line := make([]byte, 0, len(text)+len(x.request.ID)+48)
+	line = append(append(line, `{"jsonrpc":"2.0","id":`...), x.request.ID...)
+	line = append(append(append(line, member...), text...), "}\n"...)
+	return x.c.Blob(status, echo.MIMEApplicationJSON, line)
+}
+
+// fail answers with an error: one of the protocol, or that of a problem. The status is the one of
+// the revision, or that of the problem, so that proxies understand it.
+func (x *rpcCall) fail(err error) error {
+	var own *rpcError
+	status := http.StatusOK
+	if errors.As(err, &own) {
+		if x.request.modern {
+			status = http.StatusBadRequest
+		}
+	} else {
+		problem := answer.ProblemOf(err)
+		if status = problem.Status; status == http.StatusInternalServerError {
+			return err // the log says more
+		}
+		problem.SetHeader(x.c.Response().Header())
+		own = &rpcError{Code: codeInternal, Message: problem.Detail}
+	}
+	text, err := exactjson.Encode(own)
+	if err != nil {
+		return err
+	}
+	return x.write(status, `,"error":`, text)
+}
+
+func exactQuote(text string) string { return string(exactjson.EncodeOrNull(text)) }
+
+// find returns the tool that a call names, as it is for the user.
+func (x *rpcCall) find(name, repositoryID string) (*repositories.Tool, error) {
+	catalog, err := x.server.Engine.Catalog(x.ctx(), x.AppID, x.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	candidate, is := catalog.Find(name, repositoryID)
+	if !is {
+		return nil, invalid("unknown tool " + exactQuote(name))
+	}
+	return candidate.Tool.For(x.user.Claims)
+}
