@@ -342,9 +342,9 @@ func TestATokensTriggerIDIsItsSessionsOwn(t *testing.T) {
 			require.Equal(t, id, fire(chosen), "the same again fires nothing")
 			require.Equal(t, id, fire(id), "the id of the answer is the same trigger's")
 			w.Call("GET", "/v1/apps/clinic/triggers/"+id, "").Is(200, "")
-			agent := agentAt(w, of+"/mcp", `{}`, token)
-			result, _, _ := agent.rpcMeta("tools/call", `"name":"ring","arguments":{}`, `"earshot/triggerId":"`+chosen+`"`)
-			require.Contains(t, text(result), id, "by MCP as well")
+			agents := w.Call("POST", of+"/mcp", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ring","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",
+				"io.modelcontextprotocol/clientCapabilities":{},"earshot/triggerId":"`+chosen+`"}}}`, token, "Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: ring")
+			require.Contains(t, string(agents.Is(200, "").Body), id, "by MCP as well")
 			ids[id] = true
 		}
 		require.Len(t, ids, 2, "of another session the token learns nothing")

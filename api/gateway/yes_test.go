@@ -1,4 +1,4 @@
-package api_test
+package gateway_test
 
 import (
 	"encoding/json"
@@ -31,7 +31,7 @@ var chatYeses = map[string]struct {
 }
 
 func TestWhenAYesInAChatIsOne(t *testing.T) {
-	document, err := os.ReadFile("../deploy/docs/confirm.md")
+	document, err := os.ReadFile("../../deploy/docs/confirm.md")
 	require.NoError(t, err)
 	require.Equal(t, len(chatYeses), strings.Count(string(document), "\n| chat: "))
 	for name, row := range chatYeses {

@@ -1,4 +1,4 @@
-package api_test
+package mqtt_test
 
 import (
 	"errors"

@@ -1,4 +1,4 @@
-package api_test
+package gateway_test
 
 import (
 	"encoding/json"
@@ -335,7 +335,7 @@ func TestAModelInventsNoGroundedValueInAChat(t *testing.T) {
 func TestWhatWasSaidInAChatIsUnderstoodWhereItsUserIs(t *testing.T) {
 	sunday := func() time.Time { return time.Date(2026, 11, 22, 20, 0, 0, 0, time.UTC) }
 	w, _ := actsAt(t, sunday, calling("null", [2]string{"visit", `{"date":"2026-11-24"}`}), booked)
-	w.Call("PUT", sessionPath, `{"timeZone":"Asia/Tokyo"}`).Is(201, "")
+	w.Call("PUT", "/v1/apps/clinic/sessions/s1", `{"timeZone":"Asia/Tokyo"}`).Is(201, "")
 	w.Call("PUT", "/v1/apps/clinic/repositories/visits", `{"tools":[{"name":"visit","schema":[{"parameter":"date","type":"string","required":true,"grounded":true}]}]}`).Is(201, "")
 	w.Ask("POST", sessionChatPath, saying("a visit tomorrow")).Is(200, "")
 	require.Equal(t, map[string]any{"date": "2026-11-24"}, w.Triggers("s1")[0].Values)
