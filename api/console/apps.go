@@ -2,14 +2,16 @@ package console
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/store"
 )
 
-// appList is what the list of apps shows.
+// appList is the body of the list of apps.
 type appList struct {
 	Apps  []appItem
 	Next  string
@@ -27,10 +29,10 @@ type appItem struct {
 // appForm is the form of a new app.
 type appForm struct{ ID, Name string }
 
-// appsPage lists the apps to the admin. Holders of a key have one, and are led to it.
-func appsPage(v *visit) error { return v.listApps(http.StatusOK, appForm{}, nil) }
+// appsPage lists the apps to the admin. It redirects holders of a key to their one app.
+func appsPage(v *pageRequest) error { return v.listApps(http.StatusOK, appForm{}, nil) }
 
-func (v *visit) listApps(status int, form appForm, fault *problem) error {
+func (v *pageRequest) listApps(status int, form appForm, fault *problem) error {
 	var found list[appItem]
 	path := "/v1/apps?limit=100"
 	if after := v.r.URL.Query().Get("after"); after != "" {
@@ -38,33 +40,171 @@ func (v *visit) listApps(status int, form appForm, fault *problem) error {
 	}
 	if err := v.get(path, &found); err != nil {
 		if app := v.ownApp(); app != "" {
-			v.redirect(link("apps", app))
-			return nil
+			return v.redirect(link("apps", app))
 		}
 		return err
 	}
 	return v.renderStatus(status, "apps", "Apps", appList{Apps: found.Items, Next: found.Next, Host: v.r.Host, Form: form, Fault: fault})
 }
 
-// createApp makes an app that has only a name; all else is set later. One that is there
-// already is left as it is.
-func createApp(v *visit) error {
-	if err := v.r.ParseForm(); err != nil {
+// createApp makes an app that has only a name. It leaves an app that exists as it is.
+func createApp(v *pageRequest) error {
+	given, err := v.form()
+	if err != nil {
 		return err
 	}
-	form := appForm{v.r.PostForm.Get("appId"), v.r.PostForm.Get("name")}
+	form := appForm{given.Get("appId"), given.Get("name")}
 	if err := repositories.CheckID("appId", form.ID); err != nil {
 		return v.listApps(http.StatusBadRequest, form, &problem{Status: http.StatusBadRequest, Title: "That cannot be", Detail: err.Error()})
 	}
-	err := v.get(v1("apps", form.ID), nil)
-	var found *problem
-	if errors.As(err, &found) && found.Status == http.StatusNotFound {
+	err = v.get(v1("apps", form.ID), nil)
+	if refused(err, http.StatusNotFound) != nil {
 		body, _ := json.Marshal(map[string]string{"name": form.Name}) // texts alone
 		err = v.call(http.MethodPut, v1("apps", form.ID), body, nil)
 	}
 	if err != nil {
 		return v.listApps(http.StatusBadRequest, form, problemOf(err))
 	}
-	v.redirect(link("apps", form.ID))
-	return nil
+	return v.redirect(link("apps", form.ID))
+}
+
+// appShown is the body of the page of an app.
+type appShown struct {
+	App     appRecord
+	Sources []sourceShown // with whether they are reached, if that was asked for
+	Checked bool
+	Keys    []store.AppKey
+	Scopes  []string
+	Denied  string // why the app cannot be read
+	Made    *keyMade
+	Text    string // of the editor
+	Saved   bool
+	Fault   *problem // of the editor, and where in its text
+	Places  []flawPlace
+	KeyFlaw *problem // of the form of a key
+}
+
+// appRecord is the app as REST shows it.
+type appRecord struct {
+	Name    string `json:"name"`
+	Modules []struct {
+		ID       string   `json:"moduleId"`
+		ClientID string   `json:"clientId"`
+		TokenURL string   `json:"tokenUrl"`
+		Hosts    []string `json:"hosts"`
+	} `json:"modules"`
+	AuthServices []struct {
+		Name   string `json:"name"`
+		Issuer string `json:"issuer"`
+	} `json:"authServices"`
+	Sources  []sourceShown  `json:"sources"`
+	Settings map[string]any `json:"settings"`
+}
+
+// sourceShown is a source, and whether it is reached.
+type sourceShown struct {
+	Name      string `json:"name"`
+	Type      string `json:"type"`
+	Host      string `json:"host"`
+	Database  string `json:"database"`
+	BaseURL   string `json:"baseUrl"`
+	URL       string `json:"url"`
+	Reachable *bool  `json:"reachable"`
+	Error     string `json:"error"`
+}
+
+// keyMade is a new key, which is shown once.
+type keyMade struct {
+	ID  string `json:"keyId"`
+	Key string `json:"key"`
+}
+
+func appPage(v *pageRequest) error {
+	shown := appShown{Saved: v.r.URL.Query().Has("saved"), Checked: v.r.URL.Query().Has("check")}
+	return v.showApp(http.StatusOK, shown)
+}
+
+// showApp reads the rest of the page. A key that may not read the app sees why.
+func (v *pageRequest) showApp(status int, shown appShown) error {
+	var raw json.RawMessage
+	err := v.get(v1("apps", v.app()), &raw)
+	if found := refused(err, http.StatusForbidden); found != nil {
+		shown.Denied = found.Detail
+		return v.renderStatus(http.StatusForbidden, "app", "App", shown)
+	}
+	if err == nil {
+		err = exactjson.Unmarshal(raw, &shown.App)
+	}
+	if err == nil && shown.Text == "" {
+		shown.Text, err = indentedJSON(raw)
+	}
+	if err != nil {
+		return err
+	}
+	var keys list[store.AppKey]
+	if err := v.get(v1("apps", v.app(), "keys")+"?limit=200", &keys); err != nil {
+		return err
+	}
+	shown.Keys, shown.Sources = keys.Items, shown.App.Sources
+	shown.Scopes = []string{"messages", "triggers", "tools", "app"}
+	if shown.Checked {
+		var found list[sourceShown]
+		if err := v.get(v1("apps", v.app(), "sources"), &found); err != nil {
+			return err
+		}
+		for i, of := range shown.Sources {
+			for _, one := range found.Items {
+				if one.Name == of.Name {
+					shown.Sources[i].Reachable, shown.Sources[i].Error = one.Reachable, one.Error
+				}
+			}
+		}
+	}
+	return v.renderStatus(status, "app", "App", shown)
+}
+
+// saveApp puts the app as the editor has it. Its faults stand beside the text.
+func saveApp(v *pageRequest) error {
+	form, err := v.form()
+	if err != nil {
+		return err
+	}
+	text := editedText(form)
+	if err := v.call(http.MethodPut, v1("apps", v.app()), []byte(text), nil); err != nil {
+		fault := problemOf(err)
+		return v.showApp(fault.Status, appShown{Text: text, Fault: fault, Places: placed(fault.Errors, text)})
+	}
+	return v.redirect(link("apps", v.app(), "settings") + "?saved#editor")
+}
+
+// makeKey makes a key and shows it, this once.
+func makeKey(v *pageRequest) error {
+	form, err := v.form()
+	if err != nil {
+		return err
+	}
+	asked := map[string]any{"scopes": append([]string{}, form["scopes"]...)}
+	for _, name := range []string{"name", "expiresIn"} {
+		if given := strings.TrimSpace(form.Get(name)); given != "" {
+			asked[name] = given
+		}
+	}
+	body, err := exactjson.Encode(asked)
+	if err != nil {
+		return err
+	}
+	made := &keyMade{}
+	if err := v.call(http.MethodPost, v1("apps", v.app(), "keys"), body, made); err != nil {
+		fault := problemOf(err)
+		return v.showApp(fault.Status, appShown{KeyFlaw: fault})
+	}
+	return v.showApp(http.StatusOK, appShown{Made: made})
+}
+
+// revokeKey ends a key, with all that it has made.
+func revokeKey(v *pageRequest) error {
+	if err := v.call(http.MethodDelete, v1("apps", v.app(), "keys", v.r.PathValue("key")), nil, nil); err != nil {
+		return err
+	}
+	return v.redirect(link("apps", v.app(), "settings") + "#keys-of-app")
 }

@@ -1,3 +1,28 @@
+// Package console is the console at /console: pages that show what a service does, and why.
+//
+// It is a client of the REST API in the same process. A page asks the handler of REST with the
+// key of the person who is signed in, so rights, limits, checks and masks are those of REST, and
+// there is no other way to the stores.
+//
+// A page is a line in the table of console.pages, a handler in the file of its topic, and
+// a template of the name that the handler renders:
+//
+//   - The line is a pattern of http.ServeMux and the handler, func(*pageRequest) error.
+//   - The handler asks REST by pageRequest.get and pageRequest.call, with paths from v1, which
+//     escapes what stands in them. It returns errors as they are: what REST refuses becomes
+//     a page that says so, and 401 leads to the sign-in. It ends with pageRequest.render.
+//   - The template, templates/NAME.html, defines "main" and gets a frame, with what the
+//     handler gave as .Body. Parts that several pages share are in templates/parts.html.
+//
+// Everything works without a script; static/console.js adds life by attributes. An element
+// with an id and data-poll="5" is fetched anew every five seconds with its page and put in
+// its place; a form with data-swap="#id #other" is sent in the background, and those parts
+// of the answer replace their like; data-key="n" on a link is the letter that follows g,
+// data-search marks what / goes to. Neither scripts nor styles stand in a page: its
+// Content-Security-Policy runs none.
+//
+// TestEveryPageIsForEverybody looks at each page of its table in a browser, dark and light, in
+// two widths: add yours there. With EARSHOT_PICTURES=DIR it leaves pictures of them.
 package console
 
 import (
@@ -16,7 +41,7 @@ type Options struct {
 	REST http.Handler
 	// Walls bound what forms take.
 	Walls *ratelimit.Walls
-	// Sealer seals the keys of those who sign in.
+	// Sealer seals the keys of people who sign in.
 	Sealer Sealer
 	// Now is the clock of sign-ins. Missing: time.Now.
 	Now func() time.Time
@@ -54,20 +79,20 @@ func New(options Options) http.Handler {
 	if c.now == nil {
 		c.now = time.Now
 	}
-	own := c.handler()
+	pages := c.handler()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == root || strings.HasPrefix(r.URL.Path, root+"/") {
-			own.ServeHTTP(w, r)
+			pages.ServeHTTP(w, r)
 			return
 		}
 		c.rest.ServeHTTP(w, r)
 	})
 }
 
-// pages is the table of all that people see, by patterns of http.ServeMux.
-func (c *console) pages() map[string]func(*visit) error {
+// pages is the table of all pages, by patterns of http.ServeMux.
+func (c *console) pages() map[string]func(*pageRequest) error {
 	const app = root + "/apps/{app}"
-	return map[string]func(*visit) error{
+	return map[string]func(*pageRequest) error{
 		"GET " + root:                        home,
 		"GET " + root + "/{$}":               home,
 		"GET " + root + "/sign-in":           signInPage,
@@ -78,7 +103,7 @@ func (c *console) pages() map[string]func(*visit) error {
 		"POST " + root + "/apps":             createApp,
 		"GET " + app:                         nowPage,
 		"GET " + app + "/playground":         playgroundPage,
-		"POST " + app + "/playground":        say,
+		"POST " + app + "/playground":        postMessage,
 		"GET " + app + "/settings":           appPage,
 		"POST " + app + "/settings":          saveApp,
 		"POST " + app + "/keys":              makeKey,
@@ -89,10 +114,10 @@ func (c *console) pages() map[string]func(*visit) error {
 		"GET " + app + "/triggers":                                      triggersPage,
 		"POST " + app + "/triggers/bulk":                                bulkTriggers,
 		"GET " + app + "/triggers/{trigger}":                            triggerPage,
-		"POST " + app + "/triggers/{trigger}/retry":                     toldTrigger("retry"),
-		"POST " + app + "/triggers/{trigger}/confirm":                   toldTrigger("confirm"),
-		"POST " + app + "/triggers/{trigger}/deny":                      toldTrigger("deny"),
-		"POST " + app + "/triggers/{trigger}/cancel":                    toldTrigger("cancel"),
+		"POST " + app + "/triggers/{trigger}/retry":                     triggerAction("retry"),
+		"POST " + app + "/triggers/{trigger}/confirm":                   triggerAction("confirm"),
+		"POST " + app + "/triggers/{trigger}/deny":                      triggerAction("deny"),
+		"POST " + app + "/triggers/{trigger}/cancel":                    triggerAction("cancel"),
 		"GET " + app + "/tools":                                         toolsPage,
 		"GET " + app + "/tools/{repository}":                            editorPage,
 		"POST " + app + "/tools/{repository}":                           saveRepository,
@@ -102,34 +127,42 @@ func (c *console) pages() map[string]func(*visit) error {
 		"POST " + app + "/sessions/{session}/tools/{repository}":        saveRepository,
 		"GET " + app + "/sessions/{session}/tools/{repository}/{tool}":  tryPage,
 		"POST " + app + "/sessions/{session}/tools/{repository}/{tool}": tryTool,
-		root + "/": nothingHere,
+		root + "/": func(*pageRequest) error {
+			return &problem{Status: http.StatusNotFound, Title: "Nothing is here", Detail: "there is no page of this name"}
+		},
 	}
 }
 
-// handler serves the pages, their files and the events, to pages of the console alone:
-// what would change something is refused where a page of elsewhere sent it.
+// policy lets a page use its own files and nothing else: no script or style that stands in
+// the page, no other host, no frame.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+// handler serves the pages, their files and the events, and refuses changes that a page of another
+// host sent. Files, which any browser may keep, set their own Cache-Control.
 func (c *console) handler() http.Handler {
 	mux := http.NewServeMux()
 	for pattern, page := range c.pages() {
-		mux.HandleFunc(pattern, c.visited(page))
+		mux.HandleFunc(pattern, c.served(page))
 	}
 	mux.Handle("GET "+root+"/static/{file}", c.views.files)
 	mux.HandleFunc("GET "+root+"/apps/{app}/events", c.follow)
 	mux.HandleFunc("GET "+root+"/apps/{app}/sessions/{session}/events", c.follow)
 	guarded := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		harden(w.Header())
+		header := w.Header()
+		header.Set("Content-Security-Policy", policy)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("X-Frame-Options", "DENY")
+		header.Set("Referrer-Policy", "same-origin") // with none, the Origin of a form is null
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		header.Set("Cache-Control", "no-store")
 		if r.ProtoMajor > 1 {
 			w = server.PacedWriter(w, server.DefaultWriteTime)
 		}
-		c.bounded(guarded).ServeHTTP(w, r)
-	})
-}
 
-// bounded is a handler whose forms are booked as they come: of strangers by their address, and of who
-// is signed in beside them.
-func (c *console) bounded(within http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// Forms are booked as they come: of strangers by their address.
 		payer, most := ratelimit.Payer{App: "(console)"}, int64(maxForm)
 		if c.signedIn(r).Empty() {
 			payer = ratelimit.Stranger(r)
@@ -140,7 +173,7 @@ func (c *console) bounded(within http.Handler) http.Handler {
 		r.Body = http.MaxBytesReader(w, r.Body, most)
 		body := c.walls.Memory.Hold(r, payer, most)
 		defer body.Free()
-		within.ServeHTTP(w, r)
+		guarded.ServeHTTP(w, r)
 	})
 }
 
@@ -151,7 +184,7 @@ func Doors() (all []ratelimit.Needs) {
 		needs := ratelimit.Needs{Surface: ratelimit.Console, Operation: pattern, Open: opens[path]}
 		switch {
 		case path == "":
-			continue // what is answered if there is no page
+			continue // no page
 		case method == http.MethodPost && needs.Open:
 			needs.Body, needs.Bounds = maxSignIn, "who guesses pauses"
 		case method == http.MethodPost:
@@ -162,21 +195,5 @@ func Doors() (all []ratelimit.Needs) {
 	return all
 }
 
-// opens are the pages that somebody sees who is not signed in.
+// opens are the pages that a person sees who is not signed in.
 var opens = map[string]bool{root + "/sign-in": true, root + "/sign-out": true, root + "/theme": true}
-
-// policy lets a page use its own files and nothing else: no script or style that stands in
-// the page, no other host, no frame.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-
-// harden says how answers may be used. Files, which anybody may keep, say so themselves.
-func harden(header http.Header) {
-	header.Set("Content-Security-Policy", policy)
-	header.Set("X-Content-Type-Options", "nosniff")
-	header.Set("X-Frame-Options", "DENY")
-	header.Set("Referrer-Policy", "same-origin") // with none, the Origin of a form is null
-	header.Set("Cross-Origin-Opener-Policy", "same-origin")
-	header.Set("Cross-Origin-Resource-Policy", "same-origin")
-	header.Set("Cache-Control", "no-store")
-}

@@ -4,19 +4,17 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 
 	"earshot/repositories/exactjson"
 )
 
-// editor is what the page of a repository shows: its definition to be changed.
+// editor is the body of the page of a repository: its definition to be changed.
 type editor struct {
 	Session, ID string
 	Text        string
-	Was         string // digest of the definition that the text was made of
+	Was         string // digest of the stored definition
 	New         bool
 	Saved       bool
 	Tools       []string
@@ -39,7 +37,7 @@ const blank = `{
   ]
 }`
 
-func editorPage(v *visit) error {
+func editorPage(v *pageRequest) error {
 	shown, err := v.stored()
 	if err != nil {
 		return err
@@ -48,23 +46,19 @@ func editorPage(v *visit) error {
 	return v.showEditor(http.StatusOK, shown)
 }
 
-func (v *visit) showEditor(status int, shown editor) error {
+func (v *pageRequest) showEditor(status int, shown editor) error {
 	return v.renderStatus(status, "editor", shown.ID, shown)
 }
 
-// definition is what of a repository people write.
-type definition struct {
-	Options json.RawMessage `json:"options,omitempty"`
-	Tools   json.RawMessage `json:"tools"`
-}
-
-// stored reads the repository of the path as it is now. One that is not there is new.
-func (v *visit) stored() (editor, error) {
+// stored reads the repository of the path as it is now. A missing one is new.
+func (v *pageRequest) stored() (editor, error) {
 	shown := editor{Session: v.session(), ID: v.r.PathValue("repository")}
-	var found definition
+	var found struct {
+		Options json.RawMessage `json:"options,omitempty"`
+		Tools   json.RawMessage `json:"tools"`
+	}
 	err := v.get(v.repositoryPath(), &found)
-	var missing *problem
-	if errors.As(err, &missing) && missing.Status == http.StatusNotFound {
+	if refused(err, http.StatusNotFound) != nil {
 		if err := v.get(owner(v.app(), "")+"/repositories?limit=1", nil); err != nil {
 			return shown, err // it is the app that is missing
 		}
@@ -79,7 +73,8 @@ func (v *visit) stored() (editor, error) {
 		return shown, err
 	}
 	shown.Text = laidOut(text, "", 2)
-	shown.Was = digest(shown.Text)
+	sum := sha256.Sum256([]byte(shown.Text))
+	shown.Was = base64.RawURLEncoding.EncodeToString(sum[:])
 	var tools []struct{ Name string }
 	err = json.Unmarshal(found.Tools, &tools)
 	for _, one := range tools {
@@ -88,22 +83,17 @@ func (v *visit) stored() (editor, error) {
 	return shown, err
 }
 
-func (v *visit) repositoryPath() string {
+func (v *pageRequest) repositoryPath() string {
 	return owner(v.app(), v.session()) + "/repositories/" + url.QueryEscape(v.r.PathValue("repository"))
 }
 
-func digest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return base64.RawURLEncoding.EncodeToString(sum[:])
-}
-
-// saveRepository stores what was written, or removes the repository. What somebody else has
-// changed meanwhile is not written over unseen.
-func saveRepository(v *visit) error {
-	if err := v.r.ParseForm(); err != nil {
+// saveRepository stores the text, or removes the repository. It does not write over a change that
+// the person has not seen.
+func saveRepository(v *pageRequest) error {
+	form, err := v.form()
+	if err != nil {
 		return err
 	}
-	form := v.r.PostForm
 	now, err := v.stored()
 	if err != nil {
 		return err
@@ -112,12 +102,14 @@ func saveRepository(v *visit) error {
 		if err := v.call(http.MethodDelete, v.repositoryPath(), nil, nil); err != nil {
 			return err
 		}
-		v.redirect(link("apps", v.app(), "tools") + "?session=" + url.QueryEscape(v.session()))
-		return nil
+		return v.redirect(link("apps", v.app(), "tools") + "?session=" + url.QueryEscape(v.session()))
 	}
-	text := editedText(v)
+	text := editedText(form)
 	if now.Was != form.Get("was") {
-		now.Text, now.Fault = text, changedMeanwhile()
+		now.Text, now.Fault = text, &problem{
+			Status: http.StatusConflict, Title: "Somebody changed it meanwhile",
+			Detail: "what you wrote is below and not saved; saving again writes over what is stored now",
+		}
 		return v.showEditor(http.StatusConflict, now)
 	}
 	if err := v.call(http.MethodPut, v.repositoryPath(), []byte(text), nil); err != nil {
@@ -125,18 +117,5 @@ func saveRepository(v *visit) error {
 		now.Places = placed(now.Fault.Errors, text)
 		return v.showEditor(now.Fault.Status, now)
 	}
-	v.redirect(repositoryLink(v.app(), v.session(), now.ID) + "?saved")
-	return nil
-}
-
-// editedText is the text of an editor, with the ends of lines that it was given.
-func editedText(v *visit) string {
-	return strings.ReplaceAll(v.r.PostForm.Get("text"), "\r\n", "\n")
-}
-
-func changedMeanwhile() *problem {
-	return &problem{
-		Status: http.StatusConflict, Title: "Somebody changed it meanwhile",
-		Detail: "what you wrote is below and not saved; saving again writes over what is stored now",
-	}
+	return v.redirect(repositoryLink(v.app(), v.session(), now.ID) + "?saved")
 }

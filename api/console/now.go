@@ -14,30 +14,29 @@ import (
 	"earshot/trigger/query"
 )
 
-// overview is what the page Now shows.
+// overview is the body of the page Now.
 type overview struct {
-	Service *service // nil for those who are not the admin
+	Service *service // the admin's alone
 	Denied  string   // why the records of the app cannot be read
 	Owed    []query.Record
 	More    bool // there are more of either than were read
 	Failed  int
-	Causes  []cause
+	Causes  []*cause
 	Recent  []query.Record
 	Clock   time.Time
 }
 
-// cause is why triggers failed, and how many.
+// cause is a reason of failed triggers, with their number.
 type cause struct {
 	Name, Reason, Error string
 	Count               int
-	Session             string
 	Latest              query.Record
 }
 
 // sample is how many records the page looks at.
 const sample = "100"
 
-func nowPage(v *visit) error {
+func nowPage(v *pageRequest) error {
 	shown := overview{Clock: v.now()}
 	if err := v.readRecords(&shown); err != nil {
 		return err
@@ -52,9 +51,9 @@ func nowPage(v *visit) error {
 	return v.render("now", "Now", shown)
 }
 
-// readRecords reads what the app owes and what has failed. A key that may not see it
+// readRecords reads the pending and the failed triggers of the app. A key that may not see them
 // still sees the rest of the page.
-func (v *visit) readRecords(shown *overview) error {
+func (v *pageRequest) readRecords(shown *overview) error {
 	var owed, failed, recent list[query.Record]
 	path := v1("apps", v.app(), "triggers")
 	err := errors.Join(
@@ -62,8 +61,7 @@ func (v *visit) readRecords(shown *overview) error {
 		v.get(path+"?limit="+sample+"&state=failed", &failed),
 		v.get(path+"?limit=12", &recent),
 	)
-	var found *problem
-	if errors.As(err, &found) && found.Status == http.StatusForbidden {
+	if found := refused(err, http.StatusForbidden); found != nil {
 		shown.Denied = found.Detail
 		return nil
 	}
@@ -73,7 +71,7 @@ func (v *visit) readRecords(shown *overview) error {
 	return err
 }
 
-// Oldest is the oldest of what is owed.
+// Oldest is the oldest pending trigger.
 func (o overview) Oldest() *query.Record {
 	if len(o.Owed) == 0 {
 		return nil
@@ -81,64 +79,57 @@ func (o overview) Oldest() *query.Record {
 	return &o.Owed[len(o.Owed)-1] // the list is newest first
 }
 
-// causesOf counts failed triggers by tool and reason, the most frequent first.
-func causesOf(failed []query.Record) []cause {
+// causesOf counts failed triggers by tool and reason, the most frequent first. The reason is that of
+// the last attempt that failed.
+func causesOf(failed []query.Record) []*cause {
 	counted := map[[2]string]*cause{}
-	var order []*cause
+	var causes []*cause
 	for _, record := range failed {
-		reason, text := whyFailed(record)
-		key := [2]string{record.Name, reason}
+		found := &cause{Name: record.Name, Latest: record}
+		for _, attempt := range slices.Backward(record.Attempts) {
+			if attempt.Error != "" || attempt.Reason != "" {
+				found.Reason, found.Error = string(attempt.Reason), attempt.Error
+				break
+			}
+		}
+		key := [2]string{found.Name, found.Reason}
 		if counted[key] == nil {
-			counted[key] = &cause{Name: record.Name, Reason: reason, Error: text, Latest: record}
-			order = append(order, counted[key])
+			counted[key] = found
+			causes = append(causes, found)
 		}
 		counted[key].Count++
 	}
-	slices.SortStableFunc(order, func(a, b *cause) int { return cmp.Compare(b.Count, a.Count) })
-	causes := make([]cause, 0, len(order))
-	for _, one := range order {
-		causes = append(causes, *one)
-	}
+	slices.SortStableFunc(causes, func(a, b *cause) int { return cmp.Compare(b.Count, a.Count) })
 	return causes
 }
 
-// whyFailed is the reason and the error of the last attempt that failed.
-func whyFailed(record query.Record) (reason, text string) {
-	for _, attempt := range slices.Backward(record.Attempts) {
-		if attempt.Error != "" || attempt.Reason != "" {
-			return string(attempt.Reason), attempt.Error
-		}
-	}
-	return "", ""
-}
-
-// service is what the metrics of this replica say.
+// service is the state of this replica by its metrics.
 type service struct {
 	Began    time.Time
-	Messages []outcome // by what came of them
+	Messages []outcome
 	Due      float64
 	Oldest   time.Duration
 	Dead     float64
 	Full     bool // Redis takes nothing new
 }
 
-// outcome is how many messages came to something.
+// outcome is how many messages had an outcome.
 type outcome struct {
 	Name  string
 	Count float64
 }
 
-// outcomes are those that the page shows, in their order, though none has come yet.
+// outcomes are those that the page shows, in their order, even without a message.
 var outcomes = []string{"matched", "rejected", "unmatched", "undecided", "error"}
 
 // service reads the metrics.
-func (v *visit) service() (*service, error) {
-	text, err := v.text("/metrics")
+func (v *pageRequest) service() (*service, error) {
+	got, err := v.record(http.MethodGet, "/metrics", nil)
 	if err != nil {
 		return nil, err
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(text)
+	families, err := parser.TextToMetricFamilies(&got.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -148,24 +139,18 @@ func (v *visit) service() (*service, error) {
 		Full:   totalOf(families["earshot_redis_full"]) > 0,
 		Began:  time.Unix(int64(totalOf(families["process_start_time_seconds"])), 0),
 	}
-	found.Messages = byOutcome(families["earshot_messages_total"])
-	return found, nil
-}
-
-func byOutcome(family *dto.MetricFamily) []outcome {
 	counts := map[string]float64{}
-	for _, metric := range family.GetMetric() {
+	for _, metric := range families["earshot_messages_total"].GetMetric() {
 		for _, label := range metric.GetLabel() {
 			if label.GetName() == "outcome" {
 				counts[label.GetValue()] += metric.GetCounter().GetValue()
 			}
 		}
 	}
-	var all []outcome
 	for _, name := range outcomes {
-		all = append(all, outcome{name, counts[name]})
+		found.Messages = append(found.Messages, outcome{name, counts[name]})
 	}
-	return all
+	return found, nil
 }
 
 // totalOf adds a gauge or a counter up; a missing one is zero.

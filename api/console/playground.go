@@ -3,7 +3,6 @@ package console
 import (
 	"crypto/rand"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"strings"
@@ -12,11 +11,11 @@ import (
 	"earshot/repositories/plaintext"
 )
 
-// playground is what the page Playground shows: a conversation, and what came of it.
+// playground is the body of the page Playground: a conversation, and its effects.
 type playground struct {
 	*conversation
 	Session string
-	Text    string // that was not taken
+	Text    string // of a message that was refused
 	Actor   string
 	Fault   *problem
 	Tools   []scopedTool
@@ -24,23 +23,22 @@ type playground struct {
 	Denied  string // why the tools cannot be read
 }
 
-// scopedTool is a tool that the session can set off.
+// scopedTool is a tool in scope of the session.
 type scopedTool struct {
 	Repository, Name, Description string
 	Example                       string
 	OfSession                     bool
 }
 
-func playgroundPage(v *visit) error {
+func playgroundPage(v *pageRequest) error {
 	session := v.r.URL.Query().Get("session")
 	if session == "" {
-		v.redirect(link("apps", v.app(), "playground") + "?session=playground-" + strings.ToLower(rand.Text()[:6]))
-		return nil
+		return v.redirect(link("apps", v.app(), "playground") + "?session=playground-" + strings.ToLower(rand.Text()[:6]))
 	}
 	return v.showPlayground(http.StatusOK, playground{Session: session, Actor: "user"})
 }
 
-func (v *visit) showPlayground(status int, shown playground) error {
+func (v *pageRequest) showPlayground(status int, shown playground) error {
 	found, err := v.conversation(shown.Session, "")
 	if err != nil {
 		return err
@@ -52,45 +50,28 @@ func (v *visit) showPlayground(status int, shown playground) error {
 	return v.renderStatus(status, "playground", "Playground", shown)
 }
 
-// say posts a message, and shows what came of it. The way back over a reload asks nothing
-// again: the page is another one.
-func say(v *visit) error {
-	if err := v.r.ParseForm(); err != nil {
+// postMessage posts a message, and redirects to the page with its effects: a reload posts nothing.
+func postMessage(v *pageRequest) error {
+	form, err := v.form()
+	if err != nil {
 		return err
 	}
-	form := v.r.PostForm
 	shown := playground{Session: form.Get("session"), Text: form.Get("text"), Actor: form.Get("actor")}
 	body, _ := json.Marshal(map[string]string{"actor": shown.Actor, "text": shown.Text}) // texts alone
-	err := v.call(http.MethodPost, v1("apps", v.app(), "sessions", shown.Session, "messages"), body, nil)
+	err = v.call(http.MethodPost, v1("apps", v.app(), "sessions", shown.Session, "messages"), body, nil)
 	if err == nil {
-		v.redirect(link("apps", v.app(), "playground") + "?session=" + url.QueryEscape(shown.Session))
-		return nil
+		return v.redirect(link("apps", v.app(), "playground") + "?session=" + url.QueryEscape(shown.Session))
 	}
-	shown.Fault = problemOf(err)
-	var found *problem
-	if errors.As(err, &found) && found.Status == http.StatusUnauthorized {
+	if refused(err, http.StatusUnauthorized) != nil {
 		return err
 	}
+	shown.Fault = problemOf(err)
 	return v.showPlayground(shown.Fault.Status, shown)
-}
-
-// repository is as much of one as lists of tools need.
-type repository struct {
-	ID      string `json:"repositoryId"`
-	Options struct {
-		TriggerOnce bool `json:"triggerOnce"`
-		Exclusive   bool `json:"exclusive"`
-	} `json:"options"`
-	Tools []struct {
-		Name        string   `json:"name"`
-		Description string   `json:"description"`
-		Examples    []string `json:"examples"`
-	} `json:"tools"`
 }
 
 // toolsInScope lists the tools of a session and of its app. On equal names the session's
 // is the one that fires, and the other is left out.
-func (v *visit) toolsInScope(session string) ([]scopedTool, error) {
+func (v *pageRequest) toolsInScope(session string) ([]scopedTool, error) {
 	var tools []scopedTool
 	seen := map[string]bool{}
 	for i, path := range []string{v1("apps", v.app(), "sessions", session, "repositories"), v1("apps", v.app(), "repositories")} {

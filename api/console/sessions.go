@@ -1,7 +1,9 @@
 package console
 
 import (
-	"errors"
+	"cmp"
+	"encoding/json"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -11,19 +13,20 @@ import (
 	"unicode/utf8"
 
 	"earshot/matcher"
+	"earshot/repositories/exactjson"
 	"earshot/trigger/explain"
 	"earshot/trigger/query"
 )
 
-// sessionList is what the list of sessions shows: those whose tools fired last. Whatever
-// else happens in sessions comes to the page as it is published.
+// sessionList is the body of the list of sessions: those whose tools fired last. The page gets all
+// other events of sessions as they are published.
 type sessionList struct {
 	Sessions []sessionItem
 	Denied   string
 	Host     string
 }
 
-// sessionItem is a session with the last thing that it set off.
+// sessionItem is a session with its last firing.
 type sessionItem struct {
 	ID, Message string
 	Time        time.Time
@@ -31,46 +34,35 @@ type sessionItem struct {
 	Fired       int
 }
 
-func sessionsPage(v *visit) error {
+func sessionsPage(v *pageRequest) error {
 	if session := v.r.URL.Query().Get("session"); session != "" {
-		v.redirect(link("apps", v.app(), "sessions", session))
-		return nil
+		return v.redirect(link("apps", v.app(), "sessions", session))
 	}
 	shown := sessionList{Host: v.r.Host}
-	var fired list[query.Record]
+	var fired list[query.Record] // the newest first
 	err := v.get(v1("apps", v.app(), "triggers")+"?limit=200", &fired)
-	var found *problem
-	if errors.As(err, &found) && found.Status == http.StatusForbidden {
+	if found := refused(err, http.StatusForbidden); found != nil {
 		shown.Denied, err = found.Detail, nil
 	}
-	shown.Sessions = sessionsOf(fired.Items)
 	if err != nil {
 		return err
 	}
-	return v.render("sessions", "Sessions", shown)
-}
-
-// sessionsOf groups records, which are the newest first, by session.
-func sessionsOf(records []query.Record) []sessionItem {
-	var sessions []sessionItem
 	at := map[string]int{}
-	for _, record := range records {
+	for _, record := range fired.Items {
 		i, known := at[record.SessionID]
 		switch {
 		case record.SessionID == "":
 		case known:
-			sessions[i].Fired++
+			shown.Sessions[i].Fired++
 		default:
-			at[record.SessionID] = len(sessions)
-			sessions = append(sessions, sessionItem{
-				ID: record.SessionID, Message: record.MessageID, Time: record.Time, Tool: record.Name, Text: record.Text, Fired: 1,
-			})
+			at[record.SessionID] = len(shown.Sessions)
+			shown.Sessions = append(shown.Sessions, sessionItem{record.SessionID, record.MessageID, record.Time, record.Name, record.Text, 1})
 		}
 	}
-	return sessions
+	return v.render("sessions", "Sessions", shown)
 }
 
-// conversation is what the page of a session shows.
+// conversation is the body of the page of a session.
 type conversation struct {
 	Session        string
 	Turns          []turn
@@ -94,7 +86,7 @@ type words struct{ Text, For string }
 // window is how many messages a page shows at once.
 const window = 200
 
-func sessionPage(v *visit) error {
+func sessionPage(v *pageRequest) error {
 	shown, err := v.conversation(v.r.PathValue("session"), v.r.URL.Query().Get("message"))
 	if err != nil {
 		return err
@@ -103,15 +95,25 @@ func sessionPage(v *visit) error {
 }
 
 // conversation reads the messages of the session, and why the chosen one came out as it
-// did: the last one of the user where none is named.
-func (v *visit) conversation(session, message string) (*conversation, error) {
+// did: without a name, the last one of the user. It shows the last messages, or those around the
+// chosen one.
+func (v *pageRequest) conversation(session, message string) (*conversation, error) {
 	shown := &conversation{Session: session}
-	entries, err := v.history(shown.Session)
+	entries, err := v.history(session)
 	if err != nil {
 		return nil, err
 	}
-	chosen := choose(entries, message)
-	begin, end := around(len(entries), chosen)
+	chosen := slices.IndexFunc(entries, func(one query.Entry) bool { return one.MessageID == message })
+	for i := len(entries) - 1; i >= 0 && chosen < 0; i-- {
+		if entries[i].Actor == matcher.ActorUser {
+			chosen = i
+		}
+	}
+	begin := max(0, len(entries)-window)
+	if chosen >= 0 && chosen < begin {
+		begin = max(0, chosen-window/2)
+	}
+	end := min(len(entries), begin+window)
 	if begin > 0 {
 		shown.Earlier = entries[begin-1].MessageID
 	}
@@ -120,7 +122,7 @@ func (v *visit) conversation(session, message string) (*conversation, error) {
 	}
 	var found evidence
 	if chosen >= 0 {
-		if shown.Explanation, shown.Unexplained, err = v.explanation(shown.Session, entries[chosen]); err != nil {
+		if shown.Explanation, shown.Unexplained, err = v.explanation(session, entries[chosen]); err != nil {
 			return nil, err
 		}
 		found = v.evidence(shown.Explanation, entries[chosen])
@@ -135,26 +137,26 @@ func (v *visit) conversation(session, message string) (*conversation, error) {
 }
 
 // explanation reads why a message came out as it did; if there is none, it says why.
-func (v *visit) explanation(session string, of query.Entry) (*explain.Explanation, string, error) {
+func (v *pageRequest) explanation(session string, of query.Entry) (*explain.Explanation, string, error) {
 	if of.Actor != matcher.ActorUser {
 		return nil, "What an agent says is kept in the history and matched against nothing.", nil
 	}
 	explained := &explain.Explanation{}
 	err := v.get(v1("apps", v.app(), "sessions", session, "messages", of.MessageID, "explain"), explained)
-	var found *problem
-	switch {
-	case err == nil:
+	if err == nil {
 		return explained, "", nil
-	case errors.As(err, &found) && found.Status == http.StatusNotFound:
+	}
+	if refused(err, http.StatusNotFound) != nil {
 		return nil, "Nothing explains this message any more: explanations are kept for a day unless EARSHOT_EXPLAIN_RETENTION says otherwise. Run it again to see what would come of it today.", nil
-	case errors.As(err, &found) && (found.Status == http.StatusForbidden || found.Status == http.StatusConflict):
+	}
+	if found := refused(err, http.StatusForbidden, http.StatusConflict); found != nil {
 		return nil, found.Detail, nil
 	}
 	return nil, "", err
 }
 
 // history reads all messages that the session keeps, oldest first.
-func (v *visit) history(session string) ([]query.Entry, error) {
+func (v *pageRequest) history(session string) ([]query.Entry, error) {
 	var entries []query.Entry
 	path := v1("apps", v.app(), "sessions", session, "messages") + "?limit=200"
 	for next := ""; ; {
@@ -170,68 +172,40 @@ func (v *visit) history(session string) ([]query.Entry, error) {
 	}
 }
 
-// choose finds a message, or else the last one of the user; -1 if there is none.
-func choose(entries []query.Entry, message string) int {
-	last := -1
-	for i, entry := range entries {
-		if entry.MessageID == message {
-			return i
-		}
-		if entry.Actor == matcher.ActorUser {
-			last = i
-		}
-	}
-	return last
-}
-
-// around is the part of so many messages that is shown: the last ones, or those around the
-// chosen one where it is not among them.
-func around(total, chosen int) (begin, end int) {
-	begin = max(0, total-window)
-	if chosen >= 0 && chosen < begin {
-		begin = max(0, chosen-window/2)
-	}
-	return begin, min(total, begin+window)
-}
-
-// evidence is, by message, what words are evidence for which parameter.
+// evidence has the words of each message that are evidence, with their parameters.
 type evidence map[string][]words
 
-// evidence finds where the values of a message were said: in its explanation, or in the
-// records of what it set off, which are kept longer.
-func (v *visit) evidence(of *explain.Explanation, entry query.Entry) evidence {
+// evidence finds the words that the values of a message came from: in its explanation, or in the
+// records of its triggers, which are kept longer.
+func (v *pageRequest) evidence(of *explain.Explanation, entry query.Entry) evidence {
 	found := evidence{}
+	add := func(by map[string]*matcher.Evidence) {
+		for parameter, where := range by {
+			if where == nil {
+				continue
+			}
+			in := cmp.Or(where.MessageID, entry.MessageID)
+			for part := range strings.SplitSeq(where.Words, " … ") {
+				found[in] = append(found[in], words{part, parameter})
+			}
+		}
+	}
 	if of != nil {
 		for _, call := range of.Calls {
-			found.add(entry.MessageID, call.Evidence)
+			add(call.Evidence)
 		}
 		return found
 	}
 	for _, fired := range entry.Triggers {
 		var record query.Record
 		if v.get(v1("apps", v.app(), "triggers", fired.TriggerID), &record) == nil {
-			found.add(entry.MessageID, record.Evidence)
+			add(record.Evidence)
 		}
 	}
 	return found
 }
 
-func (e evidence) add(message string, said map[string]*matcher.Evidence) {
-	for parameter, where := range said {
-		if where == nil {
-			continue
-		}
-		in := where.MessageID
-		if in == "" {
-			in = message
-		}
-		for part := range strings.SplitSeq(where.Words, " … ") {
-			e[in] = append(e[in], words{part, parameter})
-		}
-	}
-}
-
-// wordsIn is where words stand in a text: as words of their own, if they do; -1 for nowhere.
+// wordsIn is the place of words in a text: as words of their own, if they are there; -1 for none.
 func wordsIn(text, wanted string) int {
 	if wanted == "" {
 		return -1
@@ -251,15 +225,15 @@ func wordsIn(text, wanted string) int {
 	}
 }
 
-// marked splits a text into what is evidence and what is not. What several values came from
-// is marked once, for all of them.
-func marked(text string, said []words) []words {
+// marked splits a text into evidence and the rest. Evidence of several values is marked once, for
+// all of them.
+func marked(text string, found []words) []words {
 	type place struct {
 		begin, end int
 		of         string
 	}
 	var places []place
-	for _, one := range said {
+	for _, one := range found {
 		if at := wordsIn(text, one.Text); at >= 0 {
 			places = append(places, place{at, at + len(one.Text), one.For})
 		}
@@ -283,4 +257,87 @@ func marked(text string, said []words) []words {
 		parts = append(parts, words{Text: text[done:]})
 	}
 	return parts
+}
+
+// again is the outcome that a message would have today, compared with the one it had.
+type again struct {
+	Rows        []difference
+	Changed     bool
+	Explanation *explain.Explanation
+	Fault       *problem
+}
+
+// difference is the outcome of a message for a tool, then and today.
+type difference struct {
+	Tool        string
+	Then, Today result
+	Same        bool
+}
+
+// result is the outcome of a message for one tool.
+type result struct {
+	State  string // fired, rejected or empty for nothing
+	Values map[string]any
+	Why    string
+}
+
+// runAgain matches a message of the session as a dry run, against the tools of today.
+// It stores and fires nothing.
+func runAgain(v *pageRequest) error {
+	id := v.r.PathValue("message")
+	shown, err := v.conversation(v.session(), id)
+	if err != nil {
+		return err
+	}
+	if shown.Chosen == nil || shown.Chosen.MessageID != id {
+		return &problem{Status: http.StatusNotFound, Title: "No such message", Detail: "the session has no message of this id any more"}
+	}
+	then := shown.Chosen.Entry
+	body, _ := json.Marshal(map[string]string{"messageId": id, "actor": then.Actor, "text": then.Text}) // texts alone
+	var today struct {
+		query.Answer
+		Explain *explain.Explanation `json:"explain"`
+	}
+	shown.Again = &again{}
+	err = v.call(http.MethodPost, v1("apps", v.app(), "sessions", shown.Session, "messages")+"?dryRun=true&explain=true", body, &today)
+	if err != nil {
+		shown.Again.Fault = problemOf(err)
+		return v.render("session", shown.Session, shown)
+	}
+	shown.Again.Explanation = today.Explain
+	before, after := resultsOf(then.Triggers, then.Rejected), resultsOf(today.Matches, today.Rejected)
+	names := maps.Clone(before)
+	maps.Copy(names, after)
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		row := difference{Tool: name, Then: before[name], Today: after[name]}
+		row.Same = row.Then.same(row.Today)
+		shown.Again.Changed = shown.Again.Changed || !row.Same
+		shown.Again.Rows = append(shown.Again.Rows, row)
+	}
+	return v.render("session", shown.Session, shown)
+}
+
+// resultsOf is the outcome of a message, by tool. One that fired twice counts by its first.
+func resultsOf(fired []query.Match, rejected []query.Rejected) map[string]result {
+	results := map[string]result{}
+	for _, one := range rejected {
+		why := make([]string, len(one.Errors))
+		for i, fault := range one.Errors {
+			why[i] = fault.Parameter + " " + fault.Detail
+		}
+		results[one.Name] = result{"rejected", one.Values, strings.Join(why, "; ")}
+	}
+	for _, one := range slices.Backward(fired) {
+		results[one.Name] = result{State: "fired", Values: one.Values}
+	}
+	return results
+}
+
+func (r result) same(other result) bool {
+	if r.State != other.State || r.Why != other.Why {
+		return false
+	}
+	mine, err := exactjson.Encode(r.Values)
+	theirs, wrong := exactjson.Encode(other.Values)
+	return err == nil && wrong == nil && string(mine) == string(theirs)
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -19,106 +20,78 @@ const (
 	signInTime = 12 * time.Hour
 )
 
-// signedIn returns the key of whoever makes the request; empty for nobody.
+// signedIn returns the key of a request; empty without a sign-in.
 func (c *console) signedIn(r *http.Request) secret.Secret {
 	cookie, err := r.Cookie(signInCookie)
 	if err != nil {
 		return secret.Secret{}
 	}
-	key, err := c.sealer.OpenSignIn(cookie.Value, c.now())
-	if err != nil {
-		return secret.Secret{}
-	}
+	key, _ := c.sealer.OpenSignIn(cookie.Value, c.now()) // empty with an error
 	return key
 }
 
-// signInForm is what the page of the sign-in shows.
-type signInForm struct {
-	Next  string
-	Fault string
-}
+// signInForm is the body of the page of the sign-in.
+type signInForm struct{ Next, Fault string }
 
-func signInPage(v *visit) error {
+func signInPage(v *pageRequest) error {
 	next := inside(v.r.URL.Query().Get("next"), root)
 	if v.key.Empty() && v.mayEnter() == nil {
-		v.redirect(next) // a service without keys
-		return nil
+		return v.redirect(next) // a service without keys
 	}
 	return v.render("signin", "Sign in", signInForm{Next: next})
 }
 
-func signIn(v *visit) error {
-	if err := v.r.ParseForm(); err != nil {
+// signIn keeps the key in the browser, or shows the form again with the reason.
+func signIn(v *pageRequest) error {
+	form, err := v.form()
+	if err != nil {
 		return err
 	}
-	v.key = secret.New(strings.TrimSpace(v.r.PostForm.Get("key")))
+	v.key = secret.New(strings.TrimSpace(form.Get("key")))
 	v.r = v.r.WithContext(signin.WithDoor(v.r.Context(), signin.DoorConsole)) // REST counts the failure
-	next := inside(v.r.PostForm.Get("next"), root)
-	if err := v.mayEnter(); err != nil {
-		return v.refused(err, next)
+	next := inside(form.Get("next"), root)
+	if err = v.mayEnter(); err == nil {
+		v.setCookie(signInCookie, v.sealer.SealSignIn(v.key, v.now().Add(signInTime)), signInTime)
+		return v.redirect(next)
 	}
-	v.keep(v.sealer.SealSignIn(v.key, v.now().Add(signInTime)), signInTime)
-	v.redirect(next)
-	return nil
-}
-
-// errNotForPeople is the answer to a session's token, which could see next to nothing.
-var errNotForPeople = errors.New("a session's token is for a front-end: sign in with the admin key or a key of the app")
-
-// mayEnter asks REST whether the key is good. The list of apps is the admin's: a key of an
-// app is forbidden to see it, and one that nobody knows is not authenticated.
-func (v *visit) mayEnter() error {
-	if strings.HasPrefix(v.key.Reveal(), store.SessionTokenPrefix) {
-		return errNotForPeople
-	}
-	err := v.get("/v1/apps?limit=1", nil)
-	var found *problem
-	if errors.As(err, &found) && found.Status == http.StatusForbidden && v.ownApp() != "" {
-		return nil
-	}
-	return err
-}
-
-// refused shows the form again, and why.
-func (v *visit) refused(err error, next string) error {
-	form, status := signInForm{Next: next, Fault: err.Error()}, http.StatusForbidden
+	retry, status := signInForm{next, err.Error()}, http.StatusForbidden
 	var found *problem
 	if errors.As(err, &found) {
-		form.Fault = found.Detail
+		retry.Fault = found.Detail
 		if found.Status == http.StatusTooManyRequests {
 			status = found.Status
 			v.w.Header().Set("Retry-After", found.RetryAfter)
 		}
 	}
 	v.key = secret.Secret{}
-	return v.renderStatus(status, "signin", "Sign in", form)
+	return v.renderStatus(status, "signin", "Sign in", retry)
 }
 
-func signOut(v *visit) error {
-	v.keep("", -time.Second)
-	v.redirect(root + "/sign-in")
-	return nil
+// errNotForPeople is the answer to a session's token, which could see next to nothing.
+var errNotForPeople = errors.New("a session's token is for a front-end: sign in with the admin key or a key of the app")
+
+// mayEnter asks REST whether the key is good. The list of apps is the admin's: REST forbids it to a
+// key of an app, and does not authenticate an unknown key.
+func (v *pageRequest) mayEnter() error {
+	if strings.HasPrefix(v.key.Reveal(), store.SessionTokenPrefix) {
+		return errNotForPeople
+	}
+	err := v.get("/v1/apps?limit=1", nil)
+	if refused(err, http.StatusForbidden) != nil && v.ownApp() != "" {
+		return nil
+	}
+	return err
 }
 
-// keep stores the sign-in in the browser: for the console alone, out of reach of scripts
-// and of pages of elsewhere.
-func (v *visit) keep(value string, life time.Duration) {
-	http.SetCookie(v.w, &http.Cookie{
-		Name: signInCookie, Value: value, Path: root, MaxAge: int(life.Seconds()),
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: v.byTLS(),
-	})
-}
-
-// byTLS reports whether the browser speaks TLS, to this service or to what stands before
-// it. Whoever lies here makes a cookie that his own browser keeps for TLS.
-func (v *visit) byTLS() bool {
-	return v.r.TLS != nil || strings.EqualFold(v.r.Header.Get("X-Forwarded-Proto"), "https")
+func signOut(v *pageRequest) error {
+	v.setCookie(signInCookie, "", -time.Second)
+	return v.redirect(root + "/sign-in")
 }
 
 const themeCookie = "earshot_theme"
 
-// theme is dark or light where the person chose; empty for what the system prefers.
-func (v *visit) theme() string {
+// theme is dark or light as the person chose; empty for the system's.
+func (v *pageRequest) theme() string {
 	cookie, err := v.r.Cookie(themeCookie)
 	if err == nil && (cookie.Value == "dark" || cookie.Value == "light") {
 		return cookie.Value
@@ -126,29 +99,47 @@ func (v *visit) theme() string {
 	return ""
 }
 
-func chooseTheme(v *visit) error {
-	if err := v.r.ParseForm(); err != nil {
+func chooseTheme(v *pageRequest) error {
+	form, err := v.form()
+	if err != nil {
 		return err
 	}
-	life := 365 * 24 * time.Hour
-	chosen := v.r.PostForm.Get("theme")
+	chosen, ttl := form.Get("theme"), 365*24*time.Hour
 	if chosen != "dark" && chosen != "light" {
-		chosen, life = "", -time.Second
+		chosen, ttl = "", -time.Second
 	}
+	v.setCookie(themeCookie, chosen, ttl)
+	return v.redirect(inside(form.Get("next"), root))
+}
+
+// setCookie stores a value in the browser for the console alone, out of reach of scripts and of
+// pages of other hosts. A client that lies about its proxy's TLS only harms its own cookie.
+func (v *pageRequest) setCookie(name, value string, ttl time.Duration) {
 	http.SetCookie(v.w, &http.Cookie{
-		Name: themeCookie, Value: chosen, Path: root, MaxAge: int(life.Seconds()),
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: v.byTLS(),
+		Name: name, Value: value, Path: root, MaxAge: int(ttl.Seconds()), HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Secure: v.r.TLS != nil || strings.EqualFold(v.r.Header.Get("X-Forwarded-Proto"), "https"),
 	})
-	v.redirect(inside(v.r.PostForm.Get("next"), root))
-	return nil
 }
 
 // home leads to the app of the key, or to the list of apps.
-func home(v *visit) error {
+func home(v *pageRequest) error {
 	if app := v.ownApp(); app != "" {
-		v.redirect(root + "/apps/" + url.PathEscape(app))
-		return nil
+		return v.redirect(link("apps", app))
 	}
-	v.redirect(root + "/apps")
-	return nil
+	return v.redirect(link("apps"))
+}
+
+// inside returns a path of the console that a page was given, or else another: the console
+// redirects nowhere else.
+func inside(to, otherwise string) string {
+	parsed, err := url.Parse(to)
+	if err != nil || parsed.Host != "" || parsed.Scheme != "" || strings.Contains(to, `\`) {
+		return otherwise
+	}
+	// A browser resolves .. before it asks.
+	cleaned := url.URL{Path: path.Clean(parsed.Path), RawQuery: parsed.RawQuery}
+	if cleaned.Path != root && !strings.HasPrefix(cleaned.Path, root+"/") {
+		return otherwise
+	}
+	return cleaned.RequestURI()
 }

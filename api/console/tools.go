@@ -9,8 +9,8 @@ import (
 	"earshot/trigger/query"
 )
 
-// toolsBody is what the page Tools shows: the repositories of the app, and those of a
-// session where one is named.
+// toolsBody is the body of the page Tools: the repositories of the app, and of the session that was
+// named.
 type toolsBody struct {
 	Session, Search string
 	Trees           []tree
@@ -35,22 +35,28 @@ type branch struct {
 type leaf struct {
 	Name, Description string
 	Examples          []string
-	Used              *query.ToolUse // nil where it was not in the last 24 hours
+	Used              *query.ToolUse // in the last 24 hours; nil for not at all
 }
 
 // maxLeaves is how many tools of a repository are listed before it is opened.
 const maxLeaves = 40
 
-func toolsPage(v *visit) error {
+func toolsPage(v *pageRequest) error {
 	asked := v.r.URL.Query()
 	if id := asked.Get("open"); id != "" {
-		v.redirect(repositoryLink(v.app(), asked.Get("session"), id))
-		return nil
+		return v.redirect(repositoryLink(v.app(), asked.Get("session"), id))
 	}
 	shown := toolsBody{Session: asked.Get("session"), Search: strings.TrimSpace(asked.Get("q")), Host: v.r.Host}
-	used, err := v.usage()
-	if err != nil {
-		return err
+	used := map[string]*query.ToolUse{} // in the last 24 hours, by the name of the tool
+	for after, more := "", true; more; {
+		var found list[query.ToolUse]
+		if err := v.get(v1("apps", v.app(), "tools", "usage")+"?limit=200&after="+url.QueryEscape(after), &found); err != nil {
+			return err
+		}
+		for i := range found.Items {
+			used[found.Items[i].Name] = &found.Items[i]
+		}
+		after, more = found.Next, found.Next != ""
 	}
 	sessions := []string{""}
 	if shown.Session != "" {
@@ -67,7 +73,7 @@ func toolsPage(v *visit) error {
 }
 
 // tree reads a page of the repositories of the app or of a session.
-func (v *visit) tree(session, after, search string, used map[string]*query.ToolUse) (tree, error) {
+func (v *pageRequest) tree(session, after, search string, used map[string]*query.ToolUse) (tree, error) {
 	path := owner(v.app(), session) + "/repositories?limit=100"
 	if after != "" && session == "" {
 		path += "&after=" + url.QueryEscape(after)
@@ -85,23 +91,7 @@ func (v *visit) tree(session, after, search string, used map[string]*query.ToolU
 	return grown, nil
 }
 
-// usage tells how often each tool was used in the last 24 hours, by its name.
-func (v *visit) usage() (map[string]*query.ToolUse, error) {
-	used := map[string]*query.ToolUse{}
-	for after, more := "", true; more; {
-		var found list[query.ToolUse]
-		if err := v.get(v1("apps", v.app(), "tools", "usage")+"?limit=200&after="+url.QueryEscape(after), &found); err != nil {
-			return nil, err
-		}
-		for i := range found.Items {
-			used[found.Items[i].Name] = &found.Items[i]
-		}
-		after, more = found.Next, found.Next != ""
-	}
-	return used, nil
-}
-
-// branch lists the tools in whose name, description or examples a text stands.
+// branch lists the tools with a text in their name, description or examples, in any case.
 func (r repository) branch(search string, used map[string]*query.ToolUse) branch {
 	b := branch{repository: r}
 	for _, tool := range r.Tools {
@@ -109,7 +99,9 @@ func (r repository) branch(search string, used map[string]*query.ToolUse) branch
 		for i, given := range tool.Examples {
 			examples[i] = plaintext.Text(annotations.Plain(given))
 		}
-		if !containsFold(search, append([]string{tool.Name, tool.Description}, examples...)...) {
+		// No search has a 0, which parts the texts.
+		texts := strings.Join(append([]string{tool.Name, tool.Description}, examples...), "\x00")
+		if !strings.Contains(strings.ToLower(texts), strings.ToLower(search)) {
 			continue
 		}
 		if len(b.Found) == maxLeaves {
@@ -121,15 +113,18 @@ func (r repository) branch(search string, used map[string]*query.ToolUse) branch
 	return b
 }
 
-// containsFold reports whether a text stands in one of some, whatever the case of letters.
-func containsFold(text string, in ...string) bool {
-	text = strings.ToLower(text)
-	for _, one := range in {
-		if strings.Contains(strings.ToLower(one), text) {
-			return true
-		}
-	}
-	return false
+// repository is as much of one as lists of tools need.
+type repository struct {
+	ID      string `json:"repositoryId"`
+	Options struct {
+		TriggerOnce bool `json:"triggerOnce"`
+		Exclusive   bool `json:"exclusive"`
+	} `json:"options"`
+	Tools []struct {
+		Name        string   `json:"name"`
+		Description string   `json:"description"`
+		Examples    []string `json:"examples"`
+	} `json:"tools"`
 }
 
 // owner is the path of REST of an app, or of one of its sessions.
@@ -147,6 +142,3 @@ func repositoryLink(app, session string, parts ...string) string {
 	}
 	return link(append([]string{"apps", app, "sessions", session, "tools"}, parts...)...)
 }
-
-// session is the session of the path; empty for none.
-func (v *visit) session() string { return v.r.PathValue("session") }

@@ -12,7 +12,7 @@ import (
 	"earshot/trigger/state"
 )
 
-// triggerList is what the search of triggers shows.
+// triggerList is the body of the search of triggers.
 type triggerList struct {
 	Asked   triggerSearch
 	Records []query.Record
@@ -22,16 +22,16 @@ type triggerList struct {
 	Host    string
 }
 
-// triggerSearch is what is searched for. What is empty holds for all.
+// triggerSearch is a search; an empty field finds all.
 type triggerSearch struct {
 	State, Name, Session, Source, Reason, Value string
 	Within                                      string // one of periods
 }
 
-// bulk is what can be done to all that has failed and that a search finds.
+// bulk is an action on all failed triggers of a search.
 type bulk struct {
 	Count int
-	Done  string // what was done to them
+	Done  string // the action, in words
 	Fault *problem
 }
 
@@ -74,7 +74,7 @@ func (s triggerSearch) Empty() bool { return s == triggerSearch{} }
 // Whole reports whether it finds all of a state.
 func (s triggerSearch) Whole() bool { return s == triggerSearch{State: s.State} }
 
-func triggersPage(v *visit) error {
+func triggersPage(v *pageRequest) error {
 	given := v.r.URL.Query()
 	shown := &triggerList{Asked: searchOf(given), Host: v.r.Host}
 	if err := v.search(shown, given.Get("after")); err != nil {
@@ -83,8 +83,8 @@ func triggersPage(v *visit) error {
 	return v.render("triggers", "Triggers", shown)
 }
 
-// search finds a page of records. What is wrong with the search stands beside its form.
-func (v *visit) search(shown *triggerList, after string) error {
+// search finds a page of records. Faults of the search stand beside its form.
+func (v *pageRequest) search(shown *triggerList, after string) error {
 	now := v.now()
 	q := shown.Asked.query(&now)
 	if after != "" {
@@ -108,13 +108,13 @@ func (v *visit) search(shown *triggerList, after string) error {
 	return nil
 }
 
-// bulkTriggers counts what has failed and fits the search, or tries it all again, or removes
-// it: people see the number first.
-func bulkTriggers(v *visit) error {
-	if err := v.r.ParseForm(); err != nil {
+// bulkTriggers counts the failed triggers of the search, or retries or removes them all: people see
+// the number first.
+func bulkTriggers(v *pageRequest) error {
+	form, err := v.form()
+	if err != nil {
 		return err
 	}
-	form := v.r.PostForm
 	shown := &triggerList{Asked: searchOf(form), Host: v.r.Host, Bulk: &bulk{}}
 	shown.Asked.State = query.StateFailed
 	method, path := http.MethodPost, v1("apps", v.app(), "triggers", "retry")
@@ -143,22 +143,22 @@ func bulkTriggers(v *visit) error {
 	return v.render("triggers", "Triggers", shown)
 }
 
-// timeline is what the page of a trigger shows: all that happened to it, in order.
+// timeline is the body of the page of a trigger: its history, in order.
 type timeline struct {
 	query.Record
 	Steps   []step
 	Settles bool     // it can still be taken back
-	Fault   *problem // of what was to be done to it
+	Fault   *problem // of an action on it
 }
 
 // step is a moment in the life of a trigger.
 type step struct {
 	Title, State string
-	By           string // of a retry: who asked for it
+	By           string // "by" and the name of a person or a key
 	query.Attempt
 }
 
-func triggerPage(v *visit) error {
+func triggerPage(v *pageRequest) error {
 	shown, err := v.timeline()
 	if err != nil {
 		return err
@@ -166,27 +166,25 @@ func triggerPage(v *visit) error {
 	return v.render("trigger", shown.Name, shown)
 }
 
-// toldTrigger says a word about a trigger: that what has failed of it is due again, or what
-// somebody has decided about it. A digest is that of the values which the person was shown.
-// It leads back to the message of which the form is, or else to the trigger.
-func toldTrigger(word string) func(*visit) error {
-	return func(v *visit) error {
-		if err := v.r.ParseForm(); err != nil {
+// triggerAction retries a trigger, or decides about it. A digest is that of the values which the
+// person was shown. It leads back to the message of which the form is, or else to the trigger.
+func triggerAction(action string) func(*pageRequest) error {
+	return func(v *pageRequest) error {
+		form, err := v.form()
+		if err != nil {
 			return err
 		}
-		id, form := v.r.PathValue("trigger"), v.r.PostForm
+		id := v.r.PathValue("trigger")
 		var body []byte
 		if named := form.Get("digest"); named != "" {
 			body, _ = json.Marshal(map[string]string{"digest": named}) // texts alone
 		}
-		err := v.call(http.MethodPost, v1("apps", v.app(), "triggers", id, word), body, nil)
+		err = v.call(http.MethodPost, v1("apps", v.app(), "triggers", id, action), body, nil)
 		if err == nil {
-			to := link("apps", v.app(), "triggers", id)
 			if session := form.Get("session"); session != "" {
-				to = link("apps", v.app(), "sessions", session) + "?message=" + url.QueryEscape(form.Get("message")) + "#why"
+				return v.redirect(link("apps", v.app(), "sessions", session) + "?message=" + url.QueryEscape(form.Get("message")) + "#why")
 			}
-			v.redirect(to)
-			return nil
+			return v.redirect(link("apps", v.app(), "triggers", id))
 		}
 		shown, failed := v.timeline()
 		if failed != nil {
@@ -197,7 +195,7 @@ func toldTrigger(word string) func(*visit) error {
 	}
 }
 
-func (v *visit) timeline() (*timeline, error) {
+func (v *pageRequest) timeline() (*timeline, error) {
 	shown := &timeline{}
 	if err := v.get(v1("apps", v.app(), "triggers", v.r.PathValue("trigger")), &shown.Record); err != nil {
 		return nil, err
@@ -210,25 +208,23 @@ func (v *visit) timeline() (*timeline, error) {
 		}
 		shown.Steps = append(shown.Steps, at)
 	}
-	for _, retry := range shown.Retries {
-		at := step{Title: "Tried again", Attempt: query.Attempt{Time: retry.Time}}
-		if retry.By != "" {
-			at.By = "by " + retry.By
+	moved := func(title, by string, at time.Time) {
+		if by != "" {
+			by = "by " + by
 		}
-		shown.Steps = append(shown.Steps, at)
+		shown.Steps = append(shown.Steps, step{Title: title, By: by, Attempt: query.Attempt{Time: at}})
 	}
-	for _, moved := range shown.Moves {
-		at := step{Title: moveNames[moved.Action], Attempt: query.Attempt{Time: moved.Time}}
-		if moved.By != "" {
-			at.By = "by " + moved.By
-		}
-		shown.Steps = append(shown.Steps, at)
+	for _, one := range shown.Retries {
+		moved("Tried again", one.By, one.Time)
+	}
+	for _, one := range shown.Moves {
+		moved(moveNames[one.Action], one.By, one.Time)
 	}
 	slices.SortStableFunc(shown.Steps, func(a, b step) int { return a.Time.Compare(b.Time) })
 	return shown, nil
 }
 
-// moveNames are what becomes of a trigger whose effects are kept back, in words.
+// moveNames are the moves of a trigger with deferred effects, in words.
 var moveNames = map[state.Action]string{
 	state.Confirm: "Confirmed", state.Deny: "Denied", state.Expire: "Not confirmed in time",
 	state.Release: "Let go when its time was over", state.Cancel: "Cancelled", state.Retract: "Taken back by the user's next message",

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"net/http"
@@ -12,7 +13,7 @@ import (
 	"earshot/trigger/scope"
 )
 
-// tryBody is what the page of a tool shows: a form of its parameters, and what came of it.
+// tryBody is the body of the page of a tool: a form of its parameters, and the trigger.
 type tryBody struct {
 	Repository string
 	Session    string // of the repository; empty for one of the app
@@ -25,7 +26,7 @@ type tryBody struct {
 	Fired      *query.Match
 }
 
-func tryPage(v *visit) error {
+func tryPage(v *pageRequest) error {
 	shown, err := v.tried(v.r.URL.Query())
 	if err != nil {
 		return err
@@ -33,12 +34,10 @@ func tryPage(v *visit) error {
 	return v.render("try", shown.Tool.Name, shown)
 }
 
-// tried reads the tool of the path, and makes its form with what was filled in.
-func (v *visit) tried(filled url.Values) (tryBody, error) {
-	shown := tryBody{Repository: v.r.PathValue("repository"), Session: v.session(), In: v.session(), TriggerID: strings.ToLower(rand.Text())}
-	if shown.In == "" {
-		shown.In = filled.Get("in")
-	}
+// tried reads the tool of the path, and makes its form with the values that were filled in.
+func (v *pageRequest) tried(filled url.Values) (tryBody, error) {
+	shown := tryBody{Repository: v.r.PathValue("repository"), Session: v.session(), TriggerID: strings.ToLower(rand.Text())}
+	shown.In = cmp.Or(shown.Session, filled.Get("in"))
 	var found list[scope.Tool]
 	if err := v.get(owner(v.app(), shown.In)+"/tools?name="+url.QueryEscape(v.r.PathValue("tool")), &found); err != nil {
 		return shown, err
@@ -56,11 +55,11 @@ func (v *visit) tried(filled url.Values) (tryBody, error) {
 }
 
 // tryTool fires the tool with the values of the form.
-func tryTool(v *visit) error {
-	if err := v.r.ParseForm(); err != nil {
+func tryTool(v *pageRequest) error {
+	filled, err := v.form()
+	if err != nil {
 		return err
 	}
-	filled := v.r.PostForm
 	shown, err := v.tried(filled)
 	if err != nil {
 		return err
@@ -122,8 +121,8 @@ type property struct {
 	Maximum     json.Number       `json:"maximum"`
 }
 
-// fieldsOf makes a form of a JSON Schema of an object: what is required first, then as in the
-// schema. What was filled in for a parameter is under "v." and its name.
+// fieldsOf makes a form of a JSON Schema of an object: required parameters first, then as in the
+// schema. The value that was filled in for a parameter is under "v." and its name.
 func fieldsOf(schema json.RawMessage, filled url.Values) ([]field, error) {
 	var object struct {
 		Properties json.RawMessage `json:"properties"`
@@ -136,24 +135,19 @@ func fieldsOf(schema json.RawMessage, filled url.Values) ([]field, error) {
 	if err != nil {
 		return nil, err
 	}
-	var fields []field
+	var required, optional []field
 	for _, name := range names {
 		var of property
 		_ = json.Unmarshal(properties[name], &of) // one that is true or false takes anything
 		one := of.field(name)
 		one.Required, one.Text = slices.Contains(object.Required, name), filled.Get("v."+name)
-		fields = append(fields, one)
-	}
-	slices.SortStableFunc(fields, func(a, b field) int {
-		switch {
-		case a.Required == b.Required:
-			return 0
-		case a.Required:
-			return -1
+		if one.Required {
+			required = append(required, one)
+		} else {
+			optional = append(optional, one)
 		}
-		return 1
-	})
-	return fields, nil
+	}
+	return append(required, optional...), nil
 }
 
 func (p property) field(name string) field {
@@ -185,8 +179,8 @@ func (p property) field(name string) field {
 	return f
 }
 
-// valuesOf is what was filled in. REST says what is wrong with it, so that what is not of
-// its parameter's type goes there as a text.
+// valuesOf are the values that were filled in. REST checks them, so that a value that is not of its
+// parameter's type goes there as a text.
 func valuesOf(fields []field) map[string]json.RawMessage {
 	values := map[string]json.RawMessage{}
 	for _, one := range fields {

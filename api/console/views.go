@@ -30,29 +30,29 @@ type views struct {
 	files files
 }
 
-// parseViews panics where what is embedded in the program is damaged.
+// parseViews panics if the embedded templates are damaged.
 func parseViews() views {
 	v := views{pages: map[string]*template.Template{}, files: readFiles()}
 	functions := template.FuncMap{
-		"file": v.files.name, "link": link, "iso": iso, "clock": clock, "json": indentedJSON, "short": shortJSON,
+		"file": v.files.name, "link": link, "iso": func(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) },
+		"clock": func(at time.Time) string { return at.UTC().Format("2 Jan 15:04:05") }, "json": indentedJSON, "short": shortJSON,
 		"dict": dict, "score": func(score *float32) string { return strconv.FormatFloat(float64(*score), 'f', 2, 32) },
-		"repository": repositoryLink, "more": func(all []string) int { return len(all) - 1 }, "plain": unquoted, "came": came,
+		"repository": repositoryLink, "more": func(all []string) int { return len(all) - 1 }, "plain": unquoted, "came": stateOf,
 	}
 	shared := template.Must(template.New("layout.html").Funcs(functions).ParseFS(embedded, "templates/layout.html", "templates/parts.html"))
 	names, _ := embedded.ReadDir("templates") // it is embedded
 	for _, entry := range names {
 		name := strings.TrimSuffix(entry.Name(), ".html")
 		if name != "layout" && name != "parts" {
-			page := template.Must(template.Must(shared.Clone()).ParseFS(embedded, "templates/"+entry.Name()))
-			v.pages[name] = page
+			v.pages[name] = template.Must(template.Must(shared.Clone()).ParseFS(embedded, "templates/"+entry.Name()))
 		}
 	}
 	return v
 }
 
-// came is the state of a trigger that has not taken effect, or never will; empty for one that has
-// fired, whatever came of its event and its call.
-func came(of query.Match) string {
+// stateOf is the state of a trigger that has not taken effect, or never will; empty for one that has
+// fired, whatever the outcome of its event and its call.
+func stateOf(of query.Match) string {
 	switch of.State {
 	case query.StateConfirming, query.StateCancelled, query.StateDuplicate, query.StateDraft:
 		return of.State
@@ -77,12 +77,12 @@ type frame struct {
 }
 
 // render shows a page.
-func (v *visit) render(name, title string, body any) error {
+func (v *pageRequest) render(name, title string, body any) error {
 	return v.renderStatus(http.StatusOK, name, title, body)
 }
 
 // renderStatus shows a page whole or not at all.
-func (v *visit) renderStatus(status int, name, title string, body any) error {
+func (v *pageRequest) renderStatus(status int, name, title string, body any) error {
 	shown := frame{
 		Title: title, Page: name, App: v.app(), Path: v.r.URL.RequestURI(), Theme: v.theme(),
 		SignedIn: !v.key.Empty(), Admin: v.ownApp() == "", Body: body,
@@ -93,7 +93,7 @@ func (v *visit) renderStatus(status int, name, title string, body any) error {
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	v.w.WriteHeader(status)
-	_, _ = v.w.Write(text.Bytes()) // fails where nobody reads
+	_, _ = v.w.Write(text.Bytes()) // fails if the client is gone
 	return nil
 }
 
@@ -105,9 +105,6 @@ func link(parts ...string) string {
 	}
 	return to
 }
-
-func iso(at time.Time) string   { return at.UTC().Format(time.RFC3339Nano) }
-func clock(at time.Time) string { return at.UTC().Format("2 Jan 15:04:05") }
 
 // indentedJSON writes a value for people to read, shortJSON in one line.
 func indentedJSON(value any) (string, error) {
@@ -171,17 +168,13 @@ func readFiles() files {
 		end := path.Ext(entry.Name())
 		name := strings.TrimSuffix(entry.Name(), end) + "." + base64.RawURLEncoding.EncodeToString(hash[:9]) + end
 		all.named[entry.Name()] = name
-		all.served[name] = file{kind: mime.TypeByExtension(end), plain: content, zipped: zip(content)}
+		var zipped bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression) // the level is one
+		_, _ = w.Write(content)                                    // a buffer takes all
+		_ = w.Close()
+		all.served[name] = file{kind: mime.TypeByExtension(end), plain: content, zipped: zipped.Bytes()}
 	}
 	return all
-}
-
-func zip(content []byte) []byte {
-	var zipped bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression) // the level is one
-	_, _ = w.Write(content)                                    // a buffer takes all
-	_ = w.Close()
-	return zipped.Bytes()
 }
 
 // name is the path of a file that templates know by its plain name.
@@ -208,5 +201,5 @@ func (f files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Encoding", "gzip")
 		content = found.zipped
 	}
-	_, _ = w.Write(content) // fails where nobody reads
+	_, _ = w.Write(content) // fails if the client is gone
 }

@@ -1,0 +1,191 @@
+package console
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"earshot/api/answer"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/secret"
+	"earshot/repositories/store"
+)
+
+// pageRequest is one request of a person for a page.
+type pageRequest struct {
+	*console
+	w   http.ResponseWriter
+	r   *http.Request
+	key secret.Secret // empty if no user is signed in
+}
+
+// served makes a handler of a page. What REST refuses becomes a page as well, or leads to the
+// sign-in and back.
+func (c *console) served(page func(*pageRequest) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v := c.request(w, r)
+		err := page(v)
+		if err == nil {
+			return
+		}
+		found := problemOf(err)
+		if found.Status != http.StatusUnauthorized {
+			_ = v.renderStatus(found.Status, "problem", found.Title, found) // fails if the client is gone
+			return
+		}
+		to := root + "/sign-in"
+		if r.Method == http.MethodGet && r.URL.Path != root {
+			to += "?next=" + url.QueryEscape(r.URL.RequestURI())
+		}
+		_ = v.redirect(to)
+	}
+}
+
+func (c *console) request(w http.ResponseWriter, r *http.Request) *pageRequest {
+	return &pageRequest{console: c, w: w, r: r, key: c.signedIn(r)}
+}
+
+// problemOf is an error as the page shows it.
+func problemOf(err error) *problem {
+	var found *problem
+	var size *http.MaxBytesError
+	switch {
+	case errors.As(err, &found):
+		return found
+	case errors.As(err, &size):
+		return &problem{Status: http.StatusRequestEntityTooLarge, Title: "Too long", Detail: "the form is longer than what is read"}
+	}
+	return &problem{Status: http.StatusInternalServerError, Title: "The console failed", Detail: err.Error()}
+}
+
+func (v *pageRequest) redirect(to string) error {
+	http.Redirect(v.w, v.r, to, http.StatusSeeOther)
+	return nil
+}
+
+// app is the app of the path.
+func (v *pageRequest) app() string { return v.r.PathValue("app") }
+
+// session is the session of the path; empty for none.
+func (v *pageRequest) session() string { return v.r.PathValue("session") }
+
+// form reads the form that was sent.
+func (v *pageRequest) form() (url.Values, error) {
+	err := v.r.ParseForm()
+	return v.r.PostForm, err
+}
+
+// editedText is the text of an editor, with the line ends that it was given.
+func editedText(form url.Values) string { return strings.ReplaceAll(form.Get("text"), "\r\n", "\n") }
+
+// ownApp is the one app that the key names; empty for the admin. REST checks the key.
+func (v *pageRequest) ownApp() string {
+	text, is := strings.CutPrefix(v.key.Reveal(), store.AppKeyPrefix)
+	if !is {
+		return ""
+	}
+	app, _, _ := strings.Cut(text, ".")
+	return app
+}
+
+// problem is an error of REST (RFC 9457).
+type problem struct {
+	Status int    `json:"status"`
+	Title  string `json:"title"`
+	Detail string `json:"detail"`
+	Errors []flaw `json:"errors"`
+	// RetryAfter is the header of that name, in seconds; empty for none.
+	RetryAfter string `json:"-"`
+}
+
+// flaw is one fault of a body, at its JSON Pointer.
+type flaw struct {
+	Pointer string `json:"pointer"`
+	Detail  string `json:"detail"`
+}
+
+// Error implements error.
+func (p *problem) Error() string { return p.Title + ": " + p.Detail }
+
+// refused is the problem of an error, if it has one of some statuses; nil otherwise.
+func refused(err error, statuses ...int) *problem {
+	var found *problem
+	if errors.As(err, &found) && slices.Contains(statuses, found.Status) {
+		return found
+	}
+	return nil
+}
+
+// list is a page of a list.
+type list[T any] struct {
+	Items []T    `json:"items"`
+	Next  string `json:"next"`
+}
+
+// v1 is the path of REST with these parts, each escaped.
+func v1(parts ...string) string {
+	path := "/v1"
+	for _, part := range parts {
+		path += "/" + url.PathEscape(part)
+	}
+	return path
+}
+
+// get reads what is at a path into a value; a number in an any keeps its digits.
+func (v *pageRequest) get(path string, into any) error {
+	return v.call(http.MethodGet, path, nil, into)
+}
+
+// call sends a request to REST as the person who is signed in. The error of an answer that
+// is not 2xx is a *problem. Neither body nor into is needed.
+func (v *pageRequest) call(method, path string, body []byte, into any) error {
+	got, err := v.record(method, path, body)
+	if err != nil || into == nil || got.Body.Len() == 0 {
+		return err
+	}
+	return exactjson.Unmarshal(got.Body.Bytes(), into)
+}
+
+func (v *pageRequest) record(method, path string, body []byte) (*answer.Recorder, error) {
+	request, err := v.restRequest(method, path, body)
+	if err != nil {
+		return nil, err
+	}
+	got := answer.Record(v.rest, request)
+	if got.Status < http.StatusMultipleChoices {
+		return got, nil
+	}
+	found := &problem{}
+	if json.Unmarshal(got.Body.Bytes(), found) != nil || found.Status == 0 {
+		found = &problem{Status: got.Status, Title: http.StatusText(got.Status), Detail: strings.TrimSpace(got.Body.String())}
+	}
+	found.RetryAfter = got.Header().Get("Retry-After")
+	return nil, found
+}
+
+// restRequest makes a request to REST. Host and Origin are those of the browser, so that a service
+// without keys refuses pages of other hosts here as it does there; it does not check again those
+// that the browser calls its own.
+func (v *pageRequest) restRequest(method, path string, body []byte) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(v.r.Context(), method, path, bytes.NewReader(body))
+	if err != nil {
+		return nil, &problem{Status: http.StatusBadRequest, Title: "No such path", Detail: err.Error()}
+	}
+	request.Host, request.RemoteAddr, request.TLS, request.RequestURI = v.r.Host, v.r.RemoteAddr, v.r.TLS, path
+	if body != nil {
+		request.Header.Set("Content-Type", "application/json")
+	} else {
+		request.Body = http.NoBody
+	}
+	if origin := v.r.Header.Get("Origin"); origin != "" && v.r.Header.Get("Sec-Fetch-Site") != "same-origin" {
+		request.Header.Set("Origin", origin)
+	}
+	if !v.key.Empty() {
+		request.Header.Set("Authorization", "Bearer "+v.key.Reveal())
+	}
+	return request, nil
+}
