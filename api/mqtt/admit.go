@@ -24,7 +24,7 @@ const (
 	maxFirst = 8 << 10
 )
 
-// refusal is why a client is not let in, as it is answered.
+// refusal is the answer to a client that is not let in.
 type refusal struct {
 	version byte
 	code    packets.Code
@@ -70,20 +70,25 @@ func (r *refusal) send(to io.Writer) {
 	}
 }
 
-// admit reads the first packet of a client, which says by its user name who it is.
+// admit reads the first packet of a client, and authenticates it.
 func (s *Server) admit(ctx context.Context, conn *connection) (auth.Principal, *refusal) {
 	if err := conn.SetReadDeadline(time.Now().Add(connectTime)); err != nil {
 		return auth.Principal{}, &refusal{}
 	}
-	said, err := conn.first()
+	hello, err := conn.first()
 	if err != nil {
 		return auth.Principal{}, &refusal{reason: err.Error()}
 	}
-	if conn.version = said.ProtocolVersion; conn.version < 3 || conn.version > 5 {
+	if conn.version = hello.ProtocolVersion; conn.version < 3 || conn.version > 5 {
 		conn.version = 4
 		return auth.Principal{}, conn.refuse(unknown)
 	}
-	who, err := s.principal(ctx, tokenIn(said))
+	// SERMAS's client sends its token as the user name; others may send it as the password.
+	token := hello.Connect.Username
+	if len(token) == 0 {
+		token = hello.Connect.Password
+	}
+	who, err := s.principal(ctx, secret.New(string(token)))
 	if answer.IsUnavailable(err) {
 		return who, conn.refuse(unavailable)
 	}
@@ -93,15 +98,6 @@ func (s *Server) admit(ctx context.Context, conn *connection) (auth.Principal, *
 		return who, no
 	}
 	return who, nil
-}
-
-// tokenIn is what a client says it is: SERMAS's sends its token as the user name, and others,
-// which need a user name, may send it as the password.
-func tokenIn(said packets.Packet) secret.Secret {
-	if len(said.Connect.Username) == 0 {
-		return secret.New(string(said.Connect.Password))
-	}
-	return secret.New(string(said.Connect.Username))
 }
 
 var (
@@ -135,16 +131,16 @@ func refused(because error) error { return answer.NewProblem(403, because.Error(
 var errNotMQTT = errors.New("what was sent first is no CONNECT packet of MQTT")
 
 // first reads the packet that a client begins with, and keeps its bytes to be read again.
-func (c *connection) first() (said packets.Packet, err error) {
+func (c *connection) first() (hello packets.Packet, err error) {
 	header := make([]byte, 1, 5)
 	if _, err = io.ReadFull(c.Conn, header); err != nil || header[0] != packets.Connect<<4 {
-		return said, errNotMQTT
+		return hello, errNotMQTT
 	}
 	length := 0
 	for shift := 0; ; shift += 7 {
 		var next [1]byte
 		if _, err = io.ReadFull(c.Conn, next[:]); err != nil || shift > 14 {
-			return said, errNotMQTT
+			return hello, errNotMQTT
 		}
 		header = append(header, next[0])
 		length |= int(next[0]&0x7f) << shift
@@ -153,16 +149,16 @@ func (c *connection) first() (said packets.Packet, err error) {
 		}
 	}
 	if length > maxFirst {
-		return said, errNotMQTT
+		return hello, errNotMQTT
 	}
 	body := make([]byte, length)
 	if _, err = io.ReadFull(c.Conn, body); err != nil {
-		return said, errNotMQTT
+		return hello, errNotMQTT
 	}
 	c.read = append(header, body...)
-	said.FixedHeader = packets.FixedHeader{Type: packets.Connect, Remaining: length}
-	if said.ConnectDecode(body) != nil {
-		return said, errNotMQTT
+	hello.FixedHeader = packets.FixedHeader{Type: packets.Connect, Remaining: length}
+	if hello.ConnectDecode(body) != nil {
+		return hello, errNotMQTT
 	}
-	return said, nil
+	return hello, nil
 }

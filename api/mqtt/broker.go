@@ -30,7 +30,7 @@ func (s *Server) join(ctx context.Context, appID string) (*broker, error) {
 	if b := s.enter(appID, nil); b != nil {
 		return b, nil
 	}
-	// The lock is of all apps, so that nothing is waited for under it.
+	// The lock is of all apps: no wait under it.
 	after, err := s.Events.Now(ctx)
 	if err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (s *Server) join(ctx context.Context, appID string) (*broker, error) {
 	made := s.newBroker(appID, stop)
 	b := s.enter(appID, made)
 	if b != made {
-		stop() // somebody else was faster
+		stop() // another client was faster
 		return b, nil
 	}
 	go s.feed(following, b, events, after)
@@ -86,14 +86,21 @@ func (s *Server) forget(b *broker) {
 	}
 }
 
-// feed hands the events of the app to its broker. Where it was too slow for them it goes on behind
-// the last one that it got; if there are no more its clients have to connect again, since they
-// would hear nothing.
+// feed hands the events of the app to its broker. If it was too slow for them it goes on behind the
+// last one that it got; if there are no more its clients have to connect again.
 func (s *Server) feed(ctx context.Context, b *broker, events <-chan effect.Published, after uint64) {
 	defer close(b.ended)
 	for err := error(nil); err == nil && ctx.Err() == nil; events, err = s.Events.Follow(ctx, b.appID, "", after) {
 		for published := range events {
-			panics.Run(s.Logger, "mqtt", published.Subject, func() { s.pass(ctx, b, published) })
+			panics.Run(s.Logger, "mqtt", published.Subject, func() {
+				topic, payload := s.messageOf(ctx, published)
+				if topic == "" {
+					return
+				}
+				if err := b.server.Publish("app/"+b.appID+"/"+topic, payload, false, 0); err != nil {
+					b.log.Warn("mqtt.publish", "app", b.appID, "topic", topic, "error", err.Error())
+				}
+			})
 			after = published.Sequence
 		}
 	}
@@ -102,21 +109,10 @@ func (s *Server) feed(ctx context.Context, b *broker, events <-chan effect.Publi
 	s.forget(b)
 }
 
-// pass publishes an event to the clients of the app.
-func (s *Server) pass(ctx context.Context, b *broker, published effect.Published) {
-	says, is := s.messageOf(ctx, published)
-	if !is {
-		return
-	}
-	if err := b.server.Publish("app/"+b.appID+"/"+says.topic, says.payload, false, 0); err != nil {
-		b.log.Warn("mqtt.publish", "app", b.appID, "topic", says.topic, "error", err.Error())
-	}
-}
-
 // serve speaks MQTT with a client until its connection is over.
 func (b *broker) serve(conn *connection) {
 	defer func() {
-		// What a client sends is decoded by others: it may cost its connection, no more.
+		// The library decodes packets: a panic in it may cost the client's connection, no more.
 		if fault := recover(); fault != nil && !whileDecoding() {
 			panics.Caught(b.log, "mqtt", b.appID, fault)
 		}
@@ -129,8 +125,7 @@ func (b *broker) serve(conn *connection) {
 }
 
 // whileDecoding reports whether the panic that is recovered from is one of a decoder of the library,
-// which takes some packets that are too short for whole ones. That is the client's fault: nobody
-// needs to be told, or could be told too often.
+// which takes some packets that are too short for whole ones. It is the client's fault, and is not logged.
 func whileDecoding() bool {
 	var callers [64]uintptr
 	frames := runtime.CallersFrames(callers[:runtime.Callers(0, callers[:])])
@@ -144,13 +139,13 @@ func whileDecoding() bool {
 	return false
 }
 
-// newBroker returns the broker of an app, to which only this process publishes. It is never told to
-// Serve: it has no listeners, and what it would publish of itself is of no app.
+// newBroker returns the broker of an app, to which only this process publishes. Its Serve is not
+// called: it has no listeners, and its own messages would be of no app.
 func (s *Server) newBroker(appID string, stop context.CancelFunc) *broker {
 	can := mochi.NewDefaultServerCapabilities()
 	can.MaximumPacketSize, can.MaximumClientWritesPending, can.MaximumSessionExpiryInterval = maxPacket, maxQueued, 0
-	// Who publishes nothing needs no names for topics, and no properties of its own in what
-	// acknowledges that: the broker would keep both.
+	// Clients publish nothing: they need no topic aliases, and no properties in acknowledgements,
+	// both of which the broker would keep.
 	can.TopicAliasMaximum, can.Compatibilities.NoInheritedPropertiesOnAck = 0, true
 	server := mochi.New(&mochi.Options{Capabilities: can, InlineClient: true, Logger: slog.New(quiet{s.Logger.Handler()})})
 	own := &rules{appID: appID, limits: s.limits, server: server, named: map[string]*mochi.Client{}}
@@ -160,8 +155,7 @@ func (s *Server) newBroker(appID string, stop context.CancelFunc) *broker {
 	return &broker{appID: appID, server: server, rules: own, log: s.Logger, stop: stop, ended: make(chan struct{})}
 }
 
-// quiet passes on what the broker logs from the level of errors: the rest are packets with what
-// is in them, of clients that come and go.
+// quiet passes on errors that the broker logs: the rest are the packets of clients.
 type quiet struct{ slog.Handler }
 
 // Enabled is that of slog.Handler.

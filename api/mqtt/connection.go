@@ -11,8 +11,8 @@ import (
 	mochi "github.com/mochi-mqtt/server/v2"
 )
 
-// What waits to be written to clients is bounded as it is for event streams: in messages and in
-// bytes for one client, and in bytes for all of a replica. Who falls further behind is cut off.
+// The queues to clients are bounded as those of event streams: in messages and in bytes for one
+// client, and in bytes for all of a replica. A slower client is cut off.
 const (
 	maxQueued      = 256
 	maxQueuedBytes = 1 << 20
@@ -22,18 +22,18 @@ const (
 // errSlow means that a client does not take what is written to it.
 var errSlow = errors.New("the client is too slow")
 
-// connection is the WebSocket of a client as a stream of bytes. What was read to find out who it
-// is comes once more, and what is written waits in a queue: the broker copies
-// a message for each client whose connection it waits for, with no bound on their bytes.
+// connection is the WebSocket of a client as a stream of bytes. The first packet, which admit has
+// read, comes once more, and writes wait in a queue: the broker copies a message for each client
+// whose connection it waits for, with no bound on their bytes.
 type connection struct {
 	net.Conn
 	read    []byte
 	version byte
 
 	cut      func()
-	queue    chan []byte   // nil is the end of what is to be written
+	queue    chan []byte   // nil is its end
 	ended    chan struct{} // closed with the connection
-	finished chan struct{} // closed when what was queued before finish is written
+	finished chan struct{} // closed when the queue is written to its end
 
 	// Of the broker, whose goroutine for the connection alone uses them.
 	client   *mochi.Client // nil until it has begun
@@ -68,16 +68,6 @@ func (c *connection) Read(into []byte) (int, error) {
 		return n, nil
 	}
 	return c.Conn.Read(into)
-}
-
-// begin notes the client that a broker has made of the connection.
-func (c *connection) begin(chosen string, client *mochi.Client) { c.chosen, c.client = chosen, client }
-
-// finish has the connection ended when what is queued is written.
-func (c *connection) finish() {
-	if !c.enqueue(nil) {
-		c.close()
-	}
 }
 
 // Write queues data, and never waits. One message has room whatever its size.

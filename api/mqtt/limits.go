@@ -1,13 +1,9 @@
 package mqtt
 
-import (
-	"cmp"
-	"strings"
-	"sync"
-)
+import "sync"
 
-// What clients may ask for is bounded, since a replica holds every filter for as long as its
-// client is connected: some 1 KiB for each of its levels.
+// The filters of clients are bounded, since a replica holds each for as long as its client is
+// connected: some 1 KiB for each of its levels.
 const (
 	// maxFilters is how many filters a client may have.
 	maxFilters = 64
@@ -38,11 +34,6 @@ type limits struct {
 	callers      map[string]int // connections by caller
 }
 
-func newLimits(ofApp int) *limits {
-	ofApp = cmp.Or(ofApp, defaultFilters)
-	return &limits{ofApp: ofApp, inAll: appsWorth * ofApp, filters: map[string]int{}, callers: map[string]int{}}
-}
-
 // takeFilter counts one more filter of an app, and reports whether there was room for it.
 func (l *limits) takeFilter(appID string) bool {
 	l.mu.Lock()
@@ -64,8 +55,8 @@ func (l *limits) giveFiltersBack(appID string, n int) {
 	}
 }
 
-// enter counts one more connection of a caller, until it leaves; false where it has as many as it
-// may have.
+// enter counts one more connection of a caller, until it leaves; false if it has as many as it may
+// have.
 func (l *limits) enter(caller string) (leave func(), room bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -80,9 +71,4 @@ func (l *limits) enter(caller string) (leave func(), room bool) {
 			delete(l.callers, caller)
 		}
 	}, true
-}
-
-// isShort reports whether a filter is no longer and has no more levels than a topic could match.
-func isShort(filter string) bool {
-	return len(filter) <= maxFilterBytes && strings.Count(filter, "/") < maxFilterLevels
 }

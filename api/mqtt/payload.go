@@ -15,20 +15,7 @@ import (
 	"earshot/trigger/effect"
 )
 
-// message is an event as SERMAS's clients know it.
-type message struct {
-	topic   string // below app/{appId}/
-	payload []byte
-}
-
-// Topics of SERMAS, below app/{appId}/.
-const (
-	topicTool        = "dialogue/tool/"
-	topicChanged     = "dialogue/tool/changed/"
-	topicNotMatching = "dialogue/tool/not-matching"
-)
-
-// event is what the payloads of all events that are passed on have.
+// event has the fields of the payloads of all events.
 type event struct {
 	ID           string                `json:"id,omitempty"`
 	Time         string                `json:"ts,omitempty"`
@@ -44,7 +31,7 @@ type event struct {
 	Omitted      []string              `json:"omitted,omitempty"`
 }
 
-// triggered is the payload of SERMAS's tool event, with the fields beside it that its manual shows.
+// triggered is the payload of SERMAS's tool event, with the further fields that its manual shows.
 type triggered struct {
 	event
 	Tool tool `json:"tool"`
@@ -88,34 +75,36 @@ type notMatching struct {
 	Time         string   `json:"ts"`
 }
 
-// messageOf is what SERMAS's clients hear of an event, if anything.
-func (s *Server) messageOf(ctx context.Context, of effect.Published) (message, bool) {
+// messageOf is an event as SERMAS's clients know it, with its topic below app/{appId}/; no topic if
+// they do not get it, or if another publisher wrote it.
+func (s *Server) messageOf(ctx context.Context, of effect.Published) (topic string, payload []byte) {
 	words := strings.SplitN(of.Subject, ".", 5)
 	if len(words) < 4 || words[0] != "tool" {
-		return message{}, false
+		return "", nil
 	}
-	var says any
-	var topic string
+	var content any
 	var err error
 	switch words[1] {
 	case "trigger":
-		topic = topicTool + words[len(words)-1]
-		says, err = s.triggered(ctx, of.Data)
+		topic = "dialogue/tool/" + words[len(words)-1]
+		content, err = s.triggered(ctx, of.Data)
 	case "changed":
-		topic = topicChanged + words[3]
+		topic = "dialogue/tool/changed/" + words[3]
 		var about changed
-		err, says = decode(of.Data, &about), &about
+		err, content = decode(of.Data, &about), &about
 	case "notmatching":
-		topic = topicNotMatching
-		says, err = s.notMatching(ctx, of.Data)
+		topic = "dialogue/tool/not-matching"
+		content, err = s.notMatching(ctx, of.Data)
 	default:
-		return message{}, false
+		return "", nil
+	}
+	if err == nil {
+		payload, err = exactjson.Encode(content)
 	}
 	if err != nil {
-		return message{}, false // not written by us: others may publish there
+		return "", nil
 	}
-	payload, err := exactjson.Encode(says)
-	return message{topic, payload}, err == nil
+	return topic, payload
 }
 
 // decode keeps the digits of numbers.
@@ -126,16 +115,16 @@ func decode(data []byte, into any) error {
 }
 
 func (s *Server) triggered(ctx context.Context, data []byte) (any, error) {
-	var says triggered
-	if err := decode(data, &says.event); err != nil {
+	var made triggered
+	if err := decode(data, &made.event); err != nil {
 		return nil, err
 	}
-	if says.Values == nil {
-		says.Values = map[string]any{}
+	if made.Values == nil {
+		made.Values = map[string]any{}
 	}
-	says.Tool = s.describer(ctx, says.event)(says.Name)
-	says.Tool.Schema = filled(says.Schema, says.Values)
-	return says, nil
+	made.Tool = s.describer(ctx, made.event)(made.Name)
+	made.Tool.Schema = filled(made.Schema, made.Values)
+	return made, nil
 }
 
 func (s *Server) notMatching(ctx context.Context, data []byte) (any, error) {
@@ -147,16 +136,16 @@ func (s *Server) notMatching(ctx context.Context, data []byte) (any, error) {
 	if err := decode(data, &about); err != nil {
 		return nil, err
 	}
-	says := notMatching{about.AppID, about.SessionID, about.MessageID, about.Repositories, []tool{}, about.Time}
+	made := notMatching{about.AppID, about.SessionID, about.MessageID, about.Repositories, []tool{}, about.Time}
 	describe := s.describer(ctx, about.event)
 	for _, name := range about.Tools {
-		says.Tools = append(says.Tools, describe(name))
+		made.Tools = append(made.Tools, describe(name))
 	}
-	return says, nil
+	return made, nil
 }
 
-// describer describes the tools that are in scope where something happened. Of one that is there no
-// more, as those that fire once, only the name is told.
+// describer describes the tools in the scope of an event. Of a tool that is gone, as one that fires
+// once, it has only the name.
 func (s *Server) describer(ctx context.Context, of event) func(name string) tool {
 	catalog, err := s.Engine.Catalog(ctx, of.AppID, of.SessionID)
 	return func(name string) tool {

@@ -41,7 +41,8 @@ func (r *rules) OnConnect(client *mochi.Client, _ packets.Packet) error {
 	r.made++
 	client.ID = strconv.FormatUint(r.made, 10)
 	r.mu.Unlock()
-	connectionOf(client).begin(chosen, client)
+	conn := connectionOf(client)
+	conn.chosen, conn.client = chosen, client
 	if earlier != nil {
 		_ = r.server.DisconnectClient(earlier, packets.ErrSessionTakenOver) // it is closed in any case
 	}
@@ -62,15 +63,15 @@ func (r *rules) forget(conn *connection) {
 	}
 }
 
-// OnConnectAuthenticate lets everybody in, since admit has asked who it is. A last will would be
-// published without a question, and a session that outlives its connection would be on this
+// OnConnectAuthenticate accepts every client, since admit has authenticated it. A last will would be
+// published without a check, and a session that outlives its connection would be on this
 // replica alone: both are taken from the client. So is its token, with the packet that it is part of.
 func (*rules) OnConnectAuthenticate(client *mochi.Client, _ packets.Packet) bool {
 	client.Properties.Will, client.Properties.Clean, client.Properties.Username = mochi.Will{}, true, nil
 	return true
 }
 
-// OnSubscribe refuses the filters that there is no room for: it empties them, and an empty filter is
+// OnSubscribe refuses the filters that are over the limits: it empties them, and an empty filter is
 // never valid. It takes the others out of the packet, since each would keep all of it.
 func (r *rules) OnSubscribe(client *mochi.Client, packet packets.Packet) packets.Packet {
 	conn, fresh := connectionOf(client), map[string]bool{}
@@ -83,7 +84,7 @@ func (r *rules) OnSubscribe(client *mochi.Client, packet packets.Packet) packets
 		switch kept := strings.Clone(asked.Filter); {
 		case has || fresh[asked.Filter]:
 			packet.Filters[i].Filter = kept
-		case isShort(asked.Filter) && conn.filters < maxFilters && r.limits.takeFilter(r.appID):
+		case len(kept) <= maxFilterBytes && strings.Count(kept, "/") < maxFilterLevels && conn.filters < maxFilters && r.limits.takeFilter(r.appID):
 			packet.Filters[i].Filter, fresh[kept] = kept, true
 			conn.filters++
 		default:
@@ -138,7 +139,9 @@ func (*rules) OnPacketProcessed(client *mochi.Client, packet packets.Packet, _ e
 			Properties: packets.Properties{ReasonString: quotaReason},
 		})
 	}
-	conn.finish()
+	if !conn.enqueue(nil) { // it ends when the queue is written
+		conn.close()
+	}
 }
 
 // OnPublish acknowledges what a client publishes, and drops it.

@@ -1,3 +1,13 @@
+// Package mqtt serves the events of an app over MQTT in WebSockets, as the SERMAS toolkit does:
+// its topics, its payloads, at /mqtt on the service's own port. Nothing has to be set up in NATS.
+//
+// The connections of one app share a broker that knows nothing of any other app, and is fed
+// from the app's part of the stream. So no filter, client id or last will of a client reaches
+// the events of others. Clients publish nothing.
+//
+// Messages have quality of service 0, as in SERMAS: a client that must not miss one subscribes on NATS, or
+// resumes a stream of server-sent events. Sessions end with their connections, so that
+// it does not matter which replica the next connection meets.
 package mqtt
 
 import (
@@ -28,7 +38,7 @@ import (
 type Options struct {
 	// Engine describes the tools that events name.
 	Engine Catalogs
-	// Events is read for the apps that somebody follows. Missing: connections are refused.
+	// Events is read for the apps that clients follow. Missing: connections are refused.
 	Events Events
 	// Principal finds out whose a token or key is.
 	Principal func(ctx context.Context, token secret.Secret) (auth.Principal, error)
@@ -76,14 +86,16 @@ func Doors() []ratelimit.Needs {
 type Server struct {
 	Options
 	mu      sync.Mutex
-	brokers map[string]*broker // by app, while somebody is connected
+	brokers map[string]*broker // by app, while a client is connected
 	queued  atomic.Int64       // bytes that wait for clients
 	limits  *limits
 }
 
 // New returns a server without clients.
 func New(options Options) *Server {
-	return &Server{Options: options, brokers: map[string]*broker{}, limits: newLimits(options.Filters)}
+	most := cmp.Or(options.Filters, defaultFilters)
+	held := &limits{ofApp: most, inAll: appsWorth * most, filters: map[string]int{}, callers: map[string]int{}}
+	return &Server{Options: options, brokers: map[string]*broker{}, limits: held}
 }
 
 const (
@@ -99,7 +111,7 @@ func (s *Server) Serve(c echo.Context) error {
 	if s.Events == nil {
 		return answer.NewProblem(http.StatusServiceUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
 	}
-	if !asksForWebSocket(c.Request()) {
+	if c.Request().Method != http.MethodGet || c.Request().Header.Get("Sec-WebSocket-Key") == "" {
 		return answer.NewProblem(http.StatusUpgradeRequired, "this is MQTT over WebSocket: connect with an MQTT client to ws://"+c.Request().Host+c.Path()+", with a token as the user name").
 			With("Upgrade", "websocket").With("Connection", "Upgrade")
 	}
@@ -118,11 +130,7 @@ func (s *Server) Serve(c echo.Context) error {
 	return nil
 }
 
-func asksForWebSocket(request *http.Request) bool {
-	return request.Method == http.MethodGet && request.Header.Get("Sec-WebSocket-Key") != ""
-}
-
-// talk lets a client in, and serves it until somebody ends that.
+// talk lets a client in, and serves it until either side ends the connection.
 func (s *Server) talk(ctx context.Context, socket *websocket.Conn) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -134,7 +142,8 @@ func (s *Server) talk(ctx context.Context, socket *websocket.Conn) {
 		_ = socket.Close(websocket.StatusPolicyViolation, no.reason)
 		return
 	}
-	part, room := s.limits.enter(callerOf(who))
+	// A caller is a key with those that were made by it, or an access token with its renewals.
+	part, room := s.limits.enter(who.AppID() + " " + cmp.Or(who.Lineage, who.RootKey))
 	if !room {
 		conn.refuse(tooManyOfOne).send(conn.Conn)
 		return
@@ -162,13 +171,7 @@ func (s *Server) talk(ctx context.Context, socket *websocket.Conn) {
 	<-gone
 }
 
-// callerOf names whose connections are counted together: a key with those that were made by it, or
-// an access token with those that it is renewed to.
-func callerOf(who auth.Principal) string {
-	return who.AppID() + " " + cmp.Or(who.Lineage, who.RootKey)
-}
-
-// await returns when a connection is to end, with what is said of that.
+// await returns when a connection is to end, with the status and the reason of its close.
 func (s *Server) await(ctx context.Context, who auth.Principal, gone, finished, ended <-chan struct{}) (websocket.StatusCode, string) {
 	checks, watch := time.NewTicker(auth.Recheck), auth.NewWatch(s.Now, func(ctx context.Context) error { return s.good(ctx, &who) })
 	defer checks.Stop()
@@ -192,8 +195,8 @@ func (s *Server) await(ctx context.Context, who auth.Principal, gone, finished, 
 	}
 }
 
-// good returns why a connection has to end. It goes on where its token was renewed meanwhile: who
-// renews does not need to connect again with the new one.
+// good returns why a connection has to end. It goes on if its token was renewed meanwhile: a client
+// that renews its token does not need to connect again.
 func (s *Server) good(ctx context.Context, who *auth.Principal) error {
 	over := func() bool { return !who.Expires.IsZero() && !s.Now().Before(who.Expires) }
 	if over() && who.Lineage != "" && s.Lineages != nil {

@@ -1,7 +1,6 @@
 package natsrpc
 
 import (
-	"context"
 	"net/url"
 	"strings"
 	"sync"
@@ -36,28 +35,6 @@ func endpoints() []*endpoint {
 	return all
 }
 
-func subjects(all []*endpoint) []string {
-	list := make([]string, len(all))
-	for i, e := range all {
-		list[i] = e.subject
-	}
-	return list
-}
-
-// subscribed keeps the subscription, to wait for its end.
-func (e *endpoint) subscribed(sub *nats.Subscription) {
-	e.sub, e.closed = sub, make(chan struct{})
-	sub.SetClosedHandler(func(string) { close(e.closed) })
-}
-
-// drained waits until no more requests come.
-func (e *endpoint) drained(ctx context.Context) {
-	select {
-	case <-e.closed:
-	case <-ctx.Done():
-	}
-}
-
 // pathOf is the path of REST for a subject. The ids of the subject are checked there.
 func (e *endpoint) pathOf(subject string) string {
 	parts := strings.Split(e.path, "*")
@@ -70,10 +47,7 @@ func (e *endpoint) pathOf(subject string) string {
 	return path
 }
 
-// appOf is the app that a subject names.
-func appOf(subject string) string { return strings.Split(subject, ".")[3] }
-
-// count counts a request that was answered, as those are told who ask for $SRV.STATS.
+// count counts a request that was answered, for $SRV.STATS.
 func (e *endpoint) count(took time.Duration, fault string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

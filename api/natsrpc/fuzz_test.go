@@ -176,7 +176,10 @@ func isCarried(name string) bool {
 // for none.
 func listener(subject string) string {
 	heard := append(emitter.Subjects(), "answer.>", "$SRV.>", "$JS.>", "$SYS.>", "$KV.>")
-	for _, pattern := range append(heard, subjects(endpoints())...) {
+	for _, e := range endpoints() {
+		heard = append(heard, e.subject)
+	}
+	for _, pattern := range heard {
 		if matches(pattern, subject) {
 			return pattern
 		}

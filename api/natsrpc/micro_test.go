@@ -245,7 +245,7 @@ func TestEndFinishesWhatIsUnderWayAndLeavesTheRestToOthers(t *testing.T) {
 func TestEndWaitsNoLongerThanItMay(t *testing.T) {
 	h := newHeld()
 	w := newWorld(t, h.answer)
-	end := w.run(func(o *natsrpc.Options) { o.Parting = time.Millisecond })
+	end := w.run(func(o *natsrpc.Options) { o.ShutdownGrace = time.Millisecond })
 	w.send("earshot.v1.message.clinic.s1", `{}`)
 	<-h.begun
 	end()

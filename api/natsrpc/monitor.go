@@ -11,16 +11,8 @@ import (
 	"github.com/nats-io/nats.go/micro"
 )
 
-// verbs are what is told of the service to those who ask on $SRV. The library would tell it
-// too; it takes a request for done once the subscription has handed it over, and so would
-// know neither errors nor times of requests that are worked on side by side.
-func (s *Service) verbs() map[micro.Verb]func() any {
-	return map[micro.Verb]func() any{
-		micro.PingVerb:  func() any { return micro.Ping{ServiceIdentity: s.identity(), Type: micro.PingResponseType} },
-		micro.InfoVerb:  s.info,
-		micro.StatsVerb: s.stats,
-	}
-}
+// The answers on $SRV are made here: the library takes a request for done once the subscription has
+// handed it over, and so would know neither errors nor times of requests that are worked on at once.
 
 func (s *Service) identity() micro.ServiceIdentity {
 	return micro.ServiceIdentity{Name: serviceName, ID: s.id, Version: version, Metadata: map[string]string{"program": s.options.Program}}
@@ -47,30 +39,30 @@ func (s *Service) stats() any {
 	return stats
 }
 
-// tell answers a question about the service.
-func (s *Service) tell(message *nats.Msg, what any) {
+// answerVerb answers a question about the service.
+func (s *Service) answerVerb(message *nats.Msg, what any) {
 	text, err := json.Marshal(what)
 	if err != nil || message.Reply == "" || !s.options.Replies.allow(message.Reply) {
 		return
 	}
-	_ = message.Respond(text) // who asks for it asks again
+	_ = message.Respond(text) // its client asks again
 }
 
 // denials logs what the server denies to the user of the connection, each kind of it once as
 // long as it is the same connection.
 type denials struct {
-	log  *slog.Logger
-	mu   sync.Mutex
-	said map[string]bool
+	log    *slog.Logger
+	mu     sync.Mutex
+	logged map[string]bool
 }
 
 // violation is how a server names what it denies.
 var violation = regexp.MustCompile(`Permissions Violation for (Publish|Subscription) to "([^".]+)`)
 
-// observe is told what goes wrong on the connection beside its requests.
+// observe handles the errors of the connection.
 func (d *denials) observe(conn *nats.Conn, _ *nats.Subscription, err error) {
 	if !conn.IsConnected() {
-		return // the emitter tells of outages
+		return // the emitter logs outages
 	}
 	found := violation.FindStringSubmatch(err.Error())
 	if found == nil {
@@ -83,11 +75,11 @@ func (d *denials) observe(conn *nats.Conn, _ *nats.Subscription, err error) {
 	if kind == "Publish" {
 		way = "clients get no reply; allow it to publish to their inboxes, as _INBOX.>, or to reply (allow_responses)"
 	}
-	if d.said == nil {
-		d.said = map[string]bool{}
+	if d.logged == nil {
+		d.logged = map[string]bool{}
 	}
-	if first := strings.HasPrefix(found[2], "$"); !d.said[kind] && !first {
-		d.said[kind] = true
+	if first := strings.HasPrefix(found[2], "$"); !d.logged[kind] && !first {
+		d.logged[kind] = true
 		d.log.Error("ingress.denied", "error", "NATS denies this to the user of Earshot: "+way, "cause", err.Error())
 	}
 }

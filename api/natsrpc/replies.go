@@ -7,10 +7,9 @@ import (
 	"strings"
 
 	"github.com/nats-io/nats.go"
-	"github.com/prometheus/client_golang/prometheus"
 )
 
-// DefaultReplies is where the clients of NATS wait for replies unless somebody has told them otherwise.
+// DefaultReplies is where the clients of NATS wait for replies by default.
 const DefaultReplies = "_INBOX"
 
 // anywhere stands for every subject but those of the service itself.
@@ -60,7 +59,7 @@ func (r Replies) allow(subject string) bool {
 	return slices.ContainsFunc(r, func(prefix string) bool { return prefix == anywhere || strings.HasPrefix(subject, prefix+".") })
 }
 
-// refuse logs and counts a request that was not done, since its reply may not go where it should.
+// refuse logs and counts a request that was not done, since its reply may not go to its subject.
 func (s *Service) refuse(e *endpoint, message *nats.Msg) {
 	why := "replies go to " + strings.Join(s.options.Replies, " and ") + " alone: where clients have another inbox prefix, name it in EARSHOT_NATS_REPLIES (--nats-replies)"
 	if isOurs(message.Reply) {
@@ -69,15 +68,4 @@ func (s *Service) refuse(e *endpoint, message *nats.Msg) {
 	s.options.Logger.Warn("ingress.refused", "subject", message.Subject, "reply", message.Reply, "error", why+"; nothing was done")
 	e.count(0, "a reply may not go to the subject that was named for it")
 	s.refused.Inc()
-}
-
-// newRefused is the counter of requests that were not done.
-func newRefused(registry prometheus.Registerer) prometheus.Counter {
-	counter := prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "earshot_ingress_refused_total", Help: "Requests over NATS that were not done, since a reply may not go where they asked for it.",
-	})
-	if registry != nil {
-		registry.MustRegister(counter)
-	}
-	return counter
 }

@@ -20,47 +20,44 @@ import (
 	"earshot/repositories/panics"
 )
 
-// take begins to work on a request, which a goroutine of its own does: the subscription
-// hands them over one by one.
+// take begins to work on a request, in a goroutine of its own: the subscription hands them over
+// one by one.
 func (s *Service) take(e *endpoint, message *nats.Msg) {
 	if message.Reply != "" && !s.options.Replies.allow(message.Reply) {
 		s.refuse(e, message)
 		return
 	}
-	free, ok := s.room(message)
-	if !ok {
-		full := answer.NewProblem(http.StatusServiceUnavailable, "too many requests over NATS are under work on this replica; ask again in a moment, with the same id")
-		s.finish(e, message, problemReply(full, answer.Soon), 0)
+	full := func() {
+		problem := answer.NewProblem(http.StatusServiceUnavailable, "too many requests over NATS are under work on this replica; ask again in a moment, with the same id")
+		s.finish(e, message, problemReply(problem, answer.Soon), 0)
+	}
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		full()
 		return
 	}
-	s.working.Add(1)
-	go func() {
-		defer s.working.Done()
-		defer free()
+	app := strings.Split(message.Subject, ".")[3]
+	free, ok := s.memory.Take(ratelimit.Payer{App: app}, int64(len(message.Data)))
+	if !ok {
+		<-s.slots
+		full()
+		return
+	}
+	s.working.Go(func() {
+		defer func() {
+			free()
+			<-s.slots
+		}()
 		panics.Run(s.options.Logger, "nats", message.Subject, func() {
 			began := s.options.Now()
 			got := s.ask(e.pathOf(message.Subject), message)
 			s.finish(e, message, got, s.options.Now().Sub(began))
 		})
-	}()
+	})
 }
 
-// room takes what a request holds while it is under work, if there is room for it.
-func (s *Service) room(message *nats.Msg) (free func(), ok bool) {
-	select {
-	case s.slots <- struct{}{}:
-	default:
-		return nil, false
-	}
-	back, ok := s.memory.Take(ratelimit.Payer{App: appOf(message.Subject)}, int64(len(message.Data)))
-	if !ok {
-		<-s.slots
-		return nil, false
-	}
-	return func() { back(); <-s.slots }, true
-}
-
-// finish counts a request and sends its reply, in this order: who has the reply finds the
+// finish counts a request and sends its reply, in this order: a client with the reply finds the
 // request counted.
 func (s *Service) finish(e *endpoint, message *nats.Msg, got *answer.Recorder, took time.Duration) {
 	fault := ""
@@ -76,7 +73,7 @@ func (s *Service) finish(e *endpoint, message *nats.Msg, got *answer.Recorder, t
 	}
 }
 
-// ask hands a request to REST, and returns what that answers.
+// ask hands a request to REST, and returns its answer.
 func (s *Service) ask(path string, message *nats.Msg) (got *answer.Recorder) {
 	got = &answer.Recorder{}
 	defer func() {
@@ -84,7 +81,7 @@ func (s *Service) ask(path string, message *nats.Msg) (got *answer.Recorder) {
 			got = problemReply(answer.NewProblem(http.StatusInternalServerError, "the answer broke off; ask again, with the same id"), "")
 		}
 	}()
-	request, err := http.NewRequestWithContext(s.life, http.MethodPost, "http://"+localhost+path, bytes.NewReader(message.Data))
+	request, err := http.NewRequestWithContext(s.baseCtx, http.MethodPost, "http://"+localhost+path, bytes.NewReader(message.Data))
 	if err != nil {
 		return problemReply(answer.BadRequest("the ids in subject "+answer.Quote(message.Subject)+" cannot be read"), "")
 	}
@@ -100,7 +97,7 @@ func (s *Service) ask(path string, message *nats.Msg) (got *answer.Recorder) {
 // localhost is where a service without keys may be asked.
 const localhost = "127.0.0.1"
 
-// carried are the headers of a message that REST is shown beside ID tokens.
+// carried are the headers of a message that REST gets, with ID tokens.
 var carried = []string{"traceparent", "tracestate", "Prefer", "Content-Type"}
 
 // carry copies the headers that mean something to REST. Names in NATS are as they were sent,
@@ -119,7 +116,7 @@ func carry(from nats.Header, to http.Header) {
 	}
 }
 
-// problemReply is an answer that REST was not asked for.
+// problemReply is an answer without REST.
 func problemReply(problem *answer.Problem, retryAfter string) *answer.Recorder {
 	r := &answer.Recorder{Status: problem.Status}
 	r.Header().Set("Content-Type", "application/problem+json")

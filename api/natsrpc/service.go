@@ -2,13 +2,12 @@
 // replicas are one queue group, takes messages and direct triggers as requests.
 //
 // It is a client of the REST API in the same process. A request becomes one to the handler
-// of REST with the admin's rights, and the answer of that is the reply, so checks, limits,
-// admission and answers are those of REST. Whoever may publish on the subjects may post:
-// what else there is to be allowed or denied is for the permissions of NATS to say.
+// of REST with the admin's rights, and its answer is the reply, so checks, limits,
+// admission and answers are those of REST. A client that may publish on the subjects may post:
+// the permissions of NATS allow or deny the rest.
 //
-// The requests are those of core NATS, and nobody keeps them or their replies. A client that
-// got no reply asks again: messageId and triggerId are the keys by which it is the same
-// request.
+// The requests are those of core NATS, which keeps neither them nor their replies. A client that
+// got no reply asks again: messageId and triggerId make it the same request.
 package natsrpc
 
 import (
@@ -46,8 +45,8 @@ const (
 	// defaultBytes bounds what the bodies of these take: unlike those of HTTP they are here
 	// before anybody has admitted them.
 	defaultBytes = 64 << 20
-	// defaultParting is how long requests may go on after the service was told to end.
-	defaultParting = 20 * time.Second
+	// defaultGrace is how long requests may go on after the end of the context.
+	defaultGrace = 20 * time.Second
 )
 
 // Options are what New needs. REST and Connect must be given; zero values of the others mean
@@ -55,25 +54,25 @@ const (
 type Options struct {
 	// REST is the handler of the API.
 	REST http.Handler
-	// AdminKey is the key that REST asks for; empty where it asks for none.
+	// AdminKey is the key that REST asks for; empty for none.
 	AdminKey secret.Secret
-	// Connect makes the connection that requests come over. It is closed at the end. What
-	// goes wrong with it, such as a subject that is denied, is told to the handler.
+	// Connect makes the connection that requests come over. It is closed at the end. The handler
+	// gets its errors, such as a subject that is denied.
 	Connect func(trouble nats.ErrHandler) (*nats.Conn, error)
-	// Program is the version of the program, for those who ask what runs where.
+	// Program is the version of the program, in the service's metadata.
 	Program string
 	// Replies are where replies may go: _INBOX.
 	Replies Replies
-	// Metrics gets the counter of requests that were refused. Missing: nobody reads it.
+	// Metrics gets the counter of requests that were refused. Missing: it is not exported.
 	Metrics prometheus.Registerer
 	// AtOnce is how many requests are worked on, or wait, at the same time: 2,048. Further ones
 	// are answered 503.
 	AtOnce int
 	// Bytes is how long their bodies may be together, fairly between apps: 64 MiB.
 	Bytes int
-	// Parting is how long requests may go on after the end was asked for: 20 s.
-	Parting time.Duration
-	Logger  *slog.Logger // slog.Default()
+	// ShutdownGrace is how long requests may go on after the end was asked for: 20 s.
+	ShutdownGrace time.Duration
+	Logger        *slog.Logger // slog.Default()
 	// Now is the clock by which the time of requests is measured: time.Now.
 	Now func() time.Time
 }
@@ -102,21 +101,15 @@ type Service struct {
 	denied    denials
 	refused   prometheus.Counter
 
-	// life ends when requests are no longer waited for.
-	life context.Context
-	die  context.CancelFunc
-	conn *nats.Conn
+	// baseCtx ends when the service no longer waits for requests.
+	baseCtx context.Context
+	cancel  context.CancelFunc
+	conn    *nats.Conn
 }
 
 // New returns a service that is not connected yet.
 func New(o Options) *Service {
-	o = o.withDefaults()
-	life, die := context.WithCancel(context.Background())
-	return &Service{options: o, id: rand.Text(), endpoints: endpoints(), slots: make(chan struct{}, o.AtOnce), memory: ratelimit.NewMemory(int64(o.Bytes)), denied: denials{log: o.Logger}, refused: newRefused(o.Metrics), life: life, die: die}
-}
-
-func (o Options) withDefaults() Options {
-	o.AtOnce, o.Bytes, o.Parting = cmp.Or(o.AtOnce, defaultAtOnce), cmp.Or(o.Bytes, defaultBytes), cmp.Or(o.Parting, defaultParting)
+	o.AtOnce, o.Bytes, o.ShutdownGrace = cmp.Or(o.AtOnce, defaultAtOnce), cmp.Or(o.Bytes, defaultBytes), cmp.Or(o.ShutdownGrace, defaultGrace)
 	if o.Replies == nil {
 		o.Replies = Replies{DefaultReplies}
 	}
@@ -126,14 +119,23 @@ func (o Options) withDefaults() Options {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return o
+	refused := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "earshot_ingress_refused_total", Help: "Requests over NATS that were not done, since a reply may not go where they asked for it.",
+	})
+	if o.Metrics != nil {
+		o.Metrics.MustRegister(refused)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Service{
+		options: o, id: rand.Text(), endpoints: endpoints(), slots: make(chan struct{}, o.AtOnce), memory: ratelimit.NewMemory(int64(o.Bytes)),
+		denied: denials{log: o.Logger}, refused: refused, baseCtx: ctx, cancel: cancel,
+	}
 }
 
 // Run takes requests until ctx ends, through all outages of NATS. Then it takes no more, and
-// returns when those are answered that it has, or when they may go on no longer. Call it
-// once.
+// returns when it has answered those that it has, or after the grace period. Call it once.
 func (s *Service) Run(ctx context.Context) error {
-	defer s.die()
+	defer s.cancel()
 	conn, err := s.options.Connect(s.denied.observe)
 	if err != nil {
 		return fmt.Errorf("take requests over NATS: %w", err)
@@ -143,13 +145,17 @@ func (s *Service) Run(ctx context.Context) error {
 	if err := s.subscribe(); err != nil {
 		return fmt.Errorf("take requests over NATS: %w", err)
 	}
-	s.options.Logger.Info("ingress.listening", "service", serviceName, "id", s.id, "subjects", subjects(s.endpoints))
+	var subjects []string
+	for _, e := range s.endpoints {
+		subjects = append(subjects, e.subject)
+	}
+	s.options.Logger.Info("ingress.listening", "service", serviceName, "id", s.id, "subjects", subjects)
 	<-ctx.Done()
-	s.part()
+	s.shutdown()
 	return nil
 }
 
-// subscribe subscribes to requests, and to what is asked about the service itself.
+// subscribe subscribes to requests, and to questions about the service itself.
 func (s *Service) subscribe() error {
 	var faults []error
 	for _, e := range s.endpoints {
@@ -157,28 +163,36 @@ func (s *Service) subscribe() error {
 		if err != nil {
 			return err
 		}
-		e.subscribed(sub)
+		e.sub, e.closed = sub, make(chan struct{})
+		sub.SetClosedHandler(func(string) { close(e.closed) })
 	}
-	for verb, tell := range s.verbs() {
+	for verb, content := range map[micro.Verb]func() any{
+		micro.PingVerb:  func() any { return micro.Ping{ServiceIdentity: s.identity(), Type: micro.PingResponseType} },
+		micro.InfoVerb:  s.info,
+		micro.StatsVerb: s.stats,
+	} {
 		for _, of := range [][2]string{{}, {serviceName}, {serviceName, s.id}} {
 			subject, err := micro.ControlSubject(verb, of[0], of[1])
 			faults = append(faults, err)
-			_, err = s.conn.Subscribe(subject, func(message *nats.Msg) { s.tell(message, tell()) })
+			_, err = s.conn.Subscribe(subject, func(message *nats.Msg) { s.answerVerb(message, content()) })
 			faults = append(faults, err)
 		}
 	}
 	return errors.Join(faults...)
 }
 
-// part takes no more requests, and waits for those that are here.
-func (s *Service) part() {
-	ctx, cancel := context.WithTimeout(context.Background(), s.options.Parting)
+// shutdown takes no more requests, and waits for those that are here.
+func (s *Service) shutdown() {
+	ctx, cancel := context.WithTimeout(context.Background(), s.options.ShutdownGrace)
 	defer cancel()
 	for _, e := range s.endpoints {
-		_ = e.sub.Drain() // fails where the connection is gone, and nothing comes any more
+		_ = e.sub.Drain() // fails if the connection is gone, and no more requests come
 	}
 	for _, e := range s.endpoints {
-		e.drained(ctx)
+		select {
+		case <-e.closed:
+		case <-ctx.Done():
+		}
 	}
 	idle := make(chan struct{})
 	go func() {
@@ -188,7 +202,7 @@ func (s *Service) part() {
 	select {
 	case <-idle:
 	case <-ctx.Done():
-		s.options.Logger.Warn("ingress.interrupted", "error", "requests over NATS were still under work after "+s.options.Parting.String()+"; their clients ask again")
+		s.options.Logger.Warn("ingress.interrupted", "error", "requests over NATS were still under work after "+s.options.ShutdownGrace.String()+"; their clients ask again")
 	}
 	_ = s.conn.FlushWithContext(ctx) // the last replies
 }
