@@ -14,11 +14,11 @@ import (
 	"earshot/repositories/fault"
 )
 
-// notOfChat are the fields of SERMAS's messages that say nothing here, beside ofSERMAS: voices,
-// avatars, and what the path says.
+// notOfChat are further fields of SERMAS's messages without a meaning here: voices, avatars, and
+// those that the path has.
 var notOfChat = []string{"appId", "sessionId", "gender", "emotion", "chunkId", "ttsEnabled", "isWelcome", "llm", "avatar", "ssml"}
 
-// chat posts a message. The answer says no more than that it was taken, as in SERMAS.
+// chat posts a message. The answer has no body, as in SERMAS.
 func (h *handler) chat(c echo.Context) error {
 	message, err := readFields(c)
 	if err != nil {
@@ -39,24 +39,20 @@ func (h *handler) chat(c echo.Context) error {
 	if err := faults.Err(); err != nil {
 		return err
 	}
-	return h.post(c, message)
-}
-
-func (h *handler) post(c echo.Context, message fields) error {
 	body, err := json.Marshal(message)
 	if err != nil {
 		return err
 	}
 	got, err := h.ask(c, http.MethodPost, v1("apps", c.Param("appId"), "sessions", c.Param("sessionId"), "messages"), body)
 	if err != nil || failed(got) {
-		return relayed(c, got, http.StatusCreated, err)
+		return relay(c, got, http.StatusCreated, err)
 	}
 	var taken struct{ MessageID string }
 	if json.Unmarshal(got.Body.Bytes(), &taken) == nil {
 		c.Response().Header().Set("X-Earshot-Message-Id", taken.MessageID)
 	}
 	got.Body.Reset()
-	return relay(c, got, http.StatusCreated)
+	return relay(c, got, http.StatusCreated, nil)
 }
 
 // remembered is a message of a session in SERMAS's form.
@@ -82,8 +78,8 @@ type entry struct {
 	} `json:"triggers"`
 }
 
-// memory answers with the history of a session, oldest first: as much of its newest as a page
-// of a list may hold.
+// memory answers with the history of a session, oldest first: the newest messages that fit a page of
+// a list.
 func (h *handler) memory(c echo.Context) error {
 	appID, err := h.appOf(c, auth.PrincipalOf(c), "")
 	if err != nil {
@@ -91,18 +87,24 @@ func (h *handler) memory(c echo.Context) error {
 	}
 	newest, refused, err := h.history(c, v1("apps", appID, "sessions", c.Param("sessionId"), "messages"))
 	if err != nil || refused != nil {
-		return relayed(c, refused, http.StatusOK, err)
+		return relay(c, refused, http.StatusOK, err)
 	}
-	said := []remembered{}
-	for _, one := range slices.Backward(newest) {
-		said = append(said, one.remembered())
+	list := []remembered{}
+	for _, one := range slices.Backward(newest) { // replies are messages of their own
+		message := remembered{Role: "user", Content: one.Text, Type: "message", Time: one.Time, Metadata: map[string]any{"messageId": one.MessageID}}
+		if one.Actor != "user" {
+			message.Role = "assistant"
+		}
+		if len(one.Triggers) > 0 {
+			message.Metadata["triggers"] = one.Triggers
+		}
+		list = append(list, message)
 	}
 	h.allowOrigin(c, appID)
-	return answer.JSON(c, http.StatusOK, said)
+	return answer.JSON(c, http.StatusOK, list)
 }
 
-// history reads messages, the newest first, page by page, until they are as much as a page may
-// hold.
+// history reads messages, the newest first, page by page, until they fill a page of a list.
 func (h *handler) history(c echo.Context, path string) (newest []entry, refused *answer.Recorder, err error) {
 	after, read := "", 0
 	for {
@@ -123,16 +125,4 @@ func (h *handler) history(c echo.Context, path string) (newest []entry, refused 
 		}
 		after = page.Next
 	}
-}
-
-// remembered is a message in SERMAS's form. Replies are messages of their own.
-func (e entry) remembered() remembered {
-	said := remembered{Role: "user", Content: e.Text, Type: "message", Time: e.Time, Metadata: map[string]any{"messageId": e.MessageID}}
-	if e.Actor != "user" {
-		said.Role = "assistant"
-	}
-	if len(e.Triggers) > 0 {
-		said.Metadata["triggers"] = e.Triggers
-	}
-	return said
 }

@@ -36,11 +36,10 @@ func repositoryPath(scope repositories.Scope, id string) string {
 	return v1("apps", scope.AppID, "sessions", scope.SessionID, "repositories", id)
 }
 
-// notPassed are the headers of a request that say something of its own body, or of states
-// that only REST has.
+// notPassed are the headers of a request about its own body, or about states that only REST has.
 var notPassed = []string{"Content-Length", "Transfer-Encoding", "Expect", "Prefer", "If-Match", "If-None-Match"}
 
-// ask asks REST, as the one who asks here: with the same key, user, origin and trace.
+// ask asks REST with the key, user, origin and trace of the client's request.
 func (h *handler) ask(c echo.Context, method, path string, body []byte) (*answer.Recorder, error) {
 	outer := c.Request()
 	request, err := http.NewRequestWithContext(outer.Context(), method, path, bytes.NewReader(body))
@@ -55,14 +54,18 @@ func (h *handler) ask(c echo.Context, method, path string, body []byte) (*answer
 	return answer.Record(h.REST, request), nil
 }
 
-// keptHere are the headers of an answer of REST that do not hold for one here.
-var keptHere = []string{"Content-Length", "Location", "Etag"}
+// restHeaders are the headers of an answer of REST that do not hold for one here.
+var restHeaders = []string{"Content-Length", "Location", "Etag"}
 
-// relay answers with what REST said; status takes the place of a status that is no error.
-func relay(c echo.Context, got *answer.Recorder, status int) error {
+// relay answers with the answer of REST, or with an error; status takes the place of a status that is
+// no error.
+func relay(c echo.Context, got *answer.Recorder, status int, err error) error {
+	if err != nil {
+		return err
+	}
 	header := c.Response().Header()
 	maps.Copy(header, got.Header())
-	for _, name := range keptHere {
+	for _, name := range restHeaders {
 		header.Del(name)
 	}
 	if got.Status >= http.StatusBadRequest {
@@ -81,7 +84,7 @@ func failed(got *answer.Recorder) bool { return got.Status >= http.StatusBadRequ
 // fields are those of a JSON object, each as it was sent.
 type fields map[string]json.RawMessage
 
-// readBody reads a body whole; entered has bounded it.
+// readBody reads a body whole; protected has bounded it.
 func readBody(c echo.Context) ([]byte, error) {
 	body, err := io.ReadAll(c.Request().Body)
 	if err != nil {
@@ -134,8 +137,8 @@ func (f fields) without(names ...string) {
 	}
 }
 
-// appOf is the app that a request without one in its path is about: the one that its body
-// names, that of its key or token, or, for the admin, that of the query or the only one there is.
+// appOf is the app of a request without one in its path: the one that its body names, that of its
+// key or token, or, for the admin, that of the query or the only one there is.
 func (h *handler) appOf(c echo.Context, who auth.Principal, named string) (string, error) {
 	if id := cmp.Or(named, who.AppID(), c.QueryParam("appId")); id != "" {
 		if err := repositories.CheckID("appId", id); err != nil {
@@ -153,8 +156,7 @@ func (h *handler) appOf(c echo.Context, who auth.Principal, named string) (strin
 	return apps[0].ID, nil
 }
 
-// allowOrigin lets a page of an origin that the app allows read an answer that REST has no
-// part in.
+// allowOrigin lets a page of an origin that the app allows read an answer without REST.
 func (h *handler) allowOrigin(c echo.Context, appID string) {
 	origin := c.Request().Header.Get(echo.HeaderOrigin)
 	if origin == "" {
@@ -166,7 +168,7 @@ func (h *handler) allowOrigin(c echo.Context, appID string) {
 	}
 }
 
-// leftOut are paths of SERMAS that are not served, each with what takes its place.
+// leftOut are paths of SERMAS that are not served, each with its replacement.
 var leftOut = []struct{ path, instead string }{
 	{"/session", "sessions begin with their first use; PUT /v1/apps/{appId}/sessions/{sessionId} says something of one in advance, DELETE closes it"},
 	{"/ui", "a button is a direct trigger: POST /v1/apps/{appId}/sessions/{sessionId}/triggers"},
@@ -177,11 +179,10 @@ var leftOut = []struct{ path, instead string }{
 	{"/dialogue/speech", "speech is left to others; texts are taken at /api/dialogue/speech/chat/{appId}/{sessionId}"},
 }
 
-// served says what there is.
 const served = "POST /api/platform/token, …/access_token, …/refresh and …/refresh_token; POST, PUT and DELETE /api/dialogue/tools/{repositoryId}; " +
 	"PUT /api/app/{appId}/tools; POST /api/dialogue/speech/chat/{appId}/{sessionId}; GET /api/dialogue/memory/{sessionId}"
 
-// unknown tells what there is in the place of what there is not.
+// unknown answers for paths that are not served, and names those that are.
 func (h *handler) unknown(c echo.Context) error {
 	if !h.On {
 		return answer.NewProblem(http.StatusNotFound, "clients of SERMAS are not served here: EARSHOT_SERMAS=on (--sermas on) lets them in; /docs lists what else there is")

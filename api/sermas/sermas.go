@@ -1,3 +1,10 @@
+// Package sermas serves the clients of SERMAS, as its own @sermas/api-client: the REST paths
+// under /api that concern tools, chat, memory and tokens.
+//
+// It is a client of REST in the same process: it passes requests on with the key or token that
+// came along, so that both have the same rules. Its own are the tokens, which clients get for the
+// id and the secret of a module, and that the id of a repository is unique in the app: one that is
+// written to another session moves there.
 package sermas
 
 import (
@@ -24,9 +31,9 @@ import (
 
 // Options are what New needs. All must be given, but for On.
 type Options struct {
-	// On is whether clients of SERMAS are served. Else they are told how they would be.
+	// On is whether clients of SERMAS are served. Else the answer says how to turn it on.
 	On bool
-	// REST is the handler of the API, which is asked what SERMAS's clients ask.
+	// REST is the handler of the API, which gets the requests of SERMAS's clients.
 	REST http.Handler
 	// Auth finds out who makes a request.
 	Auth   auth.Authenticator
@@ -44,7 +51,7 @@ type Options struct {
 	Logger *slog.Logger
 }
 
-// Store is what is asked of the definitions beside REST. Its errors are those of store.Store.
+// Store reads definitions without REST. Its errors are those of store.Store.
 type Store interface {
 	App(ctx context.Context, appID string) (*repositories.App, error)
 	Apps(ctx context.Context, after string, limit int) (items []*repositories.App, next string, err error)
@@ -80,7 +87,7 @@ const (
 	root = "/api"
 	// maxBody is the longest body that is read, in bytes, as of REST.
 	maxBody = 1 << 20
-	// maxGrant is the longest request for a token, in bytes: anybody may make one.
+	// maxGrant is the longest request for a token, in bytes: any client may make one.
 	maxGrant = 16 << 10
 )
 
@@ -88,77 +95,68 @@ const (
 // safe for concurrent use.
 func New(options Options) http.Handler {
 	h := &handler{options}
-	own := h.router()
+	router := echo.New()
+	router.HTTPErrorHandler = h.fail
+	router.Use(h.prepare)
+	router.RouteNotFound(root, h.unknown)
+	router.RouteNotFound(root+"/*", h.unknown)
+	if h.On {
+		for _, one := range h.routes() {
+			method, path, _ := strings.Cut(one.Operation, " ")
+			router.Add(method, path, h.protected(one))
+		}
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == root || strings.HasPrefix(r.URL.Path, root+"/") {
-			own.ServeHTTP(w, r)
+			router.ServeHTTP(w, r)
 			return
 		}
 		h.REST.ServeHTTP(w, r)
 	})
 }
 
-// way is one of the ways in.
-type way struct {
+// route is a request that is served.
+type route struct {
 	ratelimit.Needs
 	handle echo.HandlerFunc
 }
 
 // Doors lists the ways in.
 func Doors() (all []ratelimit.Needs) {
-	for _, one := range (&handler{}).ways() {
+	for _, one := range (&handler{}).routes() {
 		all = append(all, one.Needs)
 	}
 	return all
 }
 
-// ways are the ways in. Those without a May ask REST, which knows who may.
-func (h *handler) ways() []way {
+// routes are the requests that are served. For those without a May, REST checks the permissions.
+func (h *handler) routes() []route {
 	const repository, chat = root + "/dialogue/tools/:repositoryId", root + "/dialogue/speech/chat/:appId/:sessionId"
 	grant := ratelimit.Needs{Open: true, Body: maxGrant, Share: admission.Grant, Bounds: "who guesses pauses"}
 	tools := ratelimit.Needs{May: toolAccess, Body: maxBody, Share: admission.Request}
-	says := ratelimit.Needs{May: auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true}, Body: maxBody, Share: admission.Turn, Counts: ratelimit.Messages}
-	reads := ratelimit.Needs{May: says.May, Share: admission.Request}
-	return []way{
-		wayAt(grant, "POST "+root+"/platform/token", h.grant),
-		wayAt(grant, "POST "+root+"/platform/token/", h.grant),
-		wayAt(grant, "POST "+root+"/platform/token/access_token", h.grant),
-		wayAt(grant, "POST "+root+"/platform/token/refresh", h.renew),
-		wayAt(grant, "POST "+root+"/platform/token/refresh_token", h.renew),
-		wayAt(tools, "POST "+repository, h.setTools),
-		wayAt(tools, "PUT "+repository, h.addTools),
-		wayAt(tools, "DELETE "+repository, h.removeTools),
-		wayAt(tools, "PUT "+root+"/app/:appId/tools", h.setAppTools),
-		wayAt(says, "POST "+chat, h.chat),
-		wayAt(reads, "GET "+root+"/dialogue/memory/:sessionId", h.memory),
+	posts := ratelimit.Needs{May: auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true}, Body: maxBody, Share: admission.Turn, Counts: ratelimit.Messages}
+	reads := ratelimit.Needs{May: posts.May, Share: admission.Request}
+	at := func(needs ratelimit.Needs, operation string, handle echo.HandlerFunc) route {
+		needs.Surface, needs.Operation = ratelimit.SERMAS, operation
+		return route{needs, handle}
+	}
+	return []route{
+		at(grant, "POST "+root+"/platform/token", h.grant),
+		at(grant, "POST "+root+"/platform/token/", h.grant),
+		at(grant, "POST "+root+"/platform/token/access_token", h.grant),
+		at(grant, "POST "+root+"/platform/token/refresh", h.renew),
+		at(grant, "POST "+root+"/platform/token/refresh_token", h.renew),
+		at(tools, "POST "+repository, h.setTools),
+		at(tools, "PUT "+repository, h.addTools),
+		at(tools, "DELETE "+repository, h.removeTools),
+		at(tools, "PUT "+root+"/app/:appId/tools", h.setAppTools),
+		at(posts, "POST "+chat, h.chat),
+		at(reads, "GET "+root+"/dialogue/memory/:sessionId", h.memory),
 	}
 }
 
-// wayAt is a way in at a method and a path.
-func wayAt(needs ratelimit.Needs, operation string, handle echo.HandlerFunc) way {
-	needs.Surface, needs.Operation = ratelimit.SERMAS, operation
-	return way{needs, handle}
-}
-
-// router serves what is below root.
-func (h *handler) router() http.Handler {
-	router := echo.New()
-	router.HTTPErrorHandler = h.fail
-	router.Use(h.entered)
-	router.RouteNotFound(root, h.unknown)
-	router.RouteNotFound(root+"/*", h.unknown)
-	if !h.On {
-		return router
-	}
-	for _, one := range h.ways() {
-		method, path, _ := strings.Cut(one.Operation, " ")
-		router.Add(method, path, h.through(one))
-	}
-	return router
-}
-
-// through is a handler behind its walls. What is asked of REST takes its share there.
-func (h *handler) through(to way) echo.HandlerFunc {
+// protected is a handler behind its limits. A request to REST takes its share there.
+func (h *handler) protected(to route) echo.HandlerFunc {
 	needs := to.Needs
 	if !needs.Open {
 		needs.Share = admission.Stream
@@ -182,10 +180,10 @@ func (h *handler) through(to way) echo.HandlerFunc {
 	}
 }
 
-// entered bounds what is read, says how answers may be used, and answers the preflights of
-// browsers. Whether a page may read an answer is for the app to say, which a preflight does not
-// name; it keeps nobody out, since a browser sends no key by itself.
-func (h *handler) entered(next echo.HandlerFunc) echo.HandlerFunc {
+// prepare sets the headers of every answer, and answers the preflights of browsers. A preflight does
+// not name the app, which decides whether a page may read an answer; it refuses no origin, since a
+// browser sends no key by itself.
+func (h *handler) prepare(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		header := c.Response().Header()
 		header.Set("X-Content-Type-Options", "nosniff")

@@ -19,9 +19,9 @@ import (
 	"earshot/repositories/store"
 )
 
-// refreshLife is how long a token may be renewed for after it was given, at least: a laptop
-// that was asleep over night goes on.
-const refreshLife = 24 * time.Hour
+// refreshTTL is how long a token may be renewed after it was given, at least: a laptop that was
+// asleep over night goes on.
+const refreshTTL = 24 * time.Hour
 
 // granted is the answer to a request for a token, in SERMAS's form, which is Keycloak's.
 type granted struct {
@@ -65,23 +65,28 @@ func (h *handler) grantFor(c echo.Context, sent fields) error {
 	return h.give(c, token, module, false)
 }
 
-// client finds the app and the module that a token is for, and puts the life of the one and
-// the id of the other into the token.
+// client finds the app and the module that a token is for, and puts the generation of the app and
+// the id of the module into the token. It hides from strangers whether there is an app.
 func (h *handler) client(ctx context.Context, token *store.AccessToken, find func(*repositories.App) (repositories.Module, bool)) (module repositories.Module, err error) {
 	if repositories.CheckID("appId", token.AppID) != nil {
 		return module, errClient
 	}
 	life, err := h.Store.Generation(ctx, token.AppID, "")
-	app, missing := h.Store.App(ctx, token.AppID) // looked for in any case: strangers have the time of the answer
-	if err = cmp.Or(err, missing); err != nil {
-		return module, asClient(err)
+	app, missing := h.Store.App(ctx, token.AppID) // read in any case: strangers could measure the difference
+	if err = cmp.Or(err, missing); errors.Is(err, repositories.ErrNotFound) {
+		return module, errClient
+	}
+	if err != nil {
+		return module, err
 	}
 	token.Life = life
 	module, ok := find(app)
 	if !ok {
 		return module, errClient
 	}
-	if h.guessable(module) {
+	// Strangers could find such a secret by trying. Without an admin key there is nothing to find:
+	// every user of the machine is the admin.
+	if !h.Auth.Admin.Empty() && module.Guessable() != "" {
 		h.Logger.Warn("sermas.guessable", "app", token.AppID, "module", module.ID, "error", module.Guessable())
 		return module, errClient
 	}
@@ -89,25 +94,11 @@ func (h *handler) client(ctx context.Context, token *store.AccessToken, find fun
 	return module, nil
 }
 
-// guessable reports whether strangers could find the secret of a module by trying. Where no key is
-// asked for there is nothing to find: everybody on the machine is the admin.
-func (h *handler) guessable(module repositories.Module) bool {
-	return !h.Auth.Admin.Empty() && module.Guessable() != ""
-}
-
 // errClient and errRenewal are the refusals of a request for a token.
 var (
 	errClient  = errors.New("no app has a module with this clientId and clientSecret under this appId, or its secret is too short to sign in with: it needs at least 16 characters")
 	errRenewal = errors.New("this refreshToken renews nothing any more: it has expired, its app, its module or the secret of that is another by now, or the secret has fewer than 16 characters; ask for a token with clientId and clientSecret")
 )
-
-// asClient hides from strangers whether there is an app.
-func asClient(err error) error {
-	if errors.Is(err, repositories.ErrNotFound) {
-		return errClient
-	}
-	return err
-}
 
 // clientOf finds the module that a client signs in by: named by its clientId, by its moduleId,
 // or as SERMAS names it in its Keycloak.
@@ -152,18 +143,10 @@ func (h *handler) renew(c echo.Context) error {
 	if err != nil || !h.Now().Before(token.Expires) || differs(appID, token.AppID) || differs(clientID, token.ClientID) {
 		return h.refuse(c, appID, errRenewal)
 	}
-	return h.next(c, token, secret.New(given))
-}
-
-// differs reports whether something was said, and is not so.
-func differs(said, is string) bool { return said != "" && said != is }
-
-// next renews a token, whose app and module must be as they were.
-func (h *handler) next(c echo.Context, token store.AccessToken, given secret.Secret) error {
-	life := token.Life
+	life, credential := token.Life, secret.New(given) // the app and the module must be as they were
 	module, err := h.client(c.Request().Context(), &token, func(app *repositories.App) (repositories.Module, bool) {
 		found, ok := app.Module(token.ModuleID)
-		return found, ok && h.Tokens.SameGrant(token.Grant, app.ID, found) && (given.Empty() || sameSecret(found.Secret, given))
+		return found, ok && h.Tokens.SameGrant(token.Grant, app.ID, found) && (credential.Empty() || sameSecret(found.Secret, credential))
 	})
 	if errors.Is(err, errClient) || err == nil && token.Life != life {
 		err = errRenewal
@@ -173,6 +156,9 @@ func (h *handler) next(c echo.Context, token store.AccessToken, given secret.Sec
 	}
 	return h.give(c, token, module, true)
 }
+
+// differs reports whether a value was given, and is another.
+func differs(given, is string) bool { return given != "" && given != is }
 
 // give signs a token and the one that renews it. That it renews another is noted before it is
 // given, since connections of the lineage live on by it.
@@ -189,8 +175,8 @@ func (h *handler) give(c echo.Context, token store.AccessToken, module repositor
 	if err != nil {
 		return err
 	}
-	life := max(refreshLife, 2*h.TokenTTL)
-	token.Expires, token.Scopes = now.Add(life).Truncate(time.Second), nil
+	ttl := max(refreshTTL, 2*h.TokenTTL)
+	token.Expires, token.Scopes = now.Add(ttl).Truncate(time.Second), nil
 	refresh, err := h.Tokens.SignRefresh(token, h.NewID())
 	if err != nil {
 		return err
@@ -198,22 +184,21 @@ func (h *handler) give(c echo.Context, token store.AccessToken, module repositor
 	h.Logger.Info("sermas.token", "app", token.AppID, "module", module.ID, "renewed", renewed)
 	h.allowOrigin(c, token.AppID)
 	return answer.JSON(c, http.StatusCreated, granted{
-		AccessToken: access.Reveal(), ExpiresIn: int(h.TokenTTL.Seconds()), RefreshToken: refresh.Reveal(), RefreshExpiresIn: int(life.Seconds()),
+		AccessToken: access.Reveal(), ExpiresIn: int(h.TokenTTL.Seconds()), RefreshToken: refresh.Reveal(), RefreshExpiresIn: int(ttl.Seconds()),
 		TokenType: "Bearer", SessionState: token.Lineage, Scope: "tools messages triggers",
 	})
 }
 
-// refuse answers a request for a token that there is none for.
+// refuse answers a request that gets no token.
 func (h *handler) refuse(c echo.Context, appID string, err error) error {
 	named := appID
 	if repositories.CheckID("appId", appID) != nil {
 		named = ""
 	}
+	h.allowOrigin(c, named)
 	if !errors.Is(err, errClient) && !errors.Is(err, errRenewal) {
-		h.allowOrigin(c, named)
 		return err
 	}
 	h.Logger.Info("sermas.refused", "app", named, "error", err.Error())
-	h.allowOrigin(c, named)
 	return answer.NewProblem(http.StatusUnauthorized, err.Error()).With("WWW-Authenticate", answer.Challenge)
 }

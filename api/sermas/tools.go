@@ -2,6 +2,7 @@ package sermas
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,26 +19,24 @@ import (
 // writing is a request that changes a repository.
 type writing struct {
 	id    string
-	scope repositories.Scope // as it was asked for
-	// places are where there is one of that id.
+	scope repositories.Scope // that was asked for
+	// places have a repository of that id.
 	places []repositories.Scope
-	// body is what REST is to be given.
-	body fields
+	body   fields // for REST
 	// bare says that only its tools were sent, so that faults are named by their places there.
 	bare bool
 }
 
-// ofSERMAS are the fields that SERMAS has in all its bodies, or writes into its records, and
-// that say nothing here.
+// ofSERMAS are the fields of all bodies and records of SERMAS without a meaning here.
 var ofSERMAS = []string{"clientId", "requestId", "userId", "ts", "created", "updated", "_id", "__v"}
 
-// knownOptions are the options of repositories that mean something here. SERMAS takes any.
+// knownOptions are the options of repositories that have a meaning here. SERMAS takes any.
 var knownOptions = []string{"triggerOnce", "exclusive", "template"}
 
-// toolAccess is what it takes to write tools.
+// toolAccess is the permission to write tools.
 var toolAccess = auth.Access{Scopes: []store.Permission{store.PermitTools}}
 
-// readWriting reads what is to be written, and looks where there is such a repository already.
+// readWriting reads a request to write, and finds the places of the repository.
 func (h *handler) readWriting(c echo.Context) (*writing, error) {
 	body, err := readFields(c)
 	if err != nil {
@@ -49,7 +48,16 @@ func (h *handler) readWriting(c echo.Context) (*writing, error) {
 	if id := body.text(&faults, "repositoryId"); id != "" && id != w.id {
 		faults.Add(fault.Point("repositoryId"), "is %s, but the path says %s", fault.Show(id), fault.Show(w.id))
 	}
-	w.body.keepOptions(&faults)
+	if raw, has := body["options"]; has {
+		var options fields
+		if json.Unmarshal(raw, &options) != nil {
+			faults.Add(fault.Point("options"), "is no object")
+		}
+		maps.DeleteFunc(options, func(name string, value json.RawMessage) bool {
+			return !slices.Contains(knownOptions, name) || string(value) == "null"
+		})
+		w.body["options"], _ = json.Marshal(options)
+	}
 	w.body.without(append(slices.Clone(ofSERMAS), "appId", "sessionId", "repositoryId")...)
 	if err := faults.Err(); err != nil {
 		return nil, err
@@ -57,7 +65,8 @@ func (h *handler) readWriting(c echo.Context) (*writing, error) {
 	return w, h.place(c, w)
 }
 
-// place finds the app of what is written and whether it may be, and where it is.
+// place finds the app of a request to write, checks its permission, and finds the places of the
+// repository.
 func (h *handler) place(c echo.Context, w *writing) error {
 	who := auth.PrincipalOf(c)
 	appID, err := h.appOf(c, who, w.scope.AppID)
@@ -73,26 +82,6 @@ func (h *handler) place(c echo.Context, w *writing) error {
 	}
 	w.places, err = h.Store.Places(c.Request().Context(), w.scope.AppID, w.id)
 	return err
-}
-
-// keepOptions drops options that mean nothing here.
-func (f fields) keepOptions(faults *fault.List) {
-	raw, has := f["options"]
-	if !has {
-		return
-	}
-	var options, kept fields
-	if json.Unmarshal(raw, &options) != nil {
-		faults.Add(fault.Point("options"), "is no object")
-		return
-	}
-	kept = fields{}
-	for _, name := range knownOptions {
-		if value, given := options[name]; given && string(value) != "null" {
-			kept[name] = value
-		}
-	}
-	f["options"], _ = json.Marshal(kept)
 }
 
 // noTools reports whether a body has no tools, which deletes in SERMAS.
@@ -114,8 +103,8 @@ func (h *handler) setTools(c echo.Context) error {
 	return h.write(c, w, http.StatusCreated)
 }
 
-// write puts a repository where it is asked for, and takes it away elsewhere. A fault in it is
-// found before anything is taken away.
+// write puts a repository into its scope, and deletes it in others. It finds a fault before it deletes
+// anything.
 func (h *handler) write(c echo.Context, w *writing, status int) error {
 	body, err := json.Marshal(w.body)
 	if err != nil {
@@ -125,35 +114,23 @@ func (h *handler) write(c echo.Context, w *writing, status int) error {
 	others := slices.DeleteFunc(slices.Clone(w.places), func(at repositories.Scope) bool { return at == w.scope })
 	if len(others) > 0 {
 		if tried, err := h.ask(c, http.MethodPut, path+"?dryRun=true", body); err != nil || failed(tried) {
-			return relayed(c, tried, status, err)
+			return relay(c, tried, status, err)
 		}
-		if refused, err := h.take(c, others, w.id); err != nil || refused != nil {
-			return relayed(c, refused, status, err)
+		if refused, err := h.remove(c, others, w.id); err != nil || refused != nil {
+			return relay(c, refused, status, err)
 		}
 	}
 	got, err := h.ask(c, http.MethodPut, path, body)
 	if err == nil && failed(got) && w.bare {
-		ofList(got)
+		faults := strings.ReplaceAll(got.Body.String(), `"pointer":"/tools/`, `"pointer":"/`)
+		got.Body.Reset()
+		got.Body.WriteString(faults)
 	}
-	return relayed(c, got, status, err)
+	return relay(c, got, status, err)
 }
 
-// ofList names the places of faults in the tools of a repository as places in their list.
-func ofList(got *answer.Recorder) {
-	faults := strings.ReplaceAll(got.Body.String(), `"pointer":"/tools/`, `"pointer":"/`)
-	got.Body.Reset()
-	got.Body.WriteString(faults)
-}
-
-func relayed(c echo.Context, got *answer.Recorder, status int, err error) error {
-	if err != nil {
-		return err
-	}
-	return relay(c, got, status)
-}
-
-// take deletes a repository in some scopes. One that is gone meanwhile is no fault.
-func (h *handler) take(c echo.Context, places []repositories.Scope, id string) (refused *answer.Recorder, err error) {
+// remove deletes a repository in some scopes. One that is gone meanwhile is no fault.
+func (h *handler) remove(c echo.Context, places []repositories.Scope, id string) (refused *answer.Recorder, err error) {
 	for _, at := range places {
 		got, err := h.ask(c, http.MethodDelete, repositoryPath(at, id), nil)
 		if err != nil || failed(got) && got.Status != http.StatusNotFound {
@@ -163,13 +140,13 @@ func (h *handler) take(c echo.Context, places []repositories.Scope, id string) (
 	return nil, nil
 }
 
-// emptied deletes a repository that is written without tools, and answers with what was sent.
+// emptied deletes a repository that is written without tools, and answers with the request.
 func (h *handler) emptied(c echo.Context, w *writing, status int) error {
 	if _, err := h.Store.App(c.Request().Context(), w.scope.AppID); err != nil {
 		return err
 	}
-	if refused, err := h.take(c, w.places, w.id); err != nil || refused != nil {
-		return relayed(c, refused, status, err)
+	if refused, err := h.remove(c, w.places, w.id); err != nil || refused != nil {
+		return relay(c, refused, status, err)
 	}
 	return h.echo(c, w, status)
 }
@@ -204,7 +181,7 @@ func (h *handler) addTools(c echo.Context) error {
 		return err
 	}
 	got, err := h.ask(c, http.MethodPatch, repositoryPath(w.scope, w.id), body)
-	return relayed(c, got, http.StatusOK, err)
+	return relay(c, got, http.StatusOK, err)
 }
 
 // removeTools deletes a repository wherever it is. None is no fault, as in SERMAS.
@@ -216,8 +193,8 @@ func (h *handler) removeTools(c echo.Context) error {
 	if err := h.place(c, w); err != nil {
 		return err
 	}
-	if refused, err := h.take(c, w.places, w.id); err != nil || refused != nil {
-		return relayed(c, refused, http.StatusOK, err)
+	if refused, err := h.remove(c, w.places, w.id); err != nil || refused != nil {
+		return relay(c, refused, http.StatusOK, err)
 	}
 	h.allowOrigin(c, w.scope.AppID)
 	return c.NoContent(http.StatusOK)
@@ -241,24 +218,15 @@ func (h *handler) setAppTools(c echo.Context) error {
 		return h.emptied(c, w, http.StatusOK)
 	}
 	w.body["tools"] = body
-	if err := h.optionsThere(c, w); err != nil {
-		return err
+	if slices.Contains(w.places, w.scope) {
+		got, err := h.ask(c, http.MethodGet, repositoryPath(w.scope, w.id), nil)
+		if err != nil {
+			return err
+		}
+		var there struct{ Options json.RawMessage }
+		if !failed(got) && json.Unmarshal(got.Body.Bytes(), &there) == nil && there.Options != nil { // the write fails as well
+			w.body["options"] = there.Options
+		}
 	}
 	return h.write(c, w, http.StatusOK)
-}
-
-// optionsThere has a repository keep the options that it has.
-func (h *handler) optionsThere(c echo.Context, w *writing) error {
-	if !slices.Contains(w.places, w.scope) {
-		return nil
-	}
-	got, err := h.ask(c, http.MethodGet, repositoryPath(w.scope, w.id), nil)
-	if err != nil || failed(got) {
-		return err // the write says why
-	}
-	var there struct{ Options json.RawMessage }
-	if json.Unmarshal(got.Body.Bytes(), &there) == nil && there.Options != nil {
-		w.body["options"] = there.Options
-	}
-	return nil
 }
