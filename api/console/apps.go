@@ -11,7 +11,6 @@ import (
 	"earshot/repositories/store"
 )
 
-// appList is the body of the list of apps.
 type appList struct {
 	Apps  []appItem
 	Next  string
@@ -26,7 +25,6 @@ type appItem struct {
 	Name string `json:"name"`
 }
 
-// appForm is the form of a new app.
 type appForm struct{ ID, Name string }
 
 // appsPage lists the apps to the admin. It redirects holders of a key to their one app.
@@ -68,7 +66,6 @@ func createApp(v *pageRequest) error {
 	return v.redirect(link("apps", form.ID))
 }
 
-// appShown is the body of the page of an app.
 type appShown struct {
 	App     appRecord
 	Sources []sourceShown // with whether they are reached, if that was asked for
@@ -84,7 +81,6 @@ type appShown struct {
 	KeyFlaw *problem // of the form of a key
 }
 
-// appRecord is the app as REST shows it.
 type appRecord struct {
 	Name    string `json:"name"`
 	Modules []struct {
@@ -101,7 +97,6 @@ type appRecord struct {
 	Settings map[string]any `json:"settings"`
 }
 
-// sourceShown is a source, and whether it is reached.
 type sourceShown struct {
 	Name      string `json:"name"`
 	Type      string `json:"type"`
@@ -113,7 +108,6 @@ type sourceShown struct {
 	Error     string `json:"error"`
 }
 
-// keyMade is a new key, which is shown once.
 type keyMade struct {
 	ID  string `json:"keyId"`
 	Key string `json:"key"`
@@ -177,7 +171,6 @@ func saveApp(v *pageRequest) error {
 	return v.redirect(link("apps", v.app(), "settings") + "?saved#editor")
 }
 
-// makeKey makes a key and shows it, this once.
 func makeKey(v *pageRequest) error {
 	form, err := v.form()
 	if err != nil {

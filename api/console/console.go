@@ -53,7 +53,6 @@ type Sealer interface {
 	OpenSignIn(sealed string, now time.Time) (secret.Secret, error)
 }
 
-// console serves all pages.
 type console struct {
 	rest   http.Handler
 	walls  *ratelimit.Walls

@@ -10,7 +10,6 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// editor is the body of the page of a repository: its definition to be changed.
 type editor struct {
 	Session, ID string
 	Text        string

@@ -14,7 +14,6 @@ import (
 	"earshot/trigger/query"
 )
 
-// overview is the body of the page Now.
 type overview struct {
 	Service *service // the admin's alone
 	Denied  string   // why the records of the app cannot be read
@@ -33,7 +32,6 @@ type cause struct {
 	Latest              query.Record
 }
 
-// sample is how many records the page looks at.
 const sample = "100"
 
 func nowPage(v *pageRequest) error {
@@ -103,7 +101,6 @@ func causesOf(failed []query.Record) []*cause {
 	return causes
 }
 
-// service is the state of this replica by its metrics.
 type service struct {
 	Began    time.Time
 	Messages []outcome
@@ -113,7 +110,6 @@ type service struct {
 	Full     bool // Redis takes nothing new
 }
 
-// outcome is how many messages had an outcome.
 type outcome struct {
 	Name  string
 	Count float64
@@ -122,7 +118,6 @@ type outcome struct {
 // outcomes are those that the page shows, in their order, even without a message.
 var outcomes = []string{"matched", "rejected", "unmatched", "undecided", "error"}
 
-// service reads the metrics.
 func (v *pageRequest) service() (*service, error) {
 	got, err := v.record(http.MethodGet, "/metrics", nil)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"earshot/repositories/plaintext"
 )
 
-// playground is the body of the page Playground: a conversation, and its effects.
 type playground struct {
 	*conversation
 	Session string
@@ -23,7 +22,6 @@ type playground struct {
 	Denied  string // why the tools cannot be read
 }
 
-// scopedTool is a tool in scope of the session.
 type scopedTool struct {
 	Repository, Name, Description string
 	Example                       string

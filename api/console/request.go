@@ -15,7 +15,6 @@ import (
 	"earshot/repositories/store"
 )
 
-// pageRequest is one request of a person for a page.
 type pageRequest struct {
 	*console
 	w   http.ResponseWriter
@@ -49,7 +48,6 @@ func (c *console) request(w http.ResponseWriter, r *http.Request) *pageRequest {
 	return &pageRequest{console: c, w: w, r: r, key: c.signedIn(r)}
 }
 
-// problemOf is an error as the page shows it.
 func problemOf(err error) *problem {
 	var found *problem
 	var size *http.MaxBytesError
@@ -67,13 +65,11 @@ func (v *pageRequest) redirect(to string) error {
 	return nil
 }
 
-// app is the app of the path.
 func (v *pageRequest) app() string { return v.r.PathValue("app") }
 
 // session is the session of the path; empty for none.
 func (v *pageRequest) session() string { return v.r.PathValue("session") }
 
-// form reads the form that was sent.
 func (v *pageRequest) form() (url.Values, error) {
 	err := v.r.ParseForm()
 	return v.r.PostForm, err
@@ -102,7 +98,6 @@ type problem struct {
 	RetryAfter string `json:"-"`
 }
 
-// flaw is one fault of a body, at its JSON Pointer.
 type flaw struct {
 	Pointer string `json:"pointer"`
 	Detail  string `json:"detail"`
@@ -120,7 +115,6 @@ func refused(err error, statuses ...int) *problem {
 	return nil
 }
 
-// list is a page of a list.
 type list[T any] struct {
 	Items []T    `json:"items"`
 	Next  string `json:"next"`

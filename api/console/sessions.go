@@ -26,7 +26,6 @@ type sessionList struct {
 	Host     string
 }
 
-// sessionItem is a session with its last firing.
 type sessionItem struct {
 	ID, Message string
 	Time        time.Time
@@ -62,7 +61,6 @@ func sessionsPage(v *pageRequest) error {
 	return v.render("sessions", "Sessions", shown)
 }
 
-// conversation is the body of the page of a session.
 type conversation struct {
 	Session        string
 	Turns          []turn
@@ -267,14 +265,12 @@ type again struct {
 	Fault       *problem
 }
 
-// difference is the outcome of a message for a tool, then and today.
 type difference struct {
 	Tool        string
 	Then, Today result
 	Same        bool
 }
 
-// result is the outcome of a message for one tool.
 type result struct {
 	State  string // fired, rejected or empty for nothing
 	Values map[string]any

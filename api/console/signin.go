@@ -30,7 +30,6 @@ func (c *console) signedIn(r *http.Request) secret.Secret {
 	return key
 }
 
-// signInForm is the body of the page of the sign-in.
 type signInForm struct{ Next, Fault string }
 
 func signInPage(v *pageRequest) error {

@@ -19,7 +19,6 @@ type flawPlace struct {
 	From, To int    // in code units of UTF-16, as scripts count them
 }
 
-// placed finds the places of faults in a text of JSON.
 func placed(flaws []flaw, text string) []flawPlace {
 	places := make([]flawPlace, len(flaws))
 	for i, one := range flaws {
@@ -72,7 +71,6 @@ func pointerTokens(pointer string) []string {
 	return parts
 }
 
-// walker goes through a text of JSON.
 type walker struct {
 	*json.Decoder
 	text string

@@ -17,7 +17,6 @@ type toolsBody struct {
 	Host            string
 }
 
-// tree is the repositories of an app or of a session.
 type tree struct {
 	Session      string // empty for the app
 	Repositories []branch
@@ -31,7 +30,6 @@ type branch struct {
 	More  int // tools that are not listed
 }
 
-// leaf is a tool in a list.
 type leaf struct {
 	Name, Description string
 	Examples          []string
@@ -72,7 +70,6 @@ func toolsPage(v *pageRequest) error {
 	return v.render("tools", "Tools", shown)
 }
 
-// tree reads a page of the repositories of the app or of a session.
 func (v *pageRequest) tree(session, after, search string, used map[string]*query.ToolUse) (tree, error) {
 	path := owner(v.app(), session) + "/repositories?limit=100"
 	if after != "" && session == "" {

@@ -12,7 +12,6 @@ import (
 	"earshot/trigger/state"
 )
 
-// triggerList is the body of the search of triggers.
 type triggerList struct {
 	Asked   triggerSearch
 	Records []query.Record
@@ -28,7 +27,6 @@ type triggerSearch struct {
 	Within                                      string // one of periods
 }
 
-// bulk is an action on all failed triggers of a search.
 type bulk struct {
 	Count int
 	Done  string // the action, in words
@@ -151,7 +149,6 @@ type timeline struct {
 	Fault   *problem // of an action on it
 }
 
-// step is a moment in the life of a trigger.
 type step struct {
 	Title, State string
 	By           string // "by" and the name of a person or a key

@@ -13,7 +13,6 @@ import (
 	"earshot/trigger/scope"
 )
 
-// tryBody is the body of the page of a tool: a form of its parameters, and the trigger.
 type tryBody struct {
 	Repository string
 	Session    string // of the repository; empty for one of the app
@@ -54,7 +53,6 @@ func (v *pageRequest) tried(filled url.Values) (tryBody, error) {
 	return shown, err
 }
 
-// tryTool fires the tool with the values of the form.
 func tryTool(v *pageRequest) error {
 	filled, err := v.form()
 	if err != nil {
@@ -80,7 +78,6 @@ func tryTool(v *pageRequest) error {
 	return v.renderStatus(shown.Fault.Status, "try", shown.Tool.Name, shown)
 }
 
-// atField shows a fault beside the field that it is about, if there is one.
 func atField(fields []field, of flaw) bool {
 	path := pointerTokens(of.Pointer)
 	for i := range fields {
@@ -95,7 +92,6 @@ func atField(fields []field, of flaw) bool {
 	return false
 }
 
-// field is a parameter in a form.
 type field struct {
 	Name, Description string
 	Type              string // string, integer, number, boolean, or another: its value is written as JSON
@@ -111,7 +107,6 @@ func (f field) Long() bool {
 	return f.Options == nil && !slices.Contains([]string{"string", "integer", "number"}, f.Type)
 }
 
-// property is as much of a JSON Schema as forms need.
 type property struct {
 	Type        any               `json:"type"`
 	Description string            `json:"description"`

@@ -24,7 +24,6 @@ import (
 //go:embed templates static
 var embedded embed.FS
 
-// views are the templates of all pages, and their files.
 type views struct {
 	pages map[string]*template.Template
 	files files
@@ -64,7 +63,6 @@ func stateOf(of query.Match) string {
 	return ""
 }
 
-// frame is what every template gets.
 type frame struct {
 	Title    string
 	Page     string // name of the template
@@ -76,7 +74,6 @@ type frame struct {
 	Body     any
 }
 
-// render shows a page.
 func (v *pageRequest) render(name, title string, body any) error {
 	return v.renderStatus(http.StatusOK, name, title, body)
 }

@@ -195,7 +195,6 @@ func (a *acting) take(response *http.Response) (retry bool, err error) {
 	return false, a.event(bytes.ReplaceAll(text, []byte{'\n'}, []byte{' '}))
 }
 
-// head sends the header of an answer, once.
 func (a *acting) head(response *http.Response) {
 	if a.c.Response().Committed {
 		return
@@ -214,7 +213,6 @@ func (a *acting) broken(err error) error {
 	return a.event(problem)
 }
 
-// event writes an event of its own to the stream.
 func (a *acting) event(data []byte) error {
 	return a.write(slices.Concat([]byte("data: "), data, []byte("\n\n")))
 }
@@ -296,7 +294,6 @@ func callAt(text []byte, at span) call {
 	}
 }
 
-// carry carries calls out, and adds them to the conversation with their results.
 func (a *acting) carry(content []byte, ours []call) {
 	written := make([][]byte, len(ours))
 	for i, one := range ours {
@@ -324,7 +321,6 @@ func (a *acting) spend(usage []byte) []byte {
 	return edited(usage, edits)
 }
 
-// stream is the state of one round of a streamed answer.
 type stream struct {
 	calls map[int]*call // of ours, by their places in the answer
 	order []int         // of ours
@@ -395,7 +391,6 @@ func nextEvent(in *bufio.Reader) (event []byte, err error) {
 	}
 }
 
-// takeEvent returns the part of an event that is for the caller.
 func (a *acting) takeEvent(s *stream, event []byte) []byte {
 	data := span{}
 	if at := bytes.Index(event, []byte("data:")); at == 0 || at > 0 && event[at-1] == '\n' {

@@ -27,7 +27,6 @@ type call struct {
 	raw                 []byte // all of it, if it came whole
 }
 
-// written is the call as it stands in a conversation.
 func (c call) written() []byte {
 	if c.raw != nil {
 		return c.raw
@@ -53,7 +52,6 @@ type turn struct {
 	fired  map[string][]*firing // by the names of the tools, oldest first; nil before they are read
 }
 
-// firing is one firing of a tool in the turn.
 type firing struct {
 	id     string
 	values map[string]any
@@ -106,7 +104,6 @@ func (t *turn) done(ctx context.Context) (messages [][]byte, err error) {
 	return append([][]byte{assistant(nil, calls)}, results...), nil
 }
 
-// assistant is a message of the model with calls.
 func assistant(content []byte, calls [][]byte) []byte {
 	if len(content) == 0 {
 		content = []byte("null")
@@ -118,7 +115,6 @@ func resultMessage(callID, text string) []byte {
 	return slices.Concat([]byte(`{"role":"tool","tool_call_id":`), quote(callID), []byte(`,"content":`), quote(text), []byte{'}'})
 }
 
-// planned is a call with the firing that it is.
 type planned struct {
 	call
 	tool      offered
@@ -128,7 +124,6 @@ type planned struct {
 	firing    *firing
 }
 
-// carryOut carries the model's calls out, and returns their results as messages.
 func (t *turn) carryOut(ctx context.Context, calls []call) (results [][]byte) {
 	exclusive := slices.ContainsFunc(calls, func(c call) bool { return t.tools[c.name].Repository.Options.Exclusive })
 	plans := make([]*planned, len(calls))
@@ -153,7 +148,6 @@ func (t *turn) carryOut(ctx context.Context, calls []call) (results [][]byte) {
 	return results
 }
 
-// plan reads the arguments of a call. The model gets their errors.
 func (t *turn) plan(ctx context.Context, one call, exclusive bool) *planned {
 	p := &planned{call: one, tool: t.tools[one.name]}
 	if exclusive && !p.tool.Repository.Options.Exclusive {
@@ -252,7 +246,6 @@ func (t *turn) triggerID(ctx context.Context, name string, n int) string {
 	return "act-" + hex.EncodeToString(digest[:16])
 }
 
-// fire carries a call out and returns its outcome.
 func (t *turn) fire(ctx context.Context, p *planned) string {
 	fired, err := t.h.Engine.Fire(ctx, trigger.Direct{
 		AppID: t.r.app, SessionID: t.r.session, Name: p.tool.Tool.Name, RepositoryID: p.tool.Repository.ID, Values: p.arguments, OfModel: true,

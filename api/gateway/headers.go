@@ -33,7 +33,6 @@ var never = []string{
 	"Connection", "Keep-Alive", "Proxy-*", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "X-Frame-Options", "X-Content-Type-Options", "Content-Security-Policy*", "Clear-Site-Data", "Location",
 }
 
-// matches reports whether a header is on a list.
 func matches(list []string, name string) bool {
 	return slices.ContainsFunc(list, func(one string) bool {
 		begin, rest := strings.CutSuffix(one, "*")
@@ -59,7 +58,6 @@ func passes(header http.Header, lists ...[]string) http.Header {
 	return out
 }
 
-// copyHeader gives the client the header of the model's answer.
 func (h *Handler) copyHeader(c echo.Context, response *http.Response) {
 	header := c.Response().Header()
 	for name, values := range passes(response.Header, fromModel, h.Model.Headers) {

@@ -151,13 +151,11 @@ func unquoted(value []byte) (text string) {
 	return text
 }
 
-// quote is a text as JSON.
 func quote(text string) []byte {
 	written, _ := json.Marshal(text) // a string always marshals
 	return written
 }
 
-// array is the JSON array of values.
 func array(values [][]byte) []byte {
 	return slices.Concat([]byte{'['}, bytes.Join(values, []byte{','}), []byte{']'})
 }

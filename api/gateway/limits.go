@@ -65,7 +65,6 @@ func (h *Handler) limit(limits repositories.ModelLimits, body []byte) ([]byte, e
 	return edited(body, []edit{{span{start, start}, fmt.Appendf(nil, "%q:%d,", field, most/asked.choices)}}), nil
 }
 
-// demand is the part of a request that limits are about.
 type demand struct {
 	model           string
 	tokens, choices int64 // tokens is the largest that is named; 0 for none

@@ -20,10 +20,8 @@ const relayed = 32 << 10
 // completions is where the model takes chats, below its URL.
 const completions = "/chat/completions"
 
-// messageHeader names the user's last message.
 const messageHeader = "X-Earshot-Message-Id"
 
-// relay asks the model and relays its answer.
 func (h *Handler) relay(c echo.Context, path string, body []byte, r *chatRequest) error {
 	response, err := h.ask(c, path, body)
 	if err != nil {
@@ -74,7 +72,6 @@ func (h *Handler) ask(c echo.Context, path string, body []byte) (*http.Response,
 	}
 }
 
-// unreachable is the problem of a model that cannot be reached.
 func unreachable(err error) error {
 	return answer.NewProblem(http.StatusBadGateway, "the model behind this endpoint cannot be reached").Coded("model_unreachable").Because(err)
 }

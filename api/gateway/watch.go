@@ -197,7 +197,6 @@ func (h *Handler) post(ctx context.Context, r *chatRequest, m trigger.Message) {
 	}
 }
 
-// outcomeOf is the outcome of a message, as it is counted.
 func outcomeOf(err error) string {
 	limit := (*ledger.RateError)(nil)
 	switch {

@@ -23,7 +23,6 @@ import (
 	"earshot/trigger/query"
 )
 
-// callTool answers tools/call.
 func (x *rpcCall) callTool() (any, error) {
 	defer x.beginSpan()()
 	p := &x.request.Params
@@ -157,7 +156,6 @@ func (x *rpcCall) resumeConfirming(state requestState, responses map[string]resp
 	return x.matched(record.Match, text)
 }
 
-// direct is the call as a direct trigger.
 func (x *rpcCall) direct() trigger.Direct {
 	p := x.request.Params
 	values := p.Arguments
@@ -202,7 +200,6 @@ func (x *rpcCall) fire(d trigger.Direct) (any, error) {
 	return x.matched(match, answered)
 }
 
-// matched answers with the state of a trigger.
 func (x *rpcCall) matched(match query.Match, text json.RawMessage) (any, error) {
 	switch {
 	case statusOf(match).ended():
@@ -262,7 +259,6 @@ const (
 	headerPrefix  = "Mcp-Param-"
 )
 
-// mirrored is a value that a header repeats.
 type mirrored struct {
 	path   []string // of the value in the arguments
 	header string
@@ -271,7 +267,6 @@ type mirrored struct {
 // mirroredForm is the key under which a tool's parameters keep their mirrored values.
 type mirroredForm struct{}
 
-// vetHeaders refuses a call with a header that differs from its arguments.
 func (x *rpcCall) vetHeaders(of *repositories.Tool) error {
 	if !x.request.modern || x.wrapped {
 		return nil

@@ -38,7 +38,6 @@ func ask(message, field string, property map[string]any) inputRequest {
 	return request
 }
 
-// confirmation asks whether a trigger may take effect.
 func confirmation(match query.Match) inputRequest {
 	return ask(match.Question, confirmKey, map[string]any{"type": "boolean", "title": match.Name})
 }
@@ -69,7 +68,6 @@ func valueRequests(of *repositories.Tool, names []string) map[string]inputReques
 	return requests
 }
 
-// formTypes are the types of values that a form can hold.
 var formTypes = []string{"string", "number", "integer", "boolean"}
 
 // missingOf lists the values that a call lacks, if they are all that is wrong with it and a form
@@ -138,7 +136,6 @@ func readState(text string) (requestState, error) {
 	return state, nil
 }
 
-// digestOf stands for the arguments of a call.
 func digestOf(arguments map[string]any) string {
 	sum := sha256.Sum256(exactjson.EncodeOrNull(arguments))
 	return hex.EncodeToString(sum[:16])
@@ -150,7 +147,6 @@ const (
 	actionCancel = "cancel"
 )
 
-// response is a user's reaction to a form.
 type response struct {
 	Action  string         `json:"action"`
 	Content map[string]any `json:"content"`

@@ -11,7 +11,6 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// tool is a tool as an agent sees it.
 type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -20,7 +19,6 @@ type tool struct {
 	Meta        map[string]any  `json:"_meta,omitempty"`
 }
 
-// annotations are hints of what a call does.
 type annotations struct {
 	ReadOnly   bool `json:"readOnlyHint,omitempty"`
 	Idempotent bool `json:"idempotentHint,omitempty"`
@@ -35,7 +33,6 @@ var (
 	paramKeys  = []string{"com.google.cloud/authParam", "toolbox/authParam"}
 )
 
-// listing returns a tool as an agent sees it.
 func listing(of *repositories.Tool) tool {
 	t := tool{Name: of.Name, InputSchema: of.Params().ModelSchema()}
 	t.Description = cmp.Or(of.Shown(), of.Name) // clients refuse a tool without one
@@ -143,13 +140,11 @@ const (
 	callTool   = "call_tool"
 )
 
-// Bounds of how many tools are found.
 const (
 	foundTools = 10
 	mostFound  = 50
 )
 
-// searchTools is the JSON of the two tools.
 var searchTools = exactjson.EncodeOrNull([]tool{
 	{
 		Name: searchTool, Description: "Find tools by what they do. Answers with names, descriptions and input schemas, the best first; call one with call_tool.",
@@ -164,10 +159,8 @@ var searchTools = exactjson.EncodeOrNull([]tool{
 	},
 })
 
-// searches reports whether the server of the URL shows the two tools alone.
 func (x *rpcCall) searches() bool { return x.c.QueryParam("tools") == searchMode }
 
-// search answers a call of search_tools.
 func (x *rpcCall) search() (any, error) {
 	query, _ := x.request.Params.Arguments["query"].(string)
 	limit := int64(foundTools)

@@ -12,13 +12,11 @@ import (
 	"earshot/trigger/query"
 )
 
-// content is a part of a result.
 type content struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 }
 
-// callResult is the result of a call.
 type callResult struct {
 	resultHead
 	Content    []content       `json:"content"`
@@ -90,7 +88,6 @@ const (
 
 func (s taskStatus) ended() bool { return s == taskCompleted || s == taskCancelled }
 
-// statusOf is how far a trigger is, as the status of a task.
 func statusOf(m query.Match) taskStatus {
 	switch {
 	case m.State == query.StateConfirming:

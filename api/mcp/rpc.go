@@ -37,7 +37,6 @@ const (
 	methodSubscribe  = "subscriptions/listen"
 )
 
-// rpcRequest is a JSON-RPC request.
 type rpcRequest struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -48,7 +47,6 @@ type rpcRequest struct {
 	plain bool
 }
 
-// rpcParams are the parameters of all methods that are answered here.
 type rpcParams struct {
 	Meta           requestMeta                `json:"_meta"`
 	Name           string                     `json:"name"`
@@ -81,7 +79,6 @@ type requestMeta struct {
 	TraceParent string `json:"traceparent"`
 }
 
-// readRequest reads a request and finds out whether it is plain.
 func readRequest(header http.Header, body []byte) *rpcRequest {
 	r := &rpcRequest{}
 	if exactjson.Unmarshal(body, r) != nil || len(r.ID) == 0 || string(r.ID) == "null" {
@@ -98,7 +95,6 @@ func readRequest(header http.Header, body []byte) *rpcRequest {
 	return r
 }
 
-// tasks reports whether the client can be answered with a task.
 func (r *rpcRequest) tasks() bool {
 	if !r.modern {
 		return false
@@ -124,7 +120,6 @@ const (
 	codeMissingCapability = -32021
 )
 
-// rpcError is an error of the protocol.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -148,8 +143,7 @@ type rpcCall struct {
 	values map[string]any
 	// wrapped says that the call came by call_tool, whose schema names no headers.
 	wrapped bool
-	// trace is where the call stands in its trace.
-	trace string
+	trace   string
 }
 
 func (x *rpcCall) ctx() context.Context { return x.c.Request().Context() }
@@ -160,7 +154,6 @@ var (
 	identified  = map[string]any{sdk.MetaKeyServerInfo: serviceInfo}
 )
 
-// resultHead is a result without content.
 type resultHead struct {
 	ResultType string `json:"resultType,omitempty"`
 	Meta       any    `json:"_meta,omitempty"`

@@ -23,10 +23,8 @@ type subscription struct {
 	TaskIDs          []string `json:"taskIds,omitempty"`
 }
 
-// mostTasks is how many tasks one stream reports.
 const mostTasks = 1000
 
-// Times of a stream.
 const (
 	// heartbeat is less than the 30 s after which some proxies take a silent connection for dead.
 	heartbeat = 15 * time.Second
@@ -115,7 +113,6 @@ func (l *stream) pump(ctx context.Context, events <-chan effect.Published) bool 
 	}
 }
 
-// forward sends the notification of an event, if the client wants one.
 func (l *stream) forward(event effect.Published) error {
 	if strings.HasPrefix(event.Subject, "tool.changed.") {
 		if !l.wanted.ToolsListChanged || event.SessionID != "" && event.SessionID != l.SessionID {

@@ -35,7 +35,6 @@ type task struct {
 // pollInterval is how often a client that does not subscribe may ask, in ms.
 const pollInterval = 1000
 
-// getTask answers tasks/get.
 func (x *rpcCall) getTask() (any, error) {
 	if err := x.checkTask(); err != nil {
 		return nil, err
@@ -96,7 +95,6 @@ func (x *rpcCall) cancelTask() (any, error) {
 	return done, err
 }
 
-// checkTask checks what all methods of tasks need.
 func (x *rpcCall) checkTask() error {
 	id := x.request.Params.TaskID
 	switch {
@@ -119,7 +117,6 @@ func unknownTask(err error) error {
 	return err
 }
 
-// beginTask answers a call with the task that it has become.
 func (x *rpcCall) beginTask(id string) (any, error) {
 	t, err := x.task(id)
 	t.ResultType, t.InputRequests, t.Result = "task", nil, nil

@@ -24,14 +24,12 @@ const (
 	maxFirst = 8 << 10
 )
 
-// refusal is the answer to a client that is not let in.
 type refusal struct {
 	version byte
 	code    packets.Code
 	reason  string // empty: nothing can be said in its protocol
 }
 
-// Refusals in the words of MQTT 5.
 var (
 	unauthorized = packets.ErrNotAuthorized
 	unavailable  = packets.ErrServerUnavailable
@@ -40,7 +38,6 @@ var (
 	unknown      = packets.ErrUnsupportedProtocolVersion
 )
 
-// quotaReason says which filters a client may have.
 var quotaReason = fmt.Sprintf("too many filters: a client may have %d of at most %d bytes and %d levels, as long as its app has room", maxFilters, maxFilterBytes, maxFilterLevels)
 
 // older are the refusals in the words of the versions before (MQTT 3.1.1, table 3.1).
@@ -53,7 +50,6 @@ func (c *connection) refuse(code packets.Code) *refusal {
 	return &refusal{version: c.version, code: code, reason: code.Reason}
 }
 
-// send answers the client's first packet with the refusal.
 func (r *refusal) send(to io.Writer) {
 	if r.version == 0 {
 		return
@@ -70,7 +66,6 @@ func (r *refusal) send(to io.Writer) {
 	}
 }
 
-// admit reads the first packet of a client, and authenticates it.
 func (s *Server) admit(ctx context.Context, conn *connection) (auth.Principal, *refusal) {
 	if err := conn.SetReadDeadline(time.Now().Add(connectTime)); err != nil {
 		return auth.Principal{}, &refusal{}
@@ -106,10 +101,8 @@ var (
 	errSession = errors.New("the token of a session follows its session by /v1/apps/{appId}/sessions/{sessionId}/events")
 )
 
-// follower is what it takes to follow the events of an app.
 var follower = auth.Access{Scopes: []store.Permission{store.PermitMessages, store.PermitTriggers}}
 
-// principal finds out who may follow the events of which app.
 func (s *Server) principal(ctx context.Context, token secret.Secret) (auth.Principal, error) {
 	if token.Empty() {
 		return auth.Principal{}, refused(errNoToken)

@@ -67,7 +67,6 @@ func (s *Server) enter(appID string, made *broker) *broker {
 	return b
 }
 
-// leave takes a client from its broker, which ends with the last one.
 func (s *Server) leave(b *broker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,7 +108,6 @@ func (s *Server) feed(ctx context.Context, b *broker, events <-chan effect.Publi
 	s.forget(b)
 }
 
-// serve speaks MQTT with a client until its connection is over.
 func (b *broker) serve(conn *connection) {
 	defer func() {
 		// The library decodes packets: a panic in it may cost the client's connection, no more.

@@ -19,7 +19,6 @@ const (
 	maxBytesInAll  = 64 << 20
 )
 
-// errSlow means that a client does not take what is written to it.
 var errSlow = errors.New("the client is too slow")
 
 // connection is the WebSocket of a client as a stream of bytes. The first packet, which admit has
@@ -48,7 +47,6 @@ type connection struct {
 	inAll  *atomic.Int64 // bytes in the queues of all connections
 }
 
-// newConnection returns a connection whose queue is written until it is closed.
 func newConnection(ctx context.Context, socket *websocket.Conn, inAll *atomic.Int64) *connection {
 	c := &connection{
 		Conn:  websocket.NetConn(ctx, socket, websocket.MessageBinary),
@@ -104,7 +102,6 @@ func (c *connection) count(size int64) {
 	c.inAll.Add(size)
 }
 
-// write writes what is queued until the connection is closed.
 func (c *connection) write() {
 	for {
 		select {
@@ -126,7 +123,6 @@ func (c *connection) write() {
 	}
 }
 
-// close ends the connection without a word.
 func (c *connection) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

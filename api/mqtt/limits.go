@@ -5,7 +5,6 @@ import "sync"
 // The filters of clients are bounded, since a replica holds each for as long as its client is
 // connected: some 1 KiB for each of its levels.
 const (
-	// maxFilters is how many filters a client may have.
 	maxFilters = 64
 	// maxFilterBytes is how long a filter may be: the longest topic has less than 300 bytes.
 	maxFilterBytes = 512
@@ -17,8 +16,7 @@ const (
 	maxRefused = 8
 	// defaultFilters is how many filters the clients of an app may have on a replica.
 	defaultFilters = 1 << 15
-	// appsWorth is how many such apps a replica has room for.
-	appsWorth = 2
+	appsWorth      = 2
 	// maxOfCaller is how many connections a replica keeps for one key, with those made by it, or for
 	// one access token, with those that it is renewed to. It is that of the event streams of a
 	// session.
@@ -34,7 +32,6 @@ type limits struct {
 	callers      map[string]int // connections by caller
 }
 
-// takeFilter counts one more filter of an app, and reports whether there was room for it.
 func (l *limits) takeFilter(appID string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -15,7 +15,6 @@ import (
 	"earshot/trigger/effect"
 )
 
-// event has the fields of the payloads of all events.
 type event struct {
 	ID           string                `json:"id,omitempty"`
 	Time         string                `json:"ts,omitempty"`
@@ -55,7 +54,6 @@ type parameter struct {
 	Value       any    `json:"value,omitempty"`
 }
 
-// changed is the payload of the event about a repository.
 type changed struct {
 	AppID     string          `json:"appId"`
 	SessionID string          `json:"sessionId,omitempty"`

@@ -130,7 +130,6 @@ func (s *Server) Serve(c echo.Context) error {
 	return nil
 }
 
-// talk lets a client in, and serves it until either side ends the connection.
 func (s *Server) talk(ctx context.Context, socket *websocket.Conn) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -10,7 +10,6 @@ import (
 	"github.com/nats-io/nats.go/micro"
 )
 
-// endpoint is one kind of request.
 type endpoint struct {
 	name    string
 	subject string // with a * for each id
@@ -22,7 +21,6 @@ type endpoint struct {
 	stats micro.EndpointStats
 }
 
-// endpoints are the requests that are taken.
 func endpoints() []*endpoint {
 	all := []*endpoint{
 		{name: "message", subject: "earshot.v1.message.*.*", path: "/v1/apps/*/sessions/*/messages"},

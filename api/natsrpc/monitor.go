@@ -39,7 +39,6 @@ func (s *Service) stats() any {
 	return stats
 }
 
-// answerVerb answers a question about the service.
 func (s *Service) answerVerb(message *nats.Msg, what any) {
 	text, err := json.Marshal(what)
 	if err != nil || message.Reply == "" || !s.options.Replies.allow(message.Reply) {
@@ -56,10 +55,8 @@ type denials struct {
 	logged map[string]bool
 }
 
-// violation is how a server names what it denies.
 var violation = regexp.MustCompile(`Permissions Violation for (Publish|Subscription) to "([^".]+)`)
 
-// observe handles the errors of the connection.
 func (d *denials) observe(conn *nats.Conn, _ *nats.Subscription, err error) {
 	if !conn.IsConnected() {
 		return // the emitter logs outages

@@ -51,7 +51,6 @@ func ParseReplies(text string) (Replies, error) {
 	return list, errors.Join(faults...)
 }
 
-// allow reports whether a reply may go to a subject.
 func (r Replies) allow(subject string) bool {
 	if isOurs(subject) {
 		return false

@@ -73,7 +73,6 @@ func (s *Service) finish(e *endpoint, message *nats.Msg, got *answer.Recorder, t
 	}
 }
 
-// ask hands a request to REST, and returns its answer.
 func (s *Service) ask(path string, message *nats.Msg) (got *answer.Recorder) {
 	got = &answer.Recorder{}
 	defer func() {
@@ -116,7 +115,6 @@ func carry(from nats.Header, to http.Header) {
 	}
 }
 
-// problemReply is an answer without REST.
 func problemReply(problem *answer.Problem, retryAfter string) *answer.Recorder {
 	r := &answer.Recorder{Status: problem.Status}
 	r.Header().Set("Content-Type", "application/problem+json")
@@ -127,7 +125,6 @@ func problemReply(problem *answer.Problem, retryAfter string) *answer.Recorder {
 	return r
 }
 
-// replied are the headers of an answer that a reply has.
 var replied = []string{"Content-Type", "Retry-After", "Preference-Applied"}
 
 // reply sends the reply to a request. One that NATS does not take for its length is replaced
@@ -155,7 +152,6 @@ func (s *Service) reply(message *nats.Msg, got *answer.Recorder) error {
 // maxProblem is longer than the error that replaces an answer.
 const maxProblem = 1000
 
-// maxDescription bounds the description of an error in a header.
 const maxDescription = 500
 
 // describe says in one line what is wrong: the detail of the problem, else its title.

@@ -38,7 +38,6 @@ const (
 	version = "1.0.0"
 )
 
-// Defaults of Options.
 const (
 	// defaultAtOnce is how many requests are under work, or wait for their turn within REST.
 	defaultAtOnce = 2048
@@ -155,7 +154,6 @@ func (s *Service) Run(ctx context.Context) error {
 	return nil
 }
 
-// subscribe subscribes to requests, and to questions about the service itself.
 func (s *Service) subscribe() error {
 	var faults []error
 	for _, e := range s.endpoints {
@@ -181,7 +179,6 @@ func (s *Service) subscribe() error {
 	return errors.Join(faults...)
 }
 
-// shutdown takes no more requests, and waits for those that are here.
 func (s *Service) shutdown() {
 	ctx, cancel := context.WithTimeout(context.Background(), s.options.ShutdownGrace)
 	defer cancel()

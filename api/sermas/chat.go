@@ -55,7 +55,6 @@ func (h *handler) chat(c echo.Context) error {
 	return relay(c, got, http.StatusCreated, nil)
 }
 
-// remembered is a message of a session in SERMAS's form.
 type remembered struct {
 	Role     string         `json:"role"`
 	Content  string         `json:"content"`
@@ -65,7 +64,6 @@ type remembered struct {
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
 
-// entry is a message of the history of REST.
 type entry struct {
 	MessageID string    `json:"messageId"`
 	Actor     string    `json:"actor"`

@@ -19,7 +19,6 @@ import (
 	"earshot/repositories/fault"
 )
 
-// v1 is a path of REST with these parts, each escaped.
 func v1(parts ...string) string {
 	path := "/v1"
 	for _, part := range parts {
@@ -28,7 +27,6 @@ func v1(parts ...string) string {
 	return path
 }
 
-// repositoryPath is the path of a repository.
 func repositoryPath(scope repositories.Scope, id string) string {
 	if scope.SessionID == "" {
 		return v1("apps", scope.AppID, "repositories", id)
@@ -78,7 +76,6 @@ func relay(c echo.Context, got *answer.Recorder, status int, err error) error {
 	return c.Blob(status, header.Get(echo.HeaderContentType), got.Body.Bytes())
 }
 
-// failed reports whether REST refused.
 func failed(got *answer.Recorder) bool { return got.Status >= http.StatusBadRequest }
 
 // fields are those of a JSON object, each as it was sent.
@@ -130,7 +127,6 @@ func (f fields) needed(faults *fault.List, name string) string {
 	return text
 }
 
-// without drops fields.
 func (f fields) without(names ...string) {
 	for _, name := range names {
 		delete(f, name)

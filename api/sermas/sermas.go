@@ -79,7 +79,6 @@ const (
 	DefaultTokenTTL = 5 * time.Minute
 )
 
-// handler serves the paths of SERMAS.
 type handler struct{ Options }
 
 const (
@@ -115,7 +114,6 @@ func New(options Options) http.Handler {
 	})
 }
 
-// route is a request that is served.
 type route struct {
 	ratelimit.Needs
 	handle echo.HandlerFunc

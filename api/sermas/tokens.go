@@ -35,7 +35,6 @@ type granted struct {
 	Scope            string `json:"scope"`
 }
 
-// grant gives a token for the id and the secret of a module.
 func (h *handler) grant(c echo.Context) error {
 	sent, err := readFields(c)
 	if err != nil {
@@ -94,7 +93,6 @@ func (h *handler) client(ctx context.Context, token *store.AccessToken, find fun
 	return module, nil
 }
 
-// errClient and errRenewal are the refusals of a request for a token.
 var (
 	errClient  = errors.New("no app has a module with this clientId and clientSecret under this appId, or its secret is too short to sign in with: it needs at least 16 characters")
 	errRenewal = errors.New("this refreshToken renews nothing any more: it has expired, its app, its module or the secret of that is another by now, or the secret has fewer than 16 characters; ask for a token with clientId and clientSecret")
@@ -123,7 +121,6 @@ func sameSecret(a, b secret.Secret) bool {
 	return subtle.ConstantTimeCompare(want[:], got[:]) == 1 && !a.Empty()
 }
 
-// renew gives the next token of a lineage.
 func (h *handler) renew(c echo.Context) error {
 	sent, err := readFields(c)
 	if err != nil {
@@ -157,7 +154,6 @@ func (h *handler) renew(c echo.Context) error {
 	return h.give(c, token, module, true)
 }
 
-// differs reports whether a value was given, and is another.
 func differs(given, is string) bool { return given != "" && given != is }
 
 // give signs a token and the one that renews it. That it renews another is noted before it is
@@ -189,7 +185,6 @@ func (h *handler) give(c echo.Context, token store.AccessToken, module repositor
 	})
 }
 
-// refuse answers a request that gets no token.
 func (h *handler) refuse(c echo.Context, appID string, err error) error {
 	named := appID
 	if repositories.CheckID("appId", appID) != nil {

@@ -16,7 +16,6 @@ import (
 	"earshot/repositories/store"
 )
 
-// writing is a request that changes a repository.
 type writing struct {
 	id    string
 	scope repositories.Scope // that was asked for
@@ -33,7 +32,6 @@ var ofSERMAS = []string{"clientId", "requestId", "userId", "ts", "created", "upd
 // knownOptions are the options of repositories that have a meaning here. SERMAS takes any.
 var knownOptions = []string{"triggerOnce", "exclusive", "template"}
 
-// toolAccess is the permission to write tools.
 var toolAccess = auth.Access{Scopes: []store.Permission{store.PermitTools}}
 
 // readWriting reads a request to write, and finds the places of the repository.
