@@ -17,12 +17,10 @@ type action struct {
 	do     func(*client)
 }
 
-// saying is the action of saying what calls for a tool on monday.
 func saying(weight int, tool string) action {
 	return action{weight, func(c *client) { c.say(tool, "call "+tool+` {"day":"monday"}`) }}
 }
 
-// direct is the action of firing a tool without the model.
 func direct(weight int, tool string) action {
 	return action{weight, func(c *client) { c.fire(c.session, tool) }}
 }
@@ -39,22 +37,20 @@ var basic = []action{
 	{6, (*client).call}, {6, (*client).contend}, {3, (*client).visit}, {3, (*client).reform},
 }
 
-// turns are about triggers that are held, taken back, answered, or stand for nothing, and about messages
-// that may still change. What was said comes from outside; a client that asked twice and is told no
-// cannot tell which of the two it was.
+// turns concern triggers that are held, taken back, answered or duplicates, and messages that may still change.
 var turns = []action{
 	{10, (*client).draft}, {6, (*client).settle}, {5, (*client).interrupt}, {9, (*client).consent},
 	{3, func(c *client) { c.same(6) }}, {3, (*client).guard}, {6, (*client).ask}, saying(1, "mute"),
 }
 
-// agents are actions by MCP and in chats, and those that an MCP server carries out. Most calls of that
-// one go well at once: a server that failed time and again would be left alone for some time.
+// agents act by MCP and in chats. Most calls of the MCP server succeed at once: one that keeps failing is left alone
+// for a while.
 var agents = []action{
 	{4, (*client).fill}, {5, (*client).chat}, saying(7, "lookup"), direct(1, "stuck"), saying(1, "lose"), saying(1, "refuse"), direct(1, "wire"),
 }
 
-// everything is all actions; plain are those that come to the same whenever they are done, and clustered
-// those of which Redis's replicas are known to have what was answered.
+// plain actions have the same result whenever they are repeated; clustered ones have results that Redis's replicas
+// are known to have.
 var (
 	everything = slices.Concat(basic, turns, agents)
 	plain      = []action{
@@ -63,7 +59,6 @@ var (
 	clustered = slices.Concat(plain, agents, []action{saying(2, "charge"), {2, (*client).ask}})
 )
 
-// say posts a message that calls for a tool, or for none.
 func (c *client) say(expects, text string) *operation {
 	return c.sayIn(c.session, expects, text, true)
 }
@@ -77,7 +72,6 @@ func (c *client) sayIn(session, expects, text string, ordered bool, header ...st
 	}, header...)
 }
 
-// fire sets a tool off without the model; in the app if there is no session.
 func (c *client) fire(session, tool string) *operation {
 	return c.fireWith(session, tool, `{"day":"monday"}`, session != "")
 }
@@ -91,8 +85,7 @@ func (c *client) fireWith(session, tool, values string, ordered bool) *operation
 	})
 }
 
-// call has an agent call a tool by MCP, under an id of its own: a direct trigger, whose answer is
-// wrapped.
+// call fires a direct trigger by MCP, whose answer is wrapped.
 func (c *client) call() {
 	id := c.id("d")
 	c.do(http.MethodPost, &operation{
@@ -101,7 +94,6 @@ func (c *client) call() {
 	})
 }
 
-// later posts a message without waiting for what comes of it.
 func (c *client) later() {
 	o := c.sayIn(c.session+"-later", "note", `call note {"day":"later"}`, false, "Prefer", "respond-async")
 	o.Kind = "later"
@@ -109,7 +101,6 @@ func (c *client) later() {
 
 func (c *client) agent() { c.agentSays(`"text":"how may I help"`) }
 
-// agentSays posts a message of an agent, with these fields.
 func (c *client) agentSays(fields string) {
 	id := c.id("a")
 	c.do(http.MethodPost, &operation{
@@ -118,15 +109,13 @@ func (c *client) agentSays(fields string) {
 	})
 }
 
-// dare has a call fail for good, and retries it by hand.
 func (c *client) dare() {
 	if risky, is := c.say("risky", `call risky {"day":"monday"}`).only(); is {
 		c.do(http.MethodPost, &operation{App: c.app, Kind: "retry", Path: pathOf(c.app, "") + "/triggers/" + risky.TriggerID + "/retry"})
 	}
 }
 
-// contend registers a repository of which one tool fires, and then it is gone, and lets messages and
-// direct triggers go for it at the same time, in the session or in the whole app.
+// contend lets messages and direct triggers compete for a triggerOnce repository, in the session or in the whole app.
 func (c *client) contend() {
 	name, scope := c.id("once"), c.session+"-once"
 	if c.dice.IntN(2) == 0 {
@@ -151,12 +140,10 @@ func (c *client) contend() {
 	c.do(http.MethodDelete, &operation{App: c.app, Session: scope, Kind: "remove", Path: pathOf(c.app, scope) + "/repositories/" + name}) // should it be there again
 }
 
-// register puts a repository into a session, or into the app.
 func (c *client) register(session, name, body string) {
 	c.do(http.MethodPut, &operation{App: c.app, Session: session, Kind: "register", Expects: name, Path: pathOf(c.app, session) + "/repositories/" + name, Body: body})
 }
 
-// visit opens a session with a repository of its own, uses it, and closes it.
 func (c *client) visit() {
 	session := c.id("visit")
 	c.register(session, "own", `{"tools":[{"name":"own"}]}`)
@@ -164,7 +151,6 @@ func (c *client) visit() {
 	c.do(http.MethodDelete, &operation{App: c.app, Kind: "close", Path: pathOf(c.app, session)})
 }
 
-// reform changes a repository while its tools are called for.
 func (c *client) reform() {
 	c.atOnce(func(c *client) {
 		for range 3 {
@@ -176,7 +162,7 @@ func (c *client) reform() {
 	})
 }
 
-// Texts of drafts. What only a draft says must never be done.
+// What only a draft says must never be done.
 const (
 	interim = `call book {"day":"interim"}`
 	final   = `call note {"day":"monday"}`
@@ -185,8 +171,8 @@ const (
 // keptFor is how long a draft is certainly kept.
 const keptFor = 45 * time.Second
 
-// draft says something bit by bit, and decides it or takes it back. If an attempt was cut short, an older
-// text may arrive late: then it says what is to be decided.
+// draft says a text bit by bit, and decides it or takes it back. After an attempt that was cut short an older text
+// may arrive late.
 func (c *client) draft() {
 	id, path, sure, begun := c.id("m"), pathOf(c.app, c.session)+"/messages", true, time.Now()
 	post := func(kind, text string, is bool) {
@@ -216,20 +202,17 @@ func (c *client) draft() {
 	}
 }
 
-// act asks for something about a trigger. alone says that nobody else does.
 func (c *client) act(kind, triggerID, body string, alone bool) *operation {
 	return c.do(http.MethodPost, &operation{
 		App: c.app, Kind: kind, Trigger: triggerID, Alone: alone, Body: body, Path: pathOf(c.app, "") + "/triggers/" + triggerID + "/" + kind,
 	})
 }
 
-// matched is what a message has set off, as far as actions need it.
 type matched struct{ TriggerID, State, Digest string }
 
-// yes is the body that confirms it.
 func (m matched) yes() string { return fmt.Sprintf(`{"digest":%q}`, m.Digest) }
 
-// only is the one match of an answer; what is not as it should be is left to the books.
+// only returns the one match of an answer; the books judge any other answer.
 func (o *operation) only() (m matched, is bool) {
 	var answer struct {
 		matched
@@ -245,7 +228,6 @@ func (o *operation) only() (m matched, is bool) {
 	return m, false
 }
 
-// either says what calls for a tool, or fires it directly.
 func (c *client) either(said bool, tool string) *operation {
 	if said {
 		return c.say(tool, "call "+tool+` {"day":"monday"}`)
@@ -253,8 +235,8 @@ func (c *client) either(said bool, tool string) *operation {
 	return c.fire(c.session, tool)
 }
 
-// settle fires a tool that can be taken back for 300 ms, and may take it back at about the instant at
-// which it takes effect.
+// settle fires a tool that can be taken back for 300 ms, and may cancel it at about the instant at which it takes
+// effect.
 func (c *client) settle() {
 	lamp, is := c.either(c.dice.IntN(2) == 0, "lamp").only()
 	if !is || c.dice.IntN(3) == 0 {
@@ -264,7 +246,6 @@ func (c *client) settle() {
 	c.act("cancel", lamp.TriggerID, "", false)
 }
 
-// interrupt fires a tool that the next message takes back.
 func (c *client) interrupt() {
 	c.say("mail", `call mail {"day":"monday"}`)
 	if c.dice.IntN(3) == 0 {
@@ -273,8 +254,8 @@ func (c *client) interrupt() {
 	c.say("", "what a day")
 }
 
-// consent fires a tool that waits for a yes, and says yes, no, both, nothing, or yes to something else. If
-// no message fired it nobody has heard its question: an agent asks it, so that words count.
+// consent fires a tool that waits for a yes, and says yes, no, both, nothing, or yes to another question. If no
+// message fired it, an agent asks its question first.
 func (c *client) consent() {
 	said := c.dice.IntN(4) > 0
 	asked, is := c.either(said, "refund").only()
@@ -301,7 +282,6 @@ func (c *client) consent() {
 	}
 }
 
-// plainly says yes or no in words, and notes which trigger that is about.
 func (c *client) plainly(tool, triggerID, word string) {
 	o := c.say(tool, word)
 	c.mu.Lock()
@@ -309,7 +289,6 @@ func (c *client) plainly(tool, triggerID, word string) {
 	o.Trigger, o.Consent = triggerID, word
 }
 
-// quarrel has a trigger confirmed, denied and cancelled at the same time.
 func (c *client) quarrel(asked matched) {
 	c.atOnce(
 		func(c *client) { c.act("confirm", asked.TriggerID, asked.yes(), false) },
@@ -319,14 +298,12 @@ func (c *client) quarrel(asked matched) {
 	)
 }
 
-// quarrelsome fires a tool that waits for a yes, and says everything at once.
 func (c *client) quarrelsome() {
 	if asked, is := c.either(true, "refund").only(); is {
 		c.quarrel(asked)
 	}
 }
 
-// same has many ask for the same at the same time, in sessions of their own.
 func (c *client) same(many int) {
 	values := fmt.Sprintf(`{"day":%q}`, c.id("equal"))
 	var all []func(*client)
@@ -343,7 +320,6 @@ func (c *client) same(many int) {
 	c.atOnce(all...)
 }
 
-// guard asks for the same again and again, while the first waits for a yes, and when it was denied.
 func (c *client) guard() {
 	values, words := fmt.Sprintf(`{"day":%q}`, c.id("equal")), []string{"no", "yes", "yes"}
 	for _, word := range words[c.dice.IntN(2):] {
@@ -360,7 +336,6 @@ func (c *client) guard() {
 	}
 }
 
-// ask fires a tool whose answer is given, over REST or NATS, once or twice.
 func (c *client) ask() {
 	asked, is := c.say("ask", `call ask {"day":"monday"}`).only()
 	if !is {
@@ -376,11 +351,11 @@ func (c *client) ask() {
 	}
 }
 
-// ackLimit is how long a publisher waits for the stream to say that it has a message. A server that is
-// killed never says it; what then was not said in time is published again.
+// ackLimit bounds the wait for the stream's acknowledgement, which a killed server never sends; the message is
+// published again then.
 const ackLimit = 5 * time.Second
 
-// publish answers on NATS until the stream has it, under one id, as a careful publisher does.
+// publish answers on NATS until the stream has the answer, under one id.
 func (c *client) publish(triggerID, body string) {
 	ctx, cancel := context.WithTimeout(c.ctx, stubborn)
 	defer cancel()

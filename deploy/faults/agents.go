@@ -2,29 +2,23 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"earshot/deploy/testbed"
 )
 
-// Actions of agents that call a tool without its values, and give them when they are asked: such a call
-// is a task from the first moment on (MCP, revision 2026-07-28, with the extension for tasks). Each
-// value begins with a word of its task, which no other has.
-
-// formTools are the tools of which values are missing. Both need all of formValues.
+// formTools lack values: a call of one is a task at once (MCP 2026-07-28). Both need all of formValues.
 var (
 	formTools  = []string{"form", "form-busy"}
 	formValues = []string{"day", "desk", "hour"}
 )
 
-// taskStatus is a task as an agent is shown it.
 type taskStatus struct {
 	ResultType, TaskID, Status string
 	InputRequests              map[string]json.RawMessage
@@ -37,14 +31,8 @@ func taskIn(answer string) (t taskStatus) {
 	return wrapped.Result
 }
 
-// task is one that a client follows.
 type task struct{ app, id, word, path string }
 
-// value is what the agent gives for a parameter.
-func (t *task) value(parameter string) string { return t.word + "." + parameter }
-
-// fill has an agent call a tool without its values, and give them: one after the other, several at once,
-// differently at the same time, or not all of them.
 func (c *client) fill() {
 	t := c.beginTask()
 	if t == nil {
@@ -59,7 +47,7 @@ func (c *client) fill() {
 		c.atOnce(giving("day", "desk"), giving("hour"))
 	case 4:
 		c.give(t, "day", "hour")
-		c.atOnce(giving("desk"), func(c *client) { c.giveAll(t, map[string]string{"desk": t.value("other")}) })
+		c.atOnce(giving("desk"), giving("desk=other"))
 	case 5:
 		c.give(t, "day") // and nobody knows the rest
 		return
@@ -70,12 +58,11 @@ func (c *client) fill() {
 		c.give(t, "day", "desk")
 		c.atOnce(giving("hour"), func(c *client) { c.askAbout(t, "ended", "tasks/cancel", "", nil) })
 	}
-	c.follow(t)
+	c.askAbout(t, "followed", "tasks/get", "", nil)
 }
 
-// beginTask calls the tool with some of the values at most; nil if that is no task. Half of the agents
-// are in a session, and most name the task themselves: the others may make another one if they were not
-// answered.
+// beginTask calls the tool with at most some of the values; nil if the answer is no task. Half of the agents are in a
+// session, and most name the task themselves.
 func (c *client) beginTask() *task {
 	session, word := "", c.id("form")
 	if c.dice.IntN(2) == 0 {
@@ -84,7 +71,7 @@ func (c *client) beginTask() *task {
 	t := &task{app: c.app, word: word, path: pathOf(c.app, session) + "/mcp"}
 	given, more := map[string]string{}, ""
 	if c.dice.IntN(4) == 0 {
-		given["hour"] = t.value("hour")
+		given["hour"] = word + ".hour"
 	}
 	if c.dice.IntN(4) > 0 {
 		more = fmt.Sprintf(`"earshot/triggerId":%q`, word)
@@ -99,18 +86,12 @@ func (c *client) beginTask() *task {
 	return t
 }
 
-// give gives the agent's values for parameters.
+// give answers what a task asks for. A value is the parameter's name behind the task's word, or another name.
 func (c *client) give(t *task, names ...string) {
-	values := map[string]string{}
-	for _, name := range names {
-		values[name] = t.value(name)
-	}
-	c.giveAll(t, values)
-}
-
-func (c *client) giveAll(t *task, values map[string]string) {
-	var responses []string
-	for _, name := range slices.Sorted(maps.Keys(values)) {
+	values, responses := map[string]string{}, []string{}
+	for _, given := range names {
+		name, other, _ := strings.Cut(given, "=")
+		values[name] = t.word + "." + cmp.Or(other, name)
 		responses = append(responses, fmt.Sprintf(`%q:{"action":"accept","content":{%q:%q}}`, name, name, values[name]))
 	}
 	c.askAbout(t, "given", "tasks/update", fmt.Sprintf(`,"inputResponses":{%s}`, strings.Join(responses, ",")), values)
@@ -118,26 +99,17 @@ func (c *client) giveAll(t *task, values map[string]string) {
 
 func (c *client) askAbout(t *task, kind, method, more string, values map[string]string) {
 	body, header := testbed.RPC(method, t.id, fmt.Sprintf(`"taskId":%q%s`, t.id, more), "")
-	c.do(http.MethodPost, &operation{App: t.app, Kind: kind, Trigger: t.id, Path: t.path, Body: body, Given: values}, header...)
+	o := &operation{App: t.app, Kind: kind, Trigger: t.id, Path: t.path, Body: body, Given: values}
+	o.sound = func(answer string) error {
+		if kind == "followed" && taskIn(answer).Status == "working" { // until it has ended, or asks for values
+			wait(c.ctx, 100*time.Millisecond)
+			return errors.New("it is under way")
+		}
+		return nil
+	}
+	c.do(http.MethodPost, o, header...)
 }
 
-// follow asks for the task until it has ended. One that still asks for values is not asked for again: it
-// has all that it is to get.
-func (c *client) follow(t *task) {
-	body, header := testbed.RPC("tasks/get", t.id, fmt.Sprintf(`"taskId":%q`, t.id), "")
-	c.do(http.MethodPost, &operation{
-		App: t.app, Kind: "followed", Trigger: t.id, Path: t.path, Body: body,
-		sound: func(answer string) error {
-			if taskIn(answer).Status == "working" {
-				wait(c.ctx, 100*time.Millisecond)
-				return errors.New("it is under way")
-			}
-			return nil
-		},
-	}, header...)
-}
-
-// lookAtTasks asks for every task that was accepted, when all is quiet.
 func (b *books) lookAtTasks() map[string]taskStatus {
 	all := map[string]taskStatus{}
 	for i, o := range b.done {
@@ -153,15 +125,13 @@ func (b *books) lookAtTasks() map[string]taskStatus {
 	return all
 }
 
-// chatTools are the tools that a model calls in chats.
 var chatTools = []string{"note", "book", "lookup", "charge"}
 
-// chatSuffix ends the names of the sessions of chats: nothing else is said in them.
+// chatSuffix ends the names of the sessions of chats, which have no other messages.
 const chatSuffix = "-chat"
 
-// chat says something to the model, whose endpoint listens and carries its calls out: whole or as a
-// stream, of one message or of two, and sometimes twice at the same time, as a client does that gives up
-// too soon. The model may refuse at first, or call for something else when it is asked again.
+// chat says something to the model in act, sometimes twice at the same time. The model may refuse at first, or call
+// with other values when it is asked again.
 func (c *client) chat() {
 	tool, word := chatTools[c.dice.IntN(len(chatTools))], []string{"flaky ", "fickle ", "", ""}[c.dice.IntN(4)]
 	text := func() string { return fmt.Sprintf(`call %s {"day":"%s%s"}`, tool, word, c.id("chat")) }
@@ -181,7 +151,6 @@ func (c *client) chat() {
 	c.atOnce(goOn, func(c *client) { c.converse(tool, conversation, streams) })
 }
 
-// converse asks for the completion of a conversation until it has one.
 func (c *client) converse(tool string, conversation []object, streams bool) *operation {
 	body, _ := json.Marshal(object{"model": "scripted", "stream": streams, "messages": conversation}) // plain values always marshal
 	session := c.session + chatSuffix
@@ -190,8 +159,7 @@ func (c *client) converse(tool string, conversation []object, streams bool) *ope
 	})
 }
 
-// carriedOut says why a completion is none yet: it has no end, or the model was told that a call was not
-// carried out.
+// carriedOut returns why a completion is not final: it has no end, or a call was not carried out.
 func carriedOut(answer string) error {
 	text, is := strings.CutPrefix(contentOf(answer), reported)
 	var result struct{ Status, Error string }
@@ -204,7 +172,7 @@ func carriedOut(answer string) error {
 	return nil
 }
 
-// contentOf is what the model has said in the end; empty if the answer broke off.
+// contentOf returns the text of a completion; empty if the answer broke off.
 func contentOf(answer string) string {
 	type words struct{ Content string }
 	wordsOf := func(text string) string {

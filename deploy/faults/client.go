@@ -15,55 +15,46 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// apps are the tenants of a system. Everything that is done is done in one of them.
 var apps = []string{"clinic", "museum"}
 
-// operation is one thing that a client asked for, with its answer.
 type operation struct {
 	App, Session string
 	ID           string // messageId or triggerId; of a chat as it was answered; empty for a registration
 	Kind         string
 	Expects      string // tool that the message calls for; empty for none, or not known
 	Path, Body   string
-	// Trigger is what a cancel, confirm, deny or answer is about, and Consent the plain yes or no that a
-	// message is. Alone says that nobody else asks for anything about it, and Broken that an attempt came
-	// to nothing, so that it may have been done by the time of the next.
+	// Trigger is what a cancel, confirm, deny or answer is about, Consent the yes or no that a message says. Alone:
+	// no other client acts on the trigger. Broken: an attempt failed, so an earlier one may have been carried out.
 	Trigger, Consent string
 	Alone, Broken    bool
-	// Given are the values that a call, or an answer to what it lacks, brings.
-	Given map[string]string
-	// Ordered says that its client waited for the answer before it went on, and that nobody else speaks
-	// in the session.
+	Given            map[string]string
+	// Ordered: the client waited for the answer, and no other client uses the session.
 	Ordered bool
 	Status  int
 	Answer  string // of the last attempt
 	At      time.Time
-	// sound says why an answer of 2xx is none yet; nil if each is one.
+	// sound returns why an answer of 2xx is not final; nil if each is.
 	sound func(answer string) error
-	// Recovery is the time from a lost connection to the answer, if one was lost.
-	Recovery time.Duration
-	// Disturbed says that much else went wrong meanwhile, so that nobody outside can tell what Recovery
-	// was the time of.
+	// Recovery is the time from a lost connection to the answer; Disturbed: so much else failed meanwhile that it
+	// means nothing.
+	Recovery  time.Duration
 	Disturbed bool
 }
 
-// books are what all clients of a system have asked for.
 type books struct {
 	system *system
-	// calm is false while so much goes wrong that no time can be taken.
+	// calm is false while so much fails that times mean nothing.
 	calm func() bool
 
 	mu     sync.Mutex
 	issued int
 	done   []*operation
 	lost   []*operation // never answered
-	// failed are the triggers that had failed when all was quiet, and retried how often each was retried
-	// by hand then.
+	// failed are the triggers that had failed when all was quiet, and retried how often each was retried then.
 	failed  []record
 	retried map[string]int
 }
 
-// client has a session that is its own. What it asks for ends with ctx.
 type client struct {
 	*books
 	ctx          context.Context
@@ -71,26 +62,20 @@ type client struct {
 	dice         *rand.Rand
 }
 
-// fork is the same client with dice of its own, to ask at the same time.
-func (c *client) fork() *client {
-	return &client{c.books, c.ctx, c.app, c.session, rand.New(rand.NewPCG(c.dice.Uint64(), 0))}
-}
-
-// atOnce has forks do something at the same time.
+// atOnce has copies of the client, each with dice of its own, act at the same time.
 func (c *client) atOnce(do ...func(*client)) {
 	var group sync.WaitGroup
 	for _, one := range do {
-		fork := c.fork()
+		fork := &client{c.books, c.ctx, c.app, c.session, rand.New(rand.NewPCG(c.dice.Uint64(), 0))}
 		group.Go(func() { one(fork) })
 	}
 	group.Wait()
 }
 
-// stubborn is how long an operation is tried. It is far above every lease.
+// stubborn is how long an operation is tried; far above every lease.
 const stubborn = 2 * time.Minute
 
-// do asks until there is an answer that is final, of one replica after the other, under one id, as a
-// careful client does.
+// do asks one replica after the other, under one id, until an answer is final.
 func (c *client) do(method string, o *operation, header ...string) *operation {
 	ctx, cancel := context.WithTimeout(c.ctx, stubborn)
 	defer cancel()
@@ -127,14 +112,11 @@ func (b *books) keep(list *[]*operation, o *operation) *operation {
 	return o
 }
 
-// attemptLimit is a little more than a lease, after which the answer of a dead replica is to be had from
-// another.
+// attemptLimit is a little more than a lease: after that another replica has the answer of a dead one.
 const attemptLimit = 25 * time.Second
 
-// connections are kept, as many to each replica as clients need.
 var connections = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 
-// send makes one attempt at a replica.
 func (b *books) send(ctx context.Context, slot int, method, path, body string, header ...string) (testbed.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, attemptLimit)
 	defer cancel()
@@ -144,7 +126,6 @@ func (b *books) send(ctx context.Context, slot int, method, path, body string, h
 	return answer, err
 }
 
-// id makes an id that was not used before.
 func (b *books) id(kind string) string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -159,7 +140,6 @@ func pathOf(app, session string) string {
 	return "/v1/apps/" + app + "/sessions/" + session
 }
 
-// must makes a request that has to succeed at a replica that is well.
 func (b *books) must(method, path, body string) testbed.Answer {
 	answer, err := b.send(b.system.ctx, 0, method, path, body)
 	if err != nil || answer.Status >= 300 {
@@ -168,16 +148,6 @@ func (b *books) must(method, path, body string) testbed.Answer {
 	return answer
 }
 
-// prepare registers the apps with their tools.
-func (b *books) prepare() {
-	for _, app := range apps {
-		b.must(http.MethodPut, pathOf(app, ""), b.system.app(app))
-		b.must(http.MethodPut, pathOf(app, "")+"/repositories/desk", b.system.desk())
-		b.must(http.MethodPut, pathOf(app, "")+"/repositories/remote", `{"from":"remote"}`)
-	}
-}
-
-// readAll reads a list to its end.
 func readAll[T any](b *books, path string) (all []T) {
 	for after := ""; ; {
 		var page struct {
@@ -192,8 +162,7 @@ func readAll[T any](b *books, path string) (all []T) {
 	}
 }
 
-// retryFailed retries what has failed, as an operator does, and notes how it had failed. Not all was
-// retried by its client: a call may fail after its message is answered. It returns how many that were.
+// retryFailed retries what has failed, as an operator does: a call may fail after its message is answered.
 func (b *books) retryFailed() (retried int) {
 	for _, app := range apps {
 		for _, one := range readAll[record](b, pathOf(app, "")+"/triggers") {
@@ -209,27 +178,14 @@ func (b *books) retryFailed() (retried int) {
 	return retried
 }
 
-// listed are the ids of all triggers that the service knows.
-func (b *books) listed() map[string]bool {
-	known := map[string]bool{}
-	for _, app := range apps {
-		for _, one := range readAll[record](b, pathOf(app, "")+"/triggers") {
-			known[one.TriggerID] = true
-		}
-	}
-	return known
-}
-
 const (
-	// askers is how many ask again at the same time.
 	askers = 8
-	// insistence is how long a client asks again that is told to: on a machine without processor time the
-	// masters of a cluster take each other for dead when all is quiet.
+	// insistence is how long a 503 is asked again: on a busy machine the masters of a cluster may take each other for
+	// dead.
 	insistence = 30 * time.Second
 )
 
-// askAgain sends every message and direct trigger that was answered once more, and returns the answers
-// by the ids.
+// askAgain sends every message and direct trigger that was answered once more, and returns the answers by their ids.
 func (b *books) askAgain() map[string]string {
 	again := map[string]string{}
 	var group errgroup.Group
@@ -258,5 +214,5 @@ func (b *books) askAgain() map[string]string {
 	return again
 }
 
-// closed reports whether the operation's session was closed by its own client.
+// closed reports whether the client has closed the operation's session.
 func closed(o *operation) bool { return strings.HasPrefix(o.Session, "visit") }

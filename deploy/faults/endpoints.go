@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -45,7 +46,6 @@ func behave(out http.ResponseWriter, request *http.Request, call testbed.Call) {
 	}
 }
 
-// pour writes pieces of a body until a gigabyte is written or nobody reads any more.
 func pour(out http.ResponseWriter, request *http.Request, size int, pause time.Duration) {
 	piece, flusher := bytes.Repeat([]byte("x"), size), http.NewResponseController(out)
 	for written := 0; written < 1<<30 && request.Context().Err() == nil; written += size {
@@ -56,13 +56,10 @@ func pour(out http.ResponseWriter, request *http.Request, size int, pause time.D
 	}
 }
 
-// model is an OpenAI-compatible LLM that does as it is told. A text of
-// `call book {"day":"monday"}; note {}` makes it call both. `flaky` in it makes it
-// refuse the first time. `fickle` makes it change its mind: asked again, it puts
-// changed behind that word. All else calls nothing. Behind the results of tools it says
-// those, after reported.
+// model is a fake OpenAI-compatible LLM. A text of `call book {"day":"monday"}; note {}` makes it call both tools;
+// `flaky` makes it refuse the first time; after `fickle` it calls with a changed value when it is asked again. Behind
+// results of tools it repeats those, after reported.
 type model struct {
-	// pause is how long it thinks before an answer, in nanoseconds.
 	pause   atomic.Int64
 	secrets *planted
 
@@ -71,13 +68,11 @@ type model struct {
 }
 
 const (
-	// changed stands behind a fickle word from the second time on.
-	changed = "-again"
-	// reported stands before the results of tools.
+	// changed is what a fickle word gets from the second time on.
+	changed  = "-again"
 	reported = "the tools said: "
 )
 
-// ServeHTTP answers a chat completion, as a stream if it is asked for one.
 func (m *model) ServeHTTP(out http.ResponseWriter, request *http.Request) {
 	body, _ := io.ReadAll(request.Body) // a sender that died sends no more
 	m.secrets.look("a request to the LLM", string(body))
@@ -128,7 +123,6 @@ func (m *model) ServeHTTP(out http.ResponseWriter, request *http.Request) {
 	})
 }
 
-// times counts how often a text was answered before that is not answered the same each time.
 func (m *model) times(text string) int {
 	if !strings.Contains(text, "flaky") && !strings.Contains(text, "fickle") {
 		return 0
@@ -139,7 +133,6 @@ func (m *model) times(text string) int {
 	return m.asked[text] - 1
 }
 
-// callsIn are the calls that words tell the model to make.
 func callsIn(words string, before int) (calls []object) {
 	for part := range strings.SplitSeq(words, "; ") {
 		name, arguments, _ := strings.Cut(part, " ")
@@ -151,7 +144,6 @@ func callsIn(words string, before int) (calls []object) {
 	return calls
 }
 
-// stream answers in pieces: words in two, the arguments of a call apart from its name.
 func stream(out http.ResponseWriter, text string, calls []object) {
 	out.Header().Set("Content-Type", "text/event-stream")
 	send := func(delta object, finish any) {
@@ -178,24 +170,21 @@ func stream(out http.ResponseWriter, text string, calls []object) {
 	_, _ = fmt.Fprint(out, "data: [DONE]\n\n")
 }
 
-// Paths of the MCP server: one that has no sessions, and one that has, which forgets them whenever it is
-// away. The calls of its tools are noted below remotePath.
+// One path has no sessions; the other has, and forgets them whenever the server is away. Calls are noted below
+// remotePath.
 const (
 	remotePath    = "/mcp/"
 	pathStateless = remotePath + "stateless"
 	pathSessions  = remotePath + "sessions"
 )
 
-// mood is what is wrong with an MCP server.
 type mood int32
 
-// The moods. Of a server that is away nobody gets an answer.
 const (
 	well mood = iota
 	busy      // 503 to everything
 	away      // connections are cut
-	// moody is a server that is busy for every eighth call, and cuts the connection of another eighth,
-	// each at its first attempt alone.
+	// busy for every eighth call, and away for another eighth, each at its first attempt alone
 	moody
 )
 
@@ -210,19 +199,16 @@ const (
 // An answer is {"page": …}, see pageFor.
 var remoteTools = []string{"lookup", "stuck", "lose", "refuse", "wire"}
 
-// pageFor is the answer to a call under an idempotency key, for a day.
 func pageFor(key, day string) string { return key + " on " + day }
 
-// remote is an MCP server with the remoteTools, for a source of type mcp.
 type remote struct {
-	key     string // the X-Api-Key of its clients
-	sink    *testbed.Sink
-	secrets *planted
-	mood    atomic.Int32
-	firsts  atomic.Int64 // calls that came for the first time
-	served  *mcp.Server
-	plain   http.Handler
-	// sessions is another handler after each time that the server was away.
+	key      string // the X-Api-Key of its clients
+	sink     *testbed.Sink
+	secrets  *planted
+	mood     atomic.Int32
+	firsts   atomic.Int64 // calls that came for the first time
+	served   *mcp.Server
+	plain    http.Handler
 	sessions atomic.Pointer[mcp.StreamableHTTPHandler]
 	done     sync.Map // idempotency keys of the calls that were carried out
 }
@@ -244,7 +230,7 @@ func newRemote(sink *testbed.Sink, secrets *planted) *remote {
 
 func (r *remote) server(*http.Request) *mcp.Server { return r.served }
 
-// set puts the server into a mood. One that is away forgets the sessions that are open.
+// set puts the server into a mood. While away it forgets its sessions.
 func (r *remote) set(m mood) {
 	r.mood.Store(int32(m))
 	if m == away {
@@ -283,8 +269,7 @@ func (r *remote) ServeHTTP(out http.ResponseWriter, request *http.Request) {
 	}
 }
 
-// note writes down a call of a tool, and reports whether it is the first of its id; tool is empty for
-// all else that a server is asked.
+// note records a call of a tool, and reports whether it is the first of its id; tool is empty for other requests.
 func (r *remote) note(request *http.Request, body []byte) (tool string, first bool) {
 	var asked struct {
 		Method string
@@ -307,26 +292,16 @@ func (r *remote) note(request *http.Request, body []byte) (tool string, first bo
 	return asked.Params.Name, call.Nth == 1
 }
 
-// call carries a call out.
 func (r *remote) call(_ context.Context, asked *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	var given struct{ Day string }
 	if err := json.Unmarshal(asked.Params.Arguments, &given); err != nil {
 		return nil, err
 	}
 	key, _ := asked.Params.Meta["earshot/idempotencyKey"].(string)
-	if asked.Params.Name == "refuse" && r.times(key) == 1 {
+	arrived := slices.DeleteFunc(r.sink.Calls(), func(one testbed.Call) bool { return one.ID != key })
+	if asked.Params.Name == "refuse" && len(arrived) == 1 {
 		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: "not today"}}}, nil
 	}
 	r.done.Store(key, true)
 	return &mcp.CallToolResult{StructuredContent: object{"page": pageFor(key, given.Day)}, Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil
-}
-
-// times counts the calls of an id that have arrived.
-func (r *remote) times(id string) (n int) {
-	for _, one := range r.sink.Calls() {
-		if one.ID == id {
-			n++
-		}
-	}
-	return n
 }

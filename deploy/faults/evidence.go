@@ -17,7 +17,7 @@ import (
 	"earshot/trigger/verify"
 )
 
-// evidence is all that is seen of a run from outside, when it is over.
+// evidence is all that is seen of a run from outside.
 type evidence struct {
 	operations []*operation
 	lost       []*operation
@@ -35,12 +35,12 @@ type evidence struct {
 	tasks      map[string]taskStatus // by their ids, as they stand in the end
 	leaks      []string
 	faults     []string // panics and data races in the logs
-	// deleted says that the stream was deleted in between: what is missing in it was there if its record
-	// says so.
+	// deleted: the stream was deleted meanwhile, so what is missing in it counts if its record says that it was
+	// there.
 	deleted bool
 	kept    map[string]bool // triggers that were listed before all was asked again; nil if they need not be
 	losses  []loss
-	// restored says that Redis had forgotten some of what it is asked again for.
+	// restored: Redis has forgotten some of what it answered.
 	restored bool
 
 	// What index makes, by triggers: their records, their events of each kind, their calls, and what was
@@ -50,7 +50,6 @@ type evidence struct {
 	said             map[string][]*operation
 }
 
-// record is a trigger as the API lists it.
 type record struct {
 	App                                                        string `json:"-"`
 	TriggerID, RepositoryID, Name, SessionID, MessageID, State string
@@ -59,17 +58,14 @@ type record struct {
 	Values                                                     dayDeskHour
 }
 
-// dayDeskHour are the values of the parameters that the tools have.
 type dayDeskHour struct{ Day, Desk, Hour string }
 
-// state is where an effect of a trigger stands.
 type state struct {
 	State, Reason string
 	Status        int // of the answer
 	Result        json.RawMessage
 }
 
-// page is what a result says, which no other says.
 func (s *state) page() string { return pageOf(fmt.Sprintf(`{"result":%s}`, s.Result)) }
 
 func pageOf(body string) string {
@@ -78,13 +74,11 @@ func pageOf(body string) string {
 	return says.Result.Page
 }
 
-// entry is a message as the API lists it.
 type entry struct {
 	MessageID, Actor, State, Error string
 	Triggers                       []struct{ TriggerID, Name string }
 }
 
-// stored is an event as it stands in the stream.
 type stored struct {
 	Subject, MsgID                                           string
 	ID, AppID, SessionID, MessageID, RepositoryID, TriggerID string
@@ -107,10 +101,6 @@ func (s stored) kind() string {
 	return words[0] + "." + words[1]
 }
 
-// tool is the last word of a tool's subject.
-func (s stored) tool() string { return s.Subject[strings.LastIndexByte(s.Subject, '.')+1:] }
-
-// about is the trigger that an event is about, or the event itself.
 func (s stored) about() string {
 	if s.TriggerID != "" {
 		return s.TriggerID
@@ -118,8 +108,7 @@ func (s stored) about() string {
 	return s.ID
 }
 
-// gather asks the service and looks into the stream, the sink and the logs. Nothing is owed any more by
-// then.
+// gather reads the service, the stream, the sink and the logs, when nothing is owed any more.
 func gather(s *system) *evidence {
 	b := s.books
 	e := &evidence{
@@ -156,8 +145,6 @@ func gather(s *system) *evidence {
 	return e
 }
 
-// readFiles looks for credentials in all files that the run has written, and for panics and data races in
-// the logs.
 func (e *evidence) readFiles(s *system) error {
 	err := filepath.WalkDir(s.dir, func(file string, found fs.DirEntry, err error) error {
 		log := strings.HasSuffix(file, ".log")
@@ -202,7 +189,6 @@ func (e *evidence) index() {
 // place is the message that an operation is.
 func (o *operation) place() string { return o.App + "/" + o.Session + "/" + o.ID }
 
-// reply is the part of an answer that the books are kept with.
 type reply struct {
 	MessageID, TriggerID, Name string
 	Matches                    []struct{ TriggerID, Name, State string }
@@ -220,7 +206,6 @@ func (o *operation) reply() (a reply) {
 	return a
 }
 
-// triggers are the ids of the triggers that the operation was answered.
 func (o *operation) triggers() (ids []string) {
 	a := o.reply()
 	if o.Kind == "direct" && o.Status < 300 {
@@ -234,12 +219,6 @@ func (o *operation) triggers() (ids []string) {
 	return ids
 }
 
-// means reports whether an operation confirms, or denies, a trigger.
-func (o *operation) means(what string) bool {
-	return o.Kind == what || o.Consent != "" && o.Consent == map[string]string{"confirm": "yes", "deny": "no"}[what]
-}
-
-// askedTask is all that is known of a task from those who have asked for it.
 type askedTask struct {
 	*operation
 	id       string
@@ -249,7 +228,6 @@ type askedTask struct {
 	followed []taskStatus
 }
 
-// askedTasks are all that were accepted, by their ids.
 func (e *evidence) askedTasks() map[string]*askedTask {
 	all := map[string]*askedTask{}
 	for _, o := range e.operations {
@@ -279,7 +257,6 @@ func (e *evidence) askedTasks() map[string]*askedTask {
 	return all
 }
 
-// missing are the values of a task that nobody has given.
 func (t *askedTask) missing() (names []string) {
 	for _, name := range formValues {
 		if len(t.given[name]) == 0 {

@@ -18,13 +18,12 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// fault is something that is done to the system.
 type fault struct {
 	name string
 	do   func(*system)
 }
 
-// faults leave nothing in the stream that was not there, and take nothing out of it.
+// faults neither add to the stream nor take from it.
 func faults(o options) []fault {
 	return []fault{
 		trouble(o), // first, as calls that fail again and again wait for up to minutes
@@ -83,7 +82,6 @@ func faults(o options) []fault {
 // frozen is longer than the lease of a turn, of an event and of the calls here.
 const frozen = 17 * time.Second
 
-// trouble has the MCP server be busy for some time, and away for as long.
 func trouble(o options) fault {
 	return fault{"the MCP server answers 503, and is away", func(s *system) {
 		defer s.remote.set(well)
@@ -94,9 +92,8 @@ func trouble(o options) fault {
 	}}
 }
 
-// death is what recovery is measured with: nothing else goes wrong. One replica is killed after the
-// other, each when what the one before has held is long done. The model takes its time meanwhile, so
-// that much is held.
+// death measures recovery: nothing else goes wrong, and the slow model keeps much under way. Each replica is killed
+// when what the one before held is long done.
 func death(o options) fault {
 	victims := 1
 	if o.long() {
@@ -113,7 +110,6 @@ func death(o options) fault {
 	}}
 }
 
-// outage has events pile up. They are to be drained when NATS is there again.
 func outage(d time.Duration) fault {
 	return fault{fmt.Sprintf("NATS is away for %s", d), func(s *system) {
 		s.nats.Kill()
@@ -122,12 +118,10 @@ func outage(d time.Duration) fault {
 	}}
 }
 
-// calm is nothing at all, for so long.
 func calm(d time.Duration) fault {
 	return fault{"nothing goes wrong", func(s *system) { s.wait(d) }}
 }
 
-// deletion takes events out of the stream; the books are kept otherwise then.
 var deletion = fault{"the stream is deleted", func(s *system) {
 	for range 4 {
 		if err := s.js.DeleteStream(s.ctx, emitter.Stream); !errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -137,8 +131,7 @@ var deletion = fault{"the stream is deleted", func(s *system) {
 	}
 }}
 
-// filling lets the stream fill, so that events pile up, and empties it. What is taken out of the stream is
-// written down before, so that the books stay whole.
+// filling lets the stream fill, so that events pile up, and empties it; its events are recorded before.
 func filling(o options) fault {
 	return fault{"the stream is full and is emptied", func(s *system) {
 		for range 2 {
@@ -154,19 +147,18 @@ func filling(o options) fault {
 	}}
 }
 
-// Room that an event needs: most have less than 2 KiB, and the results of calls up to some 70 KiB.
+// An event needs less than 2 KiB as a rule, and the result of a call up to some 70 KiB.
 const (
 	little = 2 << 10
 	ample  = 100 << 10
 )
 
-// hasRoom reports whether there is so much room in the stream.
 func (s *system) hasRoom(ctx context.Context, bytes uint64) bool {
 	held, err := s.js.Stream(ctx, emitter.Stream)
 	return err != nil || held.CachedInfo().State.Bytes+bytes <= uint64(s.phase.full)
 }
 
-// makeRoom empties the stream from time to time if it does not hold any event more.
+// makeRoom empties the stream from time to time if it is nearly full.
 func (s *system) makeRoom() {
 	ctx, cancel := context.WithTimeout(context.Background(), comeUp)
 	defer cancel()
@@ -181,7 +173,6 @@ func (s *system) makeRoom() {
 	}
 }
 
-// empty writes down what is in the stream and takes it out.
 func (s *system) empty(ctx context.Context) error {
 	taken, last, err := s.events(ctx)
 	if err != nil || len(taken) == 0 {
@@ -195,7 +186,7 @@ func (s *system) empty(ctx context.Context) error {
 	return held.Purge(ctx, jetstream.WithPurgeSequence(last+1))
 }
 
-// events reads all that is in the stream, and the sequence of the last event.
+// events reads the stream, and the sequence of its last event.
 func (s *system) events(ctx context.Context) (all []stored, last uint64, err error) {
 	held, err := s.js.Stream(ctx, emitter.Stream)
 	if err != nil || held.CachedInfo().State.Msgs == 0 {
@@ -224,9 +215,8 @@ func (s *system) events(ctx context.Context) (all []stored, last uint64, err err
 	return all, last, nil
 }
 
-// snapshot copies Redis's files while clients go on. A Redis that is restored, or fails over to a replica
-// that lags, has forgotten the last of what it has confirmed: a client that sends the same again gets the
-// same ids, so that what has happened does not happen once more.
+// snapshot copies Redis's files while clients go on. A restored Redis has forgotten the last of what it confirmed: a
+// client that sends the same again gets the same ids, so that nothing happens twice.
 var snapshot = fault{"Redis is restored from a snapshot", func(s *system) {
 	s.wait(2 * time.Second)
 	s.must(os.CopyFS(s.snapshot(), os.DirFS(s.redis.Folder())))
@@ -235,7 +225,6 @@ var snapshot = fault{"Redis is restored from a snapshot", func(s *system) {
 
 func (s *system) snapshot() string { return filepath.Join(s.dir, "redis-snapshot") }
 
-// restore starts Redis with what the snapshot holds, which must be less than there was.
 func (s *system) restore() {
 	before := s.client.DBSize(context.Background()).Val()
 	s.redis.Kill()
@@ -246,37 +235,22 @@ func (s *system) restore() {
 	}
 }
 
-// A Redis Cluster that loses a master has another node take its place, and everybody has to find that
-// one. What was answered must be there then: if replicas of Redis are waited for, whatever happens; if
-// they are not, for a client that sends it again.
-
-// layout is how a system with a Redis Cluster is set up.
 type layout struct {
 	wait int // replicas that have what is answered (EARSHOT_REDIS_WAIT)
-	// alone has masters write that no replica follows, as one does for some time that has just taken the
-	// place of another.
+	// alone: masters write though no replica follows them, as one may that has just taken over
 	alone bool
 }
 
-// settings are the further arguments of every node, which writes to its disk before it answers.
-func (l *layout) settings() []string {
-	settings := []string{"--appendfsync", "always"}
-	if l.alone {
-		settings = append(settings, "--min-replicas-to-write", "0")
-	}
-	return settings
-}
-
-// loss is the death of a master, in times since it died.
+// loss is the death of a master of the Redis Cluster, in times since it died. What was answered must be there then:
+// always if Redis's replicas are waited for, else for a client that sends it again.
 type loss struct {
 	app                       string
 	promoted, whole, answered time.Duration
 }
 
-// found is how long after Redis was itself again somebody who asked all the time was answered.
+// found is how long the service took after Redis was whole again.
 func (l loss) found() time.Duration { return l.answered - max(l.promoted, l.whole) }
 
-// losing kills masters of the cluster, that of one app after that of the other.
 func losing(o options, victims ...string) fault {
 	return fault{"a master of the Redis Cluster is killed", func(s *system) {
 		for _, app := range victims {
@@ -286,7 +260,7 @@ func losing(o options, victims ...string) fault {
 	}}
 }
 
-// lagging kills a master when its replica has not heard of the last of what it took.
+// lagging kills a master whose replica lacks the last of what it took.
 func lagging(unguarded bool) fault {
 	return fault{"a master of the Redis Cluster is killed whose replica lags", func(s *system) {
 		for _, node := range s.cluster.Nodes {
@@ -298,11 +272,11 @@ func lagging(unguarded bool) fault {
 	}}
 }
 
-// lag is how long a replica hears of nothing; less than after which a node is given up.
+// lag is how long a replica hears nothing; shorter than the time after which a node is given up.
 const lag = 1500 * time.Millisecond
 
-// loseMaster kills the master of an app's partition and lets its replica take its place. If no master
-// writes alone, the dead one comes back then, as the replica.
+// loseMaster kills the master of an app's partition and lets its replica take over. If no master writes alone, the
+// dead one comes back first, as the replica.
 func (s *system) loseMaster(app string, lags bool) {
 	var master, heir *redistest.Server
 	leads := func(ctx context.Context, node *redistest.Server) error {

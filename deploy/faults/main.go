@@ -32,7 +32,6 @@ import (
 	"earshot/repositories/failpoint"
 )
 
-// options are what a campaign is run with.
 type options struct {
 	seed     int64
 	kills    int            // at least as many
@@ -50,14 +49,12 @@ type options struct {
 }
 
 const (
-	// restLimit is several leases, as a call may have died several times, and longer than the pause of
-	// two minutes after a fourth attempt: calls of an MCP server that was away come to that.
+	// restLimit is several leases, and longer than the pause of two minutes after a fourth attempt.
 	restLimit = 3 * time.Minute
-	// comeUp is how long a server may take until it answers; some tens of milliseconds on an idle machine.
+	// comeUp is how long a server may take until it answers.
 	comeUp = 30 * time.Second
 )
 
-// defaults are the options of the short form.
 func defaults() options {
 	return options{
 		outage: 5 * time.Second, rest: restLimit, ready: comeUp, points: failpoint.Points(),
@@ -118,10 +115,8 @@ func parse(args []string) (o options, race bool, err error) {
 	return o, race, err
 }
 
-// long tells the long form from the short one.
 func (o options) long() bool { return o.kills > 0 || o.duration > 0 }
 
-// pick chooses between what is for the short form and what is for the long one.
 func (o options) pick(short, long time.Duration) time.Duration {
 	if o.long() {
 		return long
@@ -129,7 +124,6 @@ func (o options) pick(short, long time.Duration) time.Duration {
 	return short
 }
 
-// withPhases chooses phases by their names, separated by commas; all if there are none.
 func (o options) withPhases(names string) (options, error) {
 	o.phases = nil
 	for _, one := range phases(o) {
@@ -143,9 +137,8 @@ func (o options) withPhases(names string) (options, error) {
 	return o, nil
 }
 
-// campaign runs phases until there were enough kills and enough time has passed. Every phase has a
-// system of its own and is closed with its books balanced. A phase that does not come to rest ends the
-// campaign with its round.
+// campaign runs phases until there were enough kills and enough time has passed. A phase that does not come to rest
+// ends the campaign with its round.
 func campaign(ctx context.Context, o options) (*outcome, error) {
 	dir, err := filepath.Abs(o.dir)
 	if o.dir == "" {
@@ -173,8 +166,6 @@ func campaign(ctx context.Context, o options) (*outcome, error) {
 	return found, nil
 }
 
-// goesOn reports whether there is another round after so many: more kills or time are asked for, and it
-// fits into what the campaign may take.
 func (o options) goesOn(ctx context.Context, rounds int, spent time.Duration, kills int) bool {
 	if o.within > 0 && spent+spent/time.Duration(rounds) > o.within {
 		return false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"slices"
 	"sync"
@@ -14,26 +15,22 @@ import (
 	"earshot/repositories/failpoint"
 )
 
-// phase is a time in which certain things go wrong, in a system of its own.
 type phase struct {
 	name    string
 	kills   int // of replicas, before anything else goes wrong
 	amid    int // of replicas, while the faults take their course
 	faults  []fault
 	actions []action // of the clients
-	// full is the size of the stream, which is emptied whenever nothing fits into it any more; 0 for
-	// one with room for everything.
+	// full is the size of the stream, which is emptied when nothing fits; 0: unbounded
 	full    int64
 	deleted bool // the stream is
 	calm    bool // recovery is measured all through it
-	// restored says that Redis forgets some of what it has answered: it is put back to what it was some
-	// seconds ago, when nobody says anything any more, or a master of the Redis Cluster dies.
+	// restored: Redis forgets some of what it has answered; it is restored when all is quiet, or a master dies.
 	restored bool
 	cluster  *layout // of a Redis Cluster; nil for one Redis
 	moody    bool    // the MCP server is busy, or cuts connections, now and then
 }
 
-// phases are what a campaign consists of. In the long form kills are in the mix of most of them.
 func phases(o options) []phase {
 	kills, amid := len(failpoint.Points()), 0
 	if o.long() {
@@ -59,17 +56,14 @@ func phases(o options) []phase {
 }
 
 const (
-	// talkers is how many clients talk at the same time.
-	talkers = 24
-	// killsLimit is how long the kills of a phase may take until all of them took place.
+	talkers    = 24
 	killsLimit = 15 * time.Minute
-	// retriesByHand is how often what has failed is retried at most: on a busy machine an endpoint that is
-	// well may answer too late, and a call that is not idempotent is not made again by itself.
+	// retriesByHand bounds the retries of what has failed: on a busy machine an endpoint may answer too late, and a
+	// call that is not idempotent is not repeated by itself.
 	retriesByHand = 5
 )
 
-// run lets the phase take its course and closes its books. What keeps it from coming to rest, or the
-// books from being closed, is noted as trouble.
+// run carries the phase out and closes its books. An error is recorded as trouble.
 func (p phase) run(ctx context.Context, dir string, o options, plan *schedule, found *outcome) {
 	a := &account{phase: p.name, dir: dir}
 	found.accounts = append(found.accounts, a)
@@ -82,7 +76,11 @@ func (p phase) run(ctx context.Context, dir string, o options, plan *schedule, f
 		var storm atomic.Bool
 		storm.Store(!p.calm)
 		s.books = &books{system: s, calm: func() bool { return !storm.Load() }, retried: map[string]int{}}
-		s.books.prepare()
+		for _, app := range apps {
+			s.books.must(http.MethodPut, pathOf(app, ""), s.app(app))
+			s.books.must(http.MethodPut, pathOf(app, "")+"/repositories/desk", s.desk())
+			s.books.must(http.MethodPut, pathOf(app, "")+"/repositories/remote", `{"from":"remote"}`)
+		}
 		if err := p.storm(s, found); err != nil {
 			a.trouble(err)
 		}
@@ -100,8 +98,7 @@ func (p phase) run(ctx context.Context, dir string, o options, plan *schedule, f
 	}
 }
 
-// storm is the part of the phase in which things go wrong. When it returns, nobody says anything any
-// more.
+// storm is the part of the phase in which things go wrong. When it returns, all clients are silent.
 func (p phase) storm(s *system, found *outcome) error {
 	begun := time.Now()
 	stop := p.begin(s)
@@ -127,8 +124,7 @@ func (p phase) storm(s *system, found *outcome) error {
 	return err
 }
 
-// begin lets clients talk until the returned function is called, which waits for the answers to what
-// they have said.
+// begin lets clients talk until stop is called, which waits for their answers.
 func (p phase) begin(s *system) (stop func()) {
 	talking, silence := context.WithCancel(s.ctx)
 	total := 0
@@ -157,7 +153,6 @@ func (p phase) begin(s *system) (stop func()) {
 	}
 }
 
-// balance closes the books of the phase.
 func (p phase) balance(s *system, a *account, found *outcome) error {
 	if err := s.await(); err != nil {
 		return err
@@ -170,7 +165,12 @@ func (p phase) balance(s *system, a *account, found *outcome) error {
 	}
 	var kept map[string]bool
 	if !p.restored {
-		kept = s.books.listed()
+		kept = map[string]bool{}
+		for _, app := range apps {
+			for _, one := range readAll[record](s.books, pathOf(app, "")+"/triggers") {
+				kept[one.TriggerID] = true
+			}
+		}
 	}
 	again := s.books.askAgain()
 	a.rest(s)
@@ -187,21 +187,18 @@ func (p phase) balance(s *system, a *account, found *outcome) error {
 	return nil
 }
 
-// account is what became of one phase.
 type account struct {
 	phase, dir string
-	// owed is how much was owed when nobody said anything any more, and rested how long it took until
-	// nothing was.
+	// owed is how much was owed when the clients fell silent, and rested how long it took until nothing was.
 	owed   int64
 	rested time.Duration
-	// troubles are why the phase did not come to rest or was not carried through. Books that balance prove
-	// nothing then: what is missing in them may still come.
+	// troubles are why the phase proves nothing: it did not come to rest, so what is missing in its books may still
+	// come.
 	troubles   []string
 	closed     bool // its books are
 	violations []string
 }
 
-// trouble notes why the phase proves nothing.
 func (a *account) trouble(errs ...error) {
 	for _, err := range errs {
 		if err != nil && !slices.Contains(a.troubles, err.Error()) {
@@ -210,7 +207,7 @@ func (a *account) trouble(errs ...error) {
 	}
 }
 
-// rest waits until nothing is owed. If that was in vain before, it gives up soon.
+// rest waits until nothing is owed. If that failed before, it gives up soon.
 func (a *account) rest(s *system) {
 	limit := s.options.rest
 	if len(a.troubles) > 0 {
@@ -223,5 +220,4 @@ func (a *account) rest(s *system) {
 	}
 }
 
-// sound reports whether the phase came to rest and has its books closed.
 func (a *account) sound() bool { return a.closed && len(a.troubles) == 0 }

@@ -14,7 +14,7 @@ import (
 	"earshot/repositories/failpoint"
 )
 
-// replica is a place for one earshot serve, which is started again as soon as it has died.
+// replica is a place for one earshot serve, which is started again as soon as it dies.
 type replica struct {
 	*testbed.Replica
 	system *system
@@ -41,8 +41,7 @@ func newReplica(s *system, slot int) *replica {
 	return r
 }
 
-// keep starts the replica again whenever it has died, each time to die at another point, for as long as
-// the schedule has some.
+// keep starts the replica whenever it has died, each time to die at another point of the schedule.
 func (r *replica) keep() {
 	defer close(r.ended)
 	for point := failpoint.Point(""); ; {
@@ -63,10 +62,17 @@ func (r *replica) keep() {
 	}
 }
 
-// watch waits until the present run is over, and ends one that does not come to its point. A replica
-// without one is ended as soon as the schedule has one for it.
+// watch waits until the present run is over, and ends one that does not come to its point. A replica without a point
+// is killed as soon as the schedule has one for it.
 func (r *replica) watch(point failpoint.Point) {
-	limit := time.After(patience(point))
+	patience := 4 * time.Second // to come to its point; then it is killed wherever it is
+	switch {
+	case point == failpoint.RebuildBefore || point == failpoint.ShutdownBegun:
+		patience = 25 * time.Second // the one comes after a lease, the other after what is in flight
+	case slices.Contains(rare, point):
+		patience = 8 * time.Second
+	}
+	limit := time.After(patience)
 	if point == failpoint.ShutdownBegun {
 		_ = testbed.Until(r.system.ctx, comeUp, r.Ready)
 		r.Signal(syscall.SIGTERM)
@@ -76,7 +82,6 @@ func (r *replica) watch(point failpoint.Point) {
 	for {
 		select {
 		case <-r.Gone():
-			// None ends by itself, but for one that was told to.
 			switch how := r.End(); {
 			case how.Killed && point != "":
 				r.system.plan.died(point)
@@ -100,13 +105,11 @@ func (r *replica) watch(point failpoint.Point) {
 	}
 }
 
-// killAnywhere kills the replica at no point in particular.
 func (r *replica) killAnywhere() {
 	r.Kill()
 	r.system.plan.died("")
 }
 
-// rare are points that a replica seldom passes.
 var rare = []failpoint.Point{
 	failpoint.CommitStale, failpoint.RebuildBefore, failpoint.SessionHalf, failpoint.ShutdownBegun, failpoint.ReviveBefore,
 	failpoint.RetractBefore, failpoint.RetractReply, failpoint.NextBefore, failpoint.ReviveReply, failpoint.GiveBackBefore, failpoint.AttemptDead,
@@ -114,20 +117,7 @@ var rare = []failpoint.Point{
 	failpoint.AskedBefore, failpoint.AskedReply, failpoint.AskedChanged, failpoint.AskedFired,
 }
 
-// patience is how long a replica is given to come to its point. Then it is killed wherever it is, and
-// the point is put off.
-func patience(point failpoint.Point) time.Duration {
-	switch {
-	case point == failpoint.RebuildBefore || point == failpoint.ShutdownBegun:
-		return 25 * time.Second // the one comes after a lease, the other after what is in flight
-	case slices.Contains(rare, point):
-		return 8 * time.Second
-	default:
-		return 4 * time.Second
-	}
-}
-
-// schedule chooses where replicas die. The order of its choices hangs on the seed alone.
+// schedule chooses where replicas die. The seed alone determines the order.
 type schedule struct {
 	seed   int64
 	points []failpoint.Point
@@ -146,17 +136,14 @@ func newSchedule(seed int64, points []failpoint.Point) *schedule {
 	return &schedule{seed: seed, points: points, dice: rand.New(rand.NewPCG(uint64(seed), 0)), kills: map[failpoint.Point]int{}, late: map[failpoint.Point]bool{}}
 }
 
-// locked runs a function while nobody else changes the schedule.
 func (s *schedule) locked(do func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	do()
 }
 
-// arm asks for so many more kills.
 func (s *schedule) arm(kills int) { s.locked(func() { s.wanted += kills }) }
 
-// carryOut waits until so many more kills took place, and all that were asked for before.
 func (s *schedule) carryOut(ctx context.Context, kills int) error {
 	s.arm(kills)
 	return testbed.Until(ctx, killsLimit, func(context.Context) error {
@@ -167,8 +154,7 @@ func (s *schedule) carryOut(ctx context.Context, kills int) error {
 	})
 }
 
-// next is the point at which a replica that starts now is to die, when it passes it for so many times;
-// empty for none.
+// next is the point at which a replica that starts now dies, at which of its passes; empty for none.
 func (s *schedule) next() (point failpoint.Point, passes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +175,7 @@ func (s *schedule) next() (point failpoint.Point, passes int) {
 	return point, passes
 }
 
-// died notes a kill; point is empty for one at no point in particular.
+// died records a kill; point is empty for one at no point in particular.
 func (s *schedule) died(point failpoint.Point) {
 	s.locked(func() {
 		if point == "" {
@@ -200,8 +186,8 @@ func (s *schedule) died(point failpoint.Point) {
 	})
 }
 
-// missed puts a point that was not reached back to the end of the queue, and asks for another kill the
-// first time, so that a slow machine comes to all points as well.
+// missed puts a point that was not reached back into the queue, and asks for another kill the first time, so that a
+// slow machine comes to all points as well.
 func (s *schedule) missed(point failpoint.Point) {
 	s.locked(func() {
 		s.queue = append(s.queue, point)
@@ -212,22 +198,18 @@ func (s *schedule) missed(point failpoint.Point) {
 	})
 }
 
-// over notes that the run of a replica that was on its way to a point has ended, however.
 func (s *schedule) over() { s.locked(func() { s.armed-- }) }
 
-// quiet reports whether no replica is to die any more.
 func (s *schedule) quiet() (is bool) {
 	s.locked(func() { is = s.wanted == 0 && s.armed == 0 })
 	return is
 }
 
-// pending reports whether kills are still to come.
 func (s *schedule) pending() (are bool) {
 	s.locked(func() { are = s.wanted > 0 })
 	return are
 }
 
-// total is how many kills took place.
 func (s *schedule) total() (kills int) {
 	s.locked(func() {
 		for _, n := range s.kills {

@@ -10,7 +10,6 @@ import (
 	"earshot/repositories/failpoint"
 )
 
-// outcome is what a campaign has found.
 type outcome struct {
 	seed       int64
 	asked      int  // kills
@@ -36,7 +35,6 @@ type outcome struct {
 // recoveryLimit is what the promise allows: the lease of a turn plus a second.
 const recoveryLimit = 16 * time.Second
 
-// count adds what the books of a phase hold.
 func (o *outcome) count(e *evidence) {
 	for _, one := range e.operations {
 		if one.ID != "" && one.Kind != "published" {
@@ -66,7 +64,6 @@ func (o *outcome) count(e *evidence) {
 	o.losses = append(o.losses, e.losses...)
 }
 
-// killed counts the kills at points.
 func (o *outcome) killed() (total int) {
 	for _, n := range o.kills {
 		total += n
@@ -81,7 +78,6 @@ func (o *outcome) violations() (all []string) {
 	return all
 }
 
-// unsound counts the phases that prove nothing.
 func (o *outcome) unsound() (n int) {
 	for _, a := range o.accounts {
 		if !a.sound() {
@@ -91,7 +87,7 @@ func (o *outcome) unsound() (n int) {
 	return n
 }
 
-// failures says in words why the campaign is no proof; empty if it is one.
+// failures lists why the campaign is no proof; empty if it is one.
 func (o *outcome) failures() (list []string) {
 	if len(o.accounts) == 0 {
 		list = append(list, "no phase was run")
@@ -111,10 +107,8 @@ func (o *outcome) failures() (list []string) {
 	return list
 }
 
-// maxLines is how many breaches are written one by one.
 const maxLines = 100
 
-// table is the outcome in Markdown, below the verdict.
 func (o *outcome) table() string {
 	var b strings.Builder
 	row := func(name string, value any) { fmt.Fprintf(&b, "| %s | %v |\n", name, value) }
@@ -166,7 +160,6 @@ func (o *outcome) table() string {
 	return b.String()
 }
 
-// details are the kills by point, what keeps phases from proving anything, and the breaches.
 func (o *outcome) details(b *strings.Builder) {
 	var kills, lines []string
 	for _, point := range failpoint.Points() {
@@ -190,7 +183,6 @@ func (o *outcome) details(b *strings.Builder) {
 	}
 }
 
-// summary says of the phases of one name what became of them.
 func summary(accounts []*account) string {
 	var rested time.Duration
 	owed, sound, violations := int64(0), 0, 0
@@ -218,7 +210,6 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// quantile is the value that a part of the list does not exceed.
 func quantile(list []time.Duration, part float64) time.Duration {
 	if len(list) == 0 {
 		return 0

@@ -12,7 +12,6 @@ import (
 	"earshot/trigger/pendingcalls"
 )
 
-// rules are what must hold when all is quiet, each with its name.
 var rules = []struct {
 	name  string
 	check func(*evidence) breaches
@@ -43,13 +42,10 @@ var rules = []struct {
 	{"no panic and no data race", func(e *evidence) breaches { return e.faults }},
 }
 
-// breaches are what does not fit a rule, in words.
 type breaches []string
 
 func (b *breaches) add(format string, args ...any) { *b = append(*b, fmt.Sprintf(format, args...)) }
 
-// violations holds the evidence against the promise and lists what does not fit, all of it, each after
-// the name of its rule.
 func (e *evidence) violations() (found []string) {
 	e.index()
 	for _, rule := range rules {
@@ -68,12 +64,12 @@ func (e *evidence) everyOperationIsAnswered() (found breaches) {
 		var excused bool
 		switch o.Status {
 		case http.StatusConflict:
-			// Another one, or an attempt whose answer was lost, may have been ahead. Of those about held
-			// triggers other rules say more.
+			// Another client, or an attempt whose answer was lost, may have come first; other rules judge held
+			// triggers.
 			excused = slices.Contains([]string{"retry", "confirm", "deny", "cancel"}, o.Kind) || o.Kind == "draft" && o.Broken
 		case http.StatusNotFound:
-			// A triggerOnce repository that is taken is not in scope, and a registration that was taken away is
-			// not there to be removed.
+			// A triggerOnce repository that has fired is not in scope, and a registration may have been removed
+			// already.
 			excused = strings.HasSuffix(o.Expects, "-a") || slices.Contains([]string{"remove", "retry", "close"}, o.Kind) || o.Kind == "taken" && o.Broken
 		}
 		if o.Status >= 300 && !excused {
@@ -108,7 +104,6 @@ func (e *evidence) everyMessageIsDecidedOnce() (found breaches) {
 	return found
 }
 
-// repeatsGetTheSameAnswer, but for states after Redis was restored: a decision is made twice then.
 func (e *evidence) repeatsGetTheSameAnswer() (found breaches) {
 	for _, o := range e.operations {
 		again, asked := e.again[o.ID]
@@ -124,8 +119,6 @@ func (e *evidence) repeatsGetTheSameAnswer() (found breaches) {
 	return found
 }
 
-// whatWasAnsweredIsKept looks for triggers that were answered to clients and that were not listed before
-// anybody asked again.
 func (e *evidence) whatWasAnsweredIsKept() (found breaches) {
 	for _, o := range e.operations {
 		for _, id := range o.triggers() {
@@ -137,8 +130,8 @@ func (e *evidence) whatWasAnsweredIsKept() (found breaches) {
 	return found
 }
 
-// foundLimit is how long after Redis was itself again a client may wait: several looks at the cluster, and
-// one lease of 15 s, since replicas die as well, and one may have had the message under work.
+// foundLimit is how long a client may wait after Redis is whole again: several looks at the cluster, and one lease of
+// 15 s, since a replica that dies may have had the message.
 const foundLimit = 20 * time.Second
 
 func (e *evidence) aNewMasterIsFound() (found breaches) {
@@ -150,8 +143,7 @@ func (e *evidence) aNewMasterIsFound() (found breaches) {
 	return found
 }
 
-// answersAgreeWithRecords holds what was answered to clients against what is listed, and no trigger was
-// answered to two of them.
+// answersAgreeWithRecords compares answers with records; no trigger was answered to two clients.
 func (e *evidence) answersAgreeWithRecords() (found breaches) {
 	owner := map[string]string{}
 	for _, o := range e.operations {
@@ -170,11 +162,10 @@ func (e *evidence) answersAgreeWithRecords() (found breaches) {
 	return found
 }
 
-// endings are the events that say how a trigger ended that had no effect, by its state.
+// endings are the events of triggers that ended without an effect, by their state.
 var endings = map[string]string{"cancelled": "tool.cancelled", "duplicate": "tool.duplicate"}
 
-// everyEffectHappened looks for each trigger's events in the stream and for its call at the sink. What was
-// retried by hand is delivered in the end, and no call here fails otherwise.
+// everyEffectHappened: what was retried by hand is delivered in the end, and no call here fails otherwise.
 func (e *evidence) everyEffectHappened() (found breaches) {
 	for id, one := range e.byID {
 		if one.State == "confirming" || endings[one.State] != "" {
@@ -207,7 +198,7 @@ func (e *evidence) everyEffectHappened() (found breaches) {
 	return found
 }
 
-// nothingIsStoredTwice looks for repeats. A result is another one after a retry by hand, under another id.
+// nothingIsStoredTwice: the result after a retry by hand has another id.
 func (e *evidence) nothingIsStoredTwice() (found breaches) {
 	seen := map[string]bool{}
 	for _, one := range e.stored {
@@ -224,10 +215,8 @@ func (e *evidence) nothingIsStoredTwice() (found breaches) {
 	return found
 }
 
-// aboutTriggers are the kinds of events that are about a trigger.
 var aboutTriggers = []string{"tool.trigger", "tool.result", "tool.confirm", "tool.cancelled", "tool.duplicate", "app"}
 
-// nothingHappenedThatWasNotDecided looks for events and calls of triggers that nobody knows.
 func (e *evidence) nothingHappenedThatWasNotDecided() (found breaches) {
 	for _, one := range e.stored {
 		if _, listed := e.byID[one.about()]; !listed && slices.Contains(aboutTriggers, one.kind()) {
@@ -242,8 +231,8 @@ func (e *evidence) nothingHappenedThatWasNotDecided() (found breaches) {
 	return found
 }
 
-// onceIsOnce counts the fires of each triggerOnce repository against its registrations. A registration
-// that was repeated for want of an answer is another one.
+// onceIsOnce counts the fires of each triggerOnce repository and its registrations. One that was repeated after a
+// lost answer counts again.
 func (e *evidence) onceIsOnce() (found breaches) {
 	registered, fired := map[string]int{}, map[string][]string{}
 	for _, one := range e.stored {
@@ -264,14 +253,13 @@ func (e *evidence) onceIsOnce() (found breaches) {
 	return found
 }
 
-// unsafe are the tools whose calls are not idempotent.
+// unsafe are tools whose calls are not idempotent.
 var unsafe = []string{"charge", "pledge", "refund", "wire"}
 
-// outcomeUnknown is why such a call fails of which nobody knows whether it arrived.
 const outcomeUnknown = "outcome_unknown"
 
-// sentOnce counts the arrivals of calls that are not idempotent: one, and another for each retry by hand. If
-// one has failed, it is because nobody knows, or because the server has answered that it is down.
+// sentOnce allows one arrival of a call that is not idempotent, and one for each retry by hand. One that failed has
+// an unknown outcome, or the server has answered that it is down.
 func (e *evidence) sentOnce() (found breaches) {
 	for id, one := range e.byID {
 		if slices.Contains(unsafe, one.Name) && e.arrivals[id] > 1+e.retried[id] {
@@ -286,11 +274,11 @@ func (e *evidence) sentOnce() (found breaches) {
 	return found
 }
 
-// confirmed are the tools that wait for a yes.
+// confirmed are tools that wait for a yes.
 var confirmed = []string{"refund", "guard"}
 
-// everyTriggerEndsInOneWay looks for triggers that have ended in two, or in none: what was cancelled, or
-// stands for nothing, has no effect, and what took effect was not.
+// everyTriggerEndsInOneWay: what was cancelled or is a duplicate has no effect, and what took effect was not
+// cancelled.
 func (e *evidence) everyTriggerEndsInOneWay() (found breaches) {
 	for id, one := range e.byID {
 		effects := e.events["tool.trigger "+id] + e.events["app "+id] + e.events["tool.result "+id] + e.arrivals[id]
@@ -318,8 +306,7 @@ func (e *evidence) everyTriggerEndsInOneWay() (found breaches) {
 // reasons are why a trigger may have been cancelled without anybody having said a word.
 var reasons = map[string]string{"mail": "retract", "refund": "expire", "guard": "expire"}
 
-// whatWasSaidHolds holds the ends of triggers against what was asked for, and how that was answered: what
-// was taken on was done, and nothing was done that nobody has asked for.
+// whatWasSaidHolds: what was accepted was done, and nothing was done that was not asked for.
 func (e *evidence) whatWasSaidHolds() (found breaches) {
 	why := map[string]string{}
 	for _, one := range e.stored {
@@ -343,7 +330,8 @@ func (e *evidence) whatWasSaidHolds() (found breaches) {
 	}
 	for id, one := range e.byID {
 		caused := func(what string) bool {
-			return slices.ContainsFunc(e.said[id], func(o *operation) bool { return o.means(what) })
+			word := map[string]string{"confirm": "yes", "deny": "no"}[what]
+			return slices.ContainsFunc(e.said[id], func(o *operation) bool { return o.Kind == what || word != "" && o.Consent == word })
 		}
 		switch reason := why[id]; {
 		case one.State == "cancelled" && reason != "" && reason != reasons[one.Name] && !caused(reason):
@@ -355,8 +343,7 @@ func (e *evidence) whatWasSaidHolds() (found breaches) {
 	return found
 }
 
-// ofEqualValuesOneFires counts the triggers with equal values of the tools that fire once for them. At the
-// end of what was denied or cancelled another may fire.
+// ofEqualValuesOneFires: after one that was denied or cancelled another may fire.
 func (e *evidence) ofEqualValuesOneFires() (found breaches) {
 	took, first := map[string][]string{}, map[string]bool{}
 	for id, one := range e.byID {
@@ -386,7 +373,6 @@ func (e *evidence) ofEqualValuesOneFires() (found breaches) {
 	return found
 }
 
-// draftsFireNothing looks for anything that only a draft has said, or that was taken back.
 func (e *evidence) draftsFireNothing() (found breaches) {
 	taken := map[string]bool{}
 	for _, o := range e.operations {
@@ -417,8 +403,7 @@ func (e *evidence) draftsFireNothing() (found breaches) {
 	return found
 }
 
-// theFirstAnswerHolds holds the results of triggers that wait for an answer against those that were given. One
-// that nobody has answered ends for that.
+// theFirstAnswerHolds: one that got no answer fails.
 func (e *evidence) theFirstAnswerHolds() (found breaches) {
 	for id, one := range e.byID {
 		given := e.said[id]
@@ -448,8 +433,8 @@ func (e *evidence) theFirstAnswerHolds() (found breaches) {
 	return found
 }
 
-// tasksFireOnce holds the tasks against what has fired: one that has all its values fires once, under its own
-// id, with exactly those values; others fire nothing, and are listed as what waits.
+// tasksFireOnce: a task that has all its values fires once, under its own id, with exactly those values; others fire
+// nothing, and are listed as waiting.
 func (e *evidence) tasksFireOnce() (found breaches) {
 	fired := map[string][]record{} // by the word of the task
 	for _, one := range e.byID {
@@ -475,7 +460,6 @@ func (e *evidence) tasksFireOnce() (found breaches) {
 	return found
 }
 
-// firings lists what is wrong with those of a task.
 func (t *askedTask) firings(fired []record) (found breaches) {
 	missing := t.missing()
 	switch {
@@ -499,7 +483,6 @@ func (t *askedTask) firings(fired []record) (found breaches) {
 	return found
 }
 
-// ends holds how a task ended, or stands, against what agents were shown of it.
 func (t *askedTask) ends(last taskStatus, fired bool) (found breaches) {
 	missing, want := t.missing(), "completed"
 	switch {
@@ -524,8 +507,7 @@ func (t *askedTask) ends(last taskStatus, fired bool) (found breaches) {
 	return found
 }
 
-// chatsFireOnce holds the tools that fired in chats against the requests: each message fires what it calls
-// for, once, however often it was asked for.
+// chatsFireOnce: each message fires what it calls for, once, however often it was asked for.
 func (e *evidence) chatsFireOnce() (found breaches) {
 	fired, ids := map[string][]record{}, map[string]string{}
 	for _, one := range e.byID {
@@ -560,8 +542,7 @@ func (e *evidence) chatsFireOnce() (found breaches) {
 	return found
 }
 
-// remoteCallsAreCarriedOut holds the calls that the MCP server got against the triggers of its tools: each
-// was carried out with the trigger's values, and its result is recorded.
+// remoteCallsAreCarriedOut: each call was carried out with the trigger's values, and its result is recorded.
 func (e *evidence) remoteCallsAreCarriedOut() (found breaches) {
 	for _, one := range e.calls {
 		of := e.byID[one.ID]
@@ -583,11 +564,11 @@ func (e *evidence) remoteCallsAreCarriedOut() (found breaches) {
 	return found
 }
 
-// heldTools wait before they take effect, so that their events stand wherever that was.
+// heldTools wait before they take effect, so their events may stand anywhere.
 var heldTools = []string{"lamp", "mail", "refund", "guard"}
 
-// sessionsAreInOrder holds the trigger events of each session against the order in which the API lists its
-// triggers, and against the order in which a client that waited for every answer has asked.
+// sessionsAreInOrder compares the trigger events of each session with the order of the API's list, and with the order
+// in which a client that waited for every answer has asked.
 func (e *evidence) sessionsAreInOrder() (found breaches) {
 	if e.restored || e.deleted {
 		return nil // what was forgotten was asked for again in any order
@@ -614,7 +595,8 @@ func (e *evidence) sessionsAreInOrder() (found breaches) {
 		last := map[string]string{} // trigger of a session
 		for _, one := range e.stored {
 			place, known := order[one.ID]
-			if !known || one.kind() != "tool.trigger" || one.SessionID == "" || slices.Contains(heldTools, one.tool()) {
+			tool := one.Subject[strings.LastIndexByte(one.Subject, '.')+1:]
+			if !known || one.kind() != "tool.trigger" || one.SessionID == "" || slices.Contains(heldTools, tool) {
 				continue
 			}
 			session := one.AppID + "/" + one.SessionID

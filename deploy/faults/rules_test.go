@@ -11,8 +11,8 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// balanced is the evidence of a run in which all went well: a message that set off a
-// call, a direct trigger, and a triggerOnce repository that has fired.
+// balanced is the evidence of a good run: a message that set off a call, a direct trigger, and a triggerOnce
+// repository that has fired.
 func balanced() *evidence {
 	published, delivered := &state{State: "published"}, &state{State: "delivered"}
 	book := `{"messageId":"m1","matches":[{"triggerId":"t1","name":"book"}]}`
@@ -69,7 +69,6 @@ func TestRestoredRedisMayAnswerOtherwiseAndNamesTheSameTriggers(t *testing.T) {
 
 func TestBooksThatBalanceHaveNoViolation(t *testing.T) { require.Empty(t, balanced().violations()) }
 
-// TestEveryBreachOfThePromiseIsSeen breaks one thing at a time in books that balance.
 func TestEveryBreachOfThePromiseIsSeen(t *testing.T) {
 	breaches := map[string]func(*evidence){
 		"got no answer":                  func(e *evidence) { e.lost = append(e.lost, &operation{Kind: "message", ID: "m9"}) },
@@ -106,7 +105,6 @@ func TestEveryBreachOfThePromiseIsSeen(t *testing.T) {
 	see(t, balanced, breaches)
 }
 
-// see breaks one thing at a time, and expects the first violation to be of it.
 func see(t *testing.T, balanced func() *evidence, breaches map[string]func(*evidence)) {
 	for says, breach := range breaches {
 		t.Run(says, func(t *testing.T) {
@@ -119,8 +117,8 @@ func see(t *testing.T, balanced func() *evidence, breaches map[string]func(*evid
 	}
 }
 
-// turned is the evidence of a run in which all went well with triggers that were held, taken
-// back, answered, or stood for nothing, and with drafts.
+// turned is the evidence of a good run with triggers that were held, taken back, answered or duplicates, and with
+// drafts.
 func turned() *evidence {
 	published, delivered := &state{State: "published"}, &state{State: "delivered"}
 	one := func(id, name, as string, call *state) record {
@@ -202,7 +200,6 @@ func TestEveryBreachOfWhatIsHeldIsSeen(t *testing.T) {
 	})
 }
 
-// fireTwice has a second trigger fire with the values of the first.
 func fireTwice(e *evidence) {
 	again := e.records["clinic"][0]
 	again.TriggerID = "a3"
@@ -210,8 +207,7 @@ func fireTwice(e *evidence) {
 	e.stored = append(e.stored, stored{Subject: "tool.trigger.clinic.s1.alarm", MsgID: "a3", ID: "a3"})
 }
 
-// acted is the evidence of a run in which all went well with tasks, with a chat, with the calls of
-// an MCP server, and with a cluster that lost a master.
+// acted is the evidence of a good run with tasks, a chat, calls of an MCP server, and a cluster that lost a master.
 func acted() *evidence {
 	published, delivered := &state{State: "published"}, &state{State: "delivered"}
 	task := func(id, status string) string {

@@ -20,10 +20,8 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// replicas is how many there are of the service.
 const replicas = 3
 
-// system is the service with all that is around it.
 type system struct {
 	options
 	phase phase
@@ -55,7 +53,7 @@ type system struct {
 	troubled []error
 }
 
-// newSystem starts the servers and the replicas of a phase, which stay up until the end of the rig.
+// newSystem starts the servers and the replicas of a phase, which run until the end of the rig.
 func newSystem(t testbed.TB, dir string, p phase, o options, plan *schedule) *system {
 	s := &system{options: o, phase: p, t: t, ctx: t.Context(), dir: dir, plan: plan, secrets: plant()}
 	s.llm = &model{secrets: s.secrets, asked: map[string]int{}}
@@ -70,7 +68,11 @@ func newSystem(t testbed.TB, dir string, p phase, o options, plan *schedule) *sy
 		s.client = s.redis.Connect(redis.UniversalOptions{PoolSize: 4})
 		s.proxy = testbed.NewProxy(t, s.redis.Addr(), plan.seed)
 	} else {
-		s.cluster = redistest.RunReplicated(t, p.cluster.settings()...)
+		settings := []string{"--appendfsync", "always"}
+		if p.cluster.alone {
+			settings = append(settings, "--min-replicas-to-write", "0")
+		}
+		s.cluster = redistest.RunReplicated(t, settings...)
 		store := redis.NewClusterClient(&redis.ClusterOptions{Addrs: strings.Split(s.cluster.Addr(), ","), ClusterStateReloadInterval: time.Second, PoolSize: 4})
 		t.Cleanup(func() { _ = store.Close() })
 		s.client = store
@@ -88,7 +90,6 @@ func newSystem(t testbed.TB, dir string, p phase, o options, plan *schedule) *sy
 	return s
 }
 
-// environment is what replicas are started with.
 func (s *system) environment() []string {
 	env := []string{
 		"NATS_URL=" + s.nats.URL, "OPENAI_API_KEY=" + s.secrets.llm, "OPENAI_BASE_URL=" + s.llmURL + "/v1",
@@ -106,14 +107,13 @@ func (s *system) environment() []string {
 	return env
 }
 
-// must ends the phase with an error.
 func (s *system) must(err error) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
 }
 
-// trouble notes what must not happen, whatever goes wrong.
+// trouble records what must not happen, whatever goes wrong.
 func (s *system) trouble(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,7 +126,6 @@ func (s *system) troubles() []error {
 	return s.troubled
 }
 
-// wait pauses, or not so long if the campaign ends.
 func (s *system) wait(pause time.Duration) { wait(s.ctx, pause) }
 
 func wait(ctx context.Context, pause time.Duration) {
@@ -136,8 +135,7 @@ func wait(ctx context.Context, pause time.Duration) {
 	}
 }
 
-// await waits until all replicas are ready, which none is while what it was refused last does not fit
-// into the stream.
+// await waits until all replicas are ready. None is while the last event that the stream refused does not fit.
 func (s *system) await() error {
 	for _, r := range s.replicas {
 		err := testbed.Until(s.ctx, s.ready, func(ctx context.Context) error {
@@ -151,8 +149,7 @@ func (s *system) await() error {
 	return nil
 }
 
-// rest waits until nothing is owed any more. What waits for a yes then gets none: its time, which would
-// be minutes, is over.
+// rest waits until nothing is owed any more. It lets what waits for a yes expire.
 func (s *system) rest(limit time.Duration) error {
 	ctx := context.Background()
 	for _, app := range apps {
@@ -179,7 +176,6 @@ func (s *system) rest(limit time.Duration) error {
 	})
 }
 
-// expire lets the time of a trigger that waits for a yes be over.
 var expire = redis.NewScript(`
 if redis.call('HGET', KEYS[1], 'state') ~= 'confirming' then return 0 end
 redis.call('HSET', KEYS[1], 'due', 1)
@@ -188,7 +184,6 @@ redis.call('ZADD', KEYS[3], 1, ARGV[2])
 return 1
 `)
 
-// due counts what is owed; -1 if Redis does not answer.
 func (s *system) due() (total int64) {
 	pipe := s.client.Pipeline()
 	var counts []*redis.StringCmd
@@ -206,8 +201,8 @@ func (s *system) due() (total int64) {
 	return total
 }
 
-// left lists the keys of effects that are neither done nor dead, and of outboxes that hold something. The
-// counters of what is owed may be wrong; these keys are what counts.
+// left lists the keys of effects that are neither done nor dead, and of outboxes that are not empty: the counters of
+// what is owed may be wrong.
 func (s *system) left() (keys []string) {
 	var mu sync.Mutex
 	look := func(ctx context.Context, server *redis.Client) error {
@@ -238,7 +233,7 @@ func (s *system) left() (keys []string) {
 	return keys
 }
 
-// planted are the credentials of a system, each a word that stands nowhere else.
+// planted are the credentials of a system, each a word that occurs nowhere else.
 type planted struct {
 	admin, llm, password, module, token, remote string
 	key                                         string // EARSHOT_SECRET_KEY
@@ -267,7 +262,7 @@ func (p *planted) words() []string {
 	}
 }
 
-// look notes credentials in a text that came by at a place where they do not belong.
+// look records credentials in a text where they do not belong.
 func (p *planted) look(place, text string) {
 	for _, word := range p.words() {
 		if strings.Contains(text, word) {
@@ -284,8 +279,7 @@ func (p *planted) all() []string {
 	return append([]string(nil), p.found...)
 }
 
-// app is the definition of an app; its credentials are planted ones. Chats are in act, and an MCP
-// server is a source: the first app's has no sessions, those of the others have.
+// app defines an app with planted credentials. Chats are in act; the MCP server of the first app has no sessions.
 func (s *system) app(id string) string {
 	path := pathSessions
 	if id == apps[0] {
@@ -296,7 +290,6 @@ func (s *system) app(id string) string {
 		s.secrets.signing, s.secrets.module, s.endpointURL+"/token", s.remoteURL+path, s.secrets.remote)
 }
 
-// desk is the repository of all tools but those that fire once and those of the MCP server.
 func (s *system) desk() string {
 	const day = `{"parameter":"day","type":"string","required":true}`
 	login := fmt.Sprintf(`"auth":"basic","basic":{"username":%q,"password":%q}`, user, s.secrets.password)
