@@ -15,7 +15,6 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// whole is the variable with which the test binary is the command.
 const whole = "EARSHOT_BENCH_WHOLE"
 
 // TestMain lets the test binary play the roles of the bench's own servers.
@@ -27,7 +26,6 @@ func TestMain(m *testing.M) {
 	testbed.Main(m)
 }
 
-// short runs the bench with options of a short run, and returns what it prints.
 func short(t *testing.T, change func(*options)) string {
 	t.Helper()
 	if testing.Short() {
@@ -71,7 +69,6 @@ func TestReportsHaveFigures(t *testing.T) {
 	}
 }
 
-// toolbox is the variable that names Google's Toolbox, which is not ours to bring along.
 const toolbox = "EARSHOT_BENCH_TOOLBOX"
 
 func TestToolboxAndEarshotCallTheSameTool(t *testing.T) {
@@ -115,7 +112,6 @@ func TestTableHasTheMedianOfThePairs(t *testing.T) {
 	require.Equal(t, []string{"requests/s", "100", "50", "0.50", "0.40 to 0.90"}, rows[1])
 }
 
-// A process that only one side uses has figures and no ratio.
 func TestTableHasNoRatioToNothing(t *testing.T) {
 	both := func(server, redis float64) figures { return figures{cpuServer: server, cpu + "Redis": redis} }
 	rows := pairTable("Toolbox", []pair{{both(0.2, 0), both(0.6, 0.5)}, {both(0.4, 0.001), both(0.8, 0.7)}})

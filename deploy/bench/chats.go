@@ -9,7 +9,6 @@ import (
 	"time"
 )
 
-// route is a way to the model, by which streamed chats go.
 type route struct {
 	name    string
 	to      *server
@@ -18,8 +17,7 @@ type route struct {
 	anew    bool   // each request says something else
 }
 
-// chats prints what streamed chats cost that Earshot relays, beside the least that relays them
-// and beside none at all.
+// chats measures streamed chats that Earshot relays, and the least that relays them, and the model itself.
 func (b *bench) chats(ctx context.Context) {
 	relay, earshot := b.play("relay", role{Name: roleRelay, LLM: b.llm()}), b.earshot()
 	b.must(workload{app: "chats", tools: b.tools}.register(ctx, newClient(earshot, 1)))
@@ -43,7 +41,7 @@ func (b *bench) chats(ctx context.Context) {
 	}
 }
 
-// chat sends a chat, and wants all of its answer. The time that counts is that of its first byte.
+// chat sends a chat. The time that counts is that of the answer's first byte.
 func (r route) chat(ctx context.Context, replicas []client, i int) (time.Duration, error) {
 	if !r.anew {
 		i = 0
@@ -67,8 +65,8 @@ func (r route) chat(ctx context.Context, replicas []client, i int) (time.Duratio
 	return first, err
 }
 
-// chatTable has the medians of all rounds. What is added to the first byte is beside the model itself in
-// the same round, and its ratio beside the bare relay.
+// chatTable has the medians of all rounds. What is added to the first byte is compared with the model itself in the
+// same round, and its ratio with the bare relay.
 func chatTable(routes []route, rounds [][]figures) [][]string {
 	rows := [][]string{{"by way of", "streams/s", "× relay", "first byte, p50 ms", "added ms", "× relay", "p99 ms", "failed"}}
 	for n, way := range routes {

@@ -8,30 +8,25 @@ import (
 	"strings"
 )
 
-// pair is the same workload on Earshot and on what it is compared with, one right after the other.
 type pair struct{ other, earshot figures }
 
-// both are the services that are compared, on the same Redis, NATS and LLM.
 type both struct{ floor, earshot *server }
 
-// startBoth starts both and registers the workload's tools with each.
 func (b *bench) startBoth(ctx context.Context, w workload) both {
 	s := both{b.play("floor", role{Name: roleFloor, Redis: b.store.URL(), NATS: b.nats.URL, LLM: b.llm()}), b.earshot()}
 	b.must(errors.Join(w.register(ctx, newClient(s.floor, 1)), w.register(ctx, newClient(s.earshot, 1))))
 	return s
 }
 
-// pairs measures a workload in rounds: floor, Earshot, floor, Earshot. What else the machine does meets
-// both alike.
+// pairs measures in turns, so that other load on the machine affects both sides.
 func (b *bench) pairs(ctx context.Context, s both, w workload, p plan) []pair {
 	return b.inTurns(func() figures {
-		// What was said before is part of what a message costs: no round finds any.
+		// What was said before is part of what a message costs: no round has any.
 		w.first = b.numbers(w.sessions)
 		return b.measure(ctx, w.post, p, nil, s.floor)
 	}, func() figures { return b.measure(ctx, w.post, p, nil, s.earshot) })
 }
 
-// inTurns measures Earshot and what it is compared with, one after the other.
 func (b *bench) inTurns(other, earshot func() figures) (rounds []pair) {
 	for range b.rounds {
 		rounds = append(rounds, pair{other(), earshot()})
@@ -39,7 +34,6 @@ func (b *bench) inTurns(other, earshot func() figures) (rounds []pair) {
 	return rounds
 }
 
-// compare prints what messages cost, beside the least that they could.
 func (b *bench) compare(ctx context.Context) {
 	w := workload{app: "bench", tools: b.tools, matches: b.matches, sessions: b.sessions, direct: b.sessions == 0}
 	s := b.startBoth(ctx, w)
@@ -60,8 +54,8 @@ func medians(q [2]string, rounds []pair) (other, earshot string, least float64, 
 	return fmt.Sprintf(q[1], median(others)), fmt.Sprintf(q[1], median(earshots)), slices.Min(others), ratios
 }
 
-// pairTable has the median of all rounds, and the median ratio of the pairs with the least and the
-// greatest. What took nothing on the other side, or too little for the clock of the CPU, has none.
+// pairTable has the medians of all rounds, and the median, least and greatest ratio of the pairs. A quantity that is
+// 0 on the other side has no ratio.
 func pairTable(other string, rounds []pair) [][]string {
 	rows := [][]string{{"for each request", other, "Earshot", "ratio", "of the rounds"}}
 	for _, q := range quantities {
@@ -75,7 +69,6 @@ func pairTable(other string, rounds []pair) [][]string {
 	return rows
 }
 
-// direct prints what direct triggers cost, without a session, within one, and spread.
 func (b *bench) direct(ctx context.Context) {
 	w := workload{app: "direct", tools: b.tools, direct: true}
 	s := b.startBoth(ctx, w)
@@ -89,7 +82,7 @@ func (b *bench) direct(ctx context.Context) {
 	b.table(rows)
 }
 
-// directRow has a cell for each column of the head. A column of ratios is for the one before it.
+// directRow has a cell for each column of the head. A column of ratios belongs to the one before it.
 func directRow(head []string, sessions, connections int, rounds []pair) []string {
 	row := []string{comma(sessions), comma(connections)}
 	var ratios []float64

@@ -25,12 +25,9 @@ import (
 	"earshot/trigger/effect"
 )
 
-// BenchmarkDrain is what one replica needs for the events that are owed after an outage of
-// NATS: in one session, in a hundred of one app, and in ten thousand of twenty apps. The
-// time for an event must not grow with their number. Besides them, what NATS takes for
-// events of one publisher that waits for each acknowledgement:
-//
-//	go test -run '^$' -bench Drain -benchtime 1x ./deploy/bench
+// BenchmarkDrain measures how one replica publishes the events that are owed after an outage of NATS; the time for an
+// event must not grow with their number. The first case is NATS alone, with one publisher that waits for each
+// acknowledgement:
 func BenchmarkDrain(b *testing.B) {
 	b.Run("broker/10000", func(b *testing.B) {
 		out, began := published(b), time.Now()
@@ -50,18 +47,15 @@ func BenchmarkDrain(b *testing.B) {
 	}
 }
 
-// shape is how events are spread.
 type shape struct {
 	name           string
 	apps, sessions int // sessions of each app
 }
 
-// of is the app and the session of an event.
 func (s shape) of(i int) (app, session string) {
 	return fmt.Sprintf("app-%d", i%s.apps), fmt.Sprintf("s%d", i/s.apps%s.sessions)
 }
 
-// outage refuses events while NATS is away.
 type outage struct {
 	effect.Deliverer
 	back           atomic.Bool
@@ -79,8 +73,6 @@ func (o *outage) Deliver(ctx context.Context, delivery effect.Effect) effect.Out
 	return o.Deliverer.Deliver(ctx, delivery)
 }
 
-// drain owes n events, lets a replica meet the outage, and measures from the first event
-// after it to the last.
 func drain(b *testing.B, shape shape, n int) {
 	b.StopTimer()
 	server := redistest.Run(b)
@@ -129,10 +121,8 @@ func replica(b *testing.B, db *keyspace.DB, events effect.Deliverer) *trigger.En
 	return engine
 }
 
-// nobody matches nothing.
 type nobody struct{ matcher.Matcher }
 
-// drained reports whether nothing is owed.
 func drained(b *testing.B, client redis.UniversalClient) bool {
 	pipe := client.Pipeline()
 	for _, key := range keyspace.AllOwed() {

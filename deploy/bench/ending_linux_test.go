@@ -15,8 +15,6 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// However the bench ends, what it has started ends too: Redis, NATS, the double, the
-// floor and Earshot.
 func TestNothingOutlivesTheBench(t *testing.T) {
 	program := testbed.Program(t)
 	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGKILL} {
@@ -36,7 +34,6 @@ func TestNothingOutlivesTheBench(t *testing.T) {
 	}
 }
 
-// childrenOf lists the processes that a process has started.
 func childrenOf(t *testing.T, parent int) (pids []int) {
 	files, err := filepath.Glob("/proc/[0-9]*/stat")
 	require.NoError(t, err)
@@ -56,7 +53,7 @@ func childrenOf(t *testing.T, parent int) (pids []int) {
 	return pids
 }
 
-// anyRuns reports whether one of the processes is there and not yet waited for by init.
+// anyRuns reports whether one of the processes exists and is no zombie.
 func anyRuns(pids []int) bool {
 	for _, pid := range pids {
 		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

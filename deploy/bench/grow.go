@@ -10,7 +10,6 @@ import (
 	"strings"
 )
 
-// growth is what a point of a dimension is measured with. It keeps its servers from point to point.
 type growth struct {
 	*bench
 	ctx      context.Context
@@ -20,8 +19,8 @@ type growth struct {
 	replicas []*server
 }
 
-// dimension is something that the cost of a message may grow with: the points where it is measured, unless
-// others are given, and what makes the workload, the replicas and the plan for one.
+// dimension is something that the cost of a message may grow with, the points where it is measured by default, and
+// what sets one up.
 type dimension struct {
 	points []int
 	set    func(g *growth, n int)
@@ -41,8 +40,6 @@ var dimensions = map[string]dimension{
 
 func dimensionNames() string { return strings.Join(slices.Sorted(maps.Keys(dimensions)), ", ") }
 
-// grow prints what messages cost at each point of a dimension, and how many times as much CPU of the
-// server as at the first.
 func (b *bench) grow(ctx context.Context) {
 	of, known := dimensions[b.dimension]
 	if !known {
@@ -64,7 +61,6 @@ func (b *bench) grow(ctx context.Context) {
 	b.table(growthTable(figureTable(b.dimension, of.points, found), found, memories))
 }
 
-// growthTable adds what grows to a table of figures.
 func growthTable(rows [][]string, found []figures, memories []float64) [][]string {
 	rows[0] = append(rows[0], "server, × the first", "Redis holds MiB")
 	for i, f := range found {
@@ -86,14 +82,11 @@ func (g *growth) setTools(n int) {
 }
 
 const (
-	// historyRequests are as many as are measured with a history: each needs a session of its own,
-	// which has to be filled before.
+	// Each request needs a session of its own, whose history is filled before.
 	historyRequests = 200
-	// apart is so many sessions that no two requests are of the same.
-	apart = 1 << 40
+	apart           = 1 << 40
 )
 
-// setHistory has each message meet a session in which n have been said.
 func (g *growth) setHistory(n int) {
 	g.workload.sessions, g.workload.first = apart, 0
 	g.plan.requests, g.plan.span = historyRequests, 0
@@ -107,9 +100,8 @@ func (g *growth) setHistory(n int) {
 	}
 }
 
-// setSessions brings Redis to n idle sessions, by copies of the keys of one in which something was said: a
-// million would take most of an hour over REST. What many sessions share in one key does not grow with
-// the copies.
+// setSessions fills Redis with n idle sessions, by copies of the keys of one: a million would take most of an hour
+// over REST. A key that sessions share does not grow with the copies.
 func (g *growth) setSessions(n int) {
 	g.workload.sessions, g.workload.first = n, 0
 	const model = "pattern"

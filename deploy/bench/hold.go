@@ -6,33 +6,31 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 )
 
-// What a load that is held is cut into.
 const (
 	heldSamples = 1000                   // over all of the time, so many since a heap is a sawtooth
 	soonest     = 100 * time.Millisecond // from one to the next
 	shownRows   = 24
-	// keptShare is the part of the time that records, sessions and events are kept, so
-	// that as many expire as come in before anything is judged.
+	// keptShare is the part of the time that records, sessions and events are kept, so that as many expire as come
+	// in.
 	keptShare   = 12
 	warmupShare = 4 // the part of the time of which nothing is judged
-	// messagesOfSession is how much is said in a session before another takes its place
-	// and it is left to expire.
+	// messagesOfSession are said in a session before another takes its place.
 	messagesOfSession = 20
-	// lastingOverhead is what a key that expires takes beside its own bytes.
+	// lastingOverhead is what a key that expires takes in addition to its own bytes.
 	lastingOverhead = 40
 )
 
-// lastingPatterns are the keys that a session which has expired leaves whatever the settings, and
-// which so grow in all of a run: its generation for two days and more, the list of its drafts for an hour.
+// lastingPatterns are keys that an expired session leaves: its generation for two days, the list of its drafts for an
+// hour.
 var lastingPatterns = []string{"*}:closed:*", "*}:drafts:*"}
 
-// sample is what server and Redis hold at a time.
 type sample struct {
 	at     time.Duration
 	values []float64 // of each of held
@@ -65,7 +63,6 @@ var held = []holding{
 	{lasting, lasting, 1, "%.0f", false},
 }
 
-// kept is how long a service that is held keeps what it need not keep.
 func kept(hold time.Duration) time.Duration { return max(time.Second, hold/keptShare) }
 
 // livingSessions are as many as have each of them speak for as long as things are kept.
@@ -73,18 +70,16 @@ func livingSessions(each float64, hold time.Duration) int {
 	return max(1, int(each*kept(hold).Seconds()/messagesOfSession))
 }
 
-// holdLoad sends a constant load of all kinds for a time, and prints what server and Redis hold
-// meanwhile and whether it has grown.
 func (b *bench) holdLoad(ctx context.Context) {
 	keep := kept(b.hold).String()
 	s := b.earshot("EARSHOT_SERMAS=on", "EARSHOT_RETENTION="+keep, "EARSHOT_DEAD_RETENTION="+keep, "EARSHOT_EXPLAIN_RETENTION="+keep, "EARSHOT_SESSION_TTL="+keep, "EARSHOT_STREAM_MAX_AGE="+keep)
 	m := &mix{workload: workload{app: "hold", tools: b.tools, matches: b.matches, sessions: b.sessions, messages: messagesOfSession}, client: newClient(s, b.connections[0])}
-	b.must(m.prepare(ctx))
+	b.must(errors.Join(m.register(ctx, m.client), m.client.send(ctx, http.MethodPut, "/v1/apps/hold/repositories/waiting", rawJSON(formTools), nil)))
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	gone, err := m.follow(ctx)
 	b.must(err)
-	// All connections are made before anything is looked at: they are memory, and goroutines.
+	// All connections are made before: they are memory, and goroutines.
 	b.send(ctx, plan{connections: b.connections[0], span: b.warmup, first: b.numbers(warmupNumbers)}, m.send)
 	load := plan{connections: b.connections[0], rate: b.rate, span: b.hold, first: b.numbers(measuredNumbers)}
 	var found result
@@ -119,7 +114,7 @@ func (b *bench) holdLoad(ctx context.Context) {
 	b.table(rows)
 }
 
-// holds reads all that is looked at. Of the keys of a pattern each takes as many bytes as one of them.
+// holds reads all holdings. Each key of a pattern counts as many bytes as one of them.
 func (b *bench) holds(ctx context.Context, s *server) (values []float64) {
 	var names []string
 	for _, h := range held {
@@ -171,7 +166,6 @@ func sampleTable(samples []sample) [][]string {
 	return rows
 }
 
-// verdictTable judges all samples after the warm-up.
 func verdictTable(samples []sample, warmup time.Duration) ([][]string, error) {
 	rows := [][]string{{"after the warm-up of " + warmup.Round(time.Second).String(), "mean", "slope an hour", "standard error", "grown in the time", "at least", "at most", "verdict"}}
 	for i, h := range held {
@@ -201,10 +195,9 @@ func verdictTable(samples []sample, warmup time.Duration) ([][]string, error) {
 	return rows, nil
 }
 
-// point is a value at a time.
 type point struct{ at, value float64 }
 
-// trend is the line through points with the least squares between.
+// trend is the line of least squares through points.
 type trend struct {
 	slope float64 // of the value, for one unit of time
 	sure  float64 // standard error of the slope
@@ -237,10 +230,9 @@ func trendOf(points []point) (t trend, err error) {
 	return t, nil
 }
 
-// windows are the parts of the time of which a sawtooth is judged by its least value.
+// A sawtooth is judged by the least value of each window.
 const windows = 24
 
-// lows has the least of the points of each window.
 func lows(points []point) (found []point) {
 	for some := range slices.Chunk(points, max(1, len(points)/windows)) {
 		found = append(found, slices.MinFunc(some, func(a, b point) int { return cmp.Compare(a.value, b.value) }))
@@ -248,7 +240,6 @@ func lows(points []point) (found []point) {
 	return found
 }
 
-// What a trend can be.
 const (
 	flat    = "flat"
 	grows   = "grows"
@@ -256,13 +247,11 @@ const (
 	unclear = "unclear: hold it longer"
 )
 
-// tolerance is the share of its mean by which something may grow or fall and is still
-// flat: heaps, buffers and hash tables breathe.
+// tolerance is the share of its mean by which something flat may grow or fall: heaps, buffers and hash tables do.
 const tolerance = 0.05
 
-// change is the share of its mean by which the value has grown from the first point to
-// the last, as the line has it, with the least and the most that its scatter allows for:
-// two standard errors.
+// change is the growth from the first point to the last as a share of the mean, with the bounds of two standard
+// errors.
 func (t trend) change() (least, likely, most float64) {
 	if t.mean == 0 {
 		return 0, 0, 0
@@ -271,7 +260,6 @@ func (t trend) change() (least, likely, most float64) {
 	return (t.slope - 2*t.sure) * scale, t.slope * scale, (t.slope + 2*t.sure) * scale
 }
 
-// verdict says whether the value is the same at the end as at the beginning.
 func (t trend) verdict() string {
 	switch least, _, most := t.change(); {
 	case least > tolerance:

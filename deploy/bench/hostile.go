@@ -20,21 +20,28 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// hostilePause is between two things that a hostile client does, give or take a half. With a shorter one the clients would
-// be measured, whose process is on the same two cores: 2,000 of them make some 2,500 connections a second.
+// hostilePause is the mean pause of a hostile client. With a shorter one the clients would be measured, which are on
+// the same cores.
 const hostilePause = 500 * time.Millisecond
 
-// secretOfModule signs in at both apps.
 const secretOfModule = "a-secret-of-the-avatar"
 
-// hostileLoad measures what a polite app notices of hostile clients: alone, beside them, and alone.
+// hostileLoad measures a polite app alone and next to hostile clients, in turns.
 func (b *bench) hostileLoad(ctx context.Context) {
 	s := b.earshot("EARSHOT_SERMAS=on")
 	c := newClient(s, b.connections[0])
 	w := workload{app: "polite", tools: b.tools, matches: b.matches, sessions: b.sessions}
-	b.must(w.register(ctx, c))
-	against, err := besiege(ctx, c, b.hostiles)
-	b.must(err)
+	const form = `{"name":"form","description":"Form","schema":[{"parameter":"a","type":"string","required":true},{"parameter":"b","type":"string","required":true},{"parameter":"c","type":"string","required":true}]}`
+	module := []any{map[string]any{"moduleId": "avatar", "secret": secretOfModule}}
+	var made struct{ Token string }
+	b.must(errors.Join(
+		w.register(ctx, c),
+		c.send(ctx, http.MethodPut, "/v1/apps/rival", map[string]any{"modules": module}, nil),
+		c.send(ctx, http.MethodPatch, "/v1/apps/polite", map[string]any{"modules": module}, nil),
+		c.send(ctx, http.MethodPut, "/v1/apps/rival/repositories/r", map[string]any{"tools": []any{rawJSON(form)}}, nil),
+		c.send(ctx, http.MethodPost, "/v1/apps/rival/sessions/s1/token", rawJSON("{}"), &made),
+	))
+	against := &siege{URL: c.URL, Token: made.Token, Clients: b.hostiles}
 	b.note("## %s of a polite app, beside %d hostile clients; %s", b.at(b.connections[0]), b.hostiles, b.rounded())
 	answered := tally{}
 	rows, ratios := [][]string{{"round", "alone p50 ms", "p99 ms", "beside p50 ms", "p99 ms", "p99 ratio", "tokens, long chats", "refused", "server, cores", "RSS MiB"}}, []float64{}
@@ -59,8 +66,7 @@ func (b *bench) hostileLoad(ctx context.Context) {
 	b.table(answered.table())
 }
 
-// watchPolite asks twice a second for a token of the polite app and for a chat of 70 kB, until the
-// function that it returns is called: that returns how many were served, and how many refused.
+// watchPolite asks twice a second for a token and for a chat of 70 kB, and counts what was served and refused.
 func watchPolite(ctx context.Context, c client) (ended func() (served, refused int)) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
@@ -68,7 +74,7 @@ func watchPolite(ctx context.Context, c client) (ended func() (served, refused i
 	chat := map[string]any{"model": "double", "messages": []any{map[string]any{"role": "system", "content": strings.Repeat("x", 70_000)}, map[string]any{"role": "user", "content": "hello"}}}
 	go func() {
 		defer close(done)
-		for ; ctx.Err() == nil; wait(ctx, 500*time.Millisecond) {
+		for ; ctx.Err() == nil; testbed.Wait(ctx, 500*time.Millisecond) {
 			for path, body := range map[string]any{
 				"/api/platform/token": map[string]any{"appId": "polite", "clientId": "avatar", "clientSecret": secretOfModule},
 				"/v1/apps/polite/sessions/chat/openai/v1/chat/completions": chat,
@@ -86,28 +92,14 @@ func watchPolite(ctx context.Context, c client) (ended func() (served, refused i
 	return func() (int, int) { cancel(); <-done; return well, ill }
 }
 
-// siege are the hostile clients of a run, and what they were answered. They are a process of their own,
-// of the lowest priority: elsewhere they have machines of their own.
+// siege are the hostile clients, a process of their own of the lowest priority: elsewhere they have machines of their
+// own.
 type siege struct {
 	URL, Token string // of a session of the app rival
 	Clients    int
 
 	mu       sync.Mutex
 	answered tally
-}
-
-// besiege makes the hostile app with a token of a session.
-func besiege(ctx context.Context, c client, clients int) (*siege, error) {
-	form := `{"name":"form","description":"Form","schema":[{"parameter":"a","type":"string","required":true},{"parameter":"b","type":"string","required":true},{"parameter":"c","type":"string","required":true}]}`
-	module := []any{map[string]any{"moduleId": "avatar", "secret": secretOfModule}}
-	var made struct{ Token string }
-	err := errors.Join(
-		c.send(ctx, http.MethodPut, "/v1/apps/rival", map[string]any{"modules": module}, nil),
-		c.send(ctx, http.MethodPatch, "/v1/apps/polite", map[string]any{"modules": module}, nil),
-		c.send(ctx, http.MethodPut, "/v1/apps/rival/repositories/r", map[string]any{"tools": []any{rawJSON(form)}}, nil),
-		c.send(ctx, http.MethodPost, "/v1/apps/rival/sessions/s1/token", rawJSON("{}"), &made),
-	)
-	return &siege{URL: c.URL, Token: made.Token, Clients: clients}, err
 }
 
 // begin starts the process of the hostile clients, and returns when they begin. The function that it
@@ -136,8 +128,8 @@ func (s *siege) begin(w *world) (end func(tally)) {
 	}
 }
 
-// play has the clients be hostile until ctx ends. It prints an empty tally when they begin, and at the
-// end what they were answered.
+// play runs the hostile clients until ctx ends. It prints an empty tally when they begin, and their answers at the
+// end.
 func (s *siege) play(ctx context.Context) error {
 	s.answered = tally{}
 	out := json.NewEncoder(os.Stdout)
@@ -156,7 +148,7 @@ func (s *siege) play(ctx context.Context) error {
 				s.mu.Lock()
 				s.answered.add(kind.name, came, 1)
 				s.mu.Unlock()
-				wait(ctx, hostilePause/2+rand.N(hostilePause))
+				testbed.Wait(ctx, hostilePause/2+rand.N(hostilePause))
 			}
 		})
 	}
@@ -164,7 +156,6 @@ func (s *siege) play(ctx context.Context) error {
 	return out.Encode(s.answered)
 }
 
-// hostile is a kind of client. It does one hostile thing, and says what came of it.
 type hostile struct {
 	name string
 	do   func(s *siege, ctx context.Context, n int) string
@@ -172,7 +163,6 @@ type hostile struct {
 
 const sessionOfRival = "/v1/apps/rival/sessions/s1"
 
-// hostileKinds are the clients, as many of each.
 var hostileKinds = []hostile{
 	{"a stranger's half body, for a token", func(s *siege, ctx context.Context, _ int) string {
 		return s.half(ctx, "POST /api/platform/token", "", 100)
@@ -207,12 +197,12 @@ var hostileKinds = []hostile{
 	}},
 }
 
-// half announces a body, sends a byte of it, and waits for whatever comes.
+// half announces a body, and sends a byte of it.
 func (s *siege) half(ctx context.Context, operation, token string, announced int) string {
 	return s.raw(ctx, fmt.Sprintf("%s HTTP/1.1\r\nHost: rival\r\nContent-Type: application/json\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n{", operation, token, announced))
 }
 
-// raw sends something over a socket of its own, and keeps it until the service closes it.
+// raw sends a text over a socket of its own, and keeps that open until the service closes it.
 func (s *siege) raw(ctx context.Context, sent string) string {
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", strings.TrimPrefix(s.URL, "http://"))
@@ -233,7 +223,6 @@ func (s *siege) raw(ctx context.Context, sent string) string {
 	return "cut off"
 }
 
-// ask makes a whole request over a connection of its own.
 func (s *siege) ask(ctx context.Context, method, path, token, body string, headers ...string) string {
 	asking := testbed.Client{URL: s.URL, Key: token, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 	response, err := asking.Open(ctx, method, path, body, headers...)
@@ -245,7 +234,7 @@ func (s *siege) ask(ctx context.Context, method, path, token, body string, heade
 	return strconv.Itoa(response.StatusCode)
 }
 
-// tally counts answers by kind of client and by what was answered.
+// tally counts answers by kind of client.
 type tally map[string]map[string]int
 
 func (t tally) add(kind, came string, times int) {
@@ -255,7 +244,6 @@ func (t tally) add(kind, came string, times int) {
 	t[kind][came] += times
 }
 
-// table shows what hostile clients were answered.
 func (t tally) table() [][]string {
 	rows := [][]string{{"hostile clients", "answered"}}
 	for _, kind := range hostileKinds {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"earshot/deploy/testbed"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,31 +12,25 @@ import (
 	"time"
 )
 
-// The fake LLM calls what the text tells it to: it speaks the chat completions of OpenAI, thinks for a
-// fixed time and costs little.
-
-// Marks around the names of the tools that a text has called. JSON needs no escapes for them.
+// Marks around the tools that a text calls for. JSON does not escape them.
 const opening, closing = "[[ ", " ]]"
 
-// llmArguments are those of every call.
 const llmArguments = `{"day":"Friday"}`
 
-// calling writes into a text which tools the model shall call.
 func calling(text string, tools ...string) string {
 	return text + " on Friday " + opening + strings.Join(tools, " ") + closing
 }
 
-// streamEnd is what a stream ends with.
 const streamEnd = "data: [DONE]\n\n"
 
-// answering answers chat completions with the calls that the last text asks for, after think.
+// answering is a fake LLM: it calls the tools that the last text names, after think, and costs little.
 func answering(think time.Duration) http.Handler {
 	return http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
 		body, err := io.ReadAll(request.Body)
 		if err != nil {
 			return // the client has gone
 		}
-		wait(request.Context(), think)
+		testbed.Wait(request.Context(), think)
 		if !bytes.Contains(body, []byte(`"stream":true`)) {
 			out.Header().Set("Content-Type", "application/json")
 			_, _ = out.Write(completion(toolsIn(body))) // a client that has gone needs none
@@ -50,8 +45,7 @@ func answering(think time.Duration) http.Handler {
 	})
 }
 
-// toolsIn lists the tools that the last text in a request asks for. The request is not parsed: that
-// would cost more than all else here, and grow with the number of tools.
+// toolsIn does not parse the request: that would cost more than all else here, and grow with the number of tools.
 func toolsIn(body []byte) []string {
 	at := bytes.LastIndex(body, []byte(opening))
 	if at < 0 {
@@ -74,8 +68,8 @@ func completion(tools []string) []byte {
 		`"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}`, message, finish)
 }
 
-// relayTo is the least that relays chats with the standard library: it reads the request, since
-// one that still came while the model answers would break some answers, and flushes each read.
+// relayTo is the least that relays chats with the standard library. It reads the request first, since late input
+// would break some answers.
 func relayTo(llm string) (http.Handler, error) {
 	to, err := url.Parse(llm + "/chat/completions")
 	if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"earshot/deploy/testbed"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,15 +12,15 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// errPending is what a send returns for a request that was answered before what it asks for was done.
+// errPending is the error of a request that was answered before its event was published.
 var errPending = errors.New("answered, but not done yet")
 
-// send sends the i-th request and returns when it is answered, with the time that counts, or 0 for that
-// of the whole request. It must be safe for concurrent use.
+// send sends the i-th request. It returns the time that counts, or 0 for that of the whole request. It must be safe
+// for concurrent use.
 type send func(ctx context.Context, i int) (time.Duration, error)
 
-// plan is how requests are sent: so many at a time (a closed loop), or so many a second (an open loop). It
-// ends with span or requests, whichever comes first; what is under way then is waited for.
+// plan is a closed loop of so many connections, or an open loop of a rate. It ends with span or requests, whichever
+// comes first.
 type plan struct {
 	connections int           // requests that are under way at once; at most so many in an open loop
 	rate        float64       // requests that begin each second; 0 for a closed loop
@@ -28,7 +29,6 @@ type plan struct {
 	first       int           // the number of the first request
 }
 
-// String says it for a title.
 func (p plan) String() string {
 	if p.rate > 0 {
 		return fmt.Sprintf("%g requests/s over at most %d connections", p.rate, p.connections)
@@ -39,18 +39,16 @@ func (p plan) String() string {
 	return fmt.Sprintf("%d connections", p.connections)
 }
 
-// result is what came of a run.
 type result struct {
-	// times are those of all requests but failures, in microseconds. In an open loop a time begins when
-	// the request was due, however late it could be sent.
+	// times are of all requests but failures, in microseconds. In an open loop a time begins when the request was
+	// due.
 	times *hdrhistogram.Histogram
 	took  time.Duration // from the first request to the last answer
-	// done, pending and failed count the requests; those that are pending are done too.
+	// done includes pending.
 	done, pending, failed int64
 	failure               error // of one of those that failed
 }
 
-// longest is the longest time that is told from others.
 const longest = 2 * time.Minute
 
 func newResult() result {
@@ -70,13 +68,11 @@ func (r *result) note(took time.Duration, err error) {
 	_ = r.times.RecordValue(min(took, longest).Microseconds()) // no value is above the largest
 }
 
-// ms is the time in milliseconds that a percentage of the requests did not exceed.
 func (r result) ms(percent float64) float64 {
 	return float64(r.times.ValueAtPercentile(percent)) / 1000
 }
 
-// run sends requests. Its error is that of the plan or the context; requests that failed are in the
-// result.
+// run sends requests. Those that failed are in the result.
 func (p plan) run(ctx context.Context, one send) (result, error) {
 	total := newResult()
 	if p.connections < 1 || p.rate < 0 || (p.span <= 0 && p.requests < 1) {
@@ -96,7 +92,7 @@ func (p plan) run(ctx context.Context, one send) (result, error) {
 				if (p.requests > 0 && n >= p.requests) || (p.span > 0 && due.Sub(began) >= p.span) {
 					return
 				}
-				if wait(ctx, time.Until(due)); ctx.Err() != nil {
+				if testbed.Wait(ctx, time.Until(due)); ctx.Err() != nil {
 					return
 				}
 				took, err := one(ctx, p.first+n)
@@ -117,15 +113,4 @@ func (p plan) run(ctx context.Context, one send) (result, error) {
 		}
 	}
 	return total, ctx.Err()
-}
-
-// wait pauses, or not so long if ctx ends.
-func wait(ctx context.Context, pause time.Duration) {
-	if pause <= 0 {
-		return
-	}
-	select {
-	case <-ctx.Done():
-	case <-time.After(pause):
-	}
 }

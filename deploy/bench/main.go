@@ -1,6 +1,5 @@
-// Command bench measures what a message costs, beside the least that it could: it
-// starts Redis, NATS, a fake LLM, the floor and Earshot, each in a process of
-// its own, and ends them all. See README.md for how to read what it prints:
+// Command bench measures what a message costs, beside the least that it could: it starts Redis, NATS, a fake LLM, the
+// floor and Earshot, each in a process of its own, and ends them all. See README.md for how to read what it prints:
 //
 //	go run ./deploy/bench                  # floor and Earshot in turns
 //	go run ./deploy/bench -grow tools      # how the cost grows
@@ -15,10 +14,12 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"os/signal"
 	"strconv"
@@ -29,7 +30,6 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// options are the flags.
 type options struct {
 	memoryOnly, directOnly   bool
 	sqlOnly, chatsOnly       bool
@@ -117,7 +117,6 @@ func (o *options) parse(set *flag.FlagSet, args []string) error {
 	return nil
 }
 
-// complete fills in what is not given and depends on what is measured.
 func (o *options) complete(given map[string]bool) {
 	o.sqlOnly = o.sqlOnly || o.toolbox != ""
 	if o.sqlOnly && !given["sessions"] {
@@ -142,7 +141,6 @@ func (o *options) complete(given map[string]bool) {
 	}
 }
 
-// numbersInto reads a list of positive numbers.
 func numbersInto(list *[]int) func(string) error {
 	return func(text string) error {
 		*list = nil
@@ -157,14 +155,12 @@ func numbersInto(list *[]int) func(string) error {
 	}
 }
 
-// bench is a run of the command.
 type bench struct {
 	options
 	*world
 	nextNumber int
 }
 
-// run starts the servers and measures. What goes wrong ends t.
 func run(t testbed.TB, folder string, o options) {
 	b := &bench{options: o, world: newWorld(t, folder, o)}
 	switch ctx := t.Context(); {
@@ -185,4 +181,38 @@ func run(t testbed.TB, folder string, o options) {
 	default:
 		b.compare(ctx)
 	}
+}
+
+// playRole plays the role that this process was started for, if any, until ctx ends.
+func playRole(ctx context.Context) (played bool, err error) {
+	text := os.Getenv(roleVariable)
+	if text == "" {
+		return false, nil
+	}
+	var r role
+	if err := json.Unmarshal([]byte(text), &r); err != nil {
+		return true, fmt.Errorf("%s: %w", roleVariable, err)
+	}
+	handler := answering(r.Think)
+	switch r.Name {
+	case roleHostile:
+		return true, r.Siege.play(ctx)
+	case roleFloor:
+		service, end, err := newFloor(ctx, r)
+		if err != nil {
+			return true, err
+		}
+		defer end()
+		handler = service
+	case roleRelay:
+		if handler, err = relayTo(r.LLM); err != nil {
+			return true, err
+		}
+	}
+	s := &http.Server{Addr: r.Addr, Handler: handler, ReadHeaderTimeout: time.Minute}
+	defer context.AfterFunc(ctx, func() { _ = s.Close() })()
+	if err := s.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+		return true, err
+	}
+	return true, nil
 }

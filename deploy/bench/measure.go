@@ -7,11 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/dustin/go-humanize"
 )
 
-// post sends the i-th request to one of the replicas, and checks the answer; see send.
 type post func(ctx context.Context, replicas []client, i int) (time.Duration, error)
 
 // figures are what a workload has cost, by the names of quantities.
@@ -34,28 +31,26 @@ var quantities = [][2]string{
 	{cpu + nameLoad, "%.3f"}, {"allocations", "%.0f"}, {"answered as pending", "%.0f"}, {failed, "%.0f"},
 }
 
-// at is the plan that the flags ask for.
 func (b *bench) at(connections int) plan {
 	return plan{connections: connections, rate: b.rate, span: b.measured}
 }
 
 func (b *bench) rounded() string { return fmt.Sprintf("%d rounds of %s", b.rounds, b.measured) }
 
-// Numbers of requests and sessions are set aside for each run, and never used twice.
+// Numbers of requests and sessions are never used twice.
 const (
 	warmupNumbers   = 1_000_000
 	measuredNumbers = 10_000_000
 )
 
-// numbers sets n numbers aside and returns the first.
 func (b *bench) numbers(n int) int {
 	first := b.nextNumber
 	b.nextNumber += n
 	return first
 }
 
-// measure sends requests to replicas of a service: first to warm it up, then to count. Before it counts
-// it calls prepare, if there is one, with the number of the first request.
+// measure warms replicas up, then counts. Before it counts it calls prepare, if not nil, with the number of the first
+// request.
 func (b *bench) measure(ctx context.Context, one post, p plan, prepare func(first int), servers ...*server) figures {
 	clients := make([]client, len(servers))
 	for i, s := range servers {
@@ -82,14 +77,12 @@ func (b *bench) measure(ctx context.Context, one post, p plan, prepare func(firs
 	return figuresOf(found, before, after)
 }
 
-// send carries a plan out.
 func (b *bench) send(ctx context.Context, p plan, one send) result {
 	found, err := p.run(ctx, one)
 	b.must(err)
 	return found
 }
 
-// each does something n times, as many at once as there are connections.
 func (b *bench) each(ctx context.Context, n int, do func(ctx context.Context, i int) error) {
 	b.must(b.send(ctx, plan{connections: b.connections[0], requests: n}, func(ctx context.Context, i int) (time.Duration, error) { return 0, do(ctx, i) }).failure)
 }
@@ -106,7 +99,6 @@ func figuresOf(r result, before, after usage) figures {
 	return f
 }
 
-// figureTable has a row of all figures for each point.
 func figureTable(name string, points []int, found []figures) [][]string {
 	rows := [][]string{{name}}
 	for _, q := range quantities {
@@ -127,12 +119,9 @@ func median(of []float64) float64 {
 	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }
 
-func comma(n int) string { return humanize.Comma(int64(n)) }
-
-// note prints a line.
 func (b *bench) note(format string, args ...any) { fmt.Fprintf(b.out, format+"\n\n", args...) }
 
-// table prints rows in Markdown, the first as the head, in columns of one width.
+// table prints rows in Markdown, the first as the head, in aligned columns.
 func (b *bench) table(rows [][]string) {
 	widths := make([]int, len(rows[0]))
 	for _, row := range rows {

@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"strconv"
 )
 
@@ -27,12 +30,11 @@ var kinds = []struct {
 // space is what Redis uses, all of it and the keys alone, and what NATS has on its disk, in bytes.
 type space struct{ total, keys, disk float64 }
 
-// memory prints how many bytes a thing of each kind takes in Redis and on NATS's disk.
 func (b *bench) memory(ctx context.Context) {
 	w, c := workload{app: "memory", tools: b.tools, sessions: b.things}, newClient(b.earshot(), b.connections[0])
 	b.must(w.register(ctx, c))
 	rows := [][]string{{"for each", "bytes of Redis", "bytes of its keys", "bytes on the disk of NATS"}}
-	// What is written behind an answer may be missing, but for the last few requests.
+	// The last few requests may not be flushed yet.
 	growing := func(name string, n int, do func()) {
 		before := b.space(ctx)
 		do()
@@ -69,10 +71,23 @@ func bytesRow(name string, took space, n int) []string {
 }
 
 func (b *bench) space(ctx context.Context) space {
-	used := space{total: b.usedMemory(ctx), disk: float64(b.streamBytes())}
+	used := space{total: b.usedMemory(ctx)}
+	b.must(filepath.WalkDir(b.nats.Folder, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		file, err := entry.Info()
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // a file that was there for a moment
+		}
+		if err == nil {
+			used.disk += float64(file.Size())
+		}
+		return err
+	}))
 	keys := b.redis.Scan(ctx, 0, "*", 1000).Iterator()
 	for keys.Next(ctx) {
-		// A key may have gone since it was listed, and counts as nothing.
+		// A key that has gone since counts as nothing.
 		size, _ := b.redis.MemoryUsage(ctx, keys.Val(), 0).Result()
 		used.keys += float64(size)
 	}
@@ -80,7 +95,6 @@ func (b *bench) space(ctx context.Context) space {
 	return used
 }
 
-// usedMemory is all that Redis has allocated, in bytes.
 func (b *bench) usedMemory(ctx context.Context) float64 {
 	info, err := b.redis.InfoMap(ctx, "memory").Result()
 	b.must(err)

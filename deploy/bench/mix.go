@@ -19,26 +19,17 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// mix is all that clients do of a service, over the sessions of a workload: messages, direct triggers,
-// drafts, calls by MCP that lack values, and triggers that wait for a yes. Half of what waits for
-// somebody is ended, and half is left until its time is over.
+// mix sends all kinds of requests. Half of what waits for somebody is ended, and half is left until its time is over.
 type mix struct {
 	workload
 	client client
 	latest atomic.Int64 // request that was sent
 }
 
-// formTools are the tools that wait for somebody.
 const formTools = `{"tools":[
 	{"name":"form","description":"Form","schema":[{"parameter":"a","type":"string","required":true},{"parameter":"b","type":"string","required":true}]},
 	{"name":"pay","description":"Pay","confirm":"always","schema":[{"parameter":"sum","type":"integer","required":true}]}]}`
 
-// prepare registers what the mix needs beside the workload's own tools.
-func (m *mix) prepare(ctx context.Context) error {
-	return errors.Join(m.register(ctx, m.client), m.client.send(ctx, http.MethodPut, "/v1/apps/"+m.app+"/repositories/waiting", rawJSON(formTools), nil))
-}
-
-// send sends the i-th request, of which six in ten are messages.
 func (m *mix) send(ctx context.Context, i int) (time.Duration, error) {
 	session := m.path(i)
 	m.latest.Store(int64(i))
@@ -75,7 +66,6 @@ func (m *mix) send(ctx context.Context, i int) (time.Duration, error) {
 	}
 }
 
-// path is that of the session of a request.
 func (m *mix) path(i int) string { return fmt.Sprintf("/v1/apps/%s/sessions/s%d", m.app, m.session(i)) }
 
 func (m *mix) rpc(ctx context.Context, session, method, name, params, meta string) error {
@@ -90,14 +80,12 @@ type rawJSON string
 func (r rawJSON) MarshalJSON() ([]byte, error) { return []byte(r), nil }
 
 const (
-	// followersOfAKind is how many clients follow events at once by each protocol.
 	followersOfAKind = 20
-	// followed is how long one of them stays before it goes and comes again.
-	followed = 15 * time.Second
+	followed         = 15 * time.Second
 )
 
-// follow has clients follow events by SSE, MCP and MQTT until ctx ends. The function that it returns
-// waits for their end, and says how often each kind has come and what was wrong with one.
+// follow runs clients that follow events by SSE, MCP and MQTT until ctx ends. ended waits for them, and returns how
+// often each kind has come and a failure.
 func (m *mix) follow(ctx context.Context) (ended func() (string, error), err error) {
 	var made struct{ Key string }
 	if err := m.client.send(ctx, http.MethodPost, "/v1/apps/"+m.app+"/keys", map[string]any{"name": "followers", "scopes": []string{"triggers"}}, &made); err != nil {
@@ -150,7 +138,6 @@ func (m *mix) follow(ctx context.Context) (ended func() (string, error), err err
 // living is the path of a session in which something was said lately.
 func (m *mix) living(n int) string { return m.path(max(0, int(m.latest.Load())-n)) }
 
-// stream reads what comes until ctx ends.
 func (m *mix) stream(ctx context.Context, method, path, body string, headers ...string) error {
 	reader := m.client.Client
 	reader.HTTP = nil // no limit of time

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver that makes the file
@@ -23,7 +24,6 @@ const (
 	sqlDays = 1000 // rows of the table, one for each call in turn
 )
 
-// toolsYAML is read by both, as it is. The placeholder is the path of the file.
 const toolsYAML = `kind: source
 name: slots
 type: sqlite
@@ -39,9 +39,8 @@ parameters:
 - {name: day, type: string, description: day of the week}
 `
 
-// sqlCalls prints what a tool with a statement costs as a direct trigger of Earshot, beside the same
-// tool of Toolbox called over MCP: the same tools.yaml, the same file. Toolbox answers and forgets;
-// Earshot stores the trigger, publishes its event and its result, and answers again with the same.
+// sqlCalls compares a tool with a statement as a direct trigger of Earshot with the same tool of Toolbox over MCP.
+// Toolbox answers and forgets; Earshot stores the trigger, publishes its event and result, and repeats its answer.
 func (b *bench) sqlCalls(ctx context.Context) {
 	config := filepath.Join(b.folder, "tools.yaml")
 	earshot, spread := b.sqlEarshot(ctx, config), workload{sessions: b.sessions}.spread()
@@ -55,7 +54,10 @@ func (b *bench) sqlCalls(ctx context.Context) {
 		b.table(figureTable("connections", b.connections, found))
 		return
 	}
-	toolbox := b.startToolbox(b.toolbox, config)
+	address := testbed.Address(b.t)
+	_, port, _ := strings.Cut(address, ":")
+	p := testbed.NewProcess(b.folder, "Toolbox", b.toolbox, "--config", config, "--port", port, "--disable-version-check", "--log-level", "ERROR")
+	toolbox := b.serve(p, address, "/healthz", true)
 	for _, connections := range b.connections {
 		p := b.at(connections)
 		rounds := b.inTurns(
@@ -66,8 +68,6 @@ func (b *bench) sqlCalls(ctx context.Context) {
 	}
 }
 
-// sqlEarshot makes the database and the tools.yaml that names it, starts Earshot, and applies the file
-// to an app without limits.
 func (b *bench) sqlEarshot(ctx context.Context, config string) *server {
 	path := filepath.Join(b.folder, "slots.db")
 	db, err := sql.Open("sqlite", path)
@@ -88,7 +88,6 @@ func (b *bench) sqlEarshot(ctx context.Context, config string) *server {
 
 func sqlDay(i int) map[string]any { return map[string]any{"day": fmt.Sprintf("day-%d", i%sqlDays)} }
 
-// sqlRow is what the statement finds.
 type sqlRow struct{ Free int }
 
 func (r sqlRow) check(i int) error {
@@ -98,7 +97,6 @@ func (r sqlRow) check(i int) error {
 	return nil
 }
 
-// sqlTrigger fires the tool, and wants its row in the answer.
 func (b *bench) sqlTrigger(ctx context.Context, replicas []client, i int) (time.Duration, error) {
 	path := "/v1/apps/" + sqlApp
 	if b.sessions > 0 {
@@ -120,7 +118,6 @@ func (b *bench) sqlTrigger(ctx context.Context, replicas []client, i int) (time.
 	return 0, answer.Call.Result[0].check(i)
 }
 
-// callMCP calls the tool over MCP, and wants its row in the answer.
 func callMCP(ctx context.Context, replicas []client, i int) (time.Duration, error) {
 	var answer struct {
 		Result struct {

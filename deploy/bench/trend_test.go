@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pointsOf samples a value once a minute.
 func pointsOf(n int, value func(minute float64) float64) (points []point) {
 	for i := range n {
 		points = append(points, point{float64(i), value(float64(i))})
@@ -30,8 +29,6 @@ func TestTrendIsTheLineOfLeastSquares(t *testing.T) {
 	require.InDelta(t, math.Sqrt((8-42*math.Pow(8.0/84, 2))/6/42), turns.sure, 1e-9)
 }
 
-// A heap goes up and down by a half all the time; what counts is whether it comes back to
-// the same.
 func TestVerdictTellsALeakFromASawtooth(t *testing.T) {
 	sawtooth := func(at float64) float64 { return 100 + 50*math.Mod(at*7, 11)/11 }
 	for _, test := range []struct {
@@ -82,7 +79,7 @@ func TestVerdictOfTooLittleIsUnclear(t *testing.T) {
 	require.ErrorContains(t, err, "7 samples")
 }
 
-// What is filled while the service warms up is no leak, and what may grow is not judged.
+// What fills during the warm-up is no leak, and what may grow is not judged.
 func TestEachThingThatIsHeldIsJudgedAfterTheWarmUp(t *testing.T) {
 	var samples []sample
 	for i := range 241 {

@@ -8,9 +8,10 @@ import (
 	"time"
 
 	"earshot/deploy/testbed"
+
+	"github.com/dustin/go-humanize"
 )
 
-// workload is what is asked of a service.
 type workload struct {
 	app      string
 	tools    int // in the scope of every message
@@ -21,7 +22,6 @@ type workload struct {
 	direct   bool
 }
 
-// spread says which sessions requests go to.
 func (w workload) spread() string {
 	switch w.sessions {
 	case 0:
@@ -32,10 +32,10 @@ func (w workload) spread() string {
 	return comma(w.sessions) + " sessions"
 }
 
-// repositorySize is how many tools are registered together.
+func comma(n int) string { return humanize.Comma(int64(n)) }
+
 const repositorySize = 500
 
-// register makes the app with its tools, and no limits.
 func (w workload) register(ctx context.Context, c client) error {
 	body := map[string]any{"name": w.app, "settings": map[string]any{"limits": nil}}
 	if err := c.send(ctx, http.MethodPut, "/v1/apps/"+w.app, body, nil); err != nil {
@@ -55,7 +55,7 @@ func (w workload) register(ctx context.Context, c client) error {
 	return nil
 }
 
-// post sends the i-th request and checks that all it called for has fired. Replicas take turns.
+// post sends the i-th request and checks that all tools it calls for have fired.
 func (w workload) post(ctx context.Context, replicas []client, i int) (time.Duration, error) {
 	type match struct{ Event struct{ State string } }
 	var answer struct {
@@ -93,8 +93,8 @@ func (w workload) post(ctx context.Context, replicas []client, i int) (time.Dura
 	return 0, err
 }
 
-// session is the number of the session that the i-th request goes to. Sessions that take the place of
-// others do not all do so at the same time.
+// session is the number of the i-th request's session. Sessions that replace others do not all do so at the same
+// time.
 func (w workload) session(i int) int {
 	place := i % w.sessions
 	if w.messages == 0 {
@@ -103,8 +103,7 @@ func (w workload) session(i int) int {
 	return w.first + (i/w.sessions+place)/w.messages*w.sessions + place
 }
 
-// text is what the i-th message says, and what makes the LLM call the tools. Some of its words are known
-// to no tool.
+// text names the tools to call for the LLM, and has words that no tool knows.
 func (w workload) text(i int) string {
 	names, said := make([]string, w.matches), "Good morning, this is Ms Keller. Please"
 	for k := range w.matches {
@@ -114,16 +113,14 @@ func (w workload) text(i int) string {
 	return calling(said, names...)
 }
 
-// tell stores a message in a session that nothing is matched against.
 func (w workload) tell(ctx context.Context, c client, session int) error {
 	path := fmt.Sprintf("/v1/apps/%s/sessions/s%d/messages", w.app, session)
 	return c.send(ctx, http.MethodPost, path, map[string]any{"actor": "agent", "text": "The " + things[session%len(things)] + " is free again this afternoon."}, nil)
 }
 
-// client speaks to one replica.
 type client struct{ testbed.Client }
 
-// answerLimit is how long a request may take: longer than the lease that a message has.
+// answerLimit is longer than the lease of a message.
 const answerLimit = 30 * time.Second
 
 func newClient(s *server, connections int) client {
@@ -132,7 +129,6 @@ func newClient(s *server, connections int) client {
 	return c
 }
 
-// send makes a request that must succeed, and reads its answer into something.
 func (c client) send(ctx context.Context, method, path string, body, into any, headers ...string) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -151,18 +147,15 @@ func (c client) send(ctx context.Context, method, path string, body, into any, h
 	return json.Unmarshal(answer.Body, into)
 }
 
-// Verbs, things and places make names that are as like and unlike as those of real tools, and the words
-// of messages.
+// These make names as like and unlike as those of real tools, and the words of messages.
 var (
 	verbs  = []string{"reserve", "cancel", "clean", "open", "close", "repair", "measure", "photograph", "paint", "rent", "sell", "inspect", "lock", "warm", "light", "move", "count", "insure", "order", "describe"}
 	things = []string{"table", "window", "door", "lamp", "bicycle", "printer", "elevator", "parcel", "ticket", "invoice", "camera", "garden", "kettle", "mirror", "piano", "radio", "scooter", "stove", "tent", "umbrella", "violin", "wardrobe", "carpet", "desk", "engine", "fridge", "guitar", "heater", "island", "jacket", "keyboard", "ladder", "monitor", "notebook", "oven", "pillow", "quilt", "router", "sofa", "towel", "vase", "wagon", "blanket", "candle", "drill", "faucet", "glove", "hammer", "kennel", "locker"}
 	places = []string{"kitchen", "museum", "airport", "hospital", "library", "harbour", "school", "station", "theatre", "village"}
 )
 
-// maxTools is how many names there are.
 var maxTools = len(verbs) * len(things) * len(places)
 
-// toolWords are the verb, the thing and the place of the i-th tool.
 func toolWords(i int) (verb, thing, place string) {
 	rest := i / len(things)
 	return verbs[(rest+i)%len(verbs)], things[i%len(things)], places[rest/len(verbs)%len(places)]
@@ -178,13 +171,12 @@ func doing(i int) string {
 	return verb + " the " + thing + " of the " + place
 }
 
-// describe says what the i-th tool does. What a matcher has to know grows with the tools as that of real
-// ones does: every second brings a word that no tool had before.
+// describe gives every second tool a word that no tool had before, as real tools have.
 func describe(i int) string {
 	return "To " + doing(i) + ", by way of " + rare(i/2) + ", " + rare(maxTools+i/7) + " and " + rare(2*maxTools+i/50)
 }
 
-// rare makes up the n-th of 343,000 words of three syllables, unlike those before it.
+// rare returns the n-th of 343,000 words of three syllables.
 func rare(n int) string {
 	const consonants, vowels = "bdfghjklmnprstv", "aeiou"
 	const syllables, prime = len(consonants) * len(vowels), 104_729

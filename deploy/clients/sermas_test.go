@@ -41,8 +41,7 @@ func TestClientOfSERMASWorksAsItIs(t *testing.T) {
 	require.Regexp(t, "^"+anything(sermasPrints)+"$", got)
 }
 
-// asked are the paths that SERMAS's client asks for, and told the topics that it subscribes to,
-// in its own source.
+// asked are the paths that SERMAS's client asks for, and told the topics that it subscribes to, in its own source.
 var (
 	asked = regexp.MustCompile(`url:"(/api[^"]+)"`)
 	told  = regexp.MustCompile(`broker\.subscribe\("([^"]+)"`)

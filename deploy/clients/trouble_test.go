@@ -14,10 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// trouble is a network between clients and a service that fails in each way once: the answer to
-// every POST is lost the first time, after the service has given it. Of the streams of events of a
-// session, the first breaks off behind its first event, the second falls silent, and all others
-// come in pieces of a few bytes.
+// trouble is a network between clients and a service that fails in each way once: the answer to every POST is lost
+// the first time, after the service has given it. Of the streams of events of a session, the first breaks off behind
+// its first event, the second falls silent, and all others come in pieces of a few bytes.
 type trouble struct {
 	service *httputil.ReverseProxy
 	mu      sync.Mutex

@@ -100,8 +100,7 @@ const forThePage = `{"tools":[
 	 "schema":[{"parameter":"day","type":"string","required":true,"ask":"Which day suits you?","allowedValues":["Monday","Friday"]}]},
 	{"name":"turn-the-page","description":"Turn the page of the leaflet","answer":{"within":"1m"},"request":{"timeout":"1m"}}]}`
 
-// pageWithTheClient tries the files of the client in a browser, on a page of another origin than
-// the service.
+// pageWithTheClient tries the files of the client in a browser, on a page of another origin than the service.
 func pageWithTheClient(t *testing.T, s *service, dist string) {
 	t.Helper()
 	routes := http.NewServeMux()

@@ -28,8 +28,7 @@ import (
 )
 
 const (
-	// patience bounds every wait. It is far above what is waited for, for machines that
-	// do much else.
+	// patience bounds every wait. It is far above what is waited for, for machines that do much else.
 	patience = 60 * time.Second
 	// glance is the pause between two looks at something that is waited for.
 	glance = 20 * time.Millisecond
@@ -294,8 +293,7 @@ func (r *reader) openShell() {
 	fmt.Fprintf(r.shell, "set -eao pipefail; source %s/prelude.sh\n", r.dir)
 }
 
-// bash is a shell that sees nothing of the environment that the test runs in but the way
-// to its programs.
+// bash is a shell that sees nothing of the environment that the test runs in but the way to its programs.
 func (r *reader) bash(arguments ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	r.t.Cleanup(cancel)
@@ -320,8 +318,7 @@ func (r *reader) writeProgram() {
 	require.NoError(r.t, os.Chmod(r.at("bin/earshot"), 0o700))
 }
 
-// here puts the addresses of this document's servers in place of the usual ones, there
-// does the reverse.
+// here puts the addresses of this document's servers in place of the usual ones, there does the reverse.
 func (r *reader) here(text string) string {
 	for usual, here := range r.places {
 		text = strings.ReplaceAll(text, usual, here)

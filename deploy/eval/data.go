@@ -27,8 +27,7 @@ func repository(tools any) (*repositories.Repository, error) {
 	return repositories.DecodeRepository(repositories.Scope{AppID: "eval"}, "eval", body)
 }
 
-// saying makes the test of a conversation whose last message is to be matched; what came before
-// is only heard.
+// saying makes the test of a conversation whose last message is to be matched; what came before is only heard.
 func saying(id string, history []evaldata.Message, expect ...files.Expectation) *files.Test {
 	test := &files.Test{Name: id}
 	for _, one := range history {

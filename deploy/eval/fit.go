@@ -8,8 +8,7 @@ import (
 	"earshot/matcher/offline"
 )
 
-// bars are those of the settings of apps: offline.bar, and llm.when for what is decided without
-// a model.
+// bars are those of the settings of apps: offline.bar, and llm.when for what is decided without a model.
 var bars = []struct {
 	name  string
 	least float64

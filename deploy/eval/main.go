@@ -1,8 +1,7 @@
-// Command eval measures the matcher without a model on data that is no part of this project, and
-// prints tables: which tools fire for single messages (CLINC150), which calls conversations come
-// to (Schema-Guided Dialogue), and which single messages come to with functions of all kinds
-// (Berkeley Function Calling Leaderboard). Every case is a test of tools, and is run as earshot
-// eval runs them.
+// Command eval measures the matcher without a model on data that is no part of this project, and prints tables: which
+// tools fire for single messages (CLINC150), which calls conversations come to (Schema-Guided Dialogue), and which
+// single messages come to with functions of all kinds (Berkeley Function Calling Leaderboard). Every case is a test
+// of tools, and is run as earshot eval runs them.
 //
 //	EARSHOT_EVAL_DATA=/path/to/data go run ./deploy/eval
 //	EARSHOT_EVAL_DATA=/path/to/data go run ./deploy/eval fit

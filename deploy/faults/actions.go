@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"earshot/deploy/testbed"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -242,14 +243,14 @@ func (c *client) settle() {
 	if !is || c.dice.IntN(3) == 0 {
 		return
 	}
-	wait(c.ctx, time.Duration(c.dice.IntN(400))*time.Millisecond)
+	testbed.Wait(c.ctx, time.Duration(c.dice.IntN(400))*time.Millisecond)
 	c.act("cancel", lamp.TriggerID, "", false)
 }
 
 func (c *client) interrupt() {
 	c.say("mail", `call mail {"day":"monday"}`)
 	if c.dice.IntN(3) == 0 {
-		wait(c.ctx, time.Duration(500+c.dice.IntN(600))*time.Millisecond)
+		testbed.Wait(c.ctx, time.Duration(500+c.dice.IntN(600))*time.Millisecond)
 	}
 	c.say("", "what a day")
 }
@@ -370,7 +371,7 @@ func (c *client) publish(triggerID, body string) {
 			return
 		}
 		o.Answer = err.Error()
-		wait(ctx, 30*time.Millisecond)
+		testbed.Wait(ctx, 30*time.Millisecond)
 	}
 	c.keep(&c.lost, o)
 }

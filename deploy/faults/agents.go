@@ -102,7 +102,7 @@ func (c *client) askAbout(t *task, kind, method, more string, values map[string]
 	o := &operation{App: t.app, Kind: kind, Trigger: t.id, Path: t.path, Body: body, Given: values}
 	o.sound = func(answer string) error {
 		if kind == "followed" && taskIn(answer).Status == "working" { // until it has ended, or asks for values
-			wait(c.ctx, 100*time.Millisecond)
+			testbed.Wait(c.ctx, 100*time.Millisecond)
 			return errors.New("it is under way")
 		}
 		return nil

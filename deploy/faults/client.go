@@ -100,7 +100,7 @@ func (c *client) do(method string, o *operation, header ...string) *operation {
 			broken = time.Now()
 		}
 		o.Answer, o.Broken = fmt.Sprint(answer.Status, string(answer.Body), err), true
-		wait(ctx, 30*time.Millisecond)
+		testbed.Wait(ctx, 30*time.Millisecond)
 	}
 	return c.keep(&c.lost, o)
 }

@@ -52,7 +52,7 @@ func pour(out http.ResponseWriter, request *http.Request, size int, pause time.D
 		if _, err := out.Write(piece); err != nil || flusher.Flush() != nil {
 			return
 		}
-		wait(request.Context(), pause)
+		testbed.Wait(request.Context(), pause)
 	}
 }
 
@@ -84,7 +84,7 @@ func (m *model) ServeHTTP(out http.ResponseWriter, request *http.Request) {
 		http.Error(out, "no chat completion", http.StatusBadRequest)
 		return
 	}
-	wait(request.Context(), time.Duration(m.pause.Load()))
+	testbed.Wait(request.Context(), time.Duration(m.pause.Load()))
 	text, calls, last := "none", []object(nil), asked.Messages[len(asked.Messages)-1]
 	if last.Role == "tool" {
 		var results []string

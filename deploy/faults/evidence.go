@@ -134,7 +134,7 @@ func gather(s *system) *evidence {
 	e.due, e.left = s.due(), s.left()
 	report, err := verify.Ledger(s.ctx, verify.Options{
 		DB: &keyspace.DB{UniversalClient: s.client}, Done: store.DefaultRetention, Dead: store.DefaultDeadRetention,
-		Pause: func(ctx context.Context) error { wait(ctx, time.Second); return ctx.Err() },
+		Pause: func(ctx context.Context) error { testbed.Wait(ctx, time.Second); return ctx.Err() },
 	})
 	s.must(err)
 	for _, f := range report.Findings {

@@ -116,9 +116,8 @@ func TestEveryFlawIsFound(t *testing.T) {
 	}
 }
 
-// TestOfManyWaysOneIsTakenWhileReplicasDie has 64 clients ask for the same at once, and
-// triggers confirmed, denied, cancelled and released at the same instant, while replicas die
-// about that.
+// TestOfManyWaysOneIsTakenWhileReplicasDie has 64 clients ask for the same at once, and triggers confirmed, denied,
+// cancelled and released at the same instant, while replicas die about that.
 func TestOfManyWaysOneIsTakenWhileReplicasDie(t *testing.T) {
 	t.Parallel()
 	o := short(t)
@@ -132,8 +131,7 @@ func TestOfManyWaysOneIsTakenWhileReplicasDie(t *testing.T) {
 	require.NoError(t, os.RemoveAll(o.dir))
 }
 
-// TestAPhaseThatDoesNotComeToRestIsAFailure leaves NATS away, so that what is owed
-// stays owed.
+// TestAPhaseThatDoesNotComeToRestIsAFailure leaves NATS away, so that what is owed stays owed.
 func TestAPhaseThatDoesNotComeToRestIsAFailure(t *testing.T) {
 	t.Parallel()
 	o := short(t)

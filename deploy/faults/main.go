@@ -1,9 +1,8 @@
-// Command faults proves the promise of the service from outside. It builds the real
-// program, runs replicas of it on a real Redis and a real NATS server, lets clients
-// talk to them as careful clients do, and breaks things: replicas kill themselves at
-// the points of package failpoint, Redis and NATS are killed, are away, are full, replies
-// are lost, processes are frozen, a Redis Cluster loses masters. Afterwards the books must balance: what was
-// answered to clients, what is in the stream, what the endpoints got, and what the API lists.
+// Command faults proves the promise of the service from outside. It builds the real program, runs replicas of it on a
+// real Redis and a real NATS server, lets clients talk to them as careful clients do, and breaks things: replicas
+// kill themselves at the points of package failpoint, Redis and NATS are killed, are away, are full, replies are
+// lost, processes are frozen, a Redis Cluster loses masters. Afterwards the books must balance: what was answered to
+// clients, what is in the stream, what the endpoints got, and what the API lists.
 //
 //	go run ./deploy/faults                # every point once, every fault once
 //	go run ./deploy/faults -kills 500     # as many kills, and as long as that takes

@@ -143,7 +143,7 @@ func (p phase) begin(s *system) (stop func()) {
 						break
 					}
 				}
-				wait(talking, time.Duration(c.dice.IntN(40))*time.Millisecond)
+				testbed.Wait(talking, time.Duration(c.dice.IntN(40))*time.Millisecond)
 			}
 		})
 	}

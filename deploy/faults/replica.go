@@ -87,7 +87,7 @@ func (r *replica) watch(point failpoint.Point) {
 				r.system.plan.died(point)
 			case !how.Killed && (point != failpoint.ShutdownBegun || how.Code != 0):
 				r.system.trouble(fmt.Errorf("replica %d has ended by itself with %d; see %s", r.slot, how.Code, r.Log))
-				wait(context.Background(), time.Second) // it would end again at once
+				testbed.Wait(context.Background(), time.Second) // it would end again at once
 			}
 			return
 		case <-look.C:

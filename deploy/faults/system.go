@@ -126,14 +126,7 @@ func (s *system) troubles() []error {
 	return s.troubled
 }
 
-func (s *system) wait(pause time.Duration) { wait(s.ctx, pause) }
-
-func wait(ctx context.Context, pause time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(pause):
-	}
-}
+func (s *system) wait(pause time.Duration) { testbed.Wait(s.ctx, pause) }
 
 // await waits until all replicas are ready. None is while the last event that the stream refused does not fit.
 func (s *system) await() error {

@@ -35,8 +35,7 @@ var fieldTypes = map[string]string{
 // nothing. Patch is a Repository.
 var leftOut = []string{"Patch", "Tool.inputSchema", "Tool.input_schema", "Tool.strict"}
 
-// sent says whether an empty field is sent, if that is not what the schema requires: another field
-// may stand for it.
+// sent says whether an empty field is sent, if that is not what the schema requires: another field may stand for it.
 var sent = map[string]bool{"Tool.name": false, "Parameter.name": false, "Parameter.parameter": false, "Parameter.description": false, "Function.name": true}
 
 // initialisms are words of names that Go writes in capitals.
@@ -114,8 +113,16 @@ func (c *client) field(text *bytes.Buffer, f *field, path, within string) {
 	default:
 		tag += ",omitempty"
 	}
-	fmt.Fprintf(text, "%s\t%s %s `json:%q`\n", comment(described, "\t"), goName(f.name), kind, tag)
+	line := fmt.Sprintf("%s %s `json:%q`", goName(f.name), kind, tag)
+	if len(line)+len(described) < trailing {
+		fmt.Fprintf(text, "\t%s // %s\n", line, described)
+	} else {
+		fmt.Fprintf(text, "%s\t%s\n", comment(described, "\t"), line)
+	}
 }
+
+// trailing is the longest field that has its comment behind it; the columns of others make it longer.
+const trailing = 112
 
 func (c *client) goType(f *field, path string) string {
 	referred := typeNames[f.Ref]
@@ -173,9 +180,9 @@ func goName(name string) string {
 	return strings.Join(words, "")
 }
 
-// comment breaks a text into lines of at most 100 columns.
+// comment breaks a text into lines of at most 118 columns.
 func comment(text, indent string) string {
-	const most = 100
+	const most = 118
 	var b strings.Builder
 	line := ""
 	for word := range strings.FieldsSeq(text) {

@@ -1,6 +1,5 @@
-// Program fields writes what follows from the schemas of bodies: the tables of fields in
-// deploy/docs/tools.md and the types of the Go client. Run it in the root of the module after each
-// change of a schema:
+// Program fields writes what follows from the schemas of bodies: the tables of fields in deploy/docs/tools.md and the
+// types of the Go client. Run it in the root of the module after each change of a schema:
 //
 //	go run ./deploy/fields
 //

@@ -148,8 +148,7 @@ func (f *field) absent() string {
 	}
 }
 
-// meaning describes a field, with the words and bounds of its schema that its description does not
-// name.
+// meaning describes a field, with the words and bounds of its schema that its description does not name.
 func (f *field) meaning() string {
 	text := cmp.Or(f.Doc, strings.ReplaceAll(strings.TrimSuffix(f.Description, ".")+".", "***", "`***`"))
 	words := f.Enum

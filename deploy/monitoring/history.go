@@ -1,6 +1,5 @@
-// Package monitoring holds what watches a service: rules for Prometheus, a dashboard for
-// Grafana, and what tests need to try both on what services really say. deploy/docs/runbook.md
-// tells what each alert means.
+// Package monitoring holds what watches a service: rules for Prometheus, a dashboard for Grafana, and what tests need
+// to try both on what services really say. deploy/docs/runbook.md tells what each alert means.
 package monitoring
 
 import (

@@ -238,8 +238,7 @@ func container(t *testing.T, made map[string]object) object {
 	return in(t, made["Deployment"], "spec", "template", "spec", "containers", 0).(object)
 }
 
-// TestChartKeepsNumbersAndNamesEachVariableOnce has values as helm reads them of a file: numbers
-// are floats.
+// TestChartKeepsNumbersAndNamesEachVariableOnce has values as helm reads them of a file: numbers are floats.
 func TestChartKeepsNumbersAndNamesEachVariableOnce(t *testing.T) {
 	made := chart(t, func(values object) {
 		values["env"] = object{

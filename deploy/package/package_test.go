@@ -33,8 +33,7 @@ func run(t *testing.T, name string, arguments ...string) string {
 	return string(out)
 }
 
-// missing skips a test without a program that only Linux has, or fails it where everything has to
-// be there.
+// missing skips a test without a program that only Linux has, or fails it where everything has to be there.
 func missing(t *testing.T, debian string) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -43,8 +42,7 @@ func missing(t *testing.T, debian string) {
 	testbed.Missing(t, debian+" is not there: apt-get install "+debian)
 }
 
-// TestServersOfDevAreLeftOut holds for all that is packed: a server that nobody starts is
-// only there to be attacked.
+// TestServersOfDevAreLeftOut holds for all that is packed: a server that nobody starts is only there to be attacked.
 func TestServersOfDevAreLeftOut(t *testing.T) {
 	linked := func(tags string) string {
 		return run(t, "go", "list", "-C", root, "-deps", "-tags", tags, "./cmd/earshot")

@@ -67,7 +67,7 @@ func begin(ctx context.Context, service testbed.Client, sink string, clients int
 func (l *load) follow(ctx context.Context, session string, heard func()) {
 	reader, last, kind := l.Client, "", ""
 	reader.HTTP = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	for ; ctx.Err() == nil; wait(ctx, checkEvery) {
+	for ; ctx.Err() == nil; testbed.Wait(ctx, checkEvery) {
 		response, err := reader.Open(ctx, http.MethodGet, app+"/sessions/"+session+"/events", "", "Last-Event-ID", last)
 		if err != nil {
 			continue
@@ -101,7 +101,7 @@ func (l *load) talk(ctx context.Context, session string) {
 		} else {
 			l.twice(session, "/messages", fmt.Sprintf(`{"messageId":"m%d","actor":"user","text":"Ring the bell"}`, n))
 		}
-		wait(ctx, breath)
+		testbed.Wait(ctx, breath)
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

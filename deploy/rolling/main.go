@@ -99,7 +99,7 @@ func roll(t testbed.TB, folder string, o options) (*report, error) {
 	if err != nil {
 		return nil, err
 	}
-	wait(ctx, o.settle)
+	testbed.Wait(ctx, o.settle)
 	restarted := restart(ctx, o, replicas, program)
 	return used.end(broker, sink), restarted
 }
@@ -117,17 +117,9 @@ func restart(ctx context.Context, o options, replicas []*testbed.Replica, progra
 			return err
 		}
 		o.logf("replica %d: stopped in %s, ready again %s later", n+1, stopped.Round(time.Millisecond), (time.Since(began) - stopped).Round(time.Millisecond))
-		wait(ctx, o.settle)
+		testbed.Wait(ctx, o.settle)
 	}
 	return nil
-}
-
-// wait pauses, or not so long if ctx ends.
-func wait(ctx context.Context, pause time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(pause):
-	}
 }
 
 // checkEvery is the pause between two looks of the balancer at /readyz of a replica.
@@ -154,7 +146,7 @@ func balance(t testbed.TB, replicas []*testbed.Replica, marks bool) (front strin
 		go func() {
 			for ctx.Err() == nil {
 				one.up.Store(one.Ready(ctx) == nil)
-				wait(ctx, checkEvery)
+				testbed.Wait(ctx, checkEvery)
 			}
 		}()
 	}

@@ -188,8 +188,7 @@ func (p *Process) Output() string {
 // String is Output.
 func (p *Process) String() string { return p.Output() }
 
-// Start runs a program in a folder until the end of the test, with these variables in addition to those
-// of the test.
+// Start runs a program in a folder until the end of the test, with these variables in addition to those of the test.
 func Start(t testing.TB, folder string, variables []string, program string, args ...string) *Process {
 	t.Helper()
 	p := NewProcess(t.TempDir(), filepath.Base(program), program, args...)

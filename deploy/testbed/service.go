@@ -26,8 +26,7 @@ type Replica struct {
 	Client
 }
 
-// NewReplica returns a replica that does not run yet, with these variables. Its log is in a folder and
-// has its name.
+// NewReplica returns a replica that does not run yet, with these variables. Its log is in a folder and has its name.
 func NewReplica(t TB, folder, name, program string, variables ...string) *Replica {
 	t.Helper()
 	address := Address(t)

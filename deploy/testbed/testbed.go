@@ -62,6 +62,17 @@ func Until(ctx context.Context, limit time.Duration, holds func(context.Context)
 	}
 }
 
+// Wait pauses, or not so long if ctx ends.
+func Wait(ctx context.Context, pause time.Duration) {
+	if pause <= 0 {
+		return
+	}
+	select {
+	case <-ctx.Done():
+	case <-time.After(pause):
+	}
+}
+
 // Main runs the tests of a package, and at the end removes what they have shared.
 //
 //	func TestMain(m *testing.M) { testbed.Main(m) }

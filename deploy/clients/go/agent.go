@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -35,10 +36,7 @@ func (s *scope) AgentTools(ctx context.Context) ([]*AgentTool, error) {
 		if err := decode(definition.InputSchema, &tool.schema); err != nil {
 			return nil, err
 		}
-		for name := range tool.schema.Properties {
-			tool.order = append(tool.order, name)
-		}
-		slices.Sort(tool.order)
+		tool.order = slices.Sorted(maps.Keys(tool.schema.Properties))
 		found = append(found, tool)
 	}
 	return found, nil
@@ -50,8 +48,7 @@ func (t *AgentTool) Name() string { return t.definition.Name }
 // Schema is the JSON Schema of the tool's parameters.
 func (t *AgentTool) Schema() json.RawMessage { return t.definition.InputSchema }
 
-// Description says what the tool does and, for agents that are shown nothing else, what its input
-// is.
+// Description says what the tool does and, for agents that are shown nothing else, what its input is.
 func (t *AgentTool) Description() string {
 	text := strings.TrimSpace(t.definition.Description)
 	if text != "" && !strings.HasSuffix(text, ".") {
@@ -92,11 +89,10 @@ func Functions(tools []*AgentTool) []FunctionTool {
 	return functions
 }
 
-// Call fires the tool with the input that a model has written, and returns what to tell it. The
-// input is a JSON object of the values; of a tool with one parameter, a text, the text alone will
-// do. What the model can do something about is an answer and no error: values that do not fit, a
-// tool that is not in scope any more, a call that failed, is pending, or waits for a person. The
-// error says that the service was not reached, or refused the key.
+// Call fires the tool with the input that a model has written, and returns what to tell it. The input is a JSON
+// object of the values; of a tool with one parameter, a text, the text alone will do. What the model can do something
+// about is an answer and no error: values that do not fit, a tool that is not in scope any more, a call that failed,
+// is pending, or waits for a person. The error says that the service was not reached, or refused the key.
 func (t *AgentTool) Call(ctx context.Context, input string) (string, error) {
 	values, fault := t.read(input)
 	if fault != "" {

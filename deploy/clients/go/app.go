@@ -2,11 +2,9 @@ package earshot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"net/http"
-	"strconv"
 )
 
 // App speaks of one app: a tenant with its tools, sessions and keys. Making one asks nobody.
@@ -33,8 +31,7 @@ func (a *App) Put(ctx context.Context, app AppDefinition) (AppDefinition, error)
 	return ask[AppDefinition](ctx, a.client, put(a.path, app))
 }
 
-// Patch changes a part of the app by a JSON merge patch (RFC 7386): a map, or a struct with JSON
-// tags.
+// Patch changes a part of the app by a JSON merge patch (RFC 7386): a map, or a struct with JSON tags.
 func (a *App) Patch(ctx context.Context, patch any) (AppDefinition, error) {
 	changed := call{method: http.MethodPatch, path: a.path, body: patch, repeatable: true}
 	return ask[AppDefinition](ctx, a.client, changed.with("Content-Type", "application/merge-patch+json"))
@@ -78,9 +75,8 @@ func (a *App) Retry(ctx context.Context, triggerID string) (Record, error) {
 	return a.decide(ctx, triggerID, "retry", nil)
 }
 
-// Confirm lets a trigger go that waits for a yes. The digest is that of its match: it stands for
-// the values that were asked about. The record says what became of it; one that was ended before is
-// ErrConflict.
+// Confirm lets a trigger go that waits for a yes. The digest is that of its match: it stands for the values that were
+// asked about. The record says what became of it; one that was ended before is ErrConflict.
 func (a *App) Confirm(ctx context.Context, triggerID, digest string) (Record, error) {
 	return a.decide(ctx, triggerID, "confirm", map[string]string{"digest": digest})
 }
@@ -123,24 +119,21 @@ func (a *App) decide(ctx context.Context, triggerID, what string, body any) (Rec
 // pages reads a list, page by page. It ends with the first error.
 func pages[T any](ctx context.Context, c *Client, list call) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
-		next := list
-		for {
+		for next := list; ; {
 			var page struct {
-				Items []json.RawMessage `json:"items"`
-				Next  string            `json:"next"`
+				Items []T    `json:"items"`
+				Next  string `json:"next"`
 			}
-			err := c.send(ctx, next, &page)
-			for _, raw := range page.Items {
-				var item T
-				err = decode(raw, &item)
-				if !yield(item, err) || err != nil {
+			if err := c.send(ctx, next, &page); err != nil {
+				yield(*new(T), err)
+				return
+			}
+			for _, item := range page.Items {
+				if !yield(item, nil) {
 					return
 				}
 			}
-			if err != nil {
-				yield(*new(T), err)
-			}
-			if err != nil || page.Next == "" {
+			if page.Next == "" {
 				return
 			}
 			next = list.asking("after", page.Next)
@@ -154,14 +147,6 @@ func filter(of call, parts map[string]string) call {
 		if value != "" {
 			of = of.asking(name, value)
 		}
-	}
-	return of
-}
-
-// limited asks for pages of so many.
-func limited(of call, limit int) call {
-	if limit > 0 {
-		of = of.asking("limit", strconv.Itoa(limit))
 	}
 	return of
 }

@@ -2,13 +2,13 @@ package earshot
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -57,14 +57,8 @@ func New(service string, options ...Option) (*Client, error) {
 // FromEnvironment makes a client of the service at EARSHOT_URL, DefaultURL where it is not set,
 // with the key in EARSHOT_KEY, else EARSHOT_ADMIN_KEY.
 func FromEnvironment(options ...Option) (*Client, error) {
-	service, key := os.Getenv("EARSHOT_URL"), os.Getenv("EARSHOT_KEY")
-	if service == "" {
-		service = DefaultURL
-	}
-	if key == "" {
-		key = os.Getenv("EARSHOT_ADMIN_KEY")
-	}
-	return New(service, append([]Option{WithKey(key)}, options...)...)
+	key := cmp.Or(os.Getenv("EARSHOT_KEY"), os.Getenv("EARSHOT_ADMIN_KEY"))
+	return New(cmp.Or(os.Getenv("EARSHOT_URL"), DefaultURL), append([]Option{WithKey(key)}, options...)...)
 }
 
 // Do makes a request that has no method of its own: path is below /v1 and escaped, as
@@ -126,12 +120,11 @@ func (r call) with(name, value string) call {
 
 // asking is the call with a value in its query.
 func (r call) asking(name, value string) call {
-	query := url.Values{}
-	for key, values := range r.query {
-		query[key] = values
+	r.query = maps.Clone(r.query)
+	if r.query == nil {
+		r.query = url.Values{}
 	}
-	query.Set(name, value)
-	r.query = query
+	r.query.Set(name, value)
 	return r
 }
 
@@ -144,17 +137,38 @@ func (c *Client) send(ctx context.Context, r call, answer any) error {
 			return fmt.Errorf("earshot: what is to be sent is no JSON: %w", err)
 		}
 	}
-	for attempt := 0; ; attempt++ {
-		text, err := c.once(ctx, r, body)
-		if err == nil {
-			return decode(text, answer)
-		}
-		pause, worth := worthAgain(err, r.repeatable, attempt)
-		if !worth || attempt >= c.again || ctx.Err() != nil || c.waiting(ctx, pause) != nil {
-			return err
-		}
-		if unanswered := new(lost); r.unheard != nil && errors.As(err, &unanswered) {
+	var text []byte
+	var failed error
+	failed = c.retry(ctx, c.again, r.repeatable, func() error {
+		if unanswered := new(lost); r.unheard != nil && errors.As(failed, &unanswered) {
 			*r.unheard = true
+		}
+		var response *http.Response
+		if response, failed = c.open(ctx, r, body); failed != nil {
+			return failed
+		}
+		defer response.Body.Close()
+		if text, failed = io.ReadAll(response.Body); failed != nil {
+			failed = &lost{failed}
+		}
+		return failed
+	})
+	if failed != nil {
+		return failed
+	}
+	return decode(text, answer)
+}
+
+// retry tries again where that helps and does no harm, so many times; without end if times is negative.
+func (c *Client) retry(ctx context.Context, times int, repeatable bool, try func() error) error {
+	for attempt := 0; ; attempt++ {
+		err := try()
+		if err == nil {
+			return nil
+		}
+		pause, worth := worthAgain(err, repeatable, attempt)
+		if !worth || attempt == times || ctx.Err() != nil || c.waiting(ctx, pause) != nil {
+			return err
 		}
 	}
 }
@@ -164,20 +178,6 @@ func ask[T any](ctx context.Context, c *Client, r call) (T, error) {
 	var answer T
 	err := c.send(ctx, r, &answer)
 	return answer, err
-}
-
-// once sends one request and returns the body of an answer below 300.
-func (c *Client) once(ctx context.Context, r call, body []byte) ([]byte, error) {
-	response, err := c.open(ctx, r, body)
-	if err != nil {
-		return nil, err
-	}
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		return nil, &lost{err}
-	}
-	return text, nil
 }
 
 // open sends one request and returns an answer below 300, whose body the caller closes.
@@ -230,11 +230,4 @@ func join(segments ...string) string {
 		escaped[i] = url.PathEscape(segment)
 	}
 	return strings.Join(escaped, "/")
-}
-
-// newID is an id that nobody else makes.
-func newID() string {
-	var id [16]byte
-	_, _ = rand.Read(id[:]) // it never fails
-	return hex.EncodeToString(id[:])
 }

@@ -6,89 +6,70 @@ import "encoding/json"
 
 // AppDefinition is what an app is made of: its name, credentials, sources and settings.
 type AppDefinition struct {
-	// The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or
-	// digit.
+	// The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
 	AppID string `json:"appId,omitempty"`
-	// What people call it; shown in lists, used for nothing else.
-	Name string `json:"name,omitempty"`
+	Name  string `json:"name,omitempty"` // What people call it; shown in lists, used for nothing else.
 	// OAuth2 clients of the app, with which calls of its tools can authenticate.
 	Modules []Module `json:"modules,omitempty"`
 	// Whose ID tokens are verified. A front-end sends a user's token in the header {name}_token.
 	AuthServices []AuthService `json:"authServices,omitempty"`
-	// Databases and APIs that tools of a type work on.
-	Sources []Source `json:"sources,omitempty"`
+	Sources      []Source      `json:"sources,omitempty"` // Databases and APIs that tools of a type work on.
 	// How messages of the app are matched and answered, and what it may use.
 	Settings *Settings `json:"settings,omitempty"`
-	// Signs calls (Standard Webhooks): whsec_ and base64, or 24 to 64 bytes in base64; several with
-	// spaces between them, while receivers change from one to the next. A credential. Never
-	// returned: reads as ***; *** sent back keeps what is stored.
+	// Signs calls (Standard Webhooks): whsec_ and base64, or 24 to 64 bytes in base64; several with spaces between
+	// them, while receivers change from one to the next. A credential. Never returned: reads as ***; *** sent back
+	// keeps what is stored.
 	SigningSecret string `json:"signingSecret,omitempty"`
-	// What the author of a write may not expect, in the answer to it. Set by the service; read and
-	// left in a request.
+	// What the author of a write may not expect, in the answer to it. Set by the service; read and left in a request.
 	Notes []string `json:"notes,omitempty"`
 }
 
 // Module is an OAuth2 client of the app, by whose id and secret clients of SERMAS sign in as well.
 type Module struct {
-	// Name of the module, by which tools refer to it: 1 to 128 of A-Z a-z 0-9 _ -, the first a
-	// letter or digit.
+	// Name of the module, by which tools refer to it: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
 	ModuleID string `json:"moduleId"`
-	// The client's secret. A credential. Never returned: reads as ***; *** sent back keeps what is
-	// stored.
-	Secret string `json:"secret"`
-	// The client's id; the moduleId where it is missing.
-	ClientID string `json:"clientId,omitempty"`
-	// Where its tokens are had (OAuth2, grant client_credentials): an absolute http or https URL.
-	// Without one no tool calls with the module; clients of SERMAS sign in by it all the same.
-	TokenURL string `json:"tokenUrl,omitempty"`
-	// Sent with the request for a token, where the service wants one.
-	Audience string `json:"audience,omitempty"`
-	// Scopes to ask for with the token.
-	Scopes []string `json:"scopes,omitempty"`
-	// Where tools that were written with a key of scope tools alone may use the module, beside the
-	// host of its tokenUrl, on any port. *.clinic.example is every name one label below
-	// clinic.example.
+	// The client's secret. A credential. Never returned: reads as ***; *** sent back keeps what is stored.
+	Secret   string `json:"secret"`
+	ClientID string `json:"clientId,omitempty"` // The client's id; the moduleId where it is missing.
+	// Where its tokens are had (OAuth2, grant client_credentials): an absolute http or https URL. Without one no tool
+	// calls with the module; clients of SERMAS sign in by it all the same.
+	TokenURL string   `json:"tokenUrl,omitempty"`
+	Audience string   `json:"audience,omitempty"` // Sent with the request for a token, where the service wants one.
+	Scopes   []string `json:"scopes,omitempty"`   // Scopes to ask for with the token.
+	// Where tools that were written with a key of scope tools alone may use the module, beside the host of its
+	// tokenUrl, on any port. *.clinic.example is every name one label below clinic.example.
 	Hosts []string `json:"hosts,omitempty"`
 }
 
 // AuthService is how ID tokens are verified: google needs clientId, oidc needs issuer and audience.
 type AuthService struct {
-	// Name of the service, which is part of the header {name}_token: 1 to 128 of A-Z a-z 0-9 _ -,
-	// the first a letter or digit.
-	Name string `json:"name"`
-	// google: Google's ID tokens; oidc: those of any OpenID Connect issuer.
-	Type string `json:"type"`
-	// Of google: the OAuth client that tokens must be for.
-	ClientID string `json:"clientId,omitempty"`
+	// Name of the service, which is part of the header {name}_token: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter
+	// or digit.
+	Name     string `json:"name"`
+	Type     string `json:"type"`               // google: Google's ID tokens; oidc: those of any OpenID Connect issuer.
+	ClientID string `json:"clientId,omitempty"` // Of google: the OAuth client that tokens must be for.
 	// Of oidc: the iss of its tokens, an absolute http or https URL under which its keys are found.
-	Issuer string `json:"issuer,omitempty"`
-	// Of oidc: the aud that tokens must be for.
-	Audience string `json:"audience,omitempty"`
+	Issuer   string `json:"issuer,omitempty"`
+	Audience string `json:"audience,omitempty"` // Of oidc: the aud that tokens must be for.
 }
 
-// Source is a database, an HTTP API or an MCP server that tools work on. postgres needs host,
-// database and user; mysql needs host and user; sqlite needs database; http needs baseUrl; mcp
-// needs url.
+// Source is a database, an HTTP API or an MCP server that tools work on. postgres needs host, database and user;
+// mysql needs host and user; sqlite needs database; http needs baseUrl; mcp needs url.
 type Source struct {
-	// Name of the source, by which tools refer to it: 1 to 128 of A-Z a-z 0-9 _ -, the first a
-	// letter or digit.
+	// Name of the source, by which tools refer to it: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
 	Name string `json:"name"`
-	// postgres, mysql, sqlite, http or mcp
-	Type string `json:"type"`
-	// Of a postgres or mysql source: a host name or an IP address.
-	Host string `json:"host,omitempty"`
+	Type string `json:"type"`           // postgres, mysql, sqlite, http or mcp
+	Host string `json:"host,omitempty"` // Of a postgres or mysql source: a host name or an IP address.
 	// Of a postgres source, 5432 where it is missing; of a mysql source, 3306.
 	Port json.Number `json:"port,omitempty"`
-	// Of a postgres or mysql source its name, of a sqlite source the path of its file, in a folder
-	// that the operator has opened.
+	// Of a postgres or mysql source its name, of a sqlite source the path of its file, in a folder that the operator
+	// has opened.
 	Database string `json:"database,omitempty"`
-	// Of a postgres or mysql source: the user who connects.
-	User string `json:"user,omitempty"`
+	User     string `json:"user,omitempty"` // Of a postgres or mysql source: the user who connects.
 	// A credential. Never returned: reads as ***; *** sent back keeps what is stored.
 	Password string `json:"password,omitempty"`
-	// true: statements of a database source that change something fail, whatever a tool says. false
-	// lets tools of type execute-sql change things; missing, they run queries alone unless they say
-	// readOnly: false.
+	// true: statements of a database source that change something fail, whatever a tool says. false lets tools of
+	// type execute-sql change things; missing, they run queries alone unless they say readOnly: false.
 	ReadOnly *bool `json:"readOnly,omitempty"`
 	// Of an http source. Paths of tools are resolved against it (RFC 3986) and stay under its path.
 	BaseURL string `json:"baseUrl,omitempty"`
@@ -96,21 +77,17 @@ type Source struct {
 	Timeout Duration `json:"timeout,omitzero"`
 	// Of an http or mcp source: sent with every request. Credentials among them read as ***.
 	Headers map[string]string `json:"headers,omitempty"`
-	// Of an http source: added to the query of every request. Of a postgres source: sslmode,
-	// application_name, search_path or timezone. Of a mysql source: tls, charset, collation,
-	// time_zone or parseTime.
-	QueryParams map[string]string `json:"queryParams,omitempty"`
-	// Of a mysql source: Toolbox's name for timeout.
-	QueryTimeout Duration `json:"queryTimeout,omitzero"`
+	// Of an http source: added to the query of every request. Of a postgres source: sslmode, application_name,
+	// search_path or timezone. Of a mysql source: tls, charset, collation, time_zone or parseTime.
+	QueryParams  map[string]string `json:"queryParams,omitempty"`
+	QueryTimeout Duration          `json:"queryTimeout,omitzero"` // Of a mysql source: Toolbox's name for timeout.
 	// Keeps the body of an answer that is not 2xx. Default: false.
 	ReturnFullError bool `json:"returnFullError,omitempty"`
-	// Of an mcp source: where its server is spoken to (Streamable HTTP), as
-	// https://crm.example/mcp.
-	URL string `json:"url,omitempty"`
-	// Of an mcp source: how requests to its server are authenticated.
-	Auth *SourceAuth `json:"auth,omitempty"`
-	// Of an mcp source: patterns of names, as find_*, of which one must be that of a tool; all
-	// tools where it is missing.
+	// Of an mcp source: where its server is spoken to (Streamable HTTP), as https://crm.example/mcp.
+	URL  string      `json:"url,omitempty"`
+	Auth *SourceAuth `json:"auth,omitempty"` // Of an mcp source: how requests to its server are authenticated.
+	// Of an mcp source: patterns of names, as find_*, of which one must be that of a tool; all tools where it is
+	// missing.
 	Allow []string `json:"allow,omitempty"`
 	// Of an mcp source: how often its server is asked for its tools, 5s to 24h. Default: 5m.
 	Refresh Duration `json:"refresh,omitzero"`
@@ -120,126 +97,108 @@ type Source struct {
 
 // SourceAuth is one of basic, bearer and moduleId.
 type SourceAuth struct {
-	// User and password (RFC 7617).
-	Basic *Basic `json:"basic,omitempty"`
+	Basic *Basic `json:"basic,omitempty"` // User and password (RFC 7617).
 	// An OAuth2 client, whose token is sent, renewed before it ends, and once where it is refused.
 	Bearer *Bearer `json:"bearer,omitempty"`
-	// The module of the app whose token is sent: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or
-	// digit.
+	// The module of the app whose token is sent: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
 	ModuleID string `json:"moduleId,omitempty"`
 }
 
 // Settings is how messages of an app are matched and answered, and what it may use.
 type Settings struct {
-	// true: the model also writes a reply to each message, after a match with the tool's result in
-	// hand. false: reply is null but for returnDirect. Default: false.
+	// true: the model also writes a reply to each message, after a match with the tool's result in hand. false: reply
+	// is null but for returnDirect. Default: false.
 	ChatModeEnabled bool `json:"chatModeEnabled,omitempty"`
-	// true: no reply is written after a match, whatever the tool says; skipResponse of the answer
-	// is true. Default: false.
+	// true: no reply is written after a match, whatever the tool says; skipResponse of the answer is true. Default:
+	// false.
 	SkipToolResponse bool `json:"skipToolResponse,omitempty"`
-	// true: every message that is stored, and every reply, is an event chat.message, and a message
-	// that could not be decided an event chat.failed. Default: false.
+	// true: every message that is stored, and every reply, is an event chat.message, and a message that could not be
+	// decided an event chat.failed. Default: false.
 	ChatEvents bool `json:"chatEvents,omitempty"`
 	// What the users speak (BCP 47, as de or de-AT), where neither session nor message says it.
 	Language string `json:"language,omitempty"`
-	// Where the users are (as Europe/Berlin), where neither session nor message says it. It decides
-	// what tomorrow is, and noon.
-	TimeZone string `json:"timeZone,omitempty"`
-	// What the model is told about the app.
-	Prompt *Prompt `json:"prompt,omitempty"`
-	// Which model is asked, and when.
-	LLM *LLM `json:"llm,omitempty"`
-	// How messages are matched where no model decides.
-	Offline *Offline `json:"offline,omitempty"`
+	// Where the users are (as Europe/Berlin), where neither session nor message says it. It decides what tomorrow is,
+	// and noon.
+	TimeZone string   `json:"timeZone,omitempty"`
+	Prompt   *Prompt  `json:"prompt,omitempty"`  // What the model is told about the app.
+	LLM      *LLM     `json:"llm,omitempty"`     // Which model is asked, and when.
+	Offline  *Offline `json:"offline,omitempty"` // How messages are matched where no model decides.
 	// What is done with chats of clients that take this service for their model, at …/openai/v1.
 	OpenAI *Listening `json:"openai,omitempty"`
 	// Pages of these origins may call from a browser (CORS). None unless listed; * is every page.
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
-	// Those that are not given have their defaults. null, or 0, takes one off, and null in place of
-	// the object takes off all.
+	// Those that are not given have their defaults. null, or 0, takes one off, and null in place of the object takes
+	// off all.
 	Limits map[string]*int64 `json:"limits,omitempty"`
 }
 
 // Prompt is what the model is told about the app.
 type Prompt struct {
-	// Stands before the conversation in every request to the model: who the assistant is, how it is
-	// to speak.
+	// Stands before the conversation in every request to the model: who the assistant is, how it is to speak.
 	Text string `json:"text,omitempty"`
 }
 
 // LLM is which model is asked, and when.
 type LLM struct {
-	// provider/model, as openai/gpt-4o-mini.
-	Tools string `json:"tools,omitempty"`
-	// always: every message is the model's. unsure: where the words alone are certain they decide,
-	// and the model is not asked. A text that is exactly that of a tool without values never needs
-	// it. Default: always.
+	Tools string `json:"tools,omitempty"` // provider/model, as openai/gpt-4o-mini.
+	// always: every message is the model's. unsure: where the words alone are certain they decide, and the model is
+	// not asked. A text that is exactly that of a tool without values never needs it. Default: always.
 	When string `json:"when,omitempty"`
-	// Tools in a request to the model. With more in scope it is offered those that the conversation
-	// is about, and a function with which it finds the others, in one more request. Default: 64.
+	// Tools in a request to the model. With more in scope it is offered those that the conversation is about, and a
+	// function with which it finds the others, in one more request. Default: 64.
 	MostTools int `json:"mostTools,omitempty"`
 }
 
 // Offline is how messages are matched where no model decides.
 type Offline struct {
-	// How sure the words have to be. certain: rather no tool than a wrong one. likely: more
-	// messages fire a tool, and more of them one that was not meant. Default: certain.
+	// How sure the words have to be. certain: rather no tool than a wrong one. likely: more messages fire a tool, and
+	// more of them one that was not meant. Default: certain.
 	Bar string `json:"bar,omitempty"`
-	// Which tools that set no confirm ask first where words decide, not a model. irreversible:
-	// those named as moving money, ordering, deleting or ending a contract, without settle. always:
-	// all but read-only ones. Default: never.
+	// Which tools that set no confirm ask first where words decide, not a model. irreversible: those named as moving
+	// money, ordering, deleting or ending a contract, without settle. always: all but read-only ones. Default: never.
 	Confirm string `json:"confirm,omitempty"`
 }
 
-// Listening is what is done with chats of clients that take this service for their model, at
-// …/openai/v1.
+// Listening is what is done with chats of clients that take this service for their model, at …/openai/v1.
 type Listening struct {
-	// watch: the model's answers are relayed as they are, and what the user says is matched beside.
-	// act: the tools in scope are offered to the model with the client's own, and its calls of them
-	// carried out here. Default: watch.
-	Mode string `json:"mode,omitempty"`
-	// What the model may be asked for, at the operator's cost.
-	Limits *ModelLimits `json:"limits,omitempty"`
+	// watch: the model's answers are relayed as they are, and what the user says is matched beside. act: the tools in
+	// scope are offered to the model with the client's own, and its calls of them carried out here. Default: watch.
+	Mode   string       `json:"mode,omitempty"`
+	Limits *ModelLimits `json:"limits,omitempty"` // What the model may be asked for, at the operator's cost.
 }
 
 // ModelLimits is what the model may be asked for, at the operator's cost.
 type ModelLimits struct {
-	// Requests of the whole app to the model a minute, over all replicas; further ones are answered
-	// 429. Without it, or with null, those of a session's token are limited as its messages are.
+	// Requests of the whole app to the model a minute, over all replicas; further ones are answered 429. Without it,
+	// or with null, those of a session's token are limited as its messages are.
 	RequestsPerMinute *int64 `json:"requestsPerMinute,omitempty"`
-	// Models that may be asked; a * at the end stands for any rest, as in gpt-4o*. All, where there
-	// are none.
+	// Models that may be asked; a * at the end stands for any rest, as in gpt-4o*. All, where there are none.
 	Models []string `json:"models,omitempty"`
-	// The longest answer, in tokens, of all choices (n) together. A request for more is refused;
-	// one that names no length gets this one.
+	// The longest answer, in tokens, of all choices (n) together. A request for more is refused; one that names no
+	// length gets this one.
 	MaxTokens int `json:"maxTokens,omitempty"`
 }
 
 // Repository is a named group of tools: those of tools, or those of the MCP server that from names.
 type Repository struct {
-	// The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or
-	// digit.
+	// The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
 	AppID string `json:"appId,omitempty"`
-	// The session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or
-	// digit.
+	// The session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
 	SessionID string `json:"sessionId,omitempty"`
-	// The repository, unique in its app or session. As in the path, or left out: 1 to 128 of A-Z
-	// a-z 0-9 _ -, the first a letter or digit.
-	RepositoryID string `json:"repositoryId,omitempty"`
-	// How its tools fire together.
-	Options *Options `json:"options,omitempty"`
-	// Name of one of the app's sources of type mcp: the repository has the tools of its server, and
-	// follows when they change.
+	// The repository, unique in its app or session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the
+	// first a letter or digit.
+	RepositoryID string   `json:"repositoryId,omitempty"`
+	Options      *Options `json:"options,omitempty"` // How its tools fire together.
+	// Name of one of the app's sources of type mcp: the repository has the tools of its server, and follows when they
+	// change.
 	From string `json:"from,omitempty"`
-	// The tools; names are unique in a repository. Needed without from. With it they are those of
-	// its server, which are read and left in a request.
-	Tools []Tool `json:"tools,omitzero"`
-	// When it was first put. Set by the service; read and left in a request.
-	Created string `json:"created,omitempty"`
+	// The tools; names are unique in a repository. Needed without from. With it they are those of its server, which
+	// are read and left in a request.
+	Tools   []Tool `json:"tools,omitzero"`
+	Created string `json:"created,omitempty"` // When it was first put. Set by the service; read and left in a request.
 	// When it was last changed. Set by the service; read and left in a request.
 	Updated string `json:"updated,omitempty"`
-	// What the author of a write may not expect, in the answer to it. Set by the service; read and
-	// left in a request.
+	// What the author of a write may not expect, in the answer to it. Set by the service; read and left in a request.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -247,256 +206,192 @@ type Repository struct {
 type Options struct {
 	// The first of the tools to fire takes the repository away. Default: false.
 	TriggerOnce bool `json:"triggerOnce,omitempty"`
-	// Its tools win over all others and no reply is made. Default: false.
-	Exclusive bool `json:"exclusive,omitempty"`
-	// Of a repository of an app: it is in no scope itself; a session gets a copy when it is put
-	// with its id among repositories. Default: false.
+	Exclusive   bool `json:"exclusive,omitempty"` // Its tools win over all others and no reply is made. Default: false.
+	// Of a repository of an app: it is in no scope itself; a session gets a copy when it is put with its id among
+	// repositories. Default: false.
 	Template bool `json:"template,omitempty"`
 }
 
 // Tool is what a user's words can set off.
 type Tool struct {
-	// Name of the tool: 1 to 64 of A-Z a-z 0-9 _ -. One that is called collect-user-message catches
-	// all: it fires with the text as value where nothing else matched. function may give it
-	// instead.
+	// Name of the tool: 1 to 64 of A-Z a-z 0-9 _ -. One that is called collect-user-message catches all: it fires
+	// with the text as value where nothing else matched. function may give it instead.
 	Name string `json:"name,omitempty"`
-	// What it is for, in the words of those who need it: the model and the offline matcher decide
-	// by it.
+	// What it is for, in the words of those who need it: the model and the offline matcher decide by it.
 	Description string `json:"description,omitempty"`
-	// Parameters in SERMAS form. An object is taken as the JSON Schema of parameters, which the
-	// answer has instead.
-	Schema []Parameter `json:"schema,omitempty"`
-	// Parameters in Toolbox form, or as a JSON Schema object.
-	Parameters any `json:"parameters,omitempty"`
-	// Parameters in Toolbox form that are pasted into the statement of a SQL tool, as their rules
-	// allow, where binding cannot do it: names of tables and columns.
+	// Parameters in SERMAS form. An object is taken as the JSON Schema of parameters, which the answer has instead.
+	Schema     []Parameter `json:"schema,omitempty"`
+	Parameters any         `json:"parameters,omitempty"` // Parameters in Toolbox form, or as a JSON Schema object.
+	// Parameters in Toolbox form that are pasted into the statement of a SQL tool, as their rules allow, where
+	// binding cannot do it: names of tables and columns.
 	TemplateParameters []Parameter `json:"templateParameters,omitempty"`
-	// Called when the tool fires; :param and :appId in path and query are replaced, and {param} is
-	// refused. A :param of the path is required, whatever its definition says.
+	// Called when the tool fires; :param and :appId in path and query are replaced, and {param} is refused. A :param
+	// of the path is required, whatever its definition says.
 	URL string `json:"url,omitempty"`
-	// How its url is called: method, credentials, times. Without it the call is an unauthenticated
-	// POST of the trigger event.
+	// How its url is called: method, credentials, times. Without it the call is an unauthenticated POST of the
+	// trigger event.
 	Request *Request `json:"request,omitempty"`
-	// resource.scope: when the tool fires, its event goes to app.{appId}.{resource}.{scope} as
-	// well.
+	// resource.scope: when the tool fires, its event goes to app.{appId}.{resource}.{scope} as well.
 	Emitter string `json:"emitter,omitempty"`
-	// true: the result of the call is the reply itself, word for word; no model writes one.
-	// Default: false.
+	// true: the result of the call is the reply itself, word for word; no model writes one. Default: false.
 	ReturnDirect bool `json:"returnDirect,omitempty"`
-	// true: no reply is made when this tool fires, and the answer's skipResponse is true, so that a
-	// front-end says nothing by itself. Default: false.
+	// true: no reply is made when this tool fires, and the answer's skipResponse is true, so that a front-end says
+	// nothing by itself. Default: false.
 	SkipResponse bool `json:"skipResponse,omitempty"`
-	// Texts that call for the tool, in which values may be marked with their parameters: "a table
-	// for [two](people)". A message that equals one of a tool without values fires it without a
-	// model.
+	// Texts that call for the tool, in which values may be marked with their parameters: "a table for [two](people)".
+	// A message that equals one of a tool without values fires it without a model.
 	Examples []string `json:"examples,omitempty"`
-	// Names of authServices: the user must be verified by any one of them, else the tool is not
-	// offered, and firing it directly is refused with 401.
+	// Names of authServices: the user must be verified by any one of them, else the tool is not offered, and firing
+	// it directly is refused with 401.
 	AuthRequired []string `json:"authRequired,omitempty"`
 	// What the tool does with its source: postgres-sql, mysql-sql and sqlite-sql run its statement;
-	// postgres-execute-sql, mysql-execute-sql and sqlite-execute-sql one that is a parameter;
-	// postgres-list-tables and mysql-list-tables tell of the tables; http and mcp call. Without a
-	// type it fires an event and calls its url.
-	Type string `json:"type,omitempty"`
-	// Name of one of the app's sources, of the type that the tool needs.
-	Source string `json:"source,omitempty"`
+	// postgres-execute-sql, mysql-execute-sql and sqlite-execute-sql one that is a parameter; postgres-list-tables
+	// and mysql-list-tables tell of the tables; http and mcp call. Without a type it fires an event and calls its
+	// url.
+	Type   string `json:"type,omitempty"`
+	Source string `json:"source,omitempty"` // Name of one of the app's sources, of the type that the tool needs.
 	// Of an mcp tool: what its server calls it; its name where it is missing.
 	RemoteName string `json:"remoteName,omitempty"`
-	// Of a SQL tool. true: it runs queries alone. false: one of type execute-sql may change things.
-	// A source's readOnly: true has the last word.
+	// Of a SQL tool. true: it runs queries alone. false: one of type execute-sql may change things. A source's
+	// readOnly: true has the last word.
 	ReadOnly *bool `json:"readOnly,omitempty"`
-	// Of a SQL tool: one statement. parameters are bound to $1 and so on, for mysql to ?, for
-	// sqlite also to ? and :name; {{.name}} and {{array .name}} paste templateParameters.
+	// Of a SQL tool: one statement. parameters are bound to $1 and so on, for mysql to ?, for sqlite also to ? and
+	// :name; {{.name}} and {{array .name}} paste templateParameters.
 	Statement string `json:"statement,omitempty"`
-	// Of an http tool: resolved against the source's baseUrl; {{.name}} pastes pathParams, escaped,
-	// and {name} of a parameter is refused.
-	Path string `json:"path,omitempty"`
-	// Of an http tool: GET, POST, PUT, PATCH or DELETE.
-	Method string `json:"method,omitempty"`
-	// Of an http tool.
-	Headers map[string]string `json:"headers,omitempty"`
-	// Of an http tool: a template, JSON unless its Content-Type says otherwise; {{.name}} and
-	// {{json .name}} paste bodyParams, escaped for where they stand; {{json .}} is an object of all
-	// that have a value.
-	RequestBody string `json:"requestBody,omitempty"`
-	// Of an http tool: values of its path.
-	PathParams []Parameter `json:"pathParams,omitempty"`
+	// Of an http tool: resolved against the source's baseUrl; {{.name}} pastes pathParams, escaped, and {name} of a
+	// parameter is refused.
+	Path    string            `json:"path,omitempty"`
+	Method  string            `json:"method,omitempty"`  // Of an http tool: GET, POST, PUT, PATCH or DELETE.
+	Headers map[string]string `json:"headers,omitempty"` // Of an http tool.
+	// Of an http tool: a template, JSON unless its Content-Type says otherwise; {{.name}} and {{json .name}} paste
+	// bodyParams, escaped for where they stand; {{json .}} is an object of all that have a value.
+	RequestBody string      `json:"requestBody,omitempty"`
+	PathParams  []Parameter `json:"pathParams,omitempty"` // Of an http tool: values of its path.
 	// Of an http tool: added to the query under their names; a list repeats its name.
 	QueryParams []Parameter `json:"queryParams,omitempty"`
-	// Of an http tool: values of its requestBody.
-	BodyParams []Parameter `json:"bodyParams,omitempty"`
+	BodyParams  []Parameter `json:"bodyParams,omitempty"` // Of an http tool: values of its requestBody.
 	// Of an http tool: strings that are sent as headers of their names.
 	HeaderParams []Parameter `json:"headerParams,omitempty"`
-	// As 800ms: the effects of a trigger become due only then, and until then it can be cancelled.
-	// More than 0 and at most 60s.
+	// As 800ms: the effects of a trigger become due only then, and until then it can be cancelled. More than 0 and at
+	// most 60s.
 	Settle Duration `json:"settle,omitzero"`
-	// true: while a trigger settles, the user's next message cancels it. Needs settle. Default:
-	// false.
+	// true: while a trigger settles, the user's next message cancels it. Needs settle. Default: false.
 	CancelOnNext bool `json:"cancelOnNext,omitempty"`
-	// Whether a user has to say yes before anything takes effect: each time, once in a session for
-	// the same values, or never. Default: never.
+	// Whether a user has to say yes before anything takes effect: each time, once in a session for the same values,
+	// or never. Default: never.
 	Confirm string `json:"confirm,omitempty"`
-	// Of triggers with equal values within a time one takes effect; the others are duplicates of
-	// it.
+	// Of triggers with equal values within a time one takes effect; the others are duplicates of it.
 	Dedupe *Dedupe `json:"dedupe,omitempty"`
 	// In place of a url: nothing is called, and whoever subscribes to the event answers.
 	Answer *AnswerWithin `json:"answer,omitempty"`
-	// A tool as OpenAI and langchaingo define it, beside type function: its name, description and
-	// parameters are those of the tool. The other fields stand beside it.
-	Function *Function `json:"function,omitempty"`
-	// Hints of Toolbox's for its clients; read and left.
-	Annotations map[string]any `json:"annotations,omitempty"`
+	// A tool as OpenAI and langchaingo define it, beside type function: its name, description and parameters are
+	// those of the tool. The other fields stand beside it.
+	Function    *Function      `json:"function,omitempty"`
+	Annotations map[string]any `json:"annotations,omitempty"` // Hints of Toolbox's for its clients; read and left.
 }
 
-// Dedupe is of triggers with equal values within a time one takes effect; the others are duplicates
-// of it.
+// Dedupe is of triggers with equal values within a time one takes effect; the others are duplicates of it.
 type Dedupe struct {
-	// Names of the parameters that are compared; all values where it is left out.
-	By []string `json:"by,omitempty"`
-	// As 10m; more than 0 and at most 168h.
-	Within Duration `json:"within"`
+	By     []string `json:"by,omitempty"` // Names of the parameters that are compared; all values where it is left out.
+	Within Duration `json:"within"`       // As 10m; more than 0 and at most 168h.
 	// Whose triggers are compared: those of the session, or of the whole app. Default: session.
 	Scope string `json:"scope,omitempty"`
 }
 
 // AnswerWithin says that a subscriber answers in the place of a URL: see [App.Serve].
 type AnswerWithin struct {
-	// How long an answer is waited for, as 30s; more than 0 and at most 24h.
-	Within Duration `json:"within"`
+	Within Duration `json:"within"` // How long an answer is waited for, as 30s; more than 0 and at most 24h.
 }
 
-// Function is a tool as OpenAI and langchaingo define it, beside type function: its name,
-// description and parameters are those of the tool. The other fields stand beside it.
+// Function is a tool as OpenAI and langchaingo define it, beside type function: its name, description and parameters
+// are those of the tool. The other fields stand beside it.
 type Function struct {
-	// Name of the tool.
-	Name string `json:"name"`
-	// What it is for.
-	Description string `json:"description,omitempty"`
-	// A JSON Schema; none is a tool without parameters.
-	Parameters any `json:"parameters,omitempty"`
-	// Read and left: every value is checked.
-	Strict bool `json:"strict,omitempty"`
+	Name        string `json:"name"`                  // Name of the tool.
+	Description string `json:"description,omitempty"` // What it is for.
+	Parameters  any    `json:"parameters,omitempty"`  // A JSON Schema; none is a tool without parameters.
+	Strict      bool   `json:"strict,omitempty"`      // Read and left: every value is checked.
 }
 
 // Request is how the call is made.
 type Request struct {
-	// A note for people; read and left.
-	Description string `json:"description,omitempty"`
-	// Read as the tool's url.
-	URL string `json:"url,omitempty"`
-	// Where it is missing, the credentials that are given say it.
-	Auth string `json:"auth,omitempty"`
-	// User and password for auth basic (RFC 7617).
-	Basic *Basic `json:"basic,omitempty"`
-	// An OAuth2 client of the tool's own, for auth bearer.
-	Bearer *Bearer `json:"bearer,omitempty"`
-	// The app's module whose token is sent, for auth module: 1 to 128 of A-Z a-z 0-9 _ -, the first
-	// a letter or digit.
+	Description string  `json:"description,omitempty"` // A note for people; read and left.
+	URL         string  `json:"url,omitempty"`         // Read as the tool's url.
+	Auth        string  `json:"auth,omitempty"`        // Where it is missing, the credentials that are given say it.
+	Basic       *Basic  `json:"basic,omitempty"`       // User and password for auth basic (RFC 7617).
+	Bearer      *Bearer `json:"bearer,omitempty"`      // An OAuth2 client of the tool's own, for auth bearer.
+	// The app's module whose token is sent, for auth module: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or
+	// digit.
 	ModuleID string `json:"moduleId,omitempty"`
-	// Sent with every attempt as they stand; no value reaches them. Their values are credentials
-	// and read as ***.
-	Headers map[string]string `json:"headers,omitempty"`
-	// GET, POST, PUT, PATCH or DELETE. Default: POST.
-	Method string `json:"method,omitempty"`
-	// As 10s; more than 0 and at most 60s. Default: 10s.
-	Timeout Duration `json:"timeout,omitzero"`
-	// As 15m; more than 0 and at most 24h. Default: 15m.
-	RetryFor Duration `json:"retryFor,omitzero"`
-	// Replaces the trigger event as the body.
-	Body any `json:"body,omitempty"`
-	// true: the call may be sent again where it is not known whether it arrived. false: it is never
-	// sent twice, and then ends as failed with the reason outcome_unknown. Default: true.
+	// Sent with every attempt as they stand; no value reaches them. Their values are credentials and read as ***.
+	Headers  map[string]string `json:"headers,omitempty"`
+	Method   string            `json:"method,omitempty"`  // GET, POST, PUT, PATCH or DELETE. Default: POST.
+	Timeout  Duration          `json:"timeout,omitzero"`  // As 10s; more than 0 and at most 60s. Default: 10s.
+	RetryFor Duration          `json:"retryFor,omitzero"` // As 15m; more than 0 and at most 24h. Default: 15m.
+	Body     any               `json:"body,omitempty"`    // Replaces the trigger event as the body.
+	// true: the call may be sent again where it is not known whether it arrived. false: it is never sent twice, and
+	// then ends as failed with the reason outcome_unknown. Default: true.
 	Idempotent *bool `json:"idempotent,omitempty"`
 }
 
 // Basic is a user and a password (RFC 7617).
 type Basic struct {
-	// The user.
-	Username string `json:"username"`
+	Username string `json:"username"` // The user.
 	// A credential. Never returned: reads as ***; *** sent back keeps what is stored.
 	Password string `json:"password"`
 }
 
-// Bearer is an OAuth2 client, and where its tokens are had. Tokens are kept and renewed before they
-// expire.
+// Bearer is an OAuth2 client, and where its tokens are had. Tokens are kept and renewed before they expire.
 type Bearer struct {
 	// Grant by which the token is had (RFC 6749). Default: client_credentials.
 	ClientType string `json:"clientType,omitempty"`
-	// The OAuth client.
-	ClientID string `json:"clientId,omitempty"`
-	// The client's secret. A credential. Never returned: reads as ***; *** sent back keeps what is
-	// stored.
+	ClientID   string `json:"clientId,omitempty"` // The OAuth client.
+	// The client's secret. A credential. Never returned: reads as ***; *** sent back keeps what is stored.
 	ClientSecret string `json:"clientSecret,omitempty"`
-	// Of the grant password: the user.
-	Username string `json:"username,omitempty"`
-	// Of the grant password. A credential. Never returned: reads as ***; *** sent back keeps what
-	// is stored.
+	Username     string `json:"username,omitempty"` // Of the grant password: the user.
+	// Of the grant password. A credential. Never returned: reads as ***; *** sent back keeps what is stored.
 	Password string `json:"password,omitempty"`
-	// Sent with the request for a token, where the service wants one.
-	Audience string `json:"audience,omitempty"`
-	// Where tokens are had: an absolute http or https URL.
-	TokenURL string `json:"tokenUrl"`
+	Audience string `json:"audience,omitempty"` // Sent with the request for a token, where the service wants one.
+	TokenURL string `json:"tokenUrl"`           // Where tokens are had: an absolute http or https URL.
 	// Where they are renewed, where that is another URL: absolute, http or https.
-	RefreshURL string `json:"refreshUrl,omitempty"`
-	// Scopes to ask for with the token.
-	Scopes []string `json:"scopes,omitempty"`
+	RefreshURL string   `json:"refreshUrl,omitempty"`
+	Scopes     []string `json:"scopes,omitempty"` // Scopes to ask for with the token.
 }
 
 // Claim is where in a verified ID token a value stands.
 type Claim struct {
-	// Name of one of the app's authServices: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or
-	// digit.
+	// Name of one of the app's authServices: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
 	Name string `json:"name"`
-	// The claim of the ID token whose value is taken; a dotted path leads into objects, as
-	// address.country.
+	// The claim of the ID token whose value is taken; a dotted path leads into objects, as address.country.
 	Field string `json:"field"`
 }
 
-// Parameter is a parameter of a tool, in a list. Lists in Schema name it by Parameter, all others
-// by Name.
+// Parameter is a parameter of a tool, in a list. Lists in Schema name it by Parameter, all others by Name.
 type Parameter struct {
-	// Name of the parameter.
-	Name string `json:"name,omitempty"`
-	// Name of the parameter.
-	Parameter string `json:"parameter,omitempty"`
-	// What the value is: string, number (any), integer, float (a number, too), boolean, object,
-	// array (items says of what) or map (an object whose values are all of valueType).
-	Type string `json:"type"`
-	// What the value is, for the model.
-	Description string `json:"description,omitempty"`
-	// true: the tool fires only with a value. Default: false.
-	Required *bool `json:"required,omitempty"`
-	// Never shown to a model nor taken from it. Default: false.
-	Ignore bool `json:"ignore,omitempty"`
+	Name      string `json:"name,omitempty"`      // Name of the parameter.
+	Parameter string `json:"parameter,omitempty"` // Name of the parameter.
+	// What the value is: string, number (any), integer, float (a number, too), boolean, object, array (items says of
+	// what) or map (an object whose values are all of valueType).
+	Type        string `json:"type"`
+	Description string `json:"description,omitempty"` // What the value is, for the model.
+	Required    *bool  `json:"required,omitempty"`    // true: the tool fires only with a value. Default: false.
+	Ignore      bool   `json:"ignore,omitempty"`      // Never shown to a model nor taken from it. Default: false.
 	// What a model says for it has to stand in the conversation. Default: false.
-	Grounded bool `json:"grounded,omitempty"`
-	// A static value; it always wins.
-	Value any `json:"value,omitempty"`
-	// Used where no value is given; null is none.
-	Default any `json:"default,omitempty"`
-	// An entry equals the value, or as RE2 matches all of it.
-	AllowedValues []any `json:"allowedValues,omitempty"`
+	Grounded      bool  `json:"grounded,omitempty"`
+	Value         any   `json:"value,omitempty"`         // A static value; it always wins.
+	Default       any   `json:"default,omitempty"`       // Used where no value is given; null is none.
+	AllowedValues []any `json:"allowedValues,omitempty"` // An entry equals the value, or as RE2 matches all of it.
 	// An entry equals the value, or as RE2 matches any part of it.
-	ExcludedValues []any `json:"excludedValues,omitempty"`
-	// Least value of a number.
-	MinValue json.Number `json:"minValue,omitempty"`
-	// Greatest value of a number.
-	MaxValue json.Number `json:"maxValue,omitempty"`
-	// What the members of an array are.
-	Items *Parameter `json:"items,omitempty"`
-	// Type of the values of a map; anything where it is missing.
-	ValueType string `json:"valueType,omitempty"`
-	// What a user is asked where a call lacks it.
-	Ask string `json:"ask,omitempty"`
+	ExcludedValues []any       `json:"excludedValues,omitempty"`
+	MinValue       json.Number `json:"minValue,omitempty"`  // Least value of a number.
+	MaxValue       json.Number `json:"maxValue,omitempty"`  // Greatest value of a number.
+	Items          *Parameter  `json:"items,omitempty"`     // What the members of an array are.
+	ValueType      string      `json:"valueType,omitempty"` // Type of the values of a map; anything where it is missing.
+	Ask            string      `json:"ask,omitempty"`       // What a user is asked where a call lacks it.
 	// Other words for allowed values, by the value: an alias becomes it, whoever says it.
 	Aliases map[string][]string `json:"aliases,omitempty"`
-	// What a number counts: an amount in another unit is converted.
-	Unit string `json:"unit,omitempty"`
-	// The form of a string by ISO 8601; words of users become it.
-	Format string `json:"format,omitempty"`
-	// Puts the value between delimiters and doubles a closing one inside it.
-	Escape string `json:"escape,omitempty"`
-	// The value comes from a verified ID token: the claim of the first of these services that is
-	// verified.
+	Unit    string              `json:"unit,omitempty"`   // What a number counts: an amount in another unit is converted.
+	Format  string              `json:"format,omitempty"` // The form of a string by ISO 8601; words of users become it.
+	Escape  string              `json:"escape,omitempty"` // Puts the value between delimiters and doubles a closing one inside it.
+	// The value comes from a verified ID token: the claim of the first of these services that is verified.
 	AuthServices []Claim `json:"authServices,omitempty"`
 }

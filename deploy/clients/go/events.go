@@ -23,8 +23,7 @@ type Event struct {
 	Data json.RawMessage
 }
 
-// Payload is what the events of triggers have in common. Fields that an event does not have are
-// zero.
+// Payload is what the events of triggers have in common. Fields that an event does not have are zero.
 type Payload struct {
 	ID           string         `json:"id"` // of the trigger; of tool.result, of the event
 	TriggerID    string         `json:"triggerId"`
@@ -67,10 +66,9 @@ func (e Event) Payload() (Payload, error) {
 	return payload, err
 }
 
-// Events follows the events from now on, or those behind the event of an id; "0" is from the
-// first that is kept. A connection that ends is made again and goes on where it ended. It ends
-// with the context, with the token of a session, and with a problem that waiting does not mend,
-// which is the last that it yields.
+// Events follows the events from now on, or those behind the event of an id; "0" is from the first that is kept. A
+// connection that ends is made again and goes on where it ended. It ends with the context, with the token of a
+// session, and with a problem that waiting does not mend, which is the last that it yields.
 //
 // The connection is made as the loop begins: who must not miss what is sent after a certain time
 // takes Follow.
@@ -126,36 +124,24 @@ const silence = 45 * time.Second
 // connect makes the connection, again where that may help: so often, or for as long as it takes
 // where times is negative.
 func (f *Followed) connect(times int) error {
-	for attempt := 0; ; attempt++ {
-		err := f.begin()
-		if err == nil {
-			return nil
-		}
-		pause, worth := worthAgain(err, true, attempt)
-		if !worth || attempt == times || f.ctx.Err() != nil || f.scope.client.waiting(f.ctx, pause) != nil {
+	return f.scope.client.retry(f.ctx, times, true, func() error {
+		open := get(f.scope.path+"/events").with("Last-Event-ID", f.after).with("Accept", "text/event-stream")
+		response, err := f.scope.client.open(f.ctx, open, nil)
+		if err != nil {
 			return err
 		}
-	}
-}
-
-// begin connects, and reads what the service sends first: the place from which events come.
-func (f *Followed) begin() error {
-	open := get(f.scope.path+"/events").with("Last-Event-ID", f.after).with("Accept", "text/event-stream")
-	response, err := f.scope.client.open(f.ctx, open, nil)
-	if err != nil {
-		return err
-	}
-	f.leave()
-	f.body, f.lines = response.Body, bufio.NewReader(response.Body)
-	f.alive = time.AfterFunc(silence, func() { _ = response.Body.Close() }) // ends the read that waits
-	first, err := f.read()
-	switch {
-	case err != nil:
-		return &lost{err}
-	case first.Kind != "":
-		return fmt.Errorf("earshot: %s is no stream of events", response.Request.URL)
-	}
-	return nil
+		f.leave()
+		f.body, f.lines = response.Body, bufio.NewReader(response.Body)
+		f.alive = time.AfterFunc(silence, func() { _ = response.Body.Close() }) // ends the read that waits
+		first, err := f.read()                                                  // the place from which events come
+		switch {
+		case err != nil:
+			return &lost{err}
+		case first.Kind != "":
+			return fmt.Errorf("earshot: %s is no stream of events", response.Request.URL)
+		}
+		return nil
+	})
 }
 
 // leave closes the connection that there is.

@@ -94,8 +94,7 @@ type lost struct{ err error }
 func (l *lost) Error() string { return "earshot: no answer: " + l.err.Error() }
 func (l *lost) Unwrap() error { return l.err }
 
-// worthAgain says whether a call that failed may go well when it is sent again, and after which
-// pause.
+// worthAgain says whether a call that failed may go well when it is sent again, and after which pause.
 func worthAgain(err error, repeatable bool, attempt int) (time.Duration, bool) {
 	pause := min(100*time.Millisecond<<min(attempt, 10), 5*time.Second)
 	pause = pause/2 + rand.N(pause/2)

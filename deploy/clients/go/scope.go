@@ -1,10 +1,13 @@
 package earshot
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"iter"
 	"net/http"
+	"strconv"
 	"time"
 )
 
@@ -74,12 +77,7 @@ func (s *scope) FindTools(ctx context.Context, text string, limit int) ([]Scoped
 // Fire fires a tool in scope without the matcher. Without a TriggerID it gets one, under which it
 // fires once, however often the request has to be sent. Source is agent where it is empty.
 func (s *scope) Fire(ctx context.Context, direct Direct) (Match, error) {
-	if direct.TriggerID == "" {
-		direct.TriggerID = newID()
-	}
-	if direct.Source == "" {
-		direct.Source = "agent"
-	}
+	direct.TriggerID, direct.Source = cmp.Or(direct.TriggerID, rand.Text()), cmp.Or(direct.Source, "agent")
 	return ask[Match](ctx, s.client, post(s.path+"/triggers", direct).repeated())
 }
 
@@ -103,7 +101,10 @@ func (s *scope) Triggers(ctx context.Context, search Search) iter.Seq2[Record, e
 	if search.Oldest {
 		parts["order"] = "asc"
 	}
-	return pages[Record](ctx, s.client, limited(filter(get(s.path+"/triggers"), parts), search.PageSize))
+	if search.PageSize > 0 {
+		parts["limit"] = strconv.Itoa(search.PageSize)
+	}
+	return pages[Record](ctx, s.client, filter(get(s.path+"/triggers"), parts))
 }
 
 func moment(at time.Time) string {
@@ -115,34 +116,24 @@ func moment(at time.Time) string {
 
 // ScopedTool is a tool in scope, as a model sees it.
 type ScopedTool struct {
-	// Repository that the tool is in.
 	RepositoryID string `json:"repositoryId"`
-	// Name of the tool.
-	Name string `json:"name"`
-	// What it does, as its author says.
-	Description string `json:"description"`
-	// JSON Schema 2020-12 of the values that a caller may give: without hidden, fixed and
-	// authenticated parameters.
+	Name         string `json:"name"`
+	Description  string `json:"description"` // what it does, as its author says
+	// JSON Schema 2020-12 of the values that a caller may give: without hidden, fixed and authenticated parameters.
 	InputSchema json.RawMessage `json:"inputSchema"`
-	// How near the text is to the tool by its words: above 0, and 1.3 at most. It tells tools of one
-	// answer apart.
+	// How near the text is to the tool by its words: above 0, and 1.3 at most. It tells tools of one answer apart.
 	Score float64 `json:"score"`
 }
 
 // Direct is a tool to fire without the matcher.
 type Direct struct {
-	// The repository; the one in scope where it is missing.
-	RepositoryID string `json:"repositoryId,omitempty"`
-	// Idempotency key. The service makes one where it is missing.
-	TriggerID string `json:"triggerId,omitempty"`
-	// The tool: 1 to 64 of A-Z a-z 0-9 _ -.
-	Name string `json:"name"`
+	RepositoryID string `json:"repositoryId,omitempty"` // the repository; the one in scope where it is missing
+	TriggerID    string `json:"triggerId,omitempty"`    // idempotency key. The service makes one where it is missing
+	Name         string `json:"name"`                   // the tool: 1 to 64 of A-Z a-z 0-9 _ -
 	// Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every
 	// event of the trigger, laid over that of the session.
 	Metadata map[string]any `json:"metadata,omitempty"`
-	// Who fires it.
-	Source string `json:"source"`
-	// Values of its parameters, taken strictly: "5" is no number, and a name that the tool lacks is a
-	// fault.
+	Source   string         `json:"source"` // who fires it
+	// Values of its parameters, taken strictly: "5" is no number, and a name that the tool lacks is a fault.
 	Values any `json:"values,omitempty"`
 }

@@ -16,10 +16,9 @@ const atOnce = 16
 // toTell is the time in which the result of a handler is told, though the program is to end.
 const toTell = 30 * time.Second
 
-// Serve answers the triggers of tools that have an answer in the place of a URL, by the names of
-// the tools, until the context ends: what the handlers return is their result. It returns the
-// error that ended it, the context's included. after is the id of the event behind which it
-// begins; empty is now.
+// Serve answers the triggers of tools that have an answer in the place of a URL, by the names of the tools, until the
+// context ends: what the handlers return is their result. It returns the error that ended it, the context's included.
+// after is the id of the event behind which it begins; empty is now.
 //
 // Delivery is at least once, as that of all events; the first answer to a trigger holds. Programs
 // that serve the same tool side by side all get its triggers.

@@ -1,7 +1,9 @@
 package earshot
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"io"
 	"iter"
@@ -9,8 +11,7 @@ import (
 	"time"
 )
 
-// Session speaks of one conversation of an app. Making one asks nobody, and a session begins with
-// its first use.
+// Session speaks of one conversation of an app. Making one asks nobody, and a session begins with its first use.
 type Session struct {
 	scope
 	id string
@@ -37,8 +38,7 @@ func (s *Session) Get(ctx context.Context) (SessionState, error) {
 // Close ends the session: its history and its repositories go, what is owed is delivered.
 func (s *Session) Close(ctx context.Context) error { return s.client.send(ctx, remove(s.path), nil) }
 
-// Erase forgets all that was said and done in the session, on the streams too. What is owed is
-// dropped.
+// Erase forgets all that was said and done in the session, on the streams too. What is owed is dropped.
 func (s *Session) Erase(ctx context.Context) error {
 	return s.client.send(ctx, remove(s.path).asking("erase", "true"), nil)
 }
@@ -94,12 +94,7 @@ func (s *Session) Draft(ctx context.Context, message Message, options ...PostOpt
 
 // posting is the request for a message, or for a draft.
 func (s *Session) posting(message Message, final *bool, options []PostOption) call {
-	if message.MessageID == "" {
-		message.MessageID = newID()
-	}
-	if message.Actor == "" {
-		message.Actor = "user"
-	}
+	message.MessageID, message.Actor = cmp.Or(message.MessageID, rand.Text()), cmp.Or(message.Actor, "user")
 	body := struct {
 		Message
 		Final *bool `json:"final,omitempty"`

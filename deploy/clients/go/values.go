@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Values are those of a tool's parameters, by their names. Numbers are json.Number, with the digits
-// that were sent.
+// Values are those of a tool's parameters, by their names. Numbers are json.Number, with the digits that were sent.
 type Values map[string]any
 
 // Into reads the values into a struct, by its JSON tags.

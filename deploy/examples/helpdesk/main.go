@@ -1,6 +1,5 @@
-// Command helpdesk is the desk of those who answer the customers of several companies. Each
-// company is an app of its own, and the key that the desk is run with says which: it sees
-// nothing of any other.
+// Command helpdesk is the desk of those who answer the customers of several companies. Each company is an app of its
+// own, and the key that the desk is run with says which: it sees nothing of any other.
 package main
 
 import (

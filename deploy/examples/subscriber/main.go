@@ -60,8 +60,7 @@ func subscribe(ctx context.Context, url string) error {
 	return nil
 }
 
-// take handles an event. It is acknowledged when all is done with it; what is not is
-// delivered again.
+// take handles an event. It is acknowledged when all is done with it; what is not is delivered again.
 func take(ctx context.Context, js jetstream.JetStream, message jetstream.Msg) {
 	var fired firing
 	if err := json.Unmarshal(message.Data(), &fired); err != nil {

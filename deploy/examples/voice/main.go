@@ -60,9 +60,8 @@ type answer struct {
 	Token string `json:"token"`
 }
 
-// listen reads what the recognizer hears, a line each: a transcript of all that was said so
-// far, "." when the speaker is silent, "-" when nobody had spoken to us, and "!" when the
-// speaker cuts in.
+// listen reads what the recognizer hears, a line each: a transcript of all that was said so far, "." when the speaker
+// is silent, "-" when nobody had spoken to us, and "!" when the speaker cuts in.
 func (f *frontEnd) listen(heard io.Reader) error {
 	made, err := f.ask(context.Background(), http.MethodPost, f.session+"/token", nil)
 	if err != nil {
@@ -107,8 +106,7 @@ func (f *frontEnd) draft(text string) {
 	})
 }
 
-// decide commits what was said, by its text: should drafts have overtaken each other, it is
-// matched once more.
+// decide commits what was said, by its text: should drafts have overtaken each other, it is matched once more.
 func (f *frontEnd) decide(text string) error {
 	body := map[string]any{"messageId": f.utterance, "actor": "user", "text": text, "final": true}
 	said, err := f.ask(context.Background(), http.MethodPost, f.session+"/messages", body)

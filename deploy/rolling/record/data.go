@@ -17,8 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// head is the first line of a file: when, and beside which endpoints, its data
-// was written.
+// head is the first line of a file: when, and beside which endpoints, its data was written.
 type head struct {
 	At   int64  `json:"at"` // ms
 	Sink string `json:"sink"`
@@ -179,8 +178,7 @@ func (m moved) text(text string) string {
 	})
 }
 
-// near is how far from the time of writing a number may be that is a time: what is kept longest
-// is kept for 30 days.
+// near is how far from the time of writing a number may be that is a time: what is kept longest is kept for 30 days.
 const near = 100 * 24 * time.Hour
 
 // score is a number then, which is moved where it is a time.

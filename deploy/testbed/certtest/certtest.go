@@ -45,8 +45,7 @@ func (a *Authority) Pool() *x509.CertPool {
 	return pool
 }
 
-// Issue signs a certificate for a client of that name, and for a server on
-// loopback.
+// Issue signs a certificate for a client of that name, and for a server on loopback.
 func (a *Authority) Issue(name string) tls.Certificate {
 	return a.IssueUntil(name, a.now.Add(time.Hour))
 }

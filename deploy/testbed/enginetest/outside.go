@@ -221,8 +221,7 @@ func (o *Outside) Count() (attempts, taken int) {
 	return len(o.Attempts), len(o.Taken)
 }
 
-// Hook sees the commands and pipelines of a replica on their way to Redis. One without a function lets
-// them pass.
+// Hook sees the commands and pipelines of a replica on their way to Redis. One without a function lets them pass.
 type Hook struct {
 	Command  func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error
 	Pipeline func(ctx context.Context, cmds []redis.Cmder, next redis.ProcessPipelineHook) error

@@ -62,8 +62,7 @@ func Each(t *testing.T, test func(t *testing.T, w *World)) {
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) { test(t, New(t, server)) })
 }
 
-// Keeping runs a test like Each, with one replica that keeps no more than that, and a repository with a
-// tool.
+// Keeping runs a test like Each, with one replica that keeps no more than that, and a repository with a tool.
 func Keeping(t *testing.T, keep store.Retention, test func(t *testing.T, w *World)) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
@@ -292,8 +291,7 @@ func (w *World) UntilState(triggerID, state string) {
 	w.Until("it is "+state, func() bool { return w.Trigger(triggerID).State == state })
 }
 
-// Flushed waits until what the first replica has answered is written; it asks for a trigger, which is
-// one round trip.
+// Flushed waits until what the first replica has answered is written; it asks for a trigger, which is one round trip.
 func (w *World) Flushed() {
 	w.T.Helper()
 	_, err := w.Engine.Trigger(w.T.Context(), "clinic", "none")

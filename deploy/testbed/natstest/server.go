@@ -63,8 +63,7 @@ func prepare(t testbed.TB, configure ...func(*server.Options)) *Server {
 // URL is where clients connect, without a user. It stays the same over Stop and Start.
 func (s *Server) URL() string { return fmt.Sprintf("nats://%s:%d", s.options.Host, s.options.Port) }
 
-// Start starts a stopped server on the port and the files that it had, and returns when it accepts
-// connections.
+// Start starts a stopped server on the port and the files that it had, and returns when it accepts connections.
 func (s *Server) Start() {
 	s.t.Helper()
 	s.launch()
@@ -91,8 +90,7 @@ func (s *Server) await() {
 	}
 }
 
-// Stop stops the server; its port refuses connections afterwards. Stopping a server that is stopped
-// does nothing.
+// Stop stops the server; its port refuses connections afterwards. Stopping a server that is stopped does nothing.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -80,8 +80,7 @@ func (s Streams) Stored(stream, filter string) (messages []*jetstream.RawStreamM
 	return messages
 }
 
-// Purge removes all messages of a stream. The stream still knows their ids for as long as its duplicate
-// window.
+// Purge removes all messages of a stream. The stream still knows their ids for as long as its duplicate window.
 func (s Streams) Purge(stream string) {
 	s.t.Helper()
 	s.do("purge stream "+stream, func(ctx context.Context, js jetstream.JetStream) error {

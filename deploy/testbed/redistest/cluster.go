@@ -31,10 +31,9 @@ type Cluster struct {
 	Nodes []*Server
 }
 
-// RunCluster starts a cluster without replicas that lives until the end of the test. It returns when the
-// cluster serves: after some three seconds, since a master waits for two before it believes that its
-// cluster is whole. Further arguments go to every node. The timeout of nodes is so long that none is
-// given up for being slow.
+// RunCluster starts a cluster without replicas that lives until the end of the test. It returns when the cluster
+// serves: after some three seconds, since a master waits for two before it believes that its cluster is whole.
+// Further arguments go to every node. The timeout of nodes is so long that none is given up for being slow.
 func RunCluster(t testing.TB, arguments ...string) *Cluster {
 	t.Helper()
 	return runCluster(t, newNodes(t, t.TempDir(), masters, arguments...))
@@ -160,8 +159,7 @@ func (n nodes) every(do func(*process) error) error {
 	return errors.Join(faults...)
 }
 
-// form shares the slots among the masters, makes all nodes known to each other, and has the replicas
-// follow.
+// form shares the slots among the masters, makes all nodes known to each other, and has the replicas follow.
 func (n nodes) form() error {
 	ctx := context.Background()
 	for i, node := range n {
@@ -207,8 +205,7 @@ func (n nodes) settle() error {
 	})
 }
 
-// shared are the clusters that tests lend each other under Main: the start of a cluster takes longer
-// than most tests.
+// shared are the clusters that tests lend each other under Main: the start of a cluster takes longer than most tests.
 var shared *clusters
 
 // Main runs the tests of a package whose tests use Each, so that they lend each other their clusters.

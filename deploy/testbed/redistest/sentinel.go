@@ -22,8 +22,7 @@ const (
 	masterName = "earshot"
 )
 
-// Sentinel is a master and its replica that three sentinels watch. As a Server it is reached through
-// them.
+// Sentinel is a master and its replica that three sentinels watch. As a Server it is reached through them.
 type Sentinel struct {
 	*Server
 	watch *watch
@@ -37,9 +36,8 @@ func RunSentinel(t testing.TB) *Sentinel {
 	return &Sentinel{Server: newServer(t, w), watch: w}
 }
 
-// Failover has the replica promoted, and returns when all sentinels name it as the master. What the old
-// master had not passed on yet is lost, as when a master dies. The old one follows some ten seconds
-// later.
+// Failover has the replica promoted, and returns when all sentinels name it as the master. What the old master had
+// not passed on yet is lost, as when a master dies. The old one follows some ten seconds later.
 func (s *Sentinel) Failover() {
 	s.t.Helper()
 	_, replica, err := s.watch.roles()

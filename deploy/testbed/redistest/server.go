@@ -101,8 +101,7 @@ func (s *Server) Connect(options redis.UniversalOptions) redis.UniversalClient {
 	return client
 }
 
-// Start starts a server that was stopped or killed, with the data that it had, and returns when it
-// answers.
+// Start starts a server that was stopped or killed, with the data that it had, and returns when it answers.
 func (s *Server) Start() {
 	s.t.Helper()
 	s.must("start", s.backend.start())
@@ -169,9 +168,8 @@ func (s *Server) Keys() []string {
 	return keys
 }
 
-// Snapshot returns a function that puts the server back to what it holds now, as the restore of a
-// backup does, and as a failover to a replica that lags. Expiries are not kept. It is for real
-// servers: miniredis dumps strings alone.
+// Snapshot returns a function that puts the server back to what it holds now, as the restore of a backup does, and as
+// a failover to a replica that lags. Expiries are not kept. It is for real servers: miniredis dumps strings alone.
 func (s *Server) Snapshot() (restore func()) {
 	s.t.Helper()
 	client, held := s.Client(), map[string]string{}

@@ -1,0 +1,119 @@
+package earshot
+
+import (
+	"time"
+)
+
+// SessionDefinition is what is known of a conversation in advance. It takes the place of what was put before.
+type SessionDefinition struct {
+	AppID     string `json:"appId,omitempty"`     // as in the path
+	SessionID string `json:"sessionId,omitempty"` // as in the path
+	// How long the session lives from its beginning, used or not, as 2h; at most a year. Without it
+	// the session lives for as long as it is used.
+	ExpiresIn Duration `json:"expiresIn,omitzero"`
+	// What its user speaks (BCP 47, as de or de-AT). That of the app where it is missing.
+	Language string `json:"language,omitempty"`
+	// Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every
+	// event of the session.
+	Metadata map[string]any `json:"metadata,omitempty"`
+	// Repositories of the app with options.template: each is copied into the session, once.
+	Repositories []string `json:"repositories,omitempty"`
+	// Where its user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the app
+	// where it is missing.
+	TimeZone string `json:"timeZone,omitempty"`
+}
+
+// SessionState is a conversation.
+type SessionState struct {
+	AppID     string    `json:"appId"`
+	SessionID string    `json:"sessionId"`
+	Created   time.Time `json:"created,omitzero"` // when it was used or put for the first time
+	// When it ends, where expiresIn was put; else it lives for as long as it is used.
+	ExpiresAt    time.Time      `json:"expiresAt,omitzero"`
+	ExpiresIn    Duration       `json:"expiresIn,omitzero"`     // how long it lives from its beginning, where that was put
+	Language     string         `json:"language,omitempty"`     // what its user speaks (BCP 47), where that was put
+	LastMessage  time.Time      `json:"lastMessage,omitzero"`   // when its last message came; missing where none has
+	Metadata     map[string]any `json:"metadata,omitempty"`     // what its client attached to it
+	Open         []OpenCall     `json:"open,omitempty"`         // the calls that lack values; a list of sessions does not tell them
+	Repositories []string       `json:"repositories,omitempty"` // the templates that were copied into it
+	TimeZone     string         `json:"timeZone,omitempty"`     // where its user is (IANA), where that was put
+}
+
+// OpenCall is a call that messages have begun and that lacks values: for ten minutes the next
+// message may complete it.
+type OpenCall struct {
+	RepositoryID string   `json:"repositoryId"`
+	Name         string   `json:"name"`
+	Ask          string   `json:"ask,omitempty"` // the question for the first missing one, where its parameter has one
+	Missing      []string `json:"missing"`       // the parameters that have none
+	Values       Values   `json:"values"`        // the values that were said and are valid
+}
+
+// Message is a chat message.
+type Message struct {
+	// Idempotency key: 1 to 128 printable characters without spaces. The service makes one where it is missing.
+	MessageID string `json:"messageId,omitempty"`
+	Actor     string `json:"actor"` // what an agent says is kept in the history and matched against nothing
+	// What the message is in (BCP 47, as de or de-AT). That of the session, else of the app, where it is missing.
+	Language string `json:"language,omitempty"`
+	// Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every
+	// event of the message, laid over that of the session.
+	Metadata map[string]any `json:"metadata,omitempty"`
+	Text     string         `json:"text"` // what was said: not empty, at most 65536 bytes of UTF-8
+	// Where the user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the session,
+	// else of the app, where it is missing.
+	TimeZone string `json:"timeZone,omitempty"`
+	// With DryRun alone: what was said before, in the place of what the session has, oldest first; at
+	// most 200. What the messages came to counts as it would have.
+	History []Earlier `json:"history,omitempty"`
+	// With DryRun alone: the time of the message. That of the service's clock where it is zero.
+	Now time.Time `json:"now,omitzero"`
+}
+
+// Earlier is a message of a history that a dry run is told.
+type Earlier struct {
+	Actor    string     `json:"actor"`              // user or agent
+	Text     string     `json:"text"`               // what was said
+	Matches  []Match    `json:"matches,omitempty"`  // what it set off, as the answer to it says
+	Rejected []Rejected `json:"rejected,omitempty"` // what it was rejected for, as the answer to it says
+}
+
+// Key is a new key of an app, with the key itself.
+type Key struct {
+	Name      string    `json:"name,omitempty"`     // what the key is for, as it was given
+	Created   time.Time `json:"created,omitzero"`   // when it was made
+	ExpiresAt time.Time `json:"expiresAt,omitzero"` // when it ends; missing where it does not
+	Key       string    `json:"key"`                // the key itself, shown this once. A credential
+	KeyID     string    `json:"keyId"`              // names the key in lists; it is no credential
+	LastUsed  time.Time `json:"lastUsed,omitzero"`  // when it was last used, exact to a minute; missing where it never was
+	// The key that asked for it, and with which it ends; missing where it was the admin.
+	MadeBy string   `json:"madeBy,omitempty"`
+	Scopes []string `json:"scopes"` // what the key is good for
+}
+
+// KeyRequest is a key of an app.
+type KeyRequest struct {
+	Name string `json:"name,omitempty"` // what it is for, for those who list keys
+	// How long it is to be good, as 720h; at most ten years. Without it the key is good until it is revoked.
+	ExpiresIn Duration `json:"expiresIn,omitzero"`
+	// tools: repositories; messages: messages, sessions, session tokens and events; triggers: direct
+	// triggers, records, retries and events; app: the app and its keys.
+	Scopes []string `json:"scopes"`
+}
+
+// Token is a token for the front-end of one session.
+type Token struct {
+	ExpiresAt time.Time `json:"expiresAt,omitzero"` // when it ends
+	Token     string    `json:"token"`              // the token. A credential
+}
+
+// Caller is whom the service takes the caller for.
+type Caller struct {
+	AppID     string    `json:"appId,omitempty"`     // the app of the key or token; missing for the admin
+	SessionID string    `json:"sessionId,omitempty"` // the session of a session token
+	Admin     bool      `json:"admin"`               // it may do everything: the key is the admin's, or none is asked for
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`  // when the key or token ends; missing for never
+	KeyID     string    `json:"keyId,omitempty"`     // the key, by the id under which it can be revoked
+	NatsURL   string    `json:"natsUrl,omitempty"`   // where the NATS server inside of earshot dev is; no other service says it
+	Scopes    []string  `json:"scopes,omitempty"`    // what a key of an app may do
+}
