@@ -152,12 +152,12 @@ func (f *floor) ask(ctx context.Context, tools, text string) (calls []floorCall,
 	if err != nil {
 		return nil, err
 	}
-	post, err := http.NewRequestWithContext(ctx, http.MethodPost, f.llm, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.llm, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
 	}
-	post.Header.Set("Content-Type", "application/json")
-	response, err := f.http.Do(post)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := f.http.Do(request)
 	if err != nil {
 		return nil, err
 	}
