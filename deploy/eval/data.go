@@ -11,7 +11,6 @@ import (
 	"earshot/repositories/files"
 )
 
-// evalCase is a test with the tools that are in scope in it.
 type evalCase struct {
 	kind  string
 	test  *files.Test
@@ -41,7 +40,6 @@ func saying(id string, history []evaldata.Message, expect ...files.Expectation) 
 	return test
 }
 
-// readCLINC reads messages that call for one of 150 tools, or none.
 func readCLINC(folder string) (cases []evalCase, err error) {
 	tools, said, _, err := evaldata.ReadCLINC(folder)
 	if err != nil {
@@ -61,7 +59,6 @@ func readCLINC(folder string) (cases []evalCase, err error) {
 // sgdNow is the time of all dialogues.
 var sgdNow = time.Date(2019, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// readSGD reads dialogues, each with the tools of its services.
 func readSGD(folder string) ([]evalCase, error) {
 	dialogues, err := evaldata.ReadSGD(folder)
 	if err != nil {
@@ -72,8 +69,7 @@ func readSGD(folder string) ([]evalCase, error) {
 	})
 }
 
-// readBFCL reads messages with functions. Those that any call would do for are left out, and a value that may
-// be left out is not compared.
+// readBFCL leaves out messages that any call would do for; a value that may be left out is not compared.
 func readBFCL(folder string) ([]evalCase, error) {
 	said, err := evaldata.ReadBFCL(folder)
 	if err != nil {

@@ -8,14 +8,13 @@ import (
 	"earshot/matcher/offline"
 )
 
-// bars are those of the settings of apps: offline.bar, and llm.when for what is decided without a model.
 var bars = []struct {
 	name  string
 	least float64
 }{{"likely", offline.Likely}, {"certain", offline.Certain}, {"sure", offline.Sure}}
 
-// fit finds the weights of matcher/offline's confidence, and prints them as the table that stands there, with
-// what comes of them at the bars. It prints the same each time.
+// fit prints the weights of matcher/offline's confidence as a Go table, and the rates at the bars. It prints the same
+// each time.
 func fit(folder string) error {
 	speech, err := spokenSet(folder)
 	if err != nil {
@@ -38,7 +37,6 @@ func fit(folder string) error {
 const (
 	// ridge keeps weights small that the samples say little of.
 	ridge = 1
-	// steps of Newton's method are more than enough: the likelihood has one top.
 	steps = 25
 )
 
@@ -54,7 +52,6 @@ func fitted(samples []sample) (base float64, weights []float64) {
 	return all[0], all[1:]
 }
 
-// curve is the slope of the likelihood at the weights, and how it bends.
 func curve(samples []sample, weights []float64) (slope []float64, bend [][]float64) {
 	n := len(weights)
 	slope, bend = make([]float64, n), make([][]float64, n)
@@ -109,7 +106,6 @@ func solve(a [][]float64, b []float64) []float64 {
 	return b
 }
 
-// measured are the kinds of scopes for which it is printed what the words decide.
 var measured = []struct {
 	name  string
 	scope scope
@@ -127,12 +123,10 @@ var measured = []struct {
 	{"BFCL, 60 tools", scope{60, 0, false}, true},
 }
 
-// judgedTexts are so many for each kind, over as many scopes as it takes.
 const judgedTexts = 3000
 
-// printRates prints for each kind of scope which percentage of the texts that call for a tool fire it,
-// and another one, and which percentage of those that call for none fire none. At the end of a
-// line stands which percentage of all texts is decided without a model, and of these wrongly.
+// printRates prints for each scope the percentages of right and wrong tools and of silence, then the percentage of
+// texts that are decided without a model, and of these wrongly.
 func printRates(speech, calls set) {
 	fmt.Printf("\n%-42s %-7s", "right/wrong/silent in %", "nearest")
 	for _, bar := range bars {
@@ -158,11 +152,10 @@ func printRates(speech, calls set) {
 	}
 }
 
-// rate are percentages: of the texts that call for a tool right and wrong, of the others silent, and of all
-// those that are decided, and of these wrongly.
 type rate struct{ right, wrong, silent, decided, wrongly float64 }
 
-// rates counts what comes of samples where the least probability is enough.
+// rates are percentages: of the texts that call for a tool right and wrong, of the others silent, of all decided, and
+// of these wrongly.
 func rates(samples []sample, least float64) (r rate) {
 	var in, out float64
 	for _, s := range samples {

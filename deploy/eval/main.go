@@ -41,7 +41,6 @@ func main() {
 	}
 }
 
-// measure runs all the data of a folder, and prints a table for each.
 func measure(folder string) error {
 	clinc, err := readCLINC(folder)
 	if err != nil {
@@ -63,7 +62,6 @@ func measure(folder string) error {
 	return nil
 }
 
-// onStage is the Stage of cases that have tools of their own.
 type onStage struct {
 	by   *chain.Chain
 	bar  string
@@ -84,7 +82,6 @@ func (s *onStage) Begin(test *files.Test) (eval.Conversation, error) {
 	return s.made[tools].Begin(test)
 }
 
-// hold runs the cases, at a bar of the offline matcher; empty is the usual one.
 func hold(cases []evalCase, bar string) table {
 	stage := &onStage{by: chain.New(llm.Options{}), bar: bar, of: map[*files.Test]*repositories.Repository{}, made: map[*repositories.Repository]*eval.Process{}}
 	tests := make([]*files.Test, len(cases))
@@ -95,13 +92,11 @@ func hold(cases []evalCase, bar string) table {
 	return table{cases, eval.Run(context.Background(), tests, stage)}
 }
 
-// table is what came of cases.
 type table struct {
 	cases  []evalCase
 	report *eval.Report
 }
 
-// kindsOf are the kinds of cases, in the order in which they come first.
 func kindsOf(cases []evalCase) []string {
 	var kinds []string
 	for _, one := range cases {
@@ -112,8 +107,7 @@ func kindsOf(cases []evalCase) []string {
 	return kinds
 }
 
-// print writes a line for each kind of case: how many came out right, had a wrong effect, or none
-// where one was expected; and, of the tools that fired as expected, how many values were right.
+// print writes a line for each kind of case, and the values of the tools that fired as expected.
 func (t table) print(title string, kinds ...string) {
 	fmt.Printf("%s\n\n", title)
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
@@ -139,7 +133,6 @@ func line(out *tabwriter.Writer, kind string, of eval.Totals) {
 	fmt.Fprintf(out, "%s\t%d\t%s\t%s\t%s\t\n", kind, all, share(of.Right), share(of.Wrong), share(of.Silent))
 }
 
-// figures are precision and recall over all tools, and the values of those that were met.
 func (t table) figures() string {
 	sum := eval.ToolReport{}
 	for _, tool := range t.report.Tools {

@@ -17,7 +17,6 @@ import (
 	"earshot/matcher/text"
 )
 
-// set is tools, and what people say to them.
 type set struct {
 	tools    []definition
 	said     map[string][]string // by tool
@@ -25,7 +24,6 @@ type set struct {
 	examples map[string][]string // by tool, others than its own; nil if there are none
 }
 
-// definition is a tool of a set.
 type definition struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
@@ -33,7 +31,6 @@ type definition struct {
 	Parameters  json.RawMessage `json:"parameters,omitempty"`
 }
 
-// spokenSet reads the texts of CLINC150, which have examples.
 func spokenSet(folder string) (set, error) {
 	s := set{said: map[string][]string{}, examples: map[string][]string{}}
 	tools, held, more, err := evaldata.ReadCLINC(folder)
@@ -92,7 +89,6 @@ func calledSet(folder string) (set, error) {
 	return s, err
 }
 
-// sample is a text that was compared with the tools of a scope.
 type sample struct {
 	signs  offline.Signs
 	right  bool // the nearest tool is meant
@@ -100,7 +96,6 @@ type sample struct {
 	weight float64
 }
 
-// The scopes that are made, and what is said in each.
 const (
 	spoken  = 320 // scopes of CLINC150
 	calling = 80  // scopes of BFCL
@@ -110,16 +105,13 @@ const (
 	without = 60  // texts that call for none
 	// outside is the weight of a text that calls for none: with it about a fifth do.
 	outside = 0.5
-	// plain is its weight where tools have few examples. Such scopes are those of beginners,
-	// who first say what the tools are for.
+	// plain is its weight for beginners' scopes, whose tools have few examples.
 	plain = 0.25
 )
 
-// numbers of examples, each as often as it stands here.
 var numbers = []int{0, 0, 2, 5, 10, 10, 10, 20}
 
-// drawn makes scopes of both sets, of many sizes, and judges what is said to them. A scope has as often 2 to
-// 4 tools as 75 to 150.
+// drawn makes scopes of both sets. As many have 2 to 4 tools as have 75 to 150.
 func drawn(random *rand.Rand, speech, calls set) []sample {
 	size := func() int { return int(fewest * math.Exp(random.Float64()*math.Log(most/fewest))) }
 	var all []sample
@@ -133,13 +125,11 @@ func drawn(random *rand.Rand, speech, calls set) []sample {
 	return all
 }
 
-// scope is a kind of scopes.
 type scope struct {
 	size, examples int
 	free           bool // tools that would take text of any kind do
 }
 
-// anyText is a parameter that takes text of any kind.
 var anyText = json.RawMessage(`{"type":"object","properties":{"what":{"type":"string","description":"What it is about"}}}`)
 
 // takesText are tools of CLINC150 that would take text of any kind: its own have no parameters.
@@ -149,7 +139,6 @@ var takesText = strings.Fields(`translate weather play_music directions restaura
 	flight_status how_busy ingredient_substitution international_visa meal_suggestion restaurant_reviews schedule_meeting
 	share_location smart_home time timezone todo_list transfer travel_alert travel_suggestion vaccines`)
 
-// candidates picks the tools of a scope, but for those whose definitions have faults.
 func (s scope) candidates(random *rand.Rand, from set) (all []matcher.Candidate) {
 	picked := some(random, from.tools, s.size)
 	for i, one := range picked {
@@ -175,8 +164,7 @@ func (s scope) candidates(random *rand.Rand, from set) (all []matcher.Candidate)
 // utterance is what somebody says, and the tool that it calls for; none where that is empty.
 type utterance struct{ text, tool string }
 
-// judged makes a scope and judges so many texts that call for a tool in it, and for none: what is said to
-// other tools, and as much again that calls for none at all.
+// judged makes a scope and judges texts that call for a tool in it, and texts that call for none.
 func (s scope) judged(random *rand.Rand, from set, in, out int) (all []sample) {
 	candidates := s.candidates(random, from)
 	request, index := matcher.Request{Candidates: candidates}, retrieval.NewCache()
@@ -214,7 +202,6 @@ func (s scope) judged(random *rand.Rand, from set, in, out int) (all []sample) {
 	return all
 }
 
-// some picks n of all.
 func some[T any](random *rand.Rand, all []T, n int) []T {
 	picked := make([]T, 0, n)
 	for _, i := range random.Perm(len(all))[:min(n, len(all))] {

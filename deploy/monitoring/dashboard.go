@@ -10,7 +10,6 @@ import (
 //go:embed dashboard.json
 var dashboard []byte
 
-// panel is one of the dashboard, as far as it is looked at here.
 type panel struct {
 	ID      int    `json:"id"`
 	Type    string `json:"type"`

@@ -21,13 +21,11 @@ import (
 //go:embed rules.yaml
 var rules string
 
-// rule is one of the rules.
 type rule struct {
 	Record, Alert, Expr, For string
 	Labels, Annotations      map[string]string
 }
 
-// allRules reads the rules of all groups.
 func allRules(t testing.TB) (all []rule) {
 	t.Helper()
 	var read struct{ Groups []struct{ Rules []rule } }
@@ -40,12 +38,11 @@ func allRules(t testing.TB) (all []rule) {
 	return all
 }
 
-// step is the time between two values of a series, in seconds: what Prometheus is commonly told
-// to leave between two scrapes.
+// step is the time between two values of a series, in seconds, as between two scrapes.
 const step = 30
 
-// History is what a Prometheus would have gathered of one replica: what its /metrics said at
-// some minutes, and in between what lies between. Tests tell in seconds of hours.
+// History is what a Prometheus would have gathered of one replica from its /metrics at some minutes, interpolated.
+// Tests tell in seconds of hours.
 type History struct{ scrapes []scrape }
 
 // scrape has the values of all series at a minute; nil if the replica did not answer.
@@ -76,7 +73,6 @@ func (h *History) At(t testing.TB, minute int, metrics string) {
 	h.scrapes = append(h.scrapes, next)
 }
 
-// labelled is the name of a series with the labels that Prometheus adds.
 func labelled(name string) string {
 	const added = `job="earshot",instance="replica-1"`
 	if bare, labels, found := strings.Cut(name, "{"); found {
@@ -151,7 +147,6 @@ func (h *History) Answered(t testing.TB, queries ...string) {
 	h.require(t, tests)
 }
 
-// require has promtool compare the answers of queries at the end of the history.
 func (h *History) require(t testing.TB, tests []map[string]any) {
 	t.Helper()
 	for _, one := range tests {

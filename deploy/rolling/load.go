@@ -19,15 +19,13 @@ import (
 )
 
 const (
-	app  = "/v1/apps/clinic"
-	desk = `{"tools":[{"name":"ring","description":"Ring the bell at the desk","examples":["Ring the bell"],"url":"%s/ok"}]}`
-	// breath is the pause of a client between two requests.
+	app    = "/v1/apps/clinic"
+	desk   = `{"tools":[{"name":"ring","description":"Ring the bell at the desk","examples":["Ring the bell"],"url":"%s/ok"}]}`
 	breath = 5 * time.Millisecond
-	// patience is how long an answer may take, and all that is owed in the end.
+	// patience bounds an answer, and the wait for all that is owed.
 	patience = 30 * time.Second
 )
 
-// load are clients that use the service, and what they have noticed.
 type load struct {
 	testbed.Client
 	stop    context.CancelFunc
@@ -41,7 +39,6 @@ type load struct {
 	followed map[string][]string // and those that its follower got, in theirs
 }
 
-// begin defines an app and has clients use it until the load is ended.
 func begin(ctx context.Context, service testbed.Client, sink string, clients int) (*load, error) {
 	l := &load{Client: service, sessions: map[string][]string{}, followed: map[string][]string{}, talking: clients}
 	for _, put := range [][2]string{{app, `{"settings":{"limits":null}}`}, {app + "/repositories/desk", fmt.Sprintf(desk, sink)}} {
@@ -62,8 +59,8 @@ func begin(ctx context.Context, service testbed.Client, sink string, clients int
 	return l, nil
 }
 
-// follow reads the events of a session as a browser does: when its stream ends it connects again
-// behind the last event that it has. It calls heard when it hears something.
+// follow reads the events of a session as a browser does: it connects again behind its last event. heard is called
+// for each.
 func (l *load) follow(ctx context.Context, session string, heard func()) {
 	reader, last, kind := l.Client, "", ""
 	reader.HTTP = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
@@ -93,7 +90,6 @@ func (l *load) follow(ctx context.Context, session string, heard func()) {
 	}
 }
 
-// talk sends messages and direct triggers, one after the other.
 func (l *load) talk(ctx context.Context, session string) {
 	for n := 0; !l.quiet.Load(); n++ {
 		if n%3 == 2 {
@@ -138,8 +134,7 @@ func (l *load) twice(session, path, body string) {
 	l.sessions[session] = append(l.sessions[session], said.Matches[0].TriggerID)
 }
 
-// end lets the clients end what they are at, waits until all that they set off has been called,
-// published and followed, or patience has ended, and counts.
+// end waits until all that the clients set off has been called, published and followed, or patience ends, and counts.
 func (l *load) end(broker *natstest.Server, sink *testbed.Sink) *report {
 	l.quiet.Store(true)
 	_ = testbed.Until(context.Background(), patience, func(context.Context) error { // what is missing is told below
@@ -185,7 +180,6 @@ func (l *load) end(broker *natstest.Server, sink *testbed.Sink) *report {
 	return &l.report
 }
 
-// difference names the first ids in which two lists differ.
 func difference(want, got []string) string {
 	for i := range max(len(want), len(got)) {
 		if i >= len(want) || i >= len(got) || want[i] != got[i] {
@@ -195,7 +189,6 @@ func difference(want, got []string) string {
 	return ""
 }
 
-// report is what a restart came to.
 type report struct {
 	requests int
 	retried  []string // what the first attempt of a request came to
@@ -205,7 +198,6 @@ type report struct {
 	wrong    []string // tools and events that were lost, or came twice
 }
 
-// fault is an error if anything went wrong.
 func (r *report) fault() error {
 	switch bad := slices.Concat(r.failed, r.wrong); {
 	case len(bad) > 0:
@@ -217,7 +209,6 @@ func (r *report) fault() error {
 	}
 }
 
-// String is the report in words.
 func (r *report) String() string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%d requests, %d sent twice, %d failed\n", r.requests, len(r.retried), len(r.failed))

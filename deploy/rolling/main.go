@@ -32,7 +32,6 @@ import (
 	"earshot/deploy/testbed/redistest"
 )
 
-// options say what is restarted.
 type options struct {
 	before, after string // commits, or paths of programs; empty for this source
 	replicas      int
@@ -78,7 +77,6 @@ func command(o options) error {
 	return os.RemoveAll(folder)
 }
 
-// roll has replicas run one program, and another program one after the other, under load.
 func roll(t testbed.TB, folder string, o options) (*report, error) {
 	ctx, program := t.Context(), testbed.ProgramOf(t, folder, o.before)
 	store, broker, sink := redistest.Run(t, "--appendfsync", "always"), natstest.Run(t), &testbed.Sink{}
@@ -104,7 +102,6 @@ func roll(t testbed.TB, folder string, o options) (*report, error) {
 	return used.end(broker, sink), restarted
 }
 
-// restart ends each replica as a supervisor does, and starts the program in its place.
 func restart(ctx context.Context, o options, replicas []*testbed.Replica, program string) error {
 	for n, r := range replicas {
 		began := time.Now()
@@ -122,19 +119,16 @@ func restart(ctx context.Context, o options, replicas []*testbed.Replica, progra
 	return nil
 }
 
-// checkEvery is the pause between two looks of the balancer at /readyz of a replica.
 const checkEvery = 200 * time.Millisecond
 
-// backend is a replica as the balancer sees it.
 type backend struct {
 	*testbed.Replica
 	host string
 	up   atomic.Bool
 }
 
-// balance starts a proxy that gives each request to the next replica that was ready when it last looked. If
-// that one does not answer it tries no other: its client gets a 502. If it marks, it gives a replica
-// that has refused a connection nothing more until that is ready.
+// balance starts a proxy that gives each request to the next replica that was ready when it last looked, and tries no
+// other. If it marks, a replica that has refused a connection gets nothing until it is ready.
 func balance(t testbed.TB, replicas []*testbed.Replica, marks bool) (front string) {
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)

@@ -39,7 +39,6 @@ type member struct {
 	Score float64 `json:"score"`
 }
 
-// write writes all that Redis holds into a file.
 func write(ctx context.Context, from *redis.Client, h head, to string) error {
 	out, err := os.Create(to)
 	if err != nil {
@@ -99,7 +98,7 @@ func read(ctx context.Context, from *redis.Client, key string) (entry, error) {
 	}
 }
 
-// load puts a file into a Redis as if it had been written just now.
+// load writes a file into a Redis as if it had been recorded just now.
 func load(ctx context.Context, to *redis.Client, from string) (h head, err error) {
 	file, err := os.Open(from)
 	if err != nil {
@@ -126,7 +125,6 @@ func load(ctx context.Context, to *redis.Client, from string) (h head, err error
 	return h, nil
 }
 
-// put writes a key.
 func (m moved) put(ctx context.Context, to *redis.Client, e entry) error {
 	pipe := to.Pipeline()
 	if e.Text != nil {
@@ -157,7 +155,6 @@ func printable(text string) string {
 	return inBase64 + base64.StdEncoding.EncodeToString([]byte(text))
 }
 
-// moved puts data into another time, as if it had been written then.
 type moved struct {
 	at int64 // when it was written, ms
 	by int64 // ms
@@ -166,7 +163,6 @@ type moved struct {
 // times are numbers that may be milliseconds or microseconds since 1970.
 var times = regexp.MustCompile(`\b\d{13}(\d{3})?\b`)
 
-// text is what a text says then.
 func (m moved) text(text string) string {
 	if packed, is := strings.CutPrefix(text, inBase64); is {
 		raw, _ := base64.StdEncoding.DecodeString(packed) // it was made by printable
@@ -178,10 +174,9 @@ func (m moved) text(text string) string {
 	})
 }
 
-// near is how far from the time of writing a number may be that is a time: what is kept longest is kept for 30 days.
+// near bounds how far a number may be from the recording to count as a time; data is kept for 30 days at most.
 const near = 100 * 24 * time.Hour
 
-// score is a number then, which is moved where it is a time.
 func (m moved) score(number float64) float64 {
 	for _, unit := range []float64{1, 1000} { // of milliseconds
 		if math.Abs(number/unit-float64(m.at)) < float64(near.Milliseconds()) {

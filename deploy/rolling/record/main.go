@@ -62,7 +62,6 @@ func main() {
 	}
 }
 
-// stage is a replica with all that is around it, and one who uses it.
 type stage struct {
 	t       testbed.TB
 	redis   *redis.Client
@@ -106,7 +105,6 @@ const (
 		{"name":"alarm","url":"SINK/alarm","dedupe":{"within":"24h","scope":"app"}}]}`
 )
 
-// fill leaves something of every kind.
 func (s *stage) fill() {
 	s.ask(http.MethodPut, app, `{"name":"Clinic","settings":{"limits":null},"signingSecret":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
 		"modules":[{"moduleId":"calendar","secret":"the secret","tokenUrl":"SINK/token"}]}`, http.StatusCreated)
@@ -125,7 +123,6 @@ func (s *stage) fill() {
 	s.trigger("t-busy", "busy", `{}`)
 }
 
-// fillTasks leaves a draft, and the task of a call by MCP that lacks a value.
 func (s *stage) fillTasks() {
 	s.ask(http.MethodPut, drafted+"/repositories/forms", `{"tools":[{"name":"form","url":"SINK/form","schema":[
 		{"parameter":"day","type":"string","required":true},{"parameter":"desk","type":"string","required":true}]}]}`, http.StatusCreated)
@@ -134,7 +131,6 @@ func (s *stage) fillTasks() {
 	s.ask(http.MethodPost, drafted+"/mcp", body, http.StatusOK, headers...)
 }
 
-// leave loses NATS, and leaves what happens after that.
 func (s *stage) leave() {
 	s.nats.Stop()
 	s.say("m4", "user", "Ring the bell")
@@ -142,11 +138,10 @@ func (s *stage) leave() {
 	time.Sleep(time.Second) // what is written behind the answers
 }
 
-// drafted is the session of the draft and the task.
 const drafted, draft = app + "/sessions/s2", `{"messageId":"d1","actor":"user","text":"Ring the bell","final":false}`
 
-// fillFirst leaves what a build of the first versions can: owed calls, more of them than are read at
-// once, calls that are over, and events from after NATS went away.
+// fillFirst leaves what the first versions had: more owed calls than are read at once, calls that are over, and
+// events from after NATS went away.
 func (s *stage) fillFirst() {
 	s.ask(http.MethodPut, app, `{"name":"Clinic"}`, http.StatusCreated)
 	s.ask(http.MethodPut, app+"/repositories/desk", `{"tools":[
@@ -164,7 +159,6 @@ func (s *stage) fillFirst() {
 	time.Sleep(time.Second) // what is written behind the answers
 }
 
-// firstOwed is how many calls fillFirst leaves.
 const firstOwed = 40
 
 func (s *stage) say(id, actor, text string) {
@@ -175,7 +169,6 @@ func (s *stage) trigger(id, name, values string) {
 	s.ask(http.MethodPost, session+"/triggers", fmt.Sprintf(`{"triggerId":%q,"name":%q,"source":"ui","values":%s}`, id, name, values), http.StatusCreated)
 }
 
-// ask makes a request as the admin, and returns the key that its answer shows, if it shows one.
 func (s *stage) ask(method, path, body string, want int, headers ...string) (key string) {
 	s.t.Helper()
 	answer, err := s.replica.Ask(s.t.Context(), method, path, strings.ReplaceAll(body, "SINK", s.url), headers...)
