@@ -48,12 +48,12 @@ func forAgents(t *testing.T) agents {
 	t.Cleanup(endpoint.Close)
 	issuer, idToken := corp(t)
 	s := dev(t)
-	s.call("PUT", "/v1/apps/clinic", `{"authServices":[{"name":"corp","type":"oidc","issuer":"`+issuer+`","audience":"clinic"}]}`)
-	s.call("PUT", "/v1/apps/clinic/repositories/desk", strings.ReplaceAll(clinic, "%URL%", endpoint.URL))
-	s.call("PUT", "/v1/apps/clinic/sessions/s1/repositories/own", strings.ReplaceAll(ofUsers, "%URL%", endpoint.URL))
+	s.Call("PUT", "/v1/apps/clinic", `{"authServices":[{"name":"corp","type":"oidc","issuer":"`+issuer+`","audience":"clinic"}]}`)
+	s.Call("PUT", "/v1/apps/clinic/repositories/desk", strings.ReplaceAll(clinic, "%URL%", endpoint.URL))
+	s.Call("PUT", "/v1/apps/clinic/sessions/s1/repositories/own", strings.ReplaceAll(ofUsers, "%URL%", endpoint.URL))
 	var made struct{ Key string }
-	require.NoError(t, json.Unmarshal(s.call("POST", "/v1/apps/clinic/keys", `{"scopes":["triggers"]}`), &made))
-	return agents{s, s.url + "/v1/apps/clinic", made.Key, idToken}
+	require.NoError(t, json.Unmarshal(s.Call("POST", "/v1/apps/clinic/keys", `{"scopes":["triggers"]}`), &made))
+	return agents{s, s.URL + "/v1/apps/clinic", made.Key, idToken}
 }
 
 // corp is an OpenID provider, and a token by which it names a user.

@@ -25,11 +25,11 @@ func TestChatClientsTakeTheServiceForTheirModel(t *testing.T) {
 	s := dev(t, "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_API_KEY=sk-scripted")
 	const tools = `{"tools":[{"name":"book","description":"Book a table","schema":[{"parameter":"day","type":"string","required":true}]}]}`
 	for app, settings := range map[string]string{"shop": `{}`, "shopacting": `{"openai":{"mode":"act"}}`} {
-		s.call("PUT", "/v1/apps/"+app, `{"settings":`+settings+`}`)
-		s.call("PUT", "/v1/apps/"+app+"/repositories/tables", tools)
+		s.Call("PUT", "/v1/apps/"+app, `{"settings":`+settings+`}`)
+		s.Call("PUT", "/v1/apps/"+app+"/repositories/tables", tools)
 	}
 	require.Equal(t, "openai: It is noted.\nrefused: 401 invalid_api_key\nai: Booked at noon. | own calls: clock\n",
-		run(t, folder, "node", "chat.mjs", s.url+"/v1/apps/shop", testbed.AdminKey))
+		run(t, folder, "node", "chat.mjs", s.URL+"/v1/apps/shop", testbed.AdminKey))
 	require.Equal(t, 1, s.fired("/v1/apps/shop/sessions/watched"), "three requests of one client are one message")
 	require.Equal(t, 1, s.fired("/v1/apps/shopacting/sessions/acted"))
 }
@@ -38,7 +38,7 @@ func TestChatClientsTakeTheServiceForTheirModel(t *testing.T) {
 func (s *service) fired(session string) int {
 	var list struct{ Items []struct{ Name string } }
 	require.Eventually(s.t, func() bool {
-		require.NoError(s.t, json.Unmarshal(s.call("GET", session+"/triggers", ""), &list))
+		require.NoError(s.t, json.Unmarshal(s.Call("GET", session+"/triggers", ""), &list))
 		return len(list.Items) > 0
 	}, testbed.Patience, 10*time.Millisecond)
 	return len(list.Items)

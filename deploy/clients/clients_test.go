@@ -3,8 +3,6 @@ package clients
 import (
 	"bytes"
 	"errors"
-	"io"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -28,22 +26,18 @@ func TestClientByOapiCodegenWorksWithTheService(t *testing.T) {
 	s.save("/openapi.json", filepath.Join(folder, "openapi.json"))
 	run(t, folder, "go", "generate")
 	run(t, folder, "go", "build", "-o", "clinic", ".")
-	got := run(t, folder, filepath.Join(folder, "clinic"), s.url, testbed.AdminKey)
+	got := run(t, folder, filepath.Join(folder, "clinic"), s.URL, testbed.AdminKey)
 	require.Equal(t, strings.Replace(printed, "fault at /text", "fault at /actor\nfault at /text", 1), got)
 }
 
 // withPackages is a copy of a folder with what its lock file names.
 func withPackages(t *testing.T, name string) string {
 	t.Helper()
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			testbed.Missing(t, program+" is not installed: apt-get install nodejs npm")
-		}
-	}
+	testbed.Need(t, "node", "npm")
 	packages := filepath.Join(scratch, name)
-	out, err := installed[name](packages)
+	out, err := installed[name]()
 	if unreachable.Match(out) {
-		t.Skip("npm cannot reach its registry, from which the packages of the lock file come")
+		testbed.Missing(t, "npm cannot reach its registry, from which the packages of the lock file come")
 	}
 	require.NoError(t, err, string(out))
 	folder := copied(t, name)
@@ -51,38 +45,24 @@ func withPackages(t *testing.T, name string) string {
 	return folder
 }
 
-// installed puts the packages of a lock file into a folder, once for all tests.
-var installed = map[string]func(folder string) ([]byte, error){"typescript": installing("typescript"), "agents": installing("agents"), "chat": installing("chat"), "sermas": installing("sermas")}
+// installed put the packages of a lock file into a folder of scratch, once for all tests.
+var installed = map[string]func() ([]byte, error){}
 
-func installing(name string) func(folder string) ([]byte, error) {
-	var once sync.Once
-	var out []byte
-	var err error
-	return func(folder string) ([]byte, error) {
-		once.Do(func() {
-			if err = os.MkdirAll(folder, 0o700); err == nil {
-				err = lockedTo(name, folder)
+func init() {
+	for _, name := range []string{"typescript", "agents", "chat", "sermas", "everything"} {
+		installed[name] = sync.OnceValues(func() ([]byte, error) {
+			folder := filepath.Join(scratch, name)
+			err := os.MkdirAll(folder, 0o700)
+			for _, file := range []string{"package.json", "package-lock.json"} {
+				text, failed := os.ReadFile(filepath.Join(name, file))
+				err = errors.Join(err, failed, os.WriteFile(filepath.Join(folder, file), text, 0o600))
 			}
-			if err == nil {
-				out, err = prepared(folder, "npm", "ci", "--no-audit", "--no-fund").CombinedOutput()
+			if err != nil {
+				return nil, err
 			}
+			return prepared(folder, "npm", "ci", "--no-audit", "--no-fund").CombinedOutput()
 		})
-		return out, err
 	}
-}
-
-// lockedTo copies what npm installs by.
-func lockedTo(name, folder string) error {
-	for _, file := range []string{"package.json", "package-lock.json"} {
-		text, err := os.ReadFile(filepath.Join(name, file))
-		if err == nil {
-			err = os.WriteFile(filepath.Join(folder, file), text, 0o600)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // unreachable is what npm says without a network, which is no fault of what is tested.
@@ -134,8 +114,8 @@ func run(t *testing.T, folder, program string, arguments ...string) string {
 
 // service is an earshot dev that asks for a key.
 type service struct {
-	t   *testing.T
-	url string
+	*testbed.Dev
+	t *testing.T
 }
 
 // scratch is a folder for what the tests share.
@@ -153,26 +133,10 @@ func TestMain(m *testing.M) {
 // dev starts the program, and ends it with the test.
 func dev(t *testing.T, variables ...string) *service {
 	t.Helper()
-	said := testbed.Start(t, t.TempDir(), append(testbed.Environment(), variables...), testbed.Program(t), "dev", "--addr", "127.0.0.1:0")
-	return &service{t: t, url: said.Await(t, `Earshot listens on (http://\S+)\s`)}
-}
-
-// call sends a request with the admin's key and returns the answer, which must be good.
-func (s *service) call(method, path, body string) []byte {
-	s.t.Helper()
-	request, err := http.NewRequestWithContext(s.t.Context(), method, s.url+path, strings.NewReader(body))
-	require.NoError(s.t, err)
-	request.Header.Set("Authorization", "Bearer "+testbed.AdminKey)
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(s.t, err)
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	require.NoError(s.t, err)
-	require.Less(s.t, response.StatusCode, 300, "%s %s: %s", method, path, answer)
-	return answer
+	return &service{testbed.NewDev(t, variables), t}
 }
 
 func (s *service) save(path, file string) {
 	s.t.Helper()
-	require.NoError(s.t, os.WriteFile(file, s.call("GET", path, ""), 0o600))
+	require.NoError(s.t, os.WriteFile(file, s.Call("GET", path, ""), 0o600))
 }

@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -65,9 +66,9 @@ func (l laboratory) app(t *testing.T, name string) string {
 	t.Helper()
 	endpoint := httptest.NewServer(http.HandlerFunc(l.endpoint))
 	t.Cleanup(endpoint.Close)
-	l.call("PUT", "/v1/apps/"+name, `{}`)
-	l.call("PUT", "/v1/apps/"+name+"/repositories/main", strings.ReplaceAll(fixtures, "%URL%", endpoint.URL))
-	return l.url + "/v1/apps/" + name + "/mcp"
+	l.Call("PUT", "/v1/apps/"+name, `{}`)
+	l.Call("PUT", "/v1/apps/"+name+"/repositories/main", strings.ReplaceAll(fixtures, "%URL%", endpoint.URL))
+	return l.URL + "/v1/apps/" + name + "/mcp"
 }
 
 func (l laboratory) endpoint(w http.ResponseWriter, r *http.Request) {
@@ -118,14 +119,7 @@ func (l laboratory) answer(stream jetstream.Consumer) {
 
 // post sends what the test does not wait for; where it fails, a scenario does.
 func (l laboratory) post(method, path, body string) {
-	request, err := http.NewRequest(method, l.url+path, strings.NewReader(body))
-	if err != nil {
-		return
-	}
-	request.Header.Set("Content-Type", "application/json")
-	if response, err := http.DefaultClient.Do(request); err == nil {
-		_ = response.Body.Close()
-	}
+	_, _ = l.Ask(context.Background(), method, path, body)
 }
 
 // check is a line of a result of the suite.

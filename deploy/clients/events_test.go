@@ -29,7 +29,7 @@ type events struct {
 
 func describe(t *testing.T, s *service) events {
 	t.Helper()
-	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(s.call("GET", "/asyncapi.json", "")))
+	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(s.Call("GET", "/asyncapi.json", "")))
 	require.NoError(t, err)
 	found := events{read.(map[string]any), jsonschema.NewCompiler()}
 	for _, schema := range found.document["components"].(map[string]any)["schemas"].(map[string]any) {
@@ -93,20 +93,20 @@ func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
 		_, _ = w.Write([]byte(`{"rung":true}`))
 	}))
 	t.Cleanup(endpoint.Close)
-	s.call("PUT", "/v1/apps/shop", `{"name":"Shop","settings":{"chatEvents":true}}`)
-	s.call("PUT", "/v1/apps/shop/repositories/desk", strings.ReplaceAll(shop, "%URL%", endpoint.URL))
-	s.call("PUT", "/v1/apps/shop/sessions/s1/repositories/own", `{"tools":[{"name":"own"}]}`)
-	s.call("PUT", "/v1/apps/shop/sessions/s1", `{"metadata":{"channel":"phone"}}`) // is in each event of the session
+	s.Call("PUT", "/v1/apps/shop", `{"name":"Shop","settings":{"chatEvents":true}}`)
+	s.Call("PUT", "/v1/apps/shop/repositories/desk", strings.ReplaceAll(shop, "%URL%", endpoint.URL))
+	s.Call("PUT", "/v1/apps/shop/sessions/s1/repositories/own", `{"tools":[{"name":"own"}]}`)
+	s.Call("PUT", "/v1/apps/shop/sessions/s1", `{"metadata":{"channel":"phone"}}`) // is in each event of the session
 	for _, text := range []string{"ring the bell", "ask the manager", "I want a table", "The weather was fine in Paris last year"} {
 		body, err := json.Marshal(map[string]string{"actor": "user", "text": text})
 		require.NoError(t, err)
-		s.call("POST", "/v1/apps/shop/sessions/s1/messages", string(body))
+		s.Call("POST", "/v1/apps/shop/sessions/s1/messages", string(body))
 	}
 	for _, name := range []string{"ring", "order", "order"} {
-		s.call("POST", "/v1/apps/shop/triggers", `{"name":"`+name+`","source":"task"}`)
+		s.Call("POST", "/v1/apps/shop/triggers", `{"name":"`+name+`","source":"task"}`)
 	}
-	s.call("POST", "/v1/apps/shop/sessions/s1/triggers", `{"name":"refund","source":"ui","triggerId":"t1","values":{"order":"A1"}}`)
-	s.call("POST", "/v1/apps/shop/triggers/t1/deny", "")
+	s.Call("POST", "/v1/apps/shop/sessions/s1/triggers", `{"name":"refund","source":"ui","triggerId":"t1","values":{"order":"A1"}}`)
+	s.Call("POST", "/v1/apps/shop/triggers/t1/deny", "")
 
 	seen := map[string]int{}
 	stream := s.stream()
@@ -120,9 +120,7 @@ func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
 // stream reads the stream of the NATS that earshot dev brings along, from its beginning.
 func (s *service) stream() jetstream.Consumer {
 	s.t.Helper()
-	var caller struct{ NATSURL string }
-	require.NoError(s.t, json.Unmarshal(s.call("GET", "/v1/whoami", ""), &caller))
-	connection, err := nats.Connect(caller.NATSURL)
+	connection, err := nats.Connect(s.NATS)
 	require.NoError(s.t, err)
 	s.t.Cleanup(connection.Close)
 	stream, err := jetstream.New(connection)
@@ -143,7 +141,7 @@ func TestTheDescriptionOfTheEventsIsAsyncAPI(t *testing.T) {
 	require.NoError(t, compiler.AddResource("asyncapi.json", official))
 	schema, err := compiler.Compile("asyncapi.json")
 	require.NoError(t, err)
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(dev(t).call("GET", "/asyncapi.json", "")))
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(dev(t).Call("GET", "/asyncapi.json", "")))
 	require.NoError(t, err)
 	require.NoError(t, schema.Validate(document))
 }

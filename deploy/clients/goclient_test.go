@@ -33,10 +33,10 @@ func beside(t *testing.T, s *service, folder string) {
 	t.Helper()
 	for _, arguments := range [][]string{{"vet", "./..."}, {"test", "-count=1", "-vet=off", "./..."}} {
 		cmd := exec.Command("go", arguments...)
-		cmd.Dir, cmd.Env = folder, append(os.Environ(), "EARSHOT_URL="+s.url, "EARSHOT_KEY="+testbed.AdminKey)
+		cmd.Dir, cmd.Env = folder, append(os.Environ(), "EARSHOT_URL="+s.URL, "EARSHOT_KEY="+testbed.AdminKey)
 		out, err := cmd.CombinedOutput()
 		if err != nil && unresolved.Match(out) {
-			t.Skip("the module proxy, from which langchaingo comes, cannot be reached")
+			testbed.Missing(t, "the module proxy, from which langchaingo comes, cannot be reached")
 		}
 		require.NoError(t, err, "go %v: %s", arguments, out)
 	}

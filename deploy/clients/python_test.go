@@ -36,7 +36,7 @@ func TestTypesOfThePythonClientAreUpToDate(t *testing.T) {
 func TestThePythonClientLivesAStory(t *testing.T) {
 	program, folder, s := python(t), copied(t, "python"), dev(t)
 	between, network := troubleBefore(t, s)
-	for name, value := range map[string]string{"EARSHOT_URL": s.url, "EARSHOT_KEY": testbed.AdminKey, "DESK_URL": desk(t), "EARSHOT_TROUBLE": network, "PYTHONPATH": "src"} {
+	for name, value := range map[string]string{"EARSHOT_URL": s.URL, "EARSHOT_KEY": testbed.AdminKey, "DESK_URL": desk(t), "EARSHOT_TROUBLE": network, "PYTHONPATH": "src"} {
 		t.Setenv(name, value)
 	}
 	run(t, folder, program, "-W", "error", "tests/story.py")

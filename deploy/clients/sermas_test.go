@@ -35,9 +35,9 @@ func TestClientOfSERMASWorksAsItIs(t *testing.T) {
 	folder := withPackages(t, "sermas")
 	s := dev(t)
 	for app, secret := range map[string]string{"clinic": "s3cret-of-the-clinic", "other": "s3cret-of-the-other"} {
-		s.call("PUT", "/v1/apps/"+app, `{"modules":[{"moduleId":"avatar","secret":"`+secret+`"}]}`)
+		s.Call("PUT", "/v1/apps/"+app, `{"modules":[{"moduleId":"avatar","secret":"`+secret+`"}]}`)
 	}
-	got := run(t, folder, "node", "sermas.mjs", s.url, "clinic", "avatar", "s3cret-of-the-clinic", "other", "other-avatar", "s3cret-of-the-other")
+	got := run(t, folder, "node", "sermas.mjs", s.URL, "clinic", "avatar", "s3cret-of-the-clinic", "other", "other-avatar", "s3cret-of-the-other")
 	require.Regexp(t, "^"+anything(sermasPrints)+"$", got)
 }
 

@@ -26,7 +26,7 @@ type trouble struct {
 
 func troubleBefore(t *testing.T, s *service) (*trouble, string) {
 	t.Helper()
-	to, err := url.Parse(s.url)
+	to, err := url.Parse(s.URL)
 	require.NoError(t, err)
 	between := &trouble{service: httputil.NewSingleHostReverseProxy(to), lost: map[string]bool{}, streams: map[string]int{}}
 	between.service.FlushInterval = -1

@@ -69,7 +69,7 @@ func consumer(t *testing.T) string {
 func TestTheTypeScriptClientLivesAStory(t *testing.T) {
 	folder, s := consumer(t), dev(t)
 	between, network := troubleBefore(t, s)
-	t.Setenv("EARSHOT_URL", s.url)
+	t.Setenv("EARSHOT_URL", s.URL)
 	t.Setenv("EARSHOT_KEY", testbed.AdminKey)
 	t.Setenv("DESK_URL", desk(t))
 	t.Setenv("EARSHOT_TROUBLE", network)
@@ -77,7 +77,7 @@ func TestTheTypeScriptClientLivesAStory(t *testing.T) {
 	streams, lost := between.came("/v1/apps/clinic-typescript/sessions/trouble/events")
 	require.GreaterOrEqual(t, streams, 3, "one broke off and one fell silent; on a busy machine others do")
 	require.Equal(t, 4, lost)
-	require.Equal(t, printed, run(t, folder, "node", "built/openapi-fetch.js", s.url, testbed.AdminKey))
+	require.Equal(t, printed, run(t, folder, "node", "built/openapi-fetch.js", s.URL, testbed.AdminKey))
 	pageWithTheClient(t, s, filepath.Join(folder, "node_modules/@earshot/client/dist"))
 }
 
@@ -106,16 +106,16 @@ func pageWithTheClient(t *testing.T, s *service, dist string) {
 	routes := http.NewServeMux()
 	page := httptest.NewServer(routes)
 	t.Cleanup(page.Close)
-	s.call("PUT", "/v1/apps/page", fmt.Sprintf(`{"settings":{"allowedOrigins":[%q]}}`, page.URL))
-	s.call("PUT", "/v1/apps/page/repositories/desk", fmt.Sprintf(forThePage, desk(t)))
+	s.Call("PUT", "/v1/apps/page", fmt.Sprintf(`{"settings":{"allowedOrigins":[%q]}}`, page.URL))
+	s.Call("PUT", "/v1/apps/page/repositories/desk", fmt.Sprintf(forThePage, desk(t)))
 	routes.Handle("GET /earshot/", http.StripPrefix("/earshot/", http.FileServer(http.Dir(dist))))
 	routes.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "typescript/test/page.html") })
 	routes.HandleFunc("GET /where", func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(map[string]string{"url": s.url, "app": "page", "session": "s1"})
+		_ = json.NewEncoder(w).Encode(map[string]string{"url": s.URL, "app": "page", "session": "s1"})
 	})
 	routes.HandleFunc("POST /token", func(w http.ResponseWriter, _ *http.Request) {
 		var made struct{ Token string }
-		_ = json.Unmarshal(s.call("POST", "/v1/apps/page/sessions/s1/token", `{}`), &made)
+		_ = json.Unmarshal(s.Call("POST", "/v1/apps/page/sessions/s1/token", `{}`), &made)
 		_, _ = w.Write([]byte(made.Token))
 	})
 

@@ -50,7 +50,7 @@ go() {
 `
 
 func TestEveryCommandOfTheDocumentsRuns(t *testing.T) {
-	requirePrograms(t, "bash", "curl", "jq", "openssl", "redis-cli", "sqlite3")
+	testbed.Need(t, "bash", "curl", "jq", "openssl", "redis-cli", "sqlite3")
 	program := testbed.Program(t)
 	t.Run("settings", func(t *testing.T) { requireSettings(t, program) })
 	unrun := 0
@@ -69,21 +69,6 @@ func TestEveryCommandOfTheDocumentsRuns(t *testing.T) {
 		})
 	}
 	require.LessOrEqual(t, unrun, mostUnrun, "too many commands are not run")
-}
-
-// requirePrograms skips the test where a program is missing that documents use, or fails
-// it where everything must be there.
-func requirePrograms(t *testing.T, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		if _, err := exec.LookPath(name); err == nil {
-			continue
-		}
-		if os.Getenv("EARSHOT_REQUIRE_SERVERS") != "" {
-			t.Fatalf("the documents use %s: install it", name)
-		}
-		t.Skipf("the documents use %s, which is not here", name)
-	}
 }
 
 // documents are the README and all that stands beside this test.

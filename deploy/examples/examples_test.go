@@ -25,11 +25,7 @@ const book = `{"tools":[{"name":"book","description":"User needs an appointment"
 // javascript are programs in a folder of examples that need Node, ready to run.
 func javascript(t *testing.T, name string, installs bool) (folder string) {
 	t.Helper()
-	for _, program := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(program); err != nil {
-			testbed.Missing(t, program+" is not installed: apt-get install nodejs npm")
-		}
-	}
+	testbed.Need(t, "node", "npm")
 	files, err := os.ReadDir(name)
 	require.NoError(t, err)
 	folder = t.TempDir()
@@ -77,7 +73,7 @@ func TestSubscribersGetWhatFires(t *testing.T) {
 func TestClientsOverNATSAreAnswered(t *testing.T) {
 	s, said := bare(t, []string{"EARSHOT_NATS_INGRESS=on"})
 	said.Await(t, `(requests over NATS)`)
-	conn, err := nats.Connect(s.nats)
+	conn, err := nats.Connect(s.NATS)
 	require.NoError(t, err)
 	defer conn.Close()
 	require.Eventually(t, func() bool {

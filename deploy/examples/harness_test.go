@@ -2,8 +2,6 @@ package examples
 
 import (
 	"encoding/json"
-	"io"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -52,8 +50,9 @@ func start(t *testing.T, folder string, variables []string, name string, args ..
 
 // service is an earshot dev with an app, and a key of the app.
 type service struct {
-	t              *testing.T
-	url, nats, key string
+	*testbed.Dev
+	t   *testing.T
+	key string
 }
 
 // dev is a service with the app clinic.
@@ -79,16 +78,8 @@ func devOf(t *testing.T, example string, variables ...string) *service {
 // bare is a service without an app.
 func bare(t *testing.T, variables []string, args ...string) (*service, *testbed.Process) {
 	t.Helper()
-	said := start(t, t.TempDir(), append(testbed.Environment(), variables...), "earshot", append([]string{"dev", "--addr", "127.0.0.1:0"}, args...)...)
-	s := &service{t: t, url: said.Await(t, `Earshot listens on (http://\S+)`), nats: said.Await(t, `events: (nats://[^,]+),`)}
-	require.Eventually(t, func() bool {
-		response, err := http.Get(s.url + "/readyz")
-		if err != nil {
-			return false
-		}
-		return response.Body.Close() == nil && response.StatusCode == http.StatusOK
-	}, testbed.Patience, testbed.Glance)
-	return s, said
+	d := testbed.NewDev(t, variables, args...)
+	return &service{Dev: d, t: t}, d.Process
 }
 
 // keyOf makes a key of an app.
@@ -101,22 +92,13 @@ func (s *service) keyOf(app string, scopes ...string) string {
 
 // around are the variables by which an example finds the service.
 func (s *service) around(more ...string) []string {
-	return append([]string{"EARSHOT_URL=" + s.url, "EARSHOT_KEY=" + s.key, "NATS_URL=" + s.nats}, more...)
+	return append([]string{"EARSHOT_URL=" + s.URL, "EARSHOT_KEY=" + s.key, "NATS_URL=" + s.NATS}, more...)
 }
 
 // ask makes a request as the admin that must succeed, and returns the object of its answer.
 func (s *service) ask(method, path, body string) map[string]any {
 	s.t.Helper()
-	request, err := http.NewRequest(method, s.url+path, strings.NewReader(body))
-	require.NoError(s.t, err)
-	request.Header.Set("Authorization", "Bearer "+testbed.AdminKey)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(s.t, err)
-	defer response.Body.Close()
-	text, err := io.ReadAll(response.Body)
-	require.NoError(s.t, err)
-	require.Less(s.t, response.StatusCode, 300, "%s %s: %s", method, path, text)
+	text := s.Call(method, path, body)
 	var read map[string]any
 	require.NoError(s.t, json.Unmarshal(text, &read), "%s", text)
 	return read

@@ -15,7 +15,7 @@ import (
 func (s *service) helpdesk(key string, args ...string) (string, error) {
 	s.t.Helper()
 	cmd := exec.Command(example(s.t, "helpdesk"), args...)
-	cmd.Env = append(cmd.Environ(), "EARSHOT_URL="+s.url, "EARSHOT_KEY="+key)
+	cmd.Env = append(cmd.Environ(), "EARSHOT_URL="+s.URL, "EARSHOT_KEY="+key)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
@@ -35,7 +35,7 @@ func TestTheDesksOfTwoCompaniesSeeTheirOwnCustomers(t *testing.T) {
 	_, err := s.helpdesk(testbed.AdminKey, "tenant", "acme")
 	require.Error(t, err, "what is there is not replaced")
 
-	following := start(t, ".", []string{"EARSHOT_URL=" + s.url, "EARSHOT_KEY=" + acme}, "helpdesk", "follow")
+	following := start(t, ".", []string{"EARSHOT_URL=" + s.URL, "EARSHOT_KEY=" + acme}, "helpdesk", "follow")
 	following.Await(t, `following\n`)
 	customer := func(app, session, text string) {
 		s.ask("POST", "/v1/apps/"+app+"/sessions/"+session+"/messages", `{"actor":"user","text":"`+text+`"}`)
@@ -58,7 +58,7 @@ func TestTheDesksOfTwoCompaniesSeeTheirOwnCustomers(t *testing.T) {
 	}
 
 	for _, path := range []string{"/sessions", "/sessions/g1/messages", "/sessions/g1/export", "/triggers", "/events"} {
-		request, err := http.NewRequest("GET", s.url+"/v1/apps/globex"+path, nil)
+		request, err := http.NewRequest("GET", s.URL+"/v1/apps/globex"+path, nil)
 		require.NoError(t, err)
 		request.Header.Set("Authorization", "Bearer "+acme)
 		response, err := http.DefaultClient.Do(request)

@@ -55,7 +55,7 @@ func TestTheHubOfAHomeSwitchesWhatIsSaid(t *testing.T) {
 	require.NotContains(t, hub.String(), "door")
 	require.Equal(t, "the door is unlocked", result(say("yes")))
 
-	conn, err := nats.Connect(s.nats)
+	conn, err := nats.Connect(s.NATS)
 	require.NoError(t, err)
 	defer conn.Close()
 	js, err := jetstream.New(conn)

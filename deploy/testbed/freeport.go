@@ -7,16 +7,15 @@ import (
 	"strconv"
 )
 
-// Free ports are looked for below those that systems give to outgoing connections (from 32768 on
-// Linux, from 49152 on others). Any connection of the machine may take one of those between the
-// moment at which it is found free and the moment at which the server listens.
+// Ports are below those of outgoing connections (from 32768 on Linux, 49152 elsewhere), one of which any connection
+// may take before the server listens.
 const (
 	lowest, highest = 10_000, 32_767
 	attempts        = 1_000
 )
 
-// Ports returns ports of 127.0.0.1 that are free at the moment, and likely to stay so until the caller's
-// servers take them; none of them twice.
+// Ports returns different ports of 127.0.0.1 that are free, and likely to stay so until the caller's servers take
+// them.
 func Ports(t TB, count int) (ports []int) {
 	t.Helper()
 	for range attempts {

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Process is a program that is started and ended, more than once. It ends with the process that
-// started it; on Linux even if that is killed. Its methods may be called at the same time.
+// Process is a program that is started and ended, more than once. It ends with the process that started it; on Linux
+// even if that is killed. It is safe for concurrent use.
 type Process struct {
 	Name string
 	Path string // of the program
@@ -142,8 +142,8 @@ func (p *Process) Kill() {
 	}
 }
 
-// Stop ends the present run by a signal and waits for its end. It is an error if the exit code is not
-// 0. Stopping a process that does not run does nothing.
+// Stop ends the present run by a signal, if there is one, and waits for its end. An exit code other than 0 is an
+// error.
 func (p *Process) Stop(by os.Signal) error {
 	if !p.Running() {
 		return nil
@@ -188,7 +188,7 @@ func (p *Process) Output() string {
 // String is Output.
 func (p *Process) String() string { return p.Output() }
 
-// Start runs a program in a folder until the end of the test, with these variables in addition to those of the test.
+// Start runs a program in a folder until the end of the test, with further variables.
 func Start(t testing.TB, folder string, variables []string, program string, args ...string) *Process {
 	t.Helper()
 	p := NewProcess(t.TempDir(), filepath.Base(program), program, args...)

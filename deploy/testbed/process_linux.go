@@ -7,7 +7,6 @@ import (
 	"syscall"
 )
 
-// Signals that stop a process in mid-air, and let it go on.
 const (
 	freeze = syscall.SIGSTOP
 	thaw   = syscall.SIGCONT

@@ -8,7 +8,6 @@ import (
 	"sync"
 )
 
-// built are the programs that this process has built, by their package and flags.
 var built struct {
 	sync.Mutex
 	paths map[string]string
@@ -46,8 +45,8 @@ func Build(t TB, to, packages string, flags ...string) {
 	}
 }
 
-// Program returns the path of earshot with build tags. EARSHOT_PROGRAM names one without tags that is
-// built already, EARSHOT_PROGRAM_CRASHTEST one with the tag crashtest; otherwise it is Built.
+// Program returns the path of earshot with build tags: that of EARSHOT_PROGRAM or, for the tag crashtest,
+// EARSHOT_PROGRAM_CRASHTEST; otherwise it is Built.
 func Program(t TB, tags ...string) string {
 	t.Helper()
 	tag := strings.Join(tags, ",")
@@ -58,8 +57,8 @@ func Program(t TB, tags ...string) string {
 	return Built(t, "earshot/cmd/earshot", "-tags", tag)
 }
 
-// ProgramOf returns the path of the earshot of a commit, which is built below a folder; that of this
-// source if the commit is empty. What is a path is returned as it is.
+// ProgramOf returns the path of the earshot of a commit, which is built below a folder; of this source if the commit
+// is empty. A path is returned as it is.
 func ProgramOf(t TB, folder, commit string) string {
 	t.Helper()
 	switch {

@@ -8,10 +8,9 @@ import (
 	"sync/atomic"
 )
 
-// Proxy stands before a server. It can swallow replies: the server has done what it was asked for, and
-// the connection is closed instead of the answer.
+// Proxy stands before a server. It can swallow replies: it closes the connection instead of the answer.
 type Proxy struct {
-	// Loss is how many of a thousand reads from the server are swallowed, and Lost how many were so far.
+	// Loss is how many of a thousand reads from the server are swallowed, and Lost how many were.
 	Loss, Lost atomic.Int64
 	// Addr is where it listens.
 	Addr string

@@ -6,18 +6,48 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/require"
 )
 
 // AdminKey is the admin key of a service that Environment or NewReplica is for.
 const AdminKey = "admin-key-of-the-tests"
 
-// secretKey is that of every replica, and of all data that deploy/rolling/record has recorded.
+// secretKey is also that of the data that deploy/rolling/record has recorded.
 const secretKey = "MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 
 // Environment lets an earshot dev ask for AdminKey, and use nothing that is configured on the machine.
 func Environment() []string {
 	return []string{"EARSHOT_ADMIN_KEY=" + AdminKey, "OPENAI_API_KEY=", "OPENAI_BASE_URL=", "REDIS_URL=", "NATS_URL="}
+}
+
+// Dev is an earshot dev with AdminKey that runs until the end of the test.
+type Dev struct {
+	Client
+	*Process
+	NATS string // its URL
+	t    testing.TB
+}
+
+// NewDev starts one with further variables and arguments.
+func NewDev(t testing.TB, variables []string, arguments ...string) *Dev {
+	t.Helper()
+	arguments = append([]string{"dev", "--addr", "127.0.0.1:0"}, arguments...)
+	p := Start(t, t.TempDir(), append(Environment(), variables...), Program(t), arguments...)
+	d := &Dev{Client{URL: p.Await(t, `Earshot listens on (http://\S+)\s`), Key: AdminKey}, p, p.Await(t, `events: (nats://[^,]+),`), t}
+	require.NoError(t, p.Until(t.Context(), d.Ready))
+	return d
+}
+
+// Call makes a request that must succeed, and returns the body of its answer.
+func (d *Dev) Call(method, path, body string) []byte {
+	d.t.Helper()
+	answer, err := d.Ask(d.t.Context(), method, path, body)
+	require.NoError(d.t, err)
+	require.Less(d.t, answer.Status, 300, "%s %s: %s", method, path, answer.Body)
+	return answer.Body
 }
 
 // Replica is a place for an earshot serve, at an address of its own.
@@ -26,7 +56,7 @@ type Replica struct {
 	Client
 }
 
-// NewReplica returns a replica that does not run yet, with these variables. Its log is in a folder and has its name.
+// NewReplica returns a replica that does not run yet. Its log is in a folder and has its name.
 func NewReplica(t TB, folder, name, program string, variables ...string) *Replica {
 	t.Helper()
 	address := Address(t)
@@ -47,9 +77,9 @@ func (r *Replica) Up(ctx context.Context, variables ...string) error {
 	return r.Until(ctx, r.Ready)
 }
 
-// Ready returns why the replica takes no requests; nil if it does.
-func (r *Replica) Ready(ctx context.Context) error {
-	probe := Client{URL: r.URL, HTTP: probes}
+// Ready returns why the service takes no requests; nil if it does.
+func (c Client) Ready(ctx context.Context) error {
+	probe := Client{URL: c.URL, HTTP: probes}
 	answer, err := probe.Ask(ctx, http.MethodGet, "/readyz", "")
 	if err == nil && answer.Status != http.StatusOK {
 		err = fmt.Errorf("/readyz: %d %s", answer.Status, answer.Body)

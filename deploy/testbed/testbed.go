@@ -1,6 +1,5 @@
-// Package testbed is what tests and rigs share: processes, free ports, the program under test and
-// replicas of it, endpoints of tools, and a clock that only tests move. The packages below it start
-// real servers: Redis, NATS, PostgreSQL and MariaDB.
+// Package testbed is what tests and rigs share: processes, ports, the program under test and its replicas, endpoints
+// of tools, and a clock. The packages below it start real servers.
 package testbed
 
 import (
@@ -8,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
 	"sync"
 	"testing"
@@ -33,14 +33,23 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Missing skips a test without what it needs, or fails it if EARSHOT_REQUIRE_SERVERS is set: a
-// skipped test goes unnoticed.
+// Missing skips a test that lacks something, or fails it if EARSHOT_REQUIRE_SERVERS is set.
 func Missing(t TB, why string) {
 	t.Helper()
 	if os.Getenv("EARSHOT_REQUIRE_SERVERS") != "" {
 		t.Fatal(why)
 	}
 	t.Skip(why)
+}
+
+// Need calls Missing if one of some programs is not on the path.
+func Need(t TB, programs ...string) {
+	t.Helper()
+	for _, program := range programs {
+		if _, err := exec.LookPath(program); err != nil {
+			Missing(t, "install "+program)
+		}
+	}
 }
 
 // Until calls holds again and again until it returns nil. It fails when ctx ends or the limit is over.
@@ -110,8 +119,7 @@ func Close() (err error) {
 	return err
 }
 
-// Rig is to a program what a *testing.T is to a test: the servers of the test bed end with it, and a
-// server that cannot be started ends it.
+// Rig is to a program what a *testing.T is to a test. A server that cannot be started ends it.
 type Rig struct {
 	ctx context.Context
 	dir string

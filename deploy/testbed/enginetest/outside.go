@@ -17,8 +17,7 @@ import (
 	"earshot/trigger/effect"
 )
 
-// Words is a matcher that takes what is said literally: a message of `book {"day":"monday"}; other {}`
-// calls the tools book and other.
+// Words is a matcher that takes texts literally: `book {"day":"monday"}; other {}` calls the tools book and other.
 type Words struct {
 	mu      sync.Mutex
 	before  func(context.Context, matcher.Request) error

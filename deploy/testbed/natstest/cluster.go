@@ -22,8 +22,7 @@ type Cluster struct {
 	Servers []*Server
 }
 
-// RunCluster starts a cluster of size servers and returns when it takes streams, some seconds later: its
-// servers have to elect a leader first.
+// RunCluster starts a cluster of size servers and returns when it takes streams, some seconds later.
 func RunCluster(t testing.TB, size int) *Cluster {
 	t.Helper()
 	c := &Cluster{}
@@ -85,8 +84,7 @@ func (c *Cluster) Leader(stream string) *Server {
 	return nil
 }
 
-// settled returns an error until the cluster takes a stream with a copy on every server: the leader
-// refuses one as long as it has not heard of all of them.
+// settled fails until the cluster takes a stream with a copy on every server.
 func (c *Cluster) settled(ctx context.Context) error {
 	led := false
 	for _, s := range c.Servers {
@@ -113,7 +111,6 @@ func (c *Cluster) settled(ctx context.Context) error {
 	return js.DeleteStream(ctx, probe)
 }
 
-// seenBy reports whether a server sees all others.
 func (c *Cluster) seenBy(s *Server) bool {
 	state, err := s.running.Jsz(nil)
 	if err != nil || state.Meta == nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/nats-io/nkeys"
 )
 
-// Operator makes the JWTs of a server in operator mode: an account with JetStream, and its
-// users. Its methods end the test if they fail.
+// Operator makes the JWTs of a server in operator mode: an account with JetStream, and its users.
 type Operator struct {
 	t        testing.TB
 	key      nkeys.KeyPair
@@ -45,8 +44,7 @@ func (o *Operator) Configure(options *server.Options) {
 	options.TrustedOperators, options.SystemAccount, options.AccountResolver = []*jwt.OperatorClaims{claims}, o.system, o.resolver
 }
 
-// User makes a user of the account, and writes its credentials to a file, as nsc does, in the
-// place of those that it held.
+// User makes a user of the account, and writes its credentials to a file, as nsc does.
 func (o *Operator) User(path string) (id string) { return o.UserUntil(path, time.Time{}) }
 
 // UserUntil is User with an end, zero for none.

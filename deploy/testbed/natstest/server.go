@@ -20,12 +20,10 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// startLimit is the time that a server has to come up; it takes some 20 ms on an idle machine, and
-// seconds on one that runs other suites under the race detector.
+// startLimit is generous for machines that run other suites with the race detector; it takes some 20 ms.
 const startLimit = 30 * time.Second
 
-// storeSize is what streams may reserve, in bytes. It is given because a server's own default is a
-// share of the free disk, and a stream of the default size does not fit into a small one.
+// storeSize is given because the default is a share of the free disk, into which a default stream may not fit.
 const storeSize = 1 << 40
 
 // Server is a NATS server with JetStream. Its methods end the test if they fail.
@@ -37,8 +35,7 @@ type Server struct {
 	running *server.Server // nil while it is stopped
 }
 
-// Run starts a server that lives until the end of the test. configure may change its options, say to
-// ask for a password; host, port and directory are set before.
+// Run starts a server that lives until the end of the test. configure may change its options.
 func Run(t testbed.TB, configure ...func(*server.Options)) *Server {
 	t.Helper()
 	s := prepare(t, configure...)
@@ -63,7 +60,7 @@ func prepare(t testbed.TB, configure ...func(*server.Options)) *Server {
 // URL is where clients connect, without a user. It stays the same over Stop and Start.
 func (s *Server) URL() string { return fmt.Sprintf("nats://%s:%d", s.options.Host, s.options.Port) }
 
-// Start starts a stopped server on the port and the files that it had, and returns when it accepts connections.
+// Start starts a stopped server on its port and files, and returns when it accepts connections.
 func (s *Server) Start() {
 	s.t.Helper()
 	s.launch()
@@ -90,7 +87,7 @@ func (s *Server) await() {
 	}
 }
 
-// Stop stops the server; its port refuses connections afterwards. Stopping a server that is stopped does nothing.
+// Stop stops the server, if it runs; its port refuses connections afterwards.
 func (s *Server) Stop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -117,8 +114,8 @@ type Process struct {
 	Folder string
 }
 
-// RunProcess builds a NATS server of the version that the module names, and runs it until the end of the
-// test. If it syncs, it has an event on the disk before it acknowledges it. Its log is in a folder.
+// RunProcess builds a NATS server of the module's version, and runs it until the end of the test. If it syncs, an
+// event is on the disk before it is acknowledged.
 func RunProcess(t testbed.TB, folder string, sync bool) *Process {
 	t.Helper()
 	program := testbed.Built(t, "github.com/nats-io/nats-server/v2")

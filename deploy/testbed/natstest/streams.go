@@ -13,8 +13,7 @@ import (
 // requestLimit bounds what is done over one connection.
 const requestLimit = testbed.Patience
 
-// Streams looks into the streams of a server or a cluster, over connections of its own. Its methods end
-// the test if they fail.
+// Streams looks into the streams of a server or a cluster. Its methods end the test if they fail.
 type Streams struct {
 	t    testbed.TB
 	url  func() string
@@ -36,7 +35,6 @@ func (s Streams) connect() *nats.Conn {
 	return conn
 }
 
-// do makes a request over a connection of its own.
 func (s Streams) do(what string, request func(context.Context, jetstream.JetStream) error) {
 	s.t.Helper()
 	conn := s.connect()
@@ -55,8 +53,8 @@ func (s Streams) must(what string, err error) {
 	}
 }
 
-// Stored returns the messages that a stream holds on the subjects that filter matches, oldest first;
-// none if the stream is missing. It leaves no consumer behind.
+// Stored returns the messages of a stream on the subjects that filter matches, oldest first; none if the stream is
+// missing.
 func (s Streams) Stored(stream, filter string) (messages []*jetstream.RawStreamMsg) {
 	s.t.Helper()
 	s.do("read stream "+stream, func(ctx context.Context, js jetstream.JetStream) error {
@@ -80,7 +78,7 @@ func (s Streams) Stored(stream, filter string) (messages []*jetstream.RawStreamM
 	return messages
 }
 
-// Purge removes all messages of a stream. The stream still knows their ids for as long as its duplicate window.
+// Purge removes all messages of a stream, which still knows their ids.
 func (s Streams) Purge(stream string) {
 	s.t.Helper()
 	s.do("purge stream "+stream, func(ctx context.Context, js jetstream.JetStream) error {
@@ -127,7 +125,6 @@ func (s Streams) StreamConfig(stream string) jetstream.StreamConfig {
 	return jetstream.StreamConfig{}
 }
 
-// info is what a server says of a stream; nil if the stream is missing.
 func (s Streams) info(stream string) (info *jetstream.StreamInfo) {
 	s.t.Helper()
 	s.do("look at stream "+stream, func(ctx context.Context, js jetstream.JetStream) error {

@@ -19,28 +19,25 @@ import (
 const (
 	// masters is the smallest number of masters that can agree on what has failed.
 	masters = 3
-	// slots is the number of hash slots that the masters share.
-	slots = 16384
+	slots   = 16384
 )
 
 // Cluster is a Redis Cluster of three masters, as a whole.
 type Cluster struct {
 	*Server
-	// Nodes are its servers, which can be killed and started one by one: the masters, and behind
-	// them their replicas in the same order, if it has any.
+	// Nodes can be killed and started one by one: the masters, then their replicas in the same order.
 	Nodes []*Server
 }
 
-// RunCluster starts a cluster without replicas that lives until the end of the test. It returns when the cluster
-// serves: after some three seconds, since a master waits for two before it believes that its cluster is whole.
-// Further arguments go to every node. The timeout of nodes is so long that none is given up for being slow.
+// RunCluster starts a cluster without replicas that lives until the end of the test, after some three seconds: a
+// master waits for two before it serves. No node is given up for being slow. Further arguments go to every node.
 func RunCluster(t testing.TB, arguments ...string) *Cluster {
 	t.Helper()
 	return runCluster(t, newNodes(t, t.TempDir(), masters, arguments...))
 }
 
-// RunReplicated is RunCluster with a replica for each master, which takes its place when it dies. A
-// master refuses writes while no replica follows it, unless the arguments say otherwise.
+// RunReplicated is RunCluster with a replica for each master, which takes over when it dies. A master refuses writes
+// while no replica follows it, unless the arguments say otherwise.
 func RunReplicated(t testbed.TB, arguments ...string) *Cluster {
 	t.Helper()
 	return runCluster(t, newNodes(t, t.TempDir(), 2*masters, append([]string{
@@ -70,11 +67,9 @@ func (c *Cluster) Holding(key string) *Server {
 	return nil // the last master has the last slot
 }
 
-// share is the range of slots of a master.
 func share(i int) (first, last int) { return slots * i / masters, slots*(i+1)/masters - 1 }
 
-// Shard returns the master that holds a key, and its replica. Its error means that the cluster has no
-// such pair at the moment.
+// Shard returns the master that holds a key, and its replica; an error if there is no such pair at the moment.
 func (c *Cluster) Shard(ctx context.Context, client redis.UniversalClient, key string) (master, replica *Server, err error) {
 	slot, err := client.ClusterKeySlot(ctx, key).Result()
 	if err != nil {
@@ -108,7 +103,6 @@ func (c *Cluster) Shard(ctx context.Context, client redis.UniversalClient, key s
 // Whole returns when all nodes say that the cluster serves, and every replica is in step.
 func (c *Cluster) Whole() error { return c.backend.(nodes).settle() }
 
-// nodes are those of a cluster, as one backend.
 type nodes []*process
 
 func newNodes(t testbed.TB, dir string, count int, further ...string) (n nodes) {
@@ -139,7 +133,6 @@ func (n nodes) stop() error { return n.every((*process).stop) }
 
 func (n nodes) kill() error { return n.every((*process).kill) }
 
-// start starts all nodes, lets them form the cluster when they are new, and waits until each serves.
 func (n nodes) start() error {
 	err := n.every((*process).start)
 	if err == nil && contains(n[0].client.ClusterInfo(context.Background()), "cluster_known_nodes:1\r") == nil {
@@ -148,7 +141,6 @@ func (n nodes) start() error {
 	return errors.Join(err, n.settle())
 }
 
-// every does something with all nodes at the same time.
 func (n nodes) every(do func(*process) error) error {
 	faults := make([]error, len(n))
 	var group sync.WaitGroup
@@ -159,7 +151,6 @@ func (n nodes) every(do func(*process) error) error {
 	return errors.Join(faults...)
 }
 
-// form shares the slots among the masters, makes all nodes known to each other, and has the replicas follow.
 func (n nodes) form() error {
 	ctx := context.Background()
 	for i, node := range n {
@@ -189,7 +180,6 @@ func (n nodes) form() error {
 	return nil
 }
 
-// settle waits until every node knows all others and serves, and no replica lags.
 func (n nodes) settle() error {
 	return n.every(func(node *process) error {
 		return node.until(func(ctx context.Context, client *redis.Client) error {
@@ -205,7 +195,7 @@ func (n nodes) settle() error {
 	})
 }
 
-// shared are the clusters that tests lend each other under Main: the start of a cluster takes longer than most tests.
+// shared are the clusters that tests lend each other under Main: starting one takes longer than most tests.
 var shared *clusters
 
 // Main runs the tests of a package whose tests use Each, so that they lend each other their clusters.
@@ -217,13 +207,11 @@ func Main(m *testing.M) {
 	testbed.Main(m)
 }
 
-// clusters are those that no test uses at the moment.
 type clusters struct {
 	mu   sync.Mutex
 	idle []nodes
 }
 
-// borrow gives the test a cluster that is empty and its own until it ends.
 func borrow(t *testing.T) *Server {
 	t.Helper()
 	if shared == nil {

@@ -21,22 +21,19 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// host is where all servers listen.
 const host = "127.0.0.1"
 
-// init silences the client: it tells of every connection that a killed server refuses, and buries what
-// a failed test says.
+// init silences the client, which reports every connection that a killed server refuses.
 func init() { redis.SetLogger(new(logging.VoidLogger)) }
 
-// Run starts a redis-server that lives until the end of the test. Further arguments are added to its
-// command line, as in Run(t, "--maxmemory", "4mb").
+// Run starts a redis-server that lives until the end of the test, with further arguments.
 func Run(t testbed.TB, arguments ...string) *Server {
 	t.Helper()
 	return newServer(t, newProcess(t, t.TempDir(), "redis", arguments...))
 }
 
-// RunReplica starts a server that follows master, and returns when it has all that the master has, and
-// has written its own first append-only file: until then it does not obey a SIGTERM.
+// RunReplica starts a server that follows master, and returns when it has all data and its own append-only file:
+// before that it ignores SIGTERM.
 func RunReplica(t testing.TB, master *Server) *Server {
 	t.Helper()
 	replica := Run(t, "--replicaof", host, strings.Split(master.Addr(), ":")[1])
@@ -59,7 +56,6 @@ func Program(t testbed.TB) string {
 	return found
 }
 
-// process is a redis-server in a child process.
 type process struct {
 	*testbed.Process
 	folder string // of its data
@@ -106,13 +102,11 @@ func (p *process) start() error {
 	return nil
 }
 
-// until asks the server again and again, until there is no error.
 func (p *process) until(holds func(context.Context, *redis.Client) error) error {
 	return p.Until(context.Background(), func(ctx context.Context) error { return holds(ctx, p.client) })
 }
 
-// askAgain is the pause before Redis is asked again to end: one that writes its first append-only file,
-// as a replica does that has just got everything, says no and forgets.
+// askAgain is the pause before Redis is asked again to end: while it writes its first append-only file it refuses.
 const askAgain = 200 * time.Millisecond
 
 func (p *process) stop() error {

@@ -17,8 +17,7 @@ import (
 
 const (
 	// sentinels is the smallest number of which one may be away.
-	sentinels = 3
-	// masterName is what sentinels call the master.
+	sentinels  = 3
 	masterName = "earshot"
 )
 
@@ -28,16 +27,15 @@ type Sentinel struct {
 	watch *watch
 }
 
-// RunSentinel starts a master, a replica and three sentinels that live until the end of the test, and
-// returns when the replica may be promoted.
+// RunSentinel starts a master, a replica and three sentinels that live until the end of the test.
 func RunSentinel(t testing.TB) *Sentinel {
 	t.Helper()
 	w := newWatch(t, t.TempDir())
 	return &Sentinel{Server: newServer(t, w), watch: w}
 }
 
-// Failover has the replica promoted, and returns when all sentinels name it as the master. What the old master had
-// not passed on yet is lost, as when a master dies. The old one follows some ten seconds later.
+// Failover has the replica promoted, and returns when all sentinels name it. What the old master had not passed on is
+// lost; it follows some ten seconds later.
 func (s *Sentinel) Failover() {
 	s.t.Helper()
 	_, replica, err := s.watch.roles()
@@ -66,7 +64,6 @@ func (s *Sentinel) Master() *Server {
 	return &Server{t: s.t, backend: master}
 }
 
-// watch is the backend of a Sentinel.
 type watch struct {
 	data      [2]*process // the first is the master at first
 	sentinels [sentinels]*process
@@ -93,8 +90,6 @@ func (w *watch) reach(options *redis.UniversalOptions) {
 	options.Addrs, options.MasterName = strings.Split(w.addr(), ","), masterName
 }
 
-// start starts all, as they were at first, and waits until the replica follows, and every sentinel knows
-// the others and both.
 func (w *watch) start() error {
 	master := w.data[0]
 	for _, sentinel := range w.sentinels {
@@ -120,7 +115,6 @@ sentinel failover-timeout %[4]s 10000
 	return w.say("status=ok,address=" + master.addr() + ",slaves=1,sentinels=" + strconv.Itoa(sentinels))
 }
 
-// say waits until all sentinels say some words.
 func (w *watch) say(words string) error {
 	for _, sentinel := range w.sentinels {
 		if err := sentinel.until(func(ctx context.Context, client *redis.Client) error {

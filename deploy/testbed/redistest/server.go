@@ -40,7 +40,6 @@ type backend interface {
 	kill() error // at once
 }
 
-// newServer starts a server that is gone at the end of the test.
 func newServer(t testbed.TB, behind backend) *Server {
 	t.Helper()
 	t.Cleanup(func() {
@@ -113,8 +112,7 @@ func (s *Server) Stop() {
 	s.must("stop", s.backend.stop())
 }
 
-// Kill ends the server with SIGKILL, and returns when it is gone. Miniredis has no process of its own:
-// its connections are cut.
+// Kill ends the server with SIGKILL. The connections of miniredis, which is no process, are cut.
 func (s *Server) Kill() {
 	s.t.Helper()
 	s.must("kill", s.backend.kill())
@@ -168,8 +166,8 @@ func (s *Server) Keys() []string {
 	return keys
 }
 
-// Snapshot returns a function that puts the server back to what it holds now, as the restore of a backup does, and as
-// a failover to a replica that lags. Expiries are not kept. It is for real servers: miniredis dumps strings alone.
+// Snapshot returns a function that puts a real server back to what it holds now, as a restored backup or a lagging
+// replica does. Expiries are not kept.
 func (s *Server) Snapshot() (restore func()) {
 	s.t.Helper()
 	client, held := s.Client(), map[string]string{}
@@ -221,8 +219,7 @@ func (m *mini) stop() error {
 
 func (m *mini) kill() error { return m.stop() }
 
-// Trips is a hook of a client that counts its round trips to Redis, without the greetings of new
-// connections. The zero value is ready.
+// Trips is a hook of a client that counts its round trips to Redis, without the greetings of new connections.
 type Trips struct{ made atomic.Int64 }
 
 // Made is the number of round trips: a command is one, and so is a pipeline.
@@ -249,7 +246,6 @@ func (c *Trips) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proces
 	}
 }
 
-// contains returns an error if what a server says of itself lacks some words.
 func contains(info *redis.StringCmd, words ...string) error {
 	for _, want := range words {
 		if info.Err() == nil && !strings.Contains(info.Val(), want) {

@@ -35,10 +35,9 @@ import (
 	"earshot/repositories/secret"
 )
 
-// Password is that of the user of every server. It is one that is easily found where it must not be.
+// Password is that of every server's user; easily found where it must not be.
 const Password = "hunter2-sql-password"
 
-// user may do everything.
 const user = "earshot"
 
 // Server is a database server. Its methods end the test if they fail.
@@ -103,8 +102,7 @@ func RunMySQL(t testing.TB) *Server {
 	return s
 }
 
-// newServer is a server with a folder that its user may read: those of testing.TB may lie in one that is
-// the owner's alone.
+// newServer has a folder that its user may read, unlike those of testing.TB.
 func newServer(t testing.TB, end os.Signal, source repositories.Source) *Server {
 	t.Helper()
 	s := &Server{t: t, end: end, source: source}
@@ -118,7 +116,6 @@ func newServer(t testing.TB, end os.Signal, source repositories.Source) *Server 
 	return s
 }
 
-// giveAway makes the server's user the owner of a file.
 func (s *Server) giveAway(path string) {
 	s.t.Helper()
 	if uid, gid, other := testbed.Account(); other {
@@ -126,7 +123,6 @@ func (s *Server) giveAway(path string) {
 	}
 }
 
-// prepare runs the program that makes the server's files.
 func (s *Server) prepare(input, program string, args ...string) {
 	s.t.Helper()
 	command := exec.Command(program, args...)
@@ -136,7 +132,6 @@ func (s *Server) prepare(input, program string, args ...string) {
 	}
 }
 
-// run starts the server until the end of the test.
 func (s *Server) run(program string, args ...string) {
 	s.t.Helper()
 	s.process.Path, s.process.Args = program, args
@@ -173,8 +168,7 @@ func (s *Server) Count(query string) (n int) {
 	return n
 }
 
-// Hold takes an advisory lock of PostgreSQL, for which statements wait that ask for the same one, until
-// release is called.
+// Hold takes an advisory lock of PostgreSQL until release is called.
 func (s *Server) Hold(key int) (release func()) {
 	s.t.Helper()
 	conn, err := s.db.Conn(context.Background())
@@ -204,7 +198,6 @@ func (s *Server) must(err error, what string) {
 	}
 }
 
-// Environment variables that say where the programs are.
 const (
 	envPostgres = "EARSHOT_POSTGRES_BIN"
 	envMariaDB  = "EARSHOT_MARIADB_BIN"
@@ -221,7 +214,6 @@ func Missing() (packages []string) {
 	return packages
 }
 
-// postgres returns the folder of the programs of PostgreSQL, the newest; empty if there is none.
 func postgres() string {
 	folders, set := []string{os.Getenv(envPostgres)}, os.Getenv(envPostgres) != ""
 	if !set {
@@ -242,7 +234,6 @@ func postgres() string {
 	return ""
 }
 
-// mariadb returns the server and the script of its system tables; empty if they are not there.
 func mariadb() (program, script string) {
 	names := []string{"mariadbd", "/usr/sbin/mariadbd"}
 	if folder := os.Getenv(envMariaDB); folder != "" {
