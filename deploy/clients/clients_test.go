@@ -2,13 +2,15 @@ package clients
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"flag"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -29,44 +31,6 @@ func TestClientByOapiCodegenWorksWithTheService(t *testing.T) {
 	got := run(t, folder, filepath.Join(folder, "clinic"), s.URL, testbed.AdminKey)
 	require.Equal(t, strings.Replace(printed, "fault at /text", "fault at /actor\nfault at /text", 1), got)
 }
-
-// withPackages is a copy of a folder with what its lock file names.
-func withPackages(t *testing.T, name string) string {
-	t.Helper()
-	testbed.Need(t, "node", "npm")
-	packages := filepath.Join(scratch, name)
-	out, err := installed[name]()
-	if unreachable.Match(out) {
-		testbed.Missing(t, "npm cannot reach its registry, from which the packages of the lock file come")
-	}
-	require.NoError(t, err, string(out))
-	folder := copied(t, name)
-	require.NoError(t, os.Symlink(filepath.Join(packages, "node_modules"), filepath.Join(folder, "node_modules")))
-	return folder
-}
-
-// installed put the packages of a lock file into a folder of scratch, once for all tests.
-var installed = map[string]func() ([]byte, error){}
-
-func init() {
-	for _, name := range []string{"typescript", "agents", "chat", "sermas", "everything"} {
-		installed[name] = sync.OnceValues(func() ([]byte, error) {
-			folder := filepath.Join(scratch, name)
-			err := os.MkdirAll(folder, 0o700)
-			for _, file := range []string{"package.json", "package-lock.json"} {
-				text, failed := os.ReadFile(filepath.Join(name, file))
-				err = errors.Join(err, failed, os.WriteFile(filepath.Join(folder, file), text, 0o600))
-			}
-			if err != nil {
-				return nil, err
-			}
-			return prepared(folder, "npm", "ci", "--no-audit", "--no-fund").CombinedOutput()
-		})
-	}
-}
-
-// unreachable is what npm says without a network, which is no fault of what is tested.
-var unreachable = regexp.MustCompile(`E(NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|NETUNREACH)|ERR_SOCKET_TIMEOUT`)
 
 // copied puts the files of a folder into one that a test may write to.
 func copied(t *testing.T, name string) string {
@@ -139,4 +103,33 @@ func dev(t *testing.T, variables ...string) *service {
 func (s *service) save(path, file string) {
 	s.t.Helper()
 	require.NoError(s.t, os.WriteFile(file, s.Call("GET", path, ""), 0o600))
+}
+
+var update = flag.Bool("update", false, "write the generated types of the clients anew")
+
+// upToDate compares what was generated with what is kept, or keeps it.
+func upToDate(t *testing.T, generated, kept string) {
+	t.Helper()
+	now, err := os.ReadFile(generated)
+	require.NoError(t, err)
+	if *update {
+		require.NoError(t, os.WriteFile(kept, now, 0o600))
+	}
+	before, err := os.ReadFile(kept)
+	require.NoError(t, err)
+	require.True(t, string(before) == string(now), "%s is not what the routes and events are now: go test ./deploy/clients -run AreUpToDate -update", kept)
+}
+
+// desk takes the calls of tools.
+func desk(t *testing.T) string {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var fired struct{ Values struct{ Day string } }
+		if json.NewDecoder(r.Body).Decode(&fired) != nil {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		_ = json.NewEncoder(w).Encode(map[string]string{"booked": fired.Values.Day})
+	}))
+	t.Cleanup(server.Close)
+	return server.URL
 }

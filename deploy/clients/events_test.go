@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -128,20 +126,4 @@ func (s *service) stream() jetstream.Consumer {
 	consumer, err := stream.OrderedConsumer(s.t.Context(), "EARSHOT", jetstream.OrderedConsumerConfig{})
 	require.NoError(s.t, err)
 	return consumer
-}
-
-func TestTheDescriptionOfTheEventsIsAsyncAPI(t *testing.T) {
-	folder := withPackages(t, "typescript")
-	file, err := os.Open(filepath.Join(folder, "node_modules/@asyncapi/specs/schemas/3.1.0-without-$id.json"))
-	require.NoError(t, err)
-	defer file.Close()
-	official, err := jsonschema.UnmarshalJSON(file)
-	require.NoError(t, err)
-	compiler := jsonschema.NewCompiler()
-	require.NoError(t, compiler.AddResource("asyncapi.json", official))
-	schema, err := compiler.Compile("asyncapi.json")
-	require.NoError(t, err)
-	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(dev(t).Call("GET", "/asyncapi.json", "")))
-	require.NoError(t, err)
-	require.NoError(t, schema.Validate(document))
 }

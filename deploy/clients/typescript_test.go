@@ -1,37 +1,28 @@
+//go:build nightly
+
 package clients
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
-	"flag"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
+	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
 )
-
-var update = flag.Bool("update", false, "write the generated types of the clients anew")
-
-// upToDate compares what was generated with what is kept, or keeps it.
-func upToDate(t *testing.T, generated, kept string) {
-	t.Helper()
-	now, err := os.ReadFile(generated)
-	require.NoError(t, err)
-	if *update {
-		require.NoError(t, os.WriteFile(kept, now, 0o600))
-	}
-	before, err := os.ReadFile(kept)
-	require.NoError(t, err)
-	require.True(t, string(before) == string(now), "%s is not what the routes and events are now: go test ./deploy/clients -run AreUpToDate -update", kept)
-}
 
 func TestTypesOfTheTypeScriptClientAreUpToDate(t *testing.T) {
 	folder, s := withPackages(t, "typescript"), dev(t)
@@ -79,20 +70,6 @@ func TestTheTypeScriptClientLivesAStory(t *testing.T) {
 	require.Equal(t, 4, lost)
 	require.Equal(t, printed, run(t, folder, "node", "built/openapi-fetch.js", s.URL, testbed.AdminKey))
 	pageWithTheClient(t, s, filepath.Join(folder, "node_modules/@earshot/client/dist"))
-}
-
-// desk takes the calls of tools.
-func desk(t *testing.T) string {
-	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		var fired struct{ Values struct{ Day string } }
-		if json.NewDecoder(r.Body).Decode(&fired) != nil {
-			w.WriteHeader(http.StatusBadRequest)
-		}
-		_ = json.NewEncoder(w).Encode(map[string]string{"booked": fired.Values.Day})
-	}))
-	t.Cleanup(server.Close)
-	return server.URL
 }
 
 const forThePage = `{"tools":[
@@ -173,3 +150,57 @@ func TestClientsHaveTheLicenseOfTheProject(t *testing.T) {
 		require.Equal(t, string(license), string(its), folder)
 	}
 }
+
+func TestTheDescriptionOfTheEventsIsAsyncAPI(t *testing.T) {
+	folder := withPackages(t, "typescript")
+	file, err := os.Open(filepath.Join(folder, "node_modules/@asyncapi/specs/schemas/3.1.0-without-$id.json"))
+	require.NoError(t, err)
+	defer file.Close()
+	official, err := jsonschema.UnmarshalJSON(file)
+	require.NoError(t, err)
+	compiler := jsonschema.NewCompiler()
+	require.NoError(t, compiler.AddResource("asyncapi.json", official))
+	schema, err := compiler.Compile("asyncapi.json")
+	require.NoError(t, err)
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(dev(t).Call("GET", "/asyncapi.json", "")))
+	require.NoError(t, err)
+	require.NoError(t, schema.Validate(document))
+}
+
+// withPackages is a copy of a folder with what its lock file names.
+func withPackages(t *testing.T, name string) string {
+	t.Helper()
+	testbed.Need(t, "node", "npm")
+	packages := filepath.Join(scratch, name)
+	out, err := installed[name]()
+	if unreachable.Match(out) {
+		testbed.Missing(t, "npm cannot reach its registry, from which the packages of the lock file come")
+	}
+	require.NoError(t, err, string(out))
+	folder := copied(t, name)
+	require.NoError(t, os.Symlink(filepath.Join(packages, "node_modules"), filepath.Join(folder, "node_modules")))
+	return folder
+}
+
+// installed put the packages of a lock file into a folder of scratch, once for all tests.
+var installed = map[string]func() ([]byte, error){}
+
+func init() {
+	for _, name := range []string{"typescript", "agents", "chat", "sermas", "everything"} {
+		installed[name] = sync.OnceValues(func() ([]byte, error) {
+			folder := filepath.Join(scratch, name)
+			err := os.MkdirAll(folder, 0o700)
+			for _, file := range []string{"package.json", "package-lock.json"} {
+				text, failed := os.ReadFile(filepath.Join(name, file))
+				err = errors.Join(err, failed, os.WriteFile(filepath.Join(folder, file), text, 0o600))
+			}
+			if err != nil {
+				return nil, err
+			}
+			return prepared(folder, "npm", "ci", "--no-audit", "--no-fund").CombinedOutput()
+		})
+	}
+}
+
+// unreachable is what npm says without a network, which is no fault of what is tested.
+var unreachable = regexp.MustCompile(`E(NOTFOUND|AI_AGAIN|CONNREFUSED|CONNRESET|TIMEDOUT|NETUNREACH)|ERR_SOCKET_TIMEOUT`)

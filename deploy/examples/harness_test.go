@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 
@@ -39,10 +38,7 @@ func TestMain(m *testing.M) {
 // start runs a program until the end of the test, with these variables beside its own.
 func start(t *testing.T, folder string, variables []string, name string, args ...string) *testbed.Process {
 	t.Helper()
-	switch {
-	case name == "earshot":
-		name = testbed.Program(t)
-	case !strings.Contains(name, "/") && name != "node":
+	if name != "node" {
 		name = example(t, name)
 	}
 	return testbed.Start(t, folder, variables, name, args...)
