@@ -17,8 +17,7 @@ func TestAToolTakesWhatModelsWrite(t *testing.T) {
 		}}),
 	}})
 	must(t, err)
-	agent, err := app.Session("s1").AgentTools(t.Context())
-	must(t, err)
+	agent := got(app.Session("s1").AgentTools(t.Context()))(t)
 	equal(t, "book,move,ring", agent[0].Name()+","+agent[1].Name()+","+agent[2].Name())
 	equal(t, "Book an appointment. The input is the day: wished day.", agent[0].Description())
 	equal(t, "It takes no input: write {}.", agent[2].Description())
@@ -41,19 +40,16 @@ func TestAToolTakesWhatModelsWrite(t *testing.T) {
 		{1, `from Friday`, "Not done: the input is no JSON object of this JSON Schema: " + string(agent[1].Schema()), ""},
 		{1, `{"from":"Friday","ours":2}`, `Not done: ours: is not a parameter of the tool; did you mean "hours"?.`, ""},
 	} {
-		told, err := agent[test.tool].Call(t.Context(), test.input)
-		must(t, err)
+		told := got(agent[test.tool].Call(t.Context(), test.input))(t)
 		equal(t, test.want, told)
 		if test.wantedValues != "" {
 			equal(t, test.wantedValues, newest(t, app))
 		}
 	}
 	must(t, app.DeleteTool(t.Context(), "desk", "ring"))
-	told, err := agent[2].Call(t.Context(), "{}")
-	must(t, err)
+	told := got(agent[2].Call(t.Context(), "{}"))(t)
 	equal(t, "Not done: this tool is not there any more. Do not call it again.", told)
-	told, err = earshot.CallTool(t.Context(), agent, "fly", "{}")
-	must(t, err)
+	told = got(earshot.CallTool(t.Context(), agent, "fly", "{}"))(t)
 	equal(t, `There is no tool "fly". Do not call it.`, told)
 }
 

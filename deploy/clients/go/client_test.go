@@ -21,13 +21,11 @@ func TestAMessageWhoseAnswerWasLostCountsOnce(t *testing.T) {
 	app := clinic(t, service(t), "go-lost")
 	session := client.App("go-lost").Session("s1")
 	toLose.Store(2)
-	answer, err := session.Say(t.Context(), "I want an appointment on Friday")
-	must(t, err)
+	answer := got(session.Say(t.Context(), "I want an appointment on Friday"))(t)
 	equal(t, 2, lost.Load())
 	equal(t, 1, len(answer.Matches))
 	toLose.Store(1)
-	match, err := session.Fire(t.Context(), earshot.Direct{Name: "book", Values: map[string]string{"day": "Monday"}})
-	must(t, err)
+	match := got(session.Fire(t.Context(), earshot.Direct{Name: "book", Values: map[string]string{"day": "Monday"}}))(t)
 	equal(t, 3, lost.Load())
 	equal(t, "agent", match.Source)
 	count := 0
@@ -48,8 +46,7 @@ func TestAYesWhoseAnswerWasLostIsNoConflict(t *testing.T) {
 	}})
 	must(t, err)
 	fire := func(name string) earshot.Match {
-		match, err := app.Fire(t.Context(), earshot.Direct{Name: name})
-		must(t, err)
+		match := got(app.Fire(t.Context(), earshot.Direct{Name: name}))(t)
 		return match
 	}
 	through := client.App("go-yes")
@@ -60,15 +57,13 @@ func TestAYesWhoseAnswerWasLostIsNoConflict(t *testing.T) {
 		func() (earshot.Record, error) { return through.Answer(t.Context(), question.TriggerID, "yes") },
 	} {
 		toLose.Store(1)
-		record, err := decide()
-		must(t, err)
+		record := got(decide())(t)
 		equal(t, true, record.State == "delivered" || record.State == "cancelled")
 	}
 	equal(t, 3, lost.Load())
 	_, err = through.Deny(t.Context(), pay.TriggerID)
 	equal(t, true, errors.Is(err, earshot.ErrConflict))
-	answered, err := app.Trigger(t.Context(), question.TriggerID)
-	must(t, err)
+	answered := got(app.Trigger(t.Context(), question.TriggerID))(t)
 	equal(t, "yes", answered.Call.Text())
 }
 
@@ -119,9 +114,8 @@ func TestAServiceThatIsBusyIsAskedAgainWhenItSays(t *testing.T) {
 			w.WriteHeader(test.status)
 			fmt.Fprintf(w, `{"status":%d,"title":"T","detail":"d"}`, test.status)
 		}))
-		client, err := earshot.New(server.URL+"/", earshot.WithRetries(test.retries))
-		must(t, err)
-		_, err = client.App("a").Get(t.Context())
+		client := got(earshot.New(server.URL+"/", earshot.WithRetries(test.retries)))(t)
+		_, err := client.App("a").Get(t.Context())
 		equal(t, fmt.Sprintf("earshot: %d T: d", test.status), err.Error())
 		equal(t, test.asked, asked)
 		server.Close()
@@ -134,11 +128,10 @@ func TestAWaitThatIsLongerThanTheContextIsNotBegun(t *testing.T) {
 		http.Error(w, `{"status":429,"title":"Too Many Requests","detail":"later"}`, http.StatusTooManyRequests)
 	}))
 	defer server.Close()
-	client, err := earshot.New(server.URL)
-	must(t, err)
+	client := got(earshot.New(server.URL))(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	_, err = client.WhoAmI(ctx)
+	_, err := client.WhoAmI(ctx)
 	var problem *earshot.Problem
 	equal(t, true, errors.As(err, &problem) && errors.Is(err, earshot.ErrUnavailable))
 	equal(t, time.Hour, problem.RetryAfter)
@@ -149,10 +142,8 @@ func TestTheKeyIsSentAndNotPrinted(t *testing.T) {
 		fmt.Fprintf(w, `{"admin":%t}`, r.Header.Get("Authorization") == "Bearer hunter2" && r.URL.Path == "/below/v1/whoami")
 	}))
 	defer server.Close()
-	client, err := earshot.New(server.URL+"/below/", earshot.WithKey("hunter2"))
-	must(t, err)
-	who, err := client.WhoAmI(t.Context())
-	must(t, err)
+	client := got(earshot.New(server.URL+"/below/", earshot.WithKey("hunter2")))(t)
+	who := got(client.WhoAmI(t.Context()))(t)
 	equal(t, true, who.Admin)
 	if printed := fmt.Sprintf("%v %+v %#v", client, *client, *client); strings.Contains(printed, "hunter2") {
 		t.Fatal(printed)
@@ -169,12 +160,10 @@ func TestWhatIsReadCanBeSentBack(t *testing.T) {
 	}})
 	must(t, err)
 	equal(t, string(schema), string(first.Tools[1].Parameters.(json.RawMessage)))
-	second, err := app.PutRepository(t.Context(), first)
-	must(t, err)
+	second := got(app.PutRepository(t.Context(), first))(t)
 	second.Updated = first.Updated
 	equal(t, text(t, first), text(t, second))
-	third, err := app.Repository(t.Context(), "r")
-	must(t, err)
+	third := got(app.Repository(t.Context(), "r"))(t)
 	equal(t, text(t, first.Tools), text(t, third.Tools))
 	_, err = app.PutRepository(t.Context(), earshot.Repository{RepositoryID: "empty", Tools: []earshot.Tool{}})
 	must(t, err)
@@ -200,7 +189,6 @@ func TestWhatHasNoMethodIsReachedByDo(t *testing.T) {
 
 func text(t *testing.T, value any) string {
 	t.Helper()
-	raw, err := json.Marshal(value)
-	must(t, err)
+	raw := got(json.Marshal(value))(t)
 	return string(raw)
 }

@@ -22,13 +22,11 @@ func TestEventsGoOnWhereTheConnectionEnded(t *testing.T) {
 	must(t, err)
 	ctx, end := context.WithTimeout(t.Context(), time.Minute) // for one that hears nothing
 	defer end()
-	followed, err := through.App("go-events").Follow(ctx, "")
-	must(t, err)
+	followed := got(through.App("go-events").Follow(ctx, ""))(t)
 	defer followed.Close()
 	var fired []string
 	for i := range 3 {
-		match, err := app.Session("s1").Fire(t.Context(), earshot.Direct{Name: "book", Values: earshot.Values{"day": "Friday"}})
-		must(t, err)
+		match := got(app.Session("s1").Fire(t.Context(), earshot.Direct{Name: "book", Values: earshot.Values{"day": "Friday"}}))(t)
 		fired = append(fired, match.TriggerID)
 		if i == 1 {
 			(*cut.Load())() // after the second nobody hears anything
@@ -39,8 +37,7 @@ func TestEventsGoOnWhereTheConnectionEnded(t *testing.T) {
 		if event.Kind == "tool.changed" {
 			continue // of the repository, which was there before
 		}
-		payload, err := event.Payload()
-		must(t, err)
+		payload := got(event.Payload())(t)
 		equal(t, "tool.trigger", event.Kind)
 		equal(t, fired[0], payload.ID)
 		equal(t, "Friday", payload.Values["day"].(string))

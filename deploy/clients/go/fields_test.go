@@ -36,8 +36,7 @@ var beyond = map[string][]string{"Parameter": {"name"}, "ToolboxParameter": {"pa
 
 func TestTheFieldsAreThoseOfTheService(t *testing.T) {
 	service(t)
-	response, err := http.Get(os.Getenv("EARSHOT_URL") + "/openapi.json")
-	must(t, err)
+	response := got(http.Get(os.Getenv("EARSHOT_URL") + "/openapi.json"))(t)
 	defer response.Body.Close()
 	var document struct {
 		Components struct {

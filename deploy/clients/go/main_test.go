@@ -29,8 +29,7 @@ func service(t *testing.T) *earshot.Client {
 	if os.Getenv("EARSHOT_URL") == "" {
 		t.Skip("EARSHOT_URL names no service: EARSHOT_URL=http://127.0.0.1:8080 go test ./... beside an earshot dev")
 	}
-	client, err := earshot.FromEnvironment()
-	must(t, err)
+	client := got(earshot.FromEnvironment())(t)
 	return client
 }
 
@@ -54,8 +53,7 @@ func clinic(t *testing.T, through *earshot.Client, id string) *earshot.App {
 func losing(t *testing.T, lose func(*http.Request) bool) (*earshot.Client, *atomic.Int32) {
 	t.Helper()
 	service(t)
-	to, err := url.Parse(os.Getenv("EARSHOT_URL"))
-	must(t, err)
+	to := got(url.Parse(os.Getenv("EARSHOT_URL")))(t)
 	var seen atomic.Int32
 	proxy := httputil.NewSingleHostReverseProxy(to)
 	proxy.FlushInterval = -1
@@ -68,8 +66,7 @@ func losing(t *testing.T, lose func(*http.Request) bool) (*earshot.Client, *atom
 	}
 	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
-	client, err := earshot.New(server.URL, earshot.WithKey(os.Getenv("EARSHOT_KEY")), earshot.WithHTTPClient(server.Client()))
-	must(t, err)
+	client := got(earshot.New(server.URL, earshot.WithKey(os.Getenv("EARSHOT_KEY")), earshot.WithHTTPClient(server.Client())))(t)
 	return client, &seen
 }
 
@@ -77,6 +74,15 @@ func must(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// got is a value that comes with an error, which ends the test.
+func got[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		must(t, err)
+		return value
 	}
 }
 

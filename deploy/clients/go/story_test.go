@@ -39,29 +39,23 @@ func TestAUserAsksForAnAppointment(t *testing.T) {
 	}}})
 	must(t, err)
 
-	token, err := app.Session("s1").Token(t.Context(), time.Hour)
-	must(t, err)
-	page, err := earshot.FromEnvironment(earshot.WithKey(token.Token))
-	must(t, err)
+	token := got(app.Session("s1").Token(t.Context(), time.Hour))(t)
+	page := got(earshot.FromEnvironment(earshot.WithKey(token.Token)))(t)
 	visit := page.App("go-story").Session("s1")
-	events, err := visit.Follow(t.Context(), "")
-	must(t, err)
+	events := got(visit.Follow(t.Context(), ""))(t)
 	defer events.Close()
 
-	asked, err := visit.Say(t.Context(), "I want an appointment")
-	must(t, err)
+	asked := got(visit.Say(t.Context(), "I want an appointment"))(t)
 	equal(t, 0, len(asked.Matches))
 	equal(t, "Which day suits you?", asked.Rejected[0].Ask)
-	given, err := visit.Say(t.Context(), "on Friday, please")
-	must(t, err)
+	given := got(visit.Say(t.Context(), "on Friday, please"))(t)
 	equal(t, `{"booked":"Friday"}`, given.Matches[0].Call.Text())
 	equal(t, given.Matches[0].TriggerID, <-calls)
 
 	var fired appointment
 	for event, err := range events.All() {
 		must(t, err)
-		payload, err := event.Payload()
-		must(t, err)
+		payload := got(event.Payload())(t)
 		if event.Kind == "tool.trigger" {
 			must(t, payload.Values.Into(&fired))
 		}
@@ -71,7 +65,6 @@ func TestAUserAsksForAnAppointment(t *testing.T) {
 		}
 	}
 	equal(t, "Friday", fired.Day)
-	record, err := app.Trigger(t.Context(), given.Matches[0].TriggerID)
-	must(t, err)
+	record := got(app.Trigger(t.Context(), given.Matches[0].TriggerID))(t)
 	equal(t, "delivered", record.State)
 }
