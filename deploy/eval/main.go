@@ -124,24 +124,20 @@ func (t table) print(title string, kinds ...string) {
 	}
 	line(out, "all", t.report.Totals)
 	out.Flush() //nolint:errcheck // to standard output
-	fmt.Println(t.figures() + "\n")
+	sum := eval.ToolReport{}
+	for _, tool := range t.report.Tools {
+		sum.Met, sum.Fired, sum.Expected = sum.Met+tool.Met, sum.Fired+tool.Fired, sum.Expected+tool.Expected
+		sum.ValuesRight, sum.ValuesExpected = sum.ValuesRight+tool.ValuesRight, sum.ValuesExpected+tool.ValuesExpected
+	}
+	fmt.Printf("tools: %d of %d that fired were expected, %d of %d that were expected fired", sum.Met, sum.Fired, sum.Met, sum.Expected)
+	if sum.ValuesExpected > 0 {
+		fmt.Printf("; values: %d of %d right", sum.ValuesRight, sum.ValuesExpected)
+	}
+	fmt.Print("\n\n")
 }
 
 func line(out *tabwriter.Writer, kind string, of eval.Totals) {
 	all := of.Right + of.Wrong + of.Silent
 	share := func(part int) string { return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(max(1, all))) }
 	fmt.Fprintf(out, "%s\t%d\t%s\t%s\t%s\t\n", kind, all, share(of.Right), share(of.Wrong), share(of.Silent))
-}
-
-func (t table) figures() string {
-	sum := eval.ToolReport{}
-	for _, tool := range t.report.Tools {
-		sum.Met, sum.Fired, sum.Expected = sum.Met+tool.Met, sum.Fired+tool.Fired, sum.Expected+tool.Expected
-		sum.ValuesRight, sum.ValuesExpected = sum.ValuesRight+tool.ValuesRight, sum.ValuesExpected+tool.ValuesExpected
-	}
-	text := fmt.Sprintf("tools: %d of %d that fired were expected, %d of %d that were expected fired", sum.Met, sum.Fired, sum.Met, sum.Expected)
-	if sum.ValuesExpected > 0 {
-		text += fmt.Sprintf("; values: %d of %d right", sum.ValuesRight, sum.ValuesExpected)
-	}
-	return text
 }

@@ -52,29 +52,26 @@ func main() {
 	flag.DurationVar(&o.drain, "drain", time.Second, "EARSHOT_DRAIN of the replicas")
 	flag.BoolVar(&o.marks, "marks", false, "the proxy sends nothing more to a replica that has refused a connection, until it is ready")
 	flag.Parse()
-	if err := errors.Join(command(o), testbed.Close()); err != nil {
+	folder, err := os.MkdirTemp("", "earshot-rolling-")
+	if err == nil {
+		err = testbed.Run(context.Background(), folder, func(rig *testbed.Rig) error {
+			found, err := roll(rig, folder, o)
+			if found != nil {
+				fmt.Print(found)
+				err = errors.Join(err, found.fault())
+			}
+			return err
+		})
+		if err != nil {
+			err = fmt.Errorf("%w\nlogs are in %s", err, folder)
+		} else {
+			err = os.RemoveAll(folder)
+		}
+	}
+	if err = errors.Join(err, testbed.Close()); err != nil {
 		fmt.Fprintln(os.Stderr, "rolling:", err)
 		os.Exit(1)
 	}
-}
-
-func command(o options) error {
-	folder, err := os.MkdirTemp("", "earshot-rolling-")
-	if err != nil {
-		return err
-	}
-	err = testbed.Run(context.Background(), folder, func(rig *testbed.Rig) error {
-		found, err := roll(rig, folder, o)
-		if found != nil {
-			fmt.Print(found)
-			err = errors.Join(err, found.fault())
-		}
-		return err
-	})
-	if err != nil {
-		return fmt.Errorf("%w\nlogs are in %s", err, folder)
-	}
-	return os.RemoveAll(folder)
 }
 
 func roll(t testbed.TB, folder string, o options) (*report, error) {
@@ -98,25 +95,20 @@ func roll(t testbed.TB, folder string, o options) (*report, error) {
 		return nil, err
 	}
 	testbed.Wait(ctx, o.settle)
-	restarted := restart(ctx, o, replicas, program)
-	return used.end(broker, sink), restarted
-}
-
-func restart(ctx context.Context, o options, replicas []*testbed.Replica, program string) error {
-	for n, r := range replicas {
+	for n, r := range replicas { // as a supervisor does
 		began := time.Now()
-		if err := r.Stop(syscall.SIGTERM); err != nil {
-			return err
+		if err = r.Stop(syscall.SIGTERM); err != nil {
+			break
 		}
 		stopped := time.Since(began)
 		r.Path = program
-		if err := r.Up(ctx); err != nil {
-			return err
+		if err = r.Up(ctx); err != nil {
+			break
 		}
 		o.logf("replica %d: stopped in %s, ready again %s later", n+1, stopped.Round(time.Millisecond), (time.Since(began) - stopped).Round(time.Millisecond))
 		testbed.Wait(ctx, o.settle)
 	}
-	return nil
+	return used.end(broker, sink), err
 }
 
 const checkEvery = 200 * time.Millisecond

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"log"
 	"net/http"
 	"strings"
@@ -127,4 +129,37 @@ func (d desk) confirm(ctx context.Context, fired firing) error {
 func (d desk) say(ctx context.Context, fired firing, text string) error {
 	return d.call(ctx, http.MethodPost, "/sessions/"+fired.SessionID+"/messages",
 		map[string]string{"messageId": "reply-" + fired.ID, "actor": "agent", "text": text}, nil)
+}
+
+// earshot is the app of a service, with a key of scopes tools and messages.
+type earshot struct{ app, key string }
+
+// call makes a request below the app, and reads its answer into what is given.
+func (e earshot) call(ctx context.Context, method, path string, body, into any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, method, e.app+path, bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Authorization", "Bearer "+e.key)
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	if err != nil {
+		return err
+	}
+	if response.StatusCode >= http.StatusMultipleChoices {
+		return fmt.Errorf("%s %s: %s: %s", method, path, response.Status, answer)
+	}
+	if into == nil {
+		return nil
+	}
+	return json.Unmarshal(answer, into)
 }

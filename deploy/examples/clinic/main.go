@@ -4,7 +4,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -12,7 +11,6 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
-	"io"
 	"log"
 	"net/http"
 	"os"
@@ -88,37 +86,4 @@ func (v visits) begin(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(map[string]string{ // fails only where nobody is there to read it
 		"session": v.app + session, "token": made.Token,
 	})
-}
-
-// earshot is the app of a service, with a key of scopes tools and messages.
-type earshot struct{ app, key string }
-
-// call makes a request below the app, and reads its answer into what is given.
-func (e earshot) call(ctx context.Context, method, path string, body, into any) error {
-	text, err := json.Marshal(body)
-	if err != nil {
-		return err
-	}
-	request, err := http.NewRequestWithContext(ctx, method, e.app+path, bytes.NewReader(text))
-	if err != nil {
-		return err
-	}
-	request.Header.Set("Authorization", "Bearer "+e.key)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-	if err != nil {
-		return err
-	}
-	if response.StatusCode >= http.StatusMultipleChoices {
-		return fmt.Errorf("%s %s: %s: %s", method, path, response.Status, answer)
-	}
-	if into == nil {
-		return nil
-	}
-	return json.Unmarshal(answer, into)
 }
