@@ -30,7 +30,6 @@ const clinic = `{"tools":[
 const ofUsers = `{"tools":[{"name":"my-appointments","description":"List the user's appointments","url":"%URL%/mine","schema":[
 	{"parameter":"who","type":"string","authServices":[{"name":"corp","field":"email"}],"required":true}]}]}`
 
-// agents is a service with tools for agents, which answer with what they are called with.
 type agents struct {
 	*service
 	app, key, idToken string
@@ -58,7 +57,6 @@ func forAgents(t *testing.T) agents {
 	return agents{s, s.URL + "/v1/apps/clinic", made.Key, idToken}
 }
 
-// corp is an OpenID provider, and a token by which it names a user.
 func corp(t *testing.T) (issuer, idToken string) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -86,7 +84,6 @@ func corp(t *testing.T) (issuer, idToken string) {
 // node22 is the one that the newest of the clients need.
 func node22(folder string) string { return filepath.Join(folder, "node_modules/node/bin/node") }
 
-// prints is what the clients print; … is anything within a line.
 var prints = map[string]string{
 	"toolbox.mjs": `all: book cancel my-appointments
 desk: book cancel
@@ -140,7 +137,6 @@ func TestAgentsOfOthersWorkWithTheTools(t *testing.T) {
 	}
 }
 
-// anything is a pattern for a text in which … is anything within a line.
 func anything(text string) string {
 	parts := strings.Split(text, "…")
 	for i, part := range parts {

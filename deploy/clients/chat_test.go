@@ -36,7 +36,6 @@ func TestChatClientsTakeTheServiceForTheirModel(t *testing.T) {
 	require.Equal(t, 1, s.fired("/v1/apps/shopacting/sessions/acted"))
 }
 
-// fired waits until something has fired in a session, and counts it.
 func (s *service) fired(session string) int {
 	var list struct{ Items []struct{ Name string } }
 	require.Eventually(s.t, func() bool {

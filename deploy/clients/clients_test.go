@@ -18,8 +18,7 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// What both clients print: the tool that fired with its value, the place of a fault, the
-// status of what a key may not do.
+// Both clients print the tool that fired with its value, the place of a fault, and the status of a refusal.
 const printed = "fired request-for-appointment on Friday\nfault at /text\nrefused: 403\n"
 
 func TestClientByOapiCodegenWorksWithTheService(t *testing.T) {
@@ -32,7 +31,6 @@ func TestClientByOapiCodegenWorksWithTheService(t *testing.T) {
 	require.Equal(t, strings.Replace(printed, "fault at /text", "fault at /actor\nfault at /text", 1), got)
 }
 
-// copied puts the files of a folder into one that a test may write to.
 func copied(t *testing.T, name string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -56,7 +54,6 @@ func copied(t *testing.T, name string) string {
 	return folder
 }
 
-// madeThere are folders that hold what somebody has installed or built.
 var madeThere = map[string]bool{"node_modules": true, "built": true, "dist": true, "__pycache__": true, ".mypy_cache": true}
 
 func prepared(folder, program string, arguments ...string) *exec.Cmd {
@@ -65,7 +62,6 @@ func prepared(folder, program string, arguments ...string) *exec.Cmd {
 	return cmd
 }
 
-// run runs a program to its good end and returns what it printed.
 func run(t *testing.T, folder, program string, arguments ...string) string {
 	t.Helper()
 	cmd := prepared(folder, program, arguments...)
@@ -76,13 +72,11 @@ func run(t *testing.T, folder, program string, arguments ...string) string {
 	return string(out)
 }
 
-// service is an earshot dev that asks for a key.
 type service struct {
 	*testbed.Dev
 	t *testing.T
 }
 
-// scratch is a folder for what the tests share.
 var scratch string
 
 func TestMain(m *testing.M) {
@@ -94,7 +88,6 @@ func TestMain(m *testing.M) {
 	testbed.Main(m)
 }
 
-// dev starts the program, and ends it with the test.
 func dev(t *testing.T, variables ...string) *service {
 	t.Helper()
 	return &service{testbed.NewDev(t, variables), t}
@@ -107,7 +100,6 @@ func (s *service) save(path, file string) {
 
 var update = flag.Bool("update", false, "write the generated types of the clients anew")
 
-// upToDate compares what was generated with what is kept, or keeps it.
 func upToDate(t *testing.T, generated, kept string) {
 	t.Helper()
 	now, err := os.ReadFile(generated)
@@ -120,7 +112,6 @@ func upToDate(t *testing.T, generated, kept string) {
 	require.True(t, string(before) == string(now), "%s is not what the routes and events are now: go test ./deploy/clients -run AreUpToDate -update", kept)
 }
 
-// desk takes the calls of tools.
 func desk(t *testing.T) string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

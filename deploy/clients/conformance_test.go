@@ -21,8 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fixtures are what the conformance suite of MCP wants to find, as tools like any other: what
-// their endpoint or their subscriber answers is that of a user.
+// fixtures are the tools that the conformance suite of MCP expects; their endpoint or subscriber answers like a
+// user's.
 const fixtures = `{"tools":[
 	{"name":"greet","url":"%URL%/greet","schema":[{"parameter":"name","type":"string","required":true}]},
 	{"name":"slow_compute","answer":{"within":"100s"},"request":{"timeout":"1s"},"schema":[{"parameter":"seconds","type":"number","required":true},{"parameter":"label","type":"string"}]},
@@ -47,13 +47,11 @@ const fixtures = `{"tools":[
 		"allOf":[{"anyOf":[{"required":["phone"]},{"required":["email"]}]}],"if":{"properties":{"contactMethod":{"const":"phone"}},"required":["contactMethod"]},
 		"then":{"required":["phone"]},"else":{"required":["email"]},"additionalProperties":false}}]}`
 
-// event is what the fixtures need of an event.
 type event struct {
 	ID, AppID, Name string
 	Values          map[string]any
 }
 
-// laboratory is a service that asks for no key, and answers the fixtures of any of its apps.
 type laboratory struct{ *service }
 
 func newLaboratory(t *testing.T) laboratory {
@@ -63,7 +61,6 @@ func newLaboratory(t *testing.T) laboratory {
 	return l
 }
 
-// app registers the fixtures and returns the URL of their server.
 func (l laboratory) app(t *testing.T, name string) string {
 	t.Helper()
 	endpoint := httptest.NewServer(http.HandlerFunc(l.endpoint))
@@ -93,7 +90,6 @@ func (l laboratory) endpoint(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(answer)
 }
 
-// answer is the subscriber of the tools that wait for one.
 func (l laboratory) answer(stream jetstream.Consumer) {
 	for {
 		msg, err := stream.Next(jetstream.FetchMaxWait(time.Hour))
@@ -124,7 +120,6 @@ func (l laboratory) post(method, path, body string) {
 	_, _ = l.Ask(context.Background(), method, path, body)
 }
 
-// check is a line of a result of the suite.
 type check struct{ ID, Name, Status, ErrorMessage string }
 
 // suite runs scenarios against a server, and returns the checks of each.
@@ -152,7 +147,6 @@ func (s suite) run(t *testing.T, arguments ...string) map[string][]check {
 	return found
 }
 
-// notGood are the checks that are no success, and the number of those that are.
 func notGood(checks []check) (good int, others []string) {
 	for _, one := range checks {
 		if one.Status == "SUCCESS" {
@@ -164,14 +158,12 @@ func notGood(checks []check) (good int, others []string) {
 	return good, others
 }
 
-// want is what a scenario comes to: how many checks succeed, and which do not.
 type want struct {
 	good   int
 	others []string
 }
 
-// meets compares results with what is wanted. A scenario that is off is tried again, since
-// some give a server less than a second, on machines that do much else.
+// meets compares results. A scenario that is off is tried again, since some give a server less than a second.
 func (s suite) meets(t *testing.T, scenario string, checks []check, wanted want) {
 	t.Helper()
 	for range 2 {
@@ -222,8 +214,8 @@ var wanted = map[string]map[string]want{
 // sessionless is what a server without sessions is told.
 var sessionless = []string{"server-session-id-visible-ascii INFO"}
 
-// ofTasks are the scenarios of the extension, but for tasks-required-task-error: whoever declares
-// no tasks is not refused here, and gets a result that says what is pending.
+// ofTasks lacks tasks-required-task-error: a client that declares no tasks is not refused here, and gets a result
+// that says what is pending.
 var ofTasks = map[string]want{
 	"tasks-lifecycle":              {8, []string{"sep-2663-tasks-get-status-failed FAILURE"}}, // what fails is completed, for the model to read
 	"tasks-capability-negotiation": {5, nil}, "tasks-wire-fields": {4, nil}, "tasks-request-state-removal": {3, nil}, "tasks-mrtr-input": {4, nil},

@@ -19,7 +19,6 @@ import (
 
 const asyncAPI = "earshot:///asyncapi.json"
 
-// events is /asyncapi.json of a running service.
 type events struct {
 	document map[string]any
 	compiler *jsonschema.Compiler
@@ -39,7 +38,6 @@ func describe(t *testing.T, s *service) events {
 	return found
 }
 
-// channel finds the channel whose address a subject is one of.
 func (e events) channel(t *testing.T, subject string) (name string, channel map[string]any) {
 	t.Helper()
 	for name, one := range e.document["channels"].(map[string]any) {
@@ -54,7 +52,6 @@ func (e events) channel(t *testing.T, subject string) (name string, channel map[
 	return "", nil
 }
 
-// fits checks the payload and the headers of a message against those of its channel.
 func (e events) fits(t *testing.T, msg jetstream.Msg) (channel string) {
 	t.Helper()
 	channel, described := e.channel(t, msg.Subject())
@@ -115,7 +112,6 @@ func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
 	}
 }
 
-// stream reads the stream of the NATS that earshot dev brings along, from its beginning.
 func (s *service) stream() jetstream.Consumer {
 	s.t.Helper()
 	connection, err := nats.Connect(s.NATS)

@@ -28,7 +28,6 @@ func TestTheGoClientNeedsTheStandardLibraryAlone(t *testing.T) {
 // unresolved is what the go command says without a network, which is no fault of what is tested.
 var unresolved = regexp.MustCompile(`dial tcp|no such host|i/o timeout|module lookup disabled`)
 
-// beside runs the tests and examples of a module beside a service.
 func beside(t *testing.T, s *service, folder string) {
 	t.Helper()
 	for _, arguments := range [][]string{{"vet", "./..."}, {"test", "-count=1", "-vet=off", "./..."}} {

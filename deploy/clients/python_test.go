@@ -10,8 +10,7 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// python is an interpreter that has httpx and mypy. That of the system may be another than the
-// first in the path, and has what apt-get installs.
+// python returns an interpreter that has httpx and mypy: the system's has what apt-get installs.
 func python(t *testing.T) string {
 	t.Helper()
 	for _, program := range []string{"python3", "/usr/bin/python3"} {

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// What SERMAS's own client prints.
 const sermasPrints = `signed in: Bearer 300 tools messages triggers
 stored: desk s1 book
 changed: created desk
@@ -68,5 +67,4 @@ func TestPageSaysOfAllThatTheClientKnowsWhatBecomesOfIt(t *testing.T) {
 	}
 }
 
-// placeholder is a part of a topic that is filled in.
 var placeholder = regexp.MustCompile(`:(\w+)`)

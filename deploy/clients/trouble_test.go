@@ -35,7 +35,6 @@ func troubleBefore(t *testing.T, s *service) (*trouble, string) {
 	return between, server.URL
 }
 
-// came are the streams of a session, and how many answers were lost.
 func (b *trouble) came(path string) (streams, lost int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -58,7 +57,6 @@ func (b *trouble) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// loses is true for the first request with a body.
 func (b *trouble) loses(r *http.Request) bool {
 	body, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
@@ -70,14 +68,12 @@ func (b *trouble) loses(r *http.Request) bool {
 	return err == nil && first
 }
 
-// stream is the nth stream of events of a session on its way to the client.
 type stream struct {
 	http.ResponseWriter
 	request *http.Request
 	nth     int
 }
 
-// Unwrap lets what is written be flushed.
 func (s *stream) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 func (s *stream) Write(text []byte) (int, error) {

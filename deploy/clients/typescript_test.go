@@ -32,7 +32,6 @@ func TestTypesOfTheTypeScriptClientAreUpToDate(t *testing.T) {
 	upToDate(t, filepath.Join(folder, "src/schema.ts"), "typescript/src/schema.ts")
 }
 
-// consumer is a folder that has the client as npm would install it, and compiled programs that use it.
 func consumer(t *testing.T) string {
 	t.Helper()
 	client := withPackages(t, "typescript")
@@ -124,7 +123,6 @@ func pageWithTheClient(t *testing.T, s *service, dist string) {
 	shows(`document.querySelector("#log").lastChild.textContent === "problem 400 at /text"`)
 }
 
-// browser is a page of Chromium.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	program, err := exec.LookPath("chromium")
@@ -167,7 +165,6 @@ func TestTheDescriptionOfTheEventsIsAsyncAPI(t *testing.T) {
 	require.NoError(t, schema.Validate(document))
 }
 
-// withPackages is a copy of a folder with what its lock file names.
 func withPackages(t *testing.T, name string) string {
 	t.Helper()
 	testbed.Need(t, "node", "npm")

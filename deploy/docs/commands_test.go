@@ -28,16 +28,12 @@ import (
 )
 
 const (
-	// patience bounds every wait. It is far above what is waited for, for machines that do much else.
-	patience = 60 * time.Second
-	// glance is the pause between two looks at something that is waited for.
-	glance = 20 * time.Millisecond
-	// mostUnrun is how many blocks of all documents may go without being run.
+	patience  = 60 * time.Second
+	glance    = 20 * time.Millisecond
 	mostUnrun = 12
 )
 
-// prelude is what the shell of a document knows beside its commands: the program that was
-// built in place of go run, and a curl that fails where it is refused.
+// prelude runs the built program in place of go run, and a curl that fails when it is refused.
 const prelude = `
 curl() { command curl --silent --show-error --fail-with-body --max-time 60 "$@"; }
 go() {
@@ -78,8 +74,7 @@ func documents(t *testing.T) []string {
 	return append([]string{"../../README.md"}, slices.DeleteFunc(chapters, func(name string) bool { return name == "README.md" })...)
 }
 
-// reader types what a document says, in one shell from the first block to the last, in an
-// empty folder, beside a service of its own.
+// reader types the commands of a document in one shell, in an empty folder, with a service of its own.
 type reader struct {
 	t       *testing.T
 	dir     string // of the files that are the test's; the folder of the shell is below it
@@ -88,13 +83,11 @@ type reader struct {
 	blocks  []block
 	shell   io.Writer
 	answers *bufio.Scanner
-	// places are what documents call a server, and where it is here.
-	places map[string]string
-	nats   string // that of the service, where it has its own
-	beside []*besides
+	places  map[string]string
+	nats    string // that of the service, where it has its own
+	beside  []*besides
 }
 
-// besides is a command in a terminal beside.
 type besides struct {
 	block
 	out  string
@@ -102,7 +95,6 @@ type besides struct {
 	gone chan struct{}
 }
 
-// Where documents have the service, and an endpoint of their own.
 const (
 	service  = "127.0.0.1:8080"
 	endpoint = "127.0.0.1:9000"
@@ -128,7 +120,6 @@ func reading(t *testing.T, program string, blocks []block) *reader {
 	return r
 }
 
-// provide starts the servers that a block names by their usual ports.
 func (r *reader) provide(b block) {
 	if b.language != "sh" || b.kind == "norun" {
 		return
@@ -143,7 +134,6 @@ func (r *reader) provide(b block) {
 	}
 }
 
-// run goes through the document, and ends what goes on beside.
 func (r *reader) run() {
 	wrote := ""
 	for _, b := range r.blocks {
@@ -167,7 +157,6 @@ func (r *reader) run() {
 	}
 }
 
-// execute runs a block in the shell and returns what it wrote.
 func (r *reader) execute(b block) string {
 	code, status := "0", ""
 	switch b.kind {
@@ -233,7 +222,6 @@ func (r *reader) start(b block) {
 	}
 }
 
-// finish waits for what a command beside is to write, and ends it as Ctrl-C does.
 func (r *reader) finish(one *besides) {
 	if one.kind == "beside" {
 		r.until(one, "it writes "+one.argument, func() bool {
@@ -278,7 +266,6 @@ func (r *reader) openShell() {
 	fmt.Fprintf(r.shell, "set -eao pipefail; source %s/prelude.sh\n", r.dir)
 }
 
-// bash is a shell that sees nothing of the environment that the test runs in but the way to its programs.
 func (r *reader) bash(arguments ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	r.t.Cleanup(cancel)
@@ -291,8 +278,7 @@ func (r *reader) bash(arguments ...string) *exec.Cmd {
 	return cmd
 }
 
-// writeProgram puts the program on the path of the shell. listen, which looks for NATS where
-// it usually is, finds that of this document.
+// writeProgram puts the program on the path of the shell. Its listen finds the NATS of this document.
 func (r *reader) writeProgram() {
 	require.NoError(r.t, os.MkdirAll(r.at("bin"), 0o700))
 	script := "#!/usr/bin/env bash\n"

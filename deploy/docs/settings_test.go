@@ -20,8 +20,7 @@ var (
 	settingVariable = regexp.MustCompile(`\(([A-Z_]+)\)`)
 )
 
-// requireSettings looks in operations.md for every setting that serve has: by its variable,
-// or by its flag where it has none.
+// requireSettings looks in operations.md for every setting of serve, by its variable or else by its flag.
 func requireSettings(t *testing.T, program string) {
 	t.Helper()
 	help, err := exec.Command(program, "serve", "--help").Output()

@@ -31,13 +31,11 @@ var chromium = sync.OnceValues(func() (context.Context, error) {
 
 var closeChromium = func() {}
 
-// window is a page in the browser.
 type window struct {
 	t    *testing.T
 	page context.Context
 }
 
-// until waits for a JavaScript expression to hold.
 func (w window) until(expression string) {
 	w.t.Helper()
 	require.Eventually(w.t, func() bool {
@@ -46,7 +44,6 @@ func (w window) until(expression string) {
 	}, testbed.Patience, testbed.Glance, expression)
 }
 
-// shows waits until an element is there with a text.
 func (w window) shows(selector, text string) {
 	w.t.Helper()
 	w.until(fmt.Sprintf("[...document.querySelectorAll(%q)].some((item) => item.textContent.trim() === %q)", selector, text))

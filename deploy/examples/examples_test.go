@@ -22,7 +22,6 @@ const book = `{"tools":[{"name":"book","description":"User needs an appointment"
 	"schema":[{"parameter":"day","type":"string","required":true,"allowedValues":["Monday","Friday"]}],
 	"examples":["I want an appointment on Monday"] %s}]}`
 
-// javascript are programs in a folder of examples that need Node, ready to run.
 func javascript(t *testing.T, name string, installs bool) (folder string) {
 	t.Helper()
 	testbed.Need(t, "node", "npm")

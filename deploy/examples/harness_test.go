@@ -35,7 +35,6 @@ func TestMain(m *testing.M) {
 	testbed.Main(m)
 }
 
-// start runs a program until the end of the test, with these variables beside its own.
 func start(t *testing.T, folder string, variables []string, name string, args ...string) *testbed.Process {
 	t.Helper()
 	if name != "node" {
@@ -44,14 +43,12 @@ func start(t *testing.T, folder string, variables []string, name string, args ..
 	return testbed.Start(t, folder, variables, name, args...)
 }
 
-// service is an earshot dev with an app, and a key of the app.
 type service struct {
 	*testbed.Dev
 	t   *testing.T
 	key string
 }
 
-// dev is a service with the app clinic.
 func dev(t *testing.T, app string) *service {
 	t.Helper()
 	s, _ := bare(t, nil)
@@ -71,14 +68,12 @@ func devOf(t *testing.T, example string, variables ...string) *service {
 	return s
 }
 
-// bare is a service without an app.
 func bare(t *testing.T, variables []string, args ...string) (*service, *testbed.Process) {
 	t.Helper()
 	d := testbed.NewDev(t, variables, args...)
 	return &service{Dev: d, t: t}, d.Process
 }
 
-// keyOf makes a key of an app.
 func (s *service) keyOf(app string, scopes ...string) string {
 	s.t.Helper()
 	body, err := json.Marshal(map[string]any{"name": "example", "scopes": scopes})
@@ -86,12 +81,10 @@ func (s *service) keyOf(app string, scopes ...string) string {
 	return s.ask("POST", "/v1/apps/"+app+"/keys", string(body))["key"].(string)
 }
 
-// around are the variables by which an example finds the service.
 func (s *service) around(more ...string) []string {
 	return append([]string{"EARSHOT_URL=" + s.URL, "EARSHOT_KEY=" + s.key, "NATS_URL=" + s.NATS}, more...)
 }
 
-// ask makes a request as the admin that must succeed, and returns the object of its answer.
 func (s *service) ask(method, path, body string) map[string]any {
 	s.t.Helper()
 	text := s.Call(method, path, body)
@@ -100,7 +93,6 @@ func (s *service) ask(method, path, body string) map[string]any {
 	return read
 }
 
-// say posts what a user says, and returns the matches.
 func (s *service) say(session, text string) []any {
 	s.t.Helper()
 	body, err := json.Marshal(map[string]string{"actor": "user", "text": text})

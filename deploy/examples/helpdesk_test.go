@@ -11,7 +11,6 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// helpdesk runs a command of the desk to its end.
 func (s *service) helpdesk(key string, args ...string) (string, error) {
 	s.t.Helper()
 	cmd := exec.Command(example(s.t, "helpdesk"), args...)
@@ -20,7 +19,6 @@ func (s *service) helpdesk(key string, args ...string) (string, error) {
 	return string(out), err
 }
 
-// desk is one that must succeed.
 func (s *service) desk(key string, args ...string) string {
 	s.t.Helper()
 	out, err := s.helpdesk(key, args...)

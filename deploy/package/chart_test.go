@@ -17,11 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// object is what the chart makes, as far as it is looked at here.
 type object = map[string]any
 
-// chart renders the templates with the functions of Helm that they use, with values laid over
-// those of values.yaml, and returns what they make by kind. Helm itself would take minutes to build.
+// chart renders the templates, with values laid over those of values.yaml, and returns the objects by kind. Helm
+// itself would take minutes to build.
 func chart(t *testing.T, over ...func(values object)) map[string]object {
 	t.Helper()
 	made, err := render(t, over...)
@@ -29,8 +28,6 @@ func chart(t *testing.T, over ...func(values object)) map[string]object {
 	return made
 }
 
-// render is chart, with the error of a template that refuses the values. Values that the schema
-// refuses are a fault of the test.
 func render(t *testing.T, over ...func(values object)) (map[string]object, error) {
 	t.Helper()
 	var about, values object
@@ -67,7 +64,6 @@ func render(t *testing.T, over ...func(values object)) (map[string]object, error
 	return made, nil
 }
 
-// checkValues holds values against values.schema.json, as helm does before it makes anything.
 func checkValues(t *testing.T, values object) error {
 	t.Helper()
 	schema, err := jsonschema.UnmarshalJSON(strings.NewReader(read(t, "chart/values.schema.json")))
@@ -83,7 +79,6 @@ func checkValues(t *testing.T, values object) error {
 	return compiled.Validate(decoded)
 }
 
-// functions are those of Helm that the chart uses, as its documentation describes them.
 func functions(templates *template.Template) template.FuncMap {
 	indent := func(by int, text string) string {
 		return "\n" + strings.Repeat(" ", by) + strings.ReplaceAll(text, "\n", "\n"+strings.Repeat(" ", by))
@@ -138,7 +133,6 @@ func functions(templates *template.Template) template.FuncMap {
 	}
 }
 
-// in follows keys and places of lists.
 func in(t *testing.T, value any, path ...any) any {
 	t.Helper()
 	for _, step := range path {
@@ -232,7 +226,6 @@ func TestChartScalesByWhatIsOwed(t *testing.T) {
 	require.Equal(t, "/metrics", in(t, made["ServiceMonitor"], "spec", "endpoints", 0, "path"))
 }
 
-// container is that of the Deployment.
 func container(t *testing.T, made map[string]object) object {
 	t.Helper()
 	return in(t, made["Deployment"], "spec", "template", "spec", "containers", 0).(object)

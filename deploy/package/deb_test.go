@@ -12,21 +12,19 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// content is a file of the package, as nfpm reads it.
 type content struct {
 	Src, Dst, Type string
 	FileInfo       struct{ Mode os.FileMode } `yaml:"file_info"`
 }
 
-// description is what of nfpm.yaml makes the package.
 type description struct {
 	Depends  []string
 	Contents []content
 	Scripts  map[string]string
 }
 
-// debian packs a version of the package as nfpm.yaml says, with a program that is a script: dpkg
-// itself does what is tested here, and nfpm would take minutes to build.
+// debian packs a version of the package as nfpm.yaml says, with a script as its program, since nfpm would take
+// minutes to build.
 func debian(t *testing.T, version string) string {
 	t.Helper()
 	var d description

@@ -62,7 +62,6 @@ func TestTheFieldsAreThoseOfTheService(t *testing.T) {
 	}
 }
 
-// fieldsOf are the names in JSON of a struct's fields.
 func fieldsOf(of reflect.Type) []string {
 	var names []string
 	for i := range of.NumField() {

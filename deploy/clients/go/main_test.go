@@ -33,7 +33,6 @@ func service(t *testing.T) *earshot.Client {
 	return client
 }
 
-// clinic is an app of its own for the test, with a tool that books.
 func clinic(t *testing.T, through *earshot.Client, id string) *earshot.App {
 	t.Helper()
 	app := through.App(id)
@@ -48,8 +47,7 @@ func clinic(t *testing.T, through *earshot.Client, id string) *earshot.App {
 	return app
 }
 
-// losing is a client of the service behind a proxy that loses the answers which lose asks for,
-// after the service has given them.
+// losing is a client behind a proxy that loses answers after the service has given them.
 func losing(t *testing.T, lose func(*http.Request) bool) (*earshot.Client, *atomic.Int32) {
 	t.Helper()
 	service(t)

@@ -11,14 +11,12 @@ import (
 	"time"
 )
 
-// scope is what an app and a session have in common.
 type scope struct {
 	client *Client
 	path   string
 }
 
-// PutRepository makes the repository of the given RepositoryID, or replaces it. Without an id
-// the service makes one up.
+// PutRepository makes or replaces a repository. Without a RepositoryID the service makes one up.
 func (s *scope) PutRepository(ctx context.Context, repository Repository) (Repository, error) {
 	if repository.RepositoryID == "" {
 		return ask[Repository](ctx, s.client, post(s.path+"/repositories", repository))
@@ -26,8 +24,7 @@ func (s *scope) PutRepository(ctx context.Context, repository Repository) (Repos
 	return ask[Repository](ctx, s.client, put(s.ofRepository(repository.RepositoryID), repository))
 }
 
-// PatchRepository adds tools to the repository of the given RepositoryID; one of the same name is
-// replaced, and so are the options, where they are given. What is not there is made.
+// PatchRepository adds or replaces tools of a repository by their names, and its options if they are given.
 func (s *scope) PatchRepository(ctx context.Context, repository Repository) (Repository, error) {
 	patch := call{method: http.MethodPatch, path: s.ofRepository(repository.RepositoryID), body: repository, repeatable: true}
 	return ask[Repository](ctx, s.client, patch)
@@ -60,8 +57,7 @@ func (s *scope) Tools(ctx context.Context) iter.Seq2[ScopedTool, error] {
 	return pages[ScopedTool](ctx, s.client, get(s.path+"/tools"))
 }
 
-// FindTools are those of the tools in scope that a text is about, the nearest first; a limit of 0
-// is the service's, 10.
+// FindTools returns the tools in scope that a text is about, the nearest first; limit 0 is the service's, 10.
 func (s *scope) FindTools(ctx context.Context, text string, limit int) ([]ScopedTool, error) {
 	asked := map[string]any{"text": text}
 	if limit > 0 {
@@ -74,8 +70,8 @@ func (s *scope) FindTools(ctx context.Context, text string, limit int) ([]Scoped
 	return found.Items, err
 }
 
-// Fire fires a tool in scope without the matcher. Without a TriggerID it gets one, under which it
-// fires once, however often the request has to be sent. Source is agent where it is empty.
+// Fire fires a tool in scope without the matcher. Without a TriggerID it gets one, so that a repeated request fires
+// once. Source is agent by default.
 func (s *scope) Fire(ctx context.Context, direct Direct) (Match, error) {
 	direct.TriggerID, direct.Source = cmp.Or(direct.TriggerID, rand.Text()), cmp.Or(direct.Source, "agent")
 	return ask[Match](ctx, s.client, post(s.path+"/triggers", direct).repeated())

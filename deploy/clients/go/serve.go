@@ -10,7 +10,6 @@ import (
 // as the reason why it was not done.
 type Handler func(ctx context.Context, trigger Payload) (any, error)
 
-// atOnce is how many triggers Serve works on at the same time.
 const atOnce = 16
 
 // toTell is the time in which the result of a handler is told, though the program is to end.

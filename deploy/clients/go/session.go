@@ -71,14 +71,14 @@ func AsUser(service, idToken string) PostOption {
 	return func(r call) call { return r.with(service+"_token", idToken) }
 }
 
-// Post posts a message and waits for what it sets off. Without a MessageID it gets one, under which
-// it counts once, however often the request has to be sent. Actor is user where it is empty.
+// Post posts a message and waits for what it sets off. Without a MessageID it gets one, so that a repeated request
+// counts once. Actor is user by default.
 func (s *Session) Post(ctx context.Context, message Message, options ...PostOption) (*Answer, error) {
 	return ask[*Answer](ctx, s.client, s.posting(message, nil, options))
 }
 
-// Send posts a message and waits until it is stored, and no longer: what it sets off comes as
-// events, and stands in the history. The id is that of the message.
+// Send posts a message and waits only until it is stored; what it sets off comes as events. It returns the message's
+// id.
 func (s *Session) Send(ctx context.Context, message Message, options ...PostOption) (messageID string, err error) {
 	accepted, err := ask[struct {
 		MessageID string `json:"messageId"`
@@ -86,13 +86,12 @@ func (s *Session) Send(ctx context.Context, message Message, options ...PostOpti
 	return accepted.MessageID, err
 }
 
-// Draft matches what a user has said so far, as the interim transcript of speech: nothing fires.
-// The same MessageID with another text replaces it; Commit decides, and Withdraw takes it back.
+// Draft matches what a user has said so far, as an interim transcript; nothing fires. The same MessageID with another
+// text replaces it; Commit decides it, and Withdraw takes it back.
 func (s *Session) Draft(ctx context.Context, message Message, options ...PostOption) (*Answer, error) {
 	return ask[*Answer](ctx, s.client, s.posting(message, Ptr(false), options))
 }
 
-// posting is the request for a message, or for a draft.
 func (s *Session) posting(message Message, final *bool, options []PostOption) call {
 	message.MessageID, message.Actor = cmp.Or(message.MessageID, rand.Text()), cmp.Or(message.Actor, "user")
 	body := struct {

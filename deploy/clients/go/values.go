@@ -80,7 +80,6 @@ type Evidence struct {
 	Words     string `json:"words"`
 }
 
-// spoken is a result or a reply for people: a text as it is, anything else as JSON.
 func spoken(raw json.RawMessage) string {
 	var said string
 	if json.Unmarshal(raw, &said) == nil {
