@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// AgentTool is a tool in scope for a model of one's own: calling it is a direct trigger of the
-// source agent, with all that holds for one. It is what langchaingo calls a tools.Tool.
+// AgentTool is a tool in scope for a model of one's own. A call is a direct trigger of the source agent.
 type AgentTool struct {
 	scope      *scope
 	definition ScopedTool
@@ -65,7 +64,6 @@ func (t *AgentTool) Description() string {
 	return strings.TrimSpace(text)
 }
 
-// onlyText is the one parameter of a tool that has one, a text.
 func (t *AgentTool) onlyText() (string, bool) {
 	if len(t.order) == 1 && t.schema.Properties[t.order[0]].Type == "string" {
 		return t.order[0], true
@@ -90,9 +88,9 @@ func Functions(tools []*AgentTool) []FunctionTool {
 }
 
 // Call fires the tool with the input that a model has written, and returns what to tell it. The input is a JSON
-// object of the values; of a tool with one parameter, a text, the text alone will do. What the model can do something
-// about is an answer and no error: values that do not fit, a tool that is not in scope any more, a call that failed,
-// is pending, or waits for a person. The error says that the service was not reached, or refused the key.
+// object of the values; for one parameter that is a text, the text will do. What the model can mend is an answer:
+// values that do not fit, a tool that is gone, a call that failed or waits. The error says that the service was not
+// reached, or refused the key.
 func (t *AgentTool) Call(ctx context.Context, input string) (string, error) {
 	values, fault := t.read(input)
 	if fault != "" {
@@ -109,8 +107,7 @@ func (t *AgentTool) Call(ctx context.Context, input string) (string, error) {
 	return match.Told(), nil
 }
 
-// CallTool fires the one of the tools that a model has named, with its arguments as they came, and
-// returns what to tell it.
+// CallTool fires the tool that a model has named, with its arguments as they came, and returns what to tell it.
 func CallTool(ctx context.Context, tools []*AgentTool, name, arguments string) (string, error) {
 	for _, tool := range tools {
 		if tool.definition.Name == name {
@@ -120,7 +117,7 @@ func CallTool(ctx context.Context, tools []*AgentTool, name, arguments string) (
 	return fmt.Sprintf("There is no tool %q. Do not call it.", name), nil
 }
 
-// read makes values of an input. Models put JSON into fences, and leave out what is empty.
+// read makes values of an input. Models put JSON into fences, and leave out empty objects.
 func (t *AgentTool) read(input string) (values map[string]any, fault string) {
 	text := unfenced(input)
 	only, single := t.onlyText()
@@ -142,7 +139,6 @@ func (t *AgentTool) read(input string) (values map[string]any, fault string) {
 // oneArgument is the only parameter of every tool of langchaingo's agent for OpenAI's functions.
 const oneArgument = "__arg1"
 
-// unfenced is a text without the fences that models put around JSON.
 func unfenced(text string) string {
 	text = strings.TrimSpace(text)
 	if inner, fenced := strings.CutPrefix(text, "```"); fenced {
@@ -152,7 +148,6 @@ func unfenced(text string) string {
 	return text
 }
 
-// told is what a model is told of a call that was not accepted.
 func told(problem *Problem) string {
 	if errors.Is(problem, ErrNotFound) {
 		return "Not done: this tool is not there any more. Do not call it again."

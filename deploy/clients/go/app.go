@@ -75,8 +75,8 @@ func (a *App) Retry(ctx context.Context, triggerID string) (Record, error) {
 	return a.decide(ctx, triggerID, "retry", nil)
 }
 
-// Confirm lets a trigger go that waits for a yes. The digest is that of its match: it stands for the values that were
-// asked about. The record says what became of it; one that was ended before is ErrConflict.
+// Confirm lets a trigger go that waits for a yes. The digest of its match stands for the values that were asked
+// about. One that was ended before is ErrConflict.
 func (a *App) Confirm(ctx context.Context, triggerID, digest string) (Record, error) {
 	return a.decide(ctx, triggerID, "confirm", map[string]string{"digest": digest})
 }
@@ -91,8 +91,7 @@ func (a *App) Cancel(ctx context.Context, triggerID string) (Record, error) {
 	return a.decide(ctx, triggerID, "cancel", nil)
 }
 
-// Answer answers a trigger whose tool has an answer in the place of a URL. The first answer holds,
-// and stands in the record.
+// Answer answers a trigger whose tool waits for one. The first answer holds, and is in the record.
 func (a *App) Answer(ctx context.Context, triggerID string, result any) (Record, error) {
 	return a.decide(ctx, triggerID, "answer", map[string]any{"ok": true, "result": result})
 }
@@ -104,8 +103,7 @@ func (a *App) Fail(ctx context.Context, triggerID, why string) (Record, error) {
 
 func (a *App) ofTrigger(id string) string { return a.path + "/" + join("triggers", id) }
 
-// decide says what is to become of a trigger. Where an answer was lost, and it is ended when that
-// is said again, it was ended by us as far as anybody can tell: the record says how.
+// decide decides a trigger. If an answer was lost, and the repetition finds the trigger ended, the record says how.
 func (a *App) decide(ctx context.Context, triggerID, what string, body any) (Record, error) {
 	said := post(a.ofTrigger(triggerID)+"/"+what, body).repeated()
 	said.unheard = new(bool)
@@ -116,7 +114,6 @@ func (a *App) decide(ctx context.Context, triggerID, what string, body any) (Rec
 	return record, err
 }
 
-// pages reads a list, page by page. It ends with the first error.
 func pages[T any](ctx context.Context, c *Client, list call) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for next := list; ; {
@@ -141,7 +138,6 @@ func pages[T any](ctx context.Context, c *Client, list call) iter.Seq2[T, error]
 	}
 }
 
-// filter writes the parts of a query that are set.
 func filter(of call, parts map[string]string) call {
 	for name, value := range parts {
 		if value != "" {

@@ -33,12 +33,11 @@ type Option func(*Client)
 // WithKey sends a key, or the token of a session, with every request.
 func WithKey(key string) Option { return func(c *Client) { c.key = func() string { return key } } }
 
-// WithHTTPClient sends requests by a client of one's own. One with a Timeout ends events after
-// that time, and they are connected again.
+// WithHTTPClient sends requests by another client. If it has a Timeout, events are connected again after that.
 func WithHTTPClient(client *http.Client) Option { return func(c *Client) { c.http = client } }
 
-// WithRetries sets how often a request is sent again whose answer was lost, or that the service
-// could not take at that time: 3 times unless it is said, 0 for never.
+// WithRetries sets how often a request is repeated whose answer was lost, or that the service could not take: 3 by
+// default.
 func WithRetries(times int) Option { return func(c *Client) { c.again = max(0, times) } }
 
 // New makes a client of the service at a URL, as https://earshot.example. No request is made.
@@ -54,16 +53,15 @@ func New(service string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// FromEnvironment makes a client of the service at EARSHOT_URL, DefaultURL where it is not set,
-// with the key in EARSHOT_KEY, else EARSHOT_ADMIN_KEY.
+// FromEnvironment makes a client of the service at EARSHOT_URL, else DefaultURL, with the key in EARSHOT_KEY, else
+// EARSHOT_ADMIN_KEY.
 func FromEnvironment(options ...Option) (*Client, error) {
 	key := cmp.Or(os.Getenv("EARSHOT_KEY"), os.Getenv("EARSHOT_ADMIN_KEY"))
 	return New(cmp.Or(os.Getenv("EARSHOT_URL"), DefaultURL), append([]Option{WithKey(key)}, options...)...)
 }
 
-// Do makes a request that has no method of its own: path is below /v1 and escaped, as
-// "apps/clinic/sources"; body becomes JSON, nil is none; the answer is read into answer, unless
-// that is nil. It is sent again where its answer was lost, unless it is a POST.
+// Do makes a request that has no method of its own. path is below /v1 and escaped, as "apps/clinic/sources"; body
+// becomes JSON; the answer is read into answer. It is repeated if its answer was lost, unless it is a POST.
 func (c *Client) Do(ctx context.Context, method, path string, body, answer any) error {
 	path, query, _ := strings.Cut(path, "?")
 	values, err := url.ParseQuery(query)
@@ -78,7 +76,6 @@ func (c *Client) WhoAmI(ctx context.Context) (Caller, error) {
 	return ask[Caller](ctx, c, get("whoami"))
 }
 
-// call is a request to the service.
 type call struct {
 	method, path string // below /v1, escaped
 	query        url.Values
@@ -100,13 +97,11 @@ func remove(path string) call { return call{method: http.MethodDelete, path: pat
 
 func post(path string, body any) call { return call{method: http.MethodPost, path: path, body: body} }
 
-// repeated is the call, which may be sent again.
 func (r call) repeated() call {
 	r.repeatable = true
 	return r
 }
 
-// with is the call with a header, unless that is empty.
 func (r call) with(name, value string) call {
 	if value != "" {
 		r.header = r.header.Clone()
@@ -118,7 +113,6 @@ func (r call) with(name, value string) call {
 	return r
 }
 
-// asking is the call with a value in its query.
 func (r call) asking(name, value string) call {
 	r.query = maps.Clone(r.query)
 	if r.query == nil {
@@ -128,7 +122,6 @@ func (r call) asking(name, value string) call {
 	return r
 }
 
-// send makes the call, again where that helps and does no harm, and reads its answer.
 func (c *Client) send(ctx context.Context, r call, answer any) error {
 	var body []byte
 	if r.body != nil {
@@ -159,7 +152,7 @@ func (c *Client) send(ctx context.Context, r call, answer any) error {
 	return decode(text, answer)
 }
 
-// retry tries again where that helps and does no harm, so many times; without end if times is negative.
+// retry repeats what failed where that helps and does no harm; without end if times is negative.
 func (c *Client) retry(ctx context.Context, times int, repeatable bool, try func() error) error {
 	for attempt := 0; ; attempt++ {
 		err := try()
@@ -173,7 +166,6 @@ func (c *Client) retry(ctx context.Context, times int, repeatable bool, try func
 	}
 }
 
-// ask is send, and returns the answer.
 func ask[T any](ctx context.Context, c *Client, r call) (T, error) {
 	var answer T
 	err := c.send(ctx, r, &answer)
@@ -223,7 +215,6 @@ func decode(text []byte, answer any) error {
 	return nil
 }
 
-// join makes a path of segments, which it escapes.
 func join(segments ...string) string {
 	escaped := make([]string, len(segments))
 	for i, segment := range segments {

@@ -13,11 +13,9 @@ import (
 
 // Event is one event of a session or an app.
 type Event struct {
-	// ID goes on behind this event, where it is given to Events. It is empty for events that are
-	// about the connection, as token.expiring.
+	// ID goes on behind this event when it is given to Events. Events about the connection have none.
 	ID string
-	// Kind is the first two words of the subject: tool.trigger, tool.result, tool.rejected,
-	// tool.notmatching, tool.confirm, chat.message and so on.
+	// Kind is the first two words of the subject, as tool.trigger, tool.result, tool.rejected or chat.message.
 	Kind string
 	// Data is the payload: /asyncapi.json describes each.
 	Data json.RawMessage
@@ -121,8 +119,7 @@ func (f *Followed) Close() {
 // silence is how long nothing may come: the service sends a comment every 15 seconds.
 const silence = 45 * time.Second
 
-// connect makes the connection, again where that may help: so often, or for as long as it takes
-// where times is negative.
+// connect makes the connection, repeatedly; without end if times is negative.
 func (f *Followed) connect(times int) error {
 	return f.scope.client.retry(f.ctx, times, true, func() error {
 		open := get(f.scope.path+"/events").with("Last-Event-ID", f.after).with("Accept", "text/event-stream")
@@ -144,7 +141,6 @@ func (f *Followed) connect(times int) error {
 	})
 }
 
-// leave closes the connection that there is.
 func (f *Followed) leave() {
 	if f.body != nil {
 		f.alive.Stop()

@@ -73,7 +73,6 @@ func (p *Problem) Error() string {
 // Is makes a problem one of the kinds, as ErrNotFound.
 func (p *Problem) Is(target error) bool { return kinds[p.Status] == target }
 
-// longestProblem bounds what is read of a refusal.
 const longestProblem = 1 << 20
 
 func newProblem(response *http.Response) error {
