@@ -109,7 +109,7 @@ func upToDate(t *testing.T, generated, kept string) {
 	}
 	before, err := os.ReadFile(kept)
 	require.NoError(t, err)
-	require.True(t, string(before) == string(now), "%s is not what the routes and events are now: go test ./deploy/clients -run AreUpToDate -update", kept)
+	require.True(t, string(before) == string(now), "%s is not what the routes and events are now: go test -tags nightly ./deploy/clients -run AreUpToDate -update", kept)
 }
 
 func desk(t *testing.T) string {
