@@ -212,7 +212,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	if s.config.NATSIngress {
 		replies, _ := natsrpc.ParseReplies(s.config.NATSReplies) // was checked
 		s.ingress = natsrpc.New(natsrpc.Options{
-			REST: rest, AdminKey: s.config.AdminKey, Program: version.Current().Version, Parting: shutdownTimeout, Logger: s.log, Now: s.env.now,
+			REST: rest, AdminKey: s.config.AdminKey, Program: version.Current().Version, ShutdownGrace: shutdownTimeout, Logger: s.log, Now: s.env.now,
 			AtOnce: s.config.MaxTurns + s.config.MaxWaiting, Replies: replies, Metrics: registry,
 			Connect: func(trouble nats.ErrHandler) (*nats.Conn, error) { // not that of the events, which a flood of requests would hold up
 				return emitter.Dial(s.config.NATSURL.Reveal(), "earshot-requests", s.config.NATSLogin, trouble)
