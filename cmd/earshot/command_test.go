@@ -253,6 +253,10 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 		{"--sermas-token-ttl", "EARSHOT_SERMAS_TOKEN_TTL", "577h", "it must be 35s to 576h0m0s (24 days)"},
 		{"--stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES", "12", "stream-max-bytes"},
 		{"--stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES", "much", "stream-max-bytes"},
+		{"--trusted-proxies", "EARSHOT_TRUSTED_PROXIES", "x", `"x" is neither an address nor a CIDR`},
+		{"--relay-headers", "EARSHOT_RELAY_HEADERS", ",x", `--relay-headers (EARSHOT_RELAY_HEADERS): ""`},
+		{"--log-format", "EARSHOT_LOG_FORMAT", "xml", "it must be json or text"},
+		{"--max-turns", "EARSHOT_MAX_TURNS", "1", "it must be 2 or more"},
 	} {
 		t.Run(test.flag+" "+test.value, func(t *testing.T) {
 			got := failing(t, complete, "serve", test.flag, test.value)
@@ -299,6 +303,7 @@ func TestAddressThatIsTakenIsAFaultAtStart(t *testing.T) {
 }
 
 func TestHelpFitsTheScreen(t *testing.T) {
+	require.Regexp(t, `(?s)Flags:\n      --all .*Global Flags:\n      --app ID `, command(t, nil, "triggers", "retry", "--help").out)
 	for _, cmd := range commands(newRoot(environment{lookup: func(string) (string, bool) { return "", false }})) {
 		path := strings.Fields(cmd.CommandPath())[1:]
 		shown := command(t, map[string]string{"COLUMNS": "80"}, append(path, "--help")...).out

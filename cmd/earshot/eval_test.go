@@ -442,6 +442,7 @@ func TestEvalReportsForContinuousIntegration(t *testing.T) {
 	r := command(t, nil, "eval", "home.yaml", "--json")
 	require.Zero(t, r.code, r.err)
 	write(t, "before.json", r.out)
+	require.Contains(t, command(t, nil, "eval", "home.yaml", "--compare", "before.json").out, "nothing got worse since before.json\n")
 
 	write(t, "home.yaml", strings.ReplaceAll(doorTests, "values: {room: office}", "values: {room: kitchen}"))
 	r = failing(t, nil, "eval", "home.yaml", "--junit", "report.xml", "--compare", "before.json")
