@@ -47,15 +47,12 @@ func (v *pageRequest) listApps(status int, form appForm, fault *problem) error {
 
 // createApp makes an app that has only a name. It leaves an app that exists as it is.
 func createApp(v *pageRequest) error {
-	given, err := v.form()
-	if err != nil {
-		return err
-	}
+	given := v.r.PostForm
 	form := appForm{given.Get("appId"), given.Get("name")}
 	if err := repositories.CheckID("appId", form.ID); err != nil {
 		return v.listApps(http.StatusBadRequest, form, &problem{Status: http.StatusBadRequest, Title: "That cannot be", Detail: err.Error()})
 	}
-	err = v.get(v1("apps", form.ID), nil)
+	err := v.get(v1("apps", form.ID), nil)
 	if refused(err, http.StatusNotFound) != nil {
 		body, _ := json.Marshal(map[string]string{"name": form.Name}) // texts alone
 		err = v.call(http.MethodPut, v1("apps", form.ID), body, nil)
@@ -159,10 +156,7 @@ func (v *pageRequest) showApp(status int, shown appShown) error {
 
 // saveApp puts the app as the editor has it. Its faults stand beside the text.
 func saveApp(v *pageRequest) error {
-	form, err := v.form()
-	if err != nil {
-		return err
-	}
+	form := v.r.PostForm
 	text := editedText(form)
 	if err := v.call(http.MethodPut, v1("apps", v.app()), []byte(text), nil); err != nil {
 		fault := problemOf(err)
@@ -172,10 +166,7 @@ func saveApp(v *pageRequest) error {
 }
 
 func makeKey(v *pageRequest) error {
-	form, err := v.form()
-	if err != nil {
-		return err
-	}
+	form := v.r.PostForm
 	asked := map[string]any{"scopes": append([]string{}, form["scopes"]...)}
 	for _, name := range []string{"name", "expiresIn"} {
 		if given := strings.TrimSpace(form.Get(name)); given != "" {

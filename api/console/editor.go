@@ -89,10 +89,7 @@ func (v *pageRequest) repositoryPath() string {
 // saveRepository stores the text, or removes the repository. It does not write over a change that
 // the person has not seen.
 func saveRepository(v *pageRequest) error {
-	form, err := v.form()
-	if err != nil {
-		return err
-	}
+	form := v.r.PostForm
 	now, err := v.stored()
 	if err != nil {
 		return err

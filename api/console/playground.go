@@ -50,13 +50,10 @@ func (v *pageRequest) showPlayground(status int, shown playground) error {
 
 // postMessage posts a message, and redirects to the page with its effects: a reload posts nothing.
 func postMessage(v *pageRequest) error {
-	form, err := v.form()
-	if err != nil {
-		return err
-	}
+	form := v.r.PostForm
 	shown := playground{Session: form.Get("session"), Text: form.Get("text"), Actor: form.Get("actor")}
 	body, _ := json.Marshal(map[string]string{"actor": shown.Actor, "text": shown.Text}) // texts alone
-	err = v.call(http.MethodPost, v1("apps", v.app(), "sessions", shown.Session, "messages"), body, nil)
+	err := v.call(http.MethodPost, v1("apps", v.app(), "sessions", shown.Session, "messages"), body, nil)
 	if err == nil {
 		return v.redirect(link("apps", v.app(), "playground") + "?session=" + url.QueryEscape(shown.Session))
 	}

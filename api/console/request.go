@@ -27,7 +27,13 @@ type pageRequest struct {
 func (c *console) served(page func(*pageRequest) error) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v := c.request(w, r)
-		err := page(v)
+		err := error(nil)
+		if r.Method == http.MethodPost {
+			err = r.ParseForm()
+		}
+		if err == nil {
+			err = page(v)
+		}
 		if err == nil {
 			return
 		}
@@ -69,11 +75,6 @@ func (v *pageRequest) app() string { return v.r.PathValue("app") }
 
 // session is the session of the path; empty for none.
 func (v *pageRequest) session() string { return v.r.PathValue("session") }
-
-func (v *pageRequest) form() (url.Values, error) {
-	err := v.r.ParseForm()
-	return v.r.PostForm, err
-}
 
 // editedText is the text of an editor, with the line ends that it was given.
 func editedText(form url.Values) string { return strings.ReplaceAll(form.Get("text"), "\r\n", "\n") }

@@ -42,14 +42,12 @@ func signInPage(v *pageRequest) error {
 
 // signIn keeps the key in the browser, or shows the form again with the reason.
 func signIn(v *pageRequest) error {
-	form, err := v.form()
-	if err != nil {
-		return err
-	}
+	form := v.r.PostForm
 	v.key = secret.New(strings.TrimSpace(form.Get("key")))
 	v.r = v.r.WithContext(signin.WithDoor(v.r.Context(), signin.DoorConsole)) // REST counts the failure
 	next := inside(form.Get("next"), root)
-	if err = v.mayEnter(); err == nil {
+	err := v.mayEnter()
+	if err == nil {
 		v.setCookie(signInCookie, v.sealer.SealSignIn(v.key, v.now().Add(signInTime)), signInTime)
 		return v.redirect(next)
 	}
@@ -99,10 +97,7 @@ func (v *pageRequest) theme() string {
 }
 
 func chooseTheme(v *pageRequest) error {
-	form, err := v.form()
-	if err != nil {
-		return err
-	}
+	form := v.r.PostForm
 	chosen, ttl := form.Get("theme"), 365*24*time.Hour
 	if chosen != "dark" && chosen != "light" {
 		chosen, ttl = "", -time.Second

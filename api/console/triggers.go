@@ -109,10 +109,7 @@ func (v *pageRequest) search(shown *triggerList, after string) error {
 // bulkTriggers counts the failed triggers of the search, or retries or removes them all: people see
 // the number first.
 func bulkTriggers(v *pageRequest) error {
-	form, err := v.form()
-	if err != nil {
-		return err
-	}
+	form := v.r.PostForm
 	shown := &triggerList{Asked: searchOf(form), Host: v.r.Host, Bulk: &bulk{}}
 	shown.Asked.State = query.StateFailed
 	method, path := http.MethodPost, v1("apps", v.app(), "triggers", "retry")
@@ -167,16 +164,13 @@ func triggerPage(v *pageRequest) error {
 // person was shown. It leads back to the message of which the form is, or else to the trigger.
 func triggerAction(action string) func(*pageRequest) error {
 	return func(v *pageRequest) error {
-		form, err := v.form()
-		if err != nil {
-			return err
-		}
+		form := v.r.PostForm
 		id := v.r.PathValue("trigger")
 		var body []byte
 		if named := form.Get("digest"); named != "" {
 			body, _ = json.Marshal(map[string]string{"digest": named}) // texts alone
 		}
-		err = v.call(http.MethodPost, v1("apps", v.app(), "triggers", id, action), body, nil)
+		err := v.call(http.MethodPost, v1("apps", v.app(), "triggers", id, action), body, nil)
 		if err == nil {
 			if session := form.Get("session"); session != "" {
 				return v.redirect(link("apps", v.app(), "sessions", session) + "?message=" + url.QueryEscape(form.Get("message")) + "#why")

@@ -54,10 +54,7 @@ func (v *pageRequest) tried(filled url.Values) (tryBody, error) {
 }
 
 func tryTool(v *pageRequest) error {
-	filled, err := v.form()
-	if err != nil {
-		return err
-	}
+	filled := v.r.PostForm
 	shown, err := v.tried(filled)
 	if err != nil {
 		return err
