@@ -1,10 +1,10 @@
 package format
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
-
-	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories/keyspace"
 )
@@ -32,32 +32,23 @@ func BringEntries(ctx context.Context, db *keyspace.DB, n int) error {
 	}
 	var calls []keyspace.Call
 	for _, one := range members {
-		if member := one.Member.(string); IsEntry(member) {
-			calls = append(calls, entry(member, one))
+		member := one.Member.(string)
+		if !IsEntry(member) {
+			continue
 		}
+		words := strings.SplitN(member, "/", 4)
+		kind, app, session, id := words[0], words[1], cmp.Or(words[2], keyspace.NoSession), words[3]
+		k, box := keyspace.KeysOf(app), session // that of the app has the name of no session
+		calls = append(calls, keyspace.Call{
+			Keys: append([]string{k.Effect(id), k.Outbox(box)}, k.Ledger()...), Args: []any{member, app, kind, session, id, box},
+		})
 	}
-	for len(calls) > 0 {
-		next := calls[:min(len(calls), entriesAtOnce)]
-		if _, err := brought.RunAll(ctx, db, next); err != nil {
+	for some := range slices.Chunk(calls, entriesAtOnce) {
+		if _, err := brought.RunAll(ctx, db, some); err != nil {
 			return err
 		}
-		calls = calls[len(next):]
 	}
 	return nil
-}
-
-func entry(member string, at redis.Z) keyspace.Call {
-	kind, rest, _ := strings.Cut(member, "/")
-	app, rest, _ := strings.Cut(rest, "/")
-	session, id, _ := strings.Cut(rest, "/")
-	k := keyspace.KeysOf(app)
-	if session == keyspace.NoSession {
-		session = ""
-	}
-	return keyspace.Call{
-		Keys: append([]string{k.Effect(id), k.Outbox(keyspace.Box(session, ""))}, k.Ledger()...),
-		Args: []any{member, app, kind, keyspace.OrNone(session), id, keyspace.Box(session, "")},
-	}
 }
 
 // brought puts an entry into the lane of its app.

@@ -2,9 +2,7 @@ package keyspace
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -35,28 +33,23 @@ func (s *Script) RunSafely(ctx context.Context, db *DB, keys []string, args ...a
 	if db.Replicas.Count == 0 || failpoint.Planted(failpoint.Unwaited) {
 		return s.Run(ctx, db, keys, args...)
 	}
-	for range moves {
-		var node redis.Cmdable
-		if node, err = db.nodeOf(ctx, keys[0]); err != nil {
-			return nil, Unavailable(err)
+	cluster, is := db.UniversalClient.(*redis.ClusterClient)
+	if !is {
+		reply, err = s.runOn(ctx, db, db.Replicas, keys, args)
+		return reply, Unavailable(err)
+	}
+	for range moves { // WAIT names no key, and a cluster's client would ask any of its nodes
+		node, away := cluster.MasterForKey(ctx, keys[0])
+		if away != nil {
+			return nil, Unavailable(away)
 		}
 		reply, err = s.runOn(ctx, node, db.Replicas, keys, args)
-		if cluster, is := db.UniversalClient.(*redis.ClusterClient); is && isMoved(err) {
-			cluster.ReloadState(ctx)
-			continue
+		if !redis.HasErrorPrefix(err, "MOVED") && !redis.HasErrorPrefix(err, "ASK") {
+			break
 		}
-		break
+		cluster.ReloadState(ctx)
 	}
 	return reply, Unavailable(err)
-}
-
-// nodeOf is the server that a key is written to: WAIT names no key, and a cluster's
-// client would ask any of its nodes.
-func (db *DB) nodeOf(ctx context.Context, key string) (redis.Cmdable, error) {
-	if cluster, is := db.UniversalClient.(*redis.ClusterClient); is {
-		return cluster.MasterForKey(ctx, key)
-	}
-	return db, nil
 }
 
 // runOn sends the script and WAIT over one connection, since WAIT is for the writes of
@@ -72,11 +65,6 @@ func (s *Script) runOn(ctx context.Context, node redis.Cmdable, replicas Replica
 		err = ErrReplicas
 	}
 	return reply, err
-}
-
-func isMoved(err error) bool {
-	reply := redis.Error(nil)
-	return errors.As(err, &reply) && (strings.HasPrefix(reply.Error(), "MOVED") || strings.HasPrefix(reply.Error(), "ASK"))
 }
 
 // confirm writes something, so that WAIT on its connection is for all that was written

@@ -250,7 +250,7 @@ func (w *walk) askOf(ctx context.Context, all probe, names []string, key func(st
 
 // script is one text of Lua that looks at something, in two forms: one writes nothing, the other
 // mends what it finds. It returns its faults, three texts each: the rule, what is to be said of
-// it, and ” where nothing mends it, '0' where something would, '1' where it did.
+// it, and nothing where nothing mends it, '0' where something would, '1' where it did.
 type script struct{ look, mend *keyspace.Script }
 
 // faultLua defines fault(rule, detail, repair), which notes a fault, and where it is to be mended
