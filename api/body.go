@@ -29,15 +29,20 @@ import (
 // withBody is the handler of requests that need a JSON body.
 func withBody(handle func(c echo.Context, body []byte) error) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		body, err := readOptional(c)
-		if err == nil && len(body) == 0 {
-			err = answer.BadRequest("a JSON body is needed and there is none")
-		}
+		body, err := readBody(c)
 		if err != nil {
 			return err
 		}
 		return handle(c, body)
 	}
+}
+
+func readBody(c echo.Context) ([]byte, error) {
+	body, err := readOptional(c)
+	if err == nil && len(body) == 0 {
+		return nil, answer.BadRequest("a JSON body is needed and there is none")
+	}
+	return body, err
 }
 
 // readOptional reads a JSON body whole, which may be missing; hardened has bounded it.
@@ -88,8 +93,8 @@ func unsupported(detail string) *answer.Problem {
 // isJSON accepts application/json and its +json kin (RFC 6839) in UTF-8.
 func isJSON(given string) bool {
 	kind, parameters, err := mime.ParseMediaType(given)
-	utf8 := strings.EqualFold(cmp.Or(parameters["charset"], "utf-8"), "utf-8")
-	return err == nil && utf8 && (kind == echo.MIMEApplicationJSON || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json"))
+	inUTF8 := strings.EqualFold(cmp.Or(parameters["charset"], "utf-8"), "utf-8")
+	return err == nil && inUTF8 && (kind == echo.MIMEApplicationJSON || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json"))
 }
 
 // bodiesSchema describes the bodies that are not definitions, and is part of /openapi.json.

@@ -35,7 +35,7 @@ type messages struct {
 func (h messages) routes() []route {
 	const path = "/v1/apps/:appId/sessions/:sessionId/messages"
 	return []route{
-		{method: http.MethodPost, path: path, handle: withBody(h.post), query: []string{"dryRun", "explain"}, reads: true, kind: admission.Turn, counts: ratelimit.Messages},
+		{method: http.MethodPost, path: path, handle: h.post, query: []string{"dryRun", "explain"}, reads: true, kind: admission.Turn, counts: ratelimit.Messages},
 		{method: http.MethodGet, path: path, handle: h.history, query: historyQuery},
 		{method: http.MethodGet, path: path + "/:messageId", handle: h.one},
 		{method: http.MethodGet, path: path + "/:messageId/explain", handle: h.explain},
@@ -64,12 +64,12 @@ func queryOf(c echo.Context) (messageQuery, error) {
 	return messageQuery{dry, why}, err
 }
 
-func (h messages) post(c echo.Context, body []byte) error {
+func (h messages) post(c echo.Context) error {
 	want, err := queryOf(c)
 	if err != nil {
 		return err
 	}
-	message, isDraft, err := h.read(c, body)
+	message, isDraft, err := h.read(c)
 	if err == nil {
 		err = checkTold(message, want.dry)
 	}
@@ -106,9 +106,13 @@ func acceptedLater(c echo.Context, messageID string, err error) error {
 	return answer.Result(c, http.StatusAccepted, accepted{messageID}, err)
 }
 
-// read makes a message of the body, and says whether it is a draft. The id is made here where the client gave
+// read makes a message of the request, and says whether it is a draft. The id is made here where the client gave
 // none, so that a message which is not decided can be named in the answer.
-func (h messages) read(c echo.Context, body []byte) (message trigger.Message, isDraft bool, err error) {
+func (h messages) read(c echo.Context) (message trigger.Message, isDraft bool, err error) {
+	body, err := readBody(c)
+	if err != nil {
+		return message, false, err
+	}
 	message, isDraft, err = decodeMessage(h.bodies, body)
 	if err != nil {
 		return message, isDraft, err
