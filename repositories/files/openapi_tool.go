@@ -246,11 +246,11 @@ func (o *operation) asTool(from *node) {
 	if given == "" {
 		given = strings.ToLower(o.method) + strings.NewReplacer("/", "_", "{", "", "}", "").Replace(strings.TrimSuffix(o.path, "/"))
 	}
-	clean := strings.Trim(fmt.Sprintf("%.60s", foreignToNames.ReplaceAllString(given, "_")), "_-")
-	clean = cmp.Or(clean, strings.ToLower(o.method))
-	name := clean
+	fitting := strings.Trim(fmt.Sprintf("%.60s", foreignToNames.ReplaceAllString(given, "_")), "_-")
+	fitting = cmp.Or(fitting, strings.ToLower(o.method))
+	name := fitting
 	for n := 2; o.names[name] || name == repositories.CatchAll; n++ {
-		name = fmt.Sprintf("%.58s_%d", clean, n)
+		name = fmt.Sprintf("%.58s_%d", fitting, n)
 	}
 
 	o.grant = o.authenticate(from)

@@ -45,7 +45,7 @@ var madeSchema = sync.OnceValue(func() json.RawMessage {
 		panic("an embedded schema: " + err.Error())
 	}
 	for name, definition := range given.Definitions {
-		m.defs[name] = written(definition, true)
+		m.defs[name] = forFiles(definition, true)
 	}
 
 	// A tool may be given as others define it: schema as a JSON Schema, the name in function.
@@ -79,9 +79,9 @@ var typesOf = map[string]func() []string{
 	"earshot-tool-type":   func() []string { return append(repositories.ToolTypes(), openAIFunction) },
 }
 
-// written is a schema of a body as that of what is written in a file: what is optional may be
+// forFiles is a schema of a body as that of what is written in a file: what is optional may be
 // null, which is absent, and a value may be a placeholder.
-func written(from keywords, needed bool) keywords {
+func forFiles(from keywords, needed bool) keywords {
 	made := maps.Clone(from)
 	for _, word := range []string{"format", "writeOnly", "readOnly", "x-go-name", "x-doc", "x-default"} {
 		delete(made, word)
@@ -91,14 +91,14 @@ func written(from keywords, needed bool) keywords {
 		next := maps.Clone(fields)
 		for name, given := range fields {
 			if inner, is := given.(keywords); is {
-				next[name] = written(inner, slices.Contains(required, any(name)))
+				next[name] = forFiles(inner, slices.Contains(required, any(name)))
 			}
 		}
 		made["properties"] = next
 	}
 	for _, word := range []string{"items", "additionalProperties"} {
 		if inner, is := from[word].(keywords); is {
-			made[word] = written(inner, true)
+			made[word] = forFiles(inner, true)
 		}
 	}
 

@@ -176,8 +176,8 @@ func (c *collector) typed(d *document) {
 	case kindSource:
 		d.body = d.body.without("description")
 		kind := d.body.textOf("type")
-		if cloud, is := clouds[kind]; is && !c.all {
-			c.cloud(d, kind, cloud)
+		if served, is := clouds[kind]; is && !c.all {
+			c.cloud(d, kind, served)
 			return
 		}
 		if err := repositories.CheckSourceType(kind); kind != "" && !c.all && err != nil {

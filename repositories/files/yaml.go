@@ -137,14 +137,14 @@ func readDocument(part chunk, env *environment, faults *Faults) *node {
 	}
 	body, err := parse(strings.Join(part.lines, ""))
 	if err != nil {
-		at, text := start, ""
+		at, message := start, ""
 		var known yaml.Error
 		if errors.As(err, &known) && known.GetToken() != nil {
-			at, text = r.placeOf(known.GetToken()), known.GetMessage()
+			at, message = r.placeOf(known.GetToken()), known.GetMessage()
 		} else {
-			text, _, _ = strings.Cut(err.Error(), "\n")
+			message, _, _ = strings.Cut(err.Error(), "\n")
 		}
-		faults.add(at, "malformed YAML: %s", env.unmask(fault.Clip(text)))
+		faults.add(at, "malformed YAML: %s", env.unmask(fault.Clip(message)))
 		return nil
 	}
 	if body == nil {

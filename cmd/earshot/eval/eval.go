@@ -62,8 +62,8 @@ type Near struct {
 // mostNear is how many tools a report says that a message is near to.
 const mostNear = 3
 
-// came is what the matches and rejected calls of a message come to.
-func came(why string, matches []query.Match, rejected []query.Rejected) Came {
+// cameOf is what the matches and rejected calls of a message come to.
+func cameOf(why string, matches []query.Match, rejected []query.Rejected) Came {
 	c := Came{Why: why}
 	for _, match := range matches {
 		if match.State != query.StateDuplicate && match.State != query.StateCancelled {

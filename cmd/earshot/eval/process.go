@@ -112,7 +112,7 @@ func (h held) User(ctx context.Context, text string) (Came, error) {
 	if err != nil {
 		return Came{}, err
 	}
-	of := came(outcome.Why, outcome.Matches, outcome.Rejected)
+	of := cameOf(outcome.Why, outcome.Matches, outcome.Rejected)
 	for _, score := range outcome.Trace.Scores[:min(mostNear, len(outcome.Trace.Scores))] {
 		of.Near = append(of.Near, Near{score.Tool.Name, score.Score})
 	}

@@ -69,7 +69,7 @@ func (a *asked) User(ctx context.Context, text string) (Came, error) {
 		}
 	}
 	a.history = append(a.history, trigger.Earlier{Actor: matcher.ActorUser, Text: text, Matches: found.Matches, Rejected: found.Rejected})
-	of := came(found.Explain.Why, found.Matches, found.Rejected)
+	of := cameOf(found.Explain.Why, found.Matches, found.Rejected)
 	for _, candidate := range found.Explain.Candidates {
 		if candidate.Score != nil && len(of.Near) < mostNear {
 			of.Near = append(of.Near, Near{candidate.Name, *candidate.Score})

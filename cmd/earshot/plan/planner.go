@@ -91,11 +91,11 @@ func (p *Planner) Plan(ctx context.Context) (*Plan, error) {
 		if stored[id] == nil {
 			continue
 		}
-		operation := opKeep
+		s := step{operation: opKeep, kind: "repository", id: id, body: stored[id]}
 		if p.Removable(Member{"repository", id}) {
-			operation = opRemove
+			s.operation = opRemove
 		}
-		made.steps = append(made.steps, step{operation: operation, kind: "repository", id: id, body: stored[id]})
+		made.steps = append(made.steps, s)
 	}
 	return made, nil
 }
