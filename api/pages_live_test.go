@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed/apitest"
-	"earshot/repositories/unraced"
 )
 
 // pages reads a list to its end, and returns the values of a field of its items.
@@ -36,7 +35,6 @@ func pages(w apitest.World, path, field string) (all []string, count int) {
 }
 
 func TestAPageIsLimitedInBytes(t *testing.T) {
-	unraced.Only(t)
 	w := apitest.Live(t, apitest.Everything)
 	w.Call("PUT", "/v1/apps/clinic", `{"settings":{"limits":null}}`).Is(201, "")
 	long := strings.Repeat("<é", 15<<10)

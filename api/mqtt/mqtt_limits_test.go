@@ -15,7 +15,6 @@ import (
 
 	"earshot/api"
 	"earshot/deploy/testbed/apitest"
-	"earshot/repositories/unraced"
 )
 
 // asks subscribes to filters and returns what is answered for each.
@@ -210,7 +209,6 @@ func TestClientOfMQTTNamesNoTopicsByNumbers(t *testing.T) {
 
 // What the filters of a client keep is what they are, and not the packets that they came in.
 func TestFiltersOverMQTTKeepNoPackets(t *testing.T) {
-	unraced.Only(t)
 	s := apitest.OnStage(t, sermas)
 	key := keyFor(s, "clinic", `"triggers"`)
 	before := heap()

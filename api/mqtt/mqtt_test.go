@@ -21,7 +21,6 @@ import (
 	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/apitest"
 	"earshot/repositories/store"
-	"earshot/repositories/unraced"
 	"earshot/trigger/effect"
 )
 
@@ -295,7 +294,6 @@ func TestConnectionOverMQTTEndsWithTheLastOfItsTokens(t *testing.T) {
 // A client that takes nothing is cut off, so that what waits for it is bounded; others go on.
 func TestClientOfMQTTThatReadsNothingIsCutOff(t *testing.T) {
 	t.Parallel()
-	unraced.Only(t)
 	s := apitest.OnStage(t, sermas)
 	key := keyFor(s, "clinic", `"triggers"`)
 	idle := connected(s, key, func(hello *packets.Packet) { hello.Connect.ClientIdentifier = "idle" }).subscribe("#")

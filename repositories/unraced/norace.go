@@ -1,8 +1,0 @@
-//go:build !race
-
-package unraced
-
-import "testing"
-
-// Only skips the test where it is run with -race.
-func Only(testing.TB) {}
