@@ -354,18 +354,22 @@ func TestReaderOfTheStreamThatIsTooSlowGoesOnWhereItWas(t *testing.T) {
 
 // A connection ends with the module of its access token.
 func TestAConnectionEndsWithTheModuleOfItsToken(t *testing.T) {
-	s := apitest.OnStage(t, sermas)
-	s.Call("PATCH", "/v1/apps/clinic", `{"modules":[{"moduleId":"avatar","secret":"first-secret-of-the-avatar"}]}`).Is(200, "")
-	app, err := s.Store.App(t.Context(), "clinic")
-	require.NoError(t, err)
-	life, err := s.Store.Generation(t.Context(), "clinic", "")
-	require.NoError(t, err)
-	signed, err := s.Sealer.SignAccess(store.AccessToken{
-		AppID: "clinic", ModuleID: "avatar", Lineage: "l1", Expires: time.Now().Add(time.Hour), Life: life,
-		Scopes: []store.Permission{store.PermitTools, store.PermitMessages, store.PermitTriggers}, Grant: s.Sealer.Grant("clinic", app.Modules[0]),
-	}, "t1")
-	require.NoError(t, err)
-	follower := connected(s, signed.Reveal()).subscribe("#")
-	s.Call("PATCH", "/v1/apps/clinic", `{"modules":[]}`).Is(200, "")
-	follower.ended()
+	for what, next := range map[string]string{"a module that is gone": `[]`, "another secret": `[{"moduleId":"avatar","secret":"another-secret-of-the-avatar"}]`} {
+		t.Run(what, func(t *testing.T) {
+			s := apitest.OnStage(t, sermas)
+			s.Call("PATCH", "/v1/apps/clinic", `{"modules":[{"moduleId":"avatar","secret":"first-secret-of-the-avatar"}]}`).Is(200, "")
+			app, err := s.Store.App(t.Context(), "clinic")
+			require.NoError(t, err)
+			life, err := s.Store.Generation(t.Context(), "clinic", "")
+			require.NoError(t, err)
+			signed, err := s.Sealer.SignAccess(store.AccessToken{
+				AppID: "clinic", ModuleID: "avatar", Lineage: "l1", Expires: time.Now().Add(time.Hour), Life: life,
+				Scopes: []store.Permission{store.PermitTools, store.PermitMessages, store.PermitTriggers}, Grant: s.Sealer.Grant("clinic", app.Modules[0]),
+			}, "t1")
+			require.NoError(t, err)
+			follower := connected(s, signed.Reveal()).subscribe("#")
+			s.Call("PATCH", "/v1/apps/clinic", `{"modules":`+next+`}`).Is(200, "")
+			follower.ended()
+		})
+	}
 }
