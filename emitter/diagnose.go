@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -282,6 +281,37 @@ func apiOf(name string) (subjects []string) {
 	return subjects
 }
 
+// within reports whether all subjects that a pattern stands for are among those of another. The
+// server's own package for it would be linked into programs that start no server.
+func within(pattern, other string) bool {
+	words, of := strings.Split(pattern, "."), strings.Split(other, ".")
+	for i, word := range of {
+		switch {
+		case word == ">":
+			return len(words) > i
+		case i >= len(words) || words[i] == ">":
+			return false
+		case word != "*" && word != words[i]:
+			return false
+		}
+	}
+	return len(words) == len(of)
+}
+
+// collide reports whether some subject is of both patterns.
+func collide(a, b string) bool {
+	first, second := strings.Split(a, "."), strings.Split(b, ".")
+	for i := 0; i < len(first) && i < len(second); i++ {
+		switch {
+		case first[i] == ">" || second[i] == ">":
+			return true
+		case first[i] != "*" && second[i] != "*" && first[i] != second[i]:
+			return false
+		}
+	}
+	return len(first) == len(second)
+}
+
 // allowance is what a server allows, and denies; it allows everything if it names nothing.
 type allowance struct {
 	Allow []string `json:"allow"`
@@ -294,8 +324,8 @@ func (a *allowance) lacks(needed []string) (missing []string) {
 		if a == nil {
 			return nil
 		}
-		allowed := len(a.Allow) == 0 || slices.ContainsFunc(a.Allow, func(one string) bool { return server.SubjectMatchesFilter(subject, one) })
-		if !allowed || slices.ContainsFunc(a.Deny, func(one string) bool { return server.SubjectsCollide(subject, one) }) {
+		allowed := len(a.Allow) == 0 || slices.ContainsFunc(a.Allow, func(one string) bool { return within(subject, one) })
+		if !allowed || slices.ContainsFunc(a.Deny, func(one string) bool { return collide(subject, one) }) {
 			missing = append(missing, subject)
 		}
 	}
