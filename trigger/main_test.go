@@ -12,7 +12,7 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 
 const booking = enginetest.Booking
 
-var down, refuse, nobody, session, asJSON = enginetest.Down, enginetest.Refuse, enginetest.Nobody, enginetest.Session, enginetest.JSON
+var down, refuse, session, asJSON = enginetest.Down, enginetest.Refuse, enginetest.Session, enginetest.JSON
 
 // world is a service, with what the tests of this package do with it.
 type world struct{ *enginetest.World }

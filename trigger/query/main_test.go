@@ -10,10 +10,6 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-const booking = enginetest.Booking
-
-var refuse, session = enginetest.Refuse, enginetest.Session
-
 // world is a service, with what the tests of this package do with it.
 type world struct{ *enginetest.World }
 

@@ -11,7 +11,7 @@ func TestMain(m *testing.M) { redistest.Main(m) }
 
 const booking = enginetest.Booking
 
-var down, nobody, session = enginetest.Down, enginetest.Nobody, enginetest.Session
+var session = enginetest.Session
 
 // world is a service, with what the tests of this package do with it.
 type world struct{ *enginetest.World }

@@ -10,7 +10,7 @@ import (
 
 func TestMain(m *testing.M) { redistest.Main(m) }
 
-var down, refuse, nobody, session = enginetest.Down, enginetest.Refuse, enginetest.Nobody, enginetest.Session
+var down, refuse, session = enginetest.Down, enginetest.Refuse, enginetest.Session
 
 // world is a service, with what the tests of this package do with it.
 type world struct{ *enginetest.World }
