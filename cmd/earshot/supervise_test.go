@@ -113,9 +113,13 @@ func TestAServiceThatWaitsForOthersHasStarted(t *testing.T) {
 		},
 		log: slog.New(slog.DiscardHandler),
 	}
-	go of.run(t.Context())
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	go of.run(ctx)
 	require.Equal(t, "READY=1", nextState(t, told))
 	require.LessOrEqual(t, asked.Load(), int64(10))
+	end()
+	require.Equal(t, "STOPPING=1", nextState(t, told), "and not to the socket of the next test")
 }
 
 // TestAServiceThatHangsIsNotCalledAlive has a service hang for three questions: systemd is told
