@@ -24,6 +24,8 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed"
 )
 
 const (
@@ -74,10 +76,7 @@ func (s *service) open(t *testing.T) *tab {
 	t.Helper()
 	browser, err := chromium()
 	if err != nil {
-		if os.Getenv("EARSHOT_REQUIRE_SERVERS") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
+		testbed.Missing(t, err.Error())
 	}
 	own, stop := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
 	t.Cleanup(stop)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/cmd/earshot/redisdb"
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/natstest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/emitter"
@@ -72,10 +73,7 @@ func TestDoctorFindsNothingWrongWithServersAsThePackageHasThem(t *testing.T) {
 	require.Regexp(t, `(?m)^ok    nats   permissions             all \d+ subjects$`, out)
 }
 
-// everyLine says that each line of the permissions is taken away, and not the first of each kind alone.
-var everyLine = false
-
-// TestDoctorNamesEachLineOfThePermissionsThatIsTakenAway takes one away after the other.
+// TestDoctorNamesEachLineOfThePermissionsThatIsTakenAway takes the first of each kind away, and at night one after the other.
 func TestDoctorNamesEachLineOfThePermissionsThatIsTakenAway(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(natsRights)
@@ -85,7 +83,7 @@ func TestDoctorNamesEachLineOfThePermissionsThatIsTakenAway(t *testing.T) {
 	publish := len(emitter.Needed(true).Publish)
 	for n, line := range lines {
 		subject := strings.Trim(line[1], `"`)
-		if !everyLine && n != 0 && n != publish && subject != emitter.AskUser {
+		if !testbed.Nightly && n != 0 && n != publish && subject != emitter.AskUser {
 			continue
 		}
 		given, err := server.ProcessConfigFile(changed(t, natsRights, "$NATS_PASSWORD", "p"))

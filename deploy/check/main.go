@@ -41,7 +41,10 @@ const (
 // raced are the packages in which goroutines meet. What matcher/llm computes from the data of
 // evaluations is not built with -race, so that it is tested both ways.
 var (
-	raced  = []string{"./trigger/...", "./emitter/...", "./httpcall/...", "./api/...", "./repositories/store/...", "./matcher/llm/..."}
+	raced = []string{
+		"./trigger/...", "./emitter/...", "./httpcall/...", "./api/...", "./matcher", "./matcher/llm/...",
+		"./repositories/store/...", "./repositories/exactjson", "./repositories/outages",
+	}
 	twoWay = []string{"./matcher/llm"}
 )
 
@@ -88,10 +91,14 @@ func check(install, all bool) error {
 		}
 	})
 	plain, err := unraced()
+	withRace := raced
+	if all {
+		withRace = []string{"./..."}
+	}
 	if err == nil {
 		err = errors.Join(
 			step("tests", func() error { return tests(all, plain) }),
-			step("tests with -race", func() error { return tests(all, raced, "-race") }),
+			step("tests with -race", func() error { return tests(all, withRace, "-race") }),
 		)
 	}
 	linting.Wait()

@@ -116,7 +116,7 @@ func (failing) MarshalJSON() ([]byte, error) { return nil, errors.New("no") }
 // What one text leaves behind must not get into the next, nor be changed by it.
 func TestTextsDoNotMeet(t *testing.T) {
 	var users sync.WaitGroup
-	const rounds = 48 // enough to have every text meet every other
+	const rounds = 300
 	for range 8 {
 		users.Go(func() {
 			for i := range rounds {

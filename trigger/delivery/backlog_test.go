@@ -13,6 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/enginetest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/repositories/keyspace"
@@ -79,20 +80,23 @@ func upTo(n int) []int {
 	return list
 }
 
-// many is n, but for the embedded store, which goes through all its keys for every command.
-func many(server *redistest.Server, n int) int {
-	if server.Embedded() {
-		return min(n, 200)
+// many is daily, and nightly with that tag; the embedded store goes through all its keys for every command.
+func many(server *redistest.Server, daily, nightly int) int {
+	switch {
+	case server.Embedded():
+		return min(daily, 200)
+	case testbed.Nightly:
+		return nightly
 	}
-	return n
+	return daily
 }
 
-// TestBacklogOfASessionCostsAFewRoundTripsPerHundred lets a thousand events be owed in
+// TestBacklogOfASessionCostsAFewRoundTripsPerHundred lets thousands of events be owed in
 // one session: what it takes to deliver them grows with their number and no faster.
 func TestBacklogOfASessionCostsAFewRoundTripsPerHundred(t *testing.T) {
 	t.Parallel()
 	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
-		n := many(server, 1_000)
+		n := many(server, 1_000, 5_000)
 		w := idleWorld(t, server, 0)
 		w.enqueue("clinic", "s1", n)
 		var made atomic.Int64 // commands; looks at the ledger are pipelines, as many as the time that a test takes

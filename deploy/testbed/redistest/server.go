@@ -69,7 +69,7 @@ func Each(t *testing.T, test func(t *testing.T, server *Server)) {
 // OnRedis runs test on a real server, as the subtest "redis"; with the tag nightly it does what Each
 // does. It is for the tests of what stands on scripts that have tests of their own.
 func OnRedis(t *testing.T, test func(t *testing.T, server *Server)) {
-	if nightly {
+	if testbed.Nightly {
 		Each(t, test)
 		return
 	}

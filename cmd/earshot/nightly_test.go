@@ -1,5 +1,0 @@
-//go:build nightly
-
-package main
-
-func init() { everyLine = true }

@@ -1,5 +1,0 @@
-//go:build nightly
-
-package redistest
-
-const nightly = true
