@@ -2,10 +2,7 @@ package verify
 
 import (
 	"context"
-	"slices"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories/keyspace"
 	"earshot/trigger/ledger"
@@ -26,16 +23,6 @@ end
 return faults
 `)
 
-func (w *walk) apps(_ context.Context, places []keyspace.Place) ([]probe, error) {
-	w.report.Apps += len(places)
-	probes := make([]probe, len(places))
-	for i, place := range places {
-		k := keyspace.KeysOf(place.App)
-		probes[i] = probe{appListed, []string{k.App(), k.Apps()}, []any{place.App}, place.App, "app " + place.App}
-	}
-	return probes, nil
-}
-
 // leftover looks for what is left of an app that is neither there nor listed.
 //
 //	KEYS key, app, apps
@@ -46,33 +33,6 @@ if redis.call('EXISTS', KEYS[1]) == 1 and ofNoApp(KEYS[2], KEYS[3], ARGV[1]) the
 end
 return faults
 `)
-
-func (w *walk) leftovers(_ context.Context, places []keyspace.Place) ([]probe, error) {
-	probes := make([]probe, len(places))
-	for i, place := range places {
-		k := keyspace.KeysOf(place.App)
-		key := map[keyspace.Kind]string{
-			keyspace.KindRepos: k.Repos(place.Name), keyspace.KindAppKeys: k.AppKeys(), keyspace.KindKeyUses: k.KeyUses(),
-			keyspace.KindSourced: k.Sourced(), keyspace.KindExplained: k.ExplainedParts(),
-		}[place.Kind]
-		of := string(place.Kind)
-		if place.Name != "" {
-			of += " of session " + place.Name
-		}
-		probes[i] = probe{leftover, []string{key, k.App(), k.Apps()}, []any{place.App}, place.App, of}
-	}
-	return probes, nil
-}
-
-// repositories are those of an app, or with a name of one of its sessions.
-func (w *walk) repositories(ctx context.Context, places []keyspace.Place) ([]probe, error) {
-	probes, err := w.leftovers(ctx, places)
-	if err != nil {
-		return nil, err
-	}
-	of, err := w.sessions(ctx, slices.DeleteFunc(slices.Clone(places), func(place keyspace.Place) bool { return place.Name == "" }))
-	return append(probes, of...), err
-}
 
 // unexplained looks for parts of explanations that nothing removes.
 //
@@ -94,25 +54,6 @@ return faults
 // partsKept is how long parts of explanations are kept that nothing removes.
 const partsKept = 7 * 24 * time.Hour
 
-// explained looks at the parts of explanations of apps.
-func (w *walk) explained(ctx context.Context, places []keyspace.Place) ([]probe, error) {
-	probes, err := w.leftovers(ctx, places)
-	for _, place := range places {
-		if err != nil {
-			return nil, err
-		}
-		k := keyspace.KeysOf(place.App)
-		err = w.fields(ctx, k.ExplainedParts(), func(names []string) error {
-			args := []any{place.App, partsKept.Milliseconds()}
-			for _, name := range names {
-				args = append(args, name)
-			}
-			return w.ask(ctx, []probe{{unexplained, []string{k.ExplainedParts(), k.Explained()}, args, place.App, "explanations from " + names[0]}})
-		})
-	}
-	return probes, err
-}
-
 // lives are the kinds of keys that must expire, with the longest that one of them may live.
 var lives = map[keyspace.Kind]time.Duration{
 	keyspace.KindDraft: time.Hour, keyspace.KindDrafts: time.Hour, keyspace.KindAsked: time.Hour, keyspace.KindWritten: time.Hour,
@@ -131,28 +72,6 @@ if redis.call('PTTL', KEYS[1]) == -1 then
 end
 return faults
 `)
-
-// endless looks for keys that must expire and do not.
-func (w *walk) endless(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
-	pipe := w.DB.Pipeline()
-	left := make([]*redis.DurationCmd, len(places))
-	for i, place := range places {
-		left[i] = pipe.PTTL(ctx, place.Key())
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, keyspace.Unavailable(err)
-	}
-	for i, place := range places {
-		life := lives[place.Kind]
-		if place.Kind == keyspace.KindClosed {
-			life = max(w.Done, w.Dead) + 48*time.Hour
-		}
-		if left[i].Val() == -1 { // go-redis leaves what is no time as it is
-			probes = append(probes, probe{unending, []string{place.Key()}, []any{life.Milliseconds()}, place.App, string(place.Kind) + " " + place.Name})
-		}
-	}
-	return probes, nil
-}
 
 // sessionEnds looks at a session: whether it ends, and somebody works on its messages.
 //
@@ -175,16 +94,6 @@ end
 return faults
 `)
 
-func (w *walk) sessions(_ context.Context, places []keyspace.Place) ([]probe, error) {
-	probes := make([]probe, len(places))
-	for i, place := range places {
-		k := keyspace.KeysOf(place.App)
-		keys := []string{k.Turns(place.Name), k.Order(place.Name), k.Repos(place.Name), k.Idle()}
-		probes[i] = probe{sessionEnds, append(keys, k.Ledger()...), []any{place.App, place.Name}, place.App, "session " + place.Name}
-	}
-	return probes, nil
-}
-
 // listedSession looks for sessions that are listed and not there.
 //
 //	KEYS sessions, idle, then turns of each
@@ -198,20 +107,6 @@ for i = 2, #ARGV do
 end
 return faults
 `)
-
-// sessionLists asks while it reads: a list may be long.
-func (w *walk) sessionLists(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
-	for _, place := range places {
-		k := keyspace.KeysOf(place.App)
-		err := w.members(ctx, k.Sessions(), func(ids []string) error {
-			return w.askOf(ctx, probe{listedSession, []string{k.Sessions(), k.Idle()}, []any{place.App}, place.App, "sessions"}, ids, k.Turns)
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return probes, nil
-}
 
 // listedTrigger looks for triggers that are listed and not there.
 //
@@ -229,28 +124,6 @@ end
 return faults
 `)
 
-// triggerLists asks while it reads, as sessionLists does.
-func (w *walk) triggerLists(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
-	for _, place := range places {
-		k := keyspace.KeysOf(place.App)
-		key, name := k.Triggers(place.Name), "triggers "+place.Name
-		if place.Kind != keyspace.KindTriggers {
-			key, name = k.InState(string(place.Kind)), string(place.Kind)
-		}
-		if place.Kind == keyspace.KindFailed {
-			probes = append(probes, failedCount(place.App))
-		}
-		err := w.members(ctx, key, func(ids []string) error {
-			keys := []string{key, k.Dead(), k.InState(keyspace.Failed)}
-			return w.askOf(ctx, probe{listedTrigger, keys, []any{place.App}, place.App, name}, ids, k.Trigger)
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return probes, nil
-}
-
 // countFailed compares how many triggers of an app have failed with the number that is kept.
 //
 //	KEYS dead, failed
@@ -262,6 +135,89 @@ if (tonumber(says or '0') or -1) ~= has then
 end
 return faults
 `)
+
+// leaseOfNone looks for leases of outboxes that are empty.
+//
+//	KEYS holders, then the outbox of each
+//	ARGV member of the outboxes of each
+var leaseOfNone = newScript(`
+for i, box in ipairs(ARGV) do
+  if redis.call('HEXISTS', KEYS[1], box) == 1 and redis.call('EXISTS', KEYS[i + 1]) == 0 then
+    fault('holder', 'outbox ' .. box, function() redis.call('HDEL', KEYS[1], box) end)
+  end
+end
+return faults
+`)
+
+// places looks at keys one by one. It asks while it reads a list: that may be long.
+func (w *walk) places(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
+	for _, place := range places {
+		k, kind, app := keyspace.KeysOf(place.App), place.Kind, []any{place.App}
+		if key := map[keyspace.Kind]string{
+			keyspace.KindRepos: k.Repos(place.Name), keyspace.KindAppKeys: k.AppKeys(), keyspace.KindKeyUses: k.KeyUses(),
+			keyspace.KindSourced: k.Sourced(), keyspace.KindExplained: k.ExplainedParts(),
+		}[kind]; key != "" {
+			of := string(kind)
+			if place.Name != "" {
+				of += " of session " + place.Name
+			}
+			probes = append(probes, probe{leftover, []string{key, k.App(), k.Apps()}, app, place.App, of})
+		}
+		switch kind {
+		case keyspace.KindApp:
+			w.report.Apps++
+			probes = append(probes, probe{appListed, []string{k.App(), k.Apps()}, app, place.App, "app " + place.App})
+		case keyspace.KindOrder, keyspace.KindRepos:
+			if place.Name != "" {
+				probes = append(probes, sessionProbe(place))
+			}
+		case keyspace.KindExplained:
+			err = w.fields(ctx, k.ExplainedParts(), func(names []string) error {
+				keep := probe{unexplained, []string{k.ExplainedParts(), k.Explained()}, []any{place.App, partsKept.Milliseconds()}, place.App, "explanations"}
+				return w.askOf(ctx, keep, names, nil)
+			})
+		case keyspace.KindSessions:
+			err = w.members(ctx, k.Sessions(), func(ids []string) error {
+				return w.askOf(ctx, probe{listedSession, []string{k.Sessions(), k.Idle()}, app, place.App, "sessions"}, ids, k.Turns)
+			})
+		case keyspace.KindHolders:
+			err = w.fields(ctx, k.Holders(), func(boxes []string) error {
+				return w.askOf(ctx, probe{leaseOfNone, []string{k.Holders()}, nil, place.App, "leases"}, boxes, k.Outbox)
+			})
+		case keyspace.KindTriggers:
+			err = w.triggers(ctx, place, k.Triggers(place.Name), "triggers "+place.Name)
+		case keyspace.KindFailed:
+			probes = append(probes, failedCount(place.App))
+			fallthrough
+		case keyspace.KindPending:
+			err = w.triggers(ctx, place, k.InState(string(kind)), string(kind))
+		}
+		if ttl, must := lives[kind]; must {
+			if kind == keyspace.KindClosed {
+				ttl = max(w.Done, w.Dead) + 48*time.Hour
+			}
+			probes = append(probes, probe{unending, []string{place.Key()}, []any{ttl.Milliseconds()}, place.App, string(kind) + " " + place.Name})
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return probes, nil
+}
+
+func (w *walk) triggers(ctx context.Context, place keyspace.Place, key, of string) error {
+	k := keyspace.KeysOf(place.App)
+	return w.members(ctx, key, func(ids []string) error {
+		keys := []string{key, k.Dead(), k.InState(keyspace.Failed)}
+		return w.askOf(ctx, probe{listedTrigger, keys, []any{place.App}, place.App, of}, ids, k.Trigger)
+	})
+}
+
+func sessionProbe(place keyspace.Place) probe {
+	k := keyspace.KeysOf(place.App)
+	keys := []string{k.Turns(place.Name), k.Order(place.Name), k.Repos(place.Name), k.Idle()}
+	return probe{sessionEnds, append(keys, k.Ledger()...), []any{place.App, place.Name}, place.App, "session " + place.Name}
+}
 
 func failedCount(app string) probe {
 	k := keyspace.KeysOf(app)

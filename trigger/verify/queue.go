@@ -3,7 +3,6 @@ package verify
 import (
 	"context"
 	"fmt"
-	"hash/maphash"
 	"maps"
 	"slices"
 	"strconv"
@@ -45,34 +44,28 @@ func (w *walk) queues(ctx context.Context) error {
 			if !is || place.Kind != keyspace.KindOutbox || keyspace.PartitionOf(place.App) != place.Partition {
 				continue
 			}
-			if err := w.note(ctx, name, place.App); err != nil {
-				return fmt.Errorf("read the outbox %s: %w", name, err)
+			for from, more := int64(0), true; more; from += page {
+				ids, err := w.DB.LRange(ctx, name, from, from+page-1).Result()
+				if err != nil {
+					return fmt.Errorf("read the outbox %s: %w", name, keyspace.Unavailable(err))
+				}
+				for _, id := range ids {
+					if strings.HasPrefix(id, "#") {
+						w.report.Owed.Events += int64(strings.Count(id, "\n") - 1)
+						continue
+					}
+					w.report.Owed.Events++
+					for _, at := range w.queued.places(nameOf(place.App, id)) {
+						w.queued.bits[at/64] |= 1 << (at % 64)
+					}
+				}
+				more = len(ids) == page
 			}
 			k := keyspace.KeysOf(place.App)
 			probes = append(probes, probe{outboxHead, append([]string{name}, k.Ledger()...), []any{place.App, place.Name}, place.App, ofOutbox + place.Name})
 		}
 		return w.ask(ctx, probes)
 	})
-}
-
-func (w *walk) note(ctx context.Context, key, app string) error {
-	for from := int64(0); ; from += page {
-		ids, err := w.DB.LRange(ctx, key, from, from+page-1).Result()
-		if err != nil {
-			return keyspace.Unavailable(err)
-		}
-		for _, id := range ids {
-			if strings.HasPrefix(id, "#") {
-				w.report.Owed.Events += int64(strings.Count(id, "\n") - 1)
-				continue
-			}
-			w.report.Owed.Events++
-			w.queued.add(nameOf(app, id))
-		}
-		if len(ids) < page {
-			return nil
-		}
-	}
 }
 
 // laneDue looks whether a lane is among those that are looked at, in time for its first member.
@@ -87,20 +80,32 @@ end
 return faults
 `)
 
-func (w *walk) lanes(ctx context.Context, places []keyspace.Place) ([]probe, error) {
+// lanes looks at lanes, and at sessions: a key of turns with a name is the hash of a session.
+func (w *walk) lanes(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
 	pipe := w.DB.Pipeline()
-	clocks, probes := w.DB.Clocks(ctx, pipe), make([]probe, len(places))
+	clocks := w.DB.Clocks(ctx, pipe)
 	counts, heads, times := make([]*redis.IntCmd, len(places)), make([]*redis.ZSliceCmd, len(places)), make([]keyspace.Clock, len(places))
 	for i, place := range places {
+		if place.Name != "" {
+			w.report.Sessions++
+			probes = append(probes, sessionProbe(place))
+			continue
+		}
 		k, lane := keyspace.KeysOf(place.App), keyspace.Lane(place.Kind)
 		name := string(lane) + "/" + place.App
-		probes[i] = probe{laneDue, []string{k.Due(), k.Lane(lane)}, []any{name}, place.App, "lane " + string(lane)}
+		probes = append(probes, probe{laneDue, []string{k.Due(), k.Lane(lane)}, []any{name}, place.App, "lane " + string(lane)})
 		times[i], counts[i], heads[i] = clocks(k.Due()), pipe.ZCard(ctx, k.Lane(lane)), pipe.ZRangeWithScores(ctx, k.Lane(lane), 0, 0)
+	}
+	if pipe.Len() == 0 {
+		return probes, nil
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, keyspace.Unavailable(err)
 	}
 	for i, place := range places {
+		if place.Name != "" {
+			continue
+		}
 		at, err := times[i].Read()
 		if err != nil {
 			return nil, err
@@ -118,87 +123,6 @@ func (w *walk) lanes(ctx context.Context, places []keyspace.Place) ([]probe, err
 		}
 	}
 	return probes, nil
-}
-
-// leaseOfNone looks for leases of outboxes that are empty.
-//
-//	KEYS holders, then the outbox of each
-//	ARGV member of the outboxes of each
-var leaseOfNone = newScript(`
-for i, box in ipairs(ARGV) do
-  if redis.call('HEXISTS', KEYS[1], box) == 1 and redis.call('EXISTS', KEYS[i + 1]) == 0 then
-    fault('holder', 'outbox ' .. box, function() redis.call('HDEL', KEYS[1], box) end)
-  end
-end
-return faults
-`)
-
-func (w *walk) holders(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
-	for _, place := range places {
-		k := keyspace.KeysOf(place.App)
-		err := w.fields(ctx, k.Holders(), func(boxes []string) error {
-			return w.askOf(ctx, probe{leaseOfNone, []string{k.Holders()}, nil, place.App, "leases"}, boxes, k.Outbox)
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return probes, nil
-}
-
-// turns are, with a name, the hash of a session, and without one a lane.
-func (w *walk) turns(ctx context.Context, places []keyspace.Place) ([]probe, error) {
-	sessions := slices.DeleteFunc(slices.Clone(places), func(place keyspace.Place) bool { return place.Name == "" })
-	lanes := slices.DeleteFunc(slices.Clone(places), func(place keyspace.Place) bool { return place.Name != "" })
-	probes, err := w.lanes(ctx, lanes)
-	if err != nil {
-		return nil, err
-	}
-	w.report.Sessions += len(sessions)
-	of, err := w.sessions(ctx, sessions)
-	return append(probes, of...), err
-}
-
-// filter remembers names in a fixed amount of memory, 8 MiB. It never denies one that was added.
-// Of those that were not it takes one in some for added: with a million names one in ninety
-// thousand, with ten million one in twenty-five; which ones differs from filter to filter.
-type filter struct {
-	bits  []uint64
-	seeds [filterHashes]maphash.Seed
-}
-
-const (
-	filterHashes = 4
-	filterBits   = 1 << 26
-)
-
-func newFilter() *filter {
-	f := &filter{bits: make([]uint64, filterBits/64)}
-	for i := range f.seeds {
-		f.seeds[i] = maphash.MakeSeed()
-	}
-	return f
-}
-
-func (f *filter) add(name string) {
-	for _, seed := range f.seeds {
-		word, bit := placeOfBit(seed, name)
-		f.bits[word] |= bit
-	}
-}
-
-func (f *filter) has(name string) bool {
-	for _, seed := range f.seeds {
-		if word, bit := placeOfBit(seed, name); f.bits[word]&bit == 0 {
-			return false
-		}
-	}
-	return true
-}
-
-func placeOfBit(seed maphash.Seed, name string) (word int, bit uint64) {
-	at := maphash.String(seed, name) % filterBits
-	return int(at / 64), 1 << (at % 64)
 }
 
 // countOwed compares what a partition owes with the number that is kept.
@@ -279,103 +203,81 @@ func (w *walk) counters(ctx context.Context) error {
 	return err
 }
 
+// moved is the rule of a partition that has changed since it was read.
+const moved = "moved"
+
 // compareAll returns what is wrong with partitions.
 func (w *walk) compareAll(ctx context.Context, partitions []int, mend bool) (map[int]Finding, error) {
 	wrong := map[int]Finding{}
 	for _, n := range partitions {
-		list, err := w.compare(ctx, n, mend)
-		if err != nil {
-			return wrong, fmt.Errorf("count what partition %d owes: %w", n, err)
-		}
-		if len(list) > 0 {
-			wrong[n] = list[0]
+		for range compares {
+			p, err := w.owedProbe(ctx, n)
+			var replies []any
+			if err == nil {
+				replies, err = w.replies(ctx, []probe{p}, mend)
+			}
+			if err != nil {
+				return wrong, fmt.Errorf("count what partition %d owes: %w", n, err)
+			}
+			list := p.findings(replies[0])
+			if len(list) == 0 {
+				delete(wrong, n)
+				break
+			}
+			if wrong[n] = list[0]; list[0].Rule != moved {
+				break
+			}
 		}
 	}
 	return wrong, nil
 }
 
-// moved is the rule of a partition that has changed since it was read.
-const moved = "moved"
-
-func (w *walk) compare(ctx context.Context, n int, mend bool) (list []Finding, err error) {
-	for range compares {
-		p, err := w.owedProbe(ctx, n)
-		if err != nil {
-			return nil, err
-		}
-		replies, err := w.replies(ctx, []probe{p}, mend)
-		if err != nil {
-			return nil, err
-		}
-		if list = p.findings(replies[0]); len(list) == 0 || list[0].Rule != moved {
-			return list, nil
-		}
-	}
-	return list, nil
-}
-
-// owedProbe reads the lanes of a partition and their outboxes.
+// owedProbe reads the lanes of a partition and the outboxes of its apps: those that their lanes
+// list, and stray ones.
 func (w *walk) owedProbe(ctx context.Context, n int) (probe, error) {
 	k := keyspace.PartitionKeys(n)
 	lanes, err := w.DB.ZRange(ctx, k.Due(), 0, -1).Result()
 	if err != nil {
 		return probe{}, keyspace.Unavailable(err)
 	}
-	var apps []string
+	apps := map[string]bool{}
+	for app := range w.stray[n] {
+		apps[app] = true
+	}
 	var foreign []any
 	for _, lane := range lanes {
 		if app := afterSlash(lane); keyspace.PartitionOf(app) == n { // another is a fault of its own
-			apps = append(apps, app)
+			apps[app] = true
 		} else {
 			foreign = append(foreign, lane)
 		}
 	}
-	for _, one := range w.stray[n] {
-		apps = append(apps, one.app)
+
+	pipe, listed := w.DB.Pipeline(), map[string]*redis.StringSliceCmd{}
+	for app := range apps {
+		listed[app] = pipe.ZRange(ctx, keyspace.KeysOf(app).Lane(keyspace.LaneOutboxes), 0, -1)
 	}
-	slices.Sort(apps)
-	apps = slices.Compact(apps)
-	boxes, err := w.boxes(ctx, n, apps)
-	if err != nil {
-		return probe{}, err
+	if len(apps) > 0 {
+		if _, err := pipe.Exec(ctx); err != nil {
+			return probe{}, keyspace.Unavailable(err)
+		}
 	}
+
 	keys, args := []string{k.Due(), k.Owed()}, []any{len(apps)}
 	var outboxes []string
 	var members []any
-	for i, app := range apps {
+	for _, app := range slices.Sorted(maps.Keys(apps)) {
 		of := keyspace.KeysOf(app)
+		boxes := slices.Concat(listed[app].Val(), w.stray[n][app])
+		slices.Sort(boxes)
+		boxes = slices.Compact(boxes)
 		keys = append(keys, of.Lane(keyspace.LaneTurns), of.Lane(keyspace.LaneCalls), of.Lane(keyspace.LaneOutboxes))
-		args = append(args, app, len(boxes[i]))
-		for _, box := range boxes[i] {
+		args = append(args, app, len(boxes))
+		for _, box := range boxes {
 			outboxes, members = append(outboxes, of.Outbox(box)), append(members, box)
 		}
 	}
 	return probe{countOwed, append(keys, outboxes...), slices.Concat(args, members, foreign), "", fmt.Sprintf("what partition %d owes", n)}, nil
-}
-
-// boxes lists the outboxes of apps: those in their lanes, and those that should be.
-func (w *walk) boxes(ctx context.Context, n int, apps []string) ([][]string, error) {
-	pipe, replies := w.DB.Pipeline(), make([]*redis.StringSliceCmd, len(apps))
-	for i, app := range apps {
-		replies[i] = pipe.ZRange(ctx, keyspace.KeysOf(app).Lane(keyspace.LaneOutboxes), 0, -1)
-	}
-	if len(apps) > 0 {
-		if _, err := pipe.Exec(ctx); err != nil {
-			return nil, keyspace.Unavailable(err)
-		}
-	}
-	boxes := make([][]string, len(apps))
-	for i, app := range apps {
-		boxes[i] = replies[i].Val()
-		for _, one := range w.stray[n] {
-			if one.app == app {
-				boxes[i] = append(boxes[i], one.box)
-			}
-		}
-		slices.Sort(boxes[i])
-		boxes[i] = slices.Compact(boxes[i])
-	}
-	return boxes, nil
 }
 
 // Entries of partitions begin with an app, or with a lane and an app.
@@ -429,12 +331,14 @@ end
 return faults
 `)
 
+// partitions looks at what partitions note of apps, and counts the triggers that have failed.
 func (w *walk) partitions(ctx context.Context) error {
-	pipe, sizes := w.DB.Pipeline(), make([][]*redis.IntCmd, keyspace.Partitions)
+	pipe, sizes, dead := w.DB.Pipeline(), make([][]*redis.IntCmd, keyspace.Partitions), make([]*redis.MapStringStringCmd, keyspace.Partitions)
 	for n := range sizes {
 		for _, list := range noted {
 			sizes[n] = append(sizes[n], pipe.ZCard(ctx, list.key(keyspace.PartitionKeys(n))))
 		}
+		dead[n] = pipe.HGetAll(ctx, keyspace.PartitionKeys(n).Dead())
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return fmt.Errorf("look which partitions there are: %w", keyspace.Unavailable(err))
@@ -457,7 +361,20 @@ func (w *walk) partitions(ctx context.Context) error {
 			}
 		}
 	}
-	return nil
+
+	var probes []probe
+	for n, reply := range dead {
+		for app, count := range reply.Val() {
+			if keyspace.PartitionOf(app) != n {
+				probes = append(probes, w.entry(n, keyspace.PartitionKeys(n).Dead(), keyspace.KindDead, app, app)...)
+				continue
+			}
+			failed, _ := strconv.ParseInt(count, 10, 64) // another is counted anew
+			w.report.Owed.Failed += failed
+			probes = append(probes, failedCount(app))
+		}
+	}
+	return w.ask(ctx, probes)
 }
 
 // entry looks at a member that is of an app of another partition, and at an app that is listed.
@@ -474,28 +391,4 @@ func (w *walk) entry(n int, key string, kind keyspace.Kind, member, app string) 
 		return []probe{{listedApp, keys, []any{app}, app, "app " + app + " as listed"}}
 	}
 	return nil
-}
-
-// failures looks at the numbers of failed triggers, and notes how many there are.
-func (w *walk) failures(ctx context.Context) error {
-	pipe, replies := w.DB.Pipeline(), make([]*redis.MapStringStringCmd, keyspace.Partitions)
-	for n := range replies {
-		replies[n] = pipe.HGetAll(ctx, keyspace.PartitionKeys(n).Dead())
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return fmt.Errorf("count what has failed: %w", keyspace.Unavailable(err))
-	}
-	var probes []probe
-	for n, reply := range replies {
-		for app, count := range reply.Val() {
-			if keyspace.PartitionOf(app) != n {
-				probes = append(probes, w.entry(n, keyspace.PartitionKeys(n).Dead(), keyspace.KindDead, app, app)...)
-				continue
-			}
-			failed, _ := strconv.ParseInt(count, 10, 64) // another is counted anew
-			w.report.Owed.Failed += failed
-			probes = append(probes, failedCount(app))
-		}
-	}
-	return w.ask(ctx, probes)
 }

@@ -143,30 +143,22 @@ func (w *walk) records(ctx context.Context, places []keyspace.Place) ([]probe, e
 			keys = append(keys, k.Effect(keyspace.RetriedResult(fire, n+1)))
 		}
 		args := []any{place.App, id, fire, session, w.Done.Milliseconds(), w.Dead.Milliseconds()}
-		for _, state := range read[i][3:] {
-			args = append(args, lostOf(state)...)
+		for _, text := range read[i][3:] {
+			state := map[string]any{}
+			if exactjson.Unmarshal([]byte(text), &state) != nil || state["state"] != "pending" {
+				args = append(args, "", "")
+				continue
+			}
+			state["state"], state["error"] = "failed", "nothing of it was left to deliver, and whether it took place is not known"
+			if _, event := state["subject"]; !event {
+				state["reason"] = "outcome_unknown"
+			}
+			lost, _ := json.Marshal(state) // came from JSON
+			args = append(args, text, string(lost))
 		}
 		probes[i] = probe{record, slices.Concat(keys, k.Ledger()), args, place.App, "trigger " + id}
 	}
 	return probes, nil
-}
-
-// lostOf is the state of an effect where it is pending, and what it is where that effect is lost;
-// both empty where it is not pending.
-func lostOf(text string) []any {
-	state := map[string]any{}
-	if exactjson.Unmarshal([]byte(text), &state) != nil || state["state"] != "pending" {
-		return []any{"", ""}
-	}
-	state["state"], state["error"] = "failed", "nothing of it was left to deliver, and whether it took place is not known"
-	if _, event := state["subject"]; !event {
-		state["reason"] = "outcome_unknown"
-	}
-	lost, err := json.Marshal(state) // came from JSON
-	if err != nil {
-		return []any{"", ""}
-	}
-	return []any{text, string(lost)}
 }
 
 // hashes reads fields of hashes; missing ones are empty.
@@ -229,9 +221,19 @@ func (w *walk) effects(ctx context.Context, places []keyspace.Place) ([]probe, e
 			unseen = append(unseen, place)
 		}
 	}
-	subjects, err := w.subjects(ctx, unseen)
-	if err != nil {
-		return nil, err
+	subjects := map[keyspace.Place]string{}
+	if len(unseen) > 0 {
+		bodies, err := w.hashes(ctx, unseen, "body")
+		if err != nil {
+			return nil, err
+		}
+		for i, fields := range bodies {
+			var body struct {
+				Subject string `json:"subject"`
+			}
+			_ = json.Unmarshal([]byte(fields[0]), &body) // what cannot be read is not of a chat
+			subjects[unseen[i]] = body.Subject
+		}
 	}
 	probes := make([]probe, len(places))
 	for i, place := range places {
@@ -245,23 +247,6 @@ func (w *walk) effects(ctx context.Context, places []keyspace.Place) ([]probe, e
 		probes[i] = probe{effectOwed, slices.Concat(keys, k.Ledger()), []any{place.App, place.Name, !unknown && read[i][2] == "1", boxes[0]}, place.App, "effect " + place.Name}
 	}
 	return probes, nil
-}
-
-// subjects reads those of events.
-func (w *walk) subjects(ctx context.Context, places []keyspace.Place) (map[keyspace.Place]string, error) {
-	subjects := map[keyspace.Place]string{}
-	if len(places) == 0 {
-		return subjects, nil
-	}
-	read, err := w.hashes(ctx, places, "body")
-	for i, fields := range read {
-		var body struct {
-			Subject string `json:"subject"`
-		}
-		_ = json.Unmarshal([]byte(fields[0]), &body) // what cannot be read is not of a chat
-		subjects[places[i]] = body.Subject
-	}
-	return subjects, err
 }
 
 // boxesOf are the outboxes that an event may be in, the likeliest first. Which one it is does
@@ -281,5 +266,3 @@ func boxesOf(id, session, trigger, subject string) []string {
 		return []string{keyspace.Box("", "")}
 	}
 }
-
-func nameOf(app, id string) string { return app + "\x00" + id }

@@ -15,12 +15,11 @@ package verify
 import (
 	"context"
 	"fmt"
+	"hash/maphash"
 	"maps"
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories/keyspace"
 )
@@ -89,9 +88,12 @@ func (r *Report) Clean() bool { return r.Orphaned+r.Impossible == 0 }
 // one. Its error wraps keyspace.ErrUnavailable where Redis did not answer; what was found and
 // mended until then is in the report.
 func Ledger(ctx context.Context, o Options) (*Report, error) {
-	w := &walk{Options: o, report: &Report{Findings: []Finding{}}, queued: newFilter(), suspected: map[string]bool{}, unknown: map[keyspace.Kind]int{}}
+	w := &walk{
+		Options: o, report: &Report{Findings: []Finding{}}, suspected: map[string]bool{}, unknown: map[keyspace.Kind]int{},
+		queued: filter{make([]uint64, filterBits/64), maphash.MakeSeed()},
+	}
 	var err error
-	for _, step := range []func(context.Context) error{w.queues, w.keys, w.partitions, w.failures, w.judge, w.counters} {
+	for _, step := range []func(context.Context) error{w.queues, w.keys, w.partitions, w.judge, w.counters} {
 		if err = step(ctx); err != nil {
 			break
 		}
@@ -105,45 +107,8 @@ func Ledger(ctx context.Context, o Options) (*Report, error) {
 	return w.report, err
 }
 
-// found adds a finding to the report.
-func (w *walk) found(f Finding) {
-	rule := rules[f.Rule]
-	f.Class, f.Mend = rule.Class, rule.Mend
-	switch {
-	case f.Mended:
-		w.report.Mended++
-	case f.Class == Orphaned:
-		w.report.Orphaned++
-	default:
-		w.report.Impossible++
-	}
-	if len(w.report.Findings) < mostFindings {
-		w.report.Findings = append(w.report.Findings, f)
-	}
-}
-
-// walk is one way through the ledger.
-type walk struct {
-	Options
-	report *Report
-	// queued has the events that are in an outbox.
-	queued *filter
-	// suspects are what looks like a fault, until it is looked at again; suspected has their
-	// names.
-	suspects  []probe
-	suspected map[string]bool
-	// stray are outboxes that nobody would look at, by partition: what they hold is counted as
-	// owed all the same.
-	stray [keyspace.Partitions][]outbox
-	// unknown counts keys of kinds that this version does not know.
-	unknown map[keyspace.Kind]int
-}
-
-// outbox is the outbox of an app, as a member of its lane.
-type outbox struct{ app, box string }
-
-// elsewhere are kinds that are looked at by another way, or of which nothing must hold.
-var elsewhere = []keyspace.Kind{keyspace.KindOutbox, keyspace.KindConfirm}
+// otherwise are kinds that are read in another way, or that no rule is about.
+var otherwise = []keyspace.Kind{keyspace.KindOutbox, keyspace.KindConfirm}
 
 // ofPartitions are the kinds of keys that are of a partition, without an app.
 var ofPartitions = []keyspace.Kind{
@@ -154,23 +119,33 @@ var ofPartitions = []keyspace.Kind{
 func (w *walk) keys(ctx context.Context) error {
 	looks := map[keyspace.Kind]func(context.Context, []keyspace.Place) ([]probe, error){
 		keyspace.KindTrigger: w.records, keyspace.KindEffect: w.effects,
-		keyspace.KindTurns: w.turns, keyspace.KindCalls: w.lanes, keyspace.KindOutboxes: w.lanes, keyspace.KindHeld: w.lanes,
-		keyspace.KindHolders: w.holders, keyspace.KindOrder: w.sessions, keyspace.KindRepos: w.repositories,
-		keyspace.KindTriggers: w.triggerLists, keyspace.KindPending: w.triggerLists, keyspace.KindFailed: w.triggerLists,
-		keyspace.KindApp: w.apps, keyspace.KindSessions: w.sessionLists, keyspace.KindExplained: w.explained,
-		keyspace.KindAppKeys: w.leftovers, keyspace.KindKeyUses: w.leftovers, keyspace.KindSourced: w.leftovers,
+		keyspace.KindTurns: w.lanes, keyspace.KindCalls: w.lanes, keyspace.KindOutboxes: w.lanes, keyspace.KindHeld: w.lanes,
+		keyspace.KindHolders: w.places, keyspace.KindOrder: w.places, keyspace.KindRepos: w.places,
+		keyspace.KindTriggers: w.places, keyspace.KindPending: w.places, keyspace.KindFailed: w.places,
+		keyspace.KindApp: w.places, keyspace.KindSessions: w.places, keyspace.KindExplained: w.places,
+		keyspace.KindAppKeys: w.places, keyspace.KindKeyUses: w.places, keyspace.KindSourced: w.places,
 	}
 	for kind := range lives {
-		looks[kind] = w.endless
+		looks[kind] = w.places
 	}
 	return w.DB.EachKey(ctx, func(names []string) error {
 		kinds := map[keyspace.Kind][]keyspace.Place{}
 		for _, name := range names {
-			if place, is := keyspace.PlaceOf(name); is {
-				w.report.Keys++
-				if w.placed(place, name, looks[place.Kind] != nil) {
-					kinds[place.Kind] = append(kinds[place.Kind], place)
-				}
+			place, is := keyspace.PlaceOf(name)
+			if !is {
+				continue
+			}
+			w.report.Keys++
+			known := looks[place.Kind] != nil
+			switch {
+			case place.App == "" && slices.Contains(ofPartitions, place.Kind):
+			case !known && !slices.Contains(otherwise, place.Kind):
+				w.unknown[place.Kind]++
+			case place.App == "" || place.Kind == keyspace.KindConfirm:
+			case keyspace.PartitionOf(place.App) != place.Partition:
+				w.found(Finding{Rule: "foreign.key", App: place.App, Of: name})
+			case known:
+				kinds[place.Kind] = append(kinds[place.Kind], place)
 			}
 		}
 		for _, kind := range slices.Sorted(maps.Keys(kinds)) {
@@ -184,187 +159,4 @@ func (w *walk) keys(ctx context.Context) error {
 		}
 		return nil
 	})
-}
-
-// placed reports whether a key is to be looked at: it is of an app, where it belongs, and of a
-// kind that is known.
-func (w *walk) placed(place keyspace.Place, name string, known bool) bool {
-	switch {
-	case place.App == "" && slices.Contains(ofPartitions, place.Kind):
-		return false
-	case !known && !slices.Contains(elsewhere, place.Kind):
-		w.unknown[place.Kind]++
-		return false
-	case place.App == "" || place.Kind == keyspace.KindConfirm:
-		return false
-	case keyspace.PartitionOf(place.App) != place.Partition:
-		w.found(Finding{Rule: "foreign.key", App: place.App, Of: name})
-		return false
-	}
-	return place.Kind != keyspace.KindOutbox
-}
-
-const page = 500
-
-// members hands out the members of a sorted set, some at a time.
-func (w *walk) members(ctx context.Context, key string, do func([]string) error) error {
-	return pages(func(cursor uint64) *redis.ScanCmd { return w.DB.ZScan(ctx, key, cursor, "", page) }, do)
-}
-
-func (w *walk) fields(ctx context.Context, key string, do func([]string) error) error {
-	return pages(func(cursor uint64) *redis.ScanCmd { return w.DB.HScan(ctx, key, cursor, "", page/5) }, do)
-}
-
-// pages hands out the names that a scan finds, each of which has a score or a value behind it. They
-// are no more than half a page at a time, however many Redis gives at once.
-func pages(read func(cursor uint64) *redis.ScanCmd, do func([]string) error) error {
-	for cursor := uint64(0); ; {
-		found, next, err := read(cursor).Result()
-		if err != nil {
-			return keyspace.Unavailable(err)
-		}
-		for some := range slices.Chunk(found, page) {
-			names := make([]string, 0, len(some)/2)
-			for pair := range slices.Chunk(some, 2) {
-				names = append(names, pair[0])
-			}
-			if err := do(names); err != nil {
-				return err
-			}
-		}
-		if cursor = next; cursor == 0 {
-			return nil
-		}
-	}
-}
-
-// askOf looks at some things of an app at once, each with a key of its own and its name as an
-// argument, behind those of all of them.
-func (w *walk) askOf(ctx context.Context, all probe, names []string, key func(string) string) error {
-	for _, name := range names {
-		all.keys, all.args = append(all.keys, key(name)), append(all.args, name)
-	}
-	all.of += " from " + names[0]
-	return w.ask(ctx, []probe{all})
-}
-
-// script is one text of Lua that looks at something, in two forms: one writes nothing, the other
-// mends what it finds. It returns its faults, three texts each: the rule, what is to be said of
-// it, and nothing where nothing mends it, '0' where something would, '1' where it did.
-type script struct{ look, mend *keyspace.Script }
-
-// faultLua defines fault(rule, detail, repair), which notes a fault, and where it is to be mended
-// calls repair; nil where nothing mends it. ofNoApp(app, apps, id) reports whether an app is
-// neither there nor listed.
-const faultLua = `
-local faults = {}
-local function fault(rule, detail, repair)
-  faults[#faults + 1] = rule
-  faults[#faults + 1] = tostring(detail or '')
-  faults[#faults + 1] = repair and (mend and '1' or '0') or ''
-  if repair and mend then repair() end
-end
-local function ofNoApp(app, apps, id)
-  return redis.call('EXISTS', app) == 0 and not redis.call('ZSCORE', apps, id)
-end
-`
-
-func newScript(parts ...string) *script {
-	text := strings.Join(append([]string{faultLua}, parts...), "\n")
-	return &script{keyspace.NewReadingScript("local mend = false", text), keyspace.NewFreeingScript("local mend = true", text)}
-}
-
-// probe is one look of a script at one thing.
-type probe struct {
-	*script
-	keys []string
-	args []any
-	app  string
-	of   string // what it is about, in words
-}
-
-// So many looks are sent in one round trip, and so many suspects are remembered at most before
-// they are looked at again.
-const (
-	together     = 100
-	mostSuspects = 10_000
-)
-
-// ask looks, and remembers what looks like a fault.
-func (w *walk) ask(ctx context.Context, probes []probe) error {
-	err := w.each(ctx, probes, false, func(p probe, _ []Finding) {
-		if name := nameOf(p.app, p.of); !w.suspected[name] {
-			w.suspected[name] = true
-			w.suspects = append(w.suspects, p)
-		}
-	})
-	if err == nil && len(w.suspects) >= mostSuspects {
-		err = w.judge(ctx)
-	}
-	return err
-}
-
-// judge looks at all suspects again after a pause: what is still there is a fault.
-func (w *walk) judge(ctx context.Context) error {
-	suspects := w.suspects
-	w.suspects = nil
-	if len(suspects) == 0 {
-		return nil
-	}
-	if err := w.Pause(ctx); err != nil {
-		return err
-	}
-	clear(w.suspected)
-	for _, p := range suspects { // what an outbox holds that nobody would look at is owed as well
-		if box, is := strings.CutPrefix(p.of, ofOutbox); is && p.script == outboxHead {
-			n := keyspace.PartitionOf(p.app)
-			w.stray[n] = append(w.stray[n], outbox{p.app, box})
-		}
-	}
-	return w.each(ctx, suspects, w.Mend, func(_ probe, list []Finding) {
-		for _, one := range list {
-			w.found(one)
-		}
-	})
-}
-
-// each runs probes, those of one script together, and hands out those that found something.
-func (w *walk) each(ctx context.Context, probes []probe, mend bool, do func(probe, []Finding)) error {
-	for len(probes) > 0 {
-		same := 1
-		for same < len(probes) && same < together && probes[same].script == probes[0].script {
-			same++
-		}
-		replies, err := w.replies(ctx, probes[:same], mend)
-		if err != nil {
-			return err
-		}
-		for i, reply := range replies {
-			if list := probes[i].findings(reply); len(list) > 0 {
-				do(probes[i], list)
-			}
-		}
-		probes = probes[same:]
-	}
-	return nil
-}
-
-func (w *walk) replies(ctx context.Context, probes []probe, mend bool) ([]any, error) {
-	calls, run := make([]keyspace.Call, len(probes)), probes[0].look
-	for i, one := range probes {
-		calls[i] = keyspace.Call{Keys: one.keys, Args: one.args}
-	}
-	if mend {
-		run = probes[0].mend
-	}
-	return run.RunAll(ctx, w.DB, calls)
-}
-
-// findings reads the reply of a script.
-func (p probe) findings(reply any) (list []Finding) {
-	fields, _ := reply.([]any)
-	for one := range slices.Chunk(keyspace.Fields(fields), 3) {
-		list = append(list, Finding{Rule: one[0], App: p.app, Of: p.of, Detail: one[1], Mended: one[2] == "1"})
-	}
-	return list
 }
