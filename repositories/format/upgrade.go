@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -55,7 +56,23 @@ func (u Upgrade) step(ctx context.Context, from int) error {
 	if err := u.alone(ctx, s, from+1); err != nil {
 		return err
 	}
-	done, err := u.claim(ctx, s, from, token)
+	live := "0"
+	if s.Live {
+		live = "1"
+	}
+	raw, err := claim.Run(ctx, u.DB, []string{keyspace.Format}, from, token, lease.Milliseconds(), u.Program, live)
+	if err != nil {
+		return err
+	}
+	fields, _ := raw.([]any)
+	reply := keyspace.Fields(fields)
+	switch reply[0] {
+	case "moved":
+		return fmt.Errorf("%w: another replica has changed it just now", ErrWait)
+	case "busy":
+		return fmt.Errorf("%w: another replica changes it, and has done %s of %d partitions", ErrWait, reply[1], keyspace.Partitions)
+	}
+	done, err := strconv.Atoi(reply[1])
 	if err != nil {
 		return err
 	}
@@ -69,7 +86,7 @@ func (u Upgrade) step(ctx context.Context, from int) error {
 	if err := u.partitions(ctx, s, token, done); err != nil {
 		return errors.Join(err, u.release(context.WithoutCancel(ctx), token))
 	}
-	if err := u.hold(ctx, finish, token, from+1); err != nil {
+	if err := u.renew(ctx, finish, token, from+1); err != nil {
 		return err
 	}
 	u.Log.Info("format.changed", "to", from+1)
@@ -93,7 +110,21 @@ func (u Upgrade) alone(ctx context.Context, s Step, to int) error {
 func (u Upgrade) partitions(ctx context.Context, s Step, token string, n int) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	go u.keep(ctx, cancel, token)
+	go func() {
+		ticks := time.NewTicker(lease / 4)
+		defer ticks.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticks.C:
+				if err := u.renew(ctx, progress, token, 0); errors.Is(err, ErrWait) {
+					cancel(err)
+					return
+				}
+			}
+		}
+	}()
 	for ; n < keyspace.Partitions; n++ {
 		if err := s.Partition(ctx, u.DB, n); err != nil {
 			if lost := context.Cause(ctx); lost != nil {
@@ -101,26 +132,82 @@ func (u Upgrade) partitions(ctx context.Context, s Step, token string, n int) er
 			}
 			return fmt.Errorf("change the format of partition %d: %w", n, err)
 		}
-		if err := u.hold(ctx, progress, token, n+1); err != nil {
+		if err := u.renew(ctx, progress, token, n+1); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// keep renews the lease until ctx ends, and ends it where the lease was lost.
-func (u Upgrade) keep(ctx context.Context, cancel context.CancelCauseFunc, token string) {
-	again := time.NewTicker(lease / 4)
-	defer again.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-again.C:
-			if err := u.hold(ctx, progress, token, 0); errors.Is(err, ErrWait) {
-				cancel(err)
-				return
-			}
-		}
+// The scripts of the mark write a few bytes, and run in a Redis that is full as well: a start
+// there goes on to what frees memory.
+
+// claim takes the lease of the step from a format to the next. From then on no program starts
+// that the next format is not for.
+//
+//	ARGV from is the format before the step, live '1' for a live step
+//	=>   ok with how many partitions are done; busy with the same; moved where the format is
+//	     another one
+//
+// A second run with its token gives the same answer.
+var claim = keyspace.NewFreeingScript(`
+KEYS mark
+ARGV from token lease program live
+local had = redis.call('HMGET', @mark, 'version', 'holder', 'ends', 'done', 'oldest')
+if (had[1] or '1') ~= $from then return {'moved'} end
+local done = had[4] or '0'
+if had[2] and had[2] ~= $token and tonumber(had[3]) > now() then return {'busy', done} end
+redis.call('HSET', @mark, 'version', $from, 'holder', $token, 'ends', now() + tonumber($lease), 'done', done,
+  'program', $program, 'oldest', $live == '1' and (had[5] or '1') or $from + 1)
+return {'ok', done}
+`)
+
+// progress notes that the first partitions have the new format, and renews the lease.
+//
+//	KEYS 1 mark
+//	ARGV 1 token, 2 how many partitions are done, 3 lease (ms)
+//	=>   ok, or lost where another replica has the lease
+var progress = keyspace.NewFreeingScript(`
+local had = redis.call('HMGET', KEYS[1], 'holder', 'done')
+if had[1] ~= ARGV[1] then return 'lost' end
+redis.call('HSET', KEYS[1], 'done', math.max(tonumber(had[2]), tonumber(ARGV[2])), 'ends', now() + tonumber(ARGV[3]))
+return 'ok'
+`)
+
+// finish notes that all data has the new format, and ends the lease.
+//
+//	KEYS 1 mark
+//	ARGV 1 token, 2 the new format; the third is not used
+//	=>   ok, also where it has it already; lost where another replica has the lease
+var finish = keyspace.NewFreeingScript(`
+local had = redis.call('HMGET', KEYS[1], 'holder', 'version')
+if tonumber(had[2]) >= tonumber(ARGV[2]) then return 'ok' end
+if had[1] ~= ARGV[1] then return 'lost' end
+redis.call('HSET', KEYS[1], 'version', ARGV[2])
+redis.call('HDEL', KEYS[1], 'holder', 'ends', 'done')
+return 'ok'
+`)
+
+// renew runs a script that only the holder of the lease may run. Its error wraps ErrWait if
+// another replica has it.
+func (u Upgrade) renew(ctx context.Context, script *keyspace.Script, token string, n int) error {
+	reply, err := script.Run(ctx, u.DB, []string{keyspace.Format}, token, n, lease.Milliseconds())
+	if err == nil && reply != "ok" {
+		err = fmt.Errorf("%w: another replica has taken over", ErrWait)
 	}
+	return err
+}
+
+// release ends the lease, so that another replica need not wait for its end.
+//
+//	KEYS 1 mark
+//	ARGV 1 token
+var release = keyspace.NewFreeingScript(`
+if redis.call('HGET', KEYS[1], 'holder') == ARGV[1] then redis.call('HDEL', KEYS[1], 'holder', 'ends') end
+return 'ok'
+`)
+
+func (u Upgrade) release(ctx context.Context, token string) error {
+	_, err := release.Run(ctx, u.DB, []string{keyspace.Format}, token)
+	return err
 }

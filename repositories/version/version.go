@@ -23,6 +23,9 @@ var (
 // unknown is the version of a program that was built without its history, as go run does.
 const unknown = "devel"
 
+// dirty ends the version of what was built with files that no commit has.
+const dirty = "+dirty"
+
 // Build is what a program was built from.
 type Build struct {
 	// Version is that of a release, such as 1.2.3, or 0.0.0-20261201083000-4bf92f3577b3 after
@@ -72,24 +75,15 @@ func read(info *debug.BuildInfo) Build {
 	if info.Main.Version != "(devel)" {
 		tagged = strings.TrimPrefix(info.Main.Version, "v")
 	}
-	b.Version = cmp.Or(linkedVersion, tagged, unreleased(b.Commit, b.Date, b.Modified))
+	// The version of a commit that no release was made of sorts before all releases, and by time.
+	unreleased := unknown
+	if at, err := time.Parse(time.RFC3339, b.Date); b.Commit != "" && err == nil {
+		unreleased = fmt.Sprintf("0.0.0-%s-%.12s", at.UTC().Format("20060102150405"), b.Commit)
+		if b.Modified {
+			unreleased += dirty
+		}
+	}
+	b.Version = cmp.Or(linkedVersion, tagged, unreleased)
 	b.Modified = b.Modified || strings.HasSuffix(b.Version, dirty)
 	return b
-}
-
-// dirty ends the version of what was built with files that no commit has.
-const dirty = "+dirty"
-
-// unreleased is the version of a commit that no release was made of. It sorts before all
-// releases, and by time.
-func unreleased(commit, date string, modified bool) string {
-	at, err := time.Parse(time.RFC3339, date)
-	if commit == "" || err != nil {
-		return unknown
-	}
-	name := fmt.Sprintf("0.0.0-%s-%.12s", at.UTC().Format("20060102150405"), commit)
-	if modified {
-		name += dirty
-	}
-	return name
 }

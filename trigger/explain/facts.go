@@ -1,7 +1,13 @@
 package explain
 
 import (
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
+	"hash/maphash"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
@@ -28,6 +34,32 @@ type facts struct {
 	listing []byte
 	hidden  hidden
 	mask    mask
+}
+
+const (
+	knownRepositories = 8192
+	knownParts        = 32768
+)
+
+// Packer packs explanations. It is safe for concurrent use.
+type Packer struct {
+	keep  time.Duration
+	now   func() time.Time
+	seed  maphash.Seed
+	known *lru.Cache[*repositories.Repository, *facts]
+	refs  *lru.Cache[uint64, string] // by a hash of the content
+	heads *lru.Cache[uint64, string] // names of lists, by a hash of the owner and of all that is in them
+	// written is when a part was last written, by its owner and its name.
+	written *lru.Cache[[2]string, time.Time]
+}
+
+// NewPacker returns a packer for explanations that are kept so long.
+func NewPacker(keep time.Duration, now func() time.Time) *Packer {
+	known, _ := lru.New[*repositories.Repository, *facts](knownRepositories) // fails for a size of 0 only
+	refs, _ := lru.New[uint64, string](knownParts)
+	heads, _ := lru.New[uint64, string](knownRepositories)
+	written, _ := lru.New[[2]string, time.Time](knownParts)
+	return &Packer{keep: keep, now: now, seed: maphash.MakeSeed(), known: known, refs: refs, heads: heads, written: written}
 }
 
 // AppFacts are what is worked out once of an app's state: the tools of its repositories, and
@@ -62,6 +94,17 @@ func (p *Packer) FactsOf(app *repositories.App, ranked []*repositories.Repositor
 	return of
 }
 
+func (p *Packer) name(content []byte) string {
+	key := maphash.Bytes(p.seed, content)
+	name, is := p.refs.Get(key)
+	if !is {
+		sum := sha256.Sum256(content)
+		name = base64.RawURLEncoding.EncodeToString(sum[:12])
+		p.refs.Add(key, name)
+	}
+	return name
+}
+
 func (p *Packer) facts(r *repositories.Repository) *facts {
 	if known, is := p.known.Get(r); is {
 		return known
@@ -75,7 +118,17 @@ func (p *Packer) facts(r *repositories.Repository) *facts {
 			one.Needs = err.Error()
 		}
 		list.Tools = append(list.Tools, one)
-		f.hidden.tool(tool)
+		params := tool.Params()
+		var values map[string]any
+		for _, name := range params.Names() {
+			if !params.Hidden(name) {
+				continue
+			}
+			if values == nil {
+				values = params.Read(nil).Values
+			}
+			f.hidden.value(values[name])
+		}
 	}
 	f.listing, f.mask = exactjson.EncodeOrNull(list), f.hidden.replacer()
 	p.known.Add(r, f)

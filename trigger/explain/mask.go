@@ -99,20 +99,6 @@ func (h *hidden) value(value any) {
 	}
 }
 
-// tool adds the values of the parameters that models are not shown.
-func (h *hidden) tool(tool *repositories.Tool) {
-	params := tool.Params()
-	var values map[string]any
-	for _, name := range params.Names() {
-		if params.Hidden(name) {
-			if values == nil {
-				values = params.Read(nil).Values
-			}
-			h.value(values[name])
-		}
-	}
-}
-
 func (h *hidden) credentials(list []repositories.Credential) {
 	for _, one := range list {
 		if text := one.Get().Reveal(); !one.Shown {

@@ -1,8 +1,7 @@
 package explain
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/maphash"
@@ -11,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/klauspost/compress/s2"
 
 	"earshot/matcher"
@@ -209,10 +207,15 @@ func (w *packing) calls(into *kept, d Decision, most int) {
 		}
 		one := Call{
 			Name: clip(call.Name, most), Arguments: w.arguments(call, most), Round: call.Round, Repaired: call.Repaired, Coerced: call.Coerced, Ignored: call.Ignored,
-			Verdict: verdict.Verdict, Why: w.mask.text(verdict.Why), TriggerID: verdict.TriggerID, Evidence: w.evidence(d, i+1),
+			Verdict: verdict.Verdict, Why: w.mask.text(verdict.Why), TriggerID: verdict.TriggerID, Evidence: maps.Clone(d.Evidence[i+1]),
 		}
 		if call.Repository != nil {
 			one.RepositoryID = call.Repository.ID
+		}
+		for parameter, found := range one.Evidence {
+			if found != nil { // the matcher does not know the id of the message itself
+				one.Evidence[parameter] = &matcher.Evidence{MessageID: cmp.Or(found.MessageID, d.MessageID), Words: w.mask.text(found.Words)}
+			}
 		}
 		for _, fault := range call.Errors {
 			one.Errors = append(one.Errors, parameters.ValueFault{Parameter: fault.Parameter, Detail: w.mask.text(fault.Detail)})
@@ -240,23 +243,6 @@ func (w *packing) arguments(call matcher.Call, most int) json.RawMessage {
 	return text
 }
 
-// evidence names the message itself where the matcher, which does not know its id, has found
-// a value in it.
-func (w *packing) evidence(d Decision, call int) map[string]*matcher.Evidence {
-	named := maps.Clone(d.Evidence[call])
-	for parameter, found := range named {
-		if found == nil {
-			continue
-		}
-		shown := matcher.Evidence{MessageID: found.MessageID, Words: w.mask.text(found.Words)}
-		if shown.MessageID == "" {
-			shown.MessageID = d.MessageID
-		}
-		named[parameter] = &shown
-	}
-	return named
-}
-
 // maxSize is how many bytes an explanation has at most as it is kept, beside what it shares
 // with others. Texts of one that is longer are cut, and it says which.
 const maxSize = 64 << 10
@@ -264,32 +250,6 @@ const maxSize = 64 << 10
 // rewrite is how long a shared part that this process has written is relied on: a Redis that
 // has lost its last writes has it again after that.
 const rewrite = 10 * time.Minute
-
-const (
-	knownRepositories = 8192
-	knownParts        = 32768
-)
-
-// Packer packs explanations. It is safe for concurrent use.
-type Packer struct {
-	keep  time.Duration
-	now   func() time.Time
-	seed  maphash.Seed
-	known *lru.Cache[*repositories.Repository, *facts]
-	refs  *lru.Cache[uint64, string] // by a hash of the content
-	heads *lru.Cache[uint64, string] // names of lists, by a hash of the owner and of all that is in them
-	// written is when a part was last written, by its owner and its name.
-	written *lru.Cache[[2]string, time.Time]
-}
-
-// NewPacker returns a packer for explanations that are kept so long.
-func NewPacker(keep time.Duration, now func() time.Time) *Packer {
-	known, _ := lru.New[*repositories.Repository, *facts](knownRepositories) // fails for a size of 0 only
-	refs, _ := lru.New[uint64, string](knownParts)
-	heads, _ := lru.New[uint64, string](knownRepositories)
-	written, _ := lru.New[[2]string, time.Time](knownParts)
-	return &Packer{keep: keep, now: now, seed: maphash.MakeSeed(), known: known, refs: refs, heads: heads, written: written}
-}
 
 // Packed is an explanation as it is kept.
 type Packed struct {
@@ -311,17 +271,6 @@ type packing struct {
 	*Packer
 	Packed
 	mask mask
-}
-
-func (p *Packer) name(content []byte) string {
-	key := maphash.Bytes(p.seed, content)
-	name, is := p.refs.Get(key)
-	if !is {
-		sum := sha256.Sum256(content)
-		name = base64.RawURLEncoding.EncodeToString(sum[:12])
-		p.refs.Add(key, name)
-	}
-	return name
 }
 
 func (w *packing) share(content []byte) string {

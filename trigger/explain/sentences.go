@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -29,25 +30,14 @@ func Why(d Decision, candidates int) string {
 		return fmt.Sprintf("Fired %s.", strings.Join(fired, ", "))
 	case len(rejected) > 0:
 		return fmt.Sprintf("Nothing fired: %s was called for, and its values do not do.", strings.Join(rejected, ", "))
-	}
-	return "Nothing fired: " + whyNothing(d, candidates) + "."
-}
-
-func whyNothing(d Decision, candidates int) string {
-	if last := len(d.Trace.Calls); last > 0 {
-		dropped := d.Verdicts[last].Why
-		if dropped == "" {
-			dropped = d.Trace.Calls[last-1].Dropped
-		}
-		return "what was called for was dropped (" + strings.TrimSuffix(dropped, ".") + ")"
-	}
-	switch {
+	case len(d.Trace.Calls) > 0:
+		last := len(d.Trace.Calls)
+		dropped := cmp.Or(d.Verdicts[last].Why, d.Trace.Calls[last-1].Dropped)
+		return "Nothing fired: what was called for was dropped (" + strings.TrimSuffix(dropped, ".") + ")."
 	case candidates == 0:
-		return "no tool is in scope"
-	case d.Trace.Silence != "":
-		return d.Trace.Silence
+		return "Nothing fired: no tool is in scope."
 	}
-	return "no tool was called for"
+	return "Nothing fired: " + cmp.Or(d.Trace.Silence, "no tool was called for") + "."
 }
 
 // WhyFired says why a call fires that a stage of matching has found.

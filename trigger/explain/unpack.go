@@ -186,22 +186,19 @@ func (k kept) scope(e *Explanation, parts shelf) {
 		}
 		e.Candidates = append(e.Candidates, c)
 	}
-	slices.SortStableFunc(e.Candidates, byInterest)
+	// Those with scores come first, then those that were shown, in the order of their scope.
+	slices.SortStableFunc(e.Candidates, func(a, b Candidate) int {
+		score := func(c Candidate) float32 {
+			if c.Score == nil {
+				return -1
+			}
+			return *c.Score
+		}
+		shown := map[bool]int{true: 1}
+		return cmp.Or(cmp.Compare(score(b), score(a)), cmp.Compare(shown[a.Cut], shown[b.Cut]))
+	})
 	if over := len(e.Candidates) - maxCandidates; over > 0 {
 		e.Candidates, e.More = e.Candidates[:maxCandidates], over
 	}
 	e.NotInScope = append(e.NotInScope, out[:min(len(out), maxCandidates)]...)
-}
-
-// byInterest puts those with scores first, then those that were shown, in the order of their
-// scope.
-func byInterest(a, b Candidate) int {
-	score := func(c Candidate) float32 {
-		if c.Score == nil {
-			return -1
-		}
-		return *c.Score
-	}
-	shown := map[bool]int{true: 1}
-	return cmp.Or(cmp.Compare(score(b), score(a)), cmp.Compare(shown[a.Cut], shown[b.Cut]))
 }

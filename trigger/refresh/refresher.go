@@ -72,22 +72,19 @@ func (r *Refresher) Run(ctx context.Context) {
 			under.Go(func() {
 				slots <- struct{}{}
 				defer func() { <-slots }()
-				panics.Run(r.Logger, "refresh", one.AppID+"/"+one.Source, func() { r.refresh(ctx, one) })
+				panics.Run(r.Logger, "refresh", one.AppID+"/"+one.Source, func() {
+					ctx, cancel := context.WithTimeout(ctx, lease)
+					defer cancel()
+					next, err := r.look(ctx, one)
+					if ctx.Err() == nil {
+						err = errors.Join(err, r.Store.EndRefresh(ctx, one, next))
+					}
+					if err != nil && ctx.Err() == nil {
+						r.Logger.Warn("source.unread", "app", one.AppID, "source", one.Source, "error", err.Error())
+					}
+				})
 			})
 		}
-	}
-}
-
-// refresh looks at one source and says when it is due again.
-func (r *Refresher) refresh(ctx context.Context, due store.Refresh) {
-	ctx, cancel := context.WithTimeout(ctx, lease)
-	defer cancel()
-	next, err := r.look(ctx, due)
-	if ctx.Err() == nil {
-		err = errors.Join(err, r.Store.EndRefresh(ctx, due, next))
-	}
-	if err != nil && ctx.Err() == nil {
-		r.Logger.Warn("source.unread", "app", due.AppID, "source", due.Source, "error", err.Error())
 	}
 }
 

@@ -62,11 +62,20 @@ func (w *Watch) Run(ctx context.Context) {
 		case err != nil:
 			w.log.Warn("secretkey.unread", "error", err.Error())
 		default:
+			tally := found.Tally
 			w.mu.Lock()
-			w.tally = &found.Tally
+			w.tally = &tally
 			w.mu.Unlock()
-			w.report(found.Tally, last)
-			last = found.Tally
+			// A person is asked to do something once.
+			if none := tally.Sum(ByNone); none > 0 && none != last.Sum(ByNone) {
+				w.log.Warn("secretkey.missing", "apps", tally.Apps.None, "repositories", tally.Repositories.None, "calls", tally.Calls.None,
+					"warning", tally.Words(ByNone)+" hold credentials that no key of this replica opens, and cannot be used: give the key that has sealed them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), run earshot reseal, and leave it out then")
+			}
+			if tally.Sum(ByOld) > 0 && last.Sum(ByOld) == 0 {
+				w.log.Info("secretkey.old", "apps", tally.Apps.Old, "repositories", tally.Repositories.Old, "calls", tally.Calls.Old,
+					"note", tally.Words(ByOld)+" are sealed with EARSHOT_SECRET_KEY_OLD (--secret-key-old), which is needed until earshot reseal was run")
+			}
+			last = tally
 			if last.Sum(ByOld)+last.Sum(ByNone) == 0 {
 				next = between
 			}
@@ -74,18 +83,6 @@ func (w *Watch) Run(ctx context.Context) {
 		if w.pause(ctx, next) != nil {
 			return
 		}
-	}
-}
-
-// report logs what a person has to do, unless it was logged last.
-func (w *Watch) report(found, last Tally) {
-	if none := found.Sum(ByNone); none > 0 && none != last.Sum(ByNone) {
-		w.log.Warn("secretkey.missing", "apps", found.Apps.None, "repositories", found.Repositories.None, "calls", found.Calls.None,
-			"warning", found.Words(ByNone)+" hold credentials that no key of this replica opens, and cannot be used: give the key that has sealed them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), run earshot reseal, and leave it out then")
-	}
-	if found.Sum(ByOld) > 0 && last.Sum(ByOld) == 0 {
-		w.log.Info("secretkey.old", "apps", found.Apps.Old, "repositories", found.Repositories.Old, "calls", found.Calls.Old,
-			"note", found.Words(ByOld)+" are sealed with EARSHOT_SECRET_KEY_OLD (--secret-key-old), which is needed until earshot reseal was run")
 	}
 }
 

@@ -68,11 +68,19 @@ func (q *queue) of(app string) int {
 	return q.used[app]
 }
 
-// scarce reports whether some app waits for a slot.
-func (q *queue) scarce() bool {
+// NextHolder makes the token under which an outbox is kept beyond what is written; none if other
+// apps wait for a slot, or the process ends.
+func (w *Worker) NextHolder() string {
+	if w.closing.Load() {
+		return ""
+	}
+	q := w.queues[keyspace.LaneOutboxes]
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.wanted) > 0
+	if len(q.wanted) > 0 {
+		return ""
+	}
+	return w.Token()
 }
 
 var everyPartition = ledger.AllPartitions()
@@ -129,7 +137,13 @@ func (w *Worker) look(ctx context.Context, partitions []int) error {
 			})
 		})
 	}
-	w.dispatch(ctx, found.Lanes)
+	// Workers of an app with fewer start before those of one with more: one member of each lane in
+	// turn, as long as there are slots.
+	lanes := found.Lanes
+	slices.SortStableFunc(lanes, func(a, b ledger.Lane) int { return w.queues[a.Kind].of(a.App) - w.queues[b.Kind].of(b.App) })
+	for i, open := 0, lanes; len(open) > 0 && ctx.Err() == nil; i++ {
+		open = slices.DeleteFunc(open, func(l ledger.Lane) bool { return i >= len(l.Members) || !w.start(ctx, l, l.Members[i]) })
+	}
 	for partition, members := range found.Unknown {
 		w.skip(ctx, partition, members)
 	}
@@ -141,16 +155,12 @@ func (w *Worker) look(ctx context.Context, partitions []int) error {
 	return err
 }
 
-// dispatch starts workers, those of an app with fewer before those of one with more: one member of
-// each lane in turn, as long as there are slots.
-func (w *Worker) dispatch(ctx context.Context, lanes []ledger.Lane) {
-	slices.SortStableFunc(lanes, func(a, b ledger.Lane) int { return w.queues[a.Kind].of(a.App) - w.queues[b.Kind].of(b.App) })
-	for i, open := 0, lanes; len(open) > 0 && ctx.Err() == nil; i++ {
-		open = slices.DeleteFunc(open, func(l ledger.Lane) bool { return i >= len(l.Members) || !w.start(ctx, l, l.Members[i]) })
-	}
-}
+// setAside is how long an outbox or a held trigger waits whose worker has panicked.
+const setAside = time.Minute
 
-// start starts to work on a member, unless that is done already; false if there is no slot.
+// start starts to work on a member, unless that is done already; false if there is no slot. A member
+// that makes the worker panic is set aside: a turn or a call until its lease ends, and after five
+// claims it is listed as failed; an outbox or a held trigger for a while.
 func (w *Worker) start(ctx context.Context, l ledger.Lane, member string) bool {
 	name, q := string(l.Kind)+"/"+l.App+"/"+member, w.queues[l.Kind]
 	if _, busy := w.busy.LoadOrStore(name, true); busy {
@@ -167,25 +177,16 @@ func (w *Worker) start(ctx context.Context, l ledger.Lane, member string) bool {
 				w.Wake(app)
 			}
 		}()
-		w.take(ctx, q, l, member)
+		var err error
+		ended := panics.Run(w.Log, string(l.Kind), l.App+"/"+member, func() { err = q.work(ctx, l.App, member) })
+		if !ended && (l.Kind == keyspace.LaneOutboxes || l.Kind == keyspace.LaneHeld) {
+			err = w.Ledger.SetAside(w.Context, l.App, l.Kind, member, setAside)
+		}
+		if err != nil && ctx.Err() == nil && !(ended && errors.Is(err, keyspace.ErrMemory)) {
+			w.Log.Warn("ledger.unfinished", "app", l.App, string(l.Kind), member, "error", err.Error())
+		}
 	})
 	return true
-}
-
-// setAside is how long an outbox or a held trigger waits whose worker has panicked.
-const setAside = time.Minute
-
-// take works on a member. One that makes the worker panic is set aside: a turn or a call until its
-// lease ends, and after five claims it is listed as failed; an outbox or a held trigger for a while.
-func (w *Worker) take(ctx context.Context, q *queue, l ledger.Lane, member string) {
-	var err error
-	ended := panics.Run(w.Log, string(l.Kind), l.App+"/"+member, func() { err = q.work(ctx, l.App, member) })
-	if !ended && (l.Kind == keyspace.LaneOutboxes || l.Kind == keyspace.LaneHeld) {
-		err = w.Ledger.SetAside(w.Context, l.App, l.Kind, member, setAside)
-	}
-	if err != nil && ctx.Err() == nil && !(ended && errors.Is(err, keyspace.ErrMemory)) {
-		w.Log.Warn("ledger.unfinished", "app", l.App, string(l.Kind), member, "error", err.Error())
-	}
 }
 
 // skip logs entries of no kind that this version knows, once each, and leaves them alone. It brings

@@ -263,15 +263,6 @@ func (w *Worker) Token() string { return w.name + w.NewID() }
 // Made reports whether a token is one of this process.
 func (w *Worker) Made(token string) bool { return strings.HasPrefix(token, w.name) }
 
-// NextHolder makes the token under which an outbox is kept beyond what is written; none if others
-// have waited for longer, or the process ends.
-func (w *Worker) NextHolder() string {
-	if w.closing.Load() || w.queues[keyspace.LaneOutboxes].scarce() {
-		return ""
-	}
-	return w.Token()
-}
-
 // GiveUp releases the leases that a token may have taken, if err leaves open whether it did. It
 // returns at once.
 func (w *Worker) GiveUp(held ledger.Holding, err error) {
