@@ -112,7 +112,7 @@ func New(options Options) http.Handler {
 	router := echo.New()
 	router.HTTPErrorHandler = answer.WriteError
 	router.Pre(unslashed)
-	table, open, long := options.routes(options.Walls), map[string]bool{}, map[string]int64{}
+	table, open, long := options.routes(), map[string]bool{}, map[string]int64{}
 	for _, endpoint := range table {
 		if endpoint.open {
 			open[endpoint.path] = true
@@ -134,7 +134,7 @@ func New(options Options) http.Handler {
 		around = append(around, auth.Guarded(open))
 	}
 	around = append(around, auth.Authenticated(options.authenticator(), open))
-	// Together, once, and not by echo for each request: whatever the router finds for it.
+	// Chained once, and not by echo for each request.
 	handle := chained(around...)(func(c echo.Context) error { return c.Handler()(c) })
 	router.Use(func(echo.HandlerFunc) echo.HandlerFunc { return handle })
 	may := accessTable()
@@ -144,8 +144,13 @@ func New(options Options) http.Handler {
 	return router
 }
 
-func (o Options) authenticator() auth.Authenticator {
-	return auth.Authenticator{Admin: o.AdminKey, Keys: o.Keys, Tokens: o.Tokens, Now: o.Now, QueryPath: pathSessionEvents, SignIns: o.SignIns}
+// Doors lists the ways in over HTTP that are no page and no path of SERMAS.
+func Doors() (all []ratelimit.Needs) {
+	may := accessTable()
+	for _, r := range (Options{SERMAS: true}).withDefaults().routes() {
+		all = append(all, r.needs(may[r.method+" "+r.path]))
+	}
+	return all
 }
 
 func (o Options) withDefaults() Options {
@@ -194,6 +199,11 @@ type AppStore interface {
 	App(ctx context.Context, appID string) (*repositories.App, error)
 	Apps(ctx context.Context, after string, limit int) (items []*repositories.App, next string, err error)
 	DeleteApp(ctx context.Context, appID string, on ...store.Condition) error
+}
+
+// appReader reads an app.
+type appReader interface {
+	App(ctx context.Context, appID string) (*repositories.App, error)
 }
 
 // RepositoryReader reads the repositories of one scope.

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/fault"
 	"earshot/repositories/store"
+	"earshot/trigger/query"
 )
 
 // apps serves /v1/apps.
@@ -24,17 +26,19 @@ type apps struct {
 
 func (h apps) routes() []route {
 	const one = "/v1/apps/:appId"
+	list := listByID(func(ctx context.Context, _ repositories.Scope, page query.Page) ([]*repositories.App, string, error) {
+		return h.store.Apps(ctx, page.After, page.Limit)
+	})
+	remove := withCondition(func(c echo.Context, on store.Condition) error {
+		return answer.Done(c, http.StatusNoContent, h.store.DeleteApp(c.Request().Context(), c.Param("appId"), on))
+	})
 	return []route{
-		{method: http.MethodGet, path: "/v1/apps", handle: h.list, query: pageQuery},
+		{method: http.MethodGet, path: "/v1/apps", handle: list, query: pageQuery},
 		{method: http.MethodPut, path: one, handle: withBody(h.put), query: []string{"force", "dryRun"}, reads: true, tagged: true},
 		{method: http.MethodPatch, path: one, handle: withBody(h.patch), query: []string{"force", "dryRun"}, reads: true, tagged: true},
 		{method: http.MethodGet, path: one, handle: h.get, tagged: true},
-		{method: http.MethodDelete, path: one, handle: h.delete, tagged: true},
+		{method: http.MethodDelete, path: one, handle: remove, tagged: true},
 	}
-}
-
-func (h apps) list(c echo.Context) error {
-	return listByID(c, h.store.Apps)
 }
 
 func (h apps) put(c echo.Context, body []byte) error {
@@ -122,32 +126,4 @@ func (h apps) get(c echo.Context) error {
 		return err
 	}
 	return tagged(c, http.StatusOK, app.Revision, app)
-}
-
-func (h apps) delete(c echo.Context) error {
-	on, err := conditionOf(c)
-	if err != nil {
-		return err
-	}
-	return answer.Done(c, http.StatusNoContent, h.store.DeleteApp(c.Request().Context(), c.Param("appId"), on))
-}
-
-// isSet reads a boolean parameter. Anything but true and false is refused: a dryRun that was not understood
-// would write.
-func isSet(c echo.Context, name string) (bool, error) {
-	given, there := c.QueryParams()[name]
-	switch {
-	case !there || given[0] == "false":
-		return false, nil
-	case given[0] == "true":
-		return true, nil
-	}
-	return false, answer.BadRequest(name + " " + answer.Quote(given[0]) + " is neither true nor false")
-}
-
-// previewed answers with what the write would do.
-func previewed(c echo.Context, operation string, err error) error {
-	return answer.Result(c, http.StatusOK, struct {
-		Operation string `json:"operation"`
-	}{operation}, err)
 }

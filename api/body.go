@@ -17,13 +17,10 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
-	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/bodies"
 	"earshot/repositories/fault"
 	"earshot/repositories/locale"
-	"earshot/trigger"
-	"earshot/trigger/effect"
 )
 
 // withBody is the handler of requests that need a JSON body.
@@ -51,8 +48,12 @@ func readOptional(c echo.Context) ([]byte, error) {
 	if encoding := header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return nil, unsupported("Content-Encoding "+answer.Quote(encoding)+" is not read; send the body as it is").With("Accept-Encoding", "identity")
 	}
-	if given := header.Get("Content-Type"); given != "" && !isJSON(given) {
-		return nil, unsupported("Content-Type " + answer.Quote(given) + " is not read; send application/json")
+	if given := header.Get("Content-Type"); given != "" { // application/json and its +json kin (RFC 6839), in UTF-8
+		kind, parameters, err := mime.ParseMediaType(given)
+		kin := strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json")
+		if err != nil || kind != echo.MIMEApplicationJSON && !kin || !strings.EqualFold(cmp.Or(parameters["charset"], "utf-8"), "utf-8") {
+			return nil, unsupported("Content-Type " + answer.Quote(given) + " is not read; send application/json")
+		}
 	}
 	body, err := io.ReadAll(c.Request().Body)
 	if err != nil {
@@ -90,13 +91,6 @@ func unsupported(detail string) *answer.Problem {
 	return answer.NewProblem(http.StatusUnsupportedMediaType, detail).With("Accept", echo.MIMEApplicationJSON)
 }
 
-// isJSON accepts application/json and its +json kin (RFC 6839) in UTF-8.
-func isJSON(given string) bool {
-	kind, parameters, err := mime.ParseMediaType(given)
-	inUTF8 := strings.EqualFold(cmp.Or(parameters["charset"], "utf-8"), "utf-8")
-	return err == nil && inUTF8 && (kind == echo.MIMEApplicationJSON || strings.HasPrefix(kind, "application/") && strings.HasSuffix(kind, "+json"))
-}
-
 // bodiesSchema describes the bodies that are not definitions, and is part of /openapi.json.
 //
 //go:embed bodies.schema.json
@@ -109,10 +103,18 @@ const (
 
 func newBodies() *bodies.Definitions {
 	described := bodies.Compile(bodiesSchema, map[string]func(string) error{
-		"id":           func(id string) error { return repositories.CheckID("the id", id) },
-		"tool-name":    repositories.CheckToolName,
-		"message-id":   checkMessageID,
-		"message-text": checkText,
+		"id":         func(id string) error { return repositories.CheckID("the id", id) },
+		"tool-name":  repositories.CheckToolName,
+		"message-id": checkMessageID,
+		"message-text": func(text string) error {
+			if strings.TrimSpace(text) == "" {
+				return errors.New("must not be empty")
+			}
+			if len(text) > maxText {
+				return fmt.Errorf("is %d bytes long; the most is %d", len(text), maxText)
+			}
+			return nil
+		},
 		"key-life":     func(text string) error { return checkLife(text, maxKeyLife, "720h") },
 		"token-life":   func(text string) error { return checkLife(text, maxTokenLife, "1h") },
 		"session-life": func(text string) error { return checkLife(text, maxSessionLife, "2h") },
@@ -123,111 +125,10 @@ func newBodies() *bodies.Definitions {
 	return described
 }
 
-// decodeMessage reads the body of a posted message or of a draft.
-func decodeMessage(definitions *bodies.Definitions, body []byte) (message trigger.Message, isDraft bool, err error) {
-	var given struct {
-		MessageID string `json:"messageId"`
-		Actor     string `json:"actor"`
-		Text      string `json:"text"`
-		Final     *bool  `json:"final"`
-		Language  string `json:"language"`
-		TimeZone  string `json:"timeZone"`
-
-		Metadata repositories.Metadata `json:"metadata"`
-		History  []trigger.Earlier     `json:"history"`
-		Now      time.Time             `json:"now"`
-	}
-	read, err := definitions.Read("Message", body)
-	if err != nil {
-		return message, false, err
-	}
-	read.Into(&given)
-	checkMetadata(read, given.Metadata)
-	isDraft = given.Final != nil && !*given.Final
-	if isDraft && given.Actor == matcher.ActorAgent {
-		read.Add(fault.Point("final"), "what an agent says is matched against nothing, so that it has no draft")
-	}
-	return trigger.Message{
-		ID: given.MessageID, Actor: given.Actor, Text: given.Text, Language: given.Language, TimeZone: given.TimeZone, Metadata: given.Metadata,
-		History: given.History, Now: given.Now,
-	}, isDraft, read.Err()
-}
-
-// checkTold refuses what only a dry run may be told.
-func checkTold(m trigger.Message, dry bool) error {
-	var faults fault.List
-	if !dry && m.History != nil {
-		faults.Add(fault.Point("history"), "goes with dryRun=true alone: the session has its own")
-	}
-	if !dry && !m.Now.IsZero() {
-		faults.Add(fault.Point("now"), "goes with dryRun=true alone: a message has the time at which it comes")
-	}
-	return faults.Err()
-}
-
 func checkMetadata(read *bodies.Body, given repositories.Metadata) {
 	if err := repositories.CheckMetadata(given); err != nil {
 		read.Add(fault.Point("metadata"), "%s", err)
 	}
-}
-
-// decodeDirect reads the body of a direct trigger. Numbers keep the digits that were sent, as json.Number.
-func decodeDirect(definitions *bodies.Definitions, body []byte) (trigger.Direct, error) {
-	var given struct {
-		Name         string         `json:"name"`
-		RepositoryID string         `json:"repositoryId"`
-		Values       map[string]any `json:"values"`
-		Source       string         `json:"source"`
-		TriggerID    string         `json:"triggerId"`
-
-		Metadata repositories.Metadata `json:"metadata"`
-	}
-	read, err := definitions.Read("Direct", body)
-	if err != nil {
-		return trigger.Direct{}, err
-	}
-	read.Into(&given)
-	checkMetadata(read, given.Metadata)
-	return trigger.Direct{
-		Name: given.Name, RepositoryID: given.RepositoryID, Values: given.Values,
-		Source: given.Source, TriggerID: given.TriggerID, Metadata: given.Metadata,
-	}, read.Err()
-}
-
-func decodeSession(definitions *bodies.Definitions, sent []byte, appID, sessionID string) (*repositories.Session, error) {
-	body, err := definitions.Read("SessionRequest", sent)
-	if err != nil {
-		return nil, err
-	}
-	body.Agree("appId", appID)
-	body.Agree("sessionId", sessionID)
-	session := &repositories.Session{}
-	body.Into(session)
-	checkMetadata(body, session.Metadata)
-	session.AppID, session.ID = appID, sessionID
-	return session, body.Err()
-}
-
-func decodeGiven(definitions *bodies.Definitions, sent []byte) (effect.Answer, error) {
-	body, err := definitions.Read("Given", sent)
-	if err != nil {
-		return effect.Answer{}, err
-	}
-	var given effect.Answer
-	body.Into(&given)
-	_, hasResult := body.Object()["result"]
-	if ok, told := body.Object()["ok"].(bool); told {
-		switch {
-		case ok && given.Error != "":
-			body.Add(fault.Point("error"), "belongs to an answer whose ok is false")
-		case !ok && given.Error == "":
-			body.Add(fault.Point("error"), "is missing: where ok is false it says why")
-		}
-		if !ok && hasResult {
-			body.Add(fault.Point("result"), "belongs to an answer whose ok is true")
-		}
-	}
-	return given, body.Err()
 }
 
 // checkMessageID is wider than CheckID: the id of a message is no part of a subject, and front-ends have
@@ -236,16 +137,6 @@ func checkMessageID(id string) error {
 	foreign := strings.ContainsFunc(id, func(r rune) bool { return !unicode.IsPrint(r) || unicode.IsSpace(r) })
 	if foreign || id == "" || utf8.RuneCountInString(id) > maxMessageID {
 		return fmt.Errorf("must be 1 to %d printable characters without spaces", maxMessageID)
-	}
-	return nil
-}
-
-func checkText(text string) error {
-	if strings.TrimSpace(text) == "" {
-		return errors.New("must not be empty")
-	}
-	if len(text) > maxText {
-		return fmt.Errorf("is %d bytes long; the most is %d", len(text), maxText)
 	}
 	return nil
 }
@@ -263,9 +154,7 @@ const (
 func checkLife(text string, most time.Duration, example string) error {
 	life, err := time.ParseDuration(text)
 	if err != nil || life < time.Second || life > most {
-		return fmt.Errorf("%s is no duration of at least 1s and at most %s, as in %s", answer.Quote(text), hours(most), example)
+		return fmt.Errorf("%s is no duration of at least 1s and at most %dh, as in %s", answer.Quote(text), int(most.Hours()), example)
 	}
 	return nil
 }
-
-func hours(d time.Duration) string { return fmt.Sprintf("%dh", int(d.Hours())) }

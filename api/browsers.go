@@ -32,8 +32,10 @@ const (
 func crossOrigin(origins Origins) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
-			appID, ok := appInPath(c.Request().URL.Path)
-			if !ok || origins == nil {
+			// With or without a route: a page should be able to read that there is none.
+			rest, ofApp := strings.CutPrefix(c.Request().URL.Path, "/v1/apps/")
+			appID, _, _ := strings.Cut(rest, "/")
+			if !ofApp || repositories.CheckID("appId", appID) != nil || origins == nil {
 				return next(c)
 			}
 			c.Response().Header().Add(echo.HeaderVary, echo.HeaderOrigin)
@@ -87,13 +89,6 @@ func readsHeader(name string) bool {
 	}
 	service, isToken := strings.CutSuffix(name, repositories.TokenHeaderEnd)
 	return isToken && repositories.CheckID("service", service) == nil
-}
-
-// appInPath reads the app of a path, with or without a route: a page should be able to read that there is none.
-func appInPath(path string) (string, bool) {
-	rest, ok := strings.CutPrefix(path, "/v1/apps/")
-	appID, _, _ := strings.Cut(rest, "/")
-	return appID, ok && repositories.CheckID("appId", appID) == nil
 }
 
 // maxBody is the longest body that is read, in bytes (section 3 of the contract).

@@ -15,6 +15,7 @@ import (
 	"earshot/repositories/bodies"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
+	"earshot/trigger/query"
 )
 
 // KeyStore looks up and manages the keys of apps.
@@ -32,18 +33,27 @@ type KeyKeeper interface {
 	RevokeKey(ctx context.Context, appID, keyID string) error
 }
 
-// appKeys serves /v1/apps/{appId}/keys.
-type appKeys struct {
-	store  KeyKeeper
-	bodies *bodies.Definitions
+// credentials serves the keys of apps, the tokens that a back-end hands to the browser of a session, and what a
+// caller's own key is.
+type credentials struct {
+	keys    KeyStore
+	tokens  auth.Tokens
+	bodies  *bodies.Definitions
+	natsURL string
+	now     func() time.Time
 }
 
-func (h appKeys) routes() []route {
-	const all = "/v1/apps/:appId/keys"
+func (h credentials) routes() []route {
+	const all = ofApp + "/keys"
+	list := listByID(func(ctx context.Context, of repositories.Scope, page query.Page) ([]store.AppKey, string, error) {
+		return h.keys.AppKeys(ctx, of.AppID, page.After, page.Limit)
+	})
 	return []route{
-		{method: http.MethodPost, path: all, handle: withBody(h.post), reads: true},
-		{method: http.MethodGet, path: all, handle: h.list, query: pageQuery},
-		{method: http.MethodDelete, path: all + "/:keyId", handle: h.revoke},
+		{method: http.MethodPost, path: all, handle: withBody(h.createKey), reads: true},
+		{method: http.MethodGet, path: all, handle: list, query: pageQuery},
+		{method: http.MethodDelete, path: all + "/:keyId", handle: removes(h.keys, KeyStore.RevokeKey, "keyId")},
+		{method: http.MethodPost, path: ofSession + "/token", handle: h.createToken, reads: true},
+		{method: http.MethodGet, path: "/v1/whoami", handle: h.whoami},
 	}
 }
 
@@ -53,7 +63,7 @@ type madeKey struct {
 	Key string `json:"key"`
 }
 
-func (h appKeys) post(c echo.Context, body []byte) error {
+func (h credentials) createKey(c echo.Context, body []byte) error {
 	var asked struct {
 		Name      string             `json:"name"`
 		Scopes    []store.Permission `json:"scopes"`
@@ -63,7 +73,7 @@ func (h appKeys) post(c echo.Context, body []byte) error {
 		return err
 	}
 	lifetime, _ := time.ParseDuration(asked.ExpiresIn) // was checked; empty is none
-	key, text, err := h.store.CreateKey(c.Request().Context(), c.Param("appId"), store.NewKey{
+	key, text, err := h.keys.CreateKey(c.Request().Context(), c.Param("appId"), store.NewKey{
 		Name: asked.Name, Scopes: asked.Scopes, Lifetime: lifetime, By: auth.PrincipalOf(c).KeyID,
 	})
 	if errors.Is(err, store.ErrKey) || errors.Is(err, store.ErrKeyExpired) {
@@ -72,42 +82,15 @@ func (h appKeys) post(c echo.Context, body []byte) error {
 	return answer.Result(c, http.StatusCreated, madeKey{key, text.Reveal()}, err)
 }
 
-func (h appKeys) list(c echo.Context) error {
-	return listByID(c, func(ctx context.Context, after string, limit int) ([]store.AppKey, string, error) {
-		return h.store.AppKeys(ctx, c.Param("appId"), after, limit)
-	})
-}
-
-func (h appKeys) revoke(c echo.Context) error {
-	return answer.Done(c, http.StatusNoContent, h.store.RevokeKey(c.Request().Context(), c.Param("appId"), c.Param("keyId")))
-}
-
 // defaultTokenTTL is how long a session token is good by default.
 const defaultTokenTTL = "1h"
-
-// appReader reads an app.
-type appReader interface {
-	App(ctx context.Context, appID string) (*repositories.App, error)
-}
-
-// sessionTokens serves the tokens that a back-end hands to the browser of a session.
-type sessionTokens struct {
-	lives  auth.Lives
-	tokens auth.Tokens
-	bodies *bodies.Definitions
-	now    func() time.Time
-}
-
-func (h sessionTokens) routes() []route {
-	return []route{{method: http.MethodPost, path: "/v1/apps/:appId/sessions/:sessionId/token", handle: h.post, reads: true}}
-}
 
 type madeToken struct {
 	Token     string    `json:"token"`
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
-func (h sessionTokens) post(c echo.Context) error {
+func (h credentials) createToken(c echo.Context) error {
 	var asked struct {
 		ExpiresIn string `json:"expiresIn"`
 	}
@@ -119,7 +102,7 @@ func (h sessionTokens) post(c echo.Context) error {
 		return err
 	}
 	life, _ := time.ParseDuration(cmp.Or(asked.ExpiresIn, defaultTokenTTL)) // was checked
-	alive, err := h.lives.Generation(c.Request().Context(), c.Param("appId"), c.Param("sessionId"))
+	alive, err := h.keys.Generation(c.Request().Context(), c.Param("appId"), c.Param("sessionId"))
 	if err != nil {
 		return err
 	}
@@ -135,31 +118,20 @@ func (h sessionTokens) post(c echo.Context) error {
 	return answer.Result(c, http.StatusCreated, madeToken{signed.Reveal(), token.Expires}, err)
 }
 
-// whoami names the caller's key, so that a client with a key needs to know no app.
-type whoami struct{ natsURL string }
-
-func (h whoami) routes() []route {
-	return []route{{method: http.MethodGet, path: "/v1/whoami", handle: h.get}}
-}
-
-type introduction struct {
-	Admin     bool               `json:"admin"`
-	AppID     string             `json:"appId,omitempty"`
-	SessionID string             `json:"sessionId,omitempty"`
-	KeyID     string             `json:"keyId,omitempty"`
-	Scopes    []store.Permission `json:"scopes,omitempty"`
-	ExpiresAt *time.Time         `json:"expiresAt,omitempty"`
-	NATSURL   string             `json:"natsUrl,omitempty"`
-}
-
-func (h whoami) get(c echo.Context) error {
+// whoami describes the caller's key, so that a client with a key needs to know no app.
+func (h credentials) whoami(c echo.Context) error {
 	who := auth.PrincipalOf(c)
-	told := introduction{Admin: who.Admin, AppID: who.AppID(), SessionID: who.SessionID, KeyID: who.KeyID, Scopes: who.Scopes(), NATSURL: h.natsURL}
+	keyID := who.KeyID
 	if who.FrontEnd() {
-		told.KeyID = "" // a browser has no business with it
+		keyID = "" // a browser has no business with it
 	}
-	if !who.Expires.IsZero() {
-		told.ExpiresAt = &who.Expires
-	}
-	return answer.JSON(c, http.StatusOK, told)
+	return answer.JSON(c, http.StatusOK, struct {
+		Admin     bool               `json:"admin"`
+		AppID     string             `json:"appId,omitempty"`
+		SessionID string             `json:"sessionId,omitempty"`
+		KeyID     string             `json:"keyId,omitempty"`
+		Scopes    []store.Permission `json:"scopes,omitempty"`
+		ExpiresAt time.Time          `json:"expiresAt,omitzero"`
+		NATSURL   string             `json:"natsUrl,omitempty"`
+	}{who.Admin, who.AppID(), who.SessionID, keyID, who.Scopes(), who.Expires, h.natsURL})
 }

@@ -1,7 +1,9 @@
 package api
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
 )
@@ -58,9 +61,12 @@ func (h events) stream(c echo.Context) error {
 		return err
 	}
 	defer leave()
-	by, err := h.opened(ctx, c)
-	if err != nil {
-		return err
+	by := &openedWith{Principal: auth.PrincipalOf(c), session: scopeOf(c)}
+	by.watch = auth.NewWatch(h.by.Now, func(ctx context.Context) error { return h.by.StillGood(ctx, by.Principal) })
+	if by.outlives = by.session.SessionID != "" && !by.FrontEnd(); by.outlives {
+		if by.life, err = h.by.Keys.LifeOf(ctx, by.session.AppID, by.session.SessionID); err != nil {
+			return err
+		}
 	}
 	after, err := h.start(ctx, c)
 	if err != nil {
@@ -71,23 +77,16 @@ func (h events) stream(c echo.Context) error {
 		return unreadable(err)
 	}
 	out := &eventWriter{out: c.Response(), with: http.NewResponseController(c.Response())}
-	if err := out.begin(after); err != nil || c.Request().Method == http.MethodHead {
+	out.out.Header().Set("Content-Type", "text/event-stream")
+	out.out.Header().Set("X-Accel-Buffering", "no") // nginx would collect events
+	out.out.WriteHeader(http.StatusOK)
+	// The id comes before any event: else a client that has seen nothing would lose what comes while it is gone.
+	fmt.Fprintf(&out.text, "retry: %d\nid: %d\n\n", retryAfter, after)
+	if err := out.flush(); err != nil || c.Request().Method == http.MethodHead {
 		return nil
 	}
 	h.pump(ctx, out, published, by)
 	return nil
-}
-
-func (h events) opened(ctx context.Context, c echo.Context) (*openedWith, error) {
-	by := &openedWith{Principal: auth.PrincipalOf(c), session: scopeOf(c)}
-	by.watch = auth.NewWatch(h.by.Now, func(ctx context.Context) error { return h.by.StillGood(ctx, by.Principal) })
-	by.outlives = by.session.SessionID != "" && !by.FrontEnd()
-	if !by.outlives {
-		return by, nil
-	}
-	var err error
-	by.life, err = h.by.Keys.LifeOf(ctx, by.session.AppID, by.session.SessionID)
-	return by, err
 }
 
 // Where a client says which event it has seen last: a browser that connects again by itself in the header, and
@@ -154,7 +153,8 @@ func (h events) pump(ctx context.Context, out *eventWriter, published <-chan eff
 				return
 			}
 		case <-beats.C:
-			if out.beat() != nil {
+			out.text.WriteString(": alive\n\n")
+			if out.flush() != nil {
 				return
 			}
 		case <-checks.C:
@@ -217,4 +217,67 @@ func (h events) stillOpen(ctx context.Context, out *eventWriter, by *openedWith)
 	}
 	_ = out.notice(tokenExpired, tokenEnd{ExpiresAt: by.Expires, Detail: answer.ProblemOf(auth.Unauthorized(err)).Detail})
 	return false
+}
+
+const (
+	writeTime  = 10 * time.Second // how long a client may take for one event
+	retryAfter = 2000             // when a browser whose stream broke off connects again, in ms
+)
+
+// eventWriter writes a stream of server-sent events.
+type eventWriter struct {
+	out  http.ResponseWriter
+	with *http.ResponseController
+	text bytes.Buffer
+}
+
+// event sends one event: its sequence, the first two words of its subject, its payload.
+func (w *eventWriter) event(event effect.Published) error {
+	words := strings.SplitN(event.Subject, ".", 3)
+	fmt.Fprintf(&w.text, "id: %d\nevent: %s\n", event.Sequence, strings.Join(words[:min(2, len(words))], "."))
+	// A payload of ours is one line; what others publish must not end the event. It is not copied: a
+	// stream that does not read would hold its copy for as long as it is open.
+	for rest, more := event.Data, true; more; {
+		end := bytes.IndexAny(rest, "\r\n")
+		line := rest
+		if more = end >= 0; more {
+			line, rest = rest[:end], bytes.TrimPrefix(rest[end:], []byte("\r"))
+			rest = bytes.TrimPrefix(rest, []byte("\n"))
+		}
+		w.text.WriteString("data: ")
+		if err := w.write(line); err != nil {
+			return err
+		}
+		w.text.WriteByte('\n')
+	}
+	w.text.WriteByte('\n')
+	return w.flush()
+}
+
+// notice sends an event of the service itself, without an id: the client resumes behind the last of the stream.
+func (w *eventWriter) notice(name string, data tokenEnd) error {
+	text, err := exactjson.Encode(data)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(&w.text, "event: %s\ndata: %s\n\n", name, text)
+	return w.flush()
+}
+
+// write sends what is collected and then a text that is not copied for it.
+func (w *eventWriter) write(text []byte) error {
+	defer w.text.Reset()
+	_ = w.with.SetWriteDeadline(time.Now().Add(writeTime)) // a recorder has none
+	if _, err := w.out.Write(w.text.Bytes()); err != nil {
+		return err
+	}
+	_, err := w.out.Write(text)
+	return err
+}
+
+func (w *eventWriter) flush() error {
+	if err := w.write(nil); err != nil {
+		return err
+	}
+	return w.with.Flush()
 }

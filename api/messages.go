@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -15,8 +17,10 @@ import (
 	"earshot/api/auth"
 	"earshot/api/ratelimit"
 	"earshot/matcher"
+	"earshot/repositories"
 	"earshot/repositories/bodies"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
 	"earshot/repositories/tracing"
 	"earshot/trigger"
 	"earshot/trigger/explain"
@@ -33,20 +37,18 @@ type messages struct {
 }
 
 func (h messages) routes() []route {
-	const path = "/v1/apps/:appId/sessions/:sessionId/messages"
+	const path = ofSession + "/messages"
+	retract := func(c echo.Context) error {
+		return answer.Done(c, http.StatusNoContent, h.engine.RetractDraft(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.Param("messageId")))
+	}
 	return []route{
 		{method: http.MethodPost, path: path, handle: h.post, query: []string{"dryRun", "explain"}, reads: true, kind: admission.Turn, counts: ratelimit.Messages},
-		{method: http.MethodGet, path: path, handle: h.history, query: historyQuery},
-		{method: http.MethodGet, path: path + "/:messageId", handle: h.one},
-		{method: http.MethodGet, path: path + "/:messageId/explain", handle: h.explain},
+		{method: http.MethodGet, path: path, handle: h.history, query: slices.Concat(pageQuery, []string{"since", "order"})},
+		{method: http.MethodGet, path: path + "/:messageId", handle: shown(h, Messages.Message)},
+		{method: http.MethodGet, path: path + "/:messageId/explain", handle: shown(h, Messages.Explain)},
 		{method: http.MethodPost, path: path + "/:messageId/commit", handle: h.commit, query: []string{"explain"}, kind: admission.Turn, counts: ratelimit.Messages},
-		{method: http.MethodDelete, path: path + "/:messageId", handle: h.retract},
+		{method: http.MethodDelete, path: path + "/:messageId", handle: retract},
 	}
-}
-
-// accepted is the answer to a message whose outcome comes later.
-type accepted struct {
-	MessageID string `json:"messageId"`
 }
 
 // messageQuery is what the query of a posted message asks for.
@@ -69,23 +71,85 @@ func (h messages) post(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	message, isDraft, err := h.read(c)
-	if err == nil {
-		err = checkTold(message, want.dry)
-	}
-	switch {
-	case err != nil:
+	message, isDraft, err := h.read(c, want.dry)
+	if err != nil {
 		return err
+	}
+	ctx := c.Request().Context()
+	switch {
 	case want.dry:
 		return h.try(c, message, want.why)
 	case isDraft:
-		return h.draft(c, message, want.why)
+		shown, err := h.engine.Draft(ctx, message)
+		if err != nil {
+			return undecided(err, message.ID, "the draft is not matched, and nothing fired: it is matched when it is decided")
+		}
+		if want.why {
+			return h.explained(c, message, shown, h.engine.ExplainDraft)
+		}
+		return answer.Stored(c, http.StatusOK, shown)
 	case prefers(c.Request().Header, "respond-async"):
-		id, err := h.engine.PostAsync(c.Request().Context(), message)
+		id, err := h.engine.PostAsync(ctx, message)
 		return acceptedLater(c, id, err)
 	}
-	stored, err := h.engine.Post(c.Request().Context(), message)
+	stored, err := h.engine.Post(ctx, message)
 	return h.decided(c, message, stored, err, want.why)
+}
+
+// read makes a message of the request, and says whether it is a draft. The id is made here if the client gave
+// none, so that the answer can name a message that is not decided.
+func (h messages) read(c echo.Context, dry bool) (message trigger.Message, isDraft bool, err error) {
+	body, err := readBody(c)
+	if err != nil {
+		return message, false, err
+	}
+	var given struct {
+		MessageID string `json:"messageId"`
+		Actor     string `json:"actor"`
+		Text      string `json:"text"`
+		Final     *bool  `json:"final"`
+		Language  string `json:"language"`
+		TimeZone  string `json:"timeZone"`
+
+		Metadata repositories.Metadata `json:"metadata"`
+		History  []trigger.Earlier     `json:"history"`
+		Now      time.Time             `json:"now"`
+	}
+	read, err := h.bodies.Read("Message", body)
+	if err != nil {
+		return message, false, err
+	}
+	read.Into(&given)
+	checkMetadata(read, given.Metadata)
+	isDraft = given.Final != nil && !*given.Final
+	if isDraft && given.Actor == matcher.ActorAgent {
+		read.Add(fault.Point("final"), "what an agent says is matched against nothing, so that it has no draft")
+	}
+	if err := read.Err(); err != nil {
+		return message, isDraft, err
+	}
+	if !auth.PrincipalOf(c).MaySay(given.Actor) {
+		return message, isDraft, auth.Forbidden() // a browser speaks for its user alone
+	}
+	who, err := h.users.of(c)
+	if err != nil {
+		return message, isDraft, err
+	}
+	if given.MessageID == "" {
+		given.MessageID = h.newID()
+	}
+	var faults fault.List
+	if !dry && given.History != nil {
+		faults.Add(fault.Point("history"), "goes with dryRun=true alone: the session has its own")
+	}
+	if !dry && !given.Now.IsZero() {
+		faults.Add(fault.Point("now"), "goes with dryRun=true alone: a message has the time at which it comes")
+	}
+	return trigger.Message{
+		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), ID: given.MessageID, Actor: given.Actor, Text: given.Text,
+		Language: given.Language, TimeZone: given.TimeZone, Metadata: given.Metadata, History: given.History, Now: given.Now,
+		TraceParent: tracing.Of(c.Request().Context()), Claims: who.claims, Auth: who.faults,
+	}, isDraft, faults.Err()
 }
 
 // decided answers with the stored answer of a message that was decided, or was not.
@@ -103,31 +167,9 @@ func acceptedLater(c echo.Context, messageID string, err error) error {
 	if err == nil {
 		c.Response().Header().Set("Preference-Applied", "respond-async")
 	}
-	return answer.Result(c, http.StatusAccepted, accepted{messageID}, err)
-}
-
-// read makes a message of the request, and says whether it is a draft. The id is made here where the client gave
-// none, so that a message which is not decided can be named in the answer.
-func (h messages) read(c echo.Context) (message trigger.Message, isDraft bool, err error) {
-	body, err := readBody(c)
-	if err != nil {
-		return message, false, err
-	}
-	message, isDraft, err = decodeMessage(h.bodies, body)
-	if err != nil {
-		return message, isDraft, err
-	}
-	if !auth.PrincipalOf(c).MaySay(message.Actor) {
-		return message, isDraft, auth.Forbidden() // a browser speaks for its user alone
-	}
-	if message.ID == "" {
-		message.ID = h.newID()
-	}
-	message.AppID, message.SessionID = c.Param("appId"), c.Param("sessionId")
-	message.TraceParent = tracing.Of(c.Request().Context())
-	who, err := h.users.of(c)
-	message.Claims, message.Auth = who.claims, who.faults
-	return message, isDraft, err
+	return answer.Result(c, http.StatusAccepted, struct {
+		MessageID string `json:"messageId"`
+	}{messageID}, err)
 }
 
 // withMessageID adds the message's id to the problem of one that may have been kept without
@@ -140,12 +182,6 @@ func withMessageID(err error, messageID string) error {
 	}
 	found.MessageID = messageID
 	return &found
-}
-
-// triedAnswer is the answer to a dry run.
-type triedAnswer struct {
-	query.Answer
-	Explain *explain.Explanation `json:"explain,omitempty"`
 }
 
 func (h messages) try(c echo.Context, m trigger.Message, explained bool) error {
@@ -161,23 +197,14 @@ func (h messages) try(c echo.Context, m trigger.Message, explained bool) error {
 	if err != nil {
 		return undecided(err, "", "this was a dry run, and nothing is kept")
 	}
-	tried := triedAnswer{Answer: found}
+	tried := struct {
+		query.Answer
+		Explain *explain.Explanation `json:"explain,omitempty"`
+	}{Answer: found}
 	if explained {
 		tried.Explain = &why
 	}
 	return answer.JSON(c, http.StatusOK, tried)
-}
-
-// draft answers what a message calls for that may still change.
-func (h messages) draft(c echo.Context, m trigger.Message, explained bool) error {
-	shown, err := h.engine.Draft(c.Request().Context(), m)
-	if err != nil {
-		return undecided(err, m.ID, "the draft is not matched, and nothing fired: it is matched when it is decided")
-	}
-	if explained {
-		return h.explained(c, m, shown, h.engine.ExplainDraft)
-	}
-	return answer.Stored(c, http.StatusOK, shown)
 }
 
 // undecided says of a message that no model decided what became of it.
@@ -205,10 +232,6 @@ func (h messages) commit(c echo.Context) error {
 	return h.decided(c, m, stored, err, want.why)
 }
 
-func (h messages) retract(c echo.Context) error {
-	return answer.Done(c, http.StatusNoContent, h.engine.RetractDraft(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.Param("messageId")))
-}
-
 // explained answers with a stored answer and why it came out so, as far as that is kept.
 func (h messages) explained(c echo.Context, m trigger.Message, stored json.RawMessage, why func(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)) error {
 	found, err := why(c.Request().Context(), m.AppID, m.SessionID, m.ID)
@@ -228,22 +251,23 @@ func (h messages) explained(c echo.Context, m trigger.Message, stored json.RawMe
 }
 
 func (h messages) history(c echo.Context) error {
-	asked, err := historyAsked(c)
-	if err != nil {
+	a := &searchQuery{c: c}
+	asked := query.History{
+		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), Since: a.time("since"), Newest: a.oneOf("order", orders) == "desc", Page: a.page(),
+	}
+	if err := a.problem(); err != nil {
 		return err
 	}
 	items, next, err := h.engine.History(c.Request().Context(), asked)
 	return answer.List(c, items, next, err)
 }
 
-func (h messages) one(c echo.Context) error {
-	found, err := h.engine.Message(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.Param("messageId"))
-	return answer.Result(c, http.StatusOK, found, err)
-}
-
-func (h messages) explain(c echo.Context) error {
-	found, err := h.engine.Explain(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.Param("messageId"))
-	return answer.Result(c, http.StatusOK, found, err)
+// shown makes the handler that answers with what is kept of a message.
+func shown[T any](h messages, read func(m Messages, ctx context.Context, appID, sessionID, messageID string) (T, error)) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		found, err := read(h.engine, c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.Param("messageId"))
+		return answer.Result(c, http.StatusOK, found, err)
+	}
 }
 
 // prefers reports whether the request asks for a preference (RFC 7240). A value or

@@ -12,7 +12,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
@@ -74,10 +73,18 @@ func logged(logger *slog.Logger, now func() time.Time) echo.MiddlewareFunc {
 		return func(c echo.Context) error {
 			began := now()
 			err := next(c)
-			ctx, at := c.Request().Context(), level(c)
-			if logger.Enabled(ctx, at) {
+			ctx, status, level := c.Request().Context(), c.Response().Status, slog.LevelInfo
+			switch {
+			case status == http.StatusServiceUnavailable && c.Path() == pathReady:
+				level = slog.LevelDebug // ready.failed says so, once
+			case status >= http.StatusInternalServerError:
+				level = slog.LevelError
+			case isProbe(c): // probes come every few seconds
+				level = slog.LevelDebug
+			}
+			if logger.Enabled(ctx, level) {
 				attributes := append(outcome(c), slog.Int64("ms", now().Sub(began).Milliseconds()))
-				logger.LogAttrs(ctx, at, "http.request", attributes...)
+				logger.LogAttrs(ctx, level, "http.request", attributes...)
 			}
 			return err
 		}
@@ -103,20 +110,6 @@ func outcome(c echo.Context) []slog.Attr {
 		attributes = append(attributes, slog.String("error", cause.Error()))
 	}
 	return attributes
-}
-
-// level keeps the probes, which come every few seconds, out of an ordinary log.
-func level(c echo.Context) slog.Level {
-	switch {
-	case c.Response().Status == http.StatusServiceUnavailable && c.Path() == pathReady:
-		return slog.LevelDebug // ready.failed says so, once
-	case c.Response().Status >= http.StatusInternalServerError:
-		return slog.LevelError
-	case isProbe(c):
-		return slog.LevelDebug
-	default:
-		return slog.LevelInfo
-	}
 }
 
 func isProbe(c echo.Context) bool {
@@ -148,20 +141,17 @@ func traced(tracer *tracing.Tracer) echo.MiddlewareFunc {
 			method, routed := methodName(request.Method), routeName(c)
 			ctx, span := tracer.Below(request.Context(), request.Header.Get("traceparent"), method+" "+routed, trace.SpanKindServer)
 			c.SetRequest(request.WithContext(ctx))
-			defer func() { endRequest(span, method, routed, c.Response().Status) }()
+			defer func() {
+				status, fault := c.Response().Status, ""
+				if status >= http.StatusInternalServerError { // only a fault of ours is one, by the conventions for servers of HTTP
+					fault = strconv.Itoa(status)
+				}
+				// The path is left out: it may hold what a caller made up.
+				tracing.End(span, fault, tracing.HTTPMethod.String(method), tracing.HTTPRoute.String(routed), tracing.HTTPStatus.Int(status))
+			}()
 			return next(c)
 		}
 	}
-}
-
-// endRequest ends the span of a request. Only a fault of ours is one there, by the conventions
-// for servers of HTTP. The path is left out: it may hold what a caller made up.
-func endRequest(span trace.Span, method, routed string, status int) {
-	fault := ""
-	if status >= http.StatusInternalServerError {
-		fault = strconv.Itoa(status)
-	}
-	tracing.End(span, fault, tracing.HTTPMethod.String(method), tracing.HTTPRoute.String(routed), tracing.HTTPStatus.Int(status))
 }
 
 // spanBelow returns a new span of the caller's trace, or of a new one that is sampled.
@@ -185,16 +175,17 @@ func routeName(c echo.Context) string {
 	return c.Path()
 }
 
-// metricsRoute shows all that the process has registered, in the format of Prometheus.
-func metricsRoute(registry *prometheus.Registry) route {
-	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry})
-	return route{method: http.MethodGet, path: pathMetrics, handle: echo.WrapHandler(handler), open: true}
-}
-
 // counted counts requests by route, method and status. All three come from closed
 // sets, so that no caller can make the number of time series grow.
 func counted(registry *prometheus.Registry) echo.MiddlewareFunc {
-	requests := requestCounter(registry)
+	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "earshot_http_requests_total",
+		Help: "Requests that were answered, by route, method and status.",
+	}, []string{"route", "method", "status"})
+	var there prometheus.AlreadyRegisteredError
+	if errors.As(registry.Register(requests), &there) { // by another handler of the same registry
+		requests = there.ExistingCollector.(*prometheus.CounterVec)
+	}
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			err := next(c)
@@ -203,18 +194,4 @@ func counted(registry *prometheus.Registry) echo.MiddlewareFunc {
 			return err
 		}
 	}
-}
-
-// requestCounter returns the registry's counter; a second handler on one registry
-// shares it.
-func requestCounter(registry *prometheus.Registry) *prometheus.CounterVec {
-	counter := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "earshot_http_requests_total",
-		Help: "Requests that were answered, by route, method and status.",
-	}, []string{"route", "method", "status"})
-	var there prometheus.AlreadyRegisteredError
-	if errors.As(registry.Register(counter), &there) {
-		return there.ExistingCollector.(*prometheus.CounterVec)
-	}
-	return counter
 }

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"earshot/api/answer"
 	"earshot/repositories/outages"
@@ -77,19 +79,18 @@ func (a *Away) Unwrap() []error {
 type probes struct {
 	checks   []Check
 	troubles *outages.Log
+	metrics  *prometheus.Registry
 }
 
 func (h probes) routes() []route {
+	// It answers as long as the process can, and looks at nothing else: a restart would heal nothing else.
+	health := func(c echo.Context) error { return answer.JSON(c, http.StatusOK, map[string]string{"status": "alive"}) }
+	metrics := echo.WrapHandler(promhttp.HandlerFor(h.metrics, promhttp.HandlerOpts{Registry: h.metrics}))
 	return []route{
-		{method: http.MethodGet, path: pathHealth, handle: h.health, open: true},
+		{method: http.MethodGet, path: pathHealth, handle: health, open: true},
 		{method: http.MethodGet, path: pathReady, handle: h.ready, open: true, query: []string{queryVerbose}},
+		{method: http.MethodGet, path: pathMetrics, handle: metrics, open: true},
 	}
-}
-
-// health answers as long as the process can: it looks at nothing else, since a restart
-// would heal nothing else.
-func (h probes) health(c echo.Context) error {
-	return answer.JSON(c, http.StatusOK, map[string]string{"status": "alive"})
 }
 
 // queryVerbose asks for the state of each service.
@@ -97,26 +98,37 @@ const queryVerbose = "verbose"
 
 func (h probes) ready(c echo.Context) error {
 	verbose := c.QueryParams().Has(queryVerbose) && c.QueryParam(queryVerbose) != "false"
-	found := h.look(c.Request().Context())
 	var services []serviceState
-	if verbose {
-		for i, err := range found {
-			services = append(services, stateOf(h.checks[i].Name, err))
+	var silent, wrong []string
+	for i, err := range h.look(c.Request().Context()) {
+		name := h.checks[i].Name
+		if verbose {
+			services = append(services, stateOf(name, err))
+		}
+		if usable(err) {
+			continue
+		}
+		var shown Public
+		if errors.As(err, &shown) {
+			wrong = append(wrong, name+" "+shown.Public())
+		} else {
+			silent = append(silent, name)
 		}
 	}
-	if down := h.down(found); len(down) > 0 {
-		problem := answer.NewProblem(http.StatusServiceUnavailable, "not ready: "+strings.Join(down, "; ")).With("Retry-After", answer.Soon)
+	if len(silent) > 0 {
+		wrong = append([]string{"no answer from " + strings.Join(silent, ", ")}, wrong...)
+	}
+	if len(wrong) > 0 {
+		problem := answer.NewProblem(http.StatusServiceUnavailable, "not ready: "+strings.Join(wrong, "; ")).With("Retry-After", answer.Soon)
 		if verbose {
 			problem.Services = services
 		}
 		return problem
 	}
-	return answer.JSON(c, http.StatusOK, readyAnswer{Status: stateReady, Services: services})
-}
-
-type readyAnswer struct {
-	Status   string         `json:"status"`
-	Services []serviceState `json:"services,omitempty"`
+	return answer.JSON(c, http.StatusOK, struct {
+		Status   string         `json:"status"`
+		Services []serviceState `json:"services,omitempty"`
+	}{stateReady, services})
 }
 
 // States of a service.
@@ -179,7 +191,7 @@ func usable(err error) bool {
 	return err == nil || errors.As(err, &parts) && !parts.All
 }
 
-// look asks all services at once.
+// look asks all services at once, and writes a line where the state of one changes: probes come every few seconds.
 func (h probes) look(ctx context.Context) []error {
 	ctx, cancel := context.WithTimeout(ctx, readyTime)
 	defer cancel()
@@ -190,47 +202,18 @@ func (h probes) look(ctx context.Context) []error {
 	}
 	asking.Wait()
 	for i, err := range found {
-		h.note(ctx, h.checks[i].Name, err)
-	}
-	return found
-}
-
-// down says which services do not answer, in their order, and then what is wrong with others.
-func (h probes) down(found []error) []string {
-	var silent, wrong []string
-	for i, err := range found {
-		if usable(err) {
+		service := h.checks[i].Name
+		if err == nil {
+			h.troubles.Over(ctx, service, "ready.again", "service", service)
 			continue
 		}
-		var told Public
-		if errors.As(err, &told) {
-			wrong = append(wrong, h.checks[i].Name+" "+told.Public())
-		} else {
-			silent = append(silent, h.checks[i].Name)
+		event := "ready.failed"
+		if usable(err) {
+			event = "ready.partly"
 		}
+		// The texts of errors tell no states apart: they name ports that are others each time.
+		state := stateOf(service, err)
+		h.troubles.Trouble(ctx, service, fmt.Sprint(state.State, state.Says, state.Away), event, "service", service, "error", err)
 	}
-	if len(silent) > 0 {
-		wrong = append([]string{"no answer from " + strings.Join(silent, ", ")}, wrong...)
-	}
-	return wrong
-}
-
-// note writes a line where the state of a service changes: probes come every few seconds.
-func (h probes) note(ctx context.Context, service string, err error) {
-	if err == nil {
-		h.troubles.Over(ctx, service, "ready.again", "service", service)
-		return
-	}
-	event := "ready.failed"
-	if usable(err) {
-		event = "ready.partly"
-	}
-	h.troubles.Trouble(ctx, service, howOf(service, err), event, "service", service, "error", err)
-}
-
-// howOf tells the ways apart in which a service is not whole. Texts of errors would not do: they
-// name ports that are others each time.
-func howOf(service string, err error) string {
-	state := stateOf(service, err)
-	return fmt.Sprint(state.State, state.Says, state.Away)
+	return found
 }

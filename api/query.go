@@ -5,10 +5,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -74,17 +77,113 @@ func pageOf(c echo.Context) (query.Page, error) {
 	return page, nil
 }
 
-// listByID answers with a page of a list whose cursors are ids.
-func listByID[T any](c echo.Context, read func(ctx context.Context, after string, limit int) (items []T, next string, err error)) error {
-	page, err := pageOf(c)
+// isSet reads a boolean parameter. Anything but true and false is refused: a dryRun that was not understood
+// would write.
+func isSet(c echo.Context, name string) (bool, error) {
+	given, there := c.QueryParams()[name]
+	switch {
+	case !there || given[0] == "false":
+		return false, nil
+	case given[0] == "true":
+		return true, nil
+	}
+	return false, answer.BadRequest(name + " " + answer.Quote(given[0]) + " is neither true nor false")
+}
+
+// listByID makes the handler of a list whose cursors are ids.
+func listByID[T any](read func(ctx context.Context, of repositories.Scope, page query.Page) (items []T, next string, err error)) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		page, err := pageOf(c)
+		if err != nil {
+			return err
+		}
+		if page.After != "" && repositories.CheckID("after", page.After) != nil {
+			return answer.BadCursor()
+		}
+		items, next, err := read(c.Request().Context(), scopeOf(c), page)
+		return answer.List(c, items, next, err)
+	}
+}
+
+// removes makes the handler that removes one thing of an app, whose id is in the path.
+func removes[S any](from S, remove func(from S, ctx context.Context, appID, id string) error, id string) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		return answer.Done(c, http.StatusNoContent, remove(from, c.Request().Context(), c.Param("appId"), c.Param(id)))
+	}
+}
+
+// orders are the orders of a list.
+var orders = []string{"asc", "desc"}
+
+// maxSearched is the longest text that is searched for, in characters: that of a messageId.
+const maxSearched = 128
+
+// searchQuery reads the parameters of a query, and collects what is wrong with them.
+type searchQuery struct {
+	c     echo.Context
+	wrong []string
+}
+
+// page reads the page of a list.
+func (a *searchQuery) page() query.Page {
+	page, err := pageOf(a.c)
 	if err != nil {
-		return err
+		a.fault(err.Error())
 	}
-	if page.After != "" && repositories.CheckID("after", page.After) != nil {
-		return answer.BadCursor()
+	return page
+}
+
+// oneOf reads a parameter that is one of some words, or left out.
+func (a *searchQuery) oneOf(name string, words []string) string {
+	given := a.c.QueryParam(name)
+	if given != "" && !slices.Contains(words, given) {
+		a.fault(name + " " + answer.Quote(given) + " is none of " + strings.Join(words, ", "))
 	}
-	items, next, err := read(c.Request().Context(), page.After, page.Limit)
-	return answer.List(c, items, next, err)
+	return given
+}
+
+// valid reads a parameter that a check lets through, or that is left out.
+func (a *searchQuery) valid(name string, check func(string) error) string {
+	given := a.c.QueryParam(name)
+	if given == "" {
+		return ""
+	}
+	if err := check(given); err != nil {
+		a.fault(err.Error())
+	}
+	return given
+}
+
+// text reads a parameter that may be any short text.
+func (a *searchQuery) text(name string) string {
+	given := a.c.QueryParam(name)
+	if !utf8.ValidString(given) || utf8.RuneCountInString(given) > maxSearched {
+		a.fault(name + " is no text of up to " + strconv.Itoa(maxSearched) + " characters")
+	}
+	return given
+}
+
+// time reads a parameter that is a time, or left out.
+func (a *searchQuery) time(name string) time.Time {
+	given := a.c.QueryParam(name)
+	if given == "" {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, given)
+	if err != nil {
+		a.fault(name + " " + answer.Quote(given) + " is no time as 2026-12-01T09:00:00Z (a + in it is written %2B)")
+	}
+	return at
+}
+
+func (a *searchQuery) fault(detail string) { a.wrong = append(a.wrong, detail) }
+
+// problem names all faults at once; nil if there are none.
+func (a *searchQuery) problem() error {
+	if a.wrong == nil {
+		return nil
+	}
+	return answer.BadRequest(strings.Join(a.wrong, "; "))
 }
 
 // idsKey is where checkedIDs leaves the ids of the path, for the log.
@@ -102,7 +201,18 @@ func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
 			if plain, err := url.PathUnescape(values[i]); err == nil && c.Request().URL.RawPath != "" {
 				values[i] = plain
 			}
-			if err := checkPathID(name, values[i]); err != nil {
+			var err error
+			switch name {
+			case "messageId":
+				if err = checkMessageID(values[i]); err != nil {
+					err = fmt.Errorf("%s %w", name, err)
+				}
+			case "toolName":
+				err = repositories.CheckToolName(values[i])
+			default:
+				err = repositories.CheckID(name, values[i])
+			}
+			if err != nil {
 				wrong = append(wrong, err.Error())
 			}
 			ids = append(ids, slog.String(name, values[i]))
@@ -113,19 +223,6 @@ func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
 		c.Set(idsKey, ids)
 		return next(c)
 	}
-}
-
-func checkPathID(name, id string) error {
-	switch name {
-	case "messageId":
-		if err := checkMessageID(id); err != nil {
-			return fmt.Errorf("%s %w", name, err)
-		}
-		return nil
-	case "toolName":
-		return repositories.CheckToolName(id)
-	}
-	return repositories.CheckID(name, id)
 }
 
 func scopeOf(c echo.Context) repositories.Scope {

@@ -42,66 +42,48 @@ func (r route) needs(may auth.Access) ratelimit.Needs {
 	return n
 }
 
-// routes lists everything that is served.
-func (o Options) routes(walls *ratelimit.Walls) []route {
-	bodies := newBodies()
-	by := o.authenticator()
-	people := users{o.Store, o.Identities}
-	all := slices.Concat(
-		apps{o.Store, o.Store, o.Models, o.notes()}.routes(),
-		toolRepositories{o.Store, o.Store, o.Store, o.notes(), o.Offer, o.NewID}.routes(),
-		scopedTools{o.Engine, bodies}.routes(),
-		messages{o.Engine, people, bodies, o.NewID}.routes(),
-		triggers{o.Engine, people, bodies}.routes(),
-		events{o.Store, o.Events, by, admission.NewStreamLimit(o.Streams), o.Closing}.routes(),
-		appKeys{o.Keys, bodies}.routes(),
-		whoami{o.NATSURL}.routes(),
-		sessionTokens{o.Keys, o.Tokens, bodies, o.Now}.routes(),
-		sessions{o.Store, o.Engine, bodies}.routes(),
-		closing{o.Store, o.Store, o.Engine, o.Memory}.routes(),
-		o.sources().routes(),
-		o.chats(people),
-		o.agents(people, walls.Gates),
-		o.brokers(by),
-		probes{o.Ready, outages.New(o.Logger)}.routes(),
-		[]route{metricsRoute(o.Metrics)},
-	)
-	return withDocumentation(all)
-}
+// group is the routes of one subject.
+type group interface{ routes() []route }
 
-// Doors lists the ways in over HTTP that are no page and no path of SERMAS.
-func Doors() (all []ratelimit.Needs) {
-	may := accessTable()
-	o := Options{SERMAS: true}.withDefaults()
-	for _, r := range o.routes(o.Walls) {
-		all = append(all, r.needs(may[r.method+" "+r.path]))
+// routes lists everything that is served. It panics where a description that is embedded in the program
+// cannot be read.
+func (o Options) routes() (all []route) {
+	described, by, people := newBodies(), o.authenticator(), users{o.Store, o.Identities}
+	noted := notes{o.Store, o.Store, o.Engine, o.Prepare}
+	for _, one := range []group{
+		apps{o.Store, o.Store, o.Models, noted},
+		toolRepositories{o.Store, o.Store, o.Store, noted, o.Offer, o.NewID},
+		scopedTools{o.Engine, described},
+		messages{o.Engine, people, described, o.NewID},
+		triggers{o.Engine, people, described},
+		events{o.Store, o.Events, by, admission.NewStreamLimit(o.Streams), o.Closing},
+		credentials{o.Keys, o.Tokens, described, o.NATSURL, o.Now},
+		sessions{o.Store, o.Store, o.Engine, o.Memory, described},
+		&sources{store: o.Store, reach: o.Reach, now: o.Now, looked: map[string]look{}},
+		ingress{o, by, people},
+		probes{o.Ready, outages.New(o.Logger), o.Metrics},
+	} {
+		all = append(all, one.routes()...)
 	}
-	return all
-}
-
-// withDocumentation adds the routes that describe the table and, in it, themselves.
-// It panics where what is embedded in the program cannot be read.
-func withDocumentation(table []route) []route {
 	d := &docs.Documents{}
-	table = append(table,
+	all = append(all,
 		route{method: http.MethodGet, path: "/openapi.json", handle: d.ServeOpenAPI, open: true},
 		route{method: http.MethodGet, path: "/asyncapi.json", handle: d.ServeAsyncAPI, open: true},
 		route{method: http.MethodGet, path: "/docs", handle: d.ServePage, open: true},
 		route{method: http.MethodGet, path: "/docs/:file", handle: d.ServeFile, open: true},
 		route{method: http.MethodGet, path: "/", handle: docs.Lead, open: true},
 	)
-	may := accessTable()
-	described := make([]docs.Route, len(table))
-	for i, r := range table {
+	may, shown := accessTable(), make([]docs.Route, len(all))
+	for i, r := range all {
 		may := may[r.method+" "+r.path]
-		described[i] = docs.Route{
+		shown[i] = docs.Route{
 			Method: r.method, Path: r.path, Query: r.query, Open: r.open, Reads: r.reads, Scopes: may.Scopes, FrontEnd: may.FrontEnd, Anyone: may.Anyone, Tagged: r.tagged,
 		}
 	}
-	if err := d.Build(described, bodiesSchema, repositories.DefinitionSchema()); err != nil {
+	if err := d.Build(shown, bodiesSchema, repositories.DefinitionSchema()); err != nil {
 		panic("the description of the API is damaged: " + err.Error())
 	}
-	return table
+	return all
 }
 
 // register adds the route to the router, a GET as HEAD as well: net/http leaves the

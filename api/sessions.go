@@ -2,6 +2,8 @@ package api
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -9,36 +11,59 @@ import (
 	"earshot/api/answer"
 	"earshot/repositories"
 	"earshot/repositories/bodies"
+	"earshot/repositories/exactjson"
+	"earshot/trigger/effect"
+	"earshot/trigger/erasure"
+	"earshot/trigger/query"
 	"earshot/trigger/scope"
 )
 
-// sessions serves what is known of conversations. They begin with their first use, and need
-// not be put.
+// Memory forgets all of a session, and tells what the stream has of it.
+type Memory interface {
+	// Erase returns when nothing of the session is left; erasure.ErrStreams where the stream
+	// could not be cleared.
+	Erase(ctx context.Context, appID, sessionID string) error
+	// Stored hands out its events, in their order, until do fails.
+	Stored(ctx context.Context, appID, sessionID string, do func(effect.Published) error) error
+}
+
+// sessions serves what is known of conversations, closes, erases and exports them. They begin with their first use,
+// and need not be put.
 type sessions struct {
 	store  SessionStore
+	apps   appReader
 	engine Engine
+	memory Memory // nil: nothing is erased or exported
 	bodies *bodies.Definitions
 }
 
 func (h sessions) routes() []route {
+	list := listByID(func(ctx context.Context, of repositories.Scope, page query.Page) ([]*repositories.Session, string, error) {
+		return h.store.Sessions(ctx, of.AppID, page.After, page.Limit)
+	})
 	return []route{
 		{method: http.MethodPut, path: ofSession, handle: withBody(h.put), reads: true},
 		{method: http.MethodGet, path: ofSession, handle: func(c echo.Context) error { return h.show(c, http.StatusOK) }},
-		{method: http.MethodGet, path: ofApp + "/sessions", handle: h.list, query: pageQuery},
+		{method: http.MethodGet, path: ofApp + "/sessions", handle: list, query: pageQuery},
+		{method: http.MethodDelete, path: ofSession, handle: h.close, query: []string{"erase"}},
+		{method: http.MethodGet, path: ofSession + "/export", handle: h.export},
 	}
-}
-
-// shownSession is a session with the calls that wait for values.
-type shownSession struct {
-	*repositories.Session
-	Open []scope.OpenCall `json:"open"`
 }
 
 func (h sessions) put(c echo.Context, body []byte) error {
-	session, err := decodeSession(h.bodies, body, c.Param("appId"), c.Param("sessionId"))
+	read, err := h.bodies.Read("SessionRequest", body)
 	if err != nil {
 		return err
 	}
+	session := &repositories.Session{}
+	read.Agree("appId", c.Param("appId"))
+	read.Agree("sessionId", c.Param("sessionId"))
+	read.Into(session)
+	checkMetadata(read, session.Metadata)
+	if err := read.Err(); err != nil {
+		return err
+	}
+	session.AppID, session.ID = c.Param("appId"), c.Param("sessionId")
 	created, err := h.store.PutSession(c.Request().Context(), session)
 	if err != nil {
 		return err
@@ -53,11 +78,128 @@ func (h sessions) show(c echo.Context, status int) error {
 		return err
 	}
 	open, err := h.engine.Open(ctx, appID, sessionID)
-	return answer.Result(c, status, shownSession{session, open}, err)
+	return answer.Result(c, status, struct {
+		*repositories.Session
+		Open []scope.OpenCall `json:"open"` // the calls that wait for values
+	}{session, open}, err)
 }
 
-func (h sessions) list(c echo.Context) error {
-	return listByID(c, func(ctx context.Context, after string, limit int) ([]*repositories.Session, string, error) {
-		return h.store.Sessions(ctx, c.Param("appId"), after, limit)
-	})
+func (h sessions) close(c echo.Context) error {
+	erase, err := isSet(c, "erase")
+	if err != nil {
+		return err
+	}
+	end := h.store.CloseSession
+	if erase {
+		if h.memory == nil {
+			return readsNoEvents()
+		}
+		end = h.memory.Erase
+	}
+	return answer.Done(c, http.StatusNoContent, unclear(end(c.Request().Context(), c.Param("appId"), c.Param("sessionId"))))
+}
+
+// unclear is the problem of a stream that could not be read or cleared.
+func unclear(err error) error {
+	if !errors.Is(err, erasure.ErrStreams) {
+		return err
+	}
+	return answer.NewProblem(http.StatusServiceUnavailable, "NATS does not let the events of the session be read or removed now; send the request again: it goes on where it broke off").
+		With("Retry-After", answer.Soon).Because(err)
+}
+
+// export writes all that is kept of a session, a line of JSON each, and holds a page at a time. When it fails
+// midway the connection breaks off: what came must not be taken for all.
+func (h sessions) export(c echo.Context) error {
+	if h.memory == nil {
+		return readsNoEvents()
+	}
+	if _, err := h.apps.App(c.Request().Context(), c.Param("appId")); err != nil {
+		return err
+	}
+	ctx, appID, sessionID := c.Request().Context(), c.Param("appId"), c.Param("sessionId")
+	out := exportWriter{c}
+	for _, part := range []func() error{
+		func() error {
+			session, err := h.store.Session(ctx, appID, sessionID)
+			if errors.Is(err, repositories.ErrNotFound) {
+				return nil
+			}
+			return out.line("session", session, err)
+		},
+		func() error {
+			return exportPages(out, "message", func(page query.Page) ([]query.Entry, string, error) {
+				return h.engine.History(ctx, query.History{AppID: appID, SessionID: sessionID, Page: page})
+			})
+		},
+		func() error {
+			return exportPages(out, "trigger", func(page query.Page) ([]query.Record, string, error) {
+				return h.engine.Triggers(ctx, query.Triggers{AppID: appID, SessionID: sessionID, AllLives: true, Oldest: true, Page: page})
+			})
+		},
+		func() error { return h.memory.Stored(ctx, appID, sessionID, out.event) },
+	} {
+		if err := part(); err != nil {
+			if c.Response().Committed {
+				panic(http.ErrAbortHandler)
+			}
+			return unclear(err)
+		}
+	}
+	out.begin()
+	return nil
+}
+
+// exportPages writes what read returns, a page at a time.
+func exportPages[T any](out exportWriter, kind string, read func(query.Page) (items []T, next string, err error)) error {
+	for after := ""; ; {
+		items, next, err := read(query.Page{After: after, Limit: 100})
+		for _, item := range items {
+			if err := out.line(kind, item, nil); err != nil {
+				return err
+			}
+		}
+		if err != nil || next == "" {
+			return err
+		}
+		after = next
+	}
+}
+
+// exportWriter writes lines of JSON.
+type exportWriter struct{ echo.Context }
+
+// begin sends the header, once.
+func (w exportWriter) begin() {
+	if !w.Response().Committed {
+		w.Response().Header().Set(echo.HeaderContentType, "application/x-ndjson")
+		w.Response().WriteHeader(http.StatusOK)
+	}
+}
+
+func (w exportWriter) event(event effect.Published) error {
+	data := any(string(event.Data)) // others may publish anything
+	if json.Valid(event.Data) {
+		data = event.Data
+	}
+	return w.line("event", struct {
+		Sequence uint64 `json:"sequence"`
+		Subject  string `json:"subject"`
+		Data     any    `json:"data"`
+	}{event.Sequence, event.Subject, data}, nil)
+}
+
+// line writes an object with its kind before its fields, unless it could not be read.
+func (w exportWriter) line(kind string, of any, err error) error {
+	if err != nil {
+		return err
+	}
+	text, err := exactjson.Encode(of)
+	if err != nil {
+		return err
+	}
+	w.begin()
+	whole := append([]byte(`{"kind":"`+kind+`",`), text[1:]...)
+	_, err = w.Response().Write(append(whole, '\n'))
+	return err
 }

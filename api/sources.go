@@ -43,10 +43,6 @@ const (
 	looksKept = 1000
 )
 
-func (o Options) sources() *sources {
-	return &sources{store: o.Store, reach: o.Reach, now: o.Now, looked: map[string]look{}}
-}
-
 func (h *sources) routes() []route {
 	return []route{{method: http.MethodGet, path: "/v1/apps/:appId/sources", handle: h.list}}
 }

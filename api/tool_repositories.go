@@ -4,18 +4,16 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
 	"earshot/api/auth"
-	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/fault"
 	"earshot/repositories/store"
+	"earshot/trigger/query"
 )
 
 // toolRepositories serves the repositories of an app and of a session.
@@ -35,54 +33,31 @@ type Offer func(ctx context.Context, app *repositories.App, source string) (tool
 // offerTime is how long a write waits for a server.
 const offerTime = 10 * time.Second
 
-// read reads the tools of a repository that is written from its server. What goes wrong is no
-// fault of the write: the server is asked again.
-func (h toolRepositories) read(ctx context.Context, repository *repositories.Repository) (noted []string) {
-	if repository.From == "" || h.offer == nil {
-		return nil
-	}
-	app, err := h.notes.apps.App(ctx, repository.AppID)
-	if err != nil || repository.Check(app) != nil {
-		return nil // the write says so
-	}
-	ctx, cancel := context.WithTimeout(ctx, offerTime)
-	defer cancel()
-	tools, noted, err := h.offer(ctx, app, repository.From)
-	if err != nil {
-		source, _ := app.Source(repository.From)
-		return []string{fmt.Sprintf("the tools of source %q could not be read: %s; the repository keeps those that it had from it, and the server is asked again every %s",
-			repository.From, err, source.RefreshEvery())}
-	}
-	repository.Tools = tools
-	return noted
-}
-
-func (h toolRepositories) routes() []route {
-	return append(h.under("/v1/apps/:appId"), h.under("/v1/apps/:appId/sessions/:sessionId")...)
-}
-
-func (h toolRepositories) under(owner string) []route {
-	all, one := owner+"/repositories", owner+"/repositories/:repositoryId"
-	return []route{
-		{method: http.MethodGet, path: all, handle: h.list, query: pageQuery},
-		{method: http.MethodPost, path: all, handle: withBody(h.post), reads: true, tagged: true},
-		{method: http.MethodPut, path: one, handle: withBody(h.put), query: []string{"dryRun"}, reads: true, tagged: true},
-		{method: http.MethodPatch, path: one, handle: withBody(h.patch), reads: true, tagged: true},
-		{method: http.MethodGet, path: one, handle: h.get, tagged: true},
-		{method: http.MethodDelete, path: one, handle: h.delete, tagged: true},
-		{method: http.MethodDelete, path: one + "/tools/:toolName", handle: h.deleteTool, tagged: true},
-	}
-}
-
-func (h toolRepositories) list(c echo.Context) error {
-	return listByID(c, func(ctx context.Context, after string, limit int) ([]repositories.Repository, string, error) {
-		items, next, err := h.reader.Repositories(ctx, scopeOf(c), after, limit)
+func (h toolRepositories) routes() (all []route) {
+	list := listByID(func(ctx context.Context, of repositories.Scope, page query.Page) ([]repositories.Repository, string, error) {
+		items, next, err := h.reader.Repositories(ctx, of, page.After, page.Limit)
 		shown := make([]repositories.Repository, len(items))
 		for i, item := range items {
 			shown[i] = withTools(item)
 		}
 		return shown, next, err
 	})
+	remove := withCondition(func(c echo.Context, on store.Condition) error {
+		return answer.Done(c, http.StatusNoContent, h.writer.DeleteRepository(c.Request().Context(), scopeOf(c), c.Param("repositoryId"), on))
+	})
+	for _, owner := range []string{ofApp, ofSession} {
+		every, one := owner+"/repositories", owner+"/repositories/:repositoryId"
+		all = append(all,
+			route{method: http.MethodGet, path: every, handle: list, query: pageQuery},
+			route{method: http.MethodPost, path: every, handle: withBody(h.post), reads: true, tagged: true},
+			route{method: http.MethodPut, path: one, handle: withBody(h.put), query: []string{"dryRun"}, reads: true, tagged: true},
+			route{method: http.MethodPatch, path: one, handle: withBody(h.patch), reads: true, tagged: true},
+			route{method: http.MethodGet, path: one, handle: h.get, tagged: true},
+			route{method: http.MethodDelete, path: one, handle: remove, tagged: true},
+			route{method: http.MethodDelete, path: one + "/tools/:toolName", handle: withCondition(h.deleteTool), tagged: true},
+		)
+	}
+	return all
 }
 
 func (h toolRepositories) post(c echo.Context, body []byte) error {
@@ -131,6 +106,28 @@ func (h toolRepositories) put(c echo.Context, body []byte) error {
 	return h.change(c, change, h.read(c.Request().Context(), repository)...)
 }
 
+// read reads the tools of a repository that is written from its server. What goes wrong is no
+// fault of the write: the server is asked again.
+func (h toolRepositories) read(ctx context.Context, repository *repositories.Repository) (noted []string) {
+	if repository.From == "" || h.offer == nil {
+		return nil
+	}
+	app, err := h.notes.apps.App(ctx, repository.AppID)
+	if err != nil || repository.Check(app) != nil {
+		return nil // the write says so
+	}
+	ctx, cancel := context.WithTimeout(ctx, offerTime)
+	defer cancel()
+	tools, noted, err := h.offer(ctx, app, repository.From)
+	if err != nil {
+		source, _ := app.Source(repository.From)
+		return []string{fmt.Sprintf("the tools of source %q could not be read: %s; the repository keeps those that it had from it, and the server is asked again every %s",
+			repository.From, err, source.RefreshEvery())}
+	}
+	repository.Tools = tools
+	return noted
+}
+
 // change writes the next state of the repository of the path.
 func (h toolRepositories) change(c echo.Context, change store.RepositoryChange, noted ...string) error {
 	stored, created, err := h.writer.ChangeRepository(c.Request().Context(), change)
@@ -163,21 +160,9 @@ func (h toolRepositories) get(c echo.Context) error {
 	return tagged(c, http.StatusOK, repository.Revision, withTools(repository))
 }
 
-func (h toolRepositories) delete(c echo.Context) error {
-	on, err := conditionOf(c)
-	if err != nil {
-		return err
-	}
-	return answer.Done(c, http.StatusNoContent, h.writer.DeleteRepository(c.Request().Context(), scopeOf(c), c.Param("repositoryId"), on))
-}
-
 // deleteTool takes one tool out of a repository, which stays, if without any.
-func (h toolRepositories) deleteTool(c echo.Context) error {
-	on, err := conditionOf(c)
-	if err != nil {
-		return err
-	}
-	_, _, err = h.writer.ChangeRepository(c.Request().Context(), store.RepositoryChange{
+func (h toolRepositories) deleteTool(c echo.Context, on store.Condition) error {
+	_, _, err := h.writer.ChangeRepository(c.Request().Context(), store.RepositoryChange{
 		Scope: scopeOf(c), ID: c.Param("repositoryId"), On: ifThere(on),
 		To: func(there *repositories.Repository) (*repositories.Repository, error) {
 			if there.Revision == "" {
@@ -205,26 +190,4 @@ func withTools(repository *repositories.Repository) repositories.Repository {
 		shown.Tools = []repositories.Tool{}
 	}
 	return shown
-}
-
-// unconfirmed advises a confirm for each tool of the repository that does what nobody takes back,
-// and has nobody asked first.
-func (n notes) unconfirmed(ctx context.Context, written *repositories.Repository) []string {
-	if len(matcher.Unconfirmed(&repositories.App{}, written)) == 0 {
-		return nil // whatever the app says
-	}
-	app, err := n.apps.App(ctx, written.AppID)
-	if err != nil {
-		return nil
-	}
-	advised, more := matcher.Unconfirmed(app, written).Listed()
-	found := make([]string, 0, len(advised)+1)
-	for _, note := range advised {
-		i, _ := strconv.Atoi(strings.TrimPrefix(note.Pointer, "/tools/"))
-		found = append(found, fmt.Sprintf("tool %q %s", written.Tools[i].Name, note.Detail))
-	}
-	if more > 0 {
-		found = append(found, fmt.Sprintf("and %d tools more do what nobody takes back, without a question", more))
-	}
-	return found
 }

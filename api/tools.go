@@ -33,12 +33,13 @@ type scopedTools struct {
 var toolsQuery = append([]string{"name"}, pageQuery...)
 
 func (h scopedTools) routes() []route {
+	const app, session = ofApp + "/tools", ofSession + "/tools"
 	return []route{
-		{method: http.MethodGet, path: "/v1/apps/:appId/tools", handle: h.list, query: toolsQuery},
-		{method: http.MethodGet, path: "/v1/apps/:appId/sessions/:sessionId/tools", handle: h.list, query: toolsQuery},
-		{method: http.MethodGet, path: "/v1/apps/:appId/tools/usage", handle: h.usage, query: pageQuery},
-		{method: http.MethodPost, path: "/v1/apps/:appId/tools/search", handle: withBody(h.search), reads: true},
-		{method: http.MethodPost, path: "/v1/apps/:appId/sessions/:sessionId/tools/search", handle: withBody(h.search), reads: true},
+		{method: http.MethodGet, path: app, handle: h.list, query: toolsQuery},
+		{method: http.MethodGet, path: session, handle: h.list, query: toolsQuery},
+		{method: http.MethodGet, path: app + "/usage", handle: h.usage, query: pageQuery},
+		{method: http.MethodPost, path: app + "/search", handle: withBody(h.search), reads: true},
+		{method: http.MethodPost, path: session + "/search", handle: withBody(h.search), reads: true},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -12,8 +13,12 @@ import (
 	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/api/ratelimit"
+	"earshot/repositories"
 	"earshot/repositories/bodies"
+	"earshot/repositories/fault"
 	"earshot/repositories/tracing"
+	"earshot/trigger"
+	"earshot/trigger/effect"
 	"earshot/trigger/query"
 )
 
@@ -24,45 +29,82 @@ type triggers struct {
 	bodies *bodies.Definitions
 }
 
+// Parameters by which triggers are searched in lists and in bulk operations, and what these take besides.
+var (
+	triggerQuery = []string{"state", "name", "since", "until", "value", "reason", "source", "messageId"}
+	listedQuery  = slices.Concat(pageQuery, triggerQuery, []string{"order"})
+	appQuery     = slices.Concat(listedQuery, []string{"session"})
+	bulkQuery    = slices.Concat(triggerQuery, []string{"session", "dryRun"})
+)
+
 func (h triggers) routes() []route {
 	const (
 		app     = "/v1/apps/:appId/triggers"
 		session = "/v1/apps/:appId/sessions/:sessionId/triggers"
 		one     = app + "/:triggerId"
 	)
+	noBody := func(echo.Context) ([]byte, error) { return nil, nil }
+	cancel := func(e Triggers, ctx context.Context, appID, triggerID, _, by string) (query.Record, error) {
+		return e.Cancel(ctx, appID, triggerID, by)
+	}
+	retry := func(c echo.Context) error {
+		by := auth.PrincipalOf(c).Name()
+		return answer.Done(c, http.StatusAccepted, h.engine.Retry(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), by))
+	}
+	retryAll := func(c echo.Context) error {
+		return h.inBulk(c, http.StatusAccepted, func(ctx context.Context, q query.Triggers) (int, error) {
+			return h.engine.RetryAll(ctx, q, auth.PrincipalOf(c).Name())
+		})
+	}
 	return []route{
 		{method: http.MethodPost, path: app, handle: withBody(h.fire), reads: true, kind: admission.Turn, counts: ratelimit.Triggers},
 		{method: http.MethodPost, path: session, handle: withBody(h.fire), reads: true, kind: admission.Turn, counts: ratelimit.Triggers},
 		{method: http.MethodGet, path: app, handle: h.list, query: appQuery},
 		{method: http.MethodGet, path: session, handle: h.list, query: listedQuery},
 		{method: http.MethodGet, path: one, handle: h.get},
-		{method: http.MethodDelete, path: one, handle: h.remove},
-		{method: http.MethodPost, path: one + "/retry", handle: h.retry},
+		{method: http.MethodDelete, path: one, handle: removes(h.engine, Triggers.Remove, "triggerId")},
+		{method: http.MethodPost, path: one + "/retry", handle: retry},
 		{method: http.MethodPost, path: one + "/answer", handle: withBody(h.answer), reads: true},
-		{method: http.MethodPost, path: one + "/confirm", handle: withBody(h.confirm), reads: true, kind: admission.Turn},
-		{method: http.MethodPost, path: one + "/deny", handle: h.deny, reads: true},
-		{method: http.MethodPost, path: one + "/cancel", handle: h.cancel},
-		{method: http.MethodPost, path: app + "/retry", handle: h.retryAll, query: bulkQuery},
+		{method: http.MethodPost, path: one + "/confirm", handle: h.move(readBody, "Confirmation", Triggers.Confirm), reads: true, kind: admission.Turn},
+		{method: http.MethodPost, path: one + "/deny", handle: h.move(readOptional, "Denial", Triggers.Deny), reads: true},
+		{method: http.MethodPost, path: one + "/cancel", handle: h.move(noBody, "", cancel)},
+		{method: http.MethodPost, path: app + "/retry", handle: retryAll, query: bulkQuery},
 		{method: http.MethodDelete, path: app, handle: h.purge, query: bulkQuery},
 	}
 }
 
 func (h triggers) fire(c echo.Context, body []byte) error {
-	direct, err := decodeDirect(h.bodies, body)
+	var given struct {
+		Name         string         `json:"name"`
+		RepositoryID string         `json:"repositoryId"`
+		Values       map[string]any `json:"values"` // numbers keep the digits that were sent, as json.Number
+		Source       string         `json:"source"`
+		TriggerID    string         `json:"triggerId"`
+
+		Metadata repositories.Metadata `json:"metadata"`
+	}
+	read, err := h.bodies.Read("Direct", body)
 	if err != nil {
 		return err
 	}
-	if auth.PrincipalOf(c).FrontEnd() && direct.Source != query.SourceUI {
+	read.Into(&given)
+	checkMetadata(read, given.Metadata)
+	if err := read.Err(); err != nil {
+		return err
+	}
+	frontEnd := auth.PrincipalOf(c).FrontEnd()
+	if frontEnd && given.Source != query.SourceUI {
 		return auth.Forbidden() // a task or an agent is no browser
 	}
 	who, err := h.users.of(c)
 	if err != nil {
 		return err
 	}
-	direct.AppID, direct.SessionID, direct.Claims = c.Param("appId"), c.Param("sessionId"), who.claims
-	direct.FrontEnd = auth.PrincipalOf(c).FrontEnd()
-	direct.TraceParent = tracing.Of(c.Request().Context())
-	match, err := h.engine.Fire(c.Request().Context(), direct)
+	match, err := h.engine.Fire(c.Request().Context(), trigger.Direct{
+		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), Claims: who.claims, FrontEnd: frontEnd, TraceParent: tracing.Of(c.Request().Context()),
+		Name: given.Name, RepositoryID: given.RepositoryID, Values: given.Values,
+		Source: given.Source, TriggerID: given.TriggerID, Metadata: given.Metadata,
+	})
 	if err != nil {
 		return who.explained(err)
 	}
@@ -76,12 +118,42 @@ func (h triggers) fire(c echo.Context, body []byte) error {
 }
 
 func (h triggers) list(c echo.Context) error {
-	query, err := triggersAsked(c)
-	if err != nil {
+	a := &searchQuery{c: c}
+	asked := a.triggers()
+	asked.Page, asked.Oldest = a.page(), a.oneOf("order", orders) == "asc"
+	if err := a.problem(); err != nil {
 		return err
 	}
-	items, next, err := h.engine.Triggers(c.Request().Context(), query)
+	items, next, err := h.engine.Triggers(c.Request().Context(), asked)
 	return answer.List(c, items, next, err)
+}
+
+// Values of the parameters of a search.
+var (
+	triggerStates = []string{
+		query.StatePending, query.StateDelivered, query.StateFailed, query.StateConfirming, query.StateCancelled, query.StateDuplicate,
+	}
+	triggerSources = []string{query.SourceMessage, query.SourceUI, query.SourceTask, query.SourceAgent}
+	failureReasons = []string{
+		string(effect.ReasonAuth), string(effect.ReasonRequest), string(effect.ReasonTimeout), string(effect.ReasonBlocked), string(effect.ReasonUnknown),
+	}
+)
+
+func (a *searchQuery) triggers() query.Triggers {
+	q := query.Triggers{
+		AppID: a.c.Param("appId"), SessionID: a.c.Param("sessionId"),
+		State: a.oneOf("state", triggerStates), Source: a.oneOf("source", triggerSources), Reason: effect.Reason(a.oneOf("reason", failureReasons)),
+		Name: a.valid("name", repositories.CheckToolName), MessageID: a.text("messageId"), Value: a.text("value"),
+		Since: a.time("since"), Until: a.time("until"),
+	}
+	if !q.Since.IsZero() && !q.Until.IsZero() && q.Until.Before(q.Since) {
+		a.fault("until is before since")
+	}
+	if q.SessionID == "" {
+		q.SessionID = a.valid("session", func(id string) error { return repositories.CheckID("session", id) })
+		q.Closed = q.SessionID != ""
+	}
+	return q
 }
 
 func (h triggers) get(c echo.Context) error {
@@ -89,83 +161,73 @@ func (h triggers) get(c echo.Context) error {
 	return answer.Result(c, http.StatusOK, record, err)
 }
 
-func (h triggers) remove(c echo.Context) error {
-	return answer.Done(c, http.StatusNoContent, h.engine.Remove(c.Request().Context(), c.Param("appId"), c.Param("triggerId")))
-}
-
 func (h triggers) answer(c echo.Context, body []byte) error {
 	if err := h.own(c); err != nil {
 		return err
 	}
-	given, err := decodeGiven(h.bodies, body)
+	read, err := h.bodies.Read("Given", body)
 	if err != nil {
+		return err
+	}
+	var given effect.Answer
+	read.Into(&given)
+	_, hasResult := read.Object()["result"]
+	if ok, has := read.Object()["ok"].(bool); has {
+		switch {
+		case ok && given.Error != "":
+			read.Add(fault.Point("error"), "belongs to an answer whose ok is false")
+		case !ok && given.Error == "":
+			read.Add(fault.Point("error"), "is missing: where ok is false it says why")
+		}
+		if !ok && hasResult {
+			read.Add(fault.Point("result"), "belongs to an answer whose ok is true")
+		}
+	}
+	if err := read.Err(); err != nil {
 		return err
 	}
 	record, err := h.engine.Answer(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), given)
-	return tell(c, http.StatusOK, record, err)
+	return writeRecord(c, http.StatusOK, record, err)
 }
 
-// confirm lets a trigger go. The first attempts at its effects are made before it is answered, as with a
-// trigger that is fired.
-func (h triggers) confirm(c echo.Context, body []byte) error {
-	return h.decide(c, "Confirmation", body, h.engine.Confirm)
-}
-
-func (h triggers) deny(c echo.Context) error {
-	body, err := readOptional(c)
-	if err != nil {
-		return err
-	}
-	return h.decide(c, "Denial", body, h.engine.Deny)
-}
-
-// decide says yes or no to a trigger that waits for it. No body says nothing of a digest.
-func (h triggers) decide(c echo.Context, form string, body []byte, do func(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)) error {
-	if err := h.own(c); err != nil {
-		return err
-	}
-	var said struct {
-		Digest string `json:"digest"`
-	}
-	if len(body) > 0 {
-		if err := h.bodies.Decode(form, body, &said); err != nil {
+// move makes the handler of a request that changes the state of a trigger. read reads its body, which may be
+// empty, and form describes that. do makes the first attempts at the effects before it returns, as Fire does.
+func (h triggers) move(
+	read func(c echo.Context) ([]byte, error), form string,
+	do func(e Triggers, ctx context.Context, appID, triggerID, digest, by string) (query.Record, error),
+) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		body, err := read(c)
+		if err != nil {
 			return err
 		}
+		if err := h.own(c); err != nil {
+			return err
+		}
+		var given struct {
+			Digest string `json:"digest"`
+		}
+		if len(body) > 0 {
+			if err := h.bodies.Decode(form, body, &given); err != nil {
+				return err
+			}
+		}
+		by := "session"
+		if who := auth.PrincipalOf(c); !who.FrontEnd() {
+			by = who.Name()
+		}
+		record, err := do(h.engine, c.Request().Context(), c.Param("appId"), c.Param("triggerId"), given.Digest, by)
+		status := http.StatusAccepted
+		if record.Repeated { // the client lost the first answer
+			status = http.StatusOK
+		}
+		return writeRecord(c, status, record, err)
 	}
-	record, err := do(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), said.Digest, decider(c))
-	return tell(c, moved(record), record, err)
 }
 
-// cancel takes a trigger back whose effects are kept back.
-func (h triggers) cancel(c echo.Context) error {
-	if err := h.own(c); err != nil {
-		return err
-	}
-	record, err := h.engine.Cancel(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), decider(c))
-	return tell(c, moved(record), record, err)
-}
-
-// moved is the status of the answer to a confirm, deny or cancel: a client that lost the first
-// answer asks again, and is told the same with 200.
-func moved(record query.Record) int {
-	if record.Repeated {
-		return http.StatusOK
-	}
-	return http.StatusAccepted
-}
-
-// decider is how a record names who has moved its trigger.
-func decider(c echo.Context) string {
-	who := auth.PrincipalOf(c)
-	if who.FrontEnd() {
-		return "session"
-	}
-	return who.Name()
-}
-
-// tell answers with a record, or with the error of what was to be done to it. A front-end
-// learns what became of the trigger, and not what was sent to whom for it.
-func tell(c echo.Context, status int, record query.Record, err error) error {
+// writeRecord answers with a record, or with the error of its change. A front-end reads what became of the
+// trigger, and not what was sent to whom for it.
+func writeRecord(c echo.Context, status int, record query.Record, err error) error {
 	if err != nil {
 		return err
 	}
@@ -176,7 +238,7 @@ func tell(c echo.Context, status int, record query.Record, err error) error {
 }
 
 // own refuses a front-end the triggers of other sessions, in the same words whether they
-// exist or not. Every route of auth.Access.ByTrigger asks it first.
+// exist or not. Every route of auth.Access.ByTrigger calls it first.
 func (h triggers) own(c echo.Context) error {
 	who := auth.PrincipalOf(c)
 	if !who.FrontEnd() {
@@ -189,22 +251,6 @@ func (h triggers) own(c echo.Context) error {
 	return err
 }
 
-func (h triggers) retry(c echo.Context) error {
-	return answer.Done(c, http.StatusAccepted, h.engine.Retry(c.Request().Context(), c.Param("appId"), c.Param("triggerId"), auth.PrincipalOf(c).Name()))
-}
-
-// matched is the answer of a bulk operation: how many failed triggers it was done to, or, of
-// a dry run, would be.
-type matched struct {
-	Triggers int `json:"triggers"`
-}
-
-func (h triggers) retryAll(c echo.Context) error {
-	return h.inBulk(c, http.StatusAccepted, func(ctx context.Context, q query.Triggers) (int, error) {
-		return h.engine.RetryAll(ctx, q, auth.PrincipalOf(c).Name())
-	})
-}
-
 // purge removes failed triggers. The state has to be named, so that a query that was left out does not
 // cost an app its records.
 func (h triggers) purge(c echo.Context) error {
@@ -214,15 +260,26 @@ func (h triggers) purge(c echo.Context) error {
 	return h.inBulk(c, http.StatusOK, h.engine.Purge)
 }
 
-// inBulk does something to all failed triggers that the query selects. A dry run counts them.
+// inBulk changes all failed triggers that the query selects, and answers with their number. A dry run counts them.
 func (h triggers) inBulk(c echo.Context, done int, do func(context.Context, query.Triggers) (int, error)) error {
-	query, dryRun, err := failuresAsked(c)
+	a := &searchQuery{c: c}
+	asked := a.triggers()
+	if asked.State != "" && asked.State != query.StateFailed {
+		a.fault("state " + answer.Quote(asked.State) + " is not failed, as only failed triggers are retried and purged")
+	}
+	asked.State = query.StateFailed
+	dryRun, err := isSet(c, "dryRun")
 	if err != nil {
+		a.fault(err.Error())
+	}
+	if err := a.problem(); err != nil {
 		return err
 	}
 	if dryRun {
 		do, done = h.engine.CountFailed, http.StatusOK
 	}
-	count, err := do(c.Request().Context(), query)
-	return answer.Result(c, done, matched{count}, err)
+	count, err := do(c.Request().Context(), asked)
+	return answer.Result(c, done, struct {
+		Triggers int `json:"triggers"`
+	}{count}, err)
 }

@@ -38,14 +38,12 @@ func (u users) of(c echo.Context) (user, error) {
 	return u.in(c.Request().Context(), c.Param("appId"), c.Request().Header)
 }
 
-// after verifies the ID tokens of a request whose answer is under way, or over.
-func (u users) after(ctx context.Context, appID string, header http.Header) (parameters.Claims, map[string]string, error) {
-	found, err := u.in(ctx, appID, header)
-	return found.claims, found.faults, err
-}
-
 func (u users) in(ctx context.Context, appID string, sentWith http.Header) (user, error) {
-	if u.identities == nil || !hasToken(sentWith) {
+	hasToken := false
+	for name := range sentWith {
+		hasToken = hasToken || strings.HasSuffix(strings.ToLower(name), repositories.TokenHeaderEnd)
+	}
+	if u.identities == nil || !hasToken {
 		return user{}, nil
 	}
 	app, err := u.apps.App(ctx, appID)
@@ -82,15 +80,6 @@ func (u *user) refuse(service string, err error) {
 	if refused := (*identity.Refused)(nil); errors.As(err, &refused) {
 		u.faults[service] = refused.Fault
 	}
-}
-
-func hasToken(header http.Header) bool {
-	for name := range header {
-		if strings.HasSuffix(strings.ToLower(name), repositories.TokenHeaderEnd) {
-			return true
-		}
-	}
-	return false
 }
 
 // explained adds to an error that a verified user is needed why the tokens of the request were refused.

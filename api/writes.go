@@ -2,13 +2,16 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
+	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/store"
 )
@@ -74,6 +77,17 @@ func conditionOf(c echo.Context) (store.Condition, error) {
 	}, nil
 }
 
+// withCondition is the handler of a write without a body.
+func withCondition(handle func(c echo.Context, on store.Condition) error) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		on, err := conditionOf(c)
+		if err != nil {
+			return err
+		}
+		return handle(c, on)
+	}
+}
+
 // ifThere leaves it to the change what to say of something that is not there, whatever the
 // condition: it is not found (RFC 9110, section 13.2.1).
 func ifThere(on store.Condition) store.Condition {
@@ -122,6 +136,13 @@ func tagsIn(c echo.Context, header string) (tags, error) {
 	return found, nil
 }
 
+// previewed answers with what the write would do.
+func previewed(c echo.Context, operation string, err error) error {
+	return answer.Result(c, http.StatusOK, struct {
+		Operation string `json:"operation"`
+	}{operation}, err)
+}
+
 // SameNamer says which of the tools that have one name in several repositories of a scope
 // hold: of those of one repository, or of all where that is empty.
 type SameNamer interface {
@@ -139,8 +160,6 @@ type notes struct {
 	engine  Tools
 	prepare Prepare // nil: statements are not looked at
 }
-
-func (o Options) notes() notes { return notes{o.Store, o.Store, o.Engine, o.Prepare} }
 
 // notedApp is the answer to a write of an app.
 type notedApp struct {
@@ -177,4 +196,26 @@ func (n notes) on(ctx context.Context, scope repositories.Scope, written *reposi
 		return found
 	}
 	return append(found, n.prepare(ctx, app, written.Tools)...)
+}
+
+// unconfirmed advises a confirm for each tool of the repository that does what nobody takes back,
+// and has nobody asked first.
+func (n notes) unconfirmed(ctx context.Context, written *repositories.Repository) []string {
+	if len(matcher.Unconfirmed(&repositories.App{}, written)) == 0 {
+		return nil // whatever the app says
+	}
+	app, err := n.apps.App(ctx, written.AppID)
+	if err != nil {
+		return nil
+	}
+	advised, more := matcher.Unconfirmed(app, written).Listed()
+	found := make([]string, 0, len(advised)+1)
+	for _, note := range advised {
+		i, _ := strconv.Atoi(strings.TrimPrefix(note.Pointer, "/tools/"))
+		found = append(found, fmt.Sprintf("tool %q %s", written.Tools[i].Name, note.Detail))
+	}
+	if more > 0 {
+		found = append(found, fmt.Sprintf("and %d tools more do what nobody takes back, without a question", more))
+	}
+	return found
 }
