@@ -27,9 +27,7 @@ type appItem struct {
 
 type appForm struct{ ID, Name string }
 
-// appsPage lists the apps to the admin. It redirects holders of a key to their one app.
-func appsPage(v *pageRequest) error { return v.listApps(http.StatusOK, appForm{}, nil) }
-
+// listApps lists the apps to the admin. It redirects holders of a key to their one app.
 func (v *pageRequest) listApps(status int, form appForm, fault *problem) error {
 	var found list[appItem]
 	path := "/v1/apps?limit=100"

@@ -71,20 +71,56 @@ const (
 	maxSignIn = 16 << 10
 )
 
+// policy lets a page use its own files and nothing else: no script or style that stands in
+// the page, no other host, no frame.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
 // New returns a handler that serves the console, and leaves all other requests to REST.
 // It is safe for concurrent use.
+// It refuses changes that a page of another host sent.
 func New(options Options) http.Handler {
 	c := &console{rest: options.REST, walls: options.Walls, sealer: options.Sealer, now: options.Now, views: parseViews()}
 	if c.now == nil {
 		c.now = time.Now
 	}
-	pages := c.handler()
+	mux := http.NewServeMux()
+	for pattern, page := range c.pages() {
+		mux.HandleFunc(pattern, c.served(page))
+	}
+	mux.Handle("GET "+root+"/static/{file}", c.views.files)
+	mux.HandleFunc("GET "+root+"/apps/{app}/events", c.follow)
+	mux.HandleFunc("GET "+root+"/apps/{app}/sessions/{session}/events", c.follow)
+	guarded := http.NewCrossOriginProtection().Handler(mux)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == root || strings.HasPrefix(r.URL.Path, root+"/") {
-			pages.ServeHTTP(w, r)
+		if r.URL.Path != root && !strings.HasPrefix(r.URL.Path, root+"/") {
+			c.rest.ServeHTTP(w, r)
 			return
 		}
-		c.rest.ServeHTTP(w, r)
+		header := w.Header()
+		header.Set("Content-Security-Policy", policy)
+		header.Set("X-Content-Type-Options", "nosniff")
+		header.Set("X-Frame-Options", "DENY")
+		header.Set("Referrer-Policy", "same-origin") // with none, the Origin of a form is null
+		header.Set("Cross-Origin-Opener-Policy", "same-origin")
+		header.Set("Cross-Origin-Resource-Policy", "same-origin")
+		header.Set("Cache-Control", "no-store") // but for files
+		if r.ProtoMajor > 1 {
+			w = server.PacedWriter(w, server.DefaultWriteTime)
+		}
+
+		// Forms are booked as they come: of strangers by their address.
+		payer, most := ratelimit.Payer{App: "(console)"}, int64(maxForm)
+		if c.signedIn(r).Empty() {
+			payer = ratelimit.Stranger(r)
+		}
+		if opens[r.URL.Path] {
+			most = maxSignIn
+		}
+		r.Body = http.MaxBytesReader(w, r.Body, most)
+		body := c.walls.Memory.Hold(r, payer, most)
+		defer body.Free()
+		guarded.ServeHTTP(w, r)
 	})
 }
 
@@ -92,23 +128,26 @@ func New(options Options) http.Handler {
 func (c *console) pages() map[string]func(*pageRequest) error {
 	const app = root + "/apps/{app}"
 	return map[string]func(*pageRequest) error{
-		"GET " + root:                        home,
-		"GET " + root + "/{$}":               home,
-		"GET " + root + "/sign-in":           signInPage,
-		"POST " + root + "/sign-in":          signIn,
-		"POST " + root + "/sign-out":         signOut,
-		"POST " + root + "/theme":            chooseTheme,
-		"GET " + root + "/apps":              appsPage,
-		"POST " + root + "/apps":             createApp,
-		"GET " + app:                         nowPage,
-		"GET " + app + "/playground":         playgroundPage,
-		"POST " + app + "/playground":        postMessage,
-		"GET " + app + "/settings":           appPage,
-		"POST " + app + "/settings":          saveApp,
-		"POST " + app + "/keys":              makeKey,
-		"POST " + app + "/keys/{key}/revoke": revokeKey,
-		"GET " + app + "/sessions":           sessionsPage,
-		"GET " + app + "/sessions/{session}": sessionPage,
+		"GET " + root:               home,
+		"GET " + root + "/{$}":      home,
+		"GET " + root + "/sign-in":  signInPage,
+		"POST " + root + "/sign-in": signIn,
+		"POST " + root + "/sign-out": func(v *pageRequest) error {
+			v.setCookie(signInCookie, "", -time.Second)
+			return v.redirect(root + "/sign-in")
+		},
+		"POST " + root + "/theme":                                       chooseTheme,
+		"GET " + root + "/apps":                                         func(v *pageRequest) error { return v.listApps(http.StatusOK, appForm{}, nil) },
+		"POST " + root + "/apps":                                        createApp,
+		"GET " + app:                                                    nowPage,
+		"GET " + app + "/playground":                                    playgroundPage,
+		"POST " + app + "/playground":                                   postMessage,
+		"GET " + app + "/settings":                                      appPage,
+		"POST " + app + "/settings":                                     saveApp,
+		"POST " + app + "/keys":                                         makeKey,
+		"POST " + app + "/keys/{key}/revoke":                            revokeKey,
+		"GET " + app + "/sessions":                                      sessionsPage,
+		"GET " + app + "/sessions/{session}":                            sessionPage,
 		"POST " + app + "/sessions/{session}/messages/{message}/again":  runAgain,
 		"GET " + app + "/triggers":                                      triggersPage,
 		"POST " + app + "/triggers/bulk":                                bulkTriggers,
@@ -130,50 +169,6 @@ func (c *console) pages() map[string]func(*pageRequest) error {
 			return &problem{Status: http.StatusNotFound, Title: "Nothing is here", Detail: "there is no page of this name"}
 		},
 	}
-}
-
-// policy lets a page use its own files and nothing else: no script or style that stands in
-// the page, no other host, no frame.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-
-// handler serves the pages, their files and the events, and refuses changes that a page of another
-// host sent. Files, which any browser may keep, set their own Cache-Control.
-func (c *console) handler() http.Handler {
-	mux := http.NewServeMux()
-	for pattern, page := range c.pages() {
-		mux.HandleFunc(pattern, c.served(page))
-	}
-	mux.Handle("GET "+root+"/static/{file}", c.views.files)
-	mux.HandleFunc("GET "+root+"/apps/{app}/events", c.follow)
-	mux.HandleFunc("GET "+root+"/apps/{app}/sessions/{session}/events", c.follow)
-	guarded := http.NewCrossOriginProtection().Handler(mux)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		header := w.Header()
-		header.Set("Content-Security-Policy", policy)
-		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("X-Frame-Options", "DENY")
-		header.Set("Referrer-Policy", "same-origin") // with none, the Origin of a form is null
-		header.Set("Cross-Origin-Opener-Policy", "same-origin")
-		header.Set("Cross-Origin-Resource-Policy", "same-origin")
-		header.Set("Cache-Control", "no-store")
-		if r.ProtoMajor > 1 {
-			w = server.PacedWriter(w, server.DefaultWriteTime)
-		}
-
-		// Forms are booked as they come: of strangers by their address.
-		payer, most := ratelimit.Payer{App: "(console)"}, int64(maxForm)
-		if c.signedIn(r).Empty() {
-			payer = ratelimit.Stranger(r)
-		}
-		if opens[r.URL.Path] {
-			most = maxSignIn
-		}
-		r.Body = http.MaxBytesReader(w, r.Body, most)
-		body := c.walls.Memory.Hold(r, payer, most)
-		defer body.Free()
-		guarded.ServeHTTP(w, r)
-	})
 }
 
 // Doors lists the ways in.

@@ -22,7 +22,13 @@ func (c *console) follow(w http.ResponseWriter, r *http.Request) {
 	}
 	last := r.Header.Get("Last-Event-ID")
 	if back, err := strconv.ParseUint(r.URL.Query().Get("back"), 10, 64); err == nil && last == "" {
-		last = v.before(path, min(back, maxBack))
+		// If the last event is not known, the stream begins now.
+		if got, err := v.record(http.MethodHead, path, nil); err == nil {
+			if found := firstID.FindSubmatch(got.Body.Bytes()); found != nil {
+				now, _ := strconv.ParseUint(string(found[1]), 10, 64) // zero if it is beyond all streams
+				last = strconv.FormatUint(now-min(now, back, maxBack), 10)
+			}
+		}
 	}
 	if last != "" {
 		request.Header.Set("Last-Event-ID", last)
@@ -32,18 +38,3 @@ func (c *console) follow(w http.ResponseWriter, r *http.Request) {
 
 // firstID is the beginning of a stream, which says behind which event it begins.
 var firstID = regexp.MustCompile(`(?m)^id: (\d+)$`)
-
-// before is the id of the event so many before the last one; empty if it is not known, and then the
-// stream begins now.
-func (v *pageRequest) before(path string, back uint64) string {
-	got, err := v.record(http.MethodHead, path, nil)
-	if err != nil {
-		return ""
-	}
-	found := firstID.FindSubmatch(got.Body.Bytes())
-	if found == nil {
-		return ""
-	}
-	now, _ := strconv.ParseUint(string(found[1]), 10, 64) // zero if it is beyond all streams
-	return strconv.FormatUint(now-min(now, back), 10)
-}

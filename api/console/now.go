@@ -36,8 +36,22 @@ const sample = "100"
 
 func nowPage(v *pageRequest) error {
 	shown := overview{Clock: v.now()}
-	if err := v.readRecords(&shown); err != nil {
+	var owed, failed, recent list[query.Record]
+	path := v1("apps", v.app(), "triggers")
+	err := errors.Join(
+		v.get(path+"?limit="+sample+"&state=pending", &owed),
+		v.get(path+"?limit="+sample+"&state=failed", &failed),
+		v.get(path+"?limit=12", &recent),
+	)
+	found := refused(err, http.StatusForbidden)
+	switch {
+	case found != nil: // a key that may not see the triggers still sees the rest of the page
+		shown.Denied = found.Detail
+	case err != nil:
 		return err
+	default:
+		shown.Owed, shown.Recent, shown.Failed = owed.Items, recent.Items, len(failed.Items)
+		shown.More, shown.Causes = owed.Next != "" || failed.Next != "", causesOf(failed.Items)
 	}
 	if v.ownApp() == "" {
 		found, err := v.service()
@@ -47,26 +61,6 @@ func nowPage(v *pageRequest) error {
 		shown.Service = found
 	}
 	return v.render("now", "Now", shown)
-}
-
-// readRecords reads the pending and the failed triggers of the app. A key that may not see them
-// still sees the rest of the page.
-func (v *pageRequest) readRecords(shown *overview) error {
-	var owed, failed, recent list[query.Record]
-	path := v1("apps", v.app(), "triggers")
-	err := errors.Join(
-		v.get(path+"?limit="+sample+"&state=pending", &owed),
-		v.get(path+"?limit="+sample+"&state=failed", &failed),
-		v.get(path+"?limit=12", &recent),
-	)
-	if found := refused(err, http.StatusForbidden); found != nil {
-		shown.Denied = found.Detail
-		return nil
-	}
-	shown.Owed, shown.Recent, shown.Failed = owed.Items, recent.Items, len(failed.Items)
-	shown.More = owed.Next != "" || failed.Next != ""
-	shown.Causes = causesOf(failed.Items)
-	return err
 }
 
 // Oldest is the oldest pending trigger.

@@ -42,8 +42,27 @@ func (v *pageRequest) showPlayground(status int, shown playground) error {
 		return err
 	}
 	shown.conversation, shown.Host = found, v.r.Host
-	if shown.Tools, err = v.toolsInScope(shown.Session); err != nil {
-		shown.Denied = problemOf(err).Detail
+	// On equal names the session's tool is the one that fires, and the app's is left out.
+	seen := map[string]bool{}
+	for _, session := range []string{shown.Session, ""} {
+		var found list[repository]
+		if err := v.get(owner(v.app(), session)+"/repositories?limit=100", &found); err != nil {
+			shown.Denied, shown.Tools = problemOf(err).Detail, nil
+			break
+		}
+		for _, of := range found.Items {
+			for _, one := range of.Tools {
+				if seen[one.Name] {
+					continue
+				}
+				seen[one.Name] = true
+				tool := scopedTool{Repository: of.ID, Name: one.Name, Description: plaintext.Text(one.Description), OfSession: session != ""}
+				if len(one.Examples) > 0 {
+					tool.Example = plaintext.Text(annotations.Plain(one.Examples[0]))
+				}
+				shown.Tools = append(shown.Tools, tool)
+			}
+		}
 	}
 	return v.renderStatus(status, "playground", "Playground", shown)
 }
@@ -62,31 +81,4 @@ func postMessage(v *pageRequest) error {
 	}
 	shown.Fault = problemOf(err)
 	return v.showPlayground(shown.Fault.Status, shown)
-}
-
-// toolsInScope lists the tools of a session and of its app. On equal names the session's
-// is the one that fires, and the other is left out.
-func (v *pageRequest) toolsInScope(session string) ([]scopedTool, error) {
-	var tools []scopedTool
-	seen := map[string]bool{}
-	for i, path := range []string{v1("apps", v.app(), "sessions", session, "repositories"), v1("apps", v.app(), "repositories")} {
-		var found list[repository]
-		if err := v.get(path+"?limit=100", &found); err != nil {
-			return nil, err
-		}
-		for _, of := range found.Items {
-			for _, one := range of.Tools {
-				if seen[one.Name] {
-					continue
-				}
-				seen[one.Name] = true
-				shown := scopedTool{Repository: of.ID, Name: one.Name, Description: plaintext.Text(one.Description), OfSession: i == 0}
-				if len(one.Examples) > 0 {
-					shown.Example = plaintext.Text(annotations.Plain(one.Examples[0]))
-				}
-				tools = append(tools, shown)
-			}
-		}
-	}
-	return tools, nil
 }

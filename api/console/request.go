@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"earshot/api/answer"
 	"earshot/repositories/exactjson"
@@ -21,6 +22,14 @@ type pageRequest struct {
 	r   *http.Request
 	key secret.Secret // empty if no user is signed in
 }
+
+const (
+	themeCookie  = "earshot_theme"
+	signInCookie = "earshot_console"
+	// signInTime is how long a browser stays signed in: a day's work. A key that is revoked
+	// before ends it at once, since REST looks at the key with every request.
+	signInTime = 12 * time.Hour
+)
 
 // served makes a handler of a page. What REST refuses becomes a page as well, or leads to the
 // sign-in and back.
@@ -54,6 +63,16 @@ func (c *console) request(w http.ResponseWriter, r *http.Request) *pageRequest {
 	return &pageRequest{console: c, w: w, r: r, key: c.signedIn(r)}
 }
 
+// signedIn returns the key of a request; empty without a sign-in.
+func (c *console) signedIn(r *http.Request) secret.Secret {
+	cookie, err := r.Cookie(signInCookie)
+	if err != nil {
+		return secret.Secret{}
+	}
+	key, _ := c.sealer.OpenSignIn(cookie.Value, c.now()) // empty with an error
+	return key
+}
+
 func problemOf(err error) *problem {
 	var found *problem
 	var size *http.MaxBytesError
@@ -64,6 +83,42 @@ func problemOf(err error) *problem {
 		return &problem{Status: http.StatusRequestEntityTooLarge, Title: "Too long", Detail: "the form is longer than what is read"}
 	}
 	return &problem{Status: http.StatusInternalServerError, Title: "The console failed", Detail: err.Error()}
+}
+
+type frame struct {
+	Title    string
+	Page     string // name of the template
+	App      string // empty outside of any
+	Path     string // of this page, with its query
+	Theme    string // dark, light or empty
+	SignedIn bool
+	Admin    bool // may see the other apps
+	Body     any
+}
+
+func (v *pageRequest) render(name, title string, body any) error {
+	return v.renderStatus(http.StatusOK, name, title, body)
+}
+
+// renderStatus shows a page whole or not at all.
+func (v *pageRequest) renderStatus(status int, name, title string, body any) error {
+	cookie, err := v.r.Cookie(themeCookie)
+	theme := "" // that of the system
+	if err == nil && (cookie.Value == "dark" || cookie.Value == "light") {
+		theme = cookie.Value
+	}
+	shown := frame{
+		Title: title, Page: name, App: v.app(), Path: v.r.URL.RequestURI(), Theme: theme,
+		SignedIn: !v.key.Empty(), Admin: v.ownApp() == "", Body: body,
+	}
+	var text bytes.Buffer
+	if err := v.views.pages[name].Execute(&text, shown); err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(text.Bytes()) // fails if the client is gone
+	return nil
 }
 
 func (v *pageRequest) redirect(to string) error {

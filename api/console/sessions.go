@@ -3,6 +3,7 @@ package console
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"maps"
 	"net/http"
 	"net/url"
@@ -85,7 +86,7 @@ type words struct{ Text, For string }
 const window = 200
 
 func sessionPage(v *pageRequest) error {
-	shown, err := v.conversation(v.r.PathValue("session"), v.r.URL.Query().Get("message"))
+	shown, err := v.conversation(v.session(), v.r.URL.Query().Get("message"))
 	if err != nil {
 		return err
 	}
@@ -306,7 +307,9 @@ func runAgain(v *pageRequest) error {
 	maps.Copy(names, after)
 	for _, name := range slices.Sorted(maps.Keys(names)) {
 		row := difference{Tool: name, Then: before[name], Today: after[name]}
-		row.Same = row.Then.same(row.Today)
+		then, wrong := exactjson.Encode(row.Then)
+		now, err := exactjson.Encode(row.Today)
+		row.Same = errors.Join(wrong, err) == nil && string(then) == string(now)
 		shown.Again.Changed = shown.Again.Changed || !row.Same
 		shown.Again.Rows = append(shown.Again.Rows, row)
 	}
@@ -327,13 +330,4 @@ func resultsOf(fired []query.Match, rejected []query.Rejected) map[string]result
 		results[one.Name] = result{State: "fired", Values: one.Values}
 	}
 	return results
-}
-
-func (r result) same(other result) bool {
-	if r.State != other.State || r.Why != other.Why {
-		return false
-	}
-	mine, err := exactjson.Encode(r.Values)
-	theirs, wrong := exactjson.Encode(other.Values)
-	return err == nil && wrong == nil && string(mine) == string(theirs)
 }

@@ -13,23 +13,6 @@ import (
 	"earshot/repositories/store"
 )
 
-const (
-	signInCookie = "earshot_console"
-	// signInTime is how long a browser stays signed in: a day's work. A key that is revoked
-	// before ends it at once, since REST looks at the key with every request.
-	signInTime = 12 * time.Hour
-)
-
-// signedIn returns the key of a request; empty without a sign-in.
-func (c *console) signedIn(r *http.Request) secret.Secret {
-	cookie, err := r.Cookie(signInCookie)
-	if err != nil {
-		return secret.Secret{}
-	}
-	key, _ := c.sealer.OpenSignIn(cookie.Value, c.now()) // empty with an error
-	return key
-}
-
 type signInForm struct{ Next, Fault string }
 
 func signInPage(v *pageRequest) error {
@@ -78,22 +61,6 @@ func (v *pageRequest) mayEnter() error {
 		return nil
 	}
 	return err
-}
-
-func signOut(v *pageRequest) error {
-	v.setCookie(signInCookie, "", -time.Second)
-	return v.redirect(root + "/sign-in")
-}
-
-const themeCookie = "earshot_theme"
-
-// theme is dark or light as the person chose; empty for the system's.
-func (v *pageRequest) theme() string {
-	cookie, err := v.r.Cookie(themeCookie)
-	if err == nil && (cookie.Value == "dark" || cookie.Value == "light") {
-		return cookie.Value
-	}
-	return ""
 }
 
 func chooseTheme(v *pageRequest) error {

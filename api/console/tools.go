@@ -61,31 +61,23 @@ func toolsPage(v *pageRequest) error {
 		sessions = []string{shown.Session, ""}
 	}
 	for _, session := range sessions {
-		grown, err := v.tree(session, asked.Get("after"), shown.Search, used)
-		if err != nil {
+		path := owner(v.app(), session) + "/repositories?limit=100"
+		if after := asked.Get("after"); after != "" && session == "" {
+			path += "&after=" + url.QueryEscape(after)
+		}
+		var found list[repository]
+		if err := v.get(path, &found); err != nil {
 			return err
+		}
+		grown := tree{Session: session, Next: found.Next}
+		for _, one := range found.Items {
+			if b := one.branch(shown.Search, used); shown.Search == "" || len(b.Found) > 0 {
+				grown.Repositories = append(grown.Repositories, b)
+			}
 		}
 		shown.Trees = append(shown.Trees, grown)
 	}
 	return v.render("tools", "Tools", shown)
-}
-
-func (v *pageRequest) tree(session, after, search string, used map[string]*query.ToolUse) (tree, error) {
-	path := owner(v.app(), session) + "/repositories?limit=100"
-	if after != "" && session == "" {
-		path += "&after=" + url.QueryEscape(after)
-	}
-	var found list[repository]
-	if err := v.get(path, &found); err != nil {
-		return tree{}, err
-	}
-	grown := tree{Session: session, Next: found.Next}
-	for _, one := range found.Items {
-		if b := one.branch(search, used); search == "" || len(b.Found) > 0 {
-			grown.Repositories = append(grown.Repositories, b)
-		}
-	}
-	return grown, nil
 }
 
 // branch lists the tools with a text in their name, description or examples, in any case.
@@ -130,12 +122,4 @@ func owner(app, session string) string {
 		return v1("apps", app)
 	}
 	return v1("apps", app, "sessions", session)
-}
-
-// repositoryLink leads to the page of a repository of an app, or of a session.
-func repositoryLink(app, session string, parts ...string) string {
-	if session == "" {
-		return link(append([]string{"apps", app, "tools"}, parts...)...)
-	}
-	return link(append([]string{"apps", app, "sessions", session, "tools"}, parts...)...)
 }

@@ -59,9 +59,20 @@ func tryTool(v *pageRequest) error {
 	if err != nil {
 		return err
 	}
+	// REST checks the values, so that one that is not of its parameter's type goes there as a text.
+	values := map[string]any{}
+	for _, one := range shown.Fields {
+		switch {
+		case one.Text == "":
+		case one.Options == nil && one.Type == "string" || !json.Valid([]byte(one.Text)):
+			values[one.Name] = one.Text
+		default:
+			values[one.Name] = json.RawMessage(one.Text)
+		}
+	}
 	body, err := json.Marshal(map[string]any{
 		"name": shown.Tool.Name, "repositoryId": shown.Tool.RepositoryID, "source": query.SourceUI,
-		"values": valuesOf(shown.Fields), "triggerId": filled.Get("triggerId"),
+		"values": values, "triggerId": filled.Get("triggerId"),
 	})
 	if err != nil {
 		return err
@@ -169,22 +180,4 @@ func (p property) field(name string) field {
 		f.Bounds = "at most " + p.Maximum.String()
 	}
 	return f
-}
-
-// valuesOf are the values that were filled in. REST checks them, so that a value that is not of its
-// parameter's type goes there as a text.
-func valuesOf(fields []field) map[string]json.RawMessage {
-	values := map[string]json.RawMessage{}
-	for _, one := range fields {
-		if one.Text == "" {
-			continue
-		}
-		if one.Options == nil && one.Type == "string" || !json.Valid([]byte(one.Text)) {
-			quoted, _ := json.Marshal(one.Text) // a text
-			values[one.Name] = quoted
-			continue
-		}
-		values[one.Name] = json.RawMessage(one.Text)
-	}
-	return values
 }

@@ -31,10 +31,27 @@ type views struct {
 
 // parseViews panics if the embedded templates are damaged.
 func parseViews() views {
-	v := views{pages: map[string]*template.Template{}, files: readFiles()}
+	v := views{pages: map[string]*template.Template{}, files: files{named: map[string]string{}, served: map[string]file{}}}
+	static, _ := embedded.ReadDir("static") // it is embedded
+	for _, entry := range static {
+		content, _ := embedded.ReadFile("static/" + entry.Name())
+		hash := sha256.Sum256(content)
+		end := path.Ext(entry.Name())
+		name := strings.TrimSuffix(entry.Name(), end) + "." + base64.RawURLEncoding.EncodeToString(hash[:9]) + end
+		v.files.named[entry.Name()] = name
+		var zipped bytes.Buffer
+		w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression) // the level is one
+		_, _ = w.Write(content)                                    // a buffer takes all
+		_ = w.Close()
+		v.files.served[name] = file{kind: mime.TypeByExtension(end), plain: content, zipped: zipped.Bytes()}
+	}
 	functions := template.FuncMap{
 		"file": v.files.name, "link": link, "iso": func(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) },
-		"clock": func(at time.Time) string { return at.UTC().Format("2 Jan 15:04:05") }, "json": indentedJSON, "short": shortJSON,
+		"clock": func(at time.Time) string { return at.UTC().Format("2 Jan 15:04:05") }, "json": indentedJSON,
+		"short": func(value any) (string, error) {
+			text, err := exactjson.Encode(value)
+			return string(text), err
+		},
 		"dict": dict, "score": func(score *float32) string { return strconv.FormatFloat(float64(*score), 'f', 2, 32) },
 		"repository": repositoryLink, "more": func(all []string) int { return len(all) - 1 }, "plain": unquoted, "came": stateOf,
 	}
@@ -63,37 +80,6 @@ func stateOf(of query.Match) string {
 	return ""
 }
 
-type frame struct {
-	Title    string
-	Page     string // name of the template
-	App      string // empty outside of any
-	Path     string // of this page, with its query
-	Theme    string // dark, light or empty
-	SignedIn bool
-	Admin    bool // may see the other apps
-	Body     any
-}
-
-func (v *pageRequest) render(name, title string, body any) error {
-	return v.renderStatus(http.StatusOK, name, title, body)
-}
-
-// renderStatus shows a page whole or not at all.
-func (v *pageRequest) renderStatus(status int, name, title string, body any) error {
-	shown := frame{
-		Title: title, Page: name, App: v.app(), Path: v.r.URL.RequestURI(), Theme: v.theme(),
-		SignedIn: !v.key.Empty(), Admin: v.ownApp() == "", Body: body,
-	}
-	var text bytes.Buffer
-	if err := v.views.pages[name].Execute(&text, shown); err != nil {
-		return err
-	}
-	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	v.w.WriteHeader(status)
-	_, _ = v.w.Write(text.Bytes()) // fails if the client is gone
-	return nil
-}
-
 // link is a path of the console with these parts, each escaped.
 func link(parts ...string) string {
 	to := root
@@ -103,7 +89,15 @@ func link(parts ...string) string {
 	return to
 }
 
-// indentedJSON writes a value for people to read, shortJSON in one line.
+// repositoryLink leads to the page of a repository of an app, or of a session.
+func repositoryLink(app, session string, parts ...string) string {
+	if session == "" {
+		return link(append([]string{"apps", app, "tools"}, parts...)...)
+	}
+	return link(append([]string{"apps", app, "sessions", session, "tools"}, parts...)...)
+}
+
+// indentedJSON writes a value for people to read.
 func indentedJSON(value any) (string, error) {
 	text, err := exactjson.Encode(value)
 	if err != nil {
@@ -112,11 +106,6 @@ func indentedJSON(value any) (string, error) {
 	var indented bytes.Buffer
 	err = json.Indent(&indented, text, "", "  ")
 	return indented.String(), err
-}
-
-func shortJSON(value any) (string, error) {
-	text, err := exactjson.Encode(value)
-	return string(text), err
 }
 
 // unquoted is a value of JSON as people write it: a text without its quotes.
@@ -154,24 +143,6 @@ type files struct {
 type file struct {
 	kind          string
 	plain, zipped []byte
-}
-
-func readFiles() files {
-	all := files{named: map[string]string{}, served: map[string]file{}}
-	entries, _ := embedded.ReadDir("static") // it is embedded
-	for _, entry := range entries {
-		content, _ := embedded.ReadFile("static/" + entry.Name())
-		hash := sha256.Sum256(content)
-		end := path.Ext(entry.Name())
-		name := strings.TrimSuffix(entry.Name(), end) + "." + base64.RawURLEncoding.EncodeToString(hash[:9]) + end
-		all.named[entry.Name()] = name
-		var zipped bytes.Buffer
-		w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression) // the level is one
-		_, _ = w.Write(content)                                    // a buffer takes all
-		_ = w.Close()
-		all.served[name] = file{kind: mime.TypeByExtension(end), plain: content, zipped: zipped.Bytes()}
-	}
-	return all
 }
 
 // name is the path of a file that templates know by its plain name.

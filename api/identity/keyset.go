@@ -37,7 +37,10 @@ func (s *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 	if err != nil {
 		return nil, err
 	}
-	if payload, ok := verified(signed, s.known()); ok {
+	s.mu.RLock()
+	known := s.keys
+	s.mu.RUnlock()
+	if payload, ok := verified(signed, known); ok {
 		return payload, nil
 	}
 	for range 2 { // a fetch that others began may be older than the key
@@ -69,12 +72,6 @@ func verified(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) ([]byte, bo
 		}
 	}
 	return nil, false
-}
-
-func (s *keySet) known() []jose.JSONWebKey {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.keys
 }
 
 // fetched asks for the keys, together with all who ask at the same time, and keeps them

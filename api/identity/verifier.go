@@ -122,33 +122,22 @@ func (v *Verifier) verify(ctx context.Context, service repositories.AuthService,
 	if audience == "" || !slices.Contains(checked.Audience, audience) {
 		return nil, errAudience
 	}
-	if err := v.issued(checked, audience); err != nil {
-		return nil, err
+	// To whom and when it was issued (OpenID Connect Core 1.0, section 3.1.3.7, rules 4, 5 and 10): the authorized
+	// party is our client, if the token names one or has other audiences too.
+	var given struct {
+		Party *string `json:"azp"`
+	}
+	if checked.Claims(&given) != nil || given.Party == nil && len(checked.Audience) > 1 || given.Party != nil && *given.Party != audience {
+		return nil, errParty
+	}
+	if checked.IssuedAt.After(v.now().Add(leeway)) {
+		return nil, errEarly
 	}
 	var claims json.RawMessage
 	if err := checked.Claims(&claims); err != nil {
 		return nil, err
 	}
 	return parameters.DecodeValues(claims)
-}
-
-// issued checks to whom and when a token was issued (OpenID Connect Core 1.0, section 3.1.3.7, rules 4,
-// 5 and 10): the authorized party is our client, where the token names one or has other audiences too,
-// and nothing was issued in the future.
-func (v *Verifier) issued(token *oidc.IDToken, audience string) error {
-	var said struct {
-		Party *string `json:"azp"`
-	}
-	if err := token.Claims(&said); err != nil {
-		return errParty
-	}
-	if said.Party == nil && len(token.Audience) > 1 || said.Party != nil && *said.Party != audience {
-		return errParty
-	}
-	if token.IssuedAt.After(v.now().Add(leeway)) {
-		return errEarly
-	}
-	return nil
 }
 
 // refusal tells a client what it can do something about. Of a token that its issuer has not

@@ -35,14 +35,11 @@ func endpoints() []*endpoint {
 
 // pathOf is the path of REST for a subject. The ids of the subject are checked there.
 func (e *endpoint) pathOf(subject string) string {
-	parts := strings.Split(e.path, "*")
-	tokens := strings.Split(subject, ".")
-	ids := tokens[len(tokens)+1-len(parts):]
-	path := parts[0]
-	for i, id := range ids {
-		path += url.PathEscape(id) + parts[i+1]
+	path, tokens := strings.Split(e.path, "*"), strings.Split(subject, ".")
+	for i, id := range tokens[len(tokens)+1-len(path):] {
+		path[i] += url.PathEscape(id)
 	}
-	return path
+	return strings.Join(path, "")
 }
 
 // count counts a request that was answered, for $SRV.STATS.
@@ -56,11 +53,4 @@ func (e *endpoint) count(took time.Duration, fault string) {
 		e.stats.NumErrors++
 		e.stats.LastError = fault
 	}
-}
-
-func (e *endpoint) counted() *micro.EndpointStats {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	stats := e.stats
-	return &stats
 }

@@ -1,7 +1,6 @@
 package natsrpc
 
 import (
-	"encoding/json"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -34,17 +33,12 @@ func (s *Service) info() any {
 func (s *Service) stats() any {
 	stats := micro.Stats{ServiceIdentity: s.identity(), Type: micro.StatsResponseType, Started: s.started}
 	for _, e := range s.endpoints {
-		stats.Endpoints = append(stats.Endpoints, e.counted())
+		e.mu.Lock()
+		counted := e.stats
+		e.mu.Unlock()
+		stats.Endpoints = append(stats.Endpoints, &counted)
 	}
 	return stats
-}
-
-func (s *Service) answerVerb(message *nats.Msg, what any) {
-	text, err := json.Marshal(what)
-	if err != nil || message.Reply == "" || !s.options.Replies.allow(message.Reply) {
-		return
-	}
-	_ = message.Respond(text) // its client asks again
 }
 
 // denials logs what the server denies to the user of the connection, each kind of it once as

@@ -85,7 +85,17 @@ func (s *Service) ask(path string, message *nats.Msg) (got *answer.Recorder) {
 		return problemReply(answer.BadRequest("the ids in subject "+answer.Quote(message.Subject)+" cannot be read"), "")
 	}
 	request.RequestURI, request.RemoteAddr = path, "nats"
-	carry(message.Header, request.Header)
+	for name, values := range message.Header { // names in NATS are as they were sent, in any case of letters
+		goes := strings.HasSuffix(strings.ToLower(name), repositories.TokenHeaderEnd)
+		for _, known := range carried {
+			goes = goes || strings.EqualFold(name, known)
+		}
+		for _, value := range values {
+			if goes {
+				request.Header.Add(name, value)
+			}
+		}
+	}
 	if !s.options.AdminKey.Empty() {
 		request.Header.Set("Authorization", "Bearer "+s.options.AdminKey.Reveal())
 	}
@@ -98,22 +108,6 @@ const localhost = "127.0.0.1"
 
 // carried are the headers of a message that REST gets, with ID tokens.
 var carried = []string{"traceparent", "tracestate", "Prefer", "Content-Type"}
-
-// carry copies the headers that mean something to REST. Names in NATS are as they were sent,
-// in any case of letters.
-func carry(from nats.Header, to http.Header) {
-	for name, values := range from {
-		token := strings.HasSuffix(strings.ToLower(name), repositories.TokenHeaderEnd)
-		for _, known := range carried {
-			token = token || strings.EqualFold(name, known)
-		}
-		for _, value := range values {
-			if token {
-				to.Add(name, value)
-			}
-		}
-	}
-}
 
 func problemReply(problem *answer.Problem, retryAfter string) *answer.Recorder {
 	r := &answer.Recorder{Status: problem.Status}

@@ -14,6 +14,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -150,7 +151,28 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	s.options.Logger.Info("ingress.listening", "service", serviceName, "id", s.id, "subjects", subjects)
 	<-ctx.Done()
-	s.shutdown()
+	grace, cancel := context.WithTimeout(context.Background(), s.options.ShutdownGrace)
+	defer cancel()
+	for _, e := range s.endpoints {
+		_ = e.sub.Drain() // fails if the connection is gone, and no more requests come
+	}
+	for _, e := range s.endpoints {
+		select {
+		case <-e.closed:
+		case <-grace.Done():
+		}
+	}
+	idle := make(chan struct{})
+	go func() {
+		s.working.Wait()
+		close(idle)
+	}()
+	select {
+	case <-idle:
+	case <-grace.Done():
+		s.options.Logger.Warn("ingress.interrupted", "error", "requests over NATS were still under work after "+s.options.ShutdownGrace.String()+"; their clients ask again")
+	}
+	_ = s.conn.FlushWithContext(grace) // the last replies
 	return nil
 }
 
@@ -172,34 +194,14 @@ func (s *Service) subscribe() error {
 		for _, of := range [][2]string{{}, {serviceName}, {serviceName, s.id}} {
 			subject, err := micro.ControlSubject(verb, of[0], of[1])
 			faults = append(faults, err)
-			_, err = s.conn.Subscribe(subject, func(message *nats.Msg) { s.answerVerb(message, content()) })
+			_, err = s.conn.Subscribe(subject, func(message *nats.Msg) {
+				text, err := json.Marshal(content())
+				if err == nil && message.Reply != "" && s.options.Replies.allow(message.Reply) {
+					_ = message.Respond(text) // its client asks again
+				}
+			})
 			faults = append(faults, err)
 		}
 	}
 	return errors.Join(faults...)
-}
-
-func (s *Service) shutdown() {
-	ctx, cancel := context.WithTimeout(context.Background(), s.options.ShutdownGrace)
-	defer cancel()
-	for _, e := range s.endpoints {
-		_ = e.sub.Drain() // fails if the connection is gone, and no more requests come
-	}
-	for _, e := range s.endpoints {
-		select {
-		case <-e.closed:
-		case <-ctx.Done():
-		}
-	}
-	idle := make(chan struct{})
-	go func() {
-		s.working.Wait()
-		close(idle)
-	}()
-	select {
-	case <-idle:
-	case <-ctx.Done():
-		s.options.Logger.Warn("ingress.interrupted", "error", "requests over NATS were still under work after "+s.options.ShutdownGrace.String()+"; their clients ask again")
-	}
-	_ = s.conn.FlushWithContext(ctx) // the last replies
 }

@@ -34,23 +34,6 @@ type floods struct {
 // flood is what one session sends to one way in.
 type flood struct{ operation, app, session string }
 
-// under reports whether so many requests of the flood were refused that no more of it is read.
-func (f *floods) under(one flood) bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.times[one] >= refusals && f.now().Before(f.ends)
-}
-
-// refused counts a refusal.
-func (f *floods) refused(one flood) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if now := f.now(); !now.Before(f.ends) {
-		f.ends, f.times = now.Add(floodTime), map[flood]int{}
-	}
-	f.times[one]++
-}
-
 // around stands before a way in that counts to limits.
 func (f *floods) around(n Needs, next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
@@ -59,12 +42,20 @@ func (f *floods) around(n Needs, next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		one := flood{n.Operation, who.AppID(), who.SessionID}
-		if f.under(one) {
+		f.mu.Lock()
+		under := f.times[one] >= refusals && f.now().Before(f.ends)
+		f.mu.Unlock()
+		if under {
 			return answer.NewProblem(http.StatusTooManyRequests, "this session goes on although its limits are reached: its requests are not read before the next second").With("Retry-After", answer.Soon)
 		}
 		err := next(c)
 		if err != nil && answer.ProblemOf(err).Status == http.StatusTooManyRequests || c.Response().Status == http.StatusTooManyRequests {
-			f.refused(one)
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			if now := f.now(); !now.Before(f.ends) {
+				f.ends, f.times = now.Add(floodTime), map[flood]int{}
+			}
+			f.times[one]++
 		}
 		return err
 	}

@@ -6,10 +6,7 @@ import (
 	"net/http"
 	"sync"
 
-	"github.com/labstack/echo/v4"
-
 	"earshot/api/answer"
-	"earshot/api/auth"
 	"earshot/api/signin"
 )
 
@@ -52,19 +49,6 @@ func (m *Memory) Taken() int64 {
 // Payer is who bodies are booked for: an app, or all strangers together, and a caller who has less than
 // the app has; empty for one who has all of it.
 type Payer struct{ App, Caller string }
-
-// payerOf is who pays for the body of a request that was let in.
-func payerOf(c echo.Context) Payer {
-	who := auth.PrincipalOf(c)
-	payer := Payer{App: cmp.Or(c.Param("appId"), who.AppID())}
-	switch {
-	case who.FrontEnd():
-		payer.Caller = payer.App + "/" + who.SessionID
-	case !who.Admin && who.AppID() == "":
-		payer = Stranger(c.Request())
-	}
-	return payer
-}
 
 // Stranger is who pays for the body of a request without credentials.
 func Stranger(request *http.Request) Payer {
@@ -132,7 +116,8 @@ func (b *Body) Read(into []byte) (int, error) {
 	if over := b.read - unbooked; over >= b.booked {
 		next := min(step, max(b.most-b.read, 1))
 		if !b.memory.book(b.of, next) {
-			return 0, full()
+			return 0, answer.NewProblem(http.StatusServiceUnavailable,
+				"too many long requests are under work on this replica; nothing of this one was done, send it again").With("Retry-After", answer.Soon)
 		}
 		b.booked += next
 	}
@@ -146,11 +131,6 @@ func (b *Body) Read(into []byte) (int, error) {
 func (b *Body) Free() {
 	b.memory.free(b.of, b.booked)
 	b.booked, b.freed = 0, true
-}
-
-// full is the problem of a body for which there is no room.
-func full() error {
-	return answer.NewProblem(http.StatusServiceUnavailable, "too many long requests are under work on this replica; nothing of this one was done, send it again").With("Retry-After", answer.Soon)
 }
 
 // Hold has a request's body booked for its payer, up to so many bytes.

@@ -8,6 +8,7 @@ package ratelimit
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 	"time"
@@ -93,7 +94,15 @@ func (w *Walls) Around(n Needs) echo.MiddlewareFunc {
 			if request.ContentLength == 0 {
 				return next(c)
 			}
-			body := w.Memory.Hold(request, payerOf(c), n.Body)
+			who := auth.PrincipalOf(c)
+			payer := Payer{App: cmp.Or(c.Param("appId"), who.AppID())}
+			switch {
+			case who.FrontEnd():
+				payer.Caller = payer.App + "/" + who.SessionID
+			case !who.Admin && who.AppID() == "":
+				payer = Stranger(request)
+			}
+			body := w.Memory.Hold(request, payer, n.Body)
 			defer body.Free()
 			if n.Open && n.Body > 0 {
 				sent, err := io.ReadAll(body)
