@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
-	"earshot/deploy/testbed"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"time"
+
+	"earshot/deploy/testbed"
 
 	"github.com/nats-io/nats.go/jetstream"
 )
@@ -28,14 +29,34 @@ func direct(weight int, tool string) action {
 
 // basic are messages, direct triggers, and changes of what is registered.
 var basic = []action{
-	saying(28, "note"), saying(16, "book"), saying(6, "order"), {5, (*client).dare}, saying(2, "hang"), saying(1, "drip"), saying(1, "giga"),
+	saying(28, "note"), saying(16, "book"), saying(6, "order"), saying(2, "hang"), saying(1, "drip"), saying(1, "giga"),
 	saying(6, "charge"), direct(4, "charge"), saying(1, "pledge"),
 	{6, func(c *client) { c.say("", "what a day") }},
 	{5, func(c *client) { c.say("", `call note {}`) }},
 	{4, func(c *client) { c.say("note", fmt.Sprintf(`call note {"day":"flaky %s"}`, c.id("f"))) }}, // the model has no answer at first
-	{4, (*client).later}, {3, (*client).agent},
-	direct(10, "book"), {5, func(c *client) { c.fire("", "note") }},
-	{6, (*client).call}, {6, (*client).contend}, {3, (*client).visit}, {3, (*client).reform},
+	{3, (*client).agent}, direct(10, "book"), {5, func(c *client) { c.fire("", "note") }}, {6, (*client).contend}, {3, (*client).reform},
+	{4, func(c *client) {
+		o := c.sayIn(c.session+"-later", "note", `call note {"day":"later"}`, false, "Prefer", "respond-async")
+		o.Kind = "later"
+	}},
+	{5, func(c *client) {
+		if risky, is := c.say("risky", `call risky {"day":"monday"}`).only(); is {
+			c.do(http.MethodPost, &operation{App: c.app, Kind: "retry", Path: pathOf(c.app, "") + "/triggers/" + risky.TriggerID + "/retry"})
+		}
+	}},
+	{6, func(c *client) { // by MCP, whose answer is wrapped
+		id := c.id("d")
+		c.do(http.MethodPost, &operation{
+			App: c.app, Session: c.session, ID: id, Kind: "direct", Expects: "note", Ordered: true, Path: pathOf(c.app, c.session) + "/mcp",
+			Body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note","arguments":{"day":"monday"},"_meta":{"earshot/triggerId":%q}}}`, id),
+		})
+	}},
+	{3, func(c *client) {
+		session := c.id("visit")
+		c.register(session, "own", `{"tools":[{"name":"own"}]}`)
+		c.sayIn(session, "own", `call own {}`, false)
+		c.do(http.MethodDelete, &operation{App: c.app, Kind: "close", Path: pathOf(c.app, session)})
+	}},
 }
 
 // turns concern triggers that are held, taken back, answered or duplicates, and messages that may still change.
@@ -86,20 +107,6 @@ func (c *client) fireWith(session, tool, values string, ordered bool) *operation
 	})
 }
 
-// call fires a direct trigger by MCP, whose answer is wrapped.
-func (c *client) call() {
-	id := c.id("d")
-	c.do(http.MethodPost, &operation{
-		App: c.app, Session: c.session, ID: id, Kind: "direct", Expects: "note", Ordered: true, Path: pathOf(c.app, c.session) + "/mcp",
-		Body: fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"note","arguments":{"day":"monday"},"_meta":{"earshot/triggerId":%q}}}`, id),
-	})
-}
-
-func (c *client) later() {
-	o := c.sayIn(c.session+"-later", "note", `call note {"day":"later"}`, false, "Prefer", "respond-async")
-	o.Kind = "later"
-}
-
 func (c *client) agent() { c.agentSays(`"text":"how may I help"`) }
 
 func (c *client) agentSays(fields string) {
@@ -108,12 +115,6 @@ func (c *client) agentSays(fields string) {
 		App: c.app, Session: c.session, ID: id, Kind: "message", Path: pathOf(c.app, c.session) + "/messages",
 		Body: fmt.Sprintf(`{"messageId":%q,"actor":"agent",%s}`, id, fields),
 	})
-}
-
-func (c *client) dare() {
-	if risky, is := c.say("risky", `call risky {"day":"monday"}`).only(); is {
-		c.do(http.MethodPost, &operation{App: c.app, Kind: "retry", Path: pathOf(c.app, "") + "/triggers/" + risky.TriggerID + "/retry"})
-	}
 }
 
 // contend lets messages and direct triggers compete for a triggerOnce repository, in the session or in the whole app.
@@ -143,13 +144,6 @@ func (c *client) contend() {
 
 func (c *client) register(session, name, body string) {
 	c.do(http.MethodPut, &operation{App: c.app, Session: session, Kind: "register", Expects: name, Path: pathOf(c.app, session) + "/repositories/" + name, Body: body})
-}
-
-func (c *client) visit() {
-	session := c.id("visit")
-	c.register(session, "own", `{"tools":[{"name":"own"}]}`)
-	c.sayIn(session, "own", `call own {}`, false)
-	c.do(http.MethodDelete, &operation{App: c.app, Kind: "close", Path: pathOf(c.app, session)})
 }
 
 func (c *client) reform() {
@@ -297,12 +291,6 @@ func (c *client) quarrel(asked matched) {
 		func(c *client) { c.act("cancel", asked.TriggerID, "", false) },
 		func(c *client) { c.plainly("", asked.TriggerID, "yes") },
 	)
-}
-
-func (c *client) quarrelsome() {
-	if asked, is := c.either(true, "refund").only(); is {
-		c.quarrel(asked)
-	}
 }
 
 func (c *client) same(many int) {

@@ -33,11 +33,29 @@ func taskIn(answer string) (t taskStatus) {
 
 type task struct{ app, id, word, path string }
 
+// fill calls the tool with at most some of the values, and then gives more of them. Half of the agents are in a session,
+// and most name the task themselves.
 func (c *client) fill() {
-	t := c.beginTask()
-	if t == nil {
+	session, word := "", c.id("form")
+	if c.dice.IntN(2) == 0 {
+		session = c.session
+	}
+	t := &task{app: c.app, word: word, path: pathOf(c.app, session) + "/mcp"}
+	given, more := map[string]string{}, ""
+	if c.dice.IntN(4) == 0 {
+		given["hour"] = word + ".hour"
+	}
+	if c.dice.IntN(4) > 0 {
+		more = fmt.Sprintf(`"earshot/triggerId":%q`, word)
+	}
+	tool := formTools[c.dice.IntN(len(formTools))]
+	arguments, _ := json.Marshal(given) // texts always marshal
+	body, header := testbed.RPC("tools/call", tool, fmt.Sprintf(`"name":%q,"arguments":%s`, tool, arguments), more)
+	o := c.do(http.MethodPost, &operation{App: c.app, Session: session, ID: word, Kind: "task", Expects: tool, Path: t.path, Body: body, Given: given}, header...)
+	if t.id = taskIn(o.Answer).TaskID; t.id == "" {
 		return // the books will tell
 	}
+
 	giving := func(names ...string) func(*client) { return func(c *client) { c.give(t, names...) } }
 	switch c.dice.IntN(8) {
 	case 0, 1:
@@ -59,31 +77,6 @@ func (c *client) fill() {
 		c.atOnce(giving("hour"), func(c *client) { c.askAbout(t, "ended", "tasks/cancel", "", nil) })
 	}
 	c.askAbout(t, "followed", "tasks/get", "", nil)
-}
-
-// beginTask calls the tool with at most some of the values; nil if the answer is no task. Half of the agents are in a
-// session, and most name the task themselves.
-func (c *client) beginTask() *task {
-	session, word := "", c.id("form")
-	if c.dice.IntN(2) == 0 {
-		session = c.session
-	}
-	t := &task{app: c.app, word: word, path: pathOf(c.app, session) + "/mcp"}
-	given, more := map[string]string{}, ""
-	if c.dice.IntN(4) == 0 {
-		given["hour"] = word + ".hour"
-	}
-	if c.dice.IntN(4) > 0 {
-		more = fmt.Sprintf(`"earshot/triggerId":%q`, word)
-	}
-	tool := formTools[c.dice.IntN(len(formTools))]
-	arguments, _ := json.Marshal(given) // texts always marshal
-	body, header := testbed.RPC("tools/call", tool, fmt.Sprintf(`"name":%q,"arguments":%s`, tool, arguments), more)
-	o := c.do(http.MethodPost, &operation{App: c.app, Session: session, ID: word, Kind: "task", Expects: tool, Path: t.path, Body: body, Given: given}, header...)
-	if t.id = taskIn(o.Answer).TaskID; t.id == "" {
-		return nil
-	}
-	return t
 }
 
 // give answers what a task asks for. A value is the parameter's name behind the task's word, or another name.
@@ -108,21 +101,6 @@ func (c *client) askAbout(t *task, kind, method, more string, values map[string]
 		return nil
 	}
 	c.do(http.MethodPost, o, header...)
-}
-
-func (b *books) lookAtTasks() map[string]taskStatus {
-	all := map[string]taskStatus{}
-	for i, o := range b.done {
-		id := taskIn(o.Answer).TaskID
-		if o.Kind != "task" || id == "" {
-			continue
-		}
-		body, header := testbed.RPC("tasks/get", id, fmt.Sprintf(`"taskId":%q`, id), "")
-		if answer, err := b.send(b.system.ctx, i%replicas, http.MethodPost, o.Path, body, header...); err == nil {
-			all[id] = taskIn(string(answer.Body))
-		}
-	}
-	return all
 }
 
 var chatTools = []string{"note", "book", "lookup", "charge"}
@@ -155,21 +133,19 @@ func (c *client) converse(tool string, conversation []object, streams bool) *ope
 	body, _ := json.Marshal(object{"model": "scripted", "stream": streams, "messages": conversation}) // plain values always marshal
 	session := c.session + chatSuffix
 	return c.do(http.MethodPost, &operation{
-		App: c.app, Session: session, Kind: "chat", Expects: tool, Path: pathOf(c.app, session) + "/openai/v1/chat/completions", Body: string(body), sound: carriedOut,
+		App: c.app, Session: session, Kind: "chat", Expects: tool, Path: pathOf(c.app, session) + "/openai/v1/chat/completions", Body: string(body),
+		sound: func(answer string) error {
+			text, is := strings.CutPrefix(contentOf(answer), reported)
+			var result struct{ Status, Error string }
+			switch {
+			case !is || json.Unmarshal([]byte(text), &result) != nil:
+				return errors.New("it has no result of a tool")
+			case result.Status == "": // a call that has failed has its status
+				return errors.New("a call was not carried out: " + result.Error)
+			}
+			return nil
+		},
 	})
-}
-
-// carriedOut returns why a completion is not final: it has no end, or a call was not carried out.
-func carriedOut(answer string) error {
-	text, is := strings.CutPrefix(contentOf(answer), reported)
-	var result struct{ Status, Error string }
-	switch {
-	case !is || json.Unmarshal([]byte(text), &result) != nil:
-		return errors.New("it has no result of a tool")
-	case result.Status == "": // a call that has failed has its status
-		return errors.New("a call was not carried out: " + result.Error)
-	}
-	return nil
 }
 
 // contentOf returns the text of a completion; empty if the answer broke off.

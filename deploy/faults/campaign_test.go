@@ -3,9 +3,10 @@
 package main
 
 import (
-	"earshot/repositories/failpoint"
 	"os"
 	"testing"
+
+	"earshot/repositories/failpoint"
 
 	"github.com/stretchr/testify/require"
 )
@@ -51,7 +52,7 @@ func TestOfManyWaysOneIsTakenWhileReplicasDie(t *testing.T) {
 	t.Parallel()
 	o := short(t)
 	o.points = []failpoint.Point{failpoint.CommitBefore, failpoint.CommitReply, failpoint.MoveBefore, failpoint.MoveReply, failpoint.HeldClaimed, failpoint.NextBefore, failpoint.EffectsBefore}
-	held := []action{{1, func(c *client) { c.same(64) }}, {4, (*client).quarrelsome}, {4, (*client).settle}, {2, (*client).interrupt}, {2, (*client).guard}}
+	held := []action{{1, func(c *client) { c.same(64) }}, {4, quarrelsome}, {4, (*client).settle}, {2, (*client).interrupt}, {2, (*client).guard}}
 	o.phases = []phase{contended(len(o.points), held...)}
 	found, err := campaign(t.Context(), o)
 	require.NoError(t, err)

@@ -162,22 +162,6 @@ func readAll[T any](b *books, path string) (all []T) {
 	}
 }
 
-// retryFailed retries what has failed, as an operator does: a call may fail after its message is answered.
-func (b *books) retryFailed() (retried int) {
-	for _, app := range apps {
-		for _, one := range readAll[record](b, pathOf(app, "")+"/triggers") {
-			if one.State != "failed" || one.Name == "mute" { // nobody answers that
-				continue
-			}
-			b.failed = append(b.failed, one)
-			b.retried[one.TriggerID]++
-			b.must(http.MethodPost, pathOf(app, "")+"/triggers/"+one.TriggerID+"/retry", "")
-			retried++
-		}
-	}
-	return retried
-}
-
 const (
 	askers = 8
 	// insistence is how long a 503 is asked again: on a busy machine the masters of a cluster may take each other for

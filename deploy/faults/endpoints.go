@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -64,7 +65,7 @@ type model struct {
 	secrets *planted
 
 	mu    sync.Mutex
-	asked map[string]int // texts that it answers otherwise the second time
+	asked map[string]bool // texts that it answers otherwise the second time
 }
 
 const (
@@ -85,7 +86,7 @@ func (m *model) ServeHTTP(out http.ResponseWriter, request *http.Request) {
 		return
 	}
 	testbed.Wait(request.Context(), time.Duration(m.pause.Load()))
-	text, calls, last := "none", []object(nil), asked.Messages[len(asked.Messages)-1]
+	answer, last := testbed.Completion{Text: "none"}, asked.Messages[len(asked.Messages)-1]
 	if last.Role == "tool" {
 		var results []string
 		for _, one := range asked.Messages {
@@ -96,78 +97,31 @@ func (m *model) ServeHTTP(out http.ResponseWriter, request *http.Request) {
 				results = nil
 			}
 		}
-		text = reported + strings.Join(results, "; ")
+		answer.Text = reported + strings.Join(results, "; ")
 	} else {
-		before := m.times(last.Content)
-		if strings.Contains(last.Content, "flaky") && before == 0 {
+		flaky, fickle := strings.Contains(last.Content, "flaky"), strings.Contains(last.Content, "fickle")
+		first := true
+		if flaky || fickle {
+			m.mu.Lock()
+			first = !m.asked[last.Content]
+			m.asked[last.Content] = true
+			m.mu.Unlock()
+		}
+		if flaky && first {
 			http.Error(out, "overloaded", http.StatusServiceUnavailable)
 			return
 		}
 		if words, calling := strings.CutPrefix(last.Content, "call "); calling {
-			text, calls = "", callsIn(words, before)
+			if !first {
+				words = strings.ReplaceAll(words, "fickle", "fickle"+changed)
+			}
+			for part := range strings.SplitSeq(words, "; ") {
+				name, arguments, _ := strings.Cut(part, " ")
+				answer.Calls = append(answer.Calls, [2]string{name, arguments})
+			}
 		}
 	}
-	if asked.Stream {
-		stream(out, text, calls)
-		return
-	}
-	message, finish := object{"role": "assistant", "content": text}, "stop"
-	if len(calls) > 0 {
-		message, finish = object{"role": "assistant", "tool_calls": calls}, "tool_calls"
-	}
-	out.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(out).Encode(object{ // a replica that died is the point
-		"id": "c", "object": "chat.completion", "model": "scripted",
-		"choices": []object{{"index": 0, "message": message, "finish_reason": finish}},
-		"usage":   object{"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
-	})
-}
-
-func (m *model) times(text string) int {
-	if !strings.Contains(text, "flaky") && !strings.Contains(text, "fickle") {
-		return 0
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.asked[text]++
-	return m.asked[text] - 1
-}
-
-func callsIn(words string, before int) (calls []object) {
-	for part := range strings.SplitSeq(words, "; ") {
-		name, arguments, _ := strings.Cut(part, " ")
-		if before > 0 {
-			arguments = strings.ReplaceAll(arguments, "fickle", "fickle"+changed)
-		}
-		calls = append(calls, object{"id": "call_" + name, "type": "function", "function": object{"name": name, "arguments": arguments}})
-	}
-	return calls
-}
-
-func stream(out http.ResponseWriter, text string, calls []object) {
-	out.Header().Set("Content-Type", "text/event-stream")
-	send := func(delta object, finish any) {
-		text, _ := json.Marshal(object{ // plain values always marshal
-			"id": "c", "object": "chat.completion.chunk", "model": "scripted",
-			"choices": []object{{"index": 0, "delta": delta, "finish_reason": finish}},
-		})
-		_, _ = fmt.Fprintf(out, "data: %s\n\n", text)
-		_ = http.NewResponseController(out).Flush() // a replica that died is the point
-	}
-	send(object{"role": "assistant", "content": ""}, nil)
-	if len(calls) == 0 {
-		send(object{"content": text[:len(text)/2]}, nil)
-		send(object{"content": text[len(text)/2:]}, nil)
-	}
-	finish := "stop"
-	for i, call := range calls {
-		finish = "tool_calls"
-		function := call["function"].(object)
-		send(object{"tool_calls": []object{{"index": i, "id": call["id"], "type": "function", "function": object{"name": function["name"], "arguments": ""}}}}, nil)
-		send(object{"tool_calls": []object{{"index": i, "function": object{"arguments": function["arguments"]}}}}, nil)
-	}
-	send(object{}, finish)
-	_, _ = fmt.Fprint(out, "data: [DONE]\n\n")
+	answer.Write(out, asked.Stream)
 }
 
 // One path has no sessions; the other has, and forgets them whenever the server is away. Calls are noted below
@@ -304,4 +258,50 @@ func (r *remote) call(_ context.Context, asked *mcp.CallToolRequest) (*mcp.CallT
 	}
 	r.done.Store(key, true)
 	return &mcp.CallToolResult{StructuredContent: object{"page": pageFor(key, given.Day)}, Content: []mcp.Content{&mcp.TextContent{Text: "done"}}}, nil
+}
+
+// planted are the credentials of a system, each a word that occurs nowhere else.
+type planted struct {
+	admin, llm, password, module, token, remote string
+	key                                         string // EARSHOT_SECRET_KEY
+	signing                                     string // of the app
+
+	mu    sync.Mutex
+	found []string
+}
+
+func plant() *planted {
+	word := func(name string) string { return "PLANTED" + name + "credential0123456789" }
+	return &planted{
+		admin: word("admin"), llm: word("llm"), password: word("password"), module: word("module"), token: word("token"), remote: word("remote"),
+		key:     base64.StdEncoding.EncodeToString([]byte("PLANTEDkey0123456789012345678901")),
+		signing: "whsec_" + base64.StdEncoding.EncodeToString([]byte("PLANTEDsigning01234567890123456789")),
+	}
+}
+
+const user = "clerk"
+
+// words are the credentials in all forms in which they could turn up.
+func (p *planted) words() []string {
+	return []string{
+		p.admin, p.llm, p.password, p.module, p.token, p.remote, p.key, strings.TrimPrefix(p.signing, "whsec_"), "PLANTEDkey", "PLANTEDsigning",
+		base64.StdEncoding.EncodeToString([]byte(user + ":" + p.password)),
+	}
+}
+
+// look records credentials in a text where they do not belong.
+func (p *planted) look(place, text string) {
+	for _, word := range p.words() {
+		if strings.Contains(text, word) {
+			p.mu.Lock()
+			p.found = append(p.found, fmt.Sprintf("%s holds the credential that starts with %.14s", place, word))
+			p.mu.Unlock()
+		}
+	}
+}
+
+func (p *planted) all() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string(nil), p.found...)
 }

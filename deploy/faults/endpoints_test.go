@@ -37,7 +37,7 @@ func TestSinkDoesAsItsPathsSay(t *testing.T) {
 
 func TestModelDoesAsItIsTold(t *testing.T) {
 	secrets := plant()
-	url := testbed.Serve(t, "", &model{secrets: secrets, asked: map[string]int{}})
+	url := testbed.Serve(t, "", &model{secrets: secrets, asked: map[string]bool{}})
 	ask := func(body string) (status int, answer string) {
 		response, err := http.Post(url, "application/json", strings.NewReader(body))
 		require.NoError(t, err)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -112,13 +113,23 @@ func (s stored) about() string {
 func gather(s *system) *evidence {
 	b := s.books
 	e := &evidence{
-		operations: b.done, lost: b.lost, failed: b.failed, retried: b.retried, tasks: b.lookAtTasks(),
+		operations: b.done, lost: b.lost, failed: b.failed, retried: b.retried, tasks: map[string]taskStatus{},
 		records: map[string][]record{}, histories: map[string][]entry{}, carried: map[string]bool{},
 		deleted: s.phase.deleted, restored: s.phase.restored, losses: s.losses,
 	}
 	for _, app := range apps {
 		e.records[app] = readAll[record](b, pathOf(app, "")+"/triggers")
 		slices.Reverse(e.records[app])
+	}
+	for i, o := range b.done {
+		id := taskIn(o.Answer).TaskID
+		if o.Kind != "task" || id == "" {
+			continue
+		}
+		body, header := testbed.RPC("tasks/get", id, fmt.Sprintf(`"taskId":%q`, id), "")
+		if answer, err := b.send(s.ctx, i%replicas, http.MethodPost, o.Path, body, header...); err == nil {
+			e.tasks[id] = taskIn(string(answer.Body))
+		}
 	}
 	e.calls = s.sink.Calls()
 	s.remote.done.Range(func(key, _ any) bool { e.carried[key.(string)] = true; return true })
@@ -255,13 +266,4 @@ func (e *evidence) askedTasks() map[string]*askedTask {
 		}
 	}
 	return all
-}
-
-func (t *askedTask) missing() (names []string) {
-	for _, name := range formValues {
-		if len(t.given[name]) == 0 {
-			names = append(names, name)
-		}
-	}
-	return names
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -24,91 +23,83 @@ type fault struct {
 }
 
 // faults neither add to the stream nor take from it.
-func faults(o options) []fault {
-	return []fault{
-		trouble(o), // first, as calls that fail again and again wait for up to minutes
-		{"Redis is killed and comes back", func(s *system) {
-			for range 3 {
-				s.redis.Kill()
-				s.wait(300 * time.Millisecond)
-				s.redis.Start()
-				s.wait(time.Second)
-			}
-		}},
-		{"1 % of Redis's replies are lost", func(s *system) {
-			s.proxy.Loss.Store(10)
-			defer s.proxy.Loss.Store(0)
-			s.wait(8 * time.Second)
-		}},
-		{"Redis forgets its scripts", func(s *system) {
-			for range 20 {
-				s.must(s.client.ScriptFlush(s.ctx).Err())
-				s.wait(50 * time.Millisecond)
-			}
-		}},
-		{"Redis is at maxmemory", func(s *system) { // every write that needs memory is refused
-			s.must(s.client.ConfigSet(s.ctx, "maxmemory", "1").Err())
-			s.wait(o.pick(3*time.Second, 15*time.Second))
-			s.must(s.client.ConfigSet(context.WithoutCancel(s.ctx), "maxmemory", "0").Err())
+var faults = []fault{
+	trouble, // first, as calls that fail again and again wait for up to minutes
+	{"Redis is killed and comes back", func(s *system) {
+		for range 3 {
+			s.redis.Kill()
+			s.wait(300 * time.Millisecond)
+			s.redis.Start()
 			s.wait(time.Second)
-		}},
-		{"NATS is killed and comes back", func(s *system) {
-			for range 3 {
-				s.nats.Kill()
-				s.wait(500 * time.Millisecond)
-				s.must(s.nats.Start())
-				s.wait(2 * time.Second)
-			}
-		}},
-		{"NATS is frozen while replicas die", func(s *system) { // it takes events when their publishers are dead
-			s.nats.Freeze()
+		}
+	}},
+	{"1 % of Redis's replies are lost", func(s *system) {
+		s.proxy.Loss.Store(10)
+		defer s.proxy.Loss.Store(0)
+		s.wait(8 * time.Second)
+	}},
+	{"Redis forgets its scripts", func(s *system) {
+		for range 20 {
+			s.must(s.client.ScriptFlush(s.ctx).Err())
+			s.wait(50 * time.Millisecond)
+		}
+	}},
+	{"Redis is at maxmemory", func(s *system) { // every write that needs memory is refused
+		s.must(s.client.ConfigSet(s.ctx, "maxmemory", "1").Err())
+		s.wait(s.pick(3*time.Second, 15*time.Second))
+		s.must(s.client.ConfigSet(context.WithoutCancel(s.ctx), "maxmemory", "0").Err())
+		s.wait(time.Second)
+	}},
+	{"NATS is killed and comes back", func(s *system) {
+		for range 3 {
+			s.nats.Kill()
 			s.wait(500 * time.Millisecond)
-			for _, r := range s.replicas[1:] {
-				r.killAnywhere()
-			}
-			s.nats.Thaw()
-			s.wait(time.Second)
-		}},
-		{"a replica is frozen past its leases", func(s *system) {
-			last := s.replicas[len(s.replicas)-1]
-			last.Freeze()
-			s.wait(frozen)
-			last.Thaw()
+			s.must(s.nats.Start())
 			s.wait(2 * time.Second)
-		}},
-	}
+		}
+	}},
+	{"NATS is frozen while replicas die", func(s *system) { // it takes events when their publishers are dead
+		s.nats.Freeze()
+		s.wait(500 * time.Millisecond)
+		for _, r := range s.replicas[1:] {
+			r.killAnywhere()
+		}
+		s.nats.Thaw()
+		s.wait(time.Second)
+	}},
+	{"a replica is frozen past its leases", func(s *system) {
+		last := s.replicas[len(s.replicas)-1]
+		last.Freeze()
+		s.wait(frozen)
+		last.Thaw()
+		s.wait(2 * time.Second)
+	}},
 }
 
 // frozen is longer than the lease of a turn, of an event and of the calls here.
 const frozen = 17 * time.Second
 
-func trouble(o options) fault {
-	return fault{"the MCP server answers 503, and is away", func(s *system) {
-		defer s.remote.set(well)
-		for _, one := range []mood{busy, away} {
-			s.remote.set(one)
-			s.wait(o.pick(time.Second, 10*time.Second))
-		}
-	}}
-}
+var trouble = fault{"the MCP server answers 503, and is away", func(s *system) {
+	defer s.remote.set(well)
+	for _, one := range []mood{busy, away} {
+		s.remote.set(one)
+		s.wait(s.pick(time.Second, 10*time.Second))
+	}
+}}
 
 // death measures recovery: nothing else goes wrong, and the slow model keeps much under way. Each replica is killed
 // when what the one before held is long done.
-func death(o options) fault {
-	victims := 1
-	if o.long() {
-		victims = replicas
-	}
-	return fault{"a replica is killed, the others are well", func(s *system) {
-		s.llm.pause.Store(int64(150 * time.Millisecond))
-		defer s.llm.pause.Store(0)
-		for _, r := range s.replicas[:victims] {
+var death = fault{"a replica is killed, the others are well", func(s *system) {
+	s.llm.pause.Store(int64(150 * time.Millisecond))
+	defer s.llm.pause.Store(0)
+	for i, r := range s.replicas {
+		if i == 0 || s.long() {
 			s.wait(time.Second)
 			r.killAnywhere()
 			s.wait(frozen)
 		}
-	}}
-}
+	}
+}}
 
 func outage(d time.Duration) fault {
 	return fault{fmt.Sprintf("NATS is away for %s", d), func(s *system) {
@@ -116,10 +107,6 @@ func outage(d time.Duration) fault {
 		s.wait(d)
 		s.must(s.nats.Start())
 	}}
-}
-
-func calm(d time.Duration) fault {
-	return fault{"nothing goes wrong", func(s *system) { s.wait(d) }}
 }
 
 var deletion = fault{"the stream is deleted", func(s *system) {
@@ -132,88 +119,18 @@ var deletion = fault{"the stream is deleted", func(s *system) {
 }}
 
 // filling lets the stream fill, so that events pile up, and empties it; its events are recorded before.
-func filling(o options) fault {
-	return fault{"the stream is full and is emptied", func(s *system) {
-		for range 2 {
-			s.must(testbed.Until(s.ctx, time.Minute, func(ctx context.Context) error {
-				if s.hasRoom(ctx, little) {
-					return fmt.Errorf("a stream of %d bytes is not full", s.phase.full)
-				}
-				return nil
-			}))
-			s.wait(o.pick(2*time.Second, 15*time.Second))
-			s.must(s.empty(s.ctx))
-		}
-	}}
-}
-
-// An event needs less than 2 KiB as a rule, and the result of a call up to some 70 KiB.
-const (
-	little = 2 << 10
-	ample  = 100 << 10
-)
-
-func (s *system) hasRoom(ctx context.Context, bytes uint64) bool {
-	held, err := s.js.Stream(ctx, emitter.Stream)
-	return err != nil || held.CachedInfo().State.Bytes+bytes <= uint64(s.phase.full)
-}
-
-// makeRoom empties the stream from time to time if it is nearly full.
-func (s *system) makeRoom() {
-	ctx, cancel := context.WithTimeout(context.Background(), comeUp)
-	defer cancel()
-	if s.phase.full == 0 || time.Since(s.looked) < 200*time.Millisecond {
-		return
+var filling = fault{"the stream is full and is emptied", func(s *system) {
+	for range 2 {
+		s.must(testbed.Until(s.ctx, time.Minute, func(ctx context.Context) error {
+			if s.hasRoom(ctx, little) {
+				return fmt.Errorf("a stream of %d bytes is not full", s.phase.full)
+			}
+			return nil
+		}))
+		s.wait(s.pick(2*time.Second, 15*time.Second))
+		s.must(s.empty(s.ctx))
 	}
-	if s.looked = time.Now(); s.hasRoom(ctx, ample) {
-		return
-	}
-	if err := s.empty(ctx); err != nil {
-		s.trouble(fmt.Errorf("empty the stream: %w", err))
-	}
-}
-
-func (s *system) empty(ctx context.Context) error {
-	taken, last, err := s.events(ctx)
-	if err != nil || len(taken) == 0 {
-		return err
-	}
-	held, err := s.js.Stream(ctx, emitter.Stream)
-	if err != nil {
-		return err
-	}
-	s.emptied = append(s.emptied, taken...)
-	return held.Purge(ctx, jetstream.WithPurgeSequence(last+1))
-}
-
-// events reads the stream, and the sequence of its last event.
-func (s *system) events(ctx context.Context) (all []stored, last uint64, err error) {
-	held, err := s.js.Stream(ctx, emitter.Stream)
-	if err != nil || held.CachedInfo().State.Msgs == 0 {
-		return nil, 0, err
-	}
-	reader, err := held.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
-	if err != nil {
-		return nil, 0, err
-	}
-	for end := held.CachedInfo().State.LastSeq; last < end; {
-		message, err := reader.Next(jetstream.FetchMaxWait(comeUp))
-		if err != nil {
-			return nil, 0, fmt.Errorf("read event %d of the stream: %w", last+1, err)
-		}
-		meta, err := message.Metadata()
-		if err != nil {
-			return nil, 0, err
-		}
-		s.secrets.look("the stream", fmt.Sprint(message.Headers(), string(message.Data())))
-		one := stored{Subject: message.Subject(), MsgID: message.Headers().Get("Nats-Msg-Id")}
-		if err := json.Unmarshal(message.Data(), &one); err != nil {
-			return nil, 0, err
-		}
-		all, last = append(all, one), meta.Sequence.Stream
-	}
-	return all, last, nil
-}
+}}
 
 // snapshot copies Redis's files while clients go on. A restored Redis has forgotten the last of what it confirmed: a
 // client that sends the same again gets the same ids, so that nothing happens twice.
@@ -251,11 +168,11 @@ type loss struct {
 // found is how long the service took after Redis was whole again.
 func (l loss) found() time.Duration { return l.answered - max(l.promoted, l.whole) }
 
-func losing(o options, victims ...string) fault {
+func losing(victims ...string) fault {
 	return fault{"a master of the Redis Cluster is killed", func(s *system) {
 		for _, app := range victims {
 			s.loseMaster(app, false)
-			s.wait(o.pick(time.Second, 5*time.Second))
+			s.wait(s.pick(time.Second, 5*time.Second))
 		}
 	}}
 }

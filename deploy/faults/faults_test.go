@@ -32,7 +32,7 @@ func short(t *testing.T) options {
 
 // contended is a phase of clients that fire, and change, the same repositories.
 func contended(kills int, shared ...action) phase {
-	return phase{name: "contention", kills: kills, faults: []fault{calm(4 * time.Second)}, actions: shared}
+	return phase{name: "contention", kills: kills, faults: []fault{{"nothing goes wrong", func(s *system) { s.wait(4 * time.Second) }}}, actions: shared}
 }
 
 // campaignsForAFlaw is how often it is tried to see a flaw: on a busy machine a campaign of
@@ -46,7 +46,7 @@ var flaws = map[failpoint.Flaw]struct {
 	rule   string
 }{
 	failpoint.CommitWithoutCAS: {contended(0, action{8, (*client).contend}, action{2, (*client).reform}), nil, "once is once: "},
-	failpoint.MoveWithoutState: {contended(0, action{1, (*client).quarrelsome}), nil, "every trigger ends in one way: "},
+	failpoint.MoveWithoutState: {contended(0, action{1, quarrelsome}), nil, "every trigger ends in one way: "},
 	failpoint.UnfencedFirst:    {contended(0, action{1, func(c *client) { c.same(6) }}), nil, "of equal values one fires: "},
 	failpoint.EarlyPublish:     {contended(0, action{8, (*client).contend}, action{2, (*client).reform}), nil, "nothing happened that was not decided: "},
 	failpoint.ChangingID:       {contended(2, saying(1, "note")), []failpoint.Point{failpoint.PublishAcked}, "nothing is stored twice: "},
@@ -95,4 +95,10 @@ func TestAPhaseThatDoesNotComeToRestIsAFailure(t *testing.T) {
 	require.Regexp(t, `phase away did not come to rest: not within 2s: \d+ effects or turns are still owed`, found.table())
 	require.NotContains(t, found.table(), "books balance")
 	require.NoError(t, os.RemoveAll(o.dir))
+}
+
+func quarrelsome(c *client) {
+	if asked, is := c.either(true, "refund").only(); is {
+		c.quarrel(asked)
+	}
 }

@@ -23,43 +23,12 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
 	"earshot/deploy/testbed"
 	"earshot/repositories/failpoint"
 )
-
-type options struct {
-	seed     int64
-	kills    int            // at least as many
-	duration time.Duration  // at least as long
-	within   time.Duration  // no round begins that would take longer; 0 for any time
-	outage   time.Duration  // of NATS
-	rest     time.Duration  // that what is owed may take when all is quiet again
-	ready    time.Duration  // that the replicas may take until they are
-	flaw     failpoint.Flaw // that the replicas have; empty for none
-	program  string         // earshot with its crash points
-	dir      string         // keeps logs and data there; empty for a temporary one
-	phases   []phase
-	points   []failpoint.Point // at which replicas die
-	logf     func(format string, args ...any)
-}
-
-const (
-	// restLimit is several leases, and longer than the pause of two minutes after a fourth attempt.
-	restLimit = 3 * time.Minute
-	// comeUp is how long a server may take until it answers.
-	comeUp = 30 * time.Second
-)
-
-func defaults() options {
-	return options{
-		outage: 5 * time.Second, rest: restLimit, ready: comeUp, points: failpoint.Points(),
-		logf: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
-	}
-}
 
 func main() {
 	o, race, err := parse(os.Args[1:])
@@ -114,28 +83,6 @@ func parse(args []string) (o options, race bool, err error) {
 	return o, race, err
 }
 
-func (o options) long() bool { return o.kills > 0 || o.duration > 0 }
-
-func (o options) pick(short, long time.Duration) time.Duration {
-	if o.long() {
-		return long
-	}
-	return short
-}
-
-func (o options) withPhases(names string) (options, error) {
-	o.phases = nil
-	for _, one := range phases(o) {
-		if names == "" || slices.Contains(strings.Split(names, ","), one.name) {
-			o.phases = append(o.phases, one)
-		}
-	}
-	if want := len(strings.Split(names, ",")); names != "" && len(o.phases) != want {
-		return o, fmt.Errorf("-phases %s: there are kills, recovery, faults, outage, full, restore, deletion, cluster, and with -kills or -for failover", names)
-	}
-	return o, nil
-}
-
 // campaign runs phases until there were enough kills and enough time has passed. A phase that does not come to rest
 // ends the campaign with its round.
 func campaign(ctx context.Context, o options) (*outcome, error) {
@@ -149,7 +96,12 @@ func campaign(ctx context.Context, o options) (*outcome, error) {
 	found := &outcome{seed: o.seed, asked: o.kills, kills: map[failpoint.Point]int{}, faults: map[string]int{}}
 	plan, begun := newSchedule(o.seed, o.points), time.Now()
 	defer func() { found.kills, found.random, found.took = plan.kills, plan.random, time.Since(begun) }()
-	for n := 0; n == 0 || o.goesOn(ctx, n, time.Since(begun), plan.total()) && found.unsound() == 0; n++ {
+	for n := 0; ; n++ {
+		spent := time.Since(begun)
+		enough := plan.total() >= o.kills && spent >= o.duration
+		if n > 0 && (enough || ctx.Err() != nil || found.unsound() > 0 || o.within > 0 && spent+spent/time.Duration(n) > o.within) {
+			break
+		}
 		for _, one := range o.phases {
 			if found.cut = ctx.Err() != nil; found.cut {
 				return found, nil
@@ -163,11 +115,4 @@ func campaign(ctx context.Context, o options) (*outcome, error) {
 	}
 	o.logf("logs and data are in %s", dir)
 	return found, nil
-}
-
-func (o options) goesOn(ctx context.Context, rounds int, spent time.Duration, kills int) bool {
-	if o.within > 0 && spent+spent/time.Duration(rounds) > o.within {
-		return false
-	}
-	return ctx.Err() == nil && (kills < o.kills || spent < o.duration)
 }

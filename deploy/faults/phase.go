@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +15,45 @@ import (
 	"earshot/deploy/testbed"
 	"earshot/repositories/failpoint"
 )
+
+type options struct {
+	seed     int64
+	kills    int            // at least as many
+	duration time.Duration  // at least as long
+	within   time.Duration  // no round begins that would take longer; 0 for any time
+	outage   time.Duration  // of NATS
+	rest     time.Duration  // that what is owed may take when all is quiet again
+	ready    time.Duration  // that the replicas may take until they are
+	flaw     failpoint.Flaw // that the replicas have; empty for none
+	program  string         // earshot with its crash points
+	dir      string         // keeps logs and data there; empty for a temporary one
+	phases   []phase
+	points   []failpoint.Point // at which replicas die
+	logf     func(format string, args ...any)
+}
+
+const (
+	// restLimit is several leases, and longer than the pause of two minutes after a fourth attempt.
+	restLimit = 3 * time.Minute
+	// comeUp is how long a server may take until it answers.
+	comeUp = 30 * time.Second
+)
+
+func defaults() options {
+	return options{
+		outage: 5 * time.Second, rest: restLimit, ready: comeUp, points: failpoint.Points(),
+		logf: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
+	}
+}
+
+func (o options) long() bool { return o.kills > 0 || o.duration > 0 }
+
+func (o options) pick(short, long time.Duration) time.Duration {
+	if o.long() {
+		return long
+	}
+	return short
+}
 
 type phase struct {
 	name    string
@@ -38,21 +78,34 @@ func phases(o options) []phase {
 	}
 	list := []phase{
 		{name: "kills", kills: kills, actions: everything, moody: true},
-		{name: "recovery", faults: []fault{death(o)}, calm: true, actions: everything},
-		{name: "faults", faults: faults(o), actions: everything},
+		{name: "recovery", faults: []fault{death}, calm: true, actions: everything},
+		{name: "faults", faults: faults, actions: everything},
 		{name: "outage", faults: []fault{outage(o.outage)}, amid: amid, actions: everything},
-		{name: "full", faults: []fault{filling(o)}, amid: amid, full: 256 << 10, actions: everything},
+		{name: "full", faults: []fault{filling}, amid: amid, full: 256 << 10, actions: everything},
 		{name: "restore", faults: []fault{snapshot}, restored: true, actions: plain},
 		{name: "deletion", faults: []fault{deletion}, kills: 5, deleted: true, actions: everything},
-		{name: "cluster", faults: []fault{losing(o, apps[0])}, cluster: &layout{wait: 1}, actions: clustered},
-		{name: "failover", faults: []fault{losing(o, apps...)}, restored: true, cluster: &layout{alone: true}, actions: plain},
+		{name: "cluster", faults: []fault{losing(apps[0])}, cluster: &layout{wait: 1}, actions: clustered},
+		{name: "failover", faults: []fault{losing(apps...)}, restored: true, cluster: &layout{alone: true}, actions: plain},
 	}
 	if !o.long() {
 		return list[:len(list)-1] // in another way, the cluster loses a master already
 	}
-	list[3].faults = []fault{trouble(o), outage(o.outage)}
-	list[7].faults, list[7].amid = []fault{losing(o, apps...), lagging(false), losing(o, apps...)}, amid
+	list[3].faults = []fault{trouble, outage(o.outage)}
+	list[7].faults, list[7].amid = []fault{losing(apps...), lagging(false), losing(apps...)}, amid
 	return list
+}
+
+func (o options) withPhases(names string) (options, error) {
+	o.phases = nil
+	for _, one := range phases(o) {
+		if names == "" || slices.Contains(strings.Split(names, ","), one.name) {
+			o.phases = append(o.phases, one)
+		}
+	}
+	if want := len(strings.Split(names, ",")); names != "" && len(o.phases) != want {
+		return o, fmt.Errorf("-phases %s: there are kills, recovery, faults, outage, full, restore, deletion, cluster, and with -kills or -for failover", names)
+	}
+	return o, nil
 }
 
 const (
@@ -100,9 +153,33 @@ func (p phase) run(ctx context.Context, dir string, o options, plan *schedule, f
 
 // storm is the part of the phase in which things go wrong. When it returns, all clients are silent.
 func (p phase) storm(s *system, found *outcome) error {
-	begun := time.Now()
-	stop := p.begin(s)
+	begun, total := time.Now(), 0
+	for _, a := range p.actions {
+		total += a.weight
+	}
+	talking, silence := context.WithCancel(s.ctx)
+	var group sync.WaitGroup
+	stop := func() {
+		silence()
+		group.Wait()
+	}
 	defer stop()
+	for i := range talkers {
+		c := &client{s.books, s.ctx, apps[i%len(apps)], fmt.Sprintf("s%d", i), rand.New(rand.NewPCG(uint64(s.seed), uint64(i)))}
+		group.Go(func() {
+			for talking.Err() == nil { // what was begun is finished
+				at := c.dice.IntN(total)
+				for _, a := range p.actions {
+					if at -= a.weight; at < 0 {
+						a.do(c)
+						break
+					}
+				}
+				testbed.Wait(talking, time.Duration(c.dice.IntN(40))*time.Millisecond)
+			}
+		})
+	}
+
 	if p.moody {
 		s.remote.set(moody)
 	}
@@ -124,41 +201,23 @@ func (p phase) storm(s *system, found *outcome) error {
 	return err
 }
 
-// begin lets clients talk until stop is called, which waits for their answers.
-func (p phase) begin(s *system) (stop func()) {
-	talking, silence := context.WithCancel(s.ctx)
-	total := 0
-	for _, a := range p.actions {
-		total += a.weight
-	}
-	var group sync.WaitGroup
-	for i := range talkers {
-		c := &client{s.books, s.ctx, apps[i%len(apps)], fmt.Sprintf("s%d", i), rand.New(rand.NewPCG(uint64(s.seed), uint64(i)))}
-		group.Go(func() {
-			for talking.Err() == nil { // what was begun is finished
-				at := c.dice.IntN(total)
-				for _, a := range p.actions {
-					if at -= a.weight; at < 0 {
-						a.do(c)
-						break
-					}
-				}
-				testbed.Wait(talking, time.Duration(c.dice.IntN(40))*time.Millisecond)
-			}
-		})
-	}
-	return func() {
-		silence()
-		group.Wait()
-	}
-}
-
 func (p phase) balance(s *system, a *account, found *outcome) error {
 	if err := s.await(); err != nil {
 		return err
 	}
 	for range retriesByHand {
-		retried := s.books.retryFailed()
+		retried := 0
+		for _, app := range apps {
+			for _, one := range readAll[record](s.books, pathOf(app, "")+"/triggers") {
+				if one.State != "failed" || one.Name == "mute" { // nobody answers that
+					continue
+				}
+				s.books.failed = append(s.books.failed, one)
+				s.books.retried[one.TriggerID]++
+				s.books.must(http.MethodPost, pathOf(app, "")+"/triggers/"+one.TriggerID+"/retry", "")
+				retried++
+			}
+		}
 		if a.rest(s); retried == 0 {
 			break
 		}
@@ -186,38 +245,3 @@ func (p phase) balance(s *system, a *account, found *outcome) error {
 	}
 	return nil
 }
-
-type account struct {
-	phase, dir string
-	// owed is how much was owed when the clients fell silent, and rested how long it took until nothing was.
-	owed   int64
-	rested time.Duration
-	// troubles are why the phase proves nothing: it did not come to rest, so what is missing in its books may still
-	// come.
-	troubles   []string
-	closed     bool // its books are
-	violations []string
-}
-
-func (a *account) trouble(errs ...error) {
-	for _, err := range errs {
-		if err != nil && !slices.Contains(a.troubles, err.Error()) {
-			a.troubles = append(a.troubles, err.Error())
-		}
-	}
-}
-
-// rest waits until nothing is owed. If that failed before, it gives up soon.
-func (a *account) rest(s *system) {
-	limit := s.options.rest
-	if len(a.troubles) > 0 {
-		limit = time.Second
-	}
-	owed, begun := s.due(), time.Now()
-	a.trouble(s.rest(limit))
-	if spent := time.Since(begun); spent > a.rested {
-		a.owed, a.rested = owed, spent
-	}
-}
-
-func (a *account) sound() bool { return a.closed && len(a.troubles) == 0 }

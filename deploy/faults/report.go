@@ -217,3 +217,38 @@ func quantile(list []time.Duration, part float64) time.Duration {
 	ordered := slices.Sorted(slices.Values(list))
 	return ordered[int(part*float64(len(ordered)-1))].Round(time.Millisecond)
 }
+
+type account struct {
+	phase, dir string
+	// owed is how much was owed when the clients fell silent, and rested how long it took until nothing was.
+	owed   int64
+	rested time.Duration
+	// troubles are why the phase proves nothing: it did not come to rest, so what is missing in its books may still
+	// come.
+	troubles   []string
+	closed     bool // its books are
+	violations []string
+}
+
+func (a *account) trouble(errs ...error) {
+	for _, err := range errs {
+		if err != nil && !slices.Contains(a.troubles, err.Error()) {
+			a.troubles = append(a.troubles, err.Error())
+		}
+	}
+}
+
+// rest waits until nothing is owed. If that failed before, it gives up soon.
+func (a *account) rest(s *system) {
+	limit := s.options.rest
+	if len(a.troubles) > 0 {
+		limit = time.Second
+	}
+	owed, begun := s.due(), time.Now()
+	a.trouble(s.rest(limit))
+	if spent := time.Since(begun); spent > a.rested {
+		a.owed, a.rested = owed, spent
+	}
+}
+
+func (a *account) sound() bool { return a.closed && len(a.troubles) == 0 }

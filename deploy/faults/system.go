@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
-	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -17,6 +19,8 @@ import (
 	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/natstest"
 	"earshot/deploy/testbed/redistest"
+	"earshot/emitter"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 )
 
@@ -56,7 +60,7 @@ type system struct {
 // newSystem starts the servers and the replicas of a phase, which run until the end of the rig.
 func newSystem(t testbed.TB, dir string, p phase, o options, plan *schedule) *system {
 	s := &system{options: o, phase: p, t: t, ctx: t.Context(), dir: dir, plan: plan, secrets: plant()}
-	s.llm = &model{secrets: s.secrets, asked: map[string]int{}}
+	s.llm = &model{secrets: s.secrets, asked: map[string]bool{}}
 	s.sink = &testbed.Sink{Token: s.secrets.token, Answer: func(out http.ResponseWriter, request *http.Request, call testbed.Call) {
 		s.secrets.look("the body of a call", call.Body)
 		behave(out, request, call)
@@ -90,23 +94,6 @@ func newSystem(t testbed.TB, dir string, p phase, o options, plan *schedule) *sy
 	return s
 }
 
-func (s *system) environment() []string {
-	env := []string{
-		"NATS_URL=" + s.nats.URL, "OPENAI_API_KEY=" + s.secrets.llm, "OPENAI_BASE_URL=" + s.llmURL + "/v1",
-		"EARSHOT_ADMIN_KEY=" + s.secrets.admin, "EARSHOT_SECRET_KEY=" + s.secrets.key, "EARSHOT_DRAIN=0s",
-		"EARSHOT_FLAW=" + string(s.flaw), "EARSHOT_SESSION_MESSAGES=1000000", // the books need the whole history
-	}
-	if s.cluster != nil {
-		env = append(env, "REDIS_URL="+s.cluster.URL(), fmt.Sprintf("EARSHOT_REDIS_WAIT=%d", s.phase.cluster.wait))
-	} else {
-		env = append(env, "REDIS_URL=redis://"+s.proxy.Addr)
-	}
-	if s.phase.full > 0 {
-		env = append(env, fmt.Sprintf("EARSHOT_STREAM_MAX_BYTES=%d", s.phase.full))
-	}
-	return env
-}
-
 func (s *system) must(err error) {
 	if err != nil {
 		s.t.Fatal(err)
@@ -127,6 +114,115 @@ func (s *system) troubles() []error {
 }
 
 func (s *system) wait(pause time.Duration) { testbed.Wait(s.ctx, pause) }
+
+// replica is a place for one earshot serve, which is started again as soon as it dies.
+type replica struct {
+	*testbed.Replica
+	system *system
+	slot   int
+	over   chan struct{} // closed when it is not to be started again
+	ended  chan struct{} // closed when its last run is over
+}
+
+// newReplica puts the clock of the first replica five minutes ahead of the second's.
+func newReplica(s *system, slot int) *replica {
+	env := []string{
+		"NATS_URL=" + s.nats.URL, "OPENAI_API_KEY=" + s.secrets.llm, "OPENAI_BASE_URL=" + s.llmURL + "/v1",
+		"EARSHOT_ADMIN_KEY=" + s.secrets.admin, "EARSHOT_SECRET_KEY=" + s.secrets.key, "EARSHOT_DRAIN=0s",
+		"EARSHOT_FLAW=" + string(s.flaw), "EARSHOT_SESSION_MESSAGES=1000000", // the books need the whole history
+		"EARSHOT_CLOCK_SKEW=" + []string{"0s", "-150s", "150s"}[slot],
+	}
+	if s.cluster != nil {
+		env = append(env, "REDIS_URL="+s.cluster.URL(), fmt.Sprintf("EARSHOT_REDIS_WAIT=%d", s.phase.cluster.wait))
+	} else {
+		env = append(env, "REDIS_URL=redis://"+s.proxy.Addr)
+	}
+	if s.phase.full > 0 {
+		env = append(env, fmt.Sprintf("EARSHOT_STREAM_MAX_BYTES=%d", s.phase.full))
+	}
+	r := &replica{
+		Replica: testbed.NewReplica(s.t, s.dir, fmt.Sprintf("replica-%d", slot), s.program, env...),
+		system:  s, slot: slot, over: make(chan struct{}), ended: make(chan struct{}),
+	}
+	s.must(r.Start())
+	go r.keep()
+	s.t.Cleanup(func() {
+		close(r.over)
+		r.Thaw()
+		r.Kill()
+		<-r.ended
+	})
+	return r
+}
+
+// keep starts the replica whenever it has died, each time to die at another point of the schedule.
+func (r *replica) keep() {
+	defer close(r.ended)
+	for point := failpoint.Point(""); ; {
+		if r.watch(point); point != "" {
+			r.system.plan.over()
+		}
+		select {
+		case <-r.over:
+			return
+		default:
+		}
+		var passes int
+		point, passes = r.system.plan.next()
+		if err := r.Start(fmt.Sprintf("EARSHOT_CRASH=%s:%d", point, passes)); err != nil {
+			r.system.trouble(fmt.Errorf("replica %d does not start: %w", r.slot, err))
+			return
+		}
+	}
+}
+
+// watch waits until the present run is over, and ends one that does not come to its point. A replica without a point
+// is killed as soon as the schedule has one for it.
+func (r *replica) watch(point failpoint.Point) {
+	patience := 4 * time.Second // to come to its point; then it is killed wherever it is
+	switch {
+	case point == failpoint.RebuildBefore || point == failpoint.ShutdownBegun:
+		patience = 25 * time.Second // the one comes after a lease, the other after what is in flight
+	case slices.Contains(rare, point):
+		patience = 8 * time.Second
+	}
+	limit := time.After(patience)
+	if point == failpoint.ShutdownBegun {
+		_ = testbed.Until(r.system.ctx, comeUp, r.Ready)
+		r.Signal(syscall.SIGTERM)
+	}
+	look := time.NewTicker(50 * time.Millisecond)
+	defer look.Stop()
+	for {
+		select {
+		case <-r.Gone():
+			switch how := r.End(); {
+			case how.Killed && point != "":
+				r.system.plan.died(point)
+			case !how.Killed && (point != failpoint.ShutdownBegun || how.Code != 0):
+				r.system.trouble(fmt.Errorf("replica %d has ended by itself with %d; see %s", r.slot, how.Code, r.Log))
+				testbed.Wait(context.Background(), time.Second) // it would end again at once
+			}
+			return
+		case <-look.C:
+			if point == "" && r.system.plan.pending() {
+				r.killAnywhere()
+				return
+			}
+		case <-limit:
+			if point != "" {
+				r.system.plan.missed(point)
+				r.killAnywhere()
+				return
+			}
+		}
+	}
+}
+
+func (r *replica) killAnywhere() {
+	r.Kill()
+	r.system.plan.died("")
+}
 
 // await waits until all replicas are ready. None is while the last event that the stream refused does not fit.
 func (s *system) await() error {
@@ -226,52 +322,6 @@ func (s *system) left() (keys []string) {
 	return keys
 }
 
-// planted are the credentials of a system, each a word that occurs nowhere else.
-type planted struct {
-	admin, llm, password, module, token, remote string
-	key                                         string // EARSHOT_SECRET_KEY
-	signing                                     string // of the app
-
-	mu    sync.Mutex
-	found []string
-}
-
-func plant() *planted {
-	word := func(name string) string { return "PLANTED" + name + "credential0123456789" }
-	return &planted{
-		admin: word("admin"), llm: word("llm"), password: word("password"), module: word("module"), token: word("token"), remote: word("remote"),
-		key:     base64.StdEncoding.EncodeToString([]byte("PLANTEDkey0123456789012345678901")),
-		signing: "whsec_" + base64.StdEncoding.EncodeToString([]byte("PLANTEDsigning01234567890123456789")),
-	}
-}
-
-const user = "clerk"
-
-// words are the credentials in all forms in which they could turn up.
-func (p *planted) words() []string {
-	return []string{
-		p.admin, p.llm, p.password, p.module, p.token, p.remote, p.key, strings.TrimPrefix(p.signing, "whsec_"), "PLANTEDkey", "PLANTEDsigning",
-		base64.StdEncoding.EncodeToString([]byte(user + ":" + p.password)),
-	}
-}
-
-// look records credentials in a text where they do not belong.
-func (p *planted) look(place, text string) {
-	for _, word := range p.words() {
-		if strings.Contains(text, word) {
-			p.mu.Lock()
-			p.found = append(p.found, fmt.Sprintf("%s holds the credential that starts with %.14s", place, word))
-			p.mu.Unlock()
-		}
-	}
-}
-
-func (p *planted) all() []string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return append([]string(nil), p.found...)
-}
-
 // app defines an app with planted credentials. Chats are in act; the MCP server of the first app has no sessions.
 func (s *system) app(id string) string {
 	path := pathSessions
@@ -308,4 +358,72 @@ func (s *system) desk() string {
 		tool("charge", "/ok", `"idempotent":false`), tool("pledge", "/hang", `"idempotent":false,"timeout":"1s"`),
 		form("form", "/ok"), form("form-busy", "/busy"),
 	}, ",") + `]}`
+}
+
+// makeRoom empties the stream from time to time if it is nearly full.
+func (s *system) makeRoom() {
+	ctx, cancel := context.WithTimeout(context.Background(), comeUp)
+	defer cancel()
+	if s.phase.full == 0 || time.Since(s.looked) < 200*time.Millisecond {
+		return
+	}
+	if s.looked = time.Now(); s.hasRoom(ctx, ample) {
+		return
+	}
+	if err := s.empty(ctx); err != nil {
+		s.trouble(fmt.Errorf("empty the stream: %w", err))
+	}
+}
+
+// An event needs less than 2 KiB as a rule, and the result of a call up to some 70 KiB.
+const (
+	little = 2 << 10
+	ample  = 100 << 10
+)
+
+func (s *system) hasRoom(ctx context.Context, bytes uint64) bool {
+	held, err := s.js.Stream(ctx, emitter.Stream)
+	return err != nil || held.CachedInfo().State.Bytes+bytes <= uint64(s.phase.full)
+}
+
+func (s *system) empty(ctx context.Context) error {
+	taken, last, err := s.events(ctx)
+	if err != nil || len(taken) == 0 {
+		return err
+	}
+	held, err := s.js.Stream(ctx, emitter.Stream)
+	if err != nil {
+		return err
+	}
+	s.emptied = append(s.emptied, taken...)
+	return held.Purge(ctx, jetstream.WithPurgeSequence(last+1))
+}
+
+// events reads the stream, and the sequence of its last event.
+func (s *system) events(ctx context.Context) (all []stored, last uint64, err error) {
+	held, err := s.js.Stream(ctx, emitter.Stream)
+	if err != nil || held.CachedInfo().State.Msgs == 0 {
+		return nil, 0, err
+	}
+	reader, err := held.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{})
+	if err != nil {
+		return nil, 0, err
+	}
+	for end := held.CachedInfo().State.LastSeq; last < end; {
+		message, err := reader.Next(jetstream.FetchMaxWait(comeUp))
+		if err != nil {
+			return nil, 0, fmt.Errorf("read event %d of the stream: %w", last+1, err)
+		}
+		meta, err := message.Metadata()
+		if err != nil {
+			return nil, 0, err
+		}
+		s.secrets.look("the stream", fmt.Sprint(message.Headers(), string(message.Data())))
+		one := stored{Subject: message.Subject(), MsgID: message.Headers().Get("Nats-Msg-Id")}
+		if err := json.Unmarshal(message.Data(), &one); err != nil {
+			return nil, 0, err
+		}
+		all, last = append(all, one), meta.Sequence.Stream
+	}
+	return all, last, nil
 }
