@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"time"
+
+	"earshot/deploy/testbed"
 )
 
 type route struct {
@@ -37,7 +39,33 @@ func (b *bench) chats(ctx context.Context) {
 			}
 		}
 		b.note("## streamed chats, %s, %s", b.at(connections), b.rounded())
-		b.table(chatTable(routes, rounds))
+		// The medians of all rounds. What is added to the first byte is compared with the model itself in the same round,
+		// and its ratio with the bare relay.
+		rows := [][]string{{"by way of", "streams/s", "× relay", "first byte, p50 ms", "added ms", "× relay", "p99 ms", "failed"}}
+		for n, way := range routes {
+			row := []string{way.name}
+			added := func(r []figures, n int) float64 { return r[n][p50] - r[0][p50] }
+			for _, column := range []struct {
+				format string
+				of     func(r []figures) float64
+			}{
+				{"%.0f", func(r []figures) float64 { return r[n][rate] }},
+				{"%.2f", func(r []figures) float64 { return r[n][rate] / r[1][rate] }},
+				{"%.3f", func(r []figures) float64 { return r[n][p50] }},
+				{"%.3f", func(r []figures) float64 { return added(r, n) }},
+				{"%.2f", func(r []figures) float64 { return added(r, n) / added(r, 1) }},
+				{"%.3f", func(r []figures) float64 { return r[n][p99] }},
+				{"%.0f", func(r []figures) float64 { return r[n][failed] }},
+			} {
+				var values []float64
+				for _, round := range rounds {
+					values = append(values, column.of(round))
+				}
+				row = append(row, fmt.Sprintf(column.format, median(values)))
+			}
+			rows = append(rows, row)
+		}
+		b.table(rows)
 	}
 }
 
@@ -59,38 +87,8 @@ func (r route) chat(ctx context.Context, replicas []client, i int) (time.Duratio
 	}
 	first := time.Since(began)
 	rest, err := io.ReadAll(response.Body)
-	if err == nil && (response.StatusCode != http.StatusOK || !bytes.HasSuffix(rest, []byte(streamEnd))) {
+	if err == nil && (response.StatusCode != http.StatusOK || !bytes.HasSuffix(rest, []byte(testbed.CompletionEnd))) {
 		err = fmt.Errorf("%s: %s%s", response.Status, byteOne, rest)
 	}
 	return first, err
-}
-
-// chatTable has the medians of all rounds. What is added to the first byte is compared with the model itself in the
-// same round, and its ratio with the bare relay.
-func chatTable(routes []route, rounds [][]figures) [][]string {
-	rows := [][]string{{"by way of", "streams/s", "× relay", "first byte, p50 ms", "added ms", "× relay", "p99 ms", "failed"}}
-	for n, way := range routes {
-		row := []string{way.name}
-		added := func(r []figures, n int) float64 { return r[n][p50] - r[0][p50] }
-		for _, column := range []struct {
-			format string
-			of     func(r []figures) float64
-		}{
-			{"%.0f", func(r []figures) float64 { return r[n][rate] }},
-			{"%.2f", func(r []figures) float64 { return r[n][rate] / r[1][rate] }},
-			{"%.3f", func(r []figures) float64 { return r[n][p50] }},
-			{"%.3f", func(r []figures) float64 { return added(r, n) }},
-			{"%.2f", func(r []figures) float64 { return added(r, n) / added(r, 1) }},
-			{"%.3f", func(r []figures) float64 { return r[n][p99] }},
-			{"%.0f", func(r []figures) float64 { return r[n][failed] }},
-		} {
-			var values []float64
-			for _, round := range rounds {
-				values = append(values, column.of(round))
-			}
-			row = append(row, fmt.Sprintf(column.format, median(values)))
-		}
-		rows = append(rows, row)
-	}
-	return rows
 }

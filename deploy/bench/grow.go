@@ -26,11 +26,60 @@ type dimension struct {
 	set    func(g *growth, n int)
 }
 
+const (
+	// Each request needs a session of its own, whose history is filled before.
+	historyRequests = 200
+	apart           = 1 << 40
+)
+
 var dimensions = map[string]dimension{
-	"tools":    {[]int{1, 10, 100, 1000, 10_000}, (*growth).setTools},
-	"matches":  {[]int{1, 2, 4, 8}, func(g *growth, n int) { g.workload.matches, g.workload.tools = n, max(n, g.workload.tools) }},
-	"history":  {[]int{0, 10, 20, 40}, (*growth).setHistory},
-	"sessions": {[]int{1, 1000, 10_000, 100_000}, (*growth).setSessions},
+	"tools": {[]int{1, 10, 100, 1000, 10_000}, func(g *growth, n int) {
+		if n > maxTools {
+			g.t.Fatalf("%d tools: there are names for %d", n, maxTools)
+		}
+		g.workload.tools, g.workload.app = n, fmt.Sprintf("tools-%d", n)
+		g.must(g.workload.register(g.ctx, newClient(g.replicas[0], 1)))
+	}},
+	"matches": {[]int{1, 2, 4, 8}, func(g *growth, n int) { g.workload.matches, g.workload.tools = n, max(n, g.workload.tools) }},
+	"history": {[]int{0, 10, 20, 40}, func(g *growth, n int) {
+		g.workload.sessions, g.workload.first = apart, 0
+		g.plan.requests, g.plan.span = historyRequests, 0
+		g.prepare = func(first int) {
+			if n == 0 {
+				return
+			}
+			c := newClient(g.replicas[0], g.plan.connections)
+			defer c.HTTP.CloseIdleConnections()
+			g.each(g.ctx, n*historyRequests, func(ctx context.Context, i int) error { return g.workload.tell(ctx, c, first+i%historyRequests) })
+		}
+	}},
+	// Redis is filled with idle sessions by copies of the keys of one: a million would take most of an hour over REST. A key
+	// that sessions share does not grow with the copies.
+	"sessions": {[]int{1, 1000, 10_000, 100_000}, func(g *growth, n int) {
+		g.workload.sessions, g.workload.first = n, 0
+		const model = "pattern"
+		path := "/v1/apps/" + g.workload.app + "/sessions/" + model + "/messages"
+		body := map[string]any{"messageId": "m", "actor": "agent", "text": "The table is free again this afternoon."}
+		g.must(newClient(g.replicas[0], 1).send(g.ctx, http.MethodPost, path, body, nil))
+		dumps := map[string]string{}
+		keys := g.redis.Scan(g.ctx, 0, "*"+model+"*", 1000).Iterator()
+		for keys.Next(g.ctx) {
+			dump, err := g.redis.Dump(g.ctx, keys.Val()).Result()
+			g.must(err)
+			dumps[keys.Val()] = dump
+		}
+		g.must(keys.Err())
+		pipe := g.redis.Pipeline()
+		for i := range n {
+			for key, dump := range dumps {
+				pipe.RestoreReplace(g.ctx, strings.ReplaceAll(key, model, "s"+strconv.Itoa(i)), 0, dump)
+			}
+			if pipe.Len() > 1000 || i == n-1 {
+				_, err := pipe.Exec(g.ctx)
+				g.must(err)
+			}
+		}
+	}},
 	"replicas": {[]int{1, 2, 3}, func(g *growth, n int) {
 		for len(g.replicas) < n {
 			g.replicas = append(g.replicas, g.earshot())
@@ -71,59 +120,4 @@ func growthTable(rows [][]string, found []figures, memories []float64) [][]strin
 		rows[i+1] = append(rows[i+1], times, fmt.Sprintf("%.1f", memories[i]/mebibyte))
 	}
 	return rows
-}
-
-func (g *growth) setTools(n int) {
-	if n > maxTools {
-		g.t.Fatalf("%d tools: there are names for %d", n, maxTools)
-	}
-	g.workload.tools, g.workload.app = n, fmt.Sprintf("tools-%d", n)
-	g.must(g.workload.register(g.ctx, newClient(g.replicas[0], 1)))
-}
-
-const (
-	// Each request needs a session of its own, whose history is filled before.
-	historyRequests = 200
-	apart           = 1 << 40
-)
-
-func (g *growth) setHistory(n int) {
-	g.workload.sessions, g.workload.first = apart, 0
-	g.plan.requests, g.plan.span = historyRequests, 0
-	g.prepare = func(first int) {
-		if n == 0 {
-			return
-		}
-		c := newClient(g.replicas[0], g.plan.connections)
-		defer c.HTTP.CloseIdleConnections()
-		g.each(g.ctx, n*historyRequests, func(ctx context.Context, i int) error { return g.workload.tell(ctx, c, first+i%historyRequests) })
-	}
-}
-
-// setSessions fills Redis with n idle sessions, by copies of the keys of one: a million would take most of an hour
-// over REST. A key that sessions share does not grow with the copies.
-func (g *growth) setSessions(n int) {
-	g.workload.sessions, g.workload.first = n, 0
-	const model = "pattern"
-	path := "/v1/apps/" + g.workload.app + "/sessions/" + model + "/messages"
-	body := map[string]any{"messageId": "m", "actor": "agent", "text": "The table is free again this afternoon."}
-	g.must(newClient(g.replicas[0], 1).send(g.ctx, http.MethodPost, path, body, nil))
-	dumps := map[string]string{}
-	keys := g.redis.Scan(g.ctx, 0, "*"+model+"*", 1000).Iterator()
-	for keys.Next(g.ctx) {
-		dump, err := g.redis.Dump(g.ctx, keys.Val()).Result()
-		g.must(err)
-		dumps[keys.Val()] = dump
-	}
-	g.must(keys.Err())
-	pipe := g.redis.Pipeline()
-	for i := range n {
-		for key, dump := range dumps {
-			pipe.RestoreReplace(g.ctx, strings.ReplaceAll(key, model, "s"+strconv.Itoa(i)), 0, dump)
-		}
-		if pipe.Len() > 1000 || i == n-1 {
-			_, err := pipe.Exec(g.ctx)
-			g.must(err)
-		}
-	}
 }

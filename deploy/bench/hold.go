@@ -108,8 +108,19 @@ func (b *bench) holdLoad(ctx context.Context) {
 	if found.failure != nil {
 		b.note("One of those that failed: %v", found.failure)
 	}
-	b.table(sampleTable(samples))
-	rows, err := verdictTable(samples, b.hold/warmupShare)
+	rows := [][]string{{"after"}}
+	for _, h := range held {
+		rows[0] = append(rows[0], h.name)
+	}
+	for i := 0; i < len(samples); i += max(1, len(samples)/shownRows) {
+		row := []string{samples[i].at.Round(100 * time.Millisecond).String()}
+		for k, h := range held {
+			row = append(row, fmt.Sprintf(h.format, samples[i].values[k]))
+		}
+		rows = append(rows, row)
+	}
+	b.table(rows)
+	rows, err = verdictTable(samples, b.hold/warmupShare)
 	b.must(err)
 	b.table(rows)
 }
@@ -148,22 +159,6 @@ func (b *bench) holds(ctx context.Context, s *server) (values []float64) {
 		values = append(values, metrics[h.metric]/h.unit)
 	}
 	return values
-}
-
-func sampleTable(samples []sample) [][]string {
-	head := []string{"after"}
-	for _, h := range held {
-		head = append(head, h.name)
-	}
-	rows := [][]string{head}
-	for i := 0; i < len(samples); i += max(1, len(samples)/shownRows) {
-		row := []string{samples[i].at.Round(100 * time.Millisecond).String()}
-		for k, h := range held {
-			row = append(row, fmt.Sprintf(h.format, samples[i].values[k]))
-		}
-		rows = append(rows, row)
-	}
-	return rows
 }
 
 func verdictTable(samples []sample, warmup time.Duration) ([][]string, error) {

@@ -63,7 +63,16 @@ func (b *bench) hostileLoad(ctx context.Context) {
 	b.table(rows)
 	slices.Sort(ratios)
 	b.note("p99 beside hostile clients, median of the rounds: %.2f times that of the app alone", ratios[len(ratios)/2])
-	b.table(answered.table())
+	rows = [][]string{{"hostile clients", "answered"}}
+	for _, kind := range hostileKinds {
+		var all []string
+		for came, times := range answered[kind.name] {
+			all = append(all, fmt.Sprintf("%s: %s", came, comma(times)))
+		}
+		slices.Sort(all)
+		rows = append(rows, []string{kind.name, strings.Join(all, ", ")})
+	}
+	b.table(rows)
 }
 
 // watchPolite asks twice a second for a token and for a chat of 70 kB, and counts what was served and refused.
@@ -242,17 +251,4 @@ func (t tally) add(kind, came string, times int) {
 		t[kind] = map[string]int{}
 	}
 	t[kind][came] += times
-}
-
-func (t tally) table() [][]string {
-	rows := [][]string{{"hostile clients", "answered"}}
-	for _, kind := range hostileKinds {
-		var all []string
-		for came, times := range t[kind.name] {
-			all = append(all, fmt.Sprintf("%s: %s", came, comma(times)))
-		}
-		slices.Sort(all)
-		rows = append(rows, []string{kind.name, strings.Join(all, ", ")})
-	}
-	return rows
 }

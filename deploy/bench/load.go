@@ -2,12 +2,13 @@ package main
 
 import (
 	"context"
-	"earshot/deploy/testbed"
 	"errors"
 	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"earshot/deploy/testbed"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )

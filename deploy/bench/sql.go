@@ -42,8 +42,22 @@ parameters:
 // sqlCalls compares a tool with a statement as a direct trigger of Earshot with the same tool of Toolbox over MCP.
 // Toolbox answers and forgets; Earshot stores the trigger, publishes its event and result, and repeats its answer.
 func (b *bench) sqlCalls(ctx context.Context) {
-	config := filepath.Join(b.folder, "tools.yaml")
-	earshot, spread := b.sqlEarshot(ctx, config), workload{sessions: b.sessions}.spread()
+	config, path := filepath.Join(b.folder, "tools.yaml"), filepath.Join(b.folder, "slots.db")
+	db, err := sql.Open("sqlite", path)
+	b.must(err)
+	_, err = db.ExecContext(ctx, `CREATE TABLE slots (day TEXT PRIMARY KEY, free INTEGER);
+		WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ? - 1)
+		INSERT INTO slots SELECT 'day-' || i, i % 7 FROM n`, sqlDays)
+	b.must(errors.Join(err, db.Close(), os.WriteFile(config, fmt.Appendf(nil, toolsYAML, path), 0o600)))
+	earshot := b.earshot("EARSHOT_SQLITE_DIR=" + b.folder)
+	b.must(workload{app: sqlApp}.register(ctx, newClient(earshot, 1)))
+	apply := exec.CommandContext(ctx, b.program, "apply", "-f", config, "--app", sqlApp, "--server", earshot.URL)
+	apply.Env = append(os.Environ(), "EARSHOT_KEY="+testbed.AdminKey)
+	if said, err := apply.CombinedOutput(); err != nil {
+		b.t.Fatalf("apply %s: %v\n%s", config, err, said)
+	}
+
+	spread := workload{sessions: b.sessions}.spread()
 	if b.toolbox == "" {
 		b.note("Toolbox is not compared: give its program with -toolbox PATH (npm install @toolbox-sdk/server has one, in node_modules/@toolbox-sdk/server-*/bin).")
 		var found []figures
@@ -66,24 +80,6 @@ func (b *bench) sqlCalls(ctx context.Context) {
 		b.note("## a SQL tool, %s, %s, %s", p, b.rounded(), spread)
 		b.table(pairTable("Toolbox", rounds))
 	}
-}
-
-func (b *bench) sqlEarshot(ctx context.Context, config string) *server {
-	path := filepath.Join(b.folder, "slots.db")
-	db, err := sql.Open("sqlite", path)
-	b.must(err)
-	_, err = db.ExecContext(ctx, `CREATE TABLE slots (day TEXT PRIMARY KEY, free INTEGER);
-		WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ? - 1)
-		INSERT INTO slots SELECT 'day-' || i, i % 7 FROM n`, sqlDays)
-	b.must(errors.Join(err, db.Close(), os.WriteFile(config, fmt.Appendf(nil, toolsYAML, path), 0o600)))
-	s := b.earshot("EARSHOT_SQLITE_DIR=" + b.folder)
-	b.must(workload{app: sqlApp}.register(ctx, newClient(s, 1)))
-	apply := exec.CommandContext(ctx, b.program, "apply", "-f", config, "--app", sqlApp, "--server", s.URL)
-	apply.Env = append(os.Environ(), "EARSHOT_KEY="+testbed.AdminKey)
-	if said, err := apply.CombinedOutput(); err != nil {
-		b.t.Fatalf("apply %s: %v\n%s", config, err, said)
-	}
-	return s
 }
 
 func sqlDay(i int) map[string]any { return map[string]any{"day": fmt.Sprintf("day-%d", i%sqlDays)} }

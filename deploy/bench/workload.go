@@ -43,9 +43,9 @@ func (w workload) register(ctx context.Context, c client) error {
 	}
 	schema := []any{map[string]any{"parameter": "day", "type": "string", "description": "wished day", "required": true}}
 	for first := 0; first < w.tools; first += repositorySize {
-		var tools []any
+		var tools []any // every second one has a word that none had before, as real tools have
 		for i := first; i < min(w.tools, first+repositorySize); i++ {
-			tools = append(tools, map[string]any{"name": toolName(i), "description": describe(i), "schema": schema})
+			tools = append(tools, map[string]any{"name": toolName(i), "description": "To " + doing(i) + ", by way of " + rare(i/2) + ", " + rare(maxTools+i/7) + " and " + rare(2*maxTools+i/50), "schema": schema})
 		}
 		path := fmt.Sprintf("/v1/apps/%s/repositories/tools-%d", w.app, first)
 		if err := c.send(ctx, http.MethodPut, path, map[string]any{"tools": tools}, nil); err != nil {
@@ -169,11 +169,6 @@ func toolName(i int) string {
 func doing(i int) string {
 	verb, thing, place := toolWords(i)
 	return verb + " the " + thing + " of the " + place
-}
-
-// describe gives every second tool a word that no tool had before, as real tools have.
-func describe(i int) string {
-	return "To " + doing(i) + ", by way of " + rare(i/2) + ", " + rare(maxTools+i/7) + " and " + rare(2*maxTools+i/50)
 }
 
 // rare returns the n-th of 343,000 words of three syllables.

@@ -126,23 +126,16 @@ func (w *world) used(servers ...*server) usage {
 		}
 	}
 	for pid, name := range pids {
-		spent, err := cpuOf(pid)
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		w.must(err)
-		u.cpu[name] += spent
+		var utime, stime int
+		if fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])); len(fields) > 12 {
+			_, err = fmt.Sscan(fields[11]+" "+fields[12], &utime, &stime)
+			w.must(err)
+		}
+		u.cpu[name] += time.Duration(utime+stime) * 10 * time.Millisecond // USER_HZ is 100 on every Linux
 	}
 	return u
-}
-
-func cpuOf(pid int) (total time.Duration, err error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	var utime, stime int
-	if fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:])); len(fields) > 12 {
-		_, err = fmt.Sscan(fields[11]+" "+fields[12], &utime, &stime)
-	}
-	return time.Duration(utime+stime) * 10 * time.Millisecond, err // USER_HZ is 100 on every Linux
 }
 
 // metrics reads metrics without labels.

@@ -59,10 +59,75 @@ var basic = []action{
 	}},
 }
 
+// What only a draft says must never be done.
+const (
+	interim = `call book {"day":"interim"}`
+	final   = `call note {"day":"monday"}`
+)
+
+// keptFor is how long a draft is certainly kept.
+const keptFor = 45 * time.Second
+
 // turns concern triggers that are held, taken back, answered or duplicates, and messages that may still change.
 var turns = []action{
-	{10, (*client).draft}, {6, (*client).settle}, {5, (*client).interrupt}, {9, (*client).consent},
-	{3, func(c *client) { c.same(6) }}, {3, (*client).guard}, {6, (*client).ask}, saying(1, "mute"),
+	{6, (*client).settle}, {5, (*client).interrupt}, {3, func(c *client) { c.same(6) }}, {3, (*client).guard}, {6, (*client).ask}, saying(1, "mute"),
+	// A text is said bit by bit, and decided or taken back. After an attempt that was cut short an older text may arrive
+	// late.
+	{10, func(c *client) {
+		id, path, sure, begun := c.id("m"), pathOf(c.app, c.session)+"/messages", true, time.Now()
+		post := func(kind, text string, is bool) {
+			o := &operation{
+				App: c.app, Session: c.session, ID: id, Kind: kind, Path: path, Broken: !sure,
+				Body: fmt.Sprintf(`{"messageId":%q,"actor":"user","text":%q,"final":%t}`, id, text, is),
+			}
+			if is {
+				o.Expects = "note"
+			}
+			c.do(http.MethodPost, o)
+			sure = sure && !o.Broken
+		}
+		for _, text := range []string{"I would like", interim, final}[c.dice.IntN(3):] {
+			post("draft", text, false)
+		}
+		o := &operation{App: c.app, Session: c.session, ID: id, Path: path + "/" + id, Broken: !sure}
+		switch {
+		case c.dice.IntN(4) == 0:
+			o.Kind, o.Broken = "taken", o.Broken || time.Since(begun) > keptFor
+			c.do(http.MethodDelete, o)
+		case sure && time.Since(begun) < keptFor && c.dice.IntN(3) > 0:
+			o.Kind, o.Expects, o.Path = "message", "note", o.Path+"/commit"
+			c.do(http.MethodPost, o)
+		default:
+			post("message", final, true)
+		}
+	}},
+	// A tool waits for a yes, and hears yes, no, both, nothing, or yes to another question. If no message fired it, an agent
+	// asks its question first.
+	{9, func(c *client) {
+		said := c.dice.IntN(4) > 0
+		asked, is := c.either(said, "refund").only()
+		if !is {
+			return
+		}
+		if !said {
+			c.agentSays(fmt.Sprintf(`"text":"may I","metadata":{"asks":%q}`, asked.TriggerID))
+		}
+		switch c.dice.IntN(8) {
+		case 0, 1:
+			c.act("confirm", asked.TriggerID, asked.yes(), true)
+		case 2:
+			c.act("deny", asked.TriggerID, "", true)
+		case 3:
+			c.plainly("refund", asked.TriggerID, "yes")
+		case 4:
+			c.plainly("refund", asked.TriggerID, "no")
+		case 5:
+			c.quarrel(asked)
+		case 6:
+			c.agentSays(`"text":"would you like our newsletter"`)
+			c.say("", "yes")
+		}
+	}},
 }
 
 // agents act by MCP and in chats. Most calls of the MCP server succeed at once: one that keeps failing is left alone
@@ -157,46 +222,6 @@ func (c *client) reform() {
 	})
 }
 
-// What only a draft says must never be done.
-const (
-	interim = `call book {"day":"interim"}`
-	final   = `call note {"day":"monday"}`
-)
-
-// keptFor is how long a draft is certainly kept.
-const keptFor = 45 * time.Second
-
-// draft says a text bit by bit, and decides it or takes it back. After an attempt that was cut short an older text
-// may arrive late.
-func (c *client) draft() {
-	id, path, sure, begun := c.id("m"), pathOf(c.app, c.session)+"/messages", true, time.Now()
-	post := func(kind, text string, is bool) {
-		o := &operation{
-			App: c.app, Session: c.session, ID: id, Kind: kind, Path: path, Broken: !sure,
-			Body: fmt.Sprintf(`{"messageId":%q,"actor":"user","text":%q,"final":%t}`, id, text, is),
-		}
-		if is {
-			o.Expects = "note"
-		}
-		c.do(http.MethodPost, o)
-		sure = sure && !o.Broken
-	}
-	for _, text := range []string{"I would like", interim, final}[c.dice.IntN(3):] {
-		post("draft", text, false)
-	}
-	o := &operation{App: c.app, Session: c.session, ID: id, Path: path + "/" + id, Broken: !sure}
-	switch {
-	case c.dice.IntN(4) == 0:
-		o.Kind, o.Broken = "taken", o.Broken || time.Since(begun) > keptFor
-		c.do(http.MethodDelete, o)
-	case sure && time.Since(begun) < keptFor && c.dice.IntN(3) > 0:
-		o.Kind, o.Expects, o.Path = "message", "note", o.Path+"/commit"
-		c.do(http.MethodPost, o)
-	default:
-		post("message", final, true)
-	}
-}
-
 func (c *client) act(kind, triggerID, body string, alone bool) *operation {
 	return c.do(http.MethodPost, &operation{
 		App: c.app, Kind: kind, Trigger: triggerID, Alone: alone, Body: body, Path: pathOf(c.app, "") + "/triggers/" + triggerID + "/" + kind,
@@ -249,34 +274,6 @@ func (c *client) interrupt() {
 	c.say("", "what a day")
 }
 
-// consent fires a tool that waits for a yes, and says yes, no, both, nothing, or yes to another question. If no
-// message fired it, an agent asks its question first.
-func (c *client) consent() {
-	said := c.dice.IntN(4) > 0
-	asked, is := c.either(said, "refund").only()
-	if !is {
-		return
-	}
-	if !said {
-		c.agentSays(fmt.Sprintf(`"text":"may I","metadata":{"asks":%q}`, asked.TriggerID))
-	}
-	switch c.dice.IntN(8) {
-	case 0, 1:
-		c.act("confirm", asked.TriggerID, asked.yes(), true)
-	case 2:
-		c.act("deny", asked.TriggerID, "", true)
-	case 3:
-		c.plainly("refund", asked.TriggerID, "yes")
-	case 4:
-		c.plainly("refund", asked.TriggerID, "no")
-	case 5:
-		c.quarrel(asked)
-	case 6:
-		c.agentSays(`"text":"would you like our newsletter"`)
-		c.say("", "yes")
-	}
-}
-
 func (c *client) plainly(tool, triggerID, word string) {
 	o := c.say(tool, word)
 	c.mu.Lock()
@@ -325,6 +322,10 @@ func (c *client) guard() {
 	}
 }
 
+// ackLimit bounds the wait for the stream's acknowledgement, which a killed server never sends; the message is
+// published again then.
+const ackLimit = 5 * time.Second
+
 func (c *client) ask() {
 	asked, is := c.say("ask", `call ask {"day":"monday"}`).only()
 	if !is {
@@ -334,32 +335,22 @@ func (c *client) ask() {
 		body := fmt.Sprintf(`{"ok":true,"result":{"page":%q}}`, c.id("page"))
 		if c.dice.IntN(2) == 0 {
 			c.act("answer", asked.TriggerID, body, true)
-		} else {
-			c.publish(asked.TriggerID, body)
+			continue
 		}
-	}
-}
-
-// ackLimit bounds the wait for the stream's acknowledgement, which a killed server never sends; the message is
-// published again then.
-const ackLimit = 5 * time.Second
-
-// publish answers on NATS until the stream has the answer, under one id.
-func (c *client) publish(triggerID, body string) {
-	ctx, cancel := context.WithTimeout(c.ctx, stubborn)
-	defer cancel()
-	o := &operation{App: c.app, ID: c.id("p"), Kind: "published", Trigger: triggerID, Body: body}
-	for ctx.Err() == nil {
-		attempt, end := context.WithTimeout(ctx, ackLimit)
-		_, err := c.system.js.Publish(attempt, "answer."+c.app+"."+triggerID, []byte(body), jetstream.WithMsgID(o.ID))
-		end()
-		if err == nil {
-			o.Status = http.StatusOK
-			c.keep(&c.done, o)
-			return
+		// On NATS it is published until the stream has it, under one id.
+		o := &operation{App: c.app, ID: c.id("p"), Kind: "published", Trigger: asked.TriggerID, Body: body}
+		err := testbed.Until(c.ctx, stubborn, func(ctx context.Context) error {
+			attempt, end := context.WithTimeout(ctx, ackLimit)
+			defer end()
+			_, err := c.system.js.Publish(attempt, "answer."+c.app+"."+asked.TriggerID, []byte(body), jetstream.WithMsgID(o.ID))
+			return err
+		})
+		if err != nil {
+			o.Answer = err.Error()
+			c.keep(&c.lost, o)
+			continue
 		}
-		o.Answer = err.Error()
-		testbed.Wait(ctx, 30*time.Millisecond)
+		o.Status = http.StatusOK
+		c.keep(&c.done, o)
 	}
-	c.keep(&c.lost, o)
 }

@@ -204,7 +204,26 @@ func (r *remote) ServeHTTP(out http.ResponseWriter, request *http.Request) {
 		http.Error(out, "not you", http.StatusForbidden)
 		return
 	}
-	tool, first := r.note(request, body)
+	var asked struct {
+		Method string
+		Params struct {
+			Name      string
+			Arguments json.RawMessage
+			Meta      struct {
+				Key string `json:"earshot/idempotencyKey"`
+			} `json:"_meta"`
+		}
+	}
+	tool, first := "", false // no tool if it is another request
+	if json.Unmarshal(body, &asked) == nil && asked.Method == "tools/call" {
+		key := asked.Params.Meta.Key
+		if other := request.Header.Get("Idempotency-Key"); other != key {
+			key += " and " + other
+		}
+		tool = asked.Params.Name
+		call := testbed.Call{Path: remotePath + tool, ID: request.Header.Get("webhook-id"), IdempotencyKey: key, Body: string(asked.Params.Arguments)}
+		first = r.sink.Note(call).Nth == 1
+	}
 	if now == moody && first {
 		now = map[int64]mood{0: busy, 4: away}[r.firsts.Add(1)%8]
 	}
@@ -221,29 +240,6 @@ func (r *remote) ServeHTTP(out http.ResponseWriter, request *http.Request) {
 	} else {
 		r.sessions.Load().ServeHTTP(out, request)
 	}
-}
-
-// note records a call of a tool, and reports whether it is the first of its id; tool is empty for other requests.
-func (r *remote) note(request *http.Request, body []byte) (tool string, first bool) {
-	var asked struct {
-		Method string
-		Params struct {
-			Name      string
-			Arguments json.RawMessage
-			Meta      struct {
-				Key string `json:"earshot/idempotencyKey"`
-			} `json:"_meta"`
-		}
-	}
-	if json.Unmarshal(body, &asked) != nil || asked.Method != "tools/call" {
-		return "", false
-	}
-	key := asked.Params.Meta.Key
-	if other := request.Header.Get("Idempotency-Key"); other != key {
-		key += " and " + other
-	}
-	call := r.sink.Note(testbed.Call{Path: remotePath + asked.Params.Name, ID: request.Header.Get("webhook-id"), IdempotencyKey: key, Body: string(asked.Params.Arguments)})
-	return asked.Params.Name, call.Nth == 1
 }
 
 func (r *remote) call(_ context.Context, asked *mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -44,7 +44,7 @@ type evidence struct {
 	// restored: Redis has forgotten some of what it answered.
 	restored bool
 
-	// What index makes, by triggers: their records, their events of each kind, their calls, and what was
+	// By triggers, once the books are judged: their records, their events of each kind, their calls, and what was
 	// asked for about each, answered or not, with the words of users.
 	byID             map[string]record
 	events, arrivals map[string]int
@@ -89,9 +89,6 @@ type stored struct {
 
 // place is the message that a record is of.
 func (r record) place() string { return r.App + "/" + r.SessionID + "/" + r.MessageID }
-
-// place is the message that an event is of.
-func (s stored) place() string { return s.AppID + "/" + s.SessionID + "/" + s.MessageID }
 
 // kind is the first two words of a tool's subject, or app.
 func (s stored) kind() string {
@@ -173,28 +170,6 @@ func (e *evidence) readFiles(s *system) error {
 	})
 	e.leaks = s.secrets.all()
 	return err
-}
-
-// index sorts what is seen by the triggers that it is about.
-func (e *evidence) index() {
-	e.byID, e.events, e.arrivals, e.said = map[string]record{}, map[string]int{}, map[string]int{}, map[string][]*operation{}
-	for app, list := range e.records {
-		for _, one := range list {
-			one.App = app
-			e.byID[one.TriggerID] = one
-		}
-	}
-	for _, one := range e.stored {
-		e.events[one.kind()+" "+one.about()]++
-	}
-	for _, one := range e.calls {
-		e.arrivals[one.ID]++
-	}
-	for _, o := range slices.Concat(e.operations, e.lost) {
-		if o.Trigger != "" {
-			e.said[o.Trigger] = append(e.said[o.Trigger], o)
-		}
-	}
 }
 
 // place is the message that an operation is.

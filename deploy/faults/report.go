@@ -1,13 +1,19 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
+
+	"earshot/deploy/testbed"
 	"earshot/repositories/failpoint"
+	"earshot/repositories/keyspace"
 )
 
 type outcome struct {
@@ -238,17 +244,42 @@ func (a *account) trouble(errs ...error) {
 	}
 }
 
-// rest waits until nothing is owed. If that failed before, it gives up soon.
+// rest lets what waits for a yes expire, and waits until nothing is owed. If that failed before, it gives up soon.
 func (a *account) rest(s *system) {
 	limit := s.options.rest
 	if len(a.troubles) > 0 {
 		limit = time.Second
 	}
-	owed, begun := s.due(), time.Now()
-	a.trouble(s.rest(limit))
+	ctx, owed, begun := context.Background(), s.due(), time.Now()
+	for _, app := range apps {
+		k := keyspace.KeysOf(app)
+		held, err := s.client.ZRange(ctx, k.Lane(keyspace.LaneHeld), 0, -1).Result()
+		a.trouble(err)
+		for _, id := range held {
+			a.trouble(expire.Run(ctx, s.client, []string{k.Trigger(id), k.Lane(keyspace.LaneHeld), k.Due()}, id, string(keyspace.LaneHeld)+"/"+app).Err())
+		}
+	}
+	a.trouble(testbed.Until(ctx, limit, func(context.Context) error {
+		s.makeRoom()
+		switch owed := s.due(); {
+		case owed > 0:
+			return fmt.Errorf("%d effects or turns are still owed", owed)
+		case owed < 0:
+			return errors.New("no answer from Redis to what is owed")
+		}
+		return nil
+	}))
 	if spent := time.Since(begun); spent > a.rested {
 		a.owed, a.rested = owed, spent
 	}
 }
+
+var expire = redis.NewScript(`
+if redis.call('HGET', KEYS[1], 'state') ~= 'confirming' then return 0 end
+redis.call('HSET', KEYS[1], 'due', 1)
+redis.call('ZADD', KEYS[2], 'XX', 1, ARGV[1])
+redis.call('ZADD', KEYS[3], 1, ARGV[2])
+return 1
+`)
 
 func (a *account) sound() bool { return a.closed && len(a.troubles) == 0 }

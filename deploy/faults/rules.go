@@ -13,7 +13,25 @@ import (
 )
 
 func (e *evidence) violations() (found []string) {
-	e.index()
+	e.byID, e.events, e.arrivals, e.said = map[string]record{}, map[string]int{}, map[string]int{}, map[string][]*operation{}
+	for app, list := range e.records {
+		for _, one := range list {
+			one.App = app
+			e.byID[one.TriggerID] = one
+		}
+	}
+	for _, one := range e.stored {
+		e.events[one.kind()+" "+one.about()]++
+	}
+	for _, one := range e.calls {
+		e.arrivals[one.ID]++
+	}
+	for _, o := range slices.Concat(e.operations, e.lost) {
+		if o.Trigger != "" {
+			e.said[o.Trigger] = append(e.said[o.Trigger], o)
+		}
+	}
+
 	for _, rule := range rules {
 		for _, breach := range rule.check(e) {
 			found = append(found, rule.name+": "+breach)
@@ -351,7 +369,7 @@ var rules = []struct {
 			}
 		}
 		for _, one := range e.stored {
-			if one.Values.Day == "interim" || taken[one.place()] {
+			if one.Values.Day == "interim" || taken[one.AppID+"/"+one.SessionID+"/"+one.MessageID] {
 				found.add("an event on %s is of a draft of message %s", one.Subject, one.MessageID)
 			}
 		}

@@ -238,41 +238,6 @@ func (s *system) await() error {
 	return nil
 }
 
-// rest waits until nothing is owed any more. It lets what waits for a yes expire.
-func (s *system) rest(limit time.Duration) error {
-	ctx := context.Background()
-	for _, app := range apps {
-		k := keyspace.KeysOf(app)
-		held, err := s.client.ZRange(ctx, k.Lane(keyspace.LaneHeld), 0, -1).Result()
-		if err != nil {
-			return err
-		}
-		for _, id := range held {
-			if err := expire.Run(ctx, s.client, []string{k.Trigger(id), k.Lane(keyspace.LaneHeld), k.Due()}, id, string(keyspace.LaneHeld)+"/"+app).Err(); err != nil {
-				return err
-			}
-		}
-	}
-	return testbed.Until(ctx, limit, func(context.Context) error {
-		s.makeRoom()
-		switch owed := s.due(); {
-		case owed > 0:
-			return fmt.Errorf("%d effects or turns are still owed", owed)
-		case owed < 0:
-			return errors.New("no answer from Redis to what is owed")
-		}
-		return nil
-	})
-}
-
-var expire = redis.NewScript(`
-if redis.call('HGET', KEYS[1], 'state') ~= 'confirming' then return 0 end
-redis.call('HSET', KEYS[1], 'due', 1)
-redis.call('ZADD', KEYS[2], 'XX', 1, ARGV[1])
-redis.call('ZADD', KEYS[3], 1, ARGV[2])
-return 1
-`)
-
 func (s *system) due() (total int64) {
 	pipe := s.client.Pipeline()
 	var counts []*redis.StringCmd
