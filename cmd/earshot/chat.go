@@ -33,8 +33,32 @@ func newChat(env environment) *cobra.Command {
 			"The app is that of the key; --app names it for the admin, who has several.",
 		Example: "  earshot chat\n  earshot chat 'I want an appointment' --session s1 --json",
 		Args:    cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.run(cmd.Context(), args)
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			ctx := cmd.Context()
+			if c.appID, err = c.client.App(ctx, c.appID); err != nil {
+				return err
+			}
+			fresh := c.sessionID == ""
+			if fresh {
+				c.sessionID = "chat-" + strings.ToLower(rand.Text()[:8])
+			}
+			if err := repositories.CheckID("--session", c.sessionID); err != nil {
+				return err
+			}
+			c.style = terminal.StyleOf(c.env.out, c.env.lookup)
+			if len(args) == 1 {
+				return c.say(ctx, args[0])
+			}
+			if !c.json {
+				fmt.Fprintf(c.env.out, "app %s, session %s; /help lists commands\n", c.appID, c.sessionID)
+				c.typed = terminal.NewEditor(c.env.in, c.env.out, c.style.Paint(terminal.Bold, "> "), c.commandNames())
+			}
+			if !fresh && !c.json {
+				if err := c.showHistory(ctx); err != nil {
+					return err
+				}
+			}
+			return c.converse(ctx)
 		},
 	}
 	settings{cmd.Flags()}.service(c.client)
@@ -57,33 +81,6 @@ type chat struct {
 	unexplained bool
 }
 
-func (c *chat) run(ctx context.Context, args []string) (err error) {
-	if c.appID, err = c.client.App(ctx, c.appID); err != nil {
-		return err
-	}
-	fresh := c.sessionID == ""
-	if fresh {
-		c.sessionID = "chat-" + strings.ToLower(rand.Text()[:8])
-	}
-	if err := repositories.CheckID("--session", c.sessionID); err != nil {
-		return err
-	}
-	c.style = terminal.StyleOf(c.env.out, c.env.lookup)
-	if len(args) == 1 {
-		return c.say(ctx, args[0])
-	}
-	if !c.json {
-		fmt.Fprintf(c.env.out, "app %s, session %s; /help lists commands\n", c.appID, c.sessionID)
-		c.typed = terminal.NewEditor(c.env.in, c.env.out, c.style.Paint(terminal.Bold, "> "), c.commandNames())
-	}
-	if !fresh && !c.json {
-		if err := c.showHistory(ctx); err != nil {
-			return err
-		}
-	}
-	return c.converse(ctx)
-}
-
 // maxLine bounds a line of a script, in bytes; the service takes no longer text.
 const maxLine = 1 << 20
 
@@ -92,7 +89,20 @@ var errQuit = errors.New("quit")
 
 // converse posts line after line. A message that fails ends a script, and no person's conversation.
 func (c *chat) converse(ctx context.Context) error {
-	next := c.lines()
+	scanner := bufio.NewScanner(c.env.in)
+	scanner.Buffer(nil, maxLine)
+	next := func() (string, error) { // of a script
+		if scanner.Scan() {
+			return scanner.Text(), nil
+		}
+		if err := scanner.Err(); err != nil {
+			return "", fmt.Errorf("a line is no message: %w; the longest has %d bytes", err, maxLine)
+		}
+		return "", io.EOF
+	}
+	if c.typed != nil {
+		next = c.typed.Line
+	}
 	for {
 		var text string
 		var ended error
@@ -127,24 +137,6 @@ func (c *chat) converse(ctx context.Context) error {
 	}
 }
 
-// lines returns what reads the next line, of a person at a terminal or of a script; io.EOF at the end.
-func (c *chat) lines() func() (string, error) {
-	if c.typed != nil {
-		return c.typed.Line
-	}
-	scanner := bufio.NewScanner(c.env.in)
-	scanner.Buffer(nil, maxLine)
-	return func() (string, error) {
-		if scanner.Scan() {
-			return scanner.Text(), nil
-		}
-		if err := scanner.Err(); err != nil {
-			return "", fmt.Errorf("a line is no message: %w; the longest has %d bytes", err, maxLine)
-		}
-		return "", io.EOF
-	}
-}
-
 // chatCommand is what a line that begins with a slash does.
 type chatCommand struct {
 	name, does string
@@ -155,7 +147,16 @@ func (c *chat) commands() []chatCommand {
 	return []chatCommand{
 		{"/help", "this list", nil}, // see handle
 		{"/why", "why the last message came out as it did", c.showWhy},
-		{"/tools", "the tools that can fire", c.showTools},
+		{"/tools", "the tools that can fire", func(ctx context.Context) error {
+			names, err := c.toolsInScope(ctx)
+			for _, name := range names {
+				fmt.Fprintf(c.env.out, "  %s\n", name)
+			}
+			if err == nil && len(names) == 0 {
+				fmt.Fprintln(c.env.out, "  there is no tool in scope")
+			}
+			return err
+		}},
 		{"/history", "what was said", c.showHistory},
 		{"/quit", "end; so do Ctrl-C and Ctrl-D", func(context.Context) error { return errQuit }},
 	}
@@ -205,7 +206,15 @@ func (c *chat) say(ctx context.Context, content string) error {
 	if err != nil {
 		return err
 	}
-	answer, err := c.post(ctx, body)
+	at := client.Path("apps", c.appID, "sessions", c.sessionID, "messages")
+	var answer []byte
+	if !c.unexplained {
+		answer, err = c.client.Call(ctx, http.MethodPost, at+"?explain=true", body)
+		c.unexplained = client.HasStatus(err, http.StatusBadRequest)
+	}
+	if c.unexplained {
+		answer, err = c.client.Call(ctx, http.MethodPost, at, body)
+	}
 	if err != nil {
 		return err
 	}
@@ -219,19 +228,6 @@ func (c *chat) say(ctx context.Context, content string) error {
 	}
 	c.show(ctx, said)
 	return nil
-}
-
-// post posts a message, and asks for an explanation unless the service has refused one.
-func (c *chat) post(ctx context.Context, body []byte) ([]byte, error) {
-	at := client.Path("apps", c.appID, "sessions", c.sessionID, "messages")
-	if !c.unexplained {
-		answer, err := c.client.Call(ctx, http.MethodPost, at+"?explain=true", body)
-		if !client.HasStatus(err, http.StatusBadRequest) {
-			return answer, err
-		}
-		c.unexplained = true
-	}
-	return c.client.Call(ctx, http.MethodPost, at, body)
 }
 
 // showHistory prints the messages of the session so far, with what they set off.

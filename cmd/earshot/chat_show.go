@@ -68,12 +68,9 @@ func (c *chat) showMatch(match query.Match) {
 	if note != "" {
 		fmt.Fprintf(c.env.out, "    %s\n", note)
 	}
-	if word == "fired" {
-		c.showEffects(match)
+	if word != "fired" {
+		return
 	}
-}
-
-func (c *chat) showEffects(match query.Match) {
 	for _, event := range []*query.EventState{match.Event, match.Emitter} {
 		if event != nil {
 			fmt.Fprintf(c.env.out, "    event %s %s\n", event.Subject, c.paintState(event.State, event.Error))
@@ -200,18 +197,4 @@ func (c *chat) toolsInScope(ctx context.Context) ([]string, error) {
 		}
 	}
 	return names, nil
-}
-
-func (c *chat) showTools(ctx context.Context) error {
-	names, err := c.toolsInScope(ctx)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		fmt.Fprintf(c.env.out, "  %s\n", name)
-	}
-	if len(names) == 0 {
-		fmt.Fprintln(c.env.out, "  there is no tool in scope")
-	}
-	return nil
 }

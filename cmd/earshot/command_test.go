@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"earshot/repositories/version"
 	"encoding/base64"
 	"encoding/json"
 	"maps"
@@ -13,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"earshot/repositories/version"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"

@@ -267,13 +267,6 @@ const (
 	makeKey = "make one with: head -c 32 /dev/urandom | base64"
 )
 
-// warn logs settings that work, and should not stay so.
-func (c *config) warn(log *slog.Logger) {
-	if len(c.AdminKey.Reveal()) < weakKey {
-		log.Warn("admin_key.weak", "warning", fmt.Sprintf("EARSHOT_ADMIN_KEY (--admin-key) has less than %d characters, and who guesses it may do everything; %s", weakKey, makeKey))
-	}
-}
-
 func (c *config) level() (slog.Level, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {

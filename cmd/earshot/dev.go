@@ -46,14 +46,11 @@ func newDev(env environment) *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			given := cmd.Flags().Changed
-			err := errors.Join(c.forDevelopment(given, d.noKeys), c.checkFiles(env.now()))
+			err := errors.Join(d.check(c, given), c.checkFiles(env.now()))
 			if slices.Contains(d.source.paths, files.Stdin) {
 				err = errors.Join(err, errors.New("-f is -: dev reads its files again when they change, and standard input comes once; name a file, or send it to a running one with: earshot apply -"))
 			}
 			if err != nil {
-				return err
-			}
-			if err := d.checkNATSPort(c, given("nats-port")); err != nil {
 				return err
 			}
 			switch {
@@ -94,12 +91,12 @@ func ownDefaults(flags *pflag.FlagSet) {
 	flags.Lookup("admin-key").Usage += "; no key is asked for where none is given"
 }
 
-// forDevelopment checks all settings, with those that dev chooses if they are not given.
-func (c *config) forDevelopment(given func(flag string) bool, noKeys bool) error {
+// check checks all settings, with those that dev chooses if they are not given.
+func (d *devOptions) check(c *config, given func(flag string) bool) error {
 	if !c.NATSURL.Empty() && !given("stream-max-bytes") {
 		c.StreamMax = defaultStreamSize
 	}
-	if noKeys {
+	if d.noKeys {
 		c.AdminKey = secret.Secret{}
 	} else if c.AdminKey.Empty() && !c.RedisURL.Empty() {
 		return errors.New("REDIS_URL (--redis-url) names a Redis, and without a key everybody on this machine would be served all that it holds: " +
@@ -119,27 +116,22 @@ func (c *config) forDevelopment(given func(flag string) bool, noKeys bool) error
 	case host != "localhost" && (ip == nil || !ip.IsLoopback()):
 		err = errors.Join(err, fmt.Errorf("dev listens on loopback only, not on %q; use 127.0.0.1, or run: earshot serve", c.Addr))
 	}
-	return err
-}
-
-// checkNATSPort refuses a port that cannot be used, and a given one that is taken: clients connect to it.
-func (d *devOptions) checkNATSPort(c *config, given bool) error {
 	switch {
-	case !given:
-		return nil
+	case err != nil, !given("nats-port"):
 	case !c.NATSURL.Empty():
-		return errors.New("--nats-port is of the embedded NATS server, and NATS_URL (--nats-url) names another: leave one of them out")
+		err = errors.New("--nats-port is of the embedded NATS server, and NATS_URL (--nats-url) names another: leave one of them out")
 	case d.natsPort < 0 || d.natsPort > 65535:
-		return fmt.Errorf("--nats-port is %d; it must be 1 to 65535, or 0 for any that is free", d.natsPort)
+		err = fmt.Errorf("--nats-port is %d; it must be 1 to 65535, or 0 for any that is free", d.natsPort)
 	case d.natsPort == 0:
 		d.natsPort = -1 // as the server says it
-		return nil
+	default: // clients connect to it: it must not be taken
+		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(d.natsPort)))
+		if err != nil {
+			return fmt.Errorf("--nats-port %d cannot be used: %w; choose another, or 0 for any that is free", d.natsPort, err)
+		}
+		return listener.Close()
 	}
-	listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(d.natsPort)))
-	if err != nil {
-		return fmt.Errorf("--nats-port %d cannot be used: %w; choose another, or 0 for any that is free", d.natsPort, err)
-	}
-	return listener.Close()
+	return err
 }
 
 // runDev runs the service on embedded servers, or on those that the settings name.

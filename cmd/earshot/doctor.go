@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,6 +43,9 @@ const (
 	stateFail = "fail"
 )
 
+// natsPatience bounds each answer of NATS: longer than a healthy server takes to elect a leader.
+const natsPatience = 5 * time.Second
+
 func newDoctor(env environment) *cobra.Command {
 	e := &examination{env: env}
 	cmd := &cobra.Command{
@@ -56,49 +58,45 @@ func newDoctor(env environment) *cobra.Command {
 			"refused, or something would not work. With --strict-redis what may lose something fails too.",
 		Example: "  REDIS_URL=redis://127.0.0.1:6379 NATS_URL=nats://127.0.0.1:4222 \\\n  earshot doctor",
 		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return e.run(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			c := &e.config
+			if c.RedisURL.Empty() && c.NATSURL.Empty() {
+				return errors.New("REDIS_URL (--redis-url) and NATS_URL (--nats-url) are not set: they name what to look at, one of them or both")
+			}
+			if err := errors.Join(c.check(), c.checkFiles(e.env.now())); err != nil {
+				return err
+			}
+			var checks []looked
+			if !c.RedisURL.Empty() {
+				redis.SetLogger(redisdb.Logger{Log: slog.New(slog.DiscardHandler)})
+				client, err := redisdb.Open(c.RedisURL.Reveal(), c.RedisTLS)
+				if err != nil {
+					return err
+				}
+				defer client.Close()
+				found := redisdb.Diagnose(ctx, &keyspace.DB{UniversalClient: client}, c.RedisReplicas.Count, e.env.now)
+				checks = append(checks, checksOf("redis", found, c.StrictRedis)...)
+			}
+			if !c.NATSURL.Empty() {
+				found, err := emitter.Diagnose(ctx, c.NATSURL.Reveal(), emitter.Options{
+					MaxAge: c.StreamMaxAge, MaxBytes: int64(c.StreamMax), Replicas: c.NATSReplicas, Timeout: natsPatience, Now: e.env.now, Login: c.NATSLogin,
+				}, bool(c.NATSIngress))
+				if err != nil {
+					return err
+				}
+				checks = append(checks, checksOf("nats", found, false)...)
+			}
+			e.print(checks)
+			if slices.ContainsFunc(checks, func(one looked) bool { return one.State == stateFail }) {
+				return exitWith(1)
+			}
+			return ctx.Err()
+		},
 	}
 	e.config.register(cmd.Flags())
 	cmd.Flags().BoolVar(&e.json, "json", false, "print the checks as JSON")
 	return cmd
-}
-
-// natsPatience bounds each answer of NATS: longer than a healthy server takes to elect a leader.
-const natsPatience = 5 * time.Second
-
-func (e *examination) run(ctx context.Context) error {
-	c := &e.config
-	if c.RedisURL.Empty() && c.NATSURL.Empty() {
-		return errors.New("REDIS_URL (--redis-url) and NATS_URL (--nats-url) are not set: they name what to look at, one of them or both")
-	}
-	if err := errors.Join(c.check(), c.checkFiles(e.env.now())); err != nil {
-		return err
-	}
-	var checks []looked
-	if !c.RedisURL.Empty() {
-		redis.SetLogger(redisdb.Logger{Log: slog.New(slog.DiscardHandler)})
-		client, err := redisdb.Open(c.RedisURL.Reveal(), c.RedisTLS)
-		if err != nil {
-			return err
-		}
-		defer client.Close()
-		found := redisdb.Diagnose(ctx, &keyspace.DB{UniversalClient: client}, c.RedisReplicas.Count, e.env.now)
-		checks = append(checks, checksOf("redis", found, c.StrictRedis)...)
-	}
-	if !c.NATSURL.Empty() {
-		found, err := emitter.Diagnose(ctx, c.NATSURL.Reveal(), emitter.Options{
-			MaxAge: c.StreamMaxAge, MaxBytes: int64(c.StreamMax), Replicas: c.NATSReplicas, Timeout: natsPatience, Now: e.env.now, Login: c.NATSLogin,
-		}, bool(c.NATSIngress))
-		if err != nil {
-			return err
-		}
-		checks = append(checks, checksOf("nats", found, false)...)
-	}
-	e.print(checks)
-	if slices.ContainsFunc(checks, func(one looked) bool { return one.State == stateFail }) {
-		return exitWith(1)
-	}
-	return ctx.Err()
 }
 
 // checksOf writes findings in the words of doctor.

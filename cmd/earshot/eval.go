@@ -80,9 +80,16 @@ func (e *evaluation) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	set, err := e.readTests()
-	if err != nil {
-		return err
+	set := &files.Set{AppID: e.appID}
+	if len(e.paths) > 0 {
+		e.tests = !e.examples
+		set, err = e.read(e.env)
+		if err = set.All(err); err == nil && e.tests && len(set.Tests) == 0 {
+			err = errors.New("the files have no test: add documents of kind: test, with what is said and what it should set off (chat: [{user: …}, {expect: {tool: …}}])")
+		}
+		if err != nil {
+			return err
+		}
 	}
 	stage, err := e.stage(set)
 	if err != nil {
@@ -120,19 +127,6 @@ func (e *evaluation) useExamples(ctx context.Context, set *files.Set, stage eval
 		return errors.New("no tool has an example that can be tried: add some, as in examples: [what a user would say]")
 	}
 	return nil
-}
-
-// readTests reads the files, which must have tests unless the examples are tried.
-func (e *evaluation) readTests() (*files.Set, error) {
-	if len(e.paths) == 0 {
-		return &files.Set{AppID: e.appID}, nil
-	}
-	e.tests = !e.examples
-	set, err := e.read(e.env)
-	if err = set.All(err); err == nil && e.tests && len(set.Tests) == 0 {
-		err = errors.New("the files have no test: add documents of kind: test, with what is said and what it should set off (chat: [{user: …}, {expect: {tool: …}}])")
-	}
-	return set, err
 }
 
 // stage is a service, or the matcher that one with the same settings has.

@@ -177,7 +177,26 @@ func newApply(env environment) *cobra.Command {
 				return err
 			}
 			p := &plan.Planner{Service: remote, Set: set, Pause: env.pause, Removable: func(plan.Member) bool { return prune }}
-			return runApply(cmd.Context(), p, env, dryRun, exitCode)
+			made, err := p.Plan(cmd.Context())
+			if err != nil {
+				return err
+			}
+			made.Print(env.out)
+			if dryRun {
+				if app, stays, err := made.After(); err == nil { // notes fail no plan
+					noteExamples(cmd.Context(), env, set, app, stays)
+				}
+				fmt.Fprintf(env.out, "nothing was done (--dry-run): would have %s\n", made.Summary())
+				if exitCode && made.Changes() > 0 {
+					return exitWith(2)
+				}
+				return nil
+			}
+			if err := made.Apply(cmd.Context(), remote, env.out); err != nil {
+				return err
+			}
+			fmt.Fprintln(env.out, made.Summary())
+			return nil
 		},
 	}
 	source.register(cmd.Flags())
@@ -186,30 +205,6 @@ func newApply(env environment) *cobra.Command {
 	cmd.Flags().BoolVar(&prune, "prune", false, "remove the app's repositories, modules, sources and services that the files do not have")
 	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "with --dry-run: exit with 2 where something would change")
 	return cmd
-}
-
-func runApply(ctx context.Context, p *plan.Planner, env environment, dryRun, exitCode bool) error {
-	out := env.out
-	made, err := p.Plan(ctx)
-	if err != nil {
-		return err
-	}
-	made.Print(out)
-	if dryRun {
-		if app, stays, err := made.After(); err == nil { // notes fail no plan
-			noteExamples(ctx, env, p.Set, app, stays)
-		}
-		fmt.Fprintf(out, "nothing was done (--dry-run): would have %s\n", made.Summary())
-		if exitCode && made.Changes() > 0 {
-			return exitWith(2)
-		}
-		return nil
-	}
-	if err := made.Apply(ctx, p.Service, out); err != nil {
-		return err
-	}
-	fmt.Fprintln(out, made.Summary())
-	return nil
 }
 
 // noteExamples names the examples of the files that do not set off their own tool by the words alone,

@@ -150,7 +150,19 @@ func variableOf(name string, flag *pflag.Flag, lookup func(string) (string, bool
 	if value != "" {
 		return "", fmt.Errorf("%s and %s_FILE are both set: leave one of them out", name, name)
 	}
-	content, err := readCredential(path)
+	var content []byte
+	file, err := os.Open(path)
+	if err == nil {
+		defer file.Close()
+		var info os.FileInfo
+		switch info, err = file.Stat(); {
+		case err != nil:
+		case info.Mode().IsRegular(), info.Mode()&os.ModeNamedPipe != 0: // a device may have no end
+			content, err = io.ReadAll(io.LimitReader(file, maxCredentialFile+1))
+		default:
+			err = fmt.Errorf("%s is neither a regular file nor a pipe", path)
+		}
+	}
 	switch text := strings.TrimRight(string(content), "\r\n"); {
 	case err != nil:
 		return "", fmt.Errorf("%s_FILE: %w; name a file that this user may read", name, err)
@@ -161,23 +173,6 @@ func variableOf(name string, flag *pflag.Flag, lookup func(string) (string, bool
 	default:
 		return text, nil
 	}
-}
-
-// readCredential reads a file or a pipe, to one byte more than it may have. A device may have no end.
-func readCredential(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if mode := info.Mode(); !mode.IsRegular() && mode&os.ModeNamedPipe == 0 {
-		return nil, fmt.Errorf("%s is neither a regular file nor a pipe", path)
-	}
-	return io.ReadAll(io.LimitReader(file, maxCredentialFile+1))
 }
 
 // knownCommand refuses arguments of a command that only has commands below it.

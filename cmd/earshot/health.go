@@ -10,7 +10,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -73,7 +72,20 @@ func newHealth(env environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintln(env.out, strings.Join(append([]string{"ready"}, partsAway(body)...), "; "))
+			var answer struct {
+				Services []struct {
+					Name string
+					Away []struct{ Name, Says string }
+				}
+			}
+			_ = json.Unmarshal(body, &answer) // what is no answer to it names none
+			said := "ready"
+			for _, one := range answer.Services {
+				for _, part := range one.Away {
+					said += fmt.Sprintf("; %s %s: %s", one.Name, part.Name, part.Says)
+				}
+			}
+			fmt.Fprintln(env.out, said)
 			return nil
 		},
 	}
@@ -83,23 +95,6 @@ func newHealth(env environment) *cobra.Command {
 	set.text(&cert, "tls-cert", "EARSHOT_TLS_CERT", "", "`FILE` with its certificate, where it serves HTTPS")
 	set.DurationVar(&timeout, "timeout", healthTimeout, "how long its answer is waited for")
 	return cmd
-}
-
-// partsAway lists what /readyz?verbose names; nothing of what is no answer to it.
-func partsAway(body []byte) (list []string) {
-	var answer struct {
-		Services []struct {
-			Name string
-			Away []struct{ Name, Says string }
-		}
-	}
-	_ = json.Unmarshal(body, &answer)
-	for _, one := range answer.Services {
-		for _, part := range one.Away {
-			list = append(list, fmt.Sprintf("%s %s: %s", one.Name, part.Name, part.Says))
-		}
-	}
-	return list
 }
 
 // refuseRedirect makes a redirect no answer: what it leads to says nothing of the service.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,6 +59,7 @@ type subscriber struct {
 const (
 	connectTimeout = 5 * time.Second // to NATS: a person waits
 	askTimeout     = 2 * time.Second // to the service, which need not be there
+	streamPause    = 200 * time.Millisecond
 )
 
 func (l *subscriber) run(ctx context.Context, subject string) error {
@@ -82,7 +84,17 @@ func (l *subscriber) run(ctx context.Context, subject string) error {
 	if err != nil {
 		return err
 	}
-	consumer, err := l.consumer(ctx, stream, options)
+	consumer, err := stream.OrderedConsumer(ctx, emitter.Stream, options)
+	for waits := false; errors.Is(err, jetstream.ErrStreamNotFound); waits = true { // the first event makes it, and is to be seen
+		if !waits {
+			fmt.Fprintln(l.env.err, "there was no event yet; waiting for the first")
+			options.DeliverPolicy, options.OptStartTime = jetstream.DeliverAllPolicy, nil
+		}
+		if l.env.pause(ctx, streamPause) != nil {
+			return nil
+		}
+		consumer, err = stream.OrderedConsumer(ctx, emitter.Stream, options)
+	}
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -133,26 +145,6 @@ func (l *subscriber) connect(ctx context.Context) (conn *nats.Conn, at string, e
 	return conn, at, nil
 }
 
-// streamPause is the time between two looks for a stream that is not there yet.
-const streamPause = 200 * time.Millisecond
-
-// consumer waits for the stream: the first event makes it, and is to be seen.
-func (l *subscriber) consumer(ctx context.Context, stream jetstream.JetStream, options jetstream.OrderedConsumerConfig) (jetstream.Consumer, error) {
-	for waiting := false; ; waiting = true {
-		consumer, err := stream.OrderedConsumer(ctx, emitter.Stream, options)
-		if !errors.Is(err, jetstream.ErrStreamNotFound) {
-			return consumer, err
-		}
-		if !waiting {
-			fmt.Fprintln(l.env.err, "there was no event yet; waiting for the first")
-			options.DeliverPolicy, options.OptStartTime = jetstream.DeliverAllPolicy, nil
-		}
-		if err := l.env.pause(ctx, streamPause); err != nil {
-			return nil, err
-		}
-	}
-}
-
 // timeOf reads a point in time, or a duration as that long before now.
 func timeOf(flag, text string, now time.Time) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
@@ -163,6 +155,17 @@ func timeOf(flag, text string, now time.Time) (time.Time, error) {
 		return at, fmt.Errorf("%s is %q; it must be a duration, as 10m, or a time, as 2026-12-01T09:00:00Z", flag, text)
 	}
 	return at, nil
+}
+
+// eventLine is an event as listen --json prints it.
+type eventLine struct {
+	Sequence uint64          `json:"sequence"`
+	Time     time.Time       `json:"time"`
+	Subject  string          `json:"subject"`
+	Type     string          `json:"type"`
+	Source   string          `json:"source"`
+	ID       string          `json:"id"`
+	Data     json.RawMessage `json:"data"`
 }
 
 // follow prints events until ctx ends or there were as many as asked for.
@@ -182,69 +185,50 @@ func (l *subscriber) follow(ctx context.Context, consumer jetstream.Consumer) er
 		if err != nil {
 			return fmt.Errorf("the events have stopped: %w", err)
 		}
-		if err := l.print(message); err != nil || n == l.count {
+		metadata, err := message.Metadata()
+		if err != nil {
+			return err
+		}
+		data, about := message.Data(), message.Headers()
+		if l.json {
+			if !json.Valid(data) {
+				data, _ = json.Marshal(string(data)) // a string always marshals
+			}
+			data, err = exactjson.Encode(eventLine{
+				metadata.Sequence.Stream, metadata.Timestamp.UTC(), message.Subject(), about.Get("ce-type"), about.Get("ce-source"), about.Get("ce-id"), data,
+			})
+		} else {
+			at, shown := metadata.Timestamp.Local().Format(time.TimeOnly), terminal.EventOf(message.Subject(), data)
+			data = []byte(shown.Line(terminal.StyleOf(l.env.out, l.env.lookup), at, terminal.Width(l.env.out, l.env.lookup)))
+		}
+		if err == nil {
+			_, err = fmt.Fprintf(l.env.out, "%s\n", data)
+		}
+		if err != nil || n == l.count {
 			return err
 		}
 	}
 }
 
-// eventLine is an event as listen --json prints it.
-type eventLine struct {
-	Sequence uint64          `json:"sequence"`
-	Time     time.Time       `json:"time"`
-	Subject  string          `json:"subject"`
-	Type     string          `json:"type"`
-	Source   string          `json:"source"`
-	ID       string          `json:"id"`
-	Data     json.RawMessage `json:"data"`
-}
-
-func (l *subscriber) print(message jetstream.Msg) error {
-	metadata, err := message.Metadata()
-	if err != nil {
-		return err
-	}
-	data := message.Data()
-	if !l.json {
-		at := metadata.Timestamp.Local().Format(time.TimeOnly)
-		shown := terminal.EventOf(message.Subject(), data)
-		_, err = fmt.Fprintln(l.env.out, shown.Line(terminal.StyleOf(l.env.out, l.env.lookup), at, terminal.Width(l.env.out, l.env.lookup)))
-		return err
-	}
-	if !json.Valid(data) {
-		data, _ = json.Marshal(string(data)) // a string always marshals
-	}
-	about := message.Headers()
-	line, err := exactjson.Encode(eventLine{
-		metadata.Sequence.Stream, metadata.Timestamp.UTC(), message.Subject(), about.Get("ce-type"), about.Get("ce-source"), about.Get("ce-id"), data,
-	})
-	if err == nil {
-		_, err = fmt.Fprintf(l.env.out, "%s\n", line)
-	}
-	return err
-}
-
-// checkSubject refuses a subject that no event can have: the command would wait for ever.
+// checkSubject refuses a pattern without a subject of an event: the command would wait for ever.
 func checkSubject(subject string) error {
-	for _, taken := range emitter.Subjects() {
-		if overlap(strings.Split(subject, "."), strings.Split(taken, ".")) {
-			return nil
+	a := strings.Split(subject, ".")
+	isTaken := func(taken string) bool {
+		b := strings.Split(taken, ".")
+		for i := 0; i < len(a) && i < len(b); i++ {
+			switch {
+			case a[i] == ">" || b[i] == ">":
+				return true
+			case a[i] == "" || strings.ContainsAny(a[i], " \t"):
+				return false
+			case a[i] != b[i] && a[i] != "*" && b[i] != "*":
+				return false
+			}
 		}
+		return len(a) == len(b)
+	}
+	if slices.ContainsFunc(emitter.Subjects(), isTaken) {
+		return nil
 	}
 	return fmt.Errorf("no event has the subject %q; events have these: %s", subject, strings.Join(emitter.Subjects(), ", "))
-}
-
-// overlap reports whether two subject patterns have a subject in common.
-func overlap(a, b []string) bool {
-	for i := 0; i < len(a) && i < len(b); i++ {
-		switch {
-		case a[i] == ">" || b[i] == ">":
-			return true
-		case a[i] == "" || strings.ContainsAny(a[i], " \t"):
-			return false
-		case a[i] != b[i] && a[i] != "*" && b[i] != "*":
-			return false
-		}
-	}
-	return len(a) == len(b)
 }

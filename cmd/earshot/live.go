@@ -33,9 +33,21 @@ type liveFiles struct {
 // run loads the files once and then when they change, until ctx ends. Its error is that of the first
 // load; later, faulty files change nothing, and the faults are printed.
 func (l *liveFiles) run(ctx context.Context) error {
-	watcher, err := l.watcher() // before the first load, so that no change is missed
+	watcher, err := fsnotify.NewWatcher() // before the first load, so that no change is missed
 	if err != nil {
-		return err
+		return fmt.Errorf("watch the files: %w", err)
+	}
+	for _, path := range l.source.paths {
+		if strings.HasPrefix(path, files.Prebuilt) {
+			continue // it never changes
+		}
+		folder := path // a file that is replaced, or a link that moves, would escape its own watch
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			folder = filepath.Dir(path)
+		}
+		if err := watcher.Add(folder); err != nil {
+			return errors.Join(fmt.Errorf("watch %s: %w", folder, err), watcher.Close())
+		}
 	}
 	if err := l.load(ctx); err != nil {
 		return errors.Join(err, watcher.Close())
@@ -61,27 +73,6 @@ func (l *liveFiles) run(ctx context.Context) error {
 			}
 		}
 	}
-}
-
-// watcher watches the folders: a file that is replaced, or a link that moves, would escape its own watch.
-func (l *liveFiles) watcher() (*fsnotify.Watcher, error) {
-	watcher, err := fsnotify.NewWatcher()
-	if err != nil {
-		return nil, fmt.Errorf("watch the files: %w", err)
-	}
-	for _, path := range l.source.paths {
-		if strings.HasPrefix(path, files.Prebuilt) {
-			continue // it never changes
-		}
-		folder := path
-		if info, err := os.Stat(path); err != nil || !info.IsDir() {
-			folder = filepath.Dir(path)
-		}
-		if err := watcher.Add(folder); err != nil {
-			return nil, errors.Join(fmt.Errorf("watch %s: %w", folder, err), watcher.Close())
-		}
-	}
-	return watcher, nil
 }
 
 // load applies the files. What an earlier load has registered and they no longer define is removed.

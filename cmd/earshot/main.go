@@ -27,9 +27,26 @@ import (
 )
 
 func main() {
-	ctx, catch := untilSignalled()
+	ctx, cancel := context.WithCancelCause(context.Background())
 	os.Exit(run(ctx, os.Args[1:], environment{
-		out: os.Stdout, err: standardError(os.Stderr, os.LookupEnv), lookup: os.LookupEnv, in: os.Stdin, now: clock(), pause: pause, catch: catch, hangups: hangups,
+		out: os.Stdout, err: standardError(os.Stderr, os.LookupEnv), lookup: os.LookupEnv, in: os.Stdin, now: clock(), pause: pause,
+		catch: func() { // the first signal ends ctx; each before, and the second, ends the process at once
+			signals := make(chan os.Signal, 1)
+			signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+			go func() {
+				var cause error
+				if <-signals == syscall.SIGTERM {
+					cause = errTerminated
+				}
+				signal.Stop(signals)
+				cancel(cause)
+			}()
+		},
+		hangups: func() (came <-chan os.Signal, forget func()) {
+			signals := make(chan os.Signal, 1) // a second one that comes meanwhile asks for the same
+			signal.Notify(signals, syscall.SIGHUP)
+			return signals, func() { signal.Stop(signals) }
+		},
 	}))
 }
 
@@ -48,12 +65,6 @@ type environment struct {
 	hangups func() (came <-chan os.Signal, forget func())
 }
 
-func hangups() (came <-chan os.Signal, forget func()) {
-	signals := make(chan os.Signal, 1) // a second one that comes meanwhile asks for the same
-	signal.Notify(signals, syscall.SIGHUP)
-	return signals, func() { signal.Stop(signals) }
-}
-
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -67,24 +78,6 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // errTerminated is the cause of a context that a supervisor has ended, and no person.
 var errTerminated = errors.New("told to end by SIGTERM")
-
-// untilSignalled is a context that ends with the first SIGINT or SIGTERM after catch was called.
-// Each before, and the second, ends the process at once.
-func untilSignalled() (ctx context.Context, catch func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	return ctx, func() {
-		signals := make(chan os.Signal, 1)
-		signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-		go func() {
-			var cause error
-			if <-signals == syscall.SIGTERM {
-				cause = errTerminated
-			}
-			signal.Stop(signals)
-			cancel(cause)
-		}()
-	}
-}
 
 // exitWith is an error that only sets the exit code; nothing is printed for it.
 type exitWith int

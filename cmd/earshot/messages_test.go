@@ -1,7 +1,6 @@
 package main
 
 import (
-	"earshot/matcher/llm/llmtest"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"earshot/matcher/llm/llmtest"
 
 	"github.com/stretchr/testify/require"
 )

@@ -73,25 +73,18 @@ func (w shownDeliverer) Deliver(ctx context.Context, e effect.Effect) effect.Out
 		if outcome.Status != 0 {
 			ended = strings.TrimSpace(fmt.Sprint(outcome.Status, " ", ended))
 		}
-		w.screen.show(terminal.Event{Kind: "call", App: e.AppID, Session: e.SessionID, Name: callTarget(e.Call), Says: cmp.Or(ended, "done"), Code: code})
+		target := "POST"
+		if e.Call.Request != nil {
+			target = cmp.Or(e.Call.Request.Method, target)
+		}
+		if e.Call.Tool != nil {
+			target = e.Call.Tool.Type + " " + e.Call.Tool.Source
+		} else if at, err := url.Parse(e.Call.URL); err == nil {
+			target += " " + at.Host + at.Path // without what the query may hold
+		}
+		w.screen.show(terminal.Event{Kind: "call", App: e.AppID, Session: e.SessionID, Name: target, Says: cmp.Or(ended, "done"), Code: code})
 	}
 	return outcome
-}
-
-// callTarget is what a call calls, without what the query may hold.
-func callTarget(call *effect.Call) string {
-	if call.Tool != nil {
-		return call.Tool.Type + " " + call.Tool.Source
-	}
-	method := "POST"
-	if call.Request != nil && call.Request.Method != "" {
-		method = call.Request.Method
-	}
-	at, err := url.Parse(call.URL)
-	if err != nil {
-		return method
-	}
-	return method + " " + at.Host + at.Path
 }
 
 // screenLog is a log that shows the decision of each message, and lines of the level and above as faults.
@@ -118,7 +111,20 @@ func (h screenLog) WithGroup(string) slog.Handler { return h }
 // Handle implements slog.Handler.
 func (h screenLog) Handle(_ context.Context, record slog.Record) error {
 	if record.Message == "message.decided" {
-		h.screen.show(decisionOf(record))
+		of := map[string]string{}
+		record.Attrs(func(a slog.Attr) bool {
+			of[a.Key] = a.Value.String()
+			return true
+		})
+		e := terminal.Event{Kind: "message", App: of["app"], Session: of["session"], Code: terminal.Bold, Says: "no tool in scope"}
+		if of["stage"] != "none" {
+			outcome := map[string]string{"matched": "match", "rejected": "values missing", "unmatched": "no match"}[of["outcome"]]
+			e.Says = outcome + " (" + of["stage"] + ")"
+		}
+		if of["text"] != "" {
+			e.Says += `  "` + terminal.OneLine(of["text"]) + `"`
+		}
+		h.screen.show(e) // what fired is in the events that follow
 		return nil
 	}
 	if record.Message == "effect.attempted" || record.Level < h.level { // shownDeliverer knows more of an attempt
@@ -144,22 +150,4 @@ func (h screenLog) Handle(_ context.Context, record slog.Record) error {
 	style := s.style(s.env.err)
 	fmt.Fprintf(s.env.err, "%s  %s  %s\n", style.Paint(terminal.Faint, s.time()), style.Paint(code, level), terminal.OneLine(text))
 	return nil
-}
-
-// decisionOf is the decision of a message; what fired is in the events that follow.
-func decisionOf(record slog.Record) terminal.Event {
-	of := map[string]string{}
-	record.Attrs(func(a slog.Attr) bool {
-		of[a.Key] = a.Value.String()
-		return true
-	})
-	e := terminal.Event{Kind: "message", App: of["app"], Session: of["session"], Code: terminal.Bold, Says: "no tool in scope"}
-	if of["stage"] != "none" {
-		outcome := map[string]string{"matched": "match", "rejected": "values missing", "unmatched": "no match"}[of["outcome"]]
-		e.Says = outcome + " (" + of["stage"] + ")"
-	}
-	if of["text"] != "" {
-		e.Says += `  "` + terminal.OneLine(of["text"]) + `"`
-	}
-	return e
 }

@@ -40,7 +40,9 @@ func newServe(env environment) *cobra.Command {
 				return err
 			}
 			log := c.logger(env.err)
-			c.warn(log)
+			if len(c.AdminKey.Reveal()) < weakKey { // works, and should not stay so
+				log.Warn("admin_key.weak", "warning", fmt.Sprintf("EARSHOT_ADMIN_KEY (--admin-key) has less than %d characters, and who guesses it may do everything; %s", weakKey, makeKey))
+			}
 			s, err := newService(*c, false, env, log)
 			if err != nil {
 				return err
@@ -72,7 +74,14 @@ func (s *service) URL() string {
 func (s *service) run(signalled context.Context) error {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(signalled))
 	defer cancel(nil)
-	defer context.AfterFunc(signalled, func() { s.drain(ctx, context.Cause(signalled)); cancel(nil) })()
+	defer context.AfterFunc(signalled, func() {
+		if s.config.Drain > 0 && errors.Is(context.Cause(signalled), errTerminated) { // by a supervisor, which has balancers
+			s.parting.Begin()
+			s.log.Info("service.draining", "for", s.config.Drain.String())
+			_ = s.env.pause(ctx, s.config.Drain) // or until it fails
+		}
+		cancel(nil)
+	})()
 	go func() {
 		serve := s.http.Serve
 		if s.certificate != nil {
@@ -86,28 +95,7 @@ func (s *service) run(signalled context.Context) error {
 	working := make(chan struct{})
 	go func() {
 		defer close(working)
-		if err := s.admit(ctx); err != nil {
-			cancel(err)
-			return
-		}
-		var running sync.WaitGroup
-		running.Go(func() { s.tail.Run(ctx) })
-		running.Go(func() { s.intake.Run(ctx, s.engine.TakeAnswer) })
-		running.Go(func() { s.refresher.Run(ctx) })
-		running.Go(func() { s.reportStart(ctx) })
-		if !s.db.Embedded { // the store of dev is new at each start
-			running.Go(func() { s.sealed.Run(ctx) })
-			running.Go(func() { s.watchFormat(ctx, cancel) })
-		}
-		if s.ingress != nil {
-			running.Go(func() {
-				if err := s.ingress.Run(ctx); err != nil {
-					cancel(err)
-				}
-			})
-		}
-		s.engine.Run(ctx)
-		running.Wait()
+		s.work(ctx, cancel)
 	}()
 	<-ctx.Done()
 	s.log.Info("service.stopping")
@@ -123,48 +111,73 @@ func (s *service) run(signalled context.Context) error {
 	return err
 }
 
-// drain lets /readyz answer 503 for a while before the end, for balancers, if a supervisor ends the service.
-func (s *service) drain(ctx context.Context, cause error) {
-	if s.config.Drain == 0 || !errors.Is(cause, errTerminated) {
-		return
-	}
-	s.parting.Begin()
-	s.log.Info("service.draining", "for", s.config.Drain.String())
-	_ = s.env.pause(ctx, s.config.Drain) // or until it fails
-}
-
 const (
 	readyPause  = 250 * time.Millisecond // between two looks at NATS at start
 	formatPause = 5 * time.Second        // between two looks at the format of what is stored
 )
 
-// reportStart logs that all that the service needs has been reached.
-func (s *service) reportStart(ctx context.Context) {
-	for s.emitter.Ready(ctx) != nil {
-		if s.env.pause(ctx, readyPause) != nil {
+// work does all that no request waits for, from the time that Redis has been checked. It ends the service by end if Redis
+// must not be used, and if a later version has changed the format of what is stored.
+func (s *service) work(ctx context.Context, end func(error)) {
+	if !s.db.Embedded {
+		err := redisdb.Admission{
+			URL: s.config.RedisURL.Reveal(), TLS: s.config.RedisTLS, Strict: s.config.StrictRedis, Replicas: s.config.RedisReplicas.Count,
+			Also: s.admitData, Pause: s.env.pause, Log: s.log,
+		}.Open(ctx, s.redisGate)
+		if err != nil {
+			end(err)
 			return
 		}
 	}
-	s.log.Info("service.started", "version", version.Current().Version, "url", s.URL())
-}
-
-// admit opens the gate when Redis has been checked. Its error means that the service must end.
-func (s *service) admit(ctx context.Context) error {
-	if s.db.Embedded {
-		return nil
+	var running sync.WaitGroup
+	running.Go(func() { s.tail.Run(ctx) })
+	running.Go(func() { s.intake.Run(ctx, s.engine.TakeAnswer) })
+	running.Go(func() { s.refresher.Run(ctx) })
+	running.Go(func() {
+		for s.emitter.Ready(ctx) != nil {
+			if s.env.pause(ctx, readyPause) != nil {
+				return
+			}
+		}
+		s.log.Info("service.started", "version", version.Current().Version, "url", s.URL())
+	})
+	if !s.db.Embedded { // the store of dev is new at each start
+		running.Go(func() { s.sealed.Run(ctx) })
+		running.Go(func() {
+			for s.env.pause(ctx, formatPause) == nil {
+				if err := format.Check(ctx, s.db, format.Known(format.Steps())); errors.Is(err, format.ErrNewer) {
+					end(fmt.Errorf("%w: %w", redisdb.ErrRefused, err))
+					return
+				}
+			}
+		})
 	}
-	return redisdb.Admission{
-		URL: s.config.RedisURL.Reveal(), TLS: s.config.RedisTLS, Strict: s.config.StrictRedis, Replicas: s.config.RedisReplicas.Count,
-		Also: s.admitData, Pause: s.env.pause, Log: s.log,
-	}.Open(ctx, s.redisGate)
+	if s.ingress != nil {
+		running.Go(func() {
+			if err := s.ingress.Run(ctx); err != nil {
+				end(err)
+			}
+		})
+	}
+	s.engine.Run(ctx)
+	running.Wait()
 }
 
-// admitData refuses data that this replica cannot read, and upgrades that of an older version.
+// admitData refuses data that this replica cannot read, and credentials that another secret key has sealed, and upgrades data
+// of an older version.
 func (s *service) admitData(ctx context.Context, db *keyspace.DB) error {
-	if err := s.admitKey(ctx, db); err != nil {
+	err := store.New(db, store.Options{Sealer: s.sealer}).AdoptSecretKey(ctx, !s.config.generatedKey)
+	if errors.Is(err, store.ErrSecretKey) {
+		way := "start with that key as EARSHOT_SECRET_KEY (--secret-key), as all replicas do; to change it, give the new one there and that one as EARSHOT_SECRET_KEY_OLD (--secret-key-old)"
+		if s.config.generatedKey {
+			way = "dev makes up a key at every start where none is given: " + way
+		}
+		return fmt.Errorf("%w: %w; %s", redisdb.ErrRefused, err, way)
+	}
+	if err != nil {
 		return err
 	}
-	err := format.Upgrade{
+	err = format.Upgrade{
 		DB: db, Steps: format.Steps(), Program: version.Current().Version, NewToken: rand.Text, Begun: s.redisGate.Tell, Log: s.log,
 		Older: func(ctx context.Context, below int) ([]string, error) { return redisdb.Older(ctx, db, below) },
 	}.Run(ctx)
@@ -172,31 +185,6 @@ func (s *service) admitData(ctx context.Context, db *keyspace.DB) error {
 		return fmt.Errorf("%w: %w", redisdb.ErrRefused, err)
 	}
 	return err
-}
-
-// admitKey refuses a Redis whose credentials were sealed with another secret key: this replica could
-// not read them, nor others what this one stores.
-func (s *service) admitKey(ctx context.Context, db *keyspace.DB) error {
-	definitions := store.New(db, store.Options{Sealer: s.sealer})
-	err := definitions.AdoptSecretKey(ctx, !s.config.generatedKey)
-	if !errors.Is(err, store.ErrSecretKey) {
-		return err
-	}
-	way := "start with that key as EARSHOT_SECRET_KEY (--secret-key), as all replicas do; to change it, give the new one there and that one as EARSHOT_SECRET_KEY_OLD (--secret-key-old)"
-	if s.config.generatedKey {
-		way = "dev makes up a key at every start where none is given: " + way
-	}
-	return fmt.Errorf("%w: %w; %s", redisdb.ErrRefused, err, way)
-}
-
-// watchFormat ends a replica that has missed a change of the format by a later version.
-func (s *service) watchFormat(ctx context.Context, end func(error)) {
-	for s.env.pause(ctx, formatPause) == nil {
-		if err := format.Check(ctx, s.db, format.Known(format.Steps())); errors.Is(err, format.ErrNewer) {
-			end(fmt.Errorf("%w: %w", redisdb.ErrRefused, err))
-			return
-		}
-	}
 }
 
 // spareHeap is how much is allocated between two runs of the garbage collector, or as much as is

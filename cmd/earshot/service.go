@@ -81,7 +81,15 @@ type service struct {
 func newService(c config, embeddedRedis bool, env environment, log *slog.Logger) (*service, error) {
 	s := &service{config: c, env: env, log: log}
 	for _, step := range []func() error{
-		func() error { return s.openStore(embeddedRedis) }, s.openDeliverers, s.openEngine, s.listen,
+		func() error { return s.openStore(embeddedRedis) }, s.openDeliverers, s.openEngine,
+		func() error {
+			listener, err := net.Listen("tcp", c.Addr)
+			if err != nil {
+				return fmt.Errorf("cannot listen on %s: %w; choose another address with --addr or EARSHOT_ADDR", c.Addr, err)
+			}
+			s.listener = server.Listener{Listener: listener}
+			return nil
+		},
 	} {
 		if err := step(); err != nil {
 			return nil, errors.Join(err, s.close())
@@ -127,7 +135,15 @@ func (s *service) openDeliverers() (err error) {
 		return err
 	}
 	s.caller = httpcall.New(httpcall.Options{Apps: s.store, Policy: policy, Logger: s.log, Now: s.env.now})
-	s.runner = sqlquery.New(sqlquery.Options{Apps: s.store, Dial: dialUnder(policy), SQLiteDir: s.config.SQLiteDir, Logger: s.log})
+	dial := guard.Dial(policy)
+	under := func(ctx context.Context, network, address string) (net.Conn, error) { // refusals in the words of sqlquery
+		conn, err := dial(ctx, network, address)
+		if blocked, is := errors.AsType[*guard.Blocked](err); is {
+			return nil, fmt.Errorf("%w: %s", sqlquery.ErrRefused, blocked)
+		}
+		return conn, err
+	}
+	s.runner = sqlquery.New(sqlquery.Options{Apps: s.store, Dial: under, SQLiteDir: s.config.SQLiteDir, Logger: s.log})
 	return nil
 }
 
@@ -230,15 +246,6 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	return nil
 }
 
-func (s *service) listen() (err error) {
-	s.listener, err = net.Listen("tcp", s.config.Addr)
-	if err != nil {
-		return fmt.Errorf("cannot listen on %s: %w; choose another address with --addr or EARSHOT_ADDR", s.config.Addr, err)
-	}
-	s.listener = server.Listener{Listener: s.listener}
-	return nil
-}
-
 // telemetryTimeout is how long an end waits for a collector.
 const telemetryTimeout = 3 * time.Second
 
@@ -301,16 +308,3 @@ type otherKey struct{ error }
 
 // Public implements api.Public.
 func (otherKey) Public() string { return "holds what another secret key has sealed" }
-
-// dialUnder returns a dialer for databases under the policy of calls, with refusals in the words of sqlquery.
-func dialUnder(policy guard.Policy) func(context.Context, string, string) (net.Conn, error) {
-	dial := guard.Dial(policy)
-	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dial(ctx, network, address)
-		var blocked *guard.Blocked
-		if errors.As(err, &blocked) {
-			return nil, fmt.Errorf("%w: %s", sqlquery.ErrRefused, blocked)
-		}
-		return conn, err
-	}
-}

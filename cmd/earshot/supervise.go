@@ -56,17 +56,6 @@ func (s *service) supervised(ctx context.Context) *systemdUnit {
 // run reports that the service has started, and then that it is alive for as long as it answers; at
 // the end of ctx, that it stops. A service that hangs is killed and started again.
 func (u *systemdUnit) run(ctx context.Context) {
-	if u.awaitStart(ctx) == nil {
-		u.started.Store(true)
-		u.notify(daemon.SdNotifyReady)
-		u.watch(ctx)
-	}
-	<-ctx.Done()
-	u.notify(daemon.SdNotifyStopping)
-}
-
-// awaitStart returns when the service is ready, or answers at least, or with the error of ctx.
-func (u *systemdUnit) awaitStart(ctx context.Context) error {
 	patient, cancel := context.WithTimeout(ctx, readyWithin)
 	defer cancel()
 	for wait := firstUnitPause; u.ready(patient) != nil; wait = min(2*wait, longestUnitPause) {
@@ -74,12 +63,16 @@ func (u *systemdUnit) awaitStart(ctx context.Context) error {
 			break
 		}
 	}
-	for u.alive(ctx) != nil {
-		if err := u.pause(ctx, firstUnitPause); err != nil {
-			return err
-		}
+	for ctx.Err() == nil && u.alive(ctx) != nil {
+		_ = u.pause(ctx, firstUnitPause) // or until the end
 	}
-	return ctx.Err()
+	if ctx.Err() == nil {
+		u.started.Store(true)
+		u.notify(daemon.SdNotifyReady)
+		u.watch(ctx)
+	}
+	<-ctx.Done()
+	u.notify(daemon.SdNotifyStopping)
 }
 
 // watch reports each answer of the service, if systemd watches it.

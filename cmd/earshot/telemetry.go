@@ -73,6 +73,8 @@ func (v otelVariables) fault(signal string, err error) error {
 		signal, v.get(signal+"_EXPORTER"), v.get("EXPORTER_OTLP_PROTOCOL"), err)
 }
 
+var errUnknownExporter = errors.New("unknown exporter or protocol")
+
 // openTelemetry exports the traces and the metrics that the variables ask for, and makes nothing without
 // them or with OTEL_SDK_DISABLED. Its error names a variable that cannot be followed.
 func openTelemetry(ctx context.Context, env environment, gather prometheus.Gatherer, log *slog.Logger) (t telemetry, err error) {
@@ -90,14 +92,32 @@ func openTelemetry(ctx context.Context, env environment, gather prometheus.Gathe
 	otel.SetErrorHandler(&unsentLog{log: log, now: env.now})
 	otel.SetLogger(logr.FromSlogHandler(variableLog{log.Handler()}))
 	if traces {
-		exporter, err := spanExporter(ctx, of.exporter("TRACES"))
+		var exporter sdktrace.SpanExporter
+		err := errUnknownExporter
+		switch of.exporter("TRACES") {
+		case "http/protobuf":
+			exporter, err = otlptracehttp.New(ctx)
+		case "grpc":
+			exporter, err = otlptracegrpc.New(ctx)
+		case "console":
+			exporter, err = stdouttrace.New()
+		}
 		if err != nil {
 			return t, of.fault("TRACES", err)
 		}
 		t.traces = sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithResource(about))
 	}
 	if metrics {
-		exporter, err := metricExporter(ctx, of.exporter("METRICS"))
+		var exporter metric.Exporter
+		err := errUnknownExporter
+		switch of.exporter("METRICS") {
+		case "http/protobuf":
+			exporter, err = otlpmetrichttp.New(ctx)
+		case "grpc":
+			exporter, err = otlpmetricgrpc.New(ctx)
+		case "console":
+			exporter, err = stdoutmetric.New()
+		}
 		if err != nil {
 			return telemetry{}, errors.Join(of.fault("METRICS", err), t.close(ctx))
 		}
@@ -106,32 +126,6 @@ func openTelemetry(ctx context.Context, env environment, gather prometheus.Gathe
 		t.metrics = metric.NewMeterProvider(metric.WithReader(reader), metric.WithResource(about))
 	}
 	return t, nil
-}
-
-var errUnknownExporter = errors.New("unknown exporter or protocol")
-
-func spanExporter(ctx context.Context, name string) (sdktrace.SpanExporter, error) {
-	switch name {
-	case "http/protobuf":
-		return otlptracehttp.New(ctx)
-	case "grpc":
-		return otlptracegrpc.New(ctx)
-	case "console":
-		return stdouttrace.New()
-	}
-	return nil, errUnknownExporter
-}
-
-func metricExporter(ctx context.Context, name string) (metric.Exporter, error) {
-	switch name {
-	case "http/protobuf":
-		return otlpmetrichttp.New(ctx)
-	case "grpc":
-		return otlpmetricgrpc.New(ctx)
-	case "console":
-		return stdoutmetric.New()
-	}
-	return nil, errUnknownExporter
 }
 
 // tracer begins spans; it is nil if no traces are exported.

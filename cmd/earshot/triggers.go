@@ -118,12 +118,24 @@ func (l *triggerList) list(ctx context.Context, only *triggerFilter) error {
 
 // path is that of the triggers of the app, with a query of the filter and what is set already.
 func (l *triggerList) path(ctx context.Context, below string, only *triggerFilter, set url.Values) (string, error) {
-	query, err := only.query(set, l.env.now())
-	if err != nil {
-		return "", err
+	for name, value := range map[string]string{"name": only.tool, "session": only.session} {
+		if value != "" {
+			set.Set(name, value)
+		}
 	}
-	l.appID, err = l.client.App(ctx, l.appID)
-	return client.Path("apps", l.appID, "triggers") + below + query, err
+	for name, text := range map[string]string{"since": only.since, "until": only.until} {
+		if text == "" {
+			continue
+		}
+		at, err := timeOf("--"+name, text, l.env.now())
+		if err != nil {
+			return "", err
+		}
+		set.Set(name, at.UTC().Format(time.RFC3339Nano))
+	}
+	appID, err := l.client.App(ctx, l.appID)
+	l.appID = appID
+	return client.Path("apps", appID, "triggers") + below + "?" + set.Encode(), err
 }
 
 // print writes a line for each record, or two on a narrow screen, which shows the time or the date.
@@ -191,26 +203,6 @@ func (m *triggerFilter) register(flags *pflag.FlagSet) {
 	flags.StringVar(&m.until, "until", "", "only those that fired before the `TIME`")
 }
 
-// query returns the filter as the query of a URL, added to what is set already.
-func (m *triggerFilter) query(set url.Values, now time.Time) (string, error) {
-	for name, value := range map[string]string{"name": m.tool, "session": m.session} {
-		if value != "" {
-			set.Set(name, value)
-		}
-	}
-	for name, text := range map[string]string{"since": m.since, "until": m.until} {
-		if text == "" {
-			continue
-		}
-		at, err := timeOf("--"+name, text, now)
-		if err != nil {
-			return "", err
-		}
-		set.Set(name, at.UTC().Format(time.RFC3339Nano))
-	}
-	return "?" + set.Encode(), nil
-}
-
 func (l *triggerList) newRetry() *cobra.Command {
 	all, only := false, &triggerFilter{}
 	cmd := &cobra.Command{
@@ -218,35 +210,32 @@ func (l *triggerList) newRetry() *cobra.Command {
 		Short:   "Deliver again what has failed",
 		Long:    "Deliver again what has failed: of the triggers with these ids, as earshot triggers lists\nthem, or with --all of all that have failed.",
 		Example: "  earshot triggers retry --all --name book",
-		RunE: func(cmd *cobra.Command, ids []string) error {
+		RunE: func(cmd *cobra.Command, ids []string) (err error) {
 			if all == (len(ids) > 0) {
 				return errors.New("name the triggers that are to be tried again, or give --all")
 			}
 			if all {
 				return l.forAllFailed(cmd.Context(), http.MethodPost, "/retry", only, url.Values{}, "tried again")
 			}
-			return l.retry(cmd.Context(), ids)
+			ctx := cmd.Context()
+			if l.appID, err = l.client.App(ctx, l.appID); err != nil {
+				return err
+			}
+			for _, id := range ids {
+				if err := repositories.CheckID("the trigger", id); err != nil {
+					return err
+				}
+				if _, err := l.client.Call(ctx, http.MethodPost, client.Path("apps", l.appID, "triggers", id, "retry"), nil); err != nil {
+					return fmt.Errorf("%s is not tried again: %w", id, err)
+				}
+				fmt.Fprintf(l.env.out, "%s is tried again\n", id)
+			}
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all that have failed")
 	only.register(cmd.Flags())
 	return cmd
-}
-
-func (l *triggerList) retry(ctx context.Context, ids []string) (err error) {
-	if l.appID, err = l.client.App(ctx, l.appID); err != nil {
-		return err
-	}
-	for _, id := range ids {
-		if err := repositories.CheckID("the trigger", id); err != nil {
-			return err
-		}
-		if _, err := l.client.Call(ctx, http.MethodPost, client.Path("apps", l.appID, "triggers", id, "retry"), nil); err != nil {
-			return fmt.Errorf("%s is not tried again: %w", id, err)
-		}
-		fmt.Fprintf(l.env.out, "%s is tried again\n", id)
-	}
-	return nil
 }
 
 func (l *triggerList) newPurge() *cobra.Command {
@@ -294,8 +283,38 @@ func (l *triggerList) newConfirm() *cobra.Command {
 			"and let it go. A person at a terminal is asked first; elsewhere --yes says it.",
 		Example: "  earshot triggers confirm 3f2a --yes",
 		Args:    cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, ids []string) error {
-			return l.confirm(cmd.Context(), ids[0], sure)
+		RunE: func(cmd *cobra.Command, ids []string) (err error) {
+			ctx, id := cmd.Context(), ids[0]
+			if l.appID, err = l.client.App(ctx, l.appID); err != nil {
+				return err
+			}
+			if err := repositories.CheckID("the trigger", id); err != nil {
+				return err
+			}
+			var record query.Record
+			if err := l.client.Get(ctx, client.Path("apps", l.appID, "triggers", id), &record); err != nil {
+				return fmt.Errorf("%s is not confirmed: %w", id, err)
+			}
+			if record.State != query.StateConfirming {
+				return fmt.Errorf("%s waits for no yes: it is %s", id, record.State)
+			}
+			until := ""
+			if record.ExpiresAt != nil {
+				until = ", until " + record.ExpiresAt.Local().Format(time.TimeOnly)
+			}
+			state := terminal.StyleOf(l.env.out, l.env.lookup).Paint(terminal.Yellow, record.State)
+			fmt.Fprintf(l.env.out, "%s %s/%s %s%s\n  %s\n", state, record.RepositoryID, record.Name,
+				terminal.OneLine(terminal.Value(record.Values)), until, terminal.OneLine(record.Question))
+			if !sure {
+				if err := l.askYes(); err != nil {
+					return fmt.Errorf("%s is not confirmed: %w", id, err)
+				}
+			}
+			if record, err = l.decide(ctx, id, "confirm", fmt.Appendf(nil, `{"digest":%q}`, record.Digest)); err != nil {
+				return fmt.Errorf("%s is not confirmed: %w", id, err)
+			}
+			fmt.Fprintf(l.env.out, "%s is confirmed, and %s\n", id, record.State)
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&sure, "yes", false, "confirm it without asking")
@@ -319,40 +338,6 @@ func (l *triggerList) newEnd(cmd *cobra.Command) *cobra.Command {
 		return nil
 	}
 	return cmd
-}
-
-// confirm shows what is confirmed, as the user was asked about it, and asks a person at a terminal.
-func (l *triggerList) confirm(ctx context.Context, id string, sure bool) (err error) {
-	if l.appID, err = l.client.App(ctx, l.appID); err != nil {
-		return err
-	}
-	if err := repositories.CheckID("the trigger", id); err != nil {
-		return err
-	}
-	var record query.Record
-	if err := l.client.Get(ctx, client.Path("apps", l.appID, "triggers", id), &record); err != nil {
-		return fmt.Errorf("%s is not confirmed: %w", id, err)
-	}
-	if record.State != query.StateConfirming {
-		return fmt.Errorf("%s waits for no yes: it is %s", id, record.State)
-	}
-	until := ""
-	if record.ExpiresAt != nil {
-		until = ", until " + record.ExpiresAt.Local().Format(time.TimeOnly)
-	}
-	state := terminal.StyleOf(l.env.out, l.env.lookup).Paint(terminal.Yellow, record.State)
-	fmt.Fprintf(l.env.out, "%s %s/%s %s%s\n  %s\n", state, record.RepositoryID, record.Name,
-		terminal.OneLine(terminal.Value(record.Values)), until, terminal.OneLine(record.Question))
-	if !sure {
-		if err := l.askYes(); err != nil {
-			return fmt.Errorf("%s is not confirmed: %w", id, err)
-		}
-	}
-	if record, err = l.decide(ctx, id, "confirm", fmt.Appendf(nil, `{"digest":%q}`, record.Digest)); err != nil {
-		return fmt.Errorf("%s is not confirmed: %w", id, err)
-	}
-	fmt.Fprintf(l.env.out, "%s is confirmed, and %s\n", id, record.State)
-	return nil
 }
 
 // askYes asks a person at a terminal. Its error says that there was no yes.

@@ -57,7 +57,20 @@ func Diagnose(ctx context.Context, db *keyspace.DB, wait int, now func() time.Ti
 		found = append(found, finding.Finding{Check: "reach", Grade: finding.Unusable, Advice: "it stopped answering: " + err.Error()})
 	}
 	if _, several := db.UniversalClient.(*redis.ClusterClient); several {
-		found = append(found, covered(ctx, db))
+		slots := finding.Finding{Check: "slots"}
+		if list, err := db.ClusterSlots(ctx).Result(); err != nil {
+			slots.Grade, slots.Value, slots.Advice = finding.Doubtful, "not asked", "it does not say which slots are covered: "+err.Error()
+		} else {
+			n := 0
+			for _, one := range list {
+				n += one.End - one.Start + 1
+			}
+			slots.Value = fmt.Sprintf("%d of %d covered", n, clusterSlots)
+			if n < clusterSlots {
+				slots.Grade, slots.Advice = finding.Unusable, fmt.Sprintf("%d slots have no master, and their apps are answered 503; start the nodes that hold them, or redis-cli --cluster fix", clusterSlots-n)
+			}
+		}
+		found = append(found, slots)
 	}
 	return append(found, capacity(ctx, db))
 }
@@ -111,25 +124,6 @@ func clock(ctx context.Context, server redis.Cmdable, now func() time.Time) find
 	found.Value = apart.String() + " apart"
 	if apart.Abs() > mostDrift+took {
 		found.Grade, found.Advice = finding.Notable, fmt.Sprintf("its clock and that of this machine are %s apart; have both follow NTP", apart)
-	}
-	return found
-}
-
-// covered looks whether each slot of a cluster has a master.
-func covered(ctx context.Context, cluster redis.Cmdable) finding.Finding {
-	found := finding.Finding{Check: "slots"}
-	slots, err := cluster.ClusterSlots(ctx).Result()
-	if err != nil {
-		found.Grade, found.Value, found.Advice = finding.Doubtful, "not asked", "it does not say which slots are covered: "+err.Error()
-		return found
-	}
-	n := 0
-	for _, one := range slots {
-		n += one.End - one.Start + 1
-	}
-	found.Value = fmt.Sprintf("%d of %d covered", n, clusterSlots)
-	if n < clusterSlots {
-		found.Grade, found.Advice = finding.Unusable, fmt.Sprintf("%d slots have no master, and their apps are answered 503; start the nodes that hold them, or redis-cli --cluster fix", clusterSlots-n)
 	}
 	return found
 }

@@ -73,20 +73,16 @@ func Memory(ctx context.Context, db *keyspace.DB) (used, limit int64, err error)
 		counted, most := number("used_memory")-number("mem_not_counted_for_evict"), number("maxmemory")
 		mu.Lock()
 		defer mu.Unlock()
-		if used == 0 || fuller(counted, most, used, limit) {
+		fuller := float64(counted)/float64(most) > float64(used)/float64(limit)
+		if most == 0 || limit == 0 {
+			fuller = most > limit || most == limit && counted > used
+		}
+		if used == 0 || fuller {
 			used, limit = counted, most
 		}
 		return nil
 	})
 	return used, limit, err
-}
-
-// fuller reports whether the first of two servers is nearer to its limit.
-func fuller(used, limit, otherUsed, otherLimit int64) bool {
-	if limit == 0 || otherLimit == 0 {
-		return limit > otherLimit || limit == otherLimit && used > otherUsed
-	}
-	return float64(used)/float64(limit) > float64(otherUsed)/float64(otherLimit)
 }
 
 // connected finds programs in CLIENT LIST. Those of the first format have the name earshot alone.

@@ -92,7 +92,19 @@ func (r *urlReader) read(text, first string, leads bool) bool {
 		return false
 	}
 	if at := strings.LastIndex(authority, "@"); at >= 0 {
-		r.readUser(authority[:at], leads)
+		u, err := url.Parse("redis://" + authority[:at] + "@host")
+		password := ""
+		if err == nil {
+			password, _ = u.User.Password()
+		}
+		switch { // the first URL has the user and the password, others may repeat them
+		case err != nil:
+			r.fault("has a user or a password with characters that must be percent-encoded")
+		case !leads && (u.User.Username() != r.Username || password != r.Password):
+			r.fault("gives hosts different users or passwords: all need the same")
+		default:
+			r.Username, r.Password = u.User.Username(), password
+		}
 		authority = authority[at+1:]
 	}
 	for host := range strings.SplitSeq(authority, ",") {
@@ -100,21 +112,6 @@ func (r *urlReader) read(text, first string, leads bool) bool {
 	}
 	r.readTail(tail)
 	return true
-}
-
-// readUser takes the user and the password from the first URL; others may repeat them.
-func (r *urlReader) readUser(text string, leads bool) {
-	u, err := url.Parse("redis://" + text + "@host")
-	if err != nil {
-		r.fault("has a user or a password with characters that must be percent-encoded")
-		return
-	}
-	password, _ := u.User.Password()
-	if !leads && (u.User.Username() != r.Username || password != r.Password) {
-		r.fault("gives hosts different users or passwords: all need the same")
-		return
-	}
-	r.Username, r.Password = u.User.Username(), password
 }
 
 func (r *urlReader) readHost(text string) {
@@ -171,23 +168,19 @@ func (r *urlReader) readTail(text string) {
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		r.readParameter(name, given.Get(name))
-	}
-}
-
-func (r *urlReader) readParameter(name, value string) {
-	switch {
-	case name == "skip_verify" && r.TLSConfig != nil:
-		skip, err := strconv.ParseBool(value)
-		if err != nil {
-			r.fault("has a skip_verify that is neither true nor false")
+		switch value := given.Get(name); {
+		case name == "skip_verify" && r.TLSConfig != nil:
+			skip, err := strconv.ParseBool(value)
+			if err != nil {
+				r.fault("has a skip_verify that is neither true nor false")
+			}
+			r.TLSConfig.InsecureSkipVerify = skip
+		case name == "sentinel_username" && r.sentinel:
+			r.SentinelUsername = value
+		case name == "sentinel_password" && r.sentinel:
+			r.SentinelPassword = value
+		default:
+			r.fault("has the parameter %q, which it does not take: there are skip_verify with rediss, sentinel_username and sentinel_password with sentinels", name)
 		}
-		r.TLSConfig.InsecureSkipVerify = skip
-	case name == "sentinel_username" && r.sentinel:
-		r.SentinelUsername = value
-	case name == "sentinel_password" && r.sentinel:
-		r.SentinelPassword = value
-	default:
-		r.fault("has the parameter %q, which it does not take: there are skip_verify with rediss, sentinel_username and sentinel_password with sentinels", name)
 	}
 }

@@ -52,30 +52,6 @@ func newServer(t testbed.TB, behind backend) *Server {
 	return s
 }
 
-// Each runs test as three subtests, "miniredis", "redis" and "cluster", each with an empty store: what
-// holds for one has to hold for the others. It is for the tests of scripts and stores. With -short it
-// leaves out the cluster, which needs seconds to form; see Main.
-func Each(t *testing.T, test func(t *testing.T, server *Server)) {
-	t.Run("miniredis", func(t *testing.T) { test(t, Mini(t)) })
-	t.Run("redis", func(t *testing.T) { test(t, Run(t)) })
-	t.Run("cluster", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("a cluster needs seconds to form")
-		}
-		test(t, borrow(t))
-	})
-}
-
-// OnRedis runs test on a real server, as the subtest "redis"; with the tag nightly it does what Each
-// does. It is for the tests of what stands on scripts that have tests of their own.
-func OnRedis(t *testing.T, test func(t *testing.T, server *Server)) {
-	if testbed.Nightly {
-		Each(t, test)
-		return
-	}
-	t.Run("redis", func(t *testing.T) { test(t, Run(t)) })
-}
-
 // Addr is the server's host and port, or several with commas between them. It stays the same over Kill,
 // Stop and Start.
 func (s *Server) Addr() string { return s.backend.addr() }
