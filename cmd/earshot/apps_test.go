@@ -17,6 +17,8 @@ import (
 func TestToolsOfOthersAreNeitherSeenNorFired(t *testing.T) {
 	t.Parallel()
 	w := serving(t, 1)
+	w.say("s1", "m0", "hello")
+	require.Zero(t, w.llm.Count(), "with nothing in scope nobody is asked")
 	w.put("/v1/apps/other", `{}`)
 	tool := func(name string) string {
 		return `{"tools":[{"name":"` + name + `","description":"description of ` + name + `"}]}`
@@ -66,39 +68,6 @@ func TestHistoryAndTriggersOfOthersAreNotShown(t *testing.T) {
 	for _, path := range []string{"/v1/apps/other/triggers", "/v1/apps/other/sessions/s1/triggers", "/v1/apps/other/sessions/s1/messages", "/v1/apps/other/repositories"} {
 		require.JSONEq(t, `{"items":[]}`, w.call(200, "GET", path, "").Body)
 	}
-}
-
-func TestSessionsToolShadowsTheAppsOfTheSameName(t *testing.T) {
-	t.Parallel()
-	w := serving(t, 1)
-	w.put("/v1/apps/clinic/repositories/app", `{"tools":[{"name":"book","description":"the app's"}]}`)
-	w.put("/v1/apps/clinic/sessions/s1/repositories/own", `{"tools":[{"name":"book","description":"the session's"}]}`)
-	require.Equal(t, "own", w.say("s1", "", "call book {}").Matches[0].RepositoryID)
-	require.Equal(t, "app", w.say("s2", "", "call book {}").Matches[0].RepositoryID)
-	require.Equal(t, "own", w.fire("s1", "book", `{}`).RepositoryID)
-	require.Len(t, w.llm.Requests()[0].Tools, 1)
-	require.Equal(t, "the session's", w.llm.Requests()[0].Tools[0].Description)
-}
-
-func TestAppsMayGiveTheirTriggersTheSameID(t *testing.T) {
-	t.Parallel()
-	w := serving(t, 1)
-	const direct = `{"name":"book","source":"task","triggerId":"job-1"}`
-	for _, app := range []string{"clinic", "other", "other"} {
-		w.put("/v1/apps/"+app, `{}`)
-		w.put("/v1/apps/"+app+"/repositories/desk", `{"tools":[{"name":"book"}]}`)
-		w.call(201, "POST", "/v1/apps/"+app+"/triggers", direct)
-	}
-	w.rest()
-	require.Len(t, w.events("tool.trigger.clinic._.book"), 1)
-	require.Len(t, w.events("tool.trigger.other._.book"), 1, "it is not taken for a repeat of the other app's, and its own repeat is one")
-
-	w.call(204, "DELETE", "/v1/apps/other", "")
-	w.put("/v1/apps/other", `{}`)
-	w.put("/v1/apps/other/repositories/desk", `{"tools":[{"name":"book"}]}`)
-	w.call(201, "POST", "/v1/apps/other/triggers", direct)
-	w.rest()
-	require.Len(t, w.events("tool.trigger.other._.book"), 2, "an app that is made anew has fired nothing yet")
 }
 
 // operations lists what tool.changed told of a repository.
@@ -204,46 +173,6 @@ func TestClosedSessionBeginsAnew(t *testing.T) {
 	last := w.llm.Requests()[w.llm.Count()-1]
 	require.Equal(t, []string{"ours"}, last.ToolNames())
 	require.Len(t, last.Messages, 3, "without the history of before")
-}
-
-func TestMessageOfASessionThatBeginsAnewIsAnotherOne(t *testing.T) {
-	t.Parallel()
-	w := serving(t, 1)
-	w.put("/v1/apps/clinic/repositories/app", `{"tools":[{"name":"ours","schema":[{"parameter":"day","type":"string","required":true}]}]}`)
-	ids := map[string]bool{}
-	for range 2 {
-		ids[w.say("s1", "m1", `call ours {"day":"monday"}`).Matches[0].TriggerID] = true
-		w.say("s1", "m2", "call ours {}")
-		w.say("s1", "m3", "hello")
-		w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1", "")
-	}
-	w.rest()
-	require.Len(t, ids, 2)
-	require.Len(t, w.events("tool.trigger.clinic.s1.ours"), 2, "the stream takes none for a repeat")
-	require.Len(t, w.events("tool.rejected.clinic.s1.ours"), 2)
-	require.Len(t, w.events("tool.notmatching.clinic.s1"), 2)
-}
-
-func TestConcurrentPatchesLoseNothing(t *testing.T) {
-	t.Parallel()
-	w := serving(t, 2)
-	const path = "/v1/apps/clinic/sessions/s1/repositories/desk"
-	names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
-	for _, got := range together(len(names), func(i int) httpAnswer {
-		return w.ask(w.replicas[i%2], "PATCH", path, `{"tools":[{"name":"`+names[i]+`"}]}`)
-	}) {
-		require.Contains(t, []int{200, 201}, got.Status, got.Body)
-	}
-	stored := read[struct{ Tools []struct{ Name string } }](t, w.call(200, "GET", path, ""))
-	var found []string
-	for _, tool := range stored.Tools {
-		found = append(found, tool.Name)
-	}
-	require.ElementsMatch(t, names, found)
-	w.rest()
-	operations := w.operations("clinic", "desk")
-	require.Len(t, operations, len(names))
-	require.Equal(t, "created", operations[0])
 }
 
 // redisDump is every key of Redis with all that is in it.

@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -23,112 +21,6 @@ import (
 func (w *world) tool(fields string) {
 	w.t.Helper()
 	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"book",`+fields+`}]}`)
-}
-
-func TestCallCarriesTheTokenOfItsWayOfAuthentication(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		request string
-		fields  map[string]string // of the token request; none without one
-		want    string            // Authorization of the call
-	}{
-		"client credentials": {
-			`"auth":"bearer","bearer":{"clientType":"client_credentials","clientId":"cli","clientSecret":"s3cret","audience":"calendar","scopes":["read","write"],"tokenUrl":"ISSUER"}`,
-			map[string]string{"grant_type": "client_credentials", "client_id": "cli", "client_secret": "s3cret", "audience": "calendar", "scope": "read write"}, "Bearer token-1",
-		},
-		"password": {
-			`"auth":"bearer","bearer":{"clientType":"password","clientId":"cli","username":"ann","password":"s3cret&=+","tokenUrl":"ISSUER"}`,
-			map[string]string{"grant_type": "password", "client_id": "cli", "username": "ann", "password": "s3cret&=+"}, "Bearer token-1",
-		},
-		"module": {
-			`"auth":"module","moduleId":"calendar"`,
-			map[string]string{"grant_type": "client_credentials", "client_id": "calendar-client", "client_secret": "module-s3cret", "audience": "all"}, "Bearer token-1",
-		},
-		"basic": {`"auth":"basic","basic":{"username":"ann","password":"s3cret"}`, nil, "Basic YW5uOnMzY3JldA=="},
-		"none":  {`"auth":"none"`, nil, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			issuer, sink := newIssuer(t, "token"), newSink(t)
-			w := serving(t, 1)
-			w.put("/v1/apps/clinic", `{"modules":[{"moduleId":"calendar","clientId":"calendar-client","secret":"module-s3cret","audience":"all","tokenUrl":"`+issuer.URL+`"}]}`)
-			w.tool(`"url":"` + sink.URL + `","request":{` + strings.ReplaceAll(test.request, "ISSUER", issuer.URL) + `}`)
-			for _, got := range together(12, func(int) httpAnswer {
-				return w.ask(w.replicas[0], "POST", messagesPath("s1"), messageBody("", "call book {}"))
-			}) {
-				require.Equal(t, "delivered", read[posted](t, got).Matches[0].Call.State, got.Body)
-			}
-			require.Len(t, sink.requests(), 12)
-			for _, call := range sink.requests() {
-				require.Equal(t, test.want, call.Header.Get("Authorization"))
-			}
-			if test.fields == nil {
-				require.Empty(t, issuer.requests())
-				return
-			}
-			require.Len(t, issuer.requests(), 1, "one token is enough for many calls")
-			fields := map[string]string{}
-			for field, values := range issuer.requests()[0].form(t) {
-				fields[field] = strings.Join(values, "|")
-			}
-			require.Equal(t, test.fields, fields)
-		})
-	}
-}
-
-func TestWithoutATokenThereIsNoCall(t *testing.T) {
-	t.Parallel()
-	w, sink := serving(t, 1), newSink(t)
-	issuer := newEndpoint(t, func(out http.ResponseWriter, _ received) {
-		out.Header().Set("Content-Type", "application/json")
-		out.WriteHeader(http.StatusUnauthorized)
-		_, _ = out.Write([]byte(`{"error":"invalid_client"}`))
-	})
-	w.put("/v1/apps/clinic", `{"modules":[{"moduleId":"calendar","secret":"wrong","tokenUrl":"`+issuer.URL+`"}]}`)
-	w.tool(`"url":"` + sink.URL + `","request":{"auth":"module","moduleId":"calendar"}`)
-	call := w.say("s1", "m1", "call book {}").Matches[0].Call
-	require.Equal(t, []string{"failed", "auth"}, []string{call.State, call.Reason})
-	require.Contains(t, call.Error, "invalid_client")
-	w.rest()
-	results := w.events("tool.result.clinic.s1.book")
-	require.Len(t, results, 1)
-	require.Equal(t, false, results[0].Payload["ok"])
-	require.Equal(t, "auth", results[0].Payload["reason"])
-	require.Empty(t, sink.requests())
-	require.Contains(t, w.call(200, "GET", "/v1/apps/clinic/triggers?state=failed", "").Body, `"book"`)
-}
-
-func TestRefusedTokenIsRenewedOnce(t *testing.T) {
-	t.Parallel()
-	w, issuer := serving(t, 1), newIssuer(t, "token")
-	sink := newEndpoint(t, func(out http.ResponseWriter, r received) {
-		if r.Header.Get("Authorization") == "Bearer token-1" {
-			out.WriteHeader(http.StatusUnauthorized)
-		}
-	})
-	w.put("/v1/apps/clinic", `{"modules":[{"moduleId":"calendar","secret":"s","tokenUrl":"`+issuer.URL+`"}]}`)
-	w.tool(`"url":"` + sink.URL + `","request":{"auth":"module","moduleId":"calendar"}`)
-	require.Equal(t, "delivered", w.say("s1", "m1", "call book {}").Matches[0].Call.State)
-	require.Len(t, sink.requests(), 2)
-	require.Len(t, issuer.requests(), 2)
-}
-
-func TestValuesArriveEscapedWhereTheyStandInTheURL(t *testing.T) {
-	t.Parallel()
-	w, sink := serving(t, 1), newSink(t)
-	w.tool(`"url":"` + sink.URL + `/v1/:appId/:id/:idCard/by-:who-x?q=:q&id=:id&none=:none","request":{"method":"PUT","headers":{"X-Desk":"A"}},
-		"schema":[{"parameter":"id","type":"string"},{"parameter":"idCard","type":"integer"},{"parameter":"who","type":"string"},
-			{"parameter":"q","type":"string"},{"parameter":"none","type":"string"}]`)
-	match := w.fire("s1", "book", `{"id":"a/../b?c#d%2F","idCard":9007199254740993,"who":"Zoë & co","q":"1&admin=true#x +y"}`)
-	require.Equal(t, "delivered", match.Call.State, match.Call.Error)
-	require.Len(t, sink.requests(), 1)
-	got := sink.requests()[0]
-	require.Equal(t, "PUT", got.Method)
-	require.Equal(t, "/v1/clinic/a%2F..%2Fb%3Fc%23d%252F/9007199254740993/by-Zo%C3%AB%20&%20co-x?q=1%26admin%3Dtrue%23x+%2By&id=a%2F..%2Fb%3Fc%23d%252F&none=", got.URI)
-	require.Equal(t, "A", got.Header.Get("X-Desk"))
-	require.Contains(t, got.Body, `"idCard":9007199254740993`, "a 64-bit integer is unharmed")
-
-	w.call(201, "POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"book","source":"ui","values":{"id":"..","idCard":1,"who":"x"}}`)
-	require.Len(t, sink.requests(), 1, "a value that would make the path another one calls nothing")
 }
 
 func TestCallAndEventsCarryOneTriggerAndTheTraceOfTheMessage(t *testing.T) {
@@ -196,32 +88,6 @@ func TestEventHasWhatSubscribersAreToldAndNothingElse(t *testing.T) {
 	require.NotContains(t, stored[0].Payload, "sessionId")
 	require.Equal(t, "task", stored[0].Payload["source"])
 	require.Equal(t, "/apps/clinic/sessions/_", stored[0].Header.Get("ce-source"))
-}
-
-func TestFailingCallIsTriedAgainUnderTheSameID(t *testing.T) {
-	t.Parallel()
-	w := serving(t, 2)
-	var sink *endpoint
-	sink = newEndpoint(t, func(out http.ResponseWriter, _ received) {
-		if len(sink.requests()) == 1 {
-			out.WriteHeader(http.StatusServiceUnavailable)
-		}
-	})
-	w.tool(`"url":"` + sink.URL + `"`)
-	match := w.say("s1", "m1", "call book {}").Matches[0]
-	require.Equal(t, "pending", match.Call.State)
-	w.rest()
-	require.Len(t, sink.requests(), 2)
-	for _, attempt := range sink.requests() {
-		require.Equal(t, match.TriggerID, attempt.Header.Get("Idempotency-Key"))
-	}
-	var record struct {
-		State    string
-		Attempts []json.RawMessage
-	}
-	require.NoError(t, json.Unmarshal([]byte(w.call(200, "GET", "/v1/apps/clinic/triggers/"+match.TriggerID, "").Body), &record))
-	require.Equal(t, "delivered", record.State)
-	require.Len(t, w.events("tool.result.clinic.s1.book"), 1)
 }
 
 func TestPrivateAddressesAreClosedToCallsUnlessTheOperatorOpensThem(t *testing.T) {
@@ -499,32 +365,9 @@ func (e *endpoint) lastPassword() string {
 	return password
 }
 
-// newIssuer starts a token endpoint that gives a token of the given beginning, another
-// for each request.
-func newIssuer(t *testing.T, token string) *endpoint {
-	var issued int
-	var mu sync.Mutex
-	return newEndpoint(t, func(w http.ResponseWriter, _ received) {
-		mu.Lock()
-		issued++
-		number := issued
-		mu.Unlock()
-		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"access_token":"%s-%d","token_type":"Bearer","expires_in":3600}`, token, number)
-	})
-}
-
 // requests lists what the endpoint was sent so far.
 func (e *endpoint) requests() []received {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return append([]received(nil), e.got...)
-}
-
-// form reads a body that is form encoded, as RFC 6749 asks for in token requests.
-func (r received) form(t *testing.T) url.Values {
-	require.Equal(t, "application/x-www-form-urlencoded", r.Header.Get("Content-Type"))
-	fields, err := url.ParseQuery(r.Body)
-	require.NoError(t, err)
-	return fields
 }

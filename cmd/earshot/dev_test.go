@@ -1,16 +1,11 @@
 package main
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
 	"database/sql"
 	"encoding/json"
-	"encoding/pem"
 	"io"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +17,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed/certtest"
 )
 
 func TestDemoShowsAMessageSetOffATool(t *testing.T) {
@@ -193,24 +190,9 @@ func TestDevEndsWhereTheFilesCannotBeLoadedAtStart(t *testing.T) {
 
 // newCertificate writes one for 127.0.0.1 into files, and returns who trusts it.
 func newCertificate(t *testing.T) (certFile, keyFile string, trust *x509.CertPool) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true,
-	}
-	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	require.NoError(t, err)
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	require.NoError(t, err)
-	trust = x509.NewCertPool()
-	write := func(name, kind string, content []byte) string {
-		file, text := filepath.Join(t.TempDir(), name), pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: content})
-		require.NoError(t, os.WriteFile(file, text, 0o600))
-		trust.AppendCertsFromPEM(text)
-		return file
-	}
-	return write("cert.pem", "CERTIFICATE", cert), write("key.pem", "PRIVATE KEY", private), trust
+	authority := certtest.New(t, time.Now())
+	made := authority.Write(t.TempDir(), authority.Issue("earshot"))
+	return made.Cert, made.Key, authority.Pool()
 }
 
 func TestServesHTTPSAndEndsItsStreamsAtTheEnd(t *testing.T) {

@@ -313,41 +313,6 @@ chat:
   - expect: {none: true}
 `
 
-func TestEvalHoldsAConversationOfSeveralMessages(t *testing.T) {
-	inFolder(t)
-	write(t, "home.yaml", lamps+lampTests)
-	r := command(t, nil, "eval", "-f", "home.yaml")
-	require.Zero(t, r.code, r.out+r.err)
-	require.Contains(t, r.out, "1 of 1 tests passed; of 3 messages with an expectation 3 came out right")
-	require.Contains(t, r.out, "light-on  100 % (1 of 1)  100 % (1 of 1)  100 % (1 of 1)")
-}
-
-func TestEvalSaysWhatWasExpectedAndWhatCame(t *testing.T) {
-	inFolder(t)
-	write(t, "home.yaml", lamps+`---
-kind: test
-name: the wrong room
-chat:
-  - user: turn on the light in the kitchen
-  - expect: {tool: light-on, values: {room: office}}
----
-kind: test
-name: a radio that nobody expected
-chat:
-  - user: turn on the radio
-  - expect: {none: true}
-  - user: good morning
-  - expect: {tool: radio-on}
-`)
-	r := failing(t, nil, "eval", "home.yaml")
-	require.Contains(t, r.err, "2 of 2 tests failed")
-	require.Contains(t, r.out, "FAIL the wrong room home.yaml:17")
-	require.Contains(t, r.out, `    expected light-on {"room":"office"}`+"\n    came     light-on {\"room\":\"kitchen\"} (wrong)\n    why      Fired default/light-on.")
-	require.Contains(t, r.out, "    expected nothing\n    came     radio-on (wrong)")
-	require.Contains(t, r.out, "    expected radio-on\n    came     nothing (silent)\n    why      Nothing fired: ")
-	require.Contains(t, r.out, "0 of 2 tests passed; of 3 messages with an expectation 0 came out right, 2 had a wrong effect, 1 had none")
-}
-
 const doorTests = lamps + `---
 kind: tool
 name: open-door
@@ -425,15 +390,6 @@ func TestEvalReplaysWhatItHasRecordedWithoutAKeyOrAClock(t *testing.T) {
 	require.Contains(t, r.out, `"something else" was not decided: `)
 	require.Contains(t, r.out, "was not recorded")
 	require.Contains(t, fileContent(t, "report.xml"), `<testsuite name="book.yaml" tests="1" failures="0" errors="1">`)
-}
-
-func TestEvalFailsWhereTheModelIsDown(t *testing.T) {
-	inFolder(t)
-	write(t, "book.yaml", strings.ReplaceAll(bookings, "expect: {tool: book, values: {day: Monday}}", "expect: {none: true}"))
-	r := command(t, map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, "eval", "book.yaml")
-	require.Equal(t, 1, r.code, "silence is no answer")
-	require.Contains(t, r.out, "FAIL by a model")
-	require.Contains(t, r.out, "was not decided: the LLM is not available")
 }
 
 func TestEvalReportsForContinuousIntegration(t *testing.T) {
