@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"earshot/matcher/evaldata"
@@ -59,33 +58,7 @@ func readCLINC(folder string) (cases []evalCase, err error) {
 // sgdNow is the time of all dialogues.
 var sgdNow = time.Date(2019, 3, 1, 9, 0, 0, 0, time.UTC)
 
-func readSGD(folder string) ([]evalCase, error) {
-	dialogues, err := evaldata.ReadSGD(folder)
-	if err != nil {
-		return nil, err
-	}
-	return casesOf(dialogues, sgdNow, func(call evaldata.Call) files.Expectation {
-		return files.Expectation{Tool: call.Name, Values: call.Values, Also: call.Accepted}
-	})
-}
-
-// readBFCL leaves out messages that any call would do for; a value that may be left out is not compared.
-func readBFCL(folder string) ([]evalCase, error) {
-	said, err := evaldata.ReadBFCL(folder)
-	if err != nil {
-		return nil, err
-	}
-	return casesOf(said, time.Time{}, func(call evaldata.Call) files.Expectation {
-		one := files.Expectation{Tool: call.Name, Values: map[string]any{}, Also: map[string][]any{}}
-		for parameter, right := range call.Accepted {
-			if len(right) > 0 && !slices.Contains(right, any("")) {
-				one.Values[parameter], one.Also[parameter] = right[0], right[1:]
-			}
-		}
-		return one
-	})
-}
-
+// casesOf leaves out messages that any call would do for.
 func casesOf(said []evaldata.Case, now time.Time, expected func(evaldata.Call) files.Expectation) (cases []evalCase, err error) {
 	for _, one := range said {
 		if one.AnyCall {

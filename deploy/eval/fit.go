@@ -24,7 +24,17 @@ func fit(folder string) error {
 	if err != nil {
 		return err
 	}
-	base, weights := fitted(drawn(rand.New(rand.NewPCG(17, 1)), speech, calls))
+	random := rand.New(rand.NewPCG(17, 1))
+	size := func() int { return int(fewest * math.Exp(random.Float64()*math.Log(most/fewest))) } // as many have 2 to 4 tools as have 75 to 150
+	var all []sample
+	for range spoken {
+		s := scope{size: size(), examples: numbers[random.IntN(len(numbers))], free: random.IntN(2) == 0}
+		all = append(all, s.judged(random, speech, within, without)...)
+	}
+	for range calling {
+		all = append(all, scope{size: size()}.judged(random, calls, within, without)...)
+	}
+	base, weights := fitted(all)
 	fmt.Printf("var base, weights = %.2f, Signs{\n", base)
 	for i, name := range offline.SignNames {
 		fmt.Printf("\t%s: %.2f,\n", name, weights[i])

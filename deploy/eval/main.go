@@ -21,6 +21,7 @@ import (
 
 	"earshot/cmd/earshot/eval"
 	"earshot/matcher/chain"
+	"earshot/matcher/evaldata"
 	"earshot/matcher/llm"
 	"earshot/repositories"
 	"earshot/repositories/files"
@@ -46,11 +47,29 @@ func measure(folder string) error {
 	if err != nil {
 		return err
 	}
-	dialogues, err := readSGD(folder)
+	sgd, err := evaldata.ReadSGD(folder)
 	if err != nil {
 		return err
 	}
-	functions, err := readBFCL(folder)
+	dialogues, err := casesOf(sgd, sgdNow, func(call evaldata.Call) files.Expectation {
+		return files.Expectation{Tool: call.Name, Values: call.Values, Also: call.Accepted}
+	})
+	if err != nil {
+		return err
+	}
+	bfcl, err := evaldata.ReadBFCL(folder)
+	if err != nil {
+		return err
+	}
+	functions, err := casesOf(bfcl, time.Time{}, func(call evaldata.Call) files.Expectation {
+		one := files.Expectation{Tool: call.Name, Values: map[string]any{}, Also: map[string][]any{}}
+		for parameter, right := range call.Accepted {
+			if len(right) > 0 && !slices.Contains(right, any("")) { // one that may be left out is not compared
+				one.Values[parameter], one.Also[parameter] = right[0], right[1:]
+			}
+		}
+		return one
+	})
 	if err != nil {
 		return err
 	}

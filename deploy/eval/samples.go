@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -110,20 +109,6 @@ const (
 )
 
 var numbers = []int{0, 0, 2, 5, 10, 10, 10, 20}
-
-// drawn makes scopes of both sets. As many have 2 to 4 tools as have 75 to 150.
-func drawn(random *rand.Rand, speech, calls set) []sample {
-	size := func() int { return int(fewest * math.Exp(random.Float64()*math.Log(most/fewest))) }
-	var all []sample
-	for range spoken {
-		s := scope{size: size(), examples: numbers[random.IntN(len(numbers))], free: random.IntN(2) == 0}
-		all = append(all, s.judged(random, speech, within, without)...)
-	}
-	for range calling {
-		all = append(all, scope{size: size()}.judged(random, calls, within, without)...)
-	}
-	return all
-}
 
 type scope struct {
 	size, examples int

@@ -53,7 +53,17 @@ func begin(ctx context.Context, service testbed.Client, sink string, clients int
 		l.running.Go(func() { l.follow(ctx, session, sync.OnceFunc(func() { close(following) })) })
 		l.running.Go(func() {
 			<-following
-			l.talk(ctx, session)
+			for n := 0; !l.quiet.Load(); n++ {
+				if n%3 == 2 {
+					l.twice(session, "/triggers", fmt.Sprintf(`{"name":"ring","source":"ui","triggerId":"%s-t%d"}`, session, n))
+				} else {
+					l.twice(session, "/messages", fmt.Sprintf(`{"messageId":"m%d","actor":"user","text":"Ring the bell"}`, n))
+				}
+				testbed.Wait(ctx, breath)
+			}
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.talking--
 		})
 	}
 	return l, nil
@@ -88,20 +98,6 @@ func (l *load) follow(ctx context.Context, session string, heard func()) {
 		}
 		_ = response.Body.Close()
 	}
-}
-
-func (l *load) talk(ctx context.Context, session string) {
-	for n := 0; !l.quiet.Load(); n++ {
-		if n%3 == 2 {
-			l.twice(session, "/triggers", fmt.Sprintf(`{"name":"ring","source":"ui","triggerId":"%s-t%d"}`, session, n))
-		} else {
-			l.twice(session, "/messages", fmt.Sprintf(`{"messageId":"m%d","actor":"user","text":"Ring the bell"}`, n))
-		}
-		testbed.Wait(ctx, breath)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.talking--
 }
 
 // twice sends a request that sets a tool off, and once more if it was not answered as it should be.
@@ -164,7 +160,12 @@ func (l *load) end(broker *natstest.Server, sink *testbed.Sink) *report {
 		l.triggers += len(ids)
 		l.streams++
 		if got := l.followed[session]; !slices.Equal(ids, got) {
-			l.wrong = append(l.wrong, fmt.Sprintf("session %s set off %d tools, and its followers got %d events%s", session, len(ids), len(got), difference(ids, got)))
+			at := 0
+			for at < min(len(ids), len(got)) && ids[at] == got[at] {
+				at++
+			}
+			l.wrong = append(l.wrong, fmt.Sprintf("session %s set off %d tools, and its followers got %d events; the first that differs is the %dth: %s and %s",
+				session, len(ids), len(got), at+1, ids[at:min(at+3, len(ids))], got[at:min(at+3, len(got))]))
 		}
 		for _, id := range ids {
 			if calls[id] != 1 || events[id] != 1 {
@@ -178,15 +179,6 @@ func (l *load) end(broker *natstest.Server, sink *testbed.Sink) *report {
 		l.wrong = append(l.wrong, fmt.Sprintf("%d calls and %d events are of triggers that no answer names", len(calls), len(events)))
 	}
 	return &l.report
-}
-
-func difference(want, got []string) string {
-	for i := range max(len(want), len(got)) {
-		if i >= len(want) || i >= len(got) || want[i] != got[i] {
-			return fmt.Sprintf("; the first that differs is the %dth: %s and %s", i+1, want[min(i, len(want)):min(i+3, len(want))], got[min(i, len(got)):min(i+3, len(got))])
-		}
-	}
-	return ""
 }
 
 type report struct {
