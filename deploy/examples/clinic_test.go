@@ -4,32 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os/exec"
-	"sync"
 	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/chromiumtest"
 )
-
-// chromium is the one browser of all tests.
-var chromium = sync.OnceValues(func() (context.Context, error) {
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		return nil, fmt.Errorf("no chromium: install it (apt-get install chromium)")
-	}
-	// Without these it asks for Google's hosts, and does not run as root.
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
-	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	browser, stop := chromedp.NewContext(allocator)
-	closeChromium = func() { stop(); cancel() }
-	return browser, chromedp.Do(browser)
-})
-
-var closeChromium = func() {}
 
 type window struct {
 	t    *testing.T
@@ -60,10 +42,7 @@ const (
 )
 
 func TestAVisitorOfTheClinicBooksAtItsDesk(t *testing.T) {
-	page, err := chromium()
-	if err != nil {
-		testbed.Missing(t, err.Error())
-	}
+	page := chromiumtest.Browser(t)
 	address := testbed.Address(t)
 	s := devOf(t, "clinic", "CLINIC_PAGE=http://"+address)
 	start(t, ".", s.around("ADDR="+address, "TOKEN_LIFE=62s"), "clinic").Await(t, `open\n`) // its streams speak of the end after a second or two

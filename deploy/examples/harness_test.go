@@ -30,10 +30,7 @@ func example(t *testing.T, name string) string {
 	return filepath.Join(built.folder, name)
 }
 
-func TestMain(m *testing.M) {
-	testbed.AtEnd(func() error { closeChromium(); return nil })
-	testbed.Main(m)
-}
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 func start(t *testing.T, folder string, variables []string, name string, args ...string) *testbed.Process {
 	t.Helper()
