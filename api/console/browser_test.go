@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -26,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/chromiumtest"
 )
 
 const (
@@ -36,28 +36,7 @@ const (
 	pictures = "EARSHOT_PICTURES"
 )
 
-// chromium is the one browser of all tests, each of which has a profile of its own.
-var chromium = sync.OnceValues(func() (context.Context, error) {
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		return nil, fmt.Errorf("no chromium: install it (apt-get install chromium)")
-	}
-	// Without these it asks for Google's hosts, and does not run as root.
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("lang", "en-GB"))
-	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	browser, stop := chromedp.NewContext(allocator)
-	closeChromium = func() { stop(); cancel() }
-	return browser, chromedp.Do(browser)
-})
-
-var closeChromium = func() {}
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	closeChromium()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { testbed.Main(m) }
 
 // tab is a page in a browser that has seen nothing before.
 type tab struct {
@@ -74,15 +53,11 @@ type tab struct {
 // no error and no breach of the policy.
 func (s *service) open(t *testing.T) *tab {
 	t.Helper()
-	browser, err := chromium()
-	if err != nil {
-		testbed.Missing(t, err.Error())
-	}
-	own, stop := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
+	own, stop := chromedp.NewContext(chromiumtest.Browser(t), chromedp.WithNewBrowserContext())
 	t.Cleanup(stop)
 	b := &tab{t: t, ctx: own, s: s}
 	require.NoError(t, chromedp.Listen(own, b.observe))
-	_, err = chromedp.Call(own, network.Enable, network.EnableParams{})
+	_, err := chromedp.Call(own, network.Enable, network.EnableParams{})
 	require.NoError(t, err)
 	for _, enable := range []cdp.Command[cdp.Empty, cdp.Empty]{log.Enable, runtime.Enable} {
 		_, err = chromedp.Call(own, enable, cdp.Empty{})
