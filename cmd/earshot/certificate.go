@@ -14,7 +14,6 @@ import (
 // lookPause is the least time between two looks: a renewed certificate is served within ten seconds.
 const lookPause = 2 * time.Second
 
-// certificateFiles are a certificate and its private key, in PEM.
 type certificateFiles struct{ cert, key string }
 
 // read reads both. A pair that nobody can be served with is an error.
@@ -29,7 +28,6 @@ func (f certificateFiles) read(now time.Time) (*tls.Certificate, error) {
 	return &pair, nil
 }
 
-// fault names the settings that the files are given by.
 func (f certificateFiles) fault(done string, err error) error {
 	return fmt.Errorf("EARSHOT_TLS_CERT (--tls-cert) is %q and EARSHOT_TLS_KEY (--tls-key) is %q, and they cannot be %s: %w", f.cert, f.key, done, err)
 }
@@ -67,7 +65,6 @@ func openCertificate(files certificateFiles, now func() time.Time, log *slog.Log
 	return c, err
 }
 
-// get returns the pair, as the GetCertificate of a tls.Config does.
 func (c *servedCertificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

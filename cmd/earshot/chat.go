@@ -68,7 +68,6 @@ func newChat(env environment) *cobra.Command {
 	return cmd
 }
 
-// chat is a session of an app, as a person or a script holds it in the terminal.
 type chat struct {
 	client           *client.Client
 	env              environment
@@ -84,7 +83,6 @@ type chat struct {
 // maxLine bounds a line of a script, in bytes; the service takes no longer text.
 const maxLine = 1 << 20
 
-// errQuit ends a conversation.
 var errQuit = errors.New("quit")
 
 // converse posts line after line. A message that fails ends a script, and no person's conversation.
@@ -137,7 +135,6 @@ func (c *chat) converse(ctx context.Context) error {
 	}
 }
 
-// chatCommand is what a line that begins with a slash does.
 type chatCommand struct {
 	name, does string
 	run        func(ctx context.Context) error
@@ -162,7 +159,6 @@ func (c *chat) commands() []chatCommand {
 	}
 }
 
-// handle runs a command such as /tools, or posts the line as a message.
 func (c *chat) handle(ctx context.Context, line string) error {
 	if line == "" {
 		return nil
@@ -193,13 +189,11 @@ func (c *chat) commandNames() []string {
 	return names
 }
 
-// explainedAnswer is the answer to a message, with an explanation if the service gives one.
 type explainedAnswer struct {
 	query.Answer
 	Explain json.RawMessage `json:"explain"`
 }
 
-// say posts a message and shows what came of it.
 func (c *chat) say(ctx context.Context, content string) error {
 	c.last = rand.Text()
 	body, err := json.Marshal(map[string]string{"messageId": c.last, "actor": "user", "text": content})
@@ -230,7 +224,6 @@ func (c *chat) say(ctx context.Context, content string) error {
 	return nil
 }
 
-// showHistory prints the messages of the session so far, with what they set off.
 func (c *chat) showHistory(ctx context.Context) error {
 	items, err := c.client.All(ctx, client.Path("apps", c.appID, "sessions", c.sessionID, "messages"))
 	if err != nil {

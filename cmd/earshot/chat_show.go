@@ -16,7 +16,6 @@ import (
 	"earshot/trigger/query"
 )
 
-// show prints what came of a message.
 func (c *chat) show(ctx context.Context, said explainedAnswer) {
 	for _, match := range said.Matches {
 		c.showMatch(match)
@@ -28,7 +27,28 @@ func (c *chat) show(ctx context.Context, said explainedAnswer) {
 		}
 	}
 	if len(said.Matches)+len(said.Rejected) == 0 {
-		fmt.Fprintf(c.env.out, "  %s %s\n", c.style.Paint(terminal.Yellow, "nothing fired:"), c.whyNothing(ctx, said.Explain))
+		var explained explain.Explanation
+		why, names := "", []string(nil)
+		if len(said.Explain) > 0 && client.Decode(said.Explain, &explained) == nil {
+			why = terminal.OneLine(strings.TrimPrefix(explained.Why, "Nothing fired: "))
+			for _, candidate := range explained.Candidates {
+				names = append(names, nameOf(candidate))
+			}
+			if len(names) > 0 {
+				why += " In scope: " + strings.Join(names, ", ")
+			}
+		} else { // the tools in scope say something
+			inScope, err := c.toolsInScope(ctx)
+			switch {
+			case err != nil:
+				why = "none of the tools in scope matched"
+			case len(inScope) == 0:
+				why = "there is no tool in scope; register one with: earshot apply -f FILE"
+			default:
+				why = "none of the tools in scope matched: " + strings.Join(inScope, ", ")
+			}
+		}
+		fmt.Fprintf(c.env.out, "  %s %s\n", c.style.Paint(terminal.Yellow, "nothing fired:"), why)
 	}
 	if reply := said.Reply; len(reply) > 0 && string(reply) != "null" {
 		var text string
@@ -103,30 +123,6 @@ func (c *chat) paintState(state, fault string) string {
 	return c.style.Paint(code, state)
 }
 
-// whyNothing says why no tool fired: as the service explains it, else by the tools in scope.
-func (c *chat) whyNothing(ctx context.Context, given json.RawMessage) string {
-	var said explain.Explanation
-	if len(given) == 0 || client.Decode(given, &said) != nil {
-		inScope, err := c.toolsInScope(ctx)
-		switch {
-		case err != nil:
-			return "none of the tools in scope matched"
-		case len(inScope) == 0:
-			return "there is no tool in scope; register one with: earshot apply -f FILE"
-		}
-		return "none of the tools in scope matched: " + strings.Join(inScope, ", ")
-	}
-	why := terminal.OneLine(strings.TrimPrefix(said.Why, "Nothing fired: "))
-	var names []string
-	for _, candidate := range said.Candidates {
-		names = append(names, nameOf(candidate))
-	}
-	if len(names) == 0 {
-		return why
-	}
-	return why + " In scope: " + strings.Join(names, ", ")
-}
-
 // nameOf names a candidate, with how near it was where that is known.
 func nameOf(candidate explain.Candidate) string {
 	name := terminal.OneLine(candidate.RepositoryID + "/" + candidate.Name)
@@ -136,7 +132,6 @@ func nameOf(candidate explain.Candidate) string {
 	return name
 }
 
-// showWhy prints how the last message was decided.
 func (c *chat) showWhy(ctx context.Context) error {
 	if c.last == "" {
 		return errors.New("nothing was said yet; /why is about the last message")
@@ -176,7 +171,6 @@ func (c *chat) showWhy(ctx context.Context) error {
 	return nil
 }
 
-// toolsInScope lists the tools of the session's and the app's repositories.
 func (c *chat) toolsInScope(ctx context.Context) ([]string, error) {
 	var names []string
 	for _, at := range []string{

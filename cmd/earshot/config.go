@@ -131,7 +131,6 @@ func (c *config) register(flags *pflag.FlagSet) {
 	s.duration(&c.RedisReplicas.Timeout, "redis-wait-timeout", "EARSHOT_REDIS_WAIT_TIMEOUT", redisdb.DefaultReplicaWait, "how long these are waited for")
 }
 
-// registerModels declares the flags that say which model decides.
 func (c *config) registerModels(s settings) {
 	s.credential(&c.OpenAIKey, "openai-api-key", "OPENAI_API_KEY", "`KEY` of the LLM; without a key and a base URL the offline matcher decides")
 	s.text(&c.OpenAIBaseURL, "openai-base-url", "OPENAI_BASE_URL", "", "any OpenAI-compatible endpoint, up to its version")
@@ -154,7 +153,6 @@ func (c *config) registerModels(s settings) {
 	s.number(&c.History, "history", "EARSHOT_HISTORY", llm.DefaultHistory, "messages of history that the matcher sees")
 }
 
-// check returns all faults of the settings at once.
 func (c *config) check() error {
 	var faults []error
 	add := func(wrong bool, format string, args ...any) {
@@ -208,7 +206,6 @@ func (c *config) check() error {
 	return errors.Join(faults...)
 }
 
-// checkAddresses returns a fault for each base URL that is none.
 func (c *config) checkAddresses() error {
 	var faults []error
 	for _, one := range []struct{ name, value, example string }{
@@ -258,7 +255,6 @@ func (c *config) checkFiles(now time.Time) error {
 	return errors.Join(faults...)
 }
 
-// certificate names the files that HTTPS is served with.
 func (c *config) certificate() certificateFiles { return certificateFiles{c.TLSCert, c.TLSKey} }
 
 const (
@@ -319,7 +315,6 @@ func secretKey(name string, text secret.Secret) ([]byte, error) {
 	return key, nil
 }
 
-// required returns a fault for every setting that serve needs and that is missing.
 func (c *config) required() error {
 	var faults []error
 	for _, need := range []struct {

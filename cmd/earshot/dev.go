@@ -11,7 +11,6 @@ import (
 	"strconv"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 
 	"earshot/cmd/earshot/client"
 	"earshot/cmd/earshot/embedded"
@@ -24,7 +23,6 @@ import (
 	"earshot/repositories/store"
 )
 
-// devOptions are what dev takes in addition to the settings of a service.
 type devOptions struct {
 	demo, noKeys, json bool
 	natsPort           int
@@ -64,31 +62,28 @@ func newDev(env environment) *cobra.Command {
 		},
 	}
 	c.register(cmd.Flags())
-	ownDefaults(cmd.Flags())
+	for name, value := range map[string]string{
+		"private-urls": "allow", "sqlite-dir": ".", "log-level": "warn", "sermas": "on",
+		"stream-max-bytes": size(embedded.MinNATSBytes / 2).String(), // the embedded server has no more for one stream
+	} {
+		flag := cmd.Flags().Lookup(name)
+		if err := flag.Value.Set(value); err != nil {
+			panic(fmt.Sprintf("the default of --%s is none: %v", name, err))
+		}
+		flag.DefValue = value
+	}
+	for name, more := range map[string]string{
+		"redis-url": "an embedded store where none is given", "nats-url": "an embedded server where none is given",
+		"secret-key": "made up at start where none is given", "admin-key": "no key is asked for where none is given",
+	} {
+		cmd.Flags().Lookup(name).Usage += "; " + more
+	}
 	d.source.register(cmd.Flags())
 	cmd.Flags().BoolVar(&d.noKeys, "no-keys", false, "ask for no key, though one is given or REDIS_URL names a Redis of others")
 	cmd.Flags().IntVar(&d.natsPort, "nats-port", embedded.NATSPort, "`port` of the embedded NATS server; 0 is any that is free. Where the default is taken another is used")
 	cmd.Flags().BoolVar(&d.demo, "demo", false, "register a small app, say something to it, and show what happens")
 	cmd.Flags().BoolVar(&d.json, "json", false, "log what happens as lines of JSON on standard error; where there is no terminal, that is so anyway, from the level warn on")
 	return cmd
-}
-
-// ownDefaults sets the defaults of dev that differ from those of serve.
-func ownDefaults(flags *pflag.FlagSet) {
-	for name, value := range map[string]string{
-		"private-urls": "allow", "sqlite-dir": ".", "log-level": "warn", "sermas": "on",
-		"stream-max-bytes": size(embedded.MinNATSBytes / 2).String(), // the embedded server has no more for one stream
-	} {
-		flag := flags.Lookup(name)
-		if err := flag.Value.Set(value); err != nil {
-			panic(fmt.Sprintf("the default of --%s is none: %v", name, err))
-		}
-		flag.DefValue = value
-	}
-	flags.Lookup("redis-url").Usage += "; an embedded store where none is given"
-	flags.Lookup("nats-url").Usage += "; an embedded server where none is given"
-	flags.Lookup("secret-key").Usage += "; made up at start where none is given"
-	flags.Lookup("admin-key").Usage += "; no key is asked for where none is given"
 }
 
 // check checks all settings, with those that dev chooses if they are not given.
@@ -134,7 +129,6 @@ func (d *devOptions) check(c *config, given func(flag string) bool) error {
 	return err
 }
 
-// runDev runs the service on embedded servers, or on those that the settings name.
 func runDev(ctx context.Context, c config, d devOptions, env environment) (err error) {
 	log := c.logger(env.err)
 	ownRedis, ownNATS := c.RedisURL.Empty(), c.NATSURL.Empty()

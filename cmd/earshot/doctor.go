@@ -19,14 +19,12 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// examination is one look at the servers of a service.
 type examination struct {
 	env    environment
 	config config
 	json   bool
 }
 
-// looked is one check, as it is printed.
 type looked struct {
 	Server string `json:"server"`
 	At     string `json:"at,omitempty"` // which of several
@@ -99,7 +97,6 @@ func newDoctor(env environment) *cobra.Command {
 	return cmd
 }
 
-// checksOf writes findings in the words of doctor.
 func checksOf(server string, found []finding.Finding, strict bool) (checks []looked) {
 	for _, f := range found {
 		state := stateWarn

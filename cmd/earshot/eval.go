@@ -15,7 +15,6 @@ import (
 	"earshot/repositories/files"
 )
 
-// evaluation is one run of the tests of files.
 type evaluation struct {
 	sourceFlags
 	env     environment
@@ -65,7 +64,6 @@ func newEval(env environment) *cobra.Command {
 	return cmd
 }
 
-// run runs the tests, and fails where one of them does.
 func (e *evaluation) run(cmd *cobra.Command) error {
 	switch {
 	case e.record != "" && e.replay != "":
@@ -110,7 +108,6 @@ func (e *evaluation) run(cmd *cobra.Command) error {
 	return nil
 }
 
-// useExamples makes tests of the examples of the tools that are tested.
 func (e *evaluation) useExamples(ctx context.Context, set *files.Set, stage eval.Stage) (err error) {
 	list, at := set.Decoded(), set.Place
 	if there, is := stage.(*eval.Service); is {
@@ -155,7 +152,6 @@ func (e *evaluation) stage(set *files.Set) (eval.Stage, error) {
 	return process, nil
 }
 
-// write writes the report for people or for programs, what got worse, and the recording.
 func (e *evaluation) write(report *eval.Report, earlier *eval.Earlier) error {
 	var faults []error
 	if e.record != "" {

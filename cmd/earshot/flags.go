@@ -65,7 +65,6 @@ func (s settings) value(into pflag.Value, name, env, usage string) {
 	s.named(name, env)
 }
 
-// service declares the flags that say which service a command speaks to.
 func (s settings) service(c *client.Client) {
 	s.text(&c.Server, "server", "EARSHOT_URL", "http://127.0.0.1:8080", "`URL` of the service")
 	s.credential(&c.Key, "key", keyVariables, "bearer `KEY`, of an app or the admin's")
@@ -73,20 +72,17 @@ func (s settings) service(c *client.Client) {
 
 const keyVariables = "EARSHOT_KEY, else EARSHOT_ADMIN_KEY"
 
-// redis declares the flags of a command that works on the Redis of a service.
 func (s settings) redis(c *config) {
 	s.credential(&c.RedisURL, "redis-url", "REDIS_URL", "`URL` of the Redis of the service, as serve reads it")
 	s.tls("Redis", &c.RedisTLS)
 	s.secretKeys(c)
 }
 
-// secretKeys declares the flags of the keys that seal credentials.
 func (s settings) secretKeys(c *config) {
 	s.credential(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "`KEY` that encrypts stored credentials, 32 bytes in base64")
 	s.credential(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` of before a rotation: it opens what it has encrypted, until earshot reseal was run")
 }
 
-// tls declares the flags that name the files for TLS to a server.
 func (s settings) tls(of string, into *certfiles.Files) {
 	for file, one := range map[string]struct {
 		into  *string
@@ -100,7 +96,6 @@ func (s settings) tls(of string, into *certfiles.Files) {
 	}
 }
 
-// login declares the flags that name the files of a user of NATS.
 func (s settings) login(into *emitter.Login) {
 	s.text(&into.Creds, "nats-creds-file", "NATS_CREDS_FILE", "", "`FILE` with the credentials of a user of NATS, as nsc writes it, or with the seed of an nkey")
 	s.tls("NATS", &into.TLS)
@@ -259,7 +254,6 @@ func (s *sourceFlags) given(args []string) error {
 	return nil
 }
 
-// read reads the files and prints notes on what was left out of them.
 func (s *sourceFlags) read(env environment) (*files.Set, error) {
 	options := files.Options{Lookup: env.lookup, AppID: s.appID, Stdin: env.in, SkipUnsupported: s.skip, Tests: s.tests}
 	if s.advised {
@@ -272,7 +266,6 @@ func (s *sourceFlags) read(env environment) (*files.Set, error) {
 	return set, err
 }
 
-// readFor reads the files for an app, whose id must be known.
 func (s *sourceFlags) readFor(env environment) (*files.Set, error) {
 	set, err := s.read(env)
 	if err == nil && set.AppID == "" {
@@ -281,7 +274,6 @@ func (s *sourceFlags) readFor(env environment) (*files.Set, error) {
 	return set, err
 }
 
-// plural returns a number with its noun, in the plural where it needs it.
 func plural(n int, noun string, irregular ...string) string {
 	switch {
 	case n == 1:
@@ -292,7 +284,6 @@ func plural(n int, noun string, irregular ...string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// toggle is a flag that is on or off.
 type toggle bool
 
 // Set implements pflag.Value.

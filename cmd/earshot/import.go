@@ -24,7 +24,6 @@ func newImport(env environment) *cobra.Command {
 	return cmd
 }
 
-// importOptions are those of import openapi.
 type importOptions struct {
 	files.OpenAPIOptions
 	output string
@@ -65,7 +64,6 @@ func newImportOpenAPI(env environment) *cobra.Command {
 	return cmd
 }
 
-// write writes the file, and prints what it has and what it needs.
 func (o *importOptions) write(made *files.OpenAPI, env environment) error {
 	where := "standard output"
 	if o.output != "" {

@@ -8,7 +8,6 @@ import (
 	"os"
 )
 
-// journal is a writer whose lines systemd's journal takes, without a priority.
 type journal struct{ io.Writer }
 
 // standardError is where the program writes what goes wrong: a journal if systemd has connected it
@@ -34,7 +33,6 @@ func faultsTo(out io.Writer) io.Writer {
 	return out
 }
 
-// prioritized is a writer whose lines have a priority.
 type prioritized struct {
 	out    io.Writer
 	prefix string
@@ -62,7 +60,6 @@ func (j journal) handler(write func(io.Writer) slog.Handler) slog.Handler {
 	return all
 }
 
-// byLevel has a handler for each of priorities.
 type byLevel []slog.Handler
 
 // at is the handler of the highest level that a line reaches.

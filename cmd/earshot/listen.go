@@ -45,7 +45,6 @@ func newListen(env environment) *cobra.Command {
 	return cmd
 }
 
-// subscriber is a subscription to events of the stream, which prints them as they come.
 type subscriber struct {
 	env    environment
 	client *client.Client // tells where NATS is, where no URL is given
@@ -157,7 +156,6 @@ func timeOf(flag, text string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// eventLine is an event as listen --json prints it.
 type eventLine struct {
 	Sequence uint64          `json:"sequence"`
 	Time     time.Time       `json:"time"`
@@ -168,7 +166,6 @@ type eventLine struct {
 	Data     json.RawMessage `json:"data"`
 }
 
-// follow prints events until ctx ends or there were as many as asked for.
 func (l *subscriber) follow(ctx context.Context, consumer jetstream.Consumer) error {
 	messages, err := consumer.Messages()
 	if err != nil {

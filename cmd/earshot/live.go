@@ -20,7 +20,6 @@ import (
 // debounce is how long files must be quiet: an editor writes a file in several steps, a checkout many.
 const debounce = 100 * time.Millisecond
 
-// liveFiles is a watcher that applies files to a service again whenever they change.
 type liveFiles struct {
 	source  sourceFlags
 	service *client.Client

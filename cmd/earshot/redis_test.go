@@ -66,6 +66,9 @@ func TestRedisThatMayNotBeAskedIsToldOf(t *testing.T) {
 	require.Zero(t, w.serve("--strict-redis").stop())
 
 	redistest.RunReplica(t, w.redis)
+	r = w.serve()
+	r.log.Await(t, `"level":"WARN","msg":"redis.cutoff","server":"`+w.redis.Addr()+`".*set min-replicas-to-write 1`)
+	require.Zero(t, r.stop())
 	require.Contains(t, w.refused("--strict-redis"), "set min-replicas-to-write 1")
 	require.NoError(t, w.client().ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
 	require.Zero(t, w.serve("--strict-redis").stop())
@@ -152,18 +155,6 @@ func TestMasterBehindSentinelsIsChecked(t *testing.T) {
 	require.Contains(t, w.refused(), "32 partitions, this version uses 64")
 }
 
-func TestMasterThatWritesWhenItIsCutOffIsWarnedOfOrRefused(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	redistest.RunReplica(t, w.redis)
-	r := w.serve()
-	r.log.Await(t, `"level":"WARN","msg":"redis.cutoff","server":"`+w.redis.Addr()+`".*set min-replicas-to-write 1`)
-	require.Zero(t, r.stop())
-	require.Contains(t, w.refused("--strict-redis"), "set min-replicas-to-write 1")
-	require.NoError(t, w.client().ConfigSet(t.Context(), "min-replicas-to-write", "1").Err())
-	require.Zero(t, w.serve("--strict-redis").stop())
-}
-
 // TestMessageThatReplicasDoNotHaveIsAnswered503 asks for a replica if there is none
 // at first.
 func TestMessageThatReplicasDoNotHaveIsAnswered503(t *testing.T) {
@@ -198,38 +189,30 @@ const withSecret = `{"modules":[{"moduleId":"calendar","secret":"s","tokenUrl":"
 
 func TestRedisOfAnotherSecretKeyIsRefused(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t)
-	w.env["EARSHOT_SECRET_KEY"] = secretKeyOf("a")
-	w.serve()
-	w.put("/v1/apps/clinic", withSecret)
-	require.Zero(t, w.replicas[0].stop())
-	for _, step := range []string{"by its mark", "without one, by what it holds"} {
-		w.env["EARSHOT_SECRET_KEY"] = secretKeyOf("b")
-		fault := w.refused()
-		require.Contains(t, fault, "was sealed with another secret key", step)
-		require.Contains(t, fault, "EARSHOT_SECRET_KEY (--secret-key)")
-		require.Contains(t, fault, "EARSHOT_SECRET_KEY_OLD (--secret-key-old)")
-		require.NotContains(t, fault, secretKeyOf("a"))
-		require.NoError(t, w.client().Del(t.Context(), marksKey).Err(), "as an older version has left it")
+	for _, app := range []string{withSecret, `{}`} { // the credential is of the app, or of a tool alone
+		w := newWorld(t)
+		w.env["EARSHOT_SECRET_KEY"] = secretKeyOf("a")
+		w.serve()
+		w.put("/v1/apps/clinic", app)
+		if app != withSecret {
+			w.put("/v1/apps/clinic/repositories/r", `{"tools":[{"name":"t","url":"http://127.0.0.1:1","request":{"auth":"basic","basic":{"username":"u","password":"p"}}}]}`)
+		}
+		require.Zero(t, w.replicas[0].stop())
+		for _, step := range []string{"by its mark", "without one, by what it holds"} {
+			w.env["EARSHOT_SECRET_KEY"] = secretKeyOf("b")
+			fault := w.refused()
+			require.Contains(t, fault, "was sealed with another secret key", step)
+			require.Contains(t, fault, "EARSHOT_SECRET_KEY (--secret-key)")
+			require.Contains(t, fault, "EARSHOT_SECRET_KEY_OLD (--secret-key-old)")
+			require.NotContains(t, fault, secretKeyOf("a"))
+			require.NoError(t, w.client().Del(t.Context(), marksKey).Err(), "as an older version has left it")
+		}
+		require.Zero(t, w.client().Exists(t.Context(), marksKey).Val(), "who is refused leaves no mark")
+
+		w.env["EARSHOT_SECRET_KEY"] = secretKeyOf("a")
+		require.Zero(t, w.serve().stop())
+		require.EqualValues(t, 1, w.client().Exists(t.Context(), marksKey).Val())
 	}
-	require.Zero(t, w.client().Exists(t.Context(), marksKey).Val(), "who is refused leaves no mark")
-
-	w.env["EARSHOT_SECRET_KEY"] = secretKeyOf("a")
-	require.Zero(t, w.serve().stop())
-	require.EqualValues(t, 1, w.client().Exists(t.Context(), marksKey).Val())
-}
-
-func TestRedisWhoseToolsAloneHoldCredentialsIsRefused(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t)
-	w.env["EARSHOT_SECRET_KEY"] = secretKeyOf("a")
-	w.serve()
-	w.put("/v1/apps/clinic", `{}`)
-	w.put("/v1/apps/clinic/repositories/r", `{"tools":[{"name":"t","url":"http://127.0.0.1:1","request":{"auth":"basic","basic":{"username":"u","password":"p"}}}]}`)
-	require.Zero(t, w.replicas[0].stop())
-	require.NoError(t, w.client().Del(t.Context(), marksKey).Err())
-	w.env["EARSHOT_SECRET_KEY"] = secretKeyOf("b")
-	require.Contains(t, w.refused(), "was sealed with another secret key")
 }
 
 func TestTheSecretKeyIsChangedReplicaByReplica(t *testing.T) {

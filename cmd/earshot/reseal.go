@@ -13,7 +13,6 @@ import (
 	"earshot/trigger/sealing"
 )
 
-// resealing is one run of reseal.
 type resealing struct {
 	env    environment
 	config config

@@ -24,7 +24,6 @@ type screen struct {
 	mu  sync.Mutex
 }
 
-// show writes what happened as a line, cut where the screen ends.
 func (s *screen) show(e terminal.Event) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -43,7 +42,6 @@ func (s *screen) watch(by effect.Deliverer) effect.Deliverer {
 	return shownDeliverer{by, s}
 }
 
-// shownDeliverer is a deliverer whose attempts are shown.
 type shownDeliverer struct {
 	effect.Deliverer
 	screen *screen

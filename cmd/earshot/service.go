@@ -147,7 +147,6 @@ func (s *service) openDeliverers() (err error) {
 	return nil
 }
 
-// models are the models that decide, as they are configured.
 func (c config) models(log *slog.Logger, env environment) llm.Options {
 	return llm.Options{
 		BaseURL: c.OpenAIBaseURL, Key: c.OpenAIKey, Model: c.OpenAIModel, Anthropic: c.Anthropic, Gemini: c.Gemini, Cohere: c.Cohere,
@@ -198,7 +197,6 @@ func (s *service) openEngine() (err error) {
 	return s.openServer(registry)
 }
 
-// mostChats is how many connections to the model are kept that chats are relayed over.
 const mostChats = 1024
 
 // openServer makes the HTTP server. Tenants name issuers of ID tokens: the policy of tools holds for them.
@@ -246,10 +244,8 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	return nil
 }
 
-// telemetryTimeout is how long an end waits for a collector.
 const telemetryTimeout = 3 * time.Second
 
-// close closes everything that was opened.
 func (s *service) close() error {
 	var faults []error
 	if s.listener != nil {
@@ -303,7 +299,6 @@ func (s *service) redisReady(ctx context.Context) error {
 	return err
 }
 
-// otherKey is the error of a Redis that belongs to another secret key.
 type otherKey struct{ error }
 
 // Public implements api.Public.

@@ -22,7 +22,6 @@ const (
 	watchdogAsks = 4
 )
 
-// systemdUnit is the service as systemd sees it, which has started it with Type=notify.
 type systemdUnit struct {
 	// alive asks the service itself for an answer, by the way of its clients.
 	alive, ready func(context.Context) error
@@ -75,7 +74,6 @@ func (u *systemdUnit) run(ctx context.Context) {
 	u.notify(daemon.SdNotifyStopping)
 }
 
-// watch reports each answer of the service, if systemd watches it.
 func (u *systemdUnit) watch(ctx context.Context) {
 	within, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {

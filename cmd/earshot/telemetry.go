@@ -67,7 +67,6 @@ func (v otelVariables) exporter(signal string) string {
 	return cmp.Or(v.get("EXPORTER_OTLP_"+signal+"_PROTOCOL"), v.get("EXPORTER_OTLP_PROTOCOL"), "http/protobuf")
 }
 
-// fault names the variables of an error.
 func (v otelVariables) fault(signal string, err error) error {
 	return fmt.Errorf("OTEL_%s_EXPORTER is %q and OTEL_EXPORTER_OTLP_PROTOCOL is %q: %w; exporters are otlp, console and none, protocols http/protobuf and grpc",
 		signal, v.get(signal+"_EXPORTER"), v.get("EXPORTER_OTLP_PROTOCOL"), err)
@@ -128,7 +127,6 @@ func openTelemetry(ctx context.Context, env environment, gather prometheus.Gathe
 	return t, nil
 }
 
-// tracer begins spans; it is nil if no traces are exported.
 func (t telemetry) tracer() *tracing.Tracer {
 	if t.traces == nil {
 		return nil
@@ -136,7 +134,6 @@ func (t telemetry) tracer() *tracing.Tracer {
 	return tracing.New(t.traces)
 }
 
-// close exports what is left until ctx ends.
 func (t telemetry) close(ctx context.Context) error {
 	var faults []error
 	if t.traces != nil {

@@ -22,7 +22,6 @@ import (
 	"earshot/trigger/query"
 )
 
-// triggerList is the list of the triggers of an app, as commands print and change it.
 type triggerList struct {
 	client *client.Client
 	env    environment
@@ -193,7 +192,6 @@ func lastAttempt(record query.Record) string {
 	return text
 }
 
-// triggerFilter selects triggers by their tool, their session and when they fired.
 type triggerFilter struct{ tool, session, since, until string }
 
 func (m *triggerFilter) register(flags *pflag.FlagSet) {
@@ -254,7 +252,6 @@ func (l *triggerList) newPurge() *cobra.Command {
 	return cmd
 }
 
-// forAllFailed makes one request for all failed triggers of a filter, and prints how many they were.
 func (l *triggerList) forAllFailed(ctx context.Context, method, below string, only *triggerFilter, set url.Values, done string) error {
 	path, err := l.path(ctx, below, only, set)
 	if err != nil {
@@ -321,7 +318,6 @@ func (l *triggerList) newConfirm() *cobra.Command {
 	return cmd
 }
 
-// newEnd makes the command that ends triggers by its own name.
 func (l *triggerList) newEnd(cmd *cobra.Command) *cobra.Command {
 	cmd.Args = cobra.MinimumNArgs(1)
 	cmd.RunE = func(cmd *cobra.Command, ids []string) (err error) {
@@ -356,7 +352,6 @@ func (l *triggerList) askYes() error {
 	return nil
 }
 
-// decide confirms or ends a trigger, and returns its record as it is then.
 func (l *triggerList) decide(ctx context.Context, id, word string, body []byte) (record query.Record, err error) {
 	if err := repositories.CheckID("the trigger", id); err != nil {
 		return record, err

@@ -22,7 +22,6 @@ import (
 	"earshot/trigger/verify"
 )
 
-// verification is one run of verify.
 type verification struct {
 	env    environment
 	config config // REDIS_URL, which may hold a password, and the keys
@@ -63,7 +62,6 @@ func newVerify(env environment) *cobra.Command {
 // verifyPause is how long a fault must last: a change that takes several scripts takes less.
 const verifyPause = 2 * time.Second
 
-// verified is what is printed.
 type verified struct {
 	*verify.Report
 	Sealed *sealing.Tally `json:"sealed,omitempty"` // nil: no key was given
@@ -113,7 +111,6 @@ func (v *verification) run(ctx context.Context) error {
 	return nil
 }
 
-// checkRedis returns the faults of what says where Redis is; hint follows if nothing does.
 func (c *config) checkRedis(now time.Time, hint string) error {
 	if c.RedisURL.Empty() {
 		return errors.New("REDIS_URL (--redis-url) is not set: it names the Redis of the service, as in redis://127.0.0.1:6379" + hint)
@@ -166,7 +163,6 @@ func (v *verification) print(report verified) {
 	}
 }
 
-// printSealed prints what each key seals.
 func printSealed(out io.Writer, found sealing.Tally) {
 	fmt.Fprintf(out, "sealed      by the newest key: %s; by the old one: %s; by none that is here: %s\n",
 		found.Words(sealing.ByCurrent), found.Words(sealing.ByOld), found.Words(sealing.ByNone))
@@ -175,7 +171,6 @@ func printSealed(out io.Writer, found sealing.Tally) {
 	}
 }
 
-// table prints the findings, and what is to be done about them.
 func (v *verification) table(report *verify.Report) {
 	rows := [][]string{{"APP", "RULE", "CLASS", "OF", "MEND", "WHAT"}}
 	canMend := false

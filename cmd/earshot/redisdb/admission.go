@@ -26,7 +26,6 @@ var ErrRefused = errors.New("this Redis cannot be used")
 // partitionsKey holds the number of partitions that the data is laid out in.
 const partitionsKey = "earshot:partitions"
 
-// maxPause is the longest pause between two attempts to reach Redis.
 const maxPause = 5 * time.Second
 
 // Admission is the check of a Redis before the service uses it.

@@ -75,7 +75,6 @@ func Diagnose(ctx context.Context, db *keyspace.DB, wait int, now func() time.Ti
 	return append(found, capacity(ctx, db))
 }
 
-// limits looks at settings that a start does not judge.
 func (r *reader) limits(ctx context.Context) (list []finding.Finding) {
 	settings := []struct {
 		name   string
@@ -110,7 +109,6 @@ func (r *reader) limits(ctx context.Context) (list []finding.Finding) {
 	return list
 }
 
-// clock compares the clock of a server with that of this machine.
 func clock(ctx context.Context, server redis.Cmdable, now func() time.Time) finding.Finding {
 	found := finding.Finding{Check: "clock"}
 	began := now()
@@ -128,7 +126,6 @@ func clock(ctx context.Context, server redis.Cmdable, now func() time.Time) find
 	return found
 }
 
-// capacity looks how much memory is left.
 func capacity(ctx context.Context, db *keyspace.DB) finding.Finding {
 	found := finding.Finding{Check: "maxmemory"}
 	used, limit, err := Memory(ctx, db)

@@ -120,7 +120,6 @@ type reader struct {
 	err    error
 }
 
-// inInfo says where INFO has a setting.
 var inInfo = map[string]struct{ section, field string }{
 	"maxmemory-policy": {"memory", "maxmemory_policy"}, "maxmemory": {"memory", "maxmemory"},
 	"appendonly": {"persistence", "aof_enabled"}, "min-replicas-to-write": {"replication", "min_slaves_good_slaves"},
@@ -153,7 +152,6 @@ func (r *reader) setting(ctx context.Context, name string) string {
 	return value
 }
 
-// info is a section of INFO, empty if it may not be read.
 func (r *reader) info(ctx context.Context, section string) string {
 	info, err := r.server.Info(ctx, section).Result()
 	if err != nil && !denied(err) {
@@ -172,7 +170,6 @@ func denied(err error) bool {
 	return strings.HasPrefix(text, "NOPERM") || strings.HasPrefix(text, "ERR") && !strings.HasPrefix(text, "ERR max number of clients")
 }
 
-// field is the value of a field in an answer of INFO, empty without one.
 func field(info, name string) string {
 	_, rest, _ := strings.Cut("\n"+info, "\n"+name+":")
 	value, _, _ := strings.Cut(rest, "\n")

@@ -21,7 +21,6 @@ const (
 	sentinelPort = "26379"
 )
 
-// urlForms lists the forms of REDIS_URL, for its faults.
 const urlForms = "redis://user:password@host:6379/0, rediss://… for TLS, redis://host,host,host for a cluster, or redis+sentinel://host,host,host/master/0"
 
 // nextURL matches the beginning of a further URL in a list of them.
@@ -143,7 +142,6 @@ func ordinal(n int) string {
 	return strconv.Itoa(n) + "th"
 }
 
-// readTail reads the path and the parameters.
 func (r *urlReader) readTail(text string) {
 	u, err := url.Parse("redis://host" + text)
 	if err != nil {
