@@ -16,45 +16,6 @@ import (
 	"earshot/repositories/failpoint"
 )
 
-type options struct {
-	seed     int64
-	kills    int            // at least as many
-	duration time.Duration  // at least as long
-	within   time.Duration  // no round begins that would take longer; 0 for any time
-	outage   time.Duration  // of NATS
-	rest     time.Duration  // that what is owed may take when all is quiet again
-	ready    time.Duration  // that the replicas may take until they are
-	flaw     failpoint.Flaw // that the replicas have; empty for none
-	program  string         // earshot with its crash points
-	dir      string         // keeps logs and data there; empty for a temporary one
-	phases   []phase
-	points   []failpoint.Point // at which replicas die
-	logf     func(format string, args ...any)
-}
-
-const (
-	// restLimit is several leases, and longer than the pause of two minutes after a fourth attempt.
-	restLimit = 3 * time.Minute
-	// comeUp is how long a server may take until it answers.
-	comeUp = 30 * time.Second
-)
-
-func defaults() options {
-	return options{
-		outage: 5 * time.Second, rest: restLimit, ready: comeUp, points: failpoint.Points(),
-		logf: func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) },
-	}
-}
-
-func (o options) long() bool { return o.kills > 0 || o.duration > 0 }
-
-func (o options) pick(short, long time.Duration) time.Duration {
-	if o.long() {
-		return long
-	}
-	return short
-}
-
 type phase struct {
 	name    string
 	kills   int // of replicas, before anything else goes wrong
