@@ -3,12 +3,66 @@ package datetime
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"earshot/matcher/text"
 	"earshot/repositories/quantity"
 )
+
+// Clocks returns the readings of times of day, left to right. They are not to be changed.
+func (t *Text) Clocks() []Reading {
+	if t.clocks == nil {
+		t.clocks = t.each(clockReader{t}.clock)
+	}
+	return t.clocks
+}
+
+// Moments returns the readings of dates, and then those of times of day.
+func (t *Text) Moments() []Reading { return slices.Concat(t.Dates(), t.Clocks()) }
+
+// Alone reads a text that is a number, a date, a time of day and nothing else, or a date and a
+// time together, which are returned apart: they may have been said apart.
+func (t *Text) Alone() (meant, days, hours []string) {
+	if p := stamp.FindStringSubmatch(t.Said); p != nil {
+		days, hours = NewText(p[1], t.Now).date(0).Values, clockReader{NewText(p[2], t.Now)}.clock(0).Values
+		if at, err := time.Parse(time.RFC3339, t.Said); err == nil { // people say what a clock on their wall does
+			here := at.In(t.Now.Location())
+			days, hours = append(days, here.Format(time.DateOnly)), append(hours, here.Format("15:04"))
+		}
+		return nil, days, hours
+	}
+	n := len(t.Words)
+	if n > 0 && !t.Words[n-1].Is(text.Ordinals) { // "second" is a class before it is a 2
+		for _, found := range t.Numbers(0) {
+			if !slices.ContainsFunc(t.Words[found.End:], func(w text.Word) bool { return !w.StemIs(text.UnitNames) && !w.Is(text.Currencies) }) {
+				meant = append(meant, found.Values...)
+			}
+		}
+	}
+	clocks := clockReader{t}
+	if clock := clocks.clock(0); clock.End == n {
+		return append(meant, clock.Values...), nil, nil
+	}
+	date := t.date(0)
+	if date.End == 0 || date.End == n {
+		return append(meant, date.Values...), nil, nil
+	}
+	at := date.End
+	if t.Norm(at) == "at" {
+		at++
+	}
+	if clock := clocks.clock(at); clock.End == n {
+		return meant, date.Values, clock.Values
+	}
+	return meant, nil, nil
+}
+
+// stamp is a date and time of ISO 8601 and RFC 3339. Whoever writes one may have left the time as
+// it was said, whatever the offset.
+var stamp = regexp.MustCompile(`^(\d{4}-\d{2}-\d{2})[Tt ](\d{2}:\d{2})(?::\d{2}(?:\.\d+)?)?(?:[Zz]|[+-]\d{2}:?\d{2})?$`)
 
 // hourAndMinute is a time of day as it was expressed in the text.
 type hourAndMinute struct {

@@ -9,6 +9,14 @@ import (
 	"earshot/matcher/text"
 )
 
+// Dates returns the readings of dates, left to right. They are not to be changed.
+func (t *Text) Dates() []Reading {
+	if t.dates == nil {
+		t.dates = t.each(t.date)
+	}
+	return t.dates
+}
+
 // dateLists are the lists that have the words a date begins with.
 var dateLists = []text.List{
 	text.NearDays, text.Weekdays, text.ShortWeekdays, text.Months, text.Ordinals, text.NumberWords, text.DateWords,

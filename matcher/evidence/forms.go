@@ -203,3 +203,44 @@ func (f *forms) tight(words []word) {
 		f.words = append(f.words, form{words: joined, tight: true})
 	}
 }
+
+// word is a folded word, with its place in the text, and without the points and commas of a
+// number.
+type word struct {
+	norm, bare string
+	from, to   int
+}
+
+// wordsOf splits a text like text.Split, but the whole of it and without expanding
+// contractions: names are compared piece by piece, and grammar does not matter.
+func wordsOf(said string) []word {
+	const usual, most = 5, 64 // bytes of a word with its space, words of a message
+	found := make([]word, 0, min(len(said)/usual+1, most))
+	for at := 0; at < len(said); {
+		r, size := utf8.DecodeRuneInString(said[at:])
+		norm := ""
+		switch {
+		case r == '&':
+			norm = "and"
+		case text.InWord(r):
+			size = text.WordLength(said[at:], ".,")                         // so that 5 is not found in 2.5
+			norm = strings.ReplaceAll(text.Fold(said[at:at+size]), " ", "") // ﷺ is four words in one letter
+		}
+		if norm != "" {
+			found = append(found, word{norm, datetime.WithoutMarks(norm), at, at + size})
+		}
+		at += size
+	}
+	return found
+}
+
+// inLine writes words with a space around each.
+func inLine(words []word) string {
+	var b strings.Builder
+	b.WriteByte(' ')
+	for _, w := range words {
+		b.WriteString(w.norm)
+		b.WriteByte(' ')
+	}
+	return b.String()
+}

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"earshot/matcher/datetime"
 	"earshot/matcher/text"
@@ -23,13 +22,6 @@ type message struct {
 
 // span is a stretch of a message's text, in bytes.
 type span struct{ from, to int }
-
-// word is a folded word, with its place in the text, and without the points and commas of a
-// number.
-type word struct {
-	norm, bare string
-	from, to   int
-}
 
 // has finds the first of the forms that the message has.
 func (m *message) has(want *forms, now time.Time) (span, bool) {
@@ -88,40 +80,6 @@ func (m *message) find(want form) (span, bool) {
 		}
 		from += at + 1
 	}
-}
-
-// inLine writes words with a space around each.
-func inLine(words []word) string {
-	var b strings.Builder
-	b.WriteByte(' ')
-	for _, w := range words {
-		b.WriteString(w.norm)
-		b.WriteByte(' ')
-	}
-	return b.String()
-}
-
-// wordsOf splits a text like text.Split, but the whole of it and without expanding
-// contractions: names are compared piece by piece, and grammar does not matter.
-func wordsOf(said string) []word {
-	const usual, most = 5, 64 // bytes of a word with its space, words of a message
-	found := make([]word, 0, min(len(said)/usual+1, most))
-	for at := 0; at < len(said); {
-		r, size := utf8.DecodeRuneInString(said[at:])
-		norm := ""
-		switch {
-		case r == '&':
-			norm = "and"
-		case text.InWord(r):
-			size = text.WordLength(said[at:], ".,")                         // so that 5 is not found in 2.5
-			norm = strings.ReplaceAll(text.Fold(said[at:at+size]), " ", "") // ﷺ is four words in one letter
-		}
-		if norm != "" {
-			found = append(found, word{norm, datetime.WithoutMarks(norm), at, at + size})
-		}
-		at += size
-	}
-	return found
 }
 
 // means notes the numbers, days and times of day that the message names. Where words leave

@@ -52,7 +52,14 @@ func readAllowed(f *slotFiller) {
 		}
 		found := f.mentions(s)
 		if len(found) == 0 {
-			found = f.misspelt(s)
+			for _, one := range s.choices {
+				for first := 0; first+len(one.words) <= len(f.Words); first++ {
+					end := first + len(one.words)
+					if f.free(first, end) && f.nearly(first, one.words) && f.meant(s, one, first, end) && !known(found, one.value) {
+						found = append(found, mention{one.value, first, end})
+					}
+				}
+			}
 		}
 		if len(found) == 1 {
 			f.fill(s, found[0].value, found[0].first, found[0].end)
@@ -115,23 +122,6 @@ const (
 	typoLength  = 5
 	otherLength = 6
 )
-
-// misspelt finds the one listed value, or alias, of which the text has a spelling that is one
-// letter away.
-func (f *slotFiller) misspelt(s *slot) (found []mention) {
-	for _, one := range s.choices {
-		for first := 0; first+len(one.words) <= len(f.Words); first++ {
-			end := first + len(one.words)
-			if f.free(first, end) && f.nearly(first, one.words) && f.meant(s, one, first, end) && !known(found, one.value) {
-				found = append(found, mention{one.value, first, end})
-			}
-		}
-	}
-	if len(found) > 1 {
-		return nil
-	}
-	return found
-}
 
 // nearly reports whether the words from first on are those of a value but for a slip of the pen in
 // one of them. Words that the tool itself says are spelt as they are meant.

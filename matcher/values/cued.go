@@ -21,7 +21,14 @@ func readKnown(filler *slotFiller) {
 		used := make([]bool, len(f.Words))
 		for _, words := range longest {
 			ordinary := len(words) == 1 && (!words[0].IsSubject() || f.lesson.said[words[0].Stem])
-			if ordinary || f.lesson.shared(s.Name, words) {
+			same := func(value []text.Word) bool {
+				return slices.EqualFunc(value, words, func(a, b text.Word) bool { return a.Norm == b.Norm })
+			}
+			shared := false // with another parameter
+			for other, of := range f.lesson.of {
+				shared = shared || other != s.Name && slices.ContainsFunc(of.values, same)
+			}
+			if ordinary || shared {
 				continue
 			}
 			if m, ok := f.find(s, choice{words: words}, used); ok && !f.ofAnother(s, m.first) {
@@ -45,17 +52,6 @@ func readKnown(filler *slotFiller) {
 // taughtSlots are the open free strings of which values are marked.
 func (f cueReader) taughtSlots() []*slot {
 	return f.slots(func(s *slot) bool { return s.taught != nil && s.free })
-}
-
-// shared reports whether another parameter has the value as well.
-func (l *lesson) shared(name string, words []text.Word) bool {
-	same := func(a, b text.Word) bool { return a.Norm == b.Norm }
-	for other, of := range l.of {
-		if other != name && slices.ContainsFunc(of.values, func(value []text.Word) bool { return slices.EqualFunc(value, words, same) }) {
-			return true
-		}
-	}
-	return false
 }
 
 // ofAnother reports whether the word before brings values of another parameter and none of this.

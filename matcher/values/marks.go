@@ -7,7 +7,6 @@ import (
 
 	"earshot/matcher/text"
 	"earshot/repositories"
-	"earshot/repositories/annotations"
 )
 
 // lesson is what the marks in a tool's examples teach of its parameters.
@@ -54,7 +53,24 @@ func lessonOf(tool *repositories.Tool) *lesson {
 	}
 	l := &lesson{of: map[string]*taught{}, said: map[string]bool{}, brings: map[string]share{}}
 	for _, example := range tool.Marked() {
-		l.read(example)
+		s := sentence{Text: text.Of(example.Text)}
+		s.taken = make([]bool, len(s.Words))
+		for _, mark := range example.Marks {
+			first, end := s.Within(mark.From, mark.To)
+			for i := first; i < end; i++ {
+				s.taken[i] = true
+			}
+		}
+		for _, mark := range example.Marks {
+			if first, end := s.Within(mark.From, mark.To); first < end {
+				l.learn(s, mark.Parameter, first, end)
+			}
+		}
+		for i, w := range s.Words {
+			if !s.taken[i] {
+				l.said[w.Stem] = true
+			}
+		}
 	}
 	for _, plain := range tool.Spoken() {
 		for _, w := range text.Split(plain) {
@@ -64,28 +80,6 @@ func lessonOf(tool *repositories.Tool) *lesson {
 		}
 	}
 	return l
-}
-
-// read takes in one example.
-func (l *lesson) read(example annotations.Example) {
-	s := sentence{Text: text.Of(example.Text)}
-	s.taken = make([]bool, len(s.Words))
-	for _, mark := range example.Marks {
-		first, end := s.Within(mark.From, mark.To)
-		for i := first; i < end; i++ {
-			s.taken[i] = true
-		}
-	}
-	for _, mark := range example.Marks {
-		if first, end := s.Within(mark.From, mark.To); first < end {
-			l.learn(s, mark.Parameter, first, end)
-		}
-	}
-	for i, w := range s.Words {
-		if !s.taken[i] {
-			l.said[w.Stem] = true
-		}
-	}
 }
 
 func (l *lesson) learn(s sentence, parameter string, first, end int) {

@@ -34,8 +34,20 @@ func readPatterns(f *slotFiller) {
 // Weekly review", "desk B", `name "Alice"`.
 func readNamed(f *slotFiller) {
 	for _, s := range f.slots(func(s *slot) bool { return s.free || s.code }) {
+		named := func(at int) bool { // all words of its name that say something stand there and right before
+			for _, w := range slices.Backward(s.name) {
+				if w.Is(text.PlaceholderWords) {
+					continue
+				}
+				if at < 0 || f.Words[at].Stem != w.Stem {
+					return false
+				}
+				at--
+			}
+			return true
+		}
 		for i, w := range f.Words {
-			if !s.ends(w) || !f.namedAt(s, i) || s.code && (!text.StartsWithDigit(f.Norm(i+1)) || len(codeReader{f}.codes(s)) > 1) {
+			if !s.ends(w) || !named(i) || s.code && (!text.StartsWithDigit(f.Norm(i+1)) || len(codeReader{f}.codes(s)) > 1) {
 				continue
 			}
 			if first, end := f.after(i); first < end && f.free(first, end) {
@@ -44,21 +56,6 @@ func readNamed(f *slotFiller) {
 			}
 		}
 	}
-}
-
-// namedAt reports whether all the words of the slot's name that say something stand
-// at i and right before.
-func (f *slotFiller) namedAt(s *slot, i int) bool {
-	for _, w := range slices.Backward(s.name) {
-		if w.Is(text.PlaceholderWords) {
-			continue
-		}
-		if i < 0 || f.Words[i].Stem != w.Stem {
-			return false
-		}
-		i--
-	}
-	return true
 }
 
 // after finds the value after the name at i: what is quoted; after a colon or "is",
@@ -97,7 +94,12 @@ func (f *slotFiller) after(i int) (first, end int) {
 		return first, end
 	case end > first:
 		return first, end
-	case first == i+1 && (f.unusual(first) || f.alone(i, first)):
+	}
+	w := f.Words[first]
+	digits := strings.IndexFunc(w.Norm, unicode.IsDigit) >= 0 && !datetime.Ordinal.MatchString(w.Norm)
+	ordinary := w.Norm == "a" || w.Norm == "i" || w.Is(text.StopWords) && len(w.Norm) > 1
+	unusual := !ordinary && (len(w.Norm) == 1 || digits) // B, 12a, X-7
+	if first == i+1 && (unusual || f.alone(i, first)) {
 		return first, f.tied(first)
 	}
 	return 0, 0
@@ -123,15 +125,6 @@ func (f *slotFiller) properName(first int) int {
 		}
 	}
 	return end
-}
-
-// unusual reports whether the word is no ordinary one: B, 12a, X-7.
-func (f *slotFiller) unusual(i int) bool {
-	w := f.Words[i]
-	if w.Norm == "a" || w.Norm == "i" || w.Is(text.StopWords) && len(w.Norm) > 1 {
-		return false
-	}
-	return len(w.Norm) == 1 || strings.IndexFunc(w.Norm, unicode.IsDigit) >= 0 && !datetime.Ordinal.MatchString(w.Norm)
 }
 
 // alone reports whether the word at i, of a writer who sets no capitals, stands between
@@ -206,36 +199,30 @@ func readPlaces(f *slotFiller) {
 		if s == nil {
 			continue
 		}
-		if found := f.brought(rel); len(found) == 1 {
+		var found []mention
+		for i, w := range f.Words[:max(0, len(f.Words)-1)] {
+			french, german := w.Norm != "a" || strings.EqualFold(f.Surface(i, i+1), "à"), w.Norm != "an" || text.LanguageOf(f.Said) == "de"
+			if !w.Is(rel.cues) || !f.Adjoins(i) || !french || !german { // of "a" only the French à, of "an" only the German
+				continue
+			}
+			first := i + 1
+			if rel.article && f.Words[first].Is(text.Articles) && first+1 < len(f.Words) {
+				first++
+			}
+			end := f.properName(first)
+			if end == first && !rel.proper && (rel.article || f.Lowercase()) { // up to three words without capitals
+				for end < min(len(f.Words), first+3) && f.Words[end].IsSubject() && !f.name[f.Words[end].Stem] && !f.taken[end] && (end == first || f.Adjoins(end-1)) {
+					end++
+				}
+			}
+			if end > first && f.free(first, end) {
+				found = append(found, mention{f.Surface(first, end), first, end})
+			}
+		}
+		if len(found) == 1 {
 			f.fill(s, found[0].value, found[0].first, found[0].end)
 		}
 	}
-}
-
-// brought finds the names that stand after one of the cues.
-func (f *slotFiller) brought(rel relation) []mention {
-	var found []mention
-	for i := 0; i+1 < len(f.Words); i++ {
-		w := f.Words[i]
-		french, german := w.Norm != "a" || strings.EqualFold(f.Surface(i, i+1), "à"), w.Norm != "an" || text.LanguageOf(f.Said) == "de"
-		if !w.Is(rel.cues) || !f.Adjoins(i) || !french || !german { // of "a" only the French à, of "an" only the German
-			continue
-		}
-		first := i + 1
-		if rel.article && f.Words[first].Is(text.Articles) && first+1 < len(f.Words) {
-			first++
-		}
-		end := f.properName(first)
-		if end == first && !rel.proper && (rel.article || f.Lowercase()) { // up to three words without capitals
-			for end < min(len(f.Words), first+3) && f.Words[end].IsSubject() && !f.name[f.Words[end].Stem] && !f.taken[end] && (end == first || f.Adjoins(end-1)) {
-				end++
-			}
-		}
-		if end > first && f.free(first, end) {
-			found = append(found, mention{f.Surface(first, end), first, end})
-		}
-	}
-	return found
 }
 
 // readQuoted fills the one free string that is left with the one quotation that is

@@ -28,36 +28,29 @@ func readDurations(f *slotFiller) {
 	timed := &slot{Parameter: s.Parameter, about: s.about}
 	timed.Unit = &seconds
 	if said := f.amounts(timed); len(said) == 1 {
-		if value := iso8601(seconds.Numbers(said[0])[0].String()); value != "" {
-			first, end := f.Within(said[0].From, said[0].To)
-			f.fill(s, value, first, end)
+		exact, is := new(big.Rat).SetString(seconds.Numbers(said[0])[0].String())
+		if !is || !exact.IsInt() || exact.Sign() <= 0 || !exact.Num().IsInt64() {
+			return
 		}
-	}
-}
-
-// iso8601 writes seconds as a duration of days, hours, minutes and seconds; empty for no whole, positive
-// number of them.
-func iso8601(number string) string {
-	exact, is := new(big.Rat).SetString(number)
-	if !is || !exact.IsInt() || exact.Sign() <= 0 || !exact.Num().IsInt64() {
-		return ""
-	}
-	left := exact.Num().Int64()
-	var date, clock strings.Builder
-	for _, unit := range []struct {
-		name string
-		size int64
-		in   *strings.Builder
-	}{{"D", 24 * 60 * 60, &date}, {"H", 60 * 60, &clock}, {"M", 60, &clock}, {"S", 1, &clock}} {
-		if n := left / unit.size; n > 0 {
-			fmt.Fprintf(unit.in, "%d%s", n, unit.name)
+		left := exact.Num().Int64() // in ISO 8601: days, hours, minutes and seconds
+		var date, clock strings.Builder
+		for _, unit := range []struct {
+			name string
+			size int64
+			in   *strings.Builder
+		}{{"D", 24 * 60 * 60, &date}, {"H", 60 * 60, &clock}, {"M", 60, &clock}, {"S", 1, &clock}} {
+			if n := left / unit.size; n > 0 {
+				fmt.Fprintf(unit.in, "%d%s", n, unit.name)
+			}
+			left %= unit.size
 		}
-		left %= unit.size
+		value := "P" + date.String()
+		if clock.Len() > 0 {
+			value += "T" + clock.String()
+		}
+		first, end := f.Within(said[0].From, said[0].To)
+		f.fill(s, value, first, end)
 	}
-	if clock.Len() == 0 {
-		return "P" + date.String()
-	}
-	return "P" + date.String() + "T" + clock.String()
 }
 
 // readAmounts gives each parameter with a unit the one amount that converts to it. The words
@@ -100,11 +93,23 @@ func (f *slotFiller) amounts(s *slot) []quantity.Amount {
 // doubts reports whether the number in the words from first to before end is no value of the slot, and
 // notes why, as what the user is told.
 func (f *slotFiller) doubts(s *slot, first, end int) bool {
+	changes := func(w text.Word) bool { return w.Is(text.ChangeWords) && !f.own[w.Stem] }
+	changed := func() string { // how much more or less is wanted: "by 10", "10 degrees warmer", "um 2 Grad höher"
+		if f.At(first-1).Is(text.StepCues) && slices.ContainsFunc(f.Words, changes) {
+			return f.Surface(first-1, end)
+		}
+		for i := end; i < min(end+2, len(f.Words)) && f.Adjoins(i-1); i++ {
+			if f.Words[i].Is(text.MoreWords) && !f.own[f.Words[i].Stem] {
+				return f.Surface(first, i+1)
+			}
+		}
+		return ""
+	}
 	why := ""
 	at := first - text.InexactPhrases.PhraseBefore(f.Words, first)
 	if at < first && !s.describedFor(text.BoundNames) && !(at > 0 && len(f.Numbers(at-1)) > 0 && f.Adjoins(at-1)) { // "120 over 80" is no bound
 		why = fmt.Sprintf("%q is no exact number", f.Surface(at, end))
-	} else if change := f.change(first, end); change != "" {
+	} else if change := changed(); change != "" {
 		why = fmt.Sprintf("%q is a change, and no number to set", change)
 	} else if said := f.unitAt(first, end); said != 0 && s.Unit == nil { // where it declares one, other units are converted
 		var own []int // the units that the slot's name and description speak of
@@ -121,21 +126,6 @@ func (f *slotFiller) doubts(s *slot, first, end int) bool {
 		f.why[s.Name] = why
 	}
 	return why != ""
-}
-
-// change returns the words by which a number says how much more or less is wanted, where the tool is not
-// one that raises or lowers: "by 10", "10 degrees warmer", "um 2 Grad höher".
-func (f *slotFiller) change(first, end int) string {
-	changes := func(w text.Word) bool { return w.Is(text.ChangeWords) && !f.own[w.Stem] }
-	if f.At(first-1).Is(text.StepCues) && slices.ContainsFunc(f.Words, changes) {
-		return f.Surface(first-1, end)
-	}
-	for i := end; i < min(end+2, len(f.Words)) && f.Adjoins(i-1); i++ {
-		if f.Words[i].Is(text.MoreWords) && !f.own[f.Words[i].Stem] {
-			return f.Surface(first, i+1)
-		}
-	}
-	return ""
 }
 
 // unitAt is the unit of the number in the words from first to before end; 0 for none that is known.
@@ -210,7 +200,19 @@ func (f *slotFiller) exact(s *slot) []datetime.Reading {
 // readNumbers gives each numeric parameter the number that stands beside a word of its
 // name, and a single parameter the single number that is left.
 func readNumbers(f *slotFiller) {
-	f.readCuedNumbers()
+	cued := f.slots(func(s *slot) bool { return s.counts() && s.taught != nil })
+	if here := f.sentence(); len(cued) > 1 { // the marks of examples tell them apart, on both sides: "120 over 80"
+		for _, s := range cued {
+			found := slices.DeleteFunc(f.exact(s), func(n datetime.Reading) bool {
+				left, _ := here.leftOf(n.First)
+				_, knows := s.taught.knows(here.rightOf(n.End))
+				return !s.taught.left[left] || !knows || !s.takes(json.Number(n.Exact))
+			})
+			if len(found) == 1 {
+				f.number(s, found[0])
+			}
+		}
+	}
 	for _, s := range f.slots((*slot).counts) {
 		if beside := f.beside(s); len(beside) == 1 {
 			f.number(s, beside[0])
@@ -222,26 +224,6 @@ func readNumbers(f *slotFiller) {
 	}
 	if left := f.exact(s); len(left) == 1 && s.takes(json.Number(left[0].Exact)) && f.countsFor(s, left[0]) && f.isFor(s, left[0]) {
 		f.number(s, left[0])
-	}
-}
-
-// readCuedNumbers gives several numeric parameters the numbers that stand where the marks of
-// examples have theirs, between words that are known on both sides: "120 over 80".
-func (f *slotFiller) readCuedNumbers() {
-	slots := f.slots(func(s *slot) bool { return s.counts() && s.taught != nil })
-	if len(slots) < 2 {
-		return
-	}
-	here := f.sentence()
-	for _, s := range slots {
-		found := slices.DeleteFunc(f.exact(s), func(n datetime.Reading) bool {
-			left, _ := here.leftOf(n.First)
-			_, knows := s.taught.knows(here.rightOf(n.End))
-			return !s.taught.left[left] || !knows || !s.takes(json.Number(n.Exact))
-		})
-		if len(found) == 1 {
-			f.number(s, found[0])
-		}
 	}
 }
 
@@ -320,16 +302,9 @@ func (f *slotFiller) labels(n datetime.Reading) bool {
 // it only where a word beside it says so (contract 19), and so has a required one where the noun may be
 // another parameter's text.
 func (f *slotFiller) isFor(s *slot, n datetime.Reading) bool {
-	if f.unitAt(n.First, n.End) != 0 || f.namedBeside(s, n) || len(s.Allowed) > 0 || s.Required && len(f.kinds.Free) == 0 {
+	if f.unitAt(n.First, n.End) != 0 || len(s.Allowed) > 0 || s.Required && len(f.kinds.Free) == 0 {
 		return true
 	}
-	before := f.At(n.First - 1)
-	ends := n.First > 0 && f.Adjoins(n.First-1) && (len(before.Norm) == 1 && !before.Is(text.Articles) || text.StartsWithDigit(before.Norm))
-	return !ends && !f.labels(n)
-}
-
-// namedBeside reports whether a word beside the number says what it is of.
-func (f *slotFiller) namedBeside(s *slot, n datetime.Reading) bool {
 	if n.End < len(f.Words) && f.Adjoins(n.End-1) {
 		next := f.Words[n.End]
 		if next.IsSubject() && s.about[next.Stem] || s.Unit != nil && next.StemIs(text.UnitNames) || next.Is(text.PeopleWords) || f.listedAt[n.End] {
@@ -337,11 +312,16 @@ func (f *slotFiller) namedBeside(s *slot, n datetime.Reading) bool {
 		}
 	}
 	for i := n.First - 1; i >= 0 && f.Adjoins(i); i-- {
-		if !f.Words[i].Is(text.LinkingWords, text.Articles) {
-			return f.Words[i].IsSubject() && s.about[f.Words[i].Stem]
+		if w := f.Words[i]; !w.Is(text.LinkingWords, text.Articles) {
+			if w.IsSubject() && s.about[w.Stem] {
+				return true
+			}
+			break
 		}
 	}
-	return false
+	before := f.At(n.First - 1)
+	ends := n.First > 0 && f.Adjoins(n.First-1) && (len(before.Norm) == 1 && !before.Is(text.Articles) || text.StartsWithDigit(before.Norm))
+	return !ends && !f.labels(n)
 }
 
 // number fills the slot: a string takes the figure as it was written.

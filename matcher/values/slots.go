@@ -67,32 +67,28 @@ func askedBy(tool *repositories.Tool) *asked {
 			}
 		}
 		for _, parameter := range matcher.Shown(tool.Params()) {
-			a.add(newSlot(parameter, a))
+			s := newSlot(parameter, a)
+			a.all = append(a.all, s)
+			a.kinds.All = append(a.kinds.All, s.Name)
+			if s.free {
+				a.kinds.Free = append(a.kinds.Free, s.Name)
+			}
+			if s.Format != "" {
+				a.kinds.Formatted = append(a.kinds.Formatted, s.Name)
+			}
+			if s.Type != "string" || len(s.Allowed) > 0 {
+				a.kinds.Chosen = append(a.kinds.Chosen, s.Name)
+			}
+			timed := s.isMoment() || s.Format != ""
+			a.counts = a.counts || timed || s.counts()
+			a.kinds.Timed = a.kinds.Timed || timed || s.Unit != nil && text.TimeUnits.Has(text.Fold(s.Unit.String())) ||
+				slices.ContainsFunc(s.Allowed, func(value any) bool { // one of some days: of the week, or today and tomorrow
+					said, is := value.(string)
+					return is && isCalendar(strings.ToLower(said))
+				})
 		}
 		return a
 	}).(*asked)
-}
-
-// add takes in a parameter.
-func (a *asked) add(s *slot) {
-	a.all = append(a.all, s)
-	a.kinds.All = append(a.kinds.All, s.Name)
-	if s.free {
-		a.kinds.Free = append(a.kinds.Free, s.Name)
-	}
-	if s.Format != "" {
-		a.kinds.Formatted = append(a.kinds.Formatted, s.Name)
-	}
-	if s.Type != "string" || len(s.Allowed) > 0 {
-		a.kinds.Chosen = append(a.kinds.Chosen, s.Name)
-	}
-	timed := s.isMoment() || s.Format != ""
-	a.counts = a.counts || timed || s.counts()
-	a.kinds.Timed = a.kinds.Timed || timed || s.Unit != nil && text.TimeUnits.Has(text.Fold(s.Unit.String())) ||
-		slices.ContainsFunc(s.Allowed, func(value any) bool { // one of some days: of the week, or today and tomorrow
-			said, is := value.(string)
-			return is && isCalendar(strings.ToLower(said))
-		})
 }
 
 func isCalendar(w string) bool { return text.CalendarWords.Has(w) && w != "next" && w != "this" }
@@ -147,7 +143,13 @@ func newSlot(parameter parameters.Parameter, of *asked) *slot {
 		s.date = s.Format == parameters.Date || s.Format == parameters.DateTime
 		s.clock = s.Format == parameters.Time || s.Format == parameters.DateTime
 	case isText(s):
-		s.date, s.clock, s.amount = s.isDate(), s.isNamed(text.ClockNames), s.isAmount()
+		dated := s.isNamed(text.DateNames)
+		s.clock = s.isNamed(text.ClockNames)
+		if !dated || s.clock || s.layout() != "15:04" {
+			s.date = dated || strings.Contains(s.layout(), "2006") || !s.clock && s.isNamed(text.EdgeNames) && datesWanted.MatchString(s.Description)
+		}
+		s.amount = s.isNamed(text.GroupNames) && s.stemmed("size") || s.namedFor(text.AmountNames) || s.isNamed(text.RatingNames) ||
+			countsSome(text.Identifier(s.Name)) || countsSome(s.Description)
 		if at := slices.IndexFunc(forms, func(f form) bool { return s.namedFor(f.names) }); at >= 0 {
 			s.pattern = forms[at].pattern
 		}
@@ -198,21 +200,6 @@ func (s *slot) layout() string {
 		return time.DateOnly
 	}
 	return ""
-}
-
-// isDate reports whether the slot, which is a string, holds a date.
-func (s *slot) isDate() bool {
-	dated, timed := s.isNamed(text.DateNames), s.isNamed(text.ClockNames)
-	if dated && !timed && s.layout() == "15:04" {
-		return false
-	}
-	return dated || strings.Contains(s.layout(), "2006") || !timed && s.isNamed(text.EdgeNames) && datesWanted.MatchString(s.Description)
-}
-
-// isAmount reports whether the slot, which is a string, holds a number.
-func (s *slot) isAmount() bool {
-	sized := s.isNamed(text.GroupNames) && s.stemmed("size")
-	return sized || s.namedFor(text.AmountNames) || s.isNamed(text.RatingNames) || countsSome(text.Identifier(s.Name)) || countsSome(s.Description)
 }
 
 // counting begins a name or a description of how many there are of something.
