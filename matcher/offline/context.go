@@ -204,24 +204,19 @@ func (p *interpreter) freeTextAnswer(last intent, rest string) (value, name stri
 		words = words[1:]
 	}
 	words = withoutEnd(words, func(w text.Word) bool { return w.Is(text.PoliteWords, text.AdditionPhrases) })
-	if n := len(words); n == 0 || n > maxAnswerWords || !slices.ContainsFunc(words, text.Word.IsSubject) || p.namesATool(t.Words, last) {
+	if n := len(words); n == 0 || n > maxAnswerWords || !slices.ContainsFunc(words, text.Word.IsSubject) {
 		return "", ""
 	}
-	return rest[words[0].Start:words[len(words)-1].End], free[0]
-}
-
-// namesATool reports whether a text speaks of what another tool is for.
-func (p *interpreter) namesATool(words []text.Word, last intent) bool {
-	if slices.ContainsFunc(words, func(w text.Word) bool { return w.Is(text.ActionVerbs) && !isGrammar(w) }) {
-		return true
+	if slices.ContainsFunc(t.Words, func(w text.Word) bool { return w.Is(text.ActionVerbs) && !isGrammar(w) }) {
+		return "", ""
 	}
-	for _, near := range p.scope.Nearest(words, Compared) {
+	for _, near := range p.scope.Nearest(t.Words, Compared) {
 		other := p.request.Candidates[near.Place].Tool.Name != last.Tool.Name
-		if other && slices.ContainsFunc(words, func(w text.Word) bool { return isThing(w) && near.Document().Title[w.Stem] }) {
-			return true
+		if other && slices.ContainsFunc(t.Words, func(w text.Word) bool { return isThing(w) && near.Document().Title[w.Stem] }) {
+			return "", ""
 		}
 	}
-	return false
+	return rest[words[0].Start:words[len(words)-1].End], free[0]
 }
 
 // turns finds the call that does something else to the thing of the one before: "turn it off

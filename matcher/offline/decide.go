@@ -46,7 +46,16 @@ func decide(bar float64, scope retrieval.Scope, said text.Text) judgement {
 		u.mood = u.Mood()
 		near = u.unopposedGiving(scope.Nearest(u.Words, Compared))
 	}
-	nearest := u.called(u.unopposedSides(near))
+	// "I need an appointment" does not cancel one, as long as others are left. The nearest stays if it is only the
+	// mood that does not call for it: what is said of its thing calls for no other tool (contract 19).
+	nearest := u.unopposedSides(near)
+	if u.mood != text.Question && u.mood != text.Statement {
+		nearest = u.giving(nearest)
+	}
+	nearest = keep(nearest, func(near retrieval.Near) bool {
+		p := near.Document()
+		return !(near.Score < nearest[0].Score && u.unspoken(p)) && !u.unasked(p)
+	})
 	if len(nearest) > 0 {
 		if act := u.against(nearest[0].Document()); act != "" {
 			return judgement{nearest: nearest, why: fmt.Sprintf("the nearest tool gives something, and the message asks for something else by %q", act)}
@@ -332,19 +341,6 @@ func sideOf(p *retrieval.Document, w text.Word) int {
 		}
 	}
 	return n
-}
-
-// called leaves out the tools for which something is missing in the text, as long as others
-// are left: "I need an appointment" does not cancel one. The nearest stays, if it is only the mood
-// that does not call for it: what is said of its thing calls for no other tool (contract 19).
-func (u *utterance) called(nearest []retrieval.Near) []retrieval.Near {
-	if u.mood != text.Question && u.mood != text.Statement {
-		nearest = u.giving(nearest)
-	}
-	return keep(nearest, func(near retrieval.Near) bool {
-		p := near.Document()
-		return !(near.Score < nearest[0].Score && u.unspoken(p)) && !u.unasked(p)
-	})
 }
 
 // giving leaves out the tools for a thing that there is already, where a message wants a new one and another

@@ -51,33 +51,29 @@ func patternsOf(tool *repositories.Tool) []pattern {
 			if at := slices.IndexFunc(marked, func(e annotations.Example) bool { return e.Text == plain }); at >= 0 {
 				example = marked[at]
 			}
-			if p := patternOf(example); len(p.parts) > 0 {
+			left, p := example.Marks, pattern{}
+			for _, w := range withoutEnds(text.Split(example.Text)) {
+				for len(left) > 0 && w.Start >= left[0].To {
+					left = left[1:]
+				}
+				last := len(p.parts) - 1
+				switch {
+				case len(left) == 0 || w.Start < left[0].From:
+					p.parts = append(p.parts, piece{word: w.Norm})
+					p.own++
+					p.speaks = p.speaks || isThing(w) || w.Is(text.ActionVerbs)
+				case last >= 0 && p.parts[last].mark == &left[0]:
+					p.parts[last].marked = append(p.parts[last].marked, w)
+				default:
+					p.parts = append(p.parts, piece{mark: &left[0], marked: []text.Word{w}, surface: example.Words(left[0])})
+				}
+			}
+			if len(p.parts) > 0 {
 				found = append(found, p)
 			}
 		}
 		return found
 	}).([]pattern)
-}
-
-func patternOf(example annotations.Example) (p pattern) {
-	left := example.Marks
-	for _, w := range withoutEnds(text.Split(example.Text)) {
-		for len(left) > 0 && w.Start >= left[0].To {
-			left = left[1:]
-		}
-		if len(left) == 0 || w.Start < left[0].From {
-			p.parts = append(p.parts, piece{word: w.Norm})
-			p.own++
-			p.speaks = p.speaks || isThing(w) || w.Is(text.ActionVerbs)
-			continue
-		}
-		if last := len(p.parts) - 1; last >= 0 && p.parts[last].mark == &left[0] {
-			p.parts[last].marked = append(p.parts[last].marked, w)
-			continue
-		}
-		p.parts = append(p.parts, piece{mark: &left[0], marked: []text.Word{w}, surface: example.Words(left[0])})
-	}
-	return p
 }
 
 // longestFill is how many words a value may have beyond those that were marked.

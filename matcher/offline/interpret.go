@@ -98,8 +98,17 @@ func (p *interpreter) intents(said string) ([]intent, string) {
 			return told, ""
 		}
 	}
-	if len(parts) > 0 && len(calls) == 1 {
-		p.noteLeft(parts, calls[0])
+	if len(calls) != 1 {
+		return calls, why
+	}
+	for _, part := range parts { // that look like an intent, and that the call does not answer
+		said := strings.Trim(part.Said, " .,;!?")
+		if !slices.ContainsFunc(p.text(said).Words, isThing) || len(p.read(said, calls[0].Candidate).Values) > 0 {
+			continue
+		}
+		if other, _ := p.one(said); len(other) == 0 || other[0].Tool != calls[0].Tool {
+			p.trace.Note("No tool was found for a part of the message: " + said + ".")
+		}
 	}
 	return calls, why
 }
@@ -230,17 +239,4 @@ func (p *interpreter) amongTold(parts []text.Text, whole []intent) []intent {
 		}
 	}
 	return found
-}
-
-// noteLeft notes the parts of a text that look like an intent and that the call does not answer.
-func (p *interpreter) noteLeft(parts []text.Text, call intent) {
-	for _, part := range parts {
-		said := strings.Trim(part.Said, " .,;!?")
-		if !slices.ContainsFunc(p.text(said).Words, isThing) || len(p.read(said, call.Candidate).Values) > 0 {
-			continue
-		}
-		if calls, _ := p.one(said); len(calls) == 0 || calls[0].Tool != call.Tool {
-			p.trace.Note("No tool was found for a part of the message: " + said + ".")
-		}
-	}
 }

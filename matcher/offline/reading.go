@@ -128,7 +128,13 @@ const settled = 0.85
 func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 	p, mood := judged.nearest[0].Document(), r.Mood()
 	answers := judged.sure >= settled && p.Moods[text.Question] && mood == text.Question
-	named, none := r.things(), len(r.Values) == 0
+	none := len(r.Values) == 0
+	var named []text.Word // things that no value has taken
+	for i, w := range r.Words {
+		if !r.Taken[i] && isThing(w) {
+			named = append(named, w)
+		}
+	}
 	single := func(t text.Text) bool { return len(t.Words) == 1 && t.Words[0].Stem == r.Words[0].Stem }
 	switch {
 	case r.BreaksOff():
@@ -149,17 +155,6 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 		return "the message has a number for which the nearest tool has no value"
 	}
 	return r.untimely(p, mood)
-}
-
-// things are the words of a text that name things and that no value has taken.
-func (r reading) things() []text.Word {
-	var named []text.Word
-	for i, w := range r.Words {
-		if !r.Taken[i] && isThing(w) {
-			named = append(named, w)
-		}
-	}
-	return named
 }
 
 // objectless reports whether a text has only words that say nothing of what is to be done to what:
@@ -284,5 +279,13 @@ func (r reading) timed() bool {
 
 // sampled reports whether the tool's description or one of its examples is such a text.
 func (r reading) sampled(is func(text.Text) bool) bool {
-	return slices.ContainsFunc(samplesOf(r.Tool), is)
+	samples := r.Tool.Params().Derived(sampleForm{}, func() any { // read once in the life of the tool
+		found := []text.Text{text.Of(r.Tool.Description)}
+		spoken := r.Tool.Spoken()
+		for _, example := range spoken[:min(len(spoken), maxSampled)] {
+			found = append(found, text.Of(example))
+		}
+		return found
+	})
+	return slices.ContainsFunc(samples.([]text.Text), is)
 }

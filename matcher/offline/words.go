@@ -158,18 +158,6 @@ type sampleForm struct{}
 // maxSampled bounds how many of a tool's examples are read for one message.
 const maxSampled = 20
 
-// samplesOf are a tool's description and its examples, read once in the life of the tool.
-func samplesOf(tool *repositories.Tool) []text.Text {
-	return tool.Params().Derived(sampleForm{}, func() any {
-		samples := []text.Text{text.Of(tool.Description)}
-		spoken := tool.Spoken()
-		for _, example := range spoken[:min(len(spoken), maxSampled)] {
-			samples = append(samples, text.Of(example))
-		}
-		return samples
-	}).([]text.Text)
-}
-
 // withoutEnds are words without the politeness before and after them.
 func withoutEnds(words []text.Word) []text.Word {
 	polite := func(w text.Word) bool { return w.Is(text.PoliteWords) }
