@@ -24,7 +24,6 @@ func (c *collector) assemble(options Options) *Set {
 
 	set := &Set{AppID: options.AppID, App: &Definition{}, missing: c.missing}
 	set.App.tree = c.app(set)
-	c.lists(set.App.tree)
 	for _, d := range c.of(kindSettings) {
 		if first := set.App.tree.field("settings"); first != nil {
 			c.faults.add(d.at, "settings are given twice, first in %s on line %d", first.at.file, first.at.line)
@@ -36,9 +35,8 @@ func (c *collector) assemble(options Options) *Set {
 	return set
 }
 
-// dropDuplicates names documents that are there twice. A source may repeat where it says
-// the same, as files that are used one by one repeat it; a group wins over a toolset of
-// its name, as in Toolbox.
+// dropDuplicates finds documents that are there twice. A source may repeat if it says the same; a group
+// wins over a toolset of its name, as in Toolbox.
 func (c *collector) dropDuplicates() {
 	seen := map[[2]string]*document{}
 	c.documents = slices.DeleteFunc(c.documents, func(d *document) bool {
@@ -73,15 +71,16 @@ func kindOf(d *document) string {
 	return d.kind
 }
 
-// app makes the body of the app of its own fields, and finds its id.
+// app makes the body of the app of its own fields, and of the modules, sources and services of the files; it
+// finds its id.
 func (c *collector) app(set *Set) *node {
 	apps := c.of(kindApp)
 	if len(apps) == 0 {
-		var start position // of a fault that belongs to nothing in particular
+		app := &document{body: newObject(position{})}
 		if len(c.documents) > 0 {
-			start = position{c.documents[0].at.file, 1, 1}
+			app.at = position{c.documents[0].at.file, 1, 1}
 		}
-		return newObject(start)
+		apps = append(apps, app)
 	}
 	app := apps[0]
 	for _, other := range apps[1:] {
@@ -99,13 +98,9 @@ func (c *collector) app(set *Set) *node {
 	}
 	body := app.body.without()
 	body.at = app.at
-	return body
-}
 
-// lists adds modules, sources and services to those that the app itself lists. A module of a SERMAS
-// app is left out where no tool calls with it and it lacks a secret, by which clients sign in: SERMAS
-// keeps that in its own Keycloak.
-func (c *collector) lists(body *node) {
+	// A module of a SERMAS app is left out if no tool calls with it and it lacks a secret, by which clients
+	// sign in: SERMAS keeps that in its own Keycloak.
 	used := map[string]bool{}
 	for _, tool := range c.of(kindTool) {
 		if id, ok := tool.body.get("request").get("moduleId").scalarText(); ok {
@@ -130,6 +125,7 @@ func (c *collector) lists(body *node) {
 			}
 		}
 	}
+	return body
 }
 
 // grouping puts tools into the repositories that name them.
@@ -140,9 +136,8 @@ type grouping struct {
 	taken map[string]bool // tools that a repository names
 }
 
-// repositories groups the tools: those that a repository names are in it, in its
-// order, and in every other that names them; the rest is in the default one. Tools without
-// a name are there as well, so that their other faults are found.
+// repositories groups the tools: each is in every repository that names it, the rest in the default one.
+// Tools without a name are there as well, so that their other faults are found.
 func (c *collector) repositories() []*Definition {
 	g := &grouping{collector: c, tools: map[string]*document{}, taken: map[string]bool{}}
 	for _, d := range c.of(kindTool) {
@@ -186,7 +181,6 @@ func newRepository(id string, at position) *Definition {
 	return &Definition{ID: id, tree: tree}
 }
 
-// The fields of the documents that name tools.
 var (
 	repositoryFields = []string{"tools", "from", "options", "description"}
 	groupFields      = []string{"tools", "description"}
@@ -211,23 +205,17 @@ func (g *grouping) repository(d *document) *Definition {
 			g.faults.add(f.at, "%s: unknown field %q%s", d.label(), fault.Clip(f.name), fault.DidYouMean(f.name, known))
 		case f.name == "options" || f.name == "from":
 			made.tree.fields = append(made.tree.fields, f)
-		case f.name == "tools":
-			g.members(d, f.value, made.tree.get("tools"))
 		}
 	}
-	if d.body.field("tools") == nil && made.tree.field("from") == nil {
-		g.faults.add(d.at, "%s: tools is missing: a list of the names of its tools", d.label())
-	}
-	return made
-}
 
-func (g *grouping) members(d *document, from, to *node) {
-	if from.kind != list {
-		g.faults.add(from.at, "%s: tools is %s; it must be a list of names", d.label(), from.kind)
-		return
+	named, to, here := d.body.get("tools"), made.tree.get("tools"), map[string]bool{}
+	switch {
+	case named == nil && made.tree.field("from") == nil:
+		g.faults.add(d.at, "%s: tools is missing: a list of the names of its tools", d.label())
+	case named != nil && named.kind != list:
+		g.faults.add(named.at, "%s: tools is %s; it must be a list of names", d.label(), named.kind)
 	}
-	here := map[string]bool{}
-	for _, item := range from.items {
+	for _, item := range d.body.itemsOf("tools") {
 		name, ok := item.scalarText()
 		tool := g.tools[name]
 		switch {
@@ -244,4 +232,5 @@ func (g *grouping) members(d *document, from, to *node) {
 			to.items = append(to.items, tool.named())
 		}
 	}
+	return made
 }

@@ -63,6 +63,9 @@ func (e *environment) mask(source string) string {
 
 // split cuts a masked text into its parts: texts, and the placeholders between them.
 func (e *environment) split(masked string) (texts []string, marks []marked) {
+	if !strings.ContainsRune(masked, markFirst) {
+		return []string{masked}, nil
+	}
 	rest := []rune(masked)
 	from := 0
 	for i := 0; i < len(rest); i++ {
@@ -80,24 +83,9 @@ func (e *environment) split(masked string) (texts []string, marks []marked) {
 	return append(texts, string(rest[from:])), marks
 }
 
-func (e *environment) unmask(masked string) string {
-	if !strings.ContainsRune(masked, markFirst) {
-		return masked
-	}
-	texts, marks := e.split(masked)
-	var out strings.Builder
-	for i, mark := range marks {
-		out.WriteString(texts[i] + mark.text)
-	}
-	return out.String() + texts[len(marks)]
-}
-
 // fillMasked replaces the placeholders of a masked value. Whole says that the value is
 // one placeholder and nothing else.
 func (e *environment) fillMasked(masked string, faults *Faults) (filled string, whole bool) {
-	if !strings.ContainsRune(masked, markFirst) {
-		return masked, false
-	}
 	texts, marks := e.split(masked)
 	var out strings.Builder
 	for i, mark := range marks {

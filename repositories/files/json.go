@@ -53,8 +53,6 @@ func (r *jsonReader) value(depth int) (*node, error) {
 		return nil, err
 	}
 	switch value := token.(type) {
-	case json.Delim:
-		return r.container(value == '{', at, depth)
 	case string:
 		before := len(*r.faults)
 		filled := placeholder.ReplaceAllStringFunc(value, func(found string) string { return r.env.value(marked{found, at}, r.faults) })
@@ -63,38 +61,33 @@ func (r *jsonReader) value(depth int) (*node, error) {
 		return &node{kind: number, text: value.String(), at: at}, nil
 	case bool:
 		return &node{kind: boolean, text: fmt.Sprint(value), at: at}, nil
-	default:
+	case nil:
 		return &node{at: at}, nil
 	}
-}
 
-func (r *jsonReader) container(isObject bool, at position, depth int) (*node, error) {
 	made := &node{kind: list, at: at}
-	if isObject {
+	if token == json.Delim('{') {
 		made.kind = object
 	}
 	seen := map[string]position{}
 	for r.decoder.More() {
 		var key field
-		if isObject {
-			token, at, err := r.next()
-			if err != nil {
+		if made.kind == object {
+			if token, key.at, err = r.next(); err != nil {
 				return nil, err
 			}
 			key.name, _ = token.(string)
-			key.at = at
 		}
-		var err error
 		if key.value, err = r.value(depth + 1); err != nil {
 			return nil, err
 		}
-		if isObject {
+		if made.kind == object {
 			made.addOnce(key, seen, r.faults)
 		} else {
 			made.items = append(made.items, key.value)
 		}
 	}
-	_, err := r.decoder.Token()
+	_, err = r.decoder.Token()
 	return made, err
 }
 

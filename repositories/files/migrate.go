@@ -106,25 +106,20 @@ func rewrite(file, source string, anew bool) string {
 				r.replace(kind.at, word, newest)
 			}
 		}
-		out = append(out, r.text(part.before))
-	}
-	return strings.Join(out, "---\n")
-}
-
-func (r *rewriter) text(from int) string {
-	var b strings.Builder
-	for _, line := range r.lines[from:min(r.last, len(r.lines))] {
-		if marker.MatchString(line) {
-			line = strings.TrimLeft(line[3:], " \t")
-			if strings.TrimSpace(line) == "" {
+		var text strings.Builder
+		for _, line := range r.lines[part.before:min(r.last, len(r.lines))] {
+			isMarker := marker.MatchString(line)
+			if isMarker {
+				line = strings.TrimLeft(line[3:], " \t")
+			}
+			if isMarker && strings.TrimSpace(line) == "" || !isMarker && directive.MatchString(line) {
 				continue
 			}
-		} else if directive.MatchString(line) {
-			continue
+			text.WriteString(line)
 		}
-		b.WriteString(line)
+		out = append(out, text.String())
 	}
-	return b.String()
+	return strings.Join(out, "---\n")
 }
 
 // replace changes a word at a place of a line. It is there: the parser has read it.
@@ -153,7 +148,15 @@ func (r *rewriter) nested(value *node, first int) (out []string) {
 			}
 			line := entry.at.line - 1
 			lead += r.comments(at, line)
-			at = max(r.trimmed(entry.at, next), line+1)
+			for ; next > entry.at.line; next-- { // blank lines and comments no deeper than the key belong to what follows
+				last := r.lines[next-1]
+				bare := strings.TrimLeft(last, " ")
+				deeper := len(last)-len(bare) >= entry.at.column
+				if !marker.MatchString(last) && strings.TrimSpace(bare) != "" && (!strings.HasPrefix(bare, "#") || deeper) {
+					break
+				}
+			}
+			at = max(next, line+1)
 			out = append(out, lead+r.entry(sections[section.name], entry, line, at))
 			lead = ""
 		}
@@ -192,23 +195,7 @@ func commentOf(line string) string {
 	return ""
 }
 
-// trimmed is the line after the last one of what begins at a place: blank lines and
-// comments no deeper than its key belong to what follows.
-func (r *rewriter) trimmed(at position, next int) int {
-	for next > at.line {
-		line := r.lines[next-1]
-		bare := strings.TrimLeft(line, " ")
-		deeper := len(line)-len(bare) >= at.column
-		if !marker.MatchString(line) && strings.TrimSpace(bare) != "" && (!strings.HasPrefix(bare, "#") || deeper) {
-			break
-		}
-		next--
-	}
-	return next
-}
-
-// entry writes one entry: from its own lines where these mean the same by themselves,
-// else anew, as what is in braces, and aliases of what stands in another document.
+// entry writes one entry: from its own lines if these mean the same by themselves, else anew.
 func (r *rewriter) entry(kind string, entry field, from, to int) string {
 	body := new(collector).withTypes(entryBody(kind, entry))
 	rest, comment := afterKey(r.lines[from], entry)
@@ -222,7 +209,13 @@ func (r *rewriter) entry(kind string, entry field, from, to int) string {
 	case entry.value.kind == object && len(entry.value.fields) > 0 && rest == "":
 		kept = comment + "\n" + r.block(entry.value, from+1, to)
 	}
-	if kept != "" && !r.anew && says(head+kept, kind, entry.name, body) {
+	if kept == "" || r.anew {
+		return head + comment + "\n" + render(body, "")
+	}
+	var faults Faults
+	values := readValues("", head+kept, nil, &faults)
+	want := body.with("name", newText(entry.name, body.at)).with("kind", newText(kind, body.at))
+	if len(faults) == 0 && len(values) == 1 && len(want.fields) == len(body.fields)+2 && want.equal(values[0]) {
 		return head + kept
 	}
 	return head + comment + "\n" + render(body, "")
@@ -277,15 +270,4 @@ func (r *rewriter) rename(value *node) {
 	for _, item := range slices.Backward(value.items) {
 		r.rename(item)
 	}
-}
-
-// says reports whether a text is one document that defines this and nothing else.
-func says(written, kind, name string, body *node) bool {
-	var faults Faults
-	values := readValues("", written, nil, &faults)
-	if len(faults) > 0 || len(values) != 1 || values[0].kind != object {
-		return false
-	}
-	want := body.with("name", newText(name, body.at)).with("kind", newText(kind, body.at))
-	return len(want.fields) == len(body.fields)+2 && want.equal(values[0])
 }

@@ -1,7 +1,6 @@
 package files
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -63,7 +62,26 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 		return refused()
 	}
 
-	made := im.finish()
+	repository, named := im.textsOf("kind", kindRepository, "name", im.name), &node{kind: list}
+	for _, tool := range im.tools {
+		named.items = append(named.items, tool.get("name"))
+	}
+	repository.add("tools", im.root.at, named)
+	printed := strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '_'
+	}, path)
+	var written strings.Builder
+	fmt.Fprintf(&written, "# Made of %s by: earshot import openapi\n", printed)
+	for i, one := range append(append(im.sources(), im.tools...), repository) {
+		written.WriteString([]string{"", "---\n"}[min(i, 1)] + render(one, ""))
+	}
+	made := &OpenAPI{
+		Text: forEditors(written.String()), Tools: len(im.tools), Operations: im.count,
+		Variables: sortedKeys(im.variables), Notes: im.notes.sorted([]string{path}),
+	}
 	if len(made.Text) > maxBytes {
 		im.faults.add(im.root.at, "has %d operations, which make a file of %d bytes; one of %d can be read: take a part of them, as with --path /v1/customers", im.count, len(made.Text), maxBytes)
 		return refused()
@@ -100,16 +118,11 @@ func (im *openapi) begin(values []*node) bool {
 	}
 
 	im.name = cmp.Or(idOf(im.options.Name), idOf(strings.ToLower(im.root.get("info").textOf("title"))), "api")
-	im.base = im.baseURL()
 	im.readSchemes()
 	if hooks := im.root.field("webhooks"); hooks != nil {
 		im.notes.add(hooks.at, "webhooks are left out: they are requests to somebody else, and no tools")
 	}
-	return true
-}
 
-// baseURL is where the API is, with the slash that paths are resolved behind.
-func (im *openapi) baseURL() string {
 	given := im.options.BaseURL
 	if servers := im.root.itemsOf("servers"); given == "" && len(servers) > 0 {
 		server := im.resolved(servers[0])
@@ -130,7 +143,8 @@ func (im *openapi) baseURL() string {
 		given = im.variable("URL") + "/" + strings.TrimPrefix(given, "/")
 		im.notes.add(im.root.at, "does not say where the API is: set the variable in %s, or give --base-url", given)
 	}
-	return strings.TrimSuffix(given, "/") + "/"
+	im.base = strings.TrimSuffix(given, "/") + "/" // paths are resolved behind the slash
+	return true
 }
 
 func (im *openapi) operations() {
@@ -164,30 +178,5 @@ func (im *openapi) operations() {
 	}
 	if len(im.tools) == 0 && len(im.faults) == 0 {
 		im.faults.add(paths.at, "has no operation that can be a tool:\n%s", im.notes.Error())
-	}
-}
-
-// finish writes the sources, the tools, and the repository that names the tools.
-func (im *openapi) finish() *OpenAPI {
-	repository, named := im.textsOf("kind", kindRepository, "name", im.name), &node{kind: list}
-	for _, tool := range im.tools {
-		named.items = append(named.items, tool.get("name"))
-	}
-	repository.add("tools", im.root.at, named)
-
-	var written bytes.Buffer
-	printed := strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '_'
-	}, im.file)
-	fmt.Fprintf(&written, "# Made of %s by: earshot import openapi\n", printed)
-	for i, one := range append(append(im.sources(), im.tools...), repository) {
-		written.WriteString([]string{"", "---\n"}[min(i, 1)] + render(one, ""))
-	}
-	return &OpenAPI{
-		Text: forEditors(written.String()), Tools: len(im.tools), Operations: im.count,
-		Variables: sortedKeys(im.variables), Notes: im.notes.sorted([]string{im.file}),
 	}
 }

@@ -201,7 +201,9 @@ func (im *openapi) rules(made *node, s schema, description string, loose bool, d
 			description = strings.TrimSpace(description) + " (an object with " + inside + ")"
 		}
 	}
-	kept := !loose && depth == 0 && s.keepsFormat(kind)
+	given, is := s.byDefault.scalarText()
+	format := parameters.Format(s.format)
+	kept := !loose && depth == 0 && kind == "string" && len(s.enum) == 0 && format.Known() && (s.byDefault == nil || is && format.Flaw(given) == "")
 	if s.format != "" && !kept && !slices.Contains([]string{"int32", "int64", "float", "double"}, s.format) {
 		s.hints = append([]string{"format " + fault.Clip(s.format)}, s.hints...)
 	}
@@ -264,17 +266,6 @@ func (im *openapi) members(s schema, depth int) string {
 		listed = append(listed, one)
 	}
 	return clipped(strings.Join(listed, "; "), maxDescribed/2)
-}
-
-// keepsFormat reports whether a parameter can have the format: it is one of those that are checked, and the
-// schema's own values are of it.
-func (s *schema) keepsFormat(kind string) bool {
-	format := parameters.Format(s.format)
-	if kind != "string" || len(s.enum) > 0 || !format.Known() {
-		return false
-	}
-	given, is := s.byDefault.scalarText()
-	return s.byDefault == nil || is && format.Flaw(given) == ""
 }
 
 func fits(value *node, kind string) bool {

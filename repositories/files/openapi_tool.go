@@ -36,7 +36,28 @@ func (im *openapi) operation(path string, of field, item *node) {
 		openapi: im, at: of.at, label: strings.ToUpper(of.name) + " " + fault.Clip(path), method: strings.ToUpper(of.name), path: path,
 		lists: map[string][]parameter{}, headers: newObject(of.at), source: newText(im.name, of.at),
 	}
-	o.parameters(item, of.value)
+	var all []*node // parameters of the path and of the operation; the latter win
+	known := map[string]int{}
+	for _, one := range slices.Concat(item.itemsOf("parameters"), of.value.itemsOf("parameters")) {
+		resolved := o.resolved(one)
+		key := resolved.textOf("in") + " " + resolved.textOf("name")
+		if at, again := known[key]; again {
+			all[at] = resolved
+			continue
+		}
+		known[key] = len(all)
+		all = append(all, resolved)
+	}
+	for _, one := range all {
+		if one != nil {
+			o.parameter(one)
+		}
+	}
+	for _, named := range inPath.FindAllStringSubmatch(path, -1) {
+		if _, is := known["path "+named[1]]; !is {
+			o.lists["pathParams"] = append(o.lists["pathParams"], parameter{name: named[1], schema: schema{kind: "string"}, required: true})
+		}
+	}
 	o.requestBody(of.value)
 	for _, name := range []string{"callbacks", "servers"} {
 		if there := of.value.field(name); there != nil {
@@ -57,32 +78,6 @@ func (im *openapi) operation(path string, of field, item *node) {
 
 // inPath are the places of a path that parameters fill.
 var inPath = regexp.MustCompile(`\{([^{}/]+)\}`)
-
-// parameters reads those of the path and of the operation, of which the latter win.
-func (o *operation) parameters(item, from *node) {
-	var all []*node
-	known := map[string]int{}
-	for _, one := range slices.Concat(item.itemsOf("parameters"), from.itemsOf("parameters")) {
-		resolved := o.resolved(one)
-		key := resolved.textOf("in") + " " + resolved.textOf("name")
-		if at, again := known[key]; again {
-			all[at] = resolved
-			continue
-		}
-		known[key] = len(all)
-		all = append(all, resolved)
-	}
-	for _, one := range all {
-		if one != nil {
-			o.parameter(one)
-		}
-	}
-	for _, named := range inPath.FindAllStringSubmatch(o.path, -1) {
-		if _, is := known["path "+named[1]]; !is { // a text, as nobody says otherwise
-			o.lists["pathParams"] = append(o.lists["pathParams"], parameter{name: named[1], schema: schema{kind: "string"}, required: true})
-		}
-	}
-}
 
 // placesOf are the fields of a tool for the places of a parameter.
 var placesOf = map[string]string{"path": "pathParams", "query": "queryParams", "header": "headerParams"}
@@ -253,8 +248,26 @@ func (o *operation) asTool(from *node) {
 		name = fmt.Sprintf("%.58s_%d", fitting, n)
 	}
 
+	// A parameter of the path that has the name of another gets one of its own.
+	path := strings.TrimPrefix(o.path, "/")
+	for i, p := range o.lists["pathParams"] {
+		name := p.name
+		for o.isTaken(name) {
+			name = "path_" + name
+		}
+		path = strings.ReplaceAll(path, "{"+p.name+"}", place(name, "%s"))
+		o.lists["pathParams"][i].name, o.lists["pathParams"][i].words = name, cmp.Or(p.words, p.schema.description, words(p.name))
+	}
+	if path == "" { // the source itself
+		if base, _ := url.Parse(o.base); base != nil {
+			path = base.EscapedPath()
+		}
+		path = cmp.Or(path, "/")
+	} else {
+		path = unfilled(path)
+	}
+
 	o.grant = o.authenticate(from)
-	path := o.template()
 	tool := o.write(name, path, from, false)
 	if err := checkTool(tool); err != nil {
 		tool = o.write(name, path, from, true)
@@ -267,28 +280,6 @@ func (o *operation) asTool(from *node) {
 	o.names[name] = true
 	o.use(o.grant, o.source)
 	o.tools = append(o.tools, tool)
-}
-
-// template is the path with places for its parameters. One that has the name of another
-// parameter gets a name of its own.
-func (o *operation) template() string {
-	path := strings.TrimPrefix(o.path, "/")
-	for i, p := range o.lists["pathParams"] {
-		name := p.name
-		for o.isTaken(name) {
-			name = "path_" + name
-		}
-		path = strings.ReplaceAll(path, "{"+p.name+"}", place(name, "%s"))
-		o.lists["pathParams"][i].name, o.lists["pathParams"][i].words = name, cmp.Or(p.words, p.schema.description, words(p.name))
-	}
-	if path == "" { // the source itself
-		base, _ := url.Parse(o.base)
-		if base == nil || base.EscapedPath() == "" {
-			return "/"
-		}
-		return base.EscapedPath()
-	}
-	return unfilled(path)
 }
 
 // write writes the tool; loose, without the rules of its values.

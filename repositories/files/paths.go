@@ -137,19 +137,6 @@ func folderName(path string, names []string) string {
 // testsFolder is where a SERMAS app has its tests, in a folder of its own.
 const testsFolder = "tests"
 
-// withTests adds to each folder that of its tests, where it has any.
-func withTests(paths []string) []string {
-	var all []string
-	for _, path := range paths {
-		all = append(all, path)
-		folder := filepath.Join(path, testsFolder)
-		if names, err := inFolder(folder); path != Stdin && err == nil && len(names) > 0 {
-			all = append(all, folder)
-		}
-	}
-	return all
-}
-
 // leftFiles says of what else a SERMAS app has why it is left, by its name without ending.
 var leftFiles = map[string]string{
 	"tasks":      "Earshot has no tasks: what asks for values one after the other is a tool with required parameters",
@@ -208,11 +195,18 @@ func (o Options) load(name string) (string, error) {
 func readSource(path string, stdin io.Reader, most int, hint string) (string, error) {
 	from := stdin
 	if path != Stdin {
-		file, err := openFile(path)
+		file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // does not wait for the writer of a pipe
 		if err != nil {
-			return "", err
+			return "", errors.New(reason(err))
 		}
 		defer file.Close()
+		info, err := file.Stat()
+		switch {
+		case err != nil:
+			return "", err
+		case !info.Mode().IsRegular(): // a pipe may never end, and nor does a device
+			return "", errors.New("is no regular file; what a program writes is read from standard input, as in: program | earshot … -f -")
+		}
 		from = file
 	} else if stdin == nil {
 		return "", nil
@@ -227,24 +221,6 @@ func readSource(path string, stdin io.Reader, most int, hint string) (string, er
 		return "", errors.New("is not UTF-8")
 	}
 	return string(read), nil
-}
-
-// openFile opens a file to be read. What is no regular file is refused: a pipe may never end, and nor
-// does a device. It is opened without waiting for a writer.
-func openFile(file string) (*os.File, error) {
-	opened, err := os.OpenFile(file, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, errors.New(reason(err))
-	}
-	info, err := opened.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("is no regular file; what a program writes is read from standard input, as in: program | earshot … -f -")
-	}
-	if err != nil {
-		opened.Close()
-		return nil, err
-	}
-	return opened, nil
 }
 
 func reason(err error) string {

@@ -20,6 +20,7 @@
 package files
 
 import (
+	"cmp"
 	"io"
 	"path/filepath"
 	"strings"
@@ -74,9 +75,13 @@ type Set struct {
 // names everything that is wrong with them at once; definitions are checked as the
 // API checks them, except for what they refer to in the app (see Set.Check).
 func Read(paths []string, options Options) (*Set, error) {
-	read := paths
-	if options.Tests {
-		read = withTests(paths)
+	var read []string
+	for _, path := range paths {
+		read = append(read, path)
+		folder := filepath.Join(path, testsFolder)
+		if names, err := inFolder(folder); options.Tests && path != Stdin && err == nil && len(names) > 0 {
+			read = append(read, folder)
+		}
 	}
 	names, err := Expand(read)
 	faults, _ := err.(Faults)
@@ -113,8 +118,35 @@ func (c *collector) read(name, source string) {
 	if len(values) == 0 && len(c.faults) == before {
 		c.faults.add(position{name, 1, 1}, "the file is empty; it defines nothing")
 	}
-	for _, value := range values {
-		c.value(name, value)
+	base := baseName(name)
+	for _, value := range values { // its shape and the file's name say which form it has
+		switch {
+		case value.kind == list:
+			c.sermasList(base, value)
+		case value.kind != object:
+			c.faults.add(value.at, "holds %s, where a map or a list of definitions is wanted", value.kind)
+		case value.field("kind") != nil:
+			c.flat(value)
+		case value.field("chat") != nil && (c.tests || c.all):
+			called := cmp.Or(value.get("name"), newText(base, value.at))
+			d := c.named(kindTest, kindTest, called, value.without("name"))
+			d.sermas = true
+			c.test(d)
+		case value.field("chat") != nil: // is for earshot eval alone
+		case nestedSection(value):
+			c.nested(value)
+		case base == kindApp:
+			c.sermasApp(value)
+		case base == kindSettings:
+			c.add(&document{kind: kindSettings, word: kindSettings, at: value.at, body: c.sermasSettings(value), sermas: true})
+		case value.field("name") != nil || len(value.fields) == 0:
+			c.faults.add(value.at, "has no kind; every document says what it is, as in kind: tool")
+		default:
+			for _, f := range value.fields {
+				c.faults.add(f.at, "%q is no section of a file of tools: %s%s", fault.Clip(f.name), strings.Join(sectionNames, ", "),
+					fault.DidYouMean(f.name, sectionNames))
+			}
+		}
 	}
 }
 
@@ -136,38 +168,15 @@ func readValues(name, source string, lookup func(string) (string, bool), faults 
 		faults.add(newCursor(name).to(source, at), "holds a character of the private plane U+F0000, which means nothing to anybody else")
 		return nil
 	}
-	return readYAML(source, env, faults)
+	var values []*node
+	for _, part := range chunks(env.mask(source)) {
+		if value := readDocument(part, env, faults); value != nil {
+			values = append(values, value)
+		}
+	}
+	return values
 }
 
 func clean(source string) string {
 	return strings.ReplaceAll(strings.TrimPrefix(source, "\ufeff"), "\r\n", "\n")
-}
-
-// value takes one value of a file, which is one document of a stream, and finds out
-// by its shape and the file's name which form it has.
-func (c *collector) value(file string, value *node) {
-	base := baseName(file)
-	switch {
-	case value.kind == list:
-		c.sermasList(base, value)
-	case value.kind != object:
-		c.faults.add(value.at, "holds %s, where a map or a list of definitions is wanted", value.kind)
-	case value.field("kind") != nil:
-		c.flat(value)
-	case value.field("chat") != nil:
-		c.sermasTest(base, value)
-	case nestedSection(value):
-		c.nested(value)
-	case base == kindApp:
-		c.sermasApp(value)
-	case base == kindSettings:
-		c.add(&document{kind: kindSettings, word: kindSettings, at: value.at, body: c.sermasSettings(value), sermas: true})
-	case value.field("name") != nil || len(value.fields) == 0:
-		c.faults.add(value.at, "has no kind; every document says what it is, as in kind: tool")
-	default:
-		for _, f := range value.fields {
-			c.faults.add(f.at, "%q is no section of a file of tools: %s%s", fault.Clip(f.name), strings.Join(sectionNames, ", "),
-				fault.DidYouMean(f.name, sectionNames))
-		}
-	}
 }

@@ -187,9 +187,24 @@ func (m *schemaMaker) root() keywords {
 		"then": keywords{"properties": keywords{"kind": keywords{"enum": known}}},
 		"else": keywords{"if": keywords{"type": "object"}, "then": keywords{"anyOf": otherForms}},
 	}}
-	for _, one := range describedKinds() {
+	for _, one := range describedKinds {
+		made, fields := keywords{"type": "object"}, keywords{}
+		if one.of != "" {
+			made, fields = m.copyOf(one.of)
+		}
+		for _, name := range one.without {
+			delete(fields, name)
+		}
+		if one.id != "" {
+			fields["name"] = fields[one.id]
+			delete(fields, one.id)
+		}
+		maps.Copy(fields, one.also)
+		fields["kind"] = keywords{"enum": wordsOf(one.kind)}
+		made["description"], made["additionalProperties"], made["properties"] = one.about, false, fields
+		made["required"] = append([]any{"kind"}, one.required...)
 		name := "Document of " + one.kind
-		m.defs[name] = m.document(one)
+		m.defs[name] = made
 		ways = append(ways, keywords{
 			"if":   keywords{"type": "object", "required": []any{"kind"}, "properties": keywords{"kind": keywords{"enum": wordsOf(one.kind)}}},
 			"then": keywords{"$ref": "#/$defs/" + name},
@@ -232,49 +247,37 @@ type describedKind struct {
 	about    string
 }
 
-// anything is what is read and left.
-var anything = keywords{}
+// Parts of the documents: anything is read and left.
+var (
+	anything          = keywords{}
+	scalarSchema      = keywords{"type": []any{"string", "number", "boolean"}}
+	textsSchema       = keywords{"type": []any{"array", "null"}, "items": scalarSchema}
+	namesSchema       = keywords{"anyOf": []any{textsSchema, scalarSchema}}
+	expectationSchema = keywords{
+		"type": "object", "additionalProperties": false,
+		"properties": keywords{"tool": scalarSchema, "values": keywords{"type": "object"}, "none": keywords{"const": true}, "rejected": scalarSchema, "missing": namesSchema},
+	}
+)
 
-func listOfTexts() keywords {
-	return keywords{"type": []any{"array", "null"}, "items": keywords{"type": []any{"string", "number", "boolean"}}}
-}
-
-// describedKinds are the kinds, each with what its documents may have.
-func describedKinds() []describedKind {
-	named := keywords{"type": []any{"string", "number"}}
-	return []describedKind{
-		{kind: kindTool, of: "Tool", about: "What a user's words can set off."},
-		{kind: kindRepository, of: "Repository", id: "repositoryId", without: []string{"appId", "sessionId", "created", "updated", "notes"},
-			also: keywords{"tools": listOfTexts(), "description": anything}, required: []any{"name"}, about: "A named group of tools: tools lists their names, or from names a source of type mcp."},
-		{kind: kindGroup, also: keywords{"name": named, "tools": listOfTexts(), "description": anything}, about: "A repository in Toolbox's words."},
-		{kind: kindApp, of: "App", id: "appId", without: []string{"name", "notes"}, required: []any{"name"},
-			also: keywords{"displayName": keywords{"description": "What people call it.", "type": []any{"string", "number", "boolean", "null"}}, "description": anything, "public": anything}, about: "A tenant; its name is the appId."},
-		{kind: kindModule, of: "Module", id: "moduleId", required: []any{"name", "secret"}, about: "An OAuth2 client of the app."},
-		{kind: kindAuthService, of: "AuthService", required: []any{"name", "type"},
-			also: keywords{"description": anything, "type": keywords{"enum": []any{"google", "oidc", "generic"}}, "authorizationServer": keywords{"type": "string", "description": "Of Toolbox's generic: the issuer."}}, about: "How ID tokens are verified."},
-		{kind: kindSource, of: "Source", required: []any{"name", "type"},
-			also: keywords{"description": anything, "project": anything, "region": anything, "instance": anything, "cluster": anything, "ipType": anything}, about: "A database, an HTTP API or an MCP server that tools work on."},
-		{kind: kindTest, also: testSchema(), required: []any{"name", "chat"}, about: "A conversation with what it should set off, for earshot eval."},
-	}
-}
-
-func (m *schemaMaker) document(of describedKind) keywords {
-	made, fields := keywords{"type": "object"}, keywords{}
-	if of.of != "" {
-		made, fields = m.copyOf(of.of)
-	}
-	for _, name := range of.without {
-		delete(fields, name)
-	}
-	if of.id != "" {
-		fields["name"] = fields[of.id]
-		delete(fields, of.id)
-	}
-	maps.Copy(fields, of.also)
-	fields["kind"] = keywords{"enum": wordsOf(of.kind)}
-	made["description"], made["additionalProperties"], made["properties"] = of.about, false, fields
-	made["required"] = append([]any{"kind"}, of.required...)
-	return made
+var describedKinds = []describedKind{
+	{kind: kindTool, of: "Tool", about: "What a user's words can set off."},
+	{kind: kindRepository, of: "Repository", id: "repositoryId", without: []string{"appId", "sessionId", "created", "updated", "notes"},
+		also: keywords{"tools": textsSchema, "description": anything}, required: []any{"name"}, about: "A named group of tools: tools lists their names, or from names a source of type mcp."},
+	{kind: kindGroup, also: keywords{"name": keywords{"type": []any{"string", "number"}}, "tools": textsSchema, "description": anything}, about: "A repository in Toolbox's words."},
+	{kind: kindApp, of: "App", id: "appId", without: []string{"name", "notes"}, required: []any{"name"},
+		also: keywords{"displayName": keywords{"description": "What people call it.", "type": []any{"string", "number", "boolean", "null"}}, "description": anything, "public": anything}, about: "A tenant; its name is the appId."},
+	{kind: kindModule, of: "Module", id: "moduleId", required: []any{"name", "secret"}, about: "An OAuth2 client of the app."},
+	{kind: kindAuthService, of: "AuthService", required: []any{"name", "type"},
+		also: keywords{"description": anything, "type": keywords{"enum": []any{"google", "oidc", "generic"}}, "authorizationServer": keywords{"type": "string", "description": "Of Toolbox's generic: the issuer."}}, about: "How ID tokens are verified."},
+	{kind: kindSource, of: "Source", required: []any{"name", "type"},
+		also: keywords{"description": anything, "project": anything, "region": anything, "instance": anything, "cluster": anything, "ipType": anything}, about: "A database, an HTTP API or an MCP server that tools work on."},
+	{kind: kindTest, required: []any{"name", "chat"}, about: "A conversation with what it should set off, for earshot eval.", also: keywords{
+		"name": scalarSchema, "app": scalarSchema, "tools": namesSchema, "now": scalarSchema, "timeZone": scalarSchema, "language": scalarSchema,
+		"chat": keywords{"type": "array", "minItems": 1, "items": keywords{
+			"type": "object", "additionalProperties": false, "minProperties": 1,
+			"properties": keywords{"user": scalarSchema, "agent": scalarSchema, "expect": keywords{"anyOf": []any{expectationSchema, keywords{"type": "array", "items": expectationSchema}}}},
+		}},
+	}},
 }
 
 func wordsOf(kind string) (begin []any) {
@@ -284,21 +287,4 @@ func wordsOf(kind string) (begin []any) {
 		}
 	}
 	return begin
-}
-
-func testSchema() keywords {
-	scalar := keywords{"type": []any{"string", "number", "boolean"}}
-	names := keywords{"anyOf": []any{listOfTexts(), scalar}}
-	expectation := keywords{
-		"type": "object", "additionalProperties": false,
-		"properties": keywords{"tool": scalar, "values": keywords{"type": "object"}, "none": keywords{"const": true}, "rejected": scalar, "missing": names},
-	}
-	said := keywords{
-		"type": "object", "additionalProperties": false, "minProperties": 1,
-		"properties": keywords{"user": scalar, "agent": scalar, "expect": keywords{"anyOf": []any{expectation, keywords{"type": "array", "items": expectation}}}},
-	}
-	return keywords{
-		"name": scalar, "app": scalar, "tools": names, "now": scalar, "timeZone": scalar, "language": scalar,
-		"chat": keywords{"type": "array", "minItems": 1, "items": said},
-	}
 }

@@ -117,17 +117,3 @@ func (c *collector) sermasList(base string, value *node) {
 		c.add(tool)
 	}
 }
-
-// sermasTest takes a test of SERMAS, which has the name of its file where it has no other.
-func (c *collector) sermasTest(base string, value *node) {
-	if !c.tests && !c.all {
-		return
-	}
-	name := value.get("name")
-	if name == nil {
-		name = newText(base, value.at)
-	}
-	d := c.named(kindTest, kindTest, name, value.without("name"))
-	d.sermas = true
-	c.test(d)
-}

@@ -94,7 +94,23 @@ func (c *collector) test(d *document) {
 		case f.name == "tools":
 			r.test.Tools = r.names("tools", f.value)
 		case slices.Contains(testFields, f.name), d.sermas && f.name == "appId":
-			r.scalar(f)
+			given := r.text(f.name, f.value)
+			var err error
+			switch f.name {
+			case "app", "appId":
+				r.test.AppID = given
+			case "language":
+				r.test.Language, err = given, locale.CheckLanguage(given)
+			case "timeZone":
+				r.test.TimeZone, err = given, locale.CheckZone(given)
+			case "now":
+				if r.test.Now, err = time.Parse(time.RFC3339, given); err != nil {
+					err = fmt.Errorf("%q is no time of RFC 3339, as in 2026-11-20T09:30:00+01:00", fault.Clip(given))
+				}
+			}
+			if given != "" && err != nil {
+				r.fault(f.value.at, "%s: %s", f.name, err)
+			}
 		case d.sermas && slices.Contains(sermasTests, f.name):
 			if strings.HasPrefix(f.name, "settings") {
 				r.notes.add(f.at, "%s: %s is left out: the settings are those of the app", d.label(), f.name)
@@ -111,29 +127,6 @@ func (c *collector) test(d *document) {
 
 func (r testReader) fault(at position, format string, args ...any) {
 	r.faults.add(at, "%s: %s", r.d.label(), fmt.Sprintf(format, args...))
-}
-
-func (r testReader) scalar(f field) {
-	given := r.text(f.name, f.value)
-	if given == "" {
-		return
-	}
-	var err error
-	switch f.name {
-	case "app", "appId":
-		r.test.AppID = given
-	case "language":
-		r.test.Language, err = given, locale.CheckLanguage(given)
-	case "timeZone":
-		r.test.TimeZone, err = given, locale.CheckZone(given)
-	case "now":
-		if r.test.Now, err = time.Parse(time.RFC3339, given); err != nil {
-			err = fmt.Errorf("%q is no time of RFC 3339, as in 2026-11-20T09:30:00+01:00", fault.Clip(given))
-		}
-	}
-	if err != nil {
-		r.fault(f.value.at, "%s: %s", f.name, err)
-	}
 }
 
 // text is a text that must be one, and not empty.

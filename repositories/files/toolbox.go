@@ -176,9 +176,26 @@ func (c *collector) typed(d *document) {
 	case kindSource:
 		d.body = d.body.without("description")
 		kind := d.body.textOf("type")
-		if served, is := clouds[kind]; is && !c.all {
-			c.cloud(d, kind, served)
-			return
+		if served, is := clouds[kind]; is && !c.all { // needs a host: in the file, or in the variable of its name
+			variable := strings.ReplaceAll(strings.ToUpper(d.name), "-", "_")
+			at := d.body.get("type").at
+			body := d.body.without(append(served.connector, "type")...).with("type", newText(served.speaks, at))
+			for _, part := range []string{"host", "port"} {
+				if body.get(part) != nil || c.lookup == nil {
+					continue
+				}
+				if value, set := c.lookup(variable + "_" + strings.ToUpper(part)); set && value != "" {
+					body.add(part, at, newText(value, at))
+				}
+			}
+			if body.get("host") == nil {
+				c.unsupported(d, fmt.Errorf("%q is reached by its host here, and not through a connector: add host (the address of the instance, or 127.0.0.1 where its auth proxy runs), or set %s_HOST",
+					fault.Clip(kind), variable))
+				return
+			}
+			c.notes.add(at, "%s: %q is read as %s, by host and port: what its connector takes is left out", d.label(), fault.Clip(kind), served.speaks)
+			d.body = body
+			break
 		}
 		if err := repositories.CheckSourceType(kind); kind != "" && !c.all && err != nil {
 			c.unsupported(d, err)
@@ -208,29 +225,6 @@ var clouds = map[string]cloud{
 	"cloud-sql-postgres": {repositories.SourcePostgres, []string{"project", "region", "instance", "ipType"}},
 	"alloydb-postgres":   {repositories.SourcePostgres, []string{"project", "region", "cluster", "instance", "ipType"}},
 	"cloud-sql-mysql":    {repositories.SourceMySQL, []string{"project", "region", "instance", "ipType"}},
-}
-
-// cloud takes a source of a cloud. It needs a host: in the file, or in the variable of its name.
-func (c *collector) cloud(d *document, kind string, served cloud) {
-	variable := strings.ReplaceAll(strings.ToUpper(d.name), "-", "_")
-	at := d.body.get("type").at
-	body := d.body.without(append(served.connector, "type")...).with("type", newText(served.speaks, at))
-	for _, part := range []string{"host", "port"} {
-		if body.get(part) != nil || c.lookup == nil {
-			continue
-		}
-		if value, set := c.lookup(variable + "_" + strings.ToUpper(part)); set && value != "" {
-			body.add(part, at, newText(value, at))
-		}
-	}
-	if body.get("host") == nil {
-		c.unsupported(d, fmt.Errorf("%q is reached by its host here, and not through a connector: add host (the address of the instance, or 127.0.0.1 where its auth proxy runs), or set %s_HOST",
-			fault.Clip(kind), variable))
-		return
-	}
-	c.notes.add(at, "%s: %q is read as %s, by host and port: what its connector takes is left out", d.label(), fault.Clip(kind), served.speaks)
-	d.body = body
-	c.add(d)
 }
 
 // unsupported leaves out what is of a type that is not served: a fault, which is the only one

@@ -116,18 +116,7 @@ type yamlReader struct {
 	sizes   map[*node]int
 }
 
-// readYAML returns the values of the documents of a YAML file. One that is at fault is
-// missing; the others are read.
-func readYAML(source string, env *environment, faults *Faults) []*node {
-	var values []*node
-	for _, part := range chunks(env.mask(source)) {
-		if value := readDocument(part, env, faults); value != nil {
-			values = append(values, value)
-		}
-	}
-	return values
-}
-
+// readDocument returns the value of a document; nil for one that is at fault.
 func readDocument(part chunk, env *environment, faults *Faults) *node {
 	r := &yamlReader{env: env, before: part.before, faults: faults, anchors: map[string]*node{}, sizes: map[*node]int{}}
 	start := position{env.file, part.before + 1, 1}
@@ -144,7 +133,9 @@ func readDocument(part chunk, env *environment, faults *Faults) *node {
 		} else {
 			message, _, _ = strings.Cut(err.Error(), "\n")
 		}
-		faults.add(at, "malformed YAML: %s", env.unmask(fault.Clip(message)))
+		asWritten := environment{masked: env.masked}
+		message, _ = asWritten.fillMasked(fault.Clip(message), faults)
+		faults.add(at, "malformed YAML: %s", message)
 		return nil
 	}
 	if body == nil {
