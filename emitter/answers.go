@@ -121,34 +121,28 @@ func (i *Intake) read(ctx context.Context, take Taker) (opened bool, err error) 
 	if err != nil {
 		return false, err
 	}
-	err = i.watch(ctx, consuming.Closed())
+	ticks := time.NewTicker(watchEvery)
+	defer ticks.Stop()
+	for err = nil; err == nil; {
+		select {
+		case <-ctx.Done():
+			err = ctx.Err()
+		case <-consuming.Closed():
+			err = errors.New("the consumer was closed")
+		case <-ticks.C:
+			err = i.in(ctx, func(ctx context.Context, js jetstream.JetStream) error {
+				_, err := js.Consumer(ctx, StreamIn, consumerName)
+				return err
+			})
+			if !errors.Is(err, jetstream.ErrConsumerNotFound) && !errors.Is(err, jetstream.ErrStreamNotFound) {
+				err = nil // the client library mends outages
+			}
+		}
+	}
 	consuming.Drain() // what is here already is handed back
 	<-consuming.Closed()
 	r.working.Wait()
 	return true, err
-}
-
-// watch looks from time to time whether the consumer is there, and returns when it is not, or
-// when ctx ends. Outages alone are the client library's to mend.
-func (i *Intake) watch(ctx context.Context, closed <-chan struct{}) error {
-	ticks := time.NewTicker(watchEvery)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case <-closed:
-			return errors.New("the consumer was closed")
-		case <-ticks.C:
-		}
-		err := i.in(ctx, func(ctx context.Context, js jetstream.JetStream) error {
-			_, err := js.Consumer(ctx, StreamIn, consumerName)
-			return err
-		})
-		if errors.Is(err, jetstream.ErrConsumerNotFound) || errors.Is(err, jetstream.ErrStreamNotFound) {
-			return err
-		}
-	}
 }
 
 // streamInSizes are the bytes that the stream may have, tried one after the other: an account

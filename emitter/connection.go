@@ -116,20 +116,23 @@ type request struct {
 	end     context.CancelCauseFunc
 }
 
-// begin returns a context that ends with ctx, or when no answer will come any more. It must
-// begin before the state of the connection is looked at: a loss in between would go unnoticed.
-func (l *link) begin(ctx context.Context, subject string) (_ context.Context, done func()) {
+// begin returns a context that ends with ctx, or when no answer will come any more; denied says that none
+// can come. It must begin before the state of the connection is looked at: a loss in between would go unnoticed.
+func (l *link) begin(ctx context.Context, subject string) (_ context.Context, done func(), denied error) {
 	ctx, end := context.WithCancelCause(ctx)
 	begun := &request{subject, end}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.waiting[begun] = struct{}{}
+	if l.inbox != "" {
+		denied = fmt.Errorf("%w for %q", errDenied, l.inbox)
+	}
 	return ctx, func() {
 		l.mu.Lock()
 		delete(l.waiting, begun)
 		l.mu.Unlock()
 		end(nil)
-	}
+	}, denied
 }
 
 // end ends the requests that are picked; l.mu is held.
@@ -218,16 +221,6 @@ func (l *link) trouble(conn *nats.Conn, _ *nats.Subscription, err error) {
 	l.end(fmt.Errorf("%w for %q", errDenied, subject), func(of string) bool {
 		return answers || of == subject || of != StreamIn && strings.HasPrefix(subject, "$JS.API.STREAM.") // needed for every event
 	})
-}
-
-// noAnswers returns why no answer can come, if that is so. A request must have begun before.
-func (l *link) noAnswers() error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.inbox == "" {
-		return nil
-	}
-	return fmt.Errorf("%w for %q", errDenied, l.inbox)
 }
 
 // allowed forgets a subject that something was published on.

@@ -70,7 +70,17 @@ func Diagnose(ctx context.Context, list string, options Options, ingress bool) (
 		return d.found, nil
 	}
 	d.stream = newStream(d.js, options)
-	d.server()
+	version, major, minor := conn.ConnectedServerVersion(), 0, 0
+	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n == 2 && (major < 2 || major == 2 && minor < 10) {
+		d.add("version", finding.Notable, version, "it is version "+version+", which acknowledges events before they are on the disk; 2.10 is the first that can sync them (sync_interval: always)")
+	} else {
+		d.add("version", finding.Good, version, "")
+	}
+	if payload := conn.MaxPayload(); payload < wantedPayload {
+		d.add("max_payload", finding.Notable, fmt.Sprint(payload), fmt.Sprintf("its max_payload is %d bytes, and longer events and replies are refused; set max_payload: 8MB", payload))
+	} else {
+		d.add("max_payload", finding.Good, fmt.Sprint(payload), "")
+	}
 	for _, look := range []func(context.Context){
 		func(ctx context.Context) { d.permissions(ctx, ingress) }, d.account, d.events, d.answers,
 	} {
@@ -86,21 +96,6 @@ const codeNoLeader jetstream.ErrorCode = 10008
 
 // wantedPayload is as long as an event may be with all that is around it, in bytes.
 const wantedPayload = 2 << 20
-
-// server looks at what a server says of itself to each client.
-func (d *diagnosis) server() {
-	version, major, minor := d.conn.ConnectedServerVersion(), 0, 0
-	if n, _ := fmt.Sscanf(version, "%d.%d", &major, &minor); n == 2 && (major < 2 || major == 2 && minor < 10) {
-		d.add("version", finding.Notable, version, "it is version "+version+", which acknowledges events before they are on the disk; 2.10 is the first that can sync them (sync_interval: always)")
-	} else {
-		d.add("version", finding.Good, version, "")
-	}
-	if payload := d.conn.MaxPayload(); payload < wantedPayload {
-		d.add("max_payload", finding.Notable, fmt.Sprint(payload), fmt.Sprintf("its max_payload is %d bytes, and longer events and replies are refused; set max_payload: 8MB", payload))
-	} else {
-		d.add("max_payload", finding.Good, fmt.Sprint(payload), "")
-	}
-}
 
 // permissions asks the server what its user may, and compares that with what is needed. A
 // server may let the question go unanswered, if it is denied.

@@ -184,9 +184,9 @@ func (e *Emitter) bounded(ctx context.Context, subject string, what func(context
 	defer e.inFlight.RUnlock()
 	ctx, cancel := context.WithTimeout(ctx, e.options.Timeout)
 	defer cancel()
-	ctx, done := e.link.begin(ctx, subject)
+	ctx, done, denied := e.link.begin(ctx, subject)
 	defer done()
-	if err := cmp.Or(e.connected(), e.link.noAnswers()); err != nil {
+	if err := cmp.Or(e.connected(), denied); err != nil {
 		return err
 	}
 	err := what(ctx)
@@ -246,13 +246,11 @@ func (e *Emitter) send(ctx context.Context, delivery effect.Effect, tries []jets
 	}
 	_, err := e.js.PublishMsg(ctx, out, tries...)
 	failpoint.At(failpoint.PublishAcked)
+	e.stream.fullness.published(out.Size(), err)
 	limit := ""
 	switch {
 	case err == nil:
-		e.stream.fullness.stored(out.Size())
 		e.link.allowed(out.Subject)
-	case slices.Contains(fullCodes, code(err)):
-		e.stream.fullness.refused(out.Size(), err)
 	case errors.Is(err, nats.ErrMaxPayload):
 		limit = fmt.Sprintf("the NATS server's max_payload is %d", e.conn.MaxPayload())
 	case errors.Is(err, jetstream.ErrStreamMessageExceedsMaximum): // that of its operator
@@ -310,10 +308,12 @@ func (e *Emitter) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByC
 
 // Collect implements prometheus.Collector.
 func (e *Emitter) Collect(out chan<- prometheus.Metric) {
-	value := 0.0
-	if e.stream.fullness.isFull() {
+	value, fullness := 0.0, e.stream.fullness
+	fullness.mu.Lock()
+	if fullness.full {
 		value = 1
 	}
+	fullness.mu.Unlock()
 	out <- prometheus.MustNewConstMetric(fullDesc, prometheus.GaugeValue, value)
 	out <- prometheus.MustNewConstMetric(deniedDesc, prometheus.GaugeValue, float64(len(e.link.denied())))
 }
@@ -349,14 +349,6 @@ func outcomeOf(err error) effect.Outcome {
 
 // downs are the errors of a connection on which nothing was written.
 var downs = []error{errDown, nats.ErrReconnectBufExceeded, nats.ErrConnectionClosed, nats.ErrConnectionReconnecting, nats.ErrConnectionDraining}
-
-func code(err error) jetstream.ErrorCode {
-	var api *jetstream.APIError
-	if errors.As(err, &api) {
-		return api.ErrorCode
-	}
-	return 0
-}
 
 // refusals are the answers of a server that takes no connection of ours.
 var refusals = []error{nats.ErrAuthorization, nats.ErrAuthExpired, nats.ErrAuthRevoked, nats.ErrAccountAuthExpired}

@@ -56,6 +56,14 @@ var (
 	fullCodes = []jetstream.ErrorCode{codeStoreFailed, codeAccountFull, codeServerFull}
 )
 
+func code(err error) jetstream.ErrorCode {
+	var api *jetstream.APIError
+	if errors.As(err, &api) {
+		return api.ErrorCode
+	}
+	return 0
+}
+
 // stream creates the JetStream stream EARSHOT and keeps its configuration as it should be.
 type stream struct {
 	js      jetstream.JetStream
@@ -238,19 +246,15 @@ type fullness struct {
 	limit bool
 }
 
-// refused marks the stream as full, for an event of so many bytes.
-func (f *fullness) refused(size int, err error) {
+// published notes whether an event of so many bytes was stored, or refused as the stream is full. A small one
+// that was stored says nothing about a larger one.
+func (f *fullness) published(size int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.need, f.limit = uint64(size), strings.Contains(err.Error(), "maximum")
-	f.set(true, err.Error())
-}
-
-// stored notes an event that was stored. A small one says nothing about a larger one.
-func (f *fullness) stored(size int) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.full && uint64(size) >= f.need {
+	if slices.Contains(fullCodes, code(err)) {
+		f.need, f.limit = uint64(size), strings.Contains(err.Error(), "maximum")
+		f.set(true, err.Error())
+	} else if err == nil && f.full && uint64(size) >= f.need {
 		f.set(false, "")
 	}
 }
@@ -287,12 +291,6 @@ func (f *fullness) set(isFull bool, why string) {
 		f.logger.Info("stream.room", "stream", Stream)
 	}
 	f.full = isFull
-}
-
-func (f *fullness) isFull() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.full
 }
 
 // explain says what to do about errors that do not heal by themselves.

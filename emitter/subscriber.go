@@ -5,8 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/nats-io/nats.go/jetstream"
-
 	"earshot/trigger/effect"
 )
 
@@ -90,27 +88,6 @@ func (s *subscriber) state() state {
 	default:
 		return subscribed
 	}
-}
-
-// pick takes of the messages what the subscriber may see and will not get live, as far as
-// that is to be kept at once, and says whether that is all.
-func (s *subscriber) pick(messages <-chan jetstream.Msg) (events []effect.Published, through uint64, got int, whole bool) {
-	through, whole = s.seen, true
-	kept := 0
-	for msg := range messages {
-		got++
-		if !whole {
-			continue
-		}
-		event, of, err := readEvent(msg)
-		through = max(through, event.Sequence)
-		if err == nil && event.Sequence <= s.joinedAt && of.app == s.app && (s.session == "" || of.session == s.session) {
-			events = append(events, event)
-			kept += len(event.Data)
-			whole = kept < catchUpBytes
-		}
-	}
-	return events, through, got, whole
 }
 
 // live hands on what comes, until ctx ends or the subscriber is dropped.

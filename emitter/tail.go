@@ -72,7 +72,15 @@ func (t *Tail) Run(ctx context.Context) {
 		err := t.read(ctx)
 		if err == nil {
 			pauses.Reset()
-			t.rest(ctx)
+			t.mu.Lock()
+			t.positioned = false // the next reading begins at the end of the stream
+			t.mu.Unlock()
+			for ctx.Err() == nil && !t.wanted() {
+				select {
+				case <-t.wake:
+				case <-ctx.Done():
+				}
+			}
 			continue
 		}
 		if ctx.Err() != nil {
@@ -85,20 +93,6 @@ func (t *Tail) Run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 		case <-time.After(pauses.NextBackOff()):
-		}
-	}
-}
-
-// rest waits until somebody wants the stream. The next reading begins at its end.
-func (t *Tail) rest(ctx context.Context) {
-	t.mu.Lock()
-	t.positioned = false
-	t.mu.Unlock()
-	for !t.wanted() {
-		select {
-		case <-t.wake:
-		case <-ctx.Done():
-			return
 		}
 	}
 }
@@ -346,25 +340,29 @@ func (t *Tail) join(of audience, after uint64, out chan effect.Published) *subsc
 	return s
 }
 
-// leave removes a subscriber; t.mu is held.
-func (t *Tail) leave(s *subscriber) {
-	delete(t.subscribers[s.audience], s)
-	if len(t.subscribers[s.audience]) == 0 {
-		delete(t.subscribers, s.audience)
-	}
-	for len(s.queue) > 0 { // nothing fills or empties it any more
-		event := <-s.queue
-		s.count(-int64(len(event.Data)))
-	}
-}
-
 // serve catches up and then goes on live. A subscriber whose queue became full while it
 // read what is stored reads on from the stream: that it is behind is no fault of its reader.
 // It gets a new queue, and stays a subscriber meanwhile.
 func (t *Tail) serve(ctx context.Context, s *subscriber) {
 	defer close(s.out)
 	for {
-		err := t.catchUp(ctx, s)
+		var err error // of NATS, or ctx's own
+		for err == nil && s.seen < s.joinedAt && s.state() != ended {
+			var events []effect.Published
+			var through uint64
+			if events, through, err = t.stored(ctx, s); err != nil {
+				err = fmt.Errorf("read what stream %s has after %d: %w", Stream, s.seen, err)
+				break
+			}
+			for i := 0; i < len(events) && err == nil; i++ {
+				if !s.deliver(ctx, events[i]) {
+					err = ctx.Err()
+				}
+			}
+			if err == nil {
+				s.seen = through
+			}
+		}
 		if err != nil && ctx.Err() == nil {
 			t.log.Warn("tail.catchup", "app", s.app, "session", s.session, "error", err.Error())
 		}
@@ -377,7 +375,14 @@ func (t *Tail) serve(ctx context.Context, s *subscriber) {
 		if err == nil && why == slow {
 			next = t.join(s.audience, s.seen, s.out)
 		}
-		t.leave(s)
+		delete(t.subscribers[s.audience], s)
+		if len(t.subscribers[s.audience]) == 0 {
+			delete(t.subscribers, s.audience)
+		}
+		for len(s.queue) > 0 { // nothing fills or empties it any more
+			event := <-s.queue
+			s.count(-int64(len(event.Data)))
+		}
 		t.mu.Unlock()
 		if next == s {
 			return
@@ -386,26 +391,9 @@ func (t *Tail) serve(ctx context.Context, s *subscriber) {
 	}
 }
 
-// catchUp hands the subscriber what is stored after what it has seen, up to where it joined. Its error is one of NATS, or ctx's own.
-func (t *Tail) catchUp(ctx context.Context, s *subscriber) error {
-	for s.seen < s.joinedAt && s.state() != ended {
-		events, through, err := t.stored(ctx, s)
-		if err != nil {
-			return fmt.Errorf("read what stream %s has after %d: %w", Stream, s.seen, err)
-		}
-		for _, event := range events {
-			if !s.deliver(ctx, event) {
-				return ctx.Err()
-			}
-		}
-		s.seen = through
-	}
-	return nil
-}
-
 // stored reads the next of a subscriber's events, and through which sequence there are
 // no others. The reader is not waited for in here, nor with a consumer open.
-func (t *Tail) stored(ctx context.Context, s *subscriber) (events []effect.Published, through uint64, err error) {
+func (t *Tail) stored(ctx context.Context, s *subscriber) (events []effect.Published, last uint64, err error) {
 	select {
 	case t.catchUpSlots <- struct{}{}:
 		defer func() { <-t.catchUpSlots }()
@@ -430,7 +418,21 @@ func (t *Tail) stored(ctx context.Context, s *subscriber) (events []effect.Publi
 	if err != nil {
 		return nil, 0, err
 	}
-	events, through, got, whole := s.pick(batch.Messages())
+	through, whole := s.seen, true // whether all that the subscriber may see was kept
+	got, kept := 0, 0
+	for msg := range batch.Messages() {
+		got++
+		if !whole {
+			continue
+		}
+		event, of, err := readEvent(msg)
+		through = max(through, event.Sequence)
+		if err == nil && event.Sequence <= s.joinedAt && of.app == s.app && (s.session == "" || of.session == s.session) {
+			events = append(events, event)
+			kept += len(event.Data)
+			whole = kept < catchUpBytes
+		}
+	}
 	switch {
 	case batch.Error() != nil:
 		return nil, 0, batch.Error()
