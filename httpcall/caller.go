@@ -38,9 +38,13 @@ import (
 	"net/http"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"earshot/httpcall/guard"
 	"earshot/repositories"
 	"earshot/repositories/failpoint"
+	"earshot/repositories/version"
 	"earshot/trigger/effect"
 )
 
@@ -88,16 +92,6 @@ func New(o Options) *Caller {
 	if o.Apps == nil {
 		panic("httpcall.New: Options.Apps is missing")
 	}
-	o = o.withDefaults()
-	c := &Caller{options: o, pooled: guard.Transport(o.Policy, o.Resolver), unpooled: guard.Transport(o.Policy, o.Resolver), hosts: newHostLimiter(o), mcp: newMCPClient()}
-	// net/http sends a request again by itself when a connection that it used before
-	// breaks, which must not happen to a call that is not idempotent.
-	c.unpooled.DisableKeepAlives = true
-	c.tokens = newTokenCache(clientOf(c.pooled), o)
-	return c
-}
-
-func (o Options) withDefaults() Options {
 	o.TokenTimeout, o.Tokens = cmp.Or(o.TokenTimeout, 10*time.Second), cmp.Or(o.Tokens, 4096)
 	o.HostLimit, o.SlotWait = cmp.Or(o.HostLimit, 8), cmp.Or(o.SlotWait, time.Second)
 	o.BreakAfter, o.Logger = cmp.Or(o.BreakAfter, 10), cmp.Or(o.Logger, slog.Default())
@@ -109,7 +103,25 @@ func (o Options) withDefaults() Options {
 			return time.Duration(float64(pause) * (0.8 + 0.4*rand.Float64()))
 		}
 	}
-	return o
+
+	c := &Caller{options: o, pooled: guard.Transport(o.Policy, o.Resolver), unpooled: guard.Transport(o.Policy, o.Resolver)}
+	// net/http sends a request again by itself when a connection that it used before
+	// breaks, which must not happen to a call that is not idempotent.
+	c.unpooled.DisableKeepAlives = true
+	hosts, _ := lru.New[string, *hostState](maxHosts) // fails for less than 1 only
+	c.hosts = &hostLimiter{options: o, hosts: hosts}
+	cached, _ := lru.New[string, accessToken](max(1, o.Tokens))
+	c.tokens = &tokenCache{cached: cached, client: clientOf(c.pooled), limit: o.TokenTimeout, now: o.Now, log: o.Logger}
+	revisions, _ := lru.New[string, string](maxRevisions)
+	c.mcp = &mcpClient{
+		sdk: mcp.NewClient(&mcp.Implementation{Name: "earshot", Version: version.Current().Version}, &mcp.ClientOptions{
+			Capabilities:   &mcp.ClientCapabilities{}, // none: nothing is answered to a server that asks
+			MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
+			Logger:         slog.New(slog.DiscardHandler), // it quotes what servers say
+		}),
+		http: clientOf(mcpTransport{}), open: map[string][]*mcpSession{}, revisions: revisions,
+	}
+	return c
 }
 
 // CloseIdleConnections closes the connections, and the sessions with MCP servers, that no call
@@ -148,33 +160,29 @@ func (c *Caller) Deliver(ctx context.Context, delivery effect.Effect) (outcome e
 	if err != nil {
 		return effect.OutcomeOf(err)
 	}
-	outcome = c.perform(attempt, call)
+
+	send := c.roundTrip
+	if tool := delivery.Call.Tool; tool != nil && tool.Type == repositories.ToolMCP {
+		send = c.callRemote // its requests get their tokens themselves
+	} else if call.auth.ready, err = call.auth.authorization(attempt); err == nil {
+		failpoint.At(failpoint.TokenFetched)
+	}
+	var release func(hostHealth)
+	if err == nil {
+		release, err = c.hosts.acquire(attempt, app.ID, call.target)
+	}
+	if err == nil {
+		var health hostHealth
+		outcome, health = send(attempt, call)
+		outcome.Sent = call.sent(outcome)
+		release(health)
+		failpoint.At(failpoint.ResponseRead)
+	} else {
+		outcome = effect.OutcomeOf(err)
+	}
 	outcome.Error = call.redactor.redact(outcome.Error)
 	if call.hideErrorBody && outcome.Verdict != effect.Done {
 		outcome.Result, outcome.Truncated = nil, false
 	}
-	return outcome
-}
-
-// perform gets the token that the call needs, waits for a slot of its host, and sends it. The
-// requests of a call to an MCP server get their tokens themselves.
-func (c *Caller) perform(ctx context.Context, call *preparedCall) effect.Outcome {
-	send := c.roundTrip
-	var err error
-	if tool := call.effect.Call.Tool; tool != nil && tool.Type == repositories.ToolMCP {
-		send = c.callRemote
-	} else if call.auth.ready, err = call.auth.authorization(ctx); err != nil {
-		return effect.OutcomeOf(err)
-	} else {
-		failpoint.At(failpoint.TokenFetched)
-	}
-	release, err := c.hosts.acquire(ctx, call.app.ID, call.target)
-	if err != nil {
-		return effect.OutcomeOf(err)
-	}
-	outcome, health := send(ctx, call)
-	outcome.Sent = call.sent(outcome)
-	release(health)
-	failpoint.At(failpoint.ResponseRead)
 	return outcome
 }

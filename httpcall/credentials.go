@@ -44,17 +44,16 @@ type credentials struct {
 // have been changed since the tool was written, and the URL of its source as well.
 func credentialsOf(app *repositories.App, request *repositories.Request, target *url.URL) (credentials, error) {
 	method := request.Auth
-	if method == "" { // what else is given says it
-		switch {
-		case request.Bearer != nil:
-			method = repositories.AuthBearer
-		case request.Basic != nil:
-			method = repositories.AuthBasic
-		case request.ModuleID != "":
-			method = repositories.AuthModule
-		default:
-			return credentials{}, nil
-		}
+	switch { // what else is given says it
+	case method != "":
+	case request.Bearer != nil:
+		method = repositories.AuthBearer
+	case request.Basic != nil:
+		method = repositories.AuthBasic
+	case request.ModuleID != "":
+		method = repositories.AuthModule
+	default:
+		method = repositories.AuthNone
 	}
 	g := &grant{app: app.ID}
 	switch method {
@@ -90,7 +89,18 @@ func credentialsOf(app *repositories.App, request *repositories.Request, target 
 	default:
 		return credentials{}, effect.Permanent(effect.ReasonAuth, "request.auth %q is none of none, basic, bearer, module", effect.Clip(method))
 	}
-	return credentials{grant: g}, g.complete()
+	if g.kind != repositories.GrantClientCredentials && g.kind != repositories.GrantPassword {
+		return credentials{}, effect.Permanent(effect.ReasonAuth, "bearer.clientType %q is none of %s, %s",
+			effect.Clip(g.kind), repositories.GrantClientCredentials, repositories.GrantPassword)
+	}
+	endpoint, err := url.Parse(g.tokenURL)
+	refresh, bad := url.Parse(g.refreshURL)
+	if err != nil || !isHTTP(endpoint) || g.refreshURL != "" && (bad != nil || !isHTTP(refresh)) {
+		return credentials{}, effect.Permanent(effect.ReasonAuth, "tokenUrl and refreshUrl must be as in https://host/path")
+	}
+	g.server, g.host = endpoint.Scheme+"://"+endpoint.Host, endpoint.Hostname()
+	g.key = hashOf(g.app, g.kind, g.clientID, g.secret.Reveal(), g.username, g.password.Reveal(), g.tokenURL, g.refreshURL, g.audience, g.scopes)
+	return credentials{grant: g}, nil
 }
 
 // grant is an OAuth 2.0 grant (RFC 6749 1.3): all that an access token is requested with.
@@ -113,22 +123,6 @@ type grant struct {
 	// server names the token endpoint without what its path and query may hold.
 	server string
 	host   string
-}
-
-// complete derives the last fields, and refuses a grant that no endpoint could answer.
-func (g *grant) complete() error {
-	if g.kind != repositories.GrantClientCredentials && g.kind != repositories.GrantPassword {
-		return effect.Permanent(effect.ReasonAuth, "bearer.clientType %q is none of %s, %s",
-			effect.Clip(g.kind), repositories.GrantClientCredentials, repositories.GrantPassword)
-	}
-	endpoint, err := url.Parse(g.tokenURL)
-	refresh, bad := url.Parse(g.refreshURL)
-	if err != nil || !isHTTP(endpoint) || g.refreshURL != "" && (bad != nil || !isHTTP(refresh)) {
-		return effect.Permanent(effect.ReasonAuth, "tokenUrl and refreshUrl must be as in https://host/path")
-	}
-	g.server, g.host = endpoint.Scheme+"://"+endpoint.Host, endpoint.Hostname()
-	g.key = hashOf(g.app, g.kind, g.clientID, g.secret.Reveal(), g.username, g.password.Reveal(), g.tokenURL, g.refreshURL, g.audience, g.scopes)
-	return nil
 }
 
 func isHTTP(target *url.URL) bool {
@@ -166,7 +160,12 @@ func (a *authorizer) RoundTrip(request *http.Request) (*http.Response, error) {
 	if err != nil || response.StatusCode != http.StatusUnauthorized || a.grant == nil {
 		return response, err
 	}
-	a.tokens.drop(a.grant, strings.TrimPrefix(authorization, bearerPrefix))
+	a.tokens.mu.Lock()
+	have, known := a.tokens.cached.Get(a.grant.key)
+	if known && have.text == strings.TrimPrefix(authorization, bearerPrefix) { // no other call has replaced it
+		a.tokens.cached.Add(a.grant.key, accessToken{style: have.style})
+	}
+	a.tokens.mu.Unlock()
 	if a.once.Load() || request.Body != nil && request.GetBody == nil {
 		return response, nil
 	}
@@ -185,9 +184,24 @@ func (a *authorizer) authorization(ctx context.Context) (string, error) {
 	if a.grant == nil {
 		return a.fixed, nil
 	}
-	token, err := a.tokens.get(ctx, a.grant)
-	if err != nil {
-		return "", err
+	// A token that is near its end is still used, while another is requested: no call waits for a renewal. A call
+	// that has to wait does so no longer than ctx; the request goes on for others and for the next call.
+	now := a.tokens.now()
+	have, _ := a.tokens.cached.Get(a.grant.key)
+	token := have.text
+	if token == "" || !now.Before(have.renew) {
+		answer := a.tokens.flight.DoChan(a.grant.key, func() (any, error) { return a.tokens.renew(ctx, a.grant) })
+		if token == "" || !now.Before(have.end) {
+			select {
+			case result := <-answer:
+				if result.Err != nil {
+					return "", result.Err
+				}
+				token, _ = result.Val.(string)
+			case <-ctx.Done():
+				return "", effect.Transient(effect.ReasonAuth, "no token from %s within the time of the call", a.grant.server)
+			}
+		}
 	}
 	a.redactor.add(token)
 	return bearerPrefix + token, nil
@@ -234,43 +248,6 @@ type accessToken struct {
 	end           time.Time // when it is of no use any more
 	// style is how its endpoint wants the client's credentials.
 	style oauth2.AuthStyle
-}
-
-func newTokenCache(client *http.Client, o Options) *tokenCache {
-	cached, _ := lru.New[string, accessToken](max(1, o.Tokens)) // fails for less than 1 only
-	return &tokenCache{cached: cached, client: client, limit: o.TokenTimeout, now: o.Now, log: o.Logger}
-}
-
-// get returns an access token of the grant. One that is near its end is still used,
-// while another is requested: no call waits for a renewal. A call that has to wait does
-// so no longer than ctx; the request goes on for others and for the next call.
-func (t *tokenCache) get(ctx context.Context, g *grant) (string, error) {
-	now := t.now()
-	have, _ := t.cached.Get(g.key)
-	if have.text != "" && now.Before(have.renew) {
-		return have.text, nil
-	}
-	answer := t.flight.DoChan(g.key, func() (any, error) { return t.renew(ctx, g) })
-	if have.text != "" && now.Before(have.end) {
-		return have.text, nil
-	}
-	select {
-	case result := <-answer:
-		token, _ := result.Val.(string)
-		return token, result.Err
-	case <-ctx.Done():
-		return "", effect.Transient(effect.ReasonAuth, "no token from %s within the time of the call", g.server)
-	}
-}
-
-// drop removes a token that an endpoint has refused, unless another call has replaced it
-// already.
-func (t *tokenCache) drop(g *grant, refused string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if have, ok := t.cached.Get(g.key); ok && have.text == refused {
-		t.cached.Add(g.key, accessToken{style: have.style})
-	}
 }
 
 // renew replaces the cached token, if it still has to be replaced: with the refresh token, if
@@ -338,7 +315,14 @@ func (t *tokenCache) request(ctx context.Context, g *grant, endpoint string, fie
 	if !httpguts.ValidHeaderFieldValue(given.AccessToken) {
 		return accessToken{}, errUnusable
 	}
-	return tokenFrom(given, config.AuthStyle, t.now()), nil
+	ttl, now := defaultLifetime, t.now()
+	if !given.Expiry.IsZero() {
+		ttl = max(0, time.Until(given.Expiry)) // oauth2 uses the machine's clock
+	}
+	return accessToken{
+		text: given.AccessToken, refresh: given.RefreshToken, style: config.AuthStyle,
+		renew: now.Add(ttl - min(maxRenewalMargin, ttl/5)), end: now.Add(ttl),
+	}, nil
 }
 
 const (
@@ -349,20 +333,6 @@ const (
 	// takes. A short-lived one is renewed after four fifths of its life.
 	maxRenewalMargin = 30 * time.Second
 )
-
-// tokenFrom computes the times of a token that was given just now. The rest of its life is
-// measured on the machine's clock, which oauth2 uses, and put on ours.
-func tokenFrom(given *oauth2.Token, style oauth2.AuthStyle, now time.Time) accessToken {
-	life := defaultLifetime
-	if !given.Expiry.IsZero() {
-		life = max(0, time.Until(given.Expiry))
-	}
-	return accessToken{
-		text: given.AccessToken, refresh: given.RefreshToken, style: style,
-		renew: now.Add(life - min(maxRenewalMargin, life/5)),
-		end:   now.Add(life),
-	}
-}
 
 // knownCodes are the error codes of RFC 6749 5.2 and 4.1.2.1 and of RFC 8707 2.
 var knownCodes = []string{

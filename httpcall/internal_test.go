@@ -3,6 +3,7 @@ package httpcall
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -15,11 +16,12 @@ import (
 
 	"earshot/repositories"
 	"earshot/trigger/effect"
+	"earshot/trigger/effect/effecttest"
 )
 
 func testGate() (*hostLimiter, *url.URL) {
-	o := Options{BreakAfter: 2, Jitter: func(d time.Duration) time.Duration { return d }}.withDefaults()
-	return newHostLimiter(o), &url.URL{Scheme: "https", Host: "a.example"}
+	o := Options{Apps: effecttest.Apps{}, BreakAfter: 2, Jitter: func(d time.Duration) time.Duration { return d }}
+	return New(o).hosts, &url.URL{Scheme: "https", Host: "a.example"}
 }
 
 func pass(t *testing.T, g *hostLimiter, target *url.URL, state hostHealth) {
@@ -70,31 +72,40 @@ func TestWaitForASlotEndsWithTheContext(t *testing.T) {
 }
 
 func TestJitterStaysWithinAFifth(t *testing.T) {
+	jitter := New(Options{Apps: effecttest.Apps{}}).options.Jitter
 	for range 1000 {
-		pause := Options{}.withDefaults().Jitter(10 * time.Second)
+		pause := jitter(10 * time.Second)
 		require.GreaterOrEqual(t, pause, 8*time.Second)
 		require.LessOrEqual(t, pause, 12*time.Second)
 	}
 }
 func TestTokenIsRenewedHalfAMinuteOrAFifthOfItsLifeEarly(t *testing.T) {
 	now := time.Date(2026, 12, 1, 9, 30, 0, 0, time.UTC)
-	for name, test := range map[string]struct{ life, renew, end time.Duration }{
-		"an hour":      {time.Hour, time.Hour - 30*time.Second, time.Hour},
-		"short":        {20 * time.Second, 16 * time.Second, 20 * time.Second},
-		"over already": {-time.Minute, 0, 0},
+	tokens := New(Options{Apps: effecttest.Apps{}, Now: func() time.Time { return now }}).tokens
+	for answer, test := range map[string]struct{ renew, end time.Duration }{
+		`{"access_token":"a","expires_in":3600}`: {time.Hour - 30*time.Second, time.Hour},
+		`{"access_token":"a","expires_in":20}`:   {16 * time.Second, 20 * time.Second},
+		`{"access_token":"a","expires_in":-60}`:  {0, 0},
+		`{"access_token":"a"}`:                   {5*time.Minute - 30*time.Second, 5 * time.Minute},
 	} {
-		given := &oauth2.Token{AccessToken: "a", Expiry: time.Now().Add(test.life)}
-		made := tokenFrom(given, oauth2.AuthStyleInParams, now)
-		require.WithinDuration(t, now.Add(test.renew), made.renew, 2*time.Second, name)
-		require.WithinDuration(t, now.Add(test.end), made.end, 2*time.Second, name)
+		tokens.client = &http.Client{Transport: answering(answer)}
+		made, err := tokens.request(t.Context(), &grant{}, "https://id.example/token", nil, oauth2.AuthStyleInParams)
+		require.NoError(t, err, answer)
+		require.WithinDuration(t, now.Add(test.renew), made.renew, 2*time.Second, answer)
+		require.WithinDuration(t, now.Add(test.end), made.end, 2*time.Second, answer)
 	}
-	unsaid := tokenFrom(&oauth2.Token{AccessToken: "a"}, oauth2.AuthStyleInParams, now)
-	require.Equal(t, now.Add(5*time.Minute), unsaid.end)
+}
+
+// answering is a transport that answers every request with the same JSON.
+type answering string
+
+func (a answering) RoundTrip(*http.Request) (*http.Response, error) {
+	body := io.NopCloser(strings.NewReader(string(a)))
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: body}, nil
 }
 
 func TestFlightThatComesLateFindsTheTokenOfTheOneBefore(t *testing.T) {
-	o := Options{}.withDefaults()
-	kept := newTokenCache(nil, o) // without a client: a request would panic
+	kept := New(Options{Apps: effecttest.Apps{}}).tokens // a request would fail: the grant names no endpoint
 	g := &grant{key: "k"}
 	kept.cached.Add(g.key, accessToken{text: "fresh", renew: time.Now().Add(time.Hour)})
 	access, err := kept.renew(t.Context(), g)

@@ -52,11 +52,6 @@ type hostState struct {
 	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
 }
 
-func newHostLimiter(o Options) *hostLimiter {
-	hosts, _ := lru.New[string, *hostState](maxHosts) // fails for a size of 0 only
-	return &hostLimiter{options: o, hosts: hosts}
-}
-
 // acquire waits for a slot of the host and returns how to release it. Its error defers the
 // call: the host is closed off or has no slot.
 func (l *hostLimiter) acquire(ctx context.Context, appID string, target *url.URL) (release func(hostHealth), err error) {

@@ -48,6 +48,15 @@ func (c *Caller) callRemote(ctx context.Context, call *preparedCall) (effect.Out
 	if delivery.TraceParent != "" {
 		meta["traceparent"] = delivery.TraceParent
 	}
+	// The SDK repeats arguments in headers for tools that its session has listed, and ours mostly has not: those
+	// whose property has an x-mcp-header (revision 2026-07-28).
+	var root property
+	repeated := map[string]string{}
+	if strings.Contains(string(tool.Parameters), "x-mcp-header") && json.Unmarshal(tool.Parameters, &root) == nil {
+		if values, err := exactjson.Decode(call.arguments); err == nil {
+			root.collect(values, repeated)
+		}
+	}
 	var followed trace
 	params := &mcp.CallToolParams{Name: cmp.Or(tool.RemoteName, tool.Name), Arguments: call.arguments, Meta: meta}
 	e, answer := c.mcp.call(followed.in(ctx, call.request.Repeatable()), server, params, !call.request.Repeatable(), func(body []byte) (http.Header, error) {
@@ -57,7 +66,7 @@ func (c *Caller) callRemote(ctx context.Context, call *preparedCall) (effect.Out
 		call.auth.once.Store(!call.request.Repeatable())
 		call.body = body
 		header, err := c.headers(call)
-		for name, value := range parameterHeaders(tool.Parameters, call.arguments) {
+		for name, value := range repeated {
 			header.Set(name, value)
 		}
 		return header, err

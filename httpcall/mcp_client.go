@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"mime"
 	"net/http"
 	"slices"
@@ -21,8 +20,6 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"earshot/repositories"
-	"earshot/repositories/exactjson"
-	"earshot/repositories/version"
 )
 
 // mcpServer is a server as one source knows it.
@@ -76,18 +73,6 @@ const (
 	maxListed    = 10_000
 )
 
-func newMCPClient() *mcpClient {
-	revisions, _ := lru.New[string, string](maxRevisions) // fails for a size of 0 only
-	return &mcpClient{
-		sdk: mcp.NewClient(&mcp.Implementation{Name: "earshot", Version: version.Current().Version}, &mcp.ClientOptions{
-			Capabilities:   &mcp.ClientCapabilities{}, // none: nothing is answered to a server that asks
-			MultiRoundTrip: &mcp.MultiRoundTripOptions{Disabled: true},
-			Logger:         slog.New(slog.DiscardHandler), // it quotes what servers say
-		}),
-		http: clientOf(mcpTransport{}), open: map[string][]*mcpSession{}, revisions: revisions,
-	}
-}
-
 // call calls a tool, with the headers that header makes of its body. It returns the answer,
 // and the exchange that it came in, or that failed. A session that the server has forgotten is
 // begun anew; the call itself is sent again only if it may be sent twice. A session that was
@@ -95,9 +80,25 @@ func newMCPClient() *mcpClient {
 func (m *mcpClient) call(ctx context.Context, server mcpServer, params *mcp.CallToolParams, once bool, header func([]byte) (http.Header, error)) (*exchange, json.RawMessage) {
 	deadline, _ := ctx.Deadline() // every call has one
 	for {
-		with, failed := m.take(ctx, server, once)
-		if failed != nil {
-			return failed, nil
+		// A session that the server keeps may be gone there; a call that is made once must not find that out.
+		m.mu.Lock()
+		var with *mcpSession
+		for _, open := range m.open[server.key] {
+			if with == nil && (!once || open.ID() == "") {
+				with = open
+			}
+		}
+		if with != nil {
+			m.remove(with)
+			with.idle.Stop()
+			with.fresh = false
+		}
+		m.mu.Unlock()
+		if with == nil {
+			var failed *exchange
+			if with, failed = m.connect(ctx, server); failed != nil {
+				return failed, nil
+			}
 		}
 		e := &exchange{send: server.send, header: header, left: maxAnswer}
 		detached, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
@@ -122,24 +123,6 @@ func (m *mcpClient) call(ctx context.Context, server mcpServer, params *mcp.Call
 		}
 		m.closeIdle(server.key) // the server has forgotten them as well
 	}
-}
-
-// take returns a session that no other call uses. One that the server keeps may be gone there;
-// a call that is made once must not find that out, and begins a new one.
-func (m *mcpClient) take(ctx context.Context, server mcpServer, once bool) (*mcpSession, *exchange) {
-	m.mu.Lock()
-	list := m.open[server.key]
-	at := slices.IndexFunc(list, func(s *mcpSession) bool { return !once || s.ID() == "" })
-	if at < 0 {
-		m.mu.Unlock()
-		return m.connect(ctx, server)
-	}
-	defer m.mu.Unlock()
-	found := list[at]
-	m.remove(found)
-	found.idle.Stop()
-	found.fresh = false
-	return found, nil
 }
 
 // connect begins a session, or returns the exchange that failed. A server that is known to
@@ -421,28 +404,30 @@ type property struct {
 	Properties map[string]property `json:"properties"`
 }
 
-// parameterHeaders returns the headers in which a call repeats arguments: those whose property
-// has an x-mcp-header (revision 2026-07-28). The SDK makes them for tools that its session has
-// listed, and ours mostly have not.
-func parameterHeaders(schema, arguments json.RawMessage) map[string]string {
-	var root property
-	if !strings.Contains(string(schema), "x-mcp-header") || json.Unmarshal(schema, &root) != nil {
-		return nil
-	}
-	values, err := exactjson.Decode(arguments)
-	if err != nil {
-		return nil
-	}
-	headers := map[string]string{}
-	root.collect(values, headers)
-	return headers
-}
-
+// collect finds the headers: a text, a boolean or an integer; a text is in base64 if it could be read as another
+// or a header cannot hold it.
 func (p property) collect(value any, into map[string]string) {
 	object, _ := value.(map[string]any)
 	for name, below := range p.Properties {
 		argument, given := object[name]
-		if text, plain := headerText(argument); given && plain && below.Header != "" {
+		text, plain := "", given
+		switch value := argument.(type) {
+		case string:
+			text = value
+			escaped := strings.HasPrefix(value, "=?base64?") && strings.HasSuffix(value, "?=")
+			beyond := strings.ContainsFunc(value, func(r rune) bool { return r < 0x20 || r > 0x7e })
+			if escaped || beyond || strings.Trim(value, " \t") != value {
+				text = "=?base64?" + base64.StdEncoding.EncodeToString([]byte(value)) + "?="
+			}
+		case bool:
+			text = strconv.FormatBool(value)
+		case json.Number:
+			n, err := value.Int64()
+			text, plain = value.String(), err == nil && -maxSafeInteger <= n && n <= maxSafeInteger
+		default:
+			plain = false
+		}
+		if plain && below.Header != "" {
 			into["Mcp-Param-"+below.Header] = text
 		}
 		below.collect(argument, into)
@@ -451,23 +436,3 @@ func (p property) collect(value any, into map[string]string) {
 
 // maxSafeInteger bounds the integers that every JSON parser reads exactly.
 const maxSafeInteger = 1<<53 - 1
-
-// headerText writes a text, a boolean or an integer for a header: a text as it is, or in
-// base64 if it could be read as another or a header cannot hold it.
-func headerText(value any) (string, bool) {
-	switch value := value.(type) {
-	case string:
-		escaped := strings.HasPrefix(value, "=?base64?") && strings.HasSuffix(value, "?=")
-		beyond := strings.ContainsFunc(value, func(r rune) bool { return r < 0x20 || r > 0x7e })
-		if escaped || beyond || strings.Trim(value, " \t") != value {
-			value = "=?base64?" + base64.StdEncoding.EncodeToString([]byte(value)) + "?="
-		}
-		return value, true
-	case bool:
-		return strconv.FormatBool(value), true
-	case json.Number:
-		n, err := value.Int64()
-		return value.String(), err == nil && -maxSafeInteger <= n && n <= maxSafeInteger
-	}
-	return "", false
-}

@@ -72,9 +72,19 @@ func (v *variables) scan(template string) []templatePart {
 	var parts []templatePart
 	for template != "" {
 		next := templatePart{text: template}
-		if colon := strings.IndexByte(template, ':'); colon == 0 {
-			next = v.placeholder(template)
-		} else if colon > 0 {
+		switch colon := strings.IndexByte(template, ':'); {
+		case colon == 0:
+			run := template[1 : len(template)-len(strings.TrimLeft(template[1:], nameCharacters))]
+			next.text = template[:1+len(run)]
+			if run != "" && (run[0] < '0' || run[0] > '9') {
+				next.name = run
+			}
+			for end := len(run); end > 0 && !next.known; end-- {
+				if _, valued := v.values[run[:end]]; (end == len(run) || run[end] == '-') && (valued || v.declared[run[:end]]) {
+					next = templatePart{text: template[:1+end], name: run[:end], known: true}
+				}
+			}
+		case colon > 0:
 			next.text = template[:colon]
 		}
 		parts = append(parts, next)
@@ -84,24 +94,6 @@ func (v *variables) scan(template string) []templatePart {
 }
 
 const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
-
-// placeholder reads the part at the colon that text begins with.
-func (v *variables) placeholder(text string) templatePart {
-	run := text[1 : len(text)-len(strings.TrimLeft(text[1:], nameCharacters))]
-	for end := len(run); end > 0; end-- {
-		if end < len(run) && run[end] != '-' {
-			continue
-		}
-		if _, valued := v.values[run[:end]]; valued || v.declared[run[:end]] {
-			return templatePart{text: text[:1+end], name: run[:end], known: true}
-		}
-	}
-	part := templatePart{text: text[:1+len(run)], name: run}
-	if run != "" && run[0] >= '0' && run[0] <= '9' {
-		part.name = ""
-	}
-	return part
-}
 
 // maxURLBytes bounds what values can make of a path or a query. Servers commonly take 8
 // KiB for the whole request line.
@@ -129,11 +121,25 @@ func fillURL(template string, names *variables) (*url.URL, error) {
 		}
 	}
 	path := strings.Join(segments, "/")
-	query, err := names.fillQuery(target.RawQuery)
-	if err != nil {
-		return nil, err
+
+	// A parameter without a value is empty in the query. An unknown name is one as well if a key or a value
+	// begins with it; inside of other text, as in status:open, it is text.
+	var query strings.Builder
+	begins := true
+	for _, part := range names.scan(target.RawQuery) {
+		value, there := names.value(part.name)
+		switch {
+		case part.name == "", !part.known && !begins:
+			query.WriteString(part.text)
+		case there:
+			query.WriteString(url.QueryEscape(textOf(value)))
+		}
+		begins = strings.HasSuffix(part.text, "=") || strings.HasSuffix(part.text, "&")
+		if query.Len() > maxURLBytes {
+			return nil, effect.Permanent(effect.ReasonRequest, "the values make the query of the url longer than %d bytes", maxURLBytes)
+		}
 	}
-	target.RawPath, target.RawQuery, target.Fragment, target.RawFragment = path, query, "", ""
+	target.RawPath, target.RawQuery, target.Fragment, target.RawFragment = path, query.String(), "", ""
 	if target.Path, err = url.PathUnescape(path); err != nil {
 		return nil, effect.Permanent(effect.ReasonRequest, "the path of the tool's url is not well escaped")
 	}
@@ -167,28 +173,6 @@ func (v *variables) fillSegment(segment string) (string, error) {
 		return "", effect.Permanent(effect.ReasonRequest, "parameter %q makes a segment of the url's path %q, which would call another path", last, plain)
 	}
 	return filled, nil
-}
-
-// fillQuery fills a raw query. A parameter without a value is empty there. An unknown
-// name is one as well if a key or a value begins with it; inside of other text, as in
-// status:open, it is text.
-func (v *variables) fillQuery(query string) (string, error) {
-	var b strings.Builder
-	begins := true
-	for _, part := range v.scan(query) {
-		value, there := v.value(part.name)
-		switch {
-		case part.name == "", !part.known && !begins:
-			b.WriteString(part.text)
-		case there:
-			b.WriteString(url.QueryEscape(textOf(value)))
-		}
-		begins = strings.HasSuffix(part.text, "=") || strings.HasSuffix(part.text, "&")
-		if b.Len() > maxURLBytes {
-			return "", effect.Permanent(effect.ReasonRequest, "the values make the query of the url longer than %d bytes", maxURLBytes)
-		}
-	}
-	return b.String(), nil
 }
 
 // maxBodyBytes bounds what a template and its values can grow to.

@@ -1,15 +1,10 @@
 package httpcall
 
 import (
-	"encoding/base64"
-	"encoding/json"
-	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
-	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/secret"
 )
@@ -23,26 +18,6 @@ const minRedacted = 6
 type redactor struct {
 	mu          sync.Mutex
 	credentials []string
-}
-
-// addRequest adds the credentials in a request and its URL.
-func (r *redactor) addRequest(request *repositories.Request, target *url.URL) {
-	addBasic := func(username, password string) {
-		r.add(base64.StdEncoding.EncodeToString([]byte(username + ":" + password)))
-		r.add(password)
-	}
-	if basic := request.Basic; basic != nil {
-		addBasic(basic.Username, basic.Password.Reveal())
-	}
-	if password, has := target.User.Password(); has {
-		addBasic(target.User.Username(), password)
-	}
-	for _, value := range request.Headers.Credentials() {
-		r.add(value.Reveal())
-		if _, token, two := strings.Cut(value.Reveal(), " "); two { // as in "ApiKey …"
-			r.add(token)
-		}
-	}
 }
 
 // add masks a credential as it is and as JSON strings inside of text mostly hold it.
@@ -69,28 +44,4 @@ func (r *redactor) redact(text string) string {
 		text = strings.ReplaceAll(text, credential, secret.Masked)
 	}
 	return text
-}
-
-// jsonString finds the string literals of a text that is known to be JSON.
-var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
-
-// redactJSON masks inside the strings of a JSON text, in whatever way they are escaped.
-// All else stays as it is, byte for byte.
-func (r *redactor) redactJSON(text []byte) []byte {
-	r.mu.Lock()
-	nothing := len(r.credentials) == 0
-	r.mu.Unlock()
-	if nothing {
-		return text
-	}
-	return jsonString.ReplaceAllFunc(text, func(literal []byte) []byte {
-		var plain string
-		if json.Unmarshal(literal, &plain) != nil {
-			return literal
-		}
-		if masked := r.redact(plain); masked != plain {
-			return exactjson.EncodeOrNull(masked)
-		}
-		return literal
-	})
 }

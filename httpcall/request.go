@@ -2,6 +2,7 @@ package httpcall
 
 import (
 	"cmp"
+	"encoding/base64"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -42,7 +43,22 @@ func (c *Caller) prepare(app *repositories.App, delivery effect.Effect) (call *p
 	call = &preparedCall{app: app, effect: delivery, redactor: &redactor{}}
 	switch tool := delivery.Call.Tool; {
 	case tool == nil:
-		err = call.toURL()
+		// The body is the tool's own template if it has one, with any method; else the trigger event with the
+		// methods that carry content (RFC 9110 9.3).
+		if call.request = delivery.Call.Request; call.request == nil {
+			call.request = &repositories.Request{}
+		}
+		names := &variables{values: map[string]any{}, declared: declaredIn(delivery.Call.Event)}
+		maps.Copy(names.values, delivery.Call.Values)
+		names.values[appIDName] = delivery.AppID
+		if call.target, err = fillURL(delivery.Call.URL, names); err != nil {
+			break
+		}
+		if len(call.request.Body) > 0 {
+			call.body, err = names.fillBody(call.request.Body)
+		} else if method := call.method(); method != http.MethodGet && method != http.MethodHead && method != http.MethodDelete {
+			call.body = delivery.Call.Event
+		}
 	case tool.Type != repositories.ToolMCP:
 		err = call.toSource()
 	default:
@@ -66,28 +82,6 @@ func (c *Caller) prepare(app *repositories.App, delivery effect.Effect) (call *p
 	return call, err
 }
 
-// toURL makes the request of a call of a tool's URL. Its body is the tool's own template if
-// it has one, with any method; else the trigger event with the methods that carry content
-// (RFC 9110 9.3).
-func (p *preparedCall) toURL() (err error) {
-	call := p.effect.Call
-	if p.request = call.Request; p.request == nil {
-		p.request = &repositories.Request{}
-	}
-	names := &variables{values: make(map[string]any, len(call.Values)+1), declared: declaredIn(call.Event)}
-	maps.Copy(names.values, call.Values)
-	names.values[appIDName] = p.effect.AppID
-	if p.target, err = fillURL(call.URL, names); err != nil {
-		return err
-	}
-	if len(p.request.Body) > 0 {
-		p.body, err = names.fillBody(p.request.Body)
-	} else if method := p.method(); method != http.MethodGet && method != http.MethodHead && method != http.MethodDelete {
-		p.body = call.Event
-	}
-	return err
-}
-
 // toServer makes the requests of a call of an MCP server.
 func (p *preparedCall) toServer(name string, own *repositories.Request) (source repositories.Source, err error) {
 	source, there := p.app.Source(name)
@@ -108,7 +102,24 @@ func (p *preparedCall) method() string {
 // authorize finds the credentials of a call, and has them masked in its outcome.
 func (c *Caller) authorize(call *preparedCall) error {
 	found, err := credentialsOf(call.app, call.request, call.target)
-	call.redactor.addRequest(call.request, call.target)
+	type login struct{ username, password string }
+	var logins []login
+	if basic := call.request.Basic; basic != nil {
+		logins = append(logins, login{basic.Username, basic.Password.Reveal()})
+	}
+	if password, has := call.target.User.Password(); has {
+		logins = append(logins, login{call.target.User.Username(), password})
+	}
+	for _, one := range logins {
+		call.redactor.add(base64.StdEncoding.EncodeToString([]byte(one.username + ":" + one.password)))
+		call.redactor.add(one.password)
+	}
+	for _, value := range call.request.Headers.Credentials() {
+		call.redactor.add(value.Reveal())
+		if _, token, two := strings.Cut(value.Reveal(), " "); two { // as in "ApiKey …"
+			call.redactor.add(token)
+		}
+	}
 	call.auth = &authorizer{credentials: found, tokens: c.tokens, base: c.pooled, redactor: call.redactor}
 	if !call.request.Repeatable() {
 		call.auth.base = c.unpooled

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"unicode/utf8"
@@ -226,6 +227,9 @@ const redactionMargin = 8 << 10
 // byteOrderMark begins the answers of some servers; RFC 8259 8.1 lets readers skip it.
 const byteOrderMark = "\ufeff"
 
+// jsonString finds the string literals of a text that is known to be JSON.
+var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+
 // readResult reads an answer: JSON as it is, whatever its content type says, and else a
 // JSON string of the text. Nil means that there was none. What is longer than a result
 // may be, or broke off, is a string of its beginning, and cut is true.
@@ -243,7 +247,16 @@ func readResult(body io.Reader, mask *redactor) (result json.RawMessage, cut boo
 	if !cut && json.Valid(trimmed) {
 		var compacted bytes.Buffer
 		if json.Compact(&compacted, trimmed) == nil {
-			return mask.redactJSON(compacted.Bytes()), false
+			// Credentials are masked inside of strings, however they are escaped; all else stays byte for byte.
+			return jsonString.ReplaceAllFunc(compacted.Bytes(), func(literal []byte) []byte {
+				var plain string
+				if json.Unmarshal(literal, &plain) == nil {
+					if masked := mask.redact(plain); masked != plain {
+						return exactjson.EncodeOrNull(masked)
+					}
+				}
+				return literal
+			}), false
 		}
 	}
 	return exactjson.EncodeOrNull(text), cut
