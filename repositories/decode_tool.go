@@ -129,15 +129,6 @@ func (t *Tool) markFlaw(names []string, parameter, words string) string {
 	return fault.Show(words) + " is marked as " + fault.Show(parameter) + ", which is no parameter of the tool" + fault.DidYouMean(parameter, names) + hint
 }
 
-// CheckToolType returns an error that lists the types of tools if a type is none.
-func CheckToolType(text string) error {
-	if slices.Contains(toolTypes, text) {
-		return nil
-	}
-	return fmt.Errorf("%q is not a supported type of tool: %s%s; a tool without a type fires an event and calls its url",
-		fault.Clip(text), fault.OneOf(toolTypes), hintOfType(text, toolTypes))
-}
-
 var (
 	httpTypes  = []string{ToolHTTP}
 	mcpTypes   = []string{ToolMCP}

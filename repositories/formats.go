@@ -85,6 +85,15 @@ func checkSecret(text string) error {
 	return nil
 }
 
+// CheckToolType returns an error that lists the types of tools if a type is none.
+func CheckToolType(text string) error {
+	if slices.Contains(toolTypes, text) {
+		return nil
+	}
+	return fmt.Errorf("%q is not a supported type of tool: %s%s; a tool without a type fires an event and calls its url",
+		fault.Clip(text), fault.OneOf(toolTypes), hintOfType(text, toolTypes))
+}
+
 // checkSigningSecret refuses what verifiers of Standard Webhooks cannot read: they take
 // the bytes that are in base64 behind whsec_, and the plain base64 of a whole key.
 func checkSigningSecret(text string) error {

@@ -64,12 +64,26 @@ type parser struct {
 }
 
 // mark reads the end of a mark, from behind its closing bracket on: its words are in the text
-// already, behind their bracket. It returns where the mark ends, -1 if it is none.
+// already, behind their bracket. The name of the parameter stands between parentheses; one that has parentheses
+// of its own has them in pairs. It returns where the mark ends, -1 if it is none.
 func (p *parser) mark(at int) (end int) {
-	name, end := p.name(at)
+	depth, end := 0, -1
+	for i := at; i < len(p.given) && i-at <= longestName && end < 0; i++ {
+		switch c := p.given[i]; {
+		case i == at && c != '(':
+			return -1
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 {
+				end = i + 1
+			}
+		}
+	}
 	if end < 0 {
 		return -1
 	}
+	name := strings.TrimSpace(p.given[at+1 : end-1])
 	inside := string(p.text[p.open+1:])
 	words := strings.TrimSpace(inside)
 	from := p.open + strings.Index(inside, words)
@@ -81,24 +95,4 @@ func (p *parser) mark(at int) (end int) {
 	p.marks = append(p.marks, Mark{Parameter: name, From: from, To: from + len(words), Value: value})
 	p.open = -1
 	return end
-}
-
-// name reads the name of a parameter, between parentheses; one that has parentheses of its own
-// has them in pairs. The end is -1 if there is none.
-func (p *parser) name(at int) (name string, end int) {
-	if at >= len(p.given) || p.given[at] != '(' {
-		return "", -1
-	}
-	depth := 0
-	for i := at; i < len(p.given) && i-at <= longestName; i++ {
-		switch p.given[i] {
-		case '(':
-			depth++
-		case ')':
-			if depth--; depth == 0 {
-				return strings.TrimSpace(p.given[at+1 : i]), i + 1
-			}
-		}
-	}
-	return "", -1
 }

@@ -36,49 +36,35 @@ func (c *checking) value(s *jsonschema.Schema, value any, at []string) {
 		c.report(s.Validate(value), value, at, nil)
 		return
 	}
+	apart := map[string]bool{}
 	switch container := value.(type) {
 	case []any:
-		c.list(s, container, at)
+		few := slices.Clone(container[:min(len(container), atOnce)]) // whether it may be a list, and a long one
+		for i := range few {
+			apart[strconv.Itoa(i)] = true
+			few[i] = emptied(few[i])
+		}
+		c.report(s.Validate(few), few, at, apart)
+		for i := 0; i < len(container) && !c.faults.Full(); i++ {
+			c.value(schema.Item(s, i), container[i], append(at[:len(at):len(at)], strconv.Itoa(i)))
+		}
 	case map[string]any:
-		c.object(s, container, at)
+		shell := map[string]any{}
+		for name, member := range container {
+			known := memberSchema(s, name) != nil
+			if known {
+				apart[name] = true
+			}
+			if _, named := s.Properties[name]; named || !known {
+				shell[name] = emptied(member)
+			}
+		}
+		c.report(s.Validate(shell), shell, at, apart)
+		for _, name := range slices.Sorted(maps.Keys(container)) {
+			c.value(memberSchema(s, name), container[name], append(at[:len(at):len(at)], name))
+		}
 	default:
 		c.report(s.Validate(value), value, at, nil)
-	}
-}
-
-func (c *checking) list(s *jsonschema.Schema, list []any, at []string) {
-	few := slices.Clone(list[:min(len(list), atOnce)]) // whether it may be a list, and a long one
-	apart := map[string]bool{}
-	for i := range few {
-		apart[strconv.Itoa(i)] = true
-		few[i] = emptied(few[i])
-	}
-	c.report(s.Validate(few), few, at, apart)
-	for i, member := range list {
-		if c.faults.Full() {
-			return
-		}
-		c.value(schema.Item(s, i), member, append(at[:len(at):len(at)], strconv.Itoa(i)))
-	}
-}
-
-func (c *checking) object(s *jsonschema.Schema, object map[string]any, at []string) {
-	shell, apart := map[string]any{}, map[string]bool{}
-	for name, member := range object {
-		known := memberSchema(s, name) != nil
-		if known {
-			apart[name] = true
-		}
-		if _, named := s.Properties[name]; named || !known {
-			shell[name] = emptied(member)
-		}
-	}
-	c.report(s.Validate(shell), shell, at, apart)
-	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if c.faults.Full() {
-			return
-		}
-		c.value(memberSchema(s, name), object[name], append(at[:len(at):len(at)], name))
 	}
 }
 

@@ -158,22 +158,7 @@ func malformed(body []byte, offset int64, err error) string {
 // no field is given twice and every number can be used, within all bounds. It takes half of
 // the time, and bodies are mostly so. Where ok is false, nothing is known of the body.
 func readFlawless(body []byte) (tree any, ok bool) {
-	fields, ok := outline(body)
-	if !ok {
-		return nil, false
-	}
-	tree, err := exactjson.Decode(body)
-	if err != nil {
-		return nil, false
-	}
-	kept, ok := keptFields(tree)
-	return tree, ok && kept == fields // fewer where one was given twice
-}
-
-// outline counts the colons outside of texts, of which JSON has one for each field, and
-// reports whether no more can be in the text than a treeReader takes.
-func outline(body []byte) (fields int, ok bool) {
-	values, depth := 1, 0
+	fields, values, depth := 0, 1, 0 // JSON has a colon outside of texts for each field
 	for i := 0; i < len(body); i++ {
 		switch body[i] {
 		case '"':
@@ -188,15 +173,22 @@ func outline(body []byte) (fields int, ok bool) {
 			values++
 		case '{', '[':
 			values++
-			depth++
-			if depth > maxNesting {
-				return 0, false
+			if depth++; depth > maxNesting {
+				return nil, false
 			}
 		case '}', ']':
 			depth--
 		}
 	}
-	return fields, values <= maxValues
+	if values > maxValues {
+		return nil, false
+	}
+	tree, err := exactjson.Decode(body)
+	if err != nil {
+		return nil, false
+	}
+	kept, ok := keptFields(tree)
+	return tree, ok && kept == fields // fewer where one was given twice
 }
 
 // keptFields counts the fields of all objects in a tree; ok is false if a number cannot
