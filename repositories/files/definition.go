@@ -63,30 +63,29 @@ func (d *Definition) Locate(found fault.List) Faults {
 				at = here.at
 			}
 		}
-		if !here.unset {
-			faults.add(at, "%s%s", d.label(tokens), one.Detail)
+		if here.unset {
+			continue
 		}
+
+		of := &document{word: kindApp}
+		if d.ID != "" {
+			of = &document{word: kindRepository, name: d.ID}
+		}
+		if len(tokens) > 1 {
+			members := d.tree.get(tokens[0])
+			owner, known := owners[tokens[0]]
+			if i, ok := members.index(tokens[1]); ok && known {
+				of = &document{word: owner[0], name: members.items[i].textOf(owner[1])}
+				tokens = tokens[2:]
+			}
+		}
+		place := " "
+		if len(tokens) > 0 {
+			place = ": " + fault.Clip(strings.Join(tokens, "/")) + ": "
+		}
+		faults.add(at, "%s%s%s", of.label(), place, one.Detail)
 	}
 	return faults
-}
-
-func (d *Definition) label(tokens []string) string {
-	prefix := kindApp
-	if d.ID != "" {
-		prefix = (&document{word: kindRepository, name: d.ID}).label()
-	}
-	if len(tokens) > 1 {
-		members := d.tree.get(tokens[0])
-		owner, known := owners[tokens[0]]
-		if i, ok := members.index(tokens[1]); ok && known {
-			prefix = (&document{word: owner[0], name: members.items[i].textOf(owner[1])}).label()
-			tokens = tokens[2:]
-		}
-	}
-	if len(tokens) == 0 {
-		return prefix + " "
-	}
-	return prefix + ": " + fault.Clip(strings.Join(tokens, "/")) + ": "
 }
 
 // at is the value in a place of the definition; nil where there is none.

@@ -207,7 +207,15 @@ func (r *rewriter) entry(kind string, entry field, from, to int) string {
 	case isList:
 		kept = "\ntools: " + rest + comment + "\n" + strings.Join(r.lines[from+1:to], "")
 	case entry.value.kind == object && len(entry.value.fields) > 0 && rest == "":
-		kept = comment + "\n" + r.block(entry.value, from+1, to)
+		kept = comment + "\n"
+		first := entry.value.fields[0].at
+		if first.line-1 <= from || first.line-1 >= to {
+			break // is an alias of what stands elsewhere
+		}
+		r.rename(entry.value)
+		for _, line := range r.lines[from+1 : to] { // goes to the margin
+			kept += line[min(len(line)-len(strings.TrimLeft(line, " ")), first.column-1):]
+		}
 	}
 	if kept == "" || r.anew {
 		return head + comment + "\n" + render(body, "")
@@ -239,21 +247,6 @@ func afterKey(line string, entry field) (rest, comment string) {
 		}
 	}
 	return "?", "" // is written in another way: write the entry anew
-}
-
-// block takes the lines of a block to the margin, with the keys renamed.
-func (r *rewriter) block(body *node, from, to int) string {
-	first := body.fields[0].at
-	if first.line-1 < from || first.line-1 >= to {
-		return "" // is an alias of what stands elsewhere
-	}
-	r.rename(body)
-	lines := slices.Clone(r.lines[from:to])
-	for i, line := range lines {
-		indent := len(line) - len(strings.TrimLeft(line, " "))
-		lines[i] = line[min(indent, first.column-1):]
-	}
-	return strings.Join(lines, "")
 }
 
 // rename renames the keys that have another word now, wherever they stand, the last of a line first.
