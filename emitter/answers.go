@@ -22,23 +22,17 @@ import (
 	"earshot/trigger/effect"
 )
 
-// StreamIn is the name of the stream of what others publish for Earshot: answers to triggers.
-// What NATS denies of it holds up no event.
+// StreamIn is the stream of answers to triggers. What NATS denies of it holds up no event.
 const StreamIn = "EARSHOT_IN"
 
-// Taker keeps answers. It reports whether the trigger needs no other; after an error the
-// answer is handed in again.
+// Taker keeps answers, and reports whether the trigger needs no other; after an error it gets the answer again.
 type Taker func(ctx context.Context, appID, triggerID string, given effect.Answer) (settled bool, err error)
 
-// Intake reads the answers to triggers that others publish. It is safe for concurrent use.
-//
-// Stream EARSHOT_IN keeps each answer with the time at which it came, so that one that was
-// published while every replica was down counts when one is up. All replicas share one durable
-// consumer: the one that gets a message hands it to the ledger, and acknowledges it when the
-// ledger has it. No replica owns a trigger: of several answers to one, the stream's own order
-// decides on every replica, since each message is handed in with those before it on its
-// subject, and since the stream is read again before a trigger is given up for want of an
-// answer. An owner of each partition would have to be elected, and missed while it is away.
+// Intake reads the answers to triggers that others publish. It is safe for concurrent use. Stream EARSHOT_IN
+// keeps each answer with its time, so that one that came while every replica was down counts later. All
+// replicas share one durable consumer and acknowledge a message when the ledger has it. No replica owns a
+// trigger: the stream's order decides, since each message is handed in after those before it on its subject,
+// and since the stream is read again before a trigger is given up.
 type Intake struct {
 	nats *Emitter
 	log  *slog.Logger
@@ -51,27 +45,21 @@ func (e *Emitter) Intake() *Intake { return &Intake{nats: e, log: e.options.Logg
 
 const (
 	consumerName = "earshot"
-	// ackWait is how long a message may be under work; one of a replica that died comes to
-	// another after that.
-	ackWait = 10 * time.Second
-	// retryAfter is the pause before a message that could not be taken comes again.
-	retryAfter = time.Second
-	// atOnce is how many messages a replica works on at the same time.
-	atOnce = 16
-	// watchEvery is how often it is looked whether the consumer is still there.
-	watchEvery = 5 * time.Second
-	// deniedPause is the pause after NATS has denied us what we need.
+	// ackWait is how long a message may be under work before another replica gets it.
+	ackWait     = 10 * time.Second
+	retryAfter  = time.Second
+	atOnce      = 16
+	watchEvery  = 5 * time.Second
 	deniedPause = 30 * time.Second
 )
 
-// in makes requests about StreamIn within the time limit. They end early when the connection
-// is lost, and with errAnswersDenied if NATS denies one.
+// in makes requests about StreamIn within the time limit. They end early if the connection is lost or NATS
+// denies one.
 func (i *Intake) in(ctx context.Context, what func(context.Context, jetstream.JetStream) error) error {
 	return i.nats.bounded(ctx, StreamIn, func(ctx context.Context) error { return what(ctx, i.nats.js) })
 }
 
-// Run makes the stream, and hands what it holds to take until ctx ends, through all outages.
-// If NATS denies it, that is logged, and tried again from time to time.
+// Run makes the stream, and hands what it holds to take until ctx ends, through outages and denials.
 func (i *Intake) Run(ctx context.Context, take Taker) {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval, pauses.MaxInterval = 100*time.Millisecond, 2*time.Second
@@ -100,8 +88,7 @@ func (i *Intake) Run(ctx context.Context, take Taker) {
 	}
 }
 
-// read makes the stream and the consumer, or finds them, and reads until ctx or the consumer
-// ends. It reports whether there was one.
+// read reads until ctx or the consumer ends, and reports whether there was one.
 func (i *Intake) read(ctx context.Context, take Taker) (opened bool, err error) {
 	r := &answerReading{Intake: i, take: take, slots: make(chan struct{}, atOnce)}
 	var consumer jetstream.Consumer
@@ -145,13 +132,11 @@ func (i *Intake) read(ctx context.Context, take Taker) (opened bool, err error) 
 	return true, err
 }
 
-// streamInSizes are the bytes that the stream may have, tried one after the other: an account
-// may have less room than we would like. A full stream pushes its oldest message out, which has
-// been taken long before unless all replicas were away.
+// streamInSizes are tried one after the other: an account may have less room. A full stream drops its oldest
+// message, which was taken long before.
 var streamInSizes = []int64{256 << 20, 16 << 20}
 
-// stream makes the stream, or brings what the promise rests on into order. The rest is the
-// operator's.
+// stream makes the stream, or restores what the promise rests on; the rest is the operator's.
 func (i *Intake) stream(ctx context.Context, js jetstream.JetStream) (held jetstream.Stream, err error) {
 	held, err = js.Stream(ctx, StreamIn)
 	if err == nil {
@@ -176,13 +161,12 @@ func (i *Intake) stream(ctx context.Context, js jetstream.JetStream) (held jetst
 	return held, err
 }
 
-// promisedIn returns a configuration with the fields set that the promise rests on: what was
-// published is kept, in its order, whether it was taken or not, and is read from the leader,
-// which knows all of it.
+// promisedIn sets the fields that the promise rests on: what was published is kept, in its order, and read from
+// the leader.
 func promisedIn(held jetstream.StreamConfig) jetstream.StreamConfig {
 	held.Name = StreamIn
-	// answer.{appId}.{triggerId}: longer subjects are left to other programs, whose requests
-	// the stream would acknowledge.
+	// answer.{appId}.{triggerId}: longer subjects are other programs', whose requests the stream would
+	// acknowledge.
 	held.Subjects = []string{"answer.*.*"}
 	held.Retention, held.Storage, held.Discard = jetstream.LimitsPolicy, jetstream.FileStorage, jetstream.DiscardOld
 	held.MaxAge = 25 * time.Hour // the longest time for an answer is 24 hours
@@ -192,7 +176,6 @@ func promisedIn(held jetstream.StreamConfig) jetstream.StreamConfig {
 	return held
 }
 
-// answerReading works on the messages of one consumer.
 type answerReading struct {
 	*Intake
 	held    jetstream.Stream
@@ -224,8 +207,7 @@ func (r *answerReading) receive(ctx context.Context, message jetstream.Msg) {
 	})
 }
 
-// handIn hands in what is published on the subject of a message before it, and if that does
-// not settle it, the message. What is no answer is left.
+// handIn hands in what was published on the subject of a message before it, and then the message.
 func (r *answerReading) handIn(ctx context.Context, message jetstream.Msg) error {
 	var app, triggerID string
 	own, err := readAnswer(message.Data())
@@ -255,8 +237,7 @@ func (r *answerReading) handIn(ctx context.Context, message jetstream.Msg) error
 	return err
 }
 
-// readAnswer reads an answer that anybody may have published: fields that are not known are
-// left, and those that are must be of their types.
+// readAnswer reads an answer that anybody may have published: fields that are not known are ignored.
 func readAnswer(body []byte) (effect.Answer, error) {
 	var given struct {
 		OK     *bool           `json:"ok"`
@@ -280,12 +261,10 @@ func readAnswer(body []byte) (effect.Answer, error) {
 	return effect.Answer{Error: given.Error}, nil
 }
 
-// mostOfOne is how many messages on the subject of one trigger are looked at: more than that,
-// published on it, cannot make us read for ever.
+// mostOfOne is how many messages on the subject of one trigger are read: no flood makes us read for ever.
 const mostOfOne = 100
 
-// each hands out the valid answers that the stream holds for a trigger, oldest first, up to a
-// sequence, until one is enough.
+// each hands out the valid answers for a trigger, oldest first, up to a sequence, until one is enough.
 func (i *Intake) each(ctx context.Context, held jetstream.Stream, subject string, last uint64, found func(effect.Answer) (enough bool, err error)) error {
 	next := uint64(1)
 	for range mostOfOne {
@@ -314,9 +293,8 @@ func (i *Intake) each(ctx context.Context, held jetstream.Stream, subject string
 	return nil
 }
 
-// Deliver looks for the first answer that was published in time, for an effect that waits for
-// one. Without one its verdict is that nobody has answered, also if the stream is not there, or
-// is denied to us, so that it holds none. If NATS does not say, it asks for a Retry.
+// Deliver looks for the first answer that was published in time. Without one, or without the stream, the
+// trigger is unanswered. If NATS does not say, it asks for a Retry.
 func (i *Intake) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
 	of, outcome := delivery.Awaited, effect.Unanswered()
 	if delivery.Kind != effect.KindAnswer || of == nil {
@@ -344,8 +322,7 @@ func (i *Intake) Deliver(ctx context.Context, delivery effect.Effect) effect.Out
 	return outcome
 }
 
-// Forget removes what was published for triggers of an app from the stream, and has the server
-// write over what it has on disk of it.
+// Forget removes answers to triggers of an app from the stream, and has the server write over them on disk.
 func (i *Intake) Forget(ctx context.Context, appID string, triggerIDs []string) error {
 	if len(triggerIDs) == 0 {
 		return nil

@@ -23,19 +23,17 @@ import (
 )
 
 const (
-	// reconnectWait is the pause between two rounds over the servers. It is short,
-	// as every event of every user waits for it, and its jitter is as long, so that
-	// the replicas do not all come at once to a server that has just started.
+	// reconnectWait is the pause between two rounds over the servers: short, as every event waits for it, with
+	// a jitter as long, so that the replicas do not all come at once.
 	reconnectWait = 500 * time.Millisecond
-	// pingInterval times maxPings is how long a connection may be dead unnoticed,
-	// when the network drops packets. The library's own numbers make it 4 minutes.
+	// pingInterval times maxPings is how long a connection may be dead unnoticed; the library's own is 4
+	// minutes.
 	pingInterval = 10 * time.Second
 	maxPings     = 2
 )
 
-// Dial connects to a comma-separated list of NATS servers, as Connect does, for what is no
-// event. The name is shown to those who look at the connections of a server; trouble gets what
-// goes wrong apart from requests. The error shows no credential.
+// Dial connects to a comma-separated list of NATS servers, for what is no event. Servers show the name; trouble
+// gets what goes wrong apart from requests. The error shows no credential.
 func Dial(list, name string, login Login, trouble nats.ErrHandler) (*nats.Conn, error) {
 	hosts, err := servers(list)
 	if err != nil {
@@ -73,28 +71,21 @@ func connect(list string, login Login, more ...nats.Option) (*nats.Conn, error) 
 }
 
 var (
-	// errDenied means that the NATS user may not do what an event needs.
-	errDenied error = &public{errors.New("the NATS user of Earshot has no permission"), "refuses events: it denies them to the user"}
-	// errAnswersDenied means that NATS denies our user what StreamIn needs.
-	errAnswersDenied = errors.New("the NATS user of Earshot has no permission for what stream " + StreamIn + " needs")
-	errLost          = errors.New("the connection to NATS was lost before the answer came")
+	errDenied        error = &public{errors.New("the NATS user of Earshot has no permission"), "refuses events: it denies them to the user"}
+	errAnswersDenied       = errors.New("the NATS user of Earshot has no permission for what stream " + StreamIn + " needs")
+	errLost                = errors.New("the connection to NATS was lost before the answer came")
 )
 
 const (
-	// deniedFor is how long a subject counts as denied since it was last tried: longer
-	// than the ledger's longest pause between two attempts.
+	// deniedFor is how long a subject counts as denied: longer than the ledger's longest pause.
 	deniedFor = 5 * time.Minute
-	// maxDenied bounds the subjects that are remembered.
 	maxDenied = 100
-	// maxReported bounds the lines of one outage. Its tries go on for as long as it lasts, and
-	// may fail in some ways by turns, as when servers of a cluster start one by one.
+	// maxReported bounds the lines of one outage, which may fail in several ways by turns.
 	maxReported = 5
 )
 
-// link follows what happens to a connection apart from requests: outages, with a line of log
-// for each change and for each reason, and permission violations, which a server does not
-// report in answer to a request. The client library waits for an answer until the time is up;
-// a link ends the requests to which none will come.
+// link follows outages and permission violations, which a server does not report in answer to a request. The
+// client library waits for an answer until the time is up; a link ends the requests to which none will come.
 type link struct {
 	logger *slog.Logger
 	hosts  string
@@ -152,8 +143,7 @@ func (l *link) connected(conn *nats.Conn) {
 	l.logger.Info("connected to NATS", "servers", l.hosts, "server", conn.ConnectedServerName())
 }
 
-// lost ends all requests, and forgets what was denied: a new connection may have other
-// permissions.
+// lost ends all requests, and forgets what was denied: a new connection may have other permissions.
 func (l *link) lost(_ *nats.Conn, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -182,8 +172,7 @@ func (l *link) failed(_ *nats.Conn, err error) {
 // violation is how a server names what it denies.
 var violation = regexp.MustCompile(`Permissions Violation for (Publish to|Subscription to|Publish with Reply of) "([^"]+)"`)
 
-// trouble handles what the server refuses: a connection, over and over, or a request, once
-// for each. A denial ends the requests that it is about, and one line of log says what is denied.
+// trouble handles what the server refuses. A denial ends the requests that it is about, with one line of log.
 func (l *link) trouble(conn *nats.Conn, _ *nats.Subscription, err error) {
 	if !conn.IsConnected() {
 		l.failed(conn, err)
@@ -233,7 +222,6 @@ func (l *link) allowed(subject string) {
 	}
 }
 
-// denied returns the subjects that are denied now.
 func (l *link) denied() []string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -245,18 +233,15 @@ func (l *link) denied() []string {
 	return subjects
 }
 
-// Login is what a connection to NATS shows the servers, and by what it trusts them, in addition
-// to their URLs. Its files are read at each connection.
+// Login is what a connection shows the servers, and by what it trusts them. Files are read at each connection.
 type Login struct {
-	// Creds is a file with the JWT of a user and its seed, as nsc writes it, or with the seed
-	// of an nkey alone.
+	// Creds is a file with the JWT of a user and its seed, as nsc writes it, or with the seed of an nkey.
 	Creds string
 	// TLS asks for TLS whatever the URLs say, if a file is named.
 	TLS certfiles.Files
 }
 
-// Check returns all faults of the files, and of what they do not agree on with a list of
-// servers. It shows nothing of a credential.
+// Check returns all faults of the files, also against a list of servers. It shows nothing of a credential.
 func (l Login) Check(list string, now time.Time) error {
 	faults := []error{l.TLS.Check("NATS", now)}
 	if l.Creds != "" {
@@ -279,7 +264,6 @@ func (l Login) Check(list string, now time.Time) error {
 	return errors.Join(faults...)
 }
 
-// credsSetting names the setting of Login.Creds.
 var credsSetting = certfiles.Setting("NATS", "creds")
 
 func checkCreds(path string, now time.Time) error {
@@ -317,8 +301,7 @@ var errNoCreds = errors.New("the file holds no credentials of a NATS user: it mu
 // isJWT reports whether credentials are a user's JWT with its seed, and not a seed alone.
 func isJWT(text []byte) bool { return strings.Contains(string(text), "BEGIN NATS USER JWT") }
 
-// Options are those of a connection with this login. The library reads the file of credentials
-// at each connection.
+// Options are those of a connection with this login.
 func (l Login) Options() ([]nats.Option, error) {
 	var options []nats.Option
 	if !l.TLS.Empty() {
@@ -349,20 +332,17 @@ func (l Login) Options() ([]nats.Option, error) {
 	return append(options, seed), nil
 }
 
-// CheckURLs returns an error for a comma-separated list of NATS servers that Connect
-// would refuse. It shows nothing of a credential.
+// CheckURLs returns an error for a list of servers that Connect would refuse. It shows nothing of a credential.
 func CheckURLs(list string) error {
 	_, err := servers(list)
 	return err
 }
 
-// schemes are those that nats.go makes a difference of. It takes any other for nats,
-// so that a server would be spoken to without TLS if https was meant to ask for it.
+// schemes are those that nats.go distinguishes. It takes any other for nats, so that https would have no TLS.
 var schemes = []string{"nats", "tls", "ws", "wss"}
 
-// servers returns the hosts of a comma-separated list of NATS URLs, fit for logs: the user
-// part of a URL holds a password or a token. Its own error says nothing of the URL
-// either, since a password that is not escaped may stand anywhere in a broken one.
+// servers returns the hosts of a comma-separated list of NATS URLs, fit for logs. The error shows nothing of a
+// URL: a password may stand anywhere in a broken one.
 func servers(list string) (string, error) {
 	var hosts []string
 	for i, one := range strings.Split(list, ",") {

@@ -18,7 +18,6 @@ import (
 	"earshot/repositories/finding"
 )
 
-// diagnosis is a look at a NATS server for the sake of a person.
 type diagnosis struct {
 	conn    *nats.Conn
 	js      jetstream.JetStream
@@ -43,8 +42,8 @@ func (d *dialer) Dial(network, address string) (conn net.Conn, err error) {
 	return conn, d.err
 }
 
-// Diagnose looks whether the NATS of a comma-separated list of servers is as Earshot needs it, and
-// changes nothing. Requests over NATS need further permissions. The error is one of the list.
+// Diagnose checks whether NATS is as Earshot needs it, and changes nothing. Ingress needs further permissions.
+// The error is one of the list.
 func Diagnose(ctx context.Context, list string, options Options, ingress bool) ([]finding.Finding, error) {
 	options = options.withDefaults()
 	options.Logger = slog.New(slog.DiscardHandler)
@@ -97,8 +96,8 @@ const codeNoLeader jetstream.ErrorCode = 10008
 // wantedPayload is as long as an event may be with all that is around it, in bytes.
 const wantedPayload = 2 << 20
 
-// permissions asks the server what its user may, and compares that with what is needed. A
-// server may let the question go unanswered, if it is denied.
+// permissions compares what the server's user may with what is needed. A server may not answer, if that is
+// denied.
 func (d *diagnosis) permissions(ctx context.Context, ingress bool) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
@@ -136,7 +135,6 @@ func (d *diagnosis) permissions(ctx context.Context, ingress bool) {
 	d.add(what, finding.Unusable, missing, missing+"; "+way)
 }
 
-// account looks for JetStream, and whether its account has room for the streams.
 func (d *diagnosis) account(ctx context.Context) {
 	const what = "JetStream"
 	account, err := d.js.AccountInfo(ctx)
@@ -193,7 +191,6 @@ func (d *diagnosis) events(ctx context.Context) {
 	d.leader(info, what)
 }
 
-// answers looks for the stream of answers to triggers.
 func (d *diagnosis) answers(ctx context.Context) {
 	if held := d.held(ctx, StreamIn); held != nil {
 		info, what := held.CachedInfo(), "stream "+StreamIn
@@ -218,7 +215,6 @@ func (d *diagnosis) held(ctx context.Context, name string) jetstream.Stream {
 	return nil
 }
 
-// leader looks whether all servers of a cluster that hold a stream are there.
 func (d *diagnosis) leader(info *jetstream.StreamInfo, what string) {
 	if info.Cluster == nil {
 		return
@@ -246,8 +242,8 @@ func (d *diagnosis) leader(info *jetstream.StreamInfo, what string) {
 	d.add(what, finding.Good, info.Cluster.Leader, "")
 }
 
-// Permissions are the subjects on which a user of NATS must be allowed to publish, and those to
-// which to subscribe: deploy/package/nats-permissions.conf has these and no others.
+// Permissions are the subjects on which a user of NATS must be allowed to publish, and to subscribe:
+// deploy/package/nats-permissions.conf has these.
 type Permissions struct {
 	Publish   []string `json:"publish"`
 	Subscribe []string `json:"subscribe"`
@@ -256,8 +252,7 @@ type Permissions struct {
 // AskUser is the subject on which a server answers what the user of the connection may.
 const AskUser = "$SYS.REQ.USER.INFO"
 
-// Needed are the permissions for events and answers, and where requests over NATS are taken those
-// for them as well.
+// Needed are the permissions for events and answers, and with ingress those for requests over NATS.
 func Needed(ingress bool) Permissions {
 	needed := Permissions{Publish: slices.Concat([]string{"tool.*.>", "app.*.*.*"}, chatSubjects, apiOf(Stream), apiOf(StreamIn)), Subscribe: []string{"_INBOX.>"}}
 	needed.Publish = append(needed.Publish, "$JS.API.CONSUMER.DELETE."+Stream+".*", "$JS.API.STREAM.MSG.GET."+StreamIn, "$JS.ACK."+StreamIn+".>", "$JS.API.INFO", AskUser)
@@ -268,7 +263,6 @@ func Needed(ingress bool) Permissions {
 	return needed
 }
 
-// apiOf are the requests about a stream.
 func apiOf(name string) (subjects []string) {
 	for _, what := range []string{"STREAM.CREATE.#", "STREAM.INFO.#", "STREAM.UPDATE.#", "STREAM.MSG.DELETE.#", "CONSUMER.CREATE.#.>", "CONSUMER.INFO.#.*", "CONSUMER.MSG.NEXT.#.*"} {
 		subjects = append(subjects, "$JS.API."+strings.Replace(what, "#", name, 1))
@@ -276,8 +270,8 @@ func apiOf(name string) (subjects []string) {
 	return subjects
 }
 
-// within reports whether all subjects that a pattern stands for are among those of another. The
-// server's own package for it would be linked into programs that start no server.
+// within reports whether a pattern's subjects are all among another's. The server's package for it would link
+// the server.
 func within(pattern, other string) bool {
 	words, of := strings.Split(pattern, "."), strings.Split(other, ".")
 	for i, word := range of {
@@ -293,7 +287,6 @@ func within(pattern, other string) bool {
 	return len(words) == len(of)
 }
 
-// collide reports whether some subject is of both patterns.
 func collide(a, b string) bool {
 	first, second := strings.Split(a, "."), strings.Split(b, ".")
 	for i := 0; i < len(first) && i < len(second); i++ {

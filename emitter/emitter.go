@@ -36,38 +36,33 @@ import (
 )
 
 const (
-	// DefaultMaxAge is how long the stream keeps an event: a week lets a consumer
-	// that failed on a Friday evening catch up on Monday.
+	// DefaultMaxAge lets a consumer that failed on a Friday evening catch up on Monday.
 	DefaultMaxAge = 7 * 24 * time.Hour
-	// DefaultTimeout is the time for one delivery. An acknowledgement takes under a
-	// millisecond, or some 20 if the server syncs every write under load; two
-	// seconds outlast the election of a new leader in a healthy cluster.
+	// DefaultTimeout is the time for one delivery: it outlasts the election of a new leader; an acknowledgement
+	// takes 1 to 20 ms.
 	DefaultTimeout = 2 * time.Second
-	// DuplicateWindow is how long the stream remembers the ids of its messages. Five
-	// tries with the ledger's longest pauses fit into it.
+	// DuplicateWindow is how long the stream remembers ids: five tries with the ledger's longest pauses fit
+	// into it.
 	DuplicateWindow = 10 * time.Minute
 )
 
 // Options of an Emitter. The zero value is good for one NATS server.
 type Options struct {
-	// MaxAge is how long the stream keeps events, a second or more; DefaultMaxAge if it is
-	// zero. One that is less than DuplicateWindow shortens that.
+	// MaxAge is how long the stream keeps events, a second or more; less than DuplicateWindow shortens that.
 	MaxAge time.Duration
-	// MaxBytes bounds the stream. A full stream refuses events, and they wait in the
-	// ledger. Zero leaves the bound that the stream has, none for a new one.
+	// MaxBytes bounds the stream: a full one refuses events, which wait in the ledger. Zero leaves the stream's
+	// bound.
 	MaxBytes int64
-	// Replicas is how many servers of a cluster hold the streams, 1 to 5. Zero leaves
-	// what the stream has, 1 for a new one.
+	// Replicas is how many servers of a cluster hold the streams, 1 to 5. Zero leaves the stream's, 1 for a new
+	// one.
 	Replicas int
-	// Timeout is the time for one delivery, and for the answer to Ready; DefaultTimeout if
-	// it is zero.
+	// Timeout is the time for one delivery, and for Ready; default DefaultTimeout.
 	Timeout time.Duration
 	// Login is what Connect shows the servers in addition to their URLs.
 	Login Login
 	// Logger is slog.Default() if it is nil.
 	Logger *slog.Logger
-	// Now is the clock by which denials are forgotten and outages measured; time.Now if it
-	// is nil.
+	// Now is the clock of denials and outages; default time.Now.
 	Now func() time.Time
 }
 
@@ -79,8 +74,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Emitter publishes events on JetStream. It is safe for concurrent use; the order of
-// two events is kept if the second is delivered after the first was.
+// Emitter publishes events on JetStream. It is safe for concurrent use; two events keep their order if the
+// second is delivered after the first was.
 type Emitter struct {
 	conn    *nats.Conn
 	js      jetstream.JetStream
@@ -95,10 +90,9 @@ type Emitter struct {
 
 var _ effect.Deliverer = (*Emitter)(nil)
 
-// Connect returns an emitter with a connection of its own to a comma-separated list
-// of NATS servers. It does not wait for them: as long as none is reached, deliveries
-// ask to be tried again, and the connection goes on trying for ever. The error is
-// one of list or options, and never shows a credential.
+// Connect returns an emitter with a connection of its own to a comma-separated list of servers. It does not
+// wait for them: until one is reached, deliveries ask for a Retry. The error is one of list or options, and
+// never shows a credential.
 func Connect(list string, options Options) (*Emitter, error) {
 	o := options.withDefaults()
 	switch {
@@ -133,8 +127,7 @@ func Connect(list string, options Options) (*Emitter, error) {
 	return &Emitter{conn: conn, js: js, link: l, stream: newStream(js, o), options: o}, nil
 }
 
-// Close waits for the deliveries under way, at most twice the time limit, and closes
-// the connection. Deliveries that come later ask for a Retry.
+// Close waits for the deliveries under way, at most twice the time limit. Later ones ask for a Retry.
 func (e *Emitter) Close() {
 	e.inFlight.Lock()
 	defer e.inFlight.Unlock()
@@ -144,12 +137,10 @@ func (e *Emitter) Close() {
 	}
 }
 
-// Deliver publishes an event effect once, and waits for the stream's acknowledgement
-// until the time limit or the end of ctx; if none comes it asks for as long again
-// whether the stream is there, which is made if it is not, for the next attempt. It returns
-// at once while NATS is known to be down. A repeat that the stream dropped is Done. Events
-// that cannot be published ever, for their size or their subject, are Dead; all other trouble
-// asks for a Retry, which is Forbidden if NATS denies it to our user.
+// Deliver publishes an event once, and waits for the stream's acknowledgement until the time limit or the end
+// of ctx; if none comes, it makes sure that the stream is there for the next attempt. It returns at once while
+// NATS is known to be down. A repeat that the stream dropped is Done. Events that can never be published are
+// Dead; else it asks for a Retry, Forbidden if NATS denies it to our user.
 func (e *Emitter) Deliver(ctx context.Context, delivery effect.Effect) effect.Outcome {
 	switch event := delivery.Event; {
 	case delivery.Kind != effect.KindEvent || event == nil:
@@ -170,15 +161,13 @@ func (e *Emitter) Deliver(ctx context.Context, delivery effect.Effect) effect.Ou
 	return outcomeOf(err)
 }
 
-// unanswered reports whether a publish had no answer, or one that is none of a stream's: if
-// there is no stream, subscribers without JetStream are asked as well, so that nothing says
-// that it is missing.
+// unanswered reports whether a publish had no answer of a stream: without a stream, subscribers without
+// JetStream are asked, and nothing says that it is missing.
 func unanswered(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, nats.ErrTimeout) || errors.Is(err, jetstream.ErrInvalidJSAck)
 }
 
-// bounded does what while the connection is up, the server does not deny the subject,
-// and the time limit is not reached.
+// bounded does what while the connection is up, the subject is not denied, and the time is not over.
 func (e *Emitter) bounded(ctx context.Context, subject string, what func(context.Context) error) error {
 	e.inFlight.RLock()
 	defer e.inFlight.RUnlock()
@@ -196,7 +185,6 @@ func (e *Emitter) bounded(ctx context.Context, subject string, what func(context
 	return err
 }
 
-// connected returns an error while the emitter is closed or NATS is known to be down.
 func (e *Emitter) connected() error {
 	status := e.conn.Status()
 	switch last := e.conn.LastError(); {
@@ -210,8 +198,7 @@ func (e *Emitter) connected() error {
 	return fmt.Errorf("%w: the connection is %s", errDown, status)
 }
 
-// publish looks after the stream before the first event, and again if there is none
-// that takes the event.
+// publish looks after the stream before the first event, and again if no stream takes the event.
 func (e *Emitter) publish(ctx context.Context, delivery effect.Effect) error {
 	seen := e.stream.checks.Load()
 	if seen == 0 {
@@ -230,9 +217,8 @@ func (e *Emitter) publish(ctx context.Context, delivery effect.Effect) error {
 	return e.send(ctx, delivery, sendAgain)
 }
 
-// sendOnce and sendAgain say how often a publish is tried if nobody answers. A stream that was
-// just made, or has just changed its leader, is not known to every server of a cluster at
-// once: asked some tens of milliseconds later, they answer.
+// A stream that was just made, or has a new leader, is not known to every server at once: some tens of
+// milliseconds later they answer.
 var (
 	sendOnce  = []jetstream.PublishOpt{jetstream.WithRetryAttempts(0)}
 	sendAgain = []jetstream.PublishOpt{jetstream.WithRetryAttempts(10), jetstream.WithRetryWait(50 * time.Millisecond)}
@@ -263,9 +249,8 @@ func (e *Emitter) send(ctx context.Context, delivery effect.Effect, tries []jets
 		errTooLarge, out.Subject, out.Size()-len(out.Subject), limit)
 }
 
-// Ready returns nil if an event could be published now: NATS is connected and denies
-// us no subject that is tried, and the stream is as it should be, made or repaired if
-// need be, has a leader and has room.
+// Ready returns nil if an event could be published now: NATS is connected and denies nothing, and the stream is
+// as it should be, repaired if need be, with a leader and room.
 func (e *Emitter) Ready(ctx context.Context) error {
 	err := e.bounded(ctx, "", func(ctx context.Context) error {
 		return e.stream.ensure(ctx, e.stream.checks.Load())
@@ -285,8 +270,7 @@ func (e *Emitter) Ready(ctx context.Context) error {
 	return inItsWords(err)
 }
 
-// Room asks how many bytes the stream holds, and how many it may; zero if nothing bounds it.
-// The error says that the stream is not there, or that NATS does not answer.
+// Room returns how many bytes the stream holds, and may hold; zero for no bound.
 func (e *Emitter) Room(ctx context.Context) (used, limit int64, err error) {
 	err = e.bounded(ctx, "", func(ctx context.Context) error {
 		held, err := e.js.Stream(ctx, Stream)
@@ -308,12 +292,12 @@ func (e *Emitter) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByC
 
 // Collect implements prometheus.Collector.
 func (e *Emitter) Collect(out chan<- prometheus.Metric) {
-	value, fullness := 0.0, e.stream.fullness
-	fullness.mu.Lock()
-	if fullness.full {
+	value, room := 0.0, e.stream.fullness
+	room.mu.Lock()
+	if room.full {
 		value = 1
 	}
-	fullness.mu.Unlock()
+	room.mu.Unlock()
 	out <- prometheus.MustNewConstMetric(fullDesc, prometheus.GaugeValue, value)
 	out <- prometheus.MustNewConstMetric(deniedDesc, prometheus.GaugeValue, float64(len(e.link.denied())))
 }
@@ -323,9 +307,8 @@ var (
 	errTooLarge = errors.New("the event is too large")
 )
 
-// outcomeOf is the one place that decides what an error means for the event. Whatever
-// it does not know may heal, as events are not given up for the time that it takes: Retry.
-// An attempt is deferred if the connection was down before anything was written.
+// outcomeOf alone decides what an error means for the event. What it does not know may heal: Retry. An attempt
+// is deferred if the connection was down before anything was written.
 func outcomeOf(err error) effect.Outcome {
 	text, down := "", func(one error) bool { return errors.Is(err, one) }
 	switch {
@@ -347,7 +330,6 @@ func outcomeOf(err error) effect.Outcome {
 	return effect.Outcome{Verdict: effect.Retry, Deferred: slices.ContainsFunc(downs, down), Error: text + err.Error()}
 }
 
-// downs are the errors of a connection on which nothing was written.
 var downs = []error{errDown, nats.ErrReconnectBufExceeded, nats.ErrConnectionClosed, nats.ErrConnectionReconnecting, nats.ErrConnectionDraining}
 
 // refusals are the answers of a server that takes no connection of ours.
@@ -384,7 +366,6 @@ func (p *public) Unwrap() error { return p.error }
 // Public returns what everybody may read, to go on after the word NATS.
 func (p *public) Public() string { return p.shown }
 
-// refused is an error with NATS's own words.
 type refused struct {
 	public
 	words string

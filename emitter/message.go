@@ -16,10 +16,8 @@ import (
 	"earshot/trigger/effect"
 )
 
-// messageOf returns the event as a CloudEvent in binary mode: attributes in headers,
-// data as the payload. Header names of NATS keep their case. The id is that by which the
-// stream drops repeats; naming the stream keeps one that took over our subjects from
-// acknowledging in its place.
+// messageOf returns the event as a CloudEvent in binary mode. Header names of NATS keep their case. Naming the
+// stream keeps another that took over our subjects from acknowledging.
 func messageOf(delivery effect.Effect) *nats.Msg {
 	event := delivery.Event
 	h := headers{nats.Header{}, make([]string, 0, mostHeaders)}
@@ -38,7 +36,6 @@ func messageOf(delivery effect.Effect) *nats.Msg {
 	return &nats.Msg{Subject: event.Subject, Header: h.Header, Data: event.Data}
 }
 
-// mostHeaders is how many a message has.
 const mostHeaders = 10
 
 // headers is a header whose lists of one value lie side by side.
@@ -53,8 +50,8 @@ func (h *headers) set(name, value string) {
 	h.Header[name] = h.values[last-1 : last : last]
 }
 
-// escape percent-encodes what a header may not hold, as the CloudEvents bindings ask
-// for it: all but printable ASCII, the space, the double quote, the percent sign.
+// escape percent-encodes all but printable ASCII, the space, the double quote and the percent sign
+// (CloudEvents).
 func escape(value string) string {
 	first := strings.IndexFunc(value, func(r rune) bool { return mustEscape(byte(min(r, 0xff))) })
 	if first < 0 {
@@ -74,8 +71,7 @@ func escape(value string) string {
 
 func mustEscape(c byte) bool { return c <= ' ' || c > '~' || c == '"' || c == '%' }
 
-// isEventSubject reports whether the stream takes messages of the subject. One that it does
-// not take would wait for an acknowledgement for ever.
+// isEventSubject reports whether the stream takes messages of the subject; others would wait for ever.
 func isEventSubject(subject string) bool {
 	if strings.ContainsAny(subject, "*> \t\r\n") || strings.Contains(subject, "..") || strings.HasSuffix(subject, ".") {
 		return false
@@ -94,15 +90,13 @@ func isEventSubject(subject string) bool {
 // toolKinds are the second words of the subjects that begin with tool.
 var toolKinds = []string{"trigger", "result", "rejected", "notmatching", "changed", "confirm", "cancelled", "duplicate"}
 
-// audience is the scope of an event, and of a subscription: a session, or with an empty
-// session the whole app.
+// audience is the scope of an event, and of a subscription: a session, or without one the whole app.
 type audience struct{ app, session string }
 
 var errNotAnEvent = errors.New("not an event of ours")
 
-// readEvent reads a message of the stream. Its subject says whose it is, on which only we and
-// those whom the broker lets may publish. The subject of an emitter's event and of tool.changed
-// has no session; there ce-source names it.
+// readEvent reads a message of the stream. Its subject says whose it is, as only we may publish on it; that of
+// an emitter's event and of tool.changed has no session, and ce-source names it.
 func readEvent(msg jetstream.Msg) (effect.Published, audience, error) {
 	metadata, err := msg.Metadata()
 	if err != nil {
@@ -138,8 +132,7 @@ func sessionOf(source, appID string) string {
 	return session
 }
 
-// filters are the subjects on which events of an audience may be. Those of a session's
-// that name no session are sorted out by their ce-source.
+// filters are the subjects of events of an audience; ce-source sorts out those that name no session.
 func (a audience) filters() []string {
 	of := a.app + ".>"
 	if a.session != "" {

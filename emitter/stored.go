@@ -13,14 +13,11 @@ import (
 )
 
 const (
-	// storedBatch is how many stored events are read at a time.
 	storedBatch = 128
 	// consumerIdle is when NATS forgets the consumer of a process that died.
 	consumerIdle = 30 * time.Second
-	// erasePasses bounds how often the stream is looked through for events of a session until
-	// it has none: in the second pass there is none, unless somebody publishes them.
-	erasePasses = 5
-	// erasesAtOnce is how many events are removed at the same time.
+	// erasePasses bounds how often the stream is searched for events of a session; the second pass finds none.
+	erasePasses  = 5
 	erasesAtOnce = 16
 )
 
@@ -39,9 +36,8 @@ func (e *Emitter) Stored(ctx context.Context, appID, sessionID string, do func(e
 	return e.eachOf(ctx, audience{appID, sessionID}, false, do)
 }
 
-// Erase removes all events of a session from the stream, and has the server write over what it
-// has on disk of them. Nobody may publish any meanwhile. The next pass finds an event
-// whose removal failed.
+// Erase removes all events of a session, and has the server write over them on disk. Nobody may publish any
+// meanwhile. The next pass finds an event whose removal failed.
 func (e *Emitter) Erase(ctx context.Context, appID, sessionID string) error {
 	for range erasePasses {
 		var left []uint64
@@ -86,8 +82,7 @@ func (e *Emitter) eachOf(ctx context.Context, own audience, bodiless bool, do fu
 	})
 }
 
-// each hands out the messages that the stream has now on the subjects; bodiless ones with
-// their headers alone.
+// each hands out the messages that the stream has now; bodiless ones with their headers alone.
 func (e *Emitter) each(ctx context.Context, subjects []string, bodiless bool, do func(jetstream.Msg) error) error {
 	e.inFlight.RLock()
 	defer e.inFlight.RUnlock()

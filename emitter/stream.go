@@ -20,11 +20,9 @@ import (
 const Stream = "EARSHOT"
 
 // Subjects returns the subjects of the stream. Those under app and chat are of one length,
-// app.{appId}.{resource}.{scope} and chat.{kind}.{appId}.{sessionId}, and leave others to
-// other programs.
+// app.{appId}.{resource}.{scope} and chat.{kind}.{appId}.{sessionId}: others are other programs'.
 func Subjects() []string { return append(toolSubjects(), chatSubjects...) }
 
-// toolSubjects are those that the promise about tools rests on.
 func toolSubjects() []string {
 	var subjects []string
 	for _, kind := range toolKinds {
@@ -33,7 +31,6 @@ func toolSubjects() []string {
 	return append(subjects, "app.*.*.*")
 }
 
-// chatSubjects are those of what is said.
 var chatSubjects = []string{"chat.message.*.*", "chat.failed.*.*"}
 
 // Codes of JetStream errors that nats.go has no names for.
@@ -51,8 +48,8 @@ const (
 var (
 	// roomCodes are those of a server that has less room than the stream may take.
 	roomCodes = []jetstream.ErrorCode{codeNoRoom, codeAccountFull, codeServerFull}
-	// fullCodes are those with which a server refuses to store a message: a limit of the
-	// stream or its disk, of the account, and of the server.
+	// fullCodes refuse to store a message: a limit of the stream or its disk, the account, or the server is
+	// reached.
 	fullCodes = []jetstream.ErrorCode{codeStoreFailed, codeAccountFull, codeServerFull}
 )
 
@@ -64,20 +61,17 @@ func code(err error) jetstream.ErrorCode {
 	return 0
 }
 
-// stream creates the JetStream stream EARSHOT and keeps its configuration as it should be.
 type stream struct {
 	js      jetstream.JetStream
 	options Options
 	logger  *slog.Logger
 
-	// repairSlot lets one caller look at the stream at a time. It is a channel, so that the
-	// others stop waiting when their context ends.
+	// repairSlot lets one caller look at the stream at a time; the others stop waiting when their context ends.
 	repairSlot chan struct{}
 	// checks counts the times that the stream was found or made good.
 	checks   atomic.Uint64
 	fullness *fullness
-	// found is what the stream was when it was last looked at.
-	found atomic.Pointer[jetstream.StreamInfo]
+	found    atomic.Pointer[jetstream.StreamInfo]
 	// noChat says that another stream has subjects of ours under chat.
 	noChat atomic.Bool
 }
@@ -86,8 +80,7 @@ func newStream(js jetstream.JetStream, options Options) *stream {
 	return &stream{js: js, options: options, logger: options.Logger, repairSlot: make(chan struct{}, 1), fullness: &fullness{logger: options.Logger}}
 }
 
-// ensure makes the stream good unless somebody else did since the caller read seen
-// from checks.
+// ensure makes the stream good unless another caller did since seen was read from checks.
 func (s *stream) ensure(ctx context.Context, seen uint64) error {
 	select {
 	case s.repairSlot <- struct{}{}:
@@ -105,9 +98,8 @@ func (s *stream) ensure(ctx context.Context, seen uint64) error {
 	return nil
 }
 
-// repair makes the stream, or changes what the promise rests on, whenever it is not so, and
-// the limits once, when the process starts: replicas that are given other limits than those
-// before them would change them to and fro, and an operator may make room by hand.
+// repair makes the stream, or restores what the promise rests on, and sets the limits once, at the start:
+// replicas with other limits would change them to and fro, and an operator may make room by hand.
 func (s *stream) repair(ctx context.Context) error {
 	held, err := s.js.Stream(ctx, Stream)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
@@ -152,9 +144,8 @@ func (s *stream) change(ctx context.Context, held jetstream.StreamConfig, limits
 	return nil
 }
 
-// withChat does something with the configuration and, if another stream has subjects of
-// ours under chat, with it and without these: that program may have been there before
-// chat events were, and tools need none of them.
+// withChat does something with the configuration and, if another stream has subjects of ours under chat,
+// without these: tools need none of them.
 func (s *stream) withChat(config jetstream.StreamConfig, do func(jetstream.StreamConfig) (jetstream.Stream, error)) (jetstream.Stream, error) {
 	done, overlap := do(config)
 	if code(overlap) != codeOverlap {
@@ -172,13 +163,12 @@ func (s *stream) withChat(config jetstream.StreamConfig, do func(jetstream.Strea
 	return done, err
 }
 
-// config returns held with the fields that the promise rests on set, and with the limits of
-// the options or its own. All others, such as placement or compression, are the operator's.
+// config sets the fields that the promise rests on, and the limits. All others, as compression, are the
+// operator's.
 func (s *stream) config(held jetstream.StreamConfig, limits bool) jetstream.StreamConfig {
 	held.Name = Stream
 	held.Subjects = Subjects()
-	// Work queues forget ids of messages that are consumed, and with them what is a
-	// repeat.
+	// Work queues forget the ids of consumed messages.
 	held.Retention = jetstream.LimitsPolicy
 	held.Storage = jetstream.FileStorage
 	// A full stream must say so: discarding old events would lose them silently.
@@ -197,14 +187,13 @@ func (s *stream) config(held jetstream.StreamConfig, limits bool) jetstream.Stre
 	return held
 }
 
-// errLeaderless means that too few of the servers run that hold the stream: NATS goes on telling of
-// the stream, and takes no event.
+// errLeaderless means that NATS shows the stream, and takes no event.
 var errLeaderless error = &public{
 	errors.New("stream " + Stream + " has no leader: too few of the NATS servers that hold it run, or reach each other"), "takes no events: its stream has no leader",
 }
 
-// able returns an error if the stream had no leader, too few servers for one, or no room, when
-// it was last looked at. A leader that has lost the others says for some seconds that it is one.
+// able returns an error if the stream had no leader, quorum or room when it was last looked at. A leader that
+// lost the others says for some seconds that it is one.
 func (s *stream) able() error {
 	found := s.found.Load()
 	if found == nil {
@@ -233,21 +222,19 @@ var errFull error = &public{
 // minRoom is what must be free in a stream for it not to be full, in bytes.
 const minRoom = 1 << 10
 
-// fullness is whether the stream has reached a limit, as far as is known: from a publish
-// that is refused, and from what the stream says of itself.
+// fullness is whether the stream has reached a limit, by a refused publish or by what the stream says.
 type fullness struct {
 	logger *slog.Logger
 
 	mu   sync.Mutex
 	full bool
 	need uint64 // bytes of the event that was refused
-	// limit says that it is a limit of the stream's own that was reached, so that the
-	// stream knows when there is room again.
+	// limit says that the stream's own limit was reached, so that the stream shows when there is room again.
 	limit bool
 }
 
-// published notes whether an event of so many bytes was stored, or refused as the stream is full. A small one
-// that was stored says nothing about a larger one.
+// published notes whether an event was stored, or refused as the stream is full. A small one says nothing of a
+// larger.
 func (f *fullness) published(size int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -259,7 +246,6 @@ func (f *fullness) published(size int, err error) {
 	}
 }
 
-// observe compares what the stream holds with what it may hold.
 func (f *fullness) observe(info *jetstream.StreamInfo) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -280,7 +266,6 @@ func (f *fullness) observe(info *jetstream.StreamInfo) error {
 	return nil
 }
 
-// set writes one line for each change.
 func (f *fullness) set(isFull bool, why string) {
 	switch {
 	case isFull == f.full:
@@ -293,7 +278,6 @@ func (f *fullness) set(isFull bool, why string) {
 	f.full = isFull
 }
 
-// explain says what to do about errors that do not heal by themselves.
 func explain(err error) error {
 	if errors.Is(err, nats.ErrNoResponders) {
 		return fmt.Errorf("NATS has no JetStream, or it is still starting; a server is given it with --jetstream: %w", err)

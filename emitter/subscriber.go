@@ -9,24 +9,20 @@ import (
 )
 
 const (
-	// queueLength is how many events may wait for one subscriber. One that falls further
-	// behind is dropped: it can come back and go on from there, and memory is bounded.
+	// queueLength is how many events may wait for a subscriber. One further behind is dropped, and can come
+	// back.
 	queueLength = 256
-	// What is queued for subscribers is bounded in bytes as well, for one and for all together.
-	// An event that is queued for several counts for each, so that a process holds less.
+	// Bytes queued for one subscriber and for all. An event that is queued for several counts for each.
 	maxQueuedBytes      = 1 << 20
 	maxQueuedBytesInAll = 64 << 20
-	// maxCatchUps bounds how many subscribers read stored events at the same time, since
-	// each has a consumer of its own for that moment. It is what happens when a replica
-	// was restarted and all its readers come at once.
+	// maxCatchUps bounds how many subscribers read stored events at a time, each with a consumer: all come at
+	// once when a replica was restarted.
 	maxCatchUps = 16
-	// catchUpBatch is how many stored events are read at a time, and catchUpBytes how
-	// much of them is kept while their reader takes them: the rest is read again.
+	// catchUpBatch is how many stored events are read at a time; more than catchUpBytes are read again.
 	catchUpBatch = 64
 	catchUpBytes = 128 << 10
 )
 
-// subscriber is one open subscription, with its queue.
 type subscriber struct {
 	audience
 	seen     uint64 // what it has seen
@@ -42,7 +38,6 @@ type subscriber struct {
 	endedAs state
 }
 
-// state is whether a subscriber is dropped, and why.
 type state int
 
 const (
@@ -68,7 +63,6 @@ func (s *subscriber) enqueue(event effect.Published) {
 	}
 }
 
-// count adds to the bytes that are queued.
 func (s *subscriber) count(size int64) {
 	s.queuedBytes.Add(size)
 	s.allQueued.Add(size)

@@ -19,13 +19,11 @@ import (
 // ErrNotReading means that the stream cannot be read now, as NATS is away.
 var ErrNotReading = errors.New("the stream of events cannot be read now")
 
-// DefaultWatch is how often a reader that gets nothing looks whether there is nothing:
-// a stream that was made anew would never send it an event.
+// DefaultWatch is how often an idle reader looks at the stream: one made anew would never send it an event.
 const DefaultWatch = 5 * time.Second
 
-// Tail is a consumer of the stream that one process shares: it reads every event once and
-// hands it to any number of subscribers. Reading costs NATS and this process about as much as
-// publishing does, so it rests while nobody follows. It is safe for concurrent use.
+// Tail is a consumer of the stream that one process shares: it reads every event once for any number of
+// subscribers, and rests while there are none. It is safe for concurrent use.
 type Tail struct {
 	emitter      *Emitter
 	log          *slog.Logger
@@ -44,9 +42,8 @@ type Tail struct {
 	ready       chan struct{}
 }
 
-// Tail returns a reader of the stream. It reads while Run runs and somebody follows, and
-// looks after itself every so often; DefaultWatch if that is zero. That is also how
-// long it goes on, once or twice, when the last one has left.
+// Tail returns a reader of the stream. It reads while Run runs and somebody follows, looks after itself every
+// so often (DefaultWatch if zero), and goes on for once or twice as long when the last one has left.
 func (e *Emitter) Tail(every time.Duration) *Tail {
 	if every == 0 {
 		every = DefaultWatch
@@ -57,8 +54,7 @@ func (e *Emitter) Tail(every time.Duration) *Tail {
 	}
 }
 
-// Run makes the stream, and reads it until ctx ends while somebody follows, through all
-// outages. What subscribers miss of the stream while it was away, they get afterwards.
+// Run makes the stream, and reads it until ctx ends while somebody follows, through all outages.
 func (t *Tail) Run(ctx context.Context) {
 	defer func() {
 		t.mu.Lock()
@@ -97,7 +93,6 @@ func (t *Tail) Run(ctx context.Context) {
 	}
 }
 
-// wanted reports whether the stream should be read.
 func (t *Tail) wanted() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,9 +101,8 @@ func (t *Tail) wanted() bool {
 
 func (t *Tail) wantedLocked() bool { return t.coming > 0 || t.recent || len(t.subscribers) > 0 }
 
-// read follows the stream until something is wrong with it, or, without an error, until
-// nobody follows. It goes on after the event that was handed out last. A stream that ends
-// before that must be another: its reading and its subscribers begin anew.
+// read follows the stream until something is wrong with it, or, without an error, until nobody follows. It goes
+// on after the last event. A stream that ends before that is another: all begin anew.
 func (t *Tail) read(ctx context.Context) error {
 	if err := t.emitter.Ready(ctx); err != nil || !t.wanted() {
 		return err
@@ -174,7 +168,6 @@ func (t *Tail) unready() {
 	}
 }
 
-// end is the sequence of the stream's newest event.
 func (t *Tail) end(ctx context.Context) (uint64, error) {
 	ctx, cancel := context.WithTimeout(ctx, t.emitter.options.Timeout)
 	defer cancel()
@@ -185,10 +178,8 @@ func (t *Tail) end(ctx context.Context) (uint64, error) {
 	return held.CachedInfo().State.LastSeq, nil
 }
 
-// watch returns when the reader stands still while the stream goes on, or when the
-// stream is another than it was; and, without an error, when nobody follows any more.
-// Outages alone are the client library's to mend. What was deleted from the stream's end is
-// no event that the reader lacks.
+// watch returns when the reader stands still while the stream goes on, or the stream is another; without an
+// error when nobody follows. What was deleted from the stream's end is no event that the reader lacks.
 func (t *Tail) watch(ctx context.Context, consumer jetstream.Consumer) error {
 	ticks := time.NewTicker(t.every)
 	defer ticks.Stop()
@@ -298,13 +289,10 @@ func (t *Tail) position() uint64 {
 	return t.last
 }
 
-// Follow hands out the events after a sequence, in their order, each once: first those
-// that the stream has already, then what comes. They are those of one session, or all
-// of the app if that is empty. The channel is closed when ctx ends, when the reader
-// of it is too slow, or when the stream was made anew; a reader that follows again from the
-// last event that it got misses nothing.
-//
-// It fails with ErrNotReading.
+// Follow hands out the events of a session, or without one of the app, after a sequence, in their order, each
+// once: first the stored, then what comes. The channel is closed when ctx ends, when its reader is too slow, or
+// when the stream was made anew; a reader that follows again from its last event misses nothing. It fails with
+// ErrNotReading.
 func (t *Tail) Follow(ctx context.Context, appID, sessionID string, after uint64) (<-chan effect.Published, error) {
 	leave, err := t.enter(ctx)
 	if err != nil {
@@ -340,9 +328,8 @@ func (t *Tail) join(of audience, after uint64, out chan effect.Published) *subsc
 	return s
 }
 
-// serve catches up and then goes on live. A subscriber whose queue became full while it
-// read what is stored reads on from the stream: that it is behind is no fault of its reader.
-// It gets a new queue, and stays a subscriber meanwhile.
+// serve catches up and then goes on live. A subscriber whose queue became full while it read what is stored
+// reads on from the stream with a new queue: its reader was not slow.
 func (t *Tail) serve(ctx context.Context, s *subscriber) {
 	defer close(s.out)
 	for {
@@ -391,8 +378,7 @@ func (t *Tail) serve(ctx context.Context, s *subscriber) {
 	}
 }
 
-// stored reads the next of a subscriber's events, and through which sequence there are
-// no others. The reader is not waited for in here, nor with a consumer open.
+// stored reads the next of a subscriber's events, and through which sequence there are no others.
 func (t *Tail) stored(ctx context.Context, s *subscriber) (events []effect.Published, last uint64, err error) {
 	select {
 	case t.catchUpSlots <- struct{}{}:

@@ -55,8 +55,7 @@ type Options struct {
 	Policy guard.Policy
 	// Resolver looks up the names of endpoints; the system's.
 	Resolver *net.Resolver
-	// TokenTimeout bounds one token request; 10 s. Calls that wait for the token do
-	// not wait longer than their own time.
+	// TokenTimeout bounds one token request; 10 s. Calls wait for a token no longer than their own time.
 	TokenTimeout time.Duration
 	// Tokens is how many tokens are kept; 4096.
 	Tokens int
@@ -66,8 +65,7 @@ type Options struct {
 	SlotWait time.Duration
 	// BreakAfter is the number of failures in a row that close a host off; 10.
 	BreakAfter int
-	// Now is time.Now. Time limits of requests and the pauses of closed-off hosts run
-	// on the machine's clock.
+	// Now is time.Now. Requests and closed-off hosts use the machine's clock.
 	Now func() time.Time
 	// Jitter spreads the pauses of deferred calls; by up to a fifth either way.
 	Jitter func(time.Duration) time.Duration
@@ -105,8 +103,7 @@ func New(o Options) *Caller {
 	}
 
 	c := &Caller{options: o, pooled: guard.Transport(o.Policy, o.Resolver), unpooled: guard.Transport(o.Policy, o.Resolver)}
-	// net/http sends a request again by itself when a connection that it used before
-	// breaks, which must not happen to a call that is not idempotent.
+	// net/http repeats a request on a connection that breaks; a call that is not idempotent must not be.
 	c.unpooled.DisableKeepAlives = true
 	hosts, _ := lru.New[string, *hostState](maxHosts) // fails for less than 1 only
 	c.hosts = &hostLimiter{options: o, hosts: hosts}
@@ -124,17 +121,14 @@ func New(o Options) *Caller {
 	return c
 }
 
-// CloseIdleConnections closes the connections, and the sessions with MCP servers, that no call
-// uses at the moment.
+// CloseIdleConnections closes the connections and sessions that no call uses.
 func (c *Caller) CloseIdleConnections() {
 	c.mcp.closeIdle()
 	c.pooled.CloseIdleConnections()
 }
 
-// Deliver makes one attempt of a call. It repeats the request only after a 401 to
-// a token, at once and with a new one; a call that must not be made twice is not repeated,
-// whatever the answer. It ends with ctx or with the call's own time for one attempt,
-// whichever is first.
+// Deliver makes one attempt of a call. It repeats the request only after a 401 to a token, with a new one, and
+// never a call that must not be made twice. It ends with ctx or the call's own time.
 func (c *Caller) Deliver(ctx context.Context, delivery effect.Effect) (outcome effect.Outcome) {
 	started := c.options.Now()
 	defer func() {

@@ -32,16 +32,14 @@ import (
 	"earshot/trigger/effect"
 )
 
-// credentials are what a call authenticates itself with: nothing, a fixed Authorization
-// header, or the access token of an OAuth 2.0 grant.
+// credentials are nothing, a fixed Authorization header, or a grant of OAuth 2.0.
 type credentials struct {
 	fixed string
 	grant *grant
 }
 
-// credentialsOf finds the credentials that a request asks for. If they are missing, the
-// call ends: it is never sent without. A module is looked up with every call: its hosts may
-// have been changed since the tool was written, and the URL of its source as well.
+// credentialsOf finds the credentials of a request: a call is never sent without. A module is looked up with
+// every call, as its hosts and the source's URL may have changed.
 func credentialsOf(app *repositories.App, request *repositories.Request, target *url.URL) (credentials, error) {
 	method := request.Auth
 	switch { // what else is given says it
@@ -116,11 +114,8 @@ type grant struct {
 	audience   string
 	scopes     []string
 
-	// key is equal for grants that get the same token: all that was given is in it, the
-	// app first, so that no two apps or credentials ever share one. It is a hash, as the
-	// credentials are in it too.
-	key string
-	// server names the token endpoint without what its path and query may hold.
+	// key is equal for grants that get the same token: a hash of all that was given, the app first.
+	key    string
 	server string
 	host   string
 }
@@ -135,8 +130,8 @@ func hashOf(parts ...any) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// authorizer is the http.RoundTripper of one call: it sends its requests with the call's
-// credentials. After a 401 to a token it sends a request once more with a new one.
+// authorizer is the http.RoundTripper of one call, with its credentials. After a 401 it sends once more with a
+// new token.
 type authorizer struct {
 	credentials
 	tokens   *tokenCache
@@ -184,8 +179,8 @@ func (a *authorizer) authorization(ctx context.Context) (string, error) {
 	if a.grant == nil {
 		return a.fixed, nil
 	}
-	// A token that is near its end is still used, while another is requested: no call waits for a renewal. A call
-	// that has to wait does so no longer than ctx; the request goes on for others and for the next call.
+	// While a token near its end is renewed, calls use it. A call waits no longer than ctx; the request goes
+	// on.
 	now := a.tokens.now()
 	have, _ := a.tokens.cached.Get(a.grant.key)
 	token := have.text
@@ -229,8 +224,7 @@ func (a *authorizer) send(request *http.Request, authorization string) (*http.Re
 	return a.base.RoundTrip(next)
 }
 
-// tokenCache keeps access tokens in memory, each replica its own. However many calls wait
-// for one token, it is requested once.
+// tokenCache keeps access tokens, each replica its own. However many calls wait for one, it is requested once.
 type tokenCache struct {
 	mu     sync.Mutex // held to change cached, never during a request
 	cached *lru.Cache[string, accessToken]
@@ -241,7 +235,6 @@ type tokenCache struct {
 	log    *slog.Logger
 }
 
-// accessToken is an OAuth 2.0 access token, with the refresh token that came with it.
 type accessToken struct {
 	text, refresh string
 	renew         time.Time // when it is to be renewed
@@ -250,10 +243,9 @@ type accessToken struct {
 	style oauth2.AuthStyle
 }
 
-// renew replaces the cached token, if it still has to be replaced: with the refresh token, if
-// there is one with an endpoint for it, and otherwise, or if that fails, with the grant
-// itself. A refresh takes at most half of the time, so that an endpoint that hangs leaves the
-// grant its turn. The request goes on when ctx ends, and is none of the call's own.
+// renew replaces the cached token: with the refresh token, else or if that fails with the grant itself. A
+// refresh takes at most half of the time, so that an endpoint that hangs leaves the grant its turn. The request
+// goes on when ctx ends.
 func (t *tokenCache) renew(ctx context.Context, g *grant) (token string, err error) {
 	have, _ := t.cached.Get(g.key)
 	if have.text != "" && t.now().Before(have.renew) {
@@ -293,9 +285,8 @@ func (t *tokenCache) renew(ctx context.Context, g *grant) (token string, err err
 // errUnusable means that a token endpoint answered 2xx with something else.
 var errUnusable = errors.New("the answer holds no usable access_token")
 
-// request requests a token from an endpoint. The client's credentials are in the form, as
-// most endpoints take them; one that answers invalid_client or 401 is asked again
-// with basic authentication, which RFC 6749 2.3.1 prefers and a few insist on.
+// request requests a token. The client's credentials are in the form; an endpoint that answers invalid_client
+// or 401 is asked again with basic authentication (RFC 6749 2.3.1).
 func (t *tokenCache) request(ctx context.Context, g *grant, endpoint string, fields url.Values, style oauth2.AuthStyle) (accessToken, error) {
 	config := &clientcredentials.Config{
 		ClientID: g.clientID, ClientSecret: g.secret.Reveal(), TokenURL: endpoint,
@@ -326,11 +317,11 @@ func (t *tokenCache) request(ctx context.Context, g *grant, endpoint string, fie
 }
 
 const (
-	// defaultLifetime is how long a token is used whose endpoint does not say (RFC 6749
-	// 5.1 only recommends that it does). One that expires sooner is discovered by a 401.
+	// defaultLifetime is how long a token is used whose endpoint does not say; a 401 shows one that expired
+	// sooner.
 	defaultLifetime = 5 * time.Minute
-	// maxRenewalMargin is how long before its end a token is renewed: longer than a call
-	// takes. A short-lived one is renewed after four fifths of its life.
+	// maxRenewalMargin is longer than a call takes. A short-lived token is renewed after four fifths of its
+	// time.
 	maxRenewalMargin = 30 * time.Second
 )
 
@@ -340,9 +331,8 @@ var knownCodes = []string{
 	"invalid_scope", "access_denied", "server_error", "temporarily_unavailable", "invalid_target",
 }
 
-// tokenFailure is the failure of a token request. An answer is judged like that to a call;
-// an error in an answer of 200, which some endpoints give, is a refusal. Its text
-// has the status and a known error code only: the rest of the answer may hold what was sent.
+// tokenFailure is the failure of a token request. An error in an answer of 200 is a refusal. The text has the
+// status and a known code only: the answer may hold what was sent.
 func tokenFailure(err error, g *grant, now time.Time) error {
 	var closed *guard.Blocked
 	var answered *oauth2.RetrieveError

@@ -26,34 +26,29 @@ const (
 
 var (
 	errUnknown = errors.New("nothing was learnt about the host")
-	// reports are the results of an attempt for the circuit breaker.
-	reports = [...]error{unknown: errUnknown, alive: nil, down: errors.New("the host is down")}
+	reports    = [...]error{unknown: errUnknown, alive: nil, down: errors.New("the host is down")}
 )
 
-// maxHosts is how many hosts are remembered. One that is forgotten starts afresh, with
-// all its slots free.
+// maxHosts is how many hosts are remembered. A forgotten one starts afresh.
 const maxHosts = 8192
 
 // breakFor is how long a host stays closed off before one call probes it.
 const breakFor = 30 * time.Second
 
-// hostLimiter is a concurrency limit and a circuit breaker for each host that an app calls,
-// so that an endpoint that is slow or dead neither holds all workers nor is hammered: at
-// most so many calls at a time, and none for a while after so many failures in a row.
+// hostLimiter limits the calls of an app to a host and breaks the circuit, so that a slow or dead endpoint
+// neither holds all workers nor is hammered.
 type hostLimiter struct {
 	options Options
 	mu      sync.Mutex
 	hosts   *lru.Cache[string, *hostState]
 }
 
-// hostState is the semaphore and the circuit breaker of one host for one app.
 type hostState struct {
 	slots   *semaphore.Weighted
 	breaker *gobreaker.TwoStepCircuitBreaker[struct{}]
 }
 
-// acquire waits for a slot of the host and returns how to release it. Its error defers the
-// call: the host is closed off or has no slot.
+// acquire waits for a slot and returns how to release it. Its error defers the call.
 func (l *hostLimiter) acquire(ctx context.Context, appID string, target *url.URL) (release func(hostHealth), err error) {
 	o, key := l.options, appID+" "+target.Scheme+" "+strings.ToLower(target.Host)
 	l.mu.Lock()

@@ -19,8 +19,7 @@ import (
 	"earshot/trigger/effect"
 )
 
-// server is the server of a call, for those calls that may share a session with it: those of
-// one app, with the same headers and credentials.
+// server is the server of a call, shared by calls of one app with the same headers and credentials.
 func (p *preparedCall) server() (s mcpServer, err error) {
 	headers := map[string]string{}
 	for name, value := range p.request.Headers {
@@ -34,7 +33,6 @@ func (p *preparedCall) server() (s mcpServer, err error) {
 	return mcpServer{hashOf(p.app.ID, p.target.String(), headers, p.auth.fixed, key), p.target.String(), p.auth}, err
 }
 
-// callRemote calls a tool of an MCP server.
 func (c *Caller) callRemote(ctx context.Context, call *preparedCall) (effect.Outcome, hostHealth) {
 	tool, delivery := call.effect.Call.Tool, call.effect
 	server, err := call.server()
@@ -48,8 +46,8 @@ func (c *Caller) callRemote(ctx context.Context, call *preparedCall) (effect.Out
 	if delivery.TraceParent != "" {
 		meta["traceparent"] = delivery.TraceParent
 	}
-	// The SDK repeats arguments in headers for tools that its session has listed, and ours mostly has not: those
-	// whose property has an x-mcp-header (revision 2026-07-28).
+	// The SDK makes the headers of properties with x-mcp-header (2026-07-28) only for tools that its session
+	// listed.
 	var root property
 	repeated := map[string]string{}
 	if strings.Contains(string(tool.Parameters), "x-mcp-header") && json.Unmarshal(tool.Parameters, &root) == nil {
@@ -79,9 +77,6 @@ func (c *Caller) callRemote(ctx context.Context, call *preparedCall) (effect.Out
 	return outcome, alive
 }
 
-// remoteFailure judges a call that an MCP server did not carry out, or did not answer.
-// What stands between us and the server answers in HTTP, and is judged as in a call of a URL;
-// an error of the server itself ends the call.
 func (c *Caller) remoteFailure(ctx context.Context, call *preparedCall, e *exchange, followed *trace) (outcome effect.Outcome, health hostHealth) {
 	answer, err := e.response(), e.err
 	if err == nil && answer.Error.Code == 0 && answer.Result == nil && e.streams() {
@@ -122,15 +117,13 @@ func dead(status int, format string, args ...any) effect.Outcome {
 	return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Status: status, Error: fmt.Sprintf(format, args...)}
 }
 
-// block is a content block of a result.
 type block struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
 }
 
-// outcomeOfResult returns the outcome of a call that was carried out (revision 2026-07-28,
-// CallToolResult). Its result is what is structured, else its one block, else the list of its
-// blocks.
+// outcomeOfResult returns the outcome of a call (CallToolResult): what is structured, else its one block, else
+// the list of blocks.
 func outcomeOfResult(call *preparedCall, status int, answer json.RawMessage) effect.Outcome {
 	var result struct {
 		ResultType string            `json:"resultType"`
@@ -179,9 +172,8 @@ func outcomeOfResult(call *preparedCall, status int, answer json.RawMessage) eff
 	return outcome
 }
 
-// Offered asks the server of an mcp source for its tools, as a repository has them whose tools
-// are from the source, and says what of them was left out and why. The text of its error is fit
-// for the owner of the app.
+// Offered asks the server of an mcp source for its tools, and notes what was left out and why. The text of its
+// error is fit for the owner of the app.
 func (c *Caller) Offered(ctx context.Context, app *repositories.App, name string) (tools []repositories.Tool, notes []string, err error) {
 	call := &preparedCall{app: app, redactor: &redactor{}}
 	source, err := call.toServer(name, nil)

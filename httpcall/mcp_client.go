@@ -22,16 +22,14 @@ import (
 	"earshot/repositories"
 )
 
-// mcpServer is a server as one source knows it.
 type mcpServer struct {
 	key  string // equal for what may share a session
 	url  string
 	send http.RoundTripper
 }
 
-// mcpClient speaks to the servers of all apps over Streamable HTTP, whichever revision of the
-// protocol they are of. Nothing is answered to a server that asks something itself. A session
-// is used by one call at a time, so that an answer that breaks it breaks no other call.
+// mcpClient speaks to the servers of all apps over Streamable HTTP, in any revision. One call at a time uses a
+// session, so that an answer that breaks it breaks no other call.
 type mcpClient struct {
 	sdk  *mcp.Client
 	http *http.Client
@@ -39,12 +37,10 @@ type mcpClient struct {
 	mu    sync.Mutex
 	open  map[string][]*mcpSession // that no call uses, by the key of their server
 	count int
-	// revisions of servers that know none without sessions, by their key: they are not asked
-	// each time.
+	// revisions of servers that have sessions, by key: they are not asked each time.
 	revisions *lru.Cache[string, string]
 }
 
-// mcpSession is a session with a server.
 type mcpSession struct {
 	*mcp.ClientSession
 	key   string
@@ -57,8 +53,7 @@ const (
 	maxIdleSessions = 256
 	idleSession     = 5 * time.Minute
 	maxRevisions    = 4096
-	// draining is how long the end of an answer is read behind its result, so that its
-	// connection can be used again.
+	// draining is how long the end of an answer is read, so that its connection can be used again.
 	draining = time.Second
 	// stateless is the first revision that has no sessions.
 	stateless = "2026-07-28"
@@ -73,10 +68,9 @@ const (
 	maxListed    = 10_000
 )
 
-// call calls a tool, with the headers that header makes of its body. It returns the answer,
-// and the exchange that it came in, or that failed. A session that the server has forgotten is
-// begun anew; the call itself is sent again only if it may be sent twice. A session that was
-// answered in is taken back, and one that is in doubt is closed.
+// call calls a tool, with the headers that header makes of its body, and returns the answer with its exchange.
+// A session that the server has forgotten is begun anew; the call is sent again only if it may be. A session in
+// doubt is closed.
 func (m *mcpClient) call(ctx context.Context, server mcpServer, params *mcp.CallToolParams, once bool, header func([]byte) (http.Header, error)) (*exchange, json.RawMessage) {
 	deadline, _ := ctx.Deadline() // every call has one
 	for {
@@ -125,8 +119,7 @@ func (m *mcpClient) call(ctx context.Context, server mcpServer, params *mcp.Call
 	}
 }
 
-// connect begins a session, or returns the exchange that failed. A server that is known to
-// have no revision without sessions is not asked for it.
+// connect begins a session, or returns the exchange that failed. A known older revision is not asked for again.
 func (m *mcpClient) connect(ctx context.Context, server mcpServer) (*mcpSession, *exchange) {
 	e := &exchange{send: server.send, left: maxGreeting}
 	known, _ := m.revisions.Get(server.key)
@@ -153,7 +146,6 @@ func (m *mcpClient) remove(s *mcpSession) {
 	m.count--
 }
 
-// give takes a session back that the next call may use.
 func (m *mcpClient) give(s *mcpSession) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -173,8 +165,7 @@ func (m *mcpClient) give(s *mcpSession) {
 	})
 }
 
-// closeIdle closes the sessions that no call uses at the moment, with the named servers or
-// with all.
+// closeIdle closes the idle sessions with the named servers, or with all.
 func (m *mcpClient) closeIdle(keys ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -191,8 +182,7 @@ func (m *mcpClient) closeIdle(keys ...string) {
 	}
 }
 
-// list lists the tools of a server, and says whether it has more than are looked at; or it
-// returns the exchange that failed.
+// list lists the tools of a server, and says whether it has more; or returns the exchange that failed.
 func (m *mcpClient) list(ctx context.Context, server mcpServer) (tools []repositories.OfferedTool, more bool, failed *exchange) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -230,12 +220,11 @@ func (m *mcpClient) list(ctx context.Context, server mcpServer) (tools []reposit
 	return tools[:min(len(tools), maxListed)], true, nil
 }
 
-// exchange is one request of a session with what was answered, or the few with which a session
-// begins. The SDK, which sends them, finds it in their context.
+// exchange is one request of a session with its answer, or those with which a session begins; the SDK's context
+// has it.
 type exchange struct {
 	send http.RoundTripper
-	// header makes the headers of the call that the exchange is for, of its body; nil for the
-	// requests that call nothing.
+	// header makes the headers of a call of its body; nil for requests that call nothing.
 	header func(body []byte) (http.Header, error)
 
 	mu     sync.Mutex
@@ -254,7 +243,6 @@ func (e *exchange) in(ctx context.Context) context.Context {
 	return context.WithValue(ctx, exchangeKey{}, e)
 }
 
-// calls reports whether the exchange is for the call itself.
 func (e *exchange) calls() bool { return e.header != nil }
 
 // mcpTransport is the http.RoundTripper of all sessions.
@@ -289,8 +277,7 @@ func (mcpTransport) RoundTrip(request *http.Request) (*http.Response, error) {
 // busy are the statuses that say that any other request would be in vain as well.
 var busy = []int{http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
-// begin puts the headers of the exchange into its own request, which is the first that is
-// posted, and ends one that would be in vain.
+// begin puts the headers into the first request that is posted, and ends one that would be in vain.
 func (e *exchange) begin(request *http.Request) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -324,7 +311,6 @@ func (e *exchange) begin(request *http.Request) error {
 	return err
 }
 
-// seal ends the exchange: what it has now stays.
 func (e *exchange) seal() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -358,7 +344,6 @@ func (t *tap) Read(into []byte) (int, error) {
 	return n, err
 }
 
-// rpcResponse is what is read of a JSON-RPC response.
 type rpcResponse struct {
 	Method string          `json:"method"`
 	Result json.RawMessage `json:"result"`
@@ -368,7 +353,6 @@ type rpcResponse struct {
 	} `json:"error"`
 }
 
-// streams reports whether the answer is a stream of events.
 func (e *exchange) streams() bool {
 	kind, _, _ := mime.ParseMediaType(e.got.Get("Content-Type"))
 	return kind == "text/event-stream"
@@ -398,14 +382,12 @@ func (e *exchange) response() rpcResponse {
 	return rpcResponse{}
 }
 
-// property is what is read of a property of a schema.
 type property struct {
 	Header     string              `json:"x-mcp-header"`
 	Properties map[string]property `json:"properties"`
 }
 
-// collect finds the headers: a text, a boolean or an integer; a text is in base64 if it could be read as another
-// or a header cannot hold it.
+// collect finds the headers: texts, booleans and integers; a text that a header cannot hold is in base64.
 func (p property) collect(value any, into map[string]string) {
 	object, _ := value.(map[string]any)
 	for name, below := range p.Properties {

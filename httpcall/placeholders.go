@@ -11,8 +11,7 @@ import (
 	"earshot/trigger/effect"
 )
 
-// variables are the parameters that the placeholders of a template may name, with the
-// values of those that have one.
+// variables are the parameters that placeholders may name, with the values of those that have one.
 type variables struct {
 	values   map[string]any
 	declared map[string]bool
@@ -21,9 +20,8 @@ type variables struct {
 // appIDName is the placeholder of the tenant's id. No value overrides it.
 const appIDName = "appId"
 
-// declaredIn returns the names of the tool's parameters according to the trigger event,
-// also of those without a value, which Values leaves out. An event that is not understood
-// declares none.
+// declaredIn returns the names of all parameters of the trigger event, also of those without a value. An event
+// that is not understood has none.
 func declaredIn(event json.RawMessage) map[string]bool {
 	var read struct {
 		Schema json.RawMessage `json:"schema"`
@@ -63,11 +61,9 @@ type templatePart struct {
 	known bool
 }
 
-// scan splits a template into its parts. A placeholder is a colon with the longest known name
-// that follows it; a name ends with its run of letters, digits, _ and -, or before a
-// hyphen, so that :id never eats :idCard, and :id-x is id if no id-x is known.
-// A run that no name begins is a placeholder of an unknown name, unless it begins with
-// a digit: 12:30 and :8080 are text.
+// scan splits a template into its parts. A placeholder is a colon with the longest known name; a name ends with
+// its run of letters, digits, _ and -, or before a hyphen: :id never eats :idCard, and :id-x is id if no id-x
+// is known. Another run is an unknown name, unless it begins with a digit: 12:30 is text.
 func (v *variables) scan(template string) []templatePart {
 	var parts []templatePart
 	for template != "" {
@@ -95,13 +91,11 @@ func (v *variables) scan(template string) []templatePart {
 
 const nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-"
 
-// maxURLBytes bounds what values can make of a path or a query. Servers commonly take 8
-// KiB for the whole request line.
+// maxURLBytes bounds a path or a query. Servers commonly take 8 KiB for the whole request line.
 const maxURLBytes = 16 << 10
 
-// fillURL puts the values into the path and the query of a tool's URL. Scheme, user,
-// host and port stay as the tool has them, whatever the values hold. A fragment is
-// dropped, as it is never sent.
+// fillURL fills the path and the query of a tool's URL. Scheme, user, host and port stay, whatever the values
+// hold. A fragment is dropped.
 func fillURL(template string, names *variables) (*url.URL, error) {
 	target, err := url.Parse(template)
 	if err != nil {
@@ -146,9 +140,8 @@ func fillURL(template string, names *variables) (*url.URL, error) {
 	return target, nil
 }
 
-// fillSegment fills one segment of an escaped path. A value is escaped and so cannot end the
-// segment, but one that makes it empty, "." or ".." would make the path another one (RFC 3986
-// 5.2.4) and is refused.
+// fillSegment fills one segment of an escaped path. A value that makes it empty, "." or ".." would make the
+// path another one (RFC 3986 5.2.4) and is refused.
 func (v *variables) fillSegment(segment string) (string, error) {
 	var b strings.Builder
 	last := ""
@@ -178,10 +171,8 @@ func (v *variables) fillSegment(segment string) (string, error) {
 // maxBodyBytes bounds what a template and its values can grow to.
 const maxBodyBytes = 1 << 20
 
-// fillBody fills a JSON template on its decoded form, so that no value can leave the
-// string that it stands in: a string that is a placeholder and nothing else becomes
-// the value with its type, null without one; placeholders inside longer strings become
-// text. Names of members are left alone.
+// fillBody fills a JSON template on its decoded form, so that no value leaves its string: a string that is a
+// placeholder alone becomes the value with its type, null without one. Names of members stay.
 func (v *variables) fillBody(template json.RawMessage) ([]byte, error) {
 	tree, err := exactjson.Decode(template)
 	if errors.Is(err, exactjson.ErrMore) {
@@ -232,8 +223,7 @@ func (v *variables) fillNode(node any, left *int) any {
 	return node
 }
 
-// textOf renders a value for a place that holds text: strings as they are, all else as
-// compact JSON with numbers as they were written.
+// textOf renders strings as they are, all else as compact JSON with numbers as they were written.
 func textOf(value any) string {
 	if text, ok := value.(string); ok {
 		return text

@@ -9,12 +9,11 @@ import (
 	"earshot/repositories/secret"
 )
 
-// minRedacted is the length from which a credential is redacted in answers. A shorter
-// one would be found in ordinary text, and spoil it.
+// minRedacted: a shorter credential would be found in ordinary text, and spoil it.
 const minRedacted = 6
 
-// redactor masks the credentials that a call sends in its outcome: an endpoint may send
-// back what it was sent, and results travel. It is safe for concurrent use.
+// redactor masks the credentials of a call in its outcome: an endpoint may echo them. It is safe for concurrent
+// use.
 type redactor struct {
 	mu          sync.Mutex
 	credentials []string
@@ -36,7 +35,6 @@ func (r *redactor) add(credential string) {
 	slices.SortStableFunc(r.credentials, func(a, b string) int { return len(b) - len(a) })
 }
 
-// redact returns text with the credentials masked.
 func (r *redactor) redact(text string) string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

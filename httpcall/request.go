@@ -37,14 +37,13 @@ type preparedCall struct {
 	hideErrorBody bool
 }
 
-// prepare makes everything of a call that needs no network. All its failures are
-// permanent.
+// prepare makes everything of a call that needs no network. All its failures are permanent.
 func (c *Caller) prepare(app *repositories.App, delivery effect.Effect) (call *preparedCall, err error) {
 	call = &preparedCall{app: app, effect: delivery, redactor: &redactor{}}
 	switch tool := delivery.Call.Tool; {
 	case tool == nil:
-		// The body is the tool's own template if it has one, with any method; else the trigger event with the
-		// methods that carry content (RFC 9110 9.3).
+		// The body is the tool's template, with any method; else the event if the method carries content (RFC
+		// 9110 9.3).
 		if call.request = delivery.Call.Request; call.request == nil {
 			call.request = &repositories.Request{}
 		}
@@ -82,7 +81,6 @@ func (c *Caller) prepare(app *repositories.App, delivery effect.Effect) (call *p
 	return call, err
 }
 
-// toServer makes the requests of a call of an MCP server.
 func (p *preparedCall) toServer(name string, own *repositories.Request) (source repositories.Source, err error) {
 	source, there := p.app.Source(name)
 	if !there || source.Type != repositories.SourceMCP {
@@ -132,9 +130,8 @@ func (p *preparedCall) label() string {
 	return p.method() + " " + p.target.Scheme + "://" + p.target.Host
 }
 
-// reservedHeaders are the headers that a tool cannot set: those that identify an attempt and
-// those that the connection needs (RFC 9110 7.6.1). Accept-Encoding is among them
-// because answers are stored as text.
+// reservedHeaders cannot be set by a tool: they identify an attempt, or the connection needs them (RFC 9110
+// 7.6.1). Answers are stored as text, hence Accept-Encoding.
 var reservedHeaders = []string{
 	"Webhook-Id", "Webhook-Timestamp", "Webhook-Signature",
 	"Idempotency-Key", "X-Idempotency-Key", "Earshot-Attempt", "Traceparent",
@@ -143,9 +140,8 @@ var reservedHeaders = []string{
 	"Expect", "Accept-Encoding",
 }
 
-// ownHeaders returns the headers that a tool and its source set. They are literal: no value
-// reaches them. A line break would begin another header; net/http refuses it as well, with a
-// text that does not say which header.
+// ownHeaders returns the headers of a tool and its source. They are literal. A line break would begin another
+// header; our error says in which one it is.
 func ownHeaders(own repositories.Headers) (http.Header, error) {
 	header := http.Header{"User-Agent": {version.Product()}}
 	for _, name := range slices.Sorted(maps.Keys(own)) {
@@ -163,10 +159,9 @@ func ownHeaders(own repositories.Headers) (http.Header, error) {
 	return header, nil
 }
 
-// headers returns all headers of a call but its Authorization. It is signed with each of the
-// app's secrets, which are separated by spaces, so that a receiver can change from one to the
-// next (Standard Webhooks 1.0). A secret is base64, after whsec_ or without it, as receivers
-// read it. An app without a secret has its calls unsigned.
+// headers returns all headers but Authorization. Each of the app's secrets signs, so that a receiver can change
+// from one to the next (Standard Webhooks 1.0); a secret is base64, after whsec_ or without it. Without a
+// secret, calls are unsigned.
 func (c *Caller) headers(call *preparedCall) (http.Header, error) {
 	header, err := ownHeaders(call.request.Headers)
 	if err != nil {
@@ -207,9 +202,8 @@ const (
 	maxSentHeaders = 20
 )
 
-// sent is what people are shown of the request: its URL without user and password, and with
-// those values of its query masked whose names say that they are credentials. That of a call
-// that was delivered has no body: the record of its trigger has what is in it.
+// sent is what people are shown of the request: the URL without user and password, credentials masked. A
+// delivered call has no body: the record of its trigger has it.
 func (p *preparedCall) sent(outcome effect.Outcome) *effect.Sent {
 	target, pairs := *p.target, strings.Split(p.target.RawQuery, "&")
 	for i, pair := range pairs {

@@ -25,17 +25,13 @@ import (
 	"earshot/trigger/effect"
 )
 
-// trace notes how far a request came.
 type trace struct {
-	// sent: it began to be written, so that the endpoint may have acted on it. One that must
-	// not be made twice counts as sent as soon as it has a connection: over HTTP/2 its headers
-	// leave before the hook is called.
-	sent atomic.Bool
-	// reached: it had a connection.
+	// sent: it began to be written. A call that must not be made twice counts as sent once it has a connection:
+	// over HTTP/2 its headers leave before the hook is called.
+	sent    atomic.Bool
 	reached atomic.Bool
 }
 
-// in returns the context of a request that the trace follows.
 func (t *trace) in(ctx context.Context, repeatable bool) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(httptrace.GotConnInfo) {
@@ -49,8 +45,7 @@ func (t *trace) in(ctx context.Context, repeatable bool) context.Context {
 	})
 }
 
-// roundTrip sends the request and reads the answer. It also returns what the attempt shows
-// of the health of the host.
+// roundTrip sends the request and reads the answer, and returns what that shows of the host's health.
 func (c *Caller) roundTrip(ctx context.Context, call *preparedCall) (effect.Outcome, hostHealth) {
 	var followed trace
 	request, err := http.NewRequestWithContext(followed.in(ctx, call.request.Repeatable()), call.method(), "", bytes.NewReader(call.body))
@@ -86,7 +81,6 @@ func clientOf(transport http.RoundTripper) *http.Client {
 	}
 }
 
-// notLate returns the failure of a call whose time is over before it is sent.
 func (p *preparedCall) notLate(ctx context.Context) error {
 	if effect.Late(ctx) {
 		return effect.Transient(effect.ReasonTimeout, "%s was not sent: the time of the attempt was over", p.label())
@@ -150,9 +144,8 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout()
 }
 
-// publicText returns the text of a transport's error without the URL that net/http puts
-// in front, since queries may hold credentials, without what the other side sent, since
-// net/http quotes an answer that it does not understand, and without addresses.
+// publicText returns the text of a transport's error without URLs, which may hold credentials, without what the
+// other side sent, and without addresses.
 func publicText(err error) string {
 	err = withoutURL(err)
 	if reason := neterr.Reason(err); reason != "" {
@@ -165,8 +158,7 @@ func publicText(err error) string {
 	return effect.Clip(text)
 }
 
-// logText is what the log alone says of a connection; empty if the other side had a hand in
-// the text.
+// logText is what only the log says of a connection; empty if the other side had a hand in it.
 func logText(err error) string {
 	err = withoutURL(err)
 	if errors.As(err, new(*guard.Blocked)) || neterr.Reason(err) != "" {
@@ -220,8 +212,7 @@ func explainStatus(status int) string {
 	}
 }
 
-// redactionMargin is read beyond the longest result, so that a credential at the cut is
-// seen whole and masked.
+// redactionMargin is read beyond the longest result, so that a credential at the cut is masked.
 const redactionMargin = 8 << 10
 
 // byteOrderMark begins the answers of some servers; RFC 8259 8.1 lets readers skip it.
@@ -230,9 +221,8 @@ const byteOrderMark = "\ufeff"
 // jsonString finds the string literals of a text that is known to be JSON.
 var jsonString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
 
-// readResult reads an answer: JSON as it is, whatever its content type says, and else a
-// JSON string of the text. Nil means that there was none. What is longer than a result
-// may be, or broke off, is a string of its beginning, and cut is true.
+// readResult reads an answer: JSON as it is, whatever its type, else a JSON string of the text; nil for none.
+// What is too long, or broke off, is a string of its beginning, and cut.
 func readResult(body io.Reader, mask *redactor) (result json.RawMessage, cut bool) {
 	read, err := io.ReadAll(io.LimitReader(body, effect.MaxResult+redactionMargin))
 	cut = err != nil || len(read) > effect.MaxResult

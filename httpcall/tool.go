@@ -15,8 +15,8 @@ import (
 	"earshot/trigger/effect"
 )
 
-// toSource makes the request of an http tool to its source. Its headers are those of the
-// source, of the tool, and those that are parameters; the later win.
+// toSource makes the request of an http tool. Headers are the source's, the tool's and parameters; the later
+// win.
 func (p *preparedCall) toSource() error {
 	tool, values := p.effect.Call.Tool, p.effect.Call.Written()
 	source, there := p.app.Source(tool.Source)
@@ -59,9 +59,8 @@ func (p *preparedCall) toSource() error {
 	return nil
 }
 
-// toolURL resolves the filled path against the source's base, and adds the parameters
-// of both to the query: each member of a list under the same name, and nothing for a value
-// that is missing.
+// toolURL resolves the filled path against the source's base, and adds the parameters to the query: each member
+// of a list, and nothing for a missing value.
 func toolURL(source repositories.Source, tool *repositories.Tool, values map[string]any) (*url.URL, error) {
 	path, err := fill("path", tool.Path, values, &pathEscaper{}, template.PathEscape, template.QueryEscape)
 	if err != nil {
@@ -100,7 +99,6 @@ func toolURL(source repositories.Source, tool *repositories.Tool, values map[str
 	return target, nil
 }
 
-// toolBody fills the template of the body; nil if there is none.
 func toolBody(source repositories.Source, tool *repositories.Tool, values map[string]any) ([]byte, error) {
 	if tool.RequestBody == "" {
 		return nil, nil
@@ -136,7 +134,6 @@ func toolBody(source repositories.Source, tool *repositories.Tool, values map[st
 	return []byte(text), nil
 }
 
-// fill fills one template of a tool.
 func fill(what, text string, values map[string]any, escaper template.Escaper, functions ...string) (string, error) {
 	parsed, err := template.Parse(text, functions...)
 	if err == nil {
@@ -148,8 +145,7 @@ func fill(what, text string, values map[string]any, escaper template.Escaper, fu
 	return text, nil
 }
 
-// pathEscaper escapes values for a path with a query behind it: none can end the part that
-// it stands in or begin another.
+// pathEscaper escapes values for a path with a query: none can end the part that it stands in or begin another.
 type pathEscaper struct{ inQuery bool }
 
 // Literal notes where the query begins.
@@ -158,8 +154,7 @@ func (p *pathEscaper) Literal(text string) string {
 	return text
 }
 
-// Paste escapes a value. A colon is escaped as well, since in a first segment it would
-// end a scheme (RFC 3986 4.2).
+// Paste escapes a value, and a colon: in a first segment it would end a scheme (RFC 3986 4.2).
 func (p *pathEscaper) Paste(value any) (string, error) {
 	text := pastedText(value)
 	if p.inQuery {
@@ -171,7 +166,6 @@ func (p *pathEscaper) Paste(value any) (string, error) {
 	return strings.ReplaceAll(url.PathEscape(text), ":", "%3A"), nil
 }
 
-// textEscaper escapes every value in one way.
 type textEscaper func(string) string
 
 // Literal returns the text as it is.
@@ -192,9 +186,8 @@ func pastedText(value any) string {
 	}
 }
 
-// jsonEscaper escapes values for a JSON text. Inside of a string a value becomes a part of
-// it, whatever it holds; outside it becomes a JSON value of its own, so that a string comes
-// with its quotes. Nowhere can it end what it stands in.
+// jsonEscaper escapes values for a JSON text. In a string a value becomes a part of it; outside it is a JSON
+// value of its own, a string with its quotes.
 type jsonEscaper struct{ inString, escaped bool }
 
 // Literal follows the strings of the text.

@@ -11,11 +11,9 @@ import (
 	"earshot/repositories/secret"
 )
 
-// What the fields of the structs in this package mean stands in definition.schema.json. Comments
-// here add what concerns Go code alone.
+// definition.schema.json says what the fields of the structs in this package mean.
 
-// App is a tenant: it owns modules, authentication services, sources,
-// settings and app-scoped repositories.
+// App is a tenant: it owns modules, authentication services, sources, settings and repositories.
 type App struct {
 	ID            string        `json:"appId"`
 	Name          string        `json:"name,omitempty"`
@@ -28,8 +26,8 @@ type App struct {
 	Revision string `json:"-"` // random for each write; empty for an app that is not stored
 }
 
-// Module is an OAuth2 client of the app. Calls of a tool with auth "module" carry its token, and
-// clients of SERMAS sign in with it.
+// Module is an OAuth2 client of the app. Calls with auth "module" carry its token; SERMAS clients sign in with
+// it.
 type Module struct {
 	ID       string        `json:"moduleId"`
 	Secret   secret.Secret `json:"secret"`
@@ -57,15 +55,14 @@ func (m Module) OAuthClient() string {
 	return m.ID
 }
 
-// minSecret is how long the secret of a module has to be, in characters, for clients to sign in
-// with it: nobody finds as many by trying.
+// minSecret is how many characters the secret of a module must have for clients to sign in with it.
 const minSecret = 16
 
 // fewDifferent is how many different characters a text has that comes from a key held down.
 const fewDifferent = 3
 
-// Guessable says why no client may sign in with the secret of the module. It is empty if clients may,
-// or if there is no secret here to judge by.
+// Guessable says why no client may sign in with the module's secret; empty if they may, or without a secret
+// here.
 func (m Module) Guessable() string {
 	text := []rune(m.Secret.Reveal())
 	different := map[rune]bool{}
@@ -92,8 +89,7 @@ type AuthService struct {
 	Audience string `json:"audience,omitempty"`
 }
 
-// Settings are an app's choices about matching, replies and limits. The zero value holds
-// the defaults.
+// Settings are an app's choices; the zero value holds the defaults.
 type Settings struct {
 	ChatModeEnabled  bool     `json:"chatModeEnabled"`
 	SkipToolResponse bool     `json:"skipToolResponse"`
@@ -179,8 +175,7 @@ type Limits struct {
 	Off bool `json:"-"` // removes all limits: the app's limits are null
 }
 
-// Limit is the maximum number of something: 0 if the app sets none, so that the default
-// applies, or noLimit.
+// Limit is a maximum: 0 for the default, or noLimit.
 type Limit int
 
 // noLimit is a limit that the app has taken off: null, or 0, in JSON.
@@ -218,7 +213,6 @@ func (l Limit) MarshalJSON() ([]byte, error) {
 	return json.Marshal(int(l))
 }
 
-// plainLimits are Limits without their methods.
 type plainLimits Limits
 
 // UnmarshalJSON reads null as Off.
@@ -250,9 +244,8 @@ func (l Limits) most(limit Limit, fallback int) int {
 	}
 }
 
-// Rates are all limits of a minute as the scripts read them, out of the field "limits" of the app:
-// messages of the app and of a session, triggers of both, bytes of both, drafts of a session, and
-// requests to a model. 0 is no limit.
+// Rates are all limits of a minute as the scripts read them: messages of the app and of a session, triggers of
+// both, bytes of both, drafts of a session, requests to a model. 0 is no limit.
 func (s Settings) Rates() string {
 	l := s.Limits
 	stored := l.most(l.BytesPerMinute, defaultBytes)
@@ -276,8 +269,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s is limited to %d: remove what is not needed, or raise settings.limits.%[1]s of the app", e.Limit, e.Most)
 }
 
-// CheckTools checks a repository against the limit on its number of tools. A repository
-// over a limit that was set later stays as it is until the next write.
+// CheckTools checks the number of tools. A repository over a newer limit stays until the next write.
 func (l Limits) CheckTools(r *Repository) error {
 	if most := l.MostTools(); most > 0 && len(r.Tools) > most {
 		return &LimitError{Limit: "toolsPerRepository", Most: most}

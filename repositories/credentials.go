@@ -14,16 +14,14 @@ import (
 	"earshot/repositories/secret"
 )
 
-// Credential is a reference to one credential of a definition: where it is in the body, and
-// under which name it is stored. The name holds ids, not positions, so that a credential
-// stays with its module or tool when their order changes.
+// Credential is a reference to one credential of a definition, and its stored name. That holds ids, not
+// positions, so that the order may change.
 type Credential struct {
 	Name    string
 	pointer string
 	Get     func() secret.Secret
 	Set     func(secret.Secret)
-	// to is its destination. It needs the app for tools that work on one of its sources. It is nil
-	// for a credential that goes nowhere.
+	// to is its destination, which may depend on the app's sources; nil for a credential that goes nowhere.
 	to    func(app *App) destination
 	Shown bool // the value of a header that is not confidential
 	Kept  bool // no client sends it: it is kept for as long as its destination is the same
@@ -33,8 +31,7 @@ func fieldCredential(name, pointer string, field *secret.Secret, to func(*App) d
 	return Credential{Name: name, pointer: pointer, Get: func() secret.Secret { return *field }, Set: func(s secret.Secret) { *field = s }, to: to}
 }
 
-// Credentials returns all places where the app can hold a credential. Its signing secret
-// has no destination: signatures are made with it.
+// Credentials returns all places where the app can hold a credential. Its signing secret goes nowhere.
 func (a *App) Credentials() []Credential {
 	list := []Credential{fieldCredential("signingSecret", "/signingSecret", &a.SigningSecret, nil)}
 	for i := range a.Modules {
@@ -84,8 +81,7 @@ func (t *Tool) credentials(pointer string) []Credential {
 	return append(list, request.Headers.credentials(name+"/headers/", pointer+"/headers", t.destination)...)
 }
 
-// credentialsOf are those of a user and of an OAuth2 client, either of which may be nil. calls is
-// the destination of the calls that they are for.
+// credentialsOf are those of a user and of an OAuth2 client, or nil; calls is where their calls go.
 func credentialsOf(basic *Basic, bearer *Bearer, name, pointer string, calls func(*App) destination) []Credential {
 	var list []Credential
 	if basic != nil {
@@ -128,10 +124,8 @@ func (c Credential) towards(app *App) string {
 	return c.to(app).text()
 }
 
-// KeepMasked replaces every mask with the credential of the same name in stored, and
-// returns a fault for each mask without a stored credential or with one for another
-// destination. A new credential is bound to its destination; a stored one keeps the destination
-// that it was given for.
+// KeepMasked replaces every mask with the stored credential of the same name, and returns a fault for a mask
+// without one or with one for another destination. A new credential is bound to its destination.
 func KeepMasked(app *App, given, stored []Credential) error {
 	kept := map[string]secret.Secret{}
 	for _, c := range stored {
@@ -160,8 +154,7 @@ func KeepMasked(app *App, given, stored []Credential) error {
 	return faults.Err()
 }
 
-// CheckDestination returns an error if the app has changed the tool's source to another
-// destination since the tool's credentials were given: they are not sent there.
+// CheckDestination returns an error if the tool's source has moved since its credentials were given.
 func (t *Tool) CheckDestination(app *App) error {
 	for _, c := range t.credentials("") {
 		if credential := c.Get(); !c.Shown && !credential.Empty() && credential.Towards() != c.towards(app) {
@@ -172,9 +165,8 @@ func (t *Tool) CheckDestination(app *App) error {
 	return nil
 }
 
-// destination is where a credential is sent and as which user: the values of the fields
-// that decide it, by their names. A credential is stored with it, so that somebody who may
-// change a definition cannot redirect a credential that somebody else has given.
+// destination is where a credential is sent and as which user. A credential is stored with it, so that somebody
+// who changes a definition cannot redirect another's credential.
 type destination map[string]string
 
 // text is the form that is stored and compared; equal destinations have equal ones.
@@ -183,8 +175,7 @@ func (d destination) text() string {
 	return string(text)
 }
 
-// changed lists in which fields a destination differs from the one that a credential
-// was given for.
+// changed lists the fields in which a destination differs from the one a credential was given for.
 func (d destination) changed(towards string) string {
 	var was destination
 	if json.Unmarshal([]byte(towards), &was) != nil {
@@ -218,8 +209,7 @@ func endpoint(text string) destination {
 	return destination{"scheme": scheme, "host": strings.ToLower(parsed.Hostname()), "port": port}
 }
 
-// destination of all credentials of a source. With a lower sslmode or tls another server could
-// take the place of the database.
+// destination of a source's credentials: a lower sslmode or tls would let another server take its place.
 func (s *Source) destination() destination {
 	d := destination{"type": s.Type}
 	switch s.Type {
@@ -243,12 +233,10 @@ func (t *Tool) destination(app *App) destination {
 	return destination{"source": t.Source, "baseUrl": source.BaseURL}
 }
 
-// A module's token is the owner's: somebody who may only write tools sends it to the hosts
-// that the module names and to no other. What somebody who may change the app has
-// written goes anywhere, and that is noted with the tool (see Request.anywhere).
+// Who may only write tools sends a module's token to the hosts that the module names. What somebody who may
+// change the app has written goes anywhere, as Request.anywhere says.
 
-// Reaches reports whether every tool may send the module's token to a host, on any port. As
-// in certificates, a * stands for one label.
+// Reaches reports whether every tool may send the module's token to a host. A * stands for one label.
 func (m Module) Reaches(host string) bool {
 	host = plainHost(host)
 	if token, err := url.Parse(m.TokenURL); err == nil && token.Host != "" && plainHost(token.Hostname()) == host {
@@ -271,12 +259,10 @@ func plainHost(host string) string {
 	return host
 }
 
-// granted marks a request whose module may be used with any host, as somebody who may
-// change the app has allowed.
+// granted marks a request whose module may be used with any host.
 var granted = secret.New("granted")
 
-// GrantModules lets the tools use the modules that they name with any host. Call it only if
-// the author of the repository may change the app.
+// GrantModules allows any host for the tools' modules: only for an author who may change the app.
 func (r *Repository) GrantModules() { grantModules(r.Tools) }
 
 // GrantModules does for the tools of a patch what it does for those of a Repository.
@@ -295,9 +281,8 @@ func (r *Request) MayUse(module Module, host string) bool {
 	return !r.anywhere.Empty() || module.Reaches(host)
 }
 
-// CheckModuleHosts finds the tools that would send a module's token to a host that only
-// somebody who may change the app can allow. Tools that a PATCH leaves unchanged are not at
-// fault: they are checked when they are called.
+// CheckModuleHosts finds tools that would send a module's token to a host that the author may not allow.
+// Unchanged tools of a PATCH are checked when they are called.
 func (r *Repository) CheckModuleHosts(app *App, there *Repository) error {
 	var faults fault.List
 	for i := range r.Tools {

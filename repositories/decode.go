@@ -10,9 +10,8 @@ import (
 	"earshot/repositories/fault"
 )
 
-// DecodeApp reads the body of an app. The id is that of the path; an appId in the body must
-// agree with it. A credential that is secret.Masked stands for the stored one. All faults
-// are returned at once, as a fault.List.
+// DecodeApp reads the body of an app; an appId in it must agree with the path's. A credential that is
+// secret.Masked stands for the stored one. All faults are returned at once, as a fault.List.
 func DecodeApp(id string, body []byte) (*App, error) {
 	d, err := decode("App", body)
 	if err != nil {
@@ -30,10 +29,9 @@ func DecodeApp(id string, body []byte) (*App, error) {
 	return app, nil
 }
 
-// DecodeRepository reads the body of a repository. Scope and id are those of the path; ids
-// in the body must agree with them. An empty id means that the path has none: the body may
-// give one, and if it does not, the caller generates it. The tools of one with From are nil:
-// they are not known yet. All faults are returned at once, as a fault.List.
+// DecodeRepository reads the body of a repository; ids in it must agree with the path's. With an empty id the
+// body may give one, else the caller generates it. The tools of one with From are nil: they are not known yet.
+// All faults are returned at once, as a fault.List.
 func DecodeRepository(scope Scope, id string, body []byte) (*Repository, error) {
 	d, err := decodeTools("Repository", scope, id, body)
 	if err != nil {
@@ -53,8 +51,7 @@ func DecodeRepository(scope Scope, id string, body []byte) (*Repository, error) 
 	return r, nil
 }
 
-// DecodePatch reads the body of a PATCH of a repository, by the same rules: the tools
-// to add or override, and the options that replace those that are there.
+// DecodePatch reads the body of a PATCH: tools to add or override, and options that replace those there.
 func DecodePatch(scope Scope, id string, body []byte) (*Patch, error) {
 	d, err := decodeTools("Patch", scope, id, body)
 	if err != nil {
@@ -69,8 +66,7 @@ func DecodePatch(scope Scope, id string, body []byte) (*Patch, error) {
 	return p, nil
 }
 
-// decodeTools reads a body with tools, compares its ids with its path and removes the fields that
-// only the service sets: clients read the times and send them back with the rest.
+// decodeTools reads a body with tools and removes the times, which clients read and send back.
 func decodeTools(name string, scope Scope, id string, body []byte) (*decoding, error) {
 	d, err := decode(name, body)
 	if err != nil {
@@ -94,8 +90,7 @@ func decodeTools(name string, scope Scope, id string, body []byte) (*decoding, e
 	return d, nil
 }
 
-// from checks the tools of a body whose tools are those of a source. They are what was read
-// of it before, which a client that sends it back need not take out; they are left.
+// from checks and leaves out the tools of a source, which a client may send back as it read them.
 func (d *decoding) from() {
 	source, _ := d.Object()["from"].(string)
 	tools, given := d.Object()["tools"].([]any)
@@ -114,15 +109,13 @@ func (d *decoding) from() {
 	delete(d.Object(), "tools")
 }
 
-// AppPatch is a change to an app as a JSON merge patch (RFC 7396): what it names replaces
-// what is there, null takes a field away, objects are merged, lists are replaced whole.
+// AppPatch is a JSON merge patch (RFC 7396): null takes a field away, objects are merged, lists replaced.
 type AppPatch struct {
 	id    string
 	patch any
 }
 
-// DecodeAppPatch reads the body of a patch. The parts of it have to be those of an app, by
-// the rules of DecodeApp; all faults are returned at once, as a fault.List.
+// DecodeAppPatch reads the body of a patch, whose parts follow the rules of DecodeApp, as a fault.List says.
 func DecodeAppPatch(id string, body []byte) (*AppPatch, error) {
 	_, wrong := DecodeApp(id, body)
 	patch, err := exactjson.Decode(body)
@@ -152,9 +145,8 @@ func removes(patch any, pointer string) bool {
 	return patch == nil
 }
 
-// Next returns the app as the patch makes it. Credentials that it does not name are
-// secret.Masked in it, which stands for the stored ones. What does not go together in the
-// whole is a fault.List.
+// Next returns the app as the patch makes it. Credentials that it does not name are secret.Masked. What does
+// not go together is a fault.List.
 func (p *AppPatch) Next(there *App) (*App, error) {
 	text, err := exactjson.Encode(there)
 	if err != nil {

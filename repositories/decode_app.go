@@ -12,8 +12,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// prepareSources writes the ports of a body as texts: files have them as numbers, or
-// as strings when they come from the environment.
+// prepareSources writes the ports of a body as texts: files have them as numbers.
 func (d *decoding) prepareSources() {
 	sources, _ := d.Object()["sources"].([]any)
 	for _, member := range sources {
@@ -158,8 +157,7 @@ func (d *decoding) sourceAuth(s Source, at string) {
 	}
 }
 
-// connectionSetting is a setting of the connections to a database, with the values that it
-// may have: one of a list, those that a pattern matches, or any.
+// connectionSetting is a setting of a database's connections, with the values that it may have.
 type connectionSetting struct {
 	name   string
 	values []string

@@ -15,7 +15,6 @@ import (
 	"earshot/repositories/template"
 )
 
-// tools checks the tools of a body and compiles their parameters.
 func (d *decoding) tools(tools []Tool) {
 	var given struct {
 		Tools []map[string]json.RawMessage `json:"tools"`
@@ -46,7 +45,6 @@ func (d *decoding) tools(tools []Tool) {
 	}
 }
 
-// parameters compiles the tool's parameters and checks those that its URL names.
 func (d *decoding) parameters(t *Tool, at string) {
 	compiled, faults := t.compile(&d.patterns)
 	listed, more := faults.Listed()
@@ -88,8 +86,7 @@ func (d *decoding) parameters(t *Tool, at string) {
 
 const asItIs = "; write %%7B and %%7D for braces that are meant as they are"
 
-// marks reports the marks of examples that have no value. It needs the compiled parameters, whose
-// faults are reported first.
+// marks reports the marks of examples that have no value, after the faults of the parameters.
 func (d *decoding) marks(t *Tool, at string) {
 	if t.params == nil {
 		return
@@ -208,8 +205,7 @@ func insteadOf(field, toolType string) string {
 	}
 }
 
-// limitedRequest checks the request of a tool that has a source: it says how long and
-// how often, and for an http tool how to authenticate.
+// limitedRequest checks the request of a tool with a source: how long, how often, and an http tool's auth.
 func (d *decoding) limitedRequest(t *Tool, at string) {
 	r := t.Request
 	if r == nil {
@@ -240,8 +236,7 @@ func (d *decoding) limitedRequest(t *Tool, at string) {
 	}
 }
 
-// statement checks the names that are pasted into a statement. Without template
-// parameters nothing is pasted, and braces that are no template are text.
+// statement checks the names that are pasted into a statement. Without template parameters braces are text.
 func (d *decoding) statement(t *Tool, at string) {
 	if strings.ContainsRune(t.Statement, 0) {
 		d.Add(at, "has a zero byte, at which a database stops reading")
@@ -294,8 +289,7 @@ func (d *decoding) httpParameters(t *Tool, at string) {
 // identifier is a name that a template reads after a point.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// path checks the template of a path, and finds parameters in single braces, which it leaves as
-// they are.
+// path checks the template of a path, and finds parameters in single braces, which stay as they are.
 func (d *decoding) path(t *Tool, at string) {
 	if t.Path == "" || d.Faulty(at) {
 		return
@@ -362,15 +356,13 @@ func (d *decoding) pasted(asked, known []string, field, at string) {
 	}
 }
 
-// Limits of what holds a trigger back: how long it may settle, how long equal values may be
-// remembered, and how long an answer may be waited for.
+// Limits of settling, of remembering equal values, and of waiting for an answer.
 const (
 	maxSettle = 60 * time.Second
 	maxDedupe = 168 * time.Hour
 	maxAnswer = 24 * time.Hour
 )
 
-// held checks and completes the fields that delay a trigger of the tool, and those of its answer.
 func (d *decoding) held(t *Tool, at string) {
 	t.Settle = t.Settle.inMilliseconds()
 	if t.CancelOnNext && t.Settle == 0 && !d.Faulty(at+"/settle") {
@@ -406,8 +398,7 @@ func (d Duration) inMilliseconds() Duration {
 	return (d + most) / Duration(time.Millisecond) * Duration(time.Millisecond)
 }
 
-// answered refuses the fields of a call beside an answer: nothing is called. Of the request only
-// the time that a message waits may be given.
+// answered refuses the fields of a call beside an answer, but the time that a message waits.
 func (d *decoding) answered(t *Tool, at string) {
 	r := t.Request
 	if r == nil {
@@ -439,8 +430,7 @@ func (d *decoding) answered(t *Tool, at string) {
 	}
 }
 
-// request checks and completes how a tool's call is made. Without auth the credentials decide how
-// it is authenticated.
+// request checks and completes how a call is made. Without auth the credentials decide.
 func (d *decoding) request(r *Request, at string) {
 	r.Method = strings.ToUpper(r.Method)
 	d.headers(r.Headers, at+"/headers")

@@ -28,9 +28,8 @@ import (
 //go:embed definition.schema.json
 var definitionSchema []byte
 
-// DefinitionSchema returns the JSON Schema (draft 2020-12) of everything that can be
-// registered, one $defs entry for each: App, Repository, Patch, Tool and their parts. Rules
-// that it cannot express, such as that a module exists, are checked in Go.
+// DefinitionSchema returns the JSON Schema (draft 2020-12) of all that can be registered: App, Repository,
+// Patch, Tool and their parts. Go checks what it cannot express, such as that a module exists.
 func DefinitionSchema() json.RawMessage { return slices.Clone(definitionSchema) }
 
 var loadDefinitions = sync.OnceValue(func() *bodies.Definitions {
@@ -79,8 +78,7 @@ func (d *decoding) needs(there bool, pointer, what string) {
 	}
 }
 
-// unique reports a name that an earlier member of the same list has. The format takes the name and
-// the number of that member.
+// unique reports a name that an earlier member has. The format takes the name and that member's number.
 func (d *decoding) unique(seen map[string]int, name string, i int, pointer, format string) {
 	if first, twice := seen[name]; !twice {
 		seen[name] = i

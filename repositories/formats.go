@@ -18,8 +18,7 @@ import (
 	"earshot/repositories/secret"
 )
 
-// formats are the rules about single texts that the definition schema refers to, each
-// as "earshot-" and its name here. Their errors end up in faults as they stand.
+// formats are rules of single texts, which the definition schema calls "earshot-" and the name here.
 var formats = map[string]func(string) error{
 	"id":             func(text string) error { return CheckID("the id", text) },
 	"tool-name":      CheckToolName,
@@ -60,9 +59,8 @@ var (
 // IsID reports whether a text is an id.
 func IsID(text string) bool { return idPattern.MatchString(text) }
 
-// CheckID returns an error that names field where id is not the id of an app, a
-// session, a repository, a module or a trigger. An id is also a subject token of
-// NATS and part of a key of Redis, hence the narrow alphabet.
+// CheckID returns an error that names field if id is no id of an app, a session, a repository, a module or a
+// trigger: it is a part of NATS subjects and Redis keys.
 func CheckID(field, id string) error {
 	if IsID(id) {
 		return nil
@@ -94,8 +92,8 @@ func CheckToolType(text string) error {
 		fault.Clip(text), fault.OneOf(toolTypes), hintOfType(text, toolTypes))
 }
 
-// checkSigningSecret refuses what verifiers of Standard Webhooks cannot read: they take
-// the bytes that are in base64 behind whsec_, and the plain base64 of a whole key.
+// checkSigningSecret refuses what verifiers of Standard Webhooks cannot read: base64, after whsec_ or without
+// it.
 func checkSigningSecret(text string) error {
 	if text == secret.Masked {
 		return nil
@@ -157,8 +155,7 @@ func checkEmitter(text string) error {
 	return nil
 }
 
-// ownHeaders are set by the connection (RFC 9110, section 7.6.1) or from the URL and
-// the body, never by a tool.
+// ownHeaders are set by the connection (RFC 9110, section 7.6.1), the URL or the body, never by a tool.
 var ownHeaders = []string{
 	"connection", "content-length", "host", "keep-alive", "proxy-authenticate", "proxy-authorization",
 	"proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
@@ -193,8 +190,7 @@ func checkMethod(text string) error {
 	return nil
 }
 
-// elsewhereTypes begin the types of Toolbox's that are not supported here, of sources and of
-// tools. None of them is a type of ours that is misspelt.
+// elsewhereTypes begin the types of Toolbox's that are not supported here, none of them a misspelt one of ours.
 var elsewhereTypes = []string{
 	"alloydb", "bigquery", "bigtable", "cassandra", "clickhouse", "cloud-", "cockroachdb", "conversational-", "couchbase", "dataform", "dataplex", "dataproc", "dgraph",
 	"elasticsearch", "firebird", "firestore", "gemini", "looker", "mariadb", "mindsdb", "mongodb", "mssql", "neo4j", "oceanbase", "oracle", "redis", "scylladb", "serverless-",
@@ -208,8 +204,7 @@ func hintOfType(text string, known []string) string {
 	return fault.DidYouMean(text, known)
 }
 
-// CheckSourceType returns an error that says what to write in place of a type of sources that
-// is not supported.
+// CheckSourceType returns an error that says what to write in place of an unsupported type.
 func CheckSourceType(text string) error {
 	if slices.Contains(sourceTypes, text) {
 		return nil
@@ -240,7 +235,6 @@ func checkDatabase(text string) error {
 	return nil
 }
 
-// checkModuleHost accepts a host, or *. and a host.
 func checkModuleHost(text string) error {
 	if _, err := netip.ParseAddr(text); err != nil && !hostPattern.MatchString(strings.TrimPrefix(text, "*.")) {
 		return fmt.Errorf("%q is not a host: one name, *. and a name for all that are one label below it, or an IP address; without scheme, port and path", fault.Clip(text))
@@ -258,7 +252,6 @@ func checkToolPattern(text string) error {
 	return nil
 }
 
-// upTo checks durations with a maximum.
 func upTo(most time.Duration, example string) func(string) error {
 	return func(text string) error {
 		duration, err := time.ParseDuration(text)

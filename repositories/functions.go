@@ -18,18 +18,15 @@ const functionType = "function"
 // besideFunction are the fields that people write into a function, where they mean the tool.
 var besideFunction = []string{"url", "request", "emitter", "examples", "returnDirect", "skipResponse", "schema", "type", "answer", "confirm", "settle"}
 
-// schemaFields have a JSON Schema in place of parameters: those of MCP and of Anthropic, and
-// the one of SERMAS if it is an object.
+// schemaFields have a JSON Schema in place of parameters: those of MCP, Anthropic, and of SERMAS if an object.
 var schemaFields = []string{"inputSchema", "input_schema", "schema"}
 
-// functions brings tools that are given as others define them to the one form, in which their
-// JSON Schema stands in parameters, and their URL beside the request.
+// functions brings tools of other forms to ours: the JSON Schema in parameters, the URL beside the request.
 type functions struct {
 	moved  bodies.Moved
 	faults fault.List
 }
 
-// move is for bodies.ReadMoved.
 func (f *functions) move(tree any) bodies.Moved {
 	body, _ := tree.(map[string]any)
 	tools, _ := body["tools"].([]any)
@@ -55,8 +52,7 @@ func (f *functions) tool(tool map[string]any, at string) {
 	}
 	leaveStrict(tool)
 
-	// The words of a JSON Schema in another case, as Go writes the fields of a struct without tags,
-	// would mean nothing, and the tool would have no parameters.
+	// The words of a JSON Schema in another case would mean nothing, and the tool would have no parameters.
 	schema, _ := tool["parameters"].(map[string]any)
 	for _, word := range []string{"Type", "Properties", "Required"} {
 		if _, given := schema[word]; given {
@@ -102,8 +98,7 @@ func (f *functions) function(tool, function map[string]any, at string) {
 	}
 }
 
-// leaveStrict takes away strict, which is read and left: here every value is checked. Anything but
-// true and false is a fault.
+// leaveStrict takes away strict: here every value is checked. Only true and false are no fault.
 func leaveStrict(of map[string]any) {
 	if _, is := of["strict"].(bool); is || of["strict"] == nil {
 		delete(of, "strict")
@@ -133,8 +128,7 @@ func (f *functions) take(tool map[string]any, field string, from map[string]any,
 	}
 }
 
-// restore puts the parameters back into the order in which they were given, wherever they stand: the
-// body's tree has its fields sorted, and their order tells a model something.
+// restore puts the parameters back into their given order, which tells a model something.
 func (t *Tool) restore(given map[string]json.RawMessage) {
 	if t.Parameters != nil {
 		var function struct{ Parameters json.RawMessage }

@@ -12,8 +12,7 @@ import (
 	"earshot/repositories/template"
 )
 
-// Bounds of notes: how many tools SameNames names, and how many modules the notes on an app; and how
-// many repositories beside the first.
+// Bounds of notes: tools of SameNames, modules of an app, repositories beside the first.
 const (
 	maxNotes  = 20
 	maxOthers = 3
@@ -41,8 +40,7 @@ func (a *App) NotesInWords() []string {
 	return clipped(words, maxNotes, "and the secrets of %d modules more")
 }
 
-// Notes says of tools that were just decoded what their author may not expect, each with its
-// place in the repository.
+// Notes says of decoded tools what their author may not expect, each with its place.
 func (r *Repository) Notes() fault.List {
 	var notes fault.List
 	for i := range r.Tools {
@@ -83,8 +81,7 @@ func (p *openParameter) open() bool {
 	}
 }
 
-// noteBraces notes what looks like a parameter in the address of a call and is none. It may be
-// meant as it stands, hence it is no fault.
+// noteBraces notes what looks like a parameter in an address and is none; it may be meant.
 func noteBraces(notes *fault.List, tool *Tool, at string) {
 	field, texts, as := "url", []string{pathAndQuery(tool.URL)}, ":name"
 	if tool.Type == ToolHTTP {
@@ -122,9 +119,8 @@ func (r *Repository) InWords(notes fault.List) []string {
 	return words
 }
 
-// SameNames says which tools of an app's repositories, or of a session's, have one name in several
-// of them, and which of those holds: the tools of one repository, or all if none is named. Templates
-// are in no scope, and hide nothing.
+// SameNames says which tools of an app's or a session's repositories share a name, and which holds: of one
+// repository, or of all if none is named. Templates hide nothing.
 func SameNames(list []*Repository, repositoryID string) []string {
 	byName := map[string][]*Repository{}
 	for _, repository := range slices.SortedFunc(slices.Values(list), Rank) {

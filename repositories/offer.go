@@ -33,15 +33,14 @@ type OfferedTool struct {
 }
 
 const (
-	// maxOffered is how much of a server's tools is kept, in bytes of their descriptions and
-	// schemas: as much as the body of a repository may have.
+	// maxOffered is how many bytes of a server's tools are kept: as many as a repository's body may have.
 	maxOffered = 1 << 20
 	// maxOfferNotes is how many tools notes name that are left out.
 	maxOfferNotes = 20
 )
 
-// Offered returns the tools that a repository From the source has of what the server offers,
-// by name, and what of it was left out and why. At most so many are taken; 0 is any number.
+// Offered returns the tools that a repository From the source has of the server's, and notes what was left out.
+// At most so many are taken; 0 is any number.
 func (s *Source) Offered(list []OfferedTool, most int) (tools []Tool, notes []string) {
 	tools = []Tool{}
 	size, budget, taken := 0, &parameters.Budget{}, map[string]string{} // name here to name there
@@ -106,9 +105,8 @@ func (t OfferedTool) tool(source string) (Tool, error) {
 	}
 	tool.Parameters = compact.Bytes()
 
-	// A call whose outcome is not known is made again under the same key, unless the server says
-	// that a repeat does more. Most servers say nothing, and calls that ended with the first failure
-	// would be of little use.
+	// A call of unknown outcome is made again under the same key, unless the server says that a repeat does
+	// more. Most servers say nothing.
 	readOnly := t.Annotations.ReadOnly != nil && *t.Annotations.ReadOnly
 	if !readOnly && t.Annotations.Idempotent != nil && !*t.Annotations.Idempotent {
 		tool.Request = &Request{Auth: AuthNone, Idempotent: new(false)}

@@ -2,22 +2,19 @@ package repositories
 
 import "encoding/json"
 
-// maxPage is the maximum size of a page of a list, in bytes of JSON (section 3 of the
-// contract). The stored items are read from Redis in batches of about that size as well.
+// maxPage is the maximum size of a page in bytes of JSON, and of a batch read from Redis.
 const maxPage = 1 << 20
 
 // pageFrame is room for what stands around the items: field names, a cursor.
 const pageFrame = 2 << 10
 
-// Room is the number of bytes that are left on a page of a list. The zero value is an empty
-// page.
+// Room is what is left on a page of a list. The zero value is an empty page.
 type Room struct {
 	used int
 	any  bool
 }
 
-// Takes reports whether an item fits on the page, and reserves its bytes. The first item
-// always fits: one that is longer than a page gets a page of its own.
+// Takes reports whether an item fits, and reserves its bytes. The first item always fits.
 func (r *Room) Takes(item any) bool {
 	var size counter
 	encoder := json.NewEncoder(&size)
@@ -39,8 +36,7 @@ func (c *counter) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Fitting returns how many items of these sizes, in bytes, are read together: as many as
-// make up a page, and at least one.
+// Fitting returns how many items of these sizes make up a page, at least one.
 func Fitting(sizes []int64) int {
 	total := int64(0)
 	for i, size := range sizes {

@@ -9,9 +9,8 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Check compares the repository with the app that it is for: the modules, the sources and
-// the authentication services that its tools name must be the app's. It returns a
-// fault.List.
+// Check returns a fault.List of the modules, sources and authentication services that tools name and the app
+// lacks.
 func (r *Repository) Check(app *App) error {
 	var faults fault.List
 	if r.SessionID != "" && r.Options.Template {
@@ -100,8 +99,7 @@ func unknownName(what, name string, known []string) string {
 	}
 }
 
-// Dropped are the modules and sources that an app has and its next state has not, and which tools
-// name them.
+// Dropped are the modules and sources that an app's next state lacks, and the tools that name them.
 type Dropped struct {
 	parts []*droppedPart
 	found int // tools and repositories
@@ -118,8 +116,7 @@ const (
 	maxFound  = 1000
 )
 
-// Drops returns the modules and sources that the next state of the app lacks; nil if there are
-// none.
+// Drops returns the modules and sources that the next state lacks, or nil.
 func (a *App) Drops(next *App) *Dropped {
 	dropped := &Dropped{}
 	for _, module := range a.Modules {

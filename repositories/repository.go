@@ -14,8 +14,7 @@ import (
 // ErrNotFound means that there is no such app or repository.
 var ErrNotFound = errors.New("not found")
 
-// ErrErasing means that all of the session is being removed: what is sent again in a moment
-// begins it anew.
+// ErrErasing means that the session is being removed: what is sent again in a moment begins it anew.
 var ErrErasing = errors.New("the session is being erased")
 
 // Scope is the owner of a repository: an app, or one of its sessions.
@@ -36,9 +35,8 @@ type Repository struct {
 	Created time.Time `json:"created,omitzero"`
 	Updated time.Time `json:"updated,omitzero"`
 
-	// Generation is random for each registration: a match made in one generation does not
-	// fire in another, and a triggerOnce repository fires once in each. A PATCH of an
-	// existing repository keeps it.
+	// Generation is random for each registration: a match of one generation does not fire in another, and
+	// triggerOnce fires once in each. A PATCH keeps it.
 	Generation string `json:"-"`
 	Revision   string `json:"-"` // random for each write, also for a PATCH
 }
@@ -53,10 +51,8 @@ type Options struct {
 // Scope returns the owner of the repository.
 func (r *Repository) Scope() Scope { return Scope{AppID: r.AppID, SessionID: r.SessionID} }
 
-// Rank orders the repositories of an app, or of a session, for slices.SortFunc: if several have a
-// tool of one name, that of the first holds. Exclusive ones come before others, then the one that
-// was created first, however often it was replaced since, so that nothing that is added takes a
-// name away.
+// Rank orders repositories for slices.SortFunc: of several tools of one name, the first holds. Exclusive ones
+// come first, then the oldest, so that nothing that is added takes a name away.
 func Rank(a, b *Repository) int {
 	if a.Options.Exclusive != b.Options.Exclusive {
 		if a.Options.Exclusive {
@@ -81,8 +77,7 @@ func (r *Repository) Tool(name string) *Tool {
 type Patch struct {
 	// Options replace the repository's options as a whole; nil leaves them.
 	Options *Options `json:"options,omitempty"`
-	// Tools are added; one whose name is there overrides the tool of that name in
-	// its place.
+	// Tools are added; one whose name is there overrides that tool in its place.
 	Tools []Tool `json:"tools,omitempty"`
 }
 
@@ -106,8 +101,7 @@ func (p *Patch) Next(there *Repository) (*Repository, error) {
 	return next, nil
 }
 
-// Without returns the repository without a tool, or ErrNotFound if there is none of that
-// name. It is of another generation: what was matched before does not fire the tool.
+// Without returns the repository, of another generation, without a tool; ErrNotFound if there is none.
 func (r *Repository) Without(tool string) (*Repository, error) {
 	if r.From != "" {
 		return nil, ownTools(r.From, "")
@@ -127,8 +121,7 @@ func ownTools(source, pointer string) fault.List {
 		": which of them it has is said by allow of the source, and others stand in another repository, also a tool of type mcp with options of its own"}}
 }
 
-// Clone copies a repository down to its credentials, so that the copy can be given other
-// ones. Anything below them is never changed and stays shared.
+// Clone copies a repository down to its credentials; what is below them is never changed.
 func (r *Repository) Clone() *Repository {
 	next := *r
 	next.Tools = slices.Clone(r.Tools)

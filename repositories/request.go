@@ -47,8 +47,7 @@ type Request struct {
 	Idempotent  *bool           `json:"idempotent,omitempty"` // see Repeatable
 
 	inferredNone bool // there are no credentials and no auth: Auth is AuthNone all the same
-	// anywhere is not empty if the module may be used with any host. It is sealed
-	// like a credential, for the use that it was given for.
+	// anywhere is not empty if the module may be used with any host; sealed like a credential.
 	anywhere secret.Secret
 }
 
@@ -132,8 +131,7 @@ func (r *Request) GiveUpAfter() time.Duration {
 	return r.RetryFor.Or(DefaultRetryFor)
 }
 
-// Repeatable reports whether a call whose outcome is not known may be made again, under the same
-// key.
+// Repeatable reports whether a call of unknown outcome may be made again, under the same key.
 func (r *Request) Repeatable() bool {
 	return r == nil || r.Idempotent == nil || *r.Idempotent
 }
@@ -153,12 +151,10 @@ func (r *Request) clone() *Request {
 	return &next
 }
 
-// Headers are a call's own HTTP headers. Their values are treated like credentials, since
-// many are: sealed at rest, and never in an event or a log.
+// Headers are a call's HTTP headers. Their values are treated like credentials: sealed, and in no event or log.
 type Headers map[string]secret.Secret
 
-// credentialHeader finds the headers whose value is never shown. Others, such as
-// X-Desk, are read back as they were given.
+// credentialHeader finds the headers whose value is never shown.
 var credentialHeader = regexp.MustCompile(`(?i)auth|cookie|key|token|secret|password|passwd|credential|signature|session`)
 
 // NamesCredential reports whether a header or a parameter of a URL with that name is a credential.
@@ -179,8 +175,7 @@ func (h Headers) Shown() map[string]string {
 	return shown
 }
 
-// Credentials returns the confidential values in no particular order, so that a caller can
-// remove them from the answer of the endpoint.
+// Credentials returns the confidential values, so that a caller can remove them from an answer.
 func (h Headers) Credentials() []secret.Secret {
 	var list []secret.Secret
 	for name, value := range h {
@@ -199,9 +194,8 @@ const (
 	BodyText = "text"
 )
 
-// BodyType returns how values are escaped in the body of a request with these headers. The
-// Content-Type of the last that has one decides; it is JSON if none has, and empty for a type that
-// values cannot be written in.
+// BodyType returns how values are escaped in a body: by the last Content-Type, JSON without one, and empty for
+// a type that values cannot be written in.
 func BodyType(headers ...Headers) string {
 	content := ""
 	for _, given := range headers {

@@ -9,8 +9,7 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// Session is one conversation of an app, with what was put of it in advance. It begins with
-// its first use, and need not have been put.
+// Session is one conversation of an app. It begins with its first use, and need not have been put.
 type Session struct {
 	AppID string `json:"appId"`
 	ID    string `json:"sessionId"`
@@ -26,8 +25,7 @@ type Session struct {
 	ExpiresAt   time.Time `json:"expiresAt,omitzero"` // of one with ExpiresIn
 }
 
-// Metadata is a JSON object that a client attaches to a session, a message or a direct
-// trigger. It means nothing to Earshot, which keeps it, returns it and puts it into events.
+// Metadata is a JSON object that a client attaches. Earshot keeps it, returns it and puts it into events.
 type Metadata json.RawMessage
 
 // MaxMetadata is the most that metadata may be long, in bytes of compact JSON.
@@ -51,8 +49,7 @@ func (m *Metadata) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Over lays the metadata over others that are farther away: of a field that both have, this one's
-// holds.
+// Over lays the metadata over others: of a field that both have, this one's holds.
 func (m Metadata) Over(farther Metadata) Metadata {
 	if len(m) == 0 {
 		return farther

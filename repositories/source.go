@@ -24,9 +24,8 @@ const (
 	SourceMCP      = "mcp"
 )
 
-// Source is a database, an HTTP API or an MCP server of the app, which tools of the matching
-// type use. The fields are Toolbox's, and those of mcp our own; those of other types of
-// sources are empty.
+// Source is a database, an HTTP API or an MCP server of the app. The fields are Toolbox's, and those of mcp our
+// own.
 type Source struct {
 	Name string `json:"name"`
 	Type string `json:"type"` // one of the above
@@ -40,8 +39,7 @@ type Source struct {
 	ReadOnly     *bool         `json:"readOnly,omitempty"`
 	QueryTimeout Duration      `json:"queryTimeout,omitzero"` // Toolbox's name for Timeout
 
-	// Of http and mcp. Headers and QueryParams, which a database has for the settings of its
-	// connections, may hold credentials.
+	// Of http and mcp; QueryParams also of a database's connections. Both may hold credentials.
 	BaseURL                string   `json:"baseUrl,omitempty"`
 	Headers                Headers  `json:"headers,omitempty"`
 	ReturnFullError        bool     `json:"returnFullError,omitempty"`
@@ -56,8 +54,7 @@ type Source struct {
 	Refresh Duration    `json:"refresh,omitzero"`
 }
 
-// SourceAuth is how requests to an MCP server are authenticated, in one of three ways. A
-// token that never changes stands in the source's headers.
+// SourceAuth authenticates requests to an MCP server in one of three ways. A fixed token stands in headers.
 type SourceAuth struct {
 	Basic    *Basic  `json:"basic,omitempty"`
 	Bearer   *Bearer `json:"bearer,omitempty"`
@@ -73,8 +70,7 @@ func (a *App) Source(name string) (Source, bool) {
 	return a.Sources[i], true
 }
 
-// DatabasePort is the port of a postgres or mysql source: the one that is given, or that
-// which servers of the type have by default.
+// DatabasePort is the port of a postgres or mysql source, or the default of its type.
 func (s Source) DatabasePort() string {
 	if s.Type == SourceMySQL {
 		return cmp.Or(s.Port, "3306")
@@ -92,8 +88,8 @@ const (
 // RefreshEvery is the time between two looks at the tools of the source's server.
 func (s *Source) RefreshEvery() time.Duration { return s.Refresh.Or(defaultRefresh) }
 
-// Allows reports whether a tool with that name may be taken over from the source's server: one of
-// the patterns must match it, if there are any.
+// Allows reports whether a tool of the source's server may be taken over: some pattern matches, or there are
+// none.
 func (s *Source) Allows(name string) bool {
 	return len(s.Allow) == 0 || slices.ContainsFunc(s.Allow, func(pattern string) bool {
 		// A slash is a letter like any other in a name.
@@ -102,9 +98,8 @@ func (s *Source) Allows(name string) bool {
 	})
 }
 
-// Request is how a call of a tool of the source is made: with the source's headers and
-// credentials, and with the limits of own, which may be nil. The app's owner has written the
-// source, so its module may be used with the host that it names.
+// Request is how a tool of the source is called: with the source's headers and credentials, and the limits of
+// own, or nil. The app's owner wrote the source: its module may go to the host that it names.
 func (s *Source) Request(own *Request) *Request {
 	made := Request{Auth: AuthNone, Headers: s.Headers}
 	if own != nil {
@@ -119,9 +114,8 @@ func (s *Source) Request(own *Request) *Request {
 	return &made
 }
 
-// ReadOnly reports whether the tool may only run queries: its source says so, or the tool itself. A
-// statement that the one who sets off the tool has written is a query unless the tool or its source
-// say readOnly: false.
+// ReadOnly reports whether the tool may only run queries, by its source or itself. A statement written by who
+// fires the tool is a query, unless tool or source say readOnly: false.
 func (a *App) ReadOnly(t *Tool) bool {
 	source, _ := a.Source(t.Source)
 	switch {
@@ -136,8 +130,7 @@ func (a *App) ReadOnly(t *Tool) bool {
 	}
 }
 
-// AttemptTimeout is the time limit of one attempt at the tool's call: the tool's own, its
-// source's, or the default.
+// AttemptTimeout is the time limit of one attempt: the tool's, its source's, or the default.
 func (a *App) AttemptTimeout(t *Tool) time.Duration {
 	source, _ := a.Source(t.Source)
 	fallback := source.Timeout.Or(source.QueryTimeout.Or(DefaultTimeout))
@@ -147,8 +140,7 @@ func (a *App) AttemptTimeout(t *Tool) time.Duration {
 	return t.Request.Timeout.Or(fallback)
 }
 
-// Resolve resolves the path of an http tool, with its values in it, against the base
-// URL of its source, as RFC 3986 says in section 5.2. The path may hold a query. It is
+// Resolve resolves the filled path of an http tool against its source's base URL (RFC 3986, section 5.2). It is
 // refused if it names a host, goes up, or leads out of the base's path.
 func Resolve(base, path string) (*url.URL, error) {
 	from, err := url.Parse(base)
@@ -189,7 +181,6 @@ func resolved(path, base string) (*url.URL, error) {
 	return Resolve(base, filled)
 }
 
-// sample stands for every value of a template.
 type sample struct{}
 
 // Literal returns the text as it is.

@@ -17,14 +17,12 @@ import (
 // CatchAll is the name of the tool that fires when nothing else matches a message.
 const CatchAll = "collect-user-message"
 
-// Tool is an action that a user's words can trigger: an event, and optionally an HTTP call,
-// an SQL statement or the call of a tool of an MCP server.
+// Tool is an action that a user's words can trigger: an event, and optionally a call or an SQL statement.
 type Tool struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 
-	// The parameters as they were given, in one of three languages; Params has
-	// their one compiled form.
+	// The parameters as given, in one of three languages; see Params.
 	Schema             json.RawMessage `json:"schema,omitempty"`
 	Parameters         json.RawMessage `json:"parameters,omitempty"`
 	TemplateParameters json.RawMessage `json:"templateParameters,omitempty"`
@@ -66,8 +64,7 @@ type Tool struct {
 	marked []annotations.Example // those of Examples that mark values
 }
 
-// Types of tools. Those of SQL run a statement of the tool's own, a statement that is a
-// parameter, or one that lists the tables of the database.
+// Types of tools. SQL tools run their own statement, one that is a parameter, or one that lists tables.
 const (
 	ToolPostgres        = "postgres-sql"
 	ToolPostgresExecute = "postgres-execute-sql"
@@ -119,8 +116,7 @@ type Answer struct {
 	Within Duration `json:"within"`
 }
 
-// SourceType is the type of source that the tool works on, with which its own type begins; empty
-// for a tool without a type.
+// SourceType is the type of source that the tool works on; empty for a tool without a type.
 func (t *Tool) SourceType() string {
 	source, _, _ := strings.Cut(t.Type, "-")
 	return source
@@ -135,15 +131,13 @@ func (t *Tool) Executes() bool { return slices.Contains(executeTypes, t.Type) }
 // ListsTables reports whether the tool lists the tables of its database.
 func (t *Tool) ListsTables() bool { return slices.Contains(tablesTypes, t.Type) }
 
-// Calls reports whether firing the tool has a result, besides its events: of a call of a
-// URL, a request to an http or mcp source, a statement, or from a subscriber that answers.
+// Calls reports whether firing the tool has a result: of a call, a statement, or a subscriber's answer.
 func (t *Tool) Calls() bool { return t.URL != "" || t.Type != "" || t.Answer != nil }
 
 // Shown is the description as models and people are shown it, without invisible characters.
 func (t *Tool) Shown() string { return plaintext.Text(t.Description) }
 
-// Params returns the compiled parameters. A tool that came from a decoder or a store
-// has them; a tool made by hand has none.
+// Params returns the compiled parameters: none of a tool made by hand.
 func (t *Tool) Params() *parameters.Parameters {
 	if t.params == nil {
 		return &parameters.Parameters{}
@@ -151,8 +145,7 @@ func (t *Tool) Params() *parameters.Parameters {
 	return t.params
 }
 
-// Parameters of the SQL tools that have no statement of their own: that of a tool that
-// executes one, and those of a tool that lists tables.
+// Parameters of the SQL tools that have no statement of their own.
 const (
 	SQLParameter    = "sql"
 	TablesParameter = "table_names"
@@ -171,8 +164,7 @@ var (
 		`{"name":"` + FormatParameter + `","type":"string","default":"` + tablesDetailed + `","allowedValues":["` + TablesSimple + `","` + tablesDetailed + `"],"description":"simple for the names alone, detailed for columns, constraints, indexes and triggers as well."}]`)
 )
 
-// lists are the tool's lists of parameters, in the order in which they make one flat
-// list. Parameters may be a JSON Schema instead. Some types of tools have their own.
+// lists are the tool's lists of parameters in their order; Parameters may be a JSON Schema.
 func (t *Tool) lists() []parameters.List {
 	switch {
 	case t.Executes():
@@ -186,8 +178,7 @@ func (t *Tool) lists() []parameters.List {
 	}
 }
 
-// Given returns the parameters as they were given, for the events: a list, or an object
-// if they are a JSON Schema. Several lists are joined into one.
+// Given returns the parameters for the events: one list, or an object if they are a JSON Schema.
 func (t *Tool) Given() json.RawMessage {
 	lists := slices.DeleteFunc(t.lists(), func(l parameters.List) bool { return !parameters.Present(l.Raw) })
 	switch len(lists) {
@@ -210,8 +201,7 @@ func (t *Tool) Given() json.RawMessage {
 	return joined
 }
 
-// BoundNames returns the names of the parameters that are bound to the statement, in
-// the order of their numbers.
+// BoundNames returns the names of the parameters bound to the statement, by their numbers.
 func (t *Tool) BoundNames() []string {
 	lists := t.lists()
 	if len(lists) == 1 || parameters.Present(t.Schema) {
@@ -220,8 +210,7 @@ func (t *Tool) BoundNames() []string {
 	return ParameterNames(t.Parameters)
 }
 
-// Escaped returns values as they stand in the tool's statement or request: between the
-// delimiters that their parameters ask for. It needs no compiled tool.
+// Escaped returns values between the delimiters that their parameters ask for. It needs no compiled tool.
 func (t *Tool) Escaped(values map[string]any) map[string]any {
 	for _, list := range t.lists() {
 		values = list.Escaped(values)
@@ -229,8 +218,7 @@ func (t *Tool) Escaped(values map[string]any) map[string]any {
 	return values
 }
 
-// ParameterNames returns the names of the parameters of one list, or of a JSON Schema,
-// in the order in which they stand there. It needs no compiled tool.
+// ParameterNames returns the names of one list, or of a JSON Schema, in order. It needs no compiled tool.
 func ParameterNames(raw json.RawMessage) []string {
 	var members []struct{ Parameter, Name string }
 	var object struct{ Properties json.RawMessage }
@@ -248,9 +236,8 @@ func ParameterNames(raw json.RawMessage) []string {
 	return names
 }
 
-// Compile compiles the parameters of all tools. A repository that comes from a store needs
-// it; one from a decoder has been compiled. It fails if a record was written by a version
-// that accepted what this one refuses; the error is a fault.List.
+// Compile compiles the parameters of all tools of a stored repository; a decoder has done so. It fails with a
+// fault.List if an earlier version accepted what this one refuses.
 func (r *Repository) Compile() error {
 	var faults fault.List
 	with := &parameters.Budget{}
@@ -263,8 +250,8 @@ func (r *Repository) Compile() error {
 	return faults.Err()
 }
 
-// compile makes the tool's one form of parameters. The faults' pointers begin at the
-// tool; with faults, what is returned is of use for its names alone, and may be nil.
+// compile makes the tool's one form of parameters. With faults it is of use for its names alone, and may be
+// nil.
 func (t *Tool) compile(with *parameters.Budget) (*parameters.Parameters, fault.List) {
 	compiled, faults := parameters.Compile(t.lists(), with, t.inPath()...)
 	if len(faults) == 0 {

@@ -15,10 +15,9 @@ import (
 	"earshot/repositories/schema"
 )
 
-// Body is a request body while it is decoded: parsed into a tree, validated against its
-// schema, decoded into structs without the parts at fault, and checked by rules that a
-// schema cannot express, which the caller adds. No step stops at the faults of another, so
-// that all are reported at once.
+// Body is a request body while it is decoded: parsed, validated against its schema, decoded without the parts
+// at fault, and checked by the caller's rules. No step stops at the faults of another: all are reported at
+// once.
 type Body struct {
 	body    []byte
 	tree    any
@@ -28,13 +27,11 @@ type Body struct {
 	leftOut bool // the tree lacks fields of the body that count as absent
 }
 
-// Moved says which places of a body were elsewhere when it was sent: the place that a field
-// has now, and the one that it had. It holds for all that is in the field as well.
+// Moved says where fields of a body stood when it was sent, by the place that they have now.
 type Moved map[string]string
 
-// Decode reads a body that is to be of the named kind into target, by its JSON tags.
-// All that is wrong with the body is returned at once, as a fault.List. The definition
-// must be closed: a field that it does not name could be taken for one that differs in case.
+// Decode reads a body of the named kind into target, and returns all its faults as a fault.List. The definition
+// must be closed: JSON tags ignore case.
 func (d *Definitions) Decode(name string, body []byte, target any) error {
 	reading, err := d.Read(name, body)
 	if err != nil {
@@ -47,16 +44,14 @@ func (d *Definitions) Decode(name string, body []byte, target any) error {
 	return reading.Err()
 }
 
-// Read reads a body that is to be the named definition, as far as it is free of faults.
-// It returns an error, a fault.List, if nothing more can be learnt of the body: it is
-// no JSON, too long, or has more faults than are listed.
+// Read reads a body as far as it is free of faults. It returns a fault.List if nothing more can be learnt of
+// it: it is no JSON, too long, or has too many faults.
 func (d *Definitions) Read(name string, body []byte) (*Body, error) {
 	return d.ReadMoved(name, body, func(any) Moved { return nil })
 }
 
-// ReadMoved is Read of a body whose fields may stand in other places than in the definition:
-// move puts them where they belong, before anything else is checked, and returns where they
-// were. Faults name the places where the fields were sent.
+// ReadMoved is Read of a body whose fields may stand elsewhere: move puts them where they belong, and returns
+// where they were. Faults name the places where the fields were sent.
 func (d *Definitions) ReadMoved(name string, body []byte, move func(tree any) Moved) (*Body, error) {
 	var faults fault.List
 	var cut string
@@ -89,8 +84,7 @@ func (d *Definitions) ReadMoved(name string, body []byte, move func(tree any) Mo
 	return b, nil
 }
 
-// leaveOut takes away the fields of a body that count as absent, at any depth, and reports whether
-// there are any.
+// leaveOut takes away the fields that count as absent, at any depth, and reports whether there are any.
 func leaveOut(known *jsonschema.Schema, tree any) (found bool) {
 	if known == nil {
 		return false
@@ -136,8 +130,7 @@ func (b *Body) Into(target any) {
 // Raw returns the body as it was sent.
 func (b *Body) Raw() []byte { return b.body }
 
-// Add records a fault of a rule, unless the place is at fault already: what is
-// missing or of the wrong type breaks other rules as well, and that is no news.
+// Add records a fault of a rule, unless the place is at fault already.
 func (b *Body) Add(pointer, format string, args ...any) {
 	if b.Faulty(pointer) {
 		return
@@ -206,8 +199,7 @@ func (b *Body) Err() error {
 	return b.faults.Err()
 }
 
-// without returns the tree without the place: a field is deleted, a member of a list
-// becomes null, so that the others keep their places.
+// without deletes a field, or makes a member of a list null, so that the others keep their places.
 func without(tree any, place []string) any {
 	if len(place) == 0 {
 		return nil

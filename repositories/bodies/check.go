@@ -11,20 +11,17 @@ import (
 	"earshot/repositories/schema"
 )
 
-// atOnce is how many values are held against a schema at once. The validator finds all
-// that is wrong before it returns, at a kilobyte for each fault, so that a body is
-// checked in pieces, and no more of them when enough was found.
+// atOnce is how many values are validated at once. The validator finds all that is wrong, at a kilobyte for
+// each fault: a body is checked in pieces until enough was found.
 const atOnce = 500
 
-// checking holds a tree against a definition. It puts faults into words up to fault.Most, and ends
-// with the piece that reaches them.
+// checking holds a tree against a definition until fault.Most faults are found.
 type checking struct {
 	definitions *Definitions
 	faults      fault.List
 }
 
-// value checks one value in its place. No rule of our own definitions about a container depends on
-// what is deep inside of it, so that its members can be checked alone.
+// value checks one value. No rule of ours looks deep inside a container: its members can be checked alone.
 func (c *checking) value(s *jsonschema.Schema, value any, at []string) {
 	if s == nil || c.faults.Full() {
 		return

@@ -13,28 +13,24 @@ import (
 	"earshot/repositories/schema"
 )
 
-// Definitions are the compiled JSON Schemas of a document, by name. They read all bodies in
-// the same way: every fault at once with its place, unknown fields with the nearest known
-// name, numbers with the digits that were sent. They are safe for concurrent use.
+// Definitions are the compiled JSON Schemas of a document, by name. They read all bodies alike: every fault at
+// once with its place, and numbers with their digits. They are safe for concurrent use.
 type Definitions struct {
 	document map[string]any
 	compiled map[string]*jsonschema.Schema
-	// Quiet keeps a value of the wrong type out of its fault: it may be a credential in the wrong
-	// place.
+	// Quiet keeps a value of the wrong type out of its fault: it may be a credential.
 	Quiet bool
 	// Instead names the alternative to a field that is not supported.
 	Instead map[string]string
-	// Absent says that null in an optional field is the same as leaving it out, unless null has
-	// a meaning of its own, and so is an empty text if the field takes none.
+	// Absent says that null, or an empty text that a field cannot have, is the same as leaving the field out.
 	Absent bool
 }
 
 const definitionURL = "earshot:///definition"
 
-// Compile compiles a JSON Schema (draft 2020-12) that has one $defs entry for each
-// kind of body. A format "earshot-NAME" in it calls the function of that name, whose
-// error becomes the detail of a fault. It panics if the schema does not compile: a schema is part of
-// the program.
+// Compile compiles a JSON Schema (draft 2020-12) with one $defs entry for each kind of body. A format
+// "earshot-NAME" calls the function of that name for the detail of a fault. It panics if an embedded schema
+// does not compile.
 func Compile(schema []byte, formats map[string]func(string) error) *Definitions {
 	compiler := jsonschema.NewCompiler()
 	compiler.AssertFormat()
@@ -60,8 +56,7 @@ func Compile(schema []byte, formats map[string]func(string) error) *Definitions 
 	return d
 }
 
-// text puts a violation into words: what this version does not know yet, misspelt fields
-// and words with the nearest known one, and the rest as for any value.
+// text puts a violation into words, with the nearest known name for a misspelt one.
 func (d *Definitions) text(l schema.Violation, tree any) string {
 	last := ""
 	if len(l.At) > 0 {

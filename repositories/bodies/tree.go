@@ -16,17 +16,15 @@ import (
 const (
 	// maxNesting bounds how deep a definition may be nested.
 	maxNesting = 64
-	// maxValues bounds how many values a body is made of: texts, numbers, lists,
-	// objects. Each costs some hundred bytes while it is decoded, whereas a megabyte has
-	// room for half a million. A thousand tools of ten parameters have fifty thousand.
+	// maxValues bounds the values of a body. Each costs some hundred bytes, and a megabyte has room for half a
+	// million. A thousand tools of ten parameters have fifty thousand.
 	maxValues = 100_000
 )
 
 var errManyValues = errors.New("too many values")
 
-// treeReader reads one JSON value into maps, lists and scalars, token by token, so
-// that it sees what a decoder into a map would silently swallow: a field that is
-// given twice. Numbers stay as they are written.
+// treeReader reads one JSON value token by token, so that it sees a field that is given twice. Numbers stay as
+// they are written.
 type treeReader struct {
 	decoder *json.Decoder
 	faults  fault.List
@@ -34,9 +32,8 @@ type treeReader struct {
 	values  int
 }
 
-// readTokens reads a body. If the body is no JSON there is one fault and no tree.
-// If it is made of too many values, what was read of it is returned, and cut is the
-// place where the reading ended.
+// readTokens reads a body. If it is no JSON there is one fault and no tree. If it has too many values, cut is
+// the place where the reading ended.
 func readTokens(body []byte) (tree any, faults fault.List, cut string) {
 	r := &treeReader{decoder: json.NewDecoder(bytes.NewReader(body))}
 	r.decoder.UseNumber()
@@ -127,8 +124,7 @@ func (r *treeReader) list() (any, error) {
 	return list, err
 }
 
-// fault records one in the place where the reader is. Places of which there are many
-// are not written out when enough are listed.
+// fault records one in the place where the reader is, until enough are listed.
 func (r *treeReader) fault(format string, args ...any) {
 	if r.faults.Full() {
 		r.faults.Skip(1)
@@ -137,8 +133,7 @@ func (r *treeReader) fault(format string, args ...any) {
 	r.faults.Add(fault.Point(r.at...), format, args...)
 }
 
-// malformed says where a body stops being JSON, as an editor counts. A decoder of
-// tokens counts differently from one error to the next, so the other one is asked.
+// malformed says where a body stops being JSON, as an editor counts: the decoder of tokens counts otherwise.
 func malformed(body []byte, offset int64, err error) string {
 	if len(bytes.TrimSpace(body)) == 0 {
 		return "the body is empty; a JSON object is wanted"
@@ -154,9 +149,8 @@ func malformed(body []byte, offset int64, err error) string {
 	return fmt.Sprintf("malformed JSON at line %d, column %d: %s", line, column, fault.Clip(err.Error()))
 }
 
-// readFlawless reads a body that has nothing for a treeReader to find: it is JSON, in which
-// no field is given twice and every number can be used, within all bounds. It takes half of
-// the time, and bodies are mostly so. Where ok is false, nothing is known of the body.
+// readFlawless reads a body in which a treeReader finds nothing: JSON without repeated fields, within all
+// bounds. It takes half of the time. If ok is false, nothing is known of the body.
 func readFlawless(body []byte) (tree any, ok bool) {
 	fields, values, depth := 0, 1, 0 // JSON has a colon outside of texts for each field
 	for i := 0; i < len(body); i++ {
@@ -191,8 +185,7 @@ func readFlawless(body []byte) (tree any, ok bool) {
 	return tree, ok && kept == fields // fewer where one was given twice
 }
 
-// keptFields counts the fields of all objects in a tree; ok is false if a number cannot
-// be used.
+// keptFields counts the fields of all objects; ok is false if a number cannot be used.
 func keptFields(tree any) (fields int, ok bool) {
 	ok = true
 	add := func(member any) {

@@ -35,8 +35,7 @@ func (c *collector) assemble(options Options) *Set {
 	return set
 }
 
-// dropDuplicates finds documents that are there twice. A source may repeat if it says the same; a group
-// wins over a toolset of its name, as in Toolbox.
+// dropDuplicates drops repeats: a source may repeat, and a group wins over a toolset of its name.
 func (c *collector) dropDuplicates() {
 	seen := map[[2]string]*document{}
 	c.documents = slices.DeleteFunc(c.documents, func(d *document) bool {
@@ -71,8 +70,7 @@ func kindOf(d *document) string {
 	return d.kind
 }
 
-// app makes the body of the app of its own fields, and of the modules, sources and services of the files; it
-// finds its id.
+// app makes the body of the app with the modules, sources and services of the files, and finds its id.
 func (c *collector) app(set *Set) *node {
 	apps := c.of(kindApp)
 	if len(apps) == 0 {
@@ -128,7 +126,6 @@ func (c *collector) app(set *Set) *node {
 	return body
 }
 
-// grouping puts tools into the repositories that name them.
 type grouping struct {
 	*collector
 	tools map[string]*document
@@ -136,8 +133,7 @@ type grouping struct {
 	taken map[string]bool // tools that a repository names
 }
 
-// repositories groups the tools: each is in every repository that names it, the rest in the default one.
-// Tools without a name are there as well, so that their other faults are found.
+// repositories groups the tools; those without a name as well, so that their other faults are found.
 func (c *collector) repositories() []*Definition {
 	g := &grouping{collector: c, tools: map[string]*document{}, taken: map[string]bool{}}
 	for _, d := range c.of(kindTool) {

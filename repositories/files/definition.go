@@ -22,15 +22,13 @@ type Definition struct {
 // Body is the definition in the form of the REST API. It may hold credentials.
 func (d *Definition) Body() json.RawMessage { return d.tree.json() }
 
-// owners are the lists of a body whose members have a document of their own, with the
-// word for one and the field that names it.
+// owners are the lists whose members have documents of their own: the word for one, and its name's field.
 var owners = map[string][2]string{
 	"tools": {kindTool, "name"}, "modules": {kindModule, "moduleId"},
 	"authServices": {kindAuthService, "name"}, "sources": {kindSource, "name"},
 }
 
-// Names lists the names of the members of a list of the body: of modules, services,
-// sources or tools.
+// Names lists the names of the modules, services, sources or tools of the body.
 func (d *Definition) Names(of string) []string {
 	var names []string
 	for _, member := range d.tree.itemsOf(of) {
@@ -41,8 +39,7 @@ func (d *Definition) Names(of string) []string {
 	return names
 }
 
-// Locate turns faults of the body into faults of the files: at the value that is at fault, at
-// the key of one that should not be there, or at the map that lacks one.
+// Locate turns faults of the body into faults of the files: at the value, at the key, or at the map around it.
 func (d *Definition) Locate(found fault.List) Faults {
 	var faults Faults
 	for _, one := range found {
@@ -79,16 +76,16 @@ func (d *Definition) Locate(found fault.List) Faults {
 				tokens = tokens[2:]
 			}
 		}
-		place := " "
+		where := " "
 		if len(tokens) > 0 {
-			place = ": " + fault.Clip(strings.Join(tokens, "/")) + ": "
+			where = ": " + fault.Clip(strings.Join(tokens, "/")) + ": "
 		}
-		faults.add(at, "%s%s%s", of.label(), place, one.Detail)
+		faults.add(at, "%s%s%s", of.label(), where, one.Detail)
 	}
 	return faults
 }
 
-// at is the value in a place of the definition; nil where there is none.
+// at returns the value in a place; nil for none.
 func (d *Definition) at(pointer string) *node {
 	here := d.tree
 	for _, token := range tokensOf(pointer) {
@@ -99,9 +96,8 @@ func (d *Definition) at(pointer string) *node {
 	return here
 }
 
-// decode holds the definition against a decoder. An unquoted scalar that YAML reads as
-// a number or a boolean, where a text is wanted, becomes the text that is written
-// there: a password may be 12345, and so may be what ${PASSWORD} stands for.
+// decode holds the definition against a decoder. An unquoted scalar becomes the text that is wanted: a password
+// may be 12345.
 func (d *Definition) decode(by func(body []byte) error) Faults {
 	for {
 		var found fault.List
@@ -184,9 +180,8 @@ func (s *Set) Decoded() []*repositories.Repository {
 	return found
 }
 
-// Check holds what the tools refer to, such as modules, against the app that the files
-// themselves define, whatever else is wrong with either. Where the app is known in full, as
-// to a server, use CheckWith. The error is Faults.
+// Check compares what the tools refer to with the app that the files define. If the app is known in full, as to
+// a server, use CheckWith. The error is Faults.
 func (s *Set) Check() error {
 	app := &repositories.App{} // with no more than what tools refer to
 	for _, m := range s.App.tree.itemsOf("modules") {
@@ -209,8 +204,7 @@ func (s *Set) Check() error {
 	return faults.sorted(s.Files).err()
 }
 
-// dangling finds what the definition's tools refer to and the app has not. Where the whole is
-// at fault, its tools are looked at one by one, and those at fault for their source alone.
+// dangling finds what the tools refer to and the app lacks; tool by tool if the whole is at fault.
 func (s *Set) dangling(d *Definition, app *repositories.App) fault.List {
 	var found fault.List
 	if repository, err := s.repository(d, d.Body()); err == nil {
@@ -245,8 +239,7 @@ func (s *Set) All(read error) error {
 	return slices.Concat(faults, more).sorted(s.Files).err()
 }
 
-// CheckWith holds what the tools refer to against the body of an app. The error is
-// Faults.
+// CheckWith compares what the tools refer to with the body of an app. The error is Faults.
 func (s *Set) CheckWith(body []byte) error {
 	app, err := repositories.DecodeApp(s.appID(), body)
 	if err != nil {

@@ -21,7 +21,6 @@ const (
 	kindTest        = "test"     // a conversation with what it should set off
 )
 
-// document is one definition of a file, whichever form it was written in.
 type document struct {
 	kind string
 	word string   // the file's own word for it, as toolset
@@ -29,8 +28,7 @@ type document struct {
 	at   position // of the name, or of the whole
 	// body has the fields as the REST form has them, without kind and name.
 	body *node
-	// sermas marks what SERMAS's own tools wrote, legacy what is of a form that Toolbox
-	// has left behind.
+	// sermas is of SERMAS's own tools, legacy of an older form of Toolbox.
 	sermas, legacy bool
 }
 
@@ -44,7 +42,6 @@ func (d *document) label() string {
 // nameFields are the fields that name what has a body of its own in the REST form.
 var nameFields = map[string]string{kindTool: "name", kindModule: "moduleId", kindAuthService: "name", kindSource: "name"}
 
-// named is the body with its name as the first field.
 func (d *document) named() *node {
 	if d.name == "" {
 		return d.body
@@ -58,15 +55,12 @@ type collector struct {
 	documents []*document
 	faults    Faults
 	notes     Faults
-	// missing are the sources and tools that were left out for their type, as kind and name;
-	// they are no fault a second time where they are named.
+	// missing are left out for their type, as kind and name: naming them is no second fault.
 	missing map[string]bool
-	// skip makes notes of them, and lookup finds variables.
-	skip   bool
-	lookup func(variable string) (value string, set bool)
-	// tests says that tests are read, and tested has them.
-	tests  bool
-	tested []testReader
+	skip    bool
+	lookup  func(variable string) (value string, set bool)
+	tests   bool
+	tested  []testReader
 	// all keeps documents that Earshot has no use for, where a file is rewritten.
 	all bool
 }

@@ -5,13 +5,11 @@ import (
 	"strings"
 )
 
-// placeholder is ${NAME} or ${NAME:default}. A default ends at the first brace and is
-// of one line.
+// placeholder is ${NAME} or ${NAME:default}. A default ends at the first brace, in the same line.
 var placeholder = regexp.MustCompile(`\$\{(\w+)(:[^}\n]*)?\}`)
 
-// The signs that stand for placeholders while YAML is parsed: a first one, two that
-// hold the number, and as many more as keep the length, so that columns stay true.
-// They are of a plane that is for private use, and that files do not use.
+// The signs that stand for placeholders while YAML is parsed: a first one, two for the number, and padding that
+// keeps columns true. They are of a plane for private use.
 const (
 	markFirst = '\U000F0000'
 	markPad   = '\U000F0001'
@@ -20,9 +18,8 @@ const (
 	markLast  = '\U000FFFFF'
 )
 
-// environment resolves the placeholders of environment variables. They are masked before
-// parsing and filled in after, in values alone, so that no variable and no default can reach
-// into the structure.
+// environment resolves placeholders of variables. They are masked before parsing and filled in after, in values
+// alone, so that none reaches into the structure.
 type environment struct {
 	file string
 	// lookup is nil where placeholders are to stay as they are.
@@ -35,8 +32,7 @@ type marked struct {
 	at   position
 }
 
-// mask replaces every placeholder by signs of the same length that mean nothing in
-// YAML. Those in comments are never looked at again.
+// mask replaces every placeholder by signs of the same length that mean nothing in YAML.
 func (e *environment) mask(source string) string {
 	at := newCursor(e.file)
 	var out strings.Builder
@@ -61,7 +57,6 @@ func (e *environment) mask(source string) string {
 	return out.String()
 }
 
-// split cuts a masked text into its parts: texts, and the placeholders between them.
 func (e *environment) split(masked string) (texts []string, marks []marked) {
 	if !strings.ContainsRune(masked, markFirst) {
 		return []string{masked}, nil
@@ -83,8 +78,7 @@ func (e *environment) split(masked string) (texts []string, marks []marked) {
 	return append(texts, string(rest[from:])), marks
 }
 
-// fillMasked replaces the placeholders of a masked value. Whole says that the value is
-// one placeholder and nothing else.
+// fillMasked replaces the placeholders of a masked value; whole if the value is one placeholder.
 func (e *environment) fillMasked(masked string, faults *Faults) (filled string, whole bool) {
 	texts, marks := e.split(masked)
 	var out strings.Builder
@@ -95,8 +89,6 @@ func (e *environment) fillMasked(masked string, faults *Faults) (filled string, 
 	return out.String(), len(marks) == 1 && texts[0] == "" && texts[1] == ""
 }
 
-// value is what the environment has for a placeholder. A variable that is set to
-// nothing is set.
 func (e *environment) value(mark marked, faults *Faults) string {
 	if e.lookup == nil {
 		return mark.text

@@ -10,8 +10,7 @@ import (
 // Fault is one thing that is wrong in a file, or worth a note.
 type Fault struct {
 	File string // as the caller named it
-	// Line and Column count from 1, in characters. Both are 0 where the file as a
-	// whole is meant, as when it cannot be opened.
+	// Line and Column count from 1, in characters; both are 0 for the file as a whole.
 	Line, Column int
 	Detail       string
 }
@@ -24,8 +23,7 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Detail)
 }
 
-// Faults is everything that is wrong with the files, in the order of the files and
-// the places in them. It is an error, and never returned empty.
+// Faults are sorted by files and places. They are an error, and never returned empty.
 type Faults []Fault
 
 // Error lists the faults, one on each line.
@@ -46,8 +44,7 @@ func (f *Faults) add(at position, format string, args ...any) {
 	}
 }
 
-// sorted orders the faults by the files as they were read and drops repeats: a tool in
-// two repositories, or behind an alias, has its fault once.
+// sorted orders the faults by the files as they were read and drops repeats.
 func (f Faults) sorted(order []string) Faults {
 	rank := map[string]int{}
 	for i, file := range order {

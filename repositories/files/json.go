@@ -13,8 +13,7 @@ import (
 // maxDepth bounds how deep values may be nested; the decoders behind allow less.
 const maxDepth = 100
 
-// jsonReader reads a JSON file token by token: YAML would read most of it as well, but
-// not all, and the places of its tokens are those of another language.
+// jsonReader reads a JSON file token by token: YAML reads not all of JSON, and other places.
 type jsonReader struct {
 	decoder *json.Decoder
 	source  string
@@ -23,7 +22,6 @@ type jsonReader struct {
 	faults  *Faults
 }
 
-// readJSON returns the value of a JSON file, or nil if there is none.
 func readJSON(source string, env *environment, faults *Faults) *node {
 	r := &jsonReader{decoder: json.NewDecoder(strings.NewReader(source)), source: source, at: newCursor(env.file), env: env, faults: faults}
 	r.decoder.UseNumber()
@@ -91,7 +89,6 @@ func (r *jsonReader) value(depth int) (*node, error) {
 	return made, err
 }
 
-// next returns the next token and where it begins.
 func (r *jsonReader) next() (json.Token, position, error) {
 	start := int(r.decoder.InputOffset())
 	token, err := r.decoder.Token()

@@ -15,15 +15,11 @@ type Migration struct {
 // Changed reports whether the file is of an older form.
 func (m *Migration) Changed() bool { return m.Before != m.After }
 
-// Migrate rewrites a file of Toolbox's older forms as flat documents with singular
-// kinds, and toolsets as groups. Comments, layout and placeholders stay as they are;
-// where the layout cannot be kept, as with a map in braces or an alias that would lead
-// into another document, that one entry is written anew. The first line names the schema for
-// editors. The file itself is not touched. Files that are of the newest form, or of SERMAS, stay as they are. Of the
-// options Stdin alone counts: placeholders stay.
-//
-// The error is Faults. What comes out is read again and compared: text that does not
-// mean the same is never returned.
+// Migrate rewrites a file of Toolbox's older forms as flat documents with singular kinds, and toolsets as
+// groups. Comments, layout and placeholders stay; an entry whose layout cannot be kept, such as a map in
+// braces, is written anew. The first line names the schema for editors. The file itself is not touched. Of the
+// options Stdin alone counts. The error is Faults. What comes out is read again and compared: text that means
+// something else is never returned.
 func Migrate(file string, options Options) (*Migration, error) {
 	source, err := options.load(file)
 	if err != nil {
@@ -55,8 +51,7 @@ func Migrate(file string, options Options) (*Migration, error) {
 	return m, nil
 }
 
-// readAll reads a file as text that is to be rewritten: placeholders stay, and so do
-// documents that Earshot leaves.
+// readAll reads a file that is to be rewritten: placeholders stay, and so do documents that Earshot leaves.
 func readAll(file, source string) *collector {
 	c := &collector{all: true}
 	c.read(file, source)
@@ -77,7 +72,6 @@ func (c *collector) means(other *collector) bool {
 	})
 }
 
-// rewriter writes one document of an older form anew, from its lines.
 type rewriter struct {
 	lines []string // of the whole file, with their ends
 	last  int      // the line after the document's last, from 0
@@ -106,7 +100,7 @@ func rewrite(file, source string, anew bool) string {
 				r.replace(kind.at, word, newest)
 			}
 		}
-		var text strings.Builder
+		var flat strings.Builder
 		for _, line := range r.lines[part.before:min(r.last, len(r.lines))] {
 			isMarker := marker.MatchString(line)
 			if isMarker {
@@ -115,9 +109,9 @@ func rewrite(file, source string, anew bool) string {
 			if isMarker && strings.TrimSpace(line) == "" || !isMarker && directive.MatchString(line) {
 				continue
 			}
-			text.WriteString(line)
+			flat.WriteString(line)
 		}
-		out = append(out, text.String())
+		out = append(out, flat.String())
 	}
 	return strings.Join(out, "---\n")
 }
@@ -129,8 +123,7 @@ func (r *rewriter) replace(at position, old, new string) {
 	r.lines[at.line-1] = string(line[:from]) + strings.Replace(string(line[from:]), old, new, 1)
 }
 
-// nested writes every entry of every section as a document. Comments between two entries belong
-// to the second.
+// nested writes every entry as a document. Comments between two entries belong to the second.
 func (r *rewriter) nested(value *node, first int) (out []string) {
 	at := first
 	for _, section := range value.fields {

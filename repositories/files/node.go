@@ -32,25 +32,21 @@ func (k valueKind) String() string {
 	return [...]string{"null", "a boolean", "a number", "a text", "a list", "a map"}[k]
 }
 
-// node is a node of the syntax tree of a file: a value and its position. It is what JSON
-// can say: whatever the file was written in, the REST API gets JSON.
+// node is a value and its position: what JSON can say, whatever the file was written in.
 type node struct {
 	kind valueKind
-	// text is a text itself, or the JSON literal of a boolean or number.
 	text string
 	// unquoted is how an unquoted scalar is written: what it is where a text is wanted.
 	unquoted string
 	at       position
-	// unset says that a variable of the value is not set: what else is wrong with it
-	// follows from that.
+	// unset says that a variable of the value is not set: its other faults follow from that.
 	unset bool
 
 	fields []field
 	items  []*node
 }
 
-// field is a field of an object. Fields keep the order of the file: the order of
-// parameters tells a model something.
+// field is a field of an object. The order stays: that of parameters tells a model something.
 type field struct {
 	name  string
 	at    position
@@ -102,7 +98,6 @@ func (n *node) field(name string) *field {
 	return nil
 }
 
-// itemsOf returns the items of a list in a field; none where it is no list.
 func (n *node) itemsOf(name string) []*node {
 	if value := n.get(name); value != nil {
 		return value.items
@@ -110,7 +105,6 @@ func (n *node) itemsOf(name string) []*node {
 	return nil
 }
 
-// fieldsOf returns the fields of an object in a field; none where it is no object.
 func (n *node) fieldsOf(name string) []field {
 	if value := n.get(name); value != nil {
 		return value.fields
@@ -118,7 +112,6 @@ func (n *node) fieldsOf(name string) []field {
 	return nil
 }
 
-// textOf returns the text of a scalar in a field, or "".
 func (n *node) textOf(name string) string {
 	value, _ := n.get(name).scalarText()
 	return value
@@ -139,7 +132,6 @@ func (n *node) scalarText() (string, bool) {
 	return "", false
 }
 
-// step follows a token of a JSON pointer, to an item or a field; nil where there is none.
 func (n *node) step(token string) *node {
 	if i, is := n.index(token); is {
 		return n.items[i]
@@ -147,7 +139,6 @@ func (n *node) step(token string) *node {
 	return n.get(token)
 }
 
-// index reads a token of a JSON pointer as the index of an item.
 func (n *node) index(token string) (int, bool) {
 	i, err := strconv.Atoi(token)
 	return i, err == nil && n != nil && i >= 0 && i < len(n.items)
@@ -226,7 +217,6 @@ func quote(value string) []byte {
 	return literal
 }
 
-// cursor turns byte offsets, which only grow, into positions.
 type cursor struct {
 	position
 	offset int

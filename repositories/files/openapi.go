@@ -12,16 +12,15 @@ import (
 	"earshot/repositories/fault"
 )
 
-// maxDescriptionBytes bounds an OpenAPI document. Those of the largest services have some
-// megabytes.
+// maxDescriptionBytes bounds an OpenAPI document: those of the largest services have some megabytes.
 const maxDescriptionBytes = 16 << 20
 
 // OpenAPIOptions say how an OpenAPI document is made into files.
 type OpenAPIOptions struct {
 	// Stdin is read where the path is Stdin.
 	Stdin io.Reader
-	// Name is that of the source and of the repository, and begins the names of several
-	// sources; that of the document where it is empty.
+	// Name is that of the source and the repository, and begins the names of several sources; default the
+	// document's.
 	Name string
 	// BaseURL is where the API is; the first of the document's servers where it is empty.
 	BaseURL string
@@ -31,20 +30,17 @@ type OpenAPIOptions struct {
 
 // OpenAPI is what an OpenAPI document was made into.
 type OpenAPI struct {
-	// Text is a file of documents of ours: a source for each set of credentials, tools of
-	// them, and a repository of these.
+	// Text is a file: a source for each set of credentials, their tools, and a repository of these.
 	Text string
 	// Tools is how many operations have become tools, of Operations that the document has.
 	Tools, Operations int
-	// Variables are the names that have to be set where the file is read: addresses and
-	// credentials that the document asks for. None of them has a value here.
+	// Variables have to be set when the file is read: addresses and credentials. None has a value here.
 	Variables []string
 	// Notes name what was not carried over, or only in part.
 	Notes []Fault
 }
 
-// FromOpenAPI makes documents of ours of an OpenAPI document, version 3.0 to 3.2, in JSON or
-// YAML. The error is Faults and names everything because of which that cannot be done. No
+// FromOpenAPI makes a file of an OpenAPI document, version 3.0 to 3.2, in JSON or YAML. The error is Faults. No
 // other document is read, and nothing is fetched.
 func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 	im := &openapi{file: path, options: options, names: map[string]bool{}, variables: map[string]bool{}, targets: map[string]*node{}}
@@ -100,7 +96,6 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 	return made, nil
 }
 
-// begin checks that the document can be read, and finds its name, address and credentials.
 func (im *openapi) begin(values []*node) bool {
 	if len(values) != 1 || values[0].kind != object {
 		im.faults.add(position{im.file, 1, 1}, "is no OpenAPI document: that is one object with openapi, info and paths")

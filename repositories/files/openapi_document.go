@@ -9,9 +9,8 @@ import (
 	"earshot/repositories/fault"
 )
 
-// openapi is an OpenAPI document while it is made into documents of ours. The document is read by
-// the readers of this package, as every file: with the place of each value, numbers as they are
-// written, and bounds on what hostile text may cost.
+// openapi is an OpenAPI document while it is made into a file. The readers of this package read it, with the
+// place of each value and bounds on hostile text.
 type openapi struct {
 	file        string
 	options     OpenAPIOptions
@@ -33,8 +32,7 @@ type openapi struct {
 }
 
 const (
-	// maxSteps bounds the work on references: a few lines can refer to each other so that
-	// they stand for more than fits into memory.
+	// maxSteps bounds the work on references: a few lines can stand for more than fits into memory.
 	maxSteps = 250_000
 	// maxHops is how many references may lead from one to the next.
 	maxHops = 32
@@ -67,7 +65,6 @@ func (im *openapi) resolved(n *node) *node {
 	return nil
 }
 
-// target finds what a reference names within the document.
 func (im *openapi) target(reference *node) *node {
 	to := fault.Show(reference.text)
 	pointer, local := strings.CutPrefix(reference.text, "#")
@@ -95,7 +92,6 @@ func (im *openapi) placeholder(what string) string {
 	return "${" + strings.ToUpper(strings.ReplaceAll(im.name, "-", "_")) + "_" + what + "}"
 }
 
-// variable is the placeholder of a variable that the file asks for from now on.
 func (im *openapi) variable(what string) string {
 	written := im.placeholder(what)
 	im.variables[written[len("${"):len(written)-1]] = true

@@ -22,7 +22,6 @@ const (
 	maxEnumEntries = 500
 )
 
-// parameter is a parameter, as the lists of http tools have them.
 type parameter struct {
 	name     string
 	schema   schema
@@ -30,7 +29,6 @@ type parameter struct {
 	required bool
 }
 
-// schema is what a parameter can carry of a JSON Schema.
 type schema struct {
 	kind        string // of a parameter; empty for anything
 	description string
@@ -64,8 +62,8 @@ func (im *openapi) schemaOf(from *node) schema {
 	return s
 }
 
-// merge adds what a schema says; what was said first holds. Of oneOf and anyOf null is left out,
-// and of what is left the first holds; fixed values of all are an enum.
+// merge adds what a schema says; what was said first holds. Of oneOf and anyOf the first holds, without null;
+// fixed values of all are an enum.
 func (im *openapi) merge(s *schema, from *node, depth int) {
 	if from == nil || depth > maxAllOf {
 		return
@@ -150,8 +148,8 @@ func (s *schema) take(n *node) {
 	}
 }
 
-// bound returns a bound of a number. Those of parameters include the number itself: one that is
-// exclusive is moved by one for integers, and a hint for others. In version 3.0 exclusive is a flag.
+// bound returns a bound that includes the number itself: an exclusive one is moved by one for integers, else a
+// hint.
 func (s *schema) bound(n *node, name, exclusive, hint string, step int64) *node {
 	bound, strict := n.get(name), n.get(exclusive)
 	switch {
@@ -187,7 +185,6 @@ func kindIn(n *node) string {
 	return ""
 }
 
-// words makes a description of a name.
 func words(name string) string {
 	return strings.TrimSpace(strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '-' || r == '.' }), " "))
 }
@@ -242,7 +239,6 @@ func (im *openapi) rules(made *node, s schema, description string, loose bool, d
 	}
 }
 
-// members lists what is in an object, for which a parameter has no rules.
 func (im *openapi) members(s schema, depth int) string {
 	var listed []string
 	for i, member := range s.members {
@@ -286,8 +282,7 @@ func fits(value *node, kind string) bool {
 	return false
 }
 
-// allowedOf are the values of an enum as an allow-list has them: a text that means something
-// else as a regular expression is written so that it means itself.
+// allowedOf are the values of an enum; a text that is a regular expression is written so that it means itself.
 func allowedOf(enum []*node, kind string) []*node {
 	var allowed []*node
 	for _, one := range enum[:min(len(enum), maxEnumEntries)] {
@@ -305,7 +300,6 @@ func allowedOf(enum []*node, kind string) []*node {
 	return allowed
 }
 
-// withoutVariables is a scalar in which nothing is a placeholder.
 func withoutVariables(value *node) *node {
 	if value.kind != text {
 		return &node{kind: value.kind, text: value.text, at: value.at}

@@ -20,21 +20,16 @@ const (
 	sentClient = "client" // a bearer token that is asked for with OAuth 2.0's client_credentials
 )
 
-// samePlace is why credentials cannot be sent together.
 const samePlace = "two of its credentials are sent in the same place"
 
-// securityScheme is a security scheme of the document.
 type securityScheme struct {
-	way  *node
-	kind string
-	// why says why it cannot be sent; empty where it can.
-	why string
-	// variables are those that hold its credentials.
+	way       *node
+	kind      string
+	why       string
 	variables []string
 }
 
-// grant is what is sent with an operation: the credentials of one of its alternatives. That
-// of an operation without security is empty.
+// grant is what is sent with an operation: the credentials of one of its alternatives, or nothing.
 type grant struct {
 	at             position
 	schemes        []string // those that the source sends
@@ -44,7 +39,6 @@ type grant struct {
 	notes          Faults
 }
 
-// grantedSource is a source, and the places of the tools that name it.
 type grantedSource struct {
 	*grant
 	users []*node
@@ -55,9 +49,8 @@ var credentialNames = map[string][]string{
 	sentKey: {"API_KEY"}, sentToken: {"TOKEN"}, sentBasic: {"USERNAME", "PASSWORD"}, sentClient: {"CLIENT_ID", "CLIENT_SECRET"},
 }
 
-// readSchemes reads the security schemes, and names a variable for each credential. No two schemes
-// share one: what is meant for one would be sent for the other. Variables have the scheme's name
-// where others of its kind have credentials, too.
+// readSchemes names a variable for each credential. No two schemes share one: what is meant for one would be
+// sent for the other. Variables have the scheme's name if others of its kind have credentials.
 func (im *openapi) readSchemes() {
 	im.schemes, im.noted = map[string]*securityScheme{}, map[string]bool{}
 	all := im.root.get("components").fieldsOf("securitySchemes")
@@ -127,9 +120,8 @@ func sendable(way *node) (kind, why string) {
 	}
 }
 
-// authenticate returns what is sent with an operation: the credentials of the first of its
-// alternatives that can be sent, and nothing where it has none. Security of the document is that
-// of operations without their own (OpenAPI 3.1.1, sections 4.8.1 and 4.8.10).
+// authenticate returns the credentials of the first alternative that can be sent. Security of the document is
+// that of operations without their own (OpenAPI 3.1.1, 4.8.1 and 4.8.10).
 func (im *openapi) authenticate(from *node) *grant {
 	security := from.get("security")
 	if security == nil {
@@ -172,7 +164,6 @@ func (im *openapi) newGrant() *grant {
 	return &grant{at: im.root.at, headers: newObject(im.root.at), query: newObject(im.root.at)}
 }
 
-// schemesOf are the names of the schemes of an alternative.
 func schemesOf(alternative *node) string {
 	names := make([]string, len(alternative.fields))
 	for i, asked := range alternative.fields {
@@ -181,8 +172,7 @@ func schemesOf(alternative *node) string {
 	return cmp.Or(strings.Join(names, " and "), "something that is no map of schemes")
 }
 
-// granted is what an alternative sends, the credentials of all of its schemes, or why it cannot
-// be sent. It is checked as the API checks sources and tools.
+// granted is what an alternative sends, or why it cannot be sent, checked as the API checks sources and tools.
 func (im *openapi) granted(alternative *node) (*grant, string) {
 	g := im.newGrant()
 	if alternative.kind != object {
@@ -289,7 +279,6 @@ func (im *openapi) send(g *grant, scheme, header, value string) bool {
 	return true
 }
 
-// clientOf is the request of a tool by OAuth 2.0 with client_credentials.
 func clientOf(flow, scopes *node, id, secret string) *node {
 	client := textsOf(flow.at, "clientId", id, "clientSecret", secret, "tokenUrl", unfilled(flow.textOf("tokenUrl")))
 	if scopes != nil && len(scopes.items) > 0 {
@@ -308,8 +297,7 @@ func requestWith(auth string, credentials *node) *node {
 	return request
 }
 
-// use has a tool work on the source that sends the grant, and makes it where no tool has
-// asked for it before. The source gets its name at the end, and the tool with it.
+// use has a tool work on the source that sends the grant. Both get the source's name at the end.
 func (im *openapi) use(g *grant, name *node) {
 	for _, variable := range g.variables {
 		im.variable(variable)
@@ -328,8 +316,8 @@ func (im *openapi) use(g *grant, name *node) {
 	im.usedSources[i].users = append(im.usedSources[i].users, name)
 }
 
-// sources are those of the tools, the one without credentials first. A single one has the name
-// of the API; of several, each has the names of the schemes that it sends behind it.
+// sources are those of the tools, the one without credentials first. Of several, each has the names of its
+// schemes.
 func (im *openapi) sources() []*node {
 	var made []*node
 	taken := map[string]bool{}

@@ -12,22 +12,19 @@ import (
 	"earshot/repositories/fault"
 )
 
-// operation is one operation of the document while it becomes a tool.
 type operation struct {
 	*openapi
-	at     position
-	label  string // its method and path, for notes
-	method string
-	path   string
-	// lists are the parameters, by the field of a tool that has them.
+	at      position
+	label   string // its method and path, for notes
+	method  string
+	path    string
 	lists   map[string][]parameter
 	body    string // the template of the body
 	headers *node
 	// grant is what is sent to authenticate, and source names the source that sends it.
 	grant  *grant
 	source *node
-	// lost says why it is no tool; empty where it is one.
-	lost string
+	lost   string
 }
 
 // operation makes a tool of an operation, or notes why it is none.
@@ -76,10 +73,8 @@ func (im *openapi) operation(path string, of field, item *node) {
 	}
 }
 
-// inPath are the places of a path that parameters fill.
 var inPath = regexp.MustCompile(`\{([^{}/]+)\}`)
 
-// placesOf are the fields of a tool for the places of a parameter.
 var placesOf = map[string]string{"path": "pathParams", "query": "queryParams", "header": "headerParams"}
 
 // parameter reads one, or notes why it cannot be sent as the document says.
@@ -153,8 +148,7 @@ func (o *operation) requestBody(from *node) {
 	o.notes.add(body.at, "%s: no body is sent: %s", o.label, why)
 }
 
-// jsonBody has the members of the body as parameters, or the body itself where it is no
-// object, or where a member has the name of another parameter.
+// jsonBody has the members of the body as parameters, or the body itself if it is no object or names clash.
 func (o *operation) jsonBody(media *node, kind string, required bool) {
 	if kind != "application/json" {
 		o.set(o.headers, "Content-Type", kind)
@@ -234,8 +228,7 @@ func place(name, format string) string {
 
 var foreignToNames = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
-// asTool writes the tool, and again without the rules of its values where these are none that
-// a parameter can have.
+// asTool writes the tool, and again without the rules of its values if a parameter cannot have these.
 func (o *operation) asTool(from *node) {
 	given := from.textOf("operationId")
 	if given == "" {
@@ -282,7 +275,6 @@ func (o *operation) asTool(from *node) {
 	o.tools = append(o.tools, tool)
 }
 
-// write writes the tool; loose, without the rules of its values.
 func (o *operation) write(name, path string, from *node, loose bool) *node {
 	summary, long := from.textOf("summary"), from.textOf("description")
 	if summary != "" && long != "" && !strings.HasPrefix(long, summary) {

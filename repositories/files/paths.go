@@ -22,8 +22,7 @@ import (
 // Stdin is the path that stands for standard input, read as YAML.
 const Stdin = "-"
 
-// Prebuilt begins the path that stands for definitions that come with Earshot, for a database
-// that environment variables name: Prebuilt + "postgres", "mysql" or "sqlite".
+// Prebuilt begins the path of definitions that come with Earshot: Prebuilt + "postgres", "mysql" or "sqlite".
 const Prebuilt = "prebuilt:"
 
 var prebuiltNames = []string{"postgres", "mysql", "sqlite"}
@@ -31,16 +30,15 @@ var prebuiltNames = []string{"postgres", "mysql", "sqlite"}
 //go:embed prebuilt/*.yaml
 var prebuiltFiles embed.FS
 
-// Bounds of what is read. The API takes bodies of up to 1 MiB, so that no file needs
-// to be longer.
+// Bounds of what is read: the API takes bodies of up to 1 MiB.
 const (
 	maxBytes = 1 << 20
 	maxFiles = 1000
 )
 
-// Expand lists the files that the paths stand for: a file itself; of a folder its
-// *.yaml and then its *.yml, by name and not recursively, and the *.json that a SERMAS
-// app has. Stdin stands for itself, and so does what is Prebuilt. Its tasks and users are left to SERMAS.
+// Expand lists the files that the paths stand for: a file; of a folder its *.yaml, its *.yml, and the *.json of
+// a SERMAS app but its tasks and users, by name and not recursively. Stdin and what is Prebuilt stand for
+// themselves.
 func Expand(paths []string) ([]string, error) {
 	var found []string
 	var faults Faults
@@ -107,15 +105,13 @@ func baseName(file string) string {
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
-// sermasFolder reports whether the files of a folder are those of a SERMAS app.
 func sermasFolder(names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
 		return slices.Contains([]string{kindApp, "modules", kindSettings}, baseName(name))
 	})
 }
 
-// folderName is the name of the folder that is given, or that the first file is in; empty where
-// it cannot be the id of an app.
+// folderName is the name of the folder that is given, or that the first file is in; empty if it is no id.
 func folderName(path string, names []string) string {
 	if name, is := strings.CutPrefix(path, Prebuilt); is {
 		return name
@@ -146,7 +142,6 @@ var leftFiles = map[string]string{
 	testsFolder:  "earshot eval -f reads it",
 }
 
-// leftOut notes what folders of SERMAS apps have beside the files that are read.
 func leftOut(paths []string, tests bool) Faults {
 	var notes Faults
 	for _, path := range paths {
@@ -231,8 +226,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// Fingerprint is the same for as long as the files that the paths stand for, and what is
-// in them, are the same. Files that cannot be read count as they are.
+// Fingerprint changes if the files that the paths stand for, or their contents, change.
 func Fingerprint(paths []string) string {
 	names, err := Expand(paths)
 	sum := sha256.New()

@@ -4,7 +4,7 @@
 // with file, line and column.
 //
 // Reading goes in three steps. A file becomes a tree that knows where each value
-// stands (yaml.go, json.go); a tree becomes documents, each one app, module, source,
+// stands (yaml.go, node.go); a tree becomes documents, each one app, module, source,
 // authentication service, tool or repository, whichever form it was written in
 // (document.go, toolbox.go, sermas.go); documents become the body of one app and
 // of its repositories (assemble.go). Those bodies go through the decoders of package
@@ -35,44 +35,37 @@ type Options struct {
 	Lookup func(variable string) (value string, set bool)
 	// AppID is the app that the definitions are for where the files do not say it.
 	AppID string
-	// SkipUnsupported leaves out sources and tools of types that are not served, and tools
-	// that need such a source, with a note each in place of a fault.
+	// SkipUnsupported notes and leaves out sources and tools of types that are not served, and what needs them.
 	SkipUnsupported bool
 	// Tests reads tests as well, and those in the folder "tests" of a folder.
 	Tests bool
 	// Stdin is read where a path is Stdin; nil is empty.
 	Stdin io.Reader
-	// Advise says more of a repository that was decoded than it does of itself, or nothing; nil
-	// for nobody.
+	// Advise says more of a decoded repository than it does of itself; nil for nothing.
 	Advise func(app *repositories.App, repository *repositories.Repository) fault.List
 }
 
 // Set is what the files define, ready to be sent.
 type Set struct {
-	// AppID is the name of the document of kind app, else the appId of a SERMAS app,
-	// else what Options say, else the name of the folder that the first path is or is
-	// in, or of what is Prebuilt. It is empty where that name cannot be an id.
+	// AppID is the name of the document of kind app, else the appId of a SERMAS app, else what Options say,
+	// else the name of the folder or of what is Prebuilt; empty if that is no id.
 	AppID string
 	// Files are the files that were read, in their order.
 	Files []string
-	// App has what the files say of the app; fields that they do not mention are
-	// missing.
+	// App has what the files say of the app and no other fields.
 	App *Definition
-	// Repositories are sorted as the files name them; the one called default, with
-	// the tools that no other names, comes last.
+	// Repositories are sorted as the files name them; default, with the tools that no other names, comes last.
 	Repositories []*Definition
 	// Tests are the tests of the files, in their order; none where Options leave them out.
 	Tests []*Test
 	// Notes name what was read and left.
 	Notes []Fault
 	// named says that files or options name the app, and not their folder.
-	named bool
-	// missing are the sources and tools that were left out for their type.
+	named   bool
 	missing map[string]bool
 }
 
-// Read reads files and folders and merges what they define. The error is Faults and
-// names everything that is wrong with them at once; definitions are checked as the
+// Read reads files and folders and merges what they define. The error is Faults. Definitions are checked as the
 // API checks them, except for what they refer to in the app (see Set.Check).
 func Read(paths []string, options Options) (*Set, error) {
 	var read []string
@@ -150,8 +143,7 @@ func (c *collector) read(name, source string) {
 	}
 }
 
-// readValues makes trees of the text of a file, without what editors of other systems leave: a
-// mark of the byte order and carriage returns. Places stay true.
+// readValues makes trees of a text, without a byte order mark and carriage returns. Places stay true.
 func readValues(name, source string, lookup func(string) (string, bool), faults *Faults) []*node {
 	env := &environment{file: name, lookup: lookup}
 	source = clean(source)

@@ -10,14 +10,11 @@ import (
 	"earshot/repositories"
 )
 
-// keywords are a JSON Schema that is being made.
 type keywords = map[string]any
 
-// SchemaFile is what the files that are written here call the schema: a file beside them, which
-// editors that know the YAML language server read, as earshot schema writes it.
+// SchemaFile is the schema that written files name: a file in their folder, as earshot schema writes it.
 const SchemaFile = "earshot.schema.json"
 
-// modeline is the word by which a file names its schema to the YAML language server.
 const modeline = "yaml-language-server:"
 
 // forEditors names the schema in the first line of a file, unless it names one already.
@@ -28,12 +25,10 @@ func forEditors(source string) string {
 	return "# " + modeline + " $schema=" + SchemaFile + "\n" + source
 }
 
-// Schema returns the JSON Schema (draft 2020-12) of one document of a file, for editors: of our
-// own kinds, and as far as a document shows what it is of Toolbox's first form and of what SERMAS
-// has. It is made of the schema that bodies are decoded by, with what files have beside: kinds,
-// names, placeholders such as ${PORT} wherever a value may stand, and a 7 where a text is wanted.
-// What takes more than one document to see, such as the name of a tool that there is not, only
-// validate finds.
+// Schema returns the JSON Schema (draft 2020-12) of one document of a file, for editors: of our own kinds, and
+// mostly of Toolbox's first form and of SERMAS. It is made of the schema that bodies are decoded by, with what
+// files have in addition: kinds, names, placeholders wherever a value may stand, and a 7 for a text. What takes
+// several documents to see, only validate finds.
 func Schema() json.RawMessage { return slices.Clone(madeSchema()) }
 
 var madeSchema = sync.OnceValue(func() json.RawMessage {
@@ -79,8 +74,7 @@ var typesOf = map[string]func() []string{
 	"earshot-tool-type":   func() []string { return append(repositories.ToolTypes(), openAIFunction) },
 }
 
-// forFiles is a schema of a body as that of what is written in a file: what is optional may be
-// null, which is absent, and a value may be a placeholder.
+// forFiles makes the schema of a body that of a file: what is optional may be null, a value a placeholder.
 func forFiles(from keywords, needed bool) keywords {
 	made := maps.Clone(from)
 	for _, word := range []string{"format", "writeOnly", "readOnly", "x-go-name", "x-doc", "x-default"} {
@@ -152,13 +146,10 @@ func widen(made keywords, needed bool) {
 	made["type"] = slices.Compact(kinds)
 }
 
-// schemaMaker makes the schema of files out of that of bodies.
 type schemaMaker struct{ defs keywords }
 
-// definition is one that was made already.
 func (m *schemaMaker) definition(name string) keywords { return m.defs[name].(keywords) }
 
-// copyOf is a definition with fields of its own.
 func (m *schemaMaker) copyOf(name string) (made, fields keywords) {
 	made = maps.Clone(m.definition(name))
 	fields = maps.Clone(made["properties"].(keywords))
@@ -166,8 +157,7 @@ func (m *schemaMaker) copyOf(name string) (made, fields keywords) {
 	return made, fields
 }
 
-// root is the schema of any document. Those without a kind are known by one of their fields: sections
-// of Toolbox's first form, an app, settings or a test of SERMAS.
+// root is the schema of any document. Those without a kind are known by one of their fields.
 func (m *schemaMaker) root() keywords {
 	var known, otherForms []any
 	for _, word := range ownKinds {
@@ -237,7 +227,6 @@ func (m *schemaMaker) listed(name string, also ...string) keywords {
 	return made
 }
 
-// describedKind is how a kind of document is made of what bodies have.
 type describedKind struct {
 	kind, of string // of is the definition; empty: fields are all there are
 	id       string // field of the definition that is the name of the document

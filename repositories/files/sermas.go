@@ -9,8 +9,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// sermasApp takes the app.yaml of a SERMAS folder: its name is for people, and its
-// appId, where it has one, is the app's. An export of a whole app has its parts here.
+// sermasApp takes the app.yaml of a SERMAS folder, or an export of a whole app. Its name is for people.
 func (c *collector) sermasApp(value *node) {
 	d := &document{kind: kindApp, word: kindApp, at: value.at, sermas: true}
 	if id := value.get("appId"); id != nil {
@@ -40,8 +39,7 @@ var (
 	modelFields    = []string{"tools", "when", "mostTools"}
 )
 
-// sermasSettings takes the settings of an app. The model of a provider that has another name here is
-// left to the settings of the service, with a note.
+// sermasSettings takes the settings of an app. A model of a provider with another name here is left out.
 func (c *collector) sermasSettings(value *node) *node {
 	next := c.left("the setting", value.without("description", "public"), settingsFields)
 	for i, f := range next.fields {
@@ -60,8 +58,7 @@ func (c *collector) sermasSettings(value *node) *node {
 	return next
 }
 
-// elsewhere says of the providers of SERMAS that Earshot has no name for how their models are
-// asked.
+// elsewhere says how to use the providers of SERMAS that Earshot has no name for.
 var elsewhere = map[string]string{
 	"azure_openai": "set OPENAI_BASE_URL to https://RESOURCE.openai.azure.com/openai/v1, with OPENAI_API_KEY and OPENAI_MODEL",
 	"mistral":      "set OPENAI_BASE_URL to https://api.mistral.ai/v1, with OPENAI_API_KEY and OPENAI_MODEL",
@@ -73,8 +70,8 @@ var elsewhere = map[string]string{
 	"antrophic":    "set ANTHROPIC_API_KEY and ANTHROPIC_MODEL, or write anthropic/ for it",
 }
 
-// left takes out what SERMAS has beside what Earshot knows, as avatars and voices, with
-// a note. A field that is nearly a known one stays: it is misspelt, and a fault.
+// left takes out what Earshot has no use for. A field that is nearly a known one stays: it is misspelt, and a
+// fault.
 func (c *collector) left(what string, value *node, known []string) *node {
 	var out []string
 	for _, f := range value.fields {
@@ -89,8 +86,7 @@ func (c *collector) left(what string, value *node, known []string) *node {
 	return value.without(out...)
 }
 
-// sermasList takes a list: tools.yaml or modules.yaml, or one of another name that
-// shows by its fields what it is.
+// sermasList takes tools.yaml, modules.yaml, or a list whose fields show what it is.
 func (c *collector) sermasList(base string, value *node) {
 	for _, item := range value.items {
 		if item.kind != object {

@@ -18,12 +18,10 @@ type Test struct {
 	// File and Line are where it stands.
 	File string
 	Line int
-	// AppID is the app that it is for, where it names one, and Tools are the tools in scope;
-	// all of the files where it names none.
+	// AppID is the app that it names, and Tools are the tools in scope; all of the files if it names none.
 	AppID string
 	Tools []string
-	// Now is the time of its messages, zero for that of the clock; TimeZone and Language are
-	// those of who speaks, empty for the app's.
+	// Now is zero for the clock's; TimeZone and Language are the user's, empty for the app's.
 	Now                time.Time
 	TimeZone, Language string
 	Chat               []Said
@@ -34,11 +32,9 @@ type Said struct {
 	Agent bool
 	Text  string
 	Line  int
-	// Past says of a message of the user that it is no more than heard: it has been decided
-	// elsewhere. No file says so.
+	// Past says that a user's message was decided elsewhere and is only heard. No file says so.
 	Past bool
-	// Expect is what the message of a user should come to, all of it and nothing else; none
-	// where nothing is expected of it.
+	// Expect is what the message of a user should come to, all of it and nothing else.
 	Expect []Expectation
 }
 
@@ -50,8 +46,8 @@ type Expectation struct {
 	Values map[string]any
 	// Also has, by parameter, what is as right as its value. No file says so.
 	Also map[string][]any
-	// Lacking are the parameters of the Tool that the message need not have a value of: a call that
-	// is rejected for want of them is as right. No file says so.
+	// Lacking are the parameters of the Tool that may have no value: a call rejected for want of them is as
+	// right. No file says so.
 	Lacking []string
 	// Rejected is a tool that is meant and lacks the Missing values; where none is named, any.
 	Rejected string
@@ -63,8 +59,7 @@ type Expectation struct {
 	values *node
 }
 
-// The fields of a test, of a member of its chat and of an expectation, and those that tests of
-// SERMAS have besides.
+// The fields of a test, of a member of its chat and of an expectation, and those of SERMAS.
 var (
 	testFields    = []string{"name", "app", "tools", "now", "timeZone", "language", "chat"}
 	saidFields    = []string{"user", "agent", "expect"}
@@ -79,8 +74,7 @@ type testReader struct {
 	test *Test
 }
 
-// test reads a test; its faults are kept apart from those of definitions, which have use
-// without it.
+// test reads a test; its faults are kept apart from those of definitions.
 func (c *collector) test(d *document) {
 	c.add(d)
 	if c.all || !c.tests {
@@ -141,7 +135,6 @@ func (r testReader) text(what string, value *node) string {
 	return given
 }
 
-// names reads a list of names; a lone one is a list as well.
 func (r testReader) names(what string, value *node) (names []string) {
 	items := value.items
 	if value.kind != list {
@@ -155,8 +148,7 @@ func (r testReader) names(what string, value *node) (names []string) {
 	return names
 }
 
-// chat reads what is said. An expectation belongs to the user's message before it, with those
-// that follow one another.
+// chat reads what is said. Expectations belong to the user's message before them.
 func (r testReader) chat(value *node) {
 	emptyOr := func(n *node) string {
 		if n.kind == list || n.kind == object {
@@ -275,10 +267,8 @@ type testCheck struct {
 	complete bool
 }
 
-// checkTests holds the tests against the tools of the files: what they name, and the values
-// that they expect, which become what the tools would make of them. Tools that the files do
-// not have themselves, such as those of a server, are not known, and neither are an app's
-// that is elsewhere.
+// checkTests compares the tests with the tools of the files, and reads the values that they expect as the tools
+// would. Tools of a server, or of an app elsewhere, are not known.
 func (s *Set) checkTests(c *collector) {
 	tools, complete := map[string]*repositories.Tool{}, true
 	for _, repository := range s.Decoded() {
@@ -315,8 +305,7 @@ func (t testCheck) tool(at position, name string) *repositories.Tool {
 	return tool
 }
 
-// expectation checks what is expected. Values are checked as those of a program are: what they
-// lack is free.
+// expectation checks what is expected. Values are checked as a program's; those that are missing are free.
 func (t testCheck) expectation(one *Expectation) {
 	named := one.Tool + one.Rejected // one of them is empty
 	if named == "" {

@@ -9,8 +9,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// kindWords are the words that a document may begin with, in the singular and in the
-// plural that Toolbox had for a while, and what they mean.
+// kindWords are the words that a document may begin with, also in the plural that Toolbox had for a while.
 var kindWords = map[string]string{
 	"app": kindApp, "module": kindModule, "repository": kindRepository,
 	"authService": kindAuthService, "authServices": kindAuthService,
@@ -26,7 +25,6 @@ var kindWords = map[string]string{
 
 var ownKinds = []string{"app", "module", "authService", "source", "tool", "repository", "toolset", "group", "test"}
 
-// flat takes a document that says of what kind it is.
 func (c *collector) flat(value *node) {
 	given := value.field("kind")
 	word, ok := given.value.scalarText()
@@ -66,8 +64,7 @@ func renamed(value *node, from, to string) *node {
 	return next
 }
 
-// sections are the parts of Toolbox's first format, each a map of names, and the kind
-// that their entries have in its newest one.
+// sections are the parts of Toolbox's first format, with the kind of their entries.
 var sections = map[string]string{
 	"sources":           kindSource,
 	"authServices":      kindAuthService,
@@ -85,16 +82,14 @@ var sectionNames = []string{
 	"sources", "authServices", "tools", "toolsets", "groups", "prompts", "embeddingModels", "resources", "resourceTemplates",
 }
 
-// nestedSection reports whether a map is of Toolbox's first format: it has one of the
-// sections. An app of SERMAS has its tools in a list.
+// nestedSection reports whether a map is of Toolbox's first format. An app of SERMAS has its tools in a list.
 func nestedSection(value *node) bool {
 	return slices.ContainsFunc(value.fields, func(f field) bool {
 		return sections[f.name] != "" && f.value.kind != list
 	})
 }
 
-// nested takes a document of the first format: every entry of every section becomes a
-// document of its own, in the order of the file.
+// nested takes a document of the first format: every entry becomes a document of its own.
 func (c *collector) nested(value *node) {
 	for _, section := range value.fields {
 		kind, known := sections[section.name]
@@ -130,8 +125,8 @@ func entryBody(kind string, entry field) *node {
 	return body
 }
 
-// withTypes returns a copy in which every key "kind" is "type", at any depth: the first
-// format has no other word for it, and Toolbox renames the keys of default values too.
+// withTypes renames every key "kind" to "type", at any depth: the first format has no other word, and Toolbox
+// renames the keys of default values too.
 func (c *collector) withTypes(value *node) *node {
 	next := *value
 	next.fields = slices.Clone(value.fields)
@@ -158,8 +153,7 @@ func (c *collector) withTypes(value *node) *node {
 // openAIFunction is the type of a tool in OpenAI's form, which the decoder knows.
 const openAIFunction = "function"
 
-// typed sorts in a document whose kind is known, and leaves with a note what Earshot
-// has no use for.
+// typed sorts in a document of a known kind, and leaves with a note what Earshot has no use for.
 func (c *collector) typed(d *document) {
 	switch d.kind {
 	case "prompt", "embeddingModel", "resource", "resourceTemplate":
@@ -214,8 +208,8 @@ func (c *collector) typed(d *document) {
 	c.add(d)
 }
 
-// cloud is a type of source that Toolbox reaches through its vendor's connector, and that
-// speaks the protocol of a type which is reached by host and port.
+// cloud is a type of source that Toolbox reaches through a connector, and that speaks the protocol of another
+// type.
 type cloud struct {
 	speaks    string
 	connector []string // the fields by which the connector finds it
@@ -227,8 +221,7 @@ var clouds = map[string]cloud{
 	"cloud-sql-mysql":    {repositories.SourceMySQL, []string{"project", "region", "instance", "ipType"}},
 }
 
-// unsupported leaves out what is of a type that is not served: a fault, which is the only one
-// of it, or a note where the caller has it skipped.
+// unsupported leaves out what is not served: a fault, or a note if the caller has it skipped.
 func (c *collector) unsupported(d *document, err error) {
 	c.missing[d.kind+" "+d.name] = true
 	at := d.body.get("type").at

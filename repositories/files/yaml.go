@@ -16,23 +16,20 @@ import (
 	"earshot/repositories/fault"
 )
 
-// chunk is the source of one document of a YAML stream: its lines, without the markers,
-// and how many lines come before it.
+// chunk has the lines of one document of a YAML stream, without the markers, and how many come before it.
 type chunk struct {
 	lines  []string
 	before int
 }
 
 var (
-	// A line that begins with --- or ... is a marker wherever it stands, even within
-	// a block of text (YAML 1.2.2, section 9.1.2).
+	// A line that begins with --- or ... is a marker even within a block of text (YAML 1.2.2, section 9.1.2).
 	marker    = regexp.MustCompile(`^(---|\.\.\.)(\s|$)`)
 	directive = regexp.MustCompile(`^%(YAML|TAG)\s`)
 )
 
-// chunks cuts a stream into its documents. The parser could, but it stops at an empty
-// document and loses all that follows, and a fault in one document would hide those of
-// the others. A document of nothing but comments is part of the one that follows.
+// chunks cuts a stream into its documents. The parser stops at an empty document, and a fault in one would hide
+// those of the others. A document of comments is part of the one that follows.
 func chunks(source string) []chunk {
 	var found []chunk
 	current, isEmpty := chunk{}, true
@@ -57,15 +54,13 @@ func chunks(source string) []chunk {
 	return found
 }
 
-// Bounds of what the parser is given: its time grows with the square of the keys of
-// one map and of the depth.
+// Bounds of what the parser is given: its time grows with the square of the keys and of the depth.
 const (
 	maxKeys   = 40_000
 	maxOpen   = 200
 	maxDashes = 64
 )
 
-// violation says why a document is not given to the parser, or nothing.
 func (c chunk) violation() string {
 	open, deepest, keys := 0, 0, 0
 	for _, line := range c.lines {
@@ -100,13 +95,11 @@ func (c chunk) violation() string {
 	return ""
 }
 
-// maxValues bounds what the aliases of a document may expand to: a few lines of
-// aliases to aliases can stand for more values than fit into memory.
+// maxValues bounds what aliases expand to: a few lines can stand for more than fits into memory.
 const maxValues = 100_000
 
 var errTooManyValues = errors.New("too many values")
 
-// yamlReader makes the syntax tree of one YAML document.
 type yamlReader struct {
 	env     *environment
 	before  int // lines before the document
@@ -149,8 +142,7 @@ func readDocument(part chunk, env *environment, faults *Faults) *node {
 	return value
 }
 
-// parse parses one document. What it is given comes from anywhere: a panic of the
-// parser is a fault of the file.
+// parse parses one document. A panic of the parser is a fault of the file.
 func parse(source string) (body ast.Node, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -172,7 +164,6 @@ func (r *yamlReader) placeOf(t *token.Token) position {
 	return position{r.env.file, r.before + max(t.Position.Line, 1), max(t.Position.Column, 1)}
 }
 
-// read makes a tree of a node of the parser.
 func (r *yamlReader) read(from ast.Node, depth int) (*node, error) {
 	if r.values++; r.values > maxValues {
 		return nil, errTooManyValues
@@ -292,8 +283,7 @@ func (r *yamlReader) object(values []*ast.MappingValueNode, at position, isFlow 
 	return made, nil
 }
 
-// key reads a key. JSON has texts as keys and nothing else; an unquoted 1 is "1". Placeholders
-// are for values, and stay as they are.
+// key reads a key: an unquoted 1 is "1". Placeholders are for values, and stay as they are.
 func (r *yamlReader) key(from ast.MapKeyNode, at position) (string, bool) {
 	asWritten, keys := *r.env, *r
 	asWritten.lookup = nil
@@ -333,8 +323,7 @@ func (r *yamlReader) merge(to, from *node) {
 	}
 }
 
-// scalar reads a value of one line. A placeholder that is all of an unquoted value is
-// read as what it stands for: ${PORT} can be a number, "${PORT}" is a text.
+// scalar reads a value of one line. ${PORT} can be a number, "${PORT}" is a text.
 func (r *yamlReader) scalar(from ast.Node, at position) *node {
 	t := from.GetToken()
 	if _, is := from.(*ast.NullNode); is {
@@ -362,8 +351,7 @@ func (r *yamlReader) scalar(from ast.Node, at position) *node {
 	return made
 }
 
-// jsonNumber is a number as JSON writes it. YAML's parser takes some of them, as 1e3
-// and integers of more than 64 bits, for texts.
+// jsonNumber is a number of JSON. YAML's parser takes some, as 1e3 and long integers, for texts.
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
 // resolve reads an unquoted text as YAML's core schema does.
@@ -401,7 +389,6 @@ func resolve(plain string, at position) (*node, error) {
 	return made, nil
 }
 
-// render writes a value as YAML in blocks, each line behind the indent.
 func render(value *node, indent string) string {
 	var b strings.Builder
 	for _, f := range value.fields {
@@ -417,7 +404,6 @@ func render(value *node, indent string) string {
 	return b.String()
 }
 
-// renderBeside writes a value behind a key or a dash, with the end of the line.
 func renderBeside(value *node, indent string) string {
 	switch {
 	case value.kind == object && len(value.fields) == 0:
@@ -434,8 +420,7 @@ func renderBeside(value *node, indent string) string {
 	return " " + renderText(value.text, indent+"  ") + "\n"
 }
 
-// Texts that YAML reads as they are written, without quotes, and texts of several
-// lines that can stand as a block.
+// Texts that YAML reads without quotes, and texts of several lines that can stand as a block.
 var (
 	plainText = regexp.MustCompile(`^[A-Za-z0-9_/](?:[^:#\x00-\x1f\x7f-\x{9f}\x{feff}\x{fffe}]|:[^\s:#\x00-\x1f])*$`)
 	blockText = regexp.MustCompile(`^[^\s\x00-\x1f\x7f-\x{9f}\x{feff}][^\x00-\x09\x0b-\x1f\x7f-\x{9f}\x{feff}]*[^\s]\n?$`)

@@ -30,8 +30,7 @@ func (s *spoken) count(unit string) {
 	s.unit = &of
 }
 
-// translate replaces an alias by its value and an amount by its number, in lists as well. It does so
-// for programs and models alike, and reports whether there was any.
+// translate replaces an alias by its value and an amount by its number, and reports whether there was any.
 func (p *compiledParameter) translate(value any) (any, bool) {
 	list, isList := value.([]any)
 	text, isText := value.(string)
@@ -88,8 +87,7 @@ func (p *compiledParameter) literals() []any {
 	return values
 }
 
-// see lets the allowed values of a parameter, and those of an array's members, be given as they are
-// seen, without their invisible characters.
+// see lets allowed values be given without their invisible characters, as they are seen.
 func (p *compiledParameter) see() {
 	if p.items != nil {
 		p.items.see()
@@ -122,8 +120,7 @@ func foldWords(text string) string {
 
 const maxShownAliases = 600
 
-// shownDescription is the description that a model sees, with the unit and the aliases: it hears
-// them, and has to know what they stand for.
+// shownDescription is the description that a model sees, with the unit and the aliases.
 func (p *compiledParameter) shownDescription() string {
 	sentences := []string{}
 	if p.description != "" {

@@ -9,9 +9,8 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Claims are what verified ID tokens say of a user: by authentication service, then by
-// claim. A service in the map was verified, even if it has no claims. Numbers are
-// json.Number.
+// Claims are what verified ID tokens say of a user: by service, then by claim. A service in the map was
+// verified, even without claims. Numbers are json.Number.
 type Claims map[string]map[string]any
 
 // Verified reports whether the ID token of a service was verified.
@@ -33,8 +32,7 @@ func (c Claims) Keep(service, field string, into Claims) {
 	}
 }
 
-// lookUp finds a claim by its name or by a dotted path. A name that holds dots itself,
-// as https://example.com/role does, comes before a path.
+// lookUp finds a claim by its name, which may hold dots, or by a dotted path.
 func lookUp(claims map[string]any, dotted string) any {
 	if value, ok := claims[dotted]; ok {
 		return value
@@ -55,10 +53,9 @@ func lookUp(claims map[string]any, dotted string) any {
 // Authenticated reports whether ID tokens fill parameters.
 func (p *Parameters) Authenticated() bool { return p.authenticated }
 
-// Authenticate returns a copy of the parameters in which those that come from ID tokens
-// have their values. A claim is checked like any other value, and strictly. The faults name
-// parameters without a claim, and claims that break a rule. Default and required do not
-// apply (as in Toolbox): a tool that asks for the user's identity does not run without one.
+// Authenticate returns a copy in which the parameters from ID tokens have their values, checked strictly. The
+// faults name parameters without a claim, and claims that break a rule. Default and required do not apply (as
+// in Toolbox).
 func (p *Parameters) Authenticate(claims Claims) (*Parameters, []ValueFault) {
 	next := *p
 	next.list, next.byName = slices.Clone(p.list), maps.Clone(p.byName)
@@ -74,8 +71,7 @@ func (p *Parameters) Authenticate(claims Claims) (*Parameters, []ValueFault) {
 	return &next, faults
 }
 
-// authenticate takes the claim of the first service that is verified. It does not look on if that
-// service's token lacks it.
+// authenticate takes the claim of the first verified service, and no other if its token lacks it.
 func (p *compiledParameter) authenticate(claims Claims) (*compiledParameter, []ValueFault) {
 	i := p.verifiedBy(claims)
 	if i < 0 {
@@ -101,7 +97,6 @@ func (p *compiledParameter) authenticate(claims Claims) (*compiledParameter, []V
 	return &filled, nil
 }
 
-// verifiedBy returns which of the parameter's claims is the first of a verified service; -1 for none.
 func (p *compiledParameter) verifiedBy(c Claims) int {
 	return slices.IndexFunc(p.claims, func(claim Claim) bool { return c.Verified(claim.Service) })
 }
@@ -114,8 +109,7 @@ func (p *compiledParameter) unverified() string {
 	return "cannot be filled: it comes from a verified ID token of " + strings.Join(services, " or ") + ", and there is none"
 }
 
-// Unfilled adds the services whose tokens are verified, but lack what a parameter takes from
-// them or have a claim that its rules refuse.
+// Unfilled adds the verified services whose tokens lack what a parameter needs, or break its rules.
 func (p *Parameters) Unfilled(c Claims, services map[string]bool) {
 	for _, parameter := range p.list {
 		i := parameter.verifiedBy(c)

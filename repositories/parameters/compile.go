@@ -10,11 +10,9 @@ import (
 	"earshot/repositories/plaintext"
 )
 
-// Compile compiles a tool's lists of parameters, in their order, into one form; the Toolbox
-// list may be a JSON Schema instead. Those that are named as needed stand in the path of a
-// URL: no call can be made without them, so that they are required whatever their list says,
-// and an empty text is none of their values. The faults' pointers are relative to the tool.
-// If there are faults, the result is only good for its names, and may be nil.
+// Compile compiles a tool's lists of parameters into one form; the Toolbox list may be a JSON Schema instead.
+// Those that are needed stand in the path of a URL: they are required, and never an empty text. The faults'
+// pointers are relative to the tool. With faults, the result is good for its names only, and may be nil.
 func Compile(lists []List, with *Budget, needed ...string) (*Parameters, fault.List) {
 	lists = slices.DeleteFunc(slices.Clone(lists), func(l List) bool { return !Present(l.Raw) })
 	root, faults := schemaOf(lists)
@@ -38,8 +36,8 @@ func Present(raw json.RawMessage) bool {
 	return len(raw) > 0 && !bytes.Equal(bytes.TrimSpace(raw), []byte("null"))
 }
 
-// schemaOf returns the JSON Schema that is given in place of a list, nil if there is none. No other
-// list may stand beside it, nor the list of SERMAS beside that of Toolbox.
+// schemaOf returns the JSON Schema in place of a list, or nil. No other list may stand beside it, nor SERMAS's
+// beside Toolbox's.
 func schemaOf(lists []List) (json.RawMessage, fault.List) {
 	var root json.RawMessage
 	var others []string

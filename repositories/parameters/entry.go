@@ -15,8 +15,8 @@ import (
 	"earshot/repositories/fault"
 )
 
-// entry is one member of allowedValues or excludedValues. A text is a literal and a regular
-// expression (RE2) at once.
+// entry is a member of allowedValues or excludedValues: a text is a literal and a regular expression (RE2) at
+// once.
 type entry struct {
 	given   any
 	pattern *regexp.Regexp // nil for what is a literal alone
@@ -36,8 +36,7 @@ func newEntries(given []any, in *Budget) []entry {
 			continue
 		}
 		if e.pattern, e.broken = in.compile(text); e.broken == nil {
-			// The longest match decides whether the pattern covers all of a value;
-			// wrapping the text in anchors could change its meaning.
+			// The longest match decides whether the pattern covers a value; anchors could change its meaning.
 			e.pattern.Longest()
 		}
 	}
@@ -55,8 +54,7 @@ func (e entry) allows(value any) bool {
 	})
 }
 
-// excludes reports whether the entry equals the value or matches any part of it. A text that did
-// not compile is no pattern and excludes itself alone.
+// excludes reports whether the entry equals the value or matches any part of it.
 func (e entry) excludes(value any) bool {
 	return e.is(value, func(text string) bool {
 		switch {
@@ -70,8 +68,7 @@ func (e entry) excludes(value any) bool {
 	})
 }
 
-// is compares an entry with a value as they are and, if the entry is a text, with the texts of a
-// scalar.
+// is compares an entry with a value and, if the entry is a text, with the texts of a scalar.
 func (e entry) is(value any, matches func(string) bool) bool {
 	if equal(e.given, value) {
 		return true
@@ -80,9 +77,8 @@ func (e entry) is(value any, matches func(string) bool) bool {
 	return isText && slices.ContainsFunc(scalarTexts(value), matches)
 }
 
-// scalarTexts returns the texts that a pattern is compared with: none for lists and maps, which are
-// compared whole, and two for a number that is not in its plainest form, so that 1.0 cannot slip
-// past a rule about 1.
+// scalarTexts returns the texts that a pattern is compared with: none for lists and maps, and two for a number,
+// so that 1.0 cannot slip past a rule about 1.
 func scalarTexts(value any) []string {
 	switch value := value.(type) {
 	case string:
@@ -103,12 +99,10 @@ func scalarTexts(value any) []string {
 	}
 }
 
-// regexSigns are character sequences that nobody writes in a literal: a group with options or
-// lookaround, a class by letter, a repeated dot, a counted repetition, an anchor.
+// regexSigns are sequences that no literal has: options, a class, a repeated dot, a repetition, an anchor.
 var regexSigns = regexp.MustCompile(`\(\?[:=!<PiUms]|\\[dDwWsSbBpP]|\.[*+]|\\[1-9]|\{[0-9]+,?[0-9]*\}|^\^|[^\\]\$$`)
 
-// brokenRegex returns the fault of an entry that is clearly meant as a regular expression and does
-// not compile.
+// brokenRegex returns the fault of an entry that is meant as a regular expression and does not compile.
 func (e entry) brokenRegex() string {
 	if e.broken == nil {
 		return ""
@@ -122,8 +116,7 @@ func (e entry) brokenRegex() string {
 	return "the regular expression " + fault.Show(text) + " does not compile as RE2: " + fault.Clip(reason)
 }
 
-// Sizes of regular expressions, in steps of the compiled program, of some 40 bytes each. x{1000}
-// is seven characters and a thousand steps.
+// Sizes of regular expressions, in steps of some 40 bytes: x{1000} has a thousand.
 const (
 	maxPatternSteps    = 5_000   // of one expression
 	maxRepositorySteps = 200_000 // of all expressions of a repository together
@@ -137,8 +130,7 @@ var (
 // Budget bounds the regular expressions and the JSON Schemas of one repository.
 type Budget struct{ steps, values atomic.Int64 }
 
-// compile compiles RE2 within the bounds. For a text that is no regular expression it returns a
-// *syntax.Error.
+// compile compiles RE2 within the bounds. Other texts are a *syntax.Error.
 func (b *Budget) compile(text string) (*regexp.Regexp, error) {
 	parsed, err := syntax.Parse(text, syntax.Perl)
 	if err != nil {

@@ -11,12 +11,10 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Format is the form of a string's values, by the names of JSON Schema, which are those of RFC 3339
-// and ISO 8601. A user's words are converted to it; all other values must have it already.
+// Format is the form of a string's values, by the names of JSON Schema. A user's words are converted to it.
 type Format string
 
-// The formats. A date is 2026-12-01, a time 15:04 or 15:04:05 with or without an offset, a date-time
-// 2026-12-01T15:04:05 with or without one, and a duration P3DT4H30M.
+// The formats: 2026-12-01; 15:04 or 15:04:05; 2026-12-01T15:04:05; and P3DT4H30M. Times may have an offset.
 const (
 	Date     Format = "date"
 	Time     Format = "time"
@@ -26,7 +24,6 @@ const (
 
 var formats = []Format{Date, Time, DateTime, Duration}
 
-// layouts are those of package time that the values of a format have.
 var layouts = map[Format][]string{
 	Date: {time.DateOnly},
 	Time: {"15:04", "15:04:05", "15:04Z07:00", "15:04:05Z07:00"},
@@ -64,8 +61,7 @@ func (f Format) Flaw(value string) string {
 	return fmt.Sprintf("%s is no %s in the form of ISO 8601, as %s", fault.Show(value), f, formatExamples[f])
 }
 
-// At returns the instant that a date, a time or both name, in the given time zone if the value
-// has none.
+// At returns the instant of a date, a time or both, in the time zone if the value has none.
 func (f Format) At(value string, in *time.Location) (at time.Time, is bool) {
 	for _, layout := range layouts[f] {
 		if at, err := time.ParseInLocation(layout, value, in); err == nil {
@@ -75,8 +71,7 @@ func (f Format) At(value string, in *time.Location) (at time.Time, is bool) {
 	return at, false
 }
 
-// Seconds returns the length of a duration as a decimal. It is false for years and months, and for
-// what is no duration.
+// Seconds returns the length of a duration as a decimal; false for years, months, and other texts.
 func Seconds(duration string) (seconds string, is bool) {
 	parts := durations.FindStringSubmatch(duration)
 	if !isDuration(duration) || calendrical.MatchString(duration) {

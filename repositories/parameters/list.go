@@ -30,7 +30,7 @@ type List struct {
 // Of returns a list in the dialect.
 func (d dialect) Of(raw json.RawMessage) List { return List{d, raw} }
 
-// The dialects of parameter lists, by the fields of a tool in which they are given.
+// The dialects of parameter lists, by their fields of a tool.
 var (
 	SERMAS     = dialect{Field: "schema", key: "parameter", required: false}
 	Toolbox    = dialect{Field: "parameters", key: "name", required: true}
@@ -41,8 +41,7 @@ var (
 	HeaderList = dialect{Field: "headerParams", key: "name", required: true}
 )
 
-// definition is one member of a list of parameters as it was given. SERMAS calls the
-// name "parameter"; everything else has one word in both lists.
+// definition is one member of a list as it was given. SERMAS calls the name "parameter".
 type definition struct {
 	Parameter      string              `json:"parameter"`
 	Name           string              `json:"name"`
@@ -67,7 +66,6 @@ type definition struct {
 	AuthServices   []Claim             `json:"authServices"`
 }
 
-// compile compiles the definitions of a list. The faults' pointers begin at the tool.
 func (l List) compile(with *Budget) ([]*compiledParameter, fault.List) {
 	var faults fault.List
 	var list []json.RawMessage
@@ -104,7 +102,6 @@ func (l List) compile(with *Budget) ([]*compiledParameter, fault.List) {
 	return parameters, faults
 }
 
-// rules compiles the rules that parameters and the items of arrays have in common.
 func (d *definition) rules(with *Budget) *compiledParameter {
 	p := &compiledParameter{
 		description: plaintext.Text(d.Description),
@@ -138,8 +135,7 @@ var (
 	escapes    = []string{"single-quotes", "double-quotes", "backticks", "square-brackets"}
 )
 
-// faultCollector collects the rules of a definition that can never be satisfied, so that it is
-// refused at registration and not when somebody needs it.
+// faultCollector collects rules that can never be satisfied: they are refused at registration.
 type faultCollector struct {
 	faults *fault.List
 	at     string
@@ -156,8 +152,7 @@ func (f *faultCollector) add(field, format string, args ...any) {
 
 func (f *faultCollector) fresh() bool { return f.faults.Count() == f.before }
 
-// rules reports rules of a definition that contradict each other. It takes the format, the aliases
-// and the unit, which only some definitions may have.
+// rules reports rules that contradict each other. It takes the format, the aliases and the unit.
 func (f *faultCollector) rules(d *definition, p *compiledParameter) {
 	if !slices.Contains(kinds, p.kind) {
 		f.add("type", "%s is not a type: %s%s", fault.Show(p.kind), fault.OneOf(kinds), fault.DidYouMean(string(p.kind), kinds))
@@ -200,7 +195,6 @@ func (f *faultCollector) rules(d *definition, p *compiledParameter) {
 	}
 }
 
-// misplaced reports fields that the type has no use for, and unknown words in them.
 func (f *faultCollector) misplaced(d *definition) {
 	for _, field := range []struct {
 		name, of      string
@@ -236,8 +230,8 @@ func (f *faultCollector) bounds(d *definition, p *compiledParameter) {
 	}
 }
 
-// entries reports lists of values of which none can ever equal a value of the type,
-// regular expressions that do not compile, and the one that excludes everything.
+// entries reports lists that no value of the type equals, broken expressions, and those that exclude
+// everything.
 func (f *faultCollector) entries(field string, entries []entry, p *compiledParameter) {
 	whole := p.kind == kindArray || p.kind.mapping()
 	apt := len(entries) == 0
@@ -307,8 +301,7 @@ func (f *faultCollector) listAliases(d *definition, p *compiledParameter) {
 	}
 }
 
-// aliases compiles other words for allowed values. Each stands for one value, which is allowed;
-// read makes a value of a name, and says why it may be none.
+// aliases compiles other words for allowed values. Read makes a value of a name, and says why it is none.
 func (f *faultCollector) aliases(p *compiledParameter, given map[string][]string, read func(name string) (any, string)) {
 	p.called = map[string]any{}
 	owners := map[string]string{}
@@ -344,8 +337,7 @@ func (f *faultCollector) aliases(p *compiledParameter, given map[string][]string
 	slices.SortFunc(p.aliases, func(a, b Alias) int { return strings.Compare(a.Words, b.Words) })
 }
 
-// fixed compiles a default or a static value, which has to pass the parameter's own rules. Null is
-// none.
+// fixed compiles a default or a static value, which has to pass the parameter's own rules.
 func (f *faultCollector) fixed(p *compiledParameter, field string, given any) *fixed {
 	if given == nil {
 		return nil
@@ -369,21 +361,18 @@ func (f *faultCollector) unfillable(p *compiledParameter) {
 	}
 }
 
-// delimiters are the opening and the closing delimiter of each escape. A value that is pasted into a
-// statement is put between them, and a closing one inside it is doubled.
+// delimiters are those of each escape; a closing one inside a pasted value is doubled.
 var delimiters = map[string][2]string{
 	"single-quotes": {"'", "'"}, "double-quotes": {`"`, `"`}, "backticks": {"`", "`"}, "square-brackets": {"[", "]"},
 }
 
-// quoting holds the escapes that the definition of a parameter, or of its items, asks for.
 type quoting struct {
 	Parameter, Name, Escape string
 	Items                   *quoting
 }
 
-// Escaped returns the values as they are written into a statement or a request: between
-// the delimiters of the escapes that the parameters of the list, or their items, ask for.
-// Values are stored and shown without them. It needs no compiled parameters.
+// Escaped returns the values as they are written into a statement or a request: between the delimiters of the
+// escapes of the list. It needs no compiled parameters.
 func (l List) Escaped(values map[string]any) map[string]any {
 	var members []quoting
 	if json.Unmarshal(l.Raw, &members) != nil {

@@ -9,15 +9,13 @@ import (
 	"earshot/repositories/plaintext"
 )
 
-// modelObject is the JSON Schema that a model is shown. Its fields are written in
-// this order.
+// modelObject is the JSON Schema that a model is shown.
 type modelObject struct {
 	Type       string          `json:"type"`
 	Properties json.RawMessage `json:"properties"`
 	Required   []string        `json:"required,omitempty"`
 }
 
-// modelProperty is one property of it.
 type modelProperty struct {
 	Type                 string          `json:"type"`
 	Description          string          `json:"description,omitempty"`
@@ -30,7 +28,6 @@ type modelProperty struct {
 	Default              any             `json:"default,omitempty"`
 }
 
-// listModel renders the parameters of lists, in their order.
 func listModel(list []*compiledParameter) (json.RawMessage, error) {
 	object := modelObject{Type: "object"}
 	var properties exactjson.Object
@@ -78,8 +75,8 @@ func (p *compiledParameter) modelProperty() *modelProperty {
 	return shown
 }
 
-// schemaModel renders the given JSON Schema without what is hidden from models. The
-// draft and the identity of the document are of no use to them, and providers refuse them.
+// schemaModel renders the given JSON Schema without what is hidden, its draft and its identity, which providers
+// refuse.
 func schemaModel(document map[string]any, list []*compiledParameter) json.RawMessage {
 	shown := maps.Clone(document)
 	delete(shown, "$schema")
@@ -110,8 +107,7 @@ func schemaModel(document map[string]any, list []*compiledParameter) json.RawMes
 	return plaintext.JSON(raw)
 }
 
-// withoutOurWords drops the fields of the lists that a property may carry, and puts what a
-// model has to know of them into its description.
+// withoutOurWords drops the fields of the lists, and says what a model has to know of them in the description.
 func (p *compiledParameter) withoutOurWords(property any) any {
 	given, ok := property.(map[string]any)
 	if !ok {

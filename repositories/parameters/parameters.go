@@ -17,9 +17,8 @@ import (
 	"earshot/repositories/quantity"
 )
 
-// Parameters is the one compiled form of a tool's parameters, whichever of the three
-// languages they were given in. It is made once per revision of a repository and is
-// safe for concurrent use.
+// Parameters is the one compiled form of a tool's parameters in any of the three languages. It is safe for
+// concurrent use.
 type Parameters struct {
 	list          []*compiledParameter
 	byName        map[string]*compiledParameter
@@ -35,15 +34,13 @@ type Parameters struct {
 // ValueFault is one validation error of a value.
 type ValueFault struct {
 	Parameter string `json:"parameter"` // its name, or the unknown name that was given
-	// Detail says what is wrong; for a part of the value it begins with the path,
-	// as in "stops[2].day: 5 is not a string".
+	// Detail says what is wrong; for a part it begins with the path, as "stops[2].day: 5 is not a string".
 	Detail string `json:"detail"`
 }
 
 // Reading is the result of reading a model's arguments.
 type Reading struct {
-	// Values are complete: static values and defaults included. Numbers are
-	// json.Number with the digits that were sent. A value at fault is not in it.
+	// Values have static values and defaults, and numbers as json.Number. A value at fault is not in it.
 	Values  map[string]any
 	Missing []string // the required parameters that have no value, each of which is in Errors as well
 	Errors  []ValueFault
@@ -57,9 +54,8 @@ func (p *Parameters) Infers() bool {
 	return slices.ContainsFunc(p.list, visible) || p.schema != nil && p.schema.open
 }
 
-// ModelSchema renders what a model is shown: a JSON Schema object without ignored,
-// static and authenticated parameters, keys in a stable order. The caller must not
-// change it.
+// ModelSchema is a JSON Schema object without ignored, static and authenticated parameters, keys in a stable
+// order. The caller must not change it.
 func (p *Parameters) ModelSchema() json.RawMessage {
 	if p.model == nil {
 		return json.RawMessage(`{"type":"object","properties":{}}`)
@@ -67,13 +63,11 @@ func (p *Parameters) ModelSchema() json.RawMessage {
 	return p.model
 }
 
-// Dialect is the $schema of a JSON Schema that was given with one, which ModelSchema leaves out
-// since models' providers refuse it; empty for all other parameters.
+// Dialect is the $schema of a JSON Schema, which ModelSchema leaves out: providers refuse it. Else it is empty.
 func (p *Parameters) Dialect() string { return p.dialect }
 
-// Derived returns what derive makes of the schema that models are shown. It calls derive once and
-// keeps the result as long as the parameters live. A form, of which there are to be few, tells apart
-// what is made of one schema.
+// Derived returns what derive makes of the models' schema, and keeps it as long as the parameters live. The
+// form, of few, names what is made.
 func (p *Parameters) Derived(form any, derive func() any) any {
 	if p.derived == nil {
 		return derive()
@@ -94,16 +88,14 @@ func (p *Parameters) Names() []string {
 	return names
 }
 
-// Hidden reports whether the parameter is hidden from models: ignored, static, or filled from
-// a verified ID token. It is false for an unknown name.
+// Hidden reports whether the parameter is hidden from models; false for an unknown name.
 func (p *Parameters) Hidden(name string) bool {
 	parameter, ok := p.byName[name]
 	return ok && parameter.hidden()
 }
 
-// Unfillable finds the parameters in the path of a URL that no message can fill, since they are
-// hidden from models and have no value: only a program can fire their tool. The pointers begin
-// at the tool.
+// Unfillable finds the parameters in the path of a URL that no message can fill: they are hidden from models
+// and have no value. The pointers begin at the tool.
 func (p *Parameters) Unfillable() (pointers []string) {
 	for _, one := range p.list {
 		if one.inPath && len(one.claims) == 0 && one.static == nil && one.ignored && one.fallback == nil {
@@ -113,8 +105,7 @@ func (p *Parameters) Unfillable() (pointers []string) {
 	return pointers
 }
 
-// Ask returns the question that asks a user for the first of the named parameters that has
-// one; empty if none has.
+// Ask returns the question for the first of the named parameters that has one.
 func (p *Parameters) Ask(names ...string) string {
 	for _, name := range names {
 		if parameter, known := p.byName[name]; known && parameter.ask != "" {
@@ -124,19 +115,17 @@ func (p *Parameters) Ask(names ...string) string {
 	return ""
 }
 
-// Check takes a program's values strictly and completes them with static values and
-// defaults. Nothing is converted: an integer is an integer literal, "5" is no number.
-// Null counts as absent, unknown names are faults, and a static value wins over one
-// that is given. All faults are returned at once; values at fault are left out.
+// Check takes a program's values strictly and completes them with static values and defaults. Nothing is
+// converted. Null counts as absent, unknown names are faults, and a static value wins. All faults are returned
+// at once; values at fault are left out.
 func (p *Parameters) Check(values map[string]any) (map[string]any, []ValueFault) {
 	run := evaluation{parameters: p}
 	run.evaluate(values)
 	return run.Values, run.Errors
 }
 
-// Read takes a model's arguments, coerces what can be coerced without loss, and
-// checks the rest as Check does. Unknown names are dropped, unless one parameter
-// alone has that name in another case or with other hyphens and underscores.
+// Read takes a model's arguments, coerces without loss, and checks as Check does. Unknown names are dropped,
+// unless one parameter has that name in another case or with other hyphens and underscores.
 func (p *Parameters) Read(arguments map[string]any) Reading {
 	run := evaluation{parameters: p, lenient: true}
 	run.evaluate(arguments)
@@ -184,7 +173,6 @@ func (e *evaluation) evaluate(given map[string]any) {
 	}
 }
 
-// rename returns a model's arguments by the names of the parameters.
 func (e *evaluation) rename(arguments map[string]any) map[string]any {
 	named := make(map[string]any, len(arguments))
 	taken := map[string]int{}
@@ -293,8 +281,7 @@ func (e *evaluation) coerced(name string) {
 	}
 }
 
-// absent reports whether a model's value stands for no value: null, or the word "null",
-// unless the parameter explicitly allows that word.
+// absent reports whether a model's value is null, or the word "null", unless that word is allowed.
 func (p *compiledParameter) absent(value any) bool {
 	if p.refused != nil && equal(value, p.refused) {
 		return true
@@ -318,8 +305,7 @@ func (p *compiledParameter) readLeniently(value any) (any, bool) {
 	return read, changed || also
 }
 
-// flaws checks a value by the rules of the list or of the schema. A value that a schema will
-// validate as part of the whole is usable even with a flaw, so that all its flaws are found.
+// flaws checks a value. One that a schema will validate as part of the whole is usable even with a flaw.
 func (p *compiledParameter) flaws(value any) (flaws []violation, usable bool) {
 	if p.property == nil {
 		flaws = p.check(value, "")
@@ -338,11 +324,9 @@ func (p *compiledParameter) flaws(value any) (flaws []violation, usable bool) {
 	return flaws, true
 }
 
-// Said returns the value that words are of the named parameter, as its author would have them
-// read: coerced as those of a model are, and with number words as numbers. Those of a date or a
-// time stay as they are: what day they name depends on when they are spoken. Why says why they
-// are none, by the rule that they break; it is empty for a value. A parameter that does not exist
-// is not known.
+// Said returns the value of words for the named parameter, as its author would have them read: coerced, with
+// number words as numbers. Those of a date or a time stay: what day they name depends on when they are spoken.
+// Why is the rule that they break, empty for a value.
 func (p *Parameters) Said(name, words string) (value any, why string, known bool) {
 	of, known := p.byName[name]
 	if !known {
@@ -360,8 +344,7 @@ func (p *Parameters) Said(name, words string) (value any, why string, known bool
 	return value, why, true
 }
 
-// valueOf coerces words and holds them against all rules of the parameter, and names the first that
-// they break.
+// valueOf coerces words and names the first rule of the parameter that they break.
 func (p *compiledParameter) valueOf(words string) (any, string) {
 	value, _ := p.readLeniently(strings.TrimSpace(words))
 	flaws, _ := p.flaws(value)

@@ -16,9 +16,8 @@ import (
 	"earshot/repositories/schema"
 )
 
-// annotations are the keywords of a property that are not validation rules. All but the first two
-// are the words of the lists; a validator passes over them. Some of them others may use for
-// something of their own: what is not in the form of the lists is passed over here as well.
+// annotations are the keywords of a property that are no validation rules, mostly the words of the lists.
+// Others may use some for something else: what is not in the form of the lists is ignored.
 type annotations struct {
 	Description  string          `json:"description"`
 	Default      any             `json:"default"`
@@ -33,7 +32,6 @@ type annotations struct {
 	Items        json.RawMessage `json:"items"`
 }
 
-// compileProperty compiles one property of a JSON Schema.
 func compileProperty(name string, given any, property *jsonschema.Schema, required bool, found *faultCollector) *compiledParameter {
 	p := &compiledParameter{name: name, place: found.at, required: required, property: property, kind: kindOf(property)}
 	p.nullable = property.Validate(nil) == nil
@@ -73,7 +71,6 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 	return p
 }
 
-// spoken takes the aliases and the unit of a property, and those of an array's members.
 func (f *faultCollector) spoken(p *compiledParameter, notes annotations) {
 	var aliases map[string][]string
 	if notes.Aliases != nil && json.Unmarshal(notes.Aliases, &aliases) == nil && p.property.Enum != nil {
@@ -96,10 +93,8 @@ func (f *faultCollector) spoken(p *compiledParameter, notes annotations) {
 	newFaultCollector(f.faults, f.at+fault.Point("items")).spoken(p.items, inner)
 }
 
-// useDefault takes a property's default as far as it is one. To JSON Schema it is a mere
-// annotation, and real definitions say "false" for false, or "any" beside an enum that has no such
-// member: the first is read as a model's value would be, the second is not used, and a model that
-// sends it is taken to have left the value out.
+// useDefault takes a property's default as far as it is one. Real definitions say "false" for false, or "any"
+// beside an enum without it: the first is read as a model's value, the second counts as no value.
 func (p *compiledParameter) useDefault(given any) {
 	if given == nil {
 		return
@@ -113,7 +108,6 @@ func (p *compiledParameter) useDefault(given any) {
 	p.fallback = &fixed{read}
 }
 
-// schemaFlaws returns what the schema of a property finds wrong with a value.
 func (p *compiledParameter) schemaFlaws(value any) []violation {
 	err := p.property.Validate(value)
 	if err == nil {
@@ -205,7 +199,6 @@ func (c *coercion) choose(value any, forms []*jsonschema.Schema) any {
 	return value
 }
 
-// typed converts the value to a type that the schema names, unless it has one.
 func (c *coercion) typed(value any, s *jsonschema.Schema) any {
 	types := schemaTypes(s)
 	if s.Types == nil || slices.Contains(s.Types.ToStrings(), jsonType(value, types)) {
@@ -237,8 +230,7 @@ func integersAlone(types []string) bool {
 	return slices.Contains(types, "integer") && !slices.Contains(types, "number")
 }
 
-// jsonType names the value's type in JSON Schema; a whole number is an integer if the schema asks
-// for that.
+// jsonType names the value's type in JSON Schema; a whole number is an integer if one is wanted.
 func jsonType(value any, wanted []string) string {
 	switch value := value.(type) {
 	case nil:
@@ -262,8 +254,7 @@ func jsonType(value any, wanted []string) string {
 	}
 }
 
-// member reads one part of an object. It leaves out null if the schema has no use for it and does
-// not ask for the part.
+// member reads one part of an object. It leaves out null if the schema has no use for it.
 func (c *coercion) member(object map[string]any, name string, s *jsonschema.Schema) {
 	property, known := s.Properties[name]
 	if !known {
@@ -278,8 +269,7 @@ func (c *coercion) member(object map[string]any, name string, s *jsonschema.Sche
 	object[name] = read
 }
 
-// checkIntegers finds what JSON Schema would let through and a program may not send: 5.0 where
-// only integers are wanted. JSON Schema knows no 64-bit limit, so none is set here.
+// checkIntegers finds what JSON Schema lets through and a program may not send: 5.0 for an integer.
 func checkIntegers(value any, s *jsonschema.Schema, at string) []violation {
 	if s == nil {
 		return nil

@@ -42,8 +42,8 @@ func (k kind) schemaType() string {
 	}
 }
 
-// compiledParameter is the compiled form of one parameter. The rules are those of its list;
-// a property of a JSON Schema has its rules in the schema.
+// compiledParameter is the compiled form of one parameter. A property of a JSON Schema has its rules in the
+// schema.
 type compiledParameter struct {
 	name        string
 	place       string // in the tool, as a JSON Pointer
@@ -92,8 +92,7 @@ func (p *compiledParameter) hidden() bool {
 	return p.ignored || p.static != nil || len(p.claims) > 0
 }
 
-// need marks the parameters that stand in the path of a URL: no call can be made without them. An
-// empty default is none there, and so is an empty value, as SERMAS writes it.
+// need marks the parameters in the path of a URL, which are required; an empty default or value is none.
 func need(list []*compiledParameter, names []string) {
 	for _, p := range list {
 		if !slices.Contains(names, p.name) {
@@ -109,7 +108,6 @@ func need(list []*compiledParameter, names []string) {
 	}
 }
 
-// faultsOf turns flaws of the parameter's value into faults of a call.
 func (p *compiledParameter) faultsOf(flaws []violation) []ValueFault {
 	faults := make([]ValueFault, len(flaws))
 	for i, found := range flaws {
@@ -121,9 +119,8 @@ func (p *compiledParameter) faultsOf(flaws []violation) []ValueFault {
 	return faults
 }
 
-// check validates a value strictly against the rules of a list, in the order of the contract:
-// type, allowed, excluded, minimum, maximum. It reports the first rule that a value breaks,
-// for each member of a list or map separately.
+// check validates a value strictly by the rules of a list, in the contract's order: type, allowed, excluded,
+// minimum, maximum. It reports the first broken rule for each member of a list or map.
 func (p *compiledParameter) check(value any, at string) []violation {
 	if p.pasted {
 		if flaws := controlFlaws(value, at); len(flaws) > 0 {
@@ -189,7 +186,6 @@ func (k kind) violation(value any) string {
 // maxShownAllowed is how many allowed values a fault lists; it lists none of more.
 const maxShownAllowed = 12
 
-// ruleFlaw names the first rule that a value of the right type breaks.
 func (p *compiledParameter) ruleFlaw(value any) string {
 	if len(p.allowed) > 0 && !slices.ContainsFunc(p.allowed, func(e entry) bool { return e.allows(value) }) {
 		detail := fault.Show(value) + " is not an allowed value"
@@ -229,9 +225,8 @@ func (p *compiledParameter) formatFlaw(value any) string {
 	return ""
 }
 
-// coerce converts a model's value to what the parameter of a list wants if nothing is lost, and
-// reports whether the form of the value changed. It returns a value that it cannot convert
-// unchanged, for check to report.
+// coerce converts a model's value to what a list wants if nothing is lost, and reports whether its form
+// changed. What it cannot convert it returns unchanged, for check to report.
 func (p *compiledParameter) coerce(value any) (any, bool) {
 	value, changed := p.kind.read(value)
 	list, isList := value.([]any)
@@ -279,8 +274,7 @@ func (p *compiledParameter) nearestAllowed(value any) (string, bool) {
 	return meantBy(text, candidates)
 }
 
-// meantBy returns the one of the texts among the candidates that equals the given one
-// without surrounding space or, failing that, without case as well.
+// meantBy returns the one candidate that equals the text without surrounding space, or without case as well.
 func meantBy(text string, candidates []any) (string, bool) {
 	text = strings.TrimSpace(text)
 	var meant []string
@@ -299,9 +293,8 @@ func meantBy(text string, candidates []any) (string, bool) {
 	return meant[0], true
 }
 
-// read converts a value to the type if that is certain and loses nothing. A string takes a number
-// or a truth value as it is written, a boolean the words true and false in any case, as Python
-// writes them, and a list or an object its JSON text.
+// read converts a value to the type without loss: a number or truth value to a string as written, true and
+// false in any case to a boolean, JSON text to a list or an object.
 func (k kind) read(value any) (any, bool) {
 	switch {
 	case k == kindString:

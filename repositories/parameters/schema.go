@@ -15,8 +15,8 @@ import (
 	"earshot/repositories/schema"
 )
 
-// How many values JSON Schemas are made of, each object, list and scalar being one. The
-// compiler takes time by the square of it: a second for the largest.
+// How many values JSON Schemas are made of: the compiler takes time by the square of it, a second for the
+// largest.
 const (
 	maxSchemaValues     = 10_000 // one schema
 	maxRepositoryValues = 20_000 // all of a repository's together
@@ -26,13 +26,11 @@ const (
 type rootSchema struct {
 	compiled *jsonschema.Schema
 	cost     int // how many schemas apply to one place
-	// open says that the schema explicitly takes properties that it does not name. A schema that
-	// says nothing of them takes none.
+	// open says that the schema explicitly takes properties that it does not name.
 	open bool
 }
 
-// compileRoot compiles parameters that are a JSON Schema: what the lists know as
-// well (names, defaults, what is hidden) into parameters, all else into the schema.
+// compileRoot compiles a JSON Schema: what the lists know as well into parameters, all else into the schema.
 func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameters, fault.List) {
 	var faults fault.List
 	at := fault.Point(Toolbox.Field)
@@ -73,8 +71,7 @@ func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameter
 	return p, faults
 }
 
-// keysInOrder returns the names of the properties of a JSON Schema in the order in which they stand
-// there.
+// keysInOrder returns the names of the properties of a JSON Schema in their order.
 func keysInOrder(document []byte, properties map[string]any) []string {
 	var outer struct {
 		Properties json.RawMessage `json:"properties"`
@@ -88,8 +85,7 @@ func keysInOrder(document []byte, properties map[string]any) []string {
 	return slices.Sorted(maps.Keys(properties))
 }
 
-// isOpen reports whether the schema explicitly allows properties that it does not name, or has
-// other schemas that may name some.
+// isOpen reports whether the schema allows properties that it does not name, or has schemas that may name some.
 func isOpen(s *jsonschema.Schema) bool {
 	if s.AdditionalProperties == false {
 		return len(s.PatternProperties) > 0
@@ -112,11 +108,9 @@ func (r *rootSchema) takes(name string) bool {
 	return false
 }
 
-// maxChecks bounds how often one check of values may hold a value against a schema: a
-// finding takes a kilobyte, and values can be at fault everywhere.
+// maxChecks bounds the checks of values against a schema: a finding takes a kilobyte.
 const maxChecks = 100_000
 
-// validate validates the values as a whole against the schema.
 func (r *rootSchema) validate(values map[string]any) []ValueFault {
 	if most := maxChecks / r.cost; schema.Weight(values, most+1) > most {
 		return []ValueFault{{Detail: fmt.Sprintf("the values are too many to check: with this schema at most %d, those in lists and objects counted", most)}}
@@ -157,12 +151,10 @@ func path(value any, at []string) string {
 	return strings.TrimPrefix(text, ".")
 }
 
-// schemaURL names the schema of a tool's parameters while it is compiled; its scheme
-// is one that nothing can be loaded from.
+// schemaURL names the schema while it is compiled; nothing can be loaded from its scheme.
 const schemaURL = "earshot:///parameters"
 
-// noLoader refuses every reference to another document: the meaning of a tool must not
-// depend on who answers at a URL, nor make the service request it.
+// noLoader refuses other documents: a tool's meaning must not depend on a URL, nor make the service request it.
 type noLoader struct{}
 
 // Load implements jsonschema.URLLoader.
@@ -170,8 +162,7 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("references to other documents are refused: %s", fault.Clip(url))
 }
 
-// compileSchema compiles a JSON Schema, draft 2020-12 unless it names another. The
-// faults' pointers begin at the tool.
+// compileSchema compiles a JSON Schema, draft 2020-12 unless it names another.
 func compileSchema(document map[string]any, with *Budget) (*jsonschema.Schema, fault.List) {
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
@@ -205,9 +196,8 @@ func compileSchema(document map[string]any, with *Budget) (*jsonschema.Schema, f
 	return compiled, faults
 }
 
-// maxSchemaCost bounds how many schemas one value is held against in one place. A schema of
-// a hundred lines whose allOf and $ref double at each step would otherwise keep a processor
-// busy for years.
+// maxSchemaCost bounds the schemas that one value is held against: a schema of a hundred lines whose $ref
+// double would keep a processor busy for years.
 const maxSchemaCost = 5000
 
 // schemaCost is the largest number of schemas that apply to one place of a value.
@@ -226,8 +216,7 @@ func schemaCost(root *jsonschema.Schema) int {
 	return most
 }
 
-// costHere counts a schema and all that apply to the same place through it. A cycle
-// costs nothing: the validator stops at it.
+// costHere counts a schema and all that apply to the same place through it. The validator stops at a cycle.
 func costHere(schema *jsonschema.Schema, known map[*jsonschema.Schema]int) int {
 	if cost, ok := known[schema]; ok {
 		return cost

@@ -15,8 +15,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// DecodeValues reads the values of a tool: one JSON object, and nothing after it. Numbers are
-// json.Number with the digits that were sent; null and an empty input are an object without fields.
+// DecodeValues reads one JSON object. Numbers are json.Number; null and an empty input are an empty object.
 func DecodeValues(raw []byte) (map[string]any, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		return map[string]any{}, nil
@@ -35,8 +34,7 @@ func DecodeValues(raw []byte) (map[string]any, error) {
 	}
 }
 
-// normal converts Go values to those that a JSON decoder makes, so that all rules see
-// json.Number. It copies lists and maps, whose owner may go on using them.
+// normal converts Go values to those of a JSON decoder. It copies lists and maps.
 func normal(value any) any {
 	switch value := value.(type) {
 	case []any:
@@ -95,8 +93,7 @@ func equal(a, b any) bool {
 	}
 }
 
-// violation is one validation error of a value, with its place inside the value: a path such as
-// [2].day, empty for the value itself.
+// violation is one validation error with its place inside the value, as [2].day.
 type violation struct{ at, detail string }
 
 func index(at string, i int) string { return fmt.Sprintf("%s[%d]", at, i) }
@@ -126,8 +123,7 @@ func checkAnything(value any, at string) []violation {
 	return flaws
 }
 
-// ControlCharacter returns the first control character of a text. None may be pasted into a
-// statement: for the database a zero byte ends the text, and the statement with it.
+// ControlCharacter returns the first control character of a text. A zero byte would end a statement.
 func ControlCharacter(text string) (found rune, has bool) {
 	at := strings.IndexFunc(text, unicode.IsControl)
 	if at < 0 {

@@ -9,8 +9,7 @@ import (
 	"earshot/repositories/schema"
 )
 
-// Parameter is a read-only description of one parameter, for code that looks for its value
-// or describes it to a model in prose. Parameters.Check has the complete rules.
+// Parameter is a read-only description of one parameter. Parameters.Check has the complete rules.
 type Parameter struct {
 	Name        string
 	Description string
@@ -27,8 +26,7 @@ type Parameter struct {
 	Format      Format         // of a string; empty for any
 }
 
-// List describes the parameters in the order in which they were given. Of a JSON Schema it
-// describes the top level; $ref and combinations of schemas are left to Check.
+// List describes the parameters in their order. Of a JSON Schema it describes the top level without $ref.
 func (p *Parameters) List() []Parameter {
 	list := make([]Parameter, len(p.list))
 	for i, parameter := range p.list {
@@ -37,8 +35,7 @@ func (p *Parameters) List() []Parameter {
 	return list
 }
 
-// Placed is a Parameter with its place in the definition, for code that checks the
-// definition.
+// Placed is a Parameter with its place in the definition.
 type Placed struct {
 	Parameter
 	Kind   string  // the type as its list calls it: float and map are not translated
@@ -93,8 +90,7 @@ func (p *compiledParameter) view() Parameter {
 	return view
 }
 
-// fromSchema fills in what the schema of a property says of the same things. The depth bounds it:
-// items may refer to the schema that they are in.
+// fromSchema fills in what the schema says. The depth bounds it: items may refer to their own schema.
 func (v *Parameter) fromSchema(s *jsonschema.Schema, depth int) {
 	if s.Enum != nil {
 		v.Allowed = s.Enum.Values

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// term is a number of one unit.
 type term struct {
 	numbers []*big.Rat // what it may be, in the order of their likelihood
 	named   string     // the unit; empty for a bare number
@@ -28,7 +27,6 @@ func isPart(small, large term) bool {
 	})
 }
 
-// token is a word, a number in figures or a sign of a text.
 type token struct {
 	norm     string     // of a word: lower case, no accents
 	figures  []*big.Rat // what figures may mean: 1.500 is one and a half, or fifteen hundred
@@ -36,14 +34,13 @@ type token struct {
 	tight    bool       // nothing stands between it and the token before
 }
 
-// maxTokens bounds how much of a text is read: no amount is longer, and the work for a
-// message stays bounded whatever is sent.
+// maxTokens bounds how much of a text is read, and so the work for a message.
 const maxTokens = 512
 
 var lexemes = regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)*|°[cCfF]\b|[\pL\pM]+|[^\s\pL\pM0-9'’]`)
 
-// parser reads the amounts of a text. Its methods read from a token on, and return the token
-// behind what they have read; that is the first one if there is nothing.
+// parser reads the amounts of a text. Its methods read from a token on, and return the token behind what they
+// read.
 type parser struct {
 	tokens []token
 	own    string // the name of a unit that nobody else knows
@@ -83,7 +80,6 @@ func fold(word string) string {
 	return strings.ReplaceAll(folded, "ß", "ss")
 }
 
-// maxFigures limits a number in figures.
 const maxFigures = 40
 
 // One group of three after a point may be a fraction as well; after a comma it is not.
@@ -120,7 +116,6 @@ func figuresOf(figures string) (numbers []*big.Rat) {
 	return numbers
 }
 
-// at is the word at i, and empty beyond the text.
 func (p parser) at(i int) string {
 	if i < 0 || i >= len(p.tokens) {
 		return ""
@@ -128,8 +123,7 @@ func (p parser) at(i int) string {
 	return p.tokens[i].norm
 }
 
-// denied reports whether a negation stands right before the amount, or ends the sentence
-// right after it.
+// denied reports whether a negation stands before the amount, or ends the sentence after it.
 func (p parser) denied(first, end int) bool {
 	before := first - 1
 	for n := 0; n < 2 && fillers[p.at(before)]; n++ {
@@ -231,8 +225,7 @@ func (p parser) name(i, length int) string {
 	return name.String()
 }
 
-// number reads a number. It is not bare where the words are one only before a unit: "an" hour,
-// "half" a pound.
+// number reads a number. It is not bare if the words are one only before a unit: "an" hour.
 func (p parser) number(i int) (numbers []*big.Rat, end int, bare bool) {
 	at := i
 	if articles[p.at(at)] {
@@ -283,7 +276,6 @@ func (p parser) afterFigures(numbers []*big.Rat, end int) ([]*big.Rat, int, bool
 	return p.withFraction(numbers, end)
 }
 
-// slash reads what figures are divided by; nil for nothing.
 func (p parser) slash(i int) *big.Rat {
 	if p.at(i) != "/" || !p.tokens[i].tight || i+1 >= len(p.tokens) || !p.tokens[i+1].tight {
 		return nil
@@ -295,8 +287,7 @@ func (p parser) slash(i int) *big.Rat {
 	return below[0]
 }
 
-// withFraction reads the half of "one and a half hours", and the quarters of "three quarters
-// of an hour".
+// withFraction reads "one and a half hours" and "three quarters of an hour".
 func (p parser) withFraction(numbers []*big.Rat, end int) ([]*big.Rat, int, bool) {
 	if part, after := p.partOf(end); part != nil {
 		return each(numbers, func(n *big.Rat) *big.Rat { return new(big.Rat).Mul(n, part) }), after, false
@@ -374,8 +365,7 @@ func (p parser) spelled(i int) (value, end int) {
 	return total + current, end
 }
 
-// joins reports whether next may follow in one number: five after twenty, twelve after
-// soixante, vingt after quatre.
+// joins reports whether next may follow in one number: twelve after soixante, vingt after quatre.
 func joins(current, next int) bool {
 	switch {
 	case current == 0:

@@ -21,9 +21,8 @@ type Unit struct {
 	own   string // the folded name of a unit that is not known
 }
 
-// Of returns the unit of a name, as minutes or km/h. Of one that is not known, only amounts
-// that name it as it is can be read: "unit": "guests" takes "four guests", and converts
-// nothing.
+// Of returns the unit of a name, as minutes or km/h. One that is not known converts nothing: "guests" takes
+// "four guests".
 func Of(name string) Unit {
 	p := newParser(name, "")
 	folded := p.name(0, len(p.tokens))
@@ -40,8 +39,8 @@ func (u Unit) String() string { return u.name }
 type Amount struct {
 	// From and To are its place in the text, in bytes.
 	From, To int
-	// Range says that it is one of two ends, and Denied that it is what is not meant. Loose
-	// is a range that may be none: "lamp 1 to 50 percent".
+	// Range says that it is an end of two, and Denied what is not meant. Loose may be no range: "lamp 1 to 50
+	// percent".
 	Range, Loose, Denied bool
 
 	terms []term // an hour and 30 minutes are two
@@ -50,8 +49,7 @@ type Amount struct {
 // Bare reports whether the text names no unit with the number.
 func (a Amount) Bare() bool { return len(a.terms) == 1 && len(a.terms[0].means) == 0 }
 
-// Spoken is the number of the amount as it was said, in its own unit; nothing of an amount
-// in several.
+// Spoken is the number of the amount as it was said; nothing of an amount in several units.
 func (a Amount) Spoken() []json.Number {
 	if len(a.terms) != 1 {
 		return nil
@@ -96,9 +94,8 @@ func alike(a, b term) bool {
 	})
 }
 
-// Numbers returns what an amount may be in the unit: nothing where it does not convert, or
-// is a range or a negation, and more than one where its figures have two meanings. A bare
-// number is of the unit.
+// Numbers returns what an amount may be in the unit: nothing for a range, a negation or another dimension, and
+// several if its figures are ambiguous. A bare number is of the unit.
 func (u Unit) Numbers(a Amount) []json.Number {
 	if a.Range || a.Denied {
 		return nil
@@ -122,8 +119,8 @@ func (u Unit) Numbers(a Amount) []json.Number {
 	return decimals(sums)
 }
 
-// shared finds the dimension that the term and the unit have in common. Plain degrees are what the
-// unit has, but not those of Fahrenheit where it has Celsius.
+// shared finds the dimension that the term and the unit share. Plain degrees are not those of Fahrenheit for
+// Celsius.
 func (u Unit) shared(one term) (from, to meaning, ok bool) {
 	if len(one.means) == 0 {
 		return u.means[0], u.means[0], true
@@ -159,9 +156,8 @@ func decimals(numbers []*big.Rat) []json.Number {
 	return list
 }
 
-// Read reads a text that is one amount and nothing else, and returns its number in the
-// unit. The error says why there is none. A bare number is left to others: whether a text may
-// stand for a number at all is not for a unit to say.
+// Read reads a text that is one amount, and returns its number in the unit, or why there is none. A bare number
+// is left to others.
 func (u Unit) Read(text string) (json.Number, error) {
 	said := u.Amounts(text)
 	if len(said) == 0 {
@@ -188,8 +184,7 @@ func (u Unit) Read(text string) (json.Number, error) {
 	return "", fmt.Errorf("%s may be %s or %s %s: write it without the point", fault.Show(text), numbers[0], numbers[1], u.name)
 }
 
-// Number reads a text that is one number in figures or words, without a unit, and nothing
-// else: "two", "minus 5", "einundzwanzig".
+// Number reads a text that is one number without a unit: "two", "minus 5", "einundzwanzig".
 func Number(text string) (json.Number, bool) {
 	said := Unit{}.Amounts(text)
 	if len(said) != 1 || said[0].Range || said[0].Denied || !said[0].Bare() || strings.TrimSpace(text[:said[0].From]+text[said[0].To:]) != "" {

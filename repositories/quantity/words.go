@@ -8,9 +8,8 @@ import (
 	"sync"
 )
 
-// The words that an amount is made of, in English, German, French, Italian and Spanish,
-// without accents. They stand only beside each other and beside units, where words that two
-// languages share mean the same in both.
+// The words of amounts in five languages, without accents. Words that two languages share mean the same in
+// both.
 var (
 	articles = setOf(`a an ein eine einen einer einem un une una`)
 	leading  = setOf(`of d de di`)
@@ -105,18 +104,16 @@ func wholeNumber(word string) (int, bool) {
 	return max(1, times)*100 + rest, true
 }
 
-// meaning is what a word measures: how many of the dimension's base units one of it is, and
-// where its zero lies, which only temperatures ask for.
+// meaning is what a word measures: the dimension's base units in it, and the zero of a temperature.
 type meaning struct {
 	dimension    string
 	factor, zero *big.Rat
 	spoken       bool // people say so, and no tool calls its unit so
 }
 
-// measures are the units of each dimension: how many base units one is, then how it is
-// called in English, German, French, Italian and Spanish, without accents. A name of several
-// words has underscores. Where a word has several meanings, the first is meant by a unit that
-// is called so, and any by what is said.
+// measures are the units of each dimension: how many base units one is, then its names in English, German,
+// French, Italian and Spanish, without accents, with underscores for spaces. Of several meanings a unit has the
+// first, what is said any.
 var measures = []struct{ dimension, units string }{
 	{"time", `
 		1/1000 ms millisecond milliseconds millisekunde millisekunden milliseconde millisecondes millisecondo millisecondi milisegundo milisegundos
@@ -184,7 +181,6 @@ var temperatures = map[string]meaning{
 	"kelvin":     {dimension: "temperature", factor: big.NewRat(1, 1), zero: big.NewRat(-27315, 100)},
 }
 
-// known are the meanings of all words.
 var known = sync.OnceValue(func() map[string][]meaning {
 	words := map[string][]meaning{}
 	for _, measure := range measures {
@@ -207,7 +203,6 @@ var known = sync.OnceValue(func() map[string][]meaning {
 	return words
 })
 
-// longestName is how many words the name of a unit has at most.
 const longestName = 4
 
 // ownMeaning is what a unit measures that nobody else knows: itself.
