@@ -4,13 +4,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/annotations"
 	"earshot/repositories/fault"
+	"earshot/repositories/parameters"
 )
 
 var clinic = repositories.Scope{AppID: "clinic", SessionID: "s1"}
@@ -188,4 +191,193 @@ func TestDecodePatchNamesFaults(t *testing.T) {
 		`/tools/1/name: "a" is the name of tool 0 as well; each has its own`,
 		`/toolz: unknown field "toolz"; did you mean "tools"?`,
 	}, faultsOf(t, err))
+}
+
+// megabyte repeats a part, numbered, up to the longest body that is read.
+func megabyte(head, part, tail string) []byte {
+	var b strings.Builder
+	b.WriteString(head)
+	for i := 0; b.Len() < 1<<20-len(part)-len(tail)-16; i++ {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strings.ReplaceAll(part, "#", fmt.Sprint(i)))
+	}
+	return append([]byte(b.String()), tail...)
+}
+
+// allocated is how many bytes a function takes from the heap, whether or not it keeps
+// them. With -race that says nothing: it drops at random what a sync.Pool holds.
+func allocated(work func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	work()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+func TestABodyCostsLittleWhateverIsWrongWithIt(t *testing.T) {
+	tool := func(inner string) string { return `{"tools":[{"name":"a",` + inner }
+	for name, body := range map[string][]byte{
+		"numbers for tools":      megabyte(`{"tools":[`, `1`, `]}`),
+		"tools behind good ones": megabyte(`{"tools":[`+strings.Repeat(`{"name":"a"},`, 2000), `1`, `]}`),
+		"empty functions":        megabyte(`{"tools":[`, `{"function":{}}`, `]}`),
+		"unknown functions":      megabyte(`{"tools":[`, `{"function":{"a":1},"schema":{"Type":1}}`, `]}`),
+		"empty tools":            megabyte(`{"tools":[`, `{}`, `]}`),
+		"tools of one name":      megabyte(`{"tools":[`, `{"name":"a"}`, `]}`),
+		"lists of lists":         megabyte(`{"tools":[`, `[[[[]]]]`, `]}`),
+		"unknown fields":         megabyte(`{"tools":[],`, `"tolls#":1`, `}`),
+		"unknown fields of one":  megabyte(tool(""), `"exmaples#":1`, `}]}`),
+		"the same field":         megabyte(`{"tools":[],`, `"tools":[]`, `}`),
+		"large numbers":          megabyte(`{"tools":[`, `1e99999`, `]}`),
+		"parameters":             megabyte(tool(`"schema":[`), `1`, `]}]}`),
+		"bad parameters":         megabyte(tool(`"schema":[`), `{"parameter":"#","type":"x"}`, `]}]}`),
+		"services":               megabyte(tool(`"authRequired":[`), `"-"`, `]}]}`),
+		"headers":                megabyte(tool(`"url":"https://h","request":{"headers":{`), `"a#":1`, `}}}]}`),
+		"examples":               megabyte(tool(`"examples":[`), `1`, `]}]}`),
+		"patterns":               megabyte(tool(`"schema":[{"parameter":"p","type":"string","allowedValues":[`), `"(a{1,90}#"`, `]}]}]}`),
+		"a schema":               megabyte(tool(`"parameters":{"type":"object","properties":{`), `"a#":1`, `}}}]}`),
+		"a schema of schemas":    megabyte(tool(`"parameters":{"type":"object","properties":{`), `"a#":{}`, `}}}]}`),
+		"schemas of tools":       megabyte(`{"tools":[`, `{"name":"a#","parameters":{"type":"object","properties":{"a":{"type":"x"}}}}`, `]}`),
+		"colons in a URL":        []byte(tool(`"url":"https://h/` + strings.Repeat(":a-a-a-a", 120000) + `"}]}`)),
+		"hyphens in a URL":       []byte(tool(`"url":"https://h/:a` + strings.Repeat("-a", 500000) + `"}]}`)),
+		"numbers of a rule":      megabyte(tool(`"schema":[{"parameter":"p","type":"number","allowedValues":[`), `1e9999`, `]}]}]}`),
+		"parameters of one name": megabyte(tool(`"schema":[`), `{"parameter":"p","type":"string","minValue":1}`, `]}]}`),
+		"nested repetitions":     megabyte(tool(`"schema":[{"parameter":"p","type":"string","allowedValues":[`), `"(([a-z]{1,9}){1,9}){1,9}#"`, `]}]}]}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			var err error
+			cost := allocated(func() { _, err = repositories.DecodeRepository(clinic, "booking", body) })
+			var faults fault.List
+			require.ErrorAs(t, err, &faults)
+			listed, more := faults.Listed()
+			require.LessOrEqual(t, len(listed), 100)
+			if more > 0 {
+				require.Contains(t, err.Error(), fmt.Sprintf("; and there are %d more faults", more))
+			}
+			require.Less(t, cost, uint64(200<<20), "%d MiB", cost>>20)
+		})
+	}
+}
+
+func TestFaultsAreListedUpTo100AndTheOthersCounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		body string
+		more int
+	}{
+		"unknown fields": {`{"tools":[],` + numbered(150, `"x#":1`) + `}`, 50},
+		"again":          {`{"tools":[],` + numbered(150, `"x#":1,"x#":2`) + `}`, 200},
+		"parameters":     {`{"tools":[{"name":"a","schema":[` + numbered(150, `{"parameter":"#","type":"x"}`) + `]}]}`, 50},
+		"all at once":    {`{"tools":[` + numbered(99, `{"name":"a"}`) + `],"x":1}`, 0},
+	} {
+		_, err := repositories.DecodeRepository(clinic, "booking", []byte(c.body))
+		var faults fault.List
+		require.ErrorAs(t, err, &faults, name)
+		listed, more := faults.Listed()
+		require.Equal(t, c.more, more, name)
+		if more > 0 {
+			require.Len(t, listed, 100, name)
+		}
+		for _, fault := range listed {
+			require.NotEmpty(t, fault.Detail, name)
+		}
+	}
+}
+
+// numbered repeats a part so often, with commas between.
+func numbered(times int, part string) string {
+	parts := make([]string, times)
+	for i := range parts {
+		parts[i] = strings.ReplaceAll(part, "#", fmt.Sprint(i))
+	}
+	return strings.Join(parts, ",")
+}
+
+func TestLargeBodiesAreCheckedAsSmallOnesAre(t *testing.T) {
+	parameters := numbered(600, `{"parameter":"p#","type":"string","description":"d"}`)
+	good := `{"tools":[` + numbered(20, `{"name":"t#","schema":[`+strings.ReplaceAll(parameters, "#", "-")+`]}`) + `]}`
+	good = strings.ReplaceAll(good, "p-", "p") // names need not differ between tools
+	bad := strings.Replace(good, `"type":"string"`, `"typ":"string"`, 1)
+	bad = strings.Replace(bad, `{"name":"t9"`, `{"nam":"t9"`, 1)
+	_, err := repositories.DecodeRepository(clinic, "booking", []byte(bad))
+	lines := faultsOf(t, err)
+	require.Contains(t, strings.Join(lines, "\n"), `/tools/9/nam: unknown field "nam"; did you mean "name"?`)
+	require.Contains(t, strings.Join(lines, "\n"), "/tools/9/name: is missing")
+	require.Contains(t, strings.Join(lines, "\n"), `/tools/0/schema/0/typ: unknown field "typ"; did you mean "type"?`)
+}
+
+func TestValuesCostLittleWhateverIsWrongWithThem(t *testing.T) {
+	r, err := repositories.DecodeRepository(clinic, "booking", []byte(`{"tools":[
+		{"name":"a","parameters":{"type":"object","properties":{"l":{"type":"array","items":{"anyOf":[{"type":"string"},{"type":"object"}]}}}}},
+		{"name":"b","schema":[`+numbered(100, `{"parameter":"parameter-#","type":"string"}`)+`]}]}`))
+	require.NoError(t, err)
+	for i, body := range [][]byte{megabyte(`{"l":[`, `1`, `]}`), megabyte(`{`, `"parametre-#":1`, `}`)} {
+		values, err := parameters.DecodeValues(body)
+		require.NoError(t, err)
+		var faults []parameters.ValueFault
+		cost := allocated(func() { _, faults = r.Tools[i].Params().Check(values) })
+		require.NotEmpty(t, faults)
+		require.Less(t, cost, uint64(150<<20), "%d: %d MiB", i, cost>>20)
+	}
+}
+
+const table = `"schema":[
+	{"parameter":"people","type":"integer","minValue":1,"maxValue":20},
+	{"parameter":"time","type":"string"},
+	{"parameter":"room","type":"string","allowedValues":["garden","hall"],"aliases":{"garden":["outside"]}},
+	{"parameter":"length","type":"number","unit":"minutes"},
+	{"parameter":"code","type":"string","allowedValues":["[0-9]{4}"]},
+	{"parameter":"dishes","type":"array","items":{"type":"string","allowedValues":["soup","fish"]}}]`
+
+func TestMarksOfExamplesAreHeldAgainstTheirParameters(t *testing.T) {
+	example := func(text string) string { return `"examples":["a table","` + text + `"],` + table }
+	toolFaults(t, map[string]string{
+		example(`a table for [two](people) at [noon](time)`):        ``,
+		example(`[twenty](people) of us, [ 4 ](people) inside`):     ``,
+		example(`[outside](room) for [two hours](length)`):          ``,
+		example(`[Garden](room), [ninety](length), [fish](dishes)`): ``,
+		example(`press [OK], see [1]`):                              ``,
+		example(`see \\[here](https://example.org)`):                ``,
+		example(`for [blue](people)`):                               `/examples/1: "blue" is marked as people: "blue" is not an integer`,
+		example(`for [twenty one](people)`):                         `/examples/1: "twenty one" is marked as people: "twenty one" is not an integer`,
+		example(`for [99](people)`):                                 `/examples/1: "99" is marked as people: 99 is above the maximum of 20`,
+		example(`for [two or three](people)`):                       `/examples/1: "two or three" is marked as people: "two or three" is not an integer`,
+		example(`in the [cellar](room)`):                            `/examples/1: "cellar" is marked as room: "cellar" is not an allowed value; allowed: "garden", "hall"`,
+		example(`for [3 kg](length)`):                               `/examples/1: "3 kg" is marked as length: "3 kg" does not convert to minutes`,
+		example(`a table for [two](persons)`):                       `/examples/1: "two" is marked as "persons", which is no parameter of the tool`,
+		example(`a table for [two](peopel)`):                        `/examples/1: "two" is marked as "peopel", which is no parameter of the tool; did you mean "people"?`,
+		example(`see [here](https://example.org)`):                  `/examples/1: "here" is marked as "https://example.org", which is no parameter of the tool; write \[ for a bracket that is meant as it is`,
+		example(`[](people)`):                                       `/examples/1: marks no words as "people"`,
+		`"examples":["[Rome](to) or [Oslo](to)"],"parameters":{"type":"object","properties":{"to":{"type":"string","enum":["Rome"]}}}`: `/examples/0: "Oslo" is marked as to: "Oslo" is not one of "Rome"`,
+		`"examples":["[` + strings.Repeat(`x](time) [`, 1001) + `"],` + table:                                                          `/examples: mark 1001 values; a tool marks at most 1000`,
+	})
+}
+
+func TestAllMarksAtFaultAreNamedAtOnce(t *testing.T) {
+	_, faults := decodeTool(t, `{"name":"t","examples":["[x](a) [y](people)","[z](b)"],`+table+`}`)
+	require.Len(t, faults, 3)
+}
+
+func TestExamplesAreKeptAsGivenAndReadInPlainWords(t *testing.T) {
+	const given = `["a table","a table for [two](people) at [noon](time)","[outside](room), [ninety](length) long","code [four seven one one](time), [1234](code)"]`
+	tool, faults := decodeTool(t, `{"name":"t","examples":`+given+`,`+table+`}`)
+	require.Empty(t, faults)
+	kept, err := json.Marshal(tool.Examples)
+	require.NoError(t, err)
+	require.JSONEq(t, given, string(kept))
+	require.Equal(t, []string{"a table", "a table for two at noon", "outside, ninety long", "code four seven one one, 1234"}, tool.Spoken())
+	require.Len(t, tool.Marked(), 3)
+	require.Equal(t, annotations.Example{Text: "a table for two at noon", Marks: []annotations.Mark{
+		{Parameter: "people", From: 12, To: 15, Value: json.Number("2")}, {Parameter: "time", From: 19, To: 23, Value: "noon"},
+	}}, tool.Marked()[0])
+	require.Equal(t, "garden", tool.Marked()[1].Marks[0].Value)
+	require.Equal(t, json.Number("90"), tool.Marked()[1].Marks[1].Value)
+}
+
+// A record that was written before there were marks has brackets that mean nothing.
+func TestAnOldRecordWithBracketsIsReadAsItIs(t *testing.T) {
+	var record repositories.Repository
+	require.NoError(t, json.Unmarshal([]byte(`{"tools":[{"name":"t","examples":["see [here](https://h) for [two](people)","[lots](people)","[1]"],`+table+`}]}`), &record))
+	require.NoError(t, record.Compile())
+	require.Equal(t, []string{"see [here](https://h) for two", "[lots](people)", "[1]"}, record.Tools[0].Spoken())
 }

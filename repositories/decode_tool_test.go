@@ -1,12 +1,15 @@
 package repositories_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/secret"
 )
 
 // toolFaults runs tools, each given as the fields beside its name, and compares the
@@ -208,4 +211,304 @@ func TestFaultsNeverShowCredentials(t *testing.T) {
 		require.NotEmpty(t, faults, fields)
 		require.NotContains(t, faults[0], "hunter2", fields)
 	}
+}
+
+func TestSQLTool(t *testing.T) {
+	const sql = `"type":"postgres-sql","source":"pg","statement":"SELECT $1"`
+	const country = `"parameters":[{"name":"country","type":"string","description":"d"}]`
+	const table = `"templateParameters":[{"name":"tableName","type":"string","description":"d"}]`
+	toolFaults(t, map[string]string{
+		sql:                 ``,
+		sql + `,` + country: ``,
+		sql + `,"schema":[{"parameter":"country","type":"string"}]`:                                          ``,
+		sql + `,"request":{"timeout":"5s","retryFor":"1h","idempotent":false}`:                               ``,
+		sql + `,"emitter":"a.b","returnDirect":true`:                                                         ``,
+		`"type":"sqlite-sql","source":"s","statement":"SELECT 1"`:                                            ``,
+		`"type":"postgres-sql","statement":"SELECT 1"`:                                                       `/source: is missing: postgres-sql needs it`,
+		`"type":"postgres-sql","source":"pg"`:                                                                `/statement: is missing: postgres-sql needs it`,
+		`"type":"postgres-sql","source":"pg","statement":""`:                                                 `/statement: is missing: postgres-sql needs it`,
+		`"type":"mysql-sql","source":"my","statement":"SELECT 1","readOnly":true`:                            ``,
+		`"type":"mysql-sql","source":"my","statement":"SELECT {{.country}}",` + country:                      `/statement: pastes "country", which is a parameter that is bound: write ? for it, or move it to templateParameters`,
+		`"type":"postgres-execute-sql","source":"pg","readOnly":false`:                                       ``,
+		`"type":"sqlite-execute-sql","source":"s","statement":"SELECT 1"`:                                    `/statement: is not for tools of type sqlite-execute-sql; they have one parameter, sql`,
+		`"type":"mysql-list-tables","source":"my"`:                                                           ``,
+		`"type":"mysql-list-tables","source":"my","readOnly":true`:                                           `/readOnly: is not for tools of type mysql-list-tables; they change nothing`,
+		`"type":"mysql-list-tables","source":"my",` + country:                                                `/parameters: is not for tools of type mysql-list-tables; they have the parameters table_names and output_format`,
+		`"type":"http","source":"api","method":"GET","path":"/x","readOnly":true`:                            `/readOnly: is not for tools of type http`,
+		sql + `,"url":"https://h/"`:                                                                          `/url: is not for tools of type postgres-sql; what they reach is their source`,
+		sql + `,"path":"/x"`:                                                                                 `/path: is not for tools of type postgres-sql`,
+		sql + `,"bodyParams":[]`:                                                                             `/bodyParams: is not for tools of type postgres-sql`,
+		sql + `,"request":{"auth":"module","moduleId":"m"}`:                                                  `/request/auth: is for calls of a url; the source of a statement has the credentials`,
+		sql + `,"request":{"body":{"a":1}}`:                                                                  `/request/body: is for calls of a url; of a tool with a source it stands on the tool, as requestBody`,
+		`"type":"postgres-sql","source":"pg","statement":"SELECT * FROM {{.tableName}}",` + table:            ``,
+		`"type":"postgres-sql","source":"pg","statement":"SELECT * FROM {{.tableNam}}",` + table:             `/statement: pastes "tableNam", which is none of the templateParameters; did you mean "tableName"?`,
+		`"type":"postgres-sql","source":"pg","statement":"SELECT * FROM {{.tableName}}"`:                     `/statement: pastes "tableName", which is none of the templateParameters`,
+		`"type":"postgres-sql","source":"pg","statement":"SELECT {{.country}}",` + country:                   `/statement: pastes "country", which is a parameter that is bound: write $1 for it, or move it to templateParameters`,
+		`"type":"postgres-sql","source":"pg","statement":"SELECT {{printf .tableName}}",` + table:            `/statement: {{printf .tableName}}: there is no function printf; there are index, and, or, not, eq, ne, array`,
+		`"type":"postgres-sql","source":"pg","statement":"SELECT '{{1,2},{3,4}}'::int[]"`:                    ``,
+		`"type":"postgres-sql","source":"pg","statement":"SELECT 1","parameters":{"type":"object"},` + table: `/templateParameters: stands beside a JSON Schema: give parameters as a list`,
+		sql + `,` + country + `,"templateParameters":[{"name":"country","type":"string","description":"d"}]`: `/templateParameters/0/name: "country" is the name of another parameter as well`,
+	})
+}
+
+func TestHTTPTool(t *testing.T) {
+	const head = `"type":"http","source":"api","method":"GET",`
+	const path = head + `"path":"/search"`
+	one := func(name, kind string) string {
+		return `[{"name":"` + name + `","type":"` + kind + `","description":"d"}]`
+	}
+	toolFaults(t, map[string]string{
+		path: ``,
+		path + `,"request":{"timeout":"5s","auth":"module","moduleId":"m"}`:                                        ``,
+		`"type":"http","source":"api","path":"/x"`:                                                                 `/method: is missing: http needs it`,
+		`"type":"http","source":"api","method":"FETCH","path":"/x"`:                                                `/method: "FETCH" is not a method of a call: GET, POST, PUT, PATCH or DELETE`,
+		`"type":"http","source":"api","method":"GET"`:                                                              `/path: is missing: http needs it`,
+		path + `,"parameters":` + one("a", "string"):                                                               `/parameters: is not for tools of type http; they have pathParams, queryParams, bodyParams and headerParams`,
+		path + `,"request":{"headers":{"X-A":"b"}}`:                                                                `/request/headers: is for calls of a url; of a tool with a source it stands on the tool`,
+		path + `,"headers":{"Host":"b"}`:                                                                           `/headers/Host: the header Host belongs to the connection and cannot be set`,
+		path + `,"headerParams":` + one("X-User", "string"):                                                        ``,
+		path + `,"headerParams":` + one("X-User", "integer"):                                                       `/headerParams/0/type: is integer: headers are strings`,
+		path + `,"headerParams":` + one("X User", "string"):                                                        `/headerParams/0/name: "X User" is not the name of a header`,
+		path + `,"headerParams":` + one("content-type", "string"):                                                  `/headerParams/0/name: is the type of the body, by which its values are escaped: it stands in headers`,
+		head + `"path":"/u/{{.id}}","pathParams":` + one("id", "integer"):                                          ``,
+		head + `"path":"/u/{{pathEscape .id}}?x={{queryEscape .id}}","pathParams":` + one("id", "integer"):         ``,
+		head + `"path":"/u/{{.id}}"`:                                                                               `/path: pastes "id", which is none of the pathParams`,
+		head + `"path":"/u/{{.id}","pathParams":` + one("id", "string"):                                            `/path: is no template: 1: bad character U+007D '}'`,
+		head + `"path":"/u/{{.id}}","pathParams":` + one("id", "map"):                                              `/pathParams/0/type: is map: a path takes a text, a number or a boolean`,
+		head + `"path":"//evil.example/x"`:                                                                         `/path: names a scheme or a host; a path is resolved against the source's baseUrl`,
+		head + `"path":"https://evil.example/x"`:                                                                   `/path: names a scheme or a host; a path is resolved against the source's baseUrl`,
+		head + `"path":"/a/../b"`:                                                                                  `/path: holds a segment ".."; write the path that is meant`,
+		head + `"path":"/a/%2e%2e/b"`:                                                                              `/path: holds a segment ".."; write the path that is meant`,
+		head + `"path":"/a/%2e%2e%2fb"`:                                                                            `/path: holds a segment ".."; write the path that is meant`,
+		path + `,"bodyParams":` + one("a", "string"):                                                               `/requestBody: is missing: bodyParams are pasted into it`,
+		path + `,"requestBody":"{{json .a}}","bodyParams":` + one("a", "array"):                                    `/bodyParams/0/items: is missing: an array says what its members are`,
+		path + `,"requestBody":"{{json .a}}","bodyParams":` + one("a", "map"):                                      ``,
+		path + `,"requestBody":"{{.b}}","bodyParams":` + one("a", "string"):                                        `/requestBody: pastes "b", which is none of the bodyParams`,
+		path + `,"requestBody":"{{array .a}}","bodyParams":` + one("a", "string"):                                  `/requestBody: {{array .a}}: there is no function array; there are index, and, or, not, eq, ne, json`,
+		path + `,"requestBody":"{{.a}}","headers":{"Content-Type":"text/yaml"},"bodyParams":` + one("a", "string"): `/headers/Content-Type: is no type that values can be escaped for: JSON, application/x-www-form-urlencoded, XML or text/plain`,
+		path + `,"queryParams":` + one("a", "string") + `,"headerParams":` + one("a", "string"):                    `/headerParams/0/name: "a" is the name of another parameter as well`,
+	})
+}
+
+func TestParametersOfAllListsAreOneFlatList(t *testing.T) {
+	tool, faults := decodeTool(t, `{"name":"t","type":"http","source":"api","method":"post","path":"/{{.id}}","requestBody":"{{json .note}}",
+	  "pathParams":[{"name":"id","type":"integer","description":"d"}],
+	  "queryParams":[{"name":"q","type":"string","description":"d","required":false}],
+	  "bodyParams":[{"name":"note","type":"string","description":"d"}],
+	  "headerParams":[{"name":"X-User","type":"string","description":"d","default":"me"}]}`)
+	require.Empty(t, faults)
+	require.Equal(t, "POST", tool.Method)
+	require.Equal(t, []string{"id", "q", "note", "X-User"}, tool.Params().Names())
+	values, flaws := tool.Params().Check(map[string]any{"id": json.Number("7"), "note": "n"})
+	require.Empty(t, flaws)
+	require.Equal(t, map[string]any{"id": json.Number("7"), "note": "n", "X-User": "me"}, values)
+	var given []struct{ Name string }
+	require.NoError(t, json.Unmarshal(tool.Given(), &given))
+	require.Len(t, given, 4)
+	require.Equal(t, "note", given[2].Name)
+}
+
+func TestNamesAreThoseOfTheListInItsOrder(t *testing.T) {
+	for raw, want := range map[string][]string{
+		`[{"name":"b"},{"parameter":"a"}]`:                      {"b", "a"},
+		`{"type":"object","properties":{"z":{},"a":{},"m":{}}}`: {"z", "a", "m"},
+		`{"type":"object"}`:                                     nil,
+		`5`:                                                     nil,
+		``:                                                      nil,
+	} {
+		require.Equal(t, want, repositories.ParameterNames(json.RawMessage(raw)), raw)
+	}
+}
+
+func TestBodyTypeIsThatOfTheContentType(t *testing.T) {
+	for content, want := range map[string]string{
+		"": repositories.BodyJSON, "application/json; charset=utf-8": repositories.BodyJSON, "application/vnd.api+json": repositories.BodyJSON,
+		"application/x-www-form-urlencoded": repositories.BodyForm, "text/xml": repositories.BodyXML, "application/soap+xml": repositories.BodyXML,
+		"text/plain": repositories.BodyText, "text/html": "", "nonsense/": "",
+	} {
+		given := repositories.Headers{"content-type": secret.New(content)}
+		require.Equal(t, want, repositories.BodyType(repositories.Headers{}, given), content)
+		require.Equal(t, repositories.BodyText, repositories.BodyType(given, repositories.Headers{"Content-Type": secret.New("text/plain")}))
+	}
+}
+
+func TestCheckFindsSourcesThatTheAppLacks(t *testing.T) {
+	r, err := repositories.DecodeRepository(clinic, "r", []byte(`{"tools":[
+	  {"name":"a","type":"postgres-sql","source":"pgg","statement":"SELECT 1"},
+	  {"name":"b","type":"postgres-sql","source":"api","statement":"SELECT 1"},
+	  {"name":"c","type":"http","source":"api","method":"GET","path":"v1/x"},
+	  {"name":"d","type":"http","source":"api","method":"GET","path":"/search"},
+	  {"name":"e","type":"http","source":"bare","method":"GET","path":"/search"}]}`))
+	require.NoError(t, err)
+	app := &repositories.App{Sources: []repositories.Source{
+		{Name: "pg", Type: "postgres"}, {Name: "api", Type: "http", BaseURL: "https://h/data/"}, {Name: "bare", Type: "http", BaseURL: "https://h"},
+	}}
+	require.Equal(t, []string{
+		`/tools/0/source: the app has no source "pgg"; did you mean "pg"?`,
+		`/tools/1/source: "api" is of type http; a tool of type postgres-sql needs one of type postgres`,
+		`/tools/3/path: leads to "/search", which is not under "/data/" of the source's baseUrl; end the baseUrl with a slash and begin the path without one`,
+	}, faultsOf(t, r.Check(app)))
+	require.Contains(t, faultsOf(t, r.Check(&repositories.App{}))[0], "it has none at all")
+}
+
+func TestResolveKeepsToTheBase(t *testing.T) {
+	for _, c := range []struct{ base, path, want, fault string }{
+		{"https://h", "/a", "https://h/a", ""},
+		{"https://h", "a", "https://h/a", ""},
+		{"https://h/", "a?b=c#d", "https://h/a?b=c", ""},
+		{"https://h/v1/", "a/b", "https://h/v1/a/b", ""},
+		{"https://h/v1/", "/v1/a", "https://h/v1/a", ""},
+		{"https://h/v1", "?x=1", "https://h/v1?x=1", ""},
+		{"https://h/v1", "v1/x", "https://h/v1/x", ""},
+		{"https://h/v1/", "a%2Fb", "https://h/v1/a%2Fb", ""},
+		{"https://h/v1", "x", "", "not under"},
+		{"https://h/v1/", "/v2", "", "not under"},
+		{"https://h/v1/", "/v10", "", "not under"},
+		{"https://h/v1/", "../v2", "", `segment ".."`},
+		{"https://h/v1/", "a/%2E%2e/b", "", `segment ".."`},
+		{"https://h/v1/", `a\..\b`, "", `segment ".."`},
+		{"https://h/v1/", "./a", "", `segment "."`},
+		{"https://h/", "//other/a", "", "scheme or a host"},
+		{"https://h/", "http:a", "", "scheme or a host"},
+		{"https://h/", "%zz", "", "not well written"},
+		{"nonsense", "a", "", "baseUrl"},
+	} {
+		got, err := repositories.Resolve(c.base, c.path)
+		if c.fault != "" {
+			require.ErrorContains(t, err, c.fault, "%s + %s", c.base, c.path)
+			continue
+		}
+		require.NoError(t, err, "%s + %s", c.base, c.path)
+		require.Equal(t, c.want, got.String())
+	}
+}
+
+func TestHeldToolFields(t *testing.T) {
+	const order = `"schema":[{"parameter":"order_id","type":"string"},{"parameter":"amount","type":"number"}],`
+	const beside = ": whoever subscribes answers, and nothing is called; leave out either (request.timeout may stay: it is how long a message waits)"
+	toolFaults(t, map[string]string{
+		`"settle":"800ms"`:                                   ``,
+		`"settle":"60s","cancelOnNext":true`:                 ``,
+		`"settle":"61s"`:                                     `/settle: "61s" is out of range: more than 0 and at most 1m`,
+		`"settle":"0s"`:                                      `/settle: "0s" is out of range: more than 0 and at most 1m`,
+		`"settle":"-1s"`:                                     `/settle: "-1s" is out of range: more than 0 and at most 1m`,
+		`"settle":"soon"`:                                    `/settle: "soon" is not a duration as "800ms"`,
+		`"settle":800`:                                       `/settle: is a number, not a string`,
+		`"settle":"2m","cancelOnNext":true`:                  `/settle: "2m" is out of range: more than 0 and at most 1m`,
+		`"setle":"1s"`:                                       `/setle: unknown field "setle"; did you mean "settle"?`,
+		`"cancelOnNext":false`:                               ``,
+		`"cancelOnNext":true`:                                `/cancelOnNext: needs settle, the time in which a next message can cancel, as "800ms"`,
+		`"confirm":"always"`:                                 ``,
+		`"confirm":"never"`:                                  ``,
+		`"confirm":"allways"`:                                `/confirm: "allways" is not one of "always", "once", "never"; did you mean "always"?`,
+		`"confirm":true`:                                     `/confirm: is a boolean, not a string`,
+		`"dedupe":{"within":"168h"}`:                         ``,
+		`"dedupe":{"within":"169h"}`:                         `/dedupe/within: "169h" is out of range: more than 0 and at most 168h`,
+		`"dedupe":{}`:                                        `/dedupe/within: is missing`,
+		`"dedupe":{"within":"1s","scop":"app"}`:              `/dedupe/scop: unknown field "scop"; did you mean "scope"?`,
+		`"dedupe":{"within":"1s","scope":"user"}`:            `/dedupe/scope: "user" is not one of "session", "app"`,
+		order + `"dedupe":{"within":"1s","by":["order_id"]}`: ``,
+		order + `"dedupe":{"within":"1s","by":["amount","orderid"]}`:        `/dedupe/by/1: "orderid" is no parameter of the tool; did you mean "order_id"?`,
+		`"dedupe":{"within":"1s","by":[]}`:                                  `/dedupe/by: is too short: 0 of at least 1 items`,
+		`"answer":{"within":"24h"}`:                                         ``,
+		`"answer":{}`:                                                       `/answer/within: is missing`,
+		`"answer":{"within":"25h"}`:                                         `/answer/within: "25h" is out of range: more than 0 and at most 24h`,
+		`"answer":{"within":"1s"},"request":{"timeout":"5s"}`:               ``,
+		`"answer":{"within":"1s"},"request":{"auth":"none","timeout":"5s"}`: ``,
+		`"answer":{"within":"1s"},"url":"https://h/"`:                       `/answer: is given beside url` + beside,
+		`"answer":{"within":"1s"},"request":{"url":"https://h/","retryFor":"5s","idempotent":true,"headers":{"a":"b"}}`: `/answer: is given beside url, request.headers, request.retryFor, request.idempotent` + beside,
+		`"answer":{"within":"1s"},"request":{"auth":"basic","basic":{"username":"u","password":"p"}}`:                   `/answer: is given beside request.auth, request.basic` + beside,
+		`"answer":{"within":"1s"},"type":"sqlite-sql","source":"s","statement":"SELECT 1"`:                              `/answer: is given beside type` + beside,
+	})
+}
+
+func TestHeldToolIsReadAndWritten(t *testing.T) {
+	const held = `{"name":"refund","schema":[{"parameter":"n","type":"number"}],"settle":"800ms","cancelOnNext":true,"confirm":"once",` +
+		`"dedupe":{"by":["n"],"within":"10m"},"answer":{"within":"100us"},"request":{"timeout":"5s"}}`
+	tool, faults := decodeTool(t, held)
+	require.Empty(t, faults)
+	require.Equal(t, repositories.Duration(800*time.Millisecond), tool.Settle)
+	require.True(t, tool.CancelOnNext && tool.Calls() && !tool.RunsStatement())
+	require.Equal(t, repositories.ConfirmOnce, tool.Confirm)
+	require.Equal(t, &repositories.Dedupe{By: []string{"n"}, Within: repositories.Duration(10 * time.Minute), Scope: repositories.DedupeSession}, tool.Dedupe)
+	require.Equal(t, repositories.Duration(time.Millisecond), tool.Answer.Within, "rounded up")
+	stored, err := json.Marshal(tool)
+	require.NoError(t, err)
+	again, faults := decodeTool(t, string(stored))
+	require.Empty(t, faults, "what is returned can be sent back")
+	restored, err := json.Marshal(again)
+	require.NoError(t, err)
+	require.JSONEq(t, string(stored), string(restored))
+}
+
+// weather is a JSON Schema whose fields are in no order that sorting would make.
+const weather = `{"type":"object","properties":{"unit":{"type":"string","enum":["fahrenheit","celsius"]},"location":{"type":"string","description":"The city and state"}},"required":["location"],"additionalProperties":false}`
+
+func TestToolsComeAsOthersDefineThem(t *testing.T) {
+	for _, tool := range []string{
+		`{"type":"function","function":{"name":"weather","description":"d","parameters":` + weather + `}}`,
+		`{"type":"function","function":{"name":"weather","description":"d","parameters":` + weather + `,"strict":true},"schema":null}`,
+		`{"function":{"name":"weather","description":"d","parameters":` + weather + `,"strict":null}}`,
+		`{"name":"","description":"","type":"function","function":{"name":"weather","description":"d","parameters":` + weather + `}}`,
+		`{"name":"weather","type":"function","function":{"name":"weather","description":"d","parameters":` + weather + `}}`,
+		`{"type":"function","name":"weather","description":"d","strict":false,"parameters":` + weather + `}`,
+		`{"name":"weather","description":"d","inputSchema":` + weather + `}`,
+		`{"name":"weather","description":"d","input_schema":` + weather + `,"parameters":null}`,
+		`{"name":"weather","description":"d","schema":` + weather + `}`,
+		`{"name":"weather","description":"d","parameters":` + weather + `,"inputSchema":` + weather + `}`,
+	} {
+		got, faults := decodeTool(t, tool)
+		require.Empty(t, faults, tool)
+		text, err := json.Marshal(got)
+		require.NoError(t, err)
+		require.Equal(t, `{"name":"weather","description":"d","parameters":`+weather+`}`, string(text), tool)
+		require.Equal(t, []string{"unit", "location"}, got.Params().Names(), tool)
+	}
+}
+
+func TestWhatOnlyEarshotKnowsStandsBesideAFunction(t *testing.T) {
+	got, faults := decodeTool(t, `{"type":"function","url":"https://h/:city","emitter":"a.b","returnDirect":true,"examples":["x"],
+		"function":{"name":"f","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}}`)
+	require.Empty(t, faults)
+	require.Equal(t, "https://h/:city", got.URL)
+	require.Equal(t, "a.b", got.Emitter)
+	require.True(t, got.ReturnDirect)
+	got, faults = decodeTool(t, `{"type":"function","function":{"name":"ping","parameters":null}}`)
+	require.Empty(t, faults)
+	require.Empty(t, got.Params().Names())
+}
+
+func TestFaultsOfAFunctionStandWhereItWasGiven(t *testing.T) {
+	for tool, want := range map[string]string{
+		`{"type":"function"}`:                                                                           `/name: is missing`,
+		`{"type":"function","function":{}}`:                                                             `/function/name: is missing`,
+		`{"name":"t","function":5}`:                                                                     `/function: is a number, not null or an object`,
+		`{"function":{"name":"a b"}}`:                                                                   `/function/name: name "a b" is no tool name: 1 to 64 of A-Z a-z 0-9 _ -`,
+		`{"function":{"name":5}}`:                                                                       `/function/name: is a number, not a string`,
+		`{"function":{"name":"t","strict":"no"}}`:                                                       `/function/strict: is a string, not a boolean or null`,
+		`{"function":{"name":"t","parametres":1}}`:                                                      `/function/parametres: unknown field "parametres"; did you mean "parameters"?`,
+		`{"function":{"name":"t","url":"https://h/"}}`:                                                  `/function/url: stands beside function, not in it`,
+		`{"name":"u","function":{"name":"t"}}`:                                                          `/function/name: is not the tool's name, which is given as well; one is enough`,
+		`{"name":"t","inputSchema":[]}`:                                                                 `/inputSchema: is an array, not null or an object`,
+		`{"name":"t","input_schema":{"type":"string"}}`:                                                 `/input_schema/type: is "string", and the values of a tool are an "object"`,
+		`{"name":"t","schema":{"Properties":{}}}`:                                                       `/schema/Properties: is no word of a JSON Schema; did you mean "properties"?`,
+		`{"name":"t","parameters":{},"schema":{"a":1}}`:                                                 `/schema: is not the tool's parameters, which is given as well; one is enough`,
+		`{"name":"t","inputSchema":{"a":1},"input_schema":{"a":2}}`:                                     `/input_schema: is not that of inputSchema, which is given as well; one is enough`,
+		`{"function":{"name":"t","parameters":{"properties":{"x":{"type":"strin"}}}}}`:                  `/function/parameters/properties/x/type: is not JSON Schema: "strin" is not one of "array", "boolean", "integer", "null", "number", "object", "string"`,
+		`{"url":"https://h/:y","function":{"name":"t","parameters":{"properties":{"x":{}},"a":"b:y"}}}`: `/url: :y names no parameter of the tool; write %3A for a colon that is meant as it is`,
+	} {
+		_, faults := decodeTool(t, tool)
+		require.Equal(t, []string{"/tools/0" + want}, faults, tool)
+	}
+}
+
+func TestFaultsOfManyFormsKeepTheirPlaces(t *testing.T) {
+	_, err := repositories.DecodePatch(clinic, "r", fmt.Appendf(nil, `{"tools":[%s,%s,%s]}`,
+		`{"name":"a","inputSchema":{"type":"array"}}`, `{"name":"b","parameters":{"type":"array"}}`, `{"function":{"name":"a","parameters":{"type":"array"}}}`))
+	require.Equal(t, []string{
+		`/tools/0/inputSchema/type: is "array", and the values of a tool are an "object"`,
+		`/tools/1/parameters/type: is "array", and the values of a tool are an "object"`,
+		`/tools/2/function/name: "a" is the name of tool 0 as well; each has its own`,
+		`/tools/2/function/parameters/type: is "array", and the values of a tool are an "object"`,
+	}, faultsOf(t, err))
 }

@@ -2,11 +2,13 @@ package repositories_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"earshot/repositories"
+	"earshot/repositories/fault"
 )
 
 func TestCheckFindsReferencesThatTheAppLacks(t *testing.T) {
@@ -64,4 +66,172 @@ func TestCompileNamesWhatThisVersionRefuses(t *testing.T) {
 	require.Contains(t, lines[1], `/tools/1/parameters/type: is not JSON Schema: 5 is not`)
 	require.Contains(t, lines[2], `/tools/2/schema: is not a list of parameters`)
 	require.Contains(t, lines[3], `/tools/3/schema/0: is not the definition of a parameter`)
+}
+
+func TestHostsOfAModuleAreComparedAsCertificatesDo(t *testing.T) {
+	module := repositories.Module{TokenURL: "https://Login.example:8443/token", Hosts: []string{"Calendar.example", "*.clinic.example", "192.0.2.7", "2001:db8::1"}}
+	for _, host := range []string{"login.example", "calendar.example", "CALENDAR.example.", "a.clinic.example", "192.0.2.7", "2001:DB8:0::1"} {
+		require.True(t, module.Reaches(host), host)
+	}
+	for _, host := range []string{"", "example", "clinic.example", "a.b.clinic.example", "evilclinic.example", "calendar.example.evil.example", "x.calendar.example", "7", "192.0.2.8"} {
+		require.False(t, module.Reaches(host), host)
+	}
+}
+
+func TestHostsOfAModuleThatAreNoneAreFaults(t *testing.T) {
+	body := func(host string) []byte {
+		return []byte(`{"modules":[{"moduleId":"m","secret":"s","tokenUrl":"https://x.example/","hosts":["a.example","` + host + `"]}]}`)
+	}
+	for _, host := range []string{"", "*", "*.", "**.example", "a.*.example", "a*.example", "https://a.example", "a.example:443", "a.example/x", "a b", "[::1]", "u@a.example", strings.Repeat("a", 300)} {
+		_, err := repositories.DecodeApp("a", body(host))
+		var faults fault.List
+		require.ErrorAs(t, err, &faults, host)
+		require.Equal(t, "/modules/0/hosts/1", faults[0].Pointer, host)
+	}
+	for _, host := range []string{"b.example", "*.example", "localhost", "::1", "10.0.0.1"} {
+		_, err := repositories.DecodeApp("a", body(host))
+		require.NoError(t, err, host)
+	}
+}
+
+func TestParametersOfThePathAreRequired(t *testing.T) {
+	const list, object = `"schema":[{"parameter":"day","type":"string"},{"parameter":"desk","type":"string"}]`, `"parameters":{"type":"object","properties":{"day":{"type":["string","null"]},"desk":{"type":"string"}}}`
+	for fields, want := range map[string][]string{
+		`"url":"https://h/book/:day",` + list:                                                     {"day"},
+		`"url":"https://h/book/:day",` + object:                                                   {"day"},
+		`"url":"https://h/:appId/:day-:desk",` + list:                                             {"day", "desk"},
+		`"url":"https://h/:desk?of=:day#:day",` + list:                                            {"desk"},
+		`"url":"https://h/at/10:30?of=:day",` + list:                                              nil,
+		`"request":{"url":"https://h/:day","method":"GET"},` + list:                               {"day"},
+		`"url":"https://h/:appId","schema":[{"parameter":"appId","type":"string"}]`:               nil,
+		`"url":"https://h/:2nd","schema":[{"parameter":"2nd","type":"string"}]`:                   {"2nd"},
+		`"url":"https://h/:day","schema":[{"parameter":"day","type":"string","required":false}]`:  {"day"},
+		`"url":"https://h/:day","schema":[{"parameter":"day","type":"string","default":"today"}]`: nil,
+		`"url":"https://h/:day","schema":[{"parameter":"day","type":"string","value":"today"}]`:   nil,
+		`"type":"http","source":"s","method":"GET","path":"/a/{{.day}}?b={{.desk}}","pathParams":[{"name":"day","type":"string","description":"d","required":false},{"name":"desk","type":"string","description":"d","required":false}]`: {"day"},
+	} {
+		tool, faults := decodeTool(t, `{"name":"t",`+fields+`}`)
+		require.Empty(t, faults, fields)
+		var shown struct{ Required []string }
+		require.NoError(t, json.Unmarshal(tool.Params().ModelSchema(), &shown))
+		require.Equal(t, want, shown.Required, fields)
+		_, missing := tool.Params().Check(map[string]any{})
+		require.Len(t, missing, len(want), fields)
+		for _, name := range want {
+			reading := tool.Params().Read(map[string]any{name: ""})
+			require.Contains(t, reading.Missing, name, "a path has no place for an empty text")
+			_, refused := tool.Params().Check(map[string]any{name: nil})
+			require.Len(t, refused, len(want), "nor for null: %s", fields)
+		}
+	}
+}
+
+func TestParametersOfThePathThatProgramsAloneFillAreNoted(t *testing.T) {
+	const hides = `: hides from models what stands in the path of the url: a message that calls for the tool is rejected, and programs alone can fire it; give a value or a default where messages are to`
+	toolNotes(t, map[string]string{
+		`"url":"https://h/:d","schema":[{"parameter":"d","type":"string","ignore":true}]`:               "/tools/0/schema/0/ignore" + hides,
+		`"url":"https://h/:d","parameters":{"properties":{"d":{"type":"string","ignore":true}}}`:        "/tools/0/parameters/properties/d/ignore" + hides,
+		`"url":"https://h/:d","schema":[{"parameter":"d","type":"string","value":""}]`:                  "",
+		`"url":"https://h/?d=:d","schema":[{"parameter":"d","type":"string","ignore":true}]`:            "",
+		`"url":"https://h/:d","schema":[{"parameter":"d","type":"string","ignore":true,"default":"x"}]`: "",
+	})
+}
+
+// An empty value, as SERMAS writes it, is none in a path: models are asked for it.
+func TestEmptyValueOfAPathIsNone(t *testing.T) {
+	tool, faults := decodeTool(t, `{"name":"t","url":"https://h/:d","schema":[{"parameter":"d","type":"string","value":""}]}`)
+	require.Empty(t, faults)
+	require.Contains(t, string(tool.Params().ModelSchema()), `"required":["d"]`)
+	values, refused := tool.Params().Check(map[string]any{"d": "monday"})
+	require.Empty(t, refused)
+	require.Equal(t, map[string]any{"d": "monday"}, values)
+}
+
+func TestProgramFillsWhatIsHiddenInAPath(t *testing.T) {
+	old := &repositories.Repository{Tools: []repositories.Tool{{
+		Name: "t", URL: "https://h/:d", Schema: json.RawMessage(`[{"parameter":"d","type":"string","ignore":true}]`),
+	}}}
+	require.NoError(t, old.Compile())
+	values, faults := old.Tools[0].Params().Check(map[string]any{"d": "monday"})
+	require.Empty(t, faults)
+	require.Equal(t, map[string]any{"d": "monday"}, values)
+	require.Equal(t, []string{"d"}, old.Tools[0].Params().Read(map[string]any{"d": "monday"}).Missing)
+}
+
+const (
+	dayList = `"schema":[{"parameter":"day","type":"string"}]`
+	escape  = `; write %7B and %7D for braces that are meant as they are`
+)
+
+// OpenAPI, n8n and Zapier write {day} where a URL has :day. It would be called as it stands.
+func TestParametersInBracesAreNotFilledIn(t *testing.T) {
+	toolFaults(t, map[string]string{
+		`"url":"https://h/book/{day}",` + dayList:                                                      `/url: {day} is not filled in: write :day` + escape,
+		`"url":"https://h/book?on={day}",` + dayList:                                                   `/url: {day} is not filled in: write :day` + escape,
+		`"url":"https://h/{day}/:day/{day}",` + dayList:                                                `/url: {day} is not filled in: write :day` + escape,
+		`"url":"https://h/{{day}}",` + dayList:                                                         `/url: {{day}} is not filled in: write :day` + escape,
+		`"url":"https://h/{{ .day }}",` + dayList:                                                      `/url: {{ .day }} is not filled in: write :day` + escape,
+		`"url":"https://h/${day}",` + dayList:                                                          `/url: ${day} is not filled in: write :day` + escape,
+		`"url":"https://h/{appId}"`:                                                                    `/url: {appId} is not filled in: write :appId` + escape,
+		`"url":"https://h/{day}","parameters":{"type":"object","properties":{"day":{}}}`:               `/url: {day} is not filled in: write :day` + escape,
+		`"url":"https://h/{day}","inputSchema":{"type":"object","properties":{"day":{}}}`:              `/url: {day} is not filled in: write :day` + escape,
+		`"url":"https://h/{day}","parameters":[{"name":"day","type":"string","description":"d"}]`:      `/url: {day} is not filled in: write :day` + escape,
+		`"request":{"url":"https://h/{day}","method":"GET"},` + dayList:                                `/request/url: {day} is not filled in: write :day` + escape,
+		`"request":{"url":"https://h/:days"},` + dayList:                                               `/request/url: :days names no parameter of the tool; did you mean "day"?`,
+		`"url":"https://h/{a.b}","schema":[{"parameter":"a.b","type":"string"}]`:                       `/url: {a.b} is not filled in: a parameter is written :name, and its name has A-Z a-z 0-9 _ - alone` + escape,
+		`"url":"https://{day}.example/",` + dayList:                                                    `/url: {day} stands in the scheme, host or port, which no value may fill`,
+		`"url":"https://h:{port}/","schema":[{"parameter":"port","type":"integer"}]`:                   `/url: {port} stands in the scheme, host or port, which no value may fill`,
+		`"url":"https://h/%7Bday%7D",` + dayList:                                                       ``,
+		`"url":"https://h/:day?filter={}&also={other}",` + dayList:                                     ``,
+		`"type":"http","source":"s","method":"GET","path":"/a/{day}",` + pathParam("day"):              `/path: {day} is not filled in: write {{.day}}` + escape,
+		`"type":"http","source":"s","method":"GET","path":"/a/{pet-id}",` + pathParam("pet-id"):        `/path: {pet-id} is not filled in: write {{index . "pet-id"}}` + escape,
+		`"type":"http","source":"s","method":"GET","path":"/a/{day}","query` + pathParam("day")[5:]:    `/path: {day} is not filled in: it is one of the queryParams, and a path has pathParams, as {{.name}}`,
+		`"type":"http","source":"s","method":"GET","path":"/a/%7Bday%7D/{{.day}}",` + pathParam("day"): ``,
+		`"type":"http","source":"s","method":"GET","path":"/a/{x{{.day}}}",` + pathParam("day"):        ``,
+	})
+}
+
+func pathParam(name string) string {
+	return `"pathParams":[{"name":"` + name + `","type":"string","description":"d"}]`
+}
+
+func TestParametersInBracesAreAllNamedAtOnce(t *testing.T) {
+	_, faults := decodeTool(t, `{"name":"t","url":"https://h/{day}/{desk}/:dya","emitter":"a","schema":[{"parameter":"day","type":"string"},{"parameter":"desk","type":"string"}]}`)
+	require.Len(t, faults, 4, faults)
+	for _, fault := range []string{"/tools/0/url: {day} is not", "/tools/0/url: {desk} is not", "/tools/0/url: :dya names no", "/tools/0/emitter"} {
+		require.Contains(t, faults[0]+faults[1]+faults[2]+faults[3], fault)
+	}
+}
+
+// toolNotes decodes tools, each given as the fields beside its name, and compares the one note on
+// each; an empty one means none.
+func toolNotes(t *testing.T, cases map[string]string) {
+	t.Helper()
+	for fields, want := range cases {
+		tool, faults := decodeTool(t, `{"name":"t",`+fields+`}`)
+		require.Empty(t, faults, fields)
+		notes := (&repositories.Repository{Tools: []repositories.Tool{*tool}}).Notes()
+		require.Equal(t, want, strings.Join(faultsOf(t, notes.Err()), "; "), fields)
+	}
+}
+
+// What is no parameter may be meant as it stands, hence it is noted alone.
+func TestOtherNamesInBracesAreNoted(t *testing.T) {
+	toolNotes(t, map[string]string{
+		`"url":"https://h/{sessionId}"`:       `/tools/0/url: has {sessionId}, which is no parameter of the tool and is sent as it stands; a parameter is written :name`,
+		`"url":"https://h/{days}",` + dayList: `/tools/0/url: has {days}, which is no parameter of the tool and is sent as it stands; a parameter is written :name; did you mean "day"?`,
+		`"type":"http","source":"s","method":"GET","path":"/{{.day}}/{desk}",` + pathParam("day"): `/tools/0/path: has {desk}, which is no parameter of the tool and is sent as it stands; a parameter is written {{.name}}`,
+		`"url":"https://h/%7Bday%7D/:day?filter={}",` + dayList:                                   ``,
+	})
+}
+
+// Earlier versions stored such tools. They are read, and called as they were.
+func TestStoredToolsWithBracesAreRead(t *testing.T) {
+	stored := &repositories.Repository{Tools: []repositories.Tool{
+		{Name: "t", URL: "https://h/{day}", Schema: json.RawMessage(`[{"parameter":"day","type":"string"}]`)},
+		{Name: "u", Type: "http", Source: "s", Method: "GET", Path: "/{day}", PathParams: json.RawMessage(`[{"name":"day","type":"string","description":"d"}]`)},
+	}}
+	require.NoError(t, stored.Compile())
+	require.Equal(t, []string{"day"}, stored.Tools[0].Params().Names())
+	require.Empty(t, stored.Notes())
 }

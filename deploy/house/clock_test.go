@@ -14,7 +14,7 @@ var realTime = map[string]string{
 	"api/mcp.stream.send":         ofDeadlines,
 	"api/mqtt.Server.admit":       ofDeadlines,
 	"api/server.pace.step":        ofDeadlines,
-	"httpcall.tokenCache.request":          "oauth2 says when a token ends by the real clock",
+	"httpcall.tokenCache.request": "oauth2 says when a token ends by the real clock",
 	"matcher/llm.gemini.complete": ofDeadlines,
 
 	"repositories/store.New":                     ofRevocations,

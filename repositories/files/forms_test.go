@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/repositories"
 	"earshot/repositories/files"
 )
 
@@ -186,5 +187,212 @@ func TestTheAppIsTheOneThatIsNamedFirst(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, test.want, set.AppID, "a folder says the same")
 		})
+	}
+}
+
+func TestASermasFolderIsAnApp(t *testing.T) {
+	folder(t, map[string]string{
+		"app.yaml":      "name: My clinic\ndescription: d\npublic: true\nappId: clinic-1\n",
+		"tools.yaml":    " - name: request-for-appointment\n   description: User need an appointment\n   returnDirect: true\n   skipResponse: true\n   url: https://example.org/book\n   request: {moduleId: calendar}\n",
+		"modules.yaml":  "- moduleId: calendar\n  secret: ${CALENDAR}\n  tokenUrl: https://id.example.org/token\n  supports: [dialogue, ui]\n  config: {a: 1}\n- moduleId: avatar\n  secret: x\n  supports: [ui]\n- moduleId: bare\n  supports: [ui]\n",
+		"settings.json": `{"chatModeEnabled": true, "avatar": "one", "llm": {"chat": "openai/gpt-4o", "tools": "openai/gpt-4o-mini"}, "prompt": {"text": "Be kind."}}`,
+		"tasks.yaml":    "- taskId: t\n", "users.yaml": "- {}\n",
+	})
+	set, err := files.Read([]string{"."}, files.Options{Lookup: variables("CALENDAR=secret")})
+	require.NoError(t, err)
+	require.NoError(t, set.Check())
+	require.Equal(t, "clinic-1", set.AppID)
+	require.Equal(t, map[string]string{
+		"app": `{"name":"My clinic","modules":[{"moduleId":"calendar","secret":"secret","tokenUrl":"https://id.example.org/token"},{"moduleId":"avatar","secret":"x"}],` +
+			`"settings":{"chatModeEnabled":true,"llm":{"tools":"openai/gpt-4o-mini"},"prompt":{"text":"Be kind."}}}`,
+		"default": `{"tools":[{"name":"request-for-appointment","description":"User need an appointment","returnDirect":true,"skipResponse":true,` +
+			`"url":"https://example.org/book","request":{"moduleId":"calendar"}}]}`,
+	}, bodies(set))
+	require.Equal(t, []string{
+		`tasks.yaml: is left out: Earshot has no tasks: what asks for values one after the other is a tool with required parameters`,
+		`users.yaml: is left out: Earshot keeps no users: those of an identity provider are verified (authServices)`,
+		`modules.yaml:2:11: module "calendar": secret: is too short to sign in with: at least 16 characters`,
+		`modules.yaml:7:11: module "avatar": secret: is too short to sign in with: at least 16 characters`,
+		`modules.yaml:9:13: module "bare" is left out: no tool calls with it, and it has no secret`,
+		`settings.json:1:27: the setting "avatar" is left out: Earshot has no use for it`,
+		`settings.json:1:52: the model for "chat" is left out: Earshot has no use for it`,
+	}, lines(set.Notes))
+}
+
+func TestASermasAppWithoutAnIDHasTheNameOfItsFolder(t *testing.T) {
+	folder(t, map[string]string{"app.json": `{"name":"My clinic","tools":[{"name":"ring"}],"modules":[]}`})
+	set, err := files.Read([]string{"."}, files.Options{Lookup: variables()})
+	require.NoError(t, err)
+	require.Equal(t, "clinic", set.AppID)
+	require.Equal(t, map[string]string{"app": `{"name":"My clinic"}`, "default": `{"tools":[{"name":"ring"}]}`}, bodies(set))
+}
+
+func TestFaultsOfASermasFolder(t *testing.T) {
+	folder(t, map[string]string{
+		"app.yaml":      "nmae: x\nappId: [1]\n",
+		"tools.yaml":    "- name: a\n  descripton: d\n- description: no name\n- 5\n- kind: tool\n  name: b\n",
+		"modules.yaml":  "- moduleId: a b\n  secret: s\n  tokenUrl: x\n- secret: s\n",
+		"settings.yaml": "chatModeEnable: true\n",
+	})
+	_, err := files.Read([]string{"."}, files.Options{Lookup: variables()})
+	require.Equal(t, []string{
+		`app.yaml:1:1: app: nmae: unknown field "nmae"; did you mean "name"?`,
+		`app.yaml:2:8: appId is a list; it must be a text`,
+		`modules.yaml:1:13: module "a b": moduleId: the id "a b" is not an id: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit`,
+		`modules.yaml:3:13: module "a b": tokenUrl: "x" is not an absolute URL, as https://example.org/path`,
+		`modules.yaml:4:3: module: moduleId: is missing`,
+		`settings.yaml:1:1: app: settings/chatModeEnable: unknown field "chatModeEnable"; did you mean "chatModeEnabled"?`,
+		`tools.yaml:2:3: tool "a": descripton: unknown field "descripton"; did you mean "description"?`,
+		`tools.yaml:3:3: tool: name: is missing`,
+		`tools.yaml:4:3: is a number; a list holds tools or modules, each a map`,
+		`tools.yaml:5:3: a document with a kind stands by itself, with --- before it, and in no list`,
+	}, faults(t, err))
+}
+
+func TestAModuleThatAToolCallsWithMustBeComplete(t *testing.T) {
+	folder(t, map[string]string{
+		"modules.yaml": "- {moduleId: calendar, secret: s, supports: []}\n",
+		"tools.yaml":   "- {name: a, url: https://example.org/, request: {moduleId: calendar}}\n",
+	})
+	set, err := files.Read([]string{"."}, files.Options{Lookup: variables()})
+	require.NoError(t, err)
+	require.Equal(t, []string{`tools.yaml:1:60: tool "a": request/moduleId: module "calendar" has no tokenUrl, so that there is no token to call with; give it one`}, faults(t, set.Check()))
+}
+
+// TestWhatSermasWritesIsRead: it writes every field that it knows, empty where there is nothing.
+func TestWhatSermasWritesIsRead(t *testing.T) {
+	folder(t, map[string]string{
+		"app.yaml": "name: clinic\nappId: clinic\n",
+		"tools.json": `[{"name":"book","url":"","emitter":"","schema":[{"parameter":"day","type":"string","ignore":null,"value":null}],
+		  "request":{"url":"https://x.example/cal/:day","auth":"bearer","bearer":{"clientType":"client_credentials","clientId":"c","clientSecret":"s","audience":"a","tokenUrl":"https://x.example/token","refreshUrl":"","username":"","password":""},
+		  "basic":{"username":"","password":""},"moduleId":"","headers":{}}},
+		 {"name":"nothing","request":{"url":"","auth":"","basic":{"username":"","password":""},"bearer":{"clientType":"client_credentials","clientId":"","tokenUrl":""},"moduleId":"","headers":{}}}]`,
+		"modules.yaml":  "- moduleId: spare\n  secret: ''\n  tokenUrl:\n",
+		"settings.yaml": "chatModeEnabled:\nprompt:\nllm: {tools: azure_openai/gpt-4o}\n",
+		"more.yaml":     "- name: bare\n  url:\n  emitter:\n  request:\n- name: desk\n  url: https://x.example/\n  request: {headers: {X-Desk: A}}\n",
+		"tasks.yaml":    "- taskId: t\n",
+	})
+	set, err := files.Read([]string{"."}, files.Options{})
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		`tasks.yaml: is left out: Earshot has no tasks: what asks for values one after the other is a tool with required parameters`,
+		`modules.yaml:1:13: module "spare" is left out: no tool calls with it, and it has no secret`,
+		`more.yaml:7:3: tool "desk": request: has headers and no auth: they are all that its calls authenticate with, as with auth "none"; say "none" where that is meant, else give basic, bearer or moduleId`,
+		`settings.yaml:3:14: the model "azure_openai/gpt-4o" is left out: azure_openai is asked through variables of the service; set OPENAI_BASE_URL to https://RESOURCE.openai.azure.com/openai/v1, with OPENAI_API_KEY and OPENAI_MODEL`,
+	}, lines(set.Notes))
+	require.NoError(t, set.Check())
+}
+
+const cloudFile = `kind: sources
+name: my-pg
+type: cloud-sql-postgres
+project: p
+region: us-central1
+instance: i
+database: d
+user: u
+---
+kind: tools
+name: hotels
+type: postgres-sql
+source: my-pg
+description: d
+statement: SELECT 1
+---
+kind: sources
+name: span
+type: spanner
+instance: i
+---
+kind: tools
+name: rows
+type: spanner-sql
+source: span
+description: d
+---
+kind: tools
+name: ping
+description: d
+---
+kind: toolsets
+name: all
+tools: [hotels, rows, ping]
+`
+
+func TestSourcesOfACloudAreReachedByTheirHost(t *testing.T) {
+	folder(t, map[string]string{"t.yaml": cloudFile})
+	set, err := files.Read([]string{"t.yaml"}, files.Options{Lookup: variables()})
+	require.EqualError(t, set.All(err), `t.yaml:3:7: source "my-pg": type: "cloud-sql-postgres" is reached by its host here, and not through a connector: add host (the address of the instance, or 127.0.0.1 where its auth proxy runs), or set MY_PG_HOST
+t.yaml:19:7: source "span": type: "spanner" is not a supported type of source: postgres, mysql, sqlite, http or mcp
+t.yaml:24:7: tool "rows": type: "spanner-sql" is not a supported type of tool: http, mcp, postgres-sql, mysql-sql, sqlite-sql, postgres-execute-sql, mysql-execute-sql, sqlite-execute-sql, postgres-list-tables or mysql-list-tables; a tool without a type fires an event and calls its url`)
+
+	at := func(name string) (string, bool) { return "10.0.0.3", name == "MY_PG_HOST" }
+	set, err = files.Read([]string{"t.yaml"}, files.Options{Lookup: at, SkipUnsupported: true})
+	require.NoError(t, set.All(err))
+	require.Equal(t, `{"sources":[{"name":"my-pg","type":"postgres","database":"d","user":"u","host":"10.0.0.3"}]}`, bodies(set)["app"])
+	require.Equal(t, []string{"hotels", "ping"}, set.Repositories[0].Names("tools"))
+	require.Len(t, set.Notes, 3, "of the connector, the source and the tool: %v", set.Notes)
+}
+
+func TestASkippedSourceStopsWhatNeedsItAlone(t *testing.T) {
+	folder(t, map[string]string{"t.yaml": cloudFile})
+	set, err := files.Read([]string{"t.yaml"}, files.Options{Lookup: variables(), SkipUnsupported: true})
+	require.NoError(t, set.All(err))
+	require.Equal(t, []string{"ping"}, set.Repositories[0].Names("tools"))
+}
+
+func TestUnknownSourcesAreNamedBesideOtherFaults(t *testing.T) {
+	folder(t, map[string]string{
+		"a.yaml": "kind: source\nname: s\ntype: sqlite\nfile: x\n---\nkind: tool\nname: a\ntype: sqlite-sql\nsource: s\ndescription: d\nstatement: SELECT 1\n",
+		"b.yaml": "kind: tool\nname: b\ntype: sqlite-sql\nsource: nowhere\ndescripton: d\n---\nkind: tool\nname: c\ntype: sqlite-sql\nsource: there\ndescription: d\nstatement: SELECT 1\n---\nkind: toolset\nname: t\ntools: [c]\noptions: {exclusive: true}\n",
+	})
+	set, err := files.Read([]string{"."}, files.Options{})
+	require.EqualError(t, set.All(err), `a.yaml:2:7: source "s": database: is missing: sqlite needs it
+a.yaml:4:1: source "s": file: unknown field "file"
+b.yaml:2:7: tool "b": statement: is missing: sqlite-sql needs it
+b.yaml:4:9: tool "b": source: the app has no source "nowhere"
+b.yaml:5:1: tool "b": descripton: unknown field "descripton"; did you mean "description"?
+b.yaml:10:9: tool "c": source: the app has no source "there"; it has s
+b.yaml:17:1: toolset "t": options is for a repository: write kind: repository in place of kind: toolset`)
+}
+
+func TestPrebuiltToolsNeedTheVariablesOfToolbox(t *testing.T) {
+	for name, needs := range map[string]string{
+		"postgres": "POSTGRES_HOST POSTGRES_DATABASE POSTGRES_USER POSTGRES_PASSWORD", "mysql": "MYSQL_DATABASE MYSQL_USER MYSQL_PASSWORD", "sqlite": "SQLITE_DATABASE",
+	} {
+		asked := map[string]bool{}
+		set, err := files.Read([]string{files.Prebuilt + name}, files.Options{Lookup: func(variable string) (string, bool) {
+			asked[variable] = true
+			return "4711", strings.Contains(needs, variable)
+		}})
+		require.NoError(t, err)
+		require.NoError(t, set.Check())
+		require.Equal(t, name, set.AppID)
+		require.Empty(t, set.Notes)
+		for variable := range strings.FieldsSeq(needs) {
+			require.True(t, asked[variable], variable)
+		}
+		_, err = files.Read([]string{files.Prebuilt + name}, files.Options{Lookup: func(string) (string, bool) { return "", false }})
+		require.ErrorContains(t, err, strings.Fields(needs)[0])
+	}
+	_, err := files.Read([]string{files.Prebuilt + "postgre"}, files.Options{})
+	require.ErrorContains(t, err, `there is no such prebuilt: postgres, mysql or sqlite; did you mean "postgres"?`)
+}
+
+func TestOpenTemplateParametersAreNoted(t *testing.T) {
+	const tool = `{"tools":[{"name":"rows","description":"d","type":"postgres-sql","source":"pg","statement":"select 1","templateParameters":[`
+	for parameter, open := range map[string]bool{
+		`"type":"string"`: true, `"type":"string","excludedValues":["x"]`: true, `"type":"array","items":{"type":"string","name":"i","description":"d"}`: true,
+		`"type":"string","escape":"backticks"`: false, `"type":"string","allowedValues":["a"]`: false, `"type":"integer"`: false, `"type":"string","value":"a"`: false,
+		`"type":"array","items":{"type":"string","name":"i","description":"d","escape":"backticks"}`: false,
+	} {
+		r, err := repositories.DecodeRepository(repositories.Scope{AppID: "clinic"}, "r", []byte(tool+`{"name":"p","description":"d",`+parameter+`}]}]}`))
+		require.NoError(t, err)
+		if !open {
+			require.Empty(t, r.NotesInWords(), parameter)
+			continue
+		}
+		require.Len(t, r.NotesInWords(), 1, parameter)
+		require.Contains(t, r.NotesInWords()[0], `tool "rows": templateParameters/0 has neither allowedValues nor escape`)
 	}
 }

@@ -1,11 +1,14 @@
 package parameters_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/repositories/parameters"
 )
 
 // trip is a JSON Schema as people write it for tool calling.
@@ -174,4 +177,149 @@ func TestSchemaDefaultsAreUsedWhereTheSchemaTakesThem(t *testing.T) {
 	require.Equal(t, []string{`c: is required`}, details(got.Errors))
 	_, faults = p.Check(values(t, `{"c":"any"}`))
 	require.Equal(t, []string{`c: "any" is not one of "x"`}, details(faults))
+}
+
+func TestSchemaFaultsAreSentencesAboutTheValue(t *testing.T) {
+	for _, c := range []struct{ property, value, want string }{
+		{`{"minimum":1.5}`, `1`, `1 is under the minimum of 1.5`},
+		{`{"maximum":9}`, `10`, `10 is above the maximum of 9`},
+		{`{"const":"a"}`, `"b"`, `"b" is not "a"`},
+		{`{"minItems":2}`, `[1]`, `is too short: 1 of at least 2 items`},
+		{`{"maxItems":1}`, `[1,2]`, `is too long: 2 of at most 1 items`},
+		{`{"maxLength":1}`, `"ab"`, `is too long: 2 of at most 1 characters`},
+		{`{"type":["string","null"]}`, `5`, `5 is not null or a string`},
+		{`{"anyOf":[{"type":"string"},{"type":"integer"}]}`, `true`, `true is not an integer or a string`},
+		{`{"oneOf":[{"type":"string"},{"type":"object","required":["a"]}]}`, `{}`, `p.a: is required`},
+		{`{"type":"object","properties":{"a":false}}`, `{"a":1}`, `p.a: is not allowed here`},
+		{`{"multipleOf":2}`, `3`, `multipleOf: got 3, want 2`},
+		{`{"enum":[1,2,3,4,5,6,7,8,9,10,11,12,13]}`, `0`, `0 is not one of 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, …`},
+		{`{"type":"array","items":{"type":"array","items":{"type":"integer"}}}`, `[[1],[2,"x"]]`, `p[1][1]: "x" is not an integer`},
+		{`{"type":"array","prefixItems":[{"type":"integer"}],"items":{"type":"string"}}`, `["a",1]`, `p[0]: "a" is not an integer`},
+	} {
+		p := compiled(t, `"parameters":{"type":"object","properties":{"p":`+c.property+`}}`)
+		_, faults := checked(t, p, c.value)
+		require.NotEmpty(t, faults, c.property)
+		require.Equal(t, "p: "+c.want, faults[0], c.property)
+	}
+}
+
+func TestSchemaNamesARefusedNameOfAProperty(t *testing.T) {
+	p := compiled(t, `"parameters":{"type":"object","additionalProperties":true,"propertyNames":{"maxLength":2}}`)
+	_, faults := p.Check(values(t, `{"long":1}`))
+	require.Equal(t, []string{`: together the values are at fault: the name "long" is not allowed`}, details(faults))
+}
+
+func TestSchemaReadsValuesByTheirTypes(t *testing.T) {
+	for _, r := range []struct{ property, value, want string }{
+		{`{"type":"integer"}`, `5.0`, `5`},
+		{`{"type":"integer"}`, `1e2`, `100`},
+		{`{"type":["integer","null"]}`, `"5.0"`, `5`},
+		{`{"type":["integer","null"],"description":"null stays away"}`, `"null"`, ``},
+		{`{"type":["integer","string"]}`, `"5"`, `"5"`},
+		{`{"type":["integer","number"]}`, `5.0`, `5.0`},
+		{`{"type":"number"}`, `"1e400"`, `fault`},
+		{`{"type":"string"}`, `5.10`, `"5.10"`},
+		{`{"type":"array"}`, `"a"`, `["a"]`},
+		{`{"type":"array","items":{"type":"string"}}`, `"[1]"`, `["1"]`},
+		{`{"type":"object","additionalProperties":{"type":"integer"}}`, `{"a":"1"}`, `{"a":1}`},
+		{`{"type":"object","properties":{"a":{"type":["string","null"]},"b":{"type":"string"}},"required":["b"]}`, `{"a":"null","b":"x"}`, `{"a":"null","b":"x"}`},
+		{`{"type":"object","properties":{"a":{"type":["integer","null"]}}}`, `{"a":"null"}`, `{"a":null}`},
+		{`{"allOf":[{"type":"integer"},{"minimum":3}]}`, `"4"`, `4`},
+		{`{"oneOf":[{"type":"integer"},{"type":"boolean"}]}`, `"true"`, `true`},
+		{`{"anyOf":[{"type":"integer"},{"type":"string"}]}`, `"7"`, `"7"`},
+		{`{"enum":["Yes","No"]}`, `"yes"`, `"Yes"`},
+		{`{"enum":["Yes","No"]}`, `"maybe"`, `fault`},
+		{`{"enum":[1,2]}`, `2`, `2`},
+		{`true`, `{"a":[1]}`, `{"a":[1]}`},
+	} {
+		p := compiled(t, `"parameters":{"type":"object","properties":{"p":`+r.property+`}}`)
+		got := p.Read(values(t, `{"p":`+r.value+`}`))
+		switch r.want {
+		case "fault":
+			require.Len(t, got.Errors, 1, "%s %s", r.property, r.value)
+		case "":
+			require.Empty(t, got.Errors, "%s %s", r.property, r.value)
+			require.NotContains(t, got.Values, "p", "%s %s", r.property, r.value)
+		default:
+			require.Empty(t, got.Errors, "%s %s", r.property, r.value)
+			require.Equal(t, r.want, marshalled(t, got.Values["p"]), "%s %s", r.property, r.value)
+		}
+	}
+}
+
+func TestModelSchemaShowsWhatAModelNeeds(t *testing.T) {
+	p := compiled(t, `"parameters":[
+	  {"name":"to","type":"string","description":"where to"},
+	  {"name":"class","type":"string","description":"c","allowedValues":["Economy","Business"],"default":"Economy"},
+	  {"name":"code","type":"string","description":"x","required":false,"allowedValues":["A","[0-9]+"],"excludedValues":["9"]},
+	  {"name":"seats","type":"integer","description":"s","minValue":1,"maxValue":9,"allowedValues":[1,2]},
+	  {"name":"budget","type":"float","description":"b","minValue":0.50},
+	  {"name":"flexible","type":"boolean","description":"f","allowedValues":[true]},
+	  {"name":"tags","type":"array","description":"t","items":{"name":"tag","type":"string","description":"one tag","allowedValues":["a"]}},
+	  {"name":"any","type":"map","description":"m"},
+	  {"name":"scores","type":"map","description":"n","valueType":"float"},
+	  {"name":"desk","type":"string","description":"d","value":"A"},
+	  {"name":"note","type":"string","description":"e","ignore":true,"required":false},
+	  {"name":"user","type":"string","description":"u","authServices":[{"name":"g","field":"sub"}]}]`)
+	require.Equal(t, `{"type":"object","properties":{`+
+		`"to":{"type":"string","description":"where to"},`+
+		`"class":{"type":"string","description":"c","enum":["Economy","Business"],"default":"Economy"},`+
+		`"code":{"type":"string","description":"x"},`+
+		`"seats":{"type":"integer","description":"s","enum":[1,2],"minimum":1,"maximum":9},`+
+		`"budget":{"type":"number","description":"b","minimum":0.50},`+
+		`"flexible":{"type":"boolean","description":"f","enum":[true]},`+
+		`"tags":{"type":"array","description":"t","items":{"type":"string","description":"one tag","enum":["a"]}},`+
+		`"any":{"type":"object","description":"m","additionalProperties":true},`+
+		`"scores":{"type":"object","description":"n","additionalProperties":{"type":"number"}}},`+
+		`"required":["to","seats","budget","flexible","tags","any","scores"]}`, string(p.ModelSchema()))
+}
+
+func TestModelSchemaOfAToolWithoutParametersIsAnObject(t *testing.T) {
+	const empty = `{"type":"object","properties":{}}`
+	require.Equal(t, empty, string((&parameters.Parameters{}).ModelSchema()))
+	require.Equal(t, empty, string(compiled(t, `"schema":[]`).ModelSchema()))
+	require.Equal(t, empty, string(compiled(t, `"description":"none"`).ModelSchema()))
+	require.JSONEq(t, empty, string(compiled(t, `"parameters":{}`).ModelSchema()))
+}
+
+func TestModelSchemaOfASchemaIsTheSchemaWithoutWhatIsHidden(t *testing.T) {
+	p := compiled(t, trip)
+	var shown map[string]any
+	require.NoError(t, json.Unmarshal(p.ModelSchema(), &shown))
+	require.NotContains(t, shown, "$schema")
+	require.Equal(t, "https://json-schema.org/draft/2020-12/schema", p.Dialect(), "for those who do not refuse it")
+	require.NotContains(t, shown, "$id")
+	require.Contains(t, shown, "$defs")
+	properties := shown["properties"].(map[string]any)
+	require.NotContains(t, properties, "agency")
+	require.NotContains(t, properties, "note")
+	require.Equal(t, []any{"to", "seats", "budget"}, shown["required"])
+	require.Equal(t, map[string]any{"type": "string", "description": "where to", "minLength": 2.0}, properties["to"])
+	require.Regexp(t, `"properties":\{"to":.*"class":.*"seats":.*"budget":.*"stops":`, string(p.ModelSchema()), "in the order in which they were given")
+}
+
+func TestListDescribesTheParameters(t *testing.T) {
+	list := compiled(t, `"schema":[
+	  {"parameter":"to","type":"string","description":"where to","required":true},
+	  {"parameter":"class","type":"string","allowedValues":["Economy","Business"],"default":"Economy"},
+	  {"parameter":"n","type":"float","minValue":1,"maxValue":2.50,"allowedValues":["[0-9]"]},
+	  {"parameter":"tags","type":"array","items":{"type":"integer","description":"one"}},
+	  {"parameter":"desk","type":"map","value":{"a":1}}]`).List()
+	require.Equal(t, []parameters.Parameter{
+		{Name: "to", Type: "string", Description: "where to", Required: true},
+		{Name: "class", Type: "string", Allowed: []any{"Economy", "Business"}, Default: "Economy"},
+		{Name: "n", Type: "number", Min: "1", Max: "2.50"},
+		{Name: "tags", Type: "array", Items: &parameters.Parameter{Type: "integer", Description: "one"}},
+		{Name: "desk", Type: "object", Hidden: true},
+	}, list)
+}
+
+func TestListDescribesTheTopLevelOfASchema(t *testing.T) {
+	list := compiled(t, trip).List()
+	require.Equal(t, parameters.Parameter{Name: "to", Type: "string", Description: "where to", Required: true}, list[0])
+	require.Equal(t, parameters.Parameter{Name: "class", Type: "string", Allowed: []any{"Economy", "Business"}, Default: "Economy"}, list[1])
+	require.Equal(t, parameters.Parameter{Name: "seats", Type: "integer", Required: true, Min: "1", Max: "9"}, list[2])
+	require.Equal(t, parameters.Parameter{Name: "budget", Type: "number", Required: true}, list[3])
+	require.Equal(t, parameters.Parameter{Name: "stops", Type: "array", Items: &parameters.Parameter{Type: "object"}}, list[4])
+	require.True(t, list[8].Hidden && list[9].Hidden)
 }

@@ -2,14 +2,19 @@ package earshot_test
 
 import (
 	"context"
+	"encoding/json"
 	"flag"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"reflect"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	earshot "earshot/deploy/clients/go"
 )
@@ -89,4 +94,122 @@ func equal[T comparable](t *testing.T, want, got T) {
 	if want != got {
 		t.Fatalf("want %v\n got %v", want, got)
 	}
+}
+
+// types are those of the client, by their names in /openapi.json.
+var types = map[string]any{
+	"App": earshot.AppDefinition{}, "Module": earshot.Module{}, "AuthService": earshot.AuthService{}, "Source": earshot.Source{}, "SourceAuth": earshot.SourceAuth{},
+	"Settings": earshot.Settings{}, "Repository": earshot.Repository{}, "Options": earshot.Options{}, "Tool": earshot.Tool{}, "Request": earshot.Request{},
+	"Basic": earshot.Basic{}, "Bearer": earshot.Bearer{}, "Parameter": earshot.Parameter{}, "ToolboxParameter": earshot.Parameter{}, "Claim": earshot.Claim{},
+	"Answer": earshot.Answer{}, "Match": earshot.Match{}, "CallState": earshot.CallState{}, "EventState": earshot.EventState{}, "Rejected": earshot.Rejected{},
+	"Entry": earshot.Entry{}, "Record": earshot.Record{}, "Attempt": earshot.Attempt{}, "Sent": earshot.Sent{}, "Moved": earshot.Moved{}, "Retried": earshot.Retried{},
+	"Session": earshot.SessionState{}, "SessionRequest": earshot.SessionDefinition{}, "OpenCall": earshot.OpenCall{}, "Message": earshot.Message{}, "Earlier": earshot.Earlier{}, "Direct": earshot.Direct{},
+	"MadeKey": earshot.Key{}, "KeyRequest": earshot.KeyRequest{}, "MadeToken": earshot.Token{}, "Caller": earshot.Caller{}, "FoundTool": earshot.ScopedTool{},
+	"Problem": earshot.Problem{},
+}
+
+// without are fields of the service that the client says in another way.
+var without = map[string][]string{
+	"Message": {"final"},                                 // Session.Draft
+	"Problem": {"services"},                              // of probes, which it does not ask
+	"Tool":    {"inputSchema", "input_schema", "strict"}, // Parameters
+}
+
+// beyond are fields of the client that belong to a type beside it.
+var beyond = map[string][]string{"Parameter": {"name"}, "ToolboxParameter": {"parameter", "ignore", "value"}}
+
+func TestTheFieldsAreThoseOfTheService(t *testing.T) {
+	service(t)
+	response := got(http.Get(os.Getenv("EARSHOT_URL") + "/openapi.json"))(t)
+	defer response.Body.Close()
+	var document struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]json.RawMessage `json:"properties"`
+			} `json:"schemas"`
+		} `json:"components"`
+	}
+	must(t, json.NewDecoder(response.Body).Decode(&document))
+	for name, value := range types {
+		here := fieldsOf(reflect.TypeOf(value))
+		there := document.Components.Schemas[name].Properties
+		for field := range there {
+			if !slices.Contains(here, field) && !slices.Contains(without[name], field) {
+				t.Errorf("%T has no field %q, as the service's %s has", value, field, name)
+			}
+		}
+		for _, field := range here {
+			if _, known := there[field]; !known && !slices.Contains(beyond[name], field) {
+				t.Errorf("%T has a field %q that the service's %s has not", value, field, name)
+			}
+		}
+	}
+}
+
+func fieldsOf(of reflect.Type) []string {
+	var names []string
+	for i := range of.NumField() {
+		if name, _, _ := strings.Cut(of.Field(i).Tag.Get("json"), ","); name != "" && name != "-" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// appointment is what the tool asks for.
+type appointment struct {
+	Day string `json:"day"`
+}
+
+// TestAUserAsksForAnAppointment is the story that the clients for TypeScript and Python live as
+// well: tools are put, a call lacks a value, the user gives it, and everybody hears of it.
+func TestAUserAsksForAnAppointment(t *testing.T) {
+	calls := make(chan string, 1)
+	desk := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var fired struct{ Values appointment }
+		if json.NewDecoder(r.Body).Decode(&fired) == nil {
+			calls <- r.Header.Get("webhook-id")
+		}
+		_ = json.NewEncoder(w).Encode(map[string]string{"booked": fired.Values.Day})
+	}))
+	defer desk.Close()
+	app := service(t).App("go-story")
+	t.Cleanup(func() { _ = app.Delete(context.Background()) }) // the one of the test has ended
+	_, err := app.Put(t.Context(), earshot.AppDefinition{Name: "Clinic"})
+	must(t, err)
+	_, err = app.PutRepository(t.Context(), earshot.Repository{RepositoryID: "booking", Tools: []earshot.Tool{{
+		Name: "request-for-appointment", Description: "User needs an appointment", URL: desk.URL,
+		Examples: []string{"I want an appointment", "Can I come in on [Monday](day)?"},
+		Schema:   []earshot.Parameter{{Parameter: "day", Type: "string", Required: earshot.Ptr(true), Ask: "Which day suits you?", AllowedValues: []any{"Monday", "Friday"}}},
+	}}})
+	must(t, err)
+
+	token := got(app.Session("s1").Token(t.Context(), time.Hour))(t)
+	page := got(earshot.FromEnvironment(earshot.WithKey(token.Token)))(t)
+	visit := page.App("go-story").Session("s1")
+	events := got(visit.Follow(t.Context(), ""))(t)
+	defer events.Close()
+
+	asked := got(visit.Say(t.Context(), "I want an appointment"))(t)
+	equal(t, 0, len(asked.Matches))
+	equal(t, "Which day suits you?", asked.Rejected[0].Ask)
+	given := got(visit.Say(t.Context(), "on Friday, please"))(t)
+	equal(t, `{"booked":"Friday"}`, given.Matches[0].Call.Text())
+	equal(t, given.Matches[0].TriggerID, <-calls)
+
+	var fired appointment
+	for event, err := range events.All() {
+		must(t, err)
+		payload := got(event.Payload())(t)
+		if event.Kind == "tool.trigger" {
+			must(t, payload.Values.Into(&fired))
+		}
+		if event.Kind == "tool.result" {
+			equal(t, `{"booked":"Friday"}`, string(payload.Result))
+			break
+		}
+	}
+	equal(t, "Friday", fired.Day)
+	record := got(app.Trigger(t.Context(), given.Matches[0].TriggerID))(t)
+	equal(t, "delivered", record.State)
 }
