@@ -117,11 +117,13 @@ func (h Headers) credentials(name, pointer string, to func(*App) destination) []
 	return list
 }
 
+// towards is the stored form of the destination; equal destinations have equal ones.
 func (c Credential) towards(app *App) string {
 	if c.to == nil {
 		return ""
 	}
-	return c.to(app).text()
+	text, _ := json.Marshal(c.to(app)) // a map of texts, which is written in the order of its keys
+	return string(text)
 }
 
 // KeepMasked replaces every mask with the stored credential of the same name, and returns a fault for a mask
@@ -168,12 +170,6 @@ func (t *Tool) CheckDestination(app *App) error {
 // destination is where a credential is sent and as which user. A credential is stored with it, so that somebody
 // who changes a definition cannot redirect another's credential.
 type destination map[string]string
-
-// text is the form that is stored and compared; equal destinations have equal ones.
-func (d destination) text() string {
-	text, _ := json.Marshal(d) // a map of texts, which is written in the order of its keys
-	return string(text)
-}
 
 // changed lists the fields in which a destination differs from the one a credential was given for.
 func (d destination) changed(towards string) string {

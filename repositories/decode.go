@@ -2,6 +2,7 @@ package repositories
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -18,7 +19,13 @@ func DecodeApp(id string, body []byte) (*App, error) {
 		return nil, err
 	}
 	d.Agree("appId", id)
-	d.prepareSources()
+	sources, _ := d.Object()["sources"].([]any)
+	for _, member := range sources { // ports become texts: files have them as numbers
+		source, _ := member.(map[string]any)
+		if port, is := source["port"].(json.Number); is {
+			source["port"] = port.String()
+		}
+	}
 	app := &App{}
 	d.Into(app)
 	d.app(app)

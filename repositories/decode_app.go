@@ -1,7 +1,6 @@
 package repositories
 
 import (
-	"encoding/json"
 	"maps"
 	"net/url"
 	"regexp"
@@ -11,17 +10,6 @@ import (
 
 	"earshot/repositories/fault"
 )
-
-// prepareSources writes the ports of a body as texts: files have them as numbers.
-func (d *decoding) prepareSources() {
-	sources, _ := d.Object()["sources"].([]any)
-	for _, member := range sources {
-		source, _ := member.(map[string]any)
-		if port, is := source["port"].(json.Number); is {
-			source["port"] = port.String()
-		}
-	}
-}
 
 func (d *decoding) app(app *App) {
 	seen := map[string]int{}
@@ -116,27 +104,22 @@ func (d *decoding) source(s Source, at string) {
 		}
 	case SourceHTTP:
 		d.headers(s.Headers, at+"/headers")
-		d.baseURL(s.BaseURL, at+"/baseUrl")
+		parsed, err := url.Parse(s.BaseURL)
+		if err != nil {
+			return // a fault of its format
+		}
+		if parsed.RawQuery != "" || parsed.ForceQuery || parsed.Fragment != "" { // resolving a path would lose it
+			d.Add(at+"/baseUrl", "holds a query or a fragment; what every request asks for stands in queryParams")
+		}
+		for segment := range strings.SplitSeq(parsed.Path, "/") {
+			if segment == "." || segment == ".." {
+				d.Add(at+"/baseUrl", "holds a segment %q; write the path that is meant", segment)
+				return
+			}
+		}
 	case SourceMCP:
 		d.headers(s.Headers, at+"/headers")
 		d.sourceAuth(s, at+"/auth")
-	}
-}
-
-// baseURL refuses what a path that is resolved against it would lose.
-func (d *decoding) baseURL(text, at string) {
-	parsed, err := url.Parse(text)
-	if err != nil {
-		return // a fault of its format
-	}
-	if parsed.RawQuery != "" || parsed.ForceQuery || parsed.Fragment != "" {
-		d.Add(at, "holds a query or a fragment; what every request asks for stands in queryParams")
-	}
-	for segment := range strings.SplitSeq(parsed.Path, "/") {
-		if segment == "." || segment == ".." {
-			d.Add(at, "holds a segment %q; write the path that is meant", segment)
-			return
-		}
 	}
 }
 

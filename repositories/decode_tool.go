@@ -58,7 +58,12 @@ func (d *decoding) parameters(t *Tool, at string) {
 	}
 
 	known := append(compiled.Names(), "appId")
-	for _, name := range unknownURLParameters(t.URL, known) {
+	unknown := map[string]bool{}
+	for _, name := range urlParameter.FindAllString(pathAndQuery(t.URL), -1) {
+		if parameterNamed(name[1:], known) != "" || unknown[name] {
+			continue
+		}
+		unknown[name] = true
 		if d.Full() {
 			d.Skip(1) // a hint for each would cost the square of their number
 			continue

@@ -26,26 +26,38 @@ var formats = map[string]func(string) error{
 	"call-url":       checkCallURL,
 	"secret":         checkSecret,
 	"signing-secret": checkSigningSecret,
-	"scope":          checkScope,
+	"scope":          unless(scopePattern.MatchString, "%q is not a scope: printable ASCII without spaces, quotes and backslashes"),
 	"model":          checkModel,
-	"origin":         checkOrigin,
-	"emitter":        checkEmitter,
-	"header-value":   checkHeaderValue,
-	"method":         checkMethod,
-	"host":           checkHost,
-	"module-host":    checkModuleHost,
-	"database":       checkDatabase,
-	"source-type":    CheckSourceType,
-	"tool-type":      CheckToolType,
-	"timeout":        upTo(maxTimeout, "10s"),
-	"refresh":        checkRefresh,
-	"tool-pattern":   checkToolPattern,
-	"retry-for":      upTo(MostRetryFor, "15m"),
-	"settle":         upTo(maxSettle, "800ms"),
-	"dedupe-within":  upTo(maxDedupe, "10m"),
-	"answer-within":  upTo(maxAnswer, "30s"),
-	"language":       locale.CheckLanguage,
-	"time-zone":      locale.CheckZone,
+	"origin": unless(func(text string) bool {
+		parsed, err := url.Parse(text)
+		return text == "*" || err == nil && parsed.Host != "" && parsed.Scheme+"://"+parsed.Host == text
+	}, "%q is not an origin: scheme://host or scheme://host:port without a path, or *"),
+	"emitter": unless(func(text string) bool { // two tokens of a NATS subject
+		resource, scope, _ := strings.Cut(text, ".")
+		return IsID(resource) && IsID(scope)
+	}, "%q is not resource.scope: two words of A-Z a-z 0-9 _ - with a dot between them"),
+	"header-value": checkHeaderValue,
+	"method": unless(func(text string) bool { return slices.Contains(methods, strings.ToUpper(text)) },
+		"%q is not a method of a call: "+fault.OneOf(methods)),
+	"host": unless(func(text string) bool { return isAddress(text) || hostPattern.MatchString(text) },
+		"%q is not a host: one name or one IP address, without a port"),
+	"module-host": unless(func(text string) bool {
+		return isAddress(text) || hostPattern.MatchString(strings.TrimPrefix(text, "*."))
+	},
+		"%q is not a host: one name, *. and a name for all that are one label below it, or an IP address; without scheme, port and path"),
+	"database":    checkDatabase,
+	"source-type": CheckSourceType,
+	"tool-type":   CheckToolType,
+	"timeout":     upTo(maxTimeout, "10s"),
+	"refresh":     checkRefresh,
+	"tool-pattern": unless(toolPattern.MatchString,
+		"%q is not a pattern of tools' names: 1 to 128 of A-Z a-z 0-9 _ - . : / with * for any letters and ? for one"),
+	"retry-for":     upTo(MostRetryFor, "15m"),
+	"settle":        upTo(maxSettle, "800ms"),
+	"dedupe-within": upTo(maxDedupe, "10m"),
+	"answer-within": upTo(maxAnswer, "30s"),
+	"language":      locale.CheckLanguage,
+	"time-zone":     locale.CheckZone,
 }
 
 // MaxID is how long an id may be, in characters.
@@ -115,13 +127,6 @@ func checkSigningSecret(text string) error {
 // scopePattern is scope-token of RFC 6749, section 3.3.
 var scopePattern = regexp.MustCompile(`^[!\x23-\x5B\x5D-\x7E]+$`)
 
-func checkScope(text string) error {
-	if !scopePattern.MatchString(text) {
-		return fmt.Errorf("%q is not a scope: printable ASCII without spaces, quotes and backslashes", fault.Clip(text))
-	}
-	return nil
-}
-
 var providers = []string{"openai", "anthropic", "gemini", "cohere"}
 
 func checkModel(text string) error {
@@ -131,26 +136,6 @@ func checkModel(text string) error {
 	}
 	if !slices.Contains(providers, provider) {
 		return fmt.Errorf("%q is not a known provider: %s%s", fault.Clip(provider), fault.OneOf(providers), fault.DidYouMean(provider, providers))
-	}
-	return nil
-}
-
-func checkOrigin(text string) error {
-	if text == "*" {
-		return nil
-	}
-	parsed, err := url.Parse(text)
-	if err != nil || parsed.Host == "" || parsed.Scheme+"://"+parsed.Host != text {
-		return fmt.Errorf("%q is not an origin: scheme://host or scheme://host:port without a path, or *", fault.Clip(text))
-	}
-	return nil
-}
-
-// checkEmitter refuses what would not make two tokens of a NATS subject.
-func checkEmitter(text string) error {
-	resource, scope, found := strings.Cut(text, ".")
-	if !found || !IsID(resource) || !IsID(scope) {
-		return fmt.Errorf("%q is not resource.scope: two words of A-Z a-z 0-9 _ - with a dot between them", fault.Clip(text))
 	}
 	return nil
 }
@@ -183,13 +168,6 @@ func checkHeaderValue(text string) error {
 
 var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 
-func checkMethod(text string) error {
-	if !slices.Contains(methods, strings.ToUpper(text)) {
-		return fmt.Errorf("%q is not a method of a call: %s", fault.Clip(text), fault.OneOf(methods))
-	}
-	return nil
-}
-
 // elsewhereTypes begin the types of Toolbox's that are not supported here, none of them a misspelt one of ours.
 var elsewhereTypes = []string{
 	"alloydb", "bigquery", "bigtable", "cassandra", "clickhouse", "cloud-", "cockroachdb", "conversational-", "couchbase", "dataform", "dataplex", "dataproc", "dgraph",
@@ -218,13 +196,6 @@ func CheckSourceType(text string) error {
 // hostPattern is a host name (RFC 1123); a list of hosts and the path of a socket are none.
 var hostPattern = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252})$`)
 
-func checkHost(text string) error {
-	if _, err := netip.ParseAddr(text); err != nil && !hostPattern.MatchString(text) {
-		return fmt.Errorf("%q is not a host: one name or one IP address, without a port", fault.Clip(text))
-	}
-	return nil
-}
-
 func checkDatabase(text string) error {
 	switch {
 	case text == "":
@@ -235,21 +206,22 @@ func checkDatabase(text string) error {
 	return nil
 }
 
-func checkModuleHost(text string) error {
-	if _, err := netip.ParseAddr(text); err != nil && !hostPattern.MatchString(strings.TrimPrefix(text, "*.")) {
-		return fmt.Errorf("%q is not a host: one name, *. and a name for all that are one label below it, or an IP address; without scheme, port and path", fault.Clip(text))
-	}
-	return nil
-}
-
 // toolPattern is a pattern of names as MCP has them (revision 2026-07-28), and older servers.
 var toolPattern = regexp.MustCompile(`^[A-Za-z0-9_.:/*?-]{1,128}$`)
 
-func checkToolPattern(text string) error {
-	if !toolPattern.MatchString(text) {
-		return fmt.Errorf("%q is not a pattern of tools' names: 1 to 128 of A-Z a-z 0-9 _ - . : / with * for any letters and ? for one", fault.Clip(text))
+// unless refuses texts that are not as they should be; the format takes the text.
+func unless(is func(text string) bool, format string) func(string) error {
+	return func(text string) error {
+		if is(text) {
+			return nil
+		}
+		return fmt.Errorf(format, fault.Clip(text))
 	}
-	return nil
+}
+
+func isAddress(text string) bool {
+	_, err := netip.ParseAddr(text)
+	return err == nil
 }
 
 func upTo(most time.Duration, example string) func(string) error {
@@ -259,7 +231,7 @@ func upTo(most time.Duration, example string) func(string) error {
 			return fmt.Errorf("%q is not a duration as %q", fault.Clip(text), example)
 		}
 		if duration <= 0 || duration > most {
-			return fmt.Errorf("%q is out of range: more than 0 and at most %s", fault.Clip(text), shortDuration(most))
+			return fmt.Errorf("%q is out of range: more than 0 and at most %s", fault.Clip(text), zeroParts.Replace(most.String()))
 		}
 		return nil
 	}
@@ -275,7 +247,5 @@ func checkRefresh(text string) error {
 	return nil
 }
 
-// shortDuration writes 24h for 24h0m0s.
-func shortDuration(d time.Duration) string {
-	return strings.NewReplacer("m0s", "m", "h0m0s", "h").Replace(d.String())
-}
+// zeroParts makes 24h of 24h0m0s.
+var zeroParts = strings.NewReplacer("m0s", "m", "h0m0s", "h")

@@ -59,7 +59,22 @@ func (r *Repository) Notes() fault.List {
 				}
 			}
 		}
-		noteBraces(&notes, tool, at)
+
+		// What looks like a parameter in an address and is none may be meant.
+		field, texts, as := "url", []string{pathAndQuery(tool.URL)}, ":name"
+		if tool.Type == ToolHTTP {
+			path, err := template.Parse(tool.Path, template.PathEscape, template.QueryEscape)
+			if err != nil {
+				continue // a fault, which is reported where the path is checked
+			}
+			field, texts, as = "path", path.Literals(), "{{.name}}"
+		}
+		names := tool.Params().Names()
+		for _, one := range bracedIn(texts...) {
+			if !slices.Contains(names, one.name) { // else it is a fault today, in a tool of an earlier version
+				notes.Add(at+fault.Point(field), "has %s, which is no parameter of the tool and is sent as it stands; a parameter is written %s%s", fault.Clip(one.text), as, fault.DidYouMean(one.name, names))
+			}
+		}
 	}
 	return notes
 }
@@ -78,24 +93,6 @@ func (p *openParameter) open() bool {
 		return p.Items.open()
 	default:
 		return p.Type == "string"
-	}
-}
-
-// noteBraces notes what looks like a parameter in an address and is none; it may be meant.
-func noteBraces(notes *fault.List, tool *Tool, at string) {
-	field, texts, as := "url", []string{pathAndQuery(tool.URL)}, ":name"
-	if tool.Type == ToolHTTP {
-		path, err := template.Parse(tool.Path, template.PathEscape, template.QueryEscape)
-		if err != nil {
-			return // a fault, which is reported where the path is checked
-		}
-		field, texts, as = "path", path.Literals(), "{{.name}}"
-	}
-	names := tool.Params().Names()
-	for _, one := range bracedIn(texts...) {
-		if !slices.Contains(names, one.name) { // else it is a fault today, in a tool of an earlier version
-			notes.Add(at+fault.Point(field), "has %s, which is no parameter of the tool and is sent as it stands; a parameter is written %s%s", fault.Clip(one.text), as, fault.DidYouMean(one.name, names))
-		}
 	}
 }
 

@@ -280,11 +280,16 @@ func (t *Tool) inPath() []string {
 	if !strings.Contains(path, ":") {
 		return nil
 	}
-	var names []string
+	var known, names []string
 	for _, in := range t.lists() {
-		names = append(names, ParameterNames(in.Raw)...)
+		known = append(known, ParameterNames(in.Raw)...)
 	}
-	return namedIn(path, names)
+	for _, found := range pathParameter.FindAllString(path, -1) {
+		if name := parameterNamed(found[1:], known); name != "" && name != "appId" { // which is always there
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // maxMarks bounds what it takes to hold the marked values of one tool against its rules.
@@ -337,8 +342,9 @@ type Unverified struct {
 // Error names the services and how to send their tokens, or the first parameter.
 func (u *Unverified) Error() string {
 	if len(u.Services) > 0 {
+		headers := strings.Join(u.Services, TokenHeaderEnd+" or ") + TokenHeaderEnd
 		return fmt.Sprintf("tool %q requires a verified user: send an ID token of %s as the header %s",
-			u.Tool, strings.Join(u.Services, " or "), strings.Join(tokenHeaders(u.Services), " or "))
+			u.Tool, strings.Join(u.Services, " or "), headers)
 	}
 	return fmt.Sprintf("tool %q requires a verified user: %s %s", u.Tool, u.Faults[0].Parameter, u.Faults[0].Detail)
 }
@@ -348,14 +354,6 @@ func TokenHeader(service string) string { return service + TokenHeaderEnd }
 
 // TokenHeaderEnd is how the name of every such header ends.
 const TokenHeaderEnd = "_token"
-
-func tokenHeaders(services []string) []string {
-	names := make([]string, len(services))
-	for i, service := range services {
-		names[i] = TokenHeader(service)
-	}
-	return names
-}
 
 // AsksForUser reports whether the tool can be used by verified users alone.
 func (t *Tool) AsksForUser() bool { return len(t.AuthRequired) > 0 || t.Params().Authenticated() }

@@ -58,18 +58,6 @@ func checkCallURL(text string) error {
 	return checkURL(text)
 }
 
-// unknownURLParameters returns the :params in path and query that name none of the
-// known parameters.
-func unknownURLParameters(text string, known []string) []string {
-	var unknown []string
-	for _, found := range urlParameter.FindAllString(pathAndQuery(text), -1) {
-		if parameterNamed(found[1:], known) == "" && !slices.Contains(unknown, found) {
-			unknown = append(unknown, found)
-		}
-	}
-	return unknown
-}
-
 // pathAndQuery is what follows the authority of a URL.
 func pathAndQuery(text string) string { return strings.TrimPrefix(text, authority.FindString(text)) }
 
@@ -99,18 +87,6 @@ func bracedIn(texts ...string) []braced {
 // pathParameter finds what may be a :param that the tool knows, whose name may also begin
 // with a digit.
 var pathParameter = regexp.MustCompile(`:[A-Za-z0-9_-]+`)
-
-// namedIn returns the known names that stand as :name in a part of a URL; the app's id is
-// always there.
-func namedIn(part string, known []string) []string {
-	var names []string
-	for _, found := range pathParameter.FindAllString(part, -1) {
-		if name := parameterNamed(found[1:], known); name != "" && name != "appId" {
-			names = append(names, name)
-		}
-	}
-	return names
-}
 
 // parameterNamed returns the known name that a text is or begins with: in /:from-:to the
 // hyphen belongs to the path. It is empty if there is none.
