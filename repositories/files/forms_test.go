@@ -326,7 +326,9 @@ func TestSourcesOfACloudAreReachedByTheirHost(t *testing.T) {
 t.yaml:19:7: source "span": type: "spanner" is not a supported type of source: postgres, mysql, sqlite, http or mcp
 t.yaml:24:7: tool "rows": type: "spanner-sql" is not a supported type of tool: http, mcp, postgres-sql, mysql-sql, sqlite-sql, postgres-execute-sql, mysql-execute-sql, sqlite-execute-sql, postgres-list-tables or mysql-list-tables; a tool without a type fires an event and calls its url`)
 
-	at := func(name string) (string, bool) { return "10.0.0.3", name == "MY_PG_HOST" }
+	at := func(name string) (string, bool) { // a variable that is set to nothing gives no port
+		return map[string]string{"MY_PG_HOST": "10.0.0.3"}[name], name == "MY_PG_HOST" || name == "MY_PG_PORT"
+	}
 	set, err = files.Read([]string{"t.yaml"}, files.Options{Lookup: at, SkipUnsupported: true})
 	require.NoError(t, set.All(err))
 	require.Equal(t, `{"sources":[{"name":"my-pg","type":"postgres","database":"d","user":"u","host":"10.0.0.3"}]}`, bodies(set)["app"])

@@ -16,14 +16,30 @@ import (
 func Compile(lists []List, with *Budget, needed ...string) (*Parameters, fault.List) {
 	lists = slices.DeleteFunc(slices.Clone(lists), func(l List) bool { return !Present(l.Raw) })
 	root, faults := schemaOf(lists)
-	var compiled *Parameters
+	compiled := &Parameters{}
 	switch {
 	case len(faults) > 0:
 		return nil, faults
 	case root != nil:
 		compiled, faults = compileRoot(root, with, needed)
 	default:
-		compiled, faults = compileLists(lists, with, needed)
+		seen := map[string]bool{}
+		for _, in := range lists {
+			list, found := in.compile(with)
+			faults.Join(found)
+			for i, p := range list {
+				if p.name != "" && seen[p.name] {
+					faults.Add(fault.Point(in.Field, i, in.key), "%s is the name of another parameter as well", fault.Show(p.name))
+				}
+				seen[p.name] = true
+			}
+			compiled.list = append(compiled.list, list...)
+		}
+		need(compiled.list, needed)
+		var err error
+		if compiled.model, err = listModel(compiled.list); err != nil && len(faults) == 0 {
+			faults.Add("", "cannot be shown to a model: %s", err)
+		}
 	}
 	if len(faults) == 0 {
 		compiled.index()
@@ -54,29 +70,6 @@ func schemaOf(lists []List) (json.RawMessage, fault.List) {
 		return nil, fault.List{{Pointer: fault.Point(others[0]), Detail: "stands beside a JSON Schema: give parameters as a list"}}
 	}
 	return root, nil
-}
-
-func compileLists(lists []List, with *Budget, needed []string) (*Parameters, fault.List) {
-	var faults fault.List
-	parameters := &Parameters{}
-	seen := map[string]bool{}
-	for _, in := range lists {
-		list, found := in.compile(with)
-		faults.Join(found)
-		for i, p := range list {
-			if p.name != "" && seen[p.name] {
-				faults.Add(fault.Point(in.Field, i, in.key), "%s is the name of another parameter as well", fault.Show(p.name))
-			}
-			seen[p.name] = true
-		}
-		parameters.list = append(parameters.list, list...)
-	}
-	need(parameters.list, needed)
-	var err error
-	if parameters.model, err = listModel(parameters.list); err != nil && len(faults) == 0 {
-		faults.Add("", "cannot be shown to a model: %s", err)
-	}
-	return parameters, faults
 }
 
 func (p *Parameters) index() {

@@ -164,7 +164,15 @@ func (f *faultCollector) rules(d *definition, p *compiledParameter) {
 	} else {
 		p.format = Format(d.Format)
 	}
-	f.bounds(d, p)
+	if d.MinValue != "" && p.least == nil {
+		f.add("minValue", "%s is out of the range of a number", fault.Clip(d.MinValue.String()))
+	}
+	if d.MaxValue != "" && p.most == nil {
+		f.add("maxValue", "%s is out of the range of a number", fault.Clip(d.MaxValue.String()))
+	}
+	if p.least != nil && p.most != nil && p.least.number.Compare(p.most.number) > 0 {
+		f.add("minValue", "%s is above the maxValue of %s: no value is left", p.least.given, p.most.given)
+	}
 	f.entries("allowedValues", p.allowed, p)
 	f.entries("excludedValues", p.excluded, p)
 	f.unreachable(p)
@@ -215,18 +223,6 @@ func (f *faultCollector) misplaced(d *definition) {
 	}
 	if d.ValueType != "" && !slices.Contains(valueKinds, d.ValueType) {
 		f.add("valueType", "%s is not a type of values: %s%s", fault.Show(d.ValueType), fault.OneOf(valueKinds), fault.DidYouMean(string(d.ValueType), valueKinds))
-	}
-}
-
-func (f *faultCollector) bounds(d *definition, p *compiledParameter) {
-	if d.MinValue != "" && p.least == nil {
-		f.add("minValue", "%s is out of the range of a number", fault.Clip(d.MinValue.String()))
-	}
-	if d.MaxValue != "" && p.most == nil {
-		f.add("maxValue", "%s is out of the range of a number", fault.Clip(d.MaxValue.String()))
-	}
-	if p.least != nil && p.most != nil && p.least.number.Compare(p.most.number) > 0 {
-		f.add("minValue", "%s is above the maxValue of %s: no value is left", p.least.given, p.most.given)
 	}
 }
 

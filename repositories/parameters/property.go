@@ -54,7 +54,17 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 		p.format = Format(format) // other formats of JSON Schema are annotations
 	}
 	found.spoken(p, notes)
-	p.useDefault(notes.Default)
+	if notes.Default != nil {
+		// Real definitions say "false" for false, or "any" beside an enum without it: the first is read as a model's
+		// value, the second counts as no value.
+		meant, _ := p.translate(normal(notes.Default))
+		read, _ := coerceProperty(meant, p.property)
+		if p.property.Validate(read) != nil || p.formatFlaw(read) != "" {
+			p.refused = notes.Default
+		} else {
+			p.fallback = &fixed{read}
+		}
+	}
 	if notes.Value != nil {
 		value, _ := p.translate(notes.Value)
 		flaws := p.schemaFlaws(value)
@@ -91,21 +101,6 @@ func (f *faultCollector) spoken(p *compiledParameter, notes annotations) {
 	}
 	p.items = &compiledParameter{property: items, description: plaintext.Text(inner.Description), kind: kindOf(items)}
 	newFaultCollector(f.faults, f.at+fault.Point("items")).spoken(p.items, inner)
-}
-
-// useDefault takes a property's default as far as it is one. Real definitions say "false" for false, or "any"
-// beside an enum without it: the first is read as a model's value, the second counts as no value.
-func (p *compiledParameter) useDefault(given any) {
-	if given == nil {
-		return
-	}
-	meant, _ := p.translate(normal(given))
-	read, _ := coerceProperty(meant, p.property)
-	if p.property.Validate(read) != nil || p.formatFlaw(read) != "" {
-		p.refused = given
-		return
-	}
-	p.fallback = &fixed{read}
 }
 
 func (p *compiledParameter) schemaFlaws(value any) []violation {
@@ -176,7 +171,15 @@ func (c *coercion) read(value any, s *jsonschema.Schema) any {
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(value)) {
-			c.member(value, name, s)
+			property, known := s.Properties[name]
+			if !known {
+				property, _ = s.AdditionalProperties.(*jsonschema.Schema)
+			}
+			value[name] = c.read(value[name], property)
+			if value[name] == nil && known && !slices.Contains(s.Required, name) && property.Validate(nil) != nil {
+				c.changed = true
+				delete(value, name) // the schema has no use for null
+			}
 		}
 	}
 	return value
@@ -252,21 +255,6 @@ func jsonType(value any, wanted []string) string {
 	default:
 		return ""
 	}
-}
-
-// member reads one part of an object. It leaves out null if the schema has no use for it.
-func (c *coercion) member(object map[string]any, name string, s *jsonschema.Schema) {
-	property, known := s.Properties[name]
-	if !known {
-		property, _ = s.AdditionalProperties.(*jsonschema.Schema)
-	}
-	read := c.read(object[name], property)
-	if read == nil && known && !slices.Contains(s.Required, name) && property.Validate(nil) != nil {
-		c.changed = true
-		delete(object, name)
-		return
-	}
-	object[name] = read
 }
 
 // checkIntegers finds what JSON Schema lets through and a program may not send: 5.0 for an integer.

@@ -252,26 +252,21 @@ func (p *compiledParameter) coerce(value any) (any, bool) {
 			values[key], changed = inner, changed || also
 		}
 	case !isMap && len(p.allowed) > 0:
-		if meant, is := p.nearestAllowed(value); is {
+		text, is := value.(string)
+		if !is || p.ruleFlaw(text) == "" {
+			break
+		}
+		var candidates []any
+		for _, e := range p.allowed {
+			if e.pattern == nil {
+				candidates = append(candidates, e.given)
+			}
+		}
+		if meant, is := meantBy(text, candidates); is {
 			return meant, true
 		}
 	}
 	return value, changed
-}
-
-// nearestAllowed returns the one literal allowed value that a text means.
-func (p *compiledParameter) nearestAllowed(value any) (string, bool) {
-	text, is := value.(string)
-	if !is || p.ruleFlaw(text) == "" {
-		return "", false
-	}
-	var candidates []any
-	for _, e := range p.allowed {
-		if e.pattern == nil {
-			candidates = append(candidates, e.given)
-		}
-	}
-	return meantBy(text, candidates)
 }
 
 // meantBy returns the one candidate that equals the text without surrounding space, or without case as well.

@@ -61,7 +61,14 @@ func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameter
 	p := &Parameters{schema: &rootSchema{compiled: compiled, cost: schemaCost(compiled), open: isOpen(compiled)}}
 	properties, _ := document["properties"].(map[string]any)
 	required := requiredNames(document)
-	for _, name := range keysInOrder(raw, properties) {
+	names := slices.Sorted(maps.Keys(properties))
+	var outer struct{ Properties json.RawMessage }
+	if json.Unmarshal(raw, &outer) == nil && len(properties) > 0 {
+		if given, err := exactjson.Keys(outer.Properties); err == nil && len(given) == len(properties) {
+			names = given // in their order
+		}
+	}
+	for _, name := range names {
 		found := newFaultCollector(&faults, at+fault.Point("properties", name))
 		p.list = append(p.list, compileProperty(name, properties[name], compiled.Properties[name], required[name], found))
 	}
@@ -69,20 +76,6 @@ func compileRoot(raw json.RawMessage, with *Budget, needed []string) (*Parameter
 	p.model = schemaModel(document, p.list)
 	p.dialect, _ = document["$schema"].(string)
 	return p, faults
-}
-
-// keysInOrder returns the names of the properties of a JSON Schema in their order.
-func keysInOrder(document []byte, properties map[string]any) []string {
-	var outer struct {
-		Properties json.RawMessage `json:"properties"`
-	}
-	if json.Unmarshal(document, &outer) == nil && len(properties) > 0 {
-		keys, err := exactjson.Keys(outer.Properties)
-		if err == nil && len(keys) == len(properties) {
-			return keys
-		}
-	}
-	return slices.Sorted(maps.Keys(properties))
 }
 
 // isOpen reports whether the schema allows properties that it does not name, or has schemas that may name some.
