@@ -130,16 +130,6 @@ func (a attempt) unanswered() attempt {
 	return a
 }
 
-// notifyAnswered tells the request of this process that waits for the answer, if there is one.
-func (d *Deliveries) notifyAnswered(a attempt) {
-	if outcomes, waits := d.answered.Load(a.ID); waits {
-		select {
-		case outcomes.(chan effect.Outcome) <- a.outcome:
-		default: // it was told before
-		}
-	}
-}
-
 // given is the Deliverer of answers that are there.
 type given struct{}
 

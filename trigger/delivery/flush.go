@@ -60,39 +60,6 @@ func (d *Deliveries) AwaitFlush(ctx context.Context, appID, box string) {
 	}
 }
 
-// flush has a batch settled, of which all events are published.
-func (f *First) flush(closing ledger.Report) (answer string, err error) {
-	s := ledger.Settlement{
-		Turn: f.of.Turn, Box: f.of.Box, Token: f.of.Token, Next: f.NextHolder(),
-		Keep: f.Store.Retention().Done, Answered: closing.Answer != "", Reply: closing.Reply, Says: closing.Says, Trigger: closing.Trigger,
-	}
-	at := make([]int, len(f.of.Answer.Matches)) // place of the match's firing in the settlement
-	for i, match := range f.of.Answer.Matches {
-		if !match.Due() {
-			continue
-		}
-		states, err := match.States()
-		if err != nil {
-			return "", err
-		}
-		at[i] = len(s.Firings)
-		s.Firings = append(s.Firings, ledger.Settled{ID: match.TriggerID, States: states})
-	}
-	for _, a := range f.unsaved {
-		if a.Match < 0 {
-			continue // it belongs to no trigger
-		}
-		lines, err := a.lines()
-		if err != nil {
-			return "", err
-		}
-		s.Firings[at[a.Match]].Attempts += lines + "\n"
-	}
-	f.unsaved, f.batch, f.leads = nil, false, false
-	f.settle(s)
-	return closing.Answer, nil
-}
-
 // settle queues a settlement, and returns at once.
 func (d *Deliveries) settle(s ledger.Settlement) {
 	shard, one := d.Ledger.Shard(s.App), &settlement{Settlement: s, written: make(chan struct{})}

@@ -75,7 +75,12 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 		return err
 	}
 	if _, err = d.finish(ctx, r); err == nil && a.ends() {
-		d.notifyAnswered(a)
+		if outcomes, waits := d.answered.Load(a.ID); waits { // a request of this process waits for the answer
+			select {
+			case outcomes.(chan effect.Outcome) <- a.outcome:
+			default: // it has one already
+			}
+		}
 	}
 	return err
 }
