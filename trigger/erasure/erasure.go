@@ -17,7 +17,6 @@ import (
 	"fmt"
 	"time"
 
-	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
@@ -85,68 +84,21 @@ func (e *Eraser) Erase(ctx context.Context, appID, sessionID string) error {
 			}
 		}
 	}()
-	return errors.Join(e.clear(ctx, mark, appID, sessionID), mark.End(ctx))
-}
-
-// clear removes everything, in an order in which a call that ends now, or an erasure that is
-// broken off, leaves nothing behind that cannot be found.
-func (e *Eraser) clear(ctx context.Context, mark *store.Erasing, appID, sessionID string) error {
-	for _, step := range []func() error{
-		func() error { return mark.Drop(ctx) },
-		func() error { return e.eraseCalls(ctx, appID, sessionID) },
-		func() error { return e.takeOutboxes(ctx, appID, sessionID) },
-		func() error { return e.forgetAnswers(ctx, appID, sessionID) },
-		func() error {
-			return e.eachTrigger(ctx, appID, sessionID, func(ids []string) error {
-				return e.eraseTriggers(ctx, appID, sessionID, ids)
-			})
+	// The order is one in which a call that ends now, or an erasure that is broken off, leaves nothing
+	// behind that cannot be found.
+	for _, step := range []func(ctx context.Context, appID, sessionID string) error{
+		func(ctx context.Context, _, _ string) error { return mark.Drop(ctx) },
+		e.eraseCalls, e.eraseOutboxes, e.eraseTriggers,
+		e.eraseOutboxes, // what was retried by hand in between
+		func(ctx context.Context, appID, sessionID string) error {
+			return ofStreams(e.Events.Erase(ctx, appID, sessionID))
 		},
-		func() error { return e.takeOutboxes(ctx, appID, sessionID) }, // what was retried by hand in between
-		func() error { return ofStreams(e.Events.Erase(ctx, appID, sessionID)) },
 	} {
-		if err := step(); err != nil {
-			return err
+		if err = step(ctx, appID, sessionID); err != nil {
+			break
 		}
 	}
-	return nil
-}
-
-// takeOutboxes removes what is not published, when nobody publishes it.
-func (e *Eraser) takeOutboxes(ctx context.Context, appID, sessionID string) error {
-	for _, box := range keyspace.Boxes(sessionID) {
-		for {
-			done, most, err := e.eraseOutbox(ctx, appID, box)
-			if err != nil {
-				return err
-			}
-			if done {
-				break
-			}
-			select {
-			case <-time.After(min(looked, most)):
-			case <-ctx.Done():
-				return ctx.Err()
-			}
-		}
-	}
-	return nil
-}
-
-// forgetAnswers removes what was published for the triggers that are still known, by their
-// records or by their events.
-func (e *Eraser) forgetAnswers(ctx context.Context, appID, sessionID string) error {
-	ids, err := e.Events.TriggersOf(ctx, appID, sessionID)
-	if err != nil {
-		return ofStreams(err)
-	}
-	err = e.eachTrigger(ctx, appID, sessionID, func(some []string) error {
-		ids = append(ids, some...)
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return ofStreams(e.Answers.Forget(ctx, appID, ids))
+	return errors.Join(err, mark.End(ctx))
 }
 
 // Stored hands out the events of a session that the stream has, in their order, until do fails.

@@ -68,7 +68,7 @@ func (e *Eraser) eraseCalls(ctx context.Context, appID, session string) error {
 	return nil
 }
 
-// eraseOutbox removes an outbox with its effects, unless somebody has it.
+// eraseOutbox removes an outbox with its effects, unless another replica publishes it.
 //
 //	KEYS outbox, then the effect of each member, then the ledger
 //	ARGV member of the outboxes, then each member of the outbox
@@ -91,34 +91,111 @@ unschedule('outboxes', box)
 return {'ok'}
 `)
 
-// eraseOutbox removes an outbox with all events that are not published. While another publishes it,
-// nothing is removed, and pause is how long that one may have it at most.
-func (e *Eraser) eraseOutbox(ctx context.Context, appID, box string) (done bool, pause time.Duration, err error) {
+// eraseOutboxes removes what is not published, as soon as no replica publishes it.
+func (e *Eraser) eraseOutboxes(ctx context.Context, appID, sessionID string) error {
 	k, db := keyspace.KeysOf(appID), e.Ledger.DB()
-	members, err := db.LRange(ctx, k.Outbox(box), 0, -1).Result()
-	if err != nil {
-		return false, 0, keyspace.Unavailable(err)
-	}
-	keys, args := []string{k.Outbox(box)}, []any{box}
-	for _, member := range members {
-		of := member
-		if strings.HasPrefix(member, "#") {
-			of = "" // a batch has no effect of its own
+	for _, box := range keyspace.Boxes(sessionID) {
+		for {
+			members, err := db.LRange(ctx, k.Outbox(box), 0, -1).Result()
+			if err != nil {
+				return keyspace.Unavailable(err)
+			}
+			keys, args := []string{k.Outbox(box)}, []any{box}
+			for _, member := range members {
+				of := member
+				if strings.HasPrefix(member, "#") {
+					of = "" // a batch has no effect of its own
+				}
+				keys, args = append(keys, k.Effect(of)), append(args, member)
+			}
+			raw, err := eraseOutbox.Run(ctx, db, append(keys, k.Ledger()...), args...)
+			if err != nil {
+				return err
+			}
+			reply, pause := raw.([]any), time.Duration(0)
+			if reply[0] == "ok" {
+				break
+			}
+			if len(reply) == 3 { // held, pause, ms
+				if pause, err = time.ParseDuration(reply[2].(string) + "ms"); err != nil {
+					return err
+				}
+			}
+			select {
+			case <-time.After(min(looked, pause)):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		}
-		keys, args = append(keys, k.Effect(of)), append(args, member)
 	}
-	raw, err := eraseOutbox.Run(ctx, db, append(keys, k.Ledger()...), args...)
-	if err != nil {
-		return false, 0, err
-	}
-	reply := raw.([]any)
-	if len(reply) == 2 {
-		pause, err = time.ParseDuration(reply[1].(string) + "ms")
-	}
-	return reply[0] == "ok", pause, err
+	return nil
 }
 
-// eachTrigger hands out the ids of the triggers of a session, some at a time, those of its earlier
+// eraseTriggers removes records with all that names them, and their effects.
+//
+//	KEYS 1 pending, 2 failed, 3 triggers of the app, 4 those of the session, 5 over, 6 dead,
+//	     then of each record itself, its fence and its effects, then other effects, then the
+//	     ledger
+//	ARGV appId, keys of each, number of records, then of each triggerId and the id of its call
+var eraseTriggers = keyspace.NewFreeingScript(keyspace.DueLua, ledger.TallyLua, `
+local app, step, count = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+for i = 1, count do
+  local first, id = 7 + (i - 1) * step, ARGV[2 + 2 * i]
+  local fence = redis.call('GET', KEYS[first + 1])
+  if fence and string.sub(fence, -#id - 1) == ' ' .. id then redis.call('DEL', KEYS[first + 1]) end
+  redis.call('DEL', KEYS[first], unpack(KEYS, first + 2, first + step - 1))
+  unschedule('calls', ARGV[3 + 2 * i])
+  unschedule('held', id)
+  for j = 1, 4 do redis.call('ZREM', KEYS[j], id) end
+  redis.call('ZREM', KEYS[5], app .. '/' .. id)
+end
+for i = 7 + count * step, others do redis.call('DEL', KEYS[i]) end
+tally(KEYS[6], app, KEYS[2])
+return 'ok'
+`)
+
+// eraseTriggers removes the triggers of a session, whatever they owe, and before them what was
+// published for those that are still known, by their records or by their events.
+func (e *Eraser) eraseTriggers(ctx context.Context, appID, session string) error {
+	known, err := e.Events.TriggersOf(ctx, appID, session)
+	if err != nil {
+		return ofStreams(err)
+	}
+	err = e.eachTrigger(ctx, appID, session, func(ids []string) error {
+		known = append(known, ids...)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := e.Answers.Forget(ctx, appID, known); err != nil {
+		return ofStreams(err)
+	}
+	return e.eachTrigger(ctx, appID, session, func(ids []string) error {
+		k, triggers := keyspace.KeysOf(appID), make([]string, len(ids))
+		for i, id := range ids {
+			triggers[i] = k.Trigger(id)
+		}
+		records, err := e.Ledger.DB().HashFields(ctx, triggers, "fire", "fence", "retries")
+		if err != nil {
+			return err
+		}
+		keys := []string{k.InState(keyspace.Pending), k.InState(keyspace.Failed), k.Triggers(""), k.Triggers(session), k.Over(), k.Dead()}
+		args, others := []any{appID, 2 + len(keyspace.Parts), len(ids)}, []string{}
+		for i, id := range ids {
+			fire, fence, retries := records[i][0], records[i][1], records[i][2]
+			keys = append(append(keys, triggers[i], k.Fence(fence)), k.Effects(fire)...)
+			args = append(args, id, keyspace.EffectID(fire, "call"))
+			for n := range strings.Count(retries, "\n") { // by hand: each has had a result of its own
+				others = append(others, k.Effect(keyspace.RetriedResult(fire, n+1)))
+			}
+		}
+		_, err = eraseTriggers.Run(ctx, e.Ledger.DB(), slices.Concat(keys, others, k.Ledger()), args...)
+		return err
+	})
+}
+
+// eachTrigger passes on the ids of the triggers of a session, some at a time, those of its earlier
 // lives included. These are looked for among all of the app; those of one time as the last that were
 // read are read again.
 func (e *Eraser) eachTrigger(ctx context.Context, appID, session string, do func(ids []string) error) error {
@@ -157,51 +234,4 @@ func (e *Eraser) eachTrigger(ctx context.Context, appID, session string, do func
 		newest := list[len(list)-1].Score
 		last, after = len(list) < listed || newest == after, newest
 	}
-}
-
-// eraseTriggers removes records with all that names them, and their effects.
-//
-//	KEYS 1 pending, 2 failed, 3 triggers of the app, 4 those of the session, 5 over, 6 dead,
-//	     then of each record itself, its fence and its effects, then other effects, then the
-//	     ledger
-//	ARGV appId, keys of each, number of records, then of each triggerId and the id of its call
-var eraseTriggers = keyspace.NewFreeingScript(keyspace.DueLua, ledger.TallyLua, `
-local app, step, count = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-for i = 1, count do
-  local first, id = 7 + (i - 1) * step, ARGV[2 + 2 * i]
-  local fence = redis.call('GET', KEYS[first + 1])
-  if fence and string.sub(fence, -#id - 1) == ' ' .. id then redis.call('DEL', KEYS[first + 1]) end
-  redis.call('DEL', KEYS[first], unpack(KEYS, first + 2, first + step - 1))
-  unschedule('calls', ARGV[3 + 2 * i])
-  unschedule('held', id)
-  for j = 1, 4 do redis.call('ZREM', KEYS[j], id) end
-  redis.call('ZREM', KEYS[5], app .. '/' .. id)
-end
-for i = 7 + count * step, others do redis.call('DEL', KEYS[i]) end
-tally(KEYS[6], app, KEYS[2])
-return 'ok'
-`)
-
-// eraseTriggers removes triggers of a session, whatever they owe.
-func (e *Eraser) eraseTriggers(ctx context.Context, appID, session string, ids []string) error {
-	k, triggers := keyspace.KeysOf(appID), make([]string, len(ids))
-	for i, id := range ids {
-		triggers[i] = k.Trigger(id)
-	}
-	records, err := e.Ledger.DB().HashFields(ctx, triggers, "fire", "fence", "retries")
-	if err != nil {
-		return err
-	}
-	keys := []string{k.InState(keyspace.Pending), k.InState(keyspace.Failed), k.Triggers(""), k.Triggers(session), k.Over(), k.Dead()}
-	args, others := []any{appID, 2 + len(keyspace.Parts), len(ids)}, []string{}
-	for i, id := range ids {
-		fire, fence, retries := records[i][0], records[i][1], records[i][2]
-		keys = append(append(keys, triggers[i], k.Fence(fence)), k.Effects(fire)...)
-		args = append(args, id, keyspace.EffectID(fire, "call"))
-		for n := range strings.Count(retries, "\n") { // by hand: each has had a result of its own
-			others = append(others, k.Effect(keyspace.RetriedResult(fire, n+1)))
-		}
-	}
-	_, err = eraseTriggers.Run(ctx, e.Ledger.DB(), slices.Concat(keys, others, k.Ledger()), args...)
-	return err
 }
