@@ -18,11 +18,6 @@ func mayReply(s scope.Scope, answer query.Answer) bool {
 	return !s.Exclusive() && !answer.SkipResponse
 }
 
-// wantsModelReply reports whether the model should write a reply, given the results of the calls.
-func wantsModelReply(request matcher.Request, s scope.Scope, answer query.Answer) bool {
-	return request.Chat && len(answer.Matches) > 0 && mayReply(s, answer) && returnedDirect(answer) == nil && questions(answer) == ""
-}
-
 // directReply is the reply that needs no further request: the result of a tool that returns it
 // directly, the question of one that asks first, or what the model said besides matching nothing.
 func directReply(s scope.Scope, answer query.Answer, text string, chat bool) json.RawMessage {

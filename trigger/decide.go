@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
@@ -133,7 +135,11 @@ func (d *decider) process(t *turn, retry time.Duration) (json.RawMessage, error)
 			panic(fault)
 		}
 	}()
-	ctx, span := messageSpan(ctx, d.Tracer, t)
+	// The span is below the request that has brought the message, on whichever replica that is decided.
+	ctx, span := d.Tracer.Below(ctx, t.message.TraceParent, "message", trace.SpanKindInternal)
+	if span.IsRecording() {
+		span.SetAttributes(tracing.App.String(t.App), tracing.Conversation.String(t.Session), tracing.Message.String(t.Turn.Message))
+	}
 	t.message.TraceParent = tracing.Parent(span, t.message.TraceParent)
 	defer span.End()
 	started := d.Now()
@@ -283,7 +289,10 @@ func (d *decider) match(ctx context.Context, t *turn, request matcher.Request) (
 	}
 	started := d.Now()
 	failpoint.At(failpoint.MatchBefore)
-	ctx, span := matchSpan(ctx, len(request.Candidates))
+	ctx, span := tracing.Start(ctx, "match", trace.SpanKindInternal)
+	if span.IsRecording() {
+		span.SetAttributes(tracing.Offered.Int(len(request.Candidates)))
+	}
 	result, err := t.match(ctx, d.matcher, request)
 	tracing.End(span, faultOf(err), tracing.Stage.String(result.Stage))
 	failpoint.At(failpoint.MatchAfter)
@@ -572,7 +581,7 @@ func (d *decider) deliver(ctx context.Context, t *turn, p *plan, request matcher
 		return nil, err
 	}
 	reply := directReply(t.scope, p.Answer, result.Text, request.Chat)
-	if wantsModelReply(request, t.scope, p.Answer) {
+	if a := p.Answer; request.Chat && len(a.Matches) > 0 && mayReply(t.scope, a) && returnedDirect(a) == nil && questions(a) == "" {
 		if _, err := first.Save(ctx, ledger.Report{}); err != nil { // others wait for our events, and a model takes its time
 			return nil, err
 		}

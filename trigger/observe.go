@@ -14,27 +14,9 @@ import (
 	"earshot/trigger/payload"
 )
 
-// messageSpan begins the span of a message, below the request that has brought it, on whichever
-// replica that is decided. No text, value or credential is in a span.
-func messageSpan(ctx context.Context, tracer *tracing.Tracer, t *turn) (context.Context, trace.Span) {
-	ctx, span := tracer.Below(ctx, t.message.TraceParent, "message", trace.SpanKindInternal)
-	if span.IsRecording() {
-		span.SetAttributes(tracing.App.String(t.App), tracing.Conversation.String(t.Session), tracing.Message.String(t.Turn.Message))
-	}
-	return ctx, span
-}
-
-// matchSpan begins the span of matching a message with the tools that are offered.
-func matchSpan(ctx context.Context, offered int) (context.Context, trace.Span) {
-	ctx, span := tracing.Start(ctx, "match", trace.SpanKindInternal)
-	if span.IsRecording() {
-		span.SetAttributes(tracing.Offered.Int(offered))
-	}
-	return ctx, span
-}
-
 // firingSpan begins the span of a tool that fires, below the message or the request. It is of a
-// decision that may not stand: one that is never ended is never exported. Its effects go on with the
+// decision that may not stand: one that is never ended is never exported. No text, value or credential
+// is in it. Its effects go on with the
 // second result, which is parent if nothing is recorded.
 func firingSpan(tracer *tracing.Tracer, parent string, of payload.Trigger) (trace.Span, string) {
 	if tracer == nil {

@@ -111,7 +111,9 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 	p.fired[counted]++
 	switch {
 	case triggerID != "" && !repository.Options.TriggerOnce:
-		f.id = directID(triggerID, repository)
+		// A client's id is unique only within its app, but the ids of effects must be unique in the
+		// stream of all apps.
+		f.id = ledger.Hash("direct", repository.AppID, triggerID, repository.Generation)
 	case triggerID == "" && p.newID != nil:
 		triggerID = p.newID()
 	case triggerID == "":
@@ -484,12 +486,6 @@ func firingID(of ledger.Turn, generation store.Generation, repository *repositor
 		return ledger.Hash("once", repository.AppID, repository.SessionID, repository.ID, repository.Generation)
 	}
 	return ledger.Hash("fire", turnHash(of, generation), repository.ID, repository.Generation, tool, strconv.Itoa(n))
-}
-
-// directID is the id of a firing for which the client has given a triggerId. A client's id is unique
-// only within its app, but the ids of effects must be unique in the stream of all apps.
-func directID(triggerID string, repository *repositories.Repository) string {
-	return ledger.Hash("direct", repository.AppID, triggerID, repository.Generation)
 }
 
 // turnHash is the turn's name in ids. A resend after a failover of Redis has the same. The
