@@ -65,13 +65,13 @@ type Turns struct {
 	// preconditions are what the chat events of the last conversations rested on, by session, and by
 	// app with its generation alone: the events are made before the script runs that stores the
 	// message, and it says when they are stale.
-	preconditions *lru.Cache[string, ledger.Resting]
+	preconditions *lru.Cache[string, ledger.Precondition]
 }
 
 const cachedPreconditions = 4096
 
 func newTurns(d *decider, holds *Holds) *Turns {
-	preconditions, _ := lru.New[string, ledger.Resting](cachedPreconditions) // fails for a size of 0 only
+	preconditions, _ := lru.New[string, ledger.Precondition](cachedPreconditions) // fails for a size of 0 only
 	t := &Turns{d, holds, query.NewPasts(), preconditions}
 	d.Handle(keyspace.LaneTurns, t.takeTurn)
 	return t
@@ -251,16 +251,16 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 	ts.deliveries.AwaitFlush(ctx, id.App, keyspace.Box(id.Session, ""))
 	for range maxReplans {
 		found, err = ts.Ledger.Accept(ctx, a)
-		if err != nil || found.Status != ledger.Unguessed {
+		if err != nil || found.Status != ledger.StalePrecondition {
 			break
 		}
-		of := *found.Resting
+		of := *found.Precondition
 		if a.Chat, err = chatOf(a, message, of); err != nil {
 			break
 		}
 		of.Message = ""
 		ts.preconditions.Add(id.App+"/"+id.Session, of)
-		ts.preconditions.Add(id.App, ledger.Resting{AppGeneration: of.AppGeneration})
+		ts.preconditions.Add(id.App, ledger.Precondition{AppGeneration: of.AppGeneration})
 	}
 	if found.Told {
 		ts.Go(func() { ts.deliveries.PublishMessage(a) })
@@ -270,7 +270,7 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 	case errors.As(err, &limit):
 	case err != nil:
 		ts.GiveUp(ledger.Holding{Turn: id, Token: a.Token}, err)
-	case found.Status == ledger.Unguessed:
+	case found.Status == ledger.StalePrecondition:
 		err = fmt.Errorf("%w: what is known of session %q changes faster than a message can be stored", keyspace.ErrUnavailable, id.Session)
 	case found.Status == ledger.Erasing:
 		err = fmt.Errorf("session %q: %w", id.Session, repositories.ErrErasing)

@@ -66,14 +66,14 @@ func (c chatEvents) entry(kind string, header payload.Header, says payload.Paylo
 }
 
 // chatOf are the events of a message: the one that is given, or the one that the ledger has of it.
-func chatOf(a ledger.Acceptance, message *query.StoredMessage, on ledger.Resting) (chat ledger.Chat, err error) {
+func chatOf(a ledger.Acceptance, message *query.StoredMessage, on ledger.Precondition) (chat ledger.Chat, err error) {
 	if message == nil || message == ofDraft {
 		message = &query.StoredMessage{}
 		if err := exactjson.Unmarshal([]byte(on.Message), message); err != nil {
 			return chat, err
 		}
 	}
-	profile, err := scope.ReadProfile(on.Put)
+	profile, err := scope.ReadProfile(on.SessionProfile)
 	if err != nil {
 		return chat, err
 	}

@@ -40,24 +40,24 @@ if redis.call('HGET', KEYS[1], 'eraser') == ARGV[1] then redis.call('HDEL', KEYS
 return 'ok'
 `)
 
-// Erasing is a session that is being erased: nothing begins in it, its tokens have ended, and
+// erasing is a session that is being erased: nothing begins in it, its tokens have ended, and
 // what was begun comes to nothing.
-type Erasing struct {
+type erasing struct {
 	sessions       *sessionRecords
 	app, id, token string
 }
 
 // BeginErasing marks a session as one that is being erased. It fails with
 // repositories.ErrNotFound without the app; the session need not exist.
-func (s *sessionRecords) BeginErasing(ctx context.Context, appID, sessionID string) (*Erasing, error) {
-	e := &Erasing{s, appID, sessionID, s.newID()}
+func (s *sessionRecords) BeginErasing(ctx context.Context, appID, sessionID string) (*erasing, error) {
+	e := &erasing{s, appID, sessionID, s.newID()}
 	return e, e.mark(ctx, s.newID())
 }
 
 // Renew renews the mark. It is to be renewed several times a minute.
-func (e *Erasing) Renew(ctx context.Context) error { return e.mark(ctx, "") }
+func (e *erasing) Renew(ctx context.Context) error { return e.mark(ctx, "") }
 
-func (e *Erasing) mark(ctx context.Context, generation string) error {
+func (e *erasing) mark(ctx context.Context, generation string) error {
 	k := keyspace.KeysOf(e.app)
 	reply, err := markErasing.Run(ctx, e.sessions.db, []string{k.App(), k.Closed(e.id)},
 		e.token, erasingHolds.Milliseconds(), generation, e.sessions.Remembers().Milliseconds())
@@ -69,7 +69,7 @@ func (e *Erasing) mark(ctx context.Context, generation string) error {
 
 // End takes the mark away: what comes now begins the session anew. When it returns, no replica
 // accepts a token of before.
-func (e *Erasing) End(ctx context.Context) error {
+func (e *erasing) End(ctx context.Context) error {
 	if _, err := endErasing.Run(ctx, e.sessions.db, []string{keyspace.KeysOf(e.app).Closed(e.id)}, e.token); err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ return 'ok'
 
 // Drop removes the session's messages, drafts and repositories, without events: what would say
 // that a repository is gone would tell of it.
-func (e *Erasing) Drop(ctx context.Context) error {
+func (e *erasing) Drop(ctx context.Context) error {
 	k, db := keyspace.KeysOf(e.app), e.sessions.db
 	drafts, err := db.ZRange(ctx, k.Drafts(e.id), 0, -1).Result()
 	if err != nil {

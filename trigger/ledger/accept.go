@@ -208,22 +208,24 @@ return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - to
 // Chat are the events of a message that is accepted, where the app wants them: one that the message
 // is there, another that it was given up. They are written with the message, in one script, into an
 // outbox of their own (keyspace.ChatBox). An event names the generations of its app and its session,
-// and the session's profile: the caller expects them, and the message is Unguessed where they are
+// and the session's profile: the caller expects them, and the message is StalePrecondition where they are
 // others, also where Chat is empty.
 type Chat struct {
-	Basis        string // what they rest on (see Resting)
+	Basis        string // what they rest on (see Precondition)
 	Said, Failed *keyspace.Entry
 }
 
-// Resting is what the events of a message rest on.
-type Resting struct {
+// Precondition is what the events of a message rest on.
+type Precondition struct {
 	Message string // JSON
 	// Generations of the app and of the session, and the session's profile (JSON).
-	AppGeneration, SessionGeneration, Put string
+	AppGeneration, SessionGeneration, SessionProfile string
 }
 
 // Basis names it, as a Chat has it.
-func (r Resting) Basis() string { return r.AppGeneration + " " + r.SessionGeneration + "\n" + r.Put }
+func (r Precondition) Basis() string {
+	return r.AppGeneration + " " + r.SessionGeneration + "\n" + r.SessionProfile
+}
 
 // chatKeys are the keys of the outbox of a session's messages, and of an event's effect.
 func chatKeys(k keyspace.Keys, sessionID string, says *keyspace.Entry) []string {
@@ -278,14 +280,14 @@ const (
 	Answered Status = "answered" // before
 	Busy     Status = "busy"     // another has the lease
 	Decided  Status = "decided"  // before; its answer was lost with a process
-	// Unguessed says that the Chat of an Acceptance does not rest on what there is; nothing
+	// StalePrecondition says that the Chat of an Acceptance does not rest on what there is; nothing
 	// was stored.
-	Unguessed Status = "unguessed"
-	NoDraft   Status = "nodraft" // there is neither a message nor a draft of that id
-	Crashed   Status = "dead"    // claimed too often without an outcome
-	Erasing   Status = "erasing" // the session is being erased; nothing was stored
-	Limited   Status = "limited" // a rate is reached; nothing was stored
-	Taken     Status = "taken"   // the lease is the caller's
+	StalePrecondition Status = "unguessed"
+	NoDraft           Status = "nodraft" // there is neither a message nor a draft of that id
+	Crashed           Status = "dead"    // claimed too often without an outcome
+	Erasing           Status = "erasing" // the session is being erased; nothing was stored
+	Limited           Status = "limited" // a rate is reached; nothing was stored
+	Taken             Status = "taken"   // the lease is the caller's
 )
 
 // Accepted is the reply of Accept.
@@ -298,8 +300,8 @@ type Accepted struct {
 	// Told says that the event of the message is the batch of its outbox, for the caller to
 	// publish.
 	Told bool
-	// Resting is what the events of an Unguessed message are to rest on.
-	Resting *Resting
+	// Precondition is what the events of an StalePrecondition message are to rest on.
+	Precondition *Precondition
 	// Few says that too few replicas of Redis have what was written.
 	Few bool
 }
@@ -367,8 +369,8 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	failpoint.At(failpoint.AcceptReply)
 	found := Accepted{Status: r.Status, Answer: r.text("answer"), Decision: r.text("decision"), Reply: r.text("reply"), Told: r.is("told"), Few: few}
 	switch found.Status {
-	case Unguessed:
-		found.Resting = &Resting{Message: r.text("message"), Put: r.text("put"), AppGeneration: r.text("app"), SessionGeneration: r.text("session")}
+	case StalePrecondition:
+		found.Precondition = &Precondition{Message: r.text("message"), SessionProfile: r.text("put"), AppGeneration: r.text("app"), SessionGeneration: r.text("session")}
 	case Taken:
 		found.Taken = readTaken(r)
 	}
