@@ -73,29 +73,24 @@ type Bounds struct {
 // NewControl makes the admission control of one replica.
 func NewControl(b Bounds, registry *prometheus.Registry) *Control {
 	waiting := cmp.Or(b.Waiting, defaultWaiting)
+	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "earshot_http_refused_total",
+		Help: "Requests that were refused because too many were under work, by kind: turn, request, relay or grant.",
+	}, []string{"kind"})
+	for _, kind := range []string{"turn", "request", "relay", "grant"} {
+		refused.WithLabelValues(kind) // Prometheus sees no increase in one that begins with 1
+	}
+	var there prometheus.AlreadyRegisteredError
+	if errors.As(registry.Register(refused), &there) {
+		refused = there.ExistingCollector.(*prometheus.CounterVec)
+	}
 	return &Control{
 		turns:    newQueue(cmp.Or(b.Turns, defaultTurns), waiting, waitTime),
 		requests: newQueue(cmp.Or(b.Requests, defaultRequests), waiting, waitTime),
 		relays:   newQueue(mostRelays, waiting, waitTime),
 		grants:   newQueue(mostGrants, waiting, waitTime),
-		refused:  refusedCounter(registry),
+		refused:  refused,
 	}
-}
-
-// refusedCounter counts requests that were answered 503 without being looked at.
-func refusedCounter(registry *prometheus.Registry) *prometheus.CounterVec {
-	counter := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "earshot_http_refused_total",
-		Help: "Requests that were refused because too many were under work, by kind: turn, request, relay or grant.",
-	}, []string{"kind"})
-	for _, kind := range []string{"turn", "request", "relay", "grant"} {
-		counter.WithLabelValues(kind) // Prometheus sees no increase in one that begins with 1
-	}
-	var there prometheus.AlreadyRegisteredError
-	if errors.As(registry.Register(counter), &there) {
-		return there.ExistingCollector.(*prometheus.CounterVec)
-	}
-	return counter
 }
 
 // Admitted lets a request wait for its turn among those of its app, and refuses it

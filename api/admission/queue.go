@@ -64,12 +64,20 @@ func (a *queue) enter(ctx context.Context, app, session string) (leave func(), e
 		a.mu.Unlock()
 		return func() { a.leave(t, f) }, nil
 	}
-	if !a.mayWait(t, f) {
+	if t.waiting >= a.maxWaiting-a.waiting || session != "" && len(f.queue) >= sessionWaiting {
 		a.tidy(t, f)
 		a.mu.Unlock()
 		return nil, errBusy
 	}
-	w := a.enqueue(t, f)
+	w := &waiter{make(chan struct{})}
+	if t.waiting == 0 {
+		a.order = append(a.order, t)
+	}
+	if len(f.queue) == 0 {
+		t.order = append(t.order, f)
+	}
+	f.queue = append(f.queue, w)
+	a.waiting, t.waiting = a.waiting+1, t.waiting+1
 	a.mu.Unlock()
 	if err := a.wait(ctx, t, f, w); err != nil {
 		return nil, err
@@ -97,26 +105,8 @@ func (a *queue) mayRun(t *tenant, f *flow) bool {
 	return t.running < free && (f.session == "" || f.running < sessionRunning)
 }
 
-func (a *queue) mayWait(t *tenant, f *flow) bool {
-	free := a.maxWaiting - a.waiting
-	return t.waiting < free && (f.session == "" || len(f.queue) < sessionWaiting)
-}
-
 func (a *queue) run(t *tenant, f *flow) {
 	a.running, t.running, f.running = a.running+1, t.running+1, f.running+1
-}
-
-func (a *queue) enqueue(t *tenant, f *flow) *waiter {
-	w := &waiter{make(chan struct{})}
-	if t.waiting == 0 {
-		a.order = append(a.order, t)
-	}
-	if len(f.queue) == 0 {
-		t.order = append(t.order, f)
-	}
-	f.queue = append(f.queue, w)
-	a.waiting, t.waiting = a.waiting+1, t.waiting+1
-	return w
 }
 
 func (a *queue) wait(ctx context.Context, t *tenant, f *flow, w *waiter) error {

@@ -264,9 +264,23 @@ func (r reader) rows(schema any, within string) []row {
 		one := r.row(property)
 		one.Name, one.Required = within+name, slices.Contains(required, any(name))
 		found = append(found, one)
-		if one.Schema == "" {
-			found = append(found, r.rows(inner(property), within+name+suffix(property))...)
+		if one.Schema != "" {
+			continue
 		}
+		// The fields are those of the property itself, of the items of a list, or of the values of a map.
+		inner, suffix := any(property), "."
+		for _, key := range []string{"additionalProperties", "items"} {
+			if of, ok := property[key].(object); ok && of["$ref"] == nil {
+				inner = of
+			}
+		}
+		switch {
+		case property["items"] != nil:
+			suffix = "[]."
+		case property["properties"] == nil:
+			suffix = ".*."
+		}
+		found = append(found, r.rows(inner, within+name+suffix)...)
 	}
 	return found
 }
@@ -276,26 +290,6 @@ func (r reader) row(property object) row {
 	of := r.follow(property)
 	label, name := r.typeOf(property)
 	return row{Type: label, Schema: name, Limits: limitsOf(of), Description: cmp.Or(word(property, "description"), word(of, "description"))}
-}
-
-// inner is the schema with the fields of a property: itself, the items of a list, the values of a map.
-func inner(property object) any {
-	for _, key := range []string{"items", "additionalProperties"} {
-		if of, ok := property[key].(object); ok && of["$ref"] == nil {
-			return of
-		}
-	}
-	return property
-}
-
-func suffix(property object) string {
-	switch {
-	case property["items"] != nil:
-		return "[]."
-	case property["properties"] == nil:
-		return ".*."
-	}
-	return "."
 }
 
 // typeOf names the type of a schema, and the schema that it refers to, if any.

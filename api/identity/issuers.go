@@ -50,12 +50,6 @@ type issuer struct {
 	until time.Time
 }
 
-func newIssuers(transport http.RoundTripper, now func() time.Time) *issuers {
-	known, _ := lru.New[string, issuer](maxIssuers) // fails for a size of 0 only
-	limits, _ := lru.New[string, *rate.Limiter](maxIssuers)
-	return &issuers{transport: transport, now: now, known: known, limits: limits}
-}
-
 // keys returns the keys of an issuer by its URL, asked at most once by all who need it.
 func (i *issuers) keys(ctx context.Context, url string) (oidc.KeySet, error) {
 	if found, hit := i.known.Get(url); hit && i.now().Before(found.until) {
@@ -80,8 +74,15 @@ func (i *issuers) keys(ctx context.Context, url string) (oidc.KeySet, error) {
 func (i *issuers) discover(url string) issuer {
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
+	i.mu.Lock()
+	limit, known := i.limits.Get(url) // it outlives what is discovered, so that failing does not get round it
+	if !known {
+		limit = rate.NewLimiter(rate.Every(askEvery), askBurst)
+		i.limits.Add(url, limit)
+	}
+	i.mu.Unlock()
 	client := &http.Client{
-		Transport:     bounded{i.transport, i.limit(url)},
+		Transport:     bounded{i.transport, limit},
 		Timeout:       timeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
@@ -96,18 +97,6 @@ func (i *issuers) discover(url string) issuer {
 		return issuer{err: err, until: i.now().Add(failureTTL)}
 	}
 	return issuer{keys: &keySet{url: document.Keys, client: client}, until: i.now().Add(discoveryTTL)}
-}
-
-// limit outlives what is discovered, so that it cannot be got round by failing.
-func (i *issuers) limit(url string) *rate.Limiter {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if limit, known := i.limits.Get(url); known {
-		return limit
-	}
-	limit := rate.NewLimiter(rate.Every(askEvery), askBurst)
-	i.limits.Add(url, limit)
-	return limit
 }
 
 // bounded limits the rate of requests to an issuer, and the size of its answers.

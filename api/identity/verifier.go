@@ -13,6 +13,8 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 	"github.com/go-jose/go-jose/v4"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"golang.org/x/time/rate"
 
 	"earshot/repositories"
 	"earshot/repositories/parameters"
@@ -77,7 +79,9 @@ func New(o Options) *Verifier {
 	if o.Logger == nil {
 		o.Logger = slog.Default()
 	}
-	return &Verifier{issuers: newIssuers(o.Transport, o.Now), now: o.Now, log: o.Logger}
+	known, _ := lru.New[string, issuer](maxIssuers) // fails for a size of 0 only
+	limits, _ := lru.New[string, *rate.Limiter](maxIssuers)
+	return &Verifier{issuers: &issuers{transport: o.Transport, now: o.Now, known: known, limits: limits}, now: o.Now, log: o.Logger}
 }
 
 // Verify checks signature, issuer, audience and expiry of a service's ID token and

@@ -1,13 +1,11 @@
 package mqtt
 
 import (
-	"context"
 	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
 
-	"github.com/coder/websocket"
 	mochi "github.com/mochi-mqtt/server/v2"
 )
 
@@ -45,15 +43,6 @@ type connection struct {
 	closed bool
 	queued int64         // bytes in the queue
 	inAll  *atomic.Int64 // bytes in the queues of all connections
-}
-
-func newConnection(ctx context.Context, socket *websocket.Conn, inAll *atomic.Int64) *connection {
-	c := &connection{
-		Conn:  websocket.NetConn(ctx, socket, websocket.MessageBinary),
-		queue: make(chan []byte, maxQueued), inAll: inAll, cut: func() { _ = socket.CloseNow() }, ended: make(chan struct{}), finished: make(chan struct{}),
-	}
-	go c.write()
-	return c
 }
 
 // Read is that of net.Conn.

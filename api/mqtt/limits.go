@@ -32,24 +32,18 @@ type limits struct {
 	callers      map[string]int // connections by caller
 }
 
-func (l *limits) takeFilter(appID string) bool {
+// addFilters counts n more filters of an app, or fewer. It refuses more than the app may have.
+func (l *limits) addFilters(appID string, n int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.filters[appID] >= l.ofApp || l.all >= l.inAll {
+	if n > 0 && (l.filters[appID] >= l.ofApp || l.all >= l.inAll) {
 		return false
 	}
-	l.filters[appID]++
-	l.all++
-	return true
-}
-
-func (l *limits) giveFiltersBack(appID string, n int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all -= n
-	if l.filters[appID] -= n; l.filters[appID] == 0 {
+	l.all += n
+	if l.filters[appID] += n; l.filters[appID] == 0 {
 		delete(l.filters, appID)
 	}
+	return true
 }
 
 // enter counts one more connection of a caller, until it leaves; false if it has as many as it may

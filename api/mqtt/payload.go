@@ -85,14 +85,36 @@ func (s *Server) messageOf(ctx context.Context, of effect.Published) (topic stri
 	switch words[1] {
 	case "trigger":
 		topic = "dialogue/tool/" + words[len(words)-1]
-		content, err = s.triggered(ctx, of.Data)
+		var made triggered
+		if err = decode(of.Data, &made.event); err != nil {
+			return "", nil
+		}
+		if made.Values == nil {
+			made.Values = map[string]any{}
+		}
+		made.Tool = s.describer(ctx, made.event)(made.Name)
+		made.Tool.Schema = filled(made.Schema, made.Values)
+		content = made
 	case "changed":
 		topic = "dialogue/tool/changed/" + words[3]
 		var about changed
 		err, content = decode(of.Data, &about), &about
 	case "notmatching":
 		topic = "dialogue/tool/not-matching"
-		content, err = s.notMatching(ctx, of.Data)
+		var about struct {
+			event
+			Repositories []string `json:"repositories"`
+			Tools        []string `json:"tools"`
+		}
+		if err = decode(of.Data, &about); err != nil {
+			return "", nil
+		}
+		made := notMatching{about.AppID, about.SessionID, about.MessageID, about.Repositories, []tool{}, about.Time}
+		describe := s.describer(ctx, about.event)
+		for _, name := range about.Tools {
+			made.Tools = append(made.Tools, describe(name))
+		}
+		content = made
 	default:
 		return "", nil
 	}
@@ -110,36 +132,6 @@ func decode(data []byte, into any) error {
 	reading := json.NewDecoder(bytes.NewReader(data))
 	reading.UseNumber()
 	return reading.Decode(into)
-}
-
-func (s *Server) triggered(ctx context.Context, data []byte) (any, error) {
-	var made triggered
-	if err := decode(data, &made.event); err != nil {
-		return nil, err
-	}
-	if made.Values == nil {
-		made.Values = map[string]any{}
-	}
-	made.Tool = s.describer(ctx, made.event)(made.Name)
-	made.Tool.Schema = filled(made.Schema, made.Values)
-	return made, nil
-}
-
-func (s *Server) notMatching(ctx context.Context, data []byte) (any, error) {
-	var about struct {
-		event
-		Repositories []string `json:"repositories"`
-		Tools        []string `json:"tools"`
-	}
-	if err := decode(data, &about); err != nil {
-		return nil, err
-	}
-	made := notMatching{about.AppID, about.SessionID, about.MessageID, about.Repositories, []tool{}, about.Time}
-	describe := s.describer(ctx, about.event)
-	for _, name := range about.Tools {
-		made.Tools = append(made.Tools, describe(name))
-	}
-	return made, nil
 }
 
 // describer describes the tools in the scope of an event. Of a tool that is gone, as one that fires

@@ -84,7 +84,7 @@ func (r *rules) OnSubscribe(client *mochi.Client, packet packets.Packet) packets
 		switch kept := strings.Clone(asked.Filter); {
 		case has || fresh[asked.Filter]:
 			packet.Filters[i].Filter = kept
-		case len(kept) <= maxFilterBytes && strings.Count(kept, "/") < maxFilterLevels && conn.filters < maxFilters && r.limits.takeFilter(r.appID):
+		case len(kept) <= maxFilterBytes && strings.Count(kept, "/") < maxFilterLevels && conn.filters < maxFilters && r.limits.addFilters(r.appID, 1):
 			packet.Filters[i].Filter, fresh[kept] = kept, true
 			conn.filters++
 		default:
@@ -102,7 +102,7 @@ func (r *rules) OnUnsubscribed(client *mochi.Client, _ packets.Packet) { r.count
 
 func (r *rules) count(client *mochi.Client) {
 	conn, left := connectionOf(client), client.State.Subscriptions.Len()
-	r.limits.giveFiltersBack(r.appID, conn.filters-left)
+	r.limits.addFilters(r.appID, left-conn.filters)
 	conn.filters = left
 }
 

@@ -133,7 +133,11 @@ func (s *Server) Serve(c echo.Context) error {
 func (s *Server) talk(ctx context.Context, socket *websocket.Conn) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	conn := newConnection(ctx, socket, &s.queued)
+	conn := &connection{
+		Conn:  websocket.NetConn(ctx, socket, websocket.MessageBinary),
+		queue: make(chan []byte, maxQueued), inAll: &s.queued, cut: func() { _ = socket.CloseNow() }, ended: make(chan struct{}), finished: make(chan struct{}),
+	}
+	go conn.write()
 	defer conn.close()
 	who, no := s.admit(ctx, conn)
 	if no != nil {

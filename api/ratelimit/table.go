@@ -13,7 +13,14 @@ import (
 func Table(all []Needs) string {
 	rows := map[string][]string{}
 	for _, n := range all {
-		row := fmt.Sprintf("%s | %s | %s | %s | %s", n.who(), size(n.Body), n.share(), cmp.Or(string(n.Counts), "-"), cmp.Or(n.Bounds, "-"))
+		size := "-"
+		switch {
+		case n.Body >= 1<<20:
+			size = fmt.Sprintf("%d MiB", n.Body>>20)
+		case n.Body > 0:
+			size = fmt.Sprintf("%d KiB", n.Body>>10)
+		}
+		row := fmt.Sprintf("%s | %s | %s | %s | %s", n.who(), size, n.share(), cmp.Or(string(n.Counts), "-"), cmp.Or(n.Bounds, "-"))
 		key := string(n.Surface) + " | " + row
 		rows[key] = append(rows[key], "`"+n.Operation+"`")
 	}
@@ -69,14 +76,4 @@ func (n Needs) share() string {
 		return "its app's, of relayed chats"
 	}
 	return "its app's, of other requests"
-}
-
-func size(bytes int64) string {
-	switch {
-	case bytes == 0:
-		return "-"
-	case bytes >= 1<<20:
-		return fmt.Sprintf("%d MiB", bytes>>20)
-	}
-	return fmt.Sprintf("%d KiB", bytes>>10)
 }
