@@ -8,7 +8,10 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
+
+	"github.com/labstack/echo/v4"
 
 	"earshot/api/server"
 	"earshot/matcher"
@@ -166,3 +169,41 @@ func Unread(err error) error {
 		return BadRequest("the body broke off before its end")
 	}
 }
+
+// WriteError answers with the problem of err unless an answer is already under way.
+func WriteError(err error, c echo.Context) {
+	if c.Response().Committed {
+		return
+	}
+	found := ProblemOf(routed(err, c))
+	if found.Status == http.StatusInternalServerError {
+		found.Detail = "internal error; the log says more under request " + RequestID(c)
+	}
+	found.SetHeader(c.Response().Header())
+	c.Response().Header().Set("Cache-Control", "no-store")
+	if strings.Contains(c.Path(), OpenAIPath) {
+		_ = JSON(c, found.Status, found.openAI())
+		return
+	}
+	_ = writeAs(c, problemJSON, found.Status, found) // fails only when the client is gone
+}
+
+// routed puts the router's own errors into words: no such path, or no such method on it, with Allow set already
+// (RFC 9110, section 15.5.6).
+func routed(err error, c echo.Context) error {
+	var routing *echo.HTTPError
+	if !errors.As(err, &routing) {
+		return err
+	}
+	switch routing.Code {
+	case http.StatusNotFound:
+		return NewProblem(routing.Code, "there is nothing at this path; /docs lists what there is")
+	case http.StatusMethodNotAllowed:
+		return NewProblem(routing.Code, Quote(c.Request().Method)+" is not allowed here, but "+c.Response().Header().Get(echo.HeaderAllow))
+	default:
+		return NewProblem(routing.Code, http.StatusText(routing.Code))
+	}
+}
+
+// OpenAIError is an error as clients of OpenAI's read it, to be written as JSON.
+func OpenAIError(err error) any { return ProblemOf(err).openAI() }

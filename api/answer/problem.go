@@ -2,10 +2,8 @@ package answer
 
 import (
 	"cmp"
-	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 	"go.opentelemetry.io/otel/trace"
@@ -86,43 +84,8 @@ func (p *Problem) SetHeader(header http.Header) {
 	}
 }
 
-// WriteError answers with the problem of err unless an answer is already under way.
-func WriteError(err error, c echo.Context) {
-	if c.Response().Committed {
-		return
-	}
-	found := ProblemOf(routed(err, c))
-	if found.Status == http.StatusInternalServerError {
-		found.Detail = "internal error; the log says more under request " + RequestID(c)
-	}
-	found.SetHeader(c.Response().Header())
-	c.Response().Header().Set("Cache-Control", "no-store")
-	if strings.Contains(c.Path(), OpenAIPath) {
-		_ = JSON(c, found.Status, found.openAI())
-		return
-	}
-	_ = writeAs(c, problemJSON, found.Status, found) // fails only when the client is gone
-}
-
 // Soon is the Retry-After, in seconds, of a failover of Redis or a replica that is being replaced.
 const Soon = "1"
-
-// routed puts the router's own errors into words: no such path, or no such method on it, with Allow set already
-// (RFC 9110, section 15.5.6).
-func routed(err error, c echo.Context) error {
-	var routing *echo.HTTPError
-	if !errors.As(err, &routing) {
-		return err
-	}
-	switch routing.Code {
-	case http.StatusNotFound:
-		return NewProblem(routing.Code, "there is nothing at this path; /docs lists what there is")
-	case http.StatusMethodNotAllowed:
-		return NewProblem(routing.Code, Quote(c.Request().Method)+" is not allowed here, but "+c.Response().Header().Get(echo.HeaderAllow))
-	default:
-		return NewProblem(routing.Code, http.StatusText(routing.Code))
-	}
-}
 
 // Quote quotes what a client sent, but not at any length.
 func Quote(text string) string {
@@ -170,9 +133,6 @@ var openAIWords = map[int][2]string{
 	http.StatusRequestEntityTooLarge: {"invalid_request_error", "request_too_large"},
 	http.StatusTooManyRequests:       {"rate_limit_error", "rate_limit_exceeded"},
 }
-
-// OpenAIError is an error as clients of OpenAI's read it, to be written as JSON.
-func OpenAIError(err error) any { return ProblemOf(err).openAI() }
 
 func (p *Problem) openAI() (shown openAIError) {
 	words := openAIWords[p.Status]

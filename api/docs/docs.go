@@ -13,6 +13,7 @@ import (
 	"html/template"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -144,7 +145,10 @@ func newPage(table []Route, document, events object, schemas [][]byte) page {
 		if err != nil {
 			return nil, err
 		}
-		by := orderOf(append([][]byte{openapiPaths, openapiComponents, asyncapi}, schemas...)...)
+		by := order{}
+		for _, text := range slices.Concat([][]byte{openapiPaths, openapiComponents, asyncapi}, schemas) {
+			by.read(json.NewDecoder(bytes.NewReader(text)), false, false)
+		}
 		data := pageOf(table, document, events, by)
 		data.Style, data.Script = hashed("docs.css", style), hashed("docs.js", script)
 		var text bytes.Buffer

@@ -269,7 +269,8 @@ func plainObject(schema object) object {
 	splitTypes(copied)
 	if value, ok := copied["default"]; ok { // generators would make such a field required
 		delete(copied, "default")
-		copied["description"] = word(copied, "description") + " Default: " + plainText(value) + "."
+		description, _ := copied["description"].(string)
+		copied["description"] = description + " Default: " + plainText(value) + "."
 	}
 	opened(copied)
 	return copied
@@ -302,4 +303,13 @@ func splitTypes(schema object) {
 	delete(schema, "type")
 	delete(schema, "items")
 	schema["anyOf"] = choice
+}
+
+// plainText writes a value as people do: numbers without an exponent, texts unquoted.
+func plainText(value any) string {
+	if text, ok := value.(string); ok {
+		return text
+	}
+	text, _ := json.Marshal(value) // it came from JSON
+	return string(text)
 }

@@ -355,15 +355,6 @@ func listed(values []any, between string) string {
 	return strings.Join(texts, between)
 }
 
-// plainText writes a value as people do: numbers without an exponent, texts unquoted.
-func plainText(value any) string {
-	if text, ok := value.(string); ok {
-		return text
-	}
-	text, _ := json.Marshal(value) // it came from JSON
-	return string(text)
-}
-
 func word(from object, key string) string {
 	text, _ := from[key].(string)
 	return text
@@ -372,14 +363,6 @@ func word(from object, key string) string {
 // order ranks names of fields by where they first stand in the descriptions: people wrote
 // them there in an order that means something, which a Go map has lost.
 type order map[string]int
-
-func orderOf(texts ...[]byte) order {
-	found := order{}
-	for _, text := range texts {
-		found.read(json.NewDecoder(bytes.NewReader(text)), false, false)
-	}
-	return found
-}
 
 // read reads one value. Its keys are names of fields where it is the properties of a schema,
 // and with those of all that is in it where it is an example.

@@ -201,8 +201,8 @@ func (x *rpcCall) fire(d trigger.Direct) (any, error) {
 }
 
 func (x *rpcCall) matched(match query.Match, text json.RawMessage) (any, error) {
-	switch {
-	case statusOf(match).ended():
+	switch status := statusOf(match); {
+	case status == taskCompleted || status == taskCancelled:
 		return x.outcome(match, text), nil
 	case x.request.tasks():
 		return x.beginTask(match.TriggerID)

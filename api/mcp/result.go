@@ -86,8 +86,6 @@ const (
 	taskCancelled     taskStatus = "cancelled"
 )
 
-func (s taskStatus) ended() bool { return s == taskCompleted || s == taskCancelled }
-
 func statusOf(m query.Match) taskStatus {
 	switch {
 	case m.State == query.StateConfirming:
