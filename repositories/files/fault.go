@@ -1,0 +1,65 @@
+package files
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Fault is one thing that is wrong in a file, or worth a note.
+type Fault struct {
+	File string // as the caller named it
+	// Line and Column count from 1, in characters; both are 0 for the file as a whole.
+	Line, Column int
+	Detail       string
+}
+
+// String returns file:line:column: detail, the form that editors jump to.
+func (f Fault) String() string {
+	if f.Line == 0 {
+		return f.File + ": " + f.Detail
+	}
+	return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Detail)
+}
+
+// Faults are sorted by files and places. They are an error, and never returned empty.
+type Faults []Fault
+
+// Error lists the faults, one on each line.
+func (f Faults) Error() string {
+	lines := make([]string, len(f))
+	for i, fault := range f {
+		lines[i] = fault.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// maxFaults bounds how many faults are kept: nobody reads on.
+const maxFaults = 1000
+
+func (f *Faults) add(at position, format string, args ...any) {
+	if len(*f) < maxFaults {
+		*f = append(*f, Fault{at.file, at.line, at.column, fmt.Sprintf(format, args...)})
+	}
+}
+
+// sorted orders the faults by the files as they were read and drops repeats.
+func (f Faults) sorted(order []string) Faults {
+	rank := map[string]int{}
+	for i, file := range order {
+		rank[file] = i
+	}
+	slices.SortStableFunc(f, func(a, b Fault) int {
+		return cmp.Or(cmp.Compare(rank[a.File], rank[b.File]), cmp.Compare(a.Line, b.Line),
+			cmp.Compare(a.Column, b.Column), cmp.Compare(a.Detail, b.Detail))
+	})
+	return slices.Compact(f)
+}
+
+func (f Faults) err() error {
+	if len(f) == 0 {
+		return nil
+	}
+	return f
+}
