@@ -33,9 +33,9 @@ func crossOrigin(origins Origins) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			// With or without a route: a page should be able to read that there is none.
-			rest, ofApp := strings.CutPrefix(c.Request().URL.Path, "/v1/apps/")
+			rest, inApp := strings.CutPrefix(c.Request().URL.Path, "/v1/apps/")
 			appID, _, _ := strings.Cut(rest, "/")
-			if !ofApp || repositories.CheckID("appId", appID) != nil || origins == nil {
+			if !inApp || repositories.CheckID("appId", appID) != nil || origins == nil {
 				return next(c)
 			}
 			c.Response().Header().Add(echo.HeaderVary, echo.HeaderOrigin)

@@ -44,8 +44,8 @@ func (h messages) routes() []route {
 	return []route{
 		{method: http.MethodPost, path: path, handle: h.post, query: []string{"dryRun", "explain"}, reads: true, kind: admission.Turn, counts: ratelimit.Messages},
 		{method: http.MethodGet, path: path, handle: h.history, query: slices.Concat(pageQuery, []string{"since", "order"})},
-		{method: http.MethodGet, path: path + "/:messageId", handle: shown(h, Messages.Message)},
-		{method: http.MethodGet, path: path + "/:messageId/explain", handle: shown(h, Messages.Explain)},
+		{method: http.MethodGet, path: path + "/:messageId", handle: showMessage(h, Messages.Message)},
+		{method: http.MethodGet, path: path + "/:messageId/explain", handle: showMessage(h, Messages.Explain)},
 		{method: http.MethodPost, path: path + "/:messageId/commit", handle: h.commit, query: []string{"explain"}, kind: admission.Turn, counts: ratelimit.Messages},
 		{method: http.MethodDelete, path: path + "/:messageId", handle: retract},
 	}
@@ -262,8 +262,8 @@ func (h messages) history(c echo.Context) error {
 	return answer.List(c, items, next, err)
 }
 
-// shown makes the handler that answers with what is kept of a message.
-func shown[T any](h messages, read func(m Messages, ctx context.Context, appID, sessionID, messageID string) (T, error)) echo.HandlerFunc {
+// showMessage makes the handler that answers with what is kept of a message.
+func showMessage[T any](h messages, read func(m Messages, ctx context.Context, appID, sessionID, messageID string) (T, error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		found, err := read(h.engine, c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.Param("messageId"))
 		return answer.Result(c, http.StatusOK, found, err)

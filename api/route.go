@@ -42,15 +42,15 @@ func (r route) needs(may auth.Access) ratelimit.Needs {
 	return n
 }
 
-// group is the routes of one subject.
-type group interface{ routes() []route }
+// routeGroup is the routes of one subject.
+type routeGroup interface{ routes() []route }
 
 // routes lists everything that is served. It panics where a description that is embedded in the program
 // cannot be read.
 func (o Options) routes() (all []route) {
 	described, by, people := newBodies(), o.authenticator(), users{o.Store, o.Identities}
 	noted := notes{o.Store, o.Store, o.Engine, o.Prepare}
-	for _, one := range []group{
+	for _, one := range []routeGroup{
 		apps{o.Store, o.Store, o.Models, noted},
 		toolRepositories{o.Store, o.Store, o.Store, noted, o.Offer, o.NewID},
 		scopedTools{o.Engine, described},
