@@ -14,7 +14,6 @@ package erasure
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"earshot/repositories/store"
@@ -113,11 +112,4 @@ func (e *Eraser) Stored(ctx context.Context, appID, sessionID string, do func(ef
 		return own
 	}
 	return ofStreams(err)
-}
-
-func ofStreams(err error) error {
-	if err == nil {
-		return nil
-	}
-	return fmt.Errorf("%w: %w", ErrStreams, err)
 }

@@ -2,6 +2,7 @@ package erasure
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -234,4 +235,11 @@ func (e *Eraser) eachTrigger(ctx context.Context, appID, session string, do func
 		newest := list[len(list)-1].Score
 		last, after = len(list) < listed || newest == after, newest
 	}
+}
+
+func ofStreams(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrStreams, err)
 }
