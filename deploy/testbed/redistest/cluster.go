@@ -182,7 +182,7 @@ func (n nodes) form() error {
 func (n nodes) settle() error {
 	return n.every(func(node *process) error {
 		return node.until(func(ctx context.Context, client *redis.Client) error {
-			if err := contains(client.ClusterInfo(ctx), "cluster_state:ok", fmt.Sprintf("cluster_known_nodes:%d\r", len(n))); err != nil || len(n) == masters {
+			if err := contains(client.ClusterInfo(ctx), "cluster_state:ok", "cluster_slots_assigned:16384\r", fmt.Sprintf("cluster_known_nodes:%d\r", len(n))); err != nil || len(n) == masters {
 				return err
 			}
 			info := client.Info(ctx, "replication")
