@@ -155,11 +155,11 @@ func (b *tab) click(selector string) {
 	b.do(chromedp.Evaluate[chromedp.Void]("setTimeout(() => " + found + ".click())"))
 }
 
-// until waits for an expression to hold; a page that is just being left has none.
+// until waits for an expression to hold of a page that is read to its end; one that is just being left has none.
 func (b *tab) until(what, expression string) {
 	b.t.Helper()
 	held := assert.Eventually(b.t, func() bool {
-		holds, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("Boolean("+expression+")"))
+		holds, err := chromedp.Run(b.ctx, chromedp.Evaluate[bool]("document.readyState !== 'loading' && Boolean("+expression+")"))
 		return err == nil && holds
 	}, patience, 20*time.Millisecond, what)
 	if !held {

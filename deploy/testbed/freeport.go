@@ -3,8 +3,10 @@ package testbed
 import (
 	"math/rand/v2"
 	"net"
-	"slices"
+	"os"
+	"path/filepath"
 	"strconv"
+	"syscall"
 )
 
 // Ports are below those of outgoing connections (from 32768 on Linux, 49152 elsewhere), one of which any connection
@@ -14,23 +16,35 @@ const (
 	attempts        = 1_000
 )
 
-// Ports returns different ports of 127.0.0.1 that are free, and likely to stay so until the caller's servers take
-// them.
+// reserved is the folder with a file for each port. Who has a port holds a lock on its file, by which the
+// tests of other packages pass it over.
+var reserved = filepath.Join(os.TempDir(), "earshot-test-ports")
+
+// Ports returns different ports of 127.0.0.1 that are free. No other test gets one of them before this one ends.
 func Ports(t TB, count int) (ports []int) {
 	t.Helper()
+	if err := os.MkdirAll(reserved, 0o777); err != nil {
+		t.Fatal(err)
+	}
 	for range attempts {
 		port := lowest + rand.IntN(highest-lowest+1)
-		listener, err := net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port))
+		file, err := os.OpenFile(filepath.Join(reserved, strconv.Itoa(port)), os.O_CREATE|os.O_RDWR, 0o666)
 		if err != nil {
-			continue
-		}
-		if err := listener.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Contains(ports, port) {
-			ports = append(ports, port)
+		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+		if err == nil {
+			var listener net.Listener
+			if listener, err = net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
+				err = listener.Close()
+			}
 		}
-		if len(ports) == count {
+		if err != nil { // another has it
+			_ = file.Close()
+			continue
+		}
+		t.Cleanup(func() { _ = file.Close() })
+		if ports = append(ports, port); len(ports) == count {
 			return ports
 		}
 	}

@@ -23,3 +23,11 @@ func TestPortsCanBeListenedOnAndAreNotThoseOfConnections(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, listener.Close())
 }
+
+// TestPortIsReservedAsLongAsItsTestRuns takes so many that some would be the same by chance.
+func TestPortIsReservedAsLongAsItsTestRuns(t *testing.T) {
+	first := testbed.Ports(t, 400)
+	for _, port := range testbed.Ports(t, 400) {
+		require.NotContains(t, first, port)
+	}
+}
