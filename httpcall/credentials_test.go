@@ -95,13 +95,13 @@ func TestBasicCredentialsFollowRFC7617(t *testing.T) {
 
 func TestEndpointThatTakesClientsByBasicAuthenticationOnly(t *testing.T) {
 	i := newIssuer(t)
-	i.answer = func(w http.ResponseWriter, r *http.Request) {
+	i.answers(func(w http.ResponseWriter, r *http.Request) {
 		if id, password, ok := r.BasicAuth(); ok && id == "cli" && password == "cli-secret" {
 			i.issue(w)
 			return
 		}
 		saysJSON(400, `{"error":"invalid_client"}`)(w, r)
-	}
+	})
 	e := newEndpoint(t, accepts("tok-2", "tok-3"))
 	r := newRig(t)
 	request := i.request()
@@ -233,10 +233,10 @@ func TestRefusalOfACredentialIsTheEnd(t *testing.T) {
 	require.Len(t, e.requests(), 2, "after a new token")
 	require.Len(t, i.requests(), 2)
 
-	i.answer = func(w http.ResponseWriter, _ *http.Request) {
+	i.answers(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Retry-After", "12")
 		w.WriteHeader(503)
-	}
+	})
 	outcome = r.call(e.URL, i.request(), nil)
 	effecttest.Ended(t, outcome, effect.Retry, effect.ReasonAuth)
 	require.Equal(t, 12*time.Second, outcome.After, "the pause of the token endpoint is passed on")
@@ -244,7 +244,7 @@ func TestRefusalOfACredentialIsTheEnd(t *testing.T) {
 	require.NotNil(t, outcome.Sent)
 	require.Len(t, e.requests(), 3, "a renewal that fails decides the call")
 
-	i.answer = nil
+	i.answers(nil)
 	once := i.request()
 	once.Idempotent = new(false)
 	for n := range 2 {
@@ -300,11 +300,11 @@ func TestTokenIsRenewedBeforeItsEndWhileTheOldOneServes(t *testing.T) {
 
 	r.clock.Advance(2 * time.Second)
 	asked, release := make(chan struct{}), make(chan struct{})
-	i.answer = func(w http.ResponseWriter, _ *http.Request) {
+	i.answers(func(w http.ResponseWriter, _ *http.Request) {
 		close(asked)
 		<-release
 		i.issue(w)
-	}
+	})
 	require.Equal(t, "Bearer tok-1", call(), "nobody waits for a renewal")
 	<-asked
 	require.Equal(t, "Bearer tok-1", call())
@@ -368,11 +368,11 @@ func TestRefreshThatFailsFallsBackToTheGrant(t *testing.T) {
 func TestWaiterThatLeavesDoesNotEndTheRequestOfOthers(t *testing.T) {
 	i := newIssuer(t)
 	asked, release := make(chan struct{}), make(chan struct{})
-	i.answer = func(w http.ResponseWriter, _ *http.Request) {
+	i.answers(func(w http.ResponseWriter, _ *http.Request) {
 		close(asked)
 		<-release
 		i.issue(w)
-	}
+	})
 	e := newEndpoint(t, accepts("tok-1"))
 	r := newRig(t)
 	delivery := effectOf(e.URL, i.request(), nil)
@@ -392,7 +392,7 @@ func TestWaiterThatLeavesDoesNotEndTheRequestOfOthers(t *testing.T) {
 
 func TestTokenEndpointThatHangsIsLeftAtItsLimit(t *testing.T) {
 	i, e := newIssuer(t), newEndpoint(t, nil)
-	i.answer = hang
+	i.answers(hang)
 	request := i.request()
 	outcome := newRig(t, func(o *httpcall.Options) { o.TokenTimeout = 50 * time.Millisecond }).call(e.URL, request, nil)
 	effecttest.Ended(t, outcome, effect.Retry, effect.ReasonAuth)

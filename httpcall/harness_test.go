@@ -157,13 +157,23 @@ type issuer struct {
 func newIssuer(t *testing.T) *issuer {
 	i := &issuer{life: 3600}
 	i.endpoint = newEndpoint(t, func(w http.ResponseWriter, r *http.Request) {
-		if i.answer != nil {
-			i.answer(w, r)
+		i.mu.Lock()
+		answer := i.answer
+		i.mu.Unlock()
+		if answer != nil {
+			answer(w, r)
 			return
 		}
 		i.issue(w)
 	})
 	return i
+}
+
+// answers changes the answer while requests may be under way.
+func (i *issuer) answers(answer http.HandlerFunc) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.answer = answer
 }
 
 func (i *issuer) issue(w http.ResponseWriter) {

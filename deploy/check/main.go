@@ -195,11 +195,10 @@ func unraced() ([]string, error) {
 }
 
 // tests runs the tests of packages. gotestsum shows one line for a package, and at the end all that
-// failed tests wrote. There are more packages and tests at once than processors, since many only wait.
+// failed tests wrote. There are more packages at once than processors, since some only wait.
 func tests(all bool, packages []string, flags ...string) error {
 	arguments := []string{"run", gotestsum, "--format", "pkgname", "--format-hide-empty-pkg", "--",
-		"-timeout", timeout, "-p", strconv.Itoa(runtime.GOMAXPROCS(0) + 1),
-		"-parallel", strconv.Itoa(4 * runtime.GOMAXPROCS(0)), "-vet=off"}
+		"-timeout", timeout, "-p", strconv.Itoa(runtime.GOMAXPROCS(0) + 1), "-vet=off"}
 	if all {
 		flags = append(flags, "-tags", "nightly")
 	}
