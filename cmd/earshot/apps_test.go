@@ -175,6 +175,29 @@ func TestClosedSessionBeginsAnew(t *testing.T) {
 	require.Len(t, last.Messages, 3, "without the history of before")
 }
 
+// Each patch of two replicas at once is kept, and announced once.
+func TestConcurrentPatchesAreEachAnnounced(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 2)
+	const path = "/v1/apps/clinic/sessions/s1/repositories/desk"
+	names := []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	for _, got := range together(len(names), func(i int) httpAnswer {
+		return w.ask(w.replicas[i%2], "PATCH", path, `{"tools":[{"name":"`+names[i]+`"}]}`)
+	}) {
+		require.Contains(t, []int{200, 201}, got.Status, got.Body)
+	}
+	stored := read[struct{ Tools []struct{ Name string } }](t, w.call(200, "GET", path, ""))
+	var found []string
+	for _, tool := range stored.Tools {
+		found = append(found, tool.Name)
+	}
+	require.ElementsMatch(t, names, found)
+	w.rest()
+	operations := w.operations("clinic", "desk")
+	require.Len(t, operations, len(names))
+	require.Equal(t, "created", operations[0])
+}
+
 // redisDump is every key of Redis with all that is in it.
 func (w *world) redisDump() string {
 	w.t.Helper()
