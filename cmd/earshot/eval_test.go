@@ -1,6 +1,7 @@
 package main
 
 import (
+	_ "embed"
 	"encoding/json"
 	"encoding/xml"
 	"fmt"
@@ -284,21 +285,10 @@ func missing(cases []evaldata.Case) (count int) {
 	return count
 }
 
-const lamps = `kind: app
-name: home
----
-kind: tool
-name: light-on
-description: Switch a light on
-schema:
-  - {parameter: room, type: string, required: true, allowedValues: [kitchen, office]}
-examples: ["turn on the light in the kitchen"]
----
-kind: tool
-name: radio-on
-description: Play the radio
-examples: ["turn on the radio", "radio on"]
-`
+// lamps has the tools that these tests are about, and those of the package eval.
+//
+//go:embed eval/testdata/lamps.yaml
+var lamps string
 
 const lampTests = `---
 kind: test
@@ -313,7 +303,7 @@ chat:
   - expect: {none: true}
 `
 
-const doorTests = lamps + `---
+var doorTests = lamps + `---
 kind: tool
 name: open-door
 description: Open the front door

@@ -300,7 +300,7 @@ type Accepted struct {
 	// Told says that the event of the message is the batch of its outbox, for the caller to
 	// publish.
 	Told bool
-	// Precondition is what the events of an StalePrecondition message are to rest on.
+	// Precondition is what the events of a StalePrecondition message are to rest on.
 	Precondition *Precondition
 	// Few says that too few replicas of Redis have what was written.
 	Few bool

@@ -1,6 +1,7 @@
 package eval_test
 
 import (
+	_ "embed"
 	"os"
 	"strings"
 	"testing"
@@ -15,22 +16,10 @@ import (
 	"earshot/repositories/files"
 )
 
-const lamps = `kind: app
-name: home
----
-kind: tool
-name: light-on
-description: Switch a light on
-schema:
-  - {parameter: room, type: string, required: true, allowedValues: [kitchen, office]}
-examples: ["turn on the light in the kitchen"]
----
-kind: tool
-name: radio-on
-description: Play the radio
-examples: ["turn on the radio", "radio on"]
----
-`
+// lamps is what the tests of the command are about as well.
+//
+//go:embed testdata/lamps.yaml
+var lamps string
 
 // evaluate runs the tests of a file, and returns what is printed of them and why they fail.
 func evaluate(t *testing.T, text string, of llm.Options) (printed, failures string) {
@@ -53,7 +42,8 @@ func TestConversationsAreHeldAndWhatCameIsCompared(t *testing.T) {
 		failures string
 		printed  []string
 	}{
-		"of several messages": {lamps + `kind: test
+		"of several messages": {lamps + `---
+kind: test
 name: a room that is asked for
 chat:
   - user: turn on the light
@@ -67,7 +57,8 @@ chat:
 			"1 of 1 tests passed; of 3 messages with an expectation 3 came out right",
 			"light-on  100 % (1 of 1)  100 % (1 of 1)  100 % (1 of 1)",
 		}},
-		"with wrong effects": {lamps + `kind: test
+		"with wrong effects": {lamps + `---
+kind: test
 name: the wrong room
 chat:
   - user: turn on the light in the kitchen
@@ -87,7 +78,8 @@ chat:
 			"    expected radio-on\n    came     nothing (silent)\n    why      Nothing fired: ",
 			"0 of 2 tests passed; of 3 messages with an expectation 0 came out right, 2 had a wrong effect, 1 had none",
 		}},
-		"with a model that is down, whose silence is no answer": {lamps + `kind: test
+		"with a model that is down, whose silence is no answer": {lamps + `---
+kind: test
 name: by a model
 chat:
   - user: open the window
