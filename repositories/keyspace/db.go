@@ -68,18 +68,20 @@ func newScript(first string, parts []string) *Script {
 }
 
 var (
-	declared = regexp.MustCompile(`(?m)^(KEYS|ARGV) (.*)\n`)
+	declared = regexp.MustCompile(`(?m)^(ITEM)?(KEYS|ARGV) (.*)\n`)
 	used     = regexp.MustCompile(`[@$][a-z]\w*`)
 )
 
 // named puts the keys and arguments of a script in the places of their names. Its lines KEYS and ARGV
-// give these in their order; @name is a key, $name an argument.
+// give these in their order; @name is a key, $name an argument. Those of ITEMKEYS and ITEMARGV are of an item
+// of a group, whose keys are behind KEYS[k], and whose arguments are behind ARGV[a].
 func named(lua string) string {
 	places, counts := map[string]string{}, map[string]int{}
 	for _, line := range declared.FindAllStringSubmatch(lua, -1) {
-		for name := range strings.FieldsSeq(line[2]) {
-			counts[line[1]]++
-			places[map[string]string{"KEYS": "@", "ARGV": "$"}[line[1]]+name] = line[1] + "[" + strconv.Itoa(counts[line[1]]) + "]"
+		from := map[string]string{"ITEMKEYS": "k + ", "ITEMARGV": "a + "}[line[1]+line[2]]
+		for name := range strings.FieldsSeq(line[3]) {
+			counts[line[1]+line[2]]++
+			places[map[string]string{"KEYS": "@", "ARGV": "$"}[line[2]]+name] = line[2] + "[" + from + strconv.Itoa(counts[line[1]+line[2]]) + "]"
 		}
 	}
 	if len(places) == 0 {

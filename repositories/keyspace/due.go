@@ -42,6 +42,7 @@ func (k Keys) Ledger() []string {
 // such a script; others is the number of those before. It defines
 //
 //	schedule(app, lane, member, time)  makes a member due, or moves it
+//	scheduleAll(app, lane, times)      is schedule for several, each with its time before it
 //	unschedule(lane, member)           takes it out
 //	push(outbox, box, app, id, token, lease)
 //	    puts an event behind those of an outbox, whose member in its lane is box. Where
@@ -59,6 +60,13 @@ end
 local function schedule(app, lane, member, time)
   count(lane, redis.call('ZADD', ledger[lane], time, member))
   redis.call('ZADD', ledger.due, 'LT', time, lane .. '/' .. app)
+end
+local function scheduleAll(app, lane, times)
+  if #times == 0 then return end
+  local first = times[1]
+  for i = 3, #times, 2 do first = math.min(first, times[i]) end
+  count(lane, redis.call('ZADD', ledger[lane], unpack(times)))
+  redis.call('ZADD', ledger.due, 'LT', first, lane .. '/' .. app)
 end
 local function unschedule(lane, member)
   count(lane, -redis.call('ZREM', ledger[lane], member))

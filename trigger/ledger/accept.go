@@ -48,15 +48,23 @@ const maxClaims = 5
 //
 // When a session was last used stands beside its messages. It is put among those that may
 // be idle by its first message alone; who finds it there asks when it was used.
-var accept = keyspace.NewScript(keyspace.EffectLua, TurnLua, rateLua, trimLua, lifeLua, batchLua, askedLua, `
-KEYS app appRepos sessionRepos turns order idle appRate sessionRate closed draft sessions chatOutbox saidEffect
-KEYS failedEffect
-ARGV id message token lease history version ttl member app mostClaims answer verified remembers says idleMember
-ARGV mostMessages ofDraft session basis saidLines saidEvent failedEvent chatBox outboxLease asksFor words
-local turns, order, id, token, member, at = @turns, @order, $id, $token, $member, now()
+var accept = keyspace.NewGroupScript(keyspace.Items{Shared: `
+KEYS app appRepos idle appRate sessions
+ARGV app
+local at, leased, begun, idle = now(), {}, {}, {}
+local app = redis.call('HMGET', @app, 'version', 'generation', 'limits', 'chat')
+local definitions
+local function definition() -- as the caller does not have it
+  definitions = definitions or {redis.call('HGET', @app, 'rev'), redis.call('HGET', @app, 'record'), redis.call('HVALS', @appRepos)}
+  return unpack(definitions)
+end
+`, Each: `
+ITEMKEYS sessionRepos turns order sessionRate closed draft chatOutbox saidEffect failedEffect
+ITEMARGV id message token lease history version ttl member mostClaims answer verified remembers says idleMember
+ITEMARGV mostMessages ofDraft session basis saidLines saidEvent failedEvent chatBox outboxLease asksFor words
+local turns, order, id, token, member = @turns, @order, $id, $token, $member
 local ofDraft = $ofDraft == '1'
 local new, saying, verifying, claiming = $message, $says, $verified, $message == '' and not ofDraft
-local app = redis.call('HMGET', @app, 'version', 'generation', 'limits', 'chat')
 local version = app[1]
 if not version then
   if claiming then unschedule('turns', member) end
@@ -89,13 +97,15 @@ end
 local function write()
   if not had[16] then
     change('since', at)
-    redis.call('ZADD', @sessions, 0, $session)
+    begun[#begun + 1], begun[#begun + 2] = 0, $session
   end
   redis.call('HSET', turns, unpack(changed))
-  if not used then redis.call('ZADD', @idle, had[17] or at + tonumber($ttl), $idleMember) end
+  if not used then idle[#idle + 1], idle[#idle + 2] = had[17] or at + tonumber($ttl), $idleMember end
 end
 local function tell()
-  if batched(@chatOutbox, $chatBox, $app, $session, token, $saidLines, tonumber($outboxLease)) then
+  if redis.call('EXISTS', @chatOutbox) == 0 then
+    batched(@chatOutbox, $session, token, $saidLines)
+    schedule($app, 'outboxes', $chatBox, at + tonumber($outboxLease))
     redis.call('INCRBY', ledger.owed, 1)
     return '1'
   end
@@ -105,7 +115,7 @@ if generation then redis.call('PEXPIRE', @closed, $remembers) end
 if answer then
   unschedule('turns', member)
   write()
-  if answer ~= '`+AsDecided+`' then return {'answered', 'answer', answer} end
+  if answer ~= '` + AsDecided + `' then return {'answered', 'answer', answer} end
   return {'answered', 'answer', answer, 'decision', decision, 'reply', redis.call('HGET', turns, turn.reply .. id) or ''}
 end
 if holder ~= token and ends > at then
@@ -177,7 +187,7 @@ change(turn.token .. id, token)
 change(turn.ends .. id, at + tonumber($lease))
 write()
 if failed then redis.call('HDEL', turns, turn.failure .. id) end
-schedule($app, 'turns', member, at + tonumber($lease))
+leased[#leased + 1], leased[#leased + 2] = at + tonumber($lease), member
 length = length or redis.call('LLEN', order)
 local earlier, most, from = left + length - 1, tonumber($history), left
 if earlier > most then
@@ -195,15 +205,18 @@ if length > 1 then
 end
 local revision, record, own = '', '', {}
 if version ~= $version then
-  revision, record = redis.call('HGET', @app, 'rev'), redis.call('HGET', @app, 'record')
-  own = redis.call('HVALS', @appRepos)
+  revision, record, own = definition()
 end
 return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - tonumber(arrived)), 'at', tostring(at),
   'version', version, 'revision', revision, 'record', record, 'own', own,
   'repositories', redis.call('HVALS', @sessionRepos), 'history', history,
   'unfinished', had[13] or '', 'put', had[18] or '', 'asked', asked, 'questions', had[19] or '', 'retracted', retracted, 'claims', verified or '', 'app', app[2] or '', 'session', generation or '',
   'match', draft[5] or '', 'explained', draft[6] or '', 'matching', not draft[5] and draft[7] and tonumber(draft[8]) > at and '1' or ''}
-`)
+`, End: `
+scheduleAll($app, 'turns', leased)
+if #begun > 0 then redis.call('ZADD', @sessions, unpack(begun)) end
+if #idle > 0 then redis.call('ZADD', @idle, unpack(idle)) end
+`}, keyspace.EffectLua, TurnLua, rateLua, trimLua, lifeLua, batchLua, askedLua)
 
 // Chat are the events of a message that is accepted, where the app wants them: one that the message
 // is there, another that it was given up. They are written with the message, in one script, into an
@@ -336,19 +349,6 @@ func (p Past) Size() int {
 // Accept asks for a turn. A *RateError says that a limit is reached. After an error that
 // wraps keyspace.ErrUnavailable it is not known whether the turn was taken.
 func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
-	k := a.keys()
-	keys := []string{
-		k.App(), k.Repos(""), k.Repos(a.Session), k.Turns(a.Session), k.Order(a.Session), k.Idle(),
-		k.Rates(""), k.Rates(a.Session), k.Closed(a.Session), a.draft(), k.Sessions(),
-	}
-	keys = append(append(keys, chatKeys(k, a.Session, a.Said)...), effectKey(k, a.Failed))
-	run := l.runSafely
-	if a.Message == "" && !a.OfDraft { // a worker goes on with what was accepted, whichever replicas have it
-		run = func(ctx context.Context, script *keyspace.Script, keys []string, args ...any) (reply, bool, error) {
-			r, err := l.run(ctx, script, keys, args...)
-			return r, false, err
-		}
-	}
 	said, err := a.Said.Encode()
 	if err != nil {
 		return Accepted{}, err
@@ -361,11 +361,25 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	if a.Said != nil {
 		lines = packed([]keyspace.Entry{*a.Said})
 	}
+	k := a.keys()
+	shared := keyspace.Call{Keys: append([]string{k.App(), k.Repos(""), k.Idle(), k.Rates(""), k.Sessions()}, k.Ledger()...), Args: []any{a.App}}
+	item := keyspace.Call{
+		Keys: append([]string{k.Repos(a.Session), k.Turns(a.Session), k.Order(a.Session), k.Rates(a.Session), k.Closed(a.Session), a.draft()},
+			append(chatKeys(k, a.Session, a.Said), effectKey(k, a.Failed))...),
+		Args: []any{
+			a.Turn.Message, a.Message, a.Token, a.Lease.Milliseconds(), a.History, a.Version, a.Life.Milliseconds(), a.Member(), maxClaims,
+			a.Answer, a.Claims, a.Remembers.Milliseconds(), a.Says, a.App + "/" + a.Session, a.Messages, a.OfDraft, a.Session,
+			a.Basis, lines, said, failed, keyspace.ChatBox(a.Session), keyspace.EventLease.Milliseconds(), a.AsksFor, a.Words,
+		},
+	}
 	failpoint.At(failpoint.AcceptBefore)
-	r, few, err := run(ctx, accept, append(keys, k.Ledger()...),
-		a.Turn.Message, a.Message, a.Token, a.Lease.Milliseconds(), a.History, a.Version,
-		a.Life.Milliseconds(), a.Member(), a.App, maxClaims, a.Answer, a.Claims, a.Remembers.Milliseconds(), a.Says, a.App+"/"+a.Session, a.Messages, a.OfDraft, a.Session,
-		a.Basis, lines, said, failed, keyspace.ChatBox(a.Session), keyspace.EventLease.Milliseconds(), a.AsksFor, a.Words)
+	var r reply
+	few := false
+	if a.Message == "" && !a.OfDraft { // a worker goes on with what was accepted, whichever replicas have it
+		r, err = readItem(accept.Run(ctx, l.db, false, shared, []keyspace.Call{item}))
+	} else {
+		r, few, err = l.runGrouped(ctx, l.accepts, a.App, shared, item)
+	}
 	failpoint.At(failpoint.AcceptReply)
 	found := Accepted{Status: r.Status, Answer: r.text("answer"), Decision: r.text("decision"), Reply: r.text("reply"), Told: r.is("told"), Few: few}
 	switch found.Status {

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -40,9 +41,9 @@ func packed(events []keyspace.Entry) string {
 
 // batchLua defines batchOf(token), how the batch of whoever has decided with that token
 // begins, begins(batch, token), whether it is that, unpacked(lines), the events of a batch as
-// enqueue takes them, without their outbox, and batched(outbox, box, app, session, token,
-// lines, lease), which makes events the batch of an outbox that is empty; false where it is
-// not. The caller counts the batch as owed. It needs DueLua.
+// enqueue takes them, without their outbox, and batched(outbox, session, token, lines), which
+// makes events the batch of an outbox that is empty. The caller schedules the outbox, and counts the
+// batch as owed. It needs DueLua.
 const batchLua = `
 local function batchOf(token) return '#' .. token .. '\t' end
 local function begins(batch, token)
@@ -55,59 +56,60 @@ local function unpacked(lines)
   end
   return events
 end
-local function batched(outbox, box, app, session, token, lines, lease)
-  if redis.call('EXISTS', outbox) == 1 then return false end
-  local ends = now() + lease
+local function batched(outbox, session, token, lines)
   redis.call('RPUSH', outbox, batchOf(token) .. session .. '\t' .. string.format('%.0f', now()) .. '\n' .. lines)
-  redis.call('ZADD', ledger.outboxes, ends, box)
-  redis.call('ZADD', ledger.due, 'LT', ends, 'outboxes/' .. app)
-  return true
 end
 `
 
-// settle closes a batch of which all events are published, and the turn or the direct
-// trigger that it is of.
+// settle closes batches of which all events are published, and the turns or the direct triggers
+// that they are of.
 //
-//	KEYS closing is the hash of the turns, or the direct trigger; then the trigger of each firing,
-//	     chat outbox, effect of the reply's event, over, then the ledger
-//	ARGV next is the token of who goes on with the outbox ('' for anybody), says the event of the
+//	ITEMKEYS closing is the hash of the turns, or the direct trigger; then the trigger of each firing
+//	ITEMARGV next is the token of who goes on with the outbox ('' for anybody), says the event of the
 //	     reply (JSON of an Entry); then of each firing triggerId, the states (JSON) of event and
 //	     emitter, and attempts
 //	=>   ok, or lost where the batch is not there any more or is another's, with holds, 1
 //	     where the outbox holds more events and its lease is that of who goes on
 //
 // A second run finds the batch gone, and changes nothing.
-var settle = keyspace.NewFreeingScript(keyspace.EffectLua, TurnLua, passLua, batchLua, `
-KEYS outbox closing
-ARGV app box token next lease keep id answer reply says
-local outbox, closing, app, box, token, id, answer = @outbox, @closing, $app, $box, $token, $id, $answer
+var settle = keyspace.NewFreeingGroupScript(keyspace.Items{Shared: `
+KEYS over
+ARGV app
+local app, popped, emptied, over = $app, 0, {}, {}
+`, Each: `
+ITEMKEYS outbox closing chatOutbox saidEffect
+ITEMARGV box token next lease keep id answer reply says
+local outbox, closing, box, token, id, answer = @outbox, @closing, $box, $token, $id, $answer
 local had = redis.call('LRANGE', outbox, 0, 1)
 if not begins(had[1], token) then
   return {'lost', 'holds', redis.call('HGET', ledger.holders, box) == $next and '1' or '0'}
 end
-pop(outbox)
-if had[2] then pass(app, true, box, $next, tonumber($lease)) else unschedule('outboxes', box) end
-for i = 3, others - 3 do
-  local of = 11 + 4 * (i - 3)
-  local trigger = {'open', 0, 'log', ARGV[of + 3], 'event', ARGV[of + 1]}
-  if ARGV[of + 2] ~= '' then
-    trigger[7], trigger[8] = 'emitter', ARGV[of + 2]
-  end
-  if redis.call('EXISTS', KEYS[i]) == 1 then
-    redis.call('HSET', KEYS[i], unpack(trigger))
-    redis.call('ZADD', KEYS[others], now() + tonumber($keep), app .. '/' .. ARGV[of])
+redis.call('LPOP', outbox)
+popped = popped + 1
+if had[2] then pass(app, true, box, $next, tonumber($lease)) else emptied[#emptied + 1] = box end
+for i = 1, keys - 4 do
+  local trigger, from = KEYS[k + 4 + i], a + 5 + 4 * i
+  local fields = {'open', 0, 'log', ARGV[from + 4], 'event', ARGV[from + 2]}
+  if ARGV[from + 3] ~= '' then fields[7], fields[8] = 'emitter', ARGV[from + 3] end
+  if redis.call('EXISTS', trigger) == 1 then
+    redis.call('HSET', trigger, unpack(fields))
+    over[#over + 1], over[#over + 2] = now() + tonumber($keep), app .. '/' .. ARGV[from + 1]
   end
 end
 if answer ~= '' and id == '' then
   if redis.call('EXISTS', closing) == 1 then redis.call('HSETNX', closing, 'answer', answer) end
 elseif answer ~= '' and redis.call('HGET', closing, turn.token .. id) == token then
   local ours = redis.call('HSETNX', closing, turn.answer .. id, answer) == 1
-  if ours and $says ~= '' then enqueue(KEYS[others - 1], cjson.decode($says), app, KEYS[others - 2], '') end
+  if ours and $says ~= '' then enqueue(@saidEffect, cjson.decode($says), app, @chatOutbox, '') end
   if $reply ~= '' then redis.call('HSET', closing, turn.reply .. id, $reply) end
   redis.call('HDEL', closing, turn.token .. id, turn.ends .. id, turn.claims .. id)
 end
 return {'ok', 'holds', had[2] and $next ~= '' and '1' or '0'}
-`)
+`, End: `
+if popped > 0 then redis.call('INCRBY', ledger.owed, -popped) end
+if #emptied > 0 then redis.call('ZREM', ledger.outboxes, unpack(emptied)) end
+if #over > 0 then redis.call('ZADD', @over, unpack(over)) end
+`}, keyspace.EffectLua, TurnLua, passLua, batchLua)
 
 // passLua defines pass(app, left, box, next, lease), which hands an outbox on: to next, to
 // anybody where that is empty, or to nobody where nothing is left in it. It needs DueLua.
@@ -154,26 +156,37 @@ type Settled struct {
 // each whether its Next has the outbox, in which more is left. After an error it is not known
 // which of them were written; all may be written again.
 func (l *Ledger) Settle(ctx context.Context, list []Settlement) (holds []bool, err error) {
-	calls := make([]keyspace.Call, len(list))
+	items, places := map[string][]keyspace.Call{}, map[string][]int{} // by app; places in the list
 	for i, s := range list {
-		if calls[i], err = s.call(); err != nil {
+		item, err := s.item()
+		if err != nil {
 			return nil, err
 		}
+		items[s.App], places[s.App] = append(items[s.App], item), append(places[s.App], i)
+	}
+	apps := slices.Sorted(maps.Keys(items))
+	shared := make([]keyspace.Call, len(apps))
+	for i, app := range apps {
+		k := keyspace.KeysOf(app)
+		shared[i] = keyspace.Call{Keys: append([]string{k.Over()}, k.Ledger()...), Args: []any{app}}
 	}
 	failpoint.At(failpoint.SettleBefore)
-	replies, err := settle.RunAll(ctx, l.db, calls)
+	replies, err := settle.RunAll(ctx, l.db, len(apps), func(i int) (keyspace.Call, []keyspace.Call) { return shared[i], items[apps[i]] })
 	failpoint.At(failpoint.SettleReply)
 	if err != nil {
 		return nil, err
 	}
-	for _, raw := range replies {
-		r, _ := readReply(raw, nil)
-		holds = append(holds, r.is("holds"))
+	holds = make([]bool, len(list))
+	for i, app := range apps {
+		for j, raw := range replies[i] {
+			r, fault := readReply(raw, nil)
+			holds[places[app][j]], err = r.is("holds"), errors.Join(err, fault)
+		}
 	}
-	return holds, nil
+	return holds, err
 }
 
-func (s Settlement) call() (keyspace.Call, error) {
+func (s Settlement) item() (keyspace.Call, error) {
 	says, err := s.Says.Encode()
 	if err != nil {
 		return keyspace.Call{}, err
@@ -186,13 +199,14 @@ func (s Settlement) call() (keyspace.Call, error) {
 	if s.Answered {
 		answer = AsDecided
 	}
-	keys := []string{k.Outbox(s.Box), closing}
-	args := []any{s.App, s.Box, s.Token, s.Next, keyspace.EventLease.Milliseconds(), s.Keep.Milliseconds(), s.Message, answer, s.Reply, says}
-	for _, f := range s.Firings {
-		keys, args = append(keys, k.Trigger(f.ID)), append(args, f.ID, f.States.Event, f.States.Emitter, f.Attempts)
+	item := keyspace.Call{
+		Keys: append([]string{k.Outbox(s.Box), closing}, chatKeys(k, s.Session, s.Says)...),
+		Args: []any{s.Box, s.Token, s.Next, keyspace.EventLease.Milliseconds(), s.Keep.Milliseconds(), s.Message, answer, s.Reply, says},
 	}
-	keys = append(append(keys, chatKeys(k, s.Session, s.Says)...), k.Over())
-	return keyspace.Call{Keys: append(keys, k.Ledger()...), Args: args}, nil
+	for _, f := range s.Firings {
+		item.Keys, item.Args = append(item.Keys, k.Trigger(f.ID)), append(item.Args, f.ID, f.States.Event, f.States.Emitter, f.Attempts)
+	}
+	return item, nil
 }
 
 // unpack makes each event of a batch an effect of its own, in the place of the batch, and

@@ -13,10 +13,9 @@ import (
 // commit is the script that decides. It takes all firings of a plan or none. A firing is new,
 // or a trigger that was held and moves on: see Move.
 //
-//	KEYS those that are named, then the trigger of each firing, then the fence of each that has one,
-//	     then the other effects and the effect of each event, sessions, closed, the rates of the app
-//	     and those of the session, then the ledger
-//	ARGV those that are named, which are the fields of a Commitment: message is '' for a direct
+//	ITEMKEYS those that are named up to the rate of the session, then the trigger of each firing, then
+//	     the fence of each that has one, then the other effects and the effect of each event
+//	ITEMARGV those that are named, which are the fields of a Commitment: message is '' for a direct
 //	     trigger, batch '1' where its events may be one, explained those of explanations that go when;
 //	     then name and text of each part of the explanation, then of each firing what f has,
 //	     then each other effect (JSON of an Entry)
@@ -41,47 +40,53 @@ import (
 //
 // While the app's version is the one that it was matched by, its repositories are as they
 // were, and need not be read.
-var commit = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, TurnLua, rateLua, batchLua, firedLua, askedLua, failpoint.Script(failpoint.MoveWithoutState, failpoint.Script(failpoint.UnfencedFirst, holdLua)), failpoint.Script(failpoint.CommitWithoutCAS, `
-KEYS app appRepos sessionRepos turns idle outbox appOutbox triggers sessionTriggers pending parts explained over
-ARGV app session message member box token unfinished decision matched version ttl lease counts verified batch
-ARGV outboxLease events guessed explanation keep partCount firingCount questions heard profile
-local app, session, message, box, token, at = $app, $session, $message, $box, $token, now()
-local turns, parts, firings = @turns, tonumber($partCount), tonumber($firingCount)
-local list, argument, fences = {}, 25 + 2 * parts, 0
-for i = 1, firings do
-  local f = {key = KEYS[13 + i]}
+var commit = keyspace.NewGroupScript(keyspace.Items{Shared: `
+KEYS app appRepos idle appOutbox triggers pending parts explained over sessions appRate
+ARGV app
+local app, at, fires = $app, now(), 0
+local firings, explanations, boxes, decided, batches = {}, {}, {}, {}, 0
+local of = redis.call('HMGET', @app, 'version', 'limits', 'generation')
+local function holderOf(first, box)
+  return first and string.match(first, '^#([^\t]*)') or redis.call('HGET', ledger.holders, box) or ''
+end
+`, Each: failpoint.Script(failpoint.CommitWithoutCAS, `
+ITEMKEYS sessionRepos turns outbox sessionTriggers closed sessionRate firstTrigger
+ITEMARGV session message member box token unfinished decision matched version ttl lease counts verified batch
+ITEMARGV outboxLease events guessed explanation keep partCount firingCount questions heard profile
+local session, message, box, token = $session, $message, $box, $token
+local turns, parts = @turns, tonumber($partCount)
+local list, argument, fences = {}, a + 24 + 2 * parts, 0
+for i = 1, tonumber($firingCount) do
+  local f = {key = KEYS[k + 6 + i]}
   for j, name in ipairs({'id', 'name', 'record', 'repository', 'session', 'revision', 'once', 'open', 'event', 'emitter', 'call', 'move'}) do
     f[name] = ARGV[argument + j]
   end
   f.move = f.move ~= '' and cjson.decode(f.move)
   if f.move and f.move.fence ~= '' then
     fences = fences + 1
-    f.fence = KEYS[13 + firings + fences]
+    f.fence = KEYS[k + 6 + tonumber($firingCount) + fences]
   end
   f.new = not f.move or f.move.new
   list[i], argument = f, argument + 12
-end
-local function holderOf(first, box)
-  return first and string.match(first, '^#([^\t]*)') or redis.call('HGET', ledger.holders, box) or ''
 end
 local function again(key, field)
   redis.call('HSET', key, field, token) -- so that replicas are waited for as they were the first time
   local first = redis.call('LINDEX', @outbox, 0)
   return {'ok', 'holder', holderOf(first, box), 'batch', begins(first, token) and '1' or '0'}
 end
-local of = redis.call('HMGET', @app, 'version', 'limits', 'generation')
 if not of[1] then return {'noapp'} end
+local had = {}
 if message ~= '' then
-  local had = redis.call('HMGET', turns, turn.decider .. message, turn.arrived .. message, turn.token .. message)
+  had = redis.call('HMGET', turns, turn.decider .. message, turn.arrived .. message, turn.token .. message, 'asked', 'unfinished')
   if had[1] == token then return again(turns, turn.decider .. message) end
   if not had[2] then return {'closed'} end
   if had[1] or had[3] ~= token then return {'lost'} end
 else
-  local by = redis.call('HGET', KEYS[14], 'token')
-  if by == token then return again(KEYS[14], 'token') end
+  local by = redis.call('HGET', @firstTrigger, 'token')
+  if by == token then return again(@firstTrigger, 'token') end
   if by and list[1].new then return {'exists'} end
 end
-local closed = redis.call('HMGET', KEYS[others - 2], 'generation', 'erasing')
+local closed = redis.call('HMGET', @closed, 'generation', 'erasing')
 if (tonumber(closed[2]) or 0) > at then return {'closed'} end
 if $guessed == '1' and (of[1] ~= $matched or session ~= '' and (
     redis.call('EXISTS', @sessionRepos) == 1 or (redis.call('HGET', turns, 'session') or '') ~= $profile)) then
@@ -96,10 +101,10 @@ for _, f in ipairs(list) do
   if cannot then return cannot end
 end
 if message == '' and list[1].new then
-  local over = $counts ~= '`+countedBefore+`' and overRate(of[2], KEYS[others - 1], session ~= '' and KEYS[others] or nil,
+  local over = $counts ~= '`+countedBefore+`' and overRate(of[2], @appRate, session ~= '' and @sessionRate or nil,
     {messages = $counts == '`+countedAsMessage+`' and 1 or 0, triggers = 1, bytes = #list[1].record})
   if over then return over end
-  if session ~= '' then useSession(turns, @idle, KEYS[others - 3], app, session, tonumber($ttl)) end
+  if session ~= '' then useSession(turns, @idle, @sessions, app, session, tonumber($ttl)) end
 end
 for i, f in ipairs(list) do
   local trigger = {'token', token, 'open', f.open, 'until', at + tonumber($lease)}
@@ -110,8 +115,9 @@ for i, f in ipairs(list) do
     end
   end
   if f.new then
-    local since = micros() + i - 1
-    redis.call('ZADD', @triggers, since, f.id)
+    local since = micros() + fires
+    fires = fires + 1
+    firings[#firings + 1], firings[#firings + 2], firedAt[f.id] = since, f.id, since
     if session ~= '' then redis.call('ZADD', @sessionTriggers, since, f.id) end
     for _, field in ipairs({'record', f.record, 'fire', f.name, 'dead', '0', 'session', session}) do trigger[#trigger + 1] = field end
   end
@@ -121,48 +127,58 @@ for i, f in ipairs(list) do
     if f.session == '' then
       redis.call('HDEL', @appRepos, f.repository)
       redis.call('HSET', @app, 'version', $version)
+      of[1] = $version
     else
       redis.call('HDEL', @sessionRepos, f.repository)
     end
   end
 end
-if session ~= '' then ask(turns, $questions, $heard) end
+if session ~= '' then ask(turns, $questions, $heard, had[4]) end
 if message ~= '' then
-  local decided = {turn.decision .. message, $decision, turn.decider .. message, token, 'unfinished', $unfinished}
-  if $explanation ~= '' then
-    decided[7], decided[8] = turn.explained .. message, $explanation
-  end
-  redis.call('HSET', turns, unpack(decided))
+  local fields = {turn.decision .. message, $decision, turn.decider .. message, token}
+  if $explanation ~= '' then fields[5], fields[6] = turn.explained .. message, $explanation end
+  if $unfinished ~= (had[5] or '') then fields[#fields + 1], fields[#fields + 2] = 'unfinished', $unfinished end
+  redis.call('HSET', turns, unpack(fields))
   if $verified == '1' then redis.call('HDEL', turns, turn.verified .. message) end
   if $explanation ~= '' then
     local goes = at + tonumber($keep)
-    redis.call('ZADD', @explained, goes, app .. '/' .. $member)
-    for i = 26, 25 + 2 * parts, 2 do
+    explanations[#explanations + 1], explanations[#explanations + 2] = goes, app .. '/' .. $member
+    for i = a + 25, a + 24 + 2 * parts, 2 do
       redis.call('HSET', @parts, ARGV[i], ARGV[i + 1])
-      redis.call('ZADD', @explained, goes + tonumber($keep), app .. '//' .. ARGV[i])
+      explanations[#explanations + 1], explanations[#explanations + 2] = goes + tonumber($keep), app .. '//' .. ARGV[i]
     end
   end
 end
-for i = argument + 1, #ARGV do
+local effect = k + 6 + #list + fences -- the key of the last one that is written
+for i = argument + 1, a + args do
   local e = cjson.decode(ARGV[i])
-  enqueue(KEYS[13 + firings + fences + i - argument], e, app, @appOutbox, e.order ~= '1' and token or '')
+  effect = effect + 1
+  enqueue(KEYS[effect], e, app, @appOutbox, e.order ~= '1' and token or '')
 end
 local first = redis.call('LINDEX', @outbox, 0)
 if $batch == '1' and $events ~= '' and not first then
-  batched(@outbox, box, app, session, token, $events, tonumber($outboxLease))
-  if message == '' or redis.call('ZREM', ledger.turns, $member) == 0 then redis.call('INCRBY', ledger.owed, 1) end
+  batched(@outbox, session, token, $events)
+  boxes[#boxes + 1], boxes[#boxes + 2], batches = at + tonumber($outboxLease), box, batches + 1
+  if message ~= '' then decided[#decided + 1] = $member end
   return {'ok', 'holder', token, 'batch', '1'}
 end
 for i, e in ipairs(unpacked($events)) do
   e.session, e.box, e.lease = session, box, tonumber($outboxLease)
-  enqueue(KEYS[13 + firings + fences + #ARGV - argument + i], e, app, @outbox, token)
+  enqueue(KEYS[effect + i], e, app, @outbox, token)
 end
 if message ~= '' then unschedule('turns', $member) end
 for i, f in ipairs(list) do
   if not f.move or f.move.state == '' then redis.call('ZADD', @pending, fired(@triggers, f.id), f.id) end
 end
 return {'ok', 'holder', holderOf(first or redis.call('LINDEX', @outbox, 0), box), 'batch', '0'}
-`))
+`), End: `
+if #firings > 0 then redis.call('ZADD', @triggers, unpack(firings)) end
+if #explanations > 0 then redis.call('ZADD', @explained, unpack(explanations)) end
+scheduleAll(app, 'outboxes', boxes)
+if #decided > 0 then batches = batches - redis.call('ZREM', ledger.turns, unpack(decided)) end
+if batches ~= 0 then redis.call('INCRBY', ledger.owed, batches) end
+`}, keyspace.EffectLua, keyspace.SessionLua, TurnLua, rateLua, batchLua, firedLua, askedLua,
+	failpoint.Script(failpoint.MoveWithoutState, failpoint.Script(failpoint.UnfencedFirst, holdLua)))
 
 // Commitment is a decision as the script reads it, with all that it owes. The script looks
 // into none of the strings that hold JSON. Times are in milliseconds.
@@ -281,7 +297,7 @@ func (l *Ledger) Commit(ctx context.Context, c Commitment) (Decision, error) {
 		return Decision{}, err
 	}
 	failpoint.At(failpoint.CommitBefore)
-	r, few, err := l.runSafely(ctx, commit, c.keys(), args...)
+	r, few, err := l.runGrouped(ctx, l.commits, c.App, c.shared(), keyspace.Call{Keys: c.keys(), Args: args})
 	failpoint.At(failpoint.CommitReply)
 	if err != nil {
 		return Decision{}, err
@@ -292,13 +308,18 @@ func (l *Ledger) Commit(ctx context.Context, c Commitment) (Decision, error) {
 	}, nil
 }
 
+// shared are the keys that all decisions of the app have.
+func (c Commitment) shared() keyspace.Call {
+	k := c.Turn.keys()
+	return keyspace.Call{Args: []any{c.App}, Keys: append([]string{
+		k.App(), k.Repos(""), k.Idle(), k.Outbox(keyspace.Box("", "")), k.Triggers(""), k.InState(keyspace.Pending),
+		k.ExplainedParts(), k.Explained(), k.Over(), k.Sessions(), k.Rates(""),
+	}, k.Ledger()...)}
+}
+
 func (c Commitment) keys() []string {
 	k := c.Turn.keys()
-	keys := []string{
-		k.App(), k.Repos(""), k.Repos(c.Session), k.Turns(c.Session), k.Idle(),
-		k.Outbox(c.Box), k.Outbox(keyspace.Box("", "")), k.Triggers(""), k.Triggers(c.Session), k.InState(keyspace.Pending),
-		k.ExplainedParts(), k.Explained(), k.Over(),
-	}
+	keys := []string{k.Repos(c.Session), k.Turns(c.Session), k.Outbox(c.Box), k.Triggers(c.Session), k.Closed(c.Session), k.Rates(c.Session)}
 	for _, firing := range c.Firings {
 		keys = append(keys, k.Trigger(firing.ID))
 	}
@@ -310,7 +331,7 @@ func (c Commitment) keys() []string {
 	for _, owed := range slices.Concat(c.Others, c.Events) {
 		keys = append(keys, k.Effect(owed.ID))
 	}
-	return append(append(keys, k.Sessions(), k.Closed(c.Session), k.Rates(""), k.Rates(c.Session)), k.Ledger()...)
+	return keys
 }
 
 // How a direct trigger counts to the limits of a minute.
@@ -329,8 +350,8 @@ func (c Commitment) arguments() ([]any, error) {
 	}
 	// The outcome of a call, which waits for nothing, is written with those of the events.
 	calls := slices.ContainsFunc(c.Others, func(owed keyspace.Entry) bool { return owed.Order == "" })
-	args := append(make([]any, 0, 25+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
-		c.App, c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version, c.TTL, c.Lease,
+	args := append(make([]any, 0, 24+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
+		c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version, c.TTL, c.Lease,
 		counts, c.Claims, !calls, keyspace.EventLease.Milliseconds(), packed(c.Events), c.Guessed,
 		c.Body, c.Keep.Milliseconds(), len(c.Parts), len(c.Firings), linesOf(c.Questions), string(c.Heard), c.Put)
 	for name, text := range c.Parts {

@@ -57,7 +57,7 @@ const sessionConfirmed = "y:"
 //	unlike(f, m, fence, turns, life, session, at)   why a move cannot be made as it was planned, as the
 //	    reply of the script; nil where it can
 //	moved(f, m, fence, turns, life, lived, app, session, over, pending, at)   makes it
-//	ask(turns, ids, heard)   keeps what was asked last
+//	ask(turns, questions, heard, asked)   keeps what was asked last; asked was so far
 //
 // f is the firing with its key, fence the key of its fence or nil, life the generation of the
 // app: a fence of an earlier app of that name does not count. session and lived are the
@@ -109,7 +109,7 @@ local function moved(f, m, fence, turns, life, lived, app, session, over, pendin
   if m.wait >= 0 then
     fields[#fields + 1], fields[#fields + 2] = 'due', at + m.wait
     schedule(app, 'held', f.id, at + m.wait)
-    redis.call('ZADD', pending, fired(KEYS[8], f.id), f.id)
+    redis.call('ZADD', pending, fired(@triggers, f.id), f.id)
   else
     unschedule('held', f.id)
     redis.call('ZREM', pending, f.id)
@@ -136,7 +136,7 @@ local function moved(f, m, fence, turns, life, lived, app, session, over, pendin
     redis.call('HSET', turns, turn.results .. m.message, results .. m.result .. '\n')
   end
 end
-local function ask(turns, questions, heard)
+local function ask(turns, questions, heard, asked)
   if questions ~= '' then
     local all = (redis.call('HGET', turns, 'questions') or '') .. questions
     local _, lines = string.gsub(all, '\n', '')
@@ -145,7 +145,7 @@ local function ask(turns, questions, heard)
   end
   if heard == '` + string(Asking) + `' then
     redis.call('HSET', turns, 'asked', idsOf(questions))
-  elseif heard == '` + string(Related) + `' then
+  elseif heard == '` + string(Related) + `' and asked then
     redis.call('HDEL', turns, 'asked')
   end
 end

@@ -27,10 +27,15 @@ import (
 
 // Ledger runs the scripts and reads the state that all replicas share. It is safe for
 // concurrent use.
-type Ledger struct{ db *keyspace.DB }
+type Ledger struct {
+	db               *keyspace.DB
+	accepts, commits *group
+}
 
 // New returns the ledger of a Redis.
-func New(db *keyspace.DB) *Ledger { return &Ledger{db: db} }
+func New(db *keyspace.DB) *Ledger {
+	return &Ledger{db: db, accepts: newGroup(accept), commits: newGroup(commit)}
+}
 
 // DB is the database that it is in.
 func (l *Ledger) DB() *keyspace.DB { return l.db }
@@ -88,15 +93,23 @@ func (l *Ledger) run(ctx context.Context, script *keyspace.Script, keys []string
 	return readReply(raw, err)
 }
 
-// runSafely is run that waits for replicas (see keyspace.Script.RunSafely); few says that too few of
-// them have what was written, which is no error here.
-func (l *Ledger) runSafely(ctx context.Context, script *keyspace.Script, keys []string, args ...any) (r reply, few bool, err error) {
-	raw, err := script.RunSafely(ctx, l.db, keys, args...)
+// runGrouped runs a script for an item, together with others of its app. It waits for replicas (see
+// keyspace.Script.RunSafely); few says that too few of them have what was written, which is no error here.
+func (l *Ledger) runGrouped(ctx context.Context, g *group, appID string, shared, item keyspace.Call) (r reply, few bool, err error) {
+	raw, err := g.run(ctx, l.db, appID, shared, item)
 	if few = errors.Is(err, keyspace.ErrReplicas); few {
 		err = nil
 	}
 	r, err = readReply(raw, err)
 	return r, few, err
+}
+
+// readItem reads the reply of a group script that was run for one item.
+func readItem(replies []any, err error) (reply, error) {
+	if err != nil {
+		return reply{}, err
+	}
+	return readReply(replies[0], nil)
 }
 
 // reply is what a script has returned: a status, then names and values by turns. A value is a text, a
@@ -105,6 +118,9 @@ type reply struct {
 	Status
 	values map[string]any
 }
+
+// failed is the status of an item of a group whose part of the script has ended with an error.
+const failed Status = "failed"
 
 func readReply(raw any, err error) (r reply, _ error) {
 	if err != nil {
@@ -116,6 +132,9 @@ func readReply(raw any, err error) (r reply, _ error) {
 	case []any:
 		status, _ := raw[0].(string)
 		r.Status, r.values = Status(status), byName(raw[1:])
+	}
+	if r.Status == failed {
+		return r, errors.New(r.text("error"))
 	}
 	if r.Status == Limited {
 		return r, &RateError{Limit: r.text("limit"), Most: r.number("most"), RetryAfter: r.duration("pause")}

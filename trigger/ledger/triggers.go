@@ -25,10 +25,11 @@ local function tally(dead, app, failed)
 end
 `
 
-// firedLua defines fired(triggers, id), which is when a trigger has fired (µs), by the list of
+// firedLua defines fired(triggers, id), which is when a trigger has fired (µs), by firedAt or the list of
 // its app: the lists of its states are in the same order.
 const firedLua = `
-local function fired(triggers, id) return redis.call('ZSCORE', triggers, id) or micros() end
+local firedAt = {}
+local function fired(triggers, id) return firedAt[id] or redis.call('ZSCORE', triggers, id) or micros() end
 `
 
 // EffectStates reads the states of effects by their ids. One that is not owed any more has
