@@ -65,9 +65,9 @@ func New(o Options) *Deliveries {
 	}
 	d := &Deliveries{
 		Worker: o.Worker, Options: o, waiting: waiting{events: map[outbox]map[string]chan<- attempt{}},
-		flusher: flusher{queues: map[int][]*settlement{}, open: map[outbox]*settlement{}},
+		flusher: flusher{queues: map[int]*flushQueue{}, open: map[outbox]*settlement{}},
 	}
-	o.Records.Flushed = d.flusher.awaitApp
+	o.Records.Flushed = d.awaitApp
 	d.Handle(keyspace.LaneCalls, d.takeCall)
 	d.Handle(keyspace.LaneOutboxes, func(_ context.Context, appID, box string) error {
 		d.Drain(appID, box, d.Token())

@@ -52,7 +52,7 @@ var accept = keyspace.NewGroupScript(keyspace.Items{Shared: `
 KEYS app appRepos idle appRate sessions
 ARGV app
 local at, leased, begun, idle = now(), {}, {}, {}
-local app = redis.call('HMGET', @app, 'version', 'generation', 'limits', 'chat')
+local app = redis.call('HMGET', @app, 'version', 'generation', 'limits', 'chat', 'drafts')
 local definitions
 local function definition() -- as the caller does not have it
   definitions = definitions or {redis.call('HGET', @app, 'rev'), redis.call('HGET', @app, 'record'), redis.call('HVALS', @appRepos)}
@@ -83,7 +83,7 @@ local life = redis.call('HMGET', @closed, 'generation', 'erasing')
 local generation = life[1]
 if (tonumber(life[2]) or 0) > at then return {claiming and 'gone' or 'erasing'} end
 local draft = {}
-if $answer == '' then draft = redis.call('HMGET', @draft, 'says', 'life', 'message', 'verified', 'kept', 'explained', 'token', 'ends') end
+if ofDraft or app[5] and $answer == '' then draft = redis.call('HMGET', @draft, 'says', 'life', 'message', 'verified', 'kept', 'explained', 'token', 'ends') end
 if draft[2] ~= lifeOf(app[2], generation) then draft = {} end
 if ofDraft and not message then
   if not draft[1] then return {'nodraft'} end

@@ -46,7 +46,7 @@ var beginDraft = keyspace.NewScript(TurnLua, rateLua, lifeLua, keyspace.ErasingL
 KEYS app turns draft closed appRate sessionRate drafts
 ARGV id message says verified token lease kept longest
 local key, token, at = @draft, $token, now()
-local app = redis.call('HMGET', @app, 'version', 'generation', 'limits')
+local app = redis.call('HMGET', @app, 'version', 'generation', 'limits', 'drafts')
 if not app[1] then return {'noapp'} end
 if erasing(@closed) then return {'erasing'} end
 if redis.call('HEXISTS', @turns, turn.message .. $id) == 1 then return {'decided'} end
@@ -59,6 +59,7 @@ if had[1] == $says and had[2] == $verified and had[3] == life then
 end
 local over = overRate(app[3], @appRate, @sessionRate, {drafts = 1, bytes = #$message + #$verified})
 if over then return over end
+if not app[4] then redis.call('HSET', @app, 'drafts', 1) end -- its messages may have been drafts from now on
 local since = string.format('%.0f', micros())
 redis.call('DEL', key)
 redis.call('HSET', key, 'says', $says, 'message', $message, 'verified', $verified, 'life', life,

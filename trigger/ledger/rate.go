@@ -38,10 +38,12 @@ local function overRate(limits, rates, srates, add)
   local most = {}
   for word in string.gmatch(limits or '', '%S+') do most[#most + 1] = tonumber(word) end
   for i = #most + 1, #defaultRates do most[i] = defaultRates[i] end -- an app that an older version wrote lacks the last ones
-  local app, session = minute(rates), srates and minute(srates)
-  local function over(name, of, field, limited)
+  local minutes = {} -- of the app and of the session, as far as something of them is limited
+  local function over(name, rate, field, limited)
     local by = add[field == 'agent' and 'bytes' or field]
-    if not of or not by or by <= 0 or limited <= 0 then return end
+    if not rate or not by or by <= 0 or limited <= 0 then return end
+    local of = minutes[rate] or minute(rate)
+    minutes[rate] = of
     if of[field] > 0 and of[field] + by > limited then
       return {'limited', 'limit', name, 'most', tostring(limited), 'pause', tostring(math.max(1, redis.call('PTTL', of.key)))}
     end
@@ -52,13 +54,13 @@ local function overRate(limits, rates, srates, add)
   local asked, requests = 'openai.limits.requestsPerMinute', most[8]
   if add.visitor and requests == 0 then asked, requests = 'messagesPerMinute', most[1] end
   local refused = not add.agent and (
-      over('sessionMessagesPerMinute', session, 'messages', most[2]) or over('messagesPerMinute', app, 'messages', most[1])
-      or over('sessionDraftsPerMinute', session, 'drafts', most[7])
-      or add.visitor and over('sessionMessagesPerMinute', session, 'models', most[2]) or over(asked, app, 'models', requests)
-      or over('sessionTriggersPerMinute', session, 'triggers', most[4]) or over('triggersPerMinute', app, 'triggers', most[3]))
-    or over('bytesPerMinute', session, bytes, most[6]) or over('bytesPerMinute', app, bytes, most[5])
+      over('sessionMessagesPerMinute', srates, 'messages', most[2]) or over('messagesPerMinute', rates, 'messages', most[1])
+      or over('sessionDraftsPerMinute', srates, 'drafts', most[7])
+      or add.visitor and over('sessionMessagesPerMinute', srates, 'models', most[2]) or over(asked, rates, 'models', requests)
+      or over('sessionTriggersPerMinute', srates, 'triggers', most[4]) or over('triggersPerMinute', rates, 'triggers', most[3]))
+    or over('bytesPerMinute', srates, bytes, most[6]) or over('bytesPerMinute', rates, bytes, most[5])
   if refused then return refused end
-  for _, of in ipairs({app, session}) do
+  for _, of in pairs(minutes) do
     if #of.counts > 0 then
       redis.call('HSET', of.key, unpack(of.counts))
       if of.new then redis.call('PEXPIRE', of.key, 60000) end

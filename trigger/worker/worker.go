@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	mathrand "math/rand/v2"
 	"net"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -81,7 +82,8 @@ type Worker struct {
 	cancel  context.CancelFunc
 	running sync.WaitGroup // the work in flight
 	closing atomic.Bool    // what is held is given back
-	name    string         // its tokens begin with it
+	name    string         // its tokens begin with it: 65 random bits
+	tokens  atomic.Uint64  // made so far
 	queues  map[keyspace.Lane]*queue
 	wake    chan int // partitions to be looked at
 	busy    sync.Map // members of queues that are being worked on here
@@ -117,7 +119,7 @@ func New(o Options) (*Worker, error) {
 	}
 	w := &Worker{
 		Options: o, Ledger: ledger.New(o.DB), Outages: outages.New(o.Log),
-		name: rand.Text() + ".", queues: map[keyspace.Lane]*queue{}, wake: make(chan int, wakes),
+		name: rand.Text()[:13] + ".", queues: map[keyspace.Lane]*queue{}, wake: make(chan int, wakes),
 	}
 	w.Context, w.cancel = context.WithCancel(context.Background())
 	return w, nil
@@ -258,7 +260,7 @@ func (w *Worker) Every(ctx context.Context, interval time.Duration, look func(co
 }
 
 // Token makes a new lease token of this process.
-func (w *Worker) Token() string { return w.name + w.NewID() }
+func (w *Worker) Token() string { return w.name + strconv.FormatUint(w.tokens.Add(1), 36) }
 
 // Made reports whether a token is one of this process.
 func (w *Worker) Made(token string) bool { return strings.HasPrefix(token, w.name) }
