@@ -243,12 +243,13 @@ func (p *planner) effects(id string, tool *repositories.Tool, says payload.Trigg
 	if err != nil {
 		return err
 	}
-	if err := p.event(keyspace.EffectID(id, effect.PartEvent), effect.PartEvent, event); err != nil {
+	refers := says.Answer == nil
+	if err := p.event(keyspace.EffectID(id, effect.PartEvent), effect.PartEvent, event, refers); err != nil {
 		return err
 	}
 	if match.Emitter != nil {
 		event.Subject = match.Emitter.Subject
-		if err := p.event(keyspace.EffectID(id, effect.PartEmitter), effect.PartEmitter, event); err != nil {
+		if err := p.event(keyspace.EffectID(id, effect.PartEmitter), effect.PartEmitter, event, refers); err != nil {
 			return err
 		}
 	}
@@ -264,14 +265,22 @@ func (p *planner) effects(id string, tool *repositories.Tool, says payload.Trigg
 	return p.call(keyspace.EffectID(id, effect.PartCall), tool, says, whole, fence)
 }
 
-// event adds an event. One without a part belongs to no trigger.
-func (p *planner) event(id, part string, event effect.Event) error {
+// event adds an event. One without a part belongs to no trigger. One that refers to the record of its trigger is not
+// kept twice.
+func (p *planner) event(id, part string, event effect.Event, refers bool) error {
 	event.TraceParent = p.traceParent
-	body, err := exactjson.Encode(event)
-	owed := keyspace.EventEntry(id, p.Session, "", string(body))
+	body := delivery.Reference(p.traceParent)
+	if !refers {
+		text, err := exactjson.Encode(event)
+		if err != nil {
+			return err
+		}
+		body = string(text)
+	}
+	owed := keyspace.EventEntry(id, p.Session, "", body)
 	owed.Part, owed.Box = part, p.Box
 	p.add(owed, effect.Effect{Event: &event})
-	return err
+	return nil
 }
 
 // leaseMargin is how much the lease of a call outlives its attempt.
@@ -365,7 +374,7 @@ func (p *planner) notify(id, kind string, says payload.Held) error {
 	if err != nil {
 		return err
 	}
-	return p.event(keyspace.EffectID(id, part), "", event)
+	return p.event(keyspace.EffectID(id, part), "", event, false)
 }
 
 // reject adds a match that failed validation.
@@ -394,7 +403,7 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 	if err != nil {
 		return err
 	}
-	return p.event(id, "", event)
+	return p.event(id, "", event, false)
 }
 
 // notMatching adds the event that tools were in scope and none matched.
@@ -415,7 +424,7 @@ func (p *planner) notMatching(candidates []matcher.Candidate) error {
 	if err != nil {
 		return err
 	}
-	return p.event(header.ID, "", event)
+	return p.event(header.ID, "", event, false)
 }
 
 // move plans what an action, which must be possible, does to a held trigger.
@@ -457,7 +466,7 @@ func (p *planner) move(h *heldTrigger, action state.Action, by string) error {
 		return nil
 	case to == state.Due:
 		for _, owed := range h.Effects {
-			e, err := delivery.Held(p.store, p.App, owed, len(p.Answer.Matches)-1)
+			e, err := delivery.Held(p.store, &h.Record, owed, len(p.Answer.Matches)-1)
 			if err != nil {
 				return err
 			}

@@ -58,6 +58,8 @@ var recording = map[effect.Verdict]failpoint.Point{effect.Done: failpoint.Attemp
 func (d *Deliveries) try(ctx context.Context, a attempt) attempt {
 	deliverer := d.Calls
 	switch {
+	case a.Kind == effect.KindEvent && a.Event.Subject == "":
+		deliverer = orphaned{}
 	case a.Kind == effect.KindEvent:
 		deliverer = d.Events
 	case a.Kind == effect.KindAnswer && a.Awaited.Given != nil:
@@ -74,6 +76,14 @@ func (d *Deliveries) try(ctx context.Context, a attempt) attempt {
 	failpoint.At(recording[a.outcome.Verdict])
 	d.logAttempt(a)
 	return a
+}
+
+// orphaned is the Deliverer of an event that refers to a record which is gone, as after an erasure.
+type orphaned struct{}
+
+// Deliver gives the event up.
+func (orphaned) Deliver(context.Context, effect.Effect) effect.Outcome {
+	return effect.Outcome{Verdict: effect.Dead, Reason: effect.ReasonRequest, Error: "its trigger is gone"}
 }
 
 // deliver asks the deliverer. One that panics has not delivered.

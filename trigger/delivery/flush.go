@@ -174,7 +174,7 @@ func (d *Deliveries) write(list []*settlement) {
 // PublishMessage publishes the event that a message is there, which is the batch of its outbox. If
 // it cannot be published, it is left to the ledger.
 func (d *Deliveries) PublishMessage(a ledger.Acceptance) {
-	tried, err := claimed(d.Store, a.App, ledger.Claimed{Entry: *a.Said, Attempt: 1})
+	tried, err := claimed(d.Store, a.App, ledger.Claimed{Entry: *a.Said, Attempt: 1}, nil)
 	if err != nil {
 		return // it was written a moment ago
 	}

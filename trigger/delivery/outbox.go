@@ -3,6 +3,9 @@ package delivery
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +16,7 @@ import (
 	"earshot/trigger/effect"
 	"earshot/trigger/ledger"
 	"earshot/trigger/payload"
+	"earshot/trigger/query"
 )
 
 // StoredCall is the body of a call in the ledger. Package sealing seals its tool anew.
@@ -28,6 +32,30 @@ type StoredCall struct {
 	AsSaid bool `json:"said,omitempty"`
 }
 
+// referring begins the body of an event that a trigger's record says all about, as the ledger keeps it: it is made
+// anew of the record. The trace of the event follows.
+const referring = "@"
+
+// Reference is the body, in the ledger, of an event of a trigger or of its emitter. It is not for one that tells
+// subscribers how to answer: no record has that.
+func Reference(traceParent string) string { return referring + traceParent }
+
+// EventOf is the event of a trigger, or of its emitter, by its record.
+func EventOf(record *query.Record, part string) (effect.Event, error) {
+	says := payload.Trigger{
+		Header: payload.Header{
+			ID: record.TriggerID, Time: record.Time, MessageID: record.MessageID, Text: record.Text,
+			AppID: record.AppID, SessionID: record.SessionID, Metadata: record.Metadata,
+		},
+		RepositoryID: record.RepositoryID, Source: record.Source, Name: record.Name, Schema: record.Schema, Values: record.Values,
+	}
+	event, _, err := payload.EventOf(payload.KindTrigger, says.Header, record.Name, says)
+	if part == effect.PartEmitter && record.Emitter != nil {
+		event.Subject = record.Emitter.Subject
+	}
+	return event, err
+}
+
 // takeCall makes the next attempt at a call and records the outcome. Both must happen within its
 // lease; otherwise the attempt is repeated under the same id.
 func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
@@ -40,7 +68,7 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 	if found == nil {
 		return nil
 	}
-	a, err := claimed(d.Store, appID, *found)
+	a, err := claimed(d.Store, appID, *found, nil)
 	if err != nil {
 		return err
 	}
@@ -86,22 +114,32 @@ func (d *Deliveries) takeCall(ctx context.Context, appID, id string) error {
 }
 
 // Held is an effect that a trigger has deferred, as its first attempt finds it.
-func Held(definitions *store.Store, appID string, entry keyspace.Entry, match int) (Planned, error) {
-	a, err := claimed(definitions, appID, ledger.Claimed{Entry: entry, Attempt: 1})
+func Held(definitions *store.Store, record *query.Record, entry keyspace.Entry, match int) (Planned, error) {
+	a, err := claimed(definitions, record.AppID, ledger.Claimed{Entry: entry, Attempt: 1}, record)
 	a.Match = match
 	return a.Planned, err
 }
 
-// claimed is the next attempt at an effect of the ledger, with its event or call.
-func claimed(definitions *store.Store, appID string, found ledger.Claimed) (attempt, error) {
+// claimed is the next attempt at an effect of the ledger, with its event or call. record is that of its trigger, which
+// only a Reference needs; the event has no subject if it is gone.
+func claimed(definitions *store.Store, appID string, found ledger.Claimed, record *query.Record) (attempt, error) {
 	a := attempt{claim: found, Planned: Planned{Match: -1, Entry: found.Entry, Effect: effect.Effect{
 		ID: found.Entry.ID, Kind: effect.Kind(found.Entry.Kind), AppID: appID, SessionID: found.Entry.Session,
 		TriggerID: found.Entry.Trigger, Attempt: found.Attempt,
 	}}}
 	if a.Kind == effect.KindEvent {
 		a.Event = &effect.Event{}
-		err := exactjson.Unmarshal([]byte(found.Body), a.Event)
-		a.TraceParent = a.Event.TraceParent
+		trace, refers := strings.CutPrefix(found.Body, referring)
+		if !refers {
+			err := exactjson.Unmarshal([]byte(found.Body), a.Event)
+			a.TraceParent = a.Event.TraceParent
+			return a, err
+		}
+		if record == nil {
+			return a, nil
+		}
+		event, err := EventOf(record, found.Part)
+		event.TraceParent, a.Event, a.TraceParent = trace, &event, trace
 		return a, err
 	}
 	var body StoredCall
@@ -184,8 +222,12 @@ func (d *Deliveries) publishRun(of outbox, token string) (string, error) {
 	}
 	failpoint.At(failpoint.EffectClaimed)
 	run := make([]attempt, len(found))
+	records, err := d.referred(ctx, of.app, found)
+	if err != nil {
+		return "", err
+	}
 	for i, one := range found {
-		if run[i], err = claimed(d.Store, of.app, one); err != nil {
+		if run[i], err = claimed(d.Store, of.app, one, records[one.Trigger]); err != nil {
 			return "", err
 		}
 	}
@@ -204,6 +246,32 @@ func (d *Deliveries) publishRun(of outbox, token string) (string, error) {
 		return "", nil
 	}
 	return r.Next, nil
+}
+
+// referred reads the records that events refer to, by the trigger.
+func (d *Deliveries) referred(ctx context.Context, appID string, events []ledger.Claimed) (map[string]*query.Record, error) {
+	var ids []string
+	for _, one := range events {
+		if strings.HasPrefix(one.Body, referring) && !slices.Contains(ids, one.Trigger) {
+			ids = append(ids, one.Trigger)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found, err := d.Records.Ledger.Triggers(ctx, appID, ids)
+	records := map[string]*query.Record{}
+	for i, one := range found {
+		if one == nil {
+			continue
+		}
+		stored, err := query.ReadStored(one)
+		if err != nil {
+			return nil, fmt.Errorf("trigger %q: %w", ids[i], err)
+		}
+		records[ids[i]] = &stored.Record
+	}
+	return records, err
 }
 
 // publishInOrder tries events one after the other, up to the first that is to be tried again, and
