@@ -120,13 +120,13 @@ func (p *Packer) Pack(d Decision) (Packed, error) {
 		if err != nil {
 			return Packed{}, err
 		}
-		if w.Body = string(s2.Encode(nil, text)); len(w.Body) <= maxSize {
+		if w.Body = compress(text); len(w.Body) <= maxSize {
 			return w.Packed, nil
 		}
 	}
 	made.Cut, made.Requests, made.Calls, made.Barred = []string{"requests and calls are left out: they are too long to be kept"}, nil, nil, nil
 	text, err := exactjson.Encode(made)
-	w.Body = string(s2.Encode(nil, text))
+	w.Body = compress(text)
 	return w.Packed, err
 }
 
@@ -336,7 +336,7 @@ const (
 // that time, with those verdicts on calls, by their numbers. What it shares with others is
 // written.
 func Retell(body string, at time.Time, verdicts map[int]Verdict) (Packed, error) {
-	text, err := unpack(body)
+	text, err := decompress(body)
 	if err != nil {
 		return Packed{}, err
 	}
@@ -351,7 +351,5 @@ func Retell(body string, at time.Time, verdicts map[int]Verdict) (Packed, error)
 		}
 	}
 	text, err = exactjson.Encode(told)
-	return Packed{Body: string(s2.Encode(nil, text))}, err
+	return Packed{Body: compress(text)}, err
 }
-
-func unpack(text string) ([]byte, error) { return s2.Decode(nil, []byte(text)) }

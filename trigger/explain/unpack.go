@@ -21,7 +21,7 @@ type Fetch func(names []string) (map[string]string, error)
 
 // Unpack reads the explanation of a message. It asks for shared parts at most twice.
 func Unpack(messageID, body string, fetch Fetch) (Explanation, error) {
-	text, err := unpack(body)
+	text, err := decompress(body)
 	if err != nil {
 		return Explanation{}, err
 	}
@@ -85,7 +85,7 @@ func (s shelf) fill(fetch Fetch, names []string) error {
 		return err
 	}
 	for name, packed := range found {
-		text, err := unpack(packed)
+		text, err := decompress(packed)
 		if err != nil {
 			return err
 		}

@@ -73,7 +73,7 @@ end
 local had = redis.call('HMGET', turns, turn.message .. id, turn.says .. id, turn.answer .. id, turn.ends .. id, turn.token .. id,
   turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, 'used', 'left', 'unfinished', 'asked', 'onnext', 'since', 'expires', 'session', 'questions')
 local message, says, answer, ends, holder, decision = had[1], had[2], had[3], tonumber(had[4]) or 0, had[5], had[6]
-local arrived, verified, claims, failed, used, left = had[7], had[8], tonumber(had[9]) or 0, had[10], had[11], tonumber(had[12]) or 0
+local arrived, verified, claims, failed, used, left = had[7], had[8], tonumber(had[9]) or had[5] and 1 or 0, had[10], had[11], tonumber(had[12]) or 0
 if claiming and (not message or not redis.call('ZSCORE', ledger.turns, member)) then
   unschedule('turns', member)
   return {'gone'}
@@ -182,7 +182,7 @@ if holder ~= token then
     return {'dead'}
   end
 end
-change(turn.claims .. id, claims)
+if claims > 1 then change(turn.claims .. id, claims) end
 change(turn.token .. id, token)
 change(turn.ends .. id, at + tonumber($lease))
 write()

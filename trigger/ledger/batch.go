@@ -98,11 +98,17 @@ for i = 1, keys - 4 do
 end
 if answer ~= '' and id == '' then
   if redis.call('EXISTS', closing) == 1 then redis.call('HSETNX', closing, 'answer', answer) end
-elseif answer ~= '' and redis.call('HGET', closing, turn.token .. id) == token then
-  local ours = redis.call('HSETNX', closing, turn.answer .. id, answer) == 1
-  if ours and $says ~= '' then enqueue(@saidEffect, cjson.decode($says), app, @chatOutbox, '') end
-  if $reply ~= '' then redis.call('HSET', closing, turn.reply .. id, $reply) end
-  redis.call('HDEL', closing, turn.token .. id, turn.ends .. id, turn.claims .. id)
+elseif answer ~= '' then
+  local of = redis.call('HMGET', closing, turn.token .. id, turn.answer .. id, turn.claims .. id)
+  if of[1] == token then
+    if not of[2] and $says ~= '' then enqueue(@saidEffect, cjson.decode($says), app, @chatOutbox, '') end
+    local fields = {turn.answer .. id, of[2] or answer}
+    if $reply ~= '' then fields[3], fields[4] = turn.reply .. id, $reply end
+    redis.call('HSET', closing, unpack(fields))
+    local lease = {turn.token .. id, turn.ends .. id}
+    if of[3] then lease[3] = turn.claims .. id end
+    redis.call('HDEL', closing, unpack(lease))
+  end
 end
 return {'ok', 'holds', had[2] and $next ~= '' and '1' or '0'}
 `, End: `

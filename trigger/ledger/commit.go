@@ -35,8 +35,8 @@ import (
 //	             early before its time, retracted where the user's next message took it back,
 //	             notrigger without it; nothing was written
 //
-// A second run, by a client that lost the reply, finds the first one's token beside
-// the decision and answers as it did.
+// A second run, by a client that lost the reply, finds the decision while the lease is still
+// its own, and answers as the first did.
 //
 // While the app's version is the one that it was matched by, its repositories are as they
 // were, and need not be read.
@@ -77,8 +77,8 @@ end
 if not of[1] then return {'noapp'} end
 local had = {}
 if message ~= '' then
-  had = redis.call('HMGET', turns, turn.decider .. message, turn.arrived .. message, turn.token .. message, 'asked', 'unfinished')
-  if had[1] == token then return again(turns, turn.decider .. message) end
+  had = redis.call('HMGET', turns, turn.decision .. message, turn.arrived .. message, turn.token .. message, 'asked', 'unfinished')
+  if had[1] and had[3] == token then return again(turns, turn.token .. message) end
   if not had[2] then return {'closed'} end
   if had[1] or had[3] ~= token then return {'lost'} end
 else
@@ -135,8 +135,8 @@ for i, f in ipairs(list) do
 end
 if session ~= '' then ask(turns, $questions, $heard, had[4]) end
 if message ~= '' then
-  local fields = {turn.decision .. message, $decision, turn.decider .. message, token}
-  if $explanation ~= '' then fields[5], fields[6] = turn.explained .. message, $explanation end
+  local fields = {turn.decision .. message, $decision}
+  if $explanation ~= '' then fields[3], fields[4] = turn.explained .. message, $explanation end
   if $unfinished ~= (had[5] or '') then fields[#fields + 1], fields[#fields + 2] = 'unfinished', $unfinished end
   redis.call('HSET', turns, unpack(fields))
   if $verified == '1' then redis.call('HDEL', turns, turn.verified .. message) end

@@ -22,9 +22,9 @@ var turnFields = map[string]string{
 	"says":      "h:", // a hash of what it says
 	"token":     "k:", // of the lease
 	"ends":      "u:", // the lease does (ms)
-	"claims":    "c:", // how often the lease was taken
+	"claims":    "c:", // how often the lease was taken; once if there is a token and no number
 	"decision":  "d:", // JSON of the answer as it was decided
-	"decider":   "x:", // token of who decided
+	"decider":   "x:", // token of who decided, of earlier builds
 	"answer":    "a:", // JSON
 	"reply":     "p:", // JSON
 	"results":   "r:", // of calls, a line of JSON each
@@ -140,6 +140,7 @@ var release = keyspace.NewFreeingScript(keyspace.DueLua, TurnLua, batchLua, `
 local token, app, id, at, had = ARGV[1], ARGV[2], ARGV[3], now(), 0
 if id ~= '' and redis.call('HGET', KEYS[1], turn.token .. id) == token then
   had = 1
+  redis.call('HSETNX', KEYS[1], turn.claims .. id, 1)
   redis.call('HDEL', KEYS[1], turn.token .. id, turn.ends .. id)
   if redis.call('HEXISTS', KEYS[1], turn.decision .. id) == 0 then schedule(app, 'turns', ARGV[4], at) end
 end

@@ -1,0 +1,165 @@
+package ledger_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"earshot/deploy/testbed/redistest"
+	"earshot/repositories/keyspace"
+	"earshot/trigger/ledger"
+)
+
+// gate holds the first script up until it is opened, and counts scripts.
+type gate struct {
+	first, open chan struct{}
+	once        sync.Once
+	mu          sync.Mutex
+	scripts     int
+}
+
+func newGate() *gate { return &gate{first: make(chan struct{}), open: make(chan struct{})} }
+
+func (g *gate) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (g *gate) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (g *gate) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if !strings.HasPrefix(cmd.Name(), "evalsha") {
+			return next(ctx, cmd)
+		}
+		g.mu.Lock()
+		g.scripts++
+		g.mu.Unlock()
+		g.once.Do(func() { close(g.first) })
+		<-g.open
+		return next(ctx, cmd)
+	}
+}
+
+// together has count messages of as many sessions accepted while the script runs for another one, and returns what
+// came of them. Before they go on, do is called with how many wait.
+func together(t *testing.T, server *redistest.Server, count int, ctx func(n int) context.Context, do func(waiting func() int)) (found []ledger.Accepted, errs []error, g *gate) {
+	t.Helper()
+	client := server.Client()
+	k := keyspace.KeysOf("shop")
+	require.NoError(t, client.HSet(t.Context(), k.App(), "record", "{}", "rev", "r1", "version", "v1", "generation", "g1").Err())
+	warm := ledger.New(&keyspace.DB{UniversalClient: client, Embedded: server.Embedded()})
+	_, err := warm.Accept(t.Context(), acceptance("warm", "m"))
+	require.NoError(t, err) // the server knows the script now
+	g = newGate()
+	client.AddHook(g)
+	l := ledger.New(&keyspace.DB{UniversalClient: client, Embedded: server.Embedded()})
+	var all errgroup.Group
+	all.Go(func() error {
+		_, err := l.Accept(t.Context(), acceptance("first", "m"))
+		return err
+	})
+	<-g.first
+	found, errs = make([]ledger.Accepted, count), make([]error, count)
+	for n := range count {
+		all.Go(func() error {
+			found[n], errs[n] = l.Accept(ctx(n), acceptance(fmt.Sprint("s", n), "m"))
+			return nil
+		})
+	}
+	waiting := func() int { return l.Waiting("shop") }
+	require.Eventually(t, func() bool { return waiting() == count }, time.Minute, time.Millisecond)
+	do(waiting)
+	close(g.open)
+	require.NoError(t, all.Wait())
+	return found, errs, g
+}
+
+func acceptance(session, message string) ledger.Acceptance {
+	return ledger.Acceptance{
+		Turn: ledger.Turn{App: "shop", Session: session, Message: message}, Token: "token of " + session, Lease: time.Hour, Message: `{"text":"noon"}`, Says: "hash",
+		History: 40, Version: "v0", Life: time.Hour, Remembers: time.Hour, Messages: 100,
+	}
+}
+
+func TestWhatComesWhileAScriptRunsIsDoneByTheNext(t *testing.T) {
+	t.Parallel()
+	server := redistest.Run(t)
+	found, errs, g := together(t, server, 20, func(int) context.Context { return t.Context() }, func(func() int) {})
+	for n, err := range errs {
+		require.NoError(t, err)
+		require.Equal(t, ledger.Taken, found[n].Status)
+		require.Equal(t, "r1", found[n].Taken.App.Revision)
+	}
+	require.Equal(t, 2, g.scripts, "one for the first message, and one for the others")
+	client, k := server.Client(), keyspace.KeysOf("shop")
+	require.EqualValues(t, 22, client.ZCard(t.Context(), k.Lane(keyspace.LaneTurns)).Val())
+	require.Equal(t, "22", client.Get(t.Context(), k.Owed()).Val())
+	require.EqualValues(t, 22, client.ZCard(t.Context(), k.Sessions()).Val())
+	require.EqualValues(t, 22, client.ZCard(t.Context(), k.Idle()).Val())
+}
+
+func TestAMessageThatCannotBeAcceptedFailsAlone(t *testing.T) {
+	t.Parallel()
+	server := redistest.Run(t)
+	require.NoError(t, server.Client().Set(t.Context(), keyspace.KeysOf("shop").Turns("s3"), "no hash", 0).Err())
+	found, errs, g := together(t, server, 6, func(int) context.Context { return t.Context() }, func(func() int) {})
+	for n, err := range errs {
+		if n == 3 {
+			require.ErrorContains(t, err, "WRONGTYPE")
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, ledger.Taken, found[n].Status)
+	}
+	require.Equal(t, 2, g.scripts)
+	require.EqualValues(t, 7, server.Client().ZCard(t.Context(), keyspace.KeysOf("shop").Lane(keyspace.LaneTurns)).Val())
+}
+
+func TestAMessageWhoseClientIsGoneBeforeItsTurnIsNotAccepted(t *testing.T) {
+	t.Parallel()
+	server := redistest.Run(t)
+	gone, leave := context.WithCancel(t.Context())
+	found, errs, _ := together(t, server, 4, func(n int) context.Context {
+		if n == 2 {
+			return gone
+		}
+		return t.Context()
+	}, func(waiting func() int) {
+		leave()
+		require.Eventually(t, func() bool { return waiting() == 3 }, time.Minute, time.Millisecond)
+	})
+	for n, err := range errs {
+		if n == 2 {
+			require.ErrorIs(t, err, context.Canceled)
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, ledger.Taken, found[n].Status)
+	}
+	require.Zero(t, server.Client().Exists(t.Context(), keyspace.KeysOf("shop").Turns("s2")).Val())
+}
+
+func TestWithoutAnAnswerNobodyOfAGroupIsAccepted(t *testing.T) {
+	t.Parallel()
+	server := redistest.Run(t)
+	l := ledger.New(&keyspace.DB{UniversalClient: server.Client()})
+	server.Stop()
+	var all errgroup.Group
+	for n := range 4 {
+		all.Go(func() error {
+			_, err := l.Accept(t.Context(), acceptance(fmt.Sprint("s", n), "m2"))
+			if err == nil {
+				return fmt.Errorf("message %d is said to be accepted", n)
+			}
+			return nil
+		})
+	}
+	require.NoError(t, all.Wait())
+}
