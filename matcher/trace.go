@@ -22,11 +22,17 @@ type Trace struct {
 	Exchanges []Exchange
 	// Calls are those that were found, whether or not they became a Match or Rejected.
 	Calls []Call
+	// Nearest are the candidates that a message which calls for none was nearest to, the best first, at
+	// most MostNearest; nil where no more are in scope.
+	Nearest []Candidate
 	// Silence is why no call was found, as the end of "Nothing fired: …"; empty where one was.
 	Silence string
 	// Notes say what else is to be known, such as a setting that does not hold.
 	Notes []string
 }
+
+// MostNearest is how many tools are named where a message calls for none.
+const MostNearest = 64
 
 // Score is how near a candidate is to a text: 0 for nothing in common, 1.3 at most.
 type Score struct {

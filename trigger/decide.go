@@ -63,7 +63,8 @@ type matching struct {
 	trace      *matcher.Trace
 	retold     string // in place of a trace: the explanation of the draft that was matched
 	over       scope.Scope
-	candidates int // in that scope
+	candidates int                 // in that scope
+	nearest    []matcher.Candidate // of the trace or the draft
 	// lost says what has become of calls, by their numbers, whose tools have changed since.
 	lost map[int]explain.Verdict
 }
@@ -320,7 +321,7 @@ func (t *turn) match(ctx context.Context, by matcher.Matcher, request matcher.Re
 			result.Rejected[i].Call = trace.Add(matcher.Call{Candidate: r.Candidate, Name: r.Tool.Name, Arguments: r.Values, Errors: r.Errors})
 		}
 	}
-	t.matching = matching{trace: trace, over: t.scope, candidates: len(request.Candidates)}
+	t.matching = matching{trace: trace, over: t.scope, candidates: len(request.Candidates), nearest: trace.Nearest}
 	return result, err
 }
 
@@ -470,7 +471,7 @@ func (p *planner) act(t *turn, result matcher.Result) error {
 		return p.fire(conversation.CatchAll(*in.CatchAll, p.text), query.SourceMessage, "")
 	}
 	if len(in.All) > 0 {
-		return p.notMatching(in.All)
+		return p.notMatching(in.All, t.nearest)
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func (ts *Turns) keepDraft(t *turn, request matcher.Request, result matcher.Resu
 	}
 	match := "" // of a plain yes or no: what was asked may be answered otherwise before the draft is decided
 	if len(t.consents) == 0 {
-		if match, err = storeMatch(t.basis(), result); err != nil {
+		if match, err = storeMatch(t.basis(), result, t.nearest); err != nil {
 			return nil, err
 		}
 	}

@@ -33,9 +33,9 @@ func (d *decider) matchOfDraft(ctx context.Context, t *turn, request matcher.Req
 		d.drafts.cancel(t.Turn) // of another text
 		return matcher.Result{}, false
 	}
-	result, holds := loadMatch(t.draft.Match, t.basis(), request)
+	result, nearest, holds := loadMatch(t.draft.Match, t.basis(), request)
 	if holds {
-		t.matching = matching{retold: t.draft.Explained, over: t.scope, candidates: len(request.Candidates)}
+		t.matching = matching{retold: t.draft.Explained, over: t.scope, candidates: len(request.Candidates), nearest: nearest}
 		failpoint.At(failpoint.DraftUsed)
 	}
 	return result, holds
@@ -135,6 +135,7 @@ type storedMatch struct {
 	Text     string       `json:"text,omitempty"`
 	Matches  []storedCall `json:"matches,omitempty"`
 	Rejected []storedCall `json:"rejected,omitempty"`
+	Nearest  []string     `json:"nearest,omitempty"` // names, where nothing was called for
 }
 
 // storedCall is a matcher.Match or matcher.Rejected.
@@ -168,8 +169,11 @@ func refer(c matcher.Candidate) (reference, error) {
 	return reference{c.Repository.ID, c.Repository.SessionID, c.Repository.Generation, c.Tool.Name, hex.EncodeToString(sum[:16])}, err
 }
 
-func storeMatch(on basis, result matcher.Result) (string, error) {
+func storeMatch(on basis, result matcher.Result, nearest []matcher.Candidate) (string, error) {
 	s := storedMatch{basis: on, Stage: result.Stage, Text: result.Text}
+	for _, c := range nearest {
+		s.Nearest = append(s.Nearest, c.Tool.Name)
+	}
 	var faults []error
 	for _, m := range result.Matches {
 		of, err := refer(m.Candidate)
@@ -188,14 +192,14 @@ func storeMatch(on basis, result matcher.Result) (string, error) {
 // loadMatch returns the result in the scope of a request. It is false if it does not hold any more:
 // the user is another or elsewhere, one of the tools is gone, changed or hidden, or the scope is
 // another one and nothing was called for, as a new tool may be now.
-func loadMatch(text string, on basis, request matcher.Request) (result matcher.Result, holds bool) {
+func loadMatch(text string, on basis, request matcher.Request) (result matcher.Result, nearest []matcher.Candidate, holds bool) {
 	var s storedMatch
 	if exactjson.Unmarshal([]byte(text), &s) != nil {
-		return result, false
+		return result, nil, false
 	}
 	sameScope := s.Scope == on.Scope
 	if s.Claims != on.Claims || s.Locale != on.Locale || !sameScope && len(s.Matches)+len(s.Rejected) == 0 {
-		return result, false
+		return result, nil, false
 	}
 	find := func(of reference) (matcher.Candidate, bool) {
 		c, found := request.Named(of.Name)
@@ -212,7 +216,7 @@ func loadMatch(text string, on basis, request matcher.Request) (result matcher.R
 	for _, one := range s.Matches {
 		c, found := find(one.Tool)
 		if !found {
-			return result, false
+			return result, nil, false
 		}
 		result.Matches = append(result.Matches, matcher.Match{
 			Candidate: c, Values: one.Values, Repaired: one.Repaired, Coerced: one.Coerced, Evidence: one.Evidence, Call: one.Call,
@@ -221,9 +225,14 @@ func loadMatch(text string, on basis, request matcher.Request) (result matcher.R
 	for _, one := range s.Rejected {
 		c, found := find(one.Tool)
 		if !found {
-			return result, false
+			return result, nil, false
 		}
 		result.Rejected = append(result.Rejected, matcher.Rejected{Candidate: c, Values: one.Values, Missing: one.Missing, Errors: one.Errors, Call: one.Call})
 	}
-	return result, true
+	for _, name := range s.Nearest {
+		if c, found := request.Named(name); found {
+			nearest = append(nearest, c)
+		}
+	}
+	return result, nearest, true
 }

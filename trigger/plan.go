@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -406,17 +407,18 @@ func (p *planner) reject(n int, rejected matcher.Rejected) error {
 	return p.event(id, "", event, false)
 }
 
-// notMatching adds the event that tools were in scope and none matched.
-func (p *planner) notMatching(candidates []matcher.Candidate) error {
+// notMatching adds the event that tools were in scope and none matched. Of many it names the nearest:
+// most messages match nothing, and none may cost more where there are more tools.
+func (p *planner) notMatching(inScope, ranked []matcher.Candidate) error {
 	if p.store == nil {
 		return nil
 	}
 	header := p.header(ledger.Hash("notmatching", turnHash(p.Turn, p.generation)))
-	says, seen := payload.NotMatching{Header: header}, map[string]bool{}
-	for _, c := range candidates {
-		says.Tools = append(says.Tools, c.Tool.Name)
-		if !seen[c.Repository.ID] {
-			seen[c.Repository.ID] = true
+	named := nearestOf(inScope, ranked)
+	says := payload.NotMatching{Header: header, Tools: make([]string, len(named)), ToolsTotal: len(inScope)}
+	for i, c := range named {
+		says.Tools[i] = c.Tool.Name
+		if !slices.Contains(says.Repositories, c.Repository.ID) {
 			says.Repositories = append(says.Repositories, c.Repository.ID)
 		}
 	}
@@ -425,6 +427,25 @@ func (p *planner) notMatching(candidates []matcher.Candidate) error {
 		return err
 	}
 	return p.event(header.ID, "", event, false)
+}
+
+// nearestOf lists all candidates in scope, or of more than matcher.MostNearest the best of a ranking.
+func nearestOf(inScope, ranked []matcher.Candidate) []matcher.Candidate {
+	if len(inScope) <= matcher.MostNearest {
+		return inScope
+	}
+	nearest := make([]matcher.Candidate, 0, matcher.MostNearest)
+	for _, c := range ranked {
+		if now, is := (matcher.Request{Candidates: inScope}).Named(c.Tool.Name); is { // the scope may have changed since
+			nearest = append(nearest, now)
+		}
+	}
+	for i := 0; len(nearest) < matcher.MostNearest; i++ { // none that was not ranked is nearer than another
+		if !slices.Contains(nearest, inScope[i]) {
+			nearest = append(nearest, inScope[i])
+		}
+	}
+	return nearest
 }
 
 // move plans what an action, which must be possible, does to a held trigger.

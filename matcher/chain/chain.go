@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"earshot/matcher"
 	"earshot/matcher/evidence"
@@ -96,7 +97,32 @@ func (c *Chain) Match(ctx context.Context, request matcher.Request) (matcher.Res
 	for i, match := range result.Matches {
 		result.Matches[i].Evidence = evidence.Find(request, match.Values, match.Tool)
 	}
+	if trace != nil && err == nil && len(result.Matches)+len(result.Rejected) == 0 && len(request.Candidates) > matcher.MostNearest {
+		trace.Nearest = c.nearest(request, trace)
+	}
 	return result, err
+}
+
+// nearest lists the candidates that a message was nearest to: those that it was compared with and the
+// model was offered, as they were ranked for that. Where the model was offered all, the words rank them.
+func (c *Chain) nearest(request matcher.Request, trace *matcher.Trace) []matcher.Candidate {
+	near := make([]matcher.Candidate, 0, matcher.MostNearest)
+	add := func(one matcher.Candidate) {
+		if len(near) < matcher.MostNearest && !slices.Contains(near, one) {
+			near = append(near, one)
+		}
+	}
+	scores := trace.Scores
+	if scores == nil && trace.Offered == nil {
+		scores = c.retriever.Nearest(request, matcher.MostNearest)
+	}
+	for _, one := range scores {
+		add(one.Candidate)
+	}
+	for _, one := range trace.Offered {
+		add(one)
+	}
+	return near
 }
 
 // Reply implements Matcher.

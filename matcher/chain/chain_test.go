@@ -1,6 +1,7 @@
 package chain_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 
@@ -114,4 +115,32 @@ func TestAModelThatIsNotConfiguredIsSaid(t *testing.T) {
 	_, err = models.Match(ctx, matcher.Request{App: named, Text: "hello", Chat: true})
 	require.ErrorContains(t, err, "set ANTHROPIC_API_KEY")
 	require.Empty(t, trace.Notes)
+}
+
+func TestAMessageThatCallsForNothingIsNearestToTheToolsThatItIsAbout(t *testing.T) {
+	server := llmtest.New(t)
+	server.Handle(func(llmtest.Request) llmtest.Reply { return llmtest.Text("none") })
+	for name, options := range map[string]llm.Options{"offered some": options(server), "offered all": options(server), "without a model": {}} {
+		t.Run(name, func(t *testing.T) {
+			tools := []string{`{"name":"water-orchids","description":"Water the orchids"}`}
+			for i := range map[string]int{"offered some": 200, "offered all": 64, "without a model": 200}[name] {
+				tools = append(tools, fmt.Sprintf(`{"name":"open-window-%03d","description":"Open window %d of the hotel"}`, i, i))
+			}
+			request := matcher.Request{Text: "the orchids were lovely", Candidates: matchertest.InScope(t, matchertest.Scope, "r1", tools...)}
+			request.App = &repositories.App{Settings: repositories.Settings{LLM: repositories.LLM{MostTools: 65}}}
+			match := func() *matcher.Trace {
+				ctx, trace := matcher.Recorded(t.Context())
+				result, err := chain.New(options).Match(ctx, request)
+				require.NoError(t, err)
+				require.Empty(t, result.Matches)
+				return trace
+			}
+			nearest := match().Nearest
+			require.NotEmpty(t, nearest)
+			require.LessOrEqual(t, len(nearest), matcher.MostNearest)
+			require.Equal(t, "water-orchids", nearest[0].Tool.Name)
+			request.Candidates = request.Candidates[len(request.Candidates)-matcher.MostNearest:]
+			require.Nil(t, match().Nearest, "no more are in scope than are named")
+		})
+	}
 }

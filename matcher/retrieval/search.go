@@ -40,6 +40,13 @@ func (r *Retriever) Search(ctx context.Context, request matcher.Request, said st
 	return scope.Scores(scope.fused(scope.doing(text.Split(said), limit), r.alike(ctx, request, said, limit), limit))
 }
 
+// Nearest returns the n candidates whose words those of the message are likest, the likest first. It asks
+// no model.
+func (r *Retriever) Nearest(request matcher.Request, n int) []matcher.Score {
+	scope := r.indexes.Of(request)
+	return scope.Scores(scope.Nearest(text.Split(request.Text), n))
+}
+
 // alike asks what a text means. Where that is not known the words rank alone.
 func (r *Retriever) alike(ctx context.Context, request matcher.Request, said string, n int) []matcher.Score {
 	if r.meaning == nil {

@@ -137,15 +137,16 @@ func (r Rejected) forms() []any {
 // NotMatching is the payload of KindNotMatching.
 type NotMatching struct {
 	Header
+	// Tools are those that the message was nearest to, at most matcher.MostNearest, and Repositories theirs.
 	Repositories []string `json:"repositories"`
 	Tools        []string `json:"tools"`
+	ToolsTotal   int      `json:"toolsTotal"` // in scope
 }
 
 func (n NotMatching) forms() []any {
-	worded, bare := n, n
-	worded.Header = n.without("text")
-	bare.Header, bare.Repositories, bare.Tools = n.without("text", "repositories", "tools"), []string{}, []string{}
-	return []any{n, worded, bare}
+	bare := n
+	bare.Header = n.without("text")
+	return []any{n, bare}
 }
 
 // Result is the payload of KindResult.

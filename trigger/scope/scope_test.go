@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/trigger"
 )
@@ -113,6 +114,7 @@ func TestNotMatchingAndRejectedAreTold(t *testing.T) {
 		require.Len(t, unmatched, 1)
 		require.Equal(t, []any{"booking"}, unmatched[0]["repositories"])
 		require.Equal(t, []any{"book"}, unmatched[0]["tools"])
+		require.EqualValues(t, 1, unmatched[0]["toolsTotal"])
 
 		answer := w.Say("m3", `book {"number":3}`)
 		require.Empty(t, answer.Matches)
@@ -123,6 +125,41 @@ func TestNotMatchingAndRejectedAreTold(t *testing.T) {
 		require.Equal(t, "booking", rejected[0]["repositoryId"])
 		require.NotEmpty(t, rejected[0]["errors"])
 		require.Len(t, w.Events.Payloads("tool.notmatching.clinic.s1"), 1)
+	})
+}
+
+func TestOfManyToolsTheNearestAreToldNotToMatch(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.many(63)
+		w.Put("", "garden", `{"tools":[{"name":"water-orchids","description":"Water the orchids"}]}`)
+		w.byWords()
+		unmatched := func(text string) (tools, repositories []any, total any) {
+			before := w.Events.Payloads("tool.notmatching.clinic.s1")
+			w.Say("", text)
+			told := w.Events.Payloads("tool.notmatching.clinic.s1")
+			require.Len(t, told, len(before)+1)
+			last := told[len(told)-1]
+			return last["tools"].([]any), last["repositories"].([]any), last["toolsTotal"]
+		}
+		tools, _, total := unmatched("the orchids were lovely")
+		require.Len(t, tools, 64)
+		require.Equal(t, "water-orchids", tools[63], "all are named, by their names")
+		require.EqualValues(t, 64, total)
+
+		w.many(100)
+		tools, repositories, total := unmatched("the orchids were lovely")
+		require.Len(t, tools, 64)
+		require.Equal(t, []any{"water-orchids", "open-window-00000"}, tools[:2], "the nearest is the first")
+		require.Equal(t, []any{"garden", "r00000"}, repositories)
+		require.EqualValues(t, 101, total)
+
+		_, err := w.Engine.Draft(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "d1", Actor: matcher.ActorUser, Text: "the orchids were lovely"})
+		require.NoError(t, err)
+		_, err = w.Engine.CommitDraft(t.Context(), "clinic", "s1", "d1")
+		require.NoError(t, err)
+		told := w.Events.Payloads("tool.notmatching.clinic.s1")
+		require.Equal(t, "d1", told[len(told)-1]["messageId"])
+		require.Equal(t, "water-orchids", told[len(told)-1]["tools"].([]any)[0], "as its draft was matched")
 	})
 }
 

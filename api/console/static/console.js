@@ -148,7 +148,7 @@ function spark(seen) {
 const kinds = {
   "tool.trigger": (e) => ["fired", "fired", e.name, values(e.values)],
   "tool.rejected": (e) => ["rejected", "rejected", e.name, (e.errors ?? []).map((f) => f.parameter + " " + f.detail).join("; ")],
-  "tool.notmatching": (e) => ["none", "no match", "", (e.tools ?? []).length + " tools in scope"],
+  "tool.notmatching": (e) => ["none", "no match", "", (e.toolsTotal ?? (e.tools ?? []).length) + " tools in scope"],
   "tool.result": (e) => (e.ok ? ["done", "answered", e.name, e.status ?? ""] : ["failed", "failed", e.name, [e.reason, e.error].filter(Boolean).join(": ")]),
   "tool.confirm": (e) => ["none", "asks", e.name, e.question ?? ""],
   "tool.cancelled": (e) => ["none", "cancelled", e.name, [e.reason, values(e.values)].filter(Boolean).join(": ")],

@@ -28,6 +28,7 @@ type eventPayload struct {
 	Reason, Error                            string
 	Errors                                   []struct{ Parameter, Detail string }
 	Tools                                    []string
+	ToolsTotal                               int
 	Question, Of                             string
 	MessageID, Actor, Text                   string
 	Record                                   struct{ Tools []json.RawMessage }
@@ -73,6 +74,9 @@ func EventOf(subject string, data []byte) Event {
 		e.Says, e.Code = OneLine(strings.Join(faults, ", ")), Yellow
 	case "notmatching":
 		e.Says, e.Code = OneLine("none of "+strings.Join(payload.Tools, ", ")), Yellow
+		if more := payload.ToolsTotal - len(payload.Tools); more > 0 {
+			e.Says += fmt.Sprintf(" and %d more", more)
+		}
 	case "confirm":
 		e.Says, e.Code = OneLine(payload.Question), Yellow
 	case "cancelled":

@@ -48,6 +48,8 @@ func TestEventsAreShownInAFewWords(t *testing.T) {
 		{"chat.message.clinic.s1", `{"sessionId":"s1","messageId":"m1","actor":"agent","text":"Hello\n"}`, "12:00  chat         clinic/s1  agent  Hello"},
 		{"chat.failed.clinic.s1", `{"sessionId":"s1","messageId":"m1","reason":"the model is away"}`, "12:00  chat         clinic/s1  message m1 is not decided: the model is away"},
 		{"tool.notmatching.clinic.s1", `{"sessionId":"s1","tools":["a","b"]}`, "12:00  notmatching  clinic/s1  none of a, b"},
+		{"tool.notmatching.clinic.s1", `{"sessionId":"s1","tools":["a","b"],"toolsTotal":2}`, "12:00  notmatching  clinic/s1  none of a, b"},
+		{"tool.notmatching.clinic.s1", `{"sessionId":"s1","tools":["a","b"],"toolsTotal":9}`, "12:00  notmatching  clinic/s1  none of a, b and 7 more"},
 		{"tool.changed.clinic.desk", `{"repositoryId":"desk","operation":"updated","record":{"tools":[{},{}]}}`, "12:00  changed      clinic    desk  updated, tools: 2"},
 		{"tool.later.clinic.s1.x", `{"sessionId":"s1", "name":"x"}`, `12:00  later        clinic/s1  x  {"sessionId":"s1","name":"x"}`},
 		{"tool.trigger.clinic.s1.book", "no JSON\x1b[31m", "12:00  tool.trigger.clinic.s1.book            no JSON\uFFFD[31m"},

@@ -1417,14 +1417,16 @@ export interface components {
             };
             /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
             omitted?: string[];
-            /** @description The repositories whose tools were in scope. */
+            /** @description The repositories of these tools. */
             repositories: components["schemas"]["EventId"][];
             /** @description The session; missing without one. */
             sessionId?: components["schemas"]["EventId"];
             /** @description What that message said. */
             text?: string;
-            /** @description The tools that were in scope. */
+            /** @description The tools that were in scope, by name; of more than 64 those nearest to the message, best first. */
             tools: components["schemas"]["EventToolName"][];
+            /** @description How many tools were in scope. */
+            toolsTotal: number;
             /**
              * Format: date-time
              * @description When it happened.

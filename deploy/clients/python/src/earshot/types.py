@@ -555,10 +555,12 @@ class _EventNotmatching(TypedDict):
     appId: EventId
     # The event; the same on every delivery.
     id: str
-    # The repositories whose tools were in scope.
+    # The repositories of these tools.
     repositories: List[EventId]
-    # The tools that were in scope.
+    # The tools that were in scope, by name; of more than 64 those nearest to the message, best first.
     tools: List[EventToolName]
+    # How many tools were in scope.
+    toolsTotal: int
     # When it happened.
     ts: str
 
