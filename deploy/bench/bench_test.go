@@ -48,7 +48,8 @@ var reports = map[string]struct {
 }{
 	"compare": {func(*options) {}, []string{
 		`\| requests/s +\| [1-9]\d* +\| [1-9]\d* +\| \d+\.\d\d +\| .* to .* \|`, `\| p50 ms +\| \d+\.\d\d +\| \d+\.\d\d +\| \d`, `\| p99 ms`,
-		`\| CPU ms, server +\| \d+\.\d{3} +\| \d+\.\d{3} +\|`, `\| allocations +\| [1-9]\d+ +\| [1-9]\d+`, `\| failed +\| 0 +\| 0 `,
+		`\| CPU ms, server +\| \d+\.\d{3} +\| \d+\.\d{3} +\|`, `\| commands of Redis +\| [1-9]\d*\.\d +\| [1-9]`, `\| bytes of AOF +\| [1-9]\d+ +\| [1-9]`, `\| bytes of NATS +\| [1-9]\d+ +\| [1-9]`,
+		`\| allocations +\| [1-9]\d+ +\| [1-9]\d+`, `\| failed +\| 0 +\| 0 `,
 	}},
 	"open loop": {func(o *options) { o.rate, o.matches = 100, 1 }, []string{`## 100 requests/s`, `\| failed +\| 0 +\| 0 `}},
 	"grow":      {func(o *options) { o.dimension, o.points = "sessions", []int{1, 10} }, []string{`(?m)^\| 1 +\| \d+ `, `(?m)^\| 10 +\| \d+ .*\| \d+\.\d\d +\| \d+\.\d +\|$`}},
@@ -126,12 +127,13 @@ func TestFiguresAreForEachRequestThatWasAnswered(t *testing.T) {
 		require.NoError(t, times.RecordValue((micros+1)*1000))
 	}
 	found := result{times: times, took: 2 * time.Second, done: 100, pending: 3, failed: 7}
-	before := usage{cpu: map[string]time.Duration{"Redis": time.Second}, mallocs: 5000}
-	after := usage{cpu: map[string]time.Duration{"Redis": time.Second + 50*time.Millisecond}, mallocs: 25_000}
+	before := usage{map[string]time.Duration{"Redis": time.Second}, map[string]float64{allocations: 5000}}
+	after := usage{map[string]time.Duration{"Redis": time.Second + 50*time.Millisecond}, map[string]float64{allocations: 25_000, redisBytesWritten: 3000}}
 	f := figuresOf(found, before, after)
 	require.InDelta(t, 50, f[rate], 1e-9)
 	require.InDelta(t, 0.5, f[cpu+"Redis"], 1e-9)
-	require.InDelta(t, 200, f["allocations"], 1e-9)
+	require.InDelta(t, 200, f[allocations], 1e-9)
+	require.InDelta(t, 30, f[redisBytesWritten], 1e-9)
 	require.InEpsilon(t, 50, f[p50], 1e-3)
 	require.InEpsilon(t, 99, f[p99], 1e-3)
 	require.Equal(t, []float64{3, 7}, []float64{f["answered as pending"], f[failed]})

@@ -99,15 +99,23 @@ func (b *bench) grow(ctx context.Context) {
 	}
 	g := &growth{bench: b, ctx: ctx, workload: workload{app: "grow", tools: b.tools, matches: b.matches, sessions: max(1, b.sessions)}, replicas: []*server{b.earshot()}}
 	b.must(g.workload.register(ctx, newClient(g.replicas[0], 1)))
+	g.print(of, b.dimension)
+	if b.dimension == "tools" {
+		g.workload.silent = true
+		g.print(of, "tools, where messages call for none")
+	}
+}
+
+func (g *growth) print(of dimension, name string) {
 	found, memories := make([]figures, len(of.points)), make([]float64, len(of.points))
 	for i, n := range of.points {
-		g.plan, g.workload.first = b.at(b.connections[0]), b.numbers(b.sessions)
+		g.plan, g.workload.first = g.at(g.connections[0]), g.numbers(g.sessions)
 		of.set(g, n)
-		found[i] = b.measure(ctx, g.workload.post, g.plan, g.prepare, g.replicas...)
-		memories[i] = b.usedMemory(ctx)
+		found[i] = g.measure(g.ctx, g.workload.post, g.plan, g.prepare, g.replicas...)
+		memories[i] = g.usedMemory(g.ctx)
 	}
-	b.note("## %s, %s", b.dimension, b.at(b.connections[0]))
-	b.table(growthTable(figureTable(b.dimension, of.points, found), found, memories))
+	g.note("## %s, %s", name, g.at(g.connections[0]))
+	g.table(growthTable(figureTable(g.dimension, of.points, found), found, memories))
 }
 
 func growthTable(rows [][]string, found []figures, memories []float64) [][]string {

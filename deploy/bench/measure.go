@@ -22,13 +22,19 @@ const (
 	cpuServer = cpu + nameServer
 	cpu       = "CPU ms, " // of a process, for each request
 	failed    = "failed"
+
+	allocations       = "allocations"
+	redisCommands     = "commands of Redis"
+	redisBytesWritten = "bytes of AOF"
+	natsBytes         = "bytes of NATS"
 )
 
 // quantities are all that is printed of a measurement, each with its format; allocations are for each
 // request.
 var quantities = [][2]string{
 	{rate, "%.0f"}, {p50, "%.2f"}, {p99, "%.2f"}, {cpuServer, "%.3f"}, {cpu + "Redis", "%.3f"}, {cpu + "NATS", "%.3f"}, {cpu + "LLM double", "%.3f"},
-	{cpu + nameLoad, "%.3f"}, {"allocations", "%.0f"}, {"answered as pending", "%.0f"}, {failed, "%.0f"},
+	{cpu + nameLoad, "%.3f"},
+	{redisCommands, "%.1f"}, {redisBytesWritten, "%.0f"}, {natsBytes, "%.0f"}, {allocations, "%.0f"}, {"answered as pending", "%.0f"}, {failed, "%.0f"},
 }
 
 func (b *bench) at(connections int) plan {
@@ -90,8 +96,10 @@ func (b *bench) each(ctx context.Context, n int, do func(ctx context.Context, i 
 func figuresOf(r result, before, after usage) figures {
 	n := float64(r.done)
 	f := figures{
-		rate: n / r.took.Seconds(), p50: r.ms(50), p99: r.ms(99), "allocations": (after.mallocs - before.mallocs) / n,
-		"answered as pending": float64(r.pending), failed: float64(r.failed),
+		rate: n / r.took.Seconds(), p50: r.ms(50), p99: r.ms(99), "answered as pending": float64(r.pending), failed: float64(r.failed),
+	}
+	for name, counted := range after.counted {
+		f[name] = (counted - before.counted[name]) / n
 	}
 	for name, used := range after.cpu {
 		f[cpu+name] = (used - before.cpu[name]).Seconds() * 1000 / n

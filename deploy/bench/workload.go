@@ -20,6 +20,7 @@ type workload struct {
 	first    int // number of the first session
 	messages int // that a session gets before another takes its place; 0: no end of them
 	direct   bool
+	silent   bool // messages speak of tools, and call for none
 }
 
 func (w workload) spread() string {
@@ -67,8 +68,13 @@ func (w workload) post(ctx context.Context, replicas []client, i int) (time.Dura
 		path += fmt.Sprintf("/sessions/s%d", w.session(i))
 	}
 	wanted := w.matches
-	if w.direct {
+	switch {
+	case w.silent:
+		wanted = 0
+	case w.direct:
 		wanted = 1
+	}
+	if w.direct {
 		body := map[string]any{"name": toolName(i * 31 % w.tools), "source": "task", "values": json.RawMessage(llmArguments)}
 		if err := c.send(ctx, http.MethodPost, path+"/triggers", body, &answer); err != nil {
 			return 0, err
@@ -109,6 +115,9 @@ func (w workload) text(i int) string {
 	for k := range w.matches {
 		tool := (i*31 + k) % w.tools
 		names[k], said = toolName(tool), said+" "+doing(tool)+","
+	}
+	if w.silent {
+		names = nil
 	}
 	return calling(said, names...)
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
 
 	"earshot/deploy/testbed"
@@ -26,6 +28,7 @@ type world struct {
 	store   *redistest.Server
 	redis   *redis.Client
 	nats    *natstest.Process
+	streams jetstream.JetStream
 	model   *server // the fake LLM
 	started int
 }
@@ -43,9 +46,18 @@ func newWorld(t testbed.TB, folder string, o options) *world {
 	if w.program == "" {
 		w.program = testbed.Program(t)
 	}
-	w.store = redistest.Run(t, "--appendfsync", "always")
+	redisOptions := []string{"--appendfsync", "always"}
+	if o.hold == 0 {
+		redisOptions = append(redisOptions, "--auto-aof-rewrite-percentage", "0") // else the file may shrink meanwhile
+	}
+	w.store = redistest.Run(t, redisOptions...)
 	w.redis = w.store.Connect(redis.UniversalOptions{ReadTimeout: time.Minute}).(*redis.Client)
 	w.nats = natstest.RunProcess(t, folder, o.sync)
+	conn, err := nats.Connect(w.nats.URL)
+	w.must(err)
+	t.Cleanup(conn.Close)
+	w.streams, err = jetstream.New(conn)
+	w.must(err)
 	w.model = w.play("LLM double", role{Name: roleLLM, Think: o.think})
 	return w
 }
@@ -108,13 +120,14 @@ const (
 type usage struct {
 	// cpu by name: all servers are one, and the bench itself is the load.
 	cpu map[string]time.Duration
-	// mallocs are objects that the servers have allocated.
-	mallocs float64
+	// counted does not swing as time does: objects that the servers have allocated, commands that Redis has run, those in
+	// scripts included, bytes that it has appended to its file, and bytes that NATS has stored.
+	counted map[string]float64
 }
 
 func (w *world) used(servers ...*server) usage {
 	const mallocs = "go_memstats_mallocs_total"
-	u := usage{cpu: map[string]time.Duration{}}
+	u := usage{cpu: map[string]time.Duration{}, counted: w.counted()}
 	pids := map[int]string{os.Getpid(): nameLoad, w.store.Process().PID(): "Redis", w.nats.PID(): "NATS", w.model.PID(): w.model.Name}
 	for _, s := range servers {
 		if s == w.model {
@@ -122,7 +135,7 @@ func (w *world) used(servers ...*server) usage {
 		}
 		pids[s.PID()] = nameServer
 		if !s.silent {
-			u.mallocs += w.metrics(s, mallocs)[mallocs]
+			u.counted[allocations] += w.metrics(s, mallocs)[mallocs]
 		}
 	}
 	for pid, name := range pids {
@@ -136,6 +149,27 @@ func (w *world) used(servers ...*server) usage {
 		u.cpu[name] += time.Duration(utime+stime) * 10 * time.Millisecond // USER_HZ is 100 on every Linux
 	}
 	return u
+}
+
+func (w *world) counted() map[string]float64 {
+	ctx := w.t.Context()
+	info, err := w.redis.InfoMap(ctx, "commandstats", "persistence").Result()
+	w.must(err)
+	found := map[string]float64{}
+	for command, stats := range info["Commandstats"] {
+		var calls float64
+		_, err := fmt.Sscanf(stats, "calls=%g,", &calls)
+		w.must(err)
+		if command != "cmdstat_info" { // our own
+			found[redisCommands] += calls
+		}
+	}
+	found[redisBytesWritten], err = strconv.ParseFloat(info["Persistence"]["aof_current_size"], 64)
+	w.must(err)
+	account, err := w.streams.AccountInfo(ctx)
+	w.must(err)
+	found[natsBytes] = float64(account.Store)
+	return found
 }
 
 // metrics reads metrics without labels.
