@@ -47,11 +47,11 @@ var reports = map[string]struct {
 	lines  []string
 }{
 	"compare": {func(*options) {}, []string{
-		`\| requests/s +\| [1-9]\d* +\| [1-9]\d* +\| \d+\.\d\d +\| .* to .* \|`, `\| p50 ms +\| \d+\.\d\d +\| \d+\.\d\d +\| \d`, `\| p99 ms`,
-		`\| CPU ms, server +\| \d+\.\d{3} +\| \d+\.\d{3} +\|`, `\| commands of Redis +\| [1-9]\d*\.\d +\| [1-9]`, `\| bytes of AOF +\| [1-9]\d+ +\| [1-9]`, `\| bytes of NATS +\| [1-9]\d+ +\| [1-9]`,
-		`\| allocations +\| [1-9]\d+ +\| [1-9]\d+`, `\| failed +\| 0 +\| 0 `,
+		`\| requests/s +\| [1-9]\d* +\| [1-9]\d* +\| [1-9]\d* +\| \d+\.\d\d \(.* to .*\) +\| \d+\.\d\d \(.* to .*\) +\|`, `\| p50 ms +(\| \d+\.\d\d +){3}\| \d`, `\| p99 ms`,
+		`\| CPU ms, server +(\| \d+\.\d{3} +){3}\|`, `\| commands of Redis +(\| [1-9]\d*\.\d +){3}\|`, `\| bytes of AOF +(\| [1-9]\d+ +){3}\|`, `\| bytes of NATS +(\| [1-9]\d+ +){3}\|`,
+		`\| allocations +(\| [1-9]\d+ +){3}\|`, `\| failed +\| 0 +\| 0 +\| 0 `,
 	}},
-	"open loop": {func(o *options) { o.rate, o.matches = 100, 1 }, []string{`## 100 requests/s`, `\| failed +\| 0 +\| 0 `}},
+	"open loop": {func(o *options) { o.rate, o.matches = 100, 1 }, []string{`## 100 requests/s`, `\| failed +\| 0 +\| 0 +\| 0 `}},
 	"grow":      {func(o *options) { o.dimension, o.points = "sessions", []int{1, 10} }, []string{`(?m)^\| 1 +\| \d+ `, `(?m)^\| 10 +\| \d+ .*\| \d+\.\d\d +\| \d+\.\d +\|$`}},
 	"direct":    {func(o *options) { o.directOnly = true }, []string{`(?m)^\| 0 +\| 4 +\| [1-9]`, `(?m)^\| 1 +\| 4 +\| [1-9]`, `(?m)^\| 20 +\| 4 +\| [1-9]`}},
 	"memory":    {func(o *options) { o.memoryOnly = true }, []string{`\| tool +\| -?\d+ +\| [1-9]\d* +\|`, `\| direct trigger without one +\| -?\d+ +\| [1-9]\d+ +\| -?\d+ +\|`}},
@@ -108,17 +108,21 @@ func TestEveryToolHasANameOfItsOwnAndManyBringAWord(t *testing.T) {
 	require.Len(t, words, maxTools)
 }
 
-func TestTableHasTheMedianOfThePairs(t *testing.T) {
-	rates := func(floor, earshot float64) pair { return pair{figures{rate: floor}, figures{rate: earshot}} }
-	rows := pairTable("floor", []pair{rates(100, 50), rates(200, 80), rates(10, 9)})
-	require.Equal(t, []string{"requests/s", "100", "50", "0.50", "0.40 to 0.90"}, rows[1])
+func TestTableHasTheMediansOfTheRounds(t *testing.T) {
+	all := []subject{{name: "floor"}, {name: "promise"}, {name: "Earshot"}}
+	rates := func(floor, promise, earshot float64) []figures {
+		return []figures{{rate: floor}, {rate: promise}, {rate: earshot}}
+	}
+	rows := turnTable(all, [][]figures{rates(100, 50, 50), rates(200, 160, 80), rates(10, 10, 9)})
+	require.Equal(t, []string{"for each request", "floor", "promise", "Earshot", "× floor", "× promise"}, rows[0])
+	require.Equal(t, []string{"requests/s", "100", "50", "50", "0.50 (0.40 to 0.90)", "0.90 (0.50 to 1.00)"}, rows[1])
 }
 
 func TestTableHasNoRatioToNothing(t *testing.T) {
 	both := func(server, redis float64) figures { return figures{cpuServer: server, cpu + "Redis": redis} }
-	rows := pairTable("Toolbox", []pair{{both(0.2, 0), both(0.6, 0.5)}, {both(0.4, 0.001), both(0.8, 0.7)}})
-	require.Contains(t, rows, []string{"CPU ms, server", "0.300", "0.700", "2.50", "2.00 to 3.00"})
-	require.Contains(t, rows, []string{"CPU ms, Redis", "0.001", "0.600", "", ""})
+	rows := turnTable([]subject{{name: "Toolbox"}, {name: "Earshot"}}, [][]figures{{both(0.2, 0), both(0.6, 0.5)}, {both(0.4, 0.001), both(0.8, 0.7)}})
+	require.Contains(t, rows, []string{"CPU ms, server", "0.300", "0.700", "2.50 (2.00 to 3.00)"})
+	require.Contains(t, rows, []string{"CPU ms, Redis", "0.001", "0.600", ""})
 }
 
 func TestFiguresAreForEachRequestThatWasAnswered(t *testing.T) {
@@ -144,7 +148,7 @@ func TestRowOfDirectTriggersHasRatiosOfPairs(t *testing.T) {
 		return figures{rate: answered, p50: half, cpuServer: server, cpu + "Redis": 0.25}
 	}
 	head := []string{"sessions", "connections", "requests/s", "× floor", "p50 ms", "× floor", "p99 ms", "CPU ms, server", "× floor", "CPU ms, Redis", "pending", "failed"}
-	row := directRow(head, 2000, 32, []pair{{of(1000, 2, 0.1), of(500, 6, 0.4)}})
+	row := directRow(head, 2000, 32, [][]figures{{of(1000, 2, 0.1), of(500, 6, 0.4)}})
 	require.Equal(t, []string{"2,000", "32", "500", "0.50", "6.00", "3.00", "0.00", "0.400", "4.00", "0.250", "0", "0"}, row)
 }
 

@@ -25,7 +25,7 @@ func TestNothingOutlivesTheBench(t *testing.T) {
 			var children []int
 			require.Eventually(t, func() bool {
 				children = childrenOf(t, command.Process.Pid)
-				return len(children) == 5
+				return len(children) == 6
 			}, time.Minute, 10*time.Millisecond)
 			require.NoError(t, command.Process.Signal(signal))
 			require.Error(t, command.Wait())

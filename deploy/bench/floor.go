@@ -27,8 +27,8 @@ type floor struct {
 	http  *http.Client
 }
 
-// newFloor returns the routes that the load is sent to. end closes the connections.
-func newFloor(ctx context.Context, r role) (handler http.Handler, end func(), err error) {
+// newFloor connects to what the role names. end closes the connections.
+func newFloor(ctx context.Context, r role) (f *floor, end func(), err error) {
 	const connections = 256 // more than requests are under way
 	address, err := redis.ParseURL(r.Redis)
 	if err != nil {
@@ -47,10 +47,15 @@ func newFloor(ctx context.Context, r role) (handler http.Handler, end func(), er
 		conn.Close()
 		return nil, nil, fmt.Errorf("make a stream: %w", err)
 	}
-	f := &floor{
+	f = &floor{
 		redis: redis.NewClient(address), js: js, llm: r.LLM + "/chat/completions",
 		http: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections}},
 	}
+	return f, func() { conn.Close(); _ = f.redis.Close() }, nil
+}
+
+// handler has the routes that the load is sent to.
+func (f *floor) handler() http.Handler {
 	e := echo.New()
 	e.PUT("/v1/apps/:app", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
 	e.PUT("/v1/apps/:app/repositories/:repository", f.putTools)
@@ -59,7 +64,7 @@ func newFloor(ctx context.Context, r role) (handler http.Handler, end func(), er
 	e.POST("/v1/apps/:app/triggers", f.trigger)
 	e.GET("/readyz", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
 	e.GET("/metrics", echo.WrapHandler(promhttp.Handler()))
-	return e, func() { conn.Close(); _ = f.redis.Close() }, nil
+	return e
 }
 
 // putTools keeps the tools in the form in which the model gets them.
@@ -86,10 +91,10 @@ func (f *floor) putTools(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return f.redis.Set(c.Request().Context(), floorTools(c), text, 0).Err()
+	return f.redis.Set(c.Request().Context(), floorTools(c.Param("app")), text, 0).Err()
 }
 
-func floorTools(c echo.Context) string { return "floor:{" + c.Param("app") + "}:tools" }
+func floorTools(app string) string { return "floor:{" + app + "}:tools" }
 
 // floorCall is the body of a direct trigger, and what the model calls.
 type floorCall struct {
@@ -105,7 +110,7 @@ func (f *floor) message(c echo.Context) error {
 	if err := c.Bind(&body); err != nil {
 		return err
 	}
-	tools, err := f.redis.Get(c.Request().Context(), floorTools(c)).Result()
+	tools, err := f.redis.Get(c.Request().Context(), floorTools(c.Param("app"))).Result()
 	if err != nil {
 		return err
 	}
@@ -128,7 +133,7 @@ func (f *floor) trigger(c echo.Context) error {
 	if err := c.Bind(&body); err != nil {
 		return err
 	}
-	if err := f.redis.Get(c.Request().Context(), floorTools(c)).Err(); err != nil {
+	if err := f.redis.Get(c.Request().Context(), floorTools(c.Param("app"))).Err(); err != nil {
 		return err
 	}
 	_, matches, err := f.fire(c, body, []floorCall{body})
@@ -138,17 +143,21 @@ func (f *floor) trigger(c echo.Context) error {
 	return c.JSON(http.StatusCreated, matches[0])
 }
 
-// ask asks the LLM which of the tools a text calls for.
-func (f *floor) ask(ctx context.Context, tools, text string) (calls []floorCall, err error) {
+// ask asks the LLM which of the tools a text calls for, after what was said before.
+func (f *floor) ask(ctx context.Context, tools, text string, before ...string) (calls []floorCall, err error) {
 	type content struct {
 		Role    string `json:"role"`
 		Content string `json:"content"`
+	}
+	messages := []content{{"system", "Call the tools that the user's words ask for."}}
+	for _, said := range append(before, text) {
+		messages = append(messages, content{"user", said})
 	}
 	body, err := json.Marshal(struct {
 		Model    string          `json:"model"`
 		Messages []content       `json:"messages"`
 		Tools    json.RawMessage `json:"tools"`
-	}{"double", []content{{"system", "Call the tools that the user's words ask for."}, {"user", text}}, json.RawMessage(tools)})
+	}{"double", messages, json.RawMessage(tools)})
 	if err != nil {
 		return nil, err
 	}
@@ -205,14 +214,20 @@ type floorMatch struct {
 	} `json:"event"`
 }
 
-// fire stores a body with its matches, and publishes an event of each.
-func (f *floor) fire(c echo.Context, body any, calls []floorCall) (id string, matches []floorMatch, err error) {
-	ctx, app, session := c.Request().Context(), c.Param("app"), c.Param("session")
-	id, matches = rand.Text(), make([]floorMatch, len(calls))
+func matchesOf(app, id string, calls []floorCall) []floorMatch {
+	matches := make([]floorMatch, len(calls))
 	for i, call := range calls {
 		matches[i] = floorMatch{TriggerID: id + "-" + strconv.Itoa(i), Name: call.Name, Values: call.Values}
 		matches[i].Event.Subject, matches[i].Event.State = "floor."+app+"."+call.Name, "published"
 	}
+	return matches
+}
+
+// fire stores a body with its matches, and publishes an event of each.
+func (f *floor) fire(c echo.Context, body any, calls []floorCall) (id string, matches []floorMatch, err error) {
+	ctx, app, session := c.Request().Context(), c.Param("app"), c.Param("session")
+	id = rand.Text()
+	matches = matchesOf(app, id, calls)
 	record, err := json.Marshal(body)
 	if err != nil {
 		return id, nil, err
@@ -225,6 +240,11 @@ func (f *floor) fire(c echo.Context, body any, calls []floorCall) (id string, ma
 	if err := storing.Run(ctx, f.redis, []string{prefix + "message:" + id, prefix + "history:" + session}, record, found).Err(); err != nil {
 		return id, nil, err
 	}
+	return id, matches, f.publish(ctx, app, session, matches)
+}
+
+// publish returns when JetStream has acknowledged an event of each match.
+func (f *floor) publish(ctx context.Context, app, session string, matches []floorMatch) error {
 	for _, m := range matches {
 		payload, err := json.Marshal(struct {
 			TriggerID string          `json:"triggerId"`
@@ -235,11 +255,11 @@ func (f *floor) fire(c echo.Context, body any, calls []floorCall) (id string, ma
 			At        time.Time       `json:"time"`
 		}{m.TriggerID, app, session, m.Name, m.Values, time.Now()})
 		if err != nil {
-			return id, nil, err
+			return err
 		}
 		if _, err := f.js.Publish(ctx, m.Event.Subject, payload, jetstream.WithMsgID(m.TriggerID)); err != nil {
-			return id, nil, err
+			return err
 		}
 	}
-	return id, matches, nil
+	return nil
 }

@@ -1,7 +1,7 @@
 // Command bench measures what a message costs, beside the least that it could: it starts Redis, NATS, a fake LLM, the
-// floor and Earshot, each in a process of its own, and ends them all. See README.md for how to read what it prints:
+// floor, the least that keeps the promise, and Earshot, each in a process of its own, and ends them all. See README.md for how to read what it prints:
 //
-//	go run ./deploy/bench                  # floor and Earshot in turns
+//	go run ./deploy/bench                  # floor, promise and Earshot in turns
 //	go run ./deploy/bench -grow tools      # how the cost grows
 //	go run ./deploy/bench -direct          # direct triggers
 //	go run ./deploy/bench -chats           # streamed chats that are relayed to a model
@@ -91,7 +91,7 @@ func (o *options) parse(set *flag.FlagSet, args []string) error {
 	set.IntVar(&o.matches, "matches", 1, "tools that each message calls for, 1 to 8")
 	set.IntVar(&o.sessions, "sessions", 2000, "sessions that requests are spread over; 1 is one for all, 0 none: direct triggers instead of messages")
 	set.IntVar(&o.things, "things", 2000, "of each kind that -memory adds")
-	set.IntVar(&o.rounds, "rounds", 3, "times that floor and Earshot take turns")
+	set.IntVar(&o.rounds, "rounds", 3, "times that Earshot and what it is compared with take turns")
 	set.Float64Var(&o.rate, "rate", 0, "requests begun each second, whatever the answers (an open loop); 0: as many as are answered")
 	set.DurationVar(&o.warmup, "warmup", 2*time.Second, "before counting, each time")
 	set.DurationVar(&o.measured, "for", 5*time.Second, "counted, each time")
@@ -197,13 +197,16 @@ func playRole(ctx context.Context) (played bool, err error) {
 	switch r.Name {
 	case roleHostile:
 		return true, r.Siege.play(ctx)
-	case roleFloor:
-		service, end, err := newFloor(ctx, r)
+	case roleFloor, rolePromise:
+		f, end, err := newFloor(ctx, r)
 		if err != nil {
 			return true, err
 		}
 		defer end()
-		handler = service
+		handler = f.handler()
+		if r.Name == rolePromise {
+			handler = newPromise(ctx, f, r.Lease).handler()
+		}
 	case roleRelay:
 		if handler, err = relayTo(r.LLM); err != nil {
 			return true, err

@@ -72,13 +72,11 @@ func (b *bench) sqlCalls(ctx context.Context) {
 	_, port, _ := strings.Cut(address, ":")
 	p := testbed.NewProcess(b.folder, "Toolbox", b.toolbox, "--config", config, "--port", port, "--disable-version-check", "--log-level", "ERROR")
 	toolbox := b.serve(p, address, "/healthz", true)
+	all := []subject{{"Toolbox", toolbox, callMCP}, {"Earshot", earshot, b.sqlTrigger}}
 	for _, connections := range b.connections {
-		p := b.at(connections)
-		rounds := b.inTurns(
-			func() figures { return b.measure(ctx, callMCP, p, nil, toolbox) },
-			func() figures { return b.measure(ctx, b.sqlTrigger, p, nil, earshot) })
-		b.note("## a SQL tool, %s, %s, %s", p, b.rounded(), spread)
-		b.table(pairTable("Toolbox", rounds))
+		rounds := b.inTurns(ctx, all, b.at(connections), func() {})
+		b.note("## a SQL tool, %s, %s, %s", b.at(connections), b.rounded(), spread)
+		b.table(turnTable(all, rounds))
 	}
 }
 

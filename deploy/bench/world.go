@@ -81,7 +81,11 @@ func (w *world) earshot(variables ...string) *server {
 
 func (w *world) play(name string, r role) *server {
 	r.Addr = testbed.Address(w.t)
-	return w.serve(w.process(name, r), r.Addr, "/readyz", r.Name != roleFloor)
+	s := w.serve(w.process(name, r), r.Addr, "/readyz", r.Name != roleFloor && r.Name != rolePromise)
+	if r.Name == rolePromise {
+		s.Key = testbed.AdminKey
+	}
+	return s
 }
 
 // process is one that plays a role.
@@ -156,11 +160,11 @@ func (w *world) counted() map[string]float64 {
 	info, err := w.redis.InfoMap(ctx, "commandstats", "persistence").Result()
 	w.must(err)
 	found := map[string]float64{}
-	for command, stats := range info["Commandstats"] {
+	for name, stats := range info["Commandstats"] {
 		var calls float64
 		_, err := fmt.Sscanf(stats, "calls=%g,", &calls)
 		w.must(err)
-		if command != "cmdstat_info" { // our own
+		if name != "cmdstat_info" { // our own
 			found[redisCommands] += calls
 		}
 	}
@@ -192,6 +196,7 @@ func (w *world) metrics(s *server, names ...string) map[string]float64 {
 
 const (
 	roleFloor   = "floor"
+	rolePromise = "promise"
 	roleLLM     = "llm"
 	roleRelay   = "relay"
 	roleHostile = "hostile"
@@ -204,6 +209,7 @@ type role struct {
 	Name             string
 	Addr             string // where a server listens
 	Think            time.Duration
-	Redis, NATS, LLM string // URLs
-	Siege            *siege // of hostile clients
+	Redis, NATS, LLM string        // URLs
+	Lease            time.Duration // of a message, of the promise
+	Siege            *siege        // of hostile clients
 }

@@ -1,0 +1,287 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/redis/go-redis/v9"
+
+	"earshot/deploy/testbed"
+)
+
+// promise is the least program that keeps what Earshot promises, with the libraries that Earshot uses. A message is stored
+// before it is matched, decided once, and answered with the same when it comes again; an event is acknowledged before the
+// answer; what a crash leaves is found again. It has no order of events, limits, drafts, explanations and schemas.
+type promise struct {
+	*floor
+	lease   time.Duration
+	settled chan promised
+}
+
+// promised is a message by its names.
+type promised struct{ app, session, id string }
+
+func (m promised) key(kind string) string {
+	return "promise:{" + m.app + "}:" + kind + ":" + m.session + ":" + m.id
+}
+
+func (m promised) member() string { return m.session + " " + m.id }
+
+func (m promised) history() string { return "promise:{" + m.app + "}:history:" + m.session }
+
+func promiseOwed(app string) string { return "promise:{" + app + "}:owed" }
+
+func promiseRecord(app, trigger string) string { return "promise:{" + app + "}:trigger:" + trigger }
+
+const (
+	promiseApps = "promise:apps"
+	promiseKept = 24 * time.Hour
+	// promiseLease is longer than a model takes.
+	promiseLease = 15 * time.Second
+	promiseLook  = 20 * time.Millisecond // for a decision that another request makes
+)
+
+// newPromise goes on with what is owed until ctx ends.
+func newPromise(ctx context.Context, f *floor, lease time.Duration) *promise {
+	p := &promise{f, lease, make(chan promised, 1024)}
+	go p.settle(ctx)
+	go p.recover(ctx)
+	return p
+}
+
+func (p *promise) handler() http.Handler {
+	e := echo.New()
+	v1 := e.Group("/v1/apps/:app", func(next echo.HandlerFunc) echo.HandlerFunc {
+		wanted := []byte("Bearer " + testbed.AdminKey)
+		return func(c echo.Context) error {
+			if subtle.ConstantTimeCompare([]byte(c.Request().Header.Get("Authorization")), wanted) == 0 {
+				return echo.ErrUnauthorized
+			}
+			return next(c)
+		}
+	})
+	v1.PUT("", func(c echo.Context) error {
+		return p.redis.SAdd(c.Request().Context(), promiseApps, c.Param("app")).Err()
+	})
+	v1.PUT("/repositories/:repository", p.putTools)
+	v1.POST("/sessions/:session/messages", p.message)
+	v1.GET("/triggers/:trigger", p.record)
+	e.GET("/readyz", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
+	e.GET("/metrics", echo.WrapHandler(promhttp.Handler()))
+	return e
+}
+
+// promiseBody is a message as it is stored.
+type promiseBody struct {
+	Actor string `json:"actor"`
+	Text  string `json:"text"`
+}
+
+// promiseDecision is stored as it is answered.
+type promiseDecision struct {
+	MessageID string       `json:"messageId"`
+	Matches   []floorMatch `json:"matches"`
+}
+
+// accepting stores a message that is owed from then on, and reads what its match needs.
+//
+//	KEYS message, history of the session, owed, tools
+//	ARGV body, member, end of the lease (ms), how long the message is kept (s)
+//	result {0, body as it was stored before}, or {1, tools, bodies said before…}
+var accepting = redis.NewScript(`
+if not redis.call('SET', KEYS[1], ARGV[1], 'NX', 'EX', ARGV[4]) then return {0, redis.call('GET', KEYS[1])} end
+redis.call('ZADD', KEYS[3], ARGV[3], ARGV[2])
+local before = redis.call('LRANGE', KEYS[2], -40, -1)
+redis.call('RPUSH', KEYS[2], KEYS[1])
+redis.call('EXPIRE', KEYS[2], ARGV[4])
+local found = {}
+if #before > 0 then found = redis.call('MGET', unpack(before)) end
+return {1, redis.call('GET', KEYS[4]), unpack(found)}
+`)
+
+// deciding stores a decision with the records of its triggers, once.
+//
+//	KEYS decision, record of each trigger
+//	ARGV how long they are kept (s), decision, records
+//	result '', or the decision that was there before
+var deciding = redis.NewScript(`
+if not redis.call('SET', KEYS[1], ARGV[2], 'NX', 'EX', ARGV[1]) then return redis.call('GET', KEYS[1]) end
+for i = 2, #KEYS do redis.call('SET', KEYS[i], ARGV[i + 1], 'EX', ARGV[1]) end
+return ''
+`)
+
+func (p *promise) message(c echo.Context) error {
+	var body struct {
+		promiseBody
+		MessageID string `json:"messageId"`
+	}
+	if err := c.Bind(&body); err != nil {
+		return err
+	}
+	ctx, m := c.Request().Context(), promised{c.Param("app"), c.Param("session"), cmp.Or(body.MessageID, rand.Text())}
+	stored, err := json.Marshal(body.promiseBody)
+	if err != nil {
+		return err
+	}
+	keys := []string{m.key("message"), m.history(), promiseOwed(m.app), floorTools(m.app)}
+	found, err := accepting.Run(ctx, p.redis, keys, stored, m.member(), p.leased(), int(promiseKept.Seconds())).Slice()
+	if err != nil {
+		return err
+	}
+	var d promiseDecision
+	switch {
+	case found[0] == int64(1):
+		d, err = p.decide(ctx, m, found[1], body.promiseBody, found[2:])
+	case found[1] != string(stored):
+		return echo.NewHTTPError(http.StatusConflict, "the message "+m.id+" said something else")
+	default:
+		d, err = p.decided(ctx, m)
+	}
+	if err == nil {
+		err = p.fulfil(ctx, m, d)
+	}
+	if err != nil {
+		return err // it is owed, and found again
+	}
+	return c.JSON(http.StatusOK, d)
+}
+
+func (p *promise) leased() int64 { return time.Now().Add(p.lease).UnixMilli() }
+
+// decide matches a message after the bodies that were said before, and returns the decision that holds.
+func (p *promise) decide(ctx context.Context, m promised, tools any, body promiseBody, before []any) (d promiseDecision, err error) {
+	var said []string
+	for _, one := range before {
+		var earlier promiseBody
+		if text, is := one.(string); is && json.Unmarshal([]byte(text), &earlier) == nil { // others have expired
+			said = append(said, earlier.Text)
+		}
+	}
+	known, _ := tools.(string)
+	calls, err := p.ask(ctx, known, body.Text, said...)
+	if err != nil {
+		return d, err
+	}
+	d = promiseDecision{m.id, matchesOf(m.app, m.session+"-"+m.id, calls)}
+	decision, err := json.Marshal(d)
+	if err != nil {
+		return d, err
+	}
+	keys, args := []string{m.key("decision")}, []any{int(promiseKept.Seconds()), decision}
+	for _, match := range d.Matches {
+		record, err := json.Marshal(struct {
+			floorMatch
+			Session   string `json:"sessionId"`
+			MessageID string `json:"messageId"`
+			Text      string `json:"text"`
+		}{match, m.session, m.id, body.Text})
+		if err != nil {
+			return d, err
+		}
+		keys, args = append(keys, promiseRecord(m.app, match.TriggerID)), append(args, record)
+	}
+	earlier, err := deciding.Run(ctx, p.redis, keys, args...).Text()
+	if err == nil && earlier != "" {
+		d = promiseDecision{}
+		err = json.Unmarshal([]byte(earlier), &d)
+	}
+	return d, err
+}
+
+// decided waits for the decision that another request makes, or the recovery.
+func (p *promise) decided(ctx context.Context, m promised) (d promiseDecision, err error) {
+	for {
+		decision, err := p.redis.Get(ctx, m.key("decision")).Bytes()
+		switch {
+		case err == nil:
+			return d, json.Unmarshal(decision, &d)
+		case !errors.Is(err, redis.Nil):
+			return d, err
+		}
+		if testbed.Wait(ctx, promiseLook); ctx.Err() != nil {
+			return d, ctx.Err()
+		}
+	}
+}
+
+// fulfil publishes what a decision owes. JetStream drops what it has already.
+func (p *promise) fulfil(ctx context.Context, m promised, d promiseDecision) error {
+	if err := p.publish(ctx, m.app, m.session, d.Matches); err != nil {
+		return err
+	}
+	p.settled <- m
+	return nil
+}
+
+// settle takes off what is owed no more, together what has come meanwhile. Nobody waits for it.
+func (p *promise) settle(ctx context.Context) {
+	for ctx.Err() == nil {
+		gone := map[string][]any{}
+		for m, more := <-p.settled, true; more; {
+			gone[m.app] = append(gone[m.app], m.member())
+			select {
+			case m = <-p.settled:
+			default:
+				more = false
+			}
+		}
+		for app, members := range gone { // what fails is found again
+			_ = p.redis.ZRem(ctx, promiseOwed(app), members...).Err()
+		}
+	}
+}
+
+// recover goes on, at the start and then now and again, with messages whose lease is over. They are matched again, without
+// what was said before, and the first decision holds.
+func (p *promise) recover(ctx context.Context) {
+	for ctx.Err() == nil {
+		apps, _ := p.redis.SMembers(ctx, promiseApps).Result()
+		for _, app := range apps {
+			lapsed := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(time.Now().UnixMilli(), 10)}
+			members, _ := p.redis.ZRangeByScore(ctx, promiseOwed(app), lapsed).Result()
+			for _, member := range members {
+				session, id, _ := strings.Cut(member, " ")
+				_ = p.goOn(ctx, promised{app, session, id}) // what fails is owed as before
+			}
+		}
+		testbed.Wait(ctx, p.lease/4)
+	}
+}
+
+func (p *promise) goOn(ctx context.Context, m promised) error {
+	_ = p.redis.ZAddXX(ctx, promiseOwed(m.app), redis.Z{Score: float64(p.leased()), Member: m.member()}).Err()
+	found, err := p.redis.MGet(ctx, m.key("message"), floorTools(m.app)).Result()
+	if err != nil {
+		return err
+	}
+	var body promiseBody
+	if text, _ := found[0].(string); json.Unmarshal([]byte(text), &body) != nil {
+		return nil
+	}
+	d, err := p.decide(ctx, m, found[1], body, nil)
+	if err != nil {
+		return err
+	}
+	return p.fulfil(ctx, m, d)
+}
+
+func (p *promise) record(c echo.Context) error {
+	record, err := p.redis.Get(c.Request().Context(), promiseRecord(c.Param("app"), c.Param("trigger"))).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return echo.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	return c.JSONBlob(http.StatusOK, record)
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/natstest"
+	"earshot/deploy/testbed/redistest"
+)
+
+// The least program keeps the promise that Earshot is measured by, or its figures say nothing.
+func TestWhatThePromiseHasAcceptedIsDecidedOnceThoughItDies(t *testing.T) {
+	const messages = 20
+	back := make(chan struct{}) // closed when the model answers
+	model := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
+		<-back
+		answering(0).ServeHTTP(out, request)
+	}))
+	t.Cleanup(model.Close)
+	answer := sync.OnceFunc(func() { close(back) })
+	t.Cleanup(answer)
+	folder := t.TempDir()
+	redis, nats := redistest.Run(t), natstest.Run(t)
+	w := &world{t: t, folder: folder}
+	s := w.play("promise", role{Name: rolePromise, Redis: redis.URL(), NATS: nats.URL(), LLM: model.URL + "/v1", Lease: time.Second})
+	c := newClient(s, messages)
+	require.NoError(t, workload{app: "kept", tools: 3}.register(t.Context(), c))
+	post := func(ctx context.Context, i int, text string) (testbed.Answer, error) {
+		body, err := json.Marshal(map[string]any{"messageId": fmt.Sprint("m", i), "actor": "user", "text": text})
+		require.NoError(t, err)
+		return c.Ask(ctx, http.MethodPost, fmt.Sprintf("/v1/apps/kept/sessions/s%d/messages", i%3), string(body))
+	}
+	text := func(i int) string { return calling("Please", toolName(i%3)) }
+	for i := range messages {
+		go func() { _, _ = post(t.Context(), i, text(i)) }()
+	}
+	published := func() int { return len(nats.Stored("FLOOR", "")) }
+	owed := func() int64 { return redis.Client().ZCard(t.Context(), promiseOwed("kept")).Val() }
+	require.Eventually(t, func() bool { return owed() == messages }, time.Minute, time.Millisecond)
+	s.Kill()
+	answer()
+	require.NoError(t, s.Start())
+	require.Eventually(t, func() bool { return owed() == 0 }, time.Minute, time.Millisecond)
+
+	require.EqualValues(t, messages, published())
+	for i := range messages {
+		var record struct{ Name, Text, MessageID string }
+		require.NoError(t, c.send(t.Context(), http.MethodGet, fmt.Sprintf("/v1/apps/kept/triggers/s%d-m%d-0", i%3, i), nil, &record))
+		require.Equal(t, toolName(i%3), record.Name)
+		require.Equal(t, text(i), record.Text)
+		again, err := post(t.Context(), i, text(i))
+		require.NoError(t, err)
+		require.Equal(t, http.StatusOK, again.Status)
+		require.Contains(t, string(again.Body), fmt.Sprintf(`"triggerId":"s%d-m%d-0"`, i%3, i))
+	}
+	require.EqualValues(t, messages, published(), "none is published again")
+	other, err := post(t.Context(), 0, "something else")
+	require.NoError(t, err)
+	require.Equal(t, http.StatusConflict, other.Status)
+	c.Key = "guessed"
+	stranger, err := post(t.Context(), 99, text(0))
+	require.NoError(t, err)
+	require.Equal(t, http.StatusUnauthorized, stranger.Status)
+}
