@@ -131,11 +131,12 @@ func TestFiguresAreForEachRequestThatWasAnswered(t *testing.T) {
 		require.NoError(t, times.RecordValue((micros+1)*1000))
 	}
 	found := result{times: times, took: 2 * time.Second, done: 100, pending: 3, failed: 7}
-	before := usage{map[string]time.Duration{"Redis": time.Second}, map[string]float64{allocations: 5000}}
-	after := usage{map[string]time.Duration{"Redis": time.Second + 50*time.Millisecond}, map[string]float64{allocations: 25_000, redisBytesWritten: 3000}}
+	before := usage{map[string]time.Duration{"Redis": time.Second, nameServer: 0, nameLoad: 0}, map[string]float64{allocations: 5000}}
+	after := usage{map[string]time.Duration{"Redis": time.Second + 50*time.Millisecond, nameServer: 10 * time.Millisecond, nameLoad: time.Second}, map[string]float64{allocations: 25_000, redisBytesWritten: 3000}}
 	f := figuresOf(found, before, after)
 	require.InDelta(t, 50, f[rate], 1e-9)
 	require.InDelta(t, 0.5, f[cpu+"Redis"], 1e-9)
+	require.InDelta(t, 0.6, f[cpuAll], 1e-9, "with the server, without the load")
 	require.InDelta(t, 200, f[allocations], 1e-9)
 	require.InDelta(t, 30, f[redisBytesWritten], 1e-9)
 	require.InEpsilon(t, 50, f[p50], 1e-3)

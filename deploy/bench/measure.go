@@ -20,6 +20,7 @@ const (
 	p50       = "p50 ms"
 	p99       = "p99 ms"
 	cpuServer = cpu + nameServer
+	cpuAll    = cpu + "all but load"
 	cpu       = "CPU ms, " // of a process, for each request
 	failed    = "failed"
 
@@ -32,7 +33,7 @@ const (
 // quantities are all that is printed of a measurement, each with its format; allocations are for each
 // request.
 var quantities = [][2]string{
-	{rate, "%.0f"}, {p50, "%.2f"}, {p99, "%.2f"}, {cpuServer, "%.3f"}, {cpu + "Redis", "%.3f"}, {cpu + "NATS", "%.3f"}, {cpu + "LLM double", "%.3f"},
+	{rate, "%.0f"}, {p50, "%.2f"}, {p99, "%.2f"}, {cpuAll, "%.3f"}, {cpuServer, "%.3f"}, {cpu + "Redis", "%.3f"}, {cpu + "NATS", "%.3f"}, {cpu + "LLM double", "%.3f"},
 	{cpu + nameLoad, "%.3f"},
 	{redisCommands, "%.1f"}, {redisBytesWritten, "%.0f"}, {natsBytes, "%.0f"}, {allocations, "%.0f"}, {"answered as pending", "%.0f"}, {failed, "%.0f"},
 }
@@ -103,6 +104,9 @@ func figuresOf(r result, before, after usage) figures {
 	}
 	for name, used := range after.cpu {
 		f[cpu+name] = (used - before.cpu[name]).Seconds() * 1000 / n
+		if name != nameLoad {
+			f[cpuAll] += f[cpu+name]
+		}
 	}
 	return f
 }
