@@ -137,10 +137,12 @@ func (w *packing) scope(d Decision) (pieces []string) {
 	if d.App.list == nil {
 		return pieces
 	}
-	for i, name := range d.App.names {
-		w.needs(name, d.App.listings[i])
+	if !w.wrote(d.App.listName) { // else, as in head, all that it names is written: there may be very many
+		for i, name := range d.App.names {
+			w.needs(name, d.App.listings[i])
+		}
+		w.needs(d.App.listName, d.App.list)
 	}
-	w.needs(d.App.listName, d.App.list)
 	return append(pieces, listed+d.App.listName)
 }
 
