@@ -1,7 +1,6 @@
 package matcher
 
 import (
-	"net/http"
 	"slices"
 
 	"earshot/matcher/text"
@@ -74,13 +73,7 @@ func effectOf(verb []string, tool *repositories.Tool) (does string) {
 
 // reads reports whether a tool changes nothing.
 func reads(app *repositories.App, tool *repositories.Tool) bool {
-	switch {
-	case tool.RunsStatement():
-		return app.ReadOnly(tool)
-	case tool.ReadOnly != nil:
-		return *tool.ReadOnly
-	}
-	return tool.Method == http.MethodGet || tool.Request != nil && tool.Request.Method == http.MethodGet
+	return app.ReadOnly(tool) || tool.RunsStatement() && app.QueriesAlone(tool)
 }
 
 // AsksFirst says why a tool that a message calls for asks before it takes effect, though it does

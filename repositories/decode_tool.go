@@ -142,7 +142,7 @@ var toolFields = []typedField[*Tool]{
 	{"source", toolTypes, toolTypes, func(t *Tool) bool { return t.Source != "" }},
 	{"remoteName", mcpTypes, nil, func(t *Tool) bool { return t.RemoteName != "" }},
 	{"statement", statementTypes, statementTypes, func(t *Tool) bool { return t.Statement != "" }},
-	{"readOnly", slices.Concat(statementTypes, executeTypes), nil, func(t *Tool) bool { return t.ReadOnly != nil }},
+	{"readOnly", slices.Concat(statementTypes, executeTypes, httpTypes, mcpTypes, untyped), nil, func(t *Tool) bool { return t.ReadOnly != nil }},
 	{"method", httpTypes, httpTypes, func(t *Tool) bool { return t.Method != "" }},
 	{"path", httpTypes, httpTypes, func(t *Tool) bool { return t.Path != "" }},
 	{"headers", httpTypes, nil, func(t *Tool) bool { return len(t.Headers) > 0 }},
@@ -203,7 +203,7 @@ func insteadOf(field, toolType string) string {
 		return "; they have one parameter, " + SQLParameter
 	case slices.Contains(tablesTypes, toolType):
 		return "; they have the parameters " + TablesParameter + " and " + FormatParameter
-	case toolType == ToolHTTP && field != "readOnly":
+	case toolType == ToolHTTP:
 		return "; they have pathParams, queryParams, bodyParams and headerParams"
 	default:
 		return ""

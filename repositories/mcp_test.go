@@ -137,6 +137,9 @@ func TestWhatAServerOffersIsHeldAgainstTheRules(t *testing.T) {
 	require.True(t, tools[2].Request.Repeatable(), "what only reads may be asked again")
 	require.True(t, tools[0].Request.Repeatable(), "as it does not say otherwise")
 	require.False(t, tools[1].Request.Repeatable())
+	for i, readOnly := range []bool{false, false, true} {
+		require.Equal(t, readOnly, (&repositories.App{}).ReadOnly(&tools[i]), tools[i].Name)
+	}
 	require.Equal(t, "Find", tools[1].Description)
 	_, faults := tools[2].Params().Check(map[string]any{"z": json.Number("9007199254740994")})
 	require.Len(t, faults, 1)

@@ -107,8 +107,9 @@ func (t OfferedTool) tool(source string) (Tool, error) {
 
 	// A call of unknown outcome is made again under the same key, unless the server says that a repeat does
 	// more. Most servers say nothing.
-	readOnly := t.Annotations.ReadOnly != nil && *t.Annotations.ReadOnly
-	if !readOnly && t.Annotations.Idempotent != nil && !*t.Annotations.Idempotent {
+	if t.Annotations.ReadOnly != nil && *t.Annotations.ReadOnly {
+		tool.ReadOnly = new(true)
+	} else if t.Annotations.Idempotent != nil && !*t.Annotations.Idempotent {
 		tool.Request = &Request{Auth: AuthNone, Idempotent: new(false)}
 	}
 	return tool, nil

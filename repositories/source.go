@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"path"
 	"slices"
@@ -114,9 +115,25 @@ func (s *Source) Request(own *Request) *Request {
 	return &made
 }
 
-// ReadOnly reports whether the tool may only run queries, by its source or itself. A statement written by who
-// fires the tool is a query, unless tool or source say readOnly: false.
+// ReadOnly reports whether the tool changes nothing: it says so or, where it says nothing, its statement can only
+// be a query, or its request is a GET or HEAD that may be repeated.
 func (a *App) ReadOnly(t *Tool) bool {
+	switch {
+	case t.ReadOnly != nil:
+		return *t.ReadOnly
+	case t.RunsStatement():
+		return a.QueriesAlone(t)
+	}
+	method := t.Method
+	if t.Request != nil && t.Request.Method != "" {
+		method = t.Request.Method
+	}
+	return (method == http.MethodGet || method == http.MethodHead) && t.Request.Repeatable()
+}
+
+// QueriesAlone reports whether a SQL tool may only run queries, by its source or itself. A statement written by who
+// fires the tool is a query, unless tool or source say readOnly: false.
+func (a *App) QueriesAlone(t *Tool) bool {
 	source, _ := a.Source(t.Source)
 	switch {
 	case t.ListsTables():

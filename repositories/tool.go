@@ -33,7 +33,7 @@ type Tool struct {
 	Source     string `json:"source,omitempty"`
 	RemoteName string `json:"remoteName,omitempty"`
 	Statement  string `json:"statement,omitempty"`
-	ReadOnly   *bool  `json:"readOnly,omitempty"` // see App.ReadOnly
+	ReadOnly   *bool  `json:"readOnly,omitempty"` // see App.ReadOnly and App.QueriesAlone
 
 	// Of an http tool: Path and RequestBody are templates of their parameters.
 	Method       string          `json:"method,omitempty"`

@@ -33,18 +33,14 @@ var (
 	paramKeys  = []string{"com.google.cloud/authParam", "toolbox/authParam"}
 )
 
-func listing(of *repositories.Tool) tool {
+func listing(app *repositories.App, of *repositories.Tool) tool {
 	t := tool{Name: of.Name, InputSchema: of.Params().ModelSchema()}
 	t.Description = cmp.Or(of.Shown(), of.Name) // clients refuse a tool without one
 	if dialect := of.Params().Dialect(); dialect != "" {
 		// Without its dialect, an agent would read an older schema as one of its revision.
 		t.InputSchema = append([]byte(`{"$schema":`+exactQuote(dialect)+`,`), t.InputSchema[1:]...)
 	}
-	method := of.Method
-	if of.Request != nil && of.Request.Method != "" {
-		method = of.Request.Method
-	}
-	if method == http.MethodGet || method == http.MethodHead {
+	if app.ReadOnly(of) {
 		t.Annotations = &annotations{ReadOnly: true, Idempotent: true}
 	}
 
@@ -101,7 +97,7 @@ func (x *rpcCall) listTools() (any, error) {
 			candidates := catalog.Tools(key.repositoryID)
 			tools := make([]tool, len(candidates))
 			for i, one := range candidates {
-				tools[i] = listing(one.Tool)
+				tools[i] = listing(catalog.App(), one.Tool)
 			}
 			if text, err = exactjson.Encode(tools); err != nil {
 				return nil, err

@@ -268,6 +268,9 @@ func (r *Reader) Catalog(ctx context.Context, appID, sessionID string) (*Catalog
 // Version stays as long as the tools do; two scopes of an app with the same tools share it.
 func (c *Catalog) Version() string { return c.version }
 
+// App is the app of the tools.
+func (c *Catalog) App() *repositories.App { return c.scope.App }
+
 // Tools lists the tools that win their names for any user, sorted by name. A repository selects
 // all of its own.
 func (c *Catalog) Tools(repositoryID string) []matcher.Candidate {

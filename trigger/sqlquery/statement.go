@@ -50,7 +50,7 @@ func prepare(app *repositories.App, tool *repositories.Tool, values map[string]a
 	if err == nil && strings.ContainsRune(s.text, 0) {
 		err = effect.Permanent(effect.ReasonRequest, "the statement has a zero byte, at which a database stops reading")
 	}
-	if !app.ReadOnly(tool) {
+	if !app.QueriesAlone(tool) {
 		return s, err
 	}
 	switch source, _ := app.Source(tool.Source); {

@@ -252,8 +252,8 @@ type Tool struct {
 	Source string `json:"source,omitempty"` // Name of one of the app's sources, of the type that the tool needs.
 	// Of an mcp tool: what its server calls it; its name where it is missing.
 	RemoteName string `json:"remoteName,omitempty"`
-	// Of a SQL tool. true: it runs queries alone. false: one of type execute-sql may change things. A source's
-	// readOnly: true has the last word.
+	// true: the tool changes nothing, so its record and its events are written after its answer. A SQL tool then runs
+	// queries alone; false lets one of type execute-sql change things, unless its source is readOnly.
 	ReadOnly *bool `json:"readOnly,omitempty"`
 	// Of a SQL tool: one statement. parameters are bound to $1 and so on, for mysql to ?, for sqlite also to ? and
 	// :name; {{.name}} and {{array .name}} paste templateParameters.
