@@ -27,6 +27,8 @@ type Direct struct {
 	Source       string // SourceUI, SourceTask, SourceAgent, or SourceMessage with a MessageID
 	// TriggerID is the client's idempotency key; Fire makes one if it is empty.
 	TriggerID string
+	// New says that the caller has made the TriggerID for this request alone.
+	New bool
 	// FrontEnd says that the request came with a session's token: it counts as a message as well.
 	FrontEnd bool
 	// Counted says that it was counted to the limits before, when its values were asked for.
@@ -112,10 +114,12 @@ func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, err
 				return f.firedMeanwhile(ctx, direct, err)
 			}
 		}
-		status, err := f.commit(ctx, p)
+		answer, status, err := f.fire(ctx, p, &direct)
 		switch {
 		case err != nil:
 			return nil, err
+		case answer != nil:
+			return answer, nil
 		case status == ledger.AlreadyFired && direct.TriggerID != "":
 			return f.firedMeanwhile(ctx, direct, fmt.Errorf("trigger %q: %w", direct.TriggerID, query.ErrNotFound))
 		case status == ledger.AlreadyFired:
@@ -126,15 +130,29 @@ func (f *Firings) Fire(ctx context.Context, direct Direct) (json.RawMessage, err
 			if err := f.learn(ctx, &known, &p.plan); err != nil {
 				return nil, err
 			}
-		case status == ledger.Committed:
-			f.countUse(&p.plan)
-			return f.Detached(func() (json.RawMessage, error) {
-				return f.carryOut(&p.plan, ledger.Report{Trigger: p.Answer.Matches[0].TriggerID})
-			})
 		}
 		p = nil
 	}
 	return nil, fmt.Errorf("%w: its repository changes faster than it can be fired", ErrNotInScope)
+}
+
+// fire commits a plan and carries it out. There is no answer to one that the ledger has refused.
+func (f *Firings) fire(ctx context.Context, p *planner, direct *Direct) (json.RawMessage, ledger.Status, error) {
+	if p.reading && f.deliveries.HasRoom() {
+		return f.read(ctx, p, direct)
+	}
+	if p.reading {
+		f.Metrics.Behind.WithLabelValues("before").Inc()
+	}
+	status, err := f.commit(ctx, p)
+	if err != nil || status != ledger.Committed {
+		return nil, status, err
+	}
+	f.countUse(&p.plan)
+	answer, err := f.Detached(func() (json.RawMessage, error) {
+		return f.carryOut(&p.plan, ledger.Report{Trigger: p.Answer.Matches[0].TriggerID})
+	})
+	return answer, status, err
 }
 
 // planDirect finds the tool, checks the values and plans the firing.
@@ -170,6 +188,7 @@ func (f *Firings) planDirect(direct Direct, in scope.Scope, known knownConflicts
 	p.doc.FrontEnd, p.doc.Counted, p.doc.Put = direct.FrontEnd, direct.Counted, in.Profile.Text
 	p.metadata, p.language = direct.Metadata.Over(in.Profile.Metadata), cmp.Or(in.Profile.Language, in.App.Settings.Language)
 	candidate.Tool = tool
+	p.reading = (direct.TriggerID == "" || direct.New) && direct.MessageID == "" && readsAlone(in.App, candidate)
 	return p, p.fire(matcher.Match{Candidate: candidate, Values: read.Values, Coerced: read.Coerced}, direct.Source, triggerID)
 }
 

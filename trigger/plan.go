@@ -72,6 +72,7 @@ type planner struct {
 	fired       map[string]int    // firings so far, by repository and tool
 	fences      map[string]string // triggers of this plan by the fences that they have
 	newID       func() string     // of triggers, in a rehearsal; nil: firingID
+	reading     bool              // its call may be made before it is committed
 }
 
 // knownConflicts is what is known of the firings of a turn before they are committed: which

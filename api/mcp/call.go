@@ -180,7 +180,7 @@ func (x *rpcCall) fire(d trigger.Direct) (any, error) {
 	}
 	chosen, err := d.TriggerID != "", error(nil)
 	if x.request.tasks() {
-		d.TriggerID = x.idOf(d) // the task has it before the call has ended
+		d.TriggerID, d.New = x.idOf(d), !chosen // the task has it before the call has ended
 		err = x.within(d.TriggerID, do)
 	} else {
 		err = do(x.ctx())

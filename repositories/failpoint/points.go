@@ -47,6 +47,8 @@ const (
 	AttemptDead      Point = "attempt.dead"      // an effect is given up, not written down
 	SettleBefore     Point = "settle.before"     // all events of a decision are published, not written down
 	SettleReply      Point = "settle.reply"      // settle executed, reply lost
+	BehindBefore     Point = "behind.before"     // a call that changes nothing is answered, its record is about to be written
+	BehindReply      Point = "behind.reply"      // it is, reply lost, and none of its events is published
 	UnpackBefore     Point = "unpack.before"     // events of a decision are about to be effects of their own
 	UnpackReply      Point = "unpack.reply"      // they are, reply lost
 	FinishBefore     Point = "finish.before"     // outcomes are about to be written
@@ -74,7 +76,7 @@ func Points() []Point {
 		DraftBefore, DraftReply, DraftKept, DraftUsed, RetractBefore, RetractReply,
 		AcceptBefore, AcceptReply, TurnClaimed, MatchBefore, MatchAfter, CommitBefore, CommitReply, CommitStale,
 		NextBefore, HeldClaimed, MoveBefore, MoveReply, EffectsBefore, EffectClaimed, PublishBefore, PublishAcked, TokenFetched, RequestSent, ResponseRead,
-		AttemptDone, AttemptRetried, AttemptDead, SettleBefore, SettleReply, UnpackBefore, UnpackReply,
+		AttemptDone, AttemptRetried, AttemptDead, SettleBefore, SettleReply, BehindBefore, BehindReply, UnpackBefore, UnpackReply,
 		FinishBefore, FinishReply, GivenBefore, GivenReply, AskedBefore, AskedReply, AskedChanged, AskedFired, AnswerBefore, RebuildBefore,
 		GiveBackBefore, ReviveBefore, ReviveReply, RepositoryBefore, RepositoryReply, SessionHalf, ShutdownBegun,
 	}

@@ -49,6 +49,7 @@ type Deliveries struct {
 	// answered has, by the effect, the channel of the request that waits for its answer.
 	answered sync.Map
 	flusher  flusher
+	behind   behind
 }
 
 // New returns Deliveries, which work on the calls and outboxes of the worker. It has Records wait
@@ -65,9 +66,12 @@ func New(o Options) *Deliveries {
 	}
 	d := &Deliveries{
 		Worker: o.Worker, Options: o, waiting: waiting{events: map[outbox]map[string]chan<- attempt{}},
-		flusher: flusher{queues: map[int]*flushQueue{}, open: map[outbox]*settlement{}},
+		flusher: flusher{queues: map[int]*flushQueue{}, open: map[outbox]*settlement{}}, behind: newBehind(),
 	}
-	o.Records.Flushed = d.awaitApp
+	o.Records.Flushed = func(ctx context.Context, appID string) {
+		d.awaitBehind(ctx, appID)
+		d.awaitApp(ctx, appID)
+	}
 	d.Handle(keyspace.LaneCalls, d.takeCall)
 	d.Handle(keyspace.LaneOutboxes, func(_ context.Context, appID, box string) error {
 		d.Drain(appID, box, d.Token())
@@ -104,6 +108,7 @@ type Decision struct {
 	UnderReplicated bool
 
 	outcomes chan attempt // of its own events, if another holds the outbox
+	begun    chan attempt // its call, if that was begun before the decision was committed; else nil
 }
 
 // Planned is an effect of a decision. Effects are in the order in which they reach JetStream.
@@ -220,6 +225,8 @@ func (f *First) start(ctx context.Context, calls chan<- attempt) (open int) {
 		switch a := (attempt{Planned: e}); {
 		case e.Kind == effect.KindEvent:
 			continue
+		case f.of.begun != nil:
+			f.Go(func() { calls <- <-f.of.begun })
 		case e.Kind == effect.KindCall:
 			f.Go(func() { calls <- f.call(ctx, a) })
 		case f.of.Unawaited:

@@ -341,18 +341,22 @@ const (
 	countedBefore    = "2"
 )
 
-func (c Commitment) arguments() ([]any, error) {
-	counts := countedAsTrigger
-	if c.Counted {
-		counts = countedBefore
-	} else if c.FrontEnd {
-		counts = countedAsMessage
+func (c Commitment) counts() string {
+	switch {
+	case c.Counted:
+		return countedBefore
+	case c.FrontEnd:
+		return countedAsMessage
 	}
+	return countedAsTrigger
+}
+
+func (c Commitment) arguments() ([]any, error) {
 	// The outcome of a call, which waits for nothing, is written with those of the events.
 	calls := slices.ContainsFunc(c.Others, func(owed keyspace.Entry) bool { return owed.Order == "" })
 	args := append(make([]any, 0, 24+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version, c.TTL, c.Lease,
-		counts, c.Claims, !calls, keyspace.EventLease.Milliseconds(), packed(c.Events), c.Guessed,
+		c.counts(), c.Claims, !calls, keyspace.EventLease.Milliseconds(), packed(c.Events), c.Guessed,
 		c.Body, c.Keep.Milliseconds(), len(c.Parts), len(c.Firings), linesOf(c.Questions), string(c.Heard), c.Put)
 	for name, text := range c.Parts {
 		args = append(args, name, text)

@@ -15,6 +15,11 @@ type Metrics struct {
 	Effects      *prometheus.CounterVec // by kind and outcome
 	Triggers     *prometheus.CounterVec // by state
 	MatchSeconds prometheus.Histogram
+	// Behind counts direct triggers that change nothing, by how their records were written: behind the
+	// answer, before it (the queue was full), not at all as their session has ended (dropped), or not at
+	// all for a failure (lost). BehindWaiting are those that are answered and not written and published.
+	Behind        *prometheus.CounterVec
+	BehindWaiting prometheus.Gauge
 
 	oldestSeconds, due, dead, redisFull, shardsAway prometheus.Gauge
 	unknown                                         prometheus.Counter
@@ -39,6 +44,8 @@ func NewMetrics() *Metrics {
 		MatchSeconds: in.NewHistogram(prometheus.HistogramOpts{
 			Name: "earshot_match_seconds", Help: "Time to match a message.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
 		}),
+		Behind:        counter("earshot_behind_total", "Triggers of tools that change nothing, by how their records were written.", "outcome"),
+		BehindWaiting: gauge("earshot_behind_waiting", "Triggers that are answered and are still to be written and published."),
 		oldestSeconds: gauge("earshot_effects_oldest_seconds", "For how long the oldest due effect has been due."),
 		due:           gauge("earshot_effects_due", "What all replicas owe, waiting or being worked on: messages and effects."),
 		dead:          gauge("earshot_dead", "Triggers that are listed as failed, of all apps."),
@@ -50,6 +57,9 @@ func NewMetrics() *Metrics {
 	}
 	for _, outcome := range []string{"matched", "rejected", "unmatched", "undecided", "error"} {
 		m.Messages.WithLabelValues(outcome)
+	}
+	for _, outcome := range []string{"written", "before", "dropped", "lost"} {
+		m.Behind.WithLabelValues(outcome)
 	}
 	for _, to := range []string{"due", string(state.Confirming), string(state.Settling), string(state.Cancelled), string(state.Duplicate)} {
 		m.Triggers.WithLabelValues(to)

@@ -1,0 +1,362 @@
+package delivery_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed/enginetest"
+	"earshot/repositories"
+	"earshot/trigger"
+	"earshot/trigger/effect"
+	"earshot/trigger/query"
+	"earshot/trigger/worker"
+)
+
+// reading is a repository of tools that change nothing, or that are not read alone.
+const reading = `{"tools":[
+  {"name":"look","type":"http","source":"api","method":"GET","path":"/x","emitter":"desk.look"},
+  {"name":"seek","url":"http://x.example","readOnly":true},
+  {"name":"sure","url":"http://x.example","readOnly":true,"confirm":"once"},
+  {"name":"soon","url":"http://x.example","readOnly":true,"settle":"1ms"},
+  {"name":"same","url":"http://x.example","readOnly":true,"dedupe":{"within":"1m"}},
+  {"name":"says","type":"http","source":"api","method":"GET","path":"/x","readOnly":false},
+  {"name":"twice","type":"http","source":"api","method":"GET","path":"/x","request":{"idempotent":false}},
+  {"name":"post","url":"http://x.example"}]}`
+
+// still is a replica whose Redis stands still from the next call on that it makes, until it is thawed.
+type still struct {
+	*world
+	*trigger.Engine
+	enginetest.Ice
+}
+
+func (w *world) still() *still {
+	w.Metrics = worker.NewMetrics()
+	s := &still{world: w}
+	_, s.Engine = w.Replica(s.Hook())
+	var once sync.Once
+	w.Calls.Answer(func(effect.Effect) effect.Outcome {
+		once.Do(s.Freeze)
+		return effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(`{"free":3}`)}
+	})
+	w.App("clinic", withSources)
+	w.Put("", "desk", reading)
+	return s
+}
+
+// Fire fires a tool on the replica.
+func (s *still) Fire(d trigger.Direct) (match query.Match) {
+	s.T.Helper()
+	d.AppID, d.Source = "clinic", query.SourceUI
+	raw, err := s.Engine.Fire(s.T.Context(), d)
+	require.NoError(s.T, err)
+	require.NoError(s.T, json.Unmarshal(raw, &match))
+	return match
+}
+
+// known reads a trigger on another replica; false if it is not written.
+func (w *world) known(id string) (query.Record, bool) {
+	record, err := w.Keeper.Trigger(w.T.Context(), "clinic", id)
+	return record, err == nil
+}
+
+// valueOf is the value of a counter or a gauge.
+func valueOf(of prometheus.Metric) float64 {
+	var read dto.Metric
+	_ = of.Write(&read) // a number never fails
+	return read.GetCounter().GetValue() + read.GetGauge().GetValue()
+}
+
+func (s *still) outcomes(outcome string) float64 {
+	return valueOf(s.Metrics.Behind.WithLabelValues(outcome))
+}
+
+func TestToolThatChangesNothingIsAnsweredBeforeItsRecordIsWritten(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for _, d := range []trigger.Direct{{Name: "look", SessionID: "s1"}, {Name: "seek"}, {Name: "seek", SessionID: "s2", TriggerID: "task-1", New: true}} {
+			s := w.still()
+			before := len(w.Events.Subjects())
+			match := s.Fire(d)
+			require.Equal(t, "delivered", match.Call.State)
+			require.JSONEq(t, `{"free":3}`, string(match.Call.Result))
+			require.Equal(t, "pending", match.Event.State)
+			require.Equal(t, "pending", match.State, "as its event is")
+			_, written := w.known(match.TriggerID)
+			require.False(t, written)
+			require.Len(t, w.Events.Subjects(), before)
+
+			s.Thaw()
+			w.Until("it is written and published", func() bool {
+				record, written := w.known(match.TriggerID)
+				return written && record.State == query.StateDelivered
+			})
+			record := w.Trigger(match.TriggerID)
+			require.Equal(t, "published", record.Event.State)
+			require.JSONEq(t, `{"free":3}`, string(record.Call.Result))
+			parts := []string{"call", "event"}
+			where := "tool.trigger.clinic." + orNone(d.SessionID) + "." + d.Name
+			subjects := []string{where}
+			if d.Name == "look" {
+				parts, subjects = append(parts, "emitter"), append(subjects, "app.clinic.desk.look")
+				require.Equal(t, "published", record.Emitter.State)
+			}
+			require.Len(t, record.Attempts, len(parts))
+			for i, attempt := range record.Attempts {
+				require.Equal(t, parts[i], attempt.Effect)
+			}
+			require.Equal(t, append(subjects, strings.Replace(where, "trigger", "result", 1)), w.Events.Subjects()[before:])
+			w.Rest()
+			require.Equal(t, 1.0, s.outcomes("written"))
+			require.Zero(t, valueOf(s.Metrics.BehindWaiting))
+		}
+	})
+}
+
+func orNone(session string) string {
+	if session == "" {
+		return "_"
+	}
+	return session
+}
+
+func TestWhatIsPromisedIsWrittenBeforeTheAnswer(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Metrics = worker.NewMetrics()
+		w.Store, w.Engine = w.Replica()
+		w.App("clinic", withSources)
+		w.Put("", "desk", reading)
+		for _, d := range []trigger.Direct{
+			{Name: "sure"}, {Name: "soon"}, {Name: "same"}, {Name: "says"}, {Name: "twice"}, {Name: "post"}, {Name: "look", TriggerID: "chosen"},
+			{Name: "rare"},
+		} {
+			w.Put("", "once", `{"options":{"triggerOnce":true},"tools":[{"name":"rare","url":"http://x.example","readOnly":true}]}`)
+			match := w.Fire(d)
+			_, written := w.known(match.TriggerID)
+			require.True(t, written, d.Name)
+			if match.Call != nil && match.Call.State == query.StateDelivered {
+				require.Equal(t, "published", match.Event.State, d.Name)
+			}
+		}
+		require.Zero(t, valueOf(w.Metrics.Behind.WithLabelValues("written")))
+	})
+}
+
+func TestClientThatAsksAfterAnAnswerReadsWhatIsWrittenBehindIt(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.App("clinic", withSources)
+		w.Put("", "desk", reading)
+		for i := range 20 {
+			match := w.Fire(trigger.Direct{Name: "look", SessionID: fmt.Sprint("s", i%3)})
+			require.Equal(t, "delivered", w.Trigger(match.TriggerID).Call.State)
+			list := w.Triggers(query.Triggers{Name: "look"})
+			require.Equal(t, match.TriggerID, list[0].TriggerID)
+		}
+		w.Rest()
+	})
+}
+
+func TestManyReadsOfASessionArePublishedInTheirOrder(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.App("clinic", `{"settings":{"limits":null}}`)
+		w.Put("", "desk", `{"tools":[{"name":"seek","url":"http://x.example","readOnly":true}]}`)
+		w.Unhurried()
+		var ids []string
+		for range 200 {
+			ids = append(ids, w.Fire(trigger.Direct{Name: "seek", SessionID: "s1"}).TriggerID)
+		}
+		w.Until("all is published", func() bool { return len(w.Events.Subjects()) == 400 })
+		var order []string
+		for _, taken := range w.Events.Events() {
+			if taken.TriggerID != "" {
+				order = append(order, taken.TriggerID+" "+strings.Split(taken.Event.Subject, ".")[1])
+			}
+		}
+		for i, id := range ids {
+			require.Equal(t, []string{id + " trigger", id + " result"}, order[2*i:2*i+2])
+		}
+		w.Rest()
+		for _, record := range w.Triggers(query.Triggers{}) {
+			require.Equal(t, query.StateDelivered, record.State)
+		}
+	})
+}
+
+func TestReadThatFailsIsOwedBeforeTheAnswer(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.App("clinic", withSources)
+		w.Put("", "desk", reading)
+		w.Calls.Answer(func(e effect.Effect) effect.Outcome {
+			if e.Attempt == 1 {
+				return down(e)
+			}
+			return effect.Outcome{Verdict: effect.Done, Status: 200}
+		})
+		match := w.Fire(trigger.Direct{Name: "look", SessionID: "s1"})
+		require.Equal(t, "pending", match.Call.State)
+		require.Equal(t, 1, match.Call.Attempts)
+		_, written := w.known(match.TriggerID)
+		require.True(t, written)
+		w.Keeper.Wake("clinic")
+		w.UntilState(match.TriggerID, query.StateDelivered)
+		attempts, _ := w.Calls.Count()
+		require.Equal(t, 2, attempts)
+
+		w.Calls.Answer(enginetest.Refuse)
+		match = w.Fire(trigger.Direct{Name: "look"})
+		require.Equal(t, "failed", match.Call.State)
+		w.Calls.Answer(nil)
+		err := w.Engine.Retry(t.Context(), "clinic", match.TriggerID, "")
+		require.NoError(t, err, "a person may try it again, as any other")
+		w.Keeper.Wake("clinic")
+		w.UntilState(match.TriggerID, query.StateDelivered)
+	})
+}
+
+func TestSlowReadHasItsRecordWhileItIsUnderWay(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.App("clinic", withSources)
+		w.Put("", "desk", reading)
+		w.Calls.Answer(func(e effect.Effect) effect.Outcome {
+			w.Until("it is written", func() bool {
+				record, written := w.known(e.TriggerID)
+				return written && record.Call.State == query.StatePending
+			})
+			return effect.Outcome{Verdict: effect.Done, Status: 200}
+		})
+		match := w.Fire(trigger.Direct{Name: "look"})
+		require.Equal(t, "delivered", match.Call.State)
+		attempts, _ := w.Calls.Count()
+		require.Equal(t, 1, attempts)
+		w.Rest()
+	})
+}
+
+func TestReadsBeyondWhatMayWaitAreWrittenBeforeTheAnswer(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		s := w.still()
+		s.Fire(trigger.Direct{Name: "seek"})
+		large, err := json.Marshal(strings.Repeat("r", 1<<20))
+		require.NoError(t, err)
+		w.Calls.Answer(func(effect.Effect) effect.Outcome {
+			return effect.Outcome{Verdict: effect.Done, Status: 200, Result: large}
+		})
+		s.Thaw()
+		w.Events.Answer(func(e effect.Effect) effect.Outcome { // nothing gets out until so many are written before
+			w.Until("the queue is full", func() bool { return s.outcomes("before") > 0 })
+			return effect.Outcome{Verdict: effect.Done}
+		})
+		var last query.Match
+		for s.outcomes("before") == 0 {
+			last = s.Fire(trigger.Direct{Name: "seek"})
+		}
+		_, written := w.known(last.TriggerID)
+		require.True(t, written)
+		w.Rest()
+		w.Until("nothing waits", func() bool { return valueOf(s.Metrics.BehindWaiting) == 0 })
+		require.Zero(t, s.outcomes("lost"))
+	})
+}
+
+func TestWhatHasEndedMeanwhileDoesNotComeBackByARecord(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		for what, end := range map[string]func() error{
+			"session": func() error { return w.Store.CloseSession(t.Context(), "clinic", "s1") },
+			"app":     func() error { return w.Store.DeleteApp(t.Context(), "clinic") },
+			"another": func() error {
+				if err := w.Store.DeleteApp(t.Context(), "clinic"); err != nil {
+					return err
+				}
+				w.App("clinic", "{}")
+				return nil
+			},
+		} {
+			s := w.still()
+			match := s.Fire(trigger.Direct{Name: "look", SessionID: "s1"})
+			events := len(w.Events.Subjects())
+			require.NoError(t, end())
+			s.Thaw()
+			w.Until("it is dropped", func() bool { return s.outcomes("dropped") == 1 })
+			_, written := w.known(match.TriggerID)
+			require.False(t, written, what)
+			require.Len(t, w.Events.Subjects(), events, what)
+			for _, key := range w.Server.Keys() {
+				require.NotContains(t, key, "turns:clinic:s1", what)
+			}
+		}
+	})
+}
+
+func TestEventsOfAReadThatAreNotPublishedAreOwed(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.App("clinic", withSources)
+		w.Put("", "desk", reading)
+		w.Events.Answer(down)
+		match := w.Fire(trigger.Direct{Name: "look", SessionID: "s1"})
+		w.Until("an attempt has failed", func() bool {
+			record := w.Trigger(match.TriggerID)
+			return record.Event.State == query.StatePending && len(record.Attempts) > 1
+		})
+		second := w.Fire(trigger.Direct{Name: "seek", SessionID: "s1"})
+		require.Equal(t, "delivered", w.Trigger(second.TriggerID).Call.State, "it is written although others are before it")
+		w.Events.Answer(nil)
+		w.UntilState(match.TriggerID, query.StateDelivered)
+		w.UntilState(second.TriggerID, query.StateDelivered)
+		require.Equal(t, []string{
+			"tool.trigger.clinic.s1.look", "app.clinic.desk.look", "tool.result.clinic.s1.look", "tool.trigger.clinic.s1.seek", "tool.result.clinic.s1.seek",
+		}, w.Events.Subjects())
+		w.Rest()
+	})
+}
+
+func TestReplicaThatStopsWritesWhatItHasAnswered(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.App("clinic", withSources)
+		w.Put("", "desk", reading)
+		var ids []string
+		for i := range 50 {
+			ids = append(ids, w.Fire(trigger.Direct{Name: "look", SessionID: fmt.Sprint("s", i%5)}).TriggerID)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.NoError(t, w.Engine.Stop(ctx))
+		for _, id := range ids {
+			record, written := w.known(id)
+			require.True(t, written)
+			require.Equal(t, query.StateDelivered, record.State)
+		}
+	})
+}
+
+func TestReadIsRefusedBeforeItsCall(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.App("clinic", `{"sources":[{"name":"api","type":"http","baseUrl":"https://h"}],"settings":{"limits":{"sessionTriggersPerMinute":2}}}`)
+		w.Put("", "desk", `{"tools":[{"name":"look","type":"http","source":"api","method":"GET","path":"/x"}]}`)
+		w.Fire(trigger.Direct{Name: "look", SessionID: "s1"})
+		w.Fire(trigger.Direct{Name: "look", SessionID: "s1"})
+		_, err := w.TryFire(trigger.Direct{Name: "look", SessionID: "s1", Source: query.SourceUI})
+		require.ErrorContains(t, err, "sessionTriggersPerMinute is reached, which is 2")
+		attempts, _ := w.Calls.Count()
+		require.Equal(t, 2, attempts)
+
+		// Another replica has cached the tool.
+		_, other := w.Replica()
+		fire := func() error {
+			_, err := other.Fire(t.Context(), trigger.Direct{AppID: "clinic", SessionID: "s2", Name: "look", Source: query.SourceUI})
+			return err
+		}
+		require.NoError(t, fire())
+		require.NoError(t, w.Store.DeleteRepository(t.Context(), repositories.Scope{AppID: "clinic"}, "desk"))
+		require.ErrorIs(t, fire(), trigger.ErrNotInScope)
+		attempts, _ = w.Calls.Count()
+		require.Equal(t, 3, attempts)
+	})
+}

@@ -1,0 +1,68 @@
+package trigger
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/trigger/ledger"
+)
+
+// readsAlone reports whether a direct trigger of a tool may be written behind its answer: it changes
+// nothing, and nothing but its call depends on its record.
+func readsAlone(app *repositories.App, c matcher.Candidate) bool {
+	t := c.Tool
+	asks := t.Confirm != "" && t.Confirm != repositories.ConfirmNever
+	held := asks || t.Settle > 0 || t.Dedupe != nil || t.Answer != nil || c.Repository.Options.TriggerOnce
+	return t.Calls() && !held && t.Request.Repeatable() && app.ReadOnly(t)
+}
+
+// readWait is how long a call that changes nothing is waited for before its decision is committed.
+const readWait = time.Second
+
+// read fires a tool that changes nothing: it makes the call, and has the record written behind the
+// answer. A crash loses a record of nothing done. What commit would refuse is refused before the call.
+//
+// A call that takes long or fails is committed before the answer, so that all replicas know its id and
+// the ledger owes what follows.
+func (f *Firings) read(ctx context.Context, p *planner, direct *Direct) (answer json.RawMessage, status ledger.Status, err error) {
+	record, err := exactjson.Encode(p.firings[0].record)
+	if err != nil {
+		return nil, "", err
+	}
+	doc := p.doc
+	doc.Turn = p.Turn
+	status, lives, err := ledger.Admit(ctx, f.Ledger, doc, len(record))
+	switch {
+	case err != nil:
+		return nil, "", err
+	case status == ledger.NoApp:
+		return nil, "", ledger.AppNotFound(p.App)
+	case status != ledger.Committed:
+		return nil, status, nil
+	}
+	direct.Counted, p.doc.Counted = true, true
+	answer, err = f.Detached(func() (json.RawMessage, error) {
+		f.deliveries.Begin(&p.Decision)
+		if !f.deliveries.Delivered(&p.Decision, readWait) {
+			if status, err = f.commit(ctx, p); err != nil || status != ledger.Committed {
+				return nil, err
+			}
+			f.countUse(&p.plan)
+			return f.carryOut(&p.plan, ledger.Report{Trigger: p.Answer.Matches[0].TriggerID})
+		}
+		text, err := exactjson.Encode(p.Answer.Matches[0].Shown())
+		if err != nil {
+			return nil, err
+		}
+		p.firings[0].span.End()
+		f.Metrics.Triggers.WithLabelValues("due").Inc()
+		f.countUse(&p.plan)
+		f.deliveries.WriteBehind(&p.Decision, lives, func() (ledger.Commitment, error) { return p.commitment("", 0) })
+		return text, nil
+	})
+	return answer, status, err
+}
