@@ -150,9 +150,38 @@ func (f *Firings) fire(ctx context.Context, p *planner, direct *Direct) (json.Ra
 	}
 	f.countUse(&p.plan)
 	answer, err := f.Detached(func() (json.RawMessage, error) {
-		return f.carryOut(&p.plan, ledger.Report{Trigger: p.Answer.Matches[0].TriggerID})
+		return f.answerFirst(p, direct)
 	})
 	return answer, status, err
+}
+
+// answerFirst carries out the plan of a trigger that is committed. If its call may be made again, and
+// its client cannot ask for this answer again, the answer comes when the call is delivered: the events
+// and the outcomes are owed, and follow it.
+func (f *Firings) answerFirst(p *planner, direct *Direct) (json.RawMessage, error) {
+	closing := ledger.Report{Trigger: p.Answer.Matches[0].TriggerID}
+	if direct.TriggerID != "" && !direct.New || direct.MessageID != "" || p.Answer.Matches[0].Call == nil {
+		return f.carryOut(&p.plan, closing, nil)
+	}
+	type result struct {
+		answer json.RawMessage
+		err    error
+	}
+	results, written := make(chan result, 2), func() {} // the first one is given
+	f.Go(func() {
+		defer close(results)
+		defer func() { written() }()
+		answer, err := f.carryOut(&p.plan, closing, func(text []byte) {
+			written = f.deliveries.Following(p.App)
+			results <- result{text, nil}
+		})
+		results <- result{answer, err}
+	})
+	first, is := <-results
+	if !is { // it has panicked
+		return nil, worker.ErrFailed
+	}
+	return first.answer, first.err
 }
 
 // planDirect finds the tool, checks the values and plans the firing.

@@ -146,18 +146,27 @@ func (hs *Holds) commitMove(ctx context.Context, h *heldTrigger, action state.Ac
 	if err != nil || status != ledger.Committed {
 		return status, err
 	}
-	_, err = hs.Detached(func() (json.RawMessage, error) { return hs.carryOut(&p.plan, ledger.Report{}) })
+	_, err = hs.Detached(func() (json.RawMessage, error) { return hs.carryOut(&p.plan, ledger.Report{}, nil) })
 	return status, err
 }
 
 // carryOut makes the first attempts at the effects of a plan that answers no message, and returns the
-// answer that is valid.
-func (d *decider) carryOut(p *plan, closing ledger.Report) (json.RawMessage, error) {
+// answer that is valid. called gets the answer as soon as the calls are delivered, if it may be given
+// then; nil for nobody.
+func (d *decider) carryOut(p *plan, closing ledger.Report, called func(answer []byte)) (json.RawMessage, error) {
 	first := d.deliveries.First(&p.Decision)
+	if called != nil {
+		first.Called(func() {
+			if answer, err := exactjson.Encode(p.Answer.Matches[0].Shown()); err == nil {
+				closing.Answer = string(answer)
+				called(answer)
+			}
+		})
+	}
 	if err := first.Run(d.Context); err != nil {
 		return nil, err
 	}
-	if closing.Trigger != "" {
+	if closing.Trigger != "" && closing.Answer == "" {
 		answer, err := exactjson.Encode(p.Answer.Matches[0].Shown())
 		if err != nil {
 			return nil, err

@@ -52,7 +52,7 @@ func (f *Firings) read(ctx context.Context, p *planner, direct *Direct) (answer 
 				return nil, err
 			}
 			f.countUse(&p.plan)
-			return f.carryOut(&p.plan, ledger.Report{Trigger: p.Answer.Matches[0].TriggerID})
+			return f.answerFirst(p, direct)
 		}
 		text, err := exactjson.Encode(p.Answer.Matches[0].Shown())
 		if err != nil {

@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -36,6 +37,8 @@ type behind struct {
 	hurry  map[int]chan struct{}            // by shard: somebody waits for what its writer has still to write
 	count  int
 	weight int
+	// following has, by app, a channel for each request that is answered: closed when all of it is written.
+	following map[string]map[chan struct{}]bool
 }
 
 // unwritten are the triggers of one outbox.
@@ -56,7 +59,27 @@ type answered struct {
 }
 
 func newBehind() behind {
-	return behind{lines: map[string]map[string]*unwritten{}, ready: map[int][]*unwritten{}, hurry: map[int]chan struct{}{}}
+	return behind{lines: map[string]map[string]*unwritten{}, ready: map[int][]*unwritten{}, hurry: map[int]chan struct{}{}, following: map[string]map[chan struct{}]bool{}}
+}
+
+// Following says that a request of an app is answered and that what it has said is still to be written.
+// Reads of the app wait until the returned function is called.
+func (d *Deliveries) Following(appID string) (end func()) {
+	b, written := &d.behind, make(chan struct{})
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.following[appID] == nil {
+		b.following[appID] = map[chan struct{}]bool{}
+	}
+	b.following[appID][written] = true
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		if delete(b.following[appID], written); len(b.following[appID]) == 0 {
+			delete(b.following, appID)
+		}
+		close(written)
+	}
 }
 
 // Begin makes the first attempt at the call of a decision, its last effect, that is not committed yet.
@@ -180,6 +203,7 @@ func (d *Deliveries) awaitBehind(ctx context.Context, appID string) {
 		default:
 		}
 	}
+	list = slices.AppendSeq(list, maps.Keys(b.following[appID]))
 	b.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, behindWait)
 	defer cancel()

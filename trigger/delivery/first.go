@@ -155,6 +155,23 @@ type First struct {
 	leads   bool
 	ended   []attempt // calls whose tool.result waits until the events are out
 	unsaved []attempt
+	called  func() // see Called
+}
+
+// Called has a function called when the calls were all delivered, before that is written. It may tell
+// a client only of calls that may be made again: if this process dies before it has written that, they are.
+func (f *First) Called(do func()) {
+	again := !slices.ContainsFunc(f.of.Effects, func(e Planned) bool {
+		return e.Kind == effect.KindAnswer || e.Kind == effect.KindCall && !e.Call.Repeatable()
+	})
+	if again && !f.of.UnderReplicated {
+		f.called = do
+	}
+}
+
+// delivered reports whether all calls were.
+func (f *First) delivered() bool {
+	return !slices.ContainsFunc(f.of.Answer.Matches, func(m query.Match) bool { return m.Call != nil && m.Call.State != query.StateDelivered })
 }
 
 // First prepares the first attempts at the effects of a decision that is committed.
@@ -197,6 +214,9 @@ func (f *First) Run(ctx context.Context) error {
 		case a := <-calls:
 			open--
 			f.note(a)
+			if open == 0 && f.called != nil && f.delivered() {
+				f.called()
+			}
 		case <-coalesced:
 			coalesced = nil
 			if _, err := f.Save(ctx, ledger.Report{}); err != nil {
