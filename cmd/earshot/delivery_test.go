@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -86,6 +87,49 @@ func within[T any](t *testing.T, channel <-chan T) T {
 		t.Fatal("it did not happen")
 		panic("unreachable")
 	}
+}
+
+func TestReplicaThatEndsWritesTheReadsThatItHasAnswered(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 2)
+	sink := newEndpoint(t, func(out http.ResponseWriter, _ received) { _, _ = io.WriteString(out, `"free"`) })
+	w.put("/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"look","url":"`+sink.URL+`","request":{"method":"GET"}}]}`)
+	const clients, before = 4, 20
+	var fired sync.WaitGroup
+	ids, many := make(chan string, 1<<16), make(chan struct{}, clients)
+	for i := range clients {
+		fired.Go(func() {
+			for n := 0; ; n++ {
+				got := w.ask(w.replicas[0], "POST", fmt.Sprintf("/v1/apps/clinic/sessions/s%d/triggers", i), `{"name":"look","source":"task"}`)
+				if got.Status != http.StatusCreated {
+					return
+				}
+				var match matched
+				if json.Unmarshal([]byte(got.Body), &match) == nil {
+					ids <- match.TriggerID
+				}
+				if n == before {
+					many <- struct{}{}
+				}
+			}
+		})
+	}
+	for range clients {
+		within(t, many)
+	}
+	require.Zero(t, w.replicas[0].stop())
+	fired.Wait()
+	close(ids)
+	w.rest()
+	answered := 0
+	for id := range ids {
+		answered++
+		got := w.ask(w.replicas[1], "GET", "/v1/apps/clinic/triggers/"+id, "")
+		require.Equal(t, http.StatusOK, got.Status, got.Body)
+		require.Equal(t, "published", read[matched](t, got).Event.State)
+	}
+	require.Greater(t, answered, clients*before)
+	require.Len(t, w.events("tool.result.clinic.*.look"), answered)
 }
 
 func TestWhatAReplicaLeavesBehindAnotherDelivers(t *testing.T) {
