@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/natstest"
+	"earshot/deploy/testbed/redistest"
+)
+
+// mostAllocations is what a plain message may cost the process of a replica, in objects: one that a model calls one
+// tool for, whose event is published before the answer.
+const mostAllocations = 1000
+
+// TestAPlainMessageAllocatesLittle counts objects, which do not depend on how busy the machine is. What a replica
+// does by itself is in them, so that the least of several rounds counts.
+func TestAPlainMessageAllocatesLittle(t *testing.T) {
+	_, round := plainMessages(t)
+	round() // connections, scripts and caches
+	least := math.Inf(1)
+	for range 3 {
+		least = min(least, round())
+	}
+	t.Logf("%.0f allocations a message", least)
+	require.LessOrEqual(t, least, float64(mostAllocations))
+}
+
+// plainMessages starts a replica, and returns what posts it some hundred messages, each to a new session, and tells
+// the objects that the replica has allocated for each.
+func plainMessages(t *testing.T) (*testbed.Replica, func() float64) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds and starts Earshot")
+	}
+	model := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
+		_, _ = io.Copy(io.Discard, request.Body) // a client that has gone needs no answer
+		testbed.Completion{Calls: [][2]string{{"book-table", `{"day":"Friday"}`}}}.Write(out, false)
+	}))
+	t.Cleanup(model.Close)
+	replica := testbed.NewReplica(t, t.TempDir(), "earshot", testbed.Program(t), "REDIS_URL="+redistest.Run(t).URL(), "NATS_URL="+natstest.Run(t).URL(),
+		"OPENAI_API_KEY=none", "OPENAI_MODEL=double", "OPENAI_BASE_URL="+model.URL+"/v1")
+	require.NoError(t, replica.Up(t.Context()))
+	ask := func(method, path, body string) string {
+		answer, err := replica.Ask(t.Context(), method, path, body)
+		require.NoError(t, err)
+		require.Less(t, answer.Status, 300, "%s", answer.Body)
+		return string(answer.Body)
+	}
+	ask(http.MethodPut, "/v1/apps/shop", `{"name":"shop","settings":{"limits":null}}`)
+	ask(http.MethodPut, "/v1/apps/shop/repositories/main",
+		`{"tools":[{"name":"book-table","description":"To reserve a table","schema":[{"parameter":"day","type":"string","description":"wished day","required":true}]}]}`)
+
+	const messages, connections = 500, 4
+	sent, allocated := 0, func() (objects float64) {
+		_, after, _ := strings.Cut(ask(http.MethodGet, "/metrics", ""), "\ngo_memstats_mallocs_total ")
+		text, _, _ := strings.Cut(after, "\n")
+		objects, err := strconv.ParseFloat(text, 64)
+		require.NoError(t, err)
+		return objects
+	}
+	return replica, func() float64 {
+		before := allocated()
+		var posting errgroup.Group
+		posting.SetLimit(connections)
+		for range messages {
+			session := sent
+			sent++
+			posting.Go(func() error {
+				answer, err := replica.Ask(t.Context(), http.MethodPost, fmt.Sprintf("/v1/apps/shop/sessions/s%d/messages", session),
+					`{"actor":"user","text":"Good morning, this is Ms Keller. Please reserve a table on Friday"}`)
+				if err == nil && !strings.Contains(string(answer.Body), `"state":"published"`) {
+					err = fmt.Errorf("%d: %s", answer.Status, answer.Body)
+				}
+				return err
+			})
+		}
+		require.NoError(t, posting.Wait())
+		return (allocated() - before) / messages
+	}
+}
