@@ -111,8 +111,26 @@ local function now() return math.floor(micros() / 1000) end
 // Run runs the script by its hash, and by its text where the server does not know it.
 // The error wraps ErrUnavailable where the server is to blame and not the script.
 func (s *Script) Run(ctx context.Context, db *DB, keys []string, args ...any) (any, error) {
-	reply, err := s.of(db).Run(ctx, db, keys, args...).Result()
+	run := s.byHash(ctx, db, keys, args)
+	_ = db.Process(ctx, run) // the command has its own error
+	reply, err := run.Result()
+	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+		reply, err = s.of(db).Eval(ctx, db, keys, args...).Result()
+	}
 	return reply, Unavailable(err)
+}
+
+// byHash is what go-redis sends for EvalSha, with pointers to the keys: as values, each is an object of its own.
+func (s *Script) byHash(ctx context.Context, db *DB, keys []string, args []any) *redis.Cmd {
+	sent := append(make([]any, 0, 3+len(keys)+len(args)), "evalsha", s.of(db).Hash(), len(keys))
+	for i := range keys {
+		sent = append(sent, &keys[i])
+	}
+	run := redis.NewCmd(ctx, append(sent, args...)...)
+	if len(keys) > 0 {
+		run.SetFirstKeyPos(3)
+	}
+	return run
 }
 
 func (s *Script) of(db *DB) *redis.Script {
@@ -138,7 +156,8 @@ func (s *Script) RunAll(ctx context.Context, db *DB, calls []Call) ([]any, error
 	}
 	pipe, runs := db.Pipeline(), make([]*redis.Cmd, len(calls))
 	for i, call := range calls {
-		runs[i] = s.of(db).EvalSha(ctx, pipe, call.Keys, call.Args...)
+		runs[i] = s.byHash(ctx, db, call.Keys, call.Args)
+		_ = pipe.Process(ctx, runs[i]) // it is sent below
 	}
 	_, _ = pipe.Exec(ctx) // every command has its own error
 	replies := make([]any, len(calls))
