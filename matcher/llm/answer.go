@@ -85,16 +85,18 @@ func (t *llmTurn) read(answer completion) checkedAnswer {
 		})
 	}
 	t.round++
-	read, seen := checkedAnswer{text: text}, map[string]bool{}
+	read, seen := checkedAnswer{text: text, calls: make([]checkedCall, 0, len(calls))}, map[string]bool{}
 	for i, call := range calls {
 		if call.id == "" || t.ids[call.id] {
 			call.id = t.newID(strconv.Itoa(i), call.name, call.arguments)
 		}
 		t.ids[call.id] = true
 		found := t.check(call)
-		key := found.key()
-		found.duplicate = seen[key]
-		seen[key] = true
+		if len(calls) > 1 {
+			key := found.key()
+			found.duplicate = seen[key]
+			seen[key] = true
+		}
 		found.number = t.note(found)
 		read.calls = append(read.calls, found)
 	}

@@ -82,6 +82,11 @@ type endpoint struct {
 // name models as they like.
 const maxRefusing = 256
 
+// commonHeader is what all requests to all providers have.
+func commonHeader() http.Header {
+	return http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {version.Product()}}
+}
+
 // sendKey has the key, if there is one, sent in a header.
 func (e *endpoint) sendKey(name, prefix string) {
 	if e.key != "" {
@@ -187,10 +192,7 @@ const maxAnswer = 4 << 20
 
 // send sends a request and returns its answer, with an error if the status is no good one.
 func (e *endpoint) send(ctx context.Context, to *url.URL, header http.Header, watch *wire, parts []matcher.Piece) (status int, answer []byte, err error) {
-	request := (&http.Request{Method: http.MethodPost, URL: to, Header: header.Clone()}).WithContext(ctx)
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Accept", "application/json")
-	request.Header.Set("User-Agent", version.Product())
+	request := (&http.Request{Method: http.MethodPost, URL: to, Header: header}).WithContext(ctx) // nothing changes a header
 	for _, part := range parts {
 		request.ContentLength += int64(len(part.Text))
 	}

@@ -131,6 +131,9 @@ var (
 // and a call that is only considered there is not made. Some servers give the opening mark
 // themselves, so that everything before a lone closing one is reasoning.
 func withoutThoughts(text string) string {
+	if !strings.Contains(text, "think") {
+		return strings.TrimSpace(text)
+	}
 	text = thought.ReplaceAllString(text, "")
 	if ends := thinkEnd.FindAllStringIndex(text, -1); ends != nil {
 		text = text[ends[len(ends)-1][1]:]

@@ -197,7 +197,7 @@ func (v vendor) connect(options Options) connection {
 		return connection{err: &matcher.Unavailable{Reason: fmt.Sprintf(
 			"%s is not configured: set %[2]s_API_KEY, or %[2]s_BASE_URL for an endpoint that needs no key", v.name, strings.ToUpper(v.name))}}
 	}
-	base := endpoint{http: options.HTTPClient, timeout: options.Timeout, now: options.Now, header: http.Header{}, key: v.Key.Reveal()}
+	base := endpoint{http: options.HTTPClient, timeout: options.Timeout, now: options.Now, header: commonHeader(), key: v.Key.Reveal()}
 	base.refused, _ = lru.New[string, []string](maxRefusing) // fails for a size of 0 only
 	opened, err := v.open(base, v.Config)
 	if err != nil {

@@ -117,6 +117,9 @@ func (o *openAI) write(request chatRequest, without []string) requestBody {
 
 // read implements wireForm. Some proxies spread the parts of one answer over several choices.
 func (o *openAI) read(body []byte) (completion, error) {
+	if found, is := readPlain(body); is {
+		return found, nil
+	}
 	var answer struct {
 		answerError
 		Choices []struct {
@@ -161,4 +164,50 @@ func (o *openAI) read(body []byte) (completion, error) {
 		}
 	}
 	return found, nil
+}
+
+// readPlain reads an answer that is just as OpenAI gives it, one choice that came to its end, for a third of what the
+// lenient reading costs; false for any other.
+func readPlain(body []byte) (found completion, is bool) {
+	var answer struct {
+		Error   any `json:"error"`
+		Choices []struct {
+			Message *struct {
+				Content      string `json:"content"`
+				Refusal      string `json:"refusal"`
+				FunctionCall any    `json:"function_call"`
+				ToolCalls    []struct {
+					ID       string `json:"id"`
+					Function struct {
+						Name      string `json:"name"`
+						Arguments string `json:"arguments"`
+					} `json:"function"`
+				} `json:"tool_calls"`
+			} `json:"message"`
+			FinishReason string `json:"finish_reason"`
+		} `json:"choices"`
+		Usage struct {
+			Prompt     uint32 `json:"prompt_tokens"`
+			Completion uint32 `json:"completion_tokens"`
+			Details    struct {
+				Cached uint32 `json:"cached_tokens"`
+			} `json:"prompt_tokens_details"`
+		} `json:"usage"`
+	}
+	if json.Unmarshal(body, &answer) != nil || answer.Error != nil || len(answer.Choices) != 1 || answer.Choices[0].Message == nil {
+		return found, false
+	}
+	said, ended := answer.Choices[0].Message, answer.Choices[0].FinishReason
+	if said.Refusal != "" || said.FunctionCall != nil || ended != "stop" && ended != "tool_calls" {
+		return found, false
+	}
+	found.text, found.calls = strings.TrimSpace(said.Content), make([]toolCall, len(said.ToolCalls))
+	for i, call := range said.ToolCalls {
+		if call.Function.Name == "" || call.Function.Arguments == "" {
+			return completion{}, false
+		}
+		found.calls[i] = toolCall{id: call.ID, name: call.Function.Name, arguments: call.Function.Arguments}
+	}
+	found.usage = Usage{Prompt: int(answer.Usage.Prompt), Cached: int(answer.Usage.Details.Cached), Completion: int(answer.Usage.Completion)}
+	return found, true
 }
