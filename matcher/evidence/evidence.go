@@ -36,7 +36,9 @@ import (
 func Find(request matcher.Request, values map[string]any, tool *repositories.Tool) map[string]*matcher.Evidence {
 	found := make(map[string]*matcher.Evidence, len(values))
 	s, list := newSearch(request), tool.Params().List()
-	for _, name := range slices.Sorted(maps.Keys(values)) {
+	names := slices.AppendSeq(make([]string, 0, len(values)), maps.Keys(values))
+	slices.Sort(names)
+	for _, name := range names {
 		of := parameters.Parameter{Name: name} // a JSON Schema may take one without naming it
 		if i := slices.IndexFunc(list, func(p parameters.Parameter) bool { return p.Name == name }); i >= 0 {
 			of = list[i]

@@ -142,7 +142,9 @@ var possessive = regexp.MustCompile(`(?i)['’]s\b`)
 func (f *forms) name(value string, words []word) {
 	f.say(words)
 	if !strings.Contains(value, " ") {
-		f.say(wordsOf(text.Identifier(value)))
+		if parted := text.Identifier(value); parted != value {
+			f.say(wordsOf(parted))
+		}
 	}
 	if strings.ContainsAny(value, "'’") {
 		f.say(wordsOf(possessive.ReplaceAllString(value, "")))
@@ -237,6 +239,11 @@ func wordsOf(said string) []word {
 // inLine writes words with a space around each.
 func inLine(words []word) string {
 	var b strings.Builder
+	length := 1
+	for _, w := range words {
+		length += len(w.norm) + 1
+	}
+	b.Grow(length)
 	b.WriteByte(' ')
 	for _, w := range words {
 		b.WriteString(w.norm)

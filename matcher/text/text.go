@@ -252,8 +252,12 @@ func (t Text) Within(from, to int) (first, end int) {
 // Key normalizes a text for comparison: case, accents, punctuation and spacing make no
 // difference.
 func Key(text string) string {
+	folded, parts := Fold(text), func(r rune) bool { return !InWord(r) }
+	if !strings.ContainsFunc(folded, parts) {
+		return folded
+	}
 	var b strings.Builder
-	for field := range strings.FieldsFuncSeq(Fold(text), func(r rune) bool { return !InWord(r) }) {
+	for field := range strings.FieldsFuncSeq(folded, parts) {
 		b.WriteByte(' ')
 		b.WriteString(field)
 	}

@@ -173,7 +173,17 @@ func (e *evaluation) evaluate(given map[string]any) {
 	}
 }
 
+// rename returns the arguments by the names of the parameters; those that are called so are returned as they are.
 func (e *evaluation) rename(arguments map[string]any) map[string]any {
+	strange := false
+	for name := range arguments {
+		if _, known := e.parameters.byName[name]; !known {
+			strange = true
+		}
+	}
+	if !strange {
+		return arguments
+	}
 	named := make(map[string]any, len(arguments))
 	taken := map[string]int{}
 	for name, value := range arguments {

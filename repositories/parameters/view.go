@@ -26,14 +26,20 @@ type Parameter struct {
 	Format      Format         // of a string; empty for any
 }
 
-// List describes the parameters in their order. Of a JSON Schema it describes the top level without $ref.
+// List describes the parameters in their order. Of a JSON Schema it describes the top level without $ref. The
+// list is the same at each call, and not to be changed.
 func (p *Parameters) List() []Parameter {
-	list := make([]Parameter, len(p.list))
-	for i, parameter := range p.list {
-		list[i] = parameter.view()
-	}
-	return list
+	return p.Derived(views{}, func() any {
+		list := make([]Parameter, len(p.list))
+		for i, parameter := range p.list {
+			list[i] = parameter.view()
+		}
+		return list
+	}).([]Parameter)
 }
+
+// views is the form of what List derives.
+type views struct{}
 
 // Placed is a Parameter with its place in the definition.
 type Placed struct {
