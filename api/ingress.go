@@ -83,12 +83,15 @@ func unslashed(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		at := c.Request().URL
 		short, slashed := strings.CutSuffix(at.Path, "/")
+		if !slashed {
+			return next(c)
+		}
 		rest, inApp := strings.CutPrefix(short, "/v1/apps/")
 		parts := strings.Split(rest, "/")[min(1, strings.Count(rest, "/")):]
 		if len(parts) > 2 && parts[0] == "sessions" {
 			parts = parts[2:]
 		}
-		if slashed && inApp && len(parts) <= 2 && parts[0] == "mcp" {
+		if inApp && len(parts) <= 2 && parts[0] == "mcp" {
 			at.Path, at.RawPath = short, ""
 		}
 		return next(c)

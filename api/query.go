@@ -194,7 +194,7 @@ const idsKey = "earshot.ids"
 func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		values := c.ParamValues()
-		var ids []slog.Attr
+		ids := make([]slog.Attr, 0, len(values))
 		var wrong []string
 		for i, name := range c.ParamNames() {
 			// The router matches the raw path, so that an encoded slash stays within its part.

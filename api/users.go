@@ -41,7 +41,8 @@ func (u users) of(c echo.Context) (user, error) {
 func (u users) in(ctx context.Context, appID string, sentWith http.Header) (user, error) {
 	hasToken := false
 	for name := range sentWith {
-		hasToken = hasToken || strings.HasSuffix(strings.ToLower(name), repositories.TokenHeaderEnd)
+		end := name[max(0, len(name)-len(repositories.TokenHeaderEnd)):]
+		hasToken = hasToken || strings.EqualFold(end, repositories.TokenHeaderEnd)
 	}
 	if u.identities == nil || !hasToken {
 		return user{}, nil

@@ -75,7 +75,7 @@ type Guard struct {
 	seed     maphash.Seed
 
 	mu     sync.Mutex
-	counts *lru.Cache[string, *count]
+	counts *lru.Cache[counted, *count]
 }
 
 // count is the failures of a client, of an account, or of a client at an account.
@@ -97,7 +97,7 @@ const (
 // New returns a Guard that counts in the registry as well. A second Guard on one registry shares
 // the metrics. A nil now is time.Now.
 func New(now func() time.Time, registry prometheus.Registerer) *Guard {
-	counts, _ := lru.New[string, *count](mostCounts) // fails for a size of 0 only
+	counts, _ := lru.New[counted, *count](mostCounts) // fails for a size of 0 only
 	g := &Guard{
 		now: now, counts: counts, seed: maphash.MakeSeed(),
 		failures: counter(registry, "earshot_signin_failures_total", "Wrong credentials, by door: console, key (a bearer key or token) or sermas."),
@@ -189,7 +189,7 @@ func (g *Guard) settle(try Try, right bool) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := g.now()
-	pair, client, account := g.of("pair", try.Client+" "+try.Account, now), g.of("client", try.Client, now), g.of("account", try.Account, now)
+	pair, client, account := g.of(counted{"pair", try.Client, try.Account}, now), g.of(counted{"client", try.Client, ""}, now), g.of(counted{"account", "", try.Account}, now)
 	pause := max(pair.pauseUntil.Sub(now), client.pauseUntil.Sub(now))
 	if right {
 		if pause > 0 && !try.Strong && now.Sub(pair.right) > known {
@@ -214,9 +214,11 @@ func (g *Guard) settle(try Try, right bool) time.Duration {
 	return 0
 }
 
+// counted is whose failures are counted: a client's, an account's, or those of a pair of them.
+type counted struct{ kind, client, account string }
+
 // of returns a count, which begins anew when its failures are forgotten.
-func (g *Guard) of(kind, name string, now time.Time) *count {
-	key := kind + " " + name
+func (g *Guard) of(key counted, now time.Time) *count {
 	found, has := g.counts.Get(key)
 	if !has {
 		found = &count{right: now.Add(-2 * known)}

@@ -25,6 +25,7 @@ type Body struct {
 	places  map[string]bool // of the faults
 	moved   Moved
 	leftOut bool // the tree lacks fields of the body that count as absent
+	closed  bool // no other fields are taken
 }
 
 // Moved says where fields of a body stood when it was sent, by the place that they have now.
@@ -63,6 +64,9 @@ func (d *Definitions) ReadMoved(name string, body []byte, move func(tree any) Mo
 		return nil, faults.Err()
 	}
 	b := &Body{body: body, tree: tree, faults: faults, places: map[string]bool{}}
+	if s := d.compiled[name]; s != nil {
+		b.closed = s.AdditionalProperties == false
+	}
 	b.leftOut = d.Absent && leaveOut(d.compiled[name], tree)
 	b.moved = move(tree)
 	c := &checking{definitions: d}
@@ -118,13 +122,31 @@ func (b *Body) Object() map[string]any {
 
 // Into fills a struct with what is not at fault.
 func (b *Body) Into(target any) {
-	raw, err := exactjson.Encode(b.Object())
+	raw, err := b.body, error(nil)
+	if !b.flat() {
+		raw, err = exactjson.Encode(b.Object())
+	}
 	if err == nil {
 		err = exactjson.Unmarshal(raw, target)
 	}
 	if err != nil {
 		b.faults.Add("", "cannot be read: %s", fault.Clip(err.Error()))
 	}
+}
+
+// flat reports whether the body says no more than its fields do, each a scalar, under names that are in their
+// own case: JSON tags ignore case.
+func (b *Body) flat() bool {
+	if b.leftOut || len(b.faults)+len(b.moved) > 0 || !b.closed {
+		return false
+	}
+	for _, value := range b.Object() {
+		switch value.(type) {
+		case map[string]any, []any:
+			return false
+		}
+	}
+	return b.Object() != nil
 }
 
 // Raw returns the body as it was sent.
