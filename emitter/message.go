@@ -20,7 +20,7 @@ import (
 // stream keeps another that took over our subjects from acknowledging.
 func messageOf(delivery effect.Effect) *nats.Msg {
 	event := delivery.Event
-	h := headers{nats.Header{}, make([]string, 0, mostHeaders)}
+	h := headers{make(nats.Header, mostHeaders), make([]string, 0, mostHeaders)}
 	h.set("ce-specversion", "1.0")
 	h.set("ce-id", escape(event.ID))
 	h.set("ce-type", escape(event.Type))

@@ -3,6 +3,7 @@ package trigger
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -37,9 +38,10 @@ func firingSpan(tracer *tracing.Tracer, parent string, of payload.Trigger) (trac
 
 // faultOf is the kind of an error, whose text may hold what a user said.
 func faultOf(err error) string {
-	switch unavailable := (*matcher.Unavailable)(nil); {
-	case err == nil:
+	if err == nil {
 		return ""
+	}
+	switch unavailable := (*matcher.Unavailable)(nil); {
 	case errors.As(err, &unavailable):
 		return "model_unavailable"
 	case errors.Is(err, keyspace.ErrUnavailable):
@@ -68,7 +70,7 @@ func (d *decider) observe(span trace.Span, t *turn, p *plan, stage string, took 
 	if span.IsRecording() {
 		span.SetAttributes(tracing.Stage.String(stage), tracing.Matched.Int(len(p.Answer.Matches)), tracing.Rejected.Int(len(p.Answer.Rejected)))
 	}
-	outcome, names := "unmatched", []string{}
+	outcome, names := "unmatched", make([]string, 0, len(p.Answer.Matches))
 	switch {
 	case len(p.Answer.Matches) > 0:
 		outcome = "matched"
@@ -79,12 +81,11 @@ func (d *decider) observe(span trace.Span, t *turn, p *plan, stage string, took 
 		names = append(names, match.Name)
 	}
 	d.Metrics.Messages.WithLabelValues(outcome).Inc()
-	attributes := []any{
-		"app", p.App, "session", p.Session, "message", t.Turn.Message, "outcome", outcome, "stage", stage,
-		"tools", names, "ms", took.Milliseconds(), "trace", tracing.IDOf(t.message.TraceParent),
-	}
+	attributes := append(make([]slog.Attr, 0, 9),
+		slog.String("app", p.App), slog.String("session", p.Session), slog.String("message", t.Turn.Message), slog.String("outcome", outcome),
+		slog.String("stage", stage), slog.Any("tools", names), slog.Int64("ms", took.Milliseconds()), slog.String("trace", tracing.IDOf(t.message.TraceParent)))
 	if d.logTexts {
-		attributes = append(attributes, "text", t.message.Text)
+		attributes = append(attributes, slog.String("text", t.message.Text))
 	}
-	d.Log.Info("message.decided", attributes...)
+	d.Log.LogAttrs(context.Background(), slog.LevelInfo, "message.decided", attributes...)
 }

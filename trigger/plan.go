@@ -90,7 +90,7 @@ func newPlanner(id ledger.Turn, token string, app *scope.State, now time.Time, t
 			Turn: id, Token: token, Box: keyspace.Box(id.Session, ""),
 			Answer: query.Answer{MessageID: id.Message, Matches: []query.Match{}, Rejected: []query.Rejected{}},
 		}, doc: ledger.Commitment{Matched: app.Version}},
-		app: app.App, now: now.UTC(), text: text, messageID: id.Message, traceParent: traceParent, fired: map[string]int{}, fences: map[string]string{},
+		app: app.App, now: now.UTC(), text: text, messageID: id.Message, traceParent: traceParent, fired: map[string]int{},
 	}
 }
 
@@ -204,6 +204,9 @@ func (p *planner) begin(c matcher.Candidate, triggerID string, values map[string
 			}
 			return m
 		}
+		if p.fences == nil {
+			p.fences = map[string]string{}
+		}
 		p.fences[fence] = triggerID
 	}
 	once := ""
@@ -273,11 +276,10 @@ func (p *planner) event(id, part string, event effect.Event, refers bool) error 
 	event.TraceParent = p.traceParent
 	body := delivery.Reference(p.traceParent)
 	if !refers {
-		text, err := exactjson.Encode(event)
-		if err != nil {
+		var err error
+		if body, err = exactjson.Text(&event); err != nil {
 			return err
 		}
-		body = string(text)
 	}
 	owed := keyspace.EventEntry(id, p.Session, "", body)
 	owed.Part, owed.Box = part, p.Box

@@ -40,13 +40,26 @@ func (w *writer) release() {
 // Encode writes a value as JSON for events, records and answers. Unlike json.Marshal it
 // leaves & < > as they are: nothing of that is put into a page, and a text of them would
 // be six times as long as what was said.
-func Encode(value any) ([]byte, error) {
+func Encode(value any) (text []byte, err error) {
+	err = encoded(value, func(written []byte) { text = bytes.Clone(written) })
+	return text, err
+}
+
+// Text is Encode for what is kept as a text.
+func Text(value any) (text string, err error) {
+	err = encoded(value, func(written []byte) { text = string(written) })
+	return text, err
+}
+
+// encoded has what is written of a value taken while it is there.
+func encoded(value any, take func([]byte)) error {
 	w := writers.Get().(*writer)
 	defer w.release()
-	if err := w.encoder.Encode(value); err != nil {
-		return nil, err
+	err := w.encoder.Encode(value)
+	if err == nil {
+		take(w.text.Bytes()[:w.text.Len()-1]) // without the line's end
 	}
-	return bytes.Clone(w.text.Bytes()[:w.text.Len()-1]), nil // without the line's end
+	return err
 }
 
 // EncodeOrNull writes a value that came out of JSON; null is what is written for another

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -249,10 +250,10 @@ const (
 // outcome, with a line end between them.
 func (a attempt) lines() (string, error) {
 	var lines []string
-	var faults []error
+	var failed error
 	add := func(line query.Attempt) {
-		text, err := exactjson.Encode(line)
-		lines, faults = append(lines, string(text)), append(faults, err)
+		text, err := exactjson.Text(&line)
+		lines, failed = append(lines, text), errors.Join(failed, err)
 	}
 	for _, of := range a.claim.Unended {
 		add(query.Attempt{
@@ -273,7 +274,7 @@ func (a attempt) lines() (string, error) {
 		}
 		add(made)
 	}
-	return strings.Join(lines, "\n"), errors.Join(faults...)
+	return strings.Join(lines, "\n"), failed
 }
 
 // resultOf is the event tool.result that an ended call owes.
@@ -316,26 +317,31 @@ func (d *Deliveries) resultOf(call attempt) (attempt, error) {
 func (d *Deliveries) logAttempt(a attempt) {
 	outcome := a.outcome.Verdict.String()
 	d.Metrics.Effects.WithLabelValues(string(a.Kind), outcome).Inc()
-	attributes := []any{
-		"app", a.AppID, "session", a.SessionID, "effect", a.ID, "kind", string(a.Kind), "trigger", a.TriggerID,
-		"attempt", a.Attempt, "outcome", outcome, "ms", a.took.Milliseconds(), "trace", tracing.IDOf(a.TraceParent),
-	}
-	goesOutWith := string(a.Kind) + " " + a.AppID
+	attributes := append(make([]slog.Attr, 0, 14),
+		slog.String("app", a.AppID), slog.String("session", a.SessionID), slog.String("effect", a.ID), slog.String("kind", string(a.Kind)),
+		slog.String("trigger", a.TriggerID), slog.Int("attempt", a.Attempt), slog.String("outcome", outcome),
+		slog.Int64("ms", a.took.Milliseconds()), slog.String("trace", tracing.IDOf(a.TraceParent)))
+	goesOutWith := string(a.Kind) // all events go to one NATS
 	if a.Event != nil {
-		goesOutWith = string(a.Kind) // all events go to one NATS
-		attributes = append(attributes, "subject", a.Event.Subject)
+		attributes = append(attributes, slog.String("subject", a.Event.Subject))
+	} else {
+		goesOutWith += " " + a.AppID
 	}
 	if a.outcome.Verdict == effect.Done {
-		d.Log.Info("effect.attempted", attributes...)
+		d.Log.LogAttrs(d.Context, slog.LevelInfo, "effect.attempted", attributes...)
 		d.Outages.Over(d.Context, goesOutWith, "effects.again", "kind", string(a.Kind))
 		return
 	}
-	attributes = append(attributes, "status", a.outcome.Status, "reason", string(a.outcome.Reason),
-		"error", a.outcome.Error, "next", a.pause.String())
+	attributes = append(attributes, slog.Int("status", a.outcome.Status), slog.String("reason", string(a.outcome.Reason)),
+		slog.String("error", a.outcome.Error), slog.String("next", a.pause.String()))
 	heldUp := a.outcome.Deferred || a.Event != nil && !a.outcome.Forbidden // not tried, or no further than other events
 	if a.outcome.Verdict != effect.Retry || !heldUp {
-		d.Log.Warn("effect.attempted", attributes...)
+		d.Log.LogAttrs(d.Context, slog.LevelWarn, "effect.attempted", attributes...)
 		return
 	}
-	d.Outages.Trouble(d.Context, goesOutWith, fmt.Sprint(a.outcome.Deferred), "effect.attempted", attributes...)
+	all := make([]any, len(attributes))
+	for i, one := range attributes {
+		all[i] = one
+	}
+	d.Outages.Trouble(d.Context, goesOutWith, fmt.Sprint(a.outcome.Deferred), "effect.attempted", all...)
 }

@@ -8,6 +8,7 @@ import (
 
 	"earshot/repositories"
 	"earshot/repositories/cloudevent"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/parameters"
 	"earshot/repositories/store"
@@ -194,7 +195,10 @@ func (f Failed) forms() []any { return []any{f} }
 // EventOf wraps a payload, in the first form that fits into an event, and reports whether it had to
 // be shortened. The subject ends without a name if it is empty.
 func EventOf(kind string, header Header, name string, says Payload) (event effect.Event, cut bool, err error) {
-	data, cut, err := cloudevent.EncodeWithin(says.forms()...)
+	data, err := exactjson.Encode(says)
+	if err == nil && len(data) > cloudevent.MaxPayload { // nearly all events fit as they are
+		data, cut, err = cloudevent.EncodeWithin(says.forms()...)
+	}
 	return effect.Event{
 		Subject: Subject(kind, header, name), ID: header.ID, Type: "earshot." + kind, Time: header.Time, Data: data,
 		Source: store.SourceOf(repositories.Scope{AppID: header.AppID, SessionID: header.SessionID}),

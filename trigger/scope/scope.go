@@ -164,6 +164,9 @@ type Candidates struct {
 // user's token, is in scope only of messages with such a token. The cost grows with the session's
 // tools and those that need a user, not with the others.
 func (s Scope) Candidates() Candidates {
+	if len(s.Session)+len(s.asking)+len(s.catchAlls) == 0 {
+		return Candidates{All: s.open}
+	}
 	added := map[string]matcher.Candidate{}
 	add := func(c matcher.Candidate) bool { // as it is for this user
 		if _, taken := added[c.Tool.Name]; taken {

@@ -204,11 +204,17 @@ func (w *Worker) Lasting(ctx context.Context) (context.Context, context.CancelFu
 // Write repeats a write while Redis is unavailable and until ctx ends. Every script is safe to run
 // again, so a lost reply does no harm.
 func (w *Worker) Write(ctx context.Context, write func() error) error {
-	pauses := backoff.NewExponentialBackOff()
-	pauses.InitialInterval, pauses.MaxInterval = 50*time.Millisecond, 2*time.Second
+	var pauses *backoff.ExponentialBackOff
 	for {
 		err := write()
-		if !errors.Is(err, keyspace.ErrUnavailable) || !Sleep(ctx, pauses.NextBackOff()) {
+		if !errors.Is(err, keyspace.ErrUnavailable) {
+			return err
+		}
+		if pauses == nil {
+			pauses = backoff.NewExponentialBackOff()
+			pauses.InitialInterval, pauses.MaxInterval = 50*time.Millisecond, 2*time.Second
+		}
+		if !Sleep(ctx, pauses.NextBackOff()) {
 			return err
 		}
 	}
