@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
-	"runtime"
-	"runtime/debug"
-	"runtime/metrics"
+	"os"
 	"sync"
 	"time"
 
@@ -47,7 +45,7 @@ func newServe(env environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			paceCollector(env.lookup)
+			paceCollector(env.lookup, os.DirFS("/"))
 			defer s.takeHangups(s.supervised(cmd.Context()))()
 			log.Info("service.listening", "version", version.Current().Version, "url", s.URL(), "matcher", s.matcher.Describe())
 			return s.run(cmd.Context())
@@ -185,47 +183,4 @@ func (s *service) admitData(ctx context.Context, db *keyspace.DB) error {
 		return fmt.Errorf("%w: %w", redisdb.ErrRefused, err)
 	}
 	return err
-}
-
-// spareHeap is how much is allocated between two runs of the garbage collector, or as much as is
-// live, which is Go's own measure, if that is more. A replica keeps some 10 MB and allocates ten
-// times as much a second under load: by Go's measure the collector would take a sixth of its CPU.
-const spareHeap = 64 << 20
-
-const (
-	ownPercent = 100     // Go's own GOGC
-	leastLive  = 4 << 20 // what Go takes for live if there is less
-)
-
-// paceCollector paces the garbage collector, unless the environment has one of Go's variables for that.
-func paceCollector(lookup func(variable string) (string, bool)) {
-	for _, variable := range []string{"GOGC", "GOMEMLIMIT"} {
-		if _, given := lookup(variable); given {
-			return
-		}
-	}
-	setPace(ownPercent)
-}
-
-// setPace sets the percentage for what is live now, and again when the collector has run.
-func setPace(before int) {
-	percent := collectorPercent(liveHeap())
-	if percent != before {
-		debug.SetGCPercent(percent)
-	}
-	// It is freed at the next run. Without a pointer in it, it could share its memory with what lives on.
-	type cycle struct{ _ *int }
-	runtime.AddCleanup(new(cycle), setPace, percent)
-}
-
-// collectorPercent is the GOGC for that many live bytes, in coarse steps: a change stops the process.
-func collectorPercent(live uint64) int {
-	percent := int(spareHeap * 100 / max(live, leastLive))
-	return max(percent-percent%25, ownPercent)
-}
-
-func liveHeap() uint64 {
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	metrics.Read(live)
-	return live[0].Value.Uint64()
 }
