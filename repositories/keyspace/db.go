@@ -114,7 +114,7 @@ func (s *Script) Run(ctx context.Context, db *DB, keys []string, args ...any) (a
 	run := s.byHash(ctx, db, keys, args)
 	_ = db.Process(ctx, run) // the command has its own error
 	reply, err := run.Result()
-	if redis.HasErrorPrefix(err, "NOSCRIPT") {
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
 		reply, err = s.of(db).Eval(ctx, db, keys, args...).Result()
 	}
 	return reply, Unavailable(err)
