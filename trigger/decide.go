@@ -534,7 +534,7 @@ func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status,
 // commitment completes the plan's document for the ledger. The version follows if a repository of
 // the app goes.
 func (p *planner) commitment(version string, lease time.Duration) (ledger.Commitment, error) {
-	decision, err := exactjson.Encode(p.Answer)
+	decision, err := exactjson.Text(&p.Answer)
 	if err != nil {
 		return p.doc, err
 	}
@@ -542,7 +542,7 @@ func (p *planner) commitment(version string, lease time.Duration) (ledger.Commit
 	if doc.Unfinished, err = conversation.Write(p.unfinished); err != nil {
 		return doc, err
 	}
-	doc.Turn, doc.Box, doc.Token, doc.Decision, doc.Version, doc.TTL = p.Turn, p.Box, p.Token, string(decision), version, p.store.SessionTTL().Milliseconds()
+	doc.Turn, doc.Box, doc.Token, doc.Decision, doc.Version, doc.TTL = p.Turn, p.Box, p.Token, decision, version, p.store.SessionTTL().Milliseconds()
 	doc.Explanation = ledger.Explanation{Body: p.explained.Body, Parts: p.explained.Parts, Keep: p.store.Retention().Explain}
 	for _, e := range p.Effects {
 		if p.Owns(e) {
@@ -562,11 +562,11 @@ func (p *planner) commitment(version string, lease time.Duration) (ledger.Commit
 		}
 		one := ledger.Firing{ID: p.Answer.Matches[i].TriggerID, Name: f.id, Open: f.open, States: states, Move: f.move}
 		if f.repository != nil {
-			record, err := exactjson.Encode(f.record)
+			record, err := exactjson.Text(&p.firings[i].record)
 			if err != nil {
 				return doc, err
 			}
-			one.Record, one.Repository, one.Session, one.Revision = string(record), f.repository.ID, f.repository.SessionID, f.repository.Revision
+			one.Record, one.Repository, one.Session, one.Revision = record, f.repository.ID, f.repository.SessionID, f.repository.Revision
 			one.Once = f.repository.Options.TriggerOnce && (f.move == nil || state.State(f.move.State) != state.Duplicate)
 		}
 		doc.Firings = append(doc.Firings, one)
@@ -594,13 +594,14 @@ func (d *decider) deliver(ctx context.Context, t *turn, p *plan, request matcher
 		reply = quote(asking(text, p.Answer))
 	}
 	p.Answer.Reply, p.Answer.ReplyType = reply, query.ReplyType(reply)
-	answer, err := exactjson.Encode(p.Answer.Shown())
+	shown := p.Answer.Shown()
+	answer, err := exactjson.Text(&shown)
 	if err != nil {
 		return nil, err
 	}
-	closing := ledger.Report{Message: t.Turn.Message, Answer: string(answer), Reply: string(reply)}
-	if text := query.ReplyText(reply); p.chat != nil && text != "" {
-		if closing.Says, err = p.chat.message("reply", actorAssistant, text, d.Now()); err != nil {
+	closing := ledger.Report{Message: t.Turn.Message, Answer: answer, Reply: string(reply)}
+	if p.chat != nil && query.ReplyText(reply) != "" {
+		if closing.Says, err = p.chat.message("reply", actorAssistant, query.ReplyText(reply), d.Now()); err != nil {
 			return nil, err
 		}
 	}
