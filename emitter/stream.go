@@ -54,6 +54,9 @@ var (
 )
 
 func code(err error) jetstream.ErrorCode {
+	if err == nil {
+		return 0
+	}
 	var api *jetstream.APIError
 	if errors.As(err, &api) {
 		return api.ErrorCode

@@ -74,9 +74,6 @@ func whyConsent(action state.Action, of string) string {
 func (p *planner) verdicts(t *turn) map[int]explain.Verdict {
 	of := map[int]explain.Verdict{}
 	maps.Copy(of, t.lost)
-	for _, match := range p.result.Matches {
-		of[match.Call] = explain.Verdict{Verdict: explain.Dropped, Why: explain.WhyDropped(match, p.fires)}
-	}
 	for i, match := range p.fires {
 		fired, why := p.Answer.Matches[i], explain.WhyFired(p.stage)
 		switch fired.State {
@@ -92,6 +89,11 @@ func (p *planner) verdicts(t *turn) map[int]explain.Verdict {
 			why += " Its effects wait, and it can be taken back until they are due."
 		}
 		of[match.Call] = explain.Verdict{Verdict: explain.Fired, Why: why, TriggerID: fired.TriggerID}
+	}
+	for _, match := range p.result.Matches {
+		if of[match.Call].Verdict != explain.Fired {
+			of[match.Call] = explain.Verdict{Verdict: explain.Dropped, Why: explain.WhyDropped(match, p.fires)}
+		}
 	}
 	for _, rejected := range p.result.Rejected {
 		of[rejected.Call] = explain.Verdict{Verdict: explain.Rejected, Why: explain.WhyRejected(rejected)}

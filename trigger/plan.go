@@ -151,7 +151,7 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 			return err
 		}
 	}
-	f.record = p.record(found)
+	f.record = p.record(found, says.Schema)
 	p.firings = append(p.firings, f)
 	if state.State(move.State) == state.Duplicate || !repository.Options.TriggerOnce || p.store == nil {
 		return nil
@@ -166,7 +166,7 @@ func (p *planner) fire(found matcher.Match, source, triggerID string) error {
 }
 
 // record makes the stored record of the latest match.
-func (p *planner) record(found matcher.Match) query.Record {
+func (p *planner) record(found matcher.Match, schema json.RawMessage) query.Record {
 	match := p.Answer.Matches[len(p.Answer.Matches)-1]
 	evidence := maps.Clone(found.Evidence)
 	for parameter, one := range evidence {
@@ -176,7 +176,7 @@ func (p *planner) record(found matcher.Match) query.Record {
 	}
 	return query.Record{
 		Match: match, State: match.State, AppID: p.App, SessionID: p.Session, MessageID: p.messageID,
-		Text: p.text, Time: p.now, Schema: found.Tool.Given(), Metadata: p.metadata,
+		Text: p.text, Time: p.now, Schema: schema, Metadata: p.metadata,
 		Repaired: found.Repaired, Coerced: found.Coerced, Evidence: evidence,
 	}
 }

@@ -218,6 +218,10 @@ type word struct {
 func wordsOf(said string) []word {
 	const usual, most = 5, 64 // bytes of a word with its space, words of a message
 	found := make([]word, 0, min(len(said)/usual+1, most))
+	lower := said
+	if isASCII(said) { // at once, and not each word alone
+		lower = strings.ToLower(said)
+	}
 	for at := 0; at < len(said); {
 		r, size := utf8.DecodeRuneInString(said[at:])
 		norm := ""
@@ -225,8 +229,8 @@ func wordsOf(said string) []word {
 		case r == '&':
 			norm = "and"
 		case text.InWord(r):
-			size = text.WordLength(said[at:], ".,")                         // so that 5 is not found in 2.5
-			norm = strings.ReplaceAll(text.Fold(said[at:at+size]), " ", "") // ﷺ is four words in one letter
+			size = text.WordLength(said[at:], ".,")                          // so that 5 is not found in 2.5
+			norm = strings.ReplaceAll(text.Fold(lower[at:at+size]), " ", "") // ﷺ is four words in one letter
 		}
 		if norm != "" {
 			found = append(found, word{norm, datetime.WithoutMarks(norm), at, at + size})
@@ -234,6 +238,10 @@ func wordsOf(said string) []word {
 		at += size
 	}
 	return found
+}
+
+func isASCII(said string) bool {
+	return !strings.ContainsFunc(said, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // inLine writes words with a space around each.

@@ -116,21 +116,22 @@ func (b requestBody) parts() []matcher.Piece {
 	if err != nil || len(b.tools) == 0 { // ours always marshals; an empty body would be refused
 		return []matcher.Piece{{Text: rest}}
 	}
-	before, behind := `{"tools":[`, "],"
+	before, behind := toolsBegin, toolsEnd
 	if b.within != "" {
-		before, behind = before+`{"`+b.within+`":[`, "]}],"
+		before, behind = []byte(string(toolsBegin)+`{"`+b.within+`":[`), []byte("]}],")
 	}
-	parts := append(make([]matcher.Piece, 0, 2*len(b.tools)+4), matcher.Piece{Text: []byte(before)})
+	parts := append(make([]matcher.Piece, 0, 2*len(b.tools)+4), matcher.Piece{Text: before})
 	for i, tool := range b.tools {
 		if i > 0 {
 			parts = append(parts, matcher.Piece{Text: comma})
 		}
 		parts = append(parts, matcher.Piece{Text: tool, Shared: true})
 	}
-	return append(parts, matcher.Piece{Text: []byte(behind)}, matcher.Piece{Text: rest[1:]})
+	return append(parts, matcher.Piece{Text: behind}, matcher.Piece{Text: rest[1:]})
 }
 
-var comma = []byte(",")
+// What stands around and between the tools. Nothing changes a piece.
+var toolsBegin, comma, toolsEnd = []byte(`{"tools":[`), []byte(","), []byte("],")
 
 // wire is a request as it was sent and what came back, for a trace. A request that is sent again
 // in another form leaves the last one.

@@ -7,6 +7,7 @@ package tracing
 
 import (
 	"context"
+	"encoding/hex"
 
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
@@ -91,9 +92,15 @@ func Parent(span trace.Span, otherwise string) string {
 
 // Of writes the place of ctx's span; empty if there is none.
 func Of(ctx context.Context) string {
-	carrier := propagation.MapCarrier{}
-	propagation.TraceContext{}.Inject(ctx, carrier)
-	return carrier.Get("traceparent")
+	at := trace.SpanContextFromContext(ctx)
+	if !at.IsValid() {
+		return ""
+	}
+	id, span := at.TraceID(), at.SpanID()
+	text := append(make([]byte, 0, len("00-")+2*len(id)+1+2*len(span)+len("-01")), "00-"...)
+	text = append(hex.AppendEncode(text, id[:]), '-')
+	text = append(hex.AppendEncode(text, span[:]), "-0"...)
+	return string(append(text, '0'+byte(at.TraceFlags()&trace.FlagsSampled)))
 }
 
 // IDOf is the id of the trace of a place; empty if it is none.

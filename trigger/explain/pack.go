@@ -116,7 +116,7 @@ func (p *Packer) Pack(d Decision) (Packed, error) {
 		made.Cut = nil
 		w.requests(&made, d.Trace.Exchanges, most)
 		w.calls(&made, d, most)
-		text, err := exactjson.Encode(made)
+		text, err := exactjson.Encode(&made)
 		if err != nil {
 			return Packed{}, err
 		}
@@ -231,12 +231,18 @@ func (w *packing) arguments(call matcher.Call, most int) json.RawMessage {
 	if call.Unread != "" {
 		return exactjson.EncodeOrNull(clip(w.mask.text(call.Unread), most))
 	}
-	shown := make(map[string]any, len(call.Arguments))
-	for name, value := range call.Arguments {
-		if call.Tool != nil && call.Tool.Params().Hidden(name) {
-			value = secret.Masked
+	hides, shown := len(w.mask) > 0, call.Arguments
+	for name := range call.Arguments {
+		hides = hides || call.Tool != nil && call.Tool.Params().Hidden(name)
+	}
+	if hides || shown == nil {
+		shown = make(map[string]any, len(call.Arguments))
+		for name, value := range call.Arguments {
+			if call.Tool != nil && call.Tool.Params().Hidden(name) {
+				value = secret.Masked
+			}
+			shown[w.mask.text(name)] = w.mask.value(value)
 		}
-		shown[w.mask.text(name)] = w.mask.value(value)
 	}
 	text := exactjson.EncodeOrNull(shown)
 	if len(text) > most {

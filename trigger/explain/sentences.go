@@ -27,7 +27,7 @@ func Why(d Decision, candidates int) string {
 	case len(fired) > 0 && len(rejected) > 0:
 		return fmt.Sprintf("Fired %s; rejected %s for its values.", strings.Join(fired, ", "), strings.Join(rejected, ", "))
 	case len(fired) > 0:
-		return fmt.Sprintf("Fired %s.", strings.Join(fired, ", "))
+		return "Fired " + strings.Join(fired, ", ") + "."
 	case len(rejected) > 0:
 		return fmt.Sprintf("Nothing fired: %s was called for, and its values do not do.", strings.Join(rejected, ", "))
 	case len(d.Trace.Calls) > 0:

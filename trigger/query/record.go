@@ -195,8 +195,7 @@ func encodePart[T any](part *T) (string, error) {
 	if part == nil {
 		return "", nil
 	}
-	text, err := exactjson.Encode(part)
-	return string(text), err
+	return exactjson.Text(part)
 }
 
 func decodePart[T any](part **T, text string) error {
