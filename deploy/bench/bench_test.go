@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -58,7 +59,7 @@ var reports = map[string]struct {
 	"hold":      {func(o *options) { o.hold, o.rate = 5*time.Second, 50 }, []string{`\| server RSS MiB +\| [1-9]\d*\.\d +\| [+-]\d`, `(?m)^\| keys in Redis but lasting +\| [1-9].*\| (flat|grows|falls|unclear.*) +\|$`}},
 	"hostile":   {func(o *options) { o.hostiles, o.rate = 20, 50 }, []string{`(?m)^\| 1 +\|( [1-9]\d*\.\d +\|){4}`, `\| guesses of a key +\| 401: [1-9]`, `\| half a header +\|.* open at the end: 2 `}},
 	"chats":     {func(o *options) { o.chatsOnly = true }, []string{`\| bare relay +\| [1-9]\d* +\| 1\.00 +\| \d+\.\d{3} `, `\| Earshot, each a message +\| [1-9].*\| 0 +\|`}},
-	"sql":       {func(o *options) { o.sqlOnly = true }, []string{`Toolbox is not compared: .*-toolbox`, `(?m)^\| 4 +\| [1-9].* 0 +\|$`}},
+	"sql":       {func(o *options) { o.sqlOnly = true }, []string{`Toolbox is not compared: .*-toolbox`, `a SELECT, as a direct trigger(?s:.*)\| 4 +\| [1-9].* 0 +\|\n(?s:.*)a SELECT over MCP(?s:.*)\| 4 +\| [1-9].* 0 +\|\n(?s:.*)a statement that changes, over MCP(?s:.*)\| 4 +\| [1-9].* 0 +\|\n`}},
 }
 
 func hasFigures(t *testing.T, name string) {
@@ -78,9 +79,14 @@ func TestToolboxAndEarshotCallTheSameTool(t *testing.T) {
 		t.Skip(toolbox + " names no program of Toolbox")
 	}
 	said := short(t, func(o *options) { o.toolbox, o.sqlOnly = os.Getenv(toolbox), true })
-	require.Regexp(t, `\| for each request +\| Toolbox \| Earshot`, said)
-	require.Regexp(t, `\| p50 ms +\| \d+\.\d\d +\| \d+\.\d\d +\| \d+\.\d\d`, said)
-	require.Regexp(t, `\| failed +\| 0 +\| 0 `, said)
+	tables := strings.Split(said, "## ")[1:]
+	require.Len(t, tables, 3)
+	for i, name := range []string{"a SELECT, as a direct trigger", "a SELECT over MCP", "a statement that changes, over MCP"} {
+		require.Contains(t, tables[i], name)
+		require.Regexp(t, `\| for each request +\| Toolbox +\| Earshot +\| × Toolbox`, tables[i])
+		require.Regexp(t, `\| p50 ms +\| \d+\.\d\d +\| \d+\.\d\d +\| \d+\.\d\d`, tables[i])
+		require.Regexp(t, `\| failed +\| 0 +\| 0 `, tables[i])
+	}
 }
 
 func flagSet() *flag.FlagSet {

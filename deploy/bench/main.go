@@ -81,7 +81,7 @@ func (o *options) parse(set *flag.FlagSet, args []string) error {
 	set.BoolVar(&o.directOnly, "direct", false, "direct triggers, without a session, within one, and over all, at 1, 32 and 128 connections")
 	set.BoolVar(&o.chatsOnly, "chats", false, "streamed chats that are relayed to the LLM, beside the least that relays them")
 	set.BoolVar(&o.memoryOnly, "memory", false, "bytes in Redis for each session, message, trigger and tool")
-	set.BoolVar(&o.sqlOnly, "sql", false, "a SQL tool as a direct trigger, over 200 sessions, at 1 and 32 connections")
+	set.BoolVar(&o.sqlOnly, "sql", false, "SQL tools as direct triggers and over MCP, over 200 sessions, at 1 and 32 connections")
 	set.StringVar(&o.toolbox, "toolbox", "", "Google's Toolbox, a built `PROGRAM`, for -sql to compare with")
 	set.DurationVar(&o.hold, "hold", 0, "`HOW LONG` a constant load (-rate, default 50) is held: what server and Redis hold meanwhile, and whether it grows")
 	set.IntVar(&o.hostiles, "hostile", 0, "`CLIENTS` of mixed kinds that are hostile: what a polite app at -rate (default 50) notices of them")

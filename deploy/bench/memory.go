@@ -22,7 +22,7 @@ var kinds = []struct {
 	{name: "idle session, one message said in it", stored: true},
 	{name: "message more in it", stored: true},
 	{name: "message that sets off none"},
-	{name: "message that sets off one tool", matches: 1},
+	{name: "message that sets off one tool, with record and explanation", matches: 1},
 	{name: "direct trigger in a session", direct: true},
 	{name: "direct trigger without one", direct: true, outside: true},
 }

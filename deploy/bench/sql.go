@@ -20,35 +20,40 @@ import (
 
 const (
 	sqlApp  = "sql"
-	sqlTool = "free-slots"
 	sqlDays = 1000 // rows of the table, one for each call in turn
 )
 
-const toolsYAML = `kind: source
-name: slots
-type: sqlite
-database: %s
----
-kind: tool
-name: free-slots
-type: sqlite-sql
-source: slots
-description: How many slots are free on a day
-statement: SELECT free FROM slots WHERE day = ?
-parameters:
-- {name: day, type: string, description: day of the week}
-`
+// sqlTool is one that reads or changes a row, and returns its free slots. Toolbox knows no readOnly.
+type sqlTool struct{ name, statement, readOnly string }
 
-// sqlCalls compares a tool with a statement as a direct trigger of Earshot with the same tool of Toolbox over MCP.
-// Toolbox answers and forgets; Earshot stores the trigger, publishes its event and result, and repeats its answer.
+var (
+	reads   = sqlTool{"free-slots", "SELECT free FROM slots WHERE day = ?", "readOnly: true\n"}
+	changes = sqlTool{"take-slot", "UPDATE slots SET taken = taken + 1 WHERE day = ? RETURNING free", ""}
+)
+
+func toolsYAML(database string, ofEarshot bool) (text string) {
+	text = fmt.Sprintf("kind: source\nname: slots\ntype: sqlite\ndatabase: %s\n", database)
+	for _, tool := range []sqlTool{reads, changes} {
+		text += fmt.Sprintf("---\nkind: tool\nname: %s\ntype: sqlite-sql\nsource: slots\ndescription: Slots of a day\nstatement: %s\n"+
+			"parameters:\n- {name: day, type: string, description: day of the week}\n", tool.name, tool.statement)
+		if ofEarshot {
+			text += tool.readOnly
+		}
+	}
+	return text
+}
+
+// sqlCalls compares tools with a statement, as a direct trigger of Earshot and over MCP, with the same tools of Toolbox over
+// MCP. Toolbox answers and forgets; Earshot keeps a record, publishes its event and result, and repeats its answer.
 func (b *bench) sqlCalls(ctx context.Context) {
 	config, path := filepath.Join(b.folder, "tools.yaml"), filepath.Join(b.folder, "slots.db")
 	db, err := sql.Open("sqlite", path)
 	b.must(err)
-	_, err = db.ExecContext(ctx, `CREATE TABLE slots (day TEXT PRIMARY KEY, free INTEGER);
+	_, err = db.ExecContext(ctx, `PRAGMA journal_mode = WAL;
+		CREATE TABLE slots (day TEXT PRIMARY KEY, free INTEGER, taken INTEGER);
 		WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ? - 1)
-		INSERT INTO slots SELECT 'day-' || i, i % 7 FROM n`, sqlDays)
-	b.must(errors.Join(err, db.Close(), os.WriteFile(config, fmt.Appendf(nil, toolsYAML, path), 0o600)))
+		INSERT INTO slots SELECT 'day-' || i, i % 7, 0 FROM n`, sqlDays)
+	b.must(errors.Join(err, db.Close(), os.WriteFile(config, []byte(toolsYAML(path, true)), 0o600)))
 	earshot := b.earshot("EARSHOT_SQLITE_DIR=" + b.folder)
 	b.must(workload{app: sqlApp}.register(ctx, newClient(earshot, 1)))
 	apply := exec.CommandContext(ctx, b.program, "apply", "-f", config, "--app", sqlApp, "--server", earshot.URL)
@@ -56,28 +61,63 @@ func (b *bench) sqlCalls(ctx context.Context) {
 	if said, err := apply.CombinedOutput(); err != nil {
 		b.t.Fatalf("apply %s: %v\n%s", config, err, said)
 	}
-
-	spread := workload{sessions: b.sessions}.spread()
+	var toolbox *server
 	if b.toolbox == "" {
 		b.note("Toolbox is not compared: give its program with -toolbox PATH (npm install @toolbox-sdk/server has one, in node_modules/@toolbox-sdk/server-*/bin).")
-		var found []figures
-		for _, connections := range b.connections {
-			found = append(found, b.measure(ctx, b.sqlTrigger, b.at(connections), nil, earshot))
-		}
-		b.note("## a SQL tool, %s each, %s", b.measured, spread)
-		b.table(figureTable("connections", b.connections, found))
-		return
+	} else {
+		toolbox = b.startToolbox(path)
 	}
+	overMCP := func(tool sqlTool) post {
+		return callMCP(tool, func(i int) string { return b.sqlPath(i) + "/mcp" })
+	}
+	for _, way := range []struct {
+		name    string
+		earshot post
+		tool    sqlTool
+	}{
+		{"a SELECT, as a direct trigger", b.sqlTrigger, reads},
+		{"a SELECT over MCP", overMCP(reads), reads},
+		{"a statement that changes, over MCP", overMCP(changes), changes},
+	} {
+		b.sqlTables(ctx, way.name, toolbox, subject{"Earshot", earshot, way.earshot}, way.tool)
+	}
+}
+
+func (b *bench) startToolbox(database string) *server {
+	config := filepath.Join(b.folder, "toolbox.yaml")
+	b.must(os.WriteFile(config, []byte(toolsYAML(database, false)), 0o600))
 	address := testbed.Address(b.t)
 	_, port, _ := strings.Cut(address, ":")
 	p := testbed.NewProcess(b.folder, "Toolbox", b.toolbox, "--config", config, "--port", port, "--disable-version-check", "--log-level", "ERROR")
-	toolbox := b.serve(p, address, "/healthz", true)
-	all := []subject{{"Toolbox", toolbox, callMCP}, {"Earshot", earshot, b.sqlTrigger}}
+	return b.serve(p, address, "/healthz", true)
+}
+
+// sqlTables prints what a call costs Earshot, beside Toolbox if it is there.
+func (b *bench) sqlTables(ctx context.Context, name string, toolbox *server, earshot subject, tool sqlTool) {
+	spread := workload{sessions: b.sessions}.spread()
+	if toolbox == nil {
+		var found []figures
+		for _, connections := range b.connections {
+			found = append(found, b.measure(ctx, earshot.post, b.at(connections), nil, earshot.server))
+		}
+		b.note("## %s, %s each, %s", name, b.measured, spread)
+		b.table(figureTable("connections", b.connections, found))
+		return
+	}
+	all := []subject{{"Toolbox", toolbox, callMCP(tool, func(int) string { return "/mcp" })}, earshot}
 	for _, connections := range b.connections {
 		rounds := b.inTurns(ctx, all, b.at(connections), func() {})
-		b.note("## a SQL tool, %s, %s, %s", b.at(connections), b.rounded(), spread)
+		b.note("## %s, %s, %s, %s", name, b.at(connections), b.rounded(), spread)
 		b.table(turnTable(all, rounds))
 	}
+}
+
+func (b *bench) sqlPath(i int) string {
+	path := "/v1/apps/" + sqlApp
+	if b.sessions > 0 {
+		path += fmt.Sprintf("/sessions/s%d", i%b.sessions)
+	}
+	return path
 }
 
 func sqlDay(i int) map[string]any { return map[string]any{"day": fmt.Sprintf("day-%d", i%sqlDays)} }
@@ -92,18 +132,14 @@ func (r sqlRow) check(i int) error {
 }
 
 func (b *bench) sqlTrigger(ctx context.Context, replicas []client, i int) (time.Duration, error) {
-	path := "/v1/apps/" + sqlApp
-	if b.sessions > 0 {
-		path += fmt.Sprintf("/sessions/s%d", i%b.sessions)
-	}
 	var answer struct {
 		Call struct {
 			State  string
 			Result []sqlRow
 		}
 	}
-	body := map[string]any{"name": sqlTool, "source": "task", "values": sqlDay(i)}
-	if err := replicas[0].send(ctx, http.MethodPost, path+"/triggers", body, &answer); err != nil {
+	body := map[string]any{"name": reads.name, "source": "task", "values": sqlDay(i)}
+	if err := replicas[0].send(ctx, http.MethodPost, b.sqlPath(i)+"/triggers", body, &answer); err != nil {
 		return 0, err
 	}
 	if answer.Call.State != "delivered" || len(answer.Call.Result) != 1 {
@@ -112,23 +148,26 @@ func (b *bench) sqlTrigger(ctx context.Context, replicas []client, i int) (time.
 	return 0, answer.Call.Result[0].check(i)
 }
 
-func callMCP(ctx context.Context, replicas []client, i int) (time.Duration, error) {
-	var answer struct {
-		Result struct {
-			IsError bool
-			Content []struct{ Text string }
+// callMCP calls a tool. The text of its result is the row for Toolbox, and a list of it for Earshot.
+func callMCP(tool sqlTool, path func(i int) string) post {
+	return func(ctx context.Context, replicas []client, i int) (time.Duration, error) {
+		var answer struct {
+			Result struct {
+				IsError bool
+				Content []struct{ Text string }
+			}
 		}
+		body := map[string]any{"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": map[string]any{"name": tool.name, "arguments": sqlDay(i)}}
+		if err := replicas[0].send(ctx, http.MethodPost, path(i), body, &answer); err != nil {
+			return 0, err
+		}
+		if answer.Result.IsError || len(answer.Result.Content) != 1 {
+			return 0, fmt.Errorf("a call is answered with %+v", answer.Result)
+		}
+		var row sqlRow
+		if err := json.Unmarshal([]byte(strings.Trim(answer.Result.Content[0].Text, "[]")), &row); err != nil {
+			return 0, fmt.Errorf("the row of a call: %w", err)
+		}
+		return 0, row.check(i)
 	}
-	body := map[string]any{"jsonrpc": "2.0", "id": i, "method": "tools/call", "params": map[string]any{"name": sqlTool, "arguments": sqlDay(i)}}
-	if err := replicas[0].send(ctx, http.MethodPost, "/mcp", body, &answer); err != nil {
-		return 0, err
-	}
-	if answer.Result.IsError || len(answer.Result.Content) != 1 {
-		return 0, fmt.Errorf("a call is answered with %+v", answer.Result)
-	}
-	var row sqlRow
-	if err := json.Unmarshal([]byte(answer.Result.Content[0].Text), &row); err != nil {
-		return 0, fmt.Errorf("the row of a call: %w", err)
-	}
-	return 0, row.check(i)
 }
