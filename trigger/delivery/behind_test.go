@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed/enginetest"
+	"earshot/deploy/testbed/redistest"
 	"earshot/repositories"
 	"earshot/trigger"
 	"earshot/trigger/effect"
@@ -389,4 +391,56 @@ func TestOutcomeOfACallThatIsMadeOnceIsWrittenBeforeTheAnswer(t *testing.T) {
 		record, _ := w.known(match.TriggerID)
 		require.Equal(t, "delivered", record.Call.State)
 	})
+}
+
+// TestReadCostsLittle counts what a read asks of Redis before its answer, and in all.
+func TestReadCostsLittle(t *testing.T) {
+	t.Parallel()
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
+		w := idleWorld(t, server, 0)
+		var ice enginetest.Ice
+		trips := &redistest.Trips{}
+		w.Metrics = worker.NewMetrics()
+		_, w.Engine = w.Replica(ice.Hook(), trips)
+		w.App("clinic", `{"settings":{"limits":null}}`)
+		w.Register(enginetest.Session(""), "desk", `{"tools":[{"name":"seek","url":"http://x.example","readOnly":true}]}`)
+		read := func(session string) { w.Fire(trigger.Direct{Name: "seek", SessionID: session}) }
+		read("") // its tool is cached now
+		w.Flushed()
+
+		made := trips.Made()
+		var once sync.Once
+		w.Calls.Answer(func(effect.Effect) effect.Outcome {
+			once.Do(ice.Freeze)
+			return effect.Outcome{Verdict: effect.Done, Status: 200}
+		})
+		read("")
+		require.EqualValues(t, 1, trips.Made()-made, "one round trip comes before the answer")
+		ice.Thaw()
+
+		for session, most := range map[string]float64{"": 26, "s1": 22} {
+			const reads = 100
+			w.Flushed()
+			before, made := commandsOf(t, server), trips.Made()
+			for range reads {
+				read(session)
+			}
+			w.Until("all are written", func() bool { return valueOf(w.Metrics.BehindWaiting) == 0 })
+			t.Logf("%q: %.1f commands, %.2f trips", session, (commandsOf(t, server)-before)/reads, float64(trips.Made()-made)/reads)
+			require.LessOrEqual(t, (commandsOf(t, server)-before)/reads, most)
+		}
+	})
+}
+
+// commandsOf is how many commands Redis has run, those in scripts included.
+func commandsOf(t *testing.T, server *redistest.Server) (commands float64) {
+	info, err := server.Client().Info(t.Context(), "commandstats").Result()
+	require.NoError(t, err)
+	for line := range strings.Lines(info) {
+		_, stats, _ := strings.Cut(line, ":calls=")
+		calls, _, _ := strings.Cut(stats, ",")
+		n, _ := strconv.ParseFloat(calls, 64)
+		commands += n
+	}
+	return commands
 }

@@ -66,7 +66,8 @@ local first = redis.call('LINDEX', @outbox, 0)
 if redis.call('HGET', KEYS[named + 1], 'token') == token then
   return {'ok', 'batch', begins(first, token) and '1' or '0'}
 end
-if (redis.call('HGET', @app, 'generation') or '') ~= $appLife or redis.call('EXISTS', @app) == 0 then return {'gone'} end
+local of = redis.call('HMGET', @app, 'version', 'generation')
+if not of[1] or (of[2] or '') ~= $appLife then return {'gone'} end
 if session ~= '' then
   local life = redis.call('HMGET', @closed, 'generation', 'erasing')
   if (life[1] or '') ~= $sessionLife or (tonumber(life[2]) or 0) > now() then return {'gone'} end
