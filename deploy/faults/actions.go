@@ -139,7 +139,7 @@ var agents = []action{
 // plain actions have the same result whenever they are repeated; clustered ones have results that Redis's replicas
 // are known to have.
 var (
-	everything = slices.Concat(basic, turns, agents)
+	everything = slices.Concat(basic, turns, agents, []action{{6, (*client).peek}})
 	plain      = []action{
 		saying(6, "note"), saying(3, "book"), {2, func(c *client) { c.say("", `call note {}`) }}, direct(2, "book"), {1, (*client).agent},
 	}
@@ -170,6 +170,16 @@ func (c *client) fireWith(session, tool, values string, ordered bool) *operation
 		Path: pathOf(c.app, session) + "/triggers",
 		Body: fmt.Sprintf(`{"name":%q,"source":"task","triggerId":%q,"values":%s}`, tool, id, values),
 	})
+}
+
+// peek fires a tool that changes nothing, some times in a row. It has no id: what is sent again is another.
+func (c *client) peek() {
+	session := []string{c.session, ""}[c.dice.IntN(2)]
+	for range 1 + c.dice.IntN(4) {
+		c.do(http.MethodPost, &operation{
+			App: c.app, Session: session, Kind: "read", Path: pathOf(c.app, session) + "/triggers", Body: `{"name":"peek","source":"task","values":{"day":"monday"}}`,
+		})
+	}
 }
 
 func (c *client) agent() { c.agentSays(`"text":"how may I help"`) }

@@ -21,6 +21,9 @@ import (
 
 type object = map[string]any
 
+// peekPath is that of calls which change nothing, whose record may be missing after a crash.
+const peekPath = "/peek"
+
 // behave answers the call of a tool as its path says:
 //
 //	/ok     200, and repeats the Authorization that it was sent

@@ -41,6 +41,7 @@ type evidence struct {
 	deleted bool
 	kept    map[string]bool // triggers that were listed before all was asked again; nil if they need not be
 	losses  []loss
+	deaths  []time.Time // of replicas
 	// restored: Redis has forgotten some of what it answered.
 	restored bool
 
@@ -112,7 +113,7 @@ func gather(s *system) *evidence {
 	e := &evidence{
 		operations: b.done, lost: b.lost, failed: b.failed, retried: b.retried, tasks: map[string]taskStatus{},
 		records: map[string][]record{}, histories: map[string][]entry{}, carried: map[string]bool{},
-		deleted: s.phase.deleted, restored: s.phase.restored, losses: s.losses,
+		deleted: s.phase.deleted, restored: s.phase.restored, losses: s.losses, deaths: s.plan.deathTimes(),
 	}
 	for _, app := range apps {
 		e.records[app] = readAll[record](b, pathOf(app, "")+"/triggers")
@@ -194,7 +195,7 @@ func (o *operation) reply() (a reply) {
 
 func (o *operation) triggers() (ids []string) {
 	a := o.reply()
-	if o.Kind == "direct" && o.Status < 300 {
+	if (o.Kind == "direct" || o.Kind == "read") && o.Status < 300 {
 		return []string{a.TriggerID}
 	}
 	for _, match := range a.Matches {

@@ -299,3 +299,16 @@ func TestEveryBreachOfWhatAgentsDoIsSeen(t *testing.T) {
 		"the service answered 21s after Redis did":     func(e *evidence) { e.losses[0].answered = 27 * time.Second },
 	})
 }
+
+// TestAReadMayBeMissingAfterADeathAlone: its record is written behind its answer, and its events behind that.
+func TestAReadMayBeMissingAfterADeathAlone(t *testing.T) {
+	e, at := balanced(), time.Now()
+	e.operations = append(e.operations, &operation{App: "clinic", Kind: "read", Status: 201, Answer: `{"triggerId":"r1","name":"peek"}`, At: at})
+	e.calls = append(e.calls, testbed.Call{Path: peekPath, ID: "r1", IdempotencyKey: "r1"})
+	e.deaths = []time.Time{at.Add(-time.Minute), at.Add(time.Minute)}
+	require.Equal(t, []string{"answers agree with records: trigger r1 of  is not listed"}, e.violations())
+	e.deaths = []time.Time{at.Add(time.Second)}
+	require.Empty(t, e.violations())
+	e.stored = append(e.stored, stored{Subject: "tool.trigger.clinic._.peek", MsgID: "r1.event", ID: "r1", AppID: "clinic"})
+	require.Equal(t, []string{"nothing happened that was not decided: an event on tool.trigger.clinic._.peek is about trigger r1, which is not listed"}, e.violations())
+}

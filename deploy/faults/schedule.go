@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"time"
 
 	"earshot/deploy/testbed"
 	"earshot/repositories/failpoint"
@@ -31,6 +32,7 @@ type schedule struct {
 	kills  map[failpoint.Point]int  // that took place
 	late   map[failpoint.Point]bool // points that were missed
 	random int                      // kills at no point in particular
+	deaths []time.Time
 }
 
 func newSchedule(seed int64, points []failpoint.Point) *schedule {
@@ -79,6 +81,7 @@ func (s *schedule) next() (point failpoint.Point, passes int) {
 // died records a kill; point is empty for one at no point in particular.
 func (s *schedule) died(point failpoint.Point) {
 	s.locked(func() {
+		s.deaths = append(s.deaths, time.Now())
 		if point == "" {
 			s.random++
 		} else {
@@ -97,6 +100,11 @@ func (s *schedule) missed(point failpoint.Point) {
 			s.wanted++
 		}
 	})
+}
+
+func (s *schedule) deathTimes() (times []time.Time) {
+	s.locked(func() { times = slices.Clone(s.deaths) })
+	return times
 }
 
 func (s *schedule) over() { s.locked(func() { s.armed-- }) }

@@ -361,7 +361,7 @@ func (s *system) desk() string {
 		tool("guard", "/ok", "", `"confirm":"always","settle":"200ms","dedupe":{"within":"10m"}`),
 		given("ask", "10m"), given("mute", "1s"),
 		tool("charge", "/ok", `"idempotent":false`), tool("pledge", "/hang", `"idempotent":false,"timeout":"1s"`),
-		form("form", "/ok"), form("form-busy", "/busy"),
+		form("form", "/ok"), form("form-busy", "/busy"), tool("peek", peekPath, "", `"readOnly":true`),
 	}, ",") + `]}`
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"earshot/repositories/exactjson"
+	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/panics"
 	"earshot/trigger/effect"
@@ -255,6 +256,10 @@ func (d *Deliveries) writeLines(shard int, hurry chan struct{}) {
 
 // writeRuns writes runs in one round trip, and has their events published. One at fault is lost alone.
 func (d *Deliveries) writeRuns(runs []*behindOf) {
+	if failpoint.Planted(failpoint.LostBehind) {
+		d.lost(runs[1:], errors.New("it is planted"))
+		runs = runs[:1]
+	}
 	var list []ledger.Behind
 	runs = slices.DeleteFunc(runs, func(run *behindOf) bool {
 		err := d.compose(run)
