@@ -31,6 +31,41 @@ func TestNoticeHasWhatIsLinkedIn(t *testing.T) {
 	require.True(t, want == string(got), "NOTICE is not that of what is linked in; write it with: go run ./deploy/release")
 }
 
+// TestTheProfileIsOfTheFunctionsThatThereAre holds the profile that release.sh builds with against the source: the compiler
+// has no use for what it says of functions that were renamed since.
+func TestTheProfileIsOfTheFunctionsThatThereAre(t *testing.T) {
+	t.Chdir(root)
+	script, err := os.ReadFile("deploy/release/release.sh")
+	require.NoError(t, err)
+	require.Contains(t, string(script), "go build -pgo=deploy/release/profile.pgo ")
+	out, err := exec.Command("go", "tool", "pprof", "-top", "-cum", "-nodecount=500", "deploy/release/profile.pgo").Output()
+	require.NoError(t, err)
+	sources := map[string]string{} // by folder
+	there, gone := 0, []string{}
+	for _, of := range regexp.MustCompile(`(?m) earshot/([\w/]+)\.(?:\(?\*?(\w+)\)?\.)?([a-zA-Z]\w*)(?: \(inline\))?$`).FindAllStringSubmatch(string(out), -1) {
+		if sources[of[1]] == "" {
+			files, err := filepath.Glob(of[1] + "/*.go")
+			require.NoError(t, err)
+			for _, file := range files {
+				text, err := os.ReadFile(file)
+				require.NoError(t, err)
+				sources[of[1]] += string(text)
+			}
+		}
+		receiver := ""
+		if of[2] != "" {
+			receiver = `\(\w* ?\*?` + of[2] + `\b[^)]*\) `
+		}
+		if regexp.MustCompile(`(?m)^func ` + receiver + of[3] + `\b`).MatchString(sources[of[1]]) {
+			there++
+		} else {
+			gone = append(gone, strings.TrimSpace(of[0]))
+		}
+	}
+	require.Greater(t, there, 50, "%s", out)
+	require.Less(t, len(gone), there/3, "the profile has aged; make it anew, as release.sh says. Functions that are gone: %q", gone)
+}
+
 // TestArchivesHaveWhatDocumentsLinkTo reads which files release.sh packs, and follows the links of
 // every document among them.
 func TestArchivesHaveWhatDocumentsLinkTo(t *testing.T) {
