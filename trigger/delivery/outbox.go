@@ -40,8 +40,8 @@ const referring = "@"
 // subscribers how to answer: no record has that.
 func Reference(traceParent string) string { return referring + traceParent }
 
-// EventOf is the event of a trigger, or of its emitter, by its record.
-func EventOf(record *query.Record, part string) (effect.Event, error) {
+// eventOf is the event of a trigger, or of its emitter, by its record.
+func eventOf(record *query.Record, part string) (effect.Event, error) {
 	says := payload.Trigger{
 		Header: payload.Header{
 			ID: record.TriggerID, Time: record.Time, MessageID: record.MessageID, Text: record.Text,
@@ -138,7 +138,7 @@ func claimed(definitions *store.Store, appID string, found ledger.Claimed, recor
 		if record == nil {
 			return a, nil
 		}
-		event, err := EventOf(record, found.Part)
+		event, err := eventOf(record, found.Part)
 		event.TraceParent, a.Event, a.TraceParent = trace, &event, trace
 		return a, err
 	}

@@ -29,9 +29,9 @@ const referring = "\x00"
 func compress(text []byte) string { return referring + string(dictionary.Encode(nil, text)) }
 
 // decompress is the reverse of compress, of this build or one before.
-func decompress(kept string) ([]byte, error) {
-	if kept != "" && kept[0] == referring[0] {
-		return dictionary.Decode(nil, []byte(kept[1:]))
+func decompress(body string) ([]byte, error) {
+	if body != "" && body[0] == referring[0] {
+		return dictionary.Decode(nil, []byte(body[1:]))
 	}
-	return s2.Decode(nil, []byte(kept))
+	return s2.Decode(nil, []byte(body))
 }

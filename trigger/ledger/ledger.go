@@ -119,8 +119,8 @@ type reply struct {
 	values map[string]any
 }
 
-// failed is the status of an item of a group whose part of the script has ended with an error.
-const failed Status = "failed"
+// itemFailed is the status of an item of a group whose part of the script has ended with an error.
+const itemFailed Status = "failed"
 
 func readReply(raw any, err error) (r reply, _ error) {
 	if err != nil {
@@ -133,7 +133,7 @@ func readReply(raw any, err error) (r reply, _ error) {
 		status, _ := raw[0].(string)
 		r.Status, r.values = Status(status), byName(raw[1:])
 	}
-	if r.Status == failed {
+	if r.Status == itemFailed {
 		return r, errors.New(r.text("error"))
 	}
 	if r.Status == Limited {
