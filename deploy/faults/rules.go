@@ -553,8 +553,8 @@ const readsLimit = 30 * time.Second
 // missable reports whether the record of an operation may be missing: it only reads, and a replica died
 // before it can have been sure to have written what it had answered.
 func (e *evidence) missable(o *operation) bool {
-	return o.Kind == "read" && slices.ContainsFunc(e.deaths, func(death time.Time) bool {
-		return death.After(o.At.Add(-time.Second)) && death.Before(o.At.Add(readsLimit))
+	return o.Kind == "read" && slices.ContainsFunc(e.deaths, func(died time.Time) bool {
+		return died.After(o.At.Add(-time.Second)) && died.Before(o.At.Add(readsLimit))
 	})
 }
 

@@ -102,9 +102,9 @@ func (s *schedule) missed(point failpoint.Point) {
 	})
 }
 
-func (s *schedule) deathTimes() (times []time.Time) {
-	s.locked(func() { times = slices.Clone(s.deaths) })
-	return times
+func (s *schedule) deathTimes() (list []time.Time) {
+	s.locked(func() { list = slices.Clone(s.deaths) })
+	return list
 }
 
 func (s *schedule) over() { s.locked(func() { s.armed-- }) }
