@@ -32,9 +32,10 @@ const (
 // nobody misses the record of one that a crash has lost. Those of one outbox are written in their
 // order, and none before the events of those before it are out.
 type behind struct {
+	*Deliveries
 	mu     sync.Mutex
 	lines  map[string]map[string]*unwritten // by app and outbox
-	ready  map[int][]*unwritten             // by shard: those of which nothing is under way
+	idle   map[int][]*unwritten             // by shard: those of which nothing is under way
 	hurry  map[int]chan struct{}            // by shard: somebody waits for what its writer has still to write
 	count  int
 	weight int
@@ -59,14 +60,14 @@ type answered struct {
 	weight     int // bytes, about
 }
 
-func newBehind() behind {
-	return behind{lines: map[string]map[string]*unwritten{}, ready: map[int][]*unwritten{}, hurry: map[int]chan struct{}{}, following: map[string]map[chan struct{}]bool{}}
+func newBehind(d *Deliveries) *behind {
+	return &behind{Deliveries: d, lines: map[string]map[string]*unwritten{}, idle: map[int][]*unwritten{}, hurry: map[int]chan struct{}{}, following: map[string]map[chan struct{}]bool{}}
 }
 
 // Following says that a request of an app is answered and that what it has said is still to be written.
 // Reads of the app wait until the returned function is called.
 func (d *Deliveries) Following(appID string) (end func()) {
-	b, written := &d.behind, make(chan struct{})
+	b, written := d.behind, make(chan struct{})
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.following[appID] == nil {
@@ -117,7 +118,7 @@ func (d *Deliveries) Delivered(of *Decision, wait time.Duration) bool {
 
 // HasRoom reports whether a trigger may be written behind its answer: few enough wait.
 func (d *Deliveries) HasRoom() bool {
-	b := &d.behind
+	b := d.behind
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.count < mostBehind && b.weight < mostBehindBytes
@@ -131,7 +132,7 @@ func (d *Deliveries) WriteBehind(of *Decision, lives ledger.Lives, commitment fu
 	for _, e := range of.Effects {
 		one.weight += 2 * len(e.Entry.Body)
 	}
-	b := &d.behind
+	b := d.behind
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.count, b.weight = b.count+1, b.weight+one.weight
@@ -141,7 +142,7 @@ func (d *Deliveries) WriteBehind(of *Decision, lives ledger.Lives, commitment fu
 		l.written = make(chan struct{})
 	}
 	if len(l.waiting) == 1 && l.writing == nil {
-		d.ready(l)
+		b.ready(l)
 	}
 }
 
@@ -175,20 +176,20 @@ func (l *unwritten) take() ([]*answered, chan struct{}) {
 }
 
 // ready has a line written, of which nothing is under way. Its caller has the lock.
-func (d *Deliveries) ready(l *unwritten) {
-	shard := d.Ledger.Shard(l.app)
-	d.behind.ready[shard] = append(d.behind.ready[shard], l)
-	if d.behind.hurry[shard] != nil {
+func (b *behind) ready(l *unwritten) {
+	shard := b.Ledger.Shard(l.app)
+	b.idle[shard] = append(b.idle[shard], l)
+	if b.hurry[shard] != nil {
 		return // its writer runs
 	}
 	hurry := make(chan struct{}, 1)
-	d.behind.hurry[shard] = hurry
-	d.Go(func() { d.writeLines(shard, hurry) })
+	b.hurry[shard] = hurry
+	b.Go(func() { b.writeLines(shard, hurry) })
 }
 
-// awaitBehind waits until what was answered in an app is written, or ctx ends.
-func (d *Deliveries) awaitBehind(ctx context.Context, appID string) {
-	b, shard := &d.behind, d.Ledger.Shard(appID)
+// awaitApp waits until what was answered in an app is written, or ctx ends.
+func (b *behind) awaitApp(ctx context.Context, appID string) {
+	shard := b.Ledger.Shard(appID)
 	b.mu.Lock()
 	var list []chan struct{}
 	for _, l := range b.lines[appID] {
@@ -228,43 +229,42 @@ type behindOf struct {
 
 // writeLines writes what is ready of a shard until nothing is. What is answered meanwhile is written
 // together, in the next go.
-func (d *Deliveries) writeLines(shard int, hurry chan struct{}) {
-	b := &d.behind
+func (b *behind) writeLines(shard int, hurry chan struct{}) {
 	for {
 		select {
 		case <-hurry:
 		case <-time.After(behindWindow):
-		case <-d.Context.Done():
+		case <-b.Context.Done():
 		}
 		b.mu.Lock()
-		lines := b.ready[shard]
+		lines := b.idle[shard]
 		runs := make([]*behindOf, len(lines))
 		for i, l := range lines {
 			runs[i] = &behindOf{line: l}
 			runs[i].list, runs[i].done = l.take()
 		}
-		if delete(b.ready, shard); len(runs) == 0 {
+		if delete(b.idle, shard); len(runs) == 0 {
 			delete(b.hurry, shard)
 		}
 		b.mu.Unlock()
 		if len(runs) == 0 {
 			return
 		}
-		panics.Run(d.Log, "behind", "", func() { d.writeRuns(runs) })
+		panics.Run(b.Log, "behind", "", func() { b.writeRuns(runs) })
 	}
 }
 
 // writeRuns writes runs in one round trip, and has their events published. One at fault is lost alone.
-func (d *Deliveries) writeRuns(runs []*behindOf) {
+func (b *behind) writeRuns(runs []*behindOf) {
 	if failpoint.Planted(failpoint.LostBehind) {
-		d.lost(runs[1:], errors.New("it is planted"))
+		b.lost(runs[1:], errors.New("it is planted"))
 		runs = runs[:1]
 	}
 	var list []ledger.Behind
 	runs = slices.DeleteFunc(runs, func(run *behindOf) bool {
-		err := d.compose(run)
+		err := b.compose(run)
 		if err != nil {
-			d.lost([]*behindOf{run}, err)
+			b.lost([]*behindOf{run}, err)
 		}
 		return err != nil
 	})
@@ -274,68 +274,68 @@ func (d *Deliveries) writeRuns(runs []*behindOf) {
 	var begun time.Time
 	var written []ledger.Written
 	write := func(ctx context.Context) error {
-		return d.Write(ctx, func() (err error) {
+		return b.Write(ctx, func() (err error) {
 			begun = time.Now()
-			written, err = ledger.WriteBehind(ctx, d.Ledger, list)
+			written, err = ledger.WriteBehind(ctx, b.Ledger, list)
 			return err
 		})
 	}
-	err := write(d.Context)
-	if err != nil && d.Context.Err() != nil { // the process ends
-		ctx, cancel := d.Lasting(d.Context)
+	err := write(b.Context)
+	if err != nil && b.Context.Err() != nil { // the process ends
+		ctx, cancel := b.Lasting(b.Context)
 		defer cancel()
 		err = write(ctx)
 	}
 	if err != nil {
-		d.lost(runs, err)
+		b.lost(runs, err)
 		return
 	}
 	for i, run := range runs {
 		switch of := written[i]; {
 		case of.Err != nil:
-			d.lost([]*behindOf{run}, of.Err)
+			b.lost([]*behindOf{run}, of.Err)
 		case of.Gone:
-			d.ended(run, "dropped")
+			b.ended(run, "dropped")
 		case of.Batch:
-			d.noted(run, "written")
-			d.Go(func() { d.publishBehind(run, begun) })
+			b.noted(run, "written")
+			b.Go(func() { b.publish(run, begun) })
 		default: // its events are behind others
-			d.ended(run, "written")
-			d.Wake(run.line.app)
+			b.ended(run, "written")
+			b.Wake(run.line.app)
 		}
 	}
 }
 
 // lost gives runs up that cannot be written.
-func (d *Deliveries) lost(runs []*behindOf, err error) {
+func (b *behind) lost(runs []*behindOf, err error) {
 	for _, run := range runs {
-		d.Log.Error("behind.lost", "app", run.line.app, "triggers", len(run.list), "error", err.Error())
-		d.ended(run, "lost")
+		b.Log.Error("behind.lost", "app", run.line.app, "triggers", len(run.list), "error", err.Error())
+		b.ended(run, "lost")
 	}
 }
 
 // noted says what has become of a run: nobody waits for it any more.
-func (d *Deliveries) noted(run *behindOf, outcome string) {
-	d.Metrics.Behind.WithLabelValues(outcome).Add(float64(len(run.list)))
+func (b *behind) noted(run *behindOf, outcome string) {
+	b.Metrics.Behind.WithLabelValues(outcome).Add(float64(len(run.list)))
 	close(run.done)
 }
 
-func (d *Deliveries) ended(run *behindOf, outcome string) {
-	d.noted(run, outcome)
-	d.release(run)
+func (b *behind) ended(run *behindOf, outcome string) {
+	b.noted(run, outcome)
+	b.release(run)
 }
 
 // release lets those that wait behind a run be written.
-func (d *Deliveries) release(run *behindOf) {
-	b, l := &d.behind, run.line
+func (b *behind) release(run *behindOf) {
+	l := run.line
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, one := range run.list {
 		b.count, b.weight = b.count-1, b.weight-one.weight
 	}
-	d.Metrics.BehindWaiting.Set(float64(b.count))
+	b.Metrics.BehindWaiting.Set(float64(b.count))
 	if l.writing = nil; len(l.waiting) > 0 {
-		d.ready(l)
+		b.ready(l)
 		return
 	}
 	if delete(b.lines[l.app], l.box); len(b.lines[l.app]) == 0 {
@@ -344,18 +344,18 @@ func (d *Deliveries) release(run *behindOf) {
 }
 
 // compose makes what the ledger is to write of a run.
-func (d *Deliveries) compose(run *behindOf) error {
+func (b *behind) compose(run *behindOf) error {
 	of := run.list[0].of
 	run.Behind = ledger.Behind{
-		Turn: ledger.Turn{App: of.App, Session: of.Session}, Box: of.Box, Token: d.Token(), Lives: run.list[0].lives,
-		TTL: d.Store.SessionTTL().Milliseconds(),
+		Turn: ledger.Turn{App: of.App, Session: of.Session}, Box: of.Box, Token: b.Token(), Lives: run.list[0].lives,
+		TTL: b.Store.SessionTTL().Milliseconds(),
 	}
 	for at, one := range run.list {
 		doc, err := one.commitment()
 		if err != nil {
 			return err
 		}
-		result, err := d.resultOf(one.call)
+		result, err := b.resultOf(one.call)
 		if err != nil {
 			return err
 		}
@@ -374,24 +374,24 @@ func (d *Deliveries) compose(run *behindOf) error {
 	return nil
 }
 
-// publishBehind publishes the events of a run, which are a batch, and has that settled. What cannot be
+// publish publishes the events of a run, which are a batch, and has that settled. What cannot be
 // published is left to the ledger.
-func (d *Deliveries) publishBehind(run *behindOf, begun time.Time) {
-	defer d.release(run)
+func (b *behind) publish(run *behindOf, begun time.Time) {
+	defer b.release(run)
 	ends := begun.Add(keyspace.EventLease / 2)
 	var tried []attempt
 	if time.Now().Before(ends) { // else a session that was erased since could come back
-		tried = d.publishInOrder(d.Context, run.events, ends)
+		tried = b.publishInOrder(b.Context, run.events, ends)
 	}
 	if len(tried) < len(run.events) || slices.ContainsFunc(tried, func(a attempt) bool { return a.outcome.Verdict != effect.Done }) {
-		err := d.handOver(ledger.Report{App: run.App, Session: run.Session, Box: run.Box, Token: run.Token}, tried)
+		err := b.handOver(ledger.Report{App: run.App, Session: run.Session, Box: run.Box, Token: run.Token}, tried)
 		if err != nil {
-			d.Log.Warn("behind.unpublished", "app", run.App, "session", run.Session, "error", err.Error())
+			b.Log.Warn("behind.unpublished", "app", run.App, "session", run.Session, "error", err.Error())
 		}
 		return
 	}
 	s := ledger.Settlement{
-		Turn: run.Turn, Box: run.Box, Token: run.Token, Next: d.NextHolder(), Keep: d.Store.Retention().Done, Trigger: run.Firings[0].ID,
+		Turn: run.Turn, Box: run.Box, Token: run.Token, Next: b.NextHolder(), Keep: b.Store.Retention().Done, Trigger: run.Firings[0].ID,
 	}
 	for i, f := range run.Firings {
 		s.Firings = append(s.Firings, ledger.Settled{ID: f.ID, Attempts: run.Attempts[i]})
@@ -403,7 +403,7 @@ func (d *Deliveries) publishBehind(run *behindOf, begun time.Time) {
 		lines, err := a.lines()
 		state, failed := exactjson.Encode(a.eventState())
 		if err != nil || failed != nil {
-			d.Log.Error("behind.unsettled", "app", run.App, "trigger", a.TriggerID)
+			b.Log.Error("behind.unsettled", "app", run.App, "trigger", a.TriggerID)
 			return
 		}
 		of := &s.Firings[a.Match]
@@ -414,8 +414,8 @@ func (d *Deliveries) publishBehind(run *behindOf, begun time.Time) {
 			of.States.Emitter = string(state)
 		}
 	}
-	d.settle(s)
-	d.AwaitFlush(d.Context, run.App, run.Box)
+	b.settle(s)
+	b.AwaitFlush(b.Context, run.App, run.Box)
 }
 
 // handOver leaves a batch to the ledger, with what came of those of its events that were tried.

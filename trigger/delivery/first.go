@@ -49,7 +49,7 @@ type Deliveries struct {
 	// answered has, by the effect, the channel of the request that waits for its answer.
 	answered sync.Map
 	flusher  flusher
-	behind   behind
+	behind   *behind
 }
 
 // New returns Deliveries, which work on the calls and outboxes of the worker. It has Records wait
@@ -66,10 +66,11 @@ func New(o Options) *Deliveries {
 	}
 	d := &Deliveries{
 		Worker: o.Worker, Options: o, waiting: waiting{events: map[outbox]map[string]chan<- attempt{}},
-		flusher: flusher{queues: map[int]*flushQueue{}, open: map[outbox]*settlement{}}, behind: newBehind(),
+		flusher: flusher{queues: map[int]*flushQueue{}, open: map[outbox]*settlement{}},
 	}
+	d.behind = newBehind(d)
 	o.Records.Flushed = func(ctx context.Context, appID string) {
-		d.awaitBehind(ctx, appID)
+		d.behind.awaitApp(ctx, appID)
 		d.awaitApp(ctx, appID)
 	}
 	d.Handle(keyspace.LaneCalls, d.takeCall)
