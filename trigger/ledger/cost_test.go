@@ -26,25 +26,48 @@ func BenchmarkTurn(b *testing.B) { benchmarkTurns(b, 1) }
 func BenchmarkTurns(b *testing.B) { benchmarkTurns(b, 16) }
 
 func benchmarkTurns(b *testing.B, together int) {
-	server := redistest.Run(b)
-	client := server.Client()
-	require.NoError(b, client.ConfigSet(b.Context(), "appendonly", "yes").Err())
-	db := &keyspace.DB{UniversalClient: client}
-	k := keyspace.KeysOf("shop")
-	require.NoError(b, client.HSet(b.Context(), k.App(), "rev", "r1", "version", "v1", "record", "{}", "generation", "g1", "limits", "0 0 0 0 0 0 0 0").Err())
-	l := ledger.New(db)
-	turns(b, l, -together, together) // the scripts are known now
-	cpu, commands, bytes := used(b, client)
+	cost := costOf(b)
+	cost(together, together) // the scripts are known now
 	b.ResetTimer()
-	n := 0
-	for ; n < b.N; n += together {
-		turns(b, l, n, together)
-	}
+	cpu, commands, bytes := cost(b.N, together)
 	b.StopTimer()
-	cpuAfter, commandsAfter, bytesAfter := used(b, client)
-	b.ReportMetric((cpuAfter-cpu)*1e6/float64(n), "redis-µs/op")
-	b.ReportMetric((commandsAfter-commands)/float64(n), "commands/op")
-	b.ReportMetric((bytesAfter-bytes)/float64(n), "AOF-B/op")
+	b.ReportMetric(cpu*1e6, "redis-µs/op")
+	b.ReportMetric(commands, "commands/op")
+	b.ReportMetric(bytes, "AOF-B/op")
+}
+
+// costOf starts a Redis, and returns what measures there what n messages cost each, some at the same time.
+func costOf(t testing.TB) func(n, together int) (cpu, commands, bytes float64) {
+	server := redistest.Run(t)
+	client := server.Client()
+	require.NoError(t, client.ConfigSet(t.Context(), "appendonly", "yes").Err())
+	k := keyspace.KeysOf("shop")
+	require.NoError(t, client.HSet(t.Context(), k.App(), "rev", "r1", "version", "v1", "record", "{}", "generation", "g1", "limits", "0 0 0 0 0 0 0 0").Err())
+	l, next := ledger.New(&keyspace.DB{UniversalClient: client}), 0
+	return func(n, together int) (cpu, commands, bytes float64) {
+		beforeCPU, beforeCommands, beforeBytes := used(t, client)
+		first := next
+		for ; next < first+n; next += together {
+			turns(t, l, next, together)
+		}
+		cpu, commands, bytes = used(t, client)
+		each := float64(next - first)
+		return (cpu - beforeCPU) / each, (commands - beforeCommands) / each, (bytes - beforeBytes) / each
+	}
+}
+
+// TestAMessageCostsRedisWhatItDid holds what a message costs that fires one tool: these figures are not those of a clock,
+// and do not swing. Messages that come together share what they write of their app.
+func TestAMessageCostsRedisWhatItDid(t *testing.T) {
+	t.Parallel()
+	cost := costOf(t)
+	cost(16, 16)
+	_, commands, bytes := cost(200, 1)
+	require.LessOrEqual(t, commands, 42.0)
+	require.LessOrEqual(t, bytes, 4000.0)
+	_, commands, bytes = cost(320, 16)
+	require.LessOrEqual(t, commands, 27.0)
+	require.LessOrEqual(t, bytes, 3800.0)
 }
 
 // turns takes messages from i on from their request to their settlement, all of them at the same time.
