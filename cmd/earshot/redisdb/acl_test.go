@@ -71,7 +71,7 @@ func TestWhatIsPermittedIsWhatIsSent(t *testing.T) {
 		scripts[name] = true
 	}
 	uses := map[string]string{ // where neither a script nor a method has the name
-		"client|setname": `ClientName = `, "select": `parsed\.Path`, "asking": `NewClusterClient`, "cluster|slots": `NewClusterClient`, "command": `NewClusterClient`, "wait": `"WAIT"`,
+		"client|setname": `ClientName = `, "select": `parsed\.Path`, "asking": `NewClusterClient`, "cluster|slots": `NewClusterClient`, "command": `NewClusterClient`, "wait": `"WAIT"`, "evalsha": `"evalsha"`,
 	}
 	for _, name := range names {
 		if scripts[name] || name == "multi" || name == "discard" {
