@@ -44,12 +44,17 @@ func TestWhatThePromiseHasAcceptedIsDecidedOnceThoughItDies(t *testing.T) {
 		go func() { _, _ = post(t.Context(), i, text(i)) }()
 	}
 	published := func() int { return len(nats.Stored("FLOOR", "")) }
-	owed := func() int64 { return redis.Client().ZCard(t.Context(), promiseOwed("kept")).Val() }
-	require.Eventually(t, func() bool { return owed() == messages }, time.Minute, time.Millisecond)
+	owes := func(n int64) func() bool {
+		return func() bool {
+			owed, err := redis.Client().ZCard(t.Context(), promiseOwed("kept")).Result()
+			return err == nil && owed == n
+		}
+	}
+	require.Eventually(t, owes(messages), time.Minute, time.Millisecond)
 	s.Kill()
 	answer()
 	require.NoError(t, s.Start())
-	require.Eventually(t, func() bool { return owed() == 0 }, time.Minute, time.Millisecond)
+	require.Eventually(t, owes(0), time.Minute, time.Millisecond)
 
 	require.EqualValues(t, messages, published())
 	for i := range messages {
