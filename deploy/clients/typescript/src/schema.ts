@@ -2831,7 +2831,7 @@ export interface components {
             pathParams?: components["schemas"]["ToolboxParameter"][] | null;
             /** @description Of an http tool: added to the query under their names; a list repeats its name. */
             queryParams?: components["schemas"]["ToolboxParameter"][] | null;
-            /** @description Of a SQL tool. true: it runs queries alone. false: one of type execute-sql may change things. A source's readOnly: true has the last word. */
+            /** @description true: the tool changes nothing, so its record and its events are written after its answer. A SQL tool then runs queries alone; false lets one of type execute-sql change things, unless its source is readOnly. */
             readOnly?: boolean;
             /** @description Of an mcp tool: what its server calls it; its name where it is missing. */
             remoteName?: string;

@@ -1939,8 +1939,9 @@ class Tool(_Tool, total=False):
     pathParams: Union[List[ToolboxParameter], None]
     # Of an http tool: added to the query under their names; a list repeats its name.
     queryParams: Union[List[ToolboxParameter], None]
-    # Of a SQL tool. true: it runs queries alone. false: one of type execute-sql may change things. A source's
-    # readOnly: true has the last word.
+    # true: the tool changes nothing, so its record and its events are written after its answer. A SQL tool
+    # then runs queries alone; false lets one of type execute-sql change things, unless its source is
+    # readOnly.
     readOnly: bool
     # Of an mcp tool: what its server calls it; its name where it is missing.
     remoteName: str
