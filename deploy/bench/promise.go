@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
@@ -247,8 +246,8 @@ func (p *promise) recover(ctx context.Context) {
 	for ctx.Err() == nil {
 		apps, _ := p.redis.SMembers(ctx, promiseApps).Result()
 		for _, app := range apps {
-			lapsed := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(time.Now().UnixMilli(), 10)}
-			members, _ := p.redis.ZRangeByScore(ctx, promiseOwed(app), lapsed).Result()
+			lapsed := redis.ZRangeArgs{Key: promiseOwed(app), Start: "-inf", Stop: time.Now().UnixMilli(), ByScore: true}
+			members, _ := p.redis.ZRangeArgs(ctx, lapsed).Result()
 			for _, member := range members {
 				session, id, _ := strings.Cut(member, " ")
 				_ = p.goOn(ctx, promised{app, session, id}) // what fails is owed as before
