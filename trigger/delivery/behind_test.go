@@ -407,7 +407,7 @@ func TestReadCostsLittle(t *testing.T) {
 		read := func(session string) { w.Fire(trigger.Direct{Name: "seek", SessionID: session}) }
 		read("") // its tool is cached now
 		w.Flushed()
-		w.Rest() // nor is anything still to be settled
+		w.Until("it is settled", func() bool { return valueOf(w.Metrics.BehindWaiting) == 0 })
 
 		made := trips.Made()
 		var once sync.Once

@@ -1,6 +1,7 @@
 package delivery_test
 
 import (
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,8 +20,11 @@ func TestAnEventThatIsMadeAnewIsTheSame(t *testing.T) {
 			{"name":"a","description":"An \"A\"","emitter":"desk.a","schema":[{"parameter":"n","type":"number"},{"parameter":"day","type":"string","description":"wished day"}]},
 			{"name":"b","settle":"1ms"},
 			{"name":"c","answer":{"within":"1h"}}]}`)
+		var mu sync.Mutex
 		tried := map[string][]effect.Effect{}
 		w.Events.Answer(func(e effect.Effect) effect.Outcome {
+			mu.Lock()
+			defer mu.Unlock()
 			tried[e.ID] = append(tried[e.ID], e)
 			if len(tried[e.ID]) == 1 {
 				return effect.Outcome{Verdict: effect.Retry, Error: "NATS is not connected"}
@@ -38,6 +42,8 @@ func TestAnEventThatIsMadeAnewIsTheSame(t *testing.T) {
 			_, taken := w.Events.Count()
 			return taken >= 6 && w.Server.Client().Get(t.Context(), keyspace.KeysOf("clinic").Owed()).Val() <= "1"
 		})
+		mu.Lock()
+		defer mu.Unlock()
 		require.GreaterOrEqual(t, len(tried), 6)
 		again := 0
 		for id, list := range tried {
