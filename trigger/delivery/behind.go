@@ -209,13 +209,7 @@ func (b *behind) awaitApp(ctx context.Context, appID string) {
 	b.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, behindWait)
 	defer cancel()
-	for _, written := range list {
-		select {
-		case <-written:
-		case <-ctx.Done():
-			return
-		}
-	}
+	awaitAll(ctx, list)
 }
 
 // behindOf is what is written of one line in one go.

@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"sync"
 	"time"
@@ -45,11 +44,21 @@ func (s *settlement) outbox() outbox { return outbox{s.App, s.Box} }
 
 // await waits until settlements are written, or ctx ends.
 func (d *Deliveries) await(ctx context.Context, list ...*settlement) {
-	for _, one := range list {
+	written := make([]chan struct{}, len(list))
+	for i, one := range list {
 		d.flusher.hurry(d.Ledger.Shard(one.App))
+		written[i] = one.written
+	}
+	awaitAll(ctx, written)
+}
+
+// awaitAll waits until channels are closed, or ctx ends.
+func awaitAll(ctx context.Context, list []chan struct{}) {
+	for _, written := range list {
 		select {
-		case <-one.written:
+		case <-written:
 		case <-ctx.Done():
+			return
 		}
 	}
 }
@@ -185,13 +194,7 @@ func (d *Deliveries) PublishMessage(a ledger.Acceptance) {
 		})
 		return
 	}
-	ctx, cancel := d.Lasting(d.Context)
-	defer cancel()
-	err = d.Write(ctx, func() error { return d.Ledger.Unpack(ctx, a.App, a.Said.Box, a.Token) })
-	r, fault := report(ledger.Report{App: a.App, Session: a.Session, Box: a.Said.Box, Token: a.Token, Next: d.NextHolder()}, []attempt{tried})
-	if err = errors.Join(err, fault); err == nil {
-		_, err = d.finish(ctx, r)
-	}
+	err = d.handOver(ledger.Report{App: a.App, Session: a.Session, Box: a.Said.Box, Token: a.Token}, []attempt{tried})
 	if err != nil {
 		d.Log.Warn("chat.unpublished", "app", a.App, "session", a.Session, "message", a.Turn.Message, "error", err.Error())
 	}
