@@ -131,6 +131,9 @@ func (d *Deliveries) WriteBehind(of *Decision, lives ledger.Lives, commitment fu
 	one.weight = 3 * len(one.call.outcome.Result)
 	for _, e := range of.Effects {
 		one.weight += 2 * len(e.Entry.Body)
+		if e.Event != nil { // its body is a reference
+			one.weight += 2 * len(e.Event.Data)
+		}
 	}
 	b := d.behind
 	b.mu.Lock()
