@@ -22,6 +22,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
@@ -171,14 +172,20 @@ func (w *world) until(what string, condition func() bool) {
 func (w *world) rest() {
 	w.t.Helper()
 	client := w.client()
-	w.until("the ledger is empty", func() bool {
-		for _, key := range keyspace.AllOwed() {
-			if n, err := client.Get(w.t.Context(), key).Int(); n > 0 || err != nil && !errors.Is(err, redis.Nil) {
-				return false
+	var owed []string
+	empty := func() bool {
+		owed = nil
+		for n, key := range keyspace.AllOwed() {
+			if count, err := client.Get(w.t.Context(), key).Int(); count > 0 || err != nil && !errors.Is(err, redis.Nil) {
+				lanes := client.ZRangeWithScores(w.t.Context(), keyspace.PartitionKeys(n).Due(), 0, 9).Val()
+				owed = append(owed, fmt.Sprintf("%s: %d %v, of the lanes %v", key, count, err, lanes))
 			}
 		}
-		return true
-	})
+		return len(owed) == 0
+	}
+	if !assert.Eventually(w.t, empty, patience, glance, "the ledger is empty") {
+		w.t.Fatalf("this is owed: %s", strings.Join(owed, "; "))
+	}
 }
 
 // load is clients that post one message after the other until they are told to stop.
