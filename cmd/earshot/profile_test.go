@@ -20,7 +20,7 @@ import (
 	"earshot/deploy/testbed/redistest"
 )
 
-// profiled names the file that TestProfileForTheCompiler writes, deploy/release/profile.pgo for releases.
+// profiled names the file that TestProfileForTheCompiler writes: default.pgo, which go build finds beside the program's package.
 const profiled = "EARSHOT_PROFILE"
 
 // TestProfileForTheCompiler writes where a replica spends its CPU, for go build -pgo: messages that a model matches, most to new

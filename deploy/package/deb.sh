@@ -13,7 +13,7 @@ DIST=dist/deb_$ARCH
 about=earshot/repositories/version
 mkdir -p "$DIST"
 if [ -z "${EARSHOT_PROGRAM:-}" ]; then
-  CGO_ENABLED=0 GOOS=linux GOARCH="$ARCH" go build -trimpath -tags nodev -pgo=deploy/release/profile.pgo \
+  CGO_ENABLED=0 GOOS=linux GOARCH="$ARCH" go build -trimpath -tags nodev -pgo=auto \
     -ldflags "-s -w -X $about.linkedVersion=$VERSION -X $about.linkedCommit=$(git rev-parse HEAD) -X $about.linkedDate=$(TZ=UTC git log -1 --date=format-local:%Y-%m-%dT%H:%M:%SZ --format=%cd)" \
     -o "$DIST/earshot" ./cmd/earshot
 else # it is built already

@@ -61,7 +61,7 @@ func TestServersOfDevAreLeftOut(t *testing.T) {
 		require.Regexp(t, `-tags[ =]nodev`, builder)
 		require.Contains(t, builder, "CGO_ENABLED=0")
 		require.Contains(t, builder, "-trimpath")
-		require.Contains(t, builder, "-pgo=deploy/release/profile.pgo")
+		require.Contains(t, builder, "-pgo=auto")
 	}
 }
 

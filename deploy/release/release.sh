@@ -11,9 +11,9 @@
 #   -k KEY        an OpenSSH key that signs the checksums and the provenance
 #   -b URI        the builder, and -s URL the repository, for the provenance
 #
-# The programs are built for what profile.pgo says of a replica under load (go help build, -pgo): that takes 14 % off its
-# CPU, and adds some minutes to the build. The profile is kept, so that the bytes are the same each time. To make it anew:
-#   EARSHOT_PROFILE=$PWD/deploy/release/profile.pgo go test ./cmd/earshot -run TestProfileForTheCompiler
+# The programs are built for what cmd/earshot/default.pgo says of a replica under load (go help build, -pgo), which takes
+# 14 % off its CPU. The profile is kept, so that the bytes are the same each time. To make it anew:
+#   EARSHOT_PROFILE=$PWD/cmd/earshot/default.pgo go test ./cmd/earshot -run TestProfileForTheCompiler
 #
 # The same commit gives the same bytes on any machine with GNU tar and the Go that go.mod names.
 set -eu
@@ -61,7 +61,7 @@ for platform in $PLATFORMS; do
   name=earshot_${VERSION}_${GOOS}_$GOARCH
   program=earshot$(go env GOEXE)
   mkdir -p "$WORK/$name"
-  go build -pgo=deploy/release/profile.pgo -ldflags "-s -w -buildid= -X $ABOUT.linkedVersion=$VERSION -X $ABOUT.linkedCommit=$COMMIT -X $ABOUT.linkedDate=$DATE" -o "$WORK/$name/$program" ./cmd/earshot
+  go build -pgo=auto -ldflags "-s -w -buildid= -X $ABOUT.linkedVersion=$VERSION -X $ABOUT.linkedCommit=$COMMIT -X $ABOUT.linkedDate=$DATE" -o "$WORK/$name/$program" ./cmd/earshot
   # The documents, and what they link to.
   git ls-files LICENSE NOTICE '*.md' deploy/docs deploy/monitoring deploy/examples deploy/clients deploy/conversations deploy/package \
     repositories/tracing/keys.go trigger/ledger/commit.go | tar -cf - -T - | tar -xf - -C "$WORK/$name"

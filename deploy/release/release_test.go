@@ -37,8 +37,8 @@ func TestTheProfileIsOfTheFunctionsThatThereAre(t *testing.T) {
 	t.Chdir(root)
 	script, err := os.ReadFile("deploy/release/release.sh")
 	require.NoError(t, err)
-	require.Contains(t, string(script), "go build -pgo=deploy/release/profile.pgo ")
-	out, err := exec.Command("go", "tool", "pprof", "-top", "-cum", "-nodecount=500", "deploy/release/profile.pgo").Output()
+	require.Contains(t, string(script), "go build -pgo=auto ")
+	out, err := exec.Command("go", "tool", "pprof", "-top", "-cum", "-nodecount=500", "cmd/earshot/default.pgo").Output()
 	require.NoError(t, err)
 	sources := map[string]string{} // by folder
 	there, gone := 0, []string{}

@@ -29,7 +29,7 @@ func newCheckout(t *testing.T) *checkout {
 	_, golang, _ := strings.Cut(string(mod), "\ngo ")
 	golang, _, _ = strings.Cut(golang, "\n")
 	c.write("go.mod", "module earshot\n\ngo "+golang+"\n")
-	for _, name := range []string{"repositories/version/version.go", "deploy/release/release.sh", "deploy/release/profile.pgo"} {
+	for _, name := range []string{"repositories/version/version.go", "deploy/release/release.sh", "cmd/earshot/default.pgo"} {
 		text, err := os.ReadFile(filepath.Join(root, name))
 		require.NoError(t, err)
 		c.write(name, string(text))
