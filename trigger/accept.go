@@ -168,7 +168,7 @@ func (ts *Turns) post(ctx context.Context, id ledger.Turn, message *query.Stored
 		case ledger.NoDraft:
 			err = noDraft(id)
 		case ledger.Answered:
-			answer, err = answered(found)
+			answer, err = answered(id, found)
 		case ledger.Decided:
 			answer, err = ts.rebuild(ctx, id, found.Decision)
 		case ledger.Taken:
@@ -372,11 +372,11 @@ func (ts *Turns) readTurn(a ledger.Acceptance, known *scope.State, found *ledger
 }
 
 // answered is the stored answer of a message.
-func answered(found ledger.Accepted) (json.RawMessage, error) {
+func answered(id ledger.Turn, found ledger.Accepted) (json.RawMessage, error) {
 	if found.Answer != ledger.AsDecided {
 		return json.RawMessage(found.Answer), nil
 	}
-	answer, err := query.AsDecided(found.Decision)
+	answer, err := query.AsDecided(id.Message, found.Decision)
 	if err != nil {
 		return nil, err
 	}
@@ -390,9 +390,9 @@ func answered(found ledger.Accepted) (json.RawMessage, error) {
 // rebuild makes the answer of a turn whose process died after the decision: what was decided, with
 // the current states.
 func (ts *Turns) rebuild(ctx context.Context, id ledger.Turn, decision string) (json.RawMessage, error) {
-	var answer query.Answer
-	if err := exactjson.Unmarshal([]byte(decision), &answer); err != nil {
-		return nil, err
+	answer, err := query.ReadDecision(id.Message, decision)
+	if err != nil {
+		return nil, fmt.Errorf("the decision of message %q cannot be read: %w", id.Message, err)
 	}
 	// What that process may have answered is so by then, if the broker takes it.
 	ts.deliveries.Drain(id.App, keyspace.Box(id.Session, ""), ts.Token())

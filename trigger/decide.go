@@ -534,7 +534,7 @@ func (d *decider) commit(ctx context.Context, p *planner) (status ledger.Status,
 // commitment completes the plan's document for the ledger. The version follows if a repository of
 // the app goes.
 func (p *planner) commitment(version string, lease time.Duration) (ledger.Commitment, error) {
-	decision, err := exactjson.Text(&p.Answer)
+	decision, err := p.Answer.Kept()
 	if err != nil {
 		return p.doc, err
 	}
@@ -562,11 +562,10 @@ func (p *planner) commitment(version string, lease time.Duration) (ledger.Commit
 		}
 		one := ledger.Firing{ID: p.Answer.Matches[i].TriggerID, Name: f.id, Open: f.open, States: states, Move: f.move}
 		if f.repository != nil {
-			record, err := exactjson.Text(&p.firings[i].record)
-			if err != nil {
+			if one.Record, one.Size, err = p.firings[i].record.Kept(); err != nil {
 				return doc, err
 			}
-			one.Record, one.Repository, one.Session, one.Revision = record, f.repository.ID, f.repository.SessionID, f.repository.Revision
+			one.Repository, one.Session, one.Revision = f.repository.ID, f.repository.SessionID, f.repository.Revision
 			one.Once = f.repository.Options.TriggerOnce && (f.move == nil || state.State(f.move.State) != state.Duplicate)
 		}
 		doc.Firings = append(doc.Firings, one)

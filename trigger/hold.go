@@ -47,7 +47,7 @@ func (d *decider) held(ctx context.Context, appID, triggerID string) (*heldTrigg
 	}
 	stored, err := query.ReadStored(&found.StoredTrigger)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("trigger %q cannot be read: %w", triggerID, err)
 	}
 	h := &heldTrigger{Stored: stored, state: state.State(found.State)}
 	if found.Held != "" {

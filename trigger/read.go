@@ -29,13 +29,13 @@ const readWait = time.Second
 // A call that takes long or fails is committed before the answer, so that all replicas know its id and
 // the ledger owes what follows.
 func (f *Firings) read(ctx context.Context, p *planner, direct *Direct) (answer json.RawMessage, status ledger.Status, err error) {
-	record, err := exactjson.Encode(p.firings[0].record)
+	_, size, err := p.firings[0].record.Kept()
 	if err != nil {
 		return nil, "", err
 	}
 	doc := p.doc
 	doc.Turn = p.Turn
-	status, lives, err := ledger.Admit(ctx, f.Ledger, doc, len(record))
+	status, lives, err := ledger.Admit(ctx, f.Ledger, doc, size)
 	switch {
 	case err != nil:
 		return nil, "", err

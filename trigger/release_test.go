@@ -57,8 +57,8 @@ func TestMessageWhoseAcceptanceWasNotHeardOfGoesOnAtOnce(t *testing.T) {
 func TestDecisionThatWasNotHeardOfIsCarriedOutAtOnce(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("s1", "shop", `{"tools":[{"name":"pay","url":"http://x.example","request":{"idempotent":false}}]}`)
-		w.Lease = 3 * time.Second     // a third of which is for the decision
-		lost, on := deaf(`"schema":`) // which a record has, and no outcome
+		w.Lease = 3 * time.Second                  // a third of which is for the decision
+		lost, on := deaf(`"name":"pay","source":`) // which a record has, and no outcome
 		on.Store(true)
 		_, w.Engine = w.Replica(lost)
 		_, err := w.TrySay("m1", "pay")

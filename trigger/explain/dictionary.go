@@ -1,11 +1,17 @@
 package explain
 
-import "github.com/klauspost/compress/s2"
+import (
+	"strings"
+
+	"github.com/klauspost/compress/s2"
+
+	"earshot/trigger/shorttext"
+)
 
 // dictionary is what most explanations have in common: their fields, our sentences, and how requests to models and
 // their answers are written. An explanation refers to it, and has about a third of the size. Explanations that are kept
 // need it as it is: another one would need a mark of its own.
-var dictionary = s2.MakeDict([]byte(`"verified":true,"barred":{"limit":32,"offered":"scores":[{"n":","s":0.0"notes":["cut":["requests/0/response","requests/0/request"`+
+var dictionary = shorttext.New(16<<20, `"verified":true,"barred":{"limit":32,"offered":"scores":[{"n":","s":0.0"notes":["cut":["requests/0/response","requests/0/request"`+
 	`"leftOut":["error":"unreadmissing.unreaderrors":[{"parameter":","detail":"ignored":[`+
 	`{"type":"message","role":"assistant","content":[{"type":"tool_use","id":"toolu_","name":"input":{}}],"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":`+
 	`{"candidates":[{"content":{"parts":[{"functionCall":{"name":"args":{"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":"candidatesTokenCount":"totalTokenCount":`+
@@ -19,19 +25,15 @@ var dictionary = s2.MakeDict([]byte(`"verified":true,"barred":{"limit":32,"offer
 	`"answer":"{\"id\":\"chatcmpl-\",\"object\":\"chat.completion\",\"created\":17,\"model\":\"gpt-4o-mini\",\"choices\":[{\"index\":0,\"message\":{\"role\":\"assistant\",\"content\":null,\"tool_calls\":[{\"id\":\"call_\",\"type\":\"function\",\"function\":{\"name\":\"`+
 	`\",\"arguments\":\"{\\\"day\\\":\\\"Friday\\\"}\"}}],\"refusal\":null,\"annotations\":[]},\"logprobs\":null,\"finish_reason\":\"tool_calls\"}],\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":1,\"total_tokens\":2,\"prompt_tokens_details\":{\"cached_tokens\":0,\"audio_tokens\":0},`+
 	`\"completion_tokens_details\":{\"reasoning_tokens\":0,\"audio_tokens\":0,\"accepted_prediction_tokens\":0,\"rejected_prediction_tokens\":0}},\"service_tier\":\"default\",\"system_fingerprint\":\"fp_\"}","ms":15,"tokens":{"prompt":1,"cached":0,"completion":1}}],`+
-	`"calls":[{"repositoryId":"","name":"","arguments":{"":""},"round":1,"repaired":false,"coerced":null,"errors":null,"evidence":{"":{"messageId":"","words":""}},"verdict":"rejected","verdict":"dropped","verdict":"fired","why":"The model called it, with values that the tool takes.","triggerId":"`), nil)
-
-// referring begins an explanation that refers to the dictionary. One of a build before has its length there, which is
-// never zero.
-const referring = "\x00"
+	`"calls":[{"repositoryId":"","name":"","arguments":{"":""},"round":1,"repaired":false,"coerced":null,"errors":null,"evidence":{"":{"messageId":"","words":""}},"verdict":"rejected","verdict":"dropped","verdict":"fired","why":"The model called it, with values that the tool takes.","triggerId":"`)
 
 // compress writes an explanation as it is kept.
-func compress(text []byte) string { return referring + string(dictionary.Encode(nil, text)) }
+func compress(text []byte) string { return dictionary.Pack(text) }
 
-// decompress is the reverse of compress, of this build or one before.
+// decompress is the reverse of compress, of this build or one before, which had no dictionary.
 func decompress(body string) ([]byte, error) {
-	if body != "" && body[0] == referring[0] {
-		return dictionary.Decode(nil, []byte(body[1:]))
+	if strings.HasPrefix(body, shorttext.Mark) {
+		return dictionary.Unpack(body)
 	}
 	return s2.Decode(nil, []byte(body))
 }

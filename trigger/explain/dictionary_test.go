@@ -6,6 +6,8 @@ import (
 
 	"github.com/klauspost/compress/s2"
 	"github.com/stretchr/testify/require"
+
+	"earshot/trigger/shorttext"
 )
 
 func TestExplanationsOfThisBuildAndOfEarlierOnesAreRead(t *testing.T) {
@@ -15,7 +17,7 @@ func TestExplanationsOfThisBuildAndOfEarlierOnesAreRead(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, text, string(read))
 	}
-	for _, faulty := range []string{"", referring, referring + "\xff\xff\xff", "{}", compress([]byte(text))[:9]} {
+	for _, faulty := range []string{"", shorttext.Mark, shorttext.Mark + "\xff\xff\xff", "{}", compress([]byte(text))[:9]} {
 		_, err := decompress(faulty)
 		require.Error(t, err, "%q", faulty)
 	}

@@ -307,7 +307,7 @@ const (
 type Accepted struct {
 	Status
 	Answer   string // of Answered
-	Decision string // of Decided, and of an answer that is AsDecided
+	Decision string // of Decided, and of an answer that is AsDecided: as it was committed
 	Reply    string // of such an answer
 	Taken    *TakenTurn
 	// Told says that the event of the message is the batch of its outbox, for the caller to
@@ -337,8 +337,8 @@ type TakenTurn struct {
 	Draft KeptDraft
 }
 
-// Past is an earlier message of a session. All of its fields but the id are JSON, and may
-// be empty.
+// Past is an earlier message of a session. Its decision is as it was committed, all else but the id
+// JSON, and may be empty.
 type Past struct{ ID, Message, Decision, Results, Reply string }
 
 // Size is how many bytes it has.

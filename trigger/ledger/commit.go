@@ -52,10 +52,10 @@ end
 `, Each: failpoint.Script(failpoint.CommitWithoutCAS, `
 ITEMKEYS sessionRepos turns outbox sessionTriggers closed sessionRate firstTrigger
 ITEMARGV session message member box token unfinished decision matched version ttl lease counts verified batch
-ITEMARGV outboxLease events guessed explanation keep partCount firingCount questions heard profile
+ITEMARGV outboxLease events guessed explanation keep partCount firingCount questions heard profile size
 local session, message, box, token = $session, $message, $box, $token
 local turns, parts = @turns, tonumber($partCount)
-local list, argument, fences = {}, a + 24 + 2 * parts, 0
+local list, argument, fences = {}, a + 25 + 2 * parts, 0
 for i = 1, tonumber($firingCount) do
   local f = {key = KEYS[k + 6 + i]}
   for j, name in ipairs({'id', 'name', 'record', 'repository', 'session', 'revision', 'once', 'open', 'event', 'emitter', 'call', 'move'}) do
@@ -102,7 +102,7 @@ for _, f in ipairs(list) do
 end
 if message == '' and list[1].new then
   local over = $counts ~= '`+countedBefore+`' and overRate(of[2], @appRate, session ~= '' and @sessionRate or nil,
-    {messages = $counts == '`+countedAsMessage+`' and 1 or 0, triggers = 1, bytes = #list[1].record})
+    {messages = $counts == '`+countedAsMessage+`' and 1 or 0, triggers = 1, bytes = tonumber($size)})
   if over then return over end
   if session ~= '' then useSession(turns, @idle, @sessions, app, session, tonumber($ttl)) end
 end
@@ -143,7 +143,7 @@ if message ~= '' then
   if $explanation ~= '' then
     local goes = at + tonumber($keep)
     explanations[#explanations + 1], explanations[#explanations + 2] = goes, app .. '/' .. $member
-    for i = a + 25, a + 24 + 2 * parts, 2 do
+    for i = a + 26, a + 25 + 2 * parts, 2 do
       redis.call('HSET', @parts, ARGV[i], ARGV[i + 1])
       explanations[#explanations + 1], explanations[#explanations + 2] = goes + tonumber($keep), app .. '//' .. ARGV[i]
     end
@@ -187,7 +187,7 @@ type Commitment struct {
 	Box        string // the outbox of its events
 	Token      string
 	Unfinished string // JSON
-	Decision   string // JSON
+	Decision   string // opaque
 	// Matched is the version of the app that it was matched by, Version the one that
 	// follows where a repository of the app goes.
 	Matched, Version string
@@ -236,7 +236,8 @@ type Explanation struct {
 type Firing struct {
 	ID         string
 	Name       string // its effects are named after it
-	Record     string // JSON
+	Record     string // opaque; empty where there is one
+	Size       int    // bytes that it counts for, of a direct trigger
 	Repository string
 	Session    string // of the repository
 	Revision   string
@@ -351,13 +352,21 @@ func (c Commitment) counts() string {
 	return countedAsTrigger
 }
 
+// size is how many bytes a direct trigger counts for.
+func (c Commitment) size() int {
+	if len(c.Firings) == 0 {
+		return 0
+	}
+	return c.Firings[0].Size
+}
+
 func (c Commitment) arguments() ([]any, error) {
 	// The outcome of a call, which waits for nothing, is written with those of the events.
 	calls := slices.ContainsFunc(c.Others, func(owed keyspace.Entry) bool { return owed.Order == "" })
-	args := append(make([]any, 0, 24+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
+	args := append(make([]any, 0, 25+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version, c.TTL, c.Lease,
 		c.counts(), c.Claims, !calls, keyspace.EventLease.Milliseconds(), packed(c.Events), c.Guessed,
-		c.Body, c.Keep.Milliseconds(), len(c.Parts), len(c.Firings), linesOf(c.Questions), string(c.Heard), c.Put)
+		c.Body, c.Keep.Milliseconds(), len(c.Parts), len(c.Firings), linesOf(c.Questions), string(c.Heard), c.Put, c.size())
 	for name, text := range c.Parts {
 		args = append(args, name, text)
 	}

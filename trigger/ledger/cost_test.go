@@ -3,6 +3,7 @@ package ledger_test
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -14,8 +15,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"earshot/deploy/testbed/redistest"
+	"earshot/matcher"
+	"earshot/repositories/exactjson"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/ledger"
+	"earshot/trigger/query"
 )
 
 // BenchmarkTurn measures what a message that fires one tool costs Redis, if it comes alone: its CPU, the commands
@@ -64,10 +68,10 @@ func TestAMessageCostsRedisWhatItDid(t *testing.T) {
 	cost(16, 16)
 	_, commands, bytes := cost(200, 1)
 	require.LessOrEqual(t, commands, 42.0)
-	require.LessOrEqual(t, bytes, 4000.0)
+	require.LessOrEqual(t, bytes, 3950.0)
 	_, commands, bytes = cost(320, 16)
 	require.LessOrEqual(t, commands, 27.0)
-	require.LessOrEqual(t, bytes, 3800.0)
+	require.LessOrEqual(t, bytes, 3550.0)
 }
 
 // turns takes messages from i on from their request to their settlement, all of them at the same time.
@@ -85,33 +89,61 @@ func turns(b testing.TB, l *ledger.Ledger, i, count int) {
 	require.NoError(b, err)
 }
 
-// turn takes a message from its request to its decision, and returns what is to be settled then.
-func turn(ctx context.Context, l *ledger.Ledger, i int) (ledger.Settlement, error) {
-	of := ledger.Turn{App: "shop", Session: fmt.Sprint("s", i%1000), Message: fmt.Sprint("m", i)}
-	token, trigger := fmt.Sprint("token", i), fmt.Sprint("trigger", i)
+// turn takes a message from its request to its decision, and returns what is to be settled then. Ids and texts are as
+// long as those of a service.
+func turn(ctx context.Context, l *ledger.Ledger, i int) (settled ledger.Settlement, err error) {
+	of := ledger.Turn{App: "shop", Session: fmt.Sprint("s", i%1000), Message: fmt.Sprintf("%026d", i)}
+	token, trigger, traceParent := fmt.Sprintf("WOOAWNXDJHKHE.%d", i), ledger.Hash(of.Message), fmt.Sprintf("00-%032x-%016x-01", i, i)
+	text := "Good morning, this is Ms Keller. Please book a table for two at noon, on Friday"
+	message, err := exactjson.Text(query.StoredMessage{Actor: "user", Text: text, Time: time.Unix(0, 1795819986610942706), TraceParent: traceParent})
+	if err != nil {
+		return settled, err
+	}
 	found, err := l.Accept(ctx, ledger.Acceptance{
-		Turn: of, Token: token, Lease: 15 * time.Second, Message: `{"actor":"user","text":"a table for two at noon","ts":"2026-11-21T10:00:00Z"}`,
-		Says: "hash", History: 40, Version: "v1", Life: time.Hour, Remembers: time.Hour, Messages: 1000,
+		Turn: of, Token: token, Lease: 15 * time.Second, Message: message,
+		Says: ledger.Hash(text), History: 40, Version: "v1", Life: time.Hour, Remembers: time.Hour, Messages: 1000,
 	})
 	if err != nil || found.Status != ledger.Taken {
-		return ledger.Settlement{}, fmt.Errorf("%s: %w", found.Status, err)
+		return settled, fmt.Errorf("%s: %w", found.Status, err)
+	}
+	match := query.Match{
+		TriggerID: trigger, RepositoryID: "booking", Name: "book-table-kitchen", Source: query.SourceMessage, Values: map[string]any{"day": "Friday"},
+		Event: &query.EventState{Subject: "tool.trigger.shop." + of.Session + ".book-table-kitchen", State: query.StatePending},
+	}
+	record := query.Record{
+		Match: match, AppID: of.App, SessionID: of.Session, MessageID: of.Message, Text: text, Time: time.Unix(0, 1795819986614844332),
+		Schema:   json.RawMessage(`[{"description":"wished day","parameter":"day","required":true,"type":"string"}]`),
+		Evidence: map[string]*matcher.Evidence{"day": {MessageID: of.Message, Words: "Friday"}},
+	}
+	kept, _, err := record.Kept()
+	if err != nil {
+		return settled, err
+	}
+	decision, err := query.Answer{MessageID: of.Message, Matches: []query.Match{match}, Rejected: []query.Rejected{}}.Kept()
+	if err != nil {
+		return settled, err
+	}
+	states, err := match.States()
+	if err != nil {
+		return settled, err
 	}
 	decided, err := l.Commit(ctx, ledger.Commitment{
-		Turn: of, Box: of.Session, Token: token, Decision: strings.Repeat("d", 300), Matched: "v1", Version: "v2",
-		TTL: time.Hour.Milliseconds(), Lease: 15000, Explanation: ledger.Explanation{Body: strings.Repeat("x", 600), Keep: 24 * time.Hour},
-		Firings: []ledger.Firing{{
-			ID: trigger, Name: trigger, Record: strings.Repeat("r", 700), Repository: "booking", Revision: "r1", Open: 1,
-			States: ledger.States{Event: `{"subject":"tool.trigger.shop.s.book","state":"pending"}`},
-		}},
-		Events: []keyspace.Entry{keyspace.EventEntry(trigger+".event", of.Session, trigger, "@00-"+strings.Repeat("e", 52))},
+		Turn: of, Box: of.Session, Token: token, Decision: decision, Matched: "v1", Version: "v2",
+		TTL: time.Hour.Milliseconds(), Lease: 15000, Explanation: ledger.Explanation{Body: strings.Repeat("x", 460), Keep: 24 * time.Hour},
+		Firings: []ledger.Firing{{ID: trigger, Name: trigger, Record: kept, Repository: "booking", Revision: "r1", Open: 1, States: states}},
+		Events:  []keyspace.Entry{keyspace.EventEntry(trigger+".event", of.Session, trigger, "@"+traceParent)},
 	})
 	if err != nil || decided.Status != ledger.Committed || !decided.Batch {
-		return ledger.Settlement{}, fmt.Errorf("%s: %w", decided.Status, err)
+		return settled, fmt.Errorf("%s: %w", decided.Status, err)
 	}
+	if states, err = match.Published().States(); err != nil {
+		return settled, err
+	}
+	attempt, err := exactjson.Text(query.Attempt{Effect: "event", Number: 1, Time: time.Unix(0, 1795819986614844332)})
 	return ledger.Settlement{
 		Turn: of, Box: of.Session, Token: token, Next: "next", Keep: time.Hour, Answered: true,
-		Firings: []ledger.Settled{{ID: trigger, States: ledger.States{Event: `{"subject":"tool.trigger.shop.s.book","state":"published"}`}, Attempts: strings.Repeat("l", 80)}},
-	}, nil
+		Firings: []ledger.Settled{{ID: trigger, States: states, Attempts: attempt + "\n"}},
+	}, err
 }
 
 // used are the seconds of CPU that Redis has used, the commands that it has run, those of scripts included, and the

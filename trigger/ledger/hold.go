@@ -201,7 +201,7 @@ func (l *Ledger) Held(ctx context.Context, appID, triggerID string) (*HeldTrigge
 	if v[0] == "" {
 		return nil, nil
 	}
-	return &HeldTrigger{StoredTrigger: StoredTrigger{Record: v[0], Name: v[1], State: v[2], Due: int64(number(v[5]))}, Held: v[3], Session: v[4]}, nil
+	return &HeldTrigger{StoredTrigger: StoredTrigger{ID: triggerID, Record: v[0], Name: v[1], State: v[2], Due: int64(number(v[5]))}, Held: v[3], Session: v[4]}, nil
 }
 
 // let takes a trigger that is not held any more out of those that are.

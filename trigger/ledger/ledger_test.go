@@ -124,7 +124,7 @@ func TestAMessageIsAcceptedAndDecidedOnce(t *testing.T) {
 			require.NoError(w, err)
 			require.Equal(w, []bool{false}, holds)
 		}
-		require.Equal(w, ledger.StoredTrigger{Record: "{}", Event: `{"state":"published"}`, Attempts: "{}\n", Name: "t1", Answering: true}, w.trigger())
+		require.Equal(w, ledger.StoredTrigger{ID: "t1", Record: "{}", Event: `{"state":"published"}`, Attempts: "{}\n", Name: "t1", Answering: true}, w.trigger())
 		answered := w.accept("b", nil)
 		require.Equal(w, ledger.Accepted{Status: ledger.Answered, Answer: ledger.AsDecided, Decision: `{"decided":true}`}, answered)
 		require.Zero(w, w.owed())

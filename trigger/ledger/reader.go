@@ -22,7 +22,8 @@ func NewReader(db *keyspace.DB) *Reader { return &Reader{db} }
 
 // StoredTrigger is a trigger as Redis keeps it; see commit and finish for what writes it.
 type StoredTrigger struct {
-	Record               string // JSON
+	ID                   string
+	Record               string // as it was committed
 	Event, Emitter, Call string // JSON of the states of its effects
 	Result               string // JSON of the state of the event that tells of its result
 	Attempts, Retries    string // a line of JSON each
@@ -67,7 +68,7 @@ func (l *Reader) Triggers(ctx context.Context, appID string, ids []string) ([]*S
 			continue
 		}
 		list[i] = &StoredTrigger{
-			Record: v[0], Event: v[1], Emitter: v[2], Call: v[3], Result: v[4], Attempts: v[5], Answer: v[6], Name: v[7],
+			ID: ids[i], Record: v[0], Event: v[1], Emitter: v[2], Call: v[3], Result: v[4], Attempts: v[5], Answer: v[6], Name: v[7],
 			Answering: v[8] != "" && now.UnixMilli() < int64(number(v[8])), Retries: v[9], State: v[10], Due: int64(number(v[11])), Moves: v[12],
 		}
 	}
@@ -195,8 +196,8 @@ func (l *Reader) Page(ctx context.Context, appID, sessionID string, p Pages) (fi
 	return first, ids, r.Status == Moved, nil
 }
 
-// StoredMessage is what the history shows of a message: JSON, and empty where there is
-// none. One without a Message has left the history.
+// StoredMessage is what the history shows of a message: JSON, the decision as it was committed, and
+// empty where there is none. One without a Message has left the history.
 type StoredMessage struct{ Message, Decision, Reply, Failure, Answer string }
 
 // turnFieldsOf are fields of a message, named as in turnFields.
@@ -239,8 +240,8 @@ func (l *Reader) fields(ctx context.Context, key string, fields []string) ([]str
 	return keyspace.Fields(found), keyspace.Unavailable(err)
 }
 
-// Explained is what is kept of a message to explain it: all fields but the last are JSON, and
-// may be empty. One without a Message is not in the history.
+// Explained is what is kept of a message to explain it: JSON, the decision as it was committed and the
+// explanation, which may be empty. One without a Message is not in the history.
 type Explained struct{ Message, Decision, Answer, Failure, Explanation string }
 
 // Explained reads what explains a message.

@@ -23,7 +23,7 @@ var turnFields = map[string]string{
 	"token":     "k:", // of the lease
 	"ends":      "u:", // the lease does (ms)
 	"claims":    "c:", // how often the lease was taken; once if there is a token and no number
-	"decision":  "d:", // JSON of the answer as it was decided
+	"decision":  "d:", // the answer as it was decided, opaque
 	"decider":   "x:", // token of who decided, of earlier builds
 	"answer":    "a:", // JSON
 	"reply":     "p:", // JSON

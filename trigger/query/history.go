@@ -263,13 +263,15 @@ func readEntry(id string, stored ledger.StoredMessage) (Entry, error) {
 		return Entry{}, fmt.Errorf("message %q cannot be read: %w", id, err)
 	}
 	entry := Entry{MessageID: id, Actor: message.Actor, Text: message.Text, Time: message.Time, Metadata: message.Metadata, State: EntryPending, Triggers: []Match{}, Auth: message.Auth}
-	var decided Answer // the answer says more than the decision: what came of it by then
+	var decided Answer
 	var err error
 	switch {
 	case stored.Answer == ledger.AsDecided:
-		decided, err = AsDecided(stored.Decision)
-	case stored.Answer+stored.Decision != "":
-		err = exactjson.Unmarshal([]byte(cmp.Or(stored.Answer, stored.Decision)), &decided)
+		decided, err = AsDecided(id, stored.Decision)
+	case stored.Answer != "": // it says more than the decision: what came of it by then
+		err = exactjson.Unmarshal([]byte(stored.Answer), &decided)
+	case stored.Decision != "":
+		decided, err = ReadDecision(id, stored.Decision)
 	}
 	if err != nil {
 		return Entry{}, fmt.Errorf("the decision of message %q cannot be read: %w", id, err)
@@ -292,8 +294,8 @@ func readEntry(id string, stored ledger.StoredMessage) (Entry, error) {
 }
 
 // AsDecided returns the answer with what was decided, after all of it was published.
-func AsDecided(decision string) (answer Answer, err error) {
-	err = exactjson.Unmarshal([]byte(decision), &answer)
+func AsDecided(messageID, decision string) (answer Answer, err error) {
+	answer, err = ReadDecision(messageID, decision)
 	for i, match := range answer.Matches {
 		answer.Matches[i] = match.Published()
 	}
@@ -333,7 +335,7 @@ type readPast struct {
 }
 
 // So many conversations are kept, and of each the messages that have so many bytes together in the
-// ledger; read they take about twice that.
+// ledger; read they take about four times that.
 const (
 	cachedConversations     = 1024
 	cachedConversationBytes = 8 << 10
@@ -378,8 +380,7 @@ func Utterances(past ledger.Past) []matcher.Utterance {
 		return nil
 	}
 	utterance := matcher.Utterance{ID: past.ID, Actor: message.Actor, Text: message.Text}
-	var decided Answer
-	if past.Decision != "" && exactjson.Unmarshal([]byte(past.Decision), &decided) == nil {
+	if decided, err := ReadDecision(past.ID, past.Decision); past.Decision != "" && err == nil {
 		results := map[string]CallResult{} // of a trigger the last one holds
 		for _, result := range readLines[CallResult](past.Results) {
 			results[result.TriggerID] = result
@@ -418,9 +419,11 @@ func Unfinished(at time.Time, history []ledger.Past, among []matcher.Candidate) 
 	var list []conversation.Past
 	for _, past := range history {
 		var message StoredMessage
-		var decided Answer
-		if exactjson.Unmarshal([]byte(past.Message), &message) != nil || message.Actor == matcher.ActorAgent || past.Decision == "" ||
-			exactjson.Unmarshal([]byte(past.Decision), &decided) != nil {
+		if exactjson.Unmarshal([]byte(past.Message), &message) != nil || message.Actor == matcher.ActorAgent || past.Decision == "" {
+			continue
+		}
+		decided, err := ReadDecision(past.ID, past.Decision)
+		if err != nil {
 			continue
 		}
 		list = append(list, PastOf(message.Text, message.Time, decided.Matches, decided.Rejected))

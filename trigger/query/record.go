@@ -287,7 +287,7 @@ type Stored struct {
 func ReadStored(found *ledger.StoredTrigger) (*Stored, error) {
 	s := &Stored{Firing: found.Name, Answer: found.Answer, Answering: found.Answering}
 	record := &s.Record
-	if err := exactjson.Unmarshal([]byte(found.Record), record); err != nil {
+	if err := record.readKept(found.ID, found.Record); err != nil {
 		return nil, err
 	}
 	s.Decided, s.Decided.State = record.Match, record.State

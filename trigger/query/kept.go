@@ -1,0 +1,125 @@
+package query
+
+import (
+	"strings"
+
+	"earshot/repositories/exactjson"
+	"earshot/trigger/shorttext"
+)
+
+// words is what most records and decisions have in common. Those that are kept need it as it is: another one would need
+// a mark of its own.
+var words = shorttext.New(mostShort, `"metadata":{"repaired":true,"coerced":[""],"default":"enum":["","format":"date-time","items":{"type":"object","properties":{"type":"array",`+
+	`"type":"integer"},"type":"number"},"type":"boolean"},"required":false,"type":"string"},{"description":"","parameter":"","required":true,`+
+	`"auth":{"":"expired"},"missing":[""],"errors":[{"parameter":"","detail":""}],"ask":""}],"rejected":[{"repositoryId":"","name":"","values":{},`+
+	`"emitter":{"subject":"app.","state":"pending"},"call":{"state":"pending","attempts":0},"returnDirect":true,"skipResponse":true,"state":"confirming",`+
+	`"dueAt":"2026-","of":"","digest":"","question":"","expiresAt":"2026-","source":"ui","source":"task","source":"agent",`+
+	`{"event":{"subject":"tool.trigger.","state":"pending"},"returnDirect":false,"skipResponse":false,"appId":"","sessionId":"","messageId":"","text":"","ts":"2026-1",`+
+	`"schema":[{"description":"","parameter":"","required":true,"type":"string"}],"evidence":{"":{"messageId":"","words":""},"":null},"state":"","attempts":null}`+
+	`{"messageId":"","matches":[],"rejected":[],"reply":null,"skipResponse":false}`+
+	`{"messageId":"","matches":[{"triggerId":"","repositoryId":"","name":"","source":"message","values":{"":""},"event":{"subject":"tool.trigger.","state":"pending"},`+
+	`"returnDirect":false,"skipResponse":false}],"rejected":[],"reply":null,"skipResponse":false}`)
+
+// mostShort is the most bytes that a text has which is kept short. A longer one is kept as it is: what is read of it
+// takes no more memory than it does in Redis.
+const mostShort = 16 << 10
+
+// A kept record begins with what a search looks into (see Triggers.prefilter), as JSON, and goes on with all else, kept
+// short. The messageId and the name of the tool, as JSON has them, are one byte each in what follows. Its triggerId is
+// the name that it is kept under.
+type keptHead struct {
+	MessageID    string         `json:"messageId,omitempty"`
+	RepositoryID string         `json:"repositoryId"`
+	Name         string         `json:"name"`
+	Source       string         `json:"source"`
+	Values       map[string]any `json:"values"`
+}
+
+type keptRest struct {
+	*Record
+	TriggerID    *struct{} `json:"triggerId,omitempty"` // nil, as all that the head has
+	MessageID    *struct{} `json:"messageId,omitempty"`
+	RepositoryID *struct{} `json:"repositoryId,omitempty"`
+	Name         *struct{} `json:"name,omitempty"`
+	Source       *struct{} `json:"source,omitempty"`
+	Values       *struct{} `json:"values,omitempty"`
+}
+
+// leastNamed is how long a text is at least for which one byte stands.
+const leastNamed = 3
+
+// named are the texts of the head, as JSON has them, with what stands for them in the rest: no JSON has such bytes.
+func (h keptHead) named() (pairs []string) {
+	for i, name := range []string{h.MessageID, h.Name} {
+		if text, _ := exactjson.Text(name); len(text)-2 >= leastNamed { // a text never fails
+			pairs = append(pairs, text[1:len(text)-1], string(rune(1+i)))
+		}
+	}
+	return pairs
+}
+
+// Kept writes the record as it is kept under its triggerId, and says how long its JSON is.
+func (r *Record) Kept() (kept string, size int, err error) {
+	head := keptHead{r.MessageID, r.RepositoryID, r.Name, r.Source, r.Values}
+	first, err := exactjson.Text(head)
+	if err != nil {
+		return "", 0, err
+	}
+	rest, err := exactjson.Text(keptRest{Record: r})
+	if size = len(first) + len(rest); err != nil {
+		return "", 0, err
+	}
+	if size > mostShort {
+		kept, err = exactjson.Text(r)
+		return kept, len(kept), err
+	}
+	return first + words.Pack([]byte(strings.NewReplacer(head.named()...).Replace(rest))), size, nil
+}
+
+// readKept is the reverse of Kept, of this build or one before, which kept JSON as it was.
+func (r *Record) readKept(triggerID, kept string) error {
+	at := strings.Index(kept, shorttext.Mark)
+	if at < 0 {
+		return exactjson.Unmarshal([]byte(kept), r)
+	}
+	var head keptHead
+	if err := exactjson.Unmarshal([]byte(kept[:at]), &head); err != nil {
+		return err
+	}
+	text, err := words.Unpack(kept[at:])
+	if err != nil {
+		return err
+	}
+	pairs := head.named()
+	for i := 0; i < len(pairs); i += 2 {
+		pairs[i], pairs[i+1] = pairs[i+1], pairs[i]
+	}
+	if err := exactjson.Unmarshal([]byte(strings.NewReplacer(pairs...).Replace(string(text))), r); err != nil {
+		return err
+	}
+	r.TriggerID, r.MessageID, r.RepositoryID, r.Name, r.Source, r.Values = triggerID, head.MessageID, head.RepositoryID, head.Name, head.Source, head.Values
+	return nil
+}
+
+// Kept writes the answer as it is kept under its messageId.
+func (a Answer) Kept() (string, error) {
+	a.MessageID = ""
+	text, err := exactjson.Encode(a)
+	if err != nil || len(text) > mostShort {
+		return string(text), err
+	}
+	return words.Pack(text), nil
+}
+
+// ReadDecision is the reverse of Kept, of this build or one before, which kept JSON as it was.
+func ReadDecision(messageID, decision string) (answer Answer, err error) {
+	text := []byte(decision)
+	if strings.HasPrefix(decision, shorttext.Mark) {
+		if text, err = words.Unpack(decision); err != nil {
+			return answer, err
+		}
+	}
+	err = exactjson.Unmarshal(text, &answer)
+	answer.MessageID = messageID
+	return answer, err
+}
