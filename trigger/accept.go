@@ -61,7 +61,7 @@ type Message struct {
 type Turns struct {
 	*decider
 	holds *Holds
-	pasts query.Pasts
+	pasts *query.Pasts
 	// preconditions are what the chat events of the last conversations rested on, by session, and by
 	// app with its generation alone: the events are made before the script runs that stores the
 	// message, and it says when they are stale.
@@ -248,6 +248,8 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 	if err != nil {
 		return found, nil, err
 	}
+	heard := ts.pasts.Known(id)
+	a.Recalled = heard.Recalled
 	ts.deliveries.AwaitFlush(ctx, id.App, keyspace.Box(id.Session, ""))
 	for range maxReplans {
 		found, err = ts.Ledger.Accept(ctx, a)
@@ -277,7 +279,7 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 	case found.Status == ledger.Reused:
 		err = fmt.Errorf("messageId %q %w", id.Message, ErrReused)
 	case found.Status == ledger.Taken:
-		t, err = ts.readTurn(a, known, found.Taken)
+		t, err = ts.readTurn(a, known, heard, found.Taken)
 	}
 	if err != nil || !found.Few {
 		return found, t, err
@@ -342,8 +344,8 @@ func encode(message *query.StoredMessage, a *ledger.Acceptance) error {
 	return err
 }
 
-// readTurn reads a turn whose lease was taken.
-func (ts *Turns) readTurn(a ledger.Acceptance, known *scope.State, found *ledger.TakenTurn) (*turn, error) {
+// readTurn reads a turn whose lease was taken, by what was known of its app and heard of its session before.
+func (ts *Turns) readTurn(a ledger.Acceptance, known *scope.State, heard query.Known, found *ledger.TakenTurn) (*turn, error) {
 	for _, triggerID := range found.Retracted {
 		failpoint.At(failpoint.NextBefore)
 		ts.Go(func() { ts.holds.retract(a.App, triggerID) })
@@ -364,7 +366,7 @@ func (ts *Turns) readTurn(a ledger.Acceptance, known *scope.State, found *ledger
 			return nil, err
 		}
 	}
-	t.history = ts.pasts.Utterances(a.Turn, found.History)
+	t.history = ts.pasts.Utterances(a.Turn, heard, found.History)
 	if found.Unfinished != "" {
 		t.unfinished = conversation.Read(found.Unfinished, t.scope.Candidates().All, t.at)
 	}

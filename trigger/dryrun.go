@@ -119,7 +119,7 @@ func (ts *Turns) unstored(ctx context.Context, m Message) (*turn, *memory, error
 		t.unfinished = conversation.Replay(pasts, t.scope.Candidates().All, t.message.Time)
 		return t, told, nil
 	}
-	for _, past := range found.History {
+	for _, past := range found.History.Messages {
 		t.history = append(t.history, query.Utterances(past)...)
 	}
 	if found.Message == "" {
@@ -135,7 +135,7 @@ func (ts *Turns) unstored(ctx context.Context, m Message) (*turn, *memory, error
 	}
 	t.message.Time = was.Time
 	t.message.Language, t.message.TimeZone = cmp.Or(m.Language, was.Language), cmp.Or(m.TimeZone, was.TimeZone)
-	t.unfinished = query.Unfinished(was.Time, found.History, t.scope.Candidates().All)
+	t.unfinished = query.Unfinished(was.Time, found.History.Messages, t.scope.Candidates().All)
 	return t, told, nil
 }
 

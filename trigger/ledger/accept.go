@@ -22,7 +22,8 @@ const maxClaims = 5
 // Times are in ms; message, answer, verified and the events are JSON, and empty for nothing:
 //
 //	message, says  '' to claim, and of a draft
-//	history        how many messages of it are read, version the one of the app that the caller has
+//	history        how many messages of it are read, kept those that the caller has (see historyLua),
+//	               version the one of the app that it has
 //	answer         of a message that is matched against nothing
 //	remembers      how long the generation of the session is kept
 //	saidLines      the event that the message is there as a batch has it, saidEvent as an Entry
@@ -36,8 +37,7 @@ const maxClaims = 5
 //	               of these; nothing was stored
 //	     erasing   the session is being erased; nothing was stored
 //	     taken     told (see Accepted), message, age and at (ms), version, revision and record of the app,
-//	               its own repositories, those of the session, the history (id, message,
-//	               decision, results and reply of each by turns), unfinished calls, claims,
+//	               its own repositories, those of the session, the history (see historyLua), unfinished calls, claims,
 //	               the triggers whose question was asked last, those that wait and whose was not,
 //	               those that the message takes back, the generations of app and session, what was put of the session,
 //	               and of a draft that says the same match, explained and matching
@@ -60,7 +60,7 @@ local function definition() -- as the caller does not have it
 end
 `, Each: `
 ITEMKEYS sessionRepos turns order sessionRate closed draft chatOutbox saidEffect failedEffect
-ITEMARGV id message token lease history version ttl member mostClaims answer verified remembers says idleMember
+ITEMARGV id message token lease history kept version ttl member mostClaims answer verified remembers says idleMember
 ITEMARGV mostMessages ofDraft session basis saidLines saidEvent failedEvent chatBox outboxLease asksFor words
 local turns, order, id, token, member = @turns, @order, $id, $token, $member
 local ofDraft = $ofDraft == '1'
@@ -189,34 +189,22 @@ write()
 if failed then redis.call('HDEL', turns, turn.failure .. id) end
 leased[#leased + 1], leased[#leased + 2] = at + tonumber($lease), member
 length = length or redis.call('LLEN', order)
-local earlier, most, from = left + length - 1, tonumber($history), left
-if earlier > most then
-  local step = math.max(1, math.floor(most / 4))
-  from = math.max(left, math.min(earlier, math.ceil((earlier - most) / step) * step))
-end
-local history = {}
-if length > 1 then
-  for _, of in ipairs(redis.call('LRANGE', order, from - left, -1)) do
-    if of == id then break end
-    local found = redis.call('HMGET', turns, turn.message .. of, turn.decision .. of, turn.results .. of, turn.reply .. of)
-    history[#history + 1] = of
-    for i = 1, 4 do history[#history + 1] = found[i] or '' end
-  end
-end
+local lives = lifeOf(app[2], generation) .. ' ' .. (had[16] or at)
+local first, history = past(turns, order, id, left, left + length - 1, tonumber($history), lives, $kept)
 local revision, record, own = '', '', {}
 if version ~= $version then
   revision, record, own = definition()
 end
 return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - tonumber(arrived)), 'at', tostring(at),
   'version', version, 'revision', revision, 'record', record, 'own', own,
-  'repositories', redis.call('HVALS', @sessionRepos), 'history', history,
+  'repositories', redis.call('HVALS', @sessionRepos), 'lives', lives, 'first', first, 'history', history,
   'unfinished', had[13] or '', 'put', had[18] or '', 'asked', asked, 'questions', had[19] or '', 'retracted', retracted, 'claims', verified or '', 'app', app[2] or '', 'session', generation or '',
   'match', draft[5] or '', 'explained', draft[6] or '', 'matching', not draft[5] and draft[7] and tonumber(draft[8]) > at and '1' or ''}
 `, End: `
 scheduleAll($app, 'turns', leased)
 if #begun > 0 then redis.call('ZADD', @sessions, unpack(begun)) end
 if #idle > 0 then redis.call('ZADD', @idle, unpack(idle)) end
-`}, keyspace.EffectLua, TurnLua, rateLua, trimLua, lifeLua, batchLua, askedLua)
+`}, keyspace.EffectLua, TurnLua, rateLua, trimLua, lifeLua, batchLua, askedLua, historyLua)
 
 // Chat are the events of a message that is accepted, where the app wants them: one that the message
 // is there, another that it was given up. They are written with the message, in one script, into an
@@ -274,6 +262,8 @@ type Acceptance struct {
 	// the caller has.
 	History int
 	Version string
+	// Recalled are messages of the history that the caller has read before.
+	Recalled Recalled
 	// Life is how long an unused session lives, and Remembers how long its generation is
 	// kept after that.
 	Life, Remembers time.Duration
@@ -325,9 +315,9 @@ type TakenTurn struct {
 	Age, At    time.Duration // since it was accepted; now: by the clock of Redis
 	App        AppFields
 	Own        SessionFields
-	History    []Past // before the message: what came after it must not decide it
-	Unfinished string // JSON of calls that lack values
-	Claims     string // JSON
+	History    Conversation // before the message: what came after it must not decide it
+	Unfinished string       // JSON of calls that lack values
+	Claims     string       // JSON
 	// Asked are the triggers whose question was the last thing that was put to the user, Unasked
 	// others that may still wait for a yes, and Retracted those that the message takes back.
 	Asked, Unasked, Retracted []string
@@ -335,15 +325,6 @@ type TakenTurn struct {
 	AppGeneration, SessionGeneration string
 	// Draft is what was found out before it was accepted.
 	Draft KeptDraft
-}
-
-// Past is an earlier message of a session. Its decision is as it was committed, all else but the id
-// JSON, and may be empty.
-type Past struct{ ID, Message, Decision, Results, Reply string }
-
-// Size is how many bytes it has.
-func (p Past) Size() int {
-	return len(p.ID) + len(p.Message) + len(p.Decision) + len(p.Results) + len(p.Reply)
 }
 
 // Accept asks for a turn. A *RateError says that a limit is reached. After an error that
@@ -367,7 +348,7 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 		Keys: append([]string{k.Repos(a.Session), k.Turns(a.Session), k.Order(a.Session), k.Rates(a.Session), k.Closed(a.Session), a.draft()},
 			append(chatKeys(k, a.Session, a.Said), effectKey(k, a.Failed))...),
 		Args: []any{
-			a.Turn.Message, a.Message, a.Token, a.Lease.Milliseconds(), a.History, a.Version, a.Life.Milliseconds(), a.Member(), maxClaims,
+			a.Turn.Message, a.Message, a.Token, a.Lease.Milliseconds(), a.History, a.Recalled.text(), a.Version, a.Life.Milliseconds(), a.Member(), maxClaims,
 			a.Answer, a.Claims, a.Remembers.Milliseconds(), a.Says, a.App + "/" + a.Session, a.Messages, a.OfDraft, a.Session,
 			a.Basis, lines, said, failed, keyspace.ChatBox(a.Session), keyspace.EventLease.Milliseconds(), a.AsksFor, a.Words,
 		},
@@ -386,26 +367,24 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	case StalePrecondition:
 		found.Precondition = &Precondition{Message: r.text("message"), SessionProfile: r.text("put"), AppGeneration: r.text("app"), SessionGeneration: r.text("session")}
 	case Taken:
-		found.Taken = readTaken(r)
+		found.Taken = readTaken(r, a.Recalled)
 	}
 	return found, err
 }
 
-func readTaken(r reply) *TakenTurn {
+func readTaken(r reply, kept Recalled) *TakenTurn {
 	t := &TakenTurn{
 		Message: r.text("message"), Age: r.duration("age"), At: r.duration("at"),
 		App: AppFields{Version: r.text("version"), Revision: r.text("revision"), Record: r.text("record"), Repositories: r.texts("own")},
 		Own: SessionFields{Record: r.text("put"), Repositories: r.texts("repositories")}, Unfinished: r.text("unfinished"), Claims: r.text("claims"),
 		AppGeneration: r.text("app"), SessionGeneration: r.text("session"), Draft: readDraft(r),
 		Asked: strings.Fields(strings.TrimSuffix(r.text("asked"), "+")), Retracted: strings.Fields(r.text("retracted")),
+		History: readConversation(r, kept),
 	}
 	for line := range strings.Lines(r.text("questions")) {
 		if id, _, _ := strings.Cut(line, "\t"); !slices.Contains(t.Asked, id) {
 			t.Unasked = append(t.Unasked, id)
 		}
-	}
-	for past := range slices.Chunk(r.texts("history"), 5) {
-		t.History = append(t.History, Past{past[0], past[1], past[2], past[3], past[4]})
 	}
 	return t
 }
@@ -415,7 +394,7 @@ func readTaken(r reply) *TakenTurn {
 //
 //	=>   noapp, or ok with the same values as accept where it has taken a turn; unfinished, asked and
 //	     questions only where the message is not in the history
-var peek = keyspace.NewFreeingScript(TurnLua, `
+var peek = keyspace.NewFreeingScript(TurnLua, historyLua, `
 KEYS app appRepos sessionRepos turns order closed
 ARGV id history version
 local turns, order, id = @turns, @order, $id
@@ -423,28 +402,9 @@ local app = redis.call('HMGET', @app, 'version', 'generation')
 local version = app[1]
 if not version then return {'noapp'} end
 local had = redis.call('HMGET', turns, turn.message .. id, 'left', 'unfinished', 'asked', 'session', 'questions')
-local ids, left = redis.call('LRANGE', order, 0, -1), tonumber(had[2]) or 0
-local before = #ids
-if had[1] then
-  for i, of in ipairs(ids) do
-    if of == id then
-      before = i - 1
-      break
-    end
-  end
-end
-local earlier, most, from = left + before, tonumber($history), left
-if earlier > most then
-  local step = math.max(1, math.floor(most / 4))
-  from = math.max(left, math.min(earlier, math.ceil((earlier - most) / step) * step))
-end
-local history = {}
-for i = from - left + 1, before do
-  local of = ids[i]
-  local found = redis.call('HMGET', turns, turn.message .. of, turn.decision .. of, turn.results .. of, turn.reply .. of)
-  history[#history + 1] = of
-  for j = 1, 4 do history[#history + 1] = found[j] or '' end
-end
+local left = tonumber(had[2]) or 0
+local before = had[1] and redis.call('LPOS', order, id) or redis.call('LLEN', order)
+local _, history = past(turns, order, id, left, left + before, tonumber($history), '', '')
 local revision, record, own = '', '', {}
 if version ~= $version then
   revision, record = redis.call('HGET', @app, 'rev'), redis.call('HGET', @app, 'record')
@@ -467,5 +427,5 @@ func (l *Ledger) Peek(ctx context.Context, t Turn, history int, version string) 
 	if err != nil || r.Status == NoApp {
 		return nil, err
 	}
-	return readTaken(r), nil
+	return readTaken(r, Recalled{}), nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ func BenchmarkTurn(b *testing.B) { benchmarkTurns(b, 1) }
 func BenchmarkTurns(b *testing.B) { benchmarkTurns(b, 16) }
 
 func benchmarkTurns(b *testing.B, together int) {
-	cost := costOf(b)
+	cost := costOf(b, 1000)
 	cost(together, together) // the scripts are known now
 	b.ResetTimer()
 	cpu, commands, bytes := cost(b.N, together)
@@ -40,14 +41,15 @@ func benchmarkTurns(b *testing.B, together int) {
 	b.ReportMetric(bytes, "AOF-B/op")
 }
 
-// costOf starts a Redis, and returns what measures there what n messages cost each, some at the same time.
-func costOf(t testing.TB) func(n, together int) (cpu, commands, bytes float64) {
+// costOf starts a Redis, and returns what measures there what n messages cost each, some at the same time, over so many
+// sessions.
+func costOf(t testing.TB, sessions int) func(n, together int) (cpu, commands, bytes float64) {
 	server := redistest.Run(t)
 	client := server.Client()
 	require.NoError(t, client.ConfigSet(t.Context(), "appendonly", "yes").Err())
 	k := keyspace.KeysOf("shop")
 	require.NoError(t, client.HSet(t.Context(), k.App(), "rev", "r1", "version", "v1", "record", "{}", "generation", "g1", "limits", "0 0 0 0 0 0 0 0").Err())
-	l, next := ledger.New(&keyspace.DB{UniversalClient: client}), 0
+	l, next := &talk{Ledger: ledger.New(&keyspace.DB{UniversalClient: client}), sessions: sessions}, 0
 	return func(n, together int) (cpu, commands, bytes float64) {
 		beforeCPU, beforeCommands, beforeBytes := used(t, client)
 		first := next
@@ -64,7 +66,7 @@ func costOf(t testing.TB) func(n, together int) (cpu, commands, bytes float64) {
 // and do not swing. Messages that come together share what they write of their app.
 func TestAMessageCostsRedisWhatItDid(t *testing.T) {
 	t.Parallel()
-	cost := costOf(t)
+	cost := costOf(t, 1000)
 	cost(16, 16)
 	_, commands, bytes := cost(200, 1)
 	require.LessOrEqual(t, commands, 42.0)
@@ -74,8 +76,27 @@ func TestAMessageCostsRedisWhatItDid(t *testing.T) {
 	require.LessOrEqual(t, bytes, 3550.0)
 }
 
+// TestAMessageOfALongSessionCostsRedisLittleMore holds what one costs whose session has so much history that the matcher is
+// shown 40 messages: what the caller has read before is compared at one go, and not sent again.
+func TestAMessageOfALongSessionCostsRedisLittleMore(t *testing.T) {
+	t.Parallel()
+	for together, most := range map[int]float64{1: 43, 16: 25} {
+		cost := costOf(t, together)
+		cost(50*together, together)
+		_, commands, _ := cost(320, together)
+		require.LessOrEqual(t, commands, most, "%d together", together)
+	}
+}
+
+// talk is a ledger whose messages are of so many sessions in turn.
+type talk struct {
+	*ledger.Ledger
+	sessions int
+	recalled sync.Map // of each session what its last caller has read
+}
+
 // turns takes messages from i on from their request to their settlement, all of them at the same time.
-func turns(b testing.TB, l *ledger.Ledger, i, count int) {
+func turns(b testing.TB, l *talk, i, count int) {
 	settled := make([]ledger.Settlement, count)
 	var all errgroup.Group
 	for n := range count {
@@ -91,16 +112,18 @@ func turns(b testing.TB, l *ledger.Ledger, i, count int) {
 
 // turn takes a message from its request to its decision, and returns what is to be settled then. Ids and texts are as
 // long as those of a service.
-func turn(ctx context.Context, l *ledger.Ledger, i int) (settled ledger.Settlement, err error) {
-	of := ledger.Turn{App: "shop", Session: fmt.Sprint("s", i%1000), Message: fmt.Sprintf("%026d", i)}
+func turn(ctx context.Context, l *talk, i int) (settled ledger.Settlement, err error) {
+	of := ledger.Turn{App: "shop", Session: fmt.Sprint("s", i%l.sessions), Message: fmt.Sprintf("%026d", i)}
 	token, trigger, traceParent := fmt.Sprintf("WOOAWNXDJHKHE.%d", i), ledger.Hash(of.Message), fmt.Sprintf("00-%032x-%016x-01", i, i)
 	text := "Good morning, this is Ms Keller. Please book a table for two at noon, on Friday"
 	message, err := exactjson.Text(query.StoredMessage{Actor: "user", Text: text, Time: time.Unix(0, 1795819986610942706), TraceParent: traceParent})
 	if err != nil {
 		return settled, err
 	}
+	before, _ := l.recalled.Load(of.Session)
+	recalled, _ := before.(ledger.Recalled)
 	found, err := l.Accept(ctx, ledger.Acceptance{
-		Turn: of, Token: token, Lease: 15 * time.Second, Message: message,
+		Turn: of, Token: token, Recalled: recalled, Lease: 15 * time.Second, Message: message,
 		Says: ledger.Hash(text), History: 40, Version: "v1", Life: time.Hour, Remembers: time.Hour, Messages: 1000,
 	})
 	if err != nil || found.Status != ledger.Taken {
@@ -127,6 +150,7 @@ func turn(ctx context.Context, l *ledger.Ledger, i int) (settled ledger.Settleme
 	if err != nil {
 		return settled, err
 	}
+	l.recalled.Store(of.Session, found.Taken.History.Recalled)
 	decided, err := l.Commit(ctx, ledger.Commitment{
 		Turn: of, Box: of.Session, Token: token, Decision: decision, Matched: "v1", Version: "v2",
 		TTL: time.Hour.Milliseconds(), Lease: 15000, Explanation: ledger.Explanation{Body: strings.Repeat("x", 460), Keep: 24 * time.Hour},

@@ -11,9 +11,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
-	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"earshot/matcher"
 	"earshot/repositories"
@@ -322,54 +323,78 @@ func ReplyText(reply json.RawMessage) string {
 // ReplyID names the reply to a message in the history.
 func ReplyID(messageID string) string { return messageID + ".reply" }
 
-// Pasts keeps what was read of the conversations that this process works on: each message is read
+// Pasts keeps what was read of the conversations that this process works on: each message is shown
 // again with every one that follows it.
 type Pasts struct {
-	read *lru.Cache[string, []readPast] // by session
+	mu   sync.Mutex
+	read *simplelru.LRU[string, Known] // by session
+	size int                           // of all of them
 }
 
-// readPast is an earlier message as it stood in the ledger, with what was read of it.
+// Known is what was read of a conversation. The zero value is nothing.
+type Known struct {
+	ledger.Recalled
+	read []readPast // of each of the messages
+	size int
+}
+
+// readPast is what was read of an earlier message, with its size in the ledger.
 type readPast struct {
-	stored     ledger.Past
 	utterances []matcher.Utterance
+	size       int
 }
 
-// So many conversations are kept, and of each the messages that have so many bytes together in the
-// ledger; read they take about four times that.
+// So many bytes are kept, as the messages have in the ledger, of one conversation and of all; read they
+// take about four times that.
 const (
-	cachedConversations     = 1024
-	cachedConversationBytes = 8 << 10
+	mostOfConversation = 32 << 10
+	mostOfAll          = 6 << 20
 )
 
 // NewPasts returns an empty cache.
-func NewPasts() Pasts {
-	read, _ := lru.New[string, []readPast](cachedConversations) // fails for a size of 0 only
-	return Pasts{read}
+func NewPasts() *Pasts {
+	p := &Pasts{}
+	p.read, _ = simplelru.NewLRU(1<<20, func(_ string, gone Known) { p.size -= gone.size }) // fails for a size of 0 only
+	return p
 }
 
-// Utterances turns the history before a turn into what a matcher reads, without damaged entries.
-func (p Pasts) Utterances(of ledger.Turn, history []ledger.Past) (list []matcher.Utterance) {
-	if len(history) == 0 {
+// Known returns what was read of the history before a turn.
+func (p *Pasts) Known(of ledger.Turn) Known {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known, _ := p.read.Get(of.App + "/" + of.Session)
+	return known
+}
+
+// Utterances turns the history before a turn, read by a caller that had known some of it, into what
+// a matcher reads, without damaged entries.
+func (p *Pasts) Utterances(of ledger.Turn, known Known, history ledger.Conversation) (list []matcher.Utterance) {
+	if len(history.Messages) == 0 {
 		return nil
 	}
-	name := of.App + "/" + of.Session
-	known, _ := p.read.Get(name)
-	now, room := make([]readPast, 0, len(history)), cachedConversationBytes
-	for _, past := range history {
-		at := slices.IndexFunc(known, func(one readPast) bool { return one.stored == past })
-		one := readPast{stored: past}
-		if at >= 0 {
-			one, known = known[at], known[at+1:]
+	now := Known{Recalled: history.Recalled, read: make([]readPast, len(history.Messages))}
+	for i, past := range history.Messages {
+		one := readPast{size: past.Size() + 64}
+		if past.Had > 0 {
+			one = known.read[past.Had-1]
 		} else { // it is new, or has changed, as when a result came
 			one.utterances = Utterances(past)
 		}
-		if room >= past.Size() {
-			room -= past.Size()
-			now = append(now, one)
-		}
 		list = append(list, one.utterances...)
+		if now.size+one.size <= mostOfConversation {
+			now.read[i], now.size = one, now.size+one.size
+		} else {
+			now.Drop(i)
+		}
 	}
+	name := of.App + "/" + of.Session
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.read.Remove(name)
 	p.read.Add(name, now)
+	for p.size += now.size; p.size > mostOfAll; {
+		p.read.RemoveOldest()
+	}
 	return list
 }
 

@@ -1,0 +1,137 @@
+package ledger
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// historyLua defines past(turns, order, id, left, earlier, most, lives, kept), which reads the
+// messages before id, at most so many, of a session that has had earlier ones in all, of which left
+// have left its history. The history begins where matcher.HistoryStart has it begin. lives names the life
+// of the session, and kept what the caller has of it: its life, a line break, the place of the first message
+// among all that the session has had, and a mark of each from there, or '-'.
+//
+// It returns the place of the first message that it has read, and a list: how many these are, then of
+// each that is not as the caller has it a head (index, mark and id), message, decision, results and reply.
+//
+// A mark tells whether a message is as it was: when it came, how long its results and its reply
+// are, and '?' where it was not decided. Results are only added, a decision and a reply are written once, and
+// at one place of one life of a session stands one message. The time is there for a Redis that has
+// lost the last ones to a failover.
+//
+// It needs TurnLua.
+const historyLua = `
+local function past(turns, order, id, left, earlier, most, lives, kept)
+  local from = left
+  if earlier > most then
+    local step = math.max(1, math.floor(most / 4))
+    from = math.max(left, math.min(earlier, math.ceil((earlier - most) / step) * step))
+  end
+  local ids, count, marks = {}, 0, {}
+  if earlier > left then ids = redis.call('LRANGE', order, from - left, -1) end
+  while ids[count + 1] and ids[count + 1] ~= id do count = count + 1 end
+  local of, list = string.match(kept, '^([^\n]*)\n(.*)$')
+  if of == lives then
+    for mark in string.gmatch(list, '%S+') do marks[#marks + 1] = mark end
+  end
+  local before = from - (tonumber(marks[1]) or 0) + 1
+  local function read(these, fields)
+    local values = {}
+    for i = 1, #these, 1000 do -- unpack takes no more than 8,000 values
+      local names = {}
+      for j = i, math.min(i + 999, #these) do
+        for _, name in ipairs(fields(marks[before + these[j]])) do names[#names + 1] = name .. ids[these[j]] end
+      end
+      for _, value in ipairs(redis.call('HMGET', turns, unpack(names))) do values[#values + 1] = value or '' end
+    end
+    return values
+  end
+  local known, new, history = {}, {}, {tostring(count)}
+  for i = 1, count do
+    local these = (marks[before + i] or '-') ~= '-' and known or new
+    these[#these + 1] = i
+  end
+  local decided, open = {turn.arrived, turn.results, turn.reply}, {turn.arrived, turn.results, turn.reply, turn.decision}
+  local function undecided(mark) return string.sub(mark, -1) == '?' end
+  local function markOf(at, results, reply, open) return at .. ':' .. #results .. ':' .. #reply .. (open and '?' or '') end
+  local values, at = read(known, function(mark) return undecided(mark) and open or decided end), 0
+  for _, i in ipairs(known) do
+    local mark = marks[before + i]
+    local open = undecided(mark)
+    if markOf(values[at + 1], values[at + 2], values[at + 3], open and values[at + 4] == '') ~= mark then new[#new + 1] = i end
+    at = at + (open and 4 or 3)
+  end
+  local whole = {turn.message, turn.decision, turn.results, turn.reply, turn.arrived}
+  values = read(new, function() return whole end)
+  for n, i in ipairs(new) do
+    local first = 5 * n - 4
+    history[#history + 1] = i .. ' ' .. markOf(values[first + 4], values[first + 2], values[first + 3], values[first + 1] == '') .. ' ' .. ids[i]
+    for j = first, first + 3 do history[#history + 1] = values[j] end
+  end
+  return tostring(from), history
+end
+`
+
+// Recalled are messages that follow each other in the history of a session, as a caller has read them
+// before. The zero value is none.
+type Recalled struct {
+	lives string
+	first int // place of the first one among all messages that the session has had
+	marks []string
+}
+
+// Drop takes a message, counted from 0, out of those that the caller has.
+func (k Recalled) Drop(i int) { k.marks[i] = noMark }
+
+const noMark = "-"
+
+func (k Recalled) text() string {
+	if len(k.marks) == 0 {
+		return ""
+	}
+	return k.lives + "\n" + strconv.Itoa(k.first) + " " + strings.Join(k.marks, " ")
+}
+
+// Conversation is the history of a session before a message, oldest first, and what its caller has
+// of it once it has read it.
+type Conversation struct {
+	Messages []Past
+	Recalled Recalled
+}
+
+// Past is an earlier message of a session. Where the caller has it as it is, Had is which of the
+// Recalled messages it is, counted from 1, and all else is empty. Else the decision is as it was
+// committed, and all else but the id JSON, which may be empty.
+type Past struct {
+	Had                                   int
+	ID, Message, Decision, Results, Reply string
+}
+
+// Size is how many bytes it has.
+func (p Past) Size() int {
+	return len(p.ID) + len(p.Message) + len(p.Decision) + len(p.Results) + len(p.Reply)
+}
+
+// readConversation reads what past has returned to a caller that had kept some.
+func readConversation(r reply, kept Recalled) (c Conversation) {
+	read := r.texts("history")
+	if len(read) == 0 || read[0] == "0" {
+		return c
+	}
+	c.Messages = make([]Past, number(read[0]))
+	c.Recalled = Recalled{r.text("lives"), r.number("first"), make([]string, len(c.Messages))}
+	for past := range slices.Chunk(read[1:], 5) {
+		index, head, _ := strings.Cut(past[0], " ")
+		mark, id, _ := strings.Cut(head, " ")
+		i := number(index) - 1
+		c.Messages[i], c.Recalled.marks[i] = Past{ID: id, Message: past[1], Decision: past[2], Results: past[3], Reply: past[4]}, mark
+	}
+	for i := range c.Messages {
+		if c.Recalled.marks[i] == "" {
+			at := c.Recalled.first + i - kept.first
+			c.Messages[i].Had, c.Recalled.marks[i] = at+1, kept.marks[at]
+		}
+	}
+	return c
+}
