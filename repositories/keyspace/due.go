@@ -20,18 +20,18 @@ var Lanes = []Lane{LaneTurns, LaneCalls, LaneOutboxes, LaneHeld}
 // Due is a sorted set of the partition: its lanes as lane/appId, by a time (ms) at which
 // none of what they hold is due before. Who finds a lane that is not due yet after all
 // corrects its time; nobody else moves it back.
-func (k Keys) Due() string { return k.tag + "due" }
+func (k Keys) Due() string { return k.named("due") }
 
 // Lane is a sorted set of an app: turns, calls, outboxes or held triggers that are not finished,
 // waiting or leased alike, by the time (ms) when they are due or their lease ends.
-func (k Keys) Lane(lane Lane) string { return k.tag + string(lane) + ":" + k.app }
+func (k Keys) Lane(lane Lane) string { return k.named(string(lane), ":", k.app) }
 
 // Holders is a hash of an app: the token of the lease of an outbox, by its Box.
-func (k Keys) Holders() string { return k.tag + "holders:" + k.app }
+func (k Keys) Holders() string { return k.named("holders:", k.app) }
 
 // Owed counts what the partition owes: messages that are not decided, calls, and events. What
 // is held back is not owed yet.
-func (k Keys) Owed() string { return k.tag + "owed" }
+func (k Keys) Owed() string { return k.named("owed") }
 
 // Ledger are the keys that DueLua needs, the last ones of a script.
 func (k Keys) Ledger() []string {

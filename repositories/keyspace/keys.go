@@ -6,8 +6,8 @@ package keyspace
 
 import (
 	"fmt"
-	"hash/fnv"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,19 +20,65 @@ const Partitions = 64
 const NoSession = "_"
 
 // Keys builds the names of one app's keys in Redis. No other code builds names of keys.
-type Keys struct{ tag, app string }
+type Keys struct {
+	tag, app string
+	together *strings.Builder // see Together
+}
 
 // KeysOf returns the keys of an app.
 func KeysOf(appID string) Keys { return Keys{tag: partition(PartitionOf(appID)), app: appID} }
 
-// PartitionOf returns the partition of an app, from 0.
-func PartitionOf(appID string) int {
-	hash := fnv.New32a()
-	hash.Write([]byte(appID)) // a hash.Hash never fails
-	return int(hash.Sum32() % Partitions)
+// manyKeys are the bytes of the names that a script takes, about.
+const manyKeys = 1 << 10
+
+// Together returns keys whose names share memory, for who needs many of them at once. They are for one goroutine, and
+// each name keeps the memory of all.
+func (k Keys) Together() Keys {
+	k.together = &strings.Builder{}
+	return k
 }
 
-func partition(n int) string { return fmt.Sprintf("earshot:{p%02d}:", n) }
+// named is the name of a key.
+func (k Keys) named(parts ...string) string {
+	length := len(k.tag)
+	for _, part := range parts {
+		length += len(part)
+	}
+	b := k.together
+	switch {
+	case b == nil:
+		b = &strings.Builder{}
+		b.Grow(length)
+	case b.Cap()-b.Len() < length: // names that are there keep the memory that they are in
+		b.Reset()
+		b.Grow(max(manyKeys, length))
+	}
+	begins := b.Len()
+	b.WriteString(k.tag)
+	for _, part := range parts {
+		b.WriteString(part)
+	}
+	return b.String()[begins:]
+}
+
+// PartitionOf returns the partition of an app, from 0.
+func PartitionOf(appID string) int {
+	hash := uint32(2166136261) // FNV-1a of 32 bits
+	for i := range len(appID) {
+		hash = (hash ^ uint32(appID[i])) * 16777619
+	}
+	return int(hash % Partitions)
+}
+
+// tags begin the names of all keys of a partition. PlaceOf also reads those of which there is none.
+var tags = func() (all [100]string) {
+	for n := range all {
+		all[n] = fmt.Sprintf("earshot:{p%02d}:", n)
+	}
+	return all
+}()
+
+func partition(n int) string { return tags[n] }
 
 // SecretKeyMarks is a hash: current and before, known texts that are sealed with the
 // secret key and with the one before it. It belongs to no app.
@@ -44,55 +90,55 @@ const Format = "earshot:format"
 
 // App is a hash: record, rev, version, generation and limits (Settings.Rates) of the app, and
 // chat, 1 where its messages are events.
-func (k Keys) App() string { return k.tag + "app:" + k.app }
+func (k Keys) App() string { return k.named("app:", k.app) }
 
 // Repos is a hash of a scope: repositoryId to the stored repository (see store/seal.go).
 func (k Keys) Repos(sessionID string) string {
 	if sessionID == "" {
-		return k.tag + "repos:" + k.app
+		return k.named("repos:", k.app)
 	}
-	return k.tag + "repos:" + k.app + ":" + sessionID
+	return k.named("repos:", k.app, ":", sessionID)
 }
 
 // Sourced is a hash of an app: those of its and its sessions' repositories whose tools are those
 // of a source, as sessionId/repositoryId (/repositoryId of the app's own), to the source, the
 // revision of the repository and a digest of its tools. One that fired or was erased since is
 // taken out by the next look at the source.
-func (k Keys) Sourced() string { return k.tag + "sourced:" + k.app }
+func (k Keys) Sourced() string { return k.named("sourced:", k.app) }
 
 // Refreshes is a sorted set of the partition: appId/source of the sources that repositories
 // have their tools from, by the time (ms) when they are to be looked at again, or when the lease
 // of who looks at them ends.
-func (k Keys) Refreshes() string { return k.tag + "refreshes" }
+func (k Keys) Refreshes() string { return k.named("refreshes") }
 
 // Turns is a hash of a session: everything about its messages, as field:messageId.
-func (k Keys) Turns(sessionID string) string { return k.tag + "turns:" + k.app + ":" + sessionID }
+func (k Keys) Turns(sessionID string) string { return k.named("turns:", k.app, ":", sessionID) }
 
 // Order is a list of a session: its messageIds in the order of their arrival.
-func (k Keys) Order(sessionID string) string { return k.tag + "order:" + k.app + ":" + sessionID }
+func (k Keys) Order(sessionID string) string { return k.named("order:", k.app, ":", sessionID) }
 
 // Draft is a hash: a message that may still change, with what it was matched to. It expires
 // within a minute, whatever becomes of its session and its app.
 func (k Keys) Draft(sessionID, messageID string) string {
-	return k.tag + "draft:" + k.app + ":" + sessionID + ":" + messageID
+	return k.named("draft:", k.app, ":", sessionID, ":", messageID)
 }
 
 // Drafts is a sorted set of a session: the messageIds of which there may be a Draft, by the
 // time (ms) when one was last written. It expires when none of them can be left.
-func (k Keys) Drafts(sessionID string) string { return k.tag + "drafts:" + k.app + ":" + sessionID }
+func (k Keys) Drafts(sessionID string) string { return k.named("drafts:", k.app, ":", sessionID) }
 
 // Asked is a hash of a session, or of an app: triggerId to a call that lacks values, behind the
 // time (ms) when it goes. It expires.
 func (k Keys) Asked(sessionID string) string {
-	return k.tag + "asked:" + k.app + ":" + OrNone(sessionID)
+	return k.named("asked:", k.app, ":", OrNone(sessionID))
 }
 
 // Outbox is a list: the unpublished events of an outbox, by its Box, in the order of
 // decision; the ids of effects, behind a batch where there is one.
-func (k Keys) Outbox(box string) string { return k.tag + "outbox:" + k.app + ":" + box }
+func (k Keys) Outbox(box string) string { return k.named("outbox:", k.app, ":", box) }
 
 // Effect is a hash: one effect that is owed or dead.
-func (k Keys) Effect(id string) string { return k.tag + "effect:" + k.app + ":" + id }
+func (k Keys) Effect(id string) string { return k.named("effect:", k.app, ":", id) }
 
 // Effects are the keys of all effects that a firing may have.
 func (k Keys) Effects(firing string) []string {
@@ -117,21 +163,21 @@ func RetriedResult(firing string, n int) string {
 
 // Written is a string: the write of a repository that owes the event of that id took
 // place. It expires.
-func (k Keys) Written(id string) string { return k.tag + "written:" + k.app + ":" + id }
+func (k Keys) Written(id string) string { return k.named("written:", k.app, ":", id) }
 
 // Trigger is a hash: the record of a trigger and the states of its effects.
-func (k Keys) Trigger(id string) string { return k.tag + "trigger:" + k.app + ":" + id }
+func (k Keys) Trigger(id string) string { return k.named("trigger:", k.app, ":", id) }
 
 // Fence is a string, of values that fire once within some time: the generation of the app and
 // the id of the trigger that was the first to have them. It expires.
-func (k Keys) Fence(name string) string { return k.tag + "fence:" + k.app + ":" + name }
+func (k Keys) Fence(name string) string { return k.named("fence:", k.app, ":", name) }
 
 // Triggers is a sorted set of triggerIds by time (µs): a session's, or all of the app.
 func (k Keys) Triggers(sessionID string) string {
 	if sessionID == "" {
-		return k.tag + "triggers:" + k.app
+		return k.named("triggers:", k.app)
 	}
-	return k.tag + "triggers:" + k.app + ":" + sessionID
+	return k.named("triggers:", k.app, ":", sessionID)
 }
 
 // States of triggers that are listed apart.
@@ -142,33 +188,33 @@ const (
 
 // InState is a sorted set of the triggerIds that are pending or failed, by the time (µs) as
 // in Triggers.
-func (k Keys) InState(state string) string { return k.tag + state + ":" + k.app }
+func (k Keys) InState(state string) string { return k.named(state, ":", k.app) }
 
 // Over is a sorted set of the partition: appId/triggerId of those triggers that owe
 // nothing, by the time (ms) when their records go.
-func (k Keys) Over() string { return k.tag + "over" }
+func (k Keys) Over() string { return k.named("over") }
 
 // ExplainedParts is a hash of an app: what many explanations of messages share, by the hash
 // of its content.
-func (k Keys) ExplainedParts() string { return k.tag + "explained:" + k.app }
+func (k Keys) ExplainedParts() string { return k.named("explained:", k.app) }
 
 // Explained is a sorted set of the partition: appId/sessionId/messageId of what explains a
 // message, and appId//name of an ExplainedParts, by the time (ms) when it goes.
-func (k Keys) Explained() string { return k.tag + "explained" }
+func (k Keys) Explained() string { return k.named("explained") }
 
 // AppKeys is a hash of an app: keyId to the stored key.
-func (k Keys) AppKeys() string { return k.tag + "keys:" + k.app }
+func (k Keys) AppKeys() string { return k.named("keys:", k.app) }
 
 // Lineage is a string, of access tokens that were renewed one into the other: the time (ms)
 // when the newest ends. It expires.
-func (k Keys) Lineage(id string) string { return k.tag + "lineage:" + k.app + ":" + id }
+func (k Keys) Lineage(id string) string { return k.named("lineage:", k.app, ":", id) }
 
 // KeyUses is a hash of an app: keyId to the time (ms) of its last use.
-func (k Keys) KeyUses() string { return k.tag + "keyuses:" + k.app }
+func (k Keys) KeyUses() string { return k.named("keyuses:", k.app) }
 
 // Compared is a list: when (ms) a key, by its id, has compared credentials in the last
 // minute, the latest first. The admin, who has no id, has one as well. It expires.
-func (k Keys) Compared(keyID string) string { return k.tag + "compared:" + k.app + ":" + OrNone(keyID) }
+func (k Keys) Compared(keyID string) string { return k.named("compared:", k.app, ":", OrNone(keyID)) }
 
 // Uses is a hash of an app: how often its tools were set off in an hour (since 1970), or
 // called for in vain. It expires.
@@ -187,25 +233,25 @@ func (k Keys) AllUses(now time.Time) []string {
 // app. It expires.
 func (k Keys) Rates(sessionID string) string {
 	if sessionID == "" {
-		return k.tag + "rates:" + k.app
+		return k.named("rates:", k.app)
 	}
-	return k.tag + "rates:" + k.app + ":" + sessionID
+	return k.named("rates:", k.app, ":", sessionID)
 }
 
 // Apps is a sorted set of the partition: its appIds, in the order of their names.
-func (k Keys) Apps() string { return k.tag + "apps" }
+func (k Keys) Apps() string { return k.named("apps") }
 
 // Sessions is a sorted set of an app: its sessions, in the order of their names.
-func (k Keys) Sessions() string { return k.tag + "sessions:" + k.app }
+func (k Keys) Sessions() string { return k.named("sessions:", k.app) }
 
 // Idle is a sorted set of the partition: app/session by the time of their expiry.
-func (k Keys) Idle() string { return k.tag + "idle" }
+func (k Keys) Idle() string { return k.named("idle") }
 
 // Closed is a hash, of a session that was closed: the generation of its next life and at, the
 // time (ms) when it was. It expires when nothing of the earlier life is left. While the session
 // is erased it has eraser, the token of who does, and erasing, the time (ms) until which it
 // holds: no script that begins something in the session does so before that (ErasingLua).
-func (k Keys) Closed(sessionID string) string { return k.tag + "closed:" + k.app + ":" + sessionID }
+func (k Keys) Closed(sessionID string) string { return k.named("closed:", k.app, ":", sessionID) }
 
 // ErasingLua defines erasing(closed), whether a session is being erased now, by its Closed.
 const ErasingLua = `
@@ -216,15 +262,15 @@ end
 `
 
 // Vector is a string: what a model makes of a text of a tool, by a digest of both. It expires.
-func (k Keys) Vector(digest string) string { return k.tag + "vector:" + k.app + ":" + digest }
+func (k Keys) Vector(digest string) string { return k.named("vector:", k.app, ":", digest) }
 
 // Confirm is a string of the partition, written to learn that replicas have what was
 // written before. It expires.
-func (k Keys) Confirm() string { return k.tag + "confirm" }
+func (k Keys) Confirm() string { return k.named("confirm") }
 
 // Dead is a hash of the partition: how many triggers of an app are listed as failed, by
 // its appId; apps without any are not in it.
-func (k Keys) Dead() string { return k.tag + "dead" }
+func (k Keys) Dead() string { return k.named("dead") }
 
 // AllDue names the sorted sets of lanes of all partitions.
 func AllDue() []string { return every(Keys.Due) }

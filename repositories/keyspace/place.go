@@ -87,7 +87,7 @@ func PlaceOf(key string) (Place, bool) {
 		return Place{}, false
 	}
 	n, err := strconv.Atoi(key[len(tagged) : ofPartition-2])
-	if err != nil || key[:ofPartition] != partition(n) {
+	if err != nil || n < 0 || n >= len(tags) || key[:ofPartition] != partition(n) {
 		return Place{}, false
 	}
 	kind, rest, _ := strings.Cut(key[ofPartition:], ":")

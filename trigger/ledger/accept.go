@@ -345,7 +345,7 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 	k := a.keys()
 	shared := keyspace.Call{Keys: append([]string{k.App(), k.Repos(""), k.Idle(), k.Rates(""), k.Sessions()}, k.Ledger()...), Args: []any{a.App}}
 	item := keyspace.Call{
-		Keys: append([]string{k.Repos(a.Session), k.Turns(a.Session), k.Order(a.Session), k.Rates(a.Session), k.Closed(a.Session), a.draft()},
+		Keys: append([]string{k.Repos(a.Session), k.Turns(a.Session), k.Order(a.Session), k.Rates(a.Session), k.Closed(a.Session), k.Draft(a.Session, a.Turn.Message)},
 			append(chatKeys(k, a.Session, a.Said), effectKey(k, a.Failed))...),
 		Args: []any{
 			a.Turn.Message, a.Message, a.Token, a.Lease.Milliseconds(), a.History, a.Recalled.text(), a.Version, a.Life.Milliseconds(), a.Member(), maxClaims,

@@ -235,4 +235,4 @@ func (l *Ledger) RetractDraft(ctx context.Context, t Turn, token string) (Status
 	return r.Status, err
 }
 
-func (t Turn) draft() string { return t.keys().Draft(t.Session, t.Message) }
+func (t Turn) draft() string { return keyspace.KeysOf(t.App).Draft(t.Session, t.Message) }

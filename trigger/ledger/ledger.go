@@ -47,7 +47,7 @@ type Turn struct{ App, Session, Message string }
 // Member is the turn's name among those of its app.
 func (t Turn) Member() string { return t.Session + "/" + t.Message }
 
-func (t Turn) keys() keyspace.Keys { return keyspace.KeysOf(t.App) }
+func (t Turn) keys() keyspace.Keys { return keyspace.KeysOf(t.App).Together() }
 
 // Shard names the part of the store that an app is on. Apps on one may be written together;
 // those on another one are to be written when it is away.
@@ -221,7 +221,7 @@ return redis.call('HGET', KEYS[1], ARGV[1])
 // KeepAnswer stores the answer of a turn that was made anew of what was decided, unless another
 // was faster, and returns the one that holds.
 func (l *Ledger) KeepAnswer(ctx context.Context, t Turn, decision, answer string) (string, error) {
-	kept, err := l.run(ctx, keepAnswer, []string{t.keys().Turns(t.Session)}, turnFields["answer"]+t.Message, answer, turnFields["decision"]+t.Message, decision)
+	kept, err := l.run(ctx, keepAnswer, []string{keyspace.KeysOf(t.App).Turns(t.Session)}, turnFields["answer"]+t.Message, answer, turnFields["decision"]+t.Message, decision)
 	return string(kept.Status), err
 }
 
