@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"regexp"
 	"strings"
 	"unicode/utf8"
 
 	"earshot/matcher/text"
+	"earshot/repositories/exactjson"
 )
 
 // Limits on arguments.
@@ -80,6 +82,9 @@ func readValue(text string) (value any, repaired bool, err error) {
 
 // decodeJSON decodes a text that is one JSON value and nothing else. Numbers stay json.Number.
 func decodeJSON(text string) (any, error) {
+	if value, err := exactjson.Decode([]byte(text)); err == nil && members(value, maxDepth) == strings.Count(text, ":") {
+		return value, nil // no name stands twice
+	}
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
 	value, err := decodeValue(decoder, maxDepth)
@@ -93,6 +98,25 @@ func decodeJSON(text string) (any, error) {
 		return nil, errors.New("something follows the value")
 	}
 	return value, nil
+}
+
+// members counts those of all objects in a value; it is less than 0 where the value nests too deep.
+func members(value any, depth int) (n int) {
+	if depth == 0 {
+		return math.MinInt32
+	}
+	switch value := value.(type) {
+	case map[string]any:
+		n = len(value)
+		for _, member := range value {
+			n += members(member, depth-1)
+		}
+	case []any:
+		for _, element := range value {
+			n += members(element, depth-1)
+		}
+	}
+	return n
 }
 
 func decodeValue(decoder *json.Decoder, depth int) (value any, err error) {

@@ -65,9 +65,9 @@ type wireForm interface {
 // endpoint is what all providers have in common: how a request is sent, and what comes of it.
 type endpoint struct {
 	wireForm
-	http    *http.Client
-	timeout time.Duration    // for what a request needs before it is sent, as a token
-	now     func() time.Time // for Retry-After given as a date
+	transport http.RoundTripper
+	timeout   time.Duration    // for what a request needs before it is sent, as a token
+	now       func() time.Time // for Retry-After given as a date
 
 	url    *url.URL
 	header http.Header // of every request
@@ -110,7 +110,7 @@ type requestBody struct {
 }
 
 // parts returns the JSON of a request in pieces. The tools are written once for many requests,
-// and are most of each: they are sent from where they are.
+// and are most of each.
 func (b requestBody) parts() []matcher.Piece {
 	rest, err := json.Marshal(b.rest)
 	if err != nil || len(b.tools) == 0 { // ours always marshals; an empty body would be refused
@@ -193,20 +193,22 @@ const maxAnswer = 4 << 20
 
 // send sends a request and returns its answer, with an error if the status is no good one.
 func (e *endpoint) send(ctx context.Context, to *url.URL, header http.Header, watch *wire, parts []matcher.Piece) (status int, answer []byte, err error) {
-	request := (&http.Request{Method: http.MethodPost, URL: to, Header: header}).WithContext(ctx) // nothing changes a header
-	for _, part := range parts {
-		request.ContentLength += int64(len(part.Text))
+	// In one piece the transport writes it together with its head, and copies it through no other memory.
+	texts := make([][]byte, len(parts))
+	for i, part := range parts {
+		texts[i] = part.Text
 	}
-	request.GetBody = func() (io.ReadCloser, error) {
-		body := make(net.Buffers, len(parts))
-		for i, part := range parts {
-			body[i] = part.Text
-		}
-		return io.NopCloser(&body), nil
-	}
+	body := bytes.Join(texts, nil)
+	request := (&http.Request{Method: http.MethodPost, URL: to, Header: header, ContentLength: int64(len(body))}).WithContext(ctx) // nothing changes a header
+	request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	request.Body, _ = request.GetBody()
+	if of := to.User; of != nil && header.Get("Authorization") == "" {
+		request.Header = header.Clone()
+		password, _ := of.Password()
+		request.SetBasicAuth(of.Username(), password)
+	}
 
-	response, err := e.http.Do(request)
+	response, err := e.transport.RoundTrip(request) // a client would follow redirects, and the key is meant for the endpoint alone
 	if err != nil {
 		return 0, nil, err
 	}

@@ -63,7 +63,7 @@ func newGemini(base endpoint, given Config) (provider, error) {
 	if g.vertex && g.key == "" {
 		// The request itself ends the waiting for a token and says so: the client for tokens, which
 		// is not waited for then, has longer.
-		g.account = &googleAccount{client: &http.Client{Transport: base.http.Transport, Timeout: 2 * base.timeout}}
+		g.account = &googleAccount{client: &http.Client{Transport: base.transport, Timeout: 2 * base.timeout}}
 	}
 	return g, nil
 }

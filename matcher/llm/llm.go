@@ -60,7 +60,7 @@ type Options struct {
 	// Meaning ranks tools together with the words if not all are offered; nil for none.
 	Meaning retrieval.Meaning
 
-	// HTTPClient asks all providers; the default is made by NewHTTPClient.
+	// HTTPClient has the Transport that all providers are asked through; the default is made by NewHTTPClient.
 	HTTPClient *http.Client
 	Logger     *slog.Logger
 	// Now is the clock for Retry-After given as a date.
@@ -173,9 +173,6 @@ func New(options Options) *LLM {
 	if options.HTTPClient == nil {
 		options.HTTPClient = NewHTTPClient(DefaultMessages)
 	}
-	client := *options.HTTPClient
-	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse } // the key is meant for the endpoint alone
-	options.HTTPClient = &client
 	if options.Now == nil {
 		options.Now = time.Now
 	}
@@ -197,7 +194,7 @@ func (v vendor) connect(options Options) connection {
 		return connection{err: &matcher.Unavailable{Reason: fmt.Sprintf(
 			"%s is not configured: set %[2]s_API_KEY, or %[2]s_BASE_URL for an endpoint that needs no key", v.name, strings.ToUpper(v.name))}}
 	}
-	base := endpoint{http: options.HTTPClient, timeout: options.Timeout, now: options.Now, header: commonHeader(), key: v.Key.Reveal()}
+	base := endpoint{transport: cmp.Or(options.HTTPClient.Transport, http.DefaultTransport), timeout: options.Timeout, now: options.Now, header: commonHeader(), key: v.Key.Reveal()}
 	base.refused, _ = lru.New[string, []string](maxRefusing) // fails for a size of 0 only
 	opened, err := v.open(base, v.Config)
 	if err != nil {
