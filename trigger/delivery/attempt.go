@@ -210,15 +210,18 @@ func (a attempt) encode() (r ledger.Outcome, err error) {
 		ID: a.ID, Event: a.Kind == effect.KindEvent, Verdict: o.Verdict.String(), Pause: a.pause.Milliseconds(),
 		Trigger: a.Entry.Trigger, Part: a.Entry.Part,
 	}
-	var state any = a.callState()
-	if r.Event {
-		state = a.eventState()
+	switch {
+	case !r.Event:
+		r.State, err = exactjson.Text(a.callState())
+	case r.Part == effect.PartResult: // no record has its subject
+		r.State, err = exactjson.Text(a.eventState())
+	default:
+		state := a.eventState()
+		r.State, err = state.Kept()
 	}
-	text, err := exactjson.Encode(state)
 	if err != nil {
 		return r, err
 	}
-	r.State = string(text)
 	if r.Attempt, err = a.lines(); err != nil || o.Deferred {
 		return r, err
 	}

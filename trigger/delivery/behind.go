@@ -8,7 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"earshot/repositories/exactjson"
 	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/panics"
@@ -398,7 +397,8 @@ func (b *behind) publish(run *behindOf, begun time.Time) {
 			continue // the record tells of a result only where it was given up
 		}
 		lines, err := a.lines()
-		state, failed := exactjson.Encode(a.eventState())
+		event := a.eventState()
+		state, failed := event.Kept()
 		if err != nil || failed != nil {
 			b.Log.Error("behind.unsettled", "app", run.App, "trigger", a.TriggerID)
 			return
@@ -406,9 +406,9 @@ func (b *behind) publish(run *behindOf, begun time.Time) {
 		of := &s.Firings[a.Match]
 		of.Attempts += lines + "\n"
 		if a.Entry.Part == effect.PartEvent {
-			of.States.Event = string(state)
+			of.States.Event = state
 		} else {
-			of.States.Emitter = string(state)
+			of.States.Emitter = state
 		}
 	}
 	b.settle(s)

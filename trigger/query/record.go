@@ -183,10 +183,36 @@ func (m *Match) SetStates(to string) {
 	}
 }
 
+// Kept is the state of an event of a trigger as the ledger keeps it: its subject stands in the record.
+func (s *EventState) Kept() (string, error) {
+	if s == nil {
+		return "", nil
+	}
+	return exactjson.Text(keptState{s.State, s.Error})
+}
+
+type keptState struct {
+	State string `json:"state"`
+	Error string `json:"error,omitempty"`
+}
+
+// readEvent reads the state of an event whose record has its subject.
+func readEvent(event **EventState, text string) error {
+	if text == "" {
+		return nil
+	}
+	read := EventState{}
+	if *event != nil {
+		read.Subject = (*event).Subject
+	}
+	*event = &read
+	return exactjson.Unmarshal([]byte(text), &read)
+}
+
 // States returns the states of the match's effects as the ledger keeps them.
 func (m Match) States() (states ledger.States, err error) {
-	event, err1 := encodePart(m.Event)
-	emitter, err2 := encodePart(m.Emitter)
+	event, err1 := m.Event.Kept()
+	emitter, err2 := m.Emitter.Kept()
 	call, err3 := encodePart(m.Call)
 	return ledger.States{Event: event, Emitter: emitter, Call: call}, errors.Join(err1, err2, err3)
 }
@@ -301,7 +327,7 @@ func ReadStored(found *ledger.StoredTrigger) (*Stored, error) {
 		match.DueAt = &due
 	}
 	err := errors.Join(
-		decodePart(&match.Event, found.Event), decodePart(&match.Emitter, found.Emitter), decodePart(&match.Call, found.Call),
+		readEvent(&match.Event, found.Event), readEvent(&match.Emitter, found.Emitter), decodePart(&match.Call, found.Call),
 		decodePart(&record.ResultEvent, found.Result),
 	)
 	*match = match.Shown()

@@ -143,14 +143,14 @@ func (w *walk) records(ctx context.Context, places []keyspace.Place) ([]probe, e
 			keys = append(keys, k.Effect(keyspace.RetriedResult(fire, n+1)))
 		}
 		args := []any{place.App, id, fire, session, w.Done.Milliseconds(), w.Dead.Milliseconds()}
-		for _, text := range read[i][3:] {
+		for part, text := range read[i][3:] {
 			state := map[string]any{}
 			if exactjson.Unmarshal([]byte(text), &state) != nil || state["state"] != "pending" {
 				args = append(args, "", "")
 				continue
 			}
 			state["state"], state["error"] = "failed", "nothing of it was left to deliver, and whether it took place is not known"
-			if _, event := state["subject"]; !event {
+			if part == 2 { // the call
 				state["reason"] = "outcome_unknown"
 			}
 			lost, _ := json.Marshal(state) // came from JSON
