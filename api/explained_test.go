@@ -201,7 +201,7 @@ func TestADryRunLeavesNoTrace(t *testing.T) {
 			got := explained(s.Call("POST", apitest.MessagesPath+"?dryRun=true&explain=true", body))
 			require.Len(t, got.Matches, 1)
 			match := got.Matches[0]
-			require.Equal(t, map[string]any{"date": "2026-12-01"}, match.Values)
+			require.EqualValues(t, map[string]any{"date": "2026-12-01"}, match.Values)
 			require.Equal(t, "dry", match.Event.State)
 			require.Equal(t, "dry", match.Emitter.State)
 			require.Equal(t, query.CallState{State: "dry"}, *match.Call)

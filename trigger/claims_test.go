@@ -81,7 +81,7 @@ func TestAuthenticatedValueIsTheClaimAndNeverTheModelsWord(t *testing.T) {
 		w.Put("s1", "staff", staff)
 		answer, err := w.sayAs(anna(), "m1", `leave {"day":"monday","who":"boss@example.org"}`)
 		require.NoError(t, err)
-		require.Equal(t, map[string]any{"day": "monday", "who": "anna@example.org"}, answer.Matches[0].Values)
+		require.EqualValues(t, map[string]any{"day": "monday", "who": "anna@example.org"}, answer.Matches[0].Values)
 		require.Equal(t, map[string]any{"day": "monday", "who": "anna@example.org"}, w.Events.Payloads("tool.trigger.clinic.s1.leave")[0]["values"])
 		for _, candidate := range w.Matcher.Asked[0].Candidates {
 			require.NotContains(t, string(candidate.Tool.Params().ModelSchema()), "who")

@@ -19,7 +19,7 @@ func TestDirectTriggerFiresWithoutTheMatcher(t *testing.T) {
 		require.Equal(t, "ui", match.Source)
 		require.Equal(t, "delivered", match.Call.State)
 		require.Equal(t, "published", w.Trigger(match.TriggerID).Event.State)
-		require.Equal(t, map[string]any{"day": "monday", "desk": "A"}, match.Values)
+		require.EqualValues(t, map[string]any{"day": "monday", "desk": "A"}, match.Values)
 		require.Empty(t, w.Matcher.Asked)
 		payload := w.Events.Payloads("tool.trigger.clinic.s1.book")[0]
 		require.Equal(t, "ui", payload["source"])

@@ -84,7 +84,7 @@ func TestCallsOfToolsInScopeAreCarriedOut(t *testing.T) {
 
 	fired := w.Triggers("s1")
 	require.Len(t, fired, 1)
-	require.Equal(t, map[string]any{"day": float64(5), "desk": "A"}, fired[0].Values)
+	require.EqualValues(t, map[string]any{"day": float64(5), "desk": "A"}, fired[0].Values)
 	require.Equal(t, "message "+got.Header.Get("X-Earshot-Message-Id")+" the fifth", fired[0].Source+" "+fired[0].MessageID+" "+fired[0].Text)
 	require.Equal(t, []string{"day"}, fired[0].Coerced)
 	entries := settled(w, "s1", 1)
@@ -325,9 +325,9 @@ func TestAModelInventsNoGroundedValueInAChat(t *testing.T) {
 	require.Contains(t, results, "was not said in the conversation")
 	require.Empty(t, w.Triggers("s1"))
 	w.Ask("POST", sessionChatPath, `{"messages":[{"role":"user","content":"pay my order"},{"role":"assistant","content":"B-2, is it?"},{"role":"user","content":"that one"}]}`).Is(200, "")
-	require.Equal(t, map[string]any{"order": "B-2"}, w.Triggers("s1")[0].Values)
+	require.EqualValues(t, map[string]any{"order": "B-2"}, w.Triggers("s1")[0].Values)
 	w.Ask("POST", sessionChatPath, saying("wait two hours")).Is(200, "")
-	require.Equal(t, map[string]any{"time": 120.0}, w.Triggers("s1")[0].Values)
+	require.EqualValues(t, map[string]any{"time": 120.0}, w.Triggers("s1")[0].Values)
 }
 
 // TestWhatWasSaidInAChatIsUnderstoodWhereItsUserIs: it is Sunday evening in UTC and Monday morning
@@ -338,5 +338,5 @@ func TestWhatWasSaidInAChatIsUnderstoodWhereItsUserIs(t *testing.T) {
 	w.Call("PUT", "/v1/apps/clinic/sessions/s1", `{"timeZone":"Asia/Tokyo"}`).Is(201, "")
 	w.Call("PUT", "/v1/apps/clinic/repositories/visits", `{"tools":[{"name":"visit","schema":[{"parameter":"date","type":"string","required":true,"grounded":true}]}]}`).Is(201, "")
 	w.Ask("POST", sessionChatPath, saying("a visit tomorrow")).Is(200, "")
-	require.Equal(t, map[string]any{"date": "2026-11-24"}, w.Triggers("s1")[0].Values)
+	require.EqualValues(t, map[string]any{"date": "2026-11-24"}, w.Triggers("s1")[0].Values)
 }

@@ -41,18 +41,18 @@ func (w *writer) release() {
 // leaves & < > as they are: nothing of that is put into a page, and a text of them would
 // be six times as long as what was said.
 func Encode(value any) (text []byte, err error) {
-	err = encoded(value, func(written []byte) { text = bytes.Clone(written) })
+	err = Use(value, func(written []byte) { text = bytes.Clone(written) })
 	return text, err
 }
 
 // Text is Encode for what is kept as a text.
 func Text(value any) (text string, err error) {
-	err = encoded(value, func(written []byte) { text = string(written) })
+	err = Use(value, func(written []byte) { text = string(written) })
 	return text, err
 }
 
-// encoded has what is written of a value taken while it is there.
-func encoded(value any, take func([]byte)) error {
+// Use is Encode for who keeps nothing of the text: it is there until take returns.
+func Use(value any, take func(text []byte)) error {
 	w := writers.Get().(*writer)
 	defer w.release()
 	err := w.encoder.Encode(value)

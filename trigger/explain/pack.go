@@ -116,17 +116,15 @@ func (p *Packer) Pack(d Decision) (Packed, error) {
 		made.Cut = nil
 		w.requests(&made, d.Trace.Exchanges, most)
 		w.calls(&made, d, most)
-		text, err := exactjson.Encode(&made)
-		if err != nil {
+		if err := exactjson.Use(&made, func(text []byte) { w.Body = compress(text) }); err != nil {
 			return Packed{}, err
 		}
-		if w.Body = compress(text); len(w.Body) <= maxSize {
+		if len(w.Body) <= maxSize {
 			return w.Packed, nil
 		}
 	}
 	made.Cut, made.Requests, made.Calls, made.Barred = []string{"requests and calls are left out: they are too long to be kept"}, nil, nil, nil
-	text, err := exactjson.Encode(made)
-	w.Body = compress(text)
+	err := exactjson.Use(&made, func(text []byte) { w.Body = compress(text) })
 	return w.Packed, err
 }
 
@@ -244,7 +242,7 @@ func (w *packing) arguments(call matcher.Call, most int) json.RawMessage {
 			shown[w.mask.text(name)] = w.mask.value(value)
 		}
 	}
-	text := exactjson.EncodeOrNull(shown)
+	text := exactjson.EncodeOrNull(exactjson.Members(shown))
 	if len(text) > most {
 		return exactjson.EncodeOrNull(clip(string(text), most))
 	}

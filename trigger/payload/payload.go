@@ -55,12 +55,12 @@ type Payload interface{ forms() []any }
 // Trigger is the payload of KindTrigger and of a tool's emitter event.
 type Trigger struct {
 	Header
-	RepositoryID string          `json:"repositoryId"`
-	Source       string          `json:"source"`
-	Name         string          `json:"name"`
-	Schema       json.RawMessage `json:"schema"`
-	Values       map[string]any  `json:"values"`
-	Answer       *AnswerPlace    `json:"answer,omitempty"`
+	RepositoryID string            `json:"repositoryId"`
+	Source       string            `json:"source"`
+	Name         string            `json:"name"`
+	Schema       json.RawMessage   `json:"schema"`
+	Values       exactjson.Members `json:"values"`
+	Answer       *AnswerPlace      `json:"answer,omitempty"`
 }
 
 // AnswerPlace says where the answer to a trigger is to be given.

@@ -61,16 +61,16 @@ const (
 
 // Match is one trigger as answers and lists show it.
 type Match struct {
-	TriggerID    string         `json:"triggerId"`
-	RepositoryID string         `json:"repositoryId"`
-	Name         string         `json:"name"`
-	Source       string         `json:"source"`
-	Values       map[string]any `json:"values"`
-	Event        *EventState    `json:"event,omitempty"`
-	Emitter      *EventState    `json:"emitter,omitempty"`
-	Call         *CallState     `json:"call,omitempty"`
-	ReturnDirect bool           `json:"returnDirect"`
-	SkipResponse bool           `json:"skipResponse"`
+	TriggerID    string            `json:"triggerId"`
+	RepositoryID string            `json:"repositoryId"`
+	Name         string            `json:"name"`
+	Source       string            `json:"source"`
+	Values       exactjson.Members `json:"values"`
+	Event        *EventState       `json:"event,omitempty"`
+	Emitter      *EventState       `json:"emitter,omitempty"`
+	Call         *CallState        `json:"call,omitempty"`
+	ReturnDirect bool              `json:"returnDirect"`
+	SkipResponse bool              `json:"skipResponse"`
 	// State of one that has fired follows from its effects: pending while one is owed, failed if one
 	// was given up, else delivered. Other states are draft, dry, confirming, pending with DueAt while
 	// it can be taken back, cancelled, and duplicate (of the trigger Of, which had equal values

@@ -53,7 +53,7 @@ func (q Triggers) selects(r Record) bool {
 	case !q.Since.IsZero() && r.Time.Before(q.Since), !q.Until.IsZero() && !r.Time.Before(q.Until):
 		return false
 	}
-	return q.Value == "" || contains(r.Values, folded(q.Value))
+	return q.Value == "" || contains(map[string]any(r.Values), folded(q.Value))
 }
 
 // prefilter is what a record of the query has in it, as the ledger keeps it.

@@ -91,7 +91,7 @@ func TestCatchAllTakesWhatNothingElseMatched(t *testing.T) {
 		answer := w.Say("", "what a day")
 		require.Equal(t, []string{"ask", "greet"}, w.Offered(), "it is not offered to the matcher")
 		require.Equal(t, "collect-user-message", answer.Matches[0].Name)
-		require.Equal(t, map[string]any{"value": "what a day"}, answer.Matches[0].Values)
+		require.EqualValues(t, map[string]any{"value": "what a day"}, answer.Matches[0].Values)
 
 		answer = w.Say("", "greet")
 		require.Len(t, answer.Matches, 1)

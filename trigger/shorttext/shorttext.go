@@ -4,6 +4,7 @@ package shorttext
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/klauspost/compress/s2"
 )
@@ -28,7 +29,19 @@ func New(most int, common string) Dictionary {
 }
 
 // Pack packs a text.
-func (d Dictionary) Pack(text []byte) string { return Mark + string(d.of.Encode(nil, text)) }
+func (d Dictionary) Pack(text []byte) string {
+	if s2.MaxEncodedLen(len(text)) > len(room{}) {
+		return Mark + string(d.of.Encode(nil, text))
+	}
+	in := rooms.Get().(*room)
+	defer rooms.Put(in)
+	return Mark + string(d.of.Encode(in[:], text))
+}
+
+// room is where a text of the usual length is packed.
+type room [16 << 10]byte
+
+var rooms = sync.Pool{New: func() any { return new(room) }}
 
 // Unpack is the reverse of Pack. Its error says that the text is damaged.
 func (d Dictionary) Unpack(packed string) ([]byte, error) {

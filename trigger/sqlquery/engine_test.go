@@ -90,7 +90,7 @@ func TestStatementsAreEffectsOfTheLedger(t *testing.T) {
 	}
 	match := fire()
 	require.Equal(t, "pending", match.Call.State, "a database that is away is a pending call")
-	require.Equal(t, map[string]any{"city": "Cyprus"}, match.Values, "what was said, not how SQL quotes it")
+	require.EqualValues(t, map[string]any{"city": "Cyprus"}, match.Values, "what was said, not how SQL quotes it")
 	require.Contains(t, events.of("tool.trigger"), `"values":{"city":"Cyprus"}`)
 
 	require.NoError(t, os.Rename(filepath.Join(newFile(t, flights), "clinic.db"), filepath.Join(dir, "clinic.db")))

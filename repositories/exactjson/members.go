@@ -1,0 +1,59 @@
+package exactjson
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Members are those of an object, written as a map is for a third of what that costs: they stand in each event,
+// record and answer.
+type Members map[string]any
+
+// MarshalJSON implements json.Marshaler.
+func (m Members) MarshalJSON() ([]byte, error) {
+	if m == nil {
+		return []byte("null"), nil
+	}
+	const usual = 8 // members, whose names are sorted in no memory of their own
+	names := slices.AppendSeq(make([]string, 0, usual), maps.Keys(m))
+	slices.Sort(names)
+	text := append(make([]byte, 0, 64), '{')
+	for i, name := range names {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		var err error
+		if text, err = appendValue(text, name); err == nil {
+			text, err = appendValue(append(text, ':'), m[name])
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return append(text, '}'), nil
+}
+
+func appendValue(text []byte, value any) (_ []byte, err error) {
+	switch value := value.(type) {
+	case string:
+		if !strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+			return append(append(append(text, '"'), value...), '"'), nil
+		}
+	case json.Number:
+		if len(value) > 0 && value[0] != '0' && !strings.ContainsFunc(string(value), func(r rune) bool { return r < '0' || r > '9' }) {
+			return append(text, value...), nil
+		}
+	case map[string]any:
+		written, err := Members(value).MarshalJSON()
+		return append(text, written...), err
+	case bool:
+		if value {
+			return append(text, "true"...), nil
+		}
+		return append(text, "false"...), nil
+	}
+	err = Use(value, func(written []byte) { text = append(text, written...) })
+	return text, err
+}
