@@ -279,7 +279,7 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 	case found.Status == ledger.Reused:
 		err = fmt.Errorf("messageId %q %w", id.Message, ErrReused)
 	case found.Status == ledger.Taken:
-		t, err = ts.readTurn(a, known, heard, found.Taken)
+		t, err = ts.readTurn(a, message, known, heard, found.Taken)
 	}
 	if err != nil || !found.Few {
 		return found, t, err
@@ -344,8 +344,9 @@ func encode(message *query.StoredMessage, a *ledger.Acceptance) error {
 	return err
 }
 
-// readTurn reads a turn whose lease was taken, by what was known of its app and heard of its session before.
-func (ts *Turns) readTurn(a ledger.Acceptance, known *scope.State, heard query.Known, found *ledger.TakenTurn) (*turn, error) {
+// readTurn reads a turn whose lease was taken, by what was known of its app and heard of its session before. message is
+// the one that the caller had stored; nil for another.
+func (ts *Turns) readTurn(a ledger.Acceptance, message *query.StoredMessage, known *scope.State, heard query.Known, found *ledger.TakenTurn) (*turn, error) {
 	for _, triggerID := range found.Retracted {
 		failpoint.At(failpoint.NextBefore)
 		ts.Go(func() { ts.holds.retract(a.App, triggerID) })
@@ -354,10 +355,12 @@ func (ts *Turns) readTurn(a ledger.Acceptance, known *scope.State, heard query.K
 		Turn: a.Turn, token: a.Token, age: found.Age, at: found.At, asked: found.Asked, unasked: found.Unasked, draft: &found.Draft,
 		generation: store.Generation{App: found.AppGeneration, Session: found.SessionGeneration},
 	}
-	if err := exactjson.Unmarshal([]byte(found.Message), &t.message); err != nil {
+	var err error
+	if message != nil && found.Message == a.Message {
+		t.message = *message
+	} else if err = exactjson.Unmarshal([]byte(found.Message), &t.message); err != nil {
 		return nil, err
 	}
-	var err error
 	if t.scope, err = ts.scopes.Of(a.App, known, found.App, found.Own); err != nil {
 		return nil, err
 	}

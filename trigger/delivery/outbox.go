@@ -299,8 +299,7 @@ type waiting struct {
 // Expect has this process notify a decision of the outcomes of its events. It is called before they
 // are in the outbox, so that none is missed.
 func (d *Deliveries) Expect(of *Decision) {
-	own := of.own()
-	of.outcomes = make(chan attempt, len(own)) // no sender is held up
+	of.outcomes = make(chan attempt, len(of.Effects)) // no sender is held up
 	w := &d.waiting
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -309,8 +308,10 @@ func (d *Deliveries) Expect(of *Decision) {
 		here = map[string]chan<- attempt{}
 		w.events[of.outbox()] = here
 	}
-	for _, event := range own {
-		here[event.ID] = of.outcomes
+	for i := range of.Effects {
+		if of.Owns(of.Effects[i]) {
+			here[of.Effects[i].ID] = of.outcomes
+		}
 	}
 }
 
@@ -321,8 +322,8 @@ func (w *waiting) leave(of *Decision) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	here := w.events[of.outbox()]
-	for _, event := range of.own() {
-		delete(here, event.ID)
+	for i := range of.Effects {
+		delete(here, of.Effects[i].ID) // of those that are not its own there is nothing
 	}
 	if len(here) == 0 {
 		delete(w.events, of.outbox())

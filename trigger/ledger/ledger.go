@@ -79,11 +79,12 @@ func AppNotFound(appID string) error {
 
 // Hash returns 128 bits of SHA-256 over the parts, each with its length.
 func Hash(parts ...string) string {
-	h := sha256.New()
+	text := make([]byte, 0, 256)
 	for _, part := range parts {
-		h.Write([]byte(strconv.Itoa(len(part)) + ":" + part)) // a hash.Hash never fails
+		text = append(append(strconv.AppendInt(text, int64(len(part)), 10), ':'), part...)
 	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	sum := sha256.Sum256(text)
+	return string(hex.AppendEncode(text[:0], sum[:16]))
 }
 
 // run runs a script that replies with a status and values. Its error is a *RateError where
