@@ -51,7 +51,7 @@ const maxClaims = 5
 var accept = keyspace.NewGroupScript(keyspace.Items{Shared: `
 KEYS app appRepos idle appRate sessions
 ARGV app
-local at, leased, begun, idle = now(), {}, {}, {}
+local at, leased, begun, idle, plain = now(), {}, {}, {}, noneOf(5, 1, {1, 5}) -- no repositories of a session, none that was closed
 local app = redis.call('HMGET', @app, 'version', 'generation', 'limits', 'chat', 'drafts')
 local definitions
 local function definition() -- as the caller does not have it
@@ -70,16 +70,17 @@ if not version then
   if claiming then unschedule('turns', member) end
   return {'noapp'}
 end
-local had = redis.call('HMGET', turns, turn.message .. id, turn.says .. id, turn.answer .. id, turn.ends .. id, turn.token .. id,
+local had = redis.call('HMGET', turns, turn.message .. id, turn.says .. id, turn.answer .. id, turn.ends .. id, turn.lease .. id,
   turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, 'used', 'left', 'unfinished', 'asked', 'onnext', 'since', 'expires', 'session', 'questions')
-local message, says, answer, ends, holder, decision = had[1], had[2], had[3], tonumber(had[4]) or 0, had[5], had[6]
-local arrived, verified, claims, failed, used, left = had[7], had[8], tonumber(had[9]) or had[5] and 1 or 0, had[10], had[11], tonumber(had[12]) or 0
+local message, says, answer, decision = had[1], saysOf(had[7], had[2]), had[5] == '` + AsDecided + `' and had[5] or had[3], had[6]
+local holder, ends = leaseOf(had[5], had[4])
+local arrived, verified, claims, failed, used, left = had[7], had[8], tonumber(had[9]) or holder and 1 or 0, had[10], had[11], tonumber(had[12]) or 0
 if claiming and (not message or not redis.call('ZSCORE', ledger.turns, member)) then
   unschedule('turns', member)
   return {'gone'}
 end
 if not claiming and not ofDraft and says and says ~= saying then return {'reused'} end
-local life = redis.call('HMGET', @closed, 'generation', 'erasing')
+local life = plain and {} or redis.call('HMGET', @closed, 'generation', 'erasing')
 local generation = life[1]
 if (tonumber(life[2]) or 0) > at then return {claiming and 'gone' or 'erasing'} end
 local draft = {}
@@ -139,8 +140,7 @@ if not message then
   if over then return over end
   message, says, verified, arrived = new, saying, verifying, at
   change(turn.message .. id, message)
-  change(turn.says .. id, says)
-  change(turn.arrived .. id, at)
+  change(turn.arrived .. id, string.format('%.0f ', at) .. says)
   if verified ~= '' then change(turn.verified .. id, verified) end
   length = redis.call('RPUSH', order, id)
   local gone = trim(order, turns, tonumber($mostMessages), string.sub(member, 1, -#id - 1), length)
@@ -183,8 +183,7 @@ if holder ~= token then
   end
 end
 if claims > 1 then change(turn.claims .. id, claims) end
-change(turn.token .. id, token)
-change(turn.ends .. id, at + tonumber($lease))
+change(turn.lease .. id, leaseText(token, at + tonumber($lease)))
 write()
 if failed then redis.call('HDEL', turns, turn.failure .. id) end
 leased[#leased + 1], leased[#leased + 2] = at + tonumber($lease), member
@@ -195,16 +194,16 @@ local revision, record, own = '', '', {}
 if version ~= $version then
   revision, record, own = definition()
 end
-return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - tonumber(arrived)), 'at', tostring(at),
+return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - arrivedAt(arrived)), 'at', tostring(at),
   'version', version, 'revision', revision, 'record', record, 'own', own,
-  'repositories', redis.call('HVALS', @sessionRepos), 'lives', lives, 'first', first, 'history', history,
+  'repositories', plain and {} or redis.call('HVALS', @sessionRepos), 'lives', lives, 'first', first, 'history', history,
   'unfinished', had[13] or '', 'put', had[18] or '', 'asked', asked, 'questions', had[19] or '', 'retracted', retracted, 'claims', verified or '', 'app', app[2] or '', 'session', generation or '',
   'match', draft[5] or '', 'explained', draft[6] or '', 'matching', not draft[5] and draft[7] and tonumber(draft[8]) > at and '1' or ''}
 `, End: `
 scheduleAll($app, 'turns', leased)
 if #begun > 0 then redis.call('ZADD', @sessions, unpack(begun)) end
 if #idle > 0 then redis.call('ZADD', @idle, unpack(idle)) end
-`}, keyspace.EffectLua, TurnLua, rateLua, trimLua, lifeLua, batchLua, askedLua, historyLua)
+`}, keyspace.EffectLua, TurnLua, rateLua, trimLua, lifeLua, batchLua, askedLua, historyLua, noneLua)
 
 // Chat are the events of a message that is accepted, where the app wants them: one that the message
 // is there, another that it was given up. They are written with the message, in one script, into an

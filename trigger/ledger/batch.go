@@ -25,7 +25,7 @@ import (
 // among the pending ones only when it is unpacked: until then somebody is publishing it.
 
 // AsDecided is the stored answer where it is what was decided, with all events published: it
-// is not kept twice.
+// is not kept twice. Of a turn it stands in place of its lease, which has ended by then.
 const AsDecided = "="
 
 // packed are the lines of the events of a batch.
@@ -42,7 +42,7 @@ func packed(events []keyspace.Entry) string {
 // batchLua defines batchOf(token), how the batch of whoever has decided with that token
 // begins, begins(batch, token), whether it is that, unpacked(lines), the events of a batch as
 // enqueue takes them, without their outbox, and batched(outbox, session, token, lines), which
-// makes events the batch of an outbox that is empty. The caller schedules the outbox, and counts the
+// puts events into an outbox, which should be empty, as a batch, and returns how many members it has then. The caller schedules the outbox, and counts the
 // batch as owed. It needs DueLua.
 const batchLua = `
 local function batchOf(token) return '#' .. token .. '\t' end
@@ -57,7 +57,7 @@ local function unpacked(lines)
   return events
 end
 local function batched(outbox, session, token, lines)
-  redis.call('RPUSH', outbox, batchOf(token) .. session .. '\t' .. string.format('%.0f', now()) .. '\n' .. lines)
+  return redis.call('RPUSH', outbox, batchOf(token) .. session .. '\t' .. string.format('%.0f', now()) .. '\n' .. lines)
 end
 `
 
@@ -80,34 +80,36 @@ local app, popped, emptied, over = $app, 0, {}, {}
 ITEMKEYS outbox closing chatOutbox saidEffect
 ITEMARGV box token next lease keep id answer reply says
 local outbox, closing, box, token, id, answer = @outbox, @closing, $box, $token, $id, $answer
-local had = redis.call('LRANGE', outbox, 0, 1)
+local had = redis.call('LPOP', outbox, 2) or {}
+if had[2] then redis.call('LPUSH', outbox, had[2]) end
 if not begins(had[1], token) then
+  if had[1] then redis.call('LPUSH', outbox, had[1]) end
   return {'lost', 'holds', redis.call('HGET', ledger.holders, box) == $next and '1' or '0'}
 end
-redis.call('LPOP', outbox)
 popped = popped + 1
 if had[2] then pass(app, true, box, $next, tonumber($lease)) else emptied[#emptied + 1] = box end
 for i = 1, keys - 4 do
   local trigger, from = KEYS[k + 4 + i], a + 5 + 4 * i
   local fields = {'open', 0, 'log', ARGV[from + 4], 'event', ARGV[from + 2]}
   if ARGV[from + 3] ~= '' then fields[7], fields[8] = 'emitter', ARGV[from + 3] end
-  if redis.call('EXISTS', trigger) == 1 then
-    redis.call('HSET', trigger, unpack(fields))
+  if redis.call('HSET', trigger, unpack(fields)) < #fields / 2 then
     over[#over + 1], over[#over + 2] = now() + tonumber($keep), app .. '/' .. ARGV[from + 1]
+  else -- there was none, which would have had open
+    redis.call('DEL', trigger)
   end
 end
 if answer ~= '' and id == '' then
   if redis.call('EXISTS', closing) == 1 then redis.call('HSETNX', closing, 'answer', answer) end
 elseif answer ~= '' then
-  local of = redis.call('HMGET', closing, turn.token .. id, turn.answer .. id, turn.claims .. id)
-  if of[1] == token then
+  local of = redis.call('HMGET', closing, turn.lease .. id, turn.answer .. id, turn.claims .. id, turn.ends .. id)
+  if leaseOf(of[1]) == token then
     if not of[2] and $says ~= '' then enqueue(@saidEffect, cjson.decode($says), app, @chatOutbox, '') end
-    local fields = {turn.answer .. id, of[2] or answer}
-    if $reply ~= '' then fields[3], fields[4] = turn.reply .. id, $reply end
-    redis.call('HSET', closing, unpack(fields))
-    local lease = {turn.token .. id, turn.ends .. id}
-    if of[3] then lease[3] = turn.claims .. id end
-    redis.call('HDEL', closing, unpack(lease))
+    local fields = {}
+    if not of[2] then fields[1], fields[2] = turn.lease .. id, answer end
+    if $reply ~= '' then fields[#fields + 1], fields[#fields + 2] = turn.reply .. id, $reply end
+    if #fields > 0 then redis.call('HSET', closing, unpack(fields)) end
+    if of[2] then redis.call('HDEL', closing, turn.lease .. id) end
+    if of[3] or of[4] then redis.call('HDEL', closing, turn.claims .. id, turn.ends .. id) end
   end
 end
 return {'ok', 'holds', had[2] and $next ~= '' and '1' or '0'}

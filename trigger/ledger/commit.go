@@ -43,7 +43,7 @@ import (
 var commit = keyspace.NewGroupScript(keyspace.Items{Shared: `
 KEYS app appRepos idle appOutbox triggers pending parts explained over sessions appRate
 ARGV app
-local app, at, fires = $app, now(), 0
+local app, at, fires, plain = $app, now(), 0, noneOf(11, 1, {5}) -- no session that was closed
 local firings, explanations, boxes, decided, batches = {}, {}, {}, {}, 0
 local of = redis.call('HMGET', @app, 'version', 'limits', 'generation')
 local function holderOf(first, box)
@@ -69,24 +69,25 @@ for i = 1, tonumber($firingCount) do
   f.new = not f.move or f.move.new
   list[i], argument = f, argument + 12
 end
-local function again(key, field)
-  redis.call('HSET', key, field, token) -- so that replicas are waited for as they were the first time
+local function again(key, field, value)
+  redis.call('HSET', key, field, value) -- so that replicas are waited for as they were the first time
   local first = redis.call('LINDEX', @outbox, 0)
   return {'ok', 'holder', holderOf(first, box), 'batch', begins(first, token) and '1' or '0'}
 end
 if not of[1] then return {'noapp'} end
 local had = {}
 if message ~= '' then
-  had = redis.call('HMGET', turns, turn.decision .. message, turn.arrived .. message, turn.token .. message, 'asked', 'unfinished')
-  if had[1] and had[3] == token then return again(turns, turn.token .. message) end
+  had = redis.call('HMGET', turns, turn.decision .. message, turn.arrived .. message, turn.lease .. message, 'asked', 'unfinished')
+  local ours = leaseOf(had[3]) == token
+  if had[1] and ours then return again(turns, turn.lease .. message, had[3]) end
   if not had[2] then return {'closed'} end
-  if had[1] or had[3] ~= token then return {'lost'} end
+  if had[1] or not ours then return {'lost'} end
 else
   local by = redis.call('HGET', @firstTrigger, 'token')
-  if by == token then return again(@firstTrigger, 'token') end
+  if by == token then return again(@firstTrigger, 'token', token) end
   if by and list[1].new then return {'exists'} end
 end
-local closed = redis.call('HMGET', @closed, 'generation', 'erasing')
+local closed = plain and {} or redis.call('HMGET', @closed, 'generation', 'erasing')
 if (tonumber(closed[2]) or 0) > at then return {'closed'} end
 if $guessed == '1' and (of[1] ~= $matched or session ~= '' and (
     redis.call('EXISTS', @sessionRepos) == 1 or (redis.call('HGET', turns, 'session') or '') ~= $profile)) then
@@ -107,7 +108,8 @@ if message == '' and list[1].new then
   if session ~= '' then useSession(turns, @idle, @sessions, app, session, tonumber($ttl)) end
 end
 for i, f in ipairs(list) do
-  local trigger = {'token', token, 'open', f.open, 'until', at + tonumber($lease)}
+  local trigger = {'open', f.open}
+  if message == '' then trigger = {'open', f.open, 'token', token, 'until', at + tonumber($lease)} end
   for _, part in ipairs({'event', 'emitter', 'call'}) do
     if f[part] ~= '' then
       trigger[#trigger + 1] = part
@@ -155,13 +157,14 @@ for i = argument + 1, a + args do
   effect = effect + 1
   enqueue(KEYS[effect], e, app, @appOutbox, e.order ~= '1' and token or '')
 end
-local first = redis.call('LINDEX', @outbox, 0)
-if $batch == '1' and $events ~= '' and not first then
-  batched(@outbox, session, token, $events)
+if $batch == '1' and $events ~= '' and batched(@outbox, session, token, $events) == 1 then
   boxes[#boxes + 1], boxes[#boxes + 2], batches = at + tonumber($outboxLease), box, batches + 1
   if message ~= '' then decided[#decided + 1] = $member end
   return {'ok', 'holder', token, 'batch', '1'}
+elseif $batch == '1' and $events ~= '' then
+  redis.call('LTRIM', @outbox, 0, -2) -- others are before it
 end
+local first = redis.call('LINDEX', @outbox, 0)
 for i, e in ipairs(unpacked($events)) do
   e.session, e.box, e.lease = session, box, tonumber($outboxLease)
   enqueue(KEYS[effect + i], e, app, @outbox, token)
@@ -177,7 +180,7 @@ if #explanations > 0 then redis.call('ZADD', @explained, unpack(explanations)) e
 scheduleAll(app, 'outboxes', boxes)
 if #decided > 0 then batches = batches - redis.call('ZREM', ledger.turns, unpack(decided)) end
 if batches ~= 0 then redis.call('INCRBY', ledger.owed, batches) end
-`}, keyspace.EffectLua, keyspace.SessionLua, TurnLua, rateLua, batchLua, firedLua, askedLua,
+`}, keyspace.EffectLua, keyspace.SessionLua, TurnLua, rateLua, batchLua, firedLua, askedLua, noneLua,
 	failpoint.Script(failpoint.MoveWithoutState, failpoint.Script(failpoint.UnfencedFirst, holdLua)))
 
 // Commitment is a decision as the script reads it, with all that it owes. The script looks

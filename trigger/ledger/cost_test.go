@@ -69,11 +69,11 @@ func TestAMessageCostsRedisWhatItDid(t *testing.T) {
 	cost := costOf(t, 1000)
 	cost(16, 16)
 	_, commands, bytes := cost(200, 1)
-	require.LessOrEqual(t, commands, 42.0)
-	require.LessOrEqual(t, bytes, 3950.0)
+	require.LessOrEqual(t, commands, 36.0)
+	require.LessOrEqual(t, bytes, 3650.0)
 	_, commands, bytes = cost(320, 16)
-	require.LessOrEqual(t, commands, 27.0)
-	require.LessOrEqual(t, bytes, 3550.0)
+	require.LessOrEqual(t, commands, 17.0)
+	require.LessOrEqual(t, bytes, 3200.0)
 }
 
 // TestAMessageOfALongSessionCostsRedisLittleMore holds what one costs whose session has so much history that the matcher is

@@ -112,11 +112,11 @@ end
 local holds = doc.next ~= '' and redis.call('HGET', ledger.holders, doc.box) == doc.next and '1' or '0'
 local id = doc.message
 if id ~= '' then
-  if redis.call('HGET', KEYS[4], turn.token .. id) == doc.token then
+  if leaseOf(redis.call('HGET', KEYS[4], turn.lease .. id)) == doc.token then
     local ours = redis.call('HSETNX', KEYS[4], turn.answer .. id, doc.answer) == 1
     if ours and doc.reply ~= '' then redis.call('HSET', KEYS[4], turn.reply .. id, doc.reply) end
     if ours and doc.says then enqueue(KEYS[others - 2], doc.says, doc.app, KEYS[others - 3], '') end
-    redis.call('HDEL', KEYS[4], turn.token .. id, turn.ends .. id, turn.claims .. id)
+    redis.call('HDEL', KEYS[4], turn.lease .. id, turn.ends .. id, turn.claims .. id)
   end
   return {'ok', 'answer', redis.call('HGET', KEYS[4], turn.answer .. id) or doc.answer, 'holds', holds}
 end

@@ -12,6 +12,19 @@ import (
 // mostGrouped is how many items one run of a script does at most: Redis serves nobody else for about two milliseconds.
 const mostGrouped = 32
 
+// noneLua defines noneOf(keys, args, places) for what the items of a group script share, which is behind so many keys and
+// arguments: whether none of the keys is there that are at those places of each item.
+const noneLua = `
+local function noneOf(key, argument, places)
+  local names = {}
+  while argument < #ARGV do
+    for _, place in ipairs(places) do names[#names + 1] = KEYS[key + place] end
+    key, argument = key + tonumber(ARGV[argument + 1]), argument + 2 + tonumber(ARGV[argument + 2])
+  end
+  return redis.call('EXISTS', unpack(names)) == 0
+end
+`
+
 // group runs a script for many requests: what arrives for an app while the script runs for it waits, and is done by
 // the next run, all of it together. A request that finds nothing under way runs the script by itself, at once.
 type group struct {

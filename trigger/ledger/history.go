@@ -54,7 +54,7 @@ local function past(turns, order, id, left, earlier, most, lives, kept)
   end
   local decided, open = {turn.arrived, turn.results, turn.reply}, {turn.arrived, turn.results, turn.reply, turn.decision}
   local function undecided(mark) return string.sub(mark, -1) == '?' end
-  local function markOf(at, results, reply, open) return at .. ':' .. #results .. ':' .. #reply .. (open and '?' or '') end
+  local function markOf(arrived, results, reply, open) return string.match(arrived, '^%d*') .. ':' .. #results .. ':' .. #reply .. (open and '?' or '') end
   local values, at = read(known, function(mark) return undecided(mark) and open or decided end), 0
   for _, i in ipairs(known) do
     local mark = marks[before + i]

@@ -211,10 +211,12 @@ func (l *Ledger) Definitions(ctx context.Context, appID, sessionID, version stri
 // keepAnswer stores an answer if there is none yet. What was deleted since is not made again.
 //
 //	KEYS turns, or a trigger
-//	ARGV field, answer, field and value of what it was made of
+//	ARGV field, answer, field and value of what it was made of, and the field that has AsDecided where that is
+//	     the answer
 //	=>   the answer that holds
 var keepAnswer = keyspace.NewScript(`
 if redis.call('HGET', KEYS[1], ARGV[3]) ~= ARGV[4] then return ARGV[2] end
+if redis.call('HGET', KEYS[1], ARGV[5]) == '` + AsDecided + `' then return '` + AsDecided + `' end
 redis.call('HSETNX', KEYS[1], ARGV[1], ARGV[2])
 return redis.call('HGET', KEYS[1], ARGV[1])
 `)
@@ -222,13 +224,13 @@ return redis.call('HGET', KEYS[1], ARGV[1])
 // KeepAnswer stores the answer of a turn that was made anew of what was decided, unless another
 // was faster, and returns the one that holds.
 func (l *Ledger) KeepAnswer(ctx context.Context, t Turn, decision, answer string) (string, error) {
-	kept, err := l.run(ctx, keepAnswer, []string{keyspace.KeysOf(t.App).Turns(t.Session)}, turnFields["answer"]+t.Message, answer, turnFields["decision"]+t.Message, decision)
+	kept, err := l.run(ctx, keepAnswer, []string{t.keys().Turns(t.Session)}, turnFields["answer"]+t.Message, answer, turnFields["decision"]+t.Message, decision, turnFields["lease"]+t.Message)
 	return string(kept.Status), err
 }
 
 // KeepTriggersAnswer is KeepAnswer for a direct trigger, whose effects are named after the
 // firing.
 func (l *Ledger) KeepTriggersAnswer(ctx context.Context, appID, triggerID, firing, answer string) (string, error) {
-	kept, err := l.run(ctx, keepAnswer, []string{keyspace.KeysOf(appID).Trigger(triggerID)}, "answer", answer, "fire", firing)
+	kept, err := l.run(ctx, keepAnswer, []string{keyspace.KeysOf(appID).Trigger(triggerID)}, "answer", answer, "fire", firing, "answer")
 	return string(kept.Status), err
 }

@@ -124,7 +124,7 @@ func TestAMessageIsAcceptedAndDecidedOnce(t *testing.T) {
 			require.NoError(w, err)
 			require.Equal(w, []bool{false}, holds)
 		}
-		require.Equal(w, ledger.StoredTrigger{ID: "t1", Record: "{}", Event: `{"state":"published"}`, Attempts: "{}\n", Name: "t1", Answering: true}, w.trigger())
+		require.Equal(w, ledger.StoredTrigger{ID: "t1", Record: "{}", Event: `{"state":"published"}`, Attempts: "{}\n", Name: "t1"}, w.trigger())
 		answered := w.accept("b", nil)
 		require.Equal(w, ledger.Accepted{Status: ledger.Answered, Answer: ledger.AsDecided, Decision: `{"decided":true}`}, answered)
 		require.Zero(w, w.owed())
@@ -266,5 +266,60 @@ func TestATurnThatTakesItsWorkersDownIsGivenUp(t *testing.T) {
 		explained, err := w.reader.Explained(w.Context(), m1)
 		require.NoError(w, err)
 		require.JSONEq(w, `{"error":"crashed_worker"}`, explained.Failure)
+	})
+}
+
+// TestATurnOfAnEarlierBuildGoesOn has a turn stand in Redis as builds before wrote it, with a field each for the token and
+// the end of its lease, for what it says, and for its answer.
+func TestATurnOfAnEarlierBuildGoesOn(t *testing.T) {
+	each(t, func(w *world) {
+		turns, ends := w.k.Turns("s"), time.Now().Add(time.Hour).UnixMilli()
+		require.Equal(w, ledger.Taken, w.accept("a", nil).Status)
+		arrived := time.Now().Add(-time.Minute).UnixMilli()
+		require.NoError(w, w.db.HSet(w.Context(), turns, "k:m1", "a", "u:m1", ends, "h:m1", "hash", "t:m1", arrived).Err())
+		require.Equal(w, ledger.Busy, w.accept("b", nil).Status)
+		require.Equal(w, ledger.Reused, w.accept("a", func(a *ledger.Acceptance) { a.Says = "other" }).Status)
+		require.GreaterOrEqual(w, w.accept("a", nil).Taken.Age, time.Minute)
+		_, ids, _, err := w.reader.Page(w.Context(), "shop", "s", ledger.Pages{Since: arrived + 1, Most: 10})
+		require.NoError(w, err)
+		require.Empty(w, ids)
+
+		require.NoError(w, w.db.HSet(w.Context(), turns, "k:m1", "a", "u:m1", ends).Err())
+		held, err := w.Extend(w.Context(), m1, "a", time.Minute)
+		require.NoError(w, err)
+		require.True(w, held)
+		require.Equal(w, ledger.Lost, w.decide("b", false, nil).Status)
+		require.NoError(w, w.db.HSet(w.Context(), turns, "k:m1", "a", "u:m1", ends).Err())
+		require.True(w, w.decide("a", false, nil).Batch)
+		_, err = w.Settle(w.Context(), []ledger.Settlement{{Turn: m1, Box: "s", Token: "a", Next: "n", Keep: time.Hour, Answered: true}})
+		require.NoError(w, err)
+		answered := ledger.Accepted{Status: ledger.Answered, Answer: ledger.AsDecided, Decision: `{"decided":true}`}
+		require.Equal(w, answered, w.accept("b", nil))
+		require.Zero(w, w.db.Exists(w.Context(), w.k.Outbox("s")).Val())
+
+		require.NoError(w, w.db.HDel(w.Context(), turns, "k:m1").Err())
+		require.Equal(w, ledger.Decided, w.accept("b", nil).Status)
+		require.NoError(w, w.db.HSet(w.Context(), turns, "a:m1", ledger.AsDecided).Err())
+		require.Equal(w, answered, w.accept("b", nil))
+	})
+}
+
+func TestASettlementLeavesWhatIsNotItsOwn(t *testing.T) {
+	each(t, func(w *world) {
+		w.accept("a", nil)
+		require.True(w, w.decide("a", false, nil).Batch)
+		require.NoError(w, w.db.RPush(w.Context(), w.k.Outbox("s"), "later.event").Err())
+		members := w.db.LRange(w.Context(), w.k.Outbox("s"), 0, -1).Val()
+		of := ledger.Settlement{Turn: m1, Box: "s", Token: "b", Keep: time.Hour, Answered: true, Firings: []ledger.Settled{{ID: "t1", States: ledger.States{Event: "{}"}}}}
+		_, err := w.Settle(w.Context(), []ledger.Settlement{of})
+		require.NoError(w, err)
+		require.Equal(w, members, w.db.LRange(w.Context(), w.k.Outbox("s"), 0, -1).Val(), "the batch is another's")
+
+		require.NoError(w, w.db.Del(w.Context(), w.k.Trigger("t1")).Err())
+		of.Token = "a"
+		_, err = w.Settle(w.Context(), []ledger.Settlement{of})
+		require.NoError(w, err)
+		require.Equal(w, members[1:], w.db.LRange(w.Context(), w.k.Outbox("s"), 0, -1).Val())
+		require.Zero(w, w.db.Exists(w.Context(), w.k.Trigger("t1"), w.k.Over()).Val(), "an erased record does not come back")
 	})
 }

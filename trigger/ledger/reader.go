@@ -164,7 +164,7 @@ if since > 0 then
   while first < above do
     local middle = math.floor((first + above) / 2)
     local arrived = redis.call('HGET', KEYS[2], turn.arrived .. redis.call('LINDEX', KEYS[1], middle))
-    if tonumber(arrived or 0) < since then first = middle + 1 else above = middle end
+    if arrivedAt(arrived) < since then first = middle + 1 else above = middle end
   end
 end
 local from, last
@@ -208,8 +208,16 @@ func turnFieldsOf(id string, names ...string) []string {
 	return names
 }
 
+// answerOf is the stored answer of a turn.
+func answerOf(answer, lease string) string {
+	if lease == AsDecided {
+		return AsDecided
+	}
+	return answer
+}
+
 func shownFields(id string) []string {
-	return turnFieldsOf(id, "message", "decision", "reply", "failure", "answer")
+	return turnFieldsOf(id, "message", "decision", "reply", "failure", "answer", "lease")
 }
 
 // MessageSizes are the lengths of messages with what the history shows of them.
@@ -230,7 +238,7 @@ func (l *Reader) Messages(ctx context.Context, appID, sessionID string, ids []st
 	}
 	var list []StoredMessage
 	for row := range slices.Chunk(found, len(fields)/len(ids)) {
-		list = append(list, StoredMessage{Message: row[0], Decision: row[1], Reply: row[2], Failure: row[3], Answer: row[4]})
+		list = append(list, StoredMessage{Message: row[0], Decision: row[1], Reply: row[2], Failure: row[3], Answer: answerOf(row[4], row[5])})
 	}
 	return list, nil
 }
@@ -246,11 +254,11 @@ type Explained struct{ Message, Decision, Answer, Failure, Explanation string }
 
 // Explained reads what explains a message.
 func (l *Reader) Explained(ctx context.Context, t Turn) (Explained, error) {
-	row, err := l.fields(ctx, t.keys().Turns(t.Session), turnFieldsOf(t.Message, "message", "decision", "answer", "failure", "explained"))
+	row, err := l.fields(ctx, t.keys().Turns(t.Session), turnFieldsOf(t.Message, "message", "decision", "answer", "failure", "explained", "lease"))
 	if err != nil {
 		return Explained{}, err
 	}
-	return Explained{row[0], row[1], row[2], row[3], row[4]}, nil
+	return Explained{row[0], row[1], answerOf(row[2], row[5]), row[3], row[4]}, nil
 }
 
 // DraftExplained reads why a draft was matched so; empty without one.

@@ -18,11 +18,11 @@ import (
 // many messages have left its history; and used: when (ms) the last one came.
 var turnFields = map[string]string{
 	"message":   "m:", // as JSON
-	"arrived":   "t:", // when (ms)
-	"says":      "h:", // a hash of what it says
-	"token":     "k:", // of the lease
-	"ends":      "u:", // the lease does (ms)
-	"claims":    "c:", // how often the lease was taken; once if there is a token and no number
+	"arrived":   "t:", // when (ms), and behind a space a hash of what it says
+	"says":      "h:", // that hash, of earlier builds
+	"lease":     "k:", // its token and, behind a tab, when it ends (ms); AsDecided where the answer is that
+	"ends":      "u:", // when the lease ends (ms), of earlier builds
+	"claims":    "c:", // how often the lease was taken; once if there is one and no number
 	"decision":  "d:", // the answer as it was decided, opaque
 	"decider":   "x:", // token of who decided, of earlier builds
 	"answer":    "a:", // JSON
@@ -33,14 +33,25 @@ var turnFields = map[string]string{
 	"verified":  "v:", // claims that tools need, until it is decided
 }
 
-// TurnLua defines turn, a table of turnFields.
+// TurnLua defines turn, a table of turnFields, and what reads fields of two forms: leaseOf(lease, ends), the token of a
+// lease, if there is one, and when it ends; leaseText(token, ends), the lease as it is written; arrivedAt(arrived), when;
+// and saysOf(arrived, says), a hash of what is said.
 var TurnLua = func() string {
 	var lua strings.Builder
 	lua.WriteString("local turn = {")
 	for _, name := range slices.Sorted(maps.Keys(turnFields)) {
 		lua.WriteString(name + " = '" + turnFields[name] + "', ")
 	}
-	return lua.String() + "}\n"
+	return lua.String() + "}\n" + `
+local function leaseOf(lease, ends)
+  if not lease or lease == '` + AsDecided + `' then return nil, 0 end
+  local token, time = string.match(lease, '^(.*)\t(%d+)$')
+  return token or lease, tonumber(time or ends) or 0
+end
+local function leaseText(token, ends) return token .. string.format('\t%.0f', ends) end
+local function arrivedAt(arrived) return tonumber(string.match(arrived or '', '^%d+') or 0) end
+local function saysOf(arrived, says) return says or string.match(arrived or '', ' (.*)') end
+`
 }()
 
 // trimmed is how many messages leave the history at most as one comes: more than one, so
@@ -56,8 +67,8 @@ local function trim(order, turns, most, session, length)
   for gone = 0, ` + trimmed + ` - 1 do
     if length - gone <= most then return gone end
     local old = redis.call('LINDEX', order, 0)
-    local lease = redis.call('HGET', turns, turn.ends .. old)
-    if redis.call('ZSCORE', ledger.turns, session .. old) or lease and tonumber(lease) > now() then return gone end
+    local _, ends = leaseOf(unpack(redis.call('HMGET', turns, turn.lease .. old, turn.ends .. old)))
+    if ends > now() or redis.call('ZSCORE', ledger.turns, session .. old) then return gone end
     redis.call('LPOP', order)
     local fields = {}
     for _, field in pairs(turn) do fields[#fields + 1] = field .. old end
@@ -74,9 +85,9 @@ end
 var extend = keyspace.NewScript(TurnLua, `
 KEYS turns due
 ARGV id token lease member
-if redis.call('HGET', @turns, turn.token .. $id) ~= $token then return 'lost' end
+if leaseOf(redis.call('HGET', @turns, turn.lease .. $id)) ~= $token then return 'lost' end
 local ends = now() + tonumber($lease)
-redis.call('HSET', @turns, turn.ends .. $id, ends)
+redis.call('HSET', @turns, turn.lease .. $id, leaseText($token, ends))
 redis.call('ZADD', @due, 'XX', ends, $member)
 return 'ok'
 `)
@@ -97,8 +108,8 @@ var undecided = keyspace.NewFreeingScript(keyspace.EffectLua, TurnLua, `
 KEYS turns chatOutbox failedEffect
 ARGV id token failure pause member app event
 local id = $id
-if redis.call('HGET', @turns, turn.token .. id) ~= $token then return 'lost' end
-redis.call('HDEL', @turns, turn.token .. id, turn.ends .. id, turn.claims .. id)
+if leaseOf(redis.call('HGET', @turns, turn.lease .. id)) ~= $token then return 'lost' end
+redis.call('HDEL', @turns, turn.lease .. id, turn.ends .. id, turn.claims .. id)
 redis.call('HSET', @turns, turn.failure .. id, $failure)
 if tonumber($pause) < 0 then
   unschedule('turns', $member)
@@ -138,10 +149,10 @@ func (l *Ledger) Undecided(ctx context.Context, t Turn, token, failure string, p
 // not go round for ever.
 var release = keyspace.NewFreeingScript(keyspace.DueLua, TurnLua, batchLua, `
 local token, app, id, at, had = ARGV[1], ARGV[2], ARGV[3], now(), 0
-if id ~= '' and redis.call('HGET', KEYS[1], turn.token .. id) == token then
+if id ~= '' and leaseOf(redis.call('HGET', KEYS[1], turn.lease .. id)) == token then
   had = 1
   redis.call('HSETNX', KEYS[1], turn.claims .. id, 1)
-  redis.call('HDEL', KEYS[1], turn.token .. id, turn.ends .. id)
+  redis.call('HDEL', KEYS[1], turn.lease .. id, turn.ends .. id)
   if redis.call('HEXISTS', KEYS[1], turn.decision .. id) == 0 then schedule(app, 'turns', ARGV[4], at) end
 end
 if id == '' and redis.call('HGET', KEYS[2], 'token') == token then
