@@ -20,6 +20,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
+	"earshot/trigger"
 	"earshot/trigger/explain"
 	"earshot/trigger/query"
 )
@@ -347,4 +348,12 @@ func TestDryRunsCountAsMessagesOfTheirApp(t *testing.T) {
 	}
 	try().Problem(http.StatusTooManyRequests, "messagesPerMinute", "9")
 	require.Equal(t, 9, asked, "what was refused asks no model")
+}
+
+func TestAMessageSaysWhetherSomebodyAsksWhy(t *testing.T) {
+	for wish, asks := range map[string]bool{"": false, "?explain=true": true} {
+		s := start(t)
+		s.Call("POST", apitest.MessagesPath+wish, apitest.HelloBody, "Prefer: respond-async").Is(202, "")
+		require.Equal(t, asks, s.engine.last().Args[0].(trigger.Message).Explained)
+	}
 }

@@ -75,6 +75,7 @@ func (h messages) post(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	message.Explained = want.why
 	ctx := c.Request().Context()
 	switch {
 	case want.dry:

@@ -51,6 +51,8 @@ type Message struct {
 	// Relayed says that the user is not shown the answer: only what an agent says next puts a tool's
 	// question to the user.
 	Relayed bool
+	// Explained says that the caller asks why it is decided as it is: that is kept then.
+	Explained bool
 	// History and Now are for dry runs alone: the messages before, in the place of the session's, and
 	// the time of the message; nil and zero mean those of the session and of the clock.
 	History []Earlier
@@ -131,7 +133,7 @@ func (ts *Turns) prepare(ctx context.Context, m Message) (ledger.Turn, *query.St
 func (m Message) stored(at time.Time) *query.StoredMessage {
 	return &query.StoredMessage{
 		Actor: m.Actor, Text: m.Text, Time: at, TraceParent: m.TraceParent,
-		Language: m.Language, TimeZone: m.TimeZone, Metadata: m.Metadata, Auth: m.Auth, Acted: m.Acted, Relayed: m.Relayed,
+		Language: m.Language, TimeZone: m.TimeZone, Metadata: m.Metadata, Auth: m.Auth, Acted: m.Acted, Relayed: m.Relayed, Explained: m.Explained,
 	}
 }
 

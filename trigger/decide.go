@@ -337,7 +337,9 @@ func (d *decider) decideAndCommit(ctx context.Context, t *turn, result matcher.R
 		if err != nil {
 			return nil, err
 		}
-		p.explain(d.packer, d.Log, t, t.owner())
+		if p.explains(t, d.Store.Retention().Unexplained) {
+			p.explain(d.packer, d.Log, t, t.owner())
+		}
 		status, err := d.commit(ctx, p)
 		switch {
 		case err != nil:

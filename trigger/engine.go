@@ -111,7 +111,7 @@ func NewEngine(o Options) (*Engine, error) {
 		}
 	}
 	packer := explain.NewPacker(o.Store.Retention().Explain, w.Now)
-	records := &query.Records{Ledger: ledger.NewReader(o.DB), Uses: uses, Explained: o.Store.Retention().Explain}
+	records := &query.Records{Ledger: ledger.NewReader(o.DB), Uses: uses, Explained: o.Store.Retention().Explain, Unexplained: o.Store.Retention().Unexplained}
 	scopes := scope.NewReader(scope.Options{Ledger: w.Ledger, Store: o.Store, Packer: packer, Matcher: o.Matcher, Words: o.Words, Log: w.Log, Now: w.Now})
 	deliveries := delivery.New(delivery.Options{
 		Worker: w, Records: records, Events: o.Events, Calls: o.Calls, Statements: o.Statements, Answers: o.Answers,

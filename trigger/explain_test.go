@@ -128,6 +128,40 @@ func TestExplanationsGoWhenTheirTimeIsOver(t *testing.T) {
 	})
 }
 
+func TestOfMessagesThatCameOutAsCalledForAShareIsExplained(t *testing.T) {
+	keeping(t, store.Retention{Unexplained: 0.5}, func(t *testing.T, w *world) {
+		w.Put("", "plain", `{"tools":[{"name":"greet"}]}`)
+		unexplained := 0
+		for i := range 40 {
+			id := fmt.Sprint("m", i)
+			w.Say(id, "greet")
+			if _, err := w.Engine.Explain(t.Context(), "clinic", "s1", id); err != nil {
+				require.ErrorIs(t, err, query.ErrUnexplained)
+				require.ErrorContains(t, err, "for a share of 0.5 of the messages (EARSHOT_EXPLAIN_SHARE)")
+				unexplained++
+			}
+		}
+		require.InDelta(t, 20, unexplained, 15)
+	})
+}
+
+func TestWhatDidNotComeOutAsCalledForIsExplainedAndWhatSomebodyAsksAfter(t *testing.T) {
+	keeping(t, store.Retention{Unexplained: 1}, func(t *testing.T, w *world) {
+		w.Put("", "plain", `{"tools":[{"name":"greet"}]}`)
+		w.Put("s1", "booking", booking)
+		for id, text := range map[string]string{"m1": "what is the time?", "m2": "greet; book"} {
+			w.Say(id, text)
+			w.why(id)
+		}
+		_, err := w.Engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s1", ID: "m3", Text: "greet", Explained: true})
+		require.NoError(t, err)
+		w.why("m3")
+		w.Say("m4", "greet")
+		_, err = w.Engine.Explain(t.Context(), "clinic", "s1", "m4")
+		require.ErrorIs(t, err, query.ErrUnexplained)
+	})
+}
+
 func TestASessionTakesItsExplanationsAlongAndAnAppAllOfThem(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Put("", "plain", `{"tools":[{"name":"a"}]}`)

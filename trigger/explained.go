@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strconv"
 
 	"earshot/matcher"
 	"earshot/trigger/conversation"
@@ -27,6 +28,16 @@ func (p *planner) explain(packer *explain.Packer, log *slog.Logger, t *turn, own
 	if err != nil {
 		log.Error("explanation.lost", "app", t.App, "message", t.Turn.Message, "error", err.Error())
 	}
+}
+
+// explains reports whether it is kept why a turn is decided as it is. Where all that was called for has fired, it is
+// not for a share of the turns: for the same ones on every replica.
+func (p *planner) explains(t *turn, unexplained float64) bool {
+	if unexplained == 0 || t.message.Explained || t.retold != "" || len(p.fires) == 0 || len(p.fires) < len(t.trace.Calls) {
+		return true
+	}
+	digest, _ := strconv.ParseUint(turnHash(t.Turn, t.generation)[:8], 16, 32) // a hash in hexadecimal
+	return float64(digest)/(1<<32) >= unexplained
 }
 
 // explanation is why a turn is decided as it is, without what the app has to do with it.

@@ -56,6 +56,7 @@ type config struct {
 	History       int
 	SessionTTL    time.Duration
 	Retention     store.Retention
+	ExplainShare  float64
 	LogTexts      bool
 	LogFormat     string
 	LogLevel      string
@@ -105,6 +106,8 @@ func (c *config) register(flags *pflag.FlagSet) {
 	s.duration(&c.Retention.Done, "retention", "EARSHOT_RETENTION", store.DefaultRetention, "how long records of triggers are kept that have delivered everything")
 	s.duration(&c.Retention.Dead, "dead-retention", "EARSHOT_DEAD_RETENTION", store.DefaultDeadRetention, "how long records of triggers are kept that have failed, with what can be tried again")
 	s.duration(&c.Retention.Explain, "explain-retention", "EARSHOT_EXPLAIN_RETENTION", store.DefaultExplain, "how long it is kept why a message was decided as it was")
+	s.Float64Var(&c.ExplainShare, "explain-share", 1, "`SHARE`, from 0 to 1, of the messages of which that is kept where all that was called for has fired; of all others it is")
+	s.named("explain-share", "EARSHOT_EXPLAIN_SHARE")
 	s.number(&c.Retention.Messages, "session-messages", "EARSHOT_SESSION_MESSAGES", store.DefaultSessionMessages, "messages of a session that stay in its history, the newest")
 	s.duration(&c.Drain, "drain", "EARSHOT_DRAIN", defaultDrain, "how long to go on after SIGTERM, with /readyz at 503 and connections ended with their answers, so that a load balancer sends requests elsewhere before they are refused")
 	s.BoolVar(&c.LogTexts, "log-texts", false, "let message texts into the log")
@@ -167,6 +170,8 @@ func (c *config) check() error {
 	add(c.Retention.Done < time.Second, "--retention (EARSHOT_RETENTION) is %s; it must be a second or more, as in 168h", c.Retention.Done)
 	add(c.Retention.Dead < time.Second, "--dead-retention (EARSHOT_DEAD_RETENTION) is %s; it must be a second or more, as in 720h", c.Retention.Dead)
 	add(c.Retention.Explain < time.Second, "--explain-retention (EARSHOT_EXPLAIN_RETENTION) is %s; it must be a second or more, as in 24h", c.Retention.Explain)
+	add(!(c.ExplainShare >= 0 && c.ExplainShare <= 1), "--explain-share (EARSHOT_EXPLAIN_SHARE) is %v; it must be 0 to 1, as in 0.1", c.ExplainShare)
+	c.Retention.Unexplained = 1 - c.ExplainShare
 	add(c.Retention.Messages < 1, "--session-messages (EARSHOT_SESSION_MESSAGES) is %d; it must be 1 or more", c.Retention.Messages)
 	add(c.StreamMaxAge < time.Second, "--stream-max-age (EARSHOT_STREAM_MAX_AGE) is %s; it must be a second or more, as in 168h", c.StreamMaxAge)
 	add(c.SERMASTTL < sermas.MinTokenTTL || c.SERMASTTL > sermas.MaxTokenTTL, "--sermas-token-ttl (EARSHOT_SERMAS_TOKEN_TTL) is %s; it must be %s to %s (24 days), as in 5m: clients renew a token 30s before its end", c.SERMASTTL, sermas.MinTokenTTL, sermas.MaxTokenTTL)

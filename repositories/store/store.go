@@ -217,6 +217,9 @@ type Retention struct {
 	Done, Dead time.Duration
 	// Explain is how long it is kept why a message was decided as it was.
 	Explain time.Duration
+	// Unexplained is the share, from 0 to 1, of the messages of which that is not kept where all that was called
+	// for has fired.
+	Unexplained float64
 	// Messages are the newest of a session that stay in its history.
 	Messages int
 }
@@ -232,7 +235,7 @@ const (
 func (r Retention) withDefaults() Retention {
 	return Retention{
 		Done: cmp.Or(r.Done, DefaultRetention), Dead: cmp.Or(r.Dead, DefaultDeadRetention), Explain: cmp.Or(r.Explain, DefaultExplain),
-		Messages: cmp.Or(r.Messages, DefaultSessionMessages),
+		Unexplained: r.Unexplained, Messages: cmp.Or(r.Messages, DefaultSessionMessages),
 	}
 }
 

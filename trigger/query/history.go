@@ -36,9 +36,11 @@ type StoredMessage struct {
 	Metadata repositories.Metadata `json:"metadata,omitempty"`
 	// Auth is why ID tokens of the user were not accepted, by their services.
 	Auth map[string]string `json:"auth,omitempty"`
-	// Acted says that it is matched against nothing, Relayed that the user is not shown its answer.
-	Acted   bool `json:"acted,omitempty"`
-	Relayed bool `json:"relayed,omitempty"`
+	// Acted says that it is matched against nothing, Relayed that the user is not shown its answer, and
+	// Explained that it was asked why it is decided as it is.
+	Acted     bool `json:"acted,omitempty"`
+	Relayed   bool `json:"relayed,omitempty"`
+	Explained bool `json:"explained,omitempty"`
 	// Claims are kept apart, so that they can go with the decision.
 	Claims parameters.Claims `json:"-"`
 }

@@ -19,6 +19,8 @@ type Records struct {
 	Uses   *Counter
 	// Explained is how long explanations are kept.
 	Explained time.Duration
+	// Unexplained is the share of messages, where all has fired, that have none.
+	Unexplained float64
 	// Flushed waits until this process has written what it has answered in an app, so that a client
 	// that asks after an answer reads what the answer said.
 	Flushed func(ctx context.Context, appID string)
@@ -181,6 +183,9 @@ func (r *Records) Explain(ctx context.Context, appID, sessionID, messageID strin
 		return explain.Explanation{}, err
 	}
 	reason := fmt.Sprintf("explanations are kept for %s", r.Explained)
+	if r.Unexplained > 0 {
+		reason += fmt.Sprintf("; where all that was called for has fired, for a share of %.3g of the messages (EARSHOT_EXPLAIN_SHARE), and where explain=true asks for it", 1-r.Unexplained)
+	}
 	switch {
 	case entry.Actor == matcher.ActorAgent:
 		reason = "what an agent says is matched against nothing"
