@@ -47,8 +47,11 @@ end`, items.End, "return replies")...)}
 
 // call is a run for items. The keys of shared begin with those that the items share; the others come last.
 func (g *GroupScript) call(shared Call, items []Call) Call {
-	all := Call{Keys: append(make([]string, 0, len(shared.Keys)+16*len(items)), shared.Keys[:g.keys]...)}
-	all.Args = append(make([]any, 0, len(shared.Args)+48*len(items)), shared.Args...)
+	keys, args := len(shared.Keys), len(shared.Args)
+	for _, item := range items {
+		keys, args = keys+len(item.Keys), args+len(item.Args)+2
+	}
+	all := Call{Keys: append(make([]string, 0, keys), shared.Keys[:g.keys]...), Args: append(make([]any, 0, args), shared.Args...)}
 	for _, item := range items {
 		all.Keys = append(all.Keys, item.Keys...)
 		all.Args = append(append(all.Args, len(item.Keys), len(item.Args)), item.Args...)
