@@ -41,6 +41,9 @@ func (l *LLM) ask(ctx context.Context, model connection, request chatRequest) (c
 		recorded.Asked(l.traced(request, exchange))
 	}
 
+	if !span.IsRecording() {
+		return answer, err
+	}
 	name, fault := model.name, ""
 	if name == "gemini" {
 		name = "gcp.gen_ai" // in the conventions of OpenTelemetry

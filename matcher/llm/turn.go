@@ -103,17 +103,17 @@ const (
 
 // systemText is what the model is told first: our rules, then the app's own words.
 func systemText(request matcher.Request) string {
-	parts := []string{promptTalk}
-	if len(request.Candidates) > 0 {
-		parts = []string{promptTools, promptSilent}
-		if request.Chat {
-			parts[1] = promptChat
-		}
+	said := promptTalk
+	switch {
+	case len(request.Candidates) > 0 && request.Chat:
+		said = promptTools + "\n\n" + promptChat
+	case len(request.Candidates) > 0:
+		said = promptTools + "\n\n" + promptSilent
 	}
 	if request.App != nil && request.App.Settings.Prompt.Text != "" {
-		parts = append(parts, "About this application:\n"+request.App.Settings.Prompt.Text)
+		said += "\n\nAbout this application:\n" + request.App.Settings.Prompt.Text
 	}
-	return strings.Join(parts, "\n\n")
+	return said
 }
 
 // nowText tells the model what changes from message to message: the time and where that is, the
