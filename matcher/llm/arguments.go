@@ -82,7 +82,7 @@ func readValue(text string) (value any, repaired bool, err error) {
 
 // decodeJSON decodes a text that is one JSON value and nothing else. Numbers stay json.Number.
 func decodeJSON(text string) (any, error) {
-	if value, err := exactjson.Decode([]byte(text)); err == nil && members(value, maxDepth) == strings.Count(text, ":") {
+	if value, err := exactjson.Decode([]byte(text)); err == nil && membersIn(value, maxDepth) == strings.Count(text, ":") {
 		return value, nil // no name stands twice
 	}
 	decoder := json.NewDecoder(strings.NewReader(text))
@@ -100,8 +100,8 @@ func decodeJSON(text string) (any, error) {
 	return value, nil
 }
 
-// members counts those of all objects in a value; it is less than 0 where the value nests too deep.
-func members(value any, depth int) (n int) {
+// membersIn counts those of all objects in a value; it is less than 0 where the value nests too deep.
+func membersIn(value any, depth int) (n int) {
 	if depth == 0 {
 		return math.MinInt32
 	}
@@ -109,11 +109,11 @@ func members(value any, depth int) (n int) {
 	case map[string]any:
 		n = len(value)
 		for _, member := range value {
-			n += members(member, depth-1)
+			n += membersIn(member, depth-1)
 		}
 	case []any:
 		for _, element := range value {
-			n += members(element, depth-1)
+			n += membersIn(element, depth-1)
 		}
 	}
 	return n

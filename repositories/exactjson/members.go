@@ -42,7 +42,7 @@ func appendValue(text []byte, value any) (_ []byte, err error) {
 			return append(append(append(text, '"'), value...), '"'), nil
 		}
 	case json.Number:
-		if len(value) > 0 && value[0] != '0' && !strings.ContainsFunc(string(value), func(r rune) bool { return r < '0' || r > '9' }) {
+		if len(value) > 0 && !strings.ContainsFunc(string(value), func(r rune) bool { return r < '0' || r > '9' }) {
 			return append(text, value...), nil
 		}
 	case map[string]any:

@@ -22,7 +22,7 @@ const NoSession = "_"
 // Keys builds the names of one app's keys in Redis. No other code builds names of keys.
 type Keys struct {
 	tag, app string
-	together *strings.Builder // see Together
+	together *strings.Builder // see ManyKeysOf
 }
 
 // KeysOf returns the keys of an app.
@@ -31,9 +31,10 @@ func KeysOf(appID string) Keys { return Keys{tag: partition(PartitionOf(appID)),
 // manyKeys are the bytes of the names that a script takes, about.
 const manyKeys = 1 << 10
 
-// Together returns keys whose names share memory, for who needs many of them at once. They are for one goroutine, and
-// each name keeps the memory of all.
-func (k Keys) Together() Keys {
+// ManyKeysOf is KeysOf for who needs many names at once: they share memory. The Keys are for one goroutine, and each
+// name keeps the memory of all.
+func ManyKeysOf(appID string) Keys {
+	k := KeysOf(appID)
 	k.together = &strings.Builder{}
 	return k
 }

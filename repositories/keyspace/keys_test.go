@@ -14,7 +14,7 @@ import (
 // TestNamesTogetherAreThoseOfEach has more of them than their first memory holds.
 func TestNamesTogetherAreThoseOfEach(t *testing.T) {
 	each := keyspace.KeysOf("shop")
-	together := each.Together()
+	together := keyspace.ManyKeysOf("shop")
 	var wanted, got []string
 	for n := range 50 {
 		session := strings.Repeat("s", n*30)

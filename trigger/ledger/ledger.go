@@ -47,7 +47,7 @@ type Turn struct{ App, Session, Message string }
 // Member is the turn's name among those of its app.
 func (t Turn) Member() string { return t.Session + "/" + t.Message }
 
-func (t Turn) keys() keyspace.Keys { return keyspace.KeysOf(t.App).Together() }
+func (t Turn) keys() keyspace.Keys { return keyspace.ManyKeysOf(t.App) }
 
 // Shard names the part of the store that an app is on. Apps on one may be written together;
 // those on another one are to be written when it is away.
@@ -83,8 +83,8 @@ func Hash(parts ...string) string {
 	for _, part := range parts {
 		text = append(append(strconv.AppendInt(text, int64(len(part)), 10), ':'), part...)
 	}
-	sum := sha256.Sum256(text)
-	return string(hex.AppendEncode(text[:0], sum[:16]))
+	digest := sha256.Sum256(text)
+	return string(hex.AppendEncode(text[:0], digest[:16]))
 }
 
 // run runs a script that replies with a status and values. Its error is a *RateError where
