@@ -116,3 +116,22 @@ func TestTheWordsAreThoseOfWhatIsKept(t *testing.T) {
 }
 
 const decidedEarlier = "\x00\xb6\x02\xa2\xfd\x00\x04t1F\xff\x00\x18tools-09\x06\fbook~\n\x01\x84day\":\"Friday\",\"n\":9007199254740993\x8a(\x01$bench.s61.\x11s!6\x15\x00`\x00}"
+
+func TestTheStateOfAnEventIsReadWithTheSubjectOfItsRecord(t *testing.T) {
+	t.Parallel()
+	record := fired("m1", "book", "book")
+	kept, _, err := record.Kept()
+	require.NoError(t, err)
+	want := EventState{Subject: record.Event.Subject, State: StateFailed, Error: "no"}
+	short, err := want.Kept()
+	require.NoError(t, err)
+	require.NotContains(t, short, "subject")
+	whole, err := exactjson.Text(want) // as earlier builds have kept it
+	require.NoError(t, err)
+	for _, state := range []string{short, whole} {
+		read, err := ReadStored(&ledger.StoredTrigger{ID: record.TriggerID, Record: kept, Event: state})
+		require.NoError(t, err)
+		require.Equal(t, want, *read.Record.Event)
+		require.Equal(t, StatePending, read.Decided.Event.State)
+	}
+}
