@@ -96,7 +96,7 @@ func (ts *Turns) Post(ctx context.Context, m Message) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return ts.post(ctx, id, message)
+	return ts.post(ctx, id, message, m.ID == "")
 }
 
 // PostAsync accepts a message and returns its id as soon as it is stored. The outcome comes as
@@ -154,8 +154,10 @@ func (m Message) neededBy(in []*repositories.Repository) (parameters.Claims, map
 // ofDraft stands for the message that a draft is.
 var ofDraft = &query.StoredMessage{}
 
-// post takes a turn to its answer: of a message, or of a draft for ofDraft.
-func (ts *Turns) post(ctx context.Context, id ledger.Turn, message *query.StoredMessage) (json.RawMessage, error) {
+// post takes a turn to its answer: of a message, or of a draft for ofDraft. If its id is anew, made for
+// this request alone, no client can ask for the answer again before it has come: it comes as soon as the
+// calls are delivered, if they may be made again and there is no reply. What is owed follows.
+func (ts *Turns) post(ctx context.Context, id ledger.Turn, message *query.StoredMessage, anew bool) (json.RawMessage, error) {
 	for look := 0; ; look++ {
 		found, t, err := ts.accept(ctx, id, message)
 		if err != nil {
@@ -174,7 +176,15 @@ func (ts *Turns) post(ctx context.Context, id ledger.Turn, message *query.Stored
 		case ledger.Decided:
 			answer, err = ts.rebuild(ctx, id, found.Decision)
 		case ledger.Taken:
-			answer, err = ts.Detached(func() (json.RawMessage, error) { return ts.process(t, clientRetries) })
+			answer, err = ts.Detached(func() (json.RawMessage, error) {
+				if !anew {
+					return ts.process(t, clientRetries)
+				}
+				return ts.ahead(id.App, keyspace.Box(id.Session, ""), func(tell func(json.RawMessage)) (json.RawMessage, error) {
+					t.answered = tell
+					return ts.process(t, clientRetries)
+				})
+			})
 		default:
 			err = &matcher.Unavailable{Reason: "the message was given up after several workers crashed on it"}
 		}
@@ -252,6 +262,7 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 	}
 	heard := ts.pasts.Known(id)
 	a.Recalled = heard.Recalled
+	ts.deliveries.AwaitFollowing(ctx, id.App, keyspace.Box(id.Session, ""))
 	ts.deliveries.AwaitFlush(ctx, id.App, keyspace.Box(id.Session, ""))
 	for range maxReplans {
 		found, err = ts.Ledger.Accept(ctx, a)

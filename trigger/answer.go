@@ -10,7 +10,32 @@ import (
 	"earshot/trigger/conversation"
 	"earshot/trigger/query"
 	"earshot/trigger/scope"
+	"earshot/trigger/worker"
 )
+
+// ahead works on an answer, and returns it as soon as the work says what it is: what it still owes of
+// an app and an outbox then follows.
+func (d *decider) ahead(appID, box string, work func(tell func(json.RawMessage)) (json.RawMessage, error)) (json.RawMessage, error) {
+	type result struct {
+		answer json.RawMessage
+		err    error
+	}
+	results, written := make(chan result, 2), func() {} // the first one is given
+	d.Go(func() {
+		defer close(results)
+		defer func() { written() }()
+		answer, err := work(func(answer json.RawMessage) {
+			written = d.deliveries.Following(appID, box)
+			results <- result{answer, nil}
+		})
+		results <- result{answer, err}
+	})
+	first, is := <-results
+	if !is { // it has panicked
+		return nil, worker.ErrFailed
+	}
+	return first.answer, first.err
+}
 
 // mayReply reports whether there may be a reply: no exclusive repository is in scope, and neither a
 // tool that fired nor the app suppresses replies.

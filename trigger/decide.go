@@ -50,6 +50,8 @@ type turn struct {
 	known          knownConflicts
 	// draft is what was found out before the message was accepted; nil if it is not.
 	draft *ledger.KeptDraft
+	// answered, if there is one, takes the answer before what it owes is written.
+	answered func(json.RawMessage)
 	// consents are the triggers that the message says plainly yes or no to; otherQuestion says that it
 	// would be one, if another question had not been put to the user since.
 	consents      []consent
@@ -578,12 +580,28 @@ func (p *planner) commitment(version string, lease time.Duration) (ledger.Commit
 // deliver makes the first attempts at what a decision owes, writes the reply, and stores the
 // answer. It returns the answer that is valid: another replica may have stored one before.
 func (d *decider) deliver(ctx context.Context, t *turn, p *plan, request matcher.Request, result matcher.Result) (json.RawMessage, error) {
-	first := d.deliveries.First(&p.Decision)
+	first, told := d.deliveries.First(&p.Decision), ""
+	written := func() bool { // by a model
+		a := p.Answer
+		return request.Chat && len(a.Matches) > 0 && mayReply(t.scope, a) && returnedDirect(a) == nil && questions(a) == ""
+	}
+	if t.answered != nil {
+		first.Called(func() {
+			if written() || directReply(t.scope, p.Answer, result.Text, request.Chat) != nil {
+				return // a crash would leave the reply out of the history, and out of the events
+			}
+			shown := p.Answer.Shown()
+			if text, err := exactjson.Text(&shown); err == nil {
+				told = text
+				t.answered(json.RawMessage(told))
+			}
+		})
+	}
 	if err := first.Run(ctx); err != nil {
 		return nil, err
 	}
 	reply := directReply(t.scope, p.Answer, result.Text, request.Chat)
-	if a := p.Answer; request.Chat && len(a.Matches) > 0 && mayReply(t.scope, a) && returnedDirect(a) == nil && questions(a) == "" {
+	if written() {
 		if _, err := first.Save(ctx, ledger.Report{}); err != nil { // others wait for our events, and a model takes its time
 			return nil, err
 		}
@@ -600,7 +618,7 @@ func (d *decider) deliver(ctx context.Context, t *turn, p *plan, request matcher
 	if err != nil {
 		return nil, err
 	}
-	closing := ledger.Report{Message: t.Turn.Message, Answer: answer, Reply: string(reply)}
+	closing := ledger.Report{Message: t.Turn.Message, Answer: cmp.Or(told, answer), Reply: string(reply)}
 	if p.chat != nil && query.ReplyText(reply) != "" {
 		if closing.Says, err = p.chat.message("reply", actorAssistant, query.ReplyText(reply), d.Now()); err != nil {
 			return nil, err

@@ -163,25 +163,9 @@ func (f *Firings) answerFirst(p *planner, direct *Direct) (json.RawMessage, erro
 	if direct.TriggerID != "" && !direct.New || direct.MessageID != "" || p.Answer.Matches[0].Call == nil {
 		return f.carryOut(&p.plan, closing, nil)
 	}
-	type result struct {
-		answer json.RawMessage
-		err    error
-	}
-	results, written := make(chan result, 2), func() {} // the first one is given
-	f.Go(func() {
-		defer close(results)
-		defer func() { written() }()
-		answer, err := f.carryOut(&p.plan, closing, func(text []byte) {
-			written = f.deliveries.Following(p.App)
-			results <- result{text, nil}
-		})
-		results <- result{answer, err}
+	return f.ahead(p.App, p.Box, func(tell func(json.RawMessage)) (json.RawMessage, error) {
+		return f.carryOut(&p.plan, closing, tell)
 	})
-	first, is := <-results
-	if !is { // it has panicked
-		return nil, worker.ErrFailed
-	}
-	return first.answer, first.err
 }
 
 // planDirect finds the tool, checks the values and plans the firing.

@@ -138,7 +138,7 @@ func (ts *Turns) keepDraft(t *turn, request matcher.Request, result matcher.Resu
 //
 // Errors: those of Post, ErrNoDraft.
 func (ts *Turns) CommitDraft(ctx context.Context, appID, sessionID, messageID string) (json.RawMessage, error) {
-	return ts.post(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID}, ofDraft)
+	return ts.post(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID}, ofDraft, false)
 }
 
 // CommitDraftAsync is CommitDraft as PostAsync is Post.

@@ -153,7 +153,7 @@ func (hs *Holds) commitMove(ctx context.Context, h *heldTrigger, action state.Ac
 // carryOut makes the first attempts at the effects of a plan that answers no message, and returns the
 // answer that is valid. called gets the answer as soon as the calls are delivered, if it may be given
 // then; nil for nobody.
-func (d *decider) carryOut(p *plan, closing ledger.Report, called func(answer []byte)) (json.RawMessage, error) {
+func (d *decider) carryOut(p *plan, closing ledger.Report, called func(answer json.RawMessage)) (json.RawMessage, error) {
 	first := d.deliveries.First(&p.Decision)
 	if called != nil {
 		first.Called(func() {

@@ -47,7 +47,7 @@ func TestEventsOfABrokerThatIsDownFollowInOrderWhenItIsBack(t *testing.T) {
 	require.Len(t, sink.requests(), len(days))
 	require.JSONEq(t, `{"items":[]}`, w.call(200, "GET", "/v1/apps/clinic/triggers?state=pending", "").Body)
 	w.until("it is ready again", func() bool { return w.ask(w.replicas[0], "GET", "/readyz", "").Status == http.StatusOK })
-	require.Equal(t, "published", w.say("s1", "", `call book {"day":"saturday"}`).Matches[0].Event.State)
+	require.Equal(t, "published", w.say("s1", "m6", `call book {"day":"saturday"}`).Matches[0].Event.State)
 }
 
 func TestWithoutRedisItIsUnavailableAndHealsWithoutARestart(t *testing.T) {

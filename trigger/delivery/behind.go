@@ -38,8 +38,9 @@ type behind struct {
 	hurry  map[int]chan struct{}            // by shard: somebody waits for what its writer has still to write
 	count  int
 	weight int
-	// following has, by app, a channel for each request that is answered: closed when all of it is written.
-	following map[string]map[chan struct{}]bool
+	// following has, by app, a channel for each request that is answered, with its outbox: closed when all
+	// of it is written.
+	following map[string]map[chan struct{}]string
 }
 
 // unwritten are the triggers of one outbox.
@@ -60,19 +61,19 @@ type answered struct {
 }
 
 func newBehind(d *Deliveries) *behind {
-	return &behind{Deliveries: d, lines: map[string]map[string]*unwritten{}, idle: map[int][]*unwritten{}, hurry: map[int]chan struct{}{}, following: map[string]map[chan struct{}]bool{}}
+	return &behind{Deliveries: d, lines: map[string]map[string]*unwritten{}, idle: map[int][]*unwritten{}, hurry: map[int]chan struct{}{}, following: map[string]map[chan struct{}]string{}}
 }
 
 // Following says that a request of an app is answered and that what it has said is still to be written.
-// Reads of the app wait until the returned function is called.
-func (d *Deliveries) Following(appID string) (end func()) {
+// Reads of the app wait until the returned function is called, and the next message of its outbox.
+func (d *Deliveries) Following(appID, box string) (end func()) {
 	b, written := d.behind, make(chan struct{})
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.following[appID] == nil {
-		b.following[appID] = map[chan struct{}]bool{}
+		b.following[appID] = map[chan struct{}]string{}
 	}
-	b.following[appID][written] = true
+	b.following[appID][written] = box
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -81,6 +82,25 @@ func (d *Deliveries) Following(appID string) (end func()) {
 		}
 		close(written)
 	}
+}
+
+// AwaitFollowing waits until what was answered of an outbox is written, a second at most.
+func (d *Deliveries) AwaitFollowing(ctx context.Context, appID, box string) {
+	b := d.behind
+	b.mu.Lock()
+	var list []chan struct{}
+	for written, of := range b.following[appID] {
+		if of == box {
+			list = append(list, written)
+		}
+	}
+	b.mu.Unlock()
+	if len(list) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, behindWait)
+	defer cancel()
+	awaitAll(ctx, list)
 }
 
 // Begin makes the first attempt at the call of a decision, its last effect, that is not committed yet.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -378,6 +379,52 @@ func TestAnswerOfACallWaitsForNoEvent(t *testing.T) {
 		require.Equal(t, []string{"tool.trigger.clinic.s1.post", "tool.result.clinic.s1.post"}, w.Events.Subjects())
 		again := w.Fire(trigger.Direct{Name: "post", SessionID: "s1", TriggerID: match.TriggerID})
 		require.Equal(t, match, again, "the answer that was given is the one that is kept")
+	})
+}
+
+// TestAnswerOfAMessageWaitsForNoEvent: of one whose client did not name it, and cannot have asked for its answer before.
+func TestAnswerOfAMessageWaitsForNoEvent(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.App("clinic", withSources)
+		w.Put("", "desk", reading)
+		held := make(chan struct{})
+		w.Events.Answer(func(effect.Effect) effect.Outcome {
+			<-held
+			return effect.Outcome{Verdict: effect.Done}
+		})
+		answer := w.Say("", "post {}")
+		match := answer.Matches[0]
+		require.Equal(t, []string{"pending", "delivered", "pending"}, []string{match.Event.State, match.Call.State, match.State})
+		close(held)
+		w.Say("m2", "thanks")
+		require.NotEmpty(t, w.Matcher.Asked[1].History[0].Fired[0].Result, "the next message waits for what follows the answer")
+		require.Equal(t, answer, w.Say(answer.MessageID, "post {}"), "the answer that was given is the one that is kept")
+		require.Equal(t, query.StateDelivered, w.Trigger(match.TriggerID).State)
+		require.Equal(t, []string{"tool.trigger.clinic.s1.post", "tool.result.clinic.s1.post"}, w.Events.Subjects()[:2])
+
+		w.Put("s2", "own", `{"tools":[{"name":"tell","url":"http://x.example","returnDirect":true}]}`)
+		for _, one := range []struct{ id, text, why string }{
+			{"m3", "post {}", "the same id must bring the same answer after a crash as well"},
+			{"", "twice {}", "a call that is made once would be of unknown outcome"},
+			{"", "tell {}", "a crash would leave the reply out of the history"},
+		} {
+			called := make(chan struct{})
+			w.Calls.Answer(func(effect.Effect) effect.Outcome {
+				close(called)
+				return effect.Outcome{Verdict: effect.Done, Result: json.RawMessage(`{"ok":true}`)}
+			})
+			w.Events.Answer(func(effect.Effect) effect.Outcome {
+				<-called
+				for range 1000 { // an answer that does not wait is faster
+					runtime.Gosched()
+				}
+				return effect.Outcome{Verdict: effect.Done}
+			})
+			answer, err := w.SayOn(w.Engine, "s2", one.id, one.text)
+			require.NoError(t, err)
+			require.Equal(t, "published", answer.Matches[0].Event.State, one.why)
+		}
+		w.Rest()
 	})
 }
 
