@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 
 	"github.com/labstack/echo/v4"
@@ -67,7 +66,7 @@ func (h apps) patch(c echo.Context, body []byte) error {
 	}
 	return h.change(c, ifThere(on), func(there *repositories.App) (*repositories.App, error) {
 		if there.Revision == "" {
-			return nil, fmt.Errorf("app %q: %w", there.ID, repositories.ErrNotFound)
+			return nil, &repositories.NotFoundError{Kind: "app", ID: there.ID}
 		}
 		next, err := patch.Next(there)
 		if err == nil && next.Settings.LLM.Tools != there.Settings.LLM.Tools {

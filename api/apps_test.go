@@ -117,8 +117,8 @@ func TestAnAppKeepsWhatToolsNameUnlessForced(t *testing.T) {
 		for _, query := range []string{"", "?dryRun=true", "?force=false"} {
 			refused := w.Call(method, "/v1/apps/clinic"+query, body)
 			refused.Problem(409)
-			require.Contains(t, string(refused.Body), `{"pointer":"/modules","detail":"lacks the module \"calendar\", which is named by tool \"book\" of repository \"booking\" of session \"s1\""}`)
-			require.Contains(t, string(refused.Body), `{"pointer":"/sources","detail":"lacks the source \"slots\", which is named by tool \"free\" of repository \"desk\""}`)
+			require.Contains(t, string(refused.Body), `{"pointer":"/modules","detail":"lacks the module \"calendar\", which is named by tool \"book\" of repository \"booking\" of session \"s1\"","code":"invalid_value"}`)
+			require.Contains(t, string(refused.Body), `{"pointer":"/sources","detail":"lacks the source \"slots\", which is named by tool \"free\" of repository \"desk\"","code":"invalid_value"}`)
 			require.NotContains(t, string(refused.Body), "spare")
 		}
 	}

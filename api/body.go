@@ -37,7 +37,7 @@ func withBody(handle func(c echo.Context, body []byte) error) echo.HandlerFunc {
 func readBody(c echo.Context) ([]byte, error) {
 	body, err := readOptional(c)
 	if err == nil && len(body) == 0 {
-		return nil, answer.BadRequest("a JSON body is needed and there is none")
+		return nil, answer.NewProblem(answer.InvalidBody, "a JSON body is needed and there is none")
 	}
 	return body, err
 }
@@ -88,7 +88,7 @@ func drain(request *http.Request) error {
 }
 
 func unsupported(detail string) *answer.Problem {
-	return answer.NewProblem(http.StatusUnsupportedMediaType, detail).With("Accept", echo.MIMEApplicationJSON)
+	return answer.NewProblem(answer.UnsupportedMediaType, detail).With("Accept", echo.MIMEApplicationJSON)
 }
 
 // bodiesSchema describes the bodies that are not definitions, and is part of /openapi.json.
@@ -139,6 +139,22 @@ func checkMessageID(id string) error {
 		return fmt.Errorf("must be 1 to %d printable characters without spaces", maxMessageID)
 	}
 	return nil
+}
+
+// idempotent returns the id of a body, for which the header Idempotency-Key stands where the body has none.
+func idempotent(c echo.Context, field, given string, check func(string) error) (string, error) {
+	const header = "Idempotency-Key"
+	key := c.Request().Header.Get(header)
+	switch {
+	case key == "" || key == given:
+		return given, nil
+	case given != "":
+		return "", answer.NewProblem(answer.IdempotencyKeyDiffers, header+" is "+answer.Quote(key)+" and "+field+" "+answer.Quote(given)+": send one of them, or both alike")
+	}
+	if err := check(key); err != nil {
+		return "", answer.NewProblem(answer.InvalidIdempotencyKey, header+" "+answer.Quote(key)+" is no "+field+": "+err.Error())
+	}
+	return key, nil
 }
 
 // How long credentials may be good.

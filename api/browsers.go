@@ -21,7 +21,7 @@ type Origins interface {
 
 const (
 	corsMethods = "GET, POST, PUT, PATCH, DELETE"
-	corsExposed = "ETag, Location, Retry-After, Preference-Applied, WWW-Authenticate, X-Earshot-Message-Id"
+	corsExposed = "ETag, Location, Retry-After, Preference-Applied, WWW-Authenticate, X-Earshot-Message-Id, X-Request-Id"
 	// corsAge is how long a browser keeps the answer to a preflight, in seconds.
 	corsAge = "600"
 )
@@ -80,7 +80,7 @@ func allowOrigin(c echo.Context, origin string, preflight bool) {
 func readsHeader(name string) bool {
 	switch name {
 	case "authorization", "content-type", "prefer", "last-event-id", "if-match", "if-none-match", "cache-control", "traceparent", "tracestate",
-		"x-earshot-session", "idempotency-key", "openai-organization", "openai-project",
+		"x-earshot-session", "x-request-id", "idempotency-key", "openai-organization", "openai-project",
 		"mcp-protocol-version", "mcp-method", "mcp-name":
 		return true
 	}

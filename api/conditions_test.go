@@ -109,7 +109,7 @@ func TestAToolIsDeletedAndTheOthersStay(t *testing.T) {
 		path := owner + "/repositories/info"
 		w.Call("PUT", path, `{"tools":[{"name":"a"},{"name":"_b"}]}`).Is(201, "")
 		before := etag(w, path)
-		w.Call("DELETE", path+"/tools/c", "").Problem(404, `tool "c" of repository "info"`)
+		w.Call("DELETE", path+"/tools/c", "").Problem(404, `repository "info": tool "c"`)
 		w.Call("DELETE", path+"/tools/a%20b", "").Problem(400, "no tool name")
 		w.Call("DELETE", path+"/tools/a", "", `If-Match: "other"`).Problem(412, before)
 		w.Call("DELETE", path+"/tools/a", "", "If-Match: "+before).Is(204, "")

@@ -113,18 +113,18 @@ func (h events) start(ctx context.Context, c echo.Context) (uint64, error) {
 	}
 	after, err := strconv.ParseUint(last, 10, 64)
 	if err != nil {
-		return 0, answer.BadRequest(from + " " + answer.Quote(last) + " is none of this stream's: send the id of its last event, unchanged")
+		return 0, answer.NewProblem(answer.InvalidQuery, from+" "+answer.Quote(last)+" is none of this stream's: send the id of its last event, unchanged")
 	}
 	return after, nil
 }
 
 // readsNoEvents is the problem of a service without Options.Events.
 func readsNoEvents() error {
-	return answer.NewProblem(http.StatusServiceUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
+	return answer.NewProblem(answer.EventsUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
 }
 
 func unreadable(cause error) error {
-	return answer.NewProblem(http.StatusServiceUnavailable, "the events cannot be read now; connect again, with Last-Event-ID where there is one").
+	return answer.NewProblem(answer.EventsUnavailable, "the events cannot be read now; connect again, with Last-Event-ID where there is one").
 		With("Retry-After", answer.Soon).Because(cause)
 }
 

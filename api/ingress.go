@@ -72,7 +72,7 @@ func (o ingress) routes() (all []route) {
 	handle := broker.Serve
 	if !o.SERMAS {
 		handle = func(c echo.Context) error {
-			return answer.NewProblem(http.StatusNotFound, c.Path()+" is for clients of SERMAS, which this service does not serve: start it with EARSHOT_SERMAS=on")
+			return answer.NewProblem(answer.UnknownPath, c.Path()+" is for clients of SERMAS, which this service does not serve: start it with EARSHOT_SERMAS=on")
 		}
 	}
 	return append(all, route{method: http.MethodGet, path: "/mqtt", handle: handle, open: true, reads: true})

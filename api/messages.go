@@ -136,6 +136,9 @@ func (h messages) read(c echo.Context, dry bool) (message trigger.Message, isDra
 	if err != nil {
 		return message, isDraft, err
 	}
+	if given.MessageID, err = idempotent(c, "messageId", given.MessageID, checkMessageID); err != nil {
+		return message, isDraft, err
+	}
 	if given.MessageID == "" {
 		given.MessageID = h.newID()
 	}

@@ -16,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"earshot/api/answer"
+	"earshot/api/server"
 	"earshot/repositories/failpoint"
 	"earshot/repositories/panics"
 	"earshot/repositories/tracing"
@@ -100,7 +101,7 @@ func outcome(c echo.Context) []slog.Attr {
 		slog.String("route", routeName(c)),
 		slog.Int("status", c.Response().Status),
 		slog.Int64("bytes", c.Response().Size),
-		slog.String("request", answer.RequestID(c)),
+		slog.String("request", server.RequestID(c.Response().Header(), c.Request())),
 		slog.String("trace", trace.SpanContextFromContext(c.Request().Context()).TraceID().String()),
 	)
 	if ids, ok := c.Get(idsKey).([]slog.Attr); ok {
@@ -126,12 +127,13 @@ func methodName(method string) string {
 	}
 }
 
-// traced continues the trace of the caller (W3C Trace Context), or begins one, with a span
+// traced names the request, and continues the trace of the caller (W3C Trace Context), or begins one, with a span
 // of our own for the request, or at least the id of one: logs, events and calls carry it on.
 func traced(tracer *tracing.Tracer) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			request := c.Request()
+			server.RequestID(c.Response().Header(), request)
 			if tracer == nil || isProbe(c) {
 				ctx := propagation.TraceContext{}.Extract(request.Context(), propagation.HeaderCarrier(request.Header))
 				id := spanBelow(trace.SpanContextFromContext(ctx))

@@ -39,7 +39,7 @@ func TestEveryRequestIsOneLine(t *testing.T) {
 
 	require.Len(t, s.entries(), 1)
 	entry := s.entries()[0]
-	require.Regexp(t, "^[0-9a-f]{16}$", entry["request"])
+	require.Regexp(t, "^[A-Z2-7]{26}$", entry["request"])
 	delete(entry, "request")
 	delete(entry, "time")
 	require.Equal(t, map[string]any{

@@ -119,7 +119,7 @@ func (h probes) ready(c echo.Context) error {
 		wrong = append([]string{"no answer from " + strings.Join(silent, ", ")}, wrong...)
 	}
 	if len(wrong) > 0 {
-		problem := answer.NewProblem(http.StatusServiceUnavailable, "not ready: "+strings.Join(wrong, "; ")).With("Retry-After", answer.Soon)
+		problem := answer.NewProblem(answer.NotReady, "not ready: "+strings.Join(wrong, "; ")).With("Retry-After", answer.Soon)
 		if verbose {
 			problem.Services = services
 		}

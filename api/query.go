@@ -39,7 +39,7 @@ func knownQuery(taken []string) echo.MiddlewareFunc {
 			}
 			given, err := url.ParseQuery(c.Request().URL.RawQuery)
 			if err != nil {
-				return answer.BadRequest("the query is not well-formed: " + err.Error())
+				return answer.NewProblem(answer.InvalidQuery, "the query is not well-formed: "+err.Error())
 			}
 			var wrong []string
 			for name, values := range given {
@@ -54,7 +54,7 @@ func knownQuery(taken []string) echo.MiddlewareFunc {
 				return next(c)
 			}
 			slices.Sort(wrong)
-			return answer.BadRequest(strings.Join(wrong, "; ") + "; this version takes " + cmp.Or(strings.Join(taken, ", "), "none"))
+			return answer.NewProblem(answer.InvalidQuery, strings.Join(wrong, "; ")+"; this version takes "+cmp.Or(strings.Join(taken, ", "), "none"))
 		}
 	}
 }
@@ -71,7 +71,7 @@ func pageOf(c echo.Context) (query.Page, error) {
 	}
 	limit, err := strconv.Atoi(text)
 	if err != nil || limit < 1 || limit > maxLimit {
-		return page, answer.BadRequest("limit " + answer.Quote(text) + " is no whole number from 1 to " + strconv.Itoa(maxLimit))
+		return page, answer.NewProblem(answer.InvalidQuery, "limit "+answer.Quote(text)+" is no whole number from 1 to "+strconv.Itoa(maxLimit))
 	}
 	page.Limit = limit
 	return page, nil
@@ -87,7 +87,7 @@ func isSet(c echo.Context, name string) (bool, error) {
 	case given[0] == "true":
 		return true, nil
 	}
-	return false, answer.BadRequest(name + " " + answer.Quote(given[0]) + " is neither true nor false")
+	return false, answer.NewProblem(answer.InvalidQuery, name+" "+answer.Quote(given[0])+" is neither true nor false")
 }
 
 // listByID makes the handler of a list whose cursors are ids.
@@ -183,7 +183,7 @@ func (a *searchQuery) problem() error {
 	if a.wrong == nil {
 		return nil
 	}
-	return answer.BadRequest(strings.Join(a.wrong, "; "))
+	return answer.NewProblem(answer.InvalidQuery, strings.Join(a.wrong, "; "))
 }
 
 // idsKey is where checkedIDs leaves the ids of the path, for the log.
@@ -218,7 +218,7 @@ func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
 			ids = append(ids, slog.String(name, values[i]))
 		}
 		if len(wrong) > 0 {
-			return answer.BadRequest(strings.Join(wrong, "; "))
+			return answer.NewProblem(answer.InvalidPath, strings.Join(wrong, "; "))
 		}
 		c.Set(idsKey, ids)
 		return next(c)

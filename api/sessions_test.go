@@ -170,7 +170,49 @@ func TestACallThatLacksValuesIsOpenUntilItFires(t *testing.T) {
 	var token struct{ Token string }
 	require.NoError(t, json.Unmarshal(s.Call("POST", sessionPath+"/token", "").Is(201, "").Body, &token))
 	got := session(s.Call("GET", sessionPath, "", "Authorization: Bearer "+token.Token).Is(200, ""))
-	require.Equal(t, []scope.OpenCall{{RepositoryID: "booking", Name: "book", Values: map[string]any{"desk": "A"}, Missing: []string{"date"}, Ask: "Which day?"}}, got.Open)
+	require.Equal(t, []scope.OpenCall{{State: "asking", RepositoryID: "booking", Name: "book", Values: map[string]any{"desk": "A"}, Missing: []string{"date"}, Question: "Which day?", Ask: "Which day?"}}, got.Open)
 	s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"on monday"}`).Is(200, "")
+	require.Empty(t, session(s.Call("GET", sessionPath, "").Is(200, "")).Open)
+}
+
+func TestWhatWaitsInASessionIsOpenWhoeverSetItOff(t *testing.T) {
+	s := apitest.Live(t, apitest.Everything)
+	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	s.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"options":{"triggerOnce":true},"tools":[
+		{"name":"ask","description":"d","answer":{"within":"1h"},"request":{"timeout":"1ms"}}]}`).Is(201, "")
+	s.Call("PUT", "/v1/apps/clinic/repositories/money", `{"tools":[{"name":"pay","description":"d","confirm":"always"},
+		{"name":"send","description":"d","settle":"60s"},{"name":"done","description":"d"}]}`).Is(201, "")
+	fired := map[string]map[string]any{}
+	for _, name := range []string{"pay", "send", "ask", "done"} {
+		var match map[string]any
+		require.NoError(t, json.Unmarshal(s.Call("POST", sessionPath+"/triggers", `{"name":"`+name+`","source":"ui"}`).Is(201, "").Body, &match))
+		require.NotEmpty(t, match["state"], name)
+		fired[name] = match
+	}
+	s.Call("POST", "/v1/apps/clinic/sessions/other/triggers", `{"name":"pay","source":"ui"}`).Is(201, "")
+	token := apitest.Bearer(s.Call("POST", sessionPath+"/token", "").Made().Token)
+	open := map[string]scope.OpenCall{}
+	for _, one := range session(s.Call("GET", sessionPath, "", token).Is(200, "")).Open {
+		require.Equal(t, fired[one.Name]["triggerId"], one.TriggerID)
+		open[one.Name] = one
+	}
+	require.Len(t, open, 3)
+	require.Equal(t, []string{"confirming", "settling", "pending"}, []string{open["pay"].State, open["send"].State, open["ask"].State})
+	require.Equal(t, []any{fired["pay"]["digest"], fired["pay"]["question"]}, []any{open["pay"].Digest, open["pay"].Question})
+	require.NotNil(t, open["pay"].ExpiresAt)
+	require.NotNil(t, open["send"].ExpiresAt)
+
+	at := func(name, what string) string {
+		return "/v1/apps/clinic/triggers/" + fired[name]["triggerId"].(string) + what
+	}
+	digest := `{"digest":"` + open["pay"].Digest + `"}`
+	require.Equal(t, "digest_differs", problemIn(t, s.Call("POST", at("pay", "/confirm"), `{"digest":"other"}`, token).Is(409, "")).Code)
+	s.Call("POST", at("pay", "/confirm"), digest, token).Is(202, "")
+	s.Call("POST", at("pay", "/confirm"), digest, token).Is(200, "")
+	ended := problemIn(t, s.Call("POST", at("pay", "/deny"), "", token).Is(409, ""))
+	require.Equal(t, []string{"trigger_ended", "delivered"}, []string{ended.Code, ended.State})
+	s.Call("POST", at("send", "/cancel"), "", token).Is(202, "")
+	s.Call("POST", at("send", "/cancel"), "", token).Is(200, "")
+	s.Call("POST", at("ask", "/answer"), `{"ok":true}`, token).Is(200, "")
 	require.Empty(t, session(s.Call("GET", sessionPath, "").Is(200, "")).Open)
 }

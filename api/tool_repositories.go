@@ -166,7 +166,7 @@ func (h toolRepositories) deleteTool(c echo.Context, on store.Condition) error {
 		Scope: scopeOf(c), ID: c.Param("repositoryId"), On: ifThere(on),
 		To: func(there *repositories.Repository) (*repositories.Repository, error) {
 			if there.Revision == "" {
-				return nil, fmt.Errorf("repository %q: %w", there.ID, repositories.ErrNotFound)
+				return nil, &repositories.NotFoundError{Kind: "repository", ID: there.ID}
 			}
 			return there.Without(c.Param("toolName"))
 		},

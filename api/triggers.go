@@ -92,6 +92,9 @@ func (h triggers) fire(c echo.Context, body []byte) error {
 	if err := read.Err(); err != nil {
 		return err
 	}
+	if given.TriggerID, err = idempotent(c, "triggerId", given.TriggerID, func(id string) error { return repositories.CheckID("the id", id) }); err != nil {
+		return err
+	}
 	frontEnd := auth.PrincipalOf(c).FrontEnd()
 	if frontEnd && given.Source != query.SourceUI {
 		return auth.Forbidden() // a task or an agent is no browser
@@ -255,7 +258,7 @@ func (h triggers) own(c echo.Context) error {
 // cost an app its records.
 func (h triggers) purge(c echo.Context) error {
 	if state := c.QueryParam("state"); state != query.StateFailed {
-		return answer.BadRequest("only failed triggers can be purged: add ?state=failed")
+		return answer.NewProblem(answer.InvalidQuery, "only failed triggers can be purged: add ?state=failed")
 	}
 	return h.inBulk(c, http.StatusOK, h.engine.Purge)
 }

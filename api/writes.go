@@ -103,7 +103,7 @@ func ifThere(on store.Condition) store.Condition {
 }
 
 func failedCondition(detail string) error {
-	return answer.NewProblem(http.StatusPreconditionFailed, detail)
+	return answer.NewProblem(answer.PreconditionFailed, detail)
 }
 
 // tags are the entity tags of a header; nil if there is none. "*" stands for any.
@@ -127,7 +127,7 @@ func tagsIn(c echo.Context, header string) (tags, error) {
 		opaque := strings.TrimPrefix(rest, "W/")
 		end := strings.IndexByte(strings.TrimPrefix(opaque, `"`), '"')
 		if !strings.HasPrefix(opaque, `"`) || end < 0 {
-			return nil, answer.BadRequest(header + " " + answer.Quote(given) + ` is no list of entity tags: send the ` + headerETag + ` as it came, with its quotation marks, or *`)
+			return nil, answer.NewProblem(answer.InvalidHeader, header+" "+answer.Quote(given)+` is no list of entity tags: send the `+headerETag+` as it came, with its quotation marks, or *`)
 		}
 		length := len(rest) - len(opaque) + end + len(`""`)
 		found = append(found, rest[:length])

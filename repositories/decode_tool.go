@@ -68,7 +68,7 @@ func (d *decoding) parameters(t *Tool, at string) {
 			d.Skip(1) // a hint for each would cost the square of their number
 			continue
 		}
-		hint := fault.DidYouMean(strings.TrimPrefix(name, ":"), known)
+		hint := fault.DidYouMean(strings.TrimPrefix(name, ":"), known).String()
 		if hint == "" {
 			hint = "; write %3A for a colon that is meant as it is"
 		}
@@ -128,7 +128,7 @@ func (t *Tool) markFlaw(names []string, parameter, words string) string {
 	if strings.ContainsAny(parameter, "/. ") || parameter == "" {
 		hint = `; write \[ for a bracket that is meant as it is`
 	}
-	return fault.Show(words) + " is marked as " + fault.Show(parameter) + ", which is no parameter of the tool" + fault.DidYouMean(parameter, names) + hint
+	return fault.Show(words) + " is marked as " + fault.Show(parameter) + ", which is no parameter of the tool" + fault.DidYouMean(parameter, names).String() + hint
 }
 
 var (

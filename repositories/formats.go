@@ -100,7 +100,7 @@ func CheckToolType(text string) error {
 	if slices.Contains(toolTypes, text) {
 		return nil
 	}
-	return fmt.Errorf("%q is not a supported type of tool: %s%s; a tool without a type fires an event and calls its url",
+	return fault.New("", "%q is not a supported type of tool: %s%s; a tool without a type fires an event and calls its url",
 		fault.Clip(text), fault.OneOf(toolTypes), hintOfType(text, toolTypes))
 }
 
@@ -135,7 +135,7 @@ func checkModel(text string) error {
 		return fmt.Errorf("%q is not provider/model, as in openai/gpt-4o-mini", fault.Clip(text))
 	}
 	if !slices.Contains(providers, provider) {
-		return fmt.Errorf("%q is not a known provider: %s%s", fault.Clip(provider), fault.OneOf(providers), fault.DidYouMean(provider, providers))
+		return fault.New("", "%q is not a known provider: %s%s", fault.Clip(provider), fault.OneOf(providers), fault.DidYouMean(provider, providers))
 	}
 	return nil
 }
@@ -175,11 +175,12 @@ var elsewhereTypes = []string{
 	"singlestore", "snowflake", "spanner", "tidb", "trino", "valkey", "wait", "yugabyte",
 }
 
-func hintOfType(text string, known []string) string {
+func hintOfType(text string, known []string) fault.Meant {
+	hint := fault.DidYouMean(text, known)
 	if slices.ContainsFunc(elsewhereTypes, func(begin string) bool { return strings.HasPrefix(text, begin) }) {
-		return ""
+		hint.Suggestion = ""
 	}
-	return fault.DidYouMean(text, known)
+	return hint
 }
 
 // CheckSourceType returns an error that says what to write in place of an unsupported type.
@@ -190,7 +191,7 @@ func CheckSourceType(text string) error {
 	if strings.HasSuffix(text, "-postgres") {
 		return fmt.Errorf("%q is not supported: it needs its vendor's own connector; a database that is reached by host and port is of type %s", fault.Clip(text), SourcePostgres)
 	}
-	return fmt.Errorf("%q is not a supported type of source: %s%s", fault.Clip(text), fault.OneOf(sourceTypes), hintOfType(text, sourceTypes))
+	return fault.New("", "%q is not a supported type of source: %s%s", fault.Clip(text), fault.OneOf(sourceTypes), hintOfType(text, sourceTypes))
 }
 
 // hostPattern is a host name (RFC 1123); a list of hosts and the path of a socket are none.

@@ -89,7 +89,7 @@ func (a *App) lacksModule(id string) string {
 // unknownName describes a name that the app does not have, and lists those that it has.
 func unknownName(what, name string, known []string) string {
 	text := fmt.Sprintf("the app has no %s %s", what, fault.Show(name))
-	switch hint := fault.DidYouMean(name, known); {
+	switch hint := fault.DidYouMean(name, known).String(); {
 	case hint != "":
 		return text + hint
 	case len(known) == 0:

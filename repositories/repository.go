@@ -15,6 +15,15 @@ import (
 // ErrNotFound means that there is no such app or repository.
 var ErrNotFound = errors.New("not found")
 
+// NotFoundError names what is not there. It is ErrNotFound.
+type NotFoundError struct{ Kind, ID string }
+
+// Error names it.
+func (e *NotFoundError) Error() string { return fmt.Sprintf("%s %q: not found", e.Kind, e.ID) }
+
+// Is makes it ErrNotFound.
+func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
+
 // ErrErasing means that the session is being removed: what is sent again in a moment begins it anew.
 var ErrErasing = errors.New("the session is being erased")
 
@@ -110,7 +119,7 @@ func (r *Repository) Without(tool string) (*Repository, error) {
 	next := r.Clone()
 	next.Tools = slices.DeleteFunc(next.Tools, func(t Tool) bool { return t.Name == tool })
 	if len(next.Tools) == len(r.Tools) {
-		return nil, fmt.Errorf("tool %q of repository %q: %w", tool, r.ID, ErrNotFound)
+		return nil, fmt.Errorf("repository %q: %w", r.ID, &NotFoundError{"tool", tool})
 	}
 	next.Generation = ""
 	return next, nil

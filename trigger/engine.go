@@ -128,6 +128,28 @@ func NewEngine(o Options) (*Engine, error) {
 	return &Engine{w, records, scopes, deliveries, holds, newTurns(d, holds), &Firings{d}}, nil
 }
 
+// Open lists what waits in a session, whoever set it off: its calls that lack values, then its triggers, the newest first.
+//
+// Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
+func (e *Engine) Open(ctx context.Context, appID, sessionID string) ([]scope.OpenCall, error) {
+	open, err := e.Reader.Open(ctx, appID, sessionID)
+	if err != nil {
+		return nil, err
+	}
+	waiting, err := e.Waiting(ctx, appID, sessionID)
+	for _, one := range waiting {
+		shown := scope.OpenCall{
+			TriggerID: one.TriggerID, State: one.State, Question: one.Question, Digest: one.Digest, ExpiresAt: one.ExpiresAt,
+			RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values, Missing: []string{},
+		}
+		if one.DueAt != nil {
+			shown.State, shown.ExpiresAt = scope.OpenSettling, one.DueAt
+		}
+		open = append(open, shown)
+	}
+	return open, err
+}
+
 // Count counts what a request takes of the limits of a minute if nothing else does.
 //
 // Errors: *ledger.RateError, repositories.ErrNotFound without the app, keyspace.ErrUnavailable.

@@ -126,7 +126,7 @@ func (hs *Holds) movedBefore(ctx context.Context, appID, triggerID string, actio
 			break
 		}
 	}
-	return query.Record{}, fmt.Errorf("trigger %q %w before: it is %s", triggerID, query.ErrEnded, record.State)
+	return query.Record{}, &query.StateError{TriggerID: triggerID, State: record.State, Err: query.ErrEnded, Why: " before: it is " + record.State}
 }
 
 // commitMove commits a way of a held trigger, and makes the first attempts at what is due then.
@@ -141,7 +141,7 @@ func (hs *Holds) commitMove(ctx context.Context, h *heldTrigger, action state.Ac
 	status, err := hs.commit(ctx, p)
 	failpoint.At(failpoint.MoveReply)
 	if err == nil && p.differs.Status == ledger.Moved && p.differs.State == "expired" {
-		err = fmt.Errorf("trigger %q %w: nobody has confirmed it within %s", of.TriggerID, query.ErrEnded, confirmWithin)
+		err = &query.StateError{TriggerID: of.TriggerID, State: query.StateCancelled, Err: query.ErrEnded, Why: ": nobody has confirmed it within " + confirmWithin.String()}
 	}
 	if err != nil || status != ledger.Committed {
 		return status, err
@@ -232,9 +232,9 @@ func (hs *Holds) Retry(ctx context.Context, appID, triggerID, by string) error {
 	case err != nil:
 		return err
 	case !stored.Record.Match.Due():
-		return fmt.Errorf("trigger %q %w or has not begun: it is %s, and has failed in nothing", triggerID, query.ErrEnded, stored.Record.State)
+		return &query.StateError{TriggerID: triggerID, State: stored.Record.State, Err: query.ErrEnded, Why: " or has not begun: it is " + stored.Record.State + ", and has failed in nothing"}
 	case stored.Record.State == query.StateDelivered:
-		return fmt.Errorf("trigger %q %w", triggerID, ErrDelivered)
+		return &query.StateError{TriggerID: triggerID, State: stored.Record.State, Err: ErrDelivered}
 	}
 	if err := hs.revive(ctx, stored, by, 0); err != nil {
 		return err
@@ -352,7 +352,7 @@ func (hs *Holds) Remove(ctx context.Context, appID, triggerID string) error {
 	}
 	removed, err := hs.Ledger.Purge(ctx, appID, stored.Record.SessionID, triggerID, stored.Firing, false)
 	if err == nil && !removed {
-		return fmt.Errorf("trigger %q %w: it is %s", triggerID, ErrOwes, stored.Record.State)
+		return &query.StateError{TriggerID: triggerID, State: stored.Record.State, Err: ErrOwes, Why: ": it is " + stored.Record.State}
 	}
 	return err
 }

@@ -6,7 +6,6 @@ package admission
 import (
 	"cmp"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -114,7 +113,7 @@ func (g *Control) Admitted(kind Kind) echo.MiddlewareFunc {
 			leave, err := gate.enter(c.Request().Context(), whose, session)
 			if errors.Is(err, errBusy) {
 				g.refused.WithLabelValues(label).Inc()
-				return answer.NewProblem(http.StatusServiceUnavailable, "too many requests of this "+of+" are under work on this replica; nothing of this one was done, send it again").With("Retry-After", answer.Soon)
+				return answer.NewProblem(answer.Overloaded, "too many requests of this "+of+" are under work on this replica; nothing of this one was done, send it again").With("Retry-After", answer.Soon)
 			}
 			if err != nil {
 				return err

@@ -2,7 +2,6 @@ package admission
 
 import (
 	"cmp"
-	"net/http"
 	"strconv"
 	"sync"
 
@@ -38,7 +37,7 @@ func (r *StreamLimit) Enter(scope repositories.Scope) (leave func(), err error) 
 	defer r.mu.Unlock()
 	app := repositories.Scope{AppID: scope.AppID}
 	if r.open[app] >= r.max || scope != app && r.open[scope] >= maxSessionStreams {
-		return nil, answer.NewProblem(http.StatusTooManyRequests, "too many event streams are open: an app may have "+strconv.Itoa(r.max)+
+		return nil, answer.NewProblem(answer.StreamsExceeded, "too many event streams are open: an app may have "+strconv.Itoa(r.max)+
 			" on one replica, a session "+strconv.Itoa(maxSessionStreams)+" of them").With("Retry-After", "5")
 	}
 	r.open[app]++

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"net/http"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -37,6 +37,9 @@ func ProblemOf(err error) *Problem {
 	if found == nil {
 		found = plainProblem(err)
 	}
+	if at := (*query.StateError)(nil); errors.As(err, &at) {
+		found.State = at.State
+	}
 	return found.Because(err)
 }
 
@@ -57,8 +60,8 @@ func typedProblem(err error) *Problem {
 	)
 	switch {
 	case errors.As(err, &inUse):
-		found := NewProblem(http.StatusConflict, inUse.Error())
-		found.Errors, _ = inUse.Faults.Listed()
+		found := NewProblem(InUse, inUse.Error())
+		found.Errors, _ = inUse.Faults.Coded()
 		return found
 	case errors.As(err, &faults):
 		shown, more := faults.Listed()
@@ -66,90 +69,128 @@ func typedProblem(err error) *Problem {
 		if len(shown)+more == 1 {
 			noun = " fault"
 		}
-		return faulty(http.StatusBadRequest, "the body has "+strconv.Itoa(len(shown)+more)+noun, faults)
+		return faulty(InvalidBody, "the body has "+strconv.Itoa(len(shown)+more)+noun, faults)
 	case errors.As(err, &values):
 		var wrong fault.List
 		for _, one := range values.Faults {
-			wrong.Add(fault.Point("values", one.Parameter), "%s", one.Detail)
+			wrong.Put(fault.Fault{Pointer: fault.Point("values", one.Parameter), Detail: one.Detail, Meant: one.Meant})
 		}
-		return faulty(http.StatusUnprocessableEntity, "the values do not fit tool "+strconv.Quote(values.Name), wrong)
+		return faulty(InvalidValues, "the values do not fit tool "+strconv.Quote(values.Name), wrong)
 	case errors.As(err, &rate):
-		return NewProblem(http.StatusTooManyRequests, rate.Error()).With("Retry-After", seconds(rate.RetryAfter))
+		return limited(RateLimited, rate.Limit, err).With("Retry-After", seconds(rate.RetryAfter))
 	case errors.As(err, &often):
-		return NewProblem(http.StatusTooManyRequests, often.Error()).With("Retry-After", seconds(often.RetryAfter))
+		return limited(RateLimited, "comparisonsPerMinute", err).With("Retry-After", seconds(often.RetryAfter))
 	case errors.As(err, &posted):
-		found := NewProblem(http.StatusConflict, posted.Error())
+		found := NewProblem(DraftDecided, posted.Error())
 		found.Triggers = posted.Triggers
 		return found
 	case errors.As(err, &limit):
-		return NewProblem(http.StatusUnprocessableEntity, limit.Error())
+		return limited(LimitReached, limit.Limit, err)
 	case errors.As(err, &scopes):
 		var beyond fault.List
 		for _, i := range scopes.Beyond {
 			beyond.Add(fault.Point("scopes", i), "is more than the key has that asks; ask with one that has it")
 		}
-		return faulty(http.StatusUnprocessableEntity, scopes.Error(), beyond)
+		return faulty(ScopesExceeded, scopes.Error(), beyond)
 	case errors.As(err, &lacks):
-		return NewProblem(http.StatusUnauthorized, lacks.Error()).With("WWW-Authenticate", Challenge)
+		return NewProblem(UserUnverified, lacks.Error()).With("WWW-Authenticate", Challenge)
 	case errors.As(err, &llm):
 		return undecided(llm)
 	case errors.As(err, &size):
-		return NewProblem(http.StatusRequestEntityTooLarge, "the body is longer than "+strconv.FormatInt(size.Limit, 10)+" bytes, the most that is read")
+		return NewProblem(BodyTooLong, "the body is longer than "+strconv.FormatInt(size.Limit, 10)+" bytes, the most that is read")
 	}
 	return nil
 }
 
-// plainProblem maps the errors that only say which they are.
+// limited is the problem of a limit that is reached, as settings name it.
+func limited(code Code, limit string, err error) *Problem {
+	found := NewProblem(code, err.Error())
+	found.Limit = limit
+	return found
+}
+
+// plain are the errors that only say which they are.
+var plain = []struct {
+	err  error
+	code Code
+}{
+	{query.ErrNotFound, UnknownTrigger},
+	{trigger.ErrNotInScope, UnknownTool},
+	{query.ErrNoMessage, UnknownMessage},
+	{query.ErrUnexplained, NotExplained},
+	{trigger.ErrNoDraft, UnknownDraft},
+	{repositories.ErrNotFound, NotFound},
+	{repositories.ErrFull, LimitReached},
+	{trigger.ErrConflict, TriggerIDReused},
+	{trigger.ErrReused, MessageIDReused},
+	{trigger.ErrSuperseded, DraftReplaced},
+	{trigger.ErrClosed, SessionClosed},
+	{trigger.ErrDelivered, TriggerEnded},
+	{trigger.ErrOwes, TriggerOwes},
+	{query.ErrEnded, TriggerEnded},
+	{query.ErrNotAsked, NoAnswerAwaited},
+	{trigger.ErrDigest, DigestDiffers},
+}
+
+// unknown are the codes of what is missing, by its kind.
+var unknown = map[string]Code{
+	"app": UnknownApp, "session": UnknownSession, "repository": UnknownRepository, "tool": UnknownTool, "key": UnknownKey, "module": UnknownModule,
+}
+
+// plainProblem maps the other errors.
 func plainProblem(err error) *Problem {
+	if missing := (*repositories.NotFoundError)(nil); errors.As(err, &missing) {
+		return NewProblem(cmp.Or(unknown[missing.Kind], NotFound), err.Error())
+	}
+	for _, one := range plain {
+		if errors.Is(err, one.err) {
+			return NewProblem(one.code, err.Error())
+		}
+	}
 	switch {
-	case errors.Is(err, repositories.ErrNotFound), errors.Is(err, query.ErrNotFound), errors.Is(err, trigger.ErrNotInScope),
-		errors.Is(err, query.ErrNoMessage), errors.Is(err, query.ErrUnexplained), errors.Is(err, trigger.ErrNoDraft):
-		return NewProblem(http.StatusNotFound, err.Error())
 	case errors.Is(err, query.ErrCursor):
 		return BadCursor()
-	case errors.Is(err, repositories.ErrFull):
-		return NewProblem(http.StatusUnprocessableEntity, err.Error())
-	case errors.Is(err, trigger.ErrConflict), errors.Is(err, trigger.ErrReused), errors.Is(err, trigger.ErrSuperseded), errors.Is(err, trigger.ErrClosed), errors.Is(err, trigger.ErrDelivered), errors.Is(err, trigger.ErrOwes),
-		errors.Is(err, query.ErrEnded), errors.Is(err, query.ErrNotAsked), errors.Is(err, trigger.ErrDigest):
-		return NewProblem(http.StatusConflict, err.Error())
 	case errors.Is(err, repositories.ErrErasing):
-		return NewProblem(http.StatusServiceUnavailable, err.Error()+": send the request again in a moment, and the session begins anew").With("Retry-After", Soon)
+		return NewProblem(SessionErasing, err.Error()+": send the request again in a moment, and the session begins anew").With("Retry-After", Soon)
 	case errors.Is(err, keyspace.ErrMemory):
-		return NewProblem(http.StatusServiceUnavailable, "Redis is full: it is at its maxmemory. Nothing was stored; what deletes or revokes still works. Send the request again later, under the same id where it has one").With("Retry-After", later)
+		return NewProblem(StoreFull, "Redis is full: it is at its maxmemory. Nothing was stored; what deletes or revokes still works. Send the request again later, under the same id where it has one").With("Retry-After", later)
 	case IsUnavailable(err):
 		says, refused := "does not answer", (*keyspace.Refusal)(nil)
 		if errors.As(err, &refused) {
 			says = refused.Public()
 		}
-		return NewProblem(http.StatusServiceUnavailable, "the store "+says+"; send the request again, under the same id where it has one").With("Retry-After", Soon)
+		return NewProblem(StoreUnavailable, "the store "+says+"; send the request again, under the same id where it has one").With("Retry-After", Soon)
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return NewProblem(http.StatusServiceUnavailable, "the request ended before its answer was there; send it again").With("Retry-After", Soon)
+		return NewProblem(Interrupted, "the request ended before its answer was there; send it again").With("Retry-After", Soon)
 	}
-	return NewProblem(http.StatusInternalServerError, "internal error")
+	return NewProblem(InternalError, "internal error")
 }
 
 // IsUnavailable reports whether the store did not answer.
 func IsUnavailable(err error) bool { return errors.Is(err, keyspace.ErrUnavailable) }
 
-func faulty(status int, detail string, faults fault.List) *Problem {
-	shown, more := faults.Listed()
-	if more > 0 {
-		detail += fmt.Sprintf("; %d are listed, and there are %d more", len(shown), more)
+func faulty(code Code, detail string, faults fault.List) *Problem {
+	found := NewProblem(code, detail)
+	found.Type, found.Title = typeFaults, "The body is at fault"
+	more := 0
+	if found.Errors, more = faults.Coded(); more > 0 {
+		found.Detail += fmt.Sprintf("; %d are listed, and there are %d more", len(found.Errors), more)
 	}
-	return &Problem{Type: typeFaults, Title: "The body is at fault", Status: status, Detail: detail, Errors: shown}
+	return found
 }
 
 // undecided is the problem of a message that the LLM did not decide.
 func undecided(llm *matcher.Unavailable) *Problem {
-	found := &Problem{
-		Type: typeUndecided, Title: "The message is not decided", Status: http.StatusBadGateway,
-		Detail: llm.Error() + "; the message is kept and nothing fired: send it again under the same messageId",
+	code := MessageUndecided
+	if llm.RetryAfter > 0 {
+		code = ModelBusy
 	}
-	if llm.RetryAfter <= 0 {
-		return found
+	found := NewProblem(code, llm.Error()+"; the message is kept and nothing fired: send it again under the same messageId")
+	found.Type, found.Title = typeUndecided, "The message is not decided"
+	if llm.RetryAfter > 0 {
+		found.With("Retry-After", seconds(llm.RetryAfter))
 	}
-	found.Status = http.StatusServiceUnavailable
-	return found.With("Retry-After", seconds(llm.RetryAfter))
+	return found
 }
 
 // seconds writes a pause as Retry-After wants it.
@@ -164,9 +205,9 @@ func Unread(err error) error {
 	case errors.As(err, &size), errors.As(err, &own):
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return NewProblem(http.StatusRequestTimeout, "the body did not arrive within "+server.BodyTime.String()).With("Connection", "close")
+		return NewProblem(BodyTimeout, "the body did not arrive within "+server.BodyTime.String()).With("Connection", "close")
 	default:
-		return BadRequest("the body broke off before its end")
+		return NewProblem(InvalidBody, "the body broke off before its end")
 	}
 }
 
@@ -177,11 +218,11 @@ func WriteError(err error, c echo.Context) {
 	}
 	found := ProblemOf(routed(err, c))
 	if found.Status == http.StatusInternalServerError {
-		found.Detail = "internal error; the log says more under request " + RequestID(c)
+		found.Detail = "internal error; the log says more under request " + server.RequestID(c.Response().Header(), c.Request())
 	}
 	found.SetHeader(c.Response().Header())
 	c.Response().Header().Set("Cache-Control", "no-store")
-	if strings.Contains(c.Path(), OpenAIPath) {
+	if forOpenAI(c.Request().URL.Path) {
 		_ = JSON(c, found.Status, found.openAI())
 		return
 	}
@@ -197,11 +238,11 @@ func routed(err error, c echo.Context) error {
 	}
 	switch routing.Code {
 	case http.StatusNotFound:
-		return NewProblem(routing.Code, "there is nothing at this path; /docs lists what there is")
+		return NewProblem(UnknownPath, "there is nothing at this path; /docs lists what there is")
 	case http.StatusMethodNotAllowed:
-		return NewProblem(routing.Code, Quote(c.Request().Method)+" is not allowed here, but "+c.Response().Header().Get(echo.HeaderAllow))
+		return NewProblem(MethodNotAllowed, Quote(c.Request().Method)+" is not allowed here, but "+c.Response().Header().Get(echo.HeaderAllow))
 	default:
-		return NewProblem(routing.Code, http.StatusText(routing.Code))
+		return fmt.Errorf("the router failed: %w", err) // it has no other errors
 	}
 }
 

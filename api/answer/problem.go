@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"net/http"
 	"strconv"
-
-	"github.com/labstack/echo/v4"
-	"go.opentelemetry.io/otel/trace"
+	"strings"
 
 	"earshot/repositories/fault"
 )
@@ -26,24 +24,25 @@ type Problem struct {
 	Title  string     `json:"title"`
 	Status int        `json:"status"`
 	Detail string     `json:"detail"`
+	Code   Code       `json:"code"`
 	Errors fault.List `json:"errors,omitempty"`
+
+	State string `json:"state,omitempty"` // of the trigger that ended, or owes something
+	Limit string `json:"limit,omitempty"` // that is reached, as settings name it
 
 	MessageID string `json:"messageId,omitempty"` // under which an undecided message is kept
 	Triggers  any    `json:"triggers,omitempty"`  // that a message has set off which was to be retracted
 	Services  any    `json:"services,omitempty"`  // behind Earshot, for a probe
 
-	code   string            // for clients of OpenAI's
 	header map[string]string // Allow, Retry-After, WWW-Authenticate
 	cause  error             // for the log alone
 }
 
-// NewProblem returns a problem that its status and detail describe in full.
-func NewProblem(status int, detail string) *Problem {
-	return &Problem{Type: typeBlank, Title: http.StatusText(status), Status: status, Detail: detail}
+// NewProblem returns the problem of a code, which has the status of the table.
+func NewProblem(code Code, detail string) *Problem {
+	status := statuses[code]
+	return &Problem{Type: typeBlank, Title: http.StatusText(status), Status: status, Detail: detail, Code: code}
 }
-
-// BadRequest returns the problem of a request that is at fault outside its body.
-func BadRequest(detail string) *Problem { return NewProblem(http.StatusBadRequest, detail) }
 
 // Error returns what the log is to say: the cause, where there is one.
 func (p *Problem) Error() string {
@@ -71,12 +70,6 @@ func (p *Problem) Because(err error) *Problem {
 	return p
 }
 
-// Coded adds a word for programs, which clients of OpenAI's are shown.
-func (p *Problem) Coded(code string) *Problem {
-	p.code = code
-	return p
-}
-
 // SetHeader sets what the problem says in the header of the answer.
 func (p *Problem) SetHeader(header http.Header) {
 	for name, value := range p.header {
@@ -98,13 +91,7 @@ func Quote(text string) string {
 
 // BadCursor returns the problem of a list whose cursor is none.
 func BadCursor() *Problem {
-	return BadRequest("after is not a cursor: give it the next of an earlier page, unchanged")
-}
-
-// RequestID names the request in the log and in internal errors: the id of its span, which is its own even where
-// callers share a trace.
-func RequestID(c echo.Context) string {
-	return trace.SpanContextFromContext(c.Request().Context()).SpanID().String()
+	return NewProblem(InvalidCursor, "after is not a cursor: give it the next of an earlier page, unchanged")
 }
 
 // Challenge says how to authenticate (RFC 6750, section 3).
@@ -114,37 +101,37 @@ const Challenge = `Bearer realm="earshot"`
 // alone.
 const OpenAIPath = "/openai/v1/"
 
+// forOpenAI reports whether a path is at the listening endpoint of an app or a session, served or not.
+func forOpenAI(path string) bool {
+	rest, inApp := strings.CutPrefix(path, "/v1/apps/")
+	_, rest, _ = strings.Cut(rest, "/")
+	if of, inSession := strings.CutPrefix(rest, "sessions/"); inSession {
+		_, rest, _ = strings.Cut(of, "/")
+	}
+	first, _, _ := strings.Cut(rest, "/")
+	return inApp && first == "openai"
+}
+
 // openAIError is a problem as clients of OpenAI's read it.
 type openAIError struct {
 	Error struct {
 		Message string  `json:"message"`
 		Type    string  `json:"type"`
 		Param   *string `json:"param"`
-		Code    *string `json:"code"`
+		Code    Code    `json:"code"`
 	} `json:"error"`
 }
 
-// openAIWords are the type and the code of a problem of that status, in OpenAI's words where
-// it has some.
-var openAIWords = map[int][2]string{
-	http.StatusUnauthorized:          {"authentication_error", "invalid_api_key"},
-	http.StatusForbidden:             {"permission_error", "forbidden"},
-	http.StatusNotFound:              {"invalid_request_error", "not_found"},
-	http.StatusRequestEntityTooLarge: {"invalid_request_error", "request_too_large"},
-	http.StatusTooManyRequests:       {"rate_limit_error", "rate_limit_exceeded"},
+// openAITypes are the types of errors of a status, in OpenAI's words.
+var openAITypes = map[int]string{
+	http.StatusUnauthorized: "authentication_error", http.StatusForbidden: "permission_error", http.StatusTooManyRequests: "rate_limit_error",
 }
 
 func (p *Problem) openAI() (shown openAIError) {
-	words := openAIWords[p.Status]
-	if words[0] == "" {
-		words[0] = "invalid_request_error"
-	}
+	kind := cmp.Or(openAITypes[p.Status], "invalid_request_error")
 	if p.Status >= http.StatusInternalServerError {
-		words[0] = "server_error"
+		kind = "server_error"
 	}
-	shown.Error.Message, shown.Error.Type = p.Detail, words[0]
-	if code := cmp.Or(p.code, words[1]); code != "" {
-		shown.Error.Code = &code
-	}
+	shown.Error.Message, shown.Error.Type, shown.Error.Code = p.Detail, kind, p.Code
 	return shown
 }

@@ -236,9 +236,11 @@ func Unauthorized(err error) error {
 	case errors.Is(err, keyspace.ErrUnavailable):
 		return err
 	case errors.Is(err, errNoKey):
-		return answer.NewProblem(http.StatusUnauthorized, err.Error()).With("WWW-Authenticate", answer.Challenge)
-	case isOneOf(err, store.ErrKey, store.ErrKeyExpired, store.ErrToken, store.ErrAccessToken, errTokenExpired, errSessionOver, errAccessExpired, errAppOver, errModuleOver):
-		return answer.NewProblem(http.StatusUnauthorized, err.Error()).With("WWW-Authenticate", answer.Challenge+`, error="invalid_token"`)
+		return answer.NewProblem(answer.KeyMissing, err.Error()).With("WWW-Authenticate", answer.Challenge)
+	case isOneOf(err, store.ErrKeyExpired, errTokenExpired, errAccessExpired):
+		return answer.NewProblem(answer.KeyExpired, err.Error()).With("WWW-Authenticate", answer.Challenge+`, error="invalid_token"`)
+	case isOneOf(err, store.ErrKey, store.ErrToken, store.ErrAccessToken, errSessionOver, errAppOver, errModuleOver):
+		return answer.NewProblem(answer.KeyInvalid, err.Error()).With("WWW-Authenticate", answer.Challenge+`, error="invalid_token"`)
 	}
 	return err
 }
@@ -263,7 +265,7 @@ func Guarded(open map[string]bool) echo.MiddlewareFunc {
 			switch {
 			case needsNoKey(c, open):
 			case !loopback:
-				return answer.NewProblem(http.StatusForbidden, "without keys this service answers on loopback names alone, as 127.0.0.1 or localhost")
+				return answer.NewProblem(answer.HostNotAllowed, "without keys this service answers on loopback names alone, as 127.0.0.1 or localhost")
 			case elsewhere:
 				return NoPage(origin)
 			}
@@ -284,7 +286,7 @@ func Elsewhere(c echo.Context) (origin string, elsewhere bool) {
 
 // NoPage is the answer to a request from a page of elsewhere.
 func NoPage(origin string) error {
-	return answer.NewProblem(http.StatusForbidden, "pages of "+answer.Quote(origin)+" may not call: add the origin to settings.allowedOrigins of the app")
+	return answer.NewProblem(answer.OriginNotAllowed, "pages of "+answer.Quote(origin)+" may not call: add the origin to settings.allowedOrigins of the app")
 }
 
 // Principal is the authenticated caller of a request: the admin, the holder of an app's
@@ -401,7 +403,7 @@ func (p Principal) Check(a Access, appID, sessionID string) error {
 		found.Detail = "this key is not good for this: the admin's alone is"
 		return found
 	}
-	found := answer.NewProblem(http.StatusForbidden, fmt.Sprintf("this key lacks the scope %s; it has %s", joined(a.Scopes, " or "), joined(p.scopes, ", ")))
+	found := answer.NewProblem(answer.ScopeMissing, fmt.Sprintf("this key lacks the scope %s; it has %s", joined(a.Scopes, " or "), joined(p.scopes, ", ")))
 	return found.With("WWW-Authenticate", answer.Challenge+`, error="insufficient_scope", scope="`+joined(a.Scopes, " ")+`"`)
 }
 
@@ -415,7 +417,7 @@ func joined(scopes []store.Permission, between string) string {
 
 // Forbidden is the answer to those who may not, whatever the reason.
 func Forbidden() *answer.Problem {
-	return answer.NewProblem(http.StatusForbidden, "this key or token is not good for this").
+	return answer.NewProblem(answer.NotPermitted, "this key or token is not good for this").
 		With("WWW-Authenticate", answer.Challenge+`, error="insufficient_scope"`)
 }
 

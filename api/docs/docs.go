@@ -103,7 +103,7 @@ func (d *Documents) serve(c echo.Context, name string) error {
 	}
 	found, ok := files[name]
 	if !ok {
-		return answer.NewProblem(http.StatusNotFound, "there is no such file; /docs names those that there are")
+		return answer.NewProblem(answer.UnknownPath, "there is no such file; /docs names those that there are")
 	}
 	header := c.Response().Header()
 	header.Add("Vary", "Accept-Encoding")

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"earshot/api/answer"
+	"earshot/api/server"
+	"earshot/repositories/fault"
 )
 
 // The operations of the API, and the components that they refer to.
@@ -45,6 +47,7 @@ func openapi(table []Route, schemas [][]byte) (object, error) {
 			components["schemas"].(object)[name] = plain(definition)
 		}
 	}
+	listCodes(components)
 	// A component that is said to be another with more fields required gets the fields of that.
 	for _, component := range components["schemas"].(object) {
 		schema := component.(object)
@@ -59,10 +62,50 @@ func openapi(table []Route, schemas [][]byte) (object, error) {
 			complete(operation, endpoint)
 		}
 	}
+	identify(document)
 	examples := components["x-examples"].(object)
 	delete(components, "x-examples")
 	illustrate(document, examples)
 	return document, nil
+}
+
+// listCodes says which codes problems and their faults have.
+func listCodes(components object) {
+	var problems, faults []any
+	for _, one := range answer.Codes {
+		problems = append(problems, string(one.Code))
+	}
+	for _, one := range fault.Codes {
+		faults = append(faults, string(one.Code))
+	}
+	schemas := components["schemas"].(object)
+	schemas["ProblemCode"].(object)["enum"], schemas["FaultCode"].(object)["enum"] = problems, faults
+}
+
+// identify gives each answer the header that names its request.
+func identify(document object) {
+	name := func(responses object) {
+		for _, one := range responses {
+			shown := one.(object)
+			if shown["$ref"] != nil {
+				continue
+			}
+			headers, _ := shown["headers"].(object)
+			if headers == nil {
+				headers = object{}
+				shown["headers"] = headers
+			}
+			headers[server.RequestIDHeader] = reference("headers", server.RequestIDHeader)
+		}
+	}
+	name(document["components"].(object)["responses"].(object))
+	for _, path := range document["paths"].(object) {
+		for _, operation := range path.(object) {
+			if operation, is := operation.(object); is {
+				name(operation["responses"].(object))
+			}
+		}
+	}
 }
 
 func operationOf(document object, endpoint Route) (object, bool) {

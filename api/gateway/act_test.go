@@ -280,7 +280,7 @@ func TestWhatCannotBeActedUponIsRelayed(t *testing.T) {
 	require.Equal(t, saying("nobody"), string(model.sent[model.count()-1]))
 	w.Call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":1}}}`).Is(200, "")
 	w.Ask("POST", sessionChatPath, saying("one")).Is(200, booked)
-	openAIError(w.Call("POST", sessionChatPath, saying("one", "two")), 429, "rate_limit_error", "rate_limit_exceeded", "session")
+	openAIError(w.Call("POST", sessionChatPath, saying("one", "two")), 429, "rate_limit_error", "rate_limited", "session")
 }
 
 // TestWhatRulesAMessageRulesAChat: of the calls of one answer exclusive ones fire alone, a

@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"earshot/api/server"
 	"earshot/repositories"
 )
 
@@ -23,14 +24,14 @@ var toModel = []string{"Accept*", "Content-*", "User-Agent", "Traceparent", "Tra
 // describe the body, and not the policies that a browser would follow.
 var fromModel = []string{
 	"Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Disposition", "Content-Range", "Content-Digest", "Accept-Ranges",
-	"Cache-Control", "Date", "Retry-After", "X-Request-Id", "X-Ratelimit-*", "Ratelimit*", "Openai-Processing-Ms", "Openai-Version", "Openai-Model", "X-Should-Retry", "Vary",
+	"Cache-Control", "Date", "Retry-After", "X-Ratelimit-*", "Ratelimit*", "Openai-Processing-Ms", "Openai-Version", "Openai-Model", "X-Should-Retry", "Vary",
 }
 
 // never are headers that no list lets through, either way: credentials, those that say who may read
 // the answer or how to reach this host, and those of one connection (RFC 9110, section 7.6.1).
 var never = []string{
 	"Authorization", "Api-Key", "X-Api-Key", "Cookie", "Set-Cookie", "Expect", "Host", sessionHeader, "Access-Control-*", "Alt-Svc", "Strict-Transport-Security",
-	"Connection", "Keep-Alive", "Proxy-*", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "X-Frame-Options", "X-Content-Type-Options", "Content-Security-Policy*", "Clear-Site-Data", "Location",
+	"Connection", "Keep-Alive", "Proxy-*", "Te", "Trailer", "Transfer-Encoding", "Upgrade", "X-Frame-Options", "X-Content-Type-Options", server.RequestIDHeader, "Content-Security-Policy*", "Clear-Site-Data", "Location",
 }
 
 func matches(list []string, name string) bool {
@@ -58,8 +59,14 @@ func passes(header http.Header, lists ...[]string) http.Header {
 	return out
 }
 
+// modelRequestHeader has the model's own X-Request-Id.
+const modelRequestHeader = "X-Model-Request-Id"
+
 func (h *Handler) copyHeader(c echo.Context, response *http.Response) {
 	header := c.Response().Header()
+	if id := response.Header.Get(server.RequestIDHeader); id != "" {
+		header.Set(modelRequestHeader, id)
+	}
 	for name, values := range passes(response.Header, fromModel, h.Model.Headers) {
 		if name == "Vary" {
 			values = append(header[name], values...)

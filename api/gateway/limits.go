@@ -3,7 +3,6 @@ package gateway
 import (
 	"bytes"
 	"fmt"
-	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
@@ -41,16 +40,14 @@ func (h *Handler) limit(limits repositories.ModelLimits, body []byte) ([]byte, e
 		return nil, err
 	}
 	if !limits.Allows(asked.model) {
-		return nil, answer.NewProblem(http.StatusForbidden, fmt.Sprintf("model %s may not be asked by this app, but %s (settings.openai.limits.models)", answer.Quote(asked.model), strings.Join(limits.Models, ", "))).
-			Coded("model_not_allowed")
+		return nil, answer.NewProblem(answer.ModelNotAllowed, fmt.Sprintf("model %s may not be asked by this app, but %s (settings.openai.limits.models)", answer.Quote(asked.model), strings.Join(limits.Models, ", ")))
 	}
 	if limits.MaxTokens == 0 {
 		return body, nil
 	}
 	most := int64(limits.MaxTokens)
 	if asked.choices > most || asked.tokens > most/asked.choices {
-		return nil, answer.BadRequest(fmt.Sprintf("the answer may have %d tokens, all choices together (settings.openai.limits.maxTokens of the app): ask for fewer by max_completion_tokens, max_tokens or n", most)).
-			Coded("max_tokens_exceeded")
+		return nil, answer.NewProblem(answer.MaxTokensExceeded, fmt.Sprintf("the answer may have %d tokens, all choices together (settings.openai.limits.maxTokens of the app): ask for fewer by max_completion_tokens, max_tokens or n", most))
 	}
 	if asked.tokens > 0 {
 		return body, nil
@@ -84,10 +81,10 @@ func readDemand(body []byte) (demand, error) {
 		found[key] = value.in(body)
 	})
 	if err != nil {
-		return demand{}, answer.BadRequest(errNoJSON.Error())
+		return demand{}, answer.NewProblem(answer.InvalidBody, errNoJSON.Error())
 	}
 	if twice != "" {
-		return demand{}, answer.BadRequest(answer.Quote(twice) + " is named twice")
+		return demand{}, answer.NewProblem(answer.InvalidBody, answer.Quote(twice)+" is named twice")
 	}
 	d := demand{model: unquoted(found["model"]), choices: 1}
 	for name, into := range map[string]*int64{"max_tokens": &d.tokens, "max_completion_tokens": &d.tokens, "n": &d.choices} {
@@ -97,7 +94,7 @@ func readDemand(body []byte) (demand, error) {
 		}
 		number, err := strconv.ParseInt(value, 10, 64)
 		if err != nil || number < 1 {
-			return demand{}, answer.BadRequest(name + " is " + answer.Quote(value) + ", and must be a whole number from 1")
+			return demand{}, answer.NewProblem(answer.InvalidBody, name+" is "+answer.Quote(value)+", and must be a whole number from 1")
 		}
 		*into = max(*into, number)
 	}

@@ -176,7 +176,8 @@ func TestAChatIsRelayedByteForByte(t *testing.T) {
 				"Corp_token: of-the-user", "X-Stainless-Lang: kept", "User-Agent: someone/1", "Connection: X-Mine", "X-Mine: 1", "Idempotency-Key: k1")
 			require.Equal(t, cmp.Or(test.status, 200), got.StatusCode)
 			require.Equal(t, strings.Join(test.pieces, ""), string(got.Body))
-			require.Equal(t, "7 r1 12", strings.Join([]string{got.Header.Get("Retry-After"), got.Header.Get("X-Request-Id"), got.Header.Get("Openai-Processing-Ms")}, " "))
+			require.Equal(t, "7 r1 12", strings.Join([]string{got.Header.Get("Retry-After"), got.Header.Get("X-Model-Request-Id"), got.Header.Get("Openai-Processing-Ms")}, " "))
+			require.NotEqual(t, "r1", got.Header.Get("X-Request-Id"), "that names the request to this service")
 			for _, gone := range []string{"Set-Cookie", "Access-Control-Allow-Origin", "X-Hop", "Keep-Alive"} {
 				require.Empty(t, got.Header.Get(gone), gone)
 			}
@@ -415,17 +416,17 @@ func openAIError(a apitest.Answer, status int, kind, code string, words ...strin
 
 func TestErrorsOfAChatAreInTheFormOfOpenAI(t *testing.T) {
 	w := apitest.Live(t, apitest.Everything)
-	openAIError(w.Call("POST", chatPath, `{}`, "Authorization: "), 401, "authentication_error", "invalid_api_key", "a key is needed")
-	openAIError(w.Call("POST", chatPath, `{}`, "Authorization: Bearer wrong"), 401, "authentication_error", "invalid_api_key")
-	openAIError(w.Call("POST", chatPath, `{}`), 404, "invalid_request_error", "not_found", "clinic")
+	openAIError(w.Call("POST", chatPath, `{}`, "Authorization: "), 401, "authentication_error", "key_missing", "a key is needed")
+	openAIError(w.Call("POST", chatPath, `{}`, "Authorization: Bearer wrong"), 401, "authentication_error", "key_invalid")
+	openAIError(w.Call("POST", chatPath, `{}`), 404, "invalid_request_error", "unknown_app", "clinic")
 	w.Call("PUT", "/v1/apps/clinic", apitest.ClinicBody).Is(201, "")
 	openAIError(w.Call("POST", sessionChatPath, `{}`), 501, "server_error", "model_not_configured", "OPENAI_API_KEY", "OPENAI_BASE_URL")
 	openAIError(w.Call("GET", "/v1/apps/clinic/openai/v1/models", ""), 501, "server_error", "model_not_configured")
 	_, key, err := w.Store.CreateKey(t.Context(), "clinic", store.NewKey{Scopes: []store.Permission{"triggers"}})
 	require.NoError(t, err)
-	openAIError(w.Call("POST", chatPath, `{}`, "Authorization: Bearer "+key.Reveal()), 403, "permission_error", "forbidden", "messages")
-	openAIError(w.Call("POST", chatPath+"?x=1", `{}`), 400, "invalid_request_error", "", "x")
-	openAIError(w.Call("POST", chatPath, strings.Repeat(" ", gateway.MaxBody+1)), 413, "invalid_request_error", "request_too_large", "16777216")
+	openAIError(w.Call("POST", chatPath, `{}`, "Authorization: Bearer "+key.Reveal()), 403, "permission_error", "scope_missing", "messages")
+	openAIError(w.Call("POST", chatPath+"?x=1", `{}`), 400, "invalid_request_error", "invalid_query", "x")
+	openAIError(w.Call("POST", chatPath, strings.Repeat(" ", gateway.MaxBody+1)), 413, "invalid_request_error", "body_too_long", "16777216")
 
 	gone := newChatModel(t, nil)
 	v := apitest.Live(t, apitest.Everything, gone.behind, func(o *api.Options) { o.Model.BaseURL = "http://127.0.0.1:1/v1" })
@@ -508,7 +509,7 @@ func TestWhatIsAskedOfTheModelIsBounded(t *testing.T) {
 	}
 	w.Ask("GET", "/v1/apps/clinic/openai/v1/models", "", token).Is(200, completion)
 	refused := w.Call("POST", sessionChatPath, saying("Friday"), token)
-	openAIError(refused, 429, "rate_limit_error", "rate_limit_exceeded")
+	openAIError(refused, 429, "rate_limit_error", "rate_limited")
 	require.NotEmpty(t, refused.Header.Get("Retry-After"))
 	require.Equal(t, 3, model.count(), "a token asks the model as often as it may post messages")
 	for range 7 {
@@ -525,7 +526,7 @@ func TestRequestsOfAnAppToTheModelAreBounded(t *testing.T) {
 		w.Ask("POST", chatPath, saying("Friday")).Is(200, completion)
 	}
 	refused := w.Call("POST", sessionChatPath, saying("Friday"))
-	openAIError(refused, 429, "rate_limit_error", "rate_limit_exceeded")
+	openAIError(refused, 429, "rate_limit_error", "rate_limited")
 	require.Contains(t, string(refused.Body), "settings.openai.limits.requestsPerMinute")
 	require.Equal(t, 12, model.count())
 }

@@ -39,9 +39,9 @@ func (h *Handler) relay(c echo.Context, path string, body []byte, r *chatRequest
 // ask sends the request to the model, with the service's own key.
 func (h *Handler) ask(c echo.Context, path string, body []byte) (*http.Response, error) {
 	if h.url == "" {
-		return nil, answer.NewProblem(http.StatusNotImplemented,
+		return nil, answer.NewProblem(answer.ModelNotConfigured,
 			"no model is behind this endpoint: set OPENAI_API_KEY, or OPENAI_BASE_URL for another than OpenAI's, where Earshot runs").
-			With("X-Should-Retry", "false").Coded("model_not_configured")
+			With("X-Should-Retry", "false")
 	}
 	from := c.Request()
 	request, err := http.NewRequestWithContext(from.Context(), from.Method, h.url+path, bytes.NewReader(body))
@@ -73,7 +73,7 @@ func (h *Handler) ask(c echo.Context, path string, body []byte) (*http.Response,
 }
 
 func unreachable(err error) error {
-	return answer.NewProblem(http.StatusBadGateway, "the model behind this endpoint cannot be reached").Coded("model_unreachable").Because(err)
+	return answer.NewProblem(answer.ModelUnreachable, "the model behind this endpoint cannot be reached").Because(err)
 }
 
 // copyBody relays an answer as it comes. One that breaks off breaks off for the client as well:

@@ -13,6 +13,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 
+	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
@@ -49,10 +50,10 @@ func (x *rpcCall) callTool() (any, error) {
 
 	d := x.direct()
 	if d.TriggerID != "" && repositories.CheckID("earshot/triggerId", d.TriggerID) != nil {
-		return nil, invalid(`_meta "earshot/triggerId" is no id: letters, digits, - and _, 128 at most`)
+		return nil, invalid(answer.InvalidBody, `_meta "earshot/triggerId" is no id: letters, digits, - and _, 128 at most`)
 	}
 	if err := repositories.CheckMetadata(d.Metadata); err != nil {
-		return nil, invalid(`_meta "earshot/metadata": ` + err.Error())
+		return nil, invalid(answer.InvalidBody, `_meta "earshot/metadata": `+err.Error())
 	}
 	result, err := x.fire(d)
 	if values := (*trigger.ValuesError)(nil); errors.As(err, &values) {
@@ -64,7 +65,7 @@ func (x *rpcCall) callTool() (any, error) {
 		return x.faulty(fault), nil
 	}
 	if errors.Is(err, trigger.ErrNotInScope) {
-		return nil, invalid("unknown tool " + exactQuote(d.Name) + ": it is not in scope here, or was just taken; list the tools again")
+		return nil, invalid(answer.UnknownTool, "unknown tool "+exactQuote(d.Name)+": it is not in scope here, or was just taken; list the tools again")
 	}
 	return result, err
 }
@@ -285,7 +286,7 @@ func (x *rpcCall) vetHeaders(of *repositories.Tool) error {
 			value = object[name]
 		}
 		if fault := headerFault(x.c.Request().Header, m.header, value); fault != "" {
-			return &rpcError{Code: codeHeaderMismatch, Message: fmt.Sprintf("the header %s %s argument %s", m.header, fault, strings.Join(m.path, "."))}
+			return &rpcError{Code: codeHeaderMismatch, Message: fmt.Sprintf("the header %s %s argument %s", m.header, fault, strings.Join(m.path, ".")), Data: errorData{Code: answer.InvalidHeader}}
 		}
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"earshot/api/answer"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/parameters"
@@ -131,7 +132,7 @@ func readState(text string) (requestState, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	whole := err == nil && len(raw) > checksumSize && bytes.Equal(raw[:checksumSize], checksum(raw[checksumSize:]))
 	if !whole || exactjson.Unmarshal(raw[checksumSize:], &state) != nil {
-		return state, invalid("requestState is none that was given here: send it back as it came")
+		return state, invalid(answer.InvalidBody, "requestState is none that was given here: send it back as it came")
 	}
 	return state, nil
 }
@@ -159,7 +160,7 @@ func readResponses(given map[string]json.RawMessage) (map[string]response, error
 	for key, text := range given {
 		one := response{}
 		if err := exactjson.Unmarshal(text, &one); err != nil {
-			return nil, invalid("inputResponses " + exactQuote(key) + ` is no response: {"action":"accept"|"decline"|"cancel","content"}`)
+			return nil, invalid(answer.InvalidBody, "inputResponses "+exactQuote(key)+` is no response: {"action":"accept"|"decline"|"cancel","content"}`)
 		}
 		if one.Action != "" {
 			responses[key] = one

@@ -129,7 +129,15 @@ type rpcError struct {
 // Error returns its message.
 func (e *rpcError) Error() string { return e.Message }
 
-func invalid(message string) error { return &rpcError{Code: codeInvalidParams, Message: message} }
+func invalid(code answer.Code, message string) error {
+	return &rpcError{Code: codeInvalidParams, Message: message, Data: errorData{Code: code}}
+}
+
+// errorData is what an error says for programs, as a problem does.
+type errorData struct {
+	Code     answer.Code `json:"code"`
+	Required any         `json:"requiredCapabilities,omitempty"`
+}
 
 // rpcCall is a request that is answered here.
 type rpcCall struct {
@@ -189,7 +197,7 @@ func (x *rpcCall) fail(err error) error {
 			return err // the log says more
 		}
 		problem.SetHeader(x.c.Response().Header())
-		own = &rpcError{Code: codeInternal, Message: problem.Detail}
+		own = &rpcError{Code: codeInternal, Message: problem.Detail, Data: problem}
 	}
 	text, err := exactjson.Encode(own)
 	if err != nil {
@@ -208,7 +216,7 @@ func (x *rpcCall) find(name, repositoryID string) (*repositories.Tool, error) {
 	}
 	candidate, is := catalog.Find(name, repositoryID)
 	if !is {
-		return nil, invalid("unknown tool " + exactQuote(name))
+		return nil, invalid(answer.UnknownTool, "unknown tool "+exactQuote(name))
 	}
 	return candidate.Tool.For(x.user.Claims)
 }

@@ -188,7 +188,7 @@ func (s *Server) Serve(c echo.Context) error {
 		return auth.NoPage(origin)
 	}
 	if mode := c.QueryParam("tools"); mode != "" && mode != searchMode {
-		return answer.BadRequest("tools=" + answer.Quote(mode) + " is not known; tools=" + searchMode + " is")
+		return answer.NewProblem(answer.InvalidQuery, "tools="+answer.Quote(mode)+" is not known; tools="+searchMode+" is")
 	}
 	body, err := io.ReadAll(c.Request().Body)
 	if err != nil {

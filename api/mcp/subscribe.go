@@ -39,11 +39,11 @@ func (x *rpcCall) subscribe() error {
 	wanted := x.request.Params.Notifications
 	switch {
 	case wanted == nil:
-		return x.fail(invalid("notifications is missing: what to hear of, as {\"toolsListChanged\":true}"))
+		return x.fail(invalid(answer.InvalidBody, "notifications is missing: what to hear of, as {\"toolsListChanged\":true}"))
 	case len(wanted.TaskIDs) > mostTasks:
-		return x.fail(invalid("taskIds are more than 1000"))
+		return x.fail(invalid(answer.InvalidBody, "taskIds are more than 1000"))
 	case x.server.Events == nil:
-		return answer.NewProblem(http.StatusServiceUnavailable, "this service reads no events")
+		return answer.NewProblem(answer.EventsUnavailable, "this service reads no events")
 	}
 	leave, err := x.server.Enter(x.Scope)
 	if err != nil {
@@ -58,7 +58,7 @@ func (x *rpcCall) subscribe() error {
 		events, err = x.server.Events.Follow(ctx, x.AppID, "", after)
 	}
 	if err != nil {
-		return answer.NewProblem(http.StatusServiceUnavailable, "the events cannot be read now; subscribe again").
+		return answer.NewProblem(answer.EventsUnavailable, "the events cannot be read now; subscribe again").
 			With("Retry-After", answer.Soon).Because(err)
 	}
 

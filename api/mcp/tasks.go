@@ -8,6 +8,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
@@ -100,9 +101,9 @@ func (x *rpcCall) checkTask() error {
 	switch {
 	case !x.request.tasks():
 		return &rpcError{Code: codeMissingCapability, Message: "this needs a client that declares the extension " + tasksExtension,
-			Data: map[string]any{"requiredCapabilities": map[string]any{"extensions": map[string]any{tasksExtension: map[string]any{}}}}}
+			Data: errorData{answer.CapabilityMissing, map[string]any{"extensions": map[string]any{tasksExtension: map[string]any{}}}}}
 	case x.c.Request().Header.Get(nameHeader) != id:
-		return &rpcError{Code: codeHeaderMismatch, Message: "the header " + nameHeader + " is to be the taskId of the body"}
+		return &rpcError{Code: codeHeaderMismatch, Message: "the header " + nameHeader + " is to be the taskId of the body", Data: errorData{Code: answer.InvalidHeader}}
 	case repositories.CheckID("taskId", id) != nil:
 		return unknownTask(query.ErrNotFound)
 	}
@@ -112,7 +113,7 @@ func (x *rpcCall) checkTask() error {
 // unknownTask is the error of a task that is not there; others stay as they are.
 func unknownTask(err error) error {
 	if errors.Is(err, query.ErrNotFound) || errors.Is(err, pendingcalls.ErrNone) {
-		return invalid("no task of that id is known here, or its time is over")
+		return invalid(answer.UnknownTrigger, "no task of that id is known here, or its time is over")
 	}
 	return err
 }
@@ -301,7 +302,7 @@ func (x *rpcCall) give(id string, call pendingcalls.Call, responses map[string]r
 	case errors.Is(err, pendingcalls.ErrNone):
 		return nil // another client has given the rest
 	case errors.Is(err, pendingcalls.ErrLong):
-		return invalid(err.Error())
+		return invalid(answer.InvalidBody, err.Error())
 	case err != nil || len(call.Missing) > 0 || call.Over():
 		return err
 	}

@@ -418,3 +418,17 @@ func TestACallThatWasAskedForIsCountedOnce(t *testing.T) {
 		require.Equal(t, fmt.Sprint(n+1), s.Redis.Client().HGet(t.Context(), keyspace.KeysOf("clinic").Rates("s1"), "triggers").Val())
 	}
 }
+
+func TestErrorsSayTheirCodes(t *testing.T) {
+	s := agents(t, asks)
+	codeOf := func(a agent, method, params string) string {
+		_, fault, _ := a.rpc(method, params)
+		return fmt.Sprint(fault["data"].(map[string]any)["code"])
+	}
+	a := agentAt(s, agentsOfSession, withTasks)
+	require.Equal(t, "unknown_tool", codeOf(a, "tools/call", `"name":"nothing","arguments":{}`))
+	require.Equal(t, "unknown_trigger", codeOf(a, "tasks/get", `"taskId":"nothing"`))
+	require.Equal(t, "capability_missing", codeOf(agentAt(s, agentsOfSession, `{}`), "tasks/get", `"taskId":"nothing"`))
+	require.Equal(t, "invalid_body", codeOf(a, "subscriptions/listen", `"x":1`))
+	require.Equal(t, "unknown_app", codeOf(agentAt(s, "/v1/apps/nobody/mcp", withTasks), "tools/list", `"x":1`))
+}

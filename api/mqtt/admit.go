@@ -119,7 +119,7 @@ func (s *Server) principal(ctx context.Context, token secret.Secret) (auth.Princ
 	return who, who.Check(follower, who.AppID(), "")
 }
 
-func refused(because error) error { return answer.NewProblem(403, because.Error()) }
+func refused(because error) error { return answer.NewProblem(answer.NotPermitted, because.Error()) }
 
 var errNotMQTT = errors.New("what was sent first is no CONNECT packet of MQTT")
 

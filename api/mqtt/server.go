@@ -109,10 +109,10 @@ const (
 // Serve takes the request of a client for a WebSocket, and returns when its connection is over.
 func (s *Server) Serve(c echo.Context) error {
 	if s.Events == nil {
-		return answer.NewProblem(http.StatusServiceUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
+		return answer.NewProblem(answer.EventsUnavailable, "this service reads no events").With("Retry-After", answer.Soon)
 	}
 	if c.Request().Method != http.MethodGet || c.Request().Header.Get("Sec-WebSocket-Key") == "" {
-		return answer.NewProblem(http.StatusUpgradeRequired, "this is MQTT over WebSocket: connect with an MQTT client to ws://"+c.Request().Host+c.Path()+", with a token as the user name").
+		return answer.NewProblem(answer.UpgradeRequired, "this is MQTT over WebSocket: connect with an MQTT client to ws://"+c.Request().Host+c.Path()+", with a token as the user name").
 			With("Upgrade", "websocket").With("Connection", "Upgrade")
 	}
 	socket, err := websocket.Accept(c.Response(), c.Request(), &websocket.AcceptOptions{

@@ -128,24 +128,25 @@ func TestRequestsAreThoseOfREST(t *testing.T) {
 		"earshot.v1.message.a/b.%2e%2e": "/v1/apps/a%2Fb/sessions/%252e%252e/messages",
 		"earshot.v1.message.c?x=1.s#1":  "/v1/apps/c%3Fx=1/sessions/s%231/messages",
 	} {
-		reply := w.request(subject, `{"x":1}`, "traceparent: 00-1-2-01", "corp_token: t", "prefer: respond-async", "Authorization: Bearer other", "Host: evil", "Origin: https://evil.example", "Cookie: c")
+		reply := w.request(subject, `{"x":1}`, "traceparent: 00-1-2-01", "corp_token: t", "prefer: respond-async", "idempotency-key: k1", "x-request-id: r1", "Authorization: Bearer other", "Host: evil", "Origin: https://evil.example", "Cookie: c")
 		require.JSONEq(t, `{"ok":true}`, string(reply.Data))
 		require.Empty(t, reply.Header.Get(natsmicro.ErrorCodeHeader))
 		last := w.asked[len(w.asked)-1]
 		require.Equal(t, "POST "+path, last.Method+" "+last.URL.EscapedPath())
 		require.Equal(t, `{"x":1}`, w.said[len(w.said)-1])
-		require.Equal(t, http.Header{"Traceparent": {"00-1-2-01"}, "Corp_token": {"t"}, "Prefer": {"respond-async"}, "Authorization": {"Bearer the-admin-key"}}, last.Header)
+		require.Equal(t, http.Header{"Traceparent": {"00-1-2-01"}, "Corp_token": {"t"}, "Prefer": {"respond-async"}, "Idempotency-Key": {"k1"}, "X-Request-Id": {"r1"}, "Authorization": {"Bearer the-admin-key"}}, last.Header)
 		require.Equal(t, "127.0.0.1", last.Host)
 	}
 }
 
 func TestFaultsAreErrorsOfServices(t *testing.T) {
-	const body = `{"title":"Bad Request","status":400,"detail":"one fault\nin \"text\"","errors":[{"pointer":"/text","detail":"is missing"}]}`
+	const body = `{"title":"Bad Request","status":400,"code":"invalid_body","detail":"one fault\nin \"text\"","errors":[{"pointer":"/text","detail":"is missing"}]}`
 	w := newWorld(t, problem(400, body))
 	w.run()
 	reply := w.request("earshot.v1.message.clinic.s1", `{}`)
 	require.Equal(t, "400", reply.Header.Get("Nats-Service-Error-Code"))
 	require.Equal(t, `one fault in "text"`, reply.Header.Get("Nats-Service-Error"))
+	require.Equal(t, "invalid_body", reply.Header.Get("Earshot-Error-Code"))
 	require.Equal(t, "application/problem+json", reply.Header.Get("Content-Type"))
 	require.Equal(t, "7", reply.Header.Get("Retry-After"))
 	require.JSONEq(t, body, string(reply.Data))

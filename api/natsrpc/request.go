@@ -16,6 +16,7 @@ import (
 
 	"earshot/api/answer"
 	"earshot/api/ratelimit"
+	"earshot/api/server"
 	"earshot/repositories"
 	"earshot/repositories/panics"
 )
@@ -28,7 +29,7 @@ func (s *Service) take(e *endpoint, message *nats.Msg) {
 		return
 	}
 	full := func() {
-		problem := answer.NewProblem(http.StatusServiceUnavailable, "too many requests over NATS are under work on this replica; ask again in a moment, with the same id")
+		problem := answer.NewProblem(answer.Overloaded, "too many requests over NATS are under work on this replica; ask again in a moment, with the same id")
 		s.finish(e, message, problemReply(problem, answer.Soon), 0)
 	}
 	select {
@@ -77,12 +78,12 @@ func (s *Service) ask(path string, message *nats.Msg) (got *answer.Recorder) {
 	got = &answer.Recorder{}
 	defer func() {
 		if fault := recover(); fault != nil { // REST has logged it, and cut an answer that had begun
-			got = problemReply(answer.NewProblem(http.StatusInternalServerError, "the answer broke off; ask again, with the same id"), "")
+			got = problemReply(answer.NewProblem(answer.InternalError, "the answer broke off; ask again, with the same id"), "")
 		}
 	}()
 	request, err := http.NewRequestWithContext(s.baseCtx, http.MethodPost, "http://"+localhost+path, bytes.NewReader(message.Data))
 	if err != nil {
-		return problemReply(answer.BadRequest("the ids in subject "+answer.Quote(message.Subject)+" cannot be read"), "")
+		return problemReply(answer.NewProblem(answer.InvalidPath, "the ids in subject "+answer.Quote(message.Subject)+" cannot be read"), "")
 	}
 	request.RequestURI, request.RemoteAddr = path, "nats"
 	for name, values := range message.Header { // names in NATS are as they were sent, in any case of letters
@@ -107,7 +108,7 @@ func (s *Service) ask(path string, message *nats.Msg) (got *answer.Recorder) {
 const localhost = "127.0.0.1"
 
 // carried are the headers of a message that REST gets, with ID tokens.
-var carried = []string{"traceparent", "tracestate", "Prefer", "Content-Type"}
+var carried = []string{"traceparent", "tracestate", "Prefer", "Content-Type", "Idempotency-Key", server.RequestIDHeader}
 
 func problemReply(problem *answer.Problem, retryAfter string) *answer.Recorder {
 	r := &answer.Recorder{Status: problem.Status}
@@ -119,7 +120,7 @@ func problemReply(problem *answer.Problem, retryAfter string) *answer.Recorder {
 	return r
 }
 
-var replied = []string{"Content-Type", "Retry-After", "Preference-Applied"}
+var replied = []string{"Content-Type", "Retry-After", "Preference-Applied", server.RequestIDHeader}
 
 // reply sends the reply to a request. One that NATS does not take for its length is replaced
 // by an error that says so.
@@ -134,10 +135,11 @@ func (s *Service) reply(message *nats.Msg, got *answer.Recorder) error {
 	if got.Status >= http.StatusBadRequest {
 		made.Header.Set(micro.ErrorCodeHeader, strconv.Itoa(got.Status))
 		made.Header.Set(micro.ErrorHeader, describe(got))
+		made.Header.Set(codeHeader, codeOf(got))
 	}
 	err := s.conn.PublishMsg(made)
 	if errors.Is(err, nats.ErrMaxPayload) && len(made.Data) > maxProblem {
-		return s.reply(message, problemReply(answer.NewProblem(http.StatusInternalServerError, fmt.Sprintf(
+		return s.reply(message, problemReply(answer.NewProblem(answer.InternalError, fmt.Sprintf(
 			"the answer has %d bytes, and this NATS server takes %d at most with its headers; what was asked is done, and can be read over REST", len(made.Data), s.conn.MaxPayload())), ""))
 	}
 	return err
@@ -147,6 +149,15 @@ func (s *Service) reply(message *nats.Msg, got *answer.Recorder) error {
 const maxProblem = 1000
 
 const maxDescription = 500
+
+// codeHeader has the code of a problem, which its body has as well.
+const codeHeader = "Earshot-Error-Code"
+
+func codeOf(got *answer.Recorder) string {
+	var problem struct{ Code string }
+	_ = json.Unmarshal(got.Body.Bytes(), &problem)
+	return problem.Code
+}
 
 // describe says in one line what is wrong: the detail of the problem, else its title.
 func describe(got *answer.Recorder) string {

@@ -42,7 +42,7 @@ func (h *handler) ask(c echo.Context, method, path string, body []byte) (*answer
 	outer := c.Request()
 	request, err := http.NewRequestWithContext(outer.Context(), method, path, bytes.NewReader(body))
 	if err != nil {
-		return nil, answer.BadRequest("the ids of the path cannot be read")
+		return nil, answer.NewProblem(answer.InvalidPath, "the ids of the path cannot be read")
 	}
 	request.Host, request.RemoteAddr, request.TLS, request.RequestURI = outer.Host, outer.RemoteAddr, outer.TLS, path
 	request.Header = outer.Header.Clone()
@@ -138,7 +138,7 @@ func (f fields) without(names ...string) {
 func (h *handler) appOf(c echo.Context, who auth.Principal, named string) (string, error) {
 	if id := cmp.Or(named, who.AppID(), c.QueryParam("appId")); id != "" {
 		if err := repositories.CheckID("appId", id); err != nil {
-			return "", answer.BadRequest(err.Error())
+			return "", answer.NewProblem(answer.InvalidPath, err.Error())
 		}
 		return id, nil
 	}
@@ -147,7 +147,7 @@ func (h *handler) appOf(c echo.Context, who auth.Principal, named string) (strin
 		return "", err
 	}
 	if len(apps) != 1 || next != "" {
-		return "", answer.BadRequest("nothing says which app is meant: name it as ?appId=, in the body, or ask with a token or a key of the app")
+		return "", answer.NewProblem(answer.InvalidBody, "nothing says which app is meant: name it as ?appId=, in the body, or ask with a token or a key of the app")
 	}
 	return apps[0].ID, nil
 }
@@ -181,7 +181,7 @@ const served = "POST /api/platform/token, …/access_token, …/refresh and …/
 // unknown answers for paths that are not served, and names those that are.
 func (h *handler) unknown(c echo.Context) error {
 	if !h.On {
-		return answer.NewProblem(http.StatusNotFound, "clients of SERMAS are not served here: EARSHOT_SERMAS=on (--sermas on) lets them in; /docs lists what else there is")
+		return answer.NewProblem(answer.UnknownPath, "clients of SERMAS are not served here: EARSHOT_SERMAS=on (--sermas on) lets them in; /docs lists what else there is")
 	}
 	asked := strings.TrimPrefix(c.Request().URL.Path, root)
 	instead := ""
@@ -190,5 +190,5 @@ func (h *handler) unknown(c echo.Context) error {
 			instead = ": " + one.instead
 		}
 	}
-	return answer.NewProblem(http.StatusNotFound, fmt.Sprintf("this path of SERMAS is not served%s. There is: %s", instead, served))
+	return answer.NewProblem(answer.UnknownPath, fmt.Sprintf("this path of SERMAS is not served%s. There is: %s", instead, served))
 }

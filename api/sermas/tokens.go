@@ -195,5 +195,5 @@ func (h *handler) refuse(c echo.Context, appID string, err error) error {
 		return err
 	}
 	h.Logger.Info("sermas.refused", "app", named, "error", err.Error())
-	return answer.NewProblem(http.StatusUnauthorized, err.Error()).With("WWW-Authenticate", answer.Challenge)
+	return answer.NewProblem(answer.KeyInvalid, err.Error()).With("WWW-Authenticate", answer.Challenge)
 }

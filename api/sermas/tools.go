@@ -76,7 +76,7 @@ func (h *handler) place(c echo.Context, w *writing) error {
 		return err
 	}
 	if err := repositories.CheckID("repositoryId", w.id); err != nil {
-		return answer.BadRequest(err.Error())
+		return answer.NewProblem(answer.InvalidPath, err.Error())
 	}
 	w.places, err = h.Store.Places(c.Request().Context(), w.scope.AppID, w.id)
 	return err

@@ -180,7 +180,7 @@ func (g *Guard) Settle(door string, try Try, wrong error) error {
 	}
 	g.refused.WithLabelValues(door).Inc()
 	seconds := int(math.Ceil(pause.Seconds()))
-	return answer.NewProblem(http.StatusTooManyRequests, fmt.Sprintf("too many wrong credentials came from this address: try again in %d s", seconds)).
+	return answer.NewProblem(answer.SignInPaused, fmt.Sprintf("too many wrong credentials came from this address: try again in %d s", seconds)).
 		With("Retry-After", strconv.Itoa(seconds))
 }
 

@@ -134,7 +134,7 @@ func newRoot(env environment) *cobra.Command {
 		if unknown, is := errors.AsType[*pflag.NotExistError](err); is {
 			var known []string
 			cmd.Flags().VisitAll(func(flag *pflag.Flag) { known = append(known, "--"+flag.Name) })
-			hint = fault.DidYouMean("--"+unknown.GetSpecifiedName(), known)
+			hint = fault.DidYouMean("--"+unknown.GetSpecifiedName(), known).String()
 		}
 		return fmt.Errorf("%w%s (see: %s --help)", err, hint, cmd.CommandPath())
 	})

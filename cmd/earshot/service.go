@@ -239,7 +239,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		Auth: auth.Authenticator{Admin: s.config.AdminKey, Keys: s.store, Tokens: s.sealer, Now: s.env.now, SignIns: signIns},
 	})
 	proxies, _ := server.ParseProxies(s.config.Proxies) // was checked
-	s.http = server.New(s.config.Addr, proxies.Handler(s.parting.Handler(console.New(console.Options{REST: all, Walls: walls, Sealer: s.sealer, Now: s.env.now}))))
+	s.http = server.New(s.config.Addr, server.Identified(proxies.Handler(s.parting.Handler(console.New(console.Options{REST: all, Walls: walls, Sealer: s.sealer, Now: s.env.now})))))
 	s.http.RegisterOnShutdown(func() { close(closing) })
 	return nil
 }

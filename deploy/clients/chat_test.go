@@ -30,7 +30,7 @@ func TestChatClientsTakeTheServiceForTheirModel(t *testing.T) {
 		s.Call("PUT", "/v1/apps/"+app, `{"settings":`+settings+`}`)
 		s.Call("PUT", "/v1/apps/"+app+"/repositories/tables", tools)
 	}
-	require.Equal(t, "openai: It is noted.\nrefused: 401 invalid_api_key\nai: Booked at noon. | own calls: clock\n",
+	require.Equal(t, "openai: It is noted.\nrefused: 401 key_invalid\nai: Booked at noon. | own calls: clock\n",
 		run(t, folder, "node", "chat.mjs", s.URL+"/v1/apps/shop", testbed.AdminKey))
 	require.Equal(t, 1, s.fired("/v1/apps/shop/sessions/watched"), "three requests of one client are one message")
 	require.Equal(t, 1, s.fired("/v1/apps/shopacting/sessions/acted"))

@@ -33,9 +33,9 @@ func TestBodiesNameEveryFaultAsDefinitionsDo(t *testing.T) {
 
 	require.Equal(t, fault.List{
 		{Pointer: "/text", Detail: "is not polite"},
-		{Pointer: "/tmes", Detail: `unknown field "tmes"; did you mean "times"?`},
+		{Pointer: "/tmes", Detail: `unknown field "tmes"; did you mean "times"?`, Meant: fault.Meant{Code: fault.UnknownField, Allowed: []string{"text", "times"}, Suggestion: "times"}},
 	}, bodies.Decode("Greeting", []byte(`{"text":"oi","tmes":2}`), &into))
-	require.Equal(t, fault.List{{Pointer: "/text", Detail: "is missing"}}, bodies.Decode("Greeting", []byte(`{}`), &into))
+	require.Equal(t, fault.List{{Pointer: "/text", Detail: "is missing", Meant: fault.Meant{Code: fault.Missing}}}, bodies.Decode("Greeting", []byte(`{}`), &into))
 	require.ErrorContains(t, bodies.Decode("Greeting", []byte(`{`), &into), "malformed JSON")
 }
 
@@ -48,8 +48,8 @@ func TestWhatCountsAsAbsentIsLeftOut(t *testing.T) {
 	require.NoError(t, named.Decode("A", []byte(`{"text":"","id":"","note":"","times":null}`), &into))
 	require.Equal(t, map[string]any{"text": "", "note": ""}, into, "a text that may be empty stays")
 	require.Equal(t, fault.List{
-		{Pointer: "/other", Detail: `unknown field "other"`},
-		{Pointer: "/text", Detail: "null is not a string"},
+		{Pointer: "/other", Detail: `unknown field "other"`, Meant: fault.Meant{Code: fault.UnknownField, Allowed: []string{"id", "note", "text", "times"}}},
+		{Pointer: "/text", Detail: "null is not a string", Meant: fault.Meant{Code: fault.WrongType}},
 	}, named.Decode("A", []byte(`{"text":null,"times":"","other":null}`), &into))
 }
 

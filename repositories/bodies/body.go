@@ -216,7 +216,7 @@ func (b *Body) Err() error {
 	slices.SortStableFunc(listed, func(x, y fault.Fault) int {
 		return cmp.Or(schema.ComparePlaces(splitPointer(x.Pointer), splitPointer(y.Pointer)), cmp.Compare(x.Detail, y.Detail))
 	})
-	b.faults = slices.Compact(listed)
+	b.faults = slices.CompactFunc(listed, func(x, y fault.Fault) bool { return x.Pointer == y.Pointer && x.Detail == y.Detail })
 	b.faults.Skip(more)
 	return b.faults.Err()
 }

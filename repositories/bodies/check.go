@@ -94,7 +94,9 @@ func (c *checking) report(err error, piece any, at []string, apart map[string]bo
 		case c.faults.Full():
 			c.faults.Skip(1)
 		default:
-			c.faults.Add(fault.Point(schema.Tokens(at)...)+fault.Point(schema.Tokens(one.At)...), "%s", c.definitions.text(one, piece))
+			found := c.definitions.fault(one, piece)
+			found.Pointer = fault.Point(schema.Tokens(at)...) + fault.Point(schema.Tokens(one.At)...)
+			c.faults.Put(found)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package bodies
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -56,42 +57,41 @@ func Compile(schema []byte, formats map[string]func(string) error) *Definitions 
 	return d
 }
 
-// text puts a violation into words, with the nearest known name for a misspelt one.
-func (d *Definitions) text(l schema.Violation, tree any) string {
+// fault puts a violation into words, with the nearest known name for a misspelt one. It has no place.
+func (d *Definitions) fault(l schema.Violation, tree any) fault.Fault {
 	last := ""
 	if len(l.At) > 0 {
 		last = l.At[len(l.At)-1]
 	}
+	found := fault.Fault{Meant: l.Meant()}
 	switch what := l.Cause.ErrorKind.(type) {
 	case *finding.FalseSchema:
-		text := fault.Show(last) + " is not supported yet by this version"
+		found.Detail, found.Code = fault.Show(last)+" is not supported yet by this version", fault.NotSupported
 		if hint := d.Instead[last]; hint != "" {
-			text += "; " + hint
+			found.Detail += "; " + hint
 		}
-		return text
 	case *finding.AdditionalProperties:
-		return fmt.Sprintf("unknown field %q%s", fault.Clip(last), fault.DidYouMean(last, d.fields(l.Cause.SchemaURL)))
+		meant := fault.DidYouMean(last, d.fields(l.Cause.SchemaURL))
+		meant.Code = fault.UnknownField
+		found = fault.New("", "unknown field %q%s", fault.Clip(last), meant)
 	case *finding.Enum:
-		got, _ := what.Got.(string)
-		var known []string
-		for _, word := range what.Want {
-			if text, is := word.(string); is {
-				known = append(known, text)
-			}
-		}
-		return fault.Show(what.Got) + " is not one of " + fault.ShowAll(what.Want) + fault.DidYouMean(got, known)
+		found.Detail = fault.Show(what.Got) + " is not one of " + fault.ShowAll(what.Want) + found.Meant.String()
 	case *finding.Type:
-		if !d.Quiet {
-			return l.Text(tree)
+		found.Detail = l.Text(tree)
+		if d.Quiet {
+			found.Detail = "is " + schema.Article(what.Got) + ", not " + schema.Articles(what.Want)
 		}
-		return "is " + schema.Article(what.Got) + ", not " + schema.Articles(what.Want)
 	case *finding.Required:
-		return "is missing"
+		found.Detail = "is missing"
 	case *finding.MinLength:
-		return "is empty"
+		found.Detail = "is empty"
+	case *finding.Format:
+		errors.As(what.Err, &found) // a check that says more than its text
+		found.Detail = l.Text(tree)
 	default:
-		return l.Text(tree)
+		found.Detail = l.Text(tree)
 	}
+	return found
 }
 
 func (d *Definitions) fields(schemaURL string) []string {

@@ -50,7 +50,7 @@ func readTokens(body []byte) (tree any, faults fault.List, cut string) {
 			return tree, r.faults, ""
 		}
 	}
-	return nil, fault.List{{Detail: malformed(body, r.decoder.InputOffset(), err)}}, ""
+	return nil, fault.List{{Detail: malformed(body, r.decoder.InputOffset(), err), Meant: fault.Meant{Code: fault.Malformed}}}, ""
 }
 
 func (r *treeReader) value() (any, error) {

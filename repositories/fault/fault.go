@@ -3,7 +3,9 @@
 package fault
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,6 +17,7 @@ type Fault struct {
 	Pointer string `json:"pointer"`
 	// Detail says what is wrong and, if it can, what would be right.
 	Detail string `json:"detail"`
+	Meant
 	// more is how many faults this one stands for that are not listed.
 	more int
 }
@@ -44,17 +47,40 @@ func (f *List) Add(pointer, format string, args ...any) {
 		f.Skip(1)
 		return
 	}
-	*f = append(*f, Fault{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
+	*f = append(*f, New(pointer, format, args...))
 }
+
+// Put appends a fault; beyond Most it only counts.
+func (f *List) Put(one Fault) {
+	if f.Full() {
+		f.Skip(1)
+		return
+	}
+	*f = append(*f, one)
+}
+
+// New makes a fault whose detail is formatted as by fmt.Sprintf. It means what the last of args does that is a Meant.
+func New(pointer, format string, args ...any) Fault {
+	made := Fault{Pointer: pointer, Detail: fmt.Sprintf(format, args...)}
+	for _, arg := range args {
+		if meant, is := arg.(Meant); is {
+			made.Meant = meant
+		}
+	}
+	return made
+}
+
+// Error returns the detail: a check of one value returns a fault as its error.
+func (f Fault) Error() string { return f.Detail }
 
 // Join adds the faults of a part.
 func (f *List) Join(others List) {
 	for _, fault := range others {
-		if fault.more > 0 || f.Full() {
-			f.Skip(max(fault.more, 1))
+		if fault.more > 0 {
+			f.Skip(fault.more)
 			continue
 		}
-		*f = append(*f, fault)
+		f.Put(fault)
 	}
 }
 
@@ -89,6 +115,16 @@ func (f List) Listed() (listed List, more int) {
 		f, more = f[:Most], more+len(f)-Most
 	}
 	return f, more
+}
+
+// Coded is Listed with a code on each fault.
+func (f List) Coded() (listed List, more int) {
+	listed, more = f.Listed()
+	listed = slices.Clone(listed)
+	for i := range listed {
+		listed[i].Code = cmp.Or(listed[i].Code, InvalidValue)
+	}
+	return listed, more
 }
 
 // Err returns the faults as an error, or nil if there are none.

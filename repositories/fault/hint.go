@@ -26,13 +26,60 @@ func nearest[S ~string](word string, known []S) S {
 	return best
 }
 
-// DidYouMean returns the hint that an error about an unknown word ends with, as in
-// `; did you mean "tools"?`, or nothing if no known word is near.
-func DidYouMean[S ~string](word string, known []S) string {
-	if best := nearest(word, known); best != "" {
-		return fmt.Sprintf("; did you mean %q?", best)
+// Code says for programs what is wrong with a value. It is never renamed, and never used for another thing.
+type Code string
+
+// The codes of faults.
+const (
+	InvalidValue Code = "invalid_value" // what none of the others says
+	UnknownField Code = "unknown_field"
+	NotAllowed   Code = "not_allowed" // it is none of the words that are taken, or a name of nothing
+	Missing      Code = "missing"
+	WrongType    Code = "wrong_type"
+	NotSupported Code = "not_supported"
+	Malformed    Code = "malformed_json"
+)
+
+// Codes says when each of the codes comes.
+var Codes = []struct {
+	Code Code
+	When string
+}{
+	{UnknownField, "There is no field, or no parameter, of this name; `allowed` are those that there are."},
+	{NotAllowed, "The value is none of those that are taken, or names nothing that is there; `allowed` are those that are."},
+	{Missing, "The field must be given."},
+	{WrongType, "The value is of another type of JSON than is taken."},
+	{NotSupported, "The field is known, and not supported by this version."},
+	{Malformed, "The text is no JSON."},
+	{InvalidValue, "The value breaks another rule, which `detail` names."},
+}
+
+// mostAllowed is how many words a Meant lists.
+const mostAllowed = 100
+
+// Meant says for programs what is wrong with a value, and which words were to be used. As a text it is the hint that
+// an error about an unknown word ends with, as in `; did you mean "tools"?`, or nothing if no known word is near.
+type Meant struct {
+	Code       Code     `json:"code,omitempty"`
+	Allowed    []string `json:"allowed,omitempty"`    // at most 100
+	Suggestion string   `json:"suggestion,omitempty"` // the nearest of the allowed words
+}
+
+// String returns the hint.
+func (m Meant) String() string {
+	if m.Suggestion == "" {
+		return ""
 	}
-	return ""
+	return fmt.Sprintf("; did you mean %q?", m.Suggestion)
+}
+
+// DidYouMean says that a word is none of those that are known, and which is the nearest.
+func DidYouMean[S ~string](word string, known []S) Meant {
+	m := Meant{Code: NotAllowed, Suggestion: string(nearest(word, known))}
+	for _, one := range known[:min(len(known), mostAllowed)] {
+		m.Allowed = append(m.Allowed, string(one))
+	}
+	return m
 }
 
 // OneOf writes a list for an error: "a, b or c".

@@ -80,7 +80,7 @@ func (p *compiledParameter) authenticate(claims Claims) (*compiledParameter, []V
 	claim := p.claims[i]
 	value := normal(lookUp(claims[claim.Service], claim.Field))
 	if value == nil {
-		return p, []ValueFault{{p.name, fmt.Sprintf("cannot be filled: the ID token of %s has no claim %s", claim.Service, fault.Show(claim.Field))}}
+		return p, []ValueFault{{Parameter: p.name, Detail: fmt.Sprintf("cannot be filled: the ID token of %s has no claim %s", claim.Service, fault.Show(claim.Field))}}
 	}
 	value, _ = p.translate(value)
 	var flaws []violation

@@ -35,7 +35,8 @@ type Parameters struct {
 type ValueFault struct {
 	Parameter string `json:"parameter"` // its name, or the unknown name that was given
 	// Detail says what is wrong; for a part it begins with the path, as "stops[2].day: 5 is not a string".
-	Detail string `json:"detail"`
+	Detail string      `json:"detail"`
+	Meant  fault.Meant `json:"-"` // for problems
 }
 
 // Reading is the result of reading a model's arguments.
@@ -215,11 +216,13 @@ func (e *evaluation) unknown(values map[string]any) {
 		if _, ok := e.parameters.byName[name]; ok || e.keep(name, values[name]) {
 			continue
 		}
-		detail := "is not a parameter of the tool"
+		found := ValueFault{Parameter: fault.Clip(name), Detail: "is not a parameter of the tool"}
 		if len(e.Errors) < fault.Most { // the others are not listed, and each hint takes its time
-			detail += fault.DidYouMean(name, known)
+			found.Meant = fault.DidYouMean(name, known)
+			found.Meant.Code = fault.UnknownField
+			found.Detail += found.Meant.String()
 		}
-		e.Errors = append(e.Errors, ValueFault{Parameter: fault.Clip(name), Detail: detail})
+		e.Errors = append(e.Errors, found)
 	}
 }
 
@@ -266,7 +269,7 @@ func (e *evaluation) absent(p *compiledParameter) {
 
 func (e *evaluation) miss(p *compiledParameter, detail string) {
 	e.Missing = append(e.Missing, p.name)
-	e.Errors = append(e.Errors, ValueFault{Parameter: p.name, Detail: detail})
+	e.Errors = append(e.Errors, ValueFault{Parameter: p.name, Detail: detail, Meant: fault.Meant{Code: fault.Missing}})
 }
 
 func (e *evaluation) use(p *compiledParameter, value any) {
@@ -325,11 +328,11 @@ func (p *compiledParameter) flaws(value any) (flaws []violation, usable bool) {
 		return flaws, false
 	}
 	if why := p.unread(value); why != "" {
-		return []violation{{"", why}}, false
+		return []violation{{detail: why}}, false
 	}
 	flaws = checkIntegers(value, p.property, "")
 	if flaw := p.formatFlaw(value); flaw != "" {
-		flaws = append(flaws, violation{"", flaw})
+		flaws = append(flaws, violation{detail: flaw})
 	}
 	return flaws, true
 }

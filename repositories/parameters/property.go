@@ -69,7 +69,7 @@ func compileProperty(name string, given any, property *jsonschema.Schema, requir
 		value, _ := p.translate(notes.Value)
 		flaws := p.schemaFlaws(value)
 		if flaw := p.formatFlaw(value); len(flaws) == 0 && flaw != "" {
-			flaws = []violation{{"", flaw}}
+			flaws = []violation{{detail: flaw}}
 		}
 		for _, flaw := range flaws {
 			found.add("value", "%s", flaw.detail)
@@ -110,7 +110,7 @@ func (p *compiledParameter) schemaFlaws(value any) []violation {
 	}
 	var flaws []violation
 	for _, one := range schema.Violations(err) {
-		flaws = append(flaws, violation{"", one.Text(value)})
+		flaws = append(flaws, violation{detail: one.Text(value), meant: one.Meant()})
 	}
 	return flaws
 }
@@ -270,7 +270,7 @@ func checkIntegers(value any, s *jsonschema.Schema, at string) []violation {
 	case json.Number:
 		if integersAlone(schemaTypes(s)) && strings.ContainsAny(value.String(), ".eE") {
 			if number, ok := exactjson.ParseDecimal(value.String()); ok && number.Whole() {
-				return []violation{{at, exactjson.IntegerFlaw(value)}}
+				return []violation{{at: at, detail: exactjson.IntegerFlaw(value)}}
 			}
 		}
 	case []any:

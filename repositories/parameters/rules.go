@@ -111,7 +111,7 @@ func need(list []*compiledParameter, names []string) {
 func (p *compiledParameter) faultsOf(flaws []violation) []ValueFault {
 	faults := make([]ValueFault, len(flaws))
 	for i, found := range flaws {
-		faults[i] = ValueFault{Parameter: p.name, Detail: found.detail}
+		faults[i] = ValueFault{Parameter: p.name, Detail: found.detail, Meant: found.meant}
 		if found.at != "" {
 			faults[i].Detail = p.name + found.at + ": " + found.detail
 		}
@@ -134,7 +134,7 @@ func (p *compiledParameter) check(value any, at string) []violation {
 		detail = why
 	}
 	if detail != "" {
-		return []violation{{at, detail}}
+		return []violation{{at, detail, p.meant(value)}}
 	}
 
 	var flaws []violation
@@ -153,6 +153,24 @@ func (p *compiledParameter) check(value any, at string) []violation {
 		}
 	}
 	return flaws
+}
+
+// meant says for programs what is wrong with a value that is at fault.
+func (p *compiledParameter) meant(value any) fault.Meant {
+	text, is := value.(string)
+	switch {
+	case p.kind.violation(value) != "":
+		return fault.Meant{Code: fault.WrongType}
+	case !is || len(p.allowed) == 0 || slices.ContainsFunc(p.allowed, func(e entry) bool { return e.allows(value) }):
+		return fault.Meant{}
+	}
+	var allowed []string
+	for _, e := range p.allowed[:min(len(p.allowed), fault.Most)] {
+		if word, is := e.given.(string); is {
+			allowed = append(allowed, word)
+		}
+	}
+	return fault.DidYouMean(text, allowed)
 }
 
 // violation says why a value is not of the type, or nothing. Nothing is converted.

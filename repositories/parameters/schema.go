@@ -123,9 +123,9 @@ func (r *rootSchema) validate(values map[string]any) []ValueFault {
 		case 0:
 			faults = append(faults, ValueFault{Detail: "together the values are at fault: " + one.Detail})
 		case 1:
-			faults = append(faults, ValueFault{Parameter: one.At[0], Detail: one.Text(values)})
+			faults = append(faults, ValueFault{Parameter: one.At[0], Detail: one.Text(values), Meant: one.Meant()})
 		default:
-			faults = append(faults, ValueFault{Parameter: one.At[0], Detail: path(values, one.At) + ": " + one.Text(values)})
+			faults = append(faults, ValueFault{Parameter: one.At[0], Detail: path(values, one.At) + ": " + one.Text(values), Meant: one.Meant()})
 		}
 	}
 	return faults

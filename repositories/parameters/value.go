@@ -94,7 +94,10 @@ func equal(a, b any) bool {
 }
 
 // violation is one validation error with its place inside the value, as [2].day.
-type violation struct{ at, detail string }
+type violation struct {
+	at, detail string
+	meant      fault.Meant
+}
 
 func index(at string, i int) string { return fmt.Sprintf("%s[%d]", at, i) }
 
@@ -106,7 +109,7 @@ func checkAnything(value any, at string) []violation {
 	switch value := value.(type) {
 	case json.Number:
 		if detail := exactjson.NumberFlaw(value); detail != "" {
-			return []violation{{at, detail}}
+			return []violation{{at: at, detail: detail}}
 		}
 	case []any:
 		for i := range value {
@@ -118,7 +121,7 @@ func checkAnything(value any, at string) []violation {
 		}
 	case nil, string, bool:
 	default:
-		return []violation{{at, fault.Show(value) + " is not a JSON value"}}
+		return []violation{{at: at, detail: fault.Show(value) + " is not a JSON value"}}
 	}
 	return flaws
 }
@@ -138,7 +141,7 @@ func controlFlaws(value any, at string) []violation {
 	switch value := value.(type) {
 	case string:
 		if found, has := ControlCharacter(value); has {
-			return []violation{{at, fmt.Sprintf("%s has the control character U+%04X, which is never pasted into a statement", fault.Show(value), found)}}
+			return []violation{{at: at, detail: fmt.Sprintf("%s has the control character U+%04X, which is never pasted into a statement", fault.Show(value), found)}}
 		}
 	case []any:
 		for i := range value {

@@ -34,6 +34,31 @@ func (v Violation) Text(document any) string {
 	return fault.Show(ValueAt(document, v.At)) + " " + v.Detail
 }
 
+// Meant says for programs what is wrong.
+func (l Violation) Meant() (meant fault.Meant) {
+	if l.Cause == nil {
+		return meant
+	}
+	switch what := l.Cause.ErrorKind.(type) {
+	case *finding.Enum:
+		got, _ := what.Got.(string)
+		var known []string
+		for _, word := range what.Want {
+			if text, is := word.(string); is {
+				known = append(known, text)
+			}
+		}
+		return fault.DidYouMean(got, known)
+	case *finding.AdditionalProperties:
+		meant.Code = fault.UnknownField
+	case *finding.Type:
+		meant.Code = fault.WrongType
+	case *finding.Required:
+		meant.Code = fault.Missing
+	}
+	return meant
+}
+
 // maxViolations bounds how many findings are sorted and worded.
 const maxViolations = 10_000
 

@@ -180,7 +180,7 @@ func (a *appReads) Granted(ctx context.Context, appID, moduleID string, same fun
 		}
 		a.grants.forget(appID) // the module may be newer
 	}
-	return fmt.Errorf("module %q of app %q: %w", moduleID, appID, repositories.ErrNotFound)
+	return fmt.Errorf("app %q: %w", appID, &repositories.NotFoundError{Kind: "module", ID: moduleID})
 }
 
 // extendLineage notes when the newest token of a lineage ends.

@@ -66,7 +66,7 @@ func (a *appReads) App(ctx context.Context, appID string) (*repositories.App, er
 	revision, _ := fields[0].(string)
 	record, exists := fields[1].(string)
 	if !exists {
-		return nil, fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
+		return nil, &repositories.NotFoundError{Kind: "app", ID: appID}
 	}
 	return a.LoadApp(appID, revision, record)
 }

@@ -191,7 +191,7 @@ func (k *accessKeys) addKey(ctx context.Context, appID string, made storedKey) e
 	case err != nil:
 		return err
 	case reply == "noapp":
-		return fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
+		return &repositories.NotFoundError{Kind: "app", ID: appID}
 	case reply == "orphan":
 		return ErrKey
 	case reply == "full":
@@ -243,7 +243,7 @@ func (k *accessKeys) AppKeys(ctx context.Context, appID, after string, limit int
 		return nil, "", keyspace.Unavailable(err)
 	}
 	if exists.Val() == 0 {
-		return nil, "", fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
+		return nil, "", &repositories.NotFoundError{Kind: "app", ID: appID}
 	}
 	ids := slices.DeleteFunc(slices.Sorted(maps.Keys(all.Val())), func(id string) bool { return id <= after })
 	ids, next := cut(ids, limit)
@@ -303,7 +303,7 @@ func (k *accessKeys) RevokeKey(ctx context.Context, appID, keyID string) error {
 		k.access.forget(fmt.Sprintf("%s %s", appID, id))
 	}
 	if len(gone) == 0 {
-		return fmt.Errorf("key %q: %w", keyID, repositories.ErrNotFound)
+		return &repositories.NotFoundError{Kind: "key", ID: keyID}
 	}
 	return forgotten(ctx)
 }

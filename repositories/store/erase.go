@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"earshot/repositories"
@@ -62,7 +61,7 @@ func (e *erasing) mark(ctx context.Context, generation string) error {
 	reply, err := markErasing.Run(ctx, e.sessions.db, []string{k.App(), k.Closed(e.id)},
 		e.token, erasingHolds.Milliseconds(), generation, e.sessions.Remembers().Milliseconds())
 	if err == nil && reply == "noapp" {
-		return fmt.Errorf("app %q: %w", e.app, repositories.ErrNotFound)
+		return &repositories.NotFoundError{Kind: "app", ID: e.app}
 	}
 	return err
 }

@@ -104,7 +104,7 @@ func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, re
 	case reply == "conflict":
 		return errConflict
 	case reply == "noapp":
-		return fmt.Errorf("app %q: %w", scope.AppID, repositories.ErrNotFound)
+		return &repositories.NotFoundError{Kind: "app", ID: scope.AppID}
 	case reply == "erasing":
 		return fmt.Errorf("session %q: %w", scope.SessionID, repositories.ErrErasing)
 	case reply == "full":
@@ -212,7 +212,7 @@ func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, 
 func (r *repositoryRecords) Repository(ctx context.Context, scope repositories.Scope, id string) (*repositories.Repository, error) {
 	stored, err := r.db.HGet(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID), id).Result()
 	if errors.Is(err, redis.Nil) {
-		return nil, fmt.Errorf("repository %q: %w", id, repositories.ErrNotFound)
+		return nil, &repositories.NotFoundError{Kind: "repository", ID: id}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("repository %q: %w", id, keyspace.Unavailable(err))
@@ -231,7 +231,7 @@ func (r *repositoryRecords) Repositories(ctx context.Context, scope repositories
 		return nil, "", keyspace.Unavailable(err)
 	}
 	if exists.Val() == 0 {
-		return nil, "", fmt.Errorf("app %q: %w", scope.AppID, repositories.ErrNotFound)
+		return nil, "", &repositories.NotFoundError{Kind: "app", ID: scope.AppID}
 	}
 	ids := slices.Sorted(slices.Values(all.Val()))
 	ids = ids[sort.Search(len(ids), func(i int) bool { return ids[i] > after }):]

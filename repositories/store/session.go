@@ -156,7 +156,7 @@ func (s *sessionRecords) Generation(ctx context.Context, appID, sessionID string
 		return Generation{}, keyspace.Unavailable(err)
 	}
 	if app.Val()[0] == nil {
-		return Generation{}, fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
+		return Generation{}, &repositories.NotFoundError{Kind: "app", ID: appID}
 	}
 	found := Generation{}
 	found.App, _ = app.Val()[1].(string) // none in apps that were made before there were any
@@ -294,7 +294,7 @@ func (s *sessionRecords) putReply(session *repositories.Session, raw any, most i
 	case "erasing":
 		return false, fmt.Errorf("session %q: %w", session.ID, repositories.ErrErasing)
 	case "noapp":
-		return false, fmt.Errorf("app %q: %w", session.AppID, repositories.ErrNotFound)
+		return false, &repositories.NotFoundError{Kind: "app", ID: session.AppID}
 	case "full":
 		return false, &repositories.LimitError{Limit: "repositoriesPerSession", Most: most}
 	case "over":
@@ -363,10 +363,10 @@ func (s *sessionRecords) Session(ctx context.Context, appID, sessionID string) (
 		return nil, keyspace.Unavailable(err)
 	}
 	if there.Val() == 0 {
-		return nil, fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
+		return nil, &repositories.NotFoundError{Kind: "app", ID: appID}
 	}
 	if used.Err() == redis.Nil {
-		return nil, fmt.Errorf("session %q: %w", sessionID, repositories.ErrNotFound)
+		return nil, &repositories.NotFoundError{Kind: "session", ID: sessionID}
 	}
 	return readSession(appID, sessionID, keyspace.Fields(fields.Val()))
 }
@@ -407,7 +407,7 @@ func (s *sessionRecords) Sessions(ctx context.Context, appID, after string, limi
 		return nil, "", keyspace.Unavailable(err)
 	}
 	if there.Val() == 0 {
-		return nil, "", fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
+		return nil, "", &repositories.NotFoundError{Kind: "app", ID: appID}
 	}
 	ids, next := cut(names.Val(), limit)
 	hashes := make([]string, len(ids))

@@ -46,7 +46,11 @@ func (d *Deliveries) Answer(ctx context.Context, appID, triggerID string, answer
 	case status == ledger.Gone:
 		return query.Record{}, fmt.Errorf("trigger %q: %w", triggerID, query.ErrNotFound)
 	case status == ledger.Late:
-		return query.Record{}, fmt.Errorf("trigger %q %w: the time for an answer is over", triggerID, query.ErrEnded)
+		record, err := d.Records.Trigger(ctx, appID, triggerID)
+		if err != nil {
+			return query.Record{}, err
+		}
+		return query.Record{}, &query.StateError{TriggerID: triggerID, State: record.State, Err: query.ErrEnded, Why: ": the time for an answer is over"}
 	case status == ledger.NotAsked:
 		return query.Record{}, fmt.Errorf("trigger %q %w", triggerID, query.ErrNotAsked)
 	}

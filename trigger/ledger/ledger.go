@@ -13,7 +13,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,7 +73,7 @@ type SessionFields struct {
 // AppNotFound is the error of a request for an app that does not exist. It is
 // repositories.ErrNotFound.
 func AppNotFound(appID string) error {
-	return fmt.Errorf("app %q: %w", appID, repositories.ErrNotFound)
+	return &repositories.NotFoundError{Kind: "app", ID: appID}
 }
 
 // Hash returns 128 bits of SHA-256 over the parts, each with its length.

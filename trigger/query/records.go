@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"earshot/matcher"
@@ -39,6 +40,19 @@ var (
 	// ErrUnexplained means that there is nothing, or nothing any more, that explains a message.
 	ErrUnexplained = errors.New("there is no explanation")
 )
+
+// StateError says that the state of a trigger does not let it do what was asked for.
+type StateError struct {
+	TriggerID, State string
+	Err              error  // ErrEnded, or another
+	Why              string // follows the words of Err
+}
+
+// Error names the trigger and says why.
+func (e *StateError) Error() string { return fmt.Sprintf("trigger %q %s%s", e.TriggerID, e.Err, e.Why) }
+
+// Unwrap returns Err.
+func (e *StateError) Unwrap() error { return e.Err }
 
 // Trigger returns the record of a trigger, or ErrNotFound.
 func (r *Records) Trigger(ctx context.Context, appID, triggerID string) (Record, error) {
@@ -125,6 +139,51 @@ func (r *Records) NextAttempt(ctx context.Context, record Record) (NextAttempt, 
 		return NextAttempt{Number: tries, UnderWay: true}, nil
 	}
 	return NextAttempt{Number: tries + 1, Due: due}, nil
+}
+
+// mostWaiting is how many triggers of a session are listed as waiting.
+const mostWaiting = 200
+
+// Waiting lists the triggers of a session that wait: for a confirmation, for the end of the time in which they can be
+// taken back, or for an answer; the newest first, and at most 200 of them.
+//
+// Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
+func (r *Records) Waiting(ctx context.Context, appID, sessionID string) ([]Record, error) {
+	waiting, calls, ids := []Record{}, []Record{}, []string{}
+	for _, state := range []string{StateConfirming, StatePending} {
+		found, _, err := r.Triggers(ctx, Triggers{AppID: appID, SessionID: sessionID, State: state, Page: Page{Limit: mostWaiting}})
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range found {
+			if state == StateConfirming || one.DueAt != nil {
+				waiting = append(waiting, one)
+			} else if one.Call != nil && one.Call.State == StatePending {
+				calls = append(calls, one)
+			}
+		}
+	}
+	for _, one := range calls {
+		stored, err := r.Stored(ctx, appID, one.TriggerID)
+		if errors.Is(err, ErrNotFound) {
+			stored, err = &Stored{}, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, keyspace.EffectID(stored.Firing, effect.PartCall))
+	}
+	awaits, err := r.Ledger.Awaiting(ctx, appID, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i, one := range calls {
+		if awaits[i] {
+			waiting = append(waiting, one)
+		}
+	}
+	slices.SortStableFunc(waiting, func(x, y Record) int { return y.Time.Compare(x.Time) })
+	return waiting[:min(len(waiting), mostWaiting)], nil
 }
 
 // FillStates sets the states of matches to the current ones. A trigger whose record is gone keeps

@@ -297,8 +297,20 @@ func (c *Catalog) Find(name, repositoryID string) (matcher.Candidate, bool) {
 	return c.scope.Find(name, repositoryID)
 }
 
-// OpenCall is a call that messages have begun and that lacks values.
+// States of an OpenCall that no other list has.
+const (
+	OpenAsking   = "asking"
+	OpenSettling = "settling"
+)
+
+// OpenCall is what waits in a session: a call that messages have begun and that lacks values, which has no trigger yet,
+// or a trigger that is confirming, settling, or pending as it waits for an answer.
 type OpenCall struct {
+	TriggerID    string         `json:"triggerId,omitempty"`
+	State        string         `json:"state"`
+	Question     string         `json:"question,omitempty"` // what the user is to be asked
+	Digest       string         `json:"digest,omitempty"`
+	ExpiresAt    *time.Time     `json:"expiresAt,omitempty"` // when it waits no more
 	RepositoryID string         `json:"repositoryId"`
 	Name         string         `json:"name"`
 	Values       map[string]any `json:"values"`  // the valid ones
@@ -328,7 +340,10 @@ func (r *Reader) Open(ctx context.Context, appID, sessionID string) ([]OpenCall,
 	}
 	all, _ := s.Winners()
 	for _, one := range conversation.Read(found.Unfinished, all, found.At) {
-		open = append(open, OpenCall{one.RepositoryID, one.Name, one.Values, one.Missing, one.Candidate.Tool.Params().Ask(one.Missing...)})
+		open = append(open, OpenCall{
+			State: OpenAsking, RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values, Missing: one.Missing,
+			Question: one.Candidate.Tool.Params().Ask(one.Missing...), Ask: one.Candidate.Tool.Params().Ask(one.Missing...),
+		})
 	}
 	return open, nil
 }

@@ -92,6 +92,7 @@ func TestProblemsHaveTypes(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, 400, problem.Status)
+	equal(t, earshot.CodeInvalidBody, problem.Code)
 	equal(t, "[/actor /text]", fmt.Sprint([]string{problem.Errors[0].Pointer, problem.Errors[1].Pointer}))
 	_, err = app.Fire(t.Context(), earshot.Direct{Name: "book", Values: earshot.Values{"day": "Sunday"}})
 	equal(t, true, errors.Is(err, earshot.ErrInvalid) && strings.Contains(err.Error(), "/values/day"))

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -212,4 +213,27 @@ func TestAUserAsksForAnAppointment(t *testing.T) {
 	equal(t, "Friday", fired.Day)
 	record := got(app.Trigger(t.Context(), given.Matches[0].TriggerID))(t)
 	equal(t, "delivered", record.State)
+}
+
+func TestTheCodesAreThoseOfTheService(t *testing.T) {
+	service(t)
+	response := got(http.Get(os.Getenv("EARSHOT_URL") + "/openapi.json"))(t)
+	defer response.Body.Close()
+	var document struct {
+		Components struct {
+			Schemas struct {
+				ProblemCode struct{ Enum []string }
+			}
+		}
+	}
+	must(t, json.NewDecoder(response.Body).Decode(&document))
+	source := got(os.ReadFile("codes.go"))(t)
+	var here []string
+	for _, code := range regexp.MustCompile(`Code = "(\w+)"`).FindAllStringSubmatch(string(source), -1) {
+		here = append(here, code[1])
+	}
+	slices.Sort(here)
+	there := document.Components.Schemas.ProblemCode.Enum
+	slices.Sort(there)
+	equal(t, strings.Join(there, " "), strings.Join(here, " "))
 }

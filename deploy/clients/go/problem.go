@@ -42,6 +42,12 @@ type Problem struct {
 	Status int    `json:"status"`
 	// Detail says what is wrong this time, and the way out.
 	Detail string `json:"detail"`
+	// Code is what is wrong, as CodeTriggerEnded; empty where somebody in between has answered.
+	Code Code `json:"code"`
+	// State is that of the trigger, with CodeTriggerEnded and CodeTriggerOwes.
+	State string `json:"state,omitempty"`
+	// Limit names the limit that is reached, with CodeRateLimited and CodeLimitReached.
+	Limit string `json:"limit,omitempty"`
 	// Errors are all faults of the body, at most 100.
 	Errors []Fault `json:"errors,omitempty"`
 	// MessageID is that of a message which is kept undecided: sent again under it, it is decided.
@@ -56,6 +62,11 @@ type Problem struct {
 type Fault struct {
 	Pointer string `json:"pointer"` // RFC 6901; empty for the body as a whole
 	Detail  string `json:"detail"`
+	// Code is what is wrong there, as unknown_field, missing or not_allowed.
+	Code string `json:"code"`
+	// Allowed are the names or values that are taken there, and Suggestion the nearest of them.
+	Allowed    []string `json:"allowed,omitempty"`
+	Suggestion string   `json:"suggestion,omitempty"`
 }
 
 // Error names the status, what is wrong, and every fault.

@@ -34,14 +34,21 @@ type SessionState struct {
 	Language     string         `json:"language,omitempty"`     // what its user speaks (BCP 47), where that was put
 	LastMessage  time.Time      `json:"lastMessage,omitzero"`   // when its last message came; missing where none has
 	Metadata     map[string]any `json:"metadata,omitempty"`     // what its client attached to it
-	Open         []OpenCall     `json:"open,omitempty"`         // the calls that lack values; a list of sessions does not tell them
+	Open         []OpenCall     `json:"open,omitempty"`         // what waits for somebody, whoever set it off; a list of sessions does not tell it
 	Repositories []string       `json:"repositories,omitempty"` // the templates that were copied into it
 	TimeZone     string         `json:"timeZone,omitempty"`     // where its user is (IANA), where that was put
 }
 
-// OpenCall is a call that messages have begun and that lacks values: for ten minutes the next
-// message may complete it.
+// OpenCall is what waits in a session: a call that messages have begun and that lacks values (for ten minutes the next
+// message may complete it), or a trigger.
 type OpenCall struct {
+	TriggerID string `json:"triggerId,omitempty"` // missing of a call that lacks values
+	// asking: for values; confirming; settling: it can be taken back; pending: for an answer.
+	State     string     `json:"state"`
+	Question  string     `json:"question,omitempty"`  // what the user is to be asked
+	Digest    string     `json:"digest,omitempty"`    // a confirmation names it
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"` // when it is confirmed or taken back no more
+
 	RepositoryID string   `json:"repositoryId"`
 	Name         string   `json:"name"`
 	Ask          string   `json:"ask,omitempty"` // the question for the first missing one, where its parameter has one

@@ -5,7 +5,6 @@ package effecttest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"testing"
 	"time"
 
@@ -24,7 +23,7 @@ func (a Apps) App(_ context.Context, id string) (*repositories.App, error) {
 	if app, ok := a[id]; ok {
 		return app, nil
 	}
-	return nil, fmt.Errorf("app %q: %w", id, repositories.ErrNotFound)
+	return nil, &repositories.NotFoundError{Kind: "app", ID: id}
 }
 
 // unreachableApps is a store that does not answer.

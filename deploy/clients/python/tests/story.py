@@ -83,7 +83,7 @@ class Story(unittest.TestCase):
         waits = visit.fire("refund", {"order": "A1"}, source="ui")
         with self.assertRaises(Problem) as refused:
             visit.confirm(waits["triggerId"], "forged")
-        self.assertEqual(("conflict", 409), (refused.exception.kind, refused.exception.status))
+        self.assertEqual(("conflict", 409, "digest_differs"), (refused.exception.kind, refused.exception.status, refused.exception.code))
         self.assertNotEqual("confirming", visit.confirm(waits["triggerId"], waits["digest"])["state"])
         self.assertEqual("cancelled", visit.deny(visit.fire("refund", {"order": "B2"})["triggerId"])["state"])
         self.assertEqual("cancelled", visit.cancel(visit.fire("light")["triggerId"])["state"])

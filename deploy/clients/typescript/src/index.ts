@@ -5,7 +5,7 @@ import type { ToolDefinition } from './tools.js';
 
 export type { Event, Events, Following } from './events.js';
 export type { Options, Token } from './http.js';
-export { type Fault, type Kind, NoAnswer, Problem } from './problem.js';
+export { type Code, type Fault, type Kind, NoAnswer, Problem } from './problem.js';
 export type { components, paths } from './schema.js';
 export { type Firing, type Handler, type Said, type Saying, Session, type Trigger } from './session.js';
 export { defineTool, type GivenValues, type ToolDefinition, type Values } from './tools.js';

@@ -1,10 +1,10 @@
 import type { components } from './schema.js';
 
+/** What is wrong, for programs: it stays the same for ever. */
+export type Code = components['schemas']['ProblemCode'];
+
 /** One fault of a body: `pointer` (RFC 6901) says where, empty for the body as a whole. */
-export interface Fault {
-  pointer: string;
-  detail: string;
-}
+export type Fault = NonNullable<components['schemas']['Problem']['errors']>[number];
 
 /** What went wrong, for a `switch`. */
 export type Kind = 'invalid' | 'unauthorized' | 'forbidden' | 'missing' | 'conflict' | 'too large' | 'unavailable' | 'other';
@@ -22,6 +22,12 @@ export class Problem extends Error {
   readonly title: string;
   /** What is wrong this time, and the way out. */
   readonly detail: string;
+  /** Which of all problems it is; `undefined` where somebody in between has answered. */
+  readonly code: Code | undefined;
+  /** Of the trigger, with `trigger_ended` and `trigger_owes`. */
+  readonly state: string | undefined;
+  /** The limit that is reached, with `rate_limited` and `limit_reached`. */
+  readonly limit: string | undefined;
   /** Every fault of the body, at most 100. */
   readonly errors: readonly Fault[];
   /** Of a message that is kept undecided: sent again under this id, it is decided. */
@@ -39,6 +45,9 @@ export class Problem extends Error {
     this.type = read.type ?? 'about:blank';
     this.title = title;
     this.detail = read.detail ?? '';
+    this.code = read.code;
+    this.state = read.state;
+    this.limit = read.limit;
     this.errors = read.errors ?? [];
     this.messageId = read.messageId;
     this.triggers = read.triggers ?? [];

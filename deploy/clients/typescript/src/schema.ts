@@ -1691,6 +1691,11 @@ export interface components {
             /** @description What came of the message, in a sentence; where nothing fired, why. */
             why: string;
         };
+        /**
+         * @description What is wrong with a field or a value, for programs. It stays the same for ever; a later version may have further ones.
+         * @enum {string}
+         */
+        FaultCode: "unknown_field" | "not_allowed" | "missing" | "wrong_type" | "not_supported" | "malformed_json" | "invalid_value";
         /** @description A tool in scope, as a model sees it, and how near a text is to it. */
         FoundTool: {
             /** @description What it does, as its author says. */
@@ -2002,8 +2007,8 @@ export interface components {
         OpenAIError: {
             /** @description What is wrong. */
             error: {
-                /** @description A word for programs, as invalid_api_key, rate_limit_exceeded, model_unreachable or model_not_configured. */
-                code: string | null;
+                /** @description What is wrong, for programs: as in a problem. */
+                code: components["schemas"]["ProblemCode"];
                 /** @description What is wrong and what to do, for people. */
                 message: string;
                 /** @description Always null. */
@@ -2012,16 +2017,32 @@ export interface components {
                 type: string;
             };
         };
-        /** @description A call that messages have begun and that lacks values: for ten minutes the next message may complete it. */
+        /** @description What waits in a session: a call that messages have begun and that lacks values (for ten minutes the next message may complete it), or a trigger that is to be confirmed, can still be taken back, or waits for an answer. */
         OpenCall: {
             /** @description The question for the first missing one, where its parameter has one. */
             ask?: string;
+            /** @description Stands for app, session, tool and values: a confirmation names it. */
+            digest?: string;
+            /**
+             * Format: date-time
+             * @description When it is confirmed or taken back no more.
+             */
+            expiresAt?: string;
             /** @description The parameters that have none. */
             missing: string[];
             /** @description The tool. */
             name: components["schemas"]["ToolName"];
+            /** @description What the user is to be asked. */
+            question?: string;
             /** @description The repository that has the tool. */
             repositoryId: components["schemas"]["Id"];
+            /**
+             * @description What it waits for: values, a confirmation, the end of the time in which it can be taken back, or an answer.
+             * @enum {string}
+             */
+            state: "asking" | "confirming" | "settling" | "pending";
+            /** @description The trigger; missing of a call that lacks values. */
+            triggerId?: components["schemas"]["Id"];
             /** @description The values that were said and are valid. */
             values: {
                 [key: string]: unknown;
@@ -2122,19 +2143,31 @@ export interface components {
         };
         /** @description What went wrong (RFC 9457). */
         Problem: {
+            /** @description What is wrong, for programs. */
+            code: components["schemas"]["ProblemCode"];
             /** @description What is wrong this time, and the way out. */
             detail: string;
             /** @description Every fault of a body at once, at most 100. */
             errors?: {
+                /** @description The names or values that are taken there, at most 100. */
+                allowed?: string[];
+                /** @description What is wrong there, for programs. */
+                code: components["schemas"]["FaultCode"];
                 /** @description What is wrong there. */
                 detail: string;
                 /** @description JSON Pointer (RFC 6901) into the body; empty for the body as a whole. */
                 pointer: string;
+                /** @description The nearest of those that are taken. */
+                suggestion?: string;
             }[];
+            /** @description The limit that is reached, as the settings of the app name it. */
+            limit?: string;
             /** @description Of a message that is kept undecided: send it again under this id. */
             messageId?: string;
             /** @description Of /readyz, where verbose asks for them. */
             services?: components["schemas"]["ServiceState"][];
+            /** @description Of a trigger whose state does not let it do what was asked for. */
+            state?: string;
             /** @description The HTTP status. */
             status: number;
             /** @description The problem in short; the same for all of its type. */
@@ -2147,6 +2180,11 @@ export interface components {
              */
             type: string;
         };
+        /**
+         * @description What is wrong, for programs. It stays the same for ever; a later version may have further ones.
+         * @enum {string}
+         */
+        ProblemCode: "invalid_body" | "invalid_query" | "invalid_cursor" | "invalid_path" | "invalid_header" | "invalid_idempotency_key" | "idempotency_key_differs" | "max_tokens_exceeded" | "capability_missing" | "key_missing" | "key_invalid" | "key_expired" | "user_unverified" | "forbidden" | "scope_missing" | "origin_not_allowed" | "host_not_allowed" | "model_not_allowed" | "not_found" | "unknown_path" | "unknown_app" | "unknown_session" | "unknown_repository" | "unknown_tool" | "unknown_trigger" | "unknown_message" | "unknown_draft" | "unknown_key" | "unknown_module" | "not_explained" | "method_not_allowed" | "body_timeout" | "message_id_reused" | "draft_replaced" | "draft_decided" | "trigger_id_reused" | "trigger_ended" | "trigger_owes" | "digest_differs" | "no_answer_awaited" | "session_closed" | "in_use" | "precondition_failed" | "body_too_long" | "unsupported_media_type" | "invalid_values" | "limit_reached" | "scopes_exceeded" | "upgrade_required" | "rate_limited" | "sign_in_paused" | "streams_exceeded" | "internal_error" | "model_not_configured" | "message_undecided" | "model_unreachable" | "model_busy" | "store_unavailable" | "store_full" | "events_unavailable" | "session_erasing" | "overloaded" | "not_ready" | "interrupted";
         /** @description The replica can work. */
         Ready: {
             /** @description Where verbose asks for them. */
@@ -2478,7 +2516,7 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             };
-            /** @description The calls that lack values; a list of sessions does not tell them. */
+            /** @description What waits for somebody, whoever set it off; a list of sessions does not tell it. */
             open?: components["schemas"]["OpenCall"][];
             /** @description The templates that were copied into it. */
             repositories?: components["schemas"]["Id"][];
@@ -3012,7 +3050,7 @@ export interface components {
         /** @description With true the app may lose modules and sources that tools name; their calls fail from then on. Without it that is refused with 409, which names the tools. */
         force: boolean;
         /**
-         * @description The id of the message: one that was sent before fires nothing.
+         * @description The id of the message, or of the trigger, where the body has none: one that was sent before fires nothing. A body with another one is refused.
          * @example turn-17
          */
         "Idempotency-Key": string;
@@ -3114,6 +3152,8 @@ export interface components {
         "WWW-Authenticate": string;
         /** @description The id of the user's last message in the session's history; missing where nothing was matched. */
         "X-Earshot-Message-Id": string;
+        /** @description Names the request, as the log does: what the request itself has under this name, if it is 1 to 128 signs of A-Z a-z 0-9 . _ -, else a fresh one. */
+        "X-Request-Id": string;
     };
     pathItems: never;
 }
@@ -3895,6 +3935,11 @@ export interface operations {
             };
             header?: {
                 /**
+                 * @description The id of the message, or of the trigger, where the body has none: one that was sent before fires nothing. A body with another one is refused.
+                 * @example turn-17
+                 */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+                /**
                  * @description respond-async: answer 202 as soon as the message is stored (RFC 7240).
                  * @example respond-async
                  */
@@ -4497,7 +4542,13 @@ export interface operations {
     fireInSession: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The id of the message, or of the trigger, where the body has none: one that was sent before fires nothing. A body with another one is refused.
+                 * @example turn-17
+                 */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
             path: {
                 /** @description The app. */
                 appId: components["parameters"]["appId"];
@@ -4689,7 +4740,13 @@ export interface operations {
     fireInApp: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The id of the message, or of the trigger, where the body has none: one that was sent before fires nothing. A body with another one is refused.
+                 * @example turn-17
+                 */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+            };
             path: {
                 /** @description The app. */
                 appId: components["parameters"]["appId"];

@@ -99,7 +99,7 @@ test('a user says yes or no to what waits', async () => {
   const first1 = await visit.fire(refund, { order: 'A1' });
   const waiting = await first(events, 'tool.confirm');
   assert.equal(waiting.data.triggerId, first1.triggerId);
-  await assert.rejects(visit.confirm({ ...waiting.data, digest: 'forged' }), (error) => error instanceof Problem && error.kind === 'conflict');
+  await assert.rejects(visit.confirm({ ...waiting.data, digest: 'forged' }), (error) => error instanceof Problem && error.kind === 'conflict' && error.code === 'digest_differs');
   assert.notEqual((await visit.confirm(waiting.data)).state, 'confirming');
   assert.equal((await visit.deny(await visit.fire('refund', { order: 'B2' }))).state, 'cancelled');
   assert.equal((await visit.cancel(await visit.fire(light, {}))).state, 'cancelled');

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import httpx
 
-from .types import Answer, Event, Match, Problem as ProblemBody, ProblemErrorsItem
+from .types import Answer, Event, Match, Problem as ProblemBody, ProblemCode, ProblemErrorsItem
 
 DEFAULT_URL = "http://127.0.0.1:8080"
 # The longest pause before a request is sent again, in seconds; a service that asks for more is reported.
@@ -35,6 +35,12 @@ class Problem(EarshotError):
         self.title = body.get("title", "Refused")
         #: What is wrong this time, and the way out.
         self.detail = body.get("detail", "")
+        #: Which of all problems it is, as draft_replaced; None where somebody in between has answered.
+        self.code: Optional[ProblemCode] = body.get("code")
+        #: Of the trigger, with trigger_ended and trigger_owes.
+        self.state: Optional[str] = body.get("state")
+        #: The limit that is reached, with rate_limited and limit_reached.
+        self.limit: Optional[str] = body.get("limit")
         #: Every fault of the body, at most 100, with its place (RFC 6901).
         self.errors: List[ProblemErrorsItem] = body.get("errors", [])
         #: Of a message that is kept undecided: sent again under this id, it is decided.

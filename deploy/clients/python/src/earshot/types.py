@@ -7,8 +7,10 @@ from typing import Any, Dict, List, Literal, TypedDict, Union
 
 EventId = str
 EventToolName = str
+FaultCode = Literal['unknown_field', 'not_allowed', 'missing', 'wrong_type', 'not_supported', 'malformed_json', 'invalid_value']
 Id = str
 MergePatch = Dict[str, Any]
+ProblemCode = Literal['invalid_body', 'invalid_query', 'invalid_cursor', 'invalid_path', 'invalid_header', 'invalid_idempotency_key', 'idempotency_key_differs', 'max_tokens_exceeded', 'capability_missing', 'key_missing', 'key_invalid', 'key_expired', 'user_unverified', 'forbidden', 'scope_missing', 'origin_not_allowed', 'host_not_allowed', 'model_not_allowed', 'not_found', 'unknown_path', 'unknown_app', 'unknown_session', 'unknown_repository', 'unknown_tool', 'unknown_trigger', 'unknown_message', 'unknown_draft', 'unknown_key', 'unknown_module', 'not_explained', 'method_not_allowed', 'body_timeout', 'message_id_reused', 'draft_replaced', 'draft_decided', 'trigger_id_reused', 'trigger_ended', 'trigger_owes', 'digest_differs', 'no_answer_awaited', 'session_closed', 'in_use', 'precondition_failed', 'body_too_long', 'unsupported_media_type', 'invalid_values', 'limit_reached', 'scopes_exceeded', 'upgrade_required', 'rate_limited', 'sign_in_paused', 'streams_exceeded', 'internal_error', 'model_not_configured', 'message_undecided', 'model_unreachable', 'model_busy', 'store_unavailable', 'store_full', 'events_unavailable', 'session_erasing', 'overloaded', 'not_ready', 'interrupted']
 Reason = Literal['auth', 'request', 'timeout', 'blocked', 'outcome_unknown', 'cancelled']
 ToolName = str
 
@@ -1128,15 +1130,27 @@ class _OpenCall(TypedDict):
     name: ToolName
     # The repository that has the tool.
     repositoryId: Id
+    # What it waits for: values, a confirmation, the end of the time in which it can be taken back, or an
+    # answer.
+    state: Literal['asking', 'confirming', 'settling', 'pending']
     # The values that were said and are valid.
     values: Dict[str, Any]
 
 
 class OpenCall(_OpenCall, total=False):
-    """A call that messages have begun and that lacks values: for ten minutes the next message may complete
-    it."""
+    """What waits in a session: a call that messages have begun and that lacks values (for ten minutes the
+    next message may complete it), or a trigger that is to be confirmed, can still be taken back, or waits for
+    an answer."""
     # The question for the first missing one, where its parameter has one.
     ask: str
+    # Stands for app, session, tool and values: a confirmation names it.
+    digest: str
+    # When it is confirmed or taken back no more.
+    expiresAt: str
+    # What the user is to be asked.
+    question: str
+    # The trigger; missing of a call that lacks values.
+    triggerId: Id
 
 
 class Options(TypedDict, total=False):
@@ -1225,15 +1239,26 @@ class Preview(TypedDict):
     operation: Literal['created', 'updated', 'unchanged']
 
 
-class ProblemErrorsItem(TypedDict):
-    """One fault of a body."""
+class _ProblemErrorsItem(TypedDict):
+    # What is wrong there, for programs.
+    code: FaultCode
     # What is wrong there.
     detail: str
     # JSON Pointer (RFC 6901) into the body; empty for the body as a whole.
     pointer: str
 
 
+class ProblemErrorsItem(_ProblemErrorsItem, total=False):
+    """One fault of a body."""
+    # The names or values that are taken there, at most 100.
+    allowed: List[str]
+    # The nearest of those that are taken.
+    suggestion: str
+
+
 class _Problem(TypedDict):
+    # What is wrong, for programs.
+    code: ProblemCode
     # What is wrong this time, and the way out.
     detail: str
     # The HTTP status.
@@ -1248,10 +1273,14 @@ class Problem(_Problem, total=False):
     """What went wrong (RFC 9457)."""
     # Every fault of a body at once, at most 100.
     errors: List[ProblemErrorsItem]
+    # The limit that is reached, as the settings of the app name it.
+    limit: str
     # Of a message that is kept undecided: send it again under this id.
     messageId: str
     # Of /readyz, where verbose asks for them.
     services: List[ServiceState]
+    # Of a trigger whose state does not let it do what was asked for.
+    state: str
     # What a message has set off that was to be taken back as a draft.
     triggers: List[Match]
 
@@ -1553,7 +1582,7 @@ class Session(_Session, total=False):
     lastMessage: str
     # What its client attached to it.
     metadata: Dict[str, Any]
-    # The calls that lack values; a list of sessions does not tell them.
+    # What waits for somebody, whoever set it off; a list of sessions does not tell it.
     open: List[OpenCall]
     # The templates that were copied into it.
     repositories: List[Id]

@@ -1,0 +1,256 @@
+package api_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/api/answer"
+	"earshot/deploy/testbed/apitest"
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/keyspace"
+	"earshot/repositories/store"
+	"earshot/trigger"
+	"earshot/trigger/ledger"
+	"earshot/trigger/query"
+)
+
+// problem is what an answer says for programs.
+type problem struct {
+	Code, State, Limit, Detail string
+	Errors                     []struct {
+		Pointer, Code, Suggestion string
+		Allowed                   []string
+	}
+}
+
+func problemIn(t *testing.T, got apitest.Answer) (p problem) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal(got.Body, &p), string(got.Body))
+	return p
+}
+
+func TestTheTableOfCodesIsWhole(t *testing.T) {
+	seen := map[answer.Code]bool{}
+	for _, one := range answer.Codes {
+		require.Regexp(t, "^[a-z]+(_[a-z]+)*$", string(one.Code))
+		require.False(t, seen[one.Code], one.Code)
+		require.NotEmpty(t, one.When, one.Code)
+		require.NotEmpty(t, one.Do, one.Code)
+		require.GreaterOrEqual(t, one.Status, 400, one.Code)
+		seen[one.Code] = true
+		require.Equal(t, one.Status, answer.NewProblem(one.Code, "x").Status)
+	}
+	// No other code is named in the program, and each of the table is.
+	named := map[string]bool{}
+	require.NoError(t, filepath.WalkDir(".", func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(node ast.Node) bool {
+			switch node := node.(type) {
+			case *ast.CompositeLit: // a problem that is made by hand
+				of, _ := node.Type.(*ast.SelectorExpr)
+				require.False(t, of != nil && of.Sel.Name == "Problem", "%s makes a problem without NewProblem", path)
+			case *ast.Ident:
+				named[node.Name] = true
+			}
+			return true
+		})
+		return nil
+	}))
+	constants, err := parser.ParseFile(token.NewFileSet(), "answer/codes.go", nil, 0)
+	require.NoError(t, err)
+	count := 0
+	for _, declared := range constants.Decls {
+		group, _ := declared.(*ast.GenDecl)
+		if group == nil || group.Tok != token.CONST {
+			continue
+		}
+		for _, spec := range group.Specs {
+			value := spec.(*ast.ValueSpec).Values[0].(*ast.BasicLit).Value
+			require.True(t, seen[answer.Code(strings.Trim(value, `"`))], "%s is in no table", value)
+			require.True(t, named[spec.(*ast.ValueSpec).Names[0].Name])
+			count++
+		}
+	}
+	require.Len(t, seen, count)
+}
+
+func TestEveryErrorHasItsCode(t *testing.T) {
+	ended := &query.StateError{TriggerID: "t1", State: "cancelled", Err: query.ErrEnded}
+	for _, c := range []struct {
+		err  error
+		code answer.Code
+	}{
+		{&repositories.NotFoundError{Kind: "app", ID: "x"}, answer.UnknownApp},
+		{fmt.Errorf("y: %w", &repositories.NotFoundError{Kind: "session", ID: "x"}), answer.UnknownSession},
+		{&repositories.NotFoundError{Kind: "repository", ID: "x"}, answer.UnknownRepository},
+		{&repositories.NotFoundError{Kind: "tool", ID: "x"}, answer.UnknownTool},
+		{&repositories.NotFoundError{Kind: "key", ID: "x"}, answer.UnknownKey},
+		{&repositories.NotFoundError{Kind: "module", ID: "x"}, answer.UnknownModule},
+		{ledger.AppNotFound("x"), answer.UnknownApp},
+		{repositories.ErrNotFound, answer.NotFound},
+		{query.ErrNotFound, answer.UnknownTrigger},
+		{trigger.ErrNotInScope, answer.UnknownTool},
+		{query.ErrNoMessage, answer.UnknownMessage},
+		{query.ErrUnexplained, answer.NotExplained},
+		{trigger.ErrNoDraft, answer.UnknownDraft},
+		{trigger.ErrConflict, answer.TriggerIDReused},
+		{trigger.ErrReused, answer.MessageIDReused},
+		{trigger.ErrSuperseded, answer.DraftReplaced},
+		{&trigger.PostedError{}, answer.DraftDecided},
+		{trigger.ErrClosed, answer.SessionClosed},
+		{trigger.ErrDigest, answer.DigestDiffers},
+		{ended, answer.TriggerEnded},
+		{&query.StateError{State: "delivered", Err: trigger.ErrDelivered}, answer.TriggerEnded},
+		{&query.StateError{State: "pending", Err: trigger.ErrOwes}, answer.TriggerOwes},
+		{query.ErrNotAsked, answer.NoAnswerAwaited},
+		{query.ErrCursor, answer.InvalidCursor},
+		{&ledger.RateError{Limit: "messagesPerMinute"}, answer.RateLimited},
+		{&store.CompareError{}, answer.RateLimited},
+		{&repositories.LimitError{Limit: "toolsPerRepository"}, answer.LimitReached},
+		{repositories.ErrFull, answer.LimitReached},
+		{&repositories.Unverified{Tool: "x", Services: []string{"corp"}}, answer.UserUnverified},
+		{&store.ScopeError{}, answer.ScopesExceeded},
+		{&trigger.ValuesError{}, answer.InvalidValues},
+		{&matcher.Unavailable{}, answer.MessageUndecided},
+		{&matcher.Unavailable{RetryAfter: 1}, answer.ModelBusy},
+		{keyspace.ErrUnavailable, answer.StoreUnavailable},
+		{keyspace.ErrMemory, answer.StoreFull},
+		{repositories.ErrErasing, answer.SessionErasing},
+		{t.Context().Err(), answer.InternalError},
+		{errors.New("x"), answer.InternalError},
+	} {
+		if c.err != nil {
+			require.Equal(t, c.code, answer.ProblemOf(c.err).Code, c.err)
+		}
+	}
+	require.Equal(t, "cancelled", answer.ProblemOf(ended).State)
+	require.Equal(t, "messagesPerMinute", answer.ProblemOf(&ledger.RateError{Limit: "messagesPerMinute"}).Limit)
+	require.Equal(t, "toolsPerRepository", answer.ProblemOf(&repositories.LimitError{Limit: "toolsPerRepository"}).Limit)
+}
+
+func TestTheWallsAndTheRouterHaveCodes(t *testing.T) {
+	s := start(t)
+	for _, c := range []struct {
+		method, path, body, header string
+		code                       answer.Code
+	}{
+		{"GET", "/v1/nothing", "", "", answer.UnknownPath},
+		{"DELETE", "/healthz", "", "", answer.MethodNotAllowed},
+		{"GET", "/v1/apps", "", "Authorization: ", answer.KeyMissing},
+		{"GET", "/v1/apps", "", "Authorization: Bearer none", answer.KeyInvalid},
+		{"GET", "/v1/apps?limt=5", "", "", answer.InvalidQuery},
+		{"GET", "/v1/apps?after=%20", "", "", answer.InvalidCursor},
+		{"GET", "/v1/apps/-", "", "", answer.InvalidPath},
+		{"PUT", "/v1/apps/clinic", `{}`, "If-Match: x", answer.InvalidHeader},
+		{"PUT", "/v1/apps/clinic", `{}`, "Content-Type: text/plain", answer.UnsupportedMediaType},
+		{"PUT", "/v1/apps/clinic", `{`, "", answer.InvalidBody},
+		{"POST", apitest.MessagesPath, "", "", answer.InvalidBody},
+		{"PUT", "/v1/apps/clinic", `"` + strings.Repeat("x", 1<<20) + `"`, "", answer.BodyTooLong},
+		{"DELETE", "/v1/apps/clinic/triggers", "", "", answer.InvalidQuery},
+		{"GET", "/docs/none.js", "", "", answer.UnknownPath},
+	} {
+		got := problemIn(t, s.Ask(c.method, c.path, c.body, c.header+": "))
+		require.Equal(t, string(c.code), got.Code, "%s %s: %s", c.method, c.path, got.Detail)
+	}
+}
+
+func TestFaultsOfABodySayWhatWasMeant(t *testing.T) {
+	s := start(t)
+	got := problemIn(t, s.Call("POST", apitest.MessagesPath, `{"actor":"usr","txt":"x","final":3}`))
+	require.Equal(t, "invalid_body", got.Code)
+	require.Len(t, got.Errors, 4)
+	byPlace := map[string]int{}
+	for i, one := range got.Errors {
+		byPlace[one.Pointer] = i
+	}
+	actor, unknown, final, text := got.Errors[byPlace["/actor"]], got.Errors[byPlace["/txt"]], got.Errors[byPlace["/final"]], got.Errors[byPlace["/text"]]
+	require.Equal(t, []any{"not_allowed", "user", []string{"user", "agent"}}, []any{actor.Code, actor.Suggestion, actor.Allowed})
+	require.Equal(t, []any{"unknown_field", "text"}, []any{unknown.Code, unknown.Suggestion})
+	require.Contains(t, unknown.Allowed, "messageId")
+	require.Equal(t, "wrong_type", final.Code)
+	require.Equal(t, "missing", text.Code)
+
+	tool := problemIn(t, s.Call("PUT", "/v1/apps/clinic/repositories/r", `{"tools":[{"name":"a","description":"b","schema":[{"parameter":"p","type":"strng"}],"type":"postgres-sq"}]}`))
+	require.Equal(t, "invalid_body", tool.Code)
+	suggested := map[string]string{}
+	for _, one := range tool.Errors {
+		suggested[one.Pointer] = one.Code + " " + one.Suggestion
+	}
+	require.Equal(t, map[string]string{"/tools/0/schema/0/type": "not_allowed string", "/tools/0/type": "not_allowed postgres-sql"}, suggested)
+	require.Equal(t, "malformed_json", problemIn(t, s.Call("PUT", "/v1/apps/clinic", `{`)).Errors[0].Code)
+}
+
+func TestEveryAnswerNamesItsRequest(t *testing.T) {
+	s := start(t)
+	for _, path := range []string{"/healthz", "/v1/apps", "/v1/nothing", "/docs", "/openapi.json", "/v1/apps/clinic/openai/v1/nope", "/v1/apps/-"} {
+		require.Equal(t, "my.request_1-a", s.Ask("GET", path, "", "X-Request-Id: my.request_1-a").Header.Get("X-Request-Id"), path)
+		require.Contains(t, s.Log.String(), `"request":"my.request_1-a"`)
+		require.Regexp(t, regexp.MustCompile("^[A-Z2-7]{26}$"), s.Ask("GET", path, "").Header.Get("X-Request-Id"), path)
+		for _, bad := range []string{"a b", strings.Repeat("x", 129), "ä"} {
+			require.NotEqual(t, bad, s.Ask("GET", path, "", "X-Request-Id: "+bad).Header.Get("X-Request-Id"))
+		}
+		longest := strings.Repeat("x", 128)
+		require.Equal(t, longest, s.Ask("GET", path, "", "X-Request-Id: "+longest).Header.Get("X-Request-Id"))
+	}
+}
+
+func TestIdempotencyKeyStandsForTheIdOfTheBody(t *testing.T) {
+	s := start(t)
+	s.engine.answer = json.RawMessage(`{"messageId":"m","matches":[],"rejected":[],"reply":null,"skipResponse":false}`)
+	posted := func() string { return s.engine.last().Args[0].(trigger.Message).ID }
+	s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"x"}`, "Idempotency-Key: mine/1").Is(200, "")
+	require.Equal(t, "mine/1", posted())
+	s.Call("POST", apitest.MessagesPath, `{"messageId":"m1","actor":"user","text":"x"}`, "Idempotency-Key: m1").Is(200, "")
+	require.Equal(t, "m1", posted())
+	s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"x","final":false}`, "Idempotency-Key: d1").Is(200, "")
+	require.Equal(t, "d1", posted())
+	got := s.Call("POST", apitest.MessagesPath, `{"messageId":"m1","actor":"user","text":"x"}`, "Idempotency-Key: m2")
+	got.Problem(400, "Idempotency-Key", `"m2"`, `"m1"`)
+	require.Equal(t, "idempotency_key_differs", problemIn(t, got).Code)
+	got = s.Call("POST", apitest.MessagesPath, `{"actor":"user","text":"x"}`, "Idempotency-Key: a b")
+	got.Problem(400, "Idempotency-Key", "messageId")
+	require.Equal(t, "invalid_idempotency_key", problemIn(t, got).Code)
+
+	s.engine.answer = json.RawMessage(`{"triggerId":"t","repositoryId":"r","name":"book","source":"ui","values":{},"state":"delivered","event":{"subject":"x","state":"published"},"returnDirect":false,"skipResponse":false}`)
+	for _, path := range []string{"/v1/apps/clinic/triggers", "/v1/apps/clinic/sessions/s1/triggers"} {
+		s.Call("POST", path, `{"name":"book","source":"ui"}`, "Idempotency-Key: t-1").Is(201, "")
+		require.Equal(t, "t-1", s.engine.last().Args[0].(trigger.Direct).TriggerID)
+		got = s.Call("POST", path, `{"name":"book","source":"ui","triggerId":"t2"}`, "Idempotency-Key: t-1")
+		require.Equal(t, "idempotency_key_differs", problemIn(t, got.Is(400, "")).Code)
+		got = s.Call("POST", path, `{"name":"book","source":"ui"}`, "Idempotency-Key: t.1")
+		got.Problem(400, "Idempotency-Key", "triggerId")
+	}
+}
+
+func TestAnUnknownPathOfTheListeningEndpointHasOpenAIsForm(t *testing.T) {
+	s := start(t)
+	var got struct {
+		Error struct{ Message, Type, Code string }
+	}
+	for path, is := range map[string]bool{
+		"/v1/apps/clinic/openai/v1/nope": true, "/v1/apps/clinic/openai/": true, "/v1/apps/clinic/sessions/s1/openai/v1/responses": true,
+		"/v1/apps/clinic/repositories/openai/nope": false, "/v1/openai/v1/nope": false,
+	} {
+		got.Error.Code = ""
+		require.NoError(t, json.Unmarshal(s.Ask("GET", path, "").Is(404, "").Body, &got))
+		require.Equal(t, is, got.Error.Code == "unknown_path", path)
+	}
+}
