@@ -201,6 +201,7 @@ func TestWhatWaitsInASessionIsOpenWhoeverSetItOff(t *testing.T) {
 	require.Equal(t, []any{fired["pay"]["digest"], fired["pay"]["question"]}, []any{open["pay"].Digest, open["pay"].Question})
 	require.NotNil(t, open["pay"].ExpiresAt)
 	require.NotNil(t, open["send"].ExpiresAt)
+	require.WithinDuration(t, time.Now().Add(time.Hour), *open["ask"].ExpiresAt, 10*time.Minute)
 
 	at := func(name, what string) string {
 		return "/v1/apps/clinic/triggers/" + fired[name]["triggerId"].(string) + what

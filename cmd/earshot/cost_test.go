@@ -21,7 +21,7 @@ import (
 
 // mostAllocations is what a plain message may cost the process of a replica, in objects: one that a model calls one
 // tool for, whose event is published before the answer.
-const mostAllocations = 640
+const mostAllocations = 690
 
 // TestAPlainMessageAllocatesLittle counts objects, which do not depend on how busy the machine is. Some messages dial or
 // fill a cache, so that the least of several rounds counts.

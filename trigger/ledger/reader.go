@@ -95,22 +95,24 @@ func (l *Reader) CallDue(ctx context.Context, appID, id string) (tries int, due 
 	return number(v[0]), time.UnixMilli(int64(score.Val())), v[1] != "" && until.After(now), nil
 }
 
-// Awaiting says which effects wait for the answer of somebody outside, and have none yet.
-func (l *Reader) Awaiting(ctx context.Context, appID string, ids []string) ([]bool, error) {
+// Awaiting says until when effects wait for the answer of somebody outside. It is the zero time of one that is answered,
+// and of one that asks nobody.
+func (l *Reader) Awaiting(ctx context.Context, appID string, ids []string) ([]time.Time, error) {
 	k, pipe := keyspace.KeysOf(appID), l.db.Pipeline()
 	found := make([]*redis.SliceCmd, len(ids))
 	for i, id := range ids {
-		found[i] = pipe.HMGet(ctx, k.Effect(id), "kind", "given")
+		found[i] = pipe.HMGet(ctx, k.Effect(id), "kind", "given", "created", "wait")
 	}
 	if _, err := pipe.Exec(ctx); err != nil && len(ids) > 0 {
 		return nil, keyspace.Unavailable(err)
 	}
-	waits := make([]bool, len(ids))
+	until := make([]time.Time, len(ids))
 	for i := range found {
-		v := keyspace.Fields(found[i].Val())
-		waits[i] = v[0] == "answer" && v[1] == ""
+		if v := keyspace.Fields(found[i].Val()); v[0] == "answer" && v[1] == "" {
+			until[i] = time.UnixMilli(int64(number(v[2]) + number(v[3]))).UTC()
+		}
 	}
-	return waits, nil
+	return until, nil
 }
 
 // Span is a part of a list of triggers, by time (µs), the bounds included. Its first members

@@ -28,11 +28,11 @@ const mostShort = 16 << 10
 // short. The messageId and the name of the tool, as JSON has them, are one byte each in what follows. Its triggerId is
 // the name that it is kept under.
 type keptHead struct {
-	MessageID    string         `json:"messageId,omitempty"`
-	RepositoryID string         `json:"repositoryId"`
-	Name         string         `json:"name"`
-	Source       string         `json:"source"`
-	Values       map[string]any `json:"values"`
+	MessageID    string            `json:"messageId,omitempty"`
+	RepositoryID string            `json:"repositoryId"`
+	Name         string            `json:"name"`
+	Source       string            `json:"source"`
+	Values       exactjson.Members `json:"values"`
 }
 
 type keptRest struct {
@@ -48,14 +48,33 @@ type keptRest struct {
 // leastNamed is how long a text is at least for which one byte stands.
 const leastNamed = 3
 
-// named are the texts of the head, as JSON has them, with what stands for them in the rest: no JSON has such bytes.
-func (h keptHead) named() (pairs []string) {
-	for i, name := range []string{h.MessageID, h.Name} {
-		if text, _ := exactjson.Text(name); len(text)-2 >= leastNamed { // a text never fails
-			pairs = append(pairs, text[1:len(text)-1], string(rune(1+i)))
-		}
+// Texts that the rest is likely to repeat, and the bytes that stand for them there: no JSON has such bytes.
+const (
+	messageMark = "\x01"
+	nameMark    = "\x02"
+)
+
+// shortened has the messageId and the name replaced in the rest, if JSON has them as they are.
+func (h keptHead) shortened(rest string) string {
+	if namable(h.MessageID) {
+		rest = strings.ReplaceAll(rest, h.MessageID, messageMark)
 	}
-	return pairs
+	if namable(h.Name) {
+		rest = strings.ReplaceAll(rest, h.Name, nameMark)
+	}
+	return rest
+}
+
+// lengthened is the reverse of shortened: a name may have had the messageId in it.
+func (h keptHead) lengthened(rest string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(rest, nameMark, h.Name), messageMark, h.MessageID)
+}
+
+// namable reports whether a byte may stand for a text: it is long enough, and JSON has no escape in it.
+func namable(text string) bool {
+	return len(text) >= leastNamed && !strings.ContainsFunc(text, func(r rune) bool {
+		return r < ' ' || r > '~' || strings.ContainsRune(`"\<>&`, r)
+	})
 }
 
 // Kept writes the record as it is kept under its triggerId, and says how long its JSON is.
@@ -73,7 +92,7 @@ func (r *Record) Kept() (kept string, size int, err error) {
 		kept, err = exactjson.Text(r)
 		return kept, len(kept), err
 	}
-	return first + words.Pack([]byte(strings.NewReplacer(head.named()...).Replace(rest))), size, nil
+	return first + words.Pack([]byte(head.shortened(rest))), size, nil
 }
 
 // readKept is the reverse of Kept, of this build or one before, which kept JSON as it was.
@@ -90,11 +109,7 @@ func (r *Record) readKept(triggerID, kept string) error {
 	if err != nil {
 		return err
 	}
-	pairs := head.named()
-	for i := 0; i < len(pairs); i += 2 {
-		pairs[i], pairs[i+1] = pairs[i+1], pairs[i]
-	}
-	if err := exactjson.Unmarshal([]byte(strings.NewReplacer(pairs...).Replace(string(text))), r); err != nil {
+	if err := exactjson.Unmarshal([]byte(head.lengthened(string(text))), r); err != nil {
 		return err
 	}
 	r.TriggerID, r.MessageID, r.RepositoryID, r.Name, r.Source, r.Values = triggerID, head.MessageID, head.RepositoryID, head.Name, head.Source, head.Values

@@ -173,12 +173,13 @@ func (r *Records) Waiting(ctx context.Context, appID, sessionID string) ([]Recor
 		}
 		ids = append(ids, keyspace.EffectID(stored.Firing, effect.PartCall))
 	}
-	awaits, err := r.Ledger.Awaiting(ctx, appID, ids)
+	until, err := r.Ledger.Awaiting(ctx, appID, ids)
 	if err != nil {
 		return nil, err
 	}
 	for i, one := range calls {
-		if awaits[i] {
+		if !until[i].IsZero() {
+			one.ExpiresAt = &until[i]
 			waiting = append(waiting, one)
 		}
 	}
