@@ -114,6 +114,9 @@ func (r *rpcRequest) elicits() bool {
 
 // Codes of errors (JSON-RPC 2.0; SEP-2243, SEP-2575).
 const (
+	codeParse             = -32700
+	codeInvalidRequest    = -32600
+	codeUnknownMethod     = -32601
 	codeInvalidParams     = -32602
 	codeInternal          = -32603
 	codeHeaderMismatch    = -32020
@@ -176,8 +179,12 @@ func (x *rpcCall) head(resultType string) resultHead {
 }
 
 func (x *rpcCall) write(status int, member string, text []byte) error {
-	line := make([]byte, 0, len(text)+len(x.request.ID)+48)
-	line = append(append(line, `{"jsonrpc":"2.0","id":`...), x.request.ID...)
+	id := x.request.ID
+	if len(id) == 0 { // of a request that could not be read
+		id = json.RawMessage("null")
+	}
+	line := make([]byte, 0, len(text)+len(id)+48)
+	line = append(append(line, `{"jsonrpc":"2.0","id":`...), id...)
 	line = append(append(append(line, member...), text...), "}\n"...)
 	return x.c.Blob(status, echo.MIMEApplicationJSON, line)
 }
@@ -199,7 +206,11 @@ func (x *rpcCall) fail(err error) error {
 		problem.SetHeader(x.c.Response().Header())
 		own = &rpcError{Code: codeInternal, Message: problem.Detail, Data: problem}
 	}
-	text, err := exactjson.Encode(own)
+	return writeError(x, status, own)
+}
+
+func writeError(x *rpcCall, status int, found *rpcError) error {
+	text, err := exactjson.Encode(found)
 	if err != nil {
 		return err
 	}

@@ -197,16 +197,16 @@ func (s *Server) Serve(c echo.Context) error {
 
 	request := readRequest(c.Request().Header, body)
 	handle := methods[request.Method]
-	if !request.plain || handle == nil && request.Method != methodSubscribe {
-		s.delegate(c, body)
-		return nil
+	x := &rpcCall{server: s, c: c, Scope: repositories.Scope{AppID: c.Param("appId"), SessionID: c.Param("sessionId")}, request: request}
+	switch {
+	case !known(c.Request().Header):
+		return unknownVersion(x)
+	case !request.plain || handle == nil && request.Method != methodSubscribe:
+		return s.delegate(x, body)
 	}
-	user, err := s.Users(c)
-	if err != nil {
+	if x.user, err = s.Users(c); err != nil {
 		return err
 	}
-	scope := repositories.Scope{AppID: c.Param("appId"), SessionID: c.Param("sessionId")}
-	x := &rpcCall{server: s, c: c, Scope: scope, request: request, user: user}
 	if handle == nil {
 		return x.subscribe()
 	}
@@ -228,8 +228,8 @@ func (s *Server) Serve(c echo.Context) error {
 
 // delegate has the SDK answer. It asks for both types of answers in Accept, and gives the first: a client that names
 // neither, as curl does, gets that as well.
-func (s *Server) delegate(c echo.Context, body []byte) {
-	to := c.Request()
+func (s *Server) delegate(x *rpcCall, body []byte) error {
+	to := x.c.Request()
 	to.Body = io.NopCloser(bytes.NewReader(body))
 	if accepts := to.Header.Get("Accept"); accepts == "" || accepts == "*/*" {
 		to.Header.Set("Accept", "application/json, text/event-stream")
@@ -237,8 +237,13 @@ func (s *Server) delegate(c echo.Context, body []byte) {
 	if to.Header.Get("Content-Type") == "" {
 		to.Header.Set("Content-Type", echo.MIMEApplicationJSON)
 	}
-	s.sdk.ServeHTTP(c.Response(), to)
-	if c.Response().Header().Get(echo.HeaderContentType) == echo.MIMEApplicationJSON {
-		_, _ = c.Response().Write([]byte{'\n'}) // as all answers end
+	out := &refusal{ResponseWriter: x.c.Response()}
+	s.sdk.ServeHTTP(out, to)
+	if out.status != 0 {
+		return out.answer(x, body)
 	}
+	if x.c.Response().Header().Get(echo.HeaderContentType) == echo.MIMEApplicationJSON {
+		_, _ = x.c.Response().Write([]byte{'\n'}) // as all answers end
+	}
+	return nil
 }
