@@ -157,7 +157,7 @@ func (s *Service) answers(t *testing.T, e *endpoint, message *nats.Msg, engine *
 			t.Errorf("REST sees %s: %q", name, values)
 		}
 	}
-	text := describe(got)
+	text, _ := describe(got)
 	if bytes.Contains(got.Body.Bytes(), []byte(planted)) || strings.ContainsAny(text, "\r\n") || !utf8.ValidString(text) || len(text) > maxDescription+len("…") {
 		t.Errorf("the answer is %s, in a line %q", &got.Body, text)
 	}

@@ -63,7 +63,8 @@ func (s *Service) take(e *endpoint, message *nats.Msg) {
 func (s *Service) finish(e *endpoint, message *nats.Msg, got *answer.Recorder, took time.Duration) {
 	fault := ""
 	if got.Status >= http.StatusBadRequest {
-		fault = strconv.Itoa(got.Status) + ":" + describe(got)
+		line, _ := describe(got)
+		fault = strconv.Itoa(got.Status) + ":" + line
 	}
 	e.count(took, fault)
 	if message.Reply == "" {
@@ -134,8 +135,9 @@ func (s *Service) reply(message *nats.Msg, got *answer.Recorder) error {
 	}
 	if got.Status >= http.StatusBadRequest {
 		made.Header.Set(micro.ErrorCodeHeader, strconv.Itoa(got.Status))
-		made.Header.Set(micro.ErrorHeader, describe(got))
-		made.Header.Set(codeHeader, codeOf(got))
+		line, code := describe(got)
+		made.Header.Set(micro.ErrorHeader, line)
+		made.Header.Set(codeHeader, code)
 	}
 	err := s.conn.PublishMsg(made)
 	if errors.Is(err, nats.ErrMaxPayload) && len(made.Data) > maxProblem {
@@ -153,15 +155,9 @@ const maxDescription = 500
 // codeHeader has the code of a problem, which its body has as well.
 const codeHeader = "Earshot-Error-Code"
 
-func codeOf(got *answer.Recorder) string {
-	var problem struct{ Code string }
-	_ = json.Unmarshal(got.Body.Bytes(), &problem)
-	return problem.Code
-}
-
-// describe says in one line what is wrong: the detail of the problem, else its title.
-func describe(got *answer.Recorder) string {
-	var problem struct{ Title, Detail string }
+// describe says in one line what is wrong, the detail of the problem, else its title; and which code it has.
+func describe(got *answer.Recorder) (line, code string) {
+	var problem struct{ Title, Detail, Code string }
 	_ = json.Unmarshal(got.Body.Bytes(), &problem)
 	for _, text := range []string{problem.Detail, problem.Title} {
 		line := strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsControl(r) || r == ' ' }), " ")
@@ -169,8 +165,8 @@ func describe(got *answer.Recorder) string {
 			line = strings.ToValidUTF8(line[:maxDescription], "") + "…"
 		}
 		if line != "" {
-			return line
+			return line, problem.Code
 		}
 	}
-	return http.StatusText(got.Status)
+	return http.StatusText(got.Status), problem.Code
 }

@@ -361,18 +361,24 @@ func TestReadIsRefusedBeforeItsCall(t *testing.T) {
 	})
 }
 
+// holdsEvents registers the tools of an app whose events are not acknowledged before they are released.
+func holdsEvents(w *world) (release func()) {
+	w.App("clinic", withSources)
+	w.Put("", "desk", reading)
+	held := make(chan struct{})
+	w.Events.Answer(func(effect.Effect) effect.Outcome {
+		<-held
+		return effect.Outcome{Verdict: effect.Done}
+	})
+	return func() { close(held) }
+}
+
 func TestAnswerOfACallWaitsForNoEvent(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.App("clinic", withSources)
-		w.Put("", "desk", reading)
-		held := make(chan struct{})
-		w.Events.Answer(func(effect.Effect) effect.Outcome {
-			<-held
-			return effect.Outcome{Verdict: effect.Done}
-		})
+		release := holdsEvents(w)
 		match := w.Fire(trigger.Direct{Name: "post", SessionID: "s1"})
 		require.Equal(t, []string{"pending", "delivered", "pending"}, []string{match.Event.State, match.Call.State, match.State})
-		close(held)
+		release()
 		w.Rest()
 		record := w.Trigger(match.TriggerID)
 		require.Equal(t, query.StateDelivered, record.State)
@@ -385,17 +391,11 @@ func TestAnswerOfACallWaitsForNoEvent(t *testing.T) {
 // TestAnswerOfAMessageWaitsForNoEvent: of one whose client did not name it, and cannot have asked for its answer before.
 func TestAnswerOfAMessageWaitsForNoEvent(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.App("clinic", withSources)
-		w.Put("", "desk", reading)
-		held := make(chan struct{})
-		w.Events.Answer(func(effect.Effect) effect.Outcome {
-			<-held
-			return effect.Outcome{Verdict: effect.Done}
-		})
+		release := holdsEvents(w)
 		answer := w.Say("", "post {}")
 		match := answer.Matches[0]
 		require.Equal(t, []string{"pending", "delivered", "pending"}, []string{match.Event.State, match.Call.State, match.State})
-		close(held)
+		release()
 		w.Say("m2", "thanks")
 		require.NotEmpty(t, w.Matcher.Asked[1].History[0].Fired[0].Result, "the next message waits for what follows the answer")
 		require.Equal(t, answer, w.Say(answer.MessageID, "post {}"), "the answer that was given is the one that is kept")

@@ -103,7 +103,7 @@ func (l *Reader) Awaiting(ctx context.Context, appID string, ids []string) ([]ti
 	for i, id := range ids {
 		found[i] = pipe.HMGet(ctx, k.Effect(id), "kind", "given", "created", "wait")
 	}
-	if _, err := pipe.Exec(ctx); err != nil && len(ids) > 0 {
+	if _, err := pipe.Exec(ctx); err != nil {
 		return nil, keyspace.Unavailable(err)
 	}
 	until := make([]time.Time, len(ids))

@@ -149,7 +149,8 @@ const mostWaiting = 200
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
 func (r *Records) Waiting(ctx context.Context, appID, sessionID string) ([]Record, error) {
-	waiting, calls, ids := []Record{}, []Record{}, []string{}
+	var waiting, calls []Record
+	var ids []string // of the triggers of calls
 	for _, state := range []string{StateConfirming, StatePending} {
 		found, _, err := r.Triggers(ctx, Triggers{AppID: appID, SessionID: sessionID, State: state, Page: Page{Limit: mostWaiting}})
 		if err != nil {
@@ -159,21 +160,11 @@ func (r *Records) Waiting(ctx context.Context, appID, sessionID string) ([]Recor
 			if state == StateConfirming || one.DueAt != nil {
 				waiting = append(waiting, one)
 			} else if one.Call != nil && one.Call.State == StatePending {
-				calls = append(calls, one)
+				calls, ids = append(calls, one), append(ids, one.TriggerID)
 			}
 		}
 	}
-	for _, one := range calls {
-		stored, err := r.Stored(ctx, appID, one.TriggerID)
-		if errors.Is(err, ErrNotFound) {
-			stored, err = &Stored{}, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		ids = append(ids, keyspace.EffectID(stored.Firing, effect.PartCall))
-	}
-	until, err := r.Ledger.Awaiting(ctx, appID, ids)
+	until, err := r.awaiting(ctx, appID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -185,6 +176,24 @@ func (r *Records) Waiting(ctx context.Context, appID, sessionID string) ([]Recor
 	}
 	slices.SortStableFunc(waiting, func(x, y Record) int { return y.Time.Compare(x.Time) })
 	return waiting[:min(len(waiting), mostWaiting)], nil
+}
+
+// awaiting says until when the calls of triggers wait for an answer; it is the zero time of one that does not.
+func (r *Records) awaiting(ctx context.Context, appID string, ids []string) ([]time.Time, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	stored, err := r.Ledger.Triggers(ctx, appID, ids)
+	if err != nil {
+		return nil, err
+	}
+	effects := make([]string, len(stored))
+	for i, one := range stored {
+		if one != nil { // it may have gone since
+			effects[i] = keyspace.EffectID(one.Name, effect.PartCall)
+		}
+	}
+	return r.Ledger.Awaiting(ctx, appID, effects)
 }
 
 // FillStates sets the states of matches to the current ones. A trigger whose record is gone keeps

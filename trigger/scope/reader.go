@@ -340,9 +340,10 @@ func (r *Reader) Open(ctx context.Context, appID, sessionID string) ([]OpenCall,
 	}
 	all, _ := s.Winners()
 	for _, one := range conversation.Read(found.Unfinished, all, found.At) {
+		question := one.Candidate.Tool.Params().Ask(one.Missing...)
 		open = append(open, OpenCall{
 			State: OpenAsking, RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values, Missing: one.Missing,
-			Question: one.Candidate.Tool.Params().Ask(one.Missing...), Ask: one.Candidate.Tool.Params().Ask(one.Missing...),
+			Question: question, Ask: question,
 		})
 	}
 	return open, nil
