@@ -71,11 +71,13 @@ end
 //	=>   ok, or lost where the batch is not there any more or is another's, with holds, 1
 //	     where the outbox holds more events and its lease is that of who goes on
 //
+// The events of replies are queued last: the outbox that one goes into may be among those emptied.
+//
 // A second run finds the batch gone, and changes nothing.
 var settle = keyspace.NewFreeingGroupScript(keyspace.Items{Shared: `
 KEYS over
 ARGV app
-local app, popped, emptied, over = $app, 0, {}, {}
+local app, popped, emptied, over, said = $app, 0, {}, {}, {}
 `, Each: `
 ITEMKEYS outbox closing chatOutbox saidEffect
 ITEMARGV box token next lease keep id answer reply says
@@ -103,7 +105,7 @@ if answer ~= '' and id == '' then
 elseif answer ~= '' then
   local of = redis.call('HMGET', closing, turn.lease .. id, turn.answer .. id, turn.claims .. id, turn.ends .. id)
   if leaseOf(of[1]) == token then
-    if not of[2] and $says ~= '' then enqueue(@saidEffect, cjson.decode($says), app, @chatOutbox, '') end
+    if not of[2] and $says ~= '' then said[#said + 1] = {@saidEffect, $says, @chatOutbox} end
     local fields = {}
     if not of[2] then fields[1], fields[2] = turn.lease .. id, answer end
     if $reply ~= '' then fields[#fields + 1], fields[#fields + 2] = turn.reply .. id, $reply end
@@ -116,6 +118,7 @@ return {'ok', 'holds', had[2] and $next ~= '' and '1' or '0'}
 `, End: `
 if popped > 0 then redis.call('INCRBY', ledger.owed, -popped) end
 if #emptied > 0 then redis.call('ZREM', ledger.outboxes, unpack(emptied)) end
+for _, one in ipairs(said) do enqueue(one[1], cjson.decode(one[2]), app, one[3], '') end
 if #over > 0 then redis.call('ZADD', @over, unpack(over)) end
 `}, keyspace.EffectLua, TurnLua, passLua, batchLua)
 

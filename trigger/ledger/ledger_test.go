@@ -304,6 +304,29 @@ func TestATurnOfAnEarlierBuildGoesOn(t *testing.T) {
 	})
 }
 
+func TestAReplySettledTogetherWithTheEventOfItsMessageIsPublished(t *testing.T) {
+	each(t, func(w *world) {
+		w.app("chat", "1")
+		box := keyspace.ChatBox("s")
+		said, replied := keyspace.EventEntry("m1.said", "s", "", "{}"), keyspace.EventEntry("m1.reply", "s", "", "{}")
+		said.Box, replied.Box = box, box
+		require.True(w, w.accept("a", func(a *ledger.Acceptance) { a.Chat = ledger.Chat{Basis: "g1 \n", Said: &said} }).Told)
+		require.True(w, w.decide("a", false, nil).Batch)
+		_, err := w.Settle(w.Context(), []ledger.Settlement{ // the first of them empties the outbox that the second one's event goes into
+			{Turn: ledger.Turn{App: "shop", Session: "s"}, Box: box, Token: "a", Keep: time.Hour},
+			{Turn: m1, Box: "s", Token: "a", Keep: time.Hour, Answered: true, Reply: `"Done."`, Says: &replied},
+		})
+		require.NoError(w, err)
+		due, err := w.Look(w.Context(), ledger.AllPartitions(), func(keyspace.Lane) int { return 10 })
+		require.NoError(w, err)
+		require.Equal(w, []ledger.Lane{{App: "shop", Kind: keyspace.LaneOutboxes, Members: []string{box}}}, due.Lanes)
+		run, err := w.ClaimRun(w.Context(), "shop", box, "b")
+		require.NoError(w, err)
+		require.Len(w, run, 1)
+		require.Equal(w, "m1.reply", run[0].ID)
+	})
+}
+
 func TestASettlementLeavesWhatIsNotItsOwn(t *testing.T) {
 	each(t, func(w *world) {
 		w.accept("a", nil)
