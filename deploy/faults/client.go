@@ -15,7 +15,10 @@ import (
 	"earshot/deploy/testbed"
 )
 
-var apps = []string{"clinic", "museum"}
+var apps = []string{"clinic", followed}
+
+// followed is the app whose messages and replies are events.
+const followed = "museum"
 
 type operation struct {
 	App, Session string

@@ -101,6 +101,9 @@ func (s stored) kind() string {
 }
 
 func (s stored) about() string {
+	if s.kind() == "chat.message" {
+		return s.AppID + "/" + s.SessionID + "/" + s.MessageID
+	}
 	if s.TriggerID != "" {
 		return s.TriggerID
 	}

@@ -118,6 +118,17 @@ var rules = []struct {
 		}
 		return found
 	}},
+	// A reply stands in the history under an id of its own, and its event has the same.
+	{"every message is told of", func(e *evidence) (found breaches) {
+		for place, history := range e.histories {
+			for _, one := range history {
+				if strings.HasPrefix(place, followed+"/") && e.events["chat.message "+place+"/"+one.MessageID] == 0 && !e.deleted {
+					found.add("%s %s of %s has no chat.message in the stream", one.Actor, one.MessageID, place)
+				}
+			}
+		}
+		return found
+	}},
 	{"repeats get the same answer", func(e *evidence) (found breaches) {
 		for _, o := range e.operations {
 			again, asked := e.again[o.ID]

@@ -327,13 +327,14 @@ func (s *system) left() (keys []string) {
 	return keys
 }
 
-// app defines an app with planted credentials. Chats are in act; the MCP server of the first app has no sessions.
+// app defines an app with planted credentials. Chats are in act; the MCP server of the first app has no sessions. In the
+// other one a model replies to messages, and each message and reply is an event.
 func (s *system) app(id string) string {
-	path := pathSessions
-	if id == apps[0] {
-		path = pathStateless
+	path, settings := pathSessions, `,"chatModeEnabled":true,"chatEvents":true`
+	if id != followed {
+		path, settings = pathStateless, ""
 	}
-	return fmt.Sprintf(`{"settings":{"limits":null,"openai":{"mode":"act"}},"signingSecret":%q,"modules":[{"moduleId":"calendar","secret":%q,"tokenUrl":%q}],
+	return fmt.Sprintf(`{"settings":{"limits":null,"openai":{"mode":"act"}`+settings+`},"signingSecret":%q,"modules":[{"moduleId":"calendar","secret":%q,"tokenUrl":%q}],
 		"sources":[{"name":"remote","type":"mcp","url":%q,"headers":{"X-Api-Key":%q},"timeout":"1s","refresh":"5s"}]}`,
 		s.secrets.signing, s.secrets.module, s.endpointURL+"/token", s.remoteURL+path, s.secrets.remote)
 }
