@@ -52,7 +52,7 @@ func (h credentials) routes() []route {
 		{method: http.MethodPost, path: all, handle: withBody(h.createKey), reads: true},
 		{method: http.MethodGet, path: all, handle: list, query: pageQuery},
 		{method: http.MethodDelete, path: all + "/:keyId", handle: removes(h.keys, KeyStore.RevokeKey, "keyId")},
-		{method: http.MethodPost, path: ofSession + "/token", handle: h.createToken, reads: true},
+		{method: http.MethodPost, path: ofSession + "/token", handle: h.createToken, nats: "token", reads: true},
 		{method: http.MethodGet, path: "/v1/whoami", handle: h.whoami},
 	}
 }

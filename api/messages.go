@@ -42,12 +42,12 @@ func (h messages) routes() []route {
 		return answer.Done(c, http.StatusNoContent, h.engine.RetractDraft(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.Param("messageId")))
 	}
 	return []route{
-		{method: http.MethodPost, path: path, handle: h.post, query: []string{"dryRun", "explain"}, reads: true, kind: admission.Turn, counts: ratelimit.Messages},
-		{method: http.MethodGet, path: path, handle: h.history, query: slices.Concat(pageQuery, []string{"since", "order"})},
-		{method: http.MethodGet, path: path + "/:messageId", handle: showMessage(h, Messages.Message)},
-		{method: http.MethodGet, path: path + "/:messageId/explain", handle: showMessage(h, Messages.Explain)},
-		{method: http.MethodPost, path: path + "/:messageId/commit", handle: h.commit, query: []string{"explain"}, kind: admission.Turn, counts: ratelimit.Messages},
-		{method: http.MethodDelete, path: path + "/:messageId", handle: retract},
+		{method: http.MethodPost, path: path, handle: h.post, nats: "message", query: []string{"dryRun", "explain"}, reads: true, kind: admission.Turn, counts: ratelimit.Messages},
+		{method: http.MethodGet, path: path, handle: h.history, nats: "messages", query: slices.Concat(pageQuery, []string{"since", "order"})},
+		{method: http.MethodGet, path: path + "/:messageId", handle: showMessage(h, Messages.Message), nats: "get-message"},
+		{method: http.MethodGet, path: path + "/:messageId/explain", handle: showMessage(h, Messages.Explain), nats: "explain"},
+		{method: http.MethodPost, path: path + "/:messageId/commit", handle: h.commit, nats: "commit", query: []string{"explain"}, kind: admission.Turn, counts: ratelimit.Messages},
+		{method: http.MethodDelete, path: path + "/:messageId", handle: retract, nats: "retract"},
 	}
 }
 

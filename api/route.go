@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strings"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 
@@ -31,6 +33,9 @@ type route struct {
 	kind    admission.Kind    // the share of the replica that its requests take
 	counts  ratelimit.Counts  // the limits that its requests count to
 	surface ratelimit.Surface // its protocol; REST by default
+	// nats names the requests over NATS that ask for the same: what a key of an app may do with its tools, sessions,
+	// messages and triggers. Empty: over HTTP alone.
+	nats string
 }
 
 // needs is what the route asks of the walls.
@@ -45,9 +50,50 @@ func (r route) needs(may auth.Access) ratelimit.Needs {
 // routeGroup is the routes of one subject.
 type routeGroup interface{ routes() []route }
 
-// routes lists everything that is served. It panics where a description that is embedded in the program
-// cannot be read.
-func (o Options) routes() (all []route) {
+// requestSubjects begins the subjects of all requests over NATS.
+const requestSubjects = "earshot.v1."
+
+// subject is that of the route's requests over NATS, with written in place of each id of its path; empty for none.
+func (r route) subject(written func(id string) string) string {
+	if r.nats == "" {
+		return ""
+	}
+	subject := requestSubjects + r.nats
+	for part := range strings.SplitSeq(r.path, "/") {
+		if id, is := strings.CutPrefix(part, ":"); is {
+			subject += "." + written(id)
+		}
+	}
+	return subject
+}
+
+// Request is an operation that is asked for over NATS as well, and the route of REST that carries it out.
+type Request struct {
+	Name    string // unlike that of any other
+	Subject string // with a * for each id of the path, in their order
+	Path    string // as echo writes it
+	ratelimit.Needs
+}
+
+// Requests lists the operations that are asked for over NATS as well.
+var Requests = sync.OnceValue(func() (all []Request) {
+	may, named := accessTable(), map[string]bool{}
+	for _, r := range (Options{}).withDefaults().described() {
+		if r.nats == "" {
+			continue
+		}
+		name := r.nats
+		if named[name] { // the same of a session
+			name = "session-" + name
+		}
+		named[name] = true
+		all = append(all, Request{name, r.subject(func(string) string { return "*" }), r.path, r.needs(may[r.method+" "+r.path])})
+	}
+	return all
+})
+
+// described lists the routes that the documents describe.
+func (o Options) described() (all []route) {
 	described, by, people := newBodies(), o.authenticator(), users{o.Store, o.Identities}
 	noted := notes{o.Store, o.Store, o.Engine, o.Prepare}
 	for _, one := range []routeGroup{
@@ -65,6 +111,13 @@ func (o Options) routes() (all []route) {
 	} {
 		all = append(all, one.routes()...)
 	}
+	return all
+}
+
+// routes lists everything that is served. It panics where a description that is embedded in the program
+// cannot be read.
+func (o Options) routes() []route {
+	all := o.described()
 	d := &docs.Documents{}
 	all = append(all,
 		route{method: http.MethodGet, path: "/openapi.json", handle: d.ServeOpenAPI, open: true},
@@ -78,6 +131,7 @@ func (o Options) routes() (all []route) {
 		may := may[r.method+" "+r.path]
 		shown[i] = docs.Route{
 			Method: r.method, Path: r.path, Query: r.query, Open: r.open, Reads: r.reads, Scopes: may.Scopes, FrontEnd: may.FrontEnd, Anyone: may.Anyone, Tagged: r.tagged,
+			Subject: r.subject(func(id string) string { return "{" + id + "}" }),
 		}
 	}
 	if err := d.Build(shown, bodiesSchema, repositories.DefinitionSchema()); err != nil {

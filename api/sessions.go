@@ -42,10 +42,10 @@ func (h sessions) routes() []route {
 		return h.store.Sessions(ctx, of.AppID, page.After, page.Limit)
 	})
 	return []route{
-		{method: http.MethodPut, path: ofSession, handle: withBody(h.put), reads: true},
-		{method: http.MethodGet, path: ofSession, handle: func(c echo.Context) error { return h.show(c, http.StatusOK) }},
-		{method: http.MethodGet, path: ofApp + "/sessions", handle: list, query: pageQuery},
-		{method: http.MethodDelete, path: ofSession, handle: h.close, query: []string{"erase"}},
+		{method: http.MethodPut, path: ofSession, handle: withBody(h.put), nats: "session", reads: true},
+		{method: http.MethodGet, path: ofSession, handle: func(c echo.Context) error { return h.show(c, http.StatusOK) }, nats: "get-session"},
+		{method: http.MethodGet, path: ofApp + "/sessions", handle: list, nats: "sessions", query: pageQuery},
+		{method: http.MethodDelete, path: ofSession, handle: h.close, nats: "close-session", query: []string{"erase"}},
 		{method: http.MethodGet, path: ofSession + "/export", handle: h.export},
 	}
 }

@@ -48,13 +48,13 @@ func (h toolRepositories) routes() (all []route) {
 	for _, owner := range []string{ofApp, ofSession} {
 		every, one := owner+"/repositories", owner+"/repositories/:repositoryId"
 		all = append(all,
-			route{method: http.MethodGet, path: every, handle: list, query: pageQuery},
-			route{method: http.MethodPost, path: every, handle: withBody(h.post), reads: true, tagged: true},
-			route{method: http.MethodPut, path: one, handle: withBody(h.put), query: []string{"dryRun"}, reads: true, tagged: true},
-			route{method: http.MethodPatch, path: one, handle: withBody(h.patch), reads: true, tagged: true},
-			route{method: http.MethodGet, path: one, handle: h.get, tagged: true},
-			route{method: http.MethodDelete, path: one, handle: remove, tagged: true},
-			route{method: http.MethodDelete, path: one + "/tools/:toolName", handle: withCondition(h.deleteTool), tagged: true},
+			route{method: http.MethodGet, path: every, handle: list, nats: "repositories", query: pageQuery},
+			route{method: http.MethodPost, path: every, handle: withBody(h.post), nats: "create-repository", reads: true, tagged: true},
+			route{method: http.MethodPut, path: one, handle: withBody(h.put), nats: "repository", query: []string{"dryRun"}, reads: true, tagged: true},
+			route{method: http.MethodPatch, path: one, handle: withBody(h.patch), nats: "patch-repository", reads: true, tagged: true},
+			route{method: http.MethodGet, path: one, handle: h.get, nats: "get-repository", tagged: true},
+			route{method: http.MethodDelete, path: one, handle: remove, nats: "delete-repository", tagged: true},
+			route{method: http.MethodDelete, path: one + "/tools/:toolName", handle: withCondition(h.deleteTool), nats: "delete-tool", tagged: true},
 		)
 	}
 	return all

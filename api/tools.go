@@ -35,11 +35,11 @@ var toolsQuery = append([]string{"name"}, pageQuery...)
 func (h scopedTools) routes() []route {
 	const app, session = ofApp + "/tools", ofSession + "/tools"
 	return []route{
-		{method: http.MethodGet, path: app, handle: h.list, query: toolsQuery},
-		{method: http.MethodGet, path: session, handle: h.list, query: toolsQuery},
+		{method: http.MethodGet, path: app, handle: h.list, nats: "tools", query: toolsQuery},
+		{method: http.MethodGet, path: session, handle: h.list, nats: "tools", query: toolsQuery},
 		{method: http.MethodGet, path: app + "/usage", handle: h.usage, query: pageQuery},
-		{method: http.MethodPost, path: app + "/search", handle: withBody(h.search), reads: true},
-		{method: http.MethodPost, path: session + "/search", handle: withBody(h.search), reads: true},
+		{method: http.MethodPost, path: app + "/search", handle: withBody(h.search), nats: "search-tools", reads: true},
+		{method: http.MethodPost, path: session + "/search", handle: withBody(h.search), nats: "search-tools", reads: true},
 	}
 }
 

@@ -57,17 +57,17 @@ func (h triggers) routes() []route {
 		})
 	}
 	return []route{
-		{method: http.MethodPost, path: app, handle: withBody(h.fire), reads: true, kind: admission.Turn, counts: ratelimit.Triggers},
-		{method: http.MethodPost, path: session, handle: withBody(h.fire), reads: true, kind: admission.Turn, counts: ratelimit.Triggers},
-		{method: http.MethodGet, path: app, handle: h.list, query: appQuery},
-		{method: http.MethodGet, path: session, handle: h.list, query: listedQuery},
-		{method: http.MethodGet, path: one, handle: h.get},
+		{method: http.MethodPost, path: app, handle: withBody(h.fire), nats: "trigger", reads: true, kind: admission.Turn, counts: ratelimit.Triggers},
+		{method: http.MethodPost, path: session, handle: withBody(h.fire), nats: "trigger", reads: true, kind: admission.Turn, counts: ratelimit.Triggers},
+		{method: http.MethodGet, path: app, handle: h.list, nats: "triggers", query: appQuery},
+		{method: http.MethodGet, path: session, handle: h.list, nats: "triggers", query: listedQuery},
+		{method: http.MethodGet, path: one, handle: h.get, nats: "get-trigger"},
 		{method: http.MethodDelete, path: one, handle: removes(h.engine, Triggers.Remove, "triggerId")},
-		{method: http.MethodPost, path: one + "/retry", handle: retry},
-		{method: http.MethodPost, path: one + "/answer", handle: withBody(h.answer), reads: true},
-		{method: http.MethodPost, path: one + "/confirm", handle: h.move(readBody, "Confirmation", Triggers.Confirm), reads: true, kind: admission.Turn},
-		{method: http.MethodPost, path: one + "/deny", handle: h.move(readOptional, "Denial", Triggers.Deny), reads: true},
-		{method: http.MethodPost, path: one + "/cancel", handle: h.move(noBody, "", cancel)},
+		{method: http.MethodPost, path: one + "/retry", handle: retry, nats: "retry"},
+		{method: http.MethodPost, path: one + "/answer", handle: withBody(h.answer), nats: "answer", reads: true},
+		{method: http.MethodPost, path: one + "/confirm", handle: h.move(readBody, "Confirmation", Triggers.Confirm), nats: "confirm", reads: true, kind: admission.Turn},
+		{method: http.MethodPost, path: one + "/deny", handle: h.move(readOptional, "Denial", Triggers.Deny), nats: "deny", reads: true},
+		{method: http.MethodPost, path: one + "/cancel", handle: h.move(noBody, "", cancel), nats: "cancel"},
 		{method: http.MethodPost, path: app + "/retry", handle: retryAll, query: bulkQuery},
 		{method: http.MethodDelete, path: app, handle: h.purge, query: bulkQuery},
 	}

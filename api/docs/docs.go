@@ -9,7 +9,7 @@ import (
 	_ "embed"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"html/template"
 	"net/http"
 	"path"
@@ -45,6 +45,7 @@ type Route struct {
 	FrontEnd     bool               // a session's token will do
 	Anyone       bool               // any key or token will do
 	Tagged       bool               // what it reads or writes has an entity tag
+	Subject      string             // of requests over NATS, with the ids of the path as {name}; empty: there are none
 }
 
 // Documents serves the descriptions of the API, as Build has made them.
@@ -61,17 +62,19 @@ func (d *Documents) Build(table []Route, schemas ...[]byte) error {
 	if err != nil {
 		return err
 	}
-	document["info"].(object)["version"] = version.Current().Version
-	// The first version in the text is that of its info. The rest stays as people wrote it, in their order.
-	d.asyncapi = bytes.Replace(asyncapi, []byte(`"version": "1"`), fmt.Appendf(nil, `"version": %q`, version.Current().Version), 1)
-	var events object
-	if err := json.Unmarshal(d.asyncapi, &events); err != nil {
+	var events, both object
+	if err := errors.Join(json.Unmarshal(asyncapi, &events), json.Unmarshal(asyncapi, &both)); err != nil {
 		return err
 	}
 	d.page = newPage(table, document, events, schemas)
+	addRequests(both, document, table)
+	for _, described := range []object{document, both} {
+		described["info"].(object)["version"] = version.Current().Version
+	}
 	text, err := json.Marshal(document)
-	d.openapi = append(text, '\n')
-	return err
+	messages, failed := json.Marshal(both)
+	d.openapi, d.asyncapi = append(text, '\n'), append(messages, '\n')
+	return errors.Join(err, failed)
 }
 
 // ServeOpenAPI answers with the OpenAPI document.

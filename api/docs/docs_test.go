@@ -118,12 +118,19 @@ func TestTheDescriptionHasWhatGeneratorsTake(t *testing.T) {
 
 func TestTheEventsAreThoseOfTheContract(t *testing.T) {
 	s := apitest.Serve(t)
-	var addresses []string
+	var addresses, requests []string
 	events := s.Document("/asyncapi.json")
 	for _, channel := range events["channels"].(map[string]any) {
 		channel := channel.(map[string]any)
-		address := channel["address"].(string)
-		addresses = append(addresses, address)
+		address, is := channel["address"].(string)
+		switch {
+		case !is: // of the replies, which NATS makes
+			continue
+		case strings.HasPrefix(address, "earshot.v1."):
+			requests = append(requests, address)
+		default:
+			addresses = append(addresses, address)
+		}
 		for _, parameter := range regexp.MustCompile(`{(\w+)}`).FindAllStringSubmatch(address, -1) {
 			require.Contains(t, channel["parameters"], parameter[1])
 		}
@@ -134,7 +141,42 @@ func TestTheEventsAreThoseOfTheContract(t *testing.T) {
 		"tool.confirm.{appId}.{sessionId}.{name}", "tool.cancelled.{appId}.{sessionId}.{name}", "tool.duplicate.{appId}.{sessionId}.{name}",
 		"chat.message.{appId}.{sessionId}", "chat.failed.{appId}.{sessionId}", "answer.{appId}.{triggerId}",
 	}, addresses)
-	require.Len(t, events["operations"], len(addresses))
+	require.Len(t, events["operations"], len(addresses)+len(requests))
+	for _, one := range []string{ // section 19, NATS in
+		"repository.{appId}.{repositoryId}", "repository.{appId}.{sessionId}.{repositoryId}", "delete-repository.{appId}.{sessionId}.{repositoryId}", "session.{appId}.{sessionId}",
+		"get-session.{appId}.{sessionId}", "message.{appId}.{sessionId}", "commit.{appId}.{sessionId}.{messageId}", "retract.{appId}.{sessionId}.{messageId}",
+		"messages.{appId}.{sessionId}", "trigger.{appId}", "trigger.{appId}.{sessionId}", "get-trigger.{appId}.{triggerId}", "confirm.{appId}.{triggerId}",
+		"deny.{appId}.{triggerId}", "cancel.{appId}.{triggerId}", "answer.{appId}.{triggerId}",
+	} {
+		require.Contains(t, requests, "earshot.v1."+one)
+	}
+}
+
+// TestRequestsOverNATSHaveTheBodiesOfREST holds what is said of them against what REST says.
+func TestRequestsOverNATSHaveTheBodiesOfREST(t *testing.T) {
+	s := apitest.Serve(t)
+	events := apitest.NewDescription(t, s.Document("/asyncapi.json"))
+	tried := 0
+	for id, operation := range events.At("/operations") {
+		reply, is := operation.(map[string]any)["reply"].(map[string]any)
+		if !is {
+			continue
+		}
+		require.Len(t, reply["messages"], 2, id)
+		for _, message := range []string{id + "Request", id + "Reply"} {
+			described := events.At("/components/messages/" + message)
+			if described["payload"] == nil {
+				continue
+			}
+			schema := events.Compile(t, "/components/messages/"+message+"/payload")
+			for _, example := range described["examples"].([]any) {
+				require.NoError(t, schema.Validate(example.(map[string]any)["payload"]), message)
+				tried++
+			}
+		}
+	}
+	require.Greater(t, tried, 40)
+	require.Error(t, events.Compile(t, "/components/messages/postMessageRequest/payload").Validate(map[string]any{"actor": "nobody"}))
 }
 
 func TestTheExamplesOfTheEventsFitTheirSchemas(t *testing.T) {
@@ -142,6 +184,9 @@ func TestTheExamplesOfTheEventsFitTheirSchemas(t *testing.T) {
 	events := s.Document("/asyncapi.json")
 	d := apitest.NewDescription(t, events)
 	for name, message := range d.At("/components/messages") {
+		if strings.HasSuffix(name, "Request") || strings.HasSuffix(name, "Reply") || name == "problem" {
+			continue // of what is asked for
+		}
 		for _, example := range message.(map[string]any)["examples"].([]any) {
 			payload := example.(map[string]any)["payload"].(map[string]any)
 			schema := d.Compile(t, "/components/messages/"+name+"/payload")

@@ -8,38 +8,48 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
+
+	"earshot/api"
 )
 
+// endpoint is an operation of REST that is asked for over NATS.
 type endpoint struct {
-	name    string
-	subject string // with a * for each id
-	path    string // of REST, with a * for each of them
-	sub     *nats.Subscription
-	closed  chan struct{}
+	api.Request
+	sub    *nats.Subscription
+	closed chan struct{}
 
 	mu    sync.Mutex
 	stats micro.EndpointStats
 }
 
-func endpoints() []*endpoint {
-	all := []*endpoint{
-		{name: "message", subject: "earshot.v1.message.*.*", path: "/v1/apps/*/sessions/*/messages"},
-		{name: "trigger", subject: "earshot.v1.trigger.*", path: "/v1/apps/*/triggers"},
-		{name: "session-trigger", subject: "earshot.v1.trigger.*.*", path: "/v1/apps/*/sessions/*/triggers"},
-	}
-	for _, e := range all {
-		e.stats = micro.EndpointStats{Name: e.name, Subject: e.subject, QueueGroup: micro.DefaultQueueGroup}
+func endpoints() (all []*endpoint) {
+	for _, r := range api.Requests() {
+		all = append(all, &endpoint{Request: r, stats: micro.EndpointStats{Name: r.Name, Subject: r.Subject, QueueGroup: micro.DefaultQueueGroup}})
 	}
 	return all
 }
 
-// pathOf is the path of REST for a subject. The ids of the subject are checked there.
-func (e *endpoint) pathOf(subject string) string {
-	path, tokens := strings.Split(e.path, "*"), strings.Split(subject, ".")
-	for i, id := range tokens[len(tokens)+1-len(path):] {
-		path[i] += url.PathEscape(id)
+// rest is the operation of REST, for people.
+func (e *endpoint) rest() string {
+	parts := strings.Split(e.Operation, "/")
+	for i, part := range parts {
+		if id, is := strings.CutPrefix(part, ":"); is {
+			parts[i] = "{" + id + "}"
+		}
 	}
-	return strings.Join(path, "")
+	return strings.Join(parts, "/")
+}
+
+// target is the method and the path of REST for a subject, whose ids are checked there.
+func (e *endpoint) target(subject string) (method, path string) {
+	method, _, _ = strings.Cut(e.Operation, " ")
+	parts, ids := strings.Split(e.Path, "/"), strings.Split(subject, ".")[strings.Count(e.Subject, ".")+1-strings.Count(e.Subject, "*"):]
+	for i, part := range parts {
+		if strings.HasPrefix(part, ":") {
+			parts[i], ids = url.PathEscape(ids[0]), ids[1:]
+		}
+	}
+	return method, strings.Join(parts, "/")
 }
 
 // count counts a request that was answered, for $SRV.STATS.

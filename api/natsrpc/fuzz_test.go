@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -13,6 +14,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"earshot/api"
+	"earshot/api/ratelimit"
 	"earshot/emitter"
 	"earshot/repositories"
 	"earshot/repositories/secret"
@@ -122,11 +124,39 @@ func FuzzRequest(f *testing.F) {
 		message := &nats.Msg{Subject: subject, Reply: reply, Data: body, Header: nats.Header{name: {value}}}
 		engine.headers, engine.places = nil, nil
 		for _, e := range service.endpoints {
-			if matches(e.subject, subject) {
+			if !matches(e.Subject, subject) {
+				continue
+			}
+			keepsIDs(t, e, subject)
+			if e.Counts != ratelimit.Nothing && e.Name != "commit" { // the engine knows messages and triggers
 				service.answers(t, e, message, engine)
 			}
 		}
 	})
+}
+
+// keepsIDs checks that REST is asked at the path of the endpoint, with the ids of the subject.
+func keepsIDs(t *testing.T, e *endpoint, subject string) {
+	method, path := e.target(subject)
+	if method+" "+e.Path != e.Operation {
+		t.Errorf("%s is asked for by %s", e.Operation, method)
+	}
+	ids, asked := strings.Split(subject, ".")[3:], strings.Split(path, "/")
+	for i, part := range strings.Split(e.Path, "/") {
+		if !strings.HasPrefix(part, ":") {
+			if asked[i] != part {
+				t.Errorf("%q asks for %s", subject, path)
+			}
+			continue
+		}
+		if id, err := url.PathUnescape(asked[i]); err != nil || id != ids[0] {
+			t.Errorf("%q asks for %s", subject, path)
+		}
+		ids = ids[1:]
+	}
+	if len(asked) != strings.Count(e.Path, "/")+1 || len(ids) > 0 {
+		t.Errorf("%q asks for %s", subject, path)
+	}
 }
 
 // answers checks what comes of a request.
@@ -141,7 +171,7 @@ func (s *Service) answers(t *testing.T, e *endpoint, message *nats.Msg, engine *
 		t.Fatalf("a reply goes to %q, which is one of %s", message.Reply, heard)
 	}
 	engine.places = nil
-	got := s.ask(e.pathOf(message.Subject), message)
+	got := s.ask(e, message)
 	ids := strings.Split(message.Subject, ".")[3:]
 	want := place{ids[0], strings.Join(ids[1:], ".")}
 	for _, at := range engine.places {
@@ -149,11 +179,12 @@ func (s *Service) answers(t *testing.T, e *endpoint, message *nats.Msg, engine *
 			t.Errorf("%q was asked for %q, not for %q", message.Subject, at, want)
 		}
 	}
-	if got.Status >= http.StatusInternalServerError || got.Status < http.StatusBadRequest != (len(engine.places) == 1) {
+	refused := got.Status == http.StatusUnauthorized // it has a key of its own
+	if got.Status >= http.StatusInternalServerError || got.Status < http.StatusBadRequest != (len(engine.places) == 1) || refused != isKeyed(message) {
 		t.Errorf("%q %q is answered %d %s, and the engine was asked for %q", message.Subject, message.Data, got.Status, &got.Body, engine.places)
 	}
 	for name, values := range engine.headers {
-		if !isCarried(name) && !(name == "Authorization" && len(values) == 1 && values[0] == "Bearer "+planted) {
+		if !isCarried(name) && !(name == keyHeader && len(values) == 1 && values[0] == "Bearer "+planted) {
 			t.Errorf("REST sees %s: %q", name, values)
 		}
 	}
@@ -161,6 +192,16 @@ func (s *Service) answers(t *testing.T, e *endpoint, message *nats.Msg, engine *
 	if bytes.Contains(got.Body.Bytes(), []byte(planted)) || strings.ContainsAny(text, "\r\n") || !utf8.ValidString(text) || len(text) > maxDescription+len("…") {
 		t.Errorf("the answer is %s, in a line %q", &got.Body, text)
 	}
+}
+
+// isKeyed reports whether a message has a key that is not the admin's.
+func isKeyed(message *nats.Msg) bool {
+	for name, values := range message.Header {
+		if strings.EqualFold(name, keyHeader) && values[0] != "" && values[0] != "Bearer "+planted {
+			return true
+		}
+	}
+	return false
 }
 
 func isCarried(name string) bool {
@@ -177,7 +218,7 @@ func isCarried(name string) bool {
 func listener(subject string) string {
 	heard := append(emitter.Subjects(), "answer.>", "$SRV.>", "$JS.>", "$SYS.>", "$KV.>")
 	for _, e := range endpoints() {
-		heard = append(heard, e.subject)
+		heard = append(heard, e.Subject)
 	}
 	for _, pattern := range heard {
 		if matches(pattern, subject) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -121,22 +122,48 @@ func problem(status int, body string) http.HandlerFunc {
 func TestRequestsAreThoseOfREST(t *testing.T) {
 	w := newWorld(t, says(200, `{"ok":true}`))
 	w.run()
-	for subject, path := range map[string]string{
-		"earshot.v1.message.clinic.s1":  "/v1/apps/clinic/sessions/s1/messages",
-		"earshot.v1.trigger.clinic":     "/v1/apps/clinic/triggers",
-		"earshot.v1.trigger.clinic.s1":  "/v1/apps/clinic/sessions/s1/triggers",
-		"earshot.v1.message.a/b.%2e%2e": "/v1/apps/a%2Fb/sessions/%252e%252e/messages",
-		"earshot.v1.message.c?x=1.s#1":  "/v1/apps/c%3Fx=1/sessions/s%231/messages",
+	for subject, operation := range map[string]string{
+		"earshot.v1.message.clinic.s1":            "POST /v1/apps/clinic/sessions/s1/messages",
+		"earshot.v1.trigger.clinic":               "POST /v1/apps/clinic/triggers",
+		"earshot.v1.trigger.clinic.s1":            "POST /v1/apps/clinic/sessions/s1/triggers",
+		"earshot.v1.message.a/b.%2e%2e":           "POST /v1/apps/a%2Fb/sessions/%252e%252e/messages",
+		"earshot.v1.message.c?x=1.s#1":            "POST /v1/apps/c%3Fx=1/sessions/s%231/messages",
+		"earshot.v1.commit.clinic.s1.m1":          "POST /v1/apps/clinic/sessions/s1/messages/m1/commit",
+		"earshot.v1.retract.clinic.s1.m1":         "DELETE /v1/apps/clinic/sessions/s1/messages/m1",
+		"earshot.v1.repository.clinic.desk":       "PUT /v1/apps/clinic/repositories/desk",
+		"earshot.v1.repository.clinic.s1.desk":    "PUT /v1/apps/clinic/sessions/s1/repositories/desk",
+		"earshot.v1.delete-tool.clinic.s1.desk.a": "DELETE /v1/apps/clinic/sessions/s1/repositories/desk/tools/a",
+		"earshot.v1.get-session.clinic.s1":        "GET /v1/apps/clinic/sessions/s1",
+		"earshot.v1.confirm.clinic.t1":            "POST /v1/apps/clinic/triggers/t1/confirm",
 	} {
-		reply := w.request(subject, `{"x":1}`, "traceparent: 00-1-2-01", "corp_token: t", "prefer: respond-async", "idempotency-key: k1", "x-request-id: r1", "Authorization: Bearer other", "Host: evil", "Origin: https://evil.example", "Cookie: c")
+		reply := w.request(subject, `{"x":1}`, "traceparent: 00-1-2-01", "corp_token: t", "prefer: respond-async", "idempotency-key: k1", "x-request-id: r1", "if-match: e1", "earshot-query: order=desc&limit=2", "Host: evil", "Origin: https://evil.example", "Cookie: c")
 		require.JSONEq(t, `{"ok":true}`, string(reply.Data))
 		require.Empty(t, reply.Header.Get(natsmicro.ErrorCodeHeader))
 		last := w.asked[len(w.asked)-1]
-		require.Equal(t, "POST "+path, last.Method+" "+last.URL.EscapedPath())
+		require.Equal(t, operation, last.Method+" "+last.URL.EscapedPath())
+		require.Equal(t, "order=desc&limit=2", last.URL.RawQuery)
 		require.Equal(t, `{"x":1}`, w.said[len(w.said)-1])
-		require.Equal(t, http.Header{"Traceparent": {"00-1-2-01"}, "Corp_token": {"t"}, "Prefer": {"respond-async"}, "Idempotency-Key": {"k1"}, "X-Request-Id": {"r1"}, "Authorization": {"Bearer the-admin-key"}}, last.Header)
+		require.Equal(t, http.Header{"Traceparent": {"00-1-2-01"}, "Corp_token": {"t"}, "Prefer": {"respond-async"}, "Idempotency-Key": {"k1"}, "X-Request-Id": {"r1"}, "If-Match": {"e1"}, "Authorization": {"Bearer the-admin-key"}}, last.Header)
 		require.Equal(t, "127.0.0.1", last.Host)
 	}
+}
+
+func TestARequestHasTheRightsOfItsOwnKey(t *testing.T) {
+	w := newWorld(t, func(answer http.ResponseWriter, _ *http.Request) {
+		answer.Header().Set("ETag", "e1")
+		says(200, `{}`)(answer, nil)
+	})
+	asked := func() []string { return w.asked[len(w.asked)-1].Header["Authorization"] }
+	end := w.run()
+	require.Equal(t, "e1", w.request("earshot.v1.get-repository.clinic.desk", "", "authorization: Bearer of-the-app").Header.Get("ETag"))
+	require.Equal(t, []string{"Bearer of-the-app"}, asked())
+	end()
+
+	w.run(func(o *natsrpc.Options) { o.Keyed = true })
+	w.request("earshot.v1.get-session.clinic.s1", "")
+	require.Empty(t, asked(), "it is not the admin's")
+	w.request("earshot.v1.get-session.clinic.s1", "", "Authorization: Bearer of-the-app")
+	require.Equal(t, []string{"Bearer of-the-app"}, asked())
 }
 
 func TestFaultsAreErrorsOfServices(t *testing.T) {
@@ -380,17 +407,24 @@ func TestServiceTellsOfItself(t *testing.T) {
 	var info natsmicro.Info
 	w.read("$SRV.INFO.earshot."+ping.ID, &info)
 	require.Equal(t, "v0.9", info.Metadata["program"])
-	require.Len(t, info.Endpoints, 3)
-	require.Equal(t, "earshot.v1.message.*.*", info.Endpoints[0].Subject)
+	at := slices.IndexFunc(info.Endpoints, func(e natsmicro.EndpointInfo) bool { return e.Name == "message" })
+	require.Equal(t, "earshot.v1.message.*.*", info.Endpoints[at].Subject)
+	require.Equal(t, "POST /v1/apps/{appId}/sessions/{sessionId}/messages", info.Endpoints[at].Metadata["rest"])
+	names := map[string]bool{}
+	for _, e := range info.Endpoints {
+		names[e.Name] = true
+	}
+	require.Len(t, names, len(info.Endpoints))
 	var stats natsmicro.Stats
 	w.until("both are counted", func() bool {
 		w.read("$SRV.STATS.earshot", &stats)
-		return stats.Endpoints[0].NumRequests == 2
+		return stats.Endpoints[at].NumRequests == 2
 	})
-	require.Equal(t, 1, stats.Endpoints[0].NumErrors)
-	require.Equal(t, "404:there is no such app", stats.Endpoints[0].LastError)
-	require.Positive(t, stats.Endpoints[0].ProcessingTime)
-	require.Zero(t, stats.Endpoints[1].NumRequests)
+	require.Equal(t, "message", stats.Endpoints[at].Name)
+	require.Equal(t, 1, stats.Endpoints[at].NumErrors)
+	require.Equal(t, "404:there is no such app", stats.Endpoints[at].LastError)
+	require.Positive(t, stats.Endpoints[at].ProcessingTime)
+	require.Zero(t, stats.Endpoints[at+1].NumRequests)
 	require.False(t, stats.Started.IsZero())
 }
 

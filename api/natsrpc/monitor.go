@@ -20,11 +20,11 @@ func (s *Service) identity() micro.ServiceIdentity {
 func (s *Service) info() any {
 	info := micro.Info{
 		ServiceIdentity: s.identity(), Type: micro.InfoResponseType,
-		Description: "Posts chat messages and fires tools; the bodies are those of the REST API",
+		Description: "Takes messages, fires tools and registers them; the bodies are those of the REST API",
 	}
 	for _, e := range s.endpoints {
 		info.Endpoints = append(info.Endpoints, micro.EndpointInfo{
-			Name: e.name, Subject: e.subject, QueueGroup: micro.DefaultQueueGroup, Metadata: map[string]string{"rest": "POST " + e.path},
+			Name: e.Name, Subject: e.Subject, QueueGroup: micro.DefaultQueueGroup, Metadata: map[string]string{"rest": e.rest()},
 		})
 	}
 	return info

@@ -52,7 +52,7 @@ func (s *Service) take(e *endpoint, message *nats.Msg) {
 		}()
 		panics.Run(s.options.Logger, "nats", message.Subject, func() {
 			began := s.options.Now()
-			got := s.ask(e.pathOf(message.Subject), message)
+			got := s.ask(e, message)
 			s.finish(e, message, got, s.options.Now().Sub(began))
 		})
 	})
@@ -75,18 +75,18 @@ func (s *Service) finish(e *endpoint, message *nats.Msg, got *answer.Recorder, t
 	}
 }
 
-func (s *Service) ask(path string, message *nats.Msg) (got *answer.Recorder) {
+func (s *Service) ask(e *endpoint, message *nats.Msg) (got *answer.Recorder) {
 	got = &answer.Recorder{}
 	defer func() {
 		if fault := recover(); fault != nil { // REST has logged it, and cut an answer that had begun
 			got = problemReply(answer.NewProblem(answer.InternalError, "the answer broke off; ask again, with the same id"), "")
 		}
 	}()
-	request, err := http.NewRequestWithContext(s.baseCtx, http.MethodPost, "http://"+localhost+path, bytes.NewReader(message.Data))
+	method, path := e.target(message.Subject)
+	request, err := http.NewRequestWithContext(s.baseCtx, method, "http://"+localhost+path, bytes.NewReader(message.Data))
 	if err != nil {
 		return problemReply(answer.NewProblem(answer.InvalidPath, "the ids in subject "+answer.Quote(message.Subject)+" cannot be read"), "")
 	}
-	request.RequestURI, request.RemoteAddr = path, "nats"
 	for name, values := range message.Header { // names in NATS are as they were sent, in any case of letters
 		goes := strings.HasSuffix(strings.ToLower(name), repositories.TokenHeaderEnd)
 		for _, known := range carried {
@@ -96,10 +96,14 @@ func (s *Service) ask(path string, message *nats.Msg) (got *answer.Recorder) {
 			if goes {
 				request.Header.Add(name, value)
 			}
+			if strings.EqualFold(name, queryHeader) {
+				request.URL.RawQuery = value
+			}
 		}
 	}
-	if !s.options.AdminKey.Empty() {
-		request.Header.Set("Authorization", "Bearer "+s.options.AdminKey.Reveal())
+	request.RequestURI, request.RemoteAddr = request.URL.RequestURI(), "nats"
+	if request.Header.Get(keyHeader) == "" && !s.options.Keyed && !s.options.AdminKey.Empty() {
+		request.Header.Set(keyHeader, "Bearer "+s.options.AdminKey.Reveal())
 	}
 	s.options.REST.ServeHTTP(got, request)
 	return got
@@ -108,8 +112,14 @@ func (s *Service) ask(path string, message *nats.Msg) (got *answer.Recorder) {
 // localhost is where a service without keys may be asked.
 const localhost = "127.0.0.1"
 
+// queryHeader has the query of the URL, as in limit=10&order=desc.
+const queryHeader = "Earshot-Query"
+
+// keyHeader has the client's key, or the token of a session.
+const keyHeader = "Authorization"
+
 // carried are the headers of a message that REST gets, with ID tokens.
-var carried = []string{"traceparent", "tracestate", "Prefer", "Content-Type", "Idempotency-Key", server.RequestIDHeader}
+var carried = []string{"traceparent", "tracestate", "Prefer", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", keyHeader, server.RequestIDHeader}
 
 func problemReply(problem *answer.Problem, retryAfter string) *answer.Recorder {
 	r := &answer.Recorder{Status: problem.Status}
@@ -121,7 +131,7 @@ func problemReply(problem *answer.Problem, retryAfter string) *answer.Recorder {
 	return r
 }
 
-var replied = []string{"Content-Type", "Retry-After", "Preference-Applied", server.RequestIDHeader}
+var replied = []string{"Content-Type", "ETag", "Retry-After", "Preference-Applied", server.RequestIDHeader}
 
 // reply sends the reply to a request. One that NATS does not take for its length is replaced
 // by an error that says so.

@@ -1,10 +1,11 @@
 // Package natsrpc is the way in over NATS: a micro service of the name earshot, of which all
-// replicas are one queue group, takes messages and direct triggers as requests.
+// replicas are one queue group, takes as requests what an app does over REST with its tools, sessions,
+// messages and triggers (api.Requests).
 //
 // It is a client of the REST API in the same process. A request becomes one to the handler
-// of REST with the admin's rights, and its answer is the reply, so checks, limits,
-// admission and answers are those of REST. A client that may publish on the subjects may post:
-// the permissions of NATS allow or deny the rest.
+// of REST, and its answer is the reply, so checks, limits, admission and answers are those of REST.
+// It has the rights of the key in its Authorization header. Without one it has the admin's, and the
+// permissions of NATS say who may publish on which subjects; Options.Keyed refuses it.
 //
 // The requests are those of core NATS, which keeps neither them nor their replies. A client that
 // got no reply asks again: messageId and triggerId make it the same request.
@@ -26,7 +27,7 @@ import (
 	"github.com/nats-io/nats.go/micro"
 	"github.com/prometheus/client_golang/prometheus"
 
-	"earshot/api/admission"
+	"earshot/api"
 	"earshot/api/ratelimit"
 	"earshot/repositories/secret"
 )
@@ -56,6 +57,8 @@ type Options struct {
 	REST http.Handler
 	// AdminKey is the key that REST asks for; empty for none.
 	AdminKey secret.Secret
+	// Keyed says that a request needs a key, or a session's token, of its own.
+	Keyed bool
 	// Connect makes the connection that requests come over. It is closed at the end. The handler
 	// gets its errors, such as a subject that is denied.
 	Connect func(trouble nats.ErrHandler) (*nats.Conn, error)
@@ -79,12 +82,10 @@ type Options struct {
 
 // Doors lists the ways in. What REST asks for there holds for them as well.
 func Doors() (all []ratelimit.Needs) {
-	for _, e := range endpoints() {
-		counts := ratelimit.Triggers
-		if e.name == "message" {
-			counts = ratelimit.Messages
-		}
-		all = append(all, ratelimit.Needs{Surface: ratelimit.NATS, Operation: e.subject, Body: 1 << 20, Share: admission.Turn, Counts: counts, Bounds: "who may publish there is for the permissions of NATS; replies go to inboxes alone"})
+	for _, r := range api.Requests() {
+		needs := r.Needs
+		needs.Surface, needs.Operation, needs.Bounds = ratelimit.NATS, r.Subject, "replies go to inboxes alone"
+		all = append(all, needs)
 	}
 	return all
 }
@@ -147,7 +148,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 	var subjects []string
 	for _, e := range s.endpoints {
-		subjects = append(subjects, e.subject)
+		subjects = append(subjects, e.Subject)
 	}
 	s.options.Logger.Info("ingress.listening", "service", serviceName, "id", s.id, "subjects", subjects)
 	<-ctx.Done()
@@ -179,7 +180,7 @@ func (s *Service) Run(ctx context.Context) error {
 func (s *Service) subscribe() error {
 	var faults []error
 	for _, e := range s.endpoints {
-		sub, err := s.conn.QueueSubscribe(e.subject, micro.DefaultQueueGroup, func(message *nats.Msg) { s.take(e, message) })
+		sub, err := s.conn.QueueSubscribe(e.Subject, micro.DefaultQueueGroup, func(message *nats.Msg) { s.take(e, message) })
 		if err != nil {
 			return err
 		}

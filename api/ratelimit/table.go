@@ -41,8 +41,6 @@ func (n Needs) who() string {
 		return "anybody"
 	case n.Surface == Console:
 		return "who is signed in, as far as REST lets the key"
-	case n.Surface == NATS:
-		return "who may publish there"
 	case n.May.Anyone:
 		return "any key or token"
 	case len(n.May.Scopes) == 0:
@@ -53,6 +51,9 @@ func (n Needs) who() string {
 		scopes[i] = "`" + string(one) + "`"
 	}
 	keys := "keys with " + strings.Join(scopes, " or ")
+	if n.Surface == NATS {
+		keys = "who may publish there; where keys are asked for, " + keys
+	}
 	if n.May.FrontEnd {
 		return keys + ", tokens of the session"
 	}

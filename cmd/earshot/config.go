@@ -69,7 +69,7 @@ type config struct {
 	StrictRedis   bool
 	RedisReplicas keyspace.Replicas
 	Drain         time.Duration
-	NATSIngress   toggle
+	NATSIngress   ingress
 	NATSReplies   string
 	SERMAS        toggle
 	SERMASTTL     time.Duration // of its clients' tokens
@@ -121,7 +121,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 	s.number(&c.MaxTurns, "max-turns", "EARSHOT_MAX_TURNS", 512, "messages and direct triggers under work on this replica at once; one app has at most half, so that a flood of one leaves room for the others")
 	s.number(&c.MaxRequests, "max-requests", "EARSHOT_MAX_REQUESTS", 64, "other requests under work at once, each up to some megabytes")
 	s.number(&c.MaxWaiting, "max-waiting", "EARSHOT_MAX_WAITING", 2000, "requests of either kind that wait for a place, up to 10s; further ones are answered 503 with Retry-After")
-	s.value(&c.NATSIngress, "nats-ingress", "EARSHOT_NATS_INGRESS", "take messages and direct triggers as requests over NATS, on earshot.v1.>: whoever may publish there may post, to any app")
+	s.value(&c.NATSIngress, "nats-ingress", "EARSHOT_NATS_INGRESS", "on or keys: take requests over NATS as well, on earshot.v1.>. With keys each needs the key of its app; with on whoever may publish there has the rights of the admin")
 	s.text(&c.NATSReplies, "nats-replies", "EARSHOT_NATS_REPLIES", natsrpc.DefaultReplies, "`PREFIXES` of the subjects that their replies may go to, with commas between them, for clients that have an inbox prefix of their own; > is any that is not the service's own")
 	s.value(&c.SERMAS, "sermas", "EARSHOT_SERMAS", "serve the clients of SERMAS, on its paths under /api")
 	s.StringSliceVar(&c.RelayHeaders, "relay-headers", nil, "`HEADERS` that pass between clients of the endpoint for chats and the model's host, both ways, beside those that always do, with commas between them; a * at the end stands for any rest, as in X-Gateway-*")
@@ -203,6 +203,7 @@ func (c *config) check() error {
 		_, err = c.sealer()
 		faults = append(faults, err)
 	}
+	add(c.NATSIngress == ingressKeyed && c.AdminKey.Empty(), "--nats-ingress (EARSHOT_NATS_INGRESS) is keys, and no key is asked for here: give EARSHOT_ADMIN_KEY (--admin-key) as well")
 	_, err = natsrpc.ParseReplies(c.NATSReplies)
 	refused("--nats-replies (EARSHOT_NATS_REPLIES)", err)
 	faults = append(faults, c.checkAddresses())

@@ -210,8 +210,8 @@ func announce(env environment, s *service, c config, embeddedNATS bool) {
 	say("console: %s/console", s.URL())
 	say("reference: %s/docs", s.URL())
 	say("events: %s, subjects tool.>, app.> and chat.>", events)
-	if c.NATSIngress {
-		say("requests over NATS: earshot.v1.message.{appId}.{sessionId} and earshot.v1.trigger.{appId}.{sessionId}")
+	if c.NATSIngress.on() {
+		say("requests over NATS: earshot.v1.message.{appId}.{sessionId} and others; %s/asyncapi.json has them", s.URL())
 	}
 	if c.AdminKey.Empty() {
 		say("keys: none is asked for")

@@ -79,7 +79,7 @@ func newDoctor(env environment) *cobra.Command {
 			if !c.NATSURL.Empty() {
 				found, err := emitter.Diagnose(ctx, c.NATSURL.Reveal(), emitter.Options{
 					MaxAge: c.StreamMaxAge, MaxBytes: int64(c.StreamMax), Replicas: c.NATSReplicas, Timeout: natsPatience, Now: e.env.now, Login: c.NATSLogin,
-				}, bool(c.NATSIngress))
+				}, c.NATSIngress.on())
 				if err != nil {
 					return err
 				}

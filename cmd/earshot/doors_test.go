@@ -53,7 +53,7 @@ func besieged(t *testing.T) *siege {
 		chats.ServeHTTP(out, r)
 	}))
 	t.Cleanup(model.Close)
-	for name, value := range map[string]string{"EARSHOT_SERMAS": "on", "EARSHOT_NATS_INGRESS": "on", "OPENAI_BASE_URL": model.URL + asked.Path} {
+	for name, value := range map[string]string{"EARSHOT_SERMAS": "on", "EARSHOT_NATS_INGRESS": "keys", "OPENAI_BASE_URL": model.URL + asked.Path} {
 		w.env[name] = value
 	}
 	w.serve()
@@ -65,6 +65,23 @@ func besieged(t *testing.T) *siege {
 	}
 	s.rival = read[struct{ Token string }](t, w.call(201, "POST", "/v1/apps/rival/sessions/s1/token", "")).Token
 	return s
+}
+
+// request asks over NATS, at a way in of an app, and returns the status of the fault; empty for none.
+func (s *siege) request(conn *nats.Conn, n ratelimit.Needs, app, credential, body string) string {
+	s.t.Helper()
+	subject := n.Operation
+	for _, id := range []string{app, "s1", "m1", "t1"} {
+		subject = strings.Replace(subject, "*", id, 1)
+	}
+	asked := nats.NewMsg(subject)
+	asked.Data = []byte(body)
+	if credential != "" {
+		asked.Header.Set("Authorization", "Bearer "+credential)
+	}
+	got, err := conn.RequestMsg(asked, patience)
+	require.NoError(s.t, err, subject)
+	return got.Header.Get("Nats-Service-Error-Code")
 }
 
 // overHTTP reports whether a way in is one of HTTP.
@@ -85,7 +102,12 @@ func at(n ratelimit.Needs, app string) (method, path string) {
 func TestStrangersAreLetInWhereADoorIsOpenAndNowhereElse(t *testing.T) {
 	t.Parallel()
 	s, closed := besieged(t), 0
+	conn := s.nats.Connect()
 	for _, n := range doors() {
+		if n.Surface == ratelimit.NATS {
+			require.Equal(t, "401", s.request(conn, n, "clinic", "", `{}`), n.Operation)
+			closed++
+		}
 		if !overHTTP(n) {
 			continue
 		}
@@ -102,7 +124,7 @@ func TestStrangersAreLetInWhereADoorIsOpenAndNowhereElse(t *testing.T) {
 		}
 		closed++
 	}
-	require.Greater(t, closed, 80)
+	require.Greater(t, closed, 120)
 }
 
 // TestNobodyIsLetInWithWhatIsOfAnotherApp asks at every door of an app with a key and a session's token
@@ -110,7 +132,13 @@ func TestStrangersAreLetInWhereADoorIsOpenAndNowhereElse(t *testing.T) {
 func TestNobodyIsLetInWithWhatIsOfAnotherApp(t *testing.T) {
 	t.Parallel()
 	s := besieged(t)
+	conn := s.nats.Connect()
 	for _, n := range doors() {
+		if n.Surface == ratelimit.NATS {
+			for _, credential := range []string{s.keys["rival"], s.rival} {
+				require.Equal(t, "403", s.request(conn, n, "clinic", credential, `{}`), "%s with %.12s", n.Operation, credential)
+			}
+		}
 		if !overHTTP(n) || n.Open || n.Surface == ratelimit.Console || n.May.Anyone {
 			continue
 		}
@@ -229,6 +257,7 @@ var counted = map[string]string{
 	"earshot.v1.message.*.*":                                              `{"messageId":"w%d","actor":"user","text":"hi"}`,
 	"earshot.v1.trigger.*":                                                `{"name":"book","source":"task","values":{}}`,
 	"earshot.v1.trigger.*.*":                                              `{"name":"book","source":"ui","values":{}}`,
+	"earshot.v1.commit.*.*.*":                                             ``,
 }
 
 const mcpCall = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"book","arguments":{}}}`
@@ -274,15 +303,12 @@ var numbers = 0
 func (s *siege) limited(conn *nats.Conn, n ratelimit.Needs, app, body string) bool {
 	numbers++
 	body = strings.ReplaceAll(body, "%d", fmt.Sprint(numbers))
-	if n.Surface == ratelimit.NATS {
-		subject := strings.Replace(n.Operation, "*", app, 1)
-		got, err := conn.Request(strings.Replace(subject, "*", "s1", 1), []byte(body), patience)
-		require.NoError(s.t, err)
-		return got.Header.Get("Nats-Service-Error-Code") == "429"
-	}
-	if strings.HasSuffix(n.Operation, "/commit") {
+	if strings.Contains(n.Operation, "commit") {
 		s.ask(s.replicas[0], "POST", "/v1/apps/"+app+"/sessions/s1/messages", fmt.Sprintf(`{"messageId":"m1","actor":"user","text":"hi %d","final":false}`, numbers))
 		defer s.ask(s.replicas[0], "DELETE", "/v1/apps/"+app+"/sessions/s1", "")
+	}
+	if n.Surface == ratelimit.NATS {
+		return s.request(conn, n, app, testAdminKey, body) == "429"
 	}
 	method, path := at(n, app)
 	return s.knock(method, path, testAdminKey, body) == http.StatusTooManyRequests

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -283,6 +284,32 @@ func plural(n int, noun string, irregular ...string) string {
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
 }
+
+// ingress says which requests over NATS are taken.
+type ingress string
+
+const (
+	ingressOff   ingress = "off"
+	ingressOn    ingress = "on"   // those of whoever may publish
+	ingressKeyed ingress = "keys" // those with a key
+)
+
+// Set implements pflag.Value.
+func (i *ingress) Set(text string) error {
+	*i = ingress(strings.ToLower(text))
+	if *i != ingressOff && *i != ingressOn && *i != ingressKeyed {
+		return errors.New("it must be on, keys or off")
+	}
+	return nil
+}
+
+func (i ingress) on() bool { return i == ingressOn || i == ingressKeyed }
+
+// String implements pflag.Value.
+func (i ingress) String() string { return string(cmp.Or(i, ingressOff)) }
+
+// Type implements pflag.Value.
+func (ingress) Type() string { return "on|keys|off" }
 
 type toggle bool
 

@@ -339,6 +339,96 @@ func TestRequestsOverNATSAreAnsweredAsThoseOverHTTP(t *testing.T) {
 	}
 }
 
+// TestAServiceNeedsNoURL does over NATS alone, with the key of its app, all that a service of an app does.
+func TestAServiceNeedsNoURL(t *testing.T) {
+	t.Parallel()
+	w := serving(t, 2, "--nats-ingress", "keys")
+	for _, r := range w.replicas {
+		r.log.Await(t, `ingress\.(listening)`)
+	}
+	key := read[struct{ Key string }](t, w.call(201, "POST", "/v1/apps/clinic/keys", `{"scopes":["tools","messages","triggers"]}`)).Key
+	conn := w.nats.Connect()
+	ask := func(subject, body string, headers ...string) (map[string]any, nats.Header) {
+		t.Helper()
+		m := nats.NewMsg("earshot.v1." + subject)
+		m.Data = []byte(body)
+		m.Header.Set("Authorization", "Bearer "+key)
+		for i := 0; i < len(headers); i += 2 {
+			m.Header.Set(headers[i], headers[i+1])
+		}
+		reply, err := conn.RequestMsg(m, patience)
+		require.NoError(t, err)
+		says := map[string]any{}
+		if len(reply.Data) > 0 {
+			require.NoError(t, json.Unmarshal(reply.Data, &says), "%s: %s", subject, reply.Data)
+		}
+		return says, reply.Header
+	}
+	done := func(subject, body string, headers ...string) map[string]any {
+		t.Helper()
+		says, header := ask(subject, body, headers...)
+		require.Empty(t, header.Get("Nats-Service-Error-Code"), "%s: %v", subject, says)
+		return says
+	}
+	refused := func(code, subject, body string, headers ...string) {
+		t.Helper()
+		says, header := ask(subject, body, headers...)
+		require.Equal(t, code, header.Get("Earshot-Error-Code"), "%s: %v", subject, says)
+		require.Equal(t, code, says["code"])
+	}
+
+	tools := `{"tools":[{"name":"book"},{"name":"pay","confirm":"always"},{"name":"lamp","settle":"60s"},{"name":"ask","answer":{"within":"1h"}}]}`
+	_, header := ask("repository.clinic.desk", tools)
+	require.NotEmpty(t, header.Get("ETag"))
+	refused("precondition_failed", "repository.clinic.desk", tools, "If-Match", `"other"`)
+	done("repository.clinic.desk", tools, "If-Match", header.Get("ETag"))
+	done("repository.clinic.s1.own", `{"tools":[{"name":"own"}]}`)
+	require.Len(t, done("tools.clinic.s1", "")["items"], 5)
+	done("session.clinic.s1", `{"metadata":{"who":"ann"}}`)
+	done("delete-repository.clinic.s1.own", "")
+	refused("unknown_repository", "get-repository.clinic.s1.own", "")
+
+	done("message.clinic.s1", `{"messageId":"m1","actor":"user","text":"call book {}","final":false}`)
+	require.Len(t, done("commit.clinic.s1.m1", "")["matches"], 1)
+	done("message.clinic.s1", `{"messageId":"m2","actor":"user","text":"call book {}","final":false}`)
+	done("retract.clinic.s1.m2", "")
+	require.Len(t, done("messages.clinic.s1", "")["items"], 1)
+	require.Equal(t, true, done("message.clinic.s1", messageBody("m9", "call book {}"), "Earshot-Query", "dryRun=true")["matches"].([]any)[0].(map[string]any)["state"] == "dry")
+	refused("invalid_query", "messages.clinic.s1", "", "Earshot-Query", "colour=red")
+
+	done("trigger.clinic.s1", `{"triggerId":"p1","name":"pay","source":"ui"}`)
+	open := done("get-session.clinic.s1", "")["open"].([]any)[0].(map[string]any)
+	require.Equal(t, "p1", open["triggerId"])
+	refused("digest_differs", "confirm.clinic.p1", `{"digest":"other"}`)
+	done("confirm.clinic.p1", fmt.Sprintf(`{"digest":%q}`, open["digest"]))
+	done("trigger.clinic.s1", `{"triggerId":"p2","name":"pay","source":"ui"}`)
+	done("deny.clinic.p2", "")
+	refused("trigger_ended", "cancel.clinic.p2", "")
+	done("trigger.clinic", `{"triggerId":"l1","name":"lamp","source":"ui"}`)
+	done("cancel.clinic.l1", "")
+	unheard := nats.NewMsg("earshot.v1.trigger.clinic.s1") // a reply would wait for the answer
+	unheard.Data, unheard.Header = []byte(`{"triggerId":"a1","name":"ask","source":"ui"}`), nats.Header{"Authorization": {"Bearer " + key}}
+	require.NoError(t, conn.PublishMsg(unheard))
+	w.until("an answer is kept", func() bool {
+		_, header := ask("answer.clinic.a1", `{"ok":true,"result":7}`)
+		return header.Get("Earshot-Error-Code") == ""
+	})
+	w.until("all have ended", func() bool {
+		states := map[string]any{}
+		for _, one := range done("triggers.clinic", "")["items"].([]any) {
+			of := one.(map[string]any)
+			states[of["triggerId"].(string)] = of["state"]
+		}
+		return states["p1"] == "delivered" && states["p2"] == "cancelled" && states["l1"] == "cancelled" && states["a1"] == "delivered"
+	})
+	require.Equal(t, "delivered", done("get-trigger.clinic.a1", "")["state"])
+	done("close-session.clinic.s1", "", "Earshot-Query", "erase=true")
+	refused("unknown_session", "get-session.clinic.s1", "")
+
+	key = "earshot_wrong"
+	refused("key_invalid", "messages.clinic.s1", "")
+}
+
 func TestRequestOverNATSIsDoneOnceHoweverOftenItIsAsked(t *testing.T) {
 	t.Parallel()
 	w := serving(t, 2, "--nats-ingress", "on")
@@ -408,7 +498,7 @@ func TestNobodyIsHeardOverNATSUnlessThatIsOn(t *testing.T) {
 	}
 	refused := command(t, w.env, "serve", "--nats-ingress", "maybe")
 	require.NotZero(t, refused.code)
-	require.Contains(t, refused.err, "it must be on or off")
+	require.Contains(t, refused.err, "it must be on, keys or off")
 	refused = command(t, w.env, "serve", "--nats-replies", "_INBOX,tool.>")
 	require.NotZero(t, refused.code)
 	require.Contains(t, refused.err, `--nats-replies (EARSHOT_NATS_REPLIES): "tool" is a subject of the service`)

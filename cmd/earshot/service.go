@@ -223,10 +223,10 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		Asked: pendingcalls.New(s.db, s.env.now), Kept: s.store.Retention().Done,
 		Ready: []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}, {Name: "this replica", Ready: s.parting.Ready}},
 	})
-	if s.config.NATSIngress {
+	if s.config.NATSIngress.on() {
 		replies, _ := natsrpc.ParseReplies(s.config.NATSReplies) // was checked
 		s.ingress = natsrpc.New(natsrpc.Options{
-			REST: rest, AdminKey: s.config.AdminKey, Program: version.Current().Version, ShutdownGrace: shutdownTimeout, Logger: s.log, Now: s.env.now,
+			REST: rest, AdminKey: s.config.AdminKey, Keyed: s.config.NATSIngress == ingressKeyed, Program: version.Current().Version, ShutdownGrace: shutdownTimeout, Logger: s.log, Now: s.env.now,
 			AtOnce: s.config.MaxTurns + s.config.MaxWaiting, Replies: replies, Metrics: registry,
 			Connect: func(trouble nats.ErrHandler) (*nats.Conn, error) { // not that of the events, which a flood of requests would hold up
 				return emitter.Dial(s.config.NATSURL.Reveal(), "earshot-requests", s.config.NATSLogin, trouble)

@@ -89,7 +89,7 @@ func TestClientsOverNATSAreAnswered(t *testing.T) {
 
 	t.Run("JavaScript", func(t *testing.T) {
 		got := start(t, javascript(t, "request", true), s.around(), "node", "request.js", "js")
-		got.Await(t, `(?s:(earshot 1\.0\.0 has earshot\.v1\.message\.\*\.\*, earshot\.v1\.trigger\.\*, earshot\.v1\.trigger\.\*\.\*
+		got.Await(t, `(?s:(earshot 1\.0\.0 has [^\n]*earshot\.v1\.message\.\*\.\*[^\n]*
 first time: book {"day":"Friday"} .*
 fired: book {"day":"Monday"}
 refused: 422 .*
@@ -98,6 +98,19 @@ stats: 6 asked, 2 refused))`)
 		require.Len(t, fired, 2)
 		require.Equal(t, fired[0][1], fired[1][1], "the second time it is the answer to the first")
 	})
+}
+
+func TestABackEndNeedsNATSAndAKeyAlone(t *testing.T) {
+	s, _ := bare(t, []string{"EARSHOT_NATS_INGRESS=keys"})
+	s.ask("PUT", "/v1/apps/house", `{}`)
+	around := append(s.around(), "EARSHOT_KEY="+s.keyOf("house", "tools", "messages", "triggers"), "EARSHOT_URL=")
+	said := start(t, ".", around, "doorman", "house", "doorman/said.txt")
+	for _, line := range []string{
+		`does open garage`, `hears open delivered the garage is open`, `hears lock-up: Lock all doors of the house\. Shall I go ahead\? \(yes / no\)`, `does lock-up`,
+	} {
+		said.Await(t, "("+line+")")
+	}
+	start(t, ".", append(around, "EARSHOT_KEY=another"), "doorman", "house", "doorman/said.txt").Await(t, `repository\.house\.doors: (the key is not valid \(key_invalid\))`)
 }
 
 func TestEndpointsTakeCallsThatAreSigned(t *testing.T) {

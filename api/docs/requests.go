@@ -1,0 +1,161 @@
+package docs
+
+import (
+	"maps"
+	"path"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+const (
+	// repliesChannel has the replies to all requests: NATS makes its address.
+	repliesChannel = "replies"
+	problemMessage = "problem"
+	// requestsTag marks what is asked for, not told.
+	requestsTag = "Requests"
+)
+
+var idInSubject = regexp.MustCompile(`{(\w+)}`)
+
+// addRequests adds to the description of the events which operations are asked for over NATS: those of the routes
+// that have a subject, with the bodies and the answers of REST.
+func addRequests(events, rest object, table []Route) {
+	components := events["components"].(object)
+	a := asked{
+		messages: components["messages"].(object), schemas: components["schemas"].(object), parameters: components["parameters"].(object),
+		rest: rest["components"].(object), own: maps.Clone(components["schemas"].(object)),
+	}
+	channels, operations, servers := events["channels"].(object), events["operations"].(object), []any{object{"$ref": "#/servers/nats"}}
+	replies := object{problemMessage: a.message(problemMessage, "The problem, where it was not done", exchanged{schema: object{"$ref": schemasPath + "Problem"}})}
+	for _, endpoint := range table {
+		operation, described := operationOf(rest, endpoint)
+		if endpoint.Subject == "" || !described {
+			continue
+		}
+		id, summary := operation["operationId"].(string), operation["summary"].(string)
+		asks, says := id+"Request", id+"Reply"
+		replies[says] = a.message(says, "The answer to: "+summary, a.goodAnswers(operation)...)
+		channels[id] = object{
+			"address": endpoint.Subject, "parameters": a.ids(endpoint.Subject), "servers": servers,
+			"description": summary + ", as by " + endpoint.Method + " " + templated(endpoint.Path) + ". Where EARSHOT_NATS_INGRESS is on or keys.",
+			"messages":    object{asks: a.message(asks, summary, bodiesOf(operation["requestBody"])...)},
+		}
+		reply := "#/channels/" + repliesChannel
+		operations[id] = object{
+			"action": "receive", "channel": object{"$ref": "#/channels/" + id}, "summary": summary, "tags": []any{object{"name": requestsTag}},
+			"messages": []any{object{"$ref": "#/channels/" + id + "/messages/" + asks}},
+			"reply": object{
+				"channel":  object{"$ref": reply},
+				"messages": []any{object{"$ref": reply + "/messages/" + says}, object{"$ref": reply + "/messages/" + problemMessage}},
+			},
+		}
+	}
+	channels[repliesChannel] = object{
+		"address": nil, "messages": replies, "servers": servers, "description": "The reply goes to the inbox that the request names.",
+	}
+}
+
+// asked has the components of the description of the events, to which those of requests are added.
+type asked struct {
+	messages, schemas, parameters object
+	rest                          object // the components of REST
+	own                           object // the schemas of the events
+}
+
+// ids describes the ids in a subject.
+func (a asked) ids(subject string) object {
+	ids := object{}
+	for _, found := range idInSubject.FindAllStringSubmatch(subject, -1) {
+		name := found[1]
+		if a.parameters[name] == nil {
+			a.parameters[name] = object{"description": "As in the path of REST."}
+		}
+		ids[name] = object{"$ref": "#/components/parameters/" + name}
+	}
+	return ids
+}
+
+// message adds a message whose payload is one of some, and refers to it.
+func (a asked) message(name, title string, of ...exchanged) object {
+	made, payloads, examples := object{"name": name, "title": title, "contentType": "application/json"}, []any{}, []any{}
+	for _, one := range of {
+		payloads = append(payloads, a.adopted(one.schema))
+		if one.example != nil {
+			examples = append(examples, object{"payload": one.example})
+		}
+	}
+	if len(payloads) == 1 {
+		made["payload"] = payloads[0]
+	} else if len(payloads) > 1 { // a created one, a stored one
+		made["payload"] = object{"anyOf": payloads}
+	}
+	if len(examples) > 0 {
+		made["examples"] = examples
+	}
+	a.messages[name] = made
+	return object{"$ref": "#/components/messages/" + name}
+}
+
+const schemasPath = "#/components/schemas/"
+
+// exchanged is the body of a request or of an answer.
+type exchanged struct{ schema, example any }
+
+// bodiesOf are the bodies that a request or an answer may have.
+func bodiesOf(described any) (all []exchanged) {
+	of, _ := described.(object)
+	kinds, _ := of["content"].(object)
+	for _, kind := range kinds {
+		all = append(all, exchanged{kind.(object)["schema"], kind.(object)["example"]})
+	}
+	return all
+}
+
+// goodAnswers are the bodies of what an operation answers where it goes well.
+func (a asked) goodAnswers(operation object) (all []exchanged) {
+	responses := operation["responses"].(object)
+	for _, status := range []string{"200", "201", "202"} {
+		shown, _ := responses[status].(object)
+		if name, refers := shown["$ref"].(string); refers {
+			shown = a.rest["responses"].(object)[path.Base(name)].(object)
+		}
+		all = append(all, bodiesOf(shown)...)
+	}
+	return slices.CompactFunc(all, func(one, next exchanged) bool { return reflect.DeepEqual(one.schema, next.schema) })
+}
+
+// adopted copies a schema of REST, with all that it refers to, into the schemas of the events. One whose name
+// those have already gets another.
+func (a asked) adopted(schema any) any {
+	switch value := schema.(type) {
+	case object:
+		made := object{}
+		for key, part := range value {
+			made[key] = a.adopted(part)
+			text, is := part.(string)
+			if !is || key != "$ref" {
+				continue
+			}
+			name := strings.TrimPrefix(text, schemasPath)
+			as := name
+			if a.own[name] != nil {
+				as = "Rest" + name
+			}
+			if made[key] = schemasPath + as; a.schemas[as] == nil {
+				a.schemas[as] = object{} // one may refer to itself
+				a.schemas[as] = a.adopted(a.rest["schemas"].(object)[name])
+			}
+		}
+		return made
+	case []any:
+		made := make([]any, len(value))
+		for i, part := range value {
+			made[i] = a.adopted(part)
+		}
+		return made
+	default:
+		return schema
+	}
+}
