@@ -200,10 +200,11 @@ func unraced() ([]string, error) {
 }
 
 // tests runs the tests of packages. gotestsum shows one line for a package, and at the end all that
-// failed tests wrote. There are more packages at once than processors, since some only wait.
+// failed tests wrote. There are more packages, and more tests of each, at once than processors, since
+// many wait for servers.
 func tests(all bool, packages []string, flags ...string) error {
 	arguments := []string{"run", gotestsum, "--format", "pkgname", "--format-hide-empty-pkg", "--",
-		"-timeout", timeout, "-p", strconv.Itoa(runtime.GOMAXPROCS(0) + 1), "-vet=off"}
+		"-timeout", timeout, "-p", strconv.Itoa(runtime.GOMAXPROCS(0) + 1), "-parallel", strconv.Itoa(2 * runtime.GOMAXPROCS(0)), "-vet=off"}
 	if all {
 		flags = append(flags, "-tags", "nightly")
 	}
