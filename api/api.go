@@ -66,7 +66,7 @@ type Options struct {
 	// Memory erases and exports sessions. Missing: they answer 503.
 	Memory Memory
 	// Asked keeps calls of agents that lack values. Missing: they are faults.
-	Asked mcp.Asked
+	Asked Asked
 	// SERMAS turns /mqtt on. Off: its clients read how to turn it on.
 	SERMAS bool
 	// Filters is how many filters the clients of MQTT may have here for one app, and half of what all may

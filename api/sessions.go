@@ -9,11 +9,13 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
+	"earshot/api/mcp"
 	"earshot/repositories"
 	"earshot/repositories/bodies"
 	"earshot/repositories/exactjson"
 	"earshot/trigger/effect"
 	"earshot/trigger/erasure"
+	"earshot/trigger/pendingcalls"
 	"earshot/trigger/query"
 	"earshot/trigger/scope"
 )
@@ -27,6 +29,12 @@ type Memory interface {
 	Stored(ctx context.Context, appID, sessionID string, do func(effect.Published) error) error
 }
 
+// Asked keeps the calls of agents that lack values, and lists them. pendingcalls.Calls implements it.
+type Asked interface {
+	mcp.Asked
+	Waiting(ctx context.Context, of repositories.Scope) ([]pendingcalls.Waiting, error)
+}
+
 // sessions serves what is known of conversations, closes, erases and exports them. They begin with their first use,
 // and need not be put.
 type sessions struct {
@@ -34,6 +42,7 @@ type sessions struct {
 	apps   appReader
 	engine Engine
 	memory Memory // nil: nothing is erased or exported
+	asked  Asked  // nil: no agent's call waits for values
 	bodies *bodies.Definitions
 }
 
@@ -72,16 +81,37 @@ func (h sessions) put(c echo.Context, body []byte) error {
 }
 
 func (h sessions) show(c echo.Context, status int) error {
-	ctx, appID, sessionID := c.Request().Context(), c.Param("appId"), c.Param("sessionId")
-	session, err := h.store.Session(ctx, appID, sessionID)
-	if err != nil {
+	ctx, of := c.Request().Context(), repositories.Scope{AppID: c.Param("appId"), SessionID: c.Param("sessionId")}
+	session, err := h.store.Session(ctx, of.AppID, of.SessionID)
+	if err != nil && !errors.Is(err, repositories.ErrNotFound) {
 		return err
 	}
-	open, err := h.engine.Open(ctx, appID, sessionID)
+	asking, failed := h.asking(ctx, of)
+	if failed != nil || err != nil && len(asking) == 0 {
+		return errors.Join(failed, err)
+	}
+	if err != nil { // only an agent has used it, and nothing has fired yet
+		session = &repositories.Session{AppID: of.AppID, ID: of.SessionID}
+	}
+	open, err := h.engine.Open(ctx, of.AppID, of.SessionID)
 	return answer.Result(c, status, struct {
 		*repositories.Session
-		Open []scope.OpenCall `json:"open"` // the calls that wait for values
-	}{session, open}, err)
+		Open []scope.OpenCall `json:"open"`
+	}{session, append(open, asking...)}, err)
+}
+
+// asking lists the calls of agents that lack values.
+func (h sessions) asking(ctx context.Context, of repositories.Scope) (list []scope.OpenCall, err error) {
+	if h.asked == nil {
+		return nil, nil
+	}
+	waiting, err := h.asked.Waiting(ctx, of)
+	for _, one := range waiting {
+		list = append(list, scope.OpenCall{
+			TriggerID: one.ID, State: scope.OpenAsking, ExpiresAt: &one.Ends, RepositoryID: one.RepositoryID, Name: one.Name, Values: one.Values, Missing: one.Missing,
+		})
+	}
+	return list, err
 }
 
 func (h sessions) close(c echo.Context) error {

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/api"
-	"earshot/api/mcp"
 	"earshot/deploy/testbed/apitest"
 	"earshot/repositories"
 	"earshot/repositories/keyspace"
@@ -208,6 +207,13 @@ func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
 	here.update(id, `{"to":{"action":"accept","content":{"to":"C"}}}`)
 	requires(here, "to")
 	require.Empty(t, triggered(s))
+	open := func() []any {
+		return s.Document("/v1/apps/clinic/sessions/s1")["open"].([]any)
+	}
+	require.Len(t, open(), 1, "a page that is loaded again sees what waits")
+	waits := open()[0].(map[string]any)
+	require.Equal(t, []any{id, "asking", "move", []any{"to"}, map[string]any{"from": "ward 3"}}, []any{waits["triggerId"], waits["state"], waits["name"], waits["missing"], waits["values"]})
+	require.NotEmpty(t, waits["expiresAt"])
 
 	var both sync.WaitGroup
 	for _, a := range []agent{here, there, here, there} {
@@ -218,6 +224,7 @@ func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
 	require.Equal(t, "moved", text(here.task(id)["result"].(map[string]any)))
 	fired := triggered(s)
 	require.Len(t, fired, 1, "whoever was last has fired it, once")
+	require.Empty(t, open())
 	var event struct {
 		ID     string
 		Values map[string]any
@@ -230,7 +237,7 @@ func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
 // overtaken are the calls that lack values; between a look at one and what is done then, somebody
 // else does something.
 type overtaken struct {
-	mcp.Asked
+	api.Asked
 	meanwhile *func()
 }
 

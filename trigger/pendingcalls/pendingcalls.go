@@ -4,6 +4,7 @@
 package pendingcalls
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -147,11 +148,46 @@ func (c *Calls) read(ctx context.Context, scope repositories.Scope, id string) (
 	if err != nil {
 		return Call{}, "", keyspace.Unavailable(err)
 	}
-	ends, text, _ := strings.Cut(stored, " ")
-	if ms, err := strconv.ParseInt(ends, 10, 64); err != nil || !c.now().Before(time.UnixMilli(ms)) {
-		return Call{}, "", ErrNone
+	call, _, err = c.decode(stored)
+	return call, stored, err
+}
+
+// decode reads a call, and when its time is over, as it is kept. One whose time is over is ErrNone.
+func (c *Calls) decode(stored string) (call Call, ends time.Time, err error) {
+	at, text, _ := strings.Cut(stored, " ")
+	ms, err := strconv.ParseInt(at, 10, 64)
+	if ends = time.UnixMilli(ms).UTC(); err != nil || !c.now().Before(ends) {
+		return Call{}, ends, ErrNone
 	}
-	return call, stored, exactjson.Unmarshal([]byte(text), &call)
+	return call, ends, exactjson.Unmarshal([]byte(text), &call)
+}
+
+// Waiting is a call that waits for values.
+type Waiting struct {
+	ID   string // of the trigger that it is to be
+	Ends time.Time
+	Call
+}
+
+// Waiting lists the calls of a scope that wait for values, the oldest first.
+func (c *Calls) Waiting(ctx context.Context, scope repositories.Scope) ([]Waiting, error) {
+	all, err := c.db.HGetAll(ctx, keyspace.KeysOf(scope.AppID).Asked(scope.SessionID)).Result()
+	if err != nil {
+		return nil, keyspace.Unavailable(err)
+	}
+	var list []Waiting
+	for id, stored := range all {
+		call, ends, err := c.decode(stored)
+		switch {
+		case errors.Is(err, ErrNone) || call.Over() || err == nil && len(call.Missing) == 0: // of the last, somebody fires it
+			continue
+		case err != nil:
+			return nil, fmt.Errorf("call %q: %w", id, err)
+		}
+		list = append(list, Waiting{id, ends, call})
+	}
+	slices.SortFunc(list, func(a, b Waiting) int { return cmp.Or(a.Began.Compare(b.Began), strings.Compare(a.ID, b.ID)) })
+	return list, nil
 }
 
 // replace puts a call in the place of what it was made from.

@@ -64,9 +64,17 @@ func TestWhatHasAllItsValuesIsNotCancelled(t *testing.T) {
 		require.NoError(t, calls.Begin(t.Context(), scope, id, pendingcalls.Call{Name: "book", Missing: []string{"day"}}))
 	}
 	require.Empty(t, change("given", give).Missing)
+	waiting, err := calls.Waiting(t.Context(), scope)
+	require.NoError(t, err)
+	require.Len(t, waiting, 1, "the other has all its values")
+	require.Equal(t, "cancelled", waiting[0].ID)
+	require.WithinDuration(t, time.Now().Add(pendingcalls.Life), waiting[0].Ends, time.Minute)
 	require.False(t, change("given", end).Over())
 	require.True(t, change("given", func(c *pendingcalls.Call) { c.Failed = "its tool is gone" }).Over(), "it may turn out that it cannot be fired")
 
 	require.True(t, change("cancelled", end).Cancelled)
+	waiting, err = calls.Waiting(t.Context(), scope)
+	require.NoError(t, err)
+	require.Empty(t, waiting)
 	require.Equal(t, []string{"day"}, change("cancelled", give).Missing, "what is over takes no values")
 }

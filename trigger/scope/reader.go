@@ -303,15 +303,15 @@ const (
 	OpenSettling = "settling"
 )
 
-// OpenCall is what waits in a session: a call that messages have begun and that lacks values, which has no trigger yet,
-// or a trigger that is confirming, settling, or pending as it waits for an answer.
+// OpenCall is what waits in a session: a call that messages or an agent have begun and that lacks values, which has no
+// trigger yet (that of an agent has the id of its task), or a trigger that is confirming, settling, or pending as it waits for an answer.
 type OpenCall struct {
 	TriggerID    string         `json:"triggerId,omitempty"`
 	State        string         `json:"state"`
 	Question     string         `json:"question,omitempty"` // what the user is to be asked
 	Digest       string         `json:"digest,omitempty"`
-	ExpiresAt    *time.Time     `json:"expiresAt,omitempty"` // when it waits no more
-	RepositoryID string         `json:"repositoryId"`
+	ExpiresAt    *time.Time     `json:"expiresAt,omitempty"`    // when it waits no more
+	RepositoryID string         `json:"repositoryId,omitempty"` // empty where an agent named none
 	Name         string         `json:"name"`
 	Values       map[string]any `json:"values"`  // the valid ones
 	Missing      []string       `json:"missing"` // names of the others
