@@ -15,7 +15,9 @@ const (
 // Paths of the endpoint for chats, of an app or of a session.
 const (
 	pathCompletions = answer.OpenAIPath + "chat/completions"
+	pathResponses   = answer.OpenAIPath + "responses"
 	pathModels      = answer.OpenAIPath + "models"
+	pathModel       = pathModels + "/:modelId"
 )
 
 // accessGroups say who may do what (section 9 of the contract): operations, by the scopes of
@@ -55,7 +57,9 @@ var accessGroups = []struct {
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true, OwnSession: true}, []string{
 		"POST " + ofApp + pathCompletions, "POST " + ofSession + pathCompletions,
+		"POST " + ofApp + pathResponses, "POST " + ofSession + pathResponses,
 		"GET " + ofApp + pathModels, "GET " + ofSession + pathModels,
+		"GET " + ofApp + pathModel, "GET " + ofSession + pathModel,
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}}, []string{
 		"POST " + ofApp + "/mcp", "POST " + ofApp + "/mcp/:repositoryId",

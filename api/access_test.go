@@ -54,6 +54,8 @@ var permitted = map[string]string{
 
 	"POST /v1/apps/{appId}/sessions/{sessionId}/openai/v1/chat/completions": "messages token", "GET /v1/apps/{appId}/sessions/{sessionId}/openai/v1/models": "messages token",
 	"POST /v1/apps/{appId}/openai/v1/chat/completions": "messages token own", "GET /v1/apps/{appId}/openai/v1/models": "messages token own",
+	"POST /v1/apps/{appId}/sessions/{sessionId}/openai/v1/responses": "messages token", "POST /v1/apps/{appId}/openai/v1/responses": "messages token own",
+	"GET /v1/apps/{appId}/sessions/{sessionId}/openai/v1/models/{modelId}": "messages token", "GET /v1/apps/{appId}/openai/v1/models/{modelId}": "messages token own",
 	"POST /v1/apps/{appId}/mcp": "triggers", "POST /v1/apps/{appId}/mcp/{repositoryId}": "triggers",
 	"POST /v1/apps/{appId}/sessions/{sessionId}/mcp": "triggers token", "POST /v1/apps/{appId}/sessions/{sessionId}/mcp/{repositoryId}": "triggers token",
 
@@ -76,6 +78,7 @@ var goodBodies = map[string]string{
 	"POST /v1/apps/{appId}/triggers":                      `{"name":"n","source":"ui"}`,
 	"POST /v1/apps/{appId}/tools/search":                  `{"text":"t"}`, "POST /v1/apps/{appId}/sessions/{sessionId}/tools/search": `{"text":"t"}`,
 	"POST /v1/apps/{appId}/openai/v1/chat/completions": `{}`, "POST /v1/apps/{appId}/sessions/{sessionId}/openai/v1/chat/completions": `{}`,
+	"POST /v1/apps/{appId}/openai/v1/responses": `{}`, "POST /v1/apps/{appId}/sessions/{sessionId}/openai/v1/responses": `{}`,
 	"POST /v1/apps/{appId}/triggers/{triggerId}/answer":  `{"ok":true}`,
 	"POST /v1/apps/{appId}/triggers/{triggerId}/confirm": `{"digest":"d"}`,
 }

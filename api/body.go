@@ -141,6 +141,14 @@ func checkMessageID(id string) error {
 	return nil
 }
 
+// checkModelID takes what the model's host names its models, but no way out of their folder.
+func checkModelID(id string) error {
+	if id == "." || id == ".." {
+		return fmt.Errorf("must name a model, and not %q", id)
+	}
+	return checkMessageID(id)
+}
+
 // idempotent returns the id of a body, for which the header Idempotency-Key stands where the body has none.
 func idempotent(c echo.Context, field, given string, check func(string) error) (string, error) {
 	const header = "Idempotency-Key"

@@ -246,7 +246,7 @@ func TestAnUnknownPathOfTheListeningEndpointHasOpenAIsForm(t *testing.T) {
 		Error struct{ Message, Type, Code string }
 	}
 	for path, is := range map[string]bool{
-		"/v1/apps/clinic/openai/v1/nope": true, "/v1/apps/clinic/openai/": true, "/v1/apps/clinic/sessions/s1/openai/v1/responses": true,
+		"/v1/apps/clinic/openai/v1/nope": true, "/v1/apps/clinic/openai/": true, "/v1/apps/clinic/sessions/s1/openai/v1/responses/resp_1": true,
 		"/v1/apps/clinic/repositories/openai/nope": false, "/v1/openai/v1/nope": false,
 	} {
 		got.Error.Code = ""

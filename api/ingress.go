@@ -57,9 +57,18 @@ func (o ingress) routes() (all []route) {
 		Trace: tracing.Of, Now: o.Now, Logger: o.Logger, Metrics: o.Metrics,
 	})
 	for _, owner := range []string{ofApp, ofSession} {
-		all = append(all,
-			route{method: http.MethodPost, path: owner + pathCompletions, handle: chats.Chat, reads: true, most: gateway.MaxBody, kind: admission.Relay, surface: ratelimit.Chats, counts: ratelimit.Models},
-			route{method: http.MethodGet, path: owner + pathModels, handle: chats.Models, surface: ratelimit.Chats, counts: ratelimit.Models})
+		asks := route{method: http.MethodPost, reads: true, most: gateway.MaxBody, kind: admission.Relay, surface: ratelimit.Chats, counts: ratelimit.Models}
+		looks := route{method: http.MethodGet, surface: ratelimit.Chats, counts: ratelimit.Models}
+		for _, one := range []struct {
+			path   string
+			as     route
+			handle echo.HandlerFunc
+		}{
+			{pathCompletions, asks, chats.Completions}, {pathResponses, asks, chats.Responses}, {pathModels, looks, chats.Models}, {pathModel, looks, chats.Models},
+		} {
+			one.as.path, one.as.handle = owner+one.path, one.handle
+			all = append(all, one.as)
+		}
 	}
 
 	broker := mqtt.New(mqtt.Options{

@@ -204,9 +204,9 @@ func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
 			var err error
 			switch name {
 			case "messageId":
-				if err = checkMessageID(values[i]); err != nil {
-					err = fmt.Errorf("%s %w", name, err)
-				}
+				err = faultOf(name, checkMessageID(values[i]))
+			case "modelId":
+				err = faultOf(name, checkModelID(values[i]))
 			case "toolName":
 				err = repositories.CheckToolName(values[i])
 			default:
@@ -223,6 +223,13 @@ func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
 		c.Set(idsKey, ids)
 		return next(c)
 	}
+}
+
+func faultOf(name string, fault error) error {
+	if fault == nil {
+		return nil
+	}
+	return fmt.Errorf("%s %w", name, fault)
 }
 
 func scopeOf(c echo.Context) repositories.Scope {

@@ -32,11 +32,16 @@ func actsAt(t *testing.T, now func() time.Time, rounds ...string) (apitest.World
 	model = newChatModel(t, func(w http.ResponseWriter, _ *http.Request) {
 		answer := rounds[min(model.count(), len(rounds))-1]
 		w.Header().Set("Content-Type", "application/json")
-		if strings.HasPrefix(answer, "data:") {
+		if strings.HasPrefix(answer, "data:") || strings.HasPrefix(answer, "event:") {
 			w.Header().Set("Content-Type", "text/event-stream")
 		}
 		_, _ = io.WriteString(w, answer)
 	})
+	return actsOn(t, now, model)
+}
+
+// actsOn is such a clinic with a model that is there.
+func actsOn(t *testing.T, now func() time.Time, model *chatModel) (apitest.World, *chatModel) {
 	w := apitest.Live(t, func(matcher.Request) (matcher.Result, error) {
 		t.Error("the matcher is asked for nothing")
 		return matcher.Result{}, nil

@@ -22,18 +22,10 @@ import (
 )
 
 // call is a tool call of the model, as it has written it.
-type call struct {
-	id, name, arguments string
-	raw                 []byte // all of it, if it came whole
-}
+type call struct{ id, name, arguments string }
 
-func (c call) written() []byte {
-	if c.raw != nil {
-		return c.raw
-	}
-	text, _ := json.Marshal(map[string]any{"id": c.id, "type": "function", "function": map[string]string{"name": c.name, "arguments": c.arguments}})
-	return text
-}
+// result is what a call has come to, for the model.
+type result struct{ id, text string }
 
 // offered is a tool that the model is offered, under a name that no tool of the caller has.
 type offered struct {
@@ -83,7 +75,8 @@ func (t *turn) done(ctx context.Context) (messages [][]byte, err error) {
 	if err := t.readEarlier(ctx); err != nil {
 		return nil, err
 	}
-	var calls, results [][]byte
+	var calls []call
+	var results []result
 	for _, tool := range t.tools {
 		for _, one := range t.fired[tool.Tool.Name] {
 			one.taken = true
@@ -94,25 +87,14 @@ func (t *turn) done(ctx context.Context) (messages [][]byte, err error) {
 				}
 			}
 			text, _ := json.Marshal(visible)
-			calls = append(calls, call{id: one.id, name: tool.name, arguments: string(text)}.written())
-			results = append(results, resultMessage(one.id, outcomeText(one.record.Match, false)))
+			calls = append(calls, call{one.id, tool.name, string(text)})
+			results = append(results, result{one.id, outcomeText(one.record.Match, false)})
 		}
 	}
 	if len(calls) == 0 {
 		return nil, nil
 	}
-	return append([][]byte{assistant(nil, calls)}, results...), nil
-}
-
-func assistant(content []byte, calls [][]byte) []byte {
-	if len(content) == 0 {
-		content = []byte("null")
-	}
-	return slices.Concat([]byte(`{"role":"assistant","content":`), content, []byte(`,"tool_calls":`), array(calls), []byte{'}'})
-}
-
-func resultMessage(callID, text string) []byte {
-	return slices.Concat([]byte(`{"role":"tool","tool_call_id":`), quote(callID), []byte(`,"content":`), quote(text), []byte{'}'})
+	return t.r.form.called(calls, results), nil
 }
 
 type planned struct {
@@ -124,7 +106,7 @@ type planned struct {
 	firing    *firing
 }
 
-func (t *turn) carryOut(ctx context.Context, calls []call) (results [][]byte) {
+func (t *turn) carryOut(ctx context.Context, calls []call) (results []result) {
 	exclusive := slices.ContainsFunc(calls, func(c call) bool { return t.tools[c.name].Repository.Options.Exclusive })
 	plans := make([]*planned, len(calls))
 	for i, one := range calls {
@@ -143,7 +125,7 @@ func (t *turn) carryOut(ctx context.Context, calls []call) (results [][]byte) {
 		default:
 			text = t.fire(ctx, one)
 		}
-		results = append(results, resultMessage(one.id, text))
+		results = append(results, result{one.id, text})
 	}
 	return results
 }

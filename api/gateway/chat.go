@@ -12,7 +12,7 @@ import (
 	"earshot/repositories"
 )
 
-// chat is a request for a completion: where its parts stand, and who speaks in it.
+// chat is a request for an answer: where its parts stand, and who speaks in it.
 type chat struct {
 	text     []byte
 	fields   map[string]span // of the top, by their names; of two with one name the last
@@ -23,22 +23,27 @@ type chat struct {
 }
 
 // readChat reads a request. Its error says that it is no JSON object with messages.
-func readChat(text []byte) (*chat, error) {
+func readChat(f form, text []byte) (*chat, error) {
 	c := &chat{text: text, fields: map[string]span{}, last: -1}
 	err := members(text, 0, func(name []byte, value span) { c.fields[string(name[1:len(name)-1])] = value })
 	if err != nil {
 		return nil, err
 	}
-	list, has := c.fields["messages"]
-	if !has {
+	field, orText := f.list()
+	list, has := c.fields[field]
+	switch {
+	case !has:
 		return nil, errNoJSON
-	}
-	if c.messages, err = elements(text, list.from); err != nil {
-		return nil, err
+	case orText && startsWith(text, list.from, '"'):
+		c.messages = []span{list}
+	default:
+		if c.messages, err = elements(text, list.from); err != nil {
+			return nil, err
+		}
 	}
 	c.roles = make([]string, len(c.messages))
-	for i, one := range c.messages {
-		c.roles[i] = unquoted(c.member(one, "role"))
+	for i := range c.messages {
+		c.roles[i] = unquoted(memberIn(c.raw(i), "role"))
 		if c.roles[i] == "user" {
 			c.last = i
 			c.users++
@@ -48,6 +53,19 @@ func readChat(text []byte) (*chat, error) {
 }
 
 func (c *chat) member(of span, name string) []byte { return memberOf(c.text, of, name).in(c.text) }
+
+// raw is a message as it is written. A text in place of all messages is one of the user's.
+func (c *chat) raw(i int) []byte {
+	text := c.messages[i].in(c.text)
+	if startsWith(text, 0, '"') {
+		return slices.Concat([]byte(`{"role":"user","content":`), text, []byte{'}'})
+	}
+	return text
+}
+
+// after is the answer that the request goes on from, which the model's host has with all that was
+// said before it; empty if the request has all of it.
+func (c *chat) after() string { return unquoted(c.fields["previous_response_id"].in(c.text)) }
 
 // field is the session that a member of a member of the top names.
 func (c *chat) field(field, name string) string {
@@ -84,27 +102,35 @@ func idOf(name string) string {
 	return "h-" + hex.EncodeToString(digest[:16])
 }
 
-// message is the text of a message: that of its parts that are texts, a line each.
-func (c *chat) message(i int) string {
-	content := memberOf(c.text, c.messages[i], "content")
-	if !startsWith(c.text, content.from, '[') {
-		return unquoted(content.in(c.text))
+// textOf is the text of a message: that of its parts that are texts, a line each.
+func textOf(raw []byte) string {
+	content := memberIn(raw, "content")
+	if !startsWith(content, 0, '[') {
+		return unquoted(content)
 	}
-	parts, _ := elements(c.text, content.from) // a broken list has no texts
+	parts, _ := elements(content, 0) // a broken list has no texts
 	var texts []string
 	for _, part := range parts {
-		if text := unquoted(c.member(part, "text")); text != "" {
+		if text := unquoted(memberOf(content, part, "text").in(content)); text != "" {
 			texts = append(texts, text)
 		}
 	}
 	return strings.Join(texts, "\n")
 }
 
+// lastText is what the user has said last; empty for nothing.
+func (c *chat) lastText() string {
+	if c.last < 0 {
+		return ""
+	}
+	return textOf(c.raw(c.last))
+}
+
 // assistantBefore is the assistant's message that the user's last one answers.
 func (c *chat) assistantBefore() string {
 	for i := c.last - 1; i >= 0 && c.roles[i] != "user"; i-- {
 		if c.roles[i] == "assistant" {
-			return c.message(i)
+			return textOf(c.raw(i))
 		}
 	}
 	return ""
@@ -113,7 +139,7 @@ func (c *chat) assistantBefore() string {
 // goesOn reports whether the conversation goes on behind the last message of the user, as when the
 // caller's own tools have answered.
 func (c *chat) goesOn() bool {
-	return slices.ContainsFunc(c.roles[c.last+1:], func(role string) bool { return !isRule(role) })
+	return c.last >= 0 && slices.ContainsFunc(c.roles[c.last+1:], func(role string) bool { return !isRule(role) })
 }
 
 // isRule reports whether a message is of the assistant's author. Such do not make two requests
@@ -121,13 +147,20 @@ func (c *chat) goesOn() bool {
 func isRule(role string) bool { return role == "system" || role == "developer" }
 
 // id names the last message of the user: the same for every request of a session that has the
-// same messages up to it.
+// same messages up to it, and goes on from the same answer. Without a message of the user it names all.
 func (c *chat) id(sessionID string) string {
 	digest := sha256.New()
 	_, _ = fmt.Fprintf(digest, "%s\n", sessionID) // never fails
-	for i := range c.last + 1 {
+	if after := c.after(); after != "" {
+		_, _ = fmt.Fprintf(digest, "after %s\n", after)
+	}
+	end := c.last + 1
+	if end == 0 {
+		end = len(c.messages)
+	}
+	for i := range end {
 		if !isRule(c.roles[i]) {
-			_, _ = digest.Write(c.messages[i].in(c.text))
+			_, _ = digest.Write(c.raw(i))
 			_, _ = digest.Write([]byte{'\n'})
 		}
 	}
@@ -140,12 +173,17 @@ func (c *chat) id(sessionID string) string {
 func (c *chat) request(done, since, tools [][]byte, retry bool) []byte {
 	var edits []edit
 	end := len(c.messages) - 1
-	if len(done) > 0 && c.last < end {
+	if len(done) > 0 && c.goesOn() {
 		edits = append(edits, insertAfter(c.messages[c.last], done))
 		done = nil
 	}
-	if since = slices.Concat(done, since); len(since) > 0 {
-		edits = append(edits, insertAfter(c.messages[end], since))
+	since = slices.Concat(done, since)
+	switch all := c.messages[end]; {
+	case len(since) == 0:
+	case startsWith(c.text, all.from, '"'):
+		edits = append(edits, edit{all, array(slices.Concat([][]byte{c.raw(end)}, since))})
+	default:
+		edits = append(edits, insertAfter(all, since))
 	}
 	if len(tools) > 0 {
 		at := c.fields["tools"]

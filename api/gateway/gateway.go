@@ -12,6 +12,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -32,7 +33,7 @@ import (
 
 // Limits of what is relayed at once.
 const (
-	// MaxBody is the longest request for a completion, in bytes: a conversation with pictures.
+	// MaxBody is the longest request for an answer, in bytes: a conversation with pictures.
 	MaxBody = 16 << 20
 	// smallBody is the longest request in which the message is looked for before the model has
 	// begun to answer, in bytes.
@@ -155,7 +156,7 @@ func counter(registry prometheus.Registerer, name, help string, outcomes ...stri
 	return made
 }
 
-// Models answers with the models that the endpoint behind has.
+// Models answers with the models that the endpoint behind has, or with the one that the path names.
 func (h *Handler) Models(c echo.Context) error {
 	settings, err := h.Settings.ChatSettings(c.Request().Context(), c.Param("appId"))
 	if err != nil {
@@ -164,12 +165,22 @@ func (h *Handler) Models(c echo.Context) error {
 	if err := h.count(c, settings.Limits); err != nil {
 		return err
 	}
-	return h.relay(c, "/models", nil, nil)
+	path := "/models"
+	if id := c.Param("modelId"); id != "" {
+		path += "/" + url.PathEscape(id)
+	}
+	return h.relay(c, path, nil, nil)
 }
 
-// Chat relays a chat completion. It reads the body first: one in twenty answers would break if the
+// Completions relays a chat completion.
+func (h *Handler) Completions(c echo.Context) error { return h.chat(c, &completions{}) }
+
+// Responses relays a request of OpenAI's Responses API.
+func (h *Handler) Responses(c echo.Context) error { return h.chat(c, &responses{}) }
+
+// chat relays a request for an answer. It reads the body first: one in twenty answers would break if the
 // model answered while the body still came. Its memory was booked as it came (see admission.Memory).
-func (h *Handler) Chat(c echo.Context) error {
+func (h *Handler) chat(c echo.Context, f form) error {
 	settings, err := h.Settings.ChatSettings(c.Request().Context(), c.Param("appId"))
 	if err != nil {
 		return err
@@ -179,7 +190,7 @@ func (h *Handler) Chat(c echo.Context) error {
 	if _, err := read.ReadFrom(c.Request().Body); err != nil {
 		return answer.Unread(err)
 	}
-	body, err := h.limit(settings.Limits, read.Bytes())
+	body, err := h.limit(f, settings.Limits, read.Bytes())
 	if err != nil {
 		return err
 	}
@@ -187,12 +198,12 @@ func (h *Handler) Chat(c echo.Context) error {
 		return err
 	}
 	if settings.Mode == repositories.ChatAct {
-		return h.act(c, body)
+		return h.act(c, f, body)
 	}
-	r, err := h.watch(c, body)
+	r, err := h.watch(c, f, body)
 	if err != nil {
 		return err
 	}
 	defer r.begin()
-	return h.relay(c, completions, body, r)
+	return h.relay(c, f.path(), body, r)
 }

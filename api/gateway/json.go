@@ -32,6 +32,11 @@ func memberOf(text []byte, object span, name string) (value span) {
 	return value
 }
 
+// memberIn is the member of an object that is all of a text; empty for none.
+func memberIn(object []byte, name string) []byte {
+	return memberOf(object, span{0, len(object)}, name).in(object)
+}
+
 // elements lists the elements of the array that begins at a place of a text.
 func elements(text []byte, at int) (list []span, err error) {
 	if err = walk(text, at, '[', ']', func(_ []byte, value span) { list = append(list, value) }); err != nil {

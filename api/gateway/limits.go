@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -31,11 +32,14 @@ func (h *Handler) count(c echo.Context, limits repositories.ModelLimits) error {
 
 // limit returns the body of a request as the model may get it: unchanged, or with a length of the
 // answer if it names none. Its error is a problem that names what is over the limits.
-func (h *Handler) limit(limits repositories.ModelLimits, body []byte) ([]byte, error) {
+func (h *Handler) limit(f form, limits repositories.ModelLimits, body []byte) ([]byte, error) {
 	if len(limits.Models) == 0 && limits.MaxTokens == 0 {
 		return body, nil
 	}
-	asked, err := readDemand(body)
+	// OpenAI's newer models refuse the older name of a length, and servers that are compatible know that one.
+	at, err := url.Parse(h.url)
+	lengths := f.lengths(err == nil && (at.Hostname() == "api.openai.com" || strings.HasSuffix(at.Hostname(), ".azure.com")))
+	asked, err := readDemand(body, lengths)
 	if err != nil {
 		return nil, err
 	}
@@ -47,19 +51,13 @@ func (h *Handler) limit(limits repositories.ModelLimits, body []byte) ([]byte, e
 	}
 	most := int64(limits.MaxTokens)
 	if asked.choices > most || asked.tokens > most/asked.choices {
-		return nil, answer.NewProblem(answer.MaxTokensExceeded, fmt.Sprintf("the answer may have %d tokens, all choices together (settings.openai.limits.maxTokens of the app): ask for fewer by max_completion_tokens, max_tokens or n", most))
+		return nil, answer.NewProblem(answer.MaxTokensExceeded, fmt.Sprintf("the answer may have %d tokens, all choices together (settings.openai.limits.maxTokens of the app): ask for fewer by %s or n", most, strings.Join(lengths, ", ")))
 	}
 	if asked.tokens > 0 {
 		return body, nil
 	}
-
-	// OpenAI's newer models refuse the older name, and servers that are compatible know that one.
-	field := "max_tokens"
-	if at, err := url.Parse(h.url); err == nil && (at.Hostname() == "api.openai.com" || strings.HasSuffix(at.Hostname(), ".azure.com")) {
-		field = "max_completion_tokens"
-	}
 	start := bytes.IndexByte(body, '{') + 1
-	return edited(body, []edit{{span{start, start}, fmt.Appendf(nil, "%q:%d,", field, most/asked.choices)}}), nil
+	return edited(body, []edit{{span{start, start}, fmt.Appendf(nil, "%q:%d,", lengths[0], most/asked.choices)}}), nil
 }
 
 type demand struct {
@@ -67,15 +65,14 @@ type demand struct {
 	tokens, choices int64 // tokens is the largest that is named; 0 for none
 }
 
-// limited are the members that limits are about. Each may stand once: of two, the model may count
+// readDemand reads what limits are about. Each member may stand once: of two, the model may count
 // another than this service.
-var limited = map[string]bool{"model": true, "max_tokens": true, "max_completion_tokens": true, "n": true}
-
-func readDemand(body []byte) (demand, error) {
+func readDemand(body []byte, lengths []string) (demand, error) {
+	limited := append([]string{"model", "n"}, lengths...)
 	found, twice := map[string][]byte{}, ""
 	err := members(body, 0, func(name []byte, value span) {
 		key := unquoted(name)
-		if _, has := found[key]; has && limited[key] {
+		if _, has := found[key]; has && slices.Contains(limited, key) {
 			twice = key
 		}
 		found[key] = value.in(body)
@@ -87,7 +84,11 @@ func readDemand(body []byte) (demand, error) {
 		return demand{}, answer.NewProblem(answer.InvalidBody, answer.Quote(twice)+" is named twice")
 	}
 	d := demand{model: unquoted(found["model"]), choices: 1}
-	for name, into := range map[string]*int64{"max_tokens": &d.tokens, "max_completion_tokens": &d.tokens, "n": &d.choices} {
+	for _, name := range limited[1:] {
+		into := &d.tokens
+		if name == "n" {
+			into = &d.choices
+		}
 		value := string(found[name])
 		if value == "" || value == "null" {
 			continue

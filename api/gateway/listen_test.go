@@ -34,6 +34,7 @@ import (
 type chatModel struct {
 	answer http.HandlerFunc
 	url    string
+	stored map[string]string // responses by their ids, which it says again
 
 	mu    sync.Mutex
 	asked []*http.Request
@@ -60,6 +61,13 @@ func newChatModel(t *testing.T, answer http.HandlerFunc) *chatModel {
 }
 
 func (m *chatModel) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if id, asked := strings.CutPrefix(r.URL.Path, "/v1/responses/"); asked {
+		if m.stored[id] == "" || r.Method != http.MethodGet || r.Header.Get("Authorization") != "Bearer "+modelKey || r.Header.Get("Accept-Encoding") != "" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		_, _ = io.WriteString(w, m.stored[id])
+		return
+	}
 	body, _ := io.ReadAll(r.Body)
 	m.mu.Lock()
 	m.asked, m.sent = append(m.asked, r), append(m.sent, body)

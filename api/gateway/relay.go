@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -16,9 +17,6 @@ import (
 
 // relayed is how much of an answer is relayed at once, in bytes.
 const relayed = 32 << 10
-
-// completions is where the model takes chats, below its URL.
-const completions = "/chat/completions"
 
 const messageHeader = "X-Earshot-Message-Id"
 
@@ -36,7 +34,7 @@ func (h *Handler) relay(c echo.Context, path string, body []byte, r *chatRequest
 	return h.copyBody(c, response, r.begin)
 }
 
-// ask sends the request to the model, with the service's own key.
+// ask sends the request to the model.
 func (h *Handler) ask(c echo.Context, path string, body []byte) (*http.Response, error) {
 	if h.url == "" {
 		return nil, answer.NewProblem(answer.ModelNotConfigured,
@@ -44,20 +42,9 @@ func (h *Handler) ask(c echo.Context, path string, body []byte) (*http.Response,
 			With("X-Should-Retry", "false")
 	}
 	from := c.Request()
-	request, err := http.NewRequestWithContext(from.Context(), from.Method, h.url+path, bytes.NewReader(body))
+	request, err := h.toModel(from.Context(), from.Method, path, body, passes(from.Header, toModel, h.Model.Headers))
 	if err != nil {
-		return nil, unreachable(errors.New("OPENAI_BASE_URL is no URL")) // err repeats it, and it may hold credentials
-	}
-	request.Header = passes(from.Header, toModel, h.Model.Headers)
-	request.Header.Del("Content-Length") // that of the body, which may be another
-	if _, has := request.Header["User-Agent"]; !has {
-		request.Header["User-Agent"] = []string{""} // or net/http would send one of its own
-	}
-	if key := h.Model.Key.Reveal(); key != "" {
-		request.Header.Set("Authorization", "Bearer "+key)
-		if strings.HasSuffix(request.URL.Hostname(), ".azure.com") {
-			request.Header.Set("Api-Key", key)
-		}
+		return nil, err
 	}
 	response, err := h.Model.Transport.RoundTrip(request)
 	switch {
@@ -70,6 +57,26 @@ func (h *Handler) ask(c echo.Context, path string, body []byte) (*http.Response,
 		h.metrics.requests.WithLabelValues("unreachable").Inc()
 		return nil, unreachable(err)
 	}
+}
+
+// toModel makes a request to the model's host, with the service's own key.
+func (h *Handler) toModel(ctx context.Context, method, path string, body []byte, header http.Header) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, method, h.url+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, unreachable(errors.New("OPENAI_BASE_URL is no URL")) // err repeats it, and it may hold credentials
+	}
+	request.Header = header
+	request.Header.Del("Content-Length") // that of the body, which may be another
+	if _, has := request.Header["User-Agent"]; !has {
+		request.Header["User-Agent"] = []string{""} // or net/http would send one of its own
+	}
+	if key := h.Model.Key.Reveal(); key != "" {
+		request.Header.Set("Authorization", "Bearer "+key)
+		if strings.HasSuffix(request.URL.Hostname(), ".azure.com") {
+			request.Header.Set("Api-Key", key)
+		}
+	}
+	return request, nil
 }
 
 func unreachable(err error) error {

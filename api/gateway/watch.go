@@ -31,8 +31,9 @@ const (
 	headStart = 2 * time.Millisecond
 )
 
-// chatRequest is a request for a completion whose message is matched.
+// chatRequest is a request for an answer whose message is matched.
 type chatRequest struct {
+	form                form
 	app, session, trace string // the session as the path, the token or the header names it
 	header              http.Header
 	body                []byte
@@ -40,19 +41,19 @@ type chatRequest struct {
 	// visitor says that a session's token has sent it, which may not speak for the assistant.
 	visitor bool
 
-	named        chan struct{} // closed when the following are final
-	messageID    string        // empty if nothing is matched
-	text, before string        // the message, and the assistant's that it answers
+	named     chan struct{} // closed when the following are final
+	messageID string        // empty if nothing is matched
+	text      string
 
 	post  func() // posts the message, once
 	timer *time.Timer
 }
 
 // newRequest returns a request, unless its token may not name the session.
-func (h *Handler) newRequest(c echo.Context, body []byte) (*chatRequest, error) {
+func (h *Handler) newRequest(c echo.Context, f form, body []byte) (*chatRequest, error) {
 	who, request := auth.PrincipalOf(c), c.Request()
 	r := &chatRequest{
-		app: c.Param("appId"), session: c.Param("sessionId"), trace: h.Trace(request.Context()),
+		form: f, app: c.Param("appId"), session: c.Param("sessionId"), trace: h.Trace(request.Context()),
 		header: request.Header, body: body, visitor: !who.MaySay(matcher.ActorAgent), named: make(chan struct{}),
 	}
 	other := idOf(request.Header.Get(sessionHeader))
@@ -74,14 +75,14 @@ func (h *Handler) newRequest(c echo.Context, body []byte) (*chatRequest, error) 
 // read reads the body. The model refuses one that cannot be read.
 func (r *chatRequest) read() {
 	if r.chat == nil {
-		r.chat, _ = readChat(r.body)
+		r.chat, _ = readChat(r.form, r.body)
 	}
 }
 
 // watch returns a request whose message is posted while the model answers: the user's, and before
 // it the assistant's that it answers.
-func (h *Handler) watch(c echo.Context, body []byte) (*chatRequest, error) {
-	r, err := h.newRequest(c, body)
+func (h *Handler) watch(c echo.Context, f form, body []byte) (*chatRequest, error) {
+	r, err := h.newRequest(c, f, body)
 	if err != nil {
 		return nil, err
 	}
@@ -99,8 +100,8 @@ func (h *Handler) watch(c echo.Context, body []byte) (*chatRequest, error) {
 			if r.messageID == "" {
 				return
 			}
-			if r.before != "" {
-				h.post(ctx, r, trigger.Message{ID: r.messageID + "-before", Actor: matcher.ActorAgent, Text: r.before})
+			if before := h.before(ctx, r); before != "" {
+				h.post(ctx, r, trigger.Message{ID: r.messageID + "-before", Actor: matcher.ActorAgent, Text: before})
 			}
 			h.post(ctx, r, trigger.Message{ID: r.messageID, Actor: matcher.ActorUser, Text: r.text, Relayed: true})
 		})
@@ -129,7 +130,7 @@ func (r *chatRequest) identify() {
 		return
 	}
 	r.session = cmp.Or(r.session, r.chat.session())
-	text, key := r.message(r.last), r.header.Get(keyHeader)
+	text, key := r.lastText(), r.header.Get(keyHeader)
 	if r.session == "" || !matchable(text) || key != "" && r.goesOn() {
 		return
 	}
@@ -137,9 +138,6 @@ func (r *chatRequest) identify() {
 		key = idOf(key)
 	}
 	r.messageID, r.text = cmp.Or(key, r.id(r.session)), text
-	if before := r.assistantBefore(); !r.visitor && matchable(before) {
-		r.before = before
-	}
 }
 
 var plainKey = regexp.MustCompile(`^[!-~]{1,120}$`)

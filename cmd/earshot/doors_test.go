@@ -46,7 +46,7 @@ func besieged(t *testing.T) *siege {
 	require.NoError(t, err)
 	chats := httputil.NewSingleHostReverseProxy(&url.URL{Scheme: asked.Scheme, Host: asked.Host})
 	model := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
-		if strings.HasSuffix(r.URL.Path, "/models") { // of which the model of the tests has no list
+		if strings.Contains(r.URL.Path, "/models") || strings.HasSuffix(r.URL.Path, "/responses") { // which the model of the tests has not
 			_, _ = out.Write([]byte(`{"data":[]}`))
 			return
 		}
@@ -251,8 +251,12 @@ var counted = map[string]string{
 	"POST /v1/apps/:appId/sessions/:sessionId/mcp/:repositoryId":          mcpCall,
 	"POST /v1/apps/:appId/openai/v1/chat/completions":                     `{"model":"m","messages":[{"role":"user","content":"hi %d"}]}`,
 	"POST /v1/apps/:appId/sessions/:sessionId/openai/v1/chat/completions": `{"model":"m","messages":[{"role":"user","content":"hi %d"}]}`,
+	"POST /v1/apps/:appId/openai/v1/responses":                            `{"model":"m","input":"hi %d"}`,
+	"POST /v1/apps/:appId/sessions/:sessionId/openai/v1/responses":        `{"model":"m","input":"hi %d"}`,
 	"GET /v1/apps/:appId/openai/v1/models":                                ``,
 	"GET /v1/apps/:appId/sessions/:sessionId/openai/v1/models":            ``,
+	"GET /v1/apps/:appId/openai/v1/models/:modelId":                       ``,
+	"GET /v1/apps/:appId/sessions/:sessionId/openai/v1/models/:modelId":   ``,
 	"POST /api/dialogue/speech/chat/:appId/:sessionId":                    `{"messageId":"w%d","actor":"user","text":"hi"}`,
 	"earshot.v1.message.*.*":                                              `{"messageId":"w%d","actor":"user","text":"hi"}`,
 	"earshot.v1.trigger.*":                                                `{"name":"book","source":"task","values":{}}`,

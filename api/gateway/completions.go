@@ -1,0 +1,250 @@
+package gateway
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+// completions is the form of chat completions.
+type completions struct {
+	texts []string // of the model in the earlier rounds, if they came whole
+}
+
+func (*completions) path() string { return "/chat/completions" }
+
+func (*completions) list() (field string, orText bool) { return "messages", false }
+
+func (*completions) lengths(openAI bool) []string {
+	if openAI {
+		return []string{"max_completion_tokens", "max_tokens"}
+	}
+	return []string{"max_tokens", "max_completion_tokens"}
+}
+
+// offers: not with several answers at once, nor in the form before tools.
+func (*completions) offers(c *chat) bool {
+	n := string(c.fields["n"].in(c.text))
+	return c.last >= 0 && c.fields["functions"].to == 0 && (n == "" || n == "1" || n == "null")
+}
+
+func (*completions) tool(name, description string, schema any) []byte {
+	text, _ := json.Marshal(map[string]any{"type": "function", "function": map[string]any{"name": name, "description": description, "parameters": schema}})
+	return text
+}
+
+func (*completions) called(calls []call, results []result) (messages [][]byte) {
+	written := make([][]byte, len(calls))
+	for i, one := range calls {
+		written[i] = writtenCall(one)
+	}
+	return assistant(nil, written, results)
+}
+
+func writtenCall(one call) []byte {
+	text, _ := json.Marshal(map[string]any{"id": one.id, "type": "function", "function": map[string]string{"name": one.name, "arguments": one.arguments}})
+	return text
+}
+
+// assistant is a message of the assistant with calls, and their results behind it.
+func assistant(content []byte, calls [][]byte, results []result) (messages [][]byte) {
+	if len(content) == 0 {
+		content = []byte("null")
+	}
+	messages = [][]byte{slices.Concat([]byte(`{"role":"assistant","content":`), content, []byte(`,"tool_calls":`), array(calls), []byte{'}'})}
+	for _, one := range results {
+		messages = append(messages, slices.Concat([]byte(`{"role":"tool","tool_call_id":`), quote(one.id), []byte(`,"content":`), quote(one.text), []byte{'}'}))
+	}
+	return messages
+}
+
+func (*completions) fault(problem []byte) []byte {
+	return slices.Concat([]byte("data: "), problem, []byte("\n\n"))
+}
+
+// whole gives the last answer the texts of the rounds before.
+func (f *completions) whole(a *acting, text []byte) (edits []edit, again bool) {
+	message, ours, theirs := a.callsOf(text)
+	usage, content := memberOf(text, span{0, len(text)}, "usage"), memberOf(text, message, "content")
+	if len(ours) > 0 {
+		var calls []call
+		var written [][]byte
+		for _, at := range ours {
+			calls, written = append(calls, callAt(text, at)), append(written, at.in(text))
+		}
+		a.since = append(a.since, assistant(content.in(text), written, a.carryOut(a.c.Request().Context(), calls))...)
+		if len(theirs) == 0 {
+			a.spent, f.texts = append(a.spent, usage.in(text)), append(f.texts, unquoted(content.in(text)))
+			return nil, true
+		}
+		edits = append(edits, edit{memberOf(text, message, "tool_calls"), array(theirs)})
+	}
+	if strings.Join(f.texts, "") != "" && content.to > 0 {
+		texts := slices.DeleteFunc(append(f.texts, unquoted(content.in(text))), func(s string) bool { return s == "" })
+		edits = append(edits, edit{content, quote(strings.Join(texts, "\n"))})
+	}
+	return append(edits, a.sum(text, usage)...), false
+}
+
+// callsOf are the calls of the first choice of an answer, with where its message stands: those
+// that are carried out here, and the client's as they are written.
+func (a *acting) callsOf(text []byte) (message span, ours []span, theirs [][]byte) {
+	choices, err := elements(text, memberOf(text, span{0, len(text)}, "choices").from)
+	if err != nil || len(choices) == 0 {
+		return message, nil, nil
+	}
+	message = memberOf(text, choices[0], "message")
+	at := memberOf(text, message, "tool_calls")
+	if message.to == 0 || at.to == 0 {
+		return message, nil, nil
+	}
+	list, _ := elements(text, at.from) // null has none
+	for _, at := range list {
+		if _, is := a.tools[callAt(text, at).name]; is {
+			ours = append(ours, at)
+		} else {
+			theirs = append(theirs, at.in(text))
+		}
+	}
+	return message, ours, theirs
+}
+
+func callAt(text []byte, at span) call {
+	function := memberOf(text, at, "function")
+	return call{
+		id:   unquoted(memberOf(text, at, "id").in(text)),
+		name: unquoted(memberOf(text, function, "name").in(text)), arguments: unquoted(memberOf(text, function, "arguments").in(text)),
+	}
+}
+
+// completionStream passes texts and the client's calls on as they come, and carries ours out at the
+// end. A client whose own calls were among them has them then, and goes on.
+type completionStream struct {
+	*acting
+	calls map[int]*call // of ours, by their places in the answer
+	order []int         // of ours
+	moved map[int]int   // of the client's calls, their places in what it gets
+	text  strings.Builder
+	usage []byte
+	retry bool // the model is asked again
+}
+
+func (*completions) stream(a *acting) stream {
+	return &completionStream{acting: a, calls: map[int]*call{}, moved: map[int]int{}}
+}
+
+func (s *completionStream) silent() bool { return s.retry }
+
+func (s *completionStream) end() (again bool, err error) {
+	if s.retry {
+		s.carry()
+		s.spent = append(s.spent, s.usage)
+	}
+	return s.retry, nil
+}
+
+func (s *completionStream) carry() {
+	var ours []call
+	var written [][]byte
+	for _, index := range s.order {
+		ours, written = append(ours, *s.calls[index]), append(written, writtenCall(*s.calls[index]))
+	}
+	var content []byte
+	if s.text.Len() > 0 {
+		content = quote(s.text.String())
+	}
+	s.since = append(s.since, assistant(content, written, s.carryOut(s.c.Request().Context(), ours))...)
+}
+
+func (s *completionStream) take(event []byte, data span) ([]byte, error) {
+	usage := memberOf(event, data, "usage")
+	if isObject(usage.in(event)) {
+		s.usage = usage.in(event)
+	}
+	if s.retry {
+		return nil, nil
+	}
+	var edits []edit
+	rest := true
+	at := memberOf(event, data, "choices")
+	choices, _ := elements(event, at.from) // none in an event that reports the usage
+	if at.to > 0 && len(choices) > 0 {
+		edits, rest = s.takeDelta(event, memberOf(event, choices[0], "delta"))
+		if unquoted(memberOf(event, choices[0], "finish_reason").in(event)) != "" {
+			if s.retry = len(s.order) > 0 && len(s.moved) == 0; s.retry { // all calls are ours
+				return nil, nil
+			}
+			if rest = true; len(s.order) > 0 {
+				s.carry()
+				s.order = nil
+			}
+		}
+	}
+	if summed := s.sum(event, usage); summed != nil {
+		edits, rest = append(edits, summed...), true
+	}
+	if !rest {
+		return nil, nil
+	}
+	return edited(event, edits), nil
+}
+
+// takeDelta takes the delta of a chunk, and takes our calls out of it. rest says that it has
+// something for the caller.
+func (s *completionStream) takeDelta(event []byte, delta span) (edits []edit, rest bool) {
+	if delta.to == 0 {
+		return nil, true
+	}
+	s.text.WriteString(unquoted(memberOf(event, delta, "content").in(event)))
+	others := 0
+	var theirs [][]byte
+	calls := span{}
+	_ = members(event, delta.from, func(name []byte, value span) {
+		switch key := unquoted(name); {
+		case key == "tool_calls" && startsWith(event, value.from, '['):
+			calls = value
+			theirs = s.takeCalls(event, value)
+		case key == "role" && s.round > 1: // the first round has named the role
+			edits = append(edits, edit{value, quote("")})
+		case string(value.in(event)) != "null" && string(value.in(event)) != `""`:
+			others++
+		}
+	})
+	if calls.to > 0 {
+		edits = append(edits, edit{calls, array(theirs)})
+	}
+	return edits, others+len(theirs) > 0 || calls.to == 0 && s.round == 1
+}
+
+// takeCalls takes our calls out of a list of parts of calls, and returns the others with the
+// places that they have for the caller.
+func (s *completionStream) takeCalls(event []byte, list span) (theirs [][]byte) {
+	parts, _ := elements(event, list.from) // a broken list has none
+	for i, part := range parts {
+		index, place := memberOf(event, part, "index"), i
+		if n, err := json.Number(index.in(event)).Int64(); err == nil {
+			place = int(n)
+		}
+		found := callAt(event, part)
+		to, moved := s.moved[place]
+		if _, is := s.tools[found.name]; is && s.calls[place] == nil && !moved {
+			s.calls[place] = &call{}
+			s.order = append(s.order, place)
+		}
+		if ours := s.calls[place]; ours != nil {
+			ours.id, ours.name, ours.arguments = ours.id+found.id, ours.name+found.name, ours.arguments+found.arguments
+			continue
+		}
+		if !moved {
+			to = len(s.moved)
+			s.moved[place] = to
+		}
+		raw := part.in(event)
+		if index.to > 0 {
+			text, _ := json.Marshal(to)
+			raw = edited(raw, []edit{{span{index.from - part.from, index.to - part.from}, text}})
+		}
+		theirs = append(theirs, raw)
+	}
+	return theirs
+}

@@ -1,0 +1,353 @@
+package gateway
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+)
+
+// responses is the form of OpenAI's Responses API. The client sees the rounds of an answer as one
+// response: that of the last round, with the items of those before.
+type responses struct {
+	given    [][]byte // items that the client has of earlier rounds
+	begun    bool     // it has the first event of a stream
+	sequence int      // the number of the next event of a stream
+}
+
+// responsesAt is where the model's host takes them, below its URL, and has those that it keeps.
+const responsesAt = "/responses"
+
+func (*responses) path() string { return responsesAt }
+
+func (*responses) list() (field string, orText bool) { return "input", true }
+
+func (*responses) lengths(bool) []string { return []string{"max_output_tokens"} }
+
+// offers: not where nobody waits for the answer, nor in a conversation that the model's host keeps,
+// which would get the input of each round.
+func (*responses) offers(c *chat) bool {
+	for _, name := range []string{"background", "conversation"} {
+		if value := string(c.fields[name].in(c.text)); value != "" && value != "null" && value != "false" {
+			return false
+		}
+	}
+	return len(c.messages) > 0 && (c.last >= 0 || c.after() != "")
+}
+
+// tool is not strict, which is the default of this form: its schema would have to require everything.
+func (*responses) tool(name, description string, schema any) []byte {
+	text, _ := json.Marshal(map[string]any{"type": "function", "name": name, "description": description, "parameters": schema, "strict": false})
+	return text
+}
+
+func (*responses) called(calls []call, results []result) (messages [][]byte) {
+	for _, one := range calls {
+		text, _ := json.Marshal(map[string]string{"type": "function_call", "call_id": one.id, "name": one.name, "arguments": one.arguments})
+		messages = append(messages, text)
+	}
+	return append(messages, outputs(results)...)
+}
+
+func outputs(results []result) (messages [][]byte) {
+	for _, one := range results {
+		text, _ := json.Marshal(map[string]string{"type": "function_call_output", "call_id": one.id, "output": one.text})
+		messages = append(messages, text)
+	}
+	return messages
+}
+
+// fault has the error as a member, as the model's own events have it, and its parts as the reference says.
+func (f *responses) fault(problem []byte) []byte {
+	of := problem
+	if inner := memberIn(problem, "error"); isObject(inner) {
+		of = inner
+	}
+	part := func(name string) string { return cmp.Or(string(memberIn(of, name)), "null") }
+	return fmt.Appendf(nil, "event: error\ndata: {\"type\":\"error\",\"sequence_number\":%d,\"code\":%s,\"message\":%s,\"param\":%s,\"error\":%s}\n\n",
+		f.sequence, part("code"), part("message"), part("param"), of)
+}
+
+// item is a part of an answer.
+type item struct {
+	kind, name string
+	place      int // among those of the round
+	raw        []byte
+}
+
+func itemOf(raw []byte, place int) item {
+	return item{unquoted(memberIn(raw, "type")), unquoted(memberIn(raw, "name")), place, raw}
+}
+
+func rawItems(items []item) (raw [][]byte) {
+	for _, one := range items {
+		raw = append(raw, one.raw)
+	}
+	return raw
+}
+
+// asks are the kinds of items that the client has to answer.
+var asks = map[string]bool{
+	"function_call": true, "custom_tool_call": true, "computer_call": true, "local_shell_call": true, "shell_call": true, "apply_patch_call": true,
+	"tool_search_call": true, "mcp_approval_request": true,
+}
+
+const reasoning = "reasoning"
+
+// without are the items but some, and without the reasoning that has led to these alone: a model
+// refuses reasoning if what came of it is missing.
+func without(items []item, some func(item) bool) (rest []item) {
+	var thoughts []item
+	ended := false // something has come of the thoughts
+	for _, one := range items {
+		switch {
+		case one.kind == reasoning && ended:
+			thoughts, ended = []item{one}, false
+		case one.kind == reasoning:
+			thoughts = append(thoughts, one)
+		case some(one):
+			ended = true
+		default:
+			rest = append(append(rest, thoughts...), one)
+			thoughts, ended = nil, true
+		}
+	}
+	if !ended {
+		rest = append(rest, thoughts...)
+	}
+	return rest
+}
+
+func (a *acting) isOurs(one item) bool {
+	_, is := a.tools[one.name]
+	return is && one.kind == "function_call"
+}
+
+// kept are the items of a round that the client gets, and whether the model is asked again. Where it
+// has called tools in scope and the client's own at once, the client gets neither: it could
+// not answer for ours, whose calls stand in the response from which it goes on. The model calls the client's again then.
+func (a *acting) kept(items []item, complete bool) (kept []item, again bool) {
+	switch {
+	case !slices.ContainsFunc(items, a.isOurs):
+		return items, false
+	case !complete: // a call that was cut off is not carried out
+		return without(items, a.isOurs), false
+	default:
+		return without(items, func(one item) bool { return asks[one.kind] }), true
+	}
+}
+
+// carryItems carries out the calls of a round that are ours, and adds what is new to the input of the next.
+func (a *acting) carryItems(items []item) {
+	var ours []call
+	items = without(items, func(one item) bool { return asks[one.kind] && !a.isOurs(one) })
+	for _, one := range items {
+		if a.isOurs(one) {
+			ours = append(ours, call{unquoted(memberIn(one.raw, "call_id")), one.name, unquoted(memberIn(one.raw, "arguments"))})
+		}
+	}
+	a.since = slices.Concat(a.since, rawItems(items), outputs(a.carryOut(a.c.Request().Context(), ours)))
+}
+
+func itemsAt(text []byte, list span) (items []item) {
+	found, _ := elements(text, list.from) // no list has none
+	for i, at := range found {
+		items = append(items, itemOf(at.in(text), i))
+	}
+	return items
+}
+
+const completed = "completed"
+
+func (f *responses) whole(a *acting, text []byte) (edits []edit, again bool) {
+	top := span{0, len(text)}
+	items := itemsAt(text, memberOf(text, top, "output"))
+	kept, again := a.kept(items, cmp.Or(unquoted(memberIn(text, "status")), completed) == completed)
+	if again {
+		a.carryItems(items)
+		a.spent, f.given = append(a.spent, memberIn(text, "usage")), append(f.given, rawItems(kept)...)
+		return nil, true
+	}
+	return append(f.output(text, top, items, kept), a.shown(text, top)...), false
+}
+
+// output gives the last response the items of all rounds.
+func (f *responses) output(text []byte, response span, items, kept []item) []edit {
+	at := memberOf(text, response, "output")
+	if at.to == 0 || len(f.given) == 0 && len(kept) == len(items) {
+		return nil
+	}
+	return []edit{{at, array(slices.Concat(f.given, rawItems(kept)))}}
+}
+
+// shown gives a response the sum of the usage, and takes out of it what tools were offered beside the client's.
+func (a *acting) shown(text []byte, response span) (edits []edit) {
+	if at := memberOf(text, response, "tools"); at.to > 0 {
+		all, _ := elements(text, at.from)
+		var own [][]byte
+		for _, one := range all {
+			if _, is := a.tools[unquoted(memberOf(text, one, "name").in(text))]; !is {
+				own = append(own, one.in(text))
+			}
+		}
+		if len(own) < len(all) {
+			edits = append(edits, edit{at, array(own)})
+		}
+	}
+	return append(edits, a.sum(text, memberOf(text, response, "usage"))...)
+}
+
+// responseStream passes on what the model says as it comes. It keeps back calls until the round has
+// ended, and reasoning until it is known what came of it.
+type responseStream struct {
+	*acting
+	form   *responses
+	first  []heldEvent // that begin the response
+	held   []heldEvent
+	size   int          // of what is held, in bytes
+	calls  bool         // what is held has calls, so that all behind them is held as well
+	places map[int]int  // of the items that the client gets, their places there
+	items  map[int]item // that have come whole
+	all    []item       // at the end of a round after which the model is asked again
+	again  bool
+	ended  bool
+}
+
+// heldEvent is an event that may be passed on later; item is the place of its item, or -1.
+type heldEvent struct {
+	text []byte
+	data span
+	item int
+}
+
+func (f *responses) stream(a *acting) stream {
+	return &responseStream{acting: a, form: f, places: map[int]int{}, items: map[int]item{}}
+}
+
+func (s *responseStream) silent() bool { return s.again }
+
+func (s *responseStream) end() (again bool, err error) {
+	if !s.ended {
+		return false, io.ErrUnexpectedEOF
+	}
+	if s.again {
+		s.carryItems(s.all)
+	}
+	return s.again, nil
+}
+
+func (s *responseStream) take(text []byte, data span) ([]byte, error) {
+	if s.again {
+		return nil, nil
+	}
+	e := heldEvent{text, data, -1}
+	if place, err := json.Number(memberOf(text, data, "output_index").in(text)).Int64(); err == nil {
+		e.item = int(place)
+	}
+	switch kind := unquoted(memberOf(text, data, "type").in(text)); kind {
+	case "response.created", "response.queued", "response.in_progress":
+		s.first = append(s.first, e)
+		return nil, nil
+	case "response.completed", "response.incomplete", "response.failed":
+		return s.finish(e, kind == "response."+completed), nil
+	case "error":
+		s.ended = true
+		return s.pass(e), nil
+	case "response.output_item.added":
+		switch one := itemOf(memberOf(text, data, "item").in(text), e.item); {
+		case asks[one.kind]:
+			s.calls = true
+		case one.kind != reasoning && !s.calls:
+			return append(s.release(nil), s.pass(e)...), nil
+		case one.kind == reasoning:
+			return nil, s.hold(e)
+		}
+	case "response.output_item.done":
+		s.items[e.item] = itemOf(memberOf(text, data, "item").in(text), e.item)
+	}
+	if e.item >= 0 && (s.calls || len(s.held) > 0) {
+		return nil, s.hold(e)
+	}
+	return s.pass(e), nil
+}
+
+func (s *responseStream) hold(e heldEvent) error {
+	s.held, s.size = append(s.held, e), s.size+len(e.text)
+	if s.size > maxAnswer {
+		return errLong
+	}
+	return nil
+}
+
+// release passes on what is held, but the events of some items.
+func (s *responseStream) release(dropped map[int]bool) (out []byte) {
+	for _, e := range s.held {
+		if !dropped[e.item] {
+			out = append(out, s.pass(e)...)
+		}
+	}
+	s.held, s.size, s.calls = nil, 0, false
+	return out
+}
+
+// pass writes an event as the client gets it, behind those that begin the response.
+func (s *responseStream) pass(e heldEvent, edits ...edit) (out []byte) {
+	if !s.form.begun {
+		s.form.begun = true
+		for _, one := range s.first {
+			response := memberOf(one.text, one.data, "response")
+			out = append(out, s.pass(one, s.shown(one.text, response)...)...)
+		}
+	}
+	if e.item >= 0 {
+		place, known := s.places[e.item]
+		if !known {
+			place = len(s.form.given) + len(s.places)
+			s.places[e.item] = place
+		}
+		edits = append(edits, numbered(e, "output_index", place)...)
+	}
+	edits = append(edits, numbered(e, "sequence_number", s.form.sequence)...)
+	s.form.sequence++
+	return append(out, edited(e.text, edits)...)
+}
+
+// numbered gives an event a number, unless it has that already, or none.
+func numbered(e heldEvent, name string, number int) []edit {
+	at, text := memberOf(e.text, e.data, name), fmt.Append(nil, number)
+	if at.to == 0 || bytes.Equal(at.in(e.text), text) {
+		return nil
+	}
+	return []edit{{at, text}}
+}
+
+// finish takes the last event of a round, which has the response.
+func (s *responseStream) finish(e heldEvent, complete bool) (out []byte) {
+	s.ended = true
+	response := memberOf(e.text, e.data, "response")
+	items := itemsAt(e.text, memberOf(e.text, response, "output"))
+	if len(items) == 0 {
+		for _, place := range slices.Sorted(maps.Keys(s.items)) {
+			items = append(items, s.items[place])
+		}
+	}
+	kept, again := s.kept(items, complete)
+	dropped := map[int]bool{}
+	for _, one := range items {
+		dropped[one.place] = true
+	}
+	for _, one := range kept {
+		delete(dropped, one.place)
+	}
+	out = s.release(dropped)
+	if !again {
+		edits := append(s.form.output(e.text, response, items, kept), s.shown(e.text, response)...)
+		return append(out, s.pass(e, edits...)...)
+	}
+	s.again, s.all = true, items
+	s.spent, s.form.given = append(s.spent, memberOf(e.text, response, "usage").in(e.text)), append(s.form.given, rawItems(kept)...)
+	return out
+}
