@@ -36,6 +36,7 @@ var errLong = errors.New("the model's answer is too long to be read")
 type acting struct {
 	*turn
 	c                  echo.Context
+	owed               [][]byte // results before all messages, for calls that the model's host has
 	earlierDone, since [][]byte // messages that the caller does not know of
 	names              []string // of the tools, in the order in which they are offered
 	round              int
@@ -45,7 +46,7 @@ type acting struct {
 // act serves a request whose calls of tools in scope are carried out here. It asks the model,
 // carries its calls out, and asks again, until the model calls none of them.
 func (h *Handler) act(c echo.Context, f form, body []byte) error {
-	r, err := h.newRequest(c, f, body)
+	r, err := h.newRequest(c, f, f.resume(body))
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (h *Handler) act(c echo.Context, f form, body []byte) error {
 	if err != nil {
 		return err
 	}
-	if len(a.names) == 0 {
+	if len(a.names)+len(a.owed) == 0 {
 		return h.relay(c, f.path(), body, r)
 	}
 
@@ -77,7 +78,7 @@ func (h *Handler) act(c echo.Context, f form, body []byte) error {
 		} else {
 			a.tools = map[string]offered{}
 		}
-		response, err := h.ask(c, f.path(), r.request(a.earlierDone, a.since, tools, a.round > 1))
+		response, err := h.ask(c, f.path(), r.request(a.owed, a.earlierDone, a.since, tools, a.round > 1))
 		if err != nil {
 			return a.broken(err)
 		}
@@ -105,11 +106,12 @@ func (h *Handler) beginTurn(c echo.Context, r *chatRequest) (*acting, error) {
 	}
 	a.now = a.now.In(locale.Zone(zone, a.now.Location()))
 
-	taken := map[string]bool{} // names, first of the caller's own tools
+	own, taken := map[string]bool{}, map[string]bool{} // names
 	if at := r.fields["tools"]; at.to > 0 {
-		own, _ := elements(r.body, at.from) // the model refuses a broken list
-		for _, one := range own {
-			taken[cmp.Or(unquoted(r.member(one, "name")), unquoted(r.member(memberOf(r.body, one, "function"), "name")))] = true
+		all, _ := elements(r.body, at.from) // the model refuses a broken list
+		for _, one := range all {
+			name := cmp.Or(unquoted(r.member(one, "name")), unquoted(r.member(memberOf(r.body, one, "function"), "name")))
+			own[name], taken[name] = true, true
 		}
 	}
 	for _, one := range scope {
@@ -123,9 +125,11 @@ func (h *Handler) beginTurn(c echo.Context, r *chatRequest) (*acting, error) {
 		taken[name], a.tools[name], a.names = true, offered{one, name}, append(a.names, name)
 	}
 	if r.goesOn() && len(a.names) > 0 {
-		a.earlierDone, err = a.done(ctx)
+		if a.earlierDone, err = a.done(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return a, err
+	return a, a.owe(ctx, own)
 }
 
 // post posts the user's message and, before it, the assistant's. A plain yes or no to a question

@@ -167,10 +167,10 @@ func (c *chat) id(sessionID string) string {
 	return fmt.Sprintf("chat-%d-%s", c.users, hex.EncodeToString(digest.Sum(nil)[:16]))
 }
 
-// request is the body of a round: the conversation with what was done in the turn behind the last
-// message of the user, what was done in this request behind all, and the tools that are offered
+// request is the body of a round: the conversation behind what is owed to it, with what was done in the
+// turn behind the last message of the user, what was done in this request behind all, and the tools that are offered
 // with the caller's.
-func (c *chat) request(done, since, tools [][]byte, retry bool) []byte {
+func (c *chat) request(owed, done, since, tools [][]byte, retry bool) []byte {
 	var edits []edit
 	end := len(c.messages) - 1
 	if len(done) > 0 && c.goesOn() {
@@ -179,11 +179,16 @@ func (c *chat) request(done, since, tools [][]byte, retry bool) []byte {
 	}
 	since = slices.Concat(done, since)
 	switch all := c.messages[end]; {
-	case len(since) == 0:
+	case len(owed)+len(since) == 0:
 	case startsWith(c.text, all.from, '"'):
-		edits = append(edits, edit{all, array(slices.Concat([][]byte{c.raw(end)}, since))})
-	default:
+		edits = append(edits, edit{all, array(slices.Concat(owed, [][]byte{c.raw(end)}, since))})
+		owed = nil
+	case len(since) > 0:
 		edits = append(edits, insertAfter(all, since))
+	}
+	if len(owed) > 0 {
+		start := c.messages[0].from
+		edits = append(edits, edit{span{start, start}, append(bytes.Join(owed, []byte{','}), ',')})
 	}
 	if len(tools) > 0 {
 		at := c.fields["tools"]

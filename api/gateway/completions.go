@@ -13,6 +13,8 @@ type completions struct {
 
 func (*completions) path() string { return "/chat/completions" }
 
+func (*completions) resume(body []byte) []byte { return body }
+
 func (*completions) list() (field string, orText bool) { return "messages", false }
 
 func (*completions) lengths(openAI bool) []string {

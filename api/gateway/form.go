@@ -5,6 +5,9 @@ package gateway
 type form interface {
 	// path is where the model takes requests, below its URL.
 	path() string
+	// resume reads a body in which a client goes on from what it was given here in place of the model's
+	// own, and returns it as the model's host knows it.
+	resume(body []byte) []byte
 	// list is the field that has the messages. It may have a text in their place, of the user.
 	list() (field string, orText bool)
 	// lengths are the fields that bound the length of an answer. The first is for a request without one.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // responses is the form of OpenAI's Responses API. The client sees the rounds of an answer as one
@@ -15,6 +16,7 @@ import (
 type responses struct {
 	given    [][]byte // items that the client has of earlier rounds
 	begun    bool     // it has the first event of a stream
+	id       []byte   // of the response that has begun
 	sequence int      // the number of the next event of a stream
 }
 
@@ -22,6 +24,33 @@ type responses struct {
 const responsesAt = "/responses"
 
 func (*responses) path() string { return responsesAt }
+
+// afterMark stands in the id of a call between its own and that of its response, where the client has
+// the id of an earlier round for the response. The client sends both back, with its result.
+const afterMark = "@after:"
+
+// resume takes the responses out of the ids of calls, and goes on from the last of them.
+func (f *responses) resume(body []byte) []byte {
+	if !bytes.Contains(body, []byte(afterMark)) {
+		return body
+	}
+	c, err := readChat(f, body)
+	if err != nil {
+		return body
+	}
+	var edits []edit
+	last := ""
+	for _, one := range c.messages {
+		at := memberOf(body, one, "call_id")
+		if id, after, marked := strings.Cut(unquoted(at.in(body)), afterMark); marked {
+			edits, last = append(edits, edit{at, quote(id)}), after
+		}
+	}
+	if last != "" && c.after() != "" {
+		edits = append(edits, edit{c.fields["previous_response_id"], quote(last)})
+	}
+	return edited(body, edits)
+}
 
 func (*responses) list() (field string, orText bool) { return "input", true }
 
@@ -89,9 +118,11 @@ func rawItems(items []item) (raw [][]byte) {
 	return raw
 }
 
+const functionCall = "function_call"
+
 // asks are the kinds of items that the client has to answer.
 var asks = map[string]bool{
-	"function_call": true, "custom_tool_call": true, "computer_call": true, "local_shell_call": true, "shell_call": true, "apply_patch_call": true,
+	functionCall: true, "custom_tool_call": true, "computer_call": true, "local_shell_call": true, "shell_call": true, "apply_patch_call": true,
 	"tool_search_call": true, "mcp_approval_request": true,
 }
 
@@ -123,7 +154,7 @@ func without(items []item, some func(item) bool) (rest []item) {
 
 func (a *acting) isOurs(one item) bool {
 	_, is := a.tools[one.name]
-	return is && one.kind == "function_call"
+	return is && one.kind == functionCall
 }
 
 // kept are the items of a round that the client gets, and whether the model is asked again. Where it
@@ -206,6 +237,7 @@ type responseStream struct {
 	*acting
 	form   *responses
 	first  []heldEvent // that begin the response
+	id     []byte      // of this round's
 	held   []heldEvent
 	size   int          // of what is held, in bytes
 	calls  bool         // what is held has calls, so that all behind them is held as well
@@ -249,7 +281,7 @@ func (s *responseStream) take(text []byte, data span) ([]byte, error) {
 	}
 	switch kind := unquoted(memberOf(text, data, "type").in(text)); kind {
 	case "response.created", "response.queued", "response.in_progress":
-		s.first = append(s.first, e)
+		s.first, s.id = append(s.first, e), memberOf(text, memberOf(text, data, "response"), "id").in(text)
 		return nil, nil
 	case "response.completed", "response.incomplete", "response.failed":
 		return s.finish(e, kind == "response."+completed), nil
@@ -299,6 +331,7 @@ func (s *responseStream) pass(e heldEvent, edits ...edit) (out []byte) {
 		s.form.begun = true
 		for _, one := range s.first {
 			response := memberOf(one.text, one.data, "response")
+			s.form.id = memberOf(one.text, response, "id").in(one.text)
 			out = append(out, s.pass(one, s.shown(one.text, response)...)...)
 		}
 	}
@@ -310,6 +343,7 @@ func (s *responseStream) pass(e heldEvent, edits ...edit) (out []byte) {
 		}
 		edits = append(edits, numbered(e, "output_index", place)...)
 	}
+	edits = append(edits, s.marked(e.text, memberOf(e.text, e.data, "item"))...)
 	edits = append(edits, numbered(e, "sequence_number", s.form.sequence)...)
 	s.form.sequence++
 	return append(out, edited(e.text, edits)...)
@@ -322,6 +356,15 @@ func numbered(e heldEvent, name string, number int) []edit {
 		return nil
 	}
 	return []edit{{at, text}}
+}
+
+// marked gives the id of a call the mark of its response, if the client has another for the response.
+func (s *responseStream) marked(text []byte, of span) []edit {
+	at := memberOf(text, of, "call_id")
+	if at.to == 0 || len(s.form.id) == 0 || len(s.id) == 0 || bytes.Equal(s.id, s.form.id) {
+		return nil
+	}
+	return []edit{{at, quote(unquoted(at.in(text)) + afterMark + unquoted(s.id))}}
 }
 
 // finish takes the last event of a round, which has the response.
@@ -339,12 +382,17 @@ func (s *responseStream) finish(e heldEvent, complete bool) (out []byte) {
 	for _, one := range items {
 		dropped[one.place] = true
 	}
-	for _, one := range kept {
+	kept = slices.Clone(kept)
+	for i, one := range kept {
 		delete(dropped, one.place)
+		kept[i].raw = edited(one.raw, s.marked(one.raw, span{0, len(one.raw)}))
 	}
 	out = s.release(dropped)
 	if !again {
 		edits := append(s.form.output(e.text, response, items, kept), s.shown(e.text, response)...)
+		if at := memberOf(e.text, response, "id"); s.form.id != nil && at.to > 0 && !bytes.Equal(at.in(e.text), s.form.id) {
+			edits = append(edits, edit{at, s.form.id}) // a client that sees another takes it for another response
+		}
 		return append(out, s.pass(e, edits...)...)
 	}
 	s.again, s.all = true, items

@@ -159,13 +159,40 @@ func TestAStreamedResponseIsOneOfAllRounds(t *testing.T) {
 	w, model := acts(t, streamed("r1", 10, says("m1", "One moment."), thinks("t1"), calls("f1", "book", `{"day":5}`))+done, streamed("r2", 20, thinks("t2"), says("m2", "Booked.")))
 	got := w.Ask("POST", responsesPath, `{"stream":true,"input":[{"role":"user","content":"the fifth"}]}`)
 	list := append(append(append(began("r1"), arrives(0, says("m1", "One moment."))...), arrives(1, thinks("t2"))...), arrives(2, says("m2", "Booked."))...)
-	whole := strings.Replace(response("r2", 30, says("m1", "One moment."), thinks("t2"), says("m2", "Booked.")), `"output_tokens":1,"total_tokens":31`, `"output_tokens":2,"total_tokens":32`, 1)
+	whole := strings.Replace(response("r1", 30, says("m1", "One moment."), thinks("t2"), says("m2", "Booked.")), `"output_tokens":1,"total_tokens":31`, `"output_tokens":2,"total_tokens":32`, 1)
 	require.Equal(t, events(append(list, [2]string{"response.completed", `"response":` + whole})...), string(got.Body))
 	require.Equal(t, "text/event-stream", got.Header.Get("Content-Type"))
 	require.Len(t, w.Triggers("s1"), 1)
 	kinds, _ := model.input(t, 1)
 	require.Equal(t, []string{"user", "message", "reasoning", "function_call", "function_call_output"}, kinds)
 	require.Equal(t, 2, model.count())
+
+	model.stored = map[string]string{"r1": response("r1", 10, says("m1", "One moment."), thinks("t1"), calls("f1", "book", `{"day":5}`))}
+	w.Ask("POST", responsesPath, `{"input":"thank you","previous_response_id":"r1"}`).Is(200, "")
+	kinds, sent := model.input(t, 2)
+	require.Equal(t, []string{"function_call_output", "user"}, kinds, "the response that began has a call of ours")
+	require.Contains(t, sent, `"call_id":"call_f1","output":"{\"result\":{\"ok\":true},\"status\":\"done\"}"`)
+	require.Contains(t, sent, `"previous_response_id":"r1"`)
+}
+
+// TestOwnCallsOfALaterRoundSayWhereTheyStand: the client has the id of the first round alone.
+func TestOwnCallsOfALaterRoundSayWhereTheyStand(t *testing.T) {
+	w, model := acts(t, streamed("r1", 10, says("m1", "One moment."), calls("f1", "book", `{"day":5}`)), streamed("r2", 20, calls("f2", "look", `{}`)), streamed("r3", 20, says("m2", "Done.")))
+	got := string(w.Ask("POST", responsesPath, `{"stream":true,"input":"the fifth"}`).Is(200, "").Body)
+	marked := strings.Replace(calls("f2", "look", `{}`), `"call_f2"`, `"call_f2@after:r2"`, 1)
+	require.Equal(t, 3, strings.Count(got, marked), "it came, was done, and stands in the response")
+	require.NotContains(t, got, `"call_f2"`)
+
+	output := `{"type":"function_call_output","call_id":"call_f2%s","output":"seen"}`
+	w.Ask("POST", responsesPath, `{"previous_response_id":"r1","input":[`+fmt.Sprintf(output, "@after:r2")+`]}`).Is(200, "")
+	kinds, sent := model.input(t, 2)
+	require.Equal(t, []string{"function_call_output"}, kinds)
+	require.Contains(t, sent, `"previous_response_id":"r2","input":[`+fmt.Sprintf(output, "")+`]`)
+	w.Ask("POST", responsesPath, `{"input":[{"role":"user","content":"the fifth"},`+says("m1", "One moment.")+`,`+marked+`,`+fmt.Sprintf(output, "@after:r2")+`]}`).Is(200, "")
+	kinds, sent = model.input(t, 3)
+	require.Equal(t, []string{"user", "function_call", "function_call_output", "message", "function_call", "function_call_output"}, kinds)
+	require.NotContains(t, sent, "@after")
+	require.Len(t, w.Triggers("s1"), 1)
 }
 
 // TestAResponseWithoutOurCallsComesAsItIs, and with the client's own calls as they are.

@@ -44,6 +44,8 @@ type chatRequest struct {
 	named     chan struct{} // closed when the following are final
 	messageID string        // empty if nothing is matched
 	text      string
+	stored    []item // of the response that it goes on from
+	looked    bool   // for these
 
 	post  func() // posts the message, once
 	timer *time.Timer

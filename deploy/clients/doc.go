@@ -7,8 +7,8 @@
 // key and tools, post a message, read triggers and meet problems. What NATS gets is checked against /asyncapi.json.
 //
 // everything is the reference server of MCP, whose tools are a source of the service's. chat has
-// programs that take the service for their model, by OpenAI's client and by the AI SDK. sermas
-// has SERMAS's own client, as npm gives it, and an MQTT client beside it.
+// programs that take the service for their model, by OpenAI's client and by the AI SDK; agents has
+// one of OpenAI's agents. sermas has SERMAS's own client, as npm gives it, and an MQTT client beside it.
 //
 // golang is a module by itself, so that its generator is no part of Earshot's.
 package clients

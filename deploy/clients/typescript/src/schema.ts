@@ -2384,6 +2384,21 @@ export interface components {
             /** @description Read as the tool's url. */
             url?: string;
         };
+        /** @description A request of the Responses API as OpenAI describes it. All fields go to the model; these are read here as well. */
+        ResponseRequest: {
+            /** @description What was said, as a text of the user or as items. The last message of the role user is matched. */
+            input?: unknown;
+            /** @description Its session_id names the session, where neither path nor header does. */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description The response that this one goes on from: the input has what is new since. */
+            previous_response_id?: string | null;
+            /** @description Names the session where nothing else does. */
+            user?: string;
+        } & {
+            [key: string]: unknown;
+        };
         /** @description What has failed of a trigger was made due again by hand. */
         Retried: {
             /** @description By whom: the id of a key, or admin. */
@@ -3077,6 +3092,11 @@ export interface components {
          * @example m1
          */
         messageId: string;
+        /**
+         * @description The model, as the endpoint behind names it; a slash in it is written %2F.
+         * @example gpt-4o-mini
+         */
+        modelId: string;
         /** @description Only what is of the tool of this name. */
         name: components["schemas"]["ToolName"];
         /** @description Only triggers of this message. */

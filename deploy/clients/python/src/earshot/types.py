@@ -1485,6 +1485,19 @@ class Request(TypedDict, total=False):
     url: str
 
 
+class ResponseRequest(TypedDict, total=False):
+    """A request of the Responses API as OpenAI describes it. All fields go to the model; these are read here
+    as well."""
+    # What was said, as a text of the user or as items. The last message of the role user is matched.
+    input: Any
+    # Its session_id names the session, where neither path nor header does.
+    metadata: Union[Dict[str, Any], None]
+    # The response that this one goes on from: the input has what is new since.
+    previous_response_id: Union[str, None]
+    # Names the session where nothing else does.
+    user: str
+
+
 class _Retried(TypedDict):
     # When.
     ts: str
