@@ -441,3 +441,38 @@ func TestAYesToAStoredQuestionLetsItGo(t *testing.T) {
 	require.Equal(t, []string{"user", "system"}, kinds)
 	require.Contains(t, sent, "tool refund asked")
 }
+
+// TestReasoningStaysWithWhatCameOfIt: a model's host refuses the one without the other.
+func TestReasoningStaysWithWhatCameOfIt(t *testing.T) {
+	w, model := acts(t, response("r1", 10, thinks("t1"), calls("f1", "book", `{"day":5}`), thinks("t2"), says("m1", "Well.")), response("r2", 10, says("m2", "Booked.")))
+	got := w.Ask("POST", responsesPath, `{"input":"the fifth"}`).Is(200, "")
+	require.Contains(t, string(got.Body), `"output":[`+thinks("t2")+`,`+says("m1", "Well.")+`,`+says("m2", "Booked.")+`]`)
+	kinds, _ := model.input(t, 1)
+	require.Equal(t, []string{"user", "reasoning", "function_call", "reasoning", "message", "function_call_output"}, kinds)
+}
+
+// TestWhatTheClientAnswersForIsAnsweredOnce, though it does not name its tools again.
+func TestWhatTheClientAnswersForIsAnsweredOnce(t *testing.T) {
+	w, model := acts(t, response("r2", 10, says("m", "Seen.")))
+	model.stored = map[string]string{"r1": response("r1", 10, calls("f1", "look", `{}`))}
+	w.Ask("POST", responsesPath, `{"previous_response_id":"r1","input":[{"type":"function_call_output","call_id":"call_f1","output":"seen"}]}`).Is(200, "")
+	kinds, _ := model.input(t, 0)
+	require.Equal(t, []string{"function_call_output"}, kinds)
+}
+
+func TestCallsThatAreKeptBackAreBounded(t *testing.T) {
+	list := append(began("r1"), [2]string{"response.output_item.added", `"output_index":0,"item":` + calls("f1", "look", "")})
+	for range 17 {
+		list = append(list, [2]string{"response.function_call_arguments.delta", `"output_index":0,"delta":"` + strings.Repeat("a", 1<<20) + `"`})
+	}
+	w, _ := acts(t, events(append(list, [2]string{"response.completed", `"response":` + response("r1", 1, calls("f1", "look", ""))})...))
+	request, err := http.NewRequestWithContext(t.Context(), "POST", w.URL+responsesPath, strings.NewReader(`{"input":"the fifth"}`))
+	require.NoError(t, err)
+	request.Header.Set("Authorization", "Bearer "+apitest.AdminKey)
+	answer, err := http.DefaultTransport.RoundTrip(request)
+	if err == nil {
+		_, err = io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+	}
+	require.Error(t, err)
+}
