@@ -284,6 +284,8 @@ func TestAResponseGoesOnFromAnEarlierOne(t *testing.T) {
 	}
 	w.Ask("POST", responsesPath, strings.Replace(on, "r1", "r3", 1)).Is(200, "")
 	require.Len(t, w.Triggers("s1"), 2, "another turn")
+	w.Ask("POST", responsesPath, strings.Replace(on, "seen", "nothing", 1)).Is(200, "")
+	require.Len(t, w.Triggers("s1"), 3, "another result")
 	settled(w, "s1", 0)
 }
 
