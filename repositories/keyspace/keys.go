@@ -141,8 +141,8 @@ func (k Keys) Outbox(box string) string { return k.named("outbox:", k.app, ":", 
 // Effect is a hash: one effect that is owed or dead.
 func (k Keys) Effect(id string) string { return k.named("effect:", k.app, ":", id) }
 
-// Effects are the keys of all effects that a firing may have.
-func (k Keys) Effects(firing string) []string {
+// Effects are the keys of an app for all effects that a firing may have.
+func Effects(k Keys, firing string) []string {
 	keys := make([]string, len(Parts))
 	for i, part := range Parts {
 		keys[i] = k.Effect(EffectID(firing, part))
@@ -221,8 +221,8 @@ func (k Keys) Compared(keyID string) string { return k.named("compared:", k.app,
 // called for in vain. It expires.
 func (k Keys) Uses(hour int64) string { return fmt.Sprintf("%suses:%s:%d", k.tag, k.app, hour) }
 
-// AllUses are those of the hours of which any may be there.
-func (k Keys) AllUses(now time.Time) []string {
+// AllUses are the Uses of an app of the hours of which any may be there.
+func AllUses(k Keys, now time.Time) []string {
 	var names []string
 	for hour := now.Unix()/3600 - 26; hour <= now.Unix()/3600+1; hour++ {
 		names = append(names, k.Uses(hour))

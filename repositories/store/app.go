@@ -283,7 +283,7 @@ func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition
 		}
 		return conflicts(dropApp.Run(ctx, w.db, append([]string{keys.App(), keys.Apps(), keys.Repos(""),
 			keys.Triggers(""), keys.InState(keyspace.Pending), keys.InState(keyspace.Failed), keys.Dead(),
-			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keys.Sourced(), keys.Asked("")}, keys.AllUses(w.now())...), appID))
+			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keys.Sourced(), keys.Asked("")}, keyspace.AllUses(keys, w.now())...), appID))
 	})
 	if err != nil {
 		return err
@@ -507,7 +507,7 @@ func (w *appWrites) dropTriggers(ctx context.Context, appID string) error {
 		}
 		names, args := []string{keys.Over(), keys.Triggers("")}, []any{appID, 1 + len(keyspace.Parts)}
 		for i, id := range ids {
-			names, args = append(append(names, records[i]), keys.Effects(read[i][0])...), append(args, id)
+			names, args = append(append(names, records[i]), keyspace.Effects(keys, read[i][0])...), append(args, id)
 		}
 		if _, err := dropTriggers.Run(ctx, w.db, names, args...); err != nil {
 			return err

@@ -185,7 +185,7 @@ func (e *Eraser) eraseTriggers(ctx context.Context, appID, session string) error
 		args, others := []any{appID, 2 + len(keyspace.Parts), len(ids)}, []string{}
 		for i, id := range ids {
 			fire, fence, retries := records[i][0], records[i][1], records[i][2]
-			keys = append(append(keys, triggers[i], k.Fence(fence)), k.Effects(fire)...)
+			keys = append(append(keys, triggers[i], k.Fence(fence)), keyspace.Effects(k, fire)...)
 			args = append(args, id, keyspace.EffectID(fire, "call"))
 			for n := range strings.Count(retries, "\n") { // by hand: each has had a result of its own
 				others = append(others, k.Effect(keyspace.RetriedResult(fire, n+1)))

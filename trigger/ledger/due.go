@@ -314,7 +314,7 @@ func (l *Ledger) forget(ctx context.Context, partition int, members []string) er
 		appID, id, _ := strings.Cut(member, "/")
 		k, fire, session := keyspace.KeysOf(appID), records[i][0], records[i][1]
 		keys = append(keys, triggers[i], k.Triggers(""), k.Triggers(session), k.InState(keyspace.Failed))
-		keys, args = append(keys, k.Effects(fire)...), append(args, appID, id)
+		keys, args = append(keys, keyspace.Effects(k, fire)...), append(args, appID, id)
 	}
 	_, err = forget.Run(ctx, l.db, keys, args...)
 	return err

@@ -138,6 +138,6 @@ return 1
 func (l *Ledger) Purge(ctx context.Context, appID, sessionID, triggerID, name string, failed bool) (bool, error) {
 	k := keyspace.KeysOf(appID)
 	keys := []string{k.Trigger(triggerID), k.InState(keyspace.Failed), k.Triggers(""), k.Triggers(sessionID), k.Dead(), k.Over()}
-	raw, err := purge.Run(ctx, l.db, append(keys, k.Effects(name)...), triggerID, appID, failed)
+	raw, err := purge.Run(ctx, l.db, append(keys, keyspace.Effects(k, name)...), triggerID, appID, failed)
 	return raw == int64(1), err
 }

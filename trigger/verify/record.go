@@ -138,7 +138,7 @@ func (w *walk) records(ctx context.Context, places []keyspace.Place) ([]probe, e
 			k.Trigger(id), k.App(), k.Apps(), k.Triggers(""), k.Triggers(keyspace.OrNone(session)), k.InState(keyspace.Pending),
 			k.InState(keyspace.Failed), k.Over(), k.Dead(), k.Outbox(keyspace.Box(session, id)),
 		}
-		keys = append(keys, k.Effects(fire)...)
+		keys = append(keys, keyspace.Effects(k, fire)...)
 		for n := range strings.Count(read[i][2], "\n") {
 			keys = append(keys, k.Effect(keyspace.RetriedResult(fire, n+1)))
 		}
