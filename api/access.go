@@ -6,10 +6,11 @@ import (
 	"earshot/repositories/store"
 )
 
-// Paths of what belongs to an app, and to one of its sessions.
+// Paths of what belongs to an app, to one of its sessions, and to a user of these.
 const (
 	ofApp     = "/v1/apps/:appId"
 	ofSession = ofApp + "/sessions/:sessionId"
+	ofUser    = ofApp + "/users/:user"
 )
 
 // Paths of the endpoint for chats, of an app or of a session.
@@ -47,6 +48,7 @@ var accessGroups = []struct {
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitMessages}}, []string{
 		"GET " + ofApp + "/sessions", "PUT " + ofSession, "DELETE " + ofSession, "POST " + ofSession + "/token",
+		"GET " + ofUser + "/export", "DELETE " + ofUser,
 		"GET " + ofSession + "/export", "GET " + ofSession + "/messages/:messageId/explain",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true}, []string{

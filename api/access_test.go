@@ -50,7 +50,8 @@ var permitted = map[string]string{
 	"GET /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}": "messages token", "GET /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}/explain": "messages",
 	"POST /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}/commit": "messages token", "DELETE /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}": "messages token",
 	"PUT /v1/apps/{appId}/sessions/{sessionId}": "messages", "GET /v1/apps/{appId}/sessions/{sessionId}": "messages token", "GET /v1/apps/{appId}/sessions": "messages",
-	"DELETE /v1/apps/{appId}/sessions/{sessionId}": "messages", "POST /v1/apps/{appId}/sessions/{sessionId}/token": "messages",
+	"DELETE /v1/apps/{appId}/sessions/{sessionId}": "messages", "DELETE /v1/apps/{appId}/users/{user}": "messages", "GET /v1/apps/{appId}/users/{user}/export": "messages",
+	"POST /v1/apps/{appId}/sessions/{sessionId}/token": "messages",
 
 	"POST /v1/apps/{appId}/sessions/{sessionId}/openai/v1/chat/completions": "messages token", "GET /v1/apps/{appId}/sessions/{sessionId}/openai/v1/models": "messages token",
 	"POST /v1/apps/{appId}/openai/v1/chat/completions": "messages token own", "GET /v1/apps/{appId}/openai/v1/models": "messages token own",
@@ -176,7 +177,7 @@ func lets(operation, kind string) bool {
 var pathIDs = strings.NewReplacer("{appId}", "clinic", "{messageId}", "m1", "{sessionId}", "s1", "{repositoryId}", "r1", "{triggerId}", "t1", "{keyId}", "k1", "{toolName}", "t")
 
 // neededQuery is what an operation is refused without.
-var neededQuery = map[string]string{"DELETE /v1/apps/{appId}/triggers": "?state=failed"}
+var neededQuery = map[string]string{"DELETE /v1/apps/{appId}/triggers": "?state=failed", "DELETE /v1/apps/{appId}/users/{user}": "?erase=true"}
 
 func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
 	w := apitest.Live(t, apitest.Everything)

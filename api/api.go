@@ -230,7 +230,9 @@ type Previewer interface {
 type SessionStore interface {
 	PutSession(ctx context.Context, session *repositories.Session) (created bool, err error)
 	Session(ctx context.Context, appID, sessionID string) (*repositories.Session, error)
-	Sessions(ctx context.Context, appID, after string, limit int) (items []*repositories.Session, next string, err error)
+	Sessions(ctx context.Context, asked store.SessionQuery) (items []*repositories.Session, next string, err error)
+	// SessionsOf lists the sessions of a user, those that have ended as well.
+	SessionsOf(ctx context.Context, appID, user, after string, limit int) (ids []string, next string, err error)
 	CloseSession(ctx context.Context, appID, sessionID string) error
 }
 
@@ -247,6 +249,8 @@ type Engine interface {
 	mcp.Engine
 	// Open lists the calls of a session that lack values.
 	Open(ctx context.Context, appID, sessionID string) ([]scope.OpenCall, error)
+	// Unsettled are the sessions in which triggers may wait; nil stands for all.
+	Unsettled(ctx context.Context, appID string) (map[string]bool, error)
 }
 
 // Messages takes chat messages and tells what came of them.

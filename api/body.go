@@ -104,6 +104,7 @@ const (
 func newBodies() *bodies.Definitions {
 	described := bodies.Compile(bodiesSchema, map[string]func(string) error{
 		"id":         func(id string) error { return repositories.CheckID("the id", id) },
+		"user":       func(name string) error { return repositories.CheckUser("the user", name) },
 		"tool-name":  repositories.CheckToolName,
 		"message-id": checkMessageID,
 		"message-text": func(text string) error {

@@ -86,8 +86,13 @@ func (s *storeDouble) Session(_ context.Context, appID, sessionID string) (*repo
 	return &repositories.Session{AppID: appID, ID: sessionID}, s.err
 }
 
-func (s *storeDouble) Sessions(_ context.Context, appID, after string, limit int) ([]*repositories.Session, string, error) {
-	s.took("Sessions", appID, after, limit)
+func (s *storeDouble) Sessions(_ context.Context, asked store.SessionQuery) ([]*repositories.Session, string, error) {
+	s.took("Sessions", asked)
+	return nil, s.next, s.err
+}
+
+func (s *storeDouble) SessionsOf(_ context.Context, appID, user, after string, limit int) ([]string, string, error) {
+	s.took("SessionsOf", appID, user, after, limit)
 	return nil, s.next, s.err
 }
 
@@ -285,6 +290,11 @@ func (e *engineDouble) Explain(_ context.Context, appID, sessionID, messageID st
 func (e *engineDouble) Fire(_ context.Context, direct trigger.Direct) (json.RawMessage, error) {
 	e.took("Fire", direct)
 	return e.answer, e.err
+}
+
+func (e *engineDouble) Unsettled(_ context.Context, appID string) (map[string]bool, error) {
+	e.took("Unsettled", appID)
+	return nil, e.err
 }
 
 func (e *engineDouble) Open(_ context.Context, appID, sessionID string) ([]scope.OpenCall, error) {

@@ -111,6 +111,7 @@ func (h messages) read(c echo.Context, dry bool) (message trigger.Message, isDra
 		Final     *bool  `json:"final"`
 		Language  string `json:"language"`
 		TimeZone  string `json:"timeZone"`
+		User      string `json:"user"`
 
 		Metadata repositories.Metadata `json:"metadata"`
 		History  []trigger.Earlier     `json:"history"`
@@ -132,6 +133,9 @@ func (h messages) read(c echo.Context, dry bool) (message trigger.Message, isDra
 	if !auth.PrincipalOf(c).MaySay(given.Actor) {
 		return message, isDraft, auth.Forbidden() // a browser speaks for its user alone
 	}
+	if given.User != "" && auth.PrincipalOf(c).FrontEnd() {
+		return message, isDraft, answer.NewProblem(answer.NotPermitted, "user: a session's token does not say whose the session is; the app's back-end does, in the session or in a message")
+	}
 	who, err := h.users.of(c)
 	if err != nil {
 		return message, isDraft, err
@@ -142,18 +146,27 @@ func (h messages) read(c echo.Context, dry bool) (message trigger.Message, isDra
 	if given.MessageID == "" {
 		given.MessageID = h.newID()
 	}
+	message = trigger.Message{
+		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), ID: given.MessageID, Actor: given.Actor, Text: given.Text,
+		Language: given.Language, TimeZone: given.TimeZone, Metadata: given.Metadata, User: given.User, History: given.History, Now: given.Now,
+		TraceParent: tracing.Of(c.Request().Context()), Claims: who.claims, Auth: who.faults,
+	}
+	return message, isDraft, checkDry(message, dry)
+}
+
+// checkDry names the fields of a message that go with dry runs alone, or with none.
+func checkDry(m trigger.Message, dry bool) error {
 	var faults fault.List
-	if !dry && given.History != nil {
+	if dry && m.User != "" {
+		faults.Add(fault.Point("user"), "goes with no dry run: nothing is kept that would be the user's")
+	}
+	if !dry && m.History != nil {
 		faults.Add(fault.Point("history"), "goes with dryRun=true alone: the session has its own")
 	}
-	if !dry && !given.Now.IsZero() {
+	if !dry && !m.Now.IsZero() {
 		faults.Add(fault.Point("now"), "goes with dryRun=true alone: a message has the time at which it comes")
 	}
-	return trigger.Message{
-		AppID: c.Param("appId"), SessionID: c.Param("sessionId"), ID: given.MessageID, Actor: given.Actor, Text: given.Text,
-		Language: given.Language, TimeZone: given.TimeZone, Metadata: given.Metadata, History: given.History, Now: given.Now,
-		TraceParent: tracing.Of(c.Request().Context()), Claims: who.claims, Auth: who.faults,
-	}, isDraft, faults.Err()
+	return faults.Err()
 }
 
 // decided answers with the stored answer of a message that was decided, or was not.

@@ -44,7 +44,7 @@ func knownQuery(taken []string) echo.MiddlewareFunc {
 			var wrong []string
 			for name, values := range given {
 				switch {
-				case !slices.Contains(taken, name):
+				case !slices.Contains(taken, name) && !(slices.Contains(taken, metadataQuery) && memberOf(name) != ""):
 					wrong = append(wrong, "query parameter "+answer.Quote(name)+" is not known here")
 				case len(values) > 1:
 					wrong = append(wrong, "query parameter "+strconv.Quote(name)+" is given more than once")
@@ -163,6 +163,46 @@ func (a *searchQuery) text(name string) string {
 	return given
 }
 
+// metadataQuery stands for the parameters that name a member of metadata.
+const metadataQuery = "metadata.*"
+
+// memberOf is the member of metadata that a parameter names: metadata.visitor, or metadata[visitor] as OpenAPI writes it.
+func memberOf(parameter string) string {
+	if name, is := strings.CutPrefix(parameter, "metadata."); is {
+		return name
+	}
+	name, is := strings.CutPrefix(parameter, "metadata[")
+	if name, ends := strings.CutSuffix(name, "]"); is && ends {
+		return name
+	}
+	return ""
+}
+
+// maxMembers is how many members of metadata a query may name.
+const maxMembers = 8
+
+// metadata reads the members of metadata that are asked for.
+func (a *searchQuery) metadata() map[string]string {
+	members := map[string]string{}
+	for parameter, values := range a.c.QueryParams() {
+		name := memberOf(parameter)
+		if name == "" {
+			continue
+		}
+		if had, twice := members[name]; twice && had != values[0] {
+			a.fault("metadata." + answer.Quote(name) + " is given twice, with two values")
+		}
+		members[name] = values[0]
+		if len(name)+len(values[0]) > repositories.MaxMetadata || !utf8.ValidString(name+values[0]) {
+			a.fault("metadata." + answer.Quote(name) + " is longer than metadata may be, or no text")
+		}
+	}
+	if len(members) > maxMembers {
+		a.fault("metadata: at most " + strconv.Itoa(maxMembers) + " members are asked for")
+	}
+	return members
+}
+
 // time reads a parameter that is a time, or left out.
 func (a *searchQuery) time(name string) time.Time {
 	given := a.c.QueryParam(name)
@@ -209,6 +249,10 @@ func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
 				err = faultOf(name, checkModelID(values[i]))
 			case "toolName":
 				err = repositories.CheckToolName(values[i])
+			case "user":
+				if err = repositories.CheckUser(name, values[i]); err == nil {
+					continue // a person's name stands in no log
+				}
 			default:
 				err = repositories.CheckID(name, values[i])
 			}

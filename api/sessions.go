@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/labstack/echo/v4"
 
@@ -13,6 +14,7 @@ import (
 	"earshot/repositories"
 	"earshot/repositories/bodies"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/store"
 	"earshot/trigger/effect"
 	"earshot/trigger/erasure"
 	"earshot/trigger/pendingcalls"
@@ -25,6 +27,8 @@ type Memory interface {
 	// Erase returns when nothing of the session is left; erasure.ErrStreams where the stream
 	// could not be cleared.
 	Erase(ctx context.Context, appID, sessionID string) error
+	// EraseUser does so with all sessions of a user, and says how many.
+	EraseUser(ctx context.Context, appID, user string) (erased int, err error)
 	// Stored hands out its events, in their order, until do fails.
 	Stored(ctx context.Context, appID, sessionID string, do func(effect.Published) error) error
 }
@@ -47,16 +51,118 @@ type sessions struct {
 }
 
 func (h sessions) routes() []route {
-	list := listByID(func(ctx context.Context, of repositories.Scope, page query.Page) ([]*repositories.Session, string, error) {
-		return h.store.Sessions(ctx, of.AppID, page.After, page.Limit)
-	})
 	return []route{
 		{method: http.MethodPut, path: ofSession, handle: withBody(h.put), nats: "session", reads: true},
 		{method: http.MethodGet, path: ofSession, handle: func(c echo.Context) error { return h.show(c, http.StatusOK) }, nats: "get-session"},
-		{method: http.MethodGet, path: ofApp + "/sessions", handle: list, nats: "sessions", query: pageQuery},
+		{method: http.MethodGet, path: ofApp + "/sessions", handle: h.list, nats: "sessions", query: slices.Concat(pageQuery, []string{"user", "state", "usedSince", "usedBefore", metadataQuery})},
 		{method: http.MethodDelete, path: ofSession, handle: h.close, nats: "close-session", query: []string{"erase"}},
 		{method: http.MethodGet, path: ofSession + "/export", handle: h.export},
+		{method: http.MethodGet, path: ofUser + "/export", handle: h.exportUser},
+		{method: http.MethodDelete, path: ofUser, handle: h.eraseUser, query: []string{"erase"}},
 	}
+}
+
+// States of sessions that are listed apart.
+const (
+	sessionWaiting = "waiting" // something is open in it
+	sessionIdle    = "idle"
+)
+
+var sessionStates = []string{sessionWaiting, sessionIdle}
+
+func (h sessions) list(c echo.Context) error {
+	page, err := pageOf(c)
+	if err != nil {
+		return err
+	}
+	if page.After != "" && repositories.CheckID("after", page.After) != nil {
+		return answer.BadCursor()
+	}
+	a := &searchQuery{c: c}
+	asked := store.SessionQuery{
+		AppID: c.Param("appId"), Metadata: a.metadata(), UsedSince: a.time("usedSince"), UsedBefore: a.time("usedBefore"), After: page.After, Limit: page.Limit,
+	}
+	if c.QueryParams().Has("user") { // an empty one is nobody, and not everybody
+		asked.User = c.QueryParam("user")
+		if err := repositories.CheckUser("user", asked.User); err != nil {
+			a.fault(err.Error())
+		}
+	}
+	state := a.oneOf("state", sessionStates)
+	if err := a.problem(); err != nil {
+		return err
+	}
+	if state != "" {
+		if asked.Among, err = h.inState(c.Request().Context(), asked.AppID, state); err != nil {
+			return err
+		}
+	}
+	items, next, err := h.store.Sessions(c.Request().Context(), asked)
+	return answer.List(c, items, next, err)
+}
+
+// inState makes the condition that a session is in a state. Few are looked at one by one: in most, nothing can wait.
+func (h sessions) inState(ctx context.Context, appID, state string) (func(context.Context, *repositories.Session) (bool, error), error) {
+	unsettled, err := h.engine.Unsettled(ctx, appID)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, session *repositories.Session) (bool, error) {
+		if unsettled != nil && !unsettled[session.ID] && !session.Unfinished {
+			return state == sessionIdle, nil
+		}
+		open, err := h.engine.Open(ctx, appID, session.ID)
+		if err != nil {
+			return false, err
+		}
+		asking, err := h.asking(ctx, repositories.Scope{AppID: appID, SessionID: session.ID})
+		return len(open)+len(asking) > 0 == (state == sessionWaiting), err
+	}, nil
+}
+
+func (h sessions) exportUser(c echo.Context) error {
+	appID, whose := c.Param("appId"), c.Param("user")
+	return h.exported(c, func(ctx context.Context, out exportWriter) error {
+		for after := ""; ; {
+			ids, next, err := h.store.SessionsOf(ctx, appID, whose, after, maxLimit)
+			if err != nil {
+				return err
+			}
+			for _, id := range ids {
+				session, err := h.store.Session(ctx, appID, id)
+				if errors.Is(err, repositories.ErrNotFound) { // it has ended; what follows is of it
+					session, err = &repositories.Session{AppID: appID, ID: id, User: whose}, nil
+				}
+				if err := out.line("session", session, err); err != nil {
+					return err
+				}
+				if err := h.contents(ctx, out, appID, id); err != nil {
+					return err
+				}
+			}
+			if next == "" {
+				return nil
+			}
+			after = next
+		}
+	})
+}
+
+func (h sessions) eraseUser(c echo.Context) error {
+	erase, err := isSet(c, "erase")
+	switch {
+	case err != nil:
+		return err
+	case !erase:
+		return answer.NewProblem(answer.InvalidQuery, "erase=true is to be said: a user's sessions are erased, or each is closed by itself")
+	case h.memory == nil:
+		return readsNoEvents()
+	}
+	erased, err := h.memory.EraseUser(c.Request().Context(), c.Param("appId"), c.Param("user"))
+	return answer.Result(c, http.StatusOK, struct {
+		User   string `json:"user"`
+		Erased int    `json:"erased"` // sessions
+	}{c.Param("user"), erased}, unclear(err))
 }
 
 func (h sessions) put(c echo.Context, body []byte) error {
@@ -129,7 +235,7 @@ func (h sessions) close(c echo.Context) error {
 	return answer.Done(c, http.StatusNoContent, unclear(end(c.Request().Context(), c.Param("appId"), c.Param("sessionId"))))
 }
 
-// unclear is the problem of a stream that could not be read or cleared.
+// unclear is the problem of a stream that could not be read or cleared; nil for no error.
 func unclear(err error) error {
 	if !errors.Is(err, erasure.ErrStreams) {
 		return err
@@ -138,25 +244,42 @@ func unclear(err error) error {
 		With("Retry-After", answer.Soon).Because(err)
 }
 
-// export writes all that is kept of a session, a line of JSON each, and holds a page at a time. When it fails
-// midway the connection breaks off: what came must not be taken for all.
 func (h sessions) export(c echo.Context) error {
+	appID, sessionID := c.Param("appId"), c.Param("sessionId")
+	return h.exported(c, func(ctx context.Context, out exportWriter) error {
+		session, err := h.store.Session(ctx, appID, sessionID)
+		if !errors.Is(err, repositories.ErrNotFound) {
+			if err := out.line("session", session, err); err != nil {
+				return err
+			}
+		}
+		return h.contents(ctx, out, appID, sessionID)
+	})
+}
+
+// exported answers with what write writes, a line of JSON each. When it fails midway the connection breaks off: what
+// came must not be taken for all.
+func (h sessions) exported(c echo.Context, write func(ctx context.Context, out exportWriter) error) error {
 	if h.memory == nil {
 		return readsNoEvents()
 	}
 	if _, err := h.apps.App(c.Request().Context(), c.Param("appId")); err != nil {
 		return err
 	}
-	ctx, appID, sessionID := c.Request().Context(), c.Param("appId"), c.Param("sessionId")
 	out := exportWriter{c}
+	if err := write(c.Request().Context(), out); err != nil {
+		if c.Response().Committed {
+			panic(http.ErrAbortHandler)
+		}
+		return unclear(err)
+	}
+	out.begin()
+	return nil
+}
+
+// contents writes all that is kept of what was said and done in a session, and holds a page at a time.
+func (h sessions) contents(ctx context.Context, out exportWriter, appID, sessionID string) error {
 	for _, part := range []func() error{
-		func() error {
-			session, err := h.store.Session(ctx, appID, sessionID)
-			if errors.Is(err, repositories.ErrNotFound) {
-				return nil
-			}
-			return out.line("session", session, err)
-		},
 		func() error {
 			return exportPages(out, "message", func(page query.Page) ([]query.Entry, string, error) {
 				return h.engine.History(ctx, query.History{AppID: appID, SessionID: sessionID, Page: page})
@@ -170,13 +293,9 @@ func (h sessions) export(c echo.Context) error {
 		func() error { return h.memory.Stored(ctx, appID, sessionID, out.event) },
 	} {
 		if err := part(); err != nil {
-			if c.Response().Committed {
-				panic(http.ErrAbortHandler)
-			}
-			return unclear(err)
+			return err
 		}
 	}
-	out.begin()
 	return nil
 }
 

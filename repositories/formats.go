@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"golang.org/x/net/http/httpguts"
 
@@ -78,6 +80,18 @@ func CheckID(field, id string) error {
 		return nil
 	}
 	return fmt.Errorf("%s %q is not an id: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit", field, fault.Clip(id))
+}
+
+// maxUser is how long the name of a user may be, in characters.
+const maxUser = 128
+
+// CheckUser returns an error that names field if user is no name of a user: it stands in paths and in Redis keys.
+func CheckUser(field, user string) error {
+	foreign := strings.ContainsFunc(user, func(r rune) bool { return !unicode.IsPrint(r) })
+	if user == "" || foreign || !utf8.ValidString(user) || utf8.RuneCountInString(user) > maxUser || strings.TrimSpace(user) != user || user == "." || user == ".." {
+		return fmt.Errorf("%s %q is not a user: 1 to %d printable characters, the first and the last no space; not . or ..", field, fault.Clip(user), maxUser)
+	}
+	return nil
 }
 
 // CheckToolName returns an error if name is not a valid name of a tool.

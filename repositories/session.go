@@ -13,6 +13,8 @@ import (
 type Session struct {
 	AppID string `json:"appId"`
 	ID    string `json:"sessionId"`
+	// User is who the app says that the session is of. It stays the same for as long as anything of the session is kept.
+	User string `json:"user,omitempty"`
 	// Language (BCP 47) and TimeZone (IANA) are the user's; if they are empty, the app's.
 	Language     string   `json:"language,omitempty"`
 	TimeZone     string   `json:"timeZone,omitempty"`
@@ -23,6 +25,25 @@ type Session struct {
 	Created     time.Time `json:"created,omitzero"`
 	LastMessage time.Time `json:"lastMessage,omitzero"`
 	ExpiresAt   time.Time `json:"expiresAt,omitzero"` // of one with ExpiresIn
+
+	// Unfinished says that calls may lack values which messages, or agents, have begun.
+	Unfinished bool `json:"-"`
+}
+
+// LastUse is when its last message came, or when it began.
+func (s *Session) LastUse() time.Time {
+	if s.LastMessage.IsZero() {
+		return s.Created
+	}
+	return s.LastMessage
+}
+
+// UserError means that a session is another user's than the one that is named.
+type UserError struct{ SessionID, User string }
+
+// Error does not tell whose it is.
+func (e *UserError) Error() string {
+	return fmt.Sprintf("session %q is not of user %q: a session keeps its user until nothing of it is left; use another session for this user, or erase this one", e.SessionID, e.User)
 }
 
 // Metadata is a JSON object that a client attaches. Earshot keeps it, returns it and puts it into events.
@@ -47,6 +68,21 @@ func (m *Metadata) UnmarshalJSON(text []byte) error {
 	compact, err := exactjson.Encode(fields)
 	*m = Metadata(compact)
 	return err
+}
+
+// Text is the value of a member as a text: a string as it is, another value as JSON has it; false if there is no such
+// member.
+func (m Metadata) Text(name string) (string, bool) {
+	var members map[string]json.RawMessage
+	if len(m) == 0 || json.Unmarshal(m, &members) != nil {
+		return "", false
+	}
+	value, has := members[name]
+	var text string
+	if json.Unmarshal(value, &text) != nil || string(value) == "null" {
+		text = string(value)
+	}
+	return text, has
 }
 
 // Over lays the metadata over others: of a field that both have, this one's holds.

@@ -38,6 +38,8 @@ type Message struct {
 	// app, if they are empty.
 	Language, TimeZone string
 	Metadata           repositories.Metadata
+	// User is whom the session is of; empty says nothing of it.
+	User string
 	// TraceParent is the trace that the request belongs to (W3C Trace Context).
 	TraceParent string
 	// Claims are what verified ID tokens say of the user. Those that tools in scope ask for are kept
@@ -89,7 +91,7 @@ var ErrReused = errors.New("belongs to another message of the session, with anot
 // Processing goes on after ctx has ended, since the message is accepted by then, and Post with it.
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable, *ledger.RateError,
-// ErrReused, *matcher.Unavailable if the LLM gave no usable answer and nothing was decided,
+// ErrReused, *repositories.UserError, *matcher.Unavailable if the LLM gave no usable answer and nothing was decided,
 // ErrClosed.
 func (ts *Turns) Post(ctx context.Context, m Message) (json.RawMessage, error) {
 	id, message, err := ts.prepare(ctx, m)
@@ -133,7 +135,7 @@ func (ts *Turns) prepare(ctx context.Context, m Message) (ledger.Turn, *query.St
 func (m Message) stored(at time.Time) *query.StoredMessage {
 	return &query.StoredMessage{
 		Actor: m.Actor, Text: m.Text, Time: at, TraceParent: m.TraceParent,
-		Language: m.Language, TimeZone: m.TimeZone, Metadata: m.Metadata, Auth: m.Auth, Acted: m.Acted, Relayed: m.Relayed, Explained: m.Explained,
+		Language: m.Language, TimeZone: m.TimeZone, Metadata: m.Metadata, User: m.User, Auth: m.Auth, Acted: m.Acted, Relayed: m.Relayed, Explained: m.Explained,
 	}
 }
 
@@ -289,6 +291,8 @@ func (ts *Turns) accept(ctx context.Context, id ledger.Turn, message *query.Stor
 		err = fmt.Errorf("%w: what is known of session %q changes faster than a message can be stored", keyspace.ErrUnavailable, id.Session)
 	case found.Status == ledger.Erasing:
 		err = fmt.Errorf("session %q: %w", id.Session, repositories.ErrErasing)
+	case found.Status == ledger.OtherUser:
+		err = &repositories.UserError{SessionID: id.Session, User: found.User}
 	case found.Status == ledger.Reused:
 		err = fmt.Errorf("messageId %q %w", id.Message, ErrReused)
 	case found.Status == ledger.Taken:
@@ -336,7 +340,7 @@ func encode(message *query.StoredMessage, a *ledger.Acceptance) error {
 	if err != nil {
 		return err
 	}
-	a.Message, a.Says = string(text), saysHash(message)
+	a.Message, a.Says, a.User = string(text), saysHash(message), message.User
 	if len(message.Claims) > 0 {
 		claims, err := exactjson.Encode(message.Claims)
 		if err != nil {

@@ -50,7 +50,7 @@ func (ts *Turns) Draft(ctx context.Context, m Message) (json.RawMessage, error) 
 	if err := encode(&t.message, &a); err != nil {
 		return nil, err
 	}
-	draft := ledger.Draft{Turn: t.Turn, Token: t.token, Lease: ts.Lease, Message: a.Message, Says: a.Says, Claims: a.Claims}
+	draft := ledger.Draft{Turn: t.Turn, Token: t.token, Lease: ts.Lease, Message: a.Message, Says: a.Says, Claims: a.Claims, User: a.User}
 	for look := 0; ; look++ {
 		begun, err := ts.Ledger.BeginDraft(ctx, draft)
 		if err != nil {
@@ -61,6 +61,8 @@ func (ts *Turns) Draft(ctx context.Context, m Message) (json.RawMessage, error) 
 			return nil, ledger.AppNotFound(t.App)
 		case ledger.Erasing:
 			return nil, fmt.Errorf("session %q: %w", t.Session, repositories.ErrErasing)
+		case ledger.OtherUser:
+			return nil, &repositories.UserError{SessionID: t.Session, User: draft.User}
 		case ledger.Decided:
 			return nil, ts.posted(ctx, t.Turn)
 		case ledger.Answered:

@@ -57,6 +57,7 @@ const (
 	DigestDiffers         Code = "digest_differs"
 	NoAnswerAwaited       Code = "no_answer_awaited"
 	SessionClosed         Code = "session_closed"
+	SessionOfAnotherUser  Code = "session_of_another_user"
 	InUse                 Code = "in_use"
 	PreconditionFailed    Code = "precondition_failed"
 	BodyTooLong           Code = "body_too_long"
@@ -125,6 +126,7 @@ var Codes = []described{
 	{DigestDiffers, http.StatusConflict, "The digest stands for other values than those that were asked about.", "Read the trigger again, and ask the user anew."},
 	{NoAnswerAwaited, http.StatusConflict, "The trigger is none that waits for an answer.", "Nothing."},
 	{SessionClosed, http.StatusConflict, "The session was closed while the message was matched.", "Send it again: the session begins anew."},
+	{SessionOfAnotherUser, http.StatusConflict, "The `user` that was named is not that of the session, which keeps its user until nothing of it is left.", "Use a session of this user's own, or erase the session first."},
 	{InUse, http.StatusConflict, "Tools name what the app would lose; `errors` names them.", "Change them first, or send `?force=true`."},
 	{PreconditionFailed, http.StatusPreconditionFailed, "`If-Match` or `If-None-Match` does not hold: somebody else has changed it.", "Read it again, and decide anew."},
 	{BodyTooLong, http.StatusRequestEntityTooLarge, "The body is longer than is read.", "Send less."},

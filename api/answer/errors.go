@@ -57,12 +57,15 @@ func typedProblem(err error) *Problem {
 		often  *store.CompareError
 		posted *trigger.PostedError
 		inUse  *repositories.InUseError
+		user   *repositories.UserError
 	)
 	switch {
 	case errors.As(err, &inUse):
 		found := NewProblem(InUse, inUse.Error())
 		found.Errors, _ = inUse.Faults.Coded()
 		return found
+	case errors.As(err, &user):
+		return NewProblem(SessionOfAnotherUser, user.Error())
 	case errors.As(err, &faults):
 		shown, more := faults.Listed()
 		noun := " faults"

@@ -135,7 +135,7 @@ func complete(operation object, endpoint Route) {
 		}
 	}
 	for _, name := range endpoint.Query {
-		parameters = append(parameters, reference("parameters", cmp.Or(renamed[name], name)))
+		parameters = append(parameters, reference("parameters", cmp.Or(renamed[endpoint.Path+" "+name], renamed[name], name)))
 	}
 	for _, name := range conditionsOf(endpoint) {
 		parameters = append(parameters, reference("parameters", name))
@@ -179,8 +179,11 @@ func conditionsOf(endpoint Route) []string {
 }
 
 // renamed are the components of query parameters whose names a parameter of paths or a schema has: generators
-// would make two types of one name.
-var renamed = map[string]string{"messageId": "ofMessage", "source": "ofSource", "session": "ofSession"}
+// would make two types of one name. One with a path in front is of that path alone.
+var renamed = map[string]string{
+	"messageId": "ofMessage", "source": "ofSource", "session": "ofSession", "user": "ofUser", "metadata.*": "metadata",
+	"/v1/apps/:appId/sessions state": "sessionState",
+}
 
 // answersOf names the answers that are the same for all routes of a sort.
 func answersOf(endpoint Route) map[string]string {
@@ -256,6 +259,7 @@ var formats = map[string]object{
 	"tool-name":     {"pattern": "^[A-Za-z0-9_-]{1,64}$"},
 	"emitter":       {"pattern": `^[A-Za-z0-9][A-Za-z0-9_-]{0,127}\.[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`},
 	"message-id":    {"minLength": 1, "maxLength": 128},
+	"user":          {"minLength": 1, "maxLength": 128},
 	"url":           {"format": "uri"},
 	"method":        {"examples": []any{"POST"}},
 	"timeout":       {"examples": []any{"10s"}},

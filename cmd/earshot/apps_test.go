@@ -335,6 +335,69 @@ func TestAnErasedSessionLeavesNothing(t *testing.T) {
 	w.until("nothing is owed", func() bool { return strings.Trim(w.owed(), "0 ") == "" })
 }
 
+// TestAnErasedUserLeavesNothing has sessions of every life of a user, and an erasure that breaks off midway, when their
+// messages are gone already.
+func TestAnErasedUserLeavesNothing(t *testing.T) {
+	t.Parallel()
+	w, sink := serving(t, 2), newSink(t)
+	down, wrong := refusing(t, http.StatusServiceUnavailable), refusing(t, http.StatusBadRequest)
+	for _, app := range []string{"clinic", "home"} {
+		w.put("/v1/apps/"+app, `{"settings":{"chatEvents":true}}`)
+		w.put("/v1/apps/"+app+"/repositories/desk", erasable(sink.URL, down.URL, wrong.URL))
+	}
+	w.put("/v1/apps/clinic/sessions/s1", `{"user":"parsley"}`)
+	w.lead("s1", "garlic")
+	w.call(204, "DELETE", "/v1/apps/clinic/sessions/s1", "") // it has ended
+	w.lead("s2", "pepper")
+	w.call(200, "POST", messagesPath("s2"), `{"actor":"user","text":"I am in","user":"parsley"}`)
+	w.lead("s3", "walnut")
+	w.call(200, "POST", messagesPath("s3"), `{"actor":"user","text":"I am in","user":"bob"}`)
+	w.call(200, "POST", "/v1/apps/home/sessions/s2/messages", `{"actor":"user","text":"call book {\"day\":\"celery\"}","user":"parsley"}`)
+	w.until("what was said is everywhere", func() bool {
+		streams := w.streamDump()
+		return len(linesOf(w.redisDump(), "pepper")) > 10 && len(linesOf(streams, "garlic")) > 10 && len(linesOf(streams, "celery")) > 0
+	})
+	redisBefore, streamsBefore := linesOf(w.redisDump(), "walnut"), linesOf(w.streamDump(), "walnut")
+
+	const of = "/v1/apps/clinic/users/parsley"
+	exported := w.call(200, "GET", of+"/export", "").Body
+	require.Len(t, linesOf(exported, `{"kind":"session",`), 2)
+	require.Contains(t, exported, `{"kind":"session","appId":"clinic","sessionId":"s1","user":"parsley"}`)
+	for _, word := range []string{"garlic", "pepper"} {
+		require.NotEmpty(t, linesOf(exported, word))
+	}
+	require.Empty(t, linesOf(exported, "walnut"))
+	require.Empty(t, linesOf(exported, "celery"))
+
+	w.nats.Stop()
+	require.Contains(t, w.call(503, "DELETE", of+"?erase=true", "").Body, `"events_unavailable"`)
+	require.NotContains(t, w.call(200, "GET", "/v1/apps/clinic/sessions", "").Body, `"s2"`, "it has come so far")
+	w.nats.Start()
+	w.until("the rest is erased", func() bool {
+		return w.ask(w.replicas[1], "DELETE", of+"?erase=true", "").Status == http.StatusOK
+	})
+	for _, word := range []string{"garlic", "pepper"} {
+		w.nothingOf(word)
+	}
+	for _, line := range linesOf(w.redisDump(), "parsley") {
+		require.Contains(t, line, "home", "nor whose it was")
+	}
+	require.JSONEq(t, `{"user":"parsley","erased":0}`, w.call(200, "DELETE", of+"?erase=true", "").Body)
+	require.Empty(t, w.call(200, "GET", of+"/export", "").Body)
+	require.Len(t, linesOf(w.streamDump(), "walnut"), len(streamsBefore))
+	require.GreaterOrEqual(t, len(linesOf(w.redisDump(), "walnut")), len(redisBefore)-1, "a draft may have expired")
+	require.NotEmpty(t, linesOf(w.redisDump(), "celery"), "of another app")
+	require.NotEmpty(t, linesOf(w.streamDump(), "celery"))
+
+	w.call(200, "POST", messagesPath("s1"), `{"actor":"user","text":"hello","user":"bob"}`) // nothing of it is parsley's any more
+	require.JSONEq(t, `{"user":"bob","erased":2}`, w.call(200, "DELETE", "/v1/apps/clinic/users/bob?erase=true", "").Body)
+	w.nothingOf("walnut")
+	require.JSONEq(t, `{"user":"parsley","erased":1}`, w.call(200, "DELETE", "/v1/apps/home/users/parsley?erase=true", "").Body)
+	w.nothingOf("celery")
+	w.call(404, "DELETE", "/v1/apps/none/users/parsley?erase=true", "")
+	w.call(404, "GET", "/v1/apps/none/users/parsley/export", "")
+}
+
 // owed are the counts of what partitions owe.
 func (w *world) owed() string {
 	var counts []string

@@ -245,13 +245,31 @@ func (k Keys) Apps() string { return k.named("apps") }
 // Sessions is a sorted set of an app: its sessions, in the order of their names.
 func (k Keys) Sessions() string { return k.named("sessions:", k.app) }
 
+// Users is a sorted set of an app: its sessions that have a user, in the order of their names, as OfUser names them.
+// A session that has ended stays there until nothing of it can be left.
+func (k Keys) Users() string { return k.named("users:", k.app) }
+
+// OfUser is the name of a session in Users. No user and no session has the byte between the two.
+func OfUser(user, sessionID string) string { return user + "\x00" + sessionID }
+
+// SessionOfUser is the session of a name in Users, and its user.
+func SessionOfUser(name string) (user, sessionID string) {
+	user, sessionID, _ = strings.Cut(name, "\x00")
+	return user, sessionID
+}
+
+// Ended is a sorted set of the partition: appId/sessionId/user of the sessions in Users that have ended, by the time
+// (ms) when nothing of them can be left.
+func (k Keys) Ended() string { return k.named("ended") }
+
 // Idle is a sorted set of the partition: app/session by the time of their expiry.
 func (k Keys) Idle() string { return k.named("idle") }
 
 // Closed is a hash, of a session that was closed: the generation of its next life and at, the
 // time (ms) when it was. It expires when nothing of the earlier life is left. While the session
 // is erased it has eraser, the token of who does, and erasing, the time (ms) until which it
-// holds: no script that begins something in the session does so before that (ErasingLua).
+// holds: no script that begins something in the session does so before that (ErasingLua). A user of
+// an earlier life is that of later ones (UserLua).
 func (k Keys) Closed(sessionID string) string { return k.named("closed:", k.app, ":", sessionID) }
 
 // ErasingLua defines erasing(closed), whether a session is being erased now, by its Closed.
@@ -259,6 +277,29 @@ const ErasingLua = `
 local function erasing(closed)
   local ends = redis.call('HGET', closed, 'erasing')
   return ends and tonumber(ends) > now()
+end
+`
+
+// UserLua is about the user of a session. It stands as user in its hash, which is Keys.Turns, and in Keys.Closed where
+// an earlier life had it: whoever asks for what is kept of a user is given no other's.
+//
+//	userOf(turns, closed)  is the user, false for none
+//	nameUser(turns, users, session, user)  gives the session its user
+//	keepUser(turns, closed, ended, session, remembered)  keeps the user of a session that ends, named as in
+//	    Keys.Idle, for as long as its mark is there (ms). The session is looked at a minute before that goes
+const UserLua = `
+local function userOf(turns, closed)
+  return redis.call('HGET', turns, 'user') or redis.call('HGET', closed, 'user')
+end
+local function nameUser(turns, users, session, user)
+  redis.call('HSET', turns, 'user', user)
+  redis.call('ZADD', users, 0, user .. '\0' .. session)
+end
+local function keepUser(turns, closed, ended, session, remembered)
+  local user = userOf(turns, closed)
+  if not user then return end
+  redis.call('HSET', closed, 'user', user)
+  redis.call('ZADD', ended, now() + remembered - 60000, session .. '/' .. user)
 end
 `
 

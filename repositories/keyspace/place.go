@@ -43,6 +43,8 @@ const (
 	KindRates     Kind = "rates"
 	KindApps      Kind = "apps"
 	KindSessions  Kind = "sessions"
+	KindUsers     Kind = "users"
+	KindEnded     Kind = "ended"
 	KindIdle      Kind = "idle"
 	KindClosed    Kind = "closed"
 	KindVector    Kind = "vector"

@@ -245,7 +245,7 @@ func cut(ids []string, limit int) ([]string, string) {
 // dropApp removes an app that has no repositories and no triggers left.
 //
 //	KEYS app, apps, repos, triggers, pending, failed, dead, keys, uses of keys, rate, parts
-//	     of explanations, sessions, sourced, then uses of tools
+//	     of explanations, sessions, those with a user, sourced, then uses of tools
 //	ARGV appId
 //	=>   ok, or again where it has some
 var dropApp = keyspace.NewFreeingScript(`
@@ -274,6 +274,9 @@ func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition
 			return err
 		}
 	}
+	if err := w.sessions.forgetUsers(ctx, appID); err != nil {
+		return err
+	}
 	err = retry(ctx, func() error {
 		if err := w.repositories.deleteAll(ctx, repositories.Scope{AppID: appID}); err != nil {
 			return err
@@ -283,7 +286,7 @@ func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition
 		}
 		return conflicts(dropApp.Run(ctx, w.db, append([]string{keys.App(), keys.Apps(), keys.Repos(""),
 			keys.Triggers(""), keys.InState(keyspace.Pending), keys.InState(keyspace.Failed), keys.Dead(),
-			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keys.Sourced(), keys.Asked("")}, keyspace.AllUses(keys, w.now())...), appID))
+			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keys.Users(), keys.Sourced(), keys.Asked("")}, keyspace.AllUses(keys, w.now())...), appID))
 	})
 	if err != nil {
 		return err

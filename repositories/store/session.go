@@ -36,12 +36,13 @@ end
 //	ARGV member is app/session, spare '1' to spare one in which a message is not decided, remembered
 //	     how long it is that it was closed (ms), generation that of its next life
 //	=>   ok, again where it has repositories, or used
-var dropSession = keyspace.NewFreeingScript(undecidedLua, `
-KEYS turns order repos triggers idle dueTurns closed explained sessions asked
+var dropSession = keyspace.NewFreeingScript(keyspace.UserLua, undecidedLua, `
+KEYS turns order repos triggers idle dueTurns closed explained sessions asked ended
 ARGV member spare remembered generation session
 if redis.call('HLEN', @repos) > 0 then return 'again' end
 if $spare == '1' and undecided(@order, @dueTurns, $member) then return 'used' end
 for _, id in ipairs(redis.call('LRANGE', @order, 0, -1)) do redis.call('ZREM', @explained, $member .. '/' .. id) end
+keepUser(@turns, @closed, @ended, $member, tonumber($remembered))
 redis.call('DEL', @turns, @order, @triggers, @asked)
 redis.call('ZREM', @idle, $member)
 redis.call('ZREM', @sessions, $session)
@@ -94,7 +95,7 @@ func (s *sessionRecords) closeSession(ctx context.Context, appID, sessionID, spa
 		}
 		failpoint.At(failpoint.SessionHalf)
 		return conflicts(dropSession.Run(ctx, s.db, []string{keys.Turns(sessionID), keys.Order(sessionID),
-			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Lane(keyspace.LaneTurns), keys.Closed(sessionID), keys.Explained(), keys.Sessions(), keys.Asked(sessionID)},
+			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Lane(keyspace.LaneTurns), keys.Closed(sessionID), keys.Explained(), keys.Sessions(), keys.Asked(sessionID), keys.Ended()},
 			appID+"/"+sessionID, spare, s.Remembers().Milliseconds(), generation, sessionID))
 	})
 }
@@ -202,22 +203,25 @@ type sessionRecords struct {
 //	KEYS those that are named, then the effect of each template, sourced, refreshes, closed, then the
 //	     ledger
 //	ARGV lives is how long it lives from its beginning (ms, 0 for as long as it is used), most how
-//	     many repositories it may have (0 for any number), name that of this write; then of each
+//	     many repositories it may have (0 for any number), name that of this write, user whom the
+//	     session is of ('' for nothing that is said of it); then of each
 //	     template its id, its stored form, its Entry (JSON), its mark in Sourced and how often its
 //	     source is looked at (ms)
 //	=>   ok with created (1 or 0) and copied, how many; noapp; full; over, where its time
-//	     would be over by now; erasing, where the session is being erased
+//	     would be over by now; erasing, where the session is being erased; notuser, where it is
+//	     of another user
 //
 // A second run finds its name, and answers as the first did.
-var putSession = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, keyspace.ErasingLua, keyspace.SourcedLua, `
-KEYS app repos turns idle sessions outbox
-ARGV app session record lives ttl most name
+var putSession = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, keyspace.UserLua, keyspace.ErasingLua, keyspace.SourcedLua, `
+KEYS app repos turns idle sessions outbox users
+ARGV app session record lives ttl most name user
 local repos, turns, app, session, name, at = @repos, @turns, $app, $session, $name, now()
 if redis.call('EXISTS', @app) == 0 then return {'noapp'} end
 local had = redis.call('HMGET', turns, 'put', 'since')
 local put, created = string.match(had[1] or '', '^(%S+) (%d)$')
 if put == name then return {'ok', created, '1'} end
 if erasing(KEYS[others]) then return {'erasing'} end
+if $user ~= '' and (userOf(turns, KEYS[others]) or $user) ~= $user then return {'notuser'} end
 created = redis.call('ZSCORE', @idle, app .. '/' .. session) and '0' or '1'
 local lives, expires = tonumber($lives), nil
 if lives > 0 then
@@ -225,7 +229,7 @@ if lives > 0 then
   if expires <= at then return {'over'} end
 end
 local new, marks = {}, {}
-for i = 8, #ARGV, 5 do
+for i = 9, #ARGV, 5 do
   if redis.call('HEXISTS', turns, 'copied/' .. ARGV[i]) == 0 then
     marks[#marks + 1] = 'copied/' .. ARGV[i]
     marks[#marks + 1] = '1'
@@ -237,18 +241,20 @@ if most > 0 and #new > 0 and redis.call('HLEN', repos) + #new > most then return
 redis.call('HSET', turns, 'session', $record, 'put', name .. ' ' .. created, unpack(marks))
 if expires then redis.call('HSET', turns, 'expires', expires) else redis.call('HDEL', turns, 'expires') end
 useSession(turns, @idle, @sessions, app, session, tonumber($ttl))
+if $user ~= '' then nameUser(turns, @users, session, $user) end
 for _, i in ipairs(new) do
   redis.call('HSET', repos, ARGV[i], ARGV[i + 1])
   source(KEYS[others - 2], KEYS[others - 1], app, session .. '/' .. ARGV[i], ARGV[i + 3], tonumber(ARGV[i + 4]))
-  enqueue(KEYS[7 + (i - 8) / 5], cjson.decode(ARGV[i + 2]), app, @outbox, '')
+  enqueue(KEYS[8 + (i - 9) / 5], cjson.decode(ARGV[i + 2]), app, @outbox, '')
 end
 return {'ok', created, tostring(#new)}
 `)
 
 // PutSession keeps what is said of a session in advance, in place of what was said before,
-// and copies the templates that it names into it. It returns a fault.List where one of them is
-// no template of the app, or the session would be over by now, and *repositories.LimitError
-// where it would have too many repositories.
+// and copies the templates that it names into it. The user stays where none is named. It returns a
+// fault.List where one of the templates is none of the app, or the session would be over by now,
+// *repositories.UserError where it is another user's, and *repositories.LimitError where it would
+// have too many repositories.
 func (s *sessionRecords) PutSession(ctx context.Context, session *repositories.Session) (created bool, err error) {
 	app, err := s.appReads.App(ctx, session.AppID)
 	if err != nil {
@@ -267,8 +273,8 @@ func (s *sessionRecords) PutSession(ctx context.Context, session *repositories.S
 	}
 	scope := repositories.Scope{AppID: session.AppID, SessionID: session.ID}
 	most, k := app.Settings.Limits.Repositories(scope), keyspace.KeysOf(session.AppID)
-	keys := []string{k.App(), k.Repos(session.ID), k.Turns(session.ID), k.Idle(), k.Sessions(), k.Outbox(keyspace.Box(session.ID, ""))}
-	args := []any{session.AppID, session.ID, record, time.Duration(session.ExpiresIn).Milliseconds(), s.ttl.Milliseconds(), most, s.newID()}
+	keys := []string{k.App(), k.Repos(session.ID), k.Turns(session.ID), k.Idle(), k.Sessions(), k.Outbox(keyspace.Box(session.ID, "")), k.Users()}
+	args := []any{session.AppID, session.ID, record, time.Duration(session.ExpiresIn).Milliseconds(), s.ttl.Milliseconds(), most, s.newID(), session.User}
 	for _, template := range templates {
 		owed, copied, from, err := s.copied(app, template, scope)
 		if err != nil {
@@ -295,6 +301,8 @@ func (s *sessionRecords) putReply(session *repositories.Session, raw any, most i
 		return false, fmt.Errorf("session %q: %w", session.ID, repositories.ErrErasing)
 	case "noapp":
 		return false, &repositories.NotFoundError{Kind: "app", ID: session.AppID}
+	case "notuser":
+		return false, &repositories.UserError{SessionID: session.ID, User: session.User}
 	case "full":
 		return false, &repositories.LimitError{Limit: "repositoriesPerSession", Most: most}
 	case "over":
@@ -352,13 +360,14 @@ func (s *sessionRecords) copied(app *repositories.App, template *repositories.Re
 	return owed, stored, sourcingOf(app, next), err
 }
 
-var sessionFields = []string{"since", "used", "expires", "session"}
+var sessionFields = []string{"since", "used", "expires", "session", "user", "unfinished"}
 
 // Session returns a session that is used or was put, else repositories.ErrNotFound.
 func (s *sessionRecords) Session(ctx context.Context, appID, sessionID string) (*repositories.Session, error) {
 	k := keyspace.KeysOf(appID)
 	pipe := s.db.Pipeline()
 	there, fields, used := pipe.Exists(ctx, k.App()), pipe.HMGet(ctx, k.Turns(sessionID), sessionFields...), pipe.ZScore(ctx, k.Idle(), appID+"/"+sessionID)
+	before := pipe.HMGet(ctx, k.Closed(sessionID), "user")
 	if _, err := pipe.Exec(ctx); err != nil && err != redis.Nil {
 		return nil, keyspace.Unavailable(err)
 	}
@@ -368,9 +377,10 @@ func (s *sessionRecords) Session(ctx context.Context, appID, sessionID string) (
 	if used.Err() == redis.Nil {
 		return nil, &repositories.NotFoundError{Kind: "session", ID: sessionID}
 	}
-	return readSession(appID, sessionID, keyspace.Fields(fields.Val()))
+	return readSession(appID, sessionID, append(keyspace.Fields(fields.Val()), keyspace.Fields(before.Val())...))
 }
 
+// readSession reads a session of its sessionFields and of the user that it had in an earlier life.
 func readSession(appID, sessionID string, fields []string) (*repositories.Session, error) {
 	session := &repositories.Session{}
 	if fields[3] != "" {
@@ -381,6 +391,7 @@ func readSession(appID, sessionID string, fields []string) (*repositories.Sessio
 	session.AppID, session.ID = appID, sessionID
 	session.Created, session.LastMessage = timeOf(cmp.Or(fields[0], fields[1])), timeOf(fields[1])
 	session.ExpiresAt = timeOf(fields[2])
+	session.User, session.Unfinished = cmp.Or(fields[4], fields[6]), fields[5] != ""
 	return session, nil
 }
 
@@ -391,43 +402,4 @@ func timeOf(text string) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(int64(ms)).UTC()
-}
-
-// Sessions lists the sessions of an app by id, the first limit after the given one. One that
-// an earlier version began is listed from its next message on.
-func (s *sessionRecords) Sessions(ctx context.Context, appID, after string, limit int) ([]*repositories.Session, string, error) {
-	k, from := keyspace.KeysOf(appID), "-"
-	if after != "" {
-		from = "(" + after
-	}
-	pipe := s.db.Pipeline()
-	there := pipe.Exists(ctx, k.App())
-	names := pipe.ZRangeByLex(ctx, k.Sessions(), &redis.ZRangeBy{Min: from, Max: "+", Count: int64(limit) + 1})
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, "", keyspace.Unavailable(err)
-	}
-	if there.Val() == 0 {
-		return nil, "", &repositories.NotFoundError{Kind: "app", ID: appID}
-	}
-	ids, next := cut(names.Val(), limit)
-	hashes := make([]string, len(ids))
-	for i, id := range ids {
-		hashes[i] = k.Turns(id)
-	}
-	read, err := s.db.HashFields(ctx, hashes, sessionFields...)
-	if err != nil {
-		return nil, "", err
-	}
-	items, room := []*repositories.Session{}, &repositories.Room{}
-	for i, fields := range read {
-		session, err := readSession(appID, ids[i], fields)
-		if err != nil {
-			return nil, "", err
-		}
-		if !room.Takes(session) {
-			return items, ids[max(i, 1)-1], nil
-		}
-		items = append(items, session)
-	}
-	return items, next, nil
 }

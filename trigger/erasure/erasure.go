@@ -14,7 +14,10 @@ package erasure
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
@@ -63,6 +66,50 @@ const (
 //
 // Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable, ErrStreams.
 func (e *Eraser) Erase(ctx context.Context, appID, sessionID string) error {
+	return e.erase(ctx, appID, sessionID, "")
+}
+
+const (
+	atOnce     = 16  // sessions of a user are erased at the same time: each waits, for the most part
+	togetherOf = 200 // sessions of a user are listed together
+)
+
+// EraseUser erases the sessions of a user as Erase does, those that have ended as well, and returns how many. What it
+// has not come to when it fails is found again: to erase the user again does the rest. A session that begins meanwhile
+// may stay.
+func (e *Eraser) EraseUser(ctx context.Context, appID, user string) (count int, err error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longest)
+	defer cancel()
+	var done atomic.Int64
+	for after, more := "", true; more; {
+		ids, next, err := e.Store.SessionsOf(ctx, appID, user, after, togetherOf)
+		if err != nil {
+			return int(done.Load()), err
+		}
+		group, of := errgroup.WithContext(ctx)
+		group.SetLimit(atOnce)
+		for _, id := range ids {
+			group.Go(func() error {
+				err := of.Err() // another has failed
+				if err == nil {
+					err = e.erase(of, appID, id, user)
+				}
+				if err == nil {
+					done.Add(1)
+				}
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return int(done.Load()), err
+		}
+		after, more = next, next != ""
+	}
+	return int(done.Load()), nil
+}
+
+// erase erases a session that the user is known to have had, or that is to be erased whoever had it.
+func (e *Eraser) erase(ctx context.Context, appID, sessionID, user string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), longest)
 	defer cancel()
 	mark, err := e.Store.BeginErasing(ctx, appID, sessionID)
@@ -92,6 +139,7 @@ func (e *Eraser) Erase(ctx context.Context, appID, sessionID string) error {
 		func(ctx context.Context, appID, sessionID string) error {
 			return ofStreams(e.Events.Erase(ctx, appID, sessionID))
 		},
+		func(ctx context.Context, _, _ string) error { return mark.Forget(ctx, user) }, // the last: whose it was leads to the rest
 	} {
 		if err = step(ctx, appID, sessionID); err != nil {
 			break

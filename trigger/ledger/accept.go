@@ -28,6 +28,7 @@ const maxClaims = 5
 //	remembers      how long the generation of the session is kept
 //	saidLines      the event that the message is there as a batch has it, saidEvent as an Entry
 //	asksFor        the trigger that an agent's message says it asks about, words its words
+//	user           whom the message says the session is of
 //	=>   a Status, with
 //	     answered  answer, and decision and reply where it is as decided
 //	     decided   decision
@@ -36,6 +37,7 @@ const maxClaims = 5
 //	     unguessed message, app and session (generations) and put: its events are to be made
 //	               of these; nothing was stored
 //	     erasing   the session is being erased; nothing was stored
+//	     notuser   the session is of another user than this one; nothing was stored
 //	     taken     told (see Accepted), message, age and at (ms), version, revision and record of the app,
 //	               its own repositories, those of the session, the history (see historyLua), unfinished calls, claims,
 //	               the triggers whose question was asked last, those that wait and whose was not,
@@ -49,9 +51,9 @@ const maxClaims = 5
 // When a session was last used stands beside its messages. It is put among those that may
 // be idle by its first message alone; who finds it there asks when it was used.
 var accept = keyspace.NewGroupScript(keyspace.Items{Shared: `
-KEYS app appRepos idle appRate sessions
+KEYS app appRepos idle appRate sessions users
 ARGV app
-local at, leased, begun, idle, plain = now(), {}, {}, {}, noneOf(5, 1, {1, 5}) -- no repositories of a session, none that was closed
+local at, leased, begun, idle, plain = now(), {}, {}, {}, noneOf(6, 1, {1, 5}) -- no repositories of a session, none that was closed
 local app = redis.call('HMGET', @app, 'version', 'generation', 'limits', 'chat', 'drafts')
 local definitions
 local function definition() -- as the caller does not have it
@@ -61,7 +63,7 @@ end
 `, Each: `
 ITEMKEYS sessionRepos turns order sessionRate closed draft chatOutbox saidEffect failedEffect
 ITEMARGV id message token lease history kept version ttl member mostClaims answer verified remembers says idleMember
-ITEMARGV mostMessages ofDraft session basis saidLines saidEvent failedEvent chatBox outboxLease asksFor words
+ITEMARGV mostMessages ofDraft session basis saidLines saidEvent failedEvent chatBox outboxLease asksFor words user
 local turns, order, id, token, member = @turns, @order, $id, $token, $member
 local ofDraft = $ofDraft == '1'
 local new, saying, verifying, claiming = $message, $says, $verified, $message == '' and not ofDraft
@@ -71,7 +73,7 @@ if not version then
   return {'noapp'}
 end
 local had = redis.call('HMGET', turns, turn.message .. id, turn.says .. id, turn.answer .. id, turn.ends .. id, turn.lease .. id,
-  turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, 'used', 'left', 'unfinished', 'asked', 'onnext', 'since', 'expires', 'session', 'questions')
+  turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, 'used', 'left', 'unfinished', 'asked', 'onnext', 'since', 'expires', 'session', 'questions', 'user')
 local message, says, answer, decision = had[1], saysOf(had[7], had[2]), had[5] == '` + AsDecided + `' and had[5] or had[3], had[6]
 local holder, ends = leaseOf(had[5], had[4])
 local arrived, verified, claims, failed, used, left = had[7], had[8], tonumber(had[9]) or holder and 1 or 0, had[10], had[11], tonumber(had[12]) or 0
@@ -80,15 +82,21 @@ if claiming and (not message or not redis.call('ZSCORE', ledger.turns, member)) 
   return {'gone'}
 end
 if not claiming and not ofDraft and says and says ~= saying then return {'reused'} end
-local life = plain and {} or redis.call('HMGET', @closed, 'generation', 'erasing')
+local life = plain and {} or redis.call('HMGET', @closed, 'generation', 'erasing', 'user')
 local generation = life[1]
 if (tonumber(life[2]) or 0) > at then return {claiming and 'gone' or 'erasing'} end
 local draft = {}
-if ofDraft or app[5] and $answer == '' then draft = redis.call('HMGET', @draft, 'says', 'life', 'message', 'verified', 'kept', 'explained', 'token', 'ends') end
+if ofDraft or app[5] and $answer == '' then draft = redis.call('HMGET', @draft, 'says', 'life', 'message', 'verified', 'kept', 'explained', 'token', 'ends', 'user') end
 if draft[2] ~= lifeOf(app[2], generation) then draft = {} end
 if ofDraft and not message then
   if not draft[1] then return {'nodraft'} end
   saying, new, verifying = draft[1], draft[3], draft[4]
+end
+local naming = ofDraft and not message and draft[9] or $user
+if naming ~= '' then
+  local user = had[20] or life[3] or naming
+  if user ~= naming then return {'notuser', 'user', naming} end
+  if had[20] then naming = '' end
 end
 local changed = {'used', at}
 local function change(field, value)
@@ -101,6 +109,7 @@ local function write()
     begun[#begun + 1], begun[#begun + 2] = 0, $session
   end
   redis.call('HSET', turns, unpack(changed))
+  if naming ~= '' then nameUser(turns, @users, $session, naming) end
   if not used then idle[#idle + 1], idle[#idle + 2] = had[17] or at + tonumber($ttl), $idleMember end
 end
 local function tell()
@@ -203,7 +212,7 @@ return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - ar
 scheduleAll($app, 'turns', leased)
 if #begun > 0 then redis.call('ZADD', @sessions, unpack(begun)) end
 if #idle > 0 then redis.call('ZADD', @idle, unpack(idle)) end
-`}, keyspace.EffectLua, TurnLua, rateLua, trimLua, lifeLua, batchLua, askedLua, historyLua, noneLua)
+`}, keyspace.EffectLua, keyspace.UserLua, TurnLua, rateLua, trimLua, lifeLua, batchLua, askedLua, historyLua, noneLua)
 
 // Chat are the events of a message that is accepted, where the app wants them: one that the message
 // is there, another that it was given up. They are written with the message, in one script, into an
@@ -268,6 +277,8 @@ type Acceptance struct {
 	Life, Remembers time.Duration
 	// Messages is how many the history of the session may have.
 	Messages int
+	// User is whom the message says the session is of; empty for nobody.
+	User string
 	Chat
 }
 
@@ -288,6 +299,7 @@ const (
 	NoDraft           Status = "nodraft" // there is neither a message nor a draft of that id
 	Crashed           Status = "dead"    // claimed too often without an outcome
 	Erasing           Status = "erasing" // the session is being erased; nothing was stored
+	OtherUser         Status = "notuser" // the session is of another user; nothing was stored
 	Limited           Status = "limited" // a rate is reached; nothing was stored
 	Taken             Status = "taken"   // the lease is the caller's
 )
@@ -298,6 +310,7 @@ type Accepted struct {
 	Answer   string // of Answered
 	Decision string // of Decided, and of an answer that is AsDecided: as it was committed
 	Reply    string // of such an answer
+	User     string // of OtherUser: who was named
 	Taken    *TakenTurn
 	// Told says that the event of the message is the batch of its outbox, for the caller to
 	// publish.
@@ -342,14 +355,14 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 		lines = packed([]keyspace.Entry{*a.Said})
 	}
 	k := a.keys()
-	shared := keyspace.Call{Keys: append([]string{k.App(), k.Repos(""), k.Idle(), k.Rates(""), k.Sessions()}, k.Ledger()...), Args: []any{a.App}}
+	shared := keyspace.Call{Keys: append([]string{k.App(), k.Repos(""), k.Idle(), k.Rates(""), k.Sessions(), k.Users()}, k.Ledger()...), Args: []any{a.App}}
 	item := keyspace.Call{
 		Keys: append([]string{k.Repos(a.Session), k.Turns(a.Session), k.Order(a.Session), k.Rates(a.Session), k.Closed(a.Session), k.Draft(a.Session, a.Turn.Message)},
 			append(chatKeys(k, a.Session, a.Said), effectKey(k, a.Failed))...),
 		Args: []any{
 			a.Turn.Message, a.Message, a.Token, a.Lease.Milliseconds(), a.History, a.Recalled.text(), a.Version, a.Life.Milliseconds(), a.Member(), maxClaims,
 			a.Answer, a.Claims, a.Remembers.Milliseconds(), a.Says, a.App + "/" + a.Session, a.Messages, a.OfDraft, a.Session,
-			a.Basis, lines, said, failed, keyspace.ChatBox(a.Session), keyspace.EventLease.Milliseconds(), a.AsksFor, a.Words,
+			a.Basis, lines, said, failed, keyspace.ChatBox(a.Session), keyspace.EventLease.Milliseconds(), a.AsksFor, a.Words, a.User,
 		},
 	}
 	failpoint.At(failpoint.AcceptBefore)
@@ -361,7 +374,7 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 		r, few, err = l.runGrouped(ctx, l.accepts, a.App, shared, item)
 	}
 	failpoint.At(failpoint.AcceptReply)
-	found := Accepted{Status: r.Status, Answer: r.text("answer"), Decision: r.text("decision"), Reply: r.text("reply"), Told: r.is("told"), Few: few}
+	found := Accepted{Status: r.Status, Answer: r.text("answer"), Decision: r.text("decision"), Reply: r.text("reply"), User: r.text("user"), Told: r.is("told"), Few: few}
 	switch found.Status {
 	case StalePrecondition:
 		found.Precondition = &Precondition{Message: r.text("message"), SessionProfile: r.text("put"), AppGeneration: r.text("app"), SessionGeneration: r.text("session")}

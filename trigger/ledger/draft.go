@@ -12,6 +12,7 @@ import (
 // session, in a hash of its own that expires, with the fields
 //
 //	says, message, verified  as of a turn
+//	user                     whom the message says the session is of, where it says so
 //	life                     generations of the app and of the session
 //	token, ends              of who matches it, and of who did; when the lease does (ms)
 //	kept, explained, answer  what it was matched to, why, and how that was answered
@@ -40,18 +41,21 @@ local function lifeOf(app, session) return (app or '') .. ' ' .. (session or '')
 //	     busy      the same draft is being matched
 //	     decided   the message is accepted already
 //	     erasing   the session is being erased
+//	     notuser   the session is of another user
 //	     limited   limit, most, pause (ms)
 //	     taken     since (µs): it is to be matched
-var beginDraft = keyspace.NewScript(TurnLua, rateLua, lifeLua, keyspace.ErasingLua, `
+var beginDraft = keyspace.NewScript(TurnLua, rateLua, lifeLua, keyspace.ErasingLua, keyspace.UserLua, `
 KEYS app turns draft closed appRate sessionRate drafts
-ARGV id message says verified token lease kept longest
+ARGV id message says verified token lease kept longest user
 local key, token, at = @draft, $token, now()
 local app = redis.call('HMGET', @app, 'version', 'generation', 'limits', 'drafts')
 if not app[1] then return {'noapp'} end
 if erasing(@closed) then return {'erasing'} end
 if redis.call('HEXISTS', @turns, turn.message .. $id) == 1 then return {'decided'} end
+if $user ~= '' and (userOf(@turns, @closed) or $user) ~= $user then return {'notuser'} end
 local life = lifeOf(app[2], redis.call('HGET', @closed, 'generation'))
 local had = redis.call('HMGET', key, 'says', 'verified', 'life', 'token', 'ends', 'answer', 'since')
+if $user ~= '' and had[1] then redis.call('HSET', key, 'user', $user) end
 if had[1] == $says and had[2] == $verified and had[3] == life then
   if had[6] then return {'answered', 'answer', had[6]} end
   if had[4] == token then return {'taken', 'since', had[7]} end
@@ -64,6 +68,7 @@ local since = string.format('%.0f', micros())
 redis.call('DEL', key)
 redis.call('HSET', key, 'says', $says, 'message', $message, 'verified', $verified, 'life', life,
   'token', token, 'ends', at + tonumber($lease), 'since', since)
+if $user ~= '' then redis.call('HSET', key, 'user', $user) end
 redis.call('PEXPIRE', key, $kept)
 redis.call('ZADD', @drafts, at, $id)
 redis.call('ZREMRANGEBYSCORE', @drafts, '-inf', at - tonumber($longest))
@@ -78,11 +83,12 @@ type Draft struct {
 	Token                 string
 	Lease                 time.Duration
 	Message, Says, Claims string
+	User                  string
 }
 
 // BegunDraft is the reply of BeginDraft.
 type BegunDraft struct {
-	// Status is NoApp, Erasing, Answered, Busy, Decided (accepted already) or Taken.
+	// Status is NoApp, Erasing, OtherUser, Answered, Busy, Decided (accepted already) or Taken.
 	Status
 	Answer string // of Answered
 	// Since orders the drafts of an id: the newer one has the higher.
@@ -96,7 +102,7 @@ func (l *Ledger) BeginDraft(ctx context.Context, d Draft) (BegunDraft, error) {
 	failpoint.At(failpoint.DraftBefore)
 	r, err := l.run(ctx, beginDraft, []string{
 		k.App(), k.Turns(d.Session), d.draft(), k.Closed(d.Session), k.Rates(""), k.Rates(d.Session), k.Drafts(d.Session),
-	}, d.Turn.Message, d.Message, d.Says, d.Claims, d.Token, d.Lease.Milliseconds(), draftLife.Milliseconds(), draftMost.Milliseconds())
+	}, d.Turn.Message, d.Message, d.Says, d.Claims, d.Token, d.Lease.Milliseconds(), draftLife.Milliseconds(), draftMost.Milliseconds(), d.User)
 	failpoint.At(failpoint.DraftReply)
 	if err != nil {
 		return BegunDraft{}, err

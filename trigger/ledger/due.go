@@ -225,9 +225,10 @@ func (l *Ledger) SetAside(ctx context.Context, appID string, kind keyspace.Lane,
 // swept is how many records are removed in one script: it takes Redis about a millisecond.
 const swept = 100
 
-// Sweep removes the records of triggers, and what explains messages, whose time is over.
+// Sweep removes the records of triggers, what explains messages, and whose sessions were that have ended, when their
+// time is over.
 func (l *Ledger) Sweep(ctx context.Context) error {
-	return errors.Join(l.sweep(ctx, keyspace.Keys.Over, l.forget), l.sweep(ctx, keyspace.Keys.Explained, l.unexplain))
+	return errors.Join(l.sweep(ctx, keyspace.Keys.Over, l.forget), l.sweep(ctx, keyspace.Keys.Explained, l.unexplain), l.sweep(ctx, keyspace.Keys.Ended, disowning(l.db)))
 }
 
 // sweep removes what is over. Each partition lists it by the time when it goes, so that
@@ -351,4 +352,42 @@ func (l *Ledger) unexplain(ctx context.Context, partition int, members []string)
 	}
 	_, err := unexplain.Run(ctx, l.db, keys, args...)
 	return err
+}
+
+// disown forgets whose sessions were of which nothing can be left. One that has begun anew keeps its user.
+//
+//	KEYS ended, then of each the users of its app, turns and closed
+//	ARGV member, session and user of each
+var disown = keyspace.NewFreeingScript(`
+for i = 1, #ARGV, 3 do
+  local member, session, user, users, turns, closed = ARGV[i], ARGV[i + 1], ARGV[i + 2], KEYS[i + 1], KEYS[i + 2], KEYS[i + 3]
+  local at = redis.call('ZSCORE', KEYS[1], member)
+  if at and tonumber(at) <= now() then
+    local has, left = redis.call('HMGET', turns, 'since', 'user'), redis.call('PTTL', closed)
+    if has[1] and (has[2] or user) == user then
+      redis.call('HSET', turns, 'user', user)
+      redis.call('ZREM', KEYS[1], member)
+    elseif left > 0 and redis.call('HGET', closed, 'user') == user then
+      redis.call('ZADD', KEYS[1], now() + left, member)
+    else
+      redis.call('ZREM', KEYS[1], member)
+      redis.call('ZREM', users, user .. '\0' .. session)
+    end
+  end
+end
+return 'ok'
+`)
+
+func disowning(db *keyspace.DB) func(ctx context.Context, partition int, members []string) error {
+	return func(ctx context.Context, partition int, members []string) error {
+		keys, args := []string{keyspace.PartitionKeys(partition).Ended()}, []any{}
+		for _, member := range members {
+			appID, rest, _ := strings.Cut(member, "/")
+			session, user, _ := strings.Cut(rest, "/")
+			k := keyspace.KeysOf(appID)
+			keys, args = append(keys, k.Users(), k.Turns(session), k.Closed(session)), append(args, member, session, user)
+		}
+		_, err := disown.Run(ctx, db, keys, args...)
+		return err
+	}
 }

@@ -134,6 +134,20 @@ func (l *Reader) Listed(ctx context.Context, list string, s Span) ([]redis.Z, er
 	return found, keyspace.Unavailable(err)
 }
 
+// SessionsOf reads the sessions of triggers, empty of those that have none or are gone.
+func (l *Reader) SessionsOf(ctx context.Context, appID string, ids []string) ([]string, error) {
+	k, hashes := keyspace.KeysOf(appID), make([]string, len(ids))
+	for i, id := range ids {
+		hashes[i] = k.Trigger(id)
+	}
+	read, err := l.db.HashFields(ctx, hashes, "session")
+	sessions := make([]string, len(read))
+	for i, fields := range read {
+		sessions[i] = fields[0]
+	}
+	return sessions, err
+}
+
 // HasList reports whether there is a list of triggers of that name.
 func (l *Reader) HasList(ctx context.Context, list string) (bool, error) {
 	there, err := l.db.Exists(ctx, list).Result()

@@ -41,8 +41,9 @@ type StoredMessage struct {
 	Acted     bool `json:"acted,omitempty"`
 	Relayed   bool `json:"relayed,omitempty"`
 	Explained bool `json:"explained,omitempty"`
-	// Claims are kept apart, so that they can go with the decision.
+	// Claims are kept apart, so that they can go with the decision, and User with the session.
 	Claims parameters.Claims `json:"-"`
+	User   string            `json:"-"`
 }
 
 // CallResult is the result of an ended call, as a session keeps it for later matching.

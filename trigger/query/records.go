@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -176,6 +177,37 @@ func (r *Records) Waiting(ctx context.Context, appID, sessionID string) ([]Recor
 	}
 	slices.SortStableFunc(waiting, func(x, y Record) int { return y.Time.Compare(x.Time) })
 	return waiting[:min(len(waiting), mostWaiting)], nil
+}
+
+// mostUnsettled is how many triggers are looked at for the sessions that they are of.
+const mostUnsettled = 100_000
+
+// Unsettled are the sessions of an app with triggers that owe something, or are held back: in others, no trigger waits.
+// It is nil where there are too many to say.
+//
+// Errors: keyspace.ErrUnavailable.
+func (r *Records) Unsettled(ctx context.Context, appID string) (map[string]bool, error) {
+	r.Flushed(ctx, appID)
+	pending := keyspace.KeysOf(appID).InState(keyspace.Pending)
+	list, err := r.Ledger.Listed(ctx, pending, ledger.Span{From: math.Inf(-1), To: math.Inf(1), Oldest: true, Most: mostUnsettled})
+	if err != nil || len(list) == mostUnsettled {
+		return nil, err
+	}
+	sessions := map[string]bool{}
+	for some := range slices.Chunk(list, window) {
+		ids := make([]string, len(some))
+		for i, place := range some {
+			ids[i] = place.Member.(string)
+		}
+		found, err := r.Ledger.SessionsOf(ctx, appID, ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range found {
+			sessions[id] = true
+		}
+	}
+	return sessions, nil
 }
 
 // awaiting says until when the calls of triggers wait for an answer; it is the zero time of one that does not.

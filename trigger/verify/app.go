@@ -108,6 +108,37 @@ end
 return faults
 `)
 
+// ownedSession looks for sessions that have a user and are not found by it.
+//
+//	KEYS users, then turns of each
+//	ARGV sessionId of each
+var ownedSession = newScript(`
+for i, id in ipairs(ARGV) do
+  local user = redis.call('HGET', KEYS[i + 1], 'user')
+  if user and not redis.call('ZSCORE', KEYS[1], user .. '\0' .. id) then
+    fault('session.user', 'session ' .. id, function() redis.call('ZADD', KEYS[1], 0, user .. '\0' .. id) end)
+  end
+end
+return faults
+`)
+
+// listedUser looks for sessions that are listed as a user's and are not. When they are due among those that have ended,
+// it is found out whether something of them may be left.
+//
+//	KEYS users, ended, then turns of each
+//	ARGV appId, then user and sessionId of each
+var listedUser = newScript(`
+for i = 2, #ARGV, 2 do
+  local user, id = ARGV[i], ARGV[i + 1]
+  local member = ARGV[1] .. '/' .. id .. '/' .. user
+  if redis.call('ZSCORE', KEYS[1], user .. '\0' .. id) and redis.call('HGET', KEYS[2 + i / 2], 'user') ~= user
+    and not redis.call('ZSCORE', KEYS[2], member) then
+    fault('user.listed', 'session ' .. id, function() redis.call('ZADD', KEYS[2], now(), member) end)
+  end
+end
+return faults
+`)
+
 // listedTrigger looks for triggers that are listed and not there.
 //
 //	KEYS list, dead, failed, then each trigger
@@ -178,7 +209,11 @@ func (w *walk) places(ctx context.Context, places []keyspace.Place) (probes []pr
 			})
 		case keyspace.KindSessions:
 			err = w.members(ctx, k.Sessions(), func(ids []string) error {
-				return w.askOf(ctx, probe{listedSession, []string{k.Sessions(), k.Idle()}, app, place.App, "sessions"}, ids, k.Turns)
+				err := w.askOf(ctx, probe{listedSession, []string{k.Sessions(), k.Idle()}, app, place.App, "sessions"}, ids, k.Turns)
+				if err != nil {
+					return err
+				}
+				return w.askOf(ctx, probe{ownedSession, []string{k.Users()}, nil, place.App, "users of sessions"}, ids, k.Turns)
 			})
 		case keyspace.KindHolders:
 			err = w.fields(ctx, k.Holders(), func(boxes []string) error {
@@ -198,6 +233,26 @@ func (w *walk) places(ctx context.Context, places []keyspace.Place) (probes []pr
 			}
 			probes = append(probes, probe{unending, []string{place.Key()}, []any{ttl.Milliseconds()}, place.App, string(kind) + " " + place.Name})
 		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return probes, nil
+}
+
+// users looks at what lists the sessions of users.
+func (w *walk) users(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
+	for _, place := range places {
+		k, app := keyspace.KeysOf(place.App), []any{place.App}
+		probes = append(probes, probe{leftover, []string{k.Users(), k.App(), k.Apps()}, app, place.App, string(place.Kind)})
+		err := w.members(ctx, k.Users(), func(names []string) error {
+			all := probe{listedUser, []string{k.Users(), k.Ended()}, app, place.App, "sessions of users from " + names[0]}
+			for _, name := range names {
+				user, id := keyspace.SessionOfUser(name)
+				all.keys, all.args = append(all.keys, k.Turns(id)), append(all.args, user, id)
+			}
+			return w.ask(ctx, []probe{all})
+		})
 		if err != nil {
 			return nil, err
 		}

@@ -99,6 +99,8 @@ var (
 		}, []string{"turn"}, false},
 		{"a message that is not there", func(w *world) redis.Cmder { return w.client.RPush(w.t.Context(), w.k.Order("s1"), "nobody") }, []string{"order"}, false},
 		{"a session without an end", func(w *world) redis.Cmder { return w.z(w.k.Idle(), "clinic/s1") }, []string{"session.unending"}, false},
+		{"a session that its user is not found by", func(w *world) redis.Cmder { return w.set(w.k.Turns("s1"), "user", "ada") }, []string{"session.user"}, false},
+		{"a session of a user that is not there", func(w *world) redis.Cmder { return w.add(w.k.Users(), 0, keyspace.OfUser("ada", "s9")) }, []string{"user.listed"}, false},
 		{"a session that is not there", func(w *world) redis.Cmder { return w.add(w.k.Sessions(), 0, "s9") }, []string{"session.listed"}, false},
 		{"an app that is not listed", func(w *world) redis.Cmder { return w.z(w.k.Apps(), "clinic") }, []string{"app.unlisted"}, false},
 		{"an app that is gone, and has something", func(w *world) redis.Cmder { return w.del(w.k.App()) }, []string{"app.gone"}, true},

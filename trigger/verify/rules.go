@@ -48,6 +48,8 @@ func Rules() []Rule {
 		{"order", Impossible, "a history lists a message that is not there", "it is not listed any more"},
 		{"session.unending", Orphaned, "a session that would never expire", "it expires when it has not been used for long enough"},
 		{"session.listed", Orphaned, "a session is listed that is not there", "it is not listed any more"},
+		{"session.user", Impossible, "a session has a user, and is not found by it", "it is found"},
+		{"user.listed", Orphaned, "a session is listed as a user's that is not, and nothing would end that", "it is not listed for longer than something of it may be left"},
 		{"app.unlisted", Orphaned, "an app that is not listed", "it is listed"},
 		{"app.gone", Impossible, "an app is listed that is not there, and things of it are", ""},
 		{"app.listed", Orphaned, "an app is listed that is not there, nor is anything of it", "it is not listed any more"},

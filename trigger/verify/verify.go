@@ -113,6 +113,7 @@ var otherwise = []keyspace.Kind{keyspace.KindOutbox, keyspace.KindConfirm}
 // ofPartitions are the kinds of keys that are of a partition, without an app.
 var ofPartitions = []keyspace.Kind{
 	keyspace.KindDue, keyspace.KindOver, keyspace.KindIdle, keyspace.KindApps, keyspace.KindRefreshes, keyspace.KindExplained, keyspace.KindDead, keyspace.KindOwed,
+	keyspace.KindEnded,
 }
 
 // keys looks at all keys but outboxes.
@@ -122,7 +123,7 @@ func (w *walk) keys(ctx context.Context) error {
 		keyspace.KindTurns: w.lanes, keyspace.KindCalls: w.lanes, keyspace.KindOutboxes: w.lanes, keyspace.KindHeld: w.lanes,
 		keyspace.KindHolders: w.places, keyspace.KindOrder: w.places, keyspace.KindRepos: w.places,
 		keyspace.KindTriggers: w.places, keyspace.KindPending: w.places, keyspace.KindFailed: w.places,
-		keyspace.KindApp: w.places, keyspace.KindSessions: w.places, keyspace.KindExplained: w.places,
+		keyspace.KindApp: w.places, keyspace.KindSessions: w.places, keyspace.KindUsers: w.users, keyspace.KindExplained: w.places,
 		keyspace.KindAppKeys: w.places, keyspace.KindKeyUses: w.places, keyspace.KindSourced: w.places,
 	}
 	for kind := range lives {

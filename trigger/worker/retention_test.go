@@ -182,6 +182,43 @@ func TestNothingStaysForEverButWhatSomebodyConfigured(t *testing.T) {
 	})
 }
 
+// TestWhoseAnEndedSessionWasIsForgotten lets the marks of closed sessions go, which are kept for days: one has begun anew
+// meanwhile, and nobody has named its user since.
+func TestWhoseAnEndedSessionWasIsForgotten(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		client, k := w.Server.Client(), keyspace.KeysOf("clinic")
+		for _, id := range []string{"s1", "s2", "s3"} {
+			_, err := w.Engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: id, Actor: matcher.ActorUser, Text: "hello", User: "ada"})
+			require.NoError(t, err)
+		}
+		w.Expire("s1")
+		require.NoError(t, w.Store.CloseSession(t.Context(), "clinic", "s2"))
+		w.Until("both have ended", func() bool { return client.ZCard(t.Context(), k.Ended()).Val() == 2 })
+		mark := client.PTTL(t.Context(), k.Closed("s1")).Val()
+		ends := client.ZScore(t.Context(), k.Ended(), "clinic/s1/ada").Val()
+		require.InDelta(t, float64(time.Now().Add(mark-time.Minute).UnixMilli()), ends, 10_000, "it is looked at before the mark goes")
+		_, err := w.Engine.Post(t.Context(), trigger.Message{AppID: "clinic", SessionID: "s2", Actor: matcher.ActorUser, Text: "again"})
+		require.NoError(t, err)
+
+		due := func(id string) {
+			require.NoError(t, client.ZAdd(t.Context(), k.Ended(), redis.Z{Score: 1, Member: "clinic/" + id + "/ada"}).Err())
+		}
+		due("s1")
+		w.Until("it is looked at again when its mark goes", func() bool {
+			return client.ZScore(t.Context(), k.Ended(), "clinic/s1/ada").Val() > ends
+		})
+		require.Len(t, client.ZRange(t.Context(), k.Users(), 0, -1).Val(), 3)
+		require.NoError(t, client.Del(t.Context(), k.Closed("s1"), k.Closed("s2")).Err())
+		due("s1")
+		due("s2")
+		w.Until("none is to be looked at any more", func() bool { return client.Exists(t.Context(), k.Ended()).Val() == 0 })
+		require.Equal(t, []string{keyspace.OfUser("ada", "s2"), keyspace.OfUser("ada", "s3")}, client.ZRange(t.Context(), k.Users(), 0, -1).Val())
+		again, err := w.Store.Session(t.Context(), "clinic", "s2")
+		require.NoError(t, err)
+		require.Equal(t, "ada", again.User)
+	})
+}
+
 func TestOldMessagesLeaveTheHistory(t *testing.T) {
 	keeping(t, store.Retention{Messages: 3}, func(t *testing.T, w *world) {
 		for i := range 5 {

@@ -3,8 +3,10 @@ package earshot
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
 	"net/http"
+	"time"
 )
 
 // App speaks of one app: a tenant with its tools, sessions and keys. Making one asks nobody.
@@ -60,9 +62,39 @@ func (a *App) RevokeKey(ctx context.Context, keyID string) error {
 	return a.client.send(ctx, remove(a.path+"/"+join("keys", keyID)), nil)
 }
 
-// Sessions lists the sessions of the app.
-func (a *App) Sessions(ctx context.Context) iter.Seq2[SessionState, error] {
-	return pages[SessionState](ctx, a.client, get(a.path+"/sessions"))
+// SessionsQuery narrows a list of sessions down, by all of its fields together. An empty field matches all.
+type SessionsQuery struct {
+	User     string
+	State    string            // waiting or idle
+	Metadata map[string]string // members with their values: a string as it is, another value as JSON has it
+	// UsedSince and UsedBefore bound when the last message came. UsedBefore itself is not included.
+	UsedSince, UsedBefore time.Time
+}
+
+// Sessions lists the sessions of the app, those that match a query if there is one.
+func (a *App) Sessions(ctx context.Context, queries ...SessionsQuery) iter.Seq2[SessionState, error] {
+	list := get(a.path + "/sessions")
+	for _, q := range queries {
+		list = filter(list, map[string]string{"user": q.User, "state": q.State, "usedSince": moment(q.UsedSince), "usedBefore": moment(q.UsedBefore)})
+		for member, value := range q.Metadata {
+			list = list.asking("metadata["+member+"]", value)
+		}
+	}
+	return pages[SessionState](ctx, a.client, list)
+}
+
+// ExportUser writes all that is kept of the sessions of a user, as JSON lines.
+func (a *App) ExportUser(ctx context.Context, user string, to io.Writer) error {
+	return a.client.export(ctx, a.path+"/"+join("users", user)+"/export", to)
+}
+
+// EraseUser forgets all sessions of a user, as Session.Erase forgets one, and says how many. After an error, another
+// call does the rest.
+func (a *App) EraseUser(ctx context.Context, user string) (sessions int, err error) {
+	answer, err := ask[struct {
+		Erased int `json:"erased"`
+	}](ctx, a.client, remove(a.path+"/"+join("users", user)).asking("erase", "true"))
+	return answer.Erased, err
 }
 
 // Trigger reads the record of a trigger.

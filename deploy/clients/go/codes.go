@@ -46,6 +46,7 @@ const (
 	CodeDigestDiffers         Code = "digest_differs"
 	CodeNoAnswerAwaited       Code = "no_answer_awaited"
 	CodeSessionClosed         Code = "session_closed"
+	CodeSessionOfAnotherUser  Code = "session_of_another_user"
 	CodeInUse                 Code = "in_use"
 	CodePreconditionFailed    Code = "precondition_failed"
 	CodeBodyTooLong           Code = "body_too_long"

@@ -134,7 +134,11 @@ func (s *Session) Messages(ctx context.Context, since time.Time) iter.Seq2[Entry
 
 // Export writes all that is kept of the session, as JSON lines.
 func (s *Session) Export(ctx context.Context, to io.Writer) error {
-	response, err := s.client.open(ctx, call{method: http.MethodGet, path: s.path + "/export"}, nil)
+	return s.client.export(ctx, s.path+"/export", to)
+}
+
+func (c *Client) export(ctx context.Context, path string, to io.Writer) error {
+	response, err := c.open(ctx, call{method: http.MethodGet, path: path}, nil)
 	if err != nil {
 		return err
 	}

@@ -59,6 +59,31 @@ func TestAConversation(t *testing.T) {
 	equal(t, true, errors.Is(err, earshot.ErrNotFound))
 }
 
+func TestSessionsOfAUserAreListedExportedAndErased(t *testing.T) {
+	app := clinic(t, service(t), "go-users")
+	got(app.Session("s1").Put(t.Context(), earshot.SessionDefinition{User: "Ada / Lovelace", Metadata: map[string]any{"tier": "gold"}}))(t)
+	got(app.Session("s2").Post(t.Context(), earshot.Message{Text: "hello", User: "Ada / Lovelace"}))(t)
+	got(app.Session("s3").Post(t.Context(), earshot.Message{Text: "hello", User: "bob"}))(t)
+	_, err := app.Session("s2").Post(t.Context(), earshot.Message{Text: "hello", User: "bob"})
+	problem := &earshot.Problem{}
+	equal(t, true, errors.As(err, &problem) && problem.Code == earshot.CodeSessionOfAnotherUser)
+	listed := func(query earshot.SessionsQuery) (ids string) {
+		for one, err := range app.Sessions(t.Context(), query) {
+			must(t, err)
+			ids += one.SessionID + ":" + one.User + " "
+		}
+		return ids
+	}
+	equal(t, "s1:Ada / Lovelace s2:Ada / Lovelace ", listed(earshot.SessionsQuery{User: "Ada / Lovelace", State: "idle"}))
+	equal(t, "s1:Ada / Lovelace ", listed(earshot.SessionsQuery{Metadata: map[string]string{"tier": "gold"}}))
+	equal(t, "", listed(earshot.SessionsQuery{UsedBefore: time.Now().Add(-time.Hour)}))
+	var kept bytes.Buffer
+	must(t, app.ExportUser(t.Context(), "Ada / Lovelace", &kept))
+	equal(t, 2, strings.Count(kept.String(), `"kind":"session"`))
+	equal(t, 2, got(app.EraseUser(t.Context(), "Ada / Lovelace"))(t))
+	equal(t, "s3:bob ", listed(earshot.SessionsQuery{}))
+}
+
 func TestAFrontEndHasATokenOfItsSession(t *testing.T) {
 	app := clinic(t, service(t), "go-token")
 	token := got(app.Session("s1").Token(t.Context(), time.Minute))(t)

@@ -21,6 +21,9 @@ type SessionDefinition struct {
 	// Where its user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the app
 	// where it is missing.
 	TimeZone string `json:"timeZone,omitempty"`
+	// Whom the session is of, for lists, exports and erasures: 1 to 128 printable characters. Where it
+	// is missing, the session keeps the user that it has; another user is refused with 409.
+	User string `json:"user,omitempty"`
 }
 
 // SessionState is a conversation.
@@ -37,6 +40,7 @@ type SessionState struct {
 	Open         []OpenCall     `json:"open,omitempty"`         // what waits for somebody, whoever set it off; a list of sessions does not tell it
 	Repositories []string       `json:"repositories,omitempty"` // the templates that were copied into it
 	TimeZone     string         `json:"timeZone,omitempty"`     // where its user is (IANA), where that was put
+	User         string         `json:"user,omitempty"`         // whom the session is of, where that was said
 }
 
 // OpenCall is what waits in a session: a call that messages have begun and that lacks values (for ten minutes the next
@@ -70,6 +74,9 @@ type Message struct {
 	// Where the user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the session,
 	// else of the app, where it is missing.
 	TimeZone string `json:"timeZone,omitempty"`
+	// Whom the session is of: 1 to 128 printable characters. The first message that names somebody says
+	// so for the session; another user is refused with 409. Not with a session's token, nor with DryRun.
+	User string `json:"user,omitempty"`
 	// With DryRun alone: what was said before, in the place of what the session has, oldest first; at
 	// most 200. What the messages came to counts as it would have.
 	History []Earlier `json:"history,omitempty"`

@@ -216,6 +216,8 @@ type memory struct{}
 
 func (memory) Erase(context.Context, string, string) error { return nil }
 
+func (memory) EraseUser(context.Context, string, string) (int, error) { return 0, nil }
+
 func (memory) Stored(context.Context, string, string, func(effect.Published) error) error {
 	return nil
 }

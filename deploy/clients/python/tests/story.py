@@ -98,7 +98,13 @@ class Story(unittest.TestCase):
         self.assertEqual(["light"], [record["name"] for record in visit.triggers(name="light")])
         self.assertIn("light", [tool["name"] for tool in visit.tools()])
         self.assertEqual([], visit.say("I want an appointment on Monday", dry_run=True)["rejected"])
-        visit.close(erase=True)
+        visit.put({"user": "ada l.", "metadata": {"tier": "gold"}})
+        with self.assertRaises(Problem) as other:
+            visit.say("hello", user="bob")
+        self.assertEqual("session_of_another_user", other.exception.code)
+        self.assertEqual(["ada l."], [one.get("user") for one in self.clinic.sessions(user="ada l.", metadata={"tier": "gold"})])
+        self.assertEqual([], list(self.clinic.sessions(metadata={"tier": "silver"})))
+        self.assertEqual(1, self.clinic.erase_user("ada l."))
         with self.assertRaises(Problem) as gone:
             visit.state()
         self.assertEqual("missing", gone.exception.kind)

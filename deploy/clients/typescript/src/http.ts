@@ -133,7 +133,9 @@ export class Http {
 }
 
 function queryOf(query: Record<string, unknown> = {}): string {
-  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  const given = Object.entries(query)
+    .flatMap(([name, value]): [string, unknown][] => typeof value === 'object' && value !== null ? Object.entries(value).map(([member, of]) => [`${name}[${member}]`, of]) : [[name, value]])
+    .filter(([, value]) => value !== undefined);
   return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}`;
 }
 

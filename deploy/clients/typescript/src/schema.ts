@@ -201,7 +201,7 @@ export interface paths {
         };
         /**
          * List the sessions of an app
-         * @description Those that are in use or were put, by id.
+         * @description Those that are in use or were put, by id. All parameters narrow the list down together. A page may be short, or empty, and have a next all the same: where few of very many match.
          */
         get: operations["listSessions"];
         put?: never;
@@ -226,7 +226,7 @@ export interface paths {
         get: operations["getSession"];
         /**
          * Say what is known of a session in advance
-         * @description A session begins with its first use, and need not be put. What is put takes the place of what was put before; history, triggers and repositories stay. The templates named under repositories are copied into the session under their ids, each once: what has fired since does not come back.
+         * @description A session begins with its first use, and need not be put. What is put takes the place of what was put before; its user, history, triggers and repositories stay. Another user than the session has, or had in an earlier life of which something may be left, is refused with 409. The templates named under repositories are copied into the session under their ids, each once: what has fired since does not come back.
          */
         put: operations["putSession"];
         post?: never;
@@ -780,6 +780,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/apps/{appId}/users/{user}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Erase all sessions of a user
+         * @description With erase=true, which must be said: each session of the user is erased as DELETE of the session does it, those that have ended as well, of which records or events may be left. The answer says how many. It goes on when its client has left. What one that broke off has not come to is found again: send it again. A user without sessions is no error.
+         */
+        delete: operations["eraseUser"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/users/{user}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tell all that is kept of a user's sessions
+         * @description The lines of each session's export, one session after the other, those that have ended as well. Each begins with a line of kind session, which says of one that has ended whose it was and no more. Nothing is kept of a user without lines. A connection that breaks off has not told all.
+         */
+        get: operations["exportUser"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/whoami": {
         parameters: {
             query?: never;
@@ -1126,6 +1166,13 @@ export interface components {
             items: components["schemas"]["Entry"][];
             /** @description Cursor of the next page, to be sent as after; missing on the last. */
             next?: string;
+        };
+        /** @description What was erased of a user. */
+        ErasedUser: {
+            /** @description How many sessions were erased by this request. */
+            erased: number;
+            /** @description The user. */
+            user: string;
         };
         /** @description A trigger ended before it had an effect: it was denied, cancelled, taken back by the next message, or nobody confirmed it in time. */
         EventCancelled: {
@@ -1963,6 +2010,8 @@ export interface components {
             text: string;
             /** @description Where the user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the session, else of the app, where it is missing. */
             timeZone?: string | null;
+            /** @description Whom the session is of: 1 to 128 printable characters. The first message that names somebody says so for the session; another user is refused with 409. Not with a session's token, nor with dryRun=true. */
+            user?: string | null;
         };
         /** @description What the model answered. */
         ModelAnswer: {
@@ -2184,7 +2233,7 @@ export interface components {
          * @description What is wrong, for programs. It stays the same for ever; a later version may have further ones.
          * @enum {string}
          */
-        ProblemCode: "invalid_body" | "invalid_query" | "invalid_cursor" | "invalid_path" | "invalid_header" | "invalid_idempotency_key" | "idempotency_key_differs" | "max_tokens_exceeded" | "capability_missing" | "key_missing" | "key_invalid" | "key_expired" | "user_unverified" | "forbidden" | "scope_missing" | "origin_not_allowed" | "host_not_allowed" | "model_not_allowed" | "not_found" | "unknown_path" | "unknown_app" | "unknown_session" | "unknown_repository" | "unknown_tool" | "unknown_trigger" | "unknown_message" | "unknown_draft" | "unknown_key" | "unknown_module" | "not_explained" | "method_not_allowed" | "body_timeout" | "message_id_reused" | "draft_replaced" | "draft_decided" | "trigger_id_reused" | "trigger_ended" | "trigger_owes" | "digest_differs" | "no_answer_awaited" | "session_closed" | "in_use" | "precondition_failed" | "body_too_long" | "unsupported_media_type" | "invalid_values" | "limit_reached" | "scopes_exceeded" | "upgrade_required" | "rate_limited" | "sign_in_paused" | "streams_exceeded" | "internal_error" | "model_not_configured" | "message_undecided" | "model_unreachable" | "model_busy" | "store_unavailable" | "store_full" | "events_unavailable" | "session_erasing" | "overloaded" | "not_ready" | "interrupted";
+        ProblemCode: "invalid_body" | "invalid_query" | "invalid_cursor" | "invalid_path" | "invalid_header" | "invalid_idempotency_key" | "idempotency_key_differs" | "max_tokens_exceeded" | "capability_missing" | "key_missing" | "key_invalid" | "key_expired" | "user_unverified" | "forbidden" | "scope_missing" | "origin_not_allowed" | "host_not_allowed" | "model_not_allowed" | "not_found" | "unknown_path" | "unknown_app" | "unknown_session" | "unknown_repository" | "unknown_tool" | "unknown_trigger" | "unknown_message" | "unknown_draft" | "unknown_key" | "unknown_module" | "not_explained" | "method_not_allowed" | "body_timeout" | "message_id_reused" | "draft_replaced" | "draft_decided" | "trigger_id_reused" | "trigger_ended" | "trigger_owes" | "digest_differs" | "no_answer_awaited" | "session_closed" | "session_of_another_user" | "in_use" | "precondition_failed" | "body_too_long" | "unsupported_media_type" | "invalid_values" | "limit_reached" | "scopes_exceeded" | "upgrade_required" | "rate_limited" | "sign_in_paused" | "streams_exceeded" | "internal_error" | "model_not_configured" | "message_undecided" | "model_unreachable" | "model_busy" | "store_unavailable" | "store_full" | "events_unavailable" | "session_erasing" | "overloaded" | "not_ready" | "interrupted";
         /** @description The replica can work. */
         Ready: {
             /** @description Where verbose asks for them. */
@@ -2384,21 +2433,6 @@ export interface components {
             /** @description Read as the tool's url. */
             url?: string;
         };
-        /** @description A request of the Responses API as OpenAI describes it. All fields go to the model; these are read here as well. */
-        ResponseRequest: {
-            /** @description What was said, as a text of the user or as items. The last message of the role user is matched. */
-            input?: unknown;
-            /** @description Its session_id names the session, where neither path nor header does. */
-            metadata?: {
-                [key: string]: unknown;
-            } | null;
-            /** @description The response that this one goes on from: the input has what is new since. */
-            previous_response_id?: string | null;
-            /** @description Names the session where nothing else does. */
-            user?: string;
-        } & {
-            [key: string]: unknown;
-        };
         /** @description What has failed of a trigger was made due again by hand. */
         Retried: {
             /** @description By whom: the id of a key, or admin. */
@@ -2539,6 +2573,8 @@ export interface components {
             sessionId: components["schemas"]["Id"];
             /** @description Where its user is (IANA), where that was put. */
             timeZone?: string;
+            /** @description Whom the session is of, where that was said. */
+            user?: string;
         };
         /** @description A page of sessions, by id. */
         SessionList: {
@@ -2565,6 +2601,8 @@ export interface components {
             sessionId?: string;
             /** @description Where its user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the app where it is missing. */
             timeZone?: string | null;
+            /** @description Whom the session is of, for lists, exports and erasures: 1 to 128 printable characters. Where it is missing, the session keeps the user that it has; another user is refused with 409. */
+            user?: string | null;
         };
         /** @description How messages of an app are matched and answered, and what it may use. */
         Settings: {
@@ -3093,10 +3131,14 @@ export interface components {
          */
         messageId: string;
         /**
-         * @description The model, as the endpoint behind names it; a slash in it is written %2F.
-         * @example gpt-4o-mini
+         * @description Only sessions whose metadata has this member with this value, a string as it is and another value as JSON has it: metadata[visitor]=v-17, or metadata.visitor=v-17. At most 8 members, which hold together.
+         * @example {
+         *       "visitor": "v-17"
+         *     }
          */
-        modelId: string;
+        metadata: {
+            [key: string]: string;
+        };
         /** @description Only what is of the tool of this name. */
         name: components["schemas"]["ToolName"];
         /** @description Only triggers of this message. */
@@ -3105,6 +3147,11 @@ export interface components {
         ofSession: components["schemas"]["Id"];
         /** @description Only triggers that this has set off. */
         ofSource: "message" | "ui" | "task" | "agent";
+        /**
+         * @description Only sessions of this user.
+         * @example ada
+         */
+        ofUser: string;
         /** @description desc: the newest first; asc: the oldest. Without it triggers come newest first, and messages oldest first. */
         order: "asc" | "desc";
         /**
@@ -3118,6 +3165,8 @@ export interface components {
         repositoryId: components["schemas"]["Id"];
         /** @description The session. */
         sessionId: components["schemas"]["Id"];
+        /** @description Only sessions in this state: waiting, where something is open, or idle. */
+        sessionState: "waiting" | "idle";
         /**
          * @description Only what has this time or a later one (RFC 3339).
          * @example 2026-12-01T09:00:00Z
@@ -3136,6 +3185,15 @@ export interface components {
          * @example 2026-12-02T09:00:00Z
          */
         until: string;
+        /** @description Only sessions whose last message came before that (RFC 3339); of one without messages, when it began counts. */
+        usedBefore: string;
+        /** @description Only sessions whose last message came then or later (RFC 3339); of one without messages, when it began counts. */
+        usedSince: string;
+        /**
+         * @description The user, as sessions and messages name it.
+         * @example ada
+         */
+        user: string;
         /**
          * @description Only triggers of which a value has this text in it, whatever the case of its letters.
          * @example friday
@@ -3733,6 +3791,24 @@ export interface operations {
                 after?: components["parameters"]["after"];
                 /** @description Most items of a page. A page ends at 1 MiB as well. */
                 limit?: components["parameters"]["limit"];
+                /**
+                 * @description Only sessions whose metadata has this member with this value, a string as it is and another value as JSON has it: metadata[visitor]=v-17, or metadata.visitor=v-17. At most 8 members, which hold together.
+                 * @example {
+                 *       "visitor": "v-17"
+                 *     }
+                 */
+                metadata?: components["parameters"]["metadata"];
+                /** @description Only sessions in this state: waiting, where something is open, or idle. */
+                state?: components["parameters"]["sessionState"];
+                /** @description Only sessions whose last message came before that (RFC 3339); of one without messages, when it began counts. */
+                usedBefore?: components["parameters"]["usedBefore"];
+                /** @description Only sessions whose last message came then or later (RFC 3339); of one without messages, when it began counts. */
+                usedSince?: components["parameters"]["usedSince"];
+                /**
+                 * @description Only sessions of this user.
+                 * @example ada
+                 */
+                user?: components["parameters"]["ofUser"];
             };
             header?: never;
             path: {
@@ -5112,6 +5188,67 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Matched"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    eraseUser: {
+        parameters: {
+            query?: {
+                /** @description With true nothing of it is left: records, what is owed and events go as well. */
+                erase?: components["parameters"]["erase"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /**
+                 * @description The user, as sessions and messages name it.
+                 * @example ada
+                 */
+                user: components["parameters"]["user"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Nothing of these sessions is left. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasedUser"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    exportUser: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /**
+                 * @description The user, as sessions and messages name it.
+                 * @example ada
+                 */
+                user: components["parameters"]["user"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All that is kept. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": string;
                 };
             };
             default: components["responses"]["Refused"];

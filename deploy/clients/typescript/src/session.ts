@@ -14,7 +14,7 @@ export type Said = Schemas['Answer'] & {
 };
 
 /** What may be said of a message beside its text. */
-export type Saying = Partial<Pick<Schemas['Message'], 'messageId' | 'actor' | 'language' | 'timeZone' | 'metadata'>> & {
+export type Saying = Partial<Pick<Schemas['Message'], 'messageId' | 'actor' | 'language' | 'timeZone' | 'metadata' | 'user'>> & {
   /** ID tokens of the user, by the names of the app's authServices. */
   idTokens?: Record<string, string>;
   /** Nothing is stored, and nothing fires. */

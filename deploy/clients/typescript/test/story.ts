@@ -114,6 +114,12 @@ test('a user says yes or no to what waits', async () => {
     mondays.push(`${name} ${values['order'] ?? values['day'] ?? ''}`);
   }
   assert.deepEqual(mondays, ['request-for-appointment Monday', 'light ', 'refund B2', 'refund A1']);
+  await backEnd.session('confirms').put({ user: 'ada l.', metadata: { tier: 'gold' } });
+  await assert.rejects(backEnd.session('confirms').say('hello', { user: 'bob' }), (error) => error instanceof Problem && error.code === 'session_of_another_user');
+  const hers: string[] = [];
+  for await (const { sessionId, user } of backEnd.list('/v1/apps/{appId}/sessions', { query: { user: 'ada l.', metadata: { tier: 'gold' }, limit: 1 } })) hers.push(`${sessionId} ${user}`);
+  assert.deepEqual(hers, ['confirms ada l.']);
+  assert.equal((await backEnd.call('delete', '/v1/apps/{appId}/users/{user}', { path: { user: 'ada l.' }, query: { erase: true } })).erased, 1);
 });
 
 test('a refusal says all that is wrong, and where', async () => {

@@ -283,6 +283,16 @@ class Client(Scope):
         """Reads the record of a trigger, with all attempts."""
         return cast(types.Record, self._service.send("GET", f"{self._app}{join('triggers', trigger_id)}"))
 
+    def sessions(self, **query: Any) -> Iterator[types.Session]:
+        """The sessions of the app: user, metadata, state, usedSince and usedBefore narrow them down."""
+        for session in self._pages("/sessions", **query):
+            yield cast(types.Session, session)
+
+    def erase_user(self, user: str) -> int:
+        """Forgets all sessions of a user, those that have ended as well, and says how many."""
+        erased = cast(types.ErasedUser, self._service.send("DELETE", f"{self._path}{join('users', user)}", query={"erase": True}))
+        return erased["erased"]
+
     def request(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
         """Calls a route of the app that has no method of its own: request("GET", "/keys"). The answer's JSON.
 
@@ -294,13 +304,13 @@ class Client(Scope):
 class Session(Scope):
     """One conversation of an app. Making one asks nobody, and a session begins with its first use."""
 
-    def say(self, text: str, *, message_id: Optional[str] = None, actor: str = "user", language: Optional[str] = None, time_zone: Optional[str] = None, metadata: Optional[Mapping[str, Any]] = None, id_tokens: Mapping[str, str] = {}, dry_run: Optional[bool] = None, explain: Optional[bool] = None) -> Said:
+    def say(self, text: str, *, message_id: Optional[str] = None, actor: str = "user", language: Optional[str] = None, time_zone: Optional[str] = None, metadata: Optional[Mapping[str, Any]] = None, user: Optional[str] = None, id_tokens: Mapping[str, str] = {}, dry_run: Optional[bool] = None, explain: Optional[bool] = None) -> Said:
         """Posts what a user says, and waits for what it sets off.
 
         It has an id, under which it counts once, however often the request has to be sent. id_tokens are those of
         the user, by the names of the app's authServices.
         """
-        return self._post(text, message_id or new_id(), id_tokens, present(dryRun=dry_run, explain=explain), actor=actor, language=language, timeZone=time_zone, metadata=metadata)
+        return self._post(text, message_id or new_id(), id_tokens, present(dryRun=dry_run, explain=explain), actor=actor, language=language, timeZone=time_zone, metadata=metadata, user=user)
 
     def draft(self, text: str, *, message_id: str) -> Said:
         """Matches what a user has said so far, as an interim transcript: nothing fires. The same id with another text replaces it."""

@@ -126,7 +126,10 @@ def present(**fields: Any) -> Dict[str, Any]:
 
 def queried(fields: Mapping[str, Any]) -> Dict[str, str]:
     """Those that are given, as a query has them."""
-    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in fields.items() if value is not None}
+    flat: Dict[str, Any] = {}
+    for name, value in fields.items():
+        flat.update({f"{name}[{member}]": of for member, of in value.items()} if isinstance(value, Mapping) else {name: value})
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in flat.items() if value is not None}
 
 
 class Frame:

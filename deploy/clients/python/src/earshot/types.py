@@ -10,7 +10,7 @@ EventToolName = str
 FaultCode = Literal['unknown_field', 'not_allowed', 'missing', 'wrong_type', 'not_supported', 'malformed_json', 'invalid_value']
 Id = str
 MergePatch = Dict[str, Any]
-ProblemCode = Literal['invalid_body', 'invalid_query', 'invalid_cursor', 'invalid_path', 'invalid_header', 'invalid_idempotency_key', 'idempotency_key_differs', 'max_tokens_exceeded', 'capability_missing', 'key_missing', 'key_invalid', 'key_expired', 'user_unverified', 'forbidden', 'scope_missing', 'origin_not_allowed', 'host_not_allowed', 'model_not_allowed', 'not_found', 'unknown_path', 'unknown_app', 'unknown_session', 'unknown_repository', 'unknown_tool', 'unknown_trigger', 'unknown_message', 'unknown_draft', 'unknown_key', 'unknown_module', 'not_explained', 'method_not_allowed', 'body_timeout', 'message_id_reused', 'draft_replaced', 'draft_decided', 'trigger_id_reused', 'trigger_ended', 'trigger_owes', 'digest_differs', 'no_answer_awaited', 'session_closed', 'in_use', 'precondition_failed', 'body_too_long', 'unsupported_media_type', 'invalid_values', 'limit_reached', 'scopes_exceeded', 'upgrade_required', 'rate_limited', 'sign_in_paused', 'streams_exceeded', 'internal_error', 'model_not_configured', 'message_undecided', 'model_unreachable', 'model_busy', 'store_unavailable', 'store_full', 'events_unavailable', 'session_erasing', 'overloaded', 'not_ready', 'interrupted']
+ProblemCode = Literal['invalid_body', 'invalid_query', 'invalid_cursor', 'invalid_path', 'invalid_header', 'invalid_idempotency_key', 'idempotency_key_differs', 'max_tokens_exceeded', 'capability_missing', 'key_missing', 'key_invalid', 'key_expired', 'user_unverified', 'forbidden', 'scope_missing', 'origin_not_allowed', 'host_not_allowed', 'model_not_allowed', 'not_found', 'unknown_path', 'unknown_app', 'unknown_session', 'unknown_repository', 'unknown_tool', 'unknown_trigger', 'unknown_message', 'unknown_draft', 'unknown_key', 'unknown_module', 'not_explained', 'method_not_allowed', 'body_timeout', 'message_id_reused', 'draft_replaced', 'draft_decided', 'trigger_id_reused', 'trigger_ended', 'trigger_owes', 'digest_differs', 'no_answer_awaited', 'session_closed', 'session_of_another_user', 'in_use', 'precondition_failed', 'body_too_long', 'unsupported_media_type', 'invalid_values', 'limit_reached', 'scopes_exceeded', 'upgrade_required', 'rate_limited', 'sign_in_paused', 'streams_exceeded', 'internal_error', 'model_not_configured', 'message_undecided', 'model_unreachable', 'model_busy', 'store_unavailable', 'store_full', 'events_unavailable', 'session_erasing', 'overloaded', 'not_ready', 'interrupted']
 Reason = Literal['auth', 'request', 'timeout', 'blocked', 'outcome_unknown', 'cancelled']
 ToolName = str
 
@@ -300,6 +300,14 @@ class EntryList(_EntryList, total=False):
     """A page of the history."""
     # Cursor of the next page, to be sent as after; missing on the last.
     next: str
+
+
+class ErasedUser(TypedDict):
+    """What was erased of a user."""
+    # How many sessions were erased by this request.
+    erased: int
+    # The user.
+    user: str
 
 
 class _EventCancelled(TypedDict):
@@ -1082,6 +1090,9 @@ class Message(_Message, total=False):
     # Where the user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the session, else of
     # the app, where it is missing.
     timeZone: Union[str, None]
+    # Whom the session is of: 1 to 128 printable characters. The first message that names somebody says so for
+    # the session; another user is refused with 409. Not with a session's token, nor with dryRun=true.
+    user: Union[str, None]
 
 
 class _Module(TypedDict):
@@ -1601,6 +1612,8 @@ class Session(_Session, total=False):
     repositories: List[Id]
     # Where its user is (IANA), where that was put.
     timeZone: str
+    # Whom the session is of, where that was said.
+    user: str
 
 
 class _SessionList(TypedDict):
@@ -1633,6 +1646,9 @@ class SessionRequest(TypedDict, total=False):
     # Where its user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the app where it is
     # missing.
     timeZone: Union[str, None]
+    # Whom the session is of, for lists, exports and erasures: 1 to 128 printable characters. Where it is
+    # missing, the session keeps the user that it has; another user is refused with 409.
+    user: Union[str, None]
 
 
 class SettingsLimits(TypedDict, total=False):
