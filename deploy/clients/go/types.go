@@ -43,17 +43,17 @@ type SessionState struct {
 	User         string         `json:"user,omitempty"`         // whom the session is of, where that was said
 }
 
-// OpenCall is what waits in a session: a call that messages have begun and that lacks values (for ten minutes the next
-// message may complete it), or a trigger.
+// OpenCall is what waits in a session: a call that lacks values (one that messages have begun may be completed by the next
+// message for ten minutes; one of an agent has a task), or a trigger.
 type OpenCall struct {
-	TriggerID string `json:"triggerId,omitempty"` // missing of a call that lacks values
+	TriggerID string `json:"triggerId,omitempty"` // of an agent's call the task; missing of a call that messages have begun
 	// asking: for values; confirming; settling: it can be taken back; pending: for an answer.
 	State     string     `json:"state"`
 	Question  string     `json:"question,omitempty"`  // what the user is to be asked
 	Digest    string     `json:"digest,omitempty"`    // a confirmation names it
-	ExpiresAt *time.Time `json:"expiresAt,omitempty"` // when it is confirmed or taken back no more
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"` // when it waits no more
 
-	RepositoryID string   `json:"repositoryId"`
+	RepositoryID string   `json:"repositoryId,omitempty"` // missing where an agent named none
 	Name         string   `json:"name"`
 	Ask          string   `json:"ask,omitempty"` // the question for the first missing one, where its parameter has one
 	Missing      []string `json:"missing"`       // the parameters that have none

@@ -103,9 +103,29 @@ def prefixed(schema: Any) -> Any:
     return [prefixed(one) for one in schema] if isinstance(schema, list) else schema
 
 
+def told(asyncapi: dict[str, Any]) -> list[dict[str, Any]]:
+    """The channels of what is told, and not asked for."""
+    asked = {operation["channel"]["$ref"].rsplit("/", 1)[1] for operation in asyncapi["operations"].values() if "reply" in operation}
+    return [channel for name, channel in asyncapi["channels"].items() if channel["address"] and name not in asked]
+
+
+def referred(asyncapi: dict[str, Any], part: Any, found: set[str]) -> set[str]:
+    """The schemas that a part of the description refers to."""
+    if isinstance(part, str) and part.startswith("#/components/"):
+        _, _, kind, name = part.split("/")
+        if kind == "schemas" and name in found:
+            return found
+        found.update([name] if kind == "schemas" else [])
+        return referred(asyncapi, asyncapi["components"][kind][name], found)
+    for one in part.values() if isinstance(part, dict) else part if isinstance(part, list) else []:
+        referred(asyncapi, one, found)
+    return found
+
+
 def types(openapi: dict[str, Any], asyncapi: dict[str, Any]) -> str:
+    payloads = referred(asyncapi, [channel["messages"] for channel in told(asyncapi)], set())
     schemas = {name: schema for name, schema in openapi["components"]["schemas"].items() if name not in LEFT}
-    schemas.update({f"Event{name}": prefixed(schema) for name, schema in asyncapi["components"]["schemas"].items() if name != "Headers"})  # those are of NATS alone
+    schemas.update({f"Event{name}": prefixed(schema) for name, schema in asyncapi["components"]["schemas"].items() if name in payloads and name != "Headers"})  # those are of NATS alone
     found, aliases = Types(), []
     for name, schema in sorted(schemas.items()):
         if "properties" in schema:
@@ -113,7 +133,7 @@ def types(openapi: dict[str, Any], asyncapi: dict[str, Any]) -> str:
         else:
             aliases.append(f"{name} = {found.of(schema, name + 'Object')}")
     kinds = []
-    for channel in asyncapi["channels"].values():
+    for channel in told(asyncapi):
         kind = ".".join(channel["address"].split(".")[:2])
         if re.match(r"(tool|chat)\.\w+$", kind):
             message = next(iter(channel["messages"].values()))["$ref"].rsplit("/", 1)[1]

@@ -42,12 +42,24 @@ delete document.components.securitySchemes;
 // The payloads of events, under names of their own, and which of them an event has.
 const schemas = document.components.schemas;
 const named = (ref) => `#/components/schemas/Event${ref.split('/').at(-1)}`;
+const asked = new Set(Object.values(events.operations).filter((one) => one.reply).map((one) => one.channel.$ref.split('/').at(-1)));
+const told = Object.entries(events.channels).filter(([name, channel]) => channel.address && !asked.has(name)).map(([, channel]) => channel);
+const payloads = new Set();
+function refer(part) {
+  if (typeof part === 'string' && part.startsWith('#/components/')) {
+    const [, , kind, name] = part.split('/');
+    if (kind === 'schemas' && payloads.has(name)) return;
+    if (kind === 'schemas') payloads.add(name);
+    refer(events.components[kind][name]);
+  } else if (part !== null && typeof part === 'object') Object.values(part).forEach(refer);
+}
+told.forEach((channel) => refer(channel.messages));
 for (const [name, schema] of Object.entries(events.components.schemas)) {
-  if (name === 'Headers') continue; // of NATS alone
+  if (name === 'Headers' || !payloads.has(name)) continue; // the first is of NATS alone
   schemas[`Event${name}`] = JSON.parse(JSON.stringify(schema), (key, value) => (key === '$ref' ? named(value) : value));
 }
 const kinds = {};
-for (const channel of Object.values(events.channels)) {
+for (const channel of told) {
   const [first, second] = channel.address.split('.');
   if (first !== 'tool' && first !== 'chat') continue;
   const [message] = Object.values(channel.messages);

@@ -2066,7 +2066,7 @@ export interface components {
                 type: string;
             };
         };
-        /** @description What waits in a session: a call that messages have begun and that lacks values (for ten minutes the next message may complete it), or a trigger that is to be confirmed, can still be taken back, or waits for an answer. */
+        /** @description What waits in a session: a call that lacks values (one that messages have begun may be completed by the next message for ten minutes; one of an agent has a task), or a trigger that is to be confirmed, can still be taken back, or waits for an answer. */
         OpenCall: {
             /** @description The question for the first missing one, where its parameter has one. */
             ask?: string;
@@ -2074,7 +2074,7 @@ export interface components {
             digest?: string;
             /**
              * Format: date-time
-             * @description When it is confirmed or taken back no more.
+             * @description When it waits no more.
              */
             expiresAt?: string;
             /** @description The parameters that have none. */
@@ -2083,14 +2083,14 @@ export interface components {
             name: components["schemas"]["ToolName"];
             /** @description What the user is to be asked. */
             question?: string;
-            /** @description The repository that has the tool. */
-            repositoryId: components["schemas"]["Id"];
+            /** @description The repository that has the tool; missing where an agent named none. */
+            repositoryId?: components["schemas"]["Id"];
             /**
              * @description What it waits for: values, a confirmation, the end of the time in which it can be taken back, or an answer.
              * @enum {string}
              */
             state: "asking" | "confirming" | "settling" | "pending";
-            /** @description The trigger; missing of a call that lacks values. */
+            /** @description The trigger, or the task of an agent that lacks values; missing of a call that messages have begun. */
             triggerId?: components["schemas"]["Id"];
             /** @description The values that were said and are valid. */
             values: {
@@ -2432,6 +2432,21 @@ export interface components {
             timeout?: string;
             /** @description Read as the tool's url. */
             url?: string;
+        };
+        /** @description A request of the Responses API as OpenAI describes it. All fields go to the model; these are read here as well. */
+        ResponseRequest: {
+            /** @description What was said, as a text of the user or as items. The last message of the role user is matched. */
+            input?: unknown;
+            /** @description Its session_id names the session, where neither path nor header does. */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description The response that this one goes on from: the input has what is new since. */
+            previous_response_id?: string | null;
+            /** @description Names the session where nothing else does. */
+            user?: string;
+        } & {
+            [key: string]: unknown;
         };
         /** @description What has failed of a trigger was made due again by hand. */
         Retried: {
@@ -3139,6 +3154,11 @@ export interface components {
         metadata: {
             [key: string]: string;
         };
+        /**
+         * @description The model, as the endpoint behind names it; a slash in it is written %2F.
+         * @example gpt-4o-mini
+         */
+        modelId: string;
         /** @description Only what is of the tool of this name. */
         name: components["schemas"]["ToolName"];
         /** @description Only triggers of this message. */

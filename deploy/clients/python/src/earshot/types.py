@@ -1139,8 +1139,6 @@ class _OpenCall(TypedDict):
     missing: List[str]
     # The tool.
     name: ToolName
-    # The repository that has the tool.
-    repositoryId: Id
     # What it waits for: values, a confirmation, the end of the time in which it can be taken back, or an
     # answer.
     state: Literal['asking', 'confirming', 'settling', 'pending']
@@ -1149,18 +1147,20 @@ class _OpenCall(TypedDict):
 
 
 class OpenCall(_OpenCall, total=False):
-    """What waits in a session: a call that messages have begun and that lacks values (for ten minutes the
-    next message may complete it), or a trigger that is to be confirmed, can still be taken back, or waits for
-    an answer."""
+    """What waits in a session: a call that lacks values (one that messages have begun may be completed by the
+    next message for ten minutes; one of an agent has a task), or a trigger that is to be confirmed, can still
+    be taken back, or waits for an answer."""
     # The question for the first missing one, where its parameter has one.
     ask: str
     # Stands for app, session, tool and values: a confirmation names it.
     digest: str
-    # When it is confirmed or taken back no more.
+    # When it waits no more.
     expiresAt: str
     # What the user is to be asked.
     question: str
-    # The trigger; missing of a call that lacks values.
+    # The repository that has the tool; missing where an agent named none.
+    repositoryId: Id
+    # The trigger, or the task of an agent that lacks values; missing of a call that messages have begun.
     triggerId: Id
 
 
@@ -2122,44 +2122,21 @@ class ToolboxParameter(_ToolboxParameter, total=False):
     valueType: Literal['string', 'integer', 'float', 'number', 'boolean']
 
 
-class ToolTrigger(TypedDict):
-    """A tool fires."""
+class ChatFailed(TypedDict):
+    """A message could not be decided, in an app with settings.chatEvents. It stays in the history; the same
+    messageId sent again tries again."""
     # Goes on behind this event, where it is given as after.
     id: str
-    kind: Literal["tool.trigger"]
-    data: EventFired
+    kind: Literal["chat.failed"]
+    data: EventChatFailed
 
 
-class ToolResult(TypedDict):
-    """The call of a tool has ended, well or not."""
+class ChatMessage(TypedDict):
+    """A message was stored, or a reply was made, in an app with settings.chatEvents."""
     # Goes on behind this event, where it is given as after.
     id: str
-    kind: Literal["tool.result"]
-    data: EventResult
-
-
-class ToolRejected(TypedDict):
-    """A message called for a tool, with values that are missing or wrong. Nothing fired."""
-    # Goes on behind this event, where it is given as after.
-    id: str
-    kind: Literal["tool.rejected"]
-    data: EventRejected
-
-
-class ToolNotmatching(TypedDict):
-    """Tools were in scope and the message called for none."""
-    # Goes on behind this event, where it is given as after.
-    id: str
-    kind: Literal["tool.notmatching"]
-    data: EventNotmatching
-
-
-class ToolConfirm(TypedDict):
-    """A tool was called for, and waits for a yes before it has an effect."""
-    # Goes on behind this event, where it is given as after.
-    id: str
-    kind: Literal["tool.confirm"]
-    data: EventConfirm
+    kind: Literal["chat.message"]
+    data: EventChatMessage
 
 
 class ToolCancelled(TypedDict):
@@ -2171,14 +2148,6 @@ class ToolCancelled(TypedDict):
     data: EventCancelled
 
 
-class ToolDuplicate(TypedDict):
-    """A tool was called for with values that an earlier trigger had: that one stands for it."""
-    # Goes on behind this event, where it is given as after.
-    id: str
-    kind: Literal["tool.duplicate"]
-    data: EventDuplicate
-
-
 class ToolChanged(TypedDict):
     """A repository was created, updated or deleted."""
     # Goes on behind this event, where it is given as after.
@@ -2187,21 +2156,52 @@ class ToolChanged(TypedDict):
     data: EventChanged
 
 
-class ChatMessage(TypedDict):
-    """A message was stored, or a reply was made, in an app with settings.chatEvents."""
+class ToolConfirm(TypedDict):
+    """A tool was called for, and waits for a yes before it has an effect."""
     # Goes on behind this event, where it is given as after.
     id: str
-    kind: Literal["chat.message"]
-    data: EventChatMessage
+    kind: Literal["tool.confirm"]
+    data: EventConfirm
 
 
-class ChatFailed(TypedDict):
-    """A message could not be decided, in an app with settings.chatEvents. It stays in the history; the same
-    messageId sent again tries again."""
+class ToolDuplicate(TypedDict):
+    """A tool was called for with values that an earlier trigger had: that one stands for it."""
     # Goes on behind this event, where it is given as after.
     id: str
-    kind: Literal["chat.failed"]
-    data: EventChatFailed
+    kind: Literal["tool.duplicate"]
+    data: EventDuplicate
+
+
+class ToolNotmatching(TypedDict):
+    """Tools were in scope and the message called for none."""
+    # Goes on behind this event, where it is given as after.
+    id: str
+    kind: Literal["tool.notmatching"]
+    data: EventNotmatching
+
+
+class ToolRejected(TypedDict):
+    """A message called for a tool, with values that are missing or wrong. Nothing fired."""
+    # Goes on behind this event, where it is given as after.
+    id: str
+    kind: Literal["tool.rejected"]
+    data: EventRejected
+
+
+class ToolResult(TypedDict):
+    """The call of a tool has ended, well or not."""
+    # Goes on behind this event, where it is given as after.
+    id: str
+    kind: Literal["tool.result"]
+    data: EventResult
+
+
+class ToolTrigger(TypedDict):
+    """A tool fires."""
+    # Goes on behind this event, where it is given as after.
+    id: str
+    kind: Literal["tool.trigger"]
+    data: EventFired
 
 # An event: its kind tells which payload its data is.
 Event = Union[ChatFailed, ChatMessage, ToolCancelled, ToolChanged, ToolConfirm, ToolDuplicate, ToolNotmatching, ToolRejected, ToolResult, ToolTrigger]
