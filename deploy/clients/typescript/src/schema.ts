@@ -226,7 +226,7 @@ export interface paths {
         get: operations["getSession"];
         /**
          * Say what is known of a session in advance
-         * @description A session begins with its first use, and need not be put. What is put takes the place of what was put before; its user, history, triggers and repositories stay. Another user than the session has, or had in an earlier life of which something may be left, is refused with 409. The templates named under repositories are copied into the session under their ids, each once: what has fired since does not come back.
+         * @description A session begins with its first use, and need not be put. What is put takes the place of what was put before; its user, history, triggers and repositories stay. Another user than it has is refused with 409. The templates named under repositories are copied into the session under their ids, each once: what has fired since does not come back.
          */
         put: operations["putSession"];
         post?: never;
@@ -792,7 +792,7 @@ export interface paths {
         post?: never;
         /**
          * Erase all sessions of a user
-         * @description With erase=true, which must be said: each session of the user is erased as DELETE of the session does it, those that have ended as well, of which records or events may be left. The answer says how many. It goes on when its client has left. What one that broke off has not come to is found again: send it again. A user without sessions is no error.
+         * @description With erase=true, which must be said: each session of the user is erased as DELETE of the session does it, those that have ended as well, of which records or events may be left. The answer says how many. One that broke off is finished by the next. A user without sessions is no error.
          */
         delete: operations["eraseUser"];
         options?: never;
@@ -809,7 +809,7 @@ export interface paths {
         };
         /**
          * Tell all that is kept of a user's sessions
-         * @description The lines of each session's export, one session after the other, those that have ended as well. Each begins with a line of kind session, which says of one that has ended whose it was and no more. Nothing is kept of a user without lines. A connection that breaks off has not told all.
+         * @description The lines of each session's export, one session after the other, those that have ended as well. Each begins with a line of kind session.
          */
         get: operations["exportUser"];
         put?: never;
@@ -3146,7 +3146,7 @@ export interface components {
          */
         messageId: string;
         /**
-         * @description Only sessions whose metadata has this member with this value, a string as it is and another value as JSON has it: metadata[visitor]=v-17, or metadata.visitor=v-17. At most 8 members, which hold together.
+         * @description Only sessions whose metadata has these members: metadata[visitor]=v-17, or metadata.visitor=v-17.
          * @example {
          *       "visitor": "v-17"
          *     }
@@ -3205,9 +3205,9 @@ export interface components {
          * @example 2026-12-02T09:00:00Z
          */
         until: string;
-        /** @description Only sessions whose last message came before that (RFC 3339); of one without messages, when it began counts. */
+        /** @description Only sessions last used before that. */
         usedBefore: string;
-        /** @description Only sessions whose last message came then or later (RFC 3339); of one without messages, when it began counts. */
+        /** @description Only sessions used then or later, by the last message. */
         usedSince: string;
         /**
          * @description The user, as sessions and messages name it.
@@ -3812,7 +3812,7 @@ export interface operations {
                 /** @description Most items of a page. A page ends at 1 MiB as well. */
                 limit?: components["parameters"]["limit"];
                 /**
-                 * @description Only sessions whose metadata has this member with this value, a string as it is and another value as JSON has it: metadata[visitor]=v-17, or metadata.visitor=v-17. At most 8 members, which hold together.
+                 * @description Only sessions whose metadata has these members: metadata[visitor]=v-17, or metadata.visitor=v-17.
                  * @example {
                  *       "visitor": "v-17"
                  *     }
@@ -3820,9 +3820,9 @@ export interface operations {
                 metadata?: components["parameters"]["metadata"];
                 /** @description Only sessions in this state: waiting, where something is open, or idle. */
                 state?: components["parameters"]["sessionState"];
-                /** @description Only sessions whose last message came before that (RFC 3339); of one without messages, when it began counts. */
+                /** @description Only sessions last used before that. */
                 usedBefore?: components["parameters"]["usedBefore"];
-                /** @description Only sessions whose last message came then or later (RFC 3339); of one without messages, when it began counts. */
+                /** @description Only sessions used then or later, by the last message. */
                 usedSince?: components["parameters"]["usedSince"];
                 /**
                  * @description Only sessions of this user.
