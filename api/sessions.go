@@ -154,7 +154,7 @@ func (h sessions) eraseUser(c echo.Context) error {
 	case err != nil:
 		return err
 	case !erase:
-		return answer.NewProblem(answer.InvalidQuery, "erase=true is to be said: a user's sessions are erased, or each is closed by itself")
+		return answer.NewProblem(answer.InvalidQuery, "add erase=true to erase all sessions of the user; to close one of them, delete that session")
 	case h.memory == nil:
 		return readsNoEvents()
 	}

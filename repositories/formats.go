@@ -89,7 +89,7 @@ const maxUser = 128
 func CheckUser(field, user string) error {
 	foreign := strings.ContainsFunc(user, func(r rune) bool { return !unicode.IsPrint(r) })
 	if user == "" || foreign || !utf8.ValidString(user) || utf8.RuneCountInString(user) > maxUser || strings.TrimSpace(user) != user || user == "." || user == ".." {
-		return fmt.Errorf("%s %q is not a user: 1 to %d printable characters, the first and the last no space; not . or ..", field, fault.Clip(user), maxUser)
+		return fmt.Errorf("%s %q is not a user: 1 to %d printable characters, the first and the last no space, and not . or .. alone", field, fault.Clip(user), maxUser)
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ type UserError struct{ SessionID, User string }
 
 // Error does not tell whose it is.
 func (e *UserError) Error() string {
-	return fmt.Sprintf("session %q is not of user %q: a session keeps its user until nothing of it is left; use another session for this user, or erase this one", e.SessionID, e.User)
+	return fmt.Sprintf("session %q belongs to another user than %q, and keeps its user until it is erased: use another session", e.SessionID, e.User)
 }
 
 // Metadata is a JSON object that a client attaches. Earshot keeps it, returns it and puts it into events.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -26,8 +27,8 @@ func newImport(env environment) *cobra.Command {
 
 type importOptions struct {
 	files.OpenAPIOptions
-	output string
-	force  bool
+	output       string
+	force, merge bool
 }
 
 func newImportOpenAPI(env environment) *cobra.Command {
@@ -41,11 +42,15 @@ func newImportOpenAPI(env environment) *cobra.Command {
 			"Credentials are variables such as ${CRM_TOKEN}, which are named at the end. Each operation\n" +
 			"sends those of its own security; where they differ, there is a source for each. What cannot\n" +
 			"be carried over is said in notes. Nothing is fetched, and no other document is read.\n" +
+			"x-earshot-FIELD at an operation, or at its path, sets a field of the tool: x-earshot-confirm: always.\n" +
 			"Exits with 1 where the document has a fault. - is standard input.",
 		Example: "  earshot import openapi petstore.yaml -o petstore.earshot.yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			o.Stdin = env.in
+			if err := o.readEarlier(); err != nil {
+				return err
+			}
 			made, err := files.FromOpenAPI(args[0], o.OpenAPIOptions)
 			if err != nil {
 				return err
@@ -58,22 +63,63 @@ func newImportOpenAPI(env environment) *cobra.Command {
 	}
 	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` that is written; standard output where it is missing")
 	cmd.Flags().BoolVar(&o.force, "force", false, "write over a file that is there")
+	cmd.Flags().BoolVar(&o.merge, "merge", false, "keep what was edited in the file of an earlier import, and bring the rest to what the document says now")
 	cmd.Flags().StringVar(&o.Name, "name", "", "`ID` of the source and of the repository; made of the document's title where it is missing")
 	cmd.Flags().StringArrayVar(&o.Paths, "path", nil, "how the `PATH`s begin of which operations are taken, as /pets; may be repeated, all without it")
+	cmd.Flags().BoolVar(&o.ConfirmWrites, "confirm-writes", false, "have each tool ask first that is no GET, where the document does not set x-earshot-confirm")
 	cmd.Flags().StringVar(&o.BaseURL, "base-url", "", "`URL` of the API; the document's first server where it is missing")
 	return cmd
 }
 
+// readEarlier reads the file that is to be merged into. Where there is none yet, a new one is made.
+func (o *importOptions) readEarlier() error {
+	switch {
+	case !o.merge:
+		return nil
+	case o.output == "":
+		return errors.New("--merge is about a file: name it with --output")
+	case o.force:
+		return errors.New("--merge keeps what --force writes over: give one of them")
+	}
+	text, err := os.ReadFile(o.output)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	o.Into = &files.Imported{Path: o.output, Text: string(text)}
+	return err
+}
+
+// replace writes over the output whole or not at all.
+func (o *importOptions) replace(text string) error {
+	next, err := os.CreateTemp(filepath.Dir(o.output), ".earshot-import-*")
+	if err != nil {
+		return err
+	}
+	_, err = io.WriteString(next, text)
+	if err = errors.Join(err, next.Close()); err == nil {
+		err = os.Rename(next.Name(), o.output)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(next.Name()))
+	}
+	return nil
+}
+
 func (o *importOptions) write(made *files.OpenAPI, env environment) error {
 	where := "standard output"
-	if o.output != "" {
+	if o.Into != nil {
+		where = o.output
+		if err := o.replace(made.Text); err != nil {
+			return err
+		}
+	} else if o.output != "" {
 		flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 		if o.force {
 			flags = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 		}
 		file, err := os.OpenFile(o.output, flags, 0o600)
 		if errors.Is(err, os.ErrExist) {
-			return fmt.Errorf("%s is there already, perhaps with changes of yours: name another file, or give --force", o.output)
+			return fmt.Errorf("%s is there already, perhaps with changes of yours: name another file, keep them with --merge, or give --force", o.output)
 		}
 		if err != nil {
 			return err

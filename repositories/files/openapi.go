@@ -26,7 +26,14 @@ type OpenAPIOptions struct {
 	BaseURL string
 	// Paths are how the paths begin of which operations are taken; all if there are none.
 	Paths []string
+	// ConfirmWrites has each tool ask first whose operation is no GET, unless the document says x-earshot-confirm.
+	ConfirmWrites bool
+	// Into is the file of an earlier import, whose edits are kept; nil makes a new one.
+	Into *Imported
 }
+
+// Imported is a file that was made by an import, and may have been edited since.
+type Imported struct{ Path, Text string }
 
 // OpenAPI is what an OpenAPI document was made into.
 type OpenAPI struct {
@@ -69,13 +76,17 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 		}
 		return '_'
 	}, path)
-	var written strings.Builder
-	fmt.Fprintf(&written, "# Made of %s by: earshot import openapi\n", printed)
-	for i, one := range append(append(im.sources(), im.tools...), repository) {
-		written.WriteString([]string{"", "---\n"}[min(i, 1)] + render(one, ""))
+	documents := readValues("made.yaml", renderAll(append(append(im.sources(), im.tools...), repository)), nil, &im.faults)
+	with := sumsOf(documents) // as they are read again
+	if options.Into != nil {
+		documents = im.mergeInto(documents)
 	}
+	if len(im.faults) > 0 {
+		return refused()
+	}
+	written := fmt.Sprintf("# Made of %s by: earshot import openapi\n%s%s", printed, renderAll(documents), with)
 	made := &OpenAPI{
-		Text: forEditors(written.String()), Tools: len(im.tools), Operations: im.count,
+		Text: forEditors(written), Tools: len(im.tools), Operations: im.count,
 		Variables: sortedKeys(im.variables), Notes: im.notes.sorted([]string{path}),
 	}
 	if len(made.Text) > maxBytes {
@@ -84,16 +95,28 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 	}
 	// The file is read as its users will read it, with every variable set.
 	set, err := Read([]string{Stdin}, Options{AppID: "import", Stdin: strings.NewReader(made.Text), Lookup: func(name string) (string, bool) {
-		return "https://api.example", slices.Contains(made.Variables, name)
+		return "https://api.example", options.Into != nil || slices.Contains(made.Variables, name)
 	}})
 	if err == nil {
 		err = set.Check()
+	}
+	if err != nil && options.Into != nil {
+		im.faults.add(position{file: options.Into.Path}, "is at fault with what is new in the document: %s", err)
+		return refused()
 	}
 	if err != nil {
 		im.faults.add(im.root.at, "has something that no file of ours can say: %s", err)
 		return refused()
 	}
 	return made, nil
+}
+
+func renderAll(documents []*node) string {
+	var written strings.Builder
+	for i, one := range documents {
+		written.WriteString([]string{"", "---\n"}[min(i, 1)] + render(one, ""))
+	}
+	return written.String()
 }
 
 func (im *openapi) begin(values []*node) bool {

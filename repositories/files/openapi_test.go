@@ -436,3 +436,77 @@ func TestOperationThatIsLeftOutAsksForNoCredentials(t *testing.T) {
 	require.Empty(t, made.Variables)
 	require.Equal(t, map[string]string{"get_a": "source t"}, sent(t, made))
 }
+
+func TestADocumentSetsFieldsOfItsTools(t *testing.T) {
+	document := `{"openapi": "3.1.0", "info": {"title": "Pets"}, "servers": [{"url": "https://pets.example"}],
+		"components": {"securitySchemes": {"basic": {"type": "http", "scheme": "basic"}}}, "security": [{"basic": []}],
+		"paths": {"/pets": {"x-earshot-settle": "5s", "x-earshot-confirm": "always",
+			"get": {"operationId": "list", "x-earshot-confirm": "never", "x-earshot-examples": ["show ${HOME}"], "x-earshot-url": "https://evil.example"},
+			"post": {"operationId": "add", "x-earshot-name": "adopt", "x-earshot-cancel-on-next": true, "x-earshot-request": {"idempotent": false}},
+			"delete": {"operationId": "drop"}}}}`
+	made, set := imported(t, document, files.OpenAPIOptions{})
+	tools := toolsOf(t, set)
+	require.Equal(t, []any{"never", "5s", []any{"show $ {HOME}"}}, []any{tools["list"]["confirm"], tools["list"]["settle"], tools["list"]["examples"]})
+	require.Contains(t, fmt.Sprint(made.Notes), "x-earshot-url is left out")
+	require.NotContains(t, made.Text, "evil")
+	adopt := tools["adopt"]
+	require.Equal(t, []any{"always", true, false}, []any{adopt["confirm"], adopt["cancelOnNext"], adopt["request"].(map[string]any)["idempotent"]})
+	require.Equal(t, tools["list"]["request"].(map[string]any)["auth"], adopt["request"].(map[string]any)["auth"], "beside the credentials")
+
+	_, err := files.FromOpenAPI(files.Stdin, files.OpenAPIOptions{Stdin: strings.NewReader(strings.Replace(document, `"x-earshot-settle": "5s"`, `"x-earshot-setle": "5s"`, 1))})
+	require.ErrorContains(t, err, "setle")
+}
+
+func TestWritesAskFirstWhereThatIsWanted(t *testing.T) {
+	document := `{"openapi": "3.1.0", "info": {"title": "Pets"}, "servers": [{"url": "https://pets.example"}], "paths": {"/pets": {
+		"get": {"operationId": "list"}, "post": {"operationId": "add"}, "delete": {"operationId": "drop", "x-earshot-confirm": "never"}}}}`
+	_, set := imported(t, document, files.OpenAPIOptions{ConfirmWrites: true})
+	tools := toolsOf(t, set)
+	require.Equal(t, []any{nil, "always", "never"}, []any{tools["list"]["confirm"], tools["add"]["confirm"], tools["drop"]["confirm"]})
+	_, set = imported(t, document, files.OpenAPIOptions{})
+	require.Nil(t, toolsOf(t, set)["add"]["confirm"])
+}
+
+// TestImportingAgainKeepsWhatWasEdited edits a file, changes its document, and imports that into it.
+func TestImportingAgainKeepsWhatWasEdited(t *testing.T) {
+	document := func(paths string) string {
+		return `{"openapi": "3.1.0", "info": {"title": "Pets"}, "servers": [{"url": "https://pets.example"}], "paths": {` + paths + `}}`
+	}
+	operation := func(id, says, more string) string {
+		return `"/` + id + `": {"get": {"operationId": "` + id + `", "summary": "` + says + `"` + more + `}}`
+	}
+	first, _ := imported(t, document(operation("list", "Lists pets", "")+","+operation("show", "Shows a pet", "")+","+operation("gone", "Goes", "")+","+operation("kept", "Stays", "")+","+operation("out", "Not wanted", "")), files.OpenAPIOptions{})
+	again := func(text, paths string) (*files.OpenAPI, map[string]map[string]any) {
+		made, set := imported(t, document(paths), files.OpenAPIOptions{Into: &files.Imported{Path: "pets.yaml", Text: text}})
+		return made, toolsOf(t, set)
+	}
+	paths := operation("list", "Lists all pets", "") + "," + operation("show", "Shows one pet", `, "parameters": [{"name": "id", "in": "query", "schema": {"type": "string"}}]`) + "," +
+		operation("out", "Not wanted", "") + "," + operation("new", "Is new", "")
+	edits := strings.NewReplacer(
+		"description: Shows a pet", "description: Shows a pet of ours\nconfirm: always", // edited, and one field of their own
+		"description: Stays", "description: Stays with us",
+		"  - out\n", "", // taken out of the repository
+	).Replace(first.Text)
+	at := strings.Index(edits, "kind: tool\nname: out")
+	require.Positive(t, at, edits)
+	end := at + strings.Index(edits[at:], "---\n")
+	edits = edits[:at] + edits[end+len("---\n"):] + "---\nkind: tool\nname: own\ndescription: Of their own\n"
+
+	made, tools := again(edits, paths)
+	require.ElementsMatch(t, []string{"list", "show", "kept", "new", "own"}, slices.Collect(maps.Keys(tools)))
+	require.Equal(t, "Lists all pets", tools["list"]["description"], "nobody has edited it")
+	require.Equal(t, []any{"Shows a pet of ours", "always"}, []any{tools["show"]["description"], tools["show"]["confirm"]})
+	require.NotEmpty(t, tools["show"]["queryParams"], "what is new in the document comes along: %v", tools["show"])
+	notes := fmt.Sprint(made.Notes)
+	for _, note := range []string{
+		`description of tool show was edited and has changed in the document as well: the edit is kept, and the document has "Shows one pet"`,
+		"tool gone is not in the document any more, and is taken out", "tool kept is not in the document any more; it was edited, and is kept", "tool out was taken out of the file, and is left out",
+	} {
+		require.Contains(t, notes, note)
+	}
+	once, _ := again(made.Text, paths)
+	require.Equal(t, made.Text, once.Text, "there is nothing more to do")
+
+	_, err := files.FromOpenAPI(files.Stdin, files.OpenAPIOptions{Stdin: strings.NewReader(document(paths)), Into: &files.Imported{Path: "pets.yaml", Text: "kind: tool\nname: list\ndescription: x\n"}})
+	require.ErrorContains(t, err, "does not say what it was imported with")
+}

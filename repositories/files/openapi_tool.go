@@ -21,6 +21,7 @@ type operation struct {
 	lists   map[string][]parameter
 	body    string // the template of the body
 	headers *node
+	own     []field // that the document sets
 	// grant is what is sent to authenticate, and source names the source that sends it.
 	grant  *grant
 	source *node
@@ -33,6 +34,7 @@ func (im *openapi) operation(path string, of field, item *node) {
 		openapi: im, at: of.at, label: strings.ToUpper(of.name) + " " + fault.Clip(path), method: strings.ToUpper(of.name), path: path,
 		lists: map[string][]parameter{}, headers: newObject(of.at), source: newText(im.name, of.at),
 	}
+	o.own = o.extensions(item, of.value)
 	var all []*node // parameters of the path and of the operation; the latter win
 	known := map[string]int{}
 	for _, one := range slices.Concat(item.itemsOf("parameters"), of.value.itemsOf("parameters")) {
@@ -231,6 +233,11 @@ var foreignToNames = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 // asTool writes the tool, and again without the rules of its values if a parameter cannot have these.
 func (o *operation) asTool(from *node) {
 	given := from.textOf("operationId")
+	for _, f := range o.own {
+		if f.name == "name" {
+			given, _ = f.value.scalarText()
+		}
+	}
 	if given == "" {
 		given = strings.ToLower(o.method) + strings.NewReplacer("/", "_", "{", "", "}", "").Replace(strings.TrimSuffix(o.path, "/"))
 	}
@@ -269,6 +276,11 @@ func (o *operation) asTool(from *node) {
 			return
 		}
 		o.notes.add(o.at, "%s: the rules of its values are left out: %s", o.label, firstLine(err))
+	}
+	tool = o.extended(tool)
+	if err := checkTool(tool); err != nil {
+		o.faults.add(o.own[0].at, "%s: what %s… says of it is no tool: %s", o.label, extension, firstLine(err))
+		return
 	}
 	o.names[name] = true
 	o.use(o.grant, o.source)

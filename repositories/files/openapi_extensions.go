@@ -1,0 +1,80 @@
+package files
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"earshot/repositories/fault"
+)
+
+// extension begins the names by which a document sets fields of the tool that an operation becomes: at the operation,
+// or at its path for all of that. The name of the field follows, as in files or with hyphens: x-earshot-cancel-on-next.
+const extension = "x-earshot-"
+
+// settled are the fields that say what is sent where. The operation says that: else a document could have
+// credentials sent elsewhere that are meant for another API.
+var settled = []string{"kind", "type", "source", "url", "method", "path", "headers", "requestBody", "pathParams", "queryParams", "headerParams", "bodyParams", "schema", "statement", "tool"}
+
+// extensions are the fields that the document sets for an operation. What stands in them is text: no variable
+// is read.
+func (o *operation) extensions(item, of *node) (own []field) {
+	for _, from := range []*node{item, of} {
+		for _, f := range from.fields {
+			name, is := strings.CutPrefix(f.name, extension)
+			if !is {
+				continue
+			}
+			words := strings.Split(name, "-")
+			for i := 1; i < len(words); i++ {
+				words[i] = strings.ToUpper(words[i][:min(1, len(words[i]))]) + words[i][min(1, len(words[i])):]
+			}
+			if name = strings.Join(words, ""); slices.Contains(settled, name) {
+				o.notes.add(f.at, "%s: %s is left out: the operation says what is sent, and where", o.label, fault.Clip(f.name))
+				continue
+			}
+			own = slices.DeleteFunc(own, func(earlier field) bool { return earlier.name == name })
+			own = append(own, field{name, f.at, literal(f.value)})
+		}
+	}
+	return own
+}
+
+// literal copies a value, of which nothing is taken for a variable.
+func literal(value *node) *node {
+	made := *value
+	if made.fields, made.items = nil, nil; made.kind == text {
+		made.text = unfilled(made.text)
+	}
+	for _, f := range value.fields {
+		made.add(f.name, f.at, literal(f.value))
+	}
+	for _, item := range value.items {
+		made.items = append(made.items, literal(item))
+	}
+	return &made
+}
+
+// extended is the tool with the fields that the document sets, and with the question that the options ask for.
+func (o *operation) extended(tool *node) *node {
+	made := tool.without()
+	for _, f := range o.own {
+		there := made.get(f.name)
+		if there != nil && there.kind == object && f.value.kind == object { // as request, which has the credentials
+			both := there.without()
+			for _, inner := range f.value.fields {
+				both = both.without(inner.name)
+				both.add(inner.name, inner.at, inner.value)
+			}
+			f.value = both
+		}
+		if f.name != "name" {
+			made = made.without(f.name)
+			made.add(f.name, f.at, f.value)
+		}
+	}
+	if o.options.ConfirmWrites && o.method != http.MethodGet && made.get("confirm") == nil {
+		o.set(made, "confirm", "always")
+	}
+	return made
+}

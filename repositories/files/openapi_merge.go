@@ -1,0 +1,181 @@
+package files
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"earshot/repositories/fault"
+)
+
+// An imported file ends with what it was imported with: a line for each of its documents, with a sum of each
+// field. By these, importing again tells what people have changed in it since from what the document has changed.
+const importedWith = "# imported with: "
+
+// sumOf is the sum of a value, in whatever order its fields stand.
+func sumOf(value *node) string {
+	return fmt.Sprintf("%x", sha256.Sum256(sorted(value).json()))[:8]
+}
+
+// sorted copies a value with its fields by name.
+func sorted(value *node) *node {
+	made := *value
+	made.items, made.fields = nil, slices.SortedFunc(slices.Values(value.fields), func(a, b field) int { return strings.Compare(a.name, b.name) })
+	for i, f := range made.fields {
+		made.fields[i].value = sorted(f.value)
+	}
+	for _, item := range value.items {
+		made.items = append(made.items, sorted(item))
+	}
+	return &made
+}
+
+func titleOf(document *node) string { return document.textOf("kind") + " " + document.textOf("name") }
+
+// sums are the sums of the fields of each document, by its kind and name.
+type sums map[string]map[string]string
+
+func sumsOf(documents []*node) sums {
+	all := sums{}
+	for _, one := range documents {
+		of := map[string]string{}
+		for _, f := range one.fields {
+			of[f.name] = sumOf(f.value)
+		}
+		all[titleOf(one)] = of
+	}
+	return all
+}
+
+func (s sums) String() string {
+	var lines strings.Builder
+	for _, title := range slices.Sorted(maps.Keys(s)) {
+		lines.WriteString(importedWith + title)
+		for _, name := range slices.Sorted(maps.Keys(s[title])) {
+			lines.WriteString(" " + name + "=" + s[title][name])
+		}
+		lines.WriteString("\n")
+	}
+	return lines.String()
+}
+
+func readSums(source string) sums {
+	all := sums{}
+	for line := range strings.Lines(source) {
+		words := strings.Fields(strings.TrimPrefix(line, importedWith))
+		if !strings.HasPrefix(line, importedWith) || len(words) < 2 {
+			continue
+		}
+		of := map[string]string{}
+		for _, word := range words[2:] {
+			name, sum, _ := strings.Cut(word, "=")
+			of[name] = sum
+		}
+		all[words[0]+" "+words[1]] = of
+	}
+	return all
+}
+
+// edited reports whether people have changed a document since it was imported with these sums.
+func edited(document *node, with map[string]string) bool {
+	return len(document.fields) != len(with) || slices.ContainsFunc(document.fields, func(f field) bool { return sumOf(f.value) != with[f.name] })
+}
+
+// mergeInto puts what was made of the document into the file that is there. What people have changed in that, or taken out
+// of it, stays so; documents of their own stay as they are.
+func (im *openapi) mergeInto(made []*node) (merged []*node) {
+	there := readValues(im.options.Into.Path, im.options.Into.Text, nil, &im.faults)
+	before := readSums(im.options.Into.Text)
+	if len(im.faults) == 0 && len(before) == 0 {
+		im.faults.add(position{file: im.options.Into.Path}, "does not say what it was imported with, in lines that begin with %q: it was written by hand or by an earlier version; import it anew with --force, and edit that", importedWith)
+	}
+	named, kept, fresh := map[string]*node{}, map[string]bool{}, []*node{}
+	for _, one := range made {
+		named[titleOf(one)] = one
+	}
+	for _, one := range there {
+		title := titleOf(one)
+		with, next := before[title], named[title]
+		kept[title] = true
+		switch {
+		case with == nil: // of their own
+			merged = append(merged, one)
+		case next != nil:
+			merged = append(merged, im.mergeFields(title, one, next, with))
+		case edited(one, with):
+			im.notes.add(one.at, "%s is not in the document any more; it was edited, and is kept", title)
+			merged = append(merged, one)
+		default:
+			im.notes.add(one.at, "%s is not in the document any more, and is taken out", title)
+		}
+	}
+	for _, one := range made {
+		switch title := titleOf(one); {
+		case kept[title]:
+		case before[title] != nil:
+			im.notes.add(one.at, "%s was taken out of the file, and is left out", title)
+		default:
+			fresh = append(fresh, one)
+		}
+	}
+	merged = append(merged, fresh...)
+	im.listTools(merged, fresh, there, before)
+	return merged
+}
+
+// mergeFields merges the fields of one document.
+func (im *openapi) mergeFields(title string, there, next *node, with map[string]string) *node {
+	merged := newObject(there.at)
+	for _, f := range there.fields {
+		from := next.field(f.name)
+		switch {
+		case with[f.name] != sumOf(f.value):
+			if from != nil && with[f.name] != sumOf(from.value) && !from.value.equal(f.value) {
+				im.notes.add(f.at, "%s of %s was edited and has changed in the document as well: the edit is kept, and the document has %s", f.name, title, fault.Clip(string(from.value.json())))
+			}
+			merged.fields = append(merged.fields, f)
+		case from != nil:
+			merged.fields = append(merged.fields, *from)
+		}
+	}
+	for _, f := range next.fields {
+		if there.get(f.name) == nil && with[f.name] == "" {
+			merged.fields = append(merged.fields, f)
+		}
+	}
+	return merged
+}
+
+// listTools has the repositories that were imported name the tools that there are: a list that people have edited gets
+// those that are new, and loses those that are gone.
+func (im *openapi) listTools(merged, fresh, there []*node, before sums) {
+	tools := map[string]bool{}
+	for _, one := range merged {
+		if one.textOf("kind") == kindTool {
+			tools[one.textOf("name")] = true
+		}
+	}
+	for _, one := range merged {
+		listed, with := one.get("tools"), before[titleOf(one)]
+		if one.textOf("kind") != kindRepository || listed == nil || with == nil {
+			continue
+		}
+		names := &node{kind: list, at: listed.at}
+		for _, name := range listed.items {
+			if tools[name.text] {
+				names.items = append(names.items, name)
+			}
+		}
+		was := slices.IndexFunc(there, func(old *node) bool { return titleOf(old) == titleOf(one) })
+		if was >= 0 && sumOf(there[was].get("tools")) != with["tools"] {
+			for _, tool := range fresh {
+				if tool.textOf("kind") == kindTool {
+					names.items = append(names.items, tool.get("name"))
+				}
+			}
+		}
+		one.field("tools").value = names
+	}
+}
