@@ -42,7 +42,8 @@ func (e events) channel(t *testing.T, subject string) (name string, channel map[
 	t.Helper()
 	for name, one := range e.document["channels"].(map[string]any) {
 		one := one.(map[string]any)
-		address := regexp.QuoteMeta(one["address"].(string))
+		given, _ := one["address"].(string) // that of replies is any
+		address := regexp.QuoteMeta(given)
 		pattern := regexp.MustCompile(`\\\{\w+\\\}`).ReplaceAllString(address, `[^.]+`)
 		if regexp.MustCompile("^" + pattern + "$").MatchString(subject) {
 			return name, one
