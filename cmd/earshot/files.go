@@ -130,13 +130,24 @@ func printDifference(out io.Writer, name, before, after string) error {
 // replaceFile lets a new file take the place of a file, which is never half written. A backup that is
 // there already stays: it may be the only copy of what somebody wrote.
 func replaceFile(name, content string) error {
-	info, err := os.Stat(name)
-	if err != nil {
-		return err
-	}
 	backup := name + ".bak"
 	if _, err := os.Lstat(backup); err == nil {
 		return fmt.Errorf("%s is there already; move it away first", backup)
+	}
+	return writeOver(name, content, func() error {
+		if err := os.Link(name, backup); err != nil {
+			return fmt.Errorf("keep it as %s: %w", backup, err)
+		}
+		return nil
+	})
+}
+
+// writeOver lets a new file of the same mode take the place of a file, which is never half written. before, if
+// there is one, is called when the new one is written and the old one still there.
+func writeOver(name, content string, before func() error) error {
+	info, err := os.Stat(name)
+	if err != nil {
+		return err
 	}
 	next, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
@@ -147,8 +158,10 @@ func replaceFile(name, content string) error {
 	if err := errors.Join(err, next.Chmod(info.Mode().Perm()), next.Sync(), next.Close()); err != nil {
 		return err
 	}
-	if err := os.Link(name, backup); err != nil {
-		return fmt.Errorf("keep it as %s: %w", backup, err)
+	if before != nil {
+		if err := before(); err != nil {
+			return err
+		}
 	}
 	return os.Rename(next.Name(), name)
 }

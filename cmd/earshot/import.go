@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,27 +88,11 @@ func (o *importOptions) readEarlier() error {
 	return err
 }
 
-// replace writes over the output whole or not at all.
-func (o *importOptions) replace(text string) error {
-	next, err := os.CreateTemp(filepath.Dir(o.output), ".earshot-import-*")
-	if err != nil {
-		return err
-	}
-	_, err = io.WriteString(next, text)
-	if err = errors.Join(err, next.Close()); err == nil {
-		err = os.Rename(next.Name(), o.output)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(next.Name()))
-	}
-	return nil
-}
-
 func (o *importOptions) write(made *files.OpenAPI, env environment) error {
 	where := "standard output"
 	if o.Into != nil {
 		where = o.output
-		if err := o.replace(made.Text); err != nil {
+		if err := writeOver(o.output, made.Text, nil); err != nil {
 			return err
 		}
 	} else if o.output != "" {

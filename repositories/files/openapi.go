@@ -70,12 +70,6 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 		named.items = append(named.items, tool.get("name"))
 	}
 	repository.add("tools", im.root.at, named)
-	printed := strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '_'
-	}, path)
 	documents := readValues("made.yaml", renderAll(append(append(im.sources(), im.tools...), repository)), nil, &im.faults)
 	with := sumsOf(documents) // as they are read again
 	if options.Into != nil {
@@ -84,7 +78,7 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 	if len(im.faults) > 0 {
 		return refused()
 	}
-	written := fmt.Sprintf("# Made of %s by: earshot import openapi\n%s%s", printed, renderAll(documents), with)
+	written := fmt.Sprintf("# Made of %s by: earshot import openapi\n%s%s", printed(path), renderAll(documents), with)
 	made := &OpenAPI{
 		Text: forEditors(written), Tools: len(im.tools), Operations: im.count,
 		Variables: sortedKeys(im.variables), Notes: im.notes.sorted([]string{path}),
@@ -100,15 +94,25 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 	if err == nil {
 		err = set.Check()
 	}
-	if err != nil && options.Into != nil {
-		im.faults.add(position{file: options.Into.Path}, "is at fault with what is new in the document: %s", err)
-		return refused()
-	}
 	if err != nil {
-		im.faults.add(im.root.at, "has something that no file of ours can say: %s", err)
+		at, what := im.root.at, "has something that no file of ours can say"
+		if options.Into != nil {
+			at, what = position{file: options.Into.Path}, "is at fault with what is new in the document"
+		}
+		im.faults.add(at, "%s: %s", what, err)
 		return refused()
 	}
 	return made, nil
+}
+
+// printed is a path as it stands in a comment.
+func printed(path string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return '_'
+	}, path)
 }
 
 func renderAll(documents []*node) string {

@@ -2,6 +2,7 @@ package files
 
 import (
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -13,8 +14,14 @@ import (
 const extension = "x-earshot-"
 
 // settled are the fields that say what is sent where. The operation says that: else a document could have
-// credentials sent elsewhere that are meant for another API.
-var settled = []string{"kind", "type", "source", "url", "method", "path", "headers", "requestBody", "pathParams", "queryParams", "headerParams", "bodyParams", "schema", "statement", "tool"}
+// credentials sent to it that are meant for another API.
+var settled = []string{
+	"kind", "type", "source", "url", "method", "path", "headers", "requestBody", "pathParams", "queryParams", "headerParams", "bodyParams",
+	"schema", "parameters", "templateParameters", "statement", "remoteName", "tool",
+}
+
+// ofRequest are the fields of a request that say nothing of what is sent.
+var ofRequest = []string{"description", "timeout", "retryFor", "idempotent"}
 
 // extensions are the fields that the document sets for an operation. What stands in them is text: no variable
 // is read.
@@ -25,35 +32,26 @@ func (o *operation) extensions(item, of *node) (own []field) {
 			if !is {
 				continue
 			}
-			words := strings.Split(name, "-")
-			for i := 1; i < len(words); i++ {
-				words[i] = strings.ToUpper(words[i][:min(1, len(words[i]))]) + words[i][min(1, len(words[i])):]
-			}
-			if name = strings.Join(words, ""); slices.Contains(settled, name) {
+			name = behindHyphen.ReplaceAllStringFunc(name, func(hyphened string) string { return strings.ToUpper(hyphened[1:]) })
+			if slices.Contains(settled, name) {
 				o.notes.add(f.at, "%s: %s is left out: the operation says what is sent, and where", o.label, fault.Clip(f.name))
 				continue
 			}
+			value := withoutVariables(f.value)
+			for _, inner := range value.fields {
+				if name == "request" && !slices.Contains(ofRequest, inner.name) {
+					o.notes.add(inner.at, "%s: %s of %s is left out: the operation says what is sent, and where", o.label, fault.Clip(inner.name), fault.Clip(f.name))
+					value = value.without(inner.name)
+				}
+			}
 			own = slices.DeleteFunc(own, func(earlier field) bool { return earlier.name == name })
-			own = append(own, field{name, f.at, literal(f.value)})
+			own = append(own, field{name, f.at, value})
 		}
 	}
 	return own
 }
 
-// literal copies a value, of which nothing is taken for a variable.
-func literal(value *node) *node {
-	made := *value
-	if made.fields, made.items = nil, nil; made.kind == text {
-		made.text = unfilled(made.text)
-	}
-	for _, f := range value.fields {
-		made.add(f.name, f.at, literal(f.value))
-	}
-	for _, item := range value.items {
-		made.items = append(made.items, literal(item))
-	}
-	return &made
-}
+var behindHyphen = regexp.MustCompile(`-[a-z]`)
 
 // extended is the tool with the fields that the document sets, and with the question that the options ask for.
 func (o *operation) extended(tool *node) *node {

@@ -2,11 +2,13 @@ package files
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 )
 
@@ -16,23 +18,12 @@ const importedWith = "# imported with: "
 
 // sumOf is the sum of a value, in whatever order its fields stand.
 func sumOf(value *node) string {
-	return fmt.Sprintf("%x", sha256.Sum256(sorted(value).json()))[:8]
+	read, _ := exactjson.Decode(value.json()) // is JSON
+	text, _ := json.Marshal(read)             // with fields by name
+	return fmt.Sprintf("%x", sha256.Sum256(text))[:8]
 }
 
-// sorted copies a value with its fields by name.
-func sorted(value *node) *node {
-	made := *value
-	made.items, made.fields = nil, slices.SortedFunc(slices.Values(value.fields), func(a, b field) int { return strings.Compare(a.name, b.name) })
-	for i, f := range made.fields {
-		made.fields[i].value = sorted(f.value)
-	}
-	for _, item := range value.items {
-		made.items = append(made.items, sorted(item))
-	}
-	return &made
-}
-
-func titleOf(document *node) string { return document.textOf("kind") + " " + document.textOf("name") }
+func titleOf(one *node) string { return one.textOf("kind") + " " + one.textOf("name") }
 
 // sums are the sums of the fields of each document, by its kind and name.
 type sums map[string]map[string]string
@@ -64,23 +55,24 @@ func (s sums) String() string {
 func readSums(source string) sums {
 	all := sums{}
 	for line := range strings.Lines(source) {
-		words := strings.Fields(strings.TrimPrefix(line, importedWith))
-		if !strings.HasPrefix(line, importedWith) || len(words) < 2 {
+		said, is := strings.CutPrefix(line, importedWith)
+		parts := strings.Fields(said)
+		if !is || len(parts) < 2 {
 			continue
 		}
 		of := map[string]string{}
-		for _, word := range words[2:] {
-			name, sum, _ := strings.Cut(word, "=")
+		for _, part := range parts[2:] {
+			name, sum, _ := strings.Cut(part, "=")
 			of[name] = sum
 		}
-		all[words[0]+" "+words[1]] = of
+		all[parts[0]+" "+parts[1]] = of
 	}
 	return all
 }
 
 // edited reports whether people have changed a document since it was imported with these sums.
-func edited(document *node, with map[string]string) bool {
-	return len(document.fields) != len(with) || slices.ContainsFunc(document.fields, func(f field) bool { return sumOf(f.value) != with[f.name] })
+func edited(one *node, with map[string]string) bool {
+	return len(one.fields) != len(with) || slices.ContainsFunc(one.fields, func(f field) bool { return sumOf(f.value) != with[f.name] })
 }
 
 // mergeInto puts what was made of the document into the file that is there. What people have changed in that, or taken out

@@ -300,11 +300,19 @@ func allowedOf(enum []*node, kind string) []*node {
 	return allowed
 }
 
+// withoutVariables copies a value, of which nothing is taken for a variable.
 func withoutVariables(value *node) *node {
-	if value.kind != text {
-		return &node{kind: value.kind, text: value.text, at: value.at}
+	made := &node{kind: value.kind, text: value.text, at: value.at}
+	if made.kind == text {
+		made.text = unfilled(made.text)
 	}
-	return newText(unfilled(value.text), value.at)
+	for _, f := range value.fields {
+		made.add(f.name, f.at, withoutVariables(f.value))
+	}
+	for _, item := range value.items {
+		made.items = append(made.items, withoutVariables(item))
+	}
+	return made
 }
 
 func clipped(value string, most int) string {
