@@ -19,8 +19,8 @@ const importedWith = "# imported with: "
 // sumOf is the sum of a value, in whatever order its fields stand.
 func sumOf(value *node) string {
 	read, _ := exactjson.Decode(value.json()) // is JSON
-	text, _ := json.Marshal(read)             // with fields by name
-	return fmt.Sprintf("%x", sha256.Sum256(text))[:8]
+	ordered, _ := json.Marshal(read)          // with fields by name
+	return fmt.Sprintf("%x", sha256.Sum256(ordered))[:8]
 }
 
 func titleOf(one *node) string { return one.textOf("kind") + " " + one.textOf("name") }
