@@ -250,14 +250,16 @@ func TestReadsBeyondWhatMayWaitAreWrittenBeforeTheAnswer(t *testing.T) {
 			return effect.Outcome{Verdict: effect.Done, Status: 200, Result: large}
 		})
 		s.Thaw()
-		w.Events.Answer(func(e effect.Effect) effect.Outcome { // nothing gets out until so many are written before
-			w.Until("the queue is full", func() bool { return s.outcomes("before") > 0 })
+		full := make(chan struct{})
+		w.Events.Answer(func(effect.Effect) effect.Outcome { // nothing gets out until so many are written before
+			<-full
 			return effect.Outcome{Verdict: effect.Done}
 		})
 		var last query.Match
 		for s.outcomes("before") == 0 {
 			last = s.Fire(trigger.Direct{Name: "seek"})
 		}
+		close(full)
 		_, written := w.known(last.TriggerID)
 		require.True(t, written)
 		w.Rest()
