@@ -115,7 +115,7 @@ func TestAStreamResumesBehindTheLastEvent(t *testing.T) {
 	require.Eventually(t, func() bool {
 		begun = open(s, sessionEvents, apitest.AdminKey)
 		return begun.first == "1"
-	}, 10*time.Second, 10*time.Millisecond, "even one that has seen nothing knows where it is")
+	}, time.Minute, 10*time.Millisecond, "even one that has seen nothing knows where it is")
 	s.Publish("tool.trigger.clinic.s1.book", "s1", `{"n":2}`)
 	s.Publish("tool.result.clinic.s1.book", "s1", `{"n":3}`)
 	require.Equal(t, "2", begun.next().id)
@@ -256,7 +256,7 @@ func TestASlowReaderIsCutOffAndOthersGoOn(t *testing.T) {
 	}
 	require.Eventually(t, func() bool {
 		return strings.Count(s.Log.String(), `"route":"/v1/apps/:appId/sessions/:sessionId/events"`) == 1
-	}, 30*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 }
 
 func TestWithoutAStreamToReadItIs503(t *testing.T) {
@@ -348,7 +348,7 @@ func TestWhatIsPublishedIsWhatTheDescriptionOfTheEventsSays(t *testing.T) {
 			seen[channelOf(described, t, event)] = true
 		}
 		return len(seen) == sent
-	}, 10*time.Second, 20*time.Millisecond, "%v", seen)
+	}, time.Minute, 20*time.Millisecond, "%v", seen)
 }
 
 // channelOf finds the channel of an event by its subject and holds the event against

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
@@ -103,6 +104,15 @@ func triggered(w apitest.World) []effect.Event {
 	return slices.DeleteFunc(w.Sink.All(), func(e effect.Event) bool { return !strings.HasPrefix(e.Subject, "tool.trigger.") })
 }
 
+// fires waits for the events of n tools, since the event of a call may follow its answer, and wants no more of them.
+func fires(t *testing.T, w apitest.World, n int) []effect.Event {
+	t.Helper()
+	require.Eventually(t, func() bool { return len(triggered(w)) >= n }, time.Minute, time.Millisecond, "%d tools have fired", n)
+	fired := triggered(w)
+	require.Len(t, fired, n)
+	return fired
+}
+
 // Clients of both kinds, as the SDK makes them.
 func TestClientsOfBothKindsListAndCallTheToolsInScope(t *testing.T) {
 	s := agents(t, greets)
@@ -162,9 +172,9 @@ func TestAnAgentSeesWhatItMayGiveAndNothingElse(t *testing.T) {
 	got := a.calls("greet", `{"name":"Ann"}`)
 	require.Equal(t, `{"greeted":12345678901234567890}`, text(got))
 	require.NotNil(t, got["structuredContent"])
-	require.Equal(t, "tool.trigger.clinic._.greet", triggered(s)[0].Subject)
-	require.Contains(t, string(triggered(s)[0].Data), `"source":"agent"`)
-	require.Contains(t, string(triggered(s)[0].Data), `"desk":"A"`)
+	require.Equal(t, "tool.trigger.clinic._.greet", fires(t, s, 1)[0].Subject)
+	require.Contains(t, string(fires(t, s, 1)[0].Data), `"source":"agent"`)
+	require.Contains(t, string(fires(t, s, 1)[0].Data), `"desk":"A"`)
 
 	got = a.calls("greet", `{"nam":"Ann"}`)
 	require.Equal(t, true, got["isError"])
@@ -174,7 +184,7 @@ func TestAnAgentSeesWhatItMayGiveAndNothingElse(t *testing.T) {
 	_, fault, status := a.rpc("tools/call", `"name":"none"`)
 	require.Equal(t, 400, status)
 	require.EqualValues(t, -32602, fault["code"])
-	require.Len(t, triggered(s), 1, "nothing fires for a fault")
+	fires(t, s, 1) // nothing fires for a fault
 }
 
 func TestAHeaderThatRepeatsAnArgumentHasToAgree(t *testing.T) {
@@ -187,8 +197,8 @@ func TestAHeaderThatRepeatsAnArgumentHasToAgree(t *testing.T) {
 		require.NotContains(t, agentAt(s, agentsOfApp, `{}`, mirrors(headers)...).calls("route", arguments), "isError", arguments)
 	}
 	agentAt(s, agentsOfApp+"?tools=search", `{}`).calls("call_tool", `{"name":"route","arguments":{"region":"north"}}`)
-	fired := len(triggered(s))
-	require.Equal(t, 7, fired, "call_tool names no headers")
+	fired := 7 // call_tool names no headers
+	fires(t, s, fired)
 	for arguments, headers := range map[string][]string{
 		`{}`: {"Region: north"}, `{"region":"north"}`: {}, `{"region":"North"}`: {"Region: north"}, `{"region":"a"}`: {"Region: =?base64?%%%?="},
 		`{"n":5}`: {"Count: 5.5"}, `{"deep":{"on":true}}`: {"On: 1"}, `{"n":6}`: {"Count: 5"},
@@ -197,7 +207,7 @@ func TestAHeaderThatRepeatsAnArgumentHasToAgree(t *testing.T) {
 		require.Equal(t, 400, status, arguments)
 		require.EqualValues(t, -32020, fault["code"], arguments)
 	}
-	require.Len(t, triggered(s), fired)
+	fires(t, s, fired)
 }
 
 func mirrors(headers []string) []string {
@@ -222,5 +232,5 @@ func TestAnAgentSeesWhatPeopleSee(t *testing.T) {
 	require.Contains(t, string(s.Call("GET", "/v1/apps/clinic/repositories/desk", "").Is(200, "").Body), `"description":"Greets`+hidden+`"`)
 
 	require.Nil(t, a.calls("greet", `{"name":"Ann"}`)["isError"], "it may call the tool by what it sees")
-	require.Contains(t, string(triggered(s)[0].Data), "na"+hidden+"me")
+	require.Contains(t, string(fires(t, s, 1)[0].Data), "na"+hidden+"me")
 }

@@ -107,7 +107,7 @@ func TestACancelledTaskHasNoEffectAndTakesNoAnswer(t *testing.T) {
 		a.update(id, `{"confirm":{"action":"accept"},"order":{"action":"accept","content":{"order":"A2"}},"amount":{"action":"accept","content":{"amount":1}}}`)
 		require.Equal(t, "cancelled", a.task(id)["status"], "%v", call)
 	}
-	require.Len(t, triggered(s), 1, "the one that asked for an answer")
+	fires(t, s, 1) // the one that asked for an answer
 }
 
 func TestATaskIsConfirmedByWhoeverTheClientAsks(t *testing.T) {
@@ -126,7 +126,7 @@ func TestATaskIsConfirmedByWhoeverTheClientAsks(t *testing.T) {
 		a.update(begun["taskId"], `{"other":{"action":"accept"},"confirm":`+response+`}`)
 		require.Equal(t, want, a.task(begun["taskId"])["status"], response)
 	}
-	require.Len(t, triggered(s), 2)
+	fires(t, s, 2)
 	require.Equal(t, "working", agentAt(s, agentsOfSession, withTasks).calls("refund", `{"order":"A2","amount":5}`)["status"], "somebody else may say yes")
 }
 
@@ -143,9 +143,9 @@ func TestACallIsConfirmedInTheSecondRound(t *testing.T) {
 	require.Equal(t, "input_required", a.calls("refund", `{"order":"A1","amount":500}`, yes, state)["resultType"], "other values are another call")
 	require.Empty(t, triggered(s))
 	require.Equal(t, "complete", a.calls("refund", wanted, yes, state)["resultType"])
-	require.Len(t, triggered(s), 1)
+	fires(t, s, 1)
 	require.Equal(t, "complete", a.calls("refund", wanted, yes, state)["resultType"], "the client had lost the answer")
-	require.Len(t, triggered(s), 1)
+	fires(t, s, 1)
 
 	state = `"requestState":"` + a.calls("refund", wanted)["requestState"].(string) + `"`
 	no := a.calls("refund", wanted, `"inputResponses":{"confirm":{"action":"decline"}}`, state)
@@ -170,7 +170,7 @@ func TestMissingValuesAreAskedFor(t *testing.T) {
 	require.Contains(t, third["inputRequests"], "confirm")
 	const yes = `"inputResponses":{"confirm":{"action":"accept","content":{"confirm":true}},"of another":{}}`
 	require.Equal(t, "complete", a.calls("refund", `{"order":"A1"}`, `"requestState":"`+third["requestState"].(string)+`"`, yes)["resultType"], "with the client's own arguments")
-	require.Contains(t, string(triggered(s)[0].Data), `"values":{"amount":7,"order":"A1"}`)
+	require.Contains(t, string(fires(t, s, 1)[0].Data), `"values":{"amount":7,"order":"A1"}`)
 	declined := a.calls("refund", `{"order":"A1"}`, state, `"inputResponses":{"amount":{"action":"decline"}}`)
 	require.Contains(t, text(declined), "declined")
 	_, fault, _ := a.rpc("tools/call", `"name":"refund","arguments":{},"inputResponses":{"amount":5}`)
@@ -222,8 +222,7 @@ func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
 	both.Wait()
 	require.Equal(t, "completed", there.task(id)["status"])
 	require.Equal(t, "moved", text(here.task(id)["result"].(map[string]any)))
-	fired := triggered(s)
-	require.Len(t, fired, 1, "whoever was last has fired it, once")
+	fired := fires(t, s, 1) // whoever was last has fired it, once
 	require.Empty(t, open())
 	var event struct {
 		ID     string
@@ -288,12 +287,12 @@ func TestACallWithItsOwnIdFiresOnce(t *testing.T) {
 	first, _ := call("order-1", "Ann")
 	again, _ := call("order-1", "Ann")
 	require.Equal(t, first, again)
-	require.Len(t, triggered(s), 1)
+	fires(t, s, 1)
 	_, fault := call("no id", "Ann")
 	require.EqualValues(t, -32602, fault["code"])
 	_, fault = call(fmt.Sprint("order-", 2), "Ann")
 	require.Nil(t, fault)
-	require.Len(t, triggered(s), 2)
+	fires(t, s, 2)
 }
 
 // TestASlowCallIsATask has an endpoint that answers when it is told to, and one that fails first.

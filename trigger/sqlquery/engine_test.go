@@ -97,7 +97,7 @@ func TestStatementsAreEffectsOfTheLedger(t *testing.T) {
 	require.Eventually(t, func() bool {
 		record, err := engine.Trigger(t.Context(), "clinic", match.TriggerID)
 		return err == nil && record.Call.State == "delivered" && string(record.Call.Result) == `[{"v":"Cyprus"}]`
-	}, 30*time.Second, 20*time.Millisecond, "out of the ledger, with the tool as it was stored and with values that are quoted then")
+	}, time.Minute, 20*time.Millisecond, "out of the ledger, with the tool as it was stored and with values that are quoted then")
 	require.Eventually(t, func() bool { return strings.Contains(events.of("tool.result"), `"result":[{"v":"Cyprus"}]`) }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, `[{"v":"Cyprus"}]`, string(fire().Call.Result))
 

@@ -246,7 +246,7 @@ func changedSource(t *testing.T, server *sqltest.Server) {
 	effecttest.Ended(t, outcome, effect.Dead, effect.ReasonBlocked) // a socket of the machine is no address
 	require.Eventually(t, func() bool {
 		return server.Count("select count(*) from pg_stat_activity where application_name = 'earshot'") == 0
-	}, 30*time.Second, 10*time.Millisecond, "what was open before is closed")
+	}, time.Minute, 10*time.Millisecond, "what was open before is closed")
 
 	tool := r.tool(statement("select 1"))
 	r.app.Sources = nil
@@ -261,7 +261,7 @@ func idle(t *testing.T, server *sqltest.Server) {
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"))
 	require.Eventually(t, func() bool {
 		return server.Count("select count(*) from pg_stat_activity where application_name = 'idler'") == 0
-	}, 30*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	require.Equal(t, `[{"v":1}]`, r.rows("select 1 as v"), "it opens again")
 
 	second := source

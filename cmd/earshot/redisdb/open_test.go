@@ -66,7 +66,7 @@ func TestSlotsOfAMasterThatDiedAreFoundWhereTheyAreNow(t *testing.T) {
 		require.NoError(t, heir.Client().Do(t.Context(), "CLUSTER", "DELSLOTSRANGE", own.Start, own.End).Err())
 		require.NoError(t, heir.Client().ClusterAddSlotsRange(t.Context(), own.Start, own.End).Err())
 	}
-	require.Eventually(t, func() bool { return client.Set(t.Context(), key, "3", 0).Err() == nil }, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return client.Set(t.Context(), key, "3", 0).Err() == nil }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, "3", heir.Client().Get(t.Context(), key).Val())
 }
 
