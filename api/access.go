@@ -32,6 +32,7 @@ var accessGroups = []struct {
 		"GET " + ofApp, "PUT " + ofApp, "PATCH " + ofApp,
 		"POST " + ofApp + "/keys", "GET " + ofApp + "/keys", "DELETE " + ofApp + "/keys/:keyId",
 		"GET " + ofApp + "/sources",
+		"GET " + ofApp + "/webhooks", "GET " + ofApp + "/webhooks/:webhookName/deliveries", "POST " + ofApp + "/webhooks/:webhookName/resend",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTools}}, []string{
 		"GET " + ofApp + "/repositories", "POST " + ofApp + "/repositories",

@@ -28,8 +28,9 @@ var permitted = map[string]string{
 	"GET /v1/whoami": "everybody",
 	"GET /v1/apps":   "", "DELETE /v1/apps/{appId}": "",
 	"GET /v1/apps/{appId}": "app", "PUT /v1/apps/{appId}": "app", "PATCH /v1/apps/{appId}": "app",
-	"GET /v1/apps/{appId}/sources": "app",
-	"POST /v1/apps/{appId}/keys":   "app", "GET /v1/apps/{appId}/keys": "app", "DELETE /v1/apps/{appId}/keys/{keyId}": "app",
+	"GET /v1/apps/{appId}/sources":  "app",
+	"GET /v1/apps/{appId}/webhooks": "app", "GET /v1/apps/{appId}/webhooks/{webhookName}/deliveries": "app", "POST /v1/apps/{appId}/webhooks/{webhookName}/resend": "app",
+	"POST /v1/apps/{appId}/keys": "app", "GET /v1/apps/{appId}/keys": "app", "DELETE /v1/apps/{appId}/keys/{keyId}": "app",
 
 	"GET /v1/apps/{appId}/repositories": "tools", "POST /v1/apps/{appId}/repositories": "tools",
 	"PUT /v1/apps/{appId}/repositories/{repositoryId}": "tools", "PATCH /v1/apps/{appId}/repositories/{repositoryId}": "tools",
@@ -174,7 +175,7 @@ func lets(operation, kind string) bool {
 	return kind == "admin" || permitted[operation] == "everybody"
 }
 
-var pathIDs = strings.NewReplacer("{appId}", "clinic", "{messageId}", "m1", "{sessionId}", "s1", "{repositoryId}", "r1", "{triggerId}", "t1", "{keyId}", "k1", "{toolName}", "t")
+var pathIDs = strings.NewReplacer("{appId}", "clinic", "{messageId}", "m1", "{sessionId}", "s1", "{repositoryId}", "r1", "{triggerId}", "t1", "{keyId}", "k1", "{toolName}", "t", "{webhookName}", "desk")
 
 // neededQuery is what an operation is refused without.
 var neededQuery = map[string]string{"DELETE /v1/apps/{appId}/triggers": "?state=failed", "DELETE /v1/apps/{appId}/users/{user}": "?erase=true"}
@@ -250,8 +251,8 @@ func TestNoAnswerTellsWhetherSomethingOfAnotherAppExists(t *testing.T) {
 			}
 			there := look(method, pathIDs.Replace(path), goodBody(operation), sent[kind])
 			for _, ids := range []*strings.Replacer{
-				strings.NewReplacer("{appId}", "nobody", "{sessionId}", "s1", "{repositoryId}", "booking", "{triggerId}", "t1", "{keyId}", "k1", "{toolName}", "t"),
-				strings.NewReplacer("{appId}", "clinic", "{sessionId}", "absent", "{repositoryId}", "booking", "{triggerId}", "absent", "{keyId}", "absent", "{toolName}", "absent"),
+				strings.NewReplacer("{appId}", "nobody", "{sessionId}", "s1", "{repositoryId}", "booking", "{triggerId}", "t1", "{keyId}", "k1", "{toolName}", "t", "{webhookName}", "desk"),
+				strings.NewReplacer("{appId}", "clinic", "{sessionId}", "absent", "{repositoryId}", "booking", "{triggerId}", "absent", "{keyId}", "absent", "{toolName}", "absent", "{webhookName}", "absent"),
 			} {
 				require.Equal(t, there, look(method, ids.Replace(path), goodBody(operation), sent[kind]), "%s as %s", operation, kind)
 			}

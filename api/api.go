@@ -67,6 +67,8 @@ type Options struct {
 	Memory Memory
 	// Asked keeps calls of agents that lack values. Missing: they are faults.
 	Asked Asked
+	// Webhooks tells how the webhooks of apps fare. Missing: its routes answer 503.
+	Webhooks Webhooks
 	// SERMAS turns /mqtt on. Off: its clients read how to turn it on.
 	SERMAS bool
 	// Filters is how many filters the clients of MQTT may have here for one app, and half of what all may

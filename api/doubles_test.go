@@ -1,10 +1,13 @@
 package api_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
+	"time"
 
 	"earshot/matcher"
 	"earshot/repositories"
@@ -17,6 +20,7 @@ import (
 	"earshot/trigger/ledger"
 	"earshot/trigger/query"
 	"earshot/trigger/scope"
+	"earshot/trigger/webhooks"
 )
 
 // asked is one call that a double has got.
@@ -383,4 +387,26 @@ func (e *engineDouble) Purge(_ context.Context, query query.Triggers) (int, erro
 func (e *engineDouble) Retry(_ context.Context, appID, triggerID, by string) error {
 	e.took("Retry", appID, triggerID, by)
 	return e.err
+}
+
+// webhooksDouble has one webhook, of every app.
+type webhooksDouble struct{ resent []string }
+
+func (*webhooksDouble) List(context.Context, string) ([]webhooks.Webhook, error) {
+	return []webhooks.Webhook{{Name: "desk", URL: "https://desk.example/earshot", Types: []string{}, State: "enabled"}}, nil
+}
+
+func (*webhooksDouble) Deliveries(_ context.Context, _, name, state string, page query.Page) ([]webhooks.Delivery, string, error) {
+	if name != "desk" {
+		return nil, "", &repositories.NotFoundError{Kind: "webhook", ID: name}
+	}
+	return []webhooks.Delivery{{EventID: "e1", Type: "tool.trigger", State: cmp.Or(state, "waiting"), Attempts: page.Limit}}, "7", nil
+}
+
+func (w *webhooksDouble) Resend(_ context.Context, appID, name string, since *time.Time) error {
+	if name == "away" {
+		return errors.New("nats: no servers")
+	}
+	w.resent = append(w.resent, fmt.Sprint(appID, " ", name, " ", since))
+	return nil
 }

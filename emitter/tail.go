@@ -107,7 +107,7 @@ func (t *Tail) read(ctx context.Context) error {
 	if err := t.emitter.Ready(ctx); err != nil || !t.wanted() {
 		return err
 	}
-	last, err := t.end(ctx)
+	last, err := t.emitter.end(ctx)
 	if err != nil {
 		return err
 	}
@@ -168,16 +168,6 @@ func (t *Tail) unready() {
 	}
 }
 
-func (t *Tail) end(ctx context.Context) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, t.emitter.options.Timeout)
-	defer cancel()
-	held, err := t.emitter.js.Stream(ctx, Stream)
-	if err != nil {
-		return 0, err
-	}
-	return held.CachedInfo().State.LastSeq, nil
-}
-
 // watch returns when the reader stands still while the stream goes on, or the stream is another; without an
 // error when nobody follows. What was deleted from the stream's end is no event that the reader lacks.
 func (t *Tail) watch(ctx context.Context, consumer jetstream.Consumer) error {
@@ -199,7 +189,7 @@ func (t *Tail) watch(ctx context.Context, consumer jetstream.Consumer) error {
 		if unwanted {
 			return nil
 		}
-		last, err := t.end(ctx)
+		last, err := t.emitter.end(ctx)
 		t.mu.Lock()
 		moved, at := t.advanced, t.last
 		t.advanced = false
@@ -300,7 +290,7 @@ func (t *Tail) Follow(ctx context.Context, appID, sessionID string, after uint64
 	}
 	defer leave()
 	if after > t.position() { // it was read on a replica that is ahead, or of a stream before this one
-		last, err := t.end(ctx)
+		last, err := t.emitter.end(ctx)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrNotReading, err)
 		}

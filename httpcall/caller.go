@@ -154,29 +154,33 @@ func (c *Caller) Deliver(ctx context.Context, delivery effect.Effect) (outcome e
 	if err != nil {
 		return effect.OutcomeOf(err)
 	}
-
 	send := c.roundTrip
 	if tool := delivery.Call.Tool; tool != nil && tool.Type == repositories.ToolMCP {
 		send = c.callRemote // its requests get their tokens themselves
 	} else if call.auth.ready, err = call.auth.authorization(attempt); err == nil {
 		failpoint.At(failpoint.TokenFetched)
 	}
-	var release func(hostHealth)
-	if err == nil {
-		release, err = c.hosts.acquire(attempt, app.ID, call.target)
-	}
-	if err == nil {
-		var health hostHealth
-		outcome, health = send(attempt, call)
-		outcome.Sent = call.sent(outcome)
-		release(health)
-		failpoint.At(failpoint.ResponseRead)
-	} else {
+	if err != nil {
 		outcome = effect.OutcomeOf(err)
+	} else {
+		outcome = c.withRoom(attempt, call, send)
 	}
 	outcome.Error = call.redactor.redact(outcome.Error)
 	if call.hideErrorBody && outcome.Verdict != effect.Done {
 		outcome.Result, outcome.Truncated = nil, false
 	}
+	return outcome
+}
+
+// withRoom sends a call once its host has room.
+func (c *Caller) withRoom(ctx context.Context, call *preparedCall, send func(context.Context, *preparedCall) (effect.Outcome, hostHealth)) effect.Outcome {
+	release, err := c.hosts.acquire(ctx, call.app.ID, call.target)
+	if err != nil {
+		return effect.OutcomeOf(err)
+	}
+	outcome, health := send(ctx, call)
+	outcome.Sent = call.sent(outcome)
+	release(health)
+	failpoint.At(failpoint.ResponseRead)
 	return outcome
 }

@@ -33,6 +33,7 @@ type preparedCall struct {
 	header    http.Header
 	auth      *authorizer
 	redactor  *redactor
+	signing   secret.Secret // in place of the app's signingSecret; may be empty
 	// hideErrorBody keeps the body of an answer that is not 2xx out of the outcome.
 	hideErrorBody bool
 }
@@ -179,7 +180,7 @@ func (c *Caller) headers(call *preparedCall) (http.Header, error) {
 		header.Set("Traceparent", delivery.TraceParent)
 	}
 	var signatures []string
-	for key := range strings.FieldsSeq(call.app.SigningSecret.Reveal()) {
+	for key := range strings.FieldsSeq(cmp.Or(call.signing, call.app.SigningSecret).Reveal()) {
 		signer, err := standardwebhooks.NewWebhook(key)
 		if err != nil {
 			return nil, effect.Permanent(effect.ReasonRequest, "the app's signingSecret is not base64, so the call cannot be signed")

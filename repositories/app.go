@@ -91,17 +91,18 @@ type AuthService struct {
 
 // Settings are an app's choices; the zero value holds the defaults.
 type Settings struct {
-	ChatModeEnabled  bool     `json:"chatModeEnabled"`
-	SkipToolResponse bool     `json:"skipToolResponse"`
-	ChatEvents       bool     `json:"chatEvents,omitempty"`
-	Language         string   `json:"language,omitempty"`
-	TimeZone         string   `json:"timeZone,omitempty"`
-	Prompt           Prompt   `json:"prompt,omitzero"`
-	LLM              LLM      `json:"llm,omitzero"`
-	Offline          Offline  `json:"offline,omitzero"`
-	AllowedOrigins   []string `json:"allowedOrigins,omitempty"`
-	Limits           Limits   `json:"limits,omitzero"`
-	OpenAI           OpenAI   `json:"openai,omitzero"`
+	ChatModeEnabled  bool      `json:"chatModeEnabled"`
+	SkipToolResponse bool      `json:"skipToolResponse"`
+	ChatEvents       bool      `json:"chatEvents,omitempty"`
+	Language         string    `json:"language,omitempty"`
+	TimeZone         string    `json:"timeZone,omitempty"`
+	Prompt           Prompt    `json:"prompt,omitzero"`
+	LLM              LLM       `json:"llm,omitzero"`
+	Offline          Offline   `json:"offline,omitzero"`
+	AllowedOrigins   []string  `json:"allowedOrigins,omitempty"`
+	Limits           Limits    `json:"limits,omitzero"`
+	OpenAI           OpenAI    `json:"openai,omitzero"`
+	Webhooks         []Webhook `json:"webhooks,omitempty"`
 }
 
 // What is done with the chats of clients whose model is behind this service.

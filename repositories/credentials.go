@@ -31,9 +31,13 @@ func fieldCredential(name, pointer string, field *secret.Secret, to func(*App) d
 	return Credential{Name: name, pointer: pointer, Get: func() secret.Secret { return *field }, Set: func(s secret.Secret) { *field = s }, to: to}
 }
 
-// Credentials returns all places where the app can hold a credential. Its signing secret goes nowhere.
+// Credentials returns all places where the app can hold a credential. Its signing secrets go nowhere.
 func (a *App) Credentials() []Credential {
 	list := []Credential{fieldCredential("signingSecret", "/signingSecret", &a.SigningSecret, nil)}
+	for i := range a.Settings.Webhooks {
+		w := &a.Settings.Webhooks[i]
+		list = append(list, fieldCredential("webhooks/"+w.Name, webhookPoint(i, "secret"), &w.Secret, nil))
+	}
 	for i := range a.Modules {
 		m := &a.Modules[i]
 		to := func(*App) destination { return destination{"tokenUrl": m.TokenURL, "clientId": m.OAuthClient()} }

@@ -30,6 +30,7 @@ func (d *decoding) app(app *App) {
 		d.unique(seen, service.Name, i, at+"/name", "%q is the name of service %d as well")
 	}
 
+	d.webhooks(app)
 	seen = map[string]int{}
 	for i, source := range app.Sources {
 		at := fault.Point("sources", i)

@@ -35,6 +35,7 @@ import (
 	"earshot/trigger/ledger"
 	"earshot/trigger/query"
 	"earshot/trigger/scope"
+	"earshot/trigger/webhooks"
 	"earshot/trigger/worker"
 )
 
@@ -65,6 +66,9 @@ type Options struct {
 	Now     func() time.Time
 	NewID   func() string
 	Jitter  func(time.Duration) time.Duration
+	// Webhooks sends the events of Stream to the webhooks of apps; if it is nil, nothing is sent.
+	Webhooks webhooks.Sender
+	Stream   webhooks.Events
 	// LogTexts lets message texts into the log.
 	LogTexts bool
 	// Tracer begins the spans of messages, of tools that fire, and of attempts; nil: none.
@@ -80,6 +84,7 @@ type Options struct {
 //   - query.Records: what messages and triggers have left;
 //   - scope.Reader: the tools that an app or a session has;
 //   - delivery.Deliveries: attempts at effects;
+//   - webhooks.Webhooks: events that are sent to URLs of the app;
 //   - Holds: triggers that wait for a yes, a no, their time or a retry;
 //   - Turns: messages from their request to their answer, and Firings: triggers without a message.
 type Engine struct {
@@ -90,6 +95,7 @@ type Engine struct {
 	*Holds
 	*Turns
 	*Firings
+	Webhooks *webhooks.Webhooks
 }
 
 // NewEngine returns an Engine. Post and Fire work at once; retries, and the work of replicas that
@@ -113,8 +119,9 @@ func NewEngine(o Options) (*Engine, error) {
 	packer := explain.NewPacker(o.Store.Retention().Explain, w.Now)
 	records := &query.Records{Ledger: ledger.NewReader(o.DB), Uses: uses, Explained: o.Store.Retention().Explain, Unexplained: o.Store.Retention().Unexplained}
 	scopes := scope.NewReader(scope.Options{Ledger: w.Ledger, Store: o.Store, Packer: packer, Matcher: o.Matcher, Words: o.Words, Log: w.Log, Now: w.Now})
+	hooks := webhooks.New(webhooks.Options{Worker: w, Apps: o.Store, Events: o.Stream, Sender: o.Webhooks})
 	deliveries := delivery.New(delivery.Options{
-		Worker: w, Records: records, Events: o.Events, Calls: o.Calls, Statements: o.Statements, Answers: o.Answers,
+		Worker: w, Records: records, Events: o.Events, Calls: o.Calls, Statements: o.Statements, Answers: o.Answers, Published: hooks.Published,
 	})
 	d := &decider{
 		Worker: w, records: records, scopes: scopes, deliveries: deliveries, matcher: o.Matcher, packer: packer,
@@ -125,7 +132,7 @@ func NewEngine(o Options) (*Engine, error) {
 	}
 	holds := &Holds{d}
 	d.Handle(keyspace.LaneHeld, holds.takeHeld)
-	return &Engine{w, records, scopes, deliveries, holds, newTurns(d, holds), &Firings{d}}, nil
+	return &Engine{w, records, scopes, deliveries, holds, newTurns(d, holds), &Firings{d}, hooks}, nil
 }
 
 // Open lists what waits in a session, whoever set it off: its calls that lack values, then its triggers, the newest first.

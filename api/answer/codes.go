@@ -40,6 +40,7 @@ const (
 	UnknownSession        Code = "unknown_session"
 	UnknownRepository     Code = "unknown_repository"
 	UnknownTool           Code = "unknown_tool"
+	UnknownWebhook        Code = "unknown_webhook"
 	UnknownTrigger        Code = "unknown_trigger"
 	UnknownMessage        Code = "unknown_message"
 	UnknownDraft          Code = "unknown_draft"
@@ -109,6 +110,7 @@ var Codes = []described{
 	{UnknownSession, http.StatusNotFound, "The session was never used or put, or is over.", "Begin it by using it."},
 	{UnknownRepository, http.StatusNotFound, "There is no repository of this id.", "Create it, or mend the id."},
 	{UnknownTool, http.StatusNotFound, "No tool of this name is in scope, or it was just taken.", "List the tools again."},
+	{UnknownWebhook, http.StatusNotFound, "The app has no webhook of this name.", "Add it to `settings.webhooks`, or mend the name."},
 	{UnknownTrigger, http.StatusNotFound, "There is no trigger of this id, or its record is gone.", "Mend the id."},
 	{UnknownMessage, http.StatusNotFound, "There is no message of this id in the session.", "Mend the id."},
 	{UnknownDraft, http.StatusNotFound, "There is neither a draft nor a message of this id; a draft is kept for 60 s.", "Send the text as a message."},

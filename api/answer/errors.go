@@ -137,7 +137,7 @@ var plain = []struct {
 
 // unknown are the codes of what is missing, by its kind.
 var unknown = map[string]Code{
-	"app": UnknownApp, "session": UnknownSession, "repository": UnknownRepository, "tool": UnknownTool, "key": UnknownKey, "module": UnknownModule,
+	"app": UnknownApp, "session": UnknownSession, "repository": UnknownRepository, "tool": UnknownTool, "key": UnknownKey, "module": UnknownModule, "webhook": UnknownWebhook,
 }
 
 // plainProblem maps the other errors.

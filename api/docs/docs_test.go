@@ -138,7 +138,7 @@ func TestTheEventsAreThoseOfTheContract(t *testing.T) {
 	require.ElementsMatch(t, []string{
 		"tool.trigger.{appId}.{sessionId}.{name}", "app.{appId}.{resource}.{scope}", "tool.result.{appId}.{sessionId}.{name}",
 		"tool.rejected.{appId}.{sessionId}.{name}", "tool.notmatching.{appId}.{sessionId}", "tool.changed.{appId}.{repositoryId}",
-		"tool.confirm.{appId}.{sessionId}.{name}", "tool.cancelled.{appId}.{sessionId}.{name}", "tool.duplicate.{appId}.{sessionId}.{name}",
+		"tool.confirm.{appId}.{sessionId}.{name}", "tool.cancelled.{appId}.{sessionId}.{name}", "tool.duplicate.{appId}.{sessionId}.{name}", "tool.webhook.{appId}.{webhookName}",
 		"chat.message.{appId}.{sessionId}", "chat.failed.{appId}.{sessionId}", "answer.{appId}.{triggerId}",
 	}, addresses)
 	require.Len(t, events["operations"], len(addresses)+len(requests))

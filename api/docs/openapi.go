@@ -182,7 +182,8 @@ func conditionsOf(endpoint Route) []string {
 // would make two types of one name. One with a path in front is of that path alone.
 var renamed = map[string]string{
 	"messageId": "ofMessage", "source": "ofSource", "session": "ofSession", "user": "ofUser", "metadata.*": "metadata",
-	"/v1/apps/:appId/sessions state": "sessionState",
+	"/v1/apps/:appId/sessions state":                         "sessionState",
+	"/v1/apps/:appId/webhooks/:webhookName/deliveries state": "deliveryState",
 }
 
 // answersOf names the answers that are the same for all routes of a sort.

@@ -185,7 +185,7 @@ func (s *service) openEngine() (err error) {
 	}
 	s.engine, err = trigger.NewEngine(trigger.Options{
 		DB: s.db, Store: s.store, Matcher: s.matcher, Words: words,
-		Events: s.config.screen.watch(s.emitter), Calls: s.config.screen.watch(s.caller), Statements: s.config.screen.watch(s.runner), Answers: s.intake,
+		Events: s.config.screen.watch(s.emitter), Calls: s.config.screen.watch(s.caller), Statements: s.config.screen.watch(s.runner), Answers: s.intake, Webhooks: s.caller, Stream: s.emitter,
 		Logger: s.log, Metrics: metrics, Tracer: s.telemetry.tracer(), History: s.config.History, LogTexts: s.config.LogTexts,
 		Now: s.env.now,
 	})
@@ -220,7 +220,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		Walls:      walls,
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
 		Reach:      guard.Reach(policy), Prepare: s.runner.Check, Offer: s.caller.Offered,
-		Asked: pendingcalls.New(s.db, s.env.now), Kept: s.store.Retention().Done,
+		Asked: pendingcalls.New(s.db, s.env.now), Webhooks: s.engine.Webhooks, Kept: s.store.Retention().Done,
 		Ready: []api.Check{{Name: "redis", Ready: s.redisReady}, {Name: "nats", Ready: s.emitter.Ready}, {Name: "this replica", Ready: s.parting.Ready}},
 	})
 	if s.config.NATSIngress.on() {

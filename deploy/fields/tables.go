@@ -23,7 +23,7 @@ var refusals = map[string]string{
 var sections = map[string]struct{ several, anchor string }{
 	"Tool": {"tools", "tool"}, "Options": {"", "options"}, "Request": {"", "request"}, "Basic": {"", "basic"}, "Bearer": {"", "bearer"},
 	"Parameter": {"parameters", "parameter"}, "ToolboxParameter": {"parameters", "parameter"}, "Items": {"", "items"}, "Claim": {"claims", "claim"},
-	"Module": {"modules", "module"}, "AuthService": {"services", "authentication-service"}, "Source": {"sources", "source"},
+	"Module": {"modules", "module"}, "AuthService": {"services", "authentication-service"}, "Source": {"sources", "source"}, "Webhook": {"", "webhook"},
 	"SourceAuth": {"", "authentication-of-a-source"}, "Settings": {"", "settings"}, "Earlier": {"messages", "earlier-message"},
 }
 

@@ -67,6 +67,9 @@ const (
 	RepositoryBefore Point = "repository.before" // a repository is about to be written or removed
 	RepositoryReply  Point = "repository.reply"  // it was, reply lost
 	SessionHalf      Point = "session.half"      // a session's repositories are gone, its history is not
+	WebhookClaimed   Point = "webhook.claimed"   // the lease of a webhook is ours, nothing is sent
+	WebhookSent      Point = "webhook.sent"      // events were sent to it, not written down
+	WebhookReply     Point = "webhook.reply"     // they are, reply lost
 	ShutdownBegun    Point = "shutdown.begun"    // told to end, work in flight
 )
 
@@ -78,7 +81,7 @@ func Points() []Point {
 		NextBefore, HeldClaimed, MoveBefore, MoveReply, EffectsBefore, EffectClaimed, PublishBefore, PublishAcked, TokenFetched, RequestSent, ResponseRead,
 		AttemptDone, AttemptRetried, AttemptDead, SettleBefore, SettleReply, BehindBefore, BehindReply, UnpackBefore, UnpackReply,
 		FinishBefore, FinishReply, GivenBefore, GivenReply, AskedBefore, AskedReply, AskedChanged, AskedFired, AnswerBefore, RebuildBefore,
-		GiveBackBefore, ReviveBefore, ReviveReply, RepositoryBefore, RepositoryReply, SessionHalf, ShutdownBegun,
+		GiveBackBefore, ReviveBefore, ReviveReply, RepositoryBefore, RepositoryReply, SessionHalf, WebhookClaimed, WebhookSent, WebhookReply, ShutdownBegun,
 	}
 }
 

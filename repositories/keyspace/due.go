@@ -1,6 +1,6 @@
 package keyspace
 
-// Lane is a queue of an app's due work of one kind: turns, calls, outboxes or held triggers.
+// Lane is a queue of an app's due work of one kind: turns, calls, outboxes, held triggers or webhooks.
 type Lane string
 
 // The lanes of an app.
@@ -9,10 +9,11 @@ const (
 	LaneCalls    Lane = "calls"    // members the ids of effects
 	LaneOutboxes Lane = "outboxes" // members as Box names them
 	LaneHeld     Lane = "held"     // members the ids of triggers that keep their effects back
+	LaneWebhooks Lane = "webhooks" // members the names of webhooks that are enabled
 )
 
 // Lanes are all lanes of an app.
-var Lanes = []Lane{LaneTurns, LaneCalls, LaneOutboxes, LaneHeld}
+var Lanes = []Lane{LaneTurns, LaneCalls, LaneOutboxes, LaneHeld, LaneWebhooks}
 
 // The ledger has two levels, so that the backlog of one app hides nothing of another:
 // the lanes of a partition that may hold something due, and what each of them holds.
@@ -23,7 +24,7 @@ var Lanes = []Lane{LaneTurns, LaneCalls, LaneOutboxes, LaneHeld}
 func (k Keys) Due() string { return k.named("due") }
 
 // Lane is a sorted set of an app: turns, calls, outboxes or held triggers that are not finished,
-// waiting or leased alike, by the time (ms) when they are due or their lease ends.
+// or webhooks, waiting or leased alike, by the time (ms) when they are due or their lease ends.
 func (k Keys) Lane(lane Lane) string { return k.named(string(lane), ":", k.app) }
 
 // Holders is a hash of an app: the token of the lease of an outbox, by its Box.
@@ -33,7 +34,7 @@ func (k Keys) Holders() string { return k.named("holders:", k.app) }
 // is held back is not owed yet.
 func (k Keys) Owed() string { return k.named("owed") }
 
-// Ledger are the keys that DueLua needs, the last ones of a script.
+// Ledger are the keys that DueLua needs, the last ones of a script. Webhooks have scripts of their own.
 func (k Keys) Ledger() []string {
 	return []string{k.Due(), k.Lane(LaneTurns), k.Lane(LaneCalls), k.Lane(LaneOutboxes), k.Lane(LaneHeld), k.Holders(), k.Owed()}
 }

@@ -162,6 +162,17 @@ func RetriedResult(firing string, n int) string {
 	return EffectID(firing, "result") + "-" + strconv.Itoa(n)
 }
 
+// Webhook are the keys of a webhook of an app. The first is a hash: since, the time (ms) when it was added; url, a digest
+// of where it leads; position, the place in the stream up to which it was served; hints, how often somebody said that
+// there is more; token and until (ms) of its lease; streak and failing, how many deliveries have failed since the last that
+// arrived, and since when (ms); disabled (ms) and reason, where Earshot has ended it; arrived, the time (ms) of the last
+// delivery; the counts delivered, failed and gone; and a field for each member of the second, as WebhookDelivery of
+// package ledger has it. The second is a sorted set: the places in the stream of events that did not arrive, by the time
+// (ms) when they are sent again; +inf where they are not.
+func Webhook(k Keys, name string) (webhook, resends string) {
+	return k.named("webhook:", k.app, ":", name), k.named("resends:", k.app, ":", name)
+}
+
 // Written is a string: the write of a repository that owes the event of that id took
 // place. It expires.
 func (k Keys) Written(id string) string { return k.named("written:", k.app, ":", id) }

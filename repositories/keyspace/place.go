@@ -54,6 +54,9 @@ const (
 	KindCalls     Kind = Kind(LaneCalls)
 	KindOutboxes  Kind = Kind(LaneOutboxes)
 	KindHeld      Kind = Kind(LaneHeld)
+	KindWebhooks  Kind = Kind(LaneWebhooks)
+	KindWebhook   Kind = "webhook"
+	KindResends   Kind = "resends"
 	KindHolders   Kind = "holders"
 	KindOwed      Kind = "owed"
 )

@@ -3,6 +3,8 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"reflect"
@@ -73,21 +75,43 @@ func (a *appReads) App(ctx context.Context, appID string) (*repositories.App, er
 
 // putApp writes an app.
 //
-//	ARGV was is the revision that is there ('' for none), chat '1' where messages are events; then
-//	     appId/source of each source to be looked at now
+//	KEYS as named, then of each webhook its hash and its resends
+//	ARGV was is the revision that is there ('' for none), chat '1' where messages are events; then of each of so
+//	     many webhooks its name, '1' where it is enabled, '0' where not or '' where it is there no more, and a digest
+//	     of where it leads; then appId/source of each source to be looked at now
 //	=>   ok, or conflict
 //
 // The first revision of an app is its generation.
 var putApp = keyspace.NewScript(`
-KEYS app apps refreshes
-ARGV app was revision record limits chat
+KEYS app apps refreshes due webhooks
+ARGV app was revision record limits chat count
 local there = redis.call('HGET', @app, 'rev') or ''
 if there == $revision then return 'ok' end
 if there ~= $was then return 'conflict' end
 if there == '' then redis.call('HSET', @app, 'generation', $revision) end
 redis.call('HSET', @app, 'rev', $revision, 'record', $record, 'version', $revision, 'limits', $limits, 'chat', $chat)
 redis.call('ZADD', @apps, 0, $app)
-for i = 7, #ARGV do redis.call('ZADD', @refreshes, now(), ARGV[i]) end
+local given = tonumber($count)
+for i = 1, given do
+  local hook, resends = KEYS[4 + 2 * i], KEYS[5 + 2 * i]
+  local name, enabled, url = ARGV[5 + 3 * i], ARGV[6 + 3 * i], ARGV[7 + 3 * i]
+  if enabled == '' then
+    redis.call('DEL', hook, resends)
+  else
+    redis.call('HSETNX', hook, 'since', now())
+    if enabled == '0' or redis.call('HGET', hook, 'url') ~= url then
+      redis.call('HDEL', hook, 'disabled', 'reason', 'streak', 'failing')
+    end
+    redis.call('HSET', hook, 'url', url)
+  end
+  if enabled == '1' and redis.call('HEXISTS', hook, 'disabled') == 0 then
+    redis.call('ZADD', @webhooks, now(), name)
+    redis.call('ZADD', @due, 'LT', now(), '` + string(keyspace.LaneWebhooks) + `/' .. $app)
+  else
+    redis.call('ZREM', @webhooks, name)
+  end
+end
+for i = 8 + 3 * given, #ARGV do redis.call('ZADD', @refreshes, now(), ARGV[i]) end
 return 'ok'
 `)
 
@@ -112,19 +136,46 @@ func (w *appWrites) ChangeApp(ctx context.Context, asked AppChange) (app *reposi
 		if err != nil {
 			return err
 		}
-		args := []any{app.ID, there.Revision, app.Revision, record, app.Settings.Rates(), app.Settings.ChatEvents}
+		k := keyspace.KeysOf(app.ID)
+		keys := []string{k.App(), k.Apps(), k.Refreshes(), k.Due(), k.Lane(keyspace.LaneWebhooks)}
+		args := []any{app.ID, there.Revision, app.Revision, record, app.Settings.Rates(), app.Settings.ChatEvents, 0}
+		for _, one := range webhookChanges(there, app) {
+			webhook, resends := keyspace.Webhook(k, one.name)
+			keys = append(keys, webhook, resends)
+			args = append(args, one.name, one.enabled, one.url)
+		}
+		args[6] = (len(args) - 7) / 3
 		for _, source := range app.Sources {
 			was, _ := there.Source(source.Name)
 			if source.Type == repositories.SourceMCP && !reflect.DeepEqual(was, source) {
 				args = append(args, app.ID+"/"+source.Name)
 			}
 		}
-		keys := keyspace.KeysOf(app.ID)
-		reply, err := putApp.Run(ctx, w.db, []string{keys.App(), keys.Apps(), keys.Refreshes()}, args...)
+		reply, err := putApp.Run(ctx, w.db, keys, args...)
 		w.appReads.origins.forget(app.ID)
 		return conflicts(reply, err)
 	})
 	return app, created, err
+}
+
+// webhookChange is what a write of an app says of a webhook, as putApp takes it.
+type webhookChange struct{ name, enabled, url string }
+
+func webhookChanges(there, next *repositories.App) (changes []webhookChange) {
+	for _, one := range next.Settings.Webhooks {
+		enabled := "0"
+		if one.Enabled() {
+			enabled = "1"
+		}
+		digest := sha256.Sum256([]byte(one.URL))
+		changes = append(changes, webhookChange{one.Name, enabled, hex.EncodeToString(digest[:8])})
+	}
+	for _, one := range there.Settings.Webhooks {
+		if _, still := next.Webhook(one.Name); !still {
+			changes = append(changes, webhookChange{name: one.Name})
+		}
+	}
+	return changes
 }
 
 // nextApp reads an app, an empty one without a revision if it is not there, and makes the next state
@@ -245,10 +296,12 @@ func cut(ids []string, limit int) ([]string, string) {
 // dropApp removes an app that has no repositories and no triggers left.
 //
 //	KEYS app, apps, repos, triggers, pending, failed, dead, keys, uses of keys, rate, parts
-//	     of explanations, sessions, those with a user, sourced, then uses of tools
-//	ARGV appId
-//	=>   ok, or again where it has some
+//	     of explanations, sessions, those with a user, sourced, then uses of tools, webhooks,
+//	     and the keys of each webhook
+//	ARGV appId, revision of which these webhooks are
+//	=>   ok, or again where it has some, or another revision
 var dropApp = keyspace.NewFreeingScript(`
+if (redis.call('HGET', KEYS[1], 'rev') or '') ~= ARGV[2] then return 'again' end
 if redis.call('HLEN', KEYS[3]) > 0 or redis.call('ZCARD', KEYS[4]) > 0 then return 'again' end
 redis.call('DEL', KEYS[1], KEYS[5], KEYS[6], KEYS[8], KEYS[9], unpack(KEYS, 10))
 redis.call('ZREM', KEYS[2], ARGV[1])
@@ -284,9 +337,22 @@ func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition
 		if err := w.dropTriggers(ctx, appID); err != nil {
 			return err
 		}
-		return conflicts(dropApp.Run(ctx, w.db, append([]string{keys.App(), keys.Apps(), keys.Repos(""),
+		app, err := w.appReads.App(ctx, appID)
+		if errors.Is(err, repositories.ErrNotFound) {
+			app, err = &repositories.App{}, nil // another has deleted it
+		}
+		if err != nil {
+			return err
+		}
+		names := append([]string{keys.App(), keys.Apps(), keys.Repos(""),
 			keys.Triggers(""), keys.InState(keyspace.Pending), keys.InState(keyspace.Failed), keys.Dead(),
-			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keys.Users(), keys.Sourced(), keys.Asked("")}, keyspace.AllUses(keys, w.now())...), appID))
+			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keys.Users(), keys.Sourced(), keys.Asked("")}, keyspace.AllUses(keys, w.now())...)
+		names = append(names, keys.Lane(keyspace.LaneWebhooks))
+		for _, one := range app.Settings.Webhooks {
+			webhook, resends := keyspace.Webhook(keys, one.Name)
+			names = append(names, webhook, resends)
+		}
+		return conflicts(dropApp.Run(ctx, w.db, names, appID, app.Revision))
 	})
 	if err != nil {
 		return err

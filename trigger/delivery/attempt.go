@@ -75,6 +75,9 @@ func (d *Deliveries) try(ctx context.Context, a attempt) attempt {
 	a.took, a.made = d.Now().Sub(a.at), true
 	d.assess(&a)
 	failpoint.At(recording[a.outcome.Verdict])
+	if a.Kind == effect.KindEvent && a.outcome.Verdict == effect.Done {
+		d.Published(a.AppID)
+	}
 	d.logAttempt(a)
 	return a
 }

@@ -35,7 +35,9 @@ type Options struct {
 	Statements effect.Deliverer
 	// Answers looks for answers that were published, before a trigger is given up for want of one; if
 	// it is nil, there are none.
-	Answers        effect.Deliverer
+	Answers effect.Deliverer
+	// Published is called for each event that was stored, and must not wait.
+	Published      func(appID string)
 	CoalesceWindow time.Duration
 }
 

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"time"
 
 	"earshot/repositories"
 	"earshot/repositories/cloudevent"
@@ -148,4 +149,13 @@ type Published struct {
 	// SessionID is the session that it is of; empty without one.
 	SessionID string
 	Data      json.RawMessage
+}
+
+// StoredEvent is an event of the stream with its headers.
+type StoredEvent struct {
+	Published
+	ID          string // the same on every delivery, and of no other event: Nats-Msg-Id
+	Kind        string // the first two words of its subject
+	Time        time.Time
+	TraceParent string // may be empty
 }

@@ -26,6 +26,7 @@ const (
 	KindDuplicate   = "tool.duplicate" // another one had equal values before
 	KindMessage     = "chat.message"
 	KindFailed      = "chat.failed"
+	KindWebhook     = "tool.webhook" // a webhook of the app was disabled
 )
 
 // Header holds the fields that the payloads of a turn's events have in common.
@@ -191,6 +192,17 @@ type Failed struct {
 }
 
 func (f Failed) forms() []any { return []any{f} }
+
+// Webhook is the payload of KindWebhook.
+type Webhook struct {
+	Header
+	Name         string     `json:"name"`
+	State        string     `json:"state"` // disabled
+	Reason       string     `json:"reason"`
+	FailingSince *time.Time `json:"failingSince,omitempty"`
+}
+
+func (w Webhook) forms() []any { return []any{w} }
 
 // EventOf wraps a payload, in the first form that fits into an event, and reports whether it had to
 // be shortened. The subject ends without a name if it is empty.

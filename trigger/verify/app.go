@@ -180,17 +180,26 @@ end
 return faults
 `)
 
+// keyOfApp is a key that goes with its app; empty for one that stays.
+func keyOfApp(place keyspace.Place) string {
+	switch place.Kind {
+	case keyspace.KindRepos, keyspace.KindAppKeys, keyspace.KindKeyUses, keyspace.KindSourced, keyspace.KindExplained, keyspace.KindWebhook, keyspace.KindResends:
+		return place.Key()
+	}
+	return ""
+}
+
 // places looks at keys one by one. It asks while it reads a list: that may be long.
 func (w *walk) places(ctx context.Context, places []keyspace.Place) (probes []probe, err error) {
 	for _, place := range places {
 		k, kind, app := keyspace.KeysOf(place.App), place.Kind, []any{place.App}
-		if key := map[keyspace.Kind]string{
-			keyspace.KindRepos: k.Repos(place.Name), keyspace.KindAppKeys: k.AppKeys(), keyspace.KindKeyUses: k.KeyUses(),
-			keyspace.KindSourced: k.Sourced(), keyspace.KindExplained: k.ExplainedParts(),
-		}[kind]; key != "" {
+		if key := keyOfApp(place); key != "" {
 			of := string(kind)
+			if place.Name != "" && kind == keyspace.KindRepos {
+				of += " of session"
+			}
 			if place.Name != "" {
-				of += " of session " + place.Name
+				of += " " + place.Name
 			}
 			probes = append(probes, probe{leftover, []string{key, k.App(), k.Apps()}, app, place.App, of})
 		}

@@ -120,11 +120,12 @@ var ofPartitions = []keyspace.Kind{
 func (w *walk) keys(ctx context.Context) error {
 	looks := map[keyspace.Kind]func(context.Context, []keyspace.Place) ([]probe, error){
 		keyspace.KindTrigger: w.records, keyspace.KindEffect: w.effects,
-		keyspace.KindTurns: w.lanes, keyspace.KindCalls: w.lanes, keyspace.KindOutboxes: w.lanes, keyspace.KindHeld: w.lanes,
+		keyspace.KindTurns: w.lanes, keyspace.KindCalls: w.lanes, keyspace.KindOutboxes: w.lanes, keyspace.KindHeld: w.lanes, keyspace.KindWebhooks: w.lanes,
 		keyspace.KindHolders: w.places, keyspace.KindOrder: w.places, keyspace.KindRepos: w.places,
 		keyspace.KindTriggers: w.places, keyspace.KindPending: w.places, keyspace.KindFailed: w.places,
 		keyspace.KindApp: w.places, keyspace.KindSessions: w.places, keyspace.KindUsers: w.users, keyspace.KindExplained: w.places,
 		keyspace.KindAppKeys: w.places, keyspace.KindKeyUses: w.places, keyspace.KindSourced: w.places,
+		keyspace.KindWebhook: w.places, keyspace.KindResends: w.places,
 	}
 	for kind := range lives {
 		looks[kind] = w.places

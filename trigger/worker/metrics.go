@@ -18,7 +18,9 @@ type Metrics struct {
 	// Behind counts direct triggers that change nothing, by how their records were written: behind the
 	// answer, before it (the queue was full), not at all as their session has ended (dropped), or not at
 	// all for a failure (lost). BehindWaiting are those that are answered and not written and published.
-	Behind        *prometheus.CounterVec
+	Behind *prometheus.CounterVec
+	// Webhooks counts deliveries to the webhooks of apps by what came of them, and webhooks that were disabled.
+	Webhooks      *prometheus.CounterVec
 	BehindWaiting prometheus.Gauge
 
 	oldestSeconds, due, dead, redisFull, shardsAway prometheus.Gauge
@@ -44,6 +46,7 @@ func NewMetrics() *Metrics {
 		MatchSeconds: in.NewHistogram(prometheus.HistogramOpts{
 			Name: "earshot_match_seconds", Help: "Time to match a message.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
 		}),
+		Webhooks:      counter("earshot_webhook_deliveries_total", "Attempts to send events to webhooks by what came of them; disabled counts webhooks that were ended.", "outcome"),
 		Behind:        counter("earshot_behind_total", "Triggers of tools that change nothing, by how their records were written.", "outcome"),
 		BehindWaiting: gauge("earshot_behind_waiting", "Triggers that are answered and are still to be written and published."),
 		oldestSeconds: gauge("earshot_effects_oldest_seconds", "For how long the oldest due effect has been due."),
@@ -57,6 +60,9 @@ func NewMetrics() *Metrics {
 	}
 	for _, outcome := range []string{"matched", "rejected", "unmatched", "undecided", "error"} {
 		m.Messages.WithLabelValues(outcome)
+	}
+	for _, outcome := range []string{"delivered", "retry", "failed", "gone", "disabled"} {
+		m.Webhooks.WithLabelValues(outcome)
 	}
 	for _, outcome := range []string{"written", "before", "dropped", "lost"} {
 		m.Behind.WithLabelValues(outcome)

@@ -104,6 +104,22 @@ type SourceAuth struct {
 	ModuleID string `json:"moduleId,omitempty"`
 }
 
+// Webhook is a URL of the app that its events are sent to.
+type Webhook struct {
+	// Name of the webhook: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. Under another name it is another
+	// webhook, which begins with what happens next.
+	Name string `json:"name"`
+	URL  string `json:"url"` // Where events are posted: an absolute http or https URL. Redirects are not followed.
+	// Which events are sent: the first two words of their subjects. All, where there are none.
+	Types []string `json:"types,omitempty"`
+	// Signs what is sent (Standard Webhooks), as signingSecret of the app does where it is missing: whsec_ and
+	// base64; several with spaces between them, while the receiver changes from one to the next. A credential. Never
+	// returned: reads as ***; *** sent back keeps what is stored.
+	Secret string `json:"secret,omitempty"`
+	// disabled: nothing is sent. Enabled again, it goes on from where it was. Default: enabled.
+	State string `json:"state,omitempty"`
+}
+
 // Settings is how messages of an app are matched and answered, and what it may use.
 type Settings struct {
 	// true: the model also writes a reply to each message, after a match with the tool's result in hand. false: reply
@@ -124,7 +140,8 @@ type Settings struct {
 	LLM      *LLM     `json:"llm,omitempty"`     // Which model is asked, and when.
 	Offline  *Offline `json:"offline,omitempty"` // How messages are matched where no model decides.
 	// What is done with chats of clients that take this service for their model, at …/openai/v1.
-	OpenAI *Listening `json:"openai,omitempty"`
+	OpenAI   *Listening `json:"openai,omitempty"`
+	Webhooks []Webhook  `json:"webhooks,omitempty"` // URLs that events of the app are sent to.
 	// Pages of these origins may call from a browser (CORS). None unless listed; * is every page.
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
 	// Those that are not given have their defaults. null, or 0, takes one off, and null in place of the object takes

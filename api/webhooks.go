@@ -1,0 +1,90 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/api/answer"
+	"earshot/repositories"
+	"earshot/repositories/bodies"
+	"earshot/repositories/keyspace"
+	"earshot/trigger/query"
+	"earshot/trigger/webhooks"
+)
+
+// Webhooks tells how the webhooks of apps fare. Its errors are repositories.ErrNotFound without the app or the webhook,
+// keyspace.ErrUnavailable, and that of the stream.
+type Webhooks interface {
+	List(ctx context.Context, appID string) ([]webhooks.Webhook, error)
+	Deliveries(ctx context.Context, appID, name, state string, page query.Page) (items []webhooks.Delivery, next string, err error)
+	// Resend has a webhook sent again what the stream has from a moment on, or without one what did not arrive.
+	Resend(ctx context.Context, appID, name string, since *time.Time) error
+}
+
+// hooks serves the webhooks of apps.
+type hooks struct {
+	webhooks Webhooks
+	bodies   *bodies.Definitions
+}
+
+func (h hooks) routes() []route {
+	const all, one = "/v1/apps/:appId/webhooks", "/v1/apps/:appId/webhooks/:webhookName"
+	list := func(c echo.Context) error {
+		if h.webhooks == nil {
+			return readsNoEvents()
+		}
+		items, err := h.webhooks.List(c.Request().Context(), c.Param("appId"))
+		return answer.List(c, items, "", err)
+	}
+	return []route{
+		{method: http.MethodGet, path: all, handle: list},
+		{method: http.MethodGet, path: one + "/deliveries", handle: h.deliveries, query: append([]string{"state"}, pageQuery...)},
+		{method: http.MethodPost, path: one + "/resend", handle: h.resend, reads: true},
+	}
+}
+
+var deliveryStates = []string{webhooks.DeliveryWaiting, webhooks.DeliveryFailed}
+
+func (h hooks) deliveries(c echo.Context) error {
+	if h.webhooks == nil {
+		return readsNoEvents()
+	}
+	a := &searchQuery{c: c}
+	state, page := a.oneOf("state", deliveryStates), a.page()
+	if err := a.problem(); err != nil {
+		return err
+	}
+	items, next, err := h.webhooks.Deliveries(c.Request().Context(), c.Param("appId"), c.Param("webhookName"), state, page)
+	return answer.List(c, items, next, streamAway(err))
+}
+
+func (h hooks) resend(c echo.Context) error {
+	if h.webhooks == nil {
+		return readsNoEvents()
+	}
+	body, err := readOptional(c)
+	if err != nil {
+		return err
+	}
+	var given struct {
+		Since *time.Time `json:"since"`
+	}
+	if len(body) > 0 {
+		if err := h.bodies.Decode("Resend", body, &given); err != nil {
+			return err
+		}
+	}
+	return answer.Done(c, http.StatusAccepted, streamAway(h.webhooks.Resend(c.Request().Context(), c.Param("appId"), c.Param("webhookName"), given.Since)))
+}
+
+// streamAway makes the answer to a request that could not read the stream of events.
+func streamAway(err error) error {
+	if err == nil || errors.Is(err, repositories.ErrNotFound) || errors.Is(err, keyspace.ErrUnavailable) || errors.Is(err, query.ErrCursor) {
+		return err
+	}
+	return answer.NewProblem(answer.EventsUnavailable, "the stream of events cannot be read now; send the request again").With("Retry-After", answer.Soon).Because(err)
+}

@@ -1,0 +1,178 @@
+package emitter
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"earshot/trigger/effect"
+)
+
+// After reads the events of an app that the stream has after a place, at most so many, of some kinds or, without any,
+// of all. Those of emitters are left out: they say what their tool.trigger says. reached is the place up to which
+// there is none that was left out for want of room. A place that the stream has not come to is of another stream, and
+// all of this one is after it.
+func (e *Emitter) After(ctx context.Context, appID string, kinds []string, after uint64, most int) (events []effect.StoredEvent, reached uint64, err error) {
+	e.inFlight.RLock()
+	defer e.inFlight.RUnlock()
+	if err := e.connected(); err != nil {
+		return nil, after, err
+	}
+	last, err := e.end(ctx)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, after, nil
+	}
+	if err != nil {
+		return nil, after, err
+	}
+	if after > last {
+		after = 0
+	}
+	if after == last {
+		return nil, after, nil
+	}
+	consumer, remove, err := e.consumer(ctx, jetstream.ConsumerConfig{
+		FilterSubjects: subjectsOf(appID, kinds), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
+	})
+	if err != nil {
+		return nil, after, err
+	}
+	defer remove()
+	pending := int(min(consumer.CachedInfo().NumPending, uint64(most)))
+	for len(events) < pending {
+		batch, err := consumer.Fetch(pending-len(events), jetstream.FetchMaxWait(e.options.Timeout))
+		if err != nil {
+			return nil, after, err
+		}
+		count := 0
+		for msg := range batch.Messages() {
+			count++
+			events = append(events, readStored(msg))
+		}
+		if err := batch.Error(); err != nil || count == 0 {
+			return nil, after, errors.Join(err, ctx.Err(), errNothingCame)
+		}
+	}
+	if uint64(pending) == consumer.CachedInfo().NumPending {
+		return events, max(last, sequenceOf(events)), nil
+	}
+	return events, sequenceOf(events), nil
+}
+
+var errNothingCame = errors.New("the stream has events and handed none out")
+
+// sequenceOf is the place of the last event; 0 without one.
+func sequenceOf(events []effect.StoredEvent) uint64 {
+	if len(events) == 0 {
+		return 0
+	}
+	return events[len(events)-1].Sequence
+}
+
+// subjectsOf are the subjects of events of an app, but for those of emitters.
+func subjectsOf(appID string, kinds []string) (subjects []string) {
+	for _, filter := range (audience{app: appID}).filters() {
+		if kind := kindOf(filter); !strings.HasPrefix(filter, "app.") && (len(kinds) == 0 || slices.Contains(kinds, kind)) {
+			subjects = append(subjects, filter)
+		}
+	}
+	return subjects
+}
+
+// kindOf is the first two words of a subject.
+func kindOf(subject string) string {
+	words := strings.SplitN(subject, ".", 3)
+	return strings.Join(words[:min(2, len(words))], ".")
+}
+
+func readStored(msg jetstream.Msg) effect.StoredEvent {
+	published, _, _ := readEvent(msg)
+	return storedEvent(published, msg.Headers())
+}
+
+func storedEvent(published effect.Published, header nats.Header) effect.StoredEvent {
+	at, _ := time.Parse(time.RFC3339Nano, header.Get("ce-time")) // we have written it
+	return effect.StoredEvent{
+		Published: published, ID: header.Get(jetstream.MsgIDHeader), Kind: kindOf(published.Subject), Time: at, TraceParent: header.Get("traceparent"),
+	}
+}
+
+// At reads the event at a place of the stream; nil where there is none any more.
+func (e *Emitter) At(ctx context.Context, place uint64) (*effect.StoredEvent, error) {
+	e.inFlight.RLock()
+	defer e.inFlight.RUnlock()
+	if err := e.connected(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.options.Timeout)
+	defer cancel()
+	held, err := e.js.Stream(ctx, Stream)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	msg, err := held.GetMsg(ctx, place)
+	if errors.Is(err, jetstream.ErrMsgNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	of, _ := audienceOf(msg.Subject, msg.Header.Get("ce-source"))
+	event := storedEvent(effect.Published{Sequence: msg.Sequence, Subject: msg.Subject, SessionID: of.session, Data: msg.Data}, msg.Header)
+	return &event, nil
+}
+
+// Before is the place in the stream after which comes what was stored from a moment on.
+func (e *Emitter) Before(ctx context.Context, moment time.Time) (uint64, error) {
+	e.inFlight.RLock()
+	defer e.inFlight.RUnlock()
+	if err := e.connected(); err != nil {
+		return 0, err
+	}
+	last, err := e.end(ctx)
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	consumer, remove, err := e.consumer(ctx, jetstream.ConsumerConfig{DeliverPolicy: jetstream.DeliverByStartTimePolicy, OptStartTime: &moment, HeadersOnly: true})
+	if err != nil {
+		return 0, err
+	}
+	defer remove()
+	if consumer.CachedInfo().NumPending == 0 {
+		return last, nil
+	}
+	batch, err := consumer.Fetch(1, jetstream.FetchMaxWait(e.options.Timeout))
+	if err != nil {
+		return 0, err
+	}
+	for msg := range batch.Messages() {
+		metadata, err := msg.Metadata()
+		if err != nil {
+			return 0, err
+		}
+		return metadata.Sequence.Stream - 1, nil
+	}
+	return 0, errors.Join(batch.Error(), errNothingCame)
+}
+
+// end is the place at which the stream ends.
+func (e *Emitter) end(ctx context.Context) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.options.Timeout)
+	defer cancel()
+	held, err := e.js.Stream(ctx, Stream)
+	if err != nil {
+		return 0, err
+	}
+	return held.CachedInfo().State.LastSeq, nil
+}

@@ -1,0 +1,380 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
+)
+
+const (
+	// WebhookBrink is the number of failures in a row after which one delivery at a time tries whether the
+	// webhook's server is back.
+	WebhookBrink = 5
+	// MostResends is how many deliveries of a webhook wait to be sent again before the others wait in the stream,
+	// and how many that have failed for good are listed.
+	MostResends = 1000
+)
+
+// Webhooks is the durable state of the webhooks of apps: how far each has come in the stream of events, and what did not
+// arrive. It is safe for concurrent use.
+type Webhooks struct{ l *Ledger }
+
+// NewWebhooks returns the state of webhooks in a ledger.
+func NewWebhooks(of *Ledger) *Webhooks { return &Webhooks{of} }
+
+// WebhookClaim is a webhook whose lease was taken.
+type WebhookClaim struct {
+	Now        time.Time // by the clock of Redis
+	Since      time.Time // when it was added
+	Position   uint64    // the place in the stream up to which it was served
+	Positioned bool      // Position holds; else it begins at Since
+	Streak     int       // failures since the last delivery that arrived
+	Failing    time.Time // when the first of them was; zero for none
+	Resends    int       // how many deliveries wait to be sent again
+	Due        []WebhookDelivery
+	hints      string
+}
+
+// WebhookDelivery is an event that did not arrive, by its place in the stream. What it says is in the stream alone.
+type WebhookDelivery struct {
+	Sequence uint64
+	Attempts int
+	First    time.Time // when it was tried first
+	Status   int       // of the last answer; 0 for none
+	// Next is when it is sent again; zero where it has failed for good.
+	Next time.Time
+}
+
+// field is the value of its field in the hash of the webhook.
+func (d WebhookDelivery) field() string { return fmt.Sprint(d.Attempts, d.First.UnixMilli(), d.Status) }
+
+func readDelivery(sequence, field string) (d WebhookDelivery) {
+	d.Sequence, _ = strconv.ParseUint(sequence, 10, 64)
+	words := append(strings.Fields(field), "", "", "")
+	d.Attempts, d.First, d.Status = number(words[0]), time.UnixMilli(int64(number(words[1]))).UTC(), number(words[2])
+	return d
+}
+
+// resendLua names the fields of deliveries in the hash of a webhook, and the member of its lane in those of the
+// partition.
+const resendLua = `
+local function fieldOf(sequence) return 'd:' .. sequence end
+local function wakes(due, lane, app, name, at)
+  redis.call('ZADD', lane, 'XX', at, name)
+  redis.call('ZADD', due, 'LT', at, '` + string(keyspace.LaneWebhooks) + `/' .. app)
+end
+`
+
+// claimWebhook takes the lease of a webhook that is due.
+//
+//	=>   {status, ...}
+//	     gone    it is there no more, or disabled
+//	     taken   another has it, or it is not due
+//	     ok      with what a WebhookClaim has, and due: sequences and fields by turns
+var claimWebhook = keyspace.NewFreeingScript(resendLua, `
+KEYS due lane webhook resends
+ARGV app name token lease most brink
+local at, due = now(), redis.call('ZSCORE', @lane, $name)
+local f = redis.call('HMGET', @webhook, 'since', 'position', 'hints', 'streak', 'failing', 'token', 'until', 'disabled')
+if not due or not f[1] or f[8] then
+  redis.call('ZREM', @lane, $name)
+  return {'gone'}
+end
+if f[6] ~= $token and tonumber(f[7] or '0') > at then
+  wakes(@due, @lane, $app, $name, f[7])
+  return {'taken'}
+end
+if f[6] ~= $token and tonumber(due) > at then return {'taken'} end
+local ends = at + tonumber($lease)
+redis.call('HSET', @webhook, 'token', $token, 'until', ends)
+wakes(@due, @lane, $app, $name, ends)
+local most, list = tonumber(f[4] or '0') >= tonumber($brink) and 1 or $most, {}
+for i, sequence in ipairs(redis.call('ZRANGEBYSCORE', @resends, '-inf', at, 'LIMIT', 0, most)) do
+  list[2 * i - 1], list[2 * i] = sequence, redis.call('HGET', @webhook, fieldOf(sequence)) or ''
+end
+return {'ok', 'since', f[1], 'position', f[2] or '', 'hints', f[3] or '', 'streak', f[4] or '0', 'failing', f[5] or '0',
+  'resends', tostring(redis.call('ZCARD', @resends) - #redis.call('ZRANGEBYSCORE', @resends, '+inf', '+inf')), 'now', string.format('%.0f', at), 'due', list}
+`)
+
+func webhookKeys(appID, name string) []string {
+	k := keyspace.KeysOf(appID)
+	webhook, resends := keyspace.Webhook(k, name)
+	return []string{k.Due(), k.Lane(keyspace.LaneWebhooks), webhook, resends}
+}
+
+// Claim takes the lease of a webhook with at most so many of its deliveries that are due, one beyond
+// WebhookBrink; nil if it is not available.
+func (w *Webhooks) Claim(ctx context.Context, appID, name, token string, lease time.Duration, most int) (*WebhookClaim, error) {
+	r, err := w.l.run(ctx, claimWebhook, webhookKeys(appID, name), appID, name, token, lease.Milliseconds(), most, WebhookBrink)
+	if err != nil || r.Status != "ok" {
+		return nil, err
+	}
+	c := &WebhookClaim{Now: r.time("now").UTC(), Since: r.time("since").UTC(), Streak: r.number("streak"), Resends: r.number("resends"), hints: r.text("hints")}
+	if text := r.text("position"); text != "" {
+		c.Positioned = true
+		c.Position, _ = strconv.ParseUint(text, 10, 64) // written by our scripts
+	}
+	if since := r.number("failing"); since > 0 {
+		c.Failing = time.UnixMilli(int64(since)).UTC()
+	}
+	for pair := range slices.Chunk(r.texts("due"), 2) {
+		c.Due = append(c.Due, readDelivery(pair[0], pair[1]))
+	}
+	return c, nil
+}
+
+// WebhookReport is what became of the deliveries of a claim.
+type WebhookReport struct {
+	App, Name, Token string
+	Claim            *WebhookClaim
+	Position         uint64
+	Done             []uint64          // sequences of Resends that are over: they arrived, or are in the stream no more
+	Again            []WebhookDelivery // tried in vain; one without Next has failed for good
+	Delivered, Gone  int               // how many arrived, and were in the stream no more
+	Streak           int
+	Pause            time.Duration // until there may be more to do
+	// Disabled is why nothing more is sent; empty for going on. Event is that of it.
+	Disabled string
+	Event    *keyspace.Entry
+}
+
+type reportedResend struct {
+	Sequence string `json:"sequence"`
+	Field    string `json:"field"`
+	Pause    int64  `json:"pause"` // ms; negative for ever
+}
+
+// reportWebhook writes a report, and gives the lease back.
+//
+//	KEYS due, lane, webhook, resends, outbox, effect of the event, then the ledger
+//	ARGV report (JSON)
+//	=>   ok, or lost where another has the lease
+var reportWebhook = keyspace.NewFreeingScript(keyspace.EffectLua, resendLua, `
+local doc, at = cjson.decode(ARGV[1]), now()
+local lane, webhook, resends = KEYS[2], KEYS[3], KEYS[4]
+if redis.call('HGET', webhook, 'token') ~= doc.token then return 'lost' end
+redis.call('HDEL', webhook, 'token', 'until')
+redis.call('HSET', webhook, 'position', doc.position)
+for _, sequence in ipairs(doc.done) do
+  redis.call('ZREM', resends, sequence)
+  redis.call('HDEL', webhook, fieldOf(sequence))
+end
+for _, d in ipairs(doc.again) do
+  redis.call('ZADD', resends, d.pause < 0 and '+inf' or at + d.pause, d.sequence)
+  redis.call('HSET', webhook, fieldOf(d.sequence), d.field)
+  if d.pause < 0 then redis.call('HINCRBY', webhook, 'failed', 1) end
+end
+local dead = redis.call('ZRANGEBYSCORE', resends, '+inf', '+inf')
+for i = 1, #dead - doc.most do
+  redis.call('ZREM', resends, dead[i])
+  redis.call('HDEL', webhook, fieldOf(dead[i]))
+end
+if doc.gone > 0 then redis.call('HINCRBY', webhook, 'gone', doc.gone) end
+if doc.delivered > 0 then
+  redis.call('HINCRBY', webhook, 'delivered', doc.delivered)
+  redis.call('HSET', webhook, 'arrived', at)
+end
+if doc.streak == 0 then
+  redis.call('HDEL', webhook, 'streak', 'failing')
+else
+  redis.call('HSET', webhook, 'streak', doc.streak)
+  redis.call('HSETNX', webhook, 'failing', at)
+end
+if doc.disabled ~= '' then
+  redis.call('HSET', webhook, 'disabled', at, 'reason', doc.disabled)
+  redis.call('ZREM', lane, doc.name)
+  enqueue(KEYS[6], doc.event, doc.app, KEYS[5], '')
+  return 'ok'
+end
+local next = at + doc.pause
+if doc.streak < doc.brink then
+  local first = redis.call('ZRANGE', resends, 0, 0, 'WITHSCORES')[2]
+  if first then next = math.min(next, tonumber(first) or next) end
+  if (redis.call('HGET', webhook, 'hints') or '') ~= doc.hints then next = at end
+end
+wakes(KEYS[1], lane, doc.app, doc.name, next)
+return 'ok'
+`)
+
+// Report writes what became of deliveries. It returns false, and has written nothing, where another has the
+// lease meanwhile: these deliveries are made again.
+func (w *Webhooks) Report(ctx context.Context, r WebhookReport) (bool, error) {
+	done, again := make([]string, len(r.Done)), make([]reportedResend, len(r.Again))
+	for i, sequence := range r.Done {
+		done[i] = strconv.FormatUint(sequence, 10)
+	}
+	for i, one := range r.Again {
+		again[i] = reportedResend{strconv.FormatUint(one.Sequence, 10), one.field(), -1}
+		if !one.Next.IsZero() {
+			again[i].Pause = max(0, one.Next.Sub(r.Claim.Now).Milliseconds())
+		}
+	}
+	event := r.Event
+	if event == nil {
+		event = &keyspace.Entry{}
+	}
+	report, err := exactjson.Encode(map[string]any{
+		"app": r.App, "name": r.Name, "token": r.Token, "hints": r.Claim.hints, "position": strconv.FormatUint(r.Position, 10),
+		"done": done, "again": again, "delivered": r.Delivered, "gone": r.Gone, "streak": r.Streak, "pause": r.Pause.Milliseconds(),
+		"disabled": r.Disabled, "event": event, "most": MostResends, "brink": WebhookBrink,
+	})
+	if err != nil {
+		return false, err
+	}
+	k := keyspace.KeysOf(r.App)
+	keys := append(webhookKeys(r.App, r.Name), k.Outbox(event.Box), k.Effect(event.ID))
+	written, err := w.l.run(ctx, reportWebhook, append(keys, k.Ledger()...), string(report))
+	return written.Status == "ok", err
+}
+
+// hintWebhooks makes webhooks due, as there is an event that they may take.
+//
+//	KEYS due, lane, then each webhook
+//	ARGV app, brink, then the name of each
+//
+// One whose lease is taken is due again when it is given back. One beyond the brink keeps its time.
+var hintWebhooks = keyspace.NewScript(resendLua, `
+for i = 3, #ARGV do
+  local f = redis.call('HMGET', KEYS[i], 'since', 'until', 'streak')
+  if f[1] and tonumber(f[3] or '0') < tonumber(ARGV[2]) then
+    redis.call('HINCRBY', KEYS[i], 'hints', 1)
+    local due = redis.call('ZSCORE', KEYS[2], ARGV[i])
+    if due and tonumber(due) > now() and tonumber(f[2] or '0') <= now() then wakes(KEYS[1], KEYS[2], ARGV[1], ARGV[i], now()) end
+  end
+end
+return 'ok'
+`)
+
+// Hint says that the stream has an event that webhooks of an app may take.
+func (w *Webhooks) Hint(ctx context.Context, appID string, names []string) error {
+	k := keyspace.KeysOf(appID)
+	keys, args := []string{k.Due(), k.Lane(keyspace.LaneWebhooks)}, []any{appID, WebhookBrink}
+	for _, name := range names {
+		webhook, _ := keyspace.Webhook(k, name)
+		keys, args = append(keys, webhook), append(args, name)
+	}
+	_, err := w.l.run(ctx, hintWebhooks, keys, args...)
+	return err
+}
+
+// resendWebhook begins a webhook anew: from a place in the stream on, or with what did not arrive.
+//
+//	ARGV position is empty where it goes on; enabled '1' where its app wants it
+//	=>   ok, or gone
+var resendWebhook = keyspace.NewScript(resendLua, `
+KEYS due lane webhook resends
+ARGV app name position enabled
+if redis.call('HEXISTS', @webhook, 'since') == 0 then return 'gone' end
+redis.call('HDEL', @webhook, 'token', 'until', 'disabled', 'reason', 'streak', 'failing')
+for _, sequence in ipairs(redis.call('ZRANGE', @resends, 0, -1)) do
+  if $position == '' then
+    redis.call('ZADD', @resends, now(), sequence)
+    redis.call('HSET', @webhook, fieldOf(sequence), '0 ' .. string.format('%.0f', now()) .. ' 0')
+  else
+    redis.call('HDEL', @webhook, fieldOf(sequence))
+  end
+end
+if $position ~= '' then
+  redis.call('DEL', @resends)
+  redis.call('HSET', @webhook, 'position', $position)
+end
+if $enabled == '1' then
+  redis.call('ZADD', @lane, now(), $name)
+  wakes(@due, @lane, $app, $name, now())
+end
+return 'ok'
+`)
+
+// Resend has a webhook sent what comes after a place in the stream, or without one what did not arrive and what
+// it has not had. Where Earshot has disabled it, it is enabled again. False: there is no such webhook.
+func (w *Webhooks) Resend(ctx context.Context, appID, name string, after *uint64, enabled bool) (bool, error) {
+	position, on := "", "0"
+	if after != nil {
+		position = strconv.FormatUint(*after, 10)
+	}
+	if enabled {
+		on = "1"
+	}
+	r, err := w.l.run(ctx, resendWebhook, webhookKeys(appID, name), appID, name, position, on)
+	return r.Status == "ok", err
+}
+
+// WebhookState is how a webhook fares.
+type WebhookState struct {
+	Since, Failing, Disabled, Arrived time.Time // zero for never
+	Reason                            string    // why Earshot has disabled it
+	Delivered, Failed, Gone           int
+	Waiting                           int // to be sent again
+}
+
+// States reads how webhooks of an app fare, in the order of their names. One that is not there has no Since.
+func (w *Webhooks) States(ctx context.Context, appID string, names []string) ([]WebhookState, error) {
+	k, pipe := keyspace.KeysOf(appID), w.l.db.Pipeline()
+	type read struct {
+		fields *redis.SliceCmd
+		all    *redis.IntCmd
+		failed *redis.StringSliceCmd
+	}
+	all := make([]read, len(names))
+	for i, name := range names {
+		webhook, resends := keyspace.Webhook(k, name)
+		all[i] = read{
+			pipe.HMGet(ctx, webhook, "since", "failing", "disabled", "arrived", "reason", "delivered", "failed", "gone"),
+			pipe.ZCard(ctx, resends), pipe.ZRangeByScore(ctx, resends, &redis.ZRangeBy{Min: "+inf", Max: "+inf"}),
+		}
+	}
+	_, _ = pipe.Exec(ctx) // every command has its own error
+	states := make([]WebhookState, len(names))
+	for i, one := range all {
+		if err := one.fields.Err(); err != nil {
+			return nil, keyspace.Unavailable(err)
+		}
+		f := keyspace.Fields(one.fields.Val())
+		at := func(text string) time.Time {
+			if text == "" {
+				return time.Time{}
+			}
+			return time.UnixMilli(int64(number(text))).UTC()
+		}
+		states[i] = WebhookState{
+			Since: at(f[0]), Failing: at(f[1]), Disabled: at(f[2]), Arrived: at(f[3]), Reason: f[4],
+			Delivered: number(f[5]), Failed: number(f[6]), Gone: number(f[7]), Waiting: int(one.all.Val()) - len(one.failed.Val()),
+		}
+	}
+	return states, nil
+}
+
+// Deliveries lists the deliveries of a webhook that did not arrive, the oldest event first.
+func (w *Webhooks) Deliveries(ctx context.Context, appID, name string) ([]WebhookDelivery, error) {
+	webhook, resends := keyspace.Webhook(keyspace.KeysOf(appID), name)
+	listed, err := w.l.db.ZRangeWithScores(ctx, resends, 0, -1).Result()
+	if err != nil || len(listed) == 0 {
+		return nil, keyspace.Unavailable(err)
+	}
+	fields := make([]string, len(listed))
+	for i, z := range listed {
+		fields[i] = "d:" + z.Member.(string)
+	}
+	values, err := w.l.db.HMGet(ctx, webhook, fields...).Result()
+	if err != nil {
+		return nil, keyspace.Unavailable(err)
+	}
+	deliveries := make([]WebhookDelivery, len(listed))
+	for i, text := range keyspace.Fields(values) {
+		deliveries[i] = readDelivery(listed[i].Member.(string), text)
+		if score := listed[i].Score; !math.IsInf(score, 1) {
+			deliveries[i].Next = time.UnixMilli(int64(score)).UTC()
+		}
+	}
+	slices.SortFunc(deliveries, func(a, b WebhookDelivery) int { return int(int64(a.Sequence) - int64(b.Sequence)) })
+	return deliveries, nil
+}

@@ -1,0 +1,182 @@
+package webhooks
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"earshot/repositories"
+	"earshot/trigger/ledger"
+	"earshot/trigger/query"
+)
+
+// States of a webhook.
+const (
+	stateEnabled  = "enabled"  // it is served
+	stateFailing  = "failing"  // it is served, and nothing has arrived since its last failure
+	stateDisabled = "disabled" // by its app, or by Earshot: then it has a Reason
+)
+
+// Webhook is a webhook, and how it fares.
+type Webhook struct {
+	Name   string   `json:"name"`
+	URL    string   `json:"url"`
+	Types  []string `json:"types"`
+	State  string   `json:"state"`
+	Reason string   `json:"reason,omitempty"`
+	// Since is when it was added.
+	Since         *time.Time `json:"since,omitempty"`
+	FailingSince  *time.Time `json:"failingSince,omitempty"`
+	DisabledAt    *time.Time `json:"disabledAt,omitempty"`
+	LastDelivered *time.Time `json:"lastDeliveredAt,omitempty"`
+	Delivered     int        `json:"delivered"`
+	Waiting       int        `json:"waiting"` // to be sent again
+	Failed        int        `json:"failed"`  // were not, in the end
+	Gone          int        `json:"gone"`    // went from the stream before they arrived
+}
+
+// States of a delivery that did not arrive.
+const (
+	DeliveryWaiting = "waiting" // it is sent again
+	DeliveryFailed  = "failed"
+)
+
+// Delivery is an event that did not arrive.
+type Delivery struct {
+	EventID   string     `json:"eventId"` // webhook-id
+	Type      string     `json:"type"`
+	Time      time.Time  `json:"ts"`
+	SessionID string     `json:"sessionId,omitempty"`
+	State     string     `json:"state"`
+	Attempts  int        `json:"attempts"`
+	Status    int        `json:"status,omitempty"` // of the last answer, if there was one
+	First     time.Time  `json:"firstAt"`
+	Next      *time.Time `json:"nextAt,omitempty"`
+}
+
+// List lists the webhooks of an app, in its order.
+//
+// Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
+func (h *Webhooks) List(ctx context.Context, appID string) ([]Webhook, error) {
+	app, err := h.Apps.App(ctx, appID)
+	if err != nil {
+		return nil, err
+	}
+	states, err := h.ledger.States(ctx, appID, namesOf(app))
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Webhook, len(states))
+	for i, s := range states {
+		of := app.Settings.Webhooks[i]
+		shown := Webhook{
+			Name: of.Name, URL: of.URL, Types: slices.Clone(of.Types), State: stateEnabled, Reason: s.Reason,
+			Since: known(s.Since), FailingSince: known(s.Failing), DisabledAt: known(s.Disabled), LastDelivered: known(s.Arrived),
+			Delivered: s.Delivered, Waiting: s.Waiting, Failed: s.Failed, Gone: s.Gone,
+		}
+		if shown.Types == nil {
+			shown.Types = []string{}
+		}
+		switch {
+		case !of.Enabled() || shown.DisabledAt != nil:
+			shown.State = stateDisabled
+		case shown.FailingSince != nil:
+			shown.State = stateFailing
+		}
+		all[i] = shown
+	}
+	return all, nil
+}
+
+func known(at time.Time) *time.Time {
+	if at.IsZero() {
+		return nil
+	}
+	return &at
+}
+
+func (h *Webhooks) webhook(ctx context.Context, appID, name string) (repositories.Webhook, error) {
+	app, err := h.Apps.App(ctx, appID)
+	if err != nil {
+		return repositories.Webhook{}, err
+	}
+	of, there := app.Webhook(name)
+	if !there {
+		return of, &repositories.NotFoundError{Kind: "webhook", ID: name}
+	}
+	return of, nil
+}
+
+// Deliveries lists what did not arrive at a webhook, the oldest event first: in one state, or in both where that is
+// empty. What the stream has no more is left out.
+//
+// Errors: repositories.ErrNotFound without the app or the webhook, query.ErrCursor, keyspace.ErrUnavailable, and that
+// of the stream.
+func (h *Webhooks) Deliveries(ctx context.Context, appID, name, state string, page query.Page) (items []Delivery, next string, err error) {
+	if _, err := h.webhook(ctx, appID, name); err != nil {
+		return nil, "", err
+	}
+	after := uint64(0)
+	if page.After != "" {
+		if after, err = strconv.ParseUint(page.After, 10, 64); err != nil {
+			return nil, "", query.ErrCursor
+		}
+	}
+	listed, err := h.ledger.Deliveries(ctx, appID, name)
+	if err != nil {
+		return nil, "", err
+	}
+	listed = slices.DeleteFunc(listed, func(d ledger.WebhookDelivery) bool {
+		return d.Sequence <= after || state == DeliveryFailed && !d.Next.IsZero() || state == DeliveryWaiting && d.Next.IsZero()
+	})
+	if len(listed) > page.Limit {
+		listed = listed[:page.Limit]
+		next = strconv.FormatUint(listed[page.Limit-1].Sequence, 10)
+	}
+	for _, one := range listed {
+		event, err := h.Events.At(ctx, one.Sequence)
+		if err != nil {
+			return nil, "", err
+		}
+		if event == nil {
+			continue
+		}
+		shown := Delivery{
+			EventID: event.ID, Type: event.Kind, Time: event.Time, SessionID: event.SessionID,
+			State: DeliveryFailed, Attempts: one.Attempts, Status: one.Status, First: one.First, Next: known(one.Next),
+		}
+		if shown.Next != nil {
+			shown.State = DeliveryWaiting
+		}
+		items = append(items, shown)
+	}
+	return items, next, nil
+}
+
+// Resend has a webhook sent all that the stream has from a moment on, or without one what did not arrive. Where Earshot
+// has disabled it, it is enabled again.
+//
+// Errors: repositories.ErrNotFound without the app or the webhook, keyspace.ErrUnavailable, and that of the stream.
+func (h *Webhooks) Resend(ctx context.Context, appID, name string, since *time.Time) error {
+	of, err := h.webhook(ctx, appID, name)
+	if err != nil {
+		return err
+	}
+	var after *uint64
+	if since != nil {
+		place, err := h.Events.Before(ctx, *since)
+		if err != nil {
+			return err
+		}
+		after = &place
+	}
+	there, err := h.ledger.Resend(ctx, appID, name, after, of.Enabled())
+	if err == nil && !there {
+		return &repositories.NotFoundError{Kind: "webhook", ID: name}
+	}
+	if err == nil {
+		h.Worker.Wake(appID)
+	}
+	return err
+}
