@@ -341,6 +341,10 @@ func TestToolsOfAnOpenAPIDocumentReachTheAPIAsItSays(t *testing.T) {
 	require.Contains(t, w.run("import", "openapi", "shop.yaml", "-o", "made.yaml").err, "made.yaml is there already")
 	require.Equal(t, string(text), w.ok("import", "openapi", "shop.yaml"), "to standard output")
 	w.ok("import", "openapi", "shop.yaml", "-o", "made.yaml", "--force")
+	write(t, "ours.yaml", "overlay: 1.0.0\nactions: [{target: '$.paths[\"/ping\"].get', update: {operationId: knock}}, {target: $.tags, remove: true}]\n")
+	r = w.run("import", "openapi", "shop.yaml", "--overlay", "ours.yaml")
+	require.Contains(t, r.out, "name: knock\n")
+	require.Contains(t, r.err, `note: ours.yaml:2:84: actions[1]: the target "$.tags" matches nothing in the document`)
 
 	w.ok("validate", "made.yaml")
 	w.ok("apply", "made.yaml", "--app", "clinic")

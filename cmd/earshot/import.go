@@ -40,7 +40,8 @@ func newImportOpenAPI(env environment) *cobra.Command {
 			"a source with the address of the API, a tool for each operation, and a repository of them.\n" +
 			"Credentials are variables such as ${CRM_TOKEN}, which are named at the end. Each operation\n" +
 			"sends those of its own security; where they differ, there is a source for each. What cannot\n" +
-			"be carried over is said in notes. Nothing is fetched, and no other document is read.\n" +
+			"be carried over is said in notes. Nothing is fetched, and no other document is read than\n" +
+			"overlays, which change what the document says without editing it.\n" +
 			"x-earshot-FIELD at an operation, or at its path, sets a field of the tool: x-earshot-confirm: always.\n" +
 			"Exits with 1 where the document has a fault. - is standard input.",
 		Example: "  earshot import openapi petstore.yaml -o petstore.earshot.yaml",
@@ -65,6 +66,7 @@ func newImportOpenAPI(env environment) *cobra.Command {
 	cmd.Flags().BoolVar(&o.merge, "merge", false, "keep what was edited in the file of an earlier import, and bring the rest to what the document says now")
 	cmd.Flags().StringVar(&o.Name, "name", "", "`ID` of the source and of the repository; made of the document's title where it is missing")
 	cmd.Flags().StringArrayVar(&o.Paths, "path", nil, "how the `PATH`s begin of which operations are taken, as /pets; may be repeated, all without it")
+	cmd.Flags().StringArrayVar(&o.Overlays, "overlay", nil, "`FILE` of an OpenAPI Overlay, version 1.0 or 1.1, that changes the document first; may be repeated, in their order")
 	cmd.Flags().BoolVar(&o.ConfirmWrites, "confirm-writes", false, "have each tool ask first that is no GET, where the document does not set x-earshot-confirm")
 	cmd.Flags().StringVar(&o.BaseURL, "base-url", "", "`URL` of the API; the document's first server where it is missing")
 	return cmd

@@ -26,6 +26,8 @@ type OpenAPIOptions struct {
 	BaseURL string
 	// Paths are how the paths begin of which operations are taken; all if there are none.
 	Paths []string
+	// Overlays are the paths of OpenAPI Overlays, which change the document before it is read, one after the other.
+	Overlays []string
 	// ConfirmWrites has each tool ask first whose operation is no GET, unless the document says x-earshot-confirm.
 	ConfirmWrites bool
 	// Into is the file of an earlier import, whose edits are kept; nil makes a new one.
@@ -48,10 +50,11 @@ type OpenAPI struct {
 }
 
 // FromOpenAPI makes a file of an OpenAPI document, version 3.0 to 3.2, in JSON or YAML. The error is Faults. No
-// other document is read, and nothing is fetched.
+// other document is read than the overlays of the options, and nothing is fetched.
 func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 	im := &openapi{file: path, options: options, names: map[string]bool{}, variables: map[string]bool{}, targets: map[string]*node{}}
-	refused := func() (*OpenAPI, error) { return nil, im.faults.sorted([]string{path}).err() }
+	order := append([]string{path}, options.Overlays...)
+	refused := func() (*OpenAPI, error) { return nil, im.faults.sorted(order).err() }
 	source, err := readSource(path, options.Stdin, maxDescriptionBytes, "an OpenAPI document is read up to that length")
 	if err != nil {
 		im.faults.add(position{file: path}, "%s", err)
@@ -81,7 +84,7 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 	written := fmt.Sprintf("# Made of %s by: earshot import openapi\n%s%s", printed(path), renderAll(documents), with)
 	made := &OpenAPI{
 		Text: forEditors(written), Tools: len(im.tools), Operations: im.count,
-		Variables: sortedKeys(im.variables), Notes: im.notes.sorted([]string{path}),
+		Variables: sortedKeys(im.variables), Notes: im.notes.sorted(order),
 	}
 	if len(made.Text) > maxBytes {
 		im.faults.add(im.root.at, "has %d operations, which make a file of %d bytes; one of %d can be read: take a part of them, as with --path /v1/customers", im.count, len(made.Text), maxBytes)
@@ -128,7 +131,9 @@ func (im *openapi) begin(values []*node) bool {
 		im.faults.add(position{im.file, 1, 1}, "is no OpenAPI document: that is one object with openapi, info and paths")
 		return false
 	}
-	im.root = values[0]
+	if im.root = im.overlaid(values[0]); len(im.faults) > 0 {
+		return false
+	}
 	version := im.root.textOf("openapi")
 	switch old := im.root.field("swagger"); {
 	case old != nil:

@@ -1,0 +1,293 @@
+package files
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/theory/jsonpath"
+	"github.com/theory/jsonpath/spec"
+
+	"earshot/repositories/fault"
+)
+
+// Bounds of overlays: their actions can multiply what they add.
+const (
+	maxActions  = 1000
+	maxOverlaid = 1_000_000 // values of the root, with what was added
+)
+
+var (
+	overlayFields = []string{"overlay", "info", "extends", "actions"}
+	actionFields  = []string{"target", "description", "update", "remove", "copy"}
+)
+
+// overlay is an OpenAPI Overlay while its actions change a document. The actions of version 1.0 are read by the rules of
+// 1.1, which take more.
+type overlay struct {
+	im    *openapi
+	plain any // the root for JSONPath; nil where it has to be made anew
+}
+
+// overlaid changes the document by the overlays of the options, one after the other.
+func (im *openapi) overlaid(root *node) *node {
+	for _, path := range im.options.Overlays {
+		source, err := readSource(path, im.options.Stdin, maxDescriptionBytes, "an overlay is read up to that length")
+		if err != nil {
+			im.faults.add(position{file: path}, "%s", err)
+			continue
+		}
+		before := len(im.faults)
+		values := readValues(path, source, nil, &im.faults)
+		if len(im.faults) > before {
+			continue
+		}
+		if len(values) != 1 || values[0].kind != object || values[0].field("overlay") == nil {
+			im.faults.add(position{path, 1, 1}, "is no OpenAPI Overlay: that is one object with overlay, info and actions")
+			continue
+		}
+		root = (&overlay{im: im}).apply(root, values[0])
+	}
+	return root
+}
+
+func (o *overlay) apply(root, from *node) *node {
+	faults := &o.im.faults
+	version := from.textOf("overlay")
+	if !strings.HasPrefix(version+".", "1.0.") && !strings.HasPrefix(version+".", "1.1.") {
+		faults.add(from.get("overlay").at, "has overlay %s; versions 1.0 and 1.1 are read", fault.Show(version))
+		return root
+	}
+	foreignFields(from, overlayFields, "an overlay", faults)
+	actions := from.get("actions")
+	switch {
+	case actions == nil || actions.kind != list || len(actions.items) == 0:
+		faults.add(from.at, "has no actions; that is a list of a target and an update, a copy or a remove each")
+		return root
+	case len(actions.items) > maxActions:
+		faults.add(actions.at, "has %d actions; at most %d are read", len(actions.items), maxActions)
+		return root
+	}
+	for i, action := range actions.items {
+		at := fmt.Sprintf("actions[%d]", i)
+		if action.kind != object {
+			faults.add(action.at, "%s is %s and no map", at, action.kind)
+			continue
+		}
+		before := len(*faults)
+		foreignFields(action, actionFields, at, faults)
+		changed := o.act(root, action, at)
+		if len(*faults) > before {
+			continue // the next ones are looked at all the same
+		}
+		if changed != root && weight(changed, maxOverlaid) >= maxOverlaid {
+			faults.add(action.at, "%s: the document has more than %d values by now, and is read no further", at, maxOverlaid)
+			return root
+		}
+		if changed != root {
+			root, o.plain = changed, nil
+		}
+	}
+	return root
+}
+
+// foreignFields finds fields that a map cannot have.
+func foreignFields(of *node, fields []string, called string, faults *Faults) {
+	for _, f := range of.fields {
+		if !slices.Contains(fields, f.name) && !strings.HasPrefix(f.name, "x-") {
+			faults.add(f.at, "%q is no field of %s%s", fault.Clip(f.name), called, fault.DidYouMean(f.name, fields))
+		}
+	}
+}
+
+// act returns the document as one action has it; what it returns after a fault is not read.
+func (o *overlay) act(root, action *node, at string) *node {
+	faults := &o.im.faults
+	remove, update, source := action.get("remove"), action.get("update"), action.get("copy")
+	if remove != nil && remove.kind != boolean {
+		faults.add(remove.at, "%s: remove is %s and no boolean", at, remove.kind)
+		return root
+	}
+	targets, said, found := o.found(root, action, "target", at)
+	switch {
+	case !found:
+		return root
+	case isOn(remove):
+	case update != nil && source != nil:
+		faults.add(action.at, "%s: %s has both an update and a copy; give one of them", at, said)
+		return root
+	case source != nil:
+		copied, from, is := o.found(root, action, "copy", at)
+		if !is {
+			return root
+		}
+		if len(copied) != 1 {
+			faults.add(source.at, "%s: %s selects %d values, and one is copied", at, from, len(copied))
+			return root
+		}
+		update = root.inside(copied[0])
+	case update == nil:
+		faults.add(action.at, "%s: %s has neither an update nor a copy nor remove: true", at, said)
+		return root
+	}
+	if len(targets) == 0 {
+		o.im.notes.add(action.get("target").at, "%s: %s matches nothing in the document", at, said)
+		return root
+	}
+	slices.Reverse(targets) // what stands later or within another first: so all places stay where they are
+	if isOn(remove) {
+		if len(targets[len(targets)-1]) == 0 {
+			faults.add(action.at, "%s: %s is the whole document, which cannot be removed", at, said)
+			return root
+		}
+		for _, path := range targets {
+			root = root.changed(path, func(*node) *node { return nil })
+		}
+		return root
+	}
+	for _, path := range targets {
+		if root = o.update(root, update, path, at+": "+said); root == nil {
+			return nil
+		}
+	}
+	return root
+}
+
+// update returns the document with one place of it updated; nil after a fault.
+func (o *overlay) update(root, update *node, path spec.NormalizedPath, what string) *node {
+	target := root.inside(path)
+	switch isObject := target.kind == object; {
+	case isObject && update.kind != object:
+		o.im.faults.add(update.at, "%s selects a map at %s, and is updated by %s: give a map", what, path.Pointer(), update.kind)
+		return nil
+	case !isObject && target.kind != list && (update.kind == object || update.kind == list):
+		o.im.faults.add(update.at, "%s selects %s at %s, and is updated by %s: target the map that has it", what, target.kind, path.Pointer(), update.kind)
+		return nil
+	case target.kind == list && update.kind != list:
+		update = &node{kind: list, at: update.at, items: []*node{update}}
+	}
+	return root.changed(path, func(n *node) *node { return withUpdate(n, update) })
+}
+
+// found selects the values of a JSONPath (RFC 9535) of the action, each once, in the order of their places.
+func (o *overlay) found(root, action *node, name, at string) (paths []spec.NormalizedPath, said string, ok bool) {
+	query, is := action.get(name).scalarText()
+	if !is {
+		o.im.faults.add(action.at, "%s has no %s, a JSONPath such as $.paths['/pets'].get", at, name)
+		return nil, "", false
+	}
+	said = "the " + name + " " + fault.Show(query)
+	parsed, err := jsonpath.Parse(query)
+	if err != nil {
+		o.im.faults.add(action.get(name).at, "%s: %s is no JSONPath of RFC 9535: %s", at, said, fault.Clip(strings.TrimPrefix(err.Error(), "jsonpath: ")))
+		return nil, said, false
+	}
+	if o.plain == nil {
+		o.plain = root.plain()
+	}
+	selected := parsed.SelectLocated(o.plain).Deduplicate()
+	selected.Sort()
+	return slices.Collect(selected.Paths()), said, true
+}
+
+// plain is what a node says without its places.
+func (n *node) plain() any {
+	switch n.kind {
+	case boolean:
+		return n.text == "true"
+	case number:
+		return json.Number(n.text)
+	case text:
+		return n.text
+	case list:
+		items := make([]any, len(n.items))
+		for i, item := range n.items {
+			items[i] = item.plain()
+		}
+		return items
+	case object:
+		fields := make(map[string]any, len(n.fields))
+		for _, f := range n.fields {
+			fields[f.name] = f.value.plain()
+		}
+		return fields
+	}
+	return nil
+}
+
+// weight counts the values of a node, and no further than to a bound.
+func weight(n *node, most int) int {
+	count := 1
+	for _, f := range n.fields {
+		if count >= most {
+			return count
+		}
+		count += weight(f.value, most-count)
+	}
+	for _, item := range n.items {
+		if count >= most {
+			return count
+		}
+		count += weight(item, most-count)
+	}
+	return count
+}
+
+// inside is the value at a place of the node, which is there.
+func (n *node) inside(path spec.NormalizedPath) *node {
+	for _, one := range path {
+		switch one := one.(type) {
+		case spec.Name:
+			n = n.get(string(one))
+		case spec.Index:
+			n = n.items[one]
+		}
+	}
+	return n
+}
+
+// changed is the node with another value at a place. What is on the way is copied: aliases share values. A value that
+// becomes nil is taken out.
+func (n *node) changed(path spec.NormalizedPath, change func(*node) *node) *node {
+	if len(path) == 0 {
+		return change(n)
+	}
+	next := *n
+	switch one := path[0].(type) {
+	case spec.Name:
+		next.fields = slices.Clone(n.fields)
+		at := slices.IndexFunc(next.fields, func(f field) bool { return f.name == string(one) })
+		if next.fields[at].value = n.fields[at].value.changed(path[1:], change); next.fields[at].value == nil {
+			next.fields = slices.Delete(next.fields, at, at+1)
+		}
+	case spec.Index:
+		next.items = slices.Clone(n.items)
+		if next.items[one] = n.items[one].changed(path[1:], change); next.items[one] == nil {
+			next.items = slices.Delete(next.items, int(one), int(one)+1)
+		}
+	}
+	return &next
+}
+
+// withUpdate is a value with an update: maps are merged field by field, lists joined, and all else is replaced.
+func withUpdate(there, update *node) *node {
+	switch {
+	case there.kind == list && update.kind == list:
+		next := *there
+		next.items = slices.Concat(there.items, update.items)
+		return &next
+	case there.kind != object || update.kind != object:
+		return update
+	}
+	next := *there
+	next.fields = slices.Clone(there.fields)
+	for _, f := range update.fields {
+		if own := next.field(f.name); own != nil {
+			own.value = withUpdate(own.value, f.value)
+			continue
+		}
+		next.fields = append(next.fields, f)
+	}
+	return &next
+}
