@@ -107,9 +107,13 @@ func toolBody(source repositories.Source, tool *repositories.Tool, values map[st
 	if kind == "" && len(repositories.ParameterNames(tool.BodyParams)) > 0 {
 		return nil, effect.Permanent(effect.ReasonRequest, "the Content-Type of the source is none that values can be escaped for")
 	}
-	given := map[string]any{}
+	given, isEmpty := map[string]any{}, true
 	for _, name := range repositories.ParameterNames(tool.BodyParams) {
 		given[name] = values[name]
+		isEmpty = isEmpty && values[name] == nil
+	}
+	if isEmpty && repositories.NeedsBody(tool.BodyParams) {
+		return nil, nil
 	}
 	var escaper template.Escaper = textEscaper(func(text string) string { return text })
 	switch kind {

@@ -237,6 +237,13 @@ func ParameterNames(raw json.RawMessage) []string {
 	return names
 }
 
+// NeedsBody reports whether a body has to have some of these parameters: then none is sent without any value.
+func NeedsBody(bodyParams json.RawMessage) bool {
+	var members []struct{ RequiredInBody bool }
+	_ = json.Unmarshal(bodyParams, &members) // none, where it is no list
+	return slices.ContainsFunc(members, func(one struct{ RequiredInBody bool }) bool { return one.RequiredInBody })
+}
+
 // Compile compiles the parameters of all tools of a stored repository; a decoder has done so. It fails with a
 // fault.List if an earlier version accepted what this one refuses.
 func (r *Repository) Compile() error {

@@ -12,6 +12,7 @@ import (
 	"earshot/api/answer"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
 	"earshot/repositories/parameters"
 	"earshot/repositories/plaintext"
 	"earshot/trigger/query"
@@ -74,9 +75,13 @@ var formTypes = []string{"string", "number", "integer", "boolean"}
 // missingOf lists the values that a call lacks, if they are all that is wrong with it and a form
 // can ask for each.
 func missingOf(of *repositories.Tool, values map[string]any) []string {
+	_, faults := of.Params().Check(values)
+	isLacking := func(name string) bool {
+		return slices.ContainsFunc(faults, func(f parameters.ValueFault) bool { return f.Parameter == name && f.Meant.Code == fault.Missing })
+	}
 	var missing []string
 	for _, parameter := range of.Params().List() {
-		if !parameter.Required || parameter.Hidden || values[parameter.Name] != nil {
+		if !parameter.Required && !isLacking(parameter.Name) || parameter.Hidden || values[parameter.Name] != nil {
 			continue
 		}
 		if !slices.Contains(formTypes, parameter.Type) {
@@ -84,9 +89,8 @@ func missingOf(of *repositories.Tool, values map[string]any) []string {
 		}
 		missing = append(missing, parameter.Name)
 	}
-	_, faults := of.Params().Check(values)
-	for _, fault := range faults {
-		if !slices.Contains(missing, fault.Parameter) {
+	for _, found := range faults {
+		if !slices.Contains(missing, found.Parameter) {
 			return nil
 		}
 	}

@@ -183,6 +183,19 @@ func TestMissingValuesAreAskedFor(t *testing.T) {
 	require.Equal(t, true, agentAt(s, agentsOfSession, withTasks).calls("refund", `{}`)["isError"], "this client asks nobody")
 }
 
+func TestWhatABodyNeedsIsAskedForOnceThereIsABody(t *testing.T) {
+	s := agents(t, refunds)
+	app := strings.Replace(apitest.ClinicBody, "{", `{"sources":[{"name":"crm","type":"http","baseUrl":"https://api.example"}],`, 1)
+	s.Call("PUT", "/v1/apps/clinic", app).Is(200, "")
+	s.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"pet","description":"Change a pet","type":"http","source":"crm","method":"PUT","path":"pets","requestBody":"{{json .}}",
+		"bodyParams":[{"name":"id","type":"integer","description":"d","required":false},{"name":"name","type":"string","description":"d","requiredInBody":true}]}]}`).Is(200, "")
+	a := agentAt(s, agentsOfSession, withForms)
+	first := a.calls("pet", `{"id":1}`)
+	require.Equal(t, "input_required", first["resultType"])
+	require.Contains(t, first["inputRequests"], "name")
+	require.NotEqual(t, "input_required", a.calls("pet", `{}`)["resultType"])
+}
+
 func TestATaskTakesItsValuesOneAfterTheOtherOnAnyReplica(t *testing.T) {
 	s := agents(t, `{"name":"move","description":"Moves a bed","url":"https://example.org/move",
 		"schema":[{"parameter":"from","type":"string","required":true},{"parameter":"to","type":"string","required":true,"allowedValues":["A","B"]}]}`)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/goccy/go-yaml"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
 	"earshot/matcher/llm/llmtest"
@@ -390,6 +392,77 @@ func TestToolsOfAnOpenAPIDocumentReachTheAPIAsItSays(t *testing.T) {
 	var problem struct{ Errors []struct{ Pointer string } }
 	require.NoError(t, json.Unmarshal([]byte(refused.Body), &problem))
 	require.Len(t, problem.Errors, 2)
+}
+
+// kennel is an OpenAPI document whose bodies may be left out, and need some of their members where they are not.
+const kennel = `openapi: 3.1.0
+info: {title: Kennel}
+servers: [{url: "ENDPOINT"}]
+paths:
+  /pets:
+    put: {operationId: updatePet, description: Change a pet, requestBody: {content: {application/json: {schema: {$ref: '#/components/schemas/Pet'}}}}}
+  /photos:
+    post: {operationId: uploadPhoto, requestBody: {content: {application/octet-stream: {}}}}
+components:
+  schemas:
+    Pet:
+      type: object
+      required: [name, photoUrls]
+      properties:
+        id: {type: integer}
+        name: {type: string}
+        photoUrls: {type: array, items: {type: string}}
+        status: {type: string, default: available}
+`
+
+func TestNoBodyIsSentThatTheDocumentCallsInvalid(t *testing.T) {
+	var schema struct{ Components map[string]map[string]any }
+	require.NoError(t, yaml.Unmarshal([]byte(kennel), &schema))
+	compiler := jsonschema.NewCompiler()
+	require.NoError(t, compiler.AddResource("pet", schema.Components["schemas"]["Pet"]))
+	pet, err := compiler.Compile("pet")
+	require.NoError(t, err)
+	api := newEndpoint(t, func(w http.ResponseWriter, got received) {
+		if got.Body == "" {
+			return
+		}
+		body, err := jsonschema.UnmarshalJSON(strings.NewReader(got.Body))
+		if err == nil {
+			err = pet.Validate(body)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+		}
+	})
+	w := devInFolder(t)
+	write(t, "kennel.yaml", strings.ReplaceAll(kennel, "ENDPOINT", api.URL))
+	r := w.run("import", "openapi", "kennel.yaml", "-o", "made.yaml")
+	require.Contains(t, r.err, "POST /photos is left out: its body is application/octet-stream, and JSON and forms are sent")
+	require.Contains(t, r.err, "1 tool of 2 operations written to made.yaml")
+	w.ok("apply", "made.yaml", "--app", "clinic")
+
+	for values, want := range map[string]string{
+		`{}`: "", `{"name":"Rex","photoUrls":[]}`: `{"name":"Rex","photoUrls":[]}`,
+		`{"id":1,"name":"","photoUrls":["a"],"status":"sold"}`: `{"id":1,"name":"","photoUrls":["a"],"status":"sold"}`,
+	} {
+		match := w.fire("s1", "updatePet", values)
+		require.Equal(t, "delivered", match.Call.State, "%s: %s", values, match.Call.Error)
+		sent := api.requests()
+		require.Equal(t, want, sent[len(sent)-1].Body)
+	}
+	before := len(api.requests())
+	refused := w.call(422, "POST", "/v1/apps/clinic/sessions/s1/triggers", `{"name":"updatePet","source":"ui","values":{"id":1}}`)
+	var problem struct {
+		Errors []struct{ Pointer, Detail, Code string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(refused.Body), &problem))
+	require.Len(t, problem.Errors, 2, refused.Body)
+	for i, name := range []string{"name", "photoUrls"} {
+		require.Equal(t, "/values/"+name, problem.Errors[i].Pointer)
+		require.Equal(t, "missing", problem.Errors[i].Code)
+		require.Contains(t, problem.Errors[i].Detail, "is required beside id")
+	}
+	require.Len(t, api.requests(), before, "nothing was sent")
 }
 
 func TestOpenAPIDocumentWithFaultsIsNotImported(t *testing.T) {

@@ -27,6 +27,7 @@ type parameter struct {
 	schema   schema
 	words    string // its description; that of the schema where it is empty
 	required bool
+	inBody   bool // required as soon as another member of the body has a value
 }
 
 type schema struct {

@@ -139,15 +139,11 @@ func (o *operation) requestBody(from *node) {
 		}
 	}
 	if form := slices.Index(kinds, "application/x-www-form-urlencoded"); form >= 0 {
-		o.formBody(content[form].value)
+		o.formBody(content[form].value, required)
 		return
 	}
-	why := fmt.Sprintf("its body is %s, and JSON and forms are sent", cmp.Or(strings.Join(kinds, " or "), "of no type"))
-	if required {
-		o.lost = cmp.Or(o.lost, why)
-		return
-	}
-	o.notes.add(body.at, "%s: no body is sent: %s", o.label, why)
+	// Without its body, which is optional at times, the tool would do half of what its description says.
+	o.lost = cmp.Or(o.lost, fmt.Sprintf("its body is %s, and JSON and forms are sent", cmp.Or(strings.Join(kinds, " or "), "of no type")))
 }
 
 // jsonBody has the members of the body as parameters, or the body itself if it is no object or names clash.
@@ -172,12 +168,12 @@ func (o *operation) jsonBody(media *node, kind string, required bool) {
 }
 
 // formBody sends the members of the body as a form. One without a value is left out.
-func (o *operation) formBody(media *node) {
+func (o *operation) formBody(media *node, required bool) {
 	o.set(o.headers, "Content-Type", "application/x-www-form-urlencoded")
 	var parts []string
-	for _, p := range o.memberParameters(o.schemaOf(media.get("schema")), true) {
+	for _, p := range o.memberParameters(o.schemaOf(media.get("schema")), required) {
 		if o.isTaken(p.name) || p.schema.kind == "array" || p.schema.kind == "object" {
-			if p.required {
+			if p.required || p.inBody {
 				o.lost = cmp.Or(o.lost, fmt.Sprintf("the field %s of its form is a list, an object, or has the name of another parameter", fault.Show(p.name)))
 			}
 			o.notes.add(media.at, "%s: the field %s of its form is left out", o.label, fault.Show(p.name))
@@ -185,7 +181,7 @@ func (o *operation) formBody(media *node) {
 		}
 		o.lists["bodyParams"] = append(o.lists["bodyParams"], p)
 		sent := fmt.Sprintf("&%s=%s", p.name, place(p.name, "%s"))
-		if !p.required { // 0 and false are values
+		if !p.required && !p.inBody { // 0 and false are values
 			sent = place(p.name, "if or %[1]s (eq %[1]s 0) (eq %[1]s false)") + sent + "{{end}}"
 		}
 		parts = append(parts, sent)
@@ -198,10 +194,19 @@ func (o *operation) memberParameters(s schema, required bool) []parameter {
 	if s.kind != "object" {
 		return nil
 	}
+	// A default would have the body sent for itself, without what it needs; the API has it anyway.
+	isBare := !required && len(s.required) > 0
 	for _, member := range s.members {
 		inner := o.schemaOf(member.value)
 		if !inner.readOnly {
-			members = append(members, parameter{name: member.name, schema: inner, required: required && s.required[member.name]})
+			needed := s.required[member.name]
+			if value, is := inner.byDefault.scalarText(); isBare && is {
+				inner.hints = append(inner.hints, "default "+fault.Clip(value))
+			}
+			if isBare {
+				inner.byDefault = nil
+			}
+			members = append(members, parameter{name: member.name, schema: inner, required: needed && required, inBody: needed && !required})
 		}
 	}
 	return members
@@ -306,7 +311,9 @@ func (o *operation) write(name, path string, from *node, loose bool) *node {
 			one := newObject(o.root.at)
 			o.set(one, "name", p.name)
 			o.rules(one, p.schema, cmp.Or(p.words, p.schema.description, words(p.name)), loose, 0)
-			if !p.required {
+			if p.inBody {
+				one.add("requiredInBody", o.root.at, &node{kind: boolean, text: "true", at: o.root.at})
+			} else if !p.required {
 				one.add("required", o.root.at, &node{kind: boolean, text: "false", at: o.root.at})
 			}
 			made.items = append(made.items, one)

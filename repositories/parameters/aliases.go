@@ -136,5 +136,8 @@ func (p *compiledParameter) shownDescription() string {
 		}
 		sentences = append(sentences, "Other words: "+fault.Cut(strings.Join(also, "; "), maxShownAliases))
 	}
+	if p.inBody {
+		sentences = append(sentences, "(required if there is a value for any other part of the body)")
+	}
 	return strings.Join(sentences, " ")
 }

@@ -48,6 +48,7 @@ type definition struct {
 	Type           kind                `json:"type"`
 	Description    string              `json:"description"`
 	Required       *bool               `json:"required"`
+	RequiredInBody bool                `json:"requiredInBody"`
 	Ignore         bool                `json:"ignore"`
 	Grounded       bool                `json:"grounded"`
 	Value          any                 `json:"value"`
@@ -93,6 +94,11 @@ func (l List) compile(with *Budget) ([]*compiledParameter, fault.List) {
 		}
 		found := newFaultCollector(&faults, at)
 		found.rules(d, p)
+		p.ofBody, p.inBody = l.Field == BodyList.Field, d.RequiredInBody
+		if p.inBody {
+			found.inBody(p, d.Required)
+			p.required = false
+		}
 		p.fallback = found.fixed(p, "default", d.Default)
 		p.static = found.fixed(p, "value", d.Value)
 		found.unfillable(p)
@@ -354,6 +360,15 @@ func (f *faultCollector) unfillable(p *compiledParameter) {
 	}
 	if len(p.claims) > 0 && p.static != nil {
 		f.add("value", "stands against authServices: the value comes from one or the other")
+	}
+}
+
+func (f *faultCollector) inBody(p *compiledParameter, required *bool) {
+	switch {
+	case !p.ofBody:
+		f.add("requiredInBody", "is about a body, and only bodyParams are parts of one")
+	case required != nil && *required:
+		f.add("requiredInBody", "stands against required: true, which asks for a value whether there is a body or not; give one of them")
 	}
 }
 

@@ -158,6 +158,7 @@ func (e *evaluation) evaluate(given map[string]any) {
 	for _, parameter := range p.list {
 		e.take(parameter, values)
 	}
+	e.body()
 	if p.schema == nil {
 		return
 	}
@@ -255,6 +256,22 @@ func (e *evaluation) take(p *compiledParameter, values map[string]any) {
 		}
 	default:
 		e.use(p, normal(given))
+	}
+}
+
+// body finds what a body lacks that is sent: one without any value is not.
+func (e *evaluation) body() {
+	sent := slices.IndexFunc(e.parameters.list, func(p *compiledParameter) bool {
+		return p.ofBody && (e.Values[p.name] != nil || p.required && len(p.claims) > 0)
+	})
+	if sent < 0 {
+		return
+	}
+	for _, p := range e.parameters.list {
+		isFaulty := func(f ValueFault) bool { return f.Parameter == p.name }
+		if p.inBody && e.Values[p.name] == nil && !slices.ContainsFunc(e.Errors, isFaulty) {
+			e.miss(p, "is required beside "+e.parameters.list[sent].name+": the body of the request has both")
+		}
 	}
 }
 

@@ -54,6 +54,8 @@ type compiledParameter struct {
 	grounded    bool // a model's value has to stand in the conversation
 	claims      []Claim
 	pasted      bool   // into a statement
+	ofBody      bool   // of a request
+	inBody      bool   // required as soon as another part of the body has a value
 	inPath      bool   // of a URL, which has no room for an empty value
 	ask         string // the question that asks a user for it
 	format      Format // of a string
