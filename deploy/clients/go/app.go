@@ -17,7 +17,7 @@ type App struct {
 
 // App names an app.
 func (c *Client) App(id string) *App {
-	return &App{scope: scope{client: c, path: join("apps", id)}, id: id}
+	return &App{scope: scope{client: c, path: join("apps", id), app: join("apps", id)}, id: id}
 }
 
 // ID is the name of the app.
@@ -98,50 +98,50 @@ func (a *App) EraseUser(ctx context.Context, user string) (sessions int, err err
 }
 
 // Trigger reads the record of a trigger.
-func (a *App) Trigger(ctx context.Context, triggerID string) (Record, error) {
-	return ask[Record](ctx, a.client, get(a.ofTrigger(triggerID)))
+func (s *scope) Trigger(ctx context.Context, triggerID string) (Record, error) {
+	return ask[Record](ctx, s.client, get(s.ofTrigger(triggerID)))
 }
 
 // Retry delivers again what has failed of a trigger.
-func (a *App) Retry(ctx context.Context, triggerID string) (Record, error) {
-	return a.decide(ctx, triggerID, "retry", nil)
+func (s *scope) Retry(ctx context.Context, triggerID string) (Record, error) {
+	return s.decide(ctx, triggerID, "retry", nil)
 }
 
 // Confirm lets a trigger go that waits for a yes. The digest of its match stands for the values that were asked
 // about. One that was ended before is ErrConflict.
-func (a *App) Confirm(ctx context.Context, triggerID, digest string) (Record, error) {
-	return a.decide(ctx, triggerID, "confirm", map[string]string{"digest": digest})
+func (s *scope) Confirm(ctx context.Context, triggerID, digest string) (Record, error) {
+	return s.decide(ctx, triggerID, "confirm", map[string]string{"digest": digest})
 }
 
 // Deny ends a trigger that waits for a yes.
-func (a *App) Deny(ctx context.Context, triggerID string) (Record, error) {
-	return a.decide(ctx, triggerID, "deny", map[string]string{})
+func (s *scope) Deny(ctx context.Context, triggerID string) (Record, error) {
+	return s.decide(ctx, triggerID, "deny", map[string]string{})
 }
 
 // Cancel ends a trigger before it takes effect: one that settles, or waits.
-func (a *App) Cancel(ctx context.Context, triggerID string) (Record, error) {
-	return a.decide(ctx, triggerID, "cancel", nil)
+func (s *scope) Cancel(ctx context.Context, triggerID string) (Record, error) {
+	return s.decide(ctx, triggerID, "cancel", nil)
 }
 
 // Answer answers a trigger whose tool waits for one. The first answer holds, and is in the record.
-func (a *App) Answer(ctx context.Context, triggerID string, result any) (Record, error) {
-	return a.decide(ctx, triggerID, "answer", map[string]any{"ok": true, "result": result})
+func (s *scope) Answer(ctx context.Context, triggerID string, result any) (Record, error) {
+	return s.decide(ctx, triggerID, "answer", map[string]any{"ok": true, "result": result})
 }
 
 // Fail answers such a trigger with why it was not done.
-func (a *App) Fail(ctx context.Context, triggerID, why string) (Record, error) {
-	return a.decide(ctx, triggerID, "answer", map[string]any{"ok": false, "error": why})
+func (s *scope) Fail(ctx context.Context, triggerID, why string) (Record, error) {
+	return s.decide(ctx, triggerID, "answer", map[string]any{"ok": false, "error": why})
 }
 
-func (a *App) ofTrigger(id string) string { return a.path + "/" + join("triggers", id) }
+func (s *scope) ofTrigger(id string) string { return s.app + "/" + join("triggers", id) }
 
 // decide decides a trigger. If an answer was lost, and the repetition finds the trigger ended, the record says how.
-func (a *App) decide(ctx context.Context, triggerID, what string, body any) (Record, error) {
-	said := post(a.ofTrigger(triggerID)+"/"+what, body).repeated()
+func (s *scope) decide(ctx context.Context, triggerID, what string, body any) (Record, error) {
+	said := post(s.ofTrigger(triggerID)+"/"+what, body).repeated()
 	said.unheard = new(bool)
-	record, err := ask[Record](ctx, a.client, said)
+	record, err := ask[Record](ctx, s.client, said)
 	if errors.Is(err, ErrConflict) && *said.unheard {
-		return a.Trigger(ctx, triggerID)
+		return s.Trigger(ctx, triggerID)
 	}
 	return record, err
 }

@@ -21,7 +21,7 @@ const DefaultURL = "http://127.0.0.1:8080"
 // Client speaks to one service, with one key.
 type Client struct {
 	base    *url.URL
-	key     func() string // so that it is not printed with the client
+	tokens  *tokens
 	http    *http.Client
 	again   int
 	waiting waiter
@@ -31,7 +31,15 @@ type Client struct {
 type Option func(*Client)
 
 // WithKey sends a key, or the token of a session, with every request.
-func WithKey(key string) Option { return func(c *Client) { c.key = func() string { return key } } }
+func WithKey(key string) Option {
+	return func(c *Client) { c.tokens = &tokens{known: func() string { return key }} }
+}
+
+// WithToken sends what a function returns, as the token of a session that a back-end makes. It is asked again when the
+// token is refused, and before one ends on which events come.
+func WithToken(renew func(context.Context) (string, error)) Option {
+	return func(c *Client) { c.tokens = &tokens{renewal: renew} }
+}
 
 // WithHTTPClient sends requests by another client. If it has a Timeout, events are connected again after that.
 func WithHTTPClient(client *http.Client) Option { return func(c *Client) { c.http = client } }
@@ -46,7 +54,7 @@ func New(service string, options ...Option) (*Client, error) {
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
 		return nil, fmt.Errorf("earshot: %q is no URL of a service, as %s", service, DefaultURL)
 	}
-	c := &Client{base: base, key: func() string { return "" }, http: &http.Client{}, again: 3, waiting: wait}
+	c := &Client{base: base, tokens: &tokens{}, http: &http.Client{}, again: 3, waiting: wait}
 	for _, option := range options {
 		option(c)
 	}
@@ -69,6 +77,17 @@ func (c *Client) Do(ctx context.Context, method, path string, body, answer any) 
 		return fmt.Errorf("earshot: the query of %q: %w", path, err)
 	}
 	return c.send(ctx, call{method: method, path: strings.Trim(path, "/"), query: values, body: body, repeatable: method != http.MethodPost}, answer)
+}
+
+// Call makes a request of any route of the service, as "/v1/apps/{appId}/keys/{keyId}" of /openapi.json: the app is this
+// one, other segments are given by their names, and a query may stand behind. body becomes JSON; the answer is read into
+// answer. It is repeated if its answer was lost, unless it is a POST.
+func (a *App) Call(ctx context.Context, method, route string, segments map[string]string, body, answer any) error {
+	path := strings.TrimPrefix(strings.ReplaceAll(route, "{appId}", url.PathEscape(a.id)), "/v1/")
+	for name, value := range segments {
+		path = strings.ReplaceAll(path, "{"+name+"}", url.PathEscape(value))
+	}
+	return a.client.Do(ctx, method, path, body, answer)
 }
 
 // WhoAmI says whom the service takes the client for.
@@ -132,12 +151,18 @@ func (c *Client) send(ctx context.Context, r call, answer any) error {
 	}
 	var text []byte
 	var failed error
+	renewed := false
 	failed = c.retry(ctx, c.again, r.repeatable, func() error {
 		if unanswered := new(lost); r.unheard != nil && errors.As(failed, &unanswered) {
 			*r.unheard = true
 		}
 		var response *http.Response
-		if response, failed = c.open(ctx, r, body); failed != nil {
+		response, failed = c.open(ctx, r, body)
+		if c.tokens.refused(failed) && !renewed {
+			renewed = true
+			response, failed = c.open(ctx, r, body)
+		}
+		if failed != nil {
 			return failed
 		}
 		defer response.Body.Close()
@@ -188,7 +213,12 @@ func (c *Client) open(ctx context.Context, r call, body []byte) (*http.Response,
 	if r.body != nil {
 		request.Header.Set("Content-Type", "application/json")
 	}
-	if key := c.key(); key != "" {
+	request.Header.Set("User-Agent", UserAgent)
+	key, err := c.tokens.get(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("earshot: there is no token: %w", err)
+	}
+	if key != "" {
 		request.Header.Set("Authorization", "Bearer "+key)
 	}
 	response, err := c.http.Do(request)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -97,6 +98,7 @@ type Followed struct {
 	body  io.ReadCloser
 	lines *bufio.Reader
 	alive *time.Timer // closes a connection on which nothing comes
+	begun time.Time
 }
 
 // Follow connects to the events, and returns when the service sends them. Close ends it.
@@ -121,14 +123,19 @@ const silence = 45 * time.Second
 
 // connect makes the connection, repeatedly; without end if times is negative.
 func (f *Followed) connect(times int) error {
-	return f.scope.client.retry(f.ctx, times, true, func() error {
+	client, renewed := f.scope.client, false
+	return client.retry(f.ctx, times, true, func() error {
 		open := get(f.scope.path+"/events").with("Last-Event-ID", f.after).with("Accept", "text/event-stream")
-		response, err := f.scope.client.open(f.ctx, open, nil)
+		response, err := client.open(f.ctx, open, nil)
+		if client.tokens.refused(err) && !renewed {
+			renewed = true
+			response, err = client.open(f.ctx, open, nil)
+		}
 		if err != nil {
 			return err
 		}
 		f.leave()
-		f.body, f.lines = response.Body, bufio.NewReader(response.Body)
+		f.body, f.lines, f.begun = response.Body, bufio.NewReader(response.Body), time.Now()
 		f.alive = time.AfterFunc(silence, func() { _ = response.Body.Close() }) // ends the read that waits
 		first, err := f.read()                                                  // the place from which events come
 		switch {
@@ -153,6 +160,10 @@ func (f *Followed) All() iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for f.ctx.Err() == nil {
 			event, err := f.read()
+			if err == nil && f.ends(event) {
+				f.scope.client.tokens.renew()
+				err = &lost{errors.New("the token ends")}
+			}
 			if err != nil {
 				if err = f.connect(-1); err != nil {
 					if f.ctx.Err() == nil {
@@ -167,6 +178,14 @@ func (f *Followed) All() iter.Seq2[Event, error] {
 			}
 		}
 	}
+}
+
+// goodWhile is how long a connection has lived whose token is good for a while.
+const goodWhile = 5 * time.Second
+
+// ends reports whether the token of the connection ends, and can be followed by another one.
+func (f *Followed) ends(event Event) bool {
+	return f.scope.client.tokens.renews() && (event.Kind == "token.expired" || event.Kind == "token.expiring" && time.Since(f.begun) > goodWhile)
 }
 
 // read reads up to the end of one event; that of one without a kind says where the stream is.

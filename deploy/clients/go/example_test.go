@@ -167,10 +167,10 @@ func ExampleApp_Serve() {
 	served := make(chan error)
 	go func() {
 		served <- app.Serve(ctx, "0", map[string]earshot.Handler{
-			"double": func(_ context.Context, trigger earshot.Payload) (any, error) {
-				var values struct{ N int }
-				err := trigger.Values.Into(&values)
-				return 2 * values.N, err
+			"double": func(_ context.Context, values earshot.Values, _ earshot.Payload) (any, error) {
+				var said struct{ N int }
+				err := values.Into(&said)
+				return 2 * said.N, err
 			},
 		})
 	}()

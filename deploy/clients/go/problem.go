@@ -26,13 +26,15 @@ var (
 	ErrNotFound = errors.New("earshot: not found")
 	// ErrConflict: it ended already, or the id stands for something else (409, 412).
 	ErrConflict = errors.New("earshot: conflict")
+	// ErrTooLarge: the body is too large (413).
+	ErrTooLarge = errors.New("earshot: too large")
 	// ErrUnavailable: it can be tried again, later (429, 502, 503, 504).
 	ErrUnavailable = errors.New("earshot: unavailable")
 )
 
 var kinds = map[int]error{
 	400: ErrInvalid, 422: ErrInvalid, 401: ErrUnauthorized, 403: ErrForbidden, 404: ErrNotFound,
-	409: ErrConflict, 412: ErrConflict, 429: ErrUnavailable, 502: ErrUnavailable, 503: ErrUnavailable, 504: ErrUnavailable,
+	409: ErrConflict, 412: ErrConflict, 413: ErrTooLarge, 429: ErrUnavailable, 502: ErrUnavailable, 503: ErrUnavailable, 504: ErrUnavailable,
 }
 
 // Problem is what the service says of a request that it refuses (RFC 9457).
@@ -104,12 +106,18 @@ type lost struct{ err error }
 func (l *lost) Error() string { return "earshot: no answer: " + l.err.Error() }
 func (l *lost) Unwrap() error { return l.err }
 
+// longestPause is the longest before a request is sent again; a service that asks for more is reported.
+const longestPause = 30 * time.Second
+
 // worthAgain says whether a call that failed may go well when it is sent again, and after which pause.
 func worthAgain(err error, repeatable bool, attempt int) (time.Duration, bool) {
 	pause := min(100*time.Millisecond<<min(attempt, 10), 5*time.Second)
 	pause = pause/2 + rand.N(pause/2)
 	var problem *Problem
 	if errors.As(err, &problem) {
+		if problem.RetryAfter > longestPause {
+			return 0, false
+		}
 		taken := problem.Status == http.StatusBadGateway || problem.Status == http.StatusGatewayTimeout
 		return max(pause, problem.RetryAfter), errors.Is(err, ErrUnavailable) && (repeatable || !taken)
 	}

@@ -14,6 +14,7 @@ import (
 type scope struct {
 	client *Client
 	path   string
+	app    string // the path of the app
 }
 
 // PutRepository makes or replaces a repository. Without a RepositoryID the service makes one up.
@@ -22,6 +23,11 @@ func (s *scope) PutRepository(ctx context.Context, repository Repository) (Repos
 		return ask[Repository](ctx, s.client, post(s.path+"/repositories", repository))
 	}
 	return ask[Repository](ctx, s.client, put(s.ofRepository(repository.RepositoryID), repository))
+}
+
+// PutTools makes a repository of these tools, or replaces it.
+func (s *scope) PutTools(ctx context.Context, repositoryID string, tools ...Tool) (Repository, error) {
+	return s.PutRepository(ctx, Repository{RepositoryID: repositoryID, Tools: tools})
 }
 
 // PatchRepository adds or replaces tools of a repository by their names, and its options if they are given.

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Handler does what a trigger asks for. What it returns is the result, as JSON; its error is told
-// as the reason why it was not done.
-type Handler func(ctx context.Context, trigger Payload) (any, error)
+// Handler does what a trigger asks for: it gets the values, and the trigger that has them. What it returns is the result,
+// as JSON; its error is told as the reason why it was not done.
+type Handler func(ctx context.Context, values Values, trigger Payload) (any, error)
 
 const atOnce = 16
 
@@ -21,8 +21,8 @@ const toTell = 30 * time.Second
 //
 // Delivery is at least once, as that of all events; the first answer to a trigger holds. Programs
 // that serve the same tool side by side all get its triggers.
-func (a *App) Serve(ctx context.Context, after string, handlers map[string]Handler) error {
-	followed, err := a.Follow(ctx, after)
+func (s *scope) Serve(ctx context.Context, after string, handlers map[string]Handler) error {
+	followed, err := s.Follow(ctx, after)
 	if err != nil {
 		return err
 	}
@@ -43,7 +43,7 @@ func (a *App) Serve(ctx context.Context, after string, handlers map[string]Handl
 		places <- struct{}{}
 		go func() {
 			defer func() { <-places }()
-			a.handle(ctx, trigger, handler)
+			s.handle(ctx, trigger, handler)
 		}()
 	}
 	for range atOnce {
@@ -53,16 +53,16 @@ func (a *App) Serve(ctx context.Context, after string, handlers map[string]Handl
 }
 
 // handle answers one trigger. That nobody waits for the answer any more is no news to anybody.
-func (a *App) handle(ctx context.Context, trigger Payload, handler Handler) {
-	result, err := handler(ctx, trigger)
+func (s *scope) handle(ctx context.Context, trigger Payload, handler Handler) {
+	result, err := handler(ctx, trigger.Values, trigger)
 	ctx, end := context.WithTimeout(context.WithoutCancel(ctx), toTell)
 	defer end()
 	if err != nil {
-		_, _ = a.Fail(ctx, trigger.ID, err.Error())
+		_, _ = s.Fail(ctx, trigger.ID, err.Error())
 		return
 	}
 	var problem *Problem
-	if _, err := a.Answer(ctx, trigger.ID, result); err != nil && !errors.As(err, &problem) {
-		_, _ = a.Fail(ctx, trigger.ID, err.Error()) // what was returned is no JSON
+	if _, err := s.Answer(ctx, trigger.ID, result); err != nil && !errors.As(err, &problem) {
+		_, _ = s.Fail(ctx, trigger.ID, err.Error()) // what was returned is no JSON
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"io"
 	"iter"
-	"net/http"
 	"time"
 )
 
@@ -19,7 +18,7 @@ type Session struct {
 
 // Session names a conversation.
 func (a *App) Session(id string) *Session {
-	return &Session{scope: scope{client: a.client, path: a.path + "/" + join("sessions", id)}, id: id}
+	return &Session{scope: scope{client: a.client, path: a.path + "/" + join("sessions", id), app: a.path}, id: id}
 }
 
 // ID is the name of the session.
@@ -138,7 +137,10 @@ func (s *Session) Export(ctx context.Context, to io.Writer) error {
 }
 
 func (c *Client) export(ctx context.Context, path string, to io.Writer) error {
-	response, err := c.open(ctx, call{method: http.MethodGet, path: path}, nil)
+	response, err := c.open(ctx, get(path), nil)
+	if c.tokens.refused(err) {
+		response, err = c.open(ctx, get(path), nil)
+	}
 	if err != nil {
 		return err
 	}

@@ -150,7 +150,7 @@ def types(openapi: dict[str, Any], asyncapi: dict[str, Any]) -> str:
 WORDS = {
     "async def": "def", "async with": "with", "async for": "for", "await ": "", "AsyncClient": "Client", "AsyncSession": "Session", "AsyncFollowed": "Followed",
     "AsyncIterator": "Iterator", "AsyncScope": "Scope", "__aenter__": "__enter__", "__aexit__": "__exit__", "__aiter__": "__iter__", "aclose": "close", "aread": "read",
-    "aiter_bytes": "iter_bytes", "asyncio.sleep": "time.sleep", "import asyncio": "import time",
+    "aiter_bytes": "iter_bytes", "aiter_lines": "iter_lines", "asyncio.sleep": "time.sleep", "import asyncio": "import time",
 }
 
 

@@ -97,10 +97,10 @@ func FromTool(tool tools.Tool, within time.Duration) earshot.Tool {
 func Handlers(of ...tools.Tool) map[string]earshot.Handler {
 	handlers := map[string]earshot.Handler{}
 	for _, tool := range of {
-		handlers[tool.Name()] = func(ctx context.Context, trigger earshot.Payload) (any, error) {
-			input, single := trigger.Values["input"].(string)
-			if !single || len(trigger.Values) != 1 {
-				text, err := json.Marshal(trigger.Values)
+		handlers[tool.Name()] = func(ctx context.Context, values earshot.Values, _ earshot.Payload) (any, error) {
+			input, single := values["input"].(string)
+			if !single || len(values) != 1 {
+				text, err := json.Marshal(values)
 				if err != nil {
 					return nil, fmt.Errorf("langchain: %w", err)
 				}

@@ -159,7 +159,7 @@ func TestHandlersGiveAToolAllValuesWhereItHasMoreThanOne(t *testing.T) {
 		{earshot.Values{"input": 5}, `{"INPUT":5}`},
 		{earshot.Values{"input": "a", "day": "b"}, `{"DAY":"B","INPUT":"A"}`},
 	} {
-		got, err := handler(t.Context(), earshot.Payload{Values: test.values})
+		got, err := handler(t.Context(), test.values, earshot.Payload{})
 		if err != nil || got != test.want {
 			t.Fatalf("%v: %v %v", test.values, got, err)
 		}

@@ -9,6 +9,7 @@ python_test.go runs it beside a service, for Client and AsyncClient:
 import asyncio
 import os
 import threading
+import time
 import unittest
 from typing import Any, Dict, List
 
@@ -68,10 +69,11 @@ class Story(unittest.TestCase):
         self.assertEqual("delivered", self.clinic.trigger(given["matches"][0]["triggerId"])["state"])
 
     def test_a_function_is_a_tool(self) -> None:
-        def double(trigger: EventFired) -> int:
-            if trigger["values"]["n"] > 2**62:
+        def double(values: Dict[str, Any], trigger: EventFired) -> int:
+            self.assertEqual("double", trigger["name"])
+            if values["n"] > 2**62:
                 raise ValueError("too much")
-            return int(trigger["values"]["n"]) * 2
+            return int(values["n"]) * 2
 
         threading.Thread(target=lambda: Client(app=APP).serve({"double": double}, after="0"), daemon=True).start()
         self.assertEqual(2 * 4611686018427387901, self.clinic.fire("double", {"n": 4611686018427387901})["call"]["result"])
@@ -108,6 +110,58 @@ class Story(unittest.TestCase):
         with self.assertRaises(Problem) as gone:
             visit.state()
         self.assertEqual("missing", gone.exception.kind)
+
+    def test_a_token_that_ended_is_followed_by_another(self) -> None:
+        made: List[str] = []
+
+        def renew() -> str:
+            made.append("none" if not made else self.clinic.session("renewed").token("3s")["token"])
+            return made[-1]
+
+        with Client(app=APP, key=renew) as page:
+            visit = page.session("renewed")
+            self.assertEqual("Which day suits you?", visit.say("I want an appointment")["ask"])
+            self.assertEqual(2, len(made), "the first was refused, and the second is kept")
+            with visit.follow() as events:
+                time.sleep(4)  # the token ends meanwhile
+                self.clinic.session("renewed").fire("refund", {"order": "A1"})
+                for event in events:
+                    if event["kind"] == "tool.confirm":
+                        self.assertEqual("refund", event["data"]["name"])
+                        break
+            self.assertGreaterEqual(len(made), 3, "the events went on under another token")
+        with Client(app=APP, key=lambda: "none") as nobody, self.assertRaises(Problem) as refused:
+            nobody.get()
+        self.assertEqual("unauthorized", refused.exception.kind)
+
+    def test_everything_has_a_method(self) -> None:
+        with Client(app="python-all") as app:
+            app.put({"name": "All"})
+            self.assertEqual("Some", app.patch({"name": "Some"})["name"])
+            self.assertEqual("Some", app.get()["name"])
+            made = app.make_key({"name": "desk", "scopes": ["messages"]})
+            self.assertEqual([made["keyId"]], [key["keyId"] for key in app.keys()])
+            app.revoke_key(made["keyId"])
+            self.assertTrue(app.who_am_i())
+            self.assertIn("python-all", [one["appId"] for one in app.apps()])
+            visit = app.session("all")
+            stored = visit.put_repository({"tools": [TOOLS[3]]})
+            visit.patch_repository(stored["repositoryId"], [{"name": "lamp", "url": os.environ["DESK_URL"]}])
+            self.assertEqual(2, len(visit.repository(stored["repositoryId"])["tools"]))
+            visit.delete_tool(stored["repositoryId"], "lamp")
+            self.assertEqual([stored["repositoryId"]], [one["repositoryId"] for one in visit.repositories()])
+            self.assertEqual(["light"], [tool["name"] for tool in visit.find_tools("light")])
+            visit.delete_repository(stored["repositoryId"])
+            sent = visit.send("hello", user="ada")
+            self.assertEqual("hello", visit.message(sent)["text"])
+            visit.say("hello again")
+            self.assertTrue(visit.explain(sent))
+            self.assertEqual(["hello", "hello again"], [entry["text"] for entry in visit.messages()])
+            self.assertTrue(list(visit.export()))
+            self.assertTrue(list(app.export_user("ada")))
+            self.assertEqual("all", app.call("GET", "/v1/apps/{appId}/sessions/{sessionId}", path={"sessionId": "all"})["sessionId"])
+            visit.erase()
+            app.delete()
 
     def test_a_refusal_says_all_that_is_wrong(self) -> None:
         with self.assertRaises(Problem) as refused:
@@ -148,11 +202,11 @@ class AsyncStory(unittest.IsolatedAsyncioTestCase):
                     if event["kind"] == "tool.result":
                         self.assertEqual({"booked": "Friday"}, event["data"]["result"])
                         break
-            self.assertEqual(2, len([entry async for entry in visit.history(limit=1)]))
+            self.assertEqual(2, len([entry async for entry in visit.messages(limit=1)]))
 
     async def test_a_coroutine_is_a_tool(self) -> None:
-        async def double(trigger: EventFired) -> Dict[str, Any]:
-            return {"doubled": trigger["values"]["n"] * 2}
+        async def double(values: Dict[str, Any]) -> Dict[str, Any]:
+            return {"doubled": values["n"] * 2}
 
         async with AsyncClient(app=APP) as clinic:
             visit = clinic.session("serve-async")

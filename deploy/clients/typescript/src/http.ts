@@ -119,6 +119,33 @@ export class Http {
     return response;
   }
 
+  /** The JSON of each line of an answer, as it comes. */
+  async *lines(path: string): AsyncGenerator<unknown> {
+    const own = new AbortController();
+    const asked = { method: 'GET', path, signal: own.signal, repeatable: true };
+    const parse = this.options.parse ?? JSON.parse;
+    try {
+      const response = await this.open(asked).catch((error: unknown) => {
+        if (!(error instanceof Problem) || error.status !== 401 || !this.renews) throw error;
+        this.renew();
+        return this.open(asked);
+      });
+      const reader = response.body?.getReader();
+      const text = new TextDecoder();
+      for (let rest = ''; reader; ) {
+        const { done, value } = await reader.read();
+        const pieces = (rest + text.decode(value, { stream: !done })).split('\n');
+        rest = done ? '' : (pieces.pop() ?? '');
+        for (const line of pieces) if (line.trim()) yield parse(line);
+        if (done) return;
+      }
+    } catch (cause) {
+      throw cause instanceof Problem || cause instanceof NoAnswer || cause instanceof SyntaxError ? cause : new NoAnswer(`GET ${path}: the answer broke off`, { cause });
+    } finally {
+      own.abort();
+    }
+  }
+
   async #bearer(): Promise<string> {
     const { token } = this.options;
     if (typeof token !== 'function') return token ?? '';
@@ -143,11 +170,17 @@ function queryOf(query: Record<string, unknown> = {}): string {
 export function pauseBefore(error: unknown, repeatable: boolean, attempt: number): number | undefined {
   const longest = Math.min(100 * 2 ** attempt, 5_000);
   const pause = longest / 2 + (Math.random() * longest) / 2;
-  if (error instanceof NoAnswer) return repeatable ? pause : undefined;
+  if (error instanceof NoAnswer) return repeatable || isUnsent(error) ? pause : undefined;
   if (!(error instanceof Problem) || error.kind !== 'unavailable') return undefined;
   const taken = error.status === 502 || error.status === 504; // it may have been done
   const asked = (error.retryAfter ?? 0) * 1000;
   return (taken && !repeatable) || asked > longestPause ? undefined : Math.max(pause, asked);
+}
+
+/** Whether no connection was made. Node says so, a browser does not. */
+function isUnsent({ cause }: NoAnswer): boolean {
+  const { code } = ((cause as Error | undefined)?.cause ?? {}) as { code?: string };
+  return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || code === 'EAI_AGAIN';
 }
 
 /** Waits for milliseconds, or until the signal aborts, with whose reason it fails. */

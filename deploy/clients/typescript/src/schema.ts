@@ -3011,6 +3011,8 @@ export interface components {
             name: string;
             /** @description false: the tool fires without a value, too. Default: true. */
             required?: boolean;
+            /** @description Of bodyParams: required as soon as another of them has a value. No body is sent where none has. Default: false. */
+            requiredInBody?: boolean;
             /**
              * @description What the value is: string, number (any), integer, float (a number, too), boolean, object, array (items says of what) or map (an object whose values are all of valueType).
              * @enum {string}

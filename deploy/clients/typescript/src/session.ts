@@ -1,7 +1,8 @@
-import { type Event, type Events, type Following, follow } from './events.js';
+import type { Event, Events, Following } from './events.js';
 import { type Http, join } from './http.js';
 import type { components } from './schema.js';
-import type { GivenValues, ToolDefinition, Values } from './tools.js';
+import { type Handler, nameOf, newId, Scope } from './scope.js';
+import type { ToolDefinition } from './tools.js';
 
 type Schemas = components['schemas'];
 
@@ -24,15 +25,6 @@ export type Saying = Partial<Pick<Schemas['Message'], 'messageId' | 'actor' | 'l
   signal?: AbortSignal;
 };
 
-/** What may be said of a direct trigger beside its values. */
-export type Firing = Partial<Pick<Schemas['Direct'], 'triggerId' | 'repositoryId' | 'metadata' | 'source'>> & { signal?: AbortSignal };
-
-/** A trigger: its id, or what has one. */
-export type Trigger = string | { triggerId: string };
-
-/** Does what a trigger asks for. Of a tool that waits for an answer, what it returns is the result. */
-export type Handler<T> = (values: Values<T>, trigger: Events['tool.trigger']) => unknown;
-
 /** Events that are followed: what ends that, and what came of the first attempt, undefined where it went well. */
 interface Stream {
   end: AbortController;
@@ -43,21 +35,16 @@ interface Stream {
 const remembered = 1_000;
 
 /** One conversation of an app. Making one asks nobody, and a session begins with its first use. */
-export class Session {
+export class Session extends Scope {
   readonly id: string;
-  readonly #http: Http;
-  readonly #app: string;
-  readonly #path: string;
   readonly #handlers = new Map<string, Set<(event: Event) => unknown>>();
   readonly #seen = new Set<string>();
   #stream: Stream | undefined;
   #after = '';
 
   constructor(http: Http, id: string) {
+    super(http, join('sessions', id));
     this.id = id;
-    this.#http = http;
-    this.#app = `/v1${join('apps', http.options.app)}`;
-    this.#path = `${this.#app}${join('sessions', id)}`;
   }
 
   /**
@@ -66,106 +53,95 @@ export class Session {
    */
   async say(text: string, saying: Saying = {}): Promise<Said> {
     await this.#followed();
-    return said(await this.#http.send<Schemas['Answer']>(this.#message({ text, ...saying })));
+    return said(await this.http.send<Schemas['Answer']>(this.#message({ text, ...saying })));
   }
 
   /** Matches what a user has said so far, as an interim transcript: nothing fires. The same messageId with another text replaces it. */
   async draft(text: string, saying: Saying & { messageId: string }): Promise<Said> {
-    return said(await this.#http.send<Schemas['Answer']>(this.#message({ text, ...saying }, { final: false })));
+    return said(await this.http.send<Schemas['Answer']>(this.#message({ text, ...saying }, { final: false })));
   }
 
   /** Decides a draft. */
   async commit(messageId: string): Promise<Said> {
     await this.#followed();
-    return said(await this.#http.send<Schemas['Answer']>({ method: 'POST', path: `${this.#path}${join('messages', messageId)}/commit`, repeatable: true }));
+    return said(await this.http.send<Schemas['Answer']>({ method: 'POST', path: `${this.path}${join('messages', messageId)}/commit`, repeatable: true }));
   }
 
   /** Takes a draft back. Of a message that was decided it is a Problem of kind `conflict`, with its triggers. */
   async withdraw(messageId: string): Promise<void> {
-    await this.#http.send({ method: 'DELETE', path: `${this.#path}${join('messages', messageId)}`, repeatable: true });
+    await this.http.send({ method: 'DELETE', path: `${this.path}${join('messages', messageId)}`, repeatable: true });
   }
 
   #message({ idTokens = {}, dryRun, explain, signal, ...message }: Saying & { text: string }, more: object = {}) {
     const headers = Object.fromEntries(Object.entries(idTokens).map(([service, token]) => [`${service}_token`, token]));
     return {
-      method: 'POST', path: `${this.#path}/messages`, query: { dryRun, explain }, headers, signal, repeatable: true,
+      method: 'POST', path: `${this.path}/messages`, query: { dryRun, explain }, headers, signal, repeatable: true,
       body: { messageId: newId(), actor: 'user', ...message, ...more },
     };
   }
 
-  /** Fires a tool in scope without the matcher, once, however often the request has to be sent. */
-  async fire<const T extends ToolDefinition | string>(tool: T, values: GivenValues<T>, { signal, ...firing }: Firing = {}): Promise<Schemas['Match']> {
+  /** Posts a message and waits only until it is stored; what it sets off comes as events. The message's id. */
+  async send(text: string, saying: Omit<Saying, 'dryRun' | 'explain'> = {}): Promise<string> {
     await this.#followed();
-    return this.#http.send({
-      method: 'POST', path: `${this.#path}/triggers`, signal, repeatable: true,
-      body: { triggerId: newId(), source: 'ui', ...firing, name: nameOf(tool), values },
-    });
+    const posted = this.#message({ text, ...saying });
+    const taken = await this.http.send<Schemas['Accepted']>({ ...posted, headers: { ...posted.headers, Prefer: 'respond-async' } });
+    return taken.messageId;
   }
 
-  /** Lets a match or a `tool.confirm` event go that waits for a yes. */
-  async confirm(waiting: { triggerId: string; digest?: string }): Promise<Schemas['Record']> {
-    return this.#decide(waiting, 'confirm', { digest: waiting.digest });
+  /** Reads one message with what came of it. */
+  async message(messageId: string): Promise<Schemas['Entry']> {
+    return this.request('GET', `${this.path}${join('messages', messageId)}`);
   }
 
-  /** Ends what waits for a yes. */
-  async deny(trigger: Trigger): Promise<Schemas['Record']> {
-    return this.#decide(trigger, 'deny');
+  /** Why a message came out as it did. */
+  async explain(messageId: string): Promise<Schemas['Explanation']> {
+    return this.request('GET', `${this.path}${join('messages', messageId)}/explain`);
   }
 
-  /** Takes back what settles. */
-  async cancel(trigger: Trigger): Promise<Schemas['Record']> {
-    return this.#decide(trigger, 'cancel');
-  }
-
-  /** Says what came of a trigger that waits for an answer. The first answer holds. */
-  async answer(trigger: Trigger, result?: unknown): Promise<Schemas['Record']> {
-    return this.#decide(trigger, 'answer', { ok: true, result: result ?? null });
-  }
-
-  /** Says that what a trigger asks for was not done, and why. */
-  async fail(trigger: Trigger, error: string): Promise<Schemas['Record']> {
-    return this.#decide(trigger, 'answer', { ok: false, error });
-  }
-
-  #decide(trigger: Trigger, how: string, body?: unknown): Promise<Schemas['Record']> {
-    const id = typeof trigger === 'string' ? trigger : trigger.triggerId;
-    return this.#http.send({ method: 'POST', path: `${this.#app}${join('triggers', id)}/${how}`, body, repeatable: true });
+  /** All that is kept of the session, line by line. For back-ends. */
+  export(): AsyncGenerator<unknown> {
+    return this.http.lines(`${this.path}/export`);
   }
 
   /** The history, oldest first unless it is asked for otherwise, page after page. */
+  messages({ order, since }: { order?: 'asc' | 'desc'; since?: Date } = {}): AsyncGenerator<Schemas['Entry']> {
+    return this.pages('/messages', { order, since: since?.toISOString() });
+  }
+
+  /** @deprecated It is called `messages` now. */
   async *history({ order, since }: { order?: 'asc' | 'desc'; since?: Date } = {}): AsyncGenerator<Schemas['Entry']> {
-    for (let after: string | undefined; ; ) {
-      const query = { order, since: since?.toISOString(), after };
-      const page = await this.#http.send<Schemas['EntryList']>({ method: 'GET', path: `${this.#path}/messages`, query, repeatable: true });
-      yield* page.items;
-      if (!(after = page.next)) return;
-    }
+    yield* this.messages({ ...(order && { order }), ...(since && { since }) });
   }
 
   /** The session, with the calls that lack values (`open`). One that nobody used is a Problem of kind `missing`. */
+  async get(): Promise<Schemas['Session']> {
+    return this.request('GET', this.path);
+  }
+
+  /** @deprecated It is called `get` now. */
   async state(): Promise<Schemas['Session']> {
-    return this.#http.send({ method: 'GET', path: this.#path, repeatable: true });
+    return this.get();
   }
 
   /** Says what is known of the session in advance. For back-ends. */
   async put(session: Schemas['SessionRequest']): Promise<Schemas['Session']> {
-    return this.#http.send({ method: 'PUT', path: this.#path, body: session, repeatable: true });
+    return this.http.send({ method: 'PUT', path: this.path, body: session, repeatable: true });
   }
 
   /** Makes a token for a front-end, good for this session alone, as long as is said: `"1h"`. For back-ends. */
   async token(expiresIn?: string): Promise<Schemas['MadeToken']> {
-    return this.#http.send({ method: 'POST', path: `${this.#path}/token`, body: { expiresIn }, repeatable: true });
+    return this.http.send({ method: 'POST', path: `${this.path}/token`, body: { expiresIn }, repeatable: true });
   }
 
   /** Ends the session: its history and its repositories go. With `erase` all that was said and done in it. For back-ends. */
   async close({ erase }: { erase?: boolean } = {}): Promise<void> {
     this.stop();
-    await this.#http.send({ method: 'DELETE', path: this.#path, query: { erase }, repeatable: true });
+    await this.http.send({ method: 'DELETE', path: this.path, query: { erase }, repeatable: true });
   }
 
-  /** The events of the session as they come, on a connection of their own: `for await (const event of session.events())`. */
-  events(following: Following = {}): AsyncGenerator<Event> {
-    return follow(this.#http, `${this.#path}/events`, following);
+  /** Forgets all that was said and done in the session, on the streams too. What is owed is dropped. For back-ends. */
+  async erase(): Promise<void> {
+    await this.close({ erase: true });
   }
 
   /**
@@ -191,13 +167,7 @@ export class Session {
   onTrigger<const T extends ToolDefinition | string>(tool: T, handler: Handler<T>): () => void {
     return this.on('tool.trigger', async (trigger) => {
       if (trigger.name !== nameOf(tool)) return;
-      try {
-        const result = await handler(trigger.values as Values<T>, trigger);
-        if (trigger.answer) await this.answer(trigger.id, result);
-      } catch (error) {
-        if (!trigger.answer) throw error;
-        await this.fail(trigger.id, error instanceof Error ? error.message : String(error));
-      }
+      await this.handle(handler, trigger);
     });
   }
 
@@ -214,6 +184,10 @@ export class Session {
     this.#stream = undefined;
   }
 
+  protected override ready(): Promise<unknown> {
+    return this.#followed();
+  }
+
   /** Waits for what comes of the first attempt to follow the events, where there are handlers. */
   async #followed(): Promise<unknown> {
     if ([...this.#handlers.values()].some((some) => some.size > 0)) this.#stream ??= this.#begin();
@@ -226,7 +200,7 @@ export class Session {
       const following = { after: this.#after, signal: end.signal, onOpen: () => resolve(undefined), onBreak: resolve };
       this.#run(following).then(resolve, (error: unknown) => {
         if (this.#stream?.end === end) this.#stream = undefined; // the next word tries again
-        this.#http.report(error);
+        this.http.report(error);
       });
     });
     return { end, stands };
@@ -243,7 +217,7 @@ export class Session {
     try {
       await handler(event);
     } catch (error) {
-      this.#http.report(error);
+      this.http.report(error);
     }
   }
 
@@ -258,13 +232,6 @@ export class Session {
     }
     return true;
   }
-}
-
-const nameOf = (tool: ToolDefinition | string): string => (typeof tool === 'string' ? tool : tool.name);
-
-/** An id that nobody else makes. crypto.randomUUID is there on pages from https and localhost alone. */
-function newId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
 function said(answer: Schemas['Answer']): Said {

@@ -32,7 +32,7 @@ const refund = defineTool({ name: 'refund', description: 'Pay back', confirm: 'a
 const light = defineTool({ name: 'light', description: 'Turn on the light', settle: '60s' });
 
 const backEnd = new Earshot({ url: EARSHOT_URL, app, token: EARSHOT_KEY });
-await backEnd.call('put', '/v1/apps/{appId}', { body: { name: 'Clinic', settings: { chatEvents: true } } });
+await backEnd.put({ name: 'Clinic', settings: { chatEvents: true } });
 await backEnd.putTools('booking', [appointment, call, refund, light]);
 
 /** What a page does to begin: it gets a token of its session from its back-end. */
@@ -58,7 +58,7 @@ test('a user asks for an appointment', async () => {
   const asked = await visit.say('I want an appointment');
   assert.deepEqual(asked.matches, []);
   assert.deepEqual(asked.rejected[0]?.missing, ['day']);
-  assert.equal((await visit.state()).open?.[0]?.name, 'request-for-appointment');
+  assert.equal((await visit.get()).open?.[0]?.name, 'request-for-appointment');
 
   const given = await visit.say('on Friday, please');
   assert.equal(given.matches[0]?.name, 'request-for-appointment');
@@ -73,7 +73,7 @@ test('a user asks for an appointment', async () => {
   const record = await backEnd.call('get', '/v1/apps/{appId}/triggers/{triggerId}', { path: { triggerId: given.matches[0]?.triggerId ?? '' } });
   assert.equal(record.state, 'delivered');
   const said: string[] = [];
-  for await (const entry of visit.history()) said.push(entry.text);
+  for await (const entry of visit.messages()) said.push(entry.text);
   assert.deepEqual(said, ['I want an appointment', 'on Friday, please']);
   off();
   visit.stop();
@@ -138,6 +138,57 @@ test('a refusal says all that is wrong, and where', async () => {
   assert.equal(faults.length, 1);
   await assert.rejects(new Earshot({ url: 'http://127.0.0.1:1', app, retries: 1 }).session('s').say('hello'), NoAnswer);
   assert.throws(() => new Earshot({ url: 'earshot', app }), /is no URL of a service/);
+});
+
+test('everything has a method', async () => {
+  const all = new Earshot({ url: EARSHOT_URL, app: 'typescript-all', token: EARSHOT_KEY });
+  const ids = async <T>(list: AsyncIterable<T>, id: (one: T) => string | undefined) => {
+    const found: (string | undefined)[] = [];
+    for await (const one of list) found.push(id(one));
+    return found;
+  };
+  await all.put({ name: 'All' });
+  assert.equal((await all.patch({ name: 'Some' })).name, 'Some');
+  assert.equal((await all.get()).name, 'Some');
+  const made = await all.makeKey({ name: 'desk', scopes: ['messages'] });
+  assert.deepEqual(await ids(all.keys(), (key) => key.keyId), [made.keyId]);
+  await all.revokeKey(made.keyId);
+  assert.ok(await all.whoAmI());
+  assert.ok((await ids(all.apps(), (one) => one.appId)).includes('typescript-all'));
+  const visit = all.session('all');
+  const { repositoryId = '' } = await visit.putRepository({ tools: [light] });
+  await visit.patchRepository(repositoryId, [{ name: 'double', answer: { within: '1m' }, request: { timeout: '1m' }, schema: [{ parameter: 'n', type: 'integer' }] }]);
+  assert.equal((await visit.repository(repositoryId)).tools?.length, 2);
+  assert.deepEqual(await ids(visit.repositories(), (one) => one.repositoryId), [repositoryId]);
+  assert.ok((await visit.findTools('light')).some((tool) => tool.name === 'light'));
+  assert.equal((await ids(visit.tools(), (tool) => tool.name)).length, 2);
+
+  const ends = new AbortController();
+  const served = all.serve({ double: ({ n }, trigger) => (trigger.name === 'double' ? Number(n) * 2 : undefined) }, { signal: ends.signal, after: '0' });
+  const events = await visit.follow();
+  const fired = await visit.fire('double', { n: 21 });
+  assert.equal(fired.call?.result, 42);
+  assert.equal((await first(events, 'tool.trigger')).data.name, 'double');
+  ends.abort();
+  await served;
+  assert.equal((await visit.trigger(fired.triggerId)).state, 'delivered');
+  assert.deepEqual(await ids(visit.triggers({ name: 'double' }), (record) => record.name), ['double']);
+  await visit.deleteTool(repositoryId, 'light');
+  await visit.deleteRepository(repositoryId);
+
+  const sent = await visit.send('hello', { user: 'ada' });
+  assert.equal((await visit.message(sent)).text, 'hello');
+  await visit.say('hello again');
+  assert.ok(await visit.explain(sent));
+  assert.deepEqual(await ids(visit.messages(), (entry) => entry.text), ['hello', 'hello again']);
+  assert.deepEqual(await ids(all.sessions({ user: 'ada' }), (one) => one.sessionId), ['all']);
+  assert.ok((await ids(visit.export(), () => '')).length > 0);
+  assert.ok((await ids(all.exportUser('ada'), () => '')).length > 0);
+  assert.equal(await all.eraseUser('ada'), 1);
+  await visit.erase();
+  await all.delete();
+  const nobody = new Earshot({ url: 'http://127.0.0.1:1', app, retries: 1 });
+  await assert.rejects(nobody.makeKey({ name: 'x', scopes: ['messages'] }), NoAnswer);
 });
 
 test('a token that ends is followed by another one', async () => {

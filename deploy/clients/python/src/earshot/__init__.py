@@ -14,6 +14,7 @@ whose types are in earshot.types.
 from . import types
 from ._async import AsyncClient, AsyncFollowed, AsyncSession
 from ._sync import Client, Followed, Session
+from ._version import VERSION as __version__
 from ._wire import EarshotError, NoAnswer, Problem, Said
 
-__all__ = ["AsyncClient", "AsyncFollowed", "AsyncSession", "Client", "EarshotError", "Followed", "NoAnswer", "Problem", "Said", "Session", "types"]
+__all__ = ["AsyncClient", "AsyncFollowed", "AsyncSession", "Client", "EarshotError", "Followed", "NoAnswer", "Problem", "Said", "Session", "__version__", "types"]

@@ -5,39 +5,89 @@ import time
 import inspect
 import json
 import os
+import time
 from types import TracebackType
 from typing import Any, Iterator, Callable, Dict, List, Mapping, Optional, Sequence, Type, TypeVar, Union, cast
 
 import httpx
 
 from . import types
-from ._wire import DEFAULT_URL, EarshotError, Frame, NoAnswer, Parser, Problem, Said, join, new_id, not_a_stream, pause_before, present, problem_of, queried, said
+from ._version import USER_AGENT
+from ._wire import DEFAULT_URL, GOOD_WHILE, EarshotError, Frame, NoAnswer, Parser, Problem, Said, filled, join, new_id, not_a_stream, pause_before, present, problem_of, queried, said, takes_two
 
 Self = TypeVar("Self")
-Handler = Callable[[types.EventFired], Any]
+Handler = Callable[..., Any]
 
 
 class _Service:
     """Sends requests, again where that helps and does no harm."""
 
-    def __init__(self, url: str, key: Union[str, Callable[[], str]], retries: int, timeout: float, silence: float, http: Optional[httpx.Client]) -> None:
+    def __init__(self, url: str, key: Union[str, Callable[[], Any]], retries: int, timeout: float, silence: float, http: Optional[httpx.Client]) -> None:
         self.url = url.rstrip("/")
         self.key, self.retries, self.timeout, self.silence = key, retries, timeout, silence
+        self.known: Optional[str] = None  # what the function has said
         self.own = http is None
         self.http = http or httpx.Client()
 
     def send(self, method: str, path: str, body: Any = None, *, query: Mapping[str, Any] = {}, headers: Mapping[str, str] = {}, repeatable: bool = True) -> Any:
         """The answer's JSON, or None where it has none."""
-        attempt = 0
+        attempt, renewed = 0, False
         while True:
             try:
                 return self._once(method, path, body, query, headers)
             except EarshotError as error:
+                if self.refused(error) and not renewed:
+                    renewed = True
+                    continue
                 pause = pause_before(error, repeatable, attempt)
                 if pause is None or attempt >= self.retries:
                     raise
             time.sleep(pause)
             attempt += 1
+
+    @property
+    def renews(self) -> bool:
+        """Whether a token that ends can be followed by another one."""
+        return callable(self.key)
+
+    def renew(self) -> None:
+        """Lets the next request ask for another token."""
+        self.known = None
+
+    def refused(self, error: EarshotError) -> bool:
+        """Whether it is the token that was refused, and another one may do."""
+        if not (isinstance(error, Problem) and error.status == 401 and self.renews):
+            return False
+        self.renew()
+        return True
+
+    def _bearer(self) -> str:
+        if not callable(self.key):
+            return self.key
+        if self.known is None:
+            made = self.key()
+            self.known = cast(str, made if inspect.isawaitable(made) else made)
+        return self.known
+
+    def lines(self, path: str) -> Iterator[Any]:
+        """The JSON of each line of an answer, as it comes."""
+        renewed = False
+        while True:
+            try:
+                response = self.open("GET", path, None, {}, {}, httpx.Timeout(self.timeout))
+                break
+            except EarshotError as error:
+                if renewed or not self.refused(error):
+                    raise
+                renewed = True
+        try:
+            for line in response.iter_lines():
+                if line.strip():
+                    yield json.loads(line)
+        except httpx.TransportError as error:
+            raise NoAnswer(f"GET {path}: the answer broke off") from error
+        finally:
+            response.close()
 
     def _once(self, method: str, path: str, body: Any, query: Mapping[str, Any], headers: Mapping[str, str]) -> Any:
         response = self.open(method, path, body, query, headers, httpx.Timeout(self.timeout))
@@ -52,7 +102,8 @@ class _Service:
     def open(self, method: str, path: str, body: Any, query: Mapping[str, Any], headers: Mapping[str, str], timeout: httpx.Timeout) -> httpx.Response:
         """Sends one request. The caller reads the answer, and closes it; a refusal is raised as a Problem."""
         sent = dict(headers)
-        key = self.key() if callable(self.key) else self.key
+        sent.setdefault("User-Agent", USER_AGENT)
+        key = self._bearer()
         if key:
             sent["Authorization"] = f"Bearer {key}"
         request = self.http.build_request(method, self.url + path, json=body, params=queried(query), headers=sent, timeout=timeout)
@@ -86,12 +137,16 @@ class Followed:
     def __iter__(self) -> Iterator[types.Event]:
         attempt = 0
         while True:
+            begun, renews = time.monotonic(), self._service.renews
             try:
                 for frame in self._following():
                     attempt = 0
                     self._after = frame.id or self._after
-                    if frame.kind == "token.expired":
+                    if frame.kind == "token.expired" and not renews:
                         return
+                    if frame.kind == "token.expired" or (frame.kind == "token.expiring" and renews and time.monotonic() - begun > GOOD_WHILE):
+                        self._service.renew()
+                        break
                     event = frame.event()
                     if event is not None:
                         yield event
@@ -110,12 +165,15 @@ class Followed:
 
     def _connect(self, times: Optional[int]) -> None:
         """Makes the connection, again where that may help: so often, or for as long as it takes."""
-        attempt = 0
+        attempt, renewed = 0, False
         while True:
             self._leave()
             try:
                 return self._begin()
             except EarshotError as error:
+                if self._service.refused(error) and not renewed:
+                    renewed = True
+                    continue
                 pause = pause_before(error, True, attempt)
                 if pause is None or attempt == times:
                     raise
@@ -162,8 +220,42 @@ class Scope:
 
     def put_tools(self, repository_id: str, tools: Sequence[types.Tool], options: Optional[types.Options] = None) -> types.StoredRepository:
         """Makes a repository of these tools, or replaces it."""
-        path = f"{self._path}{join('repositories', repository_id)}"
-        return cast(types.StoredRepository, self._service.send("PUT", path, present(tools=list(tools), options=options)))
+        return cast(types.StoredRepository, self._service.send("PUT", self._repository(repository_id), present(tools=list(tools), options=options)))
+
+    def put_repository(self, repository: Mapping[str, Any]) -> types.StoredRepository:
+        """Makes or replaces a repository. Without a repositoryId the service makes one up."""
+        if repository.get("repositoryId"):
+            return cast(types.StoredRepository, self._service.send("PUT", self._repository(repository["repositoryId"]), repository))
+        return cast(types.StoredRepository, self._service.send("POST", f"{self._path}/repositories", repository, repeatable=False))
+
+    def patch_repository(self, repository_id: str, tools: Sequence[types.Tool], options: Optional[types.Options] = None) -> types.StoredRepository:
+        """Adds or replaces tools of a repository by their names, and its options if they are given."""
+        return cast(types.StoredRepository, self._service.send("PATCH", self._repository(repository_id), present(tools=list(tools), options=options)))
+
+    def repository(self, repository_id: str) -> types.StoredRepository:
+        """Reads one repository."""
+        return cast(types.StoredRepository, self._service.send("GET", self._repository(repository_id)))
+
+    def repositories(self) -> Iterator[types.StoredRepository]:
+        """The repositories."""
+        for repository in self._pages("/repositories"):
+            yield cast(types.StoredRepository, repository)
+
+    def delete_repository(self, repository_id: str) -> None:
+        """Removes a repository with its tools."""
+        self._service.send("DELETE", self._repository(repository_id))
+
+    def delete_tool(self, repository_id: str, name: str) -> None:
+        """Removes one tool of a repository."""
+        self._service.send("DELETE", self._repository(repository_id) + join("tools", name))
+
+    def _repository(self, repository_id: str) -> str:
+        return f"{self._path}{join('repositories', repository_id)}"
+
+    def find_tools(self, text: str, limit: Optional[int] = None) -> List[types.ScopedTool]:
+        """The tools in scope that a text is about, the nearest first; the service's limit is 10."""
+        found = self._service.send("POST", f"{self._path}/tools/search", present(text=text, limit=limit))
+        return cast(List[types.ScopedTool], found["items"])
 
     def tools(self) -> List[types.ScopedTool]:
         """The tools in scope, each as a model sees it."""
@@ -189,6 +281,20 @@ class Scope:
         The service sends them from the beginning of the with block on: what is said in it is not missed.
         """
         return Followed(self._service, f"{self._path}/events", after)
+
+    def events(self, after: str = "") -> Iterator[types.Event]:
+        """As follow, without a with block: the events are followed once the first is asked for."""
+        with self.follow(after) as followed:
+            for event in followed:
+                yield event
+
+    def trigger(self, trigger_id: str) -> types.Record:
+        """Reads the record of a trigger, with all attempts; of a session as well as of its app."""
+        return cast(types.Record, self._service.send("GET", f"{self._app}{join('triggers', trigger_id)}"))
+
+    def retry(self, trigger_id: str) -> types.Record:
+        """Delivers again what has failed of a trigger."""
+        return self._decide(trigger_id, "retry")
 
     def confirm(self, trigger_id: str, digest: str) -> types.Record:
         """Lets a trigger go that waits for a yes. The digest is that of its match or its tool.confirm."""
@@ -216,7 +322,7 @@ class Scope:
     def serve(self, handlers: Mapping[str, Handler], after: str = "") -> None:
         """Answers the triggers of tools that wait for an answer, by their names, one after the other.
 
-        What a handler returns is the result, and what it raises the reason why it was not done. It goes on
+        A handler gets the values and the trigger; one of a single parameter gets the values. What it returns is the result, and what it raises the reason why it was not done. It goes on
         until it is interrupted. Delivery is at least once; the first answer to a trigger holds.
         """
         with self.follow(after) as events:
@@ -226,7 +332,7 @@ class Scope:
 
     def _handle(self, trigger: types.EventFired, handler: Handler) -> None:
         try:
-            result = handler(trigger)
+            result = handler(trigger["values"], trigger) if takes_two(handler) else handler(trigger["values"])
             if inspect.isawaitable(result):
                 result = result
             json.dumps(result)
@@ -247,11 +353,12 @@ class Client(Scope):
     """A client of one app of a service. Its requests are sent again where that helps and does no harm.
 
     url is EARSHOT_URL where it is missing, else http://127.0.0.1:8080; key is EARSHOT_KEY, else EARSHOT_ADMIN_KEY.
-    key may be a function, which is asked for each request. timeout and silence are seconds: for a request, and
+    key may be a function, which is asked again when its token is refused, and before one ends on which events
+    come. timeout and silence are seconds: for a request, and
     for how long events may be silent. The service says something every 15 seconds.
     """
 
-    def __init__(self, url: Optional[str] = None, *, app: str, key: Union[str, Callable[[], str], None] = None, retries: int = 3, timeout: float = 120.0, silence: float = 45.0, http: Optional[httpx.Client] = None) -> None:
+    def __init__(self, url: Optional[str] = None, *, app: str, key: Union[str, Callable[[], Any], None] = None, retries: int = 3, timeout: float = 120.0, silence: float = 45.0, http: Optional[httpx.Client] = None) -> None:
         url = url or os.environ.get("EARSHOT_URL") or DEFAULT_URL
         if not url.startswith(("http://", "https://")):
             raise ValueError(f"{url!r} is no URL of a service, as {DEFAULT_URL}")
@@ -279,9 +386,50 @@ class Client(Scope):
         """Makes the app, or replaces it. The admin makes one; a key of scope app replaces its own."""
         return cast(types.StoredApp, self._service.send("PUT", self._path, app))
 
-    def trigger(self, trigger_id: str) -> types.Record:
-        """Reads the record of a trigger, with all attempts."""
-        return cast(types.Record, self._service.send("GET", f"{self._app}{join('triggers', trigger_id)}"))
+    def get(self) -> types.StoredApp:
+        """Reads what the app is made of. Credentials read as ***."""
+        return cast(types.StoredApp, self._service.send("GET", self._path))
+
+    def patch(self, patch: Mapping[str, Any]) -> types.StoredApp:
+        """Changes a part of the app by a JSON merge patch (RFC 7386)."""
+        return cast(types.StoredApp, self._service.send("PATCH", self._path, patch))
+
+    def delete(self) -> None:
+        """Removes the app with all that is its own."""
+        self._service.send("DELETE", self._path)
+
+    def make_key(self, key: types.KeyRequest) -> types.MadeKey:
+        """Makes a key of the app. It is shown this once."""
+        return cast(types.MadeKey, self._service.send("POST", f"{self._path}/keys", key, repeatable=False))
+
+    def keys(self) -> Iterator[types.Key]:
+        """The app's keys, without what they are."""
+        for key in self._pages("/keys"):
+            yield cast(types.Key, key)
+
+    def revoke_key(self, key_id: str) -> None:
+        """Ends a key, and those that it made."""
+        self._service.send("DELETE", f"{self._path}{join('keys', key_id)}")
+
+    def apps(self) -> Iterator[types.StoredApp]:
+        """All apps of the service, which takes the admin's key."""
+        query: Dict[str, Any] = {}
+        while True:
+            page = self._service.send("GET", "/v1/apps", query=query)
+            for app in page["items"]:
+                yield cast(types.StoredApp, app)
+            if "next" not in page:
+                return
+            query = {"after": page["next"]}
+
+    def who_am_i(self) -> types.Caller:
+        """Whom the service takes the client for."""
+        return cast(types.Caller, self._service.send("GET", "/v1/whoami"))
+
+    def export_user(self, user: str) -> Iterator[Any]:
+        """All that is kept of the sessions of a user, line by line."""
+        for line in self._service.lines(f"{self._path}{join('users', user)}/export"):
+            yield line
 
     def sessions(self, **query: Any) -> Iterator[types.Session]:
         """The sessions of the app: user, metadata, state, usedSince and usedBefore narrow them down."""
@@ -293,11 +441,15 @@ class Client(Scope):
         erased = cast(types.ErasedUser, self._service.send("DELETE", f"{self._path}{join('users', user)}", query={"erase": True}))
         return erased["erased"]
 
-    def request(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
-        """Calls a route of the app that has no method of its own: request("GET", "/keys"). The answer's JSON.
+    def call(self, method: str, route: str, body: Any = None, *, path: Mapping[str, str] = {}, query: Mapping[str, Any] = {}) -> Any:
+        """Calls any route of the service: call("GET", "/v1/apps/{appId}/keys/{keyId}", path={"keyId": "k1"}). The answer's JSON.
 
         It is sent again where its answer was lost, unless it is a POST.
         """
+        return self._service.send(method, filled(route, self._path, path), body, query=query, repeatable=method.upper() != "POST")
+
+    def request(self, method: str, path: str, body: Any = None, **query: Any) -> Any:
+        """The earlier name of call, for routes below the app: request("GET", "/keys"). Deprecated."""
         return self._service.send(method, self._path + path, body, query=query, repeatable=method.upper() != "POST")
 
 
@@ -329,12 +481,41 @@ class Session(Scope):
         """Takes a draft back. Of a message that was decided it is a Problem of kind conflict, with its triggers."""
         self._service.send("DELETE", f"{self._path}{join('messages', message_id)}")
 
+    def send(self, text: str, *, message_id: Optional[str] = None, actor: str = "user", language: Optional[str] = None, time_zone: Optional[str] = None, metadata: Optional[Mapping[str, Any]] = None, user: Optional[str] = None, id_tokens: Mapping[str, str] = {}) -> str:
+        """Posts a message and waits only until it is stored; what it sets off comes as events. The message's id."""
+        headers = {f"{service}_token": token for service, token in id_tokens.items()}
+        body = present(text=text, messageId=message_id or new_id(), actor=actor, language=language, timeZone=time_zone, metadata=metadata, user=user)
+        taken = self._service.send("POST", f"{self._path}/messages", body, headers={**headers, "Prefer": "respond-async"})
+        return cast(str, taken["messageId"])
+
+    def message(self, message_id: str) -> types.Entry:
+        """Reads one message with what came of it."""
+        return cast(types.Entry, self._service.send("GET", f"{self._path}{join('messages', message_id)}"))
+
+    def explain(self, message_id: str) -> Any:
+        """Why a message came out as it did."""
+        return self._service.send("GET", f"{self._path}{join('messages', message_id)}/explain")
+
+    def export(self) -> Iterator[Any]:
+        """All that is kept of the session, line by line."""
+        for line in self._service.lines(f"{self._path}/export"):
+            yield line
+
     def history(self, **query: Any) -> Iterator[types.Entry]:
+        """The earlier name of messages. Deprecated."""
+        for entry in self.messages(**query):
+            yield entry
+
+    def messages(self, **query: Any) -> Iterator[types.Entry]:
         """What was said, the oldest first; since and order are as the service takes them."""
         for entry in self._pages("/messages", **query):
             yield cast(types.Entry, entry)
 
     def state(self) -> types.Session:
+        """The earlier name of get. Deprecated."""
+        return self.get()
+
+    def get(self) -> types.Session:
         """The session, with the calls that lack values (open). One that nobody used is a Problem of kind missing."""
         return cast(types.Session, self._service.send("GET", self._path))
 
@@ -349,3 +530,7 @@ class Session(Scope):
     def close(self, *, erase: Optional[bool] = None) -> None:
         """Ends the session: its history and its repositories go. With erase all that was said and done in it."""
         self._service.send("DELETE", self._path, query=present(erase=erase))
+
+    def erase(self) -> None:
+        """Forgets all that was said and done in the session, on the streams too. What is owed is dropped."""
+        self.close(erase=True)

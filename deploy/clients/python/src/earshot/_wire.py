@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import random
 import secrets
@@ -15,6 +16,8 @@ from .types import Answer, Event, Match, Problem as ProblemBody, ProblemCode, Pr
 DEFAULT_URL = "http://127.0.0.1:8080"
 # The longest pause before a request is sent again, in seconds; a service that asks for more is reported.
 LONGEST_PAUSE = 30.0
+# A connection that has lived for so long got a token that is good for a while.
+GOOD_WHILE = 5.0
 
 KINDS = {
     400: "invalid", 401: "unauthorized", 403: "forbidden", 404: "missing", 409: "conflict", 412: "conflict",
@@ -112,6 +115,24 @@ def pause_before(error: EarshotError, repeatable: bool, attempt: int) -> Optiona
 def join(*segments: str) -> str:
     """The path of segments, escaped."""
     return "".join("/" + quote(segment, safe="") for segment in segments)
+
+
+def filled(route: str, app: str, segments: Mapping[str, str]) -> str:
+    """A route of /openapi.json with its segments, escaped. The app is the client's."""
+    path = route.replace("/v1/apps/{appId}", app)
+    for name, value in segments.items():
+        path = path.replace("{" + name + "}", quote(value, safe=""))
+    return path
+
+
+def takes_two(handler: Any) -> bool:
+    """Whether a handler takes the trigger beside its values."""
+    try:
+        parameters = inspect.signature(handler).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    places = [one for one in parameters if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD)]
+    return len(places) > 1 or any(one.kind == one.VAR_POSITIONAL for one in parameters)
 
 
 def new_id() -> str:

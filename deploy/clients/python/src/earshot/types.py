@@ -2114,6 +2114,9 @@ class ToolboxParameter(_ToolboxParameter, total=False):
     minValue: float
     # false: the tool fires without a value, too. Default: true.
     required: bool
+    # Of bodyParams: required as soon as another of them has a value. No body is sent where none has. Default:
+    # false.
+    requiredInBody: bool
     # What a number counts: an amount in another unit is converted.
     unit: str
     # A static value; it always wins.
