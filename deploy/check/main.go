@@ -154,12 +154,15 @@ func servers(install bool) error {
 	if exec.Command("/usr/bin/python3", "-c", "import httpx, mypy").Run() != nil && exec.Command("python3", "-c", "import httpx, mypy").Run() != nil {
 		missing = append(missing, "python3-httpx", "mypy")
 	}
+	if exec.Command("/usr/bin/python3", "-c", "import setuptools, wheel").Run() != nil && exec.Command("python3", "-c", "import setuptools, wheel").Run() != nil {
+		missing = append(missing, "python3-setuptools", "python3-wheel")
+	}
 	slices.Sort(missing)
 	switch {
 	case len(missing) == 0:
 		return nil
 	case !install:
-		return fmt.Errorf("tests need more than is here; install it with: apt-get install %s (by brew, redis-server is redis, mariadb-server mariadb and nodejs node; by pip, httpx and mypy), or run this with -install", strings.Join(missing, " "))
+		return fmt.Errorf("tests need more than is here; install it with: apt-get install %s (by brew, redis-server is redis, mariadb-server mariadb and nodejs node; by pip, httpx, mypy, setuptools and wheel), or run this with -install", strings.Join(missing, " "))
 	}
 	if err := command("apt-get", "update", "-q"); err != nil {
 		return err

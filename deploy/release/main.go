@@ -3,12 +3,17 @@
 //
 //	go run ./deploy/release
 //
+// It also makes the packages of the clients, all of the version of the service:
+//
+//	go run ./deploy/release -clients made -version 1.2.3 -modpath github.com/you/earshot-go
+//
 // The release itself is made by release.sh.
 package main
 
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"log"
 	"maps"
@@ -42,6 +47,16 @@ This file is written by: go run ./deploy/release
 
 func main() {
 	log.SetFlags(0)
+	clients := flag.String("clients", "", "write the packages of the clients into a `folder`, and no NOTICE")
+	version := flag.String("version", "", "of the clients: that of the `release` of the service, as 1.2.3")
+	modpath := flag.String("modpath", "", "`path` of the module for Go, as github.com/you/earshot-go")
+	flag.Parse()
+	if *clients != "" {
+		if err := packages(context.Background(), *clients, *version, *modpath); err != nil {
+			log.Fatal("release: ", err)
+		}
+		return
+	}
 	text, err := notice(context.Background())
 	if err == nil {
 		err = os.WriteFile("NOTICE", []byte(text), 0o644)
