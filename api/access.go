@@ -1,6 +1,9 @@
 package api
 
 import (
+	"net/http"
+	"strings"
+
 	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories/store"
@@ -93,7 +96,16 @@ func accessTable() map[string]auth.Access {
 	for _, group := range accessGroups {
 		for _, operation := range group.operations {
 			table[operation] = group.Access
+			if reads(operation) {
+				table[operation] = group.Reading()
+			}
 		}
 	}
 	return table
+}
+
+// reads reports whether an operation changes nothing of an app. Agents speak MCP by POST alone, which is not for reading:
+// what they would list is there by GET.
+func reads(operation string) bool {
+	return strings.HasPrefix(operation, http.MethodGet+" ") || strings.HasSuffix(operation, "/tools/search")
 }

@@ -122,7 +122,7 @@ func credentials(w apitest.World) map[string]string {
 	}
 	all := []store.Permission{"tools", "messages", "triggers", "app"}
 	sent := map[string]string{"none": "", "admin": apitest.AdminKey}
-	for _, scope := range all {
+	for _, scope := range append(all, "tools:read", "messages:read", "triggers:read", "app:read") {
 		_, sent[string(scope)] = key("clinic", 0, scope)
 	}
 	_, sent["other app"] = key("other", 0, all...)
@@ -166,6 +166,9 @@ var unknown = map[string]bool{
 func lets(operation, kind string) bool {
 	if kind == "other session" {
 		kind = "own"
+	}
+	if scope, read := strings.CutSuffix(kind, ":read"); read && (strings.HasPrefix(operation, "GET ") || strings.HasSuffix(operation, "/tools/search")) {
+		kind = scope
 	}
 	for _, word := range strings.Fields(permitted[operation]) {
 		if word == kind {
@@ -281,7 +284,7 @@ func TestAKeyOfTheAppIsToldWhichScopeItLacks(t *testing.T) {
 	got := w.Call("POST", apitest.MessagesPath, apitest.HelloBody, "Authorization: Bearer "+sent["tools"])
 	got.Problem(403, "this key lacks the scope messages; it has tools")
 	require.Equal(t, `Bearer realm="earshot", error="insufficient_scope", scope="messages"`, got.Header.Get("WWW-Authenticate"))
-	w.Call("GET", "/v1/apps/clinic/events", "", "Authorization: Bearer "+sent["tools"]).Problem(403, "the scope messages or triggers; it has tools")
+	w.Call("GET", "/v1/apps/clinic/events", "", "Authorization: Bearer "+sent["tools"]).Problem(403, "the scope messages or triggers or messages:read or triggers:read; it has tools")
 	w.Call("DELETE", "/v1/apps/clinic", "", "Authorization: Bearer "+sent["app"]).Problem(403, "the admin's alone is")
 	for _, kind := range []string{"other app", "token"} {
 		got := w.Call("GET", "/v1/apps/clinic/triggers", "", "Authorization: Bearer "+sent[kind])
@@ -384,6 +387,12 @@ func TestTheDescriptionSaysWhoMayCall(t *testing.T) {
 		for _, role := range described["security"].([]any)[0].(map[string]any)["key"].([]any) {
 			roles = append(roles, role.(string))
 		}
-		require.ElementsMatch(t, strings.Fields(strings.NewReplacer("token", "session", "everybody", "", "own", "").Replace(permitted[operation])), roles, operation)
+		var want []string
+		for _, kind := range []string{"tools", "messages", "triggers", "app", "tools:read", "messages:read", "triggers:read", "app:read", "token"} {
+			if lets(operation, kind) && permitted[operation] != "everybody" {
+				want = append(want, strings.Replace(kind, "token", "session", 1))
+			}
+		}
+		require.ElementsMatch(t, want, roles, operation)
 	}
 }

@@ -90,6 +90,8 @@ func TestAKeyWithFaultsIsNotMade(t *testing.T) {
 	} {
 		require.Contains(t, w.Call("POST", keysPath, body).Problem(400), pointer, body)
 	}
+	require.Contains(t, string(w.Call("POST", keysPath, `{"scopes":["trigger:read"]}`).Body),
+		`"allowed":["tools","messages","triggers","app","tools:read","messages:read","triggers:read","app:read"],"suggestion":"triggers:read"`)
 	w.Call("POST", "/v1/apps/nobody/keys", `{"scopes":["app"]}`).Problem(404)
 	w.Call("GET", "/v1/apps/nobody/keys", "").Problem(404)
 }
@@ -192,6 +194,16 @@ func TestMessagesOverTheLimitAre429(t *testing.T) {
 	w.Call("PUT", "/v1/apps/clinic/sessions/s2/repositories/r", `{"tools":[]}`).Is(201, "")
 	w.Call("PUT", "/v1/apps/clinic/repositories/r", `{"tools":[]}`).Is(201, "")
 	w.Call("PUT", "/v1/apps/clinic/repositories/r2", `{"tools":[]}`).Is(201, "")
+}
+
+func TestAKeyMakesOneThatOnlyReadsWhatItChanges(t *testing.T) {
+	w := apitest.Live(t, apitest.Everything)
+	w.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	parent := w.Call("POST", keysPath, `{"scopes":["app","messages"]}`).Made()
+	w.Call("POST", keysPath, `{"scopes":["messages:read","triggers:read"]}`, apitest.Bearer(parent.Key)).Problem(422, "it has app, messages")
+	reader := w.Call("POST", keysPath, `{"scopes":["app:read","messages:read"]}`, apitest.Bearer(parent.Key)).Made()
+	w.Call("GET", keysPath, "", apitest.Bearer(reader.Key)).Is(200, "")
+	w.Call("POST", keysPath, `{"scopes":["app:read"]}`, apitest.Bearer(reader.Key)).Problem(403, "lacks the scope app; it has app:read, messages:read")
 }
 
 func TestAKeyMadeByAKeyEndsWithItAndDoesNoMore(t *testing.T) {

@@ -376,6 +376,16 @@ type Access struct {
 	Anyone     bool // whoever is authenticated, for a route that is of no app
 }
 
+// Reading is the access to what changes nothing: each of the scopes will do that reads the same.
+func (a Access) Reading() Access {
+	scopes := slices.Clone(a.Scopes)
+	for _, scope := range a.Scopes {
+		scopes = append(scopes, scope.Reading())
+	}
+	a.Scopes = scopes
+	return a
+}
+
 // Authorized lets callers through that may use the route. It stands before everything that could show what there
 // is: to others an app that exists and one that does not are the same.
 func Authorized(a Access) echo.MiddlewareFunc {

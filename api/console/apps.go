@@ -135,7 +135,7 @@ func (v *pageRequest) showApp(status int, shown appShown) error {
 		return err
 	}
 	shown.Keys, shown.Sources = keys.Items, shown.App.Sources
-	shown.Scopes = []string{"messages", "triggers", "tools", "app"}
+	shown.Scopes = []string{"messages", "triggers", "tools", "app", "messages:read", "triggers:read", "tools:read", "app:read"}
 	if shown.Checked {
 		var found list[sourceShown]
 		if err := v.get(v1("apps", v.app(), "sources"), &found); err != nil {

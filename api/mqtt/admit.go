@@ -101,7 +101,7 @@ var (
 	errSession = errors.New("the token of a session follows its session by /v1/apps/{appId}/sessions/{sessionId}/events")
 )
 
-var follower = auth.Access{Scopes: []store.Permission{store.PermitMessages, store.PermitTriggers}}
+var follower = auth.Access{Scopes: []store.Permission{store.PermitMessages, store.PermitTriggers}}.Reading()
 
 func (s *Server) principal(ctx context.Context, token secret.Secret) (auth.Principal, error) {
 	if token.Empty() {

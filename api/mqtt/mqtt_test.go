@@ -225,6 +225,7 @@ func TestWhoIsNotLetInOverMQTTIsTold(t *testing.T) {
 		require.EqualValues(t, 5, refused.code, what)
 		refused.ended()
 	}
+	require.Zero(t, connected(s, keyFor(s, "clinic", `"triggers:read"`)).code, "it only reads")
 	newer := connected(s, "no-such-key", func(hello *packets.Packet) { hello.ProtocolVersion = 5 })
 	require.EqualValues(t, 0x87, newer.code)
 	unknown := connected(s, "no-such-key", func(hello *packets.Packet) { hello.ProtocolVersion = 6 })

@@ -133,7 +133,7 @@ func (h *handler) routes() []route {
 	grant := ratelimit.Needs{Open: true, Body: maxGrant, Share: admission.Grant, Bounds: "who guesses pauses"}
 	tools := ratelimit.Needs{May: toolAccess, Body: maxBody, Share: admission.Request}
 	posts := ratelimit.Needs{May: auth.Access{Scopes: []store.Permission{store.PermitMessages}, FrontEnd: true}, Body: maxBody, Share: admission.Turn, Counts: ratelimit.Messages}
-	reads := ratelimit.Needs{May: posts.May, Share: admission.Request}
+	reads := ratelimit.Needs{May: posts.May.Reading(), Share: admission.Request}
 	at := func(needs ratelimit.Needs, operation string, handle echo.HandlerFunc) route {
 		needs.Surface, needs.Operation = ratelimit.SERMAS, operation
 		return route{needs, handle}

@@ -252,6 +252,12 @@ func TestWhoMayNotOnRESTMayNotHere(t *testing.T) {
 	s.call("POST", "/api/dialogue/tools/r1", sent, tools).is(201)
 	s.call("POST", "/api/dialogue/tools/r1", sent).is(201)
 	s.call("GET", "/api/dialogue/memory/s1", "", tools).is(403)
+	readsTools, readsMessages := key("tools:read"), key("messages:read")
+	s.call("POST", "/api/dialogue/tools/r1", sent, readsTools).is(403)
+	s.call("DELETE", "/api/dialogue/tools/r1", "", readsTools).is(403)
+	s.call("PUT", "/api/app/clinic/tools", `[]`, readsTools).is(403)
+	s.call("POST", "/api/dialogue/speech/chat/clinic/s1", `{"text":"x"}`, readsMessages).is(403)
+	s.call("GET", "/api/dialogue/memory/s1", "", readsMessages).is(200)
 	require.Equal(t, "[]\n", s.call("GET", "/api/dialogue/memory/s1", "", messages).is(200).body)
 	s.call("DELETE", "/api/dialogue/tools/r1", "").is(400) // of two apps
 	s.call("DELETE", "/api/dialogue/tools/r1?appId=clinic", "").is(200)

@@ -33,6 +33,14 @@ const (
 	PermitApp      Permission = "app"      // the app and its keys
 )
 
+// Reading is the scope for reading alone what a scope is good for.
+func (p Permission) Reading() Permission { return p + ":read" }
+
+// within reports whether some scopes allow all that this one does.
+func (p Permission) within(scopes []Permission) bool {
+	return slices.ContainsFunc(scopes, func(has Permission) bool { return p == has || p == has.Reading() })
+}
+
 // AppKey is the listed form of an app's API key. The key itself is shown once, when it is
 // made, and stored as a hash.
 type AppKey struct {
@@ -156,7 +164,7 @@ func (k *accessKeys) descend(ctx context.Context, appID string, made *storedKey)
 	}
 	beyond := &ScopeError{Has: by.Scopes}
 	for i, scope := range made.Scopes {
-		if !slices.Contains(by.Scopes, scope) {
+		if !scope.within(by.Scopes) {
 			beyond.Beyond = append(beyond.Beyond, i)
 		}
 	}
