@@ -34,7 +34,7 @@ var accessGroups = []struct {
 	{auth.Access{Scopes: []store.Permission{store.PermitApp}}, []string{
 		"GET " + ofApp, "PUT " + ofApp, "PATCH " + ofApp,
 		"POST " + ofApp + "/keys", "GET " + ofApp + "/keys", "DELETE " + ofApp + "/keys/:keyId",
-		"GET " + ofApp + "/sources",
+		"GET " + ofApp + "/sources", "GET " + ofApp + "/audit",
 		"GET " + ofApp + "/webhooks", "GET " + ofApp + "/webhooks/:webhookName/deliveries", "POST " + ofApp + "/webhooks/:webhookName/resend",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTools}}, []string{
@@ -96,7 +96,7 @@ func accessTable() map[string]auth.Access {
 	for _, group := range accessGroups {
 		for _, operation := range group.operations {
 			table[operation] = group.Access
-			if reads(operation) {
+			if changesNothing(operation) {
 				table[operation] = group.Reading()
 			}
 		}
@@ -104,8 +104,8 @@ func accessTable() map[string]auth.Access {
 	return table
 }
 
-// reads reports whether an operation changes nothing of an app. Agents speak MCP by POST alone, which is not for reading:
+// changesNothing reports whether an operation changes nothing of an app. Agents speak MCP by POST alone, which is not for reading:
 // what they would list is there by GET.
-func reads(operation string) bool {
+func changesNothing(operation string) bool {
 	return strings.HasPrefix(operation, http.MethodGet+" ") || strings.HasSuffix(operation, "/tools/search")
 }

@@ -65,6 +65,8 @@ type Options struct {
 	Events Events
 	// Memory erases and exports sessions. Missing: they answer 503.
 	Memory Memory
+	// Audit keeps who did what. Missing: nothing does, and its list is empty.
+	Audit Audit
 	// Asked keeps calls of agents that lack values. Missing: they are faults.
 	Asked Asked
 	// Webhooks tells how the webhooks of apps fare. Missing: its routes answer 503.
@@ -141,7 +143,7 @@ func New(options Options) http.Handler {
 	router.Use(func(echo.HandlerFunc) echo.HandlerFunc { return handle })
 	may := accessTable()
 	for _, endpoint := range table {
-		endpoint.register(router, may[endpoint.method+" "+endpoint.path], options.Walls)
+		endpoint.register(router, may[endpoint.method+" "+endpoint.path], options.Walls, acts{options.Audit, options.NewID})
 	}
 	return router
 }
@@ -176,6 +178,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.WriteTime == 0 {
 		o.WriteTime = server.DefaultWriteTime
+	}
+	if o.Audit == nil {
+		o.Audit = unaudited{}
 	}
 	if o.Kept == 0 {
 		o.Kept = store.DefaultRetention

@@ -10,6 +10,7 @@ import (
 	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories"
+	"earshot/repositories/audit"
 	"earshot/repositories/fault"
 	"earshot/repositories/store"
 	"earshot/trigger/query"
@@ -33,10 +34,10 @@ func (h apps) routes() []route {
 	})
 	return []route{
 		{method: http.MethodGet, path: "/v1/apps", handle: list, query: pageQuery},
-		{method: http.MethodPut, path: one, handle: withBody(h.put), query: []string{"force", "dryRun"}, reads: true, tagged: true},
-		{method: http.MethodPatch, path: one, handle: withBody(h.patch), query: []string{"force", "dryRun"}, reads: true, tagged: true},
+		{method: http.MethodPut, path: one, handle: withBody(h.put), query: []string{"force", "dryRun"}, reads: true, tagged: true, act: audit.ChangeApp},
+		{method: http.MethodPatch, path: one, handle: withBody(h.patch), query: []string{"force", "dryRun"}, reads: true, tagged: true, act: audit.ChangeApp},
 		{method: http.MethodGet, path: one, handle: h.get, tagged: true},
-		{method: http.MethodDelete, path: one, handle: remove, tagged: true},
+		{method: http.MethodDelete, path: one, handle: remove, tagged: true, act: audit.DeleteApp},
 	}
 }
 

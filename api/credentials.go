@@ -12,6 +12,7 @@ import (
 	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories"
+	"earshot/repositories/audit"
 	"earshot/repositories/bodies"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
@@ -49,9 +50,9 @@ func (h credentials) routes() []route {
 		return h.keys.AppKeys(ctx, of.AppID, page.After, page.Limit)
 	})
 	return []route{
-		{method: http.MethodPost, path: all, handle: withBody(h.createKey), reads: true},
+		{method: http.MethodPost, path: all, handle: withBody(h.createKey), reads: true, act: audit.CreateKey, makes: "keyId"},
 		{method: http.MethodGet, path: all, handle: list, query: pageQuery},
-		{method: http.MethodDelete, path: all + "/:keyId", handle: removes(h.keys, KeyStore.RevokeKey, "keyId")},
+		{method: http.MethodDelete, path: all + "/:keyId", handle: removes(h.keys, KeyStore.RevokeKey, "keyId"), act: audit.RevokeKey},
 		{method: http.MethodPost, path: ofSession + "/token", handle: h.createToken, nats: "token", reads: true},
 		{method: http.MethodGet, path: "/v1/whoami", handle: h.whoami},
 	}
@@ -74,7 +75,7 @@ func (h credentials) createKey(c echo.Context, body []byte) error {
 	}
 	lifetime, _ := time.ParseDuration(asked.ExpiresIn) // was checked; empty is none
 	key, text, err := h.keys.CreateKey(c.Request().Context(), c.Param("appId"), store.NewKey{
-		Name: asked.Name, Scopes: asked.Scopes, Lifetime: lifetime, By: auth.PrincipalOf(c).KeyID,
+		ID: madeID(c), Name: asked.Name, Scopes: asked.Scopes, Lifetime: lifetime, By: auth.PrincipalOf(c).KeyID,
 	})
 	if errors.Is(err, store.ErrKey) || errors.Is(err, store.ErrKeyExpired) {
 		return auth.Unauthorized(err) // the key that asks has ended meanwhile

@@ -39,7 +39,7 @@ func (o ingress) routes() (all []route) {
 			return mcp.User{Claims: who.claims, Explained: who.explained}, err
 		},
 		Admitted: o.Walls.Gates.Admitted(admission.Turn),
-		Tracer:   o.Tracer, TaskAfter: o.TaskAfter, Kept: o.Kept, NewID: o.NewID,
+		Moved:    acts{o.Audit, o.NewID}.moved, Tracer: o.Tracer, TaskAfter: o.TaskAfter, Kept: o.Kept, NewID: o.NewID,
 	})
 	for _, at := range []string{ofApp + "/mcp", ofSession + "/mcp"} {
 		for _, path := range []string{at, at + "/:repositoryId"} {

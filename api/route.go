@@ -14,6 +14,7 @@ import (
 	"earshot/api/docs"
 	"earshot/api/ratelimit"
 	"earshot/repositories"
+	"earshot/repositories/audit"
 	"earshot/repositories/outages"
 )
 
@@ -33,6 +34,8 @@ type route struct {
 	kind    admission.Kind    // the share of the replica that its requests take
 	counts  ratelimit.Counts  // the limits that its requests count to
 	surface ratelimit.Surface // its protocol; REST by default
+	act     audit.Action      // what it does that is written down; empty: nothing
+	makes   string            // the name of the id that it makes, see madeID
 	// nats names the requests over NATS that ask for the same: what a key of an app may do with its tools, sessions,
 	// messages and triggers. Empty: over HTTP alone.
 	nats string
@@ -104,6 +107,7 @@ func (o Options) described() (all []route) {
 		triggers{o.Engine, people, described},
 		events{o.Store, o.Events, by, admission.NewStreamLimit(o.Streams), o.Closing},
 		credentials{o.Keys, o.Tokens, described, o.NATSURL, o.Now},
+		acts{o.Audit, o.NewID},
 		sessions{o.Store, o.Store, o.Engine, o.Memory, o.Asked, described},
 		hooks{o.Webhooks, described},
 		&sources{store: o.Store, reach: o.Reach, now: o.Now, looked: map[string]look{}},
@@ -143,7 +147,7 @@ func (o Options) routes() []route {
 
 // register adds the route to the router, a GET as HEAD as well: net/http leaves the
 // body of that away.
-func (r route) register(router *echo.Echo, may auth.Access, walls *ratelimit.Walls) {
+func (r route) register(router *echo.Echo, may auth.Access, walls *ratelimit.Walls, done acts) {
 	methods := []string{r.method}
 	if r.method == http.MethodGet {
 		methods = append(methods, http.MethodHead)
@@ -156,6 +160,9 @@ func (r route) register(router *echo.Echo, may auth.Access, walls *ratelimit.Wal
 		before = append(before, drained)
 	}
 	before = append(before, walls.Around(r.needs(may)))
+	if r.act != "" {
+		before = append(before, done.written(r))
+	}
 	router.Match(methods, r.path, chained(before...)(r.handle))
 }
 

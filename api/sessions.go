@@ -12,6 +12,7 @@ import (
 	"earshot/api/answer"
 	"earshot/api/mcp"
 	"earshot/repositories"
+	"earshot/repositories/audit"
 	"earshot/repositories/bodies"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/store"
@@ -55,10 +56,10 @@ func (h sessions) routes() []route {
 		{method: http.MethodPut, path: ofSession, handle: withBody(h.put), nats: "session", reads: true},
 		{method: http.MethodGet, path: ofSession, handle: func(c echo.Context) error { return h.show(c, http.StatusOK) }, nats: "get-session"},
 		{method: http.MethodGet, path: ofApp + "/sessions", handle: h.list, nats: "sessions", query: slices.Concat(pageQuery, []string{"user", "state", "usedSince", "usedBefore", metadataQuery})},
-		{method: http.MethodDelete, path: ofSession, handle: h.close, nats: "close-session", query: []string{"erase"}},
+		{method: http.MethodDelete, path: ofSession, handle: h.close, nats: "close-session", query: []string{"erase"}, act: audit.EraseSession},
 		{method: http.MethodGet, path: ofSession + "/export", handle: h.export},
 		{method: http.MethodGet, path: ofUser + "/export", handle: h.exportUser},
-		{method: http.MethodDelete, path: ofUser, handle: h.eraseUser, query: []string{"erase"}},
+		{method: http.MethodDelete, path: ofUser, handle: h.eraseUser, query: []string{"erase"}, act: audit.EraseUser},
 	}
 }
 

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories"
+	"earshot/repositories/audit"
 	"earshot/repositories/fault"
 	"earshot/repositories/store"
 	"earshot/trigger/query"
@@ -42,19 +44,23 @@ func (h toolRepositories) routes() (all []route) {
 		}
 		return shown, next, err
 	})
-	remove := withCondition(func(c echo.Context, on store.Condition) error {
+	drop := withCondition(func(c echo.Context, on store.Condition) error {
 		return answer.Done(c, http.StatusNoContent, h.writer.DeleteRepository(c.Request().Context(), scopeOf(c), c.Param("repositoryId"), on))
 	})
 	for _, owner := range []string{ofApp, ofSession} {
+		change, remove, removeTool := audit.ChangeRepository, audit.DeleteRepository, audit.DeleteTool
+		if owner == ofSession { // what a conversation brings along is no change of the app
+			change, remove, removeTool = "", "", ""
+		}
 		every, one := owner+"/repositories", owner+"/repositories/:repositoryId"
 		all = append(all,
 			route{method: http.MethodGet, path: every, handle: list, nats: "repositories", query: pageQuery},
-			route{method: http.MethodPost, path: every, handle: withBody(h.post), nats: "create-repository", reads: true, tagged: true},
-			route{method: http.MethodPut, path: one, handle: withBody(h.put), nats: "repository", query: []string{"dryRun"}, reads: true, tagged: true},
-			route{method: http.MethodPatch, path: one, handle: withBody(h.patch), nats: "patch-repository", reads: true, tagged: true},
+			route{method: http.MethodPost, path: every, handle: withBody(h.post), nats: "create-repository", reads: true, tagged: true, act: change, makes: "repositoryId"},
+			route{method: http.MethodPut, path: one, handle: withBody(h.put), nats: "repository", query: []string{"dryRun"}, reads: true, tagged: true, act: change},
+			route{method: http.MethodPatch, path: one, handle: withBody(h.patch), nats: "patch-repository", reads: true, tagged: true, act: change},
 			route{method: http.MethodGet, path: one, handle: h.get, nats: "get-repository", tagged: true},
-			route{method: http.MethodDelete, path: one, handle: remove, nats: "delete-repository", tagged: true},
-			route{method: http.MethodDelete, path: one + "/tools/:toolName", handle: withCondition(h.deleteTool), nats: "delete-tool", tagged: true},
+			route{method: http.MethodDelete, path: one, handle: drop, nats: "delete-repository", tagged: true, act: remove},
+			route{method: http.MethodDelete, path: one + "/tools/:toolName", handle: withCondition(h.deleteTool), nats: "delete-tool", tagged: true, act: removeTool},
 		)
 	}
 	return all
@@ -68,7 +74,7 @@ func (h toolRepositories) post(c echo.Context, body []byte) error {
 	if repository.ID != "" {
 		return fault.List{{Pointer: "/repositoryId", Detail: "is generated here; PUT the repository under the id that it is to have"}}
 	}
-	repository.ID = h.newID()
+	repository.ID = cmp.Or(madeID(c), h.newID())
 	noted := h.read(c.Request().Context(), repository)
 	stored, _, err := h.writer.ChangeRepository(c.Request().Context(), store.ToRepository(repository))
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"earshot/api/auth"
 	"earshot/api/ratelimit"
 	"earshot/repositories"
+	"earshot/repositories/audit"
 	"earshot/repositories/bodies"
 	"earshot/repositories/fault"
 	"earshot/repositories/tracing"
@@ -62,14 +63,14 @@ func (h triggers) routes() []route {
 		{method: http.MethodGet, path: app, handle: h.list, nats: "triggers", query: appQuery},
 		{method: http.MethodGet, path: session, handle: h.list, nats: "triggers", query: listedQuery},
 		{method: http.MethodGet, path: one, handle: h.get, nats: "get-trigger"},
-		{method: http.MethodDelete, path: one, handle: removes(h.engine, Triggers.Remove, "triggerId")},
-		{method: http.MethodPost, path: one + "/retry", handle: retry, nats: "retry"},
+		{method: http.MethodDelete, path: one, handle: removes(h.engine, Triggers.Remove, "triggerId"), act: audit.Remove},
+		{method: http.MethodPost, path: one + "/retry", handle: retry, nats: "retry", act: audit.Retry},
 		{method: http.MethodPost, path: one + "/answer", handle: withBody(h.answer), nats: "answer", reads: true},
-		{method: http.MethodPost, path: one + "/confirm", handle: h.move(readBody, "Confirmation", Triggers.Confirm), nats: "confirm", reads: true, kind: admission.Turn},
-		{method: http.MethodPost, path: one + "/deny", handle: h.move(readOptional, "Denial", Triggers.Deny), nats: "deny", reads: true},
-		{method: http.MethodPost, path: one + "/cancel", handle: h.move(noBody, "", cancel), nats: "cancel"},
-		{method: http.MethodPost, path: app + "/retry", handle: retryAll, query: bulkQuery},
-		{method: http.MethodDelete, path: app, handle: h.purge, query: bulkQuery},
+		{method: http.MethodPost, path: one + "/confirm", handle: h.move(readBody, "Confirmation", Triggers.Confirm), nats: "confirm", reads: true, kind: admission.Turn, act: audit.Confirm},
+		{method: http.MethodPost, path: one + "/deny", handle: h.move(readOptional, "Denial", Triggers.Deny), nats: "deny", reads: true, act: audit.Deny},
+		{method: http.MethodPost, path: one + "/cancel", handle: h.move(noBody, "", cancel), nats: "cancel", act: audit.Cancel},
+		{method: http.MethodPost, path: app + "/retry", handle: retryAll, query: bulkQuery, act: audit.RetryAll},
+		{method: http.MethodDelete, path: app, handle: h.purge, query: bulkQuery, act: audit.Purge},
 	}
 }
 
@@ -223,6 +224,7 @@ func (h triggers) move(
 		status := http.StatusAccepted
 		if record.Repeated { // the client lost the first answer
 			status = http.StatusOK
+			nothingDone(c)
 		}
 		return writeRecord(c, status, record, err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"earshot/matcher"
 	"earshot/repositories"
+	"earshot/repositories/audit"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/failpoint"
 	"earshot/repositories/keyspace"
@@ -104,6 +105,7 @@ type decider struct {
 	deliveries *delivery.Deliveries
 	matcher    matcher.Matcher
 	packer     *explain.Packer
+	audit      Audit
 	history    int // how many earlier messages a matcher sees
 	logTexts   bool
 	drafts     draftMatches
@@ -217,7 +219,7 @@ func (d *decider) matchAndCommit(ctx context.Context, t *turn, request matcher.R
 		return result, nil, err
 	}
 	if plain {
-		if p, err = d.decideAndCommit(ctx, t, result); !errors.Is(err, query.ErrEnded) {
+		if p, err = d.decideConsent(ctx, t, result); !errors.Is(err, query.ErrEnded) {
 			return result, p, err
 		}
 		t.consents = nil // another request was faster: it is a message like any other
@@ -226,6 +228,25 @@ func (d *decider) matchAndCommit(ctx context.Context, t *turn, request matcher.R
 		p, err = d.decideAndCommit(ctx, t, result)
 	}
 	return result, p, err
+}
+
+// decideConsent decides a turn that says plainly yes or no, which is written down beforehand.
+func (d *decider) decideConsent(ctx context.Context, t *turn, result matcher.Result) (p *plan, err error) {
+	if d.audit == nil {
+		return d.decideAndCommit(ctx, t, result)
+	}
+	entries := make([]audit.Entry, len(t.consents))
+	for i, c := range t.consents {
+		entries[i] = audit.Entry{Action: audit.Deny, By: audit.ByUser, Via: audit.ViaMessage, Subject: audit.Subject{TriggerID: c.Record.TriggerID}}
+		if c.action == state.Confirm {
+			entries[i].Action = audit.Confirm
+		}
+	}
+	err = d.audit.During(ctx, t.App, func() (bool, error) {
+		p, err = d.decideAndCommit(ctx, t, result)
+		return err == nil || errors.Is(err, keyspace.ErrUnavailable), err
+	}, entries...)
+	return p, err
 }
 
 // find is matchAndCommit for a turn that is not to be decided yet.

@@ -26,6 +26,7 @@ import (
 	"time"
 
 	"earshot/matcher"
+	"earshot/repositories/audit"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 	"earshot/repositories/tracing"
@@ -71,8 +72,15 @@ type Options struct {
 	Stream   webhooks.Events
 	// LogTexts lets message texts into the log.
 	LogTexts bool
+	// Audit keeps who has confirmed or denied by words; nil: nothing does.
+	Audit Audit
 	// Tracer begins the spans of messages, of tools that fire, and of attempts; nil: none.
 	Tracer *tracing.Tracer
+}
+
+// Audit keeps who did what to an app. audit.Log implements it.
+type Audit interface {
+	During(ctx context.Context, appID string, do func() (done bool, err error), entries ...audit.Entry) error
 }
 
 // Engine processes messages: it turns them into decisions, and decisions into effects. Any number of
@@ -125,7 +133,7 @@ func NewEngine(o Options) (*Engine, error) {
 	})
 	d := &decider{
 		Worker: w, records: records, scopes: scopes, deliveries: deliveries, matcher: o.Matcher, packer: packer,
-		history: o.History, logTexts: o.LogTexts, drafts: draftMatches{open: map[ledger.Turn]*draftMatch{}},
+		audit: o.Audit, history: o.History, logTexts: o.LogTexts, drafts: draftMatches{open: map[ledger.Turn]*draftMatch{}},
 	}
 	if d.history == 0 {
 		d.history = 40

@@ -129,7 +129,7 @@ func (a Authenticator) Principal(ctx context.Context, sent secret.Secret) (Princ
 		return Principal{Admin: true}, nil
 	case strings.HasPrefix(text, store.AppKeyPrefix):
 		appID, key, err := a.Keys.CheckKey(ctx, sent)
-		return Principal{appID: appID, scopes: key.Scopes, KeyID: key.ID, RootKey: key.Root(), Expires: key.Expires}, err
+		return Principal{appID: appID, scopes: key.Scopes, KeyID: key.ID, KeyName: key.Name, RootKey: key.Root(), Expires: key.Expires}, err
 	case strings.HasPrefix(text, store.SessionTokenPrefix):
 		return a.byToken(ctx, sent)
 	case store.IsJWT(sent):
@@ -297,6 +297,7 @@ type Principal struct {
 	SessionID string // of a session token
 	scopes    []store.Permission
 	KeyID     string           // by which it can be revoked
+	KeyName   string           // as it was given
 	RootKey   string           // with which it shares what is counted by key
 	Expires   time.Time        // zero for never
 	module    string           // of an access token

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"earshot/api/answer"
+	"earshot/repositories/audit"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
@@ -221,7 +222,7 @@ func (v *pageRequest) record(method, path string, body []byte) (*answer.Recorder
 // without keys refuses pages of other hosts here as it does there; it does not check again those
 // that the browser calls its own.
 func (v *pageRequest) restRequest(method, path string, body []byte) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(v.r.Context(), method, path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(audit.WithVia(v.r.Context(), audit.ViaConsole), method, path, bytes.NewReader(body))
 	if err != nil {
 		return nil, &problem{Status: http.StatusBadRequest, Title: "No such path", Detail: err.Error()}
 	}

@@ -29,6 +29,7 @@ import (
 	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories"
+	"earshot/repositories/audit"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/parameters"
 	"earshot/repositories/tracing"
@@ -97,6 +98,8 @@ type Options struct {
 	Closing <-chan struct{}
 	// Users verifies the ID tokens of a request.
 	Users func(c echo.Context) (User, error)
+	// Moved does what moves a trigger, and has it written down.
+	Moved func(ctx context.Context, c echo.Context, action audit.Action, triggerID string, do func() (query.Record, error)) error
 	// Tracer begins the spans of calls; nil: none.
 	Tracer *tracing.Tracer
 	// TaskAfter is how long a call may take before it is a task. Missing: 2 s (section 19 of the contract).

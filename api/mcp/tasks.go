@@ -11,6 +11,7 @@ import (
 	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories"
+	"earshot/repositories/audit"
 	"earshot/repositories/exactjson"
 	"earshot/trigger"
 	"earshot/trigger/effect"
@@ -86,7 +87,9 @@ func (x *rpcCall) cancelTask() (any, error) {
 	if record.State != query.StatePending && record.State != query.StateConfirming {
 		return done, nil
 	}
-	_, err = x.server.Engine.Cancel(x.ctx(), x.AppID, id, by(x.c))
+	err = x.server.Moved(x.ctx(), x.c, audit.Cancel, id, func() (query.Record, error) {
+		return x.server.Engine.Cancel(x.ctx(), x.AppID, id, by(x.c))
+	})
 	if errors.Is(err, query.ErrEnded) { // its event is out, and the trigger waits for an answer
 		_, err = x.server.Engine.Answer(x.ctx(), x.AppID, id, effect.Answer{Cancelled: true, Error: "cancelled by " + by(x.c)})
 	}
@@ -258,13 +261,14 @@ func (x *rpcCall) confirm(match query.Match, responses map[string]response) erro
 	if !is || match.State != query.StateConfirming || given.Action == actionCancel { // a form that was closed may be shown again
 		return nil
 	}
-	do := x.server.Engine.Deny
+	do, action := x.server.Engine.Deny, audit.Deny
 	if yes, has := given.Content[confirmKey]; given.Action == actionAccept && (!has || yes == true) {
-		do = x.server.Engine.Confirm
+		do, action = x.server.Engine.Confirm, audit.Confirm
 	}
 	move := func(ctx context.Context) error {
-		_, err := do(ctx, x.AppID, match.TriggerID, match.Digest, by(x.c))
-		return err
+		return x.server.Moved(ctx, x.c, action, match.TriggerID, func() (query.Record, error) {
+			return do(ctx, x.AppID, match.TriggerID, match.Digest, by(x.c))
+		})
 	}
 	err := error(nil)
 	if x.request.tasks() {

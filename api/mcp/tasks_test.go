@@ -14,6 +14,7 @@ import (
 	"earshot/api"
 	"earshot/deploy/testbed/apitest"
 	"earshot/repositories"
+	"earshot/repositories/audit"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
 	unvalued "earshot/trigger/pendingcalls"
@@ -127,6 +128,13 @@ func TestATaskIsConfirmedByWhoeverTheClientAsks(t *testing.T) {
 		require.Equal(t, want, a.task(begun["taskId"])["status"], response)
 	}
 	fires(t, s, 2)
+	for _, action := range []string{"confirm", "deny"} {
+		var page struct{ Items []audit.Entry }
+		require.NoError(t, json.Unmarshal(s.Call("GET", "/v1/apps/clinic/audit?action=trigger."+action, "").Is(200, "").Body, &page))
+		require.Len(t, page.Items, 2)
+		require.Equal(t, "mcp by admin", page.Items[0].Via+" by "+page.Items[0].By)
+		require.NotEmpty(t, page.Items[0].TriggerID)
+	}
 	require.Equal(t, "working", agentAt(s, agentsOfSession, withTasks).calls("refund", `{"order":"A2","amount":5}`)["status"], "somebody else may say yes")
 }
 

@@ -23,6 +23,7 @@ import (
 	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/natstest"
 	"earshot/emitter"
+	"earshot/repositories/audit"
 	"earshot/repositories/secret"
 )
 
@@ -142,6 +143,7 @@ func TestRequestsAreThoseOfREST(t *testing.T) {
 		last := w.asked[len(w.asked)-1]
 		require.Equal(t, operation, last.Method+" "+last.URL.EscapedPath())
 		require.Equal(t, "order=desc&limit=2", last.URL.RawQuery)
+		require.Equal(t, audit.ViaNATS, audit.ViaOf(last.Context()))
 		require.Equal(t, `{"x":1}`, w.said[len(w.said)-1])
 		require.Equal(t, http.Header{"Traceparent": {"00-1-2-01"}, "Corp_token": {"t"}, "Prefer": {"respond-async"}, "Idempotency-Key": {"k1"}, "X-Request-Id": {"r1"}, "If-Match": {"e1"}, "Authorization": {"Bearer the-admin-key"}}, last.Header)
 		require.Equal(t, "127.0.0.1", last.Host)

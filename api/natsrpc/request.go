@@ -18,6 +18,7 @@ import (
 	"earshot/api/ratelimit"
 	"earshot/api/server"
 	"earshot/repositories"
+	"earshot/repositories/audit"
 	"earshot/repositories/panics"
 )
 
@@ -83,7 +84,7 @@ func (s *Service) ask(e *endpoint, message *nats.Msg) (got *answer.Recorder) {
 		}
 	}()
 	method, path := e.target(message.Subject)
-	request, err := http.NewRequestWithContext(s.baseCtx, method, "http://"+localhost+path, bytes.NewReader(message.Data))
+	request, err := http.NewRequestWithContext(audit.WithVia(s.baseCtx, audit.ViaNATS), method, "http://"+localhost+path, bytes.NewReader(message.Data))
 	if err != nil {
 		return problemReply(answer.NewProblem(answer.InvalidPath, "the ids in subject "+answer.Quote(message.Subject)+" cannot be read"), "")
 	}

@@ -16,6 +16,7 @@ import (
 	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/repositories"
+	"earshot/repositories/audit"
 	"earshot/repositories/fault"
 )
 
@@ -40,7 +41,7 @@ var notPassed = []string{"Content-Length", "Transfer-Encoding", "Expect", "Prefe
 // ask asks REST with the key, user, origin and trace of the client's request.
 func (h *handler) ask(c echo.Context, method, path string, body []byte) (*answer.Recorder, error) {
 	outer := c.Request()
-	request, err := http.NewRequestWithContext(outer.Context(), method, path, bytes.NewReader(body))
+	request, err := http.NewRequestWithContext(audit.WithVia(outer.Context(), audit.ViaSERMAS), method, path, bytes.NewReader(body))
 	if err != nil {
 		return nil, answer.NewProblem(answer.InvalidPath, "the ids of the path cannot be read")
 	}

@@ -235,6 +235,8 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 		{"--explain-retention", "EARSHOT_EXPLAIN_RETENTION", "0s", "must be a second or more"},
 		{"--explain-share", "EARSHOT_EXPLAIN_SHARE", "1.01", "must be 0 to 1"},
 		{"--explain-share", "EARSHOT_EXPLAIN_SHARE", "NaN", "must be 0 to 1"},
+		{"--audit-entries", "EARSHOT_AUDIT_ENTRIES", "0", "must be 1 or more"},
+		{"--audit-retention", "EARSHOT_AUDIT_RETENTION", "0s", "must be a second or more"},
 		{"--session-messages", "EARSHOT_SESSION_MESSAGES", "0", "must be 1 or more"},
 		{"--private-urls", "EARSHOT_PRIVATE_URLS", "10.0.0.0", "--private-urls"},
 		{"--private-urls", "EARSHOT_PRIVATE_URLS", "perhaps", "--private-urls"},

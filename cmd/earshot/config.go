@@ -21,6 +21,7 @@ import (
 	"earshot/emitter"
 	"earshot/httpcall/guard"
 	"earshot/matcher/llm"
+	"earshot/repositories/audit"
 	"earshot/repositories/certfiles"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/secret"
@@ -57,6 +58,7 @@ type config struct {
 	SessionTTL    time.Duration
 	Retention     store.Retention
 	ExplainShare  float64
+	Audit         audit.Log
 	LogTexts      bool
 	LogFormat     string
 	LogLevel      string
@@ -109,6 +111,8 @@ func (c *config) register(flags *pflag.FlagSet) {
 	s.Float64Var(&c.ExplainShare, "explain-share", 1, "`SHARE`, from 0 to 1, of the messages of which that is kept where all that was called for has fired; of all others it is")
 	s.named("explain-share", "EARSHOT_EXPLAIN_SHARE")
 	s.number(&c.Retention.Messages, "session-messages", "EARSHOT_SESSION_MESSAGES", store.DefaultSessionMessages, "messages of a session that stay in its history, the newest")
+	s.number(&c.Audit.Entries, "audit-entries", "EARSHOT_AUDIT_ENTRIES", audit.DefaultEntries, "entries of an app's audit list that are kept, the newest")
+	s.duration(&c.Audit.Retention, "audit-retention", "EARSHOT_AUDIT_RETENTION", audit.DefaultRetention, "how long they are kept")
 	s.duration(&c.Drain, "drain", "EARSHOT_DRAIN", defaultDrain, "how long to go on after SIGTERM, with /readyz at 503 and connections ended with their answers, so that a load balancer sends requests elsewhere before they are refused")
 	s.BoolVar(&c.LogTexts, "log-texts", false, "let message texts into the log")
 	s.named("log-texts", "EARSHOT_LOG_TEXTS")
@@ -173,6 +177,8 @@ func (c *config) check() error {
 	add(!(c.ExplainShare >= 0 && c.ExplainShare <= 1), "--explain-share (EARSHOT_EXPLAIN_SHARE) is %v; it must be 0 to 1, as in 0.1", c.ExplainShare)
 	c.Retention.Unexplained = 1 - c.ExplainShare
 	add(c.Retention.Messages < 1, "--session-messages (EARSHOT_SESSION_MESSAGES) is %d; it must be 1 or more", c.Retention.Messages)
+	add(c.Audit.Entries < 1, "--audit-entries (EARSHOT_AUDIT_ENTRIES) is %d; it must be 1 or more", c.Audit.Entries)
+	add(c.Audit.Retention < time.Second, "--audit-retention (EARSHOT_AUDIT_RETENTION) is %s; it must be a second or more, as in 9600h", c.Audit.Retention)
 	add(c.StreamMaxAge < time.Second, "--stream-max-age (EARSHOT_STREAM_MAX_AGE) is %s; it must be a second or more, as in 168h", c.StreamMaxAge)
 	add(c.SERMASTTL < sermas.MinTokenTTL || c.SERMASTTL > sermas.MaxTokenTTL, "--sermas-token-ttl (EARSHOT_SERMAS_TOKEN_TTL) is %s; it must be %s to %s (24 days), as in 5m: clients renew a token 30s before its end", c.SERMASTTL, sermas.MinTokenTTL, sermas.MaxTokenTTL)
 	add(c.RedisReplicas.Count < 0, "--redis-wait (EARSHOT_REDIS_WAIT) is %d; it must be 0 or more", c.RedisReplicas.Count)

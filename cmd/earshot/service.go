@@ -35,6 +35,7 @@ import (
 	"earshot/matcher/evidence"
 	"earshot/matcher/llm"
 	"earshot/matcher/llm/embeddings"
+	"earshot/repositories/audit"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/panics"
 	"earshot/repositories/store"
@@ -57,6 +58,7 @@ type service struct {
 	db        *keyspace.DB
 	redisGate *redisdb.Gate
 	store     *store.Store
+	audit     *audit.Log
 	matcher   *chain.Chain
 	space     *embeddings.Space // nil: no model embeds
 	sealer    *store.Sealer
@@ -183,8 +185,9 @@ func (s *service) openEngine() (err error) {
 	if !of.Configured() {
 		words = s.matcher
 	}
+	s.audit = &audit.Log{DB: s.db, Entries: s.config.Audit.Entries, Retention: s.config.Audit.Retention, Now: s.env.now}
 	s.engine, err = trigger.NewEngine(trigger.Options{
-		DB: s.db, Store: s.store, Matcher: s.matcher, Words: words,
+		Audit: s.audit, DB: s.db, Store: s.store, Matcher: s.matcher, Words: words,
 		Events: s.config.screen.watch(s.emitter), Calls: s.config.screen.watch(s.caller), Statements: s.config.screen.watch(s.runner), Answers: s.intake, Webhooks: s.caller, Stream: s.emitter,
 		Logger: s.log, Metrics: metrics, Tracer: s.telemetry.tracer(), History: s.config.History, LogTexts: s.config.LogTexts,
 		Now: s.env.now,
@@ -210,8 +213,8 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	walls := ratelimit.New(admission.Bounds{Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting}, registry, s.env.now)
 	relay := llm.Config{Key: s.config.OpenAIKey, BaseURL: s.config.OpenAIBaseURL}.WithDefaults(llm.OpenAI, "") // chats go to OpenAI, or what is compatible
 	rest := api.New(api.Options{
-		SignIns: signIns,
-		Store:   s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Tracer: s.telemetry.tracer(), Now: s.env.now,
+		SignIns: signIns, Audit: s.audit,
+		Store: s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Tracer: s.telemetry.tracer(), Now: s.env.now,
 		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Memory: &erasure.Eraser{Store: s.store, Ledger: ledger.New(s.db), Events: s.emitter, Answers: s.intake}, Closing: closing, NATSURL: s.config.ownNATS,
 		Model: gateway.Model{
 			BaseURL: relay.BaseURL, Key: relay.Key, Headers: s.config.RelayHeaders, Transport: llm.NewHTTPClient(mostChats).Transport, Arguments: llm.ReadArguments, Read: evidence.Read,

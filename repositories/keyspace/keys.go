@@ -224,6 +224,9 @@ func (k Keys) Lineage(id string) string { return k.named("lineage:", k.app, ":",
 // KeyUses is a hash of an app: keyId to the time (ms) of its last use.
 func (k Keys) KeyUses() string { return k.named("keyuses:", k.app) }
 
+// Audit is a stream of an app: entries of who did what to it (see package audit). It expires.
+func Audit(k Keys) string { return k.named("audit:", k.app) }
+
 // Compared is a list: when (ms) a key, by its id, has compared credentials in the last
 // minute, the latest first. The admin, who has no id, has one as well. It expires.
 func (k Keys) Compared(keyID string) string { return k.named("compared:", k.app, ":", OrNone(keyID)) }

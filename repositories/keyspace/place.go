@@ -38,6 +38,7 @@ const (
 	KindAppKeys   Kind = "keys"
 	KindLineage   Kind = "lineage"
 	KindKeyUses   Kind = "keyuses"
+	KindAudit     Kind = "audit"
 	KindCompared  Kind = "compared"
 	KindUses      Kind = "uses"
 	KindRates     Kind = "rates"

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -97,6 +98,7 @@ const maxLine = 16
 
 // NewKey is a request for an app key.
 type NewKey struct {
+	ID     string // empty: one is made
 	Name   string
 	Scopes []Permission
 	// Lifetime is how long the key is valid; zero means until it is revoked.
@@ -137,7 +139,7 @@ return 'ok'
 // and may do no more than it; ErrKey and ErrKeyExpired mean that the other has ended. The
 // Secret is the key: nothing else can show it again.
 func (k *accessKeys) CreateKey(ctx context.Context, appID string, asked NewKey) (AppKey, secret.Secret, error) {
-	made := storedKey{AppKey: AppKey{ID: k.newID(), Name: asked.Name, Scopes: asked.Scopes, Created: k.now().UTC(), MadeBy: asked.By}, Line: "/"}
+	made := storedKey{AppKey: AppKey{ID: cmp.Or(asked.ID, k.newID()), Name: asked.Name, Scopes: asked.Scopes, Created: k.now().UTC(), MadeBy: asked.By}, Line: "/"}
 	if asked.Lifetime > 0 {
 		made.Expires = made.Created.Add(asked.Lifetime)
 	}

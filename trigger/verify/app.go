@@ -59,7 +59,8 @@ var lives = map[keyspace.Kind]time.Duration{
 	keyspace.KindDraft: time.Hour, keyspace.KindDrafts: time.Hour, keyspace.KindAsked: time.Hour, keyspace.KindWritten: time.Hour,
 	keyspace.KindCompared: time.Hour, keyspace.KindRates: time.Minute, keyspace.KindUses: 48 * time.Hour,
 	keyspace.KindFence: 31 * 24 * time.Hour, keyspace.KindLineage: 31 * 24 * time.Hour, keyspace.KindVector: 31 * 24 * time.Hour,
-	keyspace.KindClosed: 0, // for 48 hours longer than records are kept
+	keyspace.KindAudit:  10 * 365 * 24 * time.Hour, // for as long as the setting says
+	keyspace.KindClosed: 0,                         // for 48 hours longer than records are kept
 }
 
 // unending looks at a key that must expire.
@@ -183,7 +184,7 @@ return faults
 // keyOfApp is a key that goes with its app; empty for one that stays.
 func keyOfApp(place keyspace.Place) string {
 	switch place.Kind {
-	case keyspace.KindRepos, keyspace.KindAppKeys, keyspace.KindKeyUses, keyspace.KindSourced, keyspace.KindExplained, keyspace.KindWebhook, keyspace.KindResends:
+	case keyspace.KindRepos, keyspace.KindAppKeys, keyspace.KindKeyUses, keyspace.KindSourced, keyspace.KindExplained, keyspace.KindAudit, keyspace.KindWebhook, keyspace.KindResends:
 		return place.Key()
 	}
 	return ""

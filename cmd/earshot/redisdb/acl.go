@@ -47,6 +47,9 @@ var permitted = []struct {
 	{"zadd", []any{"ZADD", probeKey, 0, "e"}}, {"zcard", []any{"ZCARD", probeKey}}, {"zrange", []any{"ZRANGE", probeKey, 0, 0}},
 	{"zrangebylex", []any{"ZRANGEBYLEX", probeKey, "-", "+"}}, {"zrangebyscore", []any{"ZRANGEBYSCORE", probeKey, 0, 1}}, {"zrem", []any{"ZREM", probeKey, "e"}},
 	{"zremrangebyscore", []any{"ZREMRANGEBYSCORE", probeKey, 0, 1}}, {"zscan", []any{"ZSCAN", probeKey, 0}}, {"zscore", []any{"ZSCORE", probeKey, "e"}},
+	// Streams.
+	{"xadd", []any{"XADD", probeKey, "*", "f", 1}}, {"xdel", []any{"XDEL", probeKey, "0-1"}}, {"xrevrange", []any{"XREVRANGE", probeKey, "+", "-"}},
+	{"xtrim", []any{"XTRIM", probeKey, "MAXLEN", 1}},
 	// What earshot doctor asks with, never with EXEC.
 	{"multi", nil}, {"discard", nil},
 }

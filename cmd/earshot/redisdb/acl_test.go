@@ -72,6 +72,7 @@ func TestWhatIsPermittedIsWhatIsSent(t *testing.T) {
 	}
 	uses := map[string]string{ // where neither a script nor a method has the name
 		"client|setname": `ClientName = `, "select": `parsed\.Path`, "asking": `NewClusterClient`, "cluster|slots": `NewClusterClient`, "command": `NewClusterClient`, "wait": `"WAIT"`, "evalsha": `"evalsha"`,
+		"xrevrange": `\.XRevRangeN\(`,
 	}
 	for _, name := range names {
 		if scripts[name] || name == "multi" || name == "discard" {

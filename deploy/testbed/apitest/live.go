@@ -18,6 +18,7 @@ import (
 	"earshot/deploy/testbed/redistest"
 	"earshot/emitter"
 	"earshot/matcher"
+	"earshot/repositories/audit"
 	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 	"earshot/trigger"
@@ -62,8 +63,9 @@ func LiveOn(t testing.TB, server *redistest.Server, match matcher.Matcher, chang
 	w := World{Redis: server, Sink: out}
 	w.Service = Serve(t, func(o *api.Options) {
 		w.Store = store.New(db, store.Options{Sealer: o.Tokens.(*store.Sealer), SessionTTL: time.Hour})
+		o.Audit = &audit.Log{DB: db, Now: time.Now}
 		engine, err := trigger.NewEngine(trigger.Options{
-			DB: db, Store: w.Store, Matcher: match, Events: out, Calls: out, Logger: slog.New(slog.DiscardHandler),
+			Audit: o.Audit, DB: db, Store: w.Store, Matcher: match, Events: out, Calls: out, Logger: slog.New(slog.DiscardHandler),
 		})
 		require.NoError(t, err)
 		w.Store.OnChange(engine.Wake)

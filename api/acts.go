@@ -1,0 +1,138 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/api/answer"
+	"earshot/api/auth"
+	"earshot/api/server"
+	"earshot/repositories/audit"
+	"earshot/trigger/query"
+)
+
+// Audit keeps who did what to an app. audit.Log implements it.
+type Audit interface {
+	During(ctx context.Context, appID string, do func() (done bool, err error), entries ...audit.Entry) error
+	List(ctx context.Context, asked audit.Query) (items []audit.Entry, next string, err error)
+}
+
+// acts writes down what requests do, and serves the list of it.
+type acts struct {
+	audit Audit
+	newID func() string
+}
+
+func (h acts) routes() []route {
+	return []route{{method: http.MethodGet, path: ofApp + "/audit", handle: h.list, query: slices.Concat(pageQuery, []string{"action", "by"})}}
+}
+
+func (h acts) list(c echo.Context) error {
+	a := &searchQuery{c: c}
+	page := a.page()
+	asked := audit.Query{AppID: c.Param("appId"), Action: a.oneOf("action", audit.Actions), By: a.text("by"), After: page.After, Limit: page.Limit}
+	if err := a.problem(); err != nil {
+		return err
+	}
+	if asked.After != "" && !audit.IsID(asked.After) {
+		return answer.BadCursor()
+	}
+	items, next, err := h.audit.List(c.Request().Context(), asked)
+	return answer.List(c, items, next, err)
+}
+
+// Where the middleware of a route leaves the id that it makes, and its handler that it has done nothing.
+const (
+	madeIDKey = "earshot.made"
+	undoneKey = "earshot.undone"
+)
+
+// madeID is the id of what the request makes, which is written down before it is made.
+func madeID(c echo.Context) string {
+	id, _ := c.Get(madeIDKey).(string)
+	return id
+}
+
+// nothingDone says that the request has changed nothing, as it came before.
+func nothingDone(c echo.Context) { c.Set(undoneKey, true) }
+
+// written writes down what a route is about to do.
+func (h acts) written(r route) echo.MiddlewareFunc {
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			dry, err := isSet(c, "dryRun")
+			erases, wrong := isSet(c, "erase")
+			if dry || err != nil || wrong != nil || slices.Contains(r.query, "erase") && !erases {
+				return next(c) // which says what is wrong
+			}
+			entry := entryOf(c, r.act)
+			for _, name := range c.ParamNames() {
+				about(&entry, name, c.Param(name))
+			}
+			if r.makes != "" {
+				c.Set(madeIDKey, h.newID())
+				about(&entry, r.makes, madeID(c))
+			}
+			return h.audit.During(c.Request().Context(), c.Param("appId"), func() (bool, error) {
+				err := next(c)
+				return c.Get(undoneKey) == nil && mayBeDone(err), err
+			}, entry)
+		}
+	}
+}
+
+// moved writes down that an agent is about to move a trigger.
+func (h acts) moved(ctx context.Context, c echo.Context, action audit.Action, triggerID string, do func() (query.Record, error)) error {
+	entry := entryOf(c, action)
+	entry.Via, entry.TriggerID = audit.ViaMCP, triggerID
+	return h.audit.During(ctx, c.Param("appId"), func() (bool, error) {
+		record, err := do()
+		return !record.Repeated && mayBeDone(err), err
+	}, entry)
+}
+
+// mayBeDone reports whether something may have been done that ended with an error: a server may fail behind it.
+func mayBeDone(err error) bool {
+	return err == nil || answer.ProblemOf(err).Status >= http.StatusInternalServerError
+}
+
+// entryOf is what a request is about to do.
+func entryOf(c echo.Context, action audit.Action) audit.Entry {
+	who := auth.PrincipalOf(c)
+	e := audit.Entry{Action: action, By: audit.BySession, Via: audit.ViaOf(c.Request().Context()), Request: c.Response().Header().Get(server.RequestIDHeader)}
+	if !who.FrontEnd() {
+		e.By, e.KeyName = who.Name(), who.KeyName
+	}
+	return e
+}
+
+// unaudited keeps nothing.
+type unaudited struct{}
+
+func (unaudited) During(_ context.Context, _ string, do func() (bool, error), _ ...audit.Entry) error {
+	_, err := do()
+	return err
+}
+
+func (unaudited) List(context.Context, audit.Query) (items []audit.Entry, next string, err error) {
+	return nil, "", nil
+}
+
+// about names what is acted on by its parameter in the path. A user is not among them.
+func about(e *audit.Entry, name, id string) {
+	switch name {
+	case "triggerId":
+		e.TriggerID = id
+	case "sessionId":
+		e.SessionID = id
+	case "repositoryId":
+		e.RepositoryID = id
+	case "toolName":
+		e.ToolName = id
+	case "keyId":
+		e.KeyID = id
+	}
+}
