@@ -34,7 +34,7 @@ var accessGroups = []struct {
 	{auth.Access{Scopes: []store.Permission{store.PermitApp}}, []string{
 		"GET " + ofApp, "PUT " + ofApp, "PATCH " + ofApp,
 		"POST " + ofApp + "/keys", "GET " + ofApp + "/keys", "DELETE " + ofApp + "/keys/:keyId",
-		"GET " + ofApp + "/sources", "GET " + ofApp + "/audit",
+		"GET " + ofApp + "/sources", "GET " + ofApp + "/audit", "GET " + ofApp + "/usage",
 		"GET " + ofApp + "/webhooks", "GET " + ofApp + "/webhooks/:webhookName/deliveries", "POST " + ofApp + "/webhooks/:webhookName/resend",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTools}}, []string{

@@ -28,7 +28,7 @@ var permitted = map[string]string{
 	"GET /v1/whoami": "everybody",
 	"GET /v1/apps":   "", "DELETE /v1/apps/{appId}": "",
 	"GET /v1/apps/{appId}": "app", "PUT /v1/apps/{appId}": "app", "PATCH /v1/apps/{appId}": "app",
-	"GET /v1/apps/{appId}/sources": "app", "GET /v1/apps/{appId}/audit": "app",
+	"GET /v1/apps/{appId}/sources": "app", "GET /v1/apps/{appId}/audit": "app", "GET /v1/apps/{appId}/usage": "app",
 	"GET /v1/apps/{appId}/webhooks": "app", "GET /v1/apps/{appId}/webhooks/{webhookName}/deliveries": "app", "POST /v1/apps/{appId}/webhooks/{webhookName}/resend": "app",
 	"POST /v1/apps/{appId}/keys": "app", "GET /v1/apps/{appId}/keys": "app", "DELETE /v1/apps/{appId}/keys/{keyId}": "app",
 

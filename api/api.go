@@ -67,6 +67,8 @@ type Options struct {
 	Memory Memory
 	// Audit keeps who did what. Missing: nothing does, and its list is empty.
 	Audit Audit
+	// Usage tells what apps have used. Missing: nothing.
+	Usage Usage
 	// Asked keeps calls of agents that lack values. Missing: they are faults.
 	Asked Asked
 	// Webhooks tells how the webhooks of apps fare. Missing: its routes answer 503.
@@ -181,6 +183,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Audit == nil {
 		o.Audit = unaudited{}
+	}
+	if o.Usage == nil {
+		o.Usage = unused{}
 	}
 	if o.Kept == 0 {
 		o.Kept = store.DefaultRetention

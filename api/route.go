@@ -108,6 +108,7 @@ func (o Options) described() (all []route) {
 		events{o.Store, o.Events, by, admission.NewStreamLimit(o.Streams), o.Closing},
 		credentials{o.Keys, o.Tokens, described, o.NATSURL, o.Now},
 		acts{o.Audit, o.NewID},
+		usages{o.Usage, o.Now},
 		sessions{o.Store, o.Store, o.Engine, o.Memory, o.Asked, described},
 		hooks{o.Webhooks, described},
 		&sources{store: o.Store, reach: o.Reach, now: o.Now, looked: map[string]look{}},

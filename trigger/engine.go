@@ -22,6 +22,7 @@ package trigger
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -36,6 +37,7 @@ import (
 	"earshot/trigger/ledger"
 	"earshot/trigger/query"
 	"earshot/trigger/scope"
+	"earshot/trigger/usage"
 	"earshot/trigger/webhooks"
 	"earshot/trigger/worker"
 )
@@ -57,6 +59,7 @@ type Options struct {
 	Answers effect.Deliverer
 	Logger  *slog.Logger
 	Metrics *worker.Metrics // nil: none
+	Usage   *usage.Counter  // nil: one of its own
 	// History is how many earlier messages a matcher sees; 0 means 40.
 	History int
 	// Lease, Poll, Workers, Sweep, Now, NewID and Jitter are those of worker.Options.
@@ -117,8 +120,11 @@ func NewEngine(o Options) (*Engine, error) {
 		return nil, err
 	}
 	uses := query.NewCounter(o.DB, w.Now)
+	if w.Usage = o.Usage; w.Usage == nil {
+		w.Usage = usage.NewCounter(o.DB, w.Now)
+	}
 	w.Swept = func(ctx context.Context) {
-		if err := uses.Flush(ctx); err == nil {
+		if err := errors.Join(uses.Flush(ctx), w.Usage.Flush(ctx)); err == nil {
 			w.Outages.Over(ctx, "uses", "uses.written")
 		} else if ctx.Err() == nil {
 			w.Outages.Trouble(ctx, "uses", "", "uses.unwritten", "error", err.Error())

@@ -13,6 +13,7 @@ import (
 	"earshot/repositories/keyspace"
 	"earshot/repositories/tracing"
 	"earshot/trigger/payload"
+	"earshot/trigger/usage"
 )
 
 // firingSpan begins the span of a tool that fires, below the message or the request. It is of a
@@ -58,6 +59,7 @@ func (d *decider) countUse(p *plan) {
 	for i, match := range p.Answer.Matches {
 		if p.firings[i].repository != nil { // it is new
 			d.records.Uses.Fired(p.App, match.Name)
+			d.Usage.Add(p.App, usage.Triggers, 1)
 		}
 	}
 	for _, rejected := range p.Answer.Rejected {
@@ -70,13 +72,15 @@ func (d *decider) observe(span trace.Span, t *turn, p *plan, stage string, took 
 	if span.IsRecording() {
 		span.SetAttributes(tracing.Stage.String(stage), tracing.Matched.Int(len(p.Answer.Matches)), tracing.Rejected.Int(len(p.Answer.Rejected)))
 	}
-	outcome, names := "unmatched", make([]string, 0, len(p.Answer.Matches))
+	outcome, kind, names := "unmatched", usage.Unmatched, make([]string, 0, len(p.Answer.Matches))
 	switch {
 	case len(p.Answer.Matches) > 0:
-		outcome = "matched"
+		outcome, kind = "matched", usage.Matched
 	case len(p.Answer.Rejected) > 0:
-		outcome = "rejected"
+		outcome, kind = "rejected", usage.Rejected
 	}
+	d.Usage.Add(p.App, usage.Messages, 1)
+	d.Usage.Add(p.App, kind, 1)
 	for _, match := range p.Answer.Matches {
 		names = append(names, match.Name)
 	}

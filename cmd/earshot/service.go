@@ -47,6 +47,7 @@ import (
 	"earshot/trigger/refresh"
 	"earshot/trigger/sealing"
 	"earshot/trigger/sqlquery"
+	"earshot/trigger/usage"
 	"earshot/trigger/worker"
 )
 
@@ -59,6 +60,7 @@ type service struct {
 	redisGate *redisdb.Gate
 	store     *store.Store
 	audit     *audit.Log
+	usage     *usage.Counter
 	matcher   *chain.Chain
 	space     *embeddings.Space // nil: no model embeds
 	sealer    *store.Sealer
@@ -171,7 +173,13 @@ func (s *service) openEngine() (err error) {
 		registry.MustRegister(s.certificate)
 	}
 	of := s.config.models(s.log, s.env)
-	of.Observe, of.HTTPClient = models.observe, llm.NewHTTPClient(s.config.MaxTurns)
+	s.usage = usage.NewCounter(s.db, s.env.now)
+	of.Observe, of.HTTPClient = func(exchange llm.Exchange) {
+		models.observe(exchange)
+		s.usage.Add(exchange.App, usage.ModelRequests, 1)
+		s.usage.Add(exchange.App, usage.PromptTokens, exchange.Usage.Prompt)
+		s.usage.Add(exchange.App, usage.CompletionTokens, exchange.Usage.Completion)
+	}, llm.NewHTTPClient(s.config.MaxTurns)
 	if endpoint, _ := s.config.embedder(); endpoint.Model != "" { // was checked
 		s.space = embeddings.New(embeddings.Options{
 			Endpoint: endpoint, Store: s.store, Timeout: s.config.LLMTimeout, Logger: s.log, Now: s.env.now,
@@ -187,7 +195,7 @@ func (s *service) openEngine() (err error) {
 	}
 	s.audit = &audit.Log{DB: s.db, Entries: s.config.Audit.Entries, Retention: s.config.Audit.Retention, Now: s.env.now}
 	s.engine, err = trigger.NewEngine(trigger.Options{
-		Audit: s.audit, DB: s.db, Store: s.store, Matcher: s.matcher, Words: words,
+		Audit: s.audit, Usage: s.usage, DB: s.db, Store: s.store, Matcher: s.matcher, Words: words,
 		Events: s.config.screen.watch(s.emitter), Calls: s.config.screen.watch(s.caller), Statements: s.config.screen.watch(s.runner), Answers: s.intake, Webhooks: s.caller, Stream: s.emitter,
 		Logger: s.log, Metrics: metrics, Tracer: s.telemetry.tracer(), History: s.config.History, LogTexts: s.config.LogTexts,
 		Now: s.env.now,
@@ -213,7 +221,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	walls := ratelimit.New(admission.Bounds{Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting}, registry, s.env.now)
 	relay := llm.Config{Key: s.config.OpenAIKey, BaseURL: s.config.OpenAIBaseURL}.WithDefaults(llm.OpenAI, "") // chats go to OpenAI, or what is compatible
 	rest := api.New(api.Options{
-		SignIns: signIns, Audit: s.audit,
+		SignIns: signIns, Audit: s.audit, Usage: s.usage,
 		Store: s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Tracer: s.telemetry.tracer(), Now: s.env.now,
 		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Memory: &erasure.Eraser{Store: s.store, Ledger: ledger.New(s.db), Events: s.emitter, Answers: s.intake}, Closing: closing, NATSURL: s.config.ownNATS,
 		Model: gateway.Model{

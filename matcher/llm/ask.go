@@ -14,7 +14,8 @@ import (
 )
 
 // ask sends one request under its own time limit. The span has nothing of what was said.
-func (l *LLM) ask(ctx context.Context, model connection, request chatRequest) (completion, error) {
+func (l *LLM) ask(ctx context.Context, turn *llmTurn, request chatRequest) (completion, error) {
+	model := turn.model
 	ctx, span := tracing.Start(ctx, "chat "+request.model, trace.SpanKindClient)
 	limited, cancel := context.WithTimeout(ctx, l.options.Timeout)
 	defer cancel()
@@ -35,7 +36,7 @@ func (l *LLM) ask(ctx context.Context, model connection, request chatRequest) (c
 	if unavailable != nil && unavailable.Detail != "" {
 		l.options.Logger.WarnContext(ctx, "llm.unreached", "model", request.model, "error", unavailable.Detail)
 	}
-	exchange := Exchange{Model: request.model, Took: l.options.Now().Sub(start), Usage: answer.usage, Err: err}
+	exchange := Exchange{App: appOf(turn.request), Model: request.model, Took: l.options.Now().Sub(start), Usage: answer.usage, Err: err}
 	l.options.Observe(exchange)
 	if recorded != nil {
 		recorded.Asked(l.traced(request, exchange))

@@ -72,6 +72,7 @@ type Options struct {
 
 // Exchange describes one completed request to an LLM, for metrics.
 type Exchange struct {
+	App   string // empty for none
 	Model string
 	Took  time.Duration
 	Usage Usage
@@ -221,11 +222,7 @@ func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Resul
 	}
 	turn, err := l.newTurn(request)
 	if err != nil {
-		app := ""
-		if request.App != nil {
-			app = request.App.ID
-		}
-		l.options.Logger.WarnContext(ctx, "llm.unconfigured", "app", app, "error", err.Error())
+		l.options.Logger.WarnContext(ctx, "llm.unconfigured", "app", appOf(request), "error", err.Error())
 		return matcher.Result{}, err
 	}
 	turn.trace = matcher.TraceOf(ctx)
@@ -236,7 +233,7 @@ func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Resul
 		limited, cancel = context.WithTimeout(ctx, l.options.Timeout)
 		defer cancel()
 	}
-	answer, err := l.ask(limited, turn.model, turn.ask)
+	answer, err := l.ask(limited, turn, turn.ask)
 	if err != nil {
 		return matcher.Result{}, err
 	}
@@ -252,6 +249,14 @@ func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Resul
 	return turn.result(first, second), nil
 }
 
+// appOf is the id of the app that a request is of; empty for none.
+func appOf(request matcher.Request) string {
+	if request.App == nil {
+		return ""
+	}
+	return request.App.ID
+}
+
 // Reply asks for the text of the answer. The model is shown the results of the tools and is
 // offered no tool, so that a reply triggers nothing.
 func (l *LLM) Reply(ctx context.Context, request matcher.Request, fired []matcher.PastCall) (string, error) {
@@ -260,7 +265,7 @@ func (l *LLM) Reply(ctx context.Context, request matcher.Request, fired []matche
 		return "", err
 	}
 	turn.ask.messages = append(turn.ask.messages, turn.pastCalls(fired)...)
-	answer, err := l.ask(ctx, turn.model, turn.ask)
+	answer, err := l.ask(ctx, turn, turn.ask)
 	if err != nil {
 		return "", err
 	}

@@ -308,9 +308,12 @@ func TestObserverIsCalledForEveryRequest(t *testing.T) {
 	server.Queue(call("book", `{}`), llmtest.Status(500, nil, ""))
 	options, seen := llmOptions(server), []llm.Exchange{}
 	options.Observe = func(exchange llm.Exchange) { seen = append(seen, exchange) }
-	_, err := llm.New(options).Match(t.Context(), matchertest.Request(t, "x", book))
+	request := matchertest.Request(t, "x", book)
+	request.App.ID = "clinic"
+	_, err := llm.New(options).Match(t.Context(), request)
 	require.NoError(t, err)
 	require.Len(t, seen, 2)
+	require.Equal(t, "clinic clinic", seen[0].App+" "+seen[1].App)
 	require.Equal(t, llm.Usage{Prompt: 100, Cached: 64, Completion: 10}, seen[0].Usage)
 	require.Positive(t, seen[0].Took)
 	require.NoError(t, seen[0].Err)

@@ -75,7 +75,7 @@ func (l *LLM) retry(ctx context.Context, t *llmTurn, first checkedAnswer) (check
 
 // askAgain asks for the second answer. If the first one can stand alone, a failure is only logged.
 func (l *LLM) askAgain(ctx context.Context, t *llmTurn, ask chatRequest, stands bool, failed string) (checkedAnswer, error) {
-	answer, err := l.ask(ctx, t.model, ask)
+	answer, err := l.ask(ctx, t, ask)
 	var unavailable *matcher.Unavailable
 	if stands && errors.As(err, &unavailable) {
 		l.options.Logger.WarnContext(ctx, failed, "reason", unavailable.Reason)

@@ -244,6 +244,18 @@ func AllUses(k Keys, now time.Time) []string {
 	return names
 }
 
+// Usage is a hash of an app: what it has used in a day (since 1970), see package usage. It expires.
+func Usage(k Keys, day int64) string { return fmt.Sprintf("%susage:%s:%d", k.tag, k.app, day) }
+
+// AllUsage are the Usage of an app of the days of which any may be there.
+func AllUsage(k Keys, now time.Time) []string {
+	var names []string
+	for day := now.Unix()/86400 - 402; day <= now.Unix()/86400+1; day++ {
+		names = append(names, Usage(k, day))
+	}
+	return names
+}
+
 // Rates is a hash that counts what was posted in the minute: a session's, or all of the
 // app. It expires.
 func (k Keys) Rates(sessionID string) string {

@@ -41,6 +41,7 @@ const (
 	KindAudit     Kind = "audit"
 	KindCompared  Kind = "compared"
 	KindUses      Kind = "uses"
+	KindUsage     Kind = "usage"
 	KindRates     Kind = "rates"
 	KindApps      Kind = "apps"
 	KindSessions  Kind = "sessions"

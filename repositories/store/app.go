@@ -296,8 +296,8 @@ func cut(ids []string, limit int) ([]string, string) {
 // dropApp removes an app that has no repositories and no triggers left.
 //
 //	KEYS app, apps, repos, triggers, pending, failed, dead, keys, uses of keys, rate, parts
-//	     of explanations, sessions, those with a user, sourced, calls that lack values, audit, then uses of tools, webhooks,
-//	     and the keys of each webhook
+//	     of explanations, sessions, those with a user, sourced, calls that lack values, audit, then uses of tools and of the
+//	     app, webhooks, and the keys of each webhook
 //	ARGV appId, revision of which these webhooks are
 //	=>   ok, or again where it has some, or another revision
 var dropApp = keyspace.NewFreeingScript(`
@@ -347,6 +347,7 @@ func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition
 		names := append([]string{keys.App(), keys.Apps(), keys.Repos(""),
 			keys.Triggers(""), keys.InState(keyspace.Pending), keys.InState(keyspace.Failed), keys.Dead(),
 			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keys.Users(), keys.Sourced(), keys.Asked(""), keyspace.Audit(keys)}, keyspace.AllUses(keys, w.now())...)
+		names = append(names, keyspace.AllUsage(keys, w.now())...)
 		names = append(names, keys.Lane(keyspace.LaneWebhooks))
 		for _, one := range app.Settings.Webhooks {
 			webhook, resends := keyspace.Webhook(keys, one.Name)

@@ -19,6 +19,7 @@ import (
 	"earshot/trigger/ledger"
 	"earshot/trigger/payload"
 	"earshot/trigger/query"
+	"earshot/trigger/usage"
 )
 
 // attempt is one attempt at an effect, and its outcome once it was made.
@@ -78,6 +79,7 @@ func (d *Deliveries) try(ctx context.Context, a attempt) attempt {
 	if a.Kind == effect.KindEvent && a.outcome.Verdict == effect.Done {
 		d.Published(a.AppID)
 	}
+	d.countUsage(a)
 	d.logAttempt(a)
 	return a
 }
@@ -315,6 +317,20 @@ func (d *Deliveries) resultOf(call attempt) (attempt, error) {
 	result.Entry = keyspace.EventEntry(result.ID, call.SessionID, call.TriggerID, string(body))
 	result.Entry.Part = effect.PartResult
 	return result, err
+}
+
+// countUsage counts an attempt for its app: each at a call that was made, and events that are out.
+func (d *Deliveries) countUsage(a attempt) {
+	done := a.outcome.Verdict == effect.Done
+	switch {
+	case a.Kind == effect.KindEvent && done:
+		d.Usage.Add(a.AppID, usage.Events, 1)
+	case a.Kind == effect.KindCall && !a.outcome.Deferred:
+		d.Usage.Add(a.AppID, usage.Calls, 1)
+		if !done {
+			d.Usage.Add(a.AppID, usage.CallFailures, 1)
+		}
+	}
 }
 
 // logAttempt writes the one line of an attempt, without values and results. While events do not get out,

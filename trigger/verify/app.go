@@ -57,7 +57,7 @@ const partsKept = 7 * 24 * time.Hour
 // lives are the kinds of keys that must expire, with the longest that one of them may live.
 var lives = map[keyspace.Kind]time.Duration{
 	keyspace.KindDraft: time.Hour, keyspace.KindDrafts: time.Hour, keyspace.KindAsked: time.Hour, keyspace.KindWritten: time.Hour,
-	keyspace.KindCompared: time.Hour, keyspace.KindRates: time.Minute, keyspace.KindUses: 48 * time.Hour,
+	keyspace.KindCompared: time.Hour, keyspace.KindRates: time.Minute, keyspace.KindUses: 48 * time.Hour, keyspace.KindUsage: 401 * 24 * time.Hour,
 	keyspace.KindFence: 31 * 24 * time.Hour, keyspace.KindLineage: 31 * 24 * time.Hour, keyspace.KindVector: 31 * 24 * time.Hour,
 	keyspace.KindAudit:  10 * 365 * 24 * time.Hour, // for as long as the setting says
 	keyspace.KindClosed: 0,                         // for 48 hours longer than records are kept

@@ -25,6 +25,7 @@ import (
 	"earshot/repositories/store"
 	"earshot/repositories/tracing"
 	"earshot/trigger/ledger"
+	"earshot/trigger/usage"
 )
 
 // Defaults of Options.
@@ -67,6 +68,7 @@ type Options struct {
 	Now    func() time.Time
 	NewID  func() string
 	Jitter func(time.Duration) time.Duration
+	Usage  *usage.Counter // what apps use
 	// Swept is called with each sweep; nil for nothing.
 	Swept func(context.Context)
 }

@@ -25,6 +25,7 @@ import (
 	"earshot/trigger/effect"
 	"earshot/trigger/pendingcalls"
 	"earshot/trigger/query"
+	"earshot/trigger/usage"
 )
 
 // Bodies and paths of requests: an app, a repository with one tool, a message, and an answer without a match.
@@ -64,8 +65,10 @@ func LiveOn(t testing.TB, server *redistest.Server, match matcher.Matcher, chang
 	w.Service = Serve(t, func(o *api.Options) {
 		w.Store = store.New(db, store.Options{Sealer: o.Tokens.(*store.Sealer), SessionTTL: time.Hour})
 		o.Audit = &audit.Log{DB: db, Now: time.Now}
+		used := usage.NewCounter(db, time.Now)
+		o.Usage = used
 		engine, err := trigger.NewEngine(trigger.Options{
-			Audit: o.Audit, DB: db, Store: w.Store, Matcher: match, Events: out, Calls: out, Logger: slog.New(slog.DiscardHandler),
+			Audit: o.Audit, Usage: used, DB: db, Store: w.Store, Matcher: match, Events: out, Calls: out, Logger: slog.New(slog.DiscardHandler),
 		})
 		require.NoError(t, err)
 		w.Store.OnChange(engine.Wake)
