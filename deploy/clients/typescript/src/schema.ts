@@ -52,6 +52,26 @@ export interface paths {
         patch: operations["patchApp"];
         trace?: never;
     };
+    "/v1/apps/{appId}/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List who did what to an app
+         * @description Who confirmed, denied, cancelled, retried, purged and erased, made and revoked keys, and changed the app and its own tools, the newest first. By words of a user and over MCP, NATS and the console as well. No entry holds a text, a value, a credential or a user.
+         */
+        get: operations["listAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/apps/{appId}/events": {
         parameters: {
             query?: never;
@@ -780,6 +800,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/apps/{appId}/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tell what an app has used, day by day
+         * @description Messages, triggers, requests to models with their tokens, calls and events, of the last 30 days or of those that from and to name, both included. Days are those of UTC; they are kept for 400. A day in which nothing was used is missing. What was used on other replicas is counted some seconds later.
+         */
+        get: operations["listUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/apps/{appId}/users/{user}": {
         parameters: {
             query?: never;
@@ -949,6 +989,49 @@ export interface components {
             /** @description It began, and nobody wrote down how it ended, since its replica died. Whether it was sent is not known. */
             unended?: boolean;
         };
+        /** @description Something that was done to an app. */
+        AuditEntry: {
+            /**
+             * @description What was done.
+             * @enum {string}
+             */
+            action: "trigger.confirm" | "trigger.deny" | "trigger.cancel" | "trigger.retry" | "trigger.remove" | "triggers.retry" | "triggers.purge" | "session.erase" | "user.erase" | "key.create" | "key.revoke" | "app.change" | "app.delete" | "repository.change" | "repository.delete" | "tool.delete";
+            /** @description Who did it: the id of a key; admin; module: and the id of a module; session, a front-end by its session token; user, the words of a user. */
+            by: string;
+            /** @description Names the entry. */
+            id: string;
+            /** @description The key that was made or revoked. */
+            keyId?: components["schemas"]["Id"];
+            /** @description The name of that key. */
+            keyName?: string;
+            /** @description The repository. */
+            repositoryId?: components["schemas"]["Id"];
+            /** @description The X-Request-Id of the request, which stands in the log. */
+            requestId?: string;
+            /** @description The session that was erased. */
+            sessionId?: components["schemas"]["Id"];
+            /** @description The tool. */
+            toolName?: string;
+            /** @description The trigger. */
+            triggerId?: components["schemas"]["Id"];
+            /**
+             * Format: date-time
+             * @description When it was done, or was about to be.
+             */
+            ts: string;
+            /**
+             * @description By which way.
+             * @enum {string}
+             */
+            via: "rest" | "nats" | "mcp" | "sermas" | "console" | "message";
+        };
+        /** @description A page of entries, the newest first. */
+        AuditList: {
+            /** @description The page. */
+            items: components["schemas"]["AuditEntry"][];
+            /** @description Cursor of the next page, to be sent as after; missing on the last. */
+            next?: string;
+        };
         /** @description How ID tokens are verified: google needs clientId, oidc needs issuer and audience. */
         AuthService: {
             /** @description Of oidc: the aud that tokens must be for. */
@@ -1021,7 +1104,7 @@ export interface components {
             /** @description Where the NATS server inside of earshot dev is; no other service says it. */
             natsUrl?: string;
             /** @description What a key of an app may do. */
-            scopes?: ("tools" | "messages" | "triggers" | "app")[];
+            scopes?: ("tools" | "messages" | "triggers" | "app" | "tools:read" | "messages:read" | "triggers:read" | "app:read")[];
             /** @description The session of a session token. */
             sessionId?: string;
         };
@@ -1865,7 +1948,7 @@ export interface components {
             /** @description What the key is for, as it was given. */
             name?: string;
             /** @description What the key is good for. */
-            scopes: ("tools" | "messages" | "triggers" | "app")[];
+            scopes: ("tools" | "messages" | "triggers" | "app" | "tools:read" | "messages:read" | "triggers:read" | "app:read")[];
         };
         /** @description A page of keys, by id. */
         KeyList: {
@@ -1883,8 +1966,8 @@ export interface components {
             expiresIn?: string;
             /** @description What it is for, for those who list keys. */
             name?: string;
-            /** @description tools: repositories; messages: messages, sessions, session tokens and events; triggers: direct triggers, records, retries and events; app: the app and its keys. */
-            scopes: ("tools" | "messages" | "triggers" | "app")[];
+            /** @description tools: repositories; messages: messages, sessions, session tokens and events; triggers: direct triggers, records, retries and events; app: the app and its keys. With :read behind it, only to read these. */
+            scopes: ("tools" | "messages" | "triggers" | "app" | "tools:read" | "messages:read" | "triggers:read" | "app:read")[];
         };
         /** @description A new key of an app, with the key itself. */
         MadeKey: {
@@ -1912,7 +1995,7 @@ export interface components {
             /** @description What the key is for, as it was given. */
             name?: string;
             /** @description What the key is good for. */
-            scopes: ("tools" | "messages" | "triggers" | "app")[];
+            scopes: ("tools" | "messages" | "triggers" | "app" | "tools:read" | "messages:read" | "triggers:read" | "app:read")[];
         };
         /** @description A token for the front-end of one session. */
         MadeToken: {
@@ -3055,6 +3138,41 @@ export interface components {
             /** @description Cursor of the next page, to be sent as after; missing on the last. */
             next?: string;
         };
+        /** @description What an app has used in a day. */
+        Usage: {
+            /** @description Those that failed. */
+            callFailures: number;
+            /** @description Attempts at calls of tools, each retry counted. */
+            calls: number;
+            /** @description Tokens of their answers. */
+            completionTokens: number;
+            /**
+             * Format: date
+             * @description The day, of UTC.
+             */
+            day: string;
+            /** @description Events that NATS took. */
+            events: number;
+            /** @description Those that set off a tool, or said yes or no to one. */
+            matched: number;
+            /** @description Messages of users that were decided. One that is sent again, and a dry run, is none. */
+            messages: number;
+            /** @description Requests that Earshot made to a model, to match or to reply. Dry runs and drafts have some, relayed chats none but those of their messages. */
+            modelRequests: number;
+            /** @description Tokens of these, as the models count them. */
+            promptTokens: number;
+            /** @description Those that called for tools whose values were missing or wrong, and set off none. */
+            rejected: number;
+            /** @description Tools that were set off, by messages or directly. */
+            triggers: number;
+            /** @description Those that called for nothing. */
+            unmatched: number;
+        };
+        /** @description What an app has used, day by day. */
+        UsageList: {
+            /** @description The days in which something was used, the oldest first. */
+            items: components["schemas"]["Usage"][];
+        };
     };
     responses: {
         /** @description The tool has fired. */
@@ -3105,10 +3223,17 @@ export interface components {
     parameters: {
         /** @description A session token, for a browser's EventSource, which sends no Authorization. */
         access_token: string;
+        /** @description Entries of this action alone. */
+        action: "trigger.confirm" | "trigger.deny" | "trigger.cancel" | "trigger.retry" | "trigger.remove" | "triggers.retry" | "triggers.purge" | "session.erase" | "user.erase" | "key.create" | "key.revoke" | "app.change" | "app.delete" | "repository.change" | "repository.delete" | "tool.delete";
         /** @description The next of an earlier page, unchanged. */
         after: string;
         /** @description The app. */
         appId: components["schemas"]["Id"];
+        /**
+         * @description Entries of who did it alone, as an entry says it.
+         * @example k7c2
+         */
+        by: string;
         /** @description With true nothing is stored or done; the answer says what would be. */
         dryRun: boolean;
         /** @description With true nothing of it is left: records, what is owed and events go as well. */
@@ -3119,6 +3244,11 @@ export interface components {
         file: string;
         /** @description With true the app may lose modules and sources that tools name; their calls fail from then on. Without it that is refused with 409, which names the tools. */
         force: boolean;
+        /**
+         * @description The first day, of UTC; 29 days before the last one by default.
+         * @example 2026-11-01
+         */
+        from: string;
         /**
          * @description The id of the message, or of the trigger, where the body has none: one that was sent before fires nothing. A body with another one is refused.
          * @example turn-17
@@ -3196,6 +3326,11 @@ export interface components {
         since: string;
         /** @description Only triggers in this state. */
         state: "pending" | "delivered" | "failed" | "confirming" | "cancelled" | "duplicate";
+        /**
+         * @description The last day, of UTC; today by default.
+         * @example 2026-11-30
+         */
+        to: string;
         /** @description The tool, by its name in the repository. */
         toolName: components["schemas"]["ToolName"];
         /** @description search shows two tools in place of all: one that finds tools, and one that calls them. */
@@ -3436,6 +3571,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["StoredApp"] | components["schemas"]["Preview"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listAudit: {
+        parameters: {
+            query?: {
+                /** @description Entries of this action alone. */
+                action?: components["parameters"]["action"];
+                /** @description The next of an earlier page, unchanged. */
+                after?: components["parameters"]["after"];
+                /**
+                 * @description Entries of who did it alone, as an entry says it.
+                 * @example k7c2
+                 */
+                by?: components["parameters"]["by"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of entries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AuditList"];
                 };
             };
             default: components["responses"]["Refused"];
@@ -5210,6 +5381,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Matched"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listUsage: {
+        parameters: {
+            query?: {
+                /**
+                 * @description The first day, of UTC; 29 days before the last one by default.
+                 * @example 2026-11-01
+                 */
+                from?: components["parameters"]["from"];
+                /**
+                 * @description The last day, of UTC; today by default.
+                 * @example 2026-11-30
+                 */
+                to?: components["parameters"]["to"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The days, the oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageList"];
                 };
             };
             default: components["responses"]["Refused"];

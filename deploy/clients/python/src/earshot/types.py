@@ -106,6 +106,49 @@ class Attempt(_Attempt, total=False):
     unended: bool
 
 
+class _AuditEntry(TypedDict):
+    # What was done.
+    action: Literal['trigger.confirm', 'trigger.deny', 'trigger.cancel', 'trigger.retry', 'trigger.remove', 'triggers.retry', 'triggers.purge', 'session.erase', 'user.erase', 'key.create', 'key.revoke', 'app.change', 'app.delete', 'repository.change', 'repository.delete', 'tool.delete']
+    # Who did it: the id of a key; admin; module: and the id of a module; session, a front-end by its session
+    # token; user, the words of a user.
+    by: str
+    # Names the entry.
+    id: str
+    # When it was done, or was about to be.
+    ts: str
+    # By which way.
+    via: Literal['rest', 'nats', 'mcp', 'sermas', 'console', 'message']
+
+
+class AuditEntry(_AuditEntry, total=False):
+    """Something that was done to an app."""
+    # The key that was made or revoked.
+    keyId: Id
+    # The name of that key.
+    keyName: str
+    # The repository.
+    repositoryId: Id
+    # The X-Request-Id of the request, which stands in the log.
+    requestId: str
+    # The session that was erased.
+    sessionId: Id
+    # The tool.
+    toolName: str
+    # The trigger.
+    triggerId: Id
+
+
+class _AuditList(TypedDict):
+    # The page.
+    items: List[AuditEntry]
+
+
+class AuditList(_AuditList, total=False):
+    """A page of entries, the newest first."""
+    # Cursor of the next page, to be sent as after; missing on the last.
+    next: str
+
+
 class _AuthService(TypedDict):
     # Name of the service, which is part of the header {name}_token: 1 to 128 of A-Z a-z 0-9 _ -, the first a
     # letter or digit.
@@ -197,7 +240,7 @@ class Caller(_Caller, total=False):
     # Where the NATS server inside of earshot dev is; no other service says it.
     natsUrl: str
     # What a key of an app may do.
-    scopes: List[Literal['tools', 'messages', 'triggers', 'app']]
+    scopes: List[Literal['tools', 'messages', 'triggers', 'app', 'tools:read', 'messages:read', 'triggers:read', 'app:read']]
     # The session of a session token.
     sessionId: str
 
@@ -940,7 +983,7 @@ class _Key(TypedDict):
     # Names the key in lists; it is no credential.
     keyId: Id
     # What the key is good for.
-    scopes: List[Literal['tools', 'messages', 'triggers', 'app']]
+    scopes: List[Literal['tools', 'messages', 'triggers', 'app', 'tools:read', 'messages:read', 'triggers:read', 'app:read']]
 
 
 class Key(_Key, total=False):
@@ -968,8 +1011,8 @@ class KeyList(_KeyList, total=False):
 
 class _KeyRequest(TypedDict):
     # tools: repositories; messages: messages, sessions, session tokens and events; triggers: direct triggers,
-    # records, retries and events; app: the app and its keys.
-    scopes: List[Literal['tools', 'messages', 'triggers', 'app']]
+    # records, retries and events; app: the app and its keys. With :read behind it, only to read these.
+    scopes: List[Literal['tools', 'messages', 'triggers', 'app', 'tools:read', 'messages:read', 'triggers:read', 'app:read']]
 
 
 class KeyRequest(_KeyRequest, total=False):
@@ -988,7 +1031,7 @@ class _MadeKey(TypedDict):
     # Names the key in lists; it is no credential.
     keyId: Id
     # What the key is good for.
-    scopes: List[Literal['tools', 'messages', 'triggers', 'app']]
+    scopes: List[Literal['tools', 'messages', 'triggers', 'app', 'tools:read', 'messages:read', 'triggers:read', 'app:read']]
 
 
 class MadeKey(_MadeKey, total=False):
@@ -2123,6 +2166,41 @@ class ToolboxParameter(_ToolboxParameter, total=False):
     value: Any
     # Type of the values of a map; anything where it is missing.
     valueType: Literal['string', 'integer', 'float', 'number', 'boolean']
+
+
+class Usage(TypedDict):
+    """What an app has used in a day."""
+    # Those that failed.
+    callFailures: int
+    # Attempts at calls of tools, each retry counted.
+    calls: int
+    # Tokens of their answers.
+    completionTokens: int
+    # The day, of UTC.
+    day: str
+    # Events that NATS took.
+    events: int
+    # Those that set off a tool, or said yes or no to one.
+    matched: int
+    # Messages of users that were decided. One that is sent again, and a dry run, is none.
+    messages: int
+    # Requests that Earshot made to a model, to match or to reply. Dry runs and drafts have some, relayed
+    # chats none but those of their messages.
+    modelRequests: int
+    # Tokens of these, as the models count them.
+    promptTokens: int
+    # Those that called for tools whose values were missing or wrong, and set off none.
+    rejected: int
+    # Tools that were set off, by messages or directly.
+    triggers: int
+    # Those that called for nothing.
+    unmatched: int
+
+
+class UsageList(TypedDict):
+    """What an app has used, day by day."""
+    # The days in which something was used, the oldest first.
+    items: List[Usage]
 
 
 class ChatFailed(TypedDict):
