@@ -237,6 +237,7 @@ func TestSettingsThatCannotBeUsedAreNamed(t *testing.T) {
 		{"--explain-share", "EARSHOT_EXPLAIN_SHARE", "NaN", "must be 0 to 1"},
 		{"--audit-entries", "EARSHOT_AUDIT_ENTRIES", "0", "must be 1 or more"},
 		{"--audit-retention", "EARSHOT_AUDIT_RETENTION", "0s", "must be a second or more"},
+		{"--metrics-apps", "EARSHOT_METRICS_APPS", "10001", "must be 0 to 10000"},
 		{"--session-messages", "EARSHOT_SESSION_MESSAGES", "0", "must be 1 or more"},
 		{"--private-urls", "EARSHOT_PRIVATE_URLS", "10.0.0.0", "--private-urls"},
 		{"--private-urls", "EARSHOT_PRIVATE_URLS", "perhaps", "--private-urls"},

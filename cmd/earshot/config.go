@@ -59,6 +59,7 @@ type config struct {
 	Retention     store.Retention
 	ExplainShare  float64
 	Audit         audit.Log
+	MetricsApps   int
 	LogTexts      bool
 	LogFormat     string
 	LogLevel      string
@@ -82,7 +83,8 @@ type config struct {
 const (
 	// defaultDrain is as long as balancers commonly take to notice; with shutdownTimeout it is
 	// less than the 30 s after which Kubernetes kills.
-	defaultDrain = 5 * time.Second
+	defaultDrain   = 5 * time.Second
+	maxMetricsApps = 10_000
 	// maxDrain is more than any of them takes.
 	maxDrain = 10 * time.Minute
 )
@@ -113,6 +115,7 @@ func (c *config) register(flags *pflag.FlagSet) {
 	s.number(&c.Retention.Messages, "session-messages", "EARSHOT_SESSION_MESSAGES", store.DefaultSessionMessages, "messages of a session that stay in its history, the newest")
 	s.number(&c.Audit.Entries, "audit-entries", "EARSHOT_AUDIT_ENTRIES", audit.DefaultEntries, "entries of an app's audit list that are kept, the newest")
 	s.duration(&c.Audit.Retention, "audit-retention", "EARSHOT_AUDIT_RETENTION", audit.DefaultRetention, "how long they are kept")
+	s.number(&c.MetricsApps, "metrics-apps", "EARSHOT_METRICS_APPS", 0, "apps that metrics name, the first that use anything; all others are counted together. 0: no metric is by app, for whoever reaches /metrics reads their names")
 	s.duration(&c.Drain, "drain", "EARSHOT_DRAIN", defaultDrain, "how long to go on after SIGTERM, with /readyz at 503 and connections ended with their answers, so that a load balancer sends requests elsewhere before they are refused")
 	s.BoolVar(&c.LogTexts, "log-texts", false, "let message texts into the log")
 	s.named("log-texts", "EARSHOT_LOG_TEXTS")
@@ -179,6 +182,7 @@ func (c *config) check() error {
 	add(c.Retention.Messages < 1, "--session-messages (EARSHOT_SESSION_MESSAGES) is %d; it must be 1 or more", c.Retention.Messages)
 	add(c.Audit.Entries < 1, "--audit-entries (EARSHOT_AUDIT_ENTRIES) is %d; it must be 1 or more", c.Audit.Entries)
 	add(c.Audit.Retention < time.Second, "--audit-retention (EARSHOT_AUDIT_RETENTION) is %s; it must be a second or more, as in 9600h", c.Audit.Retention)
+	add(c.MetricsApps < 0 || c.MetricsApps > maxMetricsApps, "--metrics-apps (EARSHOT_METRICS_APPS) is %d; it must be 0 to %d: each app has 11 time series on each replica", c.MetricsApps, maxMetricsApps)
 	add(c.StreamMaxAge < time.Second, "--stream-max-age (EARSHOT_STREAM_MAX_AGE) is %s; it must be a second or more, as in 168h", c.StreamMaxAge)
 	add(c.SERMASTTL < sermas.MinTokenTTL || c.SERMASTTL > sermas.MaxTokenTTL, "--sermas-token-ttl (EARSHOT_SERMAS_TOKEN_TTL) is %s; it must be %s to %s (24 days), as in 5m: clients renew a token 30s before its end", c.SERMASTTL, sermas.MinTokenTTL, sermas.MaxTokenTTL)
 	add(c.RedisReplicas.Count < 0, "--redis-wait (EARSHOT_REDIS_WAIT) is %d; it must be 0 or more", c.RedisReplicas.Count)

@@ -174,6 +174,9 @@ func (s *service) openEngine() (err error) {
 	}
 	of := s.config.models(s.log, s.env)
 	s.usage = usage.NewCounter(s.db, s.env.now)
+	if s.config.MetricsApps > 0 {
+		registry.MustRegister(s.usage.ByApp(s.config.MetricsApps))
+	}
 	of.Observe, of.HTTPClient = func(exchange llm.Exchange) {
 		models.observe(exchange)
 		s.usage.Add(exchange.App, usage.ModelRequests, 1)

@@ -41,8 +41,9 @@ const Kept = 400
 
 // Counter counts. It is safe for concurrent use. A replica that is killed loses what it has counted since the last Flush.
 type Counter struct {
-	db  *keyspace.DB
-	now func() time.Time
+	db    *keyspace.DB
+	now   func() time.Time
+	byApp *byApp // nil: none
 
 	mu      sync.Mutex
 	counted map[day]*counts
@@ -66,6 +67,7 @@ func (c *Counter) Add(appID string, of Kind, count int) {
 	if appID == "" {
 		return
 	}
+	c.byApp.add(appID, of, count)
 	at := day{appID, numberOf(c.now())}
 	c.mu.Lock()
 	defer c.mu.Unlock()

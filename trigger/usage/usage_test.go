@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
@@ -112,4 +113,27 @@ func TestWhatCannotBeWrittenIsKept(t *testing.T) {
 			require.Equal(t, []usage.Day{{Day: "2026-11-29", Events: want}}, days)
 		}
 	})
+}
+
+func TestMetricsNameSoManyApps(t *testing.T) {
+	c := usage.NewCounter(nil, time.Now)
+	metrics := c.ByApp(2)
+	c.Add("a", usage.Messages, 1)
+	for _, app := range []string{"b", "c", "d", "a", "b"} {
+		c.Add(app, usage.PromptTokens, 10)
+	}
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(metrics)
+	found, err := registry.Gather()
+	require.NoError(t, err)
+	counted := map[string]float64{}
+	for _, one := range found[0].GetMetric() {
+		counted[one.GetLabel()[0].GetValue()+" "+one.GetLabel()[1].GetValue()] = one.GetCounter().GetValue()
+	}
+	require.Len(t, counted, 3*11, "a kind that was not used is 0, so that its first use is an increase")
+	for name, want := range map[string]float64{
+		"a messages": 1, "a promptTokens": 10, "b messages": 0, "b promptTokens": 20, "(other) promptTokens": 20, "(other) calls": 0,
+	} {
+		require.InDelta(t, want, counted[name], 0, name)
+	}
 }

@@ -1,0 +1,54 @@
+package usage
+
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// names are those of the kinds in metrics, as Day has them.
+var names = [kinds]string{
+	"messages", "matched", "rejected", "unmatched", "triggers", "modelRequests", "promptTokens", "completionTokens", "calls", "callFailures", "events",
+}
+
+// other is the label of all apps that have none of their own. No app has this name.
+const other = "(other)"
+
+// byApp are metrics with a label for each of the first apps that use anything here, and one for all others.
+type byApp struct {
+	*prometheus.CounterVec
+	most int
+
+	mu   sync.Mutex
+	apps map[string]*[kinds]prometheus.Counter
+}
+
+// ByApp returns metrics of what is counted from now on, with at most so many apps by name. Call it before the Counter is used.
+func (c *Counter) ByApp(most int) prometheus.Collector {
+	c.byApp = &byApp{most: most, apps: map[string]*[kinds]prometheus.Counter{}, CounterVec: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "earshot_app_usage_total", Help: "What apps have used, by kind, as GET /v1/apps/{appId}/usage tells it; apps beyond EARSHOT_METRICS_APPS together.",
+	}, []string{"app", "kind"})}
+	return c.byApp
+}
+
+func (m *byApp) add(appID string, of Kind, count int) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := m.apps[appID]
+	if all == nil {
+		if len(m.apps) >= m.most {
+			appID = other
+		}
+		if all = m.apps[appID]; all == nil {
+			all = &[kinds]prometheus.Counter{}
+			for kind, name := range names {
+				all[kind] = m.WithLabelValues(appID, name)
+			}
+			m.apps[appID] = all
+		}
+	}
+	all[of].Add(float64(count))
+}
