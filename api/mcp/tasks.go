@@ -88,11 +88,12 @@ func (x *rpcCall) cancelTask() (any, error) {
 		return done, nil
 	}
 	err = x.server.Moved(x.ctx(), x.c, audit.Cancel, id, func() (query.Record, error) {
-		return x.server.Engine.Cancel(x.ctx(), x.AppID, id, by(x.c))
+		record, err := x.server.Engine.Cancel(x.ctx(), x.AppID, id, by(x.c))
+		if errors.Is(err, query.ErrEnded) { // its event is out, and the trigger waits for an answer
+			record, err = x.server.Engine.Answer(x.ctx(), x.AppID, id, effect.Answer{Cancelled: true, Error: "cancelled by " + by(x.c)})
+		}
+		return record, err
 	})
-	if errors.Is(err, query.ErrEnded) { // its event is out, and the trigger waits for an answer
-		_, err = x.server.Engine.Answer(x.ctx(), x.AppID, id, effect.Answer{Cancelled: true, Error: "cancelled by " + by(x.c)})
-	}
 	if errors.Is(err, query.ErrEnded) || errors.Is(err, query.ErrNotAsked) {
 		return done, nil
 	}

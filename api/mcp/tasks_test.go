@@ -109,6 +109,8 @@ func TestACancelledTaskHasNoEffectAndTakesNoAnswer(t *testing.T) {
 		require.Equal(t, "cancelled", a.task(id)["status"], "%v", call)
 	}
 	fires(t, s, 1) // the one that asked for an answer
+	listed := string(s.Call("GET", "/v1/apps/clinic/audit?action=trigger.cancel", "").Is(200, "").Body)
+	require.Equal(t, 3, strings.Count(listed, `"via":"mcp"`), "once each that was a trigger, the one that waits for its answer as well: %s", listed)
 }
 
 func TestATaskIsConfirmedByWhoeverTheClientAsks(t *testing.T) {
