@@ -860,6 +860,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/apps/{appId}/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tell how the webhooks of an app fare
+         * @description They are added and changed in settings.webhooks of the app.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/webhooks/{webhookName}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the events that did not arrive at a webhook
+         * @description Those that are to be sent again, and those that were given up after three days: of each at most 1000.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/webhooks/{webhookName}/resend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send events to a webhook again
+         * @description With since: all that the stream has from that moment on, under the ids that they had. Without it: what did not arrive, at once. A webhook that Earshot has disabled is enabled again.
+         */
+        post: operations["resendWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/whoami": {
         parameters: {
             query?: never;
@@ -1678,6 +1738,8 @@ export interface components {
             "tool.result": components["schemas"]["EventResult"];
             /** @description A tool fires. */
             "tool.trigger": components["schemas"]["EventFired"];
+            /** @description A webhook of the app was disabled: nothing has arrived for five days, or its server answered 410. */
+            "tool.webhook": components["schemas"]["EventWebhook"];
         };
         /** @description How far an event has come. */
         EventState: {
@@ -1693,6 +1755,32 @@ export interface components {
         };
         /** @description 1 to 64 of A-Z a-z 0-9 _ -. */
         EventToolName: string;
+        /** @description A webhook of the app was disabled. */
+        EventWebhook: {
+            /** @description The app. */
+            appId: components["schemas"]["EventId"];
+            /**
+             * Format: date-time
+             * @description When the first of the failures was.
+             */
+            failingSince?: string;
+            /** @description The event; the same on every delivery. */
+            id: string;
+            /** @description The webhook. */
+            name: components["schemas"]["EventId"];
+            /** @description Why, for people. */
+            reason: string;
+            /**
+             * @description What it is now.
+             * @enum {string}
+             */
+            state: "disabled";
+            /**
+             * Format: date-time
+             * @description When it was disabled.
+             */
+            ts: string;
+        };
         /** @description A tool that was not in scope. */
         ExplainedBarred: {
             /** @description The tool. */
@@ -2316,7 +2404,7 @@ export interface components {
          * @description What is wrong, for programs. It stays the same for ever; a later version may have further ones.
          * @enum {string}
          */
-        ProblemCode: "invalid_body" | "invalid_query" | "invalid_cursor" | "invalid_path" | "invalid_header" | "invalid_idempotency_key" | "idempotency_key_differs" | "max_tokens_exceeded" | "capability_missing" | "key_missing" | "key_invalid" | "key_expired" | "user_unverified" | "forbidden" | "scope_missing" | "origin_not_allowed" | "host_not_allowed" | "model_not_allowed" | "not_found" | "unknown_path" | "unknown_app" | "unknown_session" | "unknown_repository" | "unknown_tool" | "unknown_trigger" | "unknown_message" | "unknown_draft" | "unknown_key" | "unknown_module" | "not_explained" | "method_not_allowed" | "body_timeout" | "message_id_reused" | "draft_replaced" | "draft_decided" | "trigger_id_reused" | "trigger_ended" | "trigger_owes" | "digest_differs" | "no_answer_awaited" | "session_closed" | "session_of_another_user" | "in_use" | "precondition_failed" | "body_too_long" | "unsupported_media_type" | "invalid_values" | "limit_reached" | "scopes_exceeded" | "upgrade_required" | "rate_limited" | "sign_in_paused" | "streams_exceeded" | "internal_error" | "model_not_configured" | "message_undecided" | "model_unreachable" | "model_busy" | "store_unavailable" | "store_full" | "events_unavailable" | "session_erasing" | "overloaded" | "not_ready" | "interrupted";
+        ProblemCode: "invalid_body" | "invalid_query" | "invalid_cursor" | "invalid_path" | "invalid_header" | "invalid_idempotency_key" | "idempotency_key_differs" | "max_tokens_exceeded" | "capability_missing" | "key_missing" | "key_invalid" | "key_expired" | "user_unverified" | "forbidden" | "scope_missing" | "origin_not_allowed" | "host_not_allowed" | "model_not_allowed" | "not_found" | "unknown_path" | "unknown_app" | "unknown_session" | "unknown_repository" | "unknown_tool" | "unknown_webhook" | "unknown_trigger" | "unknown_message" | "unknown_draft" | "unknown_key" | "unknown_module" | "not_explained" | "method_not_allowed" | "body_timeout" | "message_id_reused" | "draft_replaced" | "draft_decided" | "trigger_id_reused" | "trigger_ended" | "trigger_owes" | "digest_differs" | "no_answer_awaited" | "session_closed" | "session_of_another_user" | "in_use" | "precondition_failed" | "body_too_long" | "unsupported_media_type" | "invalid_values" | "limit_reached" | "scopes_exceeded" | "upgrade_required" | "rate_limited" | "sign_in_paused" | "streams_exceeded" | "internal_error" | "model_not_configured" | "message_undecided" | "model_unreachable" | "model_busy" | "store_unavailable" | "store_full" | "events_unavailable" | "session_erasing" | "overloaded" | "not_ready" | "interrupted";
         /** @description The replica can work. */
         Ready: {
             /** @description Where verbose asks for them. */
@@ -2515,6 +2603,14 @@ export interface components {
             timeout?: string;
             /** @description Read as the tool's url. */
             url?: string;
+        };
+        /** @description What a webhook is sent again. */
+        Resend: {
+            /**
+             * Format: date-time
+             * @description The moment from which on all events are sent again, as far as the stream has them; without it what did not arrive.
+             */
+            since?: string | null;
         };
         /** @description A request of the Responses API as OpenAI describes it. All fields go to the model; these are read here as well. */
         ResponseRequest: {
@@ -2785,6 +2881,8 @@ export interface components {
             skipToolResponse?: boolean;
             /** @description Where the users are (as Europe/Berlin), where neither session nor message says it. It decides what tomorrow is, and noon. */
             timeZone?: string;
+            /** @description URLs that events of the app are sent to. */
+            webhooks?: components["schemas"]["Webhook"][];
         };
         /** @description A database, an HTTP API or an MCP server that tools work on. postgres needs host, database and user; mysql needs host and user; sqlite needs database; http needs baseUrl; mcp needs url. */
         Source: {
@@ -3173,6 +3271,114 @@ export interface components {
             /** @description The days in which something was used, the oldest first. */
             items: components["schemas"]["Usage"][];
         };
+        /** @description A URL of the app that its events are sent to. */
+        Webhook: {
+            /** @description Name of the webhook: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. Under another name it is another webhook, which begins with what happens next. */
+            name: string;
+            /** @description Signs what is sent (Standard Webhooks), as signingSecret of the app does where it is missing: whsec_ and base64; several with spaces between them, while the receiver changes from one to the next. A credential. Never returned: reads as ***; *** sent back keeps what is stored. */
+            secret?: string;
+            /**
+             * @description disabled: nothing is sent. Enabled again, it goes on from where it was. Default: enabled.
+             * @enum {string}
+             */
+            state?: "enabled" | "disabled";
+            /** @description Which events are sent: the first two words of their subjects. All, where there are none. */
+            types?: ("tool.trigger" | "tool.result" | "tool.rejected" | "tool.notmatching" | "tool.confirm" | "tool.cancelled" | "tool.duplicate" | "tool.changed" | "tool.webhook" | "chat.message" | "chat.failed")[];
+            /**
+             * Format: uri
+             * @description Where events are posted: an absolute http or https URL. Redirects are not followed.
+             */
+            url: string;
+        };
+        /** @description An event that did not arrive at a webhook. */
+        WebhookDelivery: {
+            /** @description How often it was sent. */
+            attempts: number;
+            /** @description The event: webhook-id of each attempt. */
+            eventId: string;
+            /**
+             * Format: date-time
+             * @description When it was sent first.
+             */
+            firstAt: string;
+            /**
+             * Format: date-time
+             * @description When it is sent again; missing where it has failed.
+             */
+            nextAt?: string;
+            /** @description Its session; missing without one. */
+            sessionId?: components["schemas"]["Id"];
+            /**
+             * @description Whether it is sent again.
+             * @enum {string}
+             */
+            state: "waiting" | "failed";
+            /** @description What was answered last; missing where nothing was. */
+            status?: number;
+            /**
+             * Format: date-time
+             * @description When it was decided.
+             */
+            ts: string;
+            /** @description What it is, as tool.trigger. */
+            type: string;
+        };
+        /** @description A page of events that did not arrive. */
+        WebhookDeliveryList: {
+            /** @description The page, the oldest event first. */
+            items: components["schemas"]["WebhookDelivery"][];
+            /** @description Cursor of the next page, to be sent as after; missing on the last. */
+            next?: string;
+        };
+        /** @description The webhooks of an app. */
+        WebhookList: {
+            /** @description The webhooks, in their order. */
+            items: components["schemas"]["WebhookState"][];
+        };
+        /** @description A webhook, and how it fares. */
+        WebhookState: {
+            /** @description How many events have arrived. */
+            delivered: number;
+            /**
+             * Format: date-time
+             * @description When Earshot has disabled it.
+             */
+            disabledAt?: string;
+            /** @description How many were given up. */
+            failed: number;
+            /**
+             * Format: date-time
+             * @description When the first of the failures was after which nothing has arrived.
+             */
+            failingSince?: string;
+            /** @description How many went from the stream, by age or erasure, before they could be sent again. */
+            gone: number;
+            /**
+             * Format: date-time
+             * @description When an event arrived last.
+             */
+            lastDeliveredAt?: string;
+            /** @description Its name. */
+            name: string;
+            /** @description Why Earshot has disabled it. */
+            reason?: string;
+            /**
+             * Format: date-time
+             * @description When it was added.
+             */
+            since?: string;
+            /**
+             * @description failing: nothing has arrived since the last failure. disabled: by the app, or by Earshot, which gives a reason.
+             * @enum {string}
+             */
+            state: "enabled" | "failing" | "disabled";
+            /** @description Which events are sent; empty for all. */
+            types: string[];
+            /** @description Where events are posted. */
+            url: string;
+            /** @description How many are to be sent again. */
+            waiting: number;
+        };
     };
     responses: {
         /** @description The tool has fired. */
@@ -3234,6 +3440,8 @@ export interface components {
          * @example k7c2
          */
         by: string;
+        /** @description Only deliveries that wait to be sent again, or that have failed. */
+        deliveryState: "waiting" | "failed";
         /** @description With true nothing is stored or done; the answer says what would be. */
         dryRun: boolean;
         /** @description With true nothing of it is left: records, what is owed and events go as well. */
@@ -3361,6 +3569,8 @@ export interface components {
          * @example true
          */
         verbose: string;
+        /** @description The webhook, by its name in settings.webhooks. */
+        webhookName: components["schemas"]["Id"];
         /**
          * @description The session, where the path names none.
          * @example s1
@@ -5478,6 +5688,91 @@ export interface operations {
                 content: {
                     "application/x-ndjson": string;
                 };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listWebhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description All webhooks. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /** @description The next of an earlier page, unchanged. */
+                after?: components["parameters"]["after"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+                /** @description Only deliveries that wait to be sent again, or that have failed. */
+                state?: components["parameters"]["deliveryState"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The webhook, by its name in settings.webhooks. */
+                webhookName: components["parameters"]["webhookName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of deliveries. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookDeliveryList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    resendWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The webhook, by its name in settings.webhooks. */
+                webhookName: components["parameters"]["webhookName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Resend"];
+            };
+        };
+        responses: {
+            /** @description They are being sent. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Refused"];
         };

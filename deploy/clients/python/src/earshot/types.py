@@ -10,7 +10,7 @@ EventToolName = str
 FaultCode = Literal['unknown_field', 'not_allowed', 'missing', 'wrong_type', 'not_supported', 'malformed_json', 'invalid_value']
 Id = str
 MergePatch = Dict[str, Any]
-ProblemCode = Literal['invalid_body', 'invalid_query', 'invalid_cursor', 'invalid_path', 'invalid_header', 'invalid_idempotency_key', 'idempotency_key_differs', 'max_tokens_exceeded', 'capability_missing', 'key_missing', 'key_invalid', 'key_expired', 'user_unverified', 'forbidden', 'scope_missing', 'origin_not_allowed', 'host_not_allowed', 'model_not_allowed', 'not_found', 'unknown_path', 'unknown_app', 'unknown_session', 'unknown_repository', 'unknown_tool', 'unknown_trigger', 'unknown_message', 'unknown_draft', 'unknown_key', 'unknown_module', 'not_explained', 'method_not_allowed', 'body_timeout', 'message_id_reused', 'draft_replaced', 'draft_decided', 'trigger_id_reused', 'trigger_ended', 'trigger_owes', 'digest_differs', 'no_answer_awaited', 'session_closed', 'session_of_another_user', 'in_use', 'precondition_failed', 'body_too_long', 'unsupported_media_type', 'invalid_values', 'limit_reached', 'scopes_exceeded', 'upgrade_required', 'rate_limited', 'sign_in_paused', 'streams_exceeded', 'internal_error', 'model_not_configured', 'message_undecided', 'model_unreachable', 'model_busy', 'store_unavailable', 'store_full', 'events_unavailable', 'session_erasing', 'overloaded', 'not_ready', 'interrupted']
+ProblemCode = Literal['invalid_body', 'invalid_query', 'invalid_cursor', 'invalid_path', 'invalid_header', 'invalid_idempotency_key', 'idempotency_key_differs', 'max_tokens_exceeded', 'capability_missing', 'key_missing', 'key_invalid', 'key_expired', 'user_unverified', 'forbidden', 'scope_missing', 'origin_not_allowed', 'host_not_allowed', 'model_not_allowed', 'not_found', 'unknown_path', 'unknown_app', 'unknown_session', 'unknown_repository', 'unknown_tool', 'unknown_webhook', 'unknown_trigger', 'unknown_message', 'unknown_draft', 'unknown_key', 'unknown_module', 'not_explained', 'method_not_allowed', 'body_timeout', 'message_id_reused', 'draft_replaced', 'draft_decided', 'trigger_id_reused', 'trigger_ended', 'trigger_owes', 'digest_differs', 'no_answer_awaited', 'session_closed', 'session_of_another_user', 'in_use', 'precondition_failed', 'body_too_long', 'unsupported_media_type', 'invalid_values', 'limit_reached', 'scopes_exceeded', 'upgrade_required', 'rate_limited', 'sign_in_paused', 'streams_exceeded', 'internal_error', 'model_not_configured', 'message_undecided', 'model_unreachable', 'model_busy', 'store_unavailable', 'store_full', 'events_unavailable', 'session_erasing', 'overloaded', 'not_ready', 'interrupted']
 Reason = Literal['auth', 'request', 'timeout', 'blocked', 'outcome_unknown', 'cancelled']
 ToolName = str
 
@@ -738,6 +738,27 @@ class EventState(_EventState, total=False):
     """How far an event has come."""
     # Why it failed.
     error: str
+
+
+class _EventWebhook(TypedDict):
+    # The app.
+    appId: EventId
+    # The event; the same on every delivery.
+    id: str
+    # The webhook.
+    name: EventId
+    # Why, for people.
+    reason: str
+    # What it is now.
+    state: Literal['disabled']
+    # When it was disabled.
+    ts: str
+
+
+class EventWebhook(_EventWebhook, total=False):
+    """A webhook of the app was disabled."""
+    # When the first of the failures was.
+    failingSince: str
 
 
 class _ExplainedBarred(TypedDict):
@@ -1539,6 +1560,13 @@ class Request(TypedDict, total=False):
     url: str
 
 
+class Resend(TypedDict, total=False):
+    """What a webhook is sent again."""
+    # The moment from which on all events are sent again, as far as the stream has them; without it what did
+    # not arrive.
+    since: Union[str, None]
+
+
 class ResponseRequest(TypedDict, total=False):
     """A request of the Responses API as OpenAI describes it. All fields go to the model; these are read here
     as well."""
@@ -1797,6 +1825,8 @@ class Settings(TypedDict, total=False):
     # Where the users are (as Europe/Berlin), where neither session nor message says it. It decides what
     # tomorrow is, and noon.
     timeZone: str
+    # URLs that events of the app are sent to.
+    webhooks: List[Webhook]
 
 
 class _Source(TypedDict):
@@ -2203,6 +2233,102 @@ class UsageList(TypedDict):
     items: List[Usage]
 
 
+class _Webhook(TypedDict):
+    # Name of the webhook: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. Under another name it is
+    # another webhook, which begins with what happens next.
+    name: str
+    # Where events are posted: an absolute http or https URL. Redirects are not followed.
+    url: str
+
+
+class Webhook(_Webhook, total=False):
+    """A URL of the app that its events are sent to."""
+    # Signs what is sent (Standard Webhooks), as signingSecret of the app does where it is missing: whsec_ and
+    # base64; several with spaces between them, while the receiver changes from one to the next. A credential.
+    # Never returned: reads as ***; *** sent back keeps what is stored.
+    secret: str
+    # disabled: nothing is sent. Enabled again, it goes on from where it was. Default: enabled.
+    state: Literal['enabled', 'disabled']
+    # Which events are sent: the first two words of their subjects. All, where there are none.
+    types: List[Literal['tool.trigger', 'tool.result', 'tool.rejected', 'tool.notmatching', 'tool.confirm', 'tool.cancelled', 'tool.duplicate', 'tool.changed', 'tool.webhook', 'chat.message', 'chat.failed']]
+
+
+class _WebhookDelivery(TypedDict):
+    # How often it was sent.
+    attempts: int
+    # The event: webhook-id of each attempt.
+    eventId: str
+    # When it was sent first.
+    firstAt: str
+    # Whether it is sent again.
+    state: Literal['waiting', 'failed']
+    # When it was decided.
+    ts: str
+    # What it is, as tool.trigger.
+    type: str
+
+
+class WebhookDelivery(_WebhookDelivery, total=False):
+    """An event that did not arrive at a webhook."""
+    # When it is sent again; missing where it has failed.
+    nextAt: str
+    # Its session; missing without one.
+    sessionId: Id
+    # What was answered last; missing where nothing was.
+    status: int
+
+
+class _WebhookDeliveryList(TypedDict):
+    # The page, the oldest event first.
+    items: List[WebhookDelivery]
+
+
+class WebhookDeliveryList(_WebhookDeliveryList, total=False):
+    """A page of events that did not arrive."""
+    # Cursor of the next page, to be sent as after; missing on the last.
+    next: str
+
+
+class WebhookList(TypedDict):
+    """The webhooks of an app."""
+    # The webhooks, in their order.
+    items: List[WebhookState]
+
+
+class _WebhookState(TypedDict):
+    # How many events have arrived.
+    delivered: int
+    # How many were given up.
+    failed: int
+    # How many went from the stream, by age or erasure, before they could be sent again.
+    gone: int
+    # Its name.
+    name: str
+    # failing: nothing has arrived since the last failure. disabled: by the app, or by Earshot, which gives a
+    # reason.
+    state: Literal['enabled', 'failing', 'disabled']
+    # Which events are sent; empty for all.
+    types: List[str]
+    # Where events are posted.
+    url: str
+    # How many are to be sent again.
+    waiting: int
+
+
+class WebhookState(_WebhookState, total=False):
+    """A webhook, and how it fares."""
+    # When Earshot has disabled it.
+    disabledAt: str
+    # When the first of the failures was after which nothing has arrived.
+    failingSince: str
+    # When an event arrived last.
+    lastDeliveredAt: str
+    # Why Earshot has disabled it.
+    reason: str
+    # When it was added.
+    since: str
+
+
 class ChatFailed(TypedDict):
     """A message could not be decided, in an app with settings.chatEvents. It stays in the history; the same
     messageId sent again tries again."""
@@ -2284,5 +2410,13 @@ class ToolTrigger(TypedDict):
     kind: Literal["tool.trigger"]
     data: EventFired
 
+
+class ToolWebhook(TypedDict):
+    """A webhook of the app was disabled: nothing has arrived for five days, or its server answered 410."""
+    # Goes on behind this event, where it is given as after.
+    id: str
+    kind: Literal["tool.webhook"]
+    data: EventWebhook
+
 # An event: its kind tells which payload its data is.
-Event = Union[ChatFailed, ChatMessage, ToolCancelled, ToolChanged, ToolConfirm, ToolDuplicate, ToolNotmatching, ToolRejected, ToolResult, ToolTrigger]
+Event = Union[ChatFailed, ChatMessage, ToolCancelled, ToolChanged, ToolConfirm, ToolDuplicate, ToolNotmatching, ToolRejected, ToolResult, ToolTrigger, ToolWebhook]
