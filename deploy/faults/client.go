@@ -20,6 +20,11 @@ var apps = []string{"clinic", followed}
 // followed is the app whose messages and replies are events.
 const followed = "museum"
 
+// hookPath is that of the webhook of the followed app, and hooked the kinds of events that it takes.
+const hookPath = "/hook"
+
+var hooked = []string{"tool.result", "chat.message"}
+
 type operation struct {
 	App, Session string
 	ID           string // messageId or triggerId; of a chat as it was answered; empty for a registration

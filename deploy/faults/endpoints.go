@@ -28,6 +28,7 @@ const peekPath = "/peek"
 //
 //	/ok     200, and repeats the Authorization that it was sent
 //	/busy   503 the first time, then 200
+//	/hook   502 the first time for some, then 200
 //	/dead   404 the first time, then 200
 //	/hang   no answer the first time, then 200
 //	/drip   200, and a body that never ends, byte by byte
@@ -39,6 +40,8 @@ func behave(out http.ResponseWriter, request *http.Request, call testbed.Call) {
 		pour(out, request, 1, 200*time.Millisecond)
 	case call.Path == "/giga":
 		pour(out, request, 1<<20, 0)
+	case first && call.Path == hookPath && strings.HasPrefix(call.ID, "7"):
+		http.Error(out, "not now", http.StatusBadGateway)
 	case first && call.Path == "/busy":
 		http.Error(out, "busy", http.StatusServiceUnavailable)
 	case first && call.Path == "/dead":

@@ -27,6 +27,7 @@ type evidence struct {
 	histories  map[string][]entry  // of app/session
 	stored     []stored
 	calls      []testbed.Call
+	hooks      map[string]int  // events that arrived at the webhook, by their ids; nil if it cannot have all
 	carried    map[string]bool // ids of the calls that the MCP server has carried out
 	failed     []record        // when all was quiet for the first time, before they were retried
 	retried    map[string]int  // triggerId to retries by hand of what had failed
@@ -132,7 +133,17 @@ func gather(s *system) *evidence {
 			e.tasks[id] = taskIn(string(answer.Body))
 		}
 	}
-	e.calls = s.sink.Calls()
+	e.hooks = map[string]int{}
+	for _, one := range s.sink.Calls() {
+		if one.Path == hookPath {
+			e.hooks[one.ID]++
+		} else {
+			e.calls = append(e.calls, one)
+		}
+	}
+	if s.phase.full > 0 || s.phase.deleted { // what is taken out of the stream is sent no more
+		e.hooks = nil
+	}
 	s.remote.done.Range(func(key, _ any) bool { e.carried[key.(string)] = true; return true })
 	for _, o := range e.operations {
 		place := o.App + "/" + o.Session

@@ -194,6 +194,7 @@ func (p phase) balance(s *system, a *account, found *outcome) error {
 	}
 	again := s.books.askAgain()
 	a.rest(s)
+	a.trouble(s.serveWebhooks())
 	e := gather(s)
 	e.again, e.kept = again, kept
 	for _, violation := range e.violations() {

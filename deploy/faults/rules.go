@@ -129,6 +129,14 @@ var rules = []struct {
 		}
 		return found
 	}},
+	{"each event arrives at the webhook", func(e *evidence) (found breaches) {
+		for _, one := range e.stored {
+			if e.hooks != nil && one.AppID == followed && slices.Contains(hooked, one.kind()) && e.hooks[one.MsgID] == 0 {
+				found.add("%s %s never came", one.kind(), one.MsgID)
+			}
+		}
+		return found
+	}},
 	{"repeats get the same answer", func(e *evidence) (found breaches) {
 		for _, o := range e.operations {
 			again, asked := e.again[o.ID]

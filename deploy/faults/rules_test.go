@@ -82,12 +82,16 @@ func TestEveryBreachOfThePromiseIsSeen(t *testing.T) {
 		"was answered to d1 and to d2":   func(e *evidence) { e.operations[2].Answer, e.again["d2"] = e.operations[1].Answer, e.again["d1"] },
 		"trigger d1 of d1 is not listed": func(e *evidence) { e.records["clinic"] = append(e.records["clinic"][:1], e.records["clinic"][2:]...) },
 		"never arrived":                  func(e *evidence) { e.calls = nil },
-		"has no tool.trigger":            func(e *evidence) { e.stored = append(e.stored[:4], e.stored[5:]...) },
-		"has no app in":                  func(e *evidence) { e.stored = append(e.stored[:2], e.stored[3:]...) },
-		"has no tool.result":             func(e *evidence) { e.stored = append(e.stored[:3], e.stored[4:]...) },
-		"is pending at rest":             func(e *evidence) { e.records["clinic"][0].Call = &state{State: "pending"} },
-		"is stored twice":                func(e *evidence) { e.stored = append(e.stored, e.stored[7]) },
-		"has no id":                      func(e *evidence) { e.stored[0].MsgID = "" },
+		"tool.result h1 never came": func(e *evidence) {
+			e.hooks = map[string]int{}
+			e.stored = append(e.stored, stored{Subject: "tool.result.museum.s1.book", MsgID: "h1", ID: "h1", AppID: followed, TriggerID: "t1"})
+		},
+		"has no tool.trigger": func(e *evidence) { e.stored = append(e.stored[:4], e.stored[5:]...) },
+		"has no app in":       func(e *evidence) { e.stored = append(e.stored[:2], e.stored[3:]...) },
+		"has no tool.result":  func(e *evidence) { e.stored = append(e.stored[:3], e.stored[4:]...) },
+		"is pending at rest":  func(e *evidence) { e.records["clinic"][0].Call = &state{State: "pending"} },
+		"is stored twice":     func(e *evidence) { e.stored = append(e.stored, e.stored[7]) },
+		"has no id":           func(e *evidence) { e.stored[0].MsgID = "" },
 		"about trigger t9": func(e *evidence) {
 			e.stored = append(e.stored, stored{Subject: "tool.trigger.clinic.s1.x", MsgID: "t9", ID: "t9"})
 		},

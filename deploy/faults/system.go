@@ -295,6 +295,27 @@ func (s *system) due() (total int64) {
 	return total
 }
 
+// serveWebhooks has what the webhook of the followed app lacks sent, and waits until it has all that the stream has.
+func (s *system) serveWebhooks() error {
+	webhook, resends := keyspace.Webhook(keyspace.KeysOf(followed), "books")
+	s.books.must(http.MethodPost, pathOf(followed, "")+"/webhooks/books/resend", "")
+	return testbed.Until(s.ctx, s.options.rest, func(ctx context.Context) error {
+		held, err := s.js.Stream(ctx, emitter.Stream)
+		if err != nil {
+			return err
+		}
+		waiting, err := s.client.ZCard(ctx, resends).Result()
+		if err != nil {
+			return err
+		}
+		at, err := s.client.HGet(ctx, webhook, "position").Uint64()
+		if last := held.CachedInfo().State.LastSeq; err == nil && (at != last || waiting > 0) {
+			err = fmt.Errorf("the webhook was served up to %d of %d, and %d events did not arrive", at, last, waiting)
+		}
+		return err
+	})
+}
+
 // left lists the keys of effects that are neither done nor dead, and of outboxes that are not empty: the counters of
 // what is owed may be wrong.
 func (s *system) left() (keys []string) {
@@ -328,9 +349,10 @@ func (s *system) left() (keys []string) {
 }
 
 // app defines an app with planted credentials. Chats are in act; the MCP server of the first app has no sessions. In the
-// other one a model replies to messages, and each message and reply is an event.
+// other one a model replies to messages, each message and reply is an event, and these go to a webhook.
 func (s *system) app(id string) string {
-	path, settings := pathSessions, `,"chatModeEnabled":true,"chatEvents":true`
+	path, settings := pathSessions, fmt.Sprintf(`,"chatModeEnabled":true,"chatEvents":true,"webhooks":[{"name":"books","url":%q,"types":["%s"]}]`,
+		s.endpointURL+hookPath, strings.Join(hooked, `","`))
 	if id != followed {
 		path, settings = pathStateless, ""
 	}
