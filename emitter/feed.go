@@ -13,66 +13,66 @@ import (
 	"earshot/trigger/effect"
 )
 
-// After reads the events of an app that the stream has after a place, at most so many, of some kinds or, without any,
-// of all. Those of emitters are left out: they say what their tool.trigger says. reached is the place up to which
-// there is none that was left out for want of room. A place that the stream has not come to is of another stream, and
-// all of this one is after it.
-func (e *Emitter) After(ctx context.Context, appID string, kinds []string, after uint64, most int) (events []effect.StoredEvent, reached uint64, err error) {
+const (
+	// feedBytes is how many bytes of events are read together, but for the last one.
+	feedBytes = 4 << 20
+	feedBatch = 8
+)
+
+// After reads the events of an app that the stream has after a place, at most so many and so many bytes, of some kinds
+// or, without any, of all. Those of emitters are left out: they say what their tool.trigger says. reached is the place
+// up to which none was left out for want of room, and more whether any was. A place that the stream has not come to is
+// of another stream, and all of this one is after it.
+func (e *Emitter) After(ctx context.Context, appID string, kinds []string, after uint64, most int) (events []effect.StoredEvent, reached uint64, more bool, err error) {
 	e.inFlight.RLock()
 	defer e.inFlight.RUnlock()
 	if err := e.connected(); err != nil {
-		return nil, after, err
+		return nil, after, false, err
 	}
 	last, err := e.end(ctx)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil, after, nil
+		return nil, after, false, nil
 	}
 	if err != nil {
-		return nil, after, err
+		return nil, after, false, err
 	}
 	if after > last {
 		after = 0
 	}
 	if after == last {
-		return nil, after, nil
+		return nil, after, false, nil
 	}
 	consumer, remove, err := e.consumer(ctx, jetstream.ConsumerConfig{
 		FilterSubjects: subjectsOf(appID, kinds), DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1,
 	})
 	if err != nil {
-		return nil, after, err
+		return nil, after, false, err
 	}
 	defer remove()
-	pending := int(min(consumer.CachedInfo().NumPending, uint64(most)))
-	for len(events) < pending {
-		batch, err := consumer.Fetch(pending-len(events), jetstream.FetchMaxWait(e.options.Timeout))
+	pending := int(consumer.CachedInfo().NumPending)
+	for bytes := 0; len(events) < min(pending, most) && bytes < feedBytes; {
+		batch, err := consumer.Fetch(min(feedBatch, min(pending, most)-len(events)), jetstream.FetchMaxWait(e.options.Timeout))
 		if err != nil {
-			return nil, after, err
+			return nil, after, false, err
 		}
-		count := 0
+		count := len(events)
 		for msg := range batch.Messages() {
-			count++
-			events = append(events, readStored(msg))
+			events, bytes = append(events, readStored(msg)), bytes+len(msg.Data())
 		}
-		if err := batch.Error(); err != nil || count == 0 {
-			return nil, after, errors.Join(err, ctx.Err(), errNothingCame)
+		if err := batch.Error(); err != nil || len(events) == count {
+			return nil, after, false, errors.Join(err, ctx.Err(), errNothingCame)
 		}
 	}
-	if uint64(pending) == consumer.CachedInfo().NumPending {
-		return events, max(last, sequenceOf(events)), nil
+	if len(events) < pending {
+		return events, events[len(events)-1].Sequence, true, nil
 	}
-	return events, sequenceOf(events), nil
+	if len(events) > 0 {
+		last = max(last, events[len(events)-1].Sequence)
+	}
+	return events, last, false, nil
 }
 
 var errNothingCame = errors.New("the stream has events and handed none out")
-
-// sequenceOf is the place of the last event; 0 without one.
-func sequenceOf(events []effect.StoredEvent) uint64 {
-	if len(events) == 0 {
-		return 0
-	}
-	return events[len(events)-1].Sequence
-}
 
 // subjectsOf are the subjects of events of an app, but for those of emitters.
 func subjectsOf(appID string, kinds []string) (subjects []string) {

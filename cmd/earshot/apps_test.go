@@ -218,6 +218,8 @@ func (w *world) redisDump() string {
 			value = client.SMembers(ctx, key).Val()
 		case "string":
 			value = client.Get(ctx, key).Val()
+		case "stream":
+			value = client.XRange(ctx, key, "-", "+").Val()
 		case "none":
 		default:
 			w.t.Fatalf("%s is a %s", key, kind)

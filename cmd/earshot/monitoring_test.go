@@ -49,6 +49,7 @@ func newWatched(t *testing.T) *watched {
 	w.env["NATS_URL"] = strings.Replace(w.nats.URL(), "nats://", "nats://earshot:p@", 1)
 	w.env["EARSHOT_STREAM_MAX_BYTES"] = "256KiB"
 	w.env["EARSHOT_NATS_INGRESS"] = "on" // which has metrics of its own
+	w.env["EARSHOT_METRICS_APPS"] = "10"
 	w.env["EARSHOT_MAX_TURNS"], w.env["EARSHOT_MAX_WAITING"] = "2", "2"
 	w.clock = func() time.Time { return time.Now().Add(time.Duration(w.late.Load())) }
 	w.serve()

@@ -269,6 +269,8 @@ func (w *world) held() []string {
 			cmd = client.LRange(ctx, keys.Val(), 0, -1)
 		case "zset":
 			cmd = client.ZRangeWithScores(ctx, keys.Val(), 0, -1)
+		case "stream":
+			cmd = client.XRange(ctx, keys.Val(), "-", "+")
 		case "none":
 			continue // gone since
 		default:

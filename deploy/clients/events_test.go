@@ -83,13 +83,16 @@ func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
 	s := dev(t)
 	described := describe(t, s)
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == "/fails" {
+		switch r.URL.Path {
+		case "/fails":
 			w.WriteHeader(http.StatusNotFound)
+		case "/gone": // a webhook, which is disabled for it
+			w.WriteHeader(http.StatusGone)
 		}
 		_, _ = w.Write([]byte(`{"rung":true}`))
 	}))
 	t.Cleanup(endpoint.Close)
-	s.Call("PUT", "/v1/apps/shop", `{"name":"Shop","settings":{"chatEvents":true}}`)
+	s.Call("PUT", "/v1/apps/shop", `{"name":"Shop","signingSecret":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw","settings":{"chatEvents":true,"webhooks":[{"name":"left","url":"`+endpoint.URL+`/gone"}]}}`)
 	s.Call("PUT", "/v1/apps/shop/repositories/desk", strings.ReplaceAll(shop, "%URL%", endpoint.URL))
 	s.Call("PUT", "/v1/apps/shop/sessions/s1/repositories/own", `{"tools":[{"name":"own"}]}`)
 	s.Call("PUT", "/v1/apps/shop/sessions/s1", `{"metadata":{"channel":"phone"}}`) // is in each event of the session

@@ -43,7 +43,7 @@ var initialisms = map[string]string{"Id": "ID", "Url": "URL", "Ssl": "SSL", "Llm
 
 // goTypes writes the definitions as types of the client.
 func goTypes(definitions []*field) ([]byte, error) {
-	c := &client{written: map[string]bool{}}
+	c := &client{written: map[string]bool{}, definitions: definitions}
 	for _, definition := range definitions {
 		if !slices.Contains(leftOut, definition.name) {
 			c.object(definition, definition.name)
@@ -56,6 +56,8 @@ func goTypes(definitions []*field) ([]byte, error) {
 type client struct {
 	types   []string
 	written map[string]bool
+	// definitions are all of the schema.
+	definitions []*field
 }
 
 // object writes the type of a definition, or of an object in it, and those of objects in that.
@@ -87,6 +89,13 @@ func (c *client) object(f *field, path string) string {
 			c.field(&text, &field{name: "name", types: one.types, Description: one.Description}, path, name)
 		}
 		c.field(&text, one, path, name)
+		if name == "Parameter" && one.name == "required" { // the other kind of list has it
+			for _, also := range find(c.definitions, "ToolboxParameter").fields {
+				if also.name == "requiredInBody" {
+					c.field(&text, also, path, name)
+				}
+			}
+		}
 	}
 	text.WriteString("}\n")
 	c.types[at] = text.String()

@@ -137,6 +137,7 @@ type WebhookReport struct {
 	App, Name, Token string
 	Claim            *WebhookClaim
 	Position         uint64
+	Positioned       bool              // Position holds
 	Done             []uint64          // sequences of Resends that are over: they arrived, or are in the stream no more
 	Again            []WebhookDelivery // tried in vain; one without Next has failed for good
 	Delivered, Gone  int               // how many arrived, and were in the stream no more
@@ -163,7 +164,7 @@ local doc, at = cjson.decode(ARGV[1]), now()
 local lane, webhook, resends = KEYS[2], KEYS[3], KEYS[4]
 if redis.call('HGET', webhook, 'token') ~= doc.token then return 'lost' end
 redis.call('HDEL', webhook, 'token', 'until')
-redis.call('HSET', webhook, 'position', doc.position)
+if doc.position ~= '' then redis.call('HSET', webhook, 'position', doc.position) end
 for _, sequence in ipairs(doc.done) do
   redis.call('ZREM', resends, sequence)
   redis.call('HDEL', webhook, fieldOf(sequence))
@@ -218,12 +219,16 @@ func (w *Webhooks) Report(ctx context.Context, r WebhookReport) (bool, error) {
 			again[i].Pause = max(0, one.Next.Sub(r.Claim.Now).Milliseconds())
 		}
 	}
+	position := ""
+	if r.Positioned {
+		position = strconv.FormatUint(r.Position, 10)
+	}
 	event := r.Event
 	if event == nil {
 		event = &keyspace.Entry{}
 	}
 	report, err := exactjson.Encode(map[string]any{
-		"app": r.App, "name": r.Name, "token": r.Token, "hints": r.Claim.hints, "position": strconv.FormatUint(r.Position, 10),
+		"app": r.App, "name": r.Name, "token": r.Token, "hints": r.Claim.hints, "position": position,
 		"done": done, "again": again, "delivered": r.Delivered, "gone": r.Gone, "streak": r.Streak, "pause": r.Pause.Milliseconds(),
 		"disabled": r.Disabled, "event": event, "most": MostResends, "brink": WebhookBrink,
 	})

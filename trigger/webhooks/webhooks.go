@@ -68,8 +68,9 @@ func step(of []time.Duration, n int) time.Duration { return of[min(n, len(of)-1)
 
 // Events is the stream.
 type Events interface {
-	// After reads events of an app after a place, at most so many, and the place up to which it has read.
-	After(ctx context.Context, appID string, kinds []string, after uint64, most int) ([]effect.StoredEvent, uint64, error)
+	// After reads events of an app after a place, at most so many, and the place up to which it has read; more says
+	// that there are others after that.
+	After(ctx context.Context, appID string, kinds []string, after uint64, most int) (events []effect.StoredEvent, reached uint64, more bool, err error)
 	// At reads the event at a place; nil where there is none any more.
 	At(ctx context.Context, place uint64) (*effect.StoredEvent, error)
 	// Before is the place after which comes what was stored from a moment on.
@@ -184,7 +185,7 @@ func (h *Webhooks) take(_ context.Context, appID, name string) error {
 	if !there || !to.Enabled() {
 		return nil
 	}
-	r := ledger.WebhookReport{App: appID, Name: name, Token: token, Claim: claim, Position: claim.Position, Streak: claim.Streak}
+	r := ledger.WebhookReport{App: appID, Name: name, Token: token, Claim: claim, Position: claim.Position, Positioned: claim.Positioned, Streak: claim.Streak}
 	t := &turn{Webhooks: h, app: app, to: to, claim: claim, report: &r}
 	if err := t.serve(ctx); err != nil {
 		h.Worker.Outages.Trouble(ctx, "webhooks", "", "webhooks.unread", "error", err.Error())
@@ -296,6 +297,7 @@ func (t *turn) gather(ctx context.Context) (all []*delivery, err error) {
 		if t.report.Position, err = t.Events.Before(ctx, t.claim.Since); err != nil {
 			return nil, err
 		}
+		t.report.Positioned = true
 	}
 	for _, due := range t.claim.Due {
 		event, err := t.Events.At(ctx, due.Sequence)
@@ -308,21 +310,20 @@ func (t *turn) gather(ctx context.Context) (all []*delivery, err error) {
 		}
 		all = append(all, &delivery{due, event, true})
 	}
-	limit := mostAtOnce
+	limit, more := mostAtOnce, false
 	if t.claim.Streak >= ledger.WebhookBrink {
 		limit = 1
 	}
 	if room := min(limit-len(all), ledger.MostResends-t.claim.Resends); room > 0 {
-		events, reached, err := t.Events.After(ctx, t.app.ID, t.to.Types, t.report.Position, room)
-		if err != nil {
+		var events []effect.StoredEvent
+		if events, t.report.Position, more, err = t.Events.After(ctx, t.app.ID, t.to.Types, t.report.Position, room); err != nil {
 			return nil, err
 		}
-		t.report.Position = reached
 		for _, one := range events {
 			all = append(all, &delivery{event: &one, WebhookDelivery: ledger.WebhookDelivery{Sequence: one.Sequence, First: t.claim.Now}})
 		}
 	}
-	if t.report.Pause = t.idle(); len(all) == limit {
+	if t.report.Pause = t.idle(); more || len(all) == limit {
 		t.report.Pause = 0
 	}
 	return all, nil

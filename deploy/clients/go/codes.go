@@ -29,6 +29,7 @@ const (
 	CodeUnknownSession        Code = "unknown_session"
 	CodeUnknownRepository     Code = "unknown_repository"
 	CodeUnknownTool           Code = "unknown_tool"
+	CodeUnknownWebhook        Code = "unknown_webhook"
 	CodeUnknownTrigger        Code = "unknown_trigger"
 	CodeUnknownMessage        Code = "unknown_message"
 	CodeUnknownDraft          Code = "unknown_draft"

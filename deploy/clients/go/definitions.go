@@ -391,7 +391,9 @@ type Parameter struct {
 	Type        string `json:"type"`
 	Description string `json:"description,omitempty"` // What the value is, for the model.
 	Required    *bool  `json:"required,omitempty"`    // true: the tool fires only with a value. Default: false.
-	Ignore      bool   `json:"ignore,omitempty"`      // Never shown to a model nor taken from it. Default: false.
+	// Of bodyParams: required as soon as another of them has a value. No body is sent where none has. Default: false.
+	RequiredInBody bool `json:"requiredInBody,omitempty"`
+	Ignore         bool `json:"ignore,omitempty"` // Never shown to a model nor taken from it. Default: false.
 	// What a model says for it has to stand in the conversation. Default: false.
 	Grounded      bool  `json:"grounded,omitempty"`
 	Value         any   `json:"value,omitempty"`         // A static value; it always wins.

@@ -3333,10 +3333,10 @@ export interface components {
         /** @description The webhooks of an app. */
         WebhookList: {
             /** @description The webhooks, in their order. */
-            items: components["schemas"]["WebhookState"][];
+            items: components["schemas"]["WebhookStatus"][];
         };
         /** @description A webhook, and how it fares. */
-        WebhookState: {
+        WebhookStatus: {
             /** @description How many events have arrived. */
             delivered: number;
             /**

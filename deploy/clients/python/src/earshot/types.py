@@ -2292,10 +2292,10 @@ class WebhookDeliveryList(_WebhookDeliveryList, total=False):
 class WebhookList(TypedDict):
     """The webhooks of an app."""
     # The webhooks, in their order.
-    items: List[WebhookState]
+    items: List[WebhookStatus]
 
 
-class _WebhookState(TypedDict):
+class _WebhookStatus(TypedDict):
     # How many events have arrived.
     delivered: int
     # How many were given up.
@@ -2315,7 +2315,7 @@ class _WebhookState(TypedDict):
     waiting: int
 
 
-class WebhookState(_WebhookState, total=False):
+class WebhookStatus(_WebhookStatus, total=False):
     """A webhook, and how it fares."""
     # When Earshot has disabled it.
     disabledAt: str
