@@ -152,18 +152,15 @@ func (e *Emitter) Before(ctx context.Context, moment time.Time) (uint64, error) 
 	if consumer.CachedInfo().NumPending == 0 {
 		return last, nil
 	}
-	batch, err := consumer.Fetch(1, jetstream.FetchMaxWait(e.options.Timeout))
+	msg, err := consumer.Next(jetstream.FetchMaxWait(e.options.Timeout))
 	if err != nil {
 		return 0, err
 	}
-	for msg := range batch.Messages() {
-		metadata, err := msg.Metadata()
-		if err != nil {
-			return 0, err
-		}
-		return metadata.Sequence.Stream - 1, nil
+	metadata, err := msg.Metadata()
+	if err != nil {
+		return 0, err
 	}
-	return 0, errors.Join(batch.Error(), errNothingCame)
+	return metadata.Sequence.Stream - 1, nil
 }
 
 // end is the place at which the stream ends.

@@ -28,6 +28,7 @@ var formats = map[string]func(string) error{
 	"call-url":       checkCallURL,
 	"secret":         checkSecret,
 	"signing-secret": checkSigningSecret,
+	"event-type":     checkEventType,
 	"scope":          unless(scopePattern.MatchString, "%q is not a scope: printable ASCII without spaces, quotes and backslashes"),
 	"model":          checkModel,
 	"origin": unless(func(text string) bool {
@@ -136,6 +137,19 @@ func checkSigningSecret(text string) error {
 		return checkSecret("")
 	}
 	return nil
+}
+
+// eventTypes are the first two words of the subjects of events, but for those of emitters.
+var eventTypes = []string{
+	"tool.trigger", "tool.result", "tool.rejected", "tool.notmatching", "tool.confirm", "tool.cancelled", "tool.duplicate", "tool.changed", "tool.webhook",
+	"chat.message", "chat.failed",
+}
+
+func checkEventType(text string) error {
+	if slices.Contains(eventTypes, text) {
+		return nil
+	}
+	return fault.New("", "%q is not a type of event: %s%s", fault.Clip(text), fault.OneOf(eventTypes), fault.DidYouMean(text, eventTypes))
 }
 
 // scopePattern is scope-token of RFC 6749, section 3.3.

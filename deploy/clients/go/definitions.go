@@ -110,7 +110,9 @@ type Webhook struct {
 	// webhook, which begins with what happens next.
 	Name string `json:"name"`
 	URL  string `json:"url"` // Where events are posted: an absolute http or https URL. Redirects are not followed.
-	// Which events are sent: the first two words of their subjects. All, where there are none.
+	// Which events are sent, by the first two words of their subjects: tool.trigger, .result, .rejected,
+	// .notmatching, .confirm, .cancelled, .duplicate, .changed or .webhook, chat.message or .failed. All, where there
+	// are none.
 	Types []string `json:"types,omitempty"`
 	// Signs what is sent (Standard Webhooks), as signingSecret of the app does where it is missing: whsec_ and
 	// base64; several with spaces between them, while the receiver changes from one to the next. A credential. Never

@@ -3282,8 +3282,8 @@ export interface components {
              * @enum {string}
              */
             state?: "enabled" | "disabled";
-            /** @description Which events are sent: the first two words of their subjects. All, where there are none. */
-            types?: ("tool.trigger" | "tool.result" | "tool.rejected" | "tool.notmatching" | "tool.confirm" | "tool.cancelled" | "tool.duplicate" | "tool.changed" | "tool.webhook" | "chat.message" | "chat.failed")[];
+            /** @description Which events are sent, by the first two words of their subjects: tool.trigger, .result, .rejected, .notmatching, .confirm, .cancelled, .duplicate, .changed or .webhook, chat.message or .failed. All, where there are none. */
+            types?: string[];
             /**
              * Format: uri
              * @description Where events are posted: an absolute http or https URL. Redirects are not followed.

@@ -2249,8 +2249,10 @@ class Webhook(_Webhook, total=False):
     secret: str
     # disabled: nothing is sent. Enabled again, it goes on from where it was. Default: enabled.
     state: Literal['enabled', 'disabled']
-    # Which events are sent: the first two words of their subjects. All, where there are none.
-    types: List[Literal['tool.trigger', 'tool.result', 'tool.rejected', 'tool.notmatching', 'tool.confirm', 'tool.cancelled', 'tool.duplicate', 'tool.changed', 'tool.webhook', 'chat.message', 'chat.failed']]
+    # Which events are sent, by the first two words of their subjects: tool.trigger, .result, .rejected,
+    # .notmatching, .confirm, .cancelled, .duplicate, .changed or .webhook, chat.message or .failed. All,
+    # where there are none.
+    types: List[str]
 
 
 class _WebhookDelivery(TypedDict):
