@@ -34,25 +34,25 @@ type hooks struct {
 func (h hooks) routes() []route {
 	const all, one = "/v1/apps/:appId/webhooks", "/v1/apps/:appId/webhooks/:webhookName"
 	list := func(c echo.Context) error {
-		if h.webhooks == nil {
-			return readsNoEvents()
-		}
 		items, err := h.webhooks.List(c.Request().Context(), c.Param("appId"))
 		return answer.List(c, items, "", err)
 	}
+	served := func(handle echo.HandlerFunc) echo.HandlerFunc {
+		if h.webhooks == nil {
+			return func(echo.Context) error { return readsNoEvents() }
+		}
+		return handle
+	}
 	return []route{
-		{method: http.MethodGet, path: all, handle: list},
-		{method: http.MethodGet, path: one + "/deliveries", handle: h.deliveries, query: append([]string{"state"}, pageQuery...)},
-		{method: http.MethodPost, path: one + "/resend", handle: h.resend, reads: true},
+		{method: http.MethodGet, path: all, handle: served(list)},
+		{method: http.MethodGet, path: one + "/deliveries", handle: served(h.deliveries), query: append([]string{"state"}, pageQuery...)},
+		{method: http.MethodPost, path: one + "/resend", handle: served(h.resend), reads: true},
 	}
 }
 
 var deliveryStates = []string{webhooks.DeliveryWaiting, webhooks.DeliveryFailed}
 
 func (h hooks) deliveries(c echo.Context) error {
-	if h.webhooks == nil {
-		return readsNoEvents()
-	}
 	a := &searchQuery{c: c}
 	state, page := a.oneOf("state", deliveryStates), a.page()
 	if err := a.problem(); err != nil {
@@ -63,9 +63,6 @@ func (h hooks) deliveries(c echo.Context) error {
 }
 
 func (h hooks) resend(c echo.Context) error {
-	if h.webhooks == nil {
-		return readsNoEvents()
-	}
 	body, err := readOptional(c)
 	if err != nil {
 		return err

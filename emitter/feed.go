@@ -102,22 +102,35 @@ func storedEvent(published effect.Published, header nats.Header) effect.StoredEv
 	}
 }
 
-// At reads the event at a place of the stream; nil where there is none any more.
-func (e *Emitter) At(ctx context.Context, place uint64) (*effect.StoredEvent, error) {
+// At reads the events at places of the stream; nil where there is none any more.
+func (e *Emitter) At(ctx context.Context, places []uint64) ([]*effect.StoredEvent, error) {
+	events := make([]*effect.StoredEvent, len(places))
+	if len(places) == 0 {
+		return events, nil
+	}
 	e.inFlight.RLock()
 	defer e.inFlight.RUnlock()
 	if err := e.connected(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, e.options.Timeout)
-	defer cancel()
-	held, err := e.js.Stream(ctx, Stream)
+	held, err := e.held(ctx)
 	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return nil, nil
+		return events, nil
 	}
 	if err != nil {
 		return nil, err
 	}
+	for i, place := range places {
+		if events[i], err = e.at(ctx, held, place); err != nil {
+			return nil, err
+		}
+	}
+	return events, nil
+}
+
+func (e *Emitter) at(ctx context.Context, held jetstream.Stream, place uint64) (*effect.StoredEvent, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.options.Timeout)
+	defer cancel()
 	msg, err := held.GetMsg(ctx, place)
 	if errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil, nil
@@ -165,11 +178,15 @@ func (e *Emitter) Before(ctx context.Context, moment time.Time) (uint64, error) 
 
 // end is the place at which the stream ends.
 func (e *Emitter) end(ctx context.Context) (uint64, error) {
-	ctx, cancel := context.WithTimeout(ctx, e.options.Timeout)
-	defer cancel()
-	held, err := e.js.Stream(ctx, Stream)
+	held, err := e.held(ctx)
 	if err != nil {
 		return 0, err
 	}
 	return held.CachedInfo().State.LastSeq, nil
+}
+
+func (e *Emitter) held(ctx context.Context) (jetstream.Stream, error) {
+	ctx, cancel := context.WithTimeout(ctx, e.options.Timeout)
+	defer cancel()
+	return e.js.Stream(ctx, Stream)
 }

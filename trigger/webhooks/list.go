@@ -11,12 +11,9 @@ import (
 	"earshot/trigger/query"
 )
 
-// States of a webhook.
-const (
-	stateEnabled  = "enabled"  // it is served
-	stateFailing  = "failing"  // it is served, and nothing has arrived since its last failure
-	stateDisabled = "disabled" // by its app, or by Earshot: then it has a Reason
-)
+// stateFailing is the state of a webhook that is served, and at which nothing has arrived since its last failure. The
+// others are repositories.WebhookEnabled and repositories.WebhookDisabled: by its app, or by Earshot, with a Reason.
+const stateFailing = "failing"
 
 // Webhook is a webhook, and how it fares.
 type Webhook struct {
@@ -71,7 +68,7 @@ func (h *Webhooks) List(ctx context.Context, appID string) ([]Webhook, error) {
 	for i, s := range states {
 		of := app.Settings.Webhooks[i]
 		shown := Webhook{
-			Name: of.Name, URL: of.URL, Types: slices.Clone(of.Types), State: stateEnabled, Reason: s.Reason,
+			Name: of.Name, URL: of.URL, Types: slices.Clone(of.Types), State: repositories.WebhookEnabled, Reason: s.Reason,
 			Since: known(s.Since), FailingSince: known(s.Failing), DisabledAt: known(s.Disabled), LastDelivered: known(s.Arrived),
 			Delivered: s.Delivered, Waiting: s.Waiting, Failed: s.Failed, Gone: s.Gone,
 		}
@@ -80,7 +77,7 @@ func (h *Webhooks) List(ctx context.Context, appID string) ([]Webhook, error) {
 		}
 		switch {
 		case !of.Enabled() || shown.DisabledAt != nil:
-			shown.State = stateDisabled
+			shown.State = repositories.WebhookDisabled
 		case shown.FailingSince != nil:
 			shown.State = stateFailing
 		}
@@ -134,11 +131,12 @@ func (h *Webhooks) Deliveries(ctx context.Context, appID, name, state string, pa
 		listed = listed[:page.Limit]
 		next = strconv.FormatUint(listed[page.Limit-1].Sequence, 10)
 	}
-	for _, one := range listed {
-		event, err := h.Events.At(ctx, one.Sequence)
-		if err != nil {
-			return nil, "", err
-		}
+	found, err := h.Events.At(ctx, placesOf(listed))
+	if err != nil {
+		return nil, "", err
+	}
+	for i, one := range listed {
+		event := found[i]
 		if event == nil {
 			continue
 		}

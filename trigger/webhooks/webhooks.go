@@ -71,8 +71,8 @@ type Events interface {
 	// After reads events of an app after a place, at most so many, and the place up to which it has read; more says
 	// that there are others after that.
 	After(ctx context.Context, appID string, kinds []string, after uint64, most int) (events []effect.StoredEvent, reached uint64, more bool, err error)
-	// At reads the event at a place; nil where there is none any more.
-	At(ctx context.Context, place uint64) (*effect.StoredEvent, error)
+	// At reads the events at places; nil where there is none any more.
+	At(ctx context.Context, places []uint64) ([]*effect.StoredEvent, error)
 	// Before is the place after which comes what was stored from a moment on.
 	Before(ctx context.Context, moment time.Time) (uint64, error)
 }
@@ -299,11 +299,12 @@ func (t *turn) gather(ctx context.Context) (all []*delivery, err error) {
 		}
 		t.report.Positioned = true
 	}
-	for _, due := range t.claim.Due {
-		event, err := t.Events.At(ctx, due.Sequence)
-		if err != nil {
-			return nil, err
-		}
+	found, err := t.Events.At(ctx, placesOf(t.claim.Due))
+	if err != nil {
+		return nil, err
+	}
+	for i, due := range t.claim.Due {
+		event := found[i]
 		if event == nil {
 			t.report.Done, t.report.Gone = append(t.report.Done, due.Sequence), t.report.Gone+1
 			continue
@@ -327,6 +328,14 @@ func (t *turn) gather(ctx context.Context) (all []*delivery, err error) {
 		t.report.Pause = 0
 	}
 	return all, nil
+}
+
+func placesOf(deliveries []ledger.WebhookDelivery) []uint64 {
+	places := make([]uint64, len(deliveries))
+	for i, one := range deliveries {
+		places[i] = one.Sequence
+	}
+	return places
 }
 
 // idle is the pause until the next look where nothing is left: longer, the longer the webhook is there.
