@@ -199,7 +199,7 @@ func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
 	over.store.repositories = []*repositories.Repository{{ID: "r1", AppID: "clinic", Tools: []repositories.Tool{{Name: "t"}}}}
 	over.engine.answer, over.engine.records = json.RawMessage(fired), []query.Record{record}
 	over.engine.why = explain.Unmatched("m1", time.Now())
-	over.engine.entries = []query.Entry{{MessageID: "m1", Actor: "user", State: query.EntryDecided, Triggers: []query.Match{}}}
+	over.engine.entries = []query.Entry{{MessageID: "m1", Actor: "user", State: query.EntryDecided, Matches: []query.Match{}, Triggers: []query.Match{}}}
 	tried := 0
 	for operation := range start(t).Routes() {
 		method, path, _ := strings.Cut(operation, " ")

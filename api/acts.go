@@ -33,7 +33,7 @@ func (h acts) routes() []route {
 func (h acts) list(c echo.Context) error {
 	a := &searchQuery{c: c}
 	page := a.page()
-	asked := audit.Query{AppID: c.Param("appId"), Action: a.oneOf("action", audit.Actions), By: a.text("by"), After: page.After, Limit: page.Limit}
+	asked := audit.Query{AppID: c.Param("appId"), Action: a.oneOf("action", audit.Actions), By: a.text("by"), After: idOf(page.After), Limit: page.Limit}
 	if err := a.problem(); err != nil {
 		return err
 	}
@@ -41,7 +41,7 @@ func (h acts) list(c echo.Context) error {
 		return answer.BadCursor()
 	}
 	items, next, err := h.audit.List(c.Request().Context(), asked)
-	return answer.List(c, items, next, err)
+	return listByID(c, items, next, err)
 }
 
 // Where the middleware of a route leaves the id that it makes, and its handler that it has done nothing.

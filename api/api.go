@@ -272,11 +272,11 @@ type Messages interface {
 	// PostAsync returns as soon as the message is stored.
 	PostAsync(ctx context.Context, message trigger.Message) (messageID string, err error)
 	// Draft matches a message that may still change; CommitDraft decides it as Post does a message,
-	// CommitDraftAsync as PostAsync. RetractDraft fails with *trigger.PostedError once it is a message.
+	// CommitDraftAsync as PostAsync. WithdrawDraft fails with *trigger.PostedError once it is a message.
 	Draft(ctx context.Context, message trigger.Message) (json.RawMessage, error)
 	CommitDraft(ctx context.Context, appID, sessionID, messageID string) (json.RawMessage, error)
 	CommitDraftAsync(ctx context.Context, appID, sessionID, messageID string) error
-	RetractDraft(ctx context.Context, appID, sessionID, messageID string) error
+	WithdrawDraft(ctx context.Context, appID, sessionID, messageID string) error
 	ExplainDraft(ctx context.Context, appID, sessionID, messageID string) (explain.Explanation, error)
 	// Count counts a use against the limits of a minute, and fails with a *ledger.RateError.
 	Count(ctx context.Context, appID, sessionID string, use ledger.Use) error

@@ -26,7 +26,7 @@ type apps struct {
 
 func (h apps) routes() []route {
 	const one = "/v1/apps/:appId"
-	list := listByID(func(ctx context.Context, _ repositories.Scope, page query.Page) ([]*repositories.App, string, error) {
+	list := handleByID(func(ctx context.Context, _ repositories.Scope, page query.Page) ([]*repositories.App, string, error) {
 		return h.store.Apps(ctx, page.After, page.Limit)
 	})
 	remove := withCondition(func(c echo.Context, on store.Condition) error {

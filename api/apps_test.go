@@ -77,8 +77,10 @@ func TestListsArePagedAndNeverNull(t *testing.T) {
 
 	s.store.apps, s.store.next = []*repositories.App{{ID: "clinic"}}, "clinic"
 	s.Call("GET", "/v1/apps?limit=1&after=bakery", "").Is(200,
-		`{"items":[{"appId":"clinic","settings":{"chatModeEnabled":false,"skipToolResponse":false}}],"next":"clinic"}`)
-	require.Equal(t, asked{"Apps", []any{"bakery", 1}}, s.store.last())
+		`{"items":[{"appId":"clinic","settings":{"chatModeEnabled":false,"skipToolResponse":false}}],"next":"aWQ6Y2xpbmlj"}`)
+	require.Equal(t, asked{"Apps", []any{"bakery", 1}}, s.store.last(), "as clients could write it before cursors were opaque")
+	s.Call("GET", "/v1/apps?after=aWQ6Y2xpbmlj", "").Is(200, "")
+	require.Equal(t, asked{"Apps", []any{"clinic", 50}}, s.store.last())
 }
 
 // known are models that can be asked.

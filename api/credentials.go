@@ -46,7 +46,7 @@ type credentials struct {
 
 func (h credentials) routes() []route {
 	const all = ofApp + "/keys"
-	list := listByID(func(ctx context.Context, of repositories.Scope, page query.Page) ([]store.AppKey, string, error) {
+	list := handleByID(func(ctx context.Context, of repositories.Scope, page query.Page) ([]store.AppKey, string, error) {
 		return h.keys.AppKeys(ctx, of.AppID, page.After, page.Limit)
 	})
 	return []route{

@@ -268,8 +268,8 @@ func (e *engineDouble) CommitDraftAsync(_ context.Context, appID, sessionID, mes
 	return e.err
 }
 
-func (e *engineDouble) RetractDraft(_ context.Context, appID, sessionID, messageID string) error {
-	e.took("RetractDraft", appID, sessionID, messageID)
+func (e *engineDouble) WithdrawDraft(_ context.Context, appID, sessionID, messageID string) error {
+	e.took("WithdrawDraft", appID, sessionID, messageID)
 	return e.err
 }
 

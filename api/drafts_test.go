@@ -73,7 +73,7 @@ func TestACommitAnswersAsAMessageDoes(t *testing.T) {
 	require.Equal(t, "respond-async", got.Header.Get("Preference-Applied"))
 	require.Equal(t, "CommitDraftAsync", s.engine.last().Method)
 	s.Call("DELETE", draftPath, "").Is(204, "")
-	require.Equal(t, "RetractDraft", s.engine.last().Method)
+	require.Equal(t, "WithdrawDraft", s.engine.last().Method)
 }
 
 // TestAFrontEndSendsWhatItHearsAndDecides has a session's token go the whole way, with a model

@@ -33,7 +33,8 @@ func TestAToolIsRegisteredMatchedFiredAndRead(t *testing.T) {
 	var history struct{ Items []query.Entry }
 	require.NoError(t, json.Unmarshal(s.Call("GET", apitest.MessagesPath, "").Is(200, "").Body, &history))
 	require.Equal(t, "hello", history.Items[0].Text)
-	require.Equal(t, posted.Matches[0].TriggerID, history.Items[0].Triggers[0].TriggerID)
+	require.Equal(t, posted.Matches, history.Items[0].Matches)
+	require.Equal(t, posted.Matches, history.Items[0].Triggers, "by its earlier name")
 
 	record := "/v1/apps/clinic/triggers/" + posted.Matches[0].TriggerID
 	require.Contains(t, string(s.Call("GET", record, "").Is(200, "").Body), `"state":"delivered"`)

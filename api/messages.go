@@ -38,8 +38,8 @@ type messages struct {
 
 func (h messages) routes() []route {
 	const path = ofSession + "/messages"
-	retract := func(c echo.Context) error {
-		return answer.Done(c, http.StatusNoContent, h.engine.RetractDraft(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.Param("messageId")))
+	withdraw := func(c echo.Context) error {
+		return answer.Done(c, http.StatusNoContent, h.engine.WithdrawDraft(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.Param("messageId")))
 	}
 	return []route{
 		{method: http.MethodPost, path: path, handle: h.post, nats: "message", query: []string{"dryRun", "explain"}, reads: true, kind: admission.Turn, counts: ratelimit.Messages},
@@ -47,7 +47,7 @@ func (h messages) routes() []route {
 		{method: http.MethodGet, path: path + "/:messageId", handle: showMessage(h, Messages.Message), nats: "get-message"},
 		{method: http.MethodGet, path: path + "/:messageId/explain", handle: showMessage(h, Messages.Explain), nats: "explain"},
 		{method: http.MethodPost, path: path + "/:messageId/commit", handle: h.commit, nats: "commit", query: []string{"explain"}, kind: admission.Turn, counts: ratelimit.Messages},
-		{method: http.MethodDelete, path: path + "/:messageId", handle: retract, nats: "retract"},
+		{method: http.MethodDelete, path: path + "/:messageId", handle: withdraw, nats: "withdraw", before: "retract"},
 	}
 }
 

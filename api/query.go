@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -77,6 +78,53 @@ func pageOf(c echo.Context) (query.Page, error) {
 	return page, nil
 }
 
+// idMark begins the cursor of a list whose places are ids, before it is written in base64. Clients that made cursors
+// of ids themselves, as they could before, are still understood: no id that they have is written like a mark.
+const idMark = "id:"
+
+// pageByID reads limit and after of a list whose places are ids, which are its cursors within.
+func pageByID(c echo.Context) (query.Page, error) {
+	page, err := pageOf(c)
+	page.After = idOf(page.After)
+	return page, err
+}
+
+// idOf is the id that a cursor stands for.
+func idOf(cursor string) string {
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if id, is := strings.CutPrefix(string(text), idMark); is && err == nil {
+		return id
+	}
+	return cursor
+}
+
+// listByID answers with a page of such a list.
+func listByID[T any](c echo.Context, items []T, next string, err error) error {
+	if next != "" {
+		next = base64.RawURLEncoding.EncodeToString([]byte(idMark + next))
+	}
+	return answer.List(c, items, next, err)
+}
+
+// listNamed answers with a page of a list that is read as a whole, in the order of its names.
+func listNamed[T any](c echo.Context, all []T, nameOf func(T) string) error {
+	page, err := pageByID(c)
+	if err != nil {
+		return err
+	}
+	all = slices.SortedFunc(slices.Values(all), func(a, b T) int { return cmp.Compare(nameOf(a), nameOf(b)) })
+	all = slices.DeleteFunc(all, func(one T) bool { return nameOf(one) <= page.After })
+	room, next := repositories.Room{}, ""
+	for i, one := range all {
+		if i == page.Limit || !room.Takes(one) {
+			next = nameOf(all[i-1])
+			all = all[:i]
+			break
+		}
+	}
+	return listByID(c, all, next, nil)
+}
+
 // isSet reads a boolean parameter. Anything but true and false is refused: a dryRun that was not understood
 // would write.
 func isSet(c echo.Context, name string) (bool, error) {
@@ -90,10 +138,10 @@ func isSet(c echo.Context, name string) (bool, error) {
 	return false, answer.NewProblem(answer.InvalidQuery, name+" "+answer.Quote(given[0])+" is neither true nor false")
 }
 
-// listByID makes the handler of a list whose cursors are ids.
-func listByID[T any](read func(ctx context.Context, of repositories.Scope, page query.Page) (items []T, next string, err error)) echo.HandlerFunc {
+// handleByID makes the handler of a list whose cursors are ids.
+func handleByID[T any](read func(ctx context.Context, of repositories.Scope, page query.Page) (items []T, next string, err error)) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		page, err := pageOf(c)
+		page, err := pageByID(c)
 		if err != nil {
 			return err
 		}
@@ -101,7 +149,7 @@ func listByID[T any](read func(ctx context.Context, of repositories.Scope, page 
 			return answer.BadCursor()
 		}
 		items, next, err := read(c.Request().Context(), scopeOf(c), page)
-		return answer.List(c, items, next, err)
+		return listByID(c, items, next, err)
 	}
 }
 

@@ -39,6 +39,8 @@ type route struct {
 	// nats names the requests over NATS that ask for the same: what a key of an app may do with its tools, sessions,
 	// messages and triggers. Empty: over HTTP alone.
 	nats string
+	// before is the name that those requests had first, by which they are still asked.
+	before string
 }
 
 // needs is what the route asks of the walls.
@@ -58,10 +60,15 @@ const requestSubjects = "earshot.v1."
 
 // subject is that of the route's requests over NATS, with written in place of each id of its path; empty for none.
 func (r route) subject(written func(id string) string) string {
-	if r.nats == "" {
+	return r.subjectAs(r.nats, written)
+}
+
+// subjectAs is the subject of the route's requests by a name.
+func (r route) subjectAs(name string, written func(id string) string) string {
+	if name == "" {
 		return ""
 	}
-	subject := requestSubjects + r.nats
+	subject := requestSubjects + name
 	for part := range strings.SplitSeq(r.path, "/") {
 		if id, is := strings.CutPrefix(part, ":"); is {
 			subject += "." + written(id)
@@ -90,7 +97,11 @@ var Requests = sync.OnceValue(func() (all []Request) {
 			name = "session-" + name
 		}
 		named[name] = true
-		all = append(all, Request{name, r.subject(func(string) string { return "*" }), r.path, r.needs(may[r.method+" "+r.path])})
+		any := func(string) string { return "*" }
+		all = append(all, Request{name, r.subject(any), r.path, r.needs(may[r.method+" "+r.path])})
+		if r.before != "" {
+			all = append(all, Request{r.before, r.subjectAs(r.before, any), r.path, r.needs(may[r.method+" "+r.path])})
+		}
 	}
 	return all
 })

@@ -72,7 +72,7 @@ const (
 var sessionStates = []string{sessionWaiting, sessionIdle}
 
 func (h sessions) list(c echo.Context) error {
-	page, err := pageOf(c)
+	page, err := pageByID(c)
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (h sessions) list(c echo.Context) error {
 		}
 	}
 	items, next, err := h.store.Sessions(c.Request().Context(), asked)
-	return answer.List(c, items, next, err)
+	return listByID(c, items, next, err)
 }
 
 // inState makes the condition that a session is in a state. Few are looked at one by one: in most, nothing can wait.

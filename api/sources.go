@@ -10,7 +10,6 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"earshot/api/answer"
 	"earshot/repositories"
 )
 
@@ -44,7 +43,7 @@ const (
 )
 
 func (h *sources) routes() []route {
-	return []route{{method: http.MethodGet, path: "/v1/apps/:appId/sources", handle: h.list}}
+	return []route{{method: http.MethodGet, path: "/v1/apps/:appId/sources", handle: h.list, query: pageQuery}}
 }
 
 // sourceState is a source as the list shows it. What has no host, such as a file, is not
@@ -82,7 +81,7 @@ func (h *sources) list(c echo.Context) error {
 		})
 	}
 	all.Wait()
-	return answer.List(c, items, "", nil)
+	return listNamed(c, items, func(source sourceState) string { return source.Name })
 }
 
 // addressOf is where a source is; empty for one that is a file.

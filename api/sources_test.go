@@ -2,10 +2,12 @@ package api_test
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,6 +18,7 @@ import (
 func TestSourcesSayWhetherTheyAreReached(t *testing.T) {
 	var looks atomic.Int32
 	s := start(t, func(o *api.Options) {
+		o.Now = func() time.Time { return time.Date(2026, 12, 1, 9, 0, 0, 0, time.UTC) }
 		o.Reach = func(_ context.Context, host, port string) error {
 			looks.Add(1)
 			if host+":"+port == "db.example:5432" {
@@ -38,14 +41,17 @@ func TestSourcesSayWhetherTheyAreReached(t *testing.T) {
 		}
 		require.NoError(t, json.Unmarshal(s.Call("GET", "/v1/apps/clinic/sources", "").Is(200, "").Body, &shown))
 		require.Len(t, shown.Items, 6)
-		require.Nil(t, shown.Items[0].Reachable, "a file is not looked at")
-		require.False(t, *shown.Items[1].Reachable)
-		require.Equal(t, "connection refused", shown.Items[1].Error)
-		for i, host := range map[int]string{2: "api.example:443", 3: "api.example:80", 4: "api.example:8443", 5: "crm.example:443"} {
-			require.Equal(t, host, shown.Items[i].Host)
-			require.True(t, *shown.Items[i].Reachable)
+		for i, host := range []string{"api.example:8443", "crm.example:443", "api.example:80", "db.example:5432", "", "api.example:443"} {
+			require.Equal(t, host, shown.Items[i].Host, "they are sorted by name")
+			if host != "" {
+				require.Equal(t, host != "db.example:5432", *shown.Items[i].Reachable, host)
+			}
 		}
+		require.Equal(t, "connection refused", shown.Items[3].Error)
+		require.Nil(t, shown.Items[4].Reachable, "a file is not looked at")
 	}
+	s.Call("GET", "/v1/apps/clinic/sources?limit=1&after="+base64.RawURLEncoding.EncodeToString([]byte("id:crm")), "").Is(200,
+		`{"items":[{"name":"plain","type":"http","host":"api.example:80","reachable":true,"checked":"2026-12-01T09:00:00Z"}],"next":"aWQ6cGxhaW4"}`)
 	require.EqualValues(t, 5, looks.Load(), "a look is good for a while")
 	s.store.err = repositories.ErrNotFound
 	s.Call("GET", "/v1/apps/clinic/sources", "").Problem(404)

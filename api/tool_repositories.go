@@ -36,7 +36,7 @@ type Offer func(ctx context.Context, app *repositories.App, source string) (tool
 const offerTime = 10 * time.Second
 
 func (h toolRepositories) routes() (all []route) {
-	list := listByID(func(ctx context.Context, of repositories.Scope, page query.Page) ([]repositories.Repository, string, error) {
+	list := handleByID(func(ctx context.Context, of repositories.Scope, page query.Page) ([]repositories.Repository, string, error) {
 		items, next, err := h.reader.Repositories(ctx, of, page.After, page.Limit)
 		shown := make([]repositories.Repository, len(items))
 		for i, item := range items {

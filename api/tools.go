@@ -44,7 +44,7 @@ func (h scopedTools) routes() []route {
 }
 
 func (h scopedTools) list(c echo.Context) error {
-	page, err := pageOf(c)
+	page, err := pageByID(c)
 	if err != nil {
 		return err
 	}
@@ -52,7 +52,7 @@ func (h scopedTools) list(c echo.Context) error {
 		return answer.BadCursor()
 	}
 	items, next, err := h.engine.Tools(c.Request().Context(), c.Param("appId"), c.Param("sessionId"), c.QueryParam("name"), page.After, page.Limit)
-	return answer.List(c, items, next, err)
+	return listByID(c, items, next, err)
 }
 
 func (h scopedTools) search(c echo.Context, body []byte) error {
@@ -69,24 +69,9 @@ func (h scopedTools) search(c echo.Context, body []byte) error {
 
 // usage tells how often each tool was used in the last 24 hours.
 func (h scopedTools) usage(c echo.Context) error {
-	page, err := pageOf(c)
-	if err != nil {
-		return err
-	}
 	all, err := h.engine.Usage(c.Request().Context(), c.Param("appId"))
 	if err != nil {
 		return err
 	}
-	room, items, next := repositories.Room{}, []query.ToolUse{}, ""
-	for _, tool := range all {
-		if tool.Name <= page.After {
-			continue
-		}
-		if len(items) == page.Limit || !room.Takes(tool) {
-			next = items[len(items)-1].Name
-			break
-		}
-		items = append(items, tool)
-	}
-	return answer.List(c, items, next, nil)
+	return listNamed(c, all, func(tool query.ToolUse) string { return tool.Name })
 }

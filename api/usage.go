@@ -24,7 +24,7 @@ type usages struct {
 }
 
 func (h usages) routes() []route {
-	return []route{{method: http.MethodGet, path: ofApp + "/usage", handle: h.list, query: []string{"from", "to"}}}
+	return []route{{method: http.MethodGet, path: ofApp + "/usage", handle: h.list, query: append([]string{"from", "to"}, pageQuery...)}}
 }
 
 // usageDays is how many days are listed by default.
@@ -48,7 +48,10 @@ func (h usages) list(c echo.Context) error {
 		return err
 	}
 	items, err := h.usage.Days(c.Request().Context(), c.Param("appId"), from, to)
-	return answer.List(c, items, "", err)
+	if err != nil {
+		return err
+	}
+	return listNamed(c, items, func(one usage.Day) string { return one.Day })
 }
 
 // day reads a parameter that is a day, of UTC; the zero time where it is left out.

@@ -35,7 +35,10 @@ func (h hooks) routes() []route {
 	const all, one = "/v1/apps/:appId/webhooks", "/v1/apps/:appId/webhooks/:webhookName"
 	list := func(c echo.Context) error {
 		items, err := h.webhooks.List(c.Request().Context(), c.Param("appId"))
-		return answer.List(c, items, "", err)
+		if err != nil {
+			return err
+		}
+		return listNamed(c, items, func(one webhooks.Webhook) string { return one.Name })
 	}
 	served := func(handle echo.HandlerFunc) echo.HandlerFunc {
 		if h.webhooks == nil {
@@ -44,7 +47,7 @@ func (h hooks) routes() []route {
 		return handle
 	}
 	return []route{
-		{method: http.MethodGet, path: all, handle: served(list)},
+		{method: http.MethodGet, path: all, handle: served(list), query: pageQuery},
 		{method: http.MethodGet, path: one + "/deliveries", handle: served(h.deliveries), query: append([]string{"state"}, pageQuery...)},
 		{method: http.MethodPost, path: one + "/resend", handle: served(h.resend), reads: true},
 	}
@@ -58,8 +61,9 @@ func (h hooks) deliveries(c echo.Context) error {
 	if err := a.problem(); err != nil {
 		return err
 	}
+	page.After = idOf(page.After)
 	items, next, err := h.webhooks.Deliveries(c.Request().Context(), c.Param("appId"), c.Param("webhookName"), state, page)
-	return answer.List(c, items, next, streamAway(err))
+	return listByID(c, items, next, streamAway(err))
 }
 
 func (h hooks) resend(c echo.Context) error {

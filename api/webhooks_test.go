@@ -16,8 +16,9 @@ func TestWebhooksAreListedAndSentToAgain(t *testing.T) {
 	s := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.Webhooks = double })
 	const of = "/v1/apps/clinic/webhooks"
 	s.Call("GET", of, "").Is(200, `{"items":[{"name":"desk","url":"https://desk.example/earshot","types":[],"state":"enabled","delivered":0,"waiting":0,"failed":0,"gone":0}]}`)
-	require.JSONEq(t, `{"items":[{"eventId":"e1","type":"tool.trigger","ts":"0001-01-01T00:00:00Z","state":"failed","attempts":3,"firstAt":"0001-01-01T00:00:00Z"}],"next":"7"}`,
+	require.JSONEq(t, `{"items":[{"eventId":"e1","type":"tool.trigger","ts":"0001-01-01T00:00:00Z","state":"failed","attempts":3,"firstAt":"0001-01-01T00:00:00Z"}],"next":"aWQ6Nw"}`,
 		string(s.Call("GET", of+"/desk/deliveries?state=failed&limit=3", "").Is(200, "").Body))
+	s.Call("GET", of+"?after=aWQ6ZGVzaw", "").Is(200, `{"items":[]}`)
 	s.Call("GET", of+"/desk/deliveries?state=lost&limit=0", "").Problem(400, "state", "waiting, failed", "limit")
 	s.Call("GET", of+"/none/deliveries", "").Problem(404, `"none"`)
 	s.Call("POST", of+"/desk/resend", "").Is(202, "")

@@ -148,13 +148,13 @@ func (ts *Turns) CommitDraftAsync(ctx context.Context, appID, sessionID, message
 	return ts.postAsync(ctx, ledger.Turn{App: appID, Session: sessionID, Message: messageID}, ofDraft)
 }
 
-// RetractDraft takes a draft back, and cancels its match.
+// WithdrawDraft takes a draft back, and cancels its match.
 //
 // Errors: repositories.ErrNotFound without the app, ErrNoDraft, *PostedError, and
 // keyspace.ErrUnavailable.
-func (ts *Turns) RetractDraft(ctx context.Context, appID, sessionID, messageID string) error {
+func (ts *Turns) WithdrawDraft(ctx context.Context, appID, sessionID, messageID string) error {
 	id := ledger.Turn{App: appID, Session: sessionID, Message: messageID}
-	status, err := ts.Ledger.RetractDraft(ctx, id, ts.Token())
+	status, err := ts.Ledger.WithdrawDraft(ctx, id, ts.Token())
 	switch {
 	case err != nil:
 		return err

@@ -199,7 +199,7 @@ func TestTheNewestDraftWins(t *testing.T) {
 				_, err := w.SayOn(engine, "s1", "m1", `book {"day":"tuesday"}`)
 				return err
 			},
-			"retraction": func(engine *trigger.Engine) error { return engine.RetractDraft(t.Context(), "clinic", "s1", "m1") },
+			"retraction": func(engine *trigger.Engine) error { return engine.WithdrawDraft(t.Context(), "clinic", "s1", "m1") },
 		} {
 			for _, engine := range []*trigger.Engine{w.Engine, w.Keeper} {
 				h := w.hang()
@@ -397,7 +397,7 @@ func TestADraftExpiresWithinAMinute(t *testing.T) {
 		_, err = w.commit(w.Engine)
 		require.ErrorIs(t, err, trigger.ErrNoDraft)
 		require.ErrorIs(t, w.Engine.CommitDraftAsync(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
-		require.ErrorIs(t, w.Engine.RetractDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
+		require.ErrorIs(t, w.Engine.WithdrawDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
 		_, err = w.Engine.CommitDraft(t.Context(), "nobody", "s1", "m1")
 		require.ErrorIs(t, err, repositories.ErrNotFound)
 		require.Empty(t, w.History("s1"))
@@ -409,17 +409,17 @@ func TestADraftIsTakenBack(t *testing.T) {
 		w.Put("s1", "booking", booking)
 		_, err := w.draft(w.Engine, monday)
 		require.NoError(t, err)
-		require.NoError(t, w.Keeper.RetractDraft(t.Context(), "clinic", "s1", "m1"))
+		require.NoError(t, w.Keeper.WithdrawDraft(t.Context(), "clinic", "s1", "m1"))
 		_, err = w.commit(w.Engine)
 		require.ErrorIs(t, err, trigger.ErrNoDraft)
-		require.ErrorIs(t, w.Keeper.RetractDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
+		require.ErrorIs(t, w.Keeper.WithdrawDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
 
 		_, err = w.draft(w.Engine, monday)
 		require.NoError(t, err, "it may be said again")
 		answer, err := w.commit(w.Engine)
 		require.NoError(t, err)
 		posted := &trigger.PostedError{}
-		require.ErrorAs(t, w.Keeper.RetractDraft(t.Context(), "clinic", "s1", "m1"), &posted)
+		require.ErrorAs(t, w.Keeper.WithdrawDraft(t.Context(), "clinic", "s1", "m1"), &posted)
 		require.Equal(t, "decided", posted.State)
 		require.Equal(t, answer.Matches[0].TriggerID, posted.Triggers[0].TriggerID)
 	})
@@ -469,7 +469,7 @@ func TestADraftEndsWithTheLifeOfItsSession(t *testing.T) {
 		w.Close()
 		_, err = w.commit(w.Engine)
 		require.ErrorIs(t, err, trigger.ErrNoDraft)
-		require.ErrorIs(t, w.Engine.RetractDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
+		require.ErrorIs(t, w.Engine.WithdrawDraft(t.Context(), "clinic", "s1", "m1"), trigger.ErrNoDraft)
 		_, err = w.draft(w.Engine, "greet")
 		require.NoError(t, err)
 		require.Equal(t, 2, w.Matcher.Requests())

@@ -85,7 +85,7 @@ func typedProblem(err error) *Problem {
 		return limited(RateLimited, "comparisonsPerMinute", err).With("Retry-After", seconds(often.RetryAfter))
 	case errors.As(err, &posted):
 		found := NewProblem(DraftDecided, posted.Error())
-		found.Triggers = posted.Triggers
+		found.Matches, found.Triggers = posted.Matches, posted.Triggers
 		return found
 	case errors.As(err, &limit):
 		return limited(LimitReached, limit.Limit, err)

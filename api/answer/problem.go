@@ -31,7 +31,8 @@ type Problem struct {
 	Limit string `json:"limit,omitempty"` // that is reached, as settings name it
 
 	MessageID string `json:"messageId,omitempty"` // under which an undecided message is kept
-	Triggers  any    `json:"triggers,omitempty"`  // that a message has set off which was to be retracted
+	Matches   any    `json:"matches,omitempty"`   // of a message which was to be withdrawn
+	Triggers  any    `json:"triggers,omitempty"`  // the earlier name of matches, the same
 	Services  any    `json:"services,omitempty"`  // behind Earshot, for a probe
 
 	header map[string]string // Allow, Retry-After, WWW-Authenticate

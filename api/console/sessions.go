@@ -195,7 +195,7 @@ func (v *pageRequest) evidence(of *explain.Explanation, entry query.Entry) evide
 		}
 		return found
 	}
-	for _, fired := range entry.Triggers {
+	for _, fired := range entry.Matches {
 		var record query.Record
 		if v.get(v1("apps", v.app(), "triggers", fired.TriggerID), &record) == nil {
 			add(record.Evidence)
@@ -302,7 +302,7 @@ func runAgain(v *pageRequest) error {
 		return v.render("session", shown.Session, shown)
 	}
 	shown.Again.Explanation = today.Explain
-	before, after := resultsOf(then.Triggers, then.Rejected), resultsOf(today.Matches, today.Rejected)
+	before, after := resultsOf(then.Matches, then.Rejected), resultsOf(today.Matches, today.Rejected)
 	names := maps.Clone(before)
 	maps.Copy(names, after)
 	for _, name := range slices.Sorted(maps.Keys(names)) {

@@ -56,6 +56,26 @@ func TestEveryOperationSaysWhatItTakes(t *testing.T) {
 	}
 }
 
+func TestEveryListHasPagesOfOneKind(t *testing.T) {
+	s := apitest.Serve(t)
+	lists := 0
+	for path, item := range s.Description.Document["paths"].(map[string]any) {
+		get, _ := item.(map[string]any)["get"].(map[string]any)
+		responses, _ := json.Marshal(get["responses"])
+		list := regexp.MustCompile(`/schemas/\w+List"`).FindString(string(responses))
+		if list == "" {
+			continue
+		}
+		lists++
+		parameters, _ := json.Marshal(get["parameters"])
+		for _, name := range []string{"limit", "after"} {
+			require.Contains(t, string(parameters), "#/components/parameters/"+name+`"`, path)
+		}
+		require.Contains(t, s.Description.At("/components"+strings.TrimSuffix(list, `"`)+"/properties"), "next", path)
+	}
+	require.Greater(t, lists, 12)
+}
+
 func TestEveryBodyOfTheDescriptionHasAnExampleThatFits(t *testing.T) {
 	s := apitest.Serve(t)
 	tried := 0

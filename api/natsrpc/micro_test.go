@@ -130,6 +130,7 @@ func TestRequestsAreThoseOfREST(t *testing.T) {
 		"earshot.v1.message.a/b.%2e%2e":           "POST /v1/apps/a%2Fb/sessions/%252e%252e/messages",
 		"earshot.v1.message.c?x=1.s#1":            "POST /v1/apps/c%3Fx=1/sessions/s%231/messages",
 		"earshot.v1.commit.clinic.s1.m1":          "POST /v1/apps/clinic/sessions/s1/messages/m1/commit",
+		"earshot.v1.withdraw.clinic.s1.m1":        "DELETE /v1/apps/clinic/sessions/s1/messages/m1",
 		"earshot.v1.retract.clinic.s1.m1":         "DELETE /v1/apps/clinic/sessions/s1/messages/m1",
 		"earshot.v1.repository.clinic.desk":       "PUT /v1/apps/clinic/repositories/desk",
 		"earshot.v1.repository.clinic.s1.desk":    "PUT /v1/apps/clinic/sessions/s1/repositories/desk",

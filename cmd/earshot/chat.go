@@ -243,7 +243,7 @@ func (c *chat) showHistory(ctx context.Context) error {
 		}
 		when := entry.Time.Local().Format("15:04:05")
 		fmt.Fprintf(c.env.out, "%s %s: %s\n", c.style.Paint(terminal.Faint, when), c.style.Paint(terminal.Bold, terminal.OneLine(entry.Actor)), terminal.Printable(entry.Text))
-		for _, match := range entry.Triggers {
+		for _, match := range entry.Matches {
 			c.showMatch(match)
 		}
 		if entry.Error != "" {

@@ -213,12 +213,12 @@ func readDraft(r reply) KeptDraft {
 	return KeptDraft{Match: r.text("match"), Explained: r.text("explained"), Matching: r.is("matching")}
 }
 
-// retract takes a draft back. A second run by the same token finds that it has.
+// withdraw takes a draft back. A second run by the same token finds that it has.
 //
 //	KEYS app, turns, draft, closed
 //	ARGV messageId, token, how long it is remembered (ms)
 //	=>   ok, noapp, decided where the message is accepted, or gone if there is none
-var retract = keyspace.NewFreeingScript(TurnLua, lifeLua, `
+var withdraw = keyspace.NewFreeingScript(TurnLua, lifeLua, `
 local app = redis.call('HMGET', KEYS[1], 'version', 'generation')
 if not app[1] then return 'noapp' end
 if redis.call('HEXISTS', KEYS[2], turn.message .. ARGV[1]) == 1 then return 'decided' end
@@ -231,12 +231,12 @@ redis.call('PEXPIRE', KEYS[3], ARGV[3])
 return 'ok'
 `)
 
-// RetractDraft takes a draft back. It returns NoApp, Decided where the message is accepted
+// WithdrawDraft takes a draft back. It returns NoApp, Decided where the message is accepted
 // already, or Gone if there is none.
-func (l *Ledger) RetractDraft(ctx context.Context, t Turn, token string) (Status, error) {
+func (l *Ledger) WithdrawDraft(ctx context.Context, t Turn, token string) (Status, error) {
 	k := t.keys()
 	failpoint.At(failpoint.RetractBefore)
-	r, err := l.run(ctx, retract, []string{k.App(), k.Turns(t.Session), t.draft(), k.Closed(t.Session)}, t.Message, token, draftLife.Milliseconds())
+	r, err := l.run(ctx, withdraw, []string{k.App(), k.Turns(t.Session), t.draft(), k.Closed(t.Session)}, t.Message, token, draftLife.Milliseconds())
 	failpoint.At(failpoint.RetractReply)
 	return r.Status, err
 }

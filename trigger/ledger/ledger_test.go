@@ -228,7 +228,7 @@ func TestADraftIsMatchedByTheNewestAndGoesWithItsMessage(t *testing.T) {
 		found := w.accept("d", func(a *ledger.Acceptance) { a.Message, a.Says, a.OfDraft = "", "", true })
 		require.Equal(w, ledger.Taken, found.Status)
 		require.Equal(w, ledger.KeptDraft{Match: "match"}, found.Taken.Draft)
-		status, err := w.RetractDraft(w.Context(), m1, "r")
+		status, err := w.WithdrawDraft(w.Context(), m1, "r")
 		require.NoError(w, err)
 		require.Equal(w, ledger.Decided, status)
 	})

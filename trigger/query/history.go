@@ -70,7 +70,8 @@ type Entry struct {
 	// the message again tries again).
 	State    string          `json:"state"`
 	Error    string          `json:"error,omitempty"`
-	Triggers []Match         `json:"triggers"`
+	Matches  []Match         `json:"matches"`
+	Triggers []Match         `json:"triggers"` // the earlier name of Matches, the same
 	Rejected []Rejected      `json:"rejected,omitempty"`
 	Reply    json.RawMessage `json:"reply,omitempty"`
 	// ReplyType and Auth are those of the Answer.
@@ -152,7 +153,7 @@ func (r *Records) historyPage(ctx context.Context, q History) (entries []Entry, 
 			if text := ReplyText(entry.Reply); text != "" && shown != nil {
 				shown = append(shown, Entry{
 					MessageID: ReplyID(entry.MessageID), Actor: matcher.ActorAgent, Text: text,
-					Time: entry.Time, State: EntryDecided, Triggers: []Match{},
+					Time: entry.Time, State: EntryDecided, Matches: []Match{}, Triggers: []Match{},
 				})
 			}
 			if q.Newest {
@@ -240,22 +241,23 @@ func (r *Records) entries(ctx context.Context, appID, sessionID string, ids []st
 				return nil, err
 			}
 		}
-		entries, matches = append(entries, entry), append(matches, entry.Triggers...)
+		entries, matches = append(entries, entry), append(matches, entry.Matches...)
 	}
 	fitting, err := r.Ledger.TriggersFitting(ctx, appID, triggerIDs(matches))
 	if err != nil {
 		return nil, err
 	}
 	n, triggers := 0, 0
-	for n < len(entries) && (n == 0 || triggers+len(entries[n].Triggers) <= fitting) {
-		triggers += len(entries[n].Triggers)
+	for n < len(entries) && (n == 0 || triggers+len(entries[n].Matches) <= fitting) {
+		triggers += len(entries[n].Matches)
 		n++
 	}
 	if err := r.FillStates(ctx, appID, matches[:triggers]); err != nil {
 		return nil, err
 	}
 	for i := range entries[:n] {
-		matches = matches[copy(entries[i].Triggers, matches):]
+		matches = matches[copy(entries[i].Matches, matches):]
+		entries[i].Triggers = entries[i].Matches
 	}
 	return entries[:n], nil
 }
@@ -266,7 +268,7 @@ func readEntry(id string, stored ledger.StoredMessage) (Entry, error) {
 	if err := exactjson.Unmarshal([]byte(stored.Message), &message); err != nil {
 		return Entry{}, fmt.Errorf("message %q cannot be read: %w", id, err)
 	}
-	entry := Entry{MessageID: id, Actor: message.Actor, Text: message.Text, Time: message.Time, Metadata: message.Metadata, State: EntryPending, Triggers: []Match{}, Auth: message.Auth}
+	entry := Entry{MessageID: id, Actor: message.Actor, Text: message.Text, Time: message.Time, Metadata: message.Metadata, State: EntryPending, Matches: []Match{}, Auth: message.Auth}
 	var decided Answer
 	var err error
 	switch {
@@ -281,7 +283,7 @@ func readEntry(id string, stored ledger.StoredMessage) (Entry, error) {
 		return Entry{}, fmt.Errorf("the decision of message %q cannot be read: %w", id, err)
 	}
 	if decided.Matches != nil {
-		entry.Triggers, entry.Rejected = decided.Matches, decided.Rejected
+		entry.Matches, entry.Rejected = decided.Matches, decided.Rejected
 	}
 	if stored.Reply != "" {
 		entry.Reply, entry.ReplyType = json.RawMessage(stored.Reply), ReplyType(json.RawMessage(stored.Reply))

@@ -97,6 +97,7 @@ type Entry struct {
 	Actor     string            `json:"actor"`               // who said it
 	Auth      map[string]string `json:"auth,omitempty"`      // why ID tokens that came with it do not do, as in its answer
 	Error     string            `json:"error,omitempty"`     // why it is not decided
+	Matches   []Match           `json:"matches"`             // the tools that it fired, with the state of their effects now
 	Metadata  map[string]any    `json:"metadata,omitempty"`  // what its client attached to the message
 	Rejected  []Rejected        `json:"rejected,omitempty"`  // the tools that it called for and that did not fire
 	Reply     json.RawMessage   `json:"reply,omitempty"`     // the reply to it, as in its answer; missing if there is none
@@ -104,7 +105,7 @@ type Entry struct {
 	// decided, pending (being worked on) or failed (not decided: error says why, and the same messageId tries again).
 	State    string    `json:"state"`
 	Text     string    `json:"text"`        // what was said
-	Triggers []Match   `json:"triggers"`    // the tools that it fired, with the state of their effects now
+	Triggers []Match   `json:"triggers"`    // the earlier name of Matches, the same
 	Time     time.Time `json:"ts,omitzero"` // when it was accepted
 }
 

@@ -54,7 +54,9 @@ type Problem struct {
 	Errors []Fault `json:"errors,omitempty"`
 	// MessageID is that of a message which is kept undecided: sent again under it, it is decided.
 	MessageID string `json:"messageId,omitempty"`
-	// Triggers are those that a message has set off which was to be taken back as a draft.
+	// Matches are what a message has set off which was to be withdrawn as a draft.
+	Matches []Match `json:"matches,omitempty"`
+	// Triggers is the earlier name of Matches, the same.
 	Triggers []Match `json:"triggers,omitempty"`
 	// RetryAfter is how long the service wants to be left alone; 0 where it does not say.
 	RetryAfter time.Duration `json:"-"`

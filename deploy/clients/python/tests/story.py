@@ -95,7 +95,7 @@ class Story(unittest.TestCase):
         self.assertEqual("Monday", visit.commit("m1")["matches"][0]["values"]["day"])
         with self.assertRaises(Problem) as late:
             visit.withdraw("m1")
-        self.assertEqual("request-for-appointment", late.exception.triggers[0]["name"])
+        self.assertEqual("request-for-appointment", late.exception.matches[0]["name"])
         self.assertEqual(4, len(list(visit.triggers(limit=1))))
         self.assertEqual(["light"], [record["name"] for record in visit.triggers(name="light")])
         self.assertIn("light", [tool["name"] for tool in visit.tools()])

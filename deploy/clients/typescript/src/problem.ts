@@ -33,6 +33,8 @@ export class Problem extends Error {
   /** Of a message that is kept undecided: sent again under this id, it is decided. */
   readonly messageId: string | undefined;
   /** What a message has set off that was to be withdrawn as a draft. */
+  readonly matches: readonly components['schemas']['Match'][];
+  /** The earlier name of `matches`, the same. */
   readonly triggers: readonly components['schemas']['Match'][];
   /** For how many seconds the service wants to be left alone. */
   readonly retryAfter: number | undefined;
@@ -50,7 +52,8 @@ export class Problem extends Error {
     this.limit = read.limit;
     this.errors = read.errors ?? [];
     this.messageId = read.messageId;
-    this.triggers = read.triggers ?? [];
+    this.matches = read.matches ?? [];
+    this.triggers = this.matches;
     this.retryAfter = retryAfter;
   }
 

@@ -108,7 +108,7 @@ test('a user says yes or no to what waits', async () => {
   assert.equal(draft.matches[0]?.state, 'draft');
   const decided = await visit.commit('m1');
   assert.equal(decided.matches[0]?.values['day'], 'Monday');
-  await assert.rejects(visit.withdraw('m1'), (error) => error instanceof Problem && error.triggers[0]?.triggerId === decided.matches[0]?.triggerId);
+  await assert.rejects(visit.withdraw('m1'), (error) => error instanceof Problem && error.matches[0]?.triggerId === decided.matches[0]?.triggerId);
   const mondays: string[] = [];
   for await (const { name, values } of backEnd.list('/v1/apps/{appId}/sessions/{sessionId}/triggers', { path: { sessionId: 'confirms' }, query: { limit: 1 } })) {
     mondays.push(`${name} ${values['order'] ?? values['day'] ?? ''}`);

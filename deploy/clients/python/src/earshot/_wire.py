@@ -49,7 +49,9 @@ class Problem(EarshotError):
         #: Of a message that is kept undecided: sent again under this id, it is decided.
         self.message_id: Optional[str] = body.get("messageId")
         #: What a message has set off that was to be withdrawn as a draft.
-        self.triggers: List[Match] = body.get("triggers", [])
+        self.matches: List[Match] = body.get("matches", [])
+        #: The earlier name of matches, the same.
+        self.triggers = self.matches
         #: For how many seconds the service wants to be left alone.
         self.retry_after = retry_after
         faults = [f"{fault['pointer']}: {fault['detail']}" if fault["pointer"] else fault["detail"] for fault in self.errors]
