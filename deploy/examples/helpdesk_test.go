@@ -1,72 +1,94 @@
 package examples
 
 import (
-	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
 )
 
-func (s *service) helpdesk(key string, args ...string) (string, error) {
-	s.t.Helper()
-	cmd := exec.Command(example(s.t, "helpdesk"), args...)
-	cmd.Env = append(cmd.Environ(), "EARSHOT_URL="+s.URL, "EARSHOT_KEY="+key)
+// helpdesk is the program of the example, which is a module of its own.
+type helpdesk struct {
+	*service
+	program string
+}
+
+func newHelpdesk(t *testing.T) helpdesk {
+	t.Helper()
+	s, _ := bare(t, nil)
+	program := filepath.Join(t.TempDir(), "helpdesk")
+	for _, args := range [][]string{{"vet", "-C", "helpdesk", "."}, {"build", "-C", "helpdesk", "-o", program, "."}} {
+		out, err := exec.Command("go", args...).CombinedOutput()
+		require.NoError(t, err, "%v: %s", args, out)
+	}
+	return helpdesk{s, program}
+}
+
+func (h helpdesk) run(key string, args ...string) (string, error) {
+	cmd := exec.Command(h.program, args...)
+	cmd.Env = append(cmd.Environ(), "EARSHOT_URL="+h.URL, "EARSHOT_KEY="+key)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-func (s *service) desk(key string, args ...string) string {
-	s.t.Helper()
-	out, err := s.helpdesk(key, args...)
-	require.NoError(s.t, err, "%v: %s", args, out)
+func (h helpdesk) does(key string, args ...string) string {
+	h.t.Helper()
+	out, err := h.run(key, args...)
+	require.NoError(h.t, err, "%v: %s", args, out)
 	return out
 }
 
+func (h helpdesk) says(app, session, customer, text string) {
+	h.t.Helper()
+	h.ask("POST", "/v1/apps/"+app+"/sessions/"+session+"/messages", `{"actor":"user","user":"`+customer+`","text":"`+text+`"}`)
+}
+
 func TestTheDesksOfTwoCompaniesSeeTheirOwnCustomers(t *testing.T) {
-	s, _ := bare(t, nil)
-	acme := strings.TrimSpace(s.desk(testbed.AdminKey, "tenant", "acme"))
-	globex := strings.TrimSpace(s.desk(testbed.AdminKey, "tenant", "globex"))
-	_, err := s.helpdesk(testbed.AdminKey, "tenant", "acme")
-	require.Error(t, err, "what is there is not replaced")
-
-	following := start(t, ".", []string{"EARSHOT_URL=" + s.URL, "EARSHOT_KEY=" + acme}, "helpdesk", "follow")
-	following.Await(t, `following\n`)
-	customer := func(app, session, text string) {
-		s.ask("POST", "/v1/apps/"+app+"/sessions/"+session+"/messages", `{"actor":"user","text":"`+text+`"}`)
+	const secret = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
+	h := newHelpdesk(t)
+	at := testbed.Address(t)
+	hears := func() *testbed.Process {
+		p := testbed.Start(t, ".", nil, h.program, "hear", at, secret)
+		p.Await(t, `hearing at`)
+		return p
 	}
-	customer("globex", "g1", "my phone is broken")
-	customer("acme", "a1", "my printer does not work")
-	customer("acme", "a2", "something does not work")
-	s.desk(acme, "answer", "a1", "Is it on?")
-	following.Await(t, `^following\na1 user: my printer does not work\na2 user: something does not work\na1 agent: Is it on\?\n$`)
+	desk := hears()
+	acme := strings.TrimSpace(h.does(testbed.AdminKey, "company", "acme", "http://"+at+"/acme", secret))
+	globex := strings.TrimSpace(h.does(testbed.AdminKey, "company", "globex", "http://"+at+"/globex", "whsec_ZmVkY2JhOTg3NjU0MzIxMGZlZGNiYTk4NzY1NDMyMTA="))
+	begun := time.Now().UTC()
 
-	require.Regexp(t, `^a1, last message at .*\na2, last message at .*\n$`, s.desk(acme, "sessions"))
-	require.Equal(t, "agent: Is it on?\nuser: my printer does not work\n", s.desk(acme, "read", "a1"))
-	require.Regexp(t, `^printer: .*\n$`, s.desk(acme, "tickets", "a1"))
-	require.Empty(t, s.desk(acme, "tickets", "a2"), "it waits for the device")
-
-	require.Regexp(t, `^g1, .*\n$`, s.desk(globex, "sessions"))
-	for _, args := range [][]string{{"read", "a1"}, {"tickets", "a1"}, {"export", "a1"}, {"forget", "a1"}} {
-		out, _ := s.helpdesk(globex, args...)
-		require.NotContains(t, out, "printer", args)
+	h.says("globex", "g1", "hugo", "my phone is broken") // signed with another secret
+	h.says("acme", "a1", "ada", "my printer does not work")
+	h.does(acme, "answer", "a1", "Is it on?")
+	for _, line := range []string{`a1 user: my printer does not work`, `a1 ticket for a printer`, `a1 agent: Is it on\?`} {
+		desk.Await(t, `(?m)^`+line+`$`)
 	}
 
-	for _, path := range []string{"/sessions", "/sessions/g1/messages", "/sessions/g1/export", "/triggers", "/events"} {
-		request, err := http.NewRequest("GET", s.URL+"/v1/apps/globex"+path, nil)
-		require.NoError(t, err)
-		request.Header.Set("Authorization", "Bearer "+acme)
-		response, err := http.DefaultClient.Do(request)
-		require.NoError(t, err)
-		require.NoError(t, response.Body.Close())
-		require.Equal(t, http.StatusForbidden, response.StatusCode, path)
-	}
+	h.says("acme", "a2", "ada", "something does not work")
+	require.Equal(t, "a1 user: my printer does not work\na1 agent: Is it on?\na2 user: something does not work\n", h.does(acme, "customer", "ada"))
+	require.Equal(t, "a1 printer: delivered\n", h.does(acme, "tickets"), "the other one waits for the device")
+	require.Empty(t, h.does(globex, "customer", "ada"))
+	out, err := h.run(testbed.AdminKey, "tickets")
+	require.Error(t, err)
+	require.Contains(t, out, "not the key of a company")
 
-	require.Contains(t, s.desk(acme, "export", "a1"), `"my printer does not work"`)
-	s.desk(acme, "forget", "a1")
-	require.NotContains(t, s.desk(acme, "sessions"), "a1")
-	require.Empty(t, s.desk(acme, "tickets", "a1")+s.desk(acme, "export", "a1"))
+	// The desk was away, and has forgotten what it had seen: it asks for all of it again.
+	require.NoError(t, desk.Stop(os.Interrupt))
+	h.says("acme", "a1", "ada", "the phone is broken")
+	desk = hears()
+	h.does(acme, "resend", begun.Format(time.RFC3339Nano))
+	desk.Await(t, `(?m)^a1 user: my printer does not work$`)
+	desk.Await(t, `(?m)^a1 ticket for a phone$`)
+	require.NotContains(t, desk.Output(), "g1", "what another company says is not signed for this one")
+
+	require.Contains(t, h.does(acme, "export", "ada"), `"my printer does not work"`)
+	h.does(acme, "forget", "ada")
+	require.Empty(t, h.does(acme, "customer", "ada")+h.does(acme, "tickets")+h.does(acme, "export", "ada"))
+	require.Equal(t, "g1 phone: delivered\n", h.does(globex, "tickets"))
 }

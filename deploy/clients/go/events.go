@@ -30,7 +30,8 @@ type Payload struct {
 	AppID        string         `json:"appId"`
 	SessionID    string         `json:"sessionId"` // empty for triggers of the app
 	MessageID    string         `json:"messageId"`
-	Text         string         `json:"text"` // what the user said
+	Actor        string         `json:"actor"` // of chat.message: who said it, user or agent
+	Text         string         `json:"text"`  // what was said
 	RepositoryID string         `json:"repositoryId"`
 	Source       string         `json:"source"` // message, ui, task or agent
 	Name         string         `json:"name"`

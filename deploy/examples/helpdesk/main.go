@@ -3,99 +3,101 @@
 package main
 
 import (
-	"bufio"
-	"bytes"
-	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log"
+	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"os/signal"
-	"slices"
-	"strings"
+	"sync"
 	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	earshot "earshot/deploy/clients/go"
 )
 
-const usage = `helpdesk tenant NAME          sets a company up, and prints the key of its desk (with the admin's key)
-helpdesk sessions             lists its conversations
-helpdesk read SESSION         prints what was said in one, the newest first
-helpdesk follow               prints what is said in all of them, from now on
-helpdesk answer SESSION TEXT  says something
-helpdesk tickets SESSION      lists the tickets that were opened in one
-helpdesk export SESSION       prints all that is kept of one
-helpdesk forget SESSION       erases it`
+const usage = `helpdesk company NAME URL SECRET  sets a company up, whose events go to the URL, and prints the key of its desk (with the admin's key)
+helpdesk hear ADDRESS SECRET      receives the events there, and prints them
+helpdesk resend SINCE             has them sent again from a moment on, as 2026-12-01T09:00:00Z
+helpdesk customer NAME            prints what was said with a customer, in all conversations
+helpdesk answer SESSION TEXT      says something
+helpdesk tickets                  lists the tickets that were opened
+helpdesk usage                    prints what the company has used, day by day
+helpdesk export NAME              prints all that is kept of a customer
+helpdesk forget NAME              erases it`
 
-// A company is set up with one tool. chatEvents lets its desk follow what is said.
-const (
-	settings = `{"name": %q, "settings": {"chatEvents": true}}`
-	tools    = `{"tools": [{"name": "open-ticket", "description": "Something does not work",
-	  "schema": [{"parameter": "device", "type": "string", "required": true, "ask": "What does not work: printer, phone or screen?",
-	              "allowedValues": ["printer", "phone", "screen"], "aliases": {"screen": ["monitor", "display"]}}],
-	  "examples": ["my printer does not work", "the phone is broken"]}]}`
-	deskKey = `{"name": "desk", "scopes": ["messages", "triggers"]}`
-)
+// sentTypes are the events that a desk lives on.
+var sentTypes = []string{"chat.message", "tool.trigger", "tool.result"}
+
+var openTicket = earshot.Tool{
+	Name: "open-ticket", Description: "Something does not work",
+	Schema: []earshot.Parameter{{
+		Parameter: "device", Type: "string", Required: earshot.Ptr(true), Ask: "What does not work: printer, phone or screen?",
+		AllowedValues: []any{"printer", "phone", "screen"}, Aliases: map[string][]string{"screen": {"monitor", "display"}},
+	}},
+	Examples: []string{"my printer does not work", "the phone is broken"},
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	d := &desk{server: cmp.Or(os.Getenv("EARSHOT_URL"), "http://127.0.0.1:8080"), key: os.Getenv("EARSHOT_KEY"), out: os.Stdout}
-	if err := d.run(ctx, os.Args[1:]); err != nil && ctx.Err() == nil {
+	if err := run(ctx, os.Args[1:]); err != nil && ctx.Err() == nil {
 		log.Fatal(err)
 	}
 }
 
-// desk is that of one company.
-type desk struct {
-	server, key string
-	app         string // the path of its app
-	out         io.Writer
-}
-
-func (d *desk) run(ctx context.Context, args []string) error {
-	command := strings.Join(args[:min(1, len(args))], "")
+func run(ctx context.Context, args []string) error {
 	commands := map[string]struct {
 		arguments int
-		run       func(context.Context, []string) error
+		run       func(d *desk, ctx context.Context, args []string) error
 	}{
-		"tenant": {1, d.tenant}, "sessions": {0, d.sessions}, "read": {1, d.read}, "follow": {0, d.follow},
-		"answer": {2, d.answer}, "tickets": {1, d.tickets}, "export": {1, d.export}, "forget": {1, d.forget},
+		"company": {3, (*desk).company}, "hear": {2, (*desk).hear}, "resend": {1, (*desk).resend}, "customer": {1, (*desk).customer}, "answer": {2, (*desk).answer},
+		"tickets": {0, (*desk).tickets}, "usage": {0, (*desk).usage}, "export": {1, (*desk).export}, "forget": {1, (*desk).forget},
 	}
-	found, known := commands[command]
-	if !known || len(args) != 1+found.arguments {
+	if len(args) == 0 || commands[args[0]].run == nil || len(args) != 1+commands[args[0]].arguments {
 		return errors.New(usage)
 	}
-	var me struct {
-		AppID string `json:"appId"`
-	}
-	if err := d.call(ctx, http.MethodGet, "/v1/whoami", "", &me); err != nil {
+	client, err := earshot.FromEnvironment()
+	if err != nil {
 		return err
 	}
-	if me.AppID == "" && command != "tenant" {
-		return errors.New("EARSHOT_KEY is not the key of a company: helpdesk tenant makes one")
+	d := &desk{client: client, out: os.Stdout}
+	if args[0] != "company" && args[0] != "hear" {
+		me, err := client.WhoAmI(ctx)
+		if err != nil {
+			return err
+		}
+		if me.AppID == "" {
+			return errors.New("EARSHOT_KEY is not the key of a company: helpdesk company makes one")
+		}
+		d.app = client.App(me.AppID)
 	}
-	d.app = "/v1/apps/" + me.AppID
-	return found.run(ctx, args[1:])
+	return commands[args[0]].run(d, ctx, args[1:])
 }
 
-// tenant creates an app, which must not be there, its tools, and a key that is good for it alone.
-func (d *desk) tenant(ctx context.Context, args []string) error {
-	app := "/v1/apps/" + args[0]
-	var made struct {
-		Key string `json:"key"`
+// desk is that of one company.
+type desk struct {
+	client *earshot.Client
+	app    *earshot.App
+	out    io.Writer
+}
+
+// company creates an app, its tool, and a key that is good for it alone.
+func (d *desk) company(ctx context.Context, args []string) error {
+	app := d.client.App(args[0])
+	hook := earshot.Webhook{Name: "desk", URL: args[1], Secret: args[2], Types: sentTypes}
+	if _, err := app.Put(ctx, earshot.AppDefinition{Settings: &earshot.Settings{ChatEvents: true, Webhooks: []earshot.Webhook{hook}}}); err != nil {
+		return err
 	}
-	err := d.call(ctx, http.MethodPut, app, fmt.Sprintf(settings, args[0]), nil, "If-None-Match", "*")
-	if err == nil {
-		err = d.call(ctx, http.MethodPut, app+"/repositories/tickets", tools, nil)
+	if _, err := app.PutTools(ctx, "tickets", openTicket); err != nil {
+		return err
 	}
-	if err == nil {
-		err = d.call(ctx, http.MethodPost, app+"/keys", deskKey, &made)
-	}
+	made, err := app.MakeKey(ctx, earshot.KeyRequest{Name: "desk", Scopes: []string{"app", "messages", "triggers:read"}})
 	if err != nil {
 		return err
 	}
@@ -103,151 +105,111 @@ func (d *desk) tenant(ctx context.Context, args []string) error {
 	return err
 }
 
-// entry is what we need of an item of any of the lists, and of the event of a message.
-type entry struct {
-	SessionID   string         `json:"sessionId"`
-	LastMessage time.Time      `json:"lastMessage"`
-	Actor       string         `json:"actor"`
-	Text        string         `json:"text"`
-	TS          time.Time      `json:"ts"`
-	State       string         `json:"state"`
-	Values      map[string]any `json:"values"`
-}
-
-func (d *desk) sessions(ctx context.Context, _ []string) error {
-	return d.list(ctx, "/sessions?limit=200", func(one entry) {
-		fmt.Fprintf(d.out, "%s, last message at %s\n", one.SessionID, one.LastMessage.Format(time.TimeOnly))
-	})
-}
-
-func (d *desk) read(ctx context.Context, args []string) error {
-	return d.list(ctx, "/sessions/"+args[0]+"/messages?order=desc", func(said entry) {
-		fmt.Fprintf(d.out, "%s: %s\n", said.Actor, said.Text)
-	})
-}
-
-func (d *desk) tickets(ctx context.Context, args []string) error {
-	return d.list(ctx, "/triggers?name=open-ticket&session="+url.QueryEscape(args[0]), func(fired entry) {
-		fmt.Fprintf(d.out, "%s: %s\n", fired.Values["device"], fired.State)
-	})
-}
-
-// list goes through all pages of a list.
-func (d *desk) list(ctx context.Context, path string, show func(entry)) error {
-	for after := ""; ; {
-		var page struct {
-			Items []entry `json:"items"`
-			Next  string  `json:"next"`
-		}
-		if err := d.call(ctx, http.MethodGet, d.app+path+"&after="+url.QueryEscape(after), "", &page); err != nil {
-			return err
-		}
-		for _, one := range page.Items {
-			show(one)
-		}
-		if after = page.Next; after == "" {
-			return nil
-		}
+// hear prints each event once. An event that it has not answered with 200 comes again, also after it was away.
+func (d *desk) hear(ctx context.Context, args []string) error {
+	verifier, err := standardwebhooks.NewWebhook(args[1])
+	if err != nil {
+		return fmt.Errorf("the secret is none: %w", err)
 	}
-}
-
-// answer says something. Who sends it again after a fault does it with the same id.
-func (d *desk) answer(ctx context.Context, args []string) error {
-	body, err := json.Marshal(map[string]string{"messageId": rand.Text(), "actor": "agent", "text": args[1]})
+	var mu sync.Mutex
+	seen := map[string]bool{} // kept in memory; where that matters, keep it with what an event leads to
+	listener, err := net.Listen("tcp", args[0])
 	if err != nil {
 		return err
 	}
-	return d.call(ctx, http.MethodPost, d.app+"/sessions/"+args[0]+"/messages", string(body), nil)
-}
-
-// export prints a line of JSON for each message, trigger and event.
-func (d *desk) export(ctx context.Context, args []string) error {
-	response, err := d.send(ctx, http.MethodGet, d.app+"/sessions/"+args[0]+"/export", "")
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	_, err = io.Copy(d.out, response.Body)
-	return err
-}
-
-// forget returns when nothing that was said or done in the session is left.
-func (d *desk) forget(ctx context.Context, args []string) error {
-	return d.call(ctx, http.MethodDelete, d.app+"/sessions/"+args[0]+"?erase=true", "", nil)
-}
-
-// follow prints what is said, and goes on behind the last event where the stream breaks off.
-func (d *desk) follow(ctx context.Context, _ []string) error {
-	for last := ""; ; {
-		err := d.hear(ctx, &last)
-		if ctx.Err() != nil {
-			return nil
+	server := &http.Server{ReadHeaderTimeout: 5 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(io.LimitReader(r.Body, 2<<20))
+		if err == nil {
+			err = verifier.Verify(body, r.Header)
 		}
-		log.Printf("connecting again: %v", err)
-		time.Sleep(2 * time.Second)
+		var event struct {
+			Type string          `json:"type"`
+			Data earshot.Payload `json:"data"`
+		}
+		if err == nil {
+			err = json.Unmarshal(body, &event)
+		}
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if id := r.Header.Get("webhook-id"); !seen[id] {
+			seen[id] = true
+			show(d.out, event.Type, event.Data)
+		}
+	})}
+	context.AfterFunc(ctx, func() { _ = server.Close() })
+	log.Printf("hearing at %s", listener.Addr())
+	return server.Serve(listener)
+}
+
+func show(out io.Writer, kind string, event earshot.Payload) {
+	switch kind {
+	case "chat.message":
+		fmt.Fprintf(out, "%s %s: %s\n", event.SessionID, event.Actor, event.Text)
+	case "tool.trigger":
+		fmt.Fprintf(out, "%s ticket for a %s\n", event.SessionID, event.Values["device"])
+	default:
+		fmt.Fprintf(out, "%s %s of %s\n", event.SessionID, kind, event.Name)
 	}
 }
 
-// hear reads a stream of server-sent events: lines of id, event and data, and an empty one.
-func (d *desk) hear(ctx context.Context, last *string) error {
-	response, err := d.send(ctx, http.MethodGet, d.app+"/events", "", "Last-Event-ID", *last)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	lines, kind := bufio.NewReader(response.Body), ""
-	for {
-		line, err := lines.ReadString('\n')
+func (d *desk) resend(ctx context.Context, args []string) error {
+	return d.app.Call(ctx, http.MethodPost, "/v1/apps/{appId}/webhooks/{webhookName}/resend", map[string]string{"webhookName": "desk"}, map[string]string{"since": args[0]}, nil)
+}
+
+func (d *desk) customer(ctx context.Context, args []string) error {
+	for session, err := range d.app.Sessions(ctx, earshot.SessionsQuery{User: args[0]}) {
 		if err != nil {
 			return err
 		}
-		field, value, _ := strings.Cut(strings.TrimRight(line, "\n"), ": ")
-		switch {
-		case field == "id":
-			*last = value
-		case field == "event":
-			kind = value
-		case field == "data" && kind == "chat.message":
-			var said entry
-			if err := json.Unmarshal([]byte(value), &said); err != nil {
+		for said, err := range d.app.Session(session.SessionID).Messages(ctx, time.Time{}) {
+			if err != nil {
 				return err
 			}
-			fmt.Fprintf(d.out, "%s %s: %s\n", said.SessionID, said.Actor, said.Text)
-		case field == "retry":
-			fmt.Fprintln(d.out, "following")
+			fmt.Fprintf(d.out, "%s %s: %s\n", session.SessionID, said.Actor, said.Text)
 		}
 	}
+	return nil
 }
 
-// call makes a request, and reads its answer into what is given.
-func (d *desk) call(ctx context.Context, method, path, body string, into any, headers ...string) error {
-	response, err := d.send(ctx, method, path, body, headers...)
-	if err != nil {
-		return err
-	}
-	defer response.Body.Close()
-	if into == nil {
-		return nil
-	}
-	return json.NewDecoder(response.Body).Decode(into)
+func (d *desk) answer(ctx context.Context, args []string) error {
+	_, err := d.app.Session(args[0]).Post(ctx, earshot.Message{Actor: "agent", Text: args[1]})
+	return err
 }
 
-// send makes a request that must succeed. Headers are names and values in turn.
-func (d *desk) send(ctx context.Context, method, path, body string, headers ...string) (*http.Response, error) {
-	request, err := http.NewRequestWithContext(ctx, method, d.server+path, bytes.NewBufferString(body))
-	if err != nil {
-		return nil, err
+func (d *desk) tickets(ctx context.Context, _ []string) error {
+	for fired, err := range d.app.Triggers(ctx, earshot.Search{Name: openTicket.Name}) {
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(d.out, "%s %s: %s\n", fired.SessionID, fired.Values["device"], fired.State)
 	}
-	for pair := range slices.Chunk(append(headers, "Authorization", "Bearer "+d.key, "Content-Type", "application/json"), 2) {
-		if pair[1] != "" {
-			request.Header.Set(pair[0], pair[1])
+	return nil
+}
+
+func (d *desk) usage(ctx context.Context, _ []string) error {
+	var used struct {
+		Items []struct {
+			Day                string
+			Messages, Triggers int
 		}
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil || response.StatusCode < http.StatusMultipleChoices {
-		return response, err
+	err := d.app.Call(ctx, http.MethodGet, "/v1/apps/{appId}/usage", nil, nil, &used)
+	for _, day := range used.Items {
+		fmt.Fprintf(d.out, "%s: %d messages, %d tickets\n", day.Day, day.Messages, day.Triggers)
 	}
-	defer response.Body.Close()
-	problem, _ := io.ReadAll(io.LimitReader(response.Body, 1<<20))
-	return nil, fmt.Errorf("%s %s: %s: %s", method, path, response.Status, problem)
+	return err
+}
+
+func (d *desk) export(ctx context.Context, args []string) error {
+	return d.app.ExportUser(ctx, args[0], d.out)
+}
+
+// forget returns when nothing of the customer is left in any conversation.
+func (d *desk) forget(ctx context.Context, args []string) error {
+	_, err := d.app.EraseUser(ctx, args[0])
+	return err
 }
