@@ -134,5 +134,7 @@ func about(e *audit.Entry, name, id string) {
 		e.ToolName = id
 	case "keyId":
 		e.KeyID = id
+	case "webhookName":
+		e.WebhookName = id
 	}
 }

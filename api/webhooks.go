@@ -10,6 +10,7 @@ import (
 
 	"earshot/api/answer"
 	"earshot/repositories"
+	"earshot/repositories/audit"
 	"earshot/repositories/bodies"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/query"
@@ -49,7 +50,7 @@ func (h hooks) routes() []route {
 	return []route{
 		{method: http.MethodGet, path: all, handle: served(list), query: pageQuery},
 		{method: http.MethodGet, path: one + "/deliveries", handle: served(h.deliveries), query: append([]string{"state"}, pageQuery...)},
-		{method: http.MethodPost, path: one + "/resend", handle: served(h.resend), reads: true},
+		{method: http.MethodPost, path: one + "/resend", handle: served(h.resend), reads: true, act: audit.ResendWebhook},
 	}
 }
 

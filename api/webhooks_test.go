@@ -9,11 +9,13 @@ import (
 
 	"earshot/api"
 	"earshot/deploy/testbed/apitest"
+	"earshot/repositories/audit"
 )
 
 func TestWebhooksAreListedAndSentToAgain(t *testing.T) {
 	double := &webhooksDouble{}
 	s := apitest.Live(t, apitest.Everything, func(o *api.Options) { o.Webhooks = double })
+	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
 	const of = "/v1/apps/clinic/webhooks"
 	s.Call("GET", of, "").Is(200, `{"items":[{"name":"desk","url":"https://desk.example/earshot","types":[],"state":"enabled","delivered":0,"waiting":0,"failed":0,"gone":0}]}`)
 	require.JSONEq(t, `{"items":[{"eventId":"e1","type":"tool.trigger","ts":"0001-01-01T00:00:00Z","state":"failed","attempts":3,"firstAt":"0001-01-01T00:00:00Z"}],"next":"aWQ6Nw"}`,
@@ -23,6 +25,9 @@ func TestWebhooksAreListedAndSentToAgain(t *testing.T) {
 	s.Call("GET", of+"/none/deliveries", "").Problem(404, `"none"`)
 	s.Call("POST", of+"/desk/resend", "").Is(202, "")
 	s.Call("POST", of+"/desk/resend", `{"since":"2026-12-01T08:30:00Z"}`).Is(202, "")
+	items := entries(s, "?action=webhook.resend")
+	require.Len(t, items, 2, "it is written down who had it done")
+	require.Equal(t, audit.Subject{WebhookName: "desk"}, items[0].Subject)
 	require.Equal(t, []string{"clinic desk <nil>", "clinic desk 2026-12-01 08:30:00 +0000 UTC"}, double.resent)
 	s.Call("POST", of+"/desk/resend", `{"since":"yesterday","from":1}`).Problem(400)
 	s.Call("POST", of+"/away/resend", "").Problem(503, "events")

@@ -40,12 +40,14 @@ const (
 	ChangeRepository Action = "repository.change"
 	DeleteRepository Action = "repository.delete"
 	DeleteTool       Action = "tool.delete"
+	ResendWebhook    Action = "webhook.resend"
 )
 
 // Actions lists all, as a query may name them.
 var Actions = []string{
 	string(Confirm), string(Deny), string(Cancel), string(Retry), string(Remove), string(RetryAll), string(Purge), string(EraseSession), string(EraseUser),
 	string(CreateKey), string(RevokeKey), string(ChangeApp), string(DeleteApp), string(ChangeRepository), string(DeleteRepository), string(DeleteTool),
+	string(ResendWebhook),
 }
 
 // ByUser and BySession are who acted if it was nobody with a key: a user by words, and a front-end by its session token.
@@ -96,6 +98,7 @@ type Subject struct {
 	RepositoryID string `json:"repositoryId,omitempty"`
 	ToolName     string `json:"toolName,omitempty"`
 	KeyID        string `json:"keyId,omitempty"`
+	WebhookName  string `json:"webhookName,omitempty"`
 }
 
 // Defaults of a Log.

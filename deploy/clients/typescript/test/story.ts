@@ -153,6 +153,8 @@ test('everything has a method', async () => {
   const made = await all.makeKey({ name: 'desk', scopes: ['messages'] });
   assert.deepEqual(await ids(all.keys(), (key) => key.keyId), [made.keyId]);
   await all.revokeKey(made.keyId);
+  const { items: acts } = await all.call('get', '/v1/apps/{appId}/audit', { query: { action: 'key.revoke' } });
+  assert.deepEqual([acts[0]?.by, acts[0]?.keyId], ['admin', made.keyId]);
   assert.ok(await all.whoAmI());
   assert.ok((await ids(all.apps(), (one) => one.appId)).includes('typescript-all'));
   const visit = all.session('all');
