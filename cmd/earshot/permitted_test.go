@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +20,7 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed/certtest"
@@ -339,6 +342,50 @@ func TestRequestsOverNATSAreAnsweredAsThoseOverHTTP(t *testing.T) {
 	}
 }
 
+// described holds the replies to requests over NATS against /asyncapi.json, and returns the operations that were asked for.
+func described(t *testing.T, document []byte) (check func(subject string, reply *nats.Msg), asked map[string]bool) {
+	t.Helper()
+	read, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
+	require.NoError(t, err)
+	compiler := jsonschema.NewCompiler()
+	require.NoError(t, compiler.AddResource("earshot:///asyncapi.json", read))
+	var api struct {
+		Channels   map[string]struct{ Address string }
+		Components struct{ Messages map[string]map[string]any }
+	}
+	require.NoError(t, json.Unmarshal(document, &api))
+	operations, ids := map[*regexp.Regexp]string{}, regexp.MustCompile(`\\{\w+\\}`)
+	for id, channel := range api.Channels {
+		if strings.HasPrefix(channel.Address, "earshot.v1.") {
+			operations[regexp.MustCompile("^"+ids.ReplaceAllString(regexp.QuoteMeta(channel.Address), `[^.]+`)+"$")] = id
+		}
+	}
+	asked = map[string]bool{}
+	return func(subject string, reply *nats.Msg) {
+		t.Helper()
+		operation := ""
+		for address, id := range operations {
+			if address.MatchString(subject) {
+				operation = id
+			}
+		}
+		require.NotEmpty(t, operation, subject)
+		message := operation + "Reply"
+		if asked[operation] = true; reply.Header.Get("Nats-Service-Error-Code") != "" {
+			message = "problem"
+		}
+		if api.Components.Messages[message]["payload"] == nil {
+			require.Empty(t, reply.Data, subject)
+			return
+		}
+		says, err := jsonschema.UnmarshalJSON(bytes.NewReader(reply.Data))
+		require.NoError(t, err, "%s: %s", subject, reply.Data)
+		schema, err := compiler.Compile("earshot:///asyncapi.json#/components/messages/" + message + "/payload")
+		require.NoError(t, err)
+		require.NoError(t, schema.Validate(says), "%s: %s", subject, reply.Data)
+	}, asked
+}
+
 // TestAServiceNeedsNoURL does over NATS alone, with the key of its app, all that a service of an app does.
 func TestAServiceNeedsNoURL(t *testing.T) {
 	t.Parallel()
@@ -348,6 +395,7 @@ func TestAServiceNeedsNoURL(t *testing.T) {
 	}
 	key := read[struct{ Key string }](t, w.call(201, "POST", "/v1/apps/clinic/keys", `{"scopes":["tools","messages","triggers"]}`)).Key
 	conn := w.nats.Connect()
+	check, asked := described(t, []byte(w.call(200, "GET", "/asyncapi.json", "").Body))
 	ask := func(subject, body string, headers ...string) (map[string]any, nats.Header) {
 		t.Helper()
 		m := nats.NewMsg("earshot.v1." + subject)
@@ -358,6 +406,7 @@ func TestAServiceNeedsNoURL(t *testing.T) {
 		}
 		reply, err := conn.RequestMsg(m, patience)
 		require.NoError(t, err)
+		check(m.Subject, reply)
 		says := map[string]any{}
 		if len(reply.Data) > 0 {
 			require.NoError(t, json.Unmarshal(reply.Data, &says), "%s: %s", subject, reply.Data)
@@ -391,7 +440,7 @@ func TestAServiceNeedsNoURL(t *testing.T) {
 	done("message.clinic.s1", `{"messageId":"m1","actor":"user","text":"call book {}","final":false}`)
 	require.Len(t, done("commit.clinic.s1.m1", "")["matches"], 1)
 	done("message.clinic.s1", `{"messageId":"m2","actor":"user","text":"call book {}","final":false}`)
-	done("retract.clinic.s1.m2", "")
+	done("withdraw.clinic.s1.m2", "")
 	require.Len(t, done("messages.clinic.s1", "")["items"], 1)
 	require.Equal(t, true, done("message.clinic.s1", messageBody("m9", "call book {}"), "Earshot-Query", "dryRun=true")["matches"].([]any)[0].(map[string]any)["state"] == "dry")
 	refused("invalid_query", "messages.clinic.s1", "", "Earshot-Query", "colour=red")
@@ -422,9 +471,20 @@ func TestAServiceNeedsNoURL(t *testing.T) {
 		return states["p1"] == "delivered" && states["p2"] == "cancelled" && states["l1"] == "cancelled" && states["a1"] == "delivered"
 	})
 	require.Equal(t, "delivered", done("get-trigger.clinic.a1", "")["state"])
+	extra := done("create-repository.clinic", `{"tools":[{"name":"extra"}]}`)["repositoryId"].(string)
+	done("patch-repository.clinic."+extra, `{"options":{"template":true}}`)
+	done("delete-tool.clinic."+extra+".extra", "")
+	done("search-tools.clinic.s1", `{"text":"book"}`)
+	done("explain.clinic.s1.m1", "")
+	done("get-message.clinic.s1.m1", "")
+	done("token.clinic.s1", "")
+	for _, listed := range []string{"repositories.clinic", "repositories.clinic.s1", "tools.clinic", "triggers.clinic.s1", "sessions.clinic"} {
+		done(listed, "")
+	}
 	done("close-session.clinic.s1", "", "Earshot-Query", "erase=true")
 	refused("unknown_session", "get-session.clinic.s1", "")
 
+	require.GreaterOrEqual(t, len(asked), 30, "%v", asked)
 	key = "earshot_wrong"
 	refused("key_invalid", "messages.clinic.s1", "")
 }
