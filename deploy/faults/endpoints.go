@@ -40,7 +40,7 @@ func behave(out http.ResponseWriter, request *http.Request, call testbed.Call) {
 		pour(out, request, 1, 200*time.Millisecond)
 	case call.Path == "/giga":
 		pour(out, request, 1<<20, 0)
-	case first && call.Path == hookPath && strings.HasPrefix(call.ID, "7"):
+	case call.Path == hookPath && refused(call):
 		http.Error(out, "not now", http.StatusBadGateway)
 	case first && call.Path == "/busy":
 		http.Error(out, "busy", http.StatusServiceUnavailable)
@@ -52,6 +52,9 @@ func behave(out http.ResponseWriter, request *http.Request, call testbed.Call) {
 		_ = json.NewEncoder(out).Encode(object{"ok": true, "you sent": call.Authorization}) // the caller may be gone
 	}
 }
+
+// refused reports whether what came to the webhook is told to come again.
+func refused(call testbed.Call) bool { return call.Nth == 1 && strings.HasPrefix(call.ID, "7") }
 
 func pour(out http.ResponseWriter, request *http.Request, size int, pause time.Duration) {
 	piece, flusher := bytes.Repeat([]byte("x"), size), http.NewResponseController(out)

@@ -135,10 +135,11 @@ func gather(s *system) *evidence {
 	}
 	e.hooks = map[string]int{}
 	for _, one := range s.sink.Calls() {
-		if one.Path == hookPath {
-			e.hooks[one.ID]++
-		} else {
+		switch {
+		case one.Path != hookPath:
 			e.calls = append(e.calls, one)
+		case !refused(one):
+			e.hooks[one.ID]++
 		}
 	}
 	if s.phase.full > 0 || s.phase.deleted { // what is taken out of the stream is sent no more

@@ -53,6 +53,7 @@ var flaws = map[failpoint.Flaw]struct {
 	failpoint.ChangeWithoutCAS: {contended(0, action{1, (*client).fill}), nil, "a task fires once, with what was given: "},
 	failpoint.ChangingCall:     {contended(0, action{1, (*client).chat}), nil, "a chat fires once: "},
 	failpoint.ChangingKey:      {contended(0, saying(1, "lookup")), nil, "an MCP server carries out every call: "},
+	failpoint.ForgottenResend:  {contended(0, saying(1, "note")), nil, "each event arrives at the webhook: "},
 	failpoint.LostBehind:       {contended(0, action{1, (*client).peek}), nil, "answers agree with records: "},
 	failpoint.Unwaited: {
 		phase{name: "contention", cluster: &layout{wait: 1}, faults: []fault{lagging(true)}, actions: []action{saying(1, "note")}}, nil, "what was answered is kept: ",

@@ -100,12 +100,13 @@ const (
 	ChangingCall     Flaw = "changing-call"      // a model's call in a chat has another trigger id each time
 	ChangingKey      Flaw = "changing-key"       // a call of an MCP server has another key with each attempt
 	Unwaited         Flaw = "unwaited"           // what is accepted or decided is answered before a replica of Redis has it
+	ForgottenResend  Flaw = "forgotten-resend"   // an event that did not arrive at a webhook is not sent again
 	LostBehind       Flaw = "lost-behind"        // of what is to be written behind answers together, only the first is
 )
 
 // Flaws lists all flaws.
 func Flaws() []Flaw {
 	return []Flaw{
-		CommitWithoutCAS, MoveWithoutState, UnfencedFirst, ChangingID, EarlyPublish, ChangeWithoutCAS, ChangingCall, ChangingKey, Unwaited, LostBehind,
+		CommitWithoutCAS, MoveWithoutState, UnfencedFirst, ChangingID, EarlyPublish, ChangeWithoutCAS, ChangingCall, ChangingKey, Unwaited, LostBehind, ForgottenResend,
 	}
 }

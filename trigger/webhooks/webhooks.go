@@ -203,6 +203,9 @@ func (h *Webhooks) write(r ledger.WebhookReport) error {
 	defer cancel()
 	ctx, expire := context.WithTimeout(ctx, lease-sending)
 	defer expire()
+	if failpoint.Planted(failpoint.ForgottenResend) {
+		r.Again = nil
+	}
 	written := false
 	err := h.Worker.Write(ctx, func() (err error) {
 		written, err = h.ledger.Report(ctx, r)
