@@ -412,8 +412,9 @@ func (t *Tail) stored(ctx context.Context, s *subscriber) (events []effect.Publi
 	switch {
 	case batch.Error() != nil:
 		return nil, 0, batch.Error()
-	case got < count:
-		return nil, 0, fmt.Errorf("%d of %d events came in time", got, count)
+	case got == 0:
+		return nil, 0, fmt.Errorf("none of %d events came in time", count)
+	case got < count: // over a slow connection, which gets on all the same
 	case whole && pending <= catchUpBatch:
 		through = s.joinedAt
 	}

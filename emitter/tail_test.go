@@ -305,7 +305,7 @@ func held() int64 {
 }
 
 func TestFollowersThatDoNotReadHoldLittle(t *testing.T) {
-	const followers, events, size = 300, 40, 64 << 10
+	const followers, events, size = 80, 40, 64 << 10
 	s := natstest.Run(t)
 	e, reader := tail(t, s)
 	at := now(t, reader)
@@ -335,7 +335,7 @@ func TestFollowersThatDoNotReadHoldLittle(t *testing.T) {
 	live := follow(t, reader, "s2", now(t, reader))
 	publish(t, e, large(0, "s2"))
 	next(t, live, 1)
-	require.Less(t, (held()-before)>>20, int64(64))
+	require.Less(t, (held()-before)>>20, int64(32))
 	for _, events := range all[:3] { // who reads again misses nothing
 		next(t, events, 43)
 	}

@@ -42,7 +42,7 @@ const (
 // data of evaluations is not built with -race, so that it is tested both ways.
 var (
 	raced = []string{
-		"./trigger", "./trigger/delivery", "./trigger/query", "./trigger/refresh", "./trigger/scope", "./trigger/sealing", "./trigger/worker",
+		"./trigger", "./trigger/delivery", "./trigger/query", "./trigger/refresh", "./trigger/sealing", "./trigger/worker",
 		"./emitter/...", "./httpcall/...", "./api/gateway", "./api/mqtt", "./api/natsrpc", "./api/ratelimit", "./matcher/llm/...",
 		"./repositories/store/...", "./repositories/exactjson", "./repositories/outages",
 	}
