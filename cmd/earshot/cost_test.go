@@ -61,7 +61,7 @@ func plainMessages(t *testing.T) (*testbed.Replica, func() float64) {
 	ask(http.MethodPut, "/v1/apps/shop/repositories/main",
 		`{"tools":[{"name":"book-table","description":"To reserve a table","schema":[{"parameter":"day","type":"string","description":"wished day","required":true}]}]}`)
 
-	const messages, connections = 500, 4
+	const messages, connections = 250, 4
 	sent, allocated := 0, func() (objects float64) {
 		_, after, _ := strings.Cut(ask(http.MethodGet, "/metrics", ""), "\ngo_memstats_mallocs_total ")
 		text, _, _ := strings.Cut(after, "\n")
