@@ -30,18 +30,36 @@ const clinic = `{"tools":[
 const ofUsers = `{"tools":[{"name":"my-appointments","description":"List the user's appointments","url":"%URL%/mine","schema":[
 	{"parameter":"who","type":"string","authServices":[{"name":"corp","field":"email"}],"required":true}]}]}`
 
+const asTasks = `{"tools":[
+	{"name":"report","url":"%URL%/report","request":{"timeout":"1m"}},
+	{"name":"measure","answer":{"within":"1h"}},
+	{"name":"cancel","url":"%URL%/cancel","confirm":"always","schema":[{"parameter":"day","type":"string","required":true}]},
+	{"name":"move","url":"%URL%/move","schema":[
+		{"parameter":"day","type":"string","required":true,"ask":"To which day?"},{"parameter":"hour","type":"integer","required":true,"ask":"At what hour?"}]}]}`
+
 type agents struct {
 	*service
-	app, key, idToken string
+	app, key, idToken, endpoint string
 }
 
 func forAgents(t *testing.T) agents {
 	t.Helper()
+	released := make(chan struct{})
 	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/release" {
+			released <- struct{}{}
+			return
+		}
 		var event struct{ Values map[string]any }
 		body, err := io.ReadAll(r.Body)
 		if err == nil {
 			err = json.Unmarshal(body, &event)
+		}
+		if r.URL.Path == "/report" {
+			select {
+			case <-released:
+			case <-r.Context().Done():
+			}
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]any{strings.Trim(r.URL.Path, "/"): event.Values, "bad": err != nil})
@@ -52,9 +70,10 @@ func forAgents(t *testing.T) agents {
 	s.Call("PUT", "/v1/apps/clinic", `{"authServices":[{"name":"corp","type":"oidc","issuer":"`+issuer+`","audience":"clinic"}]}`)
 	s.Call("PUT", "/v1/apps/clinic/repositories/desk", strings.ReplaceAll(clinic, "%URL%", endpoint.URL))
 	s.Call("PUT", "/v1/apps/clinic/sessions/s1/repositories/own", strings.ReplaceAll(ofUsers, "%URL%", endpoint.URL))
+	s.Call("PUT", "/v1/apps/clinic/sessions/s2/repositories/own", strings.ReplaceAll(asTasks, "%URL%", endpoint.URL))
 	var made struct{ Key string }
 	require.NoError(t, json.Unmarshal(s.Call("POST", "/v1/apps/clinic/keys", `{"scopes":["triggers"]}`), &made))
-	return agents{s, s.URL + "/v1/apps/clinic", made.Key, idToken}
+	return agents{s, s.URL + "/v1/apps/clinic", made.Key, idToken, endpoint.URL}
 }
 
 func corp(t *testing.T) (issuer, idToken string) {
@@ -105,6 +124,14 @@ changed: book cancel latecomer my-appointments
 2025-11-25 book cancel latecomer my-appointments
 booked: {"bad":false,"book":{"day":"Friday"}}
 `,
+	"mcp-tasks.mjs": `report: {"bad":false,"report":{}} | attempt 1 is under way
+asked: cancel: day Friday. Shall I go ahead? (yes / no)
+cancel: {"bad":false,"cancel":{"day":"Friday"}}
+asked: To which day?
+asked: At what hour?
+move: {"bad":false,"move":{"day":"Monday","hour":9}}
+measure: no more | failed
+`,
 	"openai.mjs": `tools: book cancel my-appointments
 booked: {"bad":false,"book":{"day":"Monday"}}
 agent: …{\"bad\":false,\"book\":{\"day\":\"Friday\"}}…
@@ -125,8 +152,9 @@ func TestAgentsOfOthersWorkWithTheTools(t *testing.T) {
 			t.Parallel()
 			s := forAgents(t)
 			arguments := map[string][]string{
-				"toolbox.mjs": {s.app + "/sessions/s1", s.key, s.idToken},
-				"mcp.mjs":     {s.app, "sessions/s1", s.key, testbed.AdminKey},
+				"toolbox.mjs":   {s.app + "/sessions/s1", s.key, s.idToken},
+				"mcp.mjs":       {s.app, "sessions/s1", s.key, testbed.AdminKey},
+				"mcp-tasks.mjs": {s.app, "sessions/s2", s.key, s.endpoint + "/release"},
 			}[client]
 			if arguments == nil {
 				arguments = []string{s.app + "/sessions/s1/mcp", s.key}
