@@ -43,7 +43,7 @@ func agentAt(w apitest.World, path, can string, headers ...string) agent {
 // rpc makes a request, and returns its result, or the error in its place with the status.
 func (a agent) rpc(method, params string) (result map[string]any, fault map[string]any, status int) {
 	a.T.Helper()
-	return a.rpcMeta(method, params, `"progressToken":1`)
+	return a.rpcMeta(method, params, `"example.org/of":"test"`)
 }
 
 // rpcMeta is rpc that says something else of the request as well.

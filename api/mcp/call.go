@@ -179,17 +179,15 @@ func (x *rpcCall) fire(d trigger.Direct) (any, error) {
 		answered, err = x.server.Engine.Fire(ctx, d)
 		return err
 	}
-	chosen, err := d.TriggerID != "", error(nil)
-	if x.request.tasks() {
-		d.TriggerID, d.New = x.idOf(d), !chosen // the task has it before the call has ended
-		err = x.within(d.TriggerID, do)
-	} else {
-		err = do(x.ctx())
+	chosen, followed := d.TriggerID != "", x.request.tasks() || x.request.notifies()
+	if followed {
+		d.TriggerID, d.New = x.idOf(d), !chosen // it is known before the call has ended
 	}
+	err := x.within(d.TriggerID, do)
 	switch {
 	case errors.Is(err, errSlow):
 		return x.beginTask(d.TriggerID)
-	case x.request.tasks() && !chosen && errors.Is(err, query.ErrNotFound) && !errors.Is(err, repositories.ErrNotFound):
+	case followed && !chosen && errors.Is(err, query.ErrNotFound) && !errors.Is(err, repositories.ErrNotFound):
 		return nil, fmt.Errorf("tool %q: %w", d.Name, trigger.ErrNotInScope) // another client has just taken the repository
 	case err != nil:
 		return nil, err

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -45,6 +46,8 @@ type rpcRequest struct {
 	modern bool
 	// plain says that its headers and its body agree, and nothing is missing. The SDK refuses others.
 	plain bool
+	// streams says that the answer may be a stream.
+	streams bool
 }
 
 type rpcParams struct {
@@ -77,10 +80,12 @@ type requestMeta struct {
 	Metadata repositories.Metadata `json:"earshot/metadata"`
 	// TraceParent is the span that the call is of, which need not be that of the HTTP request.
 	TraceParent string `json:"traceparent"`
+	// ProgressToken asks for notifications of the call's progress: a text or a number.
+	ProgressToken json.RawMessage `json:"progressToken"`
 }
 
 func readRequest(header http.Header, body []byte) *rpcRequest {
-	r := &rpcRequest{}
+	r := &rpcRequest{streams: strings.Contains(strings.ToLower(strings.Join(header.Values("Accept"), ",")), "text/event-stream")}
 	if exactjson.Unmarshal(body, r) != nil || len(r.ID) == 0 || string(r.ID) == "null" {
 		return r
 	}
@@ -155,6 +160,8 @@ type rpcCall struct {
 	// wrapped says that the call came by call_tool, whose schema names no headers.
 	wrapped bool
 	trace   string
+	// stream is the answer; nil while that may still be plain JSON.
+	stream *stream
 }
 
 func (x *rpcCall) ctx() context.Context { return x.c.Request().Context() }
@@ -186,6 +193,9 @@ func (x *rpcCall) write(status int, member string, text []byte) error {
 	line := make([]byte, 0, len(text)+len(id)+48)
 	line = append(append(line, `{"jsonrpc":"2.0","id":`...), id...)
 	line = append(append(append(line, member...), text...), "}\n"...)
+	if x.stream != nil {
+		return x.stream.send("event: message\ndata: " + string(line) + "\n")
+	}
 	return x.c.Blob(status, echo.MIMEApplicationJSON, line)
 }
 
@@ -201,7 +211,10 @@ func (x *rpcCall) fail(err error) error {
 	} else {
 		problem := answer.ProblemOf(err)
 		if status = problem.Status; status == http.StatusInternalServerError {
-			return err // the log says more
+			if x.stream != nil { // nothing but this call can answer on its stream
+				_ = writeError(x, status, &rpcError{Code: codeInternal, Message: "internal error; the log says more"})
+			}
+			return err
 		}
 		problem.SetHeader(x.c.Response().Header())
 		own = &rpcError{Code: codeInternal, Message: problem.Detail, Data: problem}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +12,6 @@ import (
 
 	"earshot/api/answer"
 	"earshot/api/auth"
-	"earshot/repositories/exactjson"
 	"earshot/trigger/effect"
 )
 
@@ -25,12 +23,8 @@ type subscription struct {
 
 const mostTasks = 1000
 
-const (
-	// heartbeat is less than the 30 s after which some proxies take a silent connection for dead.
-	heartbeat = 15 * time.Second
-	// writeTime is how long a client may take for one notification.
-	writeTime = 10 * time.Second
-)
+// heartbeat is less than the 30 s after which some proxies take a silent connection for dead.
+const heartbeat = 15 * time.Second
 
 // subscribe answers subscriptions/listen: with a stream of notifications, until the client, its key
 // or this process ends it. They are made of the events that every replica reads, so that it does
@@ -62,32 +56,28 @@ func (x *rpcCall) subscribe() error {
 			With("Retry-After", answer.Soon).Because(err)
 	}
 
-	l := &stream{rpcCall: x, wanted: *wanted, with: http.NewResponseController(x.c.Response()), meta: map[string]any{sdk.MetaKeySubscriptionID: x.request.ID}}
+	l := &listener{rpcCall: x, wanted: *wanted, meta: map[string]any{sdk.MetaKeySubscriptionID: x.request.ID}}
 	if !x.request.tasks() {
 		l.wanted.TaskIDs = nil
 	}
-	header := x.c.Response().Header()
-	header.Set("Content-Type", "text/event-stream")
-	header.Set("X-Accel-Buffering", "no") // nginx would collect events
-	x.c.Response().WriteHeader(http.StatusOK)
-	if l.notify("subscriptions/acknowledged", map[string]any{"_meta": l.meta, "notifications": l.wanted}) == nil && l.pump(ctx, events) {
+	x.stream = openStream(x.c)
+	if x.stream.notify("subscriptions/acknowledged", map[string]any{"_meta": l.meta, "notifications": l.wanted}) == nil && l.pump(ctx, events) {
 		// The answer to the request at last: the client may subscribe again.
-		_ = l.sendMessage(map[string]any{"jsonrpc": "2.0", "id": x.request.ID, "result": map[string]any{"resultType": "complete", "_meta": l.meta}})
+		_ = x.stream.sendMessage(map[string]any{"jsonrpc": "2.0", "id": x.request.ID, "result": map[string]any{"resultType": "complete", "_meta": l.meta}})
 	}
 	return nil
 }
 
-// stream is an open subscription. Its notifications have the id of the request that opened it,
+// listener is an open subscription. Its notifications have the id of the request that opened it,
 // since a client may have several.
-type stream struct {
+type listener struct {
 	*rpcCall
 	wanted subscription
-	with   *http.ResponseController
 	meta   map[string]any
 }
 
 // pump sends the notifications of the app's events. It reports whether the client is still there.
-func (l *stream) pump(ctx context.Context, events <-chan effect.Published) bool {
+func (l *listener) pump(ctx context.Context, events <-chan effect.Published) bool {
 	beats, checks := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck)
 	defer beats.Stop()
 	defer checks.Stop()
@@ -98,7 +88,7 @@ func (l *stream) pump(ctx context.Context, events <-chan effect.Published) bool 
 				return true
 			}
 		case <-beats.C:
-			if l.send(": alive\n\n") != nil {
+			if l.stream.send(": alive\n\n") != nil {
 				return false
 			}
 		case <-checks.C:
@@ -113,12 +103,12 @@ func (l *stream) pump(ctx context.Context, events <-chan effect.Published) bool 
 	}
 }
 
-func (l *stream) forward(event effect.Published) error {
+func (l *listener) forward(event effect.Published) error {
 	if strings.HasPrefix(event.Subject, "tool.changed.") {
 		if !l.wanted.ToolsListChanged || event.SessionID != "" && event.SessionID != l.SessionID {
 			return nil
 		}
-		return l.notify("tools/list_changed", map[string]any{"_meta": l.meta})
+		return l.stream.notify("tools/list_changed", map[string]any{"_meta": l.meta})
 	}
 	var of struct {
 		ID        string `json:"id"`
@@ -134,25 +124,5 @@ func (l *stream) forward(event effect.Published) error {
 		return nil // it is gone, or its next event reports it
 	}
 	t.ResultType, t.Meta = "", l.meta
-	return l.notify("tasks", t)
-}
-
-func (l *stream) notify(method string, params any) error {
-	return l.sendMessage(map[string]any{"jsonrpc": "2.0", "method": "notifications/" + method, "params": params})
-}
-
-func (l *stream) sendMessage(message map[string]any) error {
-	text, err := exactjson.Encode(message)
-	if err != nil {
-		return err
-	}
-	return l.send("event: message\ndata: " + string(text) + "\n\n")
-}
-
-func (l *stream) send(text string) error {
-	_ = l.with.SetWriteDeadline(time.Now().Add(writeTime)) // a recorder has none
-	if _, err := l.c.Response().Write([]byte(text)); err != nil {
-		return err
-	}
-	return l.with.Flush()
+	return l.stream.notify("tasks", t)
 }

@@ -266,17 +266,11 @@ func (x *rpcCall) confirm(match query.Match, responses map[string]response) erro
 	if yes, has := given.Content[confirmKey]; given.Action == actionAccept && (!has || yes == true) {
 		do, action = x.server.Engine.Confirm, audit.Confirm
 	}
-	move := func(ctx context.Context) error {
+	err := x.within(match.TriggerID, func(ctx context.Context) error {
 		return x.server.Moved(ctx, x.c, action, match.TriggerID, func() (query.Record, error) {
 			return do(ctx, x.AppID, match.TriggerID, match.Digest, by(x.c))
 		})
-	}
-	err := error(nil)
-	if x.request.tasks() {
-		err = x.within(match.TriggerID, move)
-	} else {
-		err = move(x.ctx())
-	}
+	})
 	if errors.Is(err, query.ErrEnded) || errors.Is(err, errSlow) {
 		return nil // another client was first, or the call goes on
 	}
@@ -375,26 +369,51 @@ var errSlow = errors.New("the call goes on as a task")
 // storedSoon is the pause before within looks again whether a trigger is stored.
 const storedSoon = 20 * time.Millisecond
 
-// within does something that ends with the first, perhaps long, attempt at a trigger's call. It
-// returns errSlow when TaskAfter is over and the trigger is there, and awaits no confirmation.
+// errPanic is the error of what did not return.
+var errPanic = errors.New("it failed inside Earshot")
+
+// within does something that ends with the first, perhaps long, attempt at a trigger's call, and reports its progress
+// to a client that wants that. For a client with tasks it returns errSlow when TaskAfter is over and the trigger is
+// there, and awaits no confirmation: the call goes on.
 func (x *rpcCall) within(triggerID string, do func(context.Context) error) error {
+	tasks, notifies := x.request.tasks(), x.request.notifies()
+	if !tasks && !notifies {
+		return do(x.ctx())
+	}
 	select {
 	case x.server.slow <- struct{}{}:
 	default:
 		return do(x.ctx())
 	}
-	over, ctx := make(chan error, 1), context.WithoutCancel(x.ctx())
-	x.server.Engine.Background(func(context.Context) {
-		defer func() { <-x.server.slow }()
-		over <- do(ctx)
-	})
+	over, ctx := make(chan error, 1), x.ctx()
+	told := reporter{rpcCall: x}
+	var reports, after <-chan time.Time
+	if notifies {
+		ticker := time.NewTicker(progressEvery)
+		defer ticker.Stop()
+		reports = ticker.C
+	}
 	timer := time.NewTimer(x.server.TaskAfter)
 	defer timer.Stop()
+	if tasks {
+		ctx, after = context.WithoutCancel(ctx), timer.C
+	}
+	x.server.Engine.Background(func(context.Context) {
+		err := errPanic
+		defer func() {
+			<-x.server.slow
+			over <- err
+		}()
+		err = do(ctx)
+	})
 	for {
 		select {
 		case err := <-over:
 			return err
-		case <-timer.C:
+		case <-reports:
+			told.report(triggerID)
+			continue
+		case <-after:
 		}
 		if record, err := x.record(triggerID); err == nil && record.State != query.StateConfirming {
 			return errSlow

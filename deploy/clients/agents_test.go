@@ -124,7 +124,14 @@ changed: book cancel latecomer my-appointments
 2025-11-25 book cancel latecomer my-appointments
 booked: {"bad":false,"book":{"day":"Friday"}}
 `,
-	"mcp-tasks.mjs": `report: {"bad":false,"report":{}} | attempt 1 is under way
+	"mcp-tasks.mjs": `2026-07-28
+hears: attempt 1 is under way
+report: {"bad":false,"report":{}} | 1 2 3 4
+2025-11-25
+hears: attempt 1 is under way
+report: {"bad":false,"report":{}} | 1 2 3 4
+hears: attempt 1 is under way
+report: {"bad":false,"report":{}} | 1 2 3 4
 asked: cancel: day Friday. Shall I go ahead? (yes / no)
 cancel: {"bad":false,"cancel":{"day":"Friday"}}
 asked: To which day?

@@ -23,6 +23,9 @@ export function withTasks(transport) {
   transport.onmessage = (message, extra) => {
     const settle = asked.get(message.id);
     if (settle) return settle(message);
+    for (const call of message.method === 'notifications/progress' ? calls.values() : []) { // of one that is no task yet
+      if (call.message.params._meta.progressToken === message.params.progressToken) call.progress = message.params.progress;
+    }
     const call = calls.get(message.id);
     if (call && !message.method) {
       calls.delete(message.id);

@@ -1,0 +1,79 @@
+package mcp
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/repositories/exactjson"
+)
+
+// progressEvery is the time between two notifications of a call's progress. A faster call has none: its answer is
+// plain JSON.
+const progressEvery = time.Second
+
+// notifies reports whether the client wants to hear of the progress of its call, and takes a stream.
+func (r *rpcRequest) notifies() bool {
+	token := string(r.Params.Meta.ProgressToken)
+	return r.streams && r.Method == methodCall && strings.ContainsAny(token[:min(len(token), 1)], `"-0123456789`)
+}
+
+// reporter notifies a client of how far its call is.
+type reporter struct {
+	*rpcCall
+	reported int
+}
+
+// report is about the call of a trigger. A client that is gone misses no more than that.
+func (r *reporter) report(triggerID string) {
+	r.reported++
+	params := map[string]any{"progressToken": r.request.Params.Meta.ProgressToken, "progress": r.reported}
+	if record, err := r.record(triggerID); err == nil {
+		if said := r.progress(record); said != "" {
+			params["message"] = said
+		}
+	}
+	if r.stream == nil {
+		r.stream = openStream(r.c)
+	}
+	_ = r.stream.notify("progress", params)
+}
+
+// stream is an answer of several messages.
+type stream struct {
+	to   *echo.Response
+	with *http.ResponseController
+}
+
+// writeTime is how long a client may take for one message.
+const writeTime = 10 * time.Second
+
+func openStream(c echo.Context) *stream {
+	header := c.Response().Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("X-Accel-Buffering", "no") // nginx would collect events
+	c.Response().WriteHeader(http.StatusOK)
+	return &stream{c.Response(), http.NewResponseController(c.Response())}
+}
+
+func (s *stream) notify(method string, params any) error {
+	return s.sendMessage(map[string]any{"jsonrpc": "2.0", "method": "notifications/" + method, "params": params})
+}
+
+func (s *stream) sendMessage(message map[string]any) error {
+	text, err := exactjson.Encode(message)
+	if err != nil {
+		return err
+	}
+	return s.send("event: message\ndata: " + string(text) + "\n\n")
+}
+
+func (s *stream) send(text string) error {
+	_ = s.with.SetWriteDeadline(time.Now().Add(writeTime)) // a recorder has none
+	if _, err := s.to.Write([]byte(text)); err != nil {
+		return err
+	}
+	return s.with.Flush()
+}
