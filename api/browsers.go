@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"earshot/api/auth"
 	"earshot/api/server"
 	"earshot/repositories"
 )
@@ -33,7 +34,7 @@ func crossOrigin(origins Origins) echo.MiddlewareFunc {
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			// With or without a route: a page should be able to read that there is none.
-			rest, inApp := strings.CutPrefix(c.Request().URL.Path, "/v1/apps/")
+			rest, inApp := strings.CutPrefix(strings.TrimPrefix(c.Request().URL.Path, auth.MetadataPath), "/v1/apps/")
 			appID, _, _ := strings.Cut(rest, "/")
 			if !inApp || repositories.CheckID("appId", appID) != nil || origins == nil {
 				return next(c)

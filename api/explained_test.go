@@ -135,6 +135,10 @@ func (c claimsOf) Verify(_ context.Context, _ repositories.AuthService, _ string
 	return c, nil
 }
 
+func (c claimsOf) VerifyAccess(context.Context, repositories.AuthService, string, string) (map[string]any, error) {
+	return c, nil
+}
+
 func TestNothingHiddenIsExplained(t *testing.T) {
 	s, model := asking(t, redistest.Mini(t), func(o *api.Options) { o.Identities = claimsOf{"mail": "planted@claim.example", "sub": "x"} })
 	s.Call("PUT", "/v1/apps/clinic", hiddenApp).Is(201, "")

@@ -21,7 +21,11 @@ import (
 )
 
 func (o Options) authenticator() auth.Authenticator {
-	return auth.Authenticator{Admin: o.AdminKey, Keys: o.Keys, Tokens: o.Tokens, Now: o.Now, QueryPath: pathSessionEvents, SignIns: o.SignIns}
+	a := auth.Authenticator{Admin: o.AdminKey, Keys: o.Keys, Tokens: o.Tokens, Now: o.Now, QueryPath: pathSessionEvents, SignIns: o.SignIns}
+	if o.Identities != nil {
+		a.Issued = &auth.Issued{App: o.Store.App, Session: o.Store.Session, Verify: o.Identities.VerifyAccess}
+	}
+	return a
 }
 
 // ingress serves the protocols besides REST: those of agents (MCP), of chat clients and of MQTT.
@@ -47,6 +51,8 @@ func (o ingress) routes() (all []route) {
 			all = append(all, route{method: http.MethodPost, path: path, handle: agents.Serve, reads: true, query: []string{"tools"}, kind: admission.Stream, surface: ratelimit.MCP, counts: ratelimit.Triggers})
 		}
 	}
+
+	all = append(all, route{method: http.MethodGet, path: auth.MetadataPath + "/*", open: true, handle: o.metadata})
 
 	chats := gateway.New(gateway.Options{
 		Engine: o.Engine, Settings: o.Store, Lives: o.Keys, Model: o.Model,
@@ -105,4 +111,17 @@ func unslashed(next echo.HandlerFunc) echo.HandlerFunc {
 		}
 		return next(c)
 	}
+}
+
+// metadata says whose access tokens are good at an MCP URL.
+func (o ingress) metadata(c echo.Context) error {
+	path := strings.TrimSuffix(strings.TrimPrefix(c.Request().URL.Path, auth.MetadataPath), "/")
+	found, err := o.by.Issued.Metadata(c.Request().Context(), c.Request().Host, path)
+	if err != nil {
+		return err
+	}
+	if found == nil {
+		return answer.NewProblem(answer.UnknownPath, "there is no metadata of a protected resource at this path")
+	}
+	return answer.JSON(c, http.StatusOK, found)
 }

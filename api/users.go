@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"earshot/api/answer"
+	"earshot/api/auth"
 	"earshot/api/identity"
 	"earshot/repositories"
 	"earshot/repositories/parameters"
@@ -18,6 +19,8 @@ import (
 // for the one who sent the token, why it was not accepted, and repeats nothing of it.
 type Identities interface {
 	Verify(ctx context.Context, service repositories.AuthService, token string) (claims map[string]any, err error)
+	// VerifyAccess verifies an access token, which may be for a resource.
+	VerifyAccess(ctx context.Context, service repositories.AuthService, token, resource string) (claims map[string]any, err error)
 }
 
 type users struct {
@@ -33,9 +36,16 @@ type user struct {
 }
 
 // of verifies the ID tokens of a request, the {service}_token headers of the app's services. Most requests have
-// none, and cost nothing.
+// none, and cost nothing. The user of an access token is verified already.
 func (u users) of(c echo.Context) (user, error) {
-	return u.in(c.Request().Context(), c.Param("appId"), c.Request().Header)
+	found, err := u.in(c.Request().Context(), c.Param("appId"), c.Request().Header)
+	if service, claims := auth.ClaimsOf(c); service != "" && err == nil {
+		if found.claims == nil {
+			found.claims = parameters.Claims{}
+		}
+		found.claims[service] = claims
+	}
+	return found, err
 }
 
 func (u users) in(ctx context.Context, appID string, sentWith http.Header) (user, error) {

@@ -87,6 +87,8 @@ type AuthService struct {
 	ClientID string `json:"clientId,omitempty"`
 	Issuer   string `json:"issuer,omitempty"`
 	Audience string `json:"audience,omitempty"`
+	// Agents is the origin at which agents may come with access tokens of the issuer; empty for none.
+	Agents string `json:"agents,omitempty"`
 }
 
 // Settings are an app's choices; the zero value holds the defaults.

@@ -23,9 +23,15 @@ func (d *decoding) app(app *App) {
 		switch service.Type {
 		case "google":
 			d.needs(service.ClientID != "", at+"/clientId", "google")
+			if service.Agents != "" {
+				d.Add(at+"/agents", "is for services of type oidc: the access tokens of Google are no JSON Web Tokens, which could be verified")
+			}
 		case "oidc":
 			d.needs(service.Issuer != "", at+"/issuer", "oidc")
 			d.needs(service.Audience != "", at+"/audience", "oidc")
+			if service.Agents == "*" {
+				d.Add(at+"/agents", "names one origin: that of the URLs at which agents reach this service, as https://earshot.example")
+			}
 		}
 		d.unique(seen, service.Name, i, at+"/name", "%q is the name of service %d as well")
 	}

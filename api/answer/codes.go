@@ -75,6 +75,7 @@ const (
 	MessageUndecided      Code = "message_undecided"
 	ModelUnreachable      Code = "model_unreachable"
 	ModelBusy             Code = "model_busy"
+	IssuerUnavailable     Code = "issuer_unavailable"
 	StoreUnavailable      Code = "store_unavailable"
 	StoreFull             Code = "store_full"
 	EventsUnavailable     Code = "events_unavailable"
@@ -145,6 +146,7 @@ var Codes = []described{
 	{MessageUndecided, http.StatusBadGateway, "The model gave no usable answer; the message is kept, and nothing fired.", "Send it again under the same `messageId`."},
 	{ModelUnreachable, http.StatusBadGateway, "The model behind the listening endpoint cannot be reached.", "Send it again."},
 	{ModelBusy, http.StatusServiceUnavailable, "The model wants to be left alone; the message is kept, and nothing fired.", "Send it again under the same `messageId` after `Retry-After`."},
+	{IssuerUnavailable, http.StatusServiceUnavailable, "The issuer of the access token cannot be asked for its keys.", "Send it again after `Retry-After`."},
 	{StoreUnavailable, http.StatusServiceUnavailable, "Redis does not answer.", "Send it again under the same id after `Retry-After`."},
 	{StoreFull, http.StatusServiceUnavailable, "Redis is full; nothing was stored.", "Delete something, or tell the operator."},
 	{EventsUnavailable, http.StatusServiceUnavailable, "NATS does not answer, or this service reads no events.", "Connect again after `Retry-After`, from the last event on."},

@@ -66,6 +66,8 @@ type Authenticator struct {
 	QueryPath string
 	// SignIns slows down clients that guess credentials. Missing: none is.
 	SignIns *signin.Guard
+	// Issued knows the tokens of the apps' own issuers. Missing: none is good.
+	Issued *Issued
 }
 
 // Authenticated finds the principal of a request, and refuses a request without one. Open routes, unknown paths
@@ -86,9 +88,13 @@ func Authenticated(by Authenticator, open map[string]bool) echo.MiddlewareFunc {
 
 // Known finds the principal of a request, for PrincipalOf, or returns the refusal.
 func Known(by Authenticator, c echo.Context) error {
-	who, err := by.SignIn(c.Request().Context(), signin.ClientOf(c.Request()), by.credential(c))
+	sent := by.credential(c)
+	who, found, err := by.issued(c, sent)
+	if !found {
+		who, err = by.SignIn(c.Request().Context(), signin.ClientOf(c.Request()), sent)
+	}
 	if err != nil {
-		return Unauthorized(err)
+		return by.challenged(c, Unauthorized(err))
 	}
 	c.Set(principalKey, who)
 	return nil
@@ -118,6 +124,8 @@ var (
 	errSessionOver   = errors.New("the session token has ended with its session")
 	errAccessExpired = errors.New("the access token has expired: renew it")
 	errAppOver       = errors.New("the access token has ended with its app")
+	errIssuedExpired = errors.New("the access token has expired: get another from its issuer")
+	errServiceOver   = errors.New("the access token is of an issuer that the app no longer lets agents come with")
 	errModuleOver    = errors.New("the access token has ended with its module, or with the secret of that: ask for another with clientId and clientSecret")
 )
 
@@ -204,6 +212,9 @@ const moduleName = "module:"
 
 // StillGood returns why a principal is one no more.
 func (a Authenticator) StillGood(ctx context.Context, who Principal) error {
+	if who.Bearer() != "" {
+		return a.stillIssued(ctx, who)
+	}
 	if who.KeyID != "" {
 		if _, err := a.Keys.KeyValid(ctx, who.appID, who.KeyID); err != nil {
 			return err
@@ -237,9 +248,9 @@ func Unauthorized(err error) error {
 		return err
 	case errors.Is(err, errNoKey):
 		return answer.NewProblem(answer.KeyMissing, err.Error()).With("WWW-Authenticate", answer.Challenge)
-	case isOneOf(err, store.ErrKeyExpired, errTokenExpired, errAccessExpired):
+	case isOneOf(err, store.ErrKeyExpired, errTokenExpired, errAccessExpired, errIssuedExpired):
 		return answer.NewProblem(answer.KeyExpired, err.Error()).With("WWW-Authenticate", answer.Challenge+`, error="invalid_token"`)
-	case isOneOf(err, store.ErrKey, store.ErrToken, store.ErrAccessToken, errSessionOver, errAppOver, errModuleOver):
+	case isOneOf(err, store.ErrKey, store.ErrToken, store.ErrAccessToken, errSessionOver, errAppOver, errModuleOver, errServiceOver):
 		return answer.NewProblem(answer.KeyInvalid, err.Error()).With("WWW-Authenticate", answer.Challenge+`, error="invalid_token"`)
 	}
 	return err
@@ -304,6 +315,7 @@ type Principal struct {
 	given     Grant            // of an access token, or of a session token that was asked for with one
 	Lineage   string           // of an access token, and of those that it is renewed to
 	life      store.Generation // of a session token or an access token
+	bearer    bearer           // of the token of an app's own issuer
 }
 
 // Grant is the module that an access token was given to, and the word for that and its secret, which
@@ -313,14 +325,16 @@ type Grant struct{ ModuleID, Word string }
 // Grant is what the principal's token ends with; the zero Grant of others.
 func (p Principal) Grant() Grant { return p.given }
 
-// Name is how records name the principal: the id of its key, admin, or module: and the id of
-// a module.
+// Name is how records name the principal: the id of its key, admin, module: and the id of a module, or service: and
+// the name of the service that has verified the user.
 func (p Principal) Name() string {
 	switch {
 	case p.Admin:
 		return "admin"
 	case p.module != "":
 		return moduleName + p.module
+	case p.bearer.service != "":
+		return serviceName + p.bearer.service
 	}
 	return p.KeyID
 }

@@ -116,7 +116,7 @@ func operationOf(document object, endpoint Route) (object, bool) {
 
 // templated writes a path of echo's (/apps/:appId) as OpenAPI does (/apps/{appId}).
 func templated(path string) string {
-	parts := strings.Split(path, "/")
+	parts := strings.Split(strings.Replace(path, "*", ":path", 1), "/") // * is the rest of a path
 	for i, part := range parts {
 		if name, ok := strings.CutPrefix(part, ":"); ok {
 			parts[i] = "{" + name + "}"
@@ -129,7 +129,7 @@ func templated(path string) string {
 // may call, and the answers of the middleware.
 func complete(operation object, endpoint Route) {
 	parameters, _ := operation["parameters"].([]any)
-	for part := range strings.SplitSeq(endpoint.Path, "/") {
+	for part := range strings.SplitSeq(strings.Replace(endpoint.Path, "*", ":path", 1), "/") {
 		if name, ok := strings.CutPrefix(part, ":"); ok {
 			parameters = append(parameters, reference("parameters", name))
 		}

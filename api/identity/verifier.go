@@ -87,7 +87,13 @@ func New(o Options) *Verifier {
 // Verify checks signature, issuer, audience and expiry of a service's ID token and
 // returns its claims, numbers as json.Number. The error is a *Refused.
 func (v *Verifier) Verify(ctx context.Context, service repositories.AuthService, token string) (map[string]any, error) {
-	claims, err := v.verify(ctx, service, token)
+	return v.VerifyAccess(ctx, service, token, "")
+}
+
+// VerifyAccess is Verify for an access token (RFC 9068), which may be for a resource in place of the service's own
+// audience (RFC 8707). The party of such a token is whoever was given it.
+func (v *Verifier) VerifyAccess(ctx context.Context, service repositories.AuthService, token, resource string) (map[string]any, error) {
+	claims, err := v.verify(ctx, service, token, resource)
 	if err != nil {
 		v.log.DebugContext(ctx, "identity.refused", "service", service.Name, "error", err.Error())
 		return nil, refusal(err, token)
@@ -103,7 +109,7 @@ var (
 	errUnreachable = errors.New("its issuer cannot be asked now")
 )
 
-func (v *Verifier) verify(ctx context.Context, service repositories.AuthService, token string) (map[string]any, error) {
+func (v *Verifier) verify(ctx context.Context, service repositories.AuthService, token, resource string) (map[string]any, error) {
 	if len(token) > mostToken {
 		return nil, errLong
 	}
@@ -123,7 +129,8 @@ func (v *Verifier) verify(ctx context.Context, service repositories.AuthService,
 	if err != nil {
 		return nil, err
 	}
-	if audience == "" || !slices.Contains(checked.Audience, audience) {
+	forResource := resource != "" && slices.Contains(checked.Audience, resource)
+	if !forResource && (audience == "" || !slices.Contains(checked.Audience, audience)) {
 		return nil, errAudience
 	}
 	// To whom and when it was issued (OpenID Connect Core 1.0, section 3.1.3.7, rules 4, 5 and 10): the authorized
@@ -131,7 +138,7 @@ func (v *Verifier) verify(ctx context.Context, service repositories.AuthService,
 	var given struct {
 		Party *string `json:"azp"`
 	}
-	if checked.Claims(&given) != nil || given.Party == nil && len(checked.Audience) > 1 || given.Party != nil && *given.Party != audience {
+	if !forResource && (checked.Claims(&given) != nil || given.Party == nil && len(checked.Audience) > 1 || given.Party != nil && *given.Party != audience) {
 		return nil, errParty
 	}
 	if checked.IssuedAt.After(v.now().Add(leeway)) {

@@ -179,7 +179,7 @@ func (x *rpcCall) fire(d trigger.Direct) (any, error) {
 		answered, err = x.server.Engine.Fire(ctx, d)
 		return err
 	}
-	chosen, followed := d.TriggerID != "", x.request.tasks() || x.request.notifies()
+	chosen, followed := d.TriggerID != "", x.request.tasks() || x.request.notifies() || ownerOf(x) != ""
 	if followed {
 		d.TriggerID, d.New = x.idOf(d), !chosen // it is known before the call has ended
 	}

@@ -145,6 +145,9 @@ func (x *rpcCall) task(id string) (task, error) {
 // look looks a task up: the call is nil for a trigger. Another client may fire the call between two
 // looks, so that look reads the trigger once more.
 func (x *rpcCall) look(id string) (record query.Record, call *pendingcalls.Call, err error) {
+	if !owns(x, id) {
+		return record, nil, unknownTask(query.ErrNotFound)
+	}
 	if record, err = x.record(id); !errors.Is(err, query.ErrNotFound) || x.server.Asked == nil {
 		return record, nil, unknownTask(err)
 	}
@@ -158,6 +161,9 @@ func (x *rpcCall) look(id string) (record query.Record, call *pendingcalls.Call,
 
 // record reads a trigger of the scope: of the session in the URL, or of any of the app.
 func (x *rpcCall) record(id string) (query.Record, error) {
+	if !owns(x, id) {
+		return query.Record{}, query.ErrNotFound
+	}
 	record, err := x.server.Engine.Trigger(x.ctx(), x.AppID, id)
 	if err == nil && x.SessionID != "" && record.SessionID != x.SessionID {
 		return record, query.ErrNotFound
@@ -357,10 +363,27 @@ func (x *rpcCall) idOf(d trigger.Direct) string {
 	if id == "" {
 		id = x.server.NewID()
 	}
-	if d.FrontEnd {
+	switch owner := ownerOf(x); {
+	case d.FrontEnd:
 		id = trigger.OwnID(d.SessionID, id)
+	case owner != "":
+		id = trigger.OwnID(owner, id)
 	}
 	return id
+}
+
+// ownerOf is the user of the app whom the ids of triggers are to name: at the app's URL, users of an issuer see no more
+// than what they have fired themselves. It is empty where the key or the session in the URL says what may be seen.
+func ownerOf(x *rpcCall) string {
+	if x.SessionID != "" {
+		return ""
+	}
+	return auth.PrincipalOf(x.c).Bearer()
+}
+
+func owns(x *rpcCall, id string) bool {
+	owner := ownerOf(x)
+	return owner == "" || trigger.OwnID(owner, id) == id
 }
 
 // errSlow means that a call goes on, and its client follows it as a task.

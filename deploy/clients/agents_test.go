@@ -39,7 +39,7 @@ const asTasks = `{"tools":[
 
 type agents struct {
 	*service
-	app, key, idToken, endpoint string
+	app, key, idToken, endpoint, issuer string
 }
 
 func forAgents(t *testing.T) agents {
@@ -67,35 +67,52 @@ func forAgents(t *testing.T) agents {
 	t.Cleanup(endpoint.Close)
 	issuer, idToken := corp(t)
 	s := dev(t)
-	s.Call("PUT", "/v1/apps/clinic", `{"authServices":[{"name":"corp","type":"oidc","issuer":"`+issuer+`","audience":"clinic"}]}`)
+	s.Call("PUT", "/v1/apps/clinic", `{"authServices":[{"name":"corp","type":"oidc","issuer":"`+issuer+`","audience":"clinic","agents":"`+s.URL+`"}]}`)
+	s.Call("PUT", "/v1/apps/clinic/sessions/s1", `{"user":"anna"}`)
 	s.Call("PUT", "/v1/apps/clinic/repositories/desk", strings.ReplaceAll(clinic, "%URL%", endpoint.URL))
 	s.Call("PUT", "/v1/apps/clinic/sessions/s1/repositories/own", strings.ReplaceAll(ofUsers, "%URL%", endpoint.URL))
 	s.Call("PUT", "/v1/apps/clinic/sessions/s2/repositories/own", strings.ReplaceAll(asTasks, "%URL%", endpoint.URL))
 	var made struct{ Key string }
 	require.NoError(t, json.Unmarshal(s.Call("POST", "/v1/apps/clinic/keys", `{"scopes":["triggers"]}`), &made))
-	return agents{s, s.URL + "/v1/apps/clinic", made.Key, idToken, endpoint.URL}
+	return agents{s, s.URL + "/v1/apps/clinic", made.Key, idToken, endpoint.URL, issuer}
 }
 
+// corp is an issuer that gives each client access tokens of anna, for what they ask for.
 func corp(t *testing.T) (issuer, idToken string) {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	require.NoError(t, err)
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: key, KeyID: "k"}}, nil)
+	require.NoError(t, err)
+	tokenFor := func(audience string) (string, error) {
+		claims, err := json.Marshal(map[string]any{"iss": issuer, "aud": audience, "sub": "anna", "email": "anna@example.org", "exp": time.Now().Add(time.Hour).Unix()})
+		if err != nil {
+			return "", err
+		}
+		signed, err := signer.Sign(claims)
+		if err != nil {
+			return "", err
+		}
+		return signed.CompactSerialize()
+	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var answer any = jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "k"}}}
-		if strings.HasPrefix(r.URL.Path, "/.well-known") {
-			answer = map[string]string{"issuer": issuer, "jwks_uri": issuer + "/keys"}
+		switch {
+		case strings.HasPrefix(r.URL.Path, "/.well-known"):
+			answer = map[string]any{
+				"issuer": issuer, "jwks_uri": issuer + "/keys", "token_endpoint": issuer + "/token", "authorization_endpoint": issuer + "/authorize",
+				"response_types_supported": []string{"code"}, "token_endpoint_auth_methods_supported": []string{"client_secret_basic"},
+			}
+		case r.URL.Path == "/token":
+			token, err := tokenFor(r.PostFormValue("resource"))
+			answer = map[string]any{"access_token": token, "token_type": "Bearer", "expires_in": 3600, "bad": err != nil}
 		}
+		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(answer)
 	}))
 	t.Cleanup(server.Close)
 	issuer = server.URL
-	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: jose.RS256, Key: jose.JSONWebKey{Key: key, KeyID: "k"}}, nil)
-	require.NoError(t, err)
-	claims, err := json.Marshal(map[string]any{"iss": issuer, "aud": "clinic", "sub": "anna", "email": "anna@example.org", "exp": time.Now().Add(time.Hour).Unix()})
-	require.NoError(t, err)
-	signed, err := signer.Sign(claims)
-	require.NoError(t, err)
-	idToken, err = signed.CompactSerialize()
+	idToken, err = tokenFor("clinic")
 	require.NoError(t, err)
 	return issuer, idToken
 }
@@ -139,6 +156,9 @@ asked: At what hour?
 move: {"bad":false,"move":{"day":"Monday","hour":9}}
 measure: no more | failed
 `,
+	"oauth.mjs": `tools: book cancel my-appointments
+mine: {"bad":false,"mine":{"who":"anna@example.org"}}
+`,
 	"openai.mjs": `tools: book cancel my-appointments
 booked: {"bad":false,"book":{"day":"Monday"}}
 agent: …{\"bad\":false,\"book\":{\"day\":\"Friday\"}}…
@@ -160,6 +180,7 @@ func TestAgentsOfOthersWorkWithTheTools(t *testing.T) {
 			s := forAgents(t)
 			arguments := map[string][]string{
 				"toolbox.mjs":   {s.app + "/sessions/s1", s.key, s.idToken},
+				"oauth.mjs":     {s.app + "/sessions/s1/mcp", s.issuer, "agent", "secret"},
 				"mcp.mjs":       {s.app, "sessions/s1", s.key, testbed.AdminKey},
 				"mcp-tasks.mjs": {s.app, "sessions/s2", s.key, s.endpoint + "/release"},
 			}[client]

@@ -51,6 +51,9 @@ type AuthService struct {
 	// Of oidc: the iss of its tokens, an absolute http or https URL under which its keys are found.
 	Issuer   string `json:"issuer,omitempty"`
 	Audience string `json:"audience,omitempty"` // Of oidc: the aud that tokens must be for.
+	// Of oidc: the origin at which agents reach this service, as https://earshot.example. Access tokens of the issuer
+	// are bearers at the app's MCP URLs there.
+	Agents string `json:"agents,omitempty"`
 }
 
 // Source is a database, an HTTP API or an MCP server that tools work on. postgres needs host, database and user;

@@ -64,7 +64,8 @@ func (s *Service) Routes() map[string]bool {
 	found := map[string]bool{}
 	for _, route := range s.Handler.(*echo.Echo).Routes() {
 		if route.Method != "HEAD" {
-			found[route.Method+" "+regexp.MustCompile(`:(\w+)`).ReplaceAllString(route.Path, "{$1}")] = true
+			path := strings.Replace(route.Path, "*", ":path", 1)
+			found[route.Method+" "+regexp.MustCompile(`:(\w+)`).ReplaceAllString(path, "{$1}")] = true
 		}
 	}
 	return found

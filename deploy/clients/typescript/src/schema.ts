@@ -1094,6 +1094,8 @@ export interface components {
         };
         /** @description How ID tokens are verified: google needs clientId, oidc needs issuer and audience. */
         AuthService: {
+            /** @description Of oidc: the origin at which agents reach this service, as https://earshot.example. Access tokens of the issuer are bearers at the app's MCP URLs there. */
+            agents?: string;
             /** @description Of oidc: the aud that tokens must be for. */
             audience?: string;
             /** @description Of google: the OAuth client that tokens must be for. */
@@ -2404,7 +2406,7 @@ export interface components {
          * @description What is wrong, for programs. It stays the same for ever; a later version may have further ones.
          * @enum {string}
          */
-        ProblemCode: "invalid_body" | "invalid_query" | "invalid_cursor" | "invalid_path" | "invalid_header" | "invalid_idempotency_key" | "idempotency_key_differs" | "max_tokens_exceeded" | "capability_missing" | "key_missing" | "key_invalid" | "key_expired" | "user_unverified" | "forbidden" | "scope_missing" | "origin_not_allowed" | "host_not_allowed" | "model_not_allowed" | "not_found" | "unknown_path" | "unknown_app" | "unknown_session" | "unknown_repository" | "unknown_tool" | "unknown_webhook" | "unknown_trigger" | "unknown_message" | "unknown_draft" | "unknown_key" | "unknown_module" | "not_explained" | "method_not_allowed" | "body_timeout" | "message_id_reused" | "draft_replaced" | "draft_decided" | "trigger_id_reused" | "trigger_ended" | "trigger_owes" | "digest_differs" | "no_answer_awaited" | "session_closed" | "session_of_another_user" | "in_use" | "precondition_failed" | "body_too_long" | "unsupported_media_type" | "invalid_values" | "limit_reached" | "scopes_exceeded" | "upgrade_required" | "rate_limited" | "sign_in_paused" | "streams_exceeded" | "internal_error" | "model_not_configured" | "message_undecided" | "model_unreachable" | "model_busy" | "store_unavailable" | "store_full" | "events_unavailable" | "session_erasing" | "overloaded" | "not_ready" | "interrupted";
+        ProblemCode: "invalid_body" | "invalid_query" | "invalid_cursor" | "invalid_path" | "invalid_header" | "invalid_idempotency_key" | "idempotency_key_differs" | "max_tokens_exceeded" | "capability_missing" | "key_missing" | "key_invalid" | "key_expired" | "user_unverified" | "forbidden" | "scope_missing" | "origin_not_allowed" | "host_not_allowed" | "model_not_allowed" | "not_found" | "unknown_path" | "unknown_app" | "unknown_session" | "unknown_repository" | "unknown_tool" | "unknown_webhook" | "unknown_trigger" | "unknown_message" | "unknown_draft" | "unknown_key" | "unknown_module" | "not_explained" | "method_not_allowed" | "body_timeout" | "message_id_reused" | "draft_replaced" | "draft_decided" | "trigger_id_reused" | "trigger_ended" | "trigger_owes" | "digest_differs" | "no_answer_awaited" | "session_closed" | "session_of_another_user" | "in_use" | "precondition_failed" | "body_too_long" | "unsupported_media_type" | "invalid_values" | "limit_reached" | "scopes_exceeded" | "upgrade_required" | "rate_limited" | "sign_in_paused" | "streams_exceeded" | "internal_error" | "model_not_configured" | "message_undecided" | "model_unreachable" | "model_busy" | "issuer_unavailable" | "store_unavailable" | "store_full" | "events_unavailable" | "session_erasing" | "overloaded" | "not_ready" | "interrupted";
         /** @description The replica can work. */
         Ready: {
             /** @description Where verbose asks for them. */
@@ -2611,6 +2613,17 @@ export interface components {
              * @description The moment from which on all events are sent again, as far as the stream has them; without it what did not arrive.
              */
             since?: string | null;
+        };
+        /** @description Whose access tokens are good at an MCP URL (RFC 9728). */
+        ResourceMetadata: {
+            /** @description Issuers whose tokens are good there. */
+            authorization_servers: string[];
+            /** @description How a token is sent: by header alone. */
+            bearer_methods_supported: string[];
+            /** @description The MCP URL, for which a token is to be. */
+            resource: string;
+            /** @description openid alone: what a user may do is not in a token's scopes. */
+            scopes_supported: string[];
         };
         /** @description A request of the Responses API as OpenAI describes it. All fields go to the model; these are read here as well. */
         ResponseRequest: {
@@ -3514,6 +3527,11 @@ export interface components {
         ofUser: string;
         /** @description desc: the newest first; asc: the oldest. Without it triggers come newest first, and messages oldest first. */
         order: "asc" | "desc";
+        /**
+         * @description The path of an MCP URL, without its first slash.
+         * @example v1/apps/clinic/mcp
+         */
+        path: string;
         /**
          * @description respond-async: answer 202 as soon as the message is stored (RFC 7240).
          * @example respond-async

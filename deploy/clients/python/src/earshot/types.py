@@ -10,7 +10,7 @@ EventToolName = str
 FaultCode = Literal['unknown_field', 'not_allowed', 'missing', 'wrong_type', 'not_supported', 'malformed_json', 'invalid_value']
 Id = str
 MergePatch = Dict[str, Any]
-ProblemCode = Literal['invalid_body', 'invalid_query', 'invalid_cursor', 'invalid_path', 'invalid_header', 'invalid_idempotency_key', 'idempotency_key_differs', 'max_tokens_exceeded', 'capability_missing', 'key_missing', 'key_invalid', 'key_expired', 'user_unverified', 'forbidden', 'scope_missing', 'origin_not_allowed', 'host_not_allowed', 'model_not_allowed', 'not_found', 'unknown_path', 'unknown_app', 'unknown_session', 'unknown_repository', 'unknown_tool', 'unknown_webhook', 'unknown_trigger', 'unknown_message', 'unknown_draft', 'unknown_key', 'unknown_module', 'not_explained', 'method_not_allowed', 'body_timeout', 'message_id_reused', 'draft_replaced', 'draft_decided', 'trigger_id_reused', 'trigger_ended', 'trigger_owes', 'digest_differs', 'no_answer_awaited', 'session_closed', 'session_of_another_user', 'in_use', 'precondition_failed', 'body_too_long', 'unsupported_media_type', 'invalid_values', 'limit_reached', 'scopes_exceeded', 'upgrade_required', 'rate_limited', 'sign_in_paused', 'streams_exceeded', 'internal_error', 'model_not_configured', 'message_undecided', 'model_unreachable', 'model_busy', 'store_unavailable', 'store_full', 'events_unavailable', 'session_erasing', 'overloaded', 'not_ready', 'interrupted']
+ProblemCode = Literal['invalid_body', 'invalid_query', 'invalid_cursor', 'invalid_path', 'invalid_header', 'invalid_idempotency_key', 'idempotency_key_differs', 'max_tokens_exceeded', 'capability_missing', 'key_missing', 'key_invalid', 'key_expired', 'user_unverified', 'forbidden', 'scope_missing', 'origin_not_allowed', 'host_not_allowed', 'model_not_allowed', 'not_found', 'unknown_path', 'unknown_app', 'unknown_session', 'unknown_repository', 'unknown_tool', 'unknown_webhook', 'unknown_trigger', 'unknown_message', 'unknown_draft', 'unknown_key', 'unknown_module', 'not_explained', 'method_not_allowed', 'body_timeout', 'message_id_reused', 'draft_replaced', 'draft_decided', 'trigger_id_reused', 'trigger_ended', 'trigger_owes', 'digest_differs', 'no_answer_awaited', 'session_closed', 'session_of_another_user', 'in_use', 'precondition_failed', 'body_too_long', 'unsupported_media_type', 'invalid_values', 'limit_reached', 'scopes_exceeded', 'upgrade_required', 'rate_limited', 'sign_in_paused', 'streams_exceeded', 'internal_error', 'model_not_configured', 'message_undecided', 'model_unreachable', 'model_busy', 'issuer_unavailable', 'store_unavailable', 'store_full', 'events_unavailable', 'session_erasing', 'overloaded', 'not_ready', 'interrupted']
 Reason = Literal['auth', 'request', 'timeout', 'blocked', 'outcome_unknown', 'cancelled']
 ToolName = str
 
@@ -159,6 +159,9 @@ class _AuthService(TypedDict):
 
 class AuthService(_AuthService, total=False):
     """How ID tokens are verified: google needs clientId, oidc needs issuer and audience."""
+    # Of oidc: the origin at which agents reach this service, as https://earshot.example. Access tokens of the
+    # issuer are bearers at the app's MCP URLs there.
+    agents: str
     # Of oidc: the aud that tokens must be for.
     audience: str
     # Of google: the OAuth client that tokens must be for.
@@ -1565,6 +1568,18 @@ class Resend(TypedDict, total=False):
     # The moment from which on all events are sent again, as far as the stream has them; without it what did
     # not arrive.
     since: Union[str, None]
+
+
+class ResourceMetadata(TypedDict):
+    """Whose access tokens are good at an MCP URL (RFC 9728)."""
+    # Issuers whose tokens are good there.
+    authorization_servers: List[str]
+    # How a token is sent: by header alone.
+    bearer_methods_supported: List[str]
+    # The MCP URL, for which a token is to be.
+    resource: str
+    # openid alone: what a user may do is not in a token's scopes.
+    scopes_supported: List[str]
 
 
 class ResponseRequest(TypedDict, total=False):

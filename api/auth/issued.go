@@ -1,0 +1,245 @@
+package auth
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/api/answer"
+	"earshot/api/identity"
+	"earshot/api/signin"
+	"earshot/repositories"
+	"earshot/repositories/secret"
+	"earshot/repositories/store"
+)
+
+// MetadataPath begins the path at which an MCP URL says whose tokens are good there; the URL's own path follows
+// (RFC 9728, section 3.1).
+const MetadataPath = "/.well-known/oauth-protected-resource"
+
+// Issued knows the access tokens that an app's own issuers have given to users: bearers at the app's MCP URLs.
+type Issued struct {
+	App     func(ctx context.Context, appID string) (*repositories.App, error)
+	Session func(ctx context.Context, appID, sessionID string) (*repositories.Session, error)
+	// Verify returns the claims of a token that is for a resource. Its error is an *identity.Refused.
+	Verify func(ctx context.Context, service repositories.AuthService, token, resource string) (map[string]any, error)
+}
+
+// ResourceMetadata is what an MCP URL says of itself (RFC 9728, section 2).
+type ResourceMetadata struct {
+	Resource string   `json:"resource"`
+	Issuers  []string `json:"authorization_servers"`
+	Methods  []string `json:"bearer_methods_supported"`
+	// Scopes are openid alone, which every issuer knows: what a user may do here is not in a token's scopes.
+	Scopes []string `json:"scopes_supported"`
+}
+
+// Metadata returns that of the MCP URL with this path at a host; nil where no issuer's tokens are good there, as at
+// one of an app that is not there.
+func (i *Issued) Metadata(ctx context.Context, host, path string) (*ResourceMetadata, error) {
+	appID, _, is := mcpPath(path)
+	if i == nil || !is {
+		return nil, nil
+	}
+	services, err := i.services(ctx, appID)
+	if err != nil || len(services) == 0 {
+		return nil, err
+	}
+	origin := services[0].Agents
+	for _, service := range services {
+		if at, err := url.Parse(service.Agents); err == nil && strings.EqualFold(at.Host, host) {
+			origin = service.Agents
+		}
+	}
+	found := &ResourceMetadata{Resource: origin + path, Methods: []string{"header"}, Scopes: []string{"openid"}}
+	for _, service := range services {
+		if service.Agents == origin {
+			found.Issuers = append(found.Issuers, service.Issuer)
+		}
+	}
+	return found, nil
+}
+
+// services are those of an app whose tokens agents may bring.
+func (i *Issued) services(ctx context.Context, appID string) (list []repositories.AuthService, err error) {
+	app, err := i.App(ctx, appID)
+	if errors.Is(err, repositories.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, service := range app.AuthServices {
+		if service.Agents != "" {
+			list = append(list, service)
+		}
+	}
+	return list, nil
+}
+
+// mcpPath reads the path of an MCP URL of an app or a session.
+func mcpPath(path string) (appID, sessionID string, is bool) {
+	rest, is := strings.CutPrefix(path, "/v1/apps/")
+	parts := strings.Split(rest, "/")
+	if !is || len(parts) < 2 {
+		return "", "", false
+	}
+	appID, parts = parts[0], parts[1:]
+	if parts[0] == "sessions" && len(parts) > 2 {
+		if sessionID, parts = parts[1], parts[2:]; !repositories.IsID(sessionID) {
+			return "", "", false
+		}
+	}
+	is = repositories.IsID(appID) && parts[0] == "mcp" && (len(parts) == 1 || len(parts) == 2 && repositories.IsID(parts[1]))
+	return appID, sessionID, is
+}
+
+// bearer is the user whose token was verified.
+type bearer struct{ service, issuer, subject string }
+
+// Bearer is the user as whom a principal came with the token of an issuer, the same text for the same user; empty
+// for any other principal.
+func (p Principal) Bearer() string {
+	if p.bearer.service == "" {
+		return ""
+	}
+	return p.bearer.issuer + " " + p.bearer.subject
+}
+
+// claimsKey is where the claims of a bearer are left.
+const claimsKey = "earshot.claims"
+
+// ClaimsOf returns the claims of the token with which a bearer came, and the service that has verified them; an
+// empty service for any other caller.
+func ClaimsOf(c echo.Context) (service string, claims map[string]any) {
+	claims, _ = c.Get(claimsKey).(map[string]any)
+	return PrincipalOf(c).bearer.service, claims
+}
+
+// issued finds the user of a token that names an issuer of the app. With any other credential nobody is found, and
+// no error.
+func (a Authenticator) issued(c echo.Context, sent secret.Secret) (who Principal, found bool, err error) {
+	ctx, path := c.Request().Context(), c.Request().URL.Path
+	appID, sessionID, is := mcpPath(path)
+	if a.Issued == nil || !is || !store.IsJWT(sent) {
+		return Principal{}, false, nil
+	}
+	services, err := a.Issued.services(ctx, appID)
+	if err != nil {
+		return Principal{}, true, err
+	}
+	var claims map[string]any
+	for _, service := range services {
+		if service.Issuer != issuerOf(sent) {
+			continue
+		}
+		if claims, err = a.Issued.Verify(ctx, service, sent.Reveal(), service.Agents+path); err == nil {
+			subject, _ := claims["sub"].(string)
+			who.bearer = bearer{service.Name, service.Issuer, subject}
+			break
+		}
+	}
+	switch {
+	case err != nil:
+		return Principal{}, true, a.SignIns.Settle(signin.DoorOf(ctx), signin.Try{Client: signin.ClientOf(c.Request()), Account: "token", Credential: sent, Strong: true}, refused(err))
+	case who.bearer.service == "":
+		return Principal{}, false, nil
+	case who.bearer.subject == "":
+		return Principal{}, true, refused(&identity.Refused{Reason: "it names no user (sub)"})
+	}
+	seconds, _ := claims["exp"].(json.Number)
+	expires, _ := seconds.Float64()
+	who.appID, who.SessionID, who.Expires = appID, sessionID, time.Unix(int64(expires), 0)
+	if sessionID == "" {
+		who.scopes, who.RootKey = []store.Permission{store.PermitTriggers}, serviceName+who.bearer.service
+	} else if err := a.ofSession(ctx, who); err != nil {
+		return Principal{}, true, err
+	}
+	c.Set(claimsKey, claims)
+	return who, true, nil
+}
+
+// serviceName begins the name of a user who has come with the token of a service.
+const serviceName = "service:"
+
+func issuerOf(token secret.Secret) string {
+	var said struct {
+		Issuer string `json:"iss"`
+	}
+	text, err := base64.RawURLEncoding.DecodeString(strings.Split(token.Reveal(), ".")[1])
+	if err != nil || json.Unmarshal(text, &said) != nil {
+		return ""
+	}
+	return said.Issuer
+}
+
+// refused is the problem of a token of an issuer that was not accepted.
+func refused(err error) error {
+	was := &identity.Refused{Reason: "it could not be verified"}
+	errors.As(err, &was)
+	code, detail := answer.KeyInvalid, "the access token was not accepted: "+was.Reason
+	switch was.Fault {
+	case "unavailable":
+		return answer.NewProblem(answer.IssuerUnavailable, detail).With("Retry-After", answer.Soon)
+	case "expired":
+		code = answer.KeyExpired
+	case "audience":
+		detail += "; it is to be the URL of the MCP server, as its metadata has it, or the audience of the service"
+	}
+	return answer.NewProblem(code, detail).With("WWW-Authenticate", answer.Challenge+`, error="invalid_token"`)
+}
+
+// ofSession returns why a user may not use a session: it is not the user's.
+func (a Authenticator) ofSession(ctx context.Context, who Principal) error {
+	session, err := a.Issued.Session(ctx, who.appID, who.SessionID)
+	if err != nil && !errors.Is(err, repositories.ErrNotFound) {
+		return err
+	}
+	if err != nil || session.User != who.bearer.subject {
+		return answer.NewProblem(answer.NotPermitted, "this session is of another user than the access token, or of none: its user has to be the token's sub")
+	}
+	return nil
+}
+
+// stillIssued returns why the token of an issuer is no longer good.
+func (a Authenticator) stillIssued(ctx context.Context, who Principal) error {
+	if !a.Now().Before(who.Expires) {
+		return errIssuedExpired
+	}
+	services, err := a.Issued.services(ctx, who.appID)
+	if err != nil {
+		return err
+	}
+	for _, service := range services {
+		if service.Name == who.bearer.service && service.Issuer == who.bearer.issuer {
+			if who.SessionID == "" {
+				return nil
+			}
+			return a.ofSession(ctx, who)
+		}
+	}
+	return errServiceOver
+}
+
+// challenged adds to a 401 at an MCP URL where its metadata is.
+func (a Authenticator) challenged(c echo.Context, err error) error {
+	problem := (*answer.Problem)(nil)
+	if !errors.As(err, &problem) || problem.Status != http.StatusUnauthorized {
+		return err
+	}
+	found, failed := a.Issued.Metadata(c.Request().Context(), c.Request().Host, c.Request().URL.Path)
+	if failed != nil || found == nil {
+		return err
+	}
+	at := strings.TrimSuffix(found.Resource, c.Request().URL.Path) + MetadataPath + c.Request().URL.Path
+	header := http.Header{}
+	problem.SetHeader(header)
+	return problem.With("WWW-Authenticate", header.Get("WWW-Authenticate")+`, resource_metadata="`+at+`"`)
+}
