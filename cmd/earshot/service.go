@@ -207,7 +207,7 @@ func (s *service) openEngine() (err error) {
 		return err
 	}
 	s.store.OnChange(s.engine.Wake)
-	s.refresher = refresh.New(refresh.Options{Store: s.store, Offer: s.caller.Offered, Pause: s.env.pause, Logger: s.log})
+	s.refresher = refresh.New(refresh.Options{Store: s.store, Offer: s.caller.Offered, Listen: s.caller.Listen, Pause: s.env.pause, Logger: s.log})
 	return s.openServer(registry)
 }
 

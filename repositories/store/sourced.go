@@ -135,6 +135,32 @@ func (r *repositoryRecords) EndRefresh(ctx context.Context, of Refresh, next tim
 	return err
 }
 
+// Refreshed lists sources that are looked at from time to time, of each partition so many at most.
+func (r *repositoryRecords) Refreshed(ctx context.Context, most int) (all []Refresh, err error) {
+	pipe, found := r.db.Pipeline(), make([]*redis.StringSliceCmd, keyspace.Partitions)
+	for n := range found {
+		found[n] = pipe.ZRange(ctx, keyspace.PartitionKeys(n).Refreshes(), 0, int64(most)-1)
+	}
+	_, _ = pipe.Exec(ctx) // every command has its own error
+	for _, names := range found {
+		if names.Err() != nil {
+			err = keyspace.Unavailable(names.Err())
+		}
+		for _, name := range names.Val() {
+			app, source, _ := strings.Cut(name, "/")
+			all = append(all, Refresh{AppID: app, Source: source})
+		}
+	}
+	return all, err
+}
+
+// RefreshNow has a source looked at without waiting, if anything is from it. A look that is under way is not enough: what
+// it reads may be older.
+func (r *repositoryRecords) RefreshNow(ctx context.Context, appID, source string) error {
+	k := keyspace.KeysOf(appID)
+	return keyspace.Unavailable(r.db.ZAddXX(ctx, k.Refreshes(), redis.Z{Score: 1, Member: appID + "/" + source}).Err())
+}
+
 // Sourced is a repository whose tools are those of a source, as it was when it was read.
 type Sourced struct {
 	Scope            repositories.Scope

@@ -1,5 +1,6 @@
 // Package refresh keeps the tools of repositories that have them from an MCP server as the
-// server has them: each source is looked at from time to time, by one replica at a time. A
+// server has them: each source is looked at from time to time, by one replica at a time, and at
+// once where its server says that they have changed. A
 // server that is away costs nothing but a line of the log: repositories keep their tools. One
 // look changes nothing that was written while it was under way.
 package refresh
@@ -32,32 +33,44 @@ type Store interface {
 	App(ctx context.Context, appID string) (*repositories.App, error)
 	DueRefreshes(ctx context.Context, lease time.Duration, most int) ([]store.Refresh, error)
 	EndRefresh(ctx context.Context, r store.Refresh, next time.Duration) error
+	Refreshed(ctx context.Context, most int) ([]store.Refresh, error)
+	RefreshNow(ctx context.Context, appID, source string) error
 	SourcedFrom(ctx context.Context, appID, source string) ([]store.Sourced, error)
 	ReplaceTools(ctx context.Context, of store.Sourced, tools []repositories.Tool) (changed bool, err error)
 }
 
-// Options of a Refresher; all are needed.
+// Options of a Refresher; all but Listen are needed.
 type Options struct {
 	Store Store
 	// Offer asks the server of a source for its tools, and says what of them was left out.
 	Offer func(ctx context.Context, app *repositories.App, source string) (tools []repositories.Tool, notes []string, err error)
+	// Listen calls changed when it begins to hear the server of a source, and whenever that says that its tools have
+	// changed, until ctx or the stream ends. Not offered: the server says no such thing. Missing: nobody listens.
+	Listen func(ctx context.Context, app *repositories.App, source string, changed func()) (offered bool, err error)
 	// Pause waits, or returns the error of ctx, which ended.
 	Pause  func(ctx context.Context, d time.Duration) error
 	Logger *slog.Logger
 }
 
 // Refresher looks at the sources that are due.
-type Refresher struct{ Options }
+type Refresher struct {
+	Options
+	listeners
+}
 
 // New returns a Refresher.
-func New(o Options) *Refresher { return &Refresher{o} }
+func New(o Options) *Refresher { return &Refresher{o, listeners{of: map[string]bool{}}} }
 
 // Run looks at what is due until ctx ends.
 func (r *Refresher) Run(ctx context.Context) {
 	var under sync.WaitGroup
 	defer under.Wait()
+	defer r.listening.Wait()
 	slots, troubles := make(chan struct{}, atOnce), outages.New(r.Logger)
-	for r.Pause(ctx, tick) == nil {
+	for n := 0; r.Pause(ctx, tick) == nil; n++ {
+		if n%ticksToListen == 0 {
+			r.listen(ctx)
+		}
 		room := cap(slots) - len(slots)
 		if room == 0 {
 			continue

@@ -1,0 +1,144 @@
+package refresh
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"sync"
+	"time"
+
+	"github.com/cenkalti/backoff/v5"
+
+	"earshot/repositories"
+	"earshot/repositories/panics"
+	"earshot/repositories/store"
+)
+
+const (
+	// mostListeners is how many servers a replica listens to; the tools of others are looked at as before.
+	mostListeners = 256
+	// ticksToListen is how many ticks pass until sources are found that nobody listens to.
+	ticksToListen = 10
+	// stillThere is the time between two looks whether a source that is listened to is as it was.
+	stillThere = time.Minute
+	// leastPause is the time between two looks that a server asks for, as between any two looks at a source.
+	leastPause = 5 * time.Second
+	// Pauses before a server is listened to again.
+	firstPause, longestPause = time.Second, 5 * time.Minute
+)
+
+// listeners are the sources that this replica listens to. Each replica listens; what they hear makes a source due, and
+// one of them looks.
+type listeners struct {
+	listening sync.WaitGroup
+	mu        sync.Mutex
+	of        map[string]bool
+}
+
+// listen begins to listen to the servers of sources that nobody listens to here. While the store is away there are none.
+func (r *Refresher) listen(ctx context.Context) {
+	if r.Listen == nil {
+		return
+	}
+	all, _ := r.Store.Refreshed(ctx, mostListeners)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, to := range all {
+		name := to.AppID + "/" + to.Source
+		if r.of[name] || len(r.of) >= mostListeners {
+			continue
+		}
+		r.of[name] = true
+		r.listening.Go(func() {
+			defer func() {
+				r.mu.Lock()
+				defer r.mu.Unlock()
+				delete(r.of, name)
+			}()
+			panics.Run(r.Logger, "refresh", name, func() { r.hear(ctx, to) })
+		})
+	}
+}
+
+// hear listens until ctx ends, or the source is gone or another. A server that offers nothing to hear is not asked again.
+func (r *Refresher) hear(ctx context.Context, to store.Refresh) {
+	pauses := backoff.NewExponentialBackOff()
+	pauses.InitialInterval, pauses.MaxInterval = firstPause, longestPause
+	source, app := r.source(ctx, to)
+	for app != nil {
+		stream, end := context.WithCancel(ctx)
+		news, lasted := make(chan struct{}, 1), false
+		var beside sync.WaitGroup
+		beside.Go(func() { r.refresh(stream, to, news) })
+		beside.Go(func() {
+			defer end()
+			for r.Pause(stream, stillThere) == nil && r.same(stream, to, source) {
+				lasted = true
+			}
+		})
+		offered, err := r.Listen(stream, app, to.Source, func() {
+			select {
+			case news <- struct{}{}:
+			default: // it is due already
+			}
+		})
+		end()
+		beside.Wait()
+		if !offered && err == nil { // the server may offer it when it is another
+			for r.Pause(ctx, stillThere) == nil && r.same(ctx, to, source) {
+			}
+			return
+		}
+		if lasted {
+			pauses.Reset()
+		}
+		r.Logger.DebugContext(ctx, "source.unheard", "app", to.AppID, "source", to.Source, "error", err)
+		if r.Pause(ctx, pauses.NextBackOff()) != nil || !r.same(ctx, to, source) {
+			return
+		}
+		source, app = r.source(ctx, to)
+	}
+}
+
+// refresh makes a source due for each piece of news, with a pause after it.
+func (r *Refresher) refresh(ctx context.Context, of store.Refresh, news <-chan struct{}) {
+	for {
+		select {
+		case <-news:
+		case <-ctx.Done():
+			return
+		}
+		if err := r.Store.RefreshNow(ctx, of.AppID, of.Source); err != nil && ctx.Err() == nil {
+			r.Logger.WarnContext(ctx, "source.unread", "app", of.AppID, "source", of.Source, "error", err.Error())
+		}
+		if r.Pause(ctx, leastPause) != nil {
+			return
+		}
+	}
+}
+
+// source reads a source with its app; a nil app: it is not there, or nothing can be read.
+func (r *Refresher) source(ctx context.Context, of store.Refresh) (repositories.Source, *repositories.App) {
+	app, err := r.Store.App(ctx, of.AppID)
+	if err != nil {
+		return repositories.Source{}, nil
+	}
+	source, there := app.Source(of.Source)
+	if !there || source.Type != repositories.SourceMCP {
+		return source, nil
+	}
+	return source, app
+}
+
+// same reports whether a source is as it was and something has its tools from it. While the store is away it is.
+func (r *Refresher) same(ctx context.Context, of store.Refresh, was repositories.Source) bool {
+	if _, err := r.Store.App(ctx, of.AppID); err != nil && !errors.Is(err, repositories.ErrNotFound) {
+		return ctx.Err() == nil
+	}
+	is, app := r.source(ctx, of)
+	if app == nil || !reflect.DeepEqual(is, was) {
+		return false
+	}
+	listed, err := r.Store.SourcedFrom(ctx, of.AppID, of.Source)
+	return err != nil || len(listed) > 0
+}
