@@ -45,7 +45,11 @@ export function withTasks(transport) {
       return void ask(call, 'tasks/update', { taskId, inputResponses }).then(() => follow(call, { taskId, pollIntervalMs: 0 }), (fault) => fail(call, fault));
     }
     calls.set(message.id, call);
-    return transport.send(call.message, options);
+    options?.requestSignal?.addEventListener('abort', () => calls.delete(message.id));
+    return transport.send(call.message, options).catch((fault) => {
+      calls.delete(message.id);
+      throw fault;
+    });
   }
 
   /** Makes a request about a task, in the client's name. */
@@ -74,7 +78,7 @@ export function withTasks(transport) {
         if (over.aborted || isPassing(fault)) continue; // the server may be away: the task is not
         return fail(call, fault);
       }
-      if (token !== undefined) {
+      if (token !== undefined && task.status === 'working') {
         const params = { progressToken: token, progress: ++call.progress, message: task.statusMessage ?? task.status };
         deliver?.({ jsonrpc: '2.0', method: 'notifications/progress', params });
       }

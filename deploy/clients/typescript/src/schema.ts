@@ -1056,7 +1056,7 @@ export interface components {
              * @enum {string}
              */
             action: "trigger.confirm" | "trigger.deny" | "trigger.cancel" | "trigger.retry" | "trigger.remove" | "triggers.retry" | "triggers.purge" | "session.erase" | "user.erase" | "key.create" | "key.revoke" | "app.change" | "app.delete" | "repository.change" | "repository.delete" | "tool.delete";
-            /** @description Who did it: the id of a key; admin; module: and the id of a module; session, a front-end by its session token; user, the words of a user. */
+            /** @description Who did it: the id of a key; admin; module: and the id of a module; service: and the name of the service that has verified a user; session, a front-end by its session token; user, the words of a user. */
             by: string;
             /** @description Names the entry. */
             id: string;
