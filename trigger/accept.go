@@ -369,7 +369,7 @@ func (ts *Turns) readTurn(a ledger.Acceptance, message *query.StoredMessage, kno
 		ts.Go(func() { ts.holds.retract(a.App, triggerID) })
 	}
 	t := &turn{
-		Turn: a.Turn, token: a.Token, age: found.Age, at: found.At, asked: found.Asked, unasked: found.Unasked, draft: &found.Draft,
+		Turn: a.Turn, token: a.Token, age: found.Age, at: found.At, asked: found.Asked, unasked: found.Unasked, takesBack: found.Retracted, draft: &found.Draft,
 		generation: store.Generation{App: found.AppGeneration, Session: found.SessionGeneration},
 	}
 	var err error

@@ -47,8 +47,11 @@ type turn struct {
 	// asked are the triggers whose question is the last thing that was put to the user, unasked others
 	// that wait for a yes.
 	asked, unasked []string
-	generation     store.Generation
-	known          knownConflicts
+	// takesBack are the triggers that the message takes back, and retracted what its answer says of them.
+	takesBack  []string
+	retracted  []query.Retracted
+	generation store.Generation
+	known      knownConflicts
 	// draft is what was found out before the message was accepted; nil if it is not.
 	draft *ledger.KeptDraft
 	// answered, if there is one, takes the answer before what it owes is written.
@@ -214,6 +217,9 @@ func (d *decider) giveBack(t *turn, cause error, retry time.Duration) error {
 // matchAndCommit decides a turn: by a plain answer to what was asked last, else by what the matcher
 // finds.
 func (d *decider) matchAndCommit(ctx context.Context, t *turn, request matcher.Request) (result matcher.Result, p *plan, err error) {
+	if t.retracted, err = d.retracted(ctx, t); err != nil {
+		return result, nil, err
+	}
 	result, plain, err := d.consented(ctx, t, request)
 	if err != nil {
 		return result, nil, err
@@ -228,6 +234,20 @@ func (d *decider) matchAndCommit(ctx context.Context, t *turn, request matcher.R
 		p, err = d.decideAndCommit(ctx, t, result)
 	}
 	return result, p, err
+}
+
+// retracted names the triggers that a turn takes back. One whose record is gone since, as after a crash, is left out.
+func (d *decider) retracted(ctx context.Context, t *turn) (all []query.Retracted, err error) {
+	for _, triggerID := range t.takesBack {
+		h, err := d.held(ctx, t.App, triggerID)
+		switch {
+		case err == nil:
+			all = append(all, query.Retracted{TriggerID: triggerID, Name: h.Record.Name})
+		case !errors.Is(err, query.ErrNotFound):
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // decideConsent decides a turn that says plainly yes or no, which is written down beforehand.
@@ -441,7 +461,7 @@ func (t *turn) carryOver(result matcher.Result) matcher.Result {
 // triggerOnce repository fires one tool, and the catch-all takes what nothing else matched.
 func (t *turn) decide(p *planner, result matcher.Result) (*planner, error) {
 	p.metadata, p.language, p.stage, p.generation, p.known = t.metadata(), t.language(), result.Stage, t.generation, t.known
-	p.doc.Claims, p.Answer.Auth, p.result = len(t.scope.Claims) > 0, t.message.Auth, result
+	p.doc.Claims, p.Answer.Auth, p.Answer.Retracted, p.result = len(t.scope.Claims) > 0, t.message.Auth, t.retracted, result
 	if t.scope.App.Settings.ChatEvents {
 		events := t.events()
 		p.chat = &events

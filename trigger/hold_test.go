@@ -1,6 +1,7 @@
 package trigger_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/matcher"
 	"earshot/repositories/keyspace"
 	"earshot/trigger"
 	"earshot/trigger/effect"
@@ -218,6 +220,38 @@ func TestNextMessageTakesBackWhatSaysSo(t *testing.T) {
 		kept := w.One("m4", "lamp")
 		w.timeOver(kept.TriggerID)
 		w.UntilState(kept.TriggerID, query.StateDelivered)
+	})
+}
+
+// TestAnswerSaysWhatItsMessageTookBack has messages take back what settles: at once, by the commit of a draft, and where
+// the message could not be decided at first.
+func TestAnswerSaysWhatItsMessageTookBack(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Put("s1", "shop", shop)
+		both := w.Say("n1", "lamp; lamp; mail").Matches
+		first, second := query.Retracted{TriggerID: both[0].TriggerID, Name: "lamp"}, query.Retracted{TriggerID: both[1].TriggerID, Name: "lamp"}
+		said := w.Say("n2", "no, wait")
+		require.Equal(t, []query.Retracted{first, second}, said.Retracted, "and not the mail")
+		require.Equal(t, said, w.Say("n2", "no, wait"))
+		w.UntilState(first.TriggerID, query.StateCancelled)
+		history := w.History("s1")
+		require.Equal(t, [][]query.Retracted{nil, {first, second}}, [][]query.Retracted{history[0].Retracted, history[1].Retracted})
+		require.Nil(t, w.Say("n3", "hello").Retracted, "once")
+
+		third := w.One("n4", "lamp")
+		draft, err := w.draft(w.Engine, "lamp")
+		require.NoError(t, err)
+		require.Nil(t, draft.Retracted, "it may be a cough")
+		committed, err := w.commit(w.Engine)
+		require.NoError(t, err)
+		require.Equal(t, []query.Retracted{{TriggerID: third.TriggerID, Name: "lamp"}}, committed.Retracted)
+
+		w.Matcher.Intercept(func(context.Context, matcher.Request) error { return &matcher.Unavailable{Reason: "it answered 500"} })
+		_, err = w.TrySay("n5", "no, wait")
+		require.Error(t, err)
+		w.UntilState(committed.Matches[0].TriggerID, query.StateCancelled)
+		w.Matcher.Intercept(nil)
+		require.Equal(t, []query.Retracted{{TriggerID: committed.Matches[0].TriggerID, Name: "lamp"}}, w.Say("n5", "no, wait").Retracted, "as soon as there is an answer")
 	})
 }
 

@@ -73,7 +73,7 @@ if not version then
   return {'noapp'}
 end
 local had = redis.call('HMGET', turns, turn.message .. id, turn.says .. id, turn.answer .. id, turn.ends .. id, turn.lease .. id,
-  turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, 'used', 'left', 'unfinished', 'asked', 'onnext', 'since', 'expires', 'session', 'questions', 'user')
+  turn.decision .. id, turn.arrived .. id, turn.verified .. id, turn.claims .. id, turn.failure .. id, 'used', 'left', 'unfinished', 'asked', 'onnext', 'since', 'expires', 'session', 'questions', 'user', turn.retracted .. id)
 local message, says, answer, decision = had[1], saysOf(had[7], had[2]), had[5] == '` + AsDecided + `' and had[5] or had[3], had[6]
 local holder, ends = leaseOf(had[5], had[4])
 local arrived, verified, claims, failed, used, left = had[7], had[8], tonumber(had[9]) or holder and 1 or 0, had[10], had[11], tonumber(had[12]) or 0
@@ -143,7 +143,7 @@ local chat, basis = app[4] == '1', lifeOf(app[2], generation) .. '\n' .. (had[18
 if chat and $basis ~= basis and (not message or claims >= tonumber($mostClaims)) then
   return {'unguessed', 'message', message or new, 'app', app[2] or '', 'session', generation or '', 'put', had[18] or ''}
 end
-local asked, retracted = had[14] or '', ''
+local asked, retracted = had[14] or '', had[21] or ''
 if not message then
   local over = overRate(app[3], @appRate, @sessionRate, {messages = 1, bytes = #new + #verifying, agent = $answer ~= ''})
   if over then return over end
@@ -162,12 +162,10 @@ if not message then
   if $answer == '' and (had[15] or '') ~= '' then
     retracted = had[15]
     redis.call('HDEL', turns, 'onnext')
-    change('takenback', token .. ' ' .. retracted)
+    change(turn.retracted .. id, retracted)
   end
 elseif holder == token then -- it has run before
   told = begins(redis.call('LINDEX', @chatOutbox, 0), token) and '1'
-  local of = redis.call('HGET', turns, 'takenback') or ''
-  if string.sub(of, 1, #token + 1) == token .. ' ' then retracted = string.sub(of, #token + 2) end
 end
 if draft[1] and draft[1] ~= says then
   redis.call('DEL', @draft)

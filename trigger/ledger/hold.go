@@ -47,9 +47,8 @@ type Move struct {
 
 // Besides the fields of turnFields the hash of a session has asked, the triggers whose
 // question was the last thing that was asked, with a + behind them when the user has said
-// something else since; onnext, those that the user's next message takes back; takenback, those
-// that one took back last, behind the token of who accepted it; and a field of sessionConfirmed
-// for each digest that was confirmed.
+// something else since; onnext, those that the user's next message takes back; and a field of
+// sessionConfirmed for each digest that was confirmed.
 const sessionConfirmed = "y:"
 
 // holdLua defines, for the commit script,

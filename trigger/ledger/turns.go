@@ -31,6 +31,7 @@ var turnFields = map[string]string{
 	"failure":   "f:", // JSON: why it was not decided
 	"explained": "e:", // why it was decided so, packed
 	"verified":  "v:", // claims that tools need, until it is decided
+	"retracted": "b:", // the triggers that it takes back, with a space between them
 }
 
 // TurnLua defines turn, a table of turnFields, and what reads fields of two forms: leaseOf(lease, ends), the token of a

@@ -74,7 +74,8 @@ type Entry struct {
 	Triggers []Match         `json:"triggers"` // the earlier name of Matches, the same
 	Rejected []Rejected      `json:"rejected,omitempty"`
 	Reply    json.RawMessage `json:"reply,omitempty"`
-	// ReplyType and Auth are those of the Answer.
+	// Retracted, ReplyType and Auth are those of the Answer.
+	Retracted []Retracted       `json:"retracted,omitempty"`
 	ReplyType string            `json:"replyType,omitempty"`
 	Auth      map[string]string `json:"auth,omitempty"`
 }
@@ -283,7 +284,7 @@ func readEntry(id string, stored ledger.StoredMessage) (Entry, error) {
 		return Entry{}, fmt.Errorf("the decision of message %q cannot be read: %w", id, err)
 	}
 	if decided.Matches != nil {
-		entry.Matches, entry.Rejected = decided.Matches, decided.Rejected
+		entry.Matches, entry.Rejected, entry.Retracted = decided.Matches, decided.Rejected, decided.Retracted
 	}
 	if stored.Reply != "" {
 		entry.Reply, entry.ReplyType = json.RawMessage(stored.Reply), ReplyType(json.RawMessage(stored.Reply))

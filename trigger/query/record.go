@@ -20,9 +20,11 @@ import (
 
 // Answer is the outcome of a message. Its JSON is the response of the REST call.
 type Answer struct {
-	MessageID string          `json:"messageId"`
-	Matches   []Match         `json:"matches"`
-	Rejected  []Rejected      `json:"rejected"`
+	MessageID string     `json:"messageId"`
+	Matches   []Match    `json:"matches"`
+	Rejected  []Rejected `json:"rejected"`
+	// Retracted are the triggers that settled and that the message took back.
+	Retracted []Retracted     `json:"retracted,omitempty"`
 	Reply     json.RawMessage `json:"reply"`
 	// ReplyType is json if the reply is a result other than a text, else empty.
 	ReplyType string `json:"replyType,omitempty"`
@@ -113,6 +115,12 @@ type Rejected struct {
 	Errors       []parameters.ValueFault `json:"errors"`
 	// Ask is what to ask the user next; empty if no parameter that lacks a value has a question.
 	Ask string `json:"ask,omitempty"`
+}
+
+// Retracted is a trigger that a message took back.
+type Retracted struct {
+	TriggerID string `json:"triggerId"`
+	Name      string `json:"name"`
 }
 
 // Due reports whether the effects of a match are not deferred, and it has some of its own.

@@ -17,6 +17,8 @@ type Answer struct {
 	Matches []Match         `json:"matches"` // the tools that fired
 	// The tools that the message called for and that did not fire, since values are missing or wrong.
 	Rejected []Rejected `json:"rejected"`
+	// The triggers that settled, of tools with cancelOnNext, and that the message took back.
+	Retracted []Retracted `json:"retracted,omitempty"`
 	// The model's text, the result of a returnDirect tool, or null for no reply.
 	Reply json.RawMessage `json:"reply"`
 	// json where the reply is a result that is no text; missing for a text.
@@ -91,6 +93,12 @@ type Rejected struct {
 	Values  Values       `json:"values"`  // what is known of its values so far
 }
 
+// Retracted is a trigger that a message took back: it ends as cancelled.
+type Retracted struct {
+	TriggerID string `json:"triggerId"`
+	Name      string `json:"name"`
+}
+
 // Entry is a message of the history.
 type Entry struct {
 	MessageID string            `json:"messageId"`
@@ -102,6 +110,7 @@ type Entry struct {
 	Rejected  []Rejected        `json:"rejected,omitempty"`  // the tools that it called for and that did not fire
 	Reply     json.RawMessage   `json:"reply,omitempty"`     // the reply to it, as in its answer; missing if there is none
 	ReplyType string            `json:"replyType,omitempty"` // json where the reply is a result that is no text; missing for a text
+	Retracted []Retracted       `json:"retracted,omitempty"` // the triggers that it took back, as in its answer
 	// decided, pending (being worked on) or failed (not decided: error says why, and the same messageId tries again).
 	State    string    `json:"state"`
 	Text     string    `json:"text"`        // what was said

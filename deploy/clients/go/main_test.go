@@ -102,7 +102,7 @@ var types = map[string]any{
 	"App": earshot.AppDefinition{}, "Module": earshot.Module{}, "AuthService": earshot.AuthService{}, "Source": earshot.Source{}, "SourceAuth": earshot.SourceAuth{},
 	"Settings": earshot.Settings{}, "Repository": earshot.Repository{}, "Options": earshot.Options{}, "Tool": earshot.Tool{}, "Request": earshot.Request{},
 	"Basic": earshot.Basic{}, "Bearer": earshot.Bearer{}, "Parameter": earshot.Parameter{}, "ToolboxParameter": earshot.Parameter{}, "Claim": earshot.Claim{},
-	"Answer": earshot.Answer{}, "Match": earshot.Match{}, "CallState": earshot.CallState{}, "EventState": earshot.EventState{}, "Rejected": earshot.Rejected{},
+	"Answer": earshot.Answer{}, "Match": earshot.Match{}, "CallState": earshot.CallState{}, "EventState": earshot.EventState{}, "Rejected": earshot.Rejected{}, "Retracted": earshot.Retracted{},
 	"Entry": earshot.Entry{}, "Record": earshot.Record{}, "Attempt": earshot.Attempt{}, "Sent": earshot.Sent{}, "Moved": earshot.Moved{}, "Retried": earshot.Retried{},
 	"Session": earshot.SessionState{}, "SessionRequest": earshot.SessionDefinition{}, "OpenCall": earshot.OpenCall{}, "Message": earshot.Message{}, "Earlier": earshot.Earlier{}, "Direct": earshot.Direct{},
 	"MadeKey": earshot.Key{}, "KeyRequest": earshot.KeyRequest{}, "MadeToken": earshot.Token{}, "Caller": earshot.Caller{}, "FoundTool": earshot.ScopedTool{},
