@@ -85,7 +85,7 @@ var accessGroups = []struct {
 		"GET " + ofApp + "/events", "GET " + ofSession + "/triggers",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitMessages, store.PermitTriggers}, FrontEnd: true}, []string{
-		"GET " + ofSession + "/events",
+		"GET " + ofSession + "/events", "GET " + pathSocket,
 	}},
 }
 

@@ -69,7 +69,7 @@ var permitted = map[string]string{
 	"GET /v1/apps/{appId}/sessions/{sessionId}/export": "messages", "DELETE /v1/apps/{appId}/triggers/{triggerId}": "triggers",
 	"POST /v1/apps/{appId}/triggers/retry": "triggers", "DELETE /v1/apps/{appId}/triggers": "triggers",
 
-	"GET /v1/apps/{appId}/sessions/{sessionId}/events": "messages triggers token", "GET /v1/apps/{appId}/events": "messages triggers",
+	"GET /v1/apps/{appId}/sessions/{sessionId}/events": "messages triggers token", "GET /v1/apps/{appId}/sessions/{sessionId}/socket": "messages triggers token", "GET /v1/apps/{appId}/events": "messages triggers",
 }
 
 // bodies that are good, for the routes that need one.
@@ -214,6 +214,9 @@ func TestEveryRouteLetsInWhomTheContractNamesAndNobodyElse(t *testing.T) {
 			switch {
 			case unknown[kind]:
 				require.Equal(t, 401, got.StatusCode, "%s as %s: %s", operation, kind, got.Body)
+			case lets(operation, kind) && strings.HasSuffix(path, "/socket"):
+				require.Equal(t, 426, got.StatusCode, "%s as %s: %s", operation, kind, got.Body)
+				continue
 			case lets(operation, kind):
 				require.Less(t, got.StatusCode, 300, "%s as %s: %s", operation, kind, got.Body)
 				continue

@@ -110,13 +110,15 @@ type Options struct {
 	SignIns *signin.Guard
 	// Now is the clock of log lines and of what expires. Missing: time.Now.
 	Now func() time.Time
+
+	rest http.Handler // that of New, which sockets ask
 }
 
 // New returns the handler of every route. It is safe for concurrent use.
 func New(options Options) http.Handler {
 	options = options.withDefaults()
 	router := echo.New()
-	router.HTTPErrorHandler = answer.WriteError
+	router.HTTPErrorHandler, options.rest = answer.WriteError, router
 	router.Pre(unslashed)
 	table, open, long := options.routes(), map[string]bool{}, map[string]int64{}
 	for _, endpoint := range table {

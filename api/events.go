@@ -53,40 +53,60 @@ func (h events) routes() []route {
 func (h events) stream(c echo.Context) error {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer cancel()
-	if _, err := h.apps.App(ctx, c.Param("appId")); err != nil {
-		return err
-	}
-	leave, err := h.limit.Enter(scopeOf(c))
+	begun, err := h.open(ctx, c)
 	if err != nil {
 		return err
 	}
-	defer leave()
-	by := &openedWith{Principal: auth.PrincipalOf(c), session: scopeOf(c)}
-	by.watch = auth.NewWatch(h.by.Now, func(ctx context.Context) error { return h.by.StillGood(ctx, by.Principal) })
-	if by.outlives = by.session.SessionID != "" && !by.FrontEnd(); by.outlives {
-		if by.life, err = h.by.Keys.LifeOf(ctx, by.session.AppID, by.session.SessionID); err != nil {
-			return err
-		}
-	}
-	after, err := h.start(ctx, c)
-	if err != nil {
-		return err
-	}
-	published, err := h.events.Follow(ctx, c.Param("appId"), c.Param("sessionId"), after)
-	if err != nil {
-		return unreadable(err)
-	}
+	defer begun.leave()
 	out := &eventWriter{out: c.Response(), with: http.NewResponseController(c.Response())}
 	out.out.Header().Set("Content-Type", "text/event-stream")
 	out.out.Header().Set("X-Accel-Buffering", "no") // nginx would collect events
 	out.out.WriteHeader(http.StatusOK)
 	// The id comes before any event: else a client that has seen nothing would lose what comes while it is gone.
-	fmt.Fprintf(&out.text, "retry: %d\nid: %d\n\n", retryAfter, after)
+	fmt.Fprintf(&out.text, "retry: %d\nid: %d\n\n", retryAfter, begun.after)
 	if err := out.flush(); err != nil || c.Request().Method == http.MethodHead {
 		return nil
 	}
-	h.pump(ctx, out, published, by)
+	h.pump(ctx, out, begun)
 	return nil
+}
+
+// stream is one that is about to begin.
+type stream struct {
+	after     uint64 // the sequence behind which it begins
+	published <-chan effect.Published
+	by        *openedWith
+	leave     func() // gives its place back
+}
+
+// open takes a place for a stream, and finds where it begins.
+func (h events) open(ctx context.Context, c echo.Context) (begun stream, err error) {
+	if _, err := h.apps.App(ctx, c.Param("appId")); err != nil {
+		return begun, err
+	}
+	by := &openedWith{Principal: auth.PrincipalOf(c), session: scopeOf(c)}
+	if begun.leave, err = h.limit.Enter(by.session); err != nil {
+		return begun, err
+	}
+	defer func() {
+		if err != nil {
+			begun.leave()
+		}
+	}()
+	by.watch = auth.NewWatch(h.by.Now, func(ctx context.Context) error { return h.by.StillGood(ctx, by.Principal) })
+	if by.outlives = by.session.SessionID != "" && !by.FrontEnd(); by.outlives {
+		if by.life, err = h.by.Keys.LifeOf(ctx, by.session.AppID, by.session.SessionID); err != nil {
+			return begun, err
+		}
+	}
+	begun.by = by
+	if begun.after, err = h.start(ctx, c); err != nil {
+		return begun, err
+	}
+	if begun.published, err = h.events.Follow(ctx, by.session.AppID, by.session.SessionID, begun.after); err != nil {
+		err = unreadable(err)
+	}
+	return begun, err
 }
 
 // Where a client says which event it has seen last: a browser that connects again by itself in the header, and
@@ -136,35 +156,56 @@ const (
 	tokenExpired  = "token.expired" // the last event of its stream
 )
 
-// pump writes events until the client, the tail, the key or this process ends.
-func (h events) pump(ctx context.Context, out *eventWriter, published <-chan effect.Published, by *openedWith) {
+// eventSink is where the events of a stream go. After an error its client is gone.
+type eventSink interface {
+	event(event effect.Published) error
+	// notice sends an event of the service itself, without an id: the client resumes behind the last of the stream.
+	notice(name string, data tokenEnd) error
+	alive() error
+}
+
+// ending is why a stream ends.
+type ending int
+
+const (
+	gone    ending = iota // its client is
+	behind                // its reader is too slow, or the events cannot be read: it may go on behind the last
+	over                  // its key, token or session is
+	parting               // this process stops
+)
+
+// pump writes events until the client, the tail, the key or this process ends, and says which.
+func (h events) pump(ctx context.Context, out eventSink, of stream) ending {
+	by := of.by
 	beats, checks := time.NewTicker(heartbeat), time.NewTicker(auth.Recheck)
 	defer beats.Stop()
 	defer checks.Stop()
 	if by.warn(out, h.by.Now()) != nil {
-		return
+		return gone
 	}
 	for {
 		select {
-		case event, open := <-published:
+		case event, open := <-of.published:
 			// The token of a front-end reads no repositories.
 			shows := !by.FrontEnd() || !strings.HasPrefix(event.Subject, "tool.changed.")
-			if !open || shows && out.event(event) != nil {
-				return
+			if !open {
+				return behind
+			}
+			if shows && out.event(event) != nil {
+				return gone
 			}
 		case <-beats.C:
-			out.text.WriteString(": alive\n\n")
-			if out.flush() != nil {
-				return
+			if out.alive() != nil {
+				return gone
 			}
 		case <-checks.C:
-			if !h.stillOpen(ctx, out, by) {
-				return
+			if end, ends := h.ended(ctx, out, by); ends {
+				return end
 			}
 		case <-h.closing:
-			return
+			return parting
 		case <-ctx.Done():
-			return
+			return gone
 		}
 	}
 }
@@ -186,7 +227,7 @@ type tokenEnd struct {
 }
 
 // warn says once, when it is time, when the key or token ends.
-func (o *openedWith) warn(out *eventWriter, now time.Time) error {
+func (o *openedWith) warn(out eventSink, now time.Time) error {
 	if o.warned || o.Expires.IsZero() || now.Before(o.Expires.Add(-tokenWarning)) {
 		return nil
 	}
@@ -194,29 +235,29 @@ func (o *openedWith) warn(out *eventWriter, now time.Time) error {
 	return out.notice(tokenExpiring, tokenEnd{ExpiresAt: o.Expires})
 }
 
-// stillOpen reports whether the stream's key or token is still good, and sends notices of its end: before, and
-// when it has come.
-func (h events) stillOpen(ctx context.Context, out *eventWriter, by *openedWith) bool {
+// ended reports whether a stream has to end as its key or token is good no more, and sends notices of that: before,
+// and when it has come.
+func (h events) ended(ctx context.Context, out eventSink, by *openedWith) (end ending, ends bool) {
 	now := h.by.Now()
 	if !by.Expires.IsZero() && !now.Before(by.Expires) {
 		_ = out.notice(tokenExpired, tokenEnd{ExpiresAt: by.Expires}) // it is the last
-		return false
+		return over, true
 	}
 	if by.warn(out, now) != nil {
-		return false
+		return gone, true
 	}
 	err := by.watch.Over(ctx)
 	switch {
 	case err == nil && !by.outlives:
-		return true
+		return over, false
 	case err == nil: // unless the session was closed or erased since
 		life, err := h.by.Keys.LifeOf(ctx, by.session.AppID, by.session.SessionID)
-		return err != nil || life == by.life
+		return over, err == nil && life != by.life
 	case answer.IsUnavailable(err):
-		return false
+		return behind, true
 	}
 	_ = out.notice(tokenExpired, tokenEnd{ExpiresAt: by.Expires, Detail: answer.ProblemOf(auth.Unauthorized(err)).Detail})
-	return false
+	return over, true
 }
 
 const (
@@ -231,10 +272,15 @@ type eventWriter struct {
 	text bytes.Buffer
 }
 
+// kindOf is the first two words of an event's subject.
+func kindOf(event effect.Published) string {
+	words := strings.SplitN(event.Subject, ".", 3)
+	return strings.Join(words[:min(2, len(words))], ".")
+}
+
 // event sends one event: its sequence, the first two words of its subject, its payload.
 func (w *eventWriter) event(event effect.Published) error {
-	words := strings.SplitN(event.Subject, ".", 3)
-	fmt.Fprintf(&w.text, "id: %d\nevent: %s\n", event.Sequence, strings.Join(words[:min(2, len(words))], "."))
+	fmt.Fprintf(&w.text, "id: %d\nevent: %s\n", event.Sequence, kindOf(event))
 	// A payload of ours is one line; what others publish must not end the event. It is not copied: a
 	// stream that does not read would hold its copy for as long as it is open.
 	for rest, more := event.Data, true; more; {
@@ -254,13 +300,17 @@ func (w *eventWriter) event(event effect.Published) error {
 	return w.flush()
 }
 
-// notice sends an event of the service itself, without an id: the client resumes behind the last of the stream.
 func (w *eventWriter) notice(name string, data tokenEnd) error {
 	text, err := exactjson.Encode(data)
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(&w.text, "event: %s\ndata: %s\n\n", name, text)
+	return w.flush()
+}
+
+func (w *eventWriter) alive() error {
+	w.text.WriteString(": alive\n\n")
 	return w.flush()
 }
 

@@ -21,7 +21,7 @@ import (
 )
 
 func (o Options) authenticator() auth.Authenticator {
-	a := auth.Authenticator{Admin: o.AdminKey, Keys: o.Keys, Tokens: o.Tokens, Now: o.Now, QueryPath: pathSessionEvents, SignIns: o.SignIns}
+	a := auth.Authenticator{Admin: o.AdminKey, Keys: o.Keys, Tokens: o.Tokens, Now: o.Now, QueryPaths: []string{pathSessionEvents, pathSocket}, SignIns: o.SignIns}
 	if o.Identities != nil {
 		a.Issued = &auth.Issued{App: o.Store.App, Session: o.Store.Session, Verify: o.Identities.VerifyAccess}
 	}

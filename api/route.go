@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"earshot/api/auth"
 	"earshot/api/docs"
 	"earshot/api/ratelimit"
+	"earshot/api/server"
 	"earshot/repositories"
 	"earshot/repositories/audit"
 	"earshot/repositories/outages"
@@ -36,6 +38,7 @@ type route struct {
 	surface ratelimit.Surface // its protocol; REST by default
 	act     audit.Action      // what it does that is written down; empty: nothing
 	makes   string            // the name of the id that it makes, see madeID
+	bounds  string            // what else holds there, in words
 	// nats names the requests over NATS that ask for the same: what a key of an app may do with its tools, sessions,
 	// messages and triggers. Empty: over HTTP alone.
 	nats string
@@ -45,7 +48,7 @@ type route struct {
 
 // needs is what the route asks of the walls.
 func (r route) needs(may auth.Access) ratelimit.Needs {
-	n := ratelimit.Needs{Surface: cmp.Or(r.surface, ratelimit.REST), Operation: r.method + " " + r.path, Open: r.open, May: may, Share: r.kind, Counts: r.counts}
+	n := ratelimit.Needs{Surface: cmp.Or(r.surface, ratelimit.REST), Operation: r.method + " " + r.path, Open: r.open, May: may, Share: r.kind, Counts: r.counts, Bounds: r.bounds}
 	if r.reads && r.method != http.MethodGet { // one for a WebSocket has none
 		n.Body = cmp.Or(r.most, maxBody)
 	}
@@ -85,6 +88,30 @@ type Request struct {
 	ratelimit.Needs
 }
 
+// Target is the method and the path of REST, in which id stands for each id, by its name.
+func (r Request) Target(id func(name string) string) (method, path string) {
+	method, _, _ = strings.Cut(r.Operation, " ")
+	parts := strings.Split(r.Path, "/")
+	for i, part := range parts {
+		if name, is := strings.CutPrefix(part, ":"); is {
+			parts[i] = url.PathEscape(id(name))
+		}
+	}
+	return method, strings.Join(parts, "/")
+}
+
+// carried are the headers that REST gets of a request that came otherwise than over HTTP, beside ID tokens.
+var carried = []string{"traceparent", "tracestate", "Prefer", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", server.RequestIDHeader}
+
+// Carries reports whether a header of a request that came otherwise than over HTTP means what it means to REST.
+func Carries(name string) bool {
+	return strings.HasSuffix(strings.ToLower(name), repositories.TokenHeaderEnd) ||
+		slices.ContainsFunc(carried, func(known string) bool { return strings.EqualFold(name, known) })
+}
+
+// Replied are the headers of an answer of REST that go along with it.
+var Replied = []string{"ETag", "Retry-After", "Preference-Applied", server.RequestIDHeader}
+
 // Requests lists the operations that are asked for over NATS as well.
 var Requests = sync.OnceValue(func() (all []Request) {
 	may, named := accessTable(), map[string]bool{}
@@ -109,6 +136,7 @@ var Requests = sync.OnceValue(func() (all []Request) {
 // described lists the routes that the documents describe.
 func (o Options) described() (all []route) {
 	described, by, people := newBodies(), o.authenticator(), users{o.Store, o.Identities}
+	following := events{o.Store, o.Events, by, admission.NewStreamLimit(o.Streams), o.Closing}
 	noted := notes{o.Store, o.Store, o.Engine, o.Prepare}
 	for _, one := range []routeGroup{
 		apps{o.Store, o.Store, o.Models, noted},
@@ -116,7 +144,8 @@ func (o Options) described() (all []route) {
 		scopedTools{o.Engine, described},
 		messages{o.Engine, people, described, o.NewID},
 		triggers{o.Engine, people, described},
-		events{o.Store, o.Events, by, admission.NewStreamLimit(o.Streams), o.Closing},
+		following,
+		sockets{following, described, o.Walls.Memory, o.rest, o.Logger},
 		credentials{o.Keys, o.Tokens, described, o.NATSURL, o.Now},
 		acts{o.Audit, o.NewID},
 		usages{o.Usage, o.Now},

@@ -80,8 +80,8 @@ func Stored(c echo.Context, status int, stored json.RawMessage) error {
 	return c.Blob(status, echo.MIMEApplicationJSON, slices.Concat(stored, []byte{'\n'}))
 }
 
-// Recorder is the answer to a REST request in the same process, by the console or over NATS. It keeps the answer
-// whole, so it is not for streams.
+// Recorder is the answer to a REST request in the same process, by the console, over NATS or a socket. It keeps the
+// answer whole, so it is not for streams.
 type Recorder struct {
 	// Status is 0 before there is an answer.
 	Status int
@@ -93,6 +93,25 @@ type Recorder struct {
 func Record(by http.Handler, request *http.Request) *Recorder {
 	r := &Recorder{}
 	by.ServeHTTP(r, request)
+	return r
+}
+
+// Whole is Record for a caller of its own goroutine: an answer that breaks off becomes a problem.
+func Whole(by http.Handler, request *http.Request) (got *Recorder) {
+	defer func() {
+		if fault := recover(); fault != nil { // REST has logged it, and cut an answer that had begun
+			got = Refused(NewProblem(InternalError, "the answer broke off; ask again, with the same id"))
+		}
+	}()
+	return Record(by, request)
+}
+
+// Refused is the answer that a problem is.
+func Refused(problem *Problem) *Recorder {
+	r := &Recorder{Status: problem.Status}
+	r.Header().Set(echo.HeaderContentType, problemJSON)
+	problem.SetHeader(r.Header())
+	_ = json.NewEncoder(&r.Body).Encode(problem) // texts and numbers never fail
 	return r
 }
 

@@ -137,7 +137,7 @@ var Codes = []described{
 	{InvalidValues, http.StatusUnprocessableEntity, "The values do not fit the tool; `errors` names each.", "Mend them, or ask the user."},
 	{LimitReached, http.StatusUnprocessableEntity, "A number that the app limits is reached; `limit` names it where it is a setting.", "Remove something, or raise the limit."},
 	{ScopesExceeded, http.StatusUnprocessableEntity, "A key would have more scopes than the one that makes it.", "Ask for fewer, or with another key."},
-	{UpgradeRequired, http.StatusUpgradeRequired, "The path is for WebSocket.", "Connect with an MQTT client."},
+	{UpgradeRequired, http.StatusUpgradeRequired, "The path is for WebSocket.", "Connect by WebSocket; to `/mqtt` with an MQTT client."},
 	{RateLimited, http.StatusTooManyRequests, "A rate is reached; `limit` names it.", "Send it again after `Retry-After`: nothing was stored."},
 	{SignInPaused, http.StatusTooManyRequests, "Too many wrong credentials came from this address.", "Mend the credential, and wait for `Retry-After`."},
 	{StreamsExceeded, http.StatusTooManyRequests, "The app or the session has as many event streams open as it may.", "Close one."},

@@ -62,8 +62,8 @@ type Authenticator struct {
 	Keys   Keys
 	Tokens Tokens
 	Now    func() time.Time
-	// QueryPath is the route that takes a session token in its query as well.
-	QueryPath string
+	// QueryPaths are the routes that take a session token in their query as well.
+	QueryPaths []string
 	// SignIns slows down clients that guess credentials. Missing: none is.
 	SignIns *signin.Guard
 	// Issued knows the tokens of the apps' own issuers. Missing: none is good.
@@ -88,7 +88,7 @@ func Authenticated(by Authenticator, open map[string]bool) echo.MiddlewareFunc {
 
 // Known finds the principal of a request, for PrincipalOf, or returns the refusal.
 func Known(by Authenticator, c echo.Context) error {
-	sent := by.credential(c)
+	sent := by.Credential(c)
 	who, found, err := by.issued(c, sent)
 	if !found {
 		who, err = by.SignIn(c.Request().Context(), signin.ClientOf(c.Request()), sent)
@@ -105,14 +105,14 @@ func needsNoKey(c echo.Context, open map[string]bool) bool {
 	return unknown || open[c.Path()] || c.Request().Method == http.MethodOptions
 }
 
-// credential reads the key or token of a request; empty for none. A browser's EventSource can send no header, so
-// an event stream takes a session token, which is short-lived, in its query as well (RFC 6750, section 2.3).
-func (a Authenticator) credential(c echo.Context) secret.Secret {
+// Credential reads the key or token of a request; empty for none. A browser's EventSource and WebSocket can send no
+// header, so these take a session token, which is short-lived, in their query as well (RFC 6750, section 2.3).
+func (a Authenticator) Credential(c echo.Context) secret.Secret {
 	scheme, token, _ := strings.Cut(c.Request().Header.Get("Authorization"), " ")
 	if token = strings.TrimSpace(token); token != "" && strings.EqualFold(scheme, "Bearer") {
 		return secret.New(token)
 	}
-	if c.Path() == a.QueryPath && strings.HasPrefix(c.QueryParam(TokenQuery), store.SessionTokenPrefix) {
+	if slices.Contains(a.QueryPaths, c.Path()) && strings.HasPrefix(c.QueryParam(TokenQuery), store.SessionTokenPrefix) {
 		return secret.New(c.QueryParam(TokenQuery))
 	}
 	return secret.Secret{}

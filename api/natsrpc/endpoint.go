@@ -1,7 +1,6 @@
 package natsrpc
 
 import (
-	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -42,14 +41,11 @@ func (e *endpoint) rest() string {
 
 // target is the method and the path of REST for a subject, whose ids are checked there.
 func (e *endpoint) target(subject string) (method, path string) {
-	method, _, _ = strings.Cut(e.Operation, " ")
-	parts, ids := strings.Split(e.Path, "/"), strings.Split(subject, ".")[strings.Count(e.Subject, ".")+1-strings.Count(e.Subject, "*"):]
-	for i, part := range parts {
-		if strings.HasPrefix(part, ":") {
-			parts[i], ids = url.PathEscape(ids[0]), ids[1:]
-		}
-	}
-	return method, strings.Join(parts, "/")
+	ids := strings.Split(subject, ".")[strings.Count(e.Subject, ".")+1-strings.Count(e.Subject, "*"):]
+	return e.Target(func(string) (id string) {
+		id, ids = ids[0], ids[1:]
+		return id
+	})
 }
 
 // count counts a request that was answered, for $SRV.STATS.

@@ -205,12 +205,7 @@ func isKeyed(message *nats.Msg) bool {
 }
 
 func isCarried(name string) bool {
-	for _, known := range carried {
-		if strings.EqualFold(name, known) {
-			return true
-		}
-	}
-	return strings.HasSuffix(strings.ToLower(name), repositories.TokenHeaderEnd)
+	return api.Carries(name) || strings.EqualFold(name, keyHeader)
 }
 
 // listener is a pattern of the service or of NATS that gets what is sent to a subject; empty

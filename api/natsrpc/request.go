@@ -14,10 +14,9 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/micro"
 
+	"earshot/api"
 	"earshot/api/answer"
 	"earshot/api/ratelimit"
-	"earshot/api/server"
-	"earshot/repositories"
 	"earshot/repositories/audit"
 	"earshot/repositories/panics"
 )
@@ -31,7 +30,7 @@ func (s *Service) take(e *endpoint, message *nats.Msg) {
 	}
 	full := func() {
 		problem := answer.NewProblem(answer.Overloaded, "too many requests over NATS are under work on this replica; ask again in a moment, with the same id")
-		s.finish(e, message, problemReply(problem, answer.Soon), 0)
+		s.finish(e, message, answer.Refused(problem.With("Retry-After", answer.Soon)), 0)
 	}
 	select {
 	case s.slots <- struct{}{}:
@@ -76,23 +75,14 @@ func (s *Service) finish(e *endpoint, message *nats.Msg, got *answer.Recorder, t
 	}
 }
 
-func (s *Service) ask(e *endpoint, message *nats.Msg) (got *answer.Recorder) {
-	got = &answer.Recorder{}
-	defer func() {
-		if fault := recover(); fault != nil { // REST has logged it, and cut an answer that had begun
-			got = problemReply(answer.NewProblem(answer.InternalError, "the answer broke off; ask again, with the same id"), "")
-		}
-	}()
+func (s *Service) ask(e *endpoint, message *nats.Msg) *answer.Recorder {
 	method, path := e.target(message.Subject)
 	request, err := http.NewRequestWithContext(audit.WithVia(s.baseCtx, audit.ViaNATS), method, "http://"+localhost+path, bytes.NewReader(message.Data))
 	if err != nil {
-		return problemReply(answer.NewProblem(answer.InvalidPath, "the ids in subject "+answer.Quote(message.Subject)+" cannot be read"), "")
+		return answer.Refused(answer.NewProblem(answer.InvalidPath, "the ids in subject "+answer.Quote(message.Subject)+" cannot be read"))
 	}
 	for name, values := range message.Header { // names in NATS are as they were sent, in any case of letters
-		goes := strings.HasSuffix(strings.ToLower(name), repositories.TokenHeaderEnd)
-		for _, known := range carried {
-			goes = goes || strings.EqualFold(name, known)
-		}
+		goes := api.Carries(name) || strings.EqualFold(name, keyHeader)
 		for _, value := range values {
 			if goes {
 				request.Header.Add(name, value)
@@ -106,8 +96,7 @@ func (s *Service) ask(e *endpoint, message *nats.Msg) (got *answer.Recorder) {
 	if request.Header.Get(keyHeader) == "" && !s.options.Keyed && !s.options.AdminKey.Empty() {
 		request.Header.Set(keyHeader, "Bearer "+s.options.AdminKey.Reveal())
 	}
-	s.options.REST.ServeHTTP(got, request)
-	return got
+	return answer.Whole(s.options.REST, request)
 }
 
 // localhost is where a service without keys may be asked.
@@ -119,27 +108,12 @@ const queryHeader = "Earshot-Query"
 // keyHeader has the client's key, or the token of a session.
 const keyHeader = "Authorization"
 
-// carried are the headers of a message that REST gets, with ID tokens.
-var carried = []string{"traceparent", "tracestate", "Prefer", "Content-Type", "Idempotency-Key", "If-Match", "If-None-Match", keyHeader, server.RequestIDHeader}
-
-func problemReply(problem *answer.Problem, retryAfter string) *answer.Recorder {
-	r := &answer.Recorder{Status: problem.Status}
-	r.Header().Set("Content-Type", "application/problem+json")
-	if retryAfter != "" {
-		r.Header().Set("Retry-After", retryAfter)
-	}
-	_ = json.NewEncoder(&r.Body).Encode(problem) // texts and numbers never fail
-	return r
-}
-
-var replied = []string{"Content-Type", "ETag", "Retry-After", "Preference-Applied", server.RequestIDHeader}
-
 // reply sends the reply to a request. One that NATS does not take for its length is replaced
 // by an error that says so.
 func (s *Service) reply(message *nats.Msg, got *answer.Recorder) error {
 	made := nats.NewMsg(message.Reply)
 	made.Data = got.Body.Bytes()
-	for _, name := range replied {
+	for _, name := range append([]string{"Content-Type"}, api.Replied...) {
 		if value := got.Header().Get(name); value != "" {
 			made.Header.Set(name, value)
 		}
@@ -152,8 +126,8 @@ func (s *Service) reply(message *nats.Msg, got *answer.Recorder) error {
 	}
 	err := s.conn.PublishMsg(made)
 	if errors.Is(err, nats.ErrMaxPayload) && len(made.Data) > maxProblem {
-		return s.reply(message, problemReply(answer.NewProblem(answer.InternalError, fmt.Sprintf(
-			"the answer has %d bytes, and this NATS server takes %d at most with its headers; what was asked is done, and can be read over REST", len(made.Data), s.conn.MaxPayload())), ""))
+		return s.reply(message, answer.Refused(answer.NewProblem(answer.InternalError, fmt.Sprintf(
+			"the answer has %d bytes, and this NATS server takes %d at most with its headers; what was asked is done, and can be read over REST", len(made.Data), s.conn.MaxPayload()))))
 	}
 	return err
 }

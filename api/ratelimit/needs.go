@@ -94,15 +94,7 @@ func (w *Walls) Around(n Needs) echo.MiddlewareFunc {
 			if request.ContentLength == 0 {
 				return next(c)
 			}
-			who := auth.PrincipalOf(c)
-			payer := Payer{App: cmp.Or(c.Param("appId"), who.AppID())}
-			switch {
-			case who.FrontEnd():
-				payer.Caller = payer.App + "/" + who.SessionID
-			case !who.Admin && who.AppID() == "":
-				payer = Stranger(request)
-			}
-			body := w.Memory.Hold(request, payer, n.Body)
+			body := w.Memory.Hold(request, PayerOf(c), n.Body)
 			defer body.Free()
 			if n.Open && n.Body > 0 {
 				sent, err := io.ReadAll(body)
@@ -118,6 +110,19 @@ func (w *Walls) Around(n Needs) echo.MiddlewareFunc {
 		}
 		return w.floods.around(n, read)
 	}
+}
+
+// PayerOf is who pays for the body of a request.
+func PayerOf(c echo.Context) Payer {
+	who := auth.PrincipalOf(c)
+	payer := Payer{App: cmp.Or(c.Param("appId"), who.AppID())}
+	switch {
+	case who.FrontEnd():
+		payer.Caller = payer.App + "/" + who.SessionID
+	case !who.Admin && who.AppID() == "":
+		return Stranger(c.Request())
+	}
+	return payer
 }
 
 // Bounded bounds a body that is read, in bytes. One that announces more is refused at once: net/http

@@ -464,6 +464,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/apps/{appId}/sessions/{sessionId}/socket": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One WebSocket for a session: requests, answers and events
+         * @description Frames are JSON texts. A client sends a SocketRequest for each operation, as many as it likes, and gets a SocketAnswer with the same id, in any order: 16 are under work at once, further ones are read when one of these is answered. The events of the session come as SocketEvent, as in its event stream. Each request has the rights of the key or token that the socket was opened with, and meets the limits that it meets over HTTP; a frame has at most 1 MiB. A browser, which can set no header, sends a session's token in the query. The first frame is the event open, whose lastEventId is where the events begin; alive comes every 15 s. A socket is closed with 1008 when its key, token or session ends (token.expired is its last event), with 1001 when the replica stops, with 1013 when events are taken too slowly, or there is no room for a frame, with 1003 for a frame that is no text.
+         */
+        get: operations["openSocket"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/apps/{appId}/sessions/{sessionId}/token": {
         parameters: {
             query?: never;
@@ -991,6 +1011,8 @@ export interface components {
              * @enum {string}
              */
             replyType?: "json";
+            /** @description The triggers that settled, of tools with cancelOnNext, and that the message took back. Missing where there are none. */
+            retracted?: components["schemas"]["Retracted"][];
             /** @description The front-end should not answer by itself. */
             skipResponse: boolean;
         };
@@ -1290,6 +1312,8 @@ export interface components {
              * @enum {string}
              */
             replyType?: "json";
+            /** @description The triggers that it took back, as in its answer. */
+            retracted?: components["schemas"]["Retracted"][];
             /**
              * @description decided, pending (being worked on) or failed (not decided: error says why, and the same messageId tries again).
              * @enum {string}
@@ -2640,6 +2664,13 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        /** @description A trigger that a message took back: it ends as cancelled. */
+        Retracted: {
+            /** @description The tool. */
+            name: components["schemas"]["ToolName"];
+            /** @description The trigger. */
+            triggerId: string;
+        };
         /** @description What has failed of a trigger was made due again by hand. */
         Retried: {
             /** @description By whom: the id of a key, or admin. */
@@ -2896,6 +2927,54 @@ export interface components {
             timeZone?: string;
             /** @description URLs that events of the app are sent to. */
             webhooks?: components["schemas"]["Webhook"][];
+        };
+        /** @description The answer to a request over a socket. */
+        SocketAnswer: {
+            /** @description The body of REST, a problem included; missing where there is none. */
+            body?: unknown;
+            /** @description ETag, Preference-Applied, Retry-After and X-Request-Id, where REST has them. */
+            headers?: {
+                [key: string]: string;
+            };
+            /** @description That of the request; missing where it could not be read. */
+            id?: string;
+            /** @description The status of HTTP. */
+            status: number;
+        };
+        /** @description An event over a socket. */
+        SocketEvent: {
+            /** @description The payload, as the event stream has it. */
+            data?: unknown;
+            /** @description The first two words of the event's subject, as tool.trigger; or open, alive, token.expiring, token.expired. */
+            event: string;
+            /** @description Its place in the stream: a socket that is opened with it goes on behind the event. Missing where the event is the service's own, but of open. */
+            lastEventId?: string;
+        };
+        /** @description A request over the socket of a session: an operation, with the ids of its path that the socket's path has not. */
+        SocketRequest: {
+            /** @description The body, as REST takes it. */
+            body?: unknown;
+            /** @description Headers that mean what they mean to REST: Prefer, Idempotency-Key, If-Match, If-None-Match, X-Request-Id, traceparent, tracestate, and a user's ID token in {name}_token. */
+            headers?: {
+                [key: string]: string;
+            };
+            /** @description Stands in the answer: 1 to 128 characters. */
+            id: string;
+            /** @description The message, where the path of REST has one. */
+            messageId?: string;
+            /** @description The query, as limit=10&order=desc. */
+            query?: string;
+            /** @description The repository, where the path of REST has one. */
+            repositoryId?: string;
+            /**
+             * @description The operation, by its name over NATS. What an app and a session both have is that of the session.
+             * @enum {string}
+             */
+            request: "answer" | "cancel" | "close-session" | "commit" | "confirm" | "create-repository" | "delete-repository" | "delete-tool" | "deny" | "explain" | "get-message" | "get-repository" | "get-session" | "get-trigger" | "message" | "messages" | "patch-repository" | "repositories" | "repository" | "retract" | "retry" | "search-tools" | "session" | "sessions" | "token" | "tools" | "trigger" | "triggers";
+            /** @description The tool, where the path of REST has one. */
+            toolName?: string;
+            /** @description The trigger, where the path of REST has one. */
+            triggerId?: string;
         };
         /** @description A database, an HTTP API or an MCP server that tools work on. postgres needs host, database and user; mysql needs host and user; sqlite needs database; http needs baseUrl; mcp needs url. */
         Source: {
@@ -4901,6 +4980,40 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    openSocket: {
+        parameters: {
+            query?: {
+                /** @description A session token, for a browser's EventSource, which sends no Authorization. */
+                access_token?: components["parameters"]["access_token"];
+                /** @description The same as Last-Event-ID, for a browser's EventSource that is made anew and can set no header. Where both are given the header holds. */
+                lastEventId?: components["parameters"]["lastEventId"];
+            };
+            header?: {
+                /** @description The id of the last event that was seen: what follows it comes first. */
+                "Last-Event-ID"?: components["parameters"]["Last-Event-ID"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The session. */
+                sessionId: components["parameters"]["sessionId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A WebSocket, with these frames from the service. */
+            101: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SocketAnswer"] | components["schemas"]["SocketEvent"];
+                };
             };
             default: components["responses"]["Refused"];
         };

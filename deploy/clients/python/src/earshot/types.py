@@ -43,6 +43,9 @@ class Answer(_Answer, total=False):
     explain: Explanation
     # json where the reply is a result that is no text; missing for a text.
     replyType: Literal['json']
+    # The triggers that settled, of tools with cancelOnNext, and that the message took back. Missing where
+    # there are none.
+    retracted: List[Retracted]
 
 
 class App(TypedDict, total=False):
@@ -335,6 +338,8 @@ class Entry(_Entry, total=False):
     reply: Any
     # json where the reply is a result that is no text; missing for a text.
     replyType: Literal['json']
+    # The triggers that it took back, as in its answer.
+    retracted: List[Retracted]
 
 
 class _EntryList(TypedDict):
@@ -1595,6 +1600,14 @@ class ResponseRequest(TypedDict, total=False):
     user: str
 
 
+class Retracted(TypedDict):
+    """A trigger that a message took back: it ends as cancelled."""
+    # The tool.
+    name: ToolName
+    # The trigger.
+    triggerId: str
+
+
 class _Retried(TypedDict):
     # When.
     ts: str
@@ -1842,6 +1855,63 @@ class Settings(TypedDict, total=False):
     timeZone: str
     # URLs that events of the app are sent to.
     webhooks: List[Webhook]
+
+
+class _SocketAnswer(TypedDict):
+    # The status of HTTP.
+    status: int
+
+
+class SocketAnswer(_SocketAnswer, total=False):
+    """The answer to a request over a socket."""
+    # The body of REST, a problem included; missing where there is none.
+    body: Any
+    # ETag, Preference-Applied, Retry-After and X-Request-Id, where REST has them.
+    headers: Dict[str, str]
+    # That of the request; missing where it could not be read.
+    id: str
+
+
+class _SocketEvent(TypedDict):
+    # The first two words of the event's subject, as tool.trigger; or open, alive, token.expiring,
+    # token.expired.
+    event: str
+
+
+class SocketEvent(_SocketEvent, total=False):
+    """An event over a socket."""
+    # The payload, as the event stream has it.
+    data: Any
+    # Its place in the stream: a socket that is opened with it goes on behind the event. Missing where the
+    # event is the service's own, but of open.
+    lastEventId: str
+
+
+class _SocketRequest(TypedDict):
+    # Stands in the answer: 1 to 128 characters.
+    id: str
+    # The operation, by its name over NATS. What an app and a session both have is that of the session.
+    request: Literal['answer', 'cancel', 'close-session', 'commit', 'confirm', 'create-repository', 'delete-repository', 'delete-tool', 'deny', 'explain', 'get-message', 'get-repository', 'get-session', 'get-trigger', 'message', 'messages', 'patch-repository', 'repositories', 'repository', 'retract', 'retry', 'search-tools', 'session', 'sessions', 'token', 'tools', 'trigger', 'triggers']
+
+
+class SocketRequest(_SocketRequest, total=False):
+    """A request over the socket of a session: an operation, with the ids of its path that the socket's path
+    has not."""
+    # The body, as REST takes it.
+    body: Any
+    # Headers that mean what they mean to REST: Prefer, Idempotency-Key, If-Match, If-None-Match, X-Request-
+    # Id, traceparent, tracestate, and a user's ID token in {name}_token.
+    headers: Dict[str, str]
+    # The message, where the path of REST has one.
+    messageId: str
+    # The query, as limit=10&order=desc.
+    query: str
+    # The repository, where the path of REST has one.
+    repositoryId: str
+    # The tool, where the path of REST has one.
+    toolName: str
+    # The trigger, where the path of REST has one.
+    triggerId: str
 
 
 class _Source(TypedDict):
