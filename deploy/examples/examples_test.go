@@ -155,6 +155,57 @@ func btoi(yes bool) int {
 	return 0
 }
 
+// spoken are tools that one speaks with: one that settles and asks for what lacks, and one that asks for a yes.
+const spoken = `{"tools":[
+	{"name":"turn-on-the-light","description":"Turn on the light in a room","examples":["turn on the light in the kitchen"],"settle":"60s","cancelOnNext":true,
+	 "schema":[{"parameter":"room","type":"string","required":true,"ask":"Which room?","allowedValues":["kitchen","cellar"]}]},
+	{"name":"ring-the-bell","description":"Ring the bell","examples":["ring the bell"]},
+	{"name":"open-the-door","description":"Open the front door","examples":["open the front door"],"confirm":"always"}]}`
+
+// conversation is one with them.
+var conversation = []string{"turn on the light in the kitchen", "ring the bell", "turn on the light", "in the cellar", "open the front door", "yes", "good morning"}
+
+// TestAnAgentOfLiveKitHearsAndSpeaks runs LiveKit's own session and agent.
+func TestAnAgentOfLiveKitHearsAndSpeaks(t *testing.T) {
+	s := dev(t, `{}`)
+	s.ask("PUT", "/v1/apps/clinic/repositories/rooms", spoken)
+	around := s.around("EARSHOT_KEY=" + s.keyOf("clinic", "messages", "triggers"))
+	got := start(t, javascript(t, "livekit", true), around, "node", append([]string{"rehearsal.js"}, conversation...)...)
+	got.Await(t, `(closed)\n`)
+	var lines []string
+	for line := range strings.Lines(got.String()) {
+		if line = strings.TrimSpace(line); !strings.HasPrefix(line, "event: ") {
+			lines = append(lines, line)
+		}
+	}
+	require.Len(t, lines, 13, got.String())
+	require.Equal(t, `assistant: I know: turn-on-the-light {"room":"kitchen"}: pending ""`, lines[1])
+	require.Contains(t, lines[3], `assistant: I know: ring-the-bell {}: delivered`)
+	require.Equal(t, []string{
+		"assistant: Which room?",
+		"user: in the cellar", `assistant: I know: turn-on-the-light {"room":"cellar"}: pending ""`,
+		"assistant: Open the front door. Shall I go ahead? (yes / no)",
+		"user: yes", `assistant: I know: open-the-door {}: delivered ""`,
+		"user: good morning", "assistant: I know: nothing", "closed",
+	}, lines[4:], "what Earshot says, the model does not")
+	require.Regexp(t, `event: tool\.cancelled turn-on-the-light (cancel|retract)\n`, got.String(), "the user began to speak again")
+	require.Regexp(t, `event: tool\.trigger open-the-door\n`, got.String())
+	s.conversed()
+}
+
+// conversed checks what the conversation has left in the session of its name.
+func (s *service) conversed() {
+	s.t.Helper()
+	states := map[string][]any{}
+	for _, one := range s.ask("GET", "/v1/apps/clinic/triggers?limit=10", "")["items"].([]any) {
+		record := one.(map[string]any)
+		states[record["name"].(string)] = append(states[record["name"].(string)], record["state"])
+	}
+	require.Equal(s.t, map[string][]any{
+		"turn-on-the-light": {"cancelled", "cancelled"}, "ring-the-bell": {"delivered"}, "open-the-door": {"delivered"},
+	}, states)
+}
+
 func TestAVoiceFrontEndDecidesWhatItHasHeardAndTakesBack(t *testing.T) {
 	s := dev(t, `{}`)
 	s.ask("PUT", "/v1/apps/clinic/repositories/rooms", `{"tools":[
