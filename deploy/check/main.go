@@ -6,7 +6,7 @@
 //
 // Tests run against real servers, and those in whose packages goroutines meet run with the race
 // detector. The programs that tests start are built once. It needs Redis, PostgreSQL, MariaDB,
-// Chromium, Node, Python with httpx and mypy, and the programs that documents use; a test that lacks
+// Chromium, Node, Python with httpx, websockets and mypy, and the programs that documents use; a test that lacks
 // one of them fails here. All else comes with the Go modules and, for clients in TypeScript, from npm.
 package main
 
@@ -157,12 +157,15 @@ func servers(install bool) error {
 	if exec.Command("/usr/bin/python3", "-c", "import setuptools, wheel").Run() != nil && exec.Command("python3", "-c", "import setuptools, wheel").Run() != nil {
 		missing = append(missing, "python3-setuptools", "python3-wheel")
 	}
+	if exec.Command("/usr/bin/python3", "-c", "import websockets").Run() != nil && exec.Command("python3", "-c", "import websockets").Run() != nil {
+		missing = append(missing, "python3-websockets")
+	}
 	slices.Sort(missing)
 	switch {
 	case len(missing) == 0:
 		return nil
 	case !install:
-		return fmt.Errorf("tests need more than is here; install it with: apt-get install %s (by brew, redis-server is redis, mariadb-server mariadb and nodejs node; by pip, httpx, mypy, setuptools and wheel), or run this with -install", strings.Join(missing, " "))
+		return fmt.Errorf("tests need more than is here; install it with: apt-get install %s (by brew, redis-server is redis, mariadb-server mariadb and nodejs node; by pip, httpx, websockets, mypy, setuptools and wheel), or run this with -install", strings.Join(missing, " "))
 	}
 	if err := command("apt-get", "update", "-q"); err != nil {
 		return err

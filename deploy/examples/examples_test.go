@@ -193,6 +193,44 @@ func TestAnAgentOfLiveKitHearsAndSpeaks(t *testing.T) {
 	s.conversed()
 }
 
+// TestAProcessorOfPipecatsFormHearsAndSpeaks runs it with the names of Pipecat in testdata: Pipecat itself is not to be had
+// where these tests run.
+func TestAProcessorOfPipecatsFormHearsAndSpeaks(t *testing.T) {
+	program := ""
+	for _, one := range []string{"/usr/bin/python3", "python3"} {
+		if exec.Command(one, "-c", "import websockets").Run() == nil {
+			program = one
+		}
+	}
+	if program == "" {
+		testbed.Missing(t, "no python3 with websockets: apt-get install python3-websockets, or pip install websockets")
+	}
+	s := dev(t, `{}`)
+	s.ask("PUT", "/v1/apps/clinic/repositories/rooms", spoken)
+	folder, err := filepath.Abs("pipecat")
+	require.NoError(t, err)
+	around := s.around("EARSHOT_KEY="+s.keyOf("clinic", "messages", "triggers"), "PYTHONPATH=testdata", "PYTHONDONTWRITEBYTECODE=1")
+	got := testbed.Start(t, folder, around, program, append([]string{"-u", "-W", "error", "rehearsal.py"}, conversation...)...)
+	got.Await(t, `(closed)\n`)
+	said := regexp.MustCompile(`(?m)^event: .*\n`).ReplaceAllString(got.String(), "")
+	require.Regexp(t, `^the model knows: turn-on-the-light {"room": "kitchen"}: pending
+the model hears: turn on the light in the kitchen
+the model knows: ring-the-bell {}: delivered.*
+the model hears: ring the bell
+speaks: Which room\?
+the model knows: turn-on-the-light {"room": "cellar"}: pending
+the model hears: in the cellar
+speaks: Open the front door\. Shall I go ahead\? \(yes / no\)
+the model knows: open-the-door {}: delivered
+the model hears: yes
+the model hears: good morning
+closed
+$`, said)
+	require.Regexp(t, `event: tool\.cancelled turn-on-the-light (cancel|retract)\n`, got.String(), "the user began to speak again")
+	require.Regexp(t, `event: tool\.trigger open-the-door`, got.String())
+	s.conversed()
+}
+
 // conversed checks what the conversation has left in the session of its name.
 func (s *service) conversed() {
 	s.t.Helper()

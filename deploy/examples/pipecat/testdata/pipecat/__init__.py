@@ -1,0 +1,1 @@
+"""No Pipecat, but what the example needs of its names, where Pipecat cannot be installed."""
