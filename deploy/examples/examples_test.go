@@ -250,7 +250,8 @@ func TestAVoiceFrontEndDecidesWhatItHasHeardAndTakesBack(t *testing.T) {
 		{"name":"turn-on-the-light","description":"Turn on the light in a room","examples":["turn on the light in the kitchen"],
 		 "schema":[{"parameter":"room","type":"string","required":true,"allowedValues":["kitchen","cellar"]}],"settle":"60s"},
 		{"name":"ring-the-bell","description":"Ring the bell","examples":["ring the bell"]}]}`)
-	said := start(t, ".", s.around(), "voice", "voice/said.txt", "s1")
+	token := s.ask("POST", "/v1/apps/clinic/sessions/s1/token", "")["token"].(string)
+	said := start(t, ".", s.around("EARSHOT_KEY=", "EARSHOT_TOKEN="+token), "voice", "voice/said.txt", "s1")
 	said.Await(t, `does turn-on-the-light {"room":"kitchen"}: pending\ntakes back\n(?s:.*)forgets\n(?s:.*)does ring-the-bell {}: published\n`)
 	var texts []any
 	for _, entry := range s.ask("GET", "/v1/apps/clinic/sessions/s1/messages", "")["items"].([]any) {
