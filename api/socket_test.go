@@ -19,6 +19,7 @@ import (
 	"earshot/deploy/testbed/apitest"
 	"earshot/deploy/testbed/redistest"
 	"earshot/matcher/llm/llmtest"
+	"earshot/repositories"
 	"earshot/trigger/effect"
 	"earshot/trigger/query"
 )
@@ -46,7 +47,7 @@ func (noEvents) Follow(context.Context, string, string, uint64) (<-chan effect.P
 // socket is an open one of the session s1.
 type socket struct {
 	*websocket.Conn
-	t     *testing.T
+	t     testing.TB
 	first string // where its events begin
 }
 
@@ -63,7 +64,7 @@ func dial(s *apitest.Service, credential, query string, headers ...string) (*soc
 	}
 	conn.SetReadLimit(-1)
 	s.T.Cleanup(func() { _ = conn.CloseNow() })
-	opened := &socket{Conn: conn, t: s.T.(*testing.T)}
+	opened := &socket{Conn: conn, t: s.T}
 	begin := opened.next()
 	require.Equal(s.T, "open", begin.Event)
 	opened.first = begin.LastEventID
@@ -338,4 +339,36 @@ func TestASocketWhoseEventsAreTakenTooSlowlyIsClosed(t *testing.T) {
 	s := apitest.OnStage(t, func(o *api.Options) { o.Events = apitest.QuietEvents{} }) // these give their reader up
 	page, _ := dial(s.Service, apitest.AdminKey, "")
 	page.ends(websocket.StatusTryAgainLater)
+}
+
+// FuzzFrames sends whatever there is over the socket of the admin: each frame has one answer, which is no 5xx, and nothing is
+// asked for that is of another app or session.
+func FuzzFrames(f *testing.F) {
+	for _, seed := range []string{
+		`{"id":"1","request":"message","body":{"actor":"user","text":"hello"}}`, `{"id":"1","request":"commit","messageId":"../../s2/messages/m1"}`,
+		`{"id":"1","request":"get-message","messageId":"m%2f1?x=#","query":"a=%zz"}`, `{"id":"1","request":"confirm","triggerId":"\u0000","body":{"digest":"d"}}`,
+		`{"id":"1","request":"delete-tool","repositoryId":"r","toolName":"t","headers":{"If-Match":"\r\nHost: x"}}`, `{"id":"1","request":"messages","query":"limit=1&&;"}`,
+		`{"id":1,"request":null,"appId":"other"}`, `[{}]`, `{"id":"1","id":"2","request":"tools"}`, "\xff", "",
+	} {
+		f.Add(seed)
+	}
+	s := start(f, func(o *api.Options) { o.Events = noEvents{} })
+	s.store.created, s.store.apps, s.store.repositories = true, []*repositories.App{{ID: "clinic"}}, []*repositories.Repository{{ID: "r"}}
+	s.engine.answer, s.engine.records = json.RawMessage(fired), recordsOfOne()
+	elsewhere := regexp.MustCompile(`"appId":"([^"]*)"(?:,"sessionId":"([^"]*)")?`)
+	f.Fuzz(func(t *testing.T, text string) {
+		s.T = t
+		page, _ := dial(s.Service, apitest.AdminKey, "")
+		before := len(s.Log.String())
+		page.send(text)
+		if got := page.next(); got.Status < 200 || got.Status >= 500 {
+			t.Fatalf("%q: %d %s", text, got.Status, got.Body)
+		}
+		for _, of := range elsewhere.FindAllStringSubmatch(s.Log.String()[before:], -1) {
+			if of[1] != "clinic" || of[2] != "" && of[2] != "s1" {
+				t.Fatalf("%q: %s", text, of[0])
+			}
+		}
+		_ = page.CloseNow()
+	})
 }
