@@ -143,7 +143,7 @@ func TestASocketTakesWhatAFrontEndHears(t *testing.T) {
 	got = page.ask("cancel", `,"triggerId":"`+decided.Matches[0].TriggerID+`"`)
 	require.Equal(t, 409, got.Status)
 	require.Contains(t, string(got.Body), `"code":"trigger_ended"`)
-	got = page.ask("retract", `,"messageId":"absent"`)
+	got = page.ask("withdraw", `,"messageId":"absent"`)
 	require.Equal(t, 404, got.Status)
 	require.Equal(t, 202, page.ask("message", `,"headers":{"prefer":"respond-async"}`+saying("u3", "hello", true)).Status)
 	require.Contains(t, string(page.ask("messages", `,"query":"limit=1&order=desc"`).Body), `"messageId":"u3"`)
@@ -252,6 +252,7 @@ func TestTheRequestsOfASocketAreThoseOverNATS(t *testing.T) {
 	for _, one := range api.Requests() {
 		names[strings.Split(one.Subject, ".")[2]] = true
 	}
+	delete(names, "retract") // an earlier name, over NATS alone
 	listed := described["properties"].(map[string]any)["request"].(map[string]any)["enum"].([]any)
 	require.Len(t, listed, len(names))
 	for _, name := range listed {

@@ -163,7 +163,7 @@ func (f *frontEnd) decide(text string) error {
 // forget takes the draft back, once it is there.
 func (f *frontEnd) forget() error {
 	f.drafts.Wait()
-	_, err := f.ask(request{"request": "retract", "messageId": f.utterance})
+	_, err := f.ask(request{"request": "withdraw", "messageId": f.utterance})
 	f.utterance = ""
 	fmt.Println("forgets")
 	return err

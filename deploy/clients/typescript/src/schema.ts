@@ -2970,7 +2970,7 @@ export interface components {
              * @description The operation, by its name over NATS. What an app and a session both have is that of the session.
              * @enum {string}
              */
-            request: "answer" | "cancel" | "close-session" | "commit" | "confirm" | "create-repository" | "delete-repository" | "delete-tool" | "deny" | "explain" | "get-message" | "get-repository" | "get-session" | "get-trigger" | "message" | "messages" | "patch-repository" | "repositories" | "repository" | "retract" | "retry" | "search-tools" | "session" | "sessions" | "token" | "tools" | "trigger" | "triggers";
+            request: "answer" | "cancel" | "close-session" | "commit" | "confirm" | "create-repository" | "delete-repository" | "delete-tool" | "deny" | "explain" | "get-message" | "get-repository" | "get-session" | "get-trigger" | "message" | "messages" | "patch-repository" | "repositories" | "repository" | "retry" | "search-tools" | "session" | "sessions" | "token" | "tools" | "trigger" | "triggers" | "withdraw";
             /** @description The tool, where the path of REST has one. */
             toolName?: string;
             /** @description The trigger, where the path of REST has one. */

@@ -1891,7 +1891,7 @@ class _SocketRequest(TypedDict):
     # Stands in the answer: 1 to 128 characters.
     id: str
     # The operation, by its name over NATS. What an app and a session both have is that of the session.
-    request: Literal['answer', 'cancel', 'close-session', 'commit', 'confirm', 'create-repository', 'delete-repository', 'delete-tool', 'deny', 'explain', 'get-message', 'get-repository', 'get-session', 'get-trigger', 'message', 'messages', 'patch-repository', 'repositories', 'repository', 'retract', 'retry', 'search-tools', 'session', 'sessions', 'token', 'tools', 'trigger', 'triggers']
+    request: Literal['answer', 'cancel', 'close-session', 'commit', 'confirm', 'create-repository', 'delete-repository', 'delete-tool', 'deny', 'explain', 'get-message', 'get-repository', 'get-session', 'get-trigger', 'message', 'messages', 'patch-repository', 'repositories', 'repository', 'retry', 'search-tools', 'session', 'sessions', 'token', 'tools', 'trigger', 'triggers', 'withdraw']
 
 
 class SocketRequest(_SocketRequest, total=False):
