@@ -339,10 +339,10 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Take a draft back
+         * Withdraw a draft
          * @description Nothing comes of it. Its match is cancelled where it is under way. A message that is posted, or a draft that was committed, is no draft any more: 409 says what it set off.
          */
-        delete: operations["retractMessage"];
+        delete: operations["withdrawMessage"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1077,7 +1077,7 @@ export interface components {
              * @description What was done.
              * @enum {string}
              */
-            action: "trigger.confirm" | "trigger.deny" | "trigger.cancel" | "trigger.retry" | "trigger.remove" | "triggers.retry" | "triggers.purge" | "session.erase" | "user.erase" | "key.create" | "key.revoke" | "app.change" | "app.delete" | "repository.change" | "repository.delete" | "tool.delete";
+            action: "trigger.confirm" | "trigger.deny" | "trigger.cancel" | "trigger.retry" | "trigger.remove" | "triggers.retry" | "triggers.purge" | "session.erase" | "user.erase" | "key.create" | "key.revoke" | "app.change" | "app.delete" | "repository.change" | "repository.delete" | "tool.delete" | "webhook.resend";
             /** @description Who did it: the id of a key; admin; module: and the id of a module; service: and the name of the service that has verified a user; session, a front-end by its session token; user, the words of a user. */
             by: string;
             /** @description Names the entry. */
@@ -1106,6 +1106,8 @@ export interface components {
              * @enum {string}
              */
             via: "rest" | "nats" | "mcp" | "sermas" | "console" | "message";
+            /** @description The webhook. */
+            webhookName?: components["schemas"]["Id"];
         };
         /** @description A page of entries, the newest first. */
         AuditList: {
@@ -1297,6 +1299,8 @@ export interface components {
             };
             /** @description Why it is not decided. */
             error?: string;
+            /** @description The tools that it fired, with the state of their effects now. */
+            matches: components["schemas"]["Match"][];
             /** @description The message. */
             messageId: string;
             /** @description What its client attached to the message. */
@@ -1321,7 +1325,10 @@ export interface components {
             state: "decided" | "pending" | "failed";
             /** @description What was said. */
             text: string;
-            /** @description The tools that it fired, with the state of their effects now. */
+            /**
+             * @deprecated
+             * @description The earlier name of matches, the same.
+             */
             triggers: components["schemas"]["Match"][] | null;
             /**
              * Format: date-time
@@ -2408,6 +2415,8 @@ export interface components {
             }[];
             /** @description The limit that is reached, as the settings of the app name it. */
             limit?: string;
+            /** @description What a message has set off that was to be withdrawn as a draft. */
+            matches?: components["schemas"]["Match"][];
             /** @description Of a message that is kept undecided: send it again under this id. */
             messageId?: string;
             /** @description Of /readyz, where verbose asks for them. */
@@ -2418,7 +2427,10 @@ export interface components {
             status: number;
             /** @description The problem in short; the same for all of its type. */
             title: string;
-            /** @description What a message has set off that was to be taken back as a draft. */
+            /**
+             * @deprecated
+             * @description The earlier name of matches, the same.
+             */
             triggers?: components["schemas"]["Match"][];
             /**
              * Format: uri-reference
@@ -3044,8 +3056,10 @@ export interface components {
         };
         /** @description The sources of an app. */
         SourceList: {
-            /** @description The sources, in their order. */
+            /** @description The sources, by name. */
             items: components["schemas"]["SourceState"][];
+            /** @description Cursor of the next page, to be sent as after; missing on the last. */
+            next?: string;
         };
         /** @description A source, and whether it can be reached. */
         SourceState: {
@@ -3362,6 +3376,8 @@ export interface components {
         UsageList: {
             /** @description The days in which something was used, the oldest first. */
             items: components["schemas"]["Usage"][];
+            /** @description Cursor of the next page, to be sent as after; missing on the last. */
+            next?: string;
         };
         /** @description A URL of the app that its events are sent to. */
         Webhook: {
@@ -3424,8 +3440,10 @@ export interface components {
         };
         /** @description The webhooks of an app. */
         WebhookList: {
-            /** @description The webhooks, in their order. */
+            /** @description The webhooks, by name. */
             items: components["schemas"]["WebhookStatus"][];
+            /** @description Cursor of the next page, to be sent as after; missing on the last. */
+            next?: string;
         };
         /** @description A webhook, and how it fares. */
         WebhookStatus: {
@@ -3522,8 +3540,8 @@ export interface components {
         /** @description A session token, for a browser's EventSource, which sends no Authorization. */
         access_token: string;
         /** @description Entries of this action alone. */
-        action: "trigger.confirm" | "trigger.deny" | "trigger.cancel" | "trigger.retry" | "trigger.remove" | "triggers.retry" | "triggers.purge" | "session.erase" | "user.erase" | "key.create" | "key.revoke" | "app.change" | "app.delete" | "repository.change" | "repository.delete" | "tool.delete";
-        /** @description The next of an earlier page, unchanged. */
+        action: "trigger.confirm" | "trigger.deny" | "trigger.cancel" | "trigger.retry" | "trigger.remove" | "triggers.retry" | "triggers.purge" | "session.erase" | "user.erase" | "key.create" | "key.revoke" | "app.change" | "app.delete" | "repository.change" | "repository.delete" | "tool.delete" | "webhook.resend";
+        /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
         after: string;
         /** @description The app. */
         appId: components["schemas"]["Id"];
@@ -3704,7 +3722,7 @@ export interface operations {
     listApps: {
         parameters: {
             query?: {
-                /** @description The next of an earlier page, unchanged. */
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
                 after?: components["parameters"]["after"];
                 /** @description Most items of a page. A page ends at 1 MiB as well. */
                 limit?: components["parameters"]["limit"];
@@ -3888,7 +3906,7 @@ export interface operations {
             query?: {
                 /** @description Entries of this action alone. */
                 action?: components["parameters"]["action"];
-                /** @description The next of an earlier page, unchanged. */
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
                 after?: components["parameters"]["after"];
                 /**
                  * @description Entries of who did it alone, as an entry says it.
@@ -3952,7 +3970,7 @@ export interface operations {
     listKeys: {
         parameters: {
             query?: {
-                /** @description The next of an earlier page, unchanged. */
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
                 after?: components["parameters"]["after"];
                 /** @description Most items of a page. A page ends at 1 MiB as well. */
                 limit?: components["parameters"]["limit"];
@@ -4033,7 +4051,7 @@ export interface operations {
     listAppRepositories: {
         parameters: {
             query?: {
-                /** @description The next of an earlier page, unchanged. */
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
                 after?: components["parameters"]["after"];
                 /** @description Most items of a page. A page ends at 1 MiB as well. */
                 limit?: components["parameters"]["limit"];
@@ -4287,7 +4305,7 @@ export interface operations {
     listSessions: {
         parameters: {
             query?: {
-                /** @description The next of an earlier page, unchanged. */
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
                 after?: components["parameters"]["after"];
                 /** @description Most items of a page. A page ends at 1 MiB as well. */
                 limit?: components["parameters"]["limit"];
@@ -4486,7 +4504,7 @@ export interface operations {
     listMessages: {
         parameters: {
             query?: {
-                /** @description The next of an earlier page, unchanged. */
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
                 after?: components["parameters"]["after"];
                 /** @description Most items of a page. A page ends at 1 MiB as well. */
                 limit?: components["parameters"]["limit"];
@@ -4607,7 +4625,7 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
-    retractMessage: {
+    withdrawMessage: {
         parameters: {
             query?: never;
             header?: never;
@@ -4719,7 +4737,7 @@ export interface operations {
     listSessionRepositories: {
         parameters: {
             query?: {
-                /** @description The next of an earlier page, unchanged. */
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
                 after?: components["parameters"]["after"];
                 /** @description Most items of a page. A page ends at 1 MiB as well. */
                 limit?: components["parameters"]["limit"];
@@ -5051,7 +5069,7 @@ export interface operations {
     listSessionTools: {
         parameters: {
             query?: {
-                /** @description The next of an earlier page, unchanged. */
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
                 after?: components["parameters"]["after"];
                 /** @description Most items of a page. A page ends at 1 MiB as well. */
                 limit?: components["parameters"]["limit"];
@@ -5114,7 +5132,7 @@ export interface operations {
     listSessionTriggers: {
         parameters: {
             query?: {
-                /** @description The next of an earlier page, unchanged. */
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
                 after?: components["parameters"]["after"];
                 /** @description Most items of a page. A page ends at 1 MiB as well. */
                 limit?: components["parameters"]["limit"];
@@ -5199,7 +5217,12 @@ export interface operations {
     };
     listSources: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
+                after?: components["parameters"]["after"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+            };
             header?: never;
             path: {
                 /** @description The app. */
@@ -5209,7 +5232,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All sources. */
+            /** @description A page of the sources. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5224,7 +5247,7 @@ export interface operations {
     listAppTools: {
         parameters: {
             query?: {
-                /** @description The next of an earlier page, unchanged. */
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
                 after?: components["parameters"]["after"];
                 /** @description Most items of a page. A page ends at 1 MiB as well. */
                 limit?: components["parameters"]["limit"];
@@ -5283,7 +5306,7 @@ export interface operations {
     listToolUsage: {
         parameters: {
             query?: {
-                /** @description The next of an earlier page, unchanged. */
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
                 after?: components["parameters"]["after"];
                 /** @description Most items of a page. A page ends at 1 MiB as well. */
                 limit?: components["parameters"]["limit"];
@@ -5312,7 +5335,7 @@ export interface operations {
     listTriggers: {
         parameters: {
             query?: {
-                /** @description The next of an earlier page, unchanged. */
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
                 after?: components["parameters"]["after"];
                 /** @description Most items of a page. A page ends at 1 MiB as well. */
                 limit?: components["parameters"]["limit"];
@@ -5730,11 +5753,15 @@ export interface operations {
     listUsage: {
         parameters: {
             query?: {
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
+                after?: components["parameters"]["after"];
                 /**
                  * @description The first day, of UTC; 29 days before the last one by default.
                  * @example 2026-11-01
                  */
                 from?: components["parameters"]["from"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
                 /**
                  * @description The last day, of UTC; today by default.
                  * @example 2026-11-30
@@ -5825,7 +5852,12 @@ export interface operations {
     };
     listWebhooks: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
+                after?: components["parameters"]["after"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+            };
             header?: never;
             path: {
                 /** @description The app. */
@@ -5835,7 +5867,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All webhooks. */
+            /** @description A page of the webhooks. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5850,7 +5882,7 @@ export interface operations {
     listWebhookDeliveries: {
         parameters: {
             query?: {
-                /** @description The next of an earlier page, unchanged. */
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
                 after?: components["parameters"]["after"];
                 /** @description Most items of a page. A page ends at 1 MiB as well. */
                 limit?: components["parameters"]["limit"];

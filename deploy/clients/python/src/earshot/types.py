@@ -111,7 +111,7 @@ class Attempt(_Attempt, total=False):
 
 class _AuditEntry(TypedDict):
     # What was done.
-    action: Literal['trigger.confirm', 'trigger.deny', 'trigger.cancel', 'trigger.retry', 'trigger.remove', 'triggers.retry', 'triggers.purge', 'session.erase', 'user.erase', 'key.create', 'key.revoke', 'app.change', 'app.delete', 'repository.change', 'repository.delete', 'tool.delete']
+    action: Literal['trigger.confirm', 'trigger.deny', 'trigger.cancel', 'trigger.retry', 'trigger.remove', 'triggers.retry', 'triggers.purge', 'session.erase', 'user.erase', 'key.create', 'key.revoke', 'app.change', 'app.delete', 'repository.change', 'repository.delete', 'tool.delete', 'webhook.resend']
     # Who did it: the id of a key; admin; module: and the id of a module; service: and the name of the service
     # that has verified a user; session, a front-end by its session token; user, the words of a user.
     by: str
@@ -139,6 +139,8 @@ class AuditEntry(_AuditEntry, total=False):
     toolName: str
     # The trigger.
     triggerId: Id
+    # The webhook.
+    webhookName: Id
 
 
 class _AuditList(TypedDict):
@@ -311,6 +313,8 @@ class Earlier(_Earlier, total=False):
 class _Entry(TypedDict):
     # Who said it.
     actor: Literal['user', 'agent']
+    # The tools that it fired, with the state of their effects now.
+    matches: List[Match]
     # The message.
     messageId: str
     # decided, pending (being worked on) or failed (not decided: error says why, and the same messageId tries
@@ -318,7 +322,7 @@ class _Entry(TypedDict):
     state: Literal['decided', 'pending', 'failed']
     # What was said.
     text: str
-    # The tools that it fired, with the state of their effects now.
+    # The earlier name of matches, the same.
     triggers: Union[List[Match], None]
     # When it was accepted.
     ts: str
@@ -1358,13 +1362,15 @@ class Problem(_Problem, total=False):
     errors: List[ProblemErrorsItem]
     # The limit that is reached, as the settings of the app name it.
     limit: str
+    # What a message has set off that was to be withdrawn as a draft.
+    matches: List[Match]
     # Of a message that is kept undecided: send it again under this id.
     messageId: str
     # Of /readyz, where verbose asks for them.
     services: List[ServiceState]
     # Of a trigger whose state does not let it do what was asked for.
     state: str
-    # What a message has set off that was to be taken back as a draft.
+    # The earlier name of matches, the same.
     triggers: List[Match]
 
 
@@ -1975,10 +1981,15 @@ class SourceAuth(TypedDict, total=False):
     moduleId: str
 
 
-class SourceList(TypedDict):
-    """The sources of an app."""
-    # The sources, in their order.
+class _SourceList(TypedDict):
+    # The sources, by name.
     items: List[SourceState]
+
+
+class SourceList(_SourceList, total=False):
+    """The sources of an app."""
+    # Cursor of the next page, to be sent as after; missing on the last.
+    next: str
 
 
 class _SourceState(TypedDict):
@@ -2312,10 +2323,15 @@ class Usage(TypedDict):
     unmatched: int
 
 
-class UsageList(TypedDict):
-    """What an app has used, day by day."""
+class _UsageList(TypedDict):
     # The days in which something was used, the oldest first.
     items: List[Usage]
+
+
+class UsageList(_UsageList, total=False):
+    """What an app has used, day by day."""
+    # Cursor of the next page, to be sent as after; missing on the last.
+    next: str
 
 
 class _Webhook(TypedDict):
@@ -2376,10 +2392,15 @@ class WebhookDeliveryList(_WebhookDeliveryList, total=False):
     next: str
 
 
-class WebhookList(TypedDict):
-    """The webhooks of an app."""
-    # The webhooks, in their order.
+class _WebhookList(TypedDict):
+    # The webhooks, by name.
     items: List[WebhookStatus]
+
+
+class WebhookList(_WebhookList, total=False):
+    """The webhooks of an app."""
+    # Cursor of the next page, to be sent as after; missing on the last.
+    next: str
 
 
 class _WebhookStatus(TypedDict):
