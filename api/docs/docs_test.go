@@ -164,7 +164,7 @@ func TestTheEventsAreThoseOfTheContract(t *testing.T) {
 	require.Len(t, events["operations"], len(addresses)+len(requests))
 	for _, one := range []string{ // section 19, NATS in
 		"repository.{appId}.{repositoryId}", "repository.{appId}.{sessionId}.{repositoryId}", "delete-repository.{appId}.{sessionId}.{repositoryId}", "session.{appId}.{sessionId}",
-		"get-session.{appId}.{sessionId}", "message.{appId}.{sessionId}", "commit.{appId}.{sessionId}.{messageId}", "retract.{appId}.{sessionId}.{messageId}",
+		"get-session.{appId}.{sessionId}", "message.{appId}.{sessionId}", "commit.{appId}.{sessionId}.{messageId}", "withdraw.{appId}.{sessionId}.{messageId}",
 		"messages.{appId}.{sessionId}", "trigger.{appId}", "trigger.{appId}.{sessionId}", "get-trigger.{appId}.{triggerId}", "confirm.{appId}.{triggerId}",
 		"deny.{appId}.{triggerId}", "cancel.{appId}.{triggerId}", "answer.{appId}.{triggerId}",
 	} {
