@@ -140,6 +140,8 @@ func TestASocketTakesWhatAFrontEndHears(t *testing.T) {
 	require.NoError(t, json.Unmarshal(page.ask("message", saying("u2", "no, wait", true)).Body, &next))
 	require.Equal(t, []query.Retracted{{TriggerID: decided.Matches[0].TriggerID, Name: "book"}}, next.Retracted)
 	require.Equal(t, 200, page.ask("get-message", `,"messageId":"u2"`).Status)
+	got = page.ask("get-trigger", `,"triggerId":"`+decided.Matches[0].TriggerID+`"`)
+	require.Contains(t, string(got.Body), `"state":"cancelled"`, "the record says what the answer did")
 	got = page.ask("cancel", `,"triggerId":"`+decided.Matches[0].TriggerID+`"`)
 	require.Equal(t, 409, got.Status)
 	require.Contains(t, string(got.Body), `"code":"trigger_ended"`)

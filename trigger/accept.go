@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -364,12 +365,17 @@ func encode(message *query.StoredMessage, a *ledger.Acceptance) error {
 // readTurn reads a turn whose lease was taken, by what was known of its app and heard of its session before. message is
 // the one that the caller had stored; nil for another.
 func (ts *Turns) readTurn(a ledger.Acceptance, message *query.StoredMessage, known *scope.State, heard query.Known, found *ledger.TakenTurn) (*turn, error) {
+	taking := &sync.WaitGroup{}
 	for _, triggerID := range found.Retracted {
 		failpoint.At(failpoint.NextBefore)
-		ts.Go(func() { ts.holds.retract(a.App, triggerID) })
+		taking.Add(1)
+		ts.Go(func() {
+			defer taking.Done()
+			ts.holds.retract(a.App, triggerID)
+		})
 	}
 	t := &turn{
-		Turn: a.Turn, token: a.Token, age: found.Age, at: found.At, asked: found.Asked, unasked: found.Unasked, takesBack: found.Retracted, draft: &found.Draft,
+		Turn: a.Turn, token: a.Token, age: found.Age, at: found.At, asked: found.Asked, unasked: found.Unasked, takesBack: found.Retracted, taking: taking, draft: &found.Draft,
 		generation: store.Generation{App: found.AppGeneration, Session: found.SessionGeneration},
 	}
 	var err error

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
@@ -47,8 +48,10 @@ type turn struct {
 	// asked are the triggers whose question is the last thing that was put to the user, unasked others
 	// that wait for a yes.
 	asked, unasked []string
-	// takesBack are the triggers that the message takes back, and retracted what its answer says of them.
+	// takesBack are the triggers that the message takes back, while taking has not ended, and retracted what its answer
+	// says of them.
 	takesBack  []string
+	taking     *sync.WaitGroup
 	retracted  []query.Retracted
 	generation store.Generation
 	known      knownConflicts
@@ -236,8 +239,12 @@ func (d *decider) matchAndCommit(ctx context.Context, t *turn, request matcher.R
 	return result, p, err
 }
 
-// retracted names the triggers that a turn takes back. One whose record is gone since, as after a crash, is left out.
+// retracted names the triggers that a turn has taken back: their records say so by then, as the answer does. One whose
+// record is gone since, as after a crash, is left out.
 func (d *decider) retracted(ctx context.Context, t *turn) (all []query.Retracted, err error) {
+	if len(t.takesBack) > 0 {
+		t.taking.Wait()
+	}
 	for _, triggerID := range t.takesBack {
 		h, err := d.held(ctx, t.App, triggerID)
 		switch {
