@@ -27,7 +27,8 @@ func javascript(t *testing.T, name string, installs bool) (folder string) {
 	testbed.Need(t, "node", "npm")
 	files, err := os.ReadDir(name)
 	require.NoError(t, err)
-	folder = t.TempDir()
+	folder = filepath.Join(t.TempDir(), "examples", name)
+	require.NoError(t, os.MkdirAll(folder, 0o700))
 	for _, file := range files {
 		if file.IsDir() {
 			continue // what somebody has installed there
