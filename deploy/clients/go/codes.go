@@ -70,5 +70,6 @@ const (
 	CodeSessionErasing        Code = "session_erasing"
 	CodeOverloaded            Code = "overloaded"
 	CodeNotReady              Code = "not_ready"
+	CodeIssuerUnavailable     Code = "issuer_unavailable"
 	CodeInterrupted           Code = "interrupted"
 )
