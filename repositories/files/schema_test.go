@@ -61,7 +61,10 @@ func shipped(t *testing.T) (paths []string) {
 		require.NotEmpty(t, found, pattern)
 		paths = append(paths, found...)
 	}
-	return slices.DeleteFunc(paths, func(path string) bool { return strings.HasPrefix(path, "testdata/layouts.") }) // is for migrate alone, which reads what nobody else takes
+	return slices.DeleteFunc(paths, func(path string) bool {
+		// Layouts are for migrate alone, which reads what nobody else takes, and that of the agent is an OpenAPI document.
+		return strings.HasPrefix(path, "testdata/layouts.") || path == "../../deploy/examples/agent/shop.yaml"
+	})
 }
 
 func TestAllFilesOfTheProjectFitTheSchema(t *testing.T) {
