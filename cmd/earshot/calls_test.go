@@ -196,8 +196,11 @@ func newToolServer(t *testing.T, stateless bool) *toolServer {
 		}
 		serving.ServeHTTP(w, r)
 	}))
-	t.Cleanup(s.CloseClientConnections)
-	t.Cleanup(s.Close)
+	t.Cleanup(func() { // replicas listen to it, and are stopped later
+		_ = s.Listener.Close()
+		s.CloseClientConnections()
+		s.Close()
+	})
 	s.add("find_customer")
 	s.add("drop_customer")
 	return s
