@@ -124,10 +124,10 @@ var Requests = sync.OnceValue(func() (all []Request) {
 			name = "session-" + name
 		}
 		named[name] = true
-		any := func(string) string { return "*" }
-		all = append(all, Request{name, r.subject(any), r.path, r.needs(may[r.method+" "+r.path])})
+		star := func(string) string { return "*" }
+		all = append(all, Request{name, r.subject(star), r.path, r.needs(may[r.method+" "+r.path])})
 		if r.before != "" {
-			all = append(all, Request{r.before, r.subjectAs(r.before, any), r.path, r.needs(may[r.method+" "+r.path])})
+			all = append(all, Request{r.before, r.subjectAs(r.before, star), r.path, r.needs(may[r.method+" "+r.path])})
 		}
 	}
 	return all
