@@ -108,21 +108,25 @@ func listByID[T any](c echo.Context, items []T, next string, err error) error {
 
 // listNamed answers with a page of a list that is read as a whole, in the order of its names.
 func listNamed[T any](c echo.Context, all []T, nameOf func(T) string) error {
+	items, next, err := pageNamed(c, all, nameOf)
+	return listByID(c, items, next, err)
+}
+
+// pageNamed is that page, with the name that it ends with if there are more.
+func pageNamed[T any](c echo.Context, all []T, nameOf func(T) string) (items []T, next string, err error) {
 	page, err := pageByID(c)
 	if err != nil {
-		return err
+		return nil, "", err
 	}
 	all = slices.SortedFunc(slices.Values(all), func(a, b T) int { return cmp.Compare(nameOf(a), nameOf(b)) })
 	all = slices.DeleteFunc(all, func(one T) bool { return nameOf(one) <= page.After })
-	room, next := repositories.Room{}, ""
+	room := repositories.Room{}
 	for i, one := range all {
 		if i == page.Limit || !room.Takes(one) {
-			next = nameOf(all[i-1])
-			all = all[:i]
-			break
+			return all[:i], nameOf(all[i-1]), nil
 		}
 	}
-	return listByID(c, all, next, nil)
+	return all, "", nil
 }
 
 // isSet reads a boolean parameter. Anything but true and false is refused: a dryRun that was not understood

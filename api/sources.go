@@ -58,15 +58,19 @@ type sourceState struct {
 	Took      int64      `json:"ms,omitempty"`
 }
 
-// list looks at all hosts at once.
+// list looks at all hosts of a page at once.
 func (h *sources) list(c echo.Context) error {
 	app, err := h.store.App(c.Request().Context(), c.Param("appId"))
 	if err != nil {
 		return err
 	}
-	items, slots := make([]sourceState, len(app.Sources)), make(chan struct{}, lookMany)
+	shown, next, err := pageNamed(c, app.Sources, func(source repositories.Source) string { return source.Name })
+	if err != nil {
+		return err
+	}
+	items, slots := make([]sourceState, len(shown)), make(chan struct{}, lookMany)
 	var all sync.WaitGroup
-	for i, source := range app.Sources {
+	for i, source := range shown {
 		items[i] = sourceState{Name: source.Name, Type: source.Type}
 		host, port := addressOf(source)
 		if host == "" || h.reach == nil {
@@ -81,7 +85,7 @@ func (h *sources) list(c echo.Context) error {
 		})
 	}
 	all.Wait()
-	return listNamed(c, items, func(source sourceState) string { return source.Name })
+	return listByID(c, items, next, nil)
 }
 
 // addressOf is where a source is; empty for one that is a file.

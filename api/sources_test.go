@@ -32,6 +32,8 @@ func TestSourcesSayWhetherTheyAreReached(t *testing.T) {
 		{Name: "weather", Type: "http", BaseURL: "https://api.example/v1/"}, {Name: "plain", Type: "http", BaseURL: "http://api.example"},
 		{Name: "again", Type: "http", BaseURL: "https://api.example:8443"}, {Name: "crm", Type: "mcp", URL: "https://crm.example/mcp"},
 	}}}
+	s.Call("GET", "/v1/apps/clinic/sources?limit=1", "").Is(200, "")
+	require.EqualValues(t, 1, looks.Load(), "what is on no page is not connected to")
 	for range 2 {
 		var shown struct {
 			Items []struct {

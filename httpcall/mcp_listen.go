@@ -18,8 +18,9 @@ import (
 const maxHeard = 1 << 20
 
 // Listen calls changed when it begins to hear the server of an mcp source, since tools may have changed before, and
-// whenever the server says that they have, until ctx or the stream ends. It offers no such thing where it does not say so (tools.listChanged), or has no stream for it. The text of an
-// error is fit for the owner of the app.
+// whenever the server says that they have, until ctx or the stream ends. offered is false for a server that does not
+// say that it tells changes (tools.listChanged), or that has no stream for them. The text of an error is fit for the
+// owner of the app.
 func (c *Caller) Listen(ctx context.Context, app *repositories.App, name string, changed func()) (offered bool, err error) {
 	call := &preparedCall{app: app, redactor: &redactor{}}
 	source, err := call.toServer(name, nil)

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -365,18 +364,17 @@ func encode(message *query.StoredMessage, a *ledger.Acceptance) error {
 // readTurn reads a turn whose lease was taken, by what was known of its app and heard of its session before. message is
 // the one that the caller had stored; nil for another.
 func (ts *Turns) readTurn(a ledger.Acceptance, message *query.StoredMessage, known *scope.State, heard query.Known, found *ledger.TakenTurn) (*turn, error) {
-	taking := &sync.WaitGroup{}
-	for _, triggerID := range found.Retracted {
+	t := &turn{
+		Turn: a.Turn, token: a.Token, age: found.Age, at: found.At, asked: found.Asked, unasked: found.Unasked, takesBack: found.Retracted, draft: &found.Draft,
+		generation: store.Generation{App: found.AppGeneration, Session: found.SessionGeneration},
+	}
+	for _, triggerID := range t.takesBack {
 		failpoint.At(failpoint.NextBefore)
-		taking.Add(1)
+		t.taking.Add(1)
 		ts.Go(func() {
-			defer taking.Done()
+			defer t.taking.Done()
 			ts.holds.retract(a.App, triggerID)
 		})
-	}
-	t := &turn{
-		Turn: a.Turn, token: a.Token, age: found.Age, at: found.At, asked: found.Asked, unasked: found.Unasked, takesBack: found.Retracted, taking: taking, draft: &found.Draft,
-		generation: store.Generation{App: found.AppGeneration, Session: found.SessionGeneration},
 	}
 	var err error
 	if message != nil && found.Message == a.Message {

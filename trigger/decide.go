@@ -51,7 +51,7 @@ type turn struct {
 	// takesBack are the triggers that the message takes back, while taking has not ended, and retracted what its answer
 	// says of them.
 	takesBack  []string
-	taking     *sync.WaitGroup
+	taking     sync.WaitGroup
 	retracted  []query.Retracted
 	generation store.Generation
 	known      knownConflicts
@@ -242,9 +242,7 @@ func (d *decider) matchAndCommit(ctx context.Context, t *turn, request matcher.R
 // retracted names the triggers that a turn has taken back: their records say so by then, as the answer does. One whose
 // record is gone since, as after a crash, is left out.
 func (d *decider) retracted(ctx context.Context, t *turn) (all []query.Retracted, err error) {
-	if len(t.takesBack) > 0 {
-		t.taking.Wait()
-	}
+	t.taking.Wait()
 	for _, triggerID := range t.takesBack {
 		h, err := d.held(ctx, t.App, triggerID)
 		switch {

@@ -129,10 +129,8 @@ func templated(path string) string {
 // may call, and the answers of the middleware.
 func complete(operation object, endpoint Route) {
 	parameters, _ := operation["parameters"].([]any)
-	for part := range strings.SplitSeq(strings.Replace(endpoint.Path, "*", ":path", 1), "/") {
-		if name, ok := strings.CutPrefix(part, ":"); ok {
-			parameters = append(parameters, reference("parameters", name))
-		}
+	for _, found := range idInBraces.FindAllStringSubmatch(templated(endpoint.Path), -1) {
+		parameters = append(parameters, reference("parameters", found[1]))
 	}
 	for _, name := range endpoint.Query {
 		parameters = append(parameters, reference("parameters", cmp.Or(renamed[endpoint.Path+" "+name], renamed[name], name)))

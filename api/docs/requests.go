@@ -17,7 +17,7 @@ const (
 	requestsTag = "Requests"
 )
 
-var idInSubject = regexp.MustCompile(`{(\w+)}`)
+var idInBraces = regexp.MustCompile(`{(\w+)}`)
 
 // addRequests adds to the description of the events which operations are asked for over NATS: those of the routes
 // that have a subject, with the bodies and the answers of REST.
@@ -67,7 +67,7 @@ type asked struct {
 // ids describes the ids in a subject.
 func (a asked) ids(subject string) object {
 	ids := object{}
-	for _, found := range idInSubject.FindAllStringSubmatch(subject, -1) {
+	for _, found := range idInBraces.FindAllStringSubmatch(subject, -1) {
 		name := found[1]
 		if a.parameters[name] == nil {
 			a.parameters[name] = object{"description": "As in the path of REST."}
