@@ -5,7 +5,7 @@
 //	go run ./deploy/check -install  # installs what is missing with apt-get first
 //
 // Tests run against real servers, and those in whose packages goroutines meet run with the race
-// detector. The programs that tests start are built once. It needs Redis, PostgreSQL, MariaDB,
+// detector. The program that tests start is built once. It needs Redis, PostgreSQL, MariaDB,
 // Chromium, Node, Python with httpx, websockets and mypy, and the programs that documents use; a test that lacks
 // one of them fails here. All else comes with the Go modules and, for clients in TypeScript, from npm.
 package main
@@ -36,6 +36,8 @@ const (
 	govulncheck = "golang.org/x/vuln/cmd/govulncheck@v1.9.0"
 	// timeout ends the tests of a package that hang. A machine that is ten times as busy is not at fault.
 	timeout = "45m"
+	// tags are those of all that there is to compile.
+	tags = "nightly,crashtest"
 )
 
 // raced are the packages in which goroutines meet; at night all are. What matcher/llm computes from the
@@ -65,9 +67,9 @@ func main() {
 }
 
 func check(install, all bool) error {
-	// By its profile (cmd/earshot/default.pgo) the program would be compiled with all that it links, beside what tests of
-	// packages are compiled from.
-	if err := os.Setenv("GOFLAGS", strings.TrimSpace(os.Getenv("GOFLAGS")+" -pgo=off")); err != nil {
+	// All is compiled once: by its profile (cmd/earshot/default.pgo) the program would be compiled beside what tests of
+	// packages are compiled from, and so it would without the points at which rigs have it die (repositories/failpoint).
+	if err := os.Setenv("GOFLAGS", strings.TrimSpace(os.Getenv("GOFLAGS")+" -pgo=off -tags=crashtest")); err != nil {
 		return err
 	}
 	if err := errors.Join(
@@ -89,8 +91,8 @@ func check(install, all bool) error {
 	var linting sync.WaitGroup
 	linting.Go(func() { // tests wait now and then
 		linted = errors.Join(
-			step("vet", func() error { return command("go", "vet", "-tags", "nightly", "./...") }),
-			step("staticcheck", func() error { return command("go", "run", staticcheck, "-tags", "nightly", "./...") }),
+			step("vet", func() error { return command("go", "vet", "-tags", tags, "./...") }),
+			step("staticcheck", func() error { return command("go", "run", staticcheck, "-tags", tags, "./...") }),
 		)
 		if all {
 			linted = errors.Join(linted, step("govulncheck", vulnerable))
@@ -182,15 +184,11 @@ func formatted() error {
 	return err
 }
 
-// programs builds those that tests start, and names them in the environment, where testbed.Program looks.
+// programs builds the program that tests start, and names it in the environment, where testbed.Program looks.
 func programs(folder string) error {
-	for variable, tags := range map[string]string{"EARSHOT_PROGRAM": "", "EARSHOT_PROGRAM_CRASHTEST": "crashtest"} {
-		path := filepath.Join(folder, strings.ToLower(variable), "earshot")
-		if err := errors.Join(command("go", "build", "-tags", tags, "-o", path, "./cmd/earshot"), os.Setenv(variable, path)); err != nil {
-			return err
-		}
-	}
-	return nil
+	path := filepath.Join(folder, "earshot")
+	return errors.Join(command("go", "build", "-o", path, "./cmd/earshot"),
+		os.Setenv("EARSHOT_PROGRAM", path), os.Setenv("EARSHOT_PROGRAM_CRASHTEST", path))
 }
 
 // unraced lists the packages whose tests run without the race detector.
@@ -212,7 +210,7 @@ func tests(all bool, packages []string, flags ...string) error {
 	arguments := []string{"run", gotestsum, "--format", "pkgname", "--format-hide-empty-pkg", "--",
 		"-timeout", timeout, "-p", strconv.Itoa(runtime.GOMAXPROCS(0) + 1), "-parallel", strconv.Itoa(2 * runtime.GOMAXPROCS(0)), "-vet=off"}
 	if all {
-		flags = append(flags, "-tags", "nightly")
+		flags = append(flags, "-tags", tags)
 	}
 	return command("go", slices.Concat(arguments, flags, packages)...)
 }
