@@ -17,9 +17,15 @@
 // Everything works without a script; static/console.js adds life by attributes. An element
 // with an id and data-poll="5" is fetched anew every five seconds with its page and put in
 // its place; a form with data-swap="#id #other" is sent in the background, and those parts
-// of the answer replace their like; data-key="n" on a link is the letter that follows g,
-// data-search marks what / goes to. Neither scripts nor styles stand in a page: its
-// Content-Security-Policy runs none.
+// of the answer replace their like; a figure with data-chart is drawn; data-key="n" on a link is
+// the letter that follows g, aria-keyshortcuts="r" in main the letter that clicks it, data-search
+// marks what / goes to. Neither scripts nor styles stand in a page: its Content-Security-Policy
+// runs none.
+//
+// A page looks like the others by its elements: static/console.css dresses section, table, ul.list,
+// dl, details, article and forms, and a p.empty says what to do where there is nothing. Icons are in
+// templates/icons.html, tabs in the table of nav.go. What others have written is bundled by
+// bundle/build.js into static.
 //
 // TestEveryPageIsForEverybody looks at each page of its table in a browser, dark and light, in
 // two widths: add yours there. With EARSHOT_PICTURES=DIR it leaves pictures of them.
@@ -73,7 +79,7 @@ const (
 
 // policy lets a page use its own files and nothing else: no script or style that stands in
 // the page, no other host, no frame.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // New returns a handler that serves the console, and leaves all other requests to REST.

@@ -207,8 +207,8 @@ func (p *person) hosted(host, path string) int {
 func TestPagesRunTheirOwnFilesAlone(t *testing.T) {
 	s := start(t)
 	got := s.person().send("GET", "/console/sign-in", nil)
-	require.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "+
-		"form-action 'self'; base-uri 'none'; frame-ancestors 'none'", got.Header.Get("Content-Security-Policy"))
+	require.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "+
+		"connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'", got.Header.Get("Content-Security-Policy"))
 	for name, value := range map[string]string{
 		"X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cross-Origin-Opener-Policy": "same-origin",
 		"Cache-Control": "no-store", "Content-Type": "text/html; charset=utf-8",
@@ -216,9 +216,9 @@ func TestPagesRunTheirOwnFilesAlone(t *testing.T) {
 		require.Equal(t, value, got.Header.Get(name), name)
 	}
 	files := regexp.MustCompile(`(?:href|src)="(/console/static/[^"]+)"`).FindAllStringSubmatch(got.body, -1)
-	require.Len(t, files, 3)
+	require.Len(t, files, 4)
 	for _, file := range files {
-		require.Regexp(t, `\.[\w-]{12}\.(js|css|svg)$`, file[1])
+		require.Regexp(t, `\.[\w-]{12}\.(js|css|svg|woff2)$`, file[1])
 		got := s.person().send("GET", file[1], nil)
 		require.Equal(t, http.StatusOK, got.StatusCode)
 		require.Equal(t, "public, max-age=31536000, immutable", got.Header.Get("Cache-Control"))

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -94,6 +95,7 @@ type frame struct {
 	Theme    string // dark, light or empty
 	SignedIn bool
 	Admin    bool // may see the other apps
+	Tabs     []tabLink
 	Body     any
 }
 
@@ -110,15 +112,23 @@ func (v *pageRequest) renderStatus(status int, name, title string, body any) err
 	}
 	shown := frame{
 		Title: title, Page: name, App: v.app(), Path: v.r.URL.RequestURI(), Theme: theme,
-		SignedIn: !v.key.Empty(), Admin: v.ownApp() == "", Body: body,
+		SignedIn: !v.key.Empty(), Admin: v.ownApp() == "", Tabs: tabsOf(v.app(), name), Body: body,
 	}
 	var text bytes.Buffer
 	if err := v.views.pages[name].Execute(&text, shown); err != nil {
 		return err
 	}
 	v.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	v.w.Header().Set("Vary", "Accept-Encoding")
+	content := text.Bytes()
+	// No page of another host can make a browser ask for one with the sign-in, whose cookie is
+	// strict, and so guess by sizes what is in it.
+	if takesGzip(v.r) {
+		v.w.Header().Set("Content-Encoding", "gzip")
+		content = zipped(content, gzip.BestSpeed)
+	}
 	v.w.WriteHeader(status)
-	_, _ = v.w.Write(text.Bytes()) // fails if the client is gone
+	_, _ = v.w.Write(content) // fails if the client is gone
 	return nil
 }
 

@@ -34,17 +34,13 @@ func parseViews() views {
 	v := views{pages: map[string]*template.Template{}, files: files{named: map[string]string{}, served: map[string]file{}}}
 	static, _ := embedded.ReadDir("static") // it is embedded
 	for _, entry := range static {
-		content, _ := embedded.ReadFile("static/" + entry.Name())
-		hash := sha256.Sum256(content)
-		end := path.Ext(entry.Name())
-		name := strings.TrimSuffix(entry.Name(), end) + "." + base64.RawURLEncoding.EncodeToString(hash[:9]) + end
-		v.files.named[entry.Name()] = name
-		var zipped bytes.Buffer
-		w, _ := gzip.NewWriterLevel(&zipped, gzip.BestCompression) // the level is one
-		_, _ = w.Write(content)                                    // a buffer takes all
-		_ = w.Close()
-		v.files.served[name] = file{kind: mime.TypeByExtension(end), plain: content, zipped: zipped.Bytes()}
+		if content, _ := embedded.ReadFile("static/" + entry.Name()); entry.Name() != styles {
+			v.files.add(entry.Name(), content)
+		}
 	}
+	// The styles name a file, which must have its hash by then.
+	sheet, _ := embedded.ReadFile("static/" + styles)
+	v.files.add(styles, bytes.ReplaceAll(sheet, []byte(font), []byte(v.files.named[font])))
 	functions := template.FuncMap{
 		"file": v.files.name, "link": link, "iso": func(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) },
 		"clock": func(at time.Time) string { return at.UTC().Format("2 Jan 15:04:05") }, "json": indentedJSON,
@@ -55,11 +51,11 @@ func parseViews() views {
 		"dict": dict, "score": func(score *float32) string { return strconv.FormatFloat(float64(*score), 'f', 2, 32) },
 		"repository": repositoryLink, "more": func(all []string) int { return len(all) - 1 }, "plain": unquoted, "came": stateOf,
 	}
-	shared := template.Must(template.New("layout.html").Funcs(functions).ParseFS(embedded, "templates/layout.html", "templates/parts.html"))
+	shared := template.Must(template.New("layout.html").Funcs(functions).ParseFS(embedded, "templates/layout.html", "templates/parts.html", "templates/icons.html"))
 	names, _ := embedded.ReadDir("templates") // it is embedded
 	for _, entry := range names {
 		name := strings.TrimSuffix(entry.Name(), ".html")
-		if name != "layout" && name != "parts" {
+		if name != "layout" && name != "parts" && name != "icons" {
 			v.pages[name] = template.Must(template.Must(shared.Clone()).ParseFS(embedded, "templates/"+entry.Name()))
 		}
 	}
@@ -145,6 +141,35 @@ type file struct {
 	plain, zipped []byte
 }
 
+const (
+	styles = "console.css"
+	font   = "figtree.woff2"
+)
+
+func (f files) add(plain string, content []byte) {
+	hash := sha256.Sum256(content)
+	end := path.Ext(plain)
+	kind := mime.TypeByExtension(end)
+	if plain == font {
+		kind = "font/woff2" // not every machine knows it
+	}
+	name := strings.TrimSuffix(plain, end) + "." + base64.RawURLEncoding.EncodeToString(hash[:9]) + end
+	f.named[plain], f.served[name] = name, file{kind: kind, plain: content, zipped: zipped(content, gzip.BestCompression)}
+}
+
+// zipped packs content at a level of gzip.
+func zipped(content []byte, level int) []byte {
+	var packed bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&packed, level) // the level is one
+	_, _ = w.Write(content)                     // a buffer takes all
+	_ = w.Close()
+	return packed.Bytes()
+}
+
+func takesGzip(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
+}
+
 // name is the path of a file that templates know by its plain name.
 func (f files) name(plain string) (string, error) {
 	name, known := f.named[plain]
@@ -165,7 +190,7 @@ func (f files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 	w.Header().Set("Vary", "Accept-Encoding")
 	content := found.plain
-	if strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
+	if takesGzip(r) {
 		w.Header().Set("Content-Encoding", "gzip")
 		content = found.zipped
 	}

@@ -102,7 +102,18 @@ func notice(ctx context.Context) (string, error) {
 	for _, of := range texts {
 		fmt.Fprintf(&list, "\n%s\n%s\n%s\n\n%s\n", line, strings.Join(of.modules, "\n"), line, of.text)
 	}
-	return head + list.String(), errors.Join(faults...)
+	files, err := bundled(ctx)
+	return head + list.String() + files, errors.Join(append(faults, err)...)
+}
+
+// bundled is the list, with licences, of what the files of the console are made of.
+func bundled(ctx context.Context) (string, error) {
+	console, err := exec.CommandContext(ctx, "go", "list", "-f", "{{.Dir}}", "earshot/api/console").Output()
+	if err != nil {
+		return "", fmt.Errorf("go list: %w", err)
+	}
+	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(console)), "bundle", "licences.txt"))
+	return "\n" + strings.Repeat("-", 80) + "\n" + string(text), err
 }
 
 // linked has, by module ("path version"), the folders in which its licences may lie: its own, and

@@ -2,6 +2,7 @@
 
 const $ = (selector, within = document) => within.querySelector(selector);
 const all = (selector, within = document) => [...within.querySelectorAll(selector)];
+const files = $("script[data-charts]").dataset; // that are loaded where a page needs them
 
 // Times stand in the page in UTC; people read them in their own zone.
 const shown = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
@@ -17,7 +18,24 @@ function local(time, brief) {
 function alive(part) {
   all("time", part).forEach((time) => local(time));
   all("[data-rate]", part).forEach(rate);
+  all("table", part).concat(part.matches?.("table") ? [part] : []).forEach(labelled);
+  const figures = all("[data-chart]", part).concat(part.matches?.("[data-chart]") ? [part] : []);
+  if (figures.length) import(files.charts).then(({ draw }) => figures.forEach((figure) => draw(figure)));
   all("[data-chat]", part).concat(part.matches?.("[data-chat]") ? [part] : []).forEach((chat) => chat.lastElementChild?.scrollIntoView({ block: "nearest" }));
+}
+
+// labelled gives each value of a table the name of its column, for narrow screens, on which a table is cards.
+function labelled(table) {
+  const names = all("thead th", table).map((name) => name.textContent.trim());
+  if (!names.length) return;
+  table.role = "table"; // that it is shown as blocks must not take away that it is one
+  for (const row of all("tr", table)) {
+    row.role = "row";
+    [...row.children].forEach((cell, i) => {
+      cell.role = cell.tagName === "TD" ? "cell" : cell.parentElement.parentElement.tagName === "THEAD" ? "columnheader" : "rowheader";
+      if (cell.tagName === "TD" && names[i] && !cell.querySelector("table")) cell.dataset.label = names[i];
+    });
+  }
 }
 
 // swap puts parts of a fetched page in the place of their like.
@@ -26,12 +44,17 @@ function swap(page, selectors) {
     const old = $(selector), fresh = $(selector, page);
     if (!old || !fresh) continue;
     const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
+    const unfolded = all("details[open]", old).map(named);
     const place = document.importNode(fresh, true);
     old.replaceWith(place);
     alive(place);
+    all("details", place).forEach((fold) => unfolded.includes(named(fold)) && (fold.open = true));
     if (focused) document.getElementById(focused)?.focus();
   }
 }
+
+// named tells what is folded from its like on the same page.
+const named = (fold) => fold.id || $("summary", fold)?.textContent;
 
 async function fetched(url, options) {
   const answer = await fetch(url, options);
@@ -239,54 +262,79 @@ for (const list of all("[data-sessions]")) {
 }
 
 // The theme changes in place; the server keeps the choice.
-$("[data-theme-switch]")?.addEventListener("submit", (event) => {
+const themeButton = $("[data-theme-switch] button");
+function offer(theme) {
+  themeButton.value = theme;
+  $("use", themeButton).setAttribute("href", "#i-" + theme);
+  themeButton.setAttribute("aria-label", `Use the ${theme} theme`);
+}
+$("[data-theme-switch]").addEventListener("submit", (event) => {
   event.preventDefault();
-  const button = $("button", event.target), chosen = button.value;
+  const chosen = themeButton.value;
   fetch(event.target.action, { method: "POST", body: new URLSearchParams({ theme: chosen, next: "/console" }), redirect: "manual" });
   document.documentElement.dataset.theme = chosen;
-  const other = chosen === "dark" ? "light" : "dark";
-  button.value = other;
-  button.textContent = other === "dark" ? "☾" : "☀";
-  button.setAttribute("aria-label", `Use the ${other} theme`);
+  offer(chosen === "dark" ? "light" : "dark");
 });
-if (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches) {
-  const button = $("[data-theme-switch] button");
-  if (button) Object.assign(button, { value: "light", textContent: "☀", ariaLabel: "Use the light theme" });
+if (!document.documentElement.dataset.theme && matchMedia("(prefers-color-scheme: dark)").matches) offer("light");
+
+// Keys: / searches, j and k go through a list, g and a letter goes to a page, what has
+// aria-keyshortcuts is clicked by its letter, ? shows them all. Who needs letters for something
+// else turns them off.
+const keys = $("#keys"), help = $("[data-help]"), lettersOn = $("[data-keys-on]");
+const key = (letters, text) => element("div", { className: "more" }, element("dt", {}, ...letters.flatMap((letter) => [element("kbd", { textContent: letter }), " "])), element("dd", { textContent: text }));
+function showKeys() {
+  all(".more", keys).forEach((entry) => entry.remove());
+  const acts = {};
+  for (const act of all("main [aria-keyshortcuts]")) acts[act.getAttribute("aria-keyshortcuts")] ??= (act.ariaLabel ?? act.textContent).trim();
+  $("dl", keys).append(
+    ...Object.entries(acts).map(([letter, text]) => key([letter], text)),
+    ...all("[data-key]").map((link) => key(["g", link.dataset.key], link.textContent.trim())));
+  keys.showModal();
+}
+lettersOn.checked = localStorage.getItem("letters") !== "off";
+lettersOn.addEventListener("change", () => localStorage.setItem("letters", lettersOn.checked ? "on" : "off"));
+help.hidden = false;
+help.addEventListener("click", showKeys);
+
+// step moves to the link of the next item of a list, or of the one before.
+function step(by) {
+  const items = all("main :is(tbody tr, .list > li, .leaves > li, .feed > li, .cards > li, .turn)")
+    .map((item) => ({ item, link: $("a[href]", item) })).filter(({ link }) => link?.checkVisibility());
+  const at = items.findIndex(({ item }) => item.contains(document.activeElement));
+  const next = items[at < 0 ? (by > 0 ? 0 : items.length - 1) : at + by];
+  next?.link.focus();
+  next?.item.scrollIntoView({ block: "nearest" });
 }
 
-// Keys: / searches, g and a letter goes to a page, ? shows them all.
-const keys = $("#keys"), help = $("[data-help]");
-for (const link of all("[data-key]")) {
-  const entry = element("div", {}, element("dt", {}, element("kbd", { textContent: "g" }), " ", element("kbd", { textContent: link.dataset.key })), element("dd", { textContent: link.textContent }));
-  $("dl", keys).append(entry);
-}
-help.hidden = false;
-help.addEventListener("click", () => keys.showModal());
 let going = 0;
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey) return;
-  const field = event.target.closest("input, textarea, select");
+  if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || keys.open) return;
+  const field = event.target.closest("input, textarea, select, [contenteditable]");
   if (field) {
     if (event.key === "Escape") field.blur();
     return;
   }
-  if (event.key === "?") return keys.showModal();
-  if (event.key === "/") {
-    const search = $("[data-search]");
-    if (search) {
-      event.preventDefault();
-      search.focus();
-      search.select?.();
-    }
-    return;
-  }
-  if (event.key === "g") {
-    going = Date.now();
-    return;
-  }
-  if (Date.now() - going < 1500) $(`[data-key="${CSS.escape(event.key)}"]`)?.click();
+  if (!lettersOn.checked) return;
+  const to = Date.now() - going < 1500 && $(`[data-key="${CSS.escape(event.key)}"]`);
   going = 0;
+  if (to) return to.click();
+  if (event.key === "?") return showKeys();
+  if (event.key === "g") return (going = Date.now());
+  if (event.key === "j" || event.key === "k") return step(event.key === "j" ? 1 : -1);
+  const search = event.key === "/" && $("[data-search]");
+  if (search) {
+    event.preventDefault();
+    search.focus();
+    search.select?.();
+    return;
+  }
+  // What is done to the item that has the focus comes before what is done to the page.
+  const named = `[aria-keyshortcuts="${CSS.escape(event.key)}"]`;
+  const act = $(named, document.activeElement.closest("main li, main tr, main article") ?? document.createElement("i")) ?? $("main " + named);
+  if (act) {
+    event.preventDefault();
+    act.click();
+  }
 });
 
-$("nav [aria-current]")?.scrollIntoView({ inline: "center", block: "nearest" });
 alive(document);
