@@ -235,9 +235,6 @@ func (e *engineDouble) Offered(context.Context, string, string, string, paramete
 	return nil, "", e.err
 }
 
-func (*engineDouble) NextAttempt(context.Context, query.Record) (query.NextAttempt, error) {
-	return query.NextAttempt{}, nil
-}
 
 func (e *engineDouble) Background(run func(context.Context)) { go run(context.Background()) }
 

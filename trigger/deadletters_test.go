@@ -1,7 +1,9 @@
 package trigger_test
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -73,6 +75,54 @@ func TestWhatIsRetriedTogetherKeepsItsOrder(t *testing.T) {
 			retried = append(retried, again.TriggerID)
 		}
 		require.Equal(t, fired, retried)
+	})
+}
+
+func TestNextAttemptAtACallIsMadeAtOnceOnRequestAndOneAtATime(t *testing.T) {
+	t.Parallel()
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
+		w := idleWorld(t, server, 0)
+		w.Register(session(""), "r", `{"tools":[{"name":"a","url":"http://x.example"}]}`)
+		w.Calls.Answer(func(effect.Effect) effect.Outcome {
+			return effect.Outcome{Verdict: effect.Retry, Status: 503, Error: "503 Service Unavailable", After: time.Hour}
+		})
+		id := w.Fire(trigger.Direct{Name: "a", Source: "ui"}).TriggerID
+		before := w.Trigger(id)
+		require.Equal(t, "pending", before.State)
+		require.Equal(t, 2, before.Next.Number)
+		require.Greater(t, before.Next.Due.Sub(before.Attempts[1].Time), 1900*time.Millisecond, "it waits as long as it may")
+		require.WithinDuration(t, before.Attempts[1].Time.Add(15*time.Minute), *before.Call.Until, time.Second)
+
+		require.NoError(t, w.Engine.Retry(t.Context(), "clinic", id, "key-1"))
+		after := w.Trigger(id)
+		require.True(t, after.Next.Due.Before(*before.Next.Due), "it is due at once")
+		require.Len(t, after.Attempts, 2, "no replica has made it yet")
+		require.Equal(t, "key-1", after.Retries[0].By)
+
+		begun, release := make(chan struct{}), make(chan struct{})
+		w.Calls.Hang(func(context.Context) {
+			close(begun)
+			<-release
+		})
+		_, w.Keeper = w.Replica()
+		w.Run(w.Keeper)
+		_, third := w.Replica()
+		w.Run(third)
+		<-begun
+		require.Equal(t, &query.NextAttempt{Number: 2, UnderWay: true}, w.Trigger(id).Next)
+		require.NoError(t, w.Engine.Retry(t.Context(), "clinic", id, "key-2"), "it is under way")
+		w.Keeper.Wake("clinic")
+		third.Wake("clinic")
+		require.Len(t, w.Trigger(id).Retries, 1, "nothing was made due by the second one")
+		w.Calls.Answer(nil)
+		close(release)
+		w.Rest()
+		done := w.Trigger(id)
+		require.Equal(t, "delivered", done.State)
+		require.Nil(t, done.Next)
+		require.Nil(t, done.Call.Until)
+		attempts, taken := w.Calls.Count()
+		require.Equal(t, []int{3, 1}, []int{attempts, taken})
 	})
 }
 

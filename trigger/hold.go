@@ -223,9 +223,9 @@ var (
 	ErrOwes = errors.New("still owes something; cancel it, or remove it when it is delivered or has failed")
 )
 
-// Retry makes the failed effects of a trigger due again. It fails with query.ErrNotFound, and with
-// ErrDelivered if it has none and owes nothing; one that is pending is tried again as it is, and that
-// is no error: a client that lost the answer asks twice. The record says by whom.
+// Retry makes the failed effects of a trigger due again, or its call if that waits for its next attempt. It fails with
+// query.ErrNotFound, and with ErrDelivered if nothing has failed and nothing is owed. What is tried already is left
+// alone, and that is no error: a client that lost the answer asks twice. The record says by whom.
 func (hs *Holds) Retry(ctx context.Context, appID, triggerID, by string) error {
 	stored, err := hs.records.Stored(ctx, appID, triggerID)
 	switch {
@@ -274,7 +274,7 @@ func (hs *Holds) revive(ctx context.Context, stored *query.Stored, by string, wa
 		}
 	}
 	if call := again.Call; call != nil {
-		call.State, call.Reason, call.Error = query.StatePending, "", ""
+		call.State, call.Reason, call.Error, call.Until = query.StatePending, "", "", nil
 	}
 	states, err := again.States()
 	if err != nil {

@@ -143,12 +143,14 @@ type timeline struct {
 	query.Record
 	Steps   []step
 	Settles bool     // it can still be taken back
+	Waits   bool     // its call waits for the next attempt
 	Fault   *problem // of an action on it
 }
 
 type step struct {
 	Title, State string
 	By           string // "by" and the name of a person or a key
+	Open         bool   // what it sent is shown at once: it is the last one that failed
 	query.Attempt
 }
 
@@ -192,6 +194,7 @@ func (v *pageRequest) timeline() (*timeline, error) {
 		return nil, err
 	}
 	shown.Settles = shown.State == query.StatePending && shown.DueAt != nil && len(shown.Attempts) == 0 && shown.DueAt.After(v.now())
+	shown.Waits = shown.Next != nil && !shown.Next.UnderWay
 	for _, attempt := range shown.Attempts {
 		at := step{Title: effectNames[attempt.Effect], State: "delivered", Attempt: attempt}
 		if attempt.Error != "" || attempt.Reason != "" || attempt.Status >= http.StatusMultipleChoices {
@@ -212,6 +215,12 @@ func (v *pageRequest) timeline() (*timeline, error) {
 		moved(moveNames[one.Action], one.By, one.Time)
 	}
 	slices.SortStableFunc(shown.Steps, func(a, b step) int { return a.Time.Compare(b.Time) })
+	for i, one := range slices.Backward(shown.Steps) {
+		if one.State == "failed" {
+			shown.Steps[i].Open = true
+			break
+		}
+	}
 	return shown, nil
 }
 

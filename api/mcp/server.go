@@ -54,8 +54,6 @@ type Engine interface {
 	Deny(ctx context.Context, appID, triggerID, digest, by string) (query.Record, error)
 	Cancel(ctx context.Context, appID, triggerID, by string) (query.Record, error)
 	Answer(ctx context.Context, appID, triggerID string, given effect.Answer) (query.Record, error)
-	// NextAttempt says which attempt at the call of a trigger is under way, or due next, and when.
-	NextAttempt(ctx context.Context, record query.Record) (query.NextAttempt, error)
 	// Background runs a function that no request waits for. A service that ends waits for it.
 	Background(run func(ctx context.Context))
 }

@@ -217,13 +217,9 @@ func (x *rpcCall) triggerTask(record query.Record) (task, error) {
 
 // progress says how far a pending call is: which attempt is under way, or when the next one is due.
 func (x *rpcCall) progress(record query.Record) string {
-	call := record.Call
-	if call == nil || call.State != query.StatePending {
-		return ""
-	}
-	next, err := x.server.Engine.NextAttempt(x.ctx(), record)
+	call, next := record.Call, record.Next
 	switch {
-	case err != nil || next.Number == 0:
+	case next == nil:
 		return "" // the status says that it is pending; this is an extra
 	case next.UnderWay:
 		return fmt.Sprintf("attempt %d is under way", next.Number)

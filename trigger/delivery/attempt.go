@@ -32,6 +32,7 @@ type attempt struct {
 	made    bool // a Deliverer was called
 	outcome effect.Outcome
 	pause   time.Duration   // before the next one, of a Retry
+	until   *time.Time      // no later one begins after that, of a call
 	result  *keyspace.Entry // the tool.result that it owes; nil if it was published, or for none
 	// deferred says that the holder of the outbox writes what comes of it.
 	deferred bool
@@ -135,6 +136,10 @@ func (d *Deliveries) assess(a *attempt) {
 	if a.outcome.Verdict != effect.Retry {
 		return
 	}
+	if a.Kind == effect.KindCall {
+		until := a.at.Add(a.Call.Request.GiveUpAfter() - a.claim.Age).Truncate(time.Millisecond)
+		a.until = &until
+	}
 	if a.outcome.Deferred {
 		a.pause = d.Jitter(max(a.outcome.After, time.Second))
 		return
@@ -162,7 +167,7 @@ func (d *Deliveries) assess(a *attempt) {
 	}
 	left := limit - a.claim.Age - a.took
 	if left <= 0 {
-		a.outcome.Verdict, a.pause = effect.Dead, 0
+		a.outcome.Verdict, a.pause, a.until = effect.Dead, 0, nil
 	} else if a.pause+callPauses[0] > left { // the last one begins as the time ends, and none shortly before
 		a.pause = left.Truncate(time.Millisecond) + time.Millisecond // as the ledger counts
 	}
@@ -184,7 +189,7 @@ func (a attempt) callState() query.CallState {
 	}
 	return query.CallState{
 		State: stateOf(o.Verdict, query.StateDelivered), Status: o.Status, Attempts: made,
-		Result: o.Result, Truncated: o.Truncated, Reason: o.Reason, Error: o.Error,
+		Result: o.Result, Truncated: o.Truncated, Reason: o.Reason, Error: o.Error, Until: a.until,
 	}
 }
 

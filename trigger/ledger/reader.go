@@ -75,24 +75,33 @@ func (l *Reader) Triggers(ctx context.Context, appID string, ids []string) ([]*S
 	return list, nil
 }
 
-// CallDue says how often a call was tried, whether an attempt is under way, and when the next one is
-// due. All are zero for one that is not owed any more.
-func (l *Reader) CallDue(ctx context.Context, appID, id string) (tries int, due time.Time, leased bool, err error) {
+// CallDue is when an effect that is no event is due.
+type CallDue struct {
+	Tries    int       // before
+	Due      time.Time // of one that is not leased
+	Leased   bool      // an attempt is under way
+	Awaiting bool      // no attempt is made: the answer of somebody outside is waited for until it is due
+}
+
+// CallDue says when the next attempt at a call is due; nil of one that is not owed any more.
+func (l *Reader) CallDue(ctx context.Context, appID, id string) (*CallDue, error) {
 	k := keyspace.KeysOf(appID)
 	pipe := l.db.Pipeline()
 	clock := l.db.Clocks(ctx, pipe)(k.Due())
-	found := pipe.HMGet(ctx, k.Effect(id), "tries", "token", "until")
+	found := pipe.HMGet(ctx, k.Effect(id), "tries", "token", "until", "kind", "given")
 	score := pipe.ZScore(ctx, k.Lane(keyspace.LaneCalls), id)
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
-		return 0, due, false, keyspace.Unavailable(err)
+		return nil, keyspace.Unavailable(err)
 	}
 	now, err := clock.Read()
-	if err != nil {
-		return 0, due, false, err
+	if err != nil || errors.Is(score.Err(), redis.Nil) {
+		return nil, err
 	}
 	v := keyspace.Fields(found.Val())
 	until := time.UnixMilli(int64(number(v[2])))
-	return number(v[0]), time.UnixMilli(int64(score.Val())), v[1] != "" && until.After(now), nil
+	return &CallDue{
+		Tries: number(v[0]), Due: time.UnixMilli(int64(score.Val())).UTC(), Leased: v[1] != "" && until.After(now), Awaiting: v[3] == "answer" && v[4] == "",
+	}, nil
 }
 
 // Awaiting says until when effects wait for the answer of somebody outside. It is the zero time of one that is answered,

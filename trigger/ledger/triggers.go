@@ -55,7 +55,8 @@ func (l *Ledger) EffectStates(ctx context.Context, appID string, ids []string) (
 }
 
 // revive makes dead effects of a trigger due again, under the ids that they had. An answer is
-// waited for anew.
+// waited for anew. A call that waits for its next attempt is due at once: whoever claims it takes
+// its lease as ever, so one attempt is made at a time.
 //
 //	KEYS 1 trigger, 2 pending, 3 failed, 4 outbox, 5 dead, then effects, triggers of the app,
 //	     over, then the ledger
@@ -63,7 +64,12 @@ func (l *Ledger) EffectStates(ctx context.Context, appID string, ids []string) (
 //	     then how long its call waits (ms), and a line that says so (JSON)
 //	=>   how many
 var revive = keyspace.NewScript(keyspace.DueLua, TallyLua, firedLua, `
-local revived, at = 0, now()
+local revived, hastened, at = 0, 0, now()
+local function waits(key, id)
+  local had = redis.call('HMGET', key, 'kind', 'state', 'token')
+  local due = redis.call('ZSCORE', ledger.calls, id)
+  return had[1] == 'call' and had[2] == 'due' and had[3] == '' and due and tonumber(due) > at
+end
 for i = 6, others - 2 do
   local id, part, state = ARGV[3 * (i - 5) + 1], ARGV[3 * (i - 5) + 2], ARGV[3 * (i - 5) + 3]
   if redis.call('HGET', KEYS[i], 'state') == 'dead' then
@@ -80,11 +86,16 @@ for i = 6, others - 2 do
     if state ~= '' then redis.call('HSET', KEYS[1], part, state) else redis.call('HDEL', KEYS[1], part) end
     redis.call('HINCRBY', KEYS[1], 'open', 1)
     redis.call('HINCRBY', KEYS[1], 'dead', -1)
+  elseif waits(KEYS[i], id) then
+    hastened = hastened + 1
+    schedule(ARGV[2], 'calls', id, at)
   end
 end
 if revived > 0 then
   redis.call('ZADD', KEYS[2], fired(KEYS[others - 1], ARGV[1]), ARGV[1])
   redis.call('ZREM', KEYS[others], ARGV[2] .. '/' .. ARGV[1])
+end
+if revived + hastened > 0 then
   local lines = redis.call('HGET', KEYS[1], 'retries') or ''
   if #lines < 8192 then redis.call('HSET', KEYS[1], 'retries', lines .. ARGV[#ARGV] .. '\n') end
 end
@@ -102,7 +113,7 @@ type Revival struct {
 	Wait                  time.Duration // before its call is due
 }
 
-// Revive makes the dead effects of a trigger due again.
+// Revive makes the dead effects of a trigger due again, and its call if that waits for its next attempt.
 func (l *Ledger) Revive(ctx context.Context, r Revival) error {
 	k, box := keyspace.KeysOf(r.App), keyspace.Box(r.Session, r.Trigger)
 	keys := []string{k.Trigger(r.Trigger), k.InState(keyspace.Pending), k.InState(keyspace.Failed), k.Outbox(box), k.Dead()}

@@ -103,6 +103,8 @@ type CallState struct {
 	Truncated bool            `json:"truncated,omitempty"`
 	Reason    effect.Reason   `json:"reason,omitempty"`
 	Error     string          `json:"error,omitempty"`
+	// Until is when attempts end, of a call that waits for its next one.
+	Until *time.Time `json:"until,omitempty"`
 }
 
 // Rejected is a tool that a message called for and that did not fire, because values were missing
@@ -271,6 +273,8 @@ type Record struct {
 	ResultEvent *EventState `json:"resultEvent,omitempty"`
 	Attempts    []Attempt   `json:"attempts"`
 	Retries     []Retried   `json:"retries,omitempty"` // by hand
+	// Next is the attempt at its call that is under way, or comes next. Lists leave it out.
+	Next *NextAttempt `json:"next,omitempty"`
 	Moves       []Moved     `json:"moves,omitempty"`   // of one that was held
 	// Repeated says that it was confirmed, denied or cancelled before in the way that was asked for.
 	Repeated bool `json:"-"`
@@ -293,6 +297,13 @@ type Attempt struct {
 	Response string       `json:"response,omitempty"`
 }
 
+// NextAttempt is the attempt at a call that is under way, or comes next.
+type NextAttempt struct {
+	Number   int        `json:"attempt"` // from 1
+	UnderWay bool       `json:"underWay,omitempty"`
+	Due      *time.Time `json:"at,omitempty"` // of one that is not under way
+}
+
 // Moved says that a held trigger was confirmed, denied or cancelled, or that its time was over.
 type Moved struct {
 	Time   time.Time    `json:"ts"`
@@ -300,7 +311,7 @@ type Moved struct {
 	By     string       `json:"by,omitempty"` // id of a key, admin, session, or the message that said it
 }
 
-// Retried says that what has failed of a trigger was made due again.
+// Retried says that what has failed of a trigger, or its next attempt, was made due at once.
 type Retried struct {
 	Time time.Time `json:"ts"`
 	By   string    `json:"by,omitempty"` // id of a key, or admin

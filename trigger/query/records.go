@@ -55,13 +55,27 @@ func (e *StateError) Error() string { return fmt.Sprintf("trigger %q %s%s", e.Tr
 // Unwrap returns Err.
 func (e *StateError) Unwrap() error { return e.Err }
 
-// Trigger returns the record of a trigger, or ErrNotFound.
+// Trigger returns the record of a trigger, with the next attempt at its call, or ErrNotFound.
 func (r *Records) Trigger(ctx context.Context, appID, triggerID string) (Record, error) {
 	stored, err := r.Stored(ctx, appID, triggerID)
 	if err != nil {
 		return Record{}, err
 	}
-	return stored.Record, nil
+	record := stored.Record
+	if record.Call == nil || record.Call.State != StatePending || !record.Due() {
+		return record, nil
+	}
+	call, err := r.Ledger.CallDue(ctx, appID, keyspace.EffectID(stored.Firing, effect.PartCall))
+	switch {
+	case err != nil || call == nil:
+	case call.Awaiting:
+		record.ExpiresAt = &call.Due
+	case call.Leased:
+		record.Next = &NextAttempt{Number: call.Tries, UnderWay: true}
+	default:
+		record.Next = &NextAttempt{Number: call.Tries + 1, Due: &call.Due}
+	}
+	return record, err
 }
 
 // Stored returns a trigger as it stands in the ledger, or ErrNotFound.
@@ -114,32 +128,6 @@ func (r *Records) stored(ctx context.Context, appID string, ids []string) ([]*St
 		found = found[1:]
 	}
 	return list, nil
-}
-
-// NextAttempt is the attempt at a call that is under way, or comes next.
-type NextAttempt struct {
-	Number   int // from 1; 0 if there is none
-	UnderWay bool
-	Due      time.Time // of one that is not under way
-}
-
-// NextAttempt returns the attempt at the call of a trigger that is under way, or due next.
-func (r *Records) NextAttempt(ctx context.Context, record Record) (NextAttempt, error) {
-	stored, err := r.Stored(ctx, record.AppID, record.TriggerID)
-	if errors.Is(err, ErrNotFound) {
-		return NextAttempt{}, nil
-	}
-	if err != nil {
-		return NextAttempt{}, err
-	}
-	tries, due, leased, err := r.Ledger.CallDue(ctx, record.AppID, keyspace.EffectID(stored.Firing, effect.PartCall))
-	switch {
-	case err != nil || tries == 0:
-		return NextAttempt{}, err
-	case leased:
-		return NextAttempt{Number: tries, UnderWay: true}, nil
-	}
-	return NextAttempt{Number: tries + 1, Due: due}, nil
 }
 
 // mostWaiting is how many triggers of a session are listed as waiting.
