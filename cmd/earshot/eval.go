@@ -13,6 +13,7 @@ import (
 	"earshot/cmd/earshot/terminal"
 	"earshot/matcher/chain"
 	"earshot/repositories/files"
+	"earshot/trigger/trial"
 )
 
 type evaluation struct {
@@ -98,7 +99,7 @@ func (e *evaluation) run(cmd *cobra.Command) error {
 			return err
 		}
 	}
-	report := eval.Run(cmd.Context(), set.Tests, stage)
+	report := trial.Run(cmd.Context(), set.Tests, stage)
 	if err := e.write(report, earlier); err != nil {
 		return err
 	}
@@ -108,7 +109,7 @@ func (e *evaluation) run(cmd *cobra.Command) error {
 	return nil
 }
 
-func (e *evaluation) useExamples(ctx context.Context, set *files.Set, stage eval.Stage) (err error) {
+func (e *evaluation) useExamples(ctx context.Context, set *files.Set, stage trial.Stage) (err error) {
 	list, at := set.Decoded(), set.Place
 	if there, is := stage.(*eval.Service); is {
 		if list, err = there.Repositories(ctx); err != nil {
@@ -117,7 +118,7 @@ func (e *evaluation) useExamples(ctx context.Context, set *files.Set, stage eval
 		at = func(string, string) (string, int) { return "", 0 }
 	}
 	left := 0
-	if set.Tests, left = eval.Examples(list, at); left > 0 {
+	if set.Tests, left = trial.Examples(list, at); left > 0 {
 		fmt.Fprintf(e.env.err, "note: %s of tools that ask for a verified user are not tried\n", plural(left, "example"))
 	}
 	if len(set.Tests) == 0 {
@@ -127,7 +128,7 @@ func (e *evaluation) useExamples(ctx context.Context, set *files.Set, stage eval
 }
 
 // stage is a service, or the matcher that one with the same settings has.
-func (e *evaluation) stage(set *files.Set) (eval.Stage, error) {
+func (e *evaluation) stage(set *files.Set) (trial.Stage, error) {
 	if e.service.Server != "" {
 		return &eval.Service{Client: &e.service, AppID: set.AppID, Pause: e.env.pause}, nil
 	}
@@ -144,31 +145,33 @@ func (e *evaluation) stage(set *files.Set) (eval.Stage, error) {
 	}
 	made := chain.New(of)
 	fmt.Fprintln(e.env.err, "note: "+made.Describe())
-	process, err := eval.InProcess(set, made, e.config.History, e.env.now)
+	process, err := trial.InProcess(set, made, e.config.History, e.env.now)
 	if err != nil {
 		return nil, err
 	}
-	process.Tape = e.tape
+	if e.tape != nil {
+		process.Explain = e.tape.Explain
+	}
 	return process, nil
 }
 
-func (e *evaluation) write(report *eval.Report, earlier *eval.Earlier) error {
+func (e *evaluation) write(report *trial.Report, earlier *eval.Earlier) error {
 	var faults []error
 	if e.record != "" {
 		faults = append(faults, e.tape.Save(e.record))
 	}
 	if e.junit != "" {
-		faults = append(faults, report.WriteJUnit(e.junit))
+		faults = append(faults, eval.WriteJUnit(report, e.junit))
 	}
 	out := e.env.out
 	if e.json {
 		faults = append(faults, eval.WriteJSON(out, report))
 		out = e.env.err // what follows is for people
 	} else {
-		report.Print(out, terminal.StyleOf(out, e.env.lookup), terminal.Width(out, e.env.lookup))
+		eval.Print(out, report, terminal.StyleOf(out, e.env.lookup), terminal.Width(out, e.env.lookup))
 	}
 	if earlier != nil {
-		worse := report.Worse(earlier)
+		worse := earlier.Worse(report)
 		for _, line := range worse {
 			fmt.Fprintln(out, "worse: "+line)
 		}

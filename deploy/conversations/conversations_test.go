@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"earshot/cmd/earshot/eval"
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
 	"earshot/repositories/files"
+	"earshot/trigger/trial"
 )
 
 // What the words alone have to reach over all conversations, as shares of the messages that
@@ -28,7 +28,7 @@ func TestConversationsComeOutAsPeopleExpect(t *testing.T) {
 	require.NoError(t, err)
 	require.NotEmpty(t, names)
 	by := chain.New(llm.Options{})
-	all := eval.Totals{}
+	all := trial.Totals{}
 	for _, name := range names {
 		report := held(t, name, by)
 		t.Logf("%s: %s", name, report.Summary())
@@ -47,12 +47,12 @@ func TestConversationsComeOutAsPeopleExpect(t *testing.T) {
 }
 
 // held is the report on the conversations of a file.
-func held(t *testing.T, name string, by *chain.Chain) *eval.Report {
+func held(t *testing.T, name string, by *chain.Chain) *trial.Report {
 	set, err := files.Read([]string{name}, files.Options{Tests: true, AppID: "people"})
 	require.NoError(t, err)
-	stage, err := eval.InProcess(set, by, llm.DefaultHistory, time.Now)
+	stage, err := trial.InProcess(set, by, llm.DefaultHistory, time.Now)
 	require.NoError(t, err)
-	return eval.Run(t.Context(), set.Tests, stage)
+	return trial.Run(t.Context(), set.Tests, stage)
 }
 
 // TestWhatNobodyTakesBackWaitsForAYes holds the conversations of an app that wants it so: each of

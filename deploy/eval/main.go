@@ -19,12 +19,12 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"earshot/cmd/earshot/eval"
 	"earshot/matcher/chain"
 	"earshot/matcher/evaldata"
 	"earshot/matcher/llm"
 	"earshot/repositories"
 	"earshot/repositories/files"
+	"earshot/trigger/trial"
 )
 
 func main() {
@@ -85,16 +85,16 @@ type onStage struct {
 	by   *chain.Chain
 	bar  string
 	of   map[*files.Test]*repositories.Repository
-	made map[*repositories.Repository]*eval.Process
+	made map[*repositories.Repository]*trial.Process
 }
 
-// Begin implements eval.Stage.
-func (s *onStage) Begin(test *files.Test) (eval.Conversation, error) {
+// Begin implements trial.Stage.
+func (s *onStage) Begin(test *files.Test) (trial.Conversation, error) {
 	tools := s.of[test]
 	if s.made[tools] == nil {
 		app := &repositories.App{ID: "eval"}
 		app.Settings.Offline.Bar = s.bar
-		s.made[tools] = &eval.Process{
+		s.made[tools] = &trial.Process{
 			Matcher: s.by, App: app, Repositories: []*repositories.Repository{tools}, History: llm.DefaultHistory, Now: time.Now,
 		}
 	}
@@ -102,18 +102,18 @@ func (s *onStage) Begin(test *files.Test) (eval.Conversation, error) {
 }
 
 func hold(cases []evalCase, bar string) table {
-	stage := &onStage{by: chain.New(llm.Options{}), bar: bar, of: map[*files.Test]*repositories.Repository{}, made: map[*repositories.Repository]*eval.Process{}}
+	stage := &onStage{by: chain.New(llm.Options{}), bar: bar, of: map[*files.Test]*repositories.Repository{}, made: map[*repositories.Repository]*trial.Process{}}
 	tests := make([]*files.Test, len(cases))
 	for i, one := range cases {
 		tests[i] = one.test
 		stage.of[one.test] = one.tools
 	}
-	return table{cases, eval.Run(context.Background(), tests, stage)}
+	return table{cases, trial.Run(context.Background(), tests, stage)}
 }
 
 type table struct {
 	cases  []evalCase
-	report *eval.Report
+	report *trial.Report
 }
 
 func kindsOf(cases []evalCase) []string {
@@ -132,7 +132,7 @@ func (t table) print(title string, kinds ...string) {
 	out := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, "expected\tcases\tright\twrong\tsilent\t")
 	for _, kind := range kinds {
-		sum := eval.Totals{}
+		sum := trial.Totals{}
 		for i, one := range t.cases {
 			if one.kind == kind {
 				of := t.report.Tests[i].Totals
@@ -143,7 +143,7 @@ func (t table) print(title string, kinds ...string) {
 	}
 	line(out, "all", t.report.Totals)
 	out.Flush() //nolint:errcheck // to standard output
-	sum := eval.ToolReport{}
+	sum := trial.ToolReport{}
 	for _, tool := range t.report.Tools {
 		sum.Met, sum.Fired, sum.Expected = sum.Met+tool.Met, sum.Fired+tool.Fired, sum.Expected+tool.Expected
 		sum.ValuesRight, sum.ValuesExpected = sum.ValuesRight+tool.ValuesRight, sum.ValuesExpected+tool.ValuesExpected
@@ -155,7 +155,7 @@ func (t table) print(title string, kinds ...string) {
 	fmt.Print("\n\n")
 }
 
-func line(out *tabwriter.Writer, kind string, of eval.Totals) {
+func line(out *tabwriter.Writer, kind string, of trial.Totals) {
 	all := of.Right + of.Wrong + of.Silent
 	share := func(part int) string { return fmt.Sprintf("%.1f %%", 100*float64(part)/float64(max(1, all))) }
 	fmt.Fprintf(out, "%s\t%d\t%s\t%s\t%s\t\n", kind, all, share(of.Right), share(of.Wrong), share(of.Silent))

@@ -14,6 +14,7 @@ import (
 	"earshot/matcher/chain"
 	"earshot/matcher/llm"
 	"earshot/repositories/files"
+	"earshot/trigger/trial"
 )
 
 // lamps is what the tests of the command are about as well.
@@ -27,11 +28,11 @@ func evaluate(t *testing.T, text string, of llm.Options) (printed, failures stri
 	require.NoError(t, os.WriteFile("home.yaml", []byte(text), 0o600))
 	set, err := files.Read([]string{"home.yaml"}, files.Options{Lookup: os.LookupEnv, Tests: true})
 	require.NoError(t, set.All(err))
-	process, err := eval.InProcess(set, chain.New(of), llm.DefaultHistory, time.Now)
+	process, err := trial.InProcess(set, chain.New(of), llm.DefaultHistory, time.Now)
 	require.NoError(t, err)
-	report := eval.Run(t.Context(), set.Tests, process)
+	report := trial.Run(t.Context(), set.Tests, process)
 	var out strings.Builder
-	report.Print(&out, terminal.Style{}, 0)
+	eval.Print(&out, report, terminal.Style{}, 0)
 	return out.String(), report.Failures()
 }
 

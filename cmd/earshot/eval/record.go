@@ -229,9 +229,9 @@ func (r *Recording) Save(file string) error {
 	return nil
 }
 
-// explain says of a message that could not be decided for want of a recorded answer that this
+// Explain says of a message that could not be decided for want of a recorded answer that this
 // is why.
-func (r *Recording) explain(err error) error {
+func (r *Recording) Explain(err error) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.missed {

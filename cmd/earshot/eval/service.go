@@ -1,3 +1,5 @@
+// Package eval is what earshot eval asks and writes: a service that holds the conversations of
+// tests by dry runs, recordings of what models answer, and reports for people and programs.
 package eval
 
 import (
@@ -17,9 +19,10 @@ import (
 	"earshot/trigger"
 	"earshot/trigger/explain"
 	"earshot/trigger/query"
+	"earshot/trigger/trial"
 )
 
-// Service is the Stage of a service: each message is a dry run that is told the conversation
+// Service is the trial.Stage of a service: each message is a dry run that is told the conversation
 // before it, so that nothing is stored or fired there. All tools of the app are in scope,
 // whichever a test names.
 type Service struct {
@@ -30,8 +33,8 @@ type Service struct {
 	Pause func(ctx context.Context, d time.Duration) error
 }
 
-// Begin implements Stage.
-func (s *Service) Begin(test *files.Test) (Conversation, error) {
+// Begin implements trial.Stage.
+func (s *Service) Begin(test *files.Test) (trial.Conversation, error) {
 	return &asked{of: s, test: test, appID: test.AppID, session: "eval-" + rand.Text()}, nil
 }
 
@@ -43,7 +46,7 @@ type asked struct {
 	history []trigger.Earlier
 }
 
-// Heard implements Conversation.
+// Heard implements trial.Conversation.
 func (a *asked) Heard(said files.Said) {
 	actor := matcher.ActorUser
 	if said.Agent {
@@ -57,11 +60,11 @@ type tried struct {
 	Explain explain.Explanation `json:"explain"`
 }
 
-// User implements Conversation.
-func (a *asked) User(ctx context.Context, text string) (Came, error) {
+// User implements trial.Conversation.
+func (a *asked) User(ctx context.Context, text string) (trial.Came, error) {
 	found, err := a.ask(ctx, text)
 	if err != nil {
-		return Came{}, err
+		return trial.Came{}, err
 	}
 	for i := range found.Matches { // what would be owed is done, as far as the next message knows
 		if found.Matches[i].State == "dry" {
@@ -69,10 +72,10 @@ func (a *asked) User(ctx context.Context, text string) (Came, error) {
 		}
 	}
 	a.history = append(a.history, trigger.Earlier{Actor: matcher.ActorUser, Text: text, Matches: found.Matches, Rejected: found.Rejected})
-	of := cameOf(found.Explain.Why, found.Matches, found.Rejected)
+	of := trial.CameOf(found.Explain.Why, found.Matches, found.Rejected)
 	for _, candidate := range found.Explain.Candidates {
-		if candidate.Score != nil && len(of.Near) < mostNear {
-			of.Near = append(of.Near, Near{candidate.Name, *candidate.Score})
+		if candidate.Score != nil && len(of.Near) < trial.MostNear {
+			of.Near = append(of.Near, trial.Near{Name: candidate.Name, Score: *candidate.Score})
 		}
 	}
 	return of, nil

@@ -1,4 +1,4 @@
-package eval
+package trial
 
 import (
 	"cmp"
@@ -34,8 +34,8 @@ type Process struct {
 	// History is how many earlier messages the matcher sees.
 	History int
 	Now     func() time.Time
-	// Tape is what the matcher asks in place of models, or through which it asks them; nil for none.
-	Tape *Recording
+	// Explain says more of an error of the matcher; nil for nothing.
+	Explain func(error) error
 
 	files *files.Set // nil where the tools are no files'
 	all   *scope.Scope
@@ -55,7 +55,7 @@ func (p *Process) Begin(test *files.Test) (Conversation, error) {
 		now = func() time.Time { return test.Now }
 	}
 	zone, language := cmp.Or(test.TimeZone, p.App.Settings.TimeZone), cmp.Or(test.Language, p.App.Settings.Language)
-	return held{p.Tape, trigger.NewRehearsal(trigger.RehearsalOptions{
+	return held{p.Explain, trigger.NewRehearsal(trigger.RehearsalOptions{
 		Matcher: p.Matcher, Scope: in, History: p.History, Language: language,
 		Now: func() time.Time { return now().In(locale.Zone(zone, now().Location())) },
 	})}, nil
@@ -90,8 +90,8 @@ func (p *Process) scopeOf(test *files.Test) (scope.Scope, error) {
 }
 
 type held struct {
-	tape *Recording
-	talk *trigger.Rehearsal
+	explain func(error) error
+	talk    *trigger.Rehearsal
 }
 
 // Heard implements Conversation.
@@ -106,14 +106,14 @@ func (h held) Heard(said files.Said) {
 // User implements Conversation.
 func (h held) User(ctx context.Context, text string) (Came, error) {
 	outcome, err := h.talk.User(ctx, text)
-	if err != nil && h.tape != nil {
-		err = h.tape.explain(err)
+	if err != nil && h.explain != nil {
+		err = h.explain(err)
 	}
 	if err != nil {
 		return Came{}, err
 	}
-	of := cameOf(outcome.Why, outcome.Matches, outcome.Rejected)
-	for _, score := range outcome.Trace.Scores[:min(mostNear, len(outcome.Trace.Scores))] {
+	of := CameOf(outcome.Why, outcome.Matches, outcome.Rejected)
+	for _, score := range outcome.Trace.Scores[:min(MostNear, len(outcome.Trace.Scores))] {
 		of.Near = append(of.Near, Near{score.Tool.Name, score.Score})
 	}
 	return of, nil

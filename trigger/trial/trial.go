@@ -1,7 +1,7 @@
-// Package eval runs tests of tools: conversations with what they should set off. It holds them
-// on a stage, which is a process's own matcher or a service that is asked by dry runs, and
-// compares what came with what was expected. No tool is ever called.
-package eval
+// Package trial tries tools out before they are used: it holds the conversations of tests on a
+// stage and compares what came with what was expected, and it rehearses what a change of tools
+// does to what users have said. No tool is ever called.
+package trial
 
 import (
 	"context"
@@ -59,11 +59,11 @@ type Near struct {
 	Score float32 `json:"score"`
 }
 
-// mostNear is how many tools a report says that a message is near to.
-const mostNear = 3
+// MostNear is how many tools a report says that a message is near to.
+const MostNear = 3
 
-// cameOf is what the matches and rejected calls of a message come to.
-func cameOf(why string, matches []query.Match, rejected []query.Rejected) Came {
+// CameOf is what the matches and rejected calls of a message come to.
+func CameOf(why string, matches []query.Match, rejected []query.Rejected) Came {
 	c := Came{Why: why}
 	for _, match := range matches {
 		if match.State != query.StateDuplicate && match.State != query.StateCancelled {
@@ -78,10 +78,10 @@ func cameOf(why string, matches []query.Match, rejected []query.Rejected) Came {
 
 // Verdicts on what a message came to.
 const (
-	right  = "right"
-	wrong  = "wrong"  // it has an effect that was not expected: another tool, another value, or any where none was
-	silent = "silent" // something that was expected did not come, and nothing else did
-	failed = "error"  // it was not decided
+	Right  = "right"
+	Wrong  = "wrong"  // it has an effect that was not expected: another tool, another value, or any where none was
+	Silent = "silent" // something that was expected did not come, and nothing else did
+	Failed = "error"  // it was not decided
 )
 
 // Run holds the conversations of the tests on a stage, one after another, and reports what
@@ -110,7 +110,7 @@ func hold(ctx context.Context, test *files.Test, on Stage) TestReport {
 		came, err := talk.User(ctx, said.Text)
 		if err != nil {
 			of.Error = fmt.Sprintf("line %d: %q was not decided: %s", said.Line, said.Text, err)
-			of.Turns = append(of.Turns, TurnReport{Line: said.Line, User: said.Text, Verdict: failed, Why: err.Error(), expect: said.Expect})
+			of.Turns = append(of.Turns, TurnReport{Line: said.Line, User: said.Text, Verdict: Failed, Why: err.Error(), Expect: said.Expect})
 			return of
 		}
 		if len(said.Expect) == 0 {
@@ -118,9 +118,9 @@ func hold(ctx context.Context, test *files.Test, on Stage) TestReport {
 		}
 		turn := judge(said, came)
 		switch turn.Verdict {
-		case right:
+		case Right:
 			of.Right++
-		case wrong:
+		case Wrong:
 			of.Wrong++
 		default:
 			of.Silent++
@@ -149,7 +149,7 @@ func judge(said files.Said, came Came) TurnReport {
 			}
 		}
 	}
-	turn := TurnReport{Line: said.Line, User: said.Text, Came: came.Calls, Rejected: came.Rejected, Why: came.Why, Near: came.Near, expect: expected}
+	turn := TurnReport{Line: said.Line, User: said.Text, Came: came.Calls, Rejected: came.Rejected, Why: came.Why, Near: came.Near, Expect: expected}
 	left := slices.Clone(came.Calls)
 	take := func(e files.Expectation, fits func(Call) bool) bool {
 		at := slices.IndexFunc(left, func(c Call) bool { return c.Name == e.Tool && fits(c) })
@@ -175,11 +175,11 @@ func judge(said files.Said, came Came) TurnReport {
 	}
 	switch {
 	case len(left) > 0 || isWrong:
-		turn.Verdict = wrong
+		turn.Verdict = Wrong
 	case missed:
-		turn.Verdict = silent
+		turn.Verdict = Silent
 	default:
-		turn.Verdict = right
+		turn.Verdict = Right
 	}
 	return turn
 }

@@ -1,0 +1,270 @@
+package trial
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"earshot/repositories/exactjson"
+	"earshot/repositories/files"
+)
+
+// Report is what came of tests. Its JSON is what earshot eval --json prints.
+type Report struct {
+	OK    bool         `json:"ok"`
+	Tests []TestReport `json:"tests"`
+	Tools []ToolReport `json:"tools"`
+	Totals
+}
+
+// Totals count messages that something is expected of.
+type Totals struct {
+	Right  int `json:"right"`
+	Wrong  int `json:"wrong"`
+	Silent int `json:"silent"`
+}
+
+// TestReport is what came of one test.
+type TestReport struct {
+	Name string `json:"name"`
+	OK   bool   `json:"ok"`
+	File string `json:"file,omitempty"`
+	Line int    `json:"line,omitempty"`
+	// Error says why its conversation could not be held to the end.
+	Error string `json:"error,omitempty"`
+	Totals
+	Turns []TurnReport `json:"turns"`
+}
+
+// TurnReport is what came of one message.
+type TurnReport struct {
+	Line    int    `json:"line"`
+	User    string `json:"user"`
+	Verdict string `json:"verdict"`
+	// Expected are in the words of the test.
+	Expected []any      `json:"expected"`
+	Came     []Call     `json:"came"`
+	Rejected []Rejected `json:"rejected"`
+	Why      string     `json:"why"`
+	Near     []Near     `json:"near,omitempty"`
+
+	// Expect are those of the test.
+	Expect []files.Expectation `json:"-"`
+	met    []met
+}
+
+// MarshalJSON writes the expectations as the test has them.
+func (t TurnReport) MarshalJSON() ([]byte, error) {
+	type plain TurnReport
+	t.Expected = []any{}
+	for _, e := range t.Expect {
+		written := map[string]any{}
+		switch {
+		case e.None:
+			written["none"] = true
+		case e.Rejected != "":
+			written["rejected"] = e.Rejected
+			if len(e.Missing) > 0 {
+				written["missing"] = e.Missing
+			}
+		default:
+			written["tool"] = e.Tool
+			if len(e.Values) > 0 {
+				written["values"] = e.Values
+			}
+		}
+		t.Expected = append(t.Expected, written)
+	}
+	if t.Came == nil {
+		t.Came = []Call{}
+	}
+	if t.Rejected == nil {
+		t.Rejected = []Rejected{}
+	}
+	return json.Marshal(plain(t))
+}
+
+// ToolReport are the figures of one tool. A ratio of nothing is null.
+type ToolReport struct {
+	Name string `json:"name"`
+	// Precision is how many of its calls were expected, Recall how many of those that were
+	// expected came, whatever their values; Values is how many of the values were right that
+	// were expected of them.
+	Precision *float64 `json:"precision"`
+	Recall    *float64 `json:"recall"`
+	Values    *float64 `json:"values"`
+	// The numbers behind them.
+	Expected       int `json:"expected"`
+	Fired          int `json:"fired"`
+	Met            int `json:"met"`
+	ValuesExpected int `json:"valuesExpected"`
+	ValuesRight    int `json:"valuesRight"`
+}
+
+// sum works out the totals, and the figures of the tools that were expected or fired.
+func (r *Report) sum() {
+	r.OK = true
+	tools := map[string]*ToolReport{}
+	of := func(name string) *ToolReport {
+		if tools[name] == nil {
+			tools[name] = &ToolReport{Name: name}
+		}
+		return tools[name]
+	}
+	for _, test := range r.Tests {
+		r.OK = r.OK && test.OK
+		r.Right, r.Wrong, r.Silent = r.Right+test.Right, r.Wrong+test.Wrong, r.Silent+test.Silent
+		for _, turn := range test.Turns {
+			if turn.Verdict == Failed {
+				continue
+			}
+			for _, e := range turn.Expect {
+				if e.Tool != "" {
+					of(e.Tool).Expected++
+				}
+			}
+			for _, c := range turn.Came {
+				of(c.Name).Fired++
+			}
+			for _, one := range turn.met {
+				tool := of(one.tool)
+				tool.Met++
+				tool.ValuesExpected += one.expected
+				tool.ValuesRight += one.right
+			}
+		}
+	}
+	r.Tools = []ToolReport{}
+	for _, tool := range tools {
+		tool.Precision, tool.Recall = ratio(tool.Met, tool.Fired), ratio(tool.Met, tool.Expected)
+		tool.Values = ratio(tool.ValuesRight, tool.ValuesExpected)
+		r.Tools = append(r.Tools, *tool)
+	}
+	slices.SortFunc(r.Tools, func(a, b ToolReport) int { return strings.Compare(a.Name, b.Name) })
+}
+
+func ratio(part, whole int) *float64 {
+	if whole == 0 {
+		return nil
+	}
+	quotient := float64(part) / float64(whole)
+	return &quotient
+}
+
+func (r *Report) passed() int {
+	n := 0
+	for _, test := range r.Tests {
+		if test.OK {
+			n++
+		}
+	}
+	return n
+}
+
+// Failures says how a report failed, in a few words; empty where it did not.
+func (r *Report) Failures() string {
+	bad, noun := len(r.Tests)-r.passed(), "tests"
+	if bad == 0 {
+		return ""
+	}
+	if len(r.Tests) == 1 {
+		noun = "test"
+	}
+	return fmt.Sprintf("%d of %d %s failed", bad, len(r.Tests), noun)
+}
+
+// Summary says in a line how tests and messages came out.
+func (r *Report) Summary() string {
+	all := r.Right + r.Wrong + r.Silent
+	return fmt.Sprintf("%d of %d tests passed; of %d messages with an expectation %d came out right, %d had a wrong effect, %d had none",
+		r.passed(), len(r.Tests), all, r.Right, r.Wrong, r.Silent)
+}
+
+// Failures says what was said, expected and came of the messages that came out otherwise than the
+// test expects.
+func (t TestReport) Failures() string {
+	var b strings.Builder
+	fmt.Fprintln(&b, "FAIL "+t.Name+t.Place())
+	t.Print(&b)
+	return b.String()
+}
+
+// Place is where a test stands, behind a space, empty where nobody knows.
+func (t TestReport) Place() string {
+	if t.File == "" {
+		return ""
+	}
+	return fmt.Sprintf(" %s:%d", filepath.ToSlash(t.File), t.Line)
+}
+
+// Print says of each message that failed what was said, expected and came of it, and why.
+func (t TestReport) Print(out io.Writer) {
+	for _, turn := range t.Turns {
+		if turn.Verdict == Right || turn.Verdict == Failed {
+			continue
+		}
+		var expected []string
+		for _, e := range turn.Expect {
+			switch {
+			case e.None:
+				expected = append(expected, "nothing")
+			case e.Rejected != "":
+				expected = append(expected, e.Rejected+" without "+cmp.Or(strings.Join(e.Missing, ", "), "a value that it needs"))
+			default:
+				expected = append(expected, Call{e.Tool, e.Values}.shown())
+			}
+		}
+		fmt.Fprintf(out, "  %s%q\n", turn.place(), turn.User)
+		fmt.Fprintf(out, "    expected %s\n", strings.Join(expected, " and "))
+		fmt.Fprintf(out, "    came     %s (%s)\n", turn.shownCame(), turn.Verdict)
+		why := turn.Why
+		for i, near := range turn.Near {
+			why += []string{" Nearest by words: ", ", "}[min(i, 1)] + fmt.Sprintf("%s %.2f", near.Name, near.Score)
+		}
+		fmt.Fprintf(out, "    why      %s\n", why)
+	}
+	if t.Error != "" {
+		fmt.Fprintf(out, "  %s\n", t.Error)
+	}
+}
+
+// Brief says in a line what went wrong first.
+func (t TestReport) Brief() string {
+	for _, turn := range t.Turns {
+		if turn.Verdict != Right && turn.Verdict != Failed {
+			return fmt.Sprintf("%s%q came to %s (%s)", turn.place(), turn.User, turn.shownCame(), turn.Verdict)
+		}
+	}
+	return t.Error
+}
+
+// place is where a message stands, empty where it stands in no file.
+func (t TurnReport) place() string {
+	if t.Line == 0 {
+		return ""
+	}
+	return fmt.Sprintf("line %d: ", t.Line)
+}
+
+func (t TurnReport) shownCame() string {
+	var came []string
+	for _, call := range t.Came {
+		came = append(came, call.shown())
+	}
+	for _, rejected := range t.Rejected {
+		came = append(came, rejected.Name+" without "+strings.Join(rejected.Missing, ", "))
+	}
+	return cmp.Or(strings.Join(came, " and "), "nothing")
+}
+
+// shown is the name and the values of a call.
+func (c Call) shown() string {
+	if len(c.Values) == 0 {
+		return c.Name
+	}
+	return c.Name + " " + string(exactjson.EncodeOrNull(c.Values))
+}
