@@ -182,7 +182,7 @@ func routeName(c echo.Context) string {
 func counted(registry *prometheus.Registry) echo.MiddlewareFunc {
 	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "earshot_http_requests_total",
-		Help: "Requests that were answered, by route, method and status.",
+		Help: "Requests that were answered.",
 	}, []string{"route", "method", "status"})
 	var there prometheus.AlreadyRegisteredError
 	if errors.As(registry.Register(requests), &there) { // by another handler of the same registry

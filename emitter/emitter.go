@@ -283,8 +283,8 @@ func (e *Emitter) Room(ctx context.Context) (used, limit int64, err error) {
 }
 
 var (
-	fullDesc   = prometheus.NewDesc("earshot_stream_full", "1 while the stream takes no more events.", nil, nil)
-	deniedDesc = prometheus.NewDesc("earshot_publish_denied", "Subjects that NATS lets nobody publish on with our user.", nil, nil)
+	fullDesc   = prometheus.NewDesc("earshot_stream_full", "1 while the stream takes no new events, else 0.", nil, nil)
+	deniedDesc = prometheus.NewDesc("earshot_publish_denied", "Subjects on which NATS does not let the user of Earshot publish.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.

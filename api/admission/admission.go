@@ -74,7 +74,7 @@ func NewControl(b Bounds, registry *prometheus.Registry) *Control {
 	waiting := cmp.Or(b.Waiting, defaultWaiting)
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "earshot_http_refused_total",
-		Help: "Requests that were refused because too many were under work, by kind: turn, request, relay or grant.",
+		Help: "Requests that were refused because too many were in progress, by kind: turn, request, relay or grant.",
 	}, []string{"kind"})
 	for _, kind := range []string{"turn", "request", "relay", "grant"} {
 		refused.WithLabelValues(kind) // Prometheus sees no increase in one that begins with 1

@@ -134,7 +134,7 @@ func New(options Options) *Handler {
 				"Requests to the model behind the endpoint for chats, by outcome: answered, whatever its status, unreachable, broken, or left by the client.",
 				"answered", "unreachable", "broken", "left"),
 			messages: counter(options.Metrics, "earshot_openai_messages_total",
-				"Messages that were heard in chats, by outcome: kept, limited, failed, or dropped for lack of room.",
+				"Messages of relayed chats, by outcome: kept, limited by a rate, failed, or dropped for lack of room.",
 				"kept", "limited", "failed", "dropped"),
 		},
 		posting: make(chan struct{}, mostPosting), buffers: sync.Pool{New: func() any { return new([relayed]byte) }},

@@ -100,8 +100,8 @@ func New(now func() time.Time, registry prometheus.Registerer) *Guard {
 	counts, _ := lru.New[counted, *count](mostCounts) // fails for a size of 0 only
 	g := &Guard{
 		now: now, counts: counts, seed: maphash.MakeSeed(),
-		failures: counter(registry, "earshot_signin_failures_total", "Wrong credentials, by door: console, key (a bearer key or token) or sermas."),
-		refused:  counter(registry, "earshot_signin_refused_total", "Sign-ins that were refused unseen because their client had failed too often, by door."),
+		failures: counter(registry, "earshot_signin_failures_total", "Wrong credentials, by door: console, key (a bearer key or token) or sermas (for a token of SERMAS)."),
+		refused:  counter(registry, "earshot_signin_refused_total", "Sign-ins that were refused without a check, because their address had failed too often, by door."),
 	}
 	if g.now == nil {
 		g.now = time.Now

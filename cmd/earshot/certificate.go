@@ -108,7 +108,12 @@ func sameFile(a, b os.FileInfo) bool {
 	return os.SameFile(a, b) && a.Size() == b.Size() && a.ModTime().Equal(b.ModTime())
 }
 
-var notAfter = prometheus.NewDesc("earshot_tls_not_after_seconds", "When the certificate ends that HTTPS is served with, in seconds since 1970.", nil, nil)
+const (
+	expiryName = "earshot_tls_not_after_seconds"
+	expiryHelp = "When the certificate of HTTPS expires, in seconds since 1970. Missing without a certificate."
+)
+
+var notAfter = prometheus.NewDesc(expiryName, expiryHelp, nil, nil)
 
 // Describe implements prometheus.Collector.
 func (c *servedCertificate) Describe(out chan<- *prometheus.Desc) { out <- notAfter }

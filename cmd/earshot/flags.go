@@ -27,6 +27,8 @@ import (
 const (
 	// envAnnotation is the annotation of a flag that names its environment variables.
 	envAnnotation = "environment variable"
+	// groupAnnotation is the annotation of a flag that names the heading it is shown under.
+	groupAnnotation = "group"
 	// fileAnnotation is the annotation of a credential: its variable NAME may be a file, NAME_FILE.
 	fileAnnotation = "may be in a file"
 )
@@ -38,6 +40,37 @@ type settings struct{ *pflag.FlagSet }
 func (s settings) named(name, env string) {
 	s.SetAnnotation(name, envAnnotation, strings.Split(env, ", else ")) //nolint:errcheck // the flag exists
 	s.Lookup(name).Usage += " (" + env + ")"
+}
+
+// group puts the flags that declare adds under one heading of the help.
+func (s settings) group(heading string, declare func(settings)) {
+	added := settings{pflag.NewFlagSet(heading, pflag.ContinueOnError)}
+	declare(added)
+	added.SortFlags, s.SortFlags = false, false // in the order in which they are declared
+	added.VisitAll(func(flag *pflag.Flag) {
+		s.AddFlag(flag)
+		s.SetAnnotation(flag.Name, groupAnnotation, []string{heading}) //nolint:errcheck // the flag exists
+	})
+}
+
+// byGroup returns flags by their headings, the headings in the order in which they were declared. The flags
+// without one come first.
+func byGroup(flags *pflag.FlagSet) (headings []string, groups map[string]*pflag.FlagSet) {
+	groups = map[string]*pflag.FlagSet{}
+	flags.VisitAll(func(flag *pflag.Flag) {
+		heading := ""
+		if named := flag.Annotations[groupAnnotation]; len(named) > 0 {
+			heading = named[0]
+		}
+		if groups[heading] == nil {
+			groups[heading] = pflag.NewFlagSet(heading, pflag.ContinueOnError)
+			groups[heading].SortFlags = flags.SortFlags
+			headings = append(headings, heading)
+		}
+		groups[heading].AddFlag(flag)
+	})
+	slices.SortStableFunc(headings, func(a, b string) int { return cmp.Compare(min(len(a), 1), min(len(b), 1)) })
+	return headings, groups
 }
 
 func (s settings) text(into *string, name, env, fallback, usage string) {
@@ -81,19 +114,20 @@ func (s settings) redis(c *config) {
 
 func (s settings) secretKeys(c *config) {
 	s.credential(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "`KEY` that encrypts stored credentials, 32 bytes in base64")
-	s.credential(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` of before a rotation: it opens what it has encrypted, until earshot reseal was run")
+	s.credential(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` of before a rotation: it opens what it has encrypted, until earshot reseal has run")
 }
 
 func (s settings) tls(of string, into *certfiles.Files) {
-	for file, one := range map[string]struct {
+	for _, one := range []struct {
+		file  string
 		into  *string
 		usage string
 	}{
-		"ca":   {&into.CA, "`FILE` in PEM with the authorities that certificates of " + of + " must be signed by; without one those of the system are trusted"},
-		"cert": {&into.Cert, "`FILE` in PEM with the certificate, and those up to its root, that " + of + " is shown"},
-		"key":  {&into.Key, "`FILE` in PEM with the private key of that certificate"},
+		{"ca", &into.CA, "`FILE` in PEM with the authorities that must have signed the certificates of " + of + ". Without it those of the system are trusted"},
+		{"cert", &into.Cert, "`FILE` in PEM with the certificate, and those up to its root, that is shown to " + of},
+		{"key", &into.Key, "`FILE` in PEM with the private key of that certificate"},
 	} {
-		s.text(one.into, strings.ToLower(of)+"-"+file+"-file", strings.ToUpper(of+"_"+file)+"_FILE", "", one.usage)
+		s.text(one.into, strings.ToLower(of)+"-"+one.file+"-file", strings.ToUpper(of+"_"+one.file)+"_FILE", "", one.usage)
 	}
 }
 

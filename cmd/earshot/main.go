@@ -7,6 +7,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -169,8 +170,11 @@ func printUsage(cmd *cobra.Command, columns int) error {
 			}
 		}
 	}
-	if flags.HasAvailableFlags() {
-		fmt.Fprint(out, "\n\nFlags:\n", strings.TrimRightFunc(flags.FlagUsagesWrapped(columns), unicode.IsSpace))
+	headings, groups := byGroup(flags)
+	for _, heading := range headings {
+		if group := groups[heading]; group.HasAvailableFlags() {
+			fmt.Fprintf(out, "\n\n%s:\n%s", cmp.Or(heading, "Flags"), strings.TrimRightFunc(group.FlagUsagesWrapped(columns), unicode.IsSpace))
+		}
 	}
 	if inherited.HasAvailableFlags() {
 		fmt.Fprint(out, "\n\nGlobal Flags:\n", strings.TrimRightFunc(inherited.FlagUsagesWrapped(columns), unicode.IsSpace))

@@ -15,7 +15,7 @@ import (
 func buildInfo() prometheus.Collector {
 	of := version.Current()
 	info := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "earshot_build_info", Help: "What this replica was built from; the value is 1.",
+		Name: "earshot_build_info", Help: "1. The labels say which version a replica runs; during a rolling restart there are two.",
 		ConstLabels: prometheus.Labels{"version": of.Version, "commit": of.Commit, "go": of.Go},
 	})
 	info.Set(1)
@@ -31,10 +31,10 @@ type llmMetrics struct {
 func newLLMMetrics() *llmMetrics {
 	m := &llmMetrics{
 		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "earshot_llm_seconds", Help: "Time of one request to the LLM.", Buckets: prometheus.ExponentialBuckets(0.01, 2, 12),
+			Name: "earshot_llm_seconds", Help: "Time of one request to a model.", Buckets: prometheus.ExponentialBuckets(0.01, 2, 12),
 		}),
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "earshot_llm_tokens_total", Help: "Tokens that the LLM has counted; those of kind cached are among those of kind prompt.",
+			Name: "earshot_llm_tokens_total", Help: "Tokens that the model has counted. The kinds are prompt, completion and cached; cached tokens are among those of prompt.",
 		}, []string{"kind"}),
 	}
 	for _, kind := range []string{"prompt", "cached", "completion"} {
@@ -91,13 +91,13 @@ func newCapacityMetrics(now func() time.Time, redis, stream askCapacity) *capaci
 	return &capacityMetrics{now: now, stores: [2]filledStore{
 		{
 			ask:   redis,
-			holds: desc("earshot_redis_memory_bytes", "Memory of Redis that counts towards its maxmemory; in a Cluster that of the fullest master."),
-			may:   desc("earshot_redis_memory_limit_bytes", "Its maxmemory; left out where there is none."),
+			holds: desc("earshot_redis_memory_bytes", "Memory of Redis that counts towards its maxmemory. In a Cluster it is that of the fullest master. Missing where Redis does not answer, or does not let its user read INFO."),
+			may:   desc("earshot_redis_memory_limit_bytes", "The maxmemory of Redis; in a Cluster that of the fullest master. Missing where there is no limit, and where Redis does not answer or does not let its user read INFO."),
 		},
 		{
 			ask:   stream,
-			holds: desc("earshot_stream_bytes", "What the stream of events holds."),
-			may:   desc("earshot_stream_limit_bytes", "What it may hold; left out where nothing bounds it."),
+			holds: desc("earshot_stream_bytes", "Bytes that the stream of events holds. Missing where NATS does not answer."),
+			may:   desc("earshot_stream_limit_bytes", "Bytes that the stream of events may hold. Missing where nothing limits it, and where NATS does not answer."),
 		},
 	}}
 }

@@ -48,7 +48,6 @@ go() {
 func TestEveryCommandOfTheDocumentsRuns(t *testing.T) {
 	testbed.Need(t, "bash", "curl", "jq", "openssl", "python3", "redis-cli", "sqlite3")
 	program := testbed.Program(t)
-	t.Run("settings", func(t *testing.T) { requireSettings(t, program) })
 	unrun := 0
 	for _, path := range documents(t) {
 		blocks := blocksOf(t, path)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"net/http/httptest"
 	"os"
 	"testing"
@@ -12,11 +13,16 @@ import (
 	"earshot/api/docs"
 )
 
-func TestWhatFollowsFromTheSchemasIsUpToDate(t *testing.T) {
+var update = flag.Bool("update", false, "write the reference of fields, and the types of the Go client")
+
+func TestReferenceOfFieldsIsUpToDate(t *testing.T) {
 	made, err := write("../..")
 	require.NoError(t, err)
 	require.Len(t, made, 2)
 	for path, want := range made {
+		if *update {
+			require.NoError(t, os.WriteFile(path, want, 0o644))
+		}
 		have, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(want, have), "%s is not what the schemas say: go run ./deploy/fields", path)
@@ -35,11 +41,16 @@ func TestANewFieldIsDescribedByItsSchemaAlone(t *testing.T) {
 	client, err := goTypes(definitions)
 	require.NoError(t, err)
 	require.Regexp(t, "\tMadeUp +string +`json:\"madeUp,omitempty\"` +// Whether it is made up. Default: no.\n", string(client))
-	document, err := tables("<!-- fields: Tool -->\n<!-- end of fields -->", []*field{find(definitions, "Tool")})
+	bodies, err := os.ReadFile("../../" + bodiesFile)
+	require.NoError(t, err)
+	others, err := read(bodies)
+	require.NoError(t, err)
+	document, err := page(append(definitions, others...))
 	require.NoError(t, err)
 	require.Contains(t, string(document), "\n| `madeUp` | text | `no` | Whether it is [made up](#tool). One of `yes`, `no`. |\n")
-	_, err = tables(string(document), definitions)
-	require.EqualError(t, err, "no table has the fields of App")
+	_, err = page(append(definitions, append(others, &field{name: "New"})...))
+	require.EqualError(t, err, "no chapter has the fields of New")
+	require.Equal(t, "[a](#tool), [b](../tools.md#notes), [c](../calls.md#x), [d](https://e.example)", linked("[a](#tool), [b](#notes), [c](calls.md#x), [d](https://e.example)"))
 
 	var described docs.Documents
 	require.NoError(t, described.Build(nil, schema))

@@ -1,10 +1,10 @@
-// Program fields writes what follows from the schemas of bodies: the tables of fields in deploy/docs/tools.md and the
-// types of the Go client. Run it in the root of the module after each change of a schema:
+// Program fields writes what follows from the schemas of bodies: the reference of fields in deploy/docs/reference/fields.md
+// and the types of the Go client. Run it in the root of the module after each change of a schema:
 //
 //	go run ./deploy/fields
 //
 // A field is described in its schema. Its description is short, for editors, clients and
-// /openapi.json; x-doc says more in Markdown, for tools.md alone, and x-default what holds without
+// /openapi.json; x-doc says more in Markdown, for the reference alone, and x-default what holds without
 // it, if that is not the default of the schema.
 package main
 
@@ -18,7 +18,7 @@ import (
 const (
 	definitionsFile = "repositories/definition.schema.json"
 	bodiesFile      = "api/bodies.schema.json"
-	tablesFile      = "deploy/docs/tools.md"
+	pageFile        = "deploy/docs/reference/fields.md"
 	clientFile      = "deploy/clients/go/definitions.go"
 )
 
@@ -37,8 +37,8 @@ func main() {
 
 // write returns the files as they are to be, by their paths.
 func write(root string) (map[string][]byte, error) {
-	var texts [3][]byte
-	for i, path := range []string{definitionsFile, bodiesFile, tablesFile} {
+	var texts [2][]byte
+	for i, path := range []string{definitionsFile, bodiesFile} {
 		text, err := os.ReadFile(filepath.Join(root, path))
 		if err != nil {
 			return nil, err
@@ -53,10 +53,10 @@ func write(root string) (map[string][]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", bodiesFile, err)
 	}
-	document, err := tables(string(texts[2]), append(definitions, bodies...))
+	document, err := page(append(definitions, bodies...))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", tablesFile, err)
+		return nil, fmt.Errorf("%s: %w", pageFile, err)
 	}
 	types, err := goTypes(definitions)
-	return map[string][]byte{filepath.Join(root, tablesFile): document, filepath.Join(root, clientFile): types}, err
+	return map[string][]byte{filepath.Join(root, pageFile): document, filepath.Join(root, clientFile): types}, err
 }

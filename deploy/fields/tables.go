@@ -19,47 +19,80 @@ var refusals = map[string]string{
 	"allowPrivateNetworks": "the operator's `EARSHOT_PRIVATE_URLS` says it.", "queryExecMode": "statements are described by the database and run with bound values.",
 }
 
-// sections are the places in tools.md that describe a definition, and what several of it are called.
-var sections = map[string]struct{ several, anchor string }{
+// places say where a definition is described, and what several of it are called.
+var places = map[string]struct{ several, anchor string }{
 	"Tool": {"tools", "tool"}, "Options": {"", "options"}, "Request": {"", "request"}, "Basic": {"", "basic"}, "Bearer": {"", "bearer"},
 	"Parameter": {"parameters", "parameter"}, "ToolboxParameter": {"parameters", "parameter"}, "Items": {"", "items"}, "Claim": {"claims", "claim"},
 	"Module": {"modules", "module"}, "AuthService": {"services", "authentication-service"}, "Source": {"sources", "source"}, "Webhook": {"", "webhook"},
 	"SourceAuth": {"", "authentication-of-a-source"}, "Settings": {"", "settings"}, "Earlier": {"messages", "earlier-message"},
 }
 
-// marked is a table between its markers, of which the first names the definitions of its fields.
-var marked = regexp.MustCompile(`(?s)<!-- fields: ([\w ]+) -->\n.*?<!-- end of fields -->`)
+// chapters are the headings of the page, each with the definitions whose fields are below it.
+var chapters = []struct{ heading, definitions string }{
+	{"Repository", "Repository Patch"}, {"Options", "Options"}, {"Tool", "Tool"},
+	{"Request", "Request"}, {"Basic", "Basic"}, {"Bearer", "Bearer"},
+	{"Parameter", "Parameter ToolboxParameter"}, {"Items", "Items"}, {"Claim", "Claim"},
+	{"App", "App"}, {"Module", "Module"}, {"Authentication service", "AuthService"},
+	{"Source", "Source"}, {"Authentication of a source", "SourceAuth"}, {"Settings", "Settings"},
+	{"Webhook", "Webhook"}, {"Sending again", "Resend"},
+	{"Session", "SessionRequest"}, {"Message", "Message"}, {"Earlier message", "Earlier"},
+	{"Direct trigger", "Direct"}, {"Finding tools", "ToolSearch"}, {"Answer to a trigger", "Given"},
+	{"Yes, no or stop", "Confirmation Denial"}, {"Key", "KeyRequest"}, {"Session token", "TokenRequest"}, {"Request over a socket", "SocketRequest"},
+}
 
-// tables writes the tables of a document anew. Each definition has to be in one.
-func tables(document string, definitions []*field) ([]byte, error) {
+const pageHead = `# Fields
+
+Each field that a body or a file may have. This page is generated from the schema of the service: do not edit it.
+[Tools and parameters](../tools.md) explains the fields, with examples.
+`
+
+// page writes the page of all fields. Each definition has to be below a heading.
+func page(definitions []*field) ([]byte, error) {
+	var text strings.Builder
+	text.WriteString(pageHead)
 	var described []string
-	var err error
-	document = marked.ReplaceAllStringFunc(document, func(old string) string {
-		names := marked.FindStringSubmatch(old)[1]
-		var rows []string
+	for _, chapter := range chapters {
+		fmt.Fprintf(&text, "\n## %s\n\n| field | type | default | meaning |\n| --- | --- | --- | --- |\n", chapter.heading)
 		seen := map[string]bool{}
-		for name := range strings.FieldsSeq(names) {
+		for name := range strings.FieldsSeq(chapter.definitions) {
 			described = append(described, name)
 			definition := find(definitions, name)
 			if definition == nil {
-				err = fmt.Errorf("there is no definition %s", name)
-				return old
+				return nil, fmt.Errorf("there is no definition %s", name)
 			}
 			for _, one := range rowsOf(definition, "") {
 				if !seen[one.name] {
 					seen[one.name] = true
-					rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s |", one.name, one.kind, one.absent, one.meaning))
+					fmt.Fprintf(&text, "| `%s` | %s | %s | %s |\n", one.name, one.kind, one.absent, linked(one.meaning))
 				}
 			}
 		}
-		return "<!-- fields: " + names + " -->\n| field | type | default | meaning |\n| --- | --- | --- | --- |\n" + strings.Join(rows, "\n") + "\n<!-- end of fields -->"
-	})
+	}
 	for _, definition := range definitions {
-		if err == nil && !slices.Contains(described, definition.name) {
-			err = fmt.Errorf("no table has the fields of %s", definition.name)
+		if !slices.Contains(described, definition.name) {
+			return nil, fmt.Errorf("no chapter has the fields of %s", definition.name)
 		}
 	}
-	return []byte(document), err
+	return []byte(text.String()), nil
+}
+
+// target is where a link of a description leads, which is written as from a page of deploy/docs.
+var target = regexp.MustCompile(`\]\(([^)]+)\)`)
+
+func linked(meaning string) string {
+	return target.ReplaceAllStringFunc(meaning, func(link string) string {
+		to := target.FindStringSubmatch(link)[1]
+		anchor, here := strings.CutPrefix(to, "#")
+		switch {
+		case here && slices.ContainsFunc(chapters, func(one struct{ heading, definitions string }) bool {
+			return strings.ReplaceAll(strings.ToLower(one.heading), " ", "-") == anchor
+		}), strings.Contains(to, "://"):
+			return link
+		case here:
+			return "](../tools.md" + to + ")"
+		}
+		return "](../" + to + ")"
+	})
 }
 
 type row struct{ name, kind, absent, meaning string }
@@ -81,12 +114,12 @@ func rowsOf(object *field, within string) []row {
 	return rows
 }
 
-// kind is the type of a field, in the words of tools.md.
+// kind is the type of a field, in words.
 func (f *field) kind() string {
-	section, linked := sections[f.Ref]
+	place, known := places[f.Ref]
 	switch {
-	case linked:
-		return "[object](#" + section.anchor + ")"
+	case known:
+		return "[object](#" + place.anchor + ")"
 	case f.isDuration():
 		return "duration"
 	case f.Format == "earshot-id":
@@ -114,7 +147,7 @@ func (f *field) kind() string {
 	}
 
 	list := "list"
-	if of := sections[f.Items.Ref]; of.several != "" {
+	if of := places[f.Items.Ref]; of.several != "" {
 		list = "list of [" + of.several + "](#" + of.anchor + ")"
 	} else if members := f.Items.kind(); members == "text" || members == "id" {
 		list = "list of " + members + "s"

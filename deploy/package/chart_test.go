@@ -218,7 +218,7 @@ func TestChartScalesByWhatIsOwed(t *testing.T) {
 	require.Equal(t, in(t, made["Deployment"], "metadata", "name"), in(t, scaler, "spec", "scaleTargetRef", "name"))
 	require.NotContains(t, in(t, made["Deployment"], "spec"), "replicas", "each upgrade would set it back")
 	metric := in(t, scaler, "spec", "metrics", 1, "external")
-	require.Contains(t, settings(t), "`"+in(t, metric, "metric", "name").(string)+"`", "it is a metric of /metrics")
+	require.Contains(t, read(t, root+"/deploy/docs/reference/metrics.md"), "`"+in(t, metric, "metric", "name").(string)+"`", "it is a metric of /metrics")
 	require.Equal(t, object{"cluster": "one"}, in(t, metric, "metric", "selector", "matchLabels"))
 	require.Equal(t, "AverageValue", in(t, metric, "target", "type"))
 	require.Equal(t, []any{"serve", "--nats-replicas=3"}, in(t, made["Deployment"], "spec", "template", "spec", "containers", 0, "args"))

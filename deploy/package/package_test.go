@@ -88,10 +88,10 @@ func TestImageHasTheProgramAndNoRoot(t *testing.T) {
 	require.Contains(t, read(t, "Dockerfile"), "golang:"+version+"-")
 }
 
-// settings are the variables of serve, as its help names them.
+// settings are the variables of serve, as the reference lists them.
 func settings(t *testing.T) string {
 	t.Helper()
-	return read(t, root+"/deploy/docs/operations.md")
+	return read(t, root+"/deploy/docs/reference/settings.md")
 }
 
 // TestComposeNamesWhatThereIs reads the file as Compose does: what it names must be a setting, a

@@ -86,7 +86,7 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-var sealed = prometheus.NewDesc("earshot_sealed", "Apps, repositories and owed calls that hold credentials, by the key that seals them: current, old, or none that this replica has.", []string{"what", "key"}, nil)
+var sealed = prometheus.NewDesc("earshot_sealed", "Apps, repositories and pending calls that hold credentials, by the key that encrypts them: current, old, or none that this replica has. Each replica looks at its start and each hour; every 5 minutes while some are not current.", []string{"what", "key"}, nil)
 
 // Describe implements prometheus.Collector.
 func (w *Watch) Describe(out chan<- *prometheus.Desc) { out <- sealed }

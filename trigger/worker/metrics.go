@@ -40,22 +40,22 @@ func NewMetrics() *Metrics {
 	}
 	m := &Metrics{
 		Collector: registry,
-		Messages:  counter("earshot_messages_total", "Messages by what came of them.", "outcome"),
-		Effects:   counter("earshot_effects_total", "Attempts at effects by what came of them.", "kind", "outcome"),
-		Triggers:  counter("earshot_triggers_total", "Triggers by the states that they came to.", "state"),
+		Messages:  counter("earshot_messages_total", "Messages by outcome: matched, rejected or unmatched. Attempts without a decision are undecided (the model is down) or error.", "outcome"),
+		Effects:   counter("earshot_effects_total", "Attempts at events, calls and answers, by outcome: done, retry or dead (failed for good).", "kind", "outcome"),
+		Triggers:  counter("earshot_triggers_total", "Triggers by the state that they came to: confirming, settling, due (at once, or released), cancelled or duplicate.", "state"),
 		MatchSeconds: in.NewHistogram(prometheus.HistogramOpts{
 			Name: "earshot_match_seconds", Help: "Time to match a message.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
 		}),
-		Webhooks:      counter("earshot_webhook_deliveries_total", "Attempts to send events to webhooks by what came of them; disabled counts webhooks that were ended.", "outcome"),
-		Behind:        counter("earshot_behind_total", "Triggers of tools that change nothing, by how their records were written.", "outcome"),
-		BehindWaiting: gauge("earshot_behind_waiting", "Triggers that are answered and are still to be written and published."),
-		oldestSeconds: gauge("earshot_effects_oldest_seconds", "For how long the oldest due effect has been due."),
-		due:           gauge("earshot_effects_due", "What all replicas owe, waiting or being worked on: messages and effects."),
-		dead:          gauge("earshot_dead", "Triggers that are listed as failed, of all apps."),
+		Webhooks:      counter("earshot_webhook_deliveries_total", "Attempts to send events to webhooks, by outcome: delivered, retry, failed for good, or gone (the stream has dropped the event). disabled counts webhooks that were disabled.", "outcome"),
+		Behind:        counter("earshot_behind_total", "Triggers of read-only tools, by how their records were written: written after the answer, before it because the queue was full, dropped because the session or the app had ended, or lost because the process ended first.", "outcome"),
+		BehindWaiting: gauge("earshot_behind_waiting", "Triggers of read-only tools that are answered and not yet written and published. At 10,000 the next ones are written before their answers."),
+		oldestSeconds: gauge("earshot_effects_oldest_seconds", "For how long the oldest pending effect has waited for an attempt that is due. An effect that is tried again counts from its next attempt."),
+		due:           gauge("earshot_effects_due", "Messages and effects of all replicas that are pending."),
+		dead:          gauge("earshot_dead", "Failed triggers, of all apps."),
 		redisFull:     gauge("earshot_redis_full", "1 while Redis is at its maxmemory and takes nothing new, else 0."),
-		shardsAway:    gauge("earshot_redis_shards_away", "Masters of Redis that hold something and take no writes, full ones aside."),
+		shardsAway:    gauge("earshot_redis_shards_away", "Masters of Redis that hold data and take no writes, without those that are full. Requests of their apps are answered 503."),
 		unknown: in.NewCounter(prometheus.CounterOpts{
-			Name: "earshot_unknown_entries_total", Help: "Entries of the ledger of no kind that this version knows, each counted once a process: they are left alone.",
+			Name: "earshot_unknown_entries_total", Help: "Entries in Redis of a kind that this version does not know, each counted once by a process. They are not touched; earshot verify lists them.",
 		}),
 	}
 	for _, outcome := range []string{"matched", "rejected", "unmatched", "undecided", "error"} {

@@ -2,7 +2,6 @@ package docs
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -15,37 +14,9 @@ import (
 
 func TestMain(m *testing.M) { testbed.Main(m) }
 
-var (
-	settingFlag     = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([\w-]+)`)
-	settingVariable = regexp.MustCompile(`\(([A-Z_]+)\)`)
-)
-
-// requireSettings looks in operations.md for every setting of serve, by its variable or else by its flag.
-func requireSettings(t *testing.T, program string) {
-	t.Helper()
-	help, err := exec.Command(program, "serve", "--help").Output()
-	require.NoError(t, err)
-	text, err := os.ReadFile("operations.md")
-	require.NoError(t, err)
-	flags := 0
-	for line := range strings.Lines(string(help)) {
-		flag := settingFlag.FindStringSubmatch(line)
-		if flag == nil || flag[1] == "help" {
-			continue
-		}
-		flags++
-		setting := "--" + flag[1]
-		if variable := settingVariable.FindAllStringSubmatch(line, -1); variable != nil {
-			setting = variable[len(variable)-1][1]
-		}
-		require.Contains(t, string(text), "`"+setting+"`", "a setting that operations.md does not describe")
-	}
-	require.Greater(t, flags, 30)
-}
-
 func TestLinksLeadSomewhere(t *testing.T) {
 	link, code := regexp.MustCompile(`\]\(([^)\s]+)\)`), regexp.MustCompile("(?s)```.*?```|`[^`\n]*`")
-	for _, path := range append(documents(t), "README.md", "../README.md", "../SECURITY.md", "../../SECURITY.md") {
+	for _, path := range append(pages(t), "README.md", "../README.md", "../SECURITY.md", "../../SECURITY.md") {
 		text, err := os.ReadFile(path)
 		require.NoError(t, err)
 		for _, found := range link.FindAllStringSubmatch(code.ReplaceAllString(string(text), "code"), -1) {
@@ -64,6 +35,13 @@ func TestLinksLeadSomewhere(t *testing.T) {
 			}
 		}
 	}
+}
+
+// pages are the documents and the pages of the reference.
+func pages(t *testing.T) []string {
+	reference, err := filepath.Glob("reference/*.md")
+	require.NoError(t, err)
+	return append(documents(t), reference...)
 }
 
 // anchorsOf are the anchors that GitHub gives the headings of a document, and its own.

@@ -1,0 +1,221 @@
+package main
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	dto "github.com/prometheus/client_model/go"
+	"github.com/prometheus/common/expfmt"
+	"github.com/prometheus/common/model"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+)
+
+// update has the pages of the reference written that follow from this package.
+var update = flag.Bool("update", false, "write the reference of commands, settings and metrics")
+
+const generated = "This page is generated from the program: do not edit it.\n"
+
+// requirePage compares a page of the reference with what it should be, or writes it.
+func requirePage(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("..", "..", "deploy", "docs", "reference", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	have, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, text, string(have), "deploy/docs/reference/%s is not what the program says; write it with: go test ./cmd/earshot -run Reference -update", name)
+}
+
+// cell is a text in a table of Markdown.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", `\<`, "*", `\*`, "\n", " ").Replace(text)
+}
+
+func TestReferenceOfCommandsIsUpToDate(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("# Commands\n\nAll commands of `earshot`, with their flags. " + generated)
+	var write func(cmd *cobra.Command)
+	write = func(cmd *cobra.Command) {
+		if cmd.Name() == "help" || cmd.Name() == "completion" || !cmd.IsAvailableCommand() && cmd.HasParent() {
+			return
+		}
+		fmt.Fprintf(&text, "\n## %s\n\n%s.\n\n%s\n", cmd.CommandPath(), cmd.Short, prose(cmd.Long))
+		if cmd.Runnable() {
+			fmt.Fprintf(&text, "\n```text\n%s\n```\n", cmd.UseLine())
+		}
+		if cmd.HasExample() {
+			fmt.Fprintf(&text, "\n```text\n%s\n```\n", unindented(cmd.Example))
+		}
+		headings, groups := byGroup(cmd.LocalFlags())
+		var rows []string
+		if own := groups[""]; own != nil {
+			own.VisitAll(func(flag *pflag.Flag) {
+				if flag.Name != "help" {
+					rows = append(rows, fmt.Sprintf("| %s | %s | %s |\n", flagName(flag), cell(meaning(flag)+variables(flag)), cmp.Or(fallback(flag), "none")))
+				}
+			})
+		}
+		if rows != nil {
+			text.WriteString("\n| flag | meaning | default |\n| --- | --- | --- |\n" + strings.Join(rows, ""))
+		}
+		if slices.ContainsFunc(headings, func(heading string) bool { return heading != "" }) {
+			text.WriteString("\nThe other flags are its [settings](settings.md).\n")
+		}
+		for _, child := range cmd.Commands() {
+			write(child)
+		}
+	}
+	root := newRoot(environment{out: &strings.Builder{}})
+	root.InitDefaultHelpFlag()
+	write(root)
+	requirePage(t, "commands.md", text.String())
+}
+
+func TestReferenceOfSettingsIsUpToDate(t *testing.T) {
+	env := environment{out: &strings.Builder{}}
+	serve, dev := newServe(env).Flags(), newDev(env).Flags()
+	var text strings.Builder
+	text.WriteString("# Settings\n\nWhat `earshot serve` and `earshot dev` can be told, by a flag or by a variable of the environment. The flag wins. " + generated + `
+Each credential may be in a file as well, for containers: the variable of the file is the same name with ` + "`_FILE`" + ` at its end.
+Both at once are refused. So is what is neither a regular file nor a pipe, or has more than 64 KiB.
+
+Beside these settings, Go's ` + "`GOGC` and `GOMEMLIMIT`" + ` have their usual meaning, and OpenTelemetry's variables turn on [traces, and metrics by OTLP](../operations.md#traces).
+`)
+	headings, groups := byGroup(serve)
+	for _, heading := range headings {
+		fmt.Fprintf(&text, "\n## %s\n\n| variable | flag | meaning | default |\n| --- | --- | --- | --- |\n", heading)
+		groups[heading].VisitAll(func(flag *pflag.Flag) {
+			names := flag.Annotations[envAnnotation]
+			if len(flag.Annotations[fileAnnotation]) > 0 {
+				names = append(slices.Clone(names), names[0]+"_FILE")
+			}
+			variable := "none"
+			if len(names) > 0 {
+				variable = "`" + strings.Join(names, "`, `") + "`"
+			}
+			without, inDev := cmp.Or(fallback(flag), "none"), dev.Lookup(flag.Name)
+			if other := cmp.Or(fallback(inDev), "none"); other != without {
+				without += "; `dev`: " + other
+			}
+			if _, more, is := strings.Cut(inDev.Usage, flag.Usage+"; "); is {
+				without += "; `dev`: " + more
+			}
+			fmt.Fprintf(&text, "| %s | %s | %s | %s |\n", variable, flagName(flag), cell(meaning(flag)), without)
+		})
+	}
+	text.WriteString("\n`earshot dev` has [flags of its own](commands.md#earshot-dev) as well.\n")
+	requirePage(t, "settings.md", text.String())
+}
+
+// TestReferenceOfMetricsIsUpToDate reads what a replica tells that has done a little of everything.
+func TestReferenceOfMetricsIsUpToDate(t *testing.T) {
+	t.Parallel()
+	w := newWatched(t)
+	require.NoError(t, w.client().ConfigSet(t.Context(), "maxmemory", "1gb").Err())
+	w.until("it has looked at what is sealed", func() bool { return strings.Contains(w.scrape(), "\nearshot_sealed{") })
+	parser := expfmt.NewTextParser(model.LegacyValidation)
+	families, err := parser.TextToMetricFamilies(strings.NewReader(w.scrape() + "# HELP " + expiryName + " " + expiryHelp + "\n# TYPE " + expiryName + " gauge\n" + expiryName + " 0\n"))
+	require.NoError(t, err)
+	var text strings.Builder
+	text.WriteString("# Metrics\n\nWhat `/metrics` tells to Prometheus, beside the metrics that Go and the process have. " + generated + `
+[Operations](../operations.md#metrics-and-alerts) has the alerts, and how to scrape them.
+
+| metric | type | labels | meaning |
+| --- | --- | --- | --- |
+`)
+	for _, name := range slices.Sorted(maps.Keys(families)) {
+		if family := families[name]; strings.HasPrefix(name, "earshot_") {
+			labels := cmp.Or(labelsOf(family), "none")
+			fmt.Fprintf(&text, "| `%s` | %s | %s | %s |\n", name, strings.ToLower(family.GetType().String()), labels, cell(family.GetHelp()))
+		}
+	}
+	requirePage(t, "metrics.md", text.String())
+}
+
+// labelsOf are the labels of a family, with their values where these are always the same.
+func labelsOf(family *dto.MetricFamily) string {
+	values := map[string]map[string]bool{}
+	for _, one := range family.GetMetric() {
+		for _, label := range one.GetLabel() {
+			if values[label.GetName()] == nil {
+				values[label.GetName()] = map[string]bool{}
+			}
+			values[label.GetName()][label.GetValue()] = true
+		}
+	}
+	var named []string
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		switch name {
+		case "app", "commit", "go", "in", "method", "route", "status", "version":
+			named = append(named, "`"+name+"`")
+		default:
+			named = append(named, "`"+name+"`: "+strings.Join(slices.Sorted(maps.Keys(values[name])), ", "))
+		}
+	}
+	return strings.Join(named, "; ")
+}
+
+func flagName(flag *pflag.Flag) string {
+	if flag.Shorthand != "" {
+		return "`--" + flag.Name + "`, `-" + flag.Shorthand + "`"
+	}
+	return "`--" + flag.Name + "`"
+}
+
+// meaning is the usage of a flag as a sentence, without its variables and the marks around what it takes.
+func meaning(flag *pflag.Flag) string {
+	_, usage := pflag.UnquoteUsage(flag)
+	if names := flag.Annotations[envAnnotation]; len(names) > 0 {
+		usage, _, _ = strings.Cut(usage, " ("+strings.Join(names, ", else ")+")")
+	}
+	return strings.ToUpper(usage[:1]) + usage[1:] + "."
+}
+
+// variables names those that a flag may be given by, in words.
+func variables(flag *pflag.Flag) string {
+	if names := flag.Annotations[envAnnotation]; len(names) > 0 {
+		return " By variable: `" + strings.Join(names, "`, else `") + "`."
+	}
+	return ""
+}
+
+// fallback is the default of a flag, as its help shows it; empty for none.
+func fallback(flag *pflag.Flag) string {
+	if flag.DefValue == "" || flag.DefValue == "[]" {
+		return ""
+	}
+	value := regexp.MustCompile(`(h|m)0s$`).ReplaceAllString(flag.DefValue, "$1")
+	return "`" + regexp.MustCompile(`h0m$`).ReplaceAllString(value, "h") + "`"
+}
+
+// prose is a text of the help as Markdown: what is indented is a block.
+func prose(long string) string {
+	var parts []string
+	for part := range strings.SplitSeq(long, "\n\n") {
+		if strings.HasPrefix(part, "  ") {
+			parts = append(parts, "```text\n"+unindented(part)+"\n```")
+			continue
+		}
+		parts = append(parts, strings.NewReplacer("<", `\<`, "*", `\*`).Replace(part))
+	}
+	return strings.Join(parts, "\n\n")
+}
+
+func unindented(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimPrefix(lines[i], "  ")
+	}
+	return strings.Join(lines, "\n")
+}

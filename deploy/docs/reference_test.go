@@ -1,0 +1,252 @@
+package docs
+
+import (
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"earshot/api/answer"
+	"earshot/deploy/testbed/apitest"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
+)
+
+// update has the pages of the reference written that follow from the API. Those of commands, settings and metrics are
+// written by cmd/earshot, that of fields by deploy/fields.
+var update = flag.Bool("update", false, "write the reference of codes, routes and fields of events, and lower the counts of english.txt")
+
+// requirePage compares a page of the reference with what it should be, or writes it.
+func requirePage(t *testing.T, name, text string) {
+	t.Helper()
+	path := filepath.Join("reference", name)
+	if *update {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	have, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, text, string(have), "deploy/docs/reference/%s is not what the service says; write it with: go test ./deploy/docs -run Reference -update", name)
+}
+
+// cell is a text in a table of Markdown.
+func cell(text string) string {
+	return strings.NewReplacer("|", `\|`, "<", `\<`, "*", `\*`, "\n", " ").Replace(text)
+}
+
+func TestReferenceOfCodesIsUpToDate(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("# Codes\n\nAll codes of errors. This page is generated from the service: do not edit it. [Errors](../errors.md) says where they come.\n")
+	text.WriteString("\n## Codes of problems\n\n| code | status | comes when | do |\n| --- | --- | --- | --- |\n")
+	for _, one := range answer.Codes {
+		fmt.Fprintf(&text, "| `%s` | %d | %s | %s |\n", one.Code, one.Status, one.When, one.Do)
+	}
+	text.WriteString("\n## Codes of faults\n\nThey stand in `errors`, one for each fault of a body.\n\n| code | comes when |\n| --- | --- |\n")
+	for _, one := range fault.Codes {
+		fmt.Fprintf(&text, "| `%s` | %s |\n", one.Code, one.When)
+	}
+	requirePage(t, "codes.md", text.String())
+}
+
+func TestReferenceOfRoutesIsUpToDate(t *testing.T) {
+	described, err := os.ReadFile("../../api/docs/openapi.json")
+	require.NoError(t, err)
+	var order struct {
+		Paths json.RawMessage
+		Tags  []struct{ Name, Description string }
+	}
+	require.NoError(t, json.Unmarshal(described, &order))
+	paths, err := exactjson.Keys(order.Paths)
+	require.NoError(t, err)
+	served := apitest.Serve(t).Document("/openapi.json")
+	var text strings.Builder
+	text.WriteString(`# Routes
+
+All operations of the API. This page is generated from its description: do not edit it. A running service has them with bodies and
+answers, and a form to try each, at ` + "`/docs/reference/api`; `/openapi.json` is for programs." + `
+
+The last column says whose key may call. A scope for reading, as ` + "`triggers:read`" + `, stands for its scope where nothing is changed.
+The key of the admin may call all of them.
+`)
+	listed := 0
+	for _, tag := range order.Tags {
+		var rows strings.Builder
+		for _, path := range paths {
+			item := served["paths"].(map[string]any)[path].(map[string]any)
+			for _, method := range []string{"get", "post", "put", "patch", "delete"} {
+				if one, is := item[method].(map[string]any); is && slices.Contains(one["tags"].([]any), any(tag.Name)) {
+					listed++
+					fmt.Fprintf(&rows, "| `%s` | `%s` | %s | %s | %s |\n", strings.ToUpper(method), path, cell(one["summary"].(string)), cmp.Or(queryOf(served, one), "none"), needs(one))
+				}
+			}
+		}
+		if rows.Len() > 0 {
+			fmt.Fprintf(&text, "\n## %s\n\n%s\n\n| method | path | does | query | key |\n| --- | --- | --- | --- | --- |\n%s", tag.Name, cell(tag.Description), rows.String())
+		}
+	}
+	require.GreaterOrEqual(t, listed, len(paths), "each path has an operation with a tag")
+	requirePage(t, "routes.md", text.String())
+}
+
+// queryOf lists the parameters of the query of an operation.
+func queryOf(document, operation map[string]any) string {
+	known := document["components"].(map[string]any)["parameters"].(map[string]any)
+	var names []string
+	parameters, _ := operation["parameters"].([]any)
+	for _, one := range parameters {
+		parameter := one.(map[string]any)
+		if reference, is := parameter["$ref"].(string); is {
+			parameter = known[reference[strings.LastIndexByte(reference, '/')+1:]].(map[string]any)
+		}
+		if parameter["in"] == "query" {
+			names = append(names, fmt.Sprintf("`%s`", parameter["name"]))
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// needs says whose keys are good for an operation.
+func needs(operation map[string]any) string {
+	security := operation["security"].([]any)
+	if len(security) == 0 {
+		return "none is needed"
+	}
+	var words []string
+	for _, role := range security[0].(map[string]any)["key"].([]any) {
+		switch name := role.(string); {
+		case name == "session":
+			words = append(words, "the session's token")
+		case !strings.HasSuffix(name, ":read"):
+			words = append(words, "`"+name+"`")
+		}
+	}
+	return cmp.Or(strings.Join(words, ", "), "the admin's alone")
+}
+
+// schema is a part of the description of events, as far as its page needs it.
+type schema struct {
+	Ref         string `json:"$ref"`
+	Type        any
+	Description string
+	Enum        []any
+	Const       any
+	Format      string
+	Required    []string
+	Properties  json.RawMessage
+	Items       *schema
+}
+
+func TestReferenceOfEventFieldsIsUpToDate(t *testing.T) {
+	described, err := os.ReadFile("../../api/docs/asyncapi.json")
+	require.NoError(t, err)
+	var document struct {
+		Channels   json.RawMessage
+		Components struct {
+			Messages map[string]struct{ Payload schema }
+			Schemas  map[string]*schema
+		}
+	}
+	require.NoError(t, json.Unmarshal(described, &document))
+	names, err := exactjson.Keys(document.Channels)
+	require.NoError(t, err)
+	var channels map[string]struct {
+		Address, Description string
+		Messages             map[string]struct{}
+	}
+	require.NoError(t, json.Unmarshal(document.Channels, &channels))
+	var text strings.Builder
+	text.WriteString("# Subjects and fields of events\n\nWhat is published on NATS. This page is generated from `/asyncapi.json`: do not edit it.\n[Events](../events.md) explains them, with examples.\n")
+	table := func(of *schema) {
+		text.WriteString("\n| field | type | always | meaning |\n| --- | --- | --- | --- |\n")
+		writeFields(t, &text, document.Components.Schemas, of, "")
+	}
+	shown := map[string]string{}
+	for _, name := range names {
+		one := channels[name]
+		fmt.Fprintf(&text, "\n## %s\n\nSubject: `%s`. %s\n", name, one.Address, cell(one.Description))
+		for message := range one.Messages {
+			if first := shown[message]; first != "" {
+				fmt.Fprintf(&text, "\nIts fields are those of [%s](#%s).\n", first, strings.ToLower(first))
+				continue
+			}
+			shown[message] = name
+			payload := document.Components.Messages[message].Payload
+			table(resolved(document.Components.Schemas, &payload))
+		}
+	}
+	text.WriteString("\n## Headers\n\nThose of all events.\n")
+	table(document.Components.Schemas["Headers"])
+	requirePage(t, "event-fields.md", text.String())
+}
+
+func resolved(schemas map[string]*schema, one *schema) *schema {
+	if one.Ref == "" {
+		return one
+	}
+	found := *schemas[one.Ref[strings.LastIndexByte(one.Ref, '/')+1:]]
+	found.Description = cmp.Or(one.Description, found.Description)
+	return &found
+}
+
+// writeFields writes a row for each field of an object, and below it those of an object in it.
+func writeFields(t *testing.T, text *strings.Builder, schemas map[string]*schema, of *schema, within string) {
+	if of.Properties == nil {
+		return
+	}
+	names, err := exactjson.Keys(of.Properties)
+	require.NoError(t, err)
+	var fields map[string]*schema
+	require.NoError(t, json.Unmarshal(of.Properties, &fields))
+	for _, name := range names {
+		field := resolved(schemas, fields[name])
+		always := "no"
+		if slices.Contains(of.Required, name) {
+			always = "yes"
+		}
+		fmt.Fprintf(text, "| `%s` | %s | %s | %s |\n", within+name, field.kind(), always, cell(field.meaning()))
+		writeFields(t, text, schemas, field, within+name+".")
+		if field.Items != nil {
+			writeFields(t, text, schemas, resolved(schemas, field.Items), within+name+"[].")
+		}
+	}
+}
+
+func (s *schema) kind() string {
+	switch kind := s.Type.(type) {
+	case string:
+		if s.Format == "date-time" {
+			return "time"
+		}
+		return strings.NewReplacer("string", "text", "array", "list").Replace(kind)
+	case []any:
+		var words []string
+		for _, one := range kind {
+			words = append(words, strings.Replace(fmt.Sprint(one), "string", "text", 1))
+		}
+		return strings.Join(words, " or ")
+	}
+	return "any"
+}
+
+func (s *schema) meaning() string {
+	var words []string
+	for _, one := range s.Enum {
+		words = append(words, fmt.Sprintf("`%v`", one))
+	}
+	if s.Const != nil {
+		words = []string{fmt.Sprintf("`%v`", s.Const)}
+	}
+	switch len(words) {
+	case 0:
+		return s.Description
+	case 1:
+		return s.Description + " Always " + words[0] + "."
+	}
+	return s.Description + " One of " + strings.Join(words, ", ") + "."
+}
