@@ -263,8 +263,10 @@ type Engine interface {
 	mcp.Engine
 	// Open lists the calls of a session that lack values.
 	Open(ctx context.Context, appID, sessionID string) ([]scope.OpenCall, error)
-	// Unsettled are the sessions in which triggers may wait; nil stands for all.
-	Unsettled(ctx context.Context, appID string) (map[string]bool, error)
+	// SessionsIn are the sessions with triggers that are pending, confirming or failed; nil stands for all.
+	SessionsIn(ctx context.Context, appID, state string) (map[string]bool, error)
+	// Said finds what was said in sessions with a text, or last by the user.
+	Said(ctx context.Context, appID string, sessions []string, text string) (map[string]query.Said, error)
 }
 
 // Messages takes chat messages and tells what came of them.

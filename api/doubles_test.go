@@ -235,7 +235,6 @@ func (e *engineDouble) Offered(context.Context, string, string, string, paramete
 	return nil, "", e.err
 }
 
-
 func (e *engineDouble) Background(run func(context.Context)) { go run(context.Background()) }
 
 func (e *engineDouble) History(_ context.Context, asked query.History) ([]query.Entry, string, error) {
@@ -293,8 +292,13 @@ func (e *engineDouble) Fire(_ context.Context, direct trigger.Direct) (json.RawM
 	return e.answer, e.err
 }
 
-func (e *engineDouble) Unsettled(_ context.Context, appID string) (map[string]bool, error) {
-	e.took("Unsettled", appID)
+func (e *engineDouble) SessionsIn(_ context.Context, appID, state string) (map[string]bool, error) {
+	e.took("SessionsIn", appID, state)
+	return nil, e.err
+}
+
+func (e *engineDouble) Said(_ context.Context, appID string, sessions []string, text string) (map[string]query.Said, error) {
+	e.took("Said", appID, sessions, text)
 	return nil, e.err
 }
 

@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -15,6 +18,7 @@ import (
 	"earshot/repositories/audit"
 	"earshot/repositories/bodies"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
 	"earshot/repositories/store"
 	"earshot/trigger/effect"
 	"earshot/trigger/erasure"
@@ -55,7 +59,7 @@ func (h sessions) routes() []route {
 	return []route{
 		{method: http.MethodPut, path: ofSession, handle: withBody(h.put), nats: "session", reads: true},
 		{method: http.MethodGet, path: ofSession, handle: func(c echo.Context) error { return h.show(c, http.StatusOK) }, nats: "get-session"},
-		{method: http.MethodGet, path: ofApp + "/sessions", handle: h.list, nats: "sessions", query: slices.Concat(pageQuery, []string{"user", "state", "usedSince", "usedBefore", metadataQuery})},
+		{method: http.MethodGet, path: ofApp + "/sessions", handle: h.list, nats: "sessions", query: slices.Concat(pageQuery, []string{"user", "state", "usedSince", "usedBefore", "text", "outcome", "order", metadataQuery})},
 		{method: http.MethodDelete, path: ofSession, handle: h.close, nats: "close-session", query: []string{"erase"}, act: audit.EraseSession},
 		{method: http.MethodGet, path: ofSession + "/export", handle: h.export},
 		{method: http.MethodGet, path: ofUser + "/export", handle: h.exportUser},
@@ -76,12 +80,17 @@ func (h sessions) list(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if page.After != "" && repositories.CheckID("after", page.After) != nil {
-		return answer.BadCursor()
-	}
 	a := &searchQuery{c: c}
+	byActivity := a.oneOf("order", sessionOrders) == sessionsByActivity
+	if place := page.After; place != "" {
+		used, id, by := strings.Cut(place, "/")
+		if _, err := strconv.ParseInt(used, 10, 64); by != byActivity || by && err != nil || !by && repositories.CheckID("after", place) != nil || by && repositories.CheckID("after", id) != nil {
+			return answer.BadCursor()
+		}
+	}
 	asked := store.SessionQuery{
 		AppID: c.Param("appId"), Metadata: a.metadata(), UsedSince: a.time("usedSince"), UsedBefore: a.time("usedBefore"), After: page.After, Limit: page.Limit,
+		ByActivity: byActivity,
 	}
 	if c.QueryParams().Has("user") { // an empty one is nobody, and not everybody
 		asked.User = c.QueryParam("user")
@@ -89,22 +98,142 @@ func (h sessions) list(c echo.Context) error {
 			a.fault(err.Error())
 		}
 	}
-	state := a.oneOf("state", sessionStates)
+	state, outcome, text := a.oneOf("state", sessionStates), a.oneOf("outcome", sessionOutcomes), a.text("text")
 	if err := a.problem(); err != nil {
 		return err
 	}
-	if state != "" {
-		if asked.Among, err = h.inState(c.Request().Context(), asked.AppID, state); err != nil {
+	ctx, said := c.Request().Context(), map[string]query.Said{}
+	if asked.Among, asked.Most, err = h.among(ctx, asked.AppID, state, outcome, text, said); err != nil {
+		return err
+	}
+	found, next, err := h.store.Sessions(ctx, asked)
+	if err != nil {
+		return err
+	}
+	if byActivity && text == "" {
+		if err := h.say(ctx, asked.AppID, found, "", said); err != nil {
 			return err
 		}
 	}
-	items, next, err := h.store.Sessions(c.Request().Context(), asked)
-	return listByID(c, items, next, err)
+	items := make([]listedSession, len(found))
+	for i, session := range found {
+		items[i].Session = session
+		for _, letter := range session.Came {
+			items[i].Outcomes = append(items[i].Outcomes, outcomeOf[string(letter)])
+		}
+		if one, has := said[session.ID]; has {
+			items[i].Message = &one
+		}
+	}
+	return listByID(c, items, next, nil)
+}
+
+// listedSession is a session in a list.
+type listedSession struct {
+	*repositories.Session
+	// Outcomes are what its messages came to, the last one first.
+	Outcomes []string `json:"outcomes,omitempty"`
+	// Message is the last one that has the text that was looked for; in a list by activity without one, the last of
+	// the user.
+	Message *query.Said `json:"message,omitempty"`
+}
+
+// Orders of a list of sessions.
+const (
+	sessionsByID       = "id"
+	sessionsByActivity = "activity"
+)
+
+var sessionOrders = []string{sessionsByID, sessionsByActivity}
+
+// Outcomes that sessions are searched by: what one of their messages came to, or what there is a trigger of.
+const (
+	cameFired     = "fired"
+	cameRejected  = "rejected"
+	cameUnmatched = "unmatched"
+)
+
+var (
+	outcomeOf       = map[string]string{keyspace.CameFired: cameFired, keyspace.CameRejected: cameRejected, keyspace.CameUnmatched: cameUnmatched}
+	sessionOutcomes = []string{cameFired, cameRejected, cameUnmatched, query.StateConfirming, query.StateFailed}
+)
+
+// So many sessions are looked at for one page, where it takes a look at each of them, or at what was said in it.
+const (
+	mostByState = 1000
+	mostByText  = 2000
+)
+
+// among makes the condition that sessions are in a state, have had an outcome and have a text, as far as these are
+// named; it is nil for none. What was said with the text is put into said.
+func (h sessions) among(ctx context.Context, appID, state, outcome, text string, said map[string]query.Said) (func(context.Context, []*repositories.Session) ([]bool, error), int, error) {
+	if state+outcome+text == "" {
+		return nil, 0, nil
+	}
+	most, inState, err := 0, func(context.Context, *repositories.Session) (bool, error) { return true, nil }, error(nil)
+	if state != "" {
+		most = mostByState
+		inState, err = h.inState(ctx, appID, state)
+	} else if text != "" {
+		most = mostByText
+	}
+	var having map[string]bool // the sessions with triggers in the state that the outcome is
+	if outcome == query.StateConfirming || outcome == query.StateFailed {
+		if having, err = h.engine.SessionsIn(ctx, appID, outcome); err == nil && having == nil {
+			return nil, 0, answer.NewProblem(answer.InvalidQuery, "outcome "+answer.Quote(outcome)+" is that of too many triggers to say of which sessions: list the triggers of the state")
+		}
+	}
+	return func(ctx context.Context, of []*repositories.Session) ([]bool, error) {
+		are := make([]bool, len(of))
+		var spoken []*repositories.Session
+		for i, session := range of {
+			came := ""
+			for letter, word := range outcomeOf {
+				if word == outcome {
+					came = letter
+				}
+			}
+			are[i] = outcome == "" || having[session.ID] || came != "" && strings.Contains(session.Came, came) || outcome == cameFired && session.Fired
+			if are[i] {
+				spoken = append(spoken, session)
+			}
+		}
+		if text != "" {
+			if err := h.say(ctx, appID, spoken, text, said); err != nil {
+				return nil, err
+			}
+		}
+		for i, session := range of {
+			if _, has := said[session.ID]; text != "" && !has {
+				are[i] = false
+			}
+			if are[i] {
+				if are[i], err = inState(ctx, session); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return are, nil
+	}, most, err
+}
+
+// say finds what was said in sessions with a text, or last.
+func (h sessions) say(ctx context.Context, appID string, in []*repositories.Session, text string, said map[string]query.Said) error {
+	if len(in) == 0 {
+		return nil
+	}
+	ids := make([]string, len(in))
+	for i, session := range in {
+		ids[i] = session.ID
+	}
+	found, err := h.engine.Said(ctx, appID, ids, text)
+	maps.Copy(said, found)
+	return err
 }
 
 // inState makes the condition that a session is in a state. Few are looked at one by one: in most, nothing can wait.
 func (h sessions) inState(ctx context.Context, appID, state string) (func(context.Context, *repositories.Session) (bool, error), error) {
-	unsettled, err := h.engine.Unsettled(ctx, appID)
+	unsettled, err := h.engine.SessionsIn(ctx, appID, query.StatePending)
 	if err != nil {
 		return nil, err
 	}

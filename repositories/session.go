@@ -26,12 +26,22 @@ type Session struct {
 	LastMessage time.Time `json:"lastMessage,omitzero"`
 	ExpiresAt   time.Time `json:"expiresAt,omitzero"` // of one with ExpiresIn
 
+	// LastActive is when it was used last, by a message or otherwise; of a list by activity alone.
+	LastActive time.Time `json:"lastActive,omitzero"`
+
+	// Came is what its messages came to, as letters of keyspace.CameTo, the last one first.
+	Came string `json:"-"`
+	// Fired says that there are triggers of it.
+	Fired bool `json:"-"`
 	// Unfinished says that calls may lack values which messages, or agents, have begun.
 	Unfinished bool `json:"-"`
 }
 
-// LastUse is when its last message came, or when it began.
+// LastUse is when it was active last, as far as that was read: when its last message came, or when it began.
 func (s *Session) LastUse() time.Time {
+	if !s.LastActive.IsZero() {
+		return s.LastActive
+	}
 	if s.LastMessage.IsZero() {
 		return s.Created
 	}

@@ -589,6 +589,14 @@ func (p *planner) commitment(version string, lease time.Duration) (ledger.Commit
 		return p.doc, err
 	}
 	doc := p.doc
+	switch {
+	case len(p.Answer.Matches) > 0:
+		doc.Came = keyspace.CameFired
+	case len(p.Answer.Rejected) > 0:
+		doc.Came = keyspace.CameRejected
+	default:
+		doc.Came = keyspace.CameUnmatched
+	}
 	if doc.Unfinished, err = conversation.Write(p.unfinished); err != nil {
 		return doc, err
 	}

@@ -31,3 +31,25 @@ func TestSomebodySeesWhatWasSentAndRetriesNow(t *testing.T) {
 	s.rest("GET", "/v1/apps/clinic/triggers/"+id, "", &record)
 	require.Len(t, record.Retries, 1)
 }
+
+func TestSessionsAreFoundInTheConsole(t *testing.T) {
+	s := startWith(t, secret.Secret{})
+	s.clinic()
+	s.rest("PUT", "/v1/apps/clinic/sessions/s2", `{"user":"ada"}`, nil)
+	s.says("s1", "m1", "I want an appointment at desk B, please")
+	s.says("s2", "m1", "What a lovely day it is")
+	b := s.open(t)
+	b.visit("/console/apps/clinic/sessions")
+	b.until("the newest is first", `[...document.querySelectorAll(".sessions li")].map(l => l.dataset.session).join() === "s2,s1"`)
+	b.reads(".sessions li:first-child", "nothing fired", "ada", "lovely")
+	s.says("s1", "m2", "book me an appointment")
+	b.until("it is live", `document.querySelector(".sessions li").dataset.session === "s1"`)
+	b.fill("#text", "LOVELY")
+	b.click(".search button")
+	b.until("it is found", `[...document.querySelectorAll(".sessions li")].map(l => l.dataset.session).join() === "s2"`)
+	b.visit("/console/apps/clinic/sessions?outcome=rejected")
+	b.until("it is found by its outcome", `[...document.querySelectorAll(".sessions li")].map(l => l.dataset.session).join() === "s1"`)
+	b.accessible("sessions found")
+	b.visit("/console/apps/clinic/sessions?user=bob")
+	b.reads("#found", "No session fits")
+}

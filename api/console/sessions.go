@@ -19,45 +19,70 @@ import (
 	"earshot/trigger/query"
 )
 
-// sessionList is the body of the list of sessions: those whose tools fired last. The page gets all
-// other events of sessions as they are published.
+// sessionList is the body of the list of sessions. The page puts those that something happens in before it, as events are
+// published.
 type sessionList struct {
+	Asked    sessionSearch
 	Sessions []sessionItem
-	Denied   string
+	Next     string // of the query of the next page; empty on the last
+	Fault    *problem
 	Host     string
 }
 
+// sessionSearch is a search; an empty field finds all.
+type sessionSearch struct{ Text, User, Outcome, Within, Since, Until string }
+
+// sessionItem is a session in the list of REST.
 type sessionItem struct {
-	ID, Message string
-	Time        time.Time
-	Tool, Text  string
-	Fired       int
+	ID       string      `json:"sessionId"`
+	User     string      `json:"user"`
+	Time     time.Time   `json:"lastActive"`
+	Outcomes []string    `json:"outcomes"`
+	Message  *query.Said `json:"message"`
 }
 
+// query is the search in the words of the console or, with the clock, in those of REST.
+func (s sessionSearch) query(now *time.Time) url.Values {
+	since, until := "since", "until"
+	if now != nil {
+		since, until = "usedSince", "usedBefore"
+	}
+	return searched(now, s.Within, since, map[string]string{"text": s.Text, "user": s.User, "outcome": s.Outcome, since: s.Since, until: s.Until})
+}
+
+// Link is the query of this search in the console, for another outcome.
+func (s sessionSearch) Link(outcome string) string {
+	s.Outcome = outcome
+	return s.query(nil).Encode()
+}
+
+// Empty reports whether the search finds all there is.
+func (s sessionSearch) Empty() bool { return s == sessionSearch{} }
+
 func sessionsPage(v *pageRequest) error {
-	if session := v.r.URL.Query().Get("session"); session != "" {
+	given := v.r.URL.Query()
+	if session := given.Get("session"); session != "" {
 		return v.redirect(link("apps", v.app(), "sessions", session))
 	}
-	shown := sessionList{Host: v.r.Host}
-	var fired list[query.Record] // the newest first
-	err := v.get(v1("apps", v.app(), "triggers")+"?limit=200", &fired)
-	if found := refused(err, http.StatusForbidden); found != nil {
-		shown.Denied, err = found.Detail, nil
+	shown := sessionList{Host: v.r.Host, Asked: sessionSearch{given.Get("text"), given.Get("user"), given.Get("outcome"), given.Get("within"), momentOf(given.Get("since")), momentOf(given.Get("until"))}}
+	now := v.now()
+	asked := shown.Asked.query(&now)
+	asked.Set("order", "activity")
+	if after := given.Get("after"); after != "" {
+		asked.Set("after", after)
+	}
+	var found list[sessionItem]
+	err := v.get(v1("apps", v.app(), "sessions")+"?"+asked.Encode(), &found)
+	if refused(err, http.StatusBadRequest) != nil {
+		shown.Fault, err = problemOf(err), nil
 	}
 	if err != nil {
 		return err
 	}
-	at := map[string]int{}
-	for _, record := range fired.Items {
-		i, known := at[record.SessionID]
-		switch {
-		case record.SessionID == "":
-		case known:
-			shown.Sessions[i].Fired++
-		default:
-			at[record.SessionID] = len(shown.Sessions)
-			shown.Sessions = append(shown.Sessions, sessionItem{record.SessionID, record.MessageID, record.Time, record.Name, record.Text, 1})
-		}
+	if shown.Sessions = found.Items; found.Next != "" {
+		next := shown.Asked.query(nil)
+		next.Set("after", found.Next)
+		shown.Next = next.Encode()
 	}
 	return v.render("sessions", "Sessions", shown)
 }

@@ -25,6 +25,7 @@ type triggerList struct {
 type triggerSearch struct {
 	State, Name, Session, Source, Reason, Value string
 	Within                                      string // one of periods
+	Since, Until                                string // times, in place of Within
 }
 
 type bulk struct {
@@ -34,33 +35,52 @@ type bulk struct {
 }
 
 // periods are those that a search may be bounded to, by the word in its query.
-var periods = map[string]time.Duration{"1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
+var periods = map[string]time.Duration{"15m": 15 * time.Minute, "1h": time.Hour, "24h": 24 * time.Hour, "7d": 7 * 24 * time.Hour}
 
 func searchOf(given url.Values) triggerSearch {
 	return triggerSearch{
 		State: given.Get("state"), Name: given.Get("name"), Session: given.Get("session"), Source: given.Get("source"),
-		Reason: given.Get("reason"), Value: given.Get("value"), Within: given.Get("within"),
+		Reason: given.Get("reason"), Value: given.Get("value"), Within: given.Get("within"), Since: momentOf(given.Get("since")), Until: momentOf(given.Get("until")),
 	}
 }
 
 // query is the search in the words of the console or, with the clock, in those of REST.
 func (s triggerSearch) query(now *time.Time) url.Values {
+	return searched(now, s.Within, "since", map[string]string{
+		"state": s.State, "name": s.Name, "session": s.Session, "source": s.Source, "reason": s.Reason, "value": s.Value, "since": s.Since, "until": s.Until,
+	})
+}
+
+// searched is a search by some fields, within a period or, with the clock, since its beginning in the words of REST.
+func searched(now *time.Time, within, since string, fields map[string]string) url.Values {
 	q := url.Values{}
-	for name, value := range map[string]string{
-		"state": s.State, "name": s.Name, "session": s.Session, "source": s.Source, "reason": s.Reason, "value": s.Value,
-	} {
+	for name, value := range fields {
 		if value != "" {
 			q.Set(name, value)
 		}
 	}
-	period, is := periods[s.Within]
+	period, is := periods[within]
 	switch {
 	case is && now != nil:
-		q.Set("since", now.Add(-period).UTC().Format(time.RFC3339))
+		q.Set(since, now.Add(-period).UTC().Format(time.RFC3339))
 	case is:
-		q.Set("within", s.Within)
+		q.Set("within", within)
 	}
 	return q
+}
+
+// momentOf is a time as REST takes it, of one that a chart's link has in seconds since 1970, or that a person wrote without
+// a zone, which is UTC then. What it cannot read is left as it is: REST says what is wrong with it.
+func momentOf(given string) string {
+	if seconds, err := strconv.ParseInt(given, 10, 64); err == nil {
+		return time.Unix(seconds, 0).UTC().Format(time.RFC3339)
+	}
+	for _, form := range []string{"2006-01-02T15:04", time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+		if at, err := time.Parse(form, given); err == nil {
+			return at.UTC().Format(time.RFC3339)
+		}
+	}
+	return given
 }
 
 // Link is the query of this search in the console.

@@ -181,6 +181,7 @@ func conditionsOf(endpoint Route) []string {
 var renamed = map[string]string{
 	"messageId": "ofMessage", "source": "ofSource", "session": "ofSession", "user": "ofUser", "metadata.*": "metadata",
 	"/v1/apps/:appId/sessions state":                         "sessionState",
+	"/v1/apps/:appId/sessions order":                         "sessionOrder",
 	"/v1/apps/:appId/webhooks/:webhookName/deliveries state": "deliveryState",
 }
 

@@ -271,6 +271,9 @@ func (k Keys) Apps() string { return k.named("apps") }
 // Sessions is a sorted set of an app: its sessions, in the order of their names.
 func (k Keys) Sessions() string { return k.named("sessions:", k.app) }
 
+// Recent is a sorted set of an app: its sessions, by the time (ms) when each was used last.
+func (k Keys) Recent() string { return k.named("recent:", k.app) }
+
 // Users is a sorted set of an app: its sessions that have a user, in the order of their names, as OfUser names them.
 // A session that has ended stays there until nothing of it can be left.
 func (k Keys) Users() string { return k.named("users:", k.app) }
@@ -386,21 +389,30 @@ local function source(sourced, refreshes, app, member, mark, every)
 end
 `
 
-// SessionLua defines useSession(turns, idle, sessions, app, session, ttl), which notes that a
-// session is used: one that is new is among those of its app from then on, and ends ttl (ms)
+// SessionLua defines useSession(turns, idle, sessions, recent, app, session, ttl), which notes that
+// a session is used: one that is new is among those of its app from then on, and ends ttl (ms)
 // after it was used last, or when it was told to.
 //
 // The fields of its hash, which is Keys.Turns, are since, when (ms) it was used first;
 // session, what was put of it (JSON); expires, when (ms) it is to end, where that was put;
+// came, the letters of what its messages came to, the last one first (see CameTo);
 // put, the token of who has put it last; and copied/ with the name of a repository that it got
 // from its app.
 const SessionLua = `
-local function useSession(turns, idle, sessions, app, session, ttl)
+local function useSession(turns, idle, sessions, recent, app, session, ttl)
   local had = redis.call('HMGET', turns, 'since', 'expires')
   if not had[1] then
     redis.call('HSET', turns, 'since', now())
     redis.call('ZADD', sessions, 0, session)
   end
   redis.call('ZADD', idle, had[2] or now() + ttl, app .. '/' .. session)
+  redis.call('ZADD', recent, now(), session)
 end
 `
+
+// CameTo are what a message came to, each as a letter.
+const (
+	CameFired     = "f"
+	CameRejected  = "r"
+	CameUnmatched = "u"
+)

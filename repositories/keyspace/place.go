@@ -45,6 +45,7 @@ const (
 	KindRates     Kind = "rates"
 	KindApps      Kind = "apps"
 	KindSessions  Kind = "sessions"
+	KindRecent    Kind = "recent"
 	KindUsers     Kind = "users"
 	KindEnded     Kind = "ended"
 	KindIdle      Kind = "idle"

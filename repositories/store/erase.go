@@ -79,8 +79,8 @@ func (e *erasing) End(ctx context.Context) error {
 //
 // The user stays until the end, so that what is left is found by it.
 //
-//	KEYS turns, order, repos, idle, sessions, explained, sourced, closed, ended, rates of the session,
-//	     drafts, calls that lack values, then each draft, then the ledger
+//	KEYS turns, order, repos, idle, sessions, explained, sourced, closed, ended, recent, rates of the
+//	     session, drafts, calls that lack values, then each draft, then the ledger
 //	ARGV app, session, how long it is remembered that it was closed (ms)
 var dropErased = keyspace.NewFreeingScript(keyspace.DueLua, keyspace.UserLua, `
 local name = ARGV[1] .. '/' .. ARGV[2]
@@ -92,10 +92,11 @@ keepUser(KEYS[1], KEYS[8], KEYS[9], name, tonumber(ARGV[3]))
 redis.call('DEL', KEYS[1], KEYS[2], KEYS[3])
 redis.call('ZREM', KEYS[4], name)
 redis.call('ZREM', KEYS[5], ARGV[2])
+redis.call('ZREM', KEYS[10], ARGV[2])
 for _, member in ipairs(redis.call('HKEYS', KEYS[7])) do
   if string.match(member, '^(.-)/') == ARGV[2] then redis.call('HDEL', KEYS[7], member) end
 end
-for i = 10, others do redis.call('DEL', KEYS[i]) end
+for i = 11, others do redis.call('DEL', KEYS[i]) end
 return 'ok'
 `)
 
@@ -107,7 +108,7 @@ func (e *erasing) Drop(ctx context.Context) error {
 	if err != nil {
 		return keyspace.Unavailable(err)
 	}
-	keys := []string{k.Turns(e.id), k.Order(e.id), k.Repos(e.id), k.Idle(), k.Sessions(), k.Explained(), k.Sourced(), k.Closed(e.id), k.Ended(), k.Rates(e.id), k.Drafts(e.id), k.Asked(e.id)}
+	keys := []string{k.Turns(e.id), k.Order(e.id), k.Repos(e.id), k.Idle(), k.Sessions(), k.Explained(), k.Sourced(), k.Closed(e.id), k.Ended(), k.Recent(), k.Rates(e.id), k.Drafts(e.id), k.Asked(e.id)}
 	for _, id := range drafts {
 		keys = append(keys, k.Draft(e.id, id))
 	}

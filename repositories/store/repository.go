@@ -43,7 +43,7 @@ var (
 )
 
 const writeRepositoryLua = `
-KEYS app repos idle outbox effect written closed turns sessions sourced refreshes
+KEYS app repos idle outbox effect written closed turns sessions sourced refreshes recent
 ARGV id was stored version app session ttl event remembered most name mark every
 if redis.call('EXISTS', @app) == 0 then return 'noapp' end
 local owed = cjson.decode($event)
@@ -62,7 +62,7 @@ end
 if $session == '' then
   redis.call('HSET', @app, 'version', $version)
 elseif tonumber($ttl) > 0 then
-  useSession(@turns, @idle, @sessions, $app, $session, tonumber($ttl))
+  useSession(@turns, @idle, @sessions, @recent, $app, $session, tonumber($ttl))
 end
 source(@sourced, @refreshes, $app, $session .. '/' .. $id, $mark, tonumber($every))
 enqueue(@effect, owed, $app, @outbox, '')
@@ -95,7 +95,7 @@ func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, re
 		most, from = app.Settings.Limits.Repositories(scope), sourcingOf(app, repository)
 	}
 	reply, err := script.Run(ctx, r.db,
-		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(owed.ID), keys.Written(owed.ID), keys.Closed(scope.SessionID), keys.Turns(scope.SessionID), keys.Sessions(), keys.Sourced(), keys.Refreshes()}, keys.Ledger()...),
+		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(owed.ID), keys.Written(owed.ID), keys.Closed(scope.SessionID), keys.Turns(scope.SessionID), keys.Sessions(), keys.Sourced(), keys.Refreshes(), keys.Recent()}, keys.Ledger()...),
 		repository.ID, there, stored, r.newID(), scope.AppID, scope.SessionID, ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, r.newID(), from.mark, from.every.Milliseconds())
 	failpoint.At(failpoint.RepositoryReply)
 	switch {

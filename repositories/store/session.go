@@ -37,7 +37,7 @@ end
 //	     how long it is that it was closed (ms), generation that of its next life
 //	=>   ok, again where it has repositories, or used
 var dropSession = keyspace.NewFreeingScript(keyspace.UserLua, undecidedLua, `
-KEYS turns order repos triggers idle dueTurns closed explained sessions asked ended
+KEYS turns order repos triggers idle dueTurns closed explained sessions asked ended recent
 ARGV member spare remembered generation session
 if redis.call('HLEN', @repos) > 0 then return 'again' end
 if $spare == '1' and undecided(@order, @dueTurns, $member) then return 'used' end
@@ -46,6 +46,7 @@ keepUser(@turns, @closed, @ended, $member, tonumber($remembered))
 redis.call('DEL', @turns, @order, @triggers, @asked)
 redis.call('ZREM', @idle, $member)
 redis.call('ZREM', @sessions, $session)
+redis.call('ZREM', @recent, $session)
 redis.call('HSET', @closed, 'generation', $generation, 'at', now())
 redis.call('PEXPIRE', @closed, $remembered)
 return 'ok'
@@ -95,7 +96,7 @@ func (s *sessionRecords) closeSession(ctx context.Context, appID, sessionID, spa
 		}
 		failpoint.At(failpoint.SessionHalf)
 		return conflicts(dropSession.Run(ctx, s.db, []string{keys.Turns(sessionID), keys.Order(sessionID),
-			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Lane(keyspace.LaneTurns), keys.Closed(sessionID), keys.Explained(), keys.Sessions(), keys.Asked(sessionID), keys.Ended()},
+			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Lane(keyspace.LaneTurns), keys.Closed(sessionID), keys.Explained(), keys.Sessions(), keys.Asked(sessionID), keys.Ended(), keys.Recent()},
 			appID+"/"+sessionID, spare, s.Remembers().Milliseconds(), generation, sessionID))
 	})
 }
@@ -213,7 +214,7 @@ type sessionRecords struct {
 //
 // A second run finds its name, and answers as the first did.
 var putSession = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, keyspace.UserLua, keyspace.ErasingLua, keyspace.SourcedLua, `
-KEYS app repos turns idle sessions outbox users
+KEYS app repos turns idle sessions outbox users recent
 ARGV app session record lives ttl most name user
 local repos, turns, app, session, name, at = @repos, @turns, $app, $session, $name, now()
 if redis.call('EXISTS', @app) == 0 then return {'noapp'} end
@@ -240,12 +241,12 @@ local most = tonumber($most)
 if most > 0 and #new > 0 and redis.call('HLEN', repos) + #new > most then return {'full'} end
 redis.call('HSET', turns, 'session', $record, 'put', name .. ' ' .. created, unpack(marks))
 if expires then redis.call('HSET', turns, 'expires', expires) else redis.call('HDEL', turns, 'expires') end
-useSession(turns, @idle, @sessions, app, session, tonumber($ttl))
+useSession(turns, @idle, @sessions, @recent, app, session, tonumber($ttl))
 if $user ~= '' then nameUser(turns, @users, session, $user) end
 for _, i in ipairs(new) do
   redis.call('HSET', repos, ARGV[i], ARGV[i + 1])
   source(KEYS[others - 2], KEYS[others - 1], app, session .. '/' .. ARGV[i], ARGV[i + 3], tonumber(ARGV[i + 4]))
-  enqueue(KEYS[8 + (i - 9) / 5], cjson.decode(ARGV[i + 2]), app, @outbox, '')
+  enqueue(KEYS[9 + (i - 9) / 5], cjson.decode(ARGV[i + 2]), app, @outbox, '')
 end
 return {'ok', created, tostring(#new)}
 `)
@@ -273,7 +274,7 @@ func (s *sessionRecords) PutSession(ctx context.Context, session *repositories.S
 	}
 	scope := repositories.Scope{AppID: session.AppID, SessionID: session.ID}
 	most, k := app.Settings.Limits.Repositories(scope), keyspace.KeysOf(session.AppID)
-	keys := []string{k.App(), k.Repos(session.ID), k.Turns(session.ID), k.Idle(), k.Sessions(), k.Outbox(keyspace.Box(session.ID, "")), k.Users()}
+	keys := []string{k.App(), k.Repos(session.ID), k.Turns(session.ID), k.Idle(), k.Sessions(), k.Outbox(keyspace.Box(session.ID, "")), k.Users(), k.Recent()}
 	args := []any{session.AppID, session.ID, record, time.Duration(session.ExpiresIn).Milliseconds(), s.ttl.Milliseconds(), most, s.newID(), session.User}
 	for _, template := range templates {
 		owed, copied, from, err := s.copied(app, template, scope)
@@ -360,7 +361,7 @@ func (s *sessionRecords) copied(app *repositories.App, template *repositories.Re
 	return owed, stored, sourcingOf(app, next), err
 }
 
-var sessionFields = []string{"since", "used", "expires", "session", "user", "unfinished"}
+var sessionFields = []string{"since", "used", "expires", "session", "user", "unfinished", "came"}
 
 // Session returns a session that is used or was put, else repositories.ErrNotFound.
 func (s *sessionRecords) Session(ctx context.Context, appID, sessionID string) (*repositories.Session, error) {
@@ -391,7 +392,8 @@ func readSession(appID, sessionID string, fields []string) (*repositories.Sessio
 	session.AppID, session.ID = appID, sessionID
 	session.Created, session.LastMessage = timeOf(cmp.Or(fields[0], fields[1])), timeOf(fields[1])
 	session.ExpiresAt = timeOf(fields[2])
-	session.User, session.Unfinished = cmp.Or(fields[4], fields[6]), fields[5] != ""
+	session.User, session.Unfinished = cmp.Or(fields[4], fields[7]), fields[5] != ""
+	session.Came = fields[6]
 	return session, nil
 }
 

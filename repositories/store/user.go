@@ -3,6 +3,9 @@ package store
 import (
 	"cmp"
 	"context"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -83,20 +86,24 @@ type SessionQuery struct {
 	Metadata map[string]string
 	// UsedSince and UsedBefore bound the last use. UsedBefore itself is not included.
 	UsedSince, UsedBefore time.Time
-	// Among is asked about those that match all else; nil for all of them.
-	Among func(context.Context, *repositories.Session) (bool, error)
-	After string // the id of the session before
-	Limit int
+	// Among is asked which of those match that match all else; nil for all of them.
+	Among func(context.Context, []*repositories.Session) ([]bool, error)
+	// Most is how many sessions are looked at for one page, about; 0 for the most.
+	Most int
+	// ByActivity asks for the one that was active last first, else they are in the order of their ids.
+	ByActivity bool
+	After      string // what was next of the page before
+	Limit      int
 }
 
-// So many sessions are looked at together, and for one page.
+// So many sessions are looked at together, and for one page; and so many of a user are put in the order of their activity.
 const (
 	sessionsAtOnce     = 500
 	mostSessionsLooked = 20_000
-	mostSessionsAsked  = 1000 // about, where the query is to ask
+	mostOfUser         = 2000
 )
 
-// Sessions lists the sessions of an app that match a query, by id. One that an earlier version began is listed from its
+// Sessions lists the sessions of an app that match a query. One that an earlier version began is listed from its
 // next message on. A page may have fewer sessions than its limit, even none, and more behind it: where few match, it
 // ends when many were looked at.
 func (s *sessionRecords) Sessions(ctx context.Context, q SessionQuery) (items []*repositories.Session, next string, err error) {
@@ -104,37 +111,28 @@ func (s *sessionRecords) Sessions(ctx context.Context, q SessionQuery) (items []
 		return nil, "", cmp.Or(keyspace.Unavailable(err), error(&repositories.NotFoundError{Kind: "app", ID: q.AppID}))
 	}
 	items, room, after := []*repositories.Session{}, &repositories.Room{}, q.After
-	some, most := q.Limit, mostSessionsLooked
-	if q.Among != nil {
-		most = mostSessionsAsked
-	}
+	some, most := q.Limit, cmp.Or(q.Most, mostSessionsLooked)
 	for looked := 0; looked < most; looked += some {
 		if looked > 0 {
 			some = sessionsAtOnce
 		}
-		ids, more, err := s.listed(ctx, q, after, some)
+		places, more, err := s.listed(ctx, q, after, some)
 		if err != nil {
 			return nil, "", err
 		}
-		read, err := s.readSessions(ctx, q.AppID, ids)
-		if err == nil && q.Among != nil {
-			err = s.readAsked(ctx, read)
+		read, err := s.readSessions(ctx, q.AppID, places)
+		if err != nil {
+			return nil, "", err
 		}
+		matching, err := s.matching(ctx, q, read)
 		if err != nil {
 			return nil, "", err
 		}
 		for i, session := range read {
-			matches := q.matches(session)
-			if matches && q.Among != nil {
-				if matches, err = q.Among(ctx, session); err != nil {
-					return nil, "", err
-				}
-			}
-			if matches && !room.Takes(session) {
+			if matching[i] && !room.Takes(session) {
 				return items, after, nil
 			}
-			after = ids[i]
-			if !matches {
+			if after = places[i].cursor(q); !matching[i] {
 				continue
 			}
 			items = append(items, session)
@@ -152,8 +150,138 @@ func (s *sessionRecords) Sessions(ctx context.Context, q SessionQuery) (items []
 	return items, after, nil
 }
 
-// listed lists ids of sessions, those of the user where the query names one.
-func (s *sessionRecords) listed(ctx context.Context, q SessionQuery, after string, limit int) (ids []string, next string, err error) {
+// matching reports which of the sessions match the query.
+func (s *sessionRecords) matching(ctx context.Context, q SessionQuery, read []*repositories.Session) ([]bool, error) {
+	matching := make([]bool, len(read))
+	var asked []*repositories.Session
+	var places []int
+	for i, session := range read {
+		if matching[i] = q.matches(session); matching[i] && q.Among != nil {
+			asked, places = append(asked, session), append(places, i)
+		}
+	}
+	if len(asked) == 0 {
+		return matching, nil
+	}
+	if err := s.readAsked(ctx, asked); err != nil {
+		return nil, err
+	}
+	among, err := q.Among(ctx, asked)
+	for i, is := range among {
+		matching[places[i]] = is
+	}
+	return matching, err
+}
+
+// sessionPlace is a session in a list, with the time (ms) of its last use in one by activity.
+type sessionPlace struct {
+	id   string
+	used int64
+}
+
+// cursor stands for what comes after the place.
+func (p sessionPlace) cursor(q SessionQuery) string {
+	if !q.ByActivity {
+		return p.id
+	}
+	return strconv.FormatInt(p.used, 10) + "/" + p.id
+}
+
+// follows reports whether the place comes after a cursor of a list by activity.
+func (p sessionPlace) follows(after string) bool {
+	if after == "" {
+		return true
+	}
+	text, id, _ := strings.Cut(after, "/")
+	used, _ := strconv.ParseInt(text, 10, 64)
+	return p.used < used || p.used == used && p.id < id
+}
+
+// latest reads sessions by their last use, the latest first, after a place.
+//
+//	KEYS recent
+//	ARGV time (ms) and id of the place ('' for the first), most
+//	=>   id and time by turns
+//
+// Many may be of one time: those before the place are stepped over.
+var latest = keyspace.NewReadingScript(`
+local used, id, most, from = ARGV[1], ARGV[2], tonumber(ARGV[3]), 0
+if id ~= '' then
+  local now = redis.call('ZSCORE', KEYS[1], id)
+  if now and tonumber(now) == tonumber(used) then
+    from = redis.call('ZREVRANK', KEYS[1], id) + 1
+  else
+    from = redis.call('ZCOUNT', KEYS[1], '(' .. used, '+inf')
+    while true do
+      local at = redis.call('ZREVRANGE', KEYS[1], from, from, 'WITHSCORES')
+      if not at[1] or tonumber(at[2]) ~= tonumber(used) or at[1] < id then break end
+      from = from + 1
+    end
+  end
+end
+return redis.call('ZREVRANGE', KEYS[1], from, from + most - 1, 'WITHSCORES')
+`)
+
+// byActivity lists sessions of the app, or of a user, the one that was active last first.
+func (s *sessionRecords) byActivity(ctx context.Context, q SessionQuery, after string, limit int) (places []sessionPlace, next string, err error) {
+	if q.User == "" {
+		used, id, _ := strings.Cut(after, "/")
+		if used == "" && !q.UsedBefore.IsZero() {
+			used, id = strconv.FormatInt(q.UsedBefore.UnixMilli(), 10), "-" // no id comes before it
+		}
+		raw, err := latest.Run(ctx, s.db, []string{keyspace.KeysOf(q.AppID).Recent()}, used, id, limit+1)
+		if err != nil {
+			return nil, "", err
+		}
+		list, _ := raw.([]any)
+		for pair := range slices.Chunk(keyspace.Fields(list), 2) {
+			places = append(places, sessionPlace{pair[0], timeOf(pair[1]).UnixMilli()})
+		}
+	} else if places, err = s.activityOf(ctx, q, after); err != nil {
+		return nil, "", err
+	}
+	if since := q.UsedSince; !since.IsZero() { // nothing that follows is of the time
+		places = slices.DeleteFunc(places, func(p sessionPlace) bool { return p.used < since.UnixMilli() })
+	}
+	if len(places) > limit {
+		places = places[:limit]
+		next = places[limit-1].cursor(q)
+	}
+	return places, next, nil
+}
+
+// activityOf lists the sessions of a user that follow a place.
+func (s *sessionRecords) activityOf(ctx context.Context, q SessionQuery, after string) (places []sessionPlace, err error) {
+	ids, _, err := s.ofUser(ctx, q.AppID, q.User, "", mostOfUser)
+	if err != nil || len(ids) == 0 {
+		return nil, err
+	}
+	scores, err := s.db.ZMScore(ctx, keyspace.KeysOf(q.AppID).Recent(), ids...).Result()
+	if err != nil {
+		return nil, keyspace.Unavailable(err)
+	}
+	for i, id := range ids {
+		if one := (sessionPlace{id, int64(scores[i])}); one.used > 0 && one.follows(after) {
+			places = append(places, one)
+		}
+	}
+	slices.SortFunc(places, func(a, b sessionPlace) int { return cmp.Or(cmp.Compare(b.used, a.used), cmp.Compare(b.id, a.id)) })
+	return places, nil
+}
+
+// listed lists sessions, those of the user where the query names one.
+func (s *sessionRecords) listed(ctx context.Context, q SessionQuery, after string, limit int) (places []sessionPlace, next string, err error) {
+	if q.ByActivity {
+		return s.byActivity(ctx, q, after, limit)
+	}
+	ids, next, err := s.listedIDs(ctx, q, after, limit)
+	for _, id := range ids {
+		places = append(places, sessionPlace{id: id})
+	}
+	return places, next, err
+}
+
+func (s *sessionRecords) listedIDs(ctx context.Context, q SessionQuery, after string, limit int) (ids []string, next string, err error) {
 	if q.User != "" {
 		return s.ofUser(ctx, q.AppID, q.User, after, limit)
 	}
@@ -170,39 +298,43 @@ func (s *sessionRecords) listed(ctx context.Context, q SessionQuery, after strin
 }
 
 // readSessions reads sessions. One that has ended was never created.
-func (s *sessionRecords) readSessions(ctx context.Context, appID string, ids []string) ([]*repositories.Session, error) {
-	k, hashes := keyspace.KeysOf(appID), make([]string, 2*len(ids))
-	for i, id := range ids {
-		hashes[i], hashes[len(ids)+i] = k.Turns(id), k.Closed(id)
+func (s *sessionRecords) readSessions(ctx context.Context, appID string, places []sessionPlace) ([]*repositories.Session, error) {
+	k, hashes := keyspace.KeysOf(appID), make([]string, 2*len(places))
+	for i, place := range places {
+		hashes[i], hashes[len(places)+i] = k.Turns(place.id), k.Closed(place.id)
 	}
-	read, err := s.db.HashFields(ctx, hashes[:len(ids)], sessionFields...)
+	read, err := s.db.HashFields(ctx, hashes[:len(places)], sessionFields...)
 	if err != nil {
 		return nil, err
 	}
-	before, err := s.db.HashFields(ctx, hashes[len(ids):], "user")
+	before, err := s.db.HashFields(ctx, hashes[len(places):], "user")
 	if err != nil {
 		return nil, err
 	}
-	sessions := make([]*repositories.Session, len(ids))
+	sessions := make([]*repositories.Session, len(places))
 	for i, fields := range read {
-		if sessions[i], err = readSession(appID, ids[i], append(fields, before[i]...)); err != nil {
+		if sessions[i], err = readSession(appID, places[i].id, append(fields, before[i]...)); err != nil {
 			return nil, err
+		}
+		if used := places[i].used; used > 0 {
+			sessions[i].LastActive = time.UnixMilli(used).UTC()
 		}
 	}
 	return sessions, nil
 }
 
-// readAsked reads whether agents have begun calls in sessions that lack values.
+// readAsked reads whether agents have begun calls in sessions that lack values, and whether there are triggers.
 func (s *sessionRecords) readAsked(ctx context.Context, sessions []*repositories.Session) error {
-	pipe, there := s.db.Pipeline(), make([]*redis.IntCmd, len(sessions))
+	pipe, there, fired := s.db.Pipeline(), make([]*redis.IntCmd, len(sessions)), make([]*redis.IntCmd, len(sessions))
 	for i, session := range sessions {
-		there[i] = pipe.Exists(ctx, keyspace.KeysOf(session.AppID).Asked(session.ID))
+		k := keyspace.KeysOf(session.AppID)
+		there[i], fired[i] = pipe.Exists(ctx, k.Asked(session.ID)), pipe.Exists(ctx, k.Triggers(session.ID))
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
 		return keyspace.Unavailable(err)
 	}
 	for i, session := range sessions {
-		session.Unfinished = session.Unfinished || there[i].Val() > 0
+		session.Unfinished, session.Fired = session.Unfinished || there[i].Val() > 0, fired[i].Val() > 0
 	}
 	return nil
 }
@@ -210,7 +342,9 @@ func (s *sessionRecords) readAsked(ctx context.Context, sessions []*repositories
 func (q SessionQuery) matches(session *repositories.Session) bool {
 	used := session.LastUse()
 	switch {
-	case q.User != "" && (session.User != q.User || session.Created.IsZero()):
+	case (q.User != "" || q.ByActivity) && session.Created.IsZero(): // it has ended
+		return false
+	case q.User != "" && session.User != q.User:
 		return false
 	case !q.UsedSince.IsZero() && used.Before(q.UsedSince), !q.UsedBefore.IsZero() && !used.Before(q.UsedBefore):
 		return false

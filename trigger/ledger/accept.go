@@ -51,9 +51,9 @@ const maxClaims = 5
 // When a session was last used stands beside its messages. It is put among those that may
 // be idle by its first message alone; who finds it there asks when it was used.
 var accept = keyspace.NewGroupScript(keyspace.Items{Shared: `
-KEYS app appRepos idle appRate sessions users
+KEYS app appRepos idle appRate sessions users recent
 ARGV app
-local at, leased, begun, idle, plain = now(), {}, {}, {}, noneOf(6, 1, {1, 5}) -- no repositories of a session, none that was closed
+local at, leased, begun, idle, recent, plain = now(), {}, {}, {}, {}, noneOf(7, 1, {1, 5}) -- no repositories of a session, none that was closed
 local app = redis.call('HMGET', @app, 'version', 'generation', 'limits', 'chat', 'drafts')
 local definitions
 local function definition() -- as the caller does not have it
@@ -109,6 +109,7 @@ local function write()
     begun[#begun + 1], begun[#begun + 2] = 0, $session
   end
   redis.call('HSET', turns, unpack(changed))
+  recent[#recent + 1], recent[#recent + 2] = at, $session
   if naming ~= '' then nameUser(turns, @users, $session, naming) end
   if not used then idle[#idle + 1], idle[#idle + 2] = had[17] or at + tonumber($ttl), $idleMember end
 end
@@ -210,6 +211,7 @@ return {'taken', 'told', told or '', 'message', message, 'age', tostring(at - ar
 scheduleAll($app, 'turns', leased)
 if #begun > 0 then redis.call('ZADD', @sessions, unpack(begun)) end
 if #idle > 0 then redis.call('ZADD', @idle, unpack(idle)) end
+if #recent > 0 then redis.call('ZADD', @recent, unpack(recent)) end
 `}, keyspace.EffectLua, keyspace.UserLua, TurnLua, rateLua, trimLua, lifeLua, batchLua, askedLua, historyLua, noneLua)
 
 // Chat are the events of a message that is accepted, where the app wants them: one that the message
@@ -353,7 +355,7 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 		lines = packed([]keyspace.Entry{*a.Said})
 	}
 	k := a.keys()
-	shared := keyspace.Call{Keys: append([]string{k.App(), k.Repos(""), k.Idle(), k.Rates(""), k.Sessions(), k.Users()}, k.Ledger()...), Args: []any{a.App}}
+	shared := keyspace.Call{Keys: append([]string{k.App(), k.Repos(""), k.Idle(), k.Rates(""), k.Sessions(), k.Users(), k.Recent()}, k.Ledger()...), Args: []any{a.App}}
 	item := keyspace.Call{
 		Keys: append([]string{k.Repos(a.Session), k.Turns(a.Session), k.Order(a.Session), k.Rates(a.Session), k.Closed(a.Session), k.Draft(a.Session, a.Turn.Message)},
 			append(chatKeys(k, a.Session, a.Said), effectKey(k, a.Failed))...),

@@ -59,9 +59,9 @@ func Admit(ctx context.Context, l *Ledger, c Commitment, size int) (Status, Live
 //
 // A second run, by a client that lost the reply, finds the first one's token in the first trigger.
 var behind = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, batchLua, firedLua, `
-KEYS app turns idle outbox triggers sessionTriggers pending sessions closed
+KEYS app turns idle outbox triggers sessionTriggers pending sessions closed recent
 ARGV app session box token ttl outboxLease events appLife sessionLife firingCount
-local app, session, token, named = $app, $session, $token, 9
+local app, session, token, named = $app, $session, $token, 10
 local first = redis.call('LINDEX', @outbox, 0)
 if redis.call('HGET', KEYS[named + 1], 'token') == token then
   return {'ok', 'batch', begins(first, token) and '1' or '0'}
@@ -71,7 +71,7 @@ if not of[1] or (of[2] or '') ~= $appLife then return {'gone'} end
 if session ~= '' then
   local life = redis.call('HMGET', @closed, 'generation', 'erasing')
   if (life[1] or '') ~= $sessionLife or (tonumber(life[2]) or 0) > now() then return {'gone'} end
-  useSession(@turns, @idle, @sessions, app, session, tonumber($ttl))
+  useSession(@turns, @idle, @sessions, @recent, app, session, tonumber($ttl))
 end
 local firings = tonumber($firingCount)
 for i = 1, firings do
@@ -152,7 +152,7 @@ func (b Behind) call() keyspace.Call {
 	k := b.Turn.keys()
 	keys := []string{
 		k.App(), k.Turns(b.Session), k.Idle(), k.Outbox(b.Box), k.Triggers(""), k.Triggers(b.Session), k.InState(keyspace.Pending),
-		k.Sessions(), k.Closed(b.Session),
+		k.Sessions(), k.Closed(b.Session), k.Recent(),
 	}
 	args := []any{
 		b.App, b.Session, b.Box, b.Token, b.TTL, keyspace.EventLease.Milliseconds(), packed(b.Events), b.Lives.App, b.Lives.Session, len(b.Firings),

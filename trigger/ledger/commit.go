@@ -41,9 +41,9 @@ import (
 // While the app's version is the one that it was matched by, its repositories are as they
 // were, and need not be read.
 var commit = keyspace.NewGroupScript(keyspace.Items{Shared: `
-KEYS app appRepos idle appOutbox triggers pending parts explained over sessions appRate
+KEYS app appRepos idle appOutbox triggers pending parts explained over sessions appRate recent
 ARGV app
-local app, at, fires, plain = $app, now(), 0, noneOf(11, 1, {5}) -- no session that was closed
+local app, at, fires, plain = $app, now(), 0, noneOf(12, 1, {5}) -- no session that was closed
 local firings, explanations, boxes, decided, batches = {}, {}, {}, {}, 0
 local of = redis.call('HMGET', @app, 'version', 'limits', 'generation')
 local function holderOf(first, box)
@@ -52,10 +52,10 @@ end
 `, Each: failpoint.Script(failpoint.CommitWithoutCAS, `
 ITEMKEYS sessionRepos turns outbox sessionTriggers closed sessionRate firstTrigger
 ITEMARGV session message member box token unfinished decision matched version ttl lease counts verified batch
-ITEMARGV outboxLease events guessed explanation keep partCount firingCount questions heard profile size
+ITEMARGV outboxLease events guessed explanation keep partCount firingCount questions heard profile size came
 local session, message, box, token = $session, $message, $box, $token
 local turns, parts = @turns, tonumber($partCount)
-local list, argument, fences = {}, a + 25 + 2 * parts, 0
+local list, argument, fences = {}, a + 26 + 2 * parts, 0
 for i = 1, tonumber($firingCount) do
   local f = {key = KEYS[k + 6 + i]}
   for j, name in ipairs({'id', 'name', 'record', 'repository', 'session', 'revision', 'once', 'open', 'event', 'emitter', 'call', 'move'}) do
@@ -77,7 +77,7 @@ end
 if not of[1] then return {'noapp'} end
 local had = {}
 if message ~= '' then
-  had = redis.call('HMGET', turns, turn.decision .. message, turn.arrived .. message, turn.lease .. message, 'asked', 'unfinished')
+  had = redis.call('HMGET', turns, turn.decision .. message, turn.arrived .. message, turn.lease .. message, 'asked', 'unfinished', 'came')
   local ours = leaseOf(had[3]) == token
   if had[1] and ours then return again(turns, turn.lease .. message, had[3]) end
   if not had[2] then return {'closed'} end
@@ -105,7 +105,7 @@ if message == '' and list[1].new then
   local over = $counts ~= '`+countedBefore+`' and overRate(of[2], @appRate, session ~= '' and @sessionRate or nil,
     {messages = $counts == '`+countedAsMessage+`' and 1 or 0, triggers = 1, bytes = tonumber($size)})
   if over then return over end
-  if session ~= '' then useSession(turns, @idle, @sessions, app, session, tonumber($ttl)) end
+  if session ~= '' then useSession(turns, @idle, @sessions, @recent, app, session, tonumber($ttl)) end
 end
 for i, f in ipairs(list) do
   local trigger = {'open', f.open}
@@ -140,12 +140,14 @@ if message ~= '' then
   local fields = {turn.decision .. message, $decision}
   if $explanation ~= '' then fields[3], fields[4] = turn.explained .. message, $explanation end
   if $unfinished ~= (had[5] or '') then fields[#fields + 1], fields[#fields + 2] = 'unfinished', $unfinished end
+  local came = had[6] or ''
+  if string.sub(came, 1, 1) ~= $came then fields[#fields + 1], fields[#fields + 2] = 'came', $came .. string.gsub(came, $came, '') end
   redis.call('HSET', turns, unpack(fields))
   if $verified == '1' then redis.call('HDEL', turns, turn.verified .. message) end
   if $explanation ~= '' then
     local goes = at + tonumber($keep)
     explanations[#explanations + 1], explanations[#explanations + 2] = goes, app .. '/' .. $member
-    for i = a + 26, a + 25 + 2 * parts, 2 do
+    for i = a + 27, a + 26 + 2 * parts, 2 do
       redis.call('HSET', @parts, ARGV[i], ARGV[i + 1])
       explanations[#explanations + 1], explanations[#explanations + 2] = goes + tonumber($keep), app .. '//' .. ARGV[i]
     end
@@ -191,6 +193,7 @@ type Commitment struct {
 	Token      string
 	Unfinished string // JSON
 	Decision   string // opaque
+	Came       string // one of keyspace.CameTo, of a message
 	// Matched is the version of the app that it was matched by, Version the one that
 	// follows where a repository of the app goes.
 	Matched, Version string
@@ -317,7 +320,7 @@ func (c Commitment) shared() keyspace.Call {
 	k := c.Turn.keys()
 	return keyspace.Call{Args: []any{c.App}, Keys: append([]string{
 		k.App(), k.Repos(""), k.Idle(), k.Outbox(keyspace.Box("", "")), k.Triggers(""), k.InState(keyspace.Pending),
-		k.ExplainedParts(), k.Explained(), k.Over(), k.Sessions(), k.Rates(""),
+		k.ExplainedParts(), k.Explained(), k.Over(), k.Sessions(), k.Rates(""), k.Recent(),
 	}, k.Ledger()...)}
 }
 
@@ -366,10 +369,10 @@ func (c Commitment) size() int {
 func (c Commitment) arguments() ([]any, error) {
 	// The outcome of a call, which waits for nothing, is written with those of the events.
 	calls := slices.ContainsFunc(c.Others, func(owed keyspace.Entry) bool { return owed.Order == "" })
-	args := append(make([]any, 0, 25+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
+	args := append(make([]any, 0, 26+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
 		c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version, c.TTL, c.Lease,
 		c.counts(), c.Claims, !calls, keyspace.EventLease.Milliseconds(), packed(c.Events), c.Guessed,
-		c.Body, c.Keep.Milliseconds(), len(c.Parts), len(c.Firings), linesOf(c.Questions), string(c.Heard), c.Put, c.size())
+		c.Body, c.Keep.Milliseconds(), len(c.Parts), len(c.Firings), linesOf(c.Questions), string(c.Heard), c.Put, c.size(), c.Came)
 	for name, text := range c.Parts {
 		args = append(args, name, text)
 	}

@@ -269,6 +269,22 @@ func (l *Reader) MessageSizes(ctx context.Context, appID, sessionID string, ids 
 	return l.db.Sizes(ctx, len(ids), func(i int) (string, []string) { return turns, shownFields(ids[i]) })
 }
 
+// MessageTexts reads what was said in messages, each of a session: JSON, empty where there is none any more.
+func (l *Reader) MessageTexts(ctx context.Context, of []Turn) ([]string, error) {
+	pipe, replies := l.db.Pipeline(), make([]*redis.StringCmd, len(of))
+	for i, t := range of {
+		replies[i] = pipe.HGet(ctx, keyspace.KeysOf(t.App).Turns(t.Session), turnFields["message"]+t.Message)
+	}
+	texts := make([]string, len(of))
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
+		return nil, keyspace.Unavailable(err)
+	}
+	for i, reply := range replies {
+		texts[i] = reply.Val()
+	}
+	return texts, nil
+}
+
 // Messages reads messages of a session.
 func (l *Reader) Messages(ctx context.Context, appID, sessionID string, ids []string) ([]StoredMessage, error) {
 	var fields []string
@@ -444,35 +460,132 @@ func (l *Reader) Sift(ctx context.Context, appID string, ids []string, by Sieve)
 	for i, id := range ids {
 		keys[i] = keyspace.KeysOf(appID).Trigger(id)
 	}
-	type part struct{ from, to int }
-	var parts []part
-	for from := 0; from < len(ids); from += sieveTriggers {
-		parts = append(parts, part{from, min(from+sieveTriggers, len(ids))})
-	}
-
-	for len(parts) > 0 {
+	err = inParts(len(ids), sieveTriggers, func(parts []part) ([]any, error) {
 		calls := make([]keyspace.Call, len(parts))
 		for i, p := range parts {
 			calls[i] = keyspace.Call{Keys: keys[p.from:p.to], Args: args}
 		}
-		replies, err := sieve.RunAll(ctx, l.db, calls)
+		return sieve.RunAll(ctx, l.db, calls)
+	}, func(from int, found []any) {
+		for _, item := range found {
+			place, _ := item.(int64)
+			places = append(places, from+int(place)-1)
+		}
+	})
+	slices.Sort(places)
+	return places, err
+}
+
+// part is some of a list of what a script looks at.
+type part struct{ from, to int }
+
+// inParts has a script look at many, at most so many at once. The script replies with how many it has looked at,
+// which may be fewer, and what it has found of them.
+func inParts(count, most int, run func([]part) ([]any, error), add func(from int, found []any)) error {
+	var parts []part
+	for from := 0; from < count; from += most {
+		parts = append(parts, part{from, min(from+most, count)})
+	}
+	for len(parts) > 0 {
+		replies, err := run(parts)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		var rest []part
 		for i, p := range parts {
 			list, _ := replies[i].([]any)
 			looked, _ := list[0].(int64)
-			for _, item := range list[1:] {
-				place, _ := item.(int64)
-				places = append(places, p.from+int(place)-1)
-			}
+			add(p.from, list[1:])
 			if p.from += int(looked); looked > 0 && p.from < p.to {
 				rest = append(rest, p)
 			}
 		}
 		parts = rest
 	}
-	slices.Sort(places)
-	return places, nil
+	return nil
+}
+
+// said looks for what was said in sessions, the latest first.
+//
+//	KEYS order and turns of each session
+//	ARGV most bytes, most messages of each session, most that are found of each, then texts of which
+//	     one stands in what is looked for, in lower case; without any, messages of users are
+//	=>   how many sessions were looked at, then the place of a session, from 1, and the id of a message
+//	     in it by turns
+//
+// It ends early, but not before the first, where it has read that many bytes.
+var said = keyspace.NewReadingScript(TurnLua, `
+local most, ofEach, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local looked, bytes, found = 0, 0, {0}
+local function textOf(message)
+  local _, begins = string.find(message, '"text":"', 1, true)
+  local at = begins
+  while at do
+    at = string.find(message, '["\\]', at + 1)
+    if not at or string.byte(message, at) == 34 then break end
+    at = at + 1
+  end
+  return begins and string.lower(string.sub(message, begins + 1, (at or 0) - 1)) or ''
+end
+local function fits(message)
+  if #ARGV == 3 then return string.find(message, '"actor":"user"', 1, true) ~= nil end
+  local text = textOf(message)
+  for i = 4, #ARGV do
+    if string.find(text, ARGV[i], 1, true) then return true end
+  end
+  return false
+end
+for i = 1, #KEYS, 2 do
+  local ids, left = redis.call('LRANGE', KEYS[i], -ofEach, -1), wanted
+  for j = #ids, 1, -1 do
+    local message = redis.call('HGET', KEYS[i + 1], turn.message .. ids[j]) or ''
+    bytes = bytes + #message
+    if fits(message) then
+      found[#found + 1], found[#found + 2], left = (i + 1) / 2, ids[j], left - 1
+      if left == 0 then break end
+    end
+  end
+  looked = looked + 1
+  if bytes > most then break end
+end
+found[1] = looked
+return found
+`)
+
+// So many sessions are looked at by one script, so many of the last messages of each, and so many of these are found.
+const (
+	saidSessions = 100
+	saidMessages = 200
+	saidFound    = 3
+)
+
+// Said finds the latest messages of sessions, by the places of these, that may have one of some texts, in lower case;
+// without any, the latest ones of users. The last 200 of each session are looked at.
+func (l *Reader) Said(ctx context.Context, appID string, sessions, texts []string) (found map[int][]string, err error) {
+	k, keys, wanted := keyspace.KeysOf(appID), make([]string, 0, 2*len(sessions)), saidFound
+	for _, id := range sessions {
+		keys = append(keys, k.Order(id), k.Turns(id))
+	}
+	if len(texts) == 0 {
+		wanted = 1
+	}
+	args := []any{sieveBytes, saidMessages, wanted}
+	for _, text := range texts {
+		args = append(args, text)
+	}
+	found = map[int][]string{}
+	err = inParts(len(sessions), saidSessions, func(parts []part) ([]any, error) {
+		calls := make([]keyspace.Call, len(parts))
+		for i, p := range parts {
+			calls[i] = keyspace.Call{Keys: keys[2*p.from : 2*p.to], Args: args}
+		}
+		return said.RunAll(ctx, l.db, calls)
+	}, func(from int, pairs []any) {
+		for pair := range slices.Chunk(pairs, 2) {
+			place, _ := pair[0].(int64)
+			id, _ := pair[1].(string)
+			found[from+int(place)-1] = append(found[from+int(place)-1], id)
+		}
+	})
+	return found, err
 }

@@ -274,8 +274,8 @@ type Record struct {
 	Attempts    []Attempt   `json:"attempts"`
 	Retries     []Retried   `json:"retries,omitempty"` // by hand
 	// Next is the attempt at its call that is under way, or comes next. Lists leave it out.
-	Next *NextAttempt `json:"next,omitempty"`
-	Moves       []Moved     `json:"moves,omitempty"`   // of one that was held
+	Next  *NextAttempt `json:"next,omitempty"`
+	Moves []Moved      `json:"moves,omitempty"` // of one that was held
 	// Repeated says that it was confirmed, denied or cancelled before in the way that was asked for.
 	Repeated bool `json:"-"`
 }

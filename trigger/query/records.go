@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"earshot/matcher"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
 	"earshot/repositories/keyspace"
 	"earshot/trigger/effect"
 	"earshot/trigger/explain"
@@ -170,14 +173,20 @@ func (r *Records) Waiting(ctx context.Context, appID, sessionID string) ([]Recor
 // mostUnsettled is how many triggers are looked at for the sessions that they are of.
 const mostUnsettled = 100_000
 
-// Unsettled are the sessions of an app with triggers that owe something, or are held back: in others, no trigger waits.
-// It is nil where there are too many to say.
+// SessionsIn are the sessions of an app with triggers that are pending, confirming or failed; the pending ones include
+// those that are held back: in other sessions, no trigger waits. It is nil where there are too many to say.
 //
 // Errors: keyspace.ErrUnavailable.
-func (r *Records) Unsettled(ctx context.Context, appID string) (map[string]bool, error) {
+func (r *Records) SessionsIn(ctx context.Context, appID, state string) (map[string]bool, error) {
 	r.Flushed(ctx, appID)
-	pending := keyspace.KeysOf(appID).InState(keyspace.Pending)
-	list, err := r.Ledger.Listed(ctx, pending, ledger.Span{From: math.Inf(-1), To: math.Inf(1), Oldest: true, Most: mostUnsettled})
+	index, by := keyspace.KeysOf(appID).InState(keyspace.Pending), ledger.Sieve{}
+	switch state {
+	case StateFailed:
+		index = keyspace.KeysOf(appID).InState(keyspace.Failed)
+	case StateConfirming:
+		by.State = state
+	}
+	list, err := r.Ledger.Listed(ctx, index, ledger.Span{From: math.Inf(-1), To: math.Inf(1), Oldest: true, Most: mostUnsettled})
 	if err != nil || len(list) == mostUnsettled {
 		return nil, err
 	}
@@ -186,6 +195,16 @@ func (r *Records) Unsettled(ctx context.Context, appID string) (map[string]bool,
 		ids := make([]string, len(some))
 		for i, place := range some {
 			ids[i] = place.Member.(string)
+		}
+		if by.State != "" {
+			places, err := r.Ledger.Sift(ctx, appID, ids, by)
+			if err != nil {
+				return nil, err
+			}
+			for i, place := range places {
+				ids[i] = ids[place] // they are in order
+			}
+			ids = ids[:len(places)]
 		}
 		found, err := r.Ledger.SessionsOf(ctx, appID, ids)
 		if err != nil {
@@ -304,4 +323,52 @@ func (r *Records) unpack(ctx context.Context, appID, messageID, body string) (ex
 	return explain.Unpack(messageID, body, func(names []string) (map[string]string, error) {
 		return r.Ledger.ExplainedParts(ctx, appID, names)
 	})
+}
+
+// mostShown is how many bytes of a message are shown where it is found.
+const mostShown = 1000
+
+// Said is something that was said in a session, or how it begins.
+type Said struct {
+	MessageID string    `json:"messageId"`
+	Actor     string    `json:"actor"`
+	Text      string    `json:"text"`
+	Time      time.Time `json:"ts"`
+}
+
+// Said finds the latest message of each session that has a text in it, in any case of its letters; without a text, the
+// latest one of the user. A session that has none is not in the map. The last 200 messages of each are looked at.
+//
+// Errors: keyspace.ErrUnavailable.
+func (r *Records) Said(ctx context.Context, appID string, sessions []string, text string) (map[string]Said, error) {
+	r.Flushed(ctx, appID)
+	var texts []string
+	if text != "" {
+		texts = anyCase(text)
+	}
+	found, err := r.Ledger.Said(ctx, appID, sessions, texts)
+	if err != nil || len(found) == 0 {
+		return nil, err
+	}
+	var of []ledger.Turn
+	for i, session := range sessions {
+		for _, id := range found[i] {
+			of = append(of, ledger.Turn{App: appID, Session: session, Message: id})
+		}
+	}
+	messages, err := r.Ledger.MessageTexts(ctx, of)
+	if err != nil {
+		return nil, err
+	}
+	said := map[string]Said{}
+	for i, one := range of { // the latest of a session first
+		var message StoredMessage
+		if _, has := said[one.Session]; has || exactjson.Unmarshal([]byte(messages[i]), &message) != nil {
+			continue
+		}
+		if strings.Contains(folded(message.Text), folded(text)) {
+			said[one.Session] = Said{one.Message, message.Actor, fault.ClipTo(message.Text, mostShown), message.Time}
+		}
+	}
+	return said, nil
 }

@@ -225,6 +225,10 @@ func (w *walk) places(ctx context.Context, places []keyspace.Place) (probes []pr
 				}
 				return w.askOf(ctx, probe{ownedSession, []string{k.Users()}, nil, place.App, "users of sessions"}, ids, k.Turns)
 			})
+		case keyspace.KindRecent:
+			err = w.members(ctx, k.Recent(), func(ids []string) error {
+				return w.askOf(ctx, probe{listedSession, []string{k.Recent(), k.Idle()}, app, place.App, "sessions"}, ids, k.Turns)
+			})
 		case keyspace.KindHolders:
 			err = w.fields(ctx, k.Holders(), func(boxes []string) error {
 				return w.askOf(ctx, probe{leaseOfNone, []string{k.Holders()}, nil, place.App, "leases"}, boxes, k.Outbox)

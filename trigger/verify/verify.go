@@ -123,7 +123,7 @@ func (w *walk) keys(ctx context.Context) error {
 		keyspace.KindTurns: w.lanes, keyspace.KindCalls: w.lanes, keyspace.KindOutboxes: w.lanes, keyspace.KindHeld: w.lanes, keyspace.KindWebhooks: w.lanes,
 		keyspace.KindHolders: w.places, keyspace.KindOrder: w.places, keyspace.KindRepos: w.places,
 		keyspace.KindTriggers: w.places, keyspace.KindPending: w.places, keyspace.KindFailed: w.places,
-		keyspace.KindApp: w.places, keyspace.KindSessions: w.places, keyspace.KindUsers: w.users, keyspace.KindExplained: w.places,
+		keyspace.KindApp: w.places, keyspace.KindSessions: w.places, keyspace.KindRecent: w.places, keyspace.KindUsers: w.users, keyspace.KindExplained: w.places,
 		keyspace.KindAppKeys: w.places, keyspace.KindKeyUses: w.places, keyspace.KindSourced: w.places,
 		keyspace.KindWebhook: w.places, keyspace.KindResends: w.places,
 	}
