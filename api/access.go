@@ -42,6 +42,9 @@ var accessGroups = []struct {
 		"PUT " + ofApp + "/repositories/:repositoryId", "PATCH " + ofApp + "/repositories/:repositoryId",
 		"GET " + ofApp + "/repositories/:repositoryId", "DELETE " + ofApp + "/repositories/:repositoryId",
 		"DELETE " + ofApp + "/repositories/:repositoryId/tools/:toolName", "DELETE " + ofSession + "/repositories/:repositoryId/tools/:toolName",
+		"GET " + ofApp + "/repositories/:repositoryId/versions", "GET " + ofApp + "/repositories/:repositoryId/versions/:version",
+		"POST " + ofApp + "/repositories/:repositoryId/versions/:version/restore",
+		"GET " + ofApp + "/tests", "GET " + ofApp + "/tests/:testName", "PUT " + ofApp + "/tests/:testName", "DELETE " + ofApp + "/tests/:testName",
 		"GET " + ofSession + "/repositories", "POST " + ofSession + "/repositories",
 		"PUT " + ofSession + "/repositories/:repositoryId", "PATCH " + ofSession + "/repositories/:repositoryId",
 		"GET " + ofSession + "/repositories/:repositoryId", "DELETE " + ofSession + "/repositories/:repositoryId",
@@ -52,6 +55,7 @@ var accessGroups = []struct {
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitMessages}}, []string{
 		"GET " + ofApp + "/sessions", "PUT " + ofSession, "DELETE " + ofSession, "POST " + ofSession + "/token",
+		"POST " + ofApp + "/rehearsals",
 		"GET " + ofUser + "/export", "DELETE " + ofUser,
 		"GET " + ofSession + "/export", "GET " + ofSession + "/messages/:messageId/explain",
 	}},

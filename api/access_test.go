@@ -35,6 +35,10 @@ var permitted = map[string]string{
 	"GET /v1/apps/{appId}/repositories": "tools", "POST /v1/apps/{appId}/repositories": "tools",
 	"PUT /v1/apps/{appId}/repositories/{repositoryId}": "tools", "PATCH /v1/apps/{appId}/repositories/{repositoryId}": "tools",
 	"GET /v1/apps/{appId}/repositories/{repositoryId}": "tools", "DELETE /v1/apps/{appId}/repositories/{repositoryId}": "tools",
+	"GET /v1/apps/{appId}/repositories/{repositoryId}/versions": "tools", "GET /v1/apps/{appId}/repositories/{repositoryId}/versions/{version}": "tools",
+	"POST /v1/apps/{appId}/repositories/{repositoryId}/versions/{version}/restore": "tools",
+	"GET /v1/apps/{appId}/tests": "tools", "GET /v1/apps/{appId}/tests/{testName}": "tools", "PUT /v1/apps/{appId}/tests/{testName}": "tools", "DELETE /v1/apps/{appId}/tests/{testName}": "tools",
+	"POST /v1/apps/{appId}/rehearsals":                                                          "messages",
 	"DELETE /v1/apps/{appId}/repositories/{repositoryId}/tools/{toolName}":                      "tools",
 	"DELETE /v1/apps/{appId}/sessions/{sessionId}/repositories/{repositoryId}/tools/{toolName}": "tools",
 	"GET /v1/apps/{appId}/sessions/{sessionId}/repositories":                                    "tools", "POST /v1/apps/{appId}/sessions/{sessionId}/repositories": "tools",
@@ -88,6 +92,12 @@ var goodBodies = map[string]string{
 func goodBody(operation string) string {
 	if body, ok := goodBodies[operation]; ok {
 		return body
+	}
+	if strings.HasSuffix(operation, "/rehearsals") {
+		return `{}`
+	}
+	if strings.HasSuffix(operation, "/{testName}") {
+		return `{"chat":[{"user":"hello"}]}`
 	}
 	if strings.Contains(operation, "/mcp") {
 		return `{"jsonrpc":"2.0","id":1,"method":"ping"}`
@@ -178,7 +188,7 @@ func lets(operation, kind string) bool {
 	return kind == "admin" || permitted[operation] == "everybody"
 }
 
-var pathIDs = strings.NewReplacer("{appId}", "clinic", "{messageId}", "m1", "{sessionId}", "s1", "{repositoryId}", "r1", "{triggerId}", "t1", "{keyId}", "k1", "{toolName}", "t", "{webhookName}", "desk")
+var pathIDs = strings.NewReplacer("{appId}", "clinic", "{messageId}", "m1", "{sessionId}", "s1", "{repositoryId}", "r1", "{triggerId}", "t1", "{keyId}", "k1", "{toolName}", "t", "{webhookName}", "desk", "{version}", "1", "{testName}", "t")
 
 // neededQuery is what an operation is refused without.
 var neededQuery = map[string]string{"DELETE /v1/apps/{appId}/triggers": "?state=failed", "DELETE /v1/apps/{appId}/users/{user}": "?erase=true"}
@@ -257,8 +267,8 @@ func TestNoAnswerTellsWhetherSomethingOfAnotherAppExists(t *testing.T) {
 			}
 			there := look(method, pathIDs.Replace(path), goodBody(operation), sent[kind])
 			for _, ids := range []*strings.Replacer{
-				strings.NewReplacer("{appId}", "nobody", "{sessionId}", "s1", "{repositoryId}", "booking", "{triggerId}", "t1", "{keyId}", "k1", "{toolName}", "t", "{webhookName}", "desk"),
-				strings.NewReplacer("{appId}", "clinic", "{sessionId}", "absent", "{repositoryId}", "booking", "{triggerId}", "absent", "{keyId}", "absent", "{toolName}", "absent", "{webhookName}", "absent"),
+				strings.NewReplacer("{appId}", "nobody", "{sessionId}", "s1", "{repositoryId}", "booking", "{triggerId}", "t1", "{keyId}", "k1", "{toolName}", "t", "{webhookName}", "desk", "{version}", "1", "{testName}", "t"),
+				strings.NewReplacer("{appId}", "clinic", "{sessionId}", "absent", "{repositoryId}", "booking", "{triggerId}", "absent", "{keyId}", "absent", "{toolName}", "absent", "{webhookName}", "absent", "{version}", "9", "{testName}", "absent"),
 			} {
 				require.Equal(t, there, look(method, ids.Replace(path), goodBody(operation), sent[kind]), "%s as %s", operation, kind)
 			}

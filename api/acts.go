@@ -76,6 +76,7 @@ func (h acts) written(r route) echo.MiddlewareFunc {
 				c.Set(madeIDKey, h.newID())
 				about(&entry, r.makes, madeID(c))
 			}
+			c.SetRequest(c.Request().WithContext(audit.WithAuthor(c.Request().Context(), audit.Author{By: entry.By, KeyName: entry.KeyName, Via: entry.Via})))
 			return h.audit.During(c.Request().Context(), c.Param("appId"), func() (bool, error) {
 				err := next(c)
 				return c.Get(undoneKey) == nil && mayBeDone(err), err

@@ -71,6 +71,8 @@ type Options struct {
 	Usage Usage
 	// Asked keeps calls of agents that lack values. Missing: they are faults.
 	Asked Asked
+	// Rehearser says what a change of tools would do. Missing: its route answers 503.
+	Rehearser Rehearser
 	// Webhooks tells how the webhooks of apps fare. Missing: its routes answer 503.
 	Webhooks Webhooks
 	// SERMAS turns /mqtt on. Off: its clients read how to turn it on.
@@ -201,6 +203,8 @@ type Store interface {
 	AppStore
 	RepositoryReader
 	RepositoryWriter
+	VersionStore
+	TestStore
 	Previewer
 	SameNamer
 	SessionStore

@@ -20,6 +20,7 @@ import (
 	"earshot/trigger/ledger"
 	"earshot/trigger/query"
 	"earshot/trigger/scope"
+	"earshot/trigger/trial"
 	"earshot/trigger/webhooks"
 )
 
@@ -68,7 +69,51 @@ func (d *double) count() int {
 
 // storeDouble stands for the store where a test needs an answer that a real one does
 // not give on demand.
-type storeDouble struct{ double }
+type storeDouble struct {
+	double
+	versionsDouble
+	testsDouble
+}
+
+// versionsDouble has one version of each repository.
+type versionsDouble struct{}
+
+func (versionsDouble) Versions(context.Context, string, string, int, int) ([]store.Version, int, error) {
+	return []store.Version{{Number: 1, Operation: "created"}}, 0, nil
+}
+
+func (versionsDouble) Version(context.Context, string, string, int) (store.Version, *repositories.Repository, error) {
+	return store.Version{Number: 1, Operation: "deleted"}, nil, nil
+}
+
+func (versionsDouble) ToVersion(_ context.Context, appID, id string, _ int) (store.RepositoryChange, error) {
+	return store.ToRepository(&repositories.Repository{AppID: appID, ID: id}), nil
+}
+
+func (versionsDouble) NextRepository(_ context.Context, change store.RepositoryChange) (*repositories.Repository, error) {
+	return change.To(&repositories.Repository{})
+}
+
+// testsDouble keeps one test, whatever its name.
+type testsDouble struct{}
+
+var someTest = &store.Test{Name: "t", Body: json.RawMessage(`{"chat":[{"user":"hello"}]}`)}
+
+func (testsDouble) PutTest(context.Context, string, string, json.RawMessage) (*store.Test, bool, error) {
+	return someTest, false, nil
+}
+func (testsDouble) Test(context.Context, string, string) (*store.Test, error) { return someTest, nil }
+func (testsDouble) Tests(context.Context, string, string, int) ([]*store.Test, string, error) {
+	return []*store.Test{someTest}, "", nil
+}
+func (testsDouble) DeleteTest(context.Context, string, string) error { return nil }
+
+// rehearserDouble finds no difference.
+type rehearserDouble struct{}
+
+func (rehearserDouble) Rehearse(context.Context, trial.Change) (*trial.Outcome, error) {
+	return &trial.Outcome{Differs: []trial.Differing{}, Tests: []trial.TestOutcome{}, Notes: []string{}}, nil
+}
 
 func (s *storeDouble) ChangeApp(_ context.Context, change store.AppChange) (*repositories.App, bool, error) {
 	there := &repositories.App{ID: change.AppID}

@@ -20,7 +20,7 @@ func start(t testing.TB, change ...func(*api.Options)) faked {
 	keys, engine := &storeDouble{}, &engineDouble{}
 	return faked{apitest.Serve(t, append([]func(*api.Options){func(o *api.Options) {
 		o.Keys, o.Store, o.Engine, o.NewID = keys, keys, engine, func() string { return "made-1" }
-		o.Webhooks = &webhooksDouble{}
+		o.Webhooks, o.Rehearser = &webhooksDouble{}, rehearserDouble{}
 	}}, change...)...), keys, engine}
 }
 

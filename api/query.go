@@ -301,6 +301,10 @@ func checkedIDs(next echo.HandlerFunc) echo.HandlerFunc {
 				err = faultOf(name, checkModelID(values[i]))
 			case "toolName":
 				err = repositories.CheckToolName(values[i])
+			case "testName":
+				err = faultOf(name, checkTestName(values[i]))
+			case "version":
+				err = faultOf(name, checkVersion(values[i]))
 			case "user":
 				if err = repositories.CheckUser(name, values[i]); err == nil {
 					continue // a person's name stands in no log

@@ -141,6 +141,9 @@ func (o Options) described() (all []route) {
 	for _, one := range []routeGroup{
 		apps{o.Store, o.Store, o.Models, noted},
 		toolRepositories{o.Store, o.Store, o.Store, noted, o.Offer, o.NewID},
+		versions{o.Store, o.Store, noted},
+		tests{o.Store},
+		rehearsals{o.Rehearser, o.Store, o.Models, o.Engine, described},
 		scopedTools{o.Engine, described},
 		messages{o.Engine, people, described, o.NewID},
 		triggers{o.Engine, people, described},

@@ -265,10 +265,14 @@ var ErrFull = errors.New("there is no room")
 type LimitError struct {
 	Limit string // as settings.limits names it
 	Most  int
+	Fixed bool // no setting raises it
 }
 
 // Error names the limit and its number.
 func (e *LimitError) Error() string {
+	if e.Fixed {
+		return fmt.Sprintf("%s are limited to %d: remove what is not needed", e.Limit, e.Most)
+	}
 	return fmt.Sprintf("%s is limited to %d: remove what is not needed, or raise settings.limits.%[1]s of the app", e.Limit, e.Most)
 }
 

@@ -30,6 +30,8 @@ const (
 	mostRelays = 4096
 	// mostGrants is how many requests for tokens are, each of which reads an app and signs.
 	mostGrants = 64
+	// mostRehearsals is how many rehearsals are, each some seconds of two cores, or a minute of a model.
+	mostRehearsals = 2
 	// defaultWaiting is how many of either kind wait for their turn, each a connection
 	// and a goroutine.
 	defaultWaiting = 2000
@@ -51,14 +53,16 @@ const (
 	Relay
 	// Grant is a stranger's request for a token. Its share is that of its address.
 	Grant
+	// Rehearsal tries a change of tools on many messages.
+	Rehearsal
 )
 
 // Control is the admission control of a replica. Each kind of request has a limit of its
 // own, so that a flood of messages does not keep anybody from revoking the key that it
 // comes with.
 type Control struct {
-	turns, requests, relays, grants *queue
-	refused                         *prometheus.CounterVec
+	turns, requests, relays, grants, rehearsals *queue
+	refused                                     *prometheus.CounterVec
 }
 
 // Bounds are how much a replica does at once. What is zero has its default.
@@ -74,9 +78,9 @@ func NewControl(b Bounds, registry *prometheus.Registry) *Control {
 	waiting := cmp.Or(b.Waiting, defaultWaiting)
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "earshot_http_refused_total",
-		Help: "Requests that were refused because too many were in progress, by kind: turn, request, relay or grant.",
+		Help: "Requests that were refused because too many were in progress, by kind: turn, request, relay, grant or rehearsal.",
 	}, []string{"kind"})
-	for _, kind := range []string{"turn", "request", "relay", "grant"} {
+	for _, kind := range []string{"turn", "request", "relay", "grant", "rehearsal"} {
 		refused.WithLabelValues(kind) // Prometheus sees no increase in one that begins with 1
 	}
 	var there prometheus.AlreadyRegisteredError
@@ -88,7 +92,9 @@ func NewControl(b Bounds, registry *prometheus.Registry) *Control {
 		requests: newQueue(cmp.Or(b.Requests, defaultRequests), waiting, waitTime),
 		relays:   newQueue(mostRelays, waiting, waitTime),
 		grants:   newQueue(mostGrants, waiting, waitTime),
-		refused:  refused,
+
+		rehearsals: newQueue(mostRehearsals, waiting, waitTime),
+		refused:    refused,
 	}
 }
 
@@ -101,6 +107,8 @@ func (g *Control) Admitted(kind Kind) echo.MiddlewareFunc {
 		gate, label = g.requests, "request"
 	case Relay:
 		gate, label = g.relays, "relay"
+	case Rehearsal:
+		gate, label = g.rehearsals, "rehearsal"
 	case Grant:
 		gate, label, of = g.grants, "grant", "address"
 	}

@@ -40,6 +40,8 @@ const (
 	UnknownSession        Code = "unknown_session"
 	UnknownRepository     Code = "unknown_repository"
 	UnknownTool           Code = "unknown_tool"
+	UnknownVersion        Code = "unknown_version"
+	UnknownTest           Code = "unknown_test"
 	UnknownWebhook        Code = "unknown_webhook"
 	UnknownTrigger        Code = "unknown_trigger"
 	UnknownMessage        Code = "unknown_message"
@@ -111,6 +113,8 @@ var Codes = []described{
 	{UnknownSession, http.StatusNotFound, "The session was never used or put, or is over.", "Begin it by using it."},
 	{UnknownRepository, http.StatusNotFound, "There is no repository of this id.", "Create it, or mend the id."},
 	{UnknownTool, http.StatusNotFound, "No tool of this name is in scope, or it was just taken.", "List the tools again."},
+	{UnknownVersion, http.StatusNotFound, "The repository has no such version any more, or it is a deletion, which has no definition.", "Take one that the list of versions has."},
+	{UnknownTest, http.StatusNotFound, "The app has no test of this name.", "Keep it first, or mend the name."},
 	{UnknownWebhook, http.StatusNotFound, "The app has no webhook of this name.", "Add it to `settings.webhooks`, or mend the name."},
 	{UnknownTrigger, http.StatusNotFound, "There is no trigger of this id, or its record is gone.", "Mend the id."},
 	{UnknownMessage, http.StatusNotFound, "There is no message of this id in the session.", "Mend the id."},

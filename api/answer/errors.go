@@ -133,11 +133,12 @@ var plain = []struct {
 	{query.ErrEnded, TriggerEnded},
 	{query.ErrNotAsked, NoAnswerAwaited},
 	{trigger.ErrDigest, DigestDiffers},
+	{store.ErrDeleted, UnknownVersion},
 }
 
 // unknown are the codes of what is missing, by its kind.
 var unknown = map[string]Code{
-	"app": UnknownApp, "session": UnknownSession, "repository": UnknownRepository, "tool": UnknownTool, "key": UnknownKey, "module": UnknownModule, "webhook": UnknownWebhook,
+	"app": UnknownApp, "session": UnknownSession, "repository": UnknownRepository, "tool": UnknownTool, "key": UnknownKey, "module": UnknownModule, "webhook": UnknownWebhook, "version": UnknownVersion, "test": UnknownTest,
 }
 
 // plainProblem maps the other errors.

@@ -33,6 +33,7 @@ import (
 	"earshot/repositories/secret"
 	"earshot/repositories/store"
 	"earshot/trigger"
+	"earshot/trigger/trial"
 	"earshot/trigger/worker"
 )
 
@@ -100,6 +101,7 @@ func startWith(t testing.TB, admin secret.Secret) *service {
 	})
 	require.NoError(t, err)
 	definitions.OnChange(engine.Wake)
+	words := chain.New(llm.Options{Logger: log})
 	s.engine = engine
 	running, end := context.WithCancel(context.Background())
 	var run sync.WaitGroup
@@ -107,7 +109,8 @@ func startWith(t testing.TB, admin secret.Secret) *service {
 	run.Go(func() { tail.Run(running) })
 	rest := api.New(api.Options{
 		Store: definitions, Engine: engine, AdminKey: admin, Keys: definitions, Tokens: sealer, Origins: definitions,
-		Events: tail, Logger: log, Metrics: registry, Closing: running.Done(),
+		Rehearser: &trial.Rehearser{Engine: engine, Words: words, History: llm.DefaultHistory, Now: time.Now},
+		Events:    tail, Logger: log, Metrics: registry, Closing: running.Done(),
 		Reach: func(context.Context, string, string) error { return nil },
 	})
 	served := httptest.NewServer(console.New(console.Options{REST: rest, Walls: ratelimit.New(admission.Bounds{}, prometheus.NewRegistry(), nil), Sealer: sealer, Now: func() time.Time {

@@ -170,7 +170,7 @@ func conditionsOf(endpoint Route) []string {
 		return []string{"If-None-Match"}
 	case endpoint.Method == http.MethodDelete:
 		return []string{"If-Match"}
-	case endpoint.Method == http.MethodPost:
+	case endpoint.Method == http.MethodPost && !strings.HasSuffix(endpoint.Path, "/restore"):
 		return nil // it creates, and nothing is there
 	}
 	return []string{"If-Match", "If-None-Match"}

@@ -47,6 +47,7 @@ import (
 	"earshot/trigger/refresh"
 	"earshot/trigger/sealing"
 	"earshot/trigger/sqlquery"
+	"earshot/trigger/trial"
 	"earshot/trigger/usage"
 	"earshot/trigger/worker"
 )
@@ -61,6 +62,7 @@ type service struct {
 	store     *store.Store
 	audit     *audit.Log
 	usage     *usage.Counter
+	rehearser *trial.Rehearser
 	matcher   *chain.Chain
 	space     *embeddings.Space // nil: no model embeds
 	sealer    *store.Sealer
@@ -206,6 +208,10 @@ func (s *service) openEngine() (err error) {
 	if err != nil {
 		return err
 	}
+	s.rehearser = &trial.Rehearser{Engine: s.engine, Words: s.matcher, History: s.config.History, Now: s.env.now}
+	if of.Configured() {
+		s.rehearser.Words, s.rehearser.Models = chain.New(llm.Options{}), s.matcher
+	}
 	s.store.OnChange(s.engine.Wake)
 	s.refresher = refresh.New(refresh.Options{Store: s.store, Offer: s.caller.Offered, Listen: s.caller.Listen, Pause: s.env.pause, Logger: s.log})
 	return s.openServer(registry)
@@ -224,7 +230,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	walls := ratelimit.New(admission.Bounds{Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting}, registry, s.env.now)
 	relay := llm.Config{Key: s.config.OpenAIKey, BaseURL: s.config.OpenAIBaseURL}.WithDefaults(llm.OpenAI, "") // chats go to OpenAI, or what is compatible
 	rest := api.New(api.Options{
-		SignIns: signIns, Audit: s.audit, Usage: s.usage,
+		SignIns: signIns, Audit: s.audit, Usage: s.usage, Rehearser: s.rehearser,
 		Store: s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Tracer: s.telemetry.tracer(), Now: s.env.now,
 		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Memory: &erasure.Eraser{Store: s.store, Ledger: ledger.New(s.db), Events: s.emitter, Answers: s.intake}, Closing: closing, NATSURL: s.config.ownNATS,
 		Model: gateway.Model{

@@ -79,12 +79,32 @@ func ViaOf(ctx context.Context) string {
 	return cmp.Or(via, ViaREST)
 }
 
+// Author is who acts, and by which way.
+type Author struct {
+	By      string `json:"by"`                // admin, the id of a key, module:ID, ByUser or BySession
+	KeyName string `json:"keyName,omitempty"` // of that key
+	Via     string `json:"via"`
+}
+
+type authorKey struct{}
+
+// WithAuthor notes who asks for what is done in a context.
+func WithAuthor(ctx context.Context, who Author) context.Context {
+	return context.WithValue(ctx, authorKey{}, who)
+}
+
+// AuthorOf is who asked; nobody where Earshot acts by itself.
+func AuthorOf(ctx context.Context) Author {
+	who, _ := ctx.Value(authorKey{}).(Author)
+	return who
+}
+
 // Entry is one act.
 type Entry struct {
 	ID      string    `json:"id"`
 	Time    time.Time `json:"ts"`
 	Action  Action    `json:"action"`
-	By      string    `json:"by"`                // admin, the id of a key, module:ID, ByUser or BySession
+	By      string    `json:"by"`                // as that of an Author
 	KeyName string    `json:"keyName,omitempty"` // of that key
 	Via     string    `json:"via"`
 	Request string    `json:"requestId,omitempty"`

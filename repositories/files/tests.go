@@ -10,6 +10,7 @@ import (
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
 	"earshot/repositories/locale"
+	"earshot/repositories/parameters"
 )
 
 // Test is a conversation, and which tools its messages should set off.
@@ -325,28 +326,95 @@ func (t testCheck) expectation(one *Expectation) {
 		}
 	}
 
-	given := map[string]any{}
 	for name, value := range one.Values {
-		if value != nil {
-			given[name] = value
-		} else if !slices.Contains(names, name) {
+		if value == nil && !slices.Contains(names, name) {
 			t.fault(one.values.field(name).at, "values/%s: tool %q has no such parameter%s", fault.Clip(name), tool.Name, fault.DidYouMean(name, names))
 		}
 	}
-	made, found := tool.Params().Check(given)
-	for name := range given {
-		if value, is := made[name]; is {
-			one.Values[name] = value
-		}
-	}
-	for _, flaw := range found {
-		if _, is := given[flaw.Parameter]; !is {
-			continue
-		}
+	for _, flaw := range one.readAs(tool) {
 		at := one.at
 		if value := one.values.get(flaw.Parameter); value != nil {
 			at = value.at
 		}
 		t.fault(at, "values/%s: %s (tool %s)", fault.Clip(flaw.Parameter), flaw.Detail, tool.Name)
 	}
+}
+
+// readAs reads the values as the tool would, and says which of them it takes for faulty.
+func (e *Expectation) readAs(tool *repositories.Tool) (flaws []parameters.ValueFault) {
+	given := map[string]any{}
+	for name, value := range e.Values {
+		if value != nil {
+			given[name] = value
+		}
+	}
+	made, found := tool.Params().Check(given)
+	for name := range given {
+		if value, is := made[name]; is {
+			e.Values[name] = value
+		}
+	}
+	for _, flaw := range found {
+		if _, is := given[flaw.Parameter]; is {
+			flaws = append(flaws, flaw)
+		}
+	}
+	return flaws
+}
+
+// ReadTest reads a test as a document of JSON, without a kind and a name. The error is a fault.List. What it says of
+// tools is not compared with any; see Fit.
+func ReadTest(name string, body []byte) (*Test, error) {
+	c := &collector{missing: map[string]bool{}, tests: true}
+	value := readJSON(string(body), &environment{}, &c.faults)
+	switch {
+	case value == nil:
+	case value.kind != object:
+		c.faults.add(value.at, "a test is %s; it must be a map with chat", value.kind)
+	default:
+		c.test(&document{kind: kindTest, word: kindTest, name: name, at: value.at, body: value})
+	}
+	var list fault.List
+	for _, one := range c.faults.sorted(nil) {
+		list.Add(pointerTo(value, position{line: one.Line, column: one.Column}), "%s", strings.TrimPrefix(one.Detail, "test "+string(quote(fault.Clip(name)))+": "))
+	}
+	if err := list.Err(); err != nil {
+		return nil, err
+	}
+	return c.tested[0].test, nil
+}
+
+// Fit reads the values that the test expects as the tools would. It leaves those as they are that no tool takes.
+func (t *Test) Fit(tools map[string]*repositories.Tool) {
+	for i := range t.Chat {
+		for j := range t.Chat[i].Expect {
+			if tool := tools[t.Chat[i].Expect[j].Tool]; tool != nil {
+				t.Chat[i].Expect[j].readAs(tool)
+			}
+		}
+	}
+}
+
+// pointerTo is the JSON Pointer of what stands at a place; empty for the whole.
+func pointerTo(n *node, at position) string {
+	if n == nil {
+		return ""
+	}
+	for _, f := range n.fields {
+		if f.at == at || f.value.at == at {
+			return fault.Point(f.name)
+		}
+		if found := pointerTo(f.value, at); found != "" {
+			return fault.Point(f.name) + found
+		}
+	}
+	for i, item := range n.items {
+		if item.at == at {
+			return fault.Point(i)
+		}
+		if found := pointerTo(item, at); found != "" {
+			return fault.Point(i) + found
+		}
+	}
+	return ""
 }

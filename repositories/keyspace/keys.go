@@ -227,6 +227,20 @@ func (k Keys) KeyUses() string { return k.named("keyuses:", k.app) }
 // Audit is a stream of an app: entries of who did what to it (see package audit). It expires.
 func Audit(k Keys) string { return k.named("audit:", k.app) }
 
+// Tests is a hash of an app: the name of a test to the stored test.
+func Tests(k Keys) string { return k.named("tests:", k.app) }
+
+// Versions is a hash of a repository of an app: a number to its stored form, empty where the write removed it, and
+// by:number to who wrote that version (JSON); first and last, the numbers that are kept; bytes, what they take. It
+// expires once the repository is gone.
+func Versions(k Keys, repositoryID string) string {
+	return k.named("versions:", k.app, ":", repositoryID)
+}
+
+// Versioned is a sorted set of an app: the repositories that have Versions, by the time (ms) when these expire; +inf
+// where they do not.
+func Versioned(k Keys) string { return k.named("versioned:", k.app) }
+
 // Compared is a list: when (ms) a key, by its id, has compared credentials in the last
 // minute, the latest first. The admin, who has no id, has one as well. It expires.
 func (k Keys) Compared(keyID string) string { return k.named("compared:", k.app, ":", OrNone(keyID)) }

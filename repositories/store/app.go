@@ -296,14 +296,15 @@ func cut(ids []string, limit int) ([]string, string) {
 // dropApp removes an app that has no repositories and no triggers left.
 //
 //	KEYS app, apps, repos, triggers, pending, failed, dead, keys, uses of keys, rate, parts
-//	     of explanations, sessions, those with a user, sourced, calls that lack values, audit, then uses of tools and of the
-//	     app, webhooks, and the keys of each webhook
+//	     of explanations, sessions, those with a user, sourced, calls that lack values, audit, tests, repositories that have
+//	     versions, then uses of tools and of the app, webhooks, the keys of each webhook, and versions of repositories
 //	ARGV appId, revision of which these webhooks are
 //	=>   ok, or again where it has some, or another revision
 var dropApp = keyspace.NewFreeingScript(`
 if (redis.call('HGET', KEYS[1], 'rev') or '') ~= ARGV[2] then return 'again' end
 if redis.call('HLEN', KEYS[3]) > 0 or redis.call('ZCARD', KEYS[4]) > 0 then return 'again' end
-redis.call('DEL', KEYS[1], KEYS[5], KEYS[6], KEYS[8], KEYS[9], unpack(KEYS, 10))
+redis.call('DEL', KEYS[1], KEYS[5], KEYS[6], KEYS[8], KEYS[9])
+for i = 10, #KEYS do redis.call('DEL', KEYS[i]) end
 redis.call('ZREM', KEYS[2], ARGV[1])
 redis.call('HDEL', KEYS[7], ARGV[1])
 return 'ok'
@@ -346,12 +347,19 @@ func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition
 		}
 		names := append([]string{keys.App(), keys.Apps(), keys.Repos(""),
 			keys.Triggers(""), keys.InState(keyspace.Pending), keys.InState(keyspace.Failed), keys.Dead(),
-			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keys.Recent(), keys.Users(), keys.Sourced(), keys.Asked(""), keyspace.Audit(keys)}, keyspace.AllUses(keys, w.now())...)
+			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keys.Recent(), keys.Users(), keys.Sourced(), keys.Asked(""), keyspace.Audit(keys), keyspace.Tests(keys), keyspace.Versioned(keys)}, keyspace.AllUses(keys, w.now())...)
 		names = append(names, keyspace.AllUsage(keys, w.now())...)
 		names = append(names, keys.Lane(keyspace.LaneWebhooks))
 		for _, one := range app.Settings.Webhooks {
 			webhook, resends := keyspace.Webhook(keys, one.Name)
 			names = append(names, webhook, resends)
+		}
+		versioned, err := w.db.ZRange(ctx, keyspace.Versioned(keys), 0, -1).Result()
+		if err != nil {
+			return keyspace.Unavailable(err)
+		}
+		for _, id := range versioned {
+			names = append(names, keyspace.Versions(keys, id))
 		}
 		return conflicts(dropApp.Run(ctx, w.db, names, appID, app.Revision))
 	})
@@ -498,6 +506,8 @@ type RepositoryChange struct {
 	On    Condition
 	// To is as that of an AppChange. A next state without a Generation gets a new one.
 	To func(there *repositories.Repository) (*repositories.Repository, error)
+	// Restores is the number of the version that is written again; 0 for none.
+	Restores int
 	// unasked marks a change that nobody in the session has asked for: it lives no longer.
 	unasked bool
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -32,19 +33,19 @@ type repositoryRecords struct {
 //	     new one of the app, ttl that of the session (ms; 0 where the write is no use of it), event an
 //	     Entry (JSON), remembered how long the write is (ms), most how many repositories the scope may
 //	     have (0 for any number), name that of this write, mark its value in Sourced ('' for none),
-//	     every how often its source is looked at (ms)
+//	     every how often its source is looked at (ms), and those of versionLua
 //	=>   ok, conflict, noapp, full, or erasing where the session is being erased
 //
 // A second run finds that the first one took place and answers as it did: by then its
 // event may be published, and its repository fired and gone again.
 var (
-	writeRepository = keyspace.NewScript(keyspace.EffectLua, keyspace.ErasingLua, keyspace.SessionLua, keyspace.SourcedLua, writeRepositoryLua)
-	dropRepository  = keyspace.NewFreeingScript(keyspace.EffectLua, keyspace.ErasingLua, keyspace.SessionLua, keyspace.SourcedLua, writeRepositoryLua)
+	writeRepository = keyspace.NewScript(keyspace.EffectLua, keyspace.ErasingLua, keyspace.SessionLua, keyspace.SourcedLua, versionLua, writeRepositoryLua)
+	dropRepository  = keyspace.NewFreeingScript(keyspace.EffectLua, keyspace.ErasingLua, keyspace.SessionLua, keyspace.SourcedLua, versionLua, writeRepositoryLua)
 )
 
 const writeRepositoryLua = `
-KEYS app repos idle outbox effect written closed turns sessions sourced refreshes recent
-ARGV id was stored version app session ttl event remembered most name mark every
+KEYS app repos idle outbox effect written closed turns sessions sourced refreshes recent versions versioned oldest
+ARGV id was stored version app session ttl event remembered most name mark every who stays drop versions bytes kept
 if redis.call('EXISTS', @app) == 0 then return 'noapp' end
 local owed = cjson.decode($event)
 if redis.call('GET', @written) == $name then return 'ok' end
@@ -61,6 +62,7 @@ else
 end
 if $session == '' then
   redis.call('HSET', @app, 'version', $version)
+  keepVersion(@versions, @versioned, @oldest, $id, stored, $stored, $who, $stays, $drop, $versions, $bytes, $kept)
 elseif tonumber($ttl) > 0 then
   useSession(@turns, @idle, @sessions, @recent, $app, $session, tonumber($ttl))
 end
@@ -76,9 +78,9 @@ const writeRemembered = 10 * time.Minute
 
 // write writes a repository of the app; a stored form that is empty removes it. Its session
 // stays for ttl from now; a write that is no use of it, for which ttl is 0, changes nothing of that.
-func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, repository *repositories.Repository, there, stored, operation string, ttl time.Duration) error {
+func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, repository *repositories.Repository, there, stored string, as written, ttl time.Duration) error {
 	scope := repository.Scope()
-	owed, err := r.ChangeEntry(repository, operation)
+	owed, err := r.ChangeEntry(repository, as.operation)
 	if err != nil {
 		return err
 	}
@@ -88,6 +90,10 @@ func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, re
 	}
 	keys := keyspace.KeysOf(scope.AppID)
 	failpoint.At(failpoint.RepositoryBefore)
+	version, err := r.versionOf(ctx, repository, stored != "", as)
+	if err != nil {
+		return err
+	}
 	script, most, from := writeRepository, 0, sourcing{}
 	if stored == "" {
 		script = dropRepository
@@ -95,8 +101,9 @@ func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, re
 		most, from = app.Settings.Limits.Repositories(scope), sourcingOf(app, repository)
 	}
 	reply, err := script.Run(ctx, r.db,
-		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(owed.ID), keys.Written(owed.ID), keys.Closed(scope.SessionID), keys.Turns(scope.SessionID), keys.Sessions(), keys.Sourced(), keys.Refreshes(), keys.Recent()}, keys.Ledger()...),
-		repository.ID, there, stored, r.newID(), scope.AppID, scope.SessionID, ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, r.newID(), from.mark, from.every.Milliseconds())
+		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(owed.ID), keys.Written(owed.ID), keys.Closed(scope.SessionID), keys.Turns(scope.SessionID), keys.Sessions(), keys.Sourced(), keys.Refreshes(), keys.Recent(), keyspace.Versions(keys, repository.ID), keyspace.Versioned(keys), keyspace.Versions(keys, cmp.Or(version.drop, repository.ID))}, keys.Ledger()...),
+		repository.ID, there, stored, r.newID(), scope.AppID, scope.SessionID, ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, r.newID(), from.mark, from.every.Milliseconds(),
+		version.who, version.stays, version.drop, mostVersions, mostVersionBytes, versionsKept.Milliseconds())
 	failpoint.At(failpoint.RepositoryReply)
 	switch {
 	case err != nil:
@@ -151,7 +158,7 @@ func (r *repositoryRecords) ChangeRepository(ctx context.Context, asked Reposito
 		if asked.unasked {
 			ttl = 0
 		}
-		return r.replace(ctx, app, there, next, ttl)
+		return r.replace(ctx, app, there, next, asked.Restores, ttl)
 	})
 	return next, created, err
 }
@@ -182,14 +189,14 @@ func settle(r *repositories.Repository, app *repositories.App, there *repositori
 	if err := r.Check(app); err != nil {
 		return err
 	}
-	return r.CheckModuleHosts(app, there)
-}
-
-func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, there, next *repositories.Repository, ttl time.Duration) error {
-	if err := settle(next, app, there); err != nil {
+	if err := r.CheckModuleHosts(app, there); err != nil {
 		return err
 	}
-	if err := app.Settings.Limits.CheckTools(next); err != nil {
+	return app.Settings.Limits.CheckTools(r)
+}
+
+func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, there, next *repositories.Repository, restores int, ttl time.Duration) error {
+	if err := settle(next, app, there); err != nil {
 		return err
 	}
 	operation := "updated"
@@ -205,7 +212,25 @@ func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, 
 	if err := next.Compile(); err != nil {
 		return err
 	}
-	return r.write(ctx, app, next, there.Revision, stored, operation, ttl)
+	return r.write(ctx, app, next, there.Revision, stored, written{operation, restores}, ttl)
+}
+
+// NextRepository is what ChangeRepository would write, ready to be matched. It fails as that would.
+func (r *repositoryRecords) NextRepository(ctx context.Context, asked RepositoryChange) (*repositories.Repository, error) {
+	app, there, err := r.forChange(ctx, asked)
+	if err != nil {
+		return nil, err
+	}
+	next, err := asked.To(there)
+	if err != nil {
+		return nil, err
+	}
+	keepTools(next, there)
+	if err := settle(next, app, there); err != nil {
+		return nil, err
+	}
+	next.Revision = r.newID() // what is compiled of it is nobody else's
+	return next, next.Compile()
 }
 
 // Repository returns a repository, or repositories.ErrNotFound.
@@ -300,7 +325,7 @@ func (r *repositoryRecords) DeleteRepository(ctx context.Context, scope reposito
 		if err != nil {
 			return err
 		}
-		return r.write(ctx, nil, there, there.Revision, "", "deleted", r.ttl)
+		return r.write(ctx, nil, there, there.Revision, "", written{operation: "deleted"}, r.ttl)
 	})
 }
 
@@ -314,7 +339,7 @@ func (r *repositoryRecords) deleteAll(ctx context.Context, scope repositories.Sc
 		if err != nil {
 			return err
 		}
-		if err := r.write(ctx, nil, there, there.Revision, "", "deleted", r.ttl); err != nil {
+		if err := r.write(ctx, nil, there, there.Revision, "", written{operation: "deleted"}, r.ttl); err != nil {
 			return err
 		}
 	}

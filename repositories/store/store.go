@@ -49,6 +49,7 @@ type Store struct {
 	*appWrites
 	*accessKeys
 	*secretKeys
+	*testRecords
 }
 
 // core is what all parts of a Store share.
@@ -90,7 +91,7 @@ func New(db *keyspace.DB, options Options) *Store {
 		core: c, appReads: reads, repositoryRecords: records, sessionRecords: sessions,
 		appWrites:  &appWrites{core: c, appReads: reads, repositories: records, sessions: sessions},
 		accessKeys: &accessKeys{core: c, access: newFresh[*storedKey](cached, keyFresh, time.Now)},
-		secretKeys: &secretKeys{core: c, appReads: reads, repositories: records},
+		secretKeys: &secretKeys{core: c, appReads: reads, repositories: records}, testRecords: &testRecords{core: c, appReads: reads},
 	}
 }
 

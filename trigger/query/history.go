@@ -449,17 +449,22 @@ func PastCalls(matches []Match, results map[string]CallResult) []matcher.PastCal
 func Unfinished(at time.Time, history []ledger.Past, among []matcher.Candidate) []conversation.Begun {
 	var list []conversation.Past
 	for _, past := range history {
-		var message StoredMessage
-		if exactjson.Unmarshal([]byte(past.Message), &message) != nil || message.Actor == matcher.ActorAgent || past.Decision == "" {
-			continue
+		if one, decided := Decided(past); decided {
+			list = append(list, one)
 		}
-		decided, err := ReadDecision(past.ID, past.Decision)
-		if err != nil {
-			continue
-		}
-		list = append(list, PastOf(message.Text, message.Time, decided.Matches, decided.Rejected))
 	}
 	return conversation.Replay(list, among, at)
+}
+
+// Decided is a message of a user, of the ledger, as a conversation goes on from it; false for one that
+// is not decided, or damaged.
+func Decided(past ledger.Past) (conversation.Past, bool) {
+	var message StoredMessage
+	if exactjson.Unmarshal([]byte(past.Message), &message) != nil || message.Actor == matcher.ActorAgent || past.Decision == "" {
+		return conversation.Past{}, false
+	}
+	decided, err := ReadDecision(past.ID, past.Decision)
+	return PastOf(message.Text, message.Time, decided.Matches, decided.Rejected), err == nil
 }
 
 // PastOf is a decided message of a user as a conversation goes on from it.

@@ -1,5 +1,5 @@
 // Package sealing walks all that holds sealed credentials in Redis: apps, the repositories of apps
-// and sessions, and calls that are owed, deferred or failed. It counts by which key they are sealed,
+// and sessions with their versions, and calls that are owed, deferred or failed. It counts by which key they are sealed,
 // and seals them anew with the newest. The service goes on meanwhile.
 //
 // What is sealed anew is the same credential of the same definition: no revision changes, no event is
@@ -15,6 +15,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/redis/go-redis/v9"
@@ -57,7 +58,7 @@ func (w Walk) Run(ctx context.Context) (p Progress, err error) {
 		if err := w.fields(ctx, places[keyspace.KindApp], "record", w.treat(ctx, &p, &p.Tally.Apps, w.Sealer.Reseal)); err != nil {
 			return err
 		}
-		for _, place := range places[keyspace.KindRepos] {
+		for _, place := range slices.Concat(places[keyspace.KindRepos], places[keyspace.KindVersions]) {
 			if err := w.repositories(ctx, place, w.treat(ctx, &p, &p.Tally.Repositories, w.Sealer.Reseal)); err != nil {
 				return err
 			}
@@ -106,7 +107,7 @@ func (w Walk) fields(ctx context.Context, places []keyspace.Place, field string,
 	return nil
 }
 
-// repositories hands out those of an app or of one of its sessions.
+// repositories hands out those of an app or of one of its sessions, or the versions of one.
 func (w Walk) repositories(ctx context.Context, place keyspace.Place, do func([]item) error) error {
 	for cursor := uint64(0); ; {
 		pairs, next, err := w.DB.HScan(ctx, place.Key(), cursor, "", together).Result()
@@ -115,6 +116,9 @@ func (w Walk) repositories(ctx context.Context, place keyspace.Place, do func([]
 		}
 		var items []item
 		for pair := range slices.Chunk(pairs, 2) {
+			if _, err := strconv.Atoi(pair[0]); place.Kind == keyspace.KindVersions && (err != nil || pair[1] == "") {
+				continue // what is said of a version, and one that is a deletion
+			}
 			items = append(items, item{place, pair[0], pair[1]})
 		}
 		if err := do(items); err != nil || next == 0 {

@@ -83,7 +83,7 @@ func (p *Process) scopeOf(test *files.Test) (scope.Scope, error) {
 	}
 	for _, name := range test.Tools {
 		if !found[name] {
-			return scope.Scope{}, fmt.Errorf("the files have no tool %q", name)
+			return scope.Scope{}, fmt.Errorf("there is no tool %q", name)
 		}
 	}
 	return scope.Of(p.App, some), nil

@@ -42,7 +42,7 @@ type TestReport struct {
 
 // TurnReport is what came of one message.
 type TurnReport struct {
-	Line    int    `json:"line"`
+	Line    int    `json:"line,omitempty"` // 0 where it stands in no file
 	User    string `json:"user"`
 	Verdict string `json:"verdict"`
 	// Expected are in the words of the test.

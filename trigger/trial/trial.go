@@ -12,6 +12,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"earshot/repositories/files"
 	"earshot/trigger/conversation"
@@ -87,10 +89,22 @@ const (
 // Run holds the conversations of the tests on a stage, one after another, and reports what
 // came of them. A test whose conversation cannot go on ends there, and has failed.
 func Run(ctx context.Context, tests []*files.Test, on Stage) *Report {
-	report := &Report{}
-	for _, test := range tests {
-		report.Tests = append(report.Tests, hold(ctx, test, on))
+	return runAll(ctx, tests, on, 1)
+}
+
+// runAll is Run with that many tests under way at once.
+func runAll(ctx context.Context, tests []*files.Test, on Stage, atOnce int) *Report {
+	report := &Report{Tests: make([]TestReport, len(tests))}
+	var next atomic.Int64
+	var work sync.WaitGroup
+	for range atOnce {
+		work.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(tests); i = int(next.Add(1)) - 1 {
+				report.Tests[i] = hold(ctx, tests[i], on)
+			}
+		})
 	}
+	work.Wait()
 	report.sum()
 	return report
 }

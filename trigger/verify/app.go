@@ -184,7 +184,8 @@ return faults
 // keyOfApp is a key that goes with its app; empty for one that stays.
 func keyOfApp(place keyspace.Place) string {
 	switch place.Kind {
-	case keyspace.KindRepos, keyspace.KindAppKeys, keyspace.KindKeyUses, keyspace.KindSourced, keyspace.KindExplained, keyspace.KindAudit, keyspace.KindWebhook, keyspace.KindResends:
+	case keyspace.KindRepos, keyspace.KindAppKeys, keyspace.KindKeyUses, keyspace.KindSourced, keyspace.KindExplained, keyspace.KindAudit, keyspace.KindWebhook, keyspace.KindResends,
+		keyspace.KindTests, keyspace.KindVersions, keyspace.KindVersioned:
 		return place.Key()
 	}
 	return ""

@@ -125,7 +125,7 @@ func (w *walk) keys(ctx context.Context) error {
 		keyspace.KindTriggers: w.places, keyspace.KindPending: w.places, keyspace.KindFailed: w.places,
 		keyspace.KindApp: w.places, keyspace.KindSessions: w.places, keyspace.KindRecent: w.places, keyspace.KindUsers: w.users, keyspace.KindExplained: w.places,
 		keyspace.KindAppKeys: w.places, keyspace.KindKeyUses: w.places, keyspace.KindSourced: w.places,
-		keyspace.KindWebhook: w.places, keyspace.KindResends: w.places,
+		keyspace.KindWebhook: w.places, keyspace.KindResends: w.places, keyspace.KindTests: w.places, keyspace.KindVersions: w.places, keyspace.KindVersioned: w.places,
 	}
 	for kind := range lives {
 		looks[kind] = w.places

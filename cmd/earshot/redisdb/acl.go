@@ -30,7 +30,7 @@ var permitted = []struct {
 	// Scripts.
 	{"eval", []any{"EVAL", "return 1", 1, probeKey}}, {"evalsha", []any{"EVALSHA", strings.Repeat("0", 40), 1, probeKey}},
 	// All keys.
-	{"del", []any{"DEL", probeKey}}, {"exists", []any{"EXISTS", probeKey}}, {"pexpire", []any{"PEXPIRE", probeKey, 1}}, {"pttl", []any{"PTTL", probeKey}},
+	{"del", []any{"DEL", probeKey}}, {"exists", []any{"EXISTS", probeKey}}, {"persist", []any{"PERSIST", probeKey}}, {"pexpire", []any{"PEXPIRE", probeKey, 1}}, {"pttl", []any{"PTTL", probeKey}},
 	// Texts and numbers.
 	{"decrby", []any{"DECRBY", probeKey, 1}}, {"get", []any{"GET", probeKey}}, {"getex", []any{"GETEX", probeKey}},
 	{"incrby", []any{"INCRBY", probeKey, 1}}, {"set", []any{"SET", probeKey, 1, "PX", 1}},

@@ -1,0 +1,119 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/labstack/echo/v4"
+
+	"earshot/api/answer"
+	"earshot/api/auth"
+	"earshot/repositories"
+	"earshot/repositories/audit"
+	"earshot/repositories/fault"
+	"earshot/repositories/store"
+)
+
+// VersionStore has the versions of the repositories of an app.
+type VersionStore interface {
+	Versions(ctx context.Context, appID, repositoryID string, before, limit int) (items []store.Version, next int, err error)
+	// Version returns a version with its definition; nil where the write has removed the repository.
+	Version(ctx context.Context, appID, repositoryID string, number int) (store.Version, *repositories.Repository, error)
+	// ToVersion is the change that writes a version again; store.ErrDeleted where it has no definition.
+	ToVersion(ctx context.Context, appID, repositoryID string, number int) (store.RepositoryChange, error)
+	// NextRepository is what a change would write, or why it cannot.
+	NextRepository(ctx context.Context, change store.RepositoryChange) (*repositories.Repository, error)
+}
+
+// versions serves the versions of an app's repositories.
+type versions struct {
+	store  VersionStore
+	writer RepositoryWriter
+	notes  notes
+}
+
+func (h versions) routes() []route {
+	const all = ofApp + "/repositories/:repositoryId/versions"
+	return []route{
+		{method: http.MethodGet, path: all, handle: h.list, query: pageQuery},
+		{method: http.MethodGet, path: all + "/:version", handle: h.get},
+		{method: http.MethodPost, path: all + "/:version/restore", handle: withCondition(h.restore), tagged: true, act: audit.ChangeRepository},
+	}
+}
+
+// checkVersion takes the number of a version.
+func checkVersion(text string) error {
+	if n, err := strconv.Atoi(text); err != nil || n < 1 || strconv.Itoa(n) != text {
+		return errors.New("must be the number of a version, from 1")
+	}
+	return nil
+}
+
+func numberOf(c echo.Context) int {
+	n, _ := strconv.Atoi(c.Param("version")) // was checked
+	return n
+}
+
+func (h versions) list(c echo.Context) error {
+	page, err := pageByID(c)
+	if err != nil {
+		return err
+	}
+	before := 0
+	if page.After != "" {
+		if checkVersion(page.After) != nil {
+			return answer.BadCursor()
+		}
+		before, _ = strconv.Atoi(page.After)
+	}
+	items, next, err := h.store.Versions(c.Request().Context(), c.Param("appId"), c.Param("repositoryId"), before, page.Limit)
+	cursor := ""
+	if next > 0 {
+		cursor = strconv.Itoa(next)
+	}
+	return listByID(c, items, cursor, err)
+}
+
+// shownVersion is a version with its definition, null where there is none.
+type shownVersion struct {
+	store.Version
+	Definition *repositories.Repository `json:"definition"`
+}
+
+func (h versions) get(c echo.Context) error {
+	version, definition, err := h.store.Version(c.Request().Context(), c.Param("appId"), c.Param("repositoryId"), numberOf(c))
+	if err != nil {
+		return err
+	}
+	shown := shownVersion{Version: version}
+	if definition != nil {
+		whole := withTools(definition)
+		shown.Definition = &whole
+	}
+	return answer.JSON(c, http.StatusOK, shown)
+}
+
+// restore writes a version as the newest one, with the checks of a PUT.
+func (h versions) restore(c echo.Context, on store.Condition) error {
+	change, err := h.store.ToVersion(c.Request().Context(), c.Param("appId"), c.Param("repositoryId"), numberOf(c))
+	if err != nil {
+		return err
+	}
+	change.On = on
+	stored, created, err := h.writer.ChangeRepository(c.Request().Context(), change.Granting(auth.PrincipalOf(c).Owner()))
+	if err != nil {
+		return err
+	}
+	return tagged(c, answer.Created(created), stored.Revision, notedRepository{withTools(stored), h.notes.on(c.Request().Context(), stored.Scope(), stored)})
+}
+
+// versionFault names a version that a body asks for and that is not there.
+func versionFault(id string, err error) error {
+	var missing *repositories.NotFoundError
+	if errors.Is(err, store.ErrDeleted) || errors.As(err, &missing) {
+		return fault.List{{Pointer: fault.Point("repositories", id, "version"), Detail: err.Error()}}
+	}
+	return err
+}

@@ -1,0 +1,121 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/keyspace"
+)
+
+// maxTests is how many tests an app may keep.
+const maxTests = 200
+
+// Test is an expected conversation that an app keeps. What is in the Body package files reads.
+type Test struct {
+	Name    string          `json:"name"`
+	Updated time.Time       `json:"updated"`
+	Body    json.RawMessage `json:"test"`
+}
+
+type testRecords struct {
+	*core
+	appReads *appReads
+}
+
+// putTest keeps a test.
+//
+//	KEYS app tests
+//	ARGV name stored most
+//	=>   created, ok, noapp, or full
+var putTest = keyspace.NewScript(`
+KEYS app tests
+ARGV name stored most
+if redis.call('EXISTS', @app) == 0 then return 'noapp' end
+if redis.call('HEXISTS', @tests, $name) == 0 and redis.call('HLEN', @tests) >= tonumber($most) then return 'full' end
+return redis.call('HSET', @tests, $name, $stored) == 1 and 'created' or 'ok'
+`)
+
+// PutTest keeps a test, in place of one of the same name.
+//
+// Errors: repositories.ErrNotFound without the app, a *repositories.LimitError, keyspace.ErrUnavailable.
+func (s *testRecords) PutTest(ctx context.Context, appID, name string, body json.RawMessage) (test *Test, created bool, err error) {
+	test = &Test{Name: name, Updated: s.now().UTC(), Body: body}
+	text, err := exactjson.Encode(test)
+	if err != nil {
+		return nil, false, err
+	}
+	k := keyspace.KeysOf(appID)
+	reply, err := putTest.Run(ctx, s.db, []string{k.App(), keyspace.Tests(k)}, name, text, maxTests)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case reply == "noapp":
+		return nil, false, &repositories.NotFoundError{Kind: "app", ID: appID}
+	case reply == "full":
+		return nil, false, &repositories.LimitError{Limit: "tests", Most: maxTests, Fixed: true}
+	}
+	return test, reply == "created", nil
+}
+
+// Test returns a test, or repositories.ErrNotFound.
+func (s *testRecords) Test(ctx context.Context, appID, name string) (*Test, error) {
+	stored, err := s.db.HGet(ctx, keyspace.Tests(keyspace.KeysOf(appID)), name).Result()
+	if errors.Is(err, redis.Nil) {
+		return nil, &repositories.NotFoundError{Kind: "test", ID: name}
+	}
+	if err != nil {
+		return nil, keyspace.Unavailable(err)
+	}
+	return readTest(stored)
+}
+
+func readTest(stored string) (*Test, error) {
+	test := &Test{}
+	return test, exactjson.Unmarshal([]byte(stored), test)
+}
+
+// Tests lists the tests of an app by name, the first limit after the given one, and no more than fit on a page.
+func (s *testRecords) Tests(ctx context.Context, appID, after string, limit int) (items []*Test, next string, err error) {
+	if _, err := s.appReads.App(ctx, appID); err != nil {
+		return nil, "", err
+	}
+	key := keyspace.Tests(keyspace.KeysOf(appID))
+	names, err := s.db.HKeys(ctx, key).Result()
+	if err != nil {
+		return nil, "", keyspace.Unavailable(err)
+	}
+	slices.Sort(names)
+	names, next = cut(names[sort.Search(len(names), func(i int) bool { return names[i] > after }):], limit)
+	items = []*Test{}
+	room := repositories.Room{}
+	for _, name := range names {
+		test, err := s.Test(ctx, appID, name)
+		switch {
+		case errors.Is(err, repositories.ErrNotFound): // deleted since
+			continue
+		case err != nil:
+			return nil, "", err
+		case !room.Takes(test):
+			return items, items[len(items)-1].Name, nil
+		}
+		items = append(items, test)
+	}
+	return items, next, nil
+}
+
+// DeleteTest removes a test, or returns repositories.ErrNotFound.
+func (s *testRecords) DeleteTest(ctx context.Context, appID, name string) error {
+	removed, err := s.db.HDel(ctx, keyspace.Tests(keyspace.KeysOf(appID)), name).Result()
+	if err == nil && removed == 0 {
+		return &repositories.NotFoundError{Kind: "test", ID: name}
+	}
+	return keyspace.Unavailable(err)
+}

@@ -1,0 +1,366 @@
+package trial
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"earshot/matcher"
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/files"
+	"earshot/trigger"
+	"earshot/trigger/conversation"
+	"earshot/trigger/query"
+	"earshot/trigger/scope"
+)
+
+// Bounds of a rehearsal.
+const (
+	// MostMessages is how many messages are tried by words, and MostByModel by a model, which costs money.
+	MostMessages = 1000
+	MostByModel  = 50
+	// mostTime is how long a rehearsal may take; what is not tried by then is left out.
+	mostTime = time.Minute
+	// byWords is how many messages are under work at once without a model, of the cores that others
+	// need as well, and byModel how many wait for one.
+	byWords = 2
+	byModel = 8
+)
+
+// DefaultModel, as the model of a rehearsal, is the one that the app's messages are matched by.
+const DefaultModel = "default"
+
+// Engine has what was said, and tries it. trigger.Engine implements it.
+type Engine interface {
+	LastSaid(ctx context.Context, appID string, most int) ([]trigger.Said, error)
+	Try(ctx context.Context, said trigger.Said, over scope.Scope, by matcher.Matcher) (trigger.Rehearsed, error)
+	// Read reads the tools in scope of an app.
+	Read(ctx context.Context, appID, sessionID string) (scope.Scope, error)
+}
+
+// Rehearser says what a change of tools would do. All fields but Models are required.
+type Rehearser struct {
+	Engine Engine
+	// Words decides by words alone. Models is the matcher of a service that has a model; nil without one.
+	Words, Models matcher.Matcher
+	// History is how many earlier messages a matcher sees.
+	History int
+	Now     func() time.Time
+}
+
+// Change is a change of tools, and what it is tried on.
+type Change struct {
+	AppID string
+	// Repositories are those that change, as they would be.
+	Repositories []*repositories.Repository
+	// Messages is how many of the last ones are tried.
+	Messages int
+	Tests    []*files.Test
+	// Model decides; empty: the words.
+	Model string
+}
+
+// Outcome is what a change would do. Its JSON is the answer of the REST call.
+type Outcome struct {
+	Model    string        `json:"model"` // empty: the words decided
+	Messages Counts        `json:"messages"`
+	Differs  []Differing   `json:"differing"` // the newest first
+	More     int           `json:"moreDiffering,omitempty"`
+	Tests    []TestOutcome `json:"tests"`
+	Before   Spent         `json:"before"`
+	After    Spent         `json:"after"`
+	Notes    []string      `json:"notes"`
+}
+
+// Counts say how messages would come out, of those that were tried. Each is one of the others.
+type Counts struct {
+	Tried          int `json:"tried"`
+	Same           int `json:"same"`
+	Fires          int `json:"fires"`          // a tool more fires
+	NoLonger       int `json:"noLonger"`       // a tool that fired does not
+	OtherTool      int `json:"otherTool"`      // both
+	OtherValues    int `json:"otherValues"`    // the same tools, with other values
+	OtherRejection int `json:"otherRejection"` // the same fires, and another call lacks values
+	Undecided      int `json:"undecided"`      // no model answered
+}
+
+// Ways in which a message comes out otherwise, as in Counts.
+const (
+	same           = "same"
+	fires          = "fires"
+	noLonger       = "noLonger"
+	otherTool      = "otherTool"
+	otherValues    = "otherValues"
+	otherRejection = "otherRejection"
+	undecided      = "undecided"
+)
+
+func (c *Counts) add(change string) {
+	c.Tried++
+	of := map[string]*int{
+		same: &c.Same, fires: &c.Fires, noLonger: &c.NoLonger, otherTool: &c.OtherTool,
+		otherValues: &c.OtherValues, otherRejection: &c.OtherRejection, undecided: &c.Undecided,
+	}
+	*of[change]++
+}
+
+// Differing is a message that would come out otherwise.
+type Differing struct {
+	SessionID string    `json:"sessionId"`
+	MessageID string    `json:"messageId"`
+	Time      time.Time `json:"ts"`
+	Text      string    `json:"text"`
+	Change    string    `json:"change"`
+	Before    Result    `json:"before"`
+	After     Result    `json:"after"`
+}
+
+// Result is what comes of a message.
+type Result struct {
+	Fired    []Fired     `json:"fired"`
+	Rejected []Rejection `json:"rejected"`
+	Why      string      `json:"why"`
+}
+
+// Fired is a tool that fires, with its values.
+type Fired struct {
+	RepositoryID string         `json:"repositoryId"`
+	Name         string         `json:"name"`
+	Values       map[string]any `json:"values"`
+}
+
+// Rejection is a tool that is meant, with the values that lack or are wrong.
+type Rejection struct {
+	RepositoryID string   `json:"repositoryId"`
+	Name         string   `json:"name"`
+	Missing      []string `json:"missing"`
+}
+
+// TestOutcome is what would become of a test: of its messages those that come out otherwise than expected.
+type TestOutcome struct {
+	Name   string     `json:"name"`
+	Before TestReport `json:"before"`
+	After  TestReport `json:"after"`
+}
+
+// Spent is what it took to try all with the same tools.
+type Spent struct {
+	Milliseconds     int64 `json:"ms"`
+	ModelRequests    int64 `json:"modelRequests"`
+	PromptTokens     int64 `json:"promptTokens"`
+	CompletionTokens int64 `json:"completionTokens"`
+	Passed           int   `json:"passed"` // tests
+}
+
+// NoModelError means that a rehearsal asks for a model where none is configured.
+type NoModelError struct{ Model string }
+
+// Error says what to do.
+func (e *NoModelError) Error() string {
+	return fmt.Sprintf("model %q cannot be asked, as no model is configured here; leave model out to have the words decide", e.Model)
+}
+
+// Rehearse says what a change would do: it tries the last messages of the app and tests with the tools
+// as they are and as they would be. It stores, publishes and calls nothing.
+//
+// Errors: *NoModelError, repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
+func (r *Rehearser) Rehearse(ctx context.Context, c Change) (*Outcome, error) {
+	if c.Model != "" && r.Models == nil {
+		return nil, &NoModelError{c.Model}
+	}
+	now, err := r.Engine.Read(ctx, c.AppID, "")
+	if err != nil {
+		return nil, err
+	}
+	said, err := r.Engine.LastSaid(ctx, c.AppID, c.Messages)
+	if err != nil {
+		return nil, err
+	}
+	limited, done := context.WithTimeout(ctx, mostTime)
+	defer done()
+	now.State = askingModel(now.State, c.Model)
+	before := r.run(limited, now, said, c)
+	after := before
+	if len(c.Repositories) > 0 {
+		after = r.run(limited, scope.Of(now.App, changed(now.Repositories, c.Repositories)), said, c)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	return outcomeOf(c, said, before, after), nil
+}
+
+// askingModel is the state of an app whose messages that model decides. What is compiled of its tools is shared.
+func askingModel(state *scope.State, model string) *scope.State {
+	if model == "" || model == DefaultModel {
+		return state
+	}
+	app, next := *state.App, *state
+	app.Settings.LLM.Tools, app.Settings.LLM.When = model, repositories.LLMAlways
+	next.App = &app
+	return &next
+}
+
+// changed are the repositories after a change of some.
+func changed(now, to []*repositories.Repository) []*repositories.Repository {
+	after := slices.DeleteFunc(slices.Clone(now), func(there *repositories.Repository) bool {
+		return slices.ContainsFunc(to, func(next *repositories.Repository) bool { return next.ID == there.ID })
+	})
+	return append(after, to...)
+}
+
+// tried is what came of all that was tried with the same tools.
+type tried struct {
+	results []*Result // of each message; nil if it was not tried
+	faults  []string  // why messages were not decided
+	report  *Report
+	Spent
+}
+
+func (r *Rehearser) run(ctx context.Context, over scope.Scope, said []trigger.Said, c Change) tried {
+	by, atOnce := &metered{Matcher: r.Words}, byWords
+	if c.Model != "" {
+		by.Matcher, atOnce = r.Models, byModel
+	}
+	began, t := r.Now(), tried{results: make([]*Result, len(said))}
+	var next atomic.Int64
+	var mu sync.Mutex
+	var work sync.WaitGroup
+	for range atOnce {
+		work.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(said) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				came, err := r.Engine.Try(ctx, said[i], over, by)
+				if err == nil {
+					t.results[i] = resultOf(came)
+				} else if ctx.Err() == nil {
+					mu.Lock()
+					t.faults = append(t.faults, err.Error())
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	work.Wait()
+	t.report = runAll(ctx, c.Tests, &Process{Matcher: by, App: over.App, Repositories: over.Repositories, History: r.History, Now: r.Now, all: &over}, atOnce)
+	t.Spent = by.used()
+	t.Milliseconds, t.Passed = r.Now().Sub(began).Milliseconds(), t.report.passed()
+	return t
+}
+
+// resultOf is what would have come of a message.
+func resultOf(came trigger.Rehearsed) *Result {
+	r := &Result{Fired: []Fired{}, Rejected: []Rejection{}, Why: came.Why}
+	for _, match := range came.Matches {
+		if match.State != query.StateDuplicate && match.State != query.StateCancelled {
+			r.Fired = append(r.Fired, Fired{match.RepositoryID, match.Name, match.Values})
+		}
+	}
+	for _, one := range came.Rejected {
+		r.Rejected = append(r.Rejected, Rejection{one.RepositoryID, one.Name, conversation.Faulty(one.Missing, one.Errors)})
+	}
+	return r
+}
+
+// changeOf says how two results differ.
+func changeOf(before, after *Result) string {
+	names := func(r *Result) []string {
+		var all []string
+		for _, one := range r.Fired {
+			all = append(all, one.RepositoryID+"/"+one.Name)
+		}
+		slices.Sort(all)
+		return all
+	}
+	lacks := func(some, others []string) bool {
+		return slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(others, one) })
+	}
+	was, is := names(before), names(after)
+	more, less := lacks(is, was), lacks(was, is)
+	equal := func(a, b any) bool { return string(exactjson.EncodeOrNull(a)) == string(exactjson.EncodeOrNull(b)) }
+	switch {
+	case more && less:
+		return otherTool
+	case more:
+		return fires
+	case less:
+		return noLonger
+	case !equal(before.Fired, after.Fired):
+		return otherValues
+	case !equal(before.Rejected, after.Rejected):
+		return otherRejection
+	}
+	return same
+}
+
+// outcomeOf compares what was tried before and after.
+func outcomeOf(c Change, said []trigger.Said, before, after tried) *Outcome {
+	o := &Outcome{Model: c.Model, Differs: []Differing{}, Tests: []TestOutcome{}, Before: before.Spent, After: after.Spent, Notes: []string{}}
+	room := repositories.Room{}
+	for i, one := range said {
+		was, is := before.results[i], after.results[i]
+		if was == nil || is == nil {
+			continue
+		}
+		change := changeOf(was, is)
+		o.Messages.add(change)
+		if change == same {
+			continue
+		}
+		next := Differing{one.SessionID, one.MessageID, one.Time, one.Text, change, *was, *is}
+		if o.More > 0 || !room.Takes(next) {
+			o.More++
+			continue
+		}
+		o.Differs = append(o.Differs, next)
+	}
+	for range max(len(before.faults), len(after.faults)) {
+		o.Messages.add(undecided)
+	}
+	if faults := append(before.faults, after.faults...); len(faults) > 0 {
+		o.Notes = append(o.Notes, "Some messages were not decided: "+faults[0]+".")
+	}
+	if left := len(said) - o.Messages.Tried; left > 0 {
+		o.Notes = append(o.Notes, fmt.Sprintf("%d of %d messages were not tried, as that takes longer than %s.", left, len(said), mostTime))
+	}
+	if c.Model == "" {
+		o.Notes = append(o.Notes, "The words decided, and no model was asked.")
+	}
+	for i, test := range before.report.Tests {
+		o.Tests = append(o.Tests, TestOutcome{test.Name, test.failing(), after.report.Tests[i].failing()})
+	}
+	return o
+}
+
+// failing is a report without the messages that came out as expected, and without lines: no file has it.
+func (t TestReport) failing() TestReport {
+	t.Line, t.Turns = 0, slices.DeleteFunc(slices.Clone(t.Turns), func(turn TurnReport) bool { return turn.Verdict == Right })
+	for i := range t.Turns {
+		t.Turns[i].Line = 0
+	}
+	return t
+}
+
+// metered counts what a matcher asks of models.
+type metered struct {
+	matcher.Matcher
+	requests, prompt, completion atomic.Int64
+}
+
+// Match implements matcher.Matcher.
+func (m *metered) Match(ctx context.Context, request matcher.Request) (matcher.Result, error) {
+	result, err := m.Matcher.Match(ctx, request)
+	for _, asked := range matcher.TraceOf(ctx).Exchanges { // package trigger records all of them
+		m.requests.Add(1)
+		m.prompt.Add(int64(asked.PromptTokens))
+		m.completion.Add(int64(asked.CompletionTokens))
+	}
+	return result, err
+}
+
+func (m *metered) used() Spent {
+	return Spent{ModelRequests: m.requests.Load(), PromptTokens: m.prompt.Load(), CompletionTokens: m.completion.Load()}
+}
