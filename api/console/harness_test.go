@@ -177,3 +177,14 @@ func (s *service) fired(tool string) string {
 	require.NotEmpty(s.t, found.Items, tool)
 	return found.Items[0].TriggerID
 }
+
+// form sends a form as a browser without a script does, and returns the page that it leads to.
+func (s *service) form(t testing.TB, path, fields string) string {
+	t.Helper()
+	answer, err := http.Post(s.url+path, "application/x-www-form-urlencoded", strings.NewReader(fields))
+	require.NoError(t, err)
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	return string(text)
+}

@@ -21,6 +21,8 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 	s.says("s1", "m2", "When are you open?")
 	s.says("s1", "m3", "What a lovely day it is")
 	s.says("s1", "m4", "book me an appointment")
+	s.rest("PUT", "/v1/apps/clinic/tests/a%20lovely%20day", `{"chat":[{"user":"What a lovely day it is","expect":{"none":true}}]}`, nil)
+	s.clinic() // in a second version
 	b := s.open(t)
 	b.visit("/console")
 	b.reads("h1", "Sign in")
@@ -34,6 +36,11 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 		{"session rejected", "/console/apps/clinic/sessions/s1?message=m4", "desk is required"},
 		{"session unmatched", "/console/apps/clinic/sessions/s1?message=m3", "lovely"},
 		{"session new", "/console/apps/clinic/sessions/s9", "Nothing was said"},
+		{"mend", "/console/apps/clinic/sessions/s1/messages/m3/mend?of=desk/opening-hours", "would come out otherwise"},
+		{"mend no tool", "/console/apps/clinic/sessions/s1/messages/m3/mend", "should have fired"},
+		{"tests", "/console/apps/clinic/tests", "a lovely day"},
+		{"versions", "/console/apps/clinic/versions/desk", "What version 2 changed"},
+		{"version", "/console/apps/clinic/versions/desk?version=1", "Restore version 1"},
 		{"triggers", "/console/apps/clinic/triggers", "404 Not Found"},
 		{"triggers none", "/console/apps/clinic/triggers?value=nowhere&within=1h", "Nothing fits"},
 		{"trigger", "/console/apps/clinic/triggers/" + s.fired("book-appointment"), "Decided"},

@@ -216,6 +216,11 @@ func (v *pageRequest) record(method, path string, body []byte) (*answer.Recorder
 	if err != nil {
 		return nil, err
 	}
+	return v.answered(request)
+}
+
+// answered is the answer to a request that is 2xx.
+func (v *pageRequest) answered(request *http.Request) (*answer.Recorder, error) {
 	got := answer.Record(v.rest, request)
 	if got.Status < http.StatusMultipleChoices {
 		return got, nil

@@ -95,6 +95,8 @@ type conversation struct {
 	Explanation    *explain.Explanation
 	Unexplained    string // why there is none
 	Again          *again
+	Tools          []toolChoice // that the chosen message may be meant for
+	Saved          string       // the tool that has it as an example now
 }
 
 // turn is a message of a conversation. The words that values of the chosen message came
@@ -115,6 +117,7 @@ func sessionPage(v *pageRequest) error {
 	if err != nil {
 		return err
 	}
+	shown.Saved = v.r.URL.Query().Get("saved")
 	return v.render("session", shown.Session, shown)
 }
 
@@ -150,6 +153,9 @@ func (v *pageRequest) conversation(session, message string) (*conversation, erro
 			return nil, err
 		}
 		found = v.evidence(shown.Explanation, entries[chosen])
+		if shown.Tools, err = v.choices(""); err != nil {
+			return nil, err
+		}
 	}
 	for _, entry := range entries[begin:end] {
 		shown.Turns = append(shown.Turns, turn{entry, marked(entry.Text, found[entry.MessageID])})

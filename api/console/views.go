@@ -50,6 +50,7 @@ func parseViews() views {
 		},
 		"dict": dict, "score": func(score *float32) string { return strconv.FormatFloat(float64(*score), 'f', 2, 32) },
 		"repository": repositoryLink, "more": func(all []string) int { return len(all) - 1 }, "plain": unquoted, "came": stateOf,
+		"advice": adviceOn, "compared": compared,
 	}
 	shared := template.Must(template.New("layout.html").Funcs(functions).ParseFS(embedded, "templates/layout.html", "templates/parts.html", "templates/icons.html"))
 	names, _ := embedded.ReadDir("templates") // it is embedded

@@ -76,7 +76,7 @@ for (const part of all("[data-poll]")) {
 
 // Forms with data-swap are sent in the background; links with it are followed there.
 document.addEventListener("submit", async (event) => {
-  const form = event.target, parts = form.dataset.swap;
+  const form = event.target, parts = event.submitter?.dataset.swap ?? form.dataset.swap;
   if (!parts || event.defaultPrevented) return;
   event.preventDefault();
   const data = new URLSearchParams(new FormData(form, event.submitter));
@@ -123,6 +123,19 @@ document.addEventListener("click", (event) => {
   field.value = example.textContent;
   field.focus();
 });
+
+// Words of an example are selected, and a parameter marks them as its value; what that does is rehearsed at once.
+for (const form of all("[data-marking]")) {
+  const text = $("textarea", form), marks = $("[data-marks]", form), rehearse = $("[data-rehearse]", form);
+  if (marks) marks.hidden = false;
+  form.addEventListener("click", (event) => {
+    const button = event.target.closest("[data-mark]");
+    if (!button || text.selectionStart === text.selectionEnd) return;
+    const words = text.value.slice(text.selectionStart, text.selectionEnd), inner = words.trim();
+    text.setRangeText(words.replace(inner, () => `[${inner}](${button.dataset.mark})`), text.selectionStart, text.selectionEnd, "end");
+    form.requestSubmit(rehearse);
+  });
+}
 
 // A fault of an editor leads to its place in the text.
 document.addEventListener("click", (event) => {

@@ -1,0 +1,179 @@
+package console
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"earshot/repositories/annotations"
+	"earshot/repositories/exactjson"
+	"earshot/repositories/plaintext"
+	"earshot/trigger/query"
+	"earshot/trigger/scope"
+)
+
+// mending is the body of the page on which a message becomes an example of a tool.
+type mending struct {
+	Session, Message  string
+	Repository, Tool  string
+	Text              string // of the message
+	Example           string // with values marked
+	Parameters        []string
+	Others            []toolChoice
+	Rehearsal         rehearsal
+	Fault             *problem
+	Known             bool // the tool has this example already
+	revision, changed string
+}
+
+// toolChoice is a tool that a message may be meant for.
+type toolChoice struct{ Repository, Name string }
+
+// Value is how a form names the tool.
+func (t toolChoice) Value() string { return t.Repository + "/" + t.Name }
+
+// choices are the tools of the app that a message may be an example of.
+func (v *pageRequest) choices(session string) (all []toolChoice, err error) {
+	var found list[scope.Tool]
+	err = v.get(owner(v.app(), session)+"/tools?limit=200", &found)
+	if refused(err, http.StatusForbidden) != nil {
+		return nil, nil
+	}
+	for _, one := range found.Items {
+		all = append(all, toolChoice{one.RepositoryID, one.Name})
+	}
+	return all, err
+}
+
+// mendPage rehearses the example of a message; POST of it with do=save keeps it.
+func mendPage(v *pageRequest) error {
+	asked := v.r.URL.Query()
+	if v.r.Method == http.MethodPost {
+		asked = v.r.PostForm
+	}
+	shown, err := v.mending(asked)
+	if err != nil {
+		return err
+	}
+	if asked.Get("do") == "save" && shown.changed != "" {
+		err := v.putUnchanged(shown)
+		if err == nil {
+			return v.redirect(link("apps", v.app(), "sessions", shown.Session) + "?message=" + url.QueryEscape(shown.Message) + "&saved=" + url.QueryEscape(shown.Tool) + "#why")
+		}
+		if refused(err, http.StatusUnauthorized) != nil {
+			return err
+		}
+		shown.Fault = problemOf(err)
+		return v.renderStatus(shown.Fault.Status, "mend", shown.Tool, shown)
+	}
+	if shown.changed != "" {
+		shown.Rehearsal, err = v.rehearsed(map[string]any{"tests": true, "repositories": map[string]any{
+			shown.Repository: map[string]any{"definition": json.RawMessage(shown.changed)},
+		}})
+		if err != nil {
+			return err
+		}
+	}
+	return v.render("mend", shown.Tool, shown)
+}
+
+// mending reads the message and the tool, and makes the definition with the example.
+func (v *pageRequest) mending(asked url.Values) (mending, error) {
+	shown := mending{Session: v.session(), Message: v.r.PathValue("message"), Example: strings.TrimSpace(asked.Get("example"))}
+	shown.Repository, shown.Tool, _ = strings.Cut(asked.Get("of"), "/")
+	var said query.Entry
+	if err := v.get(v1("apps", v.app(), "sessions", shown.Session, "messages", shown.Message), &said); err != nil {
+		return shown, err
+	}
+	shown.Text = said.Text
+	if shown.Example == "" {
+		shown.Example = strings.ReplaceAll(plaintext.Text(said.Text), "[", `\[`)
+	}
+	var err error
+	if shown.Others, err = v.choices(""); err != nil {
+		return shown, err
+	}
+	if shown.Tool == "" {
+		return shown, nil
+	}
+	got, err := v.record(http.MethodGet, v1("apps", v.app(), "repositories", shown.Repository), nil)
+	if err != nil {
+		return shown, err
+	}
+	shown.revision = got.Header().Get("ETag")
+	var found list[scope.Tool]
+	if err := v.get(owner(v.app(), "")+"/tools?name="+url.QueryEscape(shown.Tool), &found); err != nil {
+		return shown, err
+	}
+	for _, one := range found.Items {
+		var schema struct {
+			Properties json.RawMessage `json:"properties"`
+		}
+		if err := json.Unmarshal(one.InputSchema, &schema); err != nil {
+			return shown, err
+		}
+		if shown.Parameters, _, err = membersOf(schema.Properties); err != nil {
+			return shown, err
+		}
+	}
+	shown.changed, shown.Known, err = withExample(got.Body.Bytes(), shown.Tool, shown.Example)
+	return shown, err
+}
+
+// putUnchanged writes the definition with the example, unless somebody has written it since it was read.
+func (v *pageRequest) putUnchanged(m mending) error {
+	request, err := v.restRequest(http.MethodPut, v1("apps", v.app(), "repositories", m.Repository), []byte(m.changed))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("If-Match", m.revision)
+	_, err = v.answered(request)
+	return err
+}
+
+// answeredOnly are the members of a repository that only its answer has.
+var answeredOnly = []string{"appId", "repositoryId", "created", "updated", "notes"}
+
+// withExample is a repository, as REST answers with it, as the body of a PUT in which a tool has one example more. All
+// that stands in it stays in its order, which tells models something. known says that the tool has the example.
+func withExample(stored []byte, tool, example string) (body string, known bool, err error) {
+	names, members, err := membersOf(stored)
+	if err != nil {
+		return "", false, err
+	}
+	var parts []string
+	for _, name := range names {
+		if !slices.Contains(answeredOnly, name) {
+			parts = append(parts, string(exactjson.EncodeOrNull(name))+":"+string(members[name]))
+		}
+	}
+	body = "{" + strings.Join(parts, ",") + "}"
+	var found struct {
+		Tools []struct {
+			Name     string   `json:"name"`
+			Examples []string `json:"examples"`
+		} `json:"tools"`
+	}
+	if err := json.Unmarshal(stored, &found); err != nil {
+		return "", false, err
+	}
+	for i, one := range found.Tools {
+		if one.Name != tool {
+			continue
+		}
+		if slices.ContainsFunc(one.Examples, func(given string) bool { return annotations.Plain(given) == annotations.Plain(example) }) {
+			known = true
+		}
+		place := "/tools/" + strconv.Itoa(i)
+		examples := string(exactjson.EncodeOrNull(append(one.Examples, example)))
+		if from, to, is := span(body, flaw{Pointer: place + "/examples"}); is && one.Examples != nil {
+			return body[:from] + examples + body[to:], known, nil
+		}
+		from, _, _ := span(body, flaw{Pointer: place}) // it was read there
+		return body[:from] + `{"examples":` + examples + "," + body[from+1:], known, nil
+	}
+	return "", false, &problem{Status: http.StatusNotFound, Title: "No such tool", Detail: "the repository has no tool of this name any more"}
+}
