@@ -34,7 +34,7 @@ var accessGroups = []struct {
 	{auth.Access{Scopes: []store.Permission{store.PermitApp}}, []string{
 		"GET " + ofApp, "PUT " + ofApp, "PATCH " + ofApp,
 		"POST " + ofApp + "/keys", "GET " + ofApp + "/keys", "DELETE " + ofApp + "/keys/:keyId",
-		"GET " + ofApp + "/sources", "GET " + ofApp + "/audit", "GET " + ofApp + "/usage",
+		"GET " + ofApp + "/sources", "GET " + ofApp + "/audit", "GET " + ofApp + "/usage", "GET " + ofApp + "/usage/hosts",
 		"GET " + ofApp + "/webhooks", "GET " + ofApp + "/webhooks/:webhookName/deliveries", "POST " + ofApp + "/webhooks/:webhookName/resend",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTools}}, []string{
@@ -75,7 +75,7 @@ var accessGroups = []struct {
 		"POST " + ofApp + "/mcp", "POST " + ofApp + "/mcp/:repositoryId",
 		"POST " + ofApp + "/triggers", "GET " + ofApp + "/triggers", "DELETE " + ofApp + "/triggers",
 		"GET " + ofApp + "/triggers/:triggerId", "DELETE " + ofApp + "/triggers/:triggerId", "POST " + ofApp + "/triggers/:triggerId/retry",
-		"POST " + ofApp + "/triggers/retry",
+		"POST " + ofApp + "/triggers/retry", "GET " + ofApp + "/backlog",
 	}},
 	{auth.Access{Scopes: []store.Permission{store.PermitTriggers}, FrontEnd: true}, []string{
 		"POST " + ofSession + "/triggers", // of a token with source ui only

@@ -28,7 +28,7 @@ var permitted = map[string]string{
 	"GET /v1/whoami": "everybody",
 	"GET /v1/apps":   "", "DELETE /v1/apps/{appId}": "",
 	"GET /v1/apps/{appId}": "app", "PUT /v1/apps/{appId}": "app", "PATCH /v1/apps/{appId}": "app",
-	"GET /v1/apps/{appId}/sources": "app", "GET /v1/apps/{appId}/audit": "app", "GET /v1/apps/{appId}/usage": "app",
+	"GET /v1/apps/{appId}/sources": "app", "GET /v1/apps/{appId}/audit": "app", "GET /v1/apps/{appId}/usage": "app", "GET /v1/apps/{appId}/usage/hosts": "app",
 	"GET /v1/apps/{appId}/webhooks": "app", "GET /v1/apps/{appId}/webhooks/{webhookName}/deliveries": "app", "POST /v1/apps/{appId}/webhooks/{webhookName}/resend": "app",
 	"POST /v1/apps/{appId}/keys": "app", "GET /v1/apps/{appId}/keys": "app", "DELETE /v1/apps/{appId}/keys/{keyId}": "app",
 
@@ -66,7 +66,7 @@ var permitted = map[string]string{
 	"POST /v1/apps/{appId}/sessions/{sessionId}/mcp": "triggers token", "POST /v1/apps/{appId}/sessions/{sessionId}/mcp/{repositoryId}": "triggers token",
 
 	"POST /v1/apps/{appId}/sessions/{sessionId}/triggers": "triggers token", "GET /v1/apps/{appId}/sessions/{sessionId}/triggers": "messages triggers",
-	"POST /v1/apps/{appId}/triggers": "triggers", "GET /v1/apps/{appId}/triggers": "triggers",
+	"POST /v1/apps/{appId}/triggers": "triggers", "GET /v1/apps/{appId}/triggers": "triggers", "GET /v1/apps/{appId}/backlog": "triggers",
 	"GET /v1/apps/{appId}/triggers/{triggerId}": "triggers", "POST /v1/apps/{appId}/triggers/{triggerId}/retry": "triggers",
 	"POST /v1/apps/{appId}/triggers/{triggerId}/answer": "triggers token", "POST /v1/apps/{appId}/triggers/{triggerId}/confirm": "triggers token",
 	"POST /v1/apps/{appId}/triggers/{triggerId}/deny": "triggers token", "POST /v1/apps/{appId}/triggers/{triggerId}/cancel": "triggers token",

@@ -302,6 +302,8 @@ type Triggers interface {
 	Fire(ctx context.Context, direct trigger.Direct) (json.RawMessage, error)
 	Triggers(ctx context.Context, query query.Triggers) (items []query.Record, next string, err error)
 	Trigger(ctx context.Context, appID, triggerID string) (query.Record, error)
+	// Backlog counts the pending and the failed triggers of an app.
+	Backlog(ctx context.Context, appID string) (query.Backlog, error)
 	// Answer gives the answer to a trigger that waits for one; the first holds.
 	Answer(ctx context.Context, appID, triggerID string, given effect.Answer) (query.Record, error)
 	// Confirm lets a waiting trigger go, Deny ends it, and Cancel ends one whose effects are deferred; by

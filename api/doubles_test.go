@@ -337,6 +337,11 @@ func (e *engineDouble) Fire(_ context.Context, direct trigger.Direct) (json.RawM
 	return e.answer, e.err
 }
 
+func (e *engineDouble) Backlog(_ context.Context, appID string) (query.Backlog, error) {
+	e.took("Backlog", appID)
+	return query.Backlog{}, e.err
+}
+
 func (e *engineDouble) SessionsIn(_ context.Context, appID, state string) (map[string]bool, error) {
 	e.took("SessionsIn", appID, state)
 	return nil, e.err

@@ -100,10 +100,15 @@ func idOf(cursor string) string {
 
 // listByID answers with a page of such a list.
 func listByID[T any](c echo.Context, items []T, next string, err error) error {
-	if next != "" {
-		next = base64.RawURLEncoding.EncodeToString([]byte(idMark + next))
+	return answer.List(c, items, cursorOf(next), err)
+}
+
+// cursorOf is the cursor that stands for an id; empty for none.
+func cursorOf(id string) string {
+	if id == "" {
+		return ""
 	}
-	return answer.List(c, items, next, err)
+	return base64.RawURLEncoding.EncodeToString([]byte(idMark + id))
 }
 
 // listNamed answers with a page of a list that is read as a whole, in the order of its names.

@@ -62,6 +62,7 @@ func (h triggers) routes() []route {
 		{method: http.MethodPost, path: session, handle: withBody(h.fire), nats: "trigger", reads: true, kind: admission.Turn, counts: ratelimit.Triggers},
 		{method: http.MethodGet, path: app, handle: h.list, nats: "triggers", query: appQuery},
 		{method: http.MethodGet, path: session, handle: h.list, nats: "triggers", query: listedQuery},
+		{method: http.MethodGet, path: ofApp + "/backlog", handle: h.backlog},
 		{method: http.MethodGet, path: one, handle: h.get, nats: "get-trigger"},
 		{method: http.MethodDelete, path: one, handle: removes(h.engine, Triggers.Remove, "triggerId"), act: audit.Remove},
 		{method: http.MethodPost, path: one + "/retry", handle: retry, nats: "retry", act: audit.Retry},
@@ -158,6 +159,11 @@ func (a *searchQuery) triggers() query.Triggers {
 		q.Closed = q.SessionID != ""
 	}
 	return q
+}
+
+func (h triggers) backlog(c echo.Context) error {
+	found, err := h.engine.Backlog(c.Request().Context(), c.Param("appId"))
+	return answer.Result(c, http.StatusOK, found, err)
 }
 
 func (h triggers) get(c echo.Context) error {

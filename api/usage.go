@@ -14,7 +14,8 @@ import (
 
 // Usage tells what apps have used. usage.Counter implements it.
 type Usage interface {
-	Days(ctx context.Context, appID string, from, to time.Time) ([]usage.Day, error)
+	Read(ctx context.Context, appID string, by usage.Step, from, to time.Time) (list []usage.Used, total usage.Used, err error)
+	Hosts(ctx context.Context, appID string, by usage.Step, from, to time.Time) ([]usage.Host, error)
 }
 
 // usages serves what apps have used.
@@ -24,34 +25,93 @@ type usages struct {
 }
 
 func (h usages) routes() []route {
-	return []route{{method: http.MethodGet, path: ofApp + "/usage", handle: h.list, query: append([]string{"from", "to"}, pageQuery...)}}
+	return []route{
+		{method: http.MethodGet, path: ofApp + "/usage", handle: h.list, query: append([]string{"from", "to", "step", "since", "until"}, pageQuery...)},
+		{method: http.MethodGet, path: ofApp + "/usage/hosts", handle: h.hosts, query: append([]string{"since", "until"}, pageQuery...)},
+	}
 }
 
-// usageDays is how many days are listed by default.
-const usageDays = 30
+var usageSteps = []string{usage.Minute.Name, usage.Hour.Name, usage.Day.Name}
+
+// What is listed by default.
+const (
+	usageDays    = 30
+	usageHours   = 24
+	usageMinutes = 60
+)
 
 func (h usages) list(c echo.Context) error {
 	a := &searchQuery{c: c}
-	from, to := a.day("from"), a.day("to")
-	if to.IsZero() {
-		to = h.now().UTC()
+	by, back := usage.Day, usageDays
+	switch a.oneOf("step", usageSteps) {
+	case usage.Minute.Name:
+		by, back = usage.Minute, usageMinutes
+	case usage.Hour.Name:
+		by, back = usage.Hour, usageHours
 	}
-	if from.IsZero() {
-		from = to.AddDate(0, 0, 1-usageDays)
-	}
-	if days := to.Sub(from).Hours() / 24; days < 0 {
-		a.fault("to is before from")
-	} else if days >= usage.Kept {
-		a.fault("from and to are " + strconv.Itoa(int(days)+1) + " days; ask for " + strconv.Itoa(usage.Kept) + " at most, as long as they are kept")
-	}
+	from, to := a.usedTime(by, h.now(), back)
 	if err := a.problem(); err != nil {
 		return err
 	}
-	items, err := h.usage.Days(c.Request().Context(), c.Param("appId"), from, to)
+	all, total, err := h.usage.Read(c.Request().Context(), c.Param("appId"), by, from, to)
 	if err != nil {
 		return err
 	}
-	return listNamed(c, items, func(one usage.Day) string { return one.Day })
+	items, next, err := pageNamed(c, all, func(one usage.Used) string { return one.Begins.Format(time.RFC3339) })
+	return answer.Result(c, http.StatusOK, struct {
+		Items []usage.Used `json:"items"`
+		Next  string       `json:"next,omitempty"`
+		Total usage.Used   `json:"total"`
+	}{append([]usage.Used{}, items...), cursorOf(next), total}, err)
+}
+
+// hosts lists hosts by minutes where these are kept for all of the time, else by hours.
+func (h usages) hosts(c echo.Context) error {
+	a := &searchQuery{c: c}
+	by, back := usage.Minute, usageMinutes
+	if since := a.time("since"); !since.IsZero() && h.now().Sub(since) >= time.Duration(by.Kept-1)*by.Length {
+		by, back = usage.Hour, usageHours
+	}
+	from, to := a.usedTime(by, h.now(), back)
+	if err := a.problem(); err != nil {
+		return err
+	}
+	items, err := h.usage.Hosts(c.Request().Context(), c.Param("appId"), by, from, to)
+	if err != nil {
+		return err
+	}
+	return listNamed(c, items, func(one usage.Host) string { return one.Name })
+}
+
+// usedTime reads of which time the use is asked for: since and until, or the days from and to. It is as long as its steps are kept at most.
+func (a *searchQuery) usedTime(by usage.Step, now time.Time, back int) (from, to time.Time) {
+	since, until, first, last := a.time("since"), a.time("until"), a.day("from"), a.day("to")
+	days := !first.IsZero() || !last.IsZero()
+	if days && (by != usage.Day || !since.IsZero() || !until.IsZero()) {
+		a.fault("from and to name days, where step is day: name times by since and until")
+	}
+	if to = last; !days && !until.IsZero() {
+		to = until.Add(-1) // itself is not included
+	}
+	if to.IsZero() {
+		to = now.UTC()
+	}
+	if from = first; !days {
+		from = since
+	}
+	if from.IsZero() {
+		from = to.Add(-time.Duration(back-1) * by.Length)
+	}
+	names := [2]string{"since", "until"}
+	if days {
+		names = [2]string{"from", "to"}
+	}
+	if count := int(to.Truncate(by.Length).Sub(from.Truncate(by.Length))/by.Length) + 1; to.Before(from) {
+		a.fault(names[1] + " is before " + names[0])
+	} else if count > by.Kept {
+		a.fault(names[0] + " and " + names[1] + " are " + strconv.Itoa(count) + " " + by.Name + "s; ask for " + strconv.Itoa(by.Kept) + " at most, as long as they are kept")
+	}
+	return from, to
 }
 
 // day reads a parameter that is a day, of UTC; the zero time where it is left out.
@@ -70,7 +130,12 @@ func (a *searchQuery) day(name string) time.Time {
 // unused has counted nothing.
 type unused struct{}
 
-// Days returns none.
-func (unused) Days(context.Context, string, time.Time, time.Time) ([]usage.Day, error) {
+// Read returns nothing.
+func (unused) Read(context.Context, string, usage.Step, time.Time, time.Time) ([]usage.Used, usage.Used, error) {
+	return nil, usage.Used{}, nil
+}
+
+// Hosts returns none.
+func (unused) Hosts(context.Context, string, usage.Step, time.Time, time.Time) ([]usage.Host, error) {
 	return nil, nil
 }

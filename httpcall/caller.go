@@ -36,6 +36,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -165,7 +166,7 @@ func (c *Caller) Deliver(ctx context.Context, delivery effect.Effect) (outcome e
 	} else {
 		outcome = c.withRoom(attempt, call, send)
 	}
-	outcome.Error = call.redactor.redact(outcome.Error)
+	outcome.Error, outcome.Host = call.redactor.redact(outcome.Error), strings.ToLower(call.target.Host)
 	if call.hideErrorBody && outcome.Verdict != effect.Done {
 		outcome.Result, outcome.Truncated = nil, false
 	}

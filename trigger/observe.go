@@ -81,6 +81,7 @@ func (d *decider) observe(span trace.Span, t *turn, p *plan, stage string, took 
 	}
 	d.Usage.Add(p.App, usage.Messages, 1)
 	d.Usage.Add(p.App, kind, 1)
+	d.Usage.Decided(p.App, max(took, d.Now().Sub(t.message.Time)))
 	for _, match := range p.Answer.Matches {
 		names = append(names, match.Name)
 	}

@@ -170,6 +170,8 @@ func (c *console) pages() map[string]func(*pageRequest) error {
 		"POST " + app + "/triggers/{trigger}/confirm":                   triggerAction("confirm"),
 		"POST " + app + "/triggers/{trigger}/deny":                      triggerAction("deny"),
 		"POST " + app + "/triggers/{trigger}/cancel":                    triggerAction("cancel"),
+		"GET " + app + "/endpoints":                                     endpointsPage,
+		"POST " + app + "/endpoints/{webhook}/resend":                   resend,
 		"GET " + app + "/tools":                                         toolsPage,
 		"GET " + app + "/tools/{repository}":                            editorPage,
 		"POST " + app + "/tools/{repository}":                           saveRepository,

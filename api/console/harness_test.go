@@ -34,6 +34,7 @@ import (
 	"earshot/repositories/store"
 	"earshot/trigger"
 	"earshot/trigger/trial"
+	"earshot/trigger/usage"
 	"earshot/trigger/worker"
 )
 
@@ -93,10 +94,11 @@ func startWith(t testing.TB, admin secret.Secret) *service {
 	tail := events.Tail(0)
 	policy, err := guard.ParsePolicy("allow")
 	require.NoError(t, err)
+	used := usage.NewCounter(db, time.Now)
 	metrics, registry := worker.NewMetrics(), prometheus.NewRegistry()
 	registry.MustRegister(metrics, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	engine, err := trigger.NewEngine(trigger.Options{
-		DB: db, Store: definitions, Matcher: chain.New(llm.Options{Logger: log}), Events: events, Metrics: metrics, Logger: log,
+		DB: db, Store: definitions, Matcher: chain.New(llm.Options{Logger: log}), Events: events, Metrics: metrics, Logger: log, Usage: used,
 		Calls: httpcall.New(httpcall.Options{Apps: definitions, Policy: policy, Logger: log}),
 	})
 	require.NoError(t, err)
@@ -110,7 +112,7 @@ func startWith(t testing.TB, admin secret.Secret) *service {
 	rest := api.New(api.Options{
 		Store: definitions, Engine: engine, AdminKey: admin, Keys: definitions, Tokens: sealer, Origins: definitions,
 		Rehearser: &trial.Rehearser{Engine: engine, Words: words, History: llm.DefaultHistory, Now: time.Now},
-		Events:    tail, Logger: log, Metrics: registry, Closing: running.Done(),
+		Events:    tail, Usage: used, Webhooks: engine.Webhooks, Logger: log, Metrics: registry, Closing: running.Done(),
 		Reach: func(context.Context, string, string) error { return nil },
 	})
 	served := httptest.NewServer(console.New(console.Options{REST: rest, Walls: ratelimit.New(admission.Bounds{}, prometheus.NewRegistry(), nil), Sealer: sealer, Now: func() time.Time {

@@ -14,9 +14,11 @@ type tab struct {
 // tabs are those of every app, in order.
 var tabs = []tab{
 	{"now", "Now", "n", "", []string{"now"}},
-	{"sessions", "Sessions", "s", "sessions", []string{"sessions", "session"}},
+	{"sessions", "Sessions", "s", "sessions", []string{"sessions", "session", "mend"}},
 	{"triggers", "Triggers", "r", "triggers", []string{"triggers", "trigger"}},
-	{"tools", "Tools", "t", "tools", []string{"tools", "editor", "try"}},
+	{"webhooks", "Endpoints", "e", "endpoints", []string{"endpoints"}},
+	{"tools", "Tools", "t", "tools", []string{"tools", "editor", "try", "versions"}},
+	{"tests", "Tests", "x", "tests", []string{"tests", "test"}},
 	{"playground", "Playground", "p", "playground", []string{"playground"}},
 	{"app", "App", "a", "settings", []string{"app"}},
 }

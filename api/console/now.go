@@ -2,28 +2,54 @@ package console
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
-	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
-
 	"earshot/trigger/query"
+	"earshot/trigger/usage"
 )
 
 type overview struct {
-	Service *service // the admin's alone
-	Denied  string   // why the records of the app cannot be read
-	Owed    []query.Record
-	More    bool // there are more of either than were read
-	Failed  int
+	Period  period
+	Use     *usage.Used // of the time; nil where it cannot be read
+	Charts  []chart
+	Unused  string // why there is none
+	Full    bool   // Redis takes nothing new: the admin's alone
+	Denied  string // why the records of the app cannot be read
+	Backlog query.Backlog
+	More    bool // more have failed than were read
 	Causes  []*cause
+	Hosts   []usage.Host // that have failed, or were left alone
 	Recent  []query.Record
-	Clock   time.Time
+	clock   time.Time
 }
+
+// Age is how old something is, roughly.
+func (o overview) Age(of *time.Time) string {
+	age := o.clock.Sub(*of)
+	switch {
+	case age < 2*time.Minute:
+		return strconv.Itoa(max(0, int(age.Seconds()))) + " s"
+	case age < 2*time.Hour:
+		return strconv.Itoa(int(age.Minutes())) + " min"
+	case age < 48*time.Hour:
+		return strconv.Itoa(int(age.Hours())) + " h"
+	}
+	return strconv.Itoa(int(age.Hours()/24)) + " days"
+}
+
+// Offered are the times that are offered, by how they are asked for.
+func (period) Offered() []choice {
+	return []choice{{"15m", "15 minutes"}, {"1h", "hour"}, {"24h", "day"}, {"7d", "week"}}
+}
+
+type choice struct{ Key, Title string }
 
 // cause is a reason of failed triggers, with their number.
 type cause struct {
@@ -35,11 +61,14 @@ type cause struct {
 const sample = "100"
 
 func nowPage(v *pageRequest) error {
-	shown := overview{Clock: v.now()}
-	var owed, failed, recent list[query.Record]
+	shown := overview{Period: periodOf(v.r.URL.Query(), v.now()), clock: v.now()}
+	if err := v.use(&shown); err != nil {
+		return err
+	}
+	var failed, recent list[query.Record]
 	path := v1("apps", v.app(), "triggers")
 	err := errors.Join(
-		v.get(path+"?limit="+sample+"&state=pending", &owed),
+		v.get(v1("apps", v.app(), "backlog"), &shown.Backlog),
 		v.get(path+"?limit="+sample+"&state=failed", &failed),
 		v.get(path+"?limit=12", &recent),
 	)
@@ -50,25 +79,212 @@ func nowPage(v *pageRequest) error {
 	case err != nil:
 		return err
 	default:
-		shown.Owed, shown.Recent, shown.Failed = owed.Items, recent.Items, len(failed.Items)
-		shown.More, shown.Causes = owed.Next != "" || failed.Next != "", causesOf(failed.Items)
+		shown.Recent, shown.More, shown.Causes = recent.Items, failed.Next != "", causesOf(failed.Items)
 	}
 	if v.ownApp() == "" {
-		found, err := v.service()
+		metrics, err := v.record(http.MethodGet, "/metrics", nil)
 		if err != nil {
 			return err
 		}
-		shown.Service = found
+		shown.Full = strings.Contains(metrics.Body.String(), "\nearshot_redis_full 1\n")
 	}
 	return v.render("now", "Now", shown)
 }
 
-// Oldest is the oldest pending trigger.
-func (o overview) Oldest() *query.Record {
-	if len(o.Owed) == 0 {
+// period is the time that a page is about, and how it is named.
+type period struct {
+	Within, Since, Until string // as the page was asked
+	From, To             time.Time
+	step                 usage.Step
+	fault                bool // the times cannot be read, or are none
+}
+
+// periodOf reads of which time a page is: the last hour, where nothing is said.
+func periodOf(given url.Values, now time.Time) period {
+	p := period{Within: given.Get("within"), Since: momentOf(given.Get("since")), Until: momentOf(given.Get("until"))}
+	from, err := time.Parse(time.RFC3339, p.Since)
+	to, wrong := time.Parse(time.RFC3339, cmp.Or(p.Until, now.UTC().Format(time.RFC3339)))
+	if p.Since == "" {
+		if periods[p.Within] == 0 {
+			p.Within = "1h"
+		}
+		from, to, err, wrong, p.Until = now.Add(-periods[p.Within]), now, nil, nil, ""
+	} else {
+		p.Within = ""
+	}
+	p.fault = err != nil || wrong != nil || !from.Before(to)
+	p.From, p.To, p.step = from.UTC(), to.UTC(), usage.Day
+	for _, step := range []usage.Step{usage.Hour, usage.Minute} {
+		if now.Sub(from) < time.Duration(step.Kept-1)*step.Length {
+			p.step = step
+		}
+	}
+	return p
+}
+
+// Query names the time in a link of the console.
+func (p period) Query() string {
+	return "since=" + url.QueryEscape(p.From.Format(time.RFC3339)) + "&until=" + url.QueryEscape(p.To.Format(time.RFC3339))
+}
+
+// steps are the beginnings of the period's steps, at most as many as are kept.
+func (p period) steps() (at []time.Time) {
+	for begins := p.From.Truncate(p.step.Length); begins.Before(p.To) && len(at) < p.step.Kept; begins = begins.Add(p.step.Length) {
+		at = append(at, begins)
+	}
+	return at
+}
+
+// use reads what the app has used in the period, and how hosts fared. A key that may not read it sees why.
+func (v *pageRequest) use(shown *overview) error {
+	if shown.Period.fault {
+		shown.Unused = "The time has to begin before it ends, as since=2026-12-01T09:00:00Z"
 		return nil
 	}
-	return &o.Owed[len(o.Owed)-1] // the list is newest first
+	asked := "?limit=200&step=" + shown.Period.step.Name + "&" + shown.Period.Query()
+	var all []usage.Used
+	for next := ""; ; {
+		var page struct {
+			list[usage.Used]
+			Total usage.Used `json:"total"`
+		}
+		err := v.get(v1("apps", v.app(), "usage")+asked+next, &page)
+		if found := refused(err, http.StatusForbidden, http.StatusBadRequest); found != nil {
+			if shown.Unused = found.Detail; found.Status == http.StatusForbidden {
+				shown.Unused += ". They need a key of scope app"
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		all, shown.Use = append(all, page.Items...), &page.Total
+		if page.Next == "" {
+			break
+		}
+		next = "&after=" + url.QueryEscape(page.Next)
+	}
+	shown.Charts = chartsOf(v.app(), shown.Period, all)
+	if shown.Period.step == usage.Day {
+		return nil
+	}
+	var hosts list[usage.Host]
+	if err := v.get(v1("apps", v.app(), "usage", "hosts")+"?limit=200&"+shown.Period.Query(), &hosts); err != nil {
+		return err
+	}
+	shown.Hosts = slices.DeleteFunc(hosts.Items, func(one usage.Host) bool { return one.Failures+one.Held == 0 })
+	return nil
+}
+
+// chart are figures over time, each series with what it counts. JSON is what a script draws of it.
+type chart struct {
+	Title, Unit string
+	At          []time.Time
+	Series      []series
+}
+
+type series struct {
+	Name   string     `json:"name"`
+	Values []*float64 `json:"values"`
+	Href   string     `json:"href"`
+}
+
+// JSON is the chart as console.js reads it.
+func (c chart) JSON() (string, error) {
+	at := make([]int64, len(c.At))
+	for i, one := range c.At {
+		at[i] = one.Unix()
+	}
+	text, err := json.Marshal(struct {
+		At     []int64  `json:"at"`
+		Series []series `json:"series"`
+		Unit   string   `json:"unit"`
+	}{at, c.Series, c.Unit})
+	return string(text), err
+}
+
+// row is a line of the table of a chart: one step in which there is something.
+type row struct {
+	At     time.Time
+	Values []string // empty for what is not known
+}
+
+// Rows are the steps in which something was counted, the newest first.
+func (c chart) Rows() (rows []row) {
+	for i, at := range slices.Backward(c.At) {
+		one, any := row{At: at}, false
+		for _, of := range c.Series {
+			text := ""
+			if value := of.Values[i]; value != nil {
+				text = strconv.FormatFloat(*value, 'f', -1, 64)
+				any = any || *value != 0
+			}
+			one.Values = append(one.Values, text)
+		}
+		if any {
+			rows = append(rows, one)
+		}
+	}
+	return rows
+}
+
+// chartsOf are the charts of what was used.
+func chartsOf(app string, p period, all []usage.Used) []chart {
+	at := p.steps()
+	place := map[int64]int{}
+	for i, one := range at {
+		place[one.Unix()] = i
+	}
+	line := func(name, page, query string, of func(usage.Used) *float64) series {
+		s := series{Name: name, Values: make([]*float64, len(at)), Href: link("apps", app, page) + "?" + query + "since={from}&until={to}"}
+		for i := range s.Values {
+			s.Values[i] = of(usage.Used{})
+		}
+		for _, one := range all {
+			if i, is := place[one.Begins.Unix()]; is {
+				s.Values[i] = of(one)
+			}
+		}
+		return s
+	}
+	count := func(of func(usage.Used) int64) func(usage.Used) *float64 {
+		return func(used usage.Used) *float64 { n := float64(of(used)); return &n }
+	}
+	took := func(of func(usage.Durations) float64) func(usage.Used) *float64 {
+		return func(used usage.Used) *float64 {
+			if used.Decided == nil {
+				return nil
+			}
+			n := of(*used.Decided)
+			return &n
+		}
+	}
+	return []chart{
+		{"Messages", "messages", at, []series{
+			line("matched", "sessions", "outcome=fired&", count(func(u usage.Used) int64 { return u.Matched })),
+			line("rejected", "sessions", "outcome=rejected&", count(func(u usage.Used) int64 { return u.Rejected })),
+			line("unmatched", "sessions", "outcome=unmatched&", count(func(u usage.Used) int64 { return u.Unmatched })),
+		}},
+		{"Time to a decision", "ms", at, []series{
+			line("half within", "sessions", "", took(func(d usage.Durations) float64 { return d.P50 })),
+			line("95 % within", "sessions", "", took(func(d usage.Durations) float64 { return d.P95 })),
+		}},
+		{"Calls", "calls", at, []series{
+			line("calls", "triggers", "", count(func(u usage.Used) int64 { return u.Calls })),
+			line("failed calls", "triggers", "state=failed&", count(func(u usage.Used) int64 { return u.CallFailures })),
+		}},
+		{"Triggers and events", "triggers and events", at, []series{
+			line("triggers", "triggers", "", count(func(u usage.Used) int64 { return u.Triggers })),
+			line("events", "triggers", "", count(func(u usage.Used) int64 { return u.Events })),
+		}},
+		{"Model requests", "requests", at, []series{
+			line("requests", "sessions", "", count(func(u usage.Used) int64 { return u.ModelRequests })),
+		}},
+		{"Tokens", "tokens", at, []series{
+			line("prompt", "sessions", "", count(func(u usage.Used) int64 { return u.PromptTokens })),
+			line("completion", "sessions", "", count(func(u usage.Used) int64 { return u.CompletionTokens })),
+		}},
+	}
 }
 
 // causesOf counts failed triggers by tool and reason, the most frequent first. The reason is that of
@@ -93,60 +309,4 @@ func causesOf(failed []query.Record) []*cause {
 	}
 	slices.SortStableFunc(causes, func(a, b *cause) int { return cmp.Compare(b.Count, a.Count) })
 	return causes
-}
-
-type service struct {
-	Began    time.Time
-	Messages []outcome
-	Due      float64
-	Oldest   time.Duration
-	Dead     float64
-	Full     bool // Redis takes nothing new
-}
-
-type outcome struct {
-	Name  string
-	Count float64
-}
-
-// outcomes are those that the page shows, in their order, even without a message.
-var outcomes = []string{"matched", "rejected", "unmatched", "undecided", "error"}
-
-func (v *pageRequest) service() (*service, error) {
-	got, err := v.record(http.MethodGet, "/metrics", nil)
-	if err != nil {
-		return nil, err
-	}
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(&got.Body)
-	if err != nil {
-		return nil, err
-	}
-	found := &service{
-		Due: totalOf(families["earshot_effects_due"]), Dead: totalOf(families["earshot_dead"]),
-		Oldest: time.Duration(totalOf(families["earshot_effects_oldest_seconds"]) * float64(time.Second)),
-		Full:   totalOf(families["earshot_redis_full"]) > 0,
-		Began:  time.Unix(int64(totalOf(families["process_start_time_seconds"])), 0),
-	}
-	counts := map[string]float64{}
-	for _, metric := range families["earshot_messages_total"].GetMetric() {
-		for _, label := range metric.GetLabel() {
-			if label.GetName() == "outcome" {
-				counts[label.GetValue()] += metric.GetCounter().GetValue()
-			}
-		}
-	}
-	for _, name := range outcomes {
-		found.Messages = append(found.Messages, outcome{name, counts[name]})
-	}
-	return found, nil
-}
-
-// totalOf adds a gauge or a counter up; a missing one is zero.
-func totalOf(family *dto.MetricFamily) float64 {
-	sum := 0.0
-	for _, metric := range family.GetMetric() {
-		sum += metric.GetGauge().GetValue() + metric.GetCounter().GetValue()
-	}
-	return sum
 }

@@ -43,6 +43,8 @@ func TestEveryPageIsForEverybody(t *testing.T) {
 		{"version", "/console/apps/clinic/versions/desk?version=1", "Restore version 1"},
 		{"triggers", "/console/apps/clinic/triggers", "404 Not Found"},
 		{"triggers none", "/console/apps/clinic/triggers?value=nowhere&within=1h", "Nothing fits"},
+		{"endpoints", "/console/apps/clinic/endpoints", "failing"},
+		{"now of a week", "/console/apps/clinic?within=7d", "Time to a decision"},
 		{"trigger", "/console/apps/clinic/triggers/" + s.fired("book-appointment"), "Decided"},
 		{"playground", "/console/apps/clinic/playground?session=s1", "lovely"},
 		{"playground new", "/console/apps/clinic/playground?session=s2", "Nothing was said"},

@@ -60,6 +60,7 @@ func searched(now *time.Time, within, since string, fields map[string]string) ur
 		}
 	}
 	period, is := periods[within]
+	is = is && fields[since] == ""
 	switch {
 	case is && now != nil:
 		q.Set(since, now.Add(-period).UTC().Format(time.RFC3339))
@@ -88,6 +89,14 @@ func (s triggerSearch) Link() string { return s.query(nil).Encode() }
 
 // Empty reports whether the search finds all there is.
 func (s triggerSearch) Empty() bool { return s == triggerSearch{} }
+
+// Minute is a time as a field of a form has it; empty for none.
+func (triggerSearch) Minute(moment string) string {
+	if at, err := time.Parse(time.RFC3339, moment); err == nil {
+		return at.UTC().Format("2006-01-02T15:04")
+	}
+	return ""
+}
 
 // Whole reports whether it finds all of a state.
 func (s triggerSearch) Whole() bool { return s == triggerSearch{State: s.State} }
@@ -140,7 +149,7 @@ func bulkTriggers(v *pageRequest) error {
 		shown.Bulk.Done = "are tried again"
 	case "remove":
 		method, path = http.MethodDelete, v1("apps", v.app(), "triggers")
-		shown.Bulk.Done = "are removed"
+		shown.Bulk.Done = "are deleted"
 	default:
 		q.Set("dryRun", "true")
 	}

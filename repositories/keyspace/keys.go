@@ -258,14 +258,29 @@ func AllUses(k Keys, now time.Time) []string {
 	return names
 }
 
-// Usage is a hash of an app: what it has used in a day (since 1970), see package usage. It expires.
-func Usage(k Keys, day int64) string { return fmt.Sprintf("%susage:%s:%d", k.tag, k.app, day) }
+// Steps of Usage.
+const (
+	UsageMinute = "minute"
+	UsageHour   = "hour"
+	UsageDay    = "day"
+)
 
-// AllUsage are the Usage of an app of the days of which any may be there.
+// Usage is a hash of an app: what it has used in a minute, an hour or a day (since 1970), see package usage. It expires.
+func Usage(k Keys, step string, number int64) string {
+	mark := map[string]string{UsageMinute: "m", UsageHour: "h"}[step]
+	return fmt.Sprintf("%susage:%s:%s%d", k.tag, k.app, mark, number)
+}
+
+// AllUsage are the Usage of an app of which any may be there.
 func AllUsage(k Keys, now time.Time) []string {
 	var names []string
-	for day := now.Unix()/86400 - 402; day <= now.Unix()/86400+1; day++ {
-		names = append(names, Usage(k, day))
+	for _, step := range []struct {
+		name         string
+		length, kept int64
+	}{{UsageMinute, 60, 182}, {UsageHour, 3600, 338}, {UsageDay, 86400, 402}} {
+		for number := now.Unix()/step.length - step.kept; number <= now.Unix()/step.length+1; number++ {
+			names = append(names, Usage(k, step.name, number))
+		}
 	}
 	return names
 }

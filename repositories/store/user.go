@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -200,26 +201,23 @@ func (p sessionPlace) follows(after string) bool {
 // latest reads sessions by their last use, the latest first, after a place.
 //
 //	KEYS recent
-//	ARGV time (ms) and id of the place ('' for the first), most
-//	=>   id and time by turns
+//	ARGV time (ms) and id of the place (+inf and '' for the first), most
+//	=>   id and time by turns, or some more
 //
 // Many may be of one time: those before the place are stepped over.
 var latest = keyspace.NewReadingScript(`
-local used, id, most, from = ARGV[1], ARGV[2], tonumber(ARGV[3]), 0
-if id ~= '' then
-  local now = redis.call('ZSCORE', KEYS[1], id)
-  if now and tonumber(now) == tonumber(used) then
-    from = redis.call('ZREVRANK', KEYS[1], id) + 1
-  else
-    from = redis.call('ZCOUNT', KEYS[1], '(' .. used, '+inf')
-    while true do
-      local at = redis.call('ZREVRANGE', KEYS[1], from, from, 'WITHSCORES')
-      if not at[1] or tonumber(at[2]) ~= tonumber(used) or at[1] < id then break end
-      from = from + 1
+local used, id, most, found, from = ARGV[1], ARGV[2], tonumber(ARGV[3]), {}, 0
+while #found < 2 * most do
+  local list = redis.call('ZRANGE', KEYS[1], used, '-inf', 'BYSCORE', 'REV', 'LIMIT', from, most, 'WITHSCORES')
+  for i = 1, #list, 2 do
+    if id == '' or tonumber(list[i + 1]) ~= tonumber(used) or list[i] < id then
+      found[#found + 1], found[#found + 2] = list[i], list[i + 1]
     end
   end
+  if #list < 2 * most then break end
+  from = from + most
 end
-return redis.call('ZREVRANGE', KEYS[1], from, from + most - 1, 'WITHSCORES')
+return found
 `)
 
 // byActivity lists sessions of the app, or of a user, the one that was active last first.
@@ -229,6 +227,7 @@ func (s *sessionRecords) byActivity(ctx context.Context, q SessionQuery, after s
 		if used == "" && !q.UsedBefore.IsZero() {
 			used, id = strconv.FormatInt(q.UsedBefore.UnixMilli(), 10), "-" // no id comes before it
 		}
+		used = cmp.Or(used, "+inf")
 		raw, err := latest.Run(ctx, s.db, []string{keyspace.KeysOf(q.AppID).Recent()}, used, id, limit+1)
 		if err != nil {
 			return nil, "", err
@@ -256,12 +255,15 @@ func (s *sessionRecords) activityOf(ctx context.Context, q SessionQuery, after s
 	if err != nil || len(ids) == 0 {
 		return nil, err
 	}
-	scores, err := s.db.ZMScore(ctx, keyspace.KeysOf(q.AppID).Recent(), ids...).Result()
-	if err != nil {
+	pipe, scores := s.db.Pipeline(), make([]*redis.FloatCmd, len(ids))
+	for i, id := range ids {
+		scores[i] = pipe.ZScore(ctx, keyspace.KeysOf(q.AppID).Recent(), id)
+	}
+	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 		return nil, keyspace.Unavailable(err)
 	}
 	for i, id := range ids {
-		if one := (sessionPlace{id, int64(scores[i])}); one.used > 0 && one.follows(after) {
+		if one := (sessionPlace{id, int64(scores[i].Val())}); one.used > 0 && one.follows(after) {
 			places = append(places, one)
 		}
 	}

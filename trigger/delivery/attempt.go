@@ -330,11 +330,16 @@ func (d *Deliveries) countUsage(a attempt) {
 	switch {
 	case a.Kind == effect.KindEvent && done:
 		d.Usage.Add(a.AppID, usage.Events, 1)
-	case a.Kind == effect.KindCall && !a.outcome.Deferred:
+	case a.Kind == effect.KindCall && a.outcome.Deferred:
+		d.Usage.Called(a.AppID, a.outcome.Host, usage.Held, 0)
+	case a.Kind == effect.KindCall:
 		d.Usage.Add(a.AppID, usage.Calls, 1)
+		came := usage.Succeeded
 		if !done {
 			d.Usage.Add(a.AppID, usage.CallFailures, 1)
+			came = usage.Failed
 		}
+		d.Usage.Called(a.AppID, a.outcome.Host, came, a.took)
 	}
 }
 

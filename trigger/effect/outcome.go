@@ -57,6 +57,7 @@ type Outcome struct {
 	Reason    Reason // of a Retry or Dead call
 	Error     string // for people; holds no credential
 	Sent      *Sent  // of a call over HTTP that was made, whether anybody was there or not
+	Host      string // that the call is to; empty where there is none
 	// Reached says that a call over HTTP had a connection, so that its endpoint may have acted.
 	Reached bool
 }

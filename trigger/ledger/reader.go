@@ -589,3 +589,73 @@ func (l *Reader) Said(ctx context.Context, appID string, sessions, texts []strin
 	})
 	return found, err
 }
+
+// waits counts what triggers wait for.
+//
+//	KEYS triggers
+//	=>   how many were looked at, then of them how many are confirming, how many can be taken back, and
+//	     of how many the call waits for its first attempt, and for a later one
+var waits = keyspace.NewReadingScript(`
+local came = {#KEYS, 0, 0, 0, 0}
+for _, key in ipairs(KEYS) do
+  local t = redis.call('HMGET', key, 'state', 'call')
+  local at, tried = nil, string.match(t[2] or '', '^{"state":"pending".-"attempts":(%d+)')
+  if t[1] == 'confirming' then at = 2 elseif t[1] == 'settling' then at = 3 elseif tried then at = tried == '0' and 4 or 5 end
+  if at then came[at] = came[at] + 1 end
+end
+return came
+`)
+
+// Stock is how many triggers of an app are in a state, and when the oldest of them fired.
+type Stock struct {
+	Count  int64
+	Oldest time.Time
+}
+
+// AppBacklog is what an app has to do. What the pending ones wait for is counted of the oldest ones, so many as Looked says.
+type AppBacklog struct {
+	Pending, Failed                                   Stock
+	Looked, Confirming, Settling, FirstTries, Retries int
+}
+
+// mostBacklog is how many pending triggers are looked at.
+const mostBacklog = 5000
+
+// Backlog counts what an app has to do.
+func (l *Reader) Backlog(ctx context.Context, appID string) (b AppBacklog, err error) {
+	k, pipe := keyspace.KeysOf(appID), l.db.Pipeline()
+	counts, firsts := map[string]*redis.IntCmd{}, map[string]*redis.ZSliceCmd{}
+	for _, state := range []string{keyspace.Pending, keyspace.Failed} {
+		counts[state], firsts[state] = pipe.ZCard(ctx, k.InState(state)), pipe.ZRangeWithScores(ctx, k.InState(state), 0, 0)
+	}
+	ids := pipe.ZRange(ctx, k.InState(keyspace.Pending), 0, mostBacklog-1)
+	if _, err := pipe.Exec(ctx); err != nil {
+		return b, keyspace.Unavailable(err)
+	}
+	stock := func(state string) (s Stock) {
+		s.Count = counts[state].Val()
+		for _, first := range firsts[state].Val() {
+			s.Oldest = time.UnixMicro(int64(first.Score)).UTC()
+		}
+		return s
+	}
+	b.Pending, b.Failed = stock(keyspace.Pending), stock(keyspace.Failed)
+	keys := make([]string, len(ids.Val()))
+	for i, id := range ids.Val() {
+		keys[i] = k.Trigger(id)
+	}
+	b.Looked = len(keys)
+	err = inParts(len(keys), sieveTriggers, func(parts []part) ([]any, error) {
+		calls := make([]keyspace.Call, len(parts))
+		for i, p := range parts {
+			calls[i] = keyspace.Call{Keys: keys[p.from:p.to]}
+		}
+		return waits.RunAll(ctx, l.db, calls)
+	}, func(_ int, came []any) {
+		for i, to := range []*int{&b.Confirming, &b.Settling, &b.FirstTries, &b.Retries} {
+			n, _ := came[i].(int64)
+			*to += int(n)
+		}
+	})
+	return b, err
+}

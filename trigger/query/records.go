@@ -372,3 +372,43 @@ func (r *Records) Said(ctx context.Context, appID string, sessions []string, tex
 	}
 	return said, nil
 }
+
+// Backlog is what an app has to do.
+type Backlog struct {
+	Pending Stock `json:"pending"`
+	Failed  Stock `json:"failed"`
+	// What the pending ones wait for is counted of the oldest 5,000.
+	Confirming int `json:"confirming"` // a yes
+	Settling   int `json:"settling"`   // the end of the time in which they can be taken back
+	FirstTries int `json:"firstAttempts"`
+	Retries    int `json:"laterAttempts"`
+	Looked     int `json:"looked"`
+}
+
+// Stock is how many triggers are in a state, and when the oldest of them fired.
+type Stock struct {
+	Count  int64      `json:"count"`
+	Oldest *time.Time `json:"oldest,omitempty"`
+}
+
+// Backlog counts what an app has to do.
+//
+// Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
+func (r *Records) Backlog(ctx context.Context, appID string) (b Backlog, err error) {
+	if err := r.appExists(ctx, appID); err != nil {
+		return b, err
+	}
+	r.Flushed(ctx, appID)
+	found, err := r.Ledger.Backlog(ctx, appID)
+	stock := func(of ledger.Stock) Stock {
+		s := Stock{Count: of.Count}
+		if !of.Oldest.IsZero() {
+			s.Oldest = &of.Oldest
+		}
+		return s
+	}
+	return Backlog{
+		Pending: stock(found.Pending), Failed: stock(found.Failed), Confirming: found.Confirming, Settling: found.Settling,
+		FirstTries: found.FirstTries, Retries: found.Retries, Looked: found.Looked,
+	}, err
+}

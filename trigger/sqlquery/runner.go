@@ -105,6 +105,9 @@ func (r *Runner) Deliver(ctx context.Context, delivery effect.Effect) (outcome e
 	if err != nil {
 		return effect.OutcomeOf(err)
 	}
+	if source, there := app.Source(call.Tool.Source); there {
+		defer func() { outcome.Host = source.Host }()
+	}
 	limited, cancel := context.WithTimeout(ctx, app.AttemptTimeout(call.Tool))
 	defer cancel()
 	rows, err := r.run(limited, app, call.Tool, call.Written(), false)

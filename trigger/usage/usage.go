@@ -1,5 +1,6 @@
-// Package usage counts what an app uses, day by day (UTC): messages, triggers, requests to models with their tokens, calls and
-// events. A replica counts in memory and adds its counts to Redis every few seconds, so that it costs a message nothing.
+// Package usage counts what an app uses, by minutes, hours and days (UTC): messages, how long they took, triggers, requests to models
+// with their tokens, calls, by host as well, and events. A replica counts in memory and adds its counts to Redis every few seconds, so
+// that it costs a message nothing.
 package usage
 
 import (
@@ -7,9 +8,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"earshot/repositories"
 	"earshot/repositories/keyspace"
 )
 
@@ -33,11 +31,32 @@ const (
 	kinds
 )
 
-// fields of the kinds in Redis, each of which stays what it is.
+// fields of the kinds in Redis, each of which stays what it is. Beside them there are those of durations and of hosts.
 var fields = [kinds]string{"m", "mm", "mr", "mu", "t", "lr", "lp", "lc", "c", "cf", "e"}
 
-// Kept is how many days are kept, the present one among them.
-const Kept = 400
+// Step is how long the times are by which counts are kept, and how many of them are.
+type Step struct {
+	Name   string
+	Length time.Duration
+	Kept   int
+}
+
+// The steps.
+var (
+	Minute = Step{keyspace.UsageMinute, time.Minute, 180}
+	Hour   = Step{keyspace.UsageHour, time.Hour, 14 * 24}
+	Day    = Step{keyspace.UsageDay, 24 * time.Hour, 400}
+)
+
+// steps are all steps, the finest first.
+var steps = []Step{Minute, Hour, Day}
+
+func (s Step) number(at time.Time) int64 { return at.Unix() / int64(s.Length/time.Second) }
+
+// begins is when a time of the step begins.
+func (s Step) begins(number int64) time.Time {
+	return time.Unix(number*int64(s.Length/time.Second), 0).UTC()
+}
 
 // Counter counts. It is safe for concurrent use. A replica that is killed loses what it has counted since the last Flush.
 type Counter struct {
@@ -46,55 +65,110 @@ type Counter struct {
 	byApp *byApp // nil: none
 
 	mu      sync.Mutex
-	counted map[day]*counts
+	counted map[minute]*counts
 }
 
-type counts [kinds]int64
-
-// day is a day of an app.
-type day struct {
+// minute is a minute of an app.
+type minute struct {
 	app    string
 	number int64 // since 1970
 }
 
+// counts of a minute, by field in Redis.
+type counts struct {
+	all   map[string]int64
+	hosts map[string]int64
+	named map[string]bool // the hosts
+}
+
 // NewCounter returns a Counter without counts.
 func NewCounter(db *keyspace.DB, now func() time.Time) *Counter {
-	return &Counter{db: db, now: now, counted: map[day]*counts{}}
+	return &Counter{db: db, now: now, counted: map[minute]*counts{}}
 }
 
 // Add counts a number of a kind for an app. What is of no app, as a test of tools, is not counted.
 func (c *Counter) Add(appID string, of Kind, count int) {
-	if appID == "" {
+	if appID == "" || count == 0 {
 		return
 	}
 	c.byApp.add(appID, of, count)
-	at := day{appID, numberOf(c.now())}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.of(at)[of] += int64(count)
+	c.count(appID, func(to *counts) { to.all[fields[of]] += int64(count) })
 }
 
-// of is the counts of a day, under the lock.
-func (c *Counter) of(at day) *counts {
+// Decided counts how long a message took from its arrival to its decision.
+func (c *Counter) Decided(appID string, took time.Duration) {
+	c.count(appID, func(to *counts) { to.all[durationField(fieldDecided, took)]++ })
+}
+
+// Outcome is what came of a call to a host.
+type Outcome string
+
+// The outcomes of a call, each with its letter in Redis. One that is Held was not made: the host has failed too often, or has no room.
+const (
+	Succeeded Outcome = "s"
+	Failed    Outcome = "f"
+	Held      Outcome = "h"
+)
+
+// mostHosts is how many hosts of an app are counted by name here in a minute; the others are counted together.
+const mostHosts = 50
+
+// Called counts a call to a host.
+func (c *Counter) Called(appID, host string, came Outcome, took time.Duration) {
+	if host == "" {
+		return
+	}
+	c.count(appID, func(to *counts) {
+		if !to.named[host] && len(to.named) >= mostHosts {
+			host = other
+		}
+		to.named[host] = true
+		to.hosts[fieldHost+string(came)+host]++
+		if came != Held {
+			to.hosts[durationField(fieldHost, took)+":"+host]++
+		}
+	})
+}
+
+func (c *Counter) count(appID string, add func(*counts)) {
+	at := minute{appID, Minute.number(c.now())}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	add(c.of(at))
+}
+
+// of is the counts of a minute, under the lock.
+func (c *Counter) of(at minute) *counts {
 	if c.counted[at] == nil {
-		c.counted[at] = &counts{}
+		c.counted[at] = &counts{map[string]int64{}, map[string]int64{}, map[string]bool{}}
 	}
 	return c.counted[at]
 }
 
-func numberOf(at time.Time) int64 { return at.Unix() / int64(24*time.Hour/time.Second) }
+// mostFields is how many fields there may be in one hash: about those of so many hosts. Of a host beyond them nothing is counted.
+const mostFields = 600
 
-// addCounts adds to the counts of a day, unless the app is gone.
+// addCounts adds to the counts of a minute, an hour and a day, unless the app is gone. Of hosts days know nothing.
 //
-//	KEYS app, usage
-//	ARGV how long they are kept (ms), then each field and its count
+//	KEYS app, minute, hour, day
+//	ARGV how long each of these is kept (ms), most fields, how many are not of hosts, then each field
+//	     and its count, those of hosts last
 //	=>   ok or noapp
 //
 // A client that lost the reply counts twice.
 var addCounts = keyspace.NewScript(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
-for i = 2, #ARGV, 2 do redis.call('HINCRBY', KEYS[2], ARGV[i], ARGV[i + 1]) end
-redis.call('PEXPIRE', KEYS[2], ARGV[1])
+local last = 5 + 2 * tonumber(ARGV[5])
+for k = 2, 4 do
+  for i = 6, last, 2 do redis.call('HINCRBY', KEYS[k], ARGV[i], ARGV[i + 1]) end
+  local room = k < 4 and tonumber(ARGV[4]) - redis.call('HLEN', KEYS[k]) or 0
+  for i = last + 1, k < 4 and #ARGV or 0, 2 do
+    local known = redis.call('HEXISTS', KEYS[k], ARGV[i]) == 1
+    if not known then room = room - 1 end
+    if known or room >= 0 then redis.call('HINCRBY', KEYS[k], ARGV[i], ARGV[i + 1]) end
+  end
+  if redis.call('EXISTS', KEYS[k]) == 1 then redis.call('PEXPIRE', KEYS[k], ARGV[k - 1]) end
+end
 return 'ok'
 `)
 
@@ -102,20 +176,26 @@ return 'ok'
 func (c *Counter) Flush(ctx context.Context) error {
 	c.mu.Lock()
 	counted := c.counted
-	c.counted = map[day]*counts{}
+	c.counted = map[minute]*counts{}
 	c.mu.Unlock()
 	if len(counted) == 0 {
 		return nil
 	}
-	days, calls := make([]day, 0, len(counted)), make([]keyspace.Call, 0, len(counted))
+	minutes, calls := make([]minute, 0, len(counted)), make([]keyspace.Call, 0, len(counted))
 	for at, all := range counted {
-		k, args := keyspace.KeysOf(at.app), []any{(Kept * 24 * time.Hour).Milliseconds()}
-		for kind, count := range all {
-			if count > 0 {
-				args = append(args, fields[kind], count)
+		k, args := keyspace.KeysOf(at.app), []any{}
+		keys := []string{k.App()}
+		for _, step := range steps {
+			keys = append(keys, keyspace.Usage(k, step.Name, step.number(Minute.begins(at.number))))
+			args = append(args, (time.Duration(step.Kept) * step.Length).Milliseconds())
+		}
+		args = append(args, mostFields, len(all.all))
+		for _, group := range []map[string]int64{all.all, all.hosts} {
+			for field, count := range group {
+				args = append(args, field, count)
 			}
 		}
-		days, calls = append(days, at), append(calls, keyspace.Call{Keys: []string{k.App(), keyspace.Usage(k, at.number)}, Args: args})
+		minutes, calls = append(minutes, at), append(calls, keyspace.Call{Keys: keys, Args: args})
 	}
 	replies, err := addCounts.RunAll(ctx, c.db, calls)
 	c.mu.Lock()
@@ -124,65 +204,16 @@ func (c *Counter) Flush(ctx context.Context) error {
 		if reply != nil {
 			continue
 		}
-		again := c.of(days[i])
-		for kind, count := range counted[days[i]] {
-			again[kind] += count
+		again, lost := c.of(minutes[i]), counted[minutes[i]]
+		for field, count := range lost.all {
+			again.all[field] += count
+		}
+		for field, count := range lost.hosts {
+			again.hosts[field] += count
+		}
+		for host := range lost.named {
+			again.named[host] = true
 		}
 	}
 	return err
-}
-
-// Day is what an app has used in a day.
-type Day struct {
-	Day              string `json:"day"`
-	Messages         int64  `json:"messages"`
-	Matched          int64  `json:"matched"`
-	Rejected         int64  `json:"rejected"`
-	Unmatched        int64  `json:"unmatched"`
-	Triggers         int64  `json:"triggers"`
-	ModelRequests    int64  `json:"modelRequests"`
-	PromptTokens     int64  `json:"promptTokens"`
-	CompletionTokens int64  `json:"completionTokens"`
-	Calls            int64  `json:"calls"`
-	CallFailures     int64  `json:"callFailures"`
-	Events           int64  `json:"events"`
-}
-
-// Days returns what an app has used from one day to another, both included, of days in which it has used anything, the oldest
-// first. What other replicas have counted is there some seconds later.
-//
-// Errors: repositories.ErrNotFound without the app, keyspace.ErrUnavailable.
-func (c *Counter) Days(ctx context.Context, appID string, from, to time.Time) ([]Day, error) {
-	if err := c.Flush(ctx); err != nil {
-		return nil, err
-	}
-	pipe, k, first := c.db.Pipeline(), keyspace.KeysOf(appID), numberOf(from)
-	exists := pipe.Exists(ctx, k.App())
-	replies := make([]*redis.MapStringIntCmd, 0, Kept)
-	for number := first; number <= numberOf(to); number++ {
-		reply := redis.NewMapStringIntCmd(ctx, "hgetall", keyspace.Usage(k, number))
-		_ = pipe.Process(ctx, reply) // it is sent below
-		replies = append(replies, reply)
-	}
-	if _, err := pipe.Exec(ctx); err != nil {
-		return nil, keyspace.Unavailable(err)
-	}
-	if exists.Val() == 0 {
-		return nil, &repositories.NotFoundError{Kind: "app", ID: appID}
-	}
-	var days []Day
-	for i, reply := range replies {
-		found := reply.Val()
-		if len(found) == 0 {
-			continue
-		}
-		of := func(kind Kind) int64 { return found[fields[kind]] }
-		days = append(days, Day{
-			Day:      time.Unix((first+int64(i))*int64(24*time.Hour/time.Second), 0).UTC().Format(time.DateOnly),
-			Messages: of(Messages), Matched: of(Matched), Rejected: of(Rejected), Unmatched: of(Unmatched), Triggers: of(Triggers),
-			ModelRequests: of(ModelRequests), PromptTokens: of(PromptTokens), CompletionTokens: of(CompletionTokens),
-			Calls: of(Calls), CallFailures: of(CallFailures), Events: of(Events),
-		})
-	}
-	return days, nil
 }

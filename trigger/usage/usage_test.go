@@ -2,6 +2,7 @@ package usage_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"sync/atomic"
 	"testing"
@@ -63,6 +64,16 @@ func counting(t *testing.T, server *redistest.Server) (*usage.Counter, *keyspace
 	return usage.NewCounter(db, func() time.Time { return now }), db, hook, &now
 }
 
+// days are what an app has used by days, without when these begin.
+func days(t *testing.T, c *usage.Counter, app string, from, to time.Time) ([]usage.Used, error) {
+	list, _, err := c.Read(t.Context(), app, usage.Day, from, to)
+	for i := range list {
+		require.Equal(t, list[i].Day, list[i].Begins.Format(time.DateOnly))
+		list[i].Begins = time.Time{}
+	}
+	return list, err
+}
+
 func TestUseIsAddedUpByAppAndDay(t *testing.T) {
 	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
 		c, db, hook, now := counting(t, server)
@@ -80,19 +91,19 @@ func TestUseIsAddedUpByAppAndDay(t *testing.T) {
 		require.NoError(t, c.Flush(t.Context()))
 		require.EqualValues(t, 1, hook.count.Load(), "nothing to add costs nothing")
 
-		days, err := c.Days(t.Context(), "a", now.AddDate(0, 0, -2), *now)
+		found, err := days(t, c, "a", now.AddDate(0, 0, -2), *now)
 		require.NoError(t, err)
-		require.Equal(t, []usage.Day{{Day: "2026-11-29", Messages: 3}, {Day: "2026-11-30", PromptTokens: 700}}, days)
-		days, err = c.Days(t.Context(), "a", *now, *now)
+		require.Equal(t, []usage.Used{{Day: "2026-11-29", Messages: 3}, {Day: "2026-11-30", PromptTokens: 700}}, found)
+		found, err = days(t, c, "a", *now, *now)
 		require.NoError(t, err)
-		require.Len(t, days, 1)
-		_, err = c.Days(t.Context(), "gone", *now, *now)
+		require.Len(t, found, 1)
+		_, err = days(t, c, "gone", *now, *now)
 		require.ErrorIs(t, err, repositories.ErrNotFound)
-		key := keyspace.Usage(keyspace.KeysOf("gone"), now.Unix()/86400)
+		key := keyspace.Usage(keyspace.KeysOf("gone"), usage.Day.Name, now.Unix()/86400)
 		require.Zero(t, db.Exists(t.Context(), key).Val(), "an app that is gone leaves none")
-		key = keyspace.Usage(keyspace.KeysOf("a"), now.Unix()/86400)
-		require.InDelta(t, usage.Kept*24, db.PTTL(t.Context(), key).Val().Hours(), 1)
-		require.Contains(t, keyspace.AllUsage(keyspace.KeysOf("a"), now.AddDate(0, 0, usage.Kept+1)), key, "it goes with its app for as long as it may be there")
+		key = keyspace.Usage(keyspace.KeysOf("a"), usage.Day.Name, now.Unix()/86400)
+		require.InDelta(t, usage.Day.Kept*24, db.PTTL(t.Context(), key).Val().Hours(), 1)
+		require.Contains(t, keyspace.AllUsage(keyspace.KeysOf("a"), now.AddDate(0, 0, usage.Day.Kept+1)), key, "it goes with its app for as long as it may be there")
 	})
 }
 
@@ -103,14 +114,14 @@ func TestWhatCannotBeWrittenIsKept(t *testing.T) {
 		c.Add("b", usage.Events, 2)
 		hook.away.Store(true)
 		require.ErrorIs(t, c.Flush(t.Context()), keyspace.ErrUnavailable)
-		_, err := c.Days(t.Context(), "a", *now, *now)
+		_, err := days(t, c, "a", *now, *now)
 		require.ErrorIs(t, err, keyspace.ErrUnavailable)
 		c.Add("a", usage.Events, 4)
 		hook.away.Store(false)
 		for app, want := range map[string]int64{"a": 5, "b": 2} {
-			days, err := c.Days(t.Context(), app, *now, *now)
+			found, err := days(t, c, app, *now, *now)
 			require.NoError(t, err)
-			require.Equal(t, []usage.Day{{Day: "2026-11-29", Events: want}}, days)
+			require.Equal(t, []usage.Used{{Day: "2026-11-29", Events: want}}, found)
 		}
 	})
 }
@@ -136,4 +147,68 @@ func TestMetricsNameSoManyApps(t *testing.T) {
 	} {
 		require.InDelta(t, want, counted[name], 0, name)
 	}
+}
+
+func TestUseIsKeptByMinutesAndHoursWithDurationsAndHosts(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		c, db, _, now := counting(t, server)
+		first := *now
+		for range 90 {
+			c.Decided("a", 10*time.Millisecond)
+		}
+		for range 10 {
+			c.Decided("a", 3*time.Second)
+		}
+		c.Called("a", "x.example:8080", usage.Succeeded, 100*time.Millisecond)
+		c.Called("a", "x.example:8080", usage.Failed, 200*time.Millisecond)
+		*now = now.Add(2 * time.Second)
+		c.Add("a", usage.Messages, 1)
+		c.Decided("a", 0)
+		c.Called("a", "x.example:8080", usage.Held, 0)
+		c.Called("a", "", usage.Succeeded, 0)
+
+		list, total, err := c.Read(t.Context(), "a", usage.Minute, first, *now)
+		require.NoError(t, err)
+		require.Len(t, list, 2)
+		require.Equal(t, "2026-11-29T23:59:00Z", list[0].Begins.Format(time.RFC3339))
+		require.InDelta(t, 10, list[0].Decided.P50, 2)
+		require.InDelta(t, 3000, list[0].Decided.P95, 600)
+		require.InDelta(t, 1, list[1].Decided.P95, 0)
+		require.EqualValues(t, 1, total.Messages)
+		hours, _, err := c.Read(t.Context(), "a", usage.Hour, first, *now)
+		require.NoError(t, err)
+		require.Len(t, hours, 2)
+		hosts, err := c.Hosts(t.Context(), "a", usage.Minute, first, *now)
+		require.NoError(t, err)
+		require.Len(t, hosts, 1)
+		require.Equal(t, []int64{2, 1, 1}, []int64{hosts[0].Calls, hosts[0].Failures, hosts[0].Held})
+		require.Equal(t, usage.HostDown, hosts[0].State)
+		require.InDelta(t, 200, hosts[0].Took.P95, 40)
+		days, err := c.Hosts(t.Context(), "a", usage.Day, first, *now)
+		require.NoError(t, err)
+		require.Empty(t, days)
+		for _, key := range db.Keys(t.Context(), "*usage:a:*").Val() {
+			require.Contains(t, keyspace.AllUsage(keyspace.KeysOf("a"), *now), key, "it goes with its app")
+			require.Positive(t, db.PTTL(t.Context(), key).Val(), key)
+		}
+	})
+}
+
+func TestHostsAreCountedByNameUpToABound(t *testing.T) {
+	redistest.Each(t, func(t *testing.T, server *redistest.Server) {
+		c, db, _, now := counting(t, server)
+		for i := range 70 {
+			c.Called("a", fmt.Sprintf("h%02d.example", i), usage.Failed, time.Second)
+		}
+		hosts, err := c.Hosts(t.Context(), "a", usage.Minute, *now, *now)
+		require.NoError(t, err)
+		require.Len(t, hosts, 51)
+		require.EqualValues(t, 20, hosts[0].Calls, "those beyond 50 are one")
+		for i := range 600 {
+			other := usage.NewCounter(db, func() time.Time { return *now })
+			other.Called("a", fmt.Sprintf("i%03d.example", i), usage.Failed, time.Second)
+			require.NoError(t, other.Flush(t.Context()))
+		}
+		require.LessOrEqual(t, db.HLen(t.Context(), keyspace.Usage(keyspace.KeysOf("a"), usage.Minute.Name, now.Unix()/60)).Val(), int64(600))
+	})
 }

@@ -17,7 +17,6 @@ function local(time, brief) {
 // alive gives life to a part of a page, once when it is loaded and again when it is fetched.
 function alive(part) {
   all("time", part).forEach((time) => local(time));
-  all("[data-rate]", part).forEach(rate);
   all("table", part).concat(part.matches?.("table") ? [part] : []).forEach(labelled);
   const figures = all("[data-chart]", part).concat(part.matches?.("[data-chart]") ? [part] : []);
   if (figures.length) import(files.charts).then(({ draw }) => figures.forEach((figure) => draw(figure)));
@@ -147,38 +146,6 @@ document.addEventListener("click", (event) => {
   text.setSelectionRange(+to.dataset.from, +to.dataset.to);
   text.scrollTop = Math.max(0, (line - 5) * parseFloat(getComputedStyle(text).lineHeight));
 });
-
-// Rates come of two looks at a counter. Those of another replica, or of one that was
-// started anew, are no second look.
-const looks = {};
-function rate(figure) {
-  const name = figure.dataset.rate, count = +figure.dataset.count, now = Date.now();
-  const seen = (looks[name] ||= []);
-  if (seen.length && (seen[0].since !== figure.dataset.since || count < seen.at(-1).count)) seen.length = 0;
-  seen.push({ since: figure.dataset.since, count, now });
-  if (seen.length > 60) seen.shift();
-  const from = seen.find((look) => now - look.now <= 60000) ?? seen[0];
-  const minutes = (now - from.now) / 60000;
-  const born = new Date(figure.dataset.since).getTime();
-  const perMinute = minutes > 0 ? (count - from.count) / minutes : count / Math.max((now - born) / 60000, 1);
-  $("[data-per-minute]", figure).textContent = perMinute >= 10 || perMinute < 0.05 ? Math.round(perMinute) : perMinute.toFixed(1);
-  $("[data-unit]", figure).textContent = "a minute";
-  figure.title = count + " in all";
-  $("[data-spark]", figure).replaceChildren(spark(seen));
-}
-
-function spark(seen) {
-  const svg = (name, attributes) => {
-    const made = document.createElementNS("http://www.w3.org/2000/svg", name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    return made;
-  };
-  const steps = seen.slice(1).map((look, i) => (look.count - seen[i].count) / Math.max((look.now - seen[i].now) / 1000, 1));
-  const most = Math.max(...steps, 0.001), graph = svg("svg", { viewBox: "0 0 60 18", preserveAspectRatio: "none", "aria-hidden": "true" });
-  const points = steps.map((step, i) => `${60 - steps.length + i},${17 - (16 * step) / most}`);
-  graph.append(svg("polyline", { points: points.join(" "), fill: "none", stroke: "currentColor", "stroke-width": 1.5, "vector-effect": "non-scaling-stroke" }));
-  return graph;
-}
 
 // The feed of events: what fired, what did not and why, what came of calls.
 const kinds = {
