@@ -26,6 +26,21 @@ func TestAPutSaysWithDryRunWhatItWouldDo(t *testing.T) {
 	}
 }
 
+func TestADryRunOfARepositoryShowsItsToolsAsAModelSeesThem(t *testing.T) {
+	s := apitest.Live(t, apitest.Everything)
+	s.Call("PUT", "/v1/apps/clinic", `{}`).Is(201, "")
+	const path = "/v1/apps/clinic/repositories/desk"
+	body := `{"tools":[{"name":"book","description":"Books a table","url":"https://h.example/:day","examples":["a table for [two](people)","one","three","four"],
+		"schema":[{"parameter":"day","type":"string","description":"wished day","required":true,"ask":"Which day?"},
+			{"parameter":"people","type":"integer","ask":"How many?"},{"parameter":"key","type":"string","value":"fixed"}]},{"name":"hours"}]}`
+	s.Call("PUT", path+"?dryRun=true", body).Is(200, `{"operation":"created","tools":[
+		{"name":"book","description":"Books a table\nA user may say: \"a table for two\", \"one\", \"three\"","asks":{"day":"Which day?"},
+		 "inputSchema":{"type":"object","properties":{"day":{"type":"string","description":"wished day"},"people":{"type":"integer"}},"required":["day"]}},
+		{"name":"hours","description":"","inputSchema":{"type":"object","properties":{}}}]}`)
+	s.Call("GET", path, "").Problem(404)
+	s.Call("PUT", path+"?dryRun=true", `{"tools":[{"name":"pay","description":"Pays the bill","url":"https://h.example/"}]}`).Is(200, "")
+}
+
 func TestADryRunThatIsNotUnderstoodWritesNothing(t *testing.T) {
 	s := start(t)
 	for _, query := range []string{"dryRun=yes", "dryRun", "dryRun=true&dryRun=false", "dryrun=true"} {

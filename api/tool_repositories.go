@@ -3,6 +3,7 @@ package api
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
@@ -11,6 +12,7 @@ import (
 
 	"earshot/api/answer"
 	"earshot/api/auth"
+	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/audit"
 	"earshot/repositories/fault"
@@ -107,9 +109,42 @@ func (h toolRepositories) put(c echo.Context, body []byte) error {
 			return err
 		}
 		operation, err := h.preview.PreviewRepository(c.Request().Context(), change, auth.PrincipalOf(c).RootKey)
-		return previewed(c, operation, err)
+		if err != nil {
+			return err
+		}
+		return c.JSON(http.StatusOK, h.previewOf(c.Request().Context(), operation, repository))
 	}
 	return h.change(c, change, h.read(c.Request().Context(), repository)...)
+}
+
+// repositoryPreview is what a PUT would do, and what would be shown of the tools.
+type repositoryPreview struct {
+	Operation string      `json:"operation"`
+	Notes     []string    `json:"notes,omitempty"`
+	Tools     []shownTool `json:"tools,omitempty"`
+}
+
+// shownTool is a tool as a model is shown it, and what a user is asked who has not said a value.
+type shownTool struct {
+	Name        string            `json:"name"`
+	Description string            `json:"description"`
+	InputSchema json.RawMessage   `json:"inputSchema"`
+	Asks        map[string]string `json:"asks,omitempty"`
+}
+
+func (h toolRepositories) previewOf(ctx context.Context, operation string, of *repositories.Repository) repositoryPreview {
+	preview := repositoryPreview{Operation: operation, Notes: append(of.NotesInWords(), h.notes.unconfirmed(ctx, of)...)}
+	for i := range of.Tools {
+		tool := &of.Tools[i]
+		one := shownTool{Name: tool.Name, Description: matcher.Description(tool), InputSchema: tool.Params().ModelSchema(), Asks: map[string]string{}}
+		for _, parameter := range matcher.Shown(tool.Params()) {
+			if question := tool.Params().Ask(parameter.Name); question != "" && parameter.Required {
+				one.Asks[parameter.Name] = question
+			}
+		}
+		preview.Tools = append(preview.Tools, one)
+	}
+	return preview
 }
 
 // read reads the tools of a repository that is written from its server. What goes wrong is no

@@ -3,7 +3,10 @@ package matcher
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
+	"earshot/matcher/text"
+	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/parameters"
 	"earshot/repositories/plaintext"
@@ -29,6 +32,26 @@ func Shown(params *parameters.Parameters) []parameters.Parameter {
 		list = append(list, shown)
 	}
 	return list
+}
+
+// Limits on the examples that are shown with a tool.
+const (
+	maxExamples     = 3
+	maxExampleBytes = 120
+)
+
+// Description is what a model is told of a tool: what it does, and a few of its examples, since what
+// a user would say tells a model more.
+func Description(of *repositories.Tool) string {
+	description, examples := of.Shown(), of.Spoken()
+	var quoted []string
+	for _, example := range examples[:min(len(examples), maxExamples)] {
+		quoted = append(quoted, `"`+text.Clip(plaintext.Text(example), maxExampleBytes)+`"`)
+	}
+	if len(quoted) > 0 {
+		description = strings.TrimSpace(description + "\nA user may say: " + strings.Join(quoted, ", "))
+	}
+	return description
 }
 
 // schema is the part of a model's JSON Schema that is read here.

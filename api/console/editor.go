@@ -1,25 +1,71 @@
 package console
 
 import (
+	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aymanbagabas/go-udiff"
 
 	"earshot/repositories/exactjson"
 )
 
+// editor is the page of a repository. Its text is what is worked on, whichever view shows it: a form of
+// one tool, or all of it as JSON.
 type editor struct {
 	Session, ID string
-	Text        string
+	Text        string // as it would be saved
 	Was         string // digest of the stored definition
 	New         bool
 	Saved       bool
-	Tools       []string
+	JSON        bool // the view
+	Tools       []toolLine
+	At          int       // of the tool that is worked on
+	Tool        *toolForm // that is in the form; nil for none
+	Options     []formField
 	Fault       *problem
 	Places      []flawPlace
+	Preview     *repositoryPreview
+	Lines       []diffLine // what saving changes
+
+	stored string // text of the stored definition
 }
+
+type toolLine struct{ Name, Description string }
+
+// repositoryPreview is what saving would do, and what a model would be shown.
+type repositoryPreview struct {
+	Operation string      `json:"operation"`
+	Notes     []string    `json:"notes"`
+	Tools     []shownTool `json:"tools"`
+	Shown     *shownTool  `json:"-"` // the tool in the form
+}
+
+type shownTool struct {
+	Name        string            `json:"name"`
+	Description string            `json:"description"`
+	InputSchema json.RawMessage   `json:"inputSchema"`
+	Asks        map[string]string `json:"asks"`
+}
+
+// Function is the tool as a model is shown it.
+func (t shownTool) Function() any {
+	return struct {
+		Name        string          `json:"name"`
+		Description string          `json:"description"`
+		Parameters  json.RawMessage `json:"parameters"`
+	}{t.Name, t.Description, t.InputSchema}
+}
+
+// diffLine is a line of a definition: added, taken away, or neither and there for its neighbours.
+type diffLine struct{ Sign, Text string }
 
 // blank is the definition that an author of tools begins with.
 const blank = `{
@@ -41,12 +87,82 @@ func editorPage(v *pageRequest) error {
 	if err != nil {
 		return err
 	}
-	shown.Saved = v.r.URL.Query().Has("saved")
-	return v.showEditor(http.StatusOK, shown)
+	asked := v.r.URL.Query()
+	shown.Saved, shown.JSON = asked.Has("saved"), asked.Get("view") == "json"
+	return v.showEditor(http.StatusOK, shown, asked.Get("tool"))
 }
 
-func (v *pageRequest) showEditor(status int, shown editor) error {
+// showEditor shows the text in its view, with what saving it would do. The tool is an index or a name;
+// the first where it is neither.
+func (v *pageRequest) showEditor(status int, shown editor, tool string) error {
+	object := json.RawMessage(shown.Text)
+	if !json.Valid(object) {
+		shown.JSON = true
+	}
+	tools := membersOfList(valueAt(object, []string{"tools"}))
+	for i, one := range tools {
+		line := toolLine{textAt(one, "name"), textAt(one, "description")}
+		shown.Tools = append(shown.Tools, line)
+		if line.Name == tool {
+			shown.At = i
+		}
+	}
+	if i, err := strconv.Atoi(tool); err == nil {
+		shown.At = max(min(i, len(tools)-1), 0)
+	}
+	if len(tools) > 0 && !shown.JSON {
+		shown.Tool = newToolForm(shown.At, tools[shown.At])
+		if v.r.PostForm.Get("do") == "add" {
+			shown.Tool.Parameters.Rows = append(shown.Tool.Parameters.Rows, parameterRow{Type: "string"})
+		}
+	}
+	for _, path := range optionFields {
+		shown.Options = append(shown.Options, newField("Repository", path, object))
+	}
+	if shown.Fault == nil {
+		var err error
+		if shown.Preview, err = v.preview(shown.Text); err != nil && refused(err, http.StatusForbidden) == nil {
+			shown.Fault = problemOf(err)
+			shown.Places = placed(shown.Fault.Errors, shown.Text)
+		}
+	}
+	if p := shown.Preview; p != nil && shown.Tool != nil && shown.At < len(p.Tools) {
+		p.Shown = &p.Tools[shown.At]
+	}
+	if shown.Fault != nil && shown.Tool != nil {
+		shown.Tool.blame(shown.Fault.Errors)
+		for i := range shown.Places {
+			shown.Places[i].Line = 0 // of a text that nobody sees
+		}
+	}
+	shown.Lines = changedLines(shown.stored, shown.Text)
 	return v.renderStatus(status, "editor", shown.ID, shown)
+}
+
+// preview asks what saving a text would do.
+func (v *pageRequest) preview(text string) (*repositoryPreview, error) {
+	found := &repositoryPreview{}
+	return found, v.call(http.MethodPut, v.repositoryPath()+"?dryRun=true", []byte(text), found)
+}
+
+// changedLines are the lines in which two texts differ, with the lines around them. How they are laid
+// out makes no difference.
+func changedLines(before, after string) (lines []diffLine) {
+	if json.Valid([]byte(after)) {
+		after = laidOut(json.RawMessage(after), "", 2)
+	}
+	for line := range strings.Lines(udiff.Unified("", "", before, after+"\n")) {
+		switch line = strings.TrimRight(line, "\n"); {
+		case strings.HasPrefix(line, "---"), strings.HasPrefix(line, "+++"), strings.HasPrefix(line, `\`):
+		case strings.HasPrefix(line, "@@"):
+			if len(lines) > 0 {
+				lines = append(lines, diffLine{"…", ""})
+			}
+		default:
+			lines = append(lines, diffLine{strings.TrimSpace(line[:1]), line[1:]})
+		}
+	}
+	return lines
 }
 
 // stored reads the repository of the path as it is now. A missing one is new.
@@ -54,6 +170,7 @@ func (v *pageRequest) stored() (editor, error) {
 	shown := editor{Session: v.session(), ID: v.r.PathValue("repository")}
 	var found struct {
 		Options json.RawMessage `json:"options,omitempty"`
+		From    string          `json:"from,omitempty"`
 		Tools   json.RawMessage `json:"tools"`
 	}
 	err := v.get(v.repositoryPath(), &found)
@@ -72,46 +189,93 @@ func (v *pageRequest) stored() (editor, error) {
 		return shown, err
 	}
 	shown.Text = laidOut(text, "", 2)
+	shown.stored = shown.Text + "\n"
 	sum := sha256.Sum256([]byte(shown.Text))
 	shown.Was = base64.RawURLEncoding.EncodeToString(sum[:])
-	var tools []struct{ Name string }
-	err = json.Unmarshal(found.Tools, &tools)
-	for _, one := range tools {
-		shown.Tools = append(shown.Tools, one.Name)
-	}
-	return shown, err
+	return shown, nil
 }
 
 func (v *pageRequest) repositoryPath() string {
 	return owner(v.app(), v.session()) + "/repositories/" + url.QueryEscape(v.r.PathValue("repository"))
 }
 
-// saveRepository stores the text, or removes the repository. It does not write over a change that
-// the person has not seen.
+// saveRepository does with the text what the form says: it shows it another way or with another tool or
+// parameter, saves it, or deletes the repository. It does not write over a change that the person has
+// not seen.
 func saveRepository(v *pageRequest) error {
 	form := v.r.PostForm
 	now, err := v.stored()
 	if err != nil {
 		return err
 	}
-	if form.Get("do") == "remove" {
+	do, which, _ := strings.Cut(form.Get("do"), ":")
+	if do == "delete" {
 		if err := v.call(http.MethodDelete, v.repositoryPath(), nil, nil); err != nil {
 			return err
 		}
 		return v.redirect(link("apps", v.app(), "tools") + "?session=" + url.QueryEscape(v.session()))
 	}
-	text := editedText(form)
+	tool := cmp.Or(form.Get("tool"), "0")
+	now.Text, now.JSON = filledIn(editedText(form), form), form.Get("view") == "json"
+	if do != "save" {
+		switch do {
+		case "view":
+			now.JSON = which == "json"
+		case "tool":
+			tool = which
+		case "add-tool", "drop-tool":
+			now.Text, tool = withTools(now.Text, do, which)
+		}
+		now.Was = form.Get("was") // what was seen last
+		return v.showEditor(http.StatusOK, now, tool)
+	}
 	if now.Was != form.Get("was") {
-		now.Text, now.Fault = text, &problem{
+		now.Fault = &problem{
 			Status: http.StatusConflict, Title: "Somebody changed it meanwhile",
 			Detail: "what you wrote is below and not saved; saving again writes over what is stored now",
 		}
-		return v.showEditor(http.StatusConflict, now)
+		return v.showEditor(http.StatusConflict, now, tool)
 	}
-	if err := v.call(http.MethodPut, v.repositoryPath(), []byte(text), nil); err != nil {
-		now.Text, now.Fault = text, problemOf(err)
-		now.Places = placed(now.Fault.Errors, text)
-		return v.showEditor(now.Fault.Status, now)
+	if err := v.call(http.MethodPut, v.repositoryPath(), []byte(now.Text), nil); err != nil {
+		now.Fault = problemOf(err)
+		now.Places = placed(now.Fault.Errors, now.Text)
+		return v.showEditor(now.Fault.Status, now, tool)
 	}
-	return v.redirect(repositoryLink(v.app(), v.session(), now.ID) + "?saved")
+	to := repositoryLink(v.app(), v.session(), now.ID) + "?saved&tool=" + url.QueryEscape(tool)
+	if now.JSON {
+		to += "&view=json"
+	}
+	return v.redirect(to)
+}
+
+// filledIn is the text with what the form of a tool changes in it.
+func filledIn(text string, form url.Values) string {
+	if form.Get("view") == "json" || !json.Valid([]byte(text)) {
+		return text
+	}
+	object := json.RawMessage(text)
+	for _, path := range optionFields {
+		object = newField("Repository", path, object).into(object, form, "o."+path)
+	}
+	tools := membersOfList(valueAt(object, []string{"tools"}))
+	if at, err := strconv.Atoi(form.Get("tool")); err == nil && at >= 0 && at < len(tools) {
+		if next := newToolForm(at, tools[at]).into(tools[at], form); !bytes.Equal(next, tools[at]) {
+			tools[at] = next
+			object = with(object, listOf(tools), "tools")
+		}
+	}
+	return laidOut(object, "", 2)
+}
+
+// withTools is the text with one tool more at its end, or without one, and the tool to go on with.
+func withTools(text, do, which string) (string, string) {
+	object := json.RawMessage(text)
+	tools := membersOfList(valueAt(object, []string{"tools"}))
+	at := len(tools)
+	if do == "add-tool" {
+		tools = append(tools, json.RawMessage(`{"name":""}`))
+	} else if i, err := strconv.Atoi(which); err == nil && i >= 0 && i < len(tools) {
+		at, tools = max(i-1, 0), slices.Delete(tools, i, i+1)
+	}
+	return laidOut(with(object, listOf(tools), "tools"), "", 2), strconv.Itoa(at)
 }

@@ -28,6 +28,14 @@ type scopedTool struct {
 	OfSession                     bool
 }
 
+// Of is the session that the tool is of; empty for the app.
+func (t scopedTool) Of(session string) string {
+	if t.OfSession {
+		return session
+	}
+	return ""
+}
+
 func playgroundPage(v *pageRequest) error {
 	session := v.r.URL.Query().Get("session")
 	if session == "" {

@@ -30,6 +30,35 @@ type branch struct {
 	More  int // tools that are not listed
 }
 
+// maxUnfolded is how many tools of a repository are in sight without being asked for.
+const maxUnfolded = 12
+
+// Unfolded reports whether the tools are in sight.
+func (b branch) Unfolded(search string) bool { return search != "" || b.Count() <= maxUnfolded }
+
+// Count is how many tools were found.
+func (b branch) Count() int { return len(b.Found) + b.More }
+
+// Fired counts how often the tools that are listed fired in the last 24 hours.
+func (b branch) Fired() (sum int) {
+	for _, one := range b.Found {
+		if one.Used != nil {
+			sum += one.Used.Fired
+		}
+	}
+	return sum
+}
+
+// Rejected counts their rejections.
+func (b branch) Rejected() (sum int) {
+	for _, one := range b.Found {
+		if one.Used != nil {
+			sum += one.Used.Rejected
+		}
+	}
+	return sum
+}
+
 type leaf struct {
 	Name, Description string
 	Examples          []string
@@ -108,6 +137,7 @@ type repository struct {
 	Options struct {
 		TriggerOnce bool `json:"triggerOnce"`
 		Exclusive   bool `json:"exclusive"`
+		Template    bool `json:"template"`
 	} `json:"options"`
 	Tools []struct {
 		Name        string   `json:"name"`

@@ -2,9 +2,15 @@ package console_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/net/html"
 
 	"earshot/repositories/secret"
 )
@@ -20,6 +26,7 @@ func TestSomebodyWritesAToolAndTriesIt(t *testing.T) {
 	b.fill("#open", "desk")
 	b.click(".panel button")
 	b.reads("h1", "desk")
+	b.click("[value='view:json']")
 
 	b.fill(editorText, "{\"tools\": [{\n  \"name\": \"book a desk\",\n  \"schema\": [{\"parameter\": \"desk\", \"type\": \"strng\"}]}]}")
 	b.click("#editor button.main")
@@ -35,7 +42,8 @@ func TestSomebodyWritesAToolAndTriesIt(t *testing.T) {
 		{"parameter": "people", "type": "integer", "minValue": 1}, {"parameter": "notes", "type": "array", "items": {"type": "string"}}, {"parameter": "key", "type": "string", "value": "fixed"}]}]}`)
 	b.click("#editor button.main")
 	b.reads("[role=status]", "saved")
-	b.click("main p .tool")
+	b.click("[value='view:form']")
+	b.click("#editor .panel a.button")
 	b.reads("h1", "book")
 	require.Equal(t, []string{"desk", "people", "notes"}, evaluated[[]string](b, `[...document.querySelectorAll(".field label b")].map(e => e.innerText)`), "what is fixed is not asked for")
 
@@ -60,7 +68,7 @@ func TestWhatSomebodyElseHasChangedIsNotWrittenOverUnseen(t *testing.T) {
 	s := startWith(t, secret.Secret{})
 	s.clinic()
 	b := s.open(t)
-	b.visit("/console/apps/clinic/tools/desk")
+	b.visit("/console/apps/clinic/tools/desk?view=json")
 	s.rest("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"other"}]}`, nil)
 	b.fill(editorText, `{"tools":[{"name":"mine"}]}`)
 	b.click("#editor button.main")
@@ -69,9 +77,135 @@ func TestWhatSomebodyElseHasChangedIsNotWrittenOverUnseen(t *testing.T) {
 	b.click("#editor button.main")
 	b.reads("[role=status]", "saved")
 	require.Equal(t, []string{"mine"}, s.names("desk"))
-	b.click("summary")
+	b.click(".remove summary")
 	b.click(".remove button")
 	b.reads("main", "No tool yet")
+}
+
+func TestSomebodyChangesAToolInItsForm(t *testing.T) {
+	s := startWith(t, secret.Secret{})
+	s.clinic()
+	const path = "/v1/apps/clinic/repositories/desk"
+	s.rest("PATCH", path, `{"tools":[{"name":"opening-hours","description":"Tell when the clinic is open","url":"https://h.example/","request":{"auth":"basic","basic":{"username":"u","password":"secret"}},
+		"examples":["When are you open?"]}]}`, nil)
+	b := s.open(t)
+	b.visit("/console/apps/clinic/tools/desk?tool=book-appointment")
+	b.reads("#preview", "this is what is stored", "A user may say", "no required parameter has a question")
+
+	b.types("[name='p.0.ask']", "Which desk?")
+	b.types("[name='f.description']", "User wants an appointment")
+	b.reads("#preview ins", "Which desk?", "User wants")
+	b.reads("#preview del", "User needs")
+	b.reads("#preview dl", "Which desk?")
+	b.reads("#preview pre", "User wants an appointment\\nA user may say")
+	b.types("[name='f.url']", "https://h.example/{desk}")
+	b.reads("#preview .fault", "write :desk")
+	b.click("#editor button.main")
+	b.reads(".field .at-fault", "write :desk")
+	b.types("[name='f.url']", "https://h.example/:desk")
+
+	b.click("[value=add]")
+	b.until("a new row is there, and has the focus", `document.activeElement.name === "p.2.name"`)
+	b.types("[name='p.2.name']", "day")
+	b.types("[name='p.2.description']", "wished day")
+	b.click("[value='drop:1']")
+	b.reads("#preview del", `"people"`)
+	b.reads("#preview ins", `"day"`)
+	b.click("[value='tool:1']")
+	b.reads("#tool-title", "opening-hours")
+	b.types("[name='f.examples']", "When are you open?\nAre you open on Sunday?")
+	b.click("#editor button.main")
+	b.reads("[role=status]", "saved")
+
+	var found struct{ Tools []map[string]any }
+	s.rest("GET", path, "", &found)
+	require.Len(t, found.Tools, 2)
+	book, hours := found.Tools[0], found.Tools[1]
+	require.Equal(t, "https://h.example/:desk", book["url"])
+	require.Equal(t, "calendar.request", book["emitter"])
+	require.Equal(t, []any{
+		map[string]any{"parameter": "desk", "type": "string", "description": "desk of the appointment", "allowedValues": []any{"A", "B", "C"}, "required": true, "ask": "Which desk?"},
+		map[string]any{"parameter": "day", "type": "string", "description": "wished day"},
+	}, book["schema"])
+	require.Equal(t, []any{"When are you open?", "Are you open on Sunday?"}, hours["examples"])
+	require.Equal(t, map[string]any{"auth": "basic", "basic": map[string]any{"username": "u", "password": "***"}}, hours["request"])
+}
+
+func TestFormOfAToolWorksWithoutAScript(t *testing.T) {
+	s := startWith(t, secret.Secret{})
+	s.clinic()
+	p := s.person()
+	const path = "/console/apps/clinic/tools/desk"
+	page := p.send("GET", path, nil).body
+	form := fieldsOf(page)
+	form.Set("do", "add")
+	page = p.send("POST", path, form).body
+	require.Contains(t, page, `name="p.2.name"`)
+	form = fieldsOf(page)
+	form.Set("p.2.name", "day")
+	form.Set("do", "preview")
+	page = p.send("POST", path, form).body
+	require.Contains(t, page, `<ins>+         {&#34;parameter&#34;: &#34;day&#34;`)
+	form = fieldsOf(page)
+	form.Set("do", "add-tool")
+	form = fieldsOf(p.send("POST", path, form).body)
+	form.Set("f.name", "third")
+	form.Set("do", "save")
+	require.Equal(t, http.StatusSeeOther, p.send("POST", path, form).StatusCode)
+	require.Equal(t, []string{"book-appointment", "opening-hours", "third"}, s.names("desk"))
+	form = fieldsOf(p.send("GET", path, nil).body)
+	form.Set("do", "drop-tool:1")
+	form = fieldsOf(p.send("POST", path, form).body)
+	form.Set("do", "save")
+	require.Equal(t, http.StatusSeeOther, p.send("POST", path, form).StatusCode)
+	require.Equal(t, []string{"book-appointment", "third"}, s.names("desk"))
+}
+
+// fieldsOf is what a browser sends of the first form of a page that can be saved.
+func fieldsOf(page string) url.Values {
+	form := url.Values{}
+	root, _ := html.Parse(strings.NewReader(page)) // whatever it is
+	for node := range root.Descendants() {
+		attributes := map[string]string{}
+		for _, one := range node.Attr {
+			attributes[one.Key] = one.Val
+		}
+		name, checks := attributes["name"], attributes["type"] == "checkbox"
+		_, checked := attributes["checked"]
+		switch {
+		case name == "" || name == "next":
+		case node.Data == "input" && (!checks || checked):
+			form.Set(name, attributes["value"])
+		case node.Data == "textarea":
+			form.Set(name, strings.TrimPrefix(textOf(node), "\n"))
+		case node.Data == "select":
+			form.Set(name, "")
+			for option := range node.Descendants() {
+				for _, one := range option.Attr {
+					if one.Key == "selected" {
+						form.Set(name, textOf(option))
+					}
+				}
+			}
+		}
+	}
+	return form
+}
+
+func textOf(node *html.Node) (text string) {
+	for one := range node.Descendants() {
+		if one.Type == html.TextNode {
+			text += one.Data
+		}
+	}
+	return text
+}
+
+// types fills in a field as a person does.
+func (b *tab) types(selector, text string) {
+	b.t.Helper()
+	b.until(selector+" is there", fmt.Sprintf("document.querySelector(%q)", selector))
+	b.do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf("(e => { e.value = %q; e.dispatchEvent(new Event('input', {bubbles: true})) })(document.querySelector(%q));0", text, selector)))
 }
 
 func (s *service) names(repository string) (names []string) {

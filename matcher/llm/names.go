@@ -10,9 +10,7 @@ import (
 	"strings"
 
 	"earshot/matcher"
-	"earshot/matcher/text"
 	"earshot/repositories/parameters"
-	"earshot/repositories/plaintext"
 )
 
 // toolNames maps the names that a model uses to the candidates. Nearly all names are what
@@ -104,15 +102,8 @@ type offerForm struct {
 // The usual forms, which to look up costs no memory.
 var ofApp, ofSession any = offerForm{}, offerForm{sessionScoped: true}
 
-// Limits on the examples that are shown with a tool.
-const (
-	maxExamples     = 3
-	maxExampleBytes = 120
-)
-
 // offerOf returns how a tool is offered under an alias. It is worked out once in the life of the
-// tool. A few of its examples follow its description: what a user would say tells a model more
-// than what the tool does.
+// tool.
 func offerOf(candidate matcher.Candidate, alias string) *chatTool {
 	params, session := candidate.Tool.Params(), candidate.Repository.SessionID != ""
 	form := ofApp
@@ -123,16 +114,8 @@ func offerOf(candidate matcher.Candidate, alias string) *chatTool {
 		form = offerForm{alias, session}
 	}
 	return params.Derived(form, func() any {
-		description, examples := candidate.Tool.Shown(), candidate.Tool.Spoken()
-		var quoted []string
-		for _, example := range examples[:min(len(examples), maxExamples)] {
-			quoted = append(quoted, `"`+text.Clip(plaintext.Text(example), maxExampleBytes)+`"`)
-		}
-		if len(quoted) > 0 {
-			description = strings.TrimSpace(description + "\nA user may say: " + strings.Join(quoted, ", "))
-		}
 		schema, names := safeSchema(params.ModelSchema())
-		return &chatTool{name: alias, description: description, schema: schema, sessionScoped: session, shown: properties(schema), names: names}
+		return &chatTool{name: alias, description: matcher.Description(candidate.Tool), schema: schema, sessionScoped: session, shown: properties(schema), names: names}
 	}).(*chatTool)
 }
 

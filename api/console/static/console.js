@@ -42,13 +42,14 @@ function swap(page, selectors) {
   for (const selector of selectors) {
     const old = $(selector), fresh = $(selector, page);
     if (!old || !fresh) continue;
-    const focused = old.contains(document.activeElement) ? document.activeElement.id : "";
+    const within = old.contains(document.activeElement), focused = within && document.activeElement.id;
     const unfolded = all("details[open]", old).map(named);
     const place = document.importNode(fresh, true);
     old.replaceWith(place);
     alive(place);
     all("details", place).forEach((fold) => unfolded.includes(named(fold)) && (fold.open = true));
     if (focused) document.getElementById(focused)?.focus();
+    else if (within) $("[autofocus]", place)?.focus();
   }
 }
 
@@ -84,6 +85,8 @@ document.addEventListener("submit", async (event) => {
   const buttons = all("button", form);
   buttons.forEach((button) => (button.disabled = true));
   form.setAttribute("aria-busy", "true");
+  clearTimeout(live);
+  asked++; // what was asked while it was filled in is old now
   try {
     const { page, answer } = await fetched(url, get ? {} : { method: "POST", body: data });
     swap(page, parts.split(" "));
@@ -96,6 +99,20 @@ document.addEventListener("submit", async (event) => {
     form.removeAttribute("aria-busy");
     if (form.dataset.clear) form.elements[form.dataset.clear].focus();
   }
+});
+
+// A form with data-live is sent while it is filled in, and those parts of the answer replace their like.
+let live, asked = 0;
+document.addEventListener("input", (event) => {
+  const form = event.target.closest("form[data-live]");
+  if (!form) return;
+  clearTimeout(live);
+  live = setTimeout(async () => {
+    const data = new URLSearchParams(new FormData(form)), turn = ++asked;
+    data.set("do", "preview");
+    const { page } = await fetched(form.action, { method: "POST", body: data });
+    if (turn === asked && form.isConnected) swap(page, form.dataset.live.split(" "));
+  }, 400);
 });
 
 document.addEventListener("click", async (event) => {

@@ -1,0 +1,310 @@
+package console
+
+import (
+	"encoding/json"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"earshot/repositories"
+	"earshot/repositories/exactjson"
+)
+
+// The form of a tool writes the same definition that the editor shows as JSON. A field that nobody
+// has changed stays as it was written, and so does what the form does not know.
+
+// Paths of the fields of a form, in order: those of most tools, those of a tool with a type, and more.
+var (
+	optionFields = []string{"options.exclusive", "options.triggerOnce", "options.template"}
+	mainFields   = []string{"name", "description", "examples", "url", "request.method"}
+	typedFields  = []string{"type", "source", "remoteName", "method", "path", "requestBody", "statement"}
+	moreFields   = []string{
+		"confirm", "settle", "cancelOnNext", "dedupe.within", "dedupe.by", "dedupe.scope", "answer.within", "request.auth", "request.moduleId",
+		"request.timeout", "request.retryFor", "request.idempotent", "emitter", "readOnly", "returnDirect", "skipResponse", "authRequired",
+	}
+	longFields = []string{"description", "requestBody", "statement"}
+	methods    = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
+)
+
+// formField is a field of a definition in a form.
+type formField struct {
+	Path    string // names of its members, with dots between them
+	Doc     string
+	Kind    string   // line, text, lines, words or choice
+	Options []string // of a choice, beside none
+	Default string   // what none means, where that is one value
+	Text    string   // as it is filled in
+	Locked  bool     // it has a form that only JSON can show
+	Fault   string
+}
+
+// entry is what the schema of definitions says of a field.
+type entry struct {
+	Ref         string                     `json:"$ref"`
+	Type        any                        `json:"type"`
+	Description string                     `json:"description"`
+	Enum        []string                   `json:"enum"`
+	Default     json.RawMessage            `json:"default"`
+	Properties  map[string]json.RawMessage `json:"properties"`
+}
+
+var definitions = sync.OnceValue(func() map[string]entry {
+	var schema struct {
+		Defs map[string]entry `json:"$defs"`
+	}
+	_ = json.Unmarshal(repositories.DefinitionSchema(), &schema) // it is embedded
+	return schema.Defs
+})
+
+// described is the entry of a field of a definition; an empty one for none.
+func described(of, path string) entry {
+	at := definitions()[of]
+	for _, name := range pathOf(path) {
+		var next entry
+		_ = json.Unmarshal(at.Properties[name], &next) // one that is true or false says nothing
+		if next.Ref != "" {
+			doc := next.Description
+			next = definitions()[strings.TrimPrefix(next.Ref, "#/$defs/")]
+			next.Description = doc
+		}
+		at = next
+	}
+	return at
+}
+
+// newField is a field of a form with the value that the definition has.
+func newField(of, path string, definition json.RawMessage) formField {
+	about := described(of, path)
+	f := formField{Path: path, Doc: about.Description, Kind: "line", Options: about.Enum, Default: unquoted(string(about.Default))}
+	switch {
+	case strings.HasSuffix(path, "method"):
+		f.Kind, f.Options = "choice", methods
+	case about.Type == "boolean":
+		f.Kind, f.Options = "choice", []string{"true", "false"}
+	case len(about.Enum) > 0:
+		f.Kind = "choice"
+	case path == "examples":
+		f.Kind = "lines"
+	case slices.Contains(longFields, path):
+		f.Kind = "text"
+	default:
+		if kinds, is := about.Type.([]any); about.Type == "array" || is && slices.Contains(kinds, any("array")) {
+			f.Kind = "words"
+		}
+	}
+	value := valueAt(definition, pathOf(path))
+	f.Text, f.Locked = f.read(value)
+	if f.Kind == "choice" && f.Text != "" && !slices.Contains(f.Options, f.Text) {
+		f.Options = append(slices.Clone(f.Options), f.Text)
+	}
+	return f
+}
+
+// read is a value as a person fills it in. What a form cannot show in its way is locked.
+func (f formField) read(value json.RawMessage) (text string, locked bool) {
+	if len(value) == 0 || string(value) == "null" {
+		return "", false
+	}
+	if f.Kind == "lines" || f.Kind == "words" {
+		var list []string
+		if json.Unmarshal(value, &list) != nil || strings.Contains(strings.Join(list, ""), f.between()[:1]) {
+			return string(value), true
+		}
+		return strings.Join(list, f.between()), false
+	}
+	if text := unquoted(string(value)); f.Kind == "choice" || strings.HasPrefix(string(value), `"`) && (f.Kind == "text" || !strings.Contains(text, "\n")) {
+		return text, false
+	}
+	return string(value), true
+}
+
+// write is the value of what a person has filled in; nil for none.
+func (f formField) write(text string) json.RawMessage {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	var value any = text
+	switch {
+	case f.Kind == "lines" || f.Kind == "words":
+		list := []string{}
+		for _, one := range strings.Split(text, f.between()[:1]) {
+			if one = strings.TrimSpace(one); one != "" {
+				list = append(list, one)
+			}
+		}
+		value = list
+	case f.Kind == "choice" && (text == "true" || text == "false"):
+		return json.RawMessage(text)
+	case f.Kind == "line":
+		value = strings.TrimSpace(text)
+	}
+	written, _ := exactjson.Encode(value) // texts alone
+	return written
+}
+
+func (f formField) between() string {
+	if f.Kind == "words" {
+		return ", "
+	}
+	return "\n"
+}
+
+// into writes the field as a form has it, if somebody has changed it.
+func (f formField) into(definition json.RawMessage, form url.Values, name string) json.RawMessage {
+	given, has := form[name]
+	if !has || f.Locked {
+		return definition
+	}
+	text := strings.ReplaceAll(given[0], "\r\n", "\n")
+	if text == f.Text {
+		return definition
+	}
+	return with(definition, f.write(text), pathOf(f.Path)...)
+}
+
+// toolForm is a tool in a form.
+type toolForm struct {
+	Index             int
+	Name              string
+	Main, Typed, More []formField
+	Given             int // of More that have a value
+	Parameters        parameterForm
+	Other             []string // names of what the form does not know, which stays as it is
+	Types, Forms      []string // that parameters may have
+}
+
+func newToolForm(index int, tool json.RawMessage) *toolForm {
+	names, _, _ := membersOf(tool)
+	f := &toolForm{Index: index, Name: unquoted(string(valueAt(tool, []string{"name"}))), Parameters: newParameterForm(tool),
+		Types: described("Parameter", "type").Enum, Forms: described("Parameter", "format").Enum}
+	known := []string{f.Parameters.Field}
+	typed := slices.Contains(names, "type")
+	for _, path := range mainFields {
+		if !typed || !slices.Contains([]string{"url", "request.method"}, path) {
+			f.Main = append(f.Main, newField("Tool", path, tool))
+		}
+	}
+	if typed {
+		for _, path := range typedFields {
+			f.Typed = append(f.Typed, newField("Tool", path, tool))
+		}
+	}
+	for _, path := range moreFields {
+		one := newField("Tool", path, tool)
+		if one.Text != "" {
+			f.Given++
+		}
+		f.More = append(f.More, one)
+	}
+	for _, one := range f.fields() {
+		front, _, _ := strings.Cut(one.Path, ".")
+		known = append(known, front)
+	}
+	for _, name := range names {
+		if !slices.Contains(known, name) {
+			f.Other = append(f.Other, name)
+		}
+	}
+	return f
+}
+
+func (f *toolForm) fields() []formField { return slices.Concat(f.Main, f.Typed, f.More) }
+
+// into writes the form into its tool.
+func (f *toolForm) into(tool json.RawMessage, form url.Values) json.RawMessage {
+	for _, one := range f.fields() {
+		tool = one.into(tool, form, "f."+one.Path)
+	}
+	return f.Parameters.into(tool, form)
+}
+
+// blame puts faults beside the fields that they are about.
+func (f *toolForm) blame(flaws []flaw) {
+	at := "/tools/" + strconv.Itoa(f.Index) + "/"
+	for _, group := range [][]formField{f.Main, f.Typed, f.More} {
+		for i := range group {
+			for _, one := range flaws {
+				if one.Pointer == at+strings.ReplaceAll(group[i].Path, ".", "/") || strings.HasPrefix(one.Pointer, at+strings.ReplaceAll(group[i].Path, ".", "/")+"/") {
+					group[i].Fault = strings.TrimPrefix(group[i].Fault+"; "+one.Detail, "; ")
+				}
+			}
+		}
+	}
+	for i := range f.Parameters.Rows {
+		row := &f.Parameters.Rows[i]
+		for _, one := range flaws {
+			if strings.HasPrefix(one.Pointer+"/", at+f.Parameters.pointer(i)+"/") {
+				row.Fault = strings.TrimPrefix(row.Fault+"; "+one.Detail, "; ")
+			}
+		}
+	}
+}
+
+// pathOf are the names of a path.
+func pathOf(path string) []string { return strings.Split(path, ".") }
+
+// valueAt is the value that names lead to in an object; nil for none.
+func valueAt(object json.RawMessage, names []string) json.RawMessage {
+	for _, name := range names {
+		_, members, err := membersOf(object)
+		if err != nil {
+			return nil
+		}
+		object = members[name]
+	}
+	return object
+}
+
+// with returns an object with a value where names lead to, or without it where that is nil. All else
+// stays as it is, in its order. An object that has nothing left is taken away.
+func with(object, value json.RawMessage, path ...string) json.RawMessage {
+	names, members, err := membersOf(object)
+	if err != nil {
+		names, members = nil, nil // what was there is no object, and is replaced
+	}
+	if members == nil {
+		members = map[string]json.RawMessage{}
+	}
+	name := path[0]
+	if len(path) > 1 {
+		value = with(members[name], value, path[1:]...)
+		if string(value) == "{}" {
+			value = nil
+		}
+	}
+	if _, has := members[name]; !has && value != nil {
+		names = append(names, name)
+	}
+	if value == nil {
+		names = slices.DeleteFunc(names, func(one string) bool { return one == name })
+	}
+	members[name] = value
+	return objectOf(names, members)
+}
+
+// objectOf writes the members of an object in an order.
+func objectOf(names []string, members map[string]json.RawMessage) json.RawMessage {
+	parts := make([]string, len(names))
+	for i, name := range names {
+		quoted, _ := json.Marshal(name) // a text
+		parts[i] = string(quoted) + ":" + string(members[name])
+	}
+	return json.RawMessage("{" + strings.Join(parts, ",") + "}")
+}
+
+// listOf writes the members of a list.
+func listOf(members []json.RawMessage) json.RawMessage {
+	parts := make([]string, len(members))
+	for i, one := range members {
+		parts[i] = string(one)
+	}
+	return json.RawMessage("[" + strings.Join(parts, ",") + "]")
+}
+
+// membersOfList are the members of a list; none of what is no list.
+func membersOfList(list json.RawMessage) (members []json.RawMessage) {
+	_ = json.Unmarshal(list, &members)
+	return members
+}
