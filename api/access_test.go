@@ -322,7 +322,7 @@ func TestIDsAreComparedAsTheyAreMeant(t *testing.T) {
 	}
 }
 
-var openPaths = []string{"/healthz", "/readyz", "/metrics", "/openapi.json", "/asyncapi.json", "/docs"}
+var openPaths = []string{"/healthz", "/readyz", "/metrics", "/openapi.json", "/asyncapi.json", "/docs/reference/api"}
 
 func TestWithoutTheKeyNothingOfAnAppIsServed(t *testing.T) {
 	s := start(t)

@@ -15,6 +15,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/json"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"time"
@@ -98,6 +99,8 @@ type Options struct {
 	Closing <-chan struct{}
 	// Ready lists what must answer before the service can work. Missing: nothing.
 	Ready []Check
+	// Manual has the documents, the contents in README.md. Missing: there are none.
+	Manual fs.FS
 	// Logger gets one line for each request. Missing: slog.Default().
 	Logger *slog.Logger
 	// Metrics is shown at /metrics. Missing: a registry of its own.

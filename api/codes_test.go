@@ -165,7 +165,7 @@ func TestTheWallsAndTheRouterHaveCodes(t *testing.T) {
 		{"POST", apitest.MessagesPath, "", "", answer.InvalidBody},
 		{"PUT", "/v1/apps/clinic", `"` + strings.Repeat("x", 1<<20) + `"`, "", answer.BodyTooLong},
 		{"DELETE", "/v1/apps/clinic/triggers", "", "", answer.InvalidQuery},
-		{"GET", "/docs/none.js", "", "", answer.UnknownPath},
+		{"GET", "/docs/none", "", "", answer.UnknownPath},
 	} {
 		got := problemIn(t, s.Ask(c.method, c.path, c.body, c.header+": "))
 		require.Equal(t, string(c.code), got.Code, "%s %s: %s", c.method, c.path, got.Detail)

@@ -13,6 +13,7 @@ import (
 	"earshot/api/admission"
 	"earshot/api/auth"
 	"earshot/api/docs"
+	"earshot/api/manual"
 	"earshot/api/ratelimit"
 	"earshot/api/server"
 	"earshot/repositories"
@@ -167,12 +168,16 @@ func (o Options) described() (all []route) {
 // cannot be read.
 func (o Options) routes() []route {
 	all := o.described()
-	d := &docs.Documents{}
+	d, pages := &docs.Documents{}, manual.New(o.Manual)
 	all = append(all,
 		route{method: http.MethodGet, path: "/openapi.json", handle: d.ServeOpenAPI, open: true},
 		route{method: http.MethodGet, path: "/asyncapi.json", handle: d.ServeAsyncAPI, open: true},
-		route{method: http.MethodGet, path: "/docs", handle: d.ServePage, open: true},
-		route{method: http.MethodGet, path: "/docs/:file", handle: d.ServeFile, open: true},
+		route{method: http.MethodGet, path: "/docs", handle: pages.ServeContents, open: true},
+		route{method: http.MethodGet, path: "/docs/*", handle: pages.Serve, open: true},
+		route{method: http.MethodGet, path: "/docs/reference/api", handle: d.ServePage, open: true},
+		route{method: http.MethodGet, path: "/docs/reference/api/:file", handle: d.ServeFile, open: true},
+		route{method: http.MethodGet, path: "/llms.txt", handle: pages.ServeLLMs, open: true},
+		route{method: http.MethodGet, path: "/llms-full.txt", handle: pages.ServeLLMsFull, open: true},
 		route{method: http.MethodGet, path: "/", handle: docs.Lead, open: true},
 	)
 	may, shown := accessTable(), make([]docs.Route, len(all))

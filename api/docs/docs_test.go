@@ -220,7 +220,7 @@ func TestTheExamplesOfTheEventsFitTheirSchemas(t *testing.T) {
 
 func TestThePageListsEveryOperationFieldAndEvent(t *testing.T) {
 	s := apitest.Serve(t)
-	page := string(s.Call("GET", "/docs", "").Is(200, "").Body)
+	page := string(s.Call("GET", "/docs/reference/api", "").Is(200, "").Body)
 	for operation := range s.Routes() {
 		method, path, _ := strings.Cut(operation, " ")
 		require.Contains(t, page, `<span class="method `+method+`">`+method+`</span><code class="path">`+path+`</code>`)
@@ -249,7 +249,7 @@ func TestThePageListsEveryOperationFieldAndEvent(t *testing.T) {
 // that stands in the page.
 func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
 	s := apitest.Serve(t)
-	got := s.Call("GET", "/docs", "")
+	got := s.Call("GET", "/docs/reference/api", "")
 	page := string(got.Body)
 	require.Equal(t, "text/html; charset=UTF-8", got.Header.Get("Content-Type"))
 	require.NotRegexp(t, `(?i)<script[^>]*>[^<]|<style|<img|<iframe|@import|\burl\(| style=| on[a-z]+="`, page)
@@ -262,15 +262,15 @@ func TestThePageLoadsNothingFromElsewhere(t *testing.T) {
 		require.Contains(t, got.Header.Get("Cache-Control"), "immutable")
 		require.NotRegexp(t, `https?://|@import|\burl\(|innerHTML|localStorage|sessionStorage|document\.cookie`, string(got.Body))
 	}
-	s.Call("GET", "/docs/docs.0.js", "").Problem(404, "no such file")
+	s.Call("GET", "/docs/reference/api/docs.0.js", "").Problem(404, "no such file")
 }
 
 func TestThePageIsSmall(t *testing.T) {
 	s := apitest.Serve(t)
 	size := 0
-	page := string(s.Call("GET", "/docs", "").Body)
-	files := regexp.MustCompile(`"(/docs/docs\.[^"]+)"`).FindAllStringSubmatch(page, -1)
-	for _, path := range append(files, []string{"", "/docs"}) {
+	page := string(s.Call("GET", "/docs/reference/api", "").Body)
+	files := regexp.MustCompile(`"(/docs/reference/api/docs\.[^"]+)"`).FindAllStringSubmatch(page, -1)
+	for _, path := range append(files, []string{"", "/docs/reference/api"}) {
 		got := s.Call("GET", path[1], "", "Accept-Encoding: gzip")
 		require.Equal(t, "gzip", got.Header.Get("Content-Encoding"), path[1])
 		size += len(got.Body)

@@ -208,7 +208,7 @@ func announce(env environment, s *service, c config, embeddedNATS bool) {
 	}
 	say("Earshot listens on %s (Ctrl-C ends it)", s.URL())
 	say("console: %s/console", s.URL())
-	say("reference: %s/docs", s.URL())
+	say("documents: %s/docs", s.URL())
 	say("events: %s, subjects tool.>, app.> and chat.>", events)
 	if c.NATSIngress.on() {
 		say("requests over NATS: earshot.v1.message.{appId}.{sessionId} and others; %s/asyncapi.json has them", s.URL())

@@ -34,7 +34,7 @@ func requirePage(t *testing.T, name, text string) {
 	}
 	have, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, text, string(have), "deploy/docs/reference/%s is not what the program says; write it with: go test ./cmd/earshot -run Reference -update", name)
+	require.True(t, text == string(have), "deploy/docs/reference/%s is not what the program says; write it with: go test ./cmd/earshot -run Reference -update", name)
 }
 
 // cell is a text in a table of Markdown.
@@ -207,7 +207,7 @@ func prose(long string) string {
 			parts = append(parts, "```text\n"+unindented(part)+"\n```")
 			continue
 		}
-		parts = append(parts, strings.NewReplacer("<", `\<`, "*", `\*`).Replace(part))
+		parts = append(parts, strings.NewReplacer("<", `\<`, "*", `\*`, "\n#", "\n"+`\#`).Replace(part))
 	}
 	return strings.Join(parts, "\n\n")
 }

@@ -27,6 +27,7 @@ import (
 	"earshot/api/server"
 	"earshot/api/signin"
 	"earshot/cmd/earshot/redisdb"
+	"earshot/deploy/docs"
 	"earshot/emitter"
 	"earshot/httpcall"
 	"earshot/httpcall/guard"
@@ -236,7 +237,7 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 		Model: gateway.Model{
 			BaseURL: relay.BaseURL, Key: relay.Key, Headers: s.config.RelayHeaders, Transport: llm.NewHTTPClient(mostChats).Transport, Arguments: llm.ReadArguments, Read: evidence.Read,
 		},
-		SERMAS: bool(s.config.SERMAS), Lineages: s.store,
+		SERMAS: bool(s.config.SERMAS), Lineages: s.store, Manual: docs.Files,
 		Walls:      walls,
 		Identities: identity.New(identity.Options{Transport: guard.Transport(policy, nil), Logger: s.log, Now: s.env.now}),
 		Reach:      guard.Reach(policy), Prepare: s.runner.Check, Offer: s.caller.Offered,
