@@ -99,12 +99,12 @@ func (h rehearsals) post(c echo.Context, body []byte) error {
 			return err
 		}
 	}
-	outcome, err := h.rehearser.Rehearse(c.Request().Context(), change)
+	found, err := h.rehearser.Rehearse(c.Request().Context(), change)
 	missing := (*trial.NoModelError)(nil)
 	if errors.As(err, &missing) {
 		return fault.List{{Pointer: fault.Point("model"), Detail: missing.Error()}}
 	}
-	return answer.Result(c, http.StatusOK, outcome, err)
+	return answer.Result(c, http.StatusOK, found, err)
 }
 
 // repositories are those that change, as they would be stored.

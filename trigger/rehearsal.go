@@ -226,8 +226,8 @@ func (ts *Turns) saidIn(ctx context.Context, appID, sessionID string, most int) 
 			all = append(all, one)
 		}
 		at, heard = append(at, len(decided)), append(heard, query.Utterances(past))
-		if turn, is := query.Decided(past); is {
-			decided = append(decided, turn)
+		if before, is := query.Decided(past); is {
+			decided = append(decided, before)
 		}
 	}
 	return all[max(0, len(all)-most):], nil

@@ -71,9 +71,9 @@ func (v *pageRequest) tests() (testsBody, error) {
 	for _, one := range found.Items {
 		shown.Tests = append(shown.Tests, keptTest{one.Name, laidOut(one.Body, "", 2)})
 	}
-	var repositories list[repository]
-	err := v.get(v1("apps", v.app(), "repositories")+"?limit=100", &repositories)
-	for _, one := range repositories.Items {
+	var all list[repository]
+	err := v.get(v1("apps", v.app(), "repositories")+"?limit=100", &all)
+	for _, one := range all.Items {
 		shown.Changes = append(shown.Changes, one.ID)
 	}
 	return shown, err

@@ -82,7 +82,7 @@ func (v *pageRequest) versions() (versionsBody, error) {
 }
 
 // definitionOf reads a version, and its definition as an editor shows it; empty for a deletion.
-func (v *pageRequest) definitionOf(repository string, number int) (version store.Version, text string, err error) {
+func (v *pageRequest) definitionOf(id string, number int) (version store.Version, text string, err error) {
 	var found struct {
 		store.Version
 		Definition *struct {
@@ -91,14 +91,14 @@ func (v *pageRequest) definitionOf(repository string, number int) (version store
 			Tools   json.RawMessage `json:"tools"`
 		} `json:"definition"`
 	}
-	if err := v.get(v1("apps", v.app(), "repositories", repository, "versions", strconv.Itoa(number)), &found); err != nil {
+	if err := v.get(v1("apps", v.app(), "repositories", id, "versions", strconv.Itoa(number)), &found); err != nil {
 		return version, "", err
 	}
 	if found.Definition == nil {
 		return found.Version, "", nil
 	}
 	written, err := exactjson.Encode(found.Definition)
-	return found.Version, laidOut(written, "", 3) + "\n", err
+	return found.Version, laidOut(written, "", 5) + "\n", err
 }
 
 // changesOf are the lines that differ, with three lines around each.

@@ -374,11 +374,11 @@ func ReadTest(name string, body []byte) (*Test, error) {
 	default:
 		c.test(&document{kind: kindTest, word: kindTest, name: name, at: value.at, body: value})
 	}
-	var list fault.List
+	var wrong fault.List
 	for _, one := range c.faults.sorted(nil) {
-		list.Add(pointerTo(value, position{line: one.Line, column: one.Column}), "%s", strings.TrimPrefix(one.Detail, "test "+string(quote(fault.Clip(name)))+": "))
+		wrong.Add(pointerTo(value, position{line: one.Line, column: one.Column}), "%s", strings.TrimPrefix(one.Detail, "test "+string(quote(fault.Clip(name)))+": "))
 	}
-	if err := list.Err(); err != nil {
+	if err := wrong.Err(); err != nil {
 		return nil, err
 	}
 	return c.tested[0].test, nil

@@ -78,7 +78,7 @@ const writeRemembered = 10 * time.Minute
 
 // write writes a repository of the app; a stored form that is empty removes it. Its session
 // stays for ttl from now; a write that is no use of it, for which ttl is 0, changes nothing of that.
-func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, repository *repositories.Repository, there, stored string, as written, ttl time.Duration) error {
+func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, repository *repositories.Repository, there, stored string, as writing, ttl time.Duration) error {
 	scope := repository.Scope()
 	owed, err := r.ChangeEntry(repository, as.operation)
 	if err != nil {
@@ -212,7 +212,7 @@ func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, 
 	if err := next.Compile(); err != nil {
 		return err
 	}
-	return r.write(ctx, app, next, there.Revision, stored, written{operation, restores}, ttl)
+	return r.write(ctx, app, next, there.Revision, stored, writing{operation, restores}, ttl)
 }
 
 // NextRepository is what ChangeRepository would write, ready to be matched. It fails as that would.
@@ -325,7 +325,7 @@ func (r *repositoryRecords) DeleteRepository(ctx context.Context, scope reposito
 		if err != nil {
 			return err
 		}
-		return r.write(ctx, nil, there, there.Revision, "", written{operation: "deleted"}, r.ttl)
+		return r.write(ctx, nil, there, there.Revision, "", writing{operation: "deleted"}, r.ttl)
 	})
 }
 
@@ -339,7 +339,7 @@ func (r *repositoryRecords) deleteAll(ctx context.Context, scope repositories.Sc
 		if err != nil {
 			return err
 		}
-		if err := r.write(ctx, nil, there, there.Revision, "", written{operation: "deleted"}, r.ttl); err != nil {
+		if err := r.write(ctx, nil, there, there.Revision, "", writing{operation: "deleted"}, r.ttl); err != nil {
 			return err
 		}
 	}

@@ -37,8 +37,8 @@ type Version struct {
 	Tools int `json:"tools"`
 }
 
-// written is what a write is: as its event names it, and the version that it writes again; 0 for none.
-type written struct {
+// writing is what a write is: as its event names it, and the version that it writes again; 0 for none.
+type writing struct {
 	operation string
 	restores  int
 }
@@ -52,7 +52,7 @@ type keptVersion struct {
 
 // versionOf is the version that a write makes. Those of sessions' repositories are not kept, as these end with their
 // conversation. One that fires once goes without a write, so that its versions expire from the first on.
-func (r *repositoryRecords) versionOf(ctx context.Context, of *repositories.Repository, there bool, as written) (kept keptVersion, err error) {
+func (r *repositoryRecords) versionOf(ctx context.Context, of *repositories.Repository, there bool, as writing) (kept keptVersion, err error) {
 	if of.SessionID != "" {
 		return kept, nil
 	}
@@ -207,9 +207,9 @@ func (r *repositoryRecords) ToVersion(ctx context.Context, appID, repositoryID s
 	}
 	again := definition.Clone()
 	again.Generation, again.Revision, again.Created, again.Updated = "", "", time.Time{}, time.Time{}
-	change := ToRepository(again)
-	change.Restores = number
-	return change, nil
+	next := ToRepository(again)
+	next.Restores = number
+	return next, nil
 }
 
 // Granting is the change by whom may have modules used anywhere, if owner says so.

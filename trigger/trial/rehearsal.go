@@ -337,7 +337,7 @@ func outcomeOf(c Change, said []trigger.Said, before, after tried) *Outcome {
 
 // failing is a report without the messages that came out as expected, and without lines: no file has it.
 func (t TestReport) failing() TestReport {
-	t.Line, t.Turns = 0, slices.DeleteFunc(slices.Clone(t.Turns), func(turn TurnReport) bool { return turn.Verdict == Right })
+	t.Line, t.Turns = 0, slices.DeleteFunc(slices.Clone(t.Turns), func(turn TurnReport) bool { return turn.Verdict == right })
 	for i := range t.Turns {
 		t.Turns[i].Line = 0
 	}

@@ -119,7 +119,7 @@ func (r *Report) sum() {
 		r.OK = r.OK && test.OK
 		r.Right, r.Wrong, r.Silent = r.Right+test.Right, r.Wrong+test.Wrong, r.Silent+test.Silent
 		for _, turn := range test.Turns {
-			if turn.Verdict == Failed {
+			if turn.Verdict == failed {
 				continue
 			}
 			for _, e := range turn.Expect {
@@ -204,7 +204,7 @@ func (t TestReport) Place() string {
 // Print says of each message that failed what was said, expected and came of it, and why.
 func (t TestReport) Print(out io.Writer) {
 	for _, turn := range t.Turns {
-		if turn.Verdict == Right || turn.Verdict == Failed {
+		if turn.Verdict == right || turn.Verdict == failed {
 			continue
 		}
 		var expected []string
@@ -235,7 +235,7 @@ func (t TestReport) Print(out io.Writer) {
 // Brief says in a line what went wrong first.
 func (t TestReport) Brief() string {
 	for _, turn := range t.Turns {
-		if turn.Verdict != Right && turn.Verdict != Failed {
+		if turn.Verdict != right && turn.Verdict != failed {
 			return fmt.Sprintf("%s%q came to %s (%s)", turn.place(), turn.User, turn.shownCame(), turn.Verdict)
 		}
 	}

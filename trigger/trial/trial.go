@@ -80,10 +80,10 @@ func CameOf(why string, matches []query.Match, rejected []query.Rejected) Came {
 
 // Verdicts on what a message came to.
 const (
-	Right  = "right"
-	Wrong  = "wrong"  // it has an effect that was not expected: another tool, another value, or any where none was
-	Silent = "silent" // something that was expected did not come, and nothing else did
-	Failed = "error"  // it was not decided
+	right  = "right"
+	wrong  = "wrong"  // it has an effect that was not expected: another tool, another value, or any where none was
+	silent = "silent" // something that was expected did not come, and nothing else did
+	failed = "error"  // it was not decided
 )
 
 // Run holds the conversations of the tests on a stage, one after another, and reports what
@@ -124,7 +124,7 @@ func hold(ctx context.Context, test *files.Test, on Stage) TestReport {
 		came, err := talk.User(ctx, said.Text)
 		if err != nil {
 			of.Error = fmt.Sprintf("line %d: %q was not decided: %s", said.Line, said.Text, err)
-			of.Turns = append(of.Turns, TurnReport{Line: said.Line, User: said.Text, Verdict: Failed, Why: err.Error(), Expect: said.Expect})
+			of.Turns = append(of.Turns, TurnReport{Line: said.Line, User: said.Text, Verdict: failed, Why: err.Error(), Expect: said.Expect})
 			return of
 		}
 		if len(said.Expect) == 0 {
@@ -132,9 +132,9 @@ func hold(ctx context.Context, test *files.Test, on Stage) TestReport {
 		}
 		turn := judge(said, came)
 		switch turn.Verdict {
-		case Right:
+		case right:
 			of.Right++
-		case Wrong:
+		case wrong:
 			of.Wrong++
 		default:
 			of.Silent++
@@ -189,11 +189,11 @@ func judge(said files.Said, came Came) TurnReport {
 	}
 	switch {
 	case len(left) > 0 || isWrong:
-		turn.Verdict = Wrong
+		turn.Verdict = wrong
 	case missed:
-		turn.Verdict = Silent
+		turn.Verdict = silent
 	default:
-		turn.Verdict = Right
+		turn.Verdict = right
 	}
 	return turn
 }
