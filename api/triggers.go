@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -130,7 +131,16 @@ func (h triggers) list(c echo.Context) error {
 		return err
 	}
 	items, next, err := h.engine.Triggers(c.Request().Context(), asked)
-	return answer.List(c, items, next, err)
+	var until *time.Time
+	if at := query.SearchedUntil(next); len(items) < asked.Page.Limit && !at.IsZero() {
+		until = &at
+	}
+	return answer.Result(c, http.StatusOK, struct {
+		Items []query.Record `json:"items"`
+		Next  string         `json:"next,omitempty"`
+		// SearchedUntil is how far a page with room left has looked.
+		SearchedUntil *time.Time `json:"searchedUntil,omitempty"`
+	}{append([]query.Record{}, items...), next, until}, err)
 }
 
 // Values of the parameters of a search.

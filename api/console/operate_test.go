@@ -1,7 +1,9 @@
 package console_test
 
 import (
+	"fmt"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -52,4 +54,87 @@ func TestSessionsAreFoundInTheConsole(t *testing.T) {
 	b.accessible("sessions found")
 	b.visit("/console/apps/clinic/sessions?user=bob")
 	b.reads("#found", "No session fits")
+}
+
+// task counts what a person does for a task.
+type task struct {
+	*tab
+	clicks int
+	begun  time.Time
+}
+
+func (b *tab) task() *task { return &task{tab: b, begun: time.Now()} }
+
+func (k *task) click(selector string) {
+	k.t.Helper()
+	k.clicks++
+	k.tab.click(selector)
+}
+
+// done ends a task, which takes at most so many clicks.
+func (k *task) done(what string, most int) {
+	k.t.Helper()
+	k.t.Logf("%s: %d clicks, %.1f s", what, k.clicks, time.Since(k.begun).Seconds())
+	require.LessOrEqual(k.t, k.clicks, most, what)
+}
+
+func TestAtThreeInTheMorningSomebodySeesWhatFailsAndWhyAndRetriesAllOfIt(t *testing.T) {
+	s := startWith(t, secret.Secret{})
+	s.clinic()
+	s.endpoint.answers(404, `{"error":"the calendar has moved"}`)
+	for i := range 5 {
+		s.says("s1", fmt.Sprint("m", i), "I want an appointment at desk B, please")
+	}
+	b := s.open(t)
+	b.visit("/console/apps/clinic")
+	k := b.task()
+	b.reads("#figures", "5 triggers", "book-appointment", "404 Not Found") // what fails
+	b.reads("#figures .hosts", "failing")
+	k.click("#figures td:last-child a") // why
+	b.reads(".timeline .exchange", "/book/B", "the calendar has moved")
+	s.endpoint.answers(200, `{"booked":true}`) // it is mended
+	k.click(`nav a[data-key="r"]`)
+	k.click(".bulk button")
+	b.reads(".bulk", "5 failed triggers in all")
+	k.click(".bulk button.main")
+	b.reads("#bulk", "5 failed triggers are tried again")
+	b.until("all are delivered", `fetch("/v1/apps/clinic/backlog").then(a => a.json()).then(j => window.left = j.failed.count + j.pending.count) && window.left === 0`)
+	k.done("three in the morning: what fails, why, retry all of it", 4)
+}
+
+func TestTheFrontDeskFindsWhatAPatientWasBookedAndCancelsIt(t *testing.T) {
+	s := startWith(t, secret.Secret{})
+	s.clinic()
+	s.rest("PUT", "/v1/apps/clinic/repositories/desk2", `{"tools":[
+		{"name":"transport","description":"Order a taxi home","settle":"60s","examples":["order a taxi home"]},
+		{"name":"surgery","description":"Schedule a surgery","confirm":"always","examples":["schedule my surgery"]}]}`, nil)
+	s.rest("PUT", "/v1/apps/clinic/sessions/v17", `{"user":"ms-keller"}`, nil)
+	for i := range 3 {
+		s.says(fmt.Sprint("x", i), "m1", "When are you open?")
+	}
+	s.says("v17", "m1", "order a taxi home")
+	s.says("v17", "m2", "schedule my surgery")
+	b := s.open(t)
+
+	b.visit("/console/apps/clinic/sessions")
+	k := b.task()
+	b.fill("#text", "TAXI")
+	k.click(".search button")
+	b.until("one is found", `document.querySelectorAll(".sessions li").length === 1`)
+	k.click(".sessions li a")
+	b.reads("#chat .came .pending", "transport")
+	k.click("#chat .came .pending button")
+	b.reads("#chat .came .cancelled", "transport")
+	k.done("the front desk finds by a word what was booked, and cancels it", 3)
+
+	b.visit("/console/apps/clinic/sessions")
+	k = b.task()
+	b.fill("#user", "ms-keller")
+	k.click(".search button")
+	b.until("one is found", `document.querySelectorAll(".sessions li").length === 1`)
+	k.click(".sessions li a")
+	b.reads("#chat .came .confirming", "surgery")
+	k.click("#chat .came .confirming button.main")
+	b.reads("#chat .came .fired", "surgery")
+	k.done("the front desk finds by the user what waits, and confirms it", 3)
 }

@@ -15,7 +15,8 @@ import (
 type triggerList struct {
 	Asked   triggerSearch
 	Records []query.Record
-	Next    string // of the query of the next page; empty on the last
+	Next    string     // of the query of the next page; empty on the last
+	Until   *time.Time // how far a page with room left has looked
 	Fault   *problem
 	Bulk    *bulk
 	Host    string
@@ -117,7 +118,10 @@ func (v *pageRequest) search(shown *triggerList, after string) error {
 	if after != "" {
 		q.Set("after", after)
 	}
-	var found list[query.Record]
+	var found struct {
+		list[query.Record]
+		Until *time.Time `json:"searchedUntil"`
+	}
 	if err := v.get(v1("apps", v.app(), "triggers")+"?"+q.Encode(), &found); err != nil {
 		fault := problemOf(err)
 		if fault.Status != http.StatusBadRequest {
@@ -126,7 +130,7 @@ func (v *pageRequest) search(shown *triggerList, after string) error {
 		shown.Fault = fault
 		return nil
 	}
-	shown.Records = found.Items
+	shown.Records, shown.Until = found.Items, found.Until
 	if found.Next != "" {
 		next := shown.Asked.query(nil)
 		next.Set("after", found.Next)

@@ -22,6 +22,8 @@ import (
 type Records struct {
 	Ledger *ledger.Reader
 	Uses   *Counter
+	// Now bounds the time that a search takes. Missing: time.Now.
+	Now func() time.Time
 	// Explained is how long explanations are kept.
 	Explained time.Duration
 	// Unexplained is the share of messages, where all has fired, that have none.

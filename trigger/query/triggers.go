@@ -83,17 +83,19 @@ func (q Triggers) prefilter() ledger.Sieve {
 	return s
 }
 
-// So many records are looked at together, at first and later on, and for one page.
+// So many records are looked at together, at first and later on, and at least for one page that finds few; so long is
+// the time that one takes.
 const (
-	chunk      = 100
-	window     = 4000
-	mostLooked = 100_000
+	chunk       = 100
+	window      = 4000
+	leastLooked = 2000
+	searchTime  = 75 * time.Millisecond
 )
 
 // Triggers lists trigger records, newest first. Records that are added or removed between two
 // pages do not move others to another page. A page may have fewer records than its limit, even
-// none, and more behind it: if few match, it ends when the records that it looked at have taken a
-// good part of a second.
+// none, and more behind it: if few match, it ends when it has taken 75 ms. SearchedUntil tells of
+// its cursor how far that was.
 func (r *Records) Triggers(ctx context.Context, q Triggers) ([]Record, string, error) {
 	if err := r.appExists(ctx, q.AppID); err != nil {
 		return nil, "", err
@@ -107,7 +109,11 @@ func (r *Records) Triggers(ctx context.Context, q Triggers) ([]Record, string, e
 	if err := l.chooseIndex(ctx); err != nil {
 		return nil, "", err
 	}
-	for looked, few := 0, chunk; ; few = min(4*few, window) {
+	begun := r.now()
+	for looked, few := 0, chunk; ; few = l.next(looked, few, r.now().Sub(begun)) {
+		if few == 0 {
+			return l.items, l.at.cursor(), nil
+		}
 		places, err := l.places(ctx, few)
 		if err != nil {
 			return nil, "", err
@@ -130,10 +136,38 @@ func (r *Records) Triggers(ctx context.Context, q Triggers) ([]Record, string, e
 			return l.items, "", nil
 		}
 		l.at = places[len(places)-1]
-		if looked += few; looked >= mostLooked {
-			return l.items, l.at.cursor(), nil
-		}
+		looked += few
 	}
+}
+
+func (r *Records) now() time.Time {
+	if r.Now == nil {
+		return time.Now()
+	}
+	return r.Now()
+}
+
+// next is how many records are looked at next, where so many were in so long: as many as the time is likely to be enough
+// for, none where it is over.
+func (l *listing) next(looked, few int, took time.Duration) int {
+	few = min(4*few, window)
+	if !l.filters || looked < leastLooked {
+		return few
+	}
+	likely := int(float64(looked) * float64(searchTime-took) / float64(max(took, time.Microsecond)))
+	if likely < chunk {
+		return 0
+	}
+	return min(few, likely)
+}
+
+// SearchedUntil is how far a page of a list looked whose next this is; the zero time for none.
+func SearchedUntil(cursor string) time.Time {
+	at, err := readPosition(cursor)
+	if err != nil || at.id == "" {
+		return time.Time{}
+	}
+	return time.UnixMicro(int64(at.score)).UTC()
 }
 
 // listing is one page of a list while it is put together.
