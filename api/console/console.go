@@ -17,7 +17,9 @@
 // Everything works without a script; static/console.js adds life by attributes. An element
 // with an id and data-poll="5" is fetched anew every five seconds with its page and put in
 // its place; a form with data-swap="#id #other" is sent in the background, and those parts
-// of the answer replace their like; a figure with data-chart is drawn; data-key="n" on a link is
+// of the answer replace their like; a form with data-live is sent as it
+// is filled in; a figure with data-chart is drawn, a textarea with data-editor-kind becomes an
+// editor; data-key="n" on a link is
 // the letter that follows g, aria-keyshortcuts="r" in main the letter that clicks it, data-search
 // marks what / goes to. Neither scripts nor styles stand in a page: its Content-Security-Policy
 // runs none.

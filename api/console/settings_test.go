@@ -33,7 +33,7 @@ func TestAnAppIsLookedAtAndChanged(t *testing.T) {
 	require.Equal(t, `{"name":"Our clinic","sources":[{"name":"desk","type":"htp"}]}`, evaluated[string](b, `document.querySelector("#app-text").value`))
 	b.fill("#app-text", `{"name":"Our clinic"}`)
 	b.click("form.rows button")
-	b.reads("[role=status]", "It is stored")
+	b.reads("[role=status]", "saved")
 	b.reads("h1", "Our clinic")
 	require.NotContains(t, evaluated[string](b, "document.documentElement.outerHTML"), "planted")
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/html"
@@ -31,8 +32,9 @@ func TestSomebodyWritesAToolAndTriesIt(t *testing.T) {
 	b.fill(editorText, "{\"tools\": [{\n  \"name\": \"book a desk\",\n  \"schema\": [{\"parameter\": \"desk\", \"type\": \"strng\"}]}]}")
 	b.click("#editor button.main")
 	b.reads(".fault", "is no tool name", `did you mean "string"?`, "line 2", "line 3")
+	b.until("the editor is there", `document.querySelector(".code-editor")`)
 	b.click(".fault li:nth-child(2) .to")
-	require.Equal(t, `"strng"`, evaluated[string](b, `(t => t.value.slice(t.selectionStart, t.selectionEnd))(document.querySelector("#definition"))`))
+	b.until("the fault is chosen", `document.querySelector(".code-editor").shadowRoot.getSelection().toString() === '"strng"'`)
 
 	b.fill(editorText, "{\"tools\": [{\"name\": \"book\",\n  \"cancelOnNext\": true, \"confirm\": \"allways\",\n  \"dedupe\": {\"by\": [\"desk\"]},\n  \"url\": \"https://h/\", \"answer\": {\"within\": \"30s\"}}]}")
 	b.click("#editor button.main")
@@ -80,6 +82,44 @@ func TestWhatSomebodyElseHasChangedIsNotWrittenOverUnseen(t *testing.T) {
 	b.click(".remove summary")
 	b.click(".remove button")
 	b.reads("main", "No tool yet")
+}
+
+func TestEditorCompletesByTheSchemaAndMarksFaults(t *testing.T) {
+	s := startWith(t, secret.Secret{})
+	s.clinic()
+	b := s.open(t)
+	b.visit("/console/apps/clinic/tools/desk?view=json")
+	const editor = `document.querySelector(".code-editor")?.shadowRoot`
+	b.until("the editor is there, with the numbers of lines", editor+`?.querySelector(".cm-lineNumbers")?.textContent.includes("12")`)
+	write := func(text string) {
+		t.Helper()
+		_, err := chromedp.Call(b.ctx, input.InsertText, input.InsertTextParams{Text: text})
+		require.NoError(t, err)
+	}
+	offered := func(names ...string) {
+		t.Helper()
+		for _, name := range names {
+			b.until(name+" is offered", fmt.Sprintf(`[...%s.querySelectorAll(".cm-completionLabel")].some(e => e.textContent === %q)`, editor, name))
+		}
+	}
+	b.do(chromedp.Evaluate[chromedp.Void](editor+`.querySelector(".cm-content").focus();0`), chromedp.KeyEvent("a", chromedp.KeyModifiers(chromedp.ModifierCtrl)))
+	write("{\"tools\": [{\"name\": \"x\",\n  \"conf")
+	offered("confirm")
+	require.Equal(t, "string", evaluated[string](b, editor+`.querySelector(".cm-completionDetail").textContent`))
+	b.until("the choice is there", fmt.Sprintf(`%s.querySelector("[aria-selected]")`, editor))
+	// A choice that has only just come does not take the key: it may be meant for the text.
+	evaluated[chromedp.Void](b, "new Promise(r => setTimeout(r, 150))", chromedp.EvalAwaitPromise)
+	b.do(chromedp.KeyEvent("\r"))
+	b.until("the name is written", `document.querySelector("#definition").value.trimEnd().endsWith('"confirm":')`)
+	write(`"al`)
+	offered(`"always"`)
+	write("lways\",\n  \"request\": {\"")
+	offered("method", "timeout")
+	write("auth\": \"non\"}, \"schema\": [{\"par")
+	offered("parameter")
+	write("ameter\": \"day\", \"type\": \"strng\"}]}]}")
+	b.reads("#preview .fault", `did you mean "string"?`, "line 3")
+	b.until("the places of the faults are marked", `[...`+editor+`.querySelectorAll(".cm-lintRange-error")].some(e => e.textContent.includes("strng"))`)
 }
 
 func TestSomebodyChangesAToolInItsForm(t *testing.T) {

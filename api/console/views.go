@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/trigger/query"
 )
@@ -38,6 +39,7 @@ func parseViews() views {
 			v.files.add(entry.Name(), content)
 		}
 	}
+	v.files.add("definition.schema.json", repositories.DefinitionSchema())
 	// The styles name a file, which must have its hash by then.
 	sheet, _ := embedded.ReadFile("static/" + styles)
 	v.files.add(styles, bytes.ReplaceAll(sheet, []byte(font), []byte(v.files.named[font])))

@@ -8,7 +8,7 @@ import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 
 const out = process.argv[2] ?? "../static";
 const made = await build({
-  entryPoints: ["charts.js"], outdir: out, bundle: true, minify: true, format: "esm", target: "es2022",
+  entryPoints: ["charts.js", "editor.js"], outdir: out, bundle: true, minify: true, format: "esm", target: "es2022",
   charset: "utf8", legalComments: "none", loader: { ".css": "text" }, metafile: true,
 });
 copyFileSync("node_modules/@fontsource-variable/figtree/files/figtree-latin-wght-normal.woff2", out + "/figtree.woff2");

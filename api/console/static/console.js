@@ -20,6 +20,9 @@ function alive(part) {
   all("table", part).concat(part.matches?.("table") ? [part] : []).forEach(labelled);
   const figures = all("[data-chart]", part).concat(part.matches?.("[data-chart]") ? [part] : []);
   if (figures.length) import(files.charts).then(({ draw }) => figures.forEach((figure) => draw(figure)));
+  const texts = all("[data-editor-kind]", part);
+  if (texts.length) import(files.editor).then(({ edit }) => texts.forEach((text) => edit(text, files.schema)));
+  document.dispatchEvent(new Event("alive"));
   all("[data-chat]", part).concat(part.matches?.("[data-chat]") ? [part] : []).forEach((chat) => chat.lastElementChild?.scrollIntoView({ block: "nearest" }));
 }
 
@@ -158,6 +161,7 @@ document.addEventListener("click", (event) => {
   const to = event.target.closest("[data-from]");
   if (!to) return;
   const text = $("textarea", to.closest("[data-editor]"));
+  if (text.hidden) return text.dispatchEvent(new CustomEvent("pick", { detail: { from: +to.dataset.from, to: +to.dataset.to } }));
   const line = text.value.slice(0, to.dataset.from).split("\n").length - 1;
   text.focus();
   text.setSelectionRange(+to.dataset.from, +to.dataset.to);
@@ -306,7 +310,7 @@ function step(by) {
 let going = 0;
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || keys.open) return;
-  const field = event.target.closest("input, textarea, select, [contenteditable]");
+  const field = event.composedPath()[0].closest?.("input, textarea, select, [contenteditable]");
   if (field) {
     if (event.key === "Escape") field.blur();
     return;
