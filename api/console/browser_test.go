@@ -187,15 +187,23 @@ func (b *tab) prefers(scheme string) {
 	require.NoError(b.t, err)
 }
 
-// picture leaves a picture of the page where the folder for them is named.
-func (b *tab) picture(name string) {
+// documents are the pictures that the documents show, by the name of the page.
+var documents = map[string]string{"now": "console-now", "session-rejected": "console-session", "triggers": "console-triggers", "editor": "console-tool"}
+
+// picture leaves a picture of the page where the folder for them is named, and one of those that the
+// documents show there as well.
+func (b *tab) picture(name string, width int64, scheme string) {
 	folder := os.Getenv(pictures)
 	if folder == "" {
 		return
 	}
+	name = strings.ReplaceAll(name, " ", "-")
 	png, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
 	require.NoError(b.t, err)
-	require.NoError(b.t, os.WriteFile(filepath.Join(folder, name+".png"), png, 0o600))
+	require.NoError(b.t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)), png, 0o600))
+	if shown := documents[name]; shown != "" && width == 1280 && scheme == "light" {
+		require.NoError(b.t, os.WriteFile(filepath.Join("../../deploy/docs/pictures", shown+".png"), png, 0o600))
+	}
 }
 
 // axe is the source of axe-core 4.14.1 (https://github.com/dequelabs/axe-core, MPL 2.0), which
@@ -227,7 +235,7 @@ func (b *tab) accessible(name string) {
 			found := evaluated[[]string](b, `axe.run({resultTypes: ["violations"]}).then(r =>
 				r.violations.flatMap(v => v.nodes.map(n => v.id + ": " + n.target + ": " + n.failureSummary)))`, chromedp.EvalAwaitPromise)
 			require.Empty(b.t, found, "%s, %s, %d", name, scheme, width)
-			b.picture(fmt.Sprintf("%s-%d-%s", strings.ReplaceAll(name, " ", "-"), width, scheme))
+			b.picture(name, width, scheme)
 		}
 		require.LessOrEqual(b.t, evaluated[float64](b, "document.documentElement.scrollWidth - innerWidth"), 0.0, "%s is wider than %d", name, width)
 	}

@@ -17,12 +17,11 @@
 // Everything works without a script; static/console.js adds life by attributes. An element
 // with an id and data-poll="5" is fetched anew every five seconds with its page and put in
 // its place; a form with data-swap="#id #other" is sent in the background, and those parts
-// of the answer replace their like; a form with data-live is sent as it
-// is filled in; a figure with data-chart is drawn, a textarea with data-editor-kind becomes an
-// editor; data-key="n" on a link is
-// the letter that follows g, aria-keyshortcuts="r" in main the letter that clicks it, data-search
-// marks what / goes to. Neither scripts nor styles stand in a page: its Content-Security-Policy
-// runs none.
+// of the answer replace their like; one with data-live is sent so while it is filled in. A
+// figure with data-chart is drawn, a textarea with data-editor-kind becomes an editor.
+// data-key="n" on a link is the letter that follows g, aria-keyshortcuts="r" in main the letter
+// that clicks it, data-search marks what / goes to. Neither scripts nor styles stand in a page:
+// its Content-Security-Policy runs none.
 //
 // A page looks like the others by its elements: static/console.css dresses section, table, ul.list,
 // dl, details, article and forms, and a p.empty says what to do where there is nothing. Icons are in

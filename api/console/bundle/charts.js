@@ -95,7 +95,7 @@ export function draw(figure) {
       ],
       series: [{}, ...series.map((one, s) => ({
         label: one.name, stroke: colour(tone[s]), width: 2, fill: series.length === 1 ? faded(colour(tone[s]), 0.12) : undefined,
-        points: { show: at.length < 2 || undefined, size: 5 },
+        points: at.length < 2 ? { show: true, size: 5 } : { size: 5 },
       }))],
       hooks: {
         setCursor: [(u) => read(u.cursor.idx ?? null)],

@@ -1543,6 +1543,34 @@ class RepositoryList(_RepositoryList, total=False):
     next: str
 
 
+class _RepositoryPreviewToolsItem(TypedDict):
+    # What a model is told of it: its description, and the first of its examples.
+    description: str
+    # The JSON Schema of the values that a model may give.
+    inputSchema: Dict[str, Any]
+    # Name of the tool.
+    name: str
+
+
+class RepositoryPreviewToolsItem(_RepositoryPreviewToolsItem, total=False):
+    # By the name of a required parameter, what a user is asked where it was not said.
+    asks: Dict[str, str]
+
+
+class _RepositoryPreview(TypedDict):
+    # What it would do. Credentials are compared as well.
+    operation: Literal['created', 'updated', 'unchanged']
+
+
+class RepositoryPreview(_RepositoryPreview, total=False):
+    """What a write of a repository would do, from ?dryRun=true."""
+    # What its author may not expect, of the tools alone. The write itself also notes what is so beside other
+    # tools, and examples that do not fire.
+    notes: List[str]
+    # The tools as a model is shown them.
+    tools: List[RepositoryPreviewToolsItem]
+
+
 class Request(TypedDict, total=False):
     """How the call is made."""
     # Where it is missing, the credentials that are given say it.
