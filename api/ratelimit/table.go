@@ -75,6 +75,8 @@ func (n Needs) share() string {
 		return "its app's, of messages and triggers"
 	case n.Share == admission.Relay:
 		return "its app's, of relayed chats"
+	case n.Share == admission.Rehearsal:
+		return "its app's, of rehearsals"
 	}
 	return "its app's, of other requests"
 }

@@ -177,3 +177,28 @@ func TestAWalkGoesThroughAllMastersOfACluster(t *testing.T) {
 		require.Equal(t, fmt.Sprint("a secret of app", n), app.SigningSecret.Reveal())
 	}
 }
+
+// A version comes back with its credentials after the old key is gone.
+func TestVersionsAreSealedAnew(t *testing.T) {
+	t.Parallel()
+	redistest.OnRedis(t, func(t *testing.T, server *redistest.Server) {
+		old, client := storeOf(t, server.Client(), "a"), server.Client()
+		put(t, old, "clinic", "a secret of the app")
+		with := func(headers repositories.Headers) {
+			_, err := old.PutRepository(t.Context(), &repositories.Repository{AppID: "clinic", ID: "desk", Tools: []repositories.Tool{{
+				Name: "book", URL: "https://book.example/", Request: &repositories.Request{Headers: headers},
+			}}})
+			require.NoError(t, err)
+		}
+		with(repositories.Headers{"Authorization": secret.New("hunter2")})
+		with(nil)
+		require.NoError(t, old.DeleteRepository(t.Context(), repositories.Scope{AppID: "clinic"}, "desk"))
+		walk := sealing.Walk{DB: &keyspace.DB{UniversalClient: client}, Sealer: sealerOf(t, "b", "a"), Reseal: true, After: goOn}
+		_, err := walk.Run(t.Context())
+		require.NoError(t, err)
+		next := storeOf(t, client, "b")
+		_, definition, err := next.Version(t.Context(), "clinic", "desk", 1)
+		require.NoError(t, err)
+		require.Equal(t, "hunter2", definition.Tools[0].Request.Headers["Authorization"].Reveal())
+	})
+}

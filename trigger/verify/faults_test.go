@@ -127,6 +127,12 @@ var (
 		{"something is counted where nothing is owed", func(w *world) redis.Cmder {
 			return w.client.IncrBy(w.t.Context(), keyspace.PartitionKeys(w.elsewhere()).Owed(), 3)
 		}, []string{"owed.count"}, false},
+		{"tests and versions of an app that is gone", func(w *world) redis.Cmder {
+			k := keyspace.KeysOf("nowhere")
+			w.set(keyspace.Tests(k), "t", "{}")
+			w.add(keyspace.Versioned(k), 1, "r")
+			return w.set(keyspace.Versions(k, "r"), "last", 1)
+		}, []string{"app.left", "app.left", "app.left"}, false},
 		{"a fence without an end", func(w *world) redis.Cmder { return w.client.Set(w.t.Context(), w.k.Fence("f"), "1 t", 0) }, []string{"endless"}, false},
 		{"the mark of a closed session without an end", func(w *world) redis.Cmder { return w.set(w.k.Closed("s9"), "generation", "g") }, []string{"endless"}, false},
 		{"a part of explanations without an end", func(w *world) redis.Cmder { return w.set(w.k.ExplainedParts(), "p", "text") }, []string{"explained"}, false},
