@@ -37,6 +37,7 @@ type config struct {
 	RedisTLS      certfiles.Files // for rediss://
 	NATSLogin     emitter.Login
 	ownNATS       string  // URL of the server that dev brings along
+	localPages    bool    // pages of this machine may call
 	screen        *screen // shows what happens; nil: it is logged
 	OpenAIKey     secret.Secret
 	OpenAIBaseURL string

@@ -39,7 +39,9 @@ func newDev(env environment) *cobra.Command {
 			"what was decided of it, its events and its calls. Faults go to standard error.\n\n" +
 			"An EARSHOT_ADMIN_KEY that is given is asked for. The Redis of a REDIS_URL is served with one,\n" +
 			"or with --no-keys. Credentials in it need the same EARSHOT_SECRET_KEY at every start.\n\n" +
-			"With -f it loads files at start and again whenever they change; see: earshot apply --help.",
+			"With -f it loads files at start and again whenever they change; see: earshot apply --help.\n\n" +
+			"Pages that this machine serves, as at http://localhost:5173, may call it from a browser.\n" +
+			"A page of another origin needs settings.allowedOrigins of the app.",
 		Example: "  earshot dev --demo\n  earshot dev -f tools.yaml",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -51,6 +53,7 @@ func newDev(env environment) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			c.localPages = true
 			switch {
 			case d.json && !given("log-level"):
 				c.LogLevel = "info"

@@ -230,10 +230,14 @@ func (s *service) openServer(registry *prometheus.Registry) error {
 	signIns := signin.New(s.env.now, registry)
 	walls := ratelimit.New(admission.Bounds{Turns: s.config.MaxTurns, Requests: s.config.MaxRequests, Waiting: s.config.MaxWaiting}, registry, s.env.now)
 	relay := llm.Config{Key: s.config.OpenAIKey, BaseURL: s.config.OpenAIBaseURL}.WithDefaults(llm.OpenAI, "") // chats go to OpenAI, or what is compatible
+	var origins api.Origins = s.store
+	if s.config.localPages {
+		origins = &localOrigins{Origins: s.store, log: s.log}
+	}
 	rest := api.New(api.Options{
 		SignIns: signIns, Audit: s.audit, Usage: s.usage, Rehearser: s.rehearser,
 		Store: s.store, Engine: s.engine, Models: s.matcher, AdminKey: s.config.AdminKey, Logger: s.log, Metrics: registry, Tracer: s.telemetry.tracer(), Now: s.env.now,
-		Keys: s.store, Tokens: s.sealer, Origins: s.store, Events: s.tail, Memory: &erasure.Eraser{Store: s.store, Ledger: ledger.New(s.db), Events: s.emitter, Answers: s.intake}, Closing: closing, NATSURL: s.config.ownNATS,
+		Keys: s.store, Tokens: s.sealer, Origins: origins, Events: s.tail, Memory: &erasure.Eraser{Store: s.store, Ledger: ledger.New(s.db), Events: s.emitter, Answers: s.intake}, Closing: closing, NATSURL: s.config.ownNATS,
 		Model: gateway.Model{
 			BaseURL: relay.BaseURL, Key: relay.Key, Headers: s.config.RelayHeaders, Transport: llm.NewHTTPClient(mostChats).Transport, Arguments: llm.ReadArguments, Read: evidence.Read,
 		},
