@@ -80,6 +80,12 @@ func TestUnknownCommandsAndFlagsAreFaults(t *testing.T) {
 		says string
 	}{
 		{[]string{"sreve"}, `unknown command "sreve" for "earshot"; did you mean "serve"? (see: earshot --help)`},
+		{[]string{"aply", "-f", "x"}, `unknown command "aply" for "earshot"; did you mean "apply"?`},
+		{[]string{"explain"}, `unknown command "explain" for "earshot"; earshot chat shows why with /why`},
+		{[]string{"start"}, "earshot dev runs all in one process"},
+		{[]string{"dev", "--port", "9000"}, "unknown flag: --port; use --addr, as in --addr 127.0.0.1:9000"},
+		{[]string{"listen", "--app", "clinic"}, "name the app in the SUBJECT, as in 'tool.*.APP.>'"},
+		{[]string{"--port", "9000"}, "unknown flag: --port (see: earshot --help)"},
 		{[]string{"triggers", "retyr"}, `unknown command "retyr" for "earshot triggers"; did you mean "retry"?`},
 		{[]string{"serve", "--rediss-url", "x"}, `unknown flag: --rediss-url; did you mean "--redis-url"? (see: earshot serve --help)`},
 		{[]string{"serve", "-x"}, "in -x (see: earshot serve --help)"},

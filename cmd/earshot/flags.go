@@ -216,7 +216,26 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 			known = append(known, child.Name())
 		}
 	}
-	return fmt.Errorf("unknown command %q for %q%s (see: %s --help)", fault.Clip(args[0]), cmd.CommandPath(), fault.DidYouMean(args[0], known), cmd.CommandPath())
+	hint := elsewhere[args[0]]
+	if hint == "" || cmd.HasParent() {
+		hint = fault.DidYouMean(args[0], known).String()
+	}
+	return fmt.Errorf("unknown command %q for %q%s (see: %s --help)", fault.Clip(args[0]), cmd.CommandPath(), hint, cmd.CommandPath())
+}
+
+// elsewhere says of commands and flags that people try, and that there are not, where to find the same.
+var elsewhere = map[string]string{
+	"explain":      "; earshot chat shows why with /why, and GET /v1/apps/{appId}/sessions/{sessionId}/messages/{messageId}/explain for programs",
+	"why":          "; earshot chat shows why with /why",
+	"run":          "; earshot dev runs all in one process, earshot serve is the service",
+	"start":        "; earshot dev runs all in one process, earshot serve is the service",
+	"server":       "; earshot dev runs all in one process, earshot serve is the service",
+	"console":      "; the service shows it at /console",
+	"docs":         "; the service shows them at /docs",
+	"test":         "; earshot eval runs tests",
+	"dev --port":   "; use --addr, as in --addr 127.0.0.1:9000",
+	"serve --port": "; use --addr, as in --addr 127.0.0.1:9000",
+	"listen --app": "; name the app in the SUBJECT, as in 'tool.*.APP.>'",
 }
 
 // size is a flag for a number of bytes, which may have a unit: 4GiB, 512MiB, 1000000.

@@ -131,11 +131,19 @@ func newRoot(env environment) *cobra.Command {
 	root.AddCommand(newDev(env), newServe(env), newEval(env), newValidate(env), newApply(env), newMigrate(env), newImport(env),
 		newChat(env), newListen(env), newTriggers(env), newVerify(env), newReseal(env), newDoctor(env), newHealth(env), newSchema(env), newVersion())
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if cmd.HasSubCommands() {
+			if unknown := knownCommand(cmd, cmd.Flags().Args()); unknown != nil {
+				return unknown // the flag is that of the command which was meant
+			}
+		}
 		hint := ""
 		if unknown, is := errors.AsType[*pflag.NotExistError](err); is {
 			var known []string
 			cmd.Flags().VisitAll(func(flag *pflag.Flag) { known = append(known, "--"+flag.Name) })
-			hint = fault.DidYouMean("--"+unknown.GetSpecifiedName(), known).String()
+			name := unknown.GetSpecifiedName()
+			if hint = elsewhere[cmd.Name()+" --"+name]; hint == "" {
+				hint = fault.DidYouMean("--"+name, known).String()
+			}
 		}
 		return fmt.Errorf("%w%s (see: %s --help)", err, hint, cmd.CommandPath())
 	})

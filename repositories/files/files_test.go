@@ -250,6 +250,8 @@ func TestFaultsNameThePlaceAndTheWayOut(t *testing.T) {
 			`t.yaml:1:1: unknown section "tols"; did you mean "tools"?`}},
 		"no known section": {"tols:\n  a: {}\n", []string{
 			`t.yaml:1:1: "tols" is no section of a file of tools: sources, authServices, tools, toolsets, groups, prompts, embeddingModels, resources, resourceTemplates; did you mean "tools"?`}},
+		"a body of REST": {"tools:\n- name: x\n", []string{
+			`t.yaml:1:1: "tools" is a list here, and a section of a file is an object by name; a body of REST is a document with kind: repository beside it`}},
 		"a section that is no map": {"sources:\ntools:\n  a: {}\n", []string{`t.yaml:1:1: section "sources" is null; it must be a map of names`}},
 		"entries that are no maps": {"tools:\n  a: 5\n  b:\n", []string{
 			`t.yaml:2:3: tool "a" is a number; it must be a map`, `t.yaml:3:3: tool "b" is null; it must be a map`}},

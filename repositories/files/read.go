@@ -23,6 +23,7 @@ import (
 	"cmp"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"earshot/repositories"
@@ -136,6 +137,10 @@ func (c *collector) read(name, source string) {
 			c.faults.add(value.at, "has no kind; every document says what it is, as in kind: tool")
 		default:
 			for _, f := range value.fields {
+				if slices.Contains(sectionNames, f.name) {
+					c.faults.add(f.at, "%q is a list here, and a section of a file is an object by name; a body of REST is a document with kind: repository beside it", f.name)
+					continue
+				}
 				c.faults.add(f.at, "%q is no section of a file of tools: %s%s", fault.Clip(f.name), strings.Join(sectionNames, ", "),
 					fault.DidYouMean(f.name, sectionNames))
 			}
