@@ -140,7 +140,7 @@ func (b *tab) accessible(name string) {
 func TestThePagesAreForEverybody(t *testing.T) {
 	s := site(t, nil)
 	b := open(t, s.URL)
-	for name, at := range map[string]string{"contents": "/docs", "tools": "/docs/tools", "turns": "/docs/turns", "settings": "/docs/reference/settings"} {
+	for name, at := range map[string]string{"contents": "/docs", "turns": "/docs/turns", "settings": "/docs/reference/settings"} {
 		b.do(chromedp.Navigate(s.URL + at))
 		b.accessible(name)
 	}

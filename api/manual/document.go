@@ -67,7 +67,8 @@ func read(name string, source []byte) *document {
 				d.links = append(d.links, link{to.document, chapter})
 			}
 		case *ast.Paragraph:
-			if said := words(node, source); d.summary == "" && !leading.MatchString(said) {
+			_, picture := node.FirstChild().(*ast.Image)
+			if said := words(node, source); d.summary == "" && !picture && !leading.MatchString(said) {
 				d.summary = firstSentence(said)
 			}
 		}

@@ -144,7 +144,7 @@ func TestTheSearchHasEverySectionAndIsSmall(t *testing.T) {
 func TestMarkdownIsShownAsOnGitHub(t *testing.T) {
 	s := site(t, fstest.MapFS{
 		"README.md": {Data: []byte("# All\n\n- [One](one.md)\n\n## Parts\n\n[Two](part/two.md#b-and-c), [One](one.md), [law](../../LICENSE)\n")},
-		"one.md":    {Data: []byte("# First\n\nNext: [two](part/two.md). Some *words*. More.\n\nThe gist. And <more>.\n\n## A `b`, c_d?\n\n```mermaid\ngraph <x>\n```\n\n## A `b`, c_d?\n")},
+		"one.md":    {Data: []byte("# First\n\n![a picture](pictures/p.png)\n\nNext: [two](part/two.md). Some *words*. More.\n\nThe gist. And <more>.\n\n## A `b`, c_d?\n\n```mermaid\ngraph <x>\n```\n\n## A `b`, c_d?\n")},
 		"part/two.md": {Data: []byte("# Second\n\n[up](../one.md#a-b-c_d) ![p](../pictures/p.png) [away](../../LICENSE) [out](https://e.example)\n\n" +
 			"## B and c\n\n| a | b |\n| --- | --- |\n| 1 \\| 2 | `x` |\n")},
 		"pictures/p.png": {Data: []byte("png")},
