@@ -184,7 +184,7 @@ func TestMarkupOfUsersIsShownAndNotRun(t *testing.T) {
 	const app = "/console/apps/clinic"
 	for _, path := range []string{
 		"/console/apps", app, app + "/playground?session=s1", app + "/sessions/s1", app + "/triggers", app + "/triggers/" + s.fired("note"),
-		app + "/tools", app + "/tools/desk/note",
+		app + "/tools", app + "/tools/desk/note", app + "/sessions/s1/messages/m1/mend?of=desk/note", app + "/versions/desk",
 	} {
 		b.visit(path)
 		b.reads("main", "onerror=alert(1)")
