@@ -25,7 +25,7 @@ func TestATestOfABodyIsReadAsThatOfAFile(t *testing.T) {
 func TestFaultsOfATestOfABodyHavePointers(t *testing.T) {
 	t.Parallel()
 	for body, pointers := range map[string][]string{
-		`{`: {""}, `[]`: {""}, `{}`: {""}, `{"chat":[]}`: {"/chat"},
+		`{`: {""}, `[]`: {""}, `{}`: {""}, `{"chat":[]}`: {"/chat"}, `{"chat":["hello"]}`: {"/chat/0"},
 		`{"chat":[{"user":""},{"expect":{"none":false}},{"expect":{"tool":"a","vals":{}}}],"timeZone":"Mars"}`: {"/chat/0/user", "/chat/1/expect", "/chat/1/expect/none", "/chat/2/expect/vals", "/timeZone"},
 	} {
 		_, err := files.ReadTest("t", []byte(body))
