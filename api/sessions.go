@@ -98,12 +98,12 @@ func (h sessions) list(c echo.Context) error {
 			a.fault(err.Error())
 		}
 	}
-	state, outcome, text := a.oneOf("state", sessionStates), a.oneOf("outcome", sessionOutcomes), a.text("text")
+	state, came, text := a.oneOf("state", sessionStates), a.oneOf("outcome", sessionOutcomes), a.text("text")
 	if err := a.problem(); err != nil {
 		return err
 	}
 	ctx, said := c.Request().Context(), map[string]query.Said{}
-	if asked.Among, asked.Most, err = h.among(ctx, asked.AppID, state, outcome, text, said); err != nil {
+	if asked.Among, asked.Most, err = h.among(ctx, asked.AppID, state, came, text, said); err != nil {
 		return err
 	}
 	found, next, err := h.store.Sessions(ctx, asked)
@@ -166,8 +166,8 @@ const (
 
 // among makes the condition that sessions are in a state, have had an outcome and have a text, as far as these are
 // named; it is nil for none. What was said with the text is put into said.
-func (h sessions) among(ctx context.Context, appID, state, outcome, text string, said map[string]query.Said) (func(context.Context, []*repositories.Session) ([]bool, error), int, error) {
-	if state+outcome+text == "" {
+func (h sessions) among(ctx context.Context, appID, state, came, text string, said map[string]query.Said) (func(context.Context, []*repositories.Session) ([]bool, error), int, error) {
+	if state+came+text == "" {
 		return nil, 0, nil
 	}
 	most, inState, err := 0, func(context.Context, *repositories.Session) (bool, error) { return true, nil }, error(nil)
@@ -177,29 +177,29 @@ func (h sessions) among(ctx context.Context, appID, state, outcome, text string,
 	} else if text != "" {
 		most = mostByText
 	}
-	var having map[string]bool // the sessions with triggers in the state that the outcome is
-	if outcome == query.StateConfirming || outcome == query.StateFailed {
-		if having, err = h.engine.SessionsIn(ctx, appID, outcome); err == nil && having == nil {
-			return nil, 0, answer.NewProblem(answer.InvalidQuery, "outcome "+answer.Quote(outcome)+" is that of too many triggers to say of which sessions: list the triggers of the state")
+	var having map[string]bool // the sessions with triggers in the state that the came is
+	if came == query.StateConfirming || came == query.StateFailed {
+		if having, err = h.engine.SessionsIn(ctx, appID, came); err == nil && having == nil {
+			return nil, 0, answer.NewProblem(answer.InvalidQuery, "outcome "+answer.Quote(came)+" is that of too many triggers to say of which sessions: list the triggers of the state")
 		}
 	}
 	return func(ctx context.Context, of []*repositories.Session) ([]bool, error) {
 		are := make([]bool, len(of))
-		var spoken []*repositories.Session
+		var heard []*repositories.Session
 		for i, session := range of {
-			came := ""
-			for letter, word := range outcomeOf {
-				if word == outcome {
-					came = letter
+			letter := ""
+			for one, word := range outcomeOf {
+				if word == came {
+					letter = one
 				}
 			}
-			are[i] = outcome == "" || having[session.ID] || came != "" && strings.Contains(session.Came, came) || outcome == cameFired && session.Fired
+			are[i] = came == "" || having[session.ID] || letter != "" && strings.Contains(session.Came, letter) || came == cameFired && session.Fired
 			if are[i] {
-				spoken = append(spoken, session)
+				heard = append(heard, session)
 			}
 		}
 		if text != "" {
-			if err := h.say(ctx, appID, spoken, text, said); err != nil {
+			if err := h.say(ctx, appID, heard, text, said); err != nil {
 				return nil, err
 			}
 		}

@@ -84,7 +84,7 @@ func TestSessionsAreFoundByWhatWasSaidAndWhatCameOfIt(t *testing.T) {
 
 	s.Call("DELETE", "/v1/apps/clinic/sessions/s1", "").Is(204, "")
 	require.Equal(t, []string{"s5", "s4", "s3", "s2"}, find())
-	require.Empty(t, s.Redis.Client().ZScore(t.Context(), keyspace.KeysOf("clinic").Recent(), "s1").Val())
+	require.Empty(t, s.Redis.Client().ZScore(t.Context(), keyspace.Recent(keyspace.KeysOf("clinic")), "s1").Val())
 	s.Call("DELETE", "/v1/apps/clinic", "").Is(204, "")
 	require.Empty(t, s.Redis.Client().Keys(t.Context(), "*recent*").Val())
 }
@@ -97,10 +97,10 @@ func TestSessionsOfOneTimeAreOnOnePageEach(t *testing.T) {
 	k, pipe := keyspace.KeysOf("clinic"), s.Redis.Client().Pipeline()
 	for i := range 700 {
 		id := fmt.Sprintf("v%04d", i)
-		pipe.ZAdd(t.Context(), k.Recent(), redis.Z{Score: 1_700_000_000_000 + float64(i/600), Member: id})
+		pipe.ZAdd(t.Context(), keyspace.Recent(k), redis.Z{Score: 1_700_000_000_000 + float64(i/600), Member: id})
 		pipe.HSet(t.Context(), k.Turns(id), "since", 1_700_000_000_000)
 	}
-	pipe.ZAdd(t.Context(), k.Recent(), redis.Z{Score: 1_800_000_000_000, Member: "ended"})
+	pipe.ZAdd(t.Context(), keyspace.Recent(k), redis.Z{Score: 1_800_000_000_000, Member: "ended"})
 	_, err := pipe.Exec(t.Context())
 	require.NoError(t, err)
 	seen := map[string]int{}
@@ -111,7 +111,7 @@ func TestSessionsOfOneTimeAreOnOnePageEach(t *testing.T) {
 	for id, times := range seen {
 		require.Equal(t, 1, times, id)
 	}
-	require.NoError(t, s.Redis.Client().ZAdd(t.Context(), k.Recent(), redis.Z{Score: 1_900_000_000_000, Member: "v0300"}).Err())
+	require.NoError(t, s.Redis.Client().ZAdd(t.Context(), keyspace.Recent(k), redis.Z{Score: 1_900_000_000_000, Member: "v0300"}).Err())
 	cursor := "aWQ6MTcwMDAwMDAwMDAwMC92MDMwMA" // id:1700000000000/v0300
 	require.Contains(t, string(s.Call("GET", "/v1/apps/clinic/sessions?order=activity&limit=1&after="+cursor, "").Is(200, "").Body), `"v0299"`, "it goes on where it was")
 	require.Len(t, sessionsBy(s, "clinic", 200, url.Values{"order": {"activity"}, "usedSince": {"2023-11-14T22:13:20.001Z"}, "usedBefore": {"2025-01-01T00:00:00Z"}}), 100)

@@ -114,9 +114,9 @@ func periodOf(given url.Values, now time.Time) period {
 	}
 	p.fault = err != nil || wrong != nil || !from.Before(to)
 	p.From, p.To, p.step = from.UTC(), to.UTC(), usage.Day
-	for _, step := range []usage.Step{usage.Hour, usage.Minute} {
-		if now.Sub(from) < time.Duration(step.Kept-1)*step.Length {
-			p.step = step
+	for _, by := range []usage.Step{usage.Hour, usage.Minute} {
+		if now.Sub(from) < time.Duration(by.Kept-1)*by.Length {
+			p.step = by
 		}
 	}
 	return p
@@ -203,16 +203,16 @@ func (c chart) JSON() (string, error) {
 	return string(text), err
 }
 
-// row is a line of the table of a chart: one step in which there is something.
-type row struct {
+// chartRow is a line of the table of a chart: one step in which there is something.
+type chartRow struct {
 	At     time.Time
 	Values []string // empty for what is not known
 }
 
 // Rows are the steps in which something was counted, the newest first.
-func (c chart) Rows() (rows []row) {
+func (c chart) Rows() (rows []chartRow) {
 	for i, at := range slices.Backward(c.At) {
-		one, any := row{At: at}, false
+		one, any := chartRow{At: at}, false
 		for _, of := range c.Series {
 			text := ""
 			if value := of.Values[i]; value != nil {

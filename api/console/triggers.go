@@ -60,11 +60,11 @@ func searched(now *time.Time, within, since string, fields map[string]string) ur
 			q.Set(name, value)
 		}
 	}
-	period, is := periods[within]
+	length, is := periods[within]
 	is = is && fields[since] == ""
 	switch {
 	case is && now != nil:
-		q.Set(since, now.Add(-period).UTC().Format(time.RFC3339))
+		q.Set(since, now.Add(-length).UTC().Format(time.RFC3339))
 	case is:
 		q.Set("within", within)
 	}

@@ -301,7 +301,7 @@ func (k Keys) Apps() string { return k.named("apps") }
 func (k Keys) Sessions() string { return k.named("sessions:", k.app) }
 
 // Recent is a sorted set of an app: its sessions, by the time (ms) when each was used last.
-func (k Keys) Recent() string { return k.named("recent:", k.app) }
+func Recent(k Keys) string { return k.named("recent:", k.app) }
 
 // Users is a sorted set of an app: its sessions that have a user, in the order of their names, as OfUser names them.
 // A session that has ended stays there until nothing of it can be left.

@@ -347,7 +347,7 @@ func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition
 		}
 		names := append([]string{keys.App(), keys.Apps(), keys.Repos(""),
 			keys.Triggers(""), keys.InState(keyspace.Pending), keys.InState(keyspace.Failed), keys.Dead(),
-			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keys.Recent(), keys.Users(), keys.Sourced(), keys.Asked(""), keyspace.Audit(keys), keyspace.Tests(keys), keyspace.Versioned(keys)}, keyspace.AllUses(keys, w.now())...)
+			keys.AppKeys(), keys.KeyUses(), keys.Rates(""), keys.ExplainedParts(), keys.Sessions(), keyspace.Recent(keys), keys.Users(), keys.Sourced(), keys.Asked(""), keyspace.Audit(keys), keyspace.Tests(keys), keyspace.Versioned(keys)}, keyspace.AllUses(keys, w.now())...)
 		names = append(names, keyspace.AllUsage(keys, w.now())...)
 		names = append(names, keys.Lane(keyspace.LaneWebhooks))
 		for _, one := range app.Settings.Webhooks {

@@ -108,7 +108,7 @@ func (e *erasing) Drop(ctx context.Context) error {
 	if err != nil {
 		return keyspace.Unavailable(err)
 	}
-	keys := []string{k.Turns(e.id), k.Order(e.id), k.Repos(e.id), k.Idle(), k.Sessions(), k.Explained(), k.Sourced(), k.Closed(e.id), k.Ended(), k.Recent(), k.Rates(e.id), k.Drafts(e.id), k.Asked(e.id)}
+	keys := []string{k.Turns(e.id), k.Order(e.id), k.Repos(e.id), k.Idle(), k.Sessions(), k.Explained(), k.Sourced(), k.Closed(e.id), k.Ended(), keyspace.Recent(k), k.Rates(e.id), k.Drafts(e.id), k.Asked(e.id)}
 	for _, id := range drafts {
 		keys = append(keys, k.Draft(e.id, id))
 	}

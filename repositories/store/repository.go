@@ -101,7 +101,7 @@ func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, re
 		most, from = app.Settings.Limits.Repositories(scope), sourcingOf(app, repository)
 	}
 	reply, err := script.Run(ctx, r.db,
-		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(owed.ID), keys.Written(owed.ID), keys.Closed(scope.SessionID), keys.Turns(scope.SessionID), keys.Sessions(), keys.Sourced(), keys.Refreshes(), keys.Recent(), keyspace.Versions(keys, repository.ID), keyspace.Versioned(keys), keyspace.Versions(keys, cmp.Or(version.drop, repository.ID))}, keys.Ledger()...),
+		append([]string{keys.App(), keys.Repos(scope.SessionID), keys.Idle(), keys.Outbox(keyspace.Box(scope.SessionID, "")), keys.Effect(owed.ID), keys.Written(owed.ID), keys.Closed(scope.SessionID), keys.Turns(scope.SessionID), keys.Sessions(), keys.Sourced(), keys.Refreshes(), keyspace.Recent(keys), keyspace.Versions(keys, repository.ID), keyspace.Versioned(keys), keyspace.Versions(keys, cmp.Or(version.drop, repository.ID))}, keys.Ledger()...),
 		repository.ID, there, stored, r.newID(), scope.AppID, scope.SessionID, ttl.Milliseconds(), text, writeRemembered.Milliseconds(), most, r.newID(), from.mark, from.every.Milliseconds(),
 		version.who, version.stays, version.drop, mostVersions, mostVersionBytes, versionsKept.Milliseconds())
 	failpoint.At(failpoint.RepositoryReply)

@@ -96,7 +96,7 @@ func (s *sessionRecords) closeSession(ctx context.Context, appID, sessionID, spa
 		}
 		failpoint.At(failpoint.SessionHalf)
 		return conflicts(dropSession.Run(ctx, s.db, []string{keys.Turns(sessionID), keys.Order(sessionID),
-			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Lane(keyspace.LaneTurns), keys.Closed(sessionID), keys.Explained(), keys.Sessions(), keys.Asked(sessionID), keys.Ended(), keys.Recent()},
+			keys.Repos(sessionID), keys.Triggers(sessionID), keys.Idle(), keys.Lane(keyspace.LaneTurns), keys.Closed(sessionID), keys.Explained(), keys.Sessions(), keys.Asked(sessionID), keys.Ended(), keyspace.Recent(keys)},
 			appID+"/"+sessionID, spare, s.Remembers().Milliseconds(), generation, sessionID))
 	})
 }
@@ -274,7 +274,7 @@ func (s *sessionRecords) PutSession(ctx context.Context, session *repositories.S
 	}
 	scope := repositories.Scope{AppID: session.AppID, SessionID: session.ID}
 	most, k := app.Settings.Limits.Repositories(scope), keyspace.KeysOf(session.AppID)
-	keys := []string{k.App(), k.Repos(session.ID), k.Turns(session.ID), k.Idle(), k.Sessions(), k.Outbox(keyspace.Box(session.ID, "")), k.Users(), k.Recent()}
+	keys := []string{k.App(), k.Repos(session.ID), k.Turns(session.ID), k.Idle(), k.Sessions(), k.Outbox(keyspace.Box(session.ID, "")), k.Users(), keyspace.Recent(k)}
 	args := []any{session.AppID, session.ID, record, time.Duration(session.ExpiresIn).Milliseconds(), s.ttl.Milliseconds(), most, s.newID(), session.User}
 	for _, template := range templates {
 		owed, copied, from, err := s.copied(app, template, scope)

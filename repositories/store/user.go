@@ -228,7 +228,7 @@ func (s *sessionRecords) byActivity(ctx context.Context, q SessionQuery, after s
 			used, id = strconv.FormatInt(q.UsedBefore.UnixMilli(), 10), "-" // no id comes before it
 		}
 		used = cmp.Or(used, "+inf")
-		raw, err := latest.Run(ctx, s.db, []string{keyspace.KeysOf(q.AppID).Recent()}, used, id, limit+1)
+		raw, err := latest.Run(ctx, s.db, []string{keyspace.Recent(keyspace.KeysOf(q.AppID))}, used, id, limit+1)
 		if err != nil {
 			return nil, "", err
 		}
@@ -257,7 +257,7 @@ func (s *sessionRecords) activityOf(ctx context.Context, q SessionQuery, after s
 	}
 	pipe, scores := s.db.Pipeline(), make([]*redis.FloatCmd, len(ids))
 	for i, id := range ids {
-		scores[i] = pipe.ZScore(ctx, keyspace.KeysOf(q.AppID).Recent(), id)
+		scores[i] = pipe.ZScore(ctx, keyspace.Recent(keyspace.KeysOf(q.AppID)), id)
 	}
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 		return nil, keyspace.Unavailable(err)

@@ -355,7 +355,7 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 		lines = packed([]keyspace.Entry{*a.Said})
 	}
 	k := a.keys()
-	shared := keyspace.Call{Keys: append([]string{k.App(), k.Repos(""), k.Idle(), k.Rates(""), k.Sessions(), k.Users(), k.Recent()}, k.Ledger()...), Args: []any{a.App}}
+	shared := keyspace.Call{Keys: append([]string{k.App(), k.Repos(""), k.Idle(), k.Rates(""), k.Sessions(), k.Users(), keyspace.Recent(k)}, k.Ledger()...), Args: []any{a.App}}
 	item := keyspace.Call{
 		Keys: append([]string{k.Repos(a.Session), k.Turns(a.Session), k.Order(a.Session), k.Rates(a.Session), k.Closed(a.Session), k.Draft(a.Session, a.Turn.Message)},
 			append(chatKeys(k, a.Session, a.Said), effectKey(k, a.Failed))...),

@@ -152,7 +152,7 @@ func (b Behind) call() keyspace.Call {
 	k := b.Turn.keys()
 	keys := []string{
 		k.App(), k.Turns(b.Session), k.Idle(), k.Outbox(b.Box), k.Triggers(""), k.Triggers(b.Session), k.InState(keyspace.Pending),
-		k.Sessions(), k.Closed(b.Session), k.Recent(),
+		k.Sessions(), k.Closed(b.Session), keyspace.Recent(k),
 	}
 	args := []any{
 		b.App, b.Session, b.Box, b.Token, b.TTL, keyspace.EventLease.Milliseconds(), packed(b.Events), b.Lives.App, b.Lives.Session, len(b.Firings),

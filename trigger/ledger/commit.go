@@ -320,7 +320,7 @@ func (c Commitment) shared() keyspace.Call {
 	k := c.Turn.keys()
 	return keyspace.Call{Args: []any{c.App}, Keys: append([]string{
 		k.App(), k.Repos(""), k.Idle(), k.Outbox(keyspace.Box("", "")), k.Triggers(""), k.InState(keyspace.Pending),
-		k.ExplainedParts(), k.Explained(), k.Over(), k.Sessions(), k.Rates(""), k.Recent(),
+		k.ExplainedParts(), k.Explained(), k.Over(), k.Sessions(), k.Rates(""), keyspace.Recent(k),
 	}, k.Ledger()...)}
 }
 

@@ -279,8 +279,8 @@ func (l *Reader) MessageTexts(ctx context.Context, of []Turn) ([]string, error) 
 	if _, err := pipe.Exec(ctx); err != nil && !errors.Is(err, redis.Nil) {
 		return nil, keyspace.Unavailable(err)
 	}
-	for i, reply := range replies {
-		texts[i] = reply.Val()
+	for i := range replies {
+		texts[i] = replies[i].Val()
 	}
 	return texts, nil
 }
@@ -460,7 +460,7 @@ func (l *Reader) Sift(ctx context.Context, appID string, ids []string, by Sieve)
 	for i, id := range ids {
 		keys[i] = keyspace.KeysOf(appID).Trigger(id)
 	}
-	err = inParts(len(ids), sieveTriggers, func(parts []part) ([]any, error) {
+	err = inParts(len(ids), sieveTriggers, func(parts []portion) ([]any, error) {
 		calls := make([]keyspace.Call, len(parts))
 		for i, p := range parts {
 			calls[i] = keyspace.Call{Keys: keys[p.from:p.to], Args: args}
@@ -476,23 +476,23 @@ func (l *Reader) Sift(ctx context.Context, appID string, ids []string, by Sieve)
 	return places, err
 }
 
-// part is some of a list of what a script looks at.
-type part struct{ from, to int }
+// portion is some of a list of what a script looks at.
+type portion struct{ from, to int }
 
 // inParts has a script look at many, at most so many at once. The script replies with how many it has looked at,
 // which may be fewer, and what it has found of them.
-func inParts(count, most int, run func([]part) ([]any, error), add func(from int, found []any)) error {
-	var parts []part
+func inParts(count, most int, run func([]portion) ([]any, error), add func(from int, found []any)) error {
+	var portions []portion
 	for from := 0; from < count; from += most {
-		parts = append(parts, part{from, min(from+most, count)})
+		portions = append(portions, portion{from, min(from+most, count)})
 	}
-	for len(parts) > 0 {
-		replies, err := run(parts)
+	for len(portions) > 0 {
+		replies, err := run(portions)
 		if err != nil {
 			return err
 		}
-		var rest []part
-		for i, p := range parts {
+		var rest []portion
+		for i, p := range portions {
 			list, _ := replies[i].([]any)
 			looked, _ := list[0].(int64)
 			add(p.from, list[1:])
@@ -500,12 +500,12 @@ func inParts(count, most int, run func([]part) ([]any, error), add func(from int
 				rest = append(rest, p)
 			}
 		}
-		parts = rest
+		portions = rest
 	}
 	return nil
 }
 
-// said looks for what was said in sessions, the latest first.
+// saidLatest looks for what was said in sessions, the latest first.
 //
 //	KEYS order and turns of each session
 //	ARGV most bytes, most messages of each session, most that are found of each, then texts of which
@@ -514,7 +514,7 @@ func inParts(count, most int, run func([]part) ([]any, error), add func(from int
 //	     in it by turns
 //
 // It ends early, but not before the first, where it has read that many bytes.
-var said = keyspace.NewReadingScript(TurnLua, `
+var saidLatest = keyspace.NewReadingScript(TurnLua, `
 local most, ofEach, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local looked, bytes, found = 0, 0, {0}
 local function textOf(message)
@@ -574,12 +574,12 @@ func (l *Reader) Said(ctx context.Context, appID string, sessions, texts []strin
 		args = append(args, text)
 	}
 	found = map[int][]string{}
-	err = inParts(len(sessions), saidSessions, func(parts []part) ([]any, error) {
+	err = inParts(len(sessions), saidSessions, func(parts []portion) ([]any, error) {
 		calls := make([]keyspace.Call, len(parts))
 		for i, p := range parts {
 			calls[i] = keyspace.Call{Keys: keys[2*p.from : 2*p.to], Args: args}
 		}
-		return said.RunAll(ctx, l.db, calls)
+		return saidLatest.RunAll(ctx, l.db, calls)
 	}, func(from int, pairs []any) {
 		for pair := range slices.Chunk(pairs, 2) {
 			place, _ := pair[0].(int64)
@@ -645,7 +645,7 @@ func (l *Reader) Backlog(ctx context.Context, appID string) (b AppBacklog, err e
 		keys[i] = k.Trigger(id)
 	}
 	b.Looked = len(keys)
-	err = inParts(len(keys), sieveTriggers, func(parts []part) ([]any, error) {
+	err = inParts(len(keys), sieveTriggers, func(parts []portion) ([]any, error) {
 		calls := make([]keyspace.Call, len(parts))
 		for i, p := range parts {
 			calls[i] = keyspace.Call{Keys: keys[p.from:p.to]}

@@ -22,7 +22,7 @@ import (
 type Records struct {
 	Ledger *ledger.Reader
 	Uses   *Counter
-	// Now bounds the time that a search takes. Missing: time.Now.
+	// Now bounds the time that a search takes.
 	Now func() time.Time
 	// Explained is how long explanations are kept.
 	Explained time.Duration

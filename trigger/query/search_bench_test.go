@@ -49,7 +49,7 @@ func searched(t testing.TB, count int) *query.Records {
 		_, err := pipe.Exec(ctx)
 		require.NoError(t, err)
 	}
-	return &query.Records{Ledger: ledger.NewReader(db), Flushed: func(context.Context, string) {}}
+	return &query.Records{Ledger: ledger.NewReader(db), Now: time.Now, Flushed: func(context.Context, string) {}}
 }
 
 // searches are filters of which each finds nothing, or what is furthest away, among the triggers of searched.

@@ -109,8 +109,8 @@ func (r *Records) Triggers(ctx context.Context, q Triggers) ([]Record, string, e
 	if err := l.chooseIndex(ctx); err != nil {
 		return nil, "", err
 	}
-	begun := r.now()
-	for looked, few := 0, chunk; ; few = l.next(looked, few, r.now().Sub(begun)) {
+	begun := r.Now()
+	for looked, few := 0, chunk; ; few = l.next(looked, few, r.Now().Sub(begun)) {
 		if few == 0 {
 			return l.items, l.at.cursor(), nil
 		}
@@ -138,13 +138,6 @@ func (r *Records) Triggers(ctx context.Context, q Triggers) ([]Record, string, e
 		l.at = places[len(places)-1]
 		looked += few
 	}
-}
-
-func (r *Records) now() time.Time {
-	if r.Now == nil {
-		return time.Now()
-	}
-	return r.Now()
 }
 
 // next is how many records are looked at next, where so many were in so long: as many as the time is likely to be enough

@@ -183,32 +183,7 @@ func (c *Counter) Hosts(ctx context.Context, appID string, by Step, from, to tim
 	}
 	hosts, took := map[string]*Host{}, map[string]*spread{}
 	for i, one := range found {
-		at := map[string]*Host{} // in this time
-		for field, count := range one {
-			rest, is := strings.CutPrefix(field, fieldHost)
-			if !is || rest == "" {
-				continue
-			}
-			if power, name, is := strings.Cut(rest, ":"); is && rest[0] >= '0' && rest[0] <= '9' {
-				if took[name] == nil {
-					took[name] = &spread{}
-				}
-				took[name].add(power, count)
-				continue
-			}
-			name := rest[1:]
-			if at[name] == nil {
-				at[name] = &Host{}
-			}
-			switch Outcome(rest[:1]) {
-			case Succeeded:
-				at[name].Calls += count
-			case Failed:
-				at[name].Calls, at[name].Failures = at[name].Calls+count, at[name].Failures+count
-			case Held:
-				at[name].Held += count
-			}
-		}
+		at := hostsAt(one, took)
 		for name, now := range at {
 			host := hosts[name]
 			if host == nil {
@@ -236,4 +211,35 @@ func (c *Counter) Hosts(ctx context.Context, appID string, by Step, from, to tim
 	}
 	slices.SortFunc(list, func(a, b Host) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
+}
+
+// hostsAt are the calls of one time by host, without how long they took, which is added to took.
+func hostsAt(counted map[string]int64, took map[string]*spread) map[string]*Host {
+	at := map[string]*Host{}
+	for field, count := range counted {
+		rest, is := strings.CutPrefix(field, fieldHost)
+		if !is || rest == "" {
+			continue
+		}
+		if power, name, is := strings.Cut(rest, ":"); is && rest[0] >= '0' && rest[0] <= '9' {
+			if took[name] == nil {
+				took[name] = &spread{}
+			}
+			took[name].add(power, count)
+			continue
+		}
+		name := rest[1:]
+		if at[name] == nil {
+			at[name] = &Host{}
+		}
+		switch Outcome(rest[:1]) {
+		case Succeeded:
+			at[name].Calls += count
+		case Failed:
+			at[name].Calls, at[name].Failures = at[name].Calls+count, at[name].Failures+count
+		case Held:
+			at[name].Held += count
+		}
+	}
+	return at
 }

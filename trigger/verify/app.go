@@ -218,17 +218,13 @@ func (w *walk) places(ctx context.Context, places []keyspace.Place) (probes []pr
 				keep := probe{unexplained, []string{k.ExplainedParts(), k.Explained()}, []any{place.App, partsKept.Milliseconds()}, place.App, "explanations"}
 				return w.askOf(ctx, keep, names, nil)
 			})
-		case keyspace.KindSessions:
-			err = w.members(ctx, k.Sessions(), func(ids []string) error {
-				err := w.askOf(ctx, probe{listedSession, []string{k.Sessions(), k.Idle()}, app, place.App, "sessions"}, ids, k.Turns)
+		case keyspace.KindSessions, keyspace.KindRecent:
+			err = w.members(ctx, place.Key(), func(ids []string) error {
+				err := w.askOf(ctx, probe{listedSession, []string{place.Key(), k.Idle()}, app, place.App, "sessions"}, ids, k.Turns)
 				if err != nil {
 					return err
 				}
 				return w.askOf(ctx, probe{ownedSession, []string{k.Users()}, nil, place.App, "users of sessions"}, ids, k.Turns)
-			})
-		case keyspace.KindRecent:
-			err = w.members(ctx, k.Recent(), func(ids []string) error {
-				return w.askOf(ctx, probe{listedSession, []string{k.Recent(), k.Idle()}, app, place.App, "sessions"}, ids, k.Turns)
 			})
 		case keyspace.KindHolders:
 			err = w.fields(ctx, k.Holders(), func(boxes []string) error {
