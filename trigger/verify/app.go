@@ -221,7 +221,7 @@ func (w *walk) places(ctx context.Context, places []keyspace.Place) (probes []pr
 		case keyspace.KindSessions, keyspace.KindRecent:
 			err = w.members(ctx, place.Key(), func(ids []string) error {
 				err := w.askOf(ctx, probe{listedSession, []string{place.Key(), k.Idle()}, app, place.App, "sessions"}, ids, k.Turns)
-				if err != nil {
+				if err != nil || kind == keyspace.KindRecent {
 					return err
 				}
 				return w.askOf(ctx, probe{ownedSession, []string{k.Users()}, nil, place.App, "users of sessions"}, ids, k.Turns)
