@@ -38,7 +38,9 @@ func TestADryRunOfARepositoryShowsItsToolsAsAModelSeesThem(t *testing.T) {
 		 "inputSchema":{"type":"object","properties":{"day":{"type":"string","description":"wished day"},"people":{"type":"integer"}},"required":["day"]}},
 		{"name":"hours","description":"","inputSchema":{"type":"object","properties":{}}}]}`)
 	s.Call("GET", path, "").Problem(404)
-	s.Call("PUT", path+"?dryRun=true", `{"tools":[{"name":"pay","description":"Pays the bill","url":"https://h.example/"}]}`).Is(200, "")
+	s.Call("PUT", path+"?dryRun=true", `{"tools":[{"name":"pay","description":"Pays the bill","url":"https://h.example/"}]}`).Is(200, `{"operation":"created",
+		"notes":["tool \"pay\" moves money and fires without a question: set its confirm, or settings.offline.confirm of the app"],
+		"tools":[{"name":"pay","description":"Pays the bill","inputSchema":{"type":"object","properties":{}}}]}`)
 }
 
 func TestADryRunThatIsNotUnderstoodWritesNothing(t *testing.T) {

@@ -40,8 +40,8 @@ type formField struct {
 	Fault   string
 }
 
-// entry is what the schema of definitions says of a field.
-type entry struct {
+// schemaEntry is what the schema of definitions says of a field.
+type schemaEntry struct {
 	Ref         string                     `json:"$ref"`
 	Type        any                        `json:"type"`
 	Description string                     `json:"description"`
@@ -50,19 +50,19 @@ type entry struct {
 	Properties  map[string]json.RawMessage `json:"properties"`
 }
 
-var definitions = sync.OnceValue(func() map[string]entry {
+var definitions = sync.OnceValue(func() map[string]schemaEntry {
 	var schema struct {
-		Defs map[string]entry `json:"$defs"`
+		Defs map[string]schemaEntry `json:"$defs"`
 	}
 	_ = json.Unmarshal(repositories.DefinitionSchema(), &schema) // it is embedded
 	return schema.Defs
 })
 
 // described is the entry of a field of a definition; an empty one for none.
-func described(of, path string) entry {
+func described(of, path string) schemaEntry {
 	at := definitions()[of]
 	for _, name := range pathOf(path) {
-		var next entry
+		var next schemaEntry
 		_ = json.Unmarshal(at.Properties[name], &next) // one that is true or false says nothing
 		if next.Ref != "" {
 			doc := next.Description
@@ -108,11 +108,11 @@ func (f formField) read(value json.RawMessage) (text string, locked bool) {
 		return "", false
 	}
 	if f.Kind == "lines" || f.Kind == "words" {
-		var list []string
-		if json.Unmarshal(value, &list) != nil || strings.Contains(strings.Join(list, ""), f.between()[:1]) {
+		var texts []string
+		if json.Unmarshal(value, &texts) != nil || strings.Contains(strings.Join(texts, ""), f.between()[:1]) {
 			return string(value), true
 		}
-		return strings.Join(list, f.between()), false
+		return strings.Join(texts, f.between()), false
 	}
 	if text := unquoted(string(value)); f.Kind == "choice" || strings.HasPrefix(string(value), `"`) && (f.Kind == "text" || !strings.Contains(text, "\n")) {
 		return text, false
@@ -128,13 +128,13 @@ func (f formField) write(text string) json.RawMessage {
 	var value any = text
 	switch {
 	case f.Kind == "lines" || f.Kind == "words":
-		list := []string{}
+		texts := []string{}
 		for _, one := range strings.Split(text, f.between()[:1]) {
 			if one = strings.TrimSpace(one); one != "" {
-				list = append(list, one)
+				texts = append(texts, one)
 			}
 		}
-		value = list
+		value = texts
 	case f.Kind == "choice" && (text == "true" || text == "false"):
 		return json.RawMessage(text)
 	case f.Kind == "line":
@@ -304,7 +304,7 @@ func listOf(members []json.RawMessage) json.RawMessage {
 }
 
 // membersOfList are the members of a list; none of what is no list.
-func membersOfList(list json.RawMessage) (members []json.RawMessage) {
-	_ = json.Unmarshal(list, &members)
+func membersOfList(value json.RawMessage) (members []json.RawMessage) {
+	_ = json.Unmarshal(value, &members)
 	return members
 }

@@ -2388,11 +2388,28 @@ export interface components {
         };
         /** @description What a write would do, from ?dryRun=true. */
         Preview: {
+            /** @description Of a repository: what its author may not expect. The write notes more. */
+            notes?: string[];
             /**
              * @description What it would do. Credentials are compared as well.
              * @enum {string}
              */
             operation: "created" | "updated" | "unchanged";
+            /** @description Of a repository: its tools as a model is shown them. */
+            tools?: {
+                /** @description Questions for required parameters, by their names. */
+                asks?: {
+                    [key: string]: string;
+                };
+                /** @description What a model is told of it: its description, and the first of its examples. */
+                description: string;
+                /** @description The JSON Schema of the values that a model may give. */
+                inputSchema: {
+                    [key: string]: unknown;
+                };
+                /** @description Name of the tool. */
+                name: string;
+            }[];
         };
         /** @description What went wrong (RFC 9457). */
         Problem: {
@@ -2600,31 +2617,6 @@ export interface components {
             items: components["schemas"]["StoredRepository"][];
             /** @description Cursor of the next page, to be sent as after; missing on the last. */
             next?: string;
-        };
-        /** @description What a write of a repository would do, from ?dryRun=true. */
-        RepositoryPreview: {
-            /** @description What its author may not expect, of the tools alone. The write itself also notes what is so beside other tools, and examples that do not fire. */
-            notes?: string[];
-            /**
-             * @description What it would do. Credentials are compared as well.
-             * @enum {string}
-             */
-            operation: "created" | "updated" | "unchanged";
-            /** @description The tools as a model is shown them. */
-            tools?: {
-                /** @description By the name of a required parameter, what a user is asked where it was not said. */
-                asks?: {
-                    [key: string]: string;
-                };
-                /** @description What a model is told of it: its description, and the first of its examples. */
-                description: string;
-                /** @description The JSON Schema of the values that a model may give. */
-                inputSchema: {
-                    [key: string]: unknown;
-                };
-                /** @description Name of the tool. */
-                name: string;
-            }[];
         };
         /** @description How the call is made. */
         Request: {
@@ -4200,7 +4192,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["StoredRepository"] | components["schemas"]["RepositoryPreview"];
+                    "application/json": components["schemas"]["StoredRepository"] | components["schemas"]["Preview"];
                 };
             };
             /** @description Created. */
@@ -4894,7 +4886,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["StoredRepository"] | components["schemas"]["RepositoryPreview"];
+                    "application/json": components["schemas"]["StoredRepository"] | components["schemas"]["Preview"];
                 };
             };
             /** @description Created. */

@@ -1320,10 +1320,31 @@ class Patch(TypedDict, total=False):
     updated: str
 
 
-class Preview(TypedDict):
-    """What a write would do, from ?dryRun=true."""
+class _PreviewToolsItem(TypedDict):
+    # What a model is told of it: its description, and the first of its examples.
+    description: str
+    # The JSON Schema of the values that a model may give.
+    inputSchema: Dict[str, Any]
+    # Name of the tool.
+    name: str
+
+
+class PreviewToolsItem(_PreviewToolsItem, total=False):
+    # Questions for required parameters, by their names.
+    asks: Dict[str, str]
+
+
+class _Preview(TypedDict):
     # What it would do. Credentials are compared as well.
     operation: Literal['created', 'updated', 'unchanged']
+
+
+class Preview(_Preview, total=False):
+    """What a write would do, from ?dryRun=true."""
+    # Of a repository: what its author may not expect. The write notes more.
+    notes: List[str]
+    # Of a repository: its tools as a model is shown them.
+    tools: List[PreviewToolsItem]
 
 
 class _ProblemErrorsItem(TypedDict):
@@ -1541,34 +1562,6 @@ class RepositoryList(_RepositoryList, total=False):
     """A page of repositories, by id."""
     # Cursor of the next page, to be sent as after; missing on the last.
     next: str
-
-
-class _RepositoryPreviewToolsItem(TypedDict):
-    # What a model is told of it: its description, and the first of its examples.
-    description: str
-    # The JSON Schema of the values that a model may give.
-    inputSchema: Dict[str, Any]
-    # Name of the tool.
-    name: str
-
-
-class RepositoryPreviewToolsItem(_RepositoryPreviewToolsItem, total=False):
-    # By the name of a required parameter, what a user is asked where it was not said.
-    asks: Dict[str, str]
-
-
-class _RepositoryPreview(TypedDict):
-    # What it would do. Credentials are compared as well.
-    operation: Literal['created', 'updated', 'unchanged']
-
-
-class RepositoryPreview(_RepositoryPreview, total=False):
-    """What a write of a repository would do, from ?dryRun=true."""
-    # What its author may not expect, of the tools alone. The write itself also notes what is so beside other
-    # tools, and examples that do not fire.
-    notes: List[str]
-    # The tools as a model is shown them.
-    tools: List[RepositoryPreviewToolsItem]
 
 
 class Request(TypedDict, total=False):
