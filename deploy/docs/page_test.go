@@ -1,6 +1,6 @@
 //go:build unix
 
-package docs
+package docs_test
 
 import (
 	"net/http"

@@ -38,6 +38,7 @@ var chapters = []struct{ heading, definitions string }{
 	{"Session", "SessionRequest"}, {"Message", "Message"}, {"Earlier message", "Earlier"},
 	{"Direct trigger", "Direct"}, {"Finding tools", "ToolSearch"}, {"Answer to a trigger", "Given"},
 	{"Yes, no or stop", "Confirmation Denial"}, {"Key", "KeyRequest"}, {"Session token", "TokenRequest"}, {"Request over a socket", "SocketRequest"},
+	{"Rehearsal", "Rehearsal"}, {"Repository in a rehearsal", "RehearsedRepository"}, {"Test", "Test"}, {"Turn of a test", "TestTurn"},
 }
 
 const pageHead = `# Fields
