@@ -35,6 +35,8 @@ const (
 	CodeUnknownDraft          Code = "unknown_draft"
 	CodeUnknownKey            Code = "unknown_key"
 	CodeUnknownModule         Code = "unknown_module"
+	CodeUnknownVersion        Code = "unknown_version"
+	CodeUnknownTest           Code = "unknown_test"
 	CodeNotExplained          Code = "not_explained"
 	CodeMethodNotAllowed      Code = "method_not_allowed"
 	CodeBodyTimeout           Code = "body_timeout"

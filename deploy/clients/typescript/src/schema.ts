@@ -72,6 +72,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/apps/{appId}/backlog": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tell what an app has to do
+         * @description How many triggers are pending and have failed, how old the oldest are, and what they wait for.
+         */
+        get: operations["getBacklog"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/apps/{appId}/events": {
         parameters: {
             query?: never;
@@ -131,6 +151,26 @@ export interface paths {
          * @description When the answer is there, no replica takes the key any more.
          */
         delete: operations["revokeKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/rehearsals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Tell what a change of tools would do
+         * @description The last messages of users and tests are tried with the tools as they are and as they would be. Nothing is stored, fired or called. Words decide, unless model is given: then at most 50 messages are tried, and they count to the limits of the app.
+         */
+        post: operations["rehearse"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -212,6 +252,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/apps/{appId}/repositories/{repositoryId}/versions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the versions of a repository
+         * @description Each write of a repository of an app is a version of it: who wrote it, and when, the newest first. At most 50 are kept, and no more than 2 MiB of them; of a repository that was deleted for 30 days.
+         */
+        get: operations["listVersions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/repositories/{repositoryId}/versions/{version}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a version of a repository
+         * @description Its definition is masked as that of the repository is.
+         */
+        get: operations["getVersion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/repositories/{repositoryId}/versions/{version}/restore": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Write a version of a repository again
+         * @description It becomes the newest version, with the credentials that it had, and is checked as a PUT is. A repository that was deleted is there again.
+         */
+        post: operations["restoreVersion"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/apps/{appId}/sessions": {
         parameters: {
             query?: never;
@@ -221,7 +321,7 @@ export interface paths {
         };
         /**
          * List the sessions of an app
-         * @description Those that are in use or were put, by id. All parameters narrow the list down together. A page may be short, or empty, and have a next all the same: where few of very many match.
+         * @description Those that are in use or were put, by id or by activity. All parameters narrow the list down together. A page may be short, or empty, and have a next all the same: where few of very many match. Of text, 2,000 sessions are looked at for one page, of state 1,000, else 20,000; of a user, 2,000 are put in the order of their activity.
          */
         get: operations["listSessions"];
         put?: never;
@@ -588,6 +688,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/apps/{appId}/tests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the tests of an app
+         * @description Expected conversations, by name.
+         */
+        get: operations["listTests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/tests/{testName}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read a test
+         * @description As it was put.
+         */
+        get: operations["getTest"];
+        /**
+         * Keep a test
+         * @description An expected conversation, in the form of kind: test of files; at most 32 KiB, and 200 of an app.
+         */
+        put: operations["putTest"];
+        post?: never;
+        /**
+         * Delete a test
+         * @description It is not run again.
+         */
+        delete: operations["deleteTest"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/apps/{appId}/tools": {
         parameters: {
             query?: never;
@@ -790,8 +938,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Deliver again what has failed
-         * @description Under the same ids: a receiver that has it already will know it.
+         * Deliver again what has failed, or now what waits for its next attempt
+         * @description Under the same ids: a receiver that has it already will know it. An attempt that is under way is left alone, and no second one is made beside it.
          */
         post: operations["retryTrigger"];
         delete?: never;
@@ -828,10 +976,30 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell what an app has used, day by day
-         * @description Messages, triggers, requests to models with their tokens, calls and events, of the last 30 days or of those that from and to name, both included. Days are those of UTC; they are kept for 400. A day in which nothing was used is missing. What was used on other replicas is counted some seconds later.
+         * Tell what an app has used, step by step
+         * @description Messages and how long they took, triggers, requests to models with their tokens, calls and events: of the last 30 days, 24 hours or 60 minutes, or of the time that since and until name, in steps. Days may be named by from and to, both included. They are those of UTC. A step in which nothing was used is missing. What was used on other replicas is counted some seconds later.
          */
         get: operations["listUsage"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/apps/{appId}/usage/hosts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Tell how the hosts that tools call have fared
+         * @description In the last hour, or in the time that since and until name: by minutes where it begins within the last three hours, else by hours, which are kept for 14 days. Of other replicas it is counted some seconds later.
+         */
+        get: operations["listHosts"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1137,6 +1305,23 @@ export interface components {
              */
             type: "google" | "oidc";
         };
+        /** @description What an app has to do: its pending triggers and those that have failed. What the pending ones wait for is counted of the oldest 5,000. */
+        Backlog: {
+            /** @description Wait for a confirmation. */
+            confirming: number;
+            /** @description Those that have failed and were neither retried nor removed. */
+            failed: components["schemas"]["Stock"];
+            /** @description Wait for the first attempt at their call, or its end. */
+            firstAttempts: number;
+            /** @description Wait for a further attempt at their call. */
+            laterAttempts: number;
+            /** @description How many were looked at for these four. */
+            looked: number;
+            /** @description Those that wait for something, held back ones among them. */
+            pending: components["schemas"]["Stock"];
+            /** @description Can still be taken back. */
+            settling: number;
+        };
         /** @description A user and a password (RFC 7617). */
         Basic: {
             /** @description A credential. Never returned: reads as ***; *** sent back keeps what is stored. */
@@ -1213,6 +1398,11 @@ export interface components {
             status?: number;
             /** @description The result was longer than 64 KiB (of a SQL tool 1,000 rows or 256 KiB) and is cut. */
             truncated?: boolean;
+            /**
+             * Format: date-time
+             * @description Of one that waits for its next attempt: no attempt begins after that.
+             */
+            until?: string;
         };
         /** @description A chat completion as OpenAI describes it. All fields go to the model; these are read here as well. */
         ChatRequest: {
@@ -1246,6 +1436,29 @@ export interface components {
             /** @description What is denied, as the match and tool.confirm name it. Without one it is denied whatever its values are. */
             digest?: string | null;
         };
+        /** @description A message that would come out otherwise. */
+        DifferingMessage: {
+            /** @description What would come of it. */
+            after: components["schemas"]["RehearsedResult"];
+            /** @description What comes of it with the tools as they are. */
+            before: components["schemas"]["RehearsedResult"];
+            /**
+             * @description How it differs, as the counts name it.
+             * @enum {string}
+             */
+            change: "fires" | "noLonger" | "otherTool" | "otherValues" | "otherRejection";
+            /** @description The message. */
+            messageId: string;
+            /** @description Its session. */
+            sessionId: components["schemas"]["Id"];
+            /** @description What was said. */
+            text: string;
+            /**
+             * Format: date-time
+             * @description When it was said.
+             */
+            ts: string;
+        };
         /** @description A tool to fire without the matcher. */
         Direct: {
             /** @description Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every event of the trigger, laid over that of the session. */
@@ -1267,6 +1480,13 @@ export interface components {
             values?: {
                 [key: string]: unknown;
             };
+        };
+        /** @description How long something took, in milliseconds; at most a fifth too long. */
+        Durations: {
+            /** @description Half of all took no longer. */
+            p50: number;
+            /** @description 95 of 100 took no longer. */
+            p95: number;
         };
         /** @description An earlier message, as the history has it. */
         Earlier: {
@@ -1976,6 +2196,36 @@ export interface components {
             /** @description What came of it, any JSON; with ok true alone. What is longer than 64 KiB is cut. */
             result?: unknown;
         };
+        /** @description How a host that tools call has fared. */
+        HostHealth: {
+            /** @description Attempts at calls. */
+            calls: number;
+            /** @description Those that failed. */
+            failures: number;
+            /** @description Those that were not made, as the host had failed ten times in a row, or had no room. */
+            heldBack: number;
+            /** @description The host, with its port where the tool names one; (other) for all beyond the first 50 of a minute on a replica. */
+            host: string;
+            /**
+             * Format: date-time
+             * @description When the minute, or the hour, of the last of them began.
+             */
+            lastCallAt: string;
+            /** @description How long calls took; missing where none was made. */
+            ms?: components["schemas"]["Durations"];
+            /**
+             * @description Of the last minute, or hour, in which it was called: failing, where no call succeeded; down, where calls were held back as well.
+             * @enum {string}
+             */
+            state: "up" | "failing" | "down";
+        };
+        /** @description The hosts that an app's tools call. */
+        HostHealthList: {
+            /** @description The hosts, by name. */
+            items: components["schemas"]["HostHealth"][];
+            /** @description Cursor of the next page, to be sent as after; missing on the last. */
+            next?: string;
+        };
         /** @description The use of a tool in one hour. */
         HourOfUse: {
             /** @description How often it fired. */
@@ -2256,6 +2506,18 @@ export interface components {
              */
             ts: string;
         };
+        /** @description The attempt at a call that is under way, or comes next. */
+        NextAttempt: {
+            /**
+             * Format: date-time
+             * @description When it is due; missing where it has begun.
+             */
+            at?: string;
+            /** @description Its number, from 1. */
+            attempt: number;
+            /** @description It has begun; missing where it has not. */
+            underWay?: boolean;
+        };
         /** @description An error in OpenAI's form. */
         OpenAIError: {
             /** @description What is wrong. */
@@ -2459,7 +2721,7 @@ export interface components {
          * @description What is wrong, for programs. It stays the same for ever; a later version may have further ones.
          * @enum {string}
          */
-        ProblemCode: "invalid_body" | "invalid_query" | "invalid_cursor" | "invalid_path" | "invalid_header" | "invalid_idempotency_key" | "idempotency_key_differs" | "max_tokens_exceeded" | "capability_missing" | "key_missing" | "key_invalid" | "key_expired" | "user_unverified" | "forbidden" | "scope_missing" | "origin_not_allowed" | "host_not_allowed" | "model_not_allowed" | "not_found" | "unknown_path" | "unknown_app" | "unknown_session" | "unknown_repository" | "unknown_tool" | "unknown_webhook" | "unknown_trigger" | "unknown_message" | "unknown_draft" | "unknown_key" | "unknown_module" | "not_explained" | "method_not_allowed" | "body_timeout" | "message_id_reused" | "draft_replaced" | "draft_decided" | "trigger_id_reused" | "trigger_ended" | "trigger_owes" | "digest_differs" | "no_answer_awaited" | "session_closed" | "session_of_another_user" | "in_use" | "precondition_failed" | "body_too_long" | "unsupported_media_type" | "invalid_values" | "limit_reached" | "scopes_exceeded" | "upgrade_required" | "rate_limited" | "sign_in_paused" | "streams_exceeded" | "internal_error" | "model_not_configured" | "message_undecided" | "model_unreachable" | "model_busy" | "issuer_unavailable" | "store_unavailable" | "store_full" | "events_unavailable" | "session_erasing" | "overloaded" | "not_ready" | "interrupted";
+        ProblemCode: "invalid_body" | "invalid_query" | "invalid_cursor" | "invalid_path" | "invalid_header" | "invalid_idempotency_key" | "idempotency_key_differs" | "max_tokens_exceeded" | "capability_missing" | "key_missing" | "key_invalid" | "key_expired" | "user_unverified" | "forbidden" | "scope_missing" | "origin_not_allowed" | "host_not_allowed" | "model_not_allowed" | "not_found" | "unknown_path" | "unknown_app" | "unknown_session" | "unknown_repository" | "unknown_tool" | "unknown_version" | "unknown_test" | "unknown_webhook" | "unknown_trigger" | "unknown_message" | "unknown_draft" | "unknown_key" | "unknown_module" | "not_explained" | "method_not_allowed" | "body_timeout" | "message_id_reused" | "draft_replaced" | "draft_decided" | "trigger_id_reused" | "trigger_ended" | "trigger_owes" | "digest_differs" | "no_answer_awaited" | "session_closed" | "session_of_another_user" | "in_use" | "precondition_failed" | "body_too_long" | "unsupported_media_type" | "invalid_values" | "limit_reached" | "scopes_exceeded" | "upgrade_required" | "rate_limited" | "sign_in_paused" | "streams_exceeded" | "internal_error" | "model_not_configured" | "message_undecided" | "model_unreachable" | "model_busy" | "issuer_unavailable" | "store_unavailable" | "store_full" | "events_unavailable" | "session_erasing" | "overloaded" | "not_ready" | "interrupted";
         /** @description The replica can work. */
         Ready: {
             /** @description Where verbose asks for them. */
@@ -2504,7 +2766,7 @@ export interface components {
             };
             /**
              * Format: date-time
-             * @description Of one that waits to be confirmed: when it ends as cancelled, without a word.
+             * @description Of one that waits to be confirmed: when it ends as cancelled, without a word. Of one that waits for an answer: until when, where it is asked for alone.
              */
             expiresAt?: string;
             /** @description The message that led here; missing where there was none. */
@@ -2517,6 +2779,8 @@ export interface components {
             moves?: components["schemas"]["Moved"][];
             /** @description The tool. */
             name: components["schemas"]["ToolName"];
+            /** @description The attempt at its call that is under way, or comes next. Lists leave it out. */
+            next?: components["schemas"]["NextAttempt"];
             /** @description Of a duplicate: the trigger that had equal values before; call is that one's. */
             of?: components["schemas"]["Id"];
             /** @description Of one that waits to be confirmed: what the user is asked. */
@@ -2527,7 +2791,7 @@ export interface components {
             repositoryId: components["schemas"]["Id"];
             /** @description The event tool.result, where it was given up: the trigger has failed then, although its other effects were delivered. */
             resultEvent?: components["schemas"]["EventState"];
-            /** @description When what had failed was retried by hand. */
+            /** @description When what had failed, or the next attempt, was made due at once by hand. */
             retries?: components["schemas"]["Retried"][];
             /** @description The result of the call is the reply itself. */
             returnDirect: boolean;
@@ -2567,6 +2831,122 @@ export interface components {
             items: components["schemas"]["Record"][];
             /** @description Cursor of the next page, to be sent as after; missing on the last. */
             next?: string;
+            /**
+             * Format: date-time
+             * @description Of a page that has room left and a next: how far it has looked. A search that finds little ends when it has taken 75 ms.
+             */
+            searchedUntil?: string;
+        };
+        /** @description A change of tools, and what it is tried on. Without repositories the tools are tried as they are. */
+        Rehearsal: {
+            /** @description How many of the last messages of users are tried: at most 1,000 by words, and 50 by a model, which costs money. */
+            messages?: number | null;
+            /** @description The model that decides, as settings.llm.tools names one, or default for the one that messages of the app are matched by. Without it the words decide, and no model is asked. */
+            model?: string | null;
+            /** @description The repositories of the app that would change, by their ids. */
+            repositories?: {
+                [key: string]: components["schemas"]["RehearsedRepository"];
+            } | null;
+            /** @description true for all tests of the app, or the names of some. */
+            tests?: boolean | string[];
+        };
+        /** @description What it took to try all messages and tests. */
+        RehearsalCost: {
+            /** @description The tokens of its answers. */
+            completionTokens: number;
+            /** @description Requests to a model. */
+            modelRequests: number;
+            /** @description The time, in milliseconds. */
+            ms: number;
+            /** @description How many tests passed. */
+            passed: number;
+            /** @description Their tokens, as far as the provider reports them. */
+            promptTokens: number;
+        };
+        /** @description How many messages come out how. Each that was tried is one of the others. */
+        RehearsalCounts: {
+            /** @description A tool fires that did not. */
+            fires: number;
+            /** @description A tool no longer fires. */
+            noLonger: number;
+            /** @description The same tools fire, and another call lacks values. */
+            otherRejection: number;
+            /** @description Another tool fires in its place. */
+            otherTool: number;
+            /** @description The same tools fire, with other values. */
+            otherValues: number;
+            /** @description As before. */
+            same: number;
+            /** @description How many were tried. */
+            tried: number;
+            /** @description No model answered. */
+            undecided: number;
+        };
+        /** @description What a change of tools would do. */
+        RehearsalOutcome: {
+            /** @description What the tools as they would be took to try. */
+            after: components["schemas"]["RehearsalCost"];
+            /** @description What the tools as they are took to try. */
+            before: components["schemas"]["RehearsalCost"];
+            /** @description The messages that come out otherwise, the newest first, as far as they fit in 1 MiB. */
+            differing: components["schemas"]["DifferingMessage"][];
+            /** @description How the messages that were tried come out. */
+            messages: components["schemas"]["RehearsalCounts"];
+            /** @description The model that decided; empty where the words did. */
+            model: string;
+            /** @description How many such messages are not listed; missing for none. */
+            moreDiffering?: number;
+            /** @description What else is to be known, in sentences. */
+            notes: string[];
+            /** @description What would become of each test. */
+            tests: components["schemas"]["RehearsedTest"][];
+        };
+        /** @description A tool that fires. */
+        RehearsedCall: {
+            /** @description Its name. */
+            name: string;
+            /** @description Its repository. */
+            repositoryId: components["schemas"]["Id"];
+            /** @description Its values. */
+            values: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A tool that is meant, and lacks values. */
+        RehearsedRejection: {
+            /** @description The parameters without a valid value. */
+            missing: string[];
+            /** @description Its name. */
+            name: string;
+            /** @description Its repository. */
+            repositoryId: components["schemas"]["Id"];
+        };
+        /** @description What a repository would be: one of its versions, or a definition. */
+        RehearsedRepository: {
+            /** @description Its definition, as the body of a PUT has it. */
+            definition?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description The number of one of its versions. */
+            version?: number | null;
+        };
+        /** @description What comes of a message. */
+        RehearsedResult: {
+            /** @description The tools that fire. */
+            fired: components["schemas"]["RehearsedCall"][];
+            /** @description The tools that are meant and lack values. */
+            rejected: components["schemas"]["RehearsedRejection"][];
+            /** @description How it came about, in a sentence. */
+            why: string;
+        };
+        /** @description What would become of a test. */
+        RehearsedTest: {
+            /** @description With the tools as they would be. */
+            after: components["schemas"]["TestReport"];
+            /** @description With the tools as they are. */
+            before: components["schemas"]["TestReport"];
+            /** @description Its name. */
+            name: string;
         };
         /** @description A tool that was called for and did not fire. */
         Rejected: {
@@ -2700,7 +3080,7 @@ export interface components {
             /** @description The trigger. */
             triggerId: string;
         };
-        /** @description What has failed of a trigger was made due again by hand. */
+        /** @description What has failed of a trigger, or its next attempt, was made due at once by hand. */
         Retried: {
             /** @description By whom: the id of a key, or admin. */
             by?: string;
@@ -2750,6 +3130,23 @@ export interface components {
             result?: {
                 [key: string]: unknown;
             };
+        };
+        /** @description Something that was said in a session. */
+        Said: {
+            /**
+             * @description Who said it.
+             * @enum {string}
+             */
+            actor: "user" | "agent";
+            /** @description The message. */
+            messageId: string;
+            /** @description What was said; of a long text its first 1,000 bytes. */
+            text: string;
+            /**
+             * Format: date-time
+             * @description When.
+             */
+            ts: string;
         };
         /** @description A tool in scope, as a model sees it. */
         ScopedTool: {
@@ -2825,15 +3222,24 @@ export interface components {
             language?: string;
             /**
              * Format: date-time
+             * @description When it was used last, by a message or otherwise; of a list by activity alone.
+             */
+            lastActive?: string;
+            /**
+             * Format: date-time
              * @description When its last message came; missing where none has.
              */
             lastMessage?: string;
+            /** @description The last message that has the text which was looked for; in a list by activity without one, the last of the user. */
+            message?: components["schemas"]["Said"];
             /** @description What its client attached to it. */
             metadata?: {
                 [key: string]: unknown;
             };
             /** @description What waits for somebody, whoever set it off; a list of sessions does not tell it. */
             open?: components["schemas"]["OpenCall"][];
+            /** @description What its messages came to, the last one first; of a list alone. */
+            outcomes?: ("fired" | "rejected" | "unmatched")[];
             /** @description The templates that were copied into it. */
             repositories?: components["schemas"]["Id"][];
             /** @description The session. */
@@ -2843,7 +3249,7 @@ export interface components {
             /** @description Whom the session is of, where that was said. */
             user?: string;
         };
-        /** @description A page of sessions, by id. */
+        /** @description A page of sessions. */
         SessionList: {
             /** @description The page. */
             items: components["schemas"]["Session"][];
@@ -3103,6 +3509,16 @@ export interface components {
             /** @description alive. */
             status: string;
         };
+        /** @description How many triggers are in a state. */
+        Stock: {
+            /** @description How many. */
+            count: number;
+            /**
+             * Format: date-time
+             * @description When the oldest of them fired; missing without any.
+             */
+            oldest?: string;
+        };
         /** @description An app as it was put, credentials as ***. */
         StoredApp: {
             /** @description The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
@@ -3142,6 +3558,97 @@ export interface components {
             tools: components["schemas"]["Tool"][];
             /** @description When it was last changed. Set by the service; read and left in a request. */
             readonly updated?: string;
+        };
+        /** @description A test that an app keeps. */
+        StoredTest: {
+            /** @description Its name. */
+            name: string;
+            /** @description The expected conversation. */
+            test: components["schemas"]["Test"];
+            /**
+             * Format: date-time
+             * @description When it was written last.
+             */
+            updated: string;
+        };
+        /** @description A page of tests, by name. */
+        StoredTestList: {
+            /** @description The page. */
+            items: components["schemas"]["StoredTest"][];
+            /** @description Cursor of the next page, to be sent as after; missing on the last. */
+            next?: string;
+        };
+        /** @description An expected conversation, in the form of kind: test of files. */
+        Test: {
+            /** @description As in the path. */
+            app?: string;
+            /** @description What is said, and what it should set off. */
+            chat: components["schemas"]["TestTurn"][];
+            /** @description What the user speaks (BCP 47). */
+            language?: string;
+            /**
+             * Format: date-time
+             * @description The time of its messages (RFC 3339).
+             */
+            now?: string;
+            /** @description Where the user is, as Europe/Berlin. */
+            timeZone?: string;
+            /** @description The tools in scope. */
+            tools?: string[];
+        };
+        /** @description What came of a test. */
+        TestReport: {
+            /** @description Why its conversation could not be held to the end. */
+            error?: string;
+            /** @description Its name. */
+            name: string;
+            /** @description Whether it passed. */
+            ok: boolean;
+            /** @description How many messages came out as expected. */
+            right: number;
+            /** @description How many lack an effect that was expected. */
+            silent: number;
+            /** @description The messages that came out otherwise than expected. */
+            turns: components["schemas"]["TestTurnReport"][];
+            /** @description How many had an effect that was not expected. */
+            wrong: number;
+        };
+        /** @description What is said, or what the message before should come to. One member may have both. */
+        TestTurn: {
+            /** @description What the agent says. */
+            agent?: string;
+            /** @description What the user's message should come to: one of the objects {tool, values}, {rejected, missing} and {none: true}, or a list of them. */
+            expect?: unknown;
+            /** @description What the user says. */
+            user?: string;
+        };
+        /** @description What came of a message of a test. */
+        TestTurnReport: {
+            /** @description The tools that fired, each with tool and values. */
+            came: {
+                [key: string]: unknown;
+            }[];
+            /** @description What was expected, as the test has it. */
+            expected: {
+                [key: string]: unknown;
+            }[];
+            /** @description The tools that its words are nearest to, each with tool and score. */
+            near?: {
+                [key: string]: unknown;
+            }[];
+            /** @description The tools that were meant, each with rejected and missing. */
+            rejected: {
+                [key: string]: unknown;
+            }[];
+            /** @description What the user says. */
+            user: string;
+            /**
+             * @description How it came out.
+             * @enum {string}
+             */
+            verdict: "right" | "wrong" | "silent" | "error";
+            /** @description How it came about, in a sentence. */
+            why: string;
         };
         /** @description A token for the front-end of one session. */
         TokenRequest: {
@@ -3359,7 +3866,7 @@ export interface components {
             /** @description Cursor of the next page, to be sent as after; missing on the last. */
             next?: string;
         };
-        /** @description What an app has used in a day. */
+        /** @description What an app has used in some time. */
         Usage: {
             /** @description Those that failed. */
             callFailures: number;
@@ -3369,9 +3876,11 @@ export interface components {
             completionTokens: number;
             /**
              * Format: date
-             * @description The day, of UTC.
+             * @description The day, of UTC, where step is day.
              */
-            day: string;
+            day?: string;
+            /** @description How long messages took from their arrival to their decision; missing without any. */
+            decisionMs?: components["schemas"]["Durations"];
             /** @description Events that NATS took. */
             events: number;
             /** @description Those that set off a tool, or said yes or no to one. */
@@ -3386,13 +3895,52 @@ export interface components {
             rejected: number;
             /** @description Tools that were set off, by messages or directly. */
             triggers: number;
+            /**
+             * Format: date-time
+             * @description When the minute, the hour or the day begins; missing of a total.
+             */
+            ts?: string;
             /** @description Those that called for nothing. */
             unmatched: number;
         };
-        /** @description What an app has used, day by day. */
+        /** @description What an app has used, step by step. */
         UsageList: {
-            /** @description The days in which something was used, the oldest first. */
+            /** @description The minutes, hours or days in which something was used, the oldest first. */
             items: components["schemas"]["Usage"][];
+            /** @description Cursor of the next page, to be sent as after; missing on the last. */
+            next?: string;
+            /** @description All of the time together, also what is on other pages. */
+            total: components["schemas"]["Usage"];
+        };
+        /** @description A write of a repository. */
+        Version: {
+            /** @description Who wrote it, as an entry of the audit list says it; empty where Earshot did, from a source. */
+            by: string;
+            /** @description The name of that key. */
+            keyName?: string;
+            /**
+             * @description What the write did.
+             * @enum {string}
+             */
+            operation: "created" | "updated" | "deleted" | "restored";
+            /** @description The version that was written again. */
+            restored?: number;
+            /** @description How many tools it has. */
+            tools: number;
+            /**
+             * Format: date-time
+             * @description When it was written; missing of one that was there before versions were kept.
+             */
+            ts?: string;
+            /** @description Its number, above that of each earlier one. */
+            version: number;
+            /** @description By which way, as an entry of the audit list says it. */
+            via: string;
+        };
+        /** @description A page of versions of a repository. */
+        VersionList: {
+            /** @description The page, the newest first. */
+            items: components["schemas"]["Version"][];
             /** @description Cursor of the next page, to be sent as after; missing on the last. */
             next?: string;
         };
@@ -3505,6 +4053,33 @@ export interface components {
             url: string;
             /** @description How many are to be sent again. */
             waiting: number;
+        };
+        /** @description A version with its definition. */
+        WholeVersion: {
+            /** @description Who wrote it. */
+            by: string;
+            /** @description The repository, masked; null where the write has deleted it. */
+            definition: components["schemas"]["StoredRepository"] | null;
+            /** @description The name of that key. */
+            keyName?: string;
+            /**
+             * @description What the write did.
+             * @enum {string}
+             */
+            operation: "created" | "updated" | "deleted" | "restored";
+            /** @description The version that was written again. */
+            restored?: number;
+            /** @description How many tools it has. */
+            tools: number;
+            /**
+             * Format: date-time
+             * @description When it was written.
+             */
+            ts?: string;
+            /** @description Its number. */
+            version: number;
+            /** @description By which way. */
+            via: string;
         };
     };
     responses: {
@@ -3641,8 +4216,10 @@ export interface components {
         ofUser: string;
         /** @description desc: the newest first; asc: the oldest. Without it triggers come newest first, and messages oldest first. */
         order: "asc" | "desc";
+        /** @description Only sessions of which a message fired, was rejected, or called for nothing (unmatched), or that have a trigger which waits for a confirmation or has failed. */
+        outcome: "fired" | "rejected" | "unmatched" | "confirming" | "failed";
         /**
-         * @description The path of an MCP URL, without its first slash.
+         * @description The rest of the path, without its first slash: that of an MCP URL, or of a page of the documents.
          * @example v1/apps/clinic/mcp
          */
         path: string;
@@ -3657,6 +4234,8 @@ export interface components {
         repositoryId: components["schemas"]["Id"];
         /** @description The session. */
         sessionId: components["schemas"]["Id"];
+        /** @description id, or activity: the session that was used last first. usedSince and usedBefore are about that use then. */
+        sessionOrder: "id" | "activity";
         /** @description Only sessions in this state: waiting, where something is open, or idle. */
         sessionState: "waiting" | "idle";
         /**
@@ -3666,6 +4245,18 @@ export interface components {
         since: string;
         /** @description Only triggers in this state. */
         state: "pending" | "delivered" | "failed" | "confirming" | "cancelled" | "duplicate";
+        /** @description The steps that are listed: minutes, of the last 3 hours; hours, of 14 days; or days, of 400. */
+        step: "minute" | "hour" | "day";
+        /**
+         * @description The name of a test: a line of 1 to 128 characters.
+         * @example a cold caller
+         */
+        testName: string;
+        /**
+         * @description Only sessions in which somebody said this, whatever the case of its letters, among the last 200 messages of each.
+         * @example friday
+         */
+        text: string;
         /**
          * @description The last day, of UTC; today by default.
          * @example 2026-11-30
@@ -3701,6 +4292,11 @@ export interface components {
          * @example true
          */
         verbose: string;
+        /**
+         * @description The number of a version.
+         * @example 3
+         */
+        version: number;
         /** @description The webhook, by its name in settings.webhooks. */
         webhookName: components["schemas"]["Id"];
         /**
@@ -3954,6 +4550,30 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    getBacklog: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What there is. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Backlog"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     followApp: {
         parameters: {
             query?: {
@@ -4061,6 +4681,34 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    rehearse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Rehearsal"];
+            };
+        };
+        responses: {
+            /** @description What differs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RehearsalOutcome"];
+                };
             };
             default: components["responses"]["Refused"];
         };
@@ -4319,6 +4967,119 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    listVersions: {
+        parameters: {
+            query?: {
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
+                after?: components["parameters"]["after"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The repository, unique in its app or session. */
+                repositoryId: components["parameters"]["repositoryId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of versions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VersionList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getVersion: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The repository, unique in its app or session. */
+                repositoryId: components["parameters"]["repositoryId"];
+                /**
+                 * @description The number of a version.
+                 * @example 3
+                 */
+                version: components["parameters"]["version"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The version. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WholeVersion"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    restoreVersion: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The ETag of what was read: if it was changed since, nothing is done and the answer is 412. Several are separated by commas; * stands for whatever is there.
+                 * @example "JBSWY3DPEHPK3PXP"
+                 */
+                "If-Match"?: components["parameters"]["If-Match"];
+                /**
+                 * @description Of a write, *: only where nothing is there, so that it creates and never replaces. Of a read, the ETag of what is known: if it is still that, the answer is 304.
+                 * @example *
+                 */
+                "If-None-Match"?: components["parameters"]["If-None-Match"];
+            };
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /** @description The repository, unique in its app or session. */
+                repositoryId: components["parameters"]["repositoryId"];
+                /**
+                 * @description The number of a version.
+                 * @example 3
+                 */
+                version: components["parameters"]["version"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Restored. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredRepository"];
+                };
+            };
+            /** @description Restored; it had been deleted. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredRepository"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     listSessions: {
         parameters: {
             query?: {
@@ -4333,8 +5094,17 @@ export interface operations {
                  *     }
                  */
                 metadata?: components["parameters"]["metadata"];
+                /** @description id, or activity: the session that was used last first. usedSince and usedBefore are about that use then. */
+                order?: components["parameters"]["sessionOrder"];
+                /** @description Only sessions of which a message fired, was rejected, or called for nothing (unmatched), or that have a trigger which waits for a confirmation or has failed. */
+                outcome?: components["parameters"]["outcome"];
                 /** @description Only sessions in this state: waiting, where something is open, or idle. */
                 state?: components["parameters"]["sessionState"];
+                /**
+                 * @description Only sessions in which somebody said this, whatever the case of its letters, among the last 200 messages of each.
+                 * @example friday
+                 */
+                text?: components["parameters"]["text"];
                 /** @description Only sessions last used before that. */
                 usedBefore?: components["parameters"]["usedBefore"];
                 /** @description Only sessions used then or later, by the last message. */
@@ -4354,7 +5124,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page of sessions, by id. */
+            /** @description A page of sessions. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5261,6 +6031,133 @@ export interface operations {
             default: components["responses"]["Refused"];
         };
     };
+    listTests: {
+        parameters: {
+            query?: {
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
+                after?: components["parameters"]["after"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of tests. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredTestList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    getTest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /**
+                 * @description The name of a test: a line of 1 to 128 characters.
+                 * @example a cold caller
+                 */
+                testName: components["parameters"]["testName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The test. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredTest"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    putTest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /**
+                 * @description The name of a test: a line of 1 to 128 characters.
+                 * @example a cold caller
+                 */
+                testName: components["parameters"]["testName"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Test"];
+            };
+        };
+        responses: {
+            /** @description Replaced. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredTest"];
+                };
+            };
+            /** @description Kept. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["StoredTest"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    deleteTest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+                /**
+                 * @description The name of a test: a line of 1 to 128 characters.
+                 * @example a cold caller
+                 */
+                testName: components["parameters"]["testName"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
     listAppTools: {
         parameters: {
             query?: {
@@ -5694,7 +6591,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What had failed is due again. */
+            /** @description What had failed is due again, and so is a call that waited for its next attempt. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -5780,10 +6677,22 @@ export interface operations {
                 /** @description Most items of a page. A page ends at 1 MiB as well. */
                 limit?: components["parameters"]["limit"];
                 /**
+                 * @description Only what has this time or a later one (RFC 3339).
+                 * @example 2026-12-01T09:00:00Z
+                 */
+                since?: components["parameters"]["since"];
+                /** @description The steps that are listed: minutes, of the last 3 hours; hours, of 14 days; or days, of 400. */
+                step?: components["parameters"]["step"];
+                /**
                  * @description The last day, of UTC; today by default.
                  * @example 2026-11-30
                  */
                 to?: components["parameters"]["to"];
+                /**
+                 * @description Only what has an earlier time than this (RFC 3339).
+                 * @example 2026-12-02T09:00:00Z
+                 */
+                until?: components["parameters"]["until"];
             };
             header?: never;
             path: {
@@ -5794,13 +6703,52 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The days, the oldest first. */
+            /** @description The steps, the oldest first. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": components["schemas"]["UsageList"];
+                };
+            };
+            default: components["responses"]["Refused"];
+        };
+    };
+    listHosts: {
+        parameters: {
+            query?: {
+                /** @description The next of an earlier page, unchanged. What it is made of is not promised. */
+                after?: components["parameters"]["after"];
+                /** @description Most items of a page. A page ends at 1 MiB as well. */
+                limit?: components["parameters"]["limit"];
+                /**
+                 * @description Only what has this time or a later one (RFC 3339).
+                 * @example 2026-12-01T09:00:00Z
+                 */
+                since?: components["parameters"]["since"];
+                /**
+                 * @description Only what has an earlier time than this (RFC 3339).
+                 * @example 2026-12-02T09:00:00Z
+                 */
+                until?: components["parameters"]["until"];
+            };
+            header?: never;
+            path: {
+                /** @description The app. */
+                appId: components["parameters"]["appId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The hosts, by name. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HostHealthList"];
                 };
             };
             default: components["responses"]["Refused"];

@@ -10,7 +10,7 @@ EventToolName = str
 FaultCode = Literal['unknown_field', 'not_allowed', 'missing', 'wrong_type', 'not_supported', 'malformed_json', 'invalid_value']
 Id = str
 MergePatch = Dict[str, Any]
-ProblemCode = Literal['invalid_body', 'invalid_query', 'invalid_cursor', 'invalid_path', 'invalid_header', 'invalid_idempotency_key', 'idempotency_key_differs', 'max_tokens_exceeded', 'capability_missing', 'key_missing', 'key_invalid', 'key_expired', 'user_unverified', 'forbidden', 'scope_missing', 'origin_not_allowed', 'host_not_allowed', 'model_not_allowed', 'not_found', 'unknown_path', 'unknown_app', 'unknown_session', 'unknown_repository', 'unknown_tool', 'unknown_webhook', 'unknown_trigger', 'unknown_message', 'unknown_draft', 'unknown_key', 'unknown_module', 'not_explained', 'method_not_allowed', 'body_timeout', 'message_id_reused', 'draft_replaced', 'draft_decided', 'trigger_id_reused', 'trigger_ended', 'trigger_owes', 'digest_differs', 'no_answer_awaited', 'session_closed', 'session_of_another_user', 'in_use', 'precondition_failed', 'body_too_long', 'unsupported_media_type', 'invalid_values', 'limit_reached', 'scopes_exceeded', 'upgrade_required', 'rate_limited', 'sign_in_paused', 'streams_exceeded', 'internal_error', 'model_not_configured', 'message_undecided', 'model_unreachable', 'model_busy', 'issuer_unavailable', 'store_unavailable', 'store_full', 'events_unavailable', 'session_erasing', 'overloaded', 'not_ready', 'interrupted']
+ProblemCode = Literal['invalid_body', 'invalid_query', 'invalid_cursor', 'invalid_path', 'invalid_header', 'invalid_idempotency_key', 'idempotency_key_differs', 'max_tokens_exceeded', 'capability_missing', 'key_missing', 'key_invalid', 'key_expired', 'user_unverified', 'forbidden', 'scope_missing', 'origin_not_allowed', 'host_not_allowed', 'model_not_allowed', 'not_found', 'unknown_path', 'unknown_app', 'unknown_session', 'unknown_repository', 'unknown_tool', 'unknown_version', 'unknown_test', 'unknown_webhook', 'unknown_trigger', 'unknown_message', 'unknown_draft', 'unknown_key', 'unknown_module', 'not_explained', 'method_not_allowed', 'body_timeout', 'message_id_reused', 'draft_replaced', 'draft_decided', 'trigger_id_reused', 'trigger_ended', 'trigger_owes', 'digest_differs', 'no_answer_awaited', 'session_closed', 'session_of_another_user', 'in_use', 'precondition_failed', 'body_too_long', 'unsupported_media_type', 'invalid_values', 'limit_reached', 'scopes_exceeded', 'upgrade_required', 'rate_limited', 'sign_in_paused', 'streams_exceeded', 'internal_error', 'model_not_configured', 'message_undecided', 'model_unreachable', 'model_busy', 'issuer_unavailable', 'store_unavailable', 'store_full', 'events_unavailable', 'session_erasing', 'overloaded', 'not_ready', 'interrupted']
 Reason = Literal['auth', 'request', 'timeout', 'blocked', 'outcome_unknown', 'cancelled']
 ToolName = str
 
@@ -175,6 +175,25 @@ class AuthService(_AuthService, total=False):
     issuer: str
 
 
+class Backlog(TypedDict):
+    """What an app has to do: its pending triggers and those that have failed. What the pending ones wait for
+    is counted of the oldest 5,000."""
+    # Wait for a confirmation.
+    confirming: int
+    # Those that have failed and were neither retried nor removed.
+    failed: Stock
+    # Wait for the first attempt at their call, or its end.
+    firstAttempts: int
+    # Wait for a further attempt at their call.
+    laterAttempts: int
+    # How many were looked at for these four.
+    looked: int
+    # Those that wait for something, held back ones among them.
+    pending: Stock
+    # Can still be taken back.
+    settling: int
+
+
 class Basic(TypedDict):
     """A user and a password (RFC 7617)."""
     # A credential. Never returned: reads as ***; *** sent back keeps what is stored.
@@ -230,6 +249,8 @@ class CallState(_CallState, total=False):
     status: int
     # The result was longer than 64 KiB (of a SQL tool 1,000 rows or 256 KiB) and is cut.
     truncated: bool
+    # Of one that waits for its next attempt: no attempt begins after that.
+    until: str
 
 
 class _Caller(TypedDict):
@@ -273,6 +294,24 @@ class Denial(TypedDict, total=False):
     digest: Union[str, None]
 
 
+class DifferingMessage(TypedDict):
+    """A message that would come out otherwise."""
+    # What would come of it.
+    after: RehearsedResult
+    # What comes of it with the tools as they are.
+    before: RehearsedResult
+    # How it differs, as the counts name it.
+    change: Literal['fires', 'noLonger', 'otherTool', 'otherValues', 'otherRejection']
+    # The message.
+    messageId: str
+    # Its session.
+    sessionId: Id
+    # What was said.
+    text: str
+    # When it was said.
+    ts: str
+
+
 class _Direct(TypedDict):
     # The tool: 1 to 64 of A-Z a-z 0-9 _ -.
     name: str
@@ -292,6 +331,14 @@ class Direct(_Direct, total=False):
     triggerId: str
     # Values of its parameters, taken strictly: "5" is no number, and a name that the tool lacks is a fault.
     values: Dict[str, Any]
+
+
+class Durations(TypedDict):
+    """How long something took, in milliseconds; at most a fifth too long."""
+    # Half of all took no longer.
+    p50: float
+    # 95 of 100 took no longer.
+    p95: float
 
 
 class _Earlier(TypedDict):
@@ -954,6 +1001,40 @@ class Given(_Given, total=False):
     result: Any
 
 
+class _HostHealth(TypedDict):
+    # Attempts at calls.
+    calls: int
+    # Those that failed.
+    failures: int
+    # Those that were not made, as the host had failed ten times in a row, or had no room.
+    heldBack: int
+    # The host, with its port where the tool names one; (other) for all beyond the first 50 of a minute on a
+    # replica.
+    host: str
+    # When the minute, or the hour, of the last of them began.
+    lastCallAt: str
+    # Of the last minute, or hour, in which it was called: failing, where no call succeeded; down, where calls
+    # were held back as well.
+    state: Literal['up', 'failing', 'down']
+
+
+class HostHealth(_HostHealth, total=False):
+    """How a host that tools call has fared."""
+    # How long calls took; missing where none was made.
+    ms: Durations
+
+
+class _HostHealthList(TypedDict):
+    # The hosts, by name.
+    items: List[HostHealth]
+
+
+class HostHealthList(_HostHealthList, total=False):
+    """The hosts that an app's tools call."""
+    # Cursor of the next page, to be sent as after; missing on the last.
+    next: str
+
+
 class HourOfUse(TypedDict):
     """The use of a tool in one hour."""
     # How often it fired.
@@ -1210,6 +1291,19 @@ class Moved(_Moved, total=False):
     by: str
 
 
+class _NextAttempt(TypedDict):
+    # Its number, from 1.
+    attempt: int
+
+
+class NextAttempt(_NextAttempt, total=False):
+    """The attempt at a call that is under way, or comes next."""
+    # When it is due; missing where it has begun.
+    at: str
+    # It has begun; missing where it has not.
+    underWay: bool
+
+
 class _OpenCall(TypedDict):
     # The parameters that have none.
     missing: List[str]
@@ -1463,7 +1557,8 @@ class Record(_Record, total=False):
     event: EventState
     # Where in the conversation each inferred value was said, by parameter; null for nowhere.
     evidence: Dict[str, Union[RecordEvidenceValue, None]]
-    # Of one that waits to be confirmed: when it ends as cancelled, without a word.
+    # Of one that waits to be confirmed: when it ends as cancelled, without a word. Of one that waits for an
+    # answer: until when, where it is asked for alone.
     expiresAt: str
     # The message that led here; missing where there was none.
     messageId: str
@@ -1471,6 +1566,8 @@ class Record(_Record, total=False):
     metadata: Dict[str, Any]
     # What became of it while its effects were kept back, the oldest first.
     moves: List[Moved]
+    # The attempt at its call that is under way, or comes next. Lists leave it out.
+    next: NextAttempt
     # Of a duplicate: the trigger that had equal values before; call is that one's.
     of: Id
     # Of one that waits to be confirmed: what the user is asked.
@@ -1480,7 +1577,7 @@ class Record(_Record, total=False):
     # The event tool.result, where it was given up: the trigger has failed then, although its other effects
     # were delivered.
     resultEvent: EventState
-    # When what had failed was retried by hand.
+    # When what had failed, or the next attempt, was made due at once by hand.
     retries: List[Retried]
     # The session; missing where there was none.
     sessionId: Id
@@ -1497,6 +1594,128 @@ class RecordList(_RecordList, total=False):
     """A page of trigger records."""
     # Cursor of the next page, to be sent as after; missing on the last.
     next: str
+    # Of a page that has room left and a next: how far it has looked. A search that finds little ends when it
+    # has taken 75 ms.
+    searchedUntil: str
+
+
+class Rehearsal(TypedDict, total=False):
+    """A change of tools, and what it is tried on. Without repositories the tools are tried as they are."""
+    # How many of the last messages of users are tried: at most 1,000 by words, and 50 by a model, which costs
+    # money.
+    messages: Union[int, None]
+    # The model that decides, as settings.llm.tools names one, or default for the one that messages of the app
+    # are matched by. Without it the words decide, and no model is asked.
+    model: Union[str, None]
+    # The repositories of the app that would change, by their ids.
+    repositories: Union[Dict[str, RehearsedRepository], None]
+    # true for all tests of the app, or the names of some.
+    tests: Union[bool, List[str]]
+
+
+class RehearsalCost(TypedDict):
+    """What it took to try all messages and tests."""
+    # The tokens of its answers.
+    completionTokens: int
+    # Requests to a model.
+    modelRequests: int
+    # The time, in milliseconds.
+    ms: int
+    # How many tests passed.
+    passed: int
+    # Their tokens, as far as the provider reports them.
+    promptTokens: int
+
+
+class RehearsalCounts(TypedDict):
+    """How many messages come out how. Each that was tried is one of the others."""
+    # A tool fires that did not.
+    fires: int
+    # A tool no longer fires.
+    noLonger: int
+    # The same tools fire, and another call lacks values.
+    otherRejection: int
+    # Another tool fires in its place.
+    otherTool: int
+    # The same tools fire, with other values.
+    otherValues: int
+    # As before.
+    same: int
+    # How many were tried.
+    tried: int
+    # No model answered.
+    undecided: int
+
+
+class _RehearsalOutcome(TypedDict):
+    # What the tools as they would be took to try.
+    after: RehearsalCost
+    # What the tools as they are took to try.
+    before: RehearsalCost
+    # The messages that come out otherwise, the newest first, as far as they fit in 1 MiB.
+    differing: List[DifferingMessage]
+    # How the messages that were tried come out.
+    messages: RehearsalCounts
+    # The model that decided; empty where the words did.
+    model: str
+    # What else is to be known, in sentences.
+    notes: List[str]
+    # What would become of each test.
+    tests: List[RehearsedTest]
+
+
+class RehearsalOutcome(_RehearsalOutcome, total=False):
+    """What a change of tools would do."""
+    # How many such messages are not listed; missing for none.
+    moreDiffering: int
+
+
+class RehearsedCall(TypedDict):
+    """A tool that fires."""
+    # Its name.
+    name: str
+    # Its repository.
+    repositoryId: Id
+    # Its values.
+    values: Dict[str, Any]
+
+
+class RehearsedRejection(TypedDict):
+    """A tool that is meant, and lacks values."""
+    # The parameters without a valid value.
+    missing: List[str]
+    # Its name.
+    name: str
+    # Its repository.
+    repositoryId: Id
+
+
+class RehearsedRepository(TypedDict, total=False):
+    """What a repository would be: one of its versions, or a definition."""
+    # Its definition, as the body of a PUT has it.
+    definition: Union[Dict[str, Any], None]
+    # The number of one of its versions.
+    version: Union[int, None]
+
+
+class RehearsedResult(TypedDict):
+    """What comes of a message."""
+    # The tools that fire.
+    fired: List[RehearsedCall]
+    # The tools that are meant and lack values.
+    rejected: List[RehearsedRejection]
+    # How it came about, in a sentence.
+    why: str
+
+
+class RehearsedTest(TypedDict):
+    """What would become of a test."""
+    # With the tools as they would be.
+    after: TestReport
+    # With the tools as they are.
+    before: TestReport
+    # Its name.
+    name: str
 
 
 class RejectedErrorsItem(TypedDict):
@@ -1641,9 +1860,21 @@ class _Retried(TypedDict):
 
 
 class Retried(_Retried, total=False):
-    """What has failed of a trigger was made due again by hand."""
+    """What has failed of a trigger, or its next attempt, was made due at once by hand."""
     # By whom: the id of a key, or admin.
     by: str
+
+
+class Said(TypedDict):
+    """Something that was said in a session."""
+    # Who said it.
+    actor: Literal['user', 'agent']
+    # The message.
+    messageId: str
+    # What was said; of a long text its first 1,000 bytes.
+    text: str
+    # When.
+    ts: str
 
 
 class ScopedTool(TypedDict):
@@ -1728,12 +1959,19 @@ class Session(_Session, total=False):
     expiresIn: str
     # What its user speaks (BCP 47), where that was put.
     language: str
+    # When it was used last, by a message or otherwise; of a list by activity alone.
+    lastActive: str
     # When its last message came; missing where none has.
     lastMessage: str
+    # The last message that has the text which was looked for; in a list by activity without one, the last of
+    # the user.
+    message: Said
     # What its client attached to it.
     metadata: Dict[str, Any]
     # What waits for somebody, whoever set it off; a list of sessions does not tell it.
     open: List[OpenCall]
+    # What its messages came to, the last one first; of a list alone.
+    outcomes: List[Literal['fired', 'rejected', 'unmatched']]
     # The templates that were copied into it.
     repositories: List[Id]
     # Where its user is (IANA), where that was put.
@@ -1748,7 +1986,7 @@ class _SessionList(TypedDict):
 
 
 class SessionList(_SessionList, total=False):
-    """A page of sessions, by id."""
+    """A page of sessions."""
     # Cursor of the next page, to be sent as after; missing on the last.
     next: str
 
@@ -2040,6 +2278,17 @@ class Status(TypedDict):
     status: str
 
 
+class _Stock(TypedDict):
+    # How many.
+    count: int
+
+
+class Stock(_Stock, total=False):
+    """How many triggers are in a state."""
+    # When the oldest of them fired; missing without any.
+    oldest: str
+
+
 class _StoredApp(TypedDict):
     # The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
     appId: str
@@ -2093,6 +2342,99 @@ class StoredRepository(_StoredRepositoryOdd, _StoredRepository, total=False):
     sessionId: str
     # When it was last changed. Set by the service; read and left in a request.
     updated: str
+
+
+class StoredTest(TypedDict):
+    """A test that an app keeps."""
+    # Its name.
+    name: str
+    # The expected conversation.
+    test: Test
+    # When it was written last.
+    updated: str
+
+
+class _StoredTestList(TypedDict):
+    # The page.
+    items: List[StoredTest]
+
+
+class StoredTestList(_StoredTestList, total=False):
+    """A page of tests, by name."""
+    # Cursor of the next page, to be sent as after; missing on the last.
+    next: str
+
+
+class _Test(TypedDict):
+    # What is said, and what it should set off.
+    chat: List[TestTurn]
+
+
+class Test(_Test, total=False):
+    """An expected conversation, in the form of kind: test of files."""
+    # As in the path.
+    app: str
+    # What the user speaks (BCP 47).
+    language: str
+    # The time of its messages (RFC 3339).
+    now: str
+    # Where the user is, as Europe/Berlin.
+    timeZone: str
+    # The tools in scope.
+    tools: List[str]
+
+
+class _TestReport(TypedDict):
+    # Its name.
+    name: str
+    # Whether it passed.
+    ok: bool
+    # How many messages came out as expected.
+    right: int
+    # How many lack an effect that was expected.
+    silent: int
+    # The messages that came out otherwise than expected.
+    turns: List[TestTurnReport]
+    # How many had an effect that was not expected.
+    wrong: int
+
+
+class TestReport(_TestReport, total=False):
+    """What came of a test."""
+    # Why its conversation could not be held to the end.
+    error: str
+
+
+class TestTurn(TypedDict, total=False):
+    """What is said, or what the message before should come to. One member may have both."""
+    # What the agent says.
+    agent: str
+    # What the user's message should come to: one of the objects {tool, values}, {rejected, missing} and
+    # {none: true}, or a list of them.
+    expect: Any
+    # What the user says.
+    user: str
+
+
+class _TestTurnReport(TypedDict):
+    # The tools that fired, each with tool and values.
+    came: List[Dict[str, Any]]
+    # What was expected, as the test has it.
+    expected: List[Dict[str, Any]]
+    # The tools that were meant, each with rejected and missing.
+    rejected: List[Dict[str, Any]]
+    # What the user says.
+    user: str
+    # How it came out.
+    verdict: Literal['right', 'wrong', 'silent', 'error']
+    # How it came about, in a sentence.
+    why: str
+
+
+class TestTurnReport(_TestTurnReport, total=False):
+    """What came of a message of a test."""
+    # The tools that its words are nearest to, each with tool and score.
+    near: List[Dict[str, Any]]
 
 
 class TokenRequest(TypedDict, total=False):
@@ -2315,16 +2657,13 @@ class ToolboxParameter(_ToolboxParameter, total=False):
     valueType: Literal['string', 'integer', 'float', 'number', 'boolean']
 
 
-class Usage(TypedDict):
-    """What an app has used in a day."""
+class _Usage(TypedDict):
     # Those that failed.
     callFailures: int
     # Attempts at calls of tools, each retry counted.
     calls: int
     # Tokens of their answers.
     completionTokens: int
-    # The day, of UTC.
-    day: str
     # Events that NATS took.
     events: int
     # Those that set off a tool, or said yes or no to one.
@@ -2344,13 +2683,59 @@ class Usage(TypedDict):
     unmatched: int
 
 
+class Usage(_Usage, total=False):
+    """What an app has used in some time."""
+    # The day, of UTC, where step is day.
+    day: str
+    # How long messages took from their arrival to their decision; missing without any.
+    decisionMs: Durations
+    # When the minute, the hour or the day begins; missing of a total.
+    ts: str
+
+
 class _UsageList(TypedDict):
-    # The days in which something was used, the oldest first.
+    # The minutes, hours or days in which something was used, the oldest first.
     items: List[Usage]
+    # All of the time together, also what is on other pages.
+    total: Usage
 
 
 class UsageList(_UsageList, total=False):
-    """What an app has used, day by day."""
+    """What an app has used, step by step."""
+    # Cursor of the next page, to be sent as after; missing on the last.
+    next: str
+
+
+class _Version(TypedDict):
+    # Who wrote it, as an entry of the audit list says it; empty where Earshot did, from a source.
+    by: str
+    # What the write did.
+    operation: Literal['created', 'updated', 'deleted', 'restored']
+    # How many tools it has.
+    tools: int
+    # Its number, above that of each earlier one.
+    version: int
+    # By which way, as an entry of the audit list says it.
+    via: str
+
+
+class Version(_Version, total=False):
+    """A write of a repository."""
+    # The name of that key.
+    keyName: str
+    # The version that was written again.
+    restored: int
+    # When it was written; missing of one that was there before versions were kept.
+    ts: str
+
+
+class _VersionList(TypedDict):
+    # The page, the newest first.
+    items: List[Version]
+
+
+class VersionList(_VersionList, total=False):
+    """A page of versions of a repository."""
     # Cursor of the next page, to be sent as after; missing on the last.
     next: str
 
@@ -2456,6 +2841,31 @@ class WebhookStatus(_WebhookStatus, total=False):
     reason: str
     # When it was added.
     since: str
+
+
+class _WholeVersion(TypedDict):
+    # Who wrote it.
+    by: str
+    # The repository, masked; null where the write has deleted it.
+    definition: Union[StoredRepository, None]
+    # What the write did.
+    operation: Literal['created', 'updated', 'deleted', 'restored']
+    # How many tools it has.
+    tools: int
+    # Its number.
+    version: int
+    # By which way.
+    via: str
+
+
+class WholeVersion(_WholeVersion, total=False):
+    """A version with its definition."""
+    # The name of that key.
+    keyName: str
+    # The version that was written again.
+    restored: int
+    # When it was written.
+    ts: str
 
 
 class ChatFailed(TypedDict):
