@@ -71,7 +71,8 @@ func TestAKeyComparesSoManyCredentialsAMinuteOverAllReplicas(t *testing.T) {
 		if i%2 == 0 {
 			replica.Call("PUT", path, app(fmt.Sprint("guess", i)), apitest.Bearer(by)).Is(200, `{"operation":"updated"}`)
 		} else {
-			replica.Call("PUT", repository, fmt.Sprintf(tool, "X-Api-Key"), apitest.Bearer(by)).Is(200, `{"operation":"created"}`)
+			got := replica.Call("PUT", repository, fmt.Sprintf(tool, "X-Api-Key"), apitest.Bearer(by)).Is(200, "")
+			require.Contains(t, string(got.Body), `"operation":"created"`)
 		}
 		replica.Call("PUT", path, app("***"), apitest.Bearer(by)).Is(200, `{"operation":"unchanged"}`) // compares nothing
 		replica.Call("PUT", repository, fmt.Sprintf(tool, "Accept"), apitest.Bearer(by)).Is(200, "")

@@ -275,7 +275,7 @@ func TestThePageIsSmall(t *testing.T) {
 		require.Equal(t, "gzip", got.Header.Get("Content-Encoding"), path[1])
 		size += len(got.Body)
 	}
-	require.Less(t, size, 80<<10)
+	require.Less(t, size, 88<<10)
 }
 
 func TestTheRootLeadsToThePage(t *testing.T) {
