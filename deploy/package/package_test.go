@@ -51,7 +51,7 @@ func TestServersOfDevAreLeftOut(t *testing.T) {
 	for _, name := range servers {
 		require.Contains(t, linked(""), name+"\n", "dev brings it along")
 	}
-	for _, name := range append(servers, "github.com/yuin/gopher-lua", "earshot/deploy/") {
+	for _, name := range append(servers, "github.com/yuin/gopher-lua", "earshot/deploy/testbed") {
 		require.NotContains(t, linked("nodev"), name)
 	}
 	for _, builder := range []string{read(t, "Dockerfile"), read(t, "deb.sh")} {
