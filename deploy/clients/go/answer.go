@@ -69,6 +69,8 @@ type CallState struct {
 	Status int    `json:"status,omitempty"` // HTTP status of the last attempt; missing where there was no answer
 	// The result was longer than 64 KiB (of a SQL tool 1,000 rows or 256 KiB) and is cut.
 	Truncated bool `json:"truncated,omitempty"`
+	// Of one that waits for its next attempt: no attempt begins after that.
+	Until time.Time `json:"until,omitzero"`
 }
 
 // EventState is how far an event has come.
@@ -144,6 +146,7 @@ type Record struct {
 	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 	// What was attached to the message or the direct trigger, laid over what was attached to the session.
 	Metadata map[string]any `json:"metadata,omitempty"`
+	Next     *NextAttempt   `json:"next,omitempty"`  // the attempt at its call that is under way, or comes next; lists leave it out
 	Moves    []Moved        `json:"moves,omitempty"` // what became of it while its effects were kept back, the oldest first
 	// Of a duplicate: the trigger that had equal values before; call is that one's.
 	Of           string    `json:"of,omitempty"`
@@ -206,4 +209,11 @@ type Moved struct {
 type Retried struct {
 	By   string    `json:"by,omitempty"` // by whom: the id of a key, or admin
 	Time time.Time `json:"ts,omitzero"`
+}
+
+// NextAttempt is the attempt at a call that is under way, or comes next.
+type NextAttempt struct {
+	Attempt  int       `json:"attempt"`            // its number, from 1
+	UnderWay bool      `json:"underWay,omitempty"` // it has begun
+	At       time.Time `json:"at,omitzero"`        // when it is due; missing where it has begun
 }

@@ -35,6 +35,9 @@ type SessionState struct {
 	ExpiresAt    time.Time      `json:"expiresAt,omitzero"`
 	ExpiresIn    Duration       `json:"expiresIn,omitzero"`     // how long it lives from its beginning, where that was put
 	Language     string         `json:"language,omitempty"`     // what its user speaks (BCP 47), where that was put
+	LastActive   time.Time      `json:"lastActive,omitzero"`    // when it was used last; of a list by activity
+	Message      *Said          `json:"message,omitempty"`      // the last message that has the text which was looked for; of a list
+	Outcomes     []string       `json:"outcomes,omitempty"`     // what its messages came to, the last one first: fired, rejected, unmatched; of a list
 	LastMessage  time.Time      `json:"lastMessage,omitzero"`   // when its last message came; missing where none has
 	Metadata     map[string]any `json:"metadata,omitempty"`     // what its client attached to it
 	Open         []OpenCall     `json:"open,omitempty"`         // what waits for somebody, whoever set it off; a list of sessions does not tell it
@@ -130,4 +133,12 @@ type Caller struct {
 	KeyID     string    `json:"keyId,omitempty"`     // the key, by the id under which it can be revoked
 	NatsURL   string    `json:"natsUrl,omitempty"`   // where the NATS server inside of earshot dev is; no other service says it
 	Scopes    []string  `json:"scopes,omitempty"`    // what a key of an app may do
+}
+
+// Said is something that was said in a session.
+type Said struct {
+	MessageID string    `json:"messageId"`
+	Actor     string    `json:"actor"` // who said it: user or agent
+	Text      string    `json:"text"`  // of a long text its first 1,000 bytes
+	TS        time.Time `json:"ts"`
 }
