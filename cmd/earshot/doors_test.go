@@ -93,8 +93,8 @@ func overHTTP(n ratelimit.Needs) bool {
 func at(n ratelimit.Needs, app string) (method, path string) {
 	method, path, _ = strings.Cut(n.Operation, " ")
 	return method, strings.NewReplacer(
-		":appId", app, ":sessionId", "s1", ":repositoryId", "desk", ":toolName", "book", ":triggerId", "t1", ":messageId", "m1", ":keyId", "k1", ":webhookName", "desk", ":file", "x",
-		"{app}", app, "{session}", "s1", "{repository}", "desk", "{tool}", "book", "{trigger}", "t1", "{message}", "m1", "{key}", "k1", "{$}", "",
+		":appId", app, ":sessionId", "s1", ":repositoryId", "desk", ":toolName", "book", ":triggerId", "t1", ":messageId", "m1", ":keyId", "k1", ":webhookName", "desk", ":file", "x", ":version", "1", ":testName", "t",
+		"{app}", app, "{session}", "s1", "{repository}", "desk", "{tool}", "book", "{trigger}", "t1", "{message}", "m1", "{key}", "k1", "{version}", "1", "{$}", "",
 	).Replace(path)
 }
 

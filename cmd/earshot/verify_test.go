@@ -156,23 +156,23 @@ func TestResealEndsARotation(t *testing.T) {
 	w.withKeys("b", "a")
 	both := w.serve()
 	w.replicas = []*replica{both}
-	both.log.Await(t, `"msg":"secretkey.old".*"note":"1 app, 2 repositories, 2 calls are sealed with EARSHOT_SECRET_KEY_OLD`)
+	both.log.Await(t, `"msg":"secretkey.old".*"note":"1 app, 3 repositories, 2 calls are sealed with EARSHOT_SECRET_KEY_OLD`)
 	w.until("the metric says so", func() bool {
-		return w.shownSealed(both) == `earshot_sealed{key="old",what="apps"} 1`+"\n"+`earshot_sealed{key="old",what="calls"} 2`+"\n"+`earshot_sealed{key="old",what="repositories"} 2`+"\n"
+		return w.shownSealed(both) == `earshot_sealed{key="old",what="apps"} 1`+"\n"+`earshot_sealed{key="old",what="calls"} 2`+"\n"+`earshot_sealed{key="old",what="repositories"} 3`+"\n"
 	})
 
 	w.withKeys("b", "")
 	early := w.serve()
-	early.log.Await(t, `"msg":"secretkey.missing","apps":1,"repositories":2,"calls":2,"warning":"1 app, 2 repositories, 2 calls hold credentials .* EARSHOT_SECRET_KEY_OLD`)
+	early.log.Await(t, `"msg":"secretkey.missing","apps":1,"repositories":3,"calls":2,"warning":"1 app, 3 repositories, 2 calls hold credentials .* EARSHOT_SECRET_KEY_OLD`)
 	require.Equal(t, http.StatusOK, w.ask(early, "GET", "/readyz", "").Status)
 	got := failing(t, w.env, "verify", "--allow-owed")
-	require.Contains(t, got.out, "by none that is here: 1 app, 2 repositories, 2 calls\nnote: what no key opens cannot be used: give the key")
+	require.Contains(t, got.out, "by none that is here: 1 app, 3 repositories, 2 calls\nnote: what no key opens cannot be used: give the key")
 	require.Contains(t, w.run("reseal", "--dry-run").err, "hold credentials that no key here opens: give the key")
 	require.Zero(t, early.stop())
 	w.replicas = w.replicas[:1]
 
 	w.withKeys("b", "a")
-	require.Contains(t, w.ok("verify", "--allow-owed"), "by the old one: 1 app, 2 repositories, 2 calls; by none that is here: nothing\n")
+	require.Contains(t, w.ok("verify", "--allow-owed"), "by the old one: 1 app, 3 repositories, 2 calls; by none that is here: nothing\n")
 	before := map[string]string{}
 	for _, path := range []string{"/v1/apps/clinic", "/v1/apps/clinic/repositories/desk", "/v1/apps/clinic/sessions/s1/repositories/own"} {
 		before[path] = w.call(200, "GET", path, "").Header.Get("Etag")
@@ -180,10 +180,10 @@ func TestResealEndsARotation(t *testing.T) {
 	}
 	last, dump := w.lastSequence(), w.redisDump()
 	got = failing(t, w.env, "reseal", "--dry-run")
-	require.Contains(t, got.out, "by the old one: 1 app, 2 repositories, 2 calls")
+	require.Contains(t, got.out, "by the old one: 1 app, 3 repositories, 2 calls")
 	require.Equal(t, strings.Count(dump, oldKeyID), strings.Count(w.redisDump(), oldKeyID), "it writes nothing")
 	done := w.ok("reseal")
-	require.Equal(t, "sealed anew 5\nsealed      by the newest key: 1 app, 2 repositories, 2 calls; by the old one: nothing; by none that is here: nothing\n", done)
+	require.Equal(t, "sealed anew 6\nsealed      by the newest key: 1 app, 3 repositories, 2 calls; by the old one: nothing; by none that is here: nothing\n", done)
 	require.NotContains(t, w.redisDump(), oldKeyID+":", "nothing is sealed with it any more, the mark included")
 	for path, revision := range before {
 		require.Equal(t, revision, w.call(200, "GET", path, "").Header.Get("Etag"), "nobody sees a change of %s", path)
