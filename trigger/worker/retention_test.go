@@ -148,7 +148,7 @@ func TestDeletedAppLeavesNoDeadEffects(t *testing.T) {
 
 // configured are the keys of what somebody has configured, and of the service itself: the
 // lanes that are due are looked at, and taken out, when their leases end.
-var configured = []string{"}:app:", "}:apps", "}:repos:clinic", "}:owed", "}:due"}
+var configured = []string{"}:app:", "}:apps", "}:repos:clinic", "}:versions:clinic:", "}:versioned:clinic", "}:owed", "}:due"}
 
 func TestNothingStaysForEverButWhatSomebodyConfigured(t *testing.T) {
 	keeping(t, store.Retention{Done: time.Millisecond, Dead: time.Millisecond, Explain: time.Millisecond}, func(t *testing.T, w *world) {
