@@ -2998,6 +2998,31 @@ export interface components {
             /** @description Cursor of the next page, to be sent as after; missing on the last. */
             next?: string;
         };
+        /** @description A write of a repository. */
+        RepositoryVersion: {
+            /** @description Who wrote it, as an entry of the audit list says it; empty where Earshot did, from a source. */
+            by: string;
+            /** @description The name of that key. */
+            keyName?: string;
+            /**
+             * @description What the write did.
+             * @enum {string}
+             */
+            operation: "created" | "updated" | "deleted" | "restored";
+            /** @description The version that was written again. */
+            restored?: number;
+            /** @description How many tools it has. */
+            tools: number;
+            /**
+             * Format: date-time
+             * @description When it was written; missing of one that was there before versions were kept.
+             */
+            ts?: string;
+            /** @description Its number, above that of each earlier one. */
+            version: number;
+            /** @description By which way, as an entry of the audit list says it. */
+            via: string;
+        };
         /** @description How the call is made. */
         Request: {
             /**
@@ -3912,35 +3937,10 @@ export interface components {
             /** @description All of the time together, also what is on other pages. */
             total: components["schemas"]["Usage"];
         };
-        /** @description A write of a repository. */
-        Version: {
-            /** @description Who wrote it, as an entry of the audit list says it; empty where Earshot did, from a source. */
-            by: string;
-            /** @description The name of that key. */
-            keyName?: string;
-            /**
-             * @description What the write did.
-             * @enum {string}
-             */
-            operation: "created" | "updated" | "deleted" | "restored";
-            /** @description The version that was written again. */
-            restored?: number;
-            /** @description How many tools it has. */
-            tools: number;
-            /**
-             * Format: date-time
-             * @description When it was written; missing of one that was there before versions were kept.
-             */
-            ts?: string;
-            /** @description Its number, above that of each earlier one. */
-            version: number;
-            /** @description By which way, as an entry of the audit list says it. */
-            via: string;
-        };
         /** @description A page of versions of a repository. */
         VersionList: {
             /** @description The page, the newest first. */
-            items: components["schemas"]["Version"][];
+            items: components["schemas"]["RepositoryVersion"][];
             /** @description Cursor of the next page, to be sent as after; missing on the last. */
             next?: string;
         };

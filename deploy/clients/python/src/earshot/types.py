@@ -1783,6 +1783,29 @@ class RepositoryList(_RepositoryList, total=False):
     next: str
 
 
+class _RepositoryVersion(TypedDict):
+    # Who wrote it, as an entry of the audit list says it; empty where Earshot did, from a source.
+    by: str
+    # What the write did.
+    operation: Literal['created', 'updated', 'deleted', 'restored']
+    # How many tools it has.
+    tools: int
+    # Its number, above that of each earlier one.
+    version: int
+    # By which way, as an entry of the audit list says it.
+    via: str
+
+
+class RepositoryVersion(_RepositoryVersion, total=False):
+    """A write of a repository."""
+    # The name of that key.
+    keyName: str
+    # The version that was written again.
+    restored: int
+    # When it was written; missing of one that was there before versions were kept.
+    ts: str
+
+
 class Request(TypedDict, total=False):
     """How the call is made."""
     # Where it is missing, the credentials that are given say it.
@@ -2706,32 +2729,9 @@ class UsageList(_UsageList, total=False):
     next: str
 
 
-class _Version(TypedDict):
-    # Who wrote it, as an entry of the audit list says it; empty where Earshot did, from a source.
-    by: str
-    # What the write did.
-    operation: Literal['created', 'updated', 'deleted', 'restored']
-    # How many tools it has.
-    tools: int
-    # Its number, above that of each earlier one.
-    version: int
-    # By which way, as an entry of the audit list says it.
-    via: str
-
-
-class Version(_Version, total=False):
-    """A write of a repository."""
-    # The name of that key.
-    keyName: str
-    # The version that was written again.
-    restored: int
-    # When it was written; missing of one that was there before versions were kept.
-    ts: str
-
-
 class _VersionList(TypedDict):
     # The page, the newest first.
-    items: List[Version]
+    items: List[RepositoryVersion]
 
 
 class VersionList(_VersionList, total=False):
