@@ -183,16 +183,16 @@ func (h sessions) among(ctx context.Context, appID, state, came, text string, sa
 			return nil, 0, answer.NewProblem(answer.InvalidQuery, "outcome "+answer.Quote(came)+" is that of too many triggers to say of which sessions: list the triggers of the state")
 		}
 	}
+	letter := ""
+	for one, word := range outcomeOf {
+		if word == came {
+			letter = one
+		}
+	}
 	return func(ctx context.Context, of []*repositories.Session) ([]bool, error) {
 		are := make([]bool, len(of))
 		var heard []*repositories.Session
 		for i, session := range of {
-			letter := ""
-			for one, word := range outcomeOf {
-				if word == came {
-					letter = one
-				}
-			}
 			are[i] = came == "" || having[session.ID] || letter != "" && strings.Contains(session.Came, letter) || came == cameFired && session.Fired
 			if are[i] {
 				heard = append(heard, session)

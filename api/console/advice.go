@@ -14,7 +14,7 @@ type advised struct {
 	do   string
 }
 
-// advice is the table of deploy/docs/matching.md, "Seeing why". The first line that fits is taken.
+// advice is the table of deploy/docs/why.md, "What to do". The first line that fits is taken.
 var advice = []advised{
 	{"no tool is in scope", "Add a tool to this session or to the app. Under “Not in scope” are tools that need a verified user, or that another of their name hides."},
 	{"asks for something else by", "That is right where the user wants something else. Is a tool missing that undoes or alters? Or is this word meant for the tool: then add the sentence as an example."},

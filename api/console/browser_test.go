@@ -1,11 +1,8 @@
 package console_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -14,8 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
@@ -29,11 +24,8 @@ import (
 )
 
 const (
-	// patience bounds every wait. It is far above what is waited for, for machines that
-	// do much else.
-	patience = time.Minute
-	// pictures names a folder in which every page that is looked at leaves a picture.
-	pictures = "EARSHOT_PICTURES"
+	patience = chromiumtest.Patience
+	pictures = chromiumtest.Pictures
 )
 
 func TestMain(m *testing.M) { testbed.Main(m) }
@@ -53,16 +45,8 @@ type tab struct {
 // no error and no breach of the policy.
 func (s *service) open(t *testing.T) *tab {
 	t.Helper()
-	own, stop := chromedp.NewContext(chromiumtest.Browser(t), chromedp.WithNewBrowserContext())
-	t.Cleanup(stop)
-	b := &tab{t: t, ctx: own, s: s}
-	require.NoError(t, chromedp.Listen(own, b.observe))
-	_, err := chromedp.Call(own, network.Enable, network.EnableParams{})
-	require.NoError(t, err)
-	for _, enable := range []cdp.Command[cdp.Empty, cdp.Empty]{log.Enable, runtime.Enable} {
-		_, err = chromedp.Call(own, enable, cdp.Empty{})
-		require.NoError(t, err)
-	}
+	b := &tab{t: t, s: s}
+	b.ctx = chromiumtest.Open(t, b.observe)
 	b.sized(1280, 800)
 	t.Cleanup(func() { require.Empty(t, b.seen(), "what the page must not do") })
 	return b
@@ -110,11 +94,7 @@ func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 // evaluated is what an expression comes to in the page.
 func evaluated[T any](b *tab, expression string, options ...chromedp.EvaluateOption) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, options...))
-	require.NoError(b.t, err)
-	return value
+	return chromiumtest.Evaluated[T](b.t, b.ctx, expression, options...)
 }
 
 // text is what a person reads in the first element that a selector finds; empty for none.
@@ -182,9 +162,7 @@ func (b *tab) sized(width, height int64) {
 
 func (b *tab) prefers(scheme string) {
 	b.t.Helper()
-	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
-		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}})
-	require.NoError(b.t, err)
+	chromiumtest.Prefers(b.t, b.ctx, scheme)
 }
 
 // documents are the pictures that the documents show, by the name of the page.
@@ -206,40 +184,8 @@ func (b *tab) picture(name string, width int64, scheme string) {
 	}
 }
 
-// axe is the source of axe-core 4.14.1 (https://github.com/dequelabs/axe-core, MPL 2.0), which
-// finds what keeps people out of a page.
-var axe = sync.OnceValues(func() (string, error) {
-	zipped, err := os.ReadFile("testdata/axe.min.js.gz")
-	if err != nil {
-		return "", err
-	}
-	plain, err := gzip.NewReader(bytes.NewReader(zipped))
-	if err != nil {
-		return "", err
-	}
-	text, err := io.ReadAll(plain)
-	return string(text), err
-})
-
-// accessible checks the page as it stands, in both colour schemes and two widths, and that
-// it is no wider than the window. All four together are for the night, and with pictures.
+// accessible checks the page as it stands.
 func (b *tab) accessible(name string) {
 	b.t.Helper()
-	source, err := axe()
-	require.NoError(b.t, err)
-	for _, width := range []int64{1280, 390} {
-		b.sized(width, map[int64]int64{1280: 800, 390: 844}[width])
-		for _, scheme := range []string{"light", "dark"} {
-			if !testbed.Nightly && os.Getenv(pictures) == "" && (width == 1280) != (scheme == "light") {
-				continue
-			}
-			b.prefers(scheme)
-			evaluated[chromedp.Void](b, source+";0")
-			found := evaluated[[]string](b, `axe.run({resultTypes: ["violations"]}).then(r =>
-				r.violations.flatMap(v => v.nodes.map(n => v.id + ": " + n.target + ": " + n.failureSummary)))`, chromedp.EvalAwaitPromise)
-			require.Empty(b.t, found, "%s, %s, %d", name, scheme, width)
-			b.picture(name, width, scheme)
-		}
-		require.LessOrEqual(b.t, evaluated[float64](b, "document.documentElement.scrollWidth - innerWidth"), 0.0, "%s is wider than %d", name, width)
-	}
+	chromiumtest.Accessible(b.t, b.ctx, name, func(width int64, scheme string) { b.picture(name, width, scheme) })
 }

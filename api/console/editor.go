@@ -12,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aymanbagabas/go-udiff"
-
 	"earshot/repositories/exactjson"
 )
 
@@ -33,7 +31,7 @@ type editor struct {
 	Fault       *problem
 	Places      []flawPlace
 	Preview     *repositoryPreview
-	Lines       []diffLine // what saving changes
+	Lines       []changedLine // what saving changes
 
 	stored string // text of the stored definition
 }
@@ -63,9 +61,6 @@ func (t shownTool) Function() any {
 		Parameters  json.RawMessage `json:"parameters"`
 	}{t.Name, t.Description, t.InputSchema}
 }
-
-// diffLine is a line of a definition: added, taken away, or neither and there for its neighbours.
-type diffLine struct{ Sign, Text string }
 
 // blank is the definition that an author of tools begins with.
 const blank = `{
@@ -135,7 +130,14 @@ func (v *pageRequest) showEditor(status int, shown editor, tool string) error {
 			shown.Places[i].Line = 0 // of a text that nobody sees
 		}
 	}
-	shown.Lines = changedLines(shown.stored, shown.Text)
+	text := shown.Text
+	if json.Valid(object) { // how it is laid out makes no difference
+		text = laidOut(object, "", 2)
+	}
+	var err error
+	if shown.Lines, err = changesOf(shown.stored, text+"\n"); err != nil {
+		return err
+	}
 	return v.renderStatus(status, "editor", shown.ID, shown)
 }
 
@@ -145,34 +147,10 @@ func (v *pageRequest) preview(text string) (*repositoryPreview, error) {
 	return found, v.call(http.MethodPut, v.repositoryPath()+"?dryRun=true", []byte(text), found)
 }
 
-// changedLines are the lines in which two texts differ, with the lines around them. How they are laid
-// out makes no difference.
-func changedLines(before, after string) (lines []diffLine) {
-	if json.Valid([]byte(after)) {
-		after = laidOut(json.RawMessage(after), "", 2)
-	}
-	for line := range strings.Lines(udiff.Unified("", "", before, after+"\n")) {
-		switch line = strings.TrimRight(line, "\n"); {
-		case strings.HasPrefix(line, "---"), strings.HasPrefix(line, "+++"), strings.HasPrefix(line, `\`):
-		case strings.HasPrefix(line, "@@"):
-			if len(lines) > 0 {
-				lines = append(lines, diffLine{"…", ""})
-			}
-		default:
-			lines = append(lines, diffLine{strings.TrimSpace(line[:1]), line[1:]})
-		}
-	}
-	return lines
-}
-
 // stored reads the repository of the path as it is now. A missing one is new.
 func (v *pageRequest) stored() (editor, error) {
 	shown := editor{Session: v.session(), ID: v.r.PathValue("repository")}
-	var found struct {
-		Options json.RawMessage `json:"options,omitempty"`
-		From    string          `json:"from,omitempty"`
-		Tools   json.RawMessage `json:"tools"`
-	}
+	var found authored
 	err := v.get(v.repositoryPath(), &found)
 	if refused(err, http.StatusNotFound) != nil {
 		if err := v.get(owner(v.app(), "")+"/repositories?limit=1", nil); err != nil {

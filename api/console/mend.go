@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"earshot/repositories/annotations"
@@ -144,36 +143,19 @@ func withExample(stored []byte, tool, example string) (body string, known bool, 
 	if err != nil {
 		return "", false, err
 	}
-	var parts []string
-	for _, name := range names {
-		if !slices.Contains(answeredOnly, name) {
-			parts = append(parts, string(exactjson.EncodeOrNull(name))+":"+string(members[name]))
+	object := objectOf(slices.DeleteFunc(names, func(name string) bool { return slices.Contains(answeredOnly, name) }), members)
+	tools := membersOfList(members["tools"])
+	at := slices.IndexFunc(tools, func(one json.RawMessage) bool { return textAt(one, "name") == tool })
+	if at < 0 {
+		return "", false, &problem{Status: http.StatusNotFound, Title: "No such tool", Detail: "the repository has no tool of this name any more"}
+	}
+	var examples []string
+	if given := valueAt(tools[at], []string{"examples"}); len(given) > 0 {
+		if err := json.Unmarshal(given, &examples); err != nil {
+			return "", false, err
 		}
 	}
-	body = "{" + strings.Join(parts, ",") + "}"
-	var found struct {
-		Tools []struct {
-			Name     string   `json:"name"`
-			Examples []string `json:"examples"`
-		} `json:"tools"`
-	}
-	if err := json.Unmarshal(stored, &found); err != nil {
-		return "", false, err
-	}
-	for i, one := range found.Tools {
-		if one.Name != tool {
-			continue
-		}
-		if slices.ContainsFunc(one.Examples, func(given string) bool { return annotations.Plain(given) == annotations.Plain(example) }) {
-			known = true
-		}
-		place := "/tools/" + strconv.Itoa(i)
-		examples := string(exactjson.EncodeOrNull(append(one.Examples, example)))
-		if from, to, is := span(body, flaw{Pointer: place + "/examples"}); is && one.Examples != nil {
-			return body[:from] + examples + body[to:], known, nil
-		}
-		from, _, _ := span(body, flaw{Pointer: place}) // it was read there
-		return body[:from] + `{"examples":` + examples + "," + body[from+1:], known, nil
-	}
-	return "", false, &problem{Status: http.StatusNotFound, Title: "No such tool", Detail: "the repository has no tool of this name any more"}
+	known = slices.ContainsFunc(examples, func(given string) bool { return annotations.Plain(given) == annotations.Plain(example) })
+	tools[at] = with(tools[at], exactjson.EncodeOrNull(append(examples, example)), "examples")
+	return string(with(object, listOf(tools), "tools")), known, nil
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"earshot/api/answer"
+	"earshot/api/page"
 	"earshot/repositories/audit"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/secret"
@@ -123,9 +124,9 @@ func (v *pageRequest) renderStatus(status int, name, title string, body any) err
 	content := text.Bytes()
 	// No page of another host can make a browser ask for one with the sign-in, whose cookie is
 	// strict, and so guess by sizes what is in it.
-	if takesGzip(v.r) {
+	if page.TakesGzip(v.r) {
 		v.w.Header().Set("Content-Encoding", "gzip")
-		content = zipped(content, gzip.BestSpeed)
+		content = page.Packed(content, gzip.BestSpeed)
 	}
 	v.w.WriteHeader(status)
 	_, _ = v.w.Write(content) // fails if the client is gone

@@ -1,13 +1,9 @@
 package console
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
-
-	"github.com/aymanbagabas/go-udiff"
 
 	"earshot/repositories/exactjson"
 	"earshot/repositories/store"
@@ -27,14 +23,6 @@ type versionsBody struct {
 	Fault    *problem
 }
 
-// changedLine is a line of the definition: in both versions, or with a sign in one of them.
-type changedLine struct{ Sign, Text string }
-
-// Name says what a line is, for the colour and for those who do not see it.
-func (l changedLine) Name() string {
-	return map[string]string{"+": "added", "-": "taken", "…": "gap"}[l.Sign]
-}
-
 func versionsPage(v *pageRequest) error {
 	shown, err := v.versions()
 	if err != nil {
@@ -48,17 +36,19 @@ func (v *pageRequest) versions() (versionsBody, error) {
 	asked := v.r.URL.Query()
 	shown := versionsBody{ID: v.r.PathValue("repository"), Restored: asked.Get("restored")}
 	path := v1("apps", v.app(), "repositories", shown.ID, "versions")
-	var newest, page list[store.Version]
-	if err := v.get(path+"?limit=1", &newest); err != nil {
+	var listed, newest list[store.Version]
+	if err := v.get(path+"?limit=50&after="+url.QueryEscape(asked.Get("after")), &listed); err != nil {
 		return shown, err
 	}
-	if err := v.get(path+"?limit=50&after="+url.QueryEscape(asked.Get("after")), &page); err != nil {
-		return shown, err
+	if newest = listed; asked.Get("after") != "" {
+		if err := v.get(path+"?limit=1", &newest); err != nil {
+			return shown, err
+		}
 	}
-	shown.Versions, shown.Next, shown.Newest = page.Items, page.Next, newest.Items[0].Number
+	shown.Versions, shown.Next, shown.Newest = listed.Items, listed.Next, newest.Items[0].Number
 	number, _ := strconv.Atoi(asked.Get("version"))
-	if number == 0 && len(page.Items) > 0 {
-		number = page.Items[0].Number
+	if number == 0 && len(listed.Items) > 0 {
+		number = listed.Items[0].Number
 	}
 	if number == 0 {
 		return shown, nil
@@ -85,11 +75,7 @@ func (v *pageRequest) versions() (versionsBody, error) {
 func (v *pageRequest) definitionOf(id string, number int) (version store.Version, text string, err error) {
 	var found struct {
 		store.Version
-		Definition *struct {
-			From    json.RawMessage `json:"from,omitempty"`
-			Options json.RawMessage `json:"options,omitempty"`
-			Tools   json.RawMessage `json:"tools"`
-		} `json:"definition"`
+		Definition *authored `json:"definition"`
 	}
 	if err := v.get(v1("apps", v.app(), "repositories", id, "versions", strconv.Itoa(number)), &found); err != nil {
 		return version, "", err
@@ -99,21 +85,6 @@ func (v *pageRequest) definitionOf(id string, number int) (version store.Version
 	}
 	written, err := exactjson.Encode(found.Definition)
 	return found.Version, laidOut(written, "", 5) + "\n", err
-}
-
-// changesOf are the lines that differ, with three lines around each.
-func changesOf(before, after string) (lines []changedLine, err error) {
-	diff, err := udiff.ToUnifiedDiff("", "", before, udiff.Lines(before, after), 3)
-	for i, hunk := range diff.Hunks {
-		if i > 0 {
-			lines = append(lines, changedLine{"…", ""})
-		}
-		for _, line := range hunk.Lines {
-			sign := map[udiff.OpKind]string{udiff.Insert: "+", udiff.Delete: "-"}[line.Kind]
-			lines = append(lines, changedLine{sign, strings.TrimRight(line.Content, "\n")})
-		}
-	}
-	return lines, err
 }
 
 // restoreVersion writes a version as the newest one.

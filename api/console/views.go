@@ -2,10 +2,7 @@ package console
 
 import (
 	"bytes"
-	"compress/gzip"
-	"crypto/sha256"
 	"embed"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html/template"
@@ -17,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"earshot/api/page"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
 	"earshot/trigger/query"
@@ -32,7 +30,7 @@ type views struct {
 
 // parseViews panics if the embedded templates are damaged.
 func parseViews() views {
-	v := views{pages: map[string]*template.Template{}, files: files{named: map[string]string{}, served: map[string]file{}}}
+	v := views{pages: map[string]*template.Template{}, files: files{named: map[string]string{}, served: map[string]page.File{}}}
 	static, _ := embedded.ReadDir("static") // it is embedded
 	for _, entry := range static {
 		if content, _ := embedded.ReadFile("static/" + entry.Name()); entry.Name() != styles {
@@ -136,12 +134,7 @@ func dict(pairs ...any) (map[string]any, error) {
 // browser keeps it for ever and never shows an old one.
 type files struct {
 	named  map[string]string // by plain name
-	served map[string]file
-}
-
-type file struct {
-	kind          string
-	plain, zipped []byte
+	served map[string]page.File
 }
 
 const (
@@ -150,27 +143,12 @@ const (
 )
 
 func (f files) add(plain string, content []byte) {
-	hash := sha256.Sum256(content)
-	end := path.Ext(plain)
-	kind := mime.TypeByExtension(end)
+	kind := mime.TypeByExtension(path.Ext(plain))
 	if plain == font {
 		kind = "font/woff2" // not every machine knows it
 	}
-	name := strings.TrimSuffix(plain, end) + "." + base64.RawURLEncoding.EncodeToString(hash[:9]) + end
-	f.named[plain], f.served[name] = name, file{kind: kind, plain: content, zipped: zipped(content, gzip.BestCompression)}
-}
-
-// zipped packs content at a level of gzip.
-func zipped(content []byte, level int) []byte {
-	var packed bytes.Buffer
-	w, _ := gzip.NewWriterLevel(&packed, level) // the level is one
-	_, _ = w.Write(content)                     // a buffer takes all
-	_ = w.Close()
-	return packed.Bytes()
-}
-
-func takesGzip(r *http.Request) bool {
-	return strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
+	name := page.Hashed(plain, content)
+	f.named[plain], f.served[name] = name, page.New(kind, content)
 }
 
 // name is the path of a file that templates know by its plain name.
@@ -189,13 +167,6 @@ func (f files) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.NotFound(w, r)
 		return
 	}
-	w.Header().Set("Content-Type", found.kind)
-	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	w.Header().Set("Vary", "Accept-Encoding")
-	content := found.plain
-	if takesGzip(r) {
-		w.Header().Set("Content-Encoding", "gzip")
-		content = found.zipped
-	}
-	_, _ = w.Write(content) // fails if the client is gone
+	page.Kept(w)
+	found.ServeHTTP(w, r)
 }

@@ -91,7 +91,7 @@ func (d *Documents) ServePage(c echo.Context) error {
 
 // ServeFile answers with the style or the script of the page.
 func (d *Documents) ServeFile(c echo.Context) error {
-	page.Kept(c)
+	page.Kept(c.Response())
 	return d.serve(c, c.Param("file"))
 }
 
@@ -104,7 +104,8 @@ func (d *Documents) serve(c echo.Context, name string) error {
 	if !ok {
 		return answer.NewProblem(answer.UnknownPath, "there is no such file; /docs/reference/api names those that there are")
 	}
-	return found.Serve(c)
+	found.ServeHTTP(c.Response(), c.Request())
+	return nil
 }
 
 // Lead sends those who open the service in a browser to the page.

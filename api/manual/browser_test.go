@@ -1,11 +1,8 @@
 package manual_test
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/cdp"
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
@@ -22,30 +17,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/chromiumtest"
 )
 
-const (
-	// patience bounds every wait, for machines that do much else.
-	patience = time.Minute
-	// pictures names a folder in which every page that is looked at leaves a picture.
-	pictures = "EARSHOT_PICTURES"
-)
-
-// axe is the source of axe-core, which finds what keeps people out of a page.
-var axe = sync.OnceValues(func() (string, error) {
-	zipped, err := os.ReadFile("../console/testdata/axe.min.js.gz")
-	if err != nil {
-		return "", err
-	}
-	plain, err := gzip.NewReader(bytes.NewReader(zipped))
-	if err != nil {
-		return "", err
-	}
-	text, err := io.ReadAll(plain)
-	return string(text), err
-})
+const patience = chromiumtest.Patience
 
 // tab is a page in a browser. At the end of the test it must have asked no other host, and met no error.
 type tab struct {
@@ -57,10 +32,8 @@ type tab struct {
 }
 
 func open(t *testing.T, url string) *tab {
-	own, stop := chromedp.NewContext(chromiumtest.Browser(t), chromedp.WithNewBrowserContext())
-	t.Cleanup(stop)
-	b := &tab{t: t, ctx: own}
-	require.NoError(t, chromedp.Listen(own, func(event any) {
+	b := &tab{t: t}
+	b.ctx = chromiumtest.Open(t, func(event any) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		switch e := event.(type) {
@@ -75,13 +48,7 @@ func open(t *testing.T, url string) *tab {
 				b.faults = append(b.faults, e.Entry.Text+" "+e.Entry.URL)
 			}
 		}
-	}))
-	_, err := chromedp.Call(own, network.Enable, network.EnableParams{})
-	require.NoError(t, err)
-	for _, enable := range []cdp.Command[cdp.Empty, cdp.Empty]{log.Enable, runtime.Enable} {
-		_, err = chromedp.Call(own, enable, cdp.Empty{})
-		require.NoError(t, err)
-	}
+	})
 	t.Cleanup(func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -99,11 +66,7 @@ func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 
 func evaluated[T any](b *tab, expression string, options ...chromedp.EvaluateOption) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
-	defer cancel()
-	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, options...))
-	require.NoError(b.t, err)
-	return value
+	return chromiumtest.Evaluated[T](b.t, b.ctx, expression, options...)
 }
 
 func (b *tab) until(what, expression string) {
@@ -114,31 +77,15 @@ func (b *tab) until(what, expression string) {
 	}, patience, 20*time.Millisecond, what))
 }
 
-// accessible checks a page in both colour schemes and two widths, and that it is no wider than the window.
 func (b *tab) accessible(name string) {
 	b.t.Helper()
-	source, err := axe()
-	require.NoError(b.t, err)
-	for _, width := range []int64{1280, 390} {
-		b.do(chromedp.EmulateViewport(width, 844))
-		for _, scheme := range []string{"light", "dark"} {
-			if !testbed.Nightly && (width == 1280) != (scheme == "light") {
-				continue // all four are for the night
-			}
-			_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+	chromiumtest.Accessible(b.t, b.ctx, name, func(width int64, scheme string) {
+		if folder := os.Getenv(chromiumtest.Pictures); folder != "" {
+			png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
 			require.NoError(b.t, err)
-			evaluated[chromedp.Void](b, source+";0")
-			found := evaluated[[]string](b, `axe.run({resultTypes: ["violations"]}).then(r =>
-				r.violations.flatMap(v => v.nodes.map(n => v.id + ": " + n.target + ": " + n.failureSummary)))`, chromedp.EvalAwaitPromise)
-			require.Empty(b.t, found, "%s, %s, %d", name, scheme, width)
-			if folder := os.Getenv(pictures); folder != "" {
-				png, err := chromedp.Run(b.ctx, chromedp.CaptureScreenshot())
-				require.NoError(b.t, err)
-				require.NoError(b.t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("docs-%s-%d-%s.png", name, width, scheme)), png, 0o600))
-			}
+			require.NoError(b.t, os.WriteFile(filepath.Join(folder, fmt.Sprintf("docs-%s-%d-%s.png", name, width, scheme)), png, 0o600))
 		}
-		require.LessOrEqual(b.t, evaluated[float64](b, "document.documentElement.scrollWidth - innerWidth"), 0.0, "%s is wider than %d", name, width)
-	}
+	})
 }
 
 func TestThePagesAreForEverybody(t *testing.T) {

@@ -81,9 +81,10 @@ func (p *Pages) serve(c echo.Context, name string) error {
 	}
 	c.Response().Header().Set("Content-Security-Policy", policy)
 	if strings.HasPrefix(name, root+"/_") {
-		page.Kept(c)
+		page.Kept(c.Response())
 	}
-	return file.Serve(c)
+	file.ServeHTTP(c.Response(), c.Request())
+	return nil
 }
 
 // entry is a page in the contents.

@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"path"
 	"strings"
-
-	"github.com/labstack/echo/v4"
 )
 
 // File is one that is served.
@@ -21,11 +19,21 @@ type File struct {
 
 // New makes a file of a media type.
 func New(kind string, text []byte) File {
+	return File{kind, text, Packed(text, gzip.BestCompression)}
+}
+
+// Packed is a text as gzip at one of its levels.
+func Packed(text []byte, level int) []byte {
 	var packed bytes.Buffer
-	writer, _ := gzip.NewWriterLevel(&packed, gzip.BestCompression) // the level is one that there is
-	_, _ = writer.Write(text)                                       // into memory
+	writer, _ := gzip.NewWriterLevel(&packed, level) // the level is one that there is
+	_, _ = writer.Write(text)                        // into memory
 	_ = writer.Close()
-	return File{kind, text, packed.Bytes()}
+	return packed.Bytes()
+}
+
+// TakesGzip reports whether who asks can read gzip.
+func TakesGzip(r *http.Request) bool {
+	return strings.Contains(r.Header.Get("Accept-Encoding"), "gzip")
 }
 
 // Hashed puts a hash of the text into the name of a file, so that it can be kept for ever.
@@ -36,17 +44,18 @@ func Hashed(name string, text []byte) string {
 }
 
 // Kept says that a file under such a name can be kept for ever.
-func Kept(c echo.Context) {
-	c.Response().Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+func Kept(w http.ResponseWriter) {
+	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
 }
 
-// Serve answers with the file.
-func (f File) Serve(c echo.Context) error {
-	header := c.Response().Header()
-	header.Add("Vary", "Accept-Encoding")
-	if strings.Contains(c.Request().Header.Get("Accept-Encoding"), "gzip") {
-		header.Set("Content-Encoding", "gzip")
-		return c.Blob(http.StatusOK, f.kind, f.gzip)
+// ServeHTTP answers with the file.
+func (f File) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", f.kind)
+	w.Header().Add("Vary", "Accept-Encoding")
+	text := f.plain
+	if TakesGzip(r) {
+		w.Header().Set("Content-Encoding", "gzip")
+		text = f.gzip
 	}
-	return c.Blob(http.StatusOK, f.kind, f.plain)
+	_, _ = w.Write(text) // fails if the client is gone
 }

@@ -4,14 +4,12 @@ package clients
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"sync"
@@ -22,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
+	"earshot/deploy/testbed/chromiumtest"
 )
 
 func TestTypesOfTheTypeScriptClientAreUpToDate(t *testing.T) {
@@ -95,7 +94,8 @@ func pageWithTheClient(t *testing.T, s *service, dist string) {
 		_, _ = w.Write([]byte(made.Token))
 	})
 
-	window := browser(t)
+	window, end := chromedp.NewContext(chromiumtest.Browser(t))
+	t.Cleanup(end)
 	shows := func(expression string) {
 		t.Helper()
 		var text string
@@ -121,22 +121,6 @@ func pageWithTheClient(t *testing.T, s *service, dist string) {
 	shows(`document.querySelector("#log").textContent.includes("turned: page 2")`)
 	say(" ")
 	shows(`document.querySelector("#log").lastChild.textContent === "problem 400 at /text"`)
-}
-
-func browser(t *testing.T) context.Context {
-	t.Helper()
-	program, err := exec.LookPath("chromium")
-	if err != nil {
-		testbed.Missing(t, "no chromium: install it (apt-get install chromium)")
-	}
-	// Without these it asks for Google's hosts, and does not run as root.
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(program), chromedp.NoSandbox,
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
-	allocator, cancel := chromedp.NewExecAllocator(context.Background(), options...)
-	t.Cleanup(cancel)
-	window, stop := chromedp.NewContext(allocator)
-	t.Cleanup(stop)
-	return window
 }
 
 func TestClientsHaveTheLicenseOfTheProject(t *testing.T) {

@@ -95,15 +95,23 @@ func (s *testRecords) Tests(ctx context.Context, appID, after string, limit int)
 	slices.Sort(names)
 	names, next = cut(names[sort.Search(len(names), func(i int) bool { return names[i] > after }):], limit)
 	items = []*Test{}
+	if len(names) == 0 {
+		return items, next, nil
+	}
+	stored, err := s.db.HMGet(ctx, key, names...).Result()
+	if err != nil {
+		return nil, "", keyspace.Unavailable(err)
+	}
 	room := repositories.Room{}
-	for _, name := range names {
-		test, err := s.Test(ctx, appID, name)
-		switch {
-		case errors.Is(err, repositories.ErrNotFound): // deleted since
+	for _, text := range keyspace.Fields(stored) {
+		if text == "" { // deleted since
 			continue
-		case err != nil:
+		}
+		test, err := readTest(text)
+		if err != nil {
 			return nil, "", err
-		case !room.Takes(test):
+		}
+		if !room.Takes(test) {
 			return items, items[len(items)-1].Name, nil
 		}
 		items = append(items, test)

@@ -1,53 +1,31 @@
 package ledger
 
 import (
-	"cmp"
 	"context"
-	"slices"
 
 	"github.com/redis/go-redis/v9"
 
 	"earshot/repositories/keyspace"
 )
 
-// namesAtOnce is how many sessions are looked at in one round trip.
-const namesAtOnce = 1000
-
-// LastUsed is a session with the time (ms) when its last message came.
+// LastUsed is a session with the time (ms) of its last use: none of its messages came later.
 type LastUsed struct {
 	Session string
 	At      int64
 }
 
-// LastUsedSessions lists the sessions of an app in which messages came last, the latest first, that many at most.
-func (l *Reader) LastUsedSessions(ctx context.Context, appID string, most int) (last []LastUsed, err error) {
-	k, from := keyspace.KeysOf(appID), "-"
-	for {
-		names, err := l.db.ZRangeByLex(ctx, k.Sessions(), &redis.ZRangeBy{Min: from, Max: "+", Count: namesAtOnce}).Result()
-		if err != nil {
-			return nil, keyspace.Unavailable(err)
-		}
-		if len(names) == 0 {
-			return last, nil
-		}
-		hashes := make([]string, len(names))
-		for i, name := range names {
-			hashes[i] = k.Turns(name)
-		}
-		used, err := l.db.HashFields(ctx, hashes, "used")
-		if err != nil {
-			return nil, err
-		}
-		for i, name := range names {
-			if at := number(used[i][0]); at > 0 {
-				last = append(last, LastUsed{name, int64(at)})
-			}
-		}
-		slices.SortFunc(last, func(a, b LastUsed) int {
-			return cmp.Or(cmp.Compare(b.At, a.At), cmp.Compare(a.Session, b.Session))
-		})
-		last, from = last[:min(most, len(last))], "("+names[len(names)-1]
+// LastUsedSessions lists the sessions of an app that were used last, the latest first, that many at most.
+func (l *Reader) LastUsedSessions(ctx context.Context, appID string, most int) ([]LastUsed, error) {
+	found, err := l.db.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{Key: keyspace.Recent(keyspace.KeysOf(appID)), Start: 0, Stop: most - 1, Rev: true}).Result()
+	if err != nil {
+		return nil, keyspace.Unavailable(err)
 	}
+	last := make([]LastUsed, len(found))
+	for i, one := range found {
+		session, _ := one.Member.(string)
+		last[i] = LastUsed{session, int64(one.Score)}
+	}
+	return last, nil
 }
 
 const (
