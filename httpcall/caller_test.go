@@ -49,7 +49,9 @@ func TestWithoutRequestTheEventIsPosted(t *testing.T) {
 
 	require.Equal(t, &effect.Sent{Method: "POST", URL: e.URL + "/hook", Bytes: 11}, outcome.Sent)
 	outcome.Sent = nil
-	require.Equal(t, effect.Outcome{Verdict: effect.Done, Status: 200, Result: json.RawMessage(`{"ok":true}`), Reached: true}, outcome)
+	require.Equal(t, effect.Outcome{
+		Verdict: effect.Done, Status: 200, Result: json.RawMessage(`{"ok":true}`), Reached: true, Host: strings.TrimPrefix(e.URL, "http://"),
+	}, outcome)
 	got := e.only(t)
 	require.Equal(t, "POST", got.method)
 	require.Equal(t, "/hook", got.uri)
