@@ -24,7 +24,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"earshot/api/admission"
-	"earshot/api/answer"
 	"earshot/api/auth"
 	"earshot/api/gateway"
 	"earshot/api/mcp"
@@ -123,7 +122,7 @@ type Options struct {
 func New(options Options) http.Handler {
 	options = options.withDefaults()
 	router := echo.New()
-	router.HTTPErrorHandler, options.rest = answer.WriteError, router
+	router.HTTPErrorHandler, options.rest = options.fail, router
 	router.Pre(unslashed)
 	table, open, long := options.routes(), map[string]bool{}, map[string]int64{}
 	for _, endpoint := range table {

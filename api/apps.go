@@ -41,6 +41,20 @@ func (h apps) routes() []route {
 	}
 }
 
+// fail answers with a problem. An app that is not there is named with the nearest one, to a caller who may see all of them.
+func (o Options) fail(err error, c echo.Context) {
+	missing := (*repositories.NotFoundError)(nil)
+	if errors.As(err, &missing) && missing.Kind == "app" && auth.PrincipalOf(c).Admin {
+		known, _, _ := o.Store.Apps(c.Request().Context(), "", maxLimit) // for the hint alone
+		near := *missing
+		for _, one := range known {
+			near.Known = append(near.Known, one.ID)
+		}
+		err = &near
+	}
+	answer.WriteError(err, c)
+}
+
 func (h apps) put(c echo.Context, body []byte) error {
 	app, err := repositories.DecodeApp(c.Param("appId"), body)
 	if err != nil {

@@ -61,9 +61,9 @@ func TestAMessageBodyNamesAllItsFaultsAtOnce(t *testing.T) {
 			"/actor": `"usr" is not one of "user", "agent"; did you mean "user"?`, "/text": "must not be empty", "/messageId": badID},
 		`{"actor":"user","text":["hi"],"messageId":"a b"}`: {"/text": `["hi"] is not a string`, "/messageId": badID},
 		`{"actor":"user","text":"hi","text":"ho"}`:         {"/text": "is given more than once"},
-		`{"actor":"user","text":"hi","a/b~c":1}`:           {"/a~1b~0c": `unknown field "a/b~c"`},
-		`[]`:                                               {"": "[] is not an object"},
-		`null`:                                             {"": "null is not an object"},
+		`{"actor":"user","text":"hi","a/b~c":1}`:           {"/a~1b~0c": `unknown field "a/b~c"; the fields here are actor, final, history, language, messageId, metadata, now, text, timeZone, user`},
+		`[]`:                                               {"": "[] is not an object; its fields are actor, final, history, language, messageId, metadata, now, text, timeZone, user"},
+		`null`:                                             {"": "null is not an object; its fields are actor, final, history, language, messageId, metadata, now, text, timeZone, user"},
 	}
 	s := start(t)
 	for body, want := range cases {

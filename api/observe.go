@@ -15,7 +15,6 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
-	"earshot/api/answer"
 	"earshot/api/server"
 	"earshot/repositories/failpoint"
 	"earshot/repositories/panics"
@@ -38,7 +37,7 @@ func answered(next echo.HandlerFunc) echo.HandlerFunc {
 			}
 		}
 		c.Set(errorKey, err)
-		answer.WriteError(err, c)
+		c.Error(err)
 		return nil
 	}
 }

@@ -47,7 +47,7 @@ func knownQuery(taken []string) echo.MiddlewareFunc {
 			for name, values := range given {
 				switch {
 				case !slices.Contains(taken, name) && !(slices.Contains(taken, metadataQuery) && memberOf(name) != ""):
-					wrong = append(wrong, "query parameter "+answer.Quote(name)+" is not known here")
+					wrong = append(wrong, "query parameter "+answer.Quote(name)+" is not known here"+fault.DidYouMean(name, taken).String())
 				case len(values) > 1:
 					wrong = append(wrong, "query parameter "+strconv.Quote(name)+" is given more than once")
 				}
@@ -202,9 +202,6 @@ func (a *searchQuery) oneOf(name string, words []string) string {
 
 // meantBy says which word was meant: the nearest, or the one that the service has for another of the same meaning.
 func meantBy(given string, words []string) string {
-	if slices.Contains([]string{"dead", "error", "errored"}, given) && slices.Contains(words, "failed") {
-		given = "failed"
-	}
 	return fault.DidYouMean(given, words).String()
 }
 

@@ -62,7 +62,7 @@ func TestDecodeAppNamesAllFaultsAtOnce(t *testing.T) {
 		`/authServices/1/issuer: "acme" is not an absolute URL, as https://example.org/path`,
 		`/authServices/1/name: "g" is the name of service 0 as well`,
 		`/authServices/2/type: "saml" is not one of "google", "oidc"`,
-		`/description: unknown field "description"`,
+		`/description: unknown field "description"; the fields here are appId, authServices, modules, name, notes, settings, signingSecret, sources`,
 		`/modules/1/moduleId: "a" is the id of module 0 as well`,
 		`/modules/1/tokenUrl: "id" is not an absolute URL, as https://example.org/path`,
 		`/modules/2/moduleId: the id "b c" is not an id: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit`,
@@ -94,7 +94,7 @@ func TestFieldsOfAnApp(t *testing.T) {
 		`{"nmae":"x"}`:              `/nmae: unknown field "nmae"; did you mean "name"?`,
 		`{"Name":"x"}`:              `/Name: unknown field "Name"; did you mean "name"?`,
 		`{"moduls":[]}`:             `/moduls: unknown field "moduls"; did you mean "modules"?`,
-		`{"zzzzzz":1}`:              `/zzzzzz: unknown field "zzzzzz"`,
+		`{"zzzzzz":1}`:              `/zzzzzz: unknown field "zzzzzz"; the fields here are appId, authServices, modules, name, notes, settings, signingSecret, sources`,
 		model("openai/gpt-4o-mini"): ``,
 		model("anthropic/claude"):   ``,
 		model("gemini/pro"):         ``,
@@ -305,7 +305,7 @@ func TestAMergePatchNamesItsFaultsWhereTheyStand(t *testing.T) {
 		`{"modules":[{"moduleId":"calendar"}]}`: {
 			{Pointer: "/modules/0/secret", Detail: "is missing"},
 		},
-		`[]`:                      {{Pointer: "", Detail: "is an array, not an object"}},
+		`[]`:                      {{Pointer: "", Detail: "is an array, not an object; its fields are appId, authServices, modules, name, notes, settings, signingSecret, sources"}},
 		`{"name":"a","name":"b"}`: {{Pointer: "/name", Detail: "is given more than once"}},
 	} {
 		_, err := patched(t, whole, patch)

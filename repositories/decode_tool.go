@@ -448,7 +448,7 @@ func (d *decoding) request(r *Request, at string) {
 	case r.Auth == "":
 		r.Auth, r.inferredNone = AuthNone, true
 	case r.Auth != AuthNone && !slices.Contains(ways, r.Auth):
-		d.Add(at+fault.Point(fieldOf[r.Auth]), "is missing: auth is %s", r.Auth)
+		d.Add(at+fault.Point(fieldOf[r.Auth]), "is missing: auth is %s, which needs %s", r.Auth, needs[r.Auth])
 	}
 	if r.Bearer != nil {
 		d.bearer(r.Bearer, at+"/bearer")

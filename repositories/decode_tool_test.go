@@ -98,11 +98,11 @@ func TestRequestAuth(t *testing.T) {
 	const client = `"tokenUrl":"https://id/token","clientId":"c","clientSecret":"s"`
 	toolFaults(t, map[string]string{
 		call(`{"auth":"basic",` + basic + `}`):                                                                              ``,
-		call(`{"auth":"basic"}`):                                                                                            `/request/basic: is missing: auth is basic`,
+		call(`{"auth":"basic"}`):                                                                                            `/request/basic: is missing: auth is basic, which needs a username and a password`,
 		call(`{"auth":"basic","basic":{"username":"u"}}`):                                                                   `/request/basic/password: is missing`,
 		call(`{"auth":"basic","basic":{"username":"u","password":""}}`):                                                     `/request/basic/password: is empty; leave it out, or send *** to keep what is stored`,
 		call(`{"auth":"bearer","bearer":{` + client + `}}`):                                                                 ``,
-		call(`{"auth":"bearer"}`):                                                                                           `/request/bearer: is missing: auth is bearer`,
+		call(`{"auth":"bearer"}`):                                                                                           `/request/bearer: is missing: auth is bearer, which needs a tokenUrl, a clientId and a clientSecret`,
 		call(`{"auth":"bearer","bearer":{"clientId":"c","clientSecret":"s"}}`):                                              `/request/bearer/tokenUrl: is missing`,
 		call(`{"auth":"bearer","bearer":{"tokenUrl":"https://id/","clientId":"c"}}`):                                        `/request/bearer/clientSecret: is missing: client_credentials needs it`,
 		call(`{"auth":"bearer","bearer":{"tokenUrl":"id/token","clientId":"c","clientSecret":"s"}}`):                        `/request/bearer/tokenUrl: "id/token" is not an absolute URL, as https://example.org/path`,
@@ -112,7 +112,7 @@ func TestRequestAuth(t *testing.T) {
 		call(`{"auth":"bearer","bearer":{"clientType":"password","tokenUrl":"https://id/","username":"u"}}`):                `/request/bearer/password: is missing: the password grant needs it`,
 		call(`{"auth":"bearer","bearer":{` + client + `,"scopes":["a b"]}}`):                                                `/request/bearer/scopes/0: "a b" is not a scope: printable ASCII without spaces, quotes and backslashes`,
 		call(`{"auth":"module","moduleId":"m"}`):                                                                            ``,
-		call(`{"auth":"module"}`):                                                                                           `/request/moduleId: is missing: auth is module`,
+		call(`{"auth":"module"}`):                                                                                           `/request/moduleId: is missing: auth is module, which needs one of the app's modules`,
 		call(`{"auth":"none"}`):                                                                                             ``,
 		call(`{"auth":"digest"}`):                                                                                           `/request/auth: "digest" is not one of "none", "basic", "bearer", "module"`,
 		call(`{` + basic + `,"moduleId":"m"}`):                                                                              `/request/auth: is missing, and the credentials of several ways are given; say which is meant: basic, bearer or module`,
@@ -153,8 +153,8 @@ func TestRequestLimits(t *testing.T) {
 		call(`{"timeout":"61s"}`):        `/request/timeout: "61s" is out of range: more than 0 and at most 1m`,
 		call(`{"timeout":"0s"}`):         `/request/timeout: "0s" is out of range: more than 0 and at most 1m`,
 		call(`{"timeout":"-1s"}`):        `/request/timeout: "-1s" is out of range: more than 0 and at most 1m`,
-		call(`{"timeout":"10"}`):         `/request/timeout: "10" is not a duration as "10s"`,
-		call(`{"timeout":10}`):           `/request/timeout: is a number, not a string`,
+		call(`{"timeout":"10"}`):         `/request/timeout: "10" is not a duration as "10s": a number with a unit, of ms, s, m and h`,
+		call(`{"timeout":10}`):           `/request/timeout: is a number, not a string; it is a text, as "10s"`,
 		call(`{"retryFor":"24h"}`):       ``,
 		call(`{"retryFor":"24h1s"}`):     `/request/retryFor: "24h1s" is out of range: more than 0 and at most 24h`,
 		call(`{"retryFor":"0s"}`):        `/request/retryFor: "0s" is out of range: more than 0 and at most 24h`,
@@ -350,7 +350,7 @@ func TestCheckFindsSourcesThatTheAppLacks(t *testing.T) {
 		`/tools/1/source: "api" is of type http; a tool of type postgres-sql needs one of type postgres`,
 		`/tools/3/path: leads to "/search", which is not under "/data/" of the source's baseUrl; end the baseUrl with a slash and begin the path without one`,
 	}, faultsOf(t, r.Check(app)))
-	require.Contains(t, faultsOf(t, r.Check(&repositories.App{}))[0], "it has none at all")
+	require.Contains(t, faultsOf(t, r.Check(&repositories.App{}))[0], "it has none: add one to the sources of the app")
 }
 
 func TestResolveKeepsToTheBase(t *testing.T) {
@@ -394,8 +394,8 @@ func TestHeldToolFields(t *testing.T) {
 		`"settle":"61s"`:                                     `/settle: "61s" is out of range: more than 0 and at most 1m`,
 		`"settle":"0s"`:                                      `/settle: "0s" is out of range: more than 0 and at most 1m`,
 		`"settle":"-1s"`:                                     `/settle: "-1s" is out of range: more than 0 and at most 1m`,
-		`"settle":"soon"`:                                    `/settle: "soon" is not a duration as "800ms"`,
-		`"settle":800`:                                       `/settle: is a number, not a string`,
+		`"settle":"soon"`:                                    `/settle: "soon" is not a duration as "800ms": a number with a unit, of ms, s, m and h`,
+		`"settle":800`:                                       `/settle: is a number, not a string; it is a text, as "800ms"`,
 		`"settle":"2m","cancelOnNext":true`:                  `/settle: "2m" is out of range: more than 0 and at most 1m`,
 		`"setle":"1s"`:                                       `/setle: unknown field "setle"; did you mean "settle"?`,
 		`"cancelOnNext":false`:                               ``,
@@ -403,7 +403,7 @@ func TestHeldToolFields(t *testing.T) {
 		`"confirm":"always"`:                                 ``,
 		`"confirm":"never"`:                                  ``,
 		`"confirm":"allways"`:                                `/confirm: "allways" is not one of "always", "once", "never"; did you mean "always"?`,
-		`"confirm":true`:                                     `/confirm: is a boolean, not a string`,
+		`"confirm":true`:                                     `/confirm: is a boolean, not a string; it is "always", "once" or "never"`,
 		`"dedupe":{"within":"168h"}`:                         ``,
 		`"dedupe":{"within":"169h"}`:                         `/dedupe/within: "169h" is out of range: more than 0 and at most 168h`,
 		`"dedupe":{}`:                                        `/dedupe/within: is missing`,
@@ -484,7 +484,7 @@ func TestFaultsOfAFunctionStandWhereItWasGiven(t *testing.T) {
 	for tool, want := range map[string]string{
 		`{"type":"function"}`:                                                                           `/name: is missing`,
 		`{"type":"function","function":{}}`:                                                             `/function/name: is missing`,
-		`{"name":"t","function":5}`:                                                                     `/function: is a number, not null or an object`,
+		`{"name":"t","function":5}`:                                                                     `/function: is a number, not null or an object; its fields are description, name, parameters, strict`,
 		`{"function":{"name":"a b"}}`:                                                                   `/function/name: name "a b" is no tool name: 1 to 64 of A-Z a-z 0-9 _ -`,
 		`{"function":{"name":5}}`:                                                                       `/function/name: is a number, not a string`,
 		`{"function":{"name":"t","strict":"no"}}`:                                                       `/function/strict: is a string, not a boolean or null`,

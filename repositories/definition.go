@@ -15,6 +15,7 @@ package repositories
 import (
 	_ "embed" // for the schema
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -33,8 +34,13 @@ var definitionSchema []byte
 func DefinitionSchema() json.RawMessage { return slices.Clone(definitionSchema) }
 
 var loadDefinitions = sync.OnceValue(func() *bodies.Definitions {
-	d := bodies.Compile(definitionSchema, formats)
-	d.Quiet, d.Absent, d.Instead = true, true, instead
+	checks, forms := maps.Clone(formats), map[string]string{}
+	for name, of := range durations {
+		checks[name] = upTo(of.most, of.example)
+		forms[name] = fmt.Sprintf("a text, as %q", of.example)
+	}
+	d := bodies.Compile(definitionSchema, checks)
+	d.Quiet, d.Absent, d.Instead, d.Forms = true, true, instead, forms
 	return d
 })
 
@@ -43,8 +49,15 @@ var instead = map[string]string{
 	"customBlockedIpRanges": "which addresses may be reached is the operator's decision (EARSHOT_PRIVATE_URLS)",
 	"allowPrivateNetworks":  "which addresses may be reached is the operator's decision (EARSHOT_PRIVATE_URLS)",
 	"queryExecMode":         "statements are always described by the database and run with bound values",
+	"date":                  dated("date"),
+	"time":                  dated("time"),
+	"datetime":              dated("date-time"),
+	"date-time":             dated("date-time"),
+	"duration":              dated("duration"),
 	"scopesRequired":        "list authentication services in authRequired",
 }
+
+func dated(format string) string { return fmt.Sprintf(`write "type": "string", "format": %q`, format) }
 
 type decoding struct {
 	*bodies.Body

@@ -51,16 +51,11 @@ var formats = map[string]func(string) error{
 	"database":    checkDatabase,
 	"source-type": CheckSourceType,
 	"tool-type":   CheckToolType,
-	"timeout":     upTo(maxTimeout, "10s"),
 	"refresh":     checkRefresh,
 	"tool-pattern": unless(toolPattern.MatchString,
 		"%q is not a pattern of tools' names: 1 to 128 of A-Z a-z 0-9 _ - . : / with * for any letters and ? for one"),
-	"retry-for":     upTo(MostRetryFor, "15m"),
-	"settle":        upTo(maxSettle, "800ms"),
-	"dedupe-within": upTo(maxDedupe, "10m"),
-	"answer-within": upTo(maxAnswer, "30s"),
-	"language":      locale.CheckLanguage,
-	"time-zone":     locale.CheckZone,
+	"language":  locale.CheckLanguage,
+	"time-zone": locale.CheckZone,
 }
 
 // MaxID is how long an id may be, in characters.
@@ -253,11 +248,23 @@ func isAddress(text string) bool {
 	return err == nil
 }
 
+// durations are the formats of durations, which are more than 0.
+var durations = map[string]struct {
+	most    time.Duration
+	example string
+}{
+	"timeout":       {maxTimeout, "10s"},
+	"retry-for":     {MostRetryFor, "15m"},
+	"settle":        {maxSettle, "800ms"},
+	"dedupe-within": {maxDedupe, "10m"},
+	"answer-within": {maxAnswer, "30s"},
+}
+
 func upTo(most time.Duration, example string) func(string) error {
 	return func(text string) error {
 		duration, err := time.ParseDuration(text)
 		if err != nil {
-			return fmt.Errorf("%q is not a duration as %q", fault.Clip(text), example)
+			return fmt.Errorf("%q is not a duration as %q: a number with a unit, of ms, s, m and h", fault.Clip(text), example)
 		}
 		if duration <= 0 || duration > most {
 			return fmt.Errorf("%q is out of range: more than 0 and at most %s", fault.Clip(text), zeroParts.Replace(most.String()))

@@ -25,7 +25,7 @@ func TestMCPSources(t *testing.T) {
 		mcp + `,"refresh":"25h"`:                {`/refresh: "25h" is out of range: more than 0 and at most 24h`},
 		mcp + `,"allow":["a b"]`:                {`/allow/0: "a b" is not a pattern of tools' names: 1 to 128 of A-Z a-z 0-9 _ - . : / with * for any letters and ? for one`},
 		mcp + `,"auth":{}`:                      {`/auth: needs one of basic, bearer and moduleId; a token that never changes stands in headers, as Authorization`},
-		mcp + `,"auth":{"moduleId":"calender"}`: {`/auth/moduleId: the app has no module "calender"; it has none at all`},
+		mcp + `,"auth":{"moduleId":"calender"}`: {`/auth/moduleId: the app has no module "calender"; it has none: add one to the modules of the app`},
 		mcp + `,"auth":{"bearer":{"clientId":"c","tokenUrl":"https://id.example/"}}`:              {`/auth/bearer/clientSecret: is missing: client_credentials needs it`},
 		mcp + `,"headers":{"authorization":"x"},"auth":{"basic":{"username":"u","password":"p"}}`: {`/auth: stands beside the header authorization, which it would replace; give one of them`},
 		`"type":"http","baseUrl":"https://h/","url":"https://h/","allow":["x"],"refresh":"5m"`: {

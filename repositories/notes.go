@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"earshot/repositories/annotations"
 	"earshot/repositories/fault"
 	"earshot/repositories/template"
 )
@@ -60,6 +61,16 @@ func (r *Repository) Notes() fault.List {
 			}
 		}
 
+		if odd := tool.withoutProperties(); odd != "" {
+			notes.Add(at+"/parameters", `is a JSON Schema without "properties": the tool takes no value; write {"type": "object", "properties": {%s: {"type": "string"}}}`, fault.Show(odd))
+		}
+		for j, example := range tool.Examples {
+			read := annotations.Parse(example, func(string, string) (any, bool) { return nil, true })
+			if strings.Contains(read.Text, "](") {
+				notes.Add(at+fault.Point("examples", j), `has "](" and marks nothing with it; a mark is [words](parameter), with both brackets closed`)
+			}
+		}
+
 		// What looks like a parameter in an address and is none may be meant.
 		field, texts, as := "url", []string{pathAndQuery(tool.URL)}, ":name"
 		if tool.Type == ToolHTTP {
@@ -77,6 +88,27 @@ func (r *Repository) Notes() fault.List {
 		}
 	}
 	return notes
+}
+
+// withoutProperties returns the first field of a JSON Schema that says nothing of the tool's values and looks as if it was
+// meant as the name of one; "" if there is none.
+func (t *Tool) withoutProperties() string {
+	var given map[string]any
+	if json.Unmarshal(t.Parameters, &given) != nil || len(t.Params().Names()) > 0 {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if !slices.Contains(schemaWords, name) && !strings.HasPrefix(name, "$") {
+			return name
+		}
+	}
+	return ""
+}
+
+// schemaWords are the keywords of JSON Schema that stand on a schema of no properties.
+var schemaWords = []string{
+	"type", "properties", "additionalProperties", "patternProperties", "propertyNames", "required", "title", "description", "default", "examples",
+	"minProperties", "maxProperties", "allOf", "anyOf", "oneOf", "not", "definitions", "strict",
 }
 
 type openParameter struct {

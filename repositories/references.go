@@ -86,6 +86,9 @@ func (a *App) lacksModule(id string) string {
 	return ""
 }
 
+// lists are the fields of an app that have the things which tools name.
+var lists = map[string]string{"module": "modules", "source": "sources", "authentication service": "authServices"}
+
 // unknownName describes a name that the app does not have, and lists those that it has.
 func unknownName(what, name string, known []string) string {
 	text := fmt.Sprintf("the app has no %s %s", what, fault.Show(name))
@@ -93,7 +96,7 @@ func unknownName(what, name string, known []string) string {
 	case hint != "":
 		return text + hint
 	case len(known) == 0:
-		return text + "; it has none at all"
+		return text + "; it has none: add one to the " + lists[what] + " of the app"
 	default:
 		return text + "; it has " + fault.Clip(fault.OneOf(known))
 	}

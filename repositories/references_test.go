@@ -29,7 +29,7 @@ func TestCheckFindsReferencesThatTheAppLacks(t *testing.T) {
 		`/tools/2/parameters/properties/user/authServices/0/name: the app has no authentication service "other"; it has google`,
 	}, faultsOf(t, r.Check(app)))
 
-	require.Contains(t, faultsOf(t, r.Check(&repositories.App{})), `/tools/0/request/moduleId: the app has no module "calender"; it has none at all`)
+	require.Contains(t, faultsOf(t, r.Check(&repositories.App{})), `/tools/0/request/moduleId: the app has no module "calender"; it has none: add one to the modules of the app`)
 }
 
 func TestCheckPassesWhatTheAppHas(t *testing.T) {

@@ -16,10 +16,19 @@ import (
 var ErrNotFound = errors.New("not found")
 
 // NotFoundError names what is not there. It is ErrNotFound.
-type NotFoundError struct{ Kind, ID string }
+type NotFoundError struct {
+	Kind, ID string
+	Known    []string // ids of the kind that are there, of which the nearest is proposed
+}
 
-// Error names it.
-func (e *NotFoundError) Error() string { return fmt.Sprintf("%s %q: not found", e.Kind, e.ID) }
+// Error names it, and the way on.
+func (e *NotFoundError) Error() string {
+	text := fmt.Sprintf("%s %q: not found%s", e.Kind, e.ID, fault.DidYouMean(e.ID, e.Known))
+	if e.Kind == "app" {
+		text += "; PUT /v1/apps/" + e.ID + " makes it"
+	}
+	return text
+}
 
 // Is makes it ErrNotFound.
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
@@ -119,7 +128,11 @@ func (r *Repository) Without(tool string) (*Repository, error) {
 	next := r.Clone()
 	next.Tools = slices.DeleteFunc(next.Tools, func(t Tool) bool { return t.Name == tool })
 	if len(next.Tools) == len(r.Tools) {
-		return nil, fmt.Errorf("repository %q: %w", r.ID, &NotFoundError{"tool", tool})
+		names := make([]string, len(r.Tools))
+		for i := range r.Tools {
+			names[i] = r.Tools[i].Name
+		}
+		return nil, fmt.Errorf("repository %q: %w", r.ID, &NotFoundError{"tool", tool, names})
 	}
 	next.Generation = ""
 	return next, nil

@@ -112,6 +112,13 @@ func (r *Request) ways() []string {
 	return ways
 }
 
+// needs are the credentials of a way, for an error.
+var needs = map[string]string{
+	AuthBasic:  "a username and a password",
+	AuthBearer: "a tokenUrl, a clientId and a clientSecret",
+	AuthModule: "one of the app's modules",
+}
+
 // fieldOf is the field of a request that has the credentials of a way.
 var fieldOf = map[string]string{AuthBasic: "basic", AuthBearer: "bearer", AuthModule: "moduleId"}
 

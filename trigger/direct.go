@@ -10,6 +10,7 @@ import (
 	"earshot/matcher"
 	"earshot/repositories"
 	"earshot/repositories/exactjson"
+	"earshot/repositories/fault"
 	"earshot/repositories/parameters"
 	"earshot/trigger/ledger"
 	"earshot/trigger/query"
@@ -172,7 +173,13 @@ func (f *Firings) answerFirst(p *planner, direct *Direct) (json.RawMessage, erro
 func (f *Firings) planDirect(direct Direct, in scope.Scope, known knownConflicts) (*planner, error) {
 	candidate, found := in.Find(direct.Name, direct.RepositoryID)
 	if !found {
-		return nil, fmt.Errorf("tool %q: %w", direct.Name, ErrNotInScope)
+		var names []string
+		for _, one := range in.Ranked() {
+			for i := range one.Tools {
+				names = append(names, one.Tools[i].Name)
+			}
+		}
+		return nil, fmt.Errorf("tool %q: %w%s", direct.Name, ErrNotInScope, fault.DidYouMean(direct.Name, names))
 	}
 	tool, err := candidate.Tool.For(direct.Claims)
 	if err != nil {

@@ -8,7 +8,9 @@ import (
 	"math"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -242,12 +244,47 @@ func routed(err error, c echo.Context) error {
 	}
 	switch routing.Code {
 	case http.StatusNotFound:
-		return NewProblem(UnknownPath, "there is nothing at this path; /docs lists what there is")
+		return NewProblem(UnknownPath, "there is nothing at "+Quote(c.Request().URL.Path)+nearestPath(c)+"; /docs lists what there is")
 	case http.StatusMethodNotAllowed:
 		return NewProblem(MethodNotAllowed, Quote(c.Request().Method)+" is not allowed here, but "+c.Response().Header().Get(echo.HeaderAllow))
 	default:
 		return fmt.Errorf("the router failed: %w", err) // it has no other errors
 	}
+}
+
+// nearestPath proposes the route that differs least from the path that was asked for, word by word, with or without
+// /v1 before it.
+func nearestPath(c echo.Context) string {
+	const most = 32 // words of a path, each of which is compared
+	asked := strings.Split(strings.TrimPrefix(c.Request().URL.Path, "/"), "/")
+	if len(asked) > most {
+		return ""
+	}
+	found, least := "", len(asked)+fault.Unlike
+	for _, route := range c.Echo().Routes() {
+		words := strings.Split(strings.TrimPrefix(route.Path, "/"), "/")
+		given, differing := asked, 0
+		if len(words) == len(asked)+1 && words[0] == "v1" {
+			given, differing = slices.Insert(slices.Clone(asked), 0, "v1"), 1
+		}
+		if len(words) != len(given) {
+			continue
+		}
+		for i, word := range words {
+			if strings.HasPrefix(word, ":") && given[i] != "" {
+				words[i] = given[i]
+			} else {
+				differing += fault.Distance(given[i], word)
+			}
+		}
+		if path := strings.Join(words, "/"); differing < least || differing == least && path < found {
+			found, least = path, differing
+		}
+	}
+	if found == "" {
+		return ""
+	}
+	return "; did you mean " + Quote("/"+found) + "?"
 }
 
 // OpenAIError is an error as clients of OpenAI's read it, to be written as JSON.

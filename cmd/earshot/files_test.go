@@ -214,7 +214,7 @@ func TestApplyWritesNothingWhereAnythingIsAtFault(t *testing.T) {
 	w := devInFolder(t)
 	write(t, "tools.yaml", "kind: tool\nname: a\n---\nkind: tool\nname: b\nurl: https://a/\nrequest: {moduleId: m}\n")
 	r := w.run("apply", "-f", "tools.yaml")
-	require.Equal(t, commandResult{1, "", "tools.yaml:7:21: tool \"b\": request/moduleId: the app has no module \"m\"; it has none at all\n"}, r)
+	require.Equal(t, commandResult{1, "", "tools.yaml:7:21: tool \"b\": request/moduleId: the app has no module \"m\"; it has none: add one to the modules of the app\n"}, r)
 	require.Empty(t, w.request("GET", "/v1/apps", "")["items"])
 
 	w.request("PUT", "/v1/apps/clinic", `{"modules":[{"moduleId":"m","secret":"s","tokenUrl":"https://id.example.org/"}]}`)

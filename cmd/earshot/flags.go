@@ -218,7 +218,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	}
 	hint := elsewhere[args[0]]
 	if hint == "" || cmd.HasParent() {
-		hint = fault.DidYouMean(args[0], known).String()
+		hint = cmp.Or(fault.DidYouMean(args[0], known).String(), "; there are "+strings.Join(known, ", "))
 	}
 	return fmt.Errorf("unknown command %q for %q%s (see: %s --help)", fault.Clip(args[0]), cmd.CommandPath(), hint, cmd.CommandPath())
 }

@@ -48,7 +48,7 @@ func TestWhatCountsAsAbsentIsLeftOut(t *testing.T) {
 	require.NoError(t, named.Decode("A", []byte(`{"text":"","id":"","note":"","times":null}`), &into))
 	require.Equal(t, map[string]any{"text": "", "note": ""}, into, "a text that may be empty stays")
 	require.Equal(t, fault.List{
-		{Pointer: "/other", Detail: `unknown field "other"`, Meant: fault.Meant{Code: fault.UnknownField, Allowed: []string{"id", "note", "text", "times"}}},
+		{Pointer: "/other", Detail: `unknown field "other"; the fields here are id, note, text, times`, Meant: fault.Meant{Code: fault.UnknownField, Allowed: []string{"id", "note", "text", "times"}}},
 		{Pointer: "/text", Detail: "null is not a string", Meant: fault.Meant{Code: fault.WrongType}},
 	}, named.Decode("A", []byte(`{"text":null,"times":"","other":null}`), &into))
 }

@@ -75,7 +75,7 @@ func (d *Definitions) ReadMoved(name string, body []byte, move func(tree any) Mo
 	if cut != "" {
 		// What is missing in the containers that were not read to their end may be there.
 		b.faults = slices.DeleteFunc(b.faults, func(f fault.Fault) bool {
-			return f.Detail == "is missing" && strings.HasPrefix(cut, f.Pointer[:strings.LastIndexByte(f.Pointer, '/')+1])
+			return f.Code == fault.Missing && strings.HasPrefix(cut, f.Pointer[:strings.LastIndexByte(f.Pointer, '/')+1])
 		})
 	}
 	if b.faults.Full() || cut != "" {

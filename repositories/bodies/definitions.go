@@ -21,8 +21,10 @@ type Definitions struct {
 	compiled map[string]*jsonschema.Schema
 	// Quiet keeps a value of the wrong type out of its fault: it may be a credential.
 	Quiet bool
-	// Instead names the alternative to a field that is not supported.
+	// Instead names the alternative to a field that is not supported, or to a word that is none of a list.
 	Instead map[string]string
+	// Forms says, by the name of a format, how a value of it is written.
+	Forms map[string]string
 	// Absent says that null, or an empty text that a field cannot have, is the same as leaving the field out.
 	Absent bool
 }
@@ -74,15 +76,25 @@ func (d *Definitions) fault(l schema.Violation, tree any) fault.Fault {
 		meant := fault.DidYouMean(last, d.fields(l.Cause.SchemaURL))
 		meant.Code = fault.UnknownField
 		found = fault.New("", "unknown field %q%s", fault.Clip(last), meant)
+		if meant.Suggestion == "" {
+			found.Detail += listed("the fields here are ", meant.Allowed)
+		}
 	case *finding.Enum:
 		found.Detail = fault.Show(what.Got) + " is not one of " + fault.ShowAll(what.Want) + found.Meant.String()
+		if got, _ := what.Got.(string); d.Instead[got] != "" && found.Suggestion == "" {
+			found.Detail += "; " + d.Instead[got]
+		}
 	case *finding.Type:
 		found.Detail = l.Text(tree)
 		if d.Quiet {
 			found.Detail = "is " + schema.Article(what.Got) + ", not " + schema.Articles(what.Want)
 		}
+		found.Detail += d.wanted(l.Cause.SchemaURL, what.Want)
 	case *finding.Required:
 		found.Detail = "is missing"
+		if found.Allowed = d.words(l.Cause.SchemaURL, "properties", last); len(found.Allowed) > 0 {
+			found.Detail += ": " + quoted(found.Allowed)
+		}
 	case *finding.MinLength:
 		found.Detail = "is empty"
 	case *finding.Format:
@@ -94,9 +106,66 @@ func (d *Definitions) fault(l schema.Violation, tree any) fault.Fault {
 	return found
 }
 
-func (d *Definitions) fields(schemaURL string) []string {
+// wanted says what a value of another type would have to be, if its schema has more to say than the type.
+func (d *Definitions) wanted(schemaURL string, types []string) string {
+	if words := d.words(schemaURL); len(words) > 0 {
+		return "; it is " + quoted(words)
+	}
+	of, _ := d.at(schemaURL).(map[string]any)
+	format, _ := of["format"].(string)
+	switch form := d.Forms[strings.TrimPrefix(format, "earshot-")]; {
+	case form != "":
+		return "; it is " + form
+	case slices.Contains(types, "object"):
+		return listed("its fields are ", d.fields(schemaURL))
+	}
+	return ""
+}
+
+// words returns the texts that the value in a place of the schema may be, of a list its members; none if it may be others.
+func (d *Definitions) words(schemaURL string, more ...string) (words []string) {
+	of, _ := d.at(schemaURL, more...).(map[string]any)
+	if items, is := of["items"].(map[string]any); is {
+		of = items
+	}
+	if ref, is := of["$ref"].(string); is {
+		of, _ = d.at(ref).(map[string]any)
+	}
+	list, _ := of["enum"].([]any)
+	for _, one := range list {
+		if word, is := one.(string); is {
+			words = append(words, word)
+		}
+	}
+	return words
+}
+
+// mostListed is how many fields are listed in a sentence. Programs find all of them in Allowed.
+const mostListed = 12
+
+func listed(intro string, names []string) string {
+	if len(names) == 0 || len(names) > mostListed {
+		return ""
+	}
+	return "; " + intro + strings.Join(names, ", ")
+}
+
+func quoted(words []string) string {
+	list := make([]string, len(words))
+	for i, word := range words {
+		list[i] = fault.Show(word)
+	}
+	return fault.OneOf(list)
+}
+
+// at returns the part of the document that a URL of a schema leads to, and what lies below it.
+func (d *Definitions) at(schemaURL string, below ...string) any {
 	_, fragment, _ := strings.Cut(schemaURL, "#/")
-	properties, _ := schema.ValueAt(d.document, append(strings.Split(fragment, "/"), "properties")).(map[string]any)
+	return schema.ValueAt(d.document, append(strings.Split(fragment, "/"), below...))
+}
+
+func (d *Definitions) fields(schemaURL string) []string {
+	properties, _ := d.at(schemaURL, "properties").(map[string]any)
 	var known []string
 	for name, schema := range properties {
 		if schema != false {

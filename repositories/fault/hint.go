@@ -4,26 +4,74 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agext/levenshtein"
 )
 
-// nearest returns the known word that a misspelt one most likely stands for, or nothing if no word
-// is within half of its length, which a transposition in a short word takes, case aside.
+// synonyms are the words of other products, of models and of languages, with ours for the same.
+var synonyms = map[string]string{
+	"role": "actor", "content": "text", "message": "text", "assistant": "agent", "bot": "agent",
+	"tool": "name", "arguments": "values", "args": "values", "params": "values", "parameters": "values", "input": "values",
+	"enum": "allowedValues", "choices": "allowedValues", "minimum": "minValue", "maximum": "maxValue",
+	"endpoint": "url", "uri": "url", "model": "llm", "events": "types", "dead": "failed", "error": "failed", "errored": "failed",
+}
+
+// Unlike is the distance of two words neither of which is likely to be meant by the other.
+const Unlike = 1000
+
+// mostCompared is how long a word is at most: the cost of a comparison grows with the square of it.
+const mostCompared = 64
+
+// Distance counts the letters that were added, left out or changed from one word to another, case aside. A transposition in
+// a word counts as one. It is Unlike if they are more than half of the given word.
+func Distance(given, known string) int {
+	if len(given) > mostCompared || len(known) > 2*mostCompared {
+		return Unlike
+	}
+	given, known = strings.ToLower(given), strings.ToLower(known)
+	d := levenshtein.Distance(given, known, nil)
+	if d == 2 && len(given) > 2 && letters(given) == letters(known) {
+		d = 1
+	}
+	if d > len(given)/2 {
+		return Unlike
+	}
+	return d
+}
+
+// nearest returns the known word that another most likely stands for, case aside: its synonym; else the word that is
+// within half of its length, or has the same letters; else the word that it is the beginning or the end of.
 func nearest[S ~string](word string, known []S) S {
-	const most = 64 // the cost of a comparison grows with the square of it
-	if len(word) > most {
+	if len(word) > mostCompared {
 		return ""
 	}
-	best, distance := S(""), len(word)/2+1
+	if same := S(synonyms[strings.ToLower(word)]); slices.Contains(known, same) {
+		return same
+	}
+	best, distance := S(""), Unlike
 	for _, candidate := range known {
-		d := levenshtein.Distance(strings.ToLower(word), strings.ToLower(string(candidate)), nil)
+		d := Distance(word, string(candidate))
 		if d < distance || d == distance && best != "" && candidate < best {
 			best, distance = candidate, d
 		}
 	}
+	word = strings.ToLower(word)
+	for _, candidate := range known {
+		whole := strings.ToLower(string(candidate))
+		if best == "" && len(word) > 1 && (strings.HasPrefix(whole, word) || strings.HasSuffix(whole, word)) {
+			best = candidate
+		}
+	}
 	return best
+}
+
+// letters returns the bytes of a word in their order.
+func letters(word string) string {
+	sorted := []byte(word)
+	slices.Sort(sorted)
+	return string(sorted)
 }
 
 // Code says for programs what is wrong with a value. It is never renamed, and never used for another thing.

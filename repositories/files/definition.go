@@ -107,7 +107,7 @@ func (d *Definition) decode(by func(body []byte) error) Faults {
 		mended := false
 		for _, one := range found {
 			here := d.at(one.Pointer)
-			if strings.HasSuffix(one.Detail, ", not a string") && here != nil && here.kind != text && here.kind != null && here.unquoted != "" {
+			if strings.Contains(one.Detail, ", not a string") && here != nil && here.kind != text && here.kind != null && here.unquoted != "" {
 				here.kind, here.text, mended = text, here.unquoted, true
 			}
 		}

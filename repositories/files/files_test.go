@@ -289,7 +289,7 @@ func TestFaultsNameThePlaceAndTheWayOut(t *testing.T) {
 			`t.yaml:9:6: tool "y": url: :dya names no parameter of the tool`, `t.yaml:9:6: tool "y": url: {day} is not filled in: write :day`,
 			`t.yaml:17:7: tool "z": path: {day} is not filled in: write {{.day}}`}},
 		"what holds a trigger back": {"kind: tool\nname: x\nsettle: 800\ncancelOnNext: true\nconfirm: allways\ndedupe:\n  by: [n]\nanswer: {within: 25h}\nurl: https://x/\n", []string{
-			`t.yaml:3:9: tool "x": settle: "800" is not a duration as "800ms"`,
+			`t.yaml:3:9: tool "x": settle: "800" is not a duration as "800ms": a number with a unit, of ms, s, m and h`,
 			`t.yaml:5:10: tool "x": confirm: "allways" is not one of "always", "once", "never"; did you mean "always"?`,
 			`t.yaml:6:1: tool "x": dedupe/within: is missing`,
 			`t.yaml:7:8: tool "x": dedupe/by/0: "n" is no parameter of the tool`,
@@ -337,7 +337,7 @@ func TestWhatToolsReferToMustBeInTheApp(t *testing.T) {
 	set := mustRead(t, "kind: tool\nname: x\nauthRequired: [g, h]\nurl: https://a/\nrequest: {moduleId: m}\n---\nkind: authService\nname: h\ntype: google\nclientId: c\n")
 	require.Equal(t, []string{
 		`t.yaml:3:16: tool "x": authRequired/0: the app has no authentication service "g"; it has h`,
-		`t.yaml:5:21: tool "x": request/moduleId: the app has no module "m"; it has none at all`,
+		`t.yaml:5:21: tool "x": request/moduleId: the app has no module "m"; it has none: add one to the modules of the app`,
 	}, faults(t, set.Check()))
 	require.NoError(t, set.CheckWith([]byte(`{"modules":[{"moduleId":"m","secret":"***","tokenUrl":"https://a/"}],
 	  "authServices":[{"name":"g","type":"google","clientId":"c"},{"name":"h","type":"google","clientId":"c"}]}`)))

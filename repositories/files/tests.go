@@ -301,6 +301,10 @@ func (s *Set) checkTests(c *collector) {
 func (t testCheck) tool(at position, name string) *repositories.Tool {
 	tool := t.tools[name]
 	if tool == nil && t.complete && !t.missing[kindTool+" "+name] {
+		if name == "none" || name == "nothing" {
+			t.fault(at, "there is no tool %q; where no tool is to fire, expect {none: true}", name)
+			return nil
+		}
 		t.fault(at, "there is no tool %q%s", fault.Clip(name), fault.DidYouMean(name, sortedKeys(t.tools)))
 	}
 	return tool

@@ -128,6 +128,9 @@ func readDocument(part chunk, env *environment, faults *Faults) *node {
 		}
 		asWritten := environment{masked: env.masked}
 		message, _ = asWritten.fillMasked(fault.Clip(message), faults)
+		if strings.Contains(message, "'\t'") {
+			message += "; YAML is indented with spaces, not with tabs"
+		}
 		faults.add(at, "malformed YAML: %s", message)
 		return nil
 	}

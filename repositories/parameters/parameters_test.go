@@ -299,7 +299,7 @@ func TestDefinitionsThatCanNeverBeSatisfiedAreRefused(t *testing.T) {
 		"items with a value":            {`"type":"array","items":{"type":"string","value":"x"}`, `/items/value: is for parameters, not for the items of one`},
 		"items that are ignored":        {`"type":"array","items":{"type":"string","ignore":true}`, `/items/ignore: is for parameters, not for the items of one`},
 		"maxValue on a boolean":         {`"type":"boolean","maxValue":1`, `/maxValue: is for numbers, and the type is boolean`},
-		"unknown escape":                {`"type":"string","escape":"brackets"`, `/escape: "brackets" is not one of "single-quotes", "double-quotes", "backticks", "square-brackets"`},
+		"unknown escape":                {`"type":"string","escape":"brackets"`, `/escape: "brackets" is not one of "single-quotes", "double-quotes", "backticks", "square-brackets"; did you mean "square-brackets"?`},
 		"misspelt escape":               {`"type":"string","escape":"backtick"`, `/escape: "backtick" is not one of "single-quotes", "double-quotes", "backticks", "square-brackets"; did you mean "backticks"?`},
 		"escape on a number":            {`"type":"integer","escape":"backticks"`, `/escape: is for strings, and the type is integer`},
 		"items missing":                 {`"type":"array"`, `/items: is missing: an array says what its members are`},
@@ -323,7 +323,7 @@ func TestDefinitionsThatCanNeverBeSatisfiedAreRefused(t *testing.T) {
 		"value and claim":               {`"type":"string","value":"x","authServices":[{"name":"g","field":"sub"}]`, `/value: stands against authServices: the value comes from one or the other`},
 		"claim without field":           {`"type":"string","authServices":[{"name":"g"}]`, `/authServices/0/field: is missing`},
 		"unknown field":                 {`"type":"string","allowedValue":["a"]`, `/allowedValue: unknown field "allowedValue"; did you mean "allowedValues"?`},
-		"type missing":                  {`"description":"x"`, `/type: is missing`},
+		"type missing":                  {`"description":"x"`, `/type: is missing: "string", "number", "integer", "float", "boolean", "object", "array" or "map"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, faults := decoded(t, `{"name":"t","schema":[{"parameter":"p",`+c.fields+`}]}`)

@@ -235,9 +235,12 @@ func (r *repositoryRecords) NextRepository(ctx context.Context, asked Repository
 
 // Repository returns a repository, or repositories.ErrNotFound.
 func (r *repositoryRecords) Repository(ctx context.Context, scope repositories.Scope, id string) (*repositories.Repository, error) {
-	stored, err := r.db.HGet(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID), id).Result()
+	key := keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)
+	stored, err := r.db.HGet(ctx, key, id).Result()
 	if errors.Is(err, redis.Nil) {
-		return nil, &repositories.NotFoundError{Kind: "repository", ID: id}
+		known, _ := r.db.HKeys(ctx, key).Result() // for the hint alone
+		slices.Sort(known)
+		return nil, &repositories.NotFoundError{Kind: "repository", ID: id, Known: known}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("repository %q: %w", id, keyspace.Unavailable(err))
