@@ -54,7 +54,7 @@ func TestOtherPreferencesAreNotApplied(t *testing.T) {
 func TestAMessageBodyNamesAllItsFaultsAtOnce(t *testing.T) {
 	const badID = "must be 1 to 128 printable characters without spaces"
 	cases := map[string]map[string]string{
-		`{}`: {"/actor": "is missing", "/text": "is missing"},
+		`{}`: {"/actor": `is missing: "user" or "agent"`, "/text": "is missing"},
 		`{"txt":"hi","actor":1}`: {
 			"/actor": `1 is not one of "user", "agent"`, "/text": "is missing", "/txt": `unknown field "txt"; did you mean "text"?`},
 		`{"actor":"usr","text":" \n","messageId":"a b"}`: {

@@ -370,7 +370,7 @@ func unclear(err error) error {
 	if !errors.Is(err, erasure.ErrStreams) {
 		return err
 	}
-	return answer.NewProblem(answer.EventsUnavailable, "NATS does not let the events of the session be read or removed now; send the request again: it goes on where it broke off").
+	return answer.NewProblem(answer.EventsUnavailable, "NATS does not let the events of the session be read or removed now; send the request again: it continues where it stopped").
 		With("Retry-After", answer.Soon).Because(err)
 }
 

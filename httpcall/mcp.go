@@ -196,7 +196,7 @@ func (c *Caller) Offered(ctx context.Context, app *repositories.App, name string
 	}
 	tools, notes = source.Offered(listed, app.Settings.Limits.MostTools())
 	if more {
-		notes = append(notes, "the list of source "+source.Name+" goes on without end: what is behind its first tools is left out")
+		notes = append(notes, "the list of source "+source.Name+" does not end: only its first tools are used")
 	}
 	return tools, notes, nil
 }

@@ -415,5 +415,5 @@ func TestAServerIsAskedForItsTools(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, tools, 200)
 	require.Contains(t, notes[0], "x-mcp-header")
-	require.Contains(t, notes[len(notes)-1], "goes on without end")
+	require.Contains(t, notes[len(notes)-1], "does not end")
 }

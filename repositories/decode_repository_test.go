@@ -253,7 +253,7 @@ func TestABodyCostsLittleWhateverIsWrongWithIt(t *testing.T) {
 			listed, more := faults.Listed()
 			require.LessOrEqual(t, len(listed), 100)
 			if more > 0 {
-				require.Contains(t, err.Error(), fmt.Sprintf("; and there are %d more faults", more))
+				require.Contains(t, err.Error(), fmt.Sprintf("; and there are %d more errors", more))
 			}
 			require.Less(t, cost, uint64(200<<20), "%d MiB", cost>>20)
 		})

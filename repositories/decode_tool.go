@@ -431,7 +431,7 @@ func (d *decoding) answered(t *Tool, at string) {
 		}
 	}
 	if len(beside) > 0 {
-		d.Add(at, "is given beside %s: whoever subscribes answers, and nothing is called; leave out either (request.timeout may stay: it is how long a message waits)", strings.Join(beside, ", "))
+		d.Add(at, "is given beside %s: a subscriber answers, and nothing is called; leave out either (request.timeout may stay: it is how long a message waits)", strings.Join(beside, ", "))
 	}
 }
 

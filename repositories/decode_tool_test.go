@@ -387,7 +387,7 @@ func TestResolveKeepsToTheBase(t *testing.T) {
 
 func TestHeldToolFields(t *testing.T) {
 	const order = `"schema":[{"parameter":"order_id","type":"string"},{"parameter":"amount","type":"number"}],`
-	const beside = ": whoever subscribes answers, and nothing is called; leave out either (request.timeout may stay: it is how long a message waits)"
+	const beside = ": a subscriber answers, and nothing is called; leave out either (request.timeout may stay: it is how long a message waits)"
 	toolFaults(t, map[string]string{
 		`"settle":"800ms"`:                                   ``,
 		`"settle":"60s","cancelOnNext":true`:                 ``,

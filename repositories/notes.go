@@ -56,7 +56,7 @@ func (r *Repository) Notes() fault.List {
 		if tool.RunsStatement() && json.Unmarshal(tool.TemplateParameters, &pasted) == nil {
 			for j := range pasted {
 				if pasted[j].open() {
-					notes.Add(at+fault.Point("templateParameters", j), "has neither allowedValues nor escape: any text becomes a part of the statement, so that whoever sets off the tool can make it another one")
+					notes.Add(at+fault.Point("templateParameters", j), "has neither allowedValues nor escape: any text becomes a part of the statement, so that anyone who fires the tool can turn it into another one")
 				}
 			}
 		}

@@ -66,7 +66,7 @@ type ValuesError struct {
 
 // Error names the tool and its first fault.
 func (e *ValuesError) Error() string {
-	return fmt.Sprintf("the values for tool %q are at fault: %s %s", e.Name, e.Faults[0].Parameter, e.Faults[0].Detail)
+	return fmt.Sprintf("the values for tool %q are not valid: %s %s", e.Name, e.Faults[0].Parameter, e.Faults[0].Detail)
 }
 
 // OwnID is the id of a trigger for which the holder of a session's token chose an id: that one, with

@@ -44,10 +44,10 @@ func TestEveryVerdictSaysWhy(t *testing.T) {
 			text, why string
 			verdicts  map[string]string
 		}{
-			{"a; lacks", "Fired plain/a; rejected plain/lacks for its values.", map[string]string{"a": "fired: The model called it", "lacks": "rejected: Its values do not do: day is required."}},
+			{"a; lacks", "Fired plain/a; rejected plain/lacks for its values.", map[string]string{"a": "fired: The model called it", "lacks": "rejected: Its values are not valid: day is required."}},
 			{"a; d", "Fired only/d.", map[string]string{"a": "dropped: Repository only is exclusive", "d": "fired: "}},
 			{"b; c", "Fired one/b.", map[string]string{"b": "fired: ", "c": "dropped: Repository one fires once, and its tool b came first."}},
-			{"lacks", "Nothing fired: plain/lacks was called for, and its values do not do.", map[string]string{"lacks": "rejected: "}},
+			{"lacks", "Nothing fired: plain/lacks was called for, and its values are not valid.", map[string]string{"lacks": "rejected: "}},
 			{"hello", "Nothing fired: no tool was called for.", map[string]string{}},
 		} {
 			answer := w.Say("", say.text)

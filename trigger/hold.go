@@ -220,7 +220,7 @@ var (
 	// ErrDelivered means that there is nothing to try again.
 	ErrDelivered = errors.New("is delivered: nothing of it has failed, so there is nothing to try again")
 	// ErrOwes means that the record of a trigger is still needed.
-	ErrOwes = errors.New("still owes something; cancel it, or remove it when it is delivered or has failed")
+	ErrOwes = errors.New("still has something pending; cancel it, or remove it when it is delivered or has failed")
 )
 
 // Retry makes the failed effects of a trigger due again, or its call if that waits for its next attempt. It fails with

@@ -180,7 +180,7 @@ func (a *acting) take(response *http.Response) (retry bool, err error) {
 	}
 	text, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer))
 	if err != nil || !isObject(bytes.TrimSpace(text)) {
-		return false, a.broken(unreachable(errors.New("the model refused to go on: " + response.Status)))
+		return false, a.broken(unreachable(errors.New("the model refused to continue: " + response.Status)))
 	}
 	return false, a.write(a.r.form.fault(bytes.ReplaceAll(text, []byte{'\n'}, []byte{' '})))
 }

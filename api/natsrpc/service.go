@@ -121,7 +121,7 @@ func New(o Options) *Service {
 		o.Now = time.Now
 	}
 	refused := prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "earshot_ingress_refused_total", Help: "Requests over NATS that were refused, because a reply may not go to the subject that they name.",
+		Name: "earshot_ingress_refused_total", Help: "Requests over NATS that were refused because their reply subject is not allowed.",
 	})
 	if o.Metrics != nil {
 		o.Metrics.MustRegister(refused)

@@ -33,7 +33,7 @@ func TestAFloodOfATokenIsRefusedUnread(t *testing.T) {
 		posts("s1", token).Problem(429, "sessionMessagesPerMinute is reached")
 	}
 	unread := func() apitest.Answer { return w.Post(apitest.MessagesPath, "no JSON at all", token) }
-	unread().Problem(429, "this session goes on although its limits are reached")
+	unread().Problem(429, "this session keeps sending although its limits are reached")
 	require.Equal(t, "1", unread().Header.Get("Retry-After"))
 
 	w.Call("GET", apitest.MessagesPath, "", "Authorization: Bearer "+token).Is(200, "")
@@ -41,7 +41,7 @@ func TestAFloodOfATokenIsRefusedUnread(t *testing.T) {
 	posts("s1", apitest.AdminKey).Problem(429, "sessionMessagesPerMinute is reached")
 
 	w.Call("PATCH", "/v1/apps/clinic", `{"settings":{"limits":{"sessionMessagesPerMinute":100}}}`).Is(200, "")
-	unread().Problem(429, "this session goes on")
+	unread().Problem(429, "this session keeps sending")
 	now = now.Add(time.Second)
 	posts("s1", token).Is(200, "")
 }

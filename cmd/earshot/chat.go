@@ -26,11 +26,11 @@ func newChat(env environment) *cobra.Command {
 	c := &chat{client: &client.Client{}, env: env}
 	cmd := &cobra.Command{
 		Use:   "chat [MESSAGE]",
-		Short: "Talk to an app in the terminal, and see what it sets off",
-		Long: "Post what you type as messages of a session, and show what each sets off, with which\n" +
-			"values, and where that stands; or why nothing fired. /why says more of the last, /help\n" +
-			"lists what else there is. With a MESSAGE it posts that one and ends.\n\n" +
-			"The app is that of the key; --app names it for the admin, who has several.",
+		Short: "Chat with an app in the terminal, and see what it fires",
+		Long: "Post what you type as messages of a session. It shows what each message fired, with which values\n" +
+			"and in which state, or why nothing fired. /why explains the last message, /help lists the other\n" +
+			"commands. With a MESSAGE it posts that one and ends.\n\n" +
+			"The app is that of the key. An admin names it with --app.",
 		Example: "  earshot chat\n  earshot chat 'I want an appointment' --session s1 --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
@@ -62,9 +62,9 @@ func newChat(env environment) *cobra.Command {
 		},
 	}
 	settings{cmd.Flags()}.service(c.client)
-	cmd.Flags().StringVar(&c.appID, "app", "", "`ID` of the app; not needed where the key is of one, or there is only one")
-	cmd.Flags().StringVar(&c.sessionID, "session", "", "`ID` of the session; a new one where none is given")
-	cmd.Flags().BoolVar(&c.json, "json", false, "print each answer of the service as a line of JSON")
+	cmd.Flags().StringVar(&c.appID, "app", "", "`ID` of the app; not needed with an app's key, or if there is only one app")
+	cmd.Flags().StringVar(&c.sessionID, "session", "", "`ID` of the session; default: a new one")
+	cmd.Flags().BoolVar(&c.json, "json", false, "print each answer as a line of JSON")
 	return cmd
 }
 

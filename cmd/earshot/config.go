@@ -99,92 +99,92 @@ func (c *config) register(flags *pflag.FlagSet) {
 		s.secretKeys(c)
 	})
 	s.group("Redis", func(s settings) {
-		s.credential(&c.RedisURL, "redis-url", "REDIS_URL", "`URL` of Redis: redis://user:password@host:port/db, or rediss:// with TLS. Several hosts with commas between them are a Redis Cluster. redis+sentinel://hosts/master/db is the master of that name behind sentinels; ?sentinel_password= is their own password")
+		s.credential(&c.RedisURL, "redis-url", "REDIS_URL", "`URL` of Redis: redis://user:password@host:port/db, or rediss:// with TLS. Several comma-separated hosts are a Redis Cluster. redis+sentinel://hosts/master/db is the master of that name behind sentinels; ?sentinel_password= is their own password")
 		s.tls("Redis", &c.RedisTLS)
-		s.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis that may lose what it has accepted, instead of a warning. Such a Redis has no append-only file, replicas without min-replicas-to-write, or settings that cannot be read")
-		s.number(&c.RedisReplicas.Count, "redis-wait", "EARSHOT_REDIS_WAIT", 0, "replicas of Redis that must have a message, and its decision, before it is answered; else the answer is a 503")
+		s.BoolVar(&c.StrictRedis, "strict-redis", false, "refuse a Redis that may lose what it has accepted, instead of a warning. It has no append-only file, replicas without min-replicas-to-write, or settings that cannot be read")
+		s.number(&c.RedisReplicas.Count, "redis-wait", "EARSHOT_REDIS_WAIT", 0, "Redis replicas that must have a message and its decision before it is answered; else the answer is 503")
 		s.duration(&c.RedisReplicas.Timeout, "redis-wait-timeout", "EARSHOT_REDIS_WAIT_TIMEOUT", redisdb.DefaultReplicaWait, "how long to wait for these replicas")
 	})
 	s.group("NATS", c.registerNATS)
 	s.group("Models", c.registerModels)
 	s.group("Calls and sources", func(s settings) {
-		s.text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call, and that databases may be at: deny, allow, or CIDRs with commas between them")
-		s.text(&c.SQLiteDir, "sqlite-dir", "EARSHOT_SQLITE_DIR", "", "`FOLDER` in which the files of sqlite sources must be. Without it there are no such sources")
+		s.text(&c.PrivateURLs, "private-urls", "EARSHOT_PRIVATE_URLS", "deny", "private addresses that tools may call and databases may have: deny, allow, or comma-separated CIDRs")
+		s.text(&c.SQLiteDir, "sqlite-dir", "EARSHOT_SQLITE_DIR", "", "`FOLDER` of the files of sqlite sources. Without it there are no such sources")
 	})
 	s.group("Retention", c.registerRetention)
 	s.group("Limits", func(s settings) {
-		s.number(&c.MaxTurns, "max-turns", "EARSHOT_MAX_TURNS", 512, "messages and direct triggers in progress on this replica at once. One app has at most half, so that a flood of one leaves room for the others; beyond that it is answered 503 with Retry-After")
+		s.number(&c.MaxTurns, "max-turns", "EARSHOT_MAX_TURNS", 512, "messages and direct triggers in progress on this replica at once. One app has at most half; further ones are answered 503 with Retry-After")
 		s.number(&c.MaxRequests, "max-requests", "EARSHOT_MAX_REQUESTS", 64, "other requests in progress at once, each up to some megabytes. One app has at most half")
-		s.number(&c.MaxWaiting, "max-waiting", "EARSHOT_MAX_WAITING", 2000, "requests of either kind that wait for a place, up to 10s. One app has at most half; further requests are answered 503 with Retry-After")
+		s.number(&c.MaxWaiting, "max-waiting", "EARSHOT_MAX_WAITING", 2000, "requests of either kind that wait, up to 10s. One app has at most half; further ones are answered 503 with Retry-After")
 	})
 	s.group("Logs and metrics", func(s settings) {
 		s.text(&c.LogLevel, "log-level", "EARSHOT_LOG_LEVEL", "info", "debug, info, warn or error")
-		s.text(&c.LogFormat, "log-format", "EARSHOT_LOG_FORMAT", "json", "json or text: a line of the log as JSON, or as words with name=value")
+		s.text(&c.LogFormat, "log-format", "EARSHOT_LOG_FORMAT", "json", "json or text (words with name=value)")
 		s.BoolVar(&c.LogTexts, "log-texts", false, "write the texts of messages to the log")
 		s.named("log-texts", "EARSHOT_LOG_TEXTS")
-		s.number(&c.MetricsApps, "metrics-apps", "EARSHOT_METRICS_APPS", 0, "apps that metrics name, at most 10,000: the first that use anything on a replica. All others are counted as (other). 0: no metric is by app. /metrics asks for no key, and who reaches it reads the names")
+		s.number(&c.MetricsApps, "metrics-apps", "EARSHOT_METRICS_APPS", 0, "apps that metrics name, at most 10,000: the first that use a replica. All others count as (other). 0: no metric is by app. /metrics needs no key and shows the names")
 	})
 	s.group("SERMAS", func(s settings) {
 		s.value(&c.SERMAS, "sermas", "EARSHOT_SERMAS", "serve the clients of SERMAS, at /api and /mqtt: on or off")
-		s.duration(&c.SERMASTTL, "sermas-token-ttl", "EARSHOT_SERMAS_TOKEN_TTL", sermas.DefaultTokenTTL, "how long the tokens of clients of SERMAS are valid, 35s to 576h (24 days). A client renews its token 30s before the end")
+		s.duration(&c.SERMASTTL, "sermas-token-ttl", "EARSHOT_SERMAS_TOKEN_TTL", sermas.DefaultTokenTTL, "how long tokens of SERMAS's clients are valid, 35s to 576h (24 days). A client renews its token 30s before the end")
 	})
 }
 
 func (c *config) registerAddress(s settings) {
 	s.text(&c.Addr, "addr", "EARSHOT_ADDR", "127.0.0.1:8080", "address to listen on")
-	s.text(&c.TLSCert, "tls-cert", "EARSHOT_TLS_CERT", "", "`FILE` with the certificate, and those up to its root, to serve HTTPS with. One that is renewed on disk is served within 10s")
+	s.text(&c.TLSCert, "tls-cert", "EARSHOT_TLS_CERT", "", "`FILE` with the certificate for HTTPS, and its chain. A renewed file is served within 10s")
 	s.text(&c.TLSKey, "tls-key", "EARSHOT_TLS_KEY", "", "`FILE` with the private key of the certificate")
-	s.text(&c.Proxies, "trusted-proxies", "EARSHOT_TRUSTED_PROXIES", "", "`ADDRESSES` or CIDRs, with commas between them, of proxies whose X-Forwarded-For names the client. Behind a proxy without it, all clients share one address, and its pauses after wrong credentials")
-	s.duration(&c.Drain, "drain", "EARSHOT_DRAIN", defaultDrain, "how long a replica continues after SIGTERM, with /readyz at 503 and each connection closed after its answer. A load balancer then sends requests elsewhere before they are refused: choose somewhat more than it takes to notice. 0s, Ctrl-C and a second signal end it at once")
+	s.text(&c.Proxies, "trusted-proxies", "EARSHOT_TRUSTED_PROXIES", "", "comma-separated `ADDRESSES` or CIDRs of proxies whose X-Forwarded-For names the client. Without it, all clients behind a proxy share one address, and its pauses after wrong credentials")
+	s.duration(&c.Drain, "drain", "EARSHOT_DRAIN", defaultDrain, "how long a replica continues after SIGTERM, with /readyz at 503 and each connection closed after its answer. Choose more than a load balancer takes to notice. 0s, Ctrl-C and a second signal end it at once")
 }
 
 func (c *config) registerNATS(s settings) {
-	s.credential(&c.NATSURL, "nats-url", "NATS_URL", "`URL` of NATS with JetStream: nats://user:password@host:port, tls:// with TLS, ws:// or wss:// over WebSocket. Several servers of a cluster have commas between them")
+	s.credential(&c.NATSURL, "nats-url", "NATS_URL", "`URL` of NATS with JetStream: nats://user:password@host:port, tls:// with TLS, ws:// or wss:// over WebSocket. Separate the servers of a cluster with commas")
 	s.login(&c.NATSLogin)
-	s.IntVar(&c.NATSReplicas, "nats-replicas", 0, "servers of a NATS cluster that hold the stream; 0 leaves it as it is")
+	s.IntVar(&c.NATSReplicas, "nats-replicas", 0, "servers of a NATS cluster that hold the stream; 0 keeps the present number")
 	s.duration(&c.StreamMaxAge, "stream-max-age", "EARSHOT_STREAM_MAX_AGE", emitter.DefaultMaxAge, "how long the stream keeps events")
 	c.StreamMax = defaultStreamSize
 	s.value(&c.StreamMax, "stream-max-bytes", "EARSHOT_STREAM_MAX_BYTES", "`SIZE` of the stream, as in 4GiB, 512MiB or a number of bytes. A full stream refuses events, which stay pending until there is room")
-	s.value(&c.NATSIngress, "nats-ingress", "EARSHOT_NATS_INGRESS", "on or keys: take requests over NATS as well, on earshot.v1.>. With keys each request needs a key of its app. With on, who may publish there has the rights of the admin")
-	s.text(&c.NATSReplies, "nats-replies", "EARSHOT_NATS_REPLIES", natsrpc.DefaultReplies, "`PREFIXES`, with commas between them, of the subjects that replies to these requests may go to. It is for clients that have an inbox prefix of their own; > is any that is not the service's own")
+	s.value(&c.NATSIngress, "nats-ingress", "EARSHOT_NATS_INGRESS", "on or keys: also take requests over NATS, on earshot.v1.>. With keys each request needs a key of its app. With on, anyone who may publish there has the admin's rights")
+	s.text(&c.NATSReplies, "nats-replies", "EARSHOT_NATS_REPLIES", natsrpc.DefaultReplies, "comma-separated `PREFIXES` of subjects for replies to these requests, for clients with their own inbox prefix. > is any subject but the service's own")
 }
 
 func (c *config) registerRetention(s settings) {
 	s.duration(&c.SessionTTL, "session-ttl", "EARSHOT_SESSION_TTL", 24*time.Hour, "idle time after which a session and its repositories expire")
-	s.number(&c.Retention.Messages, "session-messages", "EARSHOT_SESSION_MESSAGES", store.DefaultSessionMessages, "messages of a session that stay in its history, the newest. Older ones leave it, and their ids are forgotten")
-	s.duration(&c.Retention.Done, "retention", "EARSHOT_RETENTION", store.DefaultRetention, "how long records of triggers are kept that have delivered everything. A triggerId is known for as long")
-	s.duration(&c.Retention.Dead, "dead-retention", "EARSHOT_DEAD_RETENTION", store.DefaultDeadRetention, "how long records of triggers are kept that have failed, with what can be tried again")
-	s.duration(&c.Retention.Explain, "explain-retention", "EARSHOT_EXPLAIN_RETENTION", store.DefaultExplain, "how long it is kept why a message was decided as it was")
-	s.Float64Var(&c.ExplainShare, "explain-share", 1, "`SHARE`, from 0 to 1, of the messages for which that is kept although all that they called for has fired and nobody asked why. It is always kept for a message that fired nothing, or of which something was rejected or dropped")
+	s.number(&c.Retention.Messages, "session-messages", "EARSHOT_SESSION_MESSAGES", store.DefaultSessionMessages, "newest messages that stay in the history of a session. Older ones and their ids are forgotten")
+	s.duration(&c.Retention.Done, "retention", "EARSHOT_RETENTION", store.DefaultRetention, "how long records of triggers that have delivered everything are kept. A triggerId is known for as long")
+	s.duration(&c.Retention.Dead, "dead-retention", "EARSHOT_DEAD_RETENTION", store.DefaultDeadRetention, "how long records of failed triggers are kept, with what can be retried")
+	s.duration(&c.Retention.Explain, "explain-retention", "EARSHOT_EXPLAIN_RETENTION", store.DefaultExplain, "how long explanations of messages are kept")
+	s.Float64Var(&c.ExplainShare, "explain-share", 1, "`SHARE` of messages that keep an explanation, 0 to 1, if all their calls fired and nobody asked why. Other messages always keep one")
 	s.named("explain-share", "EARSHOT_EXPLAIN_SHARE")
-	s.number(&c.Audit.Entries, "audit-entries", "EARSHOT_AUDIT_ENTRIES", audit.DefaultEntries, "entries of an app's audit list that are kept, the newest")
-	s.duration(&c.Audit.Retention, "audit-retention", "EARSHOT_AUDIT_RETENTION", audit.DefaultRetention, "how long the entries of an audit list are kept; the default is 400 days")
+	s.number(&c.Audit.Entries, "audit-entries", "EARSHOT_AUDIT_ENTRIES", audit.DefaultEntries, "newest entries of an app's audit list that are kept")
+	s.duration(&c.Audit.Retention, "audit-retention", "EARSHOT_AUDIT_RETENTION", audit.DefaultRetention, "how long entries of an audit list are kept; the default is 400 days")
 }
 
 func (c *config) registerModels(s settings) {
 	s.credential(&c.OpenAIKey, "openai-api-key", "OPENAI_API_KEY", "`KEY` of the LLM. Without a key and a base URL the rule-based matcher decides")
 	s.text(&c.OpenAIBaseURL, "openai-base-url", "OPENAI_BASE_URL", "", "`URL` of any OpenAI-compatible endpoint, up to its version")
-	s.text(&c.OpenAIModel, "openai-model", "OPENAI_MODEL", llm.DefaultModel, "model, where the settings of an app name none")
-	s.text(&c.Embedding.Model, "openai-embedding-model", "OPENAI_EMBEDDING_MODEL", "", "model that ranks tools by what texts mean, beside their words, as text-embedding-3-small. It ranks where a model is offered some of many tools, and where tools are searched. Without it none does")
-	s.text(&c.Embedding.BaseURL, "openai-embedding-base-url", "OPENAI_EMBEDDING_BASE_URL", "", "`URL` of its endpoint, where it is not that of OPENAI_BASE_URL")
-	s.credential(&c.Embedding.Key, "openai-embedding-api-key", "OPENAI_EMBEDDING_API_KEY", "`KEY` of its endpoint. OPENAI_API_KEY goes to no other endpoint than that of the LLM")
+	s.text(&c.OpenAIModel, "openai-model", "OPENAI_MODEL", llm.DefaultModel, "model if the settings of an app name none")
+	s.text(&c.Embedding.Model, "openai-embedding-model", "OPENAI_EMBEDDING_MODEL", "", "model that ranks tools by meaning beside their words, as text-embedding-3-small. It ranks when a model is offered some of many tools, and in searches for tools")
+	s.text(&c.Embedding.BaseURL, "openai-embedding-base-url", "OPENAI_EMBEDDING_BASE_URL", "", "`URL` of its endpoint, if it is not OPENAI_BASE_URL")
+	s.credential(&c.Embedding.Key, "openai-embedding-api-key", "OPENAI_EMBEDDING_API_KEY", "`KEY` of its endpoint. OPENAI_API_KEY goes to the endpoint of the LLM only")
 	for _, one := range []struct {
 		into *llm.Config
 		name string
 		also string
 	}{
 		{&c.Anthropic, "Anthropic", ""},
-		{&c.Gemini, "Gemini", ". One that ends in /projects/P/locations/L is Vertex AI's, which takes Google's default credentials where there is no key"},
+		{&c.Gemini, "Gemini", ". One that ends in /projects/P/locations/L is Vertex AI's, and takes Google's default credentials without a key"},
 		{&c.Cohere, "Cohere", ""},
 	} {
 		flag, env := strings.ToLower(one.name), strings.ToUpper(one.name)
-		s.credential(&one.into.Key, flag+"-api-key", env+"_API_KEY", "`KEY` for "+one.name+"'s own API, which is the default LLM where OpenAI is not configured")
+		s.credential(&one.into.Key, flag+"-api-key", env+"_API_KEY", "`KEY` for "+one.name+"'s own API, the default LLM if OpenAI is not configured")
 		s.text(&one.into.BaseURL, flag+"-base-url", env+"_BASE_URL", "", "`URL` of "+one.name+"'s own API at another address"+one.also)
-		s.text(&one.into.Model, flag+"-model", env+"_MODEL", "", "model of "+one.name+", where the settings of an app name none. Without it a small one")
+		s.text(&one.into.Model, flag+"-model", env+"_MODEL", "", "model of "+one.name+" if the settings of an app name none; default: a small one")
 	}
-	s.duration(&c.LLMTimeout, "llm-timeout", "EARSHOT_LLM_TIMEOUT", llm.DefaultTimeout, "time for one LLM request, with the search for tools that it asks for")
+	s.duration(&c.LLMTimeout, "llm-timeout", "EARSHOT_LLM_TIMEOUT", llm.DefaultTimeout, "time for one LLM request, including its search for tools")
 	s.number(&c.History, "history", "EARSHOT_HISTORY", llm.DefaultHistory, "messages of history that the matcher sees")
-	s.StringSliceVar(&c.RelayHeaders, "relay-headers", nil, "further `HEADERS`, with commas between them, that pass both ways between clients of the endpoint for chats and the model's host. A * at the end stands for any rest, as in X-Gateway-*")
+	s.StringSliceVar(&c.RelayHeaders, "relay-headers", nil, "comma-separated `HEADERS` that also pass both ways between chat clients and the model's host. A * at the end stands for any rest, as in X-Gateway-*")
 	s.named("relay-headers", "EARSHOT_RELAY_HEADERS")
 }
 

@@ -34,13 +34,13 @@ func newDev(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dev",
 		Short: "Run everything in one process, for a first look and development",
-		Long: "Run Earshot with an embedded NATS server and an embedded store, on loopback only and\n" +
-			"without keys. What it holds is gone at the end. It shows what happens: each message,\n" +
-			"what was decided of it, its events and its calls. Faults go to standard error.\n\n" +
-			"An EARSHOT_ADMIN_KEY that is given is asked for. The Redis of a REDIS_URL is served with one,\n" +
-			"or with --no-keys. Credentials in it need the same EARSHOT_SECRET_KEY at every start.\n\n" +
-			"With -f it loads files at start and again whenever they change; see: earshot apply --help.\n\n" +
-			"Pages that this machine serves, as at http://localhost:5173, may call it from a browser.\n" +
+		Long: "Run Earshot with an embedded NATS server and an embedded store, on loopback only and without\n" +
+			"keys. Its data is gone when it ends. It shows each message, the decision, events and calls.\n" +
+			"Errors go to standard error.\n\n" +
+			"If EARSHOT_ADMIN_KEY is given, requests need it. With REDIS_URL, give it or --no-keys.\n" +
+			"Credentials in that Redis need the same EARSHOT_SECRET_KEY at every start.\n\n" +
+			"With -f it loads files at start and whenever they change; see: earshot apply --help.\n\n" +
+			"Pages from this machine, as from http://localhost:5173, may call it from a browser.\n" +
 			"A page of another origin needs settings.allowedOrigins of the app.",
 		Example: "  earshot dev --demo\n  earshot dev -f tools.yaml",
 		Args:    cobra.NoArgs,
@@ -82,10 +82,10 @@ func newDev(env environment) *cobra.Command {
 		cmd.Flags().Lookup(name).Usage += "; " + more
 	}
 	d.source.register(cmd.Flags())
-	cmd.Flags().BoolVar(&d.noKeys, "no-keys", false, "ask for no key, though one is given or REDIS_URL names a Redis of others")
-	cmd.Flags().IntVar(&d.natsPort, "nats-port", embedded.NATSPort, "`port` of the embedded NATS server; 0 is any that is free. Where the default is taken another is used")
-	cmd.Flags().BoolVar(&d.demo, "demo", false, "register a small app, say something to it, and show what happens")
-	cmd.Flags().BoolVar(&d.json, "json", false, "log what happens as lines of JSON on standard error; where there is no terminal, that is so anyway, from the level warn on")
+	cmd.Flags().BoolVar(&d.noKeys, "no-keys", false, "require no key, even if one is given or REDIS_URL is set")
+	cmd.Flags().IntVar(&d.natsPort, "nats-port", embedded.NATSPort, "`port` of the embedded NATS server, 0 for any free one; if the default is taken, another is used")
+	cmd.Flags().BoolVar(&d.demo, "demo", false, "register a small app, post messages to it, and show what happens")
+	cmd.Flags().BoolVar(&d.json, "json", false, "log as lines of JSON on standard error; the default without a terminal, from level warn on")
 	return cmd
 }
 

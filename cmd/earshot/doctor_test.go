@@ -118,7 +118,7 @@ func TestDoctorSaysWhatToChangeInRedis(t *testing.T) {
 	delete(w.env, "NATS_URL")
 	checks, code := w.examined()
 	require.Equal(t, 1, code)
-	require.Equal(t, looked{Server: "redis", Check: "eviction", State: stateFail, Found: "allkeys-lru", Change: "its maxmemory-policy is allkeys-lru, under which it drops what is owed; set it to noeviction"}, checks["redis eviction"])
+	require.Equal(t, looked{Server: "redis", Check: "eviction", State: stateFail, Found: "allkeys-lru", Change: "its maxmemory-policy is allkeys-lru, under which it drops what is pending; set it to noeviction"}, checks["redis eviction"])
 	for check, change := range map[string]string{
 		"append-only file": "set appendonly yes and appendfsync always", "appendfsync": "set appendfsync always", "timeout": "set timeout 0", "busy-reply-threshold": "set busy-reply-threshold 5000", "maxmemory": "set maxmemory",
 	} {

@@ -36,13 +36,13 @@ func newEval(env environment) *cobra.Command {
 	e := &evaluation{env: env}
 	cmd := &cobra.Command{
 		Use:   "eval FILE|DIR...",
-		Short: "Run tests of tools: conversations with what they set off",
-		Long: "Run the tests in files (kind: test, and SERMAS's tests/*.yaml) against the files' tools, by\n" +
-			"the matcher that a service with the same settings has: the words alone, or a model\n" +
-			"where one is configured. With --server the tools of a service, by dry runs. No tool is\n" +
-			"ever called. Prints what failed, and precision, recall and values of each tool.\n" +
-			"With --examples the tools' own examples are the tests: each has to fire its tool.\n" +
-			"Exits with 0, and with 1 where a test has failed or a message could not be decided.",
+		Short: "Run tests of tools: conversations and what they should fire",
+		Long: "Run the tests in files (kind: test, and SERMAS's tests/*.yaml) against the tools in files. The\n" +
+			"matcher is that of a service with the same settings: rule-based, or a model if one is configured.\n" +
+			"With --server it tests the tools of a service by dry runs. No tool is ever called. It prints what\n" +
+			"failed, and precision, recall and values of each tool. With --examples the tools' own examples\n" +
+			"are the tests: each must fire its tool. Exits with 1 if a test fails or a message could not be\n" +
+			"decided.",
 		Example: "  earshot eval tools.yaml\n  earshot eval ./clinic --json\n  earshot eval ./clinic --examples",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := e.given(args); err != nil && !(e.examples && e.service.Server != "") {
@@ -53,14 +53,14 @@ func newEval(env environment) *cobra.Command {
 	}
 	flags := cmd.Flags()
 	e.sourceFlags.register(flags)
-	flags.StringVar(&e.service.Server, "server", "", "`URL` of a service whose tools are tested, by dry runs, in place of the files'")
-	settings{flags}.credential(&e.service.Key, "key", keyVariables, "bearer `KEY` for it, of an app or the admin's")
-	flags.BoolVar(&e.examples, "examples", false, "try the examples of the tools in place of tests: each has to fire its own tool")
-	flags.BoolVar(&e.json, "json", false, "print the report as JSON, which --compare reads")
-	flags.StringVar(&e.junit, "junit", "", "write the report to a `FILE` as JUnit's XML as well, a case for each test")
-	flags.StringVar(&e.record, "record", "", "keep what the model answers in a `FILE`, without credentials")
-	flags.StringVar(&e.replay, "replay", "", "take the model's answers from such a `FILE`: no key is needed, and what is not in it is a failure")
-	flags.StringVar(&e.compare, "compare", "", "name what got worse since the run whose --json is in a `FILE`")
+	flags.StringVar(&e.service.Server, "server", "", "`URL` of a service whose tools are tested by dry runs, instead of the files'")
+	settings{flags}.credential(&e.service.Key, "key", keyVariables, "bearer `KEY` for it: the admin's or an app's")
+	flags.BoolVar(&e.examples, "examples", false, "test the tools' own examples instead of tests: each must fire its tool")
+	flags.BoolVar(&e.json, "json", false, "print the report as JSON, for --compare")
+	flags.StringVar(&e.junit, "junit", "", "also write the report to a `FILE` as JUnit XML, a case for each test")
+	flags.StringVar(&e.record, "record", "", "write the model's answers to a `FILE`, without credentials")
+	flags.StringVar(&e.replay, "replay", "", "take the model's answers from such a `FILE`: no key is needed, and a missing answer is a failure")
+	flags.StringVar(&e.compare, "compare", "", "list what got worse since the run whose --json is in a `FILE`")
 	e.config.registerModels(settings{flags})
 	return cmd
 }
@@ -84,7 +84,7 @@ func (e *evaluation) run(cmd *cobra.Command) error {
 		e.tests = !e.examples
 		set, err = e.read(e.env)
 		if err = set.All(err); err == nil && e.tests && len(set.Tests) == 0 {
-			err = errors.New("the files have no test: add documents of kind: test, with what is said and what it should set off (chat: [{user: …}, {expect: {tool: …}}])")
+			err = errors.New("the files have no test: add documents of kind: test, with what is said and what it should fire (chat: [{user: …}, {expect: {tool: …}}])")
 		}
 		if err != nil {
 			return err

@@ -32,9 +32,9 @@ func newValidate(env environment) *cobra.Command {
 		Use:         "validate FILE|DIR...",
 		Annotations: offline,
 		Short:       "Check files without a service",
-		Long: "Read files as apply does, and print every fault of every file as file:line:column: text.\n" +
-			"Nothing is connected to. Notes name examples that do not fire their tool without a model.\n" +
-			"Exits with 0, and with 1 where there is a fault.",
+		Long: "Read files as apply does, and print every error as file:line:column: text. It connects to\n" +
+			"nothing. Notes name examples that do not fire their tool without a model. Exits with 1 if there\n" +
+			"is an error.",
 		Example: "  earshot validate tools.yaml",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := source.given(args); err != nil {
@@ -72,12 +72,11 @@ func newMigrate(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "migrate FILE|DIR...",
 		Annotations: offline,
-		Short:       "Bring files of older forms to the newest",
-		Long: "Rewrite Toolbox files of older forms: flat documents with singular kinds, toolsets as\n" +
-			"groups. What a file was is kept beside it as FILE.bak. Comments, layout and ${NAME}\n" +
-			"stay. Files of the newest form and those of SERMAS are not touched; neither is one\n" +
-			"with a fault, and then the exit code is 1. What comes on standard input goes to\n" +
-			"standard output.",
+		Short:       "Convert files of older forms to the newest",
+		Long: "Convert Toolbox files of older forms: flat documents with singular kinds, toolsets as groups.\n" +
+			"The old file is kept as FILE.bak. Comments, layout and ${NAME} stay. Files of the newest form\n" +
+			"and those of SERMAS are not changed. A file with an error is not changed either, and the exit\n" +
+			"code is 1. Standard input is converted to standard output.",
 		Example: "  earshot migrate tools.yaml --dry-run",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := source.given(args); err != nil {
@@ -171,12 +170,12 @@ func newApply(env environment) *cobra.Command {
 	var dryRun, prune, exitCode bool
 	cmd := &cobra.Command{
 		Use:   "apply FILE|DIR...",
-		Short: "Bring a running service to what files define",
-		Long: "Compare files with what a service has, print the plan, and carry it out. A second run\n" +
-			"changes nothing. What the files do not mention stays, unless --prune is given.\n\n" +
-			"The app is the one that the files name (kind: app, or the appId of a SERMAS app), else\n" +
-			"--app, else the name of the folder of the first file. It is created where it is missing.\n\n" +
-			"Exits with 0, with 1 at a fault, and with --dry-run --exit-code with 2 where something\nwould change.",
+		Short: "Apply files to a running service",
+		Long: "Compare files with a service, print the plan, and carry it out. A second run changes nothing.\n" +
+			"What the files do not mention stays, unless --prune is given.\n\n" +
+			"The app is the one that the files name (kind: app, or the appId of a SERMAS app). Else it is\n" +
+			"--app, else the name of the first file's folder. It is created if it does not exist.\n\n" +
+			"Exits with 0, with 1 after an error, and with 2 if --dry-run --exit-code finds a change.",
 		Example: "  earshot apply tools.yaml --app clinic\n  earshot apply ./clinic --dry-run --exit-code",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if exitCode && !dryRun {
@@ -215,8 +214,8 @@ func newApply(env environment) *cobra.Command {
 	source.register(cmd.Flags())
 	settings{cmd.Flags()}.service(remote)
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the plan and change nothing")
-	cmd.Flags().BoolVar(&prune, "prune", false, "remove the app's repositories, modules, sources and services that the files do not have")
-	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "with --dry-run: exit with 2 where something would change")
+	cmd.Flags().BoolVar(&prune, "prune", false, "remove the app's repositories, modules, sources and services that are not in the files")
+	cmd.Flags().BoolVar(&exitCode, "exit-code", false, "with --dry-run: exit with 2 if something would change")
 	return cmd
 }
 

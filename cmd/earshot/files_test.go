@@ -608,7 +608,7 @@ examples: [show what is mine]
   line 9: "I want an appointment"
     expected book
     came     book without day (silent)
-    why      Nothing fired: default/book was called for, and its values do not do.
+    why      Nothing fired: default/book was called for, and its values are not valid.
 `, r.out[:strings.Index(r.out, "FAIL book: I cannot")])
 	require.Contains(t, r.out, "3 of 7 tests passed; of 7 messages with an expectation 3 came out right, 0 had a wrong effect, 4 had none\n")
 	require.Contains(t, fileContent(t, "report.xml"), `<testcase name="book: book me for Monday" classname="clinic.yaml"></testcase>`)

@@ -101,7 +101,7 @@ func (s settings) value(into pflag.Value, name, env, usage string) {
 
 func (s settings) service(c *client.Client) {
 	s.text(&c.Server, "server", "EARSHOT_URL", "http://127.0.0.1:8080", "`URL` of the service")
-	s.credential(&c.Key, "key", keyVariables, "bearer `KEY`, of an app or the admin's")
+	s.credential(&c.Key, "key", keyVariables, "bearer `KEY`: the admin's or an app's")
 }
 
 const keyVariables = "EARSHOT_KEY, else EARSHOT_ADMIN_KEY"
@@ -114,7 +114,7 @@ func (s settings) redis(c *config) {
 
 func (s settings) secretKeys(c *config) {
 	s.credential(&c.SecretKey, "secret-key", "EARSHOT_SECRET_KEY", "`KEY` that encrypts stored credentials, 32 bytes in base64")
-	s.credential(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` of before a rotation: it opens what it has encrypted, until earshot reseal has run")
+	s.credential(&c.OldSecretKey, "secret-key-old", "EARSHOT_SECRET_KEY_OLD", "`KEY` before a rotation: it decrypts what it has encrypted, until earshot reseal has run")
 }
 
 func (s settings) tls(of string, into *certfiles.Files) {
@@ -123,16 +123,16 @@ func (s settings) tls(of string, into *certfiles.Files) {
 		into  *string
 		usage string
 	}{
-		{"ca", &into.CA, "`FILE` in PEM with the authorities that must have signed the certificates of " + of + ". Without it those of the system are trusted"},
-		{"cert", &into.Cert, "`FILE` in PEM with the certificate, and those up to its root, that is shown to " + of},
-		{"key", &into.Key, "`FILE` in PEM with the private key of that certificate"},
+		{"ca", &into.CA, "PEM `FILE` with the certificate authorities to trust for " + of + "; default: those of the system"},
+		{"cert", &into.Cert, "PEM `FILE` with the client certificate for " + of + ", and its chain"},
+		{"key", &into.Key, "PEM `FILE` with the private key of that certificate"},
 	} {
 		s.text(one.into, strings.ToLower(of)+"-"+one.file+"-file", strings.ToUpper(of+"_"+one.file)+"_FILE", "", one.usage)
 	}
 }
 
 func (s settings) login(into *emitter.Login) {
-	s.text(&into.Creds, "nats-creds-file", "NATS_CREDS_FILE", "", "`FILE` with the credentials of a user of NATS, as nsc writes it, or with the seed of an nkey")
+	s.text(&into.Creds, "nats-creds-file", "NATS_CREDS_FILE", "", "`FILE` with the credentials of a NATS user, as nsc writes it, or with an nkey seed")
 	s.tls("NATS", &into.TLS)
 }
 
@@ -282,13 +282,13 @@ type sourceFlags struct {
 
 func (s *sourceFlags) register(flags *pflag.FlagSet) {
 	s.registerFiles(flags)
-	flags.BoolVar(&s.skip, "skip-unsupported", false, "leave out sources and tools of types that are not served, and tools that need such a source, with a note each")
-	flags.Func("prebuilt", "`postgres`, mysql or sqlite: tools for the database that POSTGRES_HOST, MYSQL_HOST or SQLITE_DATABASE and the variables beside it name, as Toolbox's --prebuilt; may be given more than once", s.add(files.Prebuilt))
-	flags.StringVar(&s.appID, "app", "", "`ID` of the app, where the files do not name it; else the name of their folder")
+	flags.BoolVar(&s.skip, "skip-unsupported", false, "skip sources and tools of unsupported types, and tools that need such a source, with a note each")
+	flags.Func("prebuilt", "`postgres`, mysql or sqlite: tools for a database, as Toolbox's --prebuilt. POSTGRES_HOST, MYSQL_HOST or SQLITE_DATABASE, and the variables beside it, name the database; may be repeated", s.add(files.Prebuilt))
+	flags.StringVar(&s.appID, "app", "", "`ID` of the app if the files name none; default: the name of their folder")
 }
 
 func (s *sourceFlags) registerFiles(flags *pflag.FlagSet) {
-	flags.FuncP("file", "f", "`FILE` or folder, - for standard input; may be given more than once", s.add(""))
+	flags.FuncP("file", "f", "`FILE` or folder, - for standard input; may be repeated", s.add(""))
 }
 
 // add returns what adds a path, in the order of the command line.

@@ -28,10 +28,10 @@ func newSchema(env environment) *cobra.Command {
 		Use:         "schema",
 		Annotations: offline,
 		Short:       "Print the JSON Schema of files, for editors",
-		Long: "Print the JSON Schema (draft 2020-12) of the documents that files hold, of all kinds. An editor\n" +
-			"that knows the YAML language server completes and checks a file by it whose first line is\n" +
-			"# yaml-language-server: $schema=" + files.SchemaFile + ", as migrate and import write it; the file\n" +
-			"stands beside. What takes more than one document to see, only validate finds.",
+		Long: "Print the JSON Schema (draft 2020-12) of all kinds of documents in files. An editor with the YAML\n" +
+			"language server uses it to complete and check a file whose first line is\n" +
+			"# yaml-language-server: $schema=" + files.SchemaFile + ". The commands migrate and import write this\n" +
+			"line. Keep the schema beside the file. Only validate checks rules across documents.",
 		Example: "  earshot schema > " + files.SchemaFile,
 		Args:    cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
@@ -46,11 +46,11 @@ func newHealth(env environment) *cobra.Command {
 	var timeout time.Duration
 	cmd := &cobra.Command{
 		Use:   "health",
-		Short: "Ask whether a service is ready",
-		Long: "Ask /readyz of a service, as health checks of containers do: exits with 0 where it is\n" +
-			"ready, and with 1 and a line that says why where it is not. A shard of a Redis Cluster that\n" +
-			"is away is named behind \"ready\". It needs no key. Without --server it asks the replica that\n" +
-			"EARSHOT_ADDR has listening on this machine, over HTTPS where EARSHOT_TLS_CERT is set.",
+		Short: "Check whether a service is ready",
+		Long: "Ask /readyz of a service, as a container's health check does. Exits with 0 if it is ready, else\n" +
+			"with 1 and a line that says why. A shard of a Redis Cluster that is down is named after \"ready\".\n" +
+			"No key is needed. Without --server it asks the replica on this machine at EARSHOT_ADDR, over\n" +
+			"HTTPS if EARSHOT_TLS_CERT is set.",
 		Example: "  earshot health\n  earshot health --server https://earshot.example",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) (err error) {
@@ -90,10 +90,10 @@ func newHealth(env environment) *cobra.Command {
 		},
 	}
 	set := settings{cmd.Flags()}
-	set.text(&server, "server", "EARSHOT_URL", "", "`URL` of the service; the replica of this machine where it is missing")
-	set.text(&addr, "addr", "EARSHOT_ADDR", "127.0.0.1:8080", "what the replica of this machine listens on")
-	set.text(&cert, "tls-cert", "EARSHOT_TLS_CERT", "", "`FILE` with its certificate, where it serves HTTPS")
-	set.DurationVar(&timeout, "timeout", healthTimeout, "how long its answer is waited for")
+	set.text(&server, "server", "EARSHOT_URL", "", "`URL` of the service; default: the replica on this machine")
+	set.text(&addr, "addr", "EARSHOT_ADDR", "127.0.0.1:8080", "address of the replica on this machine")
+	set.text(&cert, "tls-cert", "EARSHOT_TLS_CERT", "", "`FILE` with its certificate, if it serves HTTPS")
+	set.DurationVar(&timeout, "timeout", healthTimeout, "how long to wait for its answer")
 	return cmd
 }
 
@@ -131,9 +131,9 @@ func newVersion() *cobra.Command {
 		Use:         "version",
 		Annotations: offline,
 		Short:       "Print the version",
-		Long: "Print the version of this program, the commit that it was built from and when that was made,\n" +
-			"the version of Go and the platform. The same version is in /openapi.json, in the header\n" +
-			"ce-earshotversion of events, in the User-Agent of calls, and in the metric earshot_build_info.",
+		Long: "Print the version, commit and build time of this program, the version of Go and the platform.\n" +
+			"The same version is in /openapi.json, in the header ce-earshotversion of events, in the\n" +
+			"User-Agent of calls, and in the metric earshot_build_info.",
 		Example: "  earshot version\n  earshot version --json",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -15,7 +15,7 @@ import (
 func newImport(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "import",
-		Short:   "Make files of what others describe",
+		Short:   "Make files from descriptions of other systems",
 		Example: "  earshot import",
 		Args:    knownCommand,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -35,15 +35,14 @@ func newImportOpenAPI(env environment) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:         "openapi FILE",
 		Annotations: offline,
-		Short:       "Make tools of the operations of an OpenAPI document",
-		Long: "Read an OpenAPI document, version 3.0 to 3.2, as YAML or JSON, and write a file for apply:\n" +
-			"a source with the address of the API, a tool for each operation, and a repository of them.\n" +
-			"Credentials are variables such as ${CRM_TOKEN}, which are named at the end. Each operation\n" +
-			"sends those of its own security; where they differ, there is a source for each. What cannot\n" +
-			"be carried over is said in notes. Nothing is fetched, and no other document is read than\n" +
-			"overlays, which change what the document says without editing it.\n" +
-			"x-earshot-FIELD at an operation, or at its path, sets a field of the tool: x-earshot-confirm: always.\n" +
-			"Exits with 1 where the document has a fault. - is standard input.",
+		Short:       "Make tools from the operations of an OpenAPI document",
+		Long: "Read an OpenAPI document, version 3.0 to 3.2, as YAML or JSON, and write a file for apply. The file\n" +
+			"has a source with the address of the API, a tool for each operation, and a repository of the\n" +
+			"tools. Credentials become variables such as ${CRM_TOKEN}, which it lists at the end. Operations\n" +
+			"with different credentials get a source each. Notes say what could not be converted. Nothing is\n" +
+			"fetched, and only overlays are read beside the document.\n\n" +
+			"x-earshot-FIELD on an operation or its path sets a field of the tool, as in\n" +
+			"x-earshot-confirm: always. Exits with 1 if the document has an error. - is standard input.",
 		Example: "  earshot import openapi petstore.yaml -o petstore.earshot.yaml",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -61,14 +60,14 @@ func newImportOpenAPI(env environment) *cobra.Command {
 			return o.write(made, env)
 		},
 	}
-	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` that is written; standard output where it is missing")
-	cmd.Flags().BoolVar(&o.force, "force", false, "write over a file that is there")
-	cmd.Flags().BoolVar(&o.merge, "merge", false, "keep what was edited in the file of an earlier import, and bring the rest to what the document says now")
-	cmd.Flags().StringVar(&o.Name, "name", "", "`ID` of the source and of the repository; made of the document's title where it is missing")
-	cmd.Flags().StringArrayVar(&o.Paths, "path", nil, "how the `PATH`s begin of which operations are taken, as /pets; may be repeated, all without it")
-	cmd.Flags().StringArrayVar(&o.Overlays, "overlay", nil, "`FILE` of an OpenAPI Overlay, version 1.0 or 1.1, that changes the document first; may be repeated, in their order")
-	cmd.Flags().BoolVar(&o.ConfirmWrites, "confirm-writes", false, "have each tool ask first that is no GET, where the document does not set x-earshot-confirm")
-	cmd.Flags().StringVar(&o.BaseURL, "base-url", "", "`URL` of the API; the document's first server where it is missing")
+	cmd.Flags().StringVarP(&o.output, "output", "o", "", "`FILE` to write; default: standard output")
+	cmd.Flags().BoolVar(&o.force, "force", false, "overwrite an existing file")
+	cmd.Flags().BoolVar(&o.merge, "merge", false, "keep edits in the file of an earlier import, and update the rest from the document")
+	cmd.Flags().StringVar(&o.Name, "name", "", "`ID` of the source and the repository; default: made from the document's title")
+	cmd.Flags().StringArrayVar(&o.Paths, "path", nil, "take only operations whose path begins with `PATH`, as /pets; may be repeated")
+	cmd.Flags().StringArrayVar(&o.Overlays, "overlay", nil, "`FILE` of an OpenAPI Overlay, version 1.0 or 1.1, to apply first; may be repeated, in order")
+	cmd.Flags().BoolVar(&o.ConfirmWrites, "confirm-writes", false, "make each tool that is not a GET ask first, unless the document sets x-earshot-confirm")
+	cmd.Flags().StringVar(&o.BaseURL, "base-url", "", "`URL` of the API; default: the document's first server")
 	return cmd
 }
 

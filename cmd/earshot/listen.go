@@ -24,11 +24,11 @@ func newListen(env environment) *cobra.Command {
 	l := &subscriber{env: env, client: &client.Client{}}
 	cmd := &cobra.Command{
 		Use:   "listen [SUBJECT]",
-		Short: "Show the events as they come",
-		Long: "Show events of the stream EARSHOT, one on a line: all of them, or those of a SUBJECT in\n" +
-			"the form of NATS, where * stands for one word and > for all that follow. It shows what\n" +
-			"comes from now on; --since begins earlier. --json shows all that is in them.\n\n" +
-			"Without --nats-url it asks the service, which tells where the server of earshot dev is.",
+		Short: "Show events as they arrive",
+		Long: "Show events of the stream EARSHOT, one a line: all of them, or those of a SUBJECT. As in NATS,\n" +
+			"* stands for one word of a SUBJECT and > for all that follow. It shows new events; --since\n" +
+			"starts earlier. --json shows all fields.\n\n" +
+			"Without --nats-url it asks the service where the NATS server of earshot dev is.",
 		Example: "  earshot listen\n  earshot listen 'tool.trigger.>' --since 1h --json",
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -37,11 +37,11 @@ func newListen(env environment) *cobra.Command {
 	}
 	flags := settings{cmd.Flags()}
 	flags.service(l.client)
-	flags.credential(&l.url, "nats-url", "NATS_URL", "`URL` of the NATS server; that of earshot dev where none is given")
+	flags.credential(&l.url, "nats-url", "NATS_URL", "`URL` of the NATS server; default: that of earshot dev")
 	flags.login(&l.login)
-	flags.StringVar(&l.since, "since", "", "`TIME` to begin at: so long ago, as 10m, or 2026-12-01T09:00:00Z")
-	flags.BoolVar(&l.json, "json", false, "print each event as a line of JSON, with all that is in it")
-	flags.IntVar(&l.count, "count", 0, "end after `N` events; 0 goes on until it is stopped")
+	flags.StringVar(&l.since, "since", "", "`TIME` to start at: so long ago, as 10m, or 2026-12-01T09:00:00Z")
+	flags.BoolVar(&l.json, "json", false, "print each event as a line of JSON, with all fields")
+	flags.IntVar(&l.count, "count", 0, "end after `N` events; 0: do not end")
 	return cmd
 }
 

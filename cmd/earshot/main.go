@@ -112,9 +112,10 @@ var offline = map[string]string{"offline": "yes"}
 
 func newRoot(env environment) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "earshot",
-		Short:         "Set off tools from what is said in a chat",
-		Long:          "Earshot finds out which registered tool a chat message calls for, takes the tool's\nvalues out of the conversation, and sets it off: an event on NATS, an authenticated\nHTTP call.",
+		Use:   "earshot",
+		Short: "Fire tools from what users say in a chat",
+		Long: "Earshot finds the registered tool that a chat message calls for, and takes the tool's values\n" +
+			"from the conversation. Then it fires the tool: an event on NATS, an authenticated HTTP call.",
 		Example:       "  earshot dev --demo",
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -34,7 +34,7 @@ func newLLMMetrics() *llmMetrics {
 			Name: "earshot_llm_seconds", Help: "Time of one request to a model.", Buckets: prometheus.ExponentialBuckets(0.01, 2, 12),
 		}),
 		tokens: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "earshot_llm_tokens_total", Help: "Tokens that the model has counted. The kinds are prompt, completion and cached; cached tokens are among those of prompt.",
+			Name: "earshot_llm_tokens_total", Help: "Tokens that the model counted, by kind. Cached tokens are part of prompt.",
 		}, []string{"kind"}),
 	}
 	for _, kind := range []string{"prompt", "cached", "completion"} {

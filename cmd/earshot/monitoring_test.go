@@ -278,7 +278,7 @@ func TestSchemaIsWhatEditorsRead(t *testing.T) {
 	require.Empty(t, got.err)
 	require.JSONEq(t, string(files.Schema()), got.out)
 	require.Contains(t, got.out, "https://json-schema.org/draft/2020-12/schema")
-	require.Contains(t, got.out, "What a user's words can set off.")
+	require.Contains(t, got.out, "A tool that a user's words can fire.")
 }
 
 func TestHealthSaysInOneLineWhyItIsNotKnown(t *testing.T) {

@@ -201,7 +201,7 @@ func TestRedisOfAnotherSecretKeyIsRefused(t *testing.T) {
 		for _, step := range []string{"by its mark", "without one, by what it holds"} {
 			w.env["EARSHOT_SECRET_KEY"] = secretKeyOf("b")
 			fault := w.refused()
-			require.Contains(t, fault, "was sealed with another secret key", step)
+			require.Contains(t, fault, "were encrypted with another secret key", step)
 			require.Contains(t, fault, "EARSHOT_SECRET_KEY (--secret-key)")
 			require.Contains(t, fault, "EARSHOT_SECRET_KEY_OLD (--secret-key-old)")
 			require.NotContains(t, fault, secretKeyOf("a"))
@@ -227,7 +227,7 @@ func TestTheSecretKeyIsChangedReplicaByReplica(t *testing.T) {
 	require.Zero(t, old.stop())
 
 	w.env["EARSHOT_SECRET_KEY"], w.env["EARSHOT_SECRET_KEY_OLD"] = secretKeyOf("a"), ""
-	require.Contains(t, w.refused(), "was sealed with another secret key", "nobody starts with the old one any more")
+	require.Contains(t, w.refused(), "were encrypted with another secret key", "nobody starts with the old one any more")
 	w.env["EARSHOT_SECRET_KEY"] = secretKeyOf("b")
 	require.Zero(t, w.serve().stop())
 }
@@ -239,7 +239,7 @@ func TestRedisThatBecomesAnothersIsNotReady(t *testing.T) {
 	require.Zero(t, other.serve().stop())
 	theirs := other.client().HGetAll(t.Context(), marksKey).Val()
 	require.NoError(t, w.client().HSet(t.Context(), marksKey, theirs).Err(), "as a restored snapshot does")
-	require.Contains(t, w.call(http.StatusServiceUnavailable, "GET", "/readyz", "").Body, "redis holds what another secret key has sealed")
+	require.Contains(t, w.call(http.StatusServiceUnavailable, "GET", "/readyz", "").Body, "redis holds credentials that were encrypted with another secret key")
 }
 
 func TestDevWithAMadeUpKeySaysWhatItNeedsTheSecondTime(t *testing.T) {

@@ -45,12 +45,16 @@ func cell(text string) string {
 func TestReferenceOfCommandsIsUpToDate(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("# Commands\n\nAll commands of `earshot`, with their flags. " + generated)
+	serves := newServe(environment{out: &strings.Builder{}}).Flags()
 	var write func(cmd *cobra.Command)
 	write = func(cmd *cobra.Command) {
 		if cmd.Name() == "help" || cmd.Name() == "completion" || !cmd.IsAvailableCommand() && cmd.HasParent() {
 			return
 		}
-		fmt.Fprintf(&text, "\n## %s\n\n%s.\n\n%s\n", cmd.CommandPath(), cmd.Short, prose(cmd.Long))
+		fmt.Fprintf(&text, "\n## %s\n\n%s.\n", cmd.CommandPath(), cmd.Short)
+		if cmd.Long != "" {
+			fmt.Fprintf(&text, "\n%s\n", prose(cmd.Long))
+		}
 		if cmd.Runnable() {
 			fmt.Fprintf(&text, "\n```text\n%s\n```\n", cmd.UseLine())
 		}
@@ -58,16 +62,23 @@ func TestReferenceOfCommandsIsUpToDate(t *testing.T) {
 			fmt.Fprintf(&text, "\n```text\n%s\n```\n", unindented(cmd.Example))
 		}
 		headings, groups := byGroup(cmd.LocalFlags())
-		var rows []string
+		var rows, shared []string
 		if own := groups[""]; own != nil {
 			own.VisitAll(func(flag *pflag.Flag) {
-				if flag.Name != "help" {
-					rows = append(rows, fmt.Sprintf("| %s | %s | %s |\n", flagName(flag), cell(meaning(flag)+variables(flag)), cmp.Or(fallback(flag), "none")))
+				switch setting := serves.Lookup(flag.Name); {
+				case flag.Name == "help":
+				case setting != nil && len(flag.Annotations[envAnnotation]) > 0 && flag.DefValue == setting.DefValue:
+					shared = append(shared, flagName(flag))
+				default:
+					rows = append(rows, fmt.Sprintf("| %s | %s | %s |\n", flagName(flag), cell(marked(meaning(flag)))+variables(flag), cmp.Or(fallback(flag), "none")))
 				}
 			})
 		}
 		if rows != nil {
 			text.WriteString("\n| flag | meaning | default |\n| --- | --- | --- |\n" + strings.Join(rows, ""))
+		}
+		if shared != nil {
+			text.WriteString("\nThese are [settings](settings.md) of the service, which the command takes as well: " + strings.Join(shared, ", ") + ".\n")
 		}
 		if slices.ContainsFunc(headings, func(heading string) bool { return heading != "" }) {
 			text.WriteString("\nThe other flags are its [settings](settings.md).\n")
@@ -86,9 +97,9 @@ func TestReferenceOfSettingsIsUpToDate(t *testing.T) {
 	env := environment{out: &strings.Builder{}}
 	serve, dev := newServe(env).Flags(), newDev(env).Flags()
 	var text strings.Builder
-	text.WriteString("# Settings\n\nWhat `earshot serve` and `earshot dev` can be told, by a flag or by a variable of the environment. The flag wins. " + generated + `
-Each credential may be in a file as well, for containers: the variable of the file is the same name with ` + "`_FILE`" + ` at its end.
-Both at once are refused. So is what is neither a regular file nor a pipe, or has more than 64 KiB.
+	text.WriteString("# Settings\n\nThe settings of `earshot serve` and `earshot dev`. Each may be given by a flag or by an environment variable; the flag wins. " + generated + `
+For containers, each credential may also be in a file: the variable that names the file ends with ` + "`_FILE`" + `.
+Both at once are an error. The file must be a regular file or a pipe of at most 64 KiB.
 
 Beside these settings, Go's ` + "`GOGC` and `GOMEMLIMIT`" + ` have their usual meaning, and OpenTelemetry's variables turn on [traces, and metrics by OTLP](../operations.md#traces).
 `)
@@ -111,7 +122,7 @@ Beside these settings, Go's ` + "`GOGC` and `GOMEMLIMIT`" + ` have their usual m
 			if _, more, is := strings.Cut(inDev.Usage, flag.Usage+"; "); is {
 				without += "; `dev`: " + more
 			}
-			fmt.Fprintf(&text, "| %s | %s | %s | %s |\n", variable, flagName(flag), cell(meaning(flag)), without)
+			fmt.Fprintf(&text, "| %s | %s | %s | %s |\n", variable, flagName(flag), cell(marked(meaning(flag))), without)
 		})
 	}
 	text.WriteString("\n`earshot dev` has [flags of its own](commands.md#earshot-dev) as well.\n")
@@ -128,7 +139,7 @@ func TestReferenceOfMetricsIsUpToDate(t *testing.T) {
 	families, err := parser.TextToMetricFamilies(strings.NewReader(w.scrape() + "# HELP " + expiryName + " " + expiryHelp + "\n# TYPE " + expiryName + " gauge\n" + expiryName + " 0\n"))
 	require.NoError(t, err)
 	var text strings.Builder
-	text.WriteString("# Metrics\n\nWhat `/metrics` tells to Prometheus, beside the metrics that Go and the process have. " + generated + `
+	text.WriteString("# Metrics\n\nThe metrics of `/metrics` for Prometheus, besides those of Go and the process. " + generated + `
 [Operations](../operations.md#metrics-and-alerts) has the alerts, and how to scrape them.
 
 | metric | type | labels | meaning |
@@ -165,6 +176,12 @@ func labelsOf(family *dto.MetricFamily) string {
 	}
 	return strings.Join(named, "; ")
 }
+
+// code is what stands in a text of the help as it is typed: flags, variables and commands.
+var code = regexp.MustCompile(`\$\{[A-Z_]+\}|--[a-z][a-z-]*[a-z]|\b[A-Z]+_[A-Z_]*[A-Z]\b|\bearshot (?:apply|dev|reseal|triggers|verify)\b(?: --[a-z]+)?`)
+
+// marked is a text of the help with its code marked for Markdown.
+func marked(text string) string { return code.ReplaceAllString(text, "`$0`") }
 
 func flagName(flag *pflag.Flag) string {
 	if flag.Shorthand != "" {
@@ -207,7 +224,7 @@ func prose(long string) string {
 			parts = append(parts, "```text\n"+unindented(part)+"\n```")
 			continue
 		}
-		parts = append(parts, strings.NewReplacer("<", `\<`, "*", `\*`, "\n#", "\n"+`\#`).Replace(part))
+		parts = append(parts, strings.NewReplacer("<", `\<`, "*", `\*`, "\n#", "\n"+`\#`).Replace(marked(part)))
 	}
 	return strings.Join(parts, "\n\n")
 }

@@ -23,23 +23,22 @@ func newReseal(env environment) *cobra.Command {
 	r := &resealing{env: env}
 	cmd := &cobra.Command{
 		Use:   "reseal",
-		Short: "Seal all stored credentials with the newest secret key",
-		Long: "Seal what an old key has sealed with EARSHOT_SECRET_KEY: the credentials of apps and their\n" +
-			"repositories, of the repositories of sessions, and of calls that are owed, held back or\n" +
-			"failed. The service goes on meanwhile, and nobody sees a change: no revision changes, no\n" +
-			"event is sent, and what somebody writes at the same time stands. Start all replicas with the\n" +
-			"newest key, and with the one before it as EARSHOT_SECRET_KEY_OLD, first.\n" +
-			"It may be stopped at any time: what is sealed anew stays so, and another run does the rest.\n" +
-			"Not sealed anew is what Redis does not hold and what ends by itself: session tokens (24h at\n" +
-			"most), tokens of SERMAS's clients, and sign-ins of browsers. Keys of apps are hashes.\n" +
-			"Exits with 0 where the newest key alone opens everything, and with 1 where it does not yet.",
+		Short: "Encrypt all stored credentials with the newest secret key",
+		Long: "Encrypt again, with EARSHOT_SECRET_KEY, what an old key has encrypted: credentials of apps, of\n" +
+			"repositories, and of calls that are pending, held back or failed. The service keeps running, and\n" +
+			"nobody sees a change: no revision changes, no event is sent, and writes at the same time stay.\n\n" +
+			"First start all replicas with the newest key, and with the one before it as\n" +
+			"EARSHOT_SECRET_KEY_OLD. You may stop it at any time: another run does the rest.\n\n" +
+			"It leaves what is not in Redis and expires by itself: session tokens (24h at most), tokens of\n" +
+			"SERMAS's clients, and browser sign-ins. Keys of apps are hashes. Exits with 0 if the newest key\n" +
+			"alone decrypts everything, else with 1.",
 		Example: "  REDIS_URL=redis://127.0.0.1:6379 EARSHOT_SECRET_KEY_FILE=new.key EARSHOT_SECRET_KEY_OLD_FILE=old.key \\\n  earshot reseal",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return r.run(cmd.Context()) },
 	}
 	set := settings{cmd.Flags()}
 	set.redis(&r.config)
-	set.BoolVar(&r.dryRun, "dry-run", false, "count what each key seals, and write nothing")
+	set.BoolVar(&r.dryRun, "dry-run", false, "count what each key has encrypted, and write nothing")
 	return cmd
 }
 
@@ -73,13 +72,13 @@ func (r *resealing) run(ctx context.Context) error {
 	printSealed(r.env.out, found)
 	switch {
 	case ctx.Err() != nil:
-		return errors.New("it was stopped: what is sealed anew stays so, and another run does the rest")
+		return errors.New("it was stopped: run it again to do the rest")
 	case err != nil:
-		return fmt.Errorf("it was not finished: %w; what is sealed anew stays so, and another run does the rest", err)
+		return fmt.Errorf("it was not finished: %w; run it again to do the rest", err)
 	case found.Sum(sealing.ByNone) > 0:
-		return fmt.Errorf("%s hold credentials that no key here opens: give the key that has sealed them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), and run it again", found.Words(sealing.ByNone))
+		return fmt.Errorf("%s hold credentials that no key here decrypts: give the key that encrypted them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), and run it again", found.Words(sealing.ByNone))
 	case found.Sum(sealing.ByOld) > 0 && !r.dryRun:
-		return fmt.Errorf("%s were sealed with the old key meanwhile: start all replicas with the newest key as EARSHOT_SECRET_KEY, and run it again", found.Words(sealing.ByOld))
+		return fmt.Errorf("%s were encrypted with the old key meanwhile: start all replicas with the newest key as EARSHOT_SECRET_KEY, and run it again", found.Words(sealing.ByOld))
 	case found.Sum(sealing.ByOld) > 0:
 		return exitWith(1)
 	}

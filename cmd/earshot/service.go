@@ -327,4 +327,6 @@ func (s *service) redisReady(ctx context.Context) error {
 type otherKey struct{ error }
 
 // Public implements api.Public.
-func (otherKey) Public() string { return "holds what another secret key has sealed" }
+func (otherKey) Public() string {
+	return "holds credentials that were encrypted with another secret key"
+}

@@ -36,11 +36,10 @@ func newTriggers(env environment) *cobra.Command {
 	l, only := &triggerList{client: &client.Client{}, env: env}, &triggerFilter{}
 	cmd := &cobra.Command{
 		Use:   "triggers",
-		Short: "List what has fired, try again what has failed, decide what waits",
-		Long: "List the triggers of an app, newest first: what fired, and where its event and its call\n" +
-			"stand. With --state only those that are pending, delivered or failed, that wait to be\n" +
-			"confirmed (confirming), or that had no effect (cancelled, duplicate). --name, --session,\n" +
-			"--since and --until narrow the list down further.",
+		Short: "List triggers, retry those that failed, decide those that wait",
+		Long: "List the triggers of an app, newest first: what fired, and the state of its event and its call.\n" +
+			"--state takes pending, delivered, failed, confirming (it waits for a yes), or cancelled and\n" +
+			"duplicate (it had no effect). --name, --session, --since and --until filter further.",
 		Example: "  earshot triggers\n  earshot triggers --state failed --since 24h --json",
 		Args:    knownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -48,9 +47,9 @@ func newTriggers(env environment) *cobra.Command {
 		},
 	}
 	settings{cmd.PersistentFlags()}.service(l.client)
-	cmd.PersistentFlags().StringVar(&l.appID, "app", "", "`ID` of the app; not needed where the key is of one, or there is only one")
-	cmd.Flags().StringVar(&l.state, "state", "", "only those in the `STATE` pending, delivered, failed, confirming, cancelled or duplicate")
-	cmd.Flags().BoolVar(&l.oldest, "oldest", false, "the oldest first")
+	cmd.PersistentFlags().StringVar(&l.appID, "app", "", "`ID` of the app; not needed with an app's key, or if there is only one app")
+	cmd.Flags().StringVar(&l.state, "state", "", "only those in `STATE`: pending, delivered, failed, confirming, cancelled or duplicate")
+	cmd.Flags().BoolVar(&l.oldest, "oldest", false, "oldest first")
 	only.register(cmd.Flags())
 	cmd.Flags().IntVar(&l.limit, "limit", 50, "list at most `N`, up to 200")
 	cmd.Flags().BoolVar(&l.json, "json", false, "print each record as a line of JSON")
@@ -60,14 +59,15 @@ func newTriggers(env environment) *cobra.Command {
 	cmd.AddCommand(l.newRetry(), l.newPurge(), l.newConfirm(),
 		l.newEnd(&cobra.Command{
 			Use:     "deny ID...",
-			Short:   "Say no to triggers that wait to be confirmed",
-			Long:    "End triggers that wait to be confirmed: they have no effect, and are cancelled.",
+			Short:   "Deny triggers that wait for a confirmation",
+			Long:    "Deny triggers that wait for a confirmation. They have no effect, and end as cancelled.",
 			Example: "  earshot triggers deny 3f2a",
 		}),
 		l.newEnd(&cobra.Command{
-			Use:     "cancel ID...",
-			Short:   "Take back triggers that have had no effect yet",
-			Long:    "End triggers that settle, or that wait to be confirmed: they have no effect, and are\ncancelled. Once an effect is under way it is too late.",
+			Use:   "cancel ID...",
+			Short: "Cancel triggers that have had no effect yet",
+			Long: "Cancel triggers that settle or wait for a confirmation. They have no effect. Once an effect has\n" +
+				"begun, it is too late.",
 			Example: "  earshot triggers cancel 3f2a",
 		}))
 	return cmd
@@ -195,18 +195,19 @@ func lastAttempt(record query.Record) string {
 type triggerFilter struct{ tool, session, since, until string }
 
 func (m *triggerFilter) register(flags *pflag.FlagSet) {
-	flags.StringVar(&m.tool, "name", "", "only those of the `TOOL`")
-	flags.StringVar(&m.session, "session", "", "only those of the `SESSION`")
-	flags.StringVar(&m.since, "since", "", "only those that fired at the `TIME` or later: so long ago, as 10m, or 2026-12-01T09:00:00Z")
-	flags.StringVar(&m.until, "until", "", "only those that fired before the `TIME`")
+	flags.StringVar(&m.tool, "name", "", "only those of `TOOL`")
+	flags.StringVar(&m.session, "session", "", "only those of `SESSION`")
+	flags.StringVar(&m.since, "since", "", "only those that fired at `TIME` or later: so long ago, as 10m, or 2026-12-01T09:00:00Z")
+	flags.StringVar(&m.until, "until", "", "only those that fired before `TIME`")
 }
 
 func (l *triggerList) newRetry() *cobra.Command {
 	all, only := false, &triggerFilter{}
 	cmd := &cobra.Command{
-		Use:     "retry [ID...]",
-		Short:   "Deliver again what has failed",
-		Long:    "Deliver again what has failed: of the triggers with these ids, as earshot triggers lists\nthem, or with --all of all that have failed.",
+		Use:   "retry [ID...]",
+		Short: "Deliver failed triggers again",
+		Long: "Deliver again what has failed: of the triggers with these ids, as earshot triggers lists them, or\n" +
+			"of all failed triggers with --all.",
 		Example: "  earshot triggers retry --all --name book",
 		RunE: func(cmd *cobra.Command, ids []string) (err error) {
 			if all == (len(ids) > 0) {
@@ -231,7 +232,7 @@ func (l *triggerList) newRetry() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&all, "all", false, "all that have failed")
+	cmd.Flags().BoolVar(&all, "all", false, "all failed triggers")
 	only.register(cmd.Flags())
 	return cmd
 }
@@ -239,9 +240,10 @@ func (l *triggerList) newRetry() *cobra.Command {
 func (l *triggerList) newPurge() *cobra.Command {
 	only := &triggerFilter{}
 	cmd := &cobra.Command{
-		Use:     "purge",
-		Short:   "Remove failed triggers",
-		Long:    "Remove all failed triggers with what they still owe, or only those of a tool or a session.\nThey cannot be tried again then.",
+		Use:   "purge",
+		Short: "Remove failed triggers",
+		Long: "Remove all failed triggers with what they have not delivered, or only those of a tool or a\n" +
+			"session. They cannot be retried then.",
 		Example: "  earshot triggers purge --name book",
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -275,9 +277,9 @@ func (l *triggerList) newConfirm() *cobra.Command {
 	sure := false
 	cmd := &cobra.Command{
 		Use:   "confirm ID",
-		Short: "Say yes to a trigger that waits for it",
-		Long: "Show what a trigger would do, with its values and the question that the user was asked,\n" +
-			"and let it go. A person at a terminal is asked first; elsewhere --yes says it.",
+		Short: "Confirm a trigger that waits for it",
+		Long: "Show what a trigger would do, with its values and the question that the user was asked, and\n" +
+			"confirm it. At a terminal it asks first; elsewhere it needs --yes.",
 		Example: "  earshot triggers confirm 3f2a --yes",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) (err error) {
@@ -314,7 +316,7 @@ func (l *triggerList) newConfirm() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&sure, "yes", false, "confirm it without asking")
+	cmd.Flags().BoolVar(&sure, "yes", false, "confirm without asking")
 	return cmd
 }
 

@@ -35,16 +35,16 @@ func newVerify(env environment) *cobra.Command {
 	v := &verification{env: env}
 	cmd := &cobra.Command{
 		Use:   "verify",
-		Short: "Look whether the ledger in Redis is in order, and mend it",
-		Long: "Look through all that the service keeps in Redis, while it runs or not: what is owed, what\n" +
-			"is orphaned (nobody would ever come to it), and what is impossible. Exits with 1 where\n" +
-			"something is, and with 0 where nothing is. A service at work always owes something, which\n" +
-			"is no fault: --allow-owed exits with 1 for what is orphaned or impossible alone.\n" +
-			"Without --mend nothing is written. With it what can be mended is, so that nothing is lost\n" +
-			"and nothing fires twice; the exit code is 1 then where something is left. Only Redis is\n" +
-			"needed, by REDIS_URL, and the retentions that the service has. With EARSHOT_SECRET_KEY, and\n" +
-			"EARSHOT_SECRET_KEY_OLD where there is one, it counts as well what each key seals, and exits\n" +
-			"with 1 where no key opens something.",
+		Short: "Check the ledger in Redis, and fix it",
+		Long: "Check all that the service keeps in Redis, while it runs or not. It finds what is pending, what is\n" +
+			"orphaned (nothing would ever process it), and what is impossible. Exits with 0 if it finds\n" +
+			"nothing, else with 1. A busy service always has something pending, which is no error:\n" +
+			"--allow-owed exits with 1 only for what is orphaned or impossible.\n\n" +
+			"Without --mend nothing is written. With it, what can be fixed is fixed, so that nothing is lost\n" +
+			"and nothing fires twice. Then the exit code is 1 if something is left.\n\n" +
+			"It needs only Redis, by REDIS_URL, and the retentions of the service. With EARSHOT_SECRET_KEY, and\n" +
+			"EARSHOT_SECRET_KEY_OLD if there is one, it also counts what each key has encrypted, and exits with\n" +
+			"1 if no key decrypts something.",
 		Example: "  REDIS_URL=redis://127.0.0.1:6379 earshot verify\n  earshot verify --redis-url redis://127.0.0.1:6379 --mend --json",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return v.run(cmd.Context()) },
@@ -52,9 +52,9 @@ func newVerify(env environment) *cobra.Command {
 	set := settings{cmd.Flags()}
 	set.redis(&v.config)
 	set.duration(&v.keep.Done, "retention", "EARSHOT_RETENTION", store.DefaultRetention, "how long the service keeps records that have delivered everything")
-	set.duration(&v.keep.Dead, "dead-retention", "EARSHOT_DEAD_RETENTION", store.DefaultDeadRetention, "how long it keeps those that have failed")
-	set.BoolVar(&v.mend, "mend", false, "mend what can be mended")
-	set.BoolVar(&v.mayOwe, "allow-owed", false, "exit with 0 although something is owed, as it is while the service works")
+	set.duration(&v.keep.Dead, "dead-retention", "EARSHOT_DEAD_RETENTION", store.DefaultDeadRetention, "how long it keeps failed ones")
+	set.BoolVar(&v.mend, "mend", false, "fix what can be fixed")
+	set.BoolVar(&v.mayOwe, "allow-owed", false, "exit with 0 even if something is pending, as while the service works")
 	set.BoolVar(&v.json, "json", false, "print the report as JSON")
 	return cmd
 }
@@ -167,7 +167,7 @@ func printSealed(out io.Writer, found sealing.Tally) {
 	fmt.Fprintf(out, "sealed      by the newest key: %s; by the old one: %s; by none that is here: %s\n",
 		found.Words(sealing.ByCurrent), found.Words(sealing.ByOld), found.Words(sealing.ByNone))
 	if found.Sum(sealing.ByNone) > 0 {
-		fmt.Fprintln(out, "note: what no key opens cannot be used: give the key that has sealed it as EARSHOT_SECRET_KEY_OLD (--secret-key-old)")
+		fmt.Fprintln(out, "note: credentials that no key decrypts cannot be used: give the key that encrypted them as EARSHOT_SECRET_KEY_OLD (--secret-key-old)")
 	}
 }
 

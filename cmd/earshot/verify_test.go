@@ -163,7 +163,7 @@ func TestResealEndsARotation(t *testing.T) {
 	w.withKeys("b", "a")
 	both := w.serve()
 	w.replicas = []*replica{both}
-	both.log.Await(t, `"msg":"secretkey.old".*"note":"1 app, 3 repositories, 2 calls are sealed with EARSHOT_SECRET_KEY_OLD`)
+	both.log.Await(t, `"msg":"secretkey.old".*"note":"1 app, 3 repositories, 2 calls are encrypted with EARSHOT_SECRET_KEY_OLD`)
 	w.until("the metric says so", func() bool {
 		return w.shownSealed(both) == `earshot_sealed{key="old",what="apps"} 1`+"\n"+`earshot_sealed{key="old",what="calls"} 2`+"\n"+`earshot_sealed{key="old",what="repositories"} 3`+"\n"
 	})
@@ -173,8 +173,8 @@ func TestResealEndsARotation(t *testing.T) {
 	early.log.Await(t, `"msg":"secretkey.missing","apps":1,"repositories":3,"calls":2,"warning":"1 app, 3 repositories, 2 calls hold credentials .* EARSHOT_SECRET_KEY_OLD`)
 	require.Equal(t, http.StatusOK, w.ask(early, "GET", "/readyz", "").Status)
 	got := failing(t, w.env, "verify", "--allow-owed")
-	require.Contains(t, got.out, "by none that is here: 1 app, 3 repositories, 2 calls\nnote: what no key opens cannot be used: give the key")
-	require.Contains(t, w.run("reseal", "--dry-run").err, "hold credentials that no key here opens: give the key")
+	require.Contains(t, got.out, "by none that is here: 1 app, 3 repositories, 2 calls\nnote: credentials that no key decrypts cannot be used: give the key")
+	require.Contains(t, w.run("reseal", "--dry-run").err, "hold credentials that no key here decrypts: give the key")
 	require.Zero(t, early.stop())
 	w.replicas = w.replicas[:1]
 
@@ -248,7 +248,7 @@ func TestResealIsStoppedAndGoesOn(t *testing.T) {
 		return at
 	}
 	require.Equal(t, 1, run(ctx, []string{"reseal"}, env))
-	require.Contains(t, faults.String(), "it was stopped: what is sealed anew stays so, and another run does the rest")
+	require.Contains(t, faults.String(), "it was stopped: run it again to do the rest")
 	require.Regexp(t, `looked at \d+ keys, sealed anew \d+\n`, out.String())
 	left := strings.Count(w.redisDump(), oldKeyID+":")
 	require.NotZero(t, left)
@@ -322,7 +322,7 @@ func TestAReplicaWithTheOldKeyAloneIsNotReadyOnceResealingBegins(t *testing.T) {
 	w.ok("reseal")
 	got := w.ask(forgotten, "GET", "/readyz", "")
 	require.Equal(t, http.StatusServiceUnavailable, got.Status)
-	require.Contains(t, got.Body, "redis holds what another secret key has sealed")
+	require.Contains(t, got.Body, "redis holds credentials that were encrypted with another secret key")
 	require.Equal(t, http.StatusOK, w.ask(both, "GET", "/readyz", "").Status)
 }
 

@@ -63,6 +63,7 @@ var (
 	tagged      = regexp.MustCompile(`<[^>]*>`)
 	ended       = regexp.MustCompile(`[.!?]["')*]*\s+`)
 	aLetter     = regexp.MustCompile(`[\pL\d]`)
+	enumerated  = regexp.MustCompile(`(?:code, )+(?:(?:and|or) )?code`) // one word: nobody reads it as a sentence
 	abbreviated = regexp.MustCompile(`(?:e\.g|i\.e|etc|vs)\.\s*$`)
 )
 
@@ -71,7 +72,7 @@ func sentencesOf(text string, tables bool) (list []sentence) {
 	paragraph := sentence{}
 	end := func() {
 		rest := linked.ReplaceAllString(inlined.ReplaceAllString(paragraph.text, "code"), "$1")
-		rest = tagged.ReplaceAllString(rest, "")
+		rest = enumerated.ReplaceAllString(tagged.ReplaceAllString(rest, ""), "code")
 		from := 0
 		for _, at := range ended.FindAllStringIndex(rest, -1) {
 			if !abbreviated.MatchString(rest[from:at[1]]) {
@@ -194,6 +195,7 @@ func TestLongSentencesAndWordsOfOurOwnAreFound(t *testing.T) {
 		strings.Repeat("word ", 20) + "\n" + strings.Repeat("b ", 20): {1, 0},
 		"It sets a tool off. Dead letters are owed. `owed` is code.":  {0, 3},
 		"See [the owed ones](owed.md). A debar is none.":              {0, 1},
+		strings.Repeat("`x`, ", 30) + "`y`":                           {0, 0},
 		"Mend it, e.g. " + strings.Repeat("a ", 24):                   {1, 1},
 	} {
 		is := judged(text, false)

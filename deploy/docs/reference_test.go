@@ -42,12 +42,12 @@ func cell(text string) string {
 
 func TestReferenceOfCodesIsUpToDate(t *testing.T) {
 	var text strings.Builder
-	text.WriteString("# Codes\n\nAll codes of errors. This page is generated from the service: do not edit it. [Errors](../errors.md) says where they come.\n")
-	text.WriteString("\n## Codes of problems\n\n| code | status | comes when | do |\n| --- | --- | --- | --- |\n")
+	text.WriteString("# Codes\n\nAll error codes. This page is generated from the service: do not edit it. [Errors](../errors.md) says where they appear.\n")
+	text.WriteString("\n## Codes of problems\n\n| code | status | meaning | what to do |\n| --- | --- | --- | --- |\n")
 	for _, one := range answer.Codes {
 		fmt.Fprintf(&text, "| `%s` | %d | %s | %s |\n", one.Code, one.Status, one.When, one.Do)
 	}
-	text.WriteString("\n## Codes of faults\n\nThey stand in `errors`, one for each fault of a body.\n\n| code | comes when |\n| --- | --- |\n")
+	text.WriteString("\n## Codes of faults\n\n`errors` has one for each error in a body.\n\n| code | meaning |\n| --- | --- |\n")
 	for _, one := range fault.Codes {
 		fmt.Fprintf(&text, "| `%s` | %s |\n", one.Code, one.When)
 	}
@@ -68,11 +68,11 @@ func TestReferenceOfRoutesIsUpToDate(t *testing.T) {
 	var text strings.Builder
 	text.WriteString(`# Routes
 
-All operations of the API. This page is generated from its description: do not edit it. A running service has them with bodies and
-answers, and a form to try each, at ` + "`/docs/reference/api`; `/openapi.json` is for programs." + `
+All operations of the API. This page is generated from its description: do not edit it. A running service shows them with bodies,
+answers and a form to try each, at ` + "`/docs/reference/api`; `/openapi.json` is for programs." + `
 
-The last column says whose key may call. A scope for reading, as ` + "`triggers:read`" + `, stands for its scope where nothing is changed.
-The key of the admin may call all of them.
+The last column says which key may call. A read scope, as ` + "`triggers:read`" + `, is enough where nothing is changed.
+The admin's key may call all of them.
 `)
 	listed := 0
 	for _, tag := range order.Tags {
@@ -164,11 +164,20 @@ func TestReferenceOfEventFieldsIsUpToDate(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(document.Channels, &channels))
 	var text strings.Builder
-	text.WriteString("# Subjects and fields of events\n\nWhat is published on NATS. This page is generated from `/asyncapi.json`: do not edit it.\n[Events](../events.md) explains them, with examples.\n")
-	table := func(of *schema) {
-		text.WriteString("\n| field | type | always | meaning |\n| --- | --- | --- | --- |\n")
-		writeFields(t, &text, document.Components.Schemas, of, "")
+	text.WriteString("# Subjects and fields of events\n\nEvents that are published on NATS. This page is generated from `/asyncapi.json`: do not edit it.\n[Events](../events.md) explains them, with examples.\n")
+	table := func(rows []string) {
+		text.WriteString("\n| field | type | always | meaning |\n| --- | --- | --- | --- |\n" + strings.Join(rows, ""))
 	}
+	rows, payloads := map[string][]string{}, map[string]int{}
+	for name, message := range document.Components.Messages {
+		rows[name] = rowsOf(t, document.Components.Schemas, resolved(document.Components.Schemas, &message.Payload), "")
+		for _, row := range rows[name] {
+			payloads[row]++
+		}
+	}
+	common := func(row string) bool { return payloads[row] >= mostEvents }
+	text.WriteString("\n## Common fields\n\nMost events have these. The table of an event has its other fields.\n")
+	table(slices.DeleteFunc(slices.Clone(rows["fired"]), func(row string) bool { return !common(row) }))
 	shown := map[string]string{}
 	for _, name := range names {
 		one := channels[name]
@@ -179,12 +188,22 @@ func TestReferenceOfEventFieldsIsUpToDate(t *testing.T) {
 				continue
 			}
 			shown[message] = name
-			payload := document.Components.Messages[message].Payload
-			table(resolved(document.Components.Schemas, &payload))
+			var names []string
+			for _, row := range rows[message] {
+				if common(row) {
+					names = append(names, strings.Fields(row)[1])
+				}
+			}
+			if names != nil {
+				fmt.Fprintf(&text, "\nIt has the [common fields](#common-fields) %s.\n", strings.Join(names, ", "))
+			}
+			if own := slices.DeleteFunc(slices.Clone(rows[message]), common); len(own) > 0 {
+				table(own)
+			}
 		}
 	}
-	text.WriteString("\n## Headers\n\nThose of all events.\n")
-	table(document.Components.Schemas["Headers"])
+	text.WriteString("\n## Headers\n\nAll events have these.\n")
+	table(rowsOf(t, document.Components.Schemas, document.Components.Schemas["Headers"], ""))
 	requirePage(t, "event-fields.md", text.String())
 }
 
@@ -197,10 +216,13 @@ func resolved(schemas map[string]*schema, one *schema) *schema {
 	return &found
 }
 
-// writeFields writes a row for each field of an object, and below it those of an object in it.
-func writeFields(t *testing.T, text *strings.Builder, schemas map[string]*schema, of *schema, within string) {
+// mostEvents is how many events a field has to be in to stand once for all of them.
+const mostEvents = 5
+
+// rowsOf are the rows for the fields of an object, below each those of an object in it.
+func rowsOf(t *testing.T, schemas map[string]*schema, of *schema, within string) (rows []string) {
 	if of.Properties == nil {
-		return
+		return nil
 	}
 	names, err := exactjson.Keys(of.Properties)
 	require.NoError(t, err)
@@ -212,12 +234,13 @@ func writeFields(t *testing.T, text *strings.Builder, schemas map[string]*schema
 		if slices.Contains(of.Required, name) {
 			always = "yes"
 		}
-		fmt.Fprintf(text, "| `%s` | %s | %s | %s |\n", within+name, field.kind(), always, cell(field.meaning()))
-		writeFields(t, text, schemas, field, within+name+".")
+		rows = append(rows, fmt.Sprintf("| `%s` | %s | %s | %s |\n", within+name, field.kind(), always, cell(field.meaning())))
+		rows = append(rows, rowsOf(t, schemas, field, within+name+".")...)
 		if field.Items != nil {
-			writeFields(t, text, schemas, resolved(schemas, field.Items), within+name+"[].")
+			rows = append(rows, rowsOf(t, schemas, resolved(schemas, field.Items), within+name+"[].")...)
 		}
 	}
+	return rows
 }
 
 func (s *schema) kind() string {

@@ -45,6 +45,9 @@ const pageHead = `# Fields
 
 Each field that a body or a file may have. This page is generated from the schema of the service: do not edit it.
 [Tools and parameters](../tools.md) explains the fields, with examples.
+
+An id is 1 to 128 of ` + "`A-Z a-z 0-9 _ -`" + `, and begins with a letter or digit. The ids of the path may be left out.
+A credential is never returned: it reads as ` + "`***`, and `***`" + ` sent back keeps what is stored. A limit is at most 1,000,000,000.
 `
 
 // page writes the page of all fields. Each definition has to be below a heading.
@@ -182,9 +185,23 @@ func (f *field) absent() string {
 	}
 }
 
+// mostOfLimits is the greatest value of a limit, which the head of the page names.
+const mostOfLimits = 1_000_000_000
+
+// saidOnce is what descriptions repeat and the head of the page says, with what is left of it.
+var saidOnce = [][2]string{
+	{": 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.", "."},
+	{" As in the path, or left out.", ""},
+	{" A credential. Never returned: reads as `***`; `***` sent back keeps what is stored.", ""},
+	{"A credential. Never returned: reads as `***`; `***` sent back keeps what is stored.", "The password."},
+}
+
 // meaning describes a field, with the words and bounds of its schema that its description does not name.
 func (f *field) meaning() string {
 	text := cmp.Or(f.Doc, strings.ReplaceAll(strings.TrimSuffix(f.Description, ".")+".", "***", "`***`"))
+	for _, said := range saidOnce {
+		text = strings.Replace(text, said[0], said[1], 1)
+	}
 	words := f.Enum
 	if f.Items != nil && words == nil {
 		words = f.Items.Enum
@@ -196,7 +213,7 @@ func (f *field) meaning() string {
 		at     json.Number
 		format string
 	}{{f.Minimum, " At least %s."}, {f.Maximum, " At most %s."}, {f.MaxLength, " Up to %s characters."}, {f.MaxItems, " At most %s members."}} {
-		if n, err := bound.at.Int64(); err == nil && n > 0 && !strings.Contains(text, humanize.Comma(n)) {
+		if n, err := bound.at.Int64(); err == nil && n > 0 && n < mostOfLimits && !strings.Contains(text, humanize.Comma(n)) {
 			text += fmt.Sprintf(bound.format, humanize.Comma(n))
 		}
 	}

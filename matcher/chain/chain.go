@@ -48,7 +48,7 @@ func New(options llm.Options) *Chain {
 	}
 	return &Chain{
 		certain: deciders(), rest: offline.New(), retriever: retriever,
-		describes: "no LLM is configured: the offline matcher decides from words alone, and keeps silent where it is not sure; " +
+		describes: "no LLM is configured: the rule-based matcher decides, and fires nothing if it is not sure; " +
 			"set OPENAI_API_KEY or OPENAI_BASE_URL for an LLM, or ANTHROPIC_API_KEY, GEMINI_API_KEY or COHERE_API_KEY",
 	}
 }
@@ -74,7 +74,7 @@ func (c *Chain) Match(ctx context.Context, request matcher.Request) (matcher.Res
 		settings := request.App.Settings.LLM
 		when = cmp.Or(settings.When, when)
 		if _, asks := c.rest.(*llm.LLM); !asks && settings.Tools != "" {
-			trace.Note(fmt.Sprintf("settings.llm.tools is %q and no model is configured: the words alone decide.", settings.Tools))
+			trace.Note(fmt.Sprintf("settings.llm.tools is %q and no model is configured: the rule-based matcher decides.", settings.Tools))
 		}
 	}
 	for _, one := range c.certain[when] {

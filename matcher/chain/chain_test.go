@@ -105,7 +105,7 @@ func TestAModelThatIsNotConfiguredIsSaid(t *testing.T) {
 	ctx, trace := matcher.Recorded(t.Context())
 	_, err := words.Match(ctx, matcher.Request{App: named, Text: "hello"})
 	require.NoError(t, err)
-	require.Equal(t, []string{`settings.llm.tools is "anthropic/claude-haiku-4-5" and no model is configured: the words alone decide.`}, trace.Notes)
+	require.Equal(t, []string{`settings.llm.tools is "anthropic/claude-haiku-4-5" and no model is configured: the rule-based matcher decides.`}, trace.Notes)
 
 	models := chain.New(llm.Options{Key: secret.New("k")})
 	require.NoError(t, models.CheckModel("openai/gpt-4o-mini"))

@@ -164,7 +164,7 @@ func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
 	for _, made := range first.calls {
 		at := slices.IndexFunc(spare, func(again checkedCall) bool { return again.candidate.Tool == made.candidate.Tool })
 		if made.faulty() && at >= 0 {
-			t.drop(made, "It went back to the model with its faults, and the call of the second answer stands in its place.")
+			t.drop(made, "It went back to the model with its errors, and the call of the second answer replaces it.")
 			made = spare[at]
 			spare = slices.Delete(spare, at, at+1)
 		}
@@ -174,7 +174,7 @@ func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
 		if first.searches() || first.madeUp() {
 			add(&result, again)
 		} else {
-			t.drop(again, "The second answer was to mend faulty calls of the first, and this mends none.")
+			t.drop(again, "The second answer was to fix wrong calls of the first, and this fixes none.")
 		}
 	}
 	return result

@@ -54,7 +54,7 @@ func (r *Retriever) alike(ctx context.Context, request matcher.Request, said str
 	}
 	found, why := r.meaning.Alike(ctx, request, said, n)
 	if why != "" {
-		matcher.TraceOf(ctx).Note(fmt.Sprintf("Tools were ranked by words alone: %s.", why))
+		matcher.TraceOf(ctx).Note(fmt.Sprintf("Tools were ranked without embeddings: %s.", why))
 	}
 	return found
 }

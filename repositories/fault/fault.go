@@ -133,7 +133,7 @@ func (f List) Err() error {
 		return nil
 	}
 	if last := len(f) - 1; f[last].more > 0 {
-		f[last].Detail = fmt.Sprintf("and there are %d more faults", f[last].more)
+		f[last].Detail = fmt.Sprintf("and there are %d more errors", f[last].more)
 	}
 	return f
 }

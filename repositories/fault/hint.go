@@ -93,13 +93,13 @@ var Codes = []struct {
 	Code Code
 	When string
 }{
-	{UnknownField, "There is no field, or no parameter, of this name; `allowed` are those that there are."},
-	{NotAllowed, "The value is none of those that are taken, or names nothing that is there; `allowed` are those that are."},
-	{Missing, "The field must be given."},
-	{WrongType, "The value is of another type of JSON than is taken."},
-	{NotSupported, "The field is known, and not supported by this version."},
-	{Malformed, "The text is no JSON."},
-	{InvalidValue, "The value breaks another rule, which `detail` names."},
+	{UnknownField, "No field or parameter has this name. `allowed` lists the known ones."},
+	{NotAllowed, "The value is not one of the allowed ones, or names something that does not exist. `allowed` lists the valid ones."},
+	{Missing, "The field is required."},
+	{WrongType, "The value has the wrong JSON type."},
+	{NotSupported, "The field is known, but this version does not support it."},
+	{Malformed, "The text is not JSON."},
+	{InvalidValue, "The value breaks another rule. `detail` says which."},
 }
 
 // mostAllowed is how many words a Meant lists.

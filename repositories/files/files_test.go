@@ -293,7 +293,7 @@ func TestFaultsNameThePlaceAndTheWayOut(t *testing.T) {
 			`t.yaml:5:10: tool "x": confirm: "allways" is not one of "always", "once", "never"; did you mean "always"?`,
 			`t.yaml:6:1: tool "x": dedupe/within: is missing`,
 			`t.yaml:7:8: tool "x": dedupe/by/0: "n" is no parameter of the tool`,
-			`t.yaml:8:1: tool "x": answer: is given beside url: whoever`,
+			`t.yaml:8:1: tool "x": answer: is given beside url: a subscriber answers`,
 			`t.yaml:8:18: tool "x": answer/within: "25h" is out of range: more than 0 and at most 24h`}},
 		"malformed YAML in one document of several": {"kind: tool\nname: a\nx: [1\n---\nkind: tol\n---\nkind: tool\nname: b\n\turl: c\n", []string{
 			`t.yaml:3:4: malformed YAML: sequence end token ']' not found`, `t.yaml:5:7: unknown kind "tol"`, `t.yaml:9:1: malformed YAML: `}},

@@ -100,7 +100,7 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 	if err != nil {
 		at, what := im.root.at, "has something that no file of ours can say"
 		if options.Into != nil {
-			at, what = position{file: options.Into.Path}, "is at fault with what is new in the document"
+			at, what = position{file: options.Into.Path}, "has errors with what is new in the document"
 		}
 		im.faults.add(at, "%s: %s", what, err)
 		return refused()

@@ -249,7 +249,7 @@ var (
 )
 
 var describedKinds = []describedKind{
-	{kind: kindTool, of: "Tool", about: "What a user's words can set off."},
+	{kind: kindTool, of: "Tool", about: "A tool that a user's words can fire."},
 	{kind: kindRepository, of: "Repository", id: "repositoryId", without: []string{"appId", "sessionId", "created", "updated", "notes"},
 		also: keywords{"tools": textsSchema, "description": anything}, required: []any{"name"}, about: "A named group of tools: tools lists their names, or from names a source of type mcp."},
 	{kind: kindGroup, also: keywords{"name": keywords{"type": []any{"string", "number"}}, "tools": textsSchema, "description": anything}, about: "A repository in Toolbox's words."},
@@ -260,7 +260,7 @@ var describedKinds = []describedKind{
 		also: keywords{"description": anything, "type": keywords{"enum": []any{"google", "oidc", "generic"}}, "authorizationServer": keywords{"type": "string", "description": "Of Toolbox's generic: the issuer."}}, about: "How ID tokens are verified."},
 	{kind: kindSource, of: "Source", required: []any{"name", "type"},
 		also: keywords{"description": anything, "project": anything, "region": anything, "instance": anything, "cluster": anything, "ipType": anything}, about: "A database, an HTTP API or an MCP server that tools work on."},
-	{kind: kindTest, required: []any{"name", "chat"}, about: "A conversation with what it should set off, for earshot eval.", also: keywords{
+	{kind: kindTest, required: []any{"name", "chat"}, about: "A conversation and what it should fire, for earshot eval.", also: keywords{
 		"name": scalarSchema, "app": scalarSchema, "tools": namesSchema, "now": scalarSchema, "timeZone": scalarSchema, "language": scalarSchema,
 		"chat": keywords{"type": "array", "minItems": 1, "items": keywords{
 			"type": "object", "additionalProperties": false, "minProperties": 1,

@@ -115,7 +115,7 @@ func (c *collector) test(d *document) {
 		}
 	}
 	if d.body.field("chat") == nil {
-		r.fault(d.at, "chat is missing: a list of what is said, and what it should set off, as in - user: … and - expect: …")
+		r.fault(d.at, "chat is missing: a list of what is said and what it should fire, as in - user: … and - expect: …")
 	}
 	c.tested = append(c.tested, r)
 }

@@ -102,7 +102,7 @@ func (u Upgrade) alone(ctx context.Context, s Step, to int) error {
 	if err != nil || len(older) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w: format %d is not for the replicas of before that still run, at %s: stop them all, and this one goes on by itself", ErrWait, to, strings.Join(older, ", "))
+	return fmt.Errorf("%w: older replicas that still run, at %s, cannot use format %d: stop them all, and this one continues by itself", ErrWait, strings.Join(older, ", "), to)
 }
 
 // partitions makes a step in all partitions from the nth on, and says after each that this

@@ -17,7 +17,7 @@ import (
 // caught counts panics over the whole process, by what was worked on.
 var caught = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "earshot_panics_total",
-	Help: "Panics that were caught, by the work that was in progress: turns, calls, outboxes, held, webhooks, http, nats, sealing and others. The process continues; the log has the stack in panic.caught.",
+	Help: "Panics that were caught, by the work in progress, such as turns, calls, webhooks or http. The process continues; the log has the stack in panic.caught.",
 }, []string{"in"})
 
 // places are all kinds of work. Each has a counter before anything is counted: Prometheus sees no

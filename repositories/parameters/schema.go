@@ -121,7 +121,7 @@ func (r *rootSchema) validate(values map[string]any) []ValueFault {
 	for _, one := range schema.Violations(err) {
 		switch len(one.At) {
 		case 0:
-			faults = append(faults, ValueFault{Detail: "together the values are at fault: " + one.Detail})
+			faults = append(faults, ValueFault{Detail: "together the values are not valid: " + one.Detail})
 		case 1:
 			faults = append(faults, ValueFault{Parameter: one.At[0], Detail: one.Text(values), Meant: one.Meant()})
 		default:

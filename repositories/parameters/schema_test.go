@@ -106,7 +106,7 @@ func TestSchemaRulesAboutTheWholeHold(t *testing.T) {
 	_, faults = p.Check(values(t, `{}`))
 	require.NotEmpty(t, faults)
 	_, faults = p.Check(values(t, `{"a":"1","b":"2"}`))
-	require.Equal(t, []string{`: together the values are at fault: fits several of the forms of which it may have one`}, details(faults))
+	require.Equal(t, []string{`: together the values are not valid: fits several of the forms of which it may have one`}, details(faults))
 }
 
 func TestSchemaBoundsNumbersBeforeItExpandsThem(t *testing.T) {
@@ -206,7 +206,7 @@ func TestSchemaFaultsAreSentencesAboutTheValue(t *testing.T) {
 func TestSchemaNamesARefusedNameOfAProperty(t *testing.T) {
 	p := compiled(t, `"parameters":{"type":"object","additionalProperties":true,"propertyNames":{"maxLength":2}}`)
 	_, faults := p.Check(values(t, `{"long":1}`))
-	require.Equal(t, []string{`: together the values are at fault: the name "long" is not allowed`}, details(faults))
+	require.Equal(t, []string{`: together the values are not valid: the name "long" is not allowed`}, details(faults))
 }
 
 func TestSchemaReadsValuesByTheirTypes(t *testing.T) {

@@ -99,7 +99,7 @@ func (s *Sealer) open(appID, field, towards, sealed string) (secret.Secret, erro
 	id, text, _ := strings.Cut(sealed, ":")
 	aead, known := s.keys[id]
 	if !known {
-		return secret.Secret{}, fmt.Errorf("%w: app %s, %s was sealed with key %s, which is neither the secret key nor an old one", errSealed, appID, field, id)
+		return secret.Secret{}, fmt.Errorf("%w: app %s, %s was encrypted with key %s, which is neither the secret key nor an old one", errSealed, appID, field, id)
 	}
 	raw, err := base64.RawStdEncoding.DecodeString(text)
 	if err != nil || len(raw) < aead.NonceSize() {

@@ -18,7 +18,7 @@ type secretKeys struct {
 
 // ErrSecretKey is wrapped by errors that say that what Redis holds was sealed with
 // another secret key.
-var ErrSecretKey = errors.New("what it holds was sealed with another secret key")
+var ErrSecretKey = errors.New("its credentials were encrypted with another secret key")
 
 // Names under which the known text of the marks is sealed, of an app that cannot be.
 const (

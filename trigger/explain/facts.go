@@ -152,7 +152,7 @@ func sorted(listings []listing, verified bool, barred map[string]string) (in []p
 			case is && tool.Name != repositories.CatchAll:
 				out = append(out, one.barred(Shadowed, fmt.Sprintf("The tool of the same name in %s comes before it.", before.where())))
 			case is:
-				out = append(out, one.barred(Shadowed, fmt.Sprintf("The catch-all in %s comes before it.", before.where())))
+				out = append(out, one.barred(Shadowed, fmt.Sprintf("The fallback tool in %s comes before it.", before.where())))
 			case one.why(verified, barred) != "":
 				out = append(out, one.barred(Unverified, one.why(verified, barred)))
 			default:

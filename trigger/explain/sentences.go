@@ -29,7 +29,7 @@ func Why(d Decision, candidates int) string {
 	case len(fired) > 0:
 		return "Fired " + strings.Join(fired, ", ") + "."
 	case len(rejected) > 0:
-		return fmt.Sprintf("Nothing fired: %s was called for, and its values do not do.", strings.Join(rejected, ", "))
+		return fmt.Sprintf("Nothing fired: %s was called for, and its values are not valid.", strings.Join(rejected, ", "))
 	case len(d.Trace.Calls) > 0:
 		last := len(d.Trace.Calls)
 		dropped := cmp.Or(d.Verdicts[last].Why, d.Trace.Calls[last-1].Dropped)
@@ -57,7 +57,7 @@ func WhyRejected(rejected matcher.Rejected) string {
 	for _, fault := range rejected.Errors {
 		all = append(all, strings.TrimSpace(fault.Parameter+" "+fault.Detail))
 	}
-	return "Its values do not do: " + strings.Join(all, "; ") + "."
+	return "Its values are not valid: " + strings.Join(all, "; ") + "."
 }
 
 // WhyDropped says why a match does not fire where others do.

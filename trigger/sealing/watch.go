@@ -69,11 +69,11 @@ func (w *Watch) Run(ctx context.Context) {
 			// A person is asked to do something once.
 			if none := tally.Sum(ByNone); none > 0 && none != last.Sum(ByNone) {
 				w.log.Warn("secretkey.missing", "apps", tally.Apps.None, "repositories", tally.Repositories.None, "calls", tally.Calls.None,
-					"warning", tally.Words(ByNone)+" hold credentials that no key of this replica opens, and cannot be used: give the key that has sealed them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), run earshot reseal, and leave it out then")
+					"warning", tally.Words(ByNone)+" hold credentials that no key of this replica decrypts, and cannot be used: give the key that encrypted them as EARSHOT_SECRET_KEY_OLD (--secret-key-old), run earshot reseal, and then leave it out")
 			}
 			if tally.Sum(ByOld) > 0 && last.Sum(ByOld) == 0 {
 				w.log.Info("secretkey.old", "apps", tally.Apps.Old, "repositories", tally.Repositories.Old, "calls", tally.Calls.Old,
-					"note", tally.Words(ByOld)+" are sealed with EARSHOT_SECRET_KEY_OLD (--secret-key-old), which is needed until earshot reseal was run")
+					"note", tally.Words(ByOld)+" are encrypted with EARSHOT_SECRET_KEY_OLD (--secret-key-old), which is needed until earshot reseal has run")
 			}
 			last = tally
 			if last.Sum(ByOld)+last.Sum(ByNone) == 0 {

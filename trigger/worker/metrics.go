@@ -47,15 +47,15 @@ func NewMetrics() *Metrics {
 			Name: "earshot_match_seconds", Help: "Time to match a message.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 16),
 		}),
 		Webhooks:      counter("earshot_webhook_deliveries_total", "Attempts to send events to webhooks, by outcome: delivered, retry, failed for good, or gone (the stream has dropped the event). disabled counts webhooks that were disabled.", "outcome"),
-		Behind:        counter("earshot_behind_total", "Triggers of read-only tools, by how their records were written: written after the answer, before it because the queue was full, dropped because the session or the app had ended, or lost because the process ended first.", "outcome"),
-		BehindWaiting: gauge("earshot_behind_waiting", "Triggers of read-only tools that are answered and not yet written and published. At 10,000 the next ones are written before their answers."),
-		oldestSeconds: gauge("earshot_effects_oldest_seconds", "For how long the oldest pending effect has waited for an attempt that is due. An effect that is tried again counts from its next attempt."),
+		Behind:        counter("earshot_behind_total", "Triggers of read-only tools, by outcome of their records. written: after the answer. before: before it, as the queue was full. dropped: the session or the app had ended. lost: the process ended first.", "outcome"),
+		BehindWaiting: gauge("earshot_behind_waiting", "Triggers of read-only tools that are answered but not yet written and published. From 10,000 on, they are written before their answers."),
+		oldestSeconds: gauge("earshot_effects_oldest_seconds", "How long the oldest pending effect has waited for an attempt that is due. A retried effect counts from its next attempt."),
 		due:           gauge("earshot_effects_due", "Messages and effects of all replicas that are pending."),
 		dead:          gauge("earshot_dead", "Failed triggers, of all apps."),
 		redisFull:     gauge("earshot_redis_full", "1 while Redis is at its maxmemory and takes nothing new, else 0."),
 		shardsAway:    gauge("earshot_redis_shards_away", "Masters of Redis that hold data and take no writes, without those that are full. Requests of their apps are answered 503."),
 		unknown: in.NewCounter(prometheus.CounterOpts{
-			Name: "earshot_unknown_entries_total", Help: "Entries in Redis of a kind that this version does not know, each counted once by a process. They are not touched; earshot verify lists them.",
+			Name: "earshot_unknown_entries_total", Help: "Entries in Redis of a kind that this version does not know, each counted once by a process. They stay; earshot verify lists them.",
 		}),
 	}
 	for _, outcome := range []string{"matched", "rejected", "unmatched", "undecided", "error"} {

@@ -229,7 +229,7 @@ for (const feed of all("[data-feed]")) {
     pause.hidden = false;
     pause.addEventListener("click", () => {
       paused = !paused;
-      pause.textContent = paused ? "Go on" : "Pause";
+      pause.textContent = paused ? "Resume" : "Pause";
       if (!paused) held.splice(0).forEach(add);
     });
   }

@@ -112,7 +112,7 @@ func (p *Plan) Apply(ctx context.Context, service *client.Client, out io.Writer)
 			}
 		}
 		if err != nil {
-			fmt.Fprintf(out, "stopped at %s %s; run it again to go on\n", s.kind, s.id)
+			fmt.Fprintf(out, "stopped at %s %s; run it again to continue\n", s.kind, s.id)
 			return s.located(err)
 		}
 	}

@@ -177,7 +177,7 @@ func examine(ctx context.Context, db *keyspace.DB, wait int) ([]finding.Finding,
 		eviction := finding.Finding{Check: "eviction", Value: r.setting(ctx, "maxmemory-policy")}
 		if eviction.Value != "" && eviction.Value != "noeviction" {
 			eviction.Grade = finding.Unusable
-			eviction.Advice = fmt.Sprintf("its maxmemory-policy is %s, under which it drops what is owed; set it to noeviction", eviction.Value)
+			eviction.Advice = fmt.Sprintf("its maxmemory-policy is %s, under which it drops what is pending; set it to noeviction", eviction.Value)
 		}
 
 		file := finding.Finding{Check: "append-only file", Value: r.setting(ctx, "appendonly"), Event: "redis.volatile"}
@@ -216,7 +216,7 @@ func (r *reader) replication(ctx context.Context, wait int) []finding.Finding {
 	cutoff := finding.Finding{Check: "min-replicas-to-write", Value: r.setting(ctx, "min-replicas-to-write"), Event: "redis.cutoff"}
 	if cutoff.Value == "0" {
 		cutoff.Grade = finding.Doubtful
-		cutoff.Advice = "it goes on writing when it is cut off from its replicas, and loses that when another is made the master; set min-replicas-to-write 1 and min-replicas-max-lag 10"
+		cutoff.Advice = "it continues to write when it is cut off from its replicas, and loses that when another becomes the master; set min-replicas-to-write 1 and min-replicas-max-lag 10"
 	}
 	return []finding.Finding{enough, cutoff}
 }

@@ -8,7 +8,7 @@ import (
 // Answer is what a message set off.
 type Answer struct {
 	MessageID string `json:"messageId"` // the message: the id that was sent, or the one that was made
-	// Why ID tokens of the user do not do, by their services: expired; audience, it is for another client; signature,
+	// Why ID tokens of the user are not valid, by their services: expired; audience, it is for another client; signature,
 	// or its issuer, or its time has not come; malformed; claim, it is good, and a parameter of a tool in scope lacks
 	// its own; unavailable, the issuer could not be asked. Missing where none was sent that does not do.
 	Auth map[string]string `json:"auth,omitempty"`
@@ -45,7 +45,7 @@ type Match struct {
 	Question     string `json:"question,omitempty"` // of one that waits to be confirmed: what the user is asked
 	ReturnDirect bool   `json:"returnDirect"`       // the result of the call is the reply itself
 	SkipResponse bool   `json:"skipResponse"`       // the front-end should not answer by itself
-	Source       string `json:"source"`             // what set it off: a message, or who fired it directly
+	Source       string `json:"source"`             // what fired it: a message, or a direct trigger of a ui, task or agent
 	// Of one that has fired it follows from its effects. pending: one of them is owed, or it settles
 	// until dueAt. failed: one was given up. delivered: all are done. Else draft: of a draft, it would
 	// fire. dry: of a dry run, likewise. confirming: it waits for a yes. cancelled: it ended without an
@@ -105,7 +105,7 @@ type Retracted struct {
 type Entry struct {
 	MessageID string            `json:"messageId"`
 	Actor     string            `json:"actor"`               // who said it
-	Auth      map[string]string `json:"auth,omitempty"`      // why ID tokens that came with it do not do, as in its answer
+	Auth      map[string]string `json:"auth,omitempty"`      // why ID tokens that came with it are not valid, as in its answer
 	Error     string            `json:"error,omitempty"`     // why it is not decided
 	Matches   []Match           `json:"matches"`             // the tools that it fired, with the state of their effects now
 	Metadata  map[string]any    `json:"metadata,omitempty"`  // what its client attached to the message
@@ -157,7 +157,7 @@ type Record struct {
 	// The tool's parameters as they were given: a list, or a JSON Schema object.
 	Schema       json.RawMessage `json:"schema"`
 	SkipResponse bool            `json:"skipResponse"` // the front-end should not answer by itself
-	Source       string          `json:"source"`       // what set it off: a message, or who fired it directly
+	Source       string          `json:"source"`       // what fired it: a message, or a direct trigger of a ui, task or agent
 	// pending while an effect is undelivered or not due yet, failed if one was given up, and otherwise
 	// delivered. confirming: it waits for a yes. cancelled: it ended without an effect. duplicate:
 	// another one with equal values stands for it.

@@ -8,19 +8,18 @@ import "encoding/json"
 type AppDefinition struct {
 	// The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
 	AppID string `json:"appId,omitempty"`
-	Name  string `json:"name,omitempty"` // What people call it; shown in lists, used for nothing else.
-	// OAuth2 clients of the app, with which calls of its tools can authenticate.
+	Name  string `json:"name,omitempty"` // What people call it, as shown in lists.
+	// OAuth2 clients of the app, with which its tools can authenticate calls.
 	Modules []Module `json:"modules,omitempty"`
-	// Whose ID tokens are verified. A front-end sends a user's token in the header {name}_token.
+	// Issuers of ID tokens that are verified. A front-end sends a user's token in the header {name}_token.
 	AuthServices []AuthService `json:"authServices,omitempty"`
-	Sources      []Source      `json:"sources,omitempty"` // Databases and APIs that tools of a type work on.
-	// How messages of the app are matched and answered, and what it may use.
-	Settings *Settings `json:"settings,omitempty"`
-	// Signs calls (Standard Webhooks): whsec_ and base64, or 24 to 64 bytes in base64; several with spaces between
-	// them, while receivers change from one to the next. A credential. Never returned: reads as ***; *** sent back
-	// keeps what is stored.
+	Sources      []Source      `json:"sources,omitempty"`  // Databases and APIs that tools of a type work on.
+	Settings     *Settings     `json:"settings,omitempty"` // How messages of the app are matched and answered, and its limits.
+	// Signs calls (Standard Webhooks): whsec_ and base64, or 24 to 64 bytes in base64. While receivers change over,
+	// several with spaces between them. A credential. Never returned: reads as ***; *** sent back keeps what is
+	// stored.
 	SigningSecret string `json:"signingSecret,omitempty"`
-	// What the author of a write may not expect, in the answer to it. Set by the service; read and left in a request.
+	// What may surprise the author of a write, in the answer to it. Set by the service, ignored in a request.
 	Notes []string `json:"notes,omitempty"`
 }
 
@@ -30,14 +29,14 @@ type Module struct {
 	ModuleID string `json:"moduleId"`
 	// The client's secret. A credential. Never returned: reads as ***; *** sent back keeps what is stored.
 	Secret   string `json:"secret"`
-	ClientID string `json:"clientId,omitempty"` // The client's id; the moduleId where it is missing.
-	// Where its tokens are had (OAuth2, grant client_credentials): an absolute http or https URL. Without one no tool
-	// calls with the module; clients of SERMAS sign in by it all the same.
+	ClientID string `json:"clientId,omitempty"` // The client's id. Default: the moduleId.
+	// Where to get its tokens (OAuth2, grant client_credentials): an absolute http or https URL. Tools that call with
+	// the module need it. Clients of SERMAS do not.
 	TokenURL string   `json:"tokenUrl,omitempty"`
-	Audience string   `json:"audience,omitempty"` // Sent with the request for a token, where the service wants one.
+	Audience string   `json:"audience,omitempty"` // Sent with the request for a token, if the service needs one.
 	Scopes   []string `json:"scopes,omitempty"`   // Scopes to ask for with the token.
-	// Where tools that were written with a key of scope tools alone may use the module, beside the host of its
-	// tokenUrl, on any port. *.clinic.example is every name one label below clinic.example.
+	// Hosts where tools written with a key of scope tools may use the module, besides the host of its tokenUrl, on
+	// any port. *.clinic.example is every name one label below clinic.example.
 	Hosts []string `json:"hosts,omitempty"`
 }
 
@@ -52,7 +51,7 @@ type AuthService struct {
 	Issuer   string `json:"issuer,omitempty"`
 	Audience string `json:"audience,omitempty"` // Of oidc: the aud that tokens must be for.
 	// Of oidc: the origin at which agents reach this service, as https://earshot.example. Access tokens of the issuer
-	// are bearers at the app's MCP URLs there.
+	// are valid at the app's MCP URLs there.
 	Agents string `json:"agents,omitempty"`
 }
 
@@ -60,23 +59,22 @@ type AuthService struct {
 // mysql needs host and user; sqlite needs database; http needs baseUrl; mcp needs url.
 type Source struct {
 	// Name of the source, by which tools refer to it: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
-	Name string `json:"name"`
-	Type string `json:"type"`           // postgres, mysql, sqlite, http or mcp
-	Host string `json:"host,omitempty"` // Of a postgres or mysql source: a host name or an IP address.
-	// Of a postgres source, 5432 where it is missing; of a mysql source, 3306.
-	Port json.Number `json:"port,omitempty"`
-	// Of a postgres or mysql source its name, of a sqlite source the path of its file, in a folder that the operator
+	Name string      `json:"name"`
+	Type string      `json:"type"`           // postgres, mysql, sqlite, http or mcp
+	Host string      `json:"host,omitempty"` // Of a postgres or mysql source: a host name or an IP address.
+	Port json.Number `json:"port,omitempty"` // Of a postgres source, default 5432. Of a mysql source, default 3306.
+	// Of a postgres or mysql source its name. Of a sqlite source the path of its file, in a folder that the operator
 	// has opened.
 	Database string `json:"database,omitempty"`
 	User     string `json:"user,omitempty"` // Of a postgres or mysql source: the user who connects.
 	// A credential. Never returned: reads as ***; *** sent back keeps what is stored.
 	Password string `json:"password,omitempty"`
 	// true: statements of a database source that change something fail, whatever a tool says. false lets tools of
-	// type execute-sql change things; missing, they run queries alone unless they say readOnly: false.
+	// type execute-sql change things. Without it they run only queries, unless they say readOnly: false.
 	ReadOnly *bool `json:"readOnly,omitempty"`
 	// Of an http source. Paths of tools are resolved against it (RFC 3986) and stay under its path.
 	BaseURL string `json:"baseUrl,omitempty"`
-	// For one attempt of its tools, where they name none: more than 0 and at most 60s.
+	// For one attempt of its tools that set none: more than 0 and at most 60s.
 	Timeout Duration `json:"timeout,omitzero"`
 	// Of an http or mcp source: sent with every request. Credentials among them read as ***.
 	Headers map[string]string `json:"headers,omitempty"`
@@ -86,11 +84,10 @@ type Source struct {
 	QueryTimeout Duration          `json:"queryTimeout,omitzero"` // Of a mysql source: Toolbox's name for timeout.
 	// Keeps the body of an answer that is not 2xx. Default: false.
 	ReturnFullError bool `json:"returnFullError,omitempty"`
-	// Of an mcp source: where its server is spoken to (Streamable HTTP), as https://crm.example/mcp.
+	// Of an mcp source: the URL of its server (Streamable HTTP), as https://crm.example/mcp.
 	URL  string      `json:"url,omitempty"`
 	Auth *SourceAuth `json:"auth,omitempty"` // Of an mcp source: how requests to its server are authenticated.
-	// Of an mcp source: patterns of names, as find_*, of which one must be that of a tool; all tools where it is
-	// missing.
+	// Of an mcp source: patterns of tool names, as find_*. Only tools that match one are used. Default: all tools.
 	Allow []string `json:"allow,omitempty"`
 	// Of an mcp source: how often its server is asked for its tools, 5s to 24h. Default: 5m.
 	Refresh Duration `json:"refresh,omitzero"`
@@ -101,7 +98,7 @@ type Source struct {
 // SourceAuth is one of basic, bearer and moduleId.
 type SourceAuth struct {
 	Basic *Basic `json:"basic,omitempty"` // User and password (RFC 7617).
-	// An OAuth2 client, whose token is sent, renewed before it ends, and once where it is refused.
+	// An OAuth2 client. Its token is renewed before it ends, and once if it is refused.
 	Bearer *Bearer `json:"bearer,omitempty"`
 	// The module of the app whose token is sent: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
 	ModuleID string `json:"moduleId,omitempty"`
@@ -109,37 +106,36 @@ type SourceAuth struct {
 
 // Webhook is a URL of the app that its events are sent to.
 type Webhook struct {
-	// Name of the webhook: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. Under another name it is another
-	// webhook, which begins with what happens next.
+	// Name of the webhook: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. A new name is a new webhook,
+	// which starts with new events.
 	Name string `json:"name"`
 	URL  string `json:"url"` // Where events are posted: an absolute http or https URL. Redirects are not followed.
 	// Which events are sent, by the first two words of their subjects: tool.trigger, .result, .rejected,
-	// .notmatching, .confirm, .cancelled, .duplicate, .changed or .webhook, chat.message or .failed. All, where there
-	// are none.
+	// .notmatching, .confirm, .cancelled, .duplicate, .changed or .webhook, chat.message or .failed. Default: all.
 	Types []string `json:"types,omitempty"`
-	// Signs what is sent (Standard Webhooks), as signingSecret of the app does where it is missing: whsec_ and
-	// base64; several with spaces between them, while the receiver changes from one to the next. A credential. Never
-	// returned: reads as ***; *** sent back keeps what is stored.
+	// Signs what is sent (Standard Webhooks): whsec_ and base64. While the receiver changes over, several with spaces
+	// between them. Default: signingSecret of the app. A credential. Never returned: reads as ***; *** sent back
+	// keeps what is stored.
 	Secret string `json:"secret,omitempty"`
-	// disabled: nothing is sent. Enabled again, it goes on from where it was. Default: enabled.
+	// disabled: nothing is sent. When it is enabled again, it continues where it stopped. Default: enabled.
 	State string `json:"state,omitempty"`
 }
 
 // Settings is how messages of an app are matched and answered, and what it may use.
 type Settings struct {
-	// true: the model also writes a reply to each message, after a match with the tool's result in hand. false: reply
-	// is null but for returnDirect. Default: false.
+	// true: the model also writes a reply to each message, after a match from the tool's result. false: reply is null
+	// except for returnDirect. Default: false.
 	ChatModeEnabled bool `json:"chatModeEnabled,omitempty"`
-	// true: no reply is written after a match, whatever the tool says; skipResponse of the answer is true. Default:
+	// true: no reply is written after a match, whatever the tool says, and the answer has skipResponse true. Default:
 	// false.
 	SkipToolResponse bool `json:"skipToolResponse,omitempty"`
-	// true: every message that is stored, and every reply, is an event chat.message, and a message that could not be
-	// decided an event chat.failed. Default: false.
+	// true: every stored message and every reply is an event chat.message, and a message that could not be decided an
+	// event chat.failed. Default: false.
 	ChatEvents bool `json:"chatEvents,omitempty"`
-	// What the users speak (BCP 47, as de or de-AT), where neither session nor message says it.
+	// What the users speak (BCP 47, as de or de-AT), unless session or message says it.
 	Language string `json:"language,omitempty"`
-	// Where the users are (as Europe/Berlin), where neither session nor message says it. It decides what tomorrow is,
-	// and noon.
+	// Where the users are (as Europe/Berlin), unless session or message says it. It decides what tomorrow and noon
+	// are.
 	TimeZone string   `json:"timeZone,omitempty"`
 	Prompt   *Prompt  `json:"prompt,omitempty"`  // What the model is told about the app.
 	LLM      *LLM     `json:"llm,omitempty"`     // Which model is asked, and when.
@@ -147,56 +143,57 @@ type Settings struct {
 	// What is done with chats of clients that take this service for their model, at …/openai/v1.
 	OpenAI   *Listening `json:"openai,omitempty"`
 	Webhooks []Webhook  `json:"webhooks,omitempty"` // URLs that events of the app are sent to.
-	// Pages of these origins may call from a browser (CORS). None unless listed; * is every page.
+	// Origins of pages that may call from a browser (CORS). * is every page. Default: none.
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
-	// Those that are not given have their defaults. null, or 0, takes one off, and null in place of the object takes
-	// off all.
+	// Limits that are missing have their defaults. null, or 0, removes one. null instead of the object removes all.
 	Limits map[string]*int64 `json:"limits,omitempty"`
 }
 
 // Prompt is what the model is told about the app.
 type Prompt struct {
-	// Stands before the conversation in every request to the model: who the assistant is, how it is to speak.
+	// Comes before the conversation in every request to the model: who the assistant is, and how it speaks.
 	Text string `json:"text,omitempty"`
 }
 
 // LLM is which model is asked, and when.
 type LLM struct {
 	Tools string `json:"tools,omitempty"` // provider/model, as openai/gpt-4o-mini.
-	// always: every message is the model's. unsure: where the words alone are certain they decide, and the model is
-	// not asked. A text that is exactly that of a tool without values never needs it. Default: always.
+	// always: the model decides every message. unsure: if the rule-based matcher is certain, it decides, and the
+	// model is not asked. A text that equals an example of a tool without values never needs the model. Default:
+	// always.
 	When string `json:"when,omitempty"`
-	// Tools in a request to the model. With more in scope it is offered those that the conversation is about, and a
-	// function with which it finds the others, in one more request. Default: 64.
+	// Tools in a request to the model. With more in scope, it gets those that fit the conversation, and a function to
+	// find the others in one more request. Default: 64.
 	MostTools int `json:"mostTools,omitempty"`
 }
 
 // Offline is how messages are matched where no model decides.
 type Offline struct {
-	// How sure the words have to be. certain: rather no tool than a wrong one. likely: more messages fire a tool, and
-	// more of them one that was not meant. Default: certain.
+	// The confidence threshold of the rule-based matcher. certain: rather no tool than a wrong one. likely: more
+	// messages fire a tool, and more of them a wrong one. Default: certain.
 	Bar string `json:"bar,omitempty"`
-	// Which tools that set no confirm ask first where words decide, not a model. irreversible: those named as moving
-	// money, ordering, deleting or ending a contract, without settle. always: all but read-only ones. Default: never.
+	// Which tools without confirm ask first when no model decides. irreversible: those named as moving money,
+	// ordering, deleting or ending a contract, without settle. always: all but read-only ones. Default: never.
 	Confirm string `json:"confirm,omitempty"`
 }
 
 // Listening is what is done with chats of clients that take this service for their model, at …/openai/v1.
 type Listening struct {
-	// watch: the model's answers are relayed as they are, and what the user says is matched beside. act: the tools in
-	// scope are offered to the model with the client's own, and its calls of them carried out here. Default: watch.
+	// watch: the model's answers are relayed unchanged, and what the user says is matched as well. act: the tools in
+	// scope are offered to the model with the client's own, and its calls of them are carried out here. Default:
+	// watch.
 	Mode   string       `json:"mode,omitempty"`
 	Limits *ModelLimits `json:"limits,omitempty"` // What the model may be asked for, at the operator's cost.
 }
 
 // ModelLimits is what the model may be asked for, at the operator's cost.
 type ModelLimits struct {
-	// Requests of the whole app to the model a minute, over all replicas; further ones are answered 429. Without it,
-	// or with null, those of a session's token are limited as its messages are.
+	// Requests of the whole app to the model a minute, over all replicas. Further ones are answered 429. Without it,
+	// or with null, the limits of messages apply to requests with a session's token.
 	RequestsPerMinute *int64 `json:"requestsPerMinute,omitempty"`
-	// Models that may be asked; a * at the end stands for any rest, as in gpt-4o*. All, where there are none.
+	// Models that clients may use. A * at the end stands for any rest, as in gpt-4o*. Default: all.
 	Models []string `json:"models,omitempty"`
-	// The longest answer, in tokens, of all choices (n) together. A request for more is refused; one that names no
+	// The longest answer, in tokens, of all choices (n) together. A request for more is refused. A request without a
 	// length gets this one.
 	MaxTokens int `json:"maxTokens,omitempty"`
 }
@@ -211,82 +208,80 @@ type Repository struct {
 	// first a letter or digit.
 	RepositoryID string   `json:"repositoryId,omitempty"`
 	Options      *Options `json:"options,omitempty"` // How its tools fire together.
-	// Name of one of the app's sources of type mcp: the repository has the tools of its server, and follows when they
-	// change.
+	// Name of one of the app's sources of type mcp. The repository has the tools of its server, and follows their
+	// changes.
 	From string `json:"from,omitempty"`
-	// The tools; names are unique in a repository. Needed without from. With it they are those of its server, which
-	// are read and left in a request.
+	// The tools, with unique names. Required without from. With it they are those of its server, and ignored in a
+	// request.
 	Tools   []Tool `json:"tools,omitzero"`
-	Created string `json:"created,omitempty"` // When it was first put. Set by the service; read and left in a request.
-	// When it was last changed. Set by the service; read and left in a request.
-	Updated string `json:"updated,omitempty"`
-	// What the author of a write may not expect, in the answer to it. Set by the service; read and left in a request.
+	Created string `json:"created,omitempty"` // When it was created. Set by the service, ignored in a request.
+	Updated string `json:"updated,omitempty"` // When it was last changed. Set by the service, ignored in a request.
+	// What may surprise the author of a write, in the answer to it. Set by the service, ignored in a request.
 	Notes []string `json:"notes,omitempty"`
 }
 
 // Options is how the tools of a repository fire together.
 type Options struct {
-	// The first of the tools to fire takes the repository away. Default: false.
+	// The first of the tools to fire removes the repository. Default: false.
 	TriggerOnce bool `json:"triggerOnce,omitempty"`
-	Exclusive   bool `json:"exclusive,omitempty"` // Its tools win over all others and no reply is made. Default: false.
-	// Of a repository of an app: it is in no scope itself; a session gets a copy when it is put with its id among
+	// If its tools and others match, only its tools fire, and no reply is made. Default: false.
+	Exclusive bool `json:"exclusive,omitempty"`
+	// Of a repository of an app: it is in no scope itself. A session gets a copy when it names its id in
 	// repositories. Default: false.
 	Template bool `json:"template,omitempty"`
 }
 
-// Tool is what a user's words can set off.
+// Tool is a tool that a user's words can fire.
 type Tool struct {
-	// Name of the tool: 1 to 64 of A-Z a-z 0-9 _ -. One that is called collect-user-message catches all: it fires
-	// with the text as value where nothing else matched. function may give it instead.
+	// Name of the tool: 1 to 64 of A-Z a-z 0-9 _ -. A tool called collect-user-message is the fallback: it fires with
+	// the text as value if nothing else matches. function may give the name instead.
 	Name string `json:"name,omitempty"`
-	// What it is for, in the words of those who need it: the model and the offline matcher decide by it.
+	// What it is for, in the words of its users: the model and the rule-based matcher decide by it.
 	Description string `json:"description,omitempty"`
-	// Parameters in SERMAS form. An object is taken as the JSON Schema of parameters, which the answer has instead.
+	// Parameters in SERMAS form. An object is read as the JSON Schema of parameters, and returned as parameters.
 	Schema     []Parameter `json:"schema,omitempty"`
 	Parameters any         `json:"parameters,omitempty"` // Parameters in Toolbox form, or as a JSON Schema object.
-	// Parameters in Toolbox form that are pasted into the statement of a SQL tool, as their rules allow, where
-	// binding cannot do it: names of tables and columns.
+	// Parameters in Toolbox form that are pasted into the statement of a SQL tool, as their rules allow, where values
+	// cannot be bound: names of tables and columns.
 	TemplateParameters []Parameter `json:"templateParameters,omitempty"`
-	// Called when the tool fires; :param and :appId in path and query are replaced, and {param} is refused. A :param
-	// of the path is required, whatever its definition says.
+	// Called when the tool fires. :param and :appId in path and query are replaced, and {param} is refused. A :param
+	// in the path is required, whatever its definition says.
 	URL string `json:"url,omitempty"`
 	// How its url is called: method, credentials, times. Without it the call is an unauthenticated POST of the
 	// trigger event.
 	Request *Request `json:"request,omitempty"`
-	// resource.scope: when the tool fires, its event goes to app.{appId}.{resource}.{scope} as well.
-	Emitter string `json:"emitter,omitempty"`
+	Emitter string   `json:"emitter,omitempty"` // resource.scope: the event also goes to app.{appId}.{resource}.{scope}.
 	// true: the result of the call is the reply itself, word for word; no model writes one. Default: false.
 	ReturnDirect bool `json:"returnDirect,omitempty"`
-	// true: no reply is made when this tool fires, and the answer's skipResponse is true, so that a front-end says
+	// true: no reply is made when this tool fires, and the answer has skipResponse true, so that a front-end says
 	// nothing by itself. Default: false.
 	SkipResponse bool `json:"skipResponse,omitempty"`
-	// Texts that call for the tool, in which values may be marked with their parameters: "a table for [two](people)".
-	// A message that equals one of a tool without values fires it without a model.
+	// Texts that call for the tool. Values may be marked with their parameters: "a table for [two](people)". A
+	// message that equals an example of a tool without values fires it without a model.
 	Examples []string `json:"examples,omitempty"`
-	// Names of authServices: the user must be verified by any one of them, else the tool is not offered, and firing
-	// it directly is refused with 401.
+	// Names of authServices. One of them must have verified the user, else the tool is not offered, and a direct
+	// trigger is refused with 401.
 	AuthRequired []string `json:"authRequired,omitempty"`
-	// What the tool does with its source: postgres-sql, mysql-sql and sqlite-sql run its statement;
-	// postgres-execute-sql, mysql-execute-sql and sqlite-execute-sql one that is a parameter; postgres-list-tables
-	// and mysql-list-tables tell of the tables; http and mcp call. Without a type it fires an event and calls its
-	// url.
-	Type   string `json:"type,omitempty"`
-	Source string `json:"source,omitempty"` // Name of one of the app's sources, of the type that the tool needs.
-	// Of an mcp tool: what its server calls it; its name where it is missing.
-	RemoteName string `json:"remoteName,omitempty"`
+	// What the tool does with its source. postgres-sql, mysql-sql and sqlite-sql run its statement.
+	// postgres-execute-sql, mysql-execute-sql and sqlite-execute-sql run one that is a parameter.
+	// postgres-list-tables and mysql-list-tables describe the tables. http and mcp call. Without a type it fires an
+	// event and calls its url.
+	Type       string `json:"type,omitempty"`
+	Source     string `json:"source,omitempty"`     // Name of one of the app's sources, of the type that the tool needs.
+	RemoteName string `json:"remoteName,omitempty"` // Of an mcp tool: its name at the server. Default: name.
 	// true: the tool changes nothing, so its record and its events are written after its answer. A SQL tool then runs
-	// queries alone; false lets one of type execute-sql change things, unless its source is readOnly.
+	// only queries. false lets a tool of type execute-sql change things, unless its source is readOnly.
 	ReadOnly *bool `json:"readOnly,omitempty"`
 	// Of a SQL tool: one statement. parameters are bound to $1 and so on, for mysql to ?, for sqlite also to ? and
-	// :name; {{.name}} and {{array .name}} paste templateParameters.
+	// :name. {{.name}} and {{array .name}} paste templateParameters.
 	Statement string `json:"statement,omitempty"`
 	// Of an http tool: resolved against the source's baseUrl; {{.name}} pastes pathParams, escaped, and {name} of a
 	// parameter is refused.
 	Path    string            `json:"path,omitempty"`
 	Method  string            `json:"method,omitempty"`  // Of an http tool: GET, POST, PUT, PATCH or DELETE.
 	Headers map[string]string `json:"headers,omitempty"` // Of an http tool.
-	// Of an http tool: a template, JSON unless its Content-Type says otherwise; {{.name}} and {{json .name}} paste
-	// bodyParams, escaped for where they stand; {{json .}} is an object of all that have a value.
+	// Of an http tool: a template, JSON unless its Content-Type says otherwise. {{.name}} and {{json .name}} paste
+	// bodyParams, escaped for their place. {{json .}} is an object of all that have a value.
 	RequestBody string      `json:"requestBody,omitempty"`
 	PathParams  []Parameter `json:"pathParams,omitempty"` // Of an http tool: values of its path.
 	// Of an http tool: added to the query under their names; a list repeats its name.
@@ -294,64 +289,64 @@ type Tool struct {
 	BodyParams  []Parameter `json:"bodyParams,omitempty"` // Of an http tool: values of its requestBody.
 	// Of an http tool: strings that are sent as headers of their names.
 	HeaderParams []Parameter `json:"headerParams,omitempty"`
-	// As 800ms: the effects of a trigger become due only then, and until then it can be cancelled. More than 0 and at
-	// most 60s.
+	// A delay, as 800ms, before the effects of a trigger. Until then it can be cancelled. More than 0 and at most
+	// 60s.
 	Settle Duration `json:"settle,omitzero"`
 	// true: while a trigger settles, the user's next message cancels it. Needs settle. Default: false.
 	CancelOnNext bool `json:"cancelOnNext,omitempty"`
-	// Whether a user has to say yes before anything takes effect: each time, once in a session for the same values,
-	// or never. Default: never.
+	// Whether a user must say yes before anything takes effect: each time, once in a session for the same values, or
+	// never. Default: never.
 	Confirm string `json:"confirm,omitempty"`
-	// Of triggers with equal values within a time one takes effect; the others are duplicates of it.
+	// Of triggers with equal values within a time, only one takes effect. The others are its duplicates.
 	Dedupe *Dedupe `json:"dedupe,omitempty"`
-	// In place of a url: nothing is called, and whoever subscribes to the event answers.
+	// Instead of a url: nothing is called, and a subscriber to the event answers.
 	Answer *AnswerWithin `json:"answer,omitempty"`
-	// A tool as OpenAI and langchaingo define it, beside type function: its name, description and parameters are
-	// those of the tool. The other fields stand beside it.
+	// A tool as OpenAI and langchaingo define it, with type function: its name, description and parameters are those
+	// of the tool. The other fields are beside it.
 	Function    *Function      `json:"function,omitempty"`
-	Annotations map[string]any `json:"annotations,omitempty"` // Hints of Toolbox's for its clients; read and left.
+	Annotations map[string]any `json:"annotations,omitempty"` // Hints of Toolbox for its clients. Ignored.
 }
 
-// Dedupe is of triggers with equal values within a time one takes effect; the others are duplicates of it.
+// Dedupe is of triggers with equal values within a time, only one takes effect. The others are its duplicates.
 type Dedupe struct {
-	By     []string `json:"by,omitempty"` // Names of the parameters that are compared; all values where it is left out.
+	By     []string `json:"by,omitempty"` // Names of the parameters to compare. Default: all values.
 	Within Duration `json:"within"`       // As 10m; more than 0 and at most 168h.
-	// Whose triggers are compared: those of the session, or of the whole app. Default: session.
+	// Which triggers are compared: those of the session, or of the whole app. Default: session.
 	Scope string `json:"scope,omitempty"`
 }
 
 // AnswerWithin says that a subscriber answers in the place of a URL: see [App.Serve].
 type AnswerWithin struct {
-	Within Duration `json:"within"` // How long an answer is waited for, as 30s; more than 0 and at most 24h.
+	Within Duration `json:"within"` // How long to wait for an answer, as 30s; more than 0 and at most 24h.
 }
 
-// Function is a tool as OpenAI and langchaingo define it, beside type function: its name, description and parameters
-// are those of the tool. The other fields stand beside it.
+// Function is a tool as OpenAI and langchaingo define it, with type function: its name, description and parameters
+// are those of the tool. The other fields are beside it.
 type Function struct {
 	Name        string `json:"name"`                  // Name of the tool.
 	Description string `json:"description,omitempty"` // What it is for.
-	Parameters  any    `json:"parameters,omitempty"`  // A JSON Schema; none is a tool without parameters.
-	Strict      bool   `json:"strict,omitempty"`      // Read and left: every value is checked.
+	Parameters  any    `json:"parameters,omitempty"`  // A JSON Schema. Without it the tool has no parameters.
+	Strict      bool   `json:"strict,omitempty"`      // Ignored: every value is checked.
 }
 
 // Request is how the call is made.
 type Request struct {
-	Description string  `json:"description,omitempty"` // A note for people; read and left.
-	URL         string  `json:"url,omitempty"`         // Read as the tool's url.
-	Auth        string  `json:"auth,omitempty"`        // Where it is missing, the credentials that are given say it.
+	Description string  `json:"description,omitempty"` // A note for people.
+	URL         string  `json:"url,omitempty"`         // The same as the tool's url.
+	Auth        string  `json:"auth,omitempty"`        // Default: what the given credentials say.
 	Basic       *Basic  `json:"basic,omitempty"`       // User and password for auth basic (RFC 7617).
 	Bearer      *Bearer `json:"bearer,omitempty"`      // An OAuth2 client of the tool's own, for auth bearer.
 	// The app's module whose token is sent, for auth module: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or
 	// digit.
 	ModuleID string `json:"moduleId,omitempty"`
-	// Sent with every attempt as they stand; no value reaches them. Their values are credentials and read as ***.
+	// Sent with every attempt as given, without values of parameters. Their values are credentials and read as ***.
 	Headers  map[string]string `json:"headers,omitempty"`
 	Method   string            `json:"method,omitempty"`  // GET, POST, PUT, PATCH or DELETE. Default: POST.
 	Timeout  Duration          `json:"timeout,omitzero"`  // As 10s; more than 0 and at most 60s. Default: 10s.
 	RetryFor Duration          `json:"retryFor,omitzero"` // As 15m; more than 0 and at most 24h. Default: 15m.
 	Body     any               `json:"body,omitempty"`    // Replaces the trigger event as the body.
-	// true: the call may be sent again where it is not known whether it arrived. false: it is never sent twice, and
-	// then ends as failed with the reason outcome_unknown. Default: true.
+	// true: the call may be sent again if it is not known whether it arrived. false: it is never sent twice, and then
+	// ends as failed with the reason outcome_unknown. Default: true.
 	Idempotent *bool `json:"idempotent,omitempty"`
 }
 
@@ -362,19 +357,18 @@ type Basic struct {
 	Password string `json:"password"`
 }
 
-// Bearer is an OAuth2 client, and where its tokens are had. Tokens are kept and renewed before they expire.
+// Bearer is an OAuth2 client, and where to get its tokens. Tokens are kept, and renewed before they expire.
 type Bearer struct {
-	// Grant by which the token is had (RFC 6749). Default: client_credentials.
-	ClientType string `json:"clientType,omitempty"`
-	ClientID   string `json:"clientId,omitempty"` // The OAuth client.
+	ClientType string `json:"clientType,omitempty"` // The grant (RFC 6749). Default: client_credentials.
+	ClientID   string `json:"clientId,omitempty"`   // The OAuth client.
 	// The client's secret. A credential. Never returned: reads as ***; *** sent back keeps what is stored.
 	ClientSecret string `json:"clientSecret,omitempty"`
 	Username     string `json:"username,omitempty"` // Of the grant password: the user.
 	// Of the grant password. A credential. Never returned: reads as ***; *** sent back keeps what is stored.
 	Password string `json:"password,omitempty"`
-	Audience string `json:"audience,omitempty"` // Sent with the request for a token, where the service wants one.
-	TokenURL string `json:"tokenUrl"`           // Where tokens are had: an absolute http or https URL.
-	// Where they are renewed, where that is another URL: absolute, http or https.
+	Audience string `json:"audience,omitempty"` // Sent with the request for a token, if the service needs one.
+	TokenURL string `json:"tokenUrl"`           // Where to get tokens: an absolute http or https URL.
+	// Where to renew tokens, if that is another URL: absolute, http or https.
 	RefreshURL string   `json:"refreshUrl,omitempty"`
 	Scopes     []string `json:"scopes,omitempty"` // Scopes to ask for with the token.
 }
@@ -383,7 +377,7 @@ type Bearer struct {
 type Claim struct {
 	// Name of one of the app's authServices: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
 	Name string `json:"name"`
-	// The claim of the ID token whose value is taken; a dotted path leads into objects, as address.country.
+	// The claim of the ID token that is the value. A path with dots leads into objects, as address.country.
 	Field string `json:"field"`
 }
 
@@ -396,26 +390,26 @@ type Parameter struct {
 	Type        string `json:"type"`
 	Description string `json:"description,omitempty"` // What the value is, for the model.
 	Required    *bool  `json:"required,omitempty"`    // true: the tool fires only with a value. Default: false.
-	// Of bodyParams: required as soon as another of them has a value. No body is sent where none has. Default: false.
+	// Of bodyParams: required once another of them has a value. If none has one, no body is sent. Default: false.
 	RequiredInBody bool `json:"requiredInBody,omitempty"`
-	Ignore         bool `json:"ignore,omitempty"` // Never shown to a model nor taken from it. Default: false.
-	// What a model says for it has to stand in the conversation. Default: false.
+	Ignore         bool `json:"ignore,omitempty"` // Never shown to a model or filled by it. Default: false.
+	// A model's value for it must appear in the conversation. Default: false.
 	Grounded      bool  `json:"grounded,omitempty"`
-	Value         any   `json:"value,omitempty"`         // A static value; it always wins.
-	Default       any   `json:"default,omitempty"`       // Used where no value is given; null is none.
-	AllowedValues []any `json:"allowedValues,omitempty"` // An entry equals the value, or as RE2 matches all of it.
-	// An entry equals the value, or as RE2 matches any part of it.
+	Value         any   `json:"value,omitempty"`         // A fixed value. It always wins.
+	Default       any   `json:"default,omitempty"`       // Used if no value is given. null is none.
+	AllowedValues []any `json:"allowedValues,omitempty"` // A value must equal an entry, or match all of it as RE2.
+	// A value must not equal an entry, or match any part of it as RE2.
 	ExcludedValues []any       `json:"excludedValues,omitempty"`
 	MinValue       json.Number `json:"minValue,omitempty"`  // Least value of a number.
 	MaxValue       json.Number `json:"maxValue,omitempty"`  // Greatest value of a number.
 	Items          *Parameter  `json:"items,omitempty"`     // What the members of an array are.
-	ValueType      string      `json:"valueType,omitempty"` // Type of the values of a map; anything where it is missing.
-	Ask            string      `json:"ask,omitempty"`       // What a user is asked where a call lacks it.
-	// Other words for allowed values, by the value: an alias becomes it, whoever says it.
+	ValueType      string      `json:"valueType,omitempty"` // Type of the values of a map. Default: any.
+	Ask            string      `json:"ask,omitempty"`       // What to ask a user if a call lacks it.
+	// Other words for allowed values, by the value. An alias becomes that value, from users and programs.
 	Aliases map[string][]string `json:"aliases,omitempty"`
-	Unit    string              `json:"unit,omitempty"`   // What a number counts: an amount in another unit is converted.
-	Format  string              `json:"format,omitempty"` // The form of a string by ISO 8601; words of users become it.
-	Escape  string              `json:"escape,omitempty"` // Puts the value between delimiters and doubles a closing one inside it.
-	// The value comes from a verified ID token: the claim of the first of these services that is verified.
+	Unit    string              `json:"unit,omitempty"`   // What a number counts. An amount in another unit is converted.
+	Format  string              `json:"format,omitempty"` // The form of a string by ISO 8601. Words of users are converted to it.
+	Escape  string              `json:"escape,omitempty"` // Puts the value between delimiters, and doubles a closing one inside it.
+	// The value comes from a verified ID token: the claim of the first verified service of these.
 	AuthServices []Claim `json:"authServices,omitempty"`
 }

@@ -34,12 +34,12 @@ export interface paths {
         get: operations["getApp"];
         /**
          * Create or replace an app
-         * @description The whole app: what is left out is gone. Only the admin creates one; a key of scope app replaces its own. ?dryRun=true compares and stores nothing. One that lacks a module or a source which tools name is refused with 409, unless ?force=true. To change a part of it, PATCH it. A model in settings.llm.tools that the service cannot ask is a fault, unless Prefer is handling=lenient: messages are then answered 502 until it can.
+         * @description Replaces the whole app: fields that are left out are removed. Only the admin creates an app. A key of scope app replaces its own. ?dryRun=true compares and stores nothing. An app without a module or source that tools name is refused with 409, unless ?force=true. To change a part of it, PATCH it. A model in settings.llm.tools that the service cannot ask is an error, unless Prefer is handling=lenient. Then messages are answered 502 until it can.
          */
         put: operations["putApp"];
         post?: never;
         /**
-         * Delete an app with all that is its own
+         * Delete an app with everything in it
          * @description Its repositories, keys, sessions and triggers go with it. The admin's alone.
          */
         delete: operations["deleteApp"];
@@ -47,7 +47,7 @@ export interface paths {
         head?: never;
         /**
          * Change an app
-         * @description A JSON merge patch: what it names is changed, all else stays, and of patches at the same time none is lost. Null takes a field away, so that its default holds: settings.limits null are the default limits, and a single limit is taken off with 0. Objects are merged, lists such as modules are replaced whole, and *** in them keeps a credential. Nothing is created.
+         * @description A JSON merge patch: only the named fields change, and no concurrent patch is lost. null removes a field, so that its default applies. settings.limits null means the default limits, and 0 removes a single limit. Objects are merged, and lists such as modules are replaced whole. *** in them keeps a credential. It does not create an app.
          */
         patch: operations["patchApp"];
         trace?: never;
@@ -61,7 +61,7 @@ export interface paths {
         };
         /**
          * List who did what to an app
-         * @description Who confirmed, denied, cancelled, retried, purged and erased, made and revoked keys, and changed the app and its own tools, the newest first. By words of a user and over MCP, NATS and the console as well. No entry holds a text, a value, a credential or a user.
+         * @description Who confirmed, denied, cancelled, retried, purged and erased, made and revoked keys, and changed the app and its tools, newest first. It includes what users said, and MCP, NATS and the console. No entry holds a text, a value, a credential or a user.
          */
         get: operations["listAudit"];
         put?: never;
@@ -80,7 +80,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell what an app has to do
+         * Count what an app has to do
          * @description How many triggers are pending and have failed, how old the oldest are, and what they wait for.
          */
         get: operations["getBacklog"];
@@ -101,7 +101,7 @@ export interface paths {
         };
         /**
          * Follow the events of an app
-         * @description All that the app sets off. id is the stream's sequence, event the subject's first two words, data the payload. The first id comes before any event. A client that reads too slowly is cut off, and goes on with Last-Event-ID. A minute before its key or token ends (at once where that is less) comes token.expiring, which says when; a stream whose key or token has ended says token.expired, and ends within a second. These two have no id: open the stream again with a new token and the same lastEventId.
+         * @description All events of the app. id is the stream's sequence, event the subject's first two words, data the payload. The first id comes before any event. A client that reads too slowly is disconnected, and continues with Last-Event-ID. token.expiring comes a minute before the key or token ends, or at once if less is left, and says when. When it has ended, token.expired comes, and the stream ends within a second. These two have no id: open the stream again with a new token and the same lastEventId.
          */
         get: operations["followApp"];
         put?: never;
@@ -127,7 +127,7 @@ export interface paths {
         put?: never;
         /**
          * Make a key of an app
-         * @description The key is in this answer and in no other: it is stored as a hash. One that a key asks for ends with that key, at the latest when it expires, and can do no more: scopes that the key lacks are refused.
+         * @description Only this answer contains the key: it is stored as a hash. A key that another key makes ends with that key, at the latest when it expires. It cannot have scopes that the other key lacks.
          */
         post: operations["postKey"];
         delete?: never;
@@ -147,7 +147,7 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Revoke a key, with the keys that it has made and the session tokens of all
+         * Revoke a key, the keys it made, and all their session tokens
          * @description When the answer is there, no replica takes the key any more.
          */
         delete: operations["revokeKey"];
@@ -166,8 +166,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Tell what a change of tools would do
-         * @description The last messages of users and tests are tried with the tools as they are and as they would be. Nothing is stored, fired or called. Words decide, unless model is given: then at most 50 messages are tried, and they count to the limits of the app.
+         * Show what a change of tools would do
+         * @description Tries the last messages of users and the tests, with the present tools and with the changed ones. Nothing is stored, fired or called. The rule-based matcher decides, unless model is given. With a model at most 50 messages are tried, and they count towards the limits of the app.
          */
         post: operations["rehearse"];
         delete?: never;
@@ -220,14 +220,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a repository of an app
-         * @description Its tools can be set off no more. What they still owe is delivered.
+         * @description Its tools cannot fire any more. Pending effects are still delivered.
          */
         delete: operations["deleteAppRepository"];
         options?: never;
         head?: never;
         /**
          * Add tools to a repository of an app
-         * @description A tool of the same name is overridden; options that are given replace the options; a repository that is not there is created. Of patches at the same time none is lost.
+         * @description A tool of the same name is replaced. Options, if given, replace the options. A missing repository is created. No concurrent patch is lost.
          */
         patch: operations["patchAppRepository"];
         trace?: never;
@@ -244,7 +244,7 @@ export interface paths {
         post?: never;
         /**
          * Delete one tool of a repository of an app
-         * @description The others stay, and so does the repository, if without any. The ETag in If-Match is that of the repository. What was matched before fires none of its tools; what they still owe is delivered.
+         * @description The other tools and the repository stay, even if it is then empty. The ETag in If-Match is that of the repository. A match from before does not fire the tool. Pending effects are still delivered.
          */
         delete: operations["deleteAppTool"];
         options?: never;
@@ -261,7 +261,7 @@ export interface paths {
         };
         /**
          * List the versions of a repository
-         * @description Each write of a repository of an app is a version of it: who wrote it, and when, the newest first. At most 50 are kept, and no more than 2 MiB of them; of a repository that was deleted for 30 days.
+         * @description Each write of an app's repository makes a version, with author and time, newest first. At most 50 versions and 2 MiB are kept, those of a deleted repository for 30 days.
          */
         get: operations["listVersions"];
         put?: never;
@@ -302,7 +302,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Write a version of a repository again
+         * Restore a version of a repository
          * @description It becomes the newest version, with the credentials that it had, and is checked as a PUT is. A repository that was deleted is there again.
          */
         post: operations["restoreVersion"];
@@ -321,7 +321,7 @@ export interface paths {
         };
         /**
          * List the sessions of an app
-         * @description Those that are in use or were put, by id or by activity. All parameters narrow the list down together. A page may be short, or empty, and have a next all the same: where few of very many match. Of text, 2,000 sessions are looked at for one page, of state 1,000, else 20,000; of a user, 2,000 are put in the order of their activity.
+         * @description Those that are in use or were put, by id or by activity. All parameters filter together. If few of very many match, a page may be short or empty and still have a next. Of text, 2,000 sessions are looked at for one page, of state 1,000, else 20,000; of a user, 2,000 are put in the order of their activity.
          */
         get: operations["listSessions"];
         put?: never;
@@ -345,14 +345,14 @@ export interface paths {
          */
         get: operations["getSession"];
         /**
-         * Say what is known of a session in advance
-         * @description A session begins with its first use, and need not be put. What is put takes the place of what was put before; its user, history, triggers and repositories stay. Another user than it has is refused with 409. The templates named under repositories are copied into the session under their ids, each once: what has fired since does not come back.
+         * Create a session, or change its settings
+         * @description A session begins with its first use, so this is optional. The body replaces that of an earlier PUT. User, history, triggers and repositories stay. Another user than the session has is refused with 409. The templates named in repositories are copied into the session under their ids, each once: what has fired since does not come back.
          */
         put: operations["putSession"];
         post?: never;
         /**
          * Close a session
-         * @description Its history and its repositories go, and its tokens end. What its triggers still owe is delivered, and their records stay for as long as all do. ?erase=true removes all that was said or done in it, of this life and of earlier ones: messages under way and what is owed are dropped, and messages, records, answers and events are gone from Redis and from both streams when it is answered. Until then, a moment or some seconds, the session is answered 503. Its repositories go without tool.changed. What is not there is no error, and the next erasure finishes one that broke off.
+         * @description Removes its history and its repositories, and ends its tokens. Pending effects of its triggers are still delivered, and their records stay for the usual time. ?erase=true removes everything that was said or done in it, also before an earlier close. Messages in progress and pending effects are dropped. When it answers, messages, records, answers and events are gone from Redis and from both streams. Until then, for up to some seconds, requests for the session get 503. Its repositories are removed without tool.changed. A session that does not exist is no error. If an erasure is interrupted, the next one finishes it.
          */
         delete: operations["closeSession"];
         options?: never;
@@ -369,7 +369,7 @@ export interface paths {
         };
         /**
          * Follow the events of a session
-         * @description What the session set off. To a session token, changes of repositories are not shown. id is the stream's sequence, event the subject's first two words, data the payload. The first id comes before any event. A client that reads too slowly is cut off, and goes on with Last-Event-ID. A minute before its key or token ends (at once where that is less) comes token.expiring, which says when; a stream whose key or token has ended says token.expired, and ends within a second. These two have no id: open the stream again with a new token and the same lastEventId.
+         * @description The events of the session. A session token does not see changes of repositories. id is the stream's sequence, event the subject's first two words, data the payload. The first id comes before any event. A client that reads too slowly is disconnected, and continues with Last-Event-ID. token.expiring comes a minute before the key or token ends, or at once if less is left, and says when. When it has ended, token.expired comes, and the stream ends within a second. These two have no id: open the stream again with a new token and the same lastEventId.
          */
         get: operations["followSession"];
         put?: never;
@@ -388,8 +388,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell all that is kept of a session
-         * @description A line of JSON each, with its kind first: the session itself where it is in use, its messages with their outcomes, its triggers with their values and every attempt, and the events that the stream has, each kind oldest first. The triggers and events of its earlier lives, before it was closed, are among them. Nothing is kept of a session without lines. A connection that breaks off has not told all.
+         * Export all data of a session
+         * @description One line of JSON each, with its kind first: the session if it is in use, its messages with outcomes, its triggers with values and every attempt, and the events in the stream. Each kind is oldest first. Triggers and events from before the session was closed are included. No lines mean that nothing is kept. If the connection breaks, the export is not complete.
          */
         get: operations["exportSession"];
         put?: never;
@@ -409,13 +409,13 @@ export interface paths {
         };
         /**
          * Read the history
-         * @description Oldest first, or newest first with order=desc, each message with the triggers that it set off; a reply stands beside its message. A cursor is good in either order, while messages come and leave the history.
+         * @description Oldest first, or newest first with order=desc, each message with the triggers that it fired. A reply is beside its message. A cursor stays valid in either order while messages come and go.
          */
         get: operations["listMessages"];
         put?: never;
         /**
          * Post a chat message
-         * @description Fires the tools that the message calls for and answers with what came of it. A user's ID token comes in the header {name}_token of an authService. What cannot be delivered yet is pending. The same messageId again answers the same and fires nothing. With dryRun=true nothing is stored, fired or counted, and what would be owed has the state dry; the messageId of a message in the history stands for its place and time there, or history tells what came before, and now when it is. With explain=true the answer says why. With final=false it is a draft, such as an interim transcript: it is matched at once, with the state draft, and nothing is fired, stored or published. It is kept for 60 seconds. Another text under the same messageId replaces it; the commit, or the same text with final=true, decides it as it was matched.
+         * @description Fires the tools that the message calls for, and answers with the result. Send a user's ID token in the header {name}_token of an authService. What cannot be delivered yet is pending. The same messageId again gets the same answer and fires nothing. With dryRun=true nothing is stored, fired or counted, and effects have the state dry. In a dry run, the messageId of a message in the history gives place and time, or history says what came before, and now the time. With explain=true the answer says why. With final=false it is a draft, such as an interim transcript. A draft is matched at once, with the state draft, and nothing is fired, stored or published. It is kept for 60 seconds. Another text with the same messageId replaces it. The commit, or the same text with final=true, decides it as it was matched.
          */
         post: operations["postMessage"];
         delete?: never;
@@ -433,14 +433,14 @@ export interface paths {
         };
         /**
          * Read one message with its outcome
-         * @description As it stands in the history, with the triggers that it set off and the state of their effects now.
+         * @description As in the history, with the triggers that it fired and the present state of their effects.
          */
         get: operations["getMessage"];
         put?: never;
         post?: never;
         /**
          * Withdraw a draft
-         * @description Nothing comes of it. Its match is cancelled where it is under way. A message that is posted, or a draft that was committed, is no draft any more: 409 says what it set off.
+         * @description The draft fires nothing. If it is being matched, that is cancelled. A posted message or a committed draft is not a draft any more: 409 says what it fired.
          */
         delete: operations["withdrawMessage"];
         options?: never;
@@ -459,7 +459,7 @@ export interface paths {
         put?: never;
         /**
          * Decide a draft
-         * @description As if its text were posted with final=true: from what it was matched to, so that no model is asked again. Where it is being matched, this waits. A tool that was called for and is gone or changed since has it matched again. A message that is decided has its stored answer. With explain=true the answer says why.
+         * @description The same as posting its text with final=true. It uses the finished match, so that no model is asked again, and waits for a match in progress. If a tool that it calls for was removed or changed since, it is matched again. A decided message gets its stored answer. With explain=true the answer says why.
          */
         post: operations["commitMessage"];
         delete?: never;
@@ -476,8 +476,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Read why a message came out as it did
-         * @description Of every decided message of a user, for 24 hours by default (EARSHOT_EXPLAIN_RETENTION). Credentials, hidden values and claims are masked as ***. 404 says why there is none: the message is not decided yet, an agent said it, or its time is over.
+         * Explain a message
+         * @description Says why a message of a user was decided as it was. Explanations are kept for 24 hours by default (EARSHOT_EXPLAIN_RETENTION). Credentials, hidden values and claims are masked as ***. 404 says why there is none: the message is not decided yet, an agent said it, or it has expired.
          */
         get: operations["explainMessage"];
         put?: never;
@@ -532,14 +532,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a repository of a session
-         * @description Its tools can be set off no more. What they still owe is delivered.
+         * @description Its tools cannot fire any more. Pending effects are still delivered.
          */
         delete: operations["deleteSessionRepository"];
         options?: never;
         head?: never;
         /**
          * Add tools to a repository of a session
-         * @description A tool of the same name is overridden; options that are given replace the options; a repository that is not there is created. Of patches at the same time none is lost.
+         * @description A tool of the same name is replaced. Options, if given, replace the options. A missing repository is created. No concurrent patch is lost.
          */
         patch: operations["patchSessionRepository"];
         trace?: never;
@@ -556,7 +556,7 @@ export interface paths {
         post?: never;
         /**
          * Delete one tool of a repository of a session
-         * @description The others stay, and so does the repository, if without any. The ETag in If-Match is that of the repository. What was matched before fires none of its tools; what they still owe is delivered.
+         * @description The other tools and the repository stay, even if it is then empty. The ETag in If-Match is that of the repository. A match from before does not fire the tool. Pending effects are still delivered.
          */
         delete: operations["deleteSessionTool"];
         options?: never;
@@ -595,7 +595,7 @@ export interface paths {
         put?: never;
         /**
          * Make a token for the front-end of a session
-         * @description Good for posting and reading messages, ui triggers and the events of this session. It ends with the key that asked for it, with the session and with the app. As actor it posts as user alone.
+         * @description Valid for posting and reading messages, ui triggers and the events of this session. It ends with the key that made it, the session and the app. It posts only as actor user.
          */
         post: operations["postToken"];
         delete?: never;
@@ -612,7 +612,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the tools in scope of a session, each as a model sees it
+         * List the tools in scope of a session, as a model sees them
          * @description Of each name the tool that fires, sorted by name. Tools that need a verified user are listed as well.
          */
         get: operations["listSessionTools"];
@@ -634,8 +634,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Find tools in scope of a session by what a text is about
-         * @description Those of the tools in scope that have something in common with the text, the nearest first, each with its score. The words of the tools decide (name, description, parameters, examples), as they do on which tools a model is offered; no model is asked. Tools that need a verified user are found as well. An answer has at most 1 MiB.
+         * Find tools in scope of a session by a text
+         * @description The tools in scope that share words with the text, best first, each with its score. It compares name, description, parameters and examples, as when tools are chosen for a model. No model is asked. Tools that need a verified user are included. An answer has at most 1 MiB.
          */
         post: operations["searchSessionTools"];
         delete?: never;
@@ -653,13 +653,13 @@ export interface paths {
         };
         /**
          * List the triggers of a session
-         * @description Newest first, with delivery state and attempts. All parameters narrow the list down together. A page may be short, or empty, and have a next all the same: where few of very many match.
+         * @description Newest first, with delivery state and attempts. All parameters filter together. If few of very many match, a page may be short or empty and still have a next.
          */
         get: operations["listSessionTriggers"];
         put?: never;
         /**
          * Fire a tool of the session or the app
-         * @description Without the matcher. A tool that requires a verified user needs an ID token in the header {name}_token of one of its services: else 401 names them. The values are taken strictly: "5" is no number. 404 where no such tool is in scope, which holds for a triggerOnce repository that was just taken as well. The same triggerId again answers the same and fires nothing.
+         * @description Fires without the matcher. A tool that requires a verified user needs an ID token in the header {name}_token of one of its services, else 401 names them. Values are strict: "5" is not a number. 404 if no such tool is in scope, also if another request just used up a triggerOnce repository. The same triggerId again gets the same answer and fires nothing.
          */
         post: operations["fireInSession"];
         delete?: never;
@@ -676,8 +676,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell whether the sources of an app can be reached
-         * @description Each is connected to from the replica that answers, under the same guard as calls, unless that was done in the last 30 s. Sources that are files are listed only.
+         * Check whether the sources of an app can be reached
+         * @description The replica connects to each source, under the same guard as calls, at most every 30 s. Sources that are files are only listed.
          */
         get: operations["listSources"];
         put?: never;
@@ -721,7 +721,7 @@ export interface paths {
          */
         get: operations["getTest"];
         /**
-         * Keep a test
+         * Create or replace a test
          * @description An expected conversation, in the form of kind: test of files; at most 32 KiB, and 200 of an app.
          */
         put: operations["putTest"];
@@ -744,7 +744,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the tools in scope of an app, each as a model sees it
+         * List the tools in scope of an app, as a model sees them
          * @description Of each name the tool that fires, sorted by name. Tools that need a verified user are listed as well.
          */
         get: operations["listAppTools"];
@@ -766,8 +766,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Find tools in scope of an app by what a text is about
-         * @description Those of the tools in scope that have something in common with the text, the nearest first, each with its score. The words of the tools decide (name, description, parameters, examples), as they do on which tools a model is offered; no model is asked. Tools that need a verified user are found as well. An answer has at most 1 MiB.
+         * Find tools in scope of an app by a text
+         * @description The tools in scope that share words with the text, best first, each with its score. It compares name, description, parameters and examples, as when tools are chosen for a model. No model is asked. Tools that need a verified user are included. An answer has at most 1 MiB.
          */
         post: operations["searchAppTools"];
         delete?: never;
@@ -784,8 +784,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell how often each tool was used in the last 24 hours
-         * @description By name, over all repositories that have a tool of it: how often it fired, and how often a message called for it whose values were missing or wrong, in all and in each hour. What was used on other replicas is counted some seconds later; a tool that was not used is missing.
+         * Count how often each tool was used in the last 24 hours
+         * @description By tool name, over all repositories: how often it fired, and how often its values were missing or wrong, in total and by hour. Other replicas are counted some seconds later. A tool that was not used is missing.
          */
         get: operations["listToolUsage"];
         put?: never;
@@ -805,7 +805,7 @@ export interface paths {
         };
         /**
          * List the triggers of an app
-         * @description Newest first. state=failed lists the dead letters. All parameters narrow the list down together. A page may be short, or empty, and have a next all the same: where few of very many match.
+         * @description Newest first. state=failed lists failed triggers. All parameters filter together. If few of very many match, a page may be short or empty and still have a next.
          */
         get: operations["listTriggers"];
         put?: never;
@@ -816,7 +816,7 @@ export interface paths {
         post: operations["fireInApp"];
         /**
          * Remove failed triggers
-         * @description The records of all failed triggers that match go, and what they owe with them. state=failed has to be given. With dryRun=true they are only counted.
+         * @description Removes the records of all failed triggers that match, with what they have not delivered. state=failed is required. With dryRun=true they are only counted.
          */
         delete: operations["purgeTriggers"];
         options?: never;
@@ -840,7 +840,7 @@ export interface paths {
         post?: never;
         /**
          * Remove the record of a trigger
-         * @description One that owes nothing: it is delivered, has failed or was ended. What its session says of it stays, and so do its events.
+         * @description The trigger must be delivered, failed or ended. The history of its session and its events stay.
          */
         delete: operations["removeTrigger"];
         options?: never;
@@ -859,7 +859,7 @@ export interface paths {
         put?: never;
         /**
          * Answer a trigger
-         * @description Of a tool with answer: what you say comes in the place of a call's result. The first answer holds; a repeat does no harm, and is answered with the one that holds. The session's token may answer the triggers of its session. The same JSON may be published on answer.{appId}.{triggerId}.
+         * @description For a tool with answer: your answer takes the place of a call's result. The first answer counts. A repeat is harmless, and gets the one that counts. The session's token may answer the triggers of its session. The same JSON may be published on answer.{appId}.{triggerId}.
          */
         post: operations["answerTrigger"];
         delete?: never;
@@ -879,7 +879,7 @@ export interface paths {
         put?: never;
         /**
          * Cancel a trigger
-         * @description The trigger ends as cancelled, without an effect, as long as it settles or waits to be confirmed, and tool.cancelled says so. The session's token may do so with the triggers of its session.
+         * @description A trigger that settles or waits for a confirmation ends as cancelled, without an effect, and tool.cancelled is published. The session's token may cancel triggers of its session.
          */
         post: operations["cancelTrigger"];
         delete?: never;
@@ -899,7 +899,7 @@ export interface paths {
         put?: never;
         /**
          * Confirm a trigger
-         * @description Of a tool with confirm: the trigger takes effect now, or settles first where its tool says so. The digest says what was asked about; the user's next words do the same where they are plainly yes. The session's token may do so with the triggers of its session.
+         * @description For a tool with confirm: the trigger takes effect now, or settles first if its tool says so. The digest says what the user was asked. A plain yes in the user's next message does the same. The session's token may confirm triggers of its session.
          */
         post: operations["confirmTrigger"];
         delete?: never;
@@ -919,7 +919,7 @@ export interface paths {
         put?: never;
         /**
          * Deny a trigger
-         * @description Of a tool with confirm: the trigger ends as cancelled, without an effect, and tool.cancelled says so. The session's token may do so with the triggers of its session.
+         * @description For a tool with confirm: the trigger ends as cancelled, without an effect, and tool.cancelled is published. The session's token may deny triggers of its session.
          */
         post: operations["denyTrigger"];
         delete?: never;
@@ -938,7 +938,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Deliver again what has failed, or now what waits for its next attempt
+         * Retry a trigger: what failed, or what waits for its next attempt
          * @description Under the same ids: a receiver that has it already will know it. An attempt that is under way is left alone, and no second one is made beside it.
          */
         post: operations["retryTrigger"];
@@ -958,7 +958,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Deliver again what has failed, of all triggers that match
+         * Retry all failed triggers that match
          * @description They are those of the list with state=failed and the same parameters. With dryRun=true they are only counted.
          */
         post: operations["retryTriggers"];
@@ -976,8 +976,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell what an app has used, step by step
-         * @description Messages and how long they took, triggers, requests to models with their tokens, calls and events: of the last 30 days, 24 hours or 60 minutes, or of the time that since and until name, in steps. Days may be named by from and to, both included. They are those of UTC. A step in which nothing was used is missing. What was used on other replicas is counted some seconds later.
+         * Show what an app has used, over time
+         * @description Messages and their durations, triggers, requests to models with tokens, calls and events, in steps. The time is the last 30 days, 24 hours or 60 minutes, or the one between since and until. from and to name days of UTC, both included. A step without use is missing. Other replicas are counted some seconds later.
          */
         get: operations["listUsage"];
         put?: never;
@@ -996,8 +996,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell how the hosts that tools call have fared
-         * @description In the last hour, or in the time that since and until name: by minutes where it begins within the last three hours, else by hours, which are kept for 14 days. Of other replicas it is counted some seconds later.
+         * Show the results of calls by host
+         * @description For the last hour, or the time between since and until. It counts by minute if the time begins in the last three hours, else by hour. Hours are kept for 14 days. Other replicas are counted some seconds later.
          */
         get: operations["listHosts"];
         put?: never;
@@ -1020,7 +1020,7 @@ export interface paths {
         post?: never;
         /**
          * Erase all sessions of a user
-         * @description With erase=true, which must be said: each session of the user is erased as DELETE of the session does it, those that have ended as well, of which records or events may be left. The answer says how many. One that broke off is finished by the next. A user without sessions is no error.
+         * @description erase=true is required. Each session of the user is erased as by DELETE of the session, also ended ones with records or events left. The answer says how many. If it is interrupted, the next one finishes it. A user without sessions is no error.
          */
         delete: operations["eraseUser"];
         options?: never;
@@ -1036,7 +1036,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell all that is kept of a user's sessions
+         * Export all data of a user's sessions
          * @description The lines of each session's export, one session after the other, those that have ended as well. Each begins with a line of kind session.
          */
         get: operations["exportUser"];
@@ -1056,7 +1056,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Tell how the webhooks of an app fare
+         * Show the state of an app's webhooks
          * @description They are added and changed in settings.webhooks of the app.
          */
         get: operations["listWebhooks"];
@@ -1099,7 +1099,7 @@ export interface paths {
         put?: never;
         /**
          * Send events to a webhook again
-         * @description With since: all that the stream has from that moment on, under the ids that they had. Without it: what did not arrive, at once. A webhook that Earshot has disabled is enabled again.
+         * @description With since: all events in the stream from that moment on, with their old ids. Without it: what did not arrive, at once. A webhook that Earshot disabled is enabled again.
          */
         post: operations["resendWebhook"];
         delete?: never;
@@ -1116,7 +1116,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Whom the service takes the caller for
+         * Show who the caller is
          * @description The app, session and scopes of the key or token that the request carries; it may be called with any of them.
          */
         get: operations["whoAmI"];
@@ -1141,7 +1141,7 @@ export interface webhooks {
         put?: never;
         /**
          * The call of a tool that fired
-         * @description What arrives at the url of a tool. Method, headers, credentials and body are what the tool's request says; without one it is this POST, unauthenticated. A call is made at least once, so keep webhook-id of what is done and answer 200 to what comes again. An http tool on a source calls the source in the same way, with the headers below.
+         * @description The request to the url of a tool. The tool's request sets method, headers, credentials and body. Without it, this is an unauthenticated POST. A call is made at least once: store the webhook-id of what is done, and answer 200 to a repeat. An http tool on a source calls the source in the same way, with the headers below.
          */
         post: operations["toolCall"];
         delete?: never;
@@ -1158,7 +1158,7 @@ export interface components {
             /** @description The message, under its own id or the one that was made for it. */
             messageId: string;
         };
-        /** @description What a message set off. */
+        /** @description What a message fired. */
         Answer: {
             /** @description Why ID tokens were refused, by service: expired; audience: for another client; signature, issuer, or its time has not come; malformed; claim: it is good, and a tool in scope needs another one; unavailable: the issuer did not answer. Missing where all do. */
             auth?: {
@@ -1188,17 +1188,17 @@ export interface components {
         App: {
             /** @description The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
             appId?: string;
-            /** @description Whose ID tokens are verified. A front-end sends a user's token in the header {name}_token. */
+            /** @description Issuers of ID tokens that are verified. A front-end sends a user's token in the header {name}_token. */
             authServices?: components["schemas"]["AuthService"][];
-            /** @description OAuth2 clients of the app, with which calls of its tools can authenticate. */
+            /** @description OAuth2 clients of the app, with which its tools can authenticate calls. */
             modules?: components["schemas"]["Module"][];
-            /** @description What people call it; shown in lists, used for nothing else. */
+            /** @description What people call it, as shown in lists. */
             name?: string;
-            /** @description What the author of a write may not expect, in the answer to it. Set by the service; read and left in a request. */
+            /** @description What may surprise the author of a write, in the answer to it. Set by the service, ignored in a request. */
             readonly notes?: string[];
-            /** @description How messages of the app are matched and answered, and what it may use. */
+            /** @description How messages of the app are matched and answered, and its limits. */
             settings?: components["schemas"]["Settings"];
-            /** @description Signs calls (Standard Webhooks): whsec_ and base64, or 24 to 64 bytes in base64; several with spaces between them, while receivers change from one to the next. A credential. Never returned: reads as ***; *** sent back keeps what is stored. */
+            /** @description Signs calls (Standard Webhooks): whsec_ and base64, or 24 to 64 bytes in base64. While receivers change over, several with spaces between them. A credential. Never returned: reads as ***; *** sent back keeps what is stored. */
             signingSecret?: string;
             /** @description Databases and APIs that tools of a type work on. */
             sources?: components["schemas"]["Source"][];
@@ -1286,7 +1286,7 @@ export interface components {
         };
         /** @description How ID tokens are verified: google needs clientId, oidc needs issuer and audience. */
         AuthService: {
-            /** @description Of oidc: the origin at which agents reach this service, as https://earshot.example. Access tokens of the issuer are bearers at the app's MCP URLs there. */
+            /** @description Of oidc: the origin at which agents reach this service, as https://earshot.example. Access tokens of the issuer are valid at the app's MCP URLs there. */
             agents?: string;
             /** @description Of oidc: the aud that tokens must be for. */
             audience?: string;
@@ -1329,16 +1329,16 @@ export interface components {
             /** @description The user. */
             username: string;
         };
-        /** @description An OAuth2 client, and where its tokens are had. Tokens are kept and renewed before they expire. */
+        /** @description An OAuth2 client, and where to get its tokens. Tokens are kept, and renewed before they expire. */
         Bearer: {
-            /** @description Sent with the request for a token, where the service wants one. */
+            /** @description Sent with the request for a token, if the service needs one. */
             audience?: string;
             /** @description The OAuth client. */
             clientId?: string;
             /** @description The client's secret. A credential. Never returned: reads as ***; *** sent back keeps what is stored. */
             clientSecret?: string;
             /**
-             * @description Grant by which the token is had (RFC 6749). Default: client_credentials.
+             * @description The grant (RFC 6749). Default: client_credentials.
              * @enum {string}
              */
             clientType?: "client_credentials" | "password";
@@ -1346,14 +1346,14 @@ export interface components {
             password?: string;
             /**
              * Format: uri
-             * @description Where they are renewed, where that is another URL: absolute, http or https.
+             * @description Where to renew tokens, if that is another URL: absolute, http or https.
              */
             refreshUrl?: string;
             /** @description Scopes to ask for with the token. */
             scopes?: string[];
             /**
              * Format: uri
-             * @description Where tokens are had: an absolute http or https URL.
+             * @description Where to get tokens: an absolute http or https URL.
              */
             tokenUrl: string;
             /** @description Of the grant password: the user. */
@@ -1390,7 +1390,7 @@ export interface components {
             /** @description What the endpoint answered: its JSON, else its text as a JSON string. Rows of a SQL tool are an array of objects. */
             result?: unknown;
             /**
-             * @description delivered: it was answered with 2xx. pending: it is stored and will be tried again. failed: it was given up. dry, draft: of a dry run or a draft, it would be owed. confirming, cancelled, duplicate: it is not owed, or not yet, as the trigger is.
+             * @description delivered: it was answered with 2xx. pending: it is stored, and will be retried. failed: it has failed for good. dry, draft: in a dry run or a draft, it would be pending. confirming, cancelled, duplicate: it is not due, or not yet, as the trigger.
              * @enum {string}
              */
             state: "delivered" | "pending" | "failed" | "dry" | "draft" | "confirming" | "cancelled" | "duplicate";
@@ -1421,19 +1421,19 @@ export interface components {
         };
         /** @description Where in a verified ID token a value stands. */
         Claim: {
-            /** @description The claim of the ID token whose value is taken; a dotted path leads into objects, as address.country. */
+            /** @description The claim of the ID token that is the value. A path with dots leads into objects, as address.country. */
             field: string;
             /** @description Name of one of the app's authServices: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
             name: string;
         };
         /** @description A yes to a trigger that waits for one. */
         Confirmation: {
-            /** @description What is confirmed, as the match and tool.confirm name it: it stands for app, session, tool and values. */
+            /** @description The digest of the match or of tool.confirm. It stands for app, session, tool and values. */
             digest: string;
         };
         /** @description A no to a trigger that waits to be confirmed. */
         Denial: {
-            /** @description What is denied, as the match and tool.confirm name it. Without one it is denied whatever its values are. */
+            /** @description The digest of the match or of tool.confirm. Without it the trigger is denied whatever its values are. */
             digest?: string | null;
         };
         /** @description A message that would come out otherwise. */
@@ -1461,22 +1461,22 @@ export interface components {
         };
         /** @description A tool to fire without the matcher. */
         Direct: {
-            /** @description Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every event of the trigger, laid over that of the session. */
+            /** @description Your own data, at most 2048 bytes as compact JSON. It is stored, returned, and in every event of the trigger, where it overrides that of the session. */
             metadata?: {
                 [key: string]: unknown;
             } | null;
             /** @description The tool: 1 to 64 of A-Z a-z 0-9 _ -. */
             name: string;
-            /** @description The repository; the one in scope where it is missing. */
+            /** @description The repository. Default: the one in scope. */
             repositoryId?: string;
             /**
              * @description Who fires it.
              * @enum {string}
              */
             source: "ui" | "task" | "agent";
-            /** @description Idempotency key. The service makes one where it is missing. One that is chosen with a session's token gets an end of the session's own, and stands so in the answer. */
+            /** @description Idempotency key. The service generates one if it is missing. With a session's token, the service adds a suffix of the session, and returns the whole id. */
             triggerId?: string;
-            /** @description Values of its parameters, taken strictly: "5" is no number, and a name that the tool lacks is a fault. */
+            /** @description Values of its parameters. Types are strict: "5" is not a number. A name that the tool lacks is an error. */
             values?: {
                 [key: string]: unknown;
             };
@@ -1495,11 +1495,11 @@ export interface components {
              * @enum {string}
              */
             actor: "user" | "agent";
-            /** @description What it set off, as matches of the answer to it. Of each name, repositoryId, values and state count. */
+            /** @description What it fired, as matches of its answer. Of each, name, repositoryId, values and state count. */
             matches?: {
                 [key: string]: unknown;
             }[] | null;
-            /** @description What it was rejected for, as rejected of the answer to it. Of each name, repositoryId, values, missing and errors count. */
+            /** @description What it was rejected for, as rejected of its answer. Of each, name, repositoryId, values, missing and errors count. */
             rejected?: {
                 [key: string]: unknown;
             }[] | null;
@@ -1513,7 +1513,7 @@ export interface components {
              * @enum {string}
              */
             actor: "user" | "agent";
-            /** @description Why ID tokens that came with it do not do, as in its answer. */
+            /** @description Why ID tokens that came with it are not valid, as in its answer. */
             auth?: {
                 [key: string]: "expired" | "audience" | "signature" | "malformed" | "claim" | "unavailable";
             };
@@ -1529,7 +1529,7 @@ export interface components {
             };
             /** @description The tools that it called for and that did not fire. */
             rejected?: components["schemas"]["Rejected"][];
-            /** @description The reply to it, as in its answer; missing where there is none. */
+            /** @description The reply to it, as in its answer, if any. */
             reply?: unknown;
             /**
              * @description json where the reply is a result that is no text; missing for a text.
@@ -1570,39 +1570,39 @@ export interface components {
             /** @description The user. */
             user: string;
         };
-        /** @description A trigger ended before it had an effect: it was denied, cancelled, taken back by the next message, or nobody confirmed it in time. */
+        /** @description A trigger ended before it had an effect. It was denied, cancelled, withdrawn by the next message, or not confirmed in time. */
         EventCancelled: {
             /** @description The app. */
             appId: components["schemas"]["EventId"];
             /** @description The event; the same on every delivery. */
             id: string;
-            /** @description The message that led here; missing where there was none. */
+            /** @description The message that caused it, if any. */
             messageId?: string;
-            /** @description That of the message or the direct trigger laid over that of the session; missing where there is none. */
+            /** @description Metadata of the session, overridden by that of the message or direct trigger. */
             metadata?: {
                 [key: string]: unknown;
             };
             /** @description The tool. */
             name: components["schemas"]["EventToolName"];
-            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            /** @description Fields that were left out because the event would exceed 1 MiB. Read them over REST. */
             omitted?: string[];
             /**
-             * @description What ended it: deny (a no), expire (nobody confirmed it in time), cancel (POST …/cancel), retract (the user's next message, of a tool with cancelOnNext).
+             * @description What ended it: deny, expire (not confirmed in time), cancel (POST …/cancel), or retract (the user's next message, with cancelOnNext).
              * @enum {string}
              */
             reason: "deny" | "expire" | "cancel" | "retract";
             /** @description The repository that has the tool. */
             repositoryId: components["schemas"]["EventId"];
-            /** @description The tool's parameters as they were given: a list, or a JSON Schema object. */
+            /** @description The tool's parameters as given: a list, or a JSON Schema object. */
             schema: unknown;
-            /** @description The session; missing without one. */
+            /** @description The session, if any. */
             sessionId?: components["schemas"]["EventId"];
             /**
-             * @description What set it off: a message, or who fired it directly.
+             * @description What fired it: a message, or a direct trigger of a ui, task or agent.
              * @enum {string}
              */
             source: "message" | "ui" | "task" | "agent";
-            /** @description What that message said. */
+            /** @description The text of that message. */
             text?: string;
             /** @description The trigger. */
             triggerId: components["schemas"]["EventId"];
@@ -1622,7 +1622,7 @@ export interface components {
             appId: components["schemas"]["EventId"];
             /** @description The event; the same on every delivery. */
             id: string;
-            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            /** @description Fields that were left out because the event would exceed 1 MiB. Read them over REST. */
             omitted?: string[];
             /**
              * @description What was done.
@@ -1651,26 +1651,26 @@ export interface components {
             id: string;
             /** @description The message. */
             messageId: string;
-            /** @description That of the message laid over that of the session; missing where there is none. */
+            /** @description Metadata of the session, overridden by that of the message. */
             metadata?: {
                 [key: string]: unknown;
             };
             /** @description Why, for people. */
             reason: string;
-            /** @description After so many seconds it is worth trying again; missing where nobody knows. */
+            /** @description Seconds to wait before trying again, if known. */
             retryAfter?: number;
             /** @description The session. */
             sessionId: components["schemas"]["EventId"];
             /**
              * Format: date-time
-             * @description When it was given up.
+             * @description When the attempt ended.
              */
             ts: string;
         };
         /** @description A message was stored, or a reply was made. */
         EventChatMessage: {
             /**
-             * @description Who said it; assistant: it is the reply.
+             * @description Who said it. A reply is of the assistant.
              * @enum {string}
              */
             actor: "user" | "agent" | "assistant";
@@ -1678,13 +1678,13 @@ export interface components {
             appId: components["schemas"]["EventId"];
             /** @description The event; the same on every delivery. */
             id: string;
-            /** @description The message; of a reply its message's and .reply, as in the history. */
+            /** @description The message. That of a reply ends with .reply. */
             messageId: string;
-            /** @description That of the message laid over that of the session; missing where there is none. */
+            /** @description Metadata of the session, overridden by that of the message. */
             metadata?: {
                 [key: string]: unknown;
             };
-            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            /** @description Fields that were left out because the event would exceed 1 MiB. Read them over REST. */
             omitted?: string[];
             /** @description The session. */
             sessionId: components["schemas"]["EventId"];
@@ -1692,47 +1692,47 @@ export interface components {
             text?: string;
             /**
              * Format: date-time
-             * @description When it was said; ts of the message in the history.
+             * @description When it was said, as in the history.
              */
             ts: string;
         };
-        /** @description A tool was called for, and waits for a yes before it has an effect. */
+        /** @description A tool was called for, and waits for a confirmation before it has an effect. */
         EventConfirm: {
             /** @description The app. */
             appId: components["schemas"]["EventId"];
-            /** @description What stands for app, session, tool and values: POST …/confirm and …/deny take it. */
+            /** @description A digest of app, session, tool and values, for POST …/confirm and …/deny. */
             digest: string;
             /**
              * Format: date-time
-             * @description When it ends as cancelled, without a word.
+             * @description When it is cancelled without an answer.
              */
             expiresAt: string;
             /** @description The event; the same on every delivery. */
             id: string;
-            /** @description The message that led here; missing where there was none. */
+            /** @description The message that caused it, if any. */
             messageId?: string;
-            /** @description That of the message or the direct trigger laid over that of the session; missing where there is none. */
+            /** @description Metadata of the session, overridden by that of the message or direct trigger. */
             metadata?: {
                 [key: string]: unknown;
             };
             /** @description The tool. */
             name: components["schemas"]["EventToolName"];
-            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            /** @description Fields that were left out because the event would exceed 1 MiB. Read them over REST. */
             omitted?: string[];
             /** @description What the user is asked. */
             question: string;
             /** @description The repository that has the tool. */
             repositoryId: components["schemas"]["EventId"];
-            /** @description The tool's parameters as they were given: a list, or a JSON Schema object. */
+            /** @description The tool's parameters as given: a list, or a JSON Schema object. */
             schema: unknown;
-            /** @description The session; missing without one. */
+            /** @description The session, if any. */
             sessionId?: components["schemas"]["EventId"];
             /**
-             * @description What set it off: a message, or who fired it directly.
+             * @description What fired it: a message, or a direct trigger of a ui, task or agent.
              * @enum {string}
              */
             source: "message" | "ui" | "task" | "agent";
-            /** @description What that message said. */
+            /** @description The text of that message. */
             text?: string;
             /** @description The trigger. */
             triggerId: components["schemas"]["EventId"];
@@ -1746,15 +1746,15 @@ export interface components {
                 [key: string]: unknown;
             };
         };
-        /** @description A tool was called for with values that an earlier trigger had: that one stands for it. */
+        /** @description A tool was called for with the values of an earlier trigger, which stands for it. */
         EventDuplicate: {
             /** @description The app. */
             appId: components["schemas"]["EventId"];
             /** @description The event; the same on every delivery. */
             id: string;
-            /** @description The message that led here; missing where there was none. */
+            /** @description The message that caused it, if any. */
             messageId?: string;
-            /** @description That of the message or the direct trigger laid over that of the session; missing where there is none. */
+            /** @description Metadata of the session, overridden by that of the message or direct trigger. */
             metadata?: {
                 [key: string]: unknown;
             };
@@ -1762,20 +1762,20 @@ export interface components {
             name: components["schemas"]["EventToolName"];
             /** @description The trigger that had equal values before. */
             of: components["schemas"]["EventId"];
-            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            /** @description Fields that were left out because the event would exceed 1 MiB. Read them over REST. */
             omitted?: string[];
             /** @description The repository that has the tool. */
             repositoryId: components["schemas"]["EventId"];
-            /** @description The tool's parameters as they were given: a list, or a JSON Schema object. */
+            /** @description The tool's parameters as given: a list, or a JSON Schema object. */
             schema: unknown;
-            /** @description The session; missing without one. */
+            /** @description The session, if any. */
             sessionId?: components["schemas"]["EventId"];
             /**
-             * @description What set it off: a message, or who fired it directly.
+             * @description What fired it: a message, or a direct trigger of a ui, task or agent.
              * @enum {string}
              */
             source: "message" | "ui" | "task" | "agent";
-            /** @description What that message said. */
+            /** @description The text of that message. */
             text?: string;
             /** @description The trigger. */
             triggerId: components["schemas"]["EventId"];
@@ -1791,39 +1791,39 @@ export interface components {
         };
         /** @description A tool has fired. */
         EventFired: {
-            /** @description Where the answer is to be given that the trigger waits for; missing where it waits for none. */
+            /** @description Where to send the answer, if the trigger waits for one. */
             answer?: {
-                /** @description On NATS. */
+                /** @description Its subject on NATS. */
                 subject: string;
-                /** @description Of the service, from its root: by POST. */
+                /** @description Its path at the service, for POST. */
                 url: string;
             };
             /** @description The app. */
             appId: components["schemas"]["EventId"];
             /** @description The event; the same on every delivery. */
             id: string;
-            /** @description The message that led here; missing where there was none. */
+            /** @description The message that caused it, if any. */
             messageId?: string;
-            /** @description That of the message or the direct trigger laid over that of the session; missing where there is none. */
+            /** @description Metadata of the session, overridden by that of the message or direct trigger. */
             metadata?: {
                 [key: string]: unknown;
             };
             /** @description The tool. */
             name: components["schemas"]["EventToolName"];
-            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            /** @description Fields that were left out because the event would exceed 1 MiB. Read them over REST. */
             omitted?: string[];
             /** @description The repository that has the tool. */
             repositoryId: components["schemas"]["EventId"];
-            /** @description The tool's parameters as they were given: a list, or a JSON Schema object. */
+            /** @description The tool's parameters as given: a list, or a JSON Schema object. */
             schema: unknown;
-            /** @description The session; missing without one. */
+            /** @description The session, if any. */
             sessionId?: components["schemas"]["EventId"];
             /**
-             * @description What set it off: a message, or who fired it directly.
+             * @description What fired it: a message, or a direct trigger of a ui, task or agent.
              * @enum {string}
              */
             source: "message" | "ui" | "task" | "agent";
-            /** @description What that message said. */
+            /** @description The text of that message. */
             text?: string;
             /**
              * Format: date-time
@@ -1837,11 +1837,11 @@ export interface components {
         };
         /** @description The answer to a trigger. */
         EventGiven: {
-            /** @description Why it was not done, for people; needed where ok is false. */
+            /** @description Why it was not done, for people. Required if ok is false. */
             error?: string;
-            /** @description Whether what the trigger asks for was done. */
+            /** @description Whether it was done. */
             ok: boolean;
-            /** @description What came of it, any JSON. What is longer than 64 KiB is cut. */
+            /** @description The result, any JSON, cut after 64 KiB. */
             result?: unknown;
         };
         /** @description 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
@@ -1852,21 +1852,21 @@ export interface components {
             appId: components["schemas"]["EventId"];
             /** @description The event; the same on every delivery. */
             id: string;
-            /** @description The message that led here; missing where there was none. */
+            /** @description The message that caused it, if any. */
             messageId?: string;
-            /** @description That of the message or the direct trigger laid over that of the session; missing where there is none. */
+            /** @description Metadata of the session, overridden by that of the message or direct trigger. */
             metadata?: {
                 [key: string]: unknown;
             };
-            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            /** @description Fields that were left out because the event would exceed 1 MiB. Read them over REST. */
             omitted?: string[];
             /** @description The repositories of these tools. */
             repositories: components["schemas"]["EventId"][];
-            /** @description The session; missing without one. */
+            /** @description The session, if any. */
             sessionId?: components["schemas"]["EventId"];
-            /** @description What that message said. */
+            /** @description The text of that message. */
             text?: string;
-            /** @description The tools that were in scope, by name; of more than 64 those nearest to the message, best first. */
+            /** @description Names of the tools in scope. Of more than 64, those that fit the message best, best first. */
             tools: components["schemas"]["EventToolName"][];
             /** @description How many tools were in scope. */
             toolsTotal: number;
@@ -1880,20 +1880,20 @@ export interface components {
         EventRejected: {
             /** @description The app. */
             appId: components["schemas"]["EventId"];
-            /** @description What to ask the user next: the question of the first parameter without a good value that has one. Missing where none has. */
+            /** @description What to ask the user next: the question of the first parameter that lacks a valid value and has a question. */
             ask?: string;
-            /** @description Every fault of the values. */
+            /** @description Every error in the values. */
             errors: {
                 /** @description What is wrong with its value. */
                 detail: string;
-                /** @description The parameter; empty for the values as a whole. */
+                /** @description The parameter, or empty for the values as a whole. */
                 parameter: string;
             }[] | null;
             /** @description The event; the same on every delivery. */
             id: string;
-            /** @description The message that led here; missing where there was none. */
+            /** @description The message that caused it, if any. */
             messageId?: string;
-            /** @description That of the message or the direct trigger laid over that of the session; missing where there is none. */
+            /** @description Metadata of the session, overridden by that of the message or direct trigger. */
             metadata?: {
                 [key: string]: unknown;
             };
@@ -1901,20 +1901,20 @@ export interface components {
             missing: string[] | null;
             /** @description The tool. */
             name: components["schemas"]["EventToolName"];
-            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            /** @description Fields that were left out because the event would exceed 1 MiB. Read them over REST. */
             omitted?: string[];
             /** @description The repository that has the tool. */
             repositoryId: components["schemas"]["EventId"];
-            /** @description The session; missing without one. */
+            /** @description The session, if any. */
             sessionId?: components["schemas"]["EventId"];
-            /** @description What that message said. */
+            /** @description The text of that message. */
             text?: string;
             /**
              * Format: date-time
              * @description When it happened.
              */
             ts: string;
-            /** @description What is known of its values so far. */
+            /** @description The values known so far. */
             values: {
                 [key: string]: unknown;
             } | null;
@@ -1925,11 +1925,11 @@ export interface components {
             appId: components["schemas"]["EventId"];
             /** @description Why it failed, in words. */
             error?: string;
-            /** @description The triggerId and .result; after the nth retry of a call that had failed .result-n. The same on every delivery. */
+            /** @description The triggerId and .result, or .result-n after the nth retry of a failed call. The same on every delivery. */
             id: string;
-            /** @description The message that led here; missing where there was none. */
+            /** @description The message that caused it, if any. */
             messageId?: string;
-            /** @description That of the message or the direct trigger laid over that of the session; missing where there is none. */
+            /** @description Metadata of the session, overridden by that of the message or direct trigger. */
             metadata?: {
                 [key: string]: unknown;
             };
@@ -1937,31 +1937,31 @@ export interface components {
             name: components["schemas"]["EventToolName"];
             /** @description Whether the call was answered with 2xx. */
             ok: boolean;
-            /** @description Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be read over REST. */
+            /** @description Fields that were left out because the event would exceed 1 MiB. Read them over REST. */
             omitted?: string[];
             /**
-             * @description Why it failed: auth (credentials are missing or refused), request (refused, or it cannot be made), timeout, blocked (the address may not be reached), outcome_unknown (nobody knows whether it arrived), cancelled (whoever asked for an answer wants it no more).
+             * @description Why it failed. auth: credentials are missing or refused. request: it was refused or cannot be made. blocked: the address is not allowed. outcome_unknown: it may have arrived. cancelled: the client withdrew the request for an answer.
              * @enum {string}
              */
             reason?: "auth" | "request" | "timeout" | "blocked" | "outcome_unknown" | "cancelled";
             /** @description The repository that has the tool. */
             repositoryId?: components["schemas"]["EventId"];
-            /** @description What the endpoint answered: its JSON, else its text as a JSON string. Rows of a SQL tool are an array of objects. */
+            /** @description The endpoint's answer: its JSON, else its text as a JSON string. A SQL tool's rows are an array of objects. */
             result?: unknown;
-            /** @description The session; missing without one. */
+            /** @description The session, if any. */
             sessionId?: components["schemas"]["EventId"];
             /**
-             * @description What set it off: a message, or who fired it directly.
+             * @description What fired it: a message, or a direct trigger of a ui, task or agent.
              * @enum {string}
              */
             source?: "message" | "ui" | "task" | "agent";
-            /** @description HTTP status of the last attempt; missing where there was no answer. */
+            /** @description HTTP status of the last attempt, if there was an answer. */
             status?: number;
-            /** @description What that message said. */
+            /** @description The text of that message. */
             text?: string;
             /** @description The trigger whose call it was. */
             triggerId: components["schemas"]["EventId"];
-            /** @description The result was too long and is cut. */
+            /** @description The result was too long and was cut. */
             truncated?: boolean;
             /**
              * Format: date-time
@@ -1971,17 +1971,17 @@ export interface components {
         };
         /** @description The payload of each kind of event. */
         Events: {
-            /** @description A message could not be decided, in an app with settings.chatEvents. It stays in the history; the same messageId sent again tries again. */
+            /** @description A message could not be decided, in an app with settings.chatEvents. It stays in the history. Send the same messageId to try again. */
             "chat.failed": components["schemas"]["EventChatFailed"];
             /** @description A message was stored, or a reply was made, in an app with settings.chatEvents. */
             "chat.message": components["schemas"]["EventChatMessage"];
-            /** @description A trigger ended before it had an effect: it was denied, cancelled, taken back by the next message, or nobody confirmed it in time. */
+            /** @description A trigger ended before it had an effect. It was denied, cancelled, withdrawn by the next message, or not confirmed in time. */
             "tool.cancelled": components["schemas"]["EventCancelled"];
             /** @description A repository was created, updated or deleted. */
             "tool.changed": components["schemas"]["EventChanged"];
-            /** @description A tool was called for, and waits for a yes before it has an effect. */
+            /** @description A tool was called for, and waits for a confirmation before it has an effect. */
             "tool.confirm": components["schemas"]["EventConfirm"];
-            /** @description A tool was called for with values that an earlier trigger had: that one stands for it. */
+            /** @description A tool was called for with the values of an earlier trigger, which stands for it. */
             "tool.duplicate": components["schemas"]["EventDuplicate"];
             /** @description Tools were in scope and the message called for none. */
             "tool.notmatching": components["schemas"]["EventNotmatching"];
@@ -1999,7 +1999,7 @@ export interface components {
             /** @description Why it failed. */
             error?: string;
             /**
-             * @description published: JetStream has it. pending: it is stored and will be tried again. failed: it was given up. dry, draft: of a dry run or a draft, it would be owed. confirming, cancelled, duplicate: it is not owed, or not yet, as the trigger is.
+             * @description published: JetStream has it. pending: it is stored, and will be retried. failed: it has failed for good. dry, draft: in a dry run or a draft, it would be pending. confirming, cancelled, duplicate: it is not due, or not yet, as the trigger.
              * @enum {string}
              */
             state: "published" | "pending" | "failed" | "dry" | "draft" | "confirming" | "cancelled" | "duplicate";
@@ -2014,7 +2014,7 @@ export interface components {
             appId: components["schemas"]["EventId"];
             /**
              * Format: date-time
-             * @description When the first of the failures was.
+             * @description When the failures began.
              */
             failingSince?: string;
             /** @description The event; the same on every delivery. */
@@ -2082,7 +2082,7 @@ export interface components {
             repositoryId?: string;
             /** @description The answer of the model that has it, from 1; missing where no model was asked. */
             round?: number;
-            /** @description The trigger that it set off. */
+            /** @description The trigger that it fired. */
             triggerId?: string;
             /**
              * @description What became of it: rejected for its values, dropped for another reason.
@@ -2150,7 +2150,7 @@ export interface components {
             /** @description Requests to the model, in their order. */
             requests: components["schemas"]["ExplainedRequest"][];
             /**
-             * @description What decided: the exact text of a tool, a model, or the words alone; none where nothing was in scope.
+             * @description What decided: the exact text of a tool, a model, or the rule-based matcher; none if nothing was in scope.
              * @enum {string}
              */
             stage: "exact" | "llm" | "offline" | "none";
@@ -2189,11 +2189,11 @@ export interface components {
         };
         /** @description The answer to a trigger. */
         Given: {
-            /** @description Why it was not done, for people; needed where ok is false. */
+            /** @description Why it was not done, for people. Required if ok is false. */
             error?: string;
-            /** @description Whether what the trigger asks for was done. */
+            /** @description Whether it was done. */
             ok: boolean;
-            /** @description What came of it, any JSON; with ok true alone. What is longer than 64 KiB is cut. */
+            /** @description The result, any JSON. Only with ok true. It is cut after 64 KiB. */
             result?: unknown;
         };
         /** @description How a host that tools call has fared. */
@@ -2242,31 +2242,31 @@ export interface components {
         Id: string;
         /** @description What the members of an array are; default and required have no meaning here. */
         Items: {
-            /** @description Other words for allowed values, by the value: an alias becomes it, whoever says it. */
+            /** @description Other words for allowed values, by the value. An alias becomes that value, from users and programs. */
             aliases?: {
                 [key: string]: string[];
             };
-            /** @description An entry equals the value, or as RE2 matches all of it. */
+            /** @description A value must equal an entry, or match all of it as RE2. */
             allowedValues?: unknown[];
-            /** @description The value comes from a verified ID token: the claim of the first of these services that is verified. */
+            /** @description The value comes from a verified ID token: the claim of the first verified service of these. */
             authServices?: components["schemas"]["Claim"][];
-            /** @description Used where no value is given; null is none. */
+            /** @description Used if no value is given. null is none. */
             default?: unknown;
             /** @description What the value is, for the model. */
             description?: string;
             /**
-             * @description Puts the value between delimiters and doubles a closing one inside it.
+             * @description Puts the value between delimiters, and doubles a closing one inside it.
              * @enum {string}
              */
             escape?: "single-quotes" | "double-quotes" | "backticks" | "square-brackets";
-            /** @description An entry equals the value, or as RE2 matches any part of it. */
+            /** @description A value must not equal an entry, or match any part of it as RE2. */
             excludedValues?: unknown[];
             /**
-             * @description The form of a string by ISO 8601; words of users become it.
+             * @description The form of a string by ISO 8601. Words of users are converted to it.
              * @enum {string}
              */
             format?: "date" | "time" | "date-time" | "duration";
-            /** @description Never shown to a model nor taken from it. */
+            /** @description Never shown to a model or filled by it. */
             ignore?: boolean;
             /** @description What the members of an array are. */
             items?: components["schemas"]["Items"];
@@ -2274,23 +2274,23 @@ export interface components {
             maxValue?: number;
             /** @description Least value of a number. */
             minValue?: number;
-            /** @description Read and left: members have no names. */
+            /** @description Ignored: members have no names. */
             name?: string;
-            /** @description Read and left: members have no names. */
+            /** @description Ignored: members have no names. */
             parameter?: string;
-            /** @description Has no meaning for a member; read and left. */
+            /** @description Has no meaning for a member. Ignored. */
             required?: boolean;
             /**
              * @description What the value is: string, number (any), integer, float (a number, too), boolean, object, array (items says of what) or map (an object whose values are all of valueType).
              * @enum {string}
              */
             type: "string" | "number" | "integer" | "float" | "boolean" | "object" | "array" | "map";
-            /** @description What a number counts: an amount in another unit is converted. */
+            /** @description What a number counts. An amount in another unit is converted. */
             unit?: string;
-            /** @description A static value; it always wins. */
+            /** @description A fixed value. It always wins. */
             value?: unknown;
             /**
-             * @description Type of the values of a map; anything where it is missing.
+             * @description Type of the values of a map. Default: any.
              * @enum {string}
              */
             valueType?: "string" | "integer" | "float" | "number" | "boolean";
@@ -2331,13 +2331,13 @@ export interface components {
         /** @description A key of an app. */
         KeyRequest: {
             /**
-             * @description How long it is to be good, as 720h; at most ten years. Without it the key is good until it is revoked.
+             * @description How long it is valid, as 720h; at most ten years. Without it the key is valid until it is revoked.
              * @example 720h
              */
             expiresIn?: string;
             /** @description What it is for, for those who list keys. */
             name?: string;
-            /** @description tools: repositories; messages: messages, sessions, session tokens and events; triggers: direct triggers, records, retries and events; app: the app and its keys. With :read behind it, only to read these. */
+            /** @description tools: repositories. messages: messages, sessions, session tokens and events. triggers: direct triggers, records, retries and events. app: the app and its keys. With :read at the end, it only reads these. */
             scopes: ("tools" | "messages" | "triggers" | "app" | "tools:read" | "messages:read" | "triggers:read" | "app:read")[];
         };
         /** @description A new key of an app, with the key itself. */
@@ -2411,12 +2411,12 @@ export interface components {
             /** @description The front-end should not answer by itself. */
             skipResponse: boolean;
             /**
-             * @description What set it off: a message, or who fired it directly.
+             * @description What fired it: a message, or a direct trigger of a ui, task or agent.
              * @enum {string}
              */
             source: "message" | "ui" | "task" | "agent";
             /**
-             * @description Of one that has fired it follows from its effects. pending: one of them is owed, or it settles until dueAt. failed: one was given up. delivered: all are done. Else draft: of a draft, it would fire. dry: of a dry run, likewise. confirming: it waits for a yes. cancelled: it ended without an effect. duplicate: another one with equal values stands for it, of.
+             * @description After it has fired, the state of its effects. pending: one of them is not done, or it settles until dueAt. failed: one has failed for good. delivered: all are done. Otherwise draft: a draft that would fire. dry: the same in a dry run. confirming: it waits for a yes. cancelled: it ended without an effect. duplicate: the trigger in of, with equal values, stands for it.
              * @enum {string}
              */
             state: "pending" | "delivered" | "failed" | "draft" | "dry" | "confirming" | "cancelled" | "duplicate";
@@ -2439,32 +2439,32 @@ export interface components {
         /** @description A chat message. */
         Message: {
             /**
-             * @description What an agent says is kept in the history and matched against nothing.
+             * @description What an agent says is stored in the history, but not matched.
              * @enum {string}
              */
             actor: "user" | "agent";
-            /** @description false: a draft, as the interim transcript of what a user is saying. It is matched at once and fires nothing; another text under the same messageId replaces it. Default: true. */
+            /** @description false: a draft, as an interim transcript. It is matched at once and fires nothing. Another text with the same messageId replaces it. Default: true. */
             final?: boolean | null;
-            /** @description With dryRun=true alone: what was said before, in the place of what the session has, oldest first. What the messages set off and were rejected for counts as it would have: calls that lack values, questions that wait for a yes, repositories that fire once. */
+            /** @description With dryRun=true only: what was said before, instead of the history of the session, oldest first. What these messages fired and were rejected for counts: calls that lack values, questions that wait for a yes, repositories that fire once. */
             history?: components["schemas"]["Earlier"][] | null;
-            /** @description What the message is in (BCP 47, as de or de-AT). That of the session, else of the app, where it is missing. */
+            /** @description The language of the message (BCP 47, as de or de-AT). Default: that of the session, else of the app. */
             language?: string | null;
-            /** @description Idempotency key: 1 to 128 printable characters without spaces. The service makes one where it is missing. */
+            /** @description Idempotency key: 1 to 128 printable characters without spaces. The service generates one if it is missing. */
             messageId?: string;
-            /** @description Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every event of the message, laid over that of the session. */
+            /** @description Your own data, at most 2048 bytes as compact JSON. It is stored, returned, and in every event of the message, where it overrides that of the session. */
             metadata?: {
                 [key: string]: unknown;
             } | null;
             /**
              * Format: date-time
-             * @description With dryRun=true alone: the time of the message (RFC 3339). That of the clock where it is missing.
+             * @description With dryRun=true only: the time of the message (RFC 3339). Default: now.
              */
             now?: string | null;
             /** @description What was said: not empty, at most 65536 bytes of UTF-8. */
             text: string;
-            /** @description Where the user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the session, else of the app, where it is missing. */
+            /** @description Where the user is, as Europe/Berlin. It decides what tomorrow and noon are. Default: that of the session, else of the app. */
             timeZone?: string | null;
-            /** @description Whom the session is of: 1 to 128 printable characters. The first message that names somebody says so for the session; another user is refused with 409. Not with a session's token, nor with dryRun=true. */
+            /** @description The user of the session: 1 to 128 printable characters. The first message with a user sets it for the session. Another user is refused with 409. Not with a session's token, nor with dryRun=true. */
             user?: string | null;
         };
         /** @description What the model answered. */
@@ -2473,11 +2473,11 @@ export interface components {
         };
         /** @description An OAuth2 client of the app, by whose id and secret clients of SERMAS sign in as well. */
         Module: {
-            /** @description Sent with the request for a token, where the service wants one. */
+            /** @description Sent with the request for a token, if the service needs one. */
             audience?: string;
-            /** @description The client's id; the moduleId where it is missing. */
+            /** @description The client's id. Default: the moduleId. */
             clientId?: string;
-            /** @description Where tools that were written with a key of scope tools alone may use the module, beside the host of its tokenUrl, on any port. *.clinic.example is every name one label below clinic.example. */
+            /** @description Hosts where tools written with a key of scope tools may use the module, besides the host of its tokenUrl, on any port. *.clinic.example is every name one label below clinic.example. */
             hosts?: string[];
             /** @description Name of the module, by which tools refer to it: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
             moduleId: string;
@@ -2487,7 +2487,7 @@ export interface components {
             secret: string;
             /**
              * Format: uri
-             * @description Where its tokens are had (OAuth2, grant client_credentials): an absolute http or https URL. Without one no tool calls with the module; clients of SERMAS sign in by it all the same.
+             * @description Where to get its tokens (OAuth2, grant client_credentials): an absolute http or https URL. Tools that call with the module need it. Clients of SERMAS do not.
              */
             tokenUrl?: string;
         };
@@ -2565,44 +2565,44 @@ export interface components {
         };
         /** @description How the tools of a repository fire together. */
         Options: {
-            /** @description Its tools win over all others and no reply is made. Default: false. */
+            /** @description If its tools and others match, only its tools fire, and no reply is made. Default: false. */
             exclusive?: boolean;
-            /** @description Of a repository of an app: it is in no scope itself; a session gets a copy when it is put with its id among repositories. Default: false. */
+            /** @description Of a repository of an app: it is in no scope itself. A session gets a copy when it names its id in repositories. Default: false. */
             template?: boolean;
-            /** @description The first of the tools to fire takes the repository away. Default: false. */
+            /** @description The first of the tools to fire removes the repository. Default: false. */
             triggerOnce?: boolean;
         };
         /** @description A parameter in SERMAS form; not required unless it says so. */
         Parameter: {
-            /** @description Other words for allowed values, by the value: an alias becomes it, whoever says it. */
+            /** @description Other words for allowed values, by the value. An alias becomes that value, from users and programs. */
             aliases?: {
                 [key: string]: string[];
             };
-            /** @description An entry equals the value, or as RE2 matches all of it. */
+            /** @description A value must equal an entry, or match all of it as RE2. */
             allowedValues?: unknown[];
-            /** @description What a user is asked where a call lacks it. */
+            /** @description What to ask a user if a call lacks it. */
             ask?: string;
-            /** @description The value comes from a verified ID token: the claim of the first of these services that is verified. */
+            /** @description The value comes from a verified ID token: the claim of the first verified service of these. */
             authServices?: components["schemas"]["Claim"][];
-            /** @description Used where no value is given; null is none. */
+            /** @description Used if no value is given. null is none. */
             default?: unknown;
             /** @description What the value is, for the model. */
             description?: string;
             /**
-             * @description Puts the value between delimiters and doubles a closing one inside it.
+             * @description Puts the value between delimiters, and doubles a closing one inside it.
              * @enum {string}
              */
             escape?: "single-quotes" | "double-quotes" | "backticks" | "square-brackets";
-            /** @description An entry equals the value, or as RE2 matches any part of it. */
+            /** @description A value must not equal an entry, or match any part of it as RE2. */
             excludedValues?: unknown[];
             /**
-             * @description The form of a string by ISO 8601; words of users become it.
+             * @description The form of a string by ISO 8601. Words of users are converted to it.
              * @enum {string}
              */
             format?: "date" | "time" | "date-time" | "duration";
-            /** @description What a model says for it has to stand in the conversation. Default: false. */
+            /** @description A model's value for it must appear in the conversation. Default: false. */
             grounded?: boolean;
-            /** @description Never shown to a model nor taken from it. Default: false. */
+            /** @description Never shown to a model or filled by it. Default: false. */
             ignore?: boolean;
             /** @description What the members of an array are. */
             items?: components["schemas"]["Items"];
@@ -2619,12 +2619,12 @@ export interface components {
              * @enum {string}
              */
             type: "string" | "number" | "integer" | "float" | "boolean" | "object" | "array" | "map";
-            /** @description What a number counts: an amount in another unit is converted. */
+            /** @description What a number counts. An amount in another unit is converted. */
             unit?: string;
-            /** @description A static value; it always wins. */
+            /** @description A fixed value. It always wins. */
             value?: unknown;
             /**
-             * @description Type of the values of a map; anything where it is missing.
+             * @description Type of the values of a map. Default: any.
              * @enum {string}
              */
             valueType?: "string" | "integer" | "float" | "number" | "boolean";
@@ -2633,19 +2633,19 @@ export interface components {
         Patch: {
             /** @description The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
             appId?: string;
-            /** @description Read and left, so that what was read can be sent back. */
+            /** @description Ignored, so that an answer can be sent back. */
             readonly created?: string;
-            /** @description Read and left, so that what was read can be sent back. */
+            /** @description Ignored, so that an answer can be sent back. */
             readonly notes?: string[];
-            /** @description Replace the options as a whole; left as they are where missing. */
+            /** @description Replace the options as a whole. Without them, the options stay. */
             options?: components["schemas"]["Options"];
             /** @description The repository, unique in its app or session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
             repositoryId?: string;
             /** @description The session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
             sessionId?: string;
-            /** @description Tools to add; one of the same name is overridden. */
+            /** @description Tools to add. A tool of the same name is replaced. */
             tools?: components["schemas"]["Tool"][];
-            /** @description Read and left, so that what was read can be sent back. */
+            /** @description Ignored, so that an answer can be sent back. */
             readonly updated?: string;
         };
         /** @description What a write would do, from ?dryRun=true. */
@@ -2679,7 +2679,7 @@ export interface components {
             code: components["schemas"]["ProblemCode"];
             /** @description What is wrong this time, and the way out. */
             detail: string;
-            /** @description Every fault of a body at once, at most 100. */
+            /** @description Every error in a body at once, at most 100. */
             errors?: {
                 /** @description The names or values that are taken there, at most 100. */
                 allowed?: string[];
@@ -2694,7 +2694,7 @@ export interface components {
             }[];
             /** @description The limit that is reached, as the settings of the app name it. */
             limit?: string;
-            /** @description What a message has set off that was to be withdrawn as a draft. */
+            /** @description What a message fired that was to be withdrawn as a draft. */
             matches?: components["schemas"]["Match"][];
             /** @description Of a message that is kept undecided: send it again under this id. */
             messageId?: string;
@@ -2769,9 +2769,9 @@ export interface components {
              * @description Of one that waits to be confirmed: when it ends as cancelled, without a word. Of one that waits for an answer: until when, where it is asked for alone.
              */
             expiresAt?: string;
-            /** @description The message that led here; missing where there was none. */
+            /** @description The message that caused it, if any. */
             messageId?: string;
-            /** @description What was attached to the message or the direct trigger, laid over what was attached to the session. */
+            /** @description Metadata of the session, overridden by that of the message or direct trigger. */
             metadata?: {
                 [key: string]: unknown;
             };
@@ -2797,12 +2797,12 @@ export interface components {
             returnDirect: boolean;
             /** @description The tool's parameters as they were given: a list, or a JSON Schema object. */
             schema: unknown;
-            /** @description The session; missing where there was none. */
+            /** @description The session, if any. */
             sessionId?: components["schemas"]["Id"];
             /** @description The front-end should not answer by itself. */
             skipResponse: boolean;
             /**
-             * @description What set it off: a message, or who fired it directly.
+             * @description What fired it: a message, or a direct trigger of a ui, task or agent.
              * @enum {string}
              */
             source: "message" | "ui" | "task" | "agent";
@@ -2839,9 +2839,9 @@ export interface components {
         };
         /** @description A change of tools, and what it is tried on. Without repositories the tools are tried as they are. */
         Rehearsal: {
-            /** @description How many of the last messages of users are tried: at most 1,000 by words, and 50 by a model, which costs money. */
+            /** @description How many of the last messages of users are tried: at most 1,000 by the rule-based matcher, and 50 by a model, which costs money. */
             messages?: number | null;
-            /** @description The model that decides, as settings.llm.tools names one, or default for the one that messages of the app are matched by. Without it the words decide, and no model is asked. */
+            /** @description The model that decides, as in settings.llm.tools, or default for the one of the app's messages. Without it the rule-based matcher decides, and no model is asked. */
             model?: string | null;
             /** @description The repositories of the app that would change, by their ids. */
             repositories?: {
@@ -2923,7 +2923,7 @@ export interface components {
         };
         /** @description What a repository would be: one of its versions, or a definition. */
         RehearsedRepository: {
-            /** @description Its definition, as the body of a PUT has it. */
+            /** @description Its definition, as in the body of a PUT. */
             definition?: {
                 [key: string]: unknown;
             } | null;
@@ -2952,7 +2952,7 @@ export interface components {
         Rejected: {
             /** @description What to ask the user next: the question of the first parameter without a good value that has one. Missing where none has. */
             ask?: string;
-            /** @description Every fault of the values. */
+            /** @description Every error in the values. */
             errors: {
                 /** @description What is wrong with its value. */
                 detail: string;
@@ -2974,11 +2974,11 @@ export interface components {
         Repository: {
             /** @description The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
             appId?: string;
-            /** @description When it was first put. Set by the service; read and left in a request. */
+            /** @description When it was created. Set by the service, ignored in a request. */
             readonly created?: string;
-            /** @description Name of one of the app's sources of type mcp: the repository has the tools of its server, and follows when they change. */
+            /** @description Name of one of the app's sources of type mcp. The repository has the tools of its server, and follows their changes. */
             from?: string;
-            /** @description What the author of a write may not expect, in the answer to it. Set by the service; read and left in a request. */
+            /** @description What may surprise the author of a write, in the answer to it. Set by the service, ignored in a request. */
             readonly notes?: string[];
             /** @description How its tools fire together. */
             options?: components["schemas"]["Options"];
@@ -2986,9 +2986,9 @@ export interface components {
             repositoryId?: string;
             /** @description The session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
             sessionId?: string;
-            /** @description The tools; names are unique in a repository. Needed without from. With it they are those of its server, which are read and left in a request. */
+            /** @description The tools, with unique names. Required without from. With it they are those of its server, and ignored in a request. */
             tools?: components["schemas"]["Tool"][];
-            /** @description When it was last changed. Set by the service; read and left in a request. */
+            /** @description When it was last changed. Set by the service, ignored in a request. */
             readonly updated?: string;
         };
         /** @description A page of repositories, by id. */
@@ -3026,7 +3026,7 @@ export interface components {
         /** @description How the call is made. */
         Request: {
             /**
-             * @description Where it is missing, the credentials that are given say it.
+             * @description Default: what the given credentials say.
              * @enum {string}
              */
             auth?: "none" | "basic" | "bearer" | "module";
@@ -3036,13 +3036,13 @@ export interface components {
             bearer?: components["schemas"]["Bearer"];
             /** @description Replaces the trigger event as the body. */
             body?: unknown;
-            /** @description A note for people; read and left. */
+            /** @description A note for people. */
             description?: string;
-            /** @description Sent with every attempt as they stand; no value reaches them. Their values are credentials and read as ***. */
+            /** @description Sent with every attempt as given, without values of parameters. Their values are credentials and read as ***. */
             headers?: {
                 [key: string]: string;
             } | null;
-            /** @description true: the call may be sent again where it is not known whether it arrived. false: it is never sent twice, and then ends as failed with the reason outcome_unknown. Default: true. */
+            /** @description true: the call may be sent again if it is not known whether it arrived. false: it is never sent twice, and then ends as failed with the reason outcome_unknown. Default: true. */
             idempotent?: boolean;
             /**
              * @description GET, POST, PUT, PATCH or DELETE. Default: POST.
@@ -3061,14 +3061,14 @@ export interface components {
              * @example 10s
              */
             timeout?: string;
-            /** @description Read as the tool's url. */
+            /** @description The same as the tool's url. */
             url?: string;
         };
         /** @description What a webhook is sent again. */
         Resend: {
             /**
              * Format: date-time
-             * @description The moment from which on all events are sent again, as far as the stream has them; without it what did not arrive.
+             * @description The moment from which all events in the stream are sent again. Without it, those that did not arrive.
              */
             since?: string | null;
         };
@@ -3091,7 +3091,7 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             } | null;
-            /** @description The response that this one goes on from: the input has what is new since. */
+            /** @description The response that this one continues: the input has what is new since. */
             previous_response_id?: string | null;
             /** @description Names the session where nothing else does. */
             user?: string;
@@ -3261,7 +3261,7 @@ export interface components {
             metadata?: {
                 [key: string]: unknown;
             };
-            /** @description What waits for somebody, whoever set it off; a list of sessions does not tell it. */
+            /** @description What waits for somebody, from any source. A list of sessions does not have it. */
             open?: components["schemas"]["OpenCall"][];
             /** @description What its messages came to, the last one first; of a list alone. */
             outcomes?: ("fired" | "rejected" | "unmatched")[];
@@ -3285,40 +3285,40 @@ export interface components {
         SessionRequest: {
             /** @description As in the path. */
             appId?: string;
-            /** @description How long the session lives from its beginning, used or not, as 2h; at most a year. Without it the session lives for as long as it is used. */
+            /** @description How long the session lives from its beginning, used or not, as 2h; at most a year. Without it the session lives while it is used. */
             expiresIn?: string | null;
-            /** @description What its user speaks (BCP 47, as de or de-AT). That of the app where it is missing. */
+            /** @description What its user speaks (BCP 47, as de or de-AT). Default: that of the app. */
             language?: string | null;
-            /** @description Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every event of the session. */
+            /** @description Your own data, at most 2048 bytes as compact JSON. It is stored, returned, and in every event of the session. */
             metadata?: {
                 [key: string]: unknown;
             } | null;
-            /** @description Repositories of the app with options.template: each is copied into the session, once. */
+            /** @description Repositories of the app with options.template. Each is copied into the session, once. */
             repositories?: string[] | null;
             /** @description As in the path. */
             sessionId?: string;
-            /** @description Where its user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the app where it is missing. */
+            /** @description Where its user is, as Europe/Berlin. It decides what tomorrow and noon are. Default: that of the app. */
             timeZone?: string | null;
-            /** @description Whom the session is of, for lists, exports and erasures: 1 to 128 printable characters. Where it is missing, the session keeps the user that it has; another user is refused with 409. */
+            /** @description The user of the session, for lists, exports and erasures: 1 to 128 printable characters. Without it, the user stays. Another user is refused with 409. */
             user?: string | null;
         };
         /** @description How messages of an app are matched and answered, and what it may use. */
         Settings: {
-            /** @description Pages of these origins may call from a browser (CORS). None unless listed; * is every page. */
+            /** @description Origins of pages that may call from a browser (CORS). * is every page. Default: none. */
             allowedOrigins?: string[];
-            /** @description true: every message that is stored, and every reply, is an event chat.message, and a message that could not be decided an event chat.failed. Default: false. */
+            /** @description true: every stored message and every reply is an event chat.message, and a message that could not be decided an event chat.failed. Default: false. */
             chatEvents?: boolean;
-            /** @description true: the model also writes a reply to each message, after a match with the tool's result in hand. false: reply is null but for returnDirect. Default: false. */
+            /** @description true: the model also writes a reply to each message, after a match from the tool's result. false: reply is null except for returnDirect. Default: false. */
             chatModeEnabled?: boolean;
-            /** @description What the users speak (BCP 47, as de or de-AT), where neither session nor message says it. */
+            /** @description What the users speak (BCP 47, as de or de-AT), unless session or message says it. */
             language?: string;
-            /** @description Those that are not given have their defaults. null, or 0, takes one off, and null in place of the object takes off all. */
+            /** @description Limits that are missing have their defaults. null, or 0, removes one. null instead of the object removes all. */
             limits?: {
-                /** @description Bytes that one session may store. All sessions of the app together may store a hundred times as much. What agents say is counted apart. Default: 4000000. */
+                /** @description Bytes that one session may store. All sessions of the app together may store a hundred times as much. What agents say is counted separately. Default: 4000000. */
                 bytesPerMinute?: number | null;
                 /** @description Messages of users and triggers by session tokens, of the whole app. Default: 12000. */
                 messagesPerMinute?: number | null;
-                /** @description No limit unless said otherwise. */
+                /** @description Repositories of one session. Default: no limit. */
                 repositoriesPerSession?: number | null;
                 /** @description Drafts of one session. Default: 600. */
                 sessionDraftsPerMinute?: number | null;
@@ -3326,14 +3326,14 @@ export interface components {
                 sessionMessagesPerMinute?: number | null;
                 /** @description Direct triggers of one session. Default: 120. */
                 sessionTriggersPerMinute?: number | null;
-                /** @description No limit unless said otherwise. */
+                /** @description Tools in one repository. Default: no limit. */
                 toolsPerRepository?: number | null;
                 /** @description Direct triggers of the whole app. Default: 12000. */
                 triggersPerMinute?: number | null;
             } | null;
             /** @description Which model is asked, and when. */
             llm?: {
-                /** @description Tools in a request to the model. With more in scope it is offered those that the conversation is about, and a function with which it finds the others, in one more request. Default: 64. */
+                /** @description Tools in a request to the model. With more in scope, it gets those that fit the conversation, and a function to find the others in one more request. Default: 64. */
                 mostTools?: number;
                 /**
                  * @description provider/model, as openai/gpt-4o-mini.
@@ -3341,7 +3341,7 @@ export interface components {
                  */
                 tools?: string;
                 /**
-                 * @description always: every message is the model's. unsure: where the words alone are certain they decide, and the model is not asked. A text that is exactly that of a tool without values never needs it. Default: always.
+                 * @description always: the model decides every message. unsure: if the rule-based matcher is certain, it decides, and the model is not asked. A text that equals an example of a tool without values never needs the model. Default: always.
                  * @enum {string}
                  */
                 when?: "always" | "unsure";
@@ -3349,12 +3349,12 @@ export interface components {
             /** @description How messages are matched where no model decides. */
             offline?: {
                 /**
-                 * @description How sure the words have to be. certain: rather no tool than a wrong one. likely: more messages fire a tool, and more of them one that was not meant. Default: certain.
+                 * @description The confidence threshold of the rule-based matcher. certain: rather no tool than a wrong one. likely: more messages fire a tool, and more of them a wrong one. Default: certain.
                  * @enum {string}
                  */
                 bar?: "certain" | "likely";
                 /**
-                 * @description Which tools that set no confirm ask first where words decide, not a model. irreversible: those named as moving money, ordering, deleting or ending a contract, without settle. always: all but read-only ones. Default: never.
+                 * @description Which tools without confirm ask first when no model decides. irreversible: those named as moving money, ordering, deleting or ending a contract, without settle. always: all but read-only ones. Default: never.
                  * @enum {string}
                  */
                 confirm?: "never" | "irreversible" | "always";
@@ -3363,34 +3363,34 @@ export interface components {
             openai?: {
                 /** @description What the model may be asked for, at the operator's cost. */
                 limits?: {
-                    /** @description The longest answer, in tokens, of all choices (n) together. A request for more is refused; one that names no length gets this one. */
+                    /** @description The longest answer, in tokens, of all choices (n) together. A request for more is refused. A request without a length gets this one. */
                     maxTokens?: number;
-                    /** @description Models that may be asked; a * at the end stands for any rest, as in gpt-4o*. All, where there are none. */
+                    /** @description Models that clients may use. A * at the end stands for any rest, as in gpt-4o*. Default: all. */
                     models?: string[];
-                    /** @description Requests of the whole app to the model a minute, over all replicas; further ones are answered 429. Without it, or with null, those of a session's token are limited as its messages are. */
+                    /** @description Requests of the whole app to the model a minute, over all replicas. Further ones are answered 429. Without it, or with null, the limits of messages apply to requests with a session's token. */
                     requestsPerMinute?: number | null;
                 };
                 /**
-                 * @description watch: the model's answers are relayed as they are, and what the user says is matched beside. act: the tools in scope are offered to the model with the client's own, and its calls of them carried out here. Default: watch.
+                 * @description watch: the model's answers are relayed unchanged, and what the user says is matched as well. act: the tools in scope are offered to the model with the client's own, and its calls of them are carried out here. Default: watch.
                  * @enum {string}
                  */
                 mode?: "watch" | "act";
             };
             /** @description What the model is told about the app. */
             prompt?: {
-                /** @description Stands before the conversation in every request to the model: who the assistant is, how it is to speak. */
+                /** @description Comes before the conversation in every request to the model: who the assistant is, and how it speaks. */
                 text?: string;
             };
-            /** @description true: no reply is written after a match, whatever the tool says; skipResponse of the answer is true. Default: false. */
+            /** @description true: no reply is written after a match, whatever the tool says, and the answer has skipResponse true. Default: false. */
             skipToolResponse?: boolean;
-            /** @description Where the users are (as Europe/Berlin), where neither session nor message says it. It decides what tomorrow is, and noon. */
+            /** @description Where the users are (as Europe/Berlin), unless session or message says it. It decides what tomorrow and noon are. */
             timeZone?: string;
             /** @description URLs that events of the app are sent to. */
             webhooks?: components["schemas"]["Webhook"][];
         };
         /** @description The answer to a request over a socket. */
         SocketAnswer: {
-            /** @description The body of REST, a problem included; missing where there is none. */
+            /** @description The body as in REST, also a problem, if there is one. */
             body?: unknown;
             /** @description ETag, Preference-Applied, Retry-After and X-Request-Id, where REST has them. */
             headers?: {
@@ -3407,38 +3407,38 @@ export interface components {
             data?: unknown;
             /** @description The first two words of the event's subject, as tool.trigger; or open, alive, token.expiring, token.expired. */
             event: string;
-            /** @description Its place in the stream: a socket that is opened with it goes on behind the event. Missing where the event is the service's own, but of open. */
+            /** @description Its place in the stream: a socket that is opened with it continues after the event. Events of the service itself have none, except open. */
             lastEventId?: string;
         };
         /** @description A request over the socket of a session: an operation, with the ids of its path that the socket's path has not. */
         SocketRequest: {
-            /** @description The body, as REST takes it. */
+            /** @description The body, as in REST. */
             body?: unknown;
-            /** @description Headers that mean what they mean to REST: Prefer, Idempotency-Key, If-Match, If-None-Match, X-Request-Id, traceparent, tracestate, and a user's ID token in {name}_token. */
+            /** @description Headers with the same meaning as in REST: Prefer, Idempotency-Key, If-Match, If-None-Match, X-Request-Id, traceparent, tracestate, and a user's ID token in {name}_token. */
             headers?: {
                 [key: string]: string;
             };
-            /** @description Stands in the answer: 1 to 128 characters. */
+            /** @description Returned in the answer: 1 to 128 characters. */
             id: string;
-            /** @description The message, where the path of REST has one. */
+            /** @description The message, if the path has one. */
             messageId?: string;
             /** @description The query, as limit=10&order=desc. */
             query?: string;
-            /** @description The repository, where the path of REST has one. */
+            /** @description The repository, if the path has one. */
             repositoryId?: string;
             /**
-             * @description The operation, by its name over NATS. What an app and a session both have is that of the session.
+             * @description The operation, by its name over NATS. If an app and a session both have it, it is that of the session.
              * @enum {string}
              */
             request: "answer" | "cancel" | "close-session" | "commit" | "confirm" | "create-repository" | "delete-repository" | "delete-tool" | "deny" | "explain" | "get-message" | "get-repository" | "get-session" | "get-trigger" | "message" | "messages" | "patch-repository" | "repositories" | "repository" | "retry" | "search-tools" | "session" | "sessions" | "token" | "tools" | "trigger" | "triggers" | "withdraw";
-            /** @description The tool, where the path of REST has one. */
+            /** @description The tool, if the path has one. */
             toolName?: string;
-            /** @description The trigger, where the path of REST has one. */
+            /** @description The trigger, if the path has one. */
             triggerId?: string;
         };
         /** @description A database, an HTTP API or an MCP server that tools work on. postgres needs host, database and user; mysql needs host and user; sqlite needs database; http needs baseUrl; mcp needs url. */
         Source: {
-            /** @description Of an mcp source: patterns of names, as find_*, of which one must be that of a tool; all tools where it is missing. */
+            /** @description Of an mcp source: patterns of tool names, as find_*. Only tools that match one are used. Default: all tools. */
             allow?: string[];
             /** @description Of an mcp source: how requests to its server are authenticated. */
             auth?: components["schemas"]["SourceAuth"];
@@ -3447,7 +3447,7 @@ export interface components {
              * @description Of an http source. Paths of tools are resolved against it (RFC 3986) and stay under its path.
              */
             baseUrl?: string;
-            /** @description Of a postgres or mysql source its name, of a sqlite source the path of its file, in a folder that the operator has opened. */
+            /** @description Of a postgres or mysql source its name. Of a sqlite source the path of its file, in a folder that the operator has opened. */
             database?: string;
             /** @description Only false: certificates are always verified. */
             disableSslVerification?: boolean;
@@ -3461,7 +3461,7 @@ export interface components {
             name: string;
             /** @description A credential. Never returned: reads as ***; *** sent back keeps what is stored. */
             password?: string;
-            /** @description Of a postgres source, 5432 where it is missing; of a mysql source, 3306. */
+            /** @description Of a postgres source, default 5432. Of a mysql source, default 3306. */
             port?: string | number;
             /** @description Of an http source: added to the query of every request. Of a postgres source: sslmode, application_name, search_path or timezone. Of a mysql source: tls, charset, collation, time_zone or parseTime. */
             queryParams?: {
@@ -3472,14 +3472,14 @@ export interface components {
              * @example 10s
              */
             queryTimeout?: string;
-            /** @description true: statements of a database source that change something fail, whatever a tool says. false lets tools of type execute-sql change things; missing, they run queries alone unless they say readOnly: false. */
+            /** @description true: statements of a database source that change something fail, whatever a tool says. false lets tools of type execute-sql change things. Without it they run only queries, unless they say readOnly: false. */
             readOnly?: boolean;
             /** @description Of an mcp source: how often its server is asked for its tools, 5s to 24h. Default: 5m. */
             refresh?: string;
             /** @description Keeps the body of an answer that is not 2xx. Default: false. */
             returnFullError?: boolean;
             /**
-             * @description For one attempt of its tools, where they name none: more than 0 and at most 60s.
+             * @description For one attempt of its tools that set none: more than 0 and at most 60s.
              * @example 10s
              */
             timeout?: string;
@@ -3487,7 +3487,7 @@ export interface components {
             type: string;
             /**
              * Format: uri
-             * @description Of an mcp source: where its server is spoken to (Streamable HTTP), as https://crm.example/mcp.
+             * @description Of an mcp source: the URL of its server (Streamable HTTP), as https://crm.example/mcp.
              */
             url?: string;
             /** @description Of a postgres or mysql source: the user who connects. */
@@ -3497,7 +3497,7 @@ export interface components {
         SourceAuth: {
             /** @description User and password (RFC 7617). */
             basic?: components["schemas"]["Basic"];
-            /** @description An OAuth2 client, whose token is sent, renewed before it ends, and once where it is refused. */
+            /** @description An OAuth2 client. Its token is renewed before it ends, and once if it is refused. */
             bearer?: components["schemas"]["Bearer"];
             /** @description The module of the app whose token is sent: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
             moduleId?: string;
@@ -3548,17 +3548,17 @@ export interface components {
         StoredApp: {
             /** @description The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
             appId: string;
-            /** @description Whose ID tokens are verified. A front-end sends a user's token in the header {name}_token. */
+            /** @description Issuers of ID tokens that are verified. A front-end sends a user's token in the header {name}_token. */
             authServices?: components["schemas"]["AuthService"][];
-            /** @description OAuth2 clients of the app, with which calls of its tools can authenticate. */
+            /** @description OAuth2 clients of the app, with which its tools can authenticate calls. */
             modules?: components["schemas"]["Module"][];
-            /** @description What people call it; shown in lists, used for nothing else. */
+            /** @description What people call it, as shown in lists. */
             name?: string;
-            /** @description What the author of a write may not expect, in the answer to it. Set by the service; read and left in a request. */
+            /** @description What may surprise the author of a write, in the answer to it. Set by the service, ignored in a request. */
             readonly notes?: string[];
-            /** @description How messages of the app are matched and answered, and what it may use. */
+            /** @description How messages of the app are matched and answered, and its limits. */
             settings: components["schemas"]["Settings"];
-            /** @description Signs calls (Standard Webhooks): whsec_ and base64, or 24 to 64 bytes in base64; several with spaces between them, while receivers change from one to the next. A credential. Never returned: reads as ***; *** sent back keeps what is stored. */
+            /** @description Signs calls (Standard Webhooks): whsec_ and base64, or 24 to 64 bytes in base64. While receivers change over, several with spaces between them. A credential. Never returned: reads as ***; *** sent back keeps what is stored. */
             signingSecret?: string;
             /** @description Databases and APIs that tools of a type work on. */
             sources?: components["schemas"]["Source"][];
@@ -3567,11 +3567,11 @@ export interface components {
         StoredRepository: {
             /** @description The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
             appId: string;
-            /** @description When it was first put. Set by the service; read and left in a request. */
+            /** @description When it was created. Set by the service, ignored in a request. */
             readonly created?: string;
-            /** @description Name of one of the app's sources of type mcp: the repository has the tools of its server, and follows when they change. */
+            /** @description Name of one of the app's sources of type mcp. The repository has the tools of its server, and follows their changes. */
             from?: string;
-            /** @description What the author of a write may not expect, in the answer to it. Set by the service; read and left in a request. */
+            /** @description What may surprise the author of a write, in the answer to it. Set by the service, ignored in a request. */
             readonly notes?: string[];
             /** @description How its tools fire together. */
             options: components["schemas"]["Options"];
@@ -3579,9 +3579,9 @@ export interface components {
             repositoryId: string;
             /** @description The session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. */
             sessionId?: string;
-            /** @description The tools; names are unique in a repository. Needed without from. With it they are those of its server, which are read and left in a request. */
+            /** @description The tools, with unique names. Required without from. With it they are those of its server, and ignored in a request. */
             tools: components["schemas"]["Tool"][];
-            /** @description When it was last changed. Set by the service; read and left in a request. */
+            /** @description When it was last changed. Set by the service, ignored in a request. */
             readonly updated?: string;
         };
         /** @description A test that an app keeps. */
@@ -3607,7 +3607,7 @@ export interface components {
         Test: {
             /** @description As in the path. */
             app?: string;
-            /** @description What is said, and what it should set off. */
+            /** @description What is said, and what it should fire. */
             chat: components["schemas"]["TestTurn"][];
             /** @description What the user speaks (BCP 47). */
             language?: string;
@@ -3642,7 +3642,7 @@ export interface components {
         TestTurn: {
             /** @description What the agent says. */
             agent?: string;
-            /** @description What the user's message should come to: one of the objects {tool, values}, {rejected, missing} and {none: true}, or a list of them. */
+            /** @description The expected result of the user's message: one of the objects {tool, values}, {rejected, missing} and {none: true}, or a list of them. */
             expect?: unknown;
             /** @description What the user says. */
             user?: string;
@@ -3678,42 +3678,42 @@ export interface components {
         /** @description A token for the front-end of one session. */
         TokenRequest: {
             /**
-             * @description How long it is to be good, as 30m; at most 24h. It ends with its key, session and app in any case. Default: 1h.
+             * @description How long it is valid, as 30m; at most 24h. It also ends with its key, session and app. Default: 1h.
              * @example 30m
              */
             expiresIn?: string;
         };
-        /** @description What a user's words can set off. */
+        /** @description A tool that a user's words can fire. */
         Tool: {
-            /** @description Hints of Toolbox's for its clients; read and left. */
+            /** @description Hints of Toolbox for its clients. Ignored. */
             annotations?: {
                 [key: string]: unknown;
             };
-            /** @description In place of a url: nothing is called, and whoever subscribes to the event answers. */
+            /** @description Instead of a url: nothing is called, and a subscriber to the event answers. */
             answer?: {
                 /**
-                 * @description How long an answer is waited for, as 30s; more than 0 and at most 24h.
+                 * @description How long to wait for an answer, as 30s; more than 0 and at most 24h.
                  * @example 30s
                  */
                 within: string;
             };
-            /** @description Names of authServices: the user must be verified by any one of them, else the tool is not offered, and firing it directly is refused with 401. */
+            /** @description Names of authServices. One of them must have verified the user, else the tool is not offered, and a direct trigger is refused with 401. */
             authRequired?: string[];
             /** @description Of an http tool: values of its requestBody. */
             bodyParams?: components["schemas"]["ToolboxParameter"][] | null;
             /** @description true: while a trigger settles, the user's next message cancels it. Needs settle. Default: false. */
             cancelOnNext?: boolean;
             /**
-             * @description Whether a user has to say yes before anything takes effect: each time, once in a session for the same values, or never. Default: never.
+             * @description Whether a user must say yes before anything takes effect: each time, once in a session for the same values, or never. Default: never.
              * @enum {string}
              */
             confirm?: "always" | "once" | "never";
-            /** @description Of triggers with equal values within a time one takes effect; the others are duplicates of it. */
+            /** @description Of triggers with equal values within a time, only one takes effect. The others are its duplicates. */
             dedupe?: {
-                /** @description Names of the parameters that are compared; all values where it is left out. */
+                /** @description Names of the parameters to compare. Default: all values. */
                 by?: string[] | null;
                 /**
-                 * @description Whose triggers are compared: those of the session, or of the whole app. Default: session.
+                 * @description Which triggers are compared: those of the session, or of the whole app. Default: session.
                  * @enum {string}
                  */
                 scope?: "session" | "app";
@@ -3723,23 +3723,23 @@ export interface components {
                  */
                 within: string;
             };
-            /** @description What it is for, in the words of those who need it: the model and the offline matcher decide by it. */
+            /** @description What it is for, in the words of its users: the model and the rule-based matcher decide by it. */
             description?: string;
-            /** @description resource.scope: when the tool fires, its event goes to app.{appId}.{resource}.{scope} as well. */
+            /** @description resource.scope: the event also goes to app.{appId}.{resource}.{scope}. */
             emitter?: string;
-            /** @description Texts that call for the tool, in which values may be marked with their parameters: "a table for [two](people)". A message that equals one of a tool without values fires it without a model. */
+            /** @description Texts that call for the tool. Values may be marked with their parameters: "a table for [two](people)". A message that equals an example of a tool without values fires it without a model. */
             examples?: string[];
-            /** @description A tool as OpenAI and langchaingo define it, beside type function: its name, description and parameters are those of the tool. The other fields stand beside it. */
+            /** @description A tool as OpenAI and langchaingo define it, with type function: its name, description and parameters are those of the tool. The other fields are beside it. */
             function?: {
                 /** @description What it is for. */
                 description?: string;
                 /** @description Name of the tool. */
                 name?: string;
-                /** @description A JSON Schema; none is a tool without parameters. */
+                /** @description A JSON Schema. Without it the tool has no parameters. */
                 parameters?: {
                     [key: string]: unknown;
                 } | null;
-                /** @description Read and left: every value is checked. */
+                /** @description Ignored: every value is checked. */
                 strict?: boolean | null;
             } | null;
             /** @description Of an http tool: strings that are sent as headers of their names. */
@@ -3761,7 +3761,7 @@ export interface components {
              * @example POST
              */
             method?: string;
-            /** @description Name of the tool: 1 to 64 of A-Z a-z 0-9 _ -. One that is called collect-user-message catches all: it fires with the text as value where nothing else matched. function may give it instead. */
+            /** @description Name of the tool: 1 to 64 of A-Z a-z 0-9 _ -. A tool called collect-user-message is the fallback: it fires with the text as value if nothing else matches. function may give the name instead. */
             name: string;
             /** @description Parameters in Toolbox form, or as a JSON Schema object. */
             parameters?: components["schemas"]["ToolboxParameter"][] | {
@@ -3773,69 +3773,69 @@ export interface components {
             pathParams?: components["schemas"]["ToolboxParameter"][] | null;
             /** @description Of an http tool: added to the query under their names; a list repeats its name. */
             queryParams?: components["schemas"]["ToolboxParameter"][] | null;
-            /** @description true: the tool changes nothing, so its record and its events are written after its answer. A SQL tool then runs queries alone; false lets one of type execute-sql change things, unless its source is readOnly. */
+            /** @description true: the tool changes nothing, so its record and its events are written after its answer. A SQL tool then runs only queries. false lets a tool of type execute-sql change things, unless its source is readOnly. */
             readOnly?: boolean;
-            /** @description Of an mcp tool: what its server calls it; its name where it is missing. */
+            /** @description Of an mcp tool: its name at the server. Default: name. */
             remoteName?: string;
             /** @description How its url is called: method, credentials, times. Without it the call is an unauthenticated POST of the trigger event. */
             request?: components["schemas"]["Request"];
-            /** @description Of an http tool: a template, JSON unless its Content-Type says otherwise; {{.name}} and {{json .name}} paste bodyParams, escaped for where they stand; {{json .}} is an object of all that have a value. */
+            /** @description Of an http tool: a template, JSON unless its Content-Type says otherwise. {{.name}} and {{json .name}} paste bodyParams, escaped for their place. {{json .}} is an object of all that have a value. */
             requestBody?: string;
             /** @description true: the result of the call is the reply itself, word for word; no model writes one. Default: false. */
             returnDirect?: boolean;
-            /** @description Parameters in SERMAS form. An object is taken as the JSON Schema of parameters, which the answer has instead. */
+            /** @description Parameters in SERMAS form. An object is read as the JSON Schema of parameters, and returned as parameters. */
             schema?: components["schemas"]["Parameter"][] | null;
             /**
-             * @description As 800ms: the effects of a trigger become due only then, and until then it can be cancelled. More than 0 and at most 60s.
+             * @description A delay, as 800ms, before the effects of a trigger. Until then it can be cancelled. More than 0 and at most 60s.
              * @example 800ms
              */
             settle?: string;
-            /** @description true: no reply is made when this tool fires, and the answer's skipResponse is true, so that a front-end says nothing by itself. Default: false. */
+            /** @description true: no reply is made when this tool fires, and the answer has skipResponse true, so that a front-end says nothing by itself. Default: false. */
             skipResponse?: boolean;
             /** @description Name of one of the app's sources, of the type that the tool needs. */
             source?: string;
-            /** @description Of a SQL tool: one statement. parameters are bound to $1 and so on, for mysql to ?, for sqlite also to ? and :name; {{.name}} and {{array .name}} paste templateParameters. */
+            /** @description Of a SQL tool: one statement. parameters are bound to $1 and so on, for mysql to ?, for sqlite also to ? and :name. {{.name}} and {{array .name}} paste templateParameters. */
             statement?: string;
-            /** @description Read and left: every value is checked. */
+            /** @description Ignored: every value is checked. */
             strict?: boolean | null;
-            /** @description Parameters in Toolbox form that are pasted into the statement of a SQL tool, as their rules allow, where binding cannot do it: names of tables and columns. */
+            /** @description Parameters in Toolbox form that are pasted into the statement of a SQL tool, as their rules allow, where values cannot be bound: names of tables and columns. */
             templateParameters?: components["schemas"]["ToolboxParameter"][] | null;
-            /** @description What the tool does with its source: postgres-sql, mysql-sql and sqlite-sql run its statement; postgres-execute-sql, mysql-execute-sql and sqlite-execute-sql one that is a parameter; postgres-list-tables and mysql-list-tables tell of the tables; http and mcp call. Without a type it fires an event and calls its url. */
+            /** @description What the tool does with its source. postgres-sql, mysql-sql and sqlite-sql run its statement. postgres-execute-sql, mysql-execute-sql and sqlite-execute-sql run one that is a parameter. postgres-list-tables and mysql-list-tables describe the tables. http and mcp call. Without a type it fires an event and calls its url. */
             type?: string;
-            /** @description Called when the tool fires; :param and :appId in path and query are replaced, and {param} is refused. A :param of the path is required, whatever its definition says. */
+            /** @description Called when the tool fires. :param and :appId in path and query are replaced, and {param} is refused. A :param in the path is required, whatever its definition says. */
             url?: string;
         };
         /** @description A parameter in Toolbox form; required unless it says otherwise. */
         ToolboxParameter: {
-            /** @description Other words for allowed values, by the value: an alias becomes it, whoever says it. */
+            /** @description Other words for allowed values, by the value. An alias becomes that value, from users and programs. */
             aliases?: {
                 [key: string]: string[];
             };
-            /** @description An entry equals the value, or as RE2 matches all of it. */
+            /** @description A value must equal an entry, or match all of it as RE2. */
             allowedValues?: unknown[];
-            /** @description What a user is asked where a call lacks it. */
+            /** @description What to ask a user if a call lacks it. */
             ask?: string;
-            /** @description The value comes from a verified ID token: the claim of the first of these services that is verified. */
+            /** @description The value comes from a verified ID token: the claim of the first verified service of these. */
             authServices?: components["schemas"]["Claim"][];
-            /** @description Used where no value is given; null is none. */
+            /** @description Used if no value is given. null is none. */
             default?: unknown;
             /** @description What the value is, for the model. */
             description: string;
             /**
-             * @description Puts the value between delimiters and doubles a closing one inside it.
+             * @description Puts the value between delimiters, and doubles a closing one inside it.
              * @enum {string}
              */
             escape?: "single-quotes" | "double-quotes" | "backticks" | "square-brackets";
-            /** @description An entry equals the value, or as RE2 matches any part of it. */
+            /** @description A value must not equal an entry, or match any part of it as RE2. */
             excludedValues?: unknown[];
             /**
-             * @description The form of a string by ISO 8601; words of users become it.
+             * @description The form of a string by ISO 8601. Words of users are converted to it.
              * @enum {string}
              */
             format?: "date" | "time" | "date-time" | "duration";
-            /** @description What a model says for it has to stand in the conversation. Default: false. */
+            /** @description A model's value for it must appear in the conversation. Default: false. */
             grounded?: boolean;
-            /** @description Never shown to a model nor taken from it. Default: false. */
+            /** @description Never shown to a model or filled by it. Default: false. */
             ignore?: boolean;
             /** @description What the members of an array are. */
             items?: components["schemas"]["Items"];
@@ -3845,21 +3845,21 @@ export interface components {
             minValue?: number;
             /** @description Name of the parameter. */
             name: string;
-            /** @description false: the tool fires without a value, too. Default: true. */
+            /** @description false: the tool also fires without a value. Default: true. */
             required?: boolean;
-            /** @description Of bodyParams: required as soon as another of them has a value. No body is sent where none has. Default: false. */
+            /** @description Of bodyParams: required once another of them has a value. If none has one, no body is sent. Default: false. */
             requiredInBody?: boolean;
             /**
              * @description What the value is: string, number (any), integer, float (a number, too), boolean, object, array (items says of what) or map (an object whose values are all of valueType).
              * @enum {string}
              */
             type: "string" | "number" | "integer" | "float" | "boolean" | "object" | "array" | "map";
-            /** @description What a number counts: an amount in another unit is converted. */
+            /** @description What a number counts. An amount in another unit is converted. */
             unit?: string;
-            /** @description A static value; it always wins. */
+            /** @description A fixed value. It always wins. */
             value?: unknown;
             /**
-             * @description Type of the values of a map; anything where it is missing.
+             * @description Type of the values of a map. Default: any.
              * @enum {string}
              */
             valueType?: "string" | "integer" | "float" | "number" | "boolean";
@@ -3868,7 +3868,7 @@ export interface components {
         ToolName: string;
         /** @description What a tool is looked for by. */
         ToolSearch: {
-            /** @description How many tools are found at most. Default: 10. */
+            /** @description The most tools to find. Default: 10. */
             limit?: number | null;
             /** @description What is to be done, in words: not empty, at most 65536 bytes of UTF-8. */
             text: string;
@@ -3908,7 +3908,7 @@ export interface components {
             decisionMs?: components["schemas"]["Durations"];
             /** @description Events that NATS took. */
             events: number;
-            /** @description Those that set off a tool, or said yes or no to one. */
+            /** @description Those that fired a tool, or said yes or no to one. */
             matched: number;
             /** @description Messages of users that were decided. One that is sent again, and a dry run, is none. */
             messages: number;
@@ -3916,9 +3916,9 @@ export interface components {
             modelRequests: number;
             /** @description Tokens of these, as the models count them. */
             promptTokens: number;
-            /** @description Those that called for tools whose values were missing or wrong, and set off none. */
+            /** @description Those that called for tools with missing or wrong values, and fired none. */
             rejected: number;
-            /** @description Tools that were set off, by messages or directly. */
+            /** @description Tools that fired, by messages or directly. */
             triggers: number;
             /**
              * Format: date-time
@@ -3946,16 +3946,16 @@ export interface components {
         };
         /** @description A URL of the app that its events are sent to. */
         Webhook: {
-            /** @description Name of the webhook: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. Under another name it is another webhook, which begins with what happens next. */
+            /** @description Name of the webhook: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. A new name is a new webhook, which starts with new events. */
             name: string;
-            /** @description Signs what is sent (Standard Webhooks), as signingSecret of the app does where it is missing: whsec_ and base64; several with spaces between them, while the receiver changes from one to the next. A credential. Never returned: reads as ***; *** sent back keeps what is stored. */
+            /** @description Signs what is sent (Standard Webhooks): whsec_ and base64. While the receiver changes over, several with spaces between them. Default: signingSecret of the app. A credential. Never returned: reads as ***; *** sent back keeps what is stored. */
             secret?: string;
             /**
-             * @description disabled: nothing is sent. Enabled again, it goes on from where it was. Default: enabled.
+             * @description disabled: nothing is sent. When it is enabled again, it continues where it stopped. Default: enabled.
              * @enum {string}
              */
             state?: "enabled" | "disabled";
-            /** @description Which events are sent, by the first two words of their subjects: tool.trigger, .result, .rejected, .notmatching, .confirm, .cancelled, .duplicate, .changed or .webhook, chat.message or .failed. All, where there are none. */
+            /** @description Which events are sent, by the first two words of their subjects: tool.trigger, .result, .rejected, .notmatching, .confirm, .cancelled, .duplicate, .changed or .webhook, chat.message or .failed. Default: all. */
             types?: string[];
             /**
              * Format: uri
@@ -4146,7 +4146,7 @@ export interface components {
         deliveryState: "waiting" | "failed";
         /** @description With true nothing is stored or done; the answer says what would be. */
         dryRun: boolean;
-        /** @description With true nothing of it is left: records, what is owed and events go as well. */
+        /** @description With true nothing of it is left: records, pending effects and events are removed as well. */
         erase: boolean;
         /** @description With true the answer says why, as explain. Not with a token of a session: 403. */
         explain: boolean;
@@ -4207,7 +4207,7 @@ export interface components {
         ofMessage: string;
         /** @description Only triggers of this session, those from before it was closed among them where it is not in use again. */
         ofSession: components["schemas"]["Id"];
-        /** @description Only triggers that this has set off. */
+        /** @description Only triggers that this source fired. */
         ofSource: "message" | "ui" | "task" | "agent";
         /**
          * @description Only sessions of this user.
@@ -5204,7 +5204,7 @@ export interface operations {
     closeSession: {
         parameters: {
             query?: {
-                /** @description With true nothing of it is left: records, what is owed and events go as well. */
+                /** @description With true nothing of it is left: records, pending effects and events are removed as well. */
                 erase?: components["parameters"]["erase"];
             };
             header?: never;
@@ -5360,7 +5360,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What the message set off. */
+            /** @description What the message fired. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5400,7 +5400,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The message, with what it set off. */
+            /** @description The message, with what it fired. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5469,7 +5469,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What the message set off. */
+            /** @description What the message fired. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -5936,7 +5936,7 @@ export interface operations {
                  * @example 2026-12-01T09:00:00Z
                  */
                 since?: components["parameters"]["since"];
-                /** @description Only triggers that this has set off. */
+                /** @description Only triggers that this source fired. */
                 source?: components["parameters"]["ofSource"];
                 /** @description Only triggers in this state. */
                 state?: components["parameters"]["state"];
@@ -6268,7 +6268,7 @@ export interface operations {
                  * @example 2026-12-01T09:00:00Z
                  */
                 since?: components["parameters"]["since"];
-                /** @description Only triggers that this has set off. */
+                /** @description Only triggers that this source fired. */
                 source?: components["parameters"]["ofSource"];
                 /** @description Only triggers in this state. */
                 state?: components["parameters"]["state"];
@@ -6348,7 +6348,7 @@ export interface operations {
                  * @example 2026-12-01T09:00:00Z
                  */
                 since?: components["parameters"]["since"];
-                /** @description Only triggers that this has set off. */
+                /** @description Only triggers that this source fired. */
                 source?: components["parameters"]["ofSource"];
                 /** @description Only triggers in this state. */
                 state?: components["parameters"]["state"];
@@ -6619,7 +6619,7 @@ export interface operations {
                  * @example 2026-12-01T09:00:00Z
                  */
                 since?: components["parameters"]["since"];
-                /** @description Only triggers that this has set off. */
+                /** @description Only triggers that this source fired. */
                 source?: components["parameters"]["ofSource"];
                 /** @description Only triggers in this state. */
                 state?: components["parameters"]["state"];
@@ -6757,7 +6757,7 @@ export interface operations {
     eraseUser: {
         parameters: {
             query?: {
-                /** @description With true nothing of it is left: records, what is owed and events go as well. */
+                /** @description With true nothing of it is left: records, pending effects and events are removed as well. */
                 erase?: components["parameters"]["erase"];
             };
             header?: never;
@@ -6936,7 +6936,7 @@ export interface operations {
                  */
                 "Earshot-Attempt": string;
                 /**
-                 * @description The trigger, the same on every attempt: whoever has seen it has nothing to do.
+                 * @description The trigger, the same on every attempt. If you have seen it, there is nothing to do.
                  * @example t1
                  */
                 "Idempotency-Key": string;
@@ -7008,7 +7008,7 @@ export interface operations {
                     /** @description The session; missing where there was none. */
                     sessionId?: components["schemas"]["Id"];
                     /**
-                     * @description What set it off: a message, or who fired it directly.
+                     * @description What fired it: a message, or a direct trigger of a ui, task or agent.
                      * @enum {string}
                      */
                     source: "message" | "ui" | "task" | "agent";
@@ -7041,7 +7041,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Made again with growing pauses or after Retry-After, for as long as retryFor says. */
+            /** @description Retried with growing pauses or after Retry-After, for the time of retryFor. */
             "5XX": {
                 headers: {
                     "Retry-After": components["headers"]["Retry-After"];
@@ -7056,7 +7056,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description Made again with growing pauses, for as long as retryFor says. */
+            /** @description Retried with growing pauses, for the time of retryFor. */
             408: {
                 headers: {
                     [name: string]: unknown;

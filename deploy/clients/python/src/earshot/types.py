@@ -34,7 +34,7 @@ class _Answer(TypedDict):
 
 
 class Answer(_Answer, total=False):
-    """What a message set off."""
+    """What a message fired."""
     # Why ID tokens were refused, by service: expired; audience: for another client; signature, issuer, or its
     # time has not come; malformed; claim: it is good, and a tool in scope needs another one; unavailable: the
     # issuer did not answer. Missing where all do.
@@ -52,20 +52,19 @@ class App(TypedDict, total=False):
     """A tenant."""
     # The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
     appId: str
-    # Whose ID tokens are verified. A front-end sends a user's token in the header {name}_token.
+    # Issuers of ID tokens that are verified. A front-end sends a user's token in the header {name}_token.
     authServices: List[AuthService]
-    # OAuth2 clients of the app, with which calls of its tools can authenticate.
+    # OAuth2 clients of the app, with which its tools can authenticate calls.
     modules: List[Module]
-    # What people call it; shown in lists, used for nothing else.
+    # What people call it, as shown in lists.
     name: str
-    # What the author of a write may not expect, in the answer to it. Set by the service; read and left in a
-    # request.
+    # What may surprise the author of a write, in the answer to it. Set by the service, ignored in a request.
     notes: List[str]
-    # How messages of the app are matched and answered, and what it may use.
+    # How messages of the app are matched and answered, and its limits.
     settings: Settings
-    # Signs calls (Standard Webhooks): whsec_ and base64, or 24 to 64 bytes in base64; several with spaces
-    # between them, while receivers change from one to the next. A credential. Never returned: reads as ***;
-    # *** sent back keeps what is stored.
+    # Signs calls (Standard Webhooks): whsec_ and base64, or 24 to 64 bytes in base64. While receivers change
+    # over, several with spaces between them. A credential. Never returned: reads as ***; *** sent back keeps
+    # what is stored.
     signingSecret: str
     # Databases and APIs that tools of a type work on.
     sources: List[Source]
@@ -165,7 +164,7 @@ class _AuthService(TypedDict):
 class AuthService(_AuthService, total=False):
     """How ID tokens are verified: google needs clientId, oidc needs issuer and audience."""
     # Of oidc: the origin at which agents reach this service, as https://earshot.example. Access tokens of the
-    # issuer are bearers at the app's MCP URLs there.
+    # issuer are valid at the app's MCP URLs there.
     agents: str
     # Of oidc: the aud that tokens must be for.
     audience: str
@@ -203,23 +202,23 @@ class Basic(TypedDict):
 
 
 class _Bearer(TypedDict):
-    # Where tokens are had: an absolute http or https URL.
+    # Where to get tokens: an absolute http or https URL.
     tokenUrl: str
 
 
 class Bearer(_Bearer, total=False):
-    """An OAuth2 client, and where its tokens are had. Tokens are kept and renewed before they expire."""
-    # Sent with the request for a token, where the service wants one.
+    """An OAuth2 client, and where to get its tokens. Tokens are kept, and renewed before they expire."""
+    # Sent with the request for a token, if the service needs one.
     audience: str
     # The OAuth client.
     clientId: str
     # The client's secret. A credential. Never returned: reads as ***; *** sent back keeps what is stored.
     clientSecret: str
-    # Grant by which the token is had (RFC 6749). Default: client_credentials.
+    # The grant (RFC 6749). Default: client_credentials.
     clientType: Literal['client_credentials', 'password']
     # Of the grant password. A credential. Never returned: reads as ***; *** sent back keeps what is stored.
     password: str
-    # Where they are renewed, where that is another URL: absolute, http or https.
+    # Where to renew tokens, if that is another URL: absolute, http or https.
     refreshUrl: str
     # Scopes to ask for with the token.
     scopes: List[str]
@@ -230,9 +229,9 @@ class Bearer(_Bearer, total=False):
 class _CallState(TypedDict):
     # How often it was tried.
     attempts: int
-    # delivered: it was answered with 2xx. pending: it is stored and will be tried again. failed: it was given
-    # up. dry, draft: of a dry run or a draft, it would be owed. confirming, cancelled, duplicate: it is not
-    # owed, or not yet, as the trigger is.
+    # delivered: it was answered with 2xx. pending: it is stored, and will be retried. failed: it has failed
+    # for good. dry, draft: in a dry run or a draft, it would be pending. confirming, cancelled, duplicate: it
+    # is not due, or not yet, as the trigger.
     state: Literal['delivered', 'pending', 'failed', 'dry', 'draft', 'confirming', 'cancelled', 'duplicate']
 
 
@@ -276,7 +275,7 @@ class Caller(_Caller, total=False):
 
 class Claim(TypedDict):
     """Where in a verified ID token a value stands."""
-    # The claim of the ID token whose value is taken; a dotted path leads into objects, as address.country.
+    # The claim of the ID token that is the value. A path with dots leads into objects, as address.country.
     field: str
     # Name of one of the app's authServices: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
     name: str
@@ -284,13 +283,13 @@ class Claim(TypedDict):
 
 class Confirmation(TypedDict):
     """A yes to a trigger that waits for one."""
-    # What is confirmed, as the match and tool.confirm name it: it stands for app, session, tool and values.
+    # The digest of the match or of tool.confirm. It stands for app, session, tool and values.
     digest: str
 
 
 class Denial(TypedDict, total=False):
     """A no to a trigger that waits to be confirmed."""
-    # What is denied, as the match and tool.confirm name it. Without one it is denied whatever its values are.
+    # The digest of the match or of tool.confirm. Without it the trigger is denied whatever its values are.
     digest: Union[str, None]
 
 
@@ -321,15 +320,15 @@ class _Direct(TypedDict):
 
 class Direct(_Direct, total=False):
     """A tool to fire without the matcher."""
-    # Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every event of
-    # the trigger, laid over that of the session.
+    # Your own data, at most 2048 bytes as compact JSON. It is stored, returned, and in every event of the
+    # trigger, where it overrides that of the session.
     metadata: Union[Dict[str, Any], None]
-    # The repository; the one in scope where it is missing.
+    # The repository. Default: the one in scope.
     repositoryId: str
-    # Idempotency key. The service makes one where it is missing. One that is chosen with a session's token
-    # gets an end of the session's own, and stands so in the answer.
+    # Idempotency key. The service generates one if it is missing. With a session's token, the service adds a
+    # suffix of the session, and returns the whole id.
     triggerId: str
-    # Values of its parameters, taken strictly: "5" is no number, and a name that the tool lacks is a fault.
+    # Values of its parameters. Types are strict: "5" is not a number. A name that the tool lacks is an error.
     values: Dict[str, Any]
 
 
@@ -350,10 +349,10 @@ class _Earlier(TypedDict):
 
 class Earlier(_Earlier, total=False):
     """An earlier message, as the history has it."""
-    # What it set off, as matches of the answer to it. Of each name, repositoryId, values and state count.
+    # What it fired, as matches of its answer. Of each, name, repositoryId, values and state count.
     matches: Union[List[Dict[str, Any]], None]
-    # What it was rejected for, as rejected of the answer to it. Of each name, repositoryId, values, missing
-    # and errors count.
+    # What it was rejected for, as rejected of its answer. Of each, name, repositoryId, values, missing and
+    # errors count.
     rejected: Union[List[Dict[str, Any]], None]
 
 
@@ -377,7 +376,7 @@ class _Entry(TypedDict):
 
 class Entry(_Entry, total=False):
     """A message of the history."""
-    # Why ID tokens that came with it do not do, as in its answer.
+    # Why ID tokens that came with it are not valid, as in its answer.
     auth: Dict[str, Literal['expired', 'audience', 'signature', 'malformed', 'claim', 'unavailable']]
     # Why it is not decided.
     error: str
@@ -385,7 +384,7 @@ class Entry(_Entry, total=False):
     metadata: Dict[str, Any]
     # The tools that it called for and that did not fire.
     rejected: List[Rejected]
-    # The reply to it, as in its answer; missing where there is none.
+    # The reply to it, as in its answer, if any.
     reply: Any
     # json where the reply is a result that is no text; missing for a text.
     replyType: Literal['json']
@@ -419,14 +418,14 @@ class _EventCancelled(TypedDict):
     id: str
     # The tool.
     name: EventToolName
-    # What ended it: deny (a no), expire (nobody confirmed it in time), cancel (POST …/cancel), retract (the
-    # user's next message, of a tool with cancelOnNext).
+    # What ended it: deny, expire (not confirmed in time), cancel (POST …/cancel), or retract (the user's next
+    # message, with cancelOnNext).
     reason: Literal['deny', 'expire', 'cancel', 'retract']
     # The repository that has the tool.
     repositoryId: EventId
-    # The tool's parameters as they were given: a list, or a JSON Schema object.
+    # The tool's parameters as given: a list, or a JSON Schema object.
     schema: Any
-    # What set it off: a message, or who fired it directly.
+    # What fired it: a message, or a direct trigger of a ui, task or agent.
     source: Literal['message', 'ui', 'task', 'agent']
     # The trigger.
     triggerId: EventId
@@ -437,18 +436,17 @@ class _EventCancelled(TypedDict):
 
 
 class EventCancelled(_EventCancelled, total=False):
-    """A trigger ended before it had an effect: it was denied, cancelled, taken back by the next message, or
-    nobody confirmed it in time."""
-    # The message that led here; missing where there was none.
+    """A trigger ended before it had an effect. It was denied, cancelled, withdrawn by the next message, or
+    not confirmed in time."""
+    # The message that caused it, if any.
     messageId: str
-    # That of the message or the direct trigger laid over that of the session; missing where there is none.
+    # Metadata of the session, overridden by that of the message or direct trigger.
     metadata: Dict[str, Any]
-    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
-    # read over REST.
+    # Fields that were left out because the event would exceed 1 MiB. Read them over REST.
     omitted: List[str]
-    # The session; missing without one.
+    # The session, if any.
     sessionId: EventId
-    # What that message said.
+    # The text of that message.
     text: str
 
 
@@ -469,8 +467,7 @@ class _EventChanged(TypedDict):
 
 class EventChanged(_EventChanged, total=False):
     """A repository was created, updated or deleted."""
-    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
-    # read over REST.
+    # Fields that were left out because the event would exceed 1 MiB. Read them over REST.
     omitted: List[str]
     # Missing for a repository of the app.
     sessionId: EventId
@@ -487,39 +484,38 @@ class _EventChatFailed(TypedDict):
     reason: str
     # The session.
     sessionId: EventId
-    # When it was given up.
+    # When the attempt ended.
     ts: str
 
 
 class EventChatFailed(_EventChatFailed, total=False):
     """A message could not be decided."""
-    # That of the message laid over that of the session; missing where there is none.
+    # Metadata of the session, overridden by that of the message.
     metadata: Dict[str, Any]
-    # After so many seconds it is worth trying again; missing where nobody knows.
+    # Seconds to wait before trying again, if known.
     retryAfter: int
 
 
 class _EventChatMessage(TypedDict):
-    # Who said it; assistant: it is the reply.
+    # Who said it. A reply is of the assistant.
     actor: Literal['user', 'agent', 'assistant']
     # The app.
     appId: EventId
     # The event; the same on every delivery.
     id: str
-    # The message; of a reply its message's and .reply, as in the history.
+    # The message. That of a reply ends with .reply.
     messageId: str
     # The session.
     sessionId: EventId
-    # When it was said; ts of the message in the history.
+    # When it was said, as in the history.
     ts: str
 
 
 class EventChatMessage(_EventChatMessage, total=False):
     """A message was stored, or a reply was made."""
-    # That of the message laid over that of the session; missing where there is none.
+    # Metadata of the session, overridden by that of the message.
     metadata: Dict[str, Any]
-    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
-    # read over REST.
+    # Fields that were left out because the event would exceed 1 MiB. Read them over REST.
     omitted: List[str]
     # What was said.
     text: str
@@ -528,9 +524,9 @@ class EventChatMessage(_EventChatMessage, total=False):
 class _EventConfirm(TypedDict):
     # The app.
     appId: EventId
-    # What stands for app, session, tool and values: POST …/confirm and …/deny take it.
+    # A digest of app, session, tool and values, for POST …/confirm and …/deny.
     digest: str
-    # When it ends as cancelled, without a word.
+    # When it is cancelled without an answer.
     expiresAt: str
     # The event; the same on every delivery.
     id: str
@@ -540,9 +536,9 @@ class _EventConfirm(TypedDict):
     question: str
     # The repository that has the tool.
     repositoryId: EventId
-    # The tool's parameters as they were given: a list, or a JSON Schema object.
+    # The tool's parameters as given: a list, or a JSON Schema object.
     schema: Any
-    # What set it off: a message, or who fired it directly.
+    # What fired it: a message, or a direct trigger of a ui, task or agent.
     source: Literal['message', 'ui', 'task', 'agent']
     # The trigger.
     triggerId: EventId
@@ -553,17 +549,16 @@ class _EventConfirm(TypedDict):
 
 
 class EventConfirm(_EventConfirm, total=False):
-    """A tool was called for, and waits for a yes before it has an effect."""
-    # The message that led here; missing where there was none.
+    """A tool was called for, and waits for a confirmation before it has an effect."""
+    # The message that caused it, if any.
     messageId: str
-    # That of the message or the direct trigger laid over that of the session; missing where there is none.
+    # Metadata of the session, overridden by that of the message or direct trigger.
     metadata: Dict[str, Any]
-    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
-    # read over REST.
+    # Fields that were left out because the event would exceed 1 MiB. Read them over REST.
     omitted: List[str]
-    # The session; missing without one.
+    # The session, if any.
     sessionId: EventId
-    # What that message said.
+    # The text of that message.
     text: str
 
 
@@ -578,9 +573,9 @@ class _EventDuplicate(TypedDict):
     of: EventId
     # The repository that has the tool.
     repositoryId: EventId
-    # The tool's parameters as they were given: a list, or a JSON Schema object.
+    # The tool's parameters as given: a list, or a JSON Schema object.
     schema: Any
-    # What set it off: a message, or who fired it directly.
+    # What fired it: a message, or a direct trigger of a ui, task or agent.
     source: Literal['message', 'ui', 'task', 'agent']
     # The trigger.
     triggerId: EventId
@@ -591,25 +586,24 @@ class _EventDuplicate(TypedDict):
 
 
 class EventDuplicate(_EventDuplicate, total=False):
-    """A tool was called for with values that an earlier trigger had: that one stands for it."""
-    # The message that led here; missing where there was none.
+    """A tool was called for with the values of an earlier trigger, which stands for it."""
+    # The message that caused it, if any.
     messageId: str
-    # That of the message or the direct trigger laid over that of the session; missing where there is none.
+    # Metadata of the session, overridden by that of the message or direct trigger.
     metadata: Dict[str, Any]
-    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
-    # read over REST.
+    # Fields that were left out because the event would exceed 1 MiB. Read them over REST.
     omitted: List[str]
-    # The session; missing without one.
+    # The session, if any.
     sessionId: EventId
-    # What that message said.
+    # The text of that message.
     text: str
 
 
 class EventFiredAnswer(TypedDict):
-    """Where the answer is to be given that the trigger waits for; missing where it waits for none."""
-    # On NATS.
+    """Where to send the answer, if the trigger waits for one."""
+    # Its subject on NATS.
     subject: str
-    # Of the service, from its root: by POST.
+    # Its path at the service, for POST.
     url: str
 
 
@@ -622,9 +616,9 @@ class _EventFired(TypedDict):
     name: EventToolName
     # The repository that has the tool.
     repositoryId: EventId
-    # The tool's parameters as they were given: a list, or a JSON Schema object.
+    # The tool's parameters as given: a list, or a JSON Schema object.
     schema: Any
-    # What set it off: a message, or who fired it directly.
+    # What fired it: a message, or a direct trigger of a ui, task or agent.
     source: Literal['message', 'ui', 'task', 'agent']
     # When it happened.
     ts: str
@@ -634,31 +628,30 @@ class _EventFired(TypedDict):
 
 class EventFired(_EventFired, total=False):
     """A tool has fired."""
-    # Where the answer is to be given that the trigger waits for; missing where it waits for none.
+    # Where to send the answer, if the trigger waits for one.
     answer: EventFiredAnswer
-    # The message that led here; missing where there was none.
+    # The message that caused it, if any.
     messageId: str
-    # That of the message or the direct trigger laid over that of the session; missing where there is none.
+    # Metadata of the session, overridden by that of the message or direct trigger.
     metadata: Dict[str, Any]
-    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
-    # read over REST.
+    # Fields that were left out because the event would exceed 1 MiB. Read them over REST.
     omitted: List[str]
-    # The session; missing without one.
+    # The session, if any.
     sessionId: EventId
-    # What that message said.
+    # The text of that message.
     text: str
 
 
 class _EventGiven(TypedDict):
-    # Whether what the trigger asks for was done.
+    # Whether it was done.
     ok: bool
 
 
 class EventGiven(_EventGiven, total=False):
     """The answer to a trigger."""
-    # Why it was not done, for people; needed where ok is false.
+    # Why it was not done, for people. Required if ok is false.
     error: str
-    # What came of it, any JSON. What is longer than 64 KiB is cut.
+    # The result, any JSON, cut after 64 KiB.
     result: Any
 
 
@@ -669,7 +662,7 @@ class _EventNotmatching(TypedDict):
     id: str
     # The repositories of these tools.
     repositories: List[EventId]
-    # The tools that were in scope, by name; of more than 64 those nearest to the message, best first.
+    # Names of the tools in scope. Of more than 64, those that fit the message best, best first.
     tools: List[EventToolName]
     # How many tools were in scope.
     toolsTotal: int
@@ -679,30 +672,29 @@ class _EventNotmatching(TypedDict):
 
 class EventNotmatching(_EventNotmatching, total=False):
     """Tools were in scope, and the message called for none."""
-    # The message that led here; missing where there was none.
+    # The message that caused it, if any.
     messageId: str
-    # That of the message or the direct trigger laid over that of the session; missing where there is none.
+    # Metadata of the session, overridden by that of the message or direct trigger.
     metadata: Dict[str, Any]
-    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
-    # read over REST.
+    # Fields that were left out because the event would exceed 1 MiB. Read them over REST.
     omitted: List[str]
-    # The session; missing without one.
+    # The session, if any.
     sessionId: EventId
-    # What that message said.
+    # The text of that message.
     text: str
 
 
 class EventRejectedErrorsItem(TypedDict):
     # What is wrong with its value.
     detail: str
-    # The parameter; empty for the values as a whole.
+    # The parameter, or empty for the values as a whole.
     parameter: str
 
 
 class _EventRejected(TypedDict):
     # The app.
     appId: EventId
-    # Every fault of the values.
+    # Every error in the values.
     errors: Union[List[EventRejectedErrorsItem], None]
     # The event; the same on every delivery.
     id: str
@@ -714,32 +706,31 @@ class _EventRejected(TypedDict):
     repositoryId: EventId
     # When it happened.
     ts: str
-    # What is known of its values so far.
+    # The values known so far.
     values: Union[Dict[str, Any], None]
 
 
 class EventRejected(_EventRejected, total=False):
     """A tool was called for, and its values are missing or wrong."""
-    # What to ask the user next: the question of the first parameter without a good value that has one.
-    # Missing where none has.
+    # What to ask the user next: the question of the first parameter that lacks a valid value and has a
+    # question.
     ask: str
-    # The message that led here; missing where there was none.
+    # The message that caused it, if any.
     messageId: str
-    # That of the message or the direct trigger laid over that of the session; missing where there is none.
+    # Metadata of the session, overridden by that of the message or direct trigger.
     metadata: Dict[str, Any]
-    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
-    # read over REST.
+    # Fields that were left out because the event would exceed 1 MiB. Read them over REST.
     omitted: List[str]
-    # The session; missing without one.
+    # The session, if any.
     sessionId: EventId
-    # What that message said.
+    # The text of that message.
     text: str
 
 
 class _EventResult(TypedDict):
     # The app.
     appId: EventId
-    # The triggerId and .result; after the nth retry of a call that had failed .result-n. The same on every
+    # The triggerId and .result, or .result-n after the nth retry of a failed call. The same on every
     # delivery.
     id: str
     # The tool.
@@ -756,38 +747,37 @@ class EventResult(_EventResult, total=False):
     """The call of a tool has ended, well or not."""
     # Why it failed, in words.
     error: str
-    # The message that led here; missing where there was none.
+    # The message that caused it, if any.
     messageId: str
-    # That of the message or the direct trigger laid over that of the session; missing where there is none.
+    # Metadata of the session, overridden by that of the message or direct trigger.
     metadata: Dict[str, Any]
-    # Fields that were left out, since the event would have been longer than NATS takes (1 MiB): they can be
-    # read over REST.
+    # Fields that were left out because the event would exceed 1 MiB. Read them over REST.
     omitted: List[str]
-    # Why it failed: auth (credentials are missing or refused), request (refused, or it cannot be made),
-    # timeout, blocked (the address may not be reached), outcome_unknown (nobody knows whether it arrived),
-    # cancelled (whoever asked for an answer wants it no more).
+    # Why it failed. auth: credentials are missing or refused. request: it was refused or cannot be made.
+    # blocked: the address is not allowed. outcome_unknown: it may have arrived. cancelled: the client
+    # withdrew the request for an answer.
     reason: Literal['auth', 'request', 'timeout', 'blocked', 'outcome_unknown', 'cancelled']
     # The repository that has the tool.
     repositoryId: EventId
-    # What the endpoint answered: its JSON, else its text as a JSON string. Rows of a SQL tool are an array of
+    # The endpoint's answer: its JSON, else its text as a JSON string. A SQL tool's rows are an array of
     # objects.
     result: Any
-    # The session; missing without one.
+    # The session, if any.
     sessionId: EventId
-    # What set it off: a message, or who fired it directly.
+    # What fired it: a message, or a direct trigger of a ui, task or agent.
     source: Literal['message', 'ui', 'task', 'agent']
-    # HTTP status of the last attempt; missing where there was no answer.
+    # HTTP status of the last attempt, if there was an answer.
     status: int
-    # What that message said.
+    # The text of that message.
     text: str
-    # The result was too long and is cut.
+    # The result was too long and was cut.
     truncated: bool
 
 
 class _EventState(TypedDict):
-    # published: JetStream has it. pending: it is stored and will be tried again. failed: it was given up.
-    # dry, draft: of a dry run or a draft, it would be owed. confirming, cancelled, duplicate: it is not owed,
-    # or not yet, as the trigger is.
+    # published: JetStream has it. pending: it is stored, and will be retried. failed: it has failed for good.
+    # dry, draft: in a dry run or a draft, it would be pending. confirming, cancelled, duplicate: it is not
+    # due, or not yet, as the trigger.
     state: Literal['published', 'pending', 'failed', 'dry', 'draft', 'confirming', 'cancelled', 'duplicate']
     # The subject on NATS.
     subject: str
@@ -816,7 +806,7 @@ class _EventWebhook(TypedDict):
 
 class EventWebhook(_EventWebhook, total=False):
     """A webhook of the app was disabled."""
-    # When the first of the failures was.
+    # When the failures began.
     failingSince: str
 
 
@@ -838,7 +828,7 @@ class ExplainedBarred(_ExplainedBarred, total=False):
 
 
 class ExplainedCallErrorsItem(TypedDict):
-    """One fault."""
+    """One error."""
     # What is wrong.
     detail: str
     # The parameter; empty for the whole.
@@ -883,7 +873,7 @@ class ExplainedCall(_ExplainedCall, total=False):
     repositoryId: str
     # The answer of the model that has it, from 1; missing where no model was asked.
     round: int
-    # The trigger that it set off.
+    # The trigger that it fired.
     triggerId: str
 
 
@@ -948,7 +938,8 @@ class _Explanation(TypedDict):
     notInScope: List[ExplainedBarred]
     # Requests to the model, in their order.
     requests: List[ExplainedRequest]
-    # What decided: the exact text of a tool, a model, or the words alone; none where nothing was in scope.
+    # What decided: the exact text of a tool, a model, or the rule-based matcher; none if nothing was in
+    # scope.
     stage: Literal['exact', 'llm', 'offline', 'none']
     # When it was decided.
     ts: str
@@ -989,15 +980,15 @@ class FoundToolList(TypedDict):
 
 
 class _Given(TypedDict):
-    # Whether what the trigger asks for was done.
+    # Whether it was done.
     ok: bool
 
 
 class Given(_Given, total=False):
     """The answer to a trigger."""
-    # Why it was not done, for people; needed where ok is false.
+    # Why it was not done, for people. Required if ok is false.
     error: str
-    # What came of it, any JSON; with ok true alone. What is longer than 64 KiB is cut.
+    # The result, any JSON. Only with ok true. It is cut after 64 KiB.
     result: Any
 
 
@@ -1053,23 +1044,23 @@ class _Items(TypedDict):
 
 class Items(_Items, total=False):
     """What the members of an array are; default and required have no meaning here."""
-    # Other words for allowed values, by the value: an alias becomes it, whoever says it.
+    # Other words for allowed values, by the value. An alias becomes that value, from users and programs.
     aliases: Dict[str, List[str]]
-    # An entry equals the value, or as RE2 matches all of it.
+    # A value must equal an entry, or match all of it as RE2.
     allowedValues: List[Any]
-    # The value comes from a verified ID token: the claim of the first of these services that is verified.
+    # The value comes from a verified ID token: the claim of the first verified service of these.
     authServices: List[Claim]
-    # Used where no value is given; null is none.
+    # Used if no value is given. null is none.
     default: Any
     # What the value is, for the model.
     description: str
-    # Puts the value between delimiters and doubles a closing one inside it.
+    # Puts the value between delimiters, and doubles a closing one inside it.
     escape: Literal['single-quotes', 'double-quotes', 'backticks', 'square-brackets']
-    # An entry equals the value, or as RE2 matches any part of it.
+    # A value must not equal an entry, or match any part of it as RE2.
     excludedValues: List[Any]
-    # The form of a string by ISO 8601; words of users become it.
+    # The form of a string by ISO 8601. Words of users are converted to it.
     format: Literal['date', 'time', 'date-time', 'duration']
-    # Never shown to a model nor taken from it.
+    # Never shown to a model or filled by it.
     ignore: bool
     # What the members of an array are.
     items: Items
@@ -1077,17 +1068,17 @@ class Items(_Items, total=False):
     maxValue: float
     # Least value of a number.
     minValue: float
-    # Read and left: members have no names.
+    # Ignored: members have no names.
     name: str
-    # Read and left: members have no names.
+    # Ignored: members have no names.
     parameter: str
-    # Has no meaning for a member; read and left.
+    # Has no meaning for a member. Ignored.
     required: bool
-    # What a number counts: an amount in another unit is converted.
+    # What a number counts. An amount in another unit is converted.
     unit: str
-    # A static value; it always wins.
+    # A fixed value. It always wins.
     value: Any
-    # Type of the values of a map; anything where it is missing.
+    # Type of the values of a map. Default: any.
     valueType: Literal['string', 'integer', 'float', 'number', 'boolean']
 
 
@@ -1124,14 +1115,14 @@ class KeyList(_KeyList, total=False):
 
 
 class _KeyRequest(TypedDict):
-    # tools: repositories; messages: messages, sessions, session tokens and events; triggers: direct triggers,
-    # records, retries and events; app: the app and its keys. With :read behind it, only to read these.
+    # tools: repositories. messages: messages, sessions, session tokens and events. triggers: direct triggers,
+    # records, retries and events. app: the app and its keys. With :read at the end, it only reads these.
     scopes: List[Literal['tools', 'messages', 'triggers', 'app', 'tools:read', 'messages:read', 'triggers:read', 'app:read']]
 
 
 class KeyRequest(_KeyRequest, total=False):
     """A key of an app."""
-    # How long it is to be good, as 720h; at most ten years. Without it the key is good until it is revoked.
+    # How long it is valid, as 720h; at most ten years. Without it the key is valid until it is revoked.
     expiresIn: str
     # What it is for, for those who list keys.
     name: str
@@ -1177,12 +1168,12 @@ class _Match(TypedDict):
     returnDirect: bool
     # The front-end should not answer by itself.
     skipResponse: bool
-    # What set it off: a message, or who fired it directly.
+    # What fired it: a message, or a direct trigger of a ui, task or agent.
     source: Literal['message', 'ui', 'task', 'agent']
-    # Of one that has fired it follows from its effects. pending: one of them is owed, or it settles until
-    # dueAt. failed: one was given up. delivered: all are done. Else draft: of a draft, it would fire. dry: of
-    # a dry run, likewise. confirming: it waits for a yes. cancelled: it ended without an effect. duplicate:
-    # another one with equal values stands for it, of.
+    # After it has fired, the state of its effects. pending: one of them is not done, or it settles until
+    # dueAt. failed: one has failed for good. delivered: all are done. Otherwise draft: a draft that would
+    # fire. dry: the same in a dry run. confirming: it waits for a yes. cancelled: it ended without an effect.
+    # duplicate: the trigger in of, with equal values, stands for it.
     state: Literal['pending', 'delivered', 'failed', 'draft', 'dry', 'confirming', 'cancelled', 'duplicate']
     # The trigger. It is webhook-id and Idempotency-Key of its call.
     triggerId: Id
@@ -1218,7 +1209,7 @@ class Matched(TypedDict):
 
 
 class _Message(TypedDict):
-    # What an agent says is kept in the history and matched against nothing.
+    # What an agent says is stored in the history, but not matched.
     actor: Literal['user', 'agent']
     # What was said: not empty, at most 65536 bytes of UTF-8.
     text: str
@@ -1226,29 +1217,28 @@ class _Message(TypedDict):
 
 class Message(_Message, total=False):
     """A chat message."""
-    # false: a draft, as the interim transcript of what a user is saying. It is matched at once and fires
-    # nothing; another text under the same messageId replaces it. Default: true.
+    # false: a draft, as an interim transcript. It is matched at once and fires nothing. Another text with the
+    # same messageId replaces it. Default: true.
     final: Union[bool, None]
-    # With dryRun=true alone: what was said before, in the place of what the session has, oldest first. What
-    # the messages set off and were rejected for counts as it would have: calls that lack values, questions
-    # that wait for a yes, repositories that fire once.
+    # With dryRun=true only: what was said before, instead of the history of the session, oldest first. What
+    # these messages fired and were rejected for counts: calls that lack values, questions that wait for a
+    # yes, repositories that fire once.
     history: Union[List[Earlier], None]
-    # What the message is in (BCP 47, as de or de-AT). That of the session, else of the app, where it is
-    # missing.
+    # The language of the message (BCP 47, as de or de-AT). Default: that of the session, else of the app.
     language: Union[str, None]
-    # Idempotency key: 1 to 128 printable characters without spaces. The service makes one where it is
+    # Idempotency key: 1 to 128 printable characters without spaces. The service generates one if it is
     # missing.
     messageId: str
-    # Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every event of
-    # the message, laid over that of the session.
+    # Your own data, at most 2048 bytes as compact JSON. It is stored, returned, and in every event of the
+    # message, where it overrides that of the session.
     metadata: Union[Dict[str, Any], None]
-    # With dryRun=true alone: the time of the message (RFC 3339). That of the clock where it is missing.
+    # With dryRun=true only: the time of the message (RFC 3339). Default: now.
     now: Union[str, None]
-    # Where the user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the session, else of
-    # the app, where it is missing.
+    # Where the user is, as Europe/Berlin. It decides what tomorrow and noon are. Default: that of the
+    # session, else of the app.
     timeZone: Union[str, None]
-    # Whom the session is of: 1 to 128 printable characters. The first message that names somebody says so for
-    # the session; another user is refused with 409. Not with a session's token, nor with dryRun=true.
+    # The user of the session: 1 to 128 printable characters. The first message with a user sets it for the
+    # session. Another user is refused with 409. Not with a session's token, nor with dryRun=true.
     user: Union[str, None]
 
 
@@ -1262,17 +1252,17 @@ class _Module(TypedDict):
 
 class Module(_Module, total=False):
     """An OAuth2 client of the app, by whose id and secret clients of SERMAS sign in as well."""
-    # Sent with the request for a token, where the service wants one.
+    # Sent with the request for a token, if the service needs one.
     audience: str
-    # The client's id; the moduleId where it is missing.
+    # The client's id. Default: the moduleId.
     clientId: str
-    # Where tools that were written with a key of scope tools alone may use the module, beside the host of its
+    # Hosts where tools written with a key of scope tools may use the module, besides the host of its
     # tokenUrl, on any port. *.clinic.example is every name one label below clinic.example.
     hosts: List[str]
     # Scopes to ask for with the token.
     scopes: List[str]
-    # Where its tokens are had (OAuth2, grant client_credentials): an absolute http or https URL. Without one
-    # no tool calls with the module; clients of SERMAS sign in by it all the same.
+    # Where to get its tokens (OAuth2, grant client_credentials): an absolute http or https URL. Tools that
+    # call with the module need it. Clients of SERMAS do not.
     tokenUrl: str
 
 
@@ -1336,12 +1326,12 @@ class OpenCall(_OpenCall, total=False):
 
 class Options(TypedDict, total=False):
     """How the tools of a repository fire together."""
-    # Its tools win over all others and no reply is made. Default: false.
+    # If its tools and others match, only its tools fire, and no reply is made. Default: false.
     exclusive: bool
-    # Of a repository of an app: it is in no scope itself; a session gets a copy when it is put with its id
-    # among repositories. Default: false.
+    # Of a repository of an app: it is in no scope itself. A session gets a copy when it names its id in
+    # repositories. Default: false.
     template: bool
-    # The first of the tools to fire takes the repository away. Default: false.
+    # The first of the tools to fire removes the repository. Default: false.
     triggerOnce: bool
 
 
@@ -1355,27 +1345,27 @@ class _Parameter(TypedDict):
 
 class Parameter(_Parameter, total=False):
     """A parameter in SERMAS form; not required unless it says so."""
-    # Other words for allowed values, by the value: an alias becomes it, whoever says it.
+    # Other words for allowed values, by the value. An alias becomes that value, from users and programs.
     aliases: Dict[str, List[str]]
-    # An entry equals the value, or as RE2 matches all of it.
+    # A value must equal an entry, or match all of it as RE2.
     allowedValues: List[Any]
-    # What a user is asked where a call lacks it.
+    # What to ask a user if a call lacks it.
     ask: str
-    # The value comes from a verified ID token: the claim of the first of these services that is verified.
+    # The value comes from a verified ID token: the claim of the first verified service of these.
     authServices: List[Claim]
-    # Used where no value is given; null is none.
+    # Used if no value is given. null is none.
     default: Any
     # What the value is, for the model.
     description: str
-    # Puts the value between delimiters and doubles a closing one inside it.
+    # Puts the value between delimiters, and doubles a closing one inside it.
     escape: Literal['single-quotes', 'double-quotes', 'backticks', 'square-brackets']
-    # An entry equals the value, or as RE2 matches any part of it.
+    # A value must not equal an entry, or match any part of it as RE2.
     excludedValues: List[Any]
-    # The form of a string by ISO 8601; words of users become it.
+    # The form of a string by ISO 8601. Words of users are converted to it.
     format: Literal['date', 'time', 'date-time', 'duration']
-    # What a model says for it has to stand in the conversation. Default: false.
+    # A model's value for it must appear in the conversation. Default: false.
     grounded: bool
-    # Never shown to a model nor taken from it. Default: false.
+    # Never shown to a model or filled by it. Default: false.
     ignore: bool
     # What the members of an array are.
     items: Items
@@ -1385,11 +1375,11 @@ class Parameter(_Parameter, total=False):
     minValue: float
     # true: the tool fires only with a value. Default: false.
     required: bool
-    # What a number counts: an amount in another unit is converted.
+    # What a number counts. An amount in another unit is converted.
     unit: str
-    # A static value; it always wins.
+    # A fixed value. It always wins.
     value: Any
-    # Type of the values of a map; anything where it is missing.
+    # Type of the values of a map. Default: any.
     valueType: Literal['string', 'integer', 'float', 'number', 'boolean']
 
 
@@ -1397,20 +1387,20 @@ class Patch(TypedDict, total=False):
     """Tools to add or override by name; options, where they are given, replace the options as a whole."""
     # The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
     appId: str
-    # Read and left, so that what was read can be sent back.
+    # Ignored, so that an answer can be sent back.
     created: str
-    # Read and left, so that what was read can be sent back.
+    # Ignored, so that an answer can be sent back.
     notes: List[str]
-    # Replace the options as a whole; left as they are where missing.
+    # Replace the options as a whole. Without them, the options stay.
     options: Options
     # The repository, unique in its app or session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -,
     # the first a letter or digit.
     repositoryId: str
     # The session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
     sessionId: str
-    # Tools to add; one of the same name is overridden.
+    # Tools to add. A tool of the same name is replaced.
     tools: List[Tool]
-    # Read and left, so that what was read can be sent back.
+    # Ignored, so that an answer can be sent back.
     updated: str
 
 
@@ -1451,7 +1441,7 @@ class _ProblemErrorsItem(TypedDict):
 
 
 class ProblemErrorsItem(_ProblemErrorsItem, total=False):
-    """One fault of a body."""
+    """One error in a body."""
     # The names or values that are taken there, at most 100.
     allowed: List[str]
     # The nearest of those that are taken.
@@ -1473,11 +1463,11 @@ class _Problem(TypedDict):
 
 class Problem(_Problem, total=False):
     """What went wrong (RFC 9457)."""
-    # Every fault of a body at once, at most 100.
+    # Every error in a body at once, at most 100.
     errors: List[ProblemErrorsItem]
     # The limit that is reached, as the settings of the app name it.
     limit: str
-    # What a message has set off that was to be withdrawn as a draft.
+    # What a message fired that was to be withdrawn as a draft.
     matches: List[Match]
     # Of a message that is kept undecided: send it again under this id.
     messageId: str
@@ -1526,7 +1516,7 @@ class _Record(TypedDict):
     schema: Any
     # The front-end should not answer by itself.
     skipResponse: bool
-    # What set it off: a message, or who fired it directly.
+    # What fired it: a message, or a direct trigger of a ui, task or agent.
     source: Literal['message', 'ui', 'task', 'agent']
     # pending while an effect is undelivered or not due yet, failed if one was given up, and otherwise
     # delivered. confirming: it waits for a yes. cancelled: it ended without an effect. duplicate: another one
@@ -1560,9 +1550,9 @@ class Record(_Record, total=False):
     # Of one that waits to be confirmed: when it ends as cancelled, without a word. Of one that waits for an
     # answer: until when, where it is asked for alone.
     expiresAt: str
-    # The message that led here; missing where there was none.
+    # The message that caused it, if any.
     messageId: str
-    # What was attached to the message or the direct trigger, laid over what was attached to the session.
+    # Metadata of the session, overridden by that of the message or direct trigger.
     metadata: Dict[str, Any]
     # What became of it while its effects were kept back, the oldest first.
     moves: List[Moved]
@@ -1579,7 +1569,7 @@ class Record(_Record, total=False):
     resultEvent: EventState
     # When what had failed, or the next attempt, was made due at once by hand.
     retries: List[Retried]
-    # The session; missing where there was none.
+    # The session, if any.
     sessionId: Id
     # What that message said.
     text: str
@@ -1601,11 +1591,11 @@ class RecordList(_RecordList, total=False):
 
 class Rehearsal(TypedDict, total=False):
     """A change of tools, and what it is tried on. Without repositories the tools are tried as they are."""
-    # How many of the last messages of users are tried: at most 1,000 by words, and 50 by a model, which costs
-    # money.
+    # How many of the last messages of users are tried: at most 1,000 by the rule-based matcher, and 50 by a
+    # model, which costs money.
     messages: Union[int, None]
-    # The model that decides, as settings.llm.tools names one, or default for the one that messages of the app
-    # are matched by. Without it the words decide, and no model is asked.
+    # The model that decides, as in settings.llm.tools, or default for the one of the app's messages. Without
+    # it the rule-based matcher decides, and no model is asked.
     model: Union[str, None]
     # The repositories of the app that would change, by their ids.
     repositories: Union[Dict[str, RehearsedRepository], None]
@@ -1692,7 +1682,7 @@ class RehearsedRejection(TypedDict):
 
 class RehearsedRepository(TypedDict, total=False):
     """What a repository would be: one of its versions, or a definition."""
-    # Its definition, as the body of a PUT has it.
+    # Its definition, as in the body of a PUT.
     definition: Union[Dict[str, Any], None]
     # The number of one of its versions.
     version: Union[int, None]
@@ -1727,7 +1717,7 @@ class RejectedErrorsItem(TypedDict):
 
 
 class _Rejected(TypedDict):
-    # Every fault of the values.
+    # Every error in the values.
     errors: Union[List[RejectedErrorsItem], None]
     # Required parameters without a value.
     missing: Union[List[str], None]
@@ -1753,10 +1743,9 @@ class Repository(_RepositoryOdd, total=False):
     """A named group of tools: those of tools, or those of the MCP server that from names."""
     # The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
     appId: str
-    # When it was first put. Set by the service; read and left in a request.
+    # When it was created. Set by the service, ignored in a request.
     created: str
-    # What the author of a write may not expect, in the answer to it. Set by the service; read and left in a
-    # request.
+    # What may surprise the author of a write, in the answer to it. Set by the service, ignored in a request.
     notes: List[str]
     # How its tools fire together.
     options: Options
@@ -1765,10 +1754,10 @@ class Repository(_RepositoryOdd, total=False):
     repositoryId: str
     # The session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
     sessionId: str
-    # The tools; names are unique in a repository. Needed without from. With it they are those of its server,
-    # which are read and left in a request.
+    # The tools, with unique names. Required without from. With it they are those of its server, and ignored
+    # in a request.
     tools: List[Tool]
-    # When it was last changed. Set by the service; read and left in a request.
+    # When it was last changed. Set by the service, ignored in a request.
     updated: str
 
 
@@ -1808,7 +1797,7 @@ class RepositoryVersion(_RepositoryVersion, total=False):
 
 class Request(TypedDict, total=False):
     """How the call is made."""
-    # Where it is missing, the credentials that are given say it.
+    # Default: what the given credentials say.
     auth: Literal['none', 'basic', 'bearer', 'module']
     # User and password for auth basic (RFC 7617).
     basic: Basic
@@ -1816,13 +1805,13 @@ class Request(TypedDict, total=False):
     bearer: Bearer
     # Replaces the trigger event as the body.
     body: Any
-    # A note for people; read and left.
+    # A note for people.
     description: str
-    # Sent with every attempt as they stand; no value reaches them. Their values are credentials and read as
+    # Sent with every attempt as given, without values of parameters. Their values are credentials and read as
     # ***.
     headers: Union[Dict[str, str], None]
-    # true: the call may be sent again where it is not known whether it arrived. false: it is never sent
-    # twice, and then ends as failed with the reason outcome_unknown. Default: true.
+    # true: the call may be sent again if it is not known whether it arrived. false: it is never sent twice,
+    # and then ends as failed with the reason outcome_unknown. Default: true.
     idempotent: bool
     # GET, POST, PUT, PATCH or DELETE. Default: POST.
     method: str
@@ -1833,14 +1822,13 @@ class Request(TypedDict, total=False):
     retryFor: str
     # As 10s; more than 0 and at most 60s. Default: 10s.
     timeout: str
-    # Read as the tool's url.
+    # The same as the tool's url.
     url: str
 
 
 class Resend(TypedDict, total=False):
     """What a webhook is sent again."""
-    # The moment from which on all events are sent again, as far as the stream has them; without it what did
-    # not arrive.
+    # The moment from which all events in the stream are sent again. Without it, those that did not arrive.
     since: Union[str, None]
 
 
@@ -1863,7 +1851,7 @@ class ResponseRequest(TypedDict, total=False):
     input: Any
     # Its session_id names the session, where neither path nor header does.
     metadata: Union[Dict[str, Any], None]
-    # The response that this one goes on from: the input has what is new since.
+    # The response that this one continues: the input has what is new since.
     previous_response_id: Union[str, None]
     # Names the session where nothing else does.
     user: str
@@ -1991,7 +1979,7 @@ class Session(_Session, total=False):
     message: Said
     # What its client attached to it.
     metadata: Dict[str, Any]
-    # What waits for somebody, whoever set it off; a list of sessions does not tell it.
+    # What waits for somebody, from any source. A list of sessions does not have it.
     open: List[OpenCall]
     # What its messages came to, the last one first; of a list alone.
     outcomes: List[Literal['fired', 'rejected', 'unmatched']]
@@ -2019,34 +2007,33 @@ class SessionRequest(TypedDict, total=False):
     # As in the path.
     appId: str
     # How long the session lives from its beginning, used or not, as 2h; at most a year. Without it the
-    # session lives for as long as it is used.
+    # session lives while it is used.
     expiresIn: Union[str, None]
-    # What its user speaks (BCP 47, as de or de-AT). That of the app where it is missing.
+    # What its user speaks (BCP 47, as de or de-AT). Default: that of the app.
     language: Union[str, None]
-    # Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every event of
-    # the session.
+    # Your own data, at most 2048 bytes as compact JSON. It is stored, returned, and in every event of the
+    # session.
     metadata: Union[Dict[str, Any], None]
-    # Repositories of the app with options.template: each is copied into the session, once.
+    # Repositories of the app with options.template. Each is copied into the session, once.
     repositories: Union[List[str], None]
     # As in the path.
     sessionId: str
-    # Where its user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the app where it is
-    # missing.
+    # Where its user is, as Europe/Berlin. It decides what tomorrow and noon are. Default: that of the app.
     timeZone: Union[str, None]
-    # Whom the session is of, for lists, exports and erasures: 1 to 128 printable characters. Where it is
-    # missing, the session keeps the user that it has; another user is refused with 409.
+    # The user of the session, for lists, exports and erasures: 1 to 128 printable characters. Without it, the
+    # user stays. Another user is refused with 409.
     user: Union[str, None]
 
 
 class SettingsLimits(TypedDict, total=False):
-    """Those that are not given have their defaults. null, or 0, takes one off, and null in place of the
-    object takes off all."""
+    """Limits that are missing have their defaults. null, or 0, removes one. null instead of the object
+    removes all."""
     # Bytes that one session may store. All sessions of the app together may store a hundred times as much.
-    # What agents say is counted apart. Default: 4000000.
+    # What agents say is counted separately. Default: 4000000.
     bytesPerMinute: Union[int, None]
     # Messages of users and triggers by session tokens, of the whole app. Default: 12000.
     messagesPerMinute: Union[int, None]
-    # No limit unless said otherwise.
+    # Repositories of one session. Default: no limit.
     repositoriesPerSession: Union[int, None]
     # Drafts of one session. Default: 600.
     sessionDraftsPerMinute: Union[int, None]
@@ -2054,7 +2041,7 @@ class SettingsLimits(TypedDict, total=False):
     sessionMessagesPerMinute: Union[int, None]
     # Direct triggers of one session. Default: 120.
     sessionTriggersPerMinute: Union[int, None]
-    # No limit unless said otherwise.
+    # Tools in one repository. Default: no limit.
     toolsPerRepository: Union[int, None]
     # Direct triggers of the whole app. Default: 12000.
     triggersPerMinute: Union[int, None]
@@ -2062,37 +2049,36 @@ class SettingsLimits(TypedDict, total=False):
 
 class SettingsLlm(TypedDict, total=False):
     """Which model is asked, and when."""
-    # Tools in a request to the model. With more in scope it is offered those that the conversation is about,
-    # and a function with which it finds the others, in one more request. Default: 64.
+    # Tools in a request to the model. With more in scope, it gets those that fit the conversation, and a
+    # function to find the others in one more request. Default: 64.
     mostTools: int
     # provider/model, as openai/gpt-4o-mini.
     tools: str
-    # always: every message is the model's. unsure: where the words alone are certain they decide, and the
-    # model is not asked. A text that is exactly that of a tool without values never needs it. Default:
-    # always.
+    # always: the model decides every message. unsure: if the rule-based matcher is certain, it decides, and
+    # the model is not asked. A text that equals an example of a tool without values never needs the model.
+    # Default: always.
     when: Literal['always', 'unsure']
 
 
 class SettingsOffline(TypedDict, total=False):
     """How messages are matched where no model decides."""
-    # How sure the words have to be. certain: rather no tool than a wrong one. likely: more messages fire a
-    # tool, and more of them one that was not meant. Default: certain.
+    # The confidence threshold of the rule-based matcher. certain: rather no tool than a wrong one. likely:
+    # more messages fire a tool, and more of them a wrong one. Default: certain.
     bar: Literal['certain', 'likely']
-    # Which tools that set no confirm ask first where words decide, not a model. irreversible: those named as
-    # moving money, ordering, deleting or ending a contract, without settle. always: all but read-only ones.
-    # Default: never.
+    # Which tools without confirm ask first when no model decides. irreversible: those named as moving money,
+    # ordering, deleting or ending a contract, without settle. always: all but read-only ones. Default: never.
     confirm: Literal['never', 'irreversible', 'always']
 
 
 class SettingsOpenaiLimits(TypedDict, total=False):
     """What the model may be asked for, at the operator's cost."""
-    # The longest answer, in tokens, of all choices (n) together. A request for more is refused; one that
-    # names no length gets this one.
+    # The longest answer, in tokens, of all choices (n) together. A request for more is refused. A request
+    # without a length gets this one.
     maxTokens: int
-    # Models that may be asked; a * at the end stands for any rest, as in gpt-4o*. All, where there are none.
+    # Models that clients may use. A * at the end stands for any rest, as in gpt-4o*. Default: all.
     models: List[str]
-    # Requests of the whole app to the model a minute, over all replicas; further ones are answered 429.
-    # Without it, or with null, those of a session's token are limited as its messages are.
+    # Requests of the whole app to the model a minute, over all replicas. Further ones are answered 429.
+    # Without it, or with null, the limits of messages apply to requests with a session's token.
     requestsPerMinute: Union[int, None]
 
 
@@ -2100,32 +2086,32 @@ class SettingsOpenai(TypedDict, total=False):
     """What is done with chats of clients that take this service for their model, at …/openai/v1."""
     # What the model may be asked for, at the operator's cost.
     limits: SettingsOpenaiLimits
-    # watch: the model's answers are relayed as they are, and what the user says is matched beside. act: the
-    # tools in scope are offered to the model with the client's own, and its calls of them carried out here.
-    # Default: watch.
+    # watch: the model's answers are relayed unchanged, and what the user says is matched as well. act: the
+    # tools in scope are offered to the model with the client's own, and its calls of them are carried out
+    # here. Default: watch.
     mode: Literal['watch', 'act']
 
 
 class SettingsPrompt(TypedDict, total=False):
     """What the model is told about the app."""
-    # Stands before the conversation in every request to the model: who the assistant is, how it is to speak.
+    # Comes before the conversation in every request to the model: who the assistant is, and how it speaks.
     text: str
 
 
 class Settings(TypedDict, total=False):
     """How messages of an app are matched and answered, and what it may use."""
-    # Pages of these origins may call from a browser (CORS). None unless listed; * is every page.
+    # Origins of pages that may call from a browser (CORS). * is every page. Default: none.
     allowedOrigins: List[str]
-    # true: every message that is stored, and every reply, is an event chat.message, and a message that could
-    # not be decided an event chat.failed. Default: false.
+    # true: every stored message and every reply is an event chat.message, and a message that could not be
+    # decided an event chat.failed. Default: false.
     chatEvents: bool
-    # true: the model also writes a reply to each message, after a match with the tool's result in hand.
-    # false: reply is null but for returnDirect. Default: false.
+    # true: the model also writes a reply to each message, after a match from the tool's result. false: reply
+    # is null except for returnDirect. Default: false.
     chatModeEnabled: bool
-    # What the users speak (BCP 47, as de or de-AT), where neither session nor message says it.
+    # What the users speak (BCP 47, as de or de-AT), unless session or message says it.
     language: str
-    # Those that are not given have their defaults. null, or 0, takes one off, and null in place of the object
-    # takes off all.
+    # Limits that are missing have their defaults. null, or 0, removes one. null instead of the object removes
+    # all.
     limits: Union[SettingsLimits, None]
     # Which model is asked, and when.
     llm: SettingsLlm
@@ -2135,11 +2121,11 @@ class Settings(TypedDict, total=False):
     openai: SettingsOpenai
     # What the model is told about the app.
     prompt: SettingsPrompt
-    # true: no reply is written after a match, whatever the tool says; skipResponse of the answer is true.
+    # true: no reply is written after a match, whatever the tool says, and the answer has skipResponse true.
     # Default: false.
     skipToolResponse: bool
-    # Where the users are (as Europe/Berlin), where neither session nor message says it. It decides what
-    # tomorrow is, and noon.
+    # Where the users are (as Europe/Berlin), unless session or message says it. It decides what tomorrow and
+    # noon are.
     timeZone: str
     # URLs that events of the app are sent to.
     webhooks: List[Webhook]
@@ -2152,7 +2138,7 @@ class _SocketAnswer(TypedDict):
 
 class SocketAnswer(_SocketAnswer, total=False):
     """The answer to a request over a socket."""
-    # The body of REST, a problem included; missing where there is none.
+    # The body as in REST, also a problem, if there is one.
     body: Any
     # ETag, Preference-Applied, Retry-After and X-Request-Id, where REST has them.
     headers: Dict[str, str]
@@ -2170,35 +2156,35 @@ class SocketEvent(_SocketEvent, total=False):
     """An event over a socket."""
     # The payload, as the event stream has it.
     data: Any
-    # Its place in the stream: a socket that is opened with it goes on behind the event. Missing where the
-    # event is the service's own, but of open.
+    # Its place in the stream: a socket that is opened with it continues after the event. Events of the
+    # service itself have none, except open.
     lastEventId: str
 
 
 class _SocketRequest(TypedDict):
-    # Stands in the answer: 1 to 128 characters.
+    # Returned in the answer: 1 to 128 characters.
     id: str
-    # The operation, by its name over NATS. What an app and a session both have is that of the session.
+    # The operation, by its name over NATS. If an app and a session both have it, it is that of the session.
     request: Literal['answer', 'cancel', 'close-session', 'commit', 'confirm', 'create-repository', 'delete-repository', 'delete-tool', 'deny', 'explain', 'get-message', 'get-repository', 'get-session', 'get-trigger', 'message', 'messages', 'patch-repository', 'repositories', 'repository', 'retry', 'search-tools', 'session', 'sessions', 'token', 'tools', 'trigger', 'triggers', 'withdraw']
 
 
 class SocketRequest(_SocketRequest, total=False):
     """A request over the socket of a session: an operation, with the ids of its path that the socket's path
     has not."""
-    # The body, as REST takes it.
+    # The body, as in REST.
     body: Any
-    # Headers that mean what they mean to REST: Prefer, Idempotency-Key, If-Match, If-None-Match, X-Request-
+    # Headers with the same meaning as in REST: Prefer, Idempotency-Key, If-Match, If-None-Match, X-Request-
     # Id, traceparent, tracestate, and a user's ID token in {name}_token.
     headers: Dict[str, str]
-    # The message, where the path of REST has one.
+    # The message, if the path has one.
     messageId: str
     # The query, as limit=10&order=desc.
     query: str
-    # The repository, where the path of REST has one.
+    # The repository, if the path has one.
     repositoryId: str
-    # The tool, where the path of REST has one.
+    # The tool, if the path has one.
     toolName: str
-    # The trigger, where the path of REST has one.
+    # The trigger, if the path has one.
     triggerId: str
 
 
@@ -2213,14 +2199,14 @@ class _Source(TypedDict):
 class Source(_Source, total=False):
     """A database, an HTTP API or an MCP server that tools work on. postgres needs host, database and user;
     mysql needs host and user; sqlite needs database; http needs baseUrl; mcp needs url."""
-    # Of an mcp source: patterns of names, as find_*, of which one must be that of a tool; all tools where it
-    # is missing.
+    # Of an mcp source: patterns of tool names, as find_*. Only tools that match one are used. Default: all
+    # tools.
     allow: List[str]
     # Of an mcp source: how requests to its server are authenticated.
     auth: SourceAuth
     # Of an http source. Paths of tools are resolved against it (RFC 3986) and stay under its path.
     baseUrl: str
-    # Of a postgres or mysql source its name, of a sqlite source the path of its file, in a folder that the
+    # Of a postgres or mysql source its name. Of a sqlite source the path of its file, in a folder that the
     # operator has opened.
     database: str
     # Only false: certificates are always verified.
@@ -2231,7 +2217,7 @@ class Source(_Source, total=False):
     host: str
     # A credential. Never returned: reads as ***; *** sent back keeps what is stored.
     password: str
-    # Of a postgres source, 5432 where it is missing; of a mysql source, 3306.
+    # Of a postgres source, default 5432. Of a mysql source, default 3306.
     port: Union[str, int]
     # Of an http source: added to the query of every request. Of a postgres source: sslmode, application_name,
     # search_path or timezone. Of a mysql source: tls, charset, collation, time_zone or parseTime.
@@ -2239,15 +2225,15 @@ class Source(_Source, total=False):
     # Of a mysql source: Toolbox's name for timeout.
     queryTimeout: str
     # true: statements of a database source that change something fail, whatever a tool says. false lets tools
-    # of type execute-sql change things; missing, they run queries alone unless they say readOnly: false.
+    # of type execute-sql change things. Without it they run only queries, unless they say readOnly: false.
     readOnly: bool
     # Of an mcp source: how often its server is asked for its tools, 5s to 24h. Default: 5m.
     refresh: str
     # Keeps the body of an answer that is not 2xx. Default: false.
     returnFullError: bool
-    # For one attempt of its tools, where they name none: more than 0 and at most 60s.
+    # For one attempt of its tools that set none: more than 0 and at most 60s.
     timeout: str
-    # Of an mcp source: where its server is spoken to (Streamable HTTP), as https://crm.example/mcp.
+    # Of an mcp source: the URL of its server (Streamable HTTP), as https://crm.example/mcp.
     url: str
     # Of a postgres or mysql source: the user who connects.
     user: str
@@ -2257,7 +2243,7 @@ class SourceAuth(TypedDict, total=False):
     """One of basic, bearer and moduleId."""
     # User and password (RFC 7617).
     basic: Basic
-    # An OAuth2 client, whose token is sent, renewed before it ends, and once where it is refused.
+    # An OAuth2 client. Its token is renewed before it ends, and once if it is refused.
     bearer: Bearer
     # The module of the app whose token is sent: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
     moduleId: str
@@ -2315,24 +2301,23 @@ class Stock(_Stock, total=False):
 class _StoredApp(TypedDict):
     # The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
     appId: str
-    # How messages of the app are matched and answered, and what it may use.
+    # How messages of the app are matched and answered, and its limits.
     settings: Settings
 
 
 class StoredApp(_StoredApp, total=False):
     """An app as it was put, credentials as ***."""
-    # Whose ID tokens are verified. A front-end sends a user's token in the header {name}_token.
+    # Issuers of ID tokens that are verified. A front-end sends a user's token in the header {name}_token.
     authServices: List[AuthService]
-    # OAuth2 clients of the app, with which calls of its tools can authenticate.
+    # OAuth2 clients of the app, with which its tools can authenticate calls.
     modules: List[Module]
-    # What people call it; shown in lists, used for nothing else.
+    # What people call it, as shown in lists.
     name: str
-    # What the author of a write may not expect, in the answer to it. Set by the service; read and left in a
-    # request.
+    # What may surprise the author of a write, in the answer to it. Set by the service, ignored in a request.
     notes: List[str]
-    # Signs calls (Standard Webhooks): whsec_ and base64, or 24 to 64 bytes in base64; several with spaces
-    # between them, while receivers change from one to the next. A credential. Never returned: reads as ***;
-    # *** sent back keeps what is stored.
+    # Signs calls (Standard Webhooks): whsec_ and base64, or 24 to 64 bytes in base64. While receivers change
+    # over, several with spaces between them. A credential. Never returned: reads as ***; *** sent back keeps
+    # what is stored.
     signingSecret: str
     # Databases and APIs that tools of a type work on.
     sources: List[Source]
@@ -2346,8 +2331,8 @@ class _StoredRepository(TypedDict):
     # The repository, unique in its app or session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -,
     # the first a letter or digit.
     repositoryId: str
-    # The tools; names are unique in a repository. Needed without from. With it they are those of its server,
-    # which are read and left in a request.
+    # The tools, with unique names. Required without from. With it they are those of its server, and ignored
+    # in a request.
     tools: List[Tool]
 
 
@@ -2356,14 +2341,13 @@ _StoredRepositoryOdd = TypedDict("_StoredRepositoryOdd", {"from": "str"}, total=
 
 class StoredRepository(_StoredRepositoryOdd, _StoredRepository, total=False):
     """A repository as it was put, credentials as ***, with its times."""
-    # When it was first put. Set by the service; read and left in a request.
+    # When it was created. Set by the service, ignored in a request.
     created: str
-    # What the author of a write may not expect, in the answer to it. Set by the service; read and left in a
-    # request.
+    # What may surprise the author of a write, in the answer to it. Set by the service, ignored in a request.
     notes: List[str]
     # The session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
     sessionId: str
-    # When it was last changed. Set by the service; read and left in a request.
+    # When it was last changed. Set by the service, ignored in a request.
     updated: str
 
 
@@ -2389,7 +2373,7 @@ class StoredTestList(_StoredTestList, total=False):
 
 
 class _Test(TypedDict):
-    # What is said, and what it should set off.
+    # What is said, and what it should fire.
     chat: List[TestTurn]
 
 
@@ -2432,7 +2416,7 @@ class TestTurn(TypedDict, total=False):
     """What is said, or what the message before should come to. One member may have both."""
     # What the agent says.
     agent: str
-    # What the user's message should come to: one of the objects {tool, values}, {rejected, missing} and
+    # The expected result of the user's message: one of the objects {tool, values}, {rejected, missing} and
     # {none: true}, or a list of them.
     expect: Any
     # What the user says.
@@ -2462,14 +2446,13 @@ class TestTurnReport(_TestTurnReport, total=False):
 
 class TokenRequest(TypedDict, total=False):
     """A token for the front-end of one session."""
-    # How long it is to be good, as 30m; at most 24h. It ends with its key, session and app in any case.
-    # Default: 1h.
+    # How long it is valid, as 30m; at most 24h. It also ends with its key, session and app. Default: 1h.
     expiresIn: str
 
 
 class ToolAnswer(TypedDict):
-    """In place of a url: nothing is called, and whoever subscribes to the event answers."""
-    # How long an answer is waited for, as 30s; more than 0 and at most 24h.
+    """Instead of a url: nothing is called, and a subscriber to the event answers."""
+    # How long to wait for an answer, as 30s; more than 0 and at most 24h.
     within: str
 
 
@@ -2479,59 +2462,59 @@ class _ToolDedupe(TypedDict):
 
 
 class ToolDedupe(_ToolDedupe, total=False):
-    """Of triggers with equal values within a time one takes effect; the others are duplicates of it."""
-    # Names of the parameters that are compared; all values where it is left out.
+    """Of triggers with equal values within a time, only one takes effect. The others are its duplicates."""
+    # Names of the parameters to compare. Default: all values.
     by: Union[List[str], None]
-    # Whose triggers are compared: those of the session, or of the whole app. Default: session.
+    # Which triggers are compared: those of the session, or of the whole app. Default: session.
     scope: Literal['session', 'app']
 
 
 class ToolFunction(TypedDict, total=False):
-    """A tool as OpenAI and langchaingo define it, beside type function: its name, description and parameters
-    are those of the tool. The other fields stand beside it."""
+    """A tool as OpenAI and langchaingo define it, with type function: its name, description and parameters
+    are those of the tool. The other fields are beside it."""
     # What it is for.
     description: str
     # Name of the tool.
     name: str
-    # A JSON Schema; none is a tool without parameters.
+    # A JSON Schema. Without it the tool has no parameters.
     parameters: Union[Dict[str, Any], None]
-    # Read and left: every value is checked.
+    # Ignored: every value is checked.
     strict: Union[bool, None]
 
 
 class _Tool(TypedDict):
-    # Name of the tool: 1 to 64 of A-Z a-z 0-9 _ -. One that is called collect-user-message catches all: it
-    # fires with the text as value where nothing else matched. function may give it instead.
+    # Name of the tool: 1 to 64 of A-Z a-z 0-9 _ -. A tool called collect-user-message is the fallback: it
+    # fires with the text as value if nothing else matches. function may give the name instead.
     name: str
 
 
 class Tool(_Tool, total=False):
-    """What a user's words can set off."""
-    # Hints of Toolbox's for its clients; read and left.
+    """A tool that a user's words can fire."""
+    # Hints of Toolbox for its clients. Ignored.
     annotations: Dict[str, Any]
-    # In place of a url: nothing is called, and whoever subscribes to the event answers.
+    # Instead of a url: nothing is called, and a subscriber to the event answers.
     answer: ToolAnswer
-    # Names of authServices: the user must be verified by any one of them, else the tool is not offered, and
-    # firing it directly is refused with 401.
+    # Names of authServices. One of them must have verified the user, else the tool is not offered, and a
+    # direct trigger is refused with 401.
     authRequired: List[str]
     # Of an http tool: values of its requestBody.
     bodyParams: Union[List[ToolboxParameter], None]
     # true: while a trigger settles, the user's next message cancels it. Needs settle. Default: false.
     cancelOnNext: bool
-    # Whether a user has to say yes before anything takes effect: each time, once in a session for the same
+    # Whether a user must say yes before anything takes effect: each time, once in a session for the same
     # values, or never. Default: never.
     confirm: Literal['always', 'once', 'never']
-    # Of triggers with equal values within a time one takes effect; the others are duplicates of it.
+    # Of triggers with equal values within a time, only one takes effect. The others are its duplicates.
     dedupe: ToolDedupe
-    # What it is for, in the words of those who need it: the model and the offline matcher decide by it.
+    # What it is for, in the words of its users: the model and the rule-based matcher decide by it.
     description: str
-    # resource.scope: when the tool fires, its event goes to app.{appId}.{resource}.{scope} as well.
+    # resource.scope: the event also goes to app.{appId}.{resource}.{scope}.
     emitter: str
-    # Texts that call for the tool, in which values may be marked with their parameters: "a table for
-    # [two](people)". A message that equals one of a tool without values fires it without a model.
+    # Texts that call for the tool. Values may be marked with their parameters: "a table for [two](people)". A
+    # message that equals an example of a tool without values fires it without a model.
     examples: List[str]
-    # A tool as OpenAI and langchaingo define it, beside type function: its name, description and parameters
-    # are those of the tool. The other fields stand beside it.
+    # A tool as OpenAI and langchaingo define it, with type function: its name, description and parameters are
+    # those of the tool. The other fields are beside it.
     function: Union[ToolFunction, None]
     # Of an http tool: strings that are sent as headers of their names.
     headerParams: Union[List[ToolboxParameter], None]
@@ -2553,45 +2536,45 @@ class Tool(_Tool, total=False):
     # Of an http tool: added to the query under their names; a list repeats its name.
     queryParams: Union[List[ToolboxParameter], None]
     # true: the tool changes nothing, so its record and its events are written after its answer. A SQL tool
-    # then runs queries alone; false lets one of type execute-sql change things, unless its source is
+    # then runs only queries. false lets a tool of type execute-sql change things, unless its source is
     # readOnly.
     readOnly: bool
-    # Of an mcp tool: what its server calls it; its name where it is missing.
+    # Of an mcp tool: its name at the server. Default: name.
     remoteName: str
     # How its url is called: method, credentials, times. Without it the call is an unauthenticated POST of the
     # trigger event.
     request: Request
-    # Of an http tool: a template, JSON unless its Content-Type says otherwise; {{.name}} and {{json .name}}
-    # paste bodyParams, escaped for where they stand; {{json .}} is an object of all that have a value.
+    # Of an http tool: a template, JSON unless its Content-Type says otherwise. {{.name}} and {{json .name}}
+    # paste bodyParams, escaped for their place. {{json .}} is an object of all that have a value.
     requestBody: str
     # true: the result of the call is the reply itself, word for word; no model writes one. Default: false.
     returnDirect: bool
-    # Parameters in SERMAS form. An object is taken as the JSON Schema of parameters, which the answer has
-    # instead.
+    # Parameters in SERMAS form. An object is read as the JSON Schema of parameters, and returned as
+    # parameters.
     schema: Union[List[Parameter], None]
-    # As 800ms: the effects of a trigger become due only then, and until then it can be cancelled. More than 0
-    # and at most 60s.
+    # A delay, as 800ms, before the effects of a trigger. Until then it can be cancelled. More than 0 and at
+    # most 60s.
     settle: str
-    # true: no reply is made when this tool fires, and the answer's skipResponse is true, so that a front-end
+    # true: no reply is made when this tool fires, and the answer has skipResponse true, so that a front-end
     # says nothing by itself. Default: false.
     skipResponse: bool
     # Name of one of the app's sources, of the type that the tool needs.
     source: str
     # Of a SQL tool: one statement. parameters are bound to $1 and so on, for mysql to ?, for sqlite also to ?
-    # and :name; {{.name}} and {{array .name}} paste templateParameters.
+    # and :name. {{.name}} and {{array .name}} paste templateParameters.
     statement: str
-    # Read and left: every value is checked.
+    # Ignored: every value is checked.
     strict: Union[bool, None]
     # Parameters in Toolbox form that are pasted into the statement of a SQL tool, as their rules allow, where
-    # binding cannot do it: names of tables and columns.
+    # values cannot be bound: names of tables and columns.
     templateParameters: Union[List[ToolboxParameter], None]
-    # What the tool does with its source: postgres-sql, mysql-sql and sqlite-sql run its statement; postgres-
-    # execute-sql, mysql-execute-sql and sqlite-execute-sql one that is a parameter; postgres-list-tables and
-    # mysql-list-tables tell of the tables; http and mcp call. Without a type it fires an event and calls its
-    # url.
+    # What the tool does with its source. postgres-sql, mysql-sql and sqlite-sql run its statement. postgres-
+    # execute-sql, mysql-execute-sql and sqlite-execute-sql run one that is a parameter. postgres-list-tables
+    # and mysql-list-tables describe the tables. http and mcp call. Without a type it fires an event and calls
+    # its url.
     type: str
-    # Called when the tool fires; :param and :appId in path and query are replaced, and {param} is refused. A
-    # :param of the path is required, whatever its definition says.
+    # Called when the tool fires. :param and :appId in path and query are replaced, and {param} is refused. A
+    # :param in the path is required, whatever its definition says.
     url: str
 
 
@@ -2602,7 +2585,7 @@ class _ToolSearch(TypedDict):
 
 class ToolSearch(_ToolSearch, total=False):
     """What a tool is looked for by."""
-    # How many tools are found at most. Default: 10.
+    # The most tools to find. Default: 10.
     limit: Union[int, None]
 
 
@@ -2641,25 +2624,25 @@ class _ToolboxParameter(TypedDict):
 
 class ToolboxParameter(_ToolboxParameter, total=False):
     """A parameter in Toolbox form; required unless it says otherwise."""
-    # Other words for allowed values, by the value: an alias becomes it, whoever says it.
+    # Other words for allowed values, by the value. An alias becomes that value, from users and programs.
     aliases: Dict[str, List[str]]
-    # An entry equals the value, or as RE2 matches all of it.
+    # A value must equal an entry, or match all of it as RE2.
     allowedValues: List[Any]
-    # What a user is asked where a call lacks it.
+    # What to ask a user if a call lacks it.
     ask: str
-    # The value comes from a verified ID token: the claim of the first of these services that is verified.
+    # The value comes from a verified ID token: the claim of the first verified service of these.
     authServices: List[Claim]
-    # Used where no value is given; null is none.
+    # Used if no value is given. null is none.
     default: Any
-    # Puts the value between delimiters and doubles a closing one inside it.
+    # Puts the value between delimiters, and doubles a closing one inside it.
     escape: Literal['single-quotes', 'double-quotes', 'backticks', 'square-brackets']
-    # An entry equals the value, or as RE2 matches any part of it.
+    # A value must not equal an entry, or match any part of it as RE2.
     excludedValues: List[Any]
-    # The form of a string by ISO 8601; words of users become it.
+    # The form of a string by ISO 8601. Words of users are converted to it.
     format: Literal['date', 'time', 'date-time', 'duration']
-    # What a model says for it has to stand in the conversation. Default: false.
+    # A model's value for it must appear in the conversation. Default: false.
     grounded: bool
-    # Never shown to a model nor taken from it. Default: false.
+    # Never shown to a model or filled by it. Default: false.
     ignore: bool
     # What the members of an array are.
     items: Items
@@ -2667,16 +2650,16 @@ class ToolboxParameter(_ToolboxParameter, total=False):
     maxValue: float
     # Least value of a number.
     minValue: float
-    # false: the tool fires without a value, too. Default: true.
+    # false: the tool also fires without a value. Default: true.
     required: bool
-    # Of bodyParams: required as soon as another of them has a value. No body is sent where none has. Default:
+    # Of bodyParams: required once another of them has a value. If none has one, no body is sent. Default:
     # false.
     requiredInBody: bool
-    # What a number counts: an amount in another unit is converted.
+    # What a number counts. An amount in another unit is converted.
     unit: str
-    # A static value; it always wins.
+    # A fixed value. It always wins.
     value: Any
-    # Type of the values of a map; anything where it is missing.
+    # Type of the values of a map. Default: any.
     valueType: Literal['string', 'integer', 'float', 'number', 'boolean']
 
 
@@ -2689,7 +2672,7 @@ class _Usage(TypedDict):
     completionTokens: int
     # Events that NATS took.
     events: int
-    # Those that set off a tool, or said yes or no to one.
+    # Those that fired a tool, or said yes or no to one.
     matched: int
     # Messages of users that were decided. One that is sent again, and a dry run, is none.
     messages: int
@@ -2698,9 +2681,9 @@ class _Usage(TypedDict):
     modelRequests: int
     # Tokens of these, as the models count them.
     promptTokens: int
-    # Those that called for tools whose values were missing or wrong, and set off none.
+    # Those that called for tools with missing or wrong values, and fired none.
     rejected: int
-    # Tools that were set off, by messages or directly.
+    # Tools that fired, by messages or directly.
     triggers: int
     # Those that called for nothing.
     unmatched: int
@@ -2741,8 +2724,8 @@ class VersionList(_VersionList, total=False):
 
 
 class _Webhook(TypedDict):
-    # Name of the webhook: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. Under another name it is
-    # another webhook, which begins with what happens next.
+    # Name of the webhook: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. A new name is a new
+    # webhook, which starts with new events.
     name: str
     # Where events are posted: an absolute http or https URL. Redirects are not followed.
     url: str
@@ -2750,15 +2733,15 @@ class _Webhook(TypedDict):
 
 class Webhook(_Webhook, total=False):
     """A URL of the app that its events are sent to."""
-    # Signs what is sent (Standard Webhooks), as signingSecret of the app does where it is missing: whsec_ and
-    # base64; several with spaces between them, while the receiver changes from one to the next. A credential.
-    # Never returned: reads as ***; *** sent back keeps what is stored.
+    # Signs what is sent (Standard Webhooks): whsec_ and base64. While the receiver changes over, several with
+    # spaces between them. Default: signingSecret of the app. A credential. Never returned: reads as ***; ***
+    # sent back keeps what is stored.
     secret: str
-    # disabled: nothing is sent. Enabled again, it goes on from where it was. Default: enabled.
+    # disabled: nothing is sent. When it is enabled again, it continues where it stopped. Default: enabled.
     state: Literal['enabled', 'disabled']
     # Which events are sent, by the first two words of their subjects: tool.trigger, .result, .rejected,
-    # .notmatching, .confirm, .cancelled, .duplicate, .changed or .webhook, chat.message or .failed. All,
-    # where there are none.
+    # .notmatching, .confirm, .cancelled, .duplicate, .changed or .webhook, chat.message or .failed. Default:
+    # all.
     types: List[str]
 
 
@@ -2869,8 +2852,8 @@ class WholeVersion(_WholeVersion, total=False):
 
 
 class ChatFailed(TypedDict):
-    """A message could not be decided, in an app with settings.chatEvents. It stays in the history; the same
-    messageId sent again tries again."""
+    """A message could not be decided, in an app with settings.chatEvents. It stays in the history. Send the
+    same messageId to try again."""
     # Goes on behind this event, where it is given as after.
     id: str
     kind: Literal["chat.failed"]
@@ -2886,8 +2869,8 @@ class ChatMessage(TypedDict):
 
 
 class ToolCancelled(TypedDict):
-    """A trigger ended before it had an effect: it was denied, cancelled, taken back by the next message, or
-    nobody confirmed it in time."""
+    """A trigger ended before it had an effect. It was denied, cancelled, withdrawn by the next message, or
+    not confirmed in time."""
     # Goes on behind this event, where it is given as after.
     id: str
     kind: Literal["tool.cancelled"]
@@ -2903,7 +2886,7 @@ class ToolChanged(TypedDict):
 
 
 class ToolConfirm(TypedDict):
-    """A tool was called for, and waits for a yes before it has an effect."""
+    """A tool was called for, and waits for a confirmation before it has an effect."""
     # Goes on behind this event, where it is given as after.
     id: str
     kind: Literal["tool.confirm"]
@@ -2911,7 +2894,7 @@ class ToolConfirm(TypedDict):
 
 
 class ToolDuplicate(TypedDict):
-    """A tool was called for with values that an earlier trigger had: that one stands for it."""
+    """A tool was called for with the values of an earlier trigger, which stands for it."""
     # Goes on behind this event, where it is given as after.
     id: str
     kind: Literal["tool.duplicate"]
