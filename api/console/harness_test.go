@@ -97,9 +97,10 @@ func startWith(t testing.TB, admin secret.Secret) *service {
 	used := usage.NewCounter(db, time.Now)
 	metrics, registry := worker.NewMetrics(), prometheus.NewRegistry()
 	registry.MustRegister(metrics, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	calls := httpcall.New(httpcall.Options{Apps: definitions, Policy: policy, Logger: log})
 	engine, err := trigger.NewEngine(trigger.Options{
 		DB: db, Store: definitions, Matcher: chain.New(llm.Options{Logger: log}), Events: events, Metrics: metrics, Logger: log, Usage: used,
-		Calls: httpcall.New(httpcall.Options{Apps: definitions, Policy: policy, Logger: log}),
+		Calls: calls, Webhooks: calls, Stream: events,
 	})
 	require.NoError(t, err)
 	definitions.OnChange(engine.Wake)

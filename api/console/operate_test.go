@@ -2,6 +2,11 @@ package console_test
 
 import (
 	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +37,26 @@ func TestSomebodySeesWhatWasSentAndRetriesNow(t *testing.T) {
 	}
 	s.rest("GET", "/v1/apps/clinic/triggers/"+id, "", &record)
 	require.Len(t, record.Retries, 1)
+}
+
+func TestAWebhookIsSentAgainWhatItHasLost(t *testing.T) {
+	s := startWith(t, secret.Secret{})
+	var got atomic.Int32
+	receiver := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { got.Add(1) }))
+	defer receiver.Close()
+	s.rest("PUT", "/v1/apps/clinic", `{"settings":{"webhooks":[{"name":"desk","url":"`+receiver.URL+`","types":["tool.trigger"],"secret":"whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="}]}}`, nil)
+	s.rest("PUT", "/v1/apps/clinic/repositories/desk", strings.ReplaceAll(deskBody, "ENDPOINT", s.endpoint.URL), nil)
+	before := time.Now().UTC().Add(-time.Minute).Format("2006-01-02T15:04")
+	s.says("s1", "m1", "When are you open?")
+	times := func(n int32) func() bool { return func() bool { return got.Load() == n } }
+	require.Eventually(t, times(1), patience, time.Millisecond)
+
+	page := s.form(t, "/console/apps/clinic/endpoints/desk/resend", "since="+url.QueryEscape(before))
+	require.Contains(t, page, `Webhook <b>desk</b> is sent again what you asked for.`)
+	require.Eventually(t, times(2), patience, time.Millisecond)
+	require.Contains(t, s.form(t, "/console/apps/clinic/endpoints/desk/resend", ""), "is sent again what you asked for", "nothing has failed")
+	require.Contains(t, s.form(t, "/console/apps/clinic/endpoints/other/resend", ""), `webhook &#34;other&#34;`, "there is none")
+	require.EqualValues(t, 2, got.Load())
 }
 
 func TestSessionsAreFoundInTheConsole(t *testing.T) {
