@@ -21,7 +21,7 @@ import (
 
 // update has the pages of the reference written that follow from the API. Those of commands, settings and metrics are
 // written by cmd/earshot, that of fields by deploy/fields.
-var update = flag.Bool("update", false, "write the reference of codes, routes and fields of events, and lower the counts of english.txt")
+var update = flag.Bool("update", false, "write the reference of codes, routes and fields of events")
 
 // requirePage compares a page of the reference with what it should be, or writes it.
 func requirePage(t *testing.T, name, text string) {
