@@ -88,7 +88,7 @@ func TestAFloodOfFaultsIsCutShort(t *testing.T) {
 		fmt.Fprintf(&body, `"x%d":1,`, i)
 	}
 	got := s.Call("POST", apitest.MessagesPath, "{"+body.String()+`"actor":"user"}`)
-	require.Len(t, got.Problem(400, "the body has 10001 faults; 100 are listed, and there are 9901 more"), 100)
+	require.Len(t, got.Problem(400, "the body has 10001 errors; 100 are listed, and there are 9901 more"), 100)
 }
 
 func TestTextAndIDHaveTheirLengths(t *testing.T) {

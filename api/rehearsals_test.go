@@ -164,7 +164,7 @@ func TestTestsAreKeptListedAndDeleted(t *testing.T) {
 		require.NoError(t, json.Unmarshal(w.Call("GET", at+"?after="+page.Next, "").Is(200, "").Body, &page))
 		require.Equal(t, "b", page.Items[0].Name)
 		w.Call("PUT", at+"/c", `{"chat":[{"user":"hello","expect":{"toool":"x"}}],"app":"other"}`).Is(400, "")
-		w.Call("PUT", at+"/c", `{"chat":[{"user":"hello"}],"app":"other"}`).Problem(400, "1 fault")
+		w.Call("PUT", at+"/c", `{"chat":[{"user":"hello"}],"app":"other"}`).Problem(400, "1 error")
 		w.Call("PUT", at+"/%20c", body).Is(400, "")
 		w.Call("DELETE", at+"/b", "").Is(204, "")
 		w.Call("GET", at+"/b", "").Problem(404, "not found")

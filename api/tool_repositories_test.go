@@ -97,7 +97,7 @@ func TestARepositoryWithoutToolsHasAnEmptyList(t *testing.T) {
 func TestWhatTheAppLacksIsAFaultOfTheBody(t *testing.T) {
 	s := start(t)
 	s.store.err = fault.List{{Pointer: "/tools/0/request/moduleId", Detail: "the app has no module calendar"}}
-	faults := s.Call("PUT", "/v1/apps/clinic/repositories/info", hoursBody).Problem(400, "1 fault")
+	faults := s.Call("PUT", "/v1/apps/clinic/repositories/info", hoursBody).Problem(400, "1 error")
 	require.Equal(t, map[string]string{"/tools/0/request/moduleId": "the app has no module calendar"}, faults)
 }
 

@@ -86,8 +86,8 @@ func (a *App) lacksModule(id string) string {
 	return ""
 }
 
-// lists are the fields of an app that have the things which tools name.
-var lists = map[string]string{"module": "modules", "source": "sources", "authentication service": "authServices"}
+// listsOfApp are the fields of an app that have the things which tools name.
+var listsOfApp = map[string]string{"module": "modules", "source": "sources", "authentication service": "authServices"}
 
 // unknownName describes a name that the app does not have, and lists those that it has.
 func unknownName(what, name string, known []string) string {
@@ -96,7 +96,7 @@ func unknownName(what, name string, known []string) string {
 	case hint != "":
 		return text + hint
 	case len(known) == 0:
-		return text + "; it has none: add one to the " + lists[what] + " of the app"
+		return text + "; it has none: add one to the " + listsOfApp[what] + " of the app"
 	default:
 		return text + "; it has " + fault.Clip(fault.OneOf(known))
 	}

@@ -65,7 +65,7 @@ func ExampleEngine_Fire() {
 	record, err := engine.Trigger(ctx, "clinic", "t1")
 	fmt.Println(record.Name, record.Values, record.State, err)
 	// Output:
-	// the values for tool "ring" are at fault: times "twice" is not an integer
+	// the values for tool "ring" are not valid: times "twice" is not an integer
 	// delivered tool.trigger.clinic.s1.ring
 	// <nil>
 	// ring map[times:2] delivered <nil>

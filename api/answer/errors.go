@@ -70,9 +70,9 @@ func typedProblem(err error) *Problem {
 		return NewProblem(SessionOfAnotherUser, user.Error())
 	case errors.As(err, &faults):
 		shown, more := faults.Listed()
-		noun := " faults"
+		noun := " errors"
 		if len(shown)+more == 1 {
-			noun = " fault"
+			noun = " error"
 		}
 		return faulty(InvalidBody, "the body has "+strconv.Itoa(len(shown)+more)+noun, faults)
 	case errors.As(err, &values):
@@ -177,7 +177,7 @@ func IsUnavailable(err error) bool { return errors.Is(err, keyspace.ErrUnavailab
 
 func faulty(code Code, detail string, faults fault.List) *Problem {
 	found := NewProblem(code, detail)
-	found.Type, found.Title = typeFaults, "The body is at fault"
+	found.Type, found.Title = typeFaults, "The body is not valid"
 	more := 0
 	if found.Errors, more = faults.Coded(); more > 0 {
 		found.Detail += fmt.Sprintf("; %d are listed, and there are %d more", len(found.Errors), more)

@@ -426,7 +426,7 @@ func TestEvalReadsTheTestsOfASERMASApp(t *testing.T) {
 	require.Contains(t, r.out, "1 of 1 tests passed; of 1 messages")
 	require.Contains(t, r.err, "tests/radio.yaml:5:3: test \"radio\": evaluation is left out: a model would have to judge it")
 	require.Contains(t, r.err, "settings is left out")
-	require.Contains(t, command(t, nil, "validate", ".").out, "1 test: no faults")
+	require.Contains(t, command(t, nil, "validate", ".").out, "1 test: no errors")
 }
 
 func TestFaultsOfTestsHaveTheirPlaces(t *testing.T) {

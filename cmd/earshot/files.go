@@ -45,7 +45,7 @@ func newValidate(env environment) *cobra.Command {
 			err = set.All(err)
 			if faults, is := errors.AsType[files.Faults](err); is {
 				fmt.Fprintln(env.out, faults)
-				return fmt.Errorf("%s in the files", plural(len(faults), "fault"))
+				return fmt.Errorf("%s in the files", plural(len(faults), "error"))
 			}
 			if err != nil {
 				return err
@@ -59,7 +59,7 @@ func newValidate(env environment) *cobra.Command {
 			if len(set.Tests) > 0 {
 				found += ", " + plural(len(set.Tests), "test")
 			}
-			fmt.Fprintf(env.out, "%s, %s: no faults\n", plural(len(set.Files), "file"), found)
+			fmt.Fprintf(env.out, "%s, %s: no errors\n", plural(len(set.Files), "file"), found)
 			return nil
 		},
 	}

@@ -102,11 +102,11 @@ func TestValidateNamesEveryFaultAndNeedsNoService(t *testing.T) {
 	r := command(t, nil, "validate", "-f", ".")
 	require.Equal(t, commandResult{1, "a.yaml:3:1: tool \"x\": descripton: unknown field \"descripton\"; did you mean \"description\"?\n" +
 		"b.yaml:1:7: unknown kind \"tol\": app, module, authService, source, tool, repository, toolset, group, test; did you mean \"tool\"?\n",
-		"earshot: 2 faults in the files\n"}, r)
+		"earshot: 2 errors in the files\n"}, r)
 	write(t, "a.yaml", "kind: tool\nname: x\nauthRequired: [g]\n")
 	require.Contains(t, command(t, nil, "validate", "-f", "a.yaml").out, "a.yaml:3:16: tool \"x\": authRequired/0: the app has no authentication service \"g\"")
 	write(t, "a.yaml", "kind: tool\nname: x\n---\nkind: prompt\nname: p\n")
-	require.Equal(t, commandResult{0, "1 file, app clinic, 1 repository: no faults\n", "note: a.yaml:5:7: prompt \"p\" is left out: Earshot has tools, and no prompts\n"},
+	require.Equal(t, commandResult{0, "1 file, app clinic, 1 repository: no errors\n", "note: a.yaml:5:7: prompt \"p\" is left out: Earshot has tools, and no prompts\n"},
 		command(t, nil, "validate", "-f", "a.yaml"))
 }
 
@@ -265,7 +265,7 @@ func TestFilesMayBeArgumentsOrStandardInput(t *testing.T) {
 	write(t, "tools.yaml", olderFile)
 	for _, args := range [][]string{{"tools.yaml"}, {"-f", "tools.yaml"}, {"-"}, {"-f", "-"}} {
 		r := typing(t, nil, olderFile, append([]string{"validate"}, args...)...)
-		require.Equal(t, commandResult{0, "1 file, app clinic, 1 repository: no faults\n", ""}, r, args)
+		require.Equal(t, commandResult{0, "1 file, app clinic, 1 repository: no errors\n", ""}, r, args)
 	}
 	require.Equal(t, "-:1:7: unknown kind \"tol\": app, module, authService, source, tool, repository, toolset, group, test; did you mean \"tool\"?\n",
 		typing(t, nil, "kind: tol\n", "validate", "-").out)
@@ -510,7 +510,7 @@ func TestValidateNotesExamplesThatDoNotFireTheirTool(t *testing.T) {
 	inFolder(t)
 	write(t, "clinic.yaml", faultyExamples)
 	r := command(t, nil, "validate", "clinic.yaml")
-	require.Equal(t, commandResult{0, "1 file, app clinic, 1 repository: no faults\n", notedInFiles}, r)
+	require.Equal(t, commandResult{0, "1 file, app clinic, 1 repository: no errors\n", notedInFiles}, r)
 }
 
 func TestApplyNotesExamplesBesideWhatStays(t *testing.T) {

@@ -77,7 +77,7 @@ func (d *Definitions) fault(l schema.Violation, tree any) fault.Fault {
 		meant.Code = fault.UnknownField
 		found = fault.New("", "unknown field %q%s", fault.Clip(last), meant)
 		if meant.Suggestion == "" {
-			found.Detail += listed("the fields here are ", meant.Allowed)
+			found.Detail += sentenceOf("the fields here are ", meant.Allowed)
 		}
 	case *finding.Enum:
 		found.Detail = fault.Show(what.Got) + " is not one of " + fault.ShowAll(what.Want) + found.Meant.String()
@@ -117,7 +117,7 @@ func (d *Definitions) wanted(schemaURL string, types []string) string {
 	case form != "":
 		return "; it is " + form
 	case slices.Contains(types, "object"):
-		return listed("its fields are ", d.fields(schemaURL))
+		return sentenceOf("its fields are ", d.fields(schemaURL))
 	}
 	return ""
 }
@@ -143,7 +143,7 @@ func (d *Definitions) words(schemaURL string, more ...string) (words []string) {
 // mostListed is how many fields are listed in a sentence. Programs find all of them in Allowed.
 const mostListed = 12
 
-func listed(intro string, names []string) string {
+func sentenceOf(intro string, names []string) string {
 	if len(names) == 0 || len(names) > mostListed {
 		return ""
 	}

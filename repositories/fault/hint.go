@@ -21,6 +21,9 @@ var synonyms = map[string]string{
 // Unlike is the distance of two words neither of which is likely to be meant by the other.
 const Unlike = 1000
 
+// mostKnown is how many words a misspelt one is compared with: a scope may have 10,000 tools.
+const mostKnown = 2000
+
 // mostCompared is how long a word is at most: the cost of a comparison grows with the square of it.
 const mostCompared = 64
 
@@ -50,6 +53,7 @@ func nearest[S ~string](word string, known []S) S {
 	if same := S(synonyms[strings.ToLower(word)]); slices.Contains(known, same) {
 		return same
 	}
+	known = known[:min(len(known), mostKnown)]
 	best, distance := S(""), Unlike
 	for _, candidate := range known {
 		d := Distance(word, string(candidate))
