@@ -1,12 +1,14 @@
 package testbed
 
 import (
+	"errors"
 	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
 	"strconv"
 	"syscall"
+	"time"
 )
 
 // Ports are below those of outgoing connections (from 32768 on Linux, 49152 elsewhere), one of which any connection
@@ -34,10 +36,7 @@ func Ports(t TB, count int) (ports []int) {
 		}
 		err = syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			var listener net.Listener
-			if listener, err = net.Listen("tcp", "127.0.0.1:"+strconv.Itoa(port)); err == nil {
-				err = listener.Close()
-			}
+			err = nobodyListens(net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 		}
 		if err != nil { // another has it
 			_ = file.Close()
@@ -50,6 +49,20 @@ func Ports(t TB, count int) (ports []int) {
 	}
 	t.Fatalf("found only %d of %d free ports from %d to %d", len(ports), count, lowest, highest)
 	return nil
+}
+
+// nobodyListens tries to connect. It does not listen: a process that is started at that moment has the listener, too, until it
+// executes its program, and the port would be in use for as long.
+func nobodyListens(address string) error {
+	conn, err := net.DialTimeout("tcp", address, time.Second)
+	switch {
+	case err == nil:
+		return errors.Join(conn.Close(), errors.New("somebody listens at "+address))
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return nil
+	default:
+		return err
+	}
 }
 
 // Address returns a free port as 127.0.0.1:port.
