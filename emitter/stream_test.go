@@ -50,8 +50,10 @@ func TestAnotherStreamOnOurSubjectsIsAClearError(t *testing.T) {
 	require.ErrorContains(t, e.Ready(t.Context()), "another stream holds some of them")
 	require.Empty(t, s.Stored("THEIRS", ">"))
 
+	// The server removes the folder of a stream behind its answer, and now and then the new stream comes too early for it.
 	s.DeleteStream("THEIRS")
-	require.Equal(t, done, e.Deliver(t.Context(), event("e1", "app.clinic.calendar.request")))
+	deliver(t, e, event("e1", "app.clinic.calendar.request"))
+	require.Equal(t, []string{"e1"}, ids(s))
 }
 
 // A program that was there before chat events were is no reason to stop all others.
