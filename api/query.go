@@ -195,14 +195,9 @@ func (a *searchQuery) page() query.Page {
 func (a *searchQuery) oneOf(name string, words []string) string {
 	given := a.c.QueryParam(name)
 	if given != "" && !slices.Contains(words, given) {
-		a.fault(name + " " + answer.Quote(given) + " is none of " + strings.Join(words, ", ") + meantBy(given, words))
+		a.fault(name + " " + answer.Quote(given) + " is none of " + strings.Join(words, ", ") + fault.DidYouMean(given, words).String())
 	}
 	return given
-}
-
-// meantBy says which word was meant: the nearest, or the one that the service has for another of the same meaning.
-func meantBy(given string, words []string) string {
-	return fault.DidYouMean(given, words).String()
 }
 
 // valid reads a parameter that a check lets through, or that is left out.

@@ -260,7 +260,7 @@ func nearestPath(c echo.Context) string {
 	if len(asked) > most {
 		return ""
 	}
-	found, least := "", len(asked)+fault.Unlike
+	found, least := "", fault.Unlike
 	for _, route := range c.Echo().Routes() {
 		words := strings.Split(strings.TrimPrefix(route.Path, "/"), "/")
 		given, differing := asked, 0

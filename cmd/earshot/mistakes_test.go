@@ -267,4 +267,5 @@ func TestTypicalMistakesLeadToTheRightWay(t *testing.T) {
 		})
 	}
 	require.GreaterOrEqual(t, made, 150)
+	require.NotContains(t, w.call(404, "GET", "/v1/apps/clinic/zzzzzzzz", "").Body, "did you mean", "no path is like it")
 }
