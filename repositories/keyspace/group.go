@@ -14,8 +14,24 @@ type GroupScript struct {
 	keys   int // that the items share, before those of the items
 }
 
+// Part are the keys and arguments of one item, or those that all items share. An argument that is no text is sent as
+// one, and a bool as Flag has it.
+type Part struct{ Keys, Args []string }
+
+// Flag is a bool as an argument: 1 or 0.
+func Flag(is bool) string {
+	if is {
+		return "1"
+	}
+	return "0"
+}
+
+// Number is an integer as an argument.
+func Number[N int | int64](n N) string { return strconv.FormatInt(int64(n), 10) }
+
 // Items are what a GroupScript has in parts: Shared runs first, and its lines KEYS and ARGV name what the items share.
-// Each is the body of a function that runs for every item and returns its reply. Its lines ITEMKEYS and ITEMARGV
+// Each is the body of a function that runs for every item and returns its reply: a status, then names and values by turns,
+// which are texts or lists of texts (see flatLua). Its lines ITEMKEYS and ITEMARGV
 // name the first keys and arguments of the item; it has as many as keys and args say, behind KEYS[k] and ARGV[a].
 // End runs after the last item.
 type Items struct{ Shared, Each, End string }
@@ -35,26 +51,52 @@ func newGroupScript(prepare func(...string) *Script, items Items, parts []string
 	for _, line := range declared.FindAllStringSubmatch(items.Shared, -1) {
 		counts[line[2]] += len(strings.Fields(line[3]))
 	}
-	return &GroupScript{keys: counts["KEYS"], script: prepare(append(parts, items.Shared, "local function each(k, a, keys, args)", items.Each, "end", `
+	return &GroupScript{keys: counts["KEYS"], script: prepare(append(parts, flatLua, items.Shared, "local function each(k, a, keys, args)", items.Each, "end", `
 local replies, k, a = {}, `+strconv.Itoa(counts["KEYS"])+`, `+strconv.Itoa(counts["ARGV"])+`
 while a < #ARGV do
   local keys, args = tonumber(ARGV[a + 1]), tonumber(ARGV[a + 2])
   local ran, reply = pcall(each, k, a + 2, keys, args)
-  replies[#replies + 1] = ran and reply or {'failed', 'error', type(reply) == 'table' and reply.err or tostring(reply)}
+  replies[#replies + 1] = flat(ran and reply or {'failed', 'error', type(reply) == 'table' and reply.err or tostring(reply)})
   k, a = k + keys, a + 2 + args
 end`, items.End, "return replies")...)}
 }
 
+// flatLua defines flat(reply), the reply of an item as one text: of a list of texts Go makes two objects for each. Status and
+// values stand behind lines with names and sizes; an empty value is left out.
+const flatLua = `
+local function flat(reply)
+  local parts = {reply[1]}
+  local function add(name, text)
+    parts[#parts + 1] = '\n' .. name .. ' ' .. #text .. '\n' .. text
+  end
+  for i = 2, #reply, 2 do
+    local value = reply[i + 1]
+    if type(value) == 'table' then
+      for _, text in ipairs(value) do add(reply[i], text) end
+    elseif value and value ~= '' then
+      add(reply[i], tostring(value))
+    end
+  end
+  return table.concat(parts)
+end
+`
+
 // call is a run for items. The keys of shared begin with those that the items share; the others come last.
-func (g *GroupScript) call(shared Call, items []Call) Call {
+func (g *GroupScript) call(shared Part, items []Part) Call {
 	keys, args := len(shared.Keys), len(shared.Args)
 	for _, item := range items {
 		keys, args = keys+len(item.Keys), args+len(item.Args)+2
 	}
-	all := Call{Keys: append(make([]string, 0, keys), shared.Keys[:g.keys]...), Args: append(make([]any, 0, args), shared.Args...)}
+	all := Call{Keys: append(make([]string, 0, keys), shared.Keys[:g.keys]...), Args: make([]any, 0, args)}
+	send := func(args []string) { // with pointers: as values, each is an object of its own
+		for i := range args {
+			all.Args = append(all.Args, &args[i])
+		}
+	}
+	send(shared.Args)
 	for _, item := range items {
-		all.Keys = append(all.Keys, item.Keys...)
-		all.Args = append(append(all.Args, len(item.Keys), len(item.Args)), item.Args...)
+		all.Keys, all.Args = append(all.Keys, item.Keys...), append(all.Args, len(item.Keys), len(item.Args))
+		send(item.Args)
 	}
 	all.Keys = append(all.Keys, shared.Keys[g.keys:]...)
 	return all
@@ -62,7 +104,7 @@ func (g *GroupScript) call(shared Call, items []Call) Call {
 
 // Run runs the script for items, and returns a reply for each. With safely it waits for replicas as RunSafely does:
 // its error may be ErrReplicas, and the replies are there all the same.
-func (g *GroupScript) Run(ctx context.Context, db *DB, safely bool, shared Call, items []Call) ([]any, error) {
+func (g *GroupScript) Run(ctx context.Context, db *DB, safely bool, shared Part, items []Part) ([]any, error) {
 	all, run := g.call(shared, items), g.script.Run
 	if safely {
 		run = g.script.RunSafely
@@ -77,7 +119,7 @@ func (g *GroupScript) Run(ctx context.Context, db *DB, safely bool, shared Call,
 
 // RunAll runs the script for the items of several apps in one round trip, and returns the replies for each app. of
 // returns what the items of an app share, and the items.
-func (g *GroupScript) RunAll(ctx context.Context, db *DB, apps int, of func(app int) (Call, []Call)) ([][]any, error) {
+func (g *GroupScript) RunAll(ctx context.Context, db *DB, apps int, of func(app int) (Part, []Part)) ([][]any, error) {
 	calls := make([]Call, apps)
 	for i := range calls {
 		calls[i] = g.call(of(i))

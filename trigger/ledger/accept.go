@@ -355,21 +355,24 @@ func (l *Ledger) Accept(ctx context.Context, a Acceptance) (Accepted, error) {
 		lines = packed([]keyspace.Entry{*a.Said})
 	}
 	k := a.keys()
-	shared := keyspace.Call{Keys: append([]string{k.App(), k.Repos(""), k.Idle(), k.Rates(""), k.Sessions(), k.Users(), keyspace.Recent(k)}, k.Ledger()...), Args: []any{a.App}}
-	item := keyspace.Call{
+	shared := keyspace.Part{Keys: append([]string{k.App(), k.Repos(""), k.Idle(), k.Rates(""), k.Sessions(), k.Users(), keyspace.Recent(k)}, k.Ledger()...), Args: []string{a.App}}
+	item := keyspace.Part{
 		Keys: append([]string{k.Repos(a.Session), k.Turns(a.Session), k.Order(a.Session), k.Rates(a.Session), k.Closed(a.Session), k.Draft(a.Session, a.Turn.Message)},
 			append(chatKeys(k, a.Session, a.Said), effectKey(k, a.Failed))...),
-		Args: []any{
-			a.Turn.Message, a.Message, a.Token, a.Lease.Milliseconds(), a.History, a.Recalled.text(), a.Version, a.Life.Milliseconds(), a.Member(), maxClaims,
-			a.Answer, a.Claims, a.Remembers.Milliseconds(), a.Says, a.App + "/" + a.Session, a.Messages, a.OfDraft, a.Session,
-			a.Basis, lines, said, failed, keyspace.ChatBox(a.Session), keyspace.EventLease.Milliseconds(), a.AsksFor, a.Words, a.User,
+		Args: []string{
+			a.Turn.Message, a.Message, a.Token, milliseconds(a.Lease), keyspace.Number(a.History), a.Recalled.text(), a.Version, milliseconds(a.Life),
+			a.Member(), keyspace.Number(maxClaims), a.Answer, a.Claims, milliseconds(a.Remembers), a.Says, a.App + "/" + a.Session, keyspace.Number(a.Messages),
+			keyspace.Flag(a.OfDraft), a.Session, a.Basis, lines, said, failed, keyspace.ChatBox(a.Session), milliseconds(keyspace.EventLease), a.AsksFor, a.Words, a.User,
 		},
 	}
 	failpoint.At(failpoint.AcceptBefore)
 	var r reply
 	few := false
 	if a.Message == "" && !a.OfDraft { // a worker goes on with what was accepted, whichever replicas have it
-		r, err = readItem(accept.Run(ctx, l.db, false, shared, []keyspace.Call{item}))
+		var replies []any
+		if replies, err = accept.Run(ctx, l.db, false, shared, []keyspace.Part{item}); err == nil {
+			r, err = readItem(replies[0])
+		}
 	} else {
 		r, few, err = l.runGrouped(ctx, l.accepts, a.App, shared, item)
 	}

@@ -167,7 +167,7 @@ type Settled struct {
 // each whether its Next has the outbox, in which more is left. After an error it is not known
 // which of them were written; all may be written again.
 func (l *Ledger) Settle(ctx context.Context, list []Settlement) (holds []bool, err error) {
-	items, places := map[string][]keyspace.Call{}, map[string][]int{} // by app; places in the list
+	items, places := map[string][]keyspace.Part{}, map[string][]int{} // by app; places in the list
 	for i, s := range list {
 		item, err := s.item()
 		if err != nil {
@@ -176,13 +176,13 @@ func (l *Ledger) Settle(ctx context.Context, list []Settlement) (holds []bool, e
 		items[s.App], places[s.App] = append(items[s.App], item), append(places[s.App], i)
 	}
 	apps := slices.Sorted(maps.Keys(items))
-	shared := make([]keyspace.Call, len(apps))
+	shared := make([]keyspace.Part, len(apps))
 	for i, app := range apps {
 		k := keyspace.KeysOf(app)
-		shared[i] = keyspace.Call{Keys: append([]string{k.Over()}, k.Ledger()...), Args: []any{app}}
+		shared[i] = keyspace.Part{Keys: append([]string{k.Over()}, k.Ledger()...), Args: []string{app}}
 	}
 	failpoint.At(failpoint.SettleBefore)
-	replies, err := settle.RunAll(ctx, l.db, len(apps), func(i int) (keyspace.Call, []keyspace.Call) { return shared[i], items[apps[i]] })
+	replies, err := settle.RunAll(ctx, l.db, len(apps), func(i int) (keyspace.Part, []keyspace.Part) { return shared[i], items[apps[i]] })
 	failpoint.At(failpoint.SettleReply)
 	if err != nil {
 		return nil, err
@@ -190,17 +190,17 @@ func (l *Ledger) Settle(ctx context.Context, list []Settlement) (holds []bool, e
 	holds = make([]bool, len(list))
 	for i, app := range apps {
 		for j, raw := range replies[i] {
-			r, fault := readReply(raw, nil)
+			r, fault := readItem(raw)
 			holds[places[app][j]], err = r.is("holds"), errors.Join(err, fault)
 		}
 	}
 	return holds, err
 }
 
-func (s Settlement) item() (keyspace.Call, error) {
+func (s Settlement) item() (keyspace.Part, error) {
 	says, err := s.Says.Encode()
 	if err != nil {
-		return keyspace.Call{}, err
+		return keyspace.Part{}, err
 	}
 	k, answer := s.Turn.keys(), ""
 	closing := k.Turns(s.Session)
@@ -210,9 +210,9 @@ func (s Settlement) item() (keyspace.Call, error) {
 	if s.Answered {
 		answer = AsDecided
 	}
-	item := keyspace.Call{
+	item := keyspace.Part{
 		Keys: append([]string{k.Outbox(s.Box), closing}, chatKeys(k, s.Session, s.Says)...),
-		Args: []any{s.Box, s.Token, s.Next, keyspace.EventLease.Milliseconds(), s.Keep.Milliseconds(), s.Message, answer, s.Reply, says},
+		Args: []string{s.Box, s.Token, s.Next, milliseconds(keyspace.EventLease), milliseconds(s.Keep), s.Message, answer, s.Reply, says},
 	}
 	for _, f := range s.Firings {
 		item.Keys, item.Args = append(item.Keys, k.Trigger(f.ID)), append(item.Args, f.ID, f.States.Event, f.States.Emitter, f.Attempts)

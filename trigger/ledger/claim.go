@@ -201,11 +201,11 @@ func (l *Ledger) ClaimRun(ctx context.Context, appID, box, token string) ([]Clai
 			continue
 		}
 
-		events, _ := r.values["events"].([]any)
+		events := r.list("events")
 		run := make([]Claimed, len(events))
 		for i, event := range events {
 			fields, _ := event.([]any)
-			run[i] = readClaimed(reply{values: byName(fields)})
+			run[i] = readClaimed(reply{fields: byName(fields)})
 			owed := keyspace.EventEntry(run[i].ID, run[i].Session, run[i].Trigger, run[i].Body)
 			owed.Part, owed.Box = run[i].Part, box
 			run[i].Entry = owed

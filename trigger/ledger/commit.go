@@ -304,7 +304,7 @@ func (l *Ledger) Commit(ctx context.Context, c Commitment) (Decision, error) {
 		return Decision{}, err
 	}
 	failpoint.At(failpoint.CommitBefore)
-	r, few, err := l.runGrouped(ctx, l.commits, c.App, c.shared(), keyspace.Call{Keys: c.keys(), Args: args})
+	r, few, err := l.runGrouped(ctx, l.commits, c.App, c.shared(), keyspace.Part{Keys: c.keys(), Args: args})
 	failpoint.At(failpoint.CommitReply)
 	if err != nil {
 		return Decision{}, err
@@ -316,9 +316,9 @@ func (l *Ledger) Commit(ctx context.Context, c Commitment) (Decision, error) {
 }
 
 // shared are the keys that all decisions of the app have.
-func (c Commitment) shared() keyspace.Call {
+func (c Commitment) shared() keyspace.Part {
 	k := c.Turn.keys()
-	return keyspace.Call{Args: []any{c.App}, Keys: append([]string{
+	return keyspace.Part{Args: []string{c.App}, Keys: append([]string{
 		k.App(), k.Repos(""), k.Idle(), k.Outbox(keyspace.Box("", "")), k.Triggers(""), k.InState(keyspace.Pending),
 		k.ExplainedParts(), k.Explained(), k.Over(), k.Sessions(), k.Rates(""), keyspace.Recent(k),
 	}, k.Ledger()...)}
@@ -366,28 +366,29 @@ func (c Commitment) size() int {
 	return c.Firings[0].Size
 }
 
-func (c Commitment) arguments() ([]any, error) {
+func (c Commitment) arguments() ([]string, error) {
 	// The outcome of a call, which waits for nothing, is written with those of the events.
 	calls := slices.ContainsFunc(c.Others, func(owed keyspace.Entry) bool { return owed.Order == "" })
-	args := append(make([]any, 0, 26+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
-		c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version, c.TTL, c.Lease,
-		c.counts(), c.Claims, !calls, keyspace.EventLease.Milliseconds(), packed(c.Events), c.Guessed,
-		c.Body, c.Keep.Milliseconds(), len(c.Parts), len(c.Firings), linesOf(c.Questions), string(c.Heard), c.Put, c.size(), c.Came)
+	args := append(make([]string, 0, 26+2*len(c.Parts)+12*len(c.Firings)+len(c.Others)),
+		c.Session, c.Message, c.Member(), c.Box, c.Token, c.Unfinished, c.Decision, c.Matched, c.Version,
+		keyspace.Number(c.TTL), keyspace.Number(c.Lease), c.counts(), keyspace.Flag(c.Claims), keyspace.Flag(!calls), milliseconds(keyspace.EventLease),
+		packed(c.Events), keyspace.Flag(c.Guessed), c.Body, milliseconds(c.Keep), keyspace.Number(len(c.Parts)), keyspace.Number(len(c.Firings)),
+		linesOf(c.Questions), string(c.Heard), c.Put, keyspace.Number(c.size()), c.Came)
 	for name, text := range c.Parts {
 		args = append(args, name, text)
 	}
 	for _, f := range c.Firings {
-		var move []byte
+		move := ""
 		if f.Move != nil {
 			var err error
-			if move, err = exactjson.Encode(f.Move); err != nil {
+			if move, err = exactjson.Text(f.Move); err != nil {
 				return nil, err
 			}
 		}
-		args = append(args, f.ID, f.Name, f.Record, f.Repository, f.Session, f.Revision, f.Once, f.Open, f.States.Event, f.States.Emitter, f.States.Call, move)
+		args = append(args, f.ID, f.Name, f.Record, f.Repository, f.Session, f.Revision, keyspace.Flag(f.Once), keyspace.Number(f.Open), f.States.Event, f.States.Emitter, f.States.Call, move)
 	}
 	for _, owed := range c.Others {
-		text, err := exactjson.Encode(owed)
+		text, err := exactjson.Text(owed)
 		if err != nil {
 			return nil, err
 		}

@@ -40,7 +40,7 @@ func newGroup(script *keyspace.GroupScript) *group {
 
 // grouped is a request for one item.
 type grouped struct {
-	item  keyspace.Call
+	item  keyspace.Part
 	done  chan groupReply // gets the reply, from who has run the script
 	leads chan struct{}   // closed when it is this request's turn to run the script, for itself and those behind it
 }
@@ -52,7 +52,7 @@ type groupReply struct {
 
 // run has the script run for an item, safely as keyspace.Script.RunSafely. If ctx ends while another request runs it,
 // it is not known whether the item was done.
-func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared, item keyspace.Call) (raw any, err error) {
+func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared, item keyspace.Part) (raw any, err error) {
 	own := &grouped{item: item, done: make(chan groupReply, 1), leads: make(chan struct{})}
 	g.mu.Lock()
 	waiting, busy := g.waiting[appID]
@@ -93,13 +93,13 @@ func (g *group) run(ctx context.Context, db *keyspace.DB, appID string, shared, 
 
 // lead runs the script for requests, the first of which is the caller's, and has the next one run it for those that
 // have arrived meanwhile.
-func (g *group) lead(ctx context.Context, db *keyspace.DB, appID string, shared keyspace.Call, list []*grouped) (any, error) {
+func (g *group) lead(ctx context.Context, db *keyspace.DB, appID string, shared keyspace.Part, list []*grouped) (any, error) {
 	defer func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.pass(appID)
 	}()
-	items := make([]keyspace.Call, len(list))
+	items := make([]keyspace.Part, len(list))
 	for i, one := range list {
 		items[i] = one.item
 	}

@@ -13,7 +13,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -95,28 +94,50 @@ func (l *Ledger) run(ctx context.Context, script *keyspace.Script, keys []string
 
 // runGrouped runs a script for an item, together with others of its app. It waits for replicas (see
 // keyspace.Script.RunSafely); few says that too few of them have what was written, which is no error here.
-func (l *Ledger) runGrouped(ctx context.Context, g *group, appID string, shared, item keyspace.Call) (r reply, few bool, err error) {
+func (l *Ledger) runGrouped(ctx context.Context, g *group, appID string, shared, item keyspace.Part) (r reply, few bool, err error) {
 	raw, err := g.run(ctx, l.db, appID, shared, item)
 	if few = errors.Is(err, keyspace.ErrReplicas); few {
 		err = nil
 	}
-	r, err = readReply(raw, err)
-	return r, few, err
-}
-
-// readItem reads the reply of a group script that was run for one item.
-func readItem(replies []any, err error) (reply, error) {
 	if err != nil {
-		return reply{}, err
+		return r, few, err
 	}
-	return readReply(replies[0], nil)
+	r, err = readItem(raw)
+	return r, few, err
 }
 
 // reply is what a script has returned: a status, then names and values by turns. A value is a text, a
 // number as a text, or a list of texts.
 type reply struct {
 	Status
-	values map[string]any
+	fields []field
+}
+
+// field is a value by its name. A list is a field for each of its texts, or one that has them.
+type field struct {
+	name, text string
+	list       []any
+}
+
+// readItem reads the reply of a group script for one item: the status, then a line with name and size before each value.
+func readItem(raw any) (r reply, _ error) {
+	text, _ := raw.(string)
+	status, text, more := strings.Cut(text, "\n")
+	r.Status = Status(status)
+	if more {
+		r.fields = make([]field, 0, 16)
+	}
+	for more {
+		var head string
+		head, text, _ = strings.Cut(text, "\n")
+		name, size, _ := strings.Cut(head, " ")
+		end := min(number(size), len(text))
+		r.fields = append(r.fields, field{name: name, text: text[:end]})
+		if more = end < len(text); more {
+			text = text[end+1:]
+		}
+	}
+	return r, r.fault()
 }
 
 // itemFailed is the status of an item of a group whose part of the script has ended with an error.
@@ -131,34 +152,59 @@ func readReply(raw any, err error) (r reply, _ error) {
 		r.Status = Status(raw)
 	case []any:
 		status, _ := raw[0].(string)
-		r.Status, r.values = Status(status), byName(raw[1:])
+		r.Status, r.fields = Status(status), byName(raw[1:])
 	}
-	if r.Status == itemFailed {
-		return r, errors.New(r.text("error"))
-	}
-	if r.Status == Limited {
-		return r, &RateError{Limit: r.text("limit"), Most: r.number("most"), RetryAfter: r.duration("pause")}
-	}
-	return r, nil
+	return r, r.fault()
 }
 
-func byName(fields []any) map[string]any {
-	values := make(map[string]any, len(fields)/2)
-	for pair := range slices.Chunk(fields, 2) {
-		name, _ := pair[0].(string)
-		values[name] = pair[1]
+// fault is the error of a status that is one.
+func (r reply) fault() error {
+	switch r.Status {
+	case itemFailed:
+		return errors.New(r.text("error"))
+	case Limited:
+		return &RateError{Limit: r.text("limit"), Most: r.number("most"), RetryAfter: r.duration("pause")}
 	}
-	return values
+	return nil
+}
+
+func byName(values []any) []field {
+	fields := make([]field, len(values)/2)
+	for i := range fields {
+		f := &fields[i]
+		f.name, _ = values[2*i].(string)
+		f.text, _ = values[2*i+1].(string)
+		f.list, _ = values[2*i+1].([]any)
+	}
+	return fields
 }
 
 func (r reply) text(name string) string {
-	text, _ := r.values[name].(string)
-	return text
+	for _, f := range r.fields {
+		if f.name == name {
+			return f.text
+		}
+	}
+	return ""
+}
+
+func (r reply) list(name string) []any {
+	for _, f := range r.fields {
+		if f.name == name {
+			return f.list
+		}
+	}
+	return nil
 }
 
 func (r reply) texts(name string) []string {
-	list, _ := r.values[name].([]any)
-	return keyspace.Fields(list)
+	list := keyspace.Fields(r.list(name))
+	for _, f := range r.fields {
+		if f.name == name && f.list == nil {
+			list = append(list, f.text)
+		}
+	}
+	return list
 }
 
 func (r reply) is(name string) bool { return r.text(name) == "1" }
@@ -171,6 +217,9 @@ func (r reply) duration(name string) time.Duration {
 }
 
 func (r reply) time(name string) time.Time { return time.UnixMilli(int64(r.number(name))) }
+
+// milliseconds is a duration as an argument of a script.
+func milliseconds(d time.Duration) string { return keyspace.Number(d.Milliseconds()) }
 
 func number(text string) int {
 	n, _ := strconv.Atoi(text) // written by our scripts
