@@ -53,7 +53,7 @@ func TestTimeIsInjected(t *testing.T) {
 			name := s.pkg() + "." + nameOf(declaration)
 			for _, node := range clocks(declaration) {
 				if !excuses.has(name) {
-					found.add(s.pkg(), "%s: %s asks the real clock: give it one, or say in realTime why not", s.at(node), name)
+					found.add(s.pkg(), "%s: %s asks the real clock: give it one, or say in realTime why not", at(node), name)
 				}
 			}
 		}
@@ -104,6 +104,20 @@ func nameOf(declaration ast.Decl) string {
 		}
 	}
 	return ""
+}
+
+// declared lists the types, variables and constants of a declaration.
+func declared(d *ast.GenDecl) []*ast.Ident {
+	var names []*ast.Ident
+	for _, spec := range d.Specs {
+		switch s := spec.(type) {
+		case *ast.TypeSpec:
+			names = append(names, s.Name)
+		case *ast.ValueSpec:
+			names = append(names, s.Names...)
+		}
+	}
+	return names
 }
 
 // receiverName is the name of the type that a method is of.

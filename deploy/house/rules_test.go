@@ -3,7 +3,6 @@ package house_test
 import (
 	"go/ast"
 	"go/parser"
-	"go/token"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,37 +51,20 @@ func (New *Runner) Wait(until Deadline) error { return time.Since(time.Now()) }
 type Deadline int
 `
 
-func parseExample(t *testing.T) source {
-	set := token.NewFileSet()
+func TestRulesFindWhatTheyLookFor(t *testing.T) {
 	file, err := parser.ParseFile(set, "example.go", example, parser.ParseComments)
 	require.NoError(t, err)
-	return source{"some/example.go", file, set}
-}
-
-// namesIn are what locals finds of the names that hide one of the package.
-func namesIn(file *ast.File) []string {
-	ours := map[string]bool{}
-	for _, name := range packageNames(file) {
-		ours[name.Name] = true
+	var hidden []string
+	for _, local := range hiding([]*ast.File{file}) {
+		hidden = append(hidden, local.Name)
 	}
-	var hiding []string
-	for _, local := range locals(file) {
-		if ours[local.Name] {
-			hiding = append(hiding, local.Name)
-		}
-	}
-	return hiding
-}
-
-func TestRulesFindWhatTheyLookFor(t *testing.T) {
-	s := parseExample(t)
-	require.ElementsMatch(t, []string{"hidden", "table", "New", "Level", "New"}, namesIn(s.file))
+	require.ElementsMatch(t, []string{"hidden", "table", "New", "Level", "New"}, hidden)
 
 	asked := map[string]int{}
 	exported := exports{}
-	for _, declaration := range s.file.Decls {
+	for _, declaration := range file.Decls {
 		asked[nameOf(declaration)] += len(clocks(declaration))
-		exported.read(s, declaration)
+		exported.read(declaration)
 	}
 	require.Equal(t, 0, asked["New"])
 	require.Equal(t, 2, asked["Runner.Wait"])

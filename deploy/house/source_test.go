@@ -2,10 +2,12 @@ package house_test
 
 import (
 	"errors"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"path"
 	"path/filepath"
 	"slices"
@@ -26,8 +28,10 @@ const (
 type source struct {
 	path string // from the root
 	file *ast.File
-	set  *token.FileSet
 }
+
+// set has the positions of all sources.
+var set = token.NewFileSet()
 
 // sources parses all Go files of the repository, once for all rules.
 func sources(t *testing.T) []source {
@@ -48,9 +52,8 @@ var parsed = sync.OnceValues(func() (list []source, err error) {
 		case err != nil || entry.IsDir() || !strings.HasSuffix(name, ".go"):
 			return err
 		}
-		set := token.NewFileSet()
 		file, err := parser.ParseFile(set, name, nil, parser.ParseComments)
-		list = append(list, source{filepath.ToSlash(strings.TrimPrefix(name, root+"/")), file, set})
+		list = append(list, source{filepath.ToSlash(strings.TrimPrefix(name, root+"/")), file})
 		return err
 	})
 	return list, err
@@ -69,14 +72,10 @@ func (s source) pkg() string { return path.Dir(s.path) }
 
 func (s source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
 
-func (s source) lines(node ast.Node) int {
-	return s.set.Position(node.End()).Line - s.set.Position(node.Pos()).Line + 1
-}
-
 // at is the place of a node, for findings.
-func (s source) at(node ast.Node) string {
-	position := s.set.Position(node.Pos())
-	return s.path + ":" + strconv.Itoa(position.Line)
+func at(node ast.Node) string {
+	position := set.Position(node.Pos())
+	return strings.TrimPrefix(filepath.ToSlash(position.Filename), root+"/") + ":" + strconv.Itoa(position.Line)
 }
 
 // ours lists the packages of the repository that a file imports, from the root.
@@ -91,3 +90,47 @@ func (s source) ours() []string {
 }
 
 func importPath(spec *ast.ImportSpec) string { return strings.Trim(spec.Path.Value, `"`) }
+
+// findings are the places that break a rule, by package.
+type findings map[string][]string
+
+func (f findings) add(pkg, format string, values ...any) {
+	f[pkg] = append(f[pkg], fmt.Sprintf(format, values...))
+}
+
+// report fails the test of a rule for all places that break it at once.
+func (f findings) report(t *testing.T) {
+	t.Helper()
+	for _, pkg := range slices.Sorted(maps.Keys(f)) {
+		for _, finding := range slices.Sorted(slices.Values(f[pkg])) {
+			t.Errorf("%s: %s", pkg, finding)
+		}
+	}
+}
+
+// reasons are the exceptions of a rule. One that the rule does not need any more is at
+// fault itself.
+type reasons struct {
+	list   string // the name of the variable
+	of     map[string]string
+	needed map[string]bool
+}
+
+func newReasons(list string, of map[string]string) reasons {
+	return reasons{list, of, map[string]bool{}}
+}
+
+// has reports whether there is a reason for what the rule has found.
+func (r reasons) has(name string) bool {
+	r.needed[name] = true
+	return r.of[name] != ""
+}
+
+func (r reasons) report(t *testing.T) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(r.of)) {
+		if !r.needed[name] {
+			t.Errorf("%s: remove %q, which keeps the rule", r.list, name)
+		}
+	}
+}

@@ -106,28 +106,28 @@ func exportsOf(t *testing.T) map[string]exports {
 			all[s.pkg()] = exports{}
 		}
 		for _, declaration := range s.file.Decls {
-			all[s.pkg()].read(s, declaration)
+			all[s.pkg()].read(declaration)
 		}
 	}
 	return all
 }
 
-func (e exports) read(s source, declaration ast.Decl) {
+func (e exports) read(declaration ast.Decl) {
 	switch d := declaration.(type) {
 	case *ast.FuncDecl:
 		if d.Recv == nil {
-			e.add(s, d.Name, mentioned(d.Type))
+			e.add(d.Name, mentioned(d.Type))
 		} else if d.Name.IsExported() {
-			e.add(s, ast.NewIdent(receiverName(d)), mentioned(d.Type))
+			e.add(ast.NewIdent(receiverName(d)), mentioned(d.Type))
 		}
 	case *ast.GenDecl:
 		for _, spec := range d.Specs {
 			switch spec := spec.(type) {
 			case *ast.TypeSpec:
-				e.add(s, spec.Name, mentioned(spec.Type))
+				e.add(spec.Name, mentioned(spec.Type))
 			case *ast.ValueSpec:
 				for _, name := range spec.Names {
-					e.add(s, name, mentioned(spec.Type))
+					e.add(name, mentioned(spec.Type))
 				}
 			}
 		}
@@ -138,7 +138,7 @@ func (e exports) read(s source, declaration ast.Decl) {
 }
 
 // add notes an exported name and what it shows; a type may be added by its methods first.
-func (e exports) add(s source, name *ast.Ident, shows []string) {
+func (e exports) add(name *ast.Ident, shows []string) {
 	if !name.IsExported() {
 		return
 	}
@@ -147,7 +147,7 @@ func (e exports) add(s source, name *ast.Ident, shows []string) {
 	}
 	e[name.Name].shows = append(e[name.Name].shows, shows...)
 	if name.Pos().IsValid() {
-		e[name.Name].at = s.at(name)
+		e[name.Name].at = at(name)
 	}
 }
 
