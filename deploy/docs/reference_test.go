@@ -17,6 +17,7 @@ import (
 	"earshot/deploy/testbed/apitest"
 	"earshot/repositories/exactjson"
 	"earshot/repositories/fault"
+	"earshot/trigger/state"
 )
 
 // update has the pages of the reference written that follow from the API. Those of commands, settings and metrics are
@@ -275,4 +276,10 @@ func (s *schema) meaning() string {
 		return s.Description + " Always " + words[0] + "."
 	}
 	return s.Description + " One of " + strings.Join(words, ", ") + "."
+}
+
+func TestStatesAreDrawnAsTheyAre(t *testing.T) {
+	page, err := os.ReadFile("turns.md")
+	require.NoError(t, err)
+	require.Contains(t, string(page), "```mermaid\n"+state.Drawing()+"```")
 }

@@ -12,7 +12,9 @@
 package main
 
 import (
+	"bufio"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -22,7 +24,9 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -30,6 +34,7 @@ import (
 	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/natstest"
 	"earshot/deploy/testbed/redistest"
+	"earshot/emitter"
 )
 
 type options struct {
@@ -160,4 +165,197 @@ func balance(t testbed.TB, replicas []*testbed.Replica, marks bool) (front strin
 			out.WriteHeader(http.StatusBadGateway)
 		},
 	})
+}
+
+const (
+	app    = "/v1/apps/clinic"
+	desk   = `{"tools":[{"name":"ring","description":"Ring the bell at the desk","examples":["Ring the bell"],"url":"%s/ok"}]}`
+	breath = 5 * time.Millisecond
+	// patience bounds an answer, and the wait for all that is owed.
+	patience = 30 * time.Second
+)
+
+type load struct {
+	testbed.Client
+	stop    context.CancelFunc
+	running sync.WaitGroup
+
+	quiet   atomic.Bool // clients are to send nothing new
+	mu      sync.Mutex
+	talking int // clients that have not stopped yet
+	report
+	sessions map[string][]string // ids of the triggers that were set off in it, in order
+	followed map[string][]string // and those that its follower got, in theirs
+}
+
+func begin(ctx context.Context, service testbed.Client, sink string, clients int) (*load, error) {
+	l := &load{Client: service, sessions: map[string][]string{}, followed: map[string][]string{}, talking: clients}
+	for _, put := range [][2]string{{app, `{"settings":{"limits":null}}`}, {app + "/repositories/desk", fmt.Sprintf(desk, sink)}} {
+		if answer, err := l.Ask(ctx, http.MethodPut, put[0], put[1]); err != nil || answer.Status >= 300 {
+			return nil, fmt.Errorf("PUT %s: %d %s %w", put[0], answer.Status, answer.Body, err)
+		}
+	}
+	ctx, l.stop = context.WithCancel(ctx)
+	for n := range clients {
+		session := fmt.Sprintf("s%d", n+1)
+		following := make(chan struct{})
+		l.running.Go(func() { l.follow(ctx, session, sync.OnceFunc(func() { close(following) })) })
+		l.running.Go(func() {
+			<-following
+			for n := 0; !l.quiet.Load(); n++ {
+				if n%3 == 2 {
+					l.twice(session, "/triggers", fmt.Sprintf(`{"name":"ring","source":"ui","triggerId":"%s-t%d"}`, session, n))
+				} else {
+					l.twice(session, "/messages", fmt.Sprintf(`{"messageId":"m%d","actor":"user","text":"Ring the bell"}`, n))
+				}
+				testbed.Wait(ctx, breath)
+			}
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			l.talking--
+		})
+	}
+	return l, nil
+}
+
+// follow reads the events of a session as a browser does: it connects again behind its last event. heard is called
+// for each.
+func (l *load) follow(ctx context.Context, session string, heard func()) {
+	reader, last, kind := l.Client, "", ""
+	reader.HTTP = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	for ; ctx.Err() == nil; testbed.Wait(ctx, checkEvery) {
+		response, err := reader.Open(ctx, http.MethodGet, app+"/sessions/"+session+"/events", "", "Last-Event-ID", last)
+		if err != nil {
+			continue
+		}
+		lines := bufio.NewScanner(response.Body)
+		lines.Buffer(nil, 1<<20)
+		for response.StatusCode == http.StatusOK && lines.Scan() {
+			switch name, value, _ := strings.Cut(lines.Text(), ": "); {
+			case name == "id":
+				last = value
+				heard()
+			case name == "event":
+				kind = value
+			case name == "data" && kind == "tool.trigger":
+				var event struct{ ID string }
+				_ = json.Unmarshal([]byte(value), &event) // one that cannot be read is missed
+				l.mu.Lock()
+				l.followed[session] = append(l.followed[session], event.ID)
+				l.mu.Unlock()
+			}
+		}
+		_ = response.Body.Close()
+	}
+}
+
+// twice sends a request that sets a tool off, and once more if it was not answered as it should be.
+func (l *load) twice(session, path, body string) {
+	ctx := context.Background() // what was begun is finished
+	answer, err := l.Ask(ctx, http.MethodPost, app+"/sessions/"+session+path, body)
+	again, first := err != nil || answer.Status >= 500, fmt.Sprint(answer.Status, " ", string(answer.Body), " ", err)
+	if again {
+		answer, err = l.Ask(ctx, http.MethodPost, app+"/sessions/"+session+path, body)
+	}
+	type trigger struct{ TriggerID string }
+	var said struct {
+		trigger
+		Matches []trigger
+	}
+	_ = json.Unmarshal(answer.Body, &said) // one that cannot be read has no match, which is noticed
+	if said.TriggerID != "" {
+		said.Matches = append(said.Matches, said.trigger)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.requests++
+	if again {
+		l.retried = append(l.retried, first)
+	}
+	if err != nil || answer.Status >= 300 || len(said.Matches) != 1 {
+		l.failed = append(l.failed, fmt.Sprintf("%s %s: %s, then %d %s %v", path, body, first, answer.Status, answer.Body, err))
+		return
+	}
+	l.sessions[session] = append(l.sessions[session], said.Matches[0].TriggerID)
+}
+
+// end waits until all that the clients set off has been called, published and followed, or patience ends, and counts.
+func (l *load) end(broker *natstest.Server, sink *testbed.Sink) *report {
+	l.quiet.Store(true)
+	_ = testbed.Until(context.Background(), patience, func(context.Context) error { // what is missing is told below
+		calls := len(sink.Calls())
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		fired, heard := 0, 0
+		for session, ids := range l.sessions {
+			fired, heard = fired+len(ids), heard+len(l.followed[session])
+		}
+		if l.talking > 0 || calls < fired || heard < fired {
+			return errors.New("something is under way")
+		}
+		return nil
+	})
+	l.stop()
+	l.running.Wait()
+	calls, events := map[string]int{}, map[string]int{}
+	for _, call := range sink.Calls() {
+		calls[call.ID]++
+	}
+	for _, event := range broker.Stored(emitter.Stream, "tool.trigger.>") {
+		id, _, _ := strings.Cut(event.Header.Get("ce-id"), ".")
+		events[id]++
+	}
+	for session, ids := range l.sessions {
+		l.triggers += len(ids)
+		l.streams++
+		if got := l.followed[session]; !slices.Equal(ids, got) {
+			at := 0
+			for at < min(len(ids), len(got)) && ids[at] == got[at] {
+				at++
+			}
+			l.wrong = append(l.wrong, fmt.Sprintf("session %s set off %d tools, and its followers got %d events; the first that differs is the %dth: %s and %s",
+				session, len(ids), len(got), at+1, ids[at:min(at+3, len(ids))], got[at:min(at+3, len(got))]))
+		}
+		for _, id := range ids {
+			if calls[id] != 1 || events[id] != 1 {
+				l.wrong = append(l.wrong, fmt.Sprintf("%s was called %d times and published %d times", id, calls[id], events[id]))
+			}
+			delete(calls, id)
+			delete(events, id)
+		}
+	}
+	if l.failed == nil && len(calls)+len(events) > 0 {
+		l.wrong = append(l.wrong, fmt.Sprintf("%d calls and %d events are of triggers that no answer names", len(calls), len(events)))
+	}
+	return &l.report
+}
+
+type report struct {
+	requests int
+	retried  []string // what the first attempt of a request came to
+	failed   []string // requests that failed twice
+	triggers int
+	streams  int      // event streams that were followed
+	wrong    []string // tools and events that were lost, or came twice
+}
+
+func (r *report) fault() error {
+	switch bad := slices.Concat(r.failed, r.wrong); {
+	case len(bad) > 0:
+		return errors.New("the restart was noticed: " + strings.Join(bad[:min(5, len(bad))], "\n"))
+	case r.triggers == 0:
+		return errors.New("no tool was set off")
+	default:
+		return nil
+	}
+}
+
+func (r *report) String() string {
+	var out strings.Builder
+	fmt.Fprintf(&out, "%d requests, %d sent twice, %d failed\n", r.requests, len(r.retried), len(r.failed))
+	for _, first := range r.retried[:min(5, len(r.retried))] {
+		fmt.Fprintf(&out, "  sent twice after: %s\n", strings.TrimSpace(first))
+	}
+	fmt.Fprintf(&out, "%d tools set off, each called and published once but for %d; %d event streams followed\n", r.triggers, len(r.wrong), r.streams)
+	return out.String()
 }

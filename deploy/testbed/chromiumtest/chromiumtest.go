@@ -2,12 +2,25 @@
 package chromiumtest
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
+	_ "embed"
 	"errors"
+	"io"
+	"os"
 	"os/exec"
 	"sync"
+	"testing"
+	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"github.com/stretchr/testify/require"
 
 	"earshot/deploy/testbed"
 )
@@ -35,3 +48,83 @@ var shared = sync.OnceValues(func() (context.Context, error) {
 	testbed.AtEnd(func() error { stop(); cancel(); return nil })
 	return browser, chromedp.Do(browser)
 })
+
+const (
+	// Patience bounds every wait for a page. It is far above what is waited for, for machines that do much else.
+	Patience = time.Minute
+	// Pictures names a folder in which every page that is looked at leaves a picture.
+	Pictures = "EARSHOT_PICTURES"
+)
+
+// packedAxe is axe-core 4.14.1 (https://github.com/dequelabs/axe-core, MPL 2.0), which finds what keeps people out of a page.
+//
+//go:embed axe.min.js.gz
+var packedAxe []byte
+
+var axe = sync.OnceValues(func() (string, error) {
+	plain, err := gzip.NewReader(bytes.NewReader(packedAxe))
+	if err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(plain)
+	return string(text), err
+})
+
+// Open opens a page in a browser that has seen nothing before, and has what happens in it observed: requests, messages
+// of its log, and exceptions. It is closed at the end of the test.
+func Open(t testing.TB, observe func(event any)) context.Context {
+	t.Helper()
+	page, stop := chromedp.NewContext(Browser(t), chromedp.WithNewBrowserContext())
+	t.Cleanup(stop)
+	require.NoError(t, chromedp.Listen(page, observe))
+	_, err := chromedp.Call(page, network.Enable, network.EnableParams{})
+	require.NoError(t, err)
+	for _, enable := range []cdp.Command[cdp.Empty, cdp.Empty]{log.Enable, runtime.Enable} {
+		_, err = chromedp.Call(page, enable, cdp.Empty{})
+		require.NoError(t, err)
+	}
+	return page
+}
+
+// Evaluated is what an expression comes to in a page.
+func Evaluated[T any](t testing.TB, page context.Context, expression string, options ...chromedp.EvaluateOption) T {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(page, Patience)
+	defer cancel()
+	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, options...))
+	require.NoError(t, err)
+	return value
+}
+
+// Prefers has a page shown as to a person who prefers a colour scheme, and as little motion as there can be.
+func Prefers(t testing.TB, page context.Context, scheme string) {
+	t.Helper()
+	_, err := chromedp.Call(page, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}})
+	require.NoError(t, err)
+}
+
+// Accessible checks a page as it stands by axe, in both colour schemes and two widths, and that it is no wider than the
+// window. All four together are for the night, and for pictures: by day each width is looked at in one scheme. What is
+// to be done with each is done by looked.
+func Accessible(t testing.TB, page context.Context, name string, looked func(width int64, scheme string)) {
+	t.Helper()
+	source, err := axe()
+	require.NoError(t, err)
+	for _, size := range [][2]int64{{1280, 800}, {390, 844}} {
+		width := size[0]
+		require.NoError(t, chromedp.Do(page, chromedp.EmulateViewport(width, size[1])))
+		for _, scheme := range []string{"light", "dark"} {
+			if !testbed.Nightly && os.Getenv(Pictures) == "" && (width == 1280) != (scheme == "light") {
+				continue
+			}
+			Prefers(t, page, scheme)
+			Evaluated[chromedp.Void](t, page, source+";0")
+			found := Evaluated[[]string](t, page, `axe.run({resultTypes: ["violations"]}).then(r =>
+				r.violations.flatMap(v => v.nodes.map(n => v.id + ": " + n.target + ": " + n.failureSummary)))`, chromedp.EvalAwaitPromise)
+			require.Empty(t, found, "%s, %s, %d", name, scheme, width)
+			looked(width, scheme)
+		}
+		require.LessOrEqual(t, Evaluated[float64](t, page, "document.documentElement.scrollWidth - innerWidth"), 0.0, "%s is wider than %d", name, width)
+	}
+}

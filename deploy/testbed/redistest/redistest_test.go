@@ -3,7 +3,6 @@ package redistest_test
 import (
 	"fmt"
 	"net"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/redistest"
 )
 
@@ -93,46 +93,107 @@ func TestRealServerTakesArguments(t *testing.T) {
 	require.Equal(t, "4194304", client.ConfigGet(t.Context(), "maxmemory").Val()["maxmemory"])
 }
 
-func TestMissingProgramSkipsUnlessServersAreRequired(t *testing.T) {
+// fails returns why a server cannot be started.
+func fails(t *testing.T, arguments ...string) string {
+	t.Helper()
+	err := testbed.Run(t.Context(), t.TempDir(), func(rig *testbed.Rig) error {
+		redistest.Run(rig, arguments...)
+		return nil
+	})
+	require.Error(t, err)
+	return err.Error()
+}
+
+func TestServerThatCannotBeStartedSaysWhy(t *testing.T) {
+	said := fails(t, "--no-such-option", "1")
+	require.Contains(t, said, "redis: it has ended")
+	require.Contains(t, said, "no-such-option")
 	t.Setenv("EARSHOT_REDIS_SERVER", "/nowhere/redis-server")
-	t.Setenv("EARSHOT_REQUIRE_SERVERS", "")
-	got := observe(t, func(t testing.TB) { redistest.Run(t) })
-	require.True(t, got.skipped)
-	require.Contains(t, got.text, "install")
-
-	t.Setenv("EARSHOT_REQUIRE_SERVERS", "1")
-	got = observe(t, func(t testing.TB) { redistest.Run(t) })
-	require.True(t, got.failed)
-	require.Contains(t, got.text, "EARSHOT_REDIS_SERVER")
+	said = fails(t)
+	require.Contains(t, said, "install it")
+	require.Contains(t, said, "EARSHOT_REDIS_SERVER")
 }
 
-func TestProgramThatEndsAtOnceFailsTheTest(t *testing.T) {
-	got := observe(t, func(t testing.TB) { redistest.Run(t, "--no-such-option", "1") })
-	require.True(t, got.failed)
-	require.Contains(t, got.text, "redis: it has ended")
-	require.Contains(t, got.text, "no-such-option")
+func TestMain(m *testing.M) { redistest.Main(m) }
+
+func TestClusterSpreadsKeysOverItsMasters(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.RunCluster(t)
+	client := cluster.Client()
+	for i := range 100 {
+		require.NoError(t, client.Set(t.Context(), fmt.Sprint("key", i), i, 0).Err())
+	}
+	for i := range 100 {
+		key := fmt.Sprint("key", i)
+		there := redis.NewClient(&redis.Options{Addr: cluster.Holding(key).Addr()})
+		require.Equal(t, fmt.Sprint(i), there.Get(t.Context(), key).Val(), "it is on the node that is said to hold it")
+		require.NoError(t, there.Close())
+	}
+	for _, node := range cluster.Nodes {
+		require.NotZero(t, node.Client().DBSize(t.Context()).Val())
+	}
 }
 
-// observed is a test that may be skipped or fail without ours doing so.
-type observed struct {
-	testing.TB
-	skipped, failed bool
-	text            string
+func TestMasterOfAClusterCanBeKilledAndStarted(t *testing.T) {
+	t.Parallel()
+	cluster := redistest.RunCluster(t, "--cluster-require-full-coverage", "no")
+	client := cluster.Client()
+	require.NoError(t, client.Set(t.Context(), "a", 1, 0).Err())
+	require.NoError(t, client.Set(t.Context(), "b", 1, 0).Err())
+	there := cluster.Holding("a")
+	require.NotSame(t, there, cluster.Holding("b"))
+
+	there.Kill()
+	require.Error(t, client.Get(t.Context(), "a").Err())
+	require.NoError(t, client.Get(t.Context(), "b").Err())
+	there.Start()
+	require.Eventually(t, func() bool { return client.Get(t.Context(), "a").Val() == "1" }, time.Minute, 5*time.Millisecond)
 }
 
-func observe(t *testing.T, test func(testing.TB)) *observed {
-	o := &observed{TB: t}
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		test(o)
-	}()
-	<-ended
-	return o
+// TestReplicaTakesThePlaceOfAMasterThatDies: it has all that the master had, and the dead one comes back
+// as the replica.
+func TestReplicaTakesThePlaceOfAMasterThatDies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a cluster needs seconds to form")
+	}
+	t.Parallel()
+	cluster := redistest.RunReplicated(t)
+	client := cluster.Client()
+	require.NoError(t, client.Set(t.Context(), "key", "value", 0).Err())
+	var master, replica *redistest.Server
+	require.Eventually(t, func() (found bool) { // not every node knows every replica yet
+		var err error
+		master, replica, err = cluster.Shard(t.Context(), client, "key")
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
+	require.Same(t, cluster.Holding("key"), master)
+	require.True(t, master.Leads(t.Context()))
+	require.False(t, replica.Leads(t.Context()))
+	require.NoError(t, master.Client().Do(t.Context(), "WAIT", 1, 10_000).Err())
+
+	master.Kill()
+	require.True(t, master.Process().End().Killed)
+	require.Eventually(t, func() bool { return replica.Leads(t.Context()) }, time.Minute, 10*time.Millisecond)
+	require.Error(t, replica.Client().Set(t.Context(), "key", "other", 0).Err(), "it does not write alone")
+	master.Start()
+	require.NoError(t, cluster.Whole())
+	require.False(t, master.Leads(t.Context()))
+	require.Eventually(t, func() bool {
+		return client.Get(t.Context(), "key").Val() == "value" && client.Set(t.Context(), "key", "new", 0).Err() == nil
+	}, time.Minute, 10*time.Millisecond)
 }
 
-func (o *observed) Skip(args ...any) { o.skipped, o.text = true, args[0].(string); runtime.Goexit() }
+func TestFailoverPromotesTheReplica(t *testing.T) {
+	t.Parallel()
+	sentinel := redistest.RunSentinel(t)
+	client := sentinel.Client()
+	require.NoError(t, client.Set(t.Context(), "key", "value", 0).Err())
+	sentinel.Replicate()
+	before := sentinel.Master().Addr()
 
-func (o *observed) Fatal(args ...any) { o.failed, o.text = true, args[0].(string); runtime.Goexit() }
-
-func (o *observed) Fatalf(format string, args ...any) { o.Fatal(fmt.Sprintf(format, args...)) }
+	sentinel.Failover()
+	require.NotEqual(t, before, sentinel.Master().Addr())
+	require.Equal(t, "value", sentinel.Client().Get(t.Context(), "key").Val())
+	require.NoError(t, sentinel.Client().Set(t.Context(), "key", "value", 0).Err(), "it is written to the master")
+	require.Contains(t, sentinel.Master().Client().Info(t.Context(), "replication").Val(), "role:master")
+}

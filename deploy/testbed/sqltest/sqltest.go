@@ -25,7 +25,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"testing"
 
 	"github.com/go-sql-driver/mysql"
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver of PostgreSQL
@@ -42,7 +41,7 @@ const user = "earshot"
 
 // Server is a database server. Its methods end the test if they fail.
 type Server struct {
-	t       testing.TB
+	t       testbed.TB
 	process *testbed.Process
 	end     os.Signal // which it need not be asked for twice
 	source  repositories.Source
@@ -50,7 +49,7 @@ type Server struct {
 }
 
 // RunPostgres starts a PostgreSQL that lives until the end of the test.
-func RunPostgres(t testing.TB) *Server {
+func RunPostgres(t testbed.TB) *Server {
 	t.Helper()
 	bin := postgres()
 	if bin == "" {
@@ -70,7 +69,7 @@ func RunPostgres(t testing.TB) *Server {
 }
 
 // RunMySQL starts a MariaDB that lives until the end of the test.
-func RunMySQL(t testing.TB) *Server {
+func RunMySQL(t testbed.TB) *Server {
 	t.Helper()
 	program, script := mariadb()
 	if program == "" || script == "" {
@@ -102,8 +101,8 @@ func RunMySQL(t testing.TB) *Server {
 	return s
 }
 
-// newServer has a folder that its user may read, unlike those of testing.TB.
-func newServer(t testing.TB, end os.Signal, source repositories.Source) *Server {
+// newServer has a folder that its user may read, unlike those of tests.
+func newServer(t testbed.TB, end os.Signal, source repositories.Source) *Server {
 	t.Helper()
 	s := &Server{t: t, end: end, source: source}
 	dir, err := os.MkdirTemp("", "sqltest")

@@ -2,15 +2,15 @@ package sqltest_test
 
 import (
 	"net"
-	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"earshot/deploy/testbed"
 	"earshot/deploy/testbed/sqltest"
 )
 
-var servers = map[string]func(testing.TB) *sqltest.Server{"postgresql": sqltest.RunPostgres, "mariadb-server": sqltest.RunMySQL}
+var servers = map[string]func(testbed.TB) *sqltest.Server{"postgresql": sqltest.RunPostgres, "mariadb-server": sqltest.RunMySQL}
 
 func TestServerKeepsItsDataOverStopAndStart(t *testing.T) {
 	for name, run := range servers {
@@ -27,36 +27,14 @@ func TestServerKeepsItsDataOverStopAndStart(t *testing.T) {
 	}
 }
 
-func TestMissingServerSkipsUnlessServersAreRequired(t *testing.T) {
+func TestServerThatIsNotThereSaysSo(t *testing.T) {
+	t.Setenv("EARSHOT_POSTGRES_BIN", "/nowhere")
+	t.Setenv("EARSHOT_MARIADB_BIN", "/nowhere")
 	for name, run := range servers {
-		t.Setenv("EARSHOT_POSTGRES_BIN", "/nowhere")
-		t.Setenv("EARSHOT_MARIADB_BIN", "/nowhere")
 		require.Contains(t, sqltest.Missing(), name)
-		for required, fails := range map[string]bool{"": false, "1": true} {
-			t.Setenv("EARSHOT_REQUIRE_SERVERS", required)
-			got := &observed{TB: t}
-			ended := make(chan struct{})
-			go func() {
-				defer close(ended)
-				run(got)
-			}()
-			<-ended
-			require.Equal(t, fails, got.failed)
-			require.Contains(t, got.text, "apt-get install "+name)
-		}
+		require.ErrorContains(t, testbed.Run(t.Context(), t.TempDir(), func(rig *testbed.Rig) error {
+			run(rig)
+			return nil
+		}), "apt-get install "+name)
 	}
-}
-
-// observed is a test that may be skipped or fail without ours doing so.
-type observed struct {
-	testing.TB
-	failed bool
-	text   string
-}
-
-func (o *observed) Skip(args ...any) { o.text = args[0].(string); runtime.Goexit() }
-
-func (o *observed) Fatal(args ...any) {
-	o.failed, o.text = true, args[0].(string)
-	runtime.Goexit()
 }

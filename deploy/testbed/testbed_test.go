@@ -1,8 +1,11 @@
 package testbed_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
+	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"runtime"
@@ -111,4 +114,84 @@ func TestProgramThatIsGivenIsNotBuilt(t *testing.T) {
 	require.Equal(t, "/given/crashtest", testbed.Program(t, "crashtest"))
 	require.Equal(t, "/given", testbed.ProgramOf(t, t.TempDir(), ""))
 	require.Equal(t, "/a/path", testbed.ProgramOf(t, t.TempDir(), "/a/path"))
+}
+
+func TestPortsCanBeListenedOnAndAreNotThoseOfConnections(t *testing.T) {
+	ports := testbed.Ports(t, 50)
+	require.Len(t, ports, 50)
+	seen := map[int]bool{}
+	for _, port := range ports {
+		require.False(t, seen[port])
+		seen[port] = true
+		require.Less(t, port, 32768)
+	}
+	address := testbed.Address(t)
+	listener, err := net.Listen("tcp", address)
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+}
+
+// TestPortIsReservedAsLongAsItsTestRuns takes so many that some would be the same by chance.
+func TestPortIsReservedAsLongAsItsTestRuns(t *testing.T) {
+	first := testbed.Ports(t, 400)
+	for _, port := range testbed.Ports(t, 400) {
+		require.NotContains(t, first, port)
+	}
+}
+
+// echo is a server that answers every line with itself.
+func echo(t *testing.T) string {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				for lines := bufio.NewScanner(conn); lines.Scan(); {
+					fmt.Fprintln(conn, lines.Text())
+				}
+			}()
+		}
+	}()
+	return listener.Addr().String()
+}
+
+func TestProxySwallowsAReplyAndClosesTheConnection(t *testing.T) {
+	p := testbed.NewProxy(t, echo(t), 1)
+	conn, err := net.Dial("tcp", p.Addr)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	answers := bufio.NewReader(conn)
+	fmt.Fprintln(conn, "one")
+	line, err := answers.ReadString('\n')
+	require.NoError(t, err)
+	require.Equal(t, "one\n", line)
+	p.Loss.Store(1000)
+	fmt.Fprintln(conn, "two")
+	_, err = answers.ReadString('\n')
+	require.Error(t, err)
+	require.EqualValues(t, 1, p.Lost.Load())
+}
+
+// observed is a test that may be skipped or fail without ours doing so.
+type observed struct {
+	testing.TB
+	skipped, failed string // why
+}
+
+func (o *observed) Skip(args ...any)  { o.skipped = fmt.Sprint(args...) }
+func (o *observed) Fatal(args ...any) { o.failed = fmt.Sprint(args...) }
+
+func TestWhatIsMissingSkipsATestUnlessServersAreRequired(t *testing.T) {
+	optional, needed := &observed{TB: t}, &observed{TB: t}
+	t.Setenv("EARSHOT_REQUIRE_SERVERS", "")
+	testbed.Missing(optional, "no server")
+	require.Equal(t, []string{"no server", ""}, []string{optional.skipped, optional.failed})
+	t.Setenv("EARSHOT_REQUIRE_SERVERS", "1")
+	testbed.Missing(needed, "no server")
+	require.Equal(t, "no server", needed.failed)
 }
