@@ -3,13 +3,13 @@ package clients
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"flag"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -34,27 +34,9 @@ func TestClientByOapiCodegenWorksWithTheService(t *testing.T) {
 func copied(t *testing.T, name string) string {
 	t.Helper()
 	folder := t.TempDir()
-	require.NoError(t, filepath.WalkDir(name, func(file string, entry os.DirEntry, err error) error {
-		inside, outside := filepath.Rel(name, file)
-		if err = errors.Join(err, outside); err != nil {
-			return err
-		}
-		if entry.IsDir() {
-			if madeThere[entry.Name()] {
-				return filepath.SkipDir
-			}
-			return os.MkdirAll(filepath.Join(folder, inside), 0o700)
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(folder, inside), text, 0o600)
-	}))
+	require.NoError(t, os.CopyFS(folder, testbed.Sources(name)))
 	return folder
 }
-
-var madeThere = map[string]bool{"node_modules": true, "built": true, "dist": true, "__pycache__": true, ".mypy_cache": true}
 
 func prepared(folder, program string, arguments ...string) *exec.Cmd {
 	cmd := exec.Command(program, arguments...)
@@ -123,4 +105,74 @@ func desk(t *testing.T) string {
 	}))
 	t.Cleanup(server.Close)
 	return server.URL
+}
+
+// The clients are modules of their own, which go test ./... of this one does not see.
+
+func TestTheGoClientWorksWithTheService(t *testing.T) {
+	beside(t, dev(t), "go")
+}
+
+func TestToolsOfLangchaingoWorkWithTheService(t *testing.T) {
+	beside(t, dev(t), "go/langchain")
+}
+
+func TestTheGoClientNeedsTheStandardLibraryAlone(t *testing.T) {
+	require.Equal(t, "earshot/deploy/clients/go\n", run(t, "go", "go", "list", "-m", "all"))
+}
+
+// unresolved is what the go command says without a network, which is no fault of what is tested.
+var unresolved = regexp.MustCompile(`dial tcp|no such host|i/o timeout|module lookup disabled`)
+
+func beside(t *testing.T, s *service, folder string) {
+	t.Helper()
+	for _, arguments := range [][]string{{"vet", "./..."}, {"test", "-count=1", "-vet=off", "./..."}} {
+		cmd := exec.Command("go", arguments...)
+		cmd.Dir, cmd.Env = folder, append(os.Environ(), "EARSHOT_URL="+s.URL, "EARSHOT_KEY="+testbed.AdminKey)
+		out, err := cmd.CombinedOutput()
+		if err != nil && unresolved.Match(out) {
+			testbed.Missing(t, "the module proxy, from which langchaingo comes, cannot be reached")
+		}
+		require.NoError(t, err, "go %v: %s", arguments, out)
+	}
+}
+
+// python returns an interpreter that has httpx and mypy: the system's has what apt-get installs.
+func python(t *testing.T) string {
+	t.Helper()
+	for _, program := range []string{"python3", "/usr/bin/python3"} {
+		if exec.Command(program, "-c", "import httpx, mypy").Run() == nil {
+			return program
+		}
+	}
+	testbed.Missing(t, "no python3 with httpx and mypy: apt-get install python3-httpx mypy, or pip install httpx mypy")
+	return ""
+}
+
+func TestTypesOfThePythonClientAreUpToDate(t *testing.T) {
+	program, folder, s := python(t), copied(t, "python"), dev(t)
+	s.save("/openapi.json", filepath.Join(folder, "openapi.json"))
+	s.save("/asyncapi.json", filepath.Join(folder, "asyncapi.json"))
+	run(t, folder, program, "generate.py", "openapi.json", "asyncapi.json", "src/earshot")
+	for _, file := range []string{"types.py", "_sync.py"} {
+		upToDate(t, filepath.Join(folder, "src/earshot", file), filepath.Join("python/src/earshot", file))
+	}
+}
+
+func TestThePythonClientLivesAStory(t *testing.T) {
+	program, folder, s := python(t), copied(t, "python"), dev(t)
+	between, network := troubleBefore(t, s)
+	for name, value := range map[string]string{"EARSHOT_URL": s.URL, "EARSHOT_KEY": testbed.AdminKey, "DESK_URL": desk(t), "EARSHOT_TROUBLE": network, "PYTHONPATH": "src"} {
+		t.Setenv(name, value)
+	}
+	run(t, folder, program, "-W", "error", "tests/story.py")
+	streams, lost := between.came("/v1/apps/clinic-python/sessions/trouble/events")
+	require.GreaterOrEqual(t, streams, 3, "one broke off and one fell silent; on a busy machine others do")
+	require.Equal(t, 4, lost)
+}
+
+func TestThePythonClientIsTyped(t *testing.T) {
+	program, folder := python(t), copied(t, "python")
+	run(t, folder, program, "-m", "mypy", "src/earshot", "generate.py", "tests/story.py")
+	require.FileExists(t, filepath.Join(folder, "src/earshot/py.typed"))
 }

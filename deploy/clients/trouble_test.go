@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -82,7 +83,7 @@ func (s *stream) Write(text []byte) (int, error) {
 		<-s.request.Context().Done() // until the client has had enough
 		panic(http.ErrAbortHandler)
 	}
-	for piece := range pieces(text) {
+	for piece := range slices.Chunk(text, 7) { // none of which ends where a line or a letter does
 		if _, err := s.ResponseWriter.Write(piece); err != nil {
 			return 0, err
 		}
@@ -94,17 +95,4 @@ func (s *stream) Write(text []byte) (int, error) {
 		panic(http.ErrAbortHandler)
 	}
 	return len(text), nil
-}
-
-// pieces are those of a text, none of which ends where a line or a letter does.
-func pieces(text []byte) func(func([]byte) bool) {
-	return func(yield func([]byte) bool) {
-		for len(text) > 0 {
-			n := min(7, len(text))
-			if !yield(text[:n]) {
-				return
-			}
-			text = text[n:]
-		}
-	}
 }

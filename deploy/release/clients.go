@@ -10,8 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
+
+	"earshot/deploy/testbed"
 )
 
 // modulePath is that of the client for Go where no other is asked for: none that the go command finds.
@@ -29,7 +30,6 @@ var versioned = map[string]*regexp.Regexp{
 var (
 	releaseVersion = regexp.MustCompile(`^\d+\.\d+\.\d+$`)
 	published      = regexp.MustCompile(`^[a-z0-9.-]+\.[a-z]+(/[A-Za-z0-9._~-]+)+$`)
-	madeThere      = []string{"node_modules", "built", "dist", "__pycache__", ".mypy_cache"}
 )
 
 // packages writes what is published of the clients, all of one version, into a folder: a package of npm, a wheel, and a
@@ -51,7 +51,7 @@ func packages(ctx context.Context, to, version, modpath string) error {
 	}
 	defer os.RemoveAll(work)
 	for _, client := range []string{"typescript", "python", "go"} {
-		if err := copied(filepath.Join("deploy/clients", client), filepath.Join(work, client)); err != nil {
+		if err := os.CopyFS(filepath.Join(work, client), testbed.Sources(filepath.Join("deploy/clients", client))); err != nil {
 			return err
 		}
 	}
@@ -71,7 +71,7 @@ func packages(ctx context.Context, to, version, modpath string) error {
 		return rewritten(file, func(text string) string { return strings.ReplaceAll(text, modulePath, cmp.Or(modpath, modulePath)) })
 	})
 	if err == nil {
-		err = copied(module, filepath.Join(to, "go"))
+		err = said(ctx, module, "cp", "-R", ".", filepath.Join(to, "go"))
 	}
 	return errors.Join(err,
 		said(ctx, filepath.Join(work, "typescript"), "npm", "ci", "--silent", "--ignore-scripts"),
@@ -104,26 +104,4 @@ func rewritten(file string, change func(string) string) error {
 		return err
 	}
 	return os.WriteFile(file, []byte(change(string(text))), 0o644)
-}
-
-func copied(from, to string) error {
-	return filepath.WalkDir(from, func(file string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		inside, err := filepath.Rel(from, file)
-		switch {
-		case err != nil:
-			return err
-		case entry.IsDir() && slices.Contains(madeThere, entry.Name()):
-			return filepath.SkipDir
-		case entry.IsDir():
-			return os.MkdirAll(filepath.Join(to, inside), 0o755)
-		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return err
-		}
-		return os.WriteFile(filepath.Join(to, inside), text, 0o644)
-	})
 }

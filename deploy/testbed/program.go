@@ -1,9 +1,11 @@
 package testbed
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -55,6 +57,19 @@ func Program(t TB, tags ...string) string {
 		return given
 	}
 	return Built(t, "earshot/cmd/earshot", "-tags", tag)
+}
+
+// Sources is a folder without what programs of other languages have made in it, for [os.CopyFS].
+func Sources(folder string) fs.FS { return sources{os.DirFS(folder)} }
+
+type sources struct{ fs.FS }
+
+// ReadDir implements [fs.ReadDirFS].
+func (s sources) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(s.FS, name)
+	return slices.DeleteFunc(entries, func(entry fs.DirEntry) bool {
+		return slices.Contains([]string{"node_modules", "built", "dist", "__pycache__", ".mypy_cache"}, entry.Name())
+	}), err
 }
 
 // ProgramOf returns the path of the earshot of a commit, which is built below a folder; of this source if the commit
