@@ -151,18 +151,12 @@ func (c *Client) send(ctx context.Context, r call, answer any) error {
 	}
 	var text []byte
 	var failed error
-	renewed := false
 	failed = c.retry(ctx, c.again, r.repeatable, func() error {
 		if unanswered := new(lost); r.unheard != nil && errors.As(failed, &unanswered) {
 			*r.unheard = true
 		}
 		var response *http.Response
-		response, failed = c.open(ctx, r, body)
-		if c.tokens.refused(failed) && !renewed {
-			renewed = true
-			response, failed = c.open(ctx, r, body)
-		}
-		if failed != nil {
+		if response, failed = c.open(ctx, r, body); failed != nil {
 			return failed
 		}
 		defer response.Body.Close()
@@ -197,8 +191,17 @@ func ask[T any](ctx context.Context, c *Client, r call) (T, error) {
 	return answer, err
 }
 
-// open sends one request and returns an answer below 300, whose body the caller closes.
+// open sends a request, and again with another token if its own is refused. It returns an answer below 300, whose body
+// the caller closes.
 func (c *Client) open(ctx context.Context, r call, body []byte) (*http.Response, error) {
+	response, err := c.openOnce(ctx, r, body)
+	if c.tokens.refused(err) {
+		return c.openOnce(ctx, r, body)
+	}
+	return response, err
+}
+
+func (c *Client) openOnce(ctx context.Context, r call, body []byte) (*http.Response, error) {
 	target := c.base.JoinPath("v1").String() + "/" + r.path
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()

@@ -46,8 +46,7 @@ func TestAYesWhoseAnswerWasLostIsNoConflict(t *testing.T) {
 	}})
 	must(t, err)
 	fire := func(name string) earshot.Match {
-		match := got(app.Fire(t.Context(), earshot.Direct{Name: name}))(t)
-		return match
+		return got(app.Fire(t.Context(), earshot.Direct{Name: name}))(t)
 	}
 	through := client.App("go-yes")
 	pay, wave, question := fire("pay"), fire("wave"), fire("ask")
@@ -63,8 +62,7 @@ func TestAYesWhoseAnswerWasLostIsNoConflict(t *testing.T) {
 	equal(t, 3, lost.Load())
 	_, err = through.Deny(t.Context(), pay.TriggerID)
 	equal(t, true, errors.Is(err, earshot.ErrConflict))
-	answered := got(app.Trigger(t.Context(), question.TriggerID))(t)
-	equal(t, "yes", answered.Call.Text())
+	equal(t, "yes", got(app.Trigger(t.Context(), question.TriggerID))(t).Call.Text())
 }
 
 func TestWhatMayHaveArrivedIsNotRepeatedWhereThatDoesHarm(t *testing.T) {
@@ -164,8 +162,7 @@ func TestWhatIsReadCanBeSentBack(t *testing.T) {
 	second := got(app.PutRepository(t.Context(), first))(t)
 	second.Updated = first.Updated
 	equal(t, text(t, first), text(t, second))
-	third := got(app.Repository(t.Context(), "r"))(t)
-	equal(t, text(t, first.Tools), text(t, third.Tools))
+	equal(t, text(t, first.Tools), text(t, got(app.Repository(t.Context(), "r"))(t).Tools))
 	_, err = app.PutRepository(t.Context(), earshot.Repository{RepositoryID: "empty", Tools: []earshot.Tool{}})
 	must(t, err)
 	must(t, app.DeleteTool(t.Context(), "r", "list"))
@@ -190,6 +187,5 @@ func TestWhatHasNoMethodIsReachedByDo(t *testing.T) {
 
 func text(t *testing.T, value any) string {
 	t.Helper()
-	raw := got(json.Marshal(value))(t)
-	return string(raw)
+	return string(got(json.Marshal(value))(t))
 }

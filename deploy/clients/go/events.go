@@ -14,12 +14,9 @@ import (
 
 // Event is one event of a session or an app.
 type Event struct {
-	// ID goes on behind this event when it is given to Events. Events about the connection have none.
-	ID string
-	// Kind is the first two words of the subject, as tool.trigger, tool.result, tool.rejected or chat.message.
-	Kind string
-	// Data is the payload: /asyncapi.json describes each.
-	Data json.RawMessage
+	ID   string          // for Events, to continue after this event; empty for events about the connection
+	Kind string          // the first two words of the subject, as tool.trigger, tool.result, tool.rejected or chat.message
+	Data json.RawMessage // the payload: /asyncapi.json describes each
 }
 
 // Payload is what the events of triggers have in common. Fields that an event does not have are zero.
@@ -66,12 +63,9 @@ func (e Event) Payload() (Payload, error) {
 	return payload, err
 }
 
-// Events follows the events from now on, or those behind the event of an id; "0" is from the first that is kept. A
-// connection that ends is made again and goes on where it ended. It ends with the context, with the token of a
-// session, and with a problem that waiting does not mend, which is the last that it yields.
-//
-// The connection is made as the loop begins: who must not miss what is sent after a certain time
-// takes Follow.
+// Events follows the events from now on, or those after an event by its id; "0" is from the first that is kept. A lost
+// connection is made again without a gap. It ends with the context, with the token of a session, or by yielding an error
+// that a retry does not fix. It connects when the loop begins: use Follow to miss nothing from an earlier moment.
 func (s *scope) Events(ctx context.Context, after string) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		followed, err := s.Follow(ctx, after)
@@ -124,14 +118,10 @@ const silence = 45 * time.Second
 
 // connect makes the connection, repeatedly; without end if times is negative.
 func (f *Followed) connect(times int) error {
-	client, renewed := f.scope.client, false
+	client := f.scope.client
 	return client.retry(f.ctx, times, true, func() error {
 		open := get(f.scope.path+"/events").with("Last-Event-ID", f.after).with("Accept", "text/event-stream")
 		response, err := client.open(f.ctx, open, nil)
-		if client.tokens.refused(err) && !renewed {
-			renewed = true
-			response, err = client.open(f.ctx, open, nil)
-		}
 		if err != nil {
 			return err
 		}

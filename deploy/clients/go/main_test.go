@@ -35,8 +35,7 @@ func service(t *testing.T) *earshot.Client {
 	if os.Getenv("EARSHOT_URL") == "" {
 		t.Skip("EARSHOT_URL names no service: EARSHOT_URL=http://127.0.0.1:8080 go test ./... beside an earshot dev")
 	}
-	client := got(earshot.FromEnvironment())(t)
-	return client
+	return got(earshot.FromEnvironment())(t)
 }
 
 func clinic(t *testing.T, through *earshot.Client, id string) *earshot.App {
@@ -70,8 +69,7 @@ func losing(t *testing.T, lose func(*http.Request) bool) (*earshot.Client, *atom
 	}
 	server := httptest.NewServer(proxy)
 	t.Cleanup(server.Close)
-	client := got(earshot.New(server.URL, earshot.WithKey(os.Getenv("EARSHOT_KEY")), earshot.WithHTTPClient(server.Client())))(t)
-	return client, &seen
+	return got(earshot.New(server.URL, earshot.WithKey(os.Getenv("EARSHOT_KEY")), earshot.WithHTTPClient(server.Client())))(t), &seen
 }
 
 func must(t *testing.T, err error) {
@@ -119,21 +117,29 @@ var without = map[string][]string{
 // beyond are fields of the client that belong to a type beside it.
 var beyond = map[string][]string{"Parameter": {"name", "requiredInBody"}, "ToolboxParameter": {"parameter", "ignore", "value"}}
 
-func TestTheFieldsAreThoseOfTheService(t *testing.T) {
+type schema struct {
+	Properties map[string]json.RawMessage `json:"properties"`
+	Enum       []string                   `json:"enum"`
+}
+
+// schemasOf reads the schemas of the service.
+func schemasOf(t *testing.T) map[string]schema {
+	t.Helper()
 	service(t)
 	response := got(http.Get(os.Getenv("EARSHOT_URL") + "/openapi.json"))(t)
 	defer response.Body.Close()
 	var document struct {
-		Components struct {
-			Schemas map[string]struct {
-				Properties map[string]json.RawMessage `json:"properties"`
-			} `json:"schemas"`
-		} `json:"components"`
+		Components struct{ Schemas map[string]schema }
 	}
 	must(t, json.NewDecoder(response.Body).Decode(&document))
+	return document.Components.Schemas
+}
+
+func TestTheFieldsAreThoseOfTheService(t *testing.T) {
+	schemas := schemasOf(t)
 	for name, value := range types {
 		here := fieldsOf(reflect.TypeOf(value))
-		there := document.Components.Schemas[name].Properties
+		there := schemas[name].Properties
 		for field := range there {
 			if !slices.Contains(here, field) && !slices.Contains(without[name], field) {
 				t.Errorf("%T has no field %q, as the service's %s has", value, field, name)
@@ -211,29 +217,17 @@ func TestAUserAsksForAnAppointment(t *testing.T) {
 		}
 	}
 	equal(t, "Friday", fired.Day)
-	record := got(app.Trigger(t.Context(), given.Matches[0].TriggerID))(t)
-	equal(t, "delivered", record.State)
+	equal(t, "delivered", got(app.Trigger(t.Context(), given.Matches[0].TriggerID))(t).State)
 }
 
 func TestTheCodesAreThoseOfTheService(t *testing.T) {
-	service(t)
-	response := got(http.Get(os.Getenv("EARSHOT_URL") + "/openapi.json"))(t)
-	defer response.Body.Close()
-	var document struct {
-		Components struct {
-			Schemas struct {
-				ProblemCode struct{ Enum []string }
-			}
-		}
-	}
-	must(t, json.NewDecoder(response.Body).Decode(&document))
+	there := schemasOf(t)["ProblemCode"].Enum
 	source := got(os.ReadFile("codes.go"))(t)
 	var here []string
 	for _, code := range regexp.MustCompile(`Code = "(\w+)"`).FindAllStringSubmatch(string(source), -1) {
 		here = append(here, code[1])
 	}
 	slices.Sort(here)
-	there := document.Components.Schemas.ProblemCode.Enum
 	slices.Sort(there)
 	equal(t, strings.Join(there, " "), strings.Join(here, " "))
 }

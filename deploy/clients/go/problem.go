@@ -16,20 +16,13 @@ import (
 
 // What kinds of problems there are, for errors.Is.
 var (
-	// ErrInvalid: the request is at fault, and Problem.Errors says where (400, 422).
-	ErrInvalid = errors.New("earshot: the request is at fault")
-	// ErrUnauthorized: there is no key, one that is not good, or a user who is not verified (401).
-	ErrUnauthorized = errors.New("earshot: unauthorized")
-	// ErrForbidden: the key may not do this (403).
-	ErrForbidden = errors.New("earshot: forbidden")
-	// ErrNotFound: it is not there, or not any more; a tool is not in scope (404).
-	ErrNotFound = errors.New("earshot: not found")
-	// ErrConflict: it ended already, or the id stands for something else (409, 412).
-	ErrConflict = errors.New("earshot: conflict")
-	// ErrTooLarge: the body is too large (413).
-	ErrTooLarge = errors.New("earshot: too large")
-	// ErrUnavailable: it can be tried again, later (429, 502, 503, 504).
-	ErrUnavailable = errors.New("earshot: unavailable")
+	ErrInvalid      = errors.New("earshot: the request is at fault") // 400, 422: Problem.Errors says where
+	ErrUnauthorized = errors.New("earshot: unauthorized")            // 401: no valid key, or the user is not verified
+	ErrForbidden    = errors.New("earshot: forbidden")               // 403: the key may not do this
+	ErrNotFound     = errors.New("earshot: not found")               // 404: it does not exist, or the tool is not in scope
+	ErrConflict     = errors.New("earshot: conflict")                // 409, 412: it has ended, or the id is in use for something else
+	ErrTooLarge     = errors.New("earshot: too large")               // 413: the body is too large
+	ErrUnavailable  = errors.New("earshot: unavailable")             // 429, 502, 503, 504: try again later
 )
 
 var kinds = map[int]error{
@@ -39,35 +32,25 @@ var kinds = map[int]error{
 
 // Problem is what the service says of a request that it refuses (RFC 9457).
 type Problem struct {
-	Type   string `json:"type"`
-	Title  string `json:"title"`
-	Status int    `json:"status"`
-	// Detail says what is wrong this time, and the way out.
-	Detail string `json:"detail"`
-	// Code is what is wrong, as CodeTriggerEnded; empty where somebody in between has answered.
-	Code Code `json:"code"`
-	// State is that of the trigger, with CodeTriggerEnded and CodeTriggerOwes.
-	State string `json:"state,omitempty"`
-	// Limit names the limit that is reached, with CodeRateLimited and CodeLimitReached.
-	Limit string `json:"limit,omitempty"`
-	// Errors are all faults of the body, at most 100.
-	Errors []Fault `json:"errors,omitempty"`
-	// MessageID is that of a message which is kept undecided: sent again under it, it is decided.
-	MessageID string `json:"messageId,omitempty"`
-	// Matches are what a message has set off which was to be withdrawn as a draft.
-	Matches []Match `json:"matches,omitempty"`
-	// Triggers is the earlier name of Matches, the same.
-	Triggers []Match `json:"triggers,omitempty"`
-	// RetryAfter is how long the service wants to be left alone; 0 where it does not say.
-	RetryAfter time.Duration `json:"-"`
+	Type       string        `json:"type"`
+	Title      string        `json:"title"`
+	Status     int           `json:"status"`
+	Detail     string        `json:"detail"`              // what is wrong this time, and the way out
+	Code       Code          `json:"code"`                // as CodeTriggerEnded; empty if the service did not answer itself
+	State      string        `json:"state,omitempty"`     // of the trigger, with CodeTriggerEnded and CodeTriggerOwes
+	Limit      string        `json:"limit,omitempty"`     // that is reached, with CodeRateLimited and CodeLimitReached
+	Errors     []Fault       `json:"errors,omitempty"`    // all faults of the body, at most 100
+	MessageID  string        `json:"messageId,omitempty"` // of a message that is stored undecided: sent again, it is decided
+	Matches    []Match       `json:"matches,omitempty"`   // what a decided message fired that was to be withdrawn as a draft
+	Triggers   []Match       `json:"triggers,omitempty"`  // the earlier name of Matches
+	RetryAfter time.Duration `json:"-"`                   // when to try again; 0 if the service does not say
 }
 
 // Fault is what is wrong in one place of a body.
 type Fault struct {
 	Pointer string `json:"pointer"` // RFC 6901; empty for the body as a whole
 	Detail  string `json:"detail"`
-	// Code is what is wrong there, as unknown_field, missing or not_allowed.
-	Code string `json:"code"`
+	Code    string `json:"code"` // as unknown_field, missing or not_allowed
 	// Allowed are the names or values that are taken there, and Suggestion the nearest of them.
 	Allowed    []string `json:"allowed,omitempty"`
 	Suggestion string   `json:"suggestion,omitempty"`

@@ -85,16 +85,11 @@ func (s *scope) Fire(ctx context.Context, direct Direct) (Match, error) {
 
 // Search says which triggers are looked for; the zero value is all of them.
 type Search struct {
-	// State is one of pending, delivered, failed, confirming, cancelled and duplicate.
-	State string
-	// Name is that of a tool.
-	Name string
-	// Since and Until bound when they fired.
-	Since, Until time.Time
-	// Oldest lists the oldest first; else the newest are.
-	Oldest bool
-	// PageSize is how many are asked for at once; 0 leaves it to the service.
-	PageSize int
+	State        string    // pending, delivered, failed, confirming, cancelled or duplicate
+	Name         string    // of the tool
+	Since, Until time.Time // when they fired
+	Oldest       bool      // the oldest first, not the newest
+	PageSize     int       // of each request; 0: the service's
 }
 
 // Triggers lists records of triggers.
@@ -132,8 +127,7 @@ type Direct struct {
 	RepositoryID string `json:"repositoryId,omitempty"` // the repository; the one in scope where it is missing
 	TriggerID    string `json:"triggerId,omitempty"`    // idempotency key. The service makes one where it is missing
 	Name         string `json:"name"`                   // the tool: 1 to 64 of A-Z a-z 0-9 _ -
-	// Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every
-	// event of the trigger, laid over that of the session.
+	// Data of your own, at most 2048 bytes of JSON; it is also in the events of the trigger, merged over the session's.
 	Metadata map[string]any `json:"metadata,omitempty"`
 	Source   string         `json:"source"` // who fires it
 	// Values of its parameters, taken strictly: "5" is no number, and a name that the tool lacks is a fault.

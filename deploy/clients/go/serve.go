@@ -10,17 +10,16 @@ import (
 // as JSON; its error is told as the reason why it was not done.
 type Handler func(ctx context.Context, values Values, trigger Payload) (any, error)
 
-const atOnce = 16
-
-// toTell is the time in which the result of a handler is told, though the program is to end.
-const toTell = 30 * time.Second
+const (
+	atOnce = 16
+	toTell = 30 * time.Second // for the result of a handler after the context has ended
+)
 
 // Serve answers the triggers of tools that have an answer in the place of a URL, by the names of the tools, until the
 // context ends: what the handlers return is their result. It returns the error that ended it, the context's included.
 // after is the id of the event behind which it begins; empty is now.
 //
-// Delivery is at least once, as that of all events; the first answer to a trigger holds. Programs
-// that serve the same tool side by side all get its triggers.
+// Delivery is at least once, and all programs that serve a tool get its triggers; the first answer to a trigger holds.
 func (s *scope) Serve(ctx context.Context, after string, handlers map[string]Handler) error {
 	followed, err := s.Follow(ctx, after)
 	if err != nil {

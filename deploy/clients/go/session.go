@@ -138,9 +138,6 @@ func (s *Session) Export(ctx context.Context, to io.Writer) error {
 
 func (c *Client) export(ctx context.Context, path string, to io.Writer) error {
 	response, err := c.open(ctx, get(path), nil)
-	if c.tokens.refused(err) {
-		response, err = c.open(ctx, get(path), nil)
-	}
 	if err != nil {
 		return err
 	}

@@ -24,10 +24,8 @@ func TestAConversation(t *testing.T) {
 	known := got(session.Put(t.Context(), earshot.SessionDefinition{Language: "en", ExpiresIn: earshot.Duration(2 * time.Hour), Metadata: map[string]any{"channel": "desk"}}))(t)
 	equal(t, "en", known.Language)
 
-	draft := got(session.Draft(t.Context(), earshot.Message{MessageID: "m1", Text: "I want an appointment on Friday"}))(t)
-	equal(t, "draft", draft.Matches[0].State)
-	decided := got(session.Commit(t.Context(), "m1"))(t)
-	equal(t, "delivered", decided.Matches[0].State)
+	equal(t, "draft", got(session.Draft(t.Context(), earshot.Message{MessageID: "m1", Text: "I want an appointment on Friday"}))(t).Matches[0].State)
+	equal(t, "delivered", got(session.Commit(t.Context(), "m1"))(t).Matches[0].State)
 	equal(t, true, errors.Is(session.Withdraw(t.Context(), "m1"), earshot.ErrConflict))
 	_, err = session.Draft(t.Context(), earshot.Message{MessageID: "m2", Text: "I want"})
 	must(t, err)
@@ -35,8 +33,7 @@ func TestAConversation(t *testing.T) {
 
 	dry := got(session.Post(t.Context(), earshot.Message{Text: "I want an appointment on Monday"}, earshot.DryRun(), earshot.Explain()))(t)
 	equal(t, true, strings.Contains(string(dry.Explain), `"stage"`))
-	asked := got(session.Say(t.Context(), "I want an appointment"))(t)
-	equal(t, "day", asked.Rejected[0].Missing[0])
+	equal(t, "day", got(session.Say(t.Context(), "I want an appointment"))(t).Rejected[0].Missing[0])
 	known = got(session.Get(t.Context()))(t)
 	equal(t, "book", known.Open[0].Name)
 
@@ -49,8 +46,7 @@ func TestAConversation(t *testing.T) {
 	equal(t, "user: I want an appointment on Friday|user: I want an appointment|agent: For which day?", strings.Join(said, "|"))
 	entry := got(session.Message(t.Context(), sent))(t)
 	equal(t, "agent", entry.Actor)
-	why := got(session.Explain(t.Context(), "m1"))(t)
-	equal(t, true, strings.Contains(string(why), `"verdict":"fired"`))
+	equal(t, true, strings.Contains(string(got(session.Explain(t.Context(), "m1"))(t)), `"verdict":"fired"`))
 	var kept bytes.Buffer
 	must(t, session.Export(t.Context(), &kept))
 	equal(t, true, strings.Contains(kept.String(), "For which day?"))
@@ -88,8 +84,7 @@ func TestAFrontEndHasATokenOfItsSession(t *testing.T) {
 	app := clinic(t, service(t), "go-token")
 	token := got(app.Session("s1").Token(t.Context(), time.Minute))(t)
 	front := got(earshot.New(os.Getenv("EARSHOT_URL"), earshot.WithKey(token.Token)))(t)
-	answer := got(front.App("go-token").Session("s1").Say(t.Context(), "I want an appointment on Friday"))(t)
-	equal(t, "Friday", answer.Matches[0].Values["day"].(string))
+	equal(t, "Friday", got(front.App("go-token").Session("s1").Say(t.Context(), "I want an appointment on Friday"))(t).Matches[0].Values["day"].(string))
 	_, err := front.App("go-token").Session("s2").Say(t.Context(), "I want an appointment on Friday")
 	equal(t, true, errors.Is(err, earshot.ErrForbidden))
 	var heard []string
@@ -108,13 +103,11 @@ func TestAnAppIsLookedAtAndChanged(t *testing.T) {
 	equal(t, "Clinic true", changed.Name+" "+map[bool]string{true: "true"}[changed.Settings.ChatModeEnabled])
 	made := got(app.MakeKey(t.Context(), earshot.KeyRequest{Name: "back-end", Scopes: []string{"messages"}, ExpiresIn: earshot.Duration(time.Hour)}))(t)
 	through := got(earshot.New(os.Getenv("EARSHOT_URL"), earshot.WithKey(made.Key)))(t)
-	who := got(through.WhoAmI(t.Context()))(t)
-	equal(t, made.KeyID, who.KeyID)
+	equal(t, made.KeyID, got(through.WhoAmI(t.Context()))(t).KeyID)
 	_, err := through.App("go-app").Get(t.Context())
 	equal(t, true, errors.Is(err, earshot.ErrForbidden))
 	must(t, app.RevokeKey(t.Context(), made.KeyID))
-	found := got(app.FindTools(t.Context(), "an appointment", 1))(t)
-	equal(t, "book", found[0].Name)
+	equal(t, "book", got(app.FindTools(t.Context(), "an appointment", 1))(t)[0].Name)
 	var ids []string
 	for one, err := range service(t).Apps(t.Context()) {
 		must(t, err)
@@ -145,8 +138,7 @@ func TestEventsGoOnWhereTheConnectionEnded(t *testing.T) {
 	defer followed.Close()
 	var fired []string
 	for i := range 3 {
-		match := got(app.Session("s1").Fire(t.Context(), earshot.Direct{Name: "book", Values: earshot.Values{"day": "Friday"}}))(t)
-		fired = append(fired, match.TriggerID)
+		fired = append(fired, got(app.Session("s1").Fire(t.Context(), earshot.Direct{Name: "book", Values: earshot.Values{"day": "Friday"}}))(t).TriggerID)
 		if i == 1 {
 			(*cut.Load())() // after the second nobody hears anything
 		}

@@ -1,38 +1,27 @@
 package earshot
 
-import (
-	"time"
-)
+import "time"
 
 // SessionDefinition is what is known of a conversation in advance. It takes the place of what was put before.
 type SessionDefinition struct {
 	AppID     string `json:"appId,omitempty"`     // as in the path
 	SessionID string `json:"sessionId,omitempty"` // as in the path
-	// How long the session lives from its beginning, used or not, as 2h; at most a year. Without it
-	// the session lives for as long as it is used.
-	ExpiresIn Duration `json:"expiresIn,omitzero"`
-	// What its user speaks (BCP 47, as de or de-AT). That of the app where it is missing.
-	Language string `json:"language,omitempty"`
-	// Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every
-	// event of the session.
-	Metadata map[string]any `json:"metadata,omitempty"`
-	// Repositories of the app with options.template: each is copied into the session, once.
-	Repositories []string `json:"repositories,omitempty"`
-	// Where its user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the app
-	// where it is missing.
-	TimeZone string `json:"timeZone,omitempty"`
-	// Whom the session is of, for lists, exports and erasures: 1 to 128 printable characters. Where it
-	// is missing, the session keeps the user that it has; another user is refused with 409.
+	// How long the session lives from its beginning, as 2h; at most a year. Without it the session lives while it is used.
+	ExpiresIn    Duration       `json:"expiresIn,omitzero"`
+	Language     string         `json:"language,omitempty"`     // of its user (BCP 47, as de or de-AT); default: the app's
+	Metadata     map[string]any `json:"metadata,omitempty"`     // data of your own, at most 2048 bytes of JSON; also in its events
+	Repositories []string       `json:"repositories,omitempty"` // of the app with options.template: each is copied into the session, once
+	TimeZone     string         `json:"timeZone,omitempty"`     // of its user, as Europe/Berlin; default: the app's
+	// Who its user is, for lists, exports and erasures: 1 to 128 printable characters. Another user is refused with 409.
 	User string `json:"user,omitempty"`
 }
 
 // SessionState is a conversation.
 type SessionState struct {
-	AppID     string    `json:"appId"`
-	SessionID string    `json:"sessionId"`
-	Created   time.Time `json:"created,omitzero"` // when it was used or put for the first time
-	// When it ends, where expiresIn was put; else it lives for as long as it is used.
-	ExpiresAt    time.Time      `json:"expiresAt,omitzero"`
+	AppID        string         `json:"appId"`
+	SessionID    string         `json:"sessionId"`
+	Created      time.Time      `json:"created,omitzero"`       // when it was used or put for the first time
+	ExpiresAt    time.Time      `json:"expiresAt,omitzero"`     // when it ends, if expiresIn was put
 	ExpiresIn    Duration       `json:"expiresIn,omitzero"`     // how long it lives from its beginning, where that was put
 	Language     string         `json:"language,omitempty"`     // what its user speaks (BCP 47), where that was put
 	LastActive   time.Time      `json:"lastActive,omitzero"`    // when it was used last; of a list by activity
@@ -46,8 +35,8 @@ type SessionState struct {
 	User         string         `json:"user,omitempty"`         // whom the session is of, where that was said
 }
 
-// OpenCall is what waits in a session: a call that lacks values (one that messages have begun may be completed by the next
-// message for ten minutes; one of an agent has a task), or a trigger.
+// OpenCall is what waits in a session: a trigger, or a call without all values. The next message may complete a call of a
+// message within ten minutes; a call of an agent has a task.
 type OpenCall struct {
 	TriggerID string `json:"triggerId,omitempty"` // of an agent's call the task; missing of a call that messages have begun
 	// asking: for values; confirming; settling: it can be taken back; pending: for an answer.
@@ -66,25 +55,17 @@ type OpenCall struct {
 // Message is a chat message.
 type Message struct {
 	// Idempotency key: 1 to 128 printable characters without spaces. The service makes one where it is missing.
-	MessageID string `json:"messageId,omitempty"`
-	Actor     string `json:"actor"` // what an agent says is kept in the history and matched against nothing
-	// What the message is in (BCP 47, as de or de-AT). That of the session, else of the app, where it is missing.
-	Language string `json:"language,omitempty"`
-	// Anything of your own, at most 2048 bytes as compact JSON: it is kept, returned, and in every
-	// event of the message, laid over that of the session.
-	Metadata map[string]any `json:"metadata,omitempty"`
-	Text     string         `json:"text"` // what was said: not empty, at most 65536 bytes of UTF-8
-	// Where the user is, as Europe/Berlin: it decides what tomorrow is, and noon. That of the session,
-	// else of the app, where it is missing.
-	TimeZone string `json:"timeZone,omitempty"`
-	// Whom the session is of: 1 to 128 printable characters. The first message that names somebody says
-	// so for the session; another user is refused with 409. Not with a session's token, nor with DryRun.
-	User string `json:"user,omitempty"`
-	// With DryRun alone: what was said before, in the place of what the session has, oldest first; at
-	// most 200. What the messages came to counts as it would have.
-	History []Earlier `json:"history,omitempty"`
-	// With DryRun alone: the time of the message. That of the service's clock where it is zero.
-	Now time.Time `json:"now,omitzero"`
+	MessageID string         `json:"messageId,omitempty"`
+	Actor     string         `json:"actor"`              // what an agent says is kept in the history and matched against nothing
+	Language  string         `json:"language,omitempty"` // BCP 47, as de or de-AT; default: the session's
+	Metadata  map[string]any `json:"metadata,omitempty"` // data of your own, at most 2048 bytes of JSON; also in its events
+	Text      string         `json:"text"`               // what was said: not empty, at most 65536 bytes of UTF-8
+	TimeZone  string         `json:"timeZone,omitempty"` // of the user, as Europe/Berlin; default: the session's
+	// Who the user of the session is: 1 to 128 printable characters, from the first message that has one. Another user is
+	// refused with 409. Not with a session's token, nor with DryRun.
+	User    string    `json:"user,omitempty"`
+	History []Earlier `json:"history,omitempty"` // with DryRun alone: at most 200 earlier messages instead of the session's, oldest first
+	Now     time.Time `json:"now,omitzero"`      // with DryRun alone: the time of the message; default: now
 }
 
 // Earlier is a message of a history that a dry run is told.
@@ -103,18 +84,16 @@ type Key struct {
 	Key       string    `json:"key"`                // the key itself, shown this once. A credential
 	KeyID     string    `json:"keyId"`              // names the key in lists; it is no credential
 	LastUsed  time.Time `json:"lastUsed,omitzero"`  // when it was last used, exact to a minute; missing where it never was
-	// The key that asked for it, and with which it ends; missing where it was the admin.
-	MadeBy string   `json:"madeBy,omitempty"`
-	Scopes []string `json:"scopes"` // what the key is good for
+	MadeBy    string    `json:"madeBy,omitempty"`   // the key that made it, and with which it ends; empty for the admin
+	Scopes    []string  `json:"scopes"`             // what the key may do
 }
 
 // KeyRequest is a key of an app.
 type KeyRequest struct {
-	Name string `json:"name,omitempty"` // what it is for, for those who list keys
-	// How long it is to be good, as 720h; at most ten years. Without it the key is good until it is revoked.
-	ExpiresIn Duration `json:"expiresIn,omitzero"`
-	// tools: repositories; messages: messages, sessions, session tokens and events; triggers: direct
-	// triggers, records, retries and events; app: the app and its keys.
+	Name      string   `json:"name,omitempty"`     // what it is for, for those who list keys
+	ExpiresIn Duration `json:"expiresIn,omitzero"` // as 720h, at most ten years; without it the key is valid until it is revoked
+	// tools: repositories; messages: messages, sessions, their tokens and events; triggers: direct triggers, records, retries
+	// and events; app: the app and its keys.
 	Scopes []string `json:"scopes"`
 }
 
