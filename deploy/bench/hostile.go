@@ -243,7 +243,6 @@ func (s *siege) ask(ctx context.Context, method, path, token, body string, heade
 	return strconv.Itoa(response.StatusCode)
 }
 
-// tally counts answers by kind of client.
 type tally map[string]map[string]int
 
 func (t tally) add(kind, came string, times int) {

@@ -85,7 +85,6 @@ func (p *promise) handler() http.Handler {
 	return e
 }
 
-// promiseBody is a message as it is stored.
 type promiseBody struct {
 	Actor string `json:"actor"`
 	Text  string `json:"text"`
@@ -327,7 +326,6 @@ func newFloor(ctx context.Context, r role) (f *floor, end func(), err error) {
 	return f, func() { conn.Close(); _ = f.redis.Close() }, nil
 }
 
-// handler has the routes that the load is sent to.
 func (f *floor) handler() http.Handler {
 	e := echo.New()
 	e.PUT("/v1/apps/:app", func(c echo.Context) error { return c.NoContent(http.StatusOK) })
@@ -476,7 +474,6 @@ redis.call('LTRIM', KEYS[2], 0, 999)
 return 1
 `)
 
-// floorMatch is what an answer has of a trigger.
 type floorMatch struct {
 	TriggerID string          `json:"triggerId"`
 	Name      string          `json:"name"`

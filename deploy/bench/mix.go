@@ -73,7 +73,6 @@ func (m *mix) rpc(ctx context.Context, session, method, name, params, meta strin
 	return m.client.send(ctx, http.MethodPost, session+"/mcp", rawJSON(body), nil, headers...)
 }
 
-// rawJSON is JSON as it is.
 type rawJSON string
 
 // MarshalJSON implements json.Marshaler.

@@ -79,7 +79,6 @@ func inGo(t *testing.T) map[string][]string {
 	return found
 }
 
-// methods finds the classes of a file, and in each the methods.
 func methods(t *testing.T, file string, class, method *regexp.Regexp, of map[string][]string, found map[string][]string) {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -46,7 +46,6 @@ func TestConversationsComeOutAsPeopleExpect(t *testing.T) {
 	require.GreaterOrEqual(t, float64(all.Right), leastRight*sum, "messages that come out right")
 }
 
-// held is the report on the conversations of a file.
 func held(t *testing.T, name string, by *chain.Chain) *trial.Report {
 	set, err := files.Read([]string{name}, files.Options{Tests: true, AppID: "people"})
 	require.NoError(t, err)

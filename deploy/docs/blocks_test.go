@@ -39,7 +39,6 @@ type block struct {
 
 var opening = regexp.MustCompile("^```(\\w*) ?(?:(\\w+)(?:: (.*))?)?$")
 
-// blocksOf reads the fenced blocks of a document.
 func blocksOf(t *testing.T, path string) []block {
 	t.Helper()
 	file, err := os.Open(path)
@@ -116,7 +115,6 @@ func differsJSON(shown, wrote string) string {
 	return ""
 }
 
-// values reads JSON values one after another.
 func values(text string) ([]any, error) {
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()

@@ -66,7 +66,6 @@ func TestEveryCommandOfTheDocumentsRuns(t *testing.T) {
 	require.LessOrEqual(t, unrun, mostUnrun, "too many commands are not run")
 }
 
-// documents are the README and all that stands beside this test.
 func documents(t *testing.T) []string {
 	chapters, err := filepath.Glob("*.md")
 	require.NoError(t, err)

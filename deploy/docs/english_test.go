@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// mostWords is what a sentence has at most.
 const mostWords = 25
 
 // private are words of our own, with those that the field has for the same.

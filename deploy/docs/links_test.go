@@ -37,7 +37,6 @@ func TestLinksLeadSomewhere(t *testing.T) {
 	}
 }
 
-// pages are the documents and the pages of the reference.
 func pages(t *testing.T) []string {
 	reference, err := filepath.Glob("reference/*.md")
 	require.NoError(t, err)

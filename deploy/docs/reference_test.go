@@ -36,7 +36,6 @@ func requirePage(t *testing.T, name, text string) {
 	require.True(t, text == string(have), "deploy/docs/reference/%s is not what the service says; write it with: go test ./deploy/docs -run Reference -update", name)
 }
 
-// cell is a text in a table of Markdown.
 func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "<", `\<`, "*", `\*`, "\n", " ").Replace(text)
 }
@@ -95,7 +94,6 @@ The admin's key may call all of them.
 	requirePage(t, "routes.md", text.String())
 }
 
-// queryOf lists the parameters of the query of an operation.
 func queryOf(document, operation map[string]any) string {
 	known := document["components"].(map[string]any)["parameters"].(map[string]any)
 	var names []string

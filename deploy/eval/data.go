@@ -16,7 +16,6 @@ type evalCase struct {
 	tools *repositories.Repository
 }
 
-// repository registers tools as a client would.
 func repository(tools any) (*repositories.Repository, error) {
 	body, err := json.Marshal(map[string]any{"tools": tools})
 	if err != nil {

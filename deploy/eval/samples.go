@@ -146,7 +146,6 @@ func (s scope) candidates(random *rand.Rand, from set) (all []matcher.Candidate)
 	return all
 }
 
-// utterance is what somebody says, and the tool that it calls for; none where that is empty.
 type utterance struct{ text, tool string }
 
 // judged makes a scope and judges texts that call for a tool in it, and texts that call for none.

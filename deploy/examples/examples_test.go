@@ -155,7 +155,6 @@ const spoken = `{"tools":[
 	{"name":"ring-the-bell","description":"Ring the bell","examples":["ring the bell"]},
 	{"name":"open-the-door","description":"Open the front door","examples":["open the front door"],"confirm":"always"}]}`
 
-// conversation is one with them.
 var conversation = []string{"turn on the light in the kitchen", "ring the bell", "turn on the light", "in the cellar", "open the front door", "yes", "good morning"}
 
 // TestAProcessorOfPipecatsFormHearsAndSpeaks runs it with the names of Pipecat in testdata: Pipecat itself is not to be had

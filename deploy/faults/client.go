@@ -206,5 +206,4 @@ func (b *books) askAgain() map[string]string {
 	return again
 }
 
-// closed reports whether the client has closed the operation's session.
 func closed(o *operation) bool { return strings.HasPrefix(o.Session, "visit") }

@@ -53,7 +53,6 @@ func behave(out http.ResponseWriter, request *http.Request, call testbed.Call) {
 	}
 }
 
-// refused reports whether what came to the webhook is told to come again.
 func refused(call testbed.Call) bool { return call.Nth == 1 && strings.HasPrefix(call.ID, "7") }
 
 func pour(out http.ResponseWriter, request *http.Request, size int, pause time.Duration) {

@@ -129,7 +129,6 @@ func TestRemoteDoesAsItsToolsSay(t *testing.T) {
 // key is sent again when the connection breaks.
 var unkept = &http.Transport{DisableKeepAlives: true}
 
-// keyed sends every request with the key of the server, as a call of that id.
 type keyed string
 
 // RoundTrip implements http.RoundTripper.

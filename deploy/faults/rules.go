@@ -55,10 +55,8 @@ var endings = map[string]string{"cancelled": "tool.cancelled", "duplicate": "too
 
 var aboutTriggers = []string{"tool.trigger", "tool.result", "tool.confirm", "tool.cancelled", "tool.duplicate", "app"}
 
-// unsafe are tools whose calls are not idempotent.
 var unsafe = []string{"charge", "pledge", "refund", "wire"}
 
-// confirmed are tools that wait for a yes.
 var confirmed = []string{"refund", "guard"}
 
 // reasons are why a trigger may have been cancelled without anybody having said a word.

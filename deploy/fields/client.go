@@ -41,7 +41,6 @@ var sent = map[string]bool{"Tool.name": false, "Parameter.name": false, "Paramet
 // initialisms are words of names that Go writes in capitals.
 var initialisms = map[string]string{"Id": "ID", "Url": "URL", "Ssl": "SSL", "Llm": "LLM", "Openai": "OpenAI"}
 
-// goTypes writes the definitions as types of the client.
 func goTypes(definitions []*field) ([]byte, error) {
 	c := &client{written: map[string]bool{}, definitions: definitions}
 	for _, definition := range definitions {
@@ -103,7 +102,7 @@ func (c *client) object(f *field, path string) string {
 }
 
 func (c *client) field(text *bytes.Buffer, f *field, path, within string) {
-	described := f.Description
+	described := once(f.Description)
 	if f.Default != nil {
 		described += fmt.Sprintf(" Default: %v.", f.Default)
 	}
@@ -171,7 +170,6 @@ func (c *client) goType(f *field, path string) string {
 	}
 }
 
-// goName writes the name of a field as Go does.
 func goName(name string) string {
 	var words []string
 	for i, r := range name {

@@ -94,7 +94,6 @@ func read(schema []byte) ([]*field, error) {
 	return inOrder(document.Definitions)
 }
 
-// inOrder reads an object of schemas.
 func inOrder(object json.RawMessage) ([]*field, error) {
 	if object == nil {
 		return nil, nil
@@ -115,7 +114,6 @@ func inOrder(object json.RawMessage) ([]*field, error) {
 	return list, nil
 }
 
-// find returns the member of a list with a name, or nil.
 func find(list []*field, name string) *field {
 	i := slices.IndexFunc(list, func(one *field) bool { return one.name == name })
 	if i < 0 {

@@ -118,7 +118,6 @@ func rowsOf(object *field, within string) []row {
 	return rows
 }
 
-// kind is the type of a field, in words.
 func (f *field) kind() string {
 	place, known := places[f.Ref]
 	switch {
@@ -162,7 +161,6 @@ func (f *field) kind() string {
 	return list
 }
 
-// absent says what holds without the field.
 func (f *field) absent() string {
 	if f.Absent != "" {
 		return f.Absent
@@ -188,20 +186,20 @@ func (f *field) absent() string {
 // mostOfLimits is the greatest value of a limit, which the head of the page names.
 const mostOfLimits = 1_000_000_000
 
-// saidOnce is what descriptions repeat and the head of the page says, with what is left of it.
-var saidOnce = [][2]string{
-	{": 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.", "."},
-	{" As in the path, or left out.", ""},
-	{" A credential. Never returned: reads as `***`; `***` sent back keeps what is stored.", ""},
-	{"A credential. Never returned: reads as `***`; `***` sent back keeps what is stored.", "The password."},
-}
+// saidOnce is what descriptions repeat, with what is left of it: the page and the package of the client say it once.
+var saidOnce = strings.NewReplacer(
+	" As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.", "",
+	": 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.", ".",
+	" As in the path, or left out.", "",
+	" A credential. Never returned: reads as ***; *** sent back keeps what is stored.", "",
+	"A credential. Never returned: reads as ***; *** sent back keeps what is stored.", "The password.",
+)
+
+func once(description string) string { return saidOnce.Replace(description) }
 
 // meaning describes a field, with the words and bounds of its schema that its description does not name.
 func (f *field) meaning() string {
-	text := cmp.Or(f.Doc, strings.ReplaceAll(strings.TrimSuffix(f.Description, ".")+".", "***", "`***`"))
-	for _, said := range saidOnce {
-		text = strings.Replace(text, said[0], said[1], 1)
-	}
+	text := cmp.Or(f.Doc, strings.ReplaceAll(once(strings.TrimSuffix(f.Description, ".")+"."), "***", "`***`"))
 	words := f.Enum
 	if f.Items != nil && words == nil {
 		words = f.Items.Enum

@@ -38,7 +38,6 @@ const (
 	ofRevocations = "a revocation waits until no replica uses what it has read before, whatever clock is given there"
 )
 
-// realServers are the packages that start servers for tests and wait for them.
 var realServers = []string{"deploy/testbed"}
 
 // TestTimeIsInjected looks for the real clock outside of the programs: its value may be
@@ -62,7 +61,6 @@ func TestTimeIsInjected(t *testing.T) {
 	excuses.report(t)
 }
 
-// clocks lists where a declaration reads the real clock.
 func clocks(declaration ast.Decl) []ast.Node {
 	var found []ast.Node
 	ast.Inspect(declaration, func(node ast.Node) bool {
@@ -106,7 +104,6 @@ func nameOf(declaration ast.Decl) string {
 	return ""
 }
 
-// declared lists the types, variables and constants of a declaration.
 func declared(d *ast.GenDecl) []*ast.Ident {
 	var names []*ast.Ident
 	for _, spec := range d.Specs {
@@ -120,7 +117,6 @@ func declared(d *ast.GenDecl) []*ast.Ident {
 	return names
 }
 
-// receiverName is the name of the type that a method is of.
 func receiverName(method *ast.FuncDecl) string {
 	of := method.Recv.List[0].Type
 	for {

@@ -49,7 +49,6 @@ func TestAdaptersAreKnownToTheWiringAlone(t *testing.T) {
 	}
 }
 
-// adapterOf is the adapter that a package belongs to, empty if there is none.
 func adapterOf(pkg string) string {
 	for _, adapter := range adapters {
 		if pkg == adapter || strings.HasPrefix(pkg, adapter+"/") {
@@ -69,7 +68,6 @@ func TestWhatDeliversCompilesNoMatcher(t *testing.T) {
 	}
 }
 
-// importGraph says which of our packages a package imports, tests aside.
 func importGraph(t *testing.T) map[string][]string {
 	graph := map[string][]string{}
 	for _, s := range production(t) {
@@ -78,7 +76,6 @@ func importGraph(t *testing.T) map[string][]string {
 	return graph
 }
 
-// reachable lists what a package imports, and what that imports, and so on.
 func reachable(graph map[string][]string, pkg string) []string {
 	seen, next := map[string]bool{}, []string{pkg}
 	for len(next) > 0 {
@@ -155,5 +152,4 @@ func TestTheContractOfTheMatcherIsAllThatOthersImport(t *testing.T) {
 	}
 }
 
-// topOf is the top folder of a package.
 func topOf(pkg string) string { return strings.SplitN(pkg, "/", 2)[0] }

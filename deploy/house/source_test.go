@@ -24,13 +24,11 @@ const (
 	module = "earshot/"
 )
 
-// source is a Go file of the repository.
 type source struct {
 	path string // from the root
 	file *ast.File
 }
 
-// set has the positions of all sources.
 var set = token.NewFileSet()
 
 // sources parses all Go files of the repository, once for all rules.
@@ -59,7 +57,6 @@ var parsed = sync.OnceValues(func() (list []source, err error) {
 	return list, err
 })
 
-// production are the files that are no tests.
 func production(t *testing.T) []source {
 	t.Helper()
 	return slices.DeleteFunc(slices.Clone(sources(t)), source.isTest)
@@ -72,13 +69,11 @@ func (s source) pkg() string { return path.Dir(s.path) }
 
 func (s source) isTest() bool { return strings.HasSuffix(s.path, "_test.go") }
 
-// at is the place of a node, for findings.
 func at(node ast.Node) string {
 	position := set.Position(node.Pos())
 	return strings.TrimPrefix(filepath.ToSlash(position.Filename), root+"/") + ":" + strconv.Itoa(position.Line)
 }
 
-// ours lists the packages of the repository that a file imports, from the root.
 func (s source) ours() []string {
 	var list []string
 	for _, spec := range s.file.Imports {

@@ -46,7 +46,6 @@ func TestEverythingExportedIsUsedElsewhere(t *testing.T) {
 	excuses.report(t)
 }
 
-// export is an exported name of a package.
 type export struct {
 	at    string
 	shows []string // names of its package that whoever uses it meets
@@ -95,7 +94,6 @@ func usedElsewhere(t *testing.T) map[string][]string {
 	return used
 }
 
-// exportsOf reads what each package exports, programs aside.
 func exportsOf(t *testing.T) map[string]exports {
 	all := map[string]exports{}
 	for _, s := range production(t) {
@@ -151,7 +149,6 @@ func (e exports) add(name *ast.Ident, shows []string) {
 	}
 }
 
-// enumerate ties the constants of a group together.
 func (e exports) enumerate(group *ast.GenDecl) {
 	var names []string
 	for _, name := range declared(group) {

@@ -17,7 +17,6 @@ import (
 
 const root = "../.."
 
-// read is a file of this folder.
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -25,7 +24,6 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// run runs a program and returns what it wrote.
 func run(t *testing.T, name string, arguments ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, arguments...).CombinedOutput()
@@ -88,7 +86,6 @@ func TestImageHasTheProgramAndNoRoot(t *testing.T) {
 	require.Contains(t, read(t, "Dockerfile"), "golang:"+version+"-")
 }
 
-// settings are the variables of serve, as the reference lists them.
 func settings(t *testing.T) string {
 	t.Helper()
 	return read(t, root+"/deploy/docs/reference/settings.md")
@@ -171,7 +168,6 @@ func TestUnitIsGoodAndShut(t *testing.T) {
 	}
 }
 
-// withoutOthers leaves out what systemd says of units that this project has no part in.
 func withoutOthers(said string) string {
 	var ours strings.Builder
 	for line := range strings.Lines(said) {

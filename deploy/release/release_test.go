@@ -100,7 +100,6 @@ func TestArchivesHaveWhatDocumentsLinkTo(t *testing.T) {
 	require.Less(t, size, 4<<20)
 }
 
-// TestTheProgramSaysItsVersionEverywhere looks wherever a program says its version.
 func TestTheProgramSaysItsVersionEverywhere(t *testing.T) {
 	program := testbed.Program(t)
 	out, err := exec.Command(program, "version", "--json").Output()

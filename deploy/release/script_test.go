@@ -75,7 +75,6 @@ func (c *checkout) commit(at string) {
 	c.run("git", "-c", "user.name=A", "-c", "user.email=a@clinic.example", "commit", "-q", "-m", "a commit")
 }
 
-// release makes one for the platform of the machine.
 func (c *checkout) release(arguments ...string) (string, error) {
 	return c.try("sh", append([]string{"deploy/release/release.sh", "-p", runtime.GOOS + "/" + runtime.GOARCH}, arguments...)...)
 }

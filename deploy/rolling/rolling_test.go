@@ -12,7 +12,6 @@ import (
 
 func TestMain(m *testing.M) { testbed.Main(m) }
 
-// short restarts in the short form.
 func short(t *testing.T, o options) *report {
 	if testing.Short() {
 		t.Skip("restarts three replicas under load")

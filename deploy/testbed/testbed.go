@@ -130,7 +130,6 @@ type Rig struct {
 	failed   error
 }
 
-// failure is what a rig panics with.
 type failure struct{ error }
 
 // Run gives a program a rig whose folders are below dir, and ends it when do returns. Its error is that

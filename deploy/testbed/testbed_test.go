@@ -139,7 +139,6 @@ func TestPortIsReservedAsLongAsItsTestRuns(t *testing.T) {
 	}
 }
 
-// echo is a server that answers every line with itself.
 func echo(t *testing.T) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)

@@ -6,9 +6,8 @@ import "encoding/json"
 
 // AppDefinition is what an app is made of: its name, credentials, sources and settings.
 type AppDefinition struct {
-	// The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
-	AppID string `json:"appId,omitempty"`
-	Name  string `json:"name,omitempty"` // What people call it, as shown in lists.
+	AppID string `json:"appId,omitempty"` // The app.
+	Name  string `json:"name,omitempty"`  // What people call it, as shown in lists.
 	// OAuth2 clients of the app, with which its tools can authenticate calls.
 	Modules []Module `json:"modules,omitempty"`
 	// Issuers of ID tokens that are verified. A front-end sends a user's token in the header {name}_token.
@@ -16,8 +15,7 @@ type AppDefinition struct {
 	Sources      []Source      `json:"sources,omitempty"`  // Databases and APIs that tools of a type work on.
 	Settings     *Settings     `json:"settings,omitempty"` // How messages of the app are matched and answered, and its limits.
 	// Signs calls (Standard Webhooks): whsec_ and base64, or 24 to 64 bytes in base64. While receivers change over,
-	// several with spaces between them. A credential. Never returned: reads as ***; *** sent back keeps what is
-	// stored.
+	// several with spaces between them.
 	SigningSecret string `json:"signingSecret,omitempty"`
 	// What may surprise the author of a write, in the answer to it. Set by the service, ignored in a request.
 	Notes []string `json:"notes,omitempty"`
@@ -25,10 +23,8 @@ type AppDefinition struct {
 
 // Module is an OAuth2 client of the app, by whose id and secret clients of SERMAS sign in as well.
 type Module struct {
-	// Name of the module, by which tools refer to it: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
-	ModuleID string `json:"moduleId"`
-	// The client's secret. A credential. Never returned: reads as ***; *** sent back keeps what is stored.
-	Secret   string `json:"secret"`
+	ModuleID string `json:"moduleId"`           // Name of the module, by which tools refer to it.
+	Secret   string `json:"secret"`             // The client's secret.
 	ClientID string `json:"clientId,omitempty"` // The client's id. Default: the moduleId.
 	// Where to get its tokens (OAuth2, grant client_credentials): an absolute http or https URL. Tools that call with
 	// the module need it. Clients of SERMAS do not.
@@ -42,9 +38,7 @@ type Module struct {
 
 // AuthService is how ID tokens are verified: google needs clientId, oidc needs issuer and audience.
 type AuthService struct {
-	// Name of the service, which is part of the header {name}_token: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter
-	// or digit.
-	Name     string `json:"name"`
+	Name     string `json:"name"`               // Name of the service, which is part of the header {name}_token.
 	Type     string `json:"type"`               // google: Google's ID tokens; oidc: those of any OpenID Connect issuer.
 	ClientID string `json:"clientId,omitempty"` // Of google: the OAuth client that tokens must be for.
 	// Of oidc: the iss of its tokens, an absolute http or https URL under which its keys are found.
@@ -58,17 +52,15 @@ type AuthService struct {
 // Source is a database, an HTTP API or an MCP server that tools work on. postgres needs host, database and user;
 // mysql needs host and user; sqlite needs database; http needs baseUrl; mcp needs url.
 type Source struct {
-	// Name of the source, by which tools refer to it: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
-	Name string      `json:"name"`
+	Name string      `json:"name"`           // Name of the source, by which tools refer to it.
 	Type string      `json:"type"`           // postgres, mysql, sqlite, http or mcp
 	Host string      `json:"host,omitempty"` // Of a postgres or mysql source: a host name or an IP address.
 	Port json.Number `json:"port,omitempty"` // Of a postgres source, default 5432. Of a mysql source, default 3306.
 	// Of a postgres or mysql source its name. Of a sqlite source the path of its file, in a folder that the operator
 	// has opened.
 	Database string `json:"database,omitempty"`
-	User     string `json:"user,omitempty"` // Of a postgres or mysql source: the user who connects.
-	// A credential. Never returned: reads as ***; *** sent back keeps what is stored.
-	Password string `json:"password,omitempty"`
+	User     string `json:"user,omitempty"`     // Of a postgres or mysql source: the user who connects.
+	Password string `json:"password,omitempty"` // The password.
 	// true: statements of a database source that change something fail, whatever a tool says. false lets tools of
 	// type execute-sql change things. Without it they run only queries, unless they say readOnly: false.
 	ReadOnly *bool `json:"readOnly,omitempty"`
@@ -99,23 +91,19 @@ type Source struct {
 type SourceAuth struct {
 	Basic *Basic `json:"basic,omitempty"` // User and password (RFC 7617).
 	// An OAuth2 client. Its token is renewed before it ends, and once if it is refused.
-	Bearer *Bearer `json:"bearer,omitempty"`
-	// The module of the app whose token is sent: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
-	ModuleID string `json:"moduleId,omitempty"`
+	Bearer   *Bearer `json:"bearer,omitempty"`
+	ModuleID string  `json:"moduleId,omitempty"` // The module of the app whose token is sent.
 }
 
 // Webhook is a URL of the app that its events are sent to.
 type Webhook struct {
-	// Name of the webhook: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit. A new name is a new webhook,
-	// which starts with new events.
-	Name string `json:"name"`
-	URL  string `json:"url"` // Where events are posted: an absolute http or https URL. Redirects are not followed.
+	Name string `json:"name"` // Name of the webhook. A new name is a new webhook, which starts with new events.
+	URL  string `json:"url"`  // Where events are posted: an absolute http or https URL. Redirects are not followed.
 	// Which events are sent, by the first two words of their subjects: tool.trigger, .result, .rejected,
 	// .notmatching, .confirm, .cancelled, .duplicate, .changed or .webhook, chat.message or .failed. Default: all.
 	Types []string `json:"types,omitempty"`
 	// Signs what is sent (Standard Webhooks): whsec_ and base64. While the receiver changes over, several with spaces
-	// between them. Default: signingSecret of the app. A credential. Never returned: reads as ***; *** sent back
-	// keeps what is stored.
+	// between them. Default: signingSecret of the app.
 	Secret string `json:"secret,omitempty"`
 	// disabled: nothing is sent. When it is enabled again, it continues where it stopped. Default: enabled.
 	State string `json:"state,omitempty"`
@@ -200,14 +188,10 @@ type ModelLimits struct {
 
 // Repository is a named group of tools: those of tools, or those of the MCP server that from names.
 type Repository struct {
-	// The app. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
-	AppID string `json:"appId,omitempty"`
-	// The session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
-	SessionID string `json:"sessionId,omitempty"`
-	// The repository, unique in its app or session. As in the path, or left out: 1 to 128 of A-Z a-z 0-9 _ -, the
-	// first a letter or digit.
-	RepositoryID string   `json:"repositoryId,omitempty"`
-	Options      *Options `json:"options,omitempty"` // How its tools fire together.
+	AppID        string   `json:"appId,omitempty"`        // The app.
+	SessionID    string   `json:"sessionId,omitempty"`    // The session.
+	RepositoryID string   `json:"repositoryId,omitempty"` // The repository, unique in its app or session.
+	Options      *Options `json:"options,omitempty"`      // How its tools fire together.
 	// Name of one of the app's sources of type mcp. The repository has the tools of its server, and follows their
 	// changes.
 	From string `json:"from,omitempty"`
@@ -336,9 +320,7 @@ type Request struct {
 	Auth        string  `json:"auth,omitempty"`        // Default: what the given credentials say.
 	Basic       *Basic  `json:"basic,omitempty"`       // User and password for auth basic (RFC 7617).
 	Bearer      *Bearer `json:"bearer,omitempty"`      // An OAuth2 client of the tool's own, for auth bearer.
-	// The app's module whose token is sent, for auth module: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or
-	// digit.
-	ModuleID string `json:"moduleId,omitempty"`
+	ModuleID    string  `json:"moduleId,omitempty"`    // The app's module whose token is sent, for auth module.
 	// Sent with every attempt as given, without values of parameters. Their values are credentials and read as ***.
 	Headers  map[string]string `json:"headers,omitempty"`
 	Method   string            `json:"method,omitempty"`  // GET, POST, PUT, PATCH or DELETE. Default: POST.
@@ -353,21 +335,18 @@ type Request struct {
 // Basic is a user and a password (RFC 7617).
 type Basic struct {
 	Username string `json:"username"` // The user.
-	// A credential. Never returned: reads as ***; *** sent back keeps what is stored.
-	Password string `json:"password"`
+	Password string `json:"password"` // The password.
 }
 
 // Bearer is an OAuth2 client, and where to get its tokens. Tokens are kept, and renewed before they expire.
 type Bearer struct {
-	ClientType string `json:"clientType,omitempty"` // The grant (RFC 6749). Default: client_credentials.
-	ClientID   string `json:"clientId,omitempty"`   // The OAuth client.
-	// The client's secret. A credential. Never returned: reads as ***; *** sent back keeps what is stored.
-	ClientSecret string `json:"clientSecret,omitempty"`
-	Username     string `json:"username,omitempty"` // Of the grant password: the user.
-	// Of the grant password. A credential. Never returned: reads as ***; *** sent back keeps what is stored.
-	Password string `json:"password,omitempty"`
-	Audience string `json:"audience,omitempty"` // Sent with the request for a token, if the service needs one.
-	TokenURL string `json:"tokenUrl"`           // Where to get tokens: an absolute http or https URL.
+	ClientType   string `json:"clientType,omitempty"`   // The grant (RFC 6749). Default: client_credentials.
+	ClientID     string `json:"clientId,omitempty"`     // The OAuth client.
+	ClientSecret string `json:"clientSecret,omitempty"` // The client's secret.
+	Username     string `json:"username,omitempty"`     // Of the grant password: the user.
+	Password     string `json:"password,omitempty"`     // Of the grant password.
+	Audience     string `json:"audience,omitempty"`     // Sent with the request for a token, if the service needs one.
+	TokenURL     string `json:"tokenUrl"`               // Where to get tokens: an absolute http or https URL.
 	// Where to renew tokens, if that is another URL: absolute, http or https.
 	RefreshURL string   `json:"refreshUrl,omitempty"`
 	Scopes     []string `json:"scopes,omitempty"` // Scopes to ask for with the token.
@@ -375,8 +354,7 @@ type Bearer struct {
 
 // Claim is where in a verified ID token a value stands.
 type Claim struct {
-	// Name of one of the app's authServices: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit.
-	Name string `json:"name"`
+	Name string `json:"name"` // Name of one of the app's authServices.
 	// The claim of the ID token that is the value. A path with dots leads into objects, as address.country.
 	Field string `json:"field"`
 }

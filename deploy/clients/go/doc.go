@@ -7,22 +7,21 @@
 //		fmt.Println(match.Name, match.Values)
 //	}
 //
-// An [App] and a [Session] are names that are spoken to; making one asks nobody. Both have tools,
-// repositories, direct triggers and events. What is sent and answered are plain structs with the
-// fields of /openapi.json.
+// An [App] and a [Session] are names; no request is made for them. Both have tools, repositories, direct triggers and
+// events. Requests and answers are structs with the fields of /openapi.json. An id is 1 to 128 of A-Z a-z 0-9 _ -, and
+// begins with a letter or digit; those of the path may be left out. A credential is never returned: it reads as ***, and
+// *** sent back keeps what is stored.
 //
 // What the service refuses is a [*Problem], which errors.As finds and errors.Is tells apart:
 //
 //	if errors.Is(err, earshot.ErrNotFound) { … }
 //
-// A request whose answer was lost is sent again, where that does no harm: messages and direct
-// triggers get an id before they are sent, so that each happens once, however often it is sent.
+// A request without an answer is sent again if that does no harm: messages and direct triggers get an id before they are
+// sent, so that each counts once.
 //
-// AgentTools are the tools in scope for a model of one's own: an [AgentTool] is what langchaingo
-// calls a tools.Tool, and Functions lists them as OpenAI's functions. The module langchain beside
-// this one has the types of langchaingo. [App.Serve] is the other way round: functions of yours
-// answer triggers.
+// AgentTools are the tools in scope for a model of your own: an [AgentTool] is what langchaingo calls a tools.Tool, and
+// Functions lists them as OpenAI's functions. The module langchain beside this one has the types of langchaingo. With
+// [App.Serve], functions of yours answer triggers. [Client.Do] makes all other requests.
 //
-// Everything here is safe for concurrent use. What has no method of its own is reached by
-// [Client.Do].
+// All of it is safe for concurrent use.
 package earshot

@@ -43,6 +43,22 @@ func Example() {
 	// Output: book Friday
 }
 
+// appWith makes an app with tools.
+func appWith(ctx context.Context, id string, tools ...earshot.Tool) *earshot.App {
+	client, err := earshot.FromEnvironment()
+	if err != nil {
+		log.Fatal(err)
+	}
+	app := client.App(id)
+	if _, err := app.Put(ctx, earshot.AppDefinition{}); err != nil {
+		log.Fatal(err)
+	}
+	if _, err := app.PutTools(ctx, "tools", tools...); err != nil {
+		log.Fatal(err)
+	}
+	return app
+}
+
 // What the service refuses says all that is wrong, and where.
 func ExampleProblem() {
 	ctx := context.Background()
@@ -66,24 +82,12 @@ func ExampleProblem() {
 // The tools in scope as the tools of a request to OpenAI, defined as for OpenAI.
 func ExampleFunctions() {
 	ctx := context.Background()
-	client, err := earshot.FromEnvironment()
-	if err != nil {
-		log.Fatal(err)
-	}
-	app := client.App("go-weather")
-	if _, err := app.Put(ctx, earshot.AppDefinition{}); err != nil {
-		log.Fatal(err)
-	}
-	_, err = app.PutRepository(ctx, earshot.Repository{RepositoryID: "weather", Tools: []earshot.Tool{earshot.NewTool(earshot.Function{
+	app := appWith(ctx, "go-weather", earshot.NewTool(earshot.Function{
 		Name: "get_current_weather", Description: "Get the current weather in a given location",
 		Parameters: json.RawMessage(`{"type":"object","required":["location"],"properties":{
 			"location":{"type":"string","description":"The city and state, e.g. San Francisco, CA"},
 			"unit":{"type":"string","enum":["celsius","fahrenheit"]}}}`),
-	})}})
-	if err != nil {
-		log.Fatal(err)
-	}
-
+	}))
 	tools, err := app.AgentTools(ctx)
 	if err != nil {
 		log.Fatal(err)
@@ -108,18 +112,7 @@ func ExampleFunctions() {
 // Events of a session, from before the first of them.
 func ExampleApp_Follow() {
 	ctx := context.Background()
-	client, err := earshot.FromEnvironment()
-	if err != nil {
-		log.Fatal(err)
-	}
-	app := client.App("go-follow")
-	if _, err := app.Put(ctx, earshot.AppDefinition{}); err != nil {
-		log.Fatal(err)
-	}
-	if _, err := app.PutRepository(ctx, earshot.Repository{RepositoryID: "desk", Tools: []earshot.Tool{{Name: "ring"}}}); err != nil {
-		log.Fatal(err)
-	}
-	session := app.Session("s1")
+	session := appWith(ctx, "go-follow", earshot.Tool{Name: "ring"}).Session("s1")
 	followed, err := session.Follow(ctx, "") // what fires from here on is not missed
 	if err != nil {
 		log.Fatal(err)
@@ -148,22 +141,10 @@ func ExampleApp_Follow() {
 // A function of this program as a tool: a trigger of it waits for what it returns.
 func ExampleApp_Serve() {
 	ctx, stop := context.WithCancel(context.Background())
-	client, err := earshot.FromEnvironment()
-	if err != nil {
-		log.Fatal(err)
-	}
-	app := client.App("go-serve")
-	if _, err := app.Put(ctx, earshot.AppDefinition{}); err != nil {
-		log.Fatal(err)
-	}
-	_, err = app.PutRepository(ctx, earshot.Repository{RepositoryID: "arithmetic", Tools: []earshot.Tool{{
+	app := appWith(ctx, "go-serve", earshot.Tool{
 		Name: "double", Description: "Double a number", Answer: &earshot.AnswerWithin{Within: earshot.Duration(30e9)},
 		Parameters: []earshot.Parameter{{Name: "n", Type: "integer", Description: "the number"}},
-	}}})
-	if err != nil {
-		log.Fatal(err)
-	}
-
+	})
 	served := make(chan error)
 	go func() {
 		served <- app.Serve(ctx, "0", map[string]earshot.Handler{

@@ -122,7 +122,6 @@ type schema struct {
 	Enum       []string                   `json:"enum"`
 }
 
-// schemasOf reads the schemas of the service.
 func schemasOf(t *testing.T) map[string]schema {
 	t.Helper()
 	service(t)
@@ -163,7 +162,6 @@ func fieldsOf(of reflect.Type) []string {
 	return names
 }
 
-// appointment is what the tool asks for.
 type appointment struct {
 	Day string `json:"day"`
 }

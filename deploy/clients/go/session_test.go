@@ -174,7 +174,6 @@ func TestEventsOfNothingEndWithTheProblem(t *testing.T) {
 	}
 }
 
-// roundTrip is a function as a transport.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
@@ -225,7 +224,6 @@ func TestAToolTakesWhatModelsWrite(t *testing.T) {
 	equal(t, `There is no tool "fly". Do not call it.`, told)
 }
 
-// newest are the values of the trigger that fired last.
 func newest(t *testing.T, app *earshot.App) string {
 	t.Helper()
 	for record, err := range app.Triggers(t.Context(), earshot.Search{PageSize: 1}) {

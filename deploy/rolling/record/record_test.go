@@ -20,7 +20,6 @@ import (
 
 func TestMain(m *testing.M) { testbed.Main(m) }
 
-// upgraded is this version on the data of an earlier one.
 type upgraded struct {
 	*stage
 	t *testing.T
@@ -59,7 +58,6 @@ func (u *upgraded) commitsItsDraft() {
 	require.Equal(u.t, 1, u.calls(fired))
 }
 
-// endsItsTask gives the values that a task waits for, one after the other.
 func (u *upgraded) endsItsTask() {
 	for _, parameter := range []string{"day", "desk"} {
 		require.Equal(u.t, "input_required", u.task("tasks/get", "")["status"])
@@ -70,7 +68,6 @@ func (u *upgraded) endsItsTask() {
 	require.Equal(u.t, map[string]any{"day": "a day", "desk": "a desk"}, u.trigger("t-task")["values"])
 }
 
-// task makes a request of an agent about the task.
 func (u *upgraded) task(method, params string) map[string]any {
 	body, headers := testbed.RPC(method, "t-task", `"taskId":"t-task"`+params, "")
 	answer := u.ask(http.MethodPost, drafted+"/mcp", body, http.StatusOK, headers...)
@@ -109,7 +106,6 @@ func (u *upgraded) ask(method, path, body string, want int, headers ...string) (
 	return object
 }
 
-// items are those of a list, by one of their fields.
 func (u *upgraded) items(path, field string) map[string]map[string]any {
 	found := map[string]map[string]any{}
 	for _, item := range u.ask(http.MethodGet, path, "", http.StatusOK)["items"].([]any) {
@@ -128,13 +124,11 @@ func (u *upgraded) call(id string) map[string]any {
 	return call
 }
 
-// until waits until a call is in a state.
 func (u *upgraded) until(id, state string) {
 	u.t.Helper()
 	require.Eventually(u.t, func() bool { return u.call(id)["state"] == state }, testbed.Patience, testbed.Glance, "%s: %v", id, u.trigger(id))
 }
 
-// calls counts those that an endpoint got for a trigger.
 func (u *upgraded) calls(id string) (count int) {
 	for _, call := range u.sink.Calls() {
 		if call.ID == id {
@@ -144,7 +138,6 @@ func (u *upgraded) calls(id string) (count int) {
 	return count
 }
 
-// isRead finds everything as it was left.
 func (u *upgraded) isRead() {
 	held := u.redis.HGetAll(u.t.Context(), keyspace.Format).Val()
 	require.EqualValues(u.t, format.Known(format.Steps()), number(u.t, held["version"]))
@@ -212,7 +205,6 @@ func (u *upgraded) published() map[string]int {
 	return counts
 }
 
-// goesOn does what users do with what they had.
 func (u *upgraded) goesOn() {
 	before := len(u.sink.Calls())
 	u.ask(http.MethodPost, session+"/messages", `{"messageId":"m1","actor":"user","text":"Ring the bell"}`, http.StatusOK)

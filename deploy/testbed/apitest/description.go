@@ -146,7 +146,6 @@ func (d Description) Compile(t testing.TB, pointer string) *jsonschema.Schema {
 	return compiled
 }
 
-// place follows the reference at a JSON Pointer.
 func (d Description) place(pointer string) string {
 	if to, ok := d.raw(pointer)["$ref"].(string); ok {
 		return d.place(strings.TrimPrefix(to, "#"))

@@ -218,7 +218,6 @@ func (QuietEvents) Follow(context.Context, string, string, uint64) (<-chan effec
 	return over, nil
 }
 
-// memory is a stream without stored events.
 type memory struct{}
 
 func (memory) Erase(context.Context, string, string) error { return nil }

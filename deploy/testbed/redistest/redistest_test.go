@@ -93,7 +93,6 @@ func TestRealServerTakesArguments(t *testing.T) {
 	require.Equal(t, "4194304", client.ConfigGet(t.Context(), "maxmemory").Val()["maxmemory"])
 }
 
-// fails returns why a server cannot be started.
 func fails(t *testing.T, arguments ...string) string {
 	t.Helper()
 	err := testbed.Run(t.Context(), t.TempDir(), func(rig *testbed.Rig) error {

@@ -44,7 +44,6 @@ var weather = []llms.Tool{{Type: "function", Function: &llms.FunctionDefinition{
 	},
 }}}
 
-// app is one with the weather in scope.
 func app(ctx context.Context, id string) *earshot.App {
 	client, err := earshot.FromEnvironment()
 	if err != nil {
@@ -121,7 +120,6 @@ func ExampleTools() {
 	// agent get_current_weather Bonn celsius
 }
 
-// shout is a tool of langchaingo's kind.
 type shout struct{}
 
 func (shout) Name() string        { return "shout" }
