@@ -13,15 +13,13 @@ import (
 	"earshot/trigger/trial"
 )
 
-// What the words alone have to reach over all conversations, as shares of the messages that
-// something is expected of: a wrong effect is worse than none.
+// The rule-based matcher must reach these shares of all messages with an expectation: a wrong effect is worse than none.
 const (
 	mostWrong  = 0.01
 	leastRight = 0.80
 )
 
-// TestConversationsComeOutAsPeopleExpect holds them all without a model. What came out otherwise
-// is in its output: go test -v ./deploy/conversations.
+// TestConversationsComeOutAsPeopleExpect runs without a model. Its log has what failed: go test -v ./deploy/conversations.
 func TestConversationsComeOutAsPeopleExpect(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("*.yaml")
@@ -54,8 +52,7 @@ func held(t *testing.T, name string, by *chain.Chain) *trial.Report {
 	return trial.Run(t.Context(), set.Tests, stage)
 }
 
-// TestWhatNobodyTakesBackWaitsForAYes holds the conversations of an app that wants it so: each of
-// their messages counts.
+// TestWhatNobodyTakesBackWaitsForAYes runs the conversations of an app that asks for it: each of their messages counts.
 func TestWhatNobodyTakesBackWaitsForAYes(t *testing.T) {
 	t.Parallel()
 	for _, test := range held(t, "irreversible.yaml", chain.New(llm.Options{})).Tests {

@@ -1,3 +1,2 @@
-// Package conversations holds conversations of several days and people as tests of tools, in
-// files that earshot eval runs, and the test that runs them without a model.
+// Package conversations holds conversations of several days and people as files for earshot eval, and tests that run them.
 package conversations

@@ -20,8 +20,7 @@ import (
 	"earshot/trigger/state"
 )
 
-// update has the pages of the reference written that follow from the API. Those of commands, settings and metrics are
-// written by cmd/earshot, that of fields by deploy/fields.
+// update writes the pages that follow from the API. cmd/earshot and deploy/fields write the others.
 var update = flag.Bool("update", false, "write the reference of codes, routes and fields of events")
 
 // requirePage compares a page of the reference with what it should be, or writes it.

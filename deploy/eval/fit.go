@@ -13,8 +13,7 @@ var bars = []struct {
 	least float64
 }{{"likely", offline.Likely}, {"certain", offline.Certain}, {"sure", offline.Sure}}
 
-// fit prints the weights of matcher/offline's confidence as a Go table, and the rates at the bars. It prints the same
-// each time.
+// fit prints the weights of matcher/offline's confidence as Go, and the rates at the thresholds; the same each time.
 func fit(folder string) error {
 	speech, err := spokenSet(folder)
 	if err != nil {
@@ -135,8 +134,7 @@ var measured = []struct {
 
 const judgedTexts = 3000
 
-// printRates prints for each scope the percentages of right and wrong tools and of silence, then the percentage of
-// texts that are decided without a model, and of these wrongly.
+// printRates prints, in percent for each scope, right and wrong tools, silence, decisions without a model, and wrong ones.
 func printRates(speech, calls set) {
 	fmt.Printf("\n%-42s %-7s", "right/wrong/silent in %", "nearest")
 	for _, bar := range bars {
@@ -164,8 +162,7 @@ func printRates(speech, calls set) {
 
 type rate struct{ right, wrong, silent, decided, wrongly float64 }
 
-// rates are percentages: of the texts that call for a tool right and wrong, of the others silent, of all decided, and
-// of these wrongly.
+// rates are percentages: right and wrong of texts for a tool, silent of the others, decided of all, wrong of the decided.
 func rates(samples []sample, least float64) (r rate) {
 	var in, out float64
 	for _, s := range samples {

@@ -9,8 +9,7 @@ import (
 	"unicode"
 )
 
-// typeNames are the types of the client whose name is not that of the definition, or of the field
-// that has the object.
+// typeNames are the types of the client that are not called like the definition, or the field with the object.
 var typeNames = map[string]string{
 	"App": "AppDefinition", "ToolboxParameter": "Parameter", "Items": "Parameter",
 	"Settings.prompt": "Prompt", "Settings.llm": "LLM", "Settings.offline": "Offline", "Settings.openai": "Listening", "Settings.openai.limits": "ModelLimits",
@@ -24,15 +23,13 @@ var typeDocs = map[string]string{
 	"AnswerWithin":  "says that a subscriber answers in the place of a URL: see [App.Serve].",
 }
 
-// fieldTypes are the types of fields of which the schema says too little: a JSON Schema keeps the
-// order of its properties only as it was given.
+// fieldTypes are those that the schema does not say: a JSON Schema keeps the order of its properties only as raw JSON.
 var fieldTypes = map[string]string{
 	"Settings.limits": "map[string]*int64", "Source.disableSslVerification": "bool",
 	"Function.parameters": "any", "Function.strict": "bool", "Parameter.required": "*bool",
 }
 
-// leftOut are fields that the client gives in another way: all of them are Tool.Parameters, or mean
-// nothing. Patch is a Repository.
+// leftOut are fields that the client has elsewhere: Patch is a Repository, and the others are Tool.Parameters or mean nothing.
 var leftOut = []string{"Patch", "Tool.inputSchema", "Tool.input_schema", "Tool.strict"}
 
 // sent says whether an empty field is sent, if that is not what the schema requires: another field may stand for it.

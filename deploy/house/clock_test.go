@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// realTime are the functions that read the real clock, with the reason that no clock is
-// given to them.
+// realTime are the functions that may read the real clock, each with its reason.
 var realTime = map[string]string{
 	"api.eventWriter.write":       ofDeadlines,
 	"api/mcp.stream.send":         ofDeadlines,
@@ -40,8 +39,7 @@ const (
 
 var realServers = []string{"deploy/testbed"}
 
-// TestTimeIsInjected looks for the real clock outside of the programs: its value may be
-// the default of a clock that is given (o.Now = time.Now), and is asked nowhere else.
+// TestTimeIsInjected allows the real clock only as the default of a clock in options (o.Now = time.Now), and in programs.
 func TestTimeIsInjected(t *testing.T) {
 	found, excuses := findings{}, newReasons("realTime", realTime)
 	for _, s := range production(t) {
@@ -87,8 +85,7 @@ func isDefaultClock(assignment *ast.AssignStmt) bool {
 	return value
 }
 
-// nameOf is the name of a function, with its receiver's type, or of the first thing that
-// another declaration declares.
+// nameOf is the name of a function with its receiver, or the first name of another declaration.
 func nameOf(declaration ast.Decl) string {
 	switch d := declaration.(type) {
 	case *ast.FuncDecl:

@@ -10,8 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// folders are the top level, beside files. Another one needs a reason that a stranger
-// would accept.
+// folders are the top level. Another one needs a good reason.
 var folders = []string{"api", "cmd", "deploy", "emitter", "httpcall", "matcher", "repositories", "trigger"}
 
 func TestTopLevelHoldsOnlyTheKnownFolders(t *testing.T) {

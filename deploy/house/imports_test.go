@@ -29,12 +29,10 @@ func TestFoldersImportOnlyWhatTheyMay(t *testing.T) {
 	}
 }
 
-// delivering are the packages that deliver effects. Whoever changes one need not know,
-// nor compile, how a tool is found.
+// delivering are the packages that deliver effects. They need no matcher, not even to compile.
 var delivering = []string{"emitter", "httpcall", "trigger/sqlquery"}
 
-// adapters speak to something outside. They know nothing of each other, and nothing but
-// the wiring knows them.
+// adapters connect to other systems. They do not know each other, and only the wiring knows them.
 var adapters = slices.Concat(delivering, []string{"api"})
 
 func TestAdaptersAreKnownToTheWiringAlone(t *testing.T) {
@@ -100,8 +98,7 @@ func TestWhatAsksModelsIsBelowThePackageForModels(t *testing.T) {
 	}
 }
 
-// floors are the packages of the matcher from the ground up: one imports of them only
-// those that it lists. The top folder is the contract that everybody else imports.
+// floors are the packages of the matcher, each with those that it may import. "" is the contract that all others import.
 var floors = map[string][]string{
 	"text":           {},
 	"datetime":       {"text"},

@@ -7,9 +7,7 @@ import (
 	"testing"
 )
 
-// TestNoLocalHidesANameOfItsPackage also looks at parameters, results and receivers.
-// Packages that a file imports are no names of its own package, and may be hidden where
-// the local is what the package is about (url, path).
+// TestNoLocalHidesANameOfItsPackage includes parameters, results and receivers, but not names of imported packages (url, path).
 func TestNoLocalHidesANameOfItsPackage(t *testing.T) {
 	files := map[string][]*ast.File{}
 	for _, s := range production(t) {

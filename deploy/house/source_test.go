@@ -103,8 +103,7 @@ func (f findings) report(t *testing.T) {
 	}
 }
 
-// reasons are the exceptions of a rule. One that the rule does not need any more is at
-// fault itself.
+// reasons are the exceptions of a rule. One that is not needed any more is an error itself.
 type reasons struct {
 	list   string // the name of the variable
 	of     map[string]string

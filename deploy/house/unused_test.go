@@ -24,10 +24,8 @@ const (
 // forPrograms has the modules that programs of others import.
 const forPrograms = "deploy/clients/go"
 
-// TestEverythingExportedIsUsedElsewhere looks for exported names of packages, methods
-// and clients aside, that no other package uses: neither by name nor in what it uses (the result of
-// a function, the field of a struct, the rest of an enumeration). Its own tests are no
-// other package.
+// TestEverythingExportedIsUsedElsewhere finds exported names, except of methods and clients, that no other package uses by name or
+// through what it uses: results of functions, fields of structs, constants of an enumeration. Its own tests do not count.
 func TestEverythingExportedIsUsedElsewhere(t *testing.T) {
 	found, excuses := findings{}, newReasons("unusedOnPurpose", unusedOnPurpose)
 	used, own := usedElsewhere(t), exportsOf(t)
@@ -161,8 +159,7 @@ func (e exports) enumerate(group *ast.GenDecl) {
 	}
 }
 
-// mentioned lists the exported names in a type, leaving out the fields of a struct that
-// are not exported.
+// mentioned lists the exported names in a type, without those of unexported fields.
 func mentioned(of ast.Node) []string {
 	var names []string
 	var visit func(ast.Node) bool

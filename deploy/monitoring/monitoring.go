@@ -42,8 +42,7 @@ func allRules(t testing.TB) (all []rule) {
 // step is the time between two values of a series, in seconds, as between two scrapes.
 const step = 30
 
-// History is what a Prometheus would have gathered of one replica from its /metrics at some minutes, interpolated.
-// Tests tell in seconds of hours.
+// History is what a Prometheus would have of one replica: its /metrics at some minutes, interpolated. Hours take seconds.
 type History struct{ scrapes []scrape }
 
 // scrape has the values of all series at a minute; nil if the replica did not answer.
@@ -52,8 +51,7 @@ type scrape struct {
 	values map[string]float64
 }
 
-// At adds what /metrics said at a minute, which must be later than those before. An empty text
-// is that of a replica that did not answer.
+// At adds what /metrics said at a later minute. An empty text stands for a replica that did not answer.
 func (h *History) At(t testing.TB, minute int, metrics string) {
 	t.Helper()
 	next := scrape{minute: minute}
@@ -84,8 +82,7 @@ func labelled(name string) string {
 
 func (h *History) end() int { return h.scrapes[len(h.scrapes)-1].minute }
 
-// series are the values of each series, a step apart, as promtool reads them: on a line between two
-// scrapes, and stale after one that has none.
+// series are the values of each series for promtool, a step apart: on a line between two scrapes, else stale.
 func (h *History) series() (all []map[string]string) {
 	values := map[string][]string{labelled("up"): nil}
 	for _, one := range h.scrapes {
@@ -122,8 +119,7 @@ func (h *History) series() (all []map[string]string) {
 	return all
 }
 
-// Firing requires that at the end of the history these alerts fire and no others, but for those
-// with a ? behind their name, which may.
+// Firing requires that exactly these alerts fire at the end of the history. A name with a ? may fire or not.
 func (h *History) Firing(t testing.TB, alerts ...string) {
 	t.Helper()
 	samples, others := []map[string]any{}, []string{}

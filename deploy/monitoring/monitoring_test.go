@@ -52,8 +52,7 @@ func TestEachAlertIsSeenFiringAndQuiet(t *testing.T) {
 	require.Len(t, seen, len(alerts(t)))
 }
 
-// TestTheRunbookHasAChapterForEachAlert looks for what an alert means, a command that shows its
-// cause, and what is to be done, under the heading that its runbook_url leads to.
+// TestTheRunbookHasAChapterForEachAlert requires, under its runbook_url, the meaning, a command to look with, and what to do.
 func TestTheRunbookHasAChapterForEachAlert(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "docs", "runbook.md"))

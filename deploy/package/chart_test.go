@@ -19,8 +19,7 @@ import (
 
 type object = map[string]any
 
-// chart renders the templates, with values laid over those of values.yaml, and returns the objects by kind. Helm
-// itself would take minutes to build.
+// chart renders the templates with changed values, and returns the objects by kind. Helm itself would take minutes to build.
 func chart(t *testing.T, over ...func(values object)) map[string]object {
 	t.Helper()
 	made, err := render(t, over...)

@@ -23,8 +23,7 @@ type description struct {
 	Scripts  map[string]string
 }
 
-// debian packs a version of the package as nfpm.yaml says, with a script as its program, since nfpm would take
-// minutes to build.
+// debian packs what nfpm.yaml says, with a script as the program. nfpm itself would take minutes to build.
 func debian(t *testing.T, version string) string {
 	t.Helper()
 	var d description
@@ -59,8 +58,8 @@ func debian(t *testing.T, version string) string {
 	return made
 }
 
-// TestPackageIsInstalledUpgradedAndPurged has dpkg do it, in a root of its own: the keys are made
-// once and are for root alone, what an administrator changed stays, and a purge leaves nothing.
+// TestPackageIsInstalledUpgradedAndPurged runs dpkg in a root of its own: keys are made once, for root alone, changed files
+// are kept, and a purge leaves nothing.
 func TestPackageIsInstalledUpgradedAndPurged(t *testing.T) {
 	if _, err := exec.LookPath("dpkg-deb"); err != nil {
 		missing(t, "dpkg")

@@ -63,8 +63,7 @@ func TestServersOfDevAreLeftOut(t *testing.T) {
 	}
 }
 
-// TestImageHasTheProgramAndNoRoot reads the stage that is shipped. Its root is built, and its
-// program started, by the commands at the top of the Dockerfile, where there is an engine.
+// TestImageHasTheProgramAndNoRoot reads the shipped stage; the commands at the top of the Dockerfile build and start it.
 func TestImageHasTheProgramAndNoRoot(t *testing.T) {
 	_, shipped, found := strings.Cut(read(t, "Dockerfile"), "\nFROM scratch\n")
 	require.True(t, found)
@@ -91,8 +90,7 @@ func settings(t *testing.T) string {
 	return read(t, root+"/deploy/docs/reference/settings.md")
 }
 
-// TestComposeNamesWhatThereIs reads the file as Compose does: what it names must be a setting, a
-// secret that it declares, or a file beside it.
+// TestComposeNamesWhatThereIs requires each name in the file to be a setting, a declared secret, or a file beside it.
 func TestComposeNamesWhatThereIs(t *testing.T) {
 	var compose struct {
 		Services map[string]struct {
@@ -136,8 +134,7 @@ func TestComposeNamesWhatThereIs(t *testing.T) {
 	}
 }
 
-// TestKeysAreMadeOnce holds for whoever runs the script again: what Redis holds opens with the
-// first secret key alone.
+// TestKeysAreMadeOnce runs the script again: only the first secret key decrypts what is in Redis.
 func TestKeysAreMadeOnce(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "secrets")
 	run(t, "sh", "keys.sh", folder)
@@ -151,8 +148,7 @@ func TestKeysAreMadeOnce(t *testing.T) {
 	require.Equal(t, first, read(t, folder+"/secret.key"))
 }
 
-// TestUnitIsGoodAndShut asks systemd itself: whether it takes every line, and how much of the
-// machine the service is shut off from. 0 is everything, 10 nothing.
+// TestUnitIsGoodAndShut asks systemd whether each line is valid, and how exposed the service is: 0 is not at all, 10 fully.
 func TestUnitIsGoodAndShut(t *testing.T) {
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
 		missing(t, "systemd")

@@ -32,8 +32,7 @@ var (
 	published      = regexp.MustCompile(`^[a-z0-9.-]+\.[a-z]+(/[A-Za-z0-9._~-]+)+$`)
 )
 
-// packages writes what is published of the clients, all of one version, into a folder: a package of npm, a wheel, and a
-// module of Go under a path that the go command finds.
+// packages writes the clients as they are published, all of one version: a package of npm, a wheel, and a Go module.
 func packages(ctx context.Context, to, version, modpath string) error {
 	if !releaseVersion.MatchString(version) {
 		return fmt.Errorf("%q is no version of a release, as 1.2.3", version)

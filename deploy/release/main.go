@@ -30,8 +30,7 @@ import (
 // platforms are those that a release is for.
 var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64"}
 
-// permitted are the licences of modules that may be shipped with a program under Apache-2.0. A
-// licence that asks for the source of what it is linked into is not among them.
+// permitted are the licences of modules that a program under Apache-2.0 may include: none asks for the source.
 var permitted = []string{"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC-BY-4.0", "CC0-1.0", "ISC", "MIT", "MPL-2.0", "Unlicense", "blessing"}
 
 const head = `Earshot
@@ -66,9 +65,8 @@ func main() {
 	}
 }
 
-// notice lists the linked modules with their licences, and each licence text once. Texts that
-// differ in white space alone are the same. Its error names every module with a licence that is
-// unknown or not permitted.
+// notice lists the linked modules with their licences, and each licence text once, whatever its white space. Its error names
+// every module whose licence is unknown or not permitted.
 func notice(ctx context.Context) (string, error) {
 	folders, err := linked(ctx)
 	if err != nil {
@@ -116,8 +114,7 @@ func bundled(ctx context.Context) (string, error) {
 	return "\n" + strings.Repeat("-", 80) + "\n" + string(text), err
 }
 
-// linked has, by module ("path version"), the folders in which its licences may lie: its own, and
-// those of its packages that are linked, with all folders between them.
+// linked has, by module ("path version"), the folders that may hold its licences: from those of linked packages up to its own.
 func linked(ctx context.Context) (map[string]map[string]bool, error) {
 	folders := map[string]map[string]bool{}
 	add := func(module, folder string) {

@@ -31,8 +31,7 @@ func TestNoticeHasWhatIsLinkedIn(t *testing.T) {
 	require.True(t, want == string(got), "NOTICE is not that of what is linked in; write it with: go run ./deploy/release")
 }
 
-// TestTheProfileIsOfTheFunctionsThatThereAre holds the profile that release.sh builds with against the source: the compiler
-// has no use for what it says of functions that were renamed since.
+// TestTheProfileIsOfTheFunctionsThatThereAre compares the profile of release.sh with the source: renamed functions gain nothing.
 func TestTheProfileIsOfTheFunctionsThatThereAre(t *testing.T) {
 	t.Chdir(root)
 	script, err := os.ReadFile("deploy/release/release.sh")
@@ -66,8 +65,7 @@ func TestTheProfileIsOfTheFunctionsThatThereAre(t *testing.T) {
 	require.Less(t, len(gone), there/3, "the profile has aged; make it anew, as release.sh says. Functions that are gone: %q", gone)
 }
 
-// TestArchivesHaveWhatDocumentsLinkTo reads which files release.sh packs, and follows the links of
-// every document among them.
+// TestArchivesHaveWhatDocumentsLinkTo follows the links of every document that release.sh packs.
 func TestArchivesHaveWhatDocumentsLinkTo(t *testing.T) {
 	t.Chdir(root)
 	script, err := os.ReadFile("deploy/release/release.sh")

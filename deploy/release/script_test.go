@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// checkout is a clone of a small module whose program only says its version, so that a release of
-// it is made in seconds. The package that says the version, and the script, are the real ones.
+// checkout is a small module that is released in seconds: its program only prints its version. That package and the script
+// are the real ones.
 type checkout struct {
 	t      *testing.T
 	folder string

@@ -124,8 +124,8 @@ type backend struct {
 	up   atomic.Bool
 }
 
-// balance starts a proxy that gives each request to the next replica that was ready when it last looked, and tries no
-// other. If it marks, a replica that has refused a connection gets nothing until it is ready.
+// balance starts a proxy that sends each request to the next replica that was ready at the last look, and to no other. With marks,
+// a replica that refuses a connection gets nothing until it is ready.
 func balance(t testbed.TB, replicas []*testbed.Replica, marks bool) (front string) {
 	ctx, stop := context.WithCancel(t.Context())
 	t.Cleanup(stop)
@@ -218,8 +218,7 @@ func begin(ctx context.Context, service testbed.Client, sink string, clients int
 	return l, nil
 }
 
-// follow reads the events of a session as a browser does: it connects again behind its last event. heard is called
-// for each.
+// follow reads the events of a session as a browser does, and reconnects after the last one. heard is called for each.
 func (l *load) follow(ctx context.Context, session string, heard func()) {
 	reader, last, kind := l.Client, "", ""
 	reader.HTTP = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}

@@ -11,15 +11,13 @@ import (
 	"time"
 )
 
-// Ports are below those of outgoing connections (from 32768 on Linux, 49152 elsewhere), one of which any connection
-// may take before the server listens.
+// Ports are below those of outgoing connections (from 32768 on Linux, 49152 elsewhere), which could take one before the server.
 const (
 	lowest, highest = 10_000, 32_767
 	attempts        = 1_000
 )
 
-// reserved is the folder with a file for each port. Who has a port holds a lock on its file, by which the
-// tests of other packages pass it over.
+// reserved is the folder with a file for each port. A lock on the file reserves the port among the tests of all packages.
 var reserved = filepath.Join(os.TempDir(), "earshot-test-ports")
 
 // Ports returns different ports of 127.0.0.1 that are free. No other test gets one of them before this one ends.
@@ -51,8 +49,7 @@ func Ports(t TB, count int) (ports []int) {
 	return nil
 }
 
-// nobodyListens tries to connect. It does not listen: a process that is started at that moment has the listener, too, until it
-// executes its program, and the port would be in use for as long.
+// nobodyListens connects, and does not listen: a process started at that moment would inherit the listener until it executes.
 func nobodyListens(address string) error {
 	conn, err := net.DialTimeout("tcp", address, time.Second)
 	switch {

@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Process is a program that is started and ended, more than once. It ends with the process that started it; on Linux
-// even if that is killed. It is safe for concurrent use.
+// Process is a program that is started and ended more than once. It ends with the process that started it, on Linux even
+// if that is killed. It is safe for concurrent use.
 type Process struct {
 	Name string
 	Path string // of the program
@@ -142,8 +142,7 @@ func (p *Process) Kill() {
 	}
 }
 
-// Stop ends the present run by a signal, if there is one, and waits for its end. An exit code other than 0 is an
-// error.
+// Stop ends the present run, if any, by a signal, and waits for its end. An exit code other than 0 is an error.
 func (p *Process) Stop(by os.Signal) error {
 	if !p.Running() {
 		return nil

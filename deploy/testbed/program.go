@@ -47,8 +47,7 @@ func Build(t TB, to, packages string, flags ...string) {
 	}
 }
 
-// Program returns the path of earshot with build tags: that of EARSHOT_PROGRAM or, for the tag crashtest,
-// EARSHOT_PROGRAM_CRASHTEST; otherwise it is Built.
+// Program returns the path of earshot with build tags, from EARSHOT_PROGRAM, or EARSHOT_PROGRAM_CRASHTEST, if set; else it is Built.
 func Program(t TB, tags ...string) string {
 	t.Helper()
 	tag := strings.Join(tags, ",")
@@ -72,8 +71,7 @@ func (s sources) ReadDir(name string) ([]fs.DirEntry, error) {
 	}), err
 }
 
-// ProgramOf returns the path of the earshot of a commit, which is built below a folder; of this source if the commit
-// is empty. A path is returned as it is.
+// ProgramOf builds the earshot of a commit below a folder; of this source if the commit is empty. A path is returned as it is.
 func ProgramOf(t TB, folder, commit string) string {
 	t.Helper()
 	switch {

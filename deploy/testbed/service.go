@@ -133,9 +133,8 @@ func (c Client) Open(ctx context.Context, method, path, body string, headers ...
 	return c.HTTP.Do(request)
 }
 
-// RPC is a request by MCP of an agent that knows tasks: its body, and the headers that go with it. name
-// is the tool or the task that it is about; params are the fields of its parameters, and meta further
-// fields of _meta, both as JSON without braces.
+// RPC is an MCP request of an agent with tasks: its body and headers. name is the tool or task; params and meta are the fields
+// of its parameters and of _meta, as JSON without braces.
 func RPC(method, name, params, meta string) (body string, headers []string) {
 	var fields []string
 	for _, more := range []string{`"io.modelcontextprotocol/protocolVersion":"2026-07-28"`, `"io.modelcontextprotocol/clientInfo":{"name":"testbed","version":"1"}`,

@@ -1,5 +1,5 @@
-// Package testbed is what tests and rigs share: processes, ports, the program under test and its replicas, endpoints
-// of tools, and a clock. The packages below it start real servers.
+// Package testbed is what tests and rigs share: processes, ports, the program with its replicas, endpoints, and a clock. The
+// packages below it start real servers.
 package testbed
 
 import (
@@ -108,8 +108,7 @@ func AtEnd(end func() error) {
 	shared.ends = append(shared.ends, end)
 }
 
-// Close removes what was built and started for the whole of this process. Main calls it; a program
-// that uses the test bed calls it at its end.
+// Close removes what was built and started for the whole process. Main calls it; a rig calls it at its end.
 func Close() (err error) {
 	shared.Lock()
 	defer shared.Unlock()
@@ -132,8 +131,7 @@ type Rig struct {
 
 type failure struct{ error }
 
-// Run gives a program a rig whose folders are below dir, and ends it when do returns. Its error is that
-// of do, or of the part of the test bed that failed.
+// Run gives do a rig whose folders are below dir, and ends it afterwards. It returns the error of do, or of the rig.
 func Run(ctx context.Context, dir string, do func(*Rig) error) (err error) {
 	r := &Rig{ctx: ctx, dir: dir}
 	defer func() {

@@ -140,8 +140,7 @@ func (s *stage) leave() {
 
 const drafted, draft = app + "/sessions/s2", `{"messageId":"d1","actor":"user","text":"Ring the bell","final":false}`
 
-// fillFirst leaves what the first versions had: more owed calls than are read at once, calls that are over, and
-// events from after NATS went away.
+// fillFirst leaves what the first versions had: more pending calls than one read takes, ended calls, events without NATS.
 func (s *stage) fillFirst() {
 	s.ask(http.MethodPut, app, `{"name":"Clinic"}`, http.StatusCreated)
 	s.ask(http.MethodPut, app+"/repositories/desk", `{"tools":[

@@ -239,8 +239,7 @@ func (u *upgraded) fire(id, name, values string, want int) {
 	u.ask(http.MethodPost, session+"/triggers", `{"triggerId":"`+id+`","name":"`+name+`","source":"ui","values":`+values+`}`, want)
 }
 
-// owesNothing waits until the ledger is empty. The counter of what is owed is not looked at: the
-// build of a080ffb counted what was held back, which "earshot verify --mend" puts right.
+// owesNothing waits until the ledger is empty, except for the counter, which a080ffb got wrong: "earshot verify --mend" corrects it.
 func (u *upgraded) owesNothing() {
 	keys := keyspace.KeysOf("clinic")
 	for _, lane := range []keyspace.Lane{keyspace.LaneTurns, keyspace.LaneCalls, keyspace.LaneOutboxes, keyspace.LaneHeld} {
@@ -253,9 +252,8 @@ func (u *upgraded) owesNothing() {
 	require.Zero(u.t, u.redis.ZCard(u.t.Context(), keys.InState(keyspace.Pending)).Val())
 }
 
-// TestDataOfTheFirstVersionsIsWorkedOn starts this version on what builds have left that kept all
-// work of a partition in one set: they still owed calls and events, and each is delivered once, under
-// the id that it had. An entry that nobody knows stands among them.
+// TestDataOfTheFirstVersionsIsWorkedOn uses data of builds with one set for all work of a partition: pending calls and events are
+// delivered once, under their ids. An unknown entry stays.
 func TestDataOfTheFirstVersionsIsWorkedOn(t *testing.T) {
 	recorded, err := filepath.Glob("testdata/first/*.jsonl")
 	require.NoError(t, err)

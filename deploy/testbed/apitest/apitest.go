@@ -78,8 +78,7 @@ func (s *Service) Document(path string) (found map[string]any) {
 	return found
 }
 
-// Call sends a request with the admin key and checks the answer against the description of its route.
-// Headers are given as "Name: value" and override.
+// Call sends a request with the admin key and checks the answer by the description. A header, "Name: value", overrides.
 func (s *Service) Call(method, path, body string, headers ...string) Answer {
 	s.T.Helper()
 	got := s.Ask(method, path, body, headers...)
@@ -146,8 +145,7 @@ func (a Answer) Is(status int, body string) Answer {
 	return a
 }
 
-// Problem checks for a problem of that status whose detail has all the words, and returns its faults by
-// pointer.
+// Problem checks for a problem of that status with all the words in its detail, and returns its faults by pointer.
 func (a Answer) Problem(status int, words ...string) map[string]string {
 	a.T.Helper()
 	require.Equal(a.T, status, a.StatusCode, string(a.Body))

@@ -23,8 +23,7 @@ type Description struct {
 
 const openAPI = "earshot:///openapi.json"
 
-// descriptions are those that were read, by their text: compiling the schemas takes longer than most
-// tests.
+// descriptions are those that were read, by their text, since compiling the schemas takes longer than most tests.
 var descriptions sync.Map
 
 func describe(t testing.TB, url string) Description {
@@ -49,8 +48,7 @@ func NewDescription(t testing.TB, document map[string]any) Description {
 	return Description{document, compiler, new(sync.Mutex)}
 }
 
-// strict takes no field in an answer that is not described. A client has to take it: it is what
-// lets a service learn more.
+// strict allows no field in an answer that is not described. Clients must allow it, so that a service can add fields.
 func strict(document map[string]any) map[string]any {
 	Walk("", document, func(pointer string, value map[string]any) {
 		if value["properties"] != nil && value["additionalProperties"] == nil && !strings.HasSuffix(pointer, "/properties") {
@@ -77,8 +75,7 @@ func Walk(pointer string, value any, show func(pointer string, value map[string]
 	}
 }
 
-// foresees checks an answer against the description of its route: its status, its type, its
-// body, its headers.
+// foresees checks the status, type, body and headers of an answer by the description of its route.
 func (d Description) foresees(t testing.TB, method, path string, got Answer) {
 	t.Helper()
 	operation := "/paths/" + Escape(d.template(path)) + "/" + strings.ToLower(method)

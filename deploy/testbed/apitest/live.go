@@ -42,8 +42,7 @@ const (
 	NoMatch      = `{"messageId":"m1","matches":[],"rejected":[],"reply":null,"skipResponse":false}`
 )
 
-// World is a service with the real store and engine on a Redis, and with what is outside of Earshot: a
-// scripted matcher, and a sink of all effects.
+// World is a service with the real store and engine on a Redis, a scripted matcher, and a sink of all effects.
 type World struct {
 	*Service
 	Redis *redistest.Server

@@ -70,8 +70,7 @@ var axe = sync.OnceValues(func() (string, error) {
 	return string(text), err
 })
 
-// Open opens a page in a browser that has seen nothing before, and has what happens in it observed: requests, messages
-// of its log, and exceptions. It is closed at the end of the test.
+// Open opens a page in a fresh browser context until the end of the test, and observes its requests, log and exceptions.
 func Open(t testing.TB, observe func(event any)) context.Context {
 	t.Helper()
 	page, stop := chromedp.NewContext(Browser(t), chromedp.WithNewBrowserContext())
@@ -104,9 +103,8 @@ func Prefers(t testing.TB, page context.Context, scheme string) {
 	require.NoError(t, err)
 }
 
-// Accessible checks a page as it stands by axe, in both colour schemes and two widths, and that it is no wider than the
-// window. All four together are for the night, and for pictures: by day each width is looked at in one scheme. What is
-// to be done with each is done by looked.
+// Accessible checks a page by axe in both colour schemes and two widths, and that it is no wider than the window; by day, each
+// width in one scheme, unless pictures are taken. looked is called for each.
 func Accessible(t testing.TB, page context.Context, name string, looked func(width int64, scheme string)) {
 	t.Helper()
 	source, err := axe()

@@ -1,5 +1,4 @@
-// Package enginetest is a service of one or more replicas on one Redis, with everything around it
-// under the control of a test.
+// Package enginetest is a service of one or more replicas on one Redis; a test controls everything around it.
 package enginetest
 
 import (
@@ -84,8 +83,7 @@ func New(t testing.TB, server *redistest.Server) *World {
 	return w
 }
 
-// Idle returns a World in which no replica looks at the ledger. Its replicas have so many workers; 0
-// for as many as is usual.
+// Idle returns a World in which no replica looks at the ledger. Its replicas have so many workers; 0: the default.
 func Idle(t testing.TB, server *redistest.Server, workers int) *World {
 	sealer, err := store.NewSealer([]byte(strings.Repeat("k", store.KeySize)))
 	require.NoError(t, err)
@@ -126,8 +124,7 @@ func (w *World) DB() *keyspace.DB {
 	return &keyspace.DB{UniversalClient: w.Server.Client(), Embedded: w.Server.Embedded()}
 }
 
-// Unhurried gives the first replica, and those that are added, a lease that the embedded store keeps
-// within when many messages come at once on a machine that does much else.
+// Unhurried gives the first and all later replicas a lease that is long enough for many messages on a busy machine.
 func (w *World) Unhurried() {
 	w.Lease = 10 * time.Minute
 	w.Store, w.Engine = w.Replica(w.Trips)
@@ -160,8 +157,7 @@ func (w *World) App(id, body string) {
 	require.NoError(w.T, err)
 }
 
-// Put registers a repository in the session, or in the app if that is empty, and waits until its
-// tool.changed is published.
+// Put registers a repository in the session, or in the app if that is empty, and waits for its tool.changed.
 func (w *World) Put(session, id, body string) {
 	w.Register(Session(session), id, body)
 	w.Keeper.Wake("clinic")

@@ -1,8 +1,7 @@
-// Package natstest runs a real NATS server with JetStream for tests and rigs: inside the process, on
-// loopback, on a free port, with its files in a directory of the test; or as a process of its own.
+// Package natstest runs a real NATS server with JetStream for tests and rigs, on loopback: inside the process, with its files in
+// a folder of the test, or as a process of its own.
 //
-// A Server can be stopped and started again on the same port and files, which is how tests take the
-// broker away. Its stop is orderly; a Process can be killed.
+// A Server can be stopped and started on the same port and files, always in good order; a Process can be killed.
 package natstest
 
 import (
@@ -116,8 +115,7 @@ type Process struct {
 	Folder string
 }
 
-// RunProcess builds a NATS server of the module's version, and runs it until the end of the test. If it syncs, an
-// event is on the disk before it is acknowledged.
+// RunProcess builds and runs a NATS server of the module's version. With sync, an event is on the disk before its acknowledgement.
 func RunProcess(t testbed.TB, folder string, sync bool) *Process {
 	t.Helper()
 	program := testbed.Built(t, "github.com/nats-io/nats-server/v2")
@@ -195,8 +193,7 @@ func (s Streams) must(what string, err error) {
 	}
 }
 
-// Stored returns the messages of a stream on the subjects that filter matches, oldest first; none if the stream is
-// missing.
+// Stored returns the messages of a stream on the subjects that filter matches, oldest first; none if there is no stream.
 func (s Streams) Stored(stream, filter string) (messages []*jetstream.RawStreamMsg) {
 	s.t.Helper()
 	s.do("read stream "+stream, func(ctx context.Context, js jetstream.JetStream) error {

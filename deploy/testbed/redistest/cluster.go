@@ -28,15 +28,15 @@ type Cluster struct {
 	Nodes []*Server
 }
 
-// RunCluster starts a cluster without replicas that lives until the end of the test, after some three seconds: a
-// master waits for two before it serves. No node is given up for being slow. Further arguments go to every node.
+// RunCluster starts a cluster without replicas, in some three seconds: a master waits for two before it serves. No node is given
+// up for being slow. Further arguments go to every node.
 func RunCluster(t testing.TB, arguments ...string) *Cluster {
 	t.Helper()
 	return runCluster(t, newNodes(t, t.TempDir(), masters, arguments...))
 }
 
-// RunReplicated is RunCluster with a replica for each master, which takes over when it dies. A master refuses writes
-// while no replica follows it, unless the arguments say otherwise.
+// RunReplicated is RunCluster with a replica for each master. Without its replica a master refuses writes, unless the arguments
+// say otherwise.
 func RunReplicated(t testbed.TB, arguments ...string) *Cluster {
 	t.Helper()
 	return runCluster(t, newNodes(t, t.TempDir(), 2*masters, append([]string{

@@ -10,9 +10,8 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// Each runs test as three subtests, "miniredis", "redis" and "cluster", each with an empty store: what
-// holds for one has to hold for the others. It is for the tests of scripts and stores. With -short it
-// leaves out the cluster, which needs seconds to form; see Main.
+// Each runs test as three subtests, "miniredis", "redis" and "cluster", each with an empty store: it is for scripts and stores,
+// which must work on all. -short leaves out the cluster, which takes seconds to form; see Main.
 func Each(t *testing.T, test func(t *testing.T, server *Server)) {
 	t.Run("miniredis", func(t *testing.T) { test(t, Mini(t)) })
 	t.Run("redis", func(t *testing.T) { test(t, Run(t)) })
@@ -24,8 +23,7 @@ func Each(t *testing.T, test func(t *testing.T, server *Server)) {
 	})
 }
 
-// OnRedis runs test on a real server, as the subtest "redis"; with the tag nightly it does what Each
-// does. It is for the tests of what stands on scripts that have tests of their own.
+// OnRedis runs test as the subtest "redis", or as Each with the tag nightly. It is for code on scripts that Each tests.
 func OnRedis(t *testing.T, test func(t *testing.T, server *Server)) {
 	if testbed.Nightly {
 		Each(t, test)

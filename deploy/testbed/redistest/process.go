@@ -32,8 +32,7 @@ func Run(t testbed.TB, arguments ...string) *Server {
 	return newServer(t, newProcess(t, t.TempDir(), "redis", arguments...))
 }
 
-// RunReplica starts a server that follows master, and returns when it has all data and its own append-only file:
-// before that it ignores SIGTERM.
+// RunReplica starts a server that follows master, and returns when it has all data and its own append-only file.
 func RunReplica(t testing.TB, master *Server) *Server {
 	t.Helper()
 	replica := Run(t, "--replicaof", host, strings.Split(master.Addr(), ":")[1])

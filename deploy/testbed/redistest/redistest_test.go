@@ -149,8 +149,7 @@ func TestMasterOfAClusterCanBeKilledAndStarted(t *testing.T) {
 	require.Eventually(t, func() bool { return client.Get(t.Context(), "a").Val() == "1" }, time.Minute, 5*time.Millisecond)
 }
 
-// TestReplicaTakesThePlaceOfAMasterThatDies: it has all that the master had, and the dead one comes back
-// as the replica.
+// TestReplicaTakesThePlaceOfAMasterThatDies: it has all data of the master, which comes back as the replica.
 func TestReplicaTakesThePlaceOfAMasterThatDies(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a cluster needs seconds to form")

@@ -34,8 +34,7 @@ func RunSentinel(t testing.TB) *Sentinel {
 	return &Sentinel{Server: newServer(t, w), watch: w}
 }
 
-// Failover has the replica promoted, and returns when all sentinels name it. What the old master had not passed on is
-// lost; it follows some ten seconds later.
+// Failover promotes the replica, and returns when all sentinels name it. What the old master had not passed on is lost.
 func (s *Sentinel) Failover() {
 	s.t.Helper()
 	_, replica, err := s.watch.roles()

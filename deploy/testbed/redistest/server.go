@@ -1,11 +1,8 @@
-// Package redistest runs Redis for tests and rigs: a real redis-server as a child process, a cluster of
-// them, a master that sentinels watch, or miniredis, the embedded store of "earshot dev".
+// Package redistest runs Redis for tests and rigs: a redis-server as a child process, a cluster, a master with sentinels, or
+// miniredis, the embedded store of "earshot dev". The program is redis-server on the PATH, or what EARSHOT_REDIS_SERVER names.
 //
-// A real server can be killed and started again on the same port and files. It never syncs its
-// append-only file, and so loses nothing when its process is killed: the kernel has what it has
-// answered. With everysec, Redis's default, it would answer before it writes while a sync takes long.
-//
-// The program is redis-server on the PATH, or what EARSHOT_REDIS_SERVER names.
+// A real server can be killed and started on the same port and files. It never syncs its append-only file, and loses nothing
+// when it is killed: the kernel has what it has answered. With everysec it would answer before it writes while a sync is slow.
 package redistest
 
 import (
@@ -22,8 +19,7 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// Server speaks Redis's protocol to a test: one server, or several that are one service. Its methods
-// end the test if they fail.
+// Server is one Redis server, or several that are one service. Its methods end the test if they fail.
 type Server struct {
 	t       testbed.TB
 	backend backend
@@ -52,8 +48,7 @@ func newServer(t testbed.TB, behind backend) *Server {
 	return s
 }
 
-// Addr is the server's host and port, or several with commas between them. It stays the same over Kill,
-// Stop and Start.
+// Addr is the server's host and port, or several with commas. It stays the same over Kill, Stop and Start.
 func (s *Server) Addr() string { return s.backend.addr() }
 
 // URL is where clients connect, as in REDIS_URL.
@@ -142,8 +137,7 @@ func (s *Server) Keys() []string {
 	return keys
 }
 
-// Snapshot returns a function that puts a real server back to what it holds now, as a restored backup or a lagging
-// replica does. Expiries are not kept.
+// Snapshot returns a function that restores what a real server holds now, without expiries, as from a backup.
 func (s *Server) Snapshot() (restore func()) {
 	s.t.Helper()
 	client, held := s.Client(), map[string]string{}

@@ -1,14 +1,8 @@
-// Package sqltest runs PostgreSQL and MariaDB for tests: real servers as child processes, with files of
-// their own that they lose at the end.
+// Package sqltest runs PostgreSQL and MariaDB for tests, as child processes on loopback with a password and files of their own.
+// A server can be stopped and started on the same port and files. It does not sync its files.
 //
-// A server listens on loopback, asks for a password, and can be stopped and started again on the same
-// port and files. It does not sync its files, which a test of what survives a crash of the machine would
-// need.
-//
-// PostgreSQL is found on the PATH, where Debian keeps it (/usr/lib/postgresql), or in the folder that
-// EARSHOT_POSTGRES_BIN names; MariaDB on the PATH, in /usr/sbin, or in the folder that EARSHOT_MARIADB_BIN
-// names, with the script of its system tables where it was installed. PostgreSQL refuses to run as root:
-// a root that tests runs it as the user postgres, or as nobody.
+// PostgreSQL is on the PATH, in /usr/lib/postgresql (Debian), or in the folder EARSHOT_POSTGRES_BIN; MariaDB on the PATH, in
+// /usr/sbin, or in the folder EARSHOT_MARIADB_BIN. PostgreSQL refuses to run as root, who runs it as postgres or nobody.
 package sqltest
 
 import (
