@@ -33,8 +33,7 @@ func (b *bench) subjects(ctx context.Context, w *workload) (all []subject) {
 	return all
 }
 
-// inTurns measures so that other load on the machine affects all. Those whose turn it is not stand still: a replica of
-// Earshot looks for work four times a second, and Redis would count its commands among those of others.
+// inTurns measures all in turns, so that other load affects all. The others are frozen: a replica polls, and Redis would count that.
 func (b *bench) inTurns(ctx context.Context, all []subject, p plan, begin func()) [][]figures {
 	for _, one := range all {
 		one.server.Freeze()
@@ -86,8 +85,7 @@ func ratiosTo(rounds [][]figures, to int, quantity string) []float64 {
 	return ours
 }
 
-// turnTable has the medians of all rounds, and the median, least and greatest ratio of Earshot to each of the others. A
-// quantity that is 0 on the other side has no ratio.
+// turnTable has the medians of all rounds, and for each other subject the median, least and greatest ratio, unless that is 0.
 func turnTable(all []subject, rounds [][]figures) [][]string {
 	head := []string{"for each request"}
 	for _, one := range all {

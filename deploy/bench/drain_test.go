@@ -25,9 +25,8 @@ import (
 	"earshot/trigger/effect"
 )
 
-// BenchmarkDrain measures how one replica publishes the events that are owed after an outage of NATS; the time for an
-// event must not grow with their number. The first case is NATS alone, with one publisher that waits for each
-// acknowledgement:
+// BenchmarkDrain measures how one replica publishes pending events after an outage of NATS: the time for an event must not grow
+// with their number. The first case is NATS alone, with one publisher that waits for each acknowledgement.
 func BenchmarkDrain(b *testing.B) {
 	b.Run("broker/10000", func(b *testing.B) {
 		out, began := published(b), time.Now()

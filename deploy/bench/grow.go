@@ -19,8 +19,7 @@ type growth struct {
 	replicas []*server
 }
 
-// dimension is something that the cost of a message may grow with, the points where it is measured by default, and
-// what sets one up.
+// dimension is something that the cost of a message may grow with: the points to measure by default, and how to set one up.
 type dimension struct {
 	points []int
 	set    func(g *growth, n int)
@@ -53,8 +52,7 @@ var dimensions = map[string]dimension{
 			g.each(g.ctx, n*historyRequests, func(ctx context.Context, i int) error { return g.workload.tell(ctx, c, first+i%historyRequests) })
 		}
 	}},
-	// Redis is filled with idle sessions by copies of the keys of one: a million would take most of an hour over REST. A key
-	// that sessions share does not grow with the copies.
+	// The keys of one idle session are copied: a million sessions would take most of an hour over REST. Shared keys do not grow.
 	"sessions": {[]int{1, 1000, 10_000, 100_000}, func(g *growth, n int) {
 		g.workload.sessions, g.workload.first = n, 0
 		const model = "pattern"

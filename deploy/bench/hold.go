@@ -17,8 +17,7 @@ const (
 	heldSamples = 1000                   // over all of the time, so many since a heap is a sawtooth
 	soonest     = 100 * time.Millisecond // from one to the next
 	shownRows   = 24
-	// keptShare is the part of the time that records, sessions and events are kept, so that as many expire as come
-	// in.
+	// keptShare is the part of the time that records, sessions and events are kept, so that as many expire as are made.
 	keptShare   = 12
 	warmupShare = 4 // the part of the time of which nothing is judged
 	// messagesOfSession are said in a session before another takes its place.
@@ -27,8 +26,7 @@ const (
 	lastingOverhead = 40
 )
 
-// lastingPatterns are keys that an expired session leaves: its generation for two days, the list of its drafts for an
-// hour.
+// lastingPatterns are keys of expired sessions: the generation for two days, the list of drafts for an hour.
 var lastingPatterns = []string{"*}:closed:*", "*}:drafts:*"}
 
 type sample struct {
@@ -245,8 +243,7 @@ const (
 // tolerance is the share of its mean by which something flat may grow or fall: heaps, buffers and hash tables do.
 const tolerance = 0.05
 
-// change is the growth from the first point to the last as a share of the mean, with the bounds of two standard
-// errors.
+// change is the growth over the whole time as a share of the mean, with the bounds of two standard errors.
 func (t trend) change() (least, likely, most float64) {
 	if t.mean == 0 {
 		return 0, 0, 0

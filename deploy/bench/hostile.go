@@ -20,8 +20,7 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// hostilePause is the mean pause of a hostile client. With a shorter one the clients would be measured, which are on
-// the same cores.
+// hostilePause is the mean pause of a hostile client. A shorter one would measure the clients, which are on the same cores.
 const hostilePause = 500 * time.Millisecond
 
 const secretOfModule = "a-secret-of-the-avatar"
@@ -101,8 +100,7 @@ func watchPolite(ctx context.Context, c client) (ended func() (served, refused i
 	return func() (int, int) { cancel(); <-done; return well, ill }
 }
 
-// siege are the hostile clients, a process of their own of the lowest priority: elsewhere they have machines of their
-// own.
+// siege is the process of the hostile clients. It has the lowest priority, since elsewhere they have machines of their own.
 type siege struct {
 	URL, Token string // of a session of the app rival
 	Clients    int
@@ -111,8 +109,7 @@ type siege struct {
 	answered tally
 }
 
-// begin starts the process of the hostile clients, and returns when they begin. The function that it
-// returns ends it, and adds what they were answered.
+// begin starts the hostile clients, and returns when they send. end stops them, and adds their answers to a tally.
 func (s *siege) begin(w *world) (end func(tally)) {
 	w.started++
 	clients := w.process(fmt.Sprintf("hostile %d", w.started), role{Name: roleHostile, Siege: s})
@@ -137,8 +134,7 @@ func (s *siege) begin(w *world) (end func(tally)) {
 	}
 }
 
-// play runs the hostile clients until ctx ends. It prints an empty tally when they begin, and their answers at the
-// end.
+// play runs the hostile clients until ctx ends. It prints an empty tally at the start, and all answers at the end.
 func (s *siege) play(ctx context.Context) error {
 	s.answered = tally{}
 	out := json.NewEncoder(os.Stdout)

@@ -23,9 +23,9 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// promise is the least program that keeps what Earshot promises, with the libraries that Earshot uses. A message is stored
-// before it is matched, decided once, and answered with the same when it comes again; an event is acknowledged before the
-// answer; what a crash leaves is found again. It has no order of events, limits, drafts, explanations and schemas.
+// promise is the least program that keeps Earshot's promise with the same libraries. A message is stored before it is matched,
+// decided once, and repeated with the same answer; an event is acknowledged before the answer; a crash loses nothing. It has no
+// order of events, limits, drafts, explanations and schemas.
 type promise struct {
 	*floor
 	lease   time.Duration
@@ -244,8 +244,7 @@ func (p *promise) settle(ctx context.Context) {
 	}
 }
 
-// recover goes on, at the start and then now and again, with messages whose lease is over. They are matched again, without
-// what was said before, and the first decision holds.
+// recover regularly continues with messages whose lease is over. They are matched without history; the first decision wins.
 func (p *promise) recover(ctx context.Context) {
 	for ctx.Err() == nil {
 		apps, _ := p.redis.SMembers(ctx, promiseApps).Result()
@@ -289,9 +288,8 @@ func (p *promise) record(c echo.Context) error {
 	return c.JSONBlob(http.StatusOK, record)
 }
 
-// floor is the least that a message can cost with the libraries that Earshot uses: one read in Redis, one request to the
-// LLM, one script that stores what was decided, and one event on JetStream for each match, acknowledged before the answer.
-// It checks nothing, retries nothing and forgets nothing.
+// floor is the least cost of a message with Earshot's libraries: one read in Redis, one request to the LLM, one script that stores
+// the decision, and one acknowledged event for each match. It checks nothing and retries nothing.
 type floor struct {
 	redis *redis.Client
 	js    jetstream.JetStream

@@ -42,8 +42,7 @@ func (b *bench) chats(ctx context.Context) {
 			}
 		}
 		b.note("## streamed chats, %s, %s", b.at(connections), b.rounded())
-		// The medians of all rounds. What is added to the first byte is compared with the model itself in the same round,
-		// and its ratio with the bare relay.
+		// Medians of all rounds. The time added is relative to the model itself in the same round, its ratio to the bare relay.
 		rows := [][]string{{"by way of", "streams/s", "× relay", "first byte, p50 ms", "added ms", "× relay", "p99 ms", "failed"}}
 		for n, way := range routes {
 			row := []string{way.name}
@@ -125,8 +124,7 @@ func answering(think time.Duration) http.Handler {
 	})
 }
 
-// relayTo is the least that relays chats with the standard library. It reads the request first, since late input
-// would break some answers.
+// relayTo is the least relay with the standard library. It reads the request first, since late input would break some answers.
 func relayTo(llm string) (http.Handler, error) {
 	to, err := url.Parse(llm + "/chat/completions")
 	if err != nil {

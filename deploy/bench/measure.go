@@ -37,8 +37,7 @@ const (
 	natsBytes         = "bytes of NATS"
 )
 
-// quantities are all that is printed of a measurement, each with its format; allocations are for each
-// request.
+// quantities are printed of a measurement, each with its format; allocations are for each request.
 var quantities = [][2]string{
 	{rate, "%.0f"}, {p50, "%.2f"}, {p99, "%.2f"}, {cpuAll, "%.3f"}, {cpuServer, "%.3f"}, {cpu + "Redis", "%.3f"}, {cpu + "NATS", "%.3f"}, {cpu + "LLM double", "%.3f"},
 	{cpu + nameLoad, "%.3f"},
@@ -63,8 +62,7 @@ func (b *bench) numbers(n int) int {
 	return first
 }
 
-// measure warms replicas up, then counts. Before it counts it calls prepare, if not nil, with the number of the first
-// request.
+// measure warms replicas up, then counts. In between it calls prepare, if not nil, with the number of the first request.
 func (b *bench) measure(ctx context.Context, one post, p plan, prepare func(first int), servers ...*server) figures {
 	clients := make([]client, len(servers))
 	for i, s := range servers {
@@ -163,12 +161,10 @@ func (b *bench) table(rows [][]string) {
 // errPending is the error of a request that was answered before its event was published.
 var errPending = errors.New("answered, but not done yet")
 
-// send sends the i-th request. It returns the time that counts, or 0 for that of the whole request. It must be safe
-// for concurrent use.
+// send sends the i-th request, concurrently. It returns the time that counts, or 0 for that of the whole request.
 type send func(ctx context.Context, i int) (time.Duration, error)
 
-// plan is a closed loop of so many connections, or an open loop of a rate. It ends with span or requests, whichever
-// comes first.
+// plan is a closed loop of some connections, or an open loop of a rate. It ends after span or requests.
 type plan struct {
 	connections int           // requests that are under way at once; at most so many in an open loop
 	rate        float64       // requests that begin each second; 0 for a closed loop
@@ -188,8 +184,7 @@ func (p plan) String() string {
 }
 
 type result struct {
-	// times are of all requests but failures, in microseconds. In an open loop a time begins when the request was
-	// due.
+	// times are of all requests but failures, in microseconds; in an open loop from when a request was due.
 	times *hdrhistogram.Histogram
 	took  time.Duration // from the first request to the last answer
 	// done includes pending.

@@ -11,8 +11,7 @@ import (
 
 const mebibyte = 1 << 20
 
-// kinds are the kinds of things that Redis holds, and how one is added: a message that is stored and not
-// matched, or one that calls for tools, or a direct trigger, which may be outside of a session.
+// kinds are what Redis holds, and how one is added: a message that is only stored, one that is matched, or a direct trigger.
 var kinds = []struct {
 	name           string
 	stored, direct bool

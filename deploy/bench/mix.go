@@ -83,8 +83,7 @@ const (
 	followed         = 15 * time.Second
 )
 
-// follow runs clients that follow events by SSE, MCP and MQTT until ctx ends. ended waits for them, and returns how
-// often each kind has come and a failure.
+// follow runs clients that follow events by SSE, MCP and MQTT until ctx ends. ended waits for them, and counts each kind.
 func (m *mix) follow(ctx context.Context) (ended func() (string, error), err error) {
 	var made struct{ Key string }
 	if err := m.client.send(ctx, http.MethodPost, "/v1/apps/"+m.app+"/keys", map[string]any{"name": "followers", "scopes": []string{"triggers"}}, &made); err != nil {

@@ -43,8 +43,8 @@ func toolsYAML(database string, ofEarshot bool) (text string) {
 	return text
 }
 
-// sqlCalls compares tools with a statement, as a direct trigger of Earshot and over MCP, with the same tools of Toolbox over
-// MCP. Toolbox answers and forgets; Earshot keeps a record, publishes its event and result, and repeats its answer.
+// sqlCalls compares SQL tools of Earshot, by direct triggers and MCP, with those of Toolbox over MCP, which keeps no record, event
+// and result.
 func (b *bench) sqlCalls(ctx context.Context) {
 	config, path := filepath.Join(b.folder, "tools.yaml"), filepath.Join(b.folder, "slots.db")
 	db, err := sql.Open("sqlite", path)

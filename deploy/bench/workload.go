@@ -99,8 +99,7 @@ func (w workload) post(ctx context.Context, replicas []client, i int) (time.Dura
 	return 0, err
 }
 
-// session is the number of the i-th request's session. Sessions that replace others do not all do so at the same
-// time.
+// session is the number of the i-th request's session. Sessions are not all replaced at the same time.
 func (w workload) session(i int) int {
 	place := i % w.sessions
 	if w.messages == 0 {

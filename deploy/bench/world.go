@@ -39,8 +39,7 @@ type server struct {
 	silent bool // it has no /metrics
 }
 
-// newWorld starts Redis, NATS and the LLM. Redis has every write on the disk before its reply, as the documentation
-// asks.
+// newWorld starts Redis, NATS and the LLM. Redis syncs every write before its reply, as the documentation asks.
 func newWorld(t testbed.TB, folder string, o options) *world {
 	w := &world{t: t, folder: folder, program: o.earshotProgram}
 	if w.program == "" {
@@ -124,8 +123,8 @@ const (
 type usage struct {
 	// cpu by name: all servers are one, and the bench itself is the load.
 	cpu map[string]time.Duration
-	// counted does not swing as time does: objects that the servers have allocated, commands that Redis has run, those in
-	// scripts included, bytes that it has appended to its file, and bytes that NATS has stored.
+	// counted does not vary as time does: allocations of the servers, commands of Redis with those of scripts, bytes of its file,
+	// and bytes of NATS.
 	counted map[string]float64
 }
 

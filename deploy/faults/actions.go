@@ -75,8 +75,7 @@ const keptFor = 45 * time.Second
 // turns concern triggers that are held, taken back, answered or duplicates, and messages that may still change.
 var turns = []action{
 	{6, (*client).settle}, {5, (*client).interrupt}, {3, func(c *client) { c.same(6) }}, {3, (*client).guard}, {6, (*client).ask}, saying(1, "mute"),
-	// A text is said bit by bit, and decided or taken back. After an attempt that was cut short an older text may arrive
-	// late.
+	// A draft grows, and is decided or taken back. After a failed attempt an older text may arrive late.
 	{10, func(c *client) {
 		id, path, sure, begun := c.id("m"), pathOf(c.app, c.session)+"/messages", true, time.Now()
 		post := func(kind, text string, is bool) {
@@ -105,8 +104,7 @@ var turns = []action{
 			post("message", final, true)
 		}
 	}},
-	// A tool waits for a yes, and hears yes, no, both, nothing, or yes to another question. If no message fired it, an agent
-	// asks its question first.
+	// A confirmation gets yes, no, both, nothing, or a yes to another question. If no message fired the tool, an agent asks first.
 	{9, func(c *client) {
 		said := c.dice.IntN(4) > 0
 		asked, is := c.either(said, "refund").only()
@@ -134,14 +132,12 @@ var turns = []action{
 	}},
 }
 
-// agents act by MCP and in chats. Most calls of the MCP server succeed at once: one that keeps failing is left alone
-// for a while.
+// agents act by MCP and in chats. Most MCP calls succeed at once: one that keeps failing is skipped for a while.
 var agents = []action{
 	{4, (*client).fill}, {5, (*client).chat}, saying(7, "lookup"), direct(1, "stuck"), saying(1, "lose"), saying(1, "refuse"), direct(1, "wire"),
 }
 
-// plain actions have the same result whenever they are repeated; clustered ones have results that Redis's replicas
-// are known to have.
+// plain actions have the same result on every repeat; results of clustered ones are known to be on Redis's replicas.
 var (
 	everything = slices.Concat(basic, turns, agents, []action{{6, (*client).peek}})
 	plain      = []action{
@@ -269,8 +265,7 @@ func (c *client) either(said bool, tool string) *operation {
 	return c.fire(c.session, tool)
 }
 
-// settle fires a tool that can be taken back for 300 ms, and may cancel it at about the instant at which it takes
-// effect.
+// settle fires a tool that can be taken back for 300 ms, and may cancel it at about the moment when it takes effect.
 func (c *client) settle() {
 	lamp, is := c.either(c.dice.IntN(2) == 0, "lamp").only()
 	if !is || c.dice.IntN(3) == 0 {
@@ -336,8 +331,7 @@ func (c *client) guard() {
 	}
 }
 
-// ackLimit bounds the wait for the stream's acknowledgement, which a killed server never sends; the message is
-// published again then.
+// ackLimit bounds the wait for an acknowledgement of the stream, which a killed server never sends.
 const ackLimit = 5 * time.Second
 
 func (c *client) ask() {
@@ -389,8 +383,7 @@ func taskIn(answer string) (t taskStatus) {
 
 type task struct{ app, id, word, path string }
 
-// fill calls the tool with at most some of the values, and then gives more of them. Half of the agents are in a session,
-// and most name the task themselves.
+// fill calls a tool without all values, and then gives more. Half of the agents are in a session; most name the task themselves.
 func (c *client) fill() {
 	session, word := "", c.id("form")
 	if c.dice.IntN(2) == 0 {
@@ -464,8 +457,7 @@ var chatTools = []string{"note", "book", "lookup", "charge"}
 // chatSuffix ends the names of the sessions of chats, which have no other messages.
 const chatSuffix = "-chat"
 
-// chat says something to the model in act, sometimes twice at the same time. The model may refuse at first, or call
-// with other values when it is asked again.
+// chat speaks to the model in act, sometimes twice at once. The model may refuse at first, or change its values on a repeat.
 func (c *client) chat() {
 	tool, word := chatTools[c.dice.IntN(len(chatTools))], []string{"flaky ", "fickle ", "", ""}[c.dice.IntN(4)]
 	text := func() string { return fmt.Sprintf(`call %s {"day":"%s%s"}`, tool, word, c.id("chat")) }

@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNothingIsLostAndNothingHappensTwice is the short form of the rig: every crash
-// point and every fault of the world once.
+// TestNothingIsLostAndNothingHappensTwice is the short form of the rig: every crash point and every fault once.
 func TestNothingIsLostAndNothingHappensTwice(t *testing.T) {
 	o, err := short(t).withPhases("kills,recovery,faults,outage,full,restore,deletion") // the cluster has a test of its own
 	require.NoError(t, err)
@@ -32,8 +31,7 @@ func TestNothingIsLostAndNothingHappensTwice(t *testing.T) {
 	require.NoError(t, os.RemoveAll(o.dir))
 }
 
-// TestNothingIsLostWhenARedisClusterLosesAMaster: what was answered is kept, and whoever goes on
-// asking is answered soon after Redis has promoted a replica.
+// TestNothingIsLostWhenARedisClusterLosesAMaster: answers are kept, and retries succeed soon after a replica is promoted.
 func TestNothingIsLostWhenARedisClusterLosesAMaster(t *testing.T) {
 	t.Parallel()
 	o, err := short(t).withPhases("cluster")
@@ -46,8 +44,8 @@ func TestNothingIsLostWhenARedisClusterLosesAMaster(t *testing.T) {
 	require.NoError(t, os.RemoveAll(o.dir))
 }
 
-// TestOfManyWaysOneIsTakenWhileReplicasDie has 64 clients ask for the same at once, and triggers confirmed, denied,
-// cancelled and released at the same instant, while replicas die about that.
+// TestOfManyWaysOneIsTakenWhileReplicasDie has 64 clients ask for the same at once, and triggers confirmed, denied, cancelled
+// and released at the same moment.
 func TestOfManyWaysOneIsTakenWhileReplicasDie(t *testing.T) {
 	t.Parallel()
 	o := short(t)

@@ -43,8 +43,7 @@ type operation struct {
 	At      time.Time
 	// sound returns why an answer of 2xx is not final; nil if each is.
 	sound func(answer string) error
-	// Recovery is the time from a lost connection to the answer; Disturbed: so much else failed meanwhile that it
-	// means nothing.
+	// Recovery is the time from a lost connection to the answer; it means nothing if Disturbed by other faults.
 	Recovery  time.Duration
 	Disturbed bool
 }
@@ -172,8 +171,7 @@ func readAll[T any](b *books, path string) (all []T) {
 
 const (
 	askers = 8
-	// insistence is how long a 503 is asked again: on a busy machine the masters of a cluster may take each other for
-	// dead.
+	// insistence is how long a 503 is retried: on a busy machine the masters of a cluster may take each other for dead.
 	insistence = 30 * time.Second
 )
 

@@ -65,9 +65,8 @@ func pour(out http.ResponseWriter, request *http.Request, size int, pause time.D
 	}
 }
 
-// model is a fake OpenAI-compatible LLM. A text of `call book {"day":"monday"}; note {}` makes it call both tools;
-// `flaky` makes it refuse the first time; after `fickle` it calls with a changed value when it is asked again. Behind
-// results of tools it repeats those, after reported.
+// model is a fake LLM with the API of OpenAI. `call book {"day":"monday"}; note {}` makes it call both tools; with `flaky` it refuses
+// the first time; with `fickle` it changes the value on a repeat. It repeats results of tools after reported.
 type model struct {
 	pause   atomic.Int64
 	secrets *planted
@@ -132,8 +131,7 @@ func (m *model) ServeHTTP(out http.ResponseWriter, request *http.Request) {
 	answer.Write(out, asked.Stream)
 }
 
-// One path has no sessions; the other has, and forgets them whenever the server is away. Calls are noted below
-// remotePath.
+// One path has no sessions; the other forgets them whenever the server is away. Calls are noted below remotePath.
 const (
 	remotePath    = "/mcp/"
 	pathStateless = remotePath + "stateless"

@@ -70,8 +70,7 @@ func TestModelDoesAsItIsTold(t *testing.T) {
 	require.Len(t, secrets.all(), 1)
 }
 
-// TestRemoteDoesAsItsToolsSay calls each tool twice, without sessions and in one, and then has the server
-// be out of order.
+// TestRemoteDoesAsItsToolsSay calls each tool twice, without sessions and in one, and then in each mood of the server.
 func TestRemoteDoesAsItsToolsSay(t *testing.T) {
 	for _, path := range []string{pathStateless, pathSessions} {
 		sink := &testbed.Sink{}
@@ -125,8 +124,7 @@ func TestRemoteDoesAsItsToolsSay(t *testing.T) {
 	}
 }
 
-// unkept sends each request over a connection of its own: over one that was used before, a request with a
-// key is sent again when the connection breaks.
+// unkept uses a connection once: over a kept one, a request with a key is sent again when the connection breaks.
 var unkept = &http.Transport{DisableKeepAlives: true}
 
 type keyed string

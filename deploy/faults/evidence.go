@@ -37,8 +37,7 @@ type evidence struct {
 	tasks      map[string]taskStatus // by their ids, as they stand in the end
 	leaks      []string
 	faults     []string // panics and data races in the logs
-	// deleted: the stream was deleted meanwhile, so what is missing in it counts if its record says that it was
-	// there.
+	// deleted: the stream was deleted meanwhile, so a missing event counts if its record says that it was published.
 	deleted bool
 	kept    map[string]bool // triggers that were listed before all was asked again; nil if they need not be
 	losses  []loss
@@ -46,8 +45,7 @@ type evidence struct {
 	// restored: Redis has forgotten some of what it answered.
 	restored bool
 
-	// By triggers, once the books are judged: their records, their events of each kind, their calls, and what was
-	// asked for about each, answered or not, with the words of users.
+	// By trigger, once the books are judged: records, events of each kind, calls, and requests about it, also unanswered ones.
 	byID             map[string]record
 	events, arrivals map[string]int
 	said             map[string][]*operation

@@ -87,8 +87,7 @@ var trouble = fault{"the MCP server answers 503, and is away", func(s *system) {
 	}
 }}
 
-// death measures recovery: nothing else goes wrong, and the slow model keeps much under way. Each replica is killed
-// when what the one before held is long done.
+// death measures recovery: nothing else goes wrong, and the slow model keeps much in flight. Each replica dies on its own.
 var death = fault{"a replica is killed, the others are well", func(s *system) {
 	s.llm.pause.Store(int64(150 * time.Millisecond))
 	defer s.llm.pause.Store(0)
@@ -132,8 +131,7 @@ var filling = fault{"the stream is full and is emptied", func(s *system) {
 	}
 }}
 
-// snapshot copies Redis's files while clients go on. A restored Redis has forgotten the last of what it confirmed: a
-// client that sends the same again gets the same ids, so that nothing happens twice.
+// snapshot copies Redis's files meanwhile. A restored Redis has forgotten its latest answers, but a repeat gets the same ids.
 var snapshot = fault{"Redis is restored from a snapshot", func(s *system) {
 	s.wait(2 * time.Second)
 	s.must(os.CopyFS(s.snapshot(), os.DirFS(s.redis.Folder())))
@@ -158,8 +156,8 @@ type layout struct {
 	alone bool
 }
 
-// loss is the death of a master of the Redis Cluster, in times since it died. What was answered must be there then:
-// always if Redis's replicas are waited for, else for a client that sends it again.
+// loss is the death of a master of the Redis Cluster, in times since then. An answer survives if Redis's replicas are waited for,
+// else for a client that repeats it.
 type loss struct {
 	app                       string
 	promoted, whole, answered time.Duration
@@ -192,8 +190,7 @@ func lagging(unguarded bool) fault {
 // lag is how long a replica hears nothing; shorter than the time after which a node is given up.
 const lag = 1500 * time.Millisecond
 
-// loseMaster kills the master of an app's partition and lets its replica take over. If no master writes alone, the
-// dead one comes back first, as the replica.
+// loseMaster kills the master of an app until its replica leads. If no master writes alone, the dead one returns first.
 func (s *system) loseMaster(app string, lags bool) {
 	var master, heir *redistest.Server
 	leads := func(ctx context.Context, node *redistest.Server) error {

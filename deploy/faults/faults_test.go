@@ -37,8 +37,7 @@ func contended(kills int, shared ...action) phase {
 	return phase{name: "contention", kills: kills, faults: []fault{{"nothing goes wrong", func(s *system) { s.wait(4 * time.Second) }}}, actions: shared}
 }
 
-// campaignsForAFlaw is how often it is tried to see a flaw: on a busy machine a campaign of
-// seconds may do too little to meet it.
+// campaignsForAFlaw is how often a flaw is tried: on a busy machine a campaign of seconds may not meet it.
 const campaignsForAFlaw = 10
 
 // flaws are those of package failpoint, each with the phase in which it shows and the rule that it breaks.

@@ -83,8 +83,7 @@ func parse(args []string) (o options, race bool, err error) {
 	return o, race, err
 }
 
-// campaign runs phases until there were enough kills and enough time has passed. A phase that does not come to rest
-// ends the campaign with its round.
+// campaign runs phases until there were enough kills and enough time, or a phase does not come to rest.
 func campaign(ctx context.Context, o options) (*outcome, error) {
 	dir, err := filepath.Abs(o.dir)
 	if o.dir == "" {

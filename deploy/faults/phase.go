@@ -73,8 +73,7 @@ func (o options) withPhases(names string) (options, error) {
 const (
 	talkers    = 24
 	killsLimit = 15 * time.Minute
-	// retriesByHand bounds the retries of what has failed: on a busy machine an endpoint may answer too late, and a
-	// call that is not idempotent is not repeated by itself.
+	// retriesByHand bounds the retries of failed calls: on a busy machine an endpoint may be late, and not all calls are idempotent.
 	retriesByHand = 5
 )
 
@@ -287,8 +286,7 @@ func (s *schedule) died(point failpoint.Point) {
 	})
 }
 
-// missed puts a point that was not reached back into the queue, and asks for another kill the first time, so that a
-// slow machine comes to all points as well.
+// missed queues a point that was not reached, once with another kill, so that a slow machine reaches all points as well.
 func (s *schedule) missed(point failpoint.Point) {
 	s.locked(func() {
 		s.queue = append(s.queue, point)

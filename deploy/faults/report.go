@@ -229,8 +229,7 @@ type account struct {
 	// owed is how much was owed when the clients fell silent, and rested how long it took until nothing was.
 	owed   int64
 	rested time.Duration
-	// troubles are why the phase proves nothing: it did not come to rest, so what is missing in its books may still
-	// come.
+	// troubles are why the phase proves nothing: it did not come to rest, so missing effects may still come.
 	troubles   []string
 	closed     bool // its books are
 	violations []string

@@ -44,8 +44,7 @@ type breaches []string
 
 func (b *breaches) add(format string, args ...any) { *b = append(*b, fmt.Sprintf(format, args...)) }
 
-// foundLimit is how long a client may wait after Redis is whole again: several looks at the cluster, and one lease of
-// 15 s, since a replica that dies may have had the message.
+// foundLimit is how long a client may wait after Redis is whole: some looks at the cluster, and a lease of 15 s of a dead replica.
 const foundLimit = 20 * time.Second
 
 const outcomeUnknown = "outcome_unknown"
@@ -78,12 +77,10 @@ var rules = []struct {
 			var excused bool
 			switch o.Status {
 			case http.StatusConflict:
-				// Another client, or an attempt whose answer was lost, may have come first; other rules judge held
-				// triggers.
+				// Another client, or an attempt without an answer, may have been first; other rules judge held triggers.
 				excused = slices.Contains([]string{"retry", "confirm", "deny", "cancel"}, o.Kind) || o.Kind == "draft" && o.Broken
 			case http.StatusNotFound:
-				// A triggerOnce repository that has fired is not in scope, and a registration may have been removed
-				// already.
+				// A triggerOnce repository that has fired is not in scope, and a registration may be removed already.
 				excused = strings.HasSuffix(o.Expects, "-a") || slices.Contains([]string{"remove", "retry", "close"}, o.Kind) || o.Kind == "taken" && o.Broken
 			}
 			if o.Status >= 300 && !excused {
@@ -266,8 +263,7 @@ var rules = []struct {
 		}
 		return found
 	}},
-	// A call that is not idempotent arrives once, and once for each retry by hand. One that failed has an unknown outcome, or the
-	// server has answered that it is down.
+	// It arrives once, and once for each retry by hand. A failed one has an unknown outcome, or the server said that it is down.
 	{"what is not idempotent is sent once", func(e *evidence) (found breaches) {
 		for id, one := range e.byID {
 			if slices.Contains(unsafe, one.Name) && e.arrivals[id] > 1+e.retried[id] {
@@ -428,8 +424,7 @@ var rules = []struct {
 		}
 		return found
 	}},
-	// A task that has all its values fires once, under its own id, with exactly those values; others fire nothing, and are
-	// listed as waiting.
+	// A task with all values fires once, with its id and exactly those values; others fire nothing, and are listed as waiting.
 	{"a task fires once, with what was given", func(e *evidence) (found breaches) {
 		fired := map[string][]record{} // by the word of the task
 		for _, one := range e.byID {
@@ -509,8 +504,7 @@ var rules = []struct {
 		}
 		return found
 	}},
-	// The trigger events of each session are in the order of the API's list, and in the order in which a client that waited
-	// for every answer has asked.
+	// The trigger events of a session are in the order of the API's list, and in that of a client that waits for every answer.
 	{"sessions are in order", func(e *evidence) (found breaches) {
 		if e.restored || e.deleted {
 			return nil // what was forgotten was asked for again in any order
@@ -567,8 +561,7 @@ var rules = []struct {
 // readsLimit is how long what was answered may wait to be written: Redis may be away for a while.
 const readsLimit = 30 * time.Second
 
-// missable reports whether the record of an operation may be missing: it only reads, and a replica died
-// before it can have been sure to have written what it had answered.
+// missable reports whether a read may have no record, since a replica died before it can have written what it had answered.
 func (e *evidence) missable(o *operation) bool {
 	return o.Kind == "read" && slices.ContainsFunc(e.deaths, func(died time.Time) bool {
 		return died.After(o.At.Add(-time.Second)) && died.Before(o.At.Add(readsLimit))

@@ -11,8 +11,7 @@ import (
 	"earshot/deploy/testbed"
 )
 
-// balanced is the evidence of a good run: a message that set off a call, a direct trigger, and a triggerOnce
-// repository that has fired.
+// balanced is a good run: a message that fired a call, a direct trigger, and a triggerOnce repository that has fired.
 func balanced() *evidence {
 	published, delivered := &state{State: "published"}, &state{State: "delivered"}
 	book := `{"messageId":"m1","matches":[{"triggerId":"t1","name":"book"}]}`
@@ -121,8 +120,7 @@ func see(t *testing.T, balanced func() *evidence, breaches map[string]func(*evid
 	}
 }
 
-// turned is the evidence of a good run with triggers that were held, taken back, answered or duplicates, and with
-// drafts.
+// turned is a good run with triggers that were held, taken back, answered or duplicates, and with drafts.
 func turned() *evidence {
 	published, delivered := &state{State: "published"}, &state{State: "delivered"}
 	one := func(id, name, as string, call *state) record {

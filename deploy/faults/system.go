@@ -216,8 +216,7 @@ func (r *replica) keep() {
 	}
 }
 
-// watch waits until the present run is over, and ends one that does not come to its point. A replica without a point
-// is killed as soon as the schedule has one for it.
+// watch waits until the present run is over, and kills it if it misses its point, or has none and the schedule gets one.
 func (r *replica) watch(point failpoint.Point) {
 	patience := 4 * time.Second // to come to its point; then it is killed wherever it is
 	switch {
@@ -316,8 +315,7 @@ func (s *system) serveWebhooks() error {
 	})
 }
 
-// left lists the keys of effects that are neither done nor dead, and of outboxes that are not empty: the counters of
-// what is owed may be wrong.
+// left lists the keys of effects that are neither done nor dead, and of outboxes with events: the counters may be wrong.
 func (s *system) left() (keys []string) {
 	var mu sync.Mutex
 	look := func(ctx context.Context, server *redis.Client) error {
@@ -348,8 +346,8 @@ func (s *system) left() (keys []string) {
 	return keys
 }
 
-// app defines an app with planted credentials. Chats are in act; the MCP server of the first app has no sessions. In the
-// other one a model replies to messages, each message and reply is an event, and these go to a webhook.
+// app defines an app with planted credentials and chats in act. The MCP server of the first app has no sessions. In the other app a
+// model replies, and a webhook gets each message and reply.
 func (s *system) app(id string) string {
 	path, settings := pathSessions, fmt.Sprintf(`,"chatModeEnabled":true,"chatEvents":true,"webhooks":[{"name":"books","url":%q,"types":["%s"]}]`,
 		s.endpointURL+hookPath, strings.Join(hooked, `","`))

@@ -87,10 +87,9 @@ func Functions(tools []*AgentTool) []FunctionTool {
 	return functions
 }
 
-// Call fires the tool with the input that a model has written, and returns what to tell it. The input is a JSON
-// object of the values; for one parameter that is a text, the text will do. What the model can mend is an answer:
-// values that do not fit, a tool that is gone, a call that failed or waits. The error says that the service was not
-// reached, or refused the key.
+// Call fires the tool with the input of a model, and returns what to tell it. The input is a JSON object of the values, or for
+// one text parameter the text. Invalid values, a missing tool, and a call that failed or waits are answers for the model. The
+// error says that the service was not reached, or refused the key.
 func (t *AgentTool) Call(ctx context.Context, input string) (string, error) {
 	values, fault := t.read(input)
 	if fault != "" {

@@ -88,8 +88,7 @@ func (a *App) ExportUser(ctx context.Context, user string, to io.Writer) error {
 	return a.client.export(ctx, a.path+"/"+join("users", user)+"/export", to)
 }
 
-// EraseUser forgets all sessions of a user, as Session.Erase forgets one, and says how many. After an error, another
-// call does the rest.
+// EraseUser erases all sessions of a user, and returns how many. After an error, call it again for the rest.
 func (a *App) EraseUser(ctx context.Context, user string) (sessions int, err error) {
 	answer, err := ask[struct {
 		Erased int `json:"erased"`
@@ -107,8 +106,7 @@ func (s *scope) Retry(ctx context.Context, triggerID string) (Record, error) {
 	return s.decide(ctx, triggerID, "retry", nil)
 }
 
-// Confirm lets a trigger go that waits for a yes. The digest of its match stands for the values that were asked
-// about. One that was ended before is ErrConflict.
+// Confirm confirms a trigger by the digest of its match. One that has ended is ErrConflict.
 func (s *scope) Confirm(ctx context.Context, triggerID, digest string) (Record, error) {
 	return s.decide(ctx, triggerID, "confirm", map[string]string{"digest": digest})
 }

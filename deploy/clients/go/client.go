@@ -35,8 +35,7 @@ func WithKey(key string) Option {
 	return func(c *Client) { c.tokens = &tokens{known: func() string { return key }} }
 }
 
-// WithToken sends what a function returns, as the token of a session that a back-end makes. It is asked again when the
-// token is refused, and before one ends on which events come.
+// WithToken sends the session token that a function returns. It is called again when the token is refused or is about to end.
 func WithToken(renew func(context.Context) (string, error)) Option {
 	return func(c *Client) { c.tokens = &tokens{renewal: renew} }
 }
@@ -44,8 +43,7 @@ func WithToken(renew func(context.Context) (string, error)) Option {
 // WithHTTPClient sends requests by another client. If it has a Timeout, events are connected again after that.
 func WithHTTPClient(client *http.Client) Option { return func(c *Client) { c.http = client } }
 
-// WithRetries sets how often a request is repeated whose answer was lost, or that the service could not take: 3 by
-// default.
+// WithRetries sets how often a request is repeated that got no answer, or that the service could not take; default: 3.
 func WithRetries(times int) Option { return func(c *Client) { c.again = max(0, times) } }
 
 // New makes a client of the service at a URL, as https://earshot.example. No request is made.
@@ -61,15 +59,14 @@ func New(service string, options ...Option) (*Client, error) {
 	return c, nil
 }
 
-// FromEnvironment makes a client of the service at EARSHOT_URL, else DefaultURL, with the key in EARSHOT_KEY, else
-// EARSHOT_ADMIN_KEY.
+// FromEnvironment makes a client with EARSHOT_URL or DefaultURL, and the key in EARSHOT_KEY or EARSHOT_ADMIN_KEY.
 func FromEnvironment(options ...Option) (*Client, error) {
 	key := cmp.Or(os.Getenv("EARSHOT_KEY"), os.Getenv("EARSHOT_ADMIN_KEY"))
 	return New(cmp.Or(os.Getenv("EARSHOT_URL"), DefaultURL), append([]Option{WithKey(key)}, options...)...)
 }
 
-// Do makes a request that has no method of its own. path is below /v1 and escaped, as "apps/clinic/sources"; body
-// becomes JSON; the answer is read into answer. It is repeated if its answer was lost, unless it is a POST.
+// Do makes a request that has no method of its own. path is below /v1 and escaped, as "apps/clinic/sources". body and answer
+// are JSON. It is repeated if there is no answer, unless it is a POST.
 func (c *Client) Do(ctx context.Context, method, path string, body, answer any) error {
 	path, query, _ := strings.Cut(path, "?")
 	values, err := url.ParseQuery(query)
@@ -79,9 +76,8 @@ func (c *Client) Do(ctx context.Context, method, path string, body, answer any) 
 	return c.send(ctx, call{method: method, path: strings.Trim(path, "/"), query: values, body: body, repeatable: method != http.MethodPost}, answer)
 }
 
-// Call makes a request of any route of the service, as "/v1/apps/{appId}/keys/{keyId}" of /openapi.json: the app is this
-// one, other segments are given by their names, and a query may stand behind. body becomes JSON; the answer is read into
-// answer. It is repeated if its answer was lost, unless it is a POST.
+// Call is Do for a route of /openapi.json, as "/v1/apps/{appId}/keys/{keyId}", with an optional query. The app is this one;
+// segments has the others by name.
 func (a *App) Call(ctx context.Context, method, route string, segments map[string]string, body, answer any) error {
 	path := strings.TrimPrefix(strings.ReplaceAll(route, "{appId}", url.PathEscape(a.id)), "/v1/")
 	for name, value := range segments {
@@ -191,8 +187,7 @@ func ask[T any](ctx context.Context, c *Client, r call) (T, error) {
 	return answer, err
 }
 
-// open sends a request, and again with another token if its own is refused. It returns an answer below 300, whose body
-// the caller closes.
+// open sends a request, again with another token if its own is refused, and returns an answer below 300. The caller closes it.
 func (c *Client) open(ctx context.Context, r call, body []byte) (*http.Response, error) {
 	response, err := c.openOnce(ctx, r, body)
 	if c.tokens.refused(err) {

@@ -166,8 +166,7 @@ type appointment struct {
 	Day string `json:"day"`
 }
 
-// TestAUserAsksForAnAppointment is the story that the clients for TypeScript and Python live as
-// well: tools are put, a call lacks a value, the user gives it, and everybody hears of it.
+// TestAUserAsksForAnAppointment is also the test of the TypeScript and Python clients: a call lacks a value, and gets it.
 func TestAUserAsksForAnAppointment(t *testing.T) {
 	calls := make(chan string, 1)
 	desk := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -76,8 +76,7 @@ func (s *scope) FindTools(ctx context.Context, text string, limit int) ([]Scoped
 	return found.Items, err
 }
 
-// Fire fires a tool in scope without the matcher. Without a TriggerID it gets one, so that a repeated request fires
-// once. Source is agent by default.
+// Fire fires a tool without the matcher. A missing TriggerID is made, so that a repeat fires once. Source is agent by default.
 func (s *scope) Fire(ctx context.Context, direct Direct) (Match, error) {
 	direct.TriggerID, direct.Source = cmp.Or(direct.TriggerID, rand.Text()), cmp.Or(direct.Source, "agent")
 	return ask[Match](ctx, s.client, post(s.path+"/triggers", direct).repeated())

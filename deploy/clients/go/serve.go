@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Handler does what a trigger asks for: it gets the values, and the trigger that has them. What it returns is the result,
-// as JSON; its error is told as the reason why it was not done.
+// Handler does the work of a trigger with its values. It returns the result, as JSON, or the reason of the failure.
 type Handler func(ctx context.Context, values Values, trigger Payload) (any, error)
 
 const (
@@ -15,9 +14,8 @@ const (
 	toTell = 30 * time.Second // for the result of a handler after the context has ended
 )
 
-// Serve answers the triggers of tools that have an answer in the place of a URL, by the names of the tools, until the
-// context ends: what the handlers return is their result. It returns the error that ended it, the context's included.
-// after is the id of the event behind which it begins; empty is now.
+// Serve answers triggers of tools with an answer instead of a URL by the handlers of their names, until the context ends. It
+// returns the error that ended it, also the context's. after is the id of the event to continue after; empty is now.
 //
 // Delivery is at least once, and all programs that serve a tool get its triggers; the first answer to a trigger holds.
 func (s *scope) Serve(ctx context.Context, after string, handlers map[string]Handler) error {

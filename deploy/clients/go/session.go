@@ -70,14 +70,13 @@ func AsUser(service, idToken string) PostOption {
 	return func(r call) call { return r.with(service+"_token", idToken) }
 }
 
-// Post posts a message and waits for what it sets off. Without a MessageID it gets one, so that a repeated request
-// counts once. Actor is user by default.
+// Post posts a message and waits for its decision. A missing MessageID is made, so that a repeat counts once. Actor is user by
+// default.
 func (s *Session) Post(ctx context.Context, message Message, options ...PostOption) (*Answer, error) {
 	return ask[*Answer](ctx, s.client, s.posting(message, nil, options))
 }
 
-// Send posts a message and waits only until it is stored; what it sets off comes as events. It returns the message's
-// id.
+// Send posts a message, waits only until it is stored, and returns its id. Its decision comes as events.
 func (s *Session) Send(ctx context.Context, message Message, options ...PostOption) (messageID string, err error) {
 	accepted, err := ask[struct {
 		MessageID string `json:"messageId"`
@@ -85,8 +84,7 @@ func (s *Session) Send(ctx context.Context, message Message, options ...PostOpti
 	return accepted.MessageID, err
 }
 
-// Draft matches what a user has said so far, as an interim transcript; nothing fires. The same MessageID with another
-// text replaces it; Commit decides it, and Withdraw takes it back.
+// Draft matches an interim transcript; nothing fires. Another text with the same MessageID replaces it. Commit or Withdraw end it.
 func (s *Session) Draft(ctx context.Context, message Message, options ...PostOption) (*Answer, error) {
 	return ask[*Answer](ctx, s.client, s.posting(message, Ptr(false), options))
 }

@@ -49,8 +49,7 @@ func NewTool(function Function) Tool {
 	return Tool{Name: function.Name, Description: function.Description, Parameters: function.Parameters}
 }
 
-// UnmarshalJSON keeps a JSON Schema in Parameters as it was sent, as json.RawMessage: the order
-// of its properties tells a model something.
+// UnmarshalJSON keeps a JSON Schema in Parameters as json.RawMessage: the order of its properties matters to a model.
 func (t *Tool) UnmarshalJSON(text []byte) error {
 	type plain Tool
 	given := struct {

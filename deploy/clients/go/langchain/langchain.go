@@ -1,5 +1,4 @@
-// Package langchain has the tools of Earshot in the types of langchaingo, and tools of langchaingo
-// as tools of Earshot. It is a module of its own, so that the client needs no langchaingo.
+// Package langchain converts tools between Earshot and langchaingo. As a module of its own it keeps langchaingo out of the client.
 package langchain
 
 import (
@@ -16,8 +15,7 @@ import (
 
 var _ tools.Tool = (*earshot.AgentTool)(nil)
 
-// Tools are the tools for an agent of langchaingo. The input that its model writes is a JSON object
-// of the values, as their descriptions say: a tool may have any number of parameters.
+// Tools are for an agent of langchaingo. Its model writes the values as a JSON object, as the descriptions say.
 func Tools(of []*earshot.AgentTool) []tools.Tool {
 	list := make([]tools.Tool, len(of))
 	for i, tool := range of {
@@ -26,8 +24,7 @@ func Tools(of []*earshot.AgentTool) []tools.Tool {
 	return list
 }
 
-// Definitions are the tools for llms.WithTools, with their JSON Schemas as maps: the providers of
-// Google take nothing else.
+// Definitions are for llms.WithTools, with JSON Schemas as maps, since the providers of Google take nothing else.
 func Definitions(of []*earshot.AgentTool) []llms.Tool {
 	list := make([]llms.Tool, len(of))
 	for i, tool := range of {
@@ -41,8 +38,7 @@ func Definitions(of []*earshot.AgentTool) []llms.Tool {
 	return list
 }
 
-// Respond fires what a model has called and returns the messages with which the conversation goes
-// on: the calls, and what came of each. It returns none where the model called nothing.
+// Respond fires the calls of a model, and returns the next messages of the conversation: the calls and their results, if any.
 func Respond(ctx context.Context, of []*earshot.AgentTool, choice *llms.ContentChoice) ([]llms.MessageContent, error) {
 	if len(choice.ToolCalls) == 0 {
 		return nil, nil
@@ -68,8 +64,7 @@ func Respond(ctx context.Context, of []*earshot.AgentTool, choice *llms.ContentC
 	return messages, nil
 }
 
-// FromDefinitions are tools of Earshot from what was written for llms.WithTools. Each has the
-// parameters of its JSON Schema, and fires an event; url, emitter and the rest are set on it.
+// FromDefinitions makes tools of Earshot from those for llms.WithTools. Each fires an event; set url, emitter and the rest on it.
 func FromDefinitions(of []llms.Tool) []earshot.Tool {
 	var list []earshot.Tool
 	for _, tool := range of {
@@ -82,8 +77,7 @@ func FromDefinitions(of []llms.Tool) []earshot.Tool {
 	return list
 }
 
-// FromTool is a tool of Earshot that this program answers, within a time: see Handlers. It has one
-// parameter, input, since a tools.Tool takes one text.
+// FromTool is a tool of Earshot that this program answers in time; see Handlers. Its parameter is the input of tools.Tool.
 func FromTool(tool tools.Tool, within time.Duration) earshot.Tool {
 	made := earshot.NewTool(earshot.Function{Name: tool.Name(), Description: tool.Description(), Parameters: map[string]any{
 		"type": "object", "required": []string{"input"}, "properties": map[string]any{"input": map[string]any{"type": "string"}},
@@ -92,8 +86,7 @@ func FromTool(tool tools.Tool, within time.Duration) earshot.Tool {
 	return made
 }
 
-// Handlers answer the triggers of tools by calling them, for [earshot.App.Serve]. A tool that was
-// registered by FromTool is given its input, any other all values as a JSON object.
+// Handlers call tools for [earshot.App.Serve]. A tool of FromTool gets its input, any other all values as a JSON object.
 func Handlers(of ...tools.Tool) map[string]earshot.Handler {
 	handlers := map[string]earshot.Handler{}
 	for _, tool := range of {
