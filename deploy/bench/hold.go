@@ -14,16 +14,13 @@ import (
 )
 
 const (
-	heldSamples = 1000                   // over all of the time, so many since a heap is a sawtooth
-	soonest     = 100 * time.Millisecond // from one to the next
-	shownRows   = 24
-	// keptShare is the part of the time that records, sessions and events are kept, so that as many expire as are made.
-	keptShare   = 12
-	warmupShare = 4 // the part of the time of which nothing is judged
-	// messagesOfSession are said in a session before another takes its place.
-	messagesOfSession = 20
-	// lastingOverhead is what a key that expires takes in addition to its own bytes.
-	lastingOverhead = 40
+	heldSamples       = 1000                   // over all of the time, so many since a heap is a sawtooth
+	soonest           = 100 * time.Millisecond // from one to the next
+	shownRows         = 24
+	keptShare         = 12 // the part of the time that records, sessions and events are kept, so that as many expire as are made
+	warmupShare       = 4  // the part of the time of which nothing is judged
+	messagesOfSession = 20 // said in a session before another takes its place
+	lastingOverhead   = 40 // what a key that expires takes in addition to its own bytes
 )
 
 // lastingPatterns are keys of expired sessions: the generation for two days, the list of drafts for an hour.

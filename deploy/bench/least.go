@@ -48,10 +48,9 @@ func promiseOwed(app string) string { return "promise:{" + app + "}:owed" }
 func promiseRecord(app, trigger string) string { return "promise:{" + app + "}:trigger:" + trigger }
 
 const (
-	promiseApps = "promise:apps"
-	promiseKept = 24 * time.Hour
-	// promiseLease is longer than a model takes.
-	promiseLease = 15 * time.Second
+	promiseApps  = "promise:apps"
+	promiseKept  = 24 * time.Hour
+	promiseLease = 15 * time.Second      // longer than a model takes
 	promiseLook  = 20 * time.Millisecond // for a decision that another request makes
 )
 

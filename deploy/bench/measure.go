@@ -184,12 +184,10 @@ func (p plan) String() string {
 }
 
 type result struct {
-	// times are of all requests but failures, in microseconds; in an open loop from when a request was due.
-	times *hdrhistogram.Histogram
-	took  time.Duration // from the first request to the last answer
-	// done includes pending.
-	done, pending, failed int64
-	failure               error // of one of those that failed
+	times                 *hdrhistogram.Histogram // of all requests but failures, in microseconds; in an open loop from when a request was due
+	took                  time.Duration           // from the first request to the last answer
+	done, pending, failed int64                   // done with pending
+	failure               error                   // of one of those that failed
 }
 
 const longest = 2 * time.Minute

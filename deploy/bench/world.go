@@ -121,8 +121,7 @@ const (
 )
 
 type usage struct {
-	// cpu by name: all servers are one, and the bench itself is the load.
-	cpu map[string]time.Duration
+	cpu map[string]time.Duration // by name: all servers are one, and the bench itself is the load
 	// counted does not vary as time does: allocations of the servers, commands of Redis with those of scripts, bytes of its file,
 	// and bytes of NATS.
 	counted map[string]float64

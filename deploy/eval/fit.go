@@ -44,8 +44,7 @@ func fit(folder string) error {
 }
 
 const (
-	// ridge keeps weights small that the samples say little of.
-	ridge = 1
+	ridge = 1 // keeps weights small that the samples say little of
 	steps = 25
 )
 

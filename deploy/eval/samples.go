@@ -100,12 +100,10 @@ const (
 	calling = 80  // scopes of BFCL
 	fewest  = 2   // tools
 	most    = 150
-	within  = 100 // texts that call for a tool in scope
-	without = 60  // texts that call for none
-	// outside is the weight of a text that calls for none: with it about a fifth do.
-	outside = 0.5
-	// plain is its weight for beginners' scopes, whose tools have few examples.
-	plain = 0.25
+	within  = 100  // texts that call for a tool in scope
+	without = 60   // texts that call for none
+	outside = 0.5  // the weight of a text that calls for none: with it about a fifth do
+	plain   = 0.25 // its weight for beginners' scopes, whose tools have few examples
 )
 
 var numbers = []int{0, 0, 2, 5, 10, 10, 10, 20}

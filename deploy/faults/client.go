@@ -36,30 +36,25 @@ type operation struct {
 	Trigger, Consent string
 	Alone, Broken    bool
 	Given            map[string]string
-	// Ordered: the client waited for the answer, and no other client uses the session.
-	Ordered bool
-	Status  int
-	Answer  string // of the last attempt
-	At      time.Time
-	// sound returns why an answer of 2xx is not final; nil if each is.
-	sound func(answer string) error
-	// Recovery is the time from a lost connection to the answer; it means nothing if Disturbed by other faults.
-	Recovery  time.Duration
-	Disturbed bool
+	Ordered          bool // the client waited for the answer, and no other client uses the session
+	Status           int
+	Answer           string // of the last attempt
+	At               time.Time
+	sound            func(answer string) error // why an answer of 2xx is not final; nil if each is
+	Recovery         time.Duration             // the time from a lost connection to the answer; it means nothing if Disturbed by other faults
+	Disturbed        bool
 }
 
 type books struct {
 	system *system
-	// calm is false while so much fails that times mean nothing.
-	calm func() bool
+	calm   func() bool // false while so much fails that times mean nothing
 
-	mu     sync.Mutex
-	issued int
-	done   []*operation
-	lost   []*operation // never answered
-	// failed are the triggers that had failed when all was quiet, and retried how often each was retried then.
-	failed  []record
-	retried map[string]int
+	mu      sync.Mutex
+	issued  int
+	done    []*operation
+	lost    []*operation   // never answered
+	failed  []record       // triggers that had failed when all was quiet
+	retried map[string]int // how often each was retried then
 }
 
 type client struct {
@@ -170,9 +165,8 @@ func readAll[T any](b *books, path string) (all []T) {
 }
 
 const (
-	askers = 8
-	// insistence is how long a 503 is retried: on a busy machine the masters of a cluster may take each other for dead.
-	insistence = 30 * time.Second
+	askers     = 8
+	insistence = 30 * time.Second // how long a 503 is retried: on a busy machine the masters of a cluster may take each other for dead
 )
 
 // askAgain sends every message and direct trigger that was answered once more, and returns the answers by their ids.

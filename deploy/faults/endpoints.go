@@ -76,8 +76,7 @@ type model struct {
 }
 
 const (
-	// changed is what a fickle word gets from the second time on.
-	changed  = "-again"
+	changed  = "-again" // what a fickle word gets from the second time on
 	reported = "the tools said: "
 )
 
@@ -141,11 +140,10 @@ const (
 type mood int32
 
 const (
-	well mood = iota
-	busy      // 503 to everything
-	away      // connections are cut
-	// busy for every eighth call, and away for another eighth, each at its first attempt alone
-	moody
+	well  mood = iota
+	busy       // 503 to everything
+	away       // connections are cut
+	moody      // busy for every eighth call, and away for another eighth, each at its first attempt alone
 )
 
 // remoteTools are those of the MCP server:

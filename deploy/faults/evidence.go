@@ -36,14 +36,12 @@ type evidence struct {
 	findings   []string              // what is orphaned or impossible in the ledger
 	tasks      map[string]taskStatus // by their ids, as they stand in the end
 	leaks      []string
-	faults     []string // panics and data races in the logs
-	// deleted: the stream was deleted meanwhile, so a missing event counts if its record says that it was published.
-	deleted bool
-	kept    map[string]bool // triggers that were listed before all was asked again; nil if they need not be
-	losses  []loss
-	deaths  []time.Time // of replicas
-	// restored: Redis has forgotten some of what it answered.
-	restored bool
+	faults     []string        // panics and data races in the logs
+	deleted    bool            // the stream was deleted meanwhile, so a missing event counts if its record says that it was published
+	kept       map[string]bool // triggers that were listed before all was asked again; nil if they need not be
+	losses     []loss
+	deaths     []time.Time // of replicas
+	restored   bool        // Redis has forgotten some of what it answered
 
 	// By trigger, once the books are judged: records, events of each kind, calls, and requests about it, also unanswered ones.
 	byID             map[string]record

@@ -151,9 +151,8 @@ func (s *system) restore() {
 }
 
 type layout struct {
-	wait int // replicas that have what is answered (EARSHOT_REDIS_WAIT)
-	// alone: masters write though no replica follows them, as one may that has just taken over
-	alone bool
+	wait  int  // replicas that have what is answered (EARSHOT_REDIS_WAIT)
+	alone bool // masters write though no replica follows them, as one may that has just taken over
 }
 
 // loss is the death of a master of the Redis Cluster, in times since then. An answer survives if Redis's replicas are waited for,

@@ -18,19 +18,17 @@ import (
 )
 
 type phase struct {
-	name    string
-	kills   int // of replicas, before anything else goes wrong
-	amid    int // of replicas, while the faults take their course
-	faults  []fault
-	actions []action // of the clients
-	// full is the size of the stream, which is emptied when nothing fits; 0: unbounded
-	full    int64
-	deleted bool // the stream is
-	calm    bool // recovery is measured all through it
-	// restored: Redis forgets some of what it has answered; it is restored when all is quiet, or a master dies.
-	restored bool
-	cluster  *layout // of a Redis Cluster; nil for one Redis
-	moody    bool    // the MCP server is busy, or cuts connections, now and then
+	name     string
+	kills    int // of replicas, before anything else goes wrong
+	amid     int // of replicas, while the faults take their course
+	faults   []fault
+	actions  []action // of the clients
+	full     int64    // the size of the stream, which is emptied when nothing fits; 0: unbounded
+	deleted  bool     // the stream is
+	calm     bool     // recovery is measured all through it
+	restored bool     // Redis forgets some of what it has answered; it is restored when all is quiet, or a master dies
+	cluster  *layout  // of a Redis Cluster; nil for one Redis
+	moody    bool     // the MCP server is busy, or cuts connections, now and then
 }
 
 func phases(o options) []phase {

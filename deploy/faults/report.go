@@ -226,12 +226,10 @@ func quantile(list []time.Duration, part float64) time.Duration {
 
 type account struct {
 	phase, dir string
-	// owed is how much was owed when the clients fell silent, and rested how long it took until nothing was.
-	owed   int64
-	rested time.Duration
-	// troubles are why the phase proves nothing: it did not come to rest, so missing effects may still come.
-	troubles   []string
-	closed     bool // its books are
+	owed       int64         // when the clients fell silent
+	rested     time.Duration // until nothing was owed
+	troubles   []string      // why the phase proves nothing: it did not come to rest, so missing effects may still come
+	closed     bool          // its books are
 	violations []string
 }
 

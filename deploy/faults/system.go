@@ -42,10 +42,8 @@ type options struct {
 }
 
 const (
-	// restLimit is several leases, and longer than the pause of two minutes after a fourth attempt.
-	restLimit = 3 * time.Minute
-	// comeUp is how long a server may take until it answers.
-	comeUp = 30 * time.Second
+	restLimit = 3 * time.Minute  // several leases, and longer than the pause of two minutes after a fourth attempt
+	comeUp    = 30 * time.Second // how long a server may take until it answers
 )
 
 func defaults() options {

@@ -50,10 +50,9 @@ func goTypes(definitions []*field) ([]byte, error) {
 }
 
 type client struct {
-	types   []string
-	written map[string]bool
-	// definitions are all of the schema.
-	definitions []*field
+	types       []string
+	written     map[string]bool
+	definitions []*field // all of the schema
 }
 
 // object writes the type of a definition, or of an object in it, and those of objects in that.

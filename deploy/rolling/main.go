@@ -168,11 +168,10 @@ func balance(t testbed.TB, replicas []*testbed.Replica, marks bool) (front strin
 }
 
 const (
-	app    = "/v1/apps/clinic"
-	desk   = `{"tools":[{"name":"ring","description":"Ring the bell at the desk","examples":["Ring the bell"],"url":"%s/ok"}]}`
-	breath = 5 * time.Millisecond
-	// patience bounds an answer, and the wait for all that is owed.
-	patience = 30 * time.Second
+	app      = "/v1/apps/clinic"
+	desk     = `{"tools":[{"name":"ring","description":"Ring the bell at the desk","examples":["Ring the bell"],"url":"%s/ok"}]}`
+	breath   = 5 * time.Millisecond
+	patience = 30 * time.Second // for an answer, and for all that is owed
 )
 
 type load struct {

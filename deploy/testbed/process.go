@@ -21,14 +21,13 @@ import (
 // Process is a program that is started and ended more than once. It ends with the process that started it, on Linux even
 // if that is killed. It is safe for concurrent use.
 type Process struct {
-	Name string
-	Path string // of the program
-	Args []string
-	Env  []string // in addition to the variables of this process
-	Dir  string   // in which it runs
-	Log  string   // file to which all that it writes is appended
-	// Unprivileged has it run as another user if this one is root.
-	Unprivileged bool
+	Name         string
+	Path         string // of the program
+	Args         []string
+	Env          []string // in addition to the variables of this process
+	Dir          string   // in which it runs
+	Log          string   // file to which all that it writes is appended
+	Unprivileged bool     // if this user is root, it runs as another
 
 	mu      sync.Mutex
 	command *exec.Cmd

@@ -10,10 +10,8 @@ import (
 
 // Proxy stands before a server. It can swallow replies: it closes the connection instead of the answer.
 type Proxy struct {
-	// Loss is how many of a thousand reads from the server are swallowed, and Lost how many were.
-	Loss, Lost atomic.Int64
-	// Addr is where it listens.
-	Addr string
+	Loss, Lost atomic.Int64 // reads from the server that are swallowed, of a thousand, and that were
+	Addr       string       // where it listens
 
 	server string
 	mu     sync.Mutex

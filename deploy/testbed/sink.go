@@ -37,10 +37,8 @@ type Call struct {
 
 // Sink is the endpoints of tools, and their token endpoint. It writes down what it gets.
 type Sink struct {
-	// Answer answers a call. Without it each is answered with 200.
-	Answer func(out http.ResponseWriter, request *http.Request, call Call)
-	// Token is what the token endpoint, /token, gives out.
-	Token string
+	Answer func(out http.ResponseWriter, request *http.Request, call Call) // answers a call; nil: with 200
+	Token  string                                                          // what the token endpoint, /token, gives out
 
 	mu    sync.Mutex
 	calls []Call

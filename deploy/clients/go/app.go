@@ -64,11 +64,10 @@ func (a *App) RevokeKey(ctx context.Context, keyID string) error {
 
 // SessionsQuery narrows a list of sessions down, by all of its fields together. An empty field matches all.
 type SessionsQuery struct {
-	User     string
-	State    string            // waiting or idle
-	Metadata map[string]string // members with their values: a string as it is, another value as JSON has it
-	// UsedSince and UsedBefore bound when the last message came. UsedBefore itself is not included.
-	UsedSince, UsedBefore time.Time
+	User                  string
+	State                 string            // waiting or idle
+	Metadata              map[string]string // members with their values: a string as it is, another value as JSON has it
+	UsedSince, UsedBefore time.Time         // when the last message came; UsedBefore is excluded
 }
 
 // Sessions lists the sessions of the app, those that match a query if there is one.

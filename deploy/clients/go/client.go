@@ -96,10 +96,8 @@ type call struct {
 	query        url.Values
 	header       http.Header
 	body         any
-	// repeatable says that it may be sent again where it may have arrived.
-	repeatable bool
-	// unheard, where it is given, becomes true when the call is sent again whose answer was lost.
-	unheard *bool
+	repeatable   bool  // even if it may have arrived
+	unheard      *bool // if not nil, set when the call is repeated after a lost answer
 }
 
 func get(path string) call { return call{method: http.MethodGet, path: path, repeatable: true} }

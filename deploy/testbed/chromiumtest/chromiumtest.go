@@ -50,10 +50,8 @@ var shared = sync.OnceValues(func() (context.Context, error) {
 })
 
 const (
-	// Patience bounds every wait for a page. It is far above what is waited for, for machines that do much else.
-	Patience = time.Minute
-	// Pictures names a folder in which every page that is looked at leaves a picture.
-	Pictures = "EARSHOT_PICTURES"
+	Patience = time.Minute        // for a page, on machines that do much else
+	Pictures = "EARSHOT_PICTURES" // the variable with a folder for a picture of every page
 )
 
 // packedAxe is axe-core 4.14.1 (https://github.com/dequelabs/axe-core, MPL 2.0), which finds what keeps people out of a page.

@@ -19,13 +19,12 @@ import (
 
 // Words is a matcher that takes texts literally: `book {"day":"monday"}; other {}` calls the tools book and other.
 type Words struct {
-	mu      sync.Mutex
-	before  func(context.Context, matcher.Request) error
-	with    func(*matcher.Match)
-	Asked   []matcher.Request
-	Replies []([]matcher.PastCall)
-	// Searcher compares texts with tools; nil: Search cannot be called.
-	Searcher matcher.Searcher
+	mu       sync.Mutex
+	before   func(context.Context, matcher.Request) error
+	with     func(*matcher.Match)
+	Asked    []matcher.Request
+	Replies  []([]matcher.PastCall)
+	Searcher matcher.Searcher // compares texts with tools; nil: Search cannot be called
 }
 
 // Intercept has each match begin with a function, whose error is the outcome; nil for none.

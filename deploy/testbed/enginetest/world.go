@@ -40,9 +40,8 @@ type World struct {
 	Inbox   *Outside // answers that were published
 	Store   *store.Store
 	Engine  *trigger.Engine
-	Keeper  *trigger.Engine // another replica, which looks at the ledger
-	// Trips counts the round trips of the first replica.
-	Trips *redistest.Trips
+	Keeper  *trigger.Engine  // another replica, which looks at the ledger
+	Trips   *redistest.Trips // round trips of the first replica
 	// Of replicas that are added:
 	TTL       time.Duration
 	Retention store.Retention

@@ -18,8 +18,7 @@ import (
 // Cluster is several NATS servers that hold streams together.
 type Cluster struct {
 	Streams
-	// Servers can be stopped and started one by one.
-	Servers []*Server
+	Servers []*Server // which can be stopped and started one by one
 }
 
 // RunCluster starts a cluster of size servers and returns when it takes streams, some seconds later.

@@ -110,9 +110,8 @@ func (s *Server) Restart() {
 // Process is a NATS server in a process of its own.
 type Process struct {
 	*testbed.Process
-	URL string
-	// Folder is where it keeps its data.
-	Folder string
+	URL    string
+	Folder string // where it keeps its data
 }
 
 // RunProcess builds and runs a NATS server of the module's version. With sync, an event is on the disk before its acknowledgement.

@@ -16,16 +16,14 @@ import (
 )
 
 const (
-	// masters is the smallest number of masters that can agree on what has failed.
-	masters = 3
+	masters = 3 // the smallest number of masters that can agree on what has failed
 	slots   = 16384
 )
 
 // Cluster is a Redis Cluster of three masters, as a whole.
 type Cluster struct {
 	*Server
-	// Nodes can be killed and started one by one: the masters, then their replicas in the same order.
-	Nodes []*Server
+	Nodes []*Server // the masters, then their replicas in the same order; each can be killed and started
 }
 
 // RunCluster starts a cluster without replicas, in some three seconds: a master waits for two before it serves. No node is given

@@ -16,8 +16,7 @@ import (
 )
 
 const (
-	// sentinels is the smallest number of which one may be away.
-	sentinels  = 3
+	sentinels  = 3 // the smallest number of which one may be away
 	masterName = "earshot"
 )
 

@@ -29,8 +29,7 @@ type Server struct {
 type backend interface {
 	addr() string
 	url() string
-	// reach sets where clients connect, and how they find what they look for there.
-	reach(options *redis.UniversalOptions)
+	reach(options *redis.UniversalOptions) // sets where and how clients connect
 	start() error
 	stop() error // orderly
 	kill() error // at once
