@@ -41,8 +41,6 @@ func (m promised) key(kind string) string {
 
 func (m promised) member() string { return m.session + " " + m.id }
 
-func (m promised) history() string { return "promise:{" + m.app + "}:history:" + m.session }
-
 func promiseOwed(app string) string { return "promise:{" + app + "}:owed" }
 
 func promiseRecord(app, trigger string) string { return "promise:{" + app + "}:trigger:" + trigger }
@@ -135,7 +133,7 @@ func (p *promise) message(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	keys := []string{m.key("message"), m.history(), promiseOwed(m.app), floorTools(m.app)}
+	keys := []string{m.key("message"), "promise:{" + m.app + "}:history:" + m.session, promiseOwed(m.app), floorTools(m.app)}
 	found, err := accepting.Run(ctx, p.redis, keys, stored, m.member(), p.leased(), int(promiseKept.Seconds())).Slice()
 	if err != nil {
 		return err

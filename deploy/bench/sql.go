@@ -65,7 +65,12 @@ func (b *bench) sqlCalls(ctx context.Context) {
 	if b.toolbox == "" {
 		b.note("Toolbox is not compared: give its program with -toolbox PATH (npm install @toolbox-sdk/server has one, in node_modules/@toolbox-sdk/server-*/bin).")
 	} else {
-		toolbox = b.startToolbox(path)
+		config := filepath.Join(b.folder, "toolbox.yaml")
+		b.must(os.WriteFile(config, []byte(toolsYAML(path, false)), 0o600))
+		address := testbed.Address(b.t)
+		_, port, _ := strings.Cut(address, ":")
+		p := testbed.NewProcess(b.folder, "Toolbox", b.toolbox, "--config", config, "--port", port, "--disable-version-check", "--log-level", "ERROR")
+		toolbox = b.serve(p, address, "/healthz", true)
 	}
 	overMCP := func(tool sqlTool) post {
 		return callMCP(tool, func(i int) string { return b.sqlPath(i) + "/mcp" })
@@ -81,15 +86,6 @@ func (b *bench) sqlCalls(ctx context.Context) {
 	} {
 		b.sqlTables(ctx, way.name, toolbox, subject{"Earshot", earshot, way.earshot}, way.tool)
 	}
-}
-
-func (b *bench) startToolbox(database string) *server {
-	config := filepath.Join(b.folder, "toolbox.yaml")
-	b.must(os.WriteFile(config, []byte(toolsYAML(database, false)), 0o600))
-	address := testbed.Address(b.t)
-	_, port, _ := strings.Cut(address, ":")
-	p := testbed.NewProcess(b.folder, "Toolbox", b.toolbox, "--config", config, "--port", port, "--disable-version-check", "--log-level", "ERROR")
-	return b.serve(p, address, "/healthz", true)
 }
 
 // sqlTables prints what a call costs Earshot, beside Toolbox if it is there.

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"os"
 	"testing"
 
 	"earshot/repositories/failpoint"
@@ -16,11 +15,7 @@ func TestNothingIsLostAndNothingHappensTwice(t *testing.T) {
 	o, err := short(t).withPhases("kills,recovery,faults,outage,full,restore,deletion") // the cluster has a test of its own
 	require.NoError(t, err)
 	o.seed = 20
-	found, err := campaign(t.Context(), o)
-	if found != nil {
-		t.Log("\n" + found.table())
-	}
-	require.NoError(t, err)
+	found := run(t, o)
 	require.Empty(t, found.failures())
 	require.GreaterOrEqual(t, len(found.kills), len(failpoint.Points())*3/4, "most points were reached in time")
 	require.NotZero(t, found.lost, "replies were lost")
@@ -28,7 +23,6 @@ func TestNothingIsLostAndNothingHappensTwice(t *testing.T) {
 	require.NotZero(t, found.tasks)
 	require.NotZero(t, found.chats)
 	require.NotZero(t, found.remote)
-	require.NoError(t, os.RemoveAll(o.dir))
 }
 
 // TestNothingIsLostWhenARedisClusterLosesAMaster: answers are kept, and retries succeed soon after a replica is promoted.
@@ -36,12 +30,9 @@ func TestNothingIsLostWhenARedisClusterLosesAMaster(t *testing.T) {
 	t.Parallel()
 	o, err := short(t).withPhases("cluster")
 	require.NoError(t, err)
-	found, err := campaign(t.Context(), o)
-	require.NoError(t, err)
-	t.Log("\n" + found.table())
+	found := run(t, o)
 	require.Empty(t, found.failures())
 	require.Len(t, found.losses, 1)
-	require.NoError(t, os.RemoveAll(o.dir))
 }
 
 // TestOfManyWaysOneIsTakenWhileReplicasDie has 64 clients ask for the same at once, and triggers confirmed, denied, cancelled
@@ -52,11 +43,7 @@ func TestOfManyWaysOneIsTakenWhileReplicasDie(t *testing.T) {
 	o.points = []failpoint.Point{failpoint.CommitBefore, failpoint.CommitReply, failpoint.MoveBefore, failpoint.MoveReply, failpoint.HeldClaimed, failpoint.NextBefore, failpoint.EffectsBefore}
 	held := []action{{1, func(c *client) { c.same(64) }}, {4, quarrelsome}, {4, (*client).settle}, {2, (*client).interrupt}, {2, (*client).guard}}
 	o.phases = []phase{contended(len(o.points), held...)}
-	found, err := campaign(t.Context(), o)
-	require.NoError(t, err)
-	t.Log("\n" + found.table())
-	require.Empty(t, found.failures())
-	require.NoError(t, os.RemoveAll(o.dir))
+	require.Empty(t, run(t, o).failures())
 }
 
 func TestEveryFlawIsFound(t *testing.T) {

@@ -113,8 +113,9 @@ func gather(s *system) *evidence {
 	e := &evidence{
 		operations: b.done, lost: b.lost, failed: b.failed, retried: b.retried, tasks: map[string]taskStatus{},
 		records: map[string][]record{}, histories: map[string][]entry{}, carried: map[string]bool{},
-		deleted: s.phase.deleted, restored: s.phase.restored, losses: s.losses, deaths: s.plan.deathTimes(),
+		deleted: s.phase.deleted, restored: s.phase.restored, losses: s.losses,
 	}
+	s.plan.locked(func() { e.deaths = slices.Clone(s.plan.deaths) })
 	for _, app := range apps {
 		e.records[app] = readAll[record](b, pathOf(app, "")+"/triggers")
 		slices.Reverse(e.records[app])

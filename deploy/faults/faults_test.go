@@ -29,7 +29,22 @@ func short(t *testing.T) options {
 	var err error
 	o.dir, err = os.MkdirTemp("", "earshot-faults-")
 	require.NoError(t, err)
+	t.Cleanup(func() {
+		if !t.Failed() {
+			require.NoError(t, os.RemoveAll(o.dir))
+		}
+	})
 	return o
+}
+
+func run(t *testing.T, o options) *outcome {
+	t.Helper()
+	found, err := campaign(t.Context(), o)
+	if found != nil {
+		t.Log("\n" + found.table())
+	}
+	require.NoError(t, err)
+	return found
 }
 
 // contended is a phase of clients that fire, and change, the same repositories.
@@ -67,9 +82,7 @@ func isFound(t *testing.T, flaw failpoint.Flaw) {
 	for range campaignsForAFlaw {
 		o := short(t)
 		o.flaw, o.phases, o.points, o.rest = flaw, []phase{flaws[flaw].phase}, flaws[flaw].points, 15*time.Second
-		found, err := campaign(t.Context(), o)
-		require.NoError(t, err)
-		t.Log("\n" + found.table())
+		found := run(t, o)
 		require.NoError(t, os.RemoveAll(o.dir))
 		if slices.ContainsFunc(found.violations(), func(v string) bool { return strings.HasPrefix(v, "contention: "+flaws[flaw].rule) }) {
 			require.NotEmpty(t, found.failures())
@@ -90,14 +103,11 @@ func TestAPhaseThatDoesNotComeToRestIsAFailure(t *testing.T) {
 		s.wait(time.Second)
 	}}
 	o.phases, o.rest, o.ready = []phase{{name: "away", faults: []fault{gone}, actions: basic}}, 2*time.Second, 10*time.Second
-	found, err := campaign(t.Context(), o)
-	require.NoError(t, err)
-	t.Log("\n" + found.table())
+	found := run(t, o)
 	require.NotEmpty(t, found.failures())
 	require.Contains(t, found.table(), "**FAILED**")
 	require.Regexp(t, `phase away did not come to rest: not within 2s: \d+ effects or turns are still owed`, found.table())
 	require.NotContains(t, found.table(), "books balance")
-	require.NoError(t, os.RemoveAll(o.dir))
 }
 
 func quarrelsome(c *client) {

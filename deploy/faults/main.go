@@ -92,12 +92,12 @@ func campaign(ctx context.Context, o options) (*outcome, error) {
 	if err != nil {
 		return nil, err
 	}
-	found := &outcome{seed: o.seed, asked: o.kills, kills: map[failpoint.Point]int{}, faults: map[string]int{}}
 	plan, begun := newSchedule(o.seed, o.points), time.Now()
-	defer func() { found.kills, found.random, found.took = plan.kills, plan.random, time.Since(begun) }()
+	found := &outcome{seed: o.seed, asked: o.kills, kills: plan.kills, faults: map[string]int{}}
+	defer func() { found.random, found.took = plan.random, time.Since(begun) }()
 	for n := 0; ; n++ {
 		spent := time.Since(begun)
-		enough := plan.total() >= o.kills && spent >= o.duration
+		enough := found.killed()+plan.random >= o.kills && spent >= o.duration
 		if n > 0 && (enough || ctx.Err() != nil || found.unsound() > 0 || o.within > 0 && spent+spent/time.Duration(n) > o.within) {
 			break
 		}

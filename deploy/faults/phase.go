@@ -295,11 +295,6 @@ func (s *schedule) missed(point failpoint.Point) {
 	})
 }
 
-func (s *schedule) deathTimes() (list []time.Time) {
-	s.locked(func() { list = slices.Clone(s.deaths) })
-	return list
-}
-
 func (s *schedule) over() { s.locked(func() { s.armed-- }) }
 
 func (s *schedule) quiet() (is bool) {
@@ -310,14 +305,4 @@ func (s *schedule) quiet() (is bool) {
 func (s *schedule) pending() (are bool) {
 	s.locked(func() { are = s.wanted > 0 })
 	return are
-}
-
-func (s *schedule) total() (kills int) {
-	s.locked(func() {
-		for _, n := range s.kills {
-			kills += n
-		}
-		kills += s.random
-	})
-	return kills
 }
