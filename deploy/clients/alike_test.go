@@ -1,9 +1,6 @@
 package clients
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"maps"
 	"os"
 	"path/filepath"
@@ -27,7 +24,10 @@ var alone = map[string]string{
 // TestTheClientsHaveTheSameNames reads the names of each client, and holds those of an app and of a session against those of
 // the others and the table of the documentation. The case is that of the language.
 func TestTheClientsHaveTheSameNames(t *testing.T) {
-	clients := map[string]map[string][]string{"Go": inGo(t), "TypeScript": inTypeScript(t), "Python": inPython(t)}
+	clients := map[string]map[string][]string{}
+	for client := range sources {
+		clients[client] = methodsOf(t, client)
+	}
 	page, err := os.ReadFile("../docs/clients.md")
 	require.NoError(t, err)
 	for _, of := range []string{"app", "session"} {
@@ -52,67 +52,43 @@ func TestTheClientsHaveTheSameNames(t *testing.T) {
 
 func plain(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
-func inGo(t *testing.T) map[string][]string {
+// sources are the files of the clients, how a class and a method begin there, and what the classes are.
+var sources = map[string]struct {
+	files, class, method string
+	of                   map[string][]string
+}{
+	"Go": {"go/*.go", `^func \(\w+ \*?(\w+)\)`, `^func \(\w+ \*?\w+\) ([A-Z]\w*)\(`,
+		map[string][]string{"App": {"app"}, "Client": {"app"}, "Session": {"session"}, "scope": {"app", "session"}}},
+	"TypeScript": {"typescript/src/[is]*.ts", `^export (?:abstract )?class (\w+)`, `^  (?:async )?\*?(\w+)[<(].*\{\n?$`,
+		map[string][]string{"Earshot": {"app"}, "Scope": {"app", "session"}, "Session": {"session"}}},
+	"Python": {"python/src/earshot/_async.py", `^class (\w+)`, `^    (?:async )?def ([a-z]\w*)\(`,
+		map[string][]string{"AsyncClient": {"app"}, "AsyncScope": {"app", "session"}, "AsyncSession": {"session"}}},
+}
+
+// methodsOf are the methods of an app and of a session in a client.
+func methodsOf(t *testing.T, client string) map[string][]string {
 	t.Helper()
-	found := map[string][]string{}
-	of := map[string][]string{"App": {"app"}, "Client": {"app"}, "Session": {"session"}, "scope": {"app", "session"}}
-	files, err := filepath.Glob("go/*.go")
+	source, found := sources[client], map[string][]string{}
+	class, method := regexp.MustCompile(source.class), regexp.MustCompile(source.method)
+	files, err := filepath.Glob(source.files)
 	require.NoError(t, err)
 	for _, file := range files {
-		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+		text, err := os.ReadFile(file)
 		require.NoError(t, err)
-		for _, one := range parsed.Decls {
-			function, is := one.(*ast.FuncDecl)
-			if !is || function.Recv == nil || !function.Name.IsExported() {
+		var kinds []string
+		for line := range strings.Lines(string(text)) {
+			if begins := class.FindStringSubmatch(line); begins != nil {
+				kinds = source.of[begins[1]]
+			}
+			name := method.FindStringSubmatch(line)
+			if name == nil || name[1] == "constructor" {
 				continue
 			}
-			receiver := function.Recv.List[0].Type
-			if pointer, is := receiver.(*ast.StarExpr); is {
-				receiver = pointer.X
-			}
-			name, _ := receiver.(*ast.Ident)
-			for _, kind := range of[name.Name] {
-				found[kind] = append(found[kind], plain(function.Name.Name))
+			for _, kind := range kinds {
+				found[kind] = append(found[kind], plain(name[1]))
 			}
 		}
 	}
-	return found
-}
-
-func methods(t *testing.T, file string, class, method *regexp.Regexp, of map[string][]string, found map[string][]string) {
-	t.Helper()
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	var kinds []string
-	for line := range strings.Lines(string(text)) {
-		if begins := class.FindStringSubmatch(line); begins != nil {
-			kinds = of[begins[1]]
-		}
-		name := method.FindStringSubmatch(line)
-		if name == nil || name[1] == "constructor" {
-			continue
-		}
-		for _, kind := range kinds {
-			found[kind] = append(found[kind], plain(name[1]))
-		}
-	}
-}
-
-func inTypeScript(t *testing.T) map[string][]string {
-	t.Helper()
-	found := map[string][]string{}
-	for _, file := range []string{"index.ts", "scope.ts", "session.ts"} {
-		methods(t, filepath.Join("typescript/src", file), regexp.MustCompile(`^export (?:abstract )?class (\w+)`), regexp.MustCompile(`^  (?:async )?\*?(\w+)[<(].*\{\n?$`),
-			map[string][]string{"Earshot": {"app"}, "Scope": {"app", "session"}, "Session": {"session"}}, found)
-	}
-	return found
-}
-
-func inPython(t *testing.T) map[string][]string {
-	t.Helper()
-	found := map[string][]string{}
-	methods(t, "python/src/earshot/_async.py", regexp.MustCompile(`^class (\w+)`), regexp.MustCompile(`^    (?:async )?def ([a-z]\w*)\(`),
-		map[string][]string{"AsyncClient": {"app"}, "AsyncScope": {"app", "session"}, "AsyncSession": {"session"}}, found)
 	return found
 }
 

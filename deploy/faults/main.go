@@ -68,7 +68,6 @@ func parse(args []string) (o options, race bool, err error) {
 	flags.StringVar(&o.dir, "dir", "", "keep logs and data in this folder")
 	var names string
 	flags.StringVar(&names, "phases", "", "run these phases alone, as in kills,outage")
-	flags.StringVar(&names, "eras", "", "the former name of -phases")
 	flags.StringVar((*string)(&o.flaw), "flaw", "", fmt.Sprintf("give the replicas a flaw that must be found: one of %v", failpoint.Flaws()))
 	if err := flags.Parse(args); err != nil {
 		return o, race, err

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -109,27 +108,13 @@ func TestTheProgramSaysItsVersionEverywhere(t *testing.T) {
 	calls := make(chan string, 1)
 	endpoint := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { calls <- r.UserAgent() }))
 	t.Cleanup(endpoint.Close)
-	url := testbed.Start(t, t.TempDir(), testbed.Environment(), program, "dev", "--addr", "127.0.0.1:0").Await(t, `Earshot listens on (http://\S+)\s`)
-	ask := func(method, path, body string) string {
-		request, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(body))
-		require.NoError(t, err)
-		request.Header.Set("Authorization", "Bearer "+testbed.AdminKey)
-		response, err := http.DefaultClient.Do(request)
-		require.NoError(t, err)
-		defer response.Body.Close()
-		answer, err := io.ReadAll(response.Body)
-		require.NoError(t, err)
-		require.Less(t, response.StatusCode, 300, "%s %s: %s", method, path, answer)
-		return string(answer)
-	}
-	ask("PUT", "/v1/apps/clinic", `{}`)
-	ask("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"ring","description":"Ring the bell","url":"`+endpoint.URL+`"}]}`)
-	ask("POST", "/v1/apps/clinic/triggers", `{"name":"ring","source":"task"}`)
+	service := testbed.NewDev(t, nil)
+	service.Call("PUT", "/v1/apps/clinic", `{}`)
+	service.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"ring","description":"Ring the bell","url":"`+endpoint.URL+`"}]}`)
+	service.Call("POST", "/v1/apps/clinic/triggers", `{"name":"ring","source":"task"}`)
 	require.Equal(t, "earshot/"+is.Version, <-calls)
 
-	var caller struct{ NATSURL string }
-	require.NoError(t, json.Unmarshal([]byte(ask("GET", "/v1/whoami", "")), &caller))
-	connection, err := nats.Connect(caller.NATSURL)
+	connection, err := nats.Connect(service.NATS)
 	require.NoError(t, err)
 	t.Cleanup(connection.Close)
 	stream, err := jetstream.New(connection)
@@ -142,8 +127,8 @@ func TestTheProgramSaysItsVersionEverywhere(t *testing.T) {
 
 	for _, description := range []string{"/openapi.json", "/asyncapi.json"} {
 		var document struct{ Info struct{ Version string } }
-		require.NoError(t, json.Unmarshal([]byte(ask("GET", description, "")), &document))
+		require.NoError(t, json.Unmarshal(service.Call("GET", description, ""), &document))
 		require.Equal(t, is.Version, document.Info.Version, description)
 	}
-	require.Regexp(t, `(?m)^earshot_build_info\{commit="`+is.Commit+`",go="go1[^"]*",version="`+regexp.QuoteMeta(is.Version)+`"\} 1$`, ask("GET", "/metrics", ""))
+	require.Regexp(t, `(?m)^earshot_build_info\{commit="`+is.Commit+`",go="go1[^"]*",version="`+regexp.QuoteMeta(is.Version)+`"\} 1$`, string(service.Call("GET", "/metrics", "")))
 }
