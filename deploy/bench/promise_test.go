@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"sync"
 	"testing"
 	"time"
@@ -21,17 +20,16 @@ import (
 func TestWhatThePromiseHasAcceptedIsDecidedOnceThoughItDies(t *testing.T) {
 	const messages = 20
 	back := make(chan struct{}) // closed when the model answers
-	model := httptest.NewServer(http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
+	model := testbed.Serve(t, "", http.HandlerFunc(func(out http.ResponseWriter, request *http.Request) {
 		<-back
 		answering(0).ServeHTTP(out, request)
 	}))
-	t.Cleanup(model.Close)
 	answer := sync.OnceFunc(func() { close(back) })
 	t.Cleanup(answer)
 	folder := t.TempDir()
 	redis, nats := redistest.Run(t), natstest.Run(t)
 	w := &world{t: t, folder: folder}
-	s := w.play("promise", role{Name: rolePromise, Redis: redis.URL(), NATS: nats.URL(), LLM: model.URL + "/v1", Lease: time.Second})
+	s := w.play("promise", role{Name: rolePromise, Redis: redis.URL(), NATS: nats.URL(), LLM: model + "/v1", Lease: time.Second})
 	c := newClient(s, messages)
 	require.NoError(t, workload{app: "kept", tools: 3}.register(t.Context(), c))
 	post := func(ctx context.Context, i int, text string) (testbed.Answer, error) {

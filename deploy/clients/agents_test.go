@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -45,7 +44,7 @@ type agents struct {
 func forAgents(t *testing.T) agents {
 	t.Helper()
 	released := make(chan struct{})
-	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	endpoint := testbed.Serve(t, "", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/release" {
 			released <- struct{}{}
 			return
@@ -64,17 +63,16 @@ func forAgents(t *testing.T) agents {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(map[string]any{strings.Trim(r.URL.Path, "/"): event.Values, "bad": err != nil})
 	}))
-	t.Cleanup(endpoint.Close)
 	issuer, idToken := corp(t)
 	s := dev(t)
 	s.Call("PUT", "/v1/apps/clinic", `{"authServices":[{"name":"corp","type":"oidc","issuer":"`+issuer+`","audience":"clinic","agents":"`+s.URL+`"}]}`)
 	s.Call("PUT", "/v1/apps/clinic/sessions/s1", `{"user":"anna"}`)
-	s.Call("PUT", "/v1/apps/clinic/repositories/desk", strings.ReplaceAll(clinic, "%URL%", endpoint.URL))
-	s.Call("PUT", "/v1/apps/clinic/sessions/s1/repositories/own", strings.ReplaceAll(ofUsers, "%URL%", endpoint.URL))
-	s.Call("PUT", "/v1/apps/clinic/sessions/s2/repositories/own", strings.ReplaceAll(asTasks, "%URL%", endpoint.URL))
+	s.Call("PUT", "/v1/apps/clinic/repositories/desk", strings.ReplaceAll(clinic, "%URL%", endpoint))
+	s.Call("PUT", "/v1/apps/clinic/sessions/s1/repositories/own", strings.ReplaceAll(ofUsers, "%URL%", endpoint))
+	s.Call("PUT", "/v1/apps/clinic/sessions/s2/repositories/own", strings.ReplaceAll(asTasks, "%URL%", endpoint))
 	var made struct{ Key string }
 	require.NoError(t, json.Unmarshal(s.Call("POST", "/v1/apps/clinic/keys", `{"scopes":["triggers"]}`), &made))
-	return agents{s, s.URL + "/v1/apps/clinic", made.Key, idToken, endpoint.URL, issuer}
+	return agents{s, s.URL + "/v1/apps/clinic", made.Key, idToken, endpoint, issuer}
 }
 
 // corp is an issuer that gives each client access tokens of anna, for what they ask for.
@@ -95,7 +93,7 @@ func corp(t *testing.T) (issuer, idToken string) {
 		}
 		return signed.CompactSerialize()
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	issuer = testbed.Serve(t, "", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var answer any = jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: key.Public(), KeyID: "k"}}}
 		switch {
 		case strings.HasPrefix(r.URL.Path, "/.well-known"):
@@ -110,8 +108,6 @@ func corp(t *testing.T) (issuer, idToken string) {
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(answer)
 	}))
-	t.Cleanup(server.Close)
-	issuer = server.URL
 	idToken, err = tokenFor("clinic")
 	require.NoError(t, err)
 	return issuer, idToken

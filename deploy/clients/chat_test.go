@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -23,9 +22,7 @@ import (
 // answer, and the AI SDK call a tool of its own beside one in scope.
 func TestChatClientsTakeTheServiceForTheirModel(t *testing.T) {
 	folder := withPackages(t, "chat")
-	model := httptest.NewServer(scriptedModel())
-	t.Cleanup(model.Close)
-	s := dev(t, "OPENAI_BASE_URL="+model.URL+"/v1", "OPENAI_API_KEY=sk-scripted")
+	s := dev(t, "OPENAI_BASE_URL="+testbed.Serve(t, "", scriptedModel())+"/v1", "OPENAI_API_KEY=sk-scripted")
 	const tools = `{"tools":[{"name":"book","description":"Book a table","schema":[{"parameter":"day","type":"string","required":true}]}]}`
 	for app, settings := range map[string]string{"shop": `{}`, "shopacting": `{"openai":{"mode":"act"}}`} {
 		s.Call("PUT", "/v1/apps/"+app, `{"settings":`+settings+`}`)
@@ -87,9 +84,7 @@ func scriptedModel() http.Handler {
 // defaults, call a tool of their own after one in scope.
 func TestClientsOfTheResponsesAPITakeTheServiceForTheirModel(t *testing.T) {
 	model := &responder{said: map[string][]any{}, stored: map[string]any{}}
-	serving := httptest.NewServer(model)
-	t.Cleanup(serving.Close)
-	s := dev(t, "OPENAI_BASE_URL="+serving.URL+"/v1", "OPENAI_API_KEY=sk-scripted")
+	s := dev(t, "OPENAI_BASE_URL="+testbed.Serve(t, "", model)+"/v1", "OPENAI_API_KEY=sk-scripted")
 	const tools = `{"tools":[{"name":"book","description":"Book a table","schema":[{"parameter":"day","type":"string","required":true}]}]}`
 	for app, settings := range map[string]string{"shop": `{}`, "shopacting": `{"openai":{"mode":"act"}}`} {
 		s.Call("PUT", "/v1/apps/"+app, `{"settings":`+settings+`}`)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,15 +95,13 @@ func upToDate(t *testing.T, generated, kept string) {
 
 func desk(t *testing.T) string {
 	t.Helper()
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return testbed.Serve(t, "", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var fired struct{ Values struct{ Day string } }
 		if json.NewDecoder(r.Body).Decode(&fired) != nil {
 			w.WriteHeader(http.StatusBadRequest)
 		}
 		_ = json.NewEncoder(w).Encode(map[string]string{"booked": fired.Values.Day})
 	}))
-	t.Cleanup(server.Close)
-	return server.URL
 }
 
 // The clients are modules of their own, which go test ./... of this one does not see.

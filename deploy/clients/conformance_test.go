@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -19,6 +18,8 @@ import (
 
 	"github.com/nats-io/nats.go/jetstream"
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed"
 )
 
 // fixtures are the tools that the conformance suite of MCP expects; their endpoint or subscriber answers like a
@@ -63,10 +64,9 @@ func newLaboratory(t *testing.T) laboratory {
 
 func (l laboratory) app(t *testing.T, name string) string {
 	t.Helper()
-	endpoint := httptest.NewServer(http.HandlerFunc(l.endpoint))
-	t.Cleanup(endpoint.Close)
+	endpoint := testbed.Serve(t, "", http.HandlerFunc(l.endpoint))
 	l.Call("PUT", "/v1/apps/"+name, `{}`)
-	l.Call("PUT", "/v1/apps/"+name+"/repositories/main", strings.ReplaceAll(fixtures, "%URL%", endpoint.URL))
+	l.Call("PUT", "/v1/apps/"+name+"/repositories/main", strings.ReplaceAll(fixtures, "%URL%", endpoint))
 	return l.URL + "/v1/apps/" + name + "/mcp"
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
@@ -82,7 +81,7 @@ const shop = `{"tools":[
 func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
 	s := dev(t)
 	described := describe(t, s)
-	endpoint := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	endpoint := testbed.Serve(t, "", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/fails":
 			w.WriteHeader(http.StatusNotFound)
@@ -91,9 +90,8 @@ func TestEventsThatAreSentAreThoseThatAreDescribed(t *testing.T) {
 		}
 		_, _ = w.Write([]byte(`{"rung":true}`))
 	}))
-	t.Cleanup(endpoint.Close)
-	s.Call("PUT", "/v1/apps/shop", `{"name":"Shop","signingSecret":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw","settings":{"chatEvents":true,"webhooks":[{"name":"left","url":"`+endpoint.URL+`/gone"}]}}`)
-	s.Call("PUT", "/v1/apps/shop/repositories/desk", strings.ReplaceAll(shop, "%URL%", endpoint.URL))
+	s.Call("PUT", "/v1/apps/shop", `{"name":"Shop","signingSecret":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw","settings":{"chatEvents":true,"webhooks":[{"name":"left","url":"`+endpoint+`/gone"}]}}`)
+	s.Call("PUT", "/v1/apps/shop/repositories/desk", strings.ReplaceAll(shop, "%URL%", endpoint))
 	s.Call("PUT", "/v1/apps/shop/sessions/s1/repositories/own", `{"tools":[{"name":"own"}]}`)
 	s.Call("PUT", "/v1/apps/shop/sessions/s1", `{"metadata":{"channel":"phone"}}`) // is in each event of the session
 	for _, text := range []string{"ring the bell", "ask the manager", "I want a table", "The weather was fine in Paris last year"} {

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"earshot/deploy/testbed"
 )
 
 // trouble is a network between clients and a service that fails in each way once: the answer to every POST is lost
@@ -31,9 +33,7 @@ func troubleBefore(t *testing.T, s *service) (*trouble, string) {
 	require.NoError(t, err)
 	between := &trouble{service: httputil.NewSingleHostReverseProxy(to), lost: map[string]bool{}, streams: map[string]int{}}
 	between.service.FlushInterval = -1
-	server := httptest.NewServer(between)
-	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
-	return between, server.URL
+	return between, testbed.Serve(t, "", between)
 }
 
 func (b *trouble) came(path string) (streams, lost int) {

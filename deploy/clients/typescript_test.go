@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -80,9 +79,8 @@ const forThePage = `{"tools":[
 func pageWithTheClient(t *testing.T, s *service, dist string) {
 	t.Helper()
 	routes := http.NewServeMux()
-	page := httptest.NewServer(routes)
-	t.Cleanup(page.Close)
-	s.Call("PUT", "/v1/apps/page", fmt.Sprintf(`{"settings":{"allowedOrigins":[%q]}}`, page.URL))
+	page := testbed.Serve(t, "", routes)
+	s.Call("PUT", "/v1/apps/page", fmt.Sprintf(`{"settings":{"allowedOrigins":[%q]}}`, page))
 	s.Call("PUT", "/v1/apps/page/repositories/desk", fmt.Sprintf(forThePage, desk(t)))
 	routes.Handle("GET /earshot/", http.StripPrefix("/earshot/", http.FileServer(http.Dir(dist))))
 	routes.HandleFunc("GET /{$}", func(w http.ResponseWriter, r *http.Request) { http.ServeFile(w, r, "typescript/test/page.html") })
@@ -112,7 +110,7 @@ func pageWithTheClient(t *testing.T, s *service, dist string) {
 		t.Helper()
 		require.NoError(t, chromedp.Do(window, chromedp.SetValue("#text", text), chromedp.Click("button")))
 	}
-	require.NoError(t, chromedp.Do(window, chromedp.Navigate(page.URL)))
+	require.NoError(t, chromedp.Do(window, chromedp.Navigate(page)))
 	shows(`document.body.dataset.ready === "yes"`)
 	say("I want an appointment")
 	shows(`document.querySelector("#ask").textContent === "Which day suits you?"`)

@@ -4,7 +4,6 @@ package docs_test
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -28,14 +27,13 @@ func TestThePageOfTheDocumentsChats(t *testing.T) {
 			tools, _, _ = strings.Cut(tools, "'")
 		}
 	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(page)) }))
-	t.Cleanup(server.Close)
-	earshot.Call(http.MethodPut, "/v1/apps/clinic", `{"settings": {"allowedOrigins": ["`+server.URL+`"]}}`)
+	server := testbed.Serve(t, "", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(page)) }))
+	earshot.Call(http.MethodPut, "/v1/apps/clinic", `{"settings": {"allowedOrigins": ["`+server+`"]}}`)
 	earshot.Call(http.MethodPut, "/v1/apps/clinic/repositories/booking", tools)
 
 	window, end := chromedp.NewContext(chromiumtest.Browser(t))
 	t.Cleanup(end)
-	require.NoError(t, chromedp.Do(window, chromedp.Navigate(server.URL)))
+	require.NoError(t, chromedp.Do(window, chromedp.Navigate(server)))
 	for _, turn := range [][2]string{{"I want an appointment", "Which day suits you?"}, {"Friday", `book-appointment {"day":"Friday"}`}} {
 		require.NoError(t, chromedp.Do(window, chromedp.SetValue("input", turn[0]), chromedp.Click("button")))
 		require.Eventually(t, func() bool {

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path"
@@ -106,11 +105,10 @@ func TestTheProgramSaysItsVersionEverywhere(t *testing.T) {
 	require.NotEmpty(t, is.Version)
 
 	calls := make(chan string, 1)
-	endpoint := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { calls <- r.UserAgent() }))
-	t.Cleanup(endpoint.Close)
+	endpoint := testbed.Serve(t, "", http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { calls <- r.UserAgent() }))
 	service := testbed.NewDev(t, nil)
 	service.Call("PUT", "/v1/apps/clinic", `{}`)
-	service.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"ring","description":"Ring the bell","url":"`+endpoint.URL+`"}]}`)
+	service.Call("PUT", "/v1/apps/clinic/repositories/desk", `{"tools":[{"name":"ring","description":"Ring the bell","url":"`+endpoint+`"}]}`)
 	service.Call("POST", "/v1/apps/clinic/triggers", `{"name":"ring","source":"task"}`)
 	require.Equal(t, "earshot/"+is.Version, <-calls)
 
