@@ -33,7 +33,9 @@ func (e *evidence) violations() (found []string) {
 	}
 
 	for _, rule := range rules {
-		for _, breach := range rule.check(e) {
+		var broken breaches
+		rule.check(e, &broken)
+		for _, breach := range broken {
 			found = append(found, rule.name+": "+breach)
 		}
 	}
@@ -64,12 +66,12 @@ var reasons = map[string]string{"mail": "retract", "refund": "expire", "guard": 
 // heldTools wait before they take effect, so their events may stand anywhere.
 var heldTools = []string{"lamp", "mail", "refund", "guard"}
 
-// rules are what the books of a phase must show; each check lists the breaches.
+// rules are what the books of a phase must show; each check adds the breaches.
 var rules = []struct {
 	name  string
-	check func(*evidence) breaches
+	check func(e *evidence, found *breaches)
 }{
-	{"every operation is answered", func(e *evidence) (found breaches) {
+	{"every operation is answered", func(e *evidence, found *breaches) {
 		for _, o := range e.lost {
 			found.add("%s %s got no answer: %s", o.Kind, o.ID, o.Answer)
 		}
@@ -87,9 +89,8 @@ var rules = []struct {
 				found.add("%s %s was refused: %d %s", o.Kind, o.ID, o.Status, o.Answer)
 			}
 		}
-		return found
 	}},
-	{"every message is decided once", func(e *evidence) (found breaches) {
+	{"every message is decided once", func(e *evidence, found *breaches) {
 		entries := map[string][]entry{}
 		for place, history := range e.histories {
 			for _, one := range history {
@@ -111,10 +112,9 @@ var rules = []struct {
 				found.add("message %s has set off %v, not %s", o.ID, there[0].Triggers, o.Expects)
 			}
 		}
-		return found
 	}},
 	// A reply stands in the history under an id of its own, and its event has the same.
-	{"every message is told of", func(e *evidence) (found breaches) {
+	{"every message is told of", func(e *evidence, found *breaches) {
 		for place, history := range e.histories {
 			for _, one := range history {
 				if strings.HasPrefix(place, followed+"/") && e.events["chat.message "+place+"/"+one.MessageID] == 0 && !e.deleted {
@@ -122,17 +122,15 @@ var rules = []struct {
 				}
 			}
 		}
-		return found
 	}},
-	{"each event arrives at the webhook", func(e *evidence) (found breaches) {
+	{"each event arrives at the webhook", func(e *evidence, found *breaches) {
 		for _, one := range e.stored {
 			if e.hooks != nil && one.AppID == followed && slices.Contains(hooked, one.kind()) && e.hooks[one.MsgID] == 0 {
 				found.add("%s %s never came", one.kind(), one.MsgID)
 			}
 		}
-		return found
 	}},
-	{"repeats get the same answer", func(e *evidence) (found breaches) {
+	{"repeats get the same answer", func(e *evidence, found *breaches) {
 		for _, o := range e.operations {
 			again, asked := e.again[o.ID]
 			if !asked || o.Kind != "message" && o.Kind != "direct" || again == o.Answer {
@@ -144,9 +142,8 @@ var rules = []struct {
 				found.add("%s %s was answered %s and then %s", o.Kind, o.ID, o.Answer, again)
 			}
 		}
-		return found
 	}},
-	{"what was answered is kept", func(e *evidence) (found breaches) {
+	{"what was answered is kept", func(e *evidence, found *breaches) {
 		for _, o := range e.operations {
 			for _, id := range o.triggers() {
 				if e.kept != nil && !e.kept[id] && !e.missable(o) {
@@ -154,18 +151,16 @@ var rules = []struct {
 				}
 			}
 		}
-		return found
 	}},
-	{"a new master is found", func(e *evidence) (found breaches) {
+	{"a new master is found", func(e *evidence, found *breaches) {
 		for _, l := range e.losses {
 			if l.found() > foundLimit {
 				found.add("the master of %s died, and the service answered %s after Redis did", l.app, l.found().Round(time.Millisecond))
 			}
 		}
-		return found
 	}},
 	// No trigger was answered to two clients.
-	{"answers agree with records", func(e *evidence) (found breaches) {
+	{"answers agree with records", func(e *evidence, found *breaches) {
 		owner := map[string]string{}
 		for _, o := range e.operations {
 			for _, id := range o.triggers() {
@@ -180,10 +175,9 @@ var rules = []struct {
 				}
 			}
 		}
-		return found
 	}},
 	// What was retried by hand is delivered in the end, and no call here fails otherwise.
-	{"every effect happened", func(e *evidence) (found breaches) {
+	{"every effect happened", func(e *evidence, found *breaches) {
 		for id, one := range e.byID {
 			if one.State == "confirming" || endings[one.State] != "" {
 				continue
@@ -212,10 +206,9 @@ var rules = []struct {
 				found.add("the call of trigger %s (%s) is %s at rest", id, one.Name, one.Call.State)
 			}
 		}
-		return found
 	}},
 	// The result after a retry by hand has another id.
-	{"nothing is stored twice", func(e *evidence) (found breaches) {
+	{"nothing is stored twice", func(e *evidence, found *breaches) {
 		seen := map[string]bool{}
 		for _, one := range e.stored {
 			for _, key := range []string{"id " + one.MsgID, one.Subject + " " + one.ID} {
@@ -228,9 +221,8 @@ var rules = []struct {
 				found.add("an event on %s has no id", one.Subject)
 			}
 		}
-		return found
 	}},
-	{"nothing happened that was not decided", func(e *evidence) (found breaches) {
+	{"nothing happened that was not decided", func(e *evidence, found *breaches) {
 		for _, one := range e.stored {
 			if _, listed := e.byID[one.about()]; !listed && slices.Contains(aboutTriggers, one.kind()) {
 				found.add("an event on %s is about trigger %s, which is not listed", one.Subject, one.about())
@@ -241,10 +233,9 @@ var rules = []struct {
 				found.add("a call of %s came under %q and %q, which is no trigger that is listed", one.Path, one.ID, one.IdempotencyKey)
 			}
 		}
-		return found
 	}},
 	// A triggerOnce repository may fire once for each registration. One that was repeated after a lost answer counts again.
-	{"once is once", func(e *evidence) (found breaches) {
+	{"once is once", func(e *evidence, found *breaches) {
 		registered, fired := map[string]int{}, map[string][]string{}
 		for _, one := range e.stored {
 			if one.Operation == "created" || one.Operation == "updated" {
@@ -261,10 +252,9 @@ var rules = []struct {
 				found.add("repository %s was registered %d times and fired %d times: %v", id, registered[id], len(triggers), triggers)
 			}
 		}
-		return found
 	}},
 	// It arrives once, and once for each retry by hand. A failed one has an unknown outcome, or the server said that it is down.
-	{"what is not idempotent is sent once", func(e *evidence) (found breaches) {
+	{"what is not idempotent is sent once", func(e *evidence, found *breaches) {
 		for id, one := range e.byID {
 			if slices.Contains(unsafe, one.Name) && e.arrivals[id] > 1+e.retried[id] {
 				found.add("the call of trigger %s (%s) arrived %d times, and was retried by hand %d times", id, one.Name, e.arrivals[id], e.retried[id])
@@ -275,10 +265,9 @@ var rules = []struct {
 				found.add("the call of trigger %s (%s) failed for %q, not as %s", one.TriggerID, one.Name, one.Call.Reason, outcomeUnknown)
 			}
 		}
-		return found
 	}},
 	// What was cancelled or is a duplicate has no effect, and what took effect was not cancelled.
-	{"every trigger ends in one way", func(e *evidence) (found breaches) {
+	{"every trigger ends in one way", func(e *evidence, found *breaches) {
 		for id, one := range e.byID {
 			effects := e.events["tool.trigger "+id] + e.events["app "+id] + e.events["tool.result "+id] + e.arrivals[id]
 			ends := endings[one.State]
@@ -299,10 +288,9 @@ var rules = []struct {
 				found.add("trigger %s (%s) has no tool.confirm in the stream", id, one.Name)
 			}
 		}
-		return found
 	}},
 	// What was accepted was done, and nothing was done that was not asked for.
-	{"what was said holds", func(e *evidence) (found breaches) {
+	{"what was said holds", func(e *evidence, found *breaches) {
 		why := map[string]string{}
 		for _, one := range e.stored {
 			if one.kind() == "tool.cancelled" {
@@ -335,10 +323,9 @@ var rules = []struct {
 				found.add("trigger %s (%s) took effect, and nobody has confirmed it", id, one.Name)
 			}
 		}
-		return found
 	}},
 	// After one that was denied or cancelled another may fire.
-	{"of equal values one fires", func(e *evidence) (found breaches) {
+	{"of equal values one fires", func(e *evidence, found *breaches) {
 		took, first := map[string][]string{}, map[string]bool{}
 		for id, one := range e.byID {
 			if one.Name != "alarm" && one.Name != "guard" {
@@ -364,9 +351,8 @@ var rules = []struct {
 				found.add("%s has never fired", key)
 			}
 		}
-		return found
 	}},
-	{"drafts fire nothing", func(e *evidence) (found breaches) {
+	{"drafts fire nothing", func(e *evidence, found *breaches) {
 		taken := map[string]bool{}
 		for _, o := range e.operations {
 			taken[o.place()] = taken[o.place()] || o.Kind == "taken"
@@ -393,10 +379,9 @@ var rules = []struct {
 				}
 			}
 		}
-		return found
 	}},
 	// A call that got no answer fails.
-	{"the first answer holds", func(e *evidence) (found breaches) {
+	{"the first answer holds", func(e *evidence, found *breaches) {
 		for id, one := range e.byID {
 			given := e.said[id]
 			switch {
@@ -422,10 +407,9 @@ var rules = []struct {
 				found.add("trigger %s holds %q, which nobody has given", id, holds)
 			}
 		}
-		return found
 	}},
 	// A task with all values fires once, with its id and exactly those values; others fire nothing, and are listed as waiting.
-	{"a task fires once, with what was given", func(e *evidence) (found breaches) {
+	{"a task fires once, with what was given", func(e *evidence, found *breaches) {
 		fired := map[string][]record{} // by the word of the task
 		for _, one := range e.byID {
 			if slices.Contains(formTools, one.Name) {
@@ -447,10 +431,9 @@ var rules = []struct {
 		for word := range fired {
 			found.add("%v has fired, and nobody was answered its task %s", fired[word], word)
 		}
-		return found
 	}},
 	// Each message fires what it calls for, once, however often it was asked for.
-	{"a chat fires once", func(e *evidence) (found breaches) {
+	{"a chat fires once", func(e *evidence, found *breaches) {
 		fired, ids := map[string][]record{}, map[string]string{}
 		for _, one := range e.byID {
 			if strings.HasSuffix(one.SessionID, chatSuffix) {
@@ -481,10 +464,9 @@ var rules = []struct {
 				found.add("%v has fired in a chat, and nobody was answered it", fired[place])
 			}
 		}
-		return found
 	}},
 	// Each call was carried out with the trigger's values, and its result is recorded.
-	{"an MCP server carries out every call", func(e *evidence) (found breaches) {
+	{"an MCP server carries out every call", func(e *evidence, found *breaches) {
 		for _, one := range e.calls {
 			of := e.byID[one.ID]
 			if want := fmt.Sprintf(`{"day":%q}`, of.Values.Day); slices.Contains(remoteTools, of.Name) && (one.Path != remotePath+of.Name || one.Body != want) {
@@ -502,12 +484,11 @@ var rules = []struct {
 				found.add("the call of trigger %s (%s) was answered, and its result is %s", id, one.Name, one.Call.Result)
 			}
 		}
-		return found
 	}},
 	// The trigger events of a session are in the order of the API's list, and in that of a client that waits for every answer.
-	{"sessions are in order", func(e *evidence) (found breaches) {
+	{"sessions are in order", func(e *evidence, found *breaches) {
 		if e.restored || e.deleted {
-			return nil // what was forgotten was asked for again in any order
+			return // what was forgotten was asked for again in any order
 		}
 		decided, asked := map[string]int{}, map[string]int{} // by trigger
 		for _, list := range e.records {
@@ -542,20 +523,18 @@ var rules = []struct {
 				last[session] = one.ID
 			}
 		}
-		return found
 	}},
-	{"nothing is owed", func(e *evidence) (found breaches) {
+	{"nothing is owed", func(e *evidence, found *breaches) {
 		if e.due != 0 {
 			found.add("%d effects or turns are owed at rest", e.due)
 		}
 		for _, key := range e.left {
 			found.add("%s is left in Redis at rest", key)
 		}
-		return found
 	}},
-	{"the ledger is in order", func(e *evidence) breaches { return e.findings }},
-	{"no credential gets out", func(e *evidence) breaches { return e.leaks }},
-	{"no panic and no data race", func(e *evidence) breaches { return e.faults }},
+	{"the ledger is in order", func(e *evidence, found *breaches) { *found = append(*found, e.findings...) }},
+	{"no credential gets out", func(e *evidence, found *breaches) { *found = append(*found, e.leaks...) }},
+	{"no panic and no data race", func(e *evidence, found *breaches) { *found = append(*found, e.faults...) }},
 }
 
 // readsLimit is how long what was answered may wait to be written: Redis may be away for a while.

@@ -315,31 +315,22 @@ func (s *system) serveWebhooks() error {
 
 // left lists the keys of effects that are neither done nor dead, and of outboxes with events: the counters may be wrong.
 func (s *system) left() (keys []string) {
-	var mu sync.Mutex
-	look := func(ctx context.Context, server *redis.Client) error {
-		scan := server.Scan(ctx, 0, "earshot:*", 1000).Iterator()
-		for scan.Next(ctx) {
-			key, open := scan.Val(), strings.Contains(scan.Val(), ":outbox:")
-			if strings.Contains(key, ":effect:") {
-				as, err := server.HGet(ctx, key, "state").Result()
-				if err != nil && !errors.Is(err, redis.Nil) {
-					return err
-				}
-				open = as != "dead"
-			}
-			if open {
-				mu.Lock()
-				keys = append(keys, key)
-				mu.Unlock()
-			}
-		}
-		return scan.Err()
+	store := s.redis
+	if s.cluster != nil {
+		store = s.cluster.Server
 	}
-	switch store := s.client.(type) {
-	case *redis.Client:
-		s.must(look(s.ctx, store))
-	case *redis.ClusterClient:
-		s.must(store.ForEachMaster(s.ctx, look))
+	for _, key := range store.Keys() {
+		open := strings.Contains(key, ":outbox:")
+		if strings.Contains(key, ":effect:") {
+			as, err := s.client.HGet(s.ctx, key, "state").Result()
+			if !errors.Is(err, redis.Nil) {
+				s.must(err)
+			}
+			open = as != "dead"
+		}
+		if open && strings.HasPrefix(key, "earshot:") {
+			keys = append(keys, key)
+		}
 	}
 	return keys
 }

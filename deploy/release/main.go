@@ -161,6 +161,7 @@ func linked(ctx context.Context) (map[string]map[string]bool, error) {
 var (
 	legalFile  = regexp.MustCompile(`(?i)^(un)?(licen[cs]e|copying|notice)([._-][a-z0-9._-]*)?$`)
 	noticeFile = regexp.MustCompile(`(?i)^notice|logo`) // names owners, and no licence of its own
+	lineEnd    = regexp.MustCompile(`(?m)[ \t\f\r]+$`)
 	sourceFile = regexp.MustCompile(`(?i)\.(go|s|c|h)$`)
 )
 
@@ -180,7 +181,7 @@ func licences(module string, folders map[string]bool) (ids, texts []string, err 
 			if err != nil {
 				return nil, nil, err
 			}
-			texts = append(texts, trimmed(string(text)))
+			texts = append(texts, strings.Trim(lineEnd.ReplaceAllString(string(text), ""), "\n"))
 			if noticeFile.MatchString(name) {
 				continue
 			}
@@ -203,13 +204,4 @@ func licences(module string, folders map[string]bool) (ids, texts []string, err 
 		}
 	}
 	return ids, texts, err
-}
-
-// trimmed is a text with Unix line ends, without spaces at the ends of lines or blank lines around it.
-func trimmed(text string) string {
-	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
-	for i, line := range lines {
-		lines[i] = strings.TrimRight(line, " \t\f")
-	}
-	return strings.Trim(strings.Join(lines, "\n"), "\n")
 }
