@@ -3,7 +3,6 @@ package deploypackage
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -61,9 +60,7 @@ func debian(t *testing.T, version string) string {
 // TestPackageIsInstalledUpgradedAndPurged runs dpkg in a root of its own: keys are made once, for root alone, changed files
 // are kept, and a purge leaves nothing.
 func TestPackageIsInstalledUpgradedAndPurged(t *testing.T) {
-	if _, err := exec.LookPath("dpkg-deb"); err != nil {
-		missing(t, "dpkg")
-	}
+	needs(t, "dpkg-deb", "dpkg")
 	machine := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(machine, "var/lib/dpkg/updates"), 0o755))
 	require.NoError(t, os.MkdirAll(filepath.Join(machine, "var/lib/dpkg/info"), 0o755))

@@ -31,9 +31,12 @@ func run(t *testing.T, name string, arguments ...string) string {
 	return string(out)
 }
 
-// missing skips a test without a program that only Linux has, or fails it where everything has to be there.
-func missing(t *testing.T, debian string) {
+// needs skips a test without a program that only Linux has, or fails it if servers are required.
+func needs(t *testing.T, program, debian string) {
 	t.Helper()
+	if _, err := exec.LookPath(program); err == nil {
+		return
+	}
 	if runtime.GOOS != "linux" {
 		t.Skip(debian + " is of Linux")
 	}
@@ -150,9 +153,7 @@ func TestKeysAreMadeOnce(t *testing.T) {
 
 // TestUnitIsGoodAndShut asks systemd whether each line is valid, and how exposed the service is: 0 is not at all, 10 fully.
 func TestUnitIsGoodAndShut(t *testing.T) {
-	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		missing(t, "systemd")
-	}
+	needs(t, "systemd-analyze", "systemd")
 	folder := t.TempDir()
 	unit := filepath.Join(folder, "earshot.service")
 	here := strings.ReplaceAll(read(t, "earshot.service"), "/usr/bin/earshot serve", "/bin/true")

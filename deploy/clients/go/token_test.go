@@ -35,14 +35,18 @@ func TestATokenThatIsRefusedIsFollowedByAnother(t *testing.T) {
 		}
 	}))
 	t.Cleanup(service.Close)
+	clientOf := func(renew func(context.Context) (string, error)) *Client {
+		client, err := New(service.URL, WithToken(renew))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return client
+	}
 	made := 0
-	client, err := New(service.URL, WithToken(func(context.Context) (string, error) {
+	client := clientOf(func(context.Context) (string, error) {
 		made++
 		return []string{"none", "good1", "good2", "good3"}[min(made-1, 3)], nil
-	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	})
 	client.waiting = func(context.Context, time.Duration) error { return nil }
 	for range 2 {
 		if _, err := client.WhoAmI(t.Context()); err != nil {
@@ -64,18 +68,12 @@ func TestATokenThatIsRefusedIsFollowedByAnother(t *testing.T) {
 		t.Errorf("%v: the events go on under another token", seen)
 	}
 
-	hopeless, err := New(service.URL, WithToken(func(context.Context) (string, error) { return "none", nil }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	hopeless := clientOf(func(context.Context) (string, error) { return "none", nil })
 	seen = nil
 	if _, err := hopeless.WhoAmI(t.Context()); !errors.Is(err, ErrUnauthorized) || len(seen) != 2 {
 		t.Errorf("%v after %v: it is renewed once", err, seen)
 	}
-	without, err := New(service.URL, WithToken(func(context.Context) (string, error) { return "", errors.New("the back-end is down") }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	without := clientOf(func(context.Context) (string, error) { return "", errors.New("the back-end is down") })
 	if _, err := without.WhoAmI(t.Context()); err == nil || !strings.Contains(err.Error(), "there is no token: the back-end is down") {
 		t.Error(err)
 	}
