@@ -20,29 +20,28 @@ import (
 	"earshot/repositories/secret"
 )
 
-// AccessToken is the content of a bearer token that a client of SERMAS has for the id and the
-// secret of a module, or of the token that it is renewed with. It is not stored.
+// AccessToken is the content of a SERMAS client's bearer token, or of the token that renews it. The client
+// gets both for a module's id and secret. Neither is stored.
 type AccessToken struct {
 	AppID    string
 	ModuleID string
-	// ClientID is how the client named the module.
+	// ClientID is the client's name for the module.
 	ClientID string
-	// Lineage is shared by a token and all that it was renewed to.
+	// Lineage is shared by a token and its renewals.
 	Lineage string
 	Scopes  []Permission
 	Expires time.Time // exact to a second
-	// Life is that of the app, with which it ends.
+	// Life is the generation of the app; the token ends with it.
 	Life Generation
-	// Grant is the module and the secret that the token was given for (see Sealer.Grant). Access
-	// tokens that an earlier version has given have none.
+	// Grant identifies the module and the secret that the token was issued for (see Sealer.Grant). Access
+	// tokens from earlier versions lack it.
 	Grant string
 }
 
-// ErrAccessToken means that an access token was not issued by this service, or is for another
-// use.
+// ErrAccessToken means that this service did not issue the token, or issued it for another use.
 var ErrAccessToken = errors.New("the access token is not valid")
 
-// Uses of signed tokens, each with keys of its own, so that none passes for another.
+// Each use of signed tokens has its own keys, so that no token passes for another kind.
 const (
 	useSession = "earshot session tokens"
 	useAccess  = "earshot access tokens"
@@ -52,13 +51,13 @@ const (
 
 var tokenUses = []string{useSession, useAccess, useRefresh, useGrant}
 
-// IsJWT reports whether a credential has the form of a JSON Web Token, ours or not.
+// IsJWT reports whether a credential has the form of a JSON Web Token, from any issuer.
 func IsJWT(given secret.Secret) bool {
 	text := given.Reveal()
 	return strings.HasPrefix(text, "eyJ") && strings.Count(text, ".") == 2
 }
 
-// jwtClaims are the content of a JWT: exp and aud are what SERMAS's client reads.
+// SERMAS's client reads exp and aud.
 type jwtClaims struct {
 	Issuer   string     `json:"iss"`
 	Audience string     `json:"aud"`
@@ -74,36 +73,34 @@ type jwtClaims struct {
 
 const jwtIssuer = "earshot"
 
-// SignAccess writes an access token as a JWT. The id distinguishes it from others that say the
-// same.
+// SignAccess writes an access token as a JWT. The id distinguishes it from others with the same content.
 func (s *Sealer) SignAccess(token AccessToken, id string) (secret.Secret, error) {
 	return s.signJWT(useAccess, token, id)
 }
 
-// OpenAccess reads an access token whose signature is right, by the secret key or an old one.
-// The caller checks whether it has expired. The error is ErrAccessToken.
+// OpenAccess reads an access token after checking its signature against the current and the old secret
+// keys. The caller checks the expiry. The error is ErrAccessToken.
 func (s *Sealer) OpenAccess(given secret.Secret) (AccessToken, error) {
 	return s.openJWT(useAccess, given)
 }
 
-// SignRefresh writes the token that an access token is renewed with. It is no access token.
+// SignRefresh writes the token that renews an access token. It is not valid as an access token.
 func (s *Sealer) SignRefresh(token AccessToken, id string) (secret.Secret, error) {
 	return s.signJWT(useRefresh, token, id)
 }
 
-// OpenRefresh reads what SignRefresh wrote, as OpenAccess does an access token.
+// OpenRefresh reads a refresh token as OpenAccess reads an access token.
 func (s *Sealer) OpenRefresh(given secret.Secret) (AccessToken, error) {
 	return s.openJWT(useRefresh, given)
 }
 
-// Grant is a word for a module and its secret, from which neither can be told. With another
-// secret it is another.
+// Grant returns an opaque digest of a module and its secret, which reveals neither. A new secret gives a
+// new grant.
 func (s *Sealer) Grant(appID string, module repositories.Module) string {
 	return signature(s.signers[useGrant][0], strings.Join([]string{appID, module.ID, module.Secret.Reveal()}, "\x00"))
 }
 
-// SameGrant reports whether a grant is that of a module as it is now, by the secret key or an
-// old one.
+// SameGrant reports whether a grant matches the module's present secret, under any secret key.
 func (s *Sealer) SameGrant(grant, appID string, module repositories.Module) bool {
 	return s.signed(useGrant, strings.Join([]string{appID, module.ID, module.Secret.Reveal()}, "\x00"), grant)
 }
@@ -161,9 +158,8 @@ func (c jwtClaims) token() AccessToken {
 	return token
 }
 
-// Granted looks for the module that an access token was given for. The error is
-// repositories.ErrNotFound if there is none of that id that is the same. What it finds may be
-// keyFresh old.
+// Granted checks that the app still has the module that an access token was issued for. Without one for
+// which same is true, it returns repositories.ErrNotFound. The module may be keyFresh old.
 func (a *appReads) Granted(ctx context.Context, appID, moduleID string, same func(repositories.Module) bool) error {
 	read := func() (*repositories.App, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
@@ -178,15 +174,15 @@ func (a *appReads) Granted(ctx context.Context, appID, moduleID string, same fun
 		if module, is := app.Module(moduleID); is && same(module) {
 			return nil
 		}
-		a.grants.forget(appID) // the module may be newer
+		a.grants.forget(appID) // the cached module may be outdated
 	}
 	return fmt.Errorf("app %q: %w", appID, &repositories.NotFoundError{Kind: "module", ID: moduleID})
 }
 
-// extendLineage notes when the newest token of a lineage ends.
+// extendLineage records when the newest token of a lineage expires.
 //
 //	KEYS lineage
-//	ARGV end (ms), how long it is kept (ms)
+//	ARGV expiry (ms), TTL of the record (ms)
 var extendLineage = keyspace.NewScript(`
 if tonumber(redis.call('GET', KEYS[1]) or '0') < tonumber(ARGV[1]) then
   redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
@@ -194,19 +190,18 @@ end
 return 'ok'
 `)
 
-// lineageSlack is how much longer the end of a lineage is kept than it is away: clocks differ.
+// lineageSlack is added to the TTL of a lineage's expiry, because clocks differ.
 const lineageSlack = time.Minute
 
-// ExtendLineage notes that a token of a lineage is good until a time. Of several the latest
-// holds.
+// ExtendLineage records that a token of a lineage is valid until a time. The latest time wins.
 func (a *appReads) ExtendLineage(ctx context.Context, appID, lineage string, until time.Time) error {
 	kept := max(until.Sub(a.now()), 0) + lineageSlack
 	_, err := extendLineage.Run(ctx, a.db, []string{keyspace.KeysOf(appID).Lineage(lineage)}, until.UnixMilli(), kept.Milliseconds())
 	return err
 }
 
-// LineageExpires returns when the newest renewed token of a lineage ends; the zero time where
-// none was renewed, or the last one ended a while ago.
+// LineageExpires returns when the newest renewed token of a lineage expires. It returns the zero time if no
+// token was renewed, or the record of the last one has expired.
 func (a *appReads) LineageExpires(ctx context.Context, appID, lineage string) (time.Time, error) {
 	text, err := a.db.Get(ctx, keyspace.KeysOf(appID).Lineage(lineage)).Result()
 	if errors.Is(err, redis.Nil) {
@@ -222,20 +217,18 @@ func (a *appReads) LineageExpires(ctx context.Context, appID, lineage string) (t
 	return time.UnixMilli(ms).UTC(), nil
 }
 
-// SessionToken is the content of a bearer token for a front-end: it is valid for one
-// session and for a limited time. It is not stored; the service recognises its own tokens
-// by their signature.
+// SessionToken is the content of a front-end's bearer token, valid for one session and a limited time. It
+// is not stored; the service recognises its own tokens by their signature.
 type SessionToken struct {
 	AppID     string    `json:"app"`
 	SessionID string    `json:"session"`
 	Expires   time.Time `json:"exp"`
-	// KeyID is the app key that asked for it, and with which it ends; empty where it
-	// was the admin.
+	// KeyID is the app key that requested the token and that the token ends with; empty for the admin.
 	KeyID string `json:"key,omitempty"`
-	// ModuleID and Grant are those of the access token that asked for it, and with which it ends.
+	// ModuleID and Grant are of the access token that requested this one and that it ends with.
 	ModuleID string `json:"module,omitempty"`
 	Grant    string `json:"grant,omitempty"`
-	// Life is that of the app and the session that it was made in, and with which it ends.
+	// Life is the generation of the app and the session; the token ends with either.
 	Life Generation `json:"life"`
 }
 
@@ -245,8 +238,7 @@ const SessionTokenPrefix = "es_"
 // ErrToken means that a session token was not issued by this service.
 var ErrToken = errors.New("the session token is not valid")
 
-// SignToken writes a token and its signature: HMAC-SHA256 under a key that is derived
-// from the secret key for this alone.
+// SignToken writes a token and its HMAC-SHA256, under a key derived from the secret key for this use only.
 func (s *Sealer) SignToken(token SessionToken) (secret.Secret, error) {
 	claims, err := json.Marshal(token)
 	if err != nil {
@@ -256,8 +248,8 @@ func (s *Sealer) SignToken(token SessionToken) (secret.Secret, error) {
 	return secret.New(text + "." + signature(s.signers[useSession][0], text)), nil
 }
 
-// OpenToken reads a token whose signature is right, by the secret key or an old one. The
-// caller checks whether it has expired.
+// OpenToken reads a token after checking its signature against the current and the old secret keys. The
+// caller checks the expiry.
 func (s *Sealer) OpenToken(given secret.Secret) (SessionToken, error) {
 	text, signed, found := strings.Cut(given.Reveal(), ".")
 	if !found || !s.signed(useSession, text, signed) {

@@ -31,11 +31,10 @@ type appWrites struct {
 	sessions     *sessionRecords
 }
 
-// errConflict means that somebody else wrote in between; the write is repeated on the
-// current state.
+// errConflict means that another writer came first; retry repeats the write on the new state.
 var errConflict = errors.New("written by another at the same time")
 
-// conflicts is the error of a script that replies conflict, or again, where another wrote in between.
+// conflicts turns the replies conflict and again of a script into errConflict.
 func conflicts(reply any, err error) error {
 	if err == nil && (reply == "conflict" || reply == "again") {
 		return errConflict
@@ -43,8 +42,7 @@ func conflicts(reply any, err error) error {
 	return err
 }
 
-// rounds bounds how many times a write is repeated. In each round that fails another write
-// has succeeded.
+// rounds bounds how often a write is repeated. Each failed round means that another write succeeded.
 const rounds = 200
 
 func retry(ctx context.Context, write func() error) error {
@@ -75,10 +73,10 @@ func (a *appReads) App(ctx context.Context, appID string) (*repositories.App, er
 
 // putApp writes an app.
 //
-//	KEYS as named, then of each webhook its hash and its resends
-//	ARGV was is the revision that is there ('' for none), chat '1' where messages are events; then of each of so
-//	     many webhooks its name, '1' where it is enabled, '0' where not or '' where it is there no more, and a digest
-//	     of where it leads; then appId/source of each source to be looked at now
+//	KEYS as named, then the hash and the resends of each webhook
+//	ARGV was is the present revision ('' for none), chat '1' if messages are events; then for each of count
+//	     webhooks its name, its state ('1' enabled, '0' disabled, '' removed) and a digest of its URL; then
+//	     appId/source of each source to refresh now
 //	=>   ok, or conflict
 //
 // The first revision of an app is its generation.
@@ -115,15 +113,15 @@ for i = 8 + 3 * given, #ARGV do redis.call('ZADD', @refreshes, now(), ARGV[i]) e
 return 'ok'
 `)
 
-// PutApp creates an app or replaces it. Masked credentials keep what is stored.
+// PutApp creates or replaces an app. Masked credentials keep their stored values.
 func (w *appWrites) PutApp(ctx context.Context, app *repositories.App) (created bool, err error) {
 	put := func(*repositories.App) (*repositories.App, error) { return app.Clone(), nil }
 	_, created, err = w.ChangeApp(ctx, AppChange{AppID: app.ID, To: put})
 	return created, err
 }
 
-// ChangeApp writes the next state of an app, and returns it as it is stored, with its
-// Revision. Masked credentials keep what is stored.
+// ChangeApp writes the next state of an app and returns it as stored, with its Revision. Masked credentials
+// keep their stored values.
 func (w *appWrites) ChangeApp(ctx context.Context, asked AppChange) (app *repositories.App, created bool, err error) {
 	err = retry(ctx, func() error {
 		there, next, err := w.nextApp(ctx, asked)
@@ -158,7 +156,7 @@ func (w *appWrites) ChangeApp(ctx context.Context, asked AppChange) (app *reposi
 	return app, created, err
 }
 
-// webhookChange is what a write of an app says of a webhook, as putApp takes it.
+// webhookChange is one webhook's arguments of putApp.
 type webhookChange struct{ name, enabled, url string }
 
 func webhookChanges(there, next *repositories.App) (changes []webhookChange) {
@@ -178,8 +176,7 @@ func webhookChanges(there, next *repositories.App) (changes []webhookChange) {
 	return changes
 }
 
-// nextApp reads an app, an empty one without a revision if it is not there, and makes the next state
-// of it.
+// nextApp reads an app and makes its next state. A missing app is read as an empty one without a revision.
 func (w *appWrites) nextApp(ctx context.Context, asked AppChange) (there, next *repositories.App, err error) {
 	if there, err = w.appReads.App(ctx, asked.AppID); errors.Is(err, repositories.ErrNotFound) {
 		there, err = &repositories.App{ID: asked.AppID}, nil
@@ -201,9 +198,9 @@ func (w *appWrites) nextApp(ctx context.Context, asked AppChange) (there, next *
 	return there, next, repositories.KeepMasked(next, next.Credentials(), there.Credentials())
 }
 
-// keepsInUse returns a *repositories.InUseError where the app loses modules or sources that
-// tools of its repositories, or of its sessions', name. What is written at the same instant
-// is not seen, and a repository that cannot be read is not in use.
+// keepsInUse returns a *repositories.InUseError if the app would lose modules or sources that tools of its
+// repositories or its sessions' repositories name. Concurrent writes are not seen, and an unreadable
+// repository does not count.
 func (w *appWrites) keepsInUse(ctx context.Context, there, next *repositories.App) error {
 	dropped := there.Drops(next)
 	if dropped == nil {
@@ -239,7 +236,7 @@ func (w *appWrites) keepsInUse(ctx context.Context, there, next *repositories.Ap
 	return dropped.Err()
 }
 
-// Apps lists apps by id, the first limit after the given one.
+// Apps lists up to limit apps by id, beginning after the given id.
 func (a *appReads) Apps(ctx context.Context, after string, limit int) ([]*repositories.App, string, error) {
 	ids, err := a.appIDs(ctx, after, limit+1)
 	if err != nil {
@@ -250,7 +247,7 @@ func (a *appReads) Apps(ctx context.Context, after string, limit int) ([]*reposi
 	for i, id := range ids {
 		app, err := a.App(ctx, id)
 		if errors.Is(err, repositories.ErrNotFound) {
-			continue // deleted since
+			continue // deleted meanwhile
 		}
 		if err != nil {
 			return nil, "", err
@@ -284,8 +281,8 @@ func (a *appReads) appIDs(ctx context.Context, after string, limit int) ([]strin
 	return ids[:min(len(ids), limit)], nil
 }
 
-// cut shortens a list that was read with one item more than the page, and returns the
-// cursor of the next page, or an empty string on the last one.
+// cut shortens a list that was read with one item more than the page. It returns the cursor of the next
+// page, empty on the last one.
 func cut(ids []string, limit int) ([]string, string) {
 	if len(ids) <= limit {
 		return ids, ""
@@ -295,11 +292,11 @@ func cut(ids []string, limit int) ([]string, string) {
 
 // dropApp removes an app that has no repositories and no triggers left.
 //
-//	KEYS app, apps, repos, triggers, pending, failed, dead, keys, uses of keys, rate, parts
-//	     of explanations, sessions, those with a user, sourced, calls that lack values, audit, tests, repositories that have
-//	     versions, then uses of tools and of the app, webhooks, the keys of each webhook, and versions of repositories
-//	ARGV appId, revision of which these webhooks are
-//	=>   ok, or again where it has some, or another revision
+//	KEYS app, apps, repos, triggers, pending, failed, dead, keys, uses of keys, rate, parts of explanations,
+//	     sessions, recent, users, sourced, asked, audit, tests, versioned, then uses of tools and of the app,
+//	     webhooks, the keys of each webhook, and versions of repositories
+//	ARGV appId, the app's revision when its webhooks were read
+//	=>   ok, or again if the app is in use or has another revision
 var dropApp = keyspace.NewFreeingScript(`
 if (redis.call('HGET', KEYS[1], 'rev') or '') ~= ARGV[2] then return 'again' end
 if redis.call('HLEN', KEYS[3]) > 0 or redis.call('ZCARD', KEYS[4]) > 0 then return 'again' end
@@ -310,10 +307,9 @@ redis.call('HDEL', KEYS[7], ARGV[1])
 return 'ok'
 `)
 
-// DeleteApp removes an app with its sessions, its trigger records and its repositories,
-// each with its tool.changed event. Effects that are already in the ledger are still
-// delivered. When it returns, no replica accepts a key or a session token of the app any
-// more.
+// DeleteApp removes an app with its sessions, its trigger records and its repositories, and queues
+// tool.changed for each repository. Effects in the ledger are still delivered. When it returns, no replica
+// accepts a key or a session token of the app.
 func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition) error {
 	if err := w.appReads.claim(ctx, appID, on); err != nil {
 		return err
@@ -340,7 +336,7 @@ func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition
 		}
 		app, err := w.appReads.App(ctx, appID)
 		if errors.Is(err, repositories.ErrNotFound) {
-			app, err = &repositories.App{}, nil // another has deleted it
+			app, err = &repositories.App{}, nil // deleted by another
 		}
 		if err != nil {
 			return err
@@ -372,8 +368,8 @@ func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition
 	return forgotten(ctx)
 }
 
-// dropExplained removes what names explanations of the messages of an app, or of a session, as
-// appId/sessionId.
+// dropExplained removes the index entries of explanations of an app, or of a session (of is
+// appId/sessionId).
 func (a *appReads) dropExplained(ctx context.Context, k keyspace.Keys, of string) error {
 	names, err := a.membersOf(ctx, k.Explained(), of)
 	for some := range slices.Chunk(names, 1000) {
@@ -386,7 +382,7 @@ func (a *appReads) dropExplained(ctx context.Context, k keyspace.Keys, of string
 	return keyspace.Unavailable(err)
 }
 
-// membersOf lists what follows an app's id in the members of a sorted set.
+// membersOf lists the sorted set's members that begin with an app's id, without that prefix.
 func (a *appReads) membersOf(ctx context.Context, key, of string) (names []string, err error) {
 	members := a.db.ZScan(ctx, key, 0, of+"/*", 100).Iterator()
 	for members.Next(ctx) {
@@ -397,8 +393,8 @@ func (a *appReads) membersOf(ctx context.Context, key, of string) (names []strin
 	return names, keyspace.Unavailable(members.Err())
 }
 
-// AllowsOrigin reports whether the app's settings let pages of the origin call it. An
-// app that is not there allows none. The settings may be keyFresh old.
+// AllowsOrigin reports whether the app's settings allow calls from pages of the origin. A missing app
+// allows none. The settings may be keyFresh old.
 func (a *appReads) AllowsOrigin(ctx context.Context, appID, origin string) (bool, error) {
 	allowed, err := a.origins.get(appID, func() ([]string, error) {
 		app, err := a.App(context.WithoutCancel(ctx), appID)
@@ -413,7 +409,7 @@ func (a *appReads) AllowsOrigin(ctx context.Context, appID, origin string) (bool
 	return slices.Contains(allowed, origin) || slices.Contains(allowed, "*"), err
 }
 
-// ChatSettings returns the app's settings.openai. They may be keyFresh old.
+// ChatSettings returns the app's settings.openai, which may be keyFresh old.
 func (a *appReads) ChatSettings(ctx context.Context, appID string) (repositories.OpenAI, error) {
 	return a.chats.get(appID, func() (repositories.OpenAI, error) {
 		app, err := a.App(context.WithoutCancel(ctx), appID)
@@ -426,9 +422,8 @@ func (a *appReads) ChatSettings(ctx context.Context, appID string) (repositories
 
 const placesAtOnce = 1000
 
-// Places lists the scopes of an app in which there is a repository of that id, the app's own
-// first. It looks through all sessions of the app. The error is repositories.ErrNotFound
-// without the app.
+// Places lists the scopes of an app that contain the repository, the app's own first. It searches all
+// sessions. Without the app it returns repositories.ErrNotFound.
 func (a *appReads) Places(ctx context.Context, appID, repositoryID string) ([]repositories.Scope, error) {
 	if _, err := a.App(ctx, appID); err != nil {
 		return nil, err
@@ -466,9 +461,8 @@ func (a *appReads) placesAmong(ctx context.Context, appID string, sessions []str
 	return found, nil
 }
 
-// Condition says of which state a change may be made: it is given the revision that is
-// there, empty for none, and its error ends the change, which has then written nothing. It
-// is asked again where somebody else wrote in between. Nil lets every change be made.
+// Condition is a precondition of a change. It gets the present revision (empty for none); its error aborts
+// the change before anything is written. After a conflict it runs again. Nil always holds.
 type Condition func(revision string) error
 
 func (c Condition) check(revision string) error {
@@ -487,42 +481,41 @@ func checkAll(conditions []Condition, revision string) error {
 	return nil
 }
 
-// AppChange is a change of an app, or its creation.
+// AppChange creates or changes an app.
 type AppChange struct {
 	AppID string
 	On    Condition
-	// To makes the next state out of the one that is there, which it must not change: an
-	// empty app without a Revision if there is none. It is called again where somebody
-	// else wrote in between.
+	// To makes the next state from the present one, which it must not modify: an empty app without a
+	// Revision if there is none. After a conflict it runs again.
 	To func(there *repositories.App) (*repositories.App, error)
 	// Force lets the app lose modules and sources that tools name.
 	Force bool
 }
 
-// RepositoryChange is a change of a repository, or its creation.
+// RepositoryChange creates or changes a repository.
 type RepositoryChange struct {
 	Scope repositories.Scope
 	ID    string
 	On    Condition
-	// To is as that of an AppChange. A next state without a Generation gets a new one.
+	// To is like AppChange.To. A next state without a Generation gets a new one.
 	To func(there *repositories.Repository) (*repositories.Repository, error)
-	// Restores is the number of the version that is written again; 0 for none.
+	// Restores is the number of the version to restore; 0 for none.
 	Restores int
-	// unasked marks a change that nobody in the session has asked for: it lives no longer.
+	// unasked marks a change that no client of the session requested: it does not extend the session.
 	unasked bool
 }
 
-// ToRepository is the change that puts a repository in the place of whatever is there.
+// ToRepository returns the change that replaces whatever is stored with the repository.
 func ToRepository(repository *repositories.Repository) RepositoryChange {
 	return RepositoryChange{Scope: repository.Scope(), ID: repository.ID, To: func(*repositories.Repository) (*repositories.Repository, error) {
 		return repository.Clone(), nil
 	}}
 }
 
-// claimApp renews the revision of an app: whoever goes on from the old one writes no more.
+// claimApp renews the revision of an app, so that writes based on the old one fail.
 //
 //	KEYS app
-//	ARGV revision that is there, new revision
+//	ARGV present revision, new revision
 //	=>   ok, or conflict
 var claimApp = keyspace.NewFreeingScript(`
 local there = redis.call('HGET', KEYS[1], 'rev')
@@ -532,8 +525,8 @@ redis.call('HSET', KEYS[1], 'rev', ARGV[2])
 return 'ok'
 `)
 
-// claim lets an app be deleted on conditions, which its removal, in many steps, cannot keep
-// an eye on: from here on, no other change that has one is made of the state that was read.
+// claim checks the conditions of a deletion, which takes many steps, and renews the revision. From then on
+// no conditional change can be based on the state that was read.
 func (a *appReads) claim(ctx context.Context, appID string, conditions []Condition) error {
 	return retry(ctx, func() error {
 		app, err := a.App(ctx, appID)
@@ -548,8 +541,8 @@ func (a *appReads) claim(ctx context.Context, appID string, conditions []Conditi
 	})
 }
 
-// dropTriggers removes trigger records with those of their effects that are dead. What
-// is owed is still tried, and ends without a record.
+// dropTriggers removes trigger records with their dead effects. Pending effects are still tried, and end
+// without a record.
 //
 //	KEYS over, triggers of the app, then record and effects of each
 //	ARGV appId, keys of each, then the triggerIds
@@ -567,10 +560,10 @@ end
 return 'ok'
 `)
 
-// dropTriggers removes the trigger records of an app: they hold what its users said, and
-// an app that is made anew under the same id must not find them.
+// dropTriggers removes the trigger records of an app. They contain its users' words, which a new app with
+// the same id must not see.
 func (w *appWrites) dropTriggers(ctx context.Context, appID string) error {
-	const chunk = 100 // keeps Redis from being busy with one script for long
+	const chunk = 100 // keeps each run of the script short
 	keys := keyspace.KeysOf(appID)
 	for {
 		ids, err := w.db.ZRange(ctx, keys.Triggers(""), 0, chunk-1).Result()

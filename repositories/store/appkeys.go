@@ -23,7 +23,7 @@ import (
 	"earshot/repositories/secret"
 )
 
-// Permission is one scope of an app key: a group of REST calls that the key may make.
+// Permission is a scope of an app key: a group of REST calls that the key may make.
 type Permission string
 
 // The permissions of section 9 of the contract.
@@ -34,33 +34,30 @@ const (
 	PermitApp      Permission = "app"      // the app and its keys
 )
 
-// Reading is the scope for reading alone what a scope is good for.
+// Reading returns the read-only variant of the scope.
 func (p Permission) Reading() Permission { return p + ":read" }
 
-// within reports whether some scopes allow all that this one does.
+// within reports whether scopes include the permission.
 func (p Permission) within(scopes []Permission) bool {
 	return slices.ContainsFunc(scopes, func(has Permission) bool { return p == has || p == has.Reading() })
 }
 
-// AppKey is the listed form of an app's API key. The key itself is shown once, when it is
-// made, and stored as a hash.
+// AppKey is the listed form of an app's API key. The key is shown once, on creation, and stored as a hash.
 type AppKey struct {
 	ID     string       `json:"keyId"`
 	Name   string       `json:"name,omitempty"`
 	Scopes []Permission `json:"scopes"`
-	// MadeBy is the key that asked for this one, and with which it ends; empty where it
-	// was the admin.
+	// MadeBy is the key that requested this one and that it ends with; empty for the admin.
 	MadeBy  string    `json:"madeBy,omitempty"`
 	Created time.Time `json:"created"`
 	Expires time.Time `json:"expiresAt,omitzero"`
-	// LastUsed is exact to a minute, so that a use costs no write.
+	// LastUsed is exact to a minute, so that most uses cost no write.
 	LastUsed time.Time `json:"lastUsed,omitzero"`
 
 	root string
 }
 
-// Root is the id of the first key in the chain of keys that made this one; the admin has
-// made it.
+// Root returns the id of the first key in the chain that created this one; the admin created that key.
 func (k AppKey) Root() string {
 	if k.root == "" {
 		return k.ID
@@ -73,12 +70,12 @@ func (k AppKey) expired(now time.Time) bool { return !k.Expires.IsZero() && !now
 // AppKeyPrefix begins every app key, so that scanners for leaked credentials find it.
 const AppKeyPrefix = "ek_"
 
-// keySecret is the number of random bytes in a key: nobody guesses 256 bits, hence a
-// plain hash keeps them, without the cost of one made for passwords.
+// keySecret is the number of random bytes in a key. 256 bits cannot be guessed, so a plain hash suffices in
+// place of a slow password hash.
 const keySecret = 32
 
-// splitKey reads app and id out of what claims to be a key, by which its record is found:
-// ek_APP.ID.SECRET, all of the alphabet of a bearer token (RFC 6750).
+// splitKey returns the app and the id in a key, by which its record is found: ek_APP.ID.SECRET, in the
+// alphabet of bearer tokens (RFC 6750).
 func splitKey(key secret.Secret) (appID, keyID string, ok bool) {
 	text, ours := strings.CutPrefix(key.Reveal(), AppKeyPrefix)
 	parts := strings.Split(text, ".")
@@ -88,7 +85,7 @@ func splitKey(key secret.Secret) (appID, keyID string, ok bool) {
 	return parts[0], parts[1], true
 }
 
-// hashKey covers the whole text: a secret under another app or id is another key.
+// hashKey covers the whole text: the same secret under another app or id is another key.
 func hashKey(key secret.Secret) string {
 	sum := sha256.Sum256([]byte(key.Reveal()))
 	return hex.EncodeToString(sum[:])
@@ -98,23 +95,22 @@ const maxLine = 16
 
 // NewKey is a request for an app key.
 type NewKey struct {
-	ID     string // empty: one is made
+	ID     string // empty: generated
 	Name   string
 	Scopes []Permission
 	// Lifetime is how long the key is valid; zero means until it is revoked.
 	Lifetime time.Duration
-	// By is the key of the same app that asks; empty for the admin.
+	// By is the app's key that requests this one; empty for the admin.
 	By string
 }
 
-// ScopeError is the error for a key that asks for another key with more permissions than
-// its own.
+// ScopeError reports that a key requested a key with more permissions than its own.
 type ScopeError struct {
-	Beyond []int // which of the scopes that were asked for
+	Beyond []int // indexes into the requested scopes
 	Has    []Permission
 }
 
-// Error says what the key has.
+// Error names the scopes of the requesting key.
 func (e *ScopeError) Error() string {
 	return "a key makes none that may do more than itself: it has " + strings.ReplaceAll(strings.Trim(fmt.Sprint(e.Has), "[]"), " ", ", ")
 }
@@ -122,8 +118,8 @@ func (e *ScopeError) Error() string {
 // addKey adds a key to an app.
 //
 //	KEYS app, keys
-//	ARGV keyId, stored key, most keys, the keys that it ends with …
-//	=>   ok, noapp, orphan where one of these is gone, or full
+//	ARGV keyId, stored key, maximum number of keys, the ids of its ancestors …
+//	=>   ok, noapp, orphan if an ancestor is gone, or full
 var addKey = keyspace.NewScript(`
 if redis.call('EXISTS', KEYS[1]) == 0 then return 'noapp' end
 if redis.call('HEXISTS', KEYS[2], ARGV[1]) == 1 then return 'ok' end
@@ -135,9 +131,8 @@ redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 return 'ok'
 `)
 
-// CreateKey makes a key of an app. One that was asked for by another key ends with that
-// and may do no more than it; ErrKey and ErrKeyExpired mean that the other has ended. The
-// Secret is the key: nothing else can show it again.
+// CreateKey makes a key of an app. A key that another key requests ends with it and may do no more than it;
+// ErrKey and ErrKeyExpired mean that the other has ended. The Secret is the key and cannot be shown again.
 func (k *accessKeys) CreateKey(ctx context.Context, appID string, asked NewKey) (AppKey, secret.Secret, error) {
 	made := storedKey{AppKey: AppKey{ID: cmp.Or(asked.ID, k.newID()), Name: asked.Name, Scopes: asked.Scopes, Created: k.now().UTC(), MadeBy: asked.By}, Line: "/"}
 	if asked.Lifetime > 0 {
@@ -155,7 +150,7 @@ func (k *accessKeys) CreateKey(ctx context.Context, appID string, asked NewKey) 
 	return made.AppKey, text, k.addKey(ctx, appID, made)
 }
 
-// descend puts a key below the one that asks for it.
+// descend makes a key the child of the key that requests it.
 func (k *accessKeys) descend(ctx context.Context, appID string, made *storedKey) error {
 	by, err := k.storedKey(ctx, appID, made.MadeBy)
 	if err != nil {
@@ -183,7 +178,7 @@ func (k *accessKeys) descend(ctx context.Context, appID string, made *storedKey)
 	return nil
 }
 
-// line lists the keys that the key ends with, the first one made by the admin.
+// line lists the key's ancestors, the one that the admin made first.
 func (k *storedKey) line() []string {
 	return strings.FieldsFunc(k.Line, func(r rune) bool { return r == '/' })
 }
@@ -216,34 +211,33 @@ type accessKeys struct {
 }
 
 const (
-	// keyFresh is the maximum age of the cached key that a request is authenticated with. A
-	// revocation takes effect everywhere within it, and RevokeKey waits for that.
+	// keyFresh is the maximum age of cached keys. A revocation takes effect everywhere within it, and
+	// RevokeKey waits for that.
 	keyFresh = 250 * time.Millisecond
 	// maxKeys bounds the keys of an app.
 	maxKeys = 1000
-	// useStep is how exact the last use of a key is.
+	// useStep is the precision of a key's last use.
 	useStep = time.Minute
-	// keyTime bounds the reading of a key, which all requests with it wait for.
+	// keyTime bounds the read of a key, which all requests with the key wait for.
 	keyTime = 5 * time.Second
 )
 
 var (
-	// ErrKey means that there is no such key: it never was, or it was revoked.
+	// ErrKey means that the key never existed or was revoked.
 	ErrKey = errors.New("the key is not valid")
-	// ErrKeyExpired means that the key's time is up.
+	// ErrKeyExpired means that the key has expired.
 	ErrKeyExpired = errors.New("the key has expired")
 )
 
-// storedKey is a key as it stands in Redis: its line, then the record, which is opaque to
-// scripts.
+// storedKey is a key as stored in Redis: its line, then the record, which scripts do not read.
 type storedKey struct {
 	AppKey
 	Hash string `json:"hash"`
-	// Line are the keys that it ends with, the first one made by the admin, as /a/b/.
+	// Line lists the key's ancestors, the one that the admin made first, as /a/b/.
 	Line string `json:"-"`
 }
 
-// AppKeys lists the keys of an app by id, the first limit after the given one.
+// AppKeys lists up to limit keys of an app by id, beginning after the given id.
 func (k *accessKeys) AppKeys(ctx context.Context, appID, after string, limit int) ([]AppKey, string, error) {
 	keys := keyspace.KeysOf(appID)
 	pipe := k.db.Pipeline()
@@ -284,11 +278,11 @@ func readKey(text string) (*storedKey, error) {
 	return stored, nil
 }
 
-// dropKey revokes a key and all that were made by it, however far down.
+// dropKey revokes a key and its descendants.
 //
 //	KEYS keys, uses
 //	ARGV keyId
-//	=>   the ids of the keys that there were
+//	=>   the ids of the removed keys
 var dropKey = keyspace.NewFreeingScript(`
 local all, gone = redis.call('HGETALL', KEYS[1]), {}
 for i = 1, #all, 2 do
@@ -299,9 +293,8 @@ for _, id in ipairs(gone) do redis.call('HDEL', KEYS[1], id) redis.call('HDEL', 
 return gone
 `)
 
-// RevokeKey removes a key with those that it has made, or returns repositories.ErrNotFound. When it
-// returns, no replica takes any of them: it waits for as long as others may have them in
-// mind.
+// RevokeKey removes a key and its descendants, or returns repositories.ErrNotFound. It waits until no
+// replica's cache can hold any of them.
 func (k *accessKeys) RevokeKey(ctx context.Context, appID, keyID string) error {
 	keys := keyspace.KeysOf(appID)
 	reply, err := dropKey.Run(ctx, k.db, []string{keys.AppKeys(), keys.KeyUses()}, keyID)
@@ -318,8 +311,8 @@ func (k *accessKeys) RevokeKey(ctx context.Context, appID, keyID string) error {
 	return forgotten(ctx)
 }
 
-// CheckKey finds the app and the record of a key that a client sent. Its errors are
-// ErrKey, ErrKeyExpired and ErrUnavailable; they tell nothing of apps that exist.
+// CheckKey finds the app and the record of a client's key. Its errors are ErrKey, ErrKeyExpired and
+// ErrUnavailable; they do not reveal which apps exist.
 func (k *accessKeys) CheckKey(ctx context.Context, key secret.Secret) (appID string, found AppKey, err error) {
 	appID, keyID, ok := splitKey(key)
 	if !ok {
@@ -335,8 +328,7 @@ func (k *accessKeys) CheckKey(ctx context.Context, key secret.Secret) (appID str
 	return appID, stored.AppKey, k.checkExpiry(stored.AppKey)
 }
 
-// KeyValid reports whether a key, named by its id, is there and not expired. Its errors
-// are those of CheckKey.
+// KeyValid returns the key with an id if it exists and has not expired. Its errors are those of CheckKey.
 func (k *accessKeys) KeyValid(ctx context.Context, appID, keyID string) (AppKey, error) {
 	stored, err := k.storedKey(ctx, appID, keyID)
 	if err != nil {
@@ -372,11 +364,11 @@ func (k *accessKeys) storedKey(ctx context.Context, appID, keyID string) (*store
 	})
 }
 
-// useKey notes that a key is used.
+// useKey records that a key is used.
 //
 //	KEYS keys, uses
 //	ARGV keyId
-//	=>   1, or 0 where the key is gone
+//	=>   1, or 0 if the key is gone
 var useKey = keyspace.NewFreeingScript(`
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 0 then return 0 end
 redis.call('HSET', KEYS[2], ARGV[1], now())

@@ -8,17 +8,17 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// erasingHolds is how long the mark of a session that is being erased holds without a renewal:
-// one whose eraser died can be used again after that, and erased again at once.
+// erasingHolds is how long the mark of an erasure lasts without renewal. If the eraser dies, the session
+// becomes usable again after it, and can be erased again at once.
 const erasingHolds = time.Minute
 
-// markErasing marks a session as one that is being erased, or renews the mark.
+// markErasing marks a session as being erased, or renews the mark.
 //
-//	ARGV holds is how long the mark does (ms), generation that of its next life ('' to renew),
-//	     remembered how long it is that it was closed (ms)
+//	ARGV holds is the mark's duration (ms), generation the session's next one ('' to renew), remembered how
+//	     long the closure is recorded (ms)
 //	=>   ok, or noapp
 //
-// Of two who erase it, the one that came last takes the mark away.
+// Of two concurrent erasures, the last to mark removes the mark.
 var markErasing = keyspace.NewFreeingScript(`
 KEYS app closed
 ARGV token holds generation remembered
@@ -30,7 +30,7 @@ redis.call('PEXPIRE', @closed, $remembered)
 return 'ok'
 `)
 
-// endErasing takes the mark away, if it is still that of who asks.
+// endErasing removes the mark if it still belongs to the caller.
 //
 //	KEYS closed
 //	ARGV token
@@ -39,21 +39,21 @@ if redis.call('HGET', KEYS[1], 'eraser') == ARGV[1] then redis.call('HDEL', KEYS
 return 'ok'
 `)
 
-// erasing is a session that is being erased: nothing begins in it, its tokens have ended, and
-// what was begun comes to nothing.
+// erasing is the erasure of a session. Until it ends, nothing begins in the session, its tokens are
+// invalid, and work under way has no effect.
 type erasing struct {
 	sessions       *sessionRecords
 	app, id, token string
 }
 
-// BeginErasing marks a session as one that is being erased. It fails with
-// repositories.ErrNotFound without the app; the session need not exist.
+// BeginErasing marks a session as being erased. It returns repositories.ErrNotFound without the app; the
+// session need not exist.
 func (s *sessionRecords) BeginErasing(ctx context.Context, appID, sessionID string) (*erasing, error) {
 	e := &erasing{s, appID, sessionID, s.newID()}
 	return e, e.mark(ctx, s.newID())
 }
 
-// Renew renews the mark. It is to be renewed several times a minute.
+// Renew renews the mark. Call it several times a minute.
 func (e *erasing) Renew(ctx context.Context) error { return e.mark(ctx, "") }
 
 func (e *erasing) mark(ctx context.Context, generation string) error {
@@ -66,8 +66,8 @@ func (e *erasing) mark(ctx context.Context, generation string) error {
 	return err
 }
 
-// End takes the mark away: what comes now begins the session anew. When it returns, no replica
-// accepts a token of before.
+// End removes the mark, so that the session can begin anew. When it returns, no replica accepts an earlier
+// token.
 func (e *erasing) End(ctx context.Context) error {
 	if _, err := endErasing.Run(ctx, e.sessions.db, []string{keyspace.KeysOf(e.app).Closed(e.id)}, e.token); err != nil {
 		return err
@@ -75,13 +75,13 @@ func (e *erasing) End(ctx context.Context) error {
 	return forgotten(ctx)
 }
 
-// dropErased removes what a session has besides its triggers and its outboxes.
+// dropErased removes all of a session except its triggers and its outboxes.
 //
-// The user stays until the end, so that what is left is found by it.
+// The user stays until the end, because the remaining data is found by it.
 //
 //	KEYS turns, order, repos, idle, sessions, explained, sourced, closed, ended, recent, rates of the
-//	     session, drafts, calls that lack values, then each draft, then the ledger
-//	ARGV app, session, how long it is remembered that it was closed (ms)
+//	     session, drafts, asked, then each draft, then the ledger
+//	ARGV app, session, how long the closure is recorded (ms)
 var dropErased = keyspace.NewFreeingScript(keyspace.DueLua, keyspace.UserLua, `
 local name = ARGV[1] .. '/' .. ARGV[2]
 for _, id in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do
@@ -100,8 +100,8 @@ for i = 11, others do redis.call('DEL', KEYS[i]) end
 return 'ok'
 `)
 
-// Drop removes the session's messages, drafts and repositories, without events: what would say
-// that a repository is gone would tell of it.
+// Drop removes the session's messages, drafts and repositories. It queues no tool.changed, whose payload
+// would contain erased data.
 func (e *erasing) Drop(ctx context.Context) error {
 	k, db := keyspace.KeysOf(e.app), e.sessions.db
 	drafts, err := db.ZRange(ctx, k.Drafts(e.id), 0, -1).Result()

@@ -20,9 +20,9 @@ const (
 	WouldLeave  = "unchanged"
 )
 
-// PreviewApp says what ChangeApp would do, and fails as it would. It also compares
-// credentials, which a client cannot do since it only sees masks. by is the root of the key
-// that asks, empty for the admin; a key that asks too often gets a *CompareError.
+// PreviewApp returns the effect that ChangeApp would have, or its error. It also compares credentials,
+// which clients only see masked. by is the root of the requesting key, empty for the admin. Too many
+// comparisons return a *CompareError.
 func (w *appWrites) PreviewApp(ctx context.Context, asked AppChange, by string) (string, error) {
 	to := asked.To
 	asked.To = func(there *repositories.App) (*repositories.App, error) {
@@ -39,7 +39,7 @@ func (w *appWrites) PreviewApp(ctx context.Context, asked AppChange, by string) 
 	return would(there.Revision, next, there, next.Credentials(), there.Credentials())
 }
 
-// PreviewRepository says what ChangeRepository would do, in the way of PreviewApp.
+// PreviewRepository returns the effect that ChangeRepository would have, as PreviewApp does.
 func (w *appWrites) PreviewRepository(ctx context.Context, asked RepositoryChange, by string) (string, error) {
 	app, there, err := w.repositories.forChange(ctx, asked)
 	if err != nil {
@@ -78,8 +78,7 @@ func would(revision string, next, there any, given, stored []repositories.Creden
 	return WouldUpdate, nil
 }
 
-// revealed lists credentials by name, to compare them. The same text for another
-// destination is another credential.
+// revealed lists credentials by name. The same text for another destination is another credential.
 func revealed(list []repositories.Credential) map[string]secret.Secret {
 	texts := map[string]secret.Secret{}
 	for _, c := range list {
@@ -89,14 +88,14 @@ func revealed(list []repositories.Credential) map[string]secret.Secret {
 }
 
 const (
-	// maxCompares is how many previews that compare credentials a key may ask for in
-	// compareSpan: whoever guesses is told of each guess whether it was right.
+	// maxCompares is how many previews with credentials a key may request per compareSpan. Each preview
+	// tells a guesser whether a guess is right.
 	maxCompares = 120
 	compareSpan = time.Minute
 )
 
-// CompareError is a rate limit error: a key has compared as many credentials as it may in a
-// minute. Nothing was compared.
+// CompareError is a rate limit error: a key has compared too many credentials in the last minute. Nothing
+// was compared.
 type CompareError struct{ RetryAfter time.Duration }
 
 // Error names the limit and the pause.
@@ -105,12 +104,12 @@ func (e *CompareError) Error() string {
 		maxCompares, e.RetryAfter.Round(time.Second), secret.Masked)
 }
 
-// countCompare counts a comparison unless there were as many as there may be in any
-// span that ends now. One that is sent twice, as its reply was lost, counts twice.
+// countCompare counts a comparison unless the limit is reached in the span that ends now. A request that is
+// repeated because its reply was lost counts twice.
 //
 //	KEYS compared
 //	ARGV most, span (ms)
-//	=>   0, or the time (ms) until there is room
+//	=>   0, or the time (ms) until one more is allowed
 var countCompare = keyspace.NewScript(`
 local most, span, at = tonumber(ARGV[1]), tonumber(ARGV[2]), now()
 local first = tonumber(redis.call('LINDEX', KEYS[1], most - 1) or '')
@@ -121,8 +120,8 @@ redis.call('PEXPIRE', KEYS[1], span)
 return 0
 `)
 
-// mayCompare counts a preview of a definition that holds credentials. Keys count with
-// the one that their line begins with, so that a key gains nothing by making others.
+// mayCompare counts a preview of a definition with credentials. A key counts as the root of its line, so
+// that creating more keys does not raise the limit.
 func (w *appWrites) mayCompare(ctx context.Context, appID, by string, given []repositories.Credential) error {
 	for _, c := range given {
 		if c.Shown || c.Kept || c.Get().Empty() || c.Get().IsMasked() {

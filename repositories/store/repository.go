@@ -27,17 +27,17 @@ type repositoryRecords struct {
 	appReads *appReads
 }
 
-// writeRepository writes a repository, or removes it, together with the event that this owes.
+// writeRepository writes or removes a repository and queues its event.
 //
-//	ARGV was is the revision that is there ('' for none), stored its form ('' removes it), version the
-//	     new one of the app, ttl that of the session (ms; 0 where the write is no use of it), event an
-//	     Entry (JSON), remembered how long the write is (ms), most how many repositories the scope may
-//	     have (0 for any number), name that of this write, mark its value in Sourced ('' for none),
-//	     every how often its source is looked at (ms), and those of versionLua
-//	=>   ok, conflict, noapp, full, or erasing where the session is being erased
+//	ARGV was is the present revision, stored the new form ('' removes it), version the app's new one, ttl
+//	     the session's (ms; 0 if the write does not extend it), event an Entry (JSON), remembered how long
+//	     the write is recorded (ms), most the limit of repositories in the scope (0 for none), name the
+//	     write's id, mark its value in Sourced ('' for none), every the refresh interval of its source
+//	     (ms), and the arguments of versionLua
+//	=>   ok, conflict, noapp, full, or erasing
 //
-// A second run finds that the first one took place and answers as it did: by then its
-// event may be published, and its repository fired and gone again.
+// A repeated run finds the write's id and answers as the first one did. By then the event may be published,
+// and the repository fired and gone.
 var (
 	writeRepository = keyspace.NewScript(keyspace.EffectLua, keyspace.ErasingLua, keyspace.SessionLua, keyspace.SourcedLua, versionLua, writeRepositoryLua)
 	dropRepository  = keyspace.NewFreeingScript(keyspace.EffectLua, keyspace.ErasingLua, keyspace.SessionLua, keyspace.SourcedLua, versionLua, writeRepositoryLua)
@@ -72,12 +72,12 @@ redis.call('SET', @written, $name, 'PX', $remembered)
 return 'ok'
 `
 
-// writeRemembered is how long a write is known to have taken place. It is far above the
-// few seconds in which the client of Redis sends again what got no reply.
+// writeRemembered is how long a write is recorded: far longer than the few seconds within which the Redis
+// client repeats an unanswered command.
 const writeRemembered = 10 * time.Minute
 
-// write writes a repository of the app; a stored form that is empty removes it. Its session
-// stays for ttl from now; a write that is no use of it, for which ttl is 0, changes nothing of that.
+// write writes a repository of the app; an empty stored form removes it. The session's expiry moves to ttl
+// from now, unless ttl is 0.
 func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, repository *repositories.Repository, there, stored string, as writing, ttl time.Duration) error {
 	scope := repository.Scope()
 	owed, err := r.ChangeEntry(repository, as.operation)
@@ -124,22 +124,21 @@ func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, re
 	return nil
 }
 
-// PutRepository creates a repository or replaces it: its generation is new, whatever was
-// there. Masked credentials keep what is stored. It returns a fault.List if the repository
-// refers to something that its app does not have.
+// PutRepository creates or replaces a repository, always with a new generation. Masked credentials keep
+// their stored values. It returns a fault.List if the repository refers to something that its app lacks.
 func (r *repositoryRecords) PutRepository(ctx context.Context, repository *repositories.Repository) (created bool, err error) {
 	_, created, err = r.ChangeRepository(ctx, ToRepository(repository))
 	return created, err
 }
 
-// PatchRepository adds tools to a repository, and creates it if it does not exist.
-// Concurrent patches are all applied.
+// PatchRepository adds tools to a repository, which it creates if needed. Concurrent patches are all
+// applied.
 func (r *repositoryRecords) PatchRepository(ctx context.Context, scope repositories.Scope, id string, patch *repositories.Patch) (*repositories.Repository, bool, error) {
 	return r.ChangeRepository(ctx, RepositoryChange{Scope: scope, ID: id, To: patch.Next})
 }
 
-// ChangeRepository writes the next state of a repository, and returns it as it is stored.
-// Masked credentials keep what is stored.
+// ChangeRepository writes the next state of a repository and returns it as stored. Masked credentials keep
+// their stored values.
 func (r *repositoryRecords) ChangeRepository(ctx context.Context, asked RepositoryChange) (next *repositories.Repository, created bool, err error) {
 	err = retry(ctx, func() error {
 		app, there, err := r.forChange(ctx, asked)
@@ -163,8 +162,8 @@ func (r *repositoryRecords) ChangeRepository(ctx context.Context, asked Reposito
 	return next, created, err
 }
 
-// forChange returns the app and the repository as it stands, of which the change may be
-// made; if there is none, an empty one without a revision.
+// forChange returns the app and the present repository after checking the change's condition. A missing
+// repository is returned empty, without a revision.
 func (r *repositoryRecords) forChange(ctx context.Context, asked RepositoryChange) (*repositories.App, *repositories.Repository, error) {
 	app, err := r.appReads.App(ctx, asked.Scope.AppID)
 	if err != nil {
@@ -180,8 +179,8 @@ func (r *repositoryRecords) forChange(ctx context.Context, asked RepositoryChang
 	return app, there, asked.On.check(there.Revision)
 }
 
-// settle fills in the credentials that the repository keeps from the stored one, and checks
-// it against its app.
+// settle fills in the masked credentials from the stored repository, and checks the repository against its
+// app.
 func settle(r *repositories.Repository, app *repositories.App, there *repositories.Repository) error {
 	if err := repositories.KeepMasked(app, r.Credentials(), there.Credentials()); err != nil {
 		return err
@@ -215,7 +214,7 @@ func (r *repositoryRecords) replace(ctx context.Context, app *repositories.App, 
 	return r.write(ctx, app, next, there.Revision, stored, writing{operation, restores}, ttl)
 }
 
-// NextRepository is what ChangeRepository would write, ready to be matched. It fails as that would.
+// NextRepository returns what ChangeRepository would write, ready for matching, or its error.
 func (r *repositoryRecords) NextRepository(ctx context.Context, asked RepositoryChange) (*repositories.Repository, error) {
 	app, there, err := r.forChange(ctx, asked)
 	if err != nil {
@@ -229,7 +228,7 @@ func (r *repositoryRecords) NextRepository(ctx context.Context, asked Repository
 	if err := settle(next, app, there); err != nil {
 		return nil, err
 	}
-	next.Revision = r.newID() // what is compiled of it is nobody else's
+	next.Revision = r.newID() // keeps its compiled form apart from others in caches
 	return next, next.Compile()
 }
 
@@ -238,7 +237,7 @@ func (r *repositoryRecords) Repository(ctx context.Context, scope repositories.S
 	key := keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)
 	stored, err := r.db.HGet(ctx, key, id).Result()
 	if errors.Is(err, redis.Nil) {
-		known, _ := r.db.HKeys(ctx, key).Result() // for the hint alone
+		known, _ := r.db.HKeys(ctx, key).Result() // only for the hint
 		slices.Sort(known)
 		return nil, &repositories.NotFoundError{Kind: "repository", ID: id, Known: known}
 	}
@@ -248,8 +247,7 @@ func (r *repositoryRecords) Repository(ctx context.Context, scope repositories.S
 	return r.Load(scope.AppID, stored)
 }
 
-// Repositories lists the repositories of a scope by id, the first limit after the
-// given one.
+// Repositories lists up to limit repositories of a scope by id, beginning after the given id.
 func (r *repositoryRecords) Repositories(ctx context.Context, scope repositories.Scope, after string, limit int) ([]*repositories.Repository, string, error) {
 	keys := keyspace.KeysOf(scope.AppID)
 	pipe := r.db.Pipeline()
@@ -271,8 +269,8 @@ func (r *repositoryRecords) Repositories(ctx context.Context, scope repositories
 	return items, next, err
 }
 
-// SameNames says of the repository, or where that is empty of all in the scope, which of the
-// tools that have one name in several repositories of the scope hold.
+// SameNames lists the tools whose name occurs in several repositories of the scope. With a repository id,
+// only that repository's tools are considered.
 func (r *repositoryRecords) SameNames(ctx context.Context, scope repositories.Scope, repositoryID string) ([]string, error) {
 	stored, err := r.db.HVals(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)).Result()
 	if err != nil {
@@ -287,8 +285,7 @@ func (r *repositoryRecords) SameNames(ctx context.Context, scope repositories.Sc
 	return repositories.SameNames(list, repositoryID), nil
 }
 
-// page reads as many repositories as fit on a page. Those that are deleted meanwhile are
-// left out.
+// page reads as many repositories as fit on a page, and skips those deleted meanwhile.
 func (r *repositoryRecords) page(ctx context.Context, scope repositories.Scope, ids []string) ([]*repositories.Repository, error) {
 	key := keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)
 	sizes, err := r.db.Sizes(ctx, len(ids), func(i int) (string, []string) { return key, ids[i : i+1] })
@@ -363,11 +360,11 @@ type change struct {
 	RepositoryID string                   `json:"repositoryId"`
 	Operation    string                   `json:"operation"` // created, updated or deleted
 	Record       *repositories.Repository `json:"record"`
-	// Omitted names what was left out, where all of it would be too long for an event.
+	// Omitted names the fields that were left out because the event would be too long.
 	Omitted []string `json:"omitted,omitempty"`
 }
 
-// forms are the full payload, one with only the names of the tools, and one without tools.
+// forms returns the full payload, one with only the names of the tools, and one without tools.
 func (c change) forms() []any {
 	named, bare := c, c
 	named.Omitted, bare.Omitted = []string{"record.tools"}, []string{"record.tools"}
@@ -379,8 +376,7 @@ func (c change) forms() []any {
 	return []any{c, named, bare}
 }
 
-// ChangeEntry makes the tool.changed event for a change of a repository, as an entry of the
-// outbox.
+// ChangeEntry makes the tool.changed event of a change, as an entry of the outbox.
 func (c *core) ChangeEntry(repository *repositories.Repository, operation string) (keyspace.Entry, error) {
 	event := change{
 		ID: changeID(repository, operation), Time: c.now().UTC(), Operation: operation, Record: public(repository),
@@ -398,15 +394,14 @@ func (c *core) ChangeEntry(repository *repositories.Repository, operation string
 	return keyspace.EventEntry(event.ID, repository.SessionID, "", string(body)), err
 }
 
-// changeID names a change: by the state that it made, or that it ended. A triggerOnce
-// repository that is fired again after a failover has lost the first time ends with the
-// same event.
+// changeID derives an event's id from the state that the change made or ended. Thus a triggerOnce
+// repository that fires again, because a failover lost the first firing, ends with the same event.
 func changeID(r *repositories.Repository, operation string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{r.AppID, r.SessionID, r.ID, r.Revision, operation}, " ")))
 	return hex.EncodeToString(sum[:16])
 }
 
-// public returns a copy that may travel in an event: credentials and headers do not.
+// public returns a copy for events, without credentials and headers.
 func public(r *repositories.Repository) *repositories.Repository {
 	next := r.Clone()
 	for i := range next.Tools {
@@ -418,15 +413,15 @@ func public(r *repositories.Repository) *repositories.Repository {
 	return next
 }
 
-// vectorLife is how long a vector is kept after it was last looked up. Vectors belong to texts and
-// not to repositories, so nothing else removes one.
+// vectorLife is how long a vector is kept after its last use. Vectors belong to texts, not to repositories,
+// so nothing else removes them.
 const vectorLife = 30 * 24 * time.Hour
 
-// vectorsAtOnce bounds what one round trip brings: 256 vectors of 1,536 numbers are 1.5 MB.
+// vectorsAtOnce bounds one round trip: 256 vectors of 1,536 numbers are 1.5 MB.
 const vectorsAtOnce = 256
 
-// Vectors returns what was kept of texts of an app under their digests, empty where nothing was.
-// What is looked up is kept for another 30 days.
+// Vectors returns the stored vectors of an app's texts by digest, empty for unknown digests. Each is kept
+// for another 30 days.
 func (r *repositoryRecords) Vectors(ctx context.Context, appID string, digests []string) ([][]byte, error) {
 	keys, found := keyspace.KeysOf(appID), make([][]byte, 0, len(digests))
 	for len(digests) > 0 {
@@ -436,7 +431,7 @@ func (r *repositoryRecords) Vectors(ctx context.Context, appID string, digests [
 		for i, digest := range digests[:n] {
 			replies[i] = pipe.GetEx(ctx, keys.Vector(digest), vectorLife)
 		}
-		_, _ = pipe.Exec(ctx) // its error is that of the first reply, of which each is looked at
+		_, _ = pipe.Exec(ctx) // each reply holds its own error
 		for _, reply := range replies {
 			vector, err := reply.Bytes()
 			if err != nil && !errors.Is(err, redis.Nil) {
@@ -449,7 +444,7 @@ func (r *repositoryRecords) Vectors(ctx context.Context, appID string, digests [
 	return found, nil
 }
 
-// KeepVectors keeps vectors of an app under the digests of what they were made of.
+// KeepVectors stores vectors of an app under the digests of their texts.
 func (r *repositoryRecords) KeepVectors(ctx context.Context, appID string, vectors map[string][]byte) error {
 	keys, pipe := keyspace.KeysOf(appID), r.db.Pipeline()
 	for digest, vector := range vectors {

@@ -20,20 +20,19 @@ import (
 	"earshot/repositories/secret"
 )
 
-// KeySize is the size in bytes of the key that EARSHOT_SECRET_KEY holds, in base64.
+// KeySize is the size in bytes of the key that EARSHOT_SECRET_KEY holds in base64.
 const KeySize = 32
 
-// Sealer encrypts credentials at rest with AES-256-GCM, and signs tokens. A
-// sealed credential is bound to its app, its field and its destination: moved to another,
-// it does not open.
+// Sealer encrypts credentials at rest with AES-256-GCM and signs tokens. A sealed credential is bound to
+// its app, field and destination; it does not open under others.
 type Sealer struct {
-	current string // id of the key that seals
+	current string // id of the key that encrypts
 	keys    map[string]cipher.AEAD
-	signers map[string][][]byte // by what they sign (tokenUses); the first one signs
+	signers map[string][][]byte // by token use; the first one signs
 }
 
-// NewSealer returns a Sealer that encrypts with key and decrypts with all of them: old
-// holds the keys from before a rotation. Each has KeySize bytes.
+// NewSealer returns a Sealer that encrypts with key and decrypts with key and old, the keys from before a
+// rotation. Each has KeySize bytes.
 func NewSealer(key []byte, old ...[]byte) (*Sealer, error) {
 	s := &Sealer{keys: map[string]cipher.AEAD{}, signers: map[string][][]byte{}}
 	for _, k := range append([][]byte{key}, old...) {
@@ -56,8 +55,8 @@ func NewSealer(key []byte, old ...[]byte) (*Sealer, error) {
 	return s, nil
 }
 
-// deriveKey makes the AES key and a public id for it from the operator's key, by
-// HKDF (RFC 5869), so that neither tells anything of the other.
+// deriveKey derives the AES key and a public id from the operator's key by HKDF (RFC 5869), so that neither
+// reveals the other.
 func deriveKey(key []byte) (id string, aead cipher.AEAD, err error) {
 	if len(key) != KeySize {
 		return "", nil, fmt.Errorf("the secret key has %d bytes; it needs %d", len(key), KeySize)
@@ -86,7 +85,7 @@ func (s *Sealer) seal(appID, field string, secret secret.Secret) string {
 	return s.current + ":" + base64.RawStdEncoding.EncodeToString(sealed)
 }
 
-// seals reports whether what is sealed was sealed with the key that seals now.
+// seals reports whether a text was sealed with the current key.
 func (s *Sealer) seals(sealed string) bool {
 	id, _, _ := strings.Cut(sealed, ":")
 	return id == s.current
@@ -94,7 +93,7 @@ func (s *Sealer) seals(sealed string) bool {
 
 var errSealed = errors.New("a stored credential does not open")
 
-// open decrypts what seal made, for the same app, field and destination.
+// open decrypts the output of seal for the same app, field and destination.
 func (s *Sealer) open(appID, field, towards, sealed string) (secret.Secret, error) {
 	id, text, _ := strings.Cut(sealed, ":")
 	aead, known := s.keys[id]
@@ -112,18 +111,17 @@ func (s *Sealer) open(appID, field, towards, sealed string) (secret.Secret, erro
 	return secret.New(string(plain)).For(towards), nil
 }
 
-// SealSignIn encrypts the key of a person for a browser to keep until a time. It opens on
-// every replica, for nothing else, and not for longer, whatever the browser says.
+// SealSignIn encrypts a person's key for a browser to keep until a time. It opens on every replica, for no
+// other use, and not later, even if the browser changes the time.
 func (s *Sealer) SealSignIn(key secret.Secret, until time.Time) string {
 	end := strconv.FormatInt(until.Unix(), 10)
 	return end + "." + s.seal("", signInField+end, secret.New(key.Reveal()))
 }
 
-// signInField tells a key that a browser keeps from the credentials of apps, whose fields
-// have no spaces.
+// signInField separates a browser's key from app credentials, whose fields have no spaces.
 const signInField = "sign-in until "
 
-// OpenSignIn decrypts what SealSignIn made, unless its time is over.
+// OpenSignIn decrypts the output of SealSignIn unless it has expired.
 func (s *Sealer) OpenSignIn(sealed string, now time.Time) (secret.Secret, error) {
 	end, text, _ := strings.Cut(sealed, ".")
 	until, err := strconv.ParseInt(end, 10, 64)
@@ -133,9 +131,8 @@ func (s *Sealer) OpenSignIn(sealed string, now time.Time) (secret.Secret, error)
 	return s.open("", signInField+end, "", text)
 }
 
-// boundTo is the additional data that a sealed credential is authenticated with.
-// Credentials without a destination, and those sealed before destinations were recorded,
-// are bound to none.
+// boundTo returns the additional data that authenticates a sealed credential. Credentials without a
+// destination, and those sealed before destinations were recorded, are bound to none.
 func boundTo(appID, field, towards string) []byte {
 	bound := "earshot\x00" + appID + "\x00" + field
 	if towards != "" {
@@ -144,8 +141,8 @@ func boundTo(appID, field, towards string) []byte {
 	return []byte(bound)
 }
 
-// sealedRecord is a definition as it stands in Redis: masked, its credentials beside
-// it, each sealed under its name, for its destination.
+// sealedRecord is a definition as stored in Redis: masked, and beside it each credential, sealed under its
+// name for its destination.
 type sealedRecord struct {
 	Record  json.RawMessage   `json:"record"`
 	Sealed  map[string]string `json:"sealed,omitempty"`
@@ -172,7 +169,7 @@ func (s *Sealer) sealRecord(appID string, record any, credentials []repositories
 	return string(text), err
 }
 
-// openInto decodes a sealed definition; credentials is called once it is decoded.
+// openInto decodes a sealed definition. It calls credentials once record is decoded.
 func (s *Sealer) openInto(appID, text string, record any, credentials func() []repositories.Credential) error {
 	var stored sealedRecord
 	if err := json.Unmarshal([]byte(text), &stored); err != nil {
@@ -195,23 +192,23 @@ func (s *Sealer) openInto(appID, text string, record any, credentials func() []r
 	return nil
 }
 
-// Sealing is which key holds the credentials of a stored definition.
+// Sealing tells which key encrypted the credentials of a stored definition.
 type Sealing int
 
 const (
-	// Unsealed is what holds no credential.
+	// Unsealed means that there is no credential.
 	Unsealed Sealing = iota
-	// ByCurrent is what the key has sealed that seals now.
+	// ByCurrent means the current key.
 	ByCurrent
-	// ByOld is what one of the keys from before a rotation has sealed, in part at least.
+	// ByOld means that a key from before a rotation encrypted at least one.
 	ByOld
-	// ByNone is what holds a credential that no key opens.
+	// ByNone means that no key opens at least one.
 	ByNone
 )
 
-// Reseal returns a stored definition of an app, in the form of a record, a repository or a tool,
-// with all credentials that open sealed by the key that seals now, and how they were sealed. It
-// is the same text where nothing is to be changed. Nothing but the seals differs.
+// Reseal returns a stored record, repository or tool of an app with all readable credentials encrypted by
+// the current key, and how they were encrypted before. Nothing but the encryption changes; the same text is
+// returned if nothing is to be done.
 func (s *Sealer) Reseal(appID, stored string) (string, Sealing) {
 	at := max(strings.IndexByte(stored, '{'), 0)
 	var record sealedRecord
@@ -240,17 +237,16 @@ func (s *Sealer) Reseal(appID, stored string) (string, Sealing) {
 	return stored[:at] + string(text), found
 }
 
-// A repository is stored as "revision generation record". The words before the record are
-// what scripts decide by; the record is opaque to them, since Lua's JSON would round its
-// numbers.
+// A repository is stored as "revision generation record". Scripts decide by the words before the record.
+// They do not read the record, because Lua's JSON would round its numbers.
 
 func (s *Sealer) encode(repository *repositories.Repository) (string, error) {
 	record, err := s.sealRecord(repository.AppID, repository, repository.Credentials())
 	return strings.Join([]string{repository.Revision, repository.Generation, record}, " "), err
 }
 
-// decode reads the stored form of a repository and compiles its parameters. Earlier
-// versions wrote one more word before the record.
+// decode reads the stored form of a repository and compiles its parameters. Earlier versions wrote one more
+// word before the record.
 func (s *Sealer) decode(appID, stored string) (*repositories.Repository, error) {
 	at := strings.IndexByte(stored, '{')
 	words := strings.Fields(stored[:max(at, 0)])

@@ -16,29 +16,27 @@ type secretKeys struct {
 	repositories *repositoryRecords
 }
 
-// ErrSecretKey is wrapped by errors that say that what Redis holds was sealed with
-// another secret key.
+// ErrSecretKey is wrapped by errors about data in Redis that another secret key encrypted.
 var ErrSecretKey = errors.New("its credentials were encrypted with another secret key")
 
-// Names under which the known text of the marks is sealed, of an app that cannot be.
+// The known text of the marks is sealed under an app id that no app can have.
 const (
 	markApp, markField, markText = "", "secret key", "earshot"
 )
 
-// marks are known texts in Redis, sealed with the secret key that credentials are
-// sealed with, and with the one before that.
+// marks are known texts in Redis, sealed with the current secret key and with its predecessor.
 type marks struct{ current, before string }
 
-// opens reports whether one of the keys has made a mark.
+// opens reports whether one of the keys made a mark.
 func (s *Sealer) opens(mark string) bool {
 	text, err := s.open(markApp, markField, "", mark)
 	return err == nil && text.Reveal() == markText
 }
 
-// setMark writes a mark where the one before it is as it was.
+// setMark replaces a mark if it is unchanged.
 //
 //	KEYS 1 marks
-//	ARGV current mark that is there ('' for none), new one, the one before it
+//	ARGV present mark ('' for none), new mark, its predecessor
 //	=>   ok, or conflict
 var setMark = keyspace.NewScript(`
 local there = redis.call('HGET', KEYS[1], 'current') or ''
@@ -53,11 +51,10 @@ func (k *secretKeys) marks(ctx context.Context) (marks, error) {
 	return marks{fields["current"], fields["before"]}, keyspace.Unavailable(err)
 }
 
-// AdoptSecretKey is for the start of a process: it returns an error that wraps
-// ErrSecretKey where Redis belongs to another secret key, and otherwise marks it as
-// belonging to the current one, from which moment one who starts with the old key alone
-// is refused. A Redis without a mark is judged by a credential that it holds. lasting is
-// false for a key that ends with the process: it leaves no mark.
+// AdoptSecretKey runs when a process starts. It returns an error that wraps ErrSecretKey if Redis belongs
+// to another secret key. Otherwise it marks Redis as belonging to the current key; from then on a process
+// with only the old key cannot start. A Redis without a mark is judged by a stored credential. lasting is
+// false for a key that ends with the process and leaves no mark.
 func (k *secretKeys) AdoptSecretKey(ctx context.Context, lasting bool) error {
 	return retry(ctx, func() error {
 		held, err := k.marks(ctx)
@@ -79,15 +76,15 @@ func (k *secretKeys) AdoptSecretKey(ctx context.Context, lasting bool) error {
 		mark := k.sealer.seal(markApp, markField, secret.New(markText))
 		err = conflicts(setMark.Run(ctx, k.db, []string{keyspace.SecretKeyMarks}, held.current, mark, held.current))
 		if errors.Is(err, keyspace.ErrMemory) {
-			return nil // it is marked at another start
+			return nil // another start sets the mark
 		}
 		return err
 	})
 }
 
-// CheckSecretKey is for a process that runs: it returns an error that wraps ErrSecretKey
-// where Redis belongs to neither the secret key nor the old one. While the others are
-// started with a new one, one that has the key before it alone goes on.
+// CheckSecretKey checks a running process. It returns an error that wraps ErrSecretKey if Redis belongs to
+// neither the secret key nor an old one. During a rotation, a replica that only has the predecessor still
+// passes.
 func (k *secretKeys) CheckSecretKey(ctx context.Context) error {
 	held, err := k.marks(ctx)
 	if err == nil && held.current != "" && !k.sealer.opens(held.current) && !k.sealer.opens(held.before) {
@@ -96,10 +93,10 @@ func (k *secretKeys) CheckSecretKey(ctx context.Context) error {
 	return err
 }
 
-// errNotAdopted says that replicas do not seal with the secret key.
+// errNotAdopted means that the replicas do not use the secret key yet.
 var errNotAdopted = errors.New("no replica was started with it as EARSHOT_SECRET_KEY yet")
 
-// dropMark drops the mark of the key before the newest where the newest is as it was.
+// dropMark drops the predecessor's mark if the newest mark is unchanged.
 //
 //	KEYS 1 marks
 //	ARGV current mark
@@ -110,8 +107,8 @@ redis.call('HDEL', KEYS[1], 'before')
 return 'ok'
 `)
 
-// Adopted returns an error where Redis is not marked as belonging to
-// the key that seals: what it seals could not be opened by replicas.
+// Adopted returns an error if Redis is not marked as belonging to the current key: replicas could not open
+// what this process encrypts.
 func (k *secretKeys) Adopted(ctx context.Context) error {
 	held, err := k.marks(ctx)
 	if err == nil && !(k.sealer.seals(held.current) && k.sealer.opens(held.current)) {
@@ -120,8 +117,8 @@ func (k *secretKeys) Adopted(ctx context.Context) error {
 	return err
 }
 
-// RetireSecretKey is for when credentials begin to be sealed with the newest key alone: a
-// process that has the one before it alone is not ready any more.
+// RetireSecretKey ends a rotation: credentials are now encrypted with the newest key alone, and a process
+// that only has its predecessor becomes not ready.
 func (k *secretKeys) RetireSecretKey(ctx context.Context) error {
 	return retry(ctx, func() error {
 		held, err := k.marks(ctx)
@@ -135,14 +132,14 @@ func (k *secretKeys) RetireSecretKey(ctx context.Context) error {
 	})
 }
 
-// Bounds of the search for a credential in a Redis that has no mark yet.
+// Bounds of the search for a credential in a Redis without a mark.
 const (
 	maxTried  = 10_000 // apps
 	someApps  = 100
 	someRepos = 20 // of each app
 )
 
-// tryCredential opens the first credential that it finds, of an app or its tools.
+// tryCredential opens the first credential of an app or its tools that it finds.
 func (k *secretKeys) tryCredential(ctx context.Context) error {
 	after := ""
 	for range maxTried / someApps {
@@ -160,7 +157,7 @@ func (k *secretKeys) tryCredential(ctx context.Context) error {
 	return nil
 }
 
-// tryApp reports whether the app holds a credential, and fails where that does not open.
+// tryApp reports whether the app holds a credential, and fails if it does not open.
 func (k *secretKeys) tryApp(ctx context.Context, appID string) (found bool, err error) {
 	app, err := k.appReads.App(ctx, appID)
 	if err == nil && anySet(app.Credentials()) {
@@ -178,7 +175,7 @@ func (k *secretKeys) tryApp(ctx context.Context, appID string) (found bool, err 
 		return false, fmt.Errorf("%w: %w", ErrSecretKey, err)
 	case errors.Is(err, keyspace.ErrUnavailable):
 		return false, err
-	default: // deleted since, or written by another version: no word on the key
+	default: // deleted meanwhile, or written by another version: tells nothing of the key
 		return found, nil
 	}
 }

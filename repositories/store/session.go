@@ -19,8 +19,8 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// undecidedLua defines undecided(order, turns, session): whether a message of the
-// session, named as in Keys.Idle, waits for its decision.
+// undecidedLua defines undecided(order, turns, session): whether a message of the session (named as in
+// Keys.Idle) waits for its decision.
 const undecidedLua = `
 local function undecided(order, turns, session)
   local name = string.match(session, '/(.*)')
@@ -31,11 +31,11 @@ local function undecided(order, turns, session)
 end
 `
 
-// dropSession removes what a session has besides its repositories.
+// dropSession removes all of a session except its repositories.
 //
-//	ARGV member is app/session, spare '1' to spare one in which a message is not decided, remembered
-//	     how long it is that it was closed (ms), generation that of its next life
-//	=>   ok, again where it has repositories, or used
+//	ARGV member is app/session, spare '1' to keep a session with an undecided message, remembered how long
+//	     the closure is recorded (ms), generation the session's next one
+//	=>   ok, or again if it has repositories or is in use
 var dropSession = keyspace.NewFreeingScript(keyspace.UserLua, undecidedLua, `
 KEYS turns order repos triggers idle dueTurns closed explained sessions asked ended recent
 ARGV member spare remembered generation session
@@ -52,31 +52,29 @@ redis.call('PEXPIRE', @closed, $remembered)
 return 'ok'
 `)
 
-// justClosed is longer than a message that was accepted before is worked on.
+// justClosed exceeds the time for which an accepted message is worked on.
 const justClosed = 10 * time.Minute
 
-// wasClosed tells whether a session was closed a short time ago.
+// wasClosed tells whether a session was closed recently.
 //
 //	KEYS closed
-//	ARGV how long ago (ms)
+//	ARGV span (ms)
 //	=>   1 or 0
 var wasClosed = keyspace.NewFreeingScript(`
 local at = redis.call('HGET', KEYS[1], 'at')
 return at and now() - at < tonumber(ARGV[1]) and 1 or 0
 `)
 
-// Closed reports whether a session was closed in the last ten minutes. The data of a
-// session may be gone for another reason: a failover of Redis drops what the old master had
-// taken last.
+// Closed reports whether a session was closed in the last ten minutes. Missing data alone does not prove
+// it: a failover of Redis loses the old master's last writes.
 func (s *sessionRecords) Closed(ctx context.Context, appID, sessionID string) (bool, error) {
 	found, err := wasClosed.Run(ctx, s.db, []string{keyspace.KeysOf(appID).Closed(sessionID)}, justClosed.Milliseconds())
 	return found == int64(1), err
 }
 
-// CloseSession removes a session: its history and its repositories, each with its
-// tool.changed event. Effects that are already in the ledger are still delivered. Closing a
-// session that does not exist is no error. When it returns, no replica accepts a token of
-// the session any more.
+// CloseSession removes a session with its history and its repositories, and queues tool.changed for each
+// repository. Effects in the ledger are still delivered. A missing session is no error. When it returns, no
+// replica accepts a token of the session.
 func (s *sessionRecords) CloseSession(ctx context.Context, appID, sessionID string) error {
 	if _, err := s.appReads.App(ctx, appID); err != nil {
 		return err
@@ -87,7 +85,7 @@ func (s *sessionRecords) CloseSession(ctx context.Context, appID, sessionID stri
 	return forgotten(ctx)
 }
 
-// closeSession removes a session; spare is '1' where it is to stay if it is in use.
+// closeSession removes a session. If spare is '1', a session in use stays.
 func (s *sessionRecords) closeSession(ctx context.Context, appID, sessionID, spare string) error {
 	keys, generation := keyspace.KeysOf(appID), s.newID()
 	return retry(ctx, func() error {
@@ -101,10 +99,9 @@ func (s *sessionRecords) closeSession(ctx context.Context, appID, sessionID, spa
 	})
 }
 
-// stillIdle tells whether a session is past its time by the clock of Redis: the one of
-// its last message, which is not noted among the idle ones each time, or a later one there.
-// One in which a message waits for its decision is not idle, however long that takes. One that
-// was told when to end does so, used or not.
+// stillIdle tells whether a session is past its TTL by the clock of Redis. The last use is the later of the
+// last message, which is not copied to idle each time, and the time in idle. A session with an undecided
+// message is not idle. A session with a fixed end ends then, used or not.
 //
 //	KEYS idle, order, turns that are due, turns
 //	ARGV app/session, session TTL (ms)
@@ -120,8 +117,7 @@ redis.call('ZADD', KEYS[1], ends, ARGV[1])
 return 'no'
 `)
 
-// ExpireSession closes a session, named as in Keys.Idle, unless it was used since or is
-// in use.
+// ExpireSession closes a session, named as in Keys.Idle, unless it is in use or was used meanwhile.
 func (s *sessionRecords) ExpireSession(ctx context.Context, member string) error {
 	appID, sessionID, _ := strings.Cut(member, "/")
 	keys := keyspace.KeysOf(appID)
@@ -132,24 +128,22 @@ func (s *sessionRecords) ExpireSession(ctx context.Context, member string) error
 	return s.closeSession(ctx, appID, sessionID, "1")
 }
 
-// lateEnd is how long after its session was closed an effect may come to its end: a
-// call is tried for at most 24 hours, and its record is kept from then on.
+// lateEnd bounds how long after the close of its session an effect may end: a call is tried for at most 24
+// hours, and its record is kept from then on.
 const lateEnd = 48 * time.Hour
 
-// Generation distinguishes an app or session from an earlier one with the same id. It is
-// random, and is part of the ids of a session's triggers and of its tokens.
+// Generation distinguishes an app or a session from an earlier one with the same id. It is random, and part
+// of the ids of the session's triggers and tokens.
 //
-// A session's generation is empty until the session is closed for the first time, and is
-// renewed each time it is closed. Thus nothing needs to be written when a session begins,
-// and a failover that loses the last writes leaves the generation of a living session as it
-// was.
+// A session's generation is empty until its first close, and each close renews it. Thus a new session needs
+// no write, and a failover that loses the last writes does not change a living session's generation.
 type Generation struct {
 	App     string `json:"app,omitempty"`
 	Session string `json:"session,omitempty"`
 }
 
-// Generation reads the generation of an app and of a session, which need not have been
-// used yet. Without the app it fails with repositories.ErrNotFound.
+// Generation reads the generations of an app and of a session, which may be unused yet. Without the app it
+// returns repositories.ErrNotFound.
 func (s *sessionRecords) Generation(ctx context.Context, appID, sessionID string) (Generation, error) {
 	keys := keyspace.KeysOf(appID)
 	pipe := s.db.Pipeline()
@@ -161,13 +155,13 @@ func (s *sessionRecords) Generation(ctx context.Context, appID, sessionID string
 		return Generation{}, &repositories.NotFoundError{Kind: "app", ID: appID}
 	}
 	found := Generation{}
-	found.App, _ = app.Val()[1].(string) // none in apps that were made before there were any
+	found.App, _ = app.Val()[1].(string) // empty for apps made before generations existed
 	found.Session, _ = session.Val()[0].(string)
 	return found, nil
 }
 
-// LifeOf returns the Generation from a cache that is at most keyFresh old; requests with a
-// session token are authenticated by it. Whoever closes a session waits for that long.
+// LifeOf returns the Generation from a cache that is at most keyFresh old, to authenticate session tokens.
+// A close of the session waits that long.
 func (s *sessionRecords) LifeOf(ctx context.Context, appID, sessionID string) (Generation, error) {
 	return s.lives.get(appID+" "+sessionID, func() (Generation, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
@@ -176,7 +170,7 @@ func (s *sessionRecords) LifeOf(ctx context.Context, appID, sessionID string) (G
 	})
 }
 
-// forgotten waits until no replica accepts a credential that has just been revoked.
+// forgotten waits until no replica accepts a credential that was just revoked.
 func forgotten(ctx context.Context) error {
 	select {
 	case <-time.After(keyFresh):
@@ -186,8 +180,8 @@ func forgotten(ctx context.Context) error {
 	}
 }
 
-// Remembers is how long the generation of a session is kept after it was closed or last
-// used: until nothing of its earlier generations is left.
+// Remembers is how long a session's generation is kept after its close or last use: until all data of its
+// earlier generations is gone.
 func (c *core) Remembers() time.Duration { return max(c.keep.Done, c.keep.Dead) + lateEnd }
 
 type sessionRecords struct {
@@ -197,22 +191,18 @@ type sessionRecords struct {
 	lives        *fresh[Generation] // by app and session
 }
 
-// putSession writes what is said of a session in advance, and copies templates of its app
-// into it, each once: one that has fired since, or was removed, does not come back. One whose
-// id the session has already counts as copied.
+// putSession stores a session's settings and copies templates of its app into it, each once: a template
+// that has fired or was removed does not return. A template whose id the session already has counts as
+// copied.
 //
-//	KEYS those that are named, then the effect of each template, sourced, refreshes, closed, then the
-//	     ledger
-//	ARGV lives is how long it lives from its beginning (ms, 0 for as long as it is used), most how
-//	     many repositories it may have (0 for any number), name that of this write, user whom the
-//	     session is of ('' for nothing that is said of it); then of each
-//	     template its id, its stored form, its Entry (JSON), its mark in Sourced and how often its
-//	     source is looked at (ms)
-//	=>   ok with created (1 or 0) and copied, how many; noapp; full; over, where its time
-//	     would be over by now; erasing, where the session is being erased; notuser, where it is
-//	     of another user
+//	KEYS as named, then the effect of each template, sourced, refreshes, closed, then the ledger
+//	ARGV lives is its fixed lifetime (ms, 0 for none), most the limit of its repositories (0 for none), name
+//	     the write's id, user its user ('' leaves it as it is); then of each template its id, its stored
+//	     form, its Entry (JSON), its mark in Sourced and the refresh interval of its source (ms)
+//	=>   ok with created (1 or 0) and the number copied; noapp; full; over, if its lifetime has passed;
+//	     erasing; notuser, if it belongs to another user
 //
-// A second run finds its name, and answers as the first did.
+// A repeated run finds the write's id and answers as the first one did.
 var putSession = keyspace.NewScript(keyspace.EffectLua, keyspace.SessionLua, keyspace.UserLua, keyspace.ErasingLua, keyspace.SourcedLua, `
 KEYS app repos turns idle sessions outbox users recent
 ARGV app session record lives ttl most name user
@@ -251,11 +241,10 @@ end
 return {'ok', created, tostring(#new)}
 `)
 
-// PutSession keeps what is said of a session in advance, in place of what was said before,
-// and copies the templates that it names into it. The user stays where none is named. It returns a
-// fault.List where one of the templates is none of the app, or the session would be over by now,
-// *repositories.UserError where it is another user's, and *repositories.LimitError where it would
-// have too many repositories.
+// PutSession replaces the settings of a session and copies the templates that they name into it. Without a
+// user in the settings, the session keeps its user. It returns a fault.List if a template is not the app's
+// or the session's lifetime has passed, *repositories.UserError if the session belongs to another user, and
+// *repositories.LimitError if it would have too many repositories.
 func (s *sessionRecords) PutSession(ctx context.Context, session *repositories.Session) (created bool, err error) {
 	app, err := s.appReads.App(ctx, session.AppID)
 	if err != nil {
@@ -363,7 +352,7 @@ func (s *sessionRecords) copied(app *repositories.App, template *repositories.Re
 
 var sessionFields = []string{"since", "used", "expires", "session", "user", "unfinished", "came"}
 
-// Session returns a session that is used or was put, else repositories.ErrNotFound.
+// Session returns a session that was used or put, else repositories.ErrNotFound.
 func (s *sessionRecords) Session(ctx context.Context, appID, sessionID string) (*repositories.Session, error) {
 	k := keyspace.KeysOf(appID)
 	pipe := s.db.Pipeline()
@@ -381,7 +370,7 @@ func (s *sessionRecords) Session(ctx context.Context, appID, sessionID string) (
 	return readSession(appID, sessionID, append(keyspace.Fields(fields.Val()), keyspace.Fields(before.Val())...))
 }
 
-// readSession reads a session of its sessionFields and of the user that it had in an earlier life.
+// readSession builds a session from its sessionFields and the user of its earlier life.
 func readSession(appID, sessionID string, fields []string) (*repositories.Session, error) {
 	session := &repositories.Session{}
 	if fields[3] != "" {
@@ -397,7 +386,7 @@ func readSession(appID, sessionID string, fields []string) (*repositories.Sessio
 	return session, nil
 }
 
-// timeOf reads a time (ms) that a script wrote; the zero time if there is none.
+// timeOf reads a script's time (ms); the zero time if there is none.
 func timeOf(text string) time.Time {
 	ms, err := strconv.ParseFloat(text, 64)
 	if err != nil {

@@ -17,8 +17,7 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// sourcing says of a repository that is written where its tools are from; the zero value of
-// one that was given them.
+// sourcing tells which source a repository has its tools from; zero for tools that were given directly.
 type sourcing struct {
 	mark  string // the value in Keys.Sourced
 	every time.Duration
@@ -32,15 +31,13 @@ func sourcingOf(app *repositories.App, r *repositories.Repository) sourcing {
 	return sourcing{strings.Join([]string{r.From, r.Revision, digestOf(r.Tools)}, " "), source.RefreshEvery()}
 }
 
-// digestOf tells lists of tools apart.
 func digestOf(tools []repositories.Tool) string {
-	text, _ := exactjson.Encode(tools) // came from JSON
+	text, _ := exactjson.Encode(tools) // always encodable: decoded from JSON
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
 
-// keepTools lets a repository whose tools are those of a source keep them where they were not
-// read anew.
+// keepTools keeps the tools of a repository with a source unless they were read anew.
 func keepTools(next, there *repositories.Repository) {
 	if next.From == "" || next.Tools != nil {
 		return
@@ -50,19 +47,19 @@ func keepTools(next, there *repositories.Repository) {
 	}
 }
 
-// Refresh is the lease of one look at the tools of a source.
+// Refresh is the lease for one read of a source's tools.
 type Refresh struct {
 	AppID, Source string
-	ends          string // of the lease, as Redis has it
+	ends          string // of the lease, as in Redis
 }
 
-// dueRefreshes takes the leases of the looks that are due.
+// dueRefreshes leases the refreshes that are due.
 //
 //	KEYS refreshes
-//	ARGV length of the leases (ms), how many at most
-//	=>   appId/source and the end of its lease, of each
+//	ARGV length of the leases (ms), maximum number
+//	=>   appId/source and the end of the lease, for each
 //
-// A second run finds them leased; they are due again when that has ended.
+// A repeated run finds them leased; they are due again when the lease ends.
 var dueRefreshes = keyspace.NewFreeingScript(`
 local taken = {}
 for _, name in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now(), 'LIMIT', 0, ARGV[2])) do
@@ -74,14 +71,14 @@ end
 return taken
 `)
 
-// DueRefreshes takes the leases of looks at sources that are due now, of each partition so many
-// at most. Whoever does not end one within its lease leaves it to others.
+// DueRefreshes leases the refreshes that are due, at most a number in each partition. A refresh that is not
+// ended within its lease becomes due for other replicas.
 func (r *repositoryRecords) DueRefreshes(ctx context.Context, lease time.Duration, most int) (due []Refresh, err error) {
 	pipe, counts := r.db.Pipeline(), make([]*redis.IntCmd, keyspace.Partitions)
 	for n := range counts {
 		counts[n] = pipe.ZCard(ctx, keyspace.PartitionKeys(n).Refreshes())
 	}
-	_, _ = pipe.Exec(ctx) // every command has its own error
+	_, _ = pipe.Exec(ctx) // each command holds its own error
 	var calls []keyspace.Call
 	for n, count := range counts {
 		if count.Err() != nil {
@@ -95,7 +92,7 @@ func (r *repositoryRecords) DueRefreshes(ctx context.Context, lease time.Duratio
 		return nil, err
 	}
 
-	replies, err := dueRefreshes.RunAll(ctx, r.db, calls) // those of a node that is down wait for it
+	replies, err := dueRefreshes.RunAll(ctx, r.db, calls) // refreshes of an unreachable node wait for it
 	for _, reply := range replies {
 		fields, _ := reply.([]any)
 		for pair := range slices.Chunk(keyspace.Fields(fields), 2) {
@@ -106,11 +103,9 @@ func (r *repositoryRecords) DueRefreshes(ctx context.Context, lease time.Duratio
 	return due, err
 }
 
-// endRefresh says when a source is looked at next, unless something was changed meanwhile: then
-// it is due when that says.
+// endRefresh schedules the next refresh of a source, unless a change has rescheduled it meanwhile.
 //
-//	ARGV next is the time until the next look (ms; 0 for none, unless a repository has its tools from
-//	     the source)
+//	ARGV next is the time until the next refresh (ms; 0 for none, unless a repository uses the source)
 var endRefresh = keyspace.NewFreeingScript(`
 KEYS refreshes sourced
 ARGV member source ends next
@@ -127,21 +122,21 @@ redis.call('ZREM', @refreshes, $member)
 return 'ok'
 `)
 
-// End gives the lease back: the source is looked at again after a time, or where that is 0 no
-// more, as nothing is from it.
+// EndRefresh ends the lease and schedules the next refresh after next. 0 ends the refreshes of an unused
+// source.
 func (r *repositoryRecords) EndRefresh(ctx context.Context, of Refresh, next time.Duration) error {
 	k := keyspace.KeysOf(of.AppID)
 	_, err := endRefresh.Run(ctx, r.db, []string{k.Refreshes(), k.Sourced()}, of.AppID+"/"+of.Source, of.Source, of.ends, next.Milliseconds())
 	return err
 }
 
-// Refreshed lists sources that are looked at from time to time, of each partition so many at most.
+// Refreshed lists the sources with scheduled refreshes, at most a number in each partition.
 func (r *repositoryRecords) Refreshed(ctx context.Context, most int) (all []Refresh, err error) {
 	pipe, found := r.db.Pipeline(), make([]*redis.StringSliceCmd, keyspace.Partitions)
 	for n := range found {
 		found[n] = pipe.ZRange(ctx, keyspace.PartitionKeys(n).Refreshes(), 0, int64(most)-1)
 	}
-	_, _ = pipe.Exec(ctx) // every command has its own error
+	_, _ = pipe.Exec(ctx) // each command holds its own error
 	for _, names := range found {
 		if names.Err() != nil {
 			err = keyspace.Unavailable(names.Err())
@@ -154,21 +149,21 @@ func (r *repositoryRecords) Refreshed(ctx context.Context, most int) (all []Refr
 	return all, err
 }
 
-// RefreshNow has a source looked at without waiting, if anything is from it. A look that is under way is not enough: what
-// it reads may be older.
+// RefreshNow makes a source due at once, if a repository uses it. A refresh that is under way does not
+// count, because its data may be older.
 func (r *repositoryRecords) RefreshNow(ctx context.Context, appID, source string) error {
 	k := keyspace.KeysOf(appID)
 	return keyspace.Unavailable(r.db.ZAddXX(ctx, k.Refreshes(), redis.Z{Score: 1, Member: appID + "/" + source}).Err())
 }
 
-// Sourced is a repository whose tools are those of a source, as it was when it was read.
+// Sourced is a repository with a source's tools, in the state that was read.
 type Sourced struct {
 	Scope            repositories.Scope
 	ID               string
 	revision, digest string
 }
 
-// unlistSourced takes a repository that is not there any more out of those of a source.
+// unlistSourced removes a repository that no longer exists from the list of a source.
 //
 //	KEYS sourced, repos of its scope
 //	ARGV its name in sourced, repositoryId
@@ -177,7 +172,7 @@ if redis.call('HEXISTS', KEYS[2], ARGV[2]) == 0 then redis.call('HDEL', KEYS[1],
 return 'ok'
 `)
 
-// SourcedFrom lists the repositories whose tools are those of a source of an app.
+// SourcedFrom lists the repositories that have their tools from a source of an app.
 func (r *repositoryRecords) SourcedFrom(ctx context.Context, appID, source string) ([]Sourced, error) {
 	k := keyspace.KeysOf(appID)
 	listing, err := r.db.HGetAll(ctx, k.Sourced()).Result()
@@ -213,8 +208,8 @@ func (r *repositoryRecords) SourcedFrom(ctx context.Context, appID, source strin
 
 var errSuperseded = errors.New("written meanwhile")
 
-// ReplaceTools gives a repository the tools that its source has now, and reports whether it had
-// others. One that was written since it was listed, or is gone, stays as it is.
+// ReplaceTools gives a repository the present tools of its source, and reports whether they differ. A
+// repository that was written or removed since it was listed stays as it is.
 func (r *repositoryRecords) ReplaceTools(ctx context.Context, of Sourced, tools []repositories.Tool) (changed bool, err error) {
 	if of.digest == digestOf(tools) {
 		return false, nil
@@ -226,7 +221,7 @@ func (r *repositoryRecords) ReplaceTools(ctx context.Context, of Sourced, tools 
 		next := there.Clone()
 		next.Tools = slices.Clone(tools)
 		if slices.ContainsFunc(there.Tools, func(t repositories.Tool) bool { return next.Tool(t.Name) == nil }) {
-			next.Generation = "" // what was matched before does not fire what is gone
+			next.Generation = "" // so that an earlier match does not fire a removed tool
 		}
 		return next, nil
 	}})

@@ -1,8 +1,7 @@
-// Package store keeps apps, repositories, app keys and sessions in Redis, which all
-// replicas share. Credentials are encrypted at rest, each bound to its destination. Reads
-// return repositories.ErrNotFound for what does not exist, and writes of invalid
-// definitions a fault.List. An error that wraps keyspace.ErrUnavailable means that Redis
-// did not answer; the same call can be made again.
+// Package store keeps apps, repositories, app keys and sessions in Redis, which all replicas share.
+// Credentials are encrypted at rest, each bound to its destination. Reads return repositories.ErrNotFound
+// for missing data, and writes of invalid definitions return a fault.List. An error that wraps
+// keyspace.ErrUnavailable means that Redis did not answer; the call can be repeated.
 package store
 
 import (
@@ -21,26 +20,24 @@ import (
 
 const cached = 8192
 
-// Options are the settings of a Store. Sealer is required wherever credentials are stored.
+// Options are the settings of a Store. Sealer is required if credentials are stored.
 type Options struct {
 	Sealer *Sealer
 	// SessionTTL is the idle time after which a session expires.
 	SessionTTL time.Duration
-	// Retention returns the retention with its defaults filled in.
+	// Retention is used with its defaults filled in.
 	Retention Retention
-	// Now and NewID are injected by tests; they default to time.Now and to random
-	// ids of 128 bits.
+	// Now and NewID are injected by tests. They default to time.Now and to random ids of 128 bits.
 	Now   func() time.Time
 	NewID func() string
 }
 
-// Store reads and writes definitions in Redis: apps, repositories, keys and sessions. It is
-// safe for concurrent use. What it returns is shared and must not be changed. Its errors
-// wrap repositories.ErrNotFound or keyspace.ErrUnavailable, or are a fault.List.
+// Store reads and writes definitions in Redis: apps, repositories, keys and sessions. It is safe for
+// concurrent use. Its results are shared and must not be modified. Its errors wrap repositories.ErrNotFound
+// or keyspace.ErrUnavailable, or are a fault.List.
 //
-// Its parts stand on each other in this order, and none calls one above it: core, what is read of
-// apps, repositories, sessions, and what changes apps. The keys of apps stand on core alone, the
-// secret key on what is read of apps and repositories.
+// Its parts depend only on earlier ones in this order: core, reads of apps, repositories, sessions, writes
+// of apps. The keys of apps depend on core alone, the secret key on reads of apps and repositories.
 type Store struct {
 	*core
 	*appReads
@@ -52,7 +49,7 @@ type Store struct {
 	*testRecords
 }
 
-// core is what all parts of a Store share.
+// core is shared by all parts of a Store.
 type core struct {
 	db      *keyspace.DB
 	sealer  *Sealer
@@ -68,7 +65,7 @@ type core struct {
 
 // New returns a Store.
 func New(db *keyspace.DB, options Options) *Store {
-	repos, _ := lru.New[string, *repositories.Repository](cached) // fails for a size of 0 only
+	repos, _ := lru.New[string, *repositories.Repository](cached) // fails only for size 0
 	apps, _ := lru.New[string, *repositories.App](cached)
 	c := &core{
 		db: db, sealer: options.Sealer, ttl: options.SessionTTL, keep: options.Retention.withDefaults(),
@@ -95,20 +92,18 @@ func New(db *keyspace.DB, options Options) *Store {
 	}
 }
 
-// OnChange sets a function that is called with the app's id after a change that has an
-// event to publish, so that the event need not wait for the next poll of the ledger. Set it
-// before the Store is used.
+// OnChange sets a function that is called with the app's id after a change with an event, so that the event
+// need not wait for the next poll of the ledger. Call it before using the Store.
 func (c *core) OnChange(wake func(appID string)) { c.changed = wake }
 
-// OnWrite sets a function that is called with each repository that was written, which it must
-// not change. It is called before the write is answered, so it must not block. Set it before
-// the Store is used.
+// OnWrite sets a function that is called with each written repository, which it must not modify. The write
+// waits for it, so it must not block. Call it before using the Store.
 func (c *core) OnWrite(written func(*repositories.Repository)) { c.written = written }
 
 // SessionTTL is the idle time after which a session expires.
 func (c *core) SessionTTL() time.Duration { return c.ttl }
 
-// Load decodes the stored form of a repository, or takes it from the cache.
+// Load decodes the stored form of a repository, with a cache.
 func (c *core) Load(appID, stored string) (*repositories.Repository, error) {
 	revision, _, _ := strings.Cut(stored, " ")
 	if repository, hit := c.repos.Get(revision); hit {
@@ -121,7 +116,7 @@ func (c *core) Load(appID, stored string) (*repositories.Repository, error) {
 	return repository, err
 }
 
-// LoadApp decodes the stored form of an app, or takes it from the cache.
+// LoadApp decodes the stored form of an app, with a cache.
 func (c *core) LoadApp(appID, revision, stored string) (*repositories.App, error) {
 	if app, hit := c.apps.Get(revision); hit {
 		return app, nil
@@ -135,14 +130,13 @@ func (c *core) LoadApp(appID, revision, stored string) (*repositories.App, error
 	return app, nil
 }
 
-// SealTool encodes a tool with its credentials sealed, for a call that may be made after
-// the tool itself is gone.
+// SealTool encodes a tool with its credentials sealed, for a call that may outlive the tool.
 func (c *core) SealTool(appID string, tool *repositories.Tool) (string, error) {
 	alone := &repositories.Repository{AppID: appID, Tools: []repositories.Tool{*tool}}
 	return c.sealer.sealRecord(appID, alone, alone.Credentials())
 }
 
-// OpenTool decodes what SealTool made. The tool's parameters are not compiled.
+// OpenTool decodes the output of SealTool. The tool's parameters are not compiled.
 func (c *core) OpenTool(appID, sealed string) (*repositories.Tool, error) {
 	alone := &repositories.Repository{}
 	if err := c.sealer.openInto(appID, sealed, alone, alone.Credentials); err != nil {
@@ -151,10 +145,9 @@ func (c *core) OpenTool(appID, sealed string) (*repositories.Tool, error) {
 	return &alone.Tools[0], nil
 }
 
-// fresh is a cache with a short time to live, so that what every request asks for is read
-// from Redis only a few times a second. Nothing that it returns was read longer ago than
-// its span, counted from before the read: whoever changes something and waits for the span
-// knows that no replica uses the old state any more.
+// fresh is a cache with a short TTL, so that data of every request is read from Redis only a few times a
+// second. A value's age counts from before its read: after a change and a wait of span, no replica uses the
+// old state.
 type fresh[V any] struct {
 	span   time.Duration
 	now    func() time.Time
@@ -168,7 +161,7 @@ type aged[V any] struct {
 }
 
 func newFresh[V any](size int, span time.Duration, now func() time.Time) *fresh[V] {
-	values, _ := lru.New[string, aged[V]](size) // fails for a size of 0 only
+	values, _ := lru.New[string, aged[V]](size) // fails only for size 0
 	return &fresh[V]{span: span, now: now, values: values}
 }
 
@@ -191,8 +184,7 @@ func (f *fresh[V]) get(key string, read func() (V, error)) (V, error) {
 	return none, fmt.Errorf("%w: its answers take longer than %s", keyspace.ErrUnavailable, f.span)
 }
 
-// read reads once for all who ask at the same time. Errors are not kept: a thing that
-// is not there yet is found as soon as it is.
+// read shares one read among concurrent callers. Errors are not cached: a new thing is found at once.
 func (f *fresh[V]) read(key string, read func() (V, error)) (aged[V], error) {
 	held, err, _ := f.reads.Do(key, func() (any, error) {
 		began := f.now()
@@ -210,18 +202,16 @@ func (f *fresh[V]) forget(key string) {
 	f.reads.Forget(key)
 }
 
-// Retention says how long records of triggers, and how many messages of a session, are
-// kept. Zero fields have the defaults.
+// Retention is how long records of triggers, and how many messages of a session, are kept. Zero fields have
+// the defaults.
 type Retention struct {
-	// Done and Dead are how long the records of triggers are kept: of those that have
-	// delivered everything, and of those that have failed.
+	// Done and Dead are how long trigger records are kept after full delivery and after failure.
 	Done, Dead time.Duration
-	// Explain is how long it is kept why a message was decided as it was.
+	// Explain is how long the explanation of a decision is kept.
 	Explain time.Duration
-	// Unexplained is the share, from 0 to 1, of the messages of which that is not kept where all that was called
-	// for has fired.
+	// Unexplained is the share, from 0 to 1, of fully fired messages whose explanation is not kept.
 	Unexplained float64
-	// Messages are the newest of a session that stay in its history.
+	// Messages is how many of a session's newest messages stay in its history.
 	Messages int
 }
 
@@ -240,5 +230,5 @@ func (r Retention) withDefaults() Retention {
 	}
 }
 
-// Retention is how long records, and how many messages, are kept.
+// Retention returns the retention with its defaults filled in.
 func (c *core) Retention() Retention { return c.keep }

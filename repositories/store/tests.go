@@ -18,7 +18,7 @@ import (
 // maxTests is how many tests an app may keep.
 const maxTests = 200
 
-// Test is an expected conversation that an app keeps. What is in the Body package files reads.
+// Test is a stored conversation test of an app. Package files reads the Body.
 type Test struct {
 	Name    string          `json:"name"`
 	Updated time.Time       `json:"updated"`
@@ -30,7 +30,7 @@ type testRecords struct {
 	appReads *appReads
 }
 
-// putTest keeps a test.
+// putTest stores a test.
 //
 //	KEYS app tests
 //	ARGV name stored most
@@ -43,7 +43,7 @@ if redis.call('HEXISTS', @tests, $name) == 0 and redis.call('HLEN', @tests) >= t
 return redis.call('HSET', @tests, $name, $stored) == 1 and 'created' or 'ok'
 `)
 
-// PutTest keeps a test, in place of one of the same name.
+// PutTest creates or replaces the test with a name.
 //
 // Errors: repositories.ErrNotFound without the app, a *repositories.LimitError, keyspace.ErrUnavailable.
 func (s *testRecords) PutTest(ctx context.Context, appID, name string, body json.RawMessage) (test *Test, created bool, err error) {
@@ -82,7 +82,8 @@ func readTest(stored string) (*Test, error) {
 	return test, exactjson.Unmarshal([]byte(stored), test)
 }
 
-// Tests lists the tests of an app by name, the first limit after the given one, and no more than fit on a page.
+// Tests lists up to limit tests of an app by name, beginning after the given name, as many as fit on a
+// page.
 func (s *testRecords) Tests(ctx context.Context, appID, after string, limit int) (items []*Test, next string, err error) {
 	if _, err := s.appReads.App(ctx, appID); err != nil {
 		return nil, "", err
@@ -104,7 +105,7 @@ func (s *testRecords) Tests(ctx context.Context, appID, after string, limit int)
 	}
 	room := repositories.Room{}
 	for _, text := range keyspace.Fields(stored) {
-		if text == "" { // deleted since
+		if text == "" { // deleted meanwhile
 			continue
 		}
 		test, err := readTest(text)

@@ -15,9 +15,9 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// forgetUser takes away that a session had a user, unless it has begun anew with one.
+// forgetUser removes the link from a session to its user, unless a new session with the user has begun.
 //
-//	ARGV user is the one to forget, '' for whom the mark of the closed session names
+//	ARGV user is the one to forget, '' for the one in the mark of the closed session
 var forgetUser = keyspace.NewFreeingScript(`
 KEYS turns closed users ended
 ARGV member session user
@@ -35,14 +35,14 @@ func (s *sessionRecords) forgetUser(ctx context.Context, appID, sessionID, user 
 	return err
 }
 
-// Forget takes away whose the session was, when nothing else of it is left. user is known to have had it; empty for
-// whoever had.
+// Forget removes the link from the session to its user, once nothing else of the session is left. An empty
+// user stands for the last known one.
 func (e *erasing) Forget(ctx context.Context, user string) error {
 	return e.sessions.forgetUser(ctx, e.app, e.id, user)
 }
 
-// SessionsOf lists the ids of the sessions of a user, the first limit after the given one: those that are there, and
-// those that have ended and of which something may be left.
+// SessionsOf lists up to limit sessions of a user by id, beginning after the given id. It includes ended
+// sessions that may have data left.
 func (s *sessionRecords) SessionsOf(ctx context.Context, appID, user, after string, limit int) (ids []string, next string, err error) {
 	if _, err := s.appReads.App(ctx, appID); err != nil {
 		return nil, "", err
@@ -64,7 +64,7 @@ func (s *sessionRecords) ofUser(ctx context.Context, appID, user, after string, 
 	return ids, next, nil
 }
 
-// forgetUsers takes away whose the sessions of an app were, which has none left.
+// forgetUsers removes the users of an app's sessions once the app has no session.
 func (s *sessionRecords) forgetUsers(ctx context.Context, appID string) error {
 	for {
 		names, err := s.db.ZRange(ctx, keyspace.KeysOf(appID).Users(), 0, sessionsAtOnce-1).Result()
@@ -83,30 +83,31 @@ func (s *sessionRecords) forgetUsers(ctx context.Context, appID string) error {
 // SessionQuery selects the sessions that match all of its fields. An empty field matches all.
 type SessionQuery struct {
 	AppID, User string
-	// Metadata are members of the metadata, each with its value: a text, or another value as JSON has it.
+	// Metadata are members of the metadata with their values: a text, or another value as JSON.
 	Metadata map[string]string
-	// UsedSince and UsedBefore bound the last use. UsedBefore itself is not included.
+	// UsedSince (included) and UsedBefore (excluded) bound the last use.
 	UsedSince, UsedBefore time.Time
-	// Among is asked which of those match that match all else; nil for all of them.
+	// Among filters the sessions that match all else; nil keeps them all.
 	Among func(context.Context, []*repositories.Session) ([]bool, error)
-	// Most is how many sessions are looked at for one page, about; 0 for the most.
+	// Most is about how many sessions are examined for one page; 0 for the maximum.
 	Most int
-	// ByActivity asks for the one that was active last first, else they are in the order of their ids.
+	// ByActivity orders sessions by last activity, the latest first, in place of by id.
 	ByActivity bool
-	After      string // what was next of the page before
+	After      string // the next of the previous page
 	Limit      int
 }
 
-// So many sessions are looked at together, and for one page; and so many of a user are put in the order of their activity.
+// Limits of sessions examined in one round trip and for one page, and of a user's sessions sorted by
+// activity.
 const (
 	sessionsAtOnce     = 500
 	mostSessionsLooked = 20_000
 	mostOfUser         = 2000
 )
 
-// Sessions lists the sessions of an app that match a query. One that an earlier version began is listed from its
-// next message on. A page may have fewer sessions than its limit, even none, and more behind it: where few match, it
-// ends when many were looked at.
+// Sessions lists the sessions of an app that match a query. Sessions from an earlier version appear from
+// their next message on. A page may have fewer sessions than its limit, even none, before the last one: it
+// ends when many sessions were examined.
 func (s *sessionRecords) Sessions(ctx context.Context, q SessionQuery) (items []*repositories.Session, next string, err error) {
 	if there, err := s.db.Exists(ctx, keyspace.KeysOf(q.AppID).App()).Result(); err != nil || there == 0 {
 		return nil, "", cmp.Or(keyspace.Unavailable(err), error(&repositories.NotFoundError{Kind: "app", ID: q.AppID}))
@@ -151,7 +152,6 @@ func (s *sessionRecords) Sessions(ctx context.Context, q SessionQuery) (items []
 	return items, after, nil
 }
 
-// matching reports which of the sessions match the query.
 func (s *sessionRecords) matching(ctx context.Context, q SessionQuery, read []*repositories.Session) ([]bool, error) {
 	matching := make([]bool, len(read))
 	var asked []*repositories.Session
@@ -174,13 +174,13 @@ func (s *sessionRecords) matching(ctx context.Context, q SessionQuery, read []*r
 	return matching, err
 }
 
-// sessionPlace is a session in a list, with the time (ms) of its last use in one by activity.
+// sessionPlace is a session in a list. used is its last use (ms), in lists by activity.
 type sessionPlace struct {
 	id   string
 	used int64
 }
 
-// cursor stands for what comes after the place.
+// cursor returns the cursor for the sessions after the place.
 func (p sessionPlace) cursor(q SessionQuery) string {
 	if !q.ByActivity {
 		return p.id
@@ -188,7 +188,7 @@ func (p sessionPlace) cursor(q SessionQuery) string {
 	return strconv.FormatInt(p.used, 10) + "/" + p.id
 }
 
-// follows reports whether the place comes after a cursor of a list by activity.
+// follows reports whether the place is after a cursor of a list by activity.
 func (p sessionPlace) follows(after string) bool {
 	if after == "" {
 		return true
@@ -198,13 +198,13 @@ func (p sessionPlace) follows(after string) bool {
 	return p.used < used || p.used == used && p.id < id
 }
 
-// latest reads sessions by their last use, the latest first, after a place.
+// latest lists sessions by their last use, the latest first, after a place.
 //
 //	KEYS recent
 //	ARGV time (ms) and id of the place (+inf and '' for the first), most
-//	=>   id and time by turns, or some more
+//	=>   alternating ids and times, possibly a few more than most
 //
-// Many may be of one time: those before the place are stepped over.
+// Many sessions may share a time: those before the place are skipped.
 var latest = keyspace.NewReadingScript(`
 local used, id, most, found, from = ARGV[1], ARGV[2], tonumber(ARGV[3]), {}, 0
 while #found < 2 * most do
@@ -220,12 +220,12 @@ end
 return found
 `)
 
-// byActivity lists sessions of the app, or of a user, the one that was active last first.
+// byActivity lists sessions of the app, or of a user, by last activity, the latest first.
 func (s *sessionRecords) byActivity(ctx context.Context, q SessionQuery, after string, limit int) (places []sessionPlace, next string, err error) {
 	if q.User == "" {
 		used, id, _ := strings.Cut(after, "/")
 		if used == "" && !q.UsedBefore.IsZero() {
-			used, id = strconv.FormatInt(q.UsedBefore.UnixMilli(), 10), "-" // no id comes before it
+			used, id = strconv.FormatInt(q.UsedBefore.UnixMilli(), 10), "-" // no id sorts before it
 		}
 		used = cmp.Or(used, "+inf")
 		raw, err := latest.Run(ctx, s.db, []string{keyspace.Recent(keyspace.KeysOf(q.AppID))}, used, id, limit+1)
@@ -239,7 +239,7 @@ func (s *sessionRecords) byActivity(ctx context.Context, q SessionQuery, after s
 	} else if places, err = s.activityOf(ctx, q, after); err != nil {
 		return nil, "", err
 	}
-	if since := q.UsedSince; !since.IsZero() { // nothing that follows is of the time
+	if since := q.UsedSince; !since.IsZero() { // all later places are too old
 		places = slices.DeleteFunc(places, func(p sessionPlace) bool { return p.used < since.UnixMilli() })
 	}
 	if len(places) > limit {
@@ -249,7 +249,7 @@ func (s *sessionRecords) byActivity(ctx context.Context, q SessionQuery, after s
 	return places, next, nil
 }
 
-// activityOf lists the sessions of a user that follow a place.
+// activityOf lists the sessions of a user after a place.
 func (s *sessionRecords) activityOf(ctx context.Context, q SessionQuery, after string) (places []sessionPlace, err error) {
 	ids, _, err := s.ofUser(ctx, q.AppID, q.User, "", mostOfUser)
 	if err != nil || len(ids) == 0 {
@@ -271,7 +271,7 @@ func (s *sessionRecords) activityOf(ctx context.Context, q SessionQuery, after s
 	return places, nil
 }
 
-// listed lists sessions, those of the user where the query names one.
+// listed lists sessions, only the user's if the query names one.
 func (s *sessionRecords) listed(ctx context.Context, q SessionQuery, after string, limit int) (places []sessionPlace, next string, err error) {
 	if q.ByActivity {
 		return s.byActivity(ctx, q, after, limit)
@@ -299,7 +299,7 @@ func (s *sessionRecords) listedIDs(ctx context.Context, q SessionQuery, after st
 	return ids, next, nil
 }
 
-// readSessions reads sessions. One that has ended was never created.
+// readSessions reads sessions. An ended session has no creation time.
 func (s *sessionRecords) readSessions(ctx context.Context, appID string, places []sessionPlace) ([]*repositories.Session, error) {
 	k, hashes := keyspace.KeysOf(appID), make([]string, 2*len(places))
 	for i, place := range places {
@@ -325,7 +325,7 @@ func (s *sessionRecords) readSessions(ctx context.Context, appID string, places 
 	return sessions, nil
 }
 
-// readAsked reads whether agents have begun calls in sessions that lack values, and whether there are triggers.
+// readAsked reads which sessions have incomplete calls begun by agents, and which have triggers.
 func (s *sessionRecords) readAsked(ctx context.Context, sessions []*repositories.Session) error {
 	pipe, there, fired := s.db.Pipeline(), make([]*redis.IntCmd, len(sessions)), make([]*redis.IntCmd, len(sessions))
 	for i, session := range sessions {

@@ -14,44 +14,46 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// Bounds of what is kept of repositories that were written.
+// Limits of the stored versions of repositories.
 const (
-	// mostVersions and mostVersionBytes are how many versions of a repository are kept, and what they may take; the
-	// newest stays in any case.
+	// mostVersions and mostVersionBytes bound the versions of a repository in number and size. The newest
+	// one always stays.
 	mostVersions     = 50
 	mostVersionBytes = 2 << 20
-	// versionsKept is how long the versions stay of a repository that is gone, and mostGone of how many.
+	// versionsKept is how long versions of a deleted repository stay, and mostGone of how many
+	// repositories.
 	versionsKept = 30 * 24 * time.Hour
 	mostGone     = 100
 )
 
-// Version is a state of a repository as it was written. Its number is above that of each earlier one.
+// Version is a state of a repository as it was written. Numbers increase.
 type Version struct {
 	Number    int       `json:"version"`
-	Time      time.Time `json:"ts,omitzero"` // zero before versions were kept, as is the Author
+	Time      time.Time `json:"ts,omitzero"` // zero before versions existed, like the Author
 	Operation string    `json:"operation"`   // created, updated, deleted or restored
 	audit.Author
-	// Restored is the version that was written again.
+	// Restored is the number of the version that was restored.
 	Restored int `json:"restored,omitempty"`
-	// Tools is how many it has.
+	// Tools is the number of tools.
 	Tools int `json:"tools"`
 }
 
-// writing is what a write is: as its event names it, and the version that it writes again; 0 for none.
+// writing describes a write: its operation in the event, and the version that it restores; 0 for none.
 type writing struct {
 	operation string
 	restores  int
 }
 
-// keptVersion is what writeRepository is told of the version of a write.
+// keptVersion holds the version arguments of writeRepository.
 type keptVersion struct {
-	who   string // a Version (JSON); empty where none is kept
-	stays string // 1 where the versions stay until the repository is deleted
-	drop  string // a repository that is gone, whose versions make room; empty for none
+	who   string // a Version (JSON); empty if none is kept
+	stays string // 1 if the versions stay until the repository is deleted
+	drop  string // the deleted repository whose versions are dropped to make room; empty for none
 }
 
-// versionOf is the version that a write makes. Those of sessions' repositories are not kept, as these end with their
-// conversation. One that fires once goes without a write, so that its versions expire from the first on.
+// versionOf makes the version of a write. Versions of sessions' repositories are not kept, because these
+// end with their session. A repository that fires once disappears without a write, so its versions expire
+// from the first on.
 func (r *repositoryRecords) versionOf(ctx context.Context, of *repositories.Repository, there bool, as writing) (kept keptVersion, err error) {
 	if of.SessionID != "" {
 		return kept, nil
@@ -81,9 +83,9 @@ func (r *repositoryRecords) versionOf(ctx context.Context, of *repositories.Repo
 	return kept, nil
 }
 
-// versionLua defines keepVersion, which keeps a version of a repository: its stored form, was before it, who wrote it
-// as a Version. Of one that was written before versions were, what was there is kept as the first one. Where stays is
-// not 1 the versions expire after kept (ms). Those of the repository drop make room.
+// versionLua defines keepVersion, which stores a version of a repository: its form stored, its previous
+// form was, and its Version who. If no version exists yet, the previous form becomes the first. Unless
+// stays is 1, the versions expire after kept (ms). The versions of the repository drop are removed.
 const versionLua = `
 local function keepVersion(versions, versioned, oldest, id, was, stored, who, stays, drop, most, bytes, kept)
   if drop ~= '' and drop ~= id then
@@ -116,8 +118,8 @@ local function keepVersion(versions, versioned, oldest, id, was, stored, who, st
 end
 `
 
-// Versions lists what is kept of a repository of an app, the newest first, the first limit before the number before; 0
-// begins with the newest. next is the number to go on with; 0 on the last page.
+// Versions lists up to limit versions of an app's repository with numbers below before, the newest first;
+// before 0 begins with the newest. next is the next page's before; 0 on the last page.
 //
 // Errors: repositories.ErrNotFound without any, keyspace.ErrUnavailable.
 func (r *repositoryRecords) Versions(ctx context.Context, appID, repositoryID string, before, limit int) (items []Version, next int, err error) {
@@ -128,7 +130,7 @@ func (r *repositoryRecords) Versions(ctx context.Context, appID, repositoryID st
 	}
 	found := keyspace.Fields(ends)
 	first, _ := strconv.Atoi(found[0])
-	last, _ := strconv.Atoi(found[1]) // both are written by the script
+	last, _ := strconv.Atoi(found[1]) // the script writes both
 	if last == 0 {
 		return nil, 0, &repositories.NotFoundError{Kind: "repository", ID: repositoryID}
 	}
@@ -149,7 +151,7 @@ func (r *repositoryRecords) Versions(ctx context.Context, appID, repositoryID st
 	}
 	for i, text := range keyspace.Fields(stored) {
 		if text == "" {
-			continue // it made room meanwhile
+			continue // dropped meanwhile
 		}
 		one, err := readVersion(last-i, text)
 		if err != nil {
@@ -169,7 +171,7 @@ func readVersion(number int, stored string) (version Version, err error) {
 	return version, err
 }
 
-// Version returns a version with its definition; nil where the write has removed the repository.
+// Version returns a version with its definition, which is nil for a deletion.
 //
 // Errors: repositories.ErrNotFound, keyspace.ErrUnavailable.
 func (r *repositoryRecords) Version(ctx context.Context, appID, repositoryID string, number int) (Version, *repositories.Repository, error) {
@@ -190,11 +192,11 @@ func (r *repositoryRecords) Version(ctx context.Context, appID, repositoryID str
 	return version, definition, err
 }
 
-// ErrDeleted means that a version has no definition, as the write has removed the repository.
+// ErrDeleted means that the version is a deletion and has no definition.
 var ErrDeleted = errors.New("this version is the deletion of the repository: name the one before it")
 
-// ToVersion is the change that writes a version of a repository again, as DecodeRepository would read it with its
-// credentials.
+// ToVersion returns the change that restores a version of a repository, as DecodeRepository would read it
+// with its credentials.
 //
 // Errors: those of Version, and ErrDeleted.
 func (r *repositoryRecords) ToVersion(ctx context.Context, appID, repositoryID string, number int) (RepositoryChange, error) {
@@ -212,7 +214,7 @@ func (r *repositoryRecords) ToVersion(ctx context.Context, appID, repositoryID s
 	return next, nil
 }
 
-// Granting is the change by whom may have modules used anywhere, if owner says so.
+// Granting returns the change with all its modules granted, if owner is true.
 func (c RepositoryChange) Granting(owner bool) RepositoryChange {
 	to := c.To
 	if owner {
