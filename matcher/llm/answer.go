@@ -11,40 +11,40 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// checkedCall is one tool call of an answer, with the result of checking it.
+// checkedCall is one tool call of an answer with the result of its check.
 type checkedCall struct {
 	call      toolCall
 	candidate matcher.Candidate
-	// known is false for a tool that is not in scope; duplicate is true for a call that
-	// repeats an earlier one of the same answer.
+	// known is false for a tool out of scope. duplicate is true if the call repeats an earlier one of the
+	// answer.
 	known     bool
 	duplicate bool
 	repaired  bool
 	reading   parameters.Reading
-	// shown are the faults without those of parameters that are hidden from the model: it did not
-	// cause them, and must not learn even their names.
+	// shown are the faults except those of parameters that are hidden from the model: it did not cause
+	// them, and must not even learn their names.
 	shown []parameters.ValueFault
-	// given are the arguments by the names of the parameters; unread, that they cannot be
-	// read. number is the call's among those of the trace.
+	// given are the arguments by parameter name; unread is true if they are unreadable. number is the
+	// call's index in the trace, from 1.
 	given  map[string]any
 	unread bool
 	number int
-	// finds is true for a call that looks for tools by words.
+	// finds is true for a call of the tool search; words is its query.
 	finds bool
 	words string
 }
 
-// faulty reports whether the call must not set anything off as it is.
+// faulty reports whether the call has arguments that must not be used.
 func (c checkedCall) faulty() bool { return c.known && !c.duplicate && len(c.reading.Errors) > 0 }
 
 // sound reports whether the call is a match.
 func (c checkedCall) sound() bool { return c.known && !c.duplicate && len(c.reading.Errors) == 0 }
 
-// correctable reports whether the model can do anything about the call's faults.
+// correctable reports whether the model can correct any of the call's faults.
 func (c checkedCall) correctable() bool { return c.faulty() && len(c.shown) > 0 }
 
-// key is equal for calls of one tool with the same values. A call whose arguments cannot be
-// read is equal to no other.
+// key is equal for calls of one tool with the same values. A call with unreadable arguments equals only
+// itself.
 func (c checkedCall) key() string {
 	if !c.known {
 		return c.call.id
@@ -55,27 +55,26 @@ func (c checkedCall) key() string {
 	return c.candidate.Tool.Name + " " + encodeJSON(c.reading.Values)
 }
 
-// checkedAnswer is what an answer says, with every call checked.
+// checkedAnswer is an answer with every call checked.
 type checkedAnswer struct {
 	text  string
 	calls []checkedCall
 }
 
-// has reports whether the answer has such a call.
 func (a checkedAnswer) has(such func(checkedCall) bool) bool {
 	return slices.ContainsFunc(a.calls, such)
 }
 
-// searches reports whether the answer looks for tools.
+// searches reports whether the answer calls the tool search.
 func (a checkedAnswer) searches() bool { return a.has(func(c checkedCall) bool { return c.finds }) }
 
-// madeUp reports whether the answer calls tools, and none that is there.
+// madeUp reports whether the answer has calls, all of unknown tools.
 func (a checkedAnswer) madeUp() bool {
 	return len(a.calls) > 0 && !a.has(func(c checkedCall) bool { return c.known || c.finds })
 }
 
-// read parses an answer. Calls inside the text count only if there are no others. A call that has
-// no id, or one that is taken, gets one.
+// read parses an answer. Calls inside the text count only if there are no others. A missing or duplicate
+// call id is replaced.
 func (t *llmTurn) read(answer completion) checkedAnswer {
 	text, calls := withoutThoughts(answer.text), answer.calls
 	if len(calls) == 0 {
@@ -103,7 +102,7 @@ func (t *llmTurn) read(answer completion) checkedAnswer {
 	return read
 }
 
-// check finds the tool that a call names and reads its arguments.
+// check finds the called tool and reads the arguments.
 func (t *llmTurn) check(call toolCall) checkedCall {
 	found := checkedCall{call: call}
 	if found.words, found.finds = t.searchedFor(call); found.finds {
@@ -116,7 +115,7 @@ func (t *llmTurn) check(call toolCall) checkedCall {
 	params := found.candidate.Tool.Params()
 	arguments, repaired, err := ReadArguments(call.arguments)
 	if err != nil && !params.Infers() {
-		// There is nothing to say to this tool, so that nothing is lost.
+		// A tool without inferred values loses nothing.
 		arguments, repaired, err = nil, true, nil
 	}
 	found.repaired, found.unread, found.given = repaired, err != nil, arguments
@@ -140,8 +139,8 @@ func (t *llmTurn) check(call toolCall) checkedCall {
 	return found
 }
 
-// searchedFor reports whether a call is of the function that looks for tools, and for what. A
-// name that is written in another way is that of a tool, if there is one.
+// searchedFor reports whether a call is of the tool search, and returns its query. If its name is only
+// similar to the search's, a tool with that name takes precedence.
 func (t *llmTurn) searchedFor(call toolCall) (words string, is bool) {
 	if t.finder == "" {
 		return "", false
@@ -154,17 +153,16 @@ func (t *llmTurn) searchedFor(call toolCall) (words string, is bool) {
 	}
 	given, _, err := ReadArguments(call.arguments)
 	if err != nil {
-		return call.arguments, true // its words are in there
+		return call.arguments, true // it contains the query
 	}
 	var said []string
-	for _, value := range given { // under any name; the order of words is no matter
+	for _, value := range given { // under any name; the order of words does not matter
 		said = append(said, textsIn(value)...)
 	}
 	slices.Sort(said)
 	return strings.Join(said, " "), true
 }
 
-// textsIn lists the texts in a value.
 func textsIn(value any) (texts []string) {
 	switch value := value.(type) {
 	case string:
@@ -177,7 +175,7 @@ func textsIn(value any) (texts []string) {
 	return texts
 }
 
-// note adds a call of an answer to the trace, and returns its number.
+// note adds a call to the trace and returns its number.
 func (t *llmTurn) note(call checkedCall) int {
 	if t.trace == nil {
 		return 0
@@ -200,8 +198,8 @@ func (t *llmTurn) note(call checkedCall) int {
 	return t.trace.Add(noted)
 }
 
-// sendBack renders an answer as the model gave it, followed by a verdict on each call; that on a
-// search is what was found.
+// sendBack renders the model's answer, followed by a verdict on each call. found is the verdict on a
+// search: its result.
 func (a checkedAnswer) sendBack(found string) []chatMessage {
 	messages := []chatMessage{{role: roleAssistant, text: a.text}}
 	for _, made := range a.calls {

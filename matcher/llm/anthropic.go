@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// anthropic asks Anthropic's Messages API.
+// anthropic is a client of Anthropic's Messages API.
 type anthropic struct{ endpoint }
 
 func newAnthropic(base endpoint, given Config) (provider, error) {
@@ -22,8 +22,8 @@ func newAnthropic(base endpoint, given Config) (provider, error) {
 	return a, nil
 }
 
-// maxTokens bounds an answer, which Anthropic wants bounded. It is far more than calls and a
-// short text take, and leaves room for models that think first.
+// maxTokens bounds an answer; Anthropic requires a bound. It is far above the size of calls and a short
+// text, and leaves room for models that think first.
 const maxTokens = 8192
 
 // The body of a request to the Messages API.
@@ -52,7 +52,7 @@ type (
 		Content   []*anthropicBlock `json:"content,omitempty"`
 
 		CacheControl *anthropicMark `json:"cache_control,omitempty"`
-		// thought is a block that the model wrote, which stands for itself.
+		// thought is a thinking block from the model, sent as is.
 		thought json.RawMessage
 	}
 	anthropicTool struct {
@@ -73,8 +73,8 @@ func (b anthropicBlock) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(b))
 }
 
-// write implements wireForm. What it can find in its cache next time ends in three places: after the
-// tools of the app, after the rules, and after the history. The clock comes after all of them.
+// write implements wireForm. It sets three cache breakpoints: after the app's tools, after the rules and
+// after the history. The clock follows all of them.
 func (a *anthropic) write(request chatRequest, without []string) requestBody {
 	ends := &anthropicMark{"ephemeral"}
 	if slices.Contains(without, "cache_control") {
@@ -101,8 +101,8 @@ func (a *anthropic) write(request chatRequest, without []string) requestBody {
 		rest.Messages = append(rest.Messages, message)
 	}
 
-	// A conversation with calls in it is refused without tools: if none is offered, the ones that
-	// were called stand there, and none of them may be.
+	// Anthropic refuses a conversation with calls but no tools. If none is offered, the called tools are
+	// listed and tool_choice forbids calls.
 	if len(request.tools) == 0 {
 		var tools []json.RawMessage
 		_, names := calledTools(request.messages)
@@ -116,7 +116,7 @@ func (a *anthropic) write(request chatRequest, without []string) requestBody {
 		return requestBody{rest: rest, tools: tools}
 	}
 
-	// The tools of a session would keep the app's out of the cache of other sessions.
+	// A session's tools come last, so that other sessions find the app's tools in the cache.
 	tools := make([]json.RawMessage, 0, len(request.tools))
 	for _, sessionScoped := range []bool{false, true} {
 		for _, tool := range request.tools {
@@ -131,8 +131,8 @@ func (a *anthropic) write(request chatRequest, without []string) requestBody {
 	return requestBody{rest: rest, tools: tools}
 }
 
-// anthropicBlocks writes a message. The thoughts that came before a call go back as they came,
-// which Anthropic asks for: they are signed. A blank text is refused and says nothing.
+// anthropicBlocks writes a message. Thoughts before a call are sent back unchanged, as Anthropic demands:
+// they are signed. Blank texts are left out, because Anthropic refuses them.
 func anthropicBlocks(said chatMessage) []*anthropicBlock {
 	var written []*anthropicBlock
 	if strings.TrimSpace(said.text) != "" {
@@ -147,7 +147,7 @@ func anthropicBlocks(said chatMessage) []*anthropicBlock {
 	var blocks []*anthropicBlock
 	for i, call := range said.calls {
 		var thoughts []json.RawMessage
-		_ = json.Unmarshal([]byte("["+call.echo+"]"), &thoughts) // as read joined them
+		_ = json.Unmarshal([]byte("["+call.echo+"]"), &thoughts) // read joined them
 		for _, raw := range thoughts {
 			blocks = append(blocks, &anthropicBlock{thought: raw})
 		}
@@ -159,8 +159,8 @@ func anthropicBlocks(said chatMessage) []*anthropicBlock {
 	return blocks
 }
 
-// newAnthropicTool leaves out what Anthropic refuses at the top of a schema. Everything else of
-// JSON Schema is taken without strict mode.
+// newAnthropicTool leaves out the keywords that Anthropic refuses at the top level of a schema. Without
+// strict mode it accepts all others.
 func newAnthropicTool(tool *chatTool) any {
 	written := anthropicTool{Name: tool.name, Description: tool.description, InputSchema: tool.schema}
 	var schema map[string]json.RawMessage
@@ -171,14 +171,14 @@ func newAnthropicTool(tool *chatTool) any {
 	for _, keyword := range []string{"allOf", "anyOf", "oneOf"} {
 		delete(schema, keyword)
 	}
-	if len(schema) < before { // else byte for byte, for the cache
+	if len(schema) < before { // else unchanged bytes, for the cache
 		written.InputSchema, _ = json.Marshal(schema)
 	}
 	return written
 }
 
-// read implements form: it reads texts, and calls with the thoughts that stand before them. A
-// block stays as it came, since thoughts go back to the model as they are.
+// read implements wireForm. It reads texts, and calls with the thoughts before them. A block is kept as
+// received, because thoughts are sent back unchanged.
 func (a *anthropic) read(body []byte) (completion, error) {
 	var answer struct {
 		answerError
@@ -197,7 +197,7 @@ func (a *anthropic) read(body []byte) (completion, error) {
 	if answer.Content == nil {
 		return completion{}, errors.New("the answer has no content")
 	}
-	// Anthropic counts what was written to the cache and read from it apart.
+	// Anthropic counts cached tokens separately.
 	counted := answer.Usage.value
 	found := completion{usage: Usage{
 		Prompt: int(counted.Input + counted.CacheWrite + counted.CacheRead), Cached: int(counted.CacheRead), Completion: int(counted.Output),

@@ -17,23 +17,22 @@ import (
 
 // Limits on arguments.
 const (
-	maxWraps      = 3       // how many times they may be encoded as a string inside a string
-	maxDepth      = 64      // how deep a value may nest
-	maxUnreadable = 2 << 10 // bytes that are sent back of those that cannot be read
+	maxWraps      = 3       // times that they may be encoded as a string inside a string
+	maxDepth      = 64      // nesting depth of a value
+	maxUnreadable = 2 << 10 // bytes of unreadable arguments that are sent back
 )
 
 var (
 	errNoObject = errors.New("the arguments are not a JSON object")
-	// errDoubled is the error for an object that gives one member two values. It is well-formed,
-	// and RFC 8259 leaves open which value holds, so that no reading is certain.
+	// errDoubled is the error for an object with two values for one member. RFC 8259 leaves open which one
+	// counts, so the meaning is uncertain.
 	errDoubled = errors.New("a member is given twice, with different values")
 )
 
-// ReadArguments parses what a model wrote as a call's arguments. An empty text means no
-// arguments. Text that is not strict JSON is repaired if only one reading is possible: a Markdown
-// fence, a doubly encoded object, an object alone in a list, and what relax takes. Anything else
-// is an error, above all a text that was cut short: the part that is lost cannot be known.
-// Numbers are json.Number, digit for digit.
+// ReadArguments parses a model's arguments of a call. An empty text means no arguments. Text that is not
+// strict JSON is repaired if only one reading is possible: a Markdown fence, a doubly encoded object, an
+// object alone in a list, and the cases of relax. Anything else is an error, above all truncated text,
+// whose lost part is unknown. Numbers are json.Number with all their digits.
 func ReadArguments(text string) (arguments map[string]any, repaired bool, err error) {
 	for range maxWraps {
 		value, mended, err := readValue(text)
@@ -80,10 +79,10 @@ func readValue(text string) (value any, repaired bool, err error) {
 	return value, true, err
 }
 
-// decodeJSON decodes a text that is one JSON value and nothing else. Numbers stay json.Number.
+// decodeJSON decodes a text that is exactly one JSON value. Numbers stay json.Number.
 func decodeJSON(text string) (any, error) {
 	if value, err := exactjson.Decode([]byte(text)); err == nil && membersIn(value, maxDepth) == strings.Count(text, ":") {
-		return value, nil // no name stands twice
+		return value, nil // no member name is repeated
 	}
 	decoder := json.NewDecoder(strings.NewReader(text))
 	decoder.UseNumber()
@@ -100,7 +99,7 @@ func decodeJSON(text string) (any, error) {
 	return value, nil
 }
 
-// membersIn counts those of all objects in a value; it is less than 0 where the value nests too deep.
+// membersIn counts the members of all objects in a value. It is negative if the value nests too deep.
 func membersIn(value any, depth int) (n int) {
 	if depth == 0 {
 		return math.MinInt32
@@ -139,7 +138,7 @@ func decodeValue(decoder *json.Decoder, depth int) (value any, err error) {
 			if err != nil {
 				return nil, err
 			}
-			name := key.(string) // the decoder takes nothing else for a key
+			name := key.(string) // the decoder accepts no other key
 			if earlier, twice := object[name]; twice && !reflect.DeepEqual(earlier, member) {
 				return nil, fmt.Errorf("%w: %s", errDoubled, text.Clip(name, 80))
 			}
@@ -163,11 +162,10 @@ func decodeValue(decoder *json.Decoder, depth int) (value any, err error) {
 	return value, err
 }
 
-// relax rewrites a text that is nearly JSON, token by token, into one that is: strings in other
-// quotes or with raw line breaks, keys without quotes, Python's True, False and None, a comma
-// before the closing bracket, brackets too many at the end. It adds nothing that is missing: a
-// text that was cut short, an invalid number or a string that ends twice stays broken, and
-// decodeJSON refuses it. General repairers complete such texts, which means inventing a value.
+// relax rewrites near-JSON as JSON, token by token: strings in other quotes or with raw line breaks, keys
+// without quotes, Python's True, False and None, a trailing comma, surplus closing brackets. It completes
+// nothing: decodeJSON still refuses truncated text, an invalid number or a string that ends twice. General
+// repairers complete such texts, and thus invent values.
 func relax(written string) (string, error) {
 	r, depth, begun := relaxer{rest: written}, 0, false
 	for {
@@ -213,7 +211,7 @@ type relaxer struct {
 }
 
 var (
-	// quotePairs pairs those that open a string with those that close it.
+	// quotePairs maps opening to closing quotes.
 	quotePairs    = map[rune]rune{'"': '"', '\'': '\'', '“': '”', '‘': '’'}
 	trailingComma = regexp.MustCompile(`^,[ \t\r\n]*[}\]]`)
 	bareWord      = regexp.MustCompile(`^[A-Za-z_$][A-Za-z0-9_$-]*`)
@@ -222,8 +220,8 @@ var (
 	literals      = map[string]string{"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
 )
 
-// quoted copies a string up to its closing quote, with quotes and control characters escaped as
-// JSON wants them. \' is no escape of JSON's, and can only mean the quote.
+// quoted copies a string up to its closing quote, escaping quotes and control characters as JSON requires.
+// \' is not a JSON escape and can only mean the quote.
 func (r *relaxer) quoted(written string, closing rune) error {
 	r.out.WriteByte('"')
 	escaped := false
@@ -250,7 +248,7 @@ func (r *relaxer) quoted(written string, closing rune) error {
 	return errors.New("a string does not end")
 }
 
-// bare copies what stands without quotes: a key, a literal, or a number, which decodeJSON checks.
+// bare copies an unquoted token: a key, a literal, or a number, which decodeJSON checks.
 func (r *relaxer) bare() error {
 	if number := bareNumber.FindString(r.rest); number != "" {
 		r.out.WriteString(number + " ")
@@ -274,7 +272,6 @@ func (r *relaxer) bare() error {
 	return nil
 }
 
-// encodeJSON converts a value back to text.
 func encodeJSON(value any) string {
 	written, err := json.Marshal(value)
 	if err != nil {
@@ -283,8 +280,8 @@ func encodeJSON(value any) string {
 	return string(written)
 }
 
-// objectArguments returns the arguments of an earlier call for providers that accept only objects.
-// No arguments become an empty object.
+// objectArguments returns the arguments of an earlier call for providers that accept only objects. No
+// arguments become an empty object.
 func objectArguments(arguments string) json.RawMessage {
 	value, err := decodeJSON(arguments)
 	if _, is := value.(map[string]any); is {
@@ -296,8 +293,8 @@ func objectArguments(arguments string) json.RawMessage {
 	return json.RawMessage(unreadable(arguments))
 }
 
-// unreadable is an object in the place of arguments that are none. Many servers parse what they
-// get back, and refuse the request over arguments that are not JSON.
+// unreadable wraps invalid arguments in an object. Many servers parse earlier arguments and refuse the
+// request if they are not JSON.
 func unreadable(arguments string) string {
 	return encodeJSON(map[string]any{"unreadable": text.Clip(arguments, maxUnreadable)})
 }

@@ -13,7 +13,7 @@ import (
 	"earshot/repositories/tracing"
 )
 
-// ask sends one request under its own time limit. The span has nothing of what was said.
+// ask sends one request under its own time limit. The span contains no text of the conversation.
 func (l *LLM) ask(ctx context.Context, turn *llmTurn, request chatRequest) (completion, error) {
 	model := turn.model
 	ctx, span := tracing.Start(ctx, "chat "+request.model, trace.SpanKindClient)
@@ -28,7 +28,7 @@ func (l *LLM) ask(ctx context.Context, turn *llmTurn, request chatRequest) (comp
 	var unavailable *matcher.Unavailable
 	switch {
 	case err == nil || errors.As(err, &unavailable):
-	case errors.Is(ctx.Err(), context.Canceled): // the caller went away
+	case errors.Is(ctx.Err(), context.Canceled): // the caller cancelled
 		err = fmt.Errorf("asking the LLM: %w", ctx.Err())
 	default:
 		err = &matcher.Unavailable{Reason: fmt.Sprintf("no answer within %s", l.options.Timeout)}
@@ -47,7 +47,7 @@ func (l *LLM) ask(ctx context.Context, turn *llmTurn, request chatRequest) (comp
 	}
 	name, fault := model.name, ""
 	if name == "gemini" {
-		name = "gcp.gen_ai" // in the conventions of OpenTelemetry
+		name = "gcp.gen_ai" // in OpenTelemetry's conventions
 	}
 	if err != nil {
 		fault = "model_unavailable"
@@ -57,11 +57,11 @@ func (l *LLM) ask(ctx context.Context, turn *llmTurn, request chatRequest) (comp
 	return answer, err
 }
 
-// traced describes a request and its answer for a trace. The body is parted into what many
-// requests share, the tools and the rules, and the rest.
+// traced describes a request and its answer for a trace. The body is split into the tools and the rules,
+// which many requests share, and the rest.
 func (l *LLM) traced(request chatRequest, done Exchange) matcher.Exchange {
 	sent, list := request.wire, request.wire.parts
-	// The rules stand in the last part, unless the provider joins them with others.
+	// The rules are in the last part, unless the provider joins them with others.
 	if last := len(list) - 1; last >= 0 {
 		rules, known := l.rules.Get(request.messages[0].text)
 		if !known {

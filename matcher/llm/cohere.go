@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// cohere asks version 2 of Cohere's chat, and reads answers of version 1 too.
+// cohere is a client of version 2 of Cohere's chat API. It also reads answers of version 1.
 type cohere struct{ endpoint }
 
 func newCohere(base endpoint, given Config) (provider, error) {
@@ -39,8 +39,8 @@ func (c *cohere) complete(ctx context.Context, request chatRequest) (completion,
 	return answer, err
 }
 
-// cohereAliases returns name → alias of the tools that are offered or were called and have a hyphen
-// in their name, which Cohere refuses. A name that can stay stays, whatever its neighbours become.
+// cohereAliases returns name → alias of the offered or called tools with a hyphen in their name, which
+// Cohere refuses. Other names stay.
 func cohereAliases(request chatRequest) map[string]string {
 	_, names := calledTools(request.messages)
 	names = slices.Grow(names, len(request.tools))
@@ -69,8 +69,8 @@ func cohereAliases(request chatRequest) map[string]string {
 	return aliases
 }
 
-// cohereSchemas is what Cohere takes of JSON Schema: its documentation of structured outputs
-// names what is not supported (bounds, lengths, allOf, oneOf, not) and the formats that are.
+// cohereSchemas is Cohere's subset of JSON Schema. Its documentation of structured outputs lists the
+// unsupported keywords (bounds, lengths, allOf, oneOf, not) and the supported formats.
 var cohereSchemas = schemaSubset{
 	keywords: []string{
 		"$defs", "$ref", "type", "format", "title", "description", "default", "enum", "const", "items", "anyOf",
@@ -102,8 +102,7 @@ type (
 	}
 )
 
-// write implements wireForm. There is no choice of tools to send: Cohere's is to
-// demand calls or to forbid them.
+// write implements wireForm. It sends no tool_choice: Cohere's can only demand or forbid calls.
 func (c *cohere) write(request chatRequest, _ []string) requestBody {
 	aliases := cohereAliases(request)
 	rules, sides := alternate(request.messages)
@@ -115,7 +114,7 @@ func (c *cohere) write(request chatRequest, _ []string) requestBody {
 		rest.Messages = append(rest.Messages, cohereMessage{Role: roleSystem, Content: rules})
 	}
 	for _, one := range sides {
-		var texts []cohereBlock // of the user; the clock is one of its own
+		var texts []cohereBlock // of the user; the clock has its own block
 		for _, said := range one.messages {
 			switch {
 			case said.role == roleTool:
@@ -126,7 +125,7 @@ func (c *cohere) write(request chatRequest, _ []string) requestBody {
 			case len(said.calls) == 0:
 				rest.Messages = append(rest.Messages, cohereMessage{Role: roleAssistant, Content: said.text})
 			default:
-				// What the model wrote with its calls is its plan.
+				// The model's text before its calls is its plan.
 				message := cohereMessage{Role: roleAssistant, ToolPlan: cmp.Or(said.calls[0].echo, strings.TrimSpace(said.text))}
 				for _, call := range said.calls {
 					message.ToolCalls = append(message.ToolCalls,
@@ -144,7 +143,7 @@ func (c *cohere) write(request chatRequest, _ []string) requestBody {
 		}
 	}
 
-	// What Cohere calls a tool may depend on what others are called.
+	// A tool's alias may depend on the names of others.
 	tools := make([]json.RawMessage, len(request.tools))
 	for i, tool := range request.tools {
 		name, form := tool.name, "cohere"
@@ -158,8 +157,8 @@ func (c *cohere) write(request chatRequest, _ []string) requestBody {
 	return requestBody{rest: rest, tools: tools}
 }
 
-// resultDocument writes the result of a call as a document: an object as it is, anything else as
-// the member of one.
+// resultDocument writes the result of a call as a document: an object as is, anything else as a member of
+// one.
 func resultDocument(result string) json.RawMessage {
 	value, err := decodeJSON(result)
 	if object, is := value.(map[string]any); is && len(object) > 0 {
@@ -171,8 +170,8 @@ func resultDocument(result string) json.RawMessage {
 	return json.RawMessage(encodeJSON(map[string]any{"result": value}))
 }
 
-// cohereAnswer is an answer of either version. Version 2 has a message; version 1 has the text and
-// the calls without one, and its counts under meta.
+// cohereAnswer is an answer of either version. Version 2 has a message; version 1 has the text and the
+// calls at the top level, and its counts under meta.
 type cohereAnswer struct {
 	answerError
 	Message      json.RawMessage `json:"message"`
@@ -196,14 +195,14 @@ type (
 	}
 )
 
-// read implements wireForm. A message that is a text is an error's.
+// read implements wireForm. If the message is a text, it describes an error.
 func (c *cohere) read(body []byte) (completion, error) {
 	var answer cohereAnswer
 	if err := decodeAnswer(body, &answer); err != nil {
 		return completion{}, err
 	}
 	var words anyText
-	_ = words.UnmarshalJSON(answer.Message) // which takes everything
+	_ = words.UnmarshalJSON(answer.Message) // accepts any JSON
 	var said struct {
 		functionMessage
 		Plan anyText `json:"tool_plan"`
@@ -230,7 +229,7 @@ func (c *cohere) read(body []byte) (completion, error) {
 		}
 	}
 
-	// What was billed stands in for what was not counted.
+	// Billed counts replace missing ones.
 	counted := cmp.Or(answer.Usage, answer.Meta).value
 	found := completion{text: string(said.Content), usage: Usage{
 		Prompt: int(cmp.Or(counted.Tokens.Input, counted.Billed.Input)), Cached: int(counted.Cached),

@@ -28,11 +28,10 @@ import (
 	"earshot/repositories/version"
 )
 
-// NewHTTPClient returns the client that all providers are asked with. It keeps as many
-// connections to each of them as messages may be under work at once, so that none of them dials
-// and shakes hands again; http.DefaultTransport keeps two. Over HTTP/2 messages share
-// connections. A proxy is taken from the environment, as in HTTPS_PROXY. The context of a
-// request limits how long its answer may take.
+// NewHTTPClient returns the client for all providers. It keeps as many idle connections per provider as
+// there may be concurrent messages, so that none waits for a new TLS handshake; http.DefaultTransport keeps
+// two. Over HTTP/2, messages share connections. The proxy comes from the environment (HTTPS_PROXY). The
+// context of a request limits the time for its answer.
 func NewHTTPClient(messages int) *http.Client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Client{Transport: &http.Transport{
@@ -44,50 +43,47 @@ func NewHTTPClient(messages int) *http.Client {
 		MaxIdleConnsPerHost:   max(1, messages),
 		IdleConnTimeout:       90 * time.Second,
 		ExpectContinueTimeout: time.Second,
-		// A request is tens of kilobytes of tools and history, an answer one or two: to
-		// unpack that costs more than it saves.
+		// A request is tens of kilobytes of tools and history, an answer one or two: decompression costs
+		// more than it saves.
 		WriteBufferSize:        16 << 10,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: 256 << 10,
-		// All messages share a connection of HTTP/2, and one that is dead says nothing.
+		// All messages share one HTTP/2 connection, whose death only pings reveal.
 		HTTP2: &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 10 * time.Second},
 	}}
 }
 
-// wireForm is the form in which a provider takes requests and gives answers.
+// wireForm encodes a provider's requests and decodes its answers.
 type wireForm interface {
-	// write writes a request without the parts that its model refuses.
+	// write writes a request without the parts that the model refuses.
 	write(request chatRequest, without []string) requestBody
-	// read reads an answer; its usage even if it is an error.
+	// read reads an answer. It returns the usage even with an error.
 	read(body []byte) (completion, error)
 }
 
-// endpoint is what all providers have in common: how a request is sent, and what comes of it.
+// endpoint is shared by all providers: it sends requests and classifies the outcome.
 type endpoint struct {
 	wireForm
 	transport http.RoundTripper
-	timeout   time.Duration    // for what a request needs before it is sent, as a token
+	timeout   time.Duration    // for preparations of a request, such as a token
 	now       func() time.Time // for Retry-After given as a date
 
 	url    *url.URL
 	header http.Header // of every request
 	key    string
-	// spare are the parts of a request that it can do without; refused has, by model, those that
-	// the model does not take.
+	// spare are the optional parts of a request; refused maps models to those that they refuse.
 	spare   []string
 	refused *lru.Cache[string, []string]
 }
 
-// maxRefusing bounds the models of one endpoint that are remembered for what they refuse: apps
-// name models as they like.
+// maxRefusing bounds the models whose refusals one endpoint remembers: apps choose model names freely.
 const maxRefusing = 256
 
-// commonHeader is what all requests to all providers have.
 func commonHeader() http.Header {
 	return http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {version.Product()}}
 }
 
-// sendKey has the key, if there is one, sent in a header.
+// sendKey sends the key, if any, in a header.
 func (e *endpoint) sendKey(name, prefix string) {
 	if e.key != "" {
 		e.header.Set(name, prefix+e.key)
@@ -98,19 +94,17 @@ func (e *endpoint) complete(ctx context.Context, request chatRequest) (completio
 	return e.ask(ctx, e.url, e.header, request)
 }
 
-// requestBody is a request in the form of a provider.
+// requestBody is a request in a provider's form.
 type requestBody struct {
 	rest any
-	// tools are JSON already. They stand first, since they change least and providers cache what
-	// requests begin with.
+	// tools are encoded JSON. They come first: they change least, and providers cache prefixes of requests.
 	tools []json.RawMessage
-	// within is the member of the only element of the list of tools that has them all; empty if
-	// they are its elements.
+	// within names the member that holds the tools, in the only element of the list; empty if they are its
+	// elements.
 	within string
 }
 
-// parts returns the JSON of a request in pieces. The tools are written once for many requests,
-// and are most of each.
+// parts returns the JSON of a request in pieces. The tools, most of a request, are encoded once for many.
 func (b requestBody) parts() []matcher.Piece {
 	rest, err := json.Marshal(b.rest)
 	if err != nil || len(b.tools) == 0 { // ours always marshals; an empty body would be refused
@@ -130,15 +124,14 @@ func (b requestBody) parts() []matcher.Piece {
 	return append(parts, matcher.Piece{Text: behind}, matcher.Piece{Text: rest[1:]})
 }
 
-// What stands around and between the tools. Nothing changes a piece.
+// JSON around and between the tools. Pieces are never modified.
 var toolsBegin, comma, toolsEnd = []byte(`{"tools":[`), []byte(","), []byte("],")
 
-// wire is a request as it was sent and what came back, for a trace. A request that is sent again
-// in another form leaves the last one.
+// wire records a request and its answer for a trace. A repeated request overwrites it.
 type wire struct {
-	parts   []matcher.Piece // with what was left out
-	leftOut []string        // what was not sent, since the model refuses it
-	answer  []byte          // as it came, but for the key
+	parts   []matcher.Piece // including the omitted parts
+	leftOut []string        // parts that were omitted because the model refuses them
+	answer  []byte          // as received, without the key
 }
 
 // ask sends a request and reads its answer.
@@ -159,8 +152,8 @@ func (e *endpoint) ask(ctx context.Context, to *url.URL, header http.Header, req
 	return completion{}, &matcher.Unavailable{Reason: err.Error()}
 }
 
-// post sends a request without what the model is known to refuse. If the model refuses something
-// else that can be left out, the request is sent without it, once.
+// post sends a request without the parts that the model is known to refuse. If the model refuses another
+// optional part, the request is repeated once without it.
 func (e *endpoint) post(ctx context.Context, to *url.URL, header http.Header, request chatRequest) ([]byte, error) {
 	without, _ := e.refused.Get(request.model)
 	sent := e.write(request, nil).parts()
@@ -188,18 +181,18 @@ func (e *endpoint) post(ctx context.Context, to *url.URL, header http.Header, re
 	return answer, err
 }
 
-// maxAnswer bounds the body of an answer, in bytes. What a model writes is a few kilobytes.
+// maxAnswer bounds the body of an answer, in bytes. Models write a few kilobytes.
 const maxAnswer = 4 << 20
 
-// send sends a request and returns its answer, with an error if the status is no good one.
+// send sends a request and returns its answer, with an error for an error status.
 func (e *endpoint) send(ctx context.Context, to *url.URL, header http.Header, watch *wire, parts []matcher.Piece) (status int, answer []byte, err error) {
-	// In one piece the transport writes it together with its head, and copies it through no other memory.
+	// One piece lets the transport write it together with the head, without another copy.
 	texts := make([][]byte, len(parts))
 	for i, part := range parts {
 		texts[i] = part.Text
 	}
 	body := bytes.Join(texts, nil)
-	request := (&http.Request{Method: http.MethodPost, URL: to, Header: header, ContentLength: int64(len(body))}).WithContext(ctx) // nothing changes a header
+	request := (&http.Request{Method: http.MethodPost, URL: to, Header: header, ContentLength: int64(len(body))}).WithContext(ctx) // nothing modifies a header
 	request.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
 	request.Body, _ = request.GetBody()
 	if of := to.User; of != nil && header.Get("Authorization") == "" {
@@ -208,11 +201,11 @@ func (e *endpoint) send(ctx context.Context, to *url.URL, header http.Header, wa
 		request.SetBasicAuth(of.Username(), password)
 	}
 
-	response, err := e.transport.RoundTrip(request) // a client would follow redirects, and the key is meant for the endpoint alone
+	response, err := e.transport.RoundTrip(request) // a client would follow redirects, and send the key to other hosts
 	if err != nil {
 		return 0, nil, err
 	}
-	defer func() { _ = response.Body.Close() }() // read to its end or given up: nothing to learn
+	defer func() { _ = response.Body.Close() }() // read to its end or abandoned: the error is irrelevant
 	answer, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
 	switch {
 	case ctx.Err() != nil:
@@ -237,7 +230,7 @@ func (e *endpoint) send(ctx context.Context, to *url.URL, header http.Header, wa
 // maxRetryAfter bounds the pause that a server may ask for.
 const maxRetryAfter = 24 * time.Hour
 
-// refusalBody is what servers say of a refusal, in the usual forms.
+// refusalBody is an error body in the usual forms.
 type refusalBody struct {
 	Error   anyError `json:"error"`
 	Message anyError `json:"message"`
@@ -245,14 +238,14 @@ type refusalBody struct {
 	Param   anyText  `json:"param"`
 }
 
-// refusal makes an error from what a server answered instead of a completion.
+// refusal makes an error from an answer with an error status.
 func (e *endpoint) refusal(response *http.Response, body []byte) error {
 	var said refusalBody
-	_ = json.Unmarshal(body, &said) // HTML and the like has no words
+	_ = json.Unmarshal(body, &said) // HTML has no message
 	reason := strings.TrimSpace(fmt.Sprintf("it answered HTTP %d %s", response.StatusCode, http.StatusText(response.StatusCode)))
 	switch response.StatusCode {
-	case http.StatusUnauthorized, http.StatusForbidden, 498: // of Cohere, for a key that it does not know
-		// Their texts repeat parts of the key.
+	case http.StatusUnauthorized, http.StatusForbidden, 498: // 498: an unknown key, at Cohere
+		// Their messages repeat parts of the key.
 		reason += ": check the API key and what it may do"
 	default:
 		if words := cmp.Or(said.Error.text, said.Message.text, said.Detail.text); words != "" {
@@ -260,7 +253,7 @@ func (e *endpoint) refusal(response *http.Response, body []byte) error {
 		}
 	}
 
-	// OpenAI's retry-after-ms, else the header of all servers, else what Google's APIs say.
+	// OpenAI's retry-after-ms, else the standard header, else the delay in a Google error.
 	pause := neterr.RetryAfter(response.Header, e.now(), maxRetryAfter)
 	if ms, err := strconv.ParseInt(response.Header.Get("Retry-After-Ms"), 10, 32); err == nil {
 		pause = min(max(0, time.Duration(ms)*time.Millisecond), maxRetryAfter)
@@ -274,17 +267,16 @@ func (e *endpoint) refusal(response *http.Response, body []byte) error {
 
 var (
 	nameLike = regexp.MustCompile(`[A-Za-z0-9_]+`)
-	// notTaken matches what servers say of a parameter that they do not know, or not with any
-	// value that is not the default.
+	// notTaken matches error messages about an unknown parameter or an unsupported value.
 	notTaken = regexp.MustCompile(`(?i)unsupported|not support|unknown|unrecogni[sz]ed|unexpected|not permitted|not allowed|cannot find field`)
 )
 
-// refusedPart returns the part of a request that a refusal is about and that the request can do
-// without; empty if there is none. It is the parameter that the error names, else the first word of
-// its message that names one. Of a path, such as tools[0].cache_control, any part may be meant.
+// refusedPart returns the optional part of a request that a refusal names; empty if none. It is the error's
+// parameter, else the first word of its message that names one. Any part of a path such as
+// tools[0].cache_control counts.
 func (e *endpoint) refusedPart(refusal []byte, reason string, sent []matcher.Piece) string {
 	var said refusalBody
-	_ = json.Unmarshal(refusal, &said) // what cannot be read names nothing
+	_ = json.Unmarshal(refusal, &said) // an unreadable body names nothing
 	words := nameLike.FindAllString(said.Error.param+" "+string(said.Param), -1)
 	if notTaken.MatchString(reason) {
 		words = append(words, nameLike.FindAllString(reason, -1)...)
@@ -298,8 +290,8 @@ func (e *endpoint) refusedPart(refusal []byte, reason string, sent []matcher.Pie
 	return ""
 }
 
-// failure describes why a request failed, without the URL, which may carry credentials, and
-// without network addresses.
+// failure describes why a request failed. It omits the URL, which may contain credentials, and network
+// addresses.
 func failure(ctx context.Context, err error, key string) error {
 	var known *matcher.Unavailable
 	if errors.As(err, &known) {
@@ -319,12 +311,11 @@ func failure(ctx context.Context, err error, key string) error {
 	return &matcher.Unavailable{Reason: said}
 }
 
-// maxReason bounds a server's words in an error, in bytes.
+// maxReason bounds a server's message in an error, in bytes.
 const maxReason = 200
 
-// Scrub makes a server's words safe to show in an error: short, on one line, and without any
-// word that contains a part of the key, since servers echo keys in whole or in part. A part is
-// six characters in a row, or all of a key that is shorter.
+// Scrub makes a server's message safe to show: short, on one line, and without words that contain part of
+// the key, because servers echo keys. Six consecutive characters count, or the whole of a shorter key.
 func Scrub(said, key string) string {
 	printable := strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -346,10 +337,10 @@ func Scrub(said, key string) string {
 
 var versioned = regexp.MustCompile(`/(v[0-9]+[a-z0-9]*)/?$`)
 
-// errBaseURL does not show the URL, which may carry credentials.
+// errBaseURL omits the URL, which may contain credentials.
 var errBaseURL = errors.New("its base URL cannot be read: give it as in https://api.example.com")
 
-// parseBase parses a base URL, and cuts the version of the API from its end.
+// parseBase parses a base URL and removes the API version from its end.
 func parseBase(baseURL string) (base *url.URL, version string, err error) {
 	base, err = url.Parse(baseURL)
 	if err != nil || base.Host == "" {

@@ -24,11 +24,11 @@ import (
 	"earshot/matcher/text"
 )
 
-// gemini asks Google's generateContent, of the Gemini API and of Vertex AI.
+// gemini is a client of Google's generateContent, of the Gemini API and of Vertex AI.
 type gemini struct {
 	endpoint // whose URL ends with the version
-	// vertex is true for Vertex AI, and project the path of the project and the location there;
-	// empty with a key alone (express mode). account is nil with a key.
+	// vertex is true for Vertex AI; project is its path of project and location, empty with only a key
+	// (express mode). account is nil with a key.
 	vertex  bool
 	project string
 	account *googleAccount
@@ -36,9 +36,9 @@ type gemini struct {
 
 var vertexPath = regexp.MustCompile(`/(projects/[^/]+/locations/[^/]+)/?$`)
 
-// newGemini returns a client of Vertex AI if the path of the base URL ends with a project and a
-// location, as in https://aiplatform.googleapis.com/v1/projects/p/locations/global, or if its
-// host is Vertex AI's, which then takes a key.
+// newGemini returns a client of Vertex AI if the base URL's path ends with a project and a location, as in
+// https://aiplatform.googleapis.com/v1/projects/p/locations/global, or if the host is Vertex AI's, which
+// then needs a key.
 func newGemini(base endpoint, given Config) (provider, error) {
 	parsed, err := url.Parse(given.BaseURL)
 	if err != nil {
@@ -61,8 +61,8 @@ func newGemini(base endpoint, given Config) (provider, error) {
 	}
 	g.url = to.JoinPath(cmp.Or(version, latest))
 	if g.vertex && g.key == "" {
-		// The request itself ends the waiting for a token and says so: the client for tokens, which
-		// is not waited for then, has longer.
+		// The request's own timeout ends the wait for a token and reports it. The token client continues in
+		// the background, with more time.
 		g.account = &googleAccount{client: &http.Client{Transport: base.transport, Timeout: 2 * base.timeout}}
 	}
 	return g, nil
@@ -85,8 +85,8 @@ func (g *gemini) complete(ctx context.Context, request chatRequest) (completion,
 	return g.ask(ctx, g.url.JoinPath(path+":generateContent"), header, request)
 }
 
-// modelPath is where a model stands below the version. A name may be a path of the provider's,
-// as in tunedModels/mine or publishers/meta/models/llama.
+// modelPath returns a model's path below the version. A name may be a path itself, as in tunedModels/mine
+// or publishers/meta/models/llama.
 func (g *gemini) modelPath(model string) (string, error) {
 	if strings.ContainsAny(model, "?&#%") || strings.Contains(model, "..") {
 		return "", &matcher.Unavailable{Reason: fmt.Sprintf("%q is no name of a model: settings.llm.tools takes gemini/MODEL", text.Clip(model, maxFinish))}
@@ -108,8 +108,8 @@ func (g *gemini) modelPath(model string) (string, error) {
 	return strings.TrimPrefix(g.project+"/"+model, "/"), nil
 }
 
-// googleAccount holds Google's application default credentials, which are looked for when they
-// are first needed: that may need the network.
+// googleAccount holds Google's application default credentials. It looks for them on first use, because
+// that may need the network.
 type googleAccount struct {
 	client *http.Client // for tokens
 
@@ -117,10 +117,9 @@ type googleAccount struct {
 	credentials *google.Credentials
 }
 
-// authorize sets the headers of a request that the account makes: a token, which is kept until it
-// expires, and the project that pays for a user's requests. Google asks for one if a person's
-// credentials are used. Credentials are looked for again if there were none. The libraries below
-// do not end with the context of one request, so they run in a goroutine.
+// authorize sets a token, cached until it expires, and the project that pays for requests with a person's
+// credentials. Missing credentials are looked for again each time. Google's libraries do not end with the
+// context of one request, so they run in a goroutine.
 func (a *googleAccount) authorize(ctx context.Context, header http.Header) error {
 	var token *oauth2.Token
 	var file struct {
@@ -156,8 +155,7 @@ func (a *googleAccount) authorize(ctx context.Context, header http.Header) error
 	}
 }
 
-// geminiSchemas is what Gemini takes of JSON Schema, as the description of responseJsonSchema in
-// its API lists it.
+// geminiSchemas is Gemini's subset of JSON Schema, from its API's description of responseJsonSchema.
 var geminiSchemas = schemaSubset{
 	keywords: []string{
 		"$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum", "items", "prefixItems",
@@ -166,7 +164,7 @@ var geminiSchemas = schemaSubset{
 	formats: []string{"date-time", "date", "time", "duration"},
 }
 
-// roleModel is Gemini's word for the assistant.
+// roleModel is Gemini's name of the assistant's role.
 const roleModel = "model"
 
 // The body of a request to generateContent.
@@ -202,15 +200,14 @@ type (
 	}
 )
 
-// Models from Gemini 3 on refuse calls without a signature in the turn that they are to continue.
-// Gemini's documentation has callers send unsigned for a call whose signature is not there, such
-// as one out of a history.
+// From Gemini 3 on, models refuse calls without a signature in the current turn. Google's documentation
+// prescribes the value unsigned for a call with an unknown signature, such as one from the history.
 var signs = regexp.MustCompile(`^(?:models/)?gemini-(?:[3-9]|[1-9][0-9]|[a-z])`)
 
 const unsigned = "skip_thought_signature_validator"
 
-// write implements wireForm. The results of calls are a content of their
-// own, right after the calls. The clock is a part of its own before the user's text.
+// write implements wireForm. Results of calls have their own content, right after the calls. The clock is a
+// separate part before the user's text.
 func (g *gemini) write(request chatRequest, _ []string) requestBody {
 	rules, sides := alternate(request.messages)
 	called, _ := calledTools(request.messages)
@@ -244,7 +241,7 @@ func (g *gemini) write(request chatRequest, _ []string) requestBody {
 		}
 	}
 	if signs.MatchString(request.model) {
-		// The first call of each group signs for all, from the user's last text on.
+		// The first call of each group since the user's last text carries the signature.
 		for _, content := range slices.Backward(rest.Contents) {
 			if content.Role == roleUser && slices.ContainsFunc(content.Parts, func(part geminiPart) bool { return part.Text != "" }) {
 				break
@@ -265,7 +262,7 @@ func (g *gemini) write(request chatRequest, _ []string) requestBody {
 	return requestBody{rest: rest, tools: tools, within: "functionDeclarations"}
 }
 
-// newGeminiResult writes the result of a call: its output, as JSON if it is JSON, or its error.
+// newGeminiResult writes the result of a call: its output, as JSON if valid, or its error.
 func newGeminiResult(name string, said chatMessage) *geminiResult {
 	member, value := "output", json.RawMessage(said.text)
 	if said.failed {
@@ -277,8 +274,8 @@ func newGeminiResult(name string, said chatMessage) *geminiResult {
 	return &geminiResult{ID: said.callID, Name: name, Response: map[string]json.RawMessage{member: value}}
 }
 
-// read implements wireForm. Of an answer the first candidate counts: texts that are no
-// thoughts, and calls with their signature.
+// read implements wireForm. It uses the first candidate: texts except thoughts, and calls with their
+// signature.
 func (g *gemini) read(body []byte) (completion, error) {
 	var answer struct {
 		answerError
@@ -305,7 +302,7 @@ func (g *gemini) read(body []byte) (completion, error) {
 			ToolPrompt anyCount `json:"toolUsePromptTokenCount"`
 			Cached     anyCount `json:"cachedContentTokenCount"`
 			Candidates anyCount `json:"candidatesTokenCount"`
-			Thoughts   anyCount `json:"thoughtsTokenCount"` // are charged as what was written
+			Thoughts   anyCount `json:"thoughtsTokenCount"` // charged as output
 		}] `json:"usageMetadata"`
 	}
 	if err := decodeAnswer(body, &answer); err != nil {

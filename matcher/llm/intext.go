@@ -7,16 +7,15 @@ import (
 	"strings"
 )
 
-// Forms in which models without tool calling write calls into their text. RE2 has no
-// back references: an opening mark is taken to end at the next closing one, or with
-// the text where a stop sequence ate it.
+// Forms in which models without tool calling write calls into their text. RE2 has no back references: an
+// opening mark ends at the next closing one, or at the end of a text cut by a stop sequence.
 var (
-	// Hermes, Qwen and many after them.
+	// Hermes, Qwen and many others.
 	taggedCall = regexp.MustCompile(`(?s)<\|?(?:tool_calls?|function_calls?)\|?>(.*?)(?:<\|?/(?:tool_calls?|function_calls?)\|?>|$)`)
 	// Mistral: a list of calls, or name[ARGS]{…}, to the end of the text.
 	mistralCall  = regexp.MustCompile(`(?s)\[TOOL_CALLS\](.*)$`)
 	mistralNamed = regexp.MustCompile(`^\s*([A-Za-z0-9_.:/-]+)\s*\[ARGS\]`)
-	// Llama with JSON between the marks, Qwen's coders with marks for each value.
+	// Llama with JSON between the marks, Qwen's coders with marks around each value.
 	functionCallMark = regexp.MustCompile(`(?s)<function=([^>\s]+)>(.*?)(?:</function>|$)`)
 	functionValue    = regexp.MustCompile(`(?s)<parameter=([^>]+)>\s*(.*?)\s*</parameter>`)
 
@@ -27,9 +26,9 @@ var (
 // maxInText bounds the text that is searched for calls, in bytes.
 const maxInText = 64 << 10
 
-// readInText finds the calls that stand in a model's text, and returns the text without them. Calls
-// between marks are taken whatever they name. Bare JSON, or JSON in a Markdown fence, is a call
-// only if known accepts its name, since it may just as well be what the user asked to see.
+// readInText finds the calls in a model's text, and returns the text without them. Marked calls count
+// whatever tool they name. Bare or fenced JSON counts only if known accepts its name, because it may be
+// content that the user asked for.
 func readInText(text string, known func(name string) bool) (calls []toolCall, rest string) {
 	if len(text) > maxInText {
 		return nil, text
@@ -41,8 +40,7 @@ func readInText(text string, known func(name string) bool) (calls []toolCall, re
 		}
 		return found, are
 	}
-	// take reads the calls out of every place that form matches, in order, and removes the places
-	// that read accepts.
+	// take reads the calls at every match of form, in order, and removes the matches that read accepts.
 	take := func(form *regexp.Regexp, read func(parts []string) ([]toolCall, bool)) {
 		text = form.ReplaceAllStringFunc(text, func(place string) string {
 			found, accepted := read(form.FindStringSubmatch(place))
@@ -63,7 +61,7 @@ func readInText(text string, known func(name string) bool) (calls []toolCall, re
 		return calls, strings.TrimSpace(text)
 	}
 
-	var kept strings.Builder // what is no call
+	var kept strings.Builder // the text without calls
 	for before, value := range valuesIn(text) {
 		kept.WriteString(before)
 		if bare, are := knownCalls(value); are {
@@ -78,9 +76,8 @@ func readInText(text string, known func(name string) bool) (calls []toolCall, re
 	return calls, strings.TrimSpace(text)
 }
 
-// markedCalls reads what stands between marks: one call, a list of them, or several one
-// after the other. If only the name can be read, the call is kept as it is, so that it goes
-// back to the model instead of getting lost.
+// markedCalls reads the text between marks: one call, a list, or several in a row. If only the name is
+// readable, the call is kept with its raw text, so that it is sent back to the model.
 func markedCalls(text string) (calls []toolCall) {
 	for _, value := range valuesIn(text) {
 		if read, are := callsOf(value); are {
@@ -93,8 +90,8 @@ func markedCalls(text string) (calls []toolCall) {
 	return calls
 }
 
-// functionArguments returns what stands between the marks of a function as JSON.
-// Values that have marks of their own are text, or JSON if they are no scalar.
+// functionArguments returns the text between a function's marks as JSON. Values with their own marks are
+// text, or JSON if they are objects or lists.
 func functionArguments(text string) string {
 	marked := functionValue.FindAllStringSubmatch(text, -1)
 	if marked == nil {
@@ -127,9 +124,9 @@ var (
 	thinkEnd = regexp.MustCompile(`</think(?:ing)?>`)
 )
 
-// withoutThoughts removes a model's reasoning from its text: it is not meant for the user,
-// and a call that is only considered there is not made. Some servers give the opening mark
-// themselves, so that everything before a lone closing one is reasoning.
+// withoutThoughts removes a model's reasoning, which is not meant for the user, and whose calls are only
+// considered. Some servers write the opening mark themselves, so all text before a lone closing mark is
+// reasoning.
 func withoutThoughts(text string) string {
 	if !strings.Contains(text, "think") {
 		return strings.TrimSpace(text)
@@ -141,12 +138,11 @@ func withoutThoughts(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// maxOpenings bounds how many places of a text are tried for a JSON value, so that a
-// text of nothing but brackets costs no more than reading it as often.
+// maxOpenings bounds the attempts to read a JSON value in a text, against texts full of brackets.
 const maxOpenings = 32
 
-// valuesIn iterates over the objects and lists in a text that end within it, each with what stands
-// before it, and then over what is left, with no value.
+// valuesIn iterates over the complete objects and lists in a text, each with the text before it, and
+// finally over the remaining text with no value.
 func valuesIn(text string) iter.Seq2[string, string] {
 	return func(yield func(before, value string) bool) {
 		for from, tried := 0, 0; tried < maxOpenings; tried++ {
@@ -169,8 +165,8 @@ func valuesIn(text string) iter.Seq2[string, string] {
 	}
 }
 
-// extent returns the length of the object or list that the text begins with, or zero
-// if it does not end. Brackets within strings do not count.
+// extent returns the length of the object or list that the text begins with, or zero if it does not end.
+// Brackets within strings do not count.
 func extent(text string) int {
 	depth, inString, escaped := 0, false, false
 	for i := range len(text) {
@@ -193,7 +189,6 @@ func extent(text string) int {
 	return 0
 }
 
-// callsOf reads a text as calls.
 func callsOf(text string) ([]toolCall, bool) {
 	value, _, err := readValue(text)
 	if err != nil {
@@ -202,9 +197,9 @@ func callsOf(text string) ([]toolCall, bool) {
 	return callsIn(value)
 }
 
-// callsIn reads a value as calls: an object with a name and its arguments, such an object under
-// "function", several of them under "tool_calls", or a list of any. An object without arguments
-// is no call: it could be anything that has a name.
+// callsIn reads a value as calls: an object with a name and arguments, such an object under "function",
+// several of them under "tool_calls", or a list of any. An object without arguments is no call: many
+// objects have a name.
 func callsIn(value any) (calls []toolCall, are bool) {
 	switch value := value.(type) {
 	case []any:

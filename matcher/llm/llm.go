@@ -1,5 +1,5 @@
-// Package llm matches by asking a model with tool calling: it lays out the request, parses
-// and checks the answer, and sends faulty calls back once.
+// Package llm matches by asking a model with tool calling: it writes the request, parses and checks the
+// answer, and sends faulty calls back once.
 package llm
 
 import (
@@ -27,40 +27,39 @@ const (
 	DefaultModel   = "gpt-4o-mini"
 	DefaultTimeout = 20 * time.Second
 	DefaultHistory = 40
-	// DefaultLimit is how many tools a request has, if the app's settings do not say; of more a
-	// model is offered some, and a function with which it looks for the others.
+	// DefaultLimit is how many tools a request offers unless the app's settings differ. Beyond it, a model
+	// is offered some tools and a function to search for the others.
 	DefaultLimit = 64
-	// DefaultMessages is how many messages may be under work at once.
+	// DefaultMessages is how many messages may be processed concurrently.
 	DefaultMessages = 512
-	// MaxTools is how many tools a request may carry at all: OpenAI's limit.
+	// MaxTools is the maximum number of tools in a request: OpenAI's limit.
 	MaxTools = 128
 
-	// OpenAI is where OpenAI's own API is.
+	// OpenAI is the base URL of OpenAI's own API.
 	OpenAI = "https://api.openai.com/v1"
 )
 
-// Options configure the matcher. The zero value names no LLM: package chain then matches offline.
+// Options configure the matcher. The zero value has no LLM: package chain then matches offline.
 type Options struct {
-	// BaseURL is an OpenAI-compatible endpoint up to its version, as in
-	// https://api.openai.com/v1, which is what an empty one means.
+	// BaseURL is an OpenAI-compatible endpoint up to its version; the default is https://api.openai.com/v1.
 	BaseURL string
 	Key     secret.Secret
-	// Model is asked if the app's settings name none.
+	// Model is the default model of apps.
 	Model string
-	// Anthropic, Gemini and Cohere are asked through their own APIs, by the apps whose
-	// settings name them. If OpenAI is not configured, the first of them that is becomes
-	// the default. A BaseURL of Gemini with /projects/…/locations/… in its path is Vertex
-	// AI, which without a key takes Google's application default credentials.
+	// Anthropic, Gemini and Cohere are used through their own APIs by apps whose settings name them.
+	// Without OpenAI, the first configured one is the default. A Gemini BaseURL with
+	// /projects/…/locations/… is Vertex AI, which uses Google's application default credentials if there is
+	// no key.
 	Anthropic, Gemini, Cohere Config
-	// Timeout is the time for one request, and for two if the model looks for tools in the first.
+	// Timeout is the time for one request, and for two if the model searches for tools in the first.
 	Timeout time.Duration
-	// History is how many earlier messages the model sees at most.
+	// History is the maximum number of earlier messages that the model sees.
 	History int
 
-	// Meaning ranks tools together with the words if not all are offered; nil for none.
+	// Meaning ranks tools together with words if not all are offered; nil for none.
 	Meaning retrieval.Meaning
 
-	// HTTPClient has the Transport that all providers are asked through; the default is made by NewHTTPClient.
+	// HTTPClient provides the Transport for all providers; the default is made by NewHTTPClient.
 	HTTPClient *http.Client
 	Logger     *slog.Logger
 	// Now is the clock for Retry-After given as a date.
@@ -79,20 +78,20 @@ type Exchange struct {
 	Err   error // nil, or why there is no answer
 }
 
-// Config configures a provider that is reached through its own API. The zero value configures none.
+// Config configures a provider with its own API. The zero value configures none.
 type Config struct {
 	Key secret.Secret
-	// BaseURL is where the provider is; empty is its own address. The version of the API may
-	// stand at its end or be left out.
+	// BaseURL is the provider's address, with or without the API's version at its end; the default is its
+	// public one.
 	BaseURL string
-	// Model is asked if the app's settings name none; empty is a small, quick one.
+	// Model is the default model of apps; empty for a small, quick one.
 	Model string
 }
 
 // Configured reports whether there is a key or an endpoint.
 func (c Config) Configured() bool { return !c.Key.Empty() || c.BaseURL != "" }
 
-// WithDefaults fills in what was left out of a configured provider.
+// WithDefaults fills in the empty fields of a configured provider.
 func (c Config) WithDefaults(baseURL, model string) Config {
 	if c.Configured() {
 		c.BaseURL, c.Model = cmp.Or(c.BaseURL, baseURL), cmp.Or(c.Model, model)
@@ -107,15 +106,15 @@ type vendor struct {
 	open func(endpoint, Config) (provider, error)
 }
 
-// connection is a provider, or the reason why there is none.
+// connection is a provider, or the reason why it is unavailable.
 type connection struct {
 	name     string
 	provider provider
 	err      error
 }
 
-// vendors lists the providers in the order in which one of them becomes the default. OpenAI is
-// also all that is compatible with it, and Gemini is also Vertex AI.
+// vendors lists the providers in the order of preference for the default. OpenAI includes all compatible
+// endpoints, and Gemini includes Vertex AI.
 func (o Options) vendors() []vendor {
 	compatible := Config{Key: o.Key, BaseURL: o.BaseURL, Model: o.Model}
 	return []vendor{
@@ -126,16 +125,16 @@ func (o Options) vendors() []vendor {
 	}
 }
 
-// first returns the default provider: the first that is configured, else OpenAI.
+// first returns the default provider: the first configured one, else OpenAI.
 func (o Options) first() vendor {
 	known := o.vendors()
 	return known[max(0, slices.IndexFunc(known, func(v vendor) bool { return v.Configured() }))]
 }
 
-// Configured reports whether the options name an LLM: by a key or by an endpoint.
+// Configured reports whether the options have a key or an endpoint of an LLM.
 func (o Options) Configured() bool { return o.first().Configured() }
 
-// Describe says in one sentence which model matches, without any credential.
+// Describe returns a sentence on which model matches, without any credential.
 func (o Options) Describe() string {
 	first, host := o.first(), "the configured base URL"
 	if parsed, err := url.Parse(first.BaseURL); err == nil && parsed.Host != "" {
@@ -155,15 +154,14 @@ func (o Options) Describe() string {
 	return text
 }
 
-// LLM is a Matcher that asks a model with tool calling, once per message and a second time
-// if its first answer has faults, or looks for tools that it is not offered. It is safe for
-// concurrent use.
+// LLM is a Matcher that asks a model with tool calling. It asks once per message, and a second time if the
+// first answer has faults or searches for tools. It is safe for concurrent use.
 type LLM struct {
 	options   Options
-	first     vendor // the default one
+	first     vendor // the default
 	providers map[string]connection
 	retriever *retrieval.Retriever
-	rules     *lru.Cache[string, []byte] // what models are told first, as it stands in requests
+	rules     *lru.Cache[string, []byte] // encoded system texts
 }
 
 // New returns a matcher that asks the providers that the options configure.
@@ -180,7 +178,7 @@ func New(options Options) *LLM {
 	if options.Observe == nil {
 		options.Observe = func(Exchange) {}
 	}
-	rules, _ := lru.New[string, []byte](256) // apps; fails for a size of 0 only
+	rules, _ := lru.New[string, []byte](256) // apps; fails only for size 0
 	llm := &LLM{options: options, first: options.first(), providers: map[string]connection{}, retriever: retrieval.NewFused(options.Meaning), rules: rules}
 	for _, one := range options.vendors() {
 		llm.providers[one.name] = one.connect(options)
@@ -188,15 +186,14 @@ func New(options Options) *LLM {
 	return llm
 }
 
-// connect opens a provider. A provider that cannot be connected is unavailable to
-// the messages that need it, and affects no others.
+// connect opens a provider. A failure affects only the messages that need that provider.
 func (v vendor) connect(options Options) connection {
 	if !v.Configured() {
 		return connection{err: &matcher.Unavailable{Reason: fmt.Sprintf(
 			"%s is not configured: set %[2]s_API_KEY, or %[2]s_BASE_URL for an endpoint that needs no key", v.name, strings.ToUpper(v.name))}}
 	}
 	base := endpoint{transport: cmp.Or(options.HTTPClient.Transport, http.DefaultTransport), timeout: options.Timeout, now: options.Now, header: commonHeader(), key: v.Key.Reveal()}
-	base.refused, _ = lru.New[string, []string](maxRefusing) // fails for a size of 0 only
+	base.refused, _ = lru.New[string, []string](maxRefusing) // fails only for size 0
 	opened, err := v.open(base, v.Config)
 	if err != nil {
 		err = &matcher.Unavailable{Reason: fmt.Sprintf("%s cannot be used: %s", v.name, Scrub(err.Error(), base.key))}
@@ -204,8 +201,7 @@ func (v vendor) connect(options Options) connection {
 	return connection{v.name, opened, err}
 }
 
-// CheckModel says why the messages of an app whose settings name this model cannot be matched;
-// nil if they can.
+// CheckModel returns why messages cannot be matched with a model that settings name; nil if they can.
 func (l *LLM) CheckModel(named string) error {
 	_, _, err := l.choose(&repositories.App{Settings: repositories.Settings{LLM: repositories.LLM{Tools: named}}})
 	if unavailable := (*matcher.Unavailable)(nil); errors.As(err, &unavailable) {
@@ -214,8 +210,7 @@ func (l *LLM) CheckModel(named string) error {
 	return err
 }
 
-// Match asks which tools the message calls for. If nothing is in scope and no reply is
-// wanted, no request is made.
+// Match asks which tools the message calls for. Without candidates and chat, it makes no request.
 func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Result, error) {
 	if len(request.Candidates) == 0 && !request.Chat {
 		return matcher.Result{Stage: matcher.StageNone}, nil
@@ -228,7 +223,7 @@ func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Resul
 	turn.trace = matcher.TraceOf(ctx)
 	turn.offer(ctx, l.retriever)
 	limited := ctx
-	if turn.finder != "" { // a search is within the time of the request that asks for it
+	if turn.finder != "" { // a search shares the time limit of its request
 		var cancel context.CancelFunc
 		limited, cancel = context.WithTimeout(ctx, l.options.Timeout)
 		defer cancel()
@@ -249,7 +244,7 @@ func (l *LLM) Match(ctx context.Context, request matcher.Request) (matcher.Resul
 	return turn.result(first, second), nil
 }
 
-// appOf is the id of the app that a request is of; empty for none.
+// appOf returns the id of the request's app; empty for none.
 func appOf(request matcher.Request) string {
 	if request.App == nil {
 		return ""
@@ -257,8 +252,8 @@ func appOf(request matcher.Request) string {
 	return request.App.ID
 }
 
-// Reply asks for the text of the answer. The model is shown the results of the tools and is
-// offered no tool, so that a reply triggers nothing.
+// Reply asks for the text of the answer. The model sees the results of the tools and is offered no tool, so
+// that a reply triggers nothing.
 func (l *LLM) Reply(ctx context.Context, request matcher.Request, fired []matcher.PastCall) (string, error) {
 	turn, err := l.newTurn(request)
 	if err != nil {

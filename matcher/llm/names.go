@@ -13,24 +13,22 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// toolNames maps the names that a model uses to the candidates. Nearly all names are what
-// providers take, and of many candidates a model is shown a few, so that the others are
-// looked at only when they are needed.
+// toolNames maps the model's names of tools to candidates. Aliases are made only when needed: nearly all
+// names are valid for providers, and a model sees few of many candidates.
 type toolNames struct {
 	all     []matcher.Candidate // sorted by name
-	aliases map[string]string   // name → alias, of names that providers refuse; nil until one is met
-	names   map[string]string   // the way back
+	aliases map[string]string   // name → alias, for names that providers refuse; nil until needed
+	names   map[string]string   // alias → name
 }
 
-// alias returns what the model is shown for a tool. Tools of earlier messages need not be in
-// scope any more.
+// alias returns the name that the model sees for a tool. Tools of earlier messages may be out of scope.
 func (n *toolNames) alias(name string) string {
 	if validToolName(name) {
 		return name
 	}
 	if n.aliases == nil {
 		n.aliases, n.names = map[string]string{}, map[string]string{}
-		for _, candidate := range n.all { // in their order, so that each message gives the same aliases
+		for _, candidate := range n.all { // in order, so that each message gives the same aliases
 			if !validToolName(candidate.Tool.Name) {
 				n.addAlias(candidate.Tool.Name)
 			}
@@ -48,7 +46,7 @@ func (n *toolNames) addAlias(name string) string {
 	return alias
 }
 
-// candidate returns the candidate whose name is exactly this one.
+// candidate returns the candidate with exactly this name.
 func (n *toolNames) candidate(name string) (matcher.Candidate, bool) {
 	at, is := slices.BinarySearchFunc(n.all, name, func(c matcher.Candidate, name string) int { return cmp.Compare(c.Tool.Name, name) })
 	if !is {
@@ -62,10 +60,9 @@ func (n *toolNames) has(name string) bool {
 	return is
 }
 
-// find returns the candidate that a model means: the one of that name, else the only one
-// whose name equals it without the prefix that some providers set before it
-// (functions.book, default_api:book), then without case, then without the difference
-// between hyphens and underscores. If two match equally well, neither is taken.
+// find returns the candidate that a model's name means: the same name, else the only one that is equal
+// without a provider's prefix (functions.book, default_api:book), then without case, then without the
+// difference between hyphens and underscores. An ambiguous name finds none.
 func (n *toolNames) find(named string) (matcher.Candidate, bool) {
 	if candidate, known := n.candidate(cmp.Or(n.names[named], named)); known {
 		return candidate, true
@@ -92,18 +89,17 @@ func (n *toolNames) find(named string) (matcher.Candidate, bool) {
 
 func withoutPrefix(named string) string { return named[strings.LastIndexAny(named, ".:/")+1:] }
 
-// offerForm is what an offer depends on beyond the tool. The alias is empty if it is the tool's
-// own name, as nearly always.
+// offerForm is the key of a tool's offer, besides the tool. The alias is empty if it is the tool's own
+// name, as nearly always.
 type offerForm struct {
 	alias         string
 	sessionScoped bool
 }
 
-// The usual forms, which to look up costs no memory.
+// The usual forms, preallocated.
 var ofApp, ofSession any = offerForm{}, offerForm{sessionScoped: true}
 
-// offerOf returns how a tool is offered under an alias. It is worked out once in the life of the
-// tool.
+// offerOf returns how a tool is offered under an alias. The tool caches it.
 func offerOf(candidate matcher.Candidate, alias string) *chatTool {
 	params, session := candidate.Tool.Params(), candidate.Repository.SessionID != ""
 	form := ofApp
@@ -119,15 +115,15 @@ func offerOf(candidate matcher.Candidate, alias string) *chatTool {
 	}).(*chatTool)
 }
 
-// What every provider takes. OpenAI's rule for tools lets a name begin with a digit, Gemini's
-// does not; Anthropic's is the narrowest for properties.
+// Valid for every provider. OpenAI lets a tool's name begin with a digit, Gemini does not; Anthropic's rule
+// for properties is the narrowest.
 var (
 	propertyName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 	unsafeRune   = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 )
 
-// validToolName reports whether every provider takes the name for a tool: a letter or _,
-// then letters, digits, _ and -, at most 64 in all.
+// validToolName reports whether every provider accepts a tool's name: a letter or _, then letters, digits,
+// _ and -, at most 64 in all.
 func validToolName(name string) bool {
 	for i := range len(name) {
 		c := name[i]
@@ -139,9 +135,9 @@ func validToolName(name string) bool {
 	return 0 < len(name) && len(name) <= 64
 }
 
-// safeName makes a name that is valid and not taken.
+// safeName returns a valid, unused name.
 func safeName(name string, valid, taken func(string) bool) string {
-	const reserved = 4 // for the number that tells equal aliases apart
+	const reserved = 4 // for a number that distinguishes equal aliases
 	base := unsafeRune.ReplaceAllString(name, "_")
 	if base == "" || !valid(base[:1]) {
 		base = "_" + base
@@ -154,9 +150,8 @@ func safeName(name string, valid, taken func(string) bool) string {
 	return alias
 }
 
-// safeSchema renames those top-level properties of a tool's schema that a provider would refuse,
-// and returns the way back from alias to name. A schema that needs no renaming is returned as it
-// is, byte for byte.
+// safeSchema renames those top-level properties of a tool's schema that a provider would refuse, and
+// returns alias → name. A schema without such properties is returned byte for byte.
 func safeSchema(schema json.RawMessage) (json.RawMessage, map[string]string) {
 	names, back := properties(schema), map[string]string{}
 	for _, name := range names {
@@ -170,7 +165,7 @@ func safeSchema(schema json.RawMessage) (json.RawMessage, map[string]string) {
 	}
 	var object, of map[string]json.RawMessage
 	var required []string
-	_ = json.Unmarshal(schema, &object) // our own, checked when the tool was registered
+	_ = json.Unmarshal(schema, &object) // our own schema, checked at registration
 	_ = json.Unmarshal(object["properties"], &of)
 	_ = json.Unmarshal(object["required"], &required)
 	for alias, name := range back {
@@ -193,6 +188,6 @@ func properties(schema json.RawMessage) []string {
 	var object struct {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
-	_ = json.Unmarshal(schema, &object) // what is no object has no properties
+	_ = json.Unmarshal(schema, &object) // only objects have properties
 	return slices.Sorted(maps.Keys(object.Properties))
 }

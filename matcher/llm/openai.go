@@ -13,13 +13,12 @@ import (
 	"earshot/matcher"
 )
 
-// openAI asks the chat completions of OpenAI, and of the many servers that are compatible with
-// them more or less.
+// openAI is a client of OpenAI's chat completions and of more or less compatible servers.
 type openAI struct {
 	endpoint
-	// strict is set once the endpoint refused system messages within the conversation. OpenAI takes
-	// them, and caches best that way. Mistral wants them first, and an assistant's message between
-	// a tool's result and the user's next; so do the chat templates of several open models.
+	// strict is set once the endpoint refused system messages within the conversation. OpenAI accepts them,
+	// and caches best that way. Mistral and the chat templates of several open models want them first, and
+	// an assistant's message between a tool's result and the user's next message.
 	strict atomic.Bool
 }
 
@@ -37,12 +36,10 @@ func newOpenAI(base endpoint, given Config) (provider, error) {
 	return o, nil
 }
 
-// refusesOrder matches what endpoints say of messages in an order that they do not take. Each
-// names the role.
+// refusesOrder matches errors about the order of messages. Each names the role.
 var refusesOrder = regexp.MustCompile(`(?i)unexpected role|system message must|roles must alternate|message_order|only the first message can be a system`)
 
-// complete implements provider. A refusal of the order costs one more request, once for the
-// process.
+// complete implements provider. A refused order costs one more request, once per process.
 func (o *openAI) complete(ctx context.Context, request chatRequest) (completion, error) {
 	if o.strict.Load() {
 		request.messages = inOrder(request.messages)
@@ -57,8 +54,8 @@ func (o *openAI) complete(ctx context.Context, request chatRequest) (completion,
 	return answer, err
 }
 
-// inOrder moves all system texts to the front, lets the assistant speak between a tool and the
-// user, and joins consecutive texts of one speaker, so that the speakers alternate.
+// inOrder moves all system texts to the front, inserts an assistant's message between a tool and the user,
+// and joins consecutive texts of one role, so that roles alternate.
 func inOrder(messages []chatMessage) []chatMessage {
 	ordered := []chatMessage{{role: roleSystem}}
 	for _, said := range messages {
@@ -77,9 +74,8 @@ func inOrder(messages []chatMessage) []chatMessage {
 	return ordered
 }
 
-// write implements wireForm. That the model chooses among the tools, and
-// may call several, is the default, which some models refuse to be told. Temperature and the like
-// are left alone: reasoning models refuse them.
+// write implements wireForm. It sends no tool_choice and parallel_tool_calls, whose defaults fit and which
+// some models refuse, and no temperature, which reasoning models refuse.
 func (o *openAI) write(request chatRequest, without []string) requestBody {
 	type message struct {
 		Role       string         `json:"role"`
@@ -115,7 +111,7 @@ func (o *openAI) write(request chatRequest, without []string) requestBody {
 	return requestBody{rest: rest, tools: tools}
 }
 
-// read implements wireForm. Some proxies spread the parts of one answer over several choices.
+// read implements wireForm. Some proxies spread one answer over several choices.
 func (o *openAI) read(body []byte) (completion, error) {
 	if found, is := readPlain(body); is {
 		return found, nil
@@ -166,8 +162,8 @@ func (o *openAI) read(body []byte) (completion, error) {
 	return found, nil
 }
 
-// readPlain reads an answer that is just as OpenAI gives it, one choice that came to its end, for a third of what the
-// lenient reading costs; false for any other.
+// readPlain reads an answer in OpenAI's exact form with one finished choice, at a third of the cost of the
+// lenient read; false for any other.
 func readPlain(body []byte) (found completion, is bool) {
 	var answer struct {
 		Error   any `json:"error"`

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// provider asks models with tool calling. It sends a request once, and does not ask again because
-// it dislikes an answer. Its error is a *matcher.Unavailable, or the context's.
+// provider asks models with tool calling. It sends a request once and does not judge the answer. Its error
+// is a *matcher.Unavailable, or the context's.
 type provider interface {
 	complete(ctx context.Context, request chatRequest) (completion, error)
 }
@@ -24,51 +24,50 @@ const (
 	roleTool      = "tool" // the result of a call
 )
 
-// chatRequest is a request to a model in a neutral form, which each provider writes in its own.
+// chatRequest is a request to a model in a neutral form, which each provider encodes.
 type chatRequest struct {
 	model    string
 	messages []chatMessage
-	// tools may be called, any number of them; without any the model can only answer with text.
+	// tools may be called any number of times; without any, the model can only answer with text.
 	tools []*chatTool
-	wire  *wire // takes in what is sent and what comes back; nil if nobody asks
+	wire  *wire // records the exchange; nil for none
 }
 
-// chatMessage is one message of the conversation as the model sees it.
+// chatMessage is one message of the conversation that the model sees.
 type chatMessage struct {
 	role  string
 	text  string
 	calls []toolCall // of the assistant
-	// callID is the call that a message of roleTool answers; failed says that the call failed.
+	// callID is the call that a message of roleTool answers; failed means that the call failed.
 	callID string
 	failed bool
 }
 
-// toolCall is a tool call as the model wrote it: its arguments should be a JSON object.
+// toolCall is a model's tool call. Its arguments should be a JSON object.
 type toolCall struct {
 	id        string
 	name      string
 	arguments string
-	echo      string // opaque data that the provider sent with the call and wants back unchanged
+	echo      string // opaque data from the provider, sent back unchanged
 }
 
-// chatTool is a tool as models are shown it. Its name and those of its top-level properties are
-// valid for every provider. It is made once for many requests and never changed.
+// chatTool is a tool in the form that models see. Its name and its top-level properties' names are valid
+// for every provider. It is made once for many requests and never modified.
 type chatTool struct {
 	name        string
 	description string
 	schema      json.RawMessage
 	// sessionScoped is true for a session's own tool, which other sessions do not offer.
 	sessionScoped bool
-	// shown are the sorted names of the properties, and names leads from those that are aliases to
-	// the names of parameters.
+	// shown are the sorted property names; names maps aliases among them to parameters.
 	shown []string
 	names map[string]string
 
 	written sync.Map // form → json.RawMessage
 }
 
-// json returns the tool as JSON, which is written for the first request alone. A form, of which
-// there are to be few, names all that the writing depends on beyond the tool.
+// json returns the tool as JSON, encoded once per form. A form names everything else that the encoding
+// depends on; there must be few forms.
 func (t *chatTool) json(form string, write func(*chatTool) any) json.RawMessage {
 	known, is := t.written.Load(form)
 	if !is {
@@ -78,10 +77,9 @@ func (t *chatTool) json(form string, write func(*chatTool) any) json.RawMessage 
 	return known.(json.RawMessage)
 }
 
-// parameter returns the name of a parameter that a model knows under this one.
+// parameter returns the name of the parameter with an alias.
 func (t *chatTool) parameter(alias string) string { return cmp.Or(t.names[alias], alias) }
 
-// completion is the model's answer to a request.
 type completion struct {
 	text  string
 	calls []toolCall
@@ -90,25 +88,24 @@ type completion struct {
 
 // Usage counts the tokens of one request, as far as the provider reports them.
 type Usage struct {
-	Prompt     int // all of the request
-	Cached     int // of Prompt, those that came cheaper out of the provider's cache
+	Prompt     int // the whole request
+	Cached     int // the part of Prompt from the provider's cache, which is cheaper
 	Completion int
 }
 
-// chatSide is a run of messages by one of the two sides of a conversation, until the other speaks.
+// chatSide is a run of consecutive messages of one side of a conversation.
 type chatSide struct {
-	model    bool // it is the model's, else the user's
+	model    bool // the model's side, else the user's
 	messages []chatMessage
 }
 
-// noBeginning stands for what was said before the history begins, if it begins with the model:
-// nothing, or what has been cut.
+// noBeginning stands for the user's words before the history, if it begins with the model: nothing, or
+// truncated messages.
 const noBeginning = "(The conversation begins here.)"
 
-// alternate splits messages into the rules and the sides of the conversation. Providers other
-// than OpenAI take the rules outside the conversation, have the sides alternate, and the user
-// begin. Later words of the system and the results of tools are the user's side. Blank texts are
-// left out, since some providers refuse them.
+// alternate splits messages into the rules and the sides of the conversation. Providers other than OpenAI
+// take the rules separately and require alternating sides, the user's first. Later system texts and tool
+// results are on the user's side. Blank texts are left out, because some providers refuse them.
 func alternate(messages []chatMessage) (rules string, sides []chatSide) {
 	if len(messages) > 0 && messages[0].role == roleSystem {
 		rules, messages = messages[0].text, messages[1:]
@@ -130,8 +127,7 @@ func alternate(messages []chatMessage) (rules string, sides []chatSide) {
 	return rules, sides
 }
 
-// calledTools returns the names of the tools that messages have called, by the ids of the calls,
-// and each once in order.
+// calledTools returns the names of the called tools by call id, and each once in order.
 func calledTools(messages []chatMessage) (byID map[string]string, names []string) {
 	byID, seen := map[string]string{}, map[string]bool{}
 	for _, said := range messages {
@@ -146,14 +142,14 @@ func calledTools(messages []chatMessage) (byID map[string]string, names []string
 	return byID, names
 }
 
-// functionTool is a tool in OpenAI's form, which Cohere takes as well.
+// functionTool is a tool in OpenAI's form, which Cohere shares.
 type functionTool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
 	Parameters  json.RawMessage `json:"parameters"`
 }
 
-// functionCall is a call in OpenAI's form, which Cohere takes as well.
+// functionCall is a call in OpenAI's form, which Cohere shares.
 type functionCall struct {
 	ID       string `json:"id"`
 	Type     string `json:"type"`
@@ -169,26 +165,24 @@ func newFunctionCall(id, name, arguments string) functionCall {
 	return call
 }
 
-// schemaSubset is the part of JSON Schema that a provider accepts: keywords, and values of the
-// keyword format.
+// schemaSubset is the part of JSON Schema that a provider accepts: keywords, and values of format.
 type schemaSubset struct {
 	keywords []string
 	formats  []string
 }
 
-// inDescriptions are rules that a model can follow when it reads them in a description.
+// inDescriptions are keywords that a model can obey when a description states them.
 var inDescriptions = []string{
 	"const", "default", "enum", "exclusiveMaximum", "exclusiveMinimum", "format", "maxItems", "maxLength",
 	"maximum", "minItems", "minLength", "minimum", "multipleOf", "pattern", "uniqueItems",
 }
 
-// reduce reduces a schema to the subset. Rules that are left out are added to the description if
-// words can express them; arguments are always checked against the whole schema. Numbers keep
-// their digits.
+// reduce reduces a schema to the subset. Omitted rules are added to the description where words can express
+// them; arguments are always checked against the whole schema. Numbers keep their digits.
 func (s schemaSubset) reduce(schema json.RawMessage) json.RawMessage {
 	value, err := decodeJSON(string(schema))
 	if err != nil {
-		return schema // it is our own and was compiled from what it says
+		return schema // our own schema, which was compiled
 	}
 	return json.RawMessage(encodeJSON(s.reduced(value)))
 }
@@ -203,7 +197,7 @@ func (s schemaSubset) reduced(value any) any {
 	for _, keyword := range slices.Sorted(maps.Keys(object)) {
 		switch inner := object[keyword]; {
 		case refers && !strings.HasPrefix(keyword, "$"):
-			// Providers that accept a reference want it without other keywords.
+			// Providers that accept a reference refuse other keywords beside it.
 		case s.takes(keyword, inner):
 			kept[keyword] = s.inner(keyword, inner)
 		case slices.Contains(inDescriptions, keyword):
@@ -238,7 +232,7 @@ func (s schemaSubset) takes(keyword string, value any) bool {
 	}
 }
 
-// inner reduces the schemas within the value of a keyword.
+// inner reduces the schemas within a keyword's value.
 func (s schemaSubset) inner(keyword string, value any) any {
 	switch keyword {
 	case "items", "additionalProperties", "not":

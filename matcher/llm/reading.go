@@ -16,17 +16,16 @@ import (
 	"earshot/matcher/text"
 )
 
-// errUnreadableCalls means that an answer has calls that cannot be read, for example without a
-// name.
+// errUnreadableCalls means that an answer has unreadable calls, for example without a name.
 var errUnreadableCalls = errors.New("the answer's tool calls cannot be read")
 
-// serverError is an error in the body of an answer with a good status, as some proxies send it.
+// serverError is an error in the body of an answer with a success status, as some proxies send it.
 type serverError string
 
-// Error is the server's own text.
+// Error returns the server's text.
 func (e serverError) Error() string { return string(e) }
 
-// answerError is the error that any answer may have.
+// answerError is embedded in all answers.
 type answerError struct {
 	Error anyError `json:"error"`
 }
@@ -38,7 +37,6 @@ func (e answerError) failed() error {
 	return serverError(e.Error.text)
 }
 
-// decodeAnswer reads the JSON of an answer into a provider's shape.
 func decodeAnswer(body []byte, into interface{ failed() error }) error {
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\ufeff")))
 	switch err := json.Unmarshal(body, into); {
@@ -54,10 +52,9 @@ func decodeAnswer(body []byte, into interface{ failed() error }) error {
 	return into.failed()
 }
 
-// checkFinish returns an error for an answer that its server did not finish: an answer that was
-// truncated or filtered must never become a match. It knows the finish reasons of all providers,
-// since compatible endpoints pass on those of the model behind them. A provider that documents
-// its reasons for a sound end gives them: any other reason is an error.
+// checkFinish returns an error for an unfinished answer: a truncated or filtered answer must never become a
+// match. It knows the finish reasons of all providers, because compatible endpoints pass on the model's. If
+// a provider documents its reasons for a regular end, sound lists them: any other is an error.
 func checkFinish(reason anyText, sound ...anyText) error {
 	if reason == "" || slices.Contains(sound, reason) {
 		return nil
@@ -79,22 +76,20 @@ func checkFinish(reason anyText, sound ...anyText) error {
 // maxFinish bounds a provider's single word in an error, in bytes.
 const maxFinish = 60
 
-// Members of answers come in several JSON types. The types below take them all.
+// Members of answers have varying JSON types. These types accept them all.
 type (
-	// anyText is a text that may come as a number, as null, or as a list of parts, of which those
-	// that are reasoning are left out.
+	// anyText is a text, a number, null, or a list of parts, whose reasoning is left out.
 	anyText string
-	// anyArguments are arguments as text, digit for digit, whether they come as a string or as
-	// JSON.
+	// anyArguments are arguments as text, digit for digit, from a string or from JSON.
 	anyArguments string
-	// anyCount is a count that may be written as a fraction. What is no number is zero.
+	// anyCount is a count that may be written as a fraction. Other JSON is zero.
 	anyCount int
-	// anyError is an error that is a text, or an object with a message.
+	// anyError is an error: a text, or an object with a message.
 	anyError struct {
 		text, param string
-		retryDelay  string // as google.rpc.RetryInfo names it
+		retryDelay  string // from google.rpc.RetryInfo
 	}
-	// lenient is an object of which only what can be read is taken.
+	// lenient is an object whose unreadable members are skipped.
 	lenient[T any] struct{ value T }
 )
 
@@ -132,7 +127,7 @@ func (a *anyArguments) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// stringIn returns what a JSON string says, or null: nothing. One without escapes is read at once.
+// stringIn decodes a JSON string, or null as "". A string without escapes needs no decoder.
 func stringIn(raw []byte) (written string, is bool) {
 	if len(raw) >= 2 && raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
 		return string(raw[1 : len(raw)-1]), true
@@ -160,7 +155,7 @@ func (e *anyError) UnmarshalJSON(raw []byte) error {
 			RetryDelay string `json:"retryDelay"`
 		} `json:"details"`
 	}
-	_ = json.Unmarshal(raw, &object) // the rest is read all the same
+	_ = json.Unmarshal(raw, &object) // the rest is read
 	if e.text = string(object.Message); e.text == "" && object.Code != nil {
 		e.text = fmt.Sprint(object.Code)
 	}
@@ -177,20 +172,18 @@ var seconds = regexp.MustCompile(`^[0-9]{1,9}(\.[0-9]{1,9})?s$`)
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (l *lenient[T]) UnmarshalJSON(raw []byte) error {
-	_ = json.Unmarshal(raw, &l.value) // the rest is read all the same
+	_ = json.Unmarshal(raw, &l.value) // the rest is read
 	return nil
 }
 
-// functionMessage is a message with calls in the JSON of OpenAI, of compatible servers and of
-// Cohere.
+// functionMessage is a message with calls in OpenAI's form, which compatible servers and Cohere share.
 type functionMessage struct {
 	Content      anyText         `json:"content"`
 	Refusal      anyText         `json:"refusal"`
 	ToolCalls    functionCalls   `json:"tool_calls"`
-	FunctionCall json.RawMessage `json:"function_call"` // from before there were tools
+	FunctionCall json.RawMessage `json:"function_call"` // the predecessor of tools
 }
 
-// calls returns those of the message.
 func (m *functionMessage) calls() ([]toolCall, error) {
 	calls := m.ToolCalls
 	if len(calls) > 0 || len(m.FunctionCall) == 0 {
@@ -200,14 +193,14 @@ func (m *functionMessage) calls() ([]toolCall, error) {
 	return calls, err
 }
 
-// functionCalls are a list of calls, or a lone one.
+// functionCalls is a list of calls, or a single one.
 type functionCalls []toolCall
 
 func (c *functionCalls) UnmarshalJSON(raw []byte) error {
 	type function struct {
 		Name       anyText      `json:"name"`
 		Arguments  anyArguments `json:"arguments"`
-		Parameters anyArguments `json:"parameters"` // Cohere's word
+		Parameters anyArguments `json:"parameters"` // Cohere's name
 	}
 	type call struct {
 		ID       anyText   `json:"id"`

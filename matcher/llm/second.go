@@ -13,14 +13,13 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// maxFound is how many tools a search adds at most. It has words of its own, and is no
-// second guess of what a message is about.
+// maxFound bounds the tools that a search adds. Its query is specific, unlike the guess from the message.
 const maxFound = 16
 
-// find looks for the tools that the answer asks for and sends it back with them, once. What
-// the second answer calls counts together with what is sound in the first. If the search finds
-// nothing, that answer is needed by a chat, for its reply, and if the model has called nothing and
-// looks for what it was offered.
+// find searches for the tools that the answer asks for and sends it back with them, once. The second
+// answer's calls count together with the first one's sound calls. If the search finds nothing, a second
+// answer is still requested in a chat, for its reply, and if the model called nothing and searched for
+// tools that it was offered.
 func (l *LLM) find(ctx context.Context, t *llmTurn, first checkedAnswer) (checkedAnswer, error) {
 	var found []matcher.Candidate
 	offered, most := false, max(1, min(maxFound, t.limit/2))
@@ -58,11 +57,10 @@ func (l *LLM) find(ctx context.Context, t *llmTurn, first checkedAnswer) (checke
 	return l.askAgain(ctx, t, ask, sound, "the LLM gave no second answer; what it called before it looked for tools is kept")
 }
 
-// retry sends an answer with faults back once and returns the model's corrected answer, or the
-// zero answer if there is nothing to correct. In a chat it also does so if the model has called
-// nothing but tools that are not there: its user waits for a word. If this second request fails,
-// the first answer stands: its sound calls are kept, since losing them would help nobody, and its
-// faulty ones are rejected as they are.
+// retry sends an answer with faults back once. It returns the corrected answer, or the zero answer if there
+// is nothing to correct. In a chat it also does so if the model only called unknown tools, because the user
+// waits for a reply. If the second request fails, the first answer's sound calls are kept and its faulty
+// ones rejected.
 func (l *LLM) retry(ctx context.Context, t *llmTurn, first checkedAnswer) (checkedAnswer, error) {
 	if !first.has(checkedCall.correctable) && !(t.request.Chat && first.madeUp()) {
 		return checkedAnswer{}, nil
@@ -73,7 +71,7 @@ func (l *LLM) retry(ctx context.Context, t *llmTurn, first checkedAnswer) (check
 	return l.askAgain(ctx, t, ask, true, "the LLM gave no second answer; faulty calls are rejected")
 }
 
-// askAgain asks for the second answer. If the first one can stand alone, a failure is only logged.
+// askAgain asks for the second answer. If the first suffices (stands), an unavailable model is only logged.
 func (l *LLM) askAgain(ctx context.Context, t *llmTurn, ask chatRequest, stands bool, failed string) (checkedAnswer, error) {
 	answer, err := l.ask(ctx, t, ask)
 	var unavailable *matcher.Unavailable
@@ -87,15 +85,13 @@ func (l *LLM) askAgain(ctx context.Context, t *llmTurn, ask chatRequest, stands 
 	return t.read(answer), nil
 }
 
-// relaxed returns the tools as they are offered for the second answer: required values that were
-// to stand in the conversation, and do not, are not required any more. Servers that bind a model
-// to the schema by a grammar (llama.cpp) cannot leave out what is required, whatever a
-// message says, and would make it up again.
+// relaxed returns the tools for the second answer: required values that are missing from the conversation
+// become optional. Servers that bind a model to the schema by a grammar (llama.cpp) cannot leave out a
+// required value, whatever a message says, and would invent it again.
 //
-// The first request shows what is required as it is. That it may be null would be another way,
-// but some servers fail at a type that is a list (ollama/ollama#10328), and with them every
-// message; and nobody has measured what a model loses that sees no value required. If none was
-// made up, nothing changes, and what providers have cached holds.
+// The first request keeps them required. Nullable types would be an alternative, but some servers fail at a
+// type that is a list (ollama/ollama#10328), and the effect on models is unmeasured. If no value was
+// invented, nothing changes and the provider's cache remains useful.
 func (a checkedAnswer) relaxed(tools []*chatTool) []*chatTool {
 	tools = slices.Clone(tools)
 	for _, made := range a.calls {
@@ -129,10 +125,9 @@ func (a checkedAnswer) relaxed(tools []*chatTool) []*chatTool {
 	return tools
 }
 
-// result merges the two answers: sound calls of the first stand, in their order; a faulty
-// one is replaced by the second answer's next call of the same tool. Other calls of the
-// second answer count if the first one looked for tools, or called none that is there;
-// else they were not asked for and are ignored.
+// result merges the two answers. Sound calls of the first stay in order; a faulty one is replaced by the
+// second answer's next call of the same tool. Other calls of the second answer count only if the first one
+// searched for tools or only called unknown ones.
 func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
 	result := matcher.Result{Stage: matcher.StageLLM}
 	if len(t.request.Candidates) == 0 {
@@ -149,7 +144,7 @@ func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
 		t.trace.Silent(why)
 	}
 
-	// What merely repeats a sound call of the first answer is no call to choose from.
+	// A repetition of a sound call of the first answer replaces nothing.
 	var spare []checkedCall
 	for _, again := range second.calls {
 		repeats := func(made checkedCall) bool { return made.sound() && made.key() == again.key() }
@@ -180,8 +175,7 @@ func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
 	return result
 }
 
-// nothing says in a language that nothing was done: by the codes of ISO 639-1, of those that are
-// read.
+// nothing maps languages (ISO 639-1) to the message that nothing was done.
 var nothing = map[string]string{
 	"en": "Sorry, I could not do that: nothing was done.",
 	"de": "Das konnte ich leider nicht tun: Es ist nichts geschehen.",
@@ -190,9 +184,8 @@ var nothing = map[string]string{
 	"es": "Lo siento, no he podido hacerlo: no se ha hecho nada.",
 }
 
-// text is the text of the answers. What goes with a call of a tool that is not there may tell
-// of what was never done, so that the user hears instead that nothing was done: in their
-// language, else in English.
+// text returns the text of the answers. Text beside a call of an unknown tool may claim that it was done,
+// so the user is told, in their language or in English, that nothing was done.
 func (t *llmTurn) text(first, second checkedAnswer) string {
 	last := first
 	if len(second.calls) > 0 || second.text != "" {
@@ -205,7 +198,7 @@ func (t *llmTurn) text(first, second checkedAnswer) string {
 	return cmp.Or(second.text, first.text)
 }
 
-// add records a call as a match or as rejected, as its check came out.
+// add records a call as a match or as rejected.
 func add(r *matcher.Result, found checkedCall) {
 	switch {
 	case found.sound():
@@ -227,7 +220,7 @@ func add(r *matcher.Result, found checkedCall) {
 	}
 }
 
-// drop notes why a call of an answer came to nothing.
+// drop records in the trace why a call was dropped.
 func (t *llmTurn) drop(call checkedCall, why string) {
 	if t.trace != nil && call.number > 0 && t.trace.Calls[call.number-1].Dropped == "" {
 		t.trace.Calls[call.number-1].Dropped = why
