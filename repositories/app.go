@@ -11,7 +11,7 @@ import (
 	"earshot/repositories/secret"
 )
 
-// definition.schema.json says what the fields of the structs in this package mean.
+// definition.schema.json documents the fields of the structs in this package.
 
 // App is a tenant: it owns modules, authentication services, sources, settings and repositories.
 type App struct {
@@ -26,8 +26,7 @@ type App struct {
 	Revision string `json:"-"` // random for each write; empty for an app that is not stored
 }
 
-// Module is an OAuth2 client of the app. Calls with auth "module" carry its token; SERMAS clients sign in with
-// it.
+// Module is an OAuth2 client of the app. Calls with auth "module" carry its token; SERMAS clients sign in with it.
 type Module struct {
 	ID       string        `json:"moduleId"`
 	Secret   secret.Secret `json:"secret"`
@@ -38,7 +37,7 @@ type Module struct {
 	Hosts    []string      `json:"hosts,omitempty"`
 }
 
-// Module returns the app's module with that id, and whether there is one.
+// Module returns the app's module with an id, and whether it exists.
 func (a *App) Module(id string) (Module, bool) {
 	i := slices.IndexFunc(a.Modules, func(m Module) bool { return m.ID == id })
 	if i < 0 {
@@ -47,7 +46,7 @@ func (a *App) Module(id string) (Module, bool) {
 	return a.Modules[i], true
 }
 
-// OAuthClient returns the client id that the module's token is asked for.
+// OAuthClient returns the client id for the module's token request.
 func (m Module) OAuthClient() string {
 	if m.ClientID != "" {
 		return m.ClientID
@@ -55,14 +54,14 @@ func (m Module) OAuthClient() string {
 	return m.ID
 }
 
-// minSecret is how many characters the secret of a module must have for clients to sign in with it.
+// minSecret is the minimum length of a module's secret, in characters, for clients to sign in with it.
 const minSecret = 16
 
-// fewDifferent is how many different characters a text has that comes from a key held down.
+// fewDifferent is how many distinct characters a text from a held key has at most.
 const fewDifferent = 3
 
-// Guessable says why no client may sign in with the module's secret; empty if they may, or without a secret
-// here.
+// Guessable returns why clients may not sign in with the module's secret; empty if they may, or if the secret is
+// missing or masked.
 func (m Module) Guessable() string {
 	text := []rune(m.Secret.Reveal())
 	different := map[rune]bool{}
@@ -80,14 +79,14 @@ func (m Module) Guessable() string {
 	return ""
 }
 
-// AuthService says how ID tokens of the app's users are verified.
+// AuthService configures the verification of ID tokens of the app's users.
 type AuthService struct {
 	Name     string `json:"name"`
 	Type     string `json:"type"` // google or oidc
 	ClientID string `json:"clientId,omitempty"`
 	Issuer   string `json:"issuer,omitempty"`
 	Audience string `json:"audience,omitempty"`
-	// Agents is the origin at which agents may come with access tokens of the issuer; empty for none.
+	// Agents is the origin where agents may use access tokens of the issuer; empty for none.
 	Agents string `json:"agents,omitempty"`
 }
 
@@ -107,23 +106,23 @@ type Settings struct {
 	Webhooks         []Webhook `json:"webhooks,omitempty"`
 }
 
-// What is done with the chats of clients whose model is behind this service.
+// Modes of chats of clients whose model is behind this service.
 const (
-	ChatWatch = "watch" // they are relayed unchanged and matched as well
-	ChatAct   = "act"   // the model is offered the tools in scope, and calls them
+	ChatWatch = "watch" // chats are relayed unchanged, and matched as well
+	ChatAct   = "act"   // the model is offered the tools in scope and calls them
 )
 
-// OpenAI are an app's choices about its chats with a model behind this service.
+// OpenAI configures an app's chats with a model behind this service.
 type OpenAI struct {
 	Mode   string      `json:"mode,omitempty"` // empty is ChatWatch
 	Limits ModelLimits `json:"limits,omitzero"`
 }
 
-// ModelLimits bound what an app's clients ask of the model behind this service.
+// ModelLimits limit the requests of an app's clients to the model behind this service.
 type ModelLimits struct {
 	RequestsPerMinute Limit    `json:"requestsPerMinute,omitzero"`
 	Models            []string `json:"models,omitempty"`
-	MaxTokens         int      `json:"maxTokens,omitempty"` // 0 leaves the length of an answer to the model
+	MaxTokens         int      `json:"maxTokens,omitempty"` // 0 leaves it to the model
 }
 
 // Allows reports whether a model may be asked.
@@ -139,32 +138,32 @@ type Prompt struct {
 	Text string `json:"text,omitempty"`
 }
 
-// When the model is asked.
+// Values of LLM.When.
 const (
-	LLMAlways = "always" // for every message that is not exactly a button's
+	LLMAlways = "always" // for every message that is not exactly a button's text
 	LLMUnsure = "unsure" // if the words alone leave a doubt
 )
 
-// LLM says which model is asked, when, and how much it is shown.
+// LLM configures which model is asked, when, and how many tools it sees.
 type LLM struct {
 	Tools     string `json:"tools,omitempty"`
 	When      string `json:"when,omitempty"`      // empty is LLMAlways
 	MostTools int    `json:"mostTools,omitempty"` // 0 leaves it to the service
 }
 
-// How sure the words of a message have to be if no model decides.
+// Values of Offline.Bar: the confidence that a match needs if no model decides.
 const (
 	BarCertain = "certain" // a wrong tool is worse than none
-	BarLikely  = "likely"  // more messages fire, and more of them a tool that was not meant
+	BarLikely  = "likely"  // more messages fire, also more wrong tools
 )
 
-// Offline says how messages are matched if no model decides.
+// Offline configures the matching without a model.
 type Offline struct {
 	Bar     string `json:"bar,omitempty"`     // empty is BarCertain
 	Confirm string `json:"confirm,omitempty"` // ConfirmIrreversible or ConfirmAlways; empty is ConfirmNever
 }
 
-// Limits are the rate limits and quotas of an app. The zero value has the defaults.
+// Limits are the rate limits and quotas of an app. Zero fields have the defaults.
 type Limits struct {
 	MessagesPerMinute        Limit `json:"messagesPerMinute,omitzero"`
 	SessionMessagesPerMinute Limit `json:"sessionMessagesPerMinute,omitzero"`
@@ -181,10 +180,10 @@ type Limits struct {
 // Limit is a maximum: 0 for the default, or noLimit.
 type Limit int
 
-// noLimit is a limit that the app has taken off: null, or 0, in JSON.
+// noLimit is a limit that the app removed: null, or 0, in JSON.
 const noLimit Limit = -1
 
-// Defaults of the rates: generous for people, and small for a flood.
+// Default rates: generous for people, low for a flood.
 const (
 	defaultMessages        = 12_000
 	defaultSessionMessages = 120
@@ -192,7 +191,7 @@ const (
 	defaultSessionTriggers = 120
 	defaultSessionDrafts   = 600
 	defaultBytes           = 4_000_000
-	// sessionsInFull is how many sessions that use up their bytes an app has room for.
+	// sessionsInFull is how many sessions may use their full byte rate at once.
 	sessionsInFull = 100
 )
 
@@ -235,7 +234,7 @@ func (l Limits) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plainLimits(l))
 }
 
-// most is the number that a limit stands for; 0 for any number.
+// most returns the value of a limit; 0 for no limit.
 func (l Limits) most(limit Limit, fallback int) int {
 	switch {
 	case l.Off || limit == noLimit:
@@ -247,8 +246,8 @@ func (l Limits) most(limit Limit, fallback int) int {
 	}
 }
 
-// Rates are all limits of a minute as the scripts read them: messages of the app and of a session, triggers of
-// both, bytes of both, drafts of a session, requests to a model. 0 is no limit.
+// Rates returns all limits per minute in the order that the scripts read: messages of the app and of a session,
+// triggers of both, bytes of both, drafts of a session, requests to a model. 0 is no limit.
 func (s Settings) Rates() string {
 	l := s.Limits
 	stored := l.most(l.BytesPerMinute, defaultBytes)
@@ -263,7 +262,7 @@ var ErrFull = errors.New("there is no room")
 
 // LimitError means that a write would exceed a count that the app's settings limit.
 type LimitError struct {
-	Limit string // as settings.limits names it
+	Limit string // its name in settings.limits
 	Most  int
 	Fixed bool // no setting raises it
 }
@@ -276,7 +275,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s is limited to %d: remove what is not needed, or raise settings.limits.%[1]s of the app", e.Limit, e.Most)
 }
 
-// CheckTools checks the number of tools. A repository over a newer limit stays until the next write.
+// CheckTools checks the number of tools. A stored repository over a lowered limit stays until its next write.
 func (l Limits) CheckTools(r *Repository) error {
 	if most := l.MostTools(); most > 0 && len(r.Tools) > most {
 		return &LimitError{Limit: "toolsPerRepository", Most: most}
@@ -284,10 +283,10 @@ func (l Limits) CheckTools(r *Repository) error {
 	return nil
 }
 
-// MostTools is how many a repository may have; 0 for any number.
+// MostTools is the limit of tools in a repository; 0 for no limit.
 func (l Limits) MostTools() int { return l.most(l.ToolsPerRepository, 0) }
 
-// Repositories is how many a scope may have; 0 for any number. Only sessions are limited.
+// Repositories is the limit of repositories in a scope; 0 for no limit. Only sessions are limited.
 func (l Limits) Repositories(scope Scope) int {
 	if scope.SessionID == "" {
 		return 0

@@ -14,24 +14,24 @@ import (
 	"earshot/repositories/secret"
 )
 
-// Credential is a reference to one credential of a definition, and its stored name. That holds ids, not
-// positions, so that the order may change.
+// Credential refers to one credential of a definition. Its stored name contains ids, not positions, so that the
+// order may change.
 type Credential struct {
 	Name    string
 	pointer string
 	Get     func() secret.Secret
 	Set     func(secret.Secret)
-	// to is its destination, which may depend on the app's sources; nil for a credential that goes nowhere.
+	// to is its destination, which may depend on the app's sources; nil for a credential that is never sent.
 	to    func(app *App) destination
 	Shown bool // the value of a header that is not confidential
-	Kept  bool // no client sends it: it is kept for as long as its destination is the same
+	Kept  bool // no client sends it: it stays while its destination is unchanged
 }
 
 func fieldCredential(name, pointer string, field *secret.Secret, to func(*App) destination) Credential {
 	return Credential{Name: name, pointer: pointer, Get: func() secret.Secret { return *field }, Set: func(s secret.Secret) { *field = s }, to: to}
 }
 
-// Credentials returns all places where the app can hold a credential. Its signing secrets go nowhere.
+// Credentials returns all places where the app can hold a credential. Its signing secrets are never sent.
 func (a *App) Credentials() []Credential {
 	list := []Credential{fieldCredential("signingSecret", "/signingSecret", &a.SigningSecret, nil)}
 	for i := range a.Settings.Webhooks {
@@ -85,7 +85,8 @@ func (t *Tool) credentials(pointer string) []Credential {
 	return append(list, request.Headers.credentials(name+"/headers/", pointer+"/headers", t.destination)...)
 }
 
-// credentialsOf are those of a user and of an OAuth2 client, or nil; calls is where their calls go.
+// credentialsOf returns the credentials of a user and of an OAuth2 client, or nil; calls is the destination of
+// calls.
 func credentialsOf(basic *Basic, bearer *Bearer, name, pointer string, calls func(*App) destination) []Credential {
 	var list []Credential
 	if basic != nil {
@@ -93,7 +94,7 @@ func credentialsOf(basic *Basic, bearer *Bearer, name, pointer string, calls fun
 		list = append(list, fieldCredential(name+"basic.password", pointer+"/basic/password", &basic.Password, to))
 	}
 	if bearer != nil {
-		// They are shown to the endpoints of the token, which then goes where the calls go.
+		// The token endpoints receive them, and the token is sent to the destination of calls.
 		to := func(app *App) destination {
 			return calls(app).with(destination{
 				"tokenUrl": bearer.TokenURL, "refreshUrl": bearer.RefreshURL, "clientId": bearer.ClientID, "username": bearer.Username,
@@ -121,17 +122,17 @@ func (h Headers) credentials(name, pointer string, to func(*App) destination) []
 	return list
 }
 
-// towards is the stored form of the destination; equal destinations have equal ones.
+// towards returns the stored form of the destination; equal destinations have equal ones.
 func (c Credential) towards(app *App) string {
 	if c.to == nil {
 		return ""
 	}
-	text, _ := json.Marshal(c.to(app)) // a map of texts, which is written in the order of its keys
+	text, _ := json.Marshal(c.to(app)) // a map of texts, encoded in the order of its keys
 	return string(text)
 }
 
-// KeepMasked replaces every mask with the stored credential of the same name, and returns a fault for a mask
-// without one or with one for another destination. A new credential is bound to its destination.
+// KeepMasked replaces every mask with the stored credential of the same name. A mask without one, or with one for
+// another destination, is a fault. A new credential is bound to its destination.
 func KeepMasked(app *App, given, stored []Credential) error {
 	kept := map[string]secret.Secret{}
 	for _, c := range stored {
@@ -160,7 +161,7 @@ func KeepMasked(app *App, given, stored []Credential) error {
 	return faults.Err()
 }
 
-// CheckDestination returns an error if the tool's source has moved since its credentials were given.
+// CheckDestination returns an error if the tool's source has a new address since its credentials were given.
 func (t *Tool) CheckDestination(app *App) error {
 	for _, c := range t.credentials("") {
 		if credential := c.Get(); !c.Shown && !credential.Empty() && credential.Towards() != c.towards(app) {
@@ -171,15 +172,15 @@ func (t *Tool) CheckDestination(app *App) error {
 	return nil
 }
 
-// destination is where a credential is sent and as which user. A credential is stored with it, so that somebody
-// who changes a definition cannot redirect another's credential.
+// destination is where and as which user a credential is sent. It is stored with the credential, so that a change
+// of a definition cannot redirect another author's credential.
 type destination map[string]string
 
-// changed lists the fields in which a destination differs from the one a credential was given for.
+// changed lists the fields that differ from the destination that a credential was given for.
 func (d destination) changed(towards string) string {
 	var was destination
 	if json.Unmarshal([]byte(towards), &was) != nil {
-		return "where it goes" // it is not known for what it was given
+		return "where it goes" // its destination is unknown
 	}
 	names := slices.AppendSeq(slices.Collect(maps.Keys(was)), maps.Keys(d))
 	slices.Sort(names)
@@ -198,7 +199,7 @@ func (d destination) with(more destination) destination {
 	return next
 }
 
-// endpoint is the destination of what goes to a URL, whatever its path.
+// endpoint returns the destination of a URL, without its path.
 func endpoint(text string) destination {
 	parsed, err := url.Parse(text)
 	if err != nil {
@@ -209,7 +210,8 @@ func endpoint(text string) destination {
 	return destination{"scheme": scheme, "host": strings.ToLower(parsed.Hostname()), "port": port}
 }
 
-// destination of a source's credentials: a lower sslmode or tls would let another server take its place.
+// destination returns where a source's credentials are sent. It includes sslmode and tls, because a lower level
+// would let another server impersonate the database.
 func (s *Source) destination() destination {
 	d := destination{"type": s.Type}
 	switch s.Type {
@@ -224,7 +226,7 @@ func (s *Source) destination() destination {
 	return d.with(destination{"baseUrl": s.BaseURL})
 }
 
-// destination of the tool's calls: a URL, or the source of the app that it works on.
+// destination returns where the tool's calls go: a URL, or a source of the app.
 func (t *Tool) destination(app *App) destination {
 	if t.Source == "" {
 		return endpoint(t.URL)
@@ -233,10 +235,10 @@ func (t *Tool) destination(app *App) destination {
 	return destination{"source": t.Source, "baseUrl": source.BaseURL}
 }
 
-// Who may only write tools sends a module's token to the hosts that the module names. What somebody who may
-// change the app has written goes anywhere, as Request.anywhere says.
+// An author who may only write tools can send a module's token only to hosts that the module lists. An author who
+// may change the app can send it anywhere; Request.anywhere records that.
 
-// Reaches reports whether every tool may send the module's token to a host. A * stands for one label.
+// Reaches reports whether every tool may send the module's token to a host. A * matches one label.
 func (m Module) Reaches(host string) bool {
 	host = plainHost(host)
 	if token, err := url.Parse(m.TokenURL); err == nil && token.Host != "" && plainHost(token.Hostname()) == host {
@@ -250,7 +252,7 @@ func (m Module) Reaches(host string) bool {
 	})
 }
 
-// plainHost writes a host in the one form in which it is compared.
+// plainHost returns the canonical form of a host for comparison.
 func plainHost(host string) string {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if address, err := netip.ParseAddr(host); err == nil {
@@ -262,10 +264,10 @@ func plainHost(host string) string {
 // granted marks a request whose module may be used with any host.
 var granted = secret.New("granted")
 
-// GrantModules allows any host for the tools' modules: only for an author who may change the app.
+// GrantModules allows any host for the tools' modules. Only authors who may change the app may use it.
 func (r *Repository) GrantModules() { grantModules(r.Tools) }
 
-// GrantModules does for the tools of a patch what it does for those of a Repository.
+// GrantModules is like Repository.GrantModules, for the tools of a patch.
 func (p *Patch) GrantModules() { grantModules(p.Tools) }
 
 func grantModules(tools []Tool) {
@@ -281,8 +283,8 @@ func (r *Request) MayUse(module Module, host string) bool {
 	return !r.anywhere.Empty() || module.Reaches(host)
 }
 
-// CheckModuleHosts finds tools that would send a module's token to a host that the author may not allow.
-// Unchanged tools of a PATCH are checked when they are called.
+// CheckModuleHosts returns faults for tools that would send a module's token to a host beyond the author's
+// permission. Unchanged tools of a PATCH are checked at each call.
 func (r *Repository) CheckModuleHosts(app *App, there *Repository) error {
 	var faults fault.List
 	for i := range r.Tools {

@@ -20,7 +20,7 @@ func DecodeApp(id string, body []byte) (*App, error) {
 	}
 	d.Agree("appId", id)
 	sources, _ := d.Object()["sources"].([]any)
-	for _, member := range sources { // ports become texts: files have them as numbers
+	for _, member := range sources { // ports become texts; files have numbers
 		source, _ := member.(map[string]any)
 		if port, is := source["port"].(json.Number); is {
 			source["port"] = port.String()
@@ -36,9 +36,9 @@ func DecodeApp(id string, body []byte) (*App, error) {
 	return app, nil
 }
 
-// DecodeRepository reads the body of a repository; ids in it must agree with the path's. With an empty id the
-// body may give one, else the caller generates it. The tools of one with From are nil: they are not known yet.
-// All faults are returned at once, as a fault.List.
+// DecodeRepository reads the body of a repository; ids in it must agree with the path's. If id is empty, the body
+// may contain one, else the caller generates it. With From the tools are nil: they are unknown yet. All faults are
+// returned at once, as a fault.List.
 func DecodeRepository(scope Scope, id string, body []byte) (*Repository, error) {
 	d, err := decodeTools("Repository", scope, id, body)
 	if err != nil {
@@ -58,7 +58,7 @@ func DecodeRepository(scope Scope, id string, body []byte) (*Repository, error) 
 	return r, nil
 }
 
-// DecodePatch reads the body of a PATCH: tools to add or override, and options that replace those there.
+// DecodePatch reads the body of a PATCH: tools to add or override, and options that replace the present ones.
 func DecodePatch(scope Scope, id string, body []byte) (*Patch, error) {
 	d, err := decodeTools("Patch", scope, id, body)
 	if err != nil {
@@ -73,7 +73,7 @@ func DecodePatch(scope Scope, id string, body []byte) (*Patch, error) {
 	return p, nil
 }
 
-// decodeTools reads a body with tools and removes the times, which clients read and send back.
+// decodeTools reads a body with tools and removes the times, which clients may send back.
 func decodeTools(name string, scope Scope, id string, body []byte) (*decoding, error) {
 	d, err := decode(name, body)
 	if err != nil {
@@ -97,7 +97,7 @@ func decodeTools(name string, scope Scope, id string, body []byte) (*decoding, e
 	return d, nil
 }
 
-// from checks and leaves out the tools of a source, which a client may send back as it read them.
+// from checks a repository with a source and removes its tools, which a client may send back.
 func (d *decoding) from() {
 	source, _ := d.Object()["from"].(string)
 	tools, given := d.Object()["tools"].([]any)
@@ -122,13 +122,13 @@ type AppPatch struct {
 	patch any
 }
 
-// DecodeAppPatch reads the body of a patch, whose parts follow the rules of DecodeApp, as a fault.List says.
+// DecodeAppPatch reads the body of a patch, whose parts follow the rules of DecodeApp. The error is a fault.List.
 func DecodeAppPatch(id string, body []byte) (*AppPatch, error) {
 	_, wrong := DecodeApp(id, body)
 	patch, err := exactjson.Decode(body)
 	var faults fault.List
 	if err == nil && errors.As(wrong, &faults) {
-		// Null takes a field away, whatever the field is to hold, but only one that exists.
+		// Null is valid for any field, but only for one that exists.
 		wrong = slices.DeleteFunc(faults, func(one fault.Fault) bool {
 			return removes(patch, one.Pointer) && !strings.HasPrefix(one.Detail, "unknown field")
 		}).Err()
@@ -139,7 +139,7 @@ func DecodeAppPatch(id string, body []byte) (*AppPatch, error) {
 	return &AppPatch{id, patch}, err
 }
 
-// removes reports whether a patch takes away the field in a place.
+// removes reports whether a patch removes the field at a pointer.
 func removes(patch any, pointer string) bool {
 	for name := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		object, _ := patch.(map[string]any)
@@ -152,8 +152,8 @@ func removes(patch any, pointer string) bool {
 	return patch == nil
 }
 
-// Next returns the app as the patch makes it. Credentials that it does not name are secret.Masked. What does
-// not go together is a fault.List.
+// Next returns the patched app. Credentials that the patch omits are secret.Masked. Contradictions are returned as
+// a fault.List.
 func (p *AppPatch) Next(there *App) (*App, error) {
 	text, err := exactjson.Encode(there)
 	if err != nil {

@@ -41,7 +41,7 @@ func (d *decoding) app(app *App) {
 	for i, source := range app.Sources {
 		at := fault.Point("sources", i)
 		d.unique(seen, source.Name, i, at+"/name", "%q is the name of source %d as well")
-		if slices.Contains(sourceTypes, source.Type) { // else nobody knows what it needs
+		if slices.Contains(sourceTypes, source.Type) { // else its required fields are unknown
 			d.source(source, at)
 		}
 		if source.Auth == nil || source.Auth.ModuleID == "" {
@@ -113,7 +113,7 @@ func (d *decoding) source(s Source, at string) {
 		d.headers(s.Headers, at+"/headers")
 		parsed, err := url.Parse(s.BaseURL)
 		if err != nil {
-			return // a fault of its format
+			return // reported by its format
 		}
 		if parsed.RawQuery != "" || parsed.ForceQuery || parsed.Fragment != "" { // resolving a path would lose it
 			d.Add(at+"/baseUrl", "holds a query or a fragment; what every request asks for stands in queryParams")

@@ -65,7 +65,7 @@ func (d *decoding) parameters(t *Tool, at string) {
 		}
 		unknown[name] = true
 		if d.Full() {
-			d.Skip(1) // a hint for each would cost the square of their number
+			d.Skip(1) // a hint for each would cost quadratic time
 			continue
 		}
 		hint := fault.DidYouMean(strings.TrimPrefix(name, ":"), known).String()
@@ -74,7 +74,7 @@ func (d *decoding) parameters(t *Tool, at string) {
 		}
 		d.Another(at, "%s names no parameter of the tool%s", fault.Clip(name), hint)
 	}
-	for _, found := range bracedIn(pathAndQuery(t.URL)) { // nothing fills these in
+	for _, found := range bracedIn(pathAndQuery(t.URL)) { // braces are never filled
 		switch {
 		case !slices.Contains(known, found.name):
 		case d.Full():
@@ -91,7 +91,7 @@ func (d *decoding) parameters(t *Tool, at string) {
 
 const asItIs = "; write %%7B and %%7D for braces that are meant as they are"
 
-// marks reports the marks of examples that have no value, after the faults of the parameters.
+// marks reports marks without a value in examples, after the faults of the parameters.
 func (d *decoding) marks(t *Tool, at string) {
 	if t.params == nil {
 		return
@@ -160,7 +160,7 @@ var toolFields = []typedField[*Tool]{
 func (d *decoding) typed(t *Tool, at string) {
 	t.Method = strings.ToUpper(t.Method)
 	if d.Faulty(at + "/type") {
-		return // nobody knows what it needs
+		return // its required fields are unknown
 	}
 	for _, field := range toolFields {
 		there, its := field.given(t), slices.Contains(field.of, t.Type)
@@ -192,7 +192,7 @@ func (d *decoding) typed(t *Tool, at string) {
 	}
 }
 
-// insteadOf says what a type of tools has in place of a field.
+// insteadOf names what tools of a type have in place of a field.
 func insteadOf(field, toolType string) string {
 	switch {
 	case field == "url":
@@ -210,7 +210,7 @@ func insteadOf(field, toolType string) string {
 	}
 }
 
-// limitedRequest checks the request of a tool with a source: how long, how often, and an http tool's auth.
+// limitedRequest checks the request of a tool with a source: timeouts, idempotence, and an http tool's auth.
 func (d *decoding) limitedRequest(t *Tool, at string) {
 	r := t.Request
 	if r == nil {
@@ -241,7 +241,7 @@ func (d *decoding) limitedRequest(t *Tool, at string) {
 	}
 }
 
-// statement checks the names that are pasted into a statement. Without template parameters braces are text.
+// statement checks the names pasted into a statement. Without template parameters, braces are plain text.
 func (d *decoding) statement(t *Tool, at string) {
 	if strings.ContainsRune(t.Statement, 0) {
 		d.Add(at, "has a zero byte, at which a database stops reading")
@@ -294,7 +294,7 @@ func (d *decoding) httpParameters(t *Tool, at string) {
 // identifier is a name that a template reads after a point.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// path checks the template of a path, and finds parameters in single braces, which stay as they are.
+// path checks the template of a path, and finds names in single braces, which are never filled.
 func (d *decoding) path(t *Tool, at string) {
 	if t.Path == "" || d.Faulty(at) {
 		return
@@ -352,7 +352,7 @@ func (d *decoding) requestBody(t *Tool, at string) {
 	}
 }
 
-// pasted finds names that a template asks for and its list does not have.
+// pasted reports names that a template uses and its parameters lack.
 func (d *decoding) pasted(asked, known []string, field, at string) {
 	for _, name := range asked {
 		if !slices.Contains(known, name) {
@@ -361,7 +361,7 @@ func (d *decoding) pasted(asked, known []string, field, at string) {
 	}
 }
 
-// Limits of settling, of remembering equal values, and of waiting for an answer.
+// Limits of durations of tools: settle, dedupe and answer.
 const (
 	maxSettle = 60 * time.Second
 	maxDedupe = 168 * time.Hour
@@ -383,7 +383,7 @@ func (d *decoding) held(t *Tool, at string) {
 	t.Dedupe.Within = t.Dedupe.Within.inMilliseconds()
 	t.Dedupe.Scope = cmp.Or(t.Dedupe.Scope, DedupeSession)
 	if t.params == nil {
-		return // its parameters are at fault
+		return // its parameters are faulty
 	}
 	known := t.params.Names()
 	for i, name := range t.Dedupe.By {
@@ -397,13 +397,13 @@ func (d *decoding) held(t *Tool, at string) {
 	}
 }
 
-// inMilliseconds rounds up to the unit of the ledger: a shorter time would be none.
+// inMilliseconds rounds up to the ledger's unit, so that no positive duration becomes 0.
 func (d Duration) inMilliseconds() Duration {
 	const most = Duration(time.Millisecond - 1)
 	return (d + most) / Duration(time.Millisecond) * Duration(time.Millisecond)
 }
 
-// answered refuses the fields of a call beside an answer, but the time that a message waits.
+// answered refuses the fields of a call in a tool with an answer, except the time that a message waits.
 func (d *decoding) answered(t *Tool, at string) {
 	r := t.Request
 	if r == nil {
@@ -435,7 +435,7 @@ func (d *decoding) answered(t *Tool, at string) {
 	}
 }
 
-// request checks and completes how a call is made. Without auth the credentials decide.
+// request checks and completes a call's configuration. Without auth, the credentials decide.
 func (d *decoding) request(r *Request, at string) {
 	r.Method = strings.ToUpper(r.Method)
 	d.headers(r.Headers, at+"/headers")

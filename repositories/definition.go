@@ -1,15 +1,13 @@
-// Package repositories defines what clients register before any message is matched: apps
-// with their modules, sources and settings, and repositories of tools. A body has at most 1
-// MiB; up to 100 of its faults are listed.
+// Package repositories defines what clients register before any message is matched: apps with their modules,
+// sources and settings, and repositories of tools. A body has at most 1 MiB; up to 100 of its faults are listed.
 //
-// A definition is validated in two steps. Decode (DecodeApp, DecodeRepository) reads a
-// body, untrusted, and names every fault in it at once. Check compares a repository with
-// its app: the modules, sources and authentication services that it names must exist there.
-// Package store keeps both in Redis.
+// A definition is validated in two steps. Decode (DecodeApp, DecodeRepository) reads an untrusted body and names
+// all its faults at once. Check compares a repository with its app, which must have the modules, sources and
+// authentication services that the repository names. Package store keeps both in Redis.
 //
-// Below it are packages that know nothing of definitions: fault and secret, exactjson,
-// schema and bodies (what is wrong with a body), parameters and template (the values of a
-// tool). Above it are store and files, which reads definitions from a folder.
+// Packages below it do not know definitions: fault and secret, exactjson, schema and bodies (the faults of a body),
+// parameters and template (the values of a tool). Above it are store, and files, which reads definitions from a
+// folder.
 package repositories
 
 import (
@@ -29,8 +27,8 @@ import (
 //go:embed definition.schema.json
 var definitionSchema []byte
 
-// DefinitionSchema returns the JSON Schema (draft 2020-12) of all that can be registered: App, Repository,
-// Patch, Tool and their parts. Go checks what it cannot express, such as that a module exists.
+// DefinitionSchema returns the JSON Schema (draft 2020-12) of all definitions: App, Repository, Patch, Tool and
+// their parts. Go checks the remaining rules, such as that a module exists.
 func DefinitionSchema() json.RawMessage { return slices.Clone(definitionSchema) }
 
 var loadDefinitions = sync.OnceValue(func() *bodies.Definitions {
@@ -64,7 +62,7 @@ type decoding struct {
 	patterns parameters.Budget // of all tools of the body together
 }
 
-// decode reads a body that is to be the named definition. It returns nil if the body is no JSON.
+// decode reads a body of a named definition. It returns nil if the body is not JSON.
 func decode(name string, body []byte) (*decoding, error) {
 	given := &functions{moved: bodies.Moved{}}
 	read, err := loadDefinitions().ReadMoved(name, body, given.move)
@@ -77,11 +75,11 @@ func decode(name string, body []byte) (*decoding, error) {
 	return &decoding{Body: read}, nil
 }
 
-// typedField is a field that not every type of a tool, or of a source, has.
+// typedField is a field that only some types of a tool or a source have.
 type typedField[T any] struct {
 	name   string
-	of     []string // the types that have it
-	needed []string // the types that cannot be without it
+	of     []string // types that have it
+	needed []string // types that require it
 	given  func(T) bool
 }
 
@@ -100,7 +98,7 @@ func (d *decoding) unique(seen map[string]int, name string, i int, pointer, form
 	}
 }
 
-// bearer checks that the grant has what it needs (RFC 6749, sections 4.3 and 4.4).
+// bearer checks that the grant has its required fields (RFC 6749, sections 4.3 and 4.4).
 func (d *decoding) bearer(b *Bearer, at string) {
 	if b.ClientType == "" {
 		b.ClientType = GrantClientCredentials
@@ -117,7 +115,7 @@ func (d *decoding) bearer(b *Bearer, at string) {
 	d.needs(!b.ClientSecret.Empty(), at+"/clientSecret", "client_credentials")
 }
 
-// headers checks the names; those that differ only in case are the same header.
+// headers checks the names of headers, which ignore case.
 func (d *decoding) headers(headers Headers, at string) {
 	seen := map[string]string{}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {

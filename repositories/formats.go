@@ -20,7 +20,7 @@ import (
 	"earshot/repositories/secret"
 )
 
-// formats are rules of single texts, which the definition schema calls "earshot-" and the name here.
+// formats are rules of single texts. The definition schema prefixes their names with "earshot-".
 var formats = map[string]func(string) error{
 	"id":             func(text string) error { return CheckID("the id", text) },
 	"tool-name":      CheckToolName,
@@ -58,7 +58,7 @@ var formats = map[string]func(string) error{
 	"time-zone": locale.CheckZone,
 }
 
-// MaxID is how long an id may be, in characters.
+// MaxID is the maximum length of an id, in characters.
 const MaxID = 128
 
 var (
@@ -69,8 +69,8 @@ var (
 // IsID reports whether a text is an id.
 func IsID(text string) bool { return idPattern.MatchString(text) }
 
-// CheckID returns an error that names field if id is no id of an app, a session, a repository, a module or a
-// trigger: it is a part of NATS subjects and Redis keys.
+// CheckID returns an error that names field if id is not an id of an app, a session, a repository, a module or a
+// trigger. Ids are parts of NATS subjects and Redis keys.
 func CheckID(field, id string) error {
 	if IsID(id) {
 		return nil
@@ -78,10 +78,11 @@ func CheckID(field, id string) error {
 	return fmt.Errorf("%s %q is not an id: 1 to 128 of A-Z a-z 0-9 _ -, the first a letter or digit", field, fault.Clip(id))
 }
 
-// maxUser is how long the name of a user may be, in characters.
+// maxUser is the maximum length of a user's name, in characters.
 const maxUser = 128
 
-// CheckUser returns an error that names field if user is no name of a user: it stands in paths and in Redis keys.
+// CheckUser returns an error that names field if user is not a user's name. Names are parts of paths and Redis
+// keys.
 func CheckUser(field, user string) error {
 	foreign := strings.ContainsFunc(user, func(r rune) bool { return !unicode.IsPrint(r) })
 	if user == "" || foreign || !utf8.ValidString(user) || utf8.RuneCountInString(user) > maxUser || strings.TrimSpace(user) != user || user == "." || user == ".." {
@@ -105,7 +106,7 @@ func checkSecret(text string) error {
 	return nil
 }
 
-// CheckToolType returns an error that lists the types of tools if a type is none.
+// CheckToolType returns an error that lists the types of tools if text is not one of them.
 func CheckToolType(text string) error {
 	if slices.Contains(toolTypes, text) {
 		return nil
@@ -114,8 +115,7 @@ func CheckToolType(text string) error {
 		fault.Clip(text), fault.OneOf(toolTypes), hintOfType(text, toolTypes))
 }
 
-// checkSigningSecret refuses what verifiers of Standard Webhooks cannot read: base64, after whsec_ or without
-// it.
+// checkSigningSecret requires a secret for verifiers of Standard Webhooks: base64, optionally after whsec_.
 func checkSigningSecret(text string) error {
 	if text == secret.Masked {
 		return nil
@@ -134,7 +134,7 @@ func checkSigningSecret(text string) error {
 	return nil
 }
 
-// eventTypes are the first two words of the subjects of events, but for those of emitters.
+// eventTypes are the first two tokens of the subjects of events, except those of emitters.
 var eventTypes = []string{
 	"tool.trigger", "tool.result", "tool.rejected", "tool.notmatching", "tool.confirm", "tool.cancelled", "tool.duplicate", "tool.changed", "tool.webhook",
 	"chat.message", "chat.failed",
@@ -191,7 +191,7 @@ func checkHeaderValue(text string) error {
 
 var methods = []string{"GET", "POST", "PUT", "PATCH", "DELETE"}
 
-// elsewhereTypes begin the types of Toolbox's that are not supported here, none of them a misspelt one of ours.
+// elsewhereTypes begin the unsupported types of Toolbox. None is a misspelling of a supported one.
 var elsewhereTypes = []string{
 	"alloydb", "bigquery", "bigtable", "cassandra", "clickhouse", "cloud-", "cockroachdb", "conversational-", "couchbase", "dataform", "dataplex", "dataproc", "dgraph",
 	"elasticsearch", "firebird", "firestore", "gemini", "looker", "mariadb", "mindsdb", "mongodb", "mssql", "neo4j", "oceanbase", "oracle", "redis", "scylladb", "serverless-",
@@ -206,7 +206,7 @@ func hintOfType(text string, known []string) fault.Meant {
 	return hint
 }
 
-// CheckSourceType returns an error that says what to write in place of an unsupported type.
+// CheckSourceType returns an error with an alternative if a type is unsupported.
 func CheckSourceType(text string) error {
 	if slices.Contains(sourceTypes, text) {
 		return nil
@@ -217,7 +217,7 @@ func CheckSourceType(text string) error {
 	return fault.New("", "%q is not a supported type of source: %s%s", fault.Clip(text), fault.OneOf(sourceTypes), hintOfType(text, sourceTypes))
 }
 
-// hostPattern is a host name (RFC 1123); a list of hosts and the path of a socket are none.
+// hostPattern matches a host name (RFC 1123), but no list of hosts and no path of a socket.
 var hostPattern = regexp.MustCompile(`^[A-Za-z0-9_]([A-Za-z0-9_.-]{0,252})$`)
 
 func checkDatabase(text string) error {
@@ -230,10 +230,10 @@ func checkDatabase(text string) error {
 	return nil
 }
 
-// toolPattern is a pattern of names as MCP has them (revision 2026-07-28), and older servers.
+// toolPattern matches a pattern of MCP tool names (revision 2026-07-28), also those of older servers.
 var toolPattern = regexp.MustCompile(`^[A-Za-z0-9_.:/*?-]{1,128}$`)
 
-// unless refuses texts that are not as they should be; the format takes the text.
+// unless returns a check that refuses texts for which is returns false. The format takes the text.
 func unless(is func(text string) bool, format string) func(string) error {
 	return func(text string) error {
 		if is(text) {
@@ -248,7 +248,7 @@ func isAddress(text string) bool {
 	return err == nil
 }
 
-// durations are the formats of durations, which are more than 0.
+// durations are the formats of positive durations.
 var durations = map[string]struct {
 	most    time.Duration
 	example string
@@ -283,5 +283,5 @@ func checkRefresh(text string) error {
 	return nil
 }
 
-// zeroParts makes 24h of 24h0m0s.
+// zeroParts shortens 24h0m0s to 24h.
 var zeroParts = strings.NewReplacer("m0s", "m", "h0m0s", "h")

@@ -15,13 +15,13 @@ import (
 
 const functionType = "function"
 
-// besideFunction are the fields that people write into a function, where they mean the tool.
+// besideFunction are the fields of a tool that authors put into its function by mistake.
 var besideFunction = []string{"url", "request", "emitter", "examples", "returnDirect", "skipResponse", "schema", "type", "answer", "confirm", "settle"}
 
-// schemaFields have a JSON Schema in place of parameters: those of MCP, Anthropic, and of SERMAS if an object.
+// schemaFields hold a JSON Schema in place of parameters: for MCP, Anthropic, and SERMAS if it is an object.
 var schemaFields = []string{"inputSchema", "input_schema", "schema"}
 
-// functions brings tools of other forms to ours: the JSON Schema in parameters, the URL beside the request.
+// functions converts tools of other forms: a JSON Schema moves to parameters, the URL to the tool.
 type functions struct {
 	moved  bodies.Moved
 	faults fault.List
@@ -52,7 +52,7 @@ func (f *functions) tool(tool map[string]any, at string) {
 	}
 	leaveStrict(tool)
 
-	// The words of a JSON Schema in another case would mean nothing, and the tool would have no parameters.
+	// JSON Schema ignores keywords in another case, so the tool would have no parameters.
 	schema, _ := tool["parameters"].(map[string]any)
 	for _, word := range []string{"Type", "Properties", "Required"} {
 		if _, given := schema[word]; given {
@@ -60,7 +60,7 @@ func (f *functions) tool(tool map[string]any, at string) {
 		}
 	}
 
-	// SERMAS writes every field that it knows, also of credentials that are not given.
+	// SERMAS writes all known fields, also of absent credentials.
 	request, _ := tool["request"].(map[string]any)
 	for _, way := range []string{"basic", "bearer"} {
 		credentials, is := request[way].(map[string]any)
@@ -98,14 +98,14 @@ func (f *functions) function(tool, function map[string]any, at string) {
 	}
 }
 
-// leaveStrict takes away strict: here every value is checked. Only true and false are no fault.
+// leaveStrict removes a boolean strict, because every value is checked here.
 func leaveStrict(of map[string]any) {
 	if _, is := of["strict"].(bool); is || of["strict"] == nil {
 		delete(of, "strict")
 	}
 }
 
-// take moves a field to where it belongs, unless something else is there already.
+// take moves a field to its place, unless the place is taken.
 func (f *functions) take(tool map[string]any, field string, from map[string]any, given, at, within string) {
 	value := from[given]
 	delete(from, given)
@@ -128,11 +128,11 @@ func (f *functions) take(tool map[string]any, field string, from map[string]any,
 	}
 }
 
-// restore puts the parameters back into their given order, which tells a model something.
+// restore puts the parameters back into their given order, which informs models.
 func (t *Tool) restore(given map[string]json.RawMessage) {
 	if t.Parameters != nil {
 		var function struct{ Parameters json.RawMessage }
-		_ = json.Unmarshal(given[functionType], &function) // what is no object was a fault
+		_ = json.Unmarshal(given[functionType], &function) // a non-object was a fault
 		for _, schema := range [][]byte{function.Parameters, given["inputSchema"], given["input_schema"], given["schema"]} {
 			if !parameters.Present(given["parameters"]) && bytes.HasPrefix(schema, []byte("{")) {
 				given["parameters"] = schema

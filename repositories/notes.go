@@ -13,13 +13,13 @@ import (
 	"earshot/repositories/template"
 )
 
-// Bounds of notes: tools of SameNames, modules of an app, repositories beside the first.
+// Limits of notes: tools of SameNames, modules of an app, further repositories with the name.
 const (
 	maxNotes  = 20
 	maxOthers = 3
 )
 
-// Notes says of an app that was just decoded what its author may not expect, each with its place.
+// Notes returns surprises in a decoded app for its author, each with its place.
 func (a *App) Notes() fault.List {
 	var notes fault.List
 	for i, module := range a.Modules {
@@ -30,7 +30,7 @@ func (a *App) Notes() fault.List {
 	return notes
 }
 
-// NotesInWords are the Notes.
+// NotesInWords returns the Notes as sentences.
 func (a *App) NotesInWords() []string {
 	var words []string
 	for _, module := range a.Modules {
@@ -41,7 +41,7 @@ func (a *App) NotesInWords() []string {
 	return clipped(words, maxNotes, "and the secrets of %d modules more")
 }
 
-// Notes says of decoded tools what their author may not expect, each with its place.
+// Notes returns surprises in decoded tools for their author, each with its place.
 func (r *Repository) Notes() fault.List {
 	var notes fault.List
 	for i := range r.Tools {
@@ -71,18 +71,18 @@ func (r *Repository) Notes() fault.List {
 			}
 		}
 
-		// What looks like a parameter in an address and is none may be meant.
+		// A pseudo-parameter in an address may be intended as a parameter.
 		field, texts, as := "url", []string{pathAndQuery(tool.URL)}, ":name"
 		if tool.Type == ToolHTTP {
 			path, err := template.Parse(tool.Path, template.PathEscape, template.QueryEscape)
 			if err != nil {
-				continue // a fault, which is reported where the path is checked
+				continue // a fault, reported by the check of the path
 			}
 			field, texts, as = "path", path.Literals(), "{{.name}}"
 		}
 		names := tool.Params().Names()
 		for _, one := range bracedIn(texts...) {
-			if !slices.Contains(names, one.name) { // else it is a fault today, in a tool of an earlier version
+			if !slices.Contains(names, one.name) { // else a fault, possible in a tool from an earlier version
 				notes.Add(at+fault.Point(field), "has %s, which is no parameter of the tool and is sent as it stands; a parameter is written %s%s", fault.Clip(one.text), as, fault.DidYouMean(one.name, names))
 			}
 		}
@@ -90,8 +90,8 @@ func (r *Repository) Notes() fault.List {
 	return notes
 }
 
-// withoutProperties returns the first field of a JSON Schema that says nothing of the tool's values and looks as if it was
-// meant as the name of one; "" if there is none.
+// withoutProperties returns the first unknown keyword of a JSON Schema without properties, which may be meant as a
+// value's name; "" if there is none.
 func (t *Tool) withoutProperties() string {
 	var given map[string]any
 	if json.Unmarshal(t.Parameters, &given) != nil || len(t.Params().Names()) > 0 {
@@ -105,7 +105,7 @@ func (t *Tool) withoutProperties() string {
 	return ""
 }
 
-// schemaWords are the keywords of JSON Schema that stand on a schema of no properties.
+// schemaWords are the keywords of JSON Schema for a schema without properties.
 var schemaWords = []string{
 	"type", "properties", "additionalProperties", "patternProperties", "propertyNames", "required", "title", "description", "default", "examples",
 	"minProperties", "maxProperties", "allOf", "anyOf", "oneOf", "not", "definitions", "strict",
@@ -128,12 +128,12 @@ func (p *openParameter) open() bool {
 	}
 }
 
-// NotesInWords are the Notes, each with the name of its tool.
+// NotesInWords returns the Notes as sentences with the names of the tools.
 func (r *Repository) NotesInWords() []string {
 	return r.InWords(r.Notes())
 }
 
-// InWords are notes on the tools of the repository, each with the name of its tool.
+// InWords returns notes on tools of the repository as sentences with the tools' names.
 func (r *Repository) InWords(notes fault.List) []string {
 	var words []string
 	listed, more := notes.Listed()
@@ -148,7 +148,7 @@ func (r *Repository) InWords(notes fault.List) []string {
 	return words
 }
 
-// SameNames says which tools of an app's or a session's repositories share a name, and which holds: of one
+// SameNames tells which tools share a name among repositories of an app or a session, and which one is used: of one
 // repository, or of all if none is named. Templates hide nothing.
 func SameNames(list []*Repository, repositoryID string) []string {
 	byName := map[string][]*Repository{}

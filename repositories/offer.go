@@ -15,7 +15,7 @@ import (
 	"earshot/repositories/plaintext"
 )
 
-// OfferedTool is a tool as an MCP server lists it. Nothing of it is taken on trust.
+// OfferedTool is an MCP server's listed tool, which is untrusted.
 type OfferedTool struct {
 	Name        string          `json:"name"`
 	Title       string          `json:"title"`
@@ -29,21 +29,21 @@ type OfferedTool struct {
 	Execution struct {
 		TaskSupport string `json:"taskSupport"`
 	} `json:"execution"`
-	Refused string `json:"-"` // why the tool cannot be used at all; empty if it can
+	Refused string `json:"-"` // why the tool cannot be used; empty if it can
 }
 
 const (
-	// maxOffered is how many bytes of a server's tools are kept: as many as a repository's body may have.
+	// maxOffered bounds the stored tools of a server, in bytes, like the body of a repository.
 	maxOffered = 1 << 20
-	// maxOfferNotes is how many tools notes name that are left out.
+	// maxOfferNotes bounds the omitted tools that notes name.
 	maxOfferNotes = 20
 )
 
-// Offered returns the tools that a repository From the source has of the server's, and notes what was left out.
-// At most so many are taken; 0 is any number.
+// Offered converts a server's tools for a repository From the source, and notes the omitted ones. At most most are
+// taken; 0 is any number.
 func (s *Source) Offered(list []OfferedTool, most int) (tools []Tool, notes []string) {
 	tools = []Tool{}
-	size, budget, taken := 0, &parameters.Budget{}, map[string]string{} // name here to name there
+	size, budget, taken := 0, &parameters.Budget{}, map[string]string{} // local name to server's name
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b OfferedTool) int { return cmp.Compare(a.Name, b.Name) })
 	for _, one := range list {
@@ -77,10 +77,10 @@ func (s *Source) Offered(list []OfferedTool, most int) (tools []Tool, notes []st
 	return tools, clipped(notes, maxOfferNotes, fmt.Sprintf("and %%d more tools of source %q are left out", s.Name))
 }
 
-// unfit are the letters of names on other servers that names have none of here.
+// unfit matches characters of MCP names that tool names cannot have.
 var unfit = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 
-// tool is the tool as it is kept, before its parameters are compiled.
+// tool returns the converted tool before its parameters are compiled.
 func (t OfferedTool) tool(source string) (Tool, error) {
 	tool := Tool{Name: unfit.ReplaceAllString(t.Name, "_"), Type: ToolMCP, Source: source}
 	tool.Description = plaintext.Text(cmp.Or(t.Description, t.Title, t.Annotations.Title))
@@ -105,8 +105,8 @@ func (t OfferedTool) tool(source string) (Tool, error) {
 	}
 	tool.Parameters = compact.Bytes()
 
-	// A call of unknown outcome is made again under the same key, unless the server says that a repeat does
-	// more. Most servers say nothing.
+	// A call of unknown outcome is repeated with the same key, unless the server declares the tool not idempotent.
+	// Most servers declare nothing.
 	if t.Annotations.ReadOnly != nil && *t.Annotations.ReadOnly {
 		tool.ReadOnly = new(true)
 	} else if t.Annotations.Idempotent != nil && !*t.Annotations.Idempotent {

@@ -9,8 +9,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Check returns a fault.List of the modules, sources and authentication services that tools name and the app
-// lacks.
+// Check returns a fault.List of the modules, sources and authentication services that tools name and the app lacks.
 func (r *Repository) Check(app *App) error {
 	var faults fault.List
 	if r.SessionID != "" && r.Options.Template {
@@ -54,7 +53,7 @@ func (r *Repository) Check(app *App) error {
 	return faults.Err()
 }
 
-// checkSourceType checks that a source exists and has a type. Reason says who wants the type.
+// checkSourceType checks that a source exists and has a type. reason tells what requires the type.
 func checkSourceType(faults *fault.List, at, name string, app *App, want, reason string) bool {
 	source, known := app.Source(name)
 	switch {
@@ -70,7 +69,7 @@ func checkSourceType(faults *fault.List, at, name string, app *App, want, reason
 	return known && source.Type == want
 }
 
-// lacksModule says why no call can be made with a module.
+// lacksModule returns why a module cannot be used for calls; empty if it can.
 func (a *App) lacksModule(id string) string {
 	module, ok := a.Module(id)
 	switch {
@@ -86,10 +85,10 @@ func (a *App) lacksModule(id string) string {
 	return ""
 }
 
-// listsOfApp are the fields of an app that have the things which tools name.
+// listsOfApp maps kinds that tools name to the app's fields that list them.
 var listsOfApp = map[string]string{"module": "modules", "source": "sources", "authentication service": "authServices"}
 
-// unknownName describes a name that the app does not have, and lists those that it has.
+// unknownName describes a name that the app lacks, and lists its present ones.
 func unknownName(what, name string, known []string) string {
 	text := fmt.Sprintf("the app has no %s %s", what, fault.Show(name))
 	switch hint := fault.DidYouMean(name, known).String(); {
@@ -113,7 +112,7 @@ type droppedPart struct {
 	by               []string // the tools and repositories that name it
 }
 
-// Bounds of what is reported of those that name a dropped part.
+// Limits of the reported tools that name a dropped part.
 const (
 	maxNamers = 3
 	maxFound  = 1000
@@ -138,12 +137,12 @@ func (a *App) Drops(next *App) *Dropped {
 	return dropped
 }
 
-// MayBeIn reports whether the stored form of a repository has one of the names at all.
+// MayBeIn reports whether the stored form of a repository contains a dropped name.
 func (d *Dropped) MayBeIn(stored string) bool {
 	return slices.ContainsFunc(d.parts, func(part *droppedPart) bool { return strings.Contains(stored, strconv.Quote(part.name)) })
 }
 
-// Look notes which of the dropped parts the repository names.
+// Look records which of the dropped parts the repository names.
 func (d *Dropped) Look(r *Repository) {
 	where := "repository " + fault.Show(r.ID)
 	if r.SessionID != "" {
@@ -167,10 +166,10 @@ func (d *Dropped) Look(r *Repository) {
 	}
 }
 
-// Enough reports whether enough was found to stop looking.
+// Enough reports whether the search can stop.
 func (d *Dropped) Enough() bool { return d.found >= maxFound }
 
-// Err returns an *InUseError if anything was found.
+// Err returns an *InUseError if any tool names a dropped part.
 func (d *Dropped) Err() error {
 	var faults fault.List
 	for _, part := range d.parts {
@@ -185,7 +184,7 @@ func (d *Dropped) Err() error {
 	return &InUseError{Faults: faults}
 }
 
-// clipped returns the first of a list, and how many more there are in a line with that format.
+// clipped returns the first most of a list, and a line with the number of the others.
 func clipped(list []string, most int, more string) []string {
 	if len(list) <= most {
 		return list
@@ -193,12 +192,12 @@ func clipped(list []string, most int, more string) []string {
 	return append(list[:most:most], fmt.Sprintf(more, len(list)-most))
 }
 
-// InUseError means that an app was to lose modules or sources that tools name.
+// InUseError means that an app would lose modules or sources that tools name.
 type InUseError struct {
-	Faults fault.List // one for each of them, with those that name it
+	Faults fault.List // one for each, with the tools that name it
 }
 
-// Error says what would break, and how to do it all the same.
+// Error explains the consequence and how to force the change.
 func (e *InUseError) Error() string {
 	return "tools name what the app would lose, and their calls would fail: change or remove them first, or send it with ?force=true"
 }

@@ -12,16 +12,16 @@ import (
 	"earshot/repositories/fault"
 )
 
-// ErrNotFound means that there is no such app or repository.
+// ErrNotFound means that an app, a repository or another named thing does not exist.
 var ErrNotFound = errors.New("not found")
 
-// NotFoundError names what is not there. It is ErrNotFound.
+// NotFoundError names a missing thing. It is ErrNotFound.
 type NotFoundError struct {
 	Kind, ID string
-	Known    []string // ids of the kind that are there, of which the nearest is proposed
+	Known    []string // existing ids of the kind, to propose the nearest
 }
 
-// Error names it, and the way on.
+// Error names the missing thing, and how to create an app.
 func (e *NotFoundError) Error() string {
 	text := fmt.Sprintf("%s %q: not found%s", e.Kind, e.ID, fault.DidYouMean(e.ID, e.Known))
 	if e.Kind == "app" {
@@ -30,10 +30,9 @@ func (e *NotFoundError) Error() string {
 	return text
 }
 
-// Is makes it ErrNotFound.
 func (e *NotFoundError) Is(target error) bool { return target == ErrNotFound }
 
-// ErrErasing means that the session is being removed: what is sent again in a moment begins it anew.
+// ErrErasing means that the session is being erased. A request repeated later begins it anew.
 var ErrErasing = errors.New("the session is being erased")
 
 // Scope is the owner of a repository: an app, or one of its sessions.
@@ -48,13 +47,13 @@ type Repository struct {
 	SessionID string  `json:"sessionId,omitempty"`
 	ID        string  `json:"repositoryId"`
 	Options   Options `json:"options"`
-	From      string  `json:"from,omitempty"` // an mcp source of the app, whose server has the tools
+	From      string  `json:"from,omitempty"` // an mcp source of the app, whose server provides the tools
 	Tools     []Tool  `json:"tools"`
 
 	Created time.Time `json:"created,omitzero"`
 	Updated time.Time `json:"updated,omitzero"`
 
-	// Generation is random for each registration: a match of one generation does not fire in another, and
+	// Generation is random for each registration. A match of one generation does not fire in another, and
 	// triggerOnce fires once in each. A PATCH keeps it.
 	Generation string `json:"-"`
 	Revision   string `json:"-"` // random for each write, also for a PATCH
@@ -70,8 +69,8 @@ type Options struct {
 // Scope returns the owner of the repository.
 func (r *Repository) Scope() Scope { return Scope{AppID: r.AppID, SessionID: r.SessionID} }
 
-// Rank orders repositories for slices.SortFunc: of several tools of one name, the first holds. Exclusive ones
-// come first, then the oldest, so that nothing that is added takes a name away.
+// Rank orders repositories for slices.SortFunc: among tools with one name, the first is used. Exclusive
+// repositories are first, then the oldest, so that an added tool never takes a name over.
 func Rank(a, b *Repository) int {
 	if a.Options.Exclusive != b.Options.Exclusive {
 		if a.Options.Exclusive {
@@ -82,7 +81,7 @@ func Rank(a, b *Repository) int {
 	return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
 }
 
-// Tool returns the repository's tool of that name, or nil.
+// Tool returns the repository's tool with a name, or nil.
 func (r *Repository) Tool(name string) *Tool {
 	for i := range r.Tools {
 		if r.Tools[i].Name == name {
@@ -96,11 +95,11 @@ func (r *Repository) Tool(name string) *Tool {
 type Patch struct {
 	// Options replace the repository's options as a whole; nil leaves them.
 	Options *Options `json:"options,omitempty"`
-	// Tools are added; one whose name is there overrides that tool in its place.
+	// Tools are added; one with an existing name replaces that tool in its place.
 	Tools []Tool `json:"tools,omitempty"`
 }
 
-// Next returns the repository as the patch makes it.
+// Next returns the patched repository.
 func (p *Patch) Next(there *Repository) (*Repository, error) {
 	if there.From != "" && len(p.Tools) > 0 {
 		return nil, ownTools(there.From, fault.Point("tools"))
@@ -120,7 +119,7 @@ func (p *Patch) Next(there *Repository) (*Repository, error) {
 	return next, nil
 }
 
-// Without returns the repository, of another generation, without a tool; ErrNotFound if there is none.
+// Without returns the repository without a tool, in a new generation; ErrNotFound if it lacks the tool.
 func (r *Repository) Without(tool string) (*Repository, error) {
 	if r.From != "" {
 		return nil, ownTools(r.From, "")
@@ -138,13 +137,13 @@ func (r *Repository) Without(tool string) (*Repository, error) {
 	return next, nil
 }
 
-// ownTools is the fault of a change to tools that are a source's.
+// ownTools is the fault of a change to a source's tools.
 func ownTools(source, pointer string) fault.List {
 	return fault.List{{Pointer: pointer, Detail: "is not for a repository whose tools are those of source " + fault.Show(source) +
 		": which of them it has is said by allow of the source, and others stand in another repository, also a tool of type mcp with options of its own"}}
 }
 
-// Clone copies a repository down to its credentials; what is below them is never changed.
+// Clone copies a repository down to its credentials. Deeper parts are immutable.
 func (r *Repository) Clone() *Repository {
 	next := *r
 	next.Tools = slices.Clone(r.Tools)
@@ -174,10 +173,10 @@ func (a *App) Clone() *App {
 // maxPage is the maximum size of a page in bytes of JSON, and of a batch read from Redis.
 const maxPage = 1 << 20
 
-// pageFrame is room for what stands around the items: field names, a cursor.
+// pageFrame reserves bytes for the page's own fields, such as the cursor.
 const pageFrame = 2 << 10
 
-// Room is what is left on a page of a list. The zero value is an empty page.
+// Room is the remaining space on a page of a list. The zero value is an empty page.
 type Room struct {
 	used int
 	any  bool
@@ -189,7 +188,7 @@ func (r *Room) Takes(item any) bool {
 	encoder := json.NewEncoder(&size)
 	encoder.SetEscapeHTML(false)
 	if encoder.Encode(item) != nil {
-		return true // the caller that writes it reports the error
+		return true // the caller that encodes it reports the error
 	}
 	if r.any && r.used+int(size) > maxPage-pageFrame {
 		return false

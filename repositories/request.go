@@ -24,11 +24,11 @@ const (
 const (
 	// DefaultTimeout is the time of one attempt if the tool names none.
 	DefaultTimeout = 10 * time.Second
-	// maxTimeout is the longest that one attempt may take: the answer to a message waits for it.
+	// maxTimeout bounds one attempt, because the answer to a message waits for it.
 	maxTimeout = 60 * time.Second
-	// DefaultRetryFor is how long a call is tried if the tool does not say.
+	// DefaultRetryFor is how long a call is retried by default.
 	DefaultRetryFor = 15 * time.Minute
-	// MostRetryFor is the longest that a call may be tried.
+	// MostRetryFor bounds the retries of a call.
 	MostRetryFor = 24 * time.Hour
 )
 
@@ -46,8 +46,8 @@ type Request struct {
 	Body        json.RawMessage `json:"body,omitempty"`
 	Idempotent  *bool           `json:"idempotent,omitempty"` // see Repeatable
 
-	inferredNone bool // there are no credentials and no auth: Auth is AuthNone all the same
-	// anywhere is not empty if the module may be used with any host; sealed like a credential.
+	inferredNone bool // Auth is AuthNone because there are neither auth nor credentials
+	// anywhere is set if the module may be used with any host; it is sealed like a credential.
 	anywhere secret.Secret
 }
 
@@ -97,7 +97,7 @@ func (d Duration) Or(fallback time.Duration) time.Duration {
 	return time.Duration(d)
 }
 
-// ways are the ways to authenticate for which the request has credentials.
+// ways lists the ways to authenticate for which the request has credentials.
 func (r *Request) ways() []string {
 	var ways []string
 	if r.Basic != nil {
@@ -112,14 +112,14 @@ func (r *Request) ways() []string {
 	return ways
 }
 
-// needs are the credentials of a way, for an error.
+// needs describes the credentials of a way, for errors.
 var needs = map[string]string{
 	AuthBasic:  "a username and a password",
 	AuthBearer: "a tokenUrl, a clientId and a clientSecret",
 	AuthModule: "one of the app's modules",
 }
 
-// fieldOf is the field of a request that has the credentials of a way.
+// fieldOf maps ways to the request's field with their credentials.
 var fieldOf = map[string]string{AuthBasic: "basic", AuthBearer: "bearer", AuthModule: "moduleId"}
 
 // AttemptTimeout is the time limit of one attempt at the call.
@@ -130,7 +130,7 @@ func (r *Request) AttemptTimeout() time.Duration {
 	return r.Timeout.Or(DefaultTimeout)
 }
 
-// GiveUpAfter is how long the call is retried before it is given up.
+// GiveUpAfter is how long the call is retried.
 func (r *Request) GiveUpAfter() time.Duration {
 	if r == nil {
 		return DefaultRetryFor
@@ -138,7 +138,7 @@ func (r *Request) GiveUpAfter() time.Duration {
 	return r.RetryFor.Or(DefaultRetryFor)
 }
 
-// Repeatable reports whether a call of unknown outcome may be made again, under the same key.
+// Repeatable reports whether a call of unknown outcome may be repeated with the same key.
 func (r *Request) Repeatable() bool {
 	return r == nil || r.Idempotent == nil || *r.Idempotent
 }
@@ -158,19 +158,19 @@ func (r *Request) clone() *Request {
 	return &next
 }
 
-// Headers are a call's HTTP headers. Their values are treated like credentials: sealed, and in no event or log.
+// Headers are a call's HTTP headers. Their values are sealed like credentials and omitted from events and logs.
 type Headers map[string]secret.Secret
 
-// credentialHeader finds the headers whose value is never shown.
+// credentialHeader matches the names of headers whose value is never shown.
 var credentialHeader = regexp.MustCompile(`(?i)auth|cookie|key|token|secret|password|passwd|credential|signature|session`)
 
-// NamesCredential reports whether a header or a parameter of a URL with that name is a credential.
+// NamesCredential reports whether the name of a header or of a URL's parameter suggests a credential.
 func NamesCredential(name string) bool { return credentialHeader.MatchString(name) }
 
-// MarshalJSON shows the values of headers that carry no credential, by their name.
+// MarshalJSON masks the values of headers that may carry a credential.
 func (h Headers) MarshalJSON() ([]byte, error) { return exactjson.Encode(h.Shown()) }
 
-// Shown are the headers as people may see them: credentials are masked.
+// Shown returns the headers with credentials masked.
 func (h Headers) Shown() map[string]string {
 	shown := make(map[string]string, len(h))
 	for name, value := range h {
@@ -201,8 +201,8 @@ const (
 	BodyText = "text"
 )
 
-// BodyType returns how values are escaped in a body: by the last Content-Type, JSON without one, and empty for
-// a type that values cannot be written in.
+// BodyType returns the type of a body from the last Content-Type: JSON without one, and empty for a type into which
+// values cannot be written.
 func BodyType(headers ...Headers) string {
 	content := ""
 	for _, given := range headers {

@@ -9,35 +9,35 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// Session is one conversation of an app. It begins with its first use, and need not have been put.
+// Session is one conversation of an app. It begins with its first use; a PUT is optional.
 type Session struct {
 	AppID string `json:"appId"`
 	ID    string `json:"sessionId"`
-	// User is who the app says that the session is of. It stays the same for as long as anything of the session is kept.
+	// User is the session's user by the app's word. It stays the same until all of the session's data is gone.
 	User string `json:"user,omitempty"`
-	// Language (BCP 47) and TimeZone (IANA) are the user's; if they are empty, the app's.
+	// Language (BCP 47) and TimeZone (IANA) are the user's; empty for the app's.
 	Language     string   `json:"language,omitempty"`
 	TimeZone     string   `json:"timeZone,omitempty"`
 	Metadata     Metadata `json:"metadata,omitempty"`
 	ExpiresIn    Duration `json:"expiresIn,omitzero"`     // from Created on, used or not; 0 for as long as it is used
-	Repositories []string `json:"repositories,omitempty"` // the templates of the app that were copied into it
+	Repositories []string `json:"repositories,omitempty"` // templates of the app that were copied into it
 
 	Created     time.Time `json:"created,omitzero"`
 	LastMessage time.Time `json:"lastMessage,omitzero"`
-	ExpiresAt   time.Time `json:"expiresAt,omitzero"` // of one with ExpiresIn
+	ExpiresAt   time.Time `json:"expiresAt,omitzero"` // if it has ExpiresIn
 
-	// LastActive is when it was used last, by a message or otherwise; of a list by activity alone.
+	// LastActive is the last use, by a message or otherwise; set only in lists by activity.
 	LastActive time.Time `json:"lastActive,omitzero"`
 
-	// Came is what its messages came to, as letters of keyspace.CameTo, the last one first.
+	// Came lists the outcomes of its messages as letters of keyspace.CameTo, the last one first.
 	Came string `json:"-"`
-	// Fired says that there are triggers of it.
+	// Fired reports whether the session has triggers.
 	Fired bool `json:"-"`
-	// Unfinished says that calls may lack values which messages, or agents, have begun.
+	// Unfinished reports whether it may have calls that lack values, begun by messages or agents.
 	Unfinished bool `json:"-"`
 }
 
-// LastUse is when it was active last, as far as that was read: when its last message came, or when it began.
+// LastUse returns the last known use: LastActive if it was read, else the last message, else the beginning.
 func (s *Session) LastUse() time.Time {
 	if !s.LastActive.IsZero() {
 		return s.LastActive
@@ -48,10 +48,10 @@ func (s *Session) LastUse() time.Time {
 	return s.LastMessage
 }
 
-// UserError means that a session is another user's than the one that is named.
+// UserError means that a session belongs to another user than the named one.
 type UserError struct{ SessionID, User string }
 
-// Error does not tell whose it is.
+// Error does not reveal the session's user.
 func (e *UserError) Error() string {
 	return fmt.Sprintf("session %q belongs to another user than %q, and keeps its user until it is erased: use another session", e.SessionID, e.User)
 }
@@ -59,13 +59,13 @@ func (e *UserError) Error() string {
 // Metadata is a JSON object that a client attaches. Earshot keeps it, returns it and puts it into events.
 type Metadata json.RawMessage
 
-// MaxMetadata is the most that metadata may be long, in bytes of compact JSON.
+// MaxMetadata is the maximum length of metadata, in bytes of compact JSON.
 const MaxMetadata = 2 << 10
 
 // MarshalJSON writes the object as it is.
 func (m Metadata) MarshalJSON() ([]byte, error) { return json.RawMessage(m).MarshalJSON() }
 
-// UnmarshalJSON reads a JSON object, or null for none, and keeps it in its compact form.
+// UnmarshalJSON reads a JSON object, or null for none, in compact form.
 func (m *Metadata) UnmarshalJSON(text []byte) error {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil {
@@ -80,8 +80,7 @@ func (m *Metadata) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Text is the value of a member as a text: a string as it is, another value as JSON has it; false if there is no such
-// member.
+// Text returns a member as text: a string as is, another value as JSON; false without the member.
 func (m Metadata) Text(name string) (string, bool) {
 	var members map[string]json.RawMessage
 	if len(m) == 0 || json.Unmarshal(m, &members) != nil {
@@ -95,7 +94,7 @@ func (m Metadata) Text(name string) (string, bool) {
 	return text, has
 }
 
-// Over lays the metadata over others: of a field that both have, this one's holds.
+// Over merges the metadata over farther. In common fields, m takes precedence.
 func (m Metadata) Over(farther Metadata) Metadata {
 	if len(m) == 0 {
 		return farther
@@ -105,7 +104,7 @@ func (m Metadata) Over(farther Metadata) Metadata {
 	}
 	var whole, nearer map[string]json.RawMessage
 	if json.Unmarshal(farther, &whole) != nil || json.Unmarshal(m, &nearer) != nil {
-		return m // neither was written by UnmarshalJSON
+		return m // not written by UnmarshalJSON
 	}
 	maps.Copy(whole, nearer)
 	text, err := exactjson.Encode(whole)
@@ -115,7 +114,7 @@ func (m Metadata) Over(farther Metadata) Metadata {
 	return text
 }
 
-// CheckMetadata returns an error if metadata is longer than it may be.
+// CheckMetadata returns an error if metadata exceeds MaxMetadata.
 func CheckMetadata(m Metadata) error {
 	if len(m) > MaxMetadata {
 		return fmt.Errorf("is %d bytes long as compact JSON; the most is %d", len(m), MaxMetadata)

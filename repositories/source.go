@@ -25,8 +25,7 @@ const (
 	SourceMCP      = "mcp"
 )
 
-// Source is a database, an HTTP API or an MCP server of the app. The fields are Toolbox's, and those of mcp our
-// own.
+// Source is a database, an HTTP API or an MCP server of the app. The fields are Toolbox's, except those for mcp.
 type Source struct {
 	Name string `json:"name"`
 	Type string `json:"type"` // one of the above
@@ -40,13 +39,13 @@ type Source struct {
 	ReadOnly     *bool         `json:"readOnly,omitempty"`
 	QueryTimeout Duration      `json:"queryTimeout,omitzero"` // Toolbox's name for Timeout
 
-	// Of http and mcp; QueryParams also of a database's connections. Both may hold credentials.
+	// Of http and mcp; QueryParams also of database connections. Both may hold credentials.
 	BaseURL                string   `json:"baseUrl,omitempty"`
 	Headers                Headers  `json:"headers,omitempty"`
 	ReturnFullError        bool     `json:"returnFullError,omitempty"`
 	DisableSSLVerification bool     `json:"disableSslVerification,omitempty"` // true is refused
 	QueryParams            Headers  `json:"queryParams,omitempty"`
-	Timeout                Duration `json:"timeout,omitzero"` // of one attempt, if the tool names none
+	Timeout                Duration `json:"timeout,omitzero"` // of one attempt, if the tool has none
 
 	// Of mcp.
 	URL     string      `json:"url,omitempty"`
@@ -55,7 +54,7 @@ type Source struct {
 	Refresh Duration    `json:"refresh,omitzero"`
 }
 
-// SourceAuth authenticates requests to an MCP server in one of three ways. A fixed token stands in headers.
+// SourceAuth authenticates requests to an MCP server in one of three ways. A fixed token belongs in headers.
 type SourceAuth struct {
 	Basic    *Basic  `json:"basic,omitempty"`
 	Bearer   *Bearer `json:"bearer,omitempty"`
@@ -79,28 +78,27 @@ func (s Source) DatabasePort() string {
 	return cmp.Or(s.Port, "5432")
 }
 
-// Times between two looks at the tools of an MCP server.
+// Intervals of refreshes of an MCP server's tools.
 const (
 	defaultRefresh = 5 * time.Minute
 	minRefresh     = 5 * time.Second
 	maxRefresh     = 24 * time.Hour
 )
 
-// RefreshEvery is the time between two looks at the tools of the source's server.
+// RefreshEvery returns the interval of refreshes of the server's tools.
 func (s *Source) RefreshEvery() time.Duration { return s.Refresh.Or(defaultRefresh) }
 
-// Allows reports whether a tool of the source's server may be taken over: some pattern matches, or there are
-// none.
+// Allows reports whether a tool of the source's server may be used: a pattern matches, or there are none.
 func (s *Source) Allows(name string) bool {
 	return len(s.Allow) == 0 || slices.ContainsFunc(s.Allow, func(pattern string) bool {
-		// A slash is a letter like any other in a name.
+		// path.Match must treat the slash in a name as an ordinary character.
 		matched, err := path.Match(strings.ReplaceAll(pattern, "/", "\x00"), strings.ReplaceAll(name, "/", "\x00"))
 		return err == nil && matched
 	})
 }
 
-// Request is how a tool of the source is called: with the source's headers and credentials, and the limits of
-// own, or nil. The app's owner wrote the source: its module may go to the host that it names.
+// Request returns the configuration of calls to the source: its headers and credentials, with the limits of own if
+// not nil. The app's owner wrote the source, so its module may go to any host there.
 func (s *Source) Request(own *Request) *Request {
 	made := Request{Auth: AuthNone, Headers: s.Headers}
 	if own != nil {
@@ -115,8 +113,8 @@ func (s *Source) Request(own *Request) *Request {
 	return &made
 }
 
-// ReadOnly reports whether the tool changes nothing: it says so or, where it says nothing, its statement can only
-// be a query, or its request is a GET or HEAD that may be repeated.
+// ReadOnly reports whether the tool changes nothing: it is declared so or, without a declaration, its statement
+// must be a query, or its request is a repeatable GET or HEAD.
 func (a *App) ReadOnly(t *Tool) bool {
 	switch {
 	case t.ReadOnly != nil:
@@ -131,8 +129,8 @@ func (a *App) ReadOnly(t *Tool) bool {
 	return (method == http.MethodGet || method == http.MethodHead) && t.Request.Repeatable()
 }
 
-// QueriesAlone reports whether a SQL tool may only run queries, by its source or itself. A statement written by who
-// fires the tool is a query, unless tool or source say readOnly: false.
+// QueriesAlone reports whether a SQL tool may only run queries, by its own or its source's declaration. A statement
+// that a caller writes must be a query, unless tool or source declare readOnly: false.
 func (a *App) QueriesAlone(t *Tool) bool {
 	source, _ := a.Source(t.Source)
 	switch {
@@ -157,8 +155,8 @@ func (a *App) AttemptTimeout(t *Tool) time.Duration {
 	return t.Request.Timeout.Or(fallback)
 }
 
-// Resolve resolves the filled path of an http tool against its source's base URL (RFC 3986, section 5.2). It is
-// refused if it names a host, goes up, or leads out of the base's path.
+// Resolve resolves the filled path of an http tool against its source's base URL (RFC 3986, section 5.2). It
+// refuses a path that names a host, contains .., or leaves the base's path.
 func Resolve(base, path string) (*url.URL, error) {
 	from, err := url.Parse(base)
 	if err != nil || from.Host == "" {
@@ -185,7 +183,7 @@ func Resolve(base, path string) (*url.URL, error) {
 	return target, nil
 }
 
-// resolved resolves the template of a path with a sample for every value.
+// resolved resolves the template of a path with sample values.
 func resolved(path, base string) (*url.URL, error) {
 	parsed, err := template.Parse(path, template.PathEscape, template.QueryEscape)
 	if err != nil {
@@ -200,8 +198,8 @@ func resolved(path, base string) (*url.URL, error) {
 
 type sample struct{}
 
-// Literal returns the text as it is.
+// Literal returns the text as is.
 func (sample) Literal(text string) string { return text }
 
-// Paste returns a text that does not change the structure of a path.
+// Paste returns a text that keeps the structure of a path.
 func (sample) Paste(any) (string, error) { return "x", nil }

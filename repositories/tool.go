@@ -23,7 +23,7 @@ type Tool struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 
-	// The parameters as given, in one of three languages; see Params.
+	// The parameters as given, in one of three forms; see Params.
 	Schema             json.RawMessage `json:"schema,omitempty"`
 	Parameters         json.RawMessage `json:"parameters,omitempty"`
 	TemplateParameters json.RawMessage `json:"templateParameters,omitempty"`
@@ -65,7 +65,7 @@ type Tool struct {
 	marked []annotations.Example // those of Examples that mark values
 }
 
-// Types of tools. SQL tools run their own statement, one that is a parameter, or one that lists tables.
+// Types of tools. SQL tools run their own statement, a parameter's, or one that lists tables.
 const (
 	ToolPostgres        = "postgres-sql"
 	ToolPostgresExecute = "postgres-execute-sql"
@@ -87,7 +87,6 @@ var (
 	toolTypes      = slices.Concat([]string{ToolHTTP, ToolMCP}, sqlTypes)
 )
 
-// ToolTypes lists the types that a tool may have.
 func ToolTypes() []string { return slices.Clone(toolTypes) }
 
 // When a user is asked before a trigger takes effect.
@@ -95,7 +94,7 @@ const (
 	ConfirmAlways = "always" // each time
 	ConfirmOnce   = "once"   // once in a session for the same values
 	ConfirmNever  = "never"
-	// ConfirmIrreversible, of an app, is always for tools whose acts cannot be taken back.
+	// ConfirmIrreversible, a setting of apps, is ConfirmAlways for irreversible tools.
 	ConfirmIrreversible = "irreversible"
 )
 
@@ -105,19 +104,19 @@ const (
 	DedupeApp     = "app"
 )
 
-// Dedupe lets one of the triggers with equal values take effect.
+// Dedupe suppresses all but one of the triggers with equal values.
 type Dedupe struct {
-	By     []string `json:"by,omitempty"` // names of parameters; all are compared if it is empty
+	By     []string `json:"by,omitempty"` // names of parameters; empty compares all
 	Within Duration `json:"within"`
 	Scope  string   `json:"scope,omitempty"` // one of the constants above; a decoder fills in DedupeSession
 }
 
-// Answer says that a subscriber to the tool's event answers in place of a call.
+// Answer means that a subscriber to the tool's event answers in place of a call.
 type Answer struct {
 	Within Duration `json:"within"`
 }
 
-// SourceType is the type of source that the tool works on; empty for a tool without a type.
+// SourceType is the type of the tool's source; empty for a tool without a type.
 func (t *Tool) SourceType() string {
 	source, _, _ := strings.Cut(t.Type, "-")
 	return source
@@ -132,13 +131,13 @@ func (t *Tool) Executes() bool { return slices.Contains(executeTypes, t.Type) }
 // ListsTables reports whether the tool lists the tables of its database.
 func (t *Tool) ListsTables() bool { return slices.Contains(tablesTypes, t.Type) }
 
-// Calls reports whether firing the tool has a result: of a call, a statement, or a subscriber's answer.
+// Calls reports whether firing the tool has a result: from a call, a statement, or a subscriber.
 func (t *Tool) Calls() bool { return t.URL != "" || t.Type != "" || t.Answer != nil }
 
-// Shown is the description as models and people are shown it, without invisible characters.
+// Shown returns the description for models and people, without invisible characters.
 func (t *Tool) Shown() string { return plaintext.Text(t.Description) }
 
-// Params returns the compiled parameters: none of a tool made by hand.
+// Params returns the compiled parameters; none for a tool that was not decoded.
 func (t *Tool) Params() *parameters.Parameters {
 	if t.params == nil {
 		return &parameters.Parameters{}
@@ -146,17 +145,17 @@ func (t *Tool) Params() *parameters.Parameters {
 	return t.params
 }
 
-// Parameters of the SQL tools that have no statement of their own.
+// Parameters of the SQL tools without their own statement.
 const (
 	SQLParameter    = "sql"
 	TablesParameter = "table_names"
 	FormatParameter = "output_format"
 )
 
-// What a tool that lists tables shows of each.
+// Formats of a tool that lists tables.
 const (
-	TablesSimple   = "simple"   // its name
-	tablesDetailed = "detailed" // columns, constraints, indexes and triggers as well
+	TablesSimple   = "simple"   // names only
+	tablesDetailed = "detailed" // also columns, constraints, indexes and triggers
 )
 
 var (
@@ -165,7 +164,7 @@ var (
 		`{"name":"` + FormatParameter + `","type":"string","default":"` + tablesDetailed + `","allowedValues":["` + TablesSimple + `","` + tablesDetailed + `"],"description":"simple for the names alone, detailed for columns, constraints, indexes and triggers as well."}]`)
 )
 
-// lists are the tool's lists of parameters in their order; Parameters may be a JSON Schema.
+// lists returns the tool's lists of parameters in order; Parameters may be a JSON Schema.
 func (t *Tool) lists() []parameters.List {
 	switch {
 	case t.Executes():
@@ -179,7 +178,7 @@ func (t *Tool) lists() []parameters.List {
 	}
 }
 
-// Given returns the parameters for the events: one list, or an object if they are a JSON Schema.
+// Given returns the parameters for events: one list, or an object if they are a JSON Schema.
 func (t *Tool) Given() json.RawMessage {
 	lists := slices.DeleteFunc(t.lists(), func(l parameters.List) bool { return !parameters.Present(l.Raw) })
 	switch len(lists) {
@@ -202,7 +201,7 @@ func (t *Tool) Given() json.RawMessage {
 	return joined
 }
 
-// BoundNames returns the names of the parameters bound to the statement, by their numbers.
+// BoundNames returns the names of the parameters bound to the statement, in order of their numbers.
 func (t *Tool) BoundNames() []string {
 	lists := t.lists()
 	if len(lists) == 1 || parameters.Present(t.Schema) {
@@ -211,7 +210,7 @@ func (t *Tool) BoundNames() []string {
 	return ParameterNames(t.Parameters)
 }
 
-// Escaped returns values between the delimiters that their parameters ask for. It needs no compiled tool.
+// Escaped returns the values between the delimiters that their parameters declare. It works on uncompiled tools.
 func (t *Tool) Escaped(values map[string]any) map[string]any {
 	for _, list := range t.lists() {
 		values = list.Escaped(values)
@@ -219,7 +218,7 @@ func (t *Tool) Escaped(values map[string]any) map[string]any {
 	return values
 }
 
-// ParameterNames returns the names of one list, or of a JSON Schema, in order. It needs no compiled tool.
+// ParameterNames returns the names of one list, or of a JSON Schema, in order. It works on uncompiled tools.
 func ParameterNames(raw json.RawMessage) []string {
 	var members []struct{ Parameter, Name string }
 	var object struct{ Properties json.RawMessage }
@@ -227,7 +226,7 @@ func ParameterNames(raw json.RawMessage) []string {
 		if json.Unmarshal(raw, &object) != nil {
 			return nil
 		}
-		names, _ := exactjson.Keys(object.Properties) // it was compiled, hence it is an object
+		names, _ := exactjson.Keys(object.Properties) // an object: it was compiled
 		return names
 	}
 	names := make([]string, len(members))
@@ -237,15 +236,15 @@ func ParameterNames(raw json.RawMessage) []string {
 	return names
 }
 
-// NeedsBody reports whether a body has to have some of these parameters: then none is sent without any value.
+// NeedsBody reports whether a parameter is required in the body: then a body without values is not sent.
 func NeedsBody(bodyParams json.RawMessage) bool {
 	var members []struct{ RequiredInBody bool }
-	_ = json.Unmarshal(bodyParams, &members) // none, where it is no list
+	_ = json.Unmarshal(bodyParams, &members) // none if it is not a list
 	return slices.ContainsFunc(members, func(one struct{ RequiredInBody bool }) bool { return one.RequiredInBody })
 }
 
-// Compile compiles the parameters of all tools of a stored repository; a decoder has done so. It fails with a
-// fault.List if an earlier version accepted what this one refuses.
+// Compile compiles the parameters of all tools of a stored repository, as a decoder does. It returns a fault.List
+// if an earlier version accepted parameters that are invalid now.
 func (r *Repository) Compile() error {
 	var faults fault.List
 	with := &parameters.Budget{}
@@ -258,8 +257,7 @@ func (r *Repository) Compile() error {
 	return faults.Err()
 }
 
-// compile makes the tool's one form of parameters. With faults it is of use for its names alone, and may be
-// nil.
+// compile compiles the parameters. With faults the result may be nil, and is only good for names.
 func (t *Tool) compile(with *parameters.Budget) (*parameters.Parameters, fault.List) {
 	compiled, faults := parameters.Compile(t.lists(), with, t.inPath()...)
 	if len(faults) == 0 {
@@ -269,14 +267,13 @@ func (t *Tool) compile(with *parameters.Budget) (*parameters.Parameters, fault.L
 	return compiled, faults
 }
 
-// inPath returns the parameters that stand in the path of what the tool calls. It needs no
-// compiled tool.
+// inPath returns the parameters in the path of the tool's address. It works on uncompiled tools.
 func (t *Tool) inPath() []string {
 	if t.Type == ToolHTTP {
 		path, _, _ := strings.Cut(t.Path, "?")
 		parsed, err := template.Parse(path, template.PathEscape, template.QueryEscape)
 		if err != nil {
-			return nil // a fault of the path, which is reported where it is checked
+			return nil // a fault, reported by the check of the path
 		}
 		return parsed.Names()
 	}
@@ -292,18 +289,18 @@ func (t *Tool) inPath() []string {
 		known = append(known, ParameterNames(in.Raw)...)
 	}
 	for _, found := range pathParameter.FindAllString(path, -1) {
-		if name := parameterNamed(found[1:], known); name != "" && name != "appId" { // which is always there
+		if name := parameterNamed(found[1:], known); name != "" && name != "appId" { // appId is always known
 			names = append(names, name)
 		}
 	}
 	return names
 }
 
-// maxMarks bounds what it takes to hold the marked values of one tool against its rules.
+// maxMarks bounds the marked values of one tool that are checked against its rules.
 const maxMarks = 1000
 
-// readMarks reads the marks of the examples. What is no mark of a value, in a record of an earlier
-// version, stays in the text as it was. If the rules have faults, values are not held against them.
+// readMarks reads the marks of the examples. An invalid mark in a record of an earlier version stays in the text.
+// If the rules have faults, values are not checked.
 func (t *Tool) readMarks(rules *parameters.Parameters, sound bool) {
 	t.plain, t.marked = nil, nil
 	left := maxMarks
@@ -327,8 +324,8 @@ func (t *Tool) readMarks(rules *parameters.Parameters, sound bool) {
 	}
 }
 
-// Spoken returns the examples in plain words, as a user would say them, in their order. The
-// caller must not change them. A tool made by hand has its examples as they are.
+// Spoken returns the examples in order without marks. The caller must not modify them. A tool that was not decoded
+// returns its Examples.
 func (t *Tool) Spoken() []string {
 	if t.plain != nil {
 		return t.plain
@@ -336,13 +333,13 @@ func (t *Tool) Spoken() []string {
 	return t.Examples
 }
 
-// Marked returns the examples that mark values, in their order, each with the values of its marks.
+// Marked returns the examples with marks, in order, each with the marked values.
 func (t *Tool) Marked() []annotations.Example { return t.marked }
 
-// Unverified is the error for a tool that needs a verified user and has none.
+// Unverified is the error for a tool that needs a verified user.
 type Unverified struct {
 	Tool     string
-	Services []string                // one of them must be verified; empty if one is
+	Services []string                // one must be verified; empty if one is
 	Faults   []parameters.ValueFault // the authenticated parameters that cannot be filled
 }
 
@@ -356,19 +353,18 @@ func (u *Unverified) Error() string {
 	return fmt.Sprintf("tool %q requires a verified user: %s %s", u.Tool, u.Faults[0].Parameter, u.Faults[0].Detail)
 }
 
-// TokenHeader names the header in which a service's ID token is sent.
+// TokenHeader names the header for a service's ID token.
 func TokenHeader(service string) string { return service + TokenHeaderEnd }
 
-// TokenHeaderEnd is how the name of every such header ends.
+// TokenHeaderEnd is the suffix of these headers' names.
 const TokenHeaderEnd = "_token"
 
-// AsksForUser reports whether the tool can be used by verified users alone.
+// AsksForUser reports whether only verified users can use the tool.
 func (t *Tool) AsksForUser() bool { return len(t.AuthRequired) > 0 || t.Params().Authenticated() }
 
-// For returns the tool as it is for a user with these claims: its authenticated parameters
-// have the claims' values, which take precedence like static values. The error is an
-// *Unverified if the tool cannot be used. A tool that needs no verified user is returned
-// unchanged.
+// For returns the tool for a user with claims: they fill its authenticated parameters, with the precedence of
+// static values. The error is an *Unverified if the tool cannot be used. A tool that needs no verified user is
+// returned unchanged.
 func (t *Tool) For(claims parameters.Claims) (*Tool, error) {
 	if !t.AsksForUser() {
 		return t, nil
@@ -386,8 +382,7 @@ func (t *Tool) For(claims parameters.Claims) (*Tool, error) {
 	return &next, nil
 }
 
-// NeededClaims returns only those claims that the tools of the repositories ask for: no
-// others may be stored.
+// NeededClaims returns only the claims that the repositories' tools use: no others may be stored.
 func NeededClaims(c parameters.Claims, by []*Repository) parameters.Claims {
 	needed := parameters.Claims{}
 	for _, repository := range by {
@@ -402,8 +397,7 @@ func NeededClaims(c parameters.Claims, by []*Repository) parameters.Claims {
 	return needed
 }
 
-// Unfilled names the services whose tokens are verified, and lack what a parameter of a tool
-// of the repositories takes from them.
+// Unfilled names the verified services that lack a claim which a parameter of the repositories' tools needs.
 func Unfilled(c parameters.Claims, by []*Repository) map[string]bool {
 	services := map[string]bool{}
 	for _, repository := range by {

@@ -11,11 +11,11 @@ import (
 	"earshot/repositories/fault"
 )
 
-// checkURL refuses what is not an absolute http or https URL.
+// checkURL requires an absolute http or https URL.
 func checkURL(text string) error {
 	parsed, err := url.Parse(text)
 	if err != nil || parsed.Scheme == "" || parsed.Host == "" && parsed.Opaque == "" && parsed.Path == "" {
-		// The text may hold credentials, which stay out of the error.
+		// The text may contain credentials, which the error omits.
 		return fmt.Errorf("%q is not an absolute URL, as https://example.org/path", fault.Clip(userinfo.ReplaceAllString(text, "//")))
 	}
 	if scheme := strings.ToLower(parsed.Scheme); scheme != "http" && scheme != "https" {
@@ -32,18 +32,17 @@ func checkURL(text string) error {
 
 var userinfo = regexp.MustCompile(`//[^/?#]*@`)
 
-// authority finds scheme and authority of a URL (RFC 3986, section 3).
+// authority matches the scheme and authority of a URL (RFC 3986, section 3).
 var authority = regexp.MustCompile(`^([^/?#]*:)?//[^/?#]*`)
 
-// urlParameter finds what may be a :param. The longest name that the tool knows is
-// the one that is meant.
+// urlParameter matches a possible :param. The longest name that the tool has counts.
 var urlParameter = regexp.MustCompile(`:[A-Za-z_][A-Za-z0-9_-]*`)
 
-// bracketed is an IPv6 address in a URL.
+// bracketed matches an IPv6 address in a URL.
 var bracketed = regexp.MustCompile(`\[[^\]]*\]`)
 
-// checkCallURL also refuses a :param where no value may decide: in scheme, host and
-// port. Values come from a model, and who is called is the tool's author's decision.
+// checkCallURL also refuses a :param in scheme, host and port: values come from a model, but the author decides who
+// is called.
 func checkCallURL(text string) error {
 	front := bracketed.ReplaceAllString(authority.FindString(text), "")
 	if strings.Contains(front, "@") {
@@ -58,18 +57,17 @@ func checkCallURL(text string) error {
 	return checkURL(text)
 }
 
-// pathAndQuery is what follows the authority of a URL.
+// pathAndQuery returns a URL without scheme and authority.
 func pathAndQuery(text string) string { return strings.TrimPrefix(text, authority.FindString(text)) }
 
-// inBraces finds a name in braces, as {day}, which OpenAPI and others write for a parameter,
-// and the forms of other templates: ${day}, {{day}} and {{.day}}.
+// inBraces matches a name in braces, as {day}, a parameter in OpenAPI and elsewhere, and other templates' ${day},
+// {{day}} and {{.day}}.
 var inBraces = regexp.MustCompile(`\$?\{+\s*\.?([^{}]*?)\s*\}+`)
 
-// braced is a name in braces, and the text that it stands in, braces and all.
+// braced is a name in braces, and its text including the braces.
 type braced struct{ text, name string }
 
-// bracedIn returns the names that stand in braces in texts, each name once. Nothing fills
-// them: they are sent as they stand.
+// bracedIn returns the distinct names in braces in texts. They are sent unfilled.
 func bracedIn(texts ...string) []braced {
 	var all []braced
 	seen := map[string]bool{"": true}
@@ -84,12 +82,11 @@ func bracedIn(texts ...string) []braced {
 	return all
 }
 
-// pathParameter finds what may be a :param that the tool knows, whose name may also begin
-// with a digit.
+// pathParameter matches a possible :param. Unlike urlParameter, its name may begin with a digit.
 var pathParameter = regexp.MustCompile(`:[A-Za-z0-9_-]+`)
 
-// parameterNamed returns the known name that a text is or begins with: in /:from-:to the
-// hyphen belongs to the path. It is empty if there is none.
+// parameterNamed returns the longest known name that text is or begins with, before a hyphen: in /:from-:to the
+// hyphen belongs to the path. It is empty without one.
 func parameterNamed(text string, known []string) string {
 	for {
 		if slices.Contains(known, text) {

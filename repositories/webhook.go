@@ -8,16 +8,16 @@ import (
 	"earshot/repositories/secret"
 )
 
-// Webhook is a URL of the app that its events are sent to.
+// Webhook is a URL of the app that receives its events.
 type Webhook struct {
 	Name   string        `json:"name"`
 	URL    string        `json:"url"`
-	Types  []string      `json:"types,omitempty"` // first two words of the events' subjects; empty is all
-	Secret secret.Secret `json:"secret,omitzero"` // signs; empty is the app's signingSecret
+	Types  []string      `json:"types,omitempty"` // first two tokens of the events' subjects; empty is all
+	Secret secret.Secret `json:"secret,omitzero"` // signing secret; empty is the app's signingSecret
 	State  string        `json:"state,omitempty"` // empty is WebhookEnabled
 }
 
-// States of a webhook, as its app sets them.
+// States of a webhook, set by its app.
 const (
 	WebhookEnabled  = "enabled"
 	WebhookDisabled = "disabled"
@@ -29,7 +29,7 @@ func (w Webhook) Takes(kind string) bool { return len(w.Types) == 0 || slices.Co
 // Enabled reports whether the app wants events to be sent.
 func (w Webhook) Enabled() bool { return w.State != WebhookDisabled }
 
-// Webhook returns the app's webhook of that name, and whether there is one. Its Secret is the one that signs.
+// Webhook returns the app's webhook with a name, and whether it exists. Its Secret is the one that signs.
 func (a *App) Webhook(name string) (Webhook, bool) {
 	i := slices.IndexFunc(a.Settings.Webhooks, func(w Webhook) bool { return w.Name == name })
 	if i < 0 {
@@ -42,7 +42,7 @@ func (a *App) Webhook(name string) (Webhook, bool) {
 	return found, true
 }
 
-// webhooks checks what the schema cannot: names are different, and every webhook signs.
+// webhooks checks rules beyond the schema: names are unique, and every webhook has a secret.
 func (d *decoding) webhooks(app *App) {
 	seen := map[string]int{}
 	for i, webhook := range app.Settings.Webhooks {

@@ -15,17 +15,16 @@ import (
 type checkedCall struct {
 	call      toolCall
 	candidate matcher.Candidate
-	// known is false for a tool out of scope. duplicate is true if the call repeats an earlier one of the
-	// answer.
+	// known is false for a tool out of scope. duplicate is true if the call repeats an earlier one of the answer.
 	known     bool
 	duplicate bool
 	repaired  bool
 	reading   parameters.Reading
-	// shown are the faults except those of parameters that are hidden from the model: it did not cause
-	// them, and must not even learn their names.
+	// shown are the faults except those of parameters that are hidden from the model: it did not cause them, and
+	// must not even learn their names.
 	shown []parameters.ValueFault
-	// given are the arguments by parameter name; unread is true if they are unreadable. number is the
-	// call's index in the trace, from 1.
+	// given are the arguments by parameter name; unread is true if they are unreadable. number is the call's index
+	// in the trace, from 1.
 	given  map[string]any
 	unread bool
 	number int
@@ -43,8 +42,7 @@ func (c checkedCall) sound() bool { return c.known && !c.duplicate && len(c.read
 // correctable reports whether the model can correct any of the call's faults.
 func (c checkedCall) correctable() bool { return c.faulty() && len(c.shown) > 0 }
 
-// key is equal for calls of one tool with the same values. A call with unreadable arguments equals only
-// itself.
+// key is equal for calls of one tool with the same values. A call with unreadable arguments equals only itself.
 func (c checkedCall) key() string {
 	if !c.known {
 		return c.call.id
@@ -73,8 +71,8 @@ func (a checkedAnswer) madeUp() bool {
 	return len(a.calls) > 0 && !a.has(func(c checkedCall) bool { return c.known || c.finds })
 }
 
-// read parses an answer. Calls inside the text count only if there are no others. A missing or duplicate
-// call id is replaced.
+// read parses an answer. Calls inside the text count only if there are no others. A missing or duplicate call id is
+// replaced.
 func (t *llmTurn) read(answer completion) checkedAnswer {
 	text, calls := withoutThoughts(answer.text), answer.calls
 	if len(calls) == 0 {
@@ -139,8 +137,8 @@ func (t *llmTurn) check(call toolCall) checkedCall {
 	return found
 }
 
-// searchedFor reports whether a call is of the tool search, and returns its query. If its name is only
-// similar to the search's, a tool with that name takes precedence.
+// searchedFor reports whether a call is of the tool search, and returns its query. If its name is only similar to
+// the search's, a tool with that name takes precedence.
 func (t *llmTurn) searchedFor(call toolCall) (words string, is bool) {
 	if t.finder == "" {
 		return "", false
@@ -198,8 +196,8 @@ func (t *llmTurn) note(call checkedCall) int {
 	return t.trace.Add(noted)
 }
 
-// sendBack renders the model's answer, followed by a verdict on each call. found is the verdict on a
-// search: its result.
+// sendBack renders the model's answer, followed by a verdict on each call. found is the verdict on a search: its
+// result.
 func (a checkedAnswer) sendBack(found string) []chatMessage {
 	messages := []chatMessage{{role: roleAssistant, text: a.text}}
 	for _, made := range a.calls {

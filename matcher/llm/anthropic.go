@@ -22,8 +22,8 @@ func newAnthropic(base endpoint, given Config) (provider, error) {
 	return a, nil
 }
 
-// maxTokens bounds an answer; Anthropic requires a bound. It is far above the size of calls and a short
-// text, and leaves room for models that think first.
+// maxTokens bounds an answer; Anthropic requires a bound. It is far above the size of calls and a short text, and
+// leaves room for models that think first.
 const maxTokens = 8192
 
 // The body of a request to the Messages API.
@@ -73,8 +73,8 @@ func (b anthropicBlock) MarshalJSON() ([]byte, error) {
 	return json.Marshal(plain(b))
 }
 
-// write implements wireForm. It sets three cache breakpoints: after the app's tools, after the rules and
-// after the history. The clock follows all of them.
+// write implements wireForm. It sets three cache breakpoints: after the app's tools, after the rules and after the
+// history. The clock follows all of them.
 func (a *anthropic) write(request chatRequest, without []string) requestBody {
 	ends := &anthropicMark{"ephemeral"}
 	if slices.Contains(without, "cache_control") {
@@ -101,8 +101,8 @@ func (a *anthropic) write(request chatRequest, without []string) requestBody {
 		rest.Messages = append(rest.Messages, message)
 	}
 
-	// Anthropic refuses a conversation with calls but no tools. If none is offered, the called tools are
-	// listed and tool_choice forbids calls.
+	// Anthropic refuses a conversation with calls but no tools. If none is offered, the called tools are listed and
+	// tool_choice forbids calls.
 	if len(request.tools) == 0 {
 		var tools []json.RawMessage
 		_, names := calledTools(request.messages)
@@ -131,8 +131,8 @@ func (a *anthropic) write(request chatRequest, without []string) requestBody {
 	return requestBody{rest: rest, tools: tools}
 }
 
-// anthropicBlocks writes a message. Thoughts before a call are sent back unchanged, as Anthropic demands:
-// they are signed. Blank texts are left out, because Anthropic refuses them.
+// anthropicBlocks writes a message. Thoughts before a call are sent back unchanged, as Anthropic demands: they are
+// signed. Blank texts are left out, because Anthropic refuses them.
 func anthropicBlocks(said chatMessage) []*anthropicBlock {
 	var written []*anthropicBlock
 	if strings.TrimSpace(said.text) != "" {
@@ -159,8 +159,8 @@ func anthropicBlocks(said chatMessage) []*anthropicBlock {
 	return blocks
 }
 
-// newAnthropicTool leaves out the keywords that Anthropic refuses at the top level of a schema. Without
-// strict mode it accepts all others.
+// newAnthropicTool leaves out the keywords that Anthropic refuses at the top level of a schema. Without strict mode
+// it accepts all others.
 func newAnthropicTool(tool *chatTool) any {
 	written := anthropicTool{Name: tool.name, Description: tool.description, InputSchema: tool.schema}
 	var schema map[string]json.RawMessage
@@ -177,8 +177,8 @@ func newAnthropicTool(tool *chatTool) any {
 	return written
 }
 
-// read implements wireForm. It reads texts, and calls with the thoughts before them. A block is kept as
-// received, because thoughts are sent back unchanged.
+// read implements wireForm. It reads texts, and calls with the thoughts before them. A block is kept as received,
+// because thoughts are sent back unchanged.
 func (a *anthropic) read(body []byte) (completion, error) {
 	var answer struct {
 		answerError

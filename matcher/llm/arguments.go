@@ -24,15 +24,15 @@ const (
 
 var (
 	errNoObject = errors.New("the arguments are not a JSON object")
-	// errDoubled is the error for an object with two values for one member. RFC 8259 leaves open which one
-	// counts, so the meaning is uncertain.
+	// errDoubled is the error for an object with two values for one member. RFC 8259 leaves open which one counts,
+	// so the meaning is uncertain.
 	errDoubled = errors.New("a member is given twice, with different values")
 )
 
-// ReadArguments parses a model's arguments of a call. An empty text means no arguments. Text that is not
-// strict JSON is repaired if only one reading is possible: a Markdown fence, a doubly encoded object, an
-// object alone in a list, and the cases of relax. Anything else is an error, above all truncated text,
-// whose lost part is unknown. Numbers are json.Number with all their digits.
+// ReadArguments parses a model's arguments of a call. An empty text means no arguments. Text that is not strict
+// JSON is repaired if only one reading is possible: a Markdown fence, a doubly encoded object, an object alone in a
+// list, and the cases of relax. Anything else is an error, above all truncated text, whose lost part is unknown.
+// Numbers are json.Number with all their digits.
 func ReadArguments(text string) (arguments map[string]any, repaired bool, err error) {
 	for range maxWraps {
 		value, mended, err := readValue(text)
@@ -162,10 +162,10 @@ func decodeValue(decoder *json.Decoder, depth int) (value any, err error) {
 	return value, err
 }
 
-// relax rewrites near-JSON as JSON, token by token: strings in other quotes or with raw line breaks, keys
-// without quotes, Python's True, False and None, a trailing comma, surplus closing brackets. It completes
-// nothing: decodeJSON still refuses truncated text, an invalid number or a string that ends twice. General
-// repairers complete such texts, and thus invent values.
+// relax rewrites near-JSON as JSON, token by token: strings in other quotes or with raw line breaks, keys without
+// quotes, Python's True, False and None, a trailing comma, surplus closing brackets. It completes nothing:
+// decodeJSON still refuses truncated text, an invalid number or a string that ends twice. General repairers
+// complete such texts, and thus invent values.
 func relax(written string) (string, error) {
 	r, depth, begun := relaxer{rest: written}, 0, false
 	for {
@@ -220,8 +220,8 @@ var (
 	literals      = map[string]string{"true": "true", "false": "false", "null": "null", "True": "true", "False": "false", "None": "null"}
 )
 
-// quoted copies a string up to its closing quote, escaping quotes and control characters as JSON requires.
-// \' is not a JSON escape and can only mean the quote.
+// quoted copies a string up to its closing quote, escaping quotes and control characters as JSON requires. \' is
+// not a JSON escape and can only mean the quote.
 func (r *relaxer) quoted(written string, closing rune) error {
 	r.out.WriteByte('"')
 	escaped := false
@@ -280,8 +280,8 @@ func encodeJSON(value any) string {
 	return string(written)
 }
 
-// objectArguments returns the arguments of an earlier call for providers that accept only objects. No
-// arguments become an empty object.
+// objectArguments returns the arguments of an earlier call for providers that accept only objects. No arguments
+// become an empty object.
 func objectArguments(arguments string) json.RawMessage {
 	value, err := decodeJSON(arguments)
 	if _, is := value.(map[string]any); is {
@@ -293,8 +293,8 @@ func objectArguments(arguments string) json.RawMessage {
 	return json.RawMessage(unreadable(arguments))
 }
 
-// unreadable wraps invalid arguments in an object. Many servers parse earlier arguments and refuse the
-// request if they are not JSON.
+// unreadable wraps invalid arguments in an object. Many servers parse earlier arguments and refuse the request if
+// they are not JSON.
 func unreadable(arguments string) string {
 	return encodeJSON(map[string]any{"unreadable": text.Clip(arguments, maxUnreadable)})
 }

@@ -39,8 +39,8 @@ func (c *cohere) complete(ctx context.Context, request chatRequest) (completion,
 	return answer, err
 }
 
-// cohereAliases returns name → alias of the offered or called tools with a hyphen in their name, which
-// Cohere refuses. Other names stay.
+// cohereAliases returns name → alias of the offered or called tools with a hyphen in their name, which Cohere
+// refuses. Other names stay.
 func cohereAliases(request chatRequest) map[string]string {
 	_, names := calledTools(request.messages)
 	names = slices.Grow(names, len(request.tools))
@@ -69,8 +69,8 @@ func cohereAliases(request chatRequest) map[string]string {
 	return aliases
 }
 
-// cohereSchemas is Cohere's subset of JSON Schema. Its documentation of structured outputs lists the
-// unsupported keywords (bounds, lengths, allOf, oneOf, not) and the supported formats.
+// cohereSchemas is Cohere's subset of JSON Schema. Its documentation of structured outputs lists the unsupported
+// keywords (bounds, lengths, allOf, oneOf, not) and the supported formats.
 var cohereSchemas = schemaSubset{
 	keywords: []string{
 		"$defs", "$ref", "type", "format", "title", "description", "default", "enum", "const", "items", "anyOf",
@@ -157,8 +157,7 @@ func (c *cohere) write(request chatRequest, _ []string) requestBody {
 	return requestBody{rest: rest, tools: tools}
 }
 
-// resultDocument writes the result of a call as a document: an object as is, anything else as a member of
-// one.
+// resultDocument writes the result of a call as a document: an object as is, anything else as a member of one.
 func resultDocument(result string) json.RawMessage {
 	value, err := decodeJSON(result)
 	if object, is := value.(map[string]any); is && len(object) > 0 {
@@ -170,8 +169,8 @@ func resultDocument(result string) json.RawMessage {
 	return json.RawMessage(encodeJSON(map[string]any{"result": value}))
 }
 
-// cohereAnswer is an answer of either version. Version 2 has a message; version 1 has the text and the
-// calls at the top level, and its counts under meta.
+// cohereAnswer is an answer of either version. Version 2 has a message; version 1 has the text and the calls at the
+// top level, and its counts under meta.
 type cohereAnswer struct {
 	answerError
 	Message      json.RawMessage `json:"message"`

@@ -28,10 +28,10 @@ import (
 	"earshot/repositories/version"
 )
 
-// NewHTTPClient returns the client for all providers. It keeps as many idle connections per provider as
-// there may be concurrent messages, so that none waits for a new TLS handshake; http.DefaultTransport keeps
-// two. Over HTTP/2, messages share connections. The proxy comes from the environment (HTTPS_PROXY). The
-// context of a request limits the time for its answer.
+// NewHTTPClient returns the client for all providers. It keeps as many idle connections per provider as there may
+// be concurrent messages, so that none waits for a new TLS handshake; http.DefaultTransport keeps two. Over HTTP/2,
+// messages share connections. The proxy comes from the environment (HTTPS_PROXY). The context of a request limits
+// the time for its answer.
 func NewHTTPClient(messages int) *http.Client {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Client{Transport: &http.Transport{
@@ -43,8 +43,8 @@ func NewHTTPClient(messages int) *http.Client {
 		MaxIdleConnsPerHost:   max(1, messages),
 		IdleConnTimeout:       90 * time.Second,
 		ExpectContinueTimeout: time.Second,
-		// A request is tens of kilobytes of tools and history, an answer one or two: decompression costs
-		// more than it saves.
+		// A request is tens of kilobytes of tools and history, an answer one or two: decompression costs more than
+		// it saves.
 		WriteBufferSize:        16 << 10,
 		DisableCompression:     true,
 		MaxResponseHeaderBytes: 256 << 10,
@@ -152,8 +152,8 @@ func (e *endpoint) ask(ctx context.Context, to *url.URL, header http.Header, req
 	return completion{}, &matcher.Unavailable{Reason: err.Error()}
 }
 
-// post sends a request without the parts that the model is known to refuse. If the model refuses another
-// optional part, the request is repeated once without it.
+// post sends a request without the parts that the model is known to refuse. If the model refuses another optional
+// part, the request is repeated once without it.
 func (e *endpoint) post(ctx context.Context, to *url.URL, header http.Header, request chatRequest) ([]byte, error) {
 	without, _ := e.refused.Get(request.model)
 	sent := e.write(request, nil).parts()
@@ -272,8 +272,8 @@ var (
 )
 
 // refusedPart returns the optional part of a request that a refusal names; empty if none. It is the error's
-// parameter, else the first word of its message that names one. Any part of a path such as
-// tools[0].cache_control counts.
+// parameter, else the first word of its message that names one. Any part of a path such as tools[0].cache_control
+// counts.
 func (e *endpoint) refusedPart(refusal []byte, reason string, sent []matcher.Piece) string {
 	var said refusalBody
 	_ = json.Unmarshal(refusal, &said) // an unreadable body names nothing
@@ -290,8 +290,7 @@ func (e *endpoint) refusedPart(refusal []byte, reason string, sent []matcher.Pie
 	return ""
 }
 
-// failure describes why a request failed. It omits the URL, which may contain credentials, and network
-// addresses.
+// failure describes why a request failed. It omits the URL, which may contain credentials, and network addresses.
 func failure(ctx context.Context, err error, key string) error {
 	var known *matcher.Unavailable
 	if errors.As(err, &known) {
@@ -314,8 +313,8 @@ func failure(ctx context.Context, err error, key string) error {
 // maxReason bounds a server's message in an error, in bytes.
 const maxReason = 200
 
-// Scrub makes a server's message safe to show: short, on one line, and without words that contain part of
-// the key, because servers echo keys. Six consecutive characters count, or the whole of a shorter key.
+// Scrub makes a server's message safe to show: short, on one line, and without words that contain part of the key,
+// because servers echo keys. Six consecutive characters count, or the whole of a shorter key.
 func Scrub(said, key string) string {
 	printable := strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -27,8 +27,8 @@ import (
 // gemini is a client of Google's generateContent, of the Gemini API and of Vertex AI.
 type gemini struct {
 	endpoint // whose URL ends with the version
-	// vertex is true for Vertex AI; project is its path of project and location, empty with only a key
-	// (express mode). account is nil with a key.
+	// vertex is true for Vertex AI; project is its path of project and location, empty with only a key (express
+	// mode). account is nil with a key.
 	vertex  bool
 	project string
 	account *googleAccount
@@ -37,8 +37,8 @@ type gemini struct {
 var vertexPath = regexp.MustCompile(`/(projects/[^/]+/locations/[^/]+)/?$`)
 
 // newGemini returns a client of Vertex AI if the base URL's path ends with a project and a location, as in
-// https://aiplatform.googleapis.com/v1/projects/p/locations/global, or if the host is Vertex AI's, which
-// then needs a key.
+// https://aiplatform.googleapis.com/v1/projects/p/locations/global, or if the host is Vertex AI's, which then needs
+// a key.
 func newGemini(base endpoint, given Config) (provider, error) {
 	parsed, err := url.Parse(given.BaseURL)
 	if err != nil {
@@ -61,8 +61,8 @@ func newGemini(base endpoint, given Config) (provider, error) {
 	}
 	g.url = to.JoinPath(cmp.Or(version, latest))
 	if g.vertex && g.key == "" {
-		// The request's own timeout ends the wait for a token and reports it. The token client continues in
-		// the background, with more time.
+		// The request's own timeout ends the wait for a token and reports it. The token client continues in the
+		// background, with more time.
 		g.account = &googleAccount{client: &http.Client{Transport: base.transport, Timeout: 2 * base.timeout}}
 	}
 	return g, nil
@@ -85,8 +85,8 @@ func (g *gemini) complete(ctx context.Context, request chatRequest) (completion,
 	return g.ask(ctx, g.url.JoinPath(path+":generateContent"), header, request)
 }
 
-// modelPath returns a model's path below the version. A name may be a path itself, as in tunedModels/mine
-// or publishers/meta/models/llama.
+// modelPath returns a model's path below the version. A name may be a path itself, as in tunedModels/mine or
+// publishers/meta/models/llama.
 func (g *gemini) modelPath(model string) (string, error) {
 	if strings.ContainsAny(model, "?&#%") || strings.Contains(model, "..") {
 		return "", &matcher.Unavailable{Reason: fmt.Sprintf("%q is no name of a model: settings.llm.tools takes gemini/MODEL", text.Clip(model, maxFinish))}
@@ -108,8 +108,8 @@ func (g *gemini) modelPath(model string) (string, error) {
 	return strings.TrimPrefix(g.project+"/"+model, "/"), nil
 }
 
-// googleAccount holds Google's application default credentials. It looks for them on first use, because
-// that may need the network.
+// googleAccount holds Google's application default credentials. It looks for them on first use, because that may
+// need the network.
 type googleAccount struct {
 	client *http.Client // for tokens
 
@@ -118,8 +118,8 @@ type googleAccount struct {
 }
 
 // authorize sets a token, cached until it expires, and the project that pays for requests with a person's
-// credentials. Missing credentials are looked for again each time. Google's libraries do not end with the
-// context of one request, so they run in a goroutine.
+// credentials. Missing credentials are looked for again each time. Google's libraries do not end with the context
+// of one request, so they run in a goroutine.
 func (a *googleAccount) authorize(ctx context.Context, header http.Header) error {
 	var token *oauth2.Token
 	var file struct {
@@ -200,8 +200,8 @@ type (
 	}
 )
 
-// From Gemini 3 on, models refuse calls without a signature in the current turn. Google's documentation
-// prescribes the value unsigned for a call with an unknown signature, such as one from the history.
+// From Gemini 3 on, models refuse calls without a signature in the current turn. Google's documentation prescribes
+// the value unsigned for a call with an unknown signature, such as one from the history.
 var signs = regexp.MustCompile(`^(?:models/)?gemini-(?:[3-9]|[1-9][0-9]|[a-z])`)
 
 const unsigned = "skip_thought_signature_validator"
@@ -274,8 +274,7 @@ func newGeminiResult(name string, said chatMessage) *geminiResult {
 	return &geminiResult{ID: said.callID, Name: name, Response: map[string]json.RawMessage{member: value}}
 }
 
-// read implements wireForm. It uses the first candidate: texts except thoughts, and calls with their
-// signature.
+// read implements wireForm. It uses the first candidate: texts except thoughts, and calls with their signature.
 func (g *gemini) read(body []byte) (completion, error) {
 	var answer struct {
 		answerError

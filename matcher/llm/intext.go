@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Forms in which models without tool calling write calls into their text. RE2 has no back references: an
-// opening mark ends at the next closing one, or at the end of a text cut by a stop sequence.
+// Forms in which models without tool calling write calls into their text. RE2 has no back references: an opening
+// mark ends at the next closing one, or at the end of a text cut by a stop sequence.
 var (
 	// Hermes, Qwen and many others.
 	taggedCall = regexp.MustCompile(`(?s)<\|?(?:tool_calls?|function_calls?)\|?>(.*?)(?:<\|?/(?:tool_calls?|function_calls?)\|?>|$)`)
@@ -26,9 +26,9 @@ var (
 // maxInText bounds the text that is searched for calls, in bytes.
 const maxInText = 64 << 10
 
-// readInText finds the calls in a model's text, and returns the text without them. Marked calls count
-// whatever tool they name. Bare or fenced JSON counts only if known accepts its name, because it may be
-// content that the user asked for.
+// readInText finds the calls in a model's text, and returns the text without them. Marked calls count whatever tool
+// they name. Bare or fenced JSON counts only if known accepts its name, because it may be content that the user
+// asked for.
 func readInText(text string, known func(name string) bool) (calls []toolCall, rest string) {
 	if len(text) > maxInText {
 		return nil, text
@@ -76,8 +76,8 @@ func readInText(text string, known func(name string) bool) (calls []toolCall, re
 	return calls, strings.TrimSpace(text)
 }
 
-// markedCalls reads the text between marks: one call, a list, or several in a row. If only the name is
-// readable, the call is kept with its raw text, so that it is sent back to the model.
+// markedCalls reads the text between marks: one call, a list, or several in a row. If only the name is readable,
+// the call is kept with its raw text, so that it is sent back to the model.
 func markedCalls(text string) (calls []toolCall) {
 	for _, value := range valuesIn(text) {
 		if read, are := callsOf(value); are {
@@ -90,8 +90,8 @@ func markedCalls(text string) (calls []toolCall) {
 	return calls
 }
 
-// functionArguments returns the text between a function's marks as JSON. Values with their own marks are
-// text, or JSON if they are objects or lists.
+// functionArguments returns the text between a function's marks as JSON. Values with their own marks are text, or
+// JSON if they are objects or lists.
 func functionArguments(text string) string {
 	marked := functionValue.FindAllStringSubmatch(text, -1)
 	if marked == nil {
@@ -125,8 +125,7 @@ var (
 )
 
 // withoutThoughts removes a model's reasoning, which is not meant for the user, and whose calls are only
-// considered. Some servers write the opening mark themselves, so all text before a lone closing mark is
-// reasoning.
+// considered. Some servers write the opening mark themselves, so all text before a lone closing mark is reasoning.
 func withoutThoughts(text string) string {
 	if !strings.Contains(text, "think") {
 		return strings.TrimSpace(text)
@@ -141,8 +140,8 @@ func withoutThoughts(text string) string {
 // maxOpenings bounds the attempts to read a JSON value in a text, against texts full of brackets.
 const maxOpenings = 32
 
-// valuesIn iterates over the complete objects and lists in a text, each with the text before it, and
-// finally over the remaining text with no value.
+// valuesIn iterates over the complete objects and lists in a text, each with the text before it, and finally over
+// the remaining text with no value.
 func valuesIn(text string) iter.Seq2[string, string] {
 	return func(yield func(before, value string) bool) {
 		for from, tried := 0, 0; tried < maxOpenings; tried++ {
@@ -165,8 +164,8 @@ func valuesIn(text string) iter.Seq2[string, string] {
 	}
 }
 
-// extent returns the length of the object or list that the text begins with, or zero if it does not end.
-// Brackets within strings do not count.
+// extent returns the length of the object or list that the text begins with, or zero if it does not end. Brackets
+// within strings do not count.
 func extent(text string) int {
 	depth, inString, escaped := 0, false, false
 	for i := range len(text) {
@@ -197,9 +196,8 @@ func callsOf(text string) ([]toolCall, bool) {
 	return callsIn(value)
 }
 
-// callsIn reads a value as calls: an object with a name and arguments, such an object under "function",
-// several of them under "tool_calls", or a list of any. An object without arguments is no call: many
-// objects have a name.
+// callsIn reads a value as calls: an object with a name and arguments, such an object under "function", several of
+// them under "tool_calls", or a list of any. An object without arguments is no call: many objects have a name.
 func callsIn(value any) (calls []toolCall, are bool) {
 	switch value := value.(type) {
 	case []any:

@@ -1,5 +1,5 @@
-// Package llm matches by asking a model with tool calling: it writes the request, parses and checks the
-// answer, and sends faulty calls back once.
+// Package llm matches by asking a model with tool calling: it writes the request, parses and checks the answer, and
+// sends faulty calls back once.
 package llm
 
 import (
@@ -27,8 +27,8 @@ const (
 	DefaultModel   = "gpt-4o-mini"
 	DefaultTimeout = 20 * time.Second
 	DefaultHistory = 40
-	// DefaultLimit is how many tools a request offers unless the app's settings differ. Beyond it, a model
-	// is offered some tools and a function to search for the others.
+	// DefaultLimit is how many tools a request offers unless the app's settings differ. Beyond it, a model is
+	// offered some tools and a function to search for the others.
 	DefaultLimit = 64
 	// DefaultMessages is how many messages may be processed concurrently.
 	DefaultMessages = 512
@@ -46,10 +46,9 @@ type Options struct {
 	Key     secret.Secret
 	// Model is the default model of apps.
 	Model string
-	// Anthropic, Gemini and Cohere are used through their own APIs by apps whose settings name them.
-	// Without OpenAI, the first configured one is the default. A Gemini BaseURL with
-	// /projects/…/locations/… is Vertex AI, which uses Google's application default credentials if there is
-	// no key.
+	// Anthropic, Gemini and Cohere are used through their own APIs by apps whose settings name them. Without
+	// OpenAI, the first configured one is the default. A Gemini BaseURL with /projects/…/locations/… is Vertex AI,
+	// which uses Google's application default credentials if there is no key.
 	Anthropic, Gemini, Cohere Config
 	// Timeout is the time for one request, and for two if the model searches for tools in the first.
 	Timeout time.Duration
@@ -81,8 +80,8 @@ type Exchange struct {
 // Config configures a provider with its own API. The zero value configures none.
 type Config struct {
 	Key secret.Secret
-	// BaseURL is the provider's address, with or without the API's version at its end; the default is its
-	// public one.
+	// BaseURL is the provider's address, with or without the API's version at its end; the default is its public
+	// one.
 	BaseURL string
 	// Model is the default model of apps; empty for a small, quick one.
 	Model string
@@ -113,8 +112,8 @@ type connection struct {
 	err      error
 }
 
-// vendors lists the providers in the order of preference for the default. OpenAI includes all compatible
-// endpoints, and Gemini includes Vertex AI.
+// vendors lists the providers in the order of preference for the default. OpenAI includes all compatible endpoints,
+// and Gemini includes Vertex AI.
 func (o Options) vendors() []vendor {
 	compatible := Config{Key: o.Key, BaseURL: o.BaseURL, Model: o.Model}
 	return []vendor{
@@ -154,8 +153,8 @@ func (o Options) Describe() string {
 	return text
 }
 
-// LLM is a Matcher that asks a model with tool calling. It asks once per message, and a second time if the
-// first answer has faults or searches for tools. It is safe for concurrent use.
+// LLM is a Matcher that asks a model with tool calling. It asks once per message, and a second time if the first
+// answer has faults or searches for tools. It is safe for concurrent use.
 type LLM struct {
 	options   Options
 	first     vendor // the default
@@ -252,8 +251,8 @@ func appOf(request matcher.Request) string {
 	return request.App.ID
 }
 
-// Reply asks for the text of the answer. The model sees the results of the tools and is offered no tool, so
-// that a reply triggers nothing.
+// Reply asks for the text of the answer. The model sees the results of the tools and is offered no tool, so that a
+// reply triggers nothing.
 func (l *LLM) Reply(ctx context.Context, request matcher.Request, fired []matcher.PastCall) (string, error) {
 	turn, err := l.newTurn(request)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// toolNames maps the model's names of tools to candidates. Aliases are made only when needed: nearly all
-// names are valid for providers, and a model sees few of many candidates.
+// toolNames maps the model's names of tools to candidates. Aliases are made only when needed: nearly all names are
+// valid for providers, and a model sees few of many candidates.
 type toolNames struct {
 	all     []matcher.Candidate // sorted by name
 	aliases map[string]string   // name → alias, for names that providers refuse; nil until needed
@@ -60,9 +60,9 @@ func (n *toolNames) has(name string) bool {
 	return is
 }
 
-// find returns the candidate that a model's name means: the same name, else the only one that is equal
-// without a provider's prefix (functions.book, default_api:book), then without case, then without the
-// difference between hyphens and underscores. An ambiguous name finds none.
+// find returns the candidate that a model's name means: the same name, else the only one that is equal without a
+// provider's prefix (functions.book, default_api:book), then without case, then without the difference between
+// hyphens and underscores. An ambiguous name finds none.
 func (n *toolNames) find(named string) (matcher.Candidate, bool) {
 	if candidate, known := n.candidate(cmp.Or(n.names[named], named)); known {
 		return candidate, true
@@ -89,8 +89,8 @@ func (n *toolNames) find(named string) (matcher.Candidate, bool) {
 
 func withoutPrefix(named string) string { return named[strings.LastIndexAny(named, ".:/")+1:] }
 
-// offerForm is the key of a tool's offer, besides the tool. The alias is empty if it is the tool's own
-// name, as nearly always.
+// offerForm is the key of a tool's offer, besides the tool. The alias is empty if it is the tool's own name, as
+// nearly always.
 type offerForm struct {
 	alias         string
 	sessionScoped bool
@@ -115,15 +115,15 @@ func offerOf(candidate matcher.Candidate, alias string) *chatTool {
 	}).(*chatTool)
 }
 
-// Valid for every provider. OpenAI lets a tool's name begin with a digit, Gemini does not; Anthropic's rule
-// for properties is the narrowest.
+// Valid for every provider. OpenAI lets a tool's name begin with a digit, Gemini does not; Anthropic's rule for
+// properties is the narrowest.
 var (
 	propertyName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 	unsafeRune   = regexp.MustCompile(`[^A-Za-z0-9_-]`)
 )
 
-// validToolName reports whether every provider accepts a tool's name: a letter or _, then letters, digits,
-// _ and -, at most 64 in all.
+// validToolName reports whether every provider accepts a tool's name: a letter or _, then letters, digits, _ and -,
+// at most 64 in all.
 func validToolName(name string) bool {
 	for i := range len(name) {
 		c := name[i]
@@ -150,8 +150,8 @@ func safeName(name string, valid, taken func(string) bool) string {
 	return alias
 }
 
-// safeSchema renames those top-level properties of a tool's schema that a provider would refuse, and
-// returns alias → name. A schema without such properties is returned byte for byte.
+// safeSchema renames those top-level properties of a tool's schema that a provider would refuse, and returns alias
+// → name. A schema without such properties is returned byte for byte.
 func safeSchema(schema json.RawMessage) (json.RawMessage, map[string]string) {
 	names, back := properties(schema), map[string]string{}
 	for _, name := range names {

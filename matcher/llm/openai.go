@@ -16,9 +16,9 @@ import (
 // openAI is a client of OpenAI's chat completions and of more or less compatible servers.
 type openAI struct {
 	endpoint
-	// strict is set once the endpoint refused system messages within the conversation. OpenAI accepts them,
-	// and caches best that way. Mistral and the chat templates of several open models want them first, and
-	// an assistant's message between a tool's result and the user's next message.
+	// strict is set once the endpoint refused system messages within the conversation. OpenAI accepts them, and
+	// caches best that way. Mistral and the chat templates of several open models want them first, and an
+	// assistant's message between a tool's result and the user's next message.
 	strict atomic.Bool
 }
 
@@ -54,8 +54,8 @@ func (o *openAI) complete(ctx context.Context, request chatRequest) (completion,
 	return answer, err
 }
 
-// inOrder moves all system texts to the front, inserts an assistant's message between a tool and the user,
-// and joins consecutive texts of one role, so that roles alternate.
+// inOrder moves all system texts to the front, inserts an assistant's message between a tool and the user, and
+// joins consecutive texts of one role, so that roles alternate.
 func inOrder(messages []chatMessage) []chatMessage {
 	ordered := []chatMessage{{role: roleSystem}}
 	for _, said := range messages {
@@ -74,8 +74,8 @@ func inOrder(messages []chatMessage) []chatMessage {
 	return ordered
 }
 
-// write implements wireForm. It sends no tool_choice and parallel_tool_calls, whose defaults fit and which
-// some models refuse, and no temperature, which reasoning models refuse.
+// write implements wireForm. It sends no tool_choice and parallel_tool_calls, whose defaults fit and which some
+// models refuse, and no temperature, which reasoning models refuse.
 func (o *openAI) write(request chatRequest, without []string) requestBody {
 	type message struct {
 		Role       string         `json:"role"`
@@ -162,8 +162,8 @@ func (o *openAI) read(body []byte) (completion, error) {
 	return found, nil
 }
 
-// readPlain reads an answer in OpenAI's exact form with one finished choice, at a third of the cost of the
-// lenient read; false for any other.
+// readPlain reads an answer in OpenAI's exact form with one finished choice, at a third of the cost of the lenient
+// read; false for any other.
 func readPlain(body []byte) (found completion, is bool) {
 	var answer struct {
 		Error   any `json:"error"`

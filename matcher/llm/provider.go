@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// provider asks models with tool calling. It sends a request once and does not judge the answer. Its error
-// is a *matcher.Unavailable, or the context's.
+// provider asks models with tool calling. It sends a request once and does not judge the answer. Its error is a
+// *matcher.Unavailable, or the context's.
 type provider interface {
 	complete(ctx context.Context, request chatRequest) (completion, error)
 }
@@ -51,8 +51,8 @@ type toolCall struct {
 	echo      string // opaque data from the provider, sent back unchanged
 }
 
-// chatTool is a tool in the form that models see. Its name and its top-level properties' names are valid
-// for every provider. It is made once for many requests and never modified.
+// chatTool is a tool in the form that models see. Its name and its top-level properties' names are valid for every
+// provider. It is made once for many requests and never modified.
 type chatTool struct {
 	name        string
 	description string
@@ -66,8 +66,8 @@ type chatTool struct {
 	written sync.Map // form → json.RawMessage
 }
 
-// json returns the tool as JSON, encoded once per form. A form names everything else that the encoding
-// depends on; there must be few forms.
+// json returns the tool as JSON, encoded once per form. A form names everything else that the encoding depends on;
+// there must be few forms.
 func (t *chatTool) json(form string, write func(*chatTool) any) json.RawMessage {
 	known, is := t.written.Load(form)
 	if !is {
@@ -99,13 +99,13 @@ type chatSide struct {
 	messages []chatMessage
 }
 
-// noBeginning stands for the user's words before the history, if it begins with the model: nothing, or
-// truncated messages.
+// noBeginning stands for the user's words before the history, if it begins with the model: nothing, or truncated
+// messages.
 const noBeginning = "(The conversation begins here.)"
 
-// alternate splits messages into the rules and the sides of the conversation. Providers other than OpenAI
-// take the rules separately and require alternating sides, the user's first. Later system texts and tool
-// results are on the user's side. Blank texts are left out, because some providers refuse them.
+// alternate splits messages into the rules and the sides of the conversation. Providers other than OpenAI take the
+// rules separately and require alternating sides, the user's first. Later system texts and tool results are on the
+// user's side. Blank texts are left out, because some providers refuse them.
 func alternate(messages []chatMessage) (rules string, sides []chatSide) {
 	if len(messages) > 0 && messages[0].role == roleSystem {
 		rules, messages = messages[0].text, messages[1:]
@@ -177,8 +177,8 @@ var inDescriptions = []string{
 	"maximum", "minItems", "minLength", "minimum", "multipleOf", "pattern", "uniqueItems",
 }
 
-// reduce reduces a schema to the subset. Omitted rules are added to the description where words can express
-// them; arguments are always checked against the whole schema. Numbers keep their digits.
+// reduce reduces a schema to the subset. Omitted rules are added to the description where words can express them;
+// arguments are always checked against the whole schema. Numbers keep their digits.
 func (s schemaSubset) reduce(schema json.RawMessage) json.RawMessage {
 	value, err := decodeJSON(string(schema))
 	if err != nil {

@@ -52,9 +52,9 @@ func decodeAnswer(body []byte, into interface{ failed() error }) error {
 	return into.failed()
 }
 
-// checkFinish returns an error for an unfinished answer: a truncated or filtered answer must never become a
-// match. It knows the finish reasons of all providers, because compatible endpoints pass on the model's. If
-// a provider documents its reasons for a regular end, sound lists them: any other is an error.
+// checkFinish returns an error for an unfinished answer: a truncated or filtered answer must never become a match.
+// It knows the finish reasons of all providers, because compatible endpoints pass on the model's. If a provider
+// documents its reasons for a regular end, sound lists them: any other is an error.
 func checkFinish(reason anyText, sound ...anyText) error {
 	if reason == "" || slices.Contains(sound, reason) {
 		return nil

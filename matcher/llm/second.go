@@ -16,10 +16,9 @@ import (
 // maxFound bounds the tools that a search adds. Its query is specific, unlike the guess from the message.
 const maxFound = 16
 
-// find searches for the tools that the answer asks for and sends it back with them, once. The second
-// answer's calls count together with the first one's sound calls. If the search finds nothing, a second
-// answer is still requested in a chat, for its reply, and if the model called nothing and searched for
-// tools that it was offered.
+// find searches for the tools that the answer asks for and sends it back with them, once. The second answer's calls
+// count together with the first one's sound calls. If the search finds nothing, a second answer is still requested
+// in a chat, for its reply, and if the model called nothing and searched for tools that it was offered.
 func (l *LLM) find(ctx context.Context, t *llmTurn, first checkedAnswer) (checkedAnswer, error) {
 	var found []matcher.Candidate
 	offered, most := false, max(1, min(maxFound, t.limit/2))
@@ -57,10 +56,9 @@ func (l *LLM) find(ctx context.Context, t *llmTurn, first checkedAnswer) (checke
 	return l.askAgain(ctx, t, ask, sound, "the LLM gave no second answer; what it called before it looked for tools is kept")
 }
 
-// retry sends an answer with faults back once. It returns the corrected answer, or the zero answer if there
-// is nothing to correct. In a chat it also does so if the model only called unknown tools, because the user
-// waits for a reply. If the second request fails, the first answer's sound calls are kept and its faulty
-// ones rejected.
+// retry sends an answer with faults back once. It returns the corrected answer, or the zero answer if there is
+// nothing to correct. In a chat it also does so if the model only called unknown tools, because the user waits for
+// a reply. If the second request fails, the first answer's sound calls are kept and its faulty ones rejected.
 func (l *LLM) retry(ctx context.Context, t *llmTurn, first checkedAnswer) (checkedAnswer, error) {
 	if !first.has(checkedCall.correctable) && !(t.request.Chat && first.madeUp()) {
 		return checkedAnswer{}, nil
@@ -85,13 +83,13 @@ func (l *LLM) askAgain(ctx context.Context, t *llmTurn, ask chatRequest, stands 
 	return t.read(answer), nil
 }
 
-// relaxed returns the tools for the second answer: required values that are missing from the conversation
-// become optional. Servers that bind a model to the schema by a grammar (llama.cpp) cannot leave out a
-// required value, whatever a message says, and would invent it again.
+// relaxed returns the tools for the second answer: required values that are missing from the conversation become
+// optional. Servers that bind a model to the schema by a grammar (llama.cpp) cannot leave out a required value,
+// whatever a message says, and would invent it again.
 //
-// The first request keeps them required. Nullable types would be an alternative, but some servers fail at a
-// type that is a list (ollama/ollama#10328), and the effect on models is unmeasured. If no value was
-// invented, nothing changes and the provider's cache remains useful.
+// The first request keeps them required. Nullable types would be an alternative, but some servers fail at a type
+// that is a list (ollama/ollama#10328), and the effect on models is unmeasured. If no value was invented, nothing
+// changes and the provider's cache remains useful.
 func (a checkedAnswer) relaxed(tools []*chatTool) []*chatTool {
 	tools = slices.Clone(tools)
 	for _, made := range a.calls {
@@ -125,9 +123,9 @@ func (a checkedAnswer) relaxed(tools []*chatTool) []*chatTool {
 	return tools
 }
 
-// result merges the two answers. Sound calls of the first stay in order; a faulty one is replaced by the
-// second answer's next call of the same tool. Other calls of the second answer count only if the first one
-// searched for tools or only called unknown ones.
+// result merges the two answers. Sound calls of the first stay in order; a faulty one is replaced by the second
+// answer's next call of the same tool. Other calls of the second answer count only if the first one searched for
+// tools or only called unknown ones.
 func (t *llmTurn) result(first, second checkedAnswer) matcher.Result {
 	result := matcher.Result{Stage: matcher.StageLLM}
 	if len(t.request.Candidates) == 0 {
@@ -184,8 +182,8 @@ var nothing = map[string]string{
 	"es": "Lo siento, no he podido hacerlo: no se ha hecho nada.",
 }
 
-// text returns the text of the answers. Text beside a call of an unknown tool may claim that it was done,
-// so the user is told, in their language or in English, that nothing was done.
+// text returns the text of the answers. Text beside a call of an unknown tool may claim that it was done, so the
+// user is told, in their language or in English, that nothing was done.
 func (t *llmTurn) text(first, second checkedAnswer) string {
 	last := first
 	if len(second.calls) > 0 || second.text != "" {

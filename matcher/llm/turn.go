@@ -33,8 +33,8 @@ type llmTurn struct {
 	finder string
 }
 
-// newTurn writes the request for a message, in the order of change: the tools, the rules, the history, the
-// clock, and last the message alone.
+// newTurn writes the request for a message, in the order of change: the tools, the rules, the history, the clock,
+// and last the message alone.
 func (l *LLM) newTurn(request matcher.Request) (*llmTurn, error) {
 	model, name, err := l.choose(request.App)
 	if err != nil {
@@ -63,8 +63,8 @@ func (l *LLM) newTurn(request matcher.Request) (*llmTurn, error) {
 	return t, nil
 }
 
-// choose returns the provider and the model that the app's settings name, as in openai/gpt-4o. A name
-// without a provider is a model of the default one.
+// choose returns the provider and the model that the app's settings name, as in openai/gpt-4o. A name without a
+// provider is a model of the default one.
 func (l *LLM) choose(app *repositories.App) (chosen connection, model string, err error) {
 	named := ""
 	if app != nil {
@@ -82,8 +82,8 @@ func (l *LLM) choose(app *repositories.App) (chosen connection, model string, er
 	return chosen, model, chosen.err
 }
 
-// The system text is short because every message pays for it. It is the same for every message of an app
-// because providers charge less for a cached prefix.
+// The system text is short because every message pays for it. It is the same for every message of an app because
+// providers charge less for a cached prefix.
 const (
 	promptTools = `You listen to a conversation and notice which tools the user's LAST message calls for.
 - Call each tool that it asks for, or agrees to after the assistant proposed it: several, or one several times with other values.
@@ -151,8 +151,8 @@ const (
 	maxCallError   = 300
 )
 
-// pastCalls renders fired tools: the assistant's calls, then their results. It repeats only values that a
-// tool in scope shows to models; static, ignored and authenticated ones stay hidden.
+// pastCalls renders fired tools: the assistant's calls, then their results. It repeats only values that a tool in
+// scope shows to models; static, ignored and authenticated ones stay hidden.
 func (t *llmTurn) pastCalls(fired []matcher.PastCall) []chatMessage {
 	if len(fired) == 0 {
 		return nil
@@ -183,8 +183,8 @@ func (t *llmTurn) pastCalls(fired []matcher.PastCall) []chatMessage {
 	return messages
 }
 
-// newID makes an id for a call without one that the provider knows. It is the same for the same call in
-// every request, in Mistral's form, the narrowest: nine letters or digits.
+// newID makes an id for a call without one that the provider knows. It is the same for the same call in every
+// request, in Mistral's form, the narrowest: nine letters or digits.
 func (t *llmTurn) newID(parts ...string) string {
 	for n := 0; ; n++ {
 		seed, _ := json.Marshal([]any{parts, n})
@@ -203,8 +203,8 @@ const finderName = "find_tools"
 // finderTools caches the tool search by its name, which no tool in scope has.
 var finderTools sync.Map // string → *chatTool
 
-// offer adds the tools to the request: all of them, by name, or the most relevant ones and the tool search.
-// The model writes its query, because it understands messages in any language.
+// offer adds the tools to the request: all of them, by name, or the most relevant ones and the tool search. The
+// model writes its query, because it understands messages in any language.
 func (t *llmTurn) offer(ctx context.Context, retriever *retrieval.Retriever) {
 	if len(t.request.Candidates) <= t.limit {
 		t.ask.tools = t.definitions(t.request.Candidates)

@@ -20,8 +20,8 @@ import (
 	"earshot/repositories/secret"
 )
 
-// AccessToken is the content of a SERMAS client's bearer token, or of the token that renews it. The client
-// gets both for a module's id and secret. Neither is stored.
+// AccessToken is the content of a SERMAS client's bearer token, or of the token that renews it. The client gets
+// both for a module's id and secret. Neither is stored.
 type AccessToken struct {
 	AppID    string
 	ModuleID string
@@ -33,8 +33,8 @@ type AccessToken struct {
 	Expires time.Time // exact to a second
 	// Life is the generation of the app; the token ends with it.
 	Life Generation
-	// Grant identifies the module and the secret that the token was issued for (see Sealer.Grant). Access
-	// tokens from earlier versions lack it.
+	// Grant identifies the module and the secret that the token was issued for (see Sealer.Grant). Access tokens
+	// from earlier versions lack it.
 	Grant string
 }
 
@@ -78,8 +78,8 @@ func (s *Sealer) SignAccess(token AccessToken, id string) (secret.Secret, error)
 	return s.signJWT(useAccess, token, id)
 }
 
-// OpenAccess reads an access token after checking its signature against the current and the old secret
-// keys. The caller checks the expiry. The error is ErrAccessToken.
+// OpenAccess reads an access token after checking its signature against the current and the old secret keys. The
+// caller checks the expiry. The error is ErrAccessToken.
 func (s *Sealer) OpenAccess(given secret.Secret) (AccessToken, error) {
 	return s.openJWT(useAccess, given)
 }
@@ -94,8 +94,7 @@ func (s *Sealer) OpenRefresh(given secret.Secret) (AccessToken, error) {
 	return s.openJWT(useRefresh, given)
 }
 
-// Grant returns an opaque digest of a module and its secret, which reveals neither. A new secret gives a
-// new grant.
+// Grant returns an opaque digest of a module and its secret, which reveals neither. A new secret gives a new grant.
 func (s *Sealer) Grant(appID string, module repositories.Module) string {
 	return signature(s.signers[useGrant][0], strings.Join([]string{appID, module.ID, module.Secret.Reveal()}, "\x00"))
 }
@@ -158,8 +157,8 @@ func (c jwtClaims) token() AccessToken {
 	return token
 }
 
-// Granted checks that the app still has the module that an access token was issued for. Without one for
-// which same is true, it returns repositories.ErrNotFound. The module may be keyFresh old.
+// Granted checks that the app still has the module that an access token was issued for. Without one for which same
+// is true, it returns repositories.ErrNotFound. The module may be keyFresh old.
 func (a *appReads) Granted(ctx context.Context, appID, moduleID string, same func(repositories.Module) bool) error {
 	read := func() (*repositories.App, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
@@ -200,8 +199,8 @@ func (a *appReads) ExtendLineage(ctx context.Context, appID, lineage string, unt
 	return err
 }
 
-// LineageExpires returns when the newest renewed token of a lineage expires. It returns the zero time if no
-// token was renewed, or the record of the last one has expired.
+// LineageExpires returns when the newest renewed token of a lineage expires. It returns the zero time if no token
+// was renewed, or the record of the last one has expired.
 func (a *appReads) LineageExpires(ctx context.Context, appID, lineage string) (time.Time, error) {
 	text, err := a.db.Get(ctx, keyspace.KeysOf(appID).Lineage(lineage)).Result()
 	if errors.Is(err, redis.Nil) {
@@ -217,8 +216,8 @@ func (a *appReads) LineageExpires(ctx context.Context, appID, lineage string) (t
 	return time.UnixMilli(ms).UTC(), nil
 }
 
-// SessionToken is the content of a front-end's bearer token, valid for one session and a limited time. It
-// is not stored; the service recognises its own tokens by their signature.
+// SessionToken is the content of a front-end's bearer token, valid for one session and a limited time. It is not
+// stored; the service recognises its own tokens by their signature.
 type SessionToken struct {
 	AppID     string    `json:"app"`
 	SessionID string    `json:"session"`
@@ -248,8 +247,8 @@ func (s *Sealer) SignToken(token SessionToken) (secret.Secret, error) {
 	return secret.New(text + "." + signature(s.signers[useSession][0], text)), nil
 }
 
-// OpenToken reads a token after checking its signature against the current and the old secret keys. The
-// caller checks the expiry.
+// OpenToken reads a token after checking its signature against the current and the old secret keys. The caller
+// checks the expiry.
 func (s *Sealer) OpenToken(given secret.Secret) (SessionToken, error) {
 	text, signed, found := strings.Cut(given.Reveal(), ".")
 	if !found || !s.signed(useSession, text, signed) {

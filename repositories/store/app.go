@@ -120,8 +120,8 @@ func (w *appWrites) PutApp(ctx context.Context, app *repositories.App) (created 
 	return created, err
 }
 
-// ChangeApp writes the next state of an app and returns it as stored, with its Revision. Masked credentials
-// keep their stored values.
+// ChangeApp writes the next state of an app and returns it as stored, with its Revision. Masked credentials keep
+// their stored values.
 func (w *appWrites) ChangeApp(ctx context.Context, asked AppChange) (app *repositories.App, created bool, err error) {
 	err = retry(ctx, func() error {
 		there, next, err := w.nextApp(ctx, asked)
@@ -199,8 +199,8 @@ func (w *appWrites) nextApp(ctx context.Context, asked AppChange) (there, next *
 }
 
 // keepsInUse returns a *repositories.InUseError if the app would lose modules or sources that tools of its
-// repositories or its sessions' repositories name. Concurrent writes are not seen, and an unreadable
-// repository does not count.
+// repositories or its sessions' repositories name. Concurrent writes are not seen, and an unreadable repository
+// does not count.
 func (w *appWrites) keepsInUse(ctx context.Context, there, next *repositories.App) error {
 	dropped := there.Drops(next)
 	if dropped == nil {
@@ -281,8 +281,8 @@ func (a *appReads) appIDs(ctx context.Context, after string, limit int) ([]strin
 	return ids[:min(len(ids), limit)], nil
 }
 
-// cut shortens a list that was read with one item more than the page. It returns the cursor of the next
-// page, empty on the last one.
+// cut shortens a list that was read with one item more than the page. It returns the cursor of the next page, empty
+// on the last one.
 func cut(ids []string, limit int) ([]string, string) {
 	if len(ids) <= limit {
 		return ids, ""
@@ -307,9 +307,9 @@ redis.call('HDEL', KEYS[7], ARGV[1])
 return 'ok'
 `)
 
-// DeleteApp removes an app with its sessions, its trigger records and its repositories, and queues
-// tool.changed for each repository. Effects in the ledger are still delivered. When it returns, no replica
-// accepts a key or a session token of the app.
+// DeleteApp removes an app with its sessions, its trigger records and its repositories, and queues tool.changed for
+// each repository. Effects in the ledger are still delivered. When it returns, no replica accepts a key or a
+// session token of the app.
 func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition) error {
 	if err := w.appReads.claim(ctx, appID, on); err != nil {
 		return err
@@ -368,8 +368,7 @@ func (w *appWrites) DeleteApp(ctx context.Context, appID string, on ...Condition
 	return forgotten(ctx)
 }
 
-// dropExplained removes the index entries of explanations of an app, or of a session (of is
-// appId/sessionId).
+// dropExplained removes the index entries of explanations of an app, or of a session (of is appId/sessionId).
 func (a *appReads) dropExplained(ctx context.Context, k keyspace.Keys, of string) error {
 	names, err := a.membersOf(ctx, k.Explained(), of)
 	for some := range slices.Chunk(names, 1000) {
@@ -393,8 +392,8 @@ func (a *appReads) membersOf(ctx context.Context, key, of string) (names []strin
 	return names, keyspace.Unavailable(members.Err())
 }
 
-// AllowsOrigin reports whether the app's settings allow calls from pages of the origin. A missing app
-// allows none. The settings may be keyFresh old.
+// AllowsOrigin reports whether the app's settings allow calls from pages of the origin. A missing app allows none.
+// The settings may be keyFresh old.
 func (a *appReads) AllowsOrigin(ctx context.Context, appID, origin string) (bool, error) {
 	allowed, err := a.origins.get(appID, func() ([]string, error) {
 		app, err := a.App(context.WithoutCancel(ctx), appID)
@@ -422,8 +421,8 @@ func (a *appReads) ChatSettings(ctx context.Context, appID string) (repositories
 
 const placesAtOnce = 1000
 
-// Places lists the scopes of an app that contain the repository, the app's own first. It searches all
-// sessions. Without the app it returns repositories.ErrNotFound.
+// Places lists the scopes of an app that contain the repository, the app's own first. It searches all sessions.
+// Without the app it returns repositories.ErrNotFound.
 func (a *appReads) Places(ctx context.Context, appID, repositoryID string) ([]repositories.Scope, error) {
 	if _, err := a.App(ctx, appID); err != nil {
 		return nil, err
@@ -461,8 +460,8 @@ func (a *appReads) placesAmong(ctx context.Context, appID string, sessions []str
 	return found, nil
 }
 
-// Condition is a precondition of a change. It gets the present revision (empty for none); its error aborts
-// the change before anything is written. After a conflict it runs again. Nil always holds.
+// Condition is a precondition of a change. It gets the present revision (empty for none); its error aborts the
+// change before anything is written. After a conflict it runs again. Nil always holds.
 type Condition func(revision string) error
 
 func (c Condition) check(revision string) error {
@@ -485,8 +484,8 @@ func checkAll(conditions []Condition, revision string) error {
 type AppChange struct {
 	AppID string
 	On    Condition
-	// To makes the next state from the present one, which it must not modify: an empty app without a
-	// Revision if there is none. After a conflict it runs again.
+	// To makes the next state from the present one, which it must not modify: an empty app without a Revision if
+	// there is none. After a conflict it runs again.
 	To func(there *repositories.App) (*repositories.App, error)
 	// Force lets the app lose modules and sources that tools name.
 	Force bool
@@ -525,8 +524,8 @@ redis.call('HSET', KEYS[1], 'rev', ARGV[2])
 return 'ok'
 `)
 
-// claim checks the conditions of a deletion, which takes many steps, and renews the revision. From then on
-// no conditional change can be based on the state that was read.
+// claim checks the conditions of a deletion, which takes many steps, and renews the revision. From then on no
+// conditional change can be based on the state that was read.
 func (a *appReads) claim(ctx context.Context, appID string, conditions []Condition) error {
 	return retry(ctx, func() error {
 		app, err := a.App(ctx, appID)
@@ -541,8 +540,8 @@ func (a *appReads) claim(ctx context.Context, appID string, conditions []Conditi
 	})
 }
 
-// dropTriggers removes trigger records with their dead effects. Pending effects are still tried, and end
-// without a record.
+// dropTriggers removes trigger records with their dead effects. Pending effects are still tried, and end without a
+// record.
 //
 //	KEYS over, triggers of the app, then record and effects of each
 //	ARGV appId, keys of each, then the triggerIds
@@ -560,8 +559,8 @@ end
 return 'ok'
 `)
 
-// dropTriggers removes the trigger records of an app. They contain its users' words, which a new app with
-// the same id must not see.
+// dropTriggers removes the trigger records of an app. They contain its users' words, which a new app with the same
+// id must not see.
 func (w *appWrites) dropTriggers(ctx context.Context, appID string) error {
 	const chunk = 100 // keeps each run of the script short
 	keys := keyspace.KeysOf(appID)

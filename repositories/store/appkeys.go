@@ -70,12 +70,12 @@ func (k AppKey) expired(now time.Time) bool { return !k.Expires.IsZero() && !now
 // AppKeyPrefix begins every app key, so that scanners for leaked credentials find it.
 const AppKeyPrefix = "ek_"
 
-// keySecret is the number of random bytes in a key. 256 bits cannot be guessed, so a plain hash suffices in
-// place of a slow password hash.
+// keySecret is the number of random bytes in a key. 256 bits cannot be guessed, so a plain hash suffices in place
+// of a slow password hash.
 const keySecret = 32
 
-// splitKey returns the app and the id in a key, by which its record is found: ek_APP.ID.SECRET, in the
-// alphabet of bearer tokens (RFC 6750).
+// splitKey returns the app and the id in a key, by which its record is found: ek_APP.ID.SECRET, in the alphabet of
+// bearer tokens (RFC 6750).
 func splitKey(key secret.Secret) (appID, keyID string, ok bool) {
 	text, ours := strings.CutPrefix(key.Reveal(), AppKeyPrefix)
 	parts := strings.Split(text, ".")
@@ -131,8 +131,8 @@ redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
 return 'ok'
 `)
 
-// CreateKey makes a key of an app. A key that another key requests ends with it and may do no more than it;
-// ErrKey and ErrKeyExpired mean that the other has ended. The Secret is the key and cannot be shown again.
+// CreateKey makes a key of an app. A key that another key requests ends with it and may do no more than it; ErrKey
+// and ErrKeyExpired mean that the other has ended. The Secret is the key and cannot be shown again.
 func (k *accessKeys) CreateKey(ctx context.Context, appID string, asked NewKey) (AppKey, secret.Secret, error) {
 	made := storedKey{AppKey: AppKey{ID: cmp.Or(asked.ID, k.newID()), Name: asked.Name, Scopes: asked.Scopes, Created: k.now().UTC(), MadeBy: asked.By}, Line: "/"}
 	if asked.Lifetime > 0 {
@@ -211,8 +211,8 @@ type accessKeys struct {
 }
 
 const (
-	// keyFresh is the maximum age of cached keys. A revocation takes effect everywhere within it, and
-	// RevokeKey waits for that.
+	// keyFresh is the maximum age of cached keys. A revocation takes effect everywhere within it, and RevokeKey
+	// waits for that.
 	keyFresh = 250 * time.Millisecond
 	// maxKeys bounds the keys of an app.
 	maxKeys = 1000
@@ -293,8 +293,8 @@ for _, id in ipairs(gone) do redis.call('HDEL', KEYS[1], id) redis.call('HDEL', 
 return gone
 `)
 
-// RevokeKey removes a key and its descendants, or returns repositories.ErrNotFound. It waits until no
-// replica's cache can hold any of them.
+// RevokeKey removes a key and its descendants, or returns repositories.ErrNotFound. It waits until no replica's
+// cache can hold any of them.
 func (k *accessKeys) RevokeKey(ctx context.Context, appID, keyID string) error {
 	keys := keyspace.KeysOf(appID)
 	reply, err := dropKey.Run(ctx, k.db, []string{keys.AppKeys(), keys.KeyUses()}, keyID)
@@ -311,8 +311,8 @@ func (k *accessKeys) RevokeKey(ctx context.Context, appID, keyID string) error {
 	return forgotten(ctx)
 }
 
-// CheckKey finds the app and the record of a client's key. Its errors are ErrKey, ErrKeyExpired and
-// ErrUnavailable; they do not reveal which apps exist.
+// CheckKey finds the app and the record of a client's key. Its errors are ErrKey, ErrKeyExpired and ErrUnavailable;
+// they do not reveal which apps exist.
 func (k *accessKeys) CheckKey(ctx context.Context, key secret.Secret) (appID string, found AppKey, err error) {
 	appID, keyID, ok := splitKey(key)
 	if !ok {

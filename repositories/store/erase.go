@@ -8,8 +8,8 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// erasingHolds is how long the mark of an erasure lasts without renewal. If the eraser dies, the session
-// becomes usable again after it, and can be erased again at once.
+// erasingHolds is how long the mark of an erasure lasts without renewal. If the eraser dies, the session becomes
+// usable again after it, and can be erased again at once.
 const erasingHolds = time.Minute
 
 // markErasing marks a session as being erased, or renews the mark.
@@ -39,15 +39,15 @@ if redis.call('HGET', KEYS[1], 'eraser') == ARGV[1] then redis.call('HDEL', KEYS
 return 'ok'
 `)
 
-// erasing is the erasure of a session. Until it ends, nothing begins in the session, its tokens are
-// invalid, and work under way has no effect.
+// erasing is the erasure of a session. Until it ends, nothing begins in the session, its tokens are invalid, and
+// work under way has no effect.
 type erasing struct {
 	sessions       *sessionRecords
 	app, id, token string
 }
 
-// BeginErasing marks a session as being erased. It returns repositories.ErrNotFound without the app; the
-// session need not exist.
+// BeginErasing marks a session as being erased. It returns repositories.ErrNotFound without the app; the session
+// need not exist.
 func (s *sessionRecords) BeginErasing(ctx context.Context, appID, sessionID string) (*erasing, error) {
 	e := &erasing{s, appID, sessionID, s.newID()}
 	return e, e.mark(ctx, s.newID())
@@ -66,8 +66,7 @@ func (e *erasing) mark(ctx context.Context, generation string) error {
 	return err
 }
 
-// End removes the mark, so that the session can begin anew. When it returns, no replica accepts an earlier
-// token.
+// End removes the mark, so that the session can begin anew. When it returns, no replica accepts an earlier token.
 func (e *erasing) End(ctx context.Context) error {
 	if _, err := endErasing.Run(ctx, e.sessions.db, []string{keyspace.KeysOf(e.app).Closed(e.id)}, e.token); err != nil {
 		return err
@@ -100,8 +99,8 @@ for i = 11, others do redis.call('DEL', KEYS[i]) end
 return 'ok'
 `)
 
-// Drop removes the session's messages, drafts and repositories. It queues no tool.changed, whose payload
-// would contain erased data.
+// Drop removes the session's messages, drafts and repositories. It queues no tool.changed, whose payload would
+// contain erased data.
 func (e *erasing) Drop(ctx context.Context) error {
 	k, db := keyspace.KeysOf(e.app), e.sessions.db
 	drafts, err := db.ZRange(ctx, k.Drafts(e.id), 0, -1).Result()

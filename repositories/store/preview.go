@@ -20,9 +20,9 @@ const (
 	WouldLeave  = "unchanged"
 )
 
-// PreviewApp returns the effect that ChangeApp would have, or its error. It also compares credentials,
-// which clients only see masked. by is the root of the requesting key, empty for the admin. Too many
-// comparisons return a *CompareError.
+// PreviewApp returns the effect that ChangeApp would have, or its error. It also compares credentials, which
+// clients only see masked. by is the root of the requesting key, empty for the admin. Too many comparisons return a
+// *CompareError.
 func (w *appWrites) PreviewApp(ctx context.Context, asked AppChange, by string) (string, error) {
 	to := asked.To
 	asked.To = func(there *repositories.App) (*repositories.App, error) {
@@ -88,14 +88,14 @@ func revealed(list []repositories.Credential) map[string]secret.Secret {
 }
 
 const (
-	// maxCompares is how many previews with credentials a key may request per compareSpan. Each preview
-	// tells a guesser whether a guess is right.
+	// maxCompares is how many previews with credentials a key may request per compareSpan. Each preview tells a
+	// guesser whether a guess is right.
 	maxCompares = 120
 	compareSpan = time.Minute
 )
 
-// CompareError is a rate limit error: a key has compared too many credentials in the last minute. Nothing
-// was compared.
+// CompareError is a rate limit error: a key has compared too many credentials in the last minute. Nothing was
+// compared.
 type CompareError struct{ RetryAfter time.Duration }
 
 // Error names the limit and the pause.
@@ -120,8 +120,8 @@ redis.call('PEXPIRE', KEYS[1], span)
 return 0
 `)
 
-// mayCompare counts a preview of a definition with credentials. A key counts as the root of its line, so
-// that creating more keys does not raise the limit.
+// mayCompare counts a preview of a definition with credentials. A key counts as the root of its line, so that
+// creating more keys does not raise the limit.
 func (w *appWrites) mayCompare(ctx context.Context, appID, by string, given []repositories.Credential) error {
 	for _, c := range given {
 		if c.Shown || c.Kept || c.Get().Empty() || c.Get().IsMasked() {

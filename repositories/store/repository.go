@@ -36,8 +36,8 @@ type repositoryRecords struct {
 //	     (ms), and the arguments of versionLua
 //	=>   ok, conflict, noapp, full, or erasing
 //
-// A repeated run finds the write's id and answers as the first one did. By then the event may be published,
-// and the repository fired and gone.
+// A repeated run finds the write's id and answers as the first one did. By then the event may be published, and the
+// repository fired and gone.
 var (
 	writeRepository = keyspace.NewScript(keyspace.EffectLua, keyspace.ErasingLua, keyspace.SessionLua, keyspace.SourcedLua, versionLua, writeRepositoryLua)
 	dropRepository  = keyspace.NewFreeingScript(keyspace.EffectLua, keyspace.ErasingLua, keyspace.SessionLua, keyspace.SourcedLua, versionLua, writeRepositoryLua)
@@ -72,12 +72,12 @@ redis.call('SET', @written, $name, 'PX', $remembered)
 return 'ok'
 `
 
-// writeRemembered is how long a write is recorded: far longer than the few seconds within which the Redis
-// client repeats an unanswered command.
+// writeRemembered is how long a write is recorded: far longer than the few seconds within which the Redis client
+// repeats an unanswered command.
 const writeRemembered = 10 * time.Minute
 
-// write writes a repository of the app; an empty stored form removes it. The session's expiry moves to ttl
-// from now, unless ttl is 0.
+// write writes a repository of the app; an empty stored form removes it. The session's expiry moves to ttl from
+// now, unless ttl is 0.
 func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, repository *repositories.Repository, there, stored string, as writing, ttl time.Duration) error {
 	scope := repository.Scope()
 	owed, err := r.ChangeEntry(repository, as.operation)
@@ -124,21 +124,20 @@ func (r *repositoryRecords) write(ctx context.Context, app *repositories.App, re
 	return nil
 }
 
-// PutRepository creates or replaces a repository, always with a new generation. Masked credentials keep
-// their stored values. It returns a fault.List if the repository refers to something that its app lacks.
+// PutRepository creates or replaces a repository, always with a new generation. Masked credentials keep their
+// stored values. It returns a fault.List if the repository refers to something that its app lacks.
 func (r *repositoryRecords) PutRepository(ctx context.Context, repository *repositories.Repository) (created bool, err error) {
 	_, created, err = r.ChangeRepository(ctx, ToRepository(repository))
 	return created, err
 }
 
-// PatchRepository adds tools to a repository, which it creates if needed. Concurrent patches are all
-// applied.
+// PatchRepository adds tools to a repository, which it creates if needed. Concurrent patches are all applied.
 func (r *repositoryRecords) PatchRepository(ctx context.Context, scope repositories.Scope, id string, patch *repositories.Patch) (*repositories.Repository, bool, error) {
 	return r.ChangeRepository(ctx, RepositoryChange{Scope: scope, ID: id, To: patch.Next})
 }
 
-// ChangeRepository writes the next state of a repository and returns it as stored. Masked credentials keep
-// their stored values.
+// ChangeRepository writes the next state of a repository and returns it as stored. Masked credentials keep their
+// stored values.
 func (r *repositoryRecords) ChangeRepository(ctx context.Context, asked RepositoryChange) (next *repositories.Repository, created bool, err error) {
 	err = retry(ctx, func() error {
 		app, there, err := r.forChange(ctx, asked)
@@ -162,8 +161,8 @@ func (r *repositoryRecords) ChangeRepository(ctx context.Context, asked Reposito
 	return next, created, err
 }
 
-// forChange returns the app and the present repository after checking the change's condition. A missing
-// repository is returned empty, without a revision.
+// forChange returns the app and the present repository after checking the change's condition. A missing repository
+// is returned empty, without a revision.
 func (r *repositoryRecords) forChange(ctx context.Context, asked RepositoryChange) (*repositories.App, *repositories.Repository, error) {
 	app, err := r.appReads.App(ctx, asked.Scope.AppID)
 	if err != nil {
@@ -179,8 +178,7 @@ func (r *repositoryRecords) forChange(ctx context.Context, asked RepositoryChang
 	return app, there, asked.On.check(there.Revision)
 }
 
-// settle fills in the masked credentials from the stored repository, and checks the repository against its
-// app.
+// settle fills in the masked credentials from the stored repository, and checks the repository against its app.
 func settle(r *repositories.Repository, app *repositories.App, there *repositories.Repository) error {
 	if err := repositories.KeepMasked(app, r.Credentials(), there.Credentials()); err != nil {
 		return err
@@ -269,8 +267,8 @@ func (r *repositoryRecords) Repositories(ctx context.Context, scope repositories
 	return items, next, err
 }
 
-// SameNames lists the tools whose name occurs in several repositories of the scope. With a repository id,
-// only that repository's tools are considered.
+// SameNames lists the tools whose name occurs in several repositories of the scope. With a repository id, only that
+// repository's tools are considered.
 func (r *repositoryRecords) SameNames(ctx context.Context, scope repositories.Scope, repositoryID string) ([]string, error) {
 	stored, err := r.db.HVals(ctx, keyspace.KeysOf(scope.AppID).Repos(scope.SessionID)).Result()
 	if err != nil {
@@ -394,8 +392,8 @@ func (c *core) ChangeEntry(repository *repositories.Repository, operation string
 	return keyspace.EventEntry(event.ID, repository.SessionID, "", string(body)), err
 }
 
-// changeID derives an event's id from the state that the change made or ended. Thus a triggerOnce
-// repository that fires again, because a failover lost the first firing, ends with the same event.
+// changeID derives an event's id from the state that the change made or ended. Thus a triggerOnce repository that
+// fires again, because a failover lost the first firing, ends with the same event.
 func changeID(r *repositories.Repository, operation string) string {
 	sum := sha256.Sum256([]byte(strings.Join([]string{r.AppID, r.SessionID, r.ID, r.Revision, operation}, " ")))
 	return hex.EncodeToString(sum[:16])
@@ -413,15 +411,15 @@ func public(r *repositories.Repository) *repositories.Repository {
 	return next
 }
 
-// vectorLife is how long a vector is kept after its last use. Vectors belong to texts, not to repositories,
-// so nothing else removes them.
+// vectorLife is how long a vector is kept after its last use. Vectors belong to texts, not to repositories, so
+// nothing else removes them.
 const vectorLife = 30 * 24 * time.Hour
 
 // vectorsAtOnce bounds one round trip: 256 vectors of 1,536 numbers are 1.5 MB.
 const vectorsAtOnce = 256
 
-// Vectors returns the stored vectors of an app's texts by digest, empty for unknown digests. Each is kept
-// for another 30 days.
+// Vectors returns the stored vectors of an app's texts by digest, empty for unknown digests. Each is kept for
+// another 30 days.
 func (r *repositoryRecords) Vectors(ctx context.Context, appID string, digests []string) ([][]byte, error) {
 	keys, found := keyspace.KeysOf(appID), make([][]byte, 0, len(digests))
 	for len(digests) > 0 {

@@ -23,16 +23,16 @@ import (
 // KeySize is the size in bytes of the key that EARSHOT_SECRET_KEY holds in base64.
 const KeySize = 32
 
-// Sealer encrypts credentials at rest with AES-256-GCM and signs tokens. A sealed credential is bound to
-// its app, field and destination; it does not open under others.
+// Sealer encrypts credentials at rest with AES-256-GCM and signs tokens. A sealed credential is bound to its app,
+// field and destination; it does not open under others.
 type Sealer struct {
 	current string // id of the key that encrypts
 	keys    map[string]cipher.AEAD
 	signers map[string][][]byte // by token use; the first one signs
 }
 
-// NewSealer returns a Sealer that encrypts with key and decrypts with key and old, the keys from before a
-// rotation. Each has KeySize bytes.
+// NewSealer returns a Sealer that encrypts with key and decrypts with key and old, the keys from before a rotation.
+// Each has KeySize bytes.
 func NewSealer(key []byte, old ...[]byte) (*Sealer, error) {
 	s := &Sealer{keys: map[string]cipher.AEAD{}, signers: map[string][][]byte{}}
 	for _, k := range append([][]byte{key}, old...) {
@@ -55,8 +55,8 @@ func NewSealer(key []byte, old ...[]byte) (*Sealer, error) {
 	return s, nil
 }
 
-// deriveKey derives the AES key and a public id from the operator's key by HKDF (RFC 5869), so that neither
-// reveals the other.
+// deriveKey derives the AES key and a public id from the operator's key by HKDF (RFC 5869), so that neither reveals
+// the other.
 func deriveKey(key []byte) (id string, aead cipher.AEAD, err error) {
 	if len(key) != KeySize {
 		return "", nil, fmt.Errorf("the secret key has %d bytes; it needs %d", len(key), KeySize)
@@ -111,8 +111,8 @@ func (s *Sealer) open(appID, field, towards, sealed string) (secret.Secret, erro
 	return secret.New(string(plain)).For(towards), nil
 }
 
-// SealSignIn encrypts a person's key for a browser to keep until a time. It opens on every replica, for no
-// other use, and not later, even if the browser changes the time.
+// SealSignIn encrypts a person's key for a browser to keep until a time. It opens on every replica, for no other
+// use, and not later, even if the browser changes the time.
 func (s *Sealer) SealSignIn(key secret.Secret, until time.Time) string {
 	end := strconv.FormatInt(until.Unix(), 10)
 	return end + "." + s.seal("", signInField+end, secret.New(key.Reveal()))
@@ -131,8 +131,8 @@ func (s *Sealer) OpenSignIn(sealed string, now time.Time) (secret.Secret, error)
 	return s.open("", signInField+end, "", text)
 }
 
-// boundTo returns the additional data that authenticates a sealed credential. Credentials without a
-// destination, and those sealed before destinations were recorded, are bound to none.
+// boundTo returns the additional data that authenticates a sealed credential. Credentials without a destination,
+// and those sealed before destinations were recorded, are bound to none.
 func boundTo(appID, field, towards string) []byte {
 	bound := "earshot\x00" + appID + "\x00" + field
 	if towards != "" {
@@ -141,8 +141,8 @@ func boundTo(appID, field, towards string) []byte {
 	return []byte(bound)
 }
 
-// sealedRecord is a definition as stored in Redis: masked, and beside it each credential, sealed under its
-// name for its destination.
+// sealedRecord is a definition as stored in Redis: masked, and beside it each credential, sealed under its name for
+// its destination.
 type sealedRecord struct {
 	Record  json.RawMessage   `json:"record"`
 	Sealed  map[string]string `json:"sealed,omitempty"`
@@ -206,9 +206,9 @@ const (
 	ByNone
 )
 
-// Reseal returns a stored record, repository or tool of an app with all readable credentials encrypted by
-// the current key, and how they were encrypted before. Nothing but the encryption changes; the same text is
-// returned if nothing is to be done.
+// Reseal returns a stored record, repository or tool of an app with all readable credentials encrypted by the
+// current key, and how they were encrypted before. Nothing but the encryption changes; the same text is returned if
+// nothing is to be done.
 func (s *Sealer) Reseal(appID, stored string) (string, Sealing) {
 	at := max(strings.IndexByte(stored, '{'), 0)
 	var record sealedRecord
@@ -237,16 +237,16 @@ func (s *Sealer) Reseal(appID, stored string) (string, Sealing) {
 	return stored[:at] + string(text), found
 }
 
-// A repository is stored as "revision generation record". Scripts decide by the words before the record.
-// They do not read the record, because Lua's JSON would round its numbers.
+// A repository is stored as "revision generation record". Scripts decide by the words before the record. They do
+// not read the record, because Lua's JSON would round its numbers.
 
 func (s *Sealer) encode(repository *repositories.Repository) (string, error) {
 	record, err := s.sealRecord(repository.AppID, repository, repository.Credentials())
 	return strings.Join([]string{repository.Revision, repository.Generation, record}, " "), err
 }
 
-// decode reads the stored form of a repository and compiles its parameters. Earlier versions wrote one more
-// word before the record.
+// decode reads the stored form of a repository and compiles its parameters. Earlier versions wrote one more word
+// before the record.
 func (s *Sealer) decode(appID, stored string) (*repositories.Repository, error) {
 	at := strings.IndexByte(stored, '{')
 	words := strings.Fields(stored[:max(at, 0)])

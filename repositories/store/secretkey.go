@@ -51,10 +51,10 @@ func (k *secretKeys) marks(ctx context.Context) (marks, error) {
 	return marks{fields["current"], fields["before"]}, keyspace.Unavailable(err)
 }
 
-// AdoptSecretKey runs when a process starts. It returns an error that wraps ErrSecretKey if Redis belongs
-// to another secret key. Otherwise it marks Redis as belonging to the current key; from then on a process
-// with only the old key cannot start. A Redis without a mark is judged by a stored credential. lasting is
-// false for a key that ends with the process and leaves no mark.
+// AdoptSecretKey runs when a process starts. It returns an error that wraps ErrSecretKey if Redis belongs to
+// another secret key. Otherwise it marks Redis as belonging to the current key; from then on a process with only
+// the old key cannot start. A Redis without a mark is judged by a stored credential. lasting is false for a key
+// that ends with the process and leaves no mark.
 func (k *secretKeys) AdoptSecretKey(ctx context.Context, lasting bool) error {
 	return retry(ctx, func() error {
 		held, err := k.marks(ctx)
@@ -82,9 +82,8 @@ func (k *secretKeys) AdoptSecretKey(ctx context.Context, lasting bool) error {
 	})
 }
 
-// CheckSecretKey checks a running process. It returns an error that wraps ErrSecretKey if Redis belongs to
-// neither the secret key nor an old one. During a rotation, a replica that only has the predecessor still
-// passes.
+// CheckSecretKey checks a running process. It returns an error that wraps ErrSecretKey if Redis belongs to neither
+// the secret key nor an old one. During a rotation, a replica that only has the predecessor still passes.
 func (k *secretKeys) CheckSecretKey(ctx context.Context) error {
 	held, err := k.marks(ctx)
 	if err == nil && held.current != "" && !k.sealer.opens(held.current) && !k.sealer.opens(held.before) {
@@ -107,8 +106,8 @@ redis.call('HDEL', KEYS[1], 'before')
 return 'ok'
 `)
 
-// Adopted returns an error if Redis is not marked as belonging to the current key: replicas could not open
-// what this process encrypts.
+// Adopted returns an error if Redis is not marked as belonging to the current key: replicas could not open what
+// this process encrypts.
 func (k *secretKeys) Adopted(ctx context.Context) error {
 	held, err := k.marks(ctx)
 	if err == nil && !(k.sealer.seals(held.current) && k.sealer.opens(held.current)) {
@@ -117,8 +116,8 @@ func (k *secretKeys) Adopted(ctx context.Context) error {
 	return err
 }
 
-// RetireSecretKey ends a rotation: credentials are now encrypted with the newest key alone, and a process
-// that only has its predecessor becomes not ready.
+// RetireSecretKey ends a rotation: credentials are now encrypted with the newest key alone, and a process that only
+// has its predecessor becomes not ready.
 func (k *secretKeys) RetireSecretKey(ctx context.Context) error {
 	return retry(ctx, func() error {
 		held, err := k.marks(ctx)

@@ -19,8 +19,8 @@ import (
 	"earshot/repositories/keyspace"
 )
 
-// undecidedLua defines undecided(order, turns, session): whether a message of the session (named as in
-// Keys.Idle) waits for its decision.
+// undecidedLua defines undecided(order, turns, session): whether a message of the session (named as in Keys.Idle)
+// waits for its decision.
 const undecidedLua = `
 local function undecided(order, turns, session)
   local name = string.match(session, '/(.*)')
@@ -65,16 +65,16 @@ local at = redis.call('HGET', KEYS[1], 'at')
 return at and now() - at < tonumber(ARGV[1]) and 1 or 0
 `)
 
-// Closed reports whether a session was closed in the last ten minutes. Missing data alone does not prove
-// it: a failover of Redis loses the old master's last writes.
+// Closed reports whether a session was closed in the last ten minutes. Missing data alone does not prove it: a
+// failover of Redis loses the old master's last writes.
 func (s *sessionRecords) Closed(ctx context.Context, appID, sessionID string) (bool, error) {
 	found, err := wasClosed.Run(ctx, s.db, []string{keyspace.KeysOf(appID).Closed(sessionID)}, justClosed.Milliseconds())
 	return found == int64(1), err
 }
 
 // CloseSession removes a session with its history and its repositories, and queues tool.changed for each
-// repository. Effects in the ledger are still delivered. A missing session is no error. When it returns, no
-// replica accepts a token of the session.
+// repository. Effects in the ledger are still delivered. A missing session is no error. When it returns, no replica
+// accepts a token of the session.
 func (s *sessionRecords) CloseSession(ctx context.Context, appID, sessionID string) error {
 	if _, err := s.appReads.App(ctx, appID); err != nil {
 		return err
@@ -99,9 +99,9 @@ func (s *sessionRecords) closeSession(ctx context.Context, appID, sessionID, spa
 	})
 }
 
-// stillIdle tells whether a session is past its TTL by the clock of Redis. The last use is the later of the
-// last message, which is not copied to idle each time, and the time in idle. A session with an undecided
-// message is not idle. A session with a fixed end ends then, used or not.
+// stillIdle tells whether a session is past its TTL by the clock of Redis. The last use is the later of the last
+// message, which is not copied to idle each time, and the time in idle. A session with an undecided message is not
+// idle. A session with a fixed end ends then, used or not.
 //
 //	KEYS idle, order, turns that are due, turns
 //	ARGV app/session, session TTL (ms)
@@ -128,22 +128,22 @@ func (s *sessionRecords) ExpireSession(ctx context.Context, member string) error
 	return s.closeSession(ctx, appID, sessionID, "1")
 }
 
-// lateEnd bounds how long after the close of its session an effect may end: a call is tried for at most 24
-// hours, and its record is kept from then on.
+// lateEnd bounds how long after the close of its session an effect may end: a call is tried for at most 24 hours,
+// and its record is kept from then on.
 const lateEnd = 48 * time.Hour
 
-// Generation distinguishes an app or a session from an earlier one with the same id. It is random, and part
-// of the ids of the session's triggers and tokens.
+// Generation distinguishes an app or a session from an earlier one with the same id. It is random, and part of the
+// ids of the session's triggers and tokens.
 //
-// A session's generation is empty until its first close, and each close renews it. Thus a new session needs
-// no write, and a failover that loses the last writes does not change a living session's generation.
+// A session's generation is empty until its first close, and each close renews it. Thus a new session needs no
+// write, and a failover that loses the last writes does not change a living session's generation.
 type Generation struct {
 	App     string `json:"app,omitempty"`
 	Session string `json:"session,omitempty"`
 }
 
-// Generation reads the generations of an app and of a session, which may be unused yet. Without the app it
-// returns repositories.ErrNotFound.
+// Generation reads the generations of an app and of a session, which may be unused yet. Without the app it returns
+// repositories.ErrNotFound.
 func (s *sessionRecords) Generation(ctx context.Context, appID, sessionID string) (Generation, error) {
 	keys := keyspace.KeysOf(appID)
 	pipe := s.db.Pipeline()
@@ -160,8 +160,8 @@ func (s *sessionRecords) Generation(ctx context.Context, appID, sessionID string
 	return found, nil
 }
 
-// LifeOf returns the Generation from a cache that is at most keyFresh old, to authenticate session tokens.
-// A close of the session waits that long.
+// LifeOf returns the Generation from a cache that is at most keyFresh old, to authenticate session tokens. A close
+// of the session waits that long.
 func (s *sessionRecords) LifeOf(ctx context.Context, appID, sessionID string) (Generation, error) {
 	return s.lives.get(appID+" "+sessionID, func() (Generation, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), keyTime)
@@ -180,8 +180,8 @@ func forgotten(ctx context.Context) error {
 	}
 }
 
-// Remembers is how long a session's generation is kept after its close or last use: until all data of its
-// earlier generations is gone.
+// Remembers is how long a session's generation is kept after its close or last use: until all data of its earlier
+// generations is gone.
 func (c *core) Remembers() time.Duration { return max(c.keep.Done, c.keep.Dead) + lateEnd }
 
 type sessionRecords struct {
@@ -191,9 +191,8 @@ type sessionRecords struct {
 	lives        *fresh[Generation] // by app and session
 }
 
-// putSession stores a session's settings and copies templates of its app into it, each once: a template
-// that has fired or was removed does not return. A template whose id the session already has counts as
-// copied.
+// putSession stores a session's settings and copies templates of its app into it, each once: a template that has
+// fired or was removed does not return. A template whose id the session already has counts as copied.
 //
 //	KEYS as named, then the effect of each template, sourced, refreshes, closed, then the ledger
 //	ARGV lives is its fixed lifetime (ms, 0 for none), most the limit of its repositories (0 for none), name
@@ -241,10 +240,10 @@ end
 return {'ok', created, tostring(#new)}
 `)
 
-// PutSession replaces the settings of a session and copies the templates that they name into it. Without a
-// user in the settings, the session keeps its user. It returns a fault.List if a template is not the app's
-// or the session's lifetime has passed, *repositories.UserError if the session belongs to another user, and
-// *repositories.LimitError if it would have too many repositories.
+// PutSession replaces the settings of a session and copies the templates that they name into it. Without a user in
+// the settings, the session keeps its user. It returns a fault.List if a template is not the app's or the session's
+// lifetime has passed, *repositories.UserError if the session belongs to another user, and *repositories.LimitError
+// if it would have too many repositories.
 func (s *sessionRecords) PutSession(ctx context.Context, session *repositories.Session) (created bool, err error) {
 	app, err := s.appReads.App(ctx, session.AppID)
 	if err != nil {

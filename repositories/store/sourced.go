@@ -71,8 +71,8 @@ end
 return taken
 `)
 
-// DueRefreshes leases the refreshes that are due, at most a number in each partition. A refresh that is not
-// ended within its lease becomes due for other replicas.
+// DueRefreshes leases the refreshes that are due, at most a number in each partition. A refresh that is not ended
+// within its lease becomes due for other replicas.
 func (r *repositoryRecords) DueRefreshes(ctx context.Context, lease time.Duration, most int) (due []Refresh, err error) {
 	pipe, counts := r.db.Pipeline(), make([]*redis.IntCmd, keyspace.Partitions)
 	for n := range counts {
@@ -122,8 +122,7 @@ redis.call('ZREM', @refreshes, $member)
 return 'ok'
 `)
 
-// EndRefresh ends the lease and schedules the next refresh after next. 0 ends the refreshes of an unused
-// source.
+// EndRefresh ends the lease and schedules the next refresh after next. 0 ends the refreshes of an unused source.
 func (r *repositoryRecords) EndRefresh(ctx context.Context, of Refresh, next time.Duration) error {
 	k := keyspace.KeysOf(of.AppID)
 	_, err := endRefresh.Run(ctx, r.db, []string{k.Refreshes(), k.Sourced()}, of.AppID+"/"+of.Source, of.Source, of.ends, next.Milliseconds())
@@ -149,8 +148,8 @@ func (r *repositoryRecords) Refreshed(ctx context.Context, most int) (all []Refr
 	return all, err
 }
 
-// RefreshNow makes a source due at once, if a repository uses it. A refresh that is under way does not
-// count, because its data may be older.
+// RefreshNow makes a source due at once, if a repository uses it. A refresh that is under way does not count,
+// because its data may be older.
 func (r *repositoryRecords) RefreshNow(ctx context.Context, appID, source string) error {
 	k := keyspace.KeysOf(appID)
 	return keyspace.Unavailable(r.db.ZAddXX(ctx, k.Refreshes(), redis.Z{Score: 1, Member: appID + "/" + source}).Err())
@@ -208,8 +207,8 @@ func (r *repositoryRecords) SourcedFrom(ctx context.Context, appID, source strin
 
 var errSuperseded = errors.New("written meanwhile")
 
-// ReplaceTools gives a repository the present tools of its source, and reports whether they differ. A
-// repository that was written or removed since it was listed stays as it is.
+// ReplaceTools gives a repository the present tools of its source, and reports whether they differ. A repository
+// that was written or removed since it was listed stays as it is.
 func (r *repositoryRecords) ReplaceTools(ctx context.Context, of Sourced, tools []repositories.Tool) (changed bool, err error) {
 	if of.digest == digestOf(tools) {
 		return false, nil

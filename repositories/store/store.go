@@ -1,7 +1,7 @@
-// Package store keeps apps, repositories, app keys and sessions in Redis, which all replicas share.
-// Credentials are encrypted at rest, each bound to its destination. Reads return repositories.ErrNotFound
-// for missing data, and writes of invalid definitions return a fault.List. An error that wraps
-// keyspace.ErrUnavailable means that Redis did not answer; the call can be repeated.
+// Package store keeps apps, repositories, app keys and sessions in Redis, which all replicas share. Credentials are
+// encrypted at rest, each bound to its destination. Reads return repositories.ErrNotFound for missing data, and
+// writes of invalid definitions return a fault.List. An error that wraps keyspace.ErrUnavailable means that Redis
+// did not answer; the call can be repeated.
 package store
 
 import (
@@ -32,12 +32,12 @@ type Options struct {
 	NewID func() string
 }
 
-// Store reads and writes definitions in Redis: apps, repositories, keys and sessions. It is safe for
-// concurrent use. Its results are shared and must not be modified. Its errors wrap repositories.ErrNotFound
-// or keyspace.ErrUnavailable, or are a fault.List.
+// Store reads and writes definitions in Redis: apps, repositories, keys and sessions. It is safe for concurrent
+// use. Its results are shared and must not be modified. Its errors wrap repositories.ErrNotFound or
+// keyspace.ErrUnavailable, or are a fault.List.
 //
-// Its parts depend only on earlier ones in this order: core, reads of apps, repositories, sessions, writes
-// of apps. The keys of apps depend on core alone, the secret key on reads of apps and repositories.
+// Its parts depend only on earlier ones in this order: core, reads of apps, repositories, sessions, writes of apps.
+// The keys of apps depend on core alone, the secret key on reads of apps and repositories.
 type Store struct {
 	*core
 	*appReads
@@ -92,12 +92,12 @@ func New(db *keyspace.DB, options Options) *Store {
 	}
 }
 
-// OnChange sets a function that is called with the app's id after a change with an event, so that the event
-// need not wait for the next poll of the ledger. Call it before using the Store.
+// OnChange sets a function that is called with the app's id after a change with an event, so that the event need
+// not wait for the next poll of the ledger. Call it before using the Store.
 func (c *core) OnChange(wake func(appID string)) { c.changed = wake }
 
-// OnWrite sets a function that is called with each written repository, which it must not modify. The write
-// waits for it, so it must not block. Call it before using the Store.
+// OnWrite sets a function that is called with each written repository, which it must not modify. The write waits
+// for it, so it must not block. Call it before using the Store.
 func (c *core) OnWrite(written func(*repositories.Repository)) { c.written = written }
 
 // SessionTTL is the idle time after which a session expires.
@@ -145,9 +145,8 @@ func (c *core) OpenTool(appID, sealed string) (*repositories.Tool, error) {
 	return &alone.Tools[0], nil
 }
 
-// fresh is a cache with a short TTL, so that data of every request is read from Redis only a few times a
-// second. A value's age counts from before its read: after a change and a wait of span, no replica uses the
-// old state.
+// fresh is a cache with a short TTL, so that data of every request is read from Redis only a few times a second. A
+// value's age counts from before its read: after a change and a wait of span, no replica uses the old state.
 type fresh[V any] struct {
 	span   time.Duration
 	now    func() time.Time
@@ -202,8 +201,8 @@ func (f *fresh[V]) forget(key string) {
 	f.reads.Forget(key)
 }
 
-// Retention is how long records of triggers, and how many messages of a session, are kept. Zero fields have
-// the defaults.
+// Retention is how long records of triggers, and how many messages of a session, are kept. Zero fields have the
+// defaults.
 type Retention struct {
 	// Done and Dead are how long trigger records are kept after full delivery and after failure.
 	Done, Dead time.Duration

@@ -82,8 +82,7 @@ func readTest(stored string) (*Test, error) {
 	return test, exactjson.Unmarshal([]byte(stored), test)
 }
 
-// Tests lists up to limit tests of an app by name, beginning after the given name, as many as fit on a
-// page.
+// Tests lists up to limit tests of an app by name, beginning after the given name, as many as fit on a page.
 func (s *testRecords) Tests(ctx context.Context, appID, after string, limit int) (items []*Test, next string, err error) {
 	if _, err := s.appReads.App(ctx, appID); err != nil {
 		return nil, "", err

@@ -35,14 +35,14 @@ func (s *sessionRecords) forgetUser(ctx context.Context, appID, sessionID, user 
 	return err
 }
 
-// Forget removes the link from the session to its user, once nothing else of the session is left. An empty
-// user stands for the last known one.
+// Forget removes the link from the session to its user, once nothing else of the session is left. An empty user
+// stands for the last known one.
 func (e *erasing) Forget(ctx context.Context, user string) error {
 	return e.sessions.forgetUser(ctx, e.app, e.id, user)
 }
 
-// SessionsOf lists up to limit sessions of a user by id, beginning after the given id. It includes ended
-// sessions that may have data left.
+// SessionsOf lists up to limit sessions of a user by id, beginning after the given id. It includes ended sessions
+// that may have data left.
 func (s *sessionRecords) SessionsOf(ctx context.Context, appID, user, after string, limit int) (ids []string, next string, err error) {
 	if _, err := s.appReads.App(ctx, appID); err != nil {
 		return nil, "", err
@@ -97,17 +97,16 @@ type SessionQuery struct {
 	Limit      int
 }
 
-// Limits of sessions examined in one round trip and for one page, and of a user's sessions sorted by
-// activity.
+// Limits of sessions examined in one round trip and for one page, and of a user's sessions sorted by activity.
 const (
 	sessionsAtOnce     = 500
 	mostSessionsLooked = 20_000
 	mostOfUser         = 2000
 )
 
-// Sessions lists the sessions of an app that match a query. Sessions from an earlier version appear from
-// their next message on. A page may have fewer sessions than its limit, even none, before the last one: it
-// ends when many sessions were examined.
+// Sessions lists the sessions of an app that match a query. Sessions from an earlier version appear from their next
+// message on. A page may have fewer sessions than its limit, even none, before the last one: it ends when many
+// sessions were examined.
 func (s *sessionRecords) Sessions(ctx context.Context, q SessionQuery) (items []*repositories.Session, next string, err error) {
 	if there, err := s.db.Exists(ctx, keyspace.KeysOf(q.AppID).App()).Result(); err != nil || there == 0 {
 		return nil, "", cmp.Or(keyspace.Unavailable(err), error(&repositories.NotFoundError{Kind: "app", ID: q.AppID}))

@@ -16,12 +16,11 @@ import (
 
 // Limits of the stored versions of repositories.
 const (
-	// mostVersions and mostVersionBytes bound the versions of a repository in number and size. The newest
-	// one always stays.
+	// mostVersions and mostVersionBytes bound the versions of a repository in number and size. The newest one
+	// always stays.
 	mostVersions     = 50
 	mostVersionBytes = 2 << 20
-	// versionsKept is how long versions of a deleted repository stay, and mostGone of how many
-	// repositories.
+	// versionsKept is how long versions of a deleted repository stay, and mostGone of how many repositories.
 	versionsKept = 30 * 24 * time.Hour
 	mostGone     = 100
 )
@@ -51,9 +50,8 @@ type keptVersion struct {
 	drop  string // the deleted repository whose versions are dropped to make room; empty for none
 }
 
-// versionOf makes the version of a write. Versions of sessions' repositories are not kept, because these
-// end with their session. A repository that fires once disappears without a write, so its versions expire
-// from the first on.
+// versionOf makes the version of a write. Versions of sessions' repositories are not kept, because these end with
+// their session. A repository that fires once disappears without a write, so its versions expire from the first on.
 func (r *repositoryRecords) versionOf(ctx context.Context, of *repositories.Repository, there bool, as writing) (kept keptVersion, err error) {
 	if of.SessionID != "" {
 		return kept, nil
@@ -83,9 +81,9 @@ func (r *repositoryRecords) versionOf(ctx context.Context, of *repositories.Repo
 	return kept, nil
 }
 
-// versionLua defines keepVersion, which stores a version of a repository: its form stored, its previous
-// form was, and its Version who. If no version exists yet, the previous form becomes the first. Unless
-// stays is 1, the versions expire after kept (ms). The versions of the repository drop are removed.
+// versionLua defines keepVersion, which stores a version of a repository: its form stored, its previous form was,
+// and its Version who. If no version exists yet, the previous form becomes the first. Unless stays is 1, the
+// versions expire after kept (ms). The versions of the repository drop are removed.
 const versionLua = `
 local function keepVersion(versions, versioned, oldest, id, was, stored, who, stays, drop, most, bytes, kept)
   if drop ~= '' and drop ~= id then
@@ -118,8 +116,8 @@ local function keepVersion(versions, versioned, oldest, id, was, stored, who, st
 end
 `
 
-// Versions lists up to limit versions of an app's repository with numbers below before, the newest first;
-// before 0 begins with the newest. next is the next page's before; 0 on the last page.
+// Versions lists up to limit versions of an app's repository with numbers below before, the newest first; before 0
+// begins with the newest. next is the next page's before; 0 on the last page.
 //
 // Errors: repositories.ErrNotFound without any, keyspace.ErrUnavailable.
 func (r *repositoryRecords) Versions(ctx context.Context, appID, repositoryID string, before, limit int) (items []Version, next int, err error) {
@@ -195,8 +193,8 @@ func (r *repositoryRecords) Version(ctx context.Context, appID, repositoryID str
 // ErrDeleted means that the version is a deletion and has no definition.
 var ErrDeleted = errors.New("this version is the deletion of the repository: name the one before it")
 
-// ToVersion returns the change that restores a version of a repository, as DecodeRepository would read it
-// with its credentials.
+// ToVersion returns the change that restores a version of a repository, as DecodeRepository would read it with its
+// credentials.
 //
 // Errors: those of Version, and ErrDeleted.
 func (r *repositoryRecords) ToVersion(ctx context.Context, appID, repositoryID string, number int) (RepositoryChange, error) {
