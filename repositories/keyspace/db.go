@@ -12,52 +12,46 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrUnavailable means that Redis did not answer, or is not able to serve now. It is not
-// known whether the request took effect; scripts are safe to run again.
+// ErrUnavailable means that Redis did not answer, or cannot serve now. The request may have taken effect; scripts
+// are safe to repeat.
 var ErrUnavailable = errors.New("the store is not available")
 
-// ErrMemory means that Redis has no memory left for what was to be written, and nothing
-// was. What frees memory or revokes something still works. It comes with ErrUnavailable.
+// ErrMemory means that Redis is out of memory and wrote nothing. Scripts that free memory or revoke something still
+// work. It always comes with ErrUnavailable.
 var ErrMemory error = memoryError{}
 
 type memoryError struct{}
 
-// Error says what is wrong.
 func (memoryError) Error() string { return "redis is full: it is at its maxmemory" }
 
-// Public is the text for clients, which follows the word redis.
+// Public returns the text for clients, which follows the word redis.
 func (memoryError) Public() string { return "is full" }
 
 // DB is the connection to the Redis that all replicas share.
 type DB struct {
 	redis.UniversalClient
-	// Embedded marks the store of earshot dev, miniredis, whose Lua does not read
-	// the #! line of a script.
+	// Embedded marks miniredis, the store of earshot dev, whose Lua cannot read the #! line of a script.
 	Embedded bool
-	// Replicas is what RunSafely waits for; the embedded store has none.
+	// Replicas are the replicas that RunSafely waits for; the embedded store has none.
 	Replicas Replicas
 }
 
-// Script is a Lua script that lives beside the Go function that calls it. On a real
-// server it runs with the line #!lua, with which Redis checks keys on a single node
-// as it would on a cluster.
+// Script is a Lua script, which lives beside the Go function that calls it. A real server runs it with the line
+// #!lua, so that even a single node checks keys like a cluster.
 type Script struct{ real, bare *redis.Script }
 
-// NewScript prepares a script. Its parts, joined, see Redis TIME as the only clock,
-// through now() in milliseconds and through micros() in microseconds. It is asked once: in
-// a script all happens at one time. A part may begin with lines that name its keys and arguments, as
-// "KEYS app turns" and "ARGV id token": then @turns is KEYS[2], and $id is ARGV[1].
+// NewScript prepares a script from its parts. The only clock is the TIME of Redis, as now() in milliseconds and
+// micros() in microseconds; it stands still during a script. A part may begin with lines that name its keys and
+// arguments, as "KEYS app turns" and "ARGV id token": then @turns is KEYS[2], and $id is ARGV[1].
 //
-// A Redis that is full refuses it before it runs.
+// A full Redis refuses the script before it runs.
 func NewScript(parts ...string) *Script { return newScript("#!lua\n", parts) }
 
-// NewFreeingScript prepares a script that a Redis that is full runs all the same: one
-// that removes something, revokes it, or brings what is owed nearer to its end. What it
-// writes beside is small.
+// NewFreeingScript prepares a script that even a full Redis runs: it removes or revokes something, or completes
+// pending work, and writes little.
 func NewFreeingScript(parts ...string) *Script { return newScript("#!lua flags=allow-oom\n", parts) }
 
-// NewReadingScript prepares a script that writes nothing, which a Redis that is full, or a
-// replica, runs as well.
+// NewReadingScript prepares a script that writes nothing. A full Redis and a replica also run it.
 func NewReadingScript(parts ...string) *Script {
 	return newScript("#!lua flags=no-writes,allow-oom\n", parts)
 }
@@ -72,9 +66,8 @@ var (
 	used     = regexp.MustCompile(`[@$][a-z]\w*`)
 )
 
-// named puts the keys and arguments of a script in the places of their names. Its lines KEYS and ARGV
-// give these in their order; @name is a key, $name an argument. Those of ITEMKEYS and ITEMARGV are of an item
-// of a group, whose keys are behind KEYS[k], and whose arguments are behind ARGV[a].
+// named replaces the names of keys (@name) and arguments ($name) of a script by their places, in the order of its
+// KEYS and ARGV lines. ITEMKEYS and ITEMARGV name those of a group's item, which are after KEYS[k] and ARGV[a].
 func named(lua string) string {
 	places, counts := map[string]string{}, map[string]int{}
 	for _, line := range declared.FindAllStringSubmatch(lua, -1) {
@@ -108,11 +101,11 @@ end
 local function now() return math.floor(micros() / 1000) end
 `
 
-// Run runs the script by its hash, and by its text where the server does not know it.
-// The error wraps ErrUnavailable where the server is to blame and not the script.
+// Run runs the script by its hash, or by its text if the server does not know the hash. The error wraps
+// ErrUnavailable if the server failed and not the script.
 func (s *Script) Run(ctx context.Context, db *DB, keys []string, args ...any) (any, error) {
 	run := s.byHash(ctx, db, keys, args)
-	_ = db.Process(ctx, run) // the command has its own error
+	_ = db.Process(ctx, run) // the command holds its own error
 	reply, err := run.Result()
 	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
 		reply, err = s.of(db).Eval(ctx, db, keys, args...).Result()
@@ -120,7 +113,7 @@ func (s *Script) Run(ctx context.Context, db *DB, keys []string, args ...any) (a
 	return reply, Unavailable(err)
 }
 
-// byHash is what go-redis sends for EvalSha, with pointers to the keys: as values, each is an object of its own.
+// byHash makes the command of go-redis's EvalSha with pointers to the keys, which saves an allocation for each.
 func (s *Script) byHash(ctx context.Context, db *DB, keys []string, args []any) *redis.Cmd {
 	sent := append(make([]any, 0, 3+len(keys)+len(args)), "evalsha", s.of(db).Hash(), len(keys))
 	for i := range keys {
@@ -140,15 +133,13 @@ func (s *Script) of(db *DB) *redis.Script {
 	return s.real
 }
 
-// Call are the keys and arguments of one run of a script.
 type Call struct {
 	Keys []string
 	Args []any
 }
 
-// RunAll runs the script several times in one round trip, and returns the replies in the
-// order of the calls. All are run, whether or not one fails; the error is that of the first
-// that did.
+// RunAll runs the script for several calls in one round trip, and returns the replies in order. All calls run even
+// if some fail; the error is the first one.
 func (s *Script) RunAll(ctx context.Context, db *DB, calls []Call) ([]any, error) {
 	if len(calls) == 1 {
 		reply, err := s.Run(ctx, db, calls[0].Keys, calls[0].Args...)
@@ -157,9 +148,9 @@ func (s *Script) RunAll(ctx context.Context, db *DB, calls []Call) ([]any, error
 	pipe, runs := db.Pipeline(), make([]*redis.Cmd, len(calls))
 	for i, call := range calls {
 		runs[i] = s.byHash(ctx, db, call.Keys, call.Args)
-		_ = pipe.Process(ctx, runs[i]) // it is sent below
+		_ = pipe.Process(ctx, runs[i]) // queues
 	}
-	_, _ = pipe.Exec(ctx) // every command has its own error
+	_, _ = pipe.Exec(ctx) // each command holds its own error
 	replies := make([]any, len(calls))
 	var first error
 	for i, call := range calls {
@@ -174,7 +165,7 @@ func (s *Script) RunAll(ctx context.Context, db *DB, calls []Call) ([]any, error
 	return replies, first
 }
 
-// HashFields reads fields of each of some hashes in one round trip; missing ones are empty.
+// HashFields reads fields of several hashes in one round trip; missing ones are empty.
 func (db *DB) HashFields(ctx context.Context, keys []string, fields ...string) ([][]string, error) {
 	pipe, read := db.Pipeline(), make([][]string, len(keys))
 	for _, key := range keys {
@@ -190,7 +181,7 @@ func (db *DB) HashFields(ctx context.Context, keys []string, fields ...string) (
 	return read, nil
 }
 
-// Sizes reads how many bytes fields of a hash have together, of each of some hashes in one round trip.
+// Sizes returns the total size in bytes of fields of a hash, for several hashes in one round trip.
 func (db *DB) Sizes(ctx context.Context, count int, of func(i int) (key string, fields []string)) ([]int64, error) {
 	pipe, sizes := db.Pipeline(), make([]int64, count)
 	var owners []int
@@ -211,7 +202,7 @@ func (db *DB) Sizes(ctx context.Context, count int, of func(i int) (key string, 
 	return sizes, nil
 }
 
-// Fields are the values of a reply as texts; missing ones are empty.
+// Fields returns the values of a reply as texts; missing ones are empty.
 func Fields(reply []any) []string {
 	fields := make([]string, len(reply))
 	for i, item := range reply {
@@ -220,16 +211,16 @@ func Fields(reply []any) []string {
 	return fields
 }
 
-// notOurFault lists the error replies of a server that is temporarily unable to serve.
-// Passwords are changed on servers and clients at different times.
+// notOurFault lists the error replies of a server that cannot serve temporarily. Passwords are included because
+// servers and clients change them at different times.
 var notOurFault = []string{
 	"LOADING", "READONLY", "CLUSTERDOWN", "MASTERDOWN", "TRYAGAIN", "MOVED", "ASK", "OOM", "NOREPLICAS", "MISCONF", "BUSY", "UNKILLABLE",
 	"WRONGPASS", "NOAUTH", "NOPERM", "ERR max number of clients",
 }
 
-// Unavailable wraps an error of go-redis with ErrUnavailable where the server or the
-// way to it is to blame, and with ErrMemory as well where the server is full. It keeps redis.Nil and the errors of a faulty command.
-// What a server says itself of why it does not serve is in a Refusal.
+// Unavailable wraps an error of go-redis with ErrUnavailable if the server or the network failed, and with
+// ErrMemory if the server is full. It keeps redis.Nil and the errors of a faulty command. A server's own reason is
+// in a Refusal.
 func Unavailable(err error) error {
 	if err == nil || errors.Is(err, redis.Nil) {
 		return err
@@ -250,25 +241,25 @@ func Unavailable(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, refused)
 }
 
-// Refusal is the error reply of a server that answers and cannot serve now.
+// Refusal is the error reply of a server that cannot serve now.
 type Refusal struct {
 	word, text string
 	reply      error
 }
 
-// Error is what go-redis says.
+// Error returns the text of go-redis.
 func (r *Refusal) Error() string { return r.reply.Error() }
 
 // Unwrap returns the error of go-redis.
 func (r *Refusal) Unwrap() error { return r.reply }
 
-// Public is the text for clients, which follows the word redis: its word for what is wrong.
+// Public returns the text for clients, which follows the word redis: the error's code.
 func (r *Refusal) Public() string { return "answers " + r.word }
 
-// placing are the words of replies that name hosts or users.
+// placing are the codes of replies that name hosts or users.
 var placing = []string{"MOVED", "ASK", "NOPERM", "WRONGPASS", "NOAUTH"}
 
-// Words is what Redis says, as far as everybody may read it.
+// Words returns the server's text, or only its code if the text names hosts or users.
 func (r *Refusal) Words() string {
 	if slices.Contains(placing, r.word) {
 		return r.word

@@ -6,51 +6,48 @@ type Lane string
 // The lanes of an app.
 const (
 	LaneTurns    Lane = "turns"    // members session/messageId
-	LaneCalls    Lane = "calls"    // members the ids of effects
-	LaneOutboxes Lane = "outboxes" // members as Box names them
-	LaneHeld     Lane = "held"     // members the ids of triggers that keep their effects back
-	LaneWebhooks Lane = "webhooks" // members the names of webhooks that are enabled
+	LaneCalls    Lane = "calls"    // members ids of effects
+	LaneOutboxes Lane = "outboxes" // members from Box
+	LaneHeld     Lane = "held"     // members ids of triggers that hold their effects back
+	LaneWebhooks Lane = "webhooks" // members names of enabled webhooks
 )
 
-// Lanes are all lanes of an app.
 var Lanes = []Lane{LaneTurns, LaneCalls, LaneOutboxes, LaneHeld, LaneWebhooks}
 
-// The ledger has two levels, so that the backlog of one app hides nothing of another:
-// the lanes of a partition that may hold something due, and what each of them holds.
+// The ledger has two levels, so that the backlog of one app does not delay others: the lanes of a partition that
+// may have due members, and the members of each.
 
-// Due is a sorted set of the partition: its lanes as lane/appId, by a time (ms) at which
-// none of what they hold is due before. Who finds a lane that is not due yet after all
-// corrects its time; nobody else moves it back.
+// Due is a sorted set of the partition: its lanes as lane/appId, by a lower bound of the time (ms) when a member is
+// due. Only a reader that finds a lane not due yet moves the time back.
 func (k Keys) Due() string { return k.named("due") }
 
-// Lane is a sorted set of an app: turns, calls, outboxes or held triggers that are not finished,
-// or webhooks, waiting or leased alike, by the time (ms) when they are due or their lease ends.
+// Lane is a sorted set of an app: unfinished turns, calls, outboxes or held triggers, or webhooks, by the time (ms)
+// when they are due or their lease ends.
 func (k Keys) Lane(lane Lane) string { return k.named(string(lane), ":", k.app) }
 
-// Holders is a hash of an app: the token of the lease of an outbox, by its Box.
+// Holders is a hash of an app: the lease token of an outbox, by its Box.
 func (k Keys) Holders() string { return k.named("holders:", k.app) }
 
-// Owed counts what the partition owes: messages that are not decided, calls, and events. What
-// is held back is not owed yet.
+// Owed counts the pending work of the partition: undecided messages, calls, and events, without held ones.
 func (k Keys) Owed() string { return k.named("owed") }
 
-// Ledger are the keys that DueLua needs, the last ones of a script. Webhooks have scripts of their own.
+// Ledger returns the keys that DueLua needs, the last ones of a script. Webhooks have their own scripts.
 func (k Keys) Ledger() []string {
 	return []string{k.Due(), k.Lane(LaneTurns), k.Lane(LaneCalls), k.Lane(LaneOutboxes), k.Lane(LaneHeld), k.Holders(), k.Owed()}
 }
 
-// DueLua is how scripts write the ledger. The keys of Keys.Ledger are the last ones of
-// such a script; others is the number of those before. It defines
+// DueLua defines how scripts write the ledger. The keys of Keys.Ledger are the last ones of such a script; others
+// is the number of those before. It defines
 //
 //	schedule(app, lane, member, time)  makes a member due, or moves it
-//	scheduleAll(app, lane, times)      is schedule for several, each with its time before it
-//	unschedule(lane, member)           takes it out
+//	scheduleAll(app, lane, times)      is schedule for several members, each after its time
+//	unschedule(lane, member)           removes it
 //	push(outbox, box, app, id, token, lease)
-//	    puts an event behind those of an outbox, whose member in its lane is box. Where
-//	    there were none, the outbox is due, or leased to the token if there is one
+//	    appends an event to an outbox, which is member box of its lane. If it was empty, the outbox
+//	    becomes due, or leased if there is a token
 //	pop(outbox)                    drops the first event
 //
-// A turn, a call and an event are counted once each, however often a script runs.
+// A turn, a call and an event are counted once each, even if a script runs again.
 const DueLua = `
 local others = #KEYS - 7
 local ledger = {due = KEYS[others + 1], turns = KEYS[others + 2], calls = KEYS[others + 3],

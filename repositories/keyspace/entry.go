@@ -6,35 +6,31 @@ import (
 	"earshot/repositories/exactjson"
 )
 
-// EventLease is how long the claim of an outbox holds. It outlives the time that a
-// publish may take, several times.
+// EventLease is the lease of an outbox: several times the maximum duration of a publish.
 const EventLease = 10 * time.Second
 
-// Entry is an effect as a script writes it into the ledger. Package trigger delivers it.
+// Entry is an effect in the form that scripts write into the ledger. Package trigger delivers it.
 type Entry struct {
 	ID      string `json:"id"`
 	Kind    string `json:"kind"`    // event, call or answer
-	Body    string `json:"body"`    // JSON, opaque to the scripts
-	Session string `json:"session"` // empty without one
-	Trigger string `json:"trigger"` // empty where it belongs to none
-	Part    string `json:"part"`    // its name within the trigger
+	Body    string `json:"body"`    // JSON, not read by scripts
+	Session string `json:"session"` // empty for none
+	Trigger string `json:"trigger"` // empty for none
+	Part    string `json:"part"`    // name within the trigger
 	// Order is "1" for an event, which waits for the session's earlier ones.
 	Order string `json:"order"`
-	// Box is the outbox that it is in, as a member of its lane; of an event.
+	// Box is an event's outbox, as a member of its lane.
 	Box string `json:"box"`
-	// Lease is how long a claim of it holds, in milliseconds; of an event, a claim of its
-	// outbox.
+	// Lease is the duration of a lease in milliseconds; for an event, of its outbox's lease.
 	Lease int64 `json:"lease"`
-	// Once marks a call that must not be made twice: the ledger knows of an attempt
-	// before it begins, and does not let another begin while it is not known what came
-	// of it.
+	// Once marks a call that must not be repeated: the ledger records an attempt before it begins, and no other may
+	// begin while its outcome is unknown.
 	Once bool `json:"once,omitempty"`
-	// Wait is how long an answer is waited for, in milliseconds from when the entry is
-	// written: it is due then, or as soon as one is given.
+	// Wait is how long to wait for an answer, in milliseconds: the entry is due then, or when an answer arrives.
 	Wait int64 `json:"wait,omitempty"`
 }
 
-// Encode writes the entry as scripts read it; nil is an empty text.
+// Encode returns the entry as scripts read it; nil is an empty text.
 func (e *Entry) Encode() (string, error) {
 	if e == nil {
 		return "", nil
@@ -43,14 +39,13 @@ func (e *Entry) Encode() (string, error) {
 	return string(text), err
 }
 
-// EventEntry makes an outbox entry for an event; trigger is empty where it belongs to none.
+// EventEntry makes an outbox entry for an event; trigger is empty for none.
 func EventEntry(id, session, trigger, body string) Entry {
 	return Entry{ID: id, Kind: "event", Body: body, Session: session, Trigger: trigger, Order: "1", Box: Box(session, trigger), Lease: EventLease.Milliseconds()}
 }
 
-// Box is the outbox of an event, as a member of its lane: that of its session. Without a
-// session no trigger waits for another, so each has its own; what belongs to neither is in
-// the outbox of the app.
+// Box returns the outbox of an event, as a member of its lane. A session has one outbox. Without a session triggers
+// do not wait for each other, so each has its own. Events with neither share the app's.
 func Box(sessionID, triggerID string) string {
 	switch {
 	case sessionID != "":
@@ -62,27 +57,24 @@ func Box(sessionID, triggerID string) string {
 	}
 }
 
-// ChatBox is the outbox of what a session's messages are told by. It is apart from that of its
-// triggers: what was said is told at once, while a model still thinks about it.
+// ChatBox returns the outbox of a session's chat events. It is separate from the triggers' outbox, so that a
+// message is published at once, while a model still decides.
 func ChatBox(sessionID string) string { return sessionID + "/chat" }
 
-// Boxes are the outboxes of a session.
+// Boxes returns the outboxes of a session.
 func Boxes(sessionID string) []string { return []string{Box(sessionID, ""), ChatBox(sessionID)} }
 
-// EffectLua defines, beside what DueLua does, enqueue(key, e, app, outbox, token), which writes
-// an effect into the ledger:
+// EffectLua extends DueLua with enqueue(key, e, app, outbox, token), which writes an effect into the ledger:
 //
 //	key    the effect's hash
 //	e      the Entry
-//	outbox that it is in, for an event
-//	token  of the lease that the writer takes at once: of a call, or of an outbox that
-//	       was empty; empty for none
+//	outbox an event's outbox
+//	token  of the lease that the writer takes at once, for a call or an empty outbox; '' for none
 //
-// and write(key, e, created, token, ends), which writes the effect's hash alone.
+// and write(key, e, created, token, ends), which only writes the effect's hash.
 //
-// Events have no lease of their own: their outbox has. A call that is made once has the
-// field begun: the token of an attempt that has begun, empty where none has. An answer has
-// the field wait, and given once there is one; nobody takes a lease of it before it is due.
+// Events have no lease; their outbox has. A call with once has the field begun: the token of an attempt that has
+// begun, or empty. An answer has the field wait, and given once it arrived; it is not leased before it is due.
 const EffectLua = DueLua + `
 local function write(key, e, created, token, ends)
   local begun = token ~= '' and 1 or 0

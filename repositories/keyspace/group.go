@@ -7,41 +7,39 @@ import (
 	"strings"
 )
 
-// GroupScript is a script that does one thing for several items of an app in one run: what they share is read and
-// written once. An item that fails does so alone.
+// GroupScript is a script that processes several items of an app in one run. Their shared data is read and written
+// once. An item may fail without the others.
 type GroupScript struct {
 	script *Script
-	keys   int // that the items share, before those of the items
+	keys   int // number of shared keys, before those of the items
 }
 
-// Part are the keys and arguments of one item, or those that all items share. An argument that is no text is sent as
-// one, and a bool as Flag has it.
+// Part has the keys and arguments of one item, or those that all items share.
 type Part struct{ Keys, Args []string }
 
-// Flag is a bool as an argument: 1 or 0.
-func Flag(is bool) string {
-	if is {
+// Flag writes a bool as an argument: 1 or 0.
+func Flag(set bool) string {
+	if set {
 		return "1"
 	}
 	return "0"
 }
 
-// Number is an integer as an argument.
+// Number writes an integer as an argument.
 func Number[N int | int64](n N) string { return strconv.FormatInt(int64(n), 10) }
 
-// Items are what a GroupScript has in parts: Shared runs first, and its lines KEYS and ARGV name what the items share.
-// Each is the body of a function that runs for every item and returns its reply: a status, then names and values by turns,
-// which are texts or lists of texts (see flatLua). Its lines ITEMKEYS and ITEMARGV
-// name the first keys and arguments of the item; it has as many as keys and args say, behind KEYS[k] and ARGV[a].
-// End runs after the last item.
+// Items are the parts of a GroupScript. Shared runs first; its lines KEYS and ARGV name the shared keys and
+// arguments. Each is the body of a function that runs for every item; its lines ITEMKEYS and ITEMARGV name the
+// item's first keys and arguments, and keys and args are their numbers, after KEYS[k] and ARGV[a]. It returns a list:
+// a status, then names and values by turns, which are texts or lists of texts (see flatLua). End runs last.
 type Items struct{ Shared, Each, End string }
 
-// NewGroupScript prepares a GroupScript, behind parts as NewScript has them.
+// NewGroupScript prepares a GroupScript, after parts as in NewScript.
 func NewGroupScript(items Items, parts ...string) *GroupScript {
 	return newGroupScript(NewScript, items, parts)
 }
 
-// NewFreeingGroupScript is NewGroupScript for a script that a full Redis runs all the same.
+// NewFreeingGroupScript is NewGroupScript for a script that even a full Redis runs.
 func NewFreeingGroupScript(items Items, parts ...string) *GroupScript {
 	return newGroupScript(NewFreeingScript, items, parts)
 }
@@ -61,8 +59,9 @@ while a < #ARGV do
 end`, items.End, "return replies")...)}
 }
 
-// flatLua defines flat(reply), the reply of an item as one text: of a list of texts Go makes two objects for each. Status and
-// values stand behind lines with names and sizes; an empty value is left out.
+// flatLua defines flat(reply), which writes an item's reply as one text: the status, then before each value a line
+// with its name and size. Empty values are left out; a list repeats its name. go-redis makes two objects of every
+// element of a list, and one of this text.
 const flatLua = `
 local function flat(reply)
   local parts = {reply[1]}
@@ -81,7 +80,8 @@ local function flat(reply)
 end
 `
 
-// call is a run for items. The keys of shared begin with those that the items share; the others come last.
+// call makes one call for items. Of the shared keys, the first g.keys come before the items' keys, the others
+// after.
 func (g *GroupScript) call(shared Part, items []Part) Call {
 	keys, args := len(shared.Keys), len(shared.Args)
 	for _, item := range items {
@@ -102,8 +102,8 @@ func (g *GroupScript) call(shared Part, items []Part) Call {
 	return all
 }
 
-// Run runs the script for items, and returns a reply for each. With safely it waits for replicas as RunSafely does:
-// its error may be ErrReplicas, and the replies are there all the same.
+// Run runs the script for items, and returns a reply for each. With safely it waits for replicas like RunSafely:
+// even with ErrReplicas the replies are returned.
 func (g *GroupScript) Run(ctx context.Context, db *DB, safely bool, shared Part, items []Part) ([]any, error) {
 	all, run := g.call(shared, items), g.script.Run
 	if safely {
@@ -117,8 +117,8 @@ func (g *GroupScript) Run(ctx context.Context, db *DB, safely bool, shared Part,
 	return replies, err
 }
 
-// RunAll runs the script for the items of several apps in one round trip, and returns the replies for each app. of
-// returns what the items of an app share, and the items.
+// RunAll runs the script for items of several apps in one round trip, and returns the replies for each app. of
+// returns an app's shared keys and arguments, and its items.
 func (g *GroupScript) RunAll(ctx context.Context, db *DB, apps int, of func(app int) (Part, []Part)) ([][]any, error) {
 	calls := make([]Call, apps)
 	for i := range calls {

@@ -9,12 +9,12 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Kind is the word in the name of a key that says what it is for. The method of Keys that
-// makes the name says what is in it.
+// Kind is the part of a key's name that tells its purpose. The method of Keys that builds the name documents its
+// content.
 type Kind string
 
-// The kinds of keys. Some are of an app, and of one of its sessions by a further name; those
-// that are of a partition have no app.
+// The kinds of keys. Some belong to an app, some with a further name to a session; those of a partition have no
+// app.
 const (
 	KindApp       Kind = "app"
 	KindRepos     Kind = "repos"
@@ -67,15 +67,15 @@ const (
 	KindOwed      Kind = "owed"
 )
 
-// Place is what the name of a key says of it.
+// Place is the parsed name of a key.
 type Place struct {
 	Partition int
 	Kind      Kind
-	App       string // empty of a key that is of the partition
-	Name      string // what follows the app: a session, an id, an outbox; empty for nothing
+	App       string // empty for a key of the partition
+	Name      string // the part after the app: a session, an id, an outbox; may be empty
 }
 
-// Key is the name of the key, which PlaceOf has read.
+// Key returns the name that PlaceOf parsed.
 func (p Place) Key() string {
 	key := partition(p.Partition) + string(p.Kind)
 	for _, part := range []string{p.App, p.Name} {
@@ -86,13 +86,12 @@ func (p Place) Key() string {
 	return key
 }
 
-// tagged begins the name of each key that is of a partition, and ofPartition is how many bytes
-// the tag has.
+// tagged begins the name of each key of a partition; ofPartition is the length of the tag in bytes.
 const tagged = "earshot:{p"
 
 var ofPartition = len(partition(0))
 
-// PlaceOf reads the name of a key; false for one that is of no partition.
+// PlaceOf parses the name of a key; false for a key outside the partitions.
 func PlaceOf(key string) (Place, bool) {
 	if len(key) < ofPartition || !strings.HasPrefix(key, tagged) {
 		return Place{}, false
@@ -108,15 +107,15 @@ func PlaceOf(key string) (Place, bool) {
 
 const scanned = 1000
 
-// EachKey hands out the names of all keys that are of a partition, some at a time, of a cluster
-// those of each master. One that is there all the time is handed out once or more often; one that
-// comes or goes meanwhile may not be. The error wraps that of do, or ErrUnavailable.
+// EachKey passes the names of all keys of partitions to do, in batches, from each master of a cluster. A key that
+// exists throughout is passed at least once; one that is created or removed meanwhile may be missed. The error
+// wraps that of do, or ErrUnavailable.
 func (db *DB) EachKey(ctx context.Context, do func(keys []string) error) error {
 	cluster, is := db.UniversalClient.(*redis.ClusterClient)
 	if !is {
 		return scan(ctx, db, do)
 	}
-	var one sync.Mutex // masters are asked at the same time
+	var one sync.Mutex // masters are scanned concurrently
 	return Unavailable(cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
 		one.Lock()
 		defer one.Unlock()

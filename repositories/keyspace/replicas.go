@@ -10,25 +10,21 @@ import (
 	"earshot/repositories/failpoint"
 )
 
-// ErrReplicas means that a write took place and is not known to be on as many replicas
-// as it should be: a failover may lose it. It wraps ErrUnavailable; what was asked for
-// is safe to ask for again.
+// ErrReplicas means that a write took place but too few replicas acknowledged it: a failover may lose it. It wraps
+// ErrUnavailable; the request is safe to repeat.
 var ErrReplicas = fmt.Errorf("%w: too few of its replicas have what was written", ErrUnavailable)
 
-// Replicas says how many replicas of Redis must have acknowledged a critical write before
-// it counts.
+// Replicas configures how many replicas of Redis must acknowledge a critical write.
 type Replicas struct {
-	Count   int           // 0: the master's reply is enough
-	Timeout time.Duration // how long they are waited for; below the client's read timeout
+	Count   int           // 0: the master's reply suffices
+	Timeout time.Duration // maximum wait; below the client's read timeout
 }
 
-// moves bounds how often a script follows its slot through a cluster that is being
-// laid out anew.
+// moves bounds how often a script follows its slot through a resharding cluster.
 const moves = 3
 
-// RunSafely is Run for what accepts and decides: it returns when enough replicas have
-// all that was written up to then, in the same round trip. Its error is ErrReplicas
-// where they have not in time, and the reply is there all the same.
+// RunSafely is Run for accepted messages and decisions. In the same round trip it waits until enough replicas have
+// all earlier writes. If they are too few in time, the error is ErrReplicas, and the reply is still returned.
 func (s *Script) RunSafely(ctx context.Context, db *DB, keys []string, args ...any) (reply any, err error) {
 	if db.Replicas.Count == 0 || failpoint.Planted(failpoint.Unwaited) {
 		return s.Run(ctx, db, keys, args...)
@@ -38,7 +34,7 @@ func (s *Script) RunSafely(ctx context.Context, db *DB, keys []string, args ...a
 		reply, err = s.runOn(ctx, db, db.Replicas, keys, args)
 		return reply, Unavailable(err)
 	}
-	for range moves { // WAIT names no key, and a cluster's client would ask any of its nodes
+	for range moves { // WAIT names no key, and a cluster client would send it to any node
 		node, away := cluster.MasterForKey(ctx, keys[0])
 		if away != nil {
 			return nil, Unavailable(away)
@@ -52,14 +48,13 @@ func (s *Script) RunSafely(ctx context.Context, db *DB, keys []string, args ...a
 	return reply, Unavailable(err)
 }
 
-// runOn sends the script and WAIT over one connection, since WAIT is for the writes of
-// its own. The script goes as a text: where the server did not know its hash, WAIT would
-// be waited for twice.
+// runOn sends the script and WAIT over one connection, because WAIT covers only its own connection's writes. It
+// sends the script's text: with an unknown hash, the wait would happen twice.
 func (s *Script) runOn(ctx context.Context, node redis.Cmdable, replicas Replicas, keys []string, args []any) (any, error) {
 	pipe := node.Pipeline()
 	script, held := s.real.Eval(ctx, pipe, keys, args...), redis.NewIntCmd(ctx, "WAIT", replicas.Count, replicas.Timeout.Milliseconds())
 	_ = pipe.Process(ctx, held) // queues
-	_, _ = pipe.Exec(ctx)       // each has its own error
+	_, _ = pipe.Exec(ctx)       // each holds its own error
 	reply, err := script.Result()
 	if err == nil && (held.Err() != nil || held.Val() < int64(replicas.Count)) {
 		err = ErrReplicas
@@ -67,8 +62,7 @@ func (s *Script) runOn(ctx context.Context, node redis.Cmdable, replicas Replica
 	return reply, err
 }
 
-// confirm writes something, so that WAIT on its connection is for all that was written
-// before.
+// confirm writes something, so that WAIT on its connection covers all earlier writes.
 //
 //	KEYS a key of the partition
 var confirm = NewScript(`
@@ -76,8 +70,8 @@ redis.call('SET', KEYS[1], now(), 'PX', 1000)
 return 'ok'
 `)
 
-// Confirm returns when enough replicas have all that was written of an app up to now;
-// at once, and without a trip, where none need to have it.
+// Confirm waits until enough replicas have all earlier writes of an app. Without required replicas it returns at
+// once.
 func (db *DB) Confirm(ctx context.Context, appID string) error {
 	if db.Replicas.Count == 0 {
 		return nil

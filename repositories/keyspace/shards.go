@@ -9,24 +9,22 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Shard is what holds some of the partitions: a master of a cluster, or the one server.
+// Shard holds some of the partitions: a master of a cluster, or the single server.
 type Shard struct {
-	// Name tells a shard from the others, and not where it is: one of its slots. It is empty for
-	// the one server.
+	// Name identifies a shard without its address: by one of its slots. It is empty for the single server.
 	Name string
-	// Err is why it takes no writes; nil where it does. It wraps ErrUnavailable, and ErrMemory
-	// where it is full.
+	// Err is why it takes no writes; nil if it does. It wraps ErrUnavailable, and ErrMemory if it is full.
 	Err error
 }
 
-// straggle is how long the others are waited for once a shard has answered: a master that is
-// away answers with nothing, and those who ask whether anything can be done do not wait long.
+// straggle is how long to wait for the other shards once one has answered. A lost master never answers, and health
+// checks must not wait long.
 const straggle = 500 * time.Millisecond
 
 var errStraggles = errors.New("no answer, while another shard has answered")
 
-// Shards asks all shards at once whether they take writes: a node of a cluster answers PING for
-// itself when its cluster serves nobody. They come in the order of their partitions.
+// Shards asks all shards concurrently whether they take writes; PING would not do, because a node answers it even
+// when its cluster is down. They are ordered by partition.
 func (db *DB) Shards(ctx context.Context) []Shard {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -55,13 +53,13 @@ func (db *DB) Shards(ctx context.Context) []Shard {
 	return shards
 }
 
-// holder is where a shard is, as far as is known, with a key of each of its partitions.
+// holder is a shard's known address, with a key of each of its partitions.
 type holder struct {
-	address string // empty of the one server
+	address string // empty for the single server
 	keys    []string
 }
 
-// locate adds to an error where it is from.
+// locate adds the address to an error.
 func (h holder) locate(err error) error {
 	if err == nil || h.address == "" {
 		return err
@@ -78,7 +76,7 @@ func (db *DB) layout(ctx context.Context) ([]Shard, []holder) {
 	var holders []holder
 	at := map[string]int{}
 	for _, key := range AllDue() {
-		address := "cluster" // where no node has told what it is made of
+		address := "cluster" // if no node has described the cluster
 		if node, err := cluster.MasterForKey(ctx, key); err == nil {
 			address = node.Options().Addr
 		}
@@ -93,7 +91,7 @@ func (db *DB) layout(ctx context.Context) ([]Shard, []holder) {
 	return shards, holders
 }
 
-// slot is the hash slot of a key that is of a partition: the CRC16 (XMODEM) of its tag.
+// slot returns the hash slot of a key of a partition: the CRC16 (XMODEM) of its tag.
 func slot(key string) int {
 	crc := uint16(0)
 	for _, char := range []byte(key[len("earshot:{") : ofPartition-2]) {
@@ -122,6 +120,6 @@ func (db *DB) mayWrite(ctx context.Context, keys []string) error {
 	return Unavailable(err)
 }
 
-// writesNothing is refused wherever a script that writes is: by a Redis that is full, by a
-// replica, and by a master that has too few of them.
+// writesNothing is refused wherever writing scripts are: by a full Redis, a replica, and a master with too few
+// replicas.
 const writesNothing = "#!lua\nreturn 1"
