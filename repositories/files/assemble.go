@@ -35,13 +35,14 @@ func (c *collector) assemble(options Options) *Set {
 	return set
 }
 
-// dropDuplicates drops repeats: a source may repeat, and a group wins over a toolset of its name.
+// dropDuplicates drops repetitions: a source may be repeated, and a group takes precedence over a toolset of its
+// name.
 func (c *collector) dropDuplicates() {
 	seen := map[[2]string]*document{}
 	c.documents = slices.DeleteFunc(c.documents, func(d *document) bool {
 		key := [2]string{kindOf(d), d.name}
 		if d.kind == kindTest {
-			key[0] += " " + d.at.file // each file names its own
+			key[0] += " " + d.at.file // tests need unique names only within a file
 		}
 		first, twice := seen[key]
 		if d.kind == kindSettings || d.name == "" {
@@ -70,7 +71,7 @@ func kindOf(d *document) string {
 	return d.kind
 }
 
-// app makes the body of the app with the modules, sources and services of the files, and finds its id.
+// app makes the body of the app from the files' modules, sources and services, and finds its id.
 func (c *collector) app(set *Set) *node {
 	apps := c.of(kindApp)
 	if len(apps) == 0 {
@@ -97,8 +98,8 @@ func (c *collector) app(set *Set) *node {
 	body := app.body.without()
 	body.at = app.at
 
-	// A module of a SERMAS app is left out if no tool calls with it and it lacks a secret, by which clients
-	// sign in: SERMAS keeps that in its own Keycloak.
+	// A module of a SERMAS app without a secret for sign-in is left out unless tools use it: SERMAS keeps the
+	// secret in its own Keycloak.
 	used := map[string]bool{}
 	for _, tool := range c.of(kindTool) {
 		if id, ok := tool.body.get("request").get("moduleId").scalarText(); ok {
@@ -118,7 +119,7 @@ func (c *collector) app(set *Set) *node {
 				members = &node{kind: list, at: d.at}
 				body.add(part.field, members.at, members)
 			}
-			if members.kind == list { // else it is named as a fault
+			if members.kind == list { // else it is reported as a fault
 				members.items = append(members.items, d.named())
 			}
 		}
@@ -129,11 +130,11 @@ func (c *collector) app(set *Set) *node {
 type grouping struct {
 	*collector
 	tools map[string]*document
-	names []string        // of the tools
-	taken map[string]bool // tools that a repository names
+	names []string        // of tools
+	taken map[string]bool // tools named by a repository
 }
 
-// repositories groups the tools; those without a name as well, so that their other faults are found.
+// repositories groups the tools. It includes unnamed ones, so that their other faults are found.
 func (c *collector) repositories() []*Definition {
 	g := &grouping{collector: c, tools: map[string]*document{}, taken: map[string]bool{}}
 	for _, d := range c.of(kindTool) {

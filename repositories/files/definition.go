@@ -12,17 +12,17 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Definition is the body of one PUT, and knows where in the files each part stands.
+// Definition is the body of one PUT, with the position of each part in the files.
 type Definition struct {
 	// ID is the repositoryId; empty for the app.
 	ID   string
 	tree *node
 }
 
-// Body is the definition in the form of the REST API. It may hold credentials.
+// Body returns the definition in the form of the REST API. It may contain credentials.
 func (d *Definition) Body() json.RawMessage { return d.tree.json() }
 
-// owners are the lists whose members have documents of their own: the word for one, and its name's field.
+// owners are the lists whose members have their own documents: the member's kind, and the field of its name.
 var owners = map[string][2]string{
 	"tools": {kindTool, "name"}, "modules": {kindModule, "moduleId"},
 	"authServices": {kindAuthService, "name"}, "sources": {kindSource, "name"},
@@ -39,7 +39,7 @@ func (d *Definition) Names(of string) []string {
 	return names
 }
 
-// Locate turns faults of the body into faults of the files: at the value, at the key, or at the map around it.
+// Locate converts faults of the body to faults of the files: at the value, at the key, or at the map around it.
 func (d *Definition) Locate(found fault.List) Faults {
 	var faults Faults
 	for _, one := range found {
@@ -85,7 +85,7 @@ func (d *Definition) Locate(found fault.List) Faults {
 	return faults
 }
 
-// at returns the value in a place; nil for none.
+// at returns the value at a JSON pointer; nil for none.
 func (d *Definition) at(pointer string) *node {
 	here := d.tree
 	for _, token := range tokensOf(pointer) {
@@ -96,8 +96,8 @@ func (d *Definition) at(pointer string) *node {
 	return here
 }
 
-// decode holds the definition against a decoder. An unquoted scalar becomes the text that is wanted: a password
-// may be 12345.
+// decode runs a decoder on the definition. An unquoted scalar becomes text where text is required: a password may
+// be 12345.
 func (d *Definition) decode(by func(body []byte) error) Faults {
 	for {
 		var found fault.List
@@ -117,7 +117,7 @@ func (d *Definition) decode(by func(body []byte) error) Faults {
 	}
 }
 
-// Locate turns what is to be said of a repository into what is said of the files.
+// Locate converts faults or notes of a repository to positions in the files.
 func (s *Set) Locate(repositoryID string, found fault.List) Faults {
 	for _, definition := range s.Repositories {
 		if definition.ID == repositoryID {
@@ -127,7 +127,7 @@ func (s *Set) Locate(repositoryID string, found fault.List) Faults {
 	return nil
 }
 
-// Place is where a value of a repository stands in the files, by its JSON Pointer.
+// Place returns the file and the line of a value of a repository, by its JSON Pointer.
 func (s *Set) Place(repositoryID, pointer string) (file string, line int) {
 	for _, at := range s.Locate(repositoryID, fault.List{{Pointer: pointer}}) {
 		return at.File, at.Line
@@ -135,7 +135,7 @@ func (s *Set) Place(repositoryID, pointer string) (file string, line int) {
 	return "", 0
 }
 
-// decode checks every definition as the API would, and collects what the API would note.
+// decode checks every definition like the API, and collects its notes.
 func (s *Set) decode(faults, notes *Faults, advise func(*repositories.App, *repositories.Repository) fault.List) {
 	of := &repositories.App{}
 	found := s.App.decode(func(body []byte) error {
@@ -162,14 +162,14 @@ func (s *Set) decode(faults, notes *Faults, advise func(*repositories.App, *repo
 	*faults = append(*faults, found...)
 }
 
-// appID is the app's id, or one to check with where it is not known.
+// appID returns the app's id, or a placeholder for checks if it is unknown.
 func (s *Set) appID() string { return cmp.Or(s.AppID, "app") }
 
 func (s *Set) repository(of *Definition, body []byte) (*repositories.Repository, error) {
 	return repositories.DecodeRepository(repositories.Scope{AppID: s.appID()}, of.ID, body)
 }
 
-// Decoded are the repositories as a service has them, without those at fault.
+// Decoded returns the repositories as a service decodes them, without faulty ones.
 func (s *Set) Decoded() []*repositories.Repository {
 	var found []*repositories.Repository
 	for _, definition := range s.Repositories {
@@ -180,10 +180,10 @@ func (s *Set) Decoded() []*repositories.Repository {
 	return found
 }
 
-// Check compares what the tools refer to with the app that the files define. If the app is known in full, as to
-// a server, use CheckWith. The error is Faults.
+// Check compares the references of tools with the app that the files define. Use CheckWith if the complete app is
+// known, as to a server. The error is Faults.
 func (s *Set) Check() error {
-	app := &repositories.App{} // with no more than what tools refer to
+	app := &repositories.App{} // with only the parts that tools refer to
 	for _, m := range s.App.tree.itemsOf("modules") {
 		app.Modules = append(app.Modules, repositories.Module{ID: m.textOf("moduleId"), TokenURL: m.textOf("tokenUrl")})
 	}
@@ -204,7 +204,7 @@ func (s *Set) Check() error {
 	return faults.sorted(s.Files).err()
 }
 
-// dangling finds what the tools refer to and the app lacks; tool by tool if the whole is at fault.
+// dangling finds the references of tools that the app lacks; tool by tool if the repository is faulty.
 func (s *Set) dangling(d *Definition, app *repositories.App) fault.List {
 	var found fault.List
 	if repository, err := s.repository(d, d.Body()); err == nil {
@@ -229,7 +229,7 @@ func (s *Set) dangling(d *Definition, app *repositories.App) fault.List {
 	return found
 }
 
-// All joins the faults of Read with those of Check; nil if there are none.
+// All joins the faults of Read and of Check; nil if there are none.
 func (s *Set) All(read error) error {
 	var faults, more Faults
 	if errors.As(read, &faults); read != nil && faults == nil {
@@ -239,7 +239,7 @@ func (s *Set) All(read error) error {
 	return slices.Concat(faults, more).sorted(s.Files).err()
 }
 
-// CheckWith compares what the tools refer to with the body of an app. The error is Faults.
+// CheckWith compares the references of tools with the body of an app. The error is Faults.
 func (s *Set) CheckWith(body []byte) error {
 	app, err := repositories.DecodeApp(s.appID(), body)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// The kinds of document, in Earshot's own words.
+// The kinds of document, in Earshot's terms.
 const (
 	kindApp         = "app"
 	kindModule      = "module"
@@ -16,19 +16,19 @@ const (
 	kindSource      = "source"
 	kindTool        = "tool"
 	kindRepository  = "repository"
-	kindGroup       = "group"    // a repository in Toolbox's words
-	kindSettings    = "settings" // an app's, in a file of their own
-	kindTest        = "test"     // a conversation with what it should set off
+	kindGroup       = "group"    // Toolbox's term for a repository
+	kindSettings    = "settings" // an app's, in their own file
+	kindTest        = "test"     // a conversation with its expected matches
 )
 
 type document struct {
 	kind string
-	word string   // the file's own word for it, as toolset
-	name string   // empty where it has none, or where that is a fault
-	at   position // of the name, or of the whole
-	// body has the fields as the REST form has them, without kind and name.
+	word string   // the file's own term, such as toolset
+	name string   // empty if missing or faulty
+	at   position // of the name, or of the document
+	// body has the fields in REST form, without kind and name.
 	body *node
-	// sermas is of SERMAS's own tools, legacy of an older form of Toolbox.
+	// sermas marks SERMAS's own tools, legacy an older form of Toolbox.
 	sermas, legacy bool
 }
 
@@ -39,7 +39,7 @@ func (d *document) label() string {
 	return d.word + " " + string(quote(fault.Clip(d.name)))
 }
 
-// nameFields are the fields that name what has a body of its own in the REST form.
+// nameFields are the fields with the names of parts that have their own body in REST form.
 var nameFields = map[string]string{kindTool: "name", kindModule: "moduleId", kindAuthService: "name", kindSource: "name"}
 
 func (d *document) named() *node {
@@ -55,13 +55,13 @@ type collector struct {
 	documents []*document
 	faults    Faults
 	notes     Faults
-	// missing are left out for their type, as kind and name: naming them is no second fault.
+	// missing are parts left out because of their type, as kind and name; references to them are no further faults.
 	missing map[string]bool
 	skip    bool
 	lookup  func(variable string) (value string, set bool)
 	tests   bool
 	tested  []testReader
-	// all keeps documents that Earshot has no use for, where a file is rewritten.
+	// all also keeps documents that Earshot does not use, when a file is rewritten.
 	all bool
 }
 
@@ -84,7 +84,7 @@ func (c *collector) named(kind, as string, name, body *node) *document {
 	}
 	switch id := nameFields[kind]; {
 	case id != "" && name != nil:
-		d.body = body.with(id, name) // the decoder says what is wrong with it
+		d.body = body.with(id, name) // the decoder reports its faults
 	case id != "":
 	case name == nil:
 		c.faults.add(body.at, "%s has no name", article+as)
@@ -96,7 +96,7 @@ func (c *collector) named(kind, as string, name, body *node) *document {
 	return d
 }
 
-// nameOf is the name of a document, which a tool of OpenAI's has in its function.
+// nameOf returns the name of a document. An OpenAI tool has it in its function.
 func nameOf(kind string, value *node) *node {
 	name := value.get("name")
 	if name == nil && kind == kindTool {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// placeholder is ${NAME} or ${NAME:default}. A default ends at the first brace, in the same line.
+// placeholder is ${NAME} or ${NAME:default}. A default ends at the first brace, on the same line.
 var placeholder = regexp.MustCompile(`\$\{(\w+)(:[^}\n]*)?\}`)
 
-// The signs that stand for placeholders while YAML is parsed: a first one, two for the number, and padding that
-// keeps columns true. They are of a plane for private use.
+// Characters for placeholders while YAML is parsed: a first one, two for the number, and padding that preserves
+// columns. They are from a plane for private use.
 const (
 	markFirst = '\U000F0000'
 	markPad   = '\U000F0001'
@@ -18,11 +18,11 @@ const (
 	markLast  = '\U000FFFFF'
 )
 
-// environment resolves placeholders of variables. They are masked before parsing and filled in after, in values
-// alone, so that none reaches into the structure.
+// environment resolves placeholders of variables. They are masked before parsing and filled in afterwards, in
+// values only, so that no variable changes the structure.
 type environment struct {
 	file string
-	// lookup is nil where placeholders are to stay as they are.
+	// lookup is nil if placeholders stay unchanged.
 	lookup func(string) (string, bool)
 	masked []marked
 }
@@ -32,7 +32,7 @@ type marked struct {
 	at   position
 }
 
-// mask replaces every placeholder by signs of the same length that mean nothing in YAML.
+// mask replaces every placeholder by characters of the same length without meaning in YAML.
 func (e *environment) mask(source string) string {
 	at := newCursor(e.file)
 	var out strings.Builder
@@ -78,7 +78,7 @@ func (e *environment) split(masked string) (texts []string, marks []marked) {
 	return append(texts, string(rest[from:])), marks
 }
 
-// fillMasked replaces the placeholders of a masked value; whole if the value is one placeholder.
+// fillMasked replaces the placeholders of a masked value; whole is true if the value is one placeholder.
 func (e *environment) fillMasked(masked string, faults *Faults) (filled string, whole bool) {
 	texts, marks := e.split(masked)
 	var out strings.Builder

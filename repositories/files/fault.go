@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// Fault is one thing that is wrong in a file, or worth a note.
+// Fault is an error in a file, or a note.
 type Fault struct {
 	File string // as the caller named it
-	// Line and Column count from 1, in characters; both are 0 for the file as a whole.
+	// Line and Column count from 1, in characters; both are 0 for the whole file.
 	Line, Column int
 	Detail       string
 }
 
-// String returns file:line:column: detail, the form that editors jump to.
+// String returns file:line:column: detail, which editors can follow.
 func (f Fault) String() string {
 	if f.Line == 0 {
 		return f.File + ": " + f.Detail
@@ -23,10 +23,10 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Detail)
 }
 
-// Faults are sorted by files and places. They are an error, and never returned empty.
+// Faults are sorted by file and position. They are an error, and never returned empty.
 type Faults []Fault
 
-// Error lists the faults, one on each line.
+// Error lists the faults, one per line.
 func (f Faults) Error() string {
 	lines := make([]string, len(f))
 	for i, fault := range f {
@@ -35,7 +35,7 @@ func (f Faults) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// maxFaults bounds how many faults are kept: nobody reads on.
+// maxFaults bounds the listed faults.
 const maxFaults = 1000
 
 func (f *Faults) add(at position, format string, args ...any) {
@@ -44,7 +44,7 @@ func (f *Faults) add(at position, format string, args ...any) {
 	}
 }
 
-// sorted orders the faults by the files as they were read and drops repeats.
+// sorted orders the faults by the files in reading order and drops repetitions.
 func (f Faults) sorted(order []string) Faults {
 	rank := map[string]int{}
 	for i, file := range order {

@@ -10,10 +10,11 @@ import (
 	"earshot/repositories/fault"
 )
 
-// maxDepth bounds how deep values may be nested; the decoders behind allow less.
+// maxDepth bounds the nesting of values; the later decoders allow less.
 const maxDepth = 100
 
-// jsonReader reads a JSON file token by token: YAML reads not all of JSON, and other places.
+// jsonReader reads a JSON file token by token. The YAML parser does not read all of JSON, and gives other
+// positions.
 type jsonReader struct {
 	decoder *json.Decoder
 	source  string
@@ -36,7 +37,7 @@ func readJSON(source string, env *environment, faults *Faults) *node {
 	var syntax *json.SyntaxError
 	var whole any
 	if errors.As(json.Unmarshal([]byte(source), &whole), &syntax) {
-		offset, err = syntax.Offset-1, syntax // the other decoder knows better where
+		offset, err = syntax.Offset-1, syntax // Unmarshal has the more accurate position
 	}
 	faults.add(newCursor(env.file).to(source, int(max(offset, 0))), "malformed JSON: %s", fault.Clip(err.Error()))
 	return nil

@@ -6,20 +6,19 @@ import (
 	"strings"
 )
 
-// Migration is a file and what it becomes in the newest form.
+// Migration is a file before and after its conversion to the newest form.
 type Migration struct {
 	File          string
 	Before, After string
 }
 
-// Changed reports whether the file is of an older form.
+// Changed reports whether the file has an older form.
 func (m *Migration) Changed() bool { return m.Before != m.After }
 
-// Migrate rewrites a file of Toolbox's older forms as flat documents with singular kinds, and toolsets as
-// groups. Comments, layout and placeholders stay; an entry whose layout cannot be kept, such as a map in
-// braces, is written anew. The first line names the schema for editors. The file itself is not touched. Of the
-// options Stdin alone counts. The error is Faults. What comes out is read again and compared: text that means
-// something else is never returned.
+// Migrate rewrites a file of Toolbox's older forms as flat documents with singular kinds, and toolsets as groups.
+// It keeps comments, layout and placeholders; an entry whose layout cannot be kept, such as a map in braces, is
+// rewritten. The first line names the schema for editors. The file is not modified. Of the options only Stdin is
+// used. The error is Faults. The result is read again and compared, so that its meaning never differs.
 func Migrate(file string, options Options) (*Migration, error) {
 	source, err := options.load(file)
 	if err != nil {
@@ -51,7 +50,7 @@ func Migrate(file string, options Options) (*Migration, error) {
 	return m, nil
 }
 
-// readAll reads a file that is to be rewritten: placeholders stay, and so do documents that Earshot leaves.
+// readAll reads a file for rewriting: it keeps placeholders, and documents that Earshot does not use.
 func readAll(file, source string) *collector {
 	c := &collector{all: true}
 	c.read(file, source)
@@ -73,9 +72,9 @@ func (c *collector) means(other *collector) bool {
 }
 
 type rewriter struct {
-	lines []string // of the whole file, with their ends
+	lines []string // of the whole file, with line ends
 	last  int      // the line after the document's last, from 0
-	anew  bool     // write every entry anew, and keep no layout
+	anew  bool     // rewrite every entry without its layout
 }
 
 func rewrite(file, source string, anew bool) string {
@@ -93,7 +92,7 @@ func rewrite(file, source string, anew bool) string {
 			out = append(out, r.nested(value, part.before)...)
 			continue
 		}
-		if value != nil && value.field("kind") != nil { // a flat document gets the newest word for its kind
+		if value != nil && value.field("kind") != nil { // a flat document gets the newest term for its kind
 			kind := value.get("kind")
 			word, _ := kind.scalarText()
 			if newest := kindWords[word]; newest != "" {
@@ -116,7 +115,7 @@ func rewrite(file, source string, anew bool) string {
 	return strings.Join(out, "---\n")
 }
 
-// replace changes a word at a place of a line. It is there: the parser has read it.
+// replace replaces a word at a position, where the parser has found it.
 func (r *rewriter) replace(at position, old, new string) {
 	line := []rune(r.lines[at.line-1])
 	from := min(at.column-1, len(line))
@@ -130,7 +129,7 @@ func (r *rewriter) nested(value *node, first int) (out []string) {
 		heading := section.at.line - 1
 		lead := r.comments(at, heading) + commentOf(r.lines[heading])
 		at = max(at, heading+1)
-		end := r.last // of the section: the line of the next, which need not be the next field
+		end := r.last // the line of the next section, which may not be the next field
 		if i := slices.IndexFunc(value.fields, func(f field) bool { return f.at.line > section.at.line }); i >= 0 {
 			end = value.fields[i].at.line - 1
 		}
@@ -141,7 +140,7 @@ func (r *rewriter) nested(value *node, first int) (out []string) {
 			}
 			line := entry.at.line - 1
 			lead += r.comments(at, line)
-			for ; next > entry.at.line; next-- { // blank lines and comments no deeper than the key belong to what follows
+			for ; next > entry.at.line; next-- { // blank lines and comments not deeper than the key belong to the next entry
 				last := r.lines[next-1]
 				bare := strings.TrimLeft(last, " ")
 				deeper := len(last)-len(bare) >= entry.at.column
@@ -163,7 +162,7 @@ func (r *rewriter) nested(value *node, first int) (out []string) {
 	return out
 }
 
-// comments returns the comments and blank lines between two entries, at the margin.
+// comments returns the comments and blank lines between two entries, without indentation.
 func (r *rewriter) comments(from, to int) string {
 	var b strings.Builder
 	for _, line := range r.lines[min(from, len(r.lines)):min(max(from, to), len(r.lines))] {
@@ -177,7 +176,7 @@ func (r *rewriter) comments(from, to int) string {
 	return b.String()
 }
 
-// commentOf returns the comment of a line that has no text in quotes, as a line.
+// commentOf returns the comment at the end of a line without quoted text, as its own line.
 func commentOf(line string) string {
 	if strings.ContainsAny(line, `"'`) {
 		return ""
@@ -188,7 +187,7 @@ func commentOf(line string) string {
 	return ""
 }
 
-// entry writes one entry: from its own lines if these mean the same by themselves, else anew.
+// entry writes one entry: from its own lines if these alone mean the same, else without its layout.
 func (r *rewriter) entry(kind string, entry field, from, to int) string {
 	body := new(collector).withTypes(entryBody(kind, entry))
 	rest, comment := afterKey(r.lines[from], entry)
@@ -203,10 +202,10 @@ func (r *rewriter) entry(kind string, entry field, from, to int) string {
 		kept = comment + "\n"
 		first := entry.value.fields[0].at
 		if first.line-1 <= from || first.line-1 >= to {
-			break // is an alias of what stands elsewhere
+			break // an alias of another value
 		}
 		r.rename(entry.value)
-		for _, line := range r.lines[from+1 : to] { // goes to the margin
+		for _, line := range r.lines[from+1 : to] { // dedent
 			kept += line[min(len(line)-len(strings.TrimLeft(line, " ")), first.column-1):]
 		}
 	}
@@ -222,7 +221,7 @@ func (r *rewriter) entry(kind string, entry field, from, to int) string {
 	return head + comment + "\n" + render(body, "")
 }
 
-// afterKey returns what stands on the line of a key behind it, and the comment.
+// afterKey returns the text after a key on its line, and the comment.
 func afterKey(line string, entry field) (rest, comment string) {
 	runes := []rune(strings.TrimRight(line, "\r\n"))
 	behind := string(runes[min(entry.at.column-1, len(runes)):])
@@ -239,10 +238,10 @@ func afterKey(line string, entry field) (rest, comment string) {
 			return cut, ""
 		}
 	}
-	return "?", "" // is written in another way: write the entry anew
+	return "?", "" // the key is written differently: rewrite the entry
 }
 
-// rename renames the keys that have another word now, wherever they stand, the last of a line first.
+// rename renames the keys with a new term, the last of a line first.
 func (r *rewriter) rename(value *node) {
 	for _, f := range slices.Backward(value.fields) {
 		r.rename(f.value)

@@ -32,21 +32,21 @@ func (k valueKind) String() string {
 	return [...]string{"null", "a boolean", "a number", "a text", "a list", "a map"}[k]
 }
 
-// node is a value and its position: what JSON can say, whatever the file was written in.
+// node is a value with its position, limited to JSON's types for every input format.
 type node struct {
 	kind valueKind
 	text string
-	// unquoted is how an unquoted scalar is written: what it is where a text is wanted.
+	// unquoted is the source of an unquoted scalar, used where text is required.
 	unquoted string
 	at       position
-	// unset says that a variable of the value is not set: its other faults follow from that.
+	// unset means that a variable of the value is not set, which causes its other faults.
 	unset bool
 
 	fields []field
 	items  []*node
 }
 
-// field is a field of an object. The order stays: that of parameters tells a model something.
+// field is a field of an object. Their order is kept, because that of parameters informs models.
 type field struct {
 	name  string
 	at    position
@@ -69,7 +69,7 @@ func (n *node) add(name string, at position, value *node) {
 	n.fields = append(n.fields, field{name, at, value})
 }
 
-// addOnce adds a field that is not in seen, and is a fault where it is.
+// addOnce adds a field, or reports a fault if it is in seen.
 func (n *node) addOnce(f field, seen map[string]position, faults *Faults) {
 	if first, twice := seen[f.name]; twice {
 		faults.add(f.at, "%q is given twice in one map, first on line %d", fault.Clip(f.name), first.line)
@@ -119,7 +119,7 @@ func (n *node) textOf(name string) string {
 
 func isOn(n *node) bool { return n != nil && n.kind == boolean && n.text == "true" }
 
-// scalarText returns the text of a scalar where one is wanted: an unquoted 12 is "12".
+// scalarText returns a scalar where text is required: an unquoted 12 is "12".
 func (n *node) scalarText() (string, bool) {
 	switch {
 	case n == nil:
@@ -144,7 +144,7 @@ func (n *node) index(token string) (int, bool) {
 	return i, err == nil && n != nil && i >= 0 && i < len(n.items)
 }
 
-// tokensOf takes a JSON pointer (RFC 6901) apart.
+// tokensOf splits a JSON pointer (RFC 6901).
 func tokensOf(pointer string) []string {
 	if pointer == "" {
 		return nil
@@ -168,7 +168,7 @@ func (n *node) with(name string, value *node) *node {
 	return &next
 }
 
-// equal compares what two nodes say, whatever the order of fields.
+// equal compares the values of two nodes, ignoring the order of fields.
 func (n *node) equal(other *node) bool {
 	if n.kind != other.kind || n.text != other.text || len(n.fields) != len(other.fields) {
 		return false

@@ -12,45 +12,46 @@ import (
 	"earshot/repositories/fault"
 )
 
-// maxDescriptionBytes bounds an OpenAPI document: those of the largest services have some megabytes.
+// maxDescriptionBytes bounds an OpenAPI document; the largest services' have some megabytes.
 const maxDescriptionBytes = 16 << 20
 
-// OpenAPIOptions say how an OpenAPI document is made into files.
+// OpenAPIOptions configure the conversion of an OpenAPI document to a file.
 type OpenAPIOptions struct {
-	// Stdin is read where the path is Stdin.
+	// Stdin is read if the path is Stdin.
 	Stdin io.Reader
-	// Name is that of the source and the repository, and begins the names of several sources; default the
-	// document's.
+	// Name is the name of the source and the repository, and the prefix of the names of several sources; the
+	// default is from the document.
 	Name string
-	// BaseURL is where the API is; the first of the document's servers where it is empty.
+	// BaseURL is the address of the API; the default is the first of the document's servers.
 	BaseURL string
-	// Paths are how the paths begin of which operations are taken; all if there are none.
+	// Paths are the prefixes of the paths of included operations; all if empty.
 	Paths []string
-	// Overlays are the paths of OpenAPI Overlays, which change the document before it is read, one after the other.
+	// Overlays are the paths of OpenAPI Overlays, which change the document in order before it is converted.
 	Overlays []string
-	// ConfirmWrites has each tool ask first whose operation is no GET, unless the document says x-earshot-confirm.
+	// ConfirmWrites makes tools of operations other than GET ask for confirmation, except where x-earshot-confirm
+	// decides.
 	ConfirmWrites bool
 	// Into is the file of an earlier import, whose edits are kept; nil makes a new one.
 	Into *Imported
 }
 
-// Imported is a file that was made by an import, and may have been edited since.
+// Imported is a file from an import, possibly edited since.
 type Imported struct{ Path, Text string }
 
-// OpenAPI is what an OpenAPI document was made into.
+// OpenAPI is the result of a conversion.
 type OpenAPI struct {
-	// Text is a file: a source for each set of credentials, their tools, and a repository of these.
+	// Text is the file: a source for each set of credentials, their tools, and a repository of these.
 	Text string
-	// Tools is how many operations have become tools, of Operations that the document has.
+	// Tools is the number of converted operations; Operations is the number in the document.
 	Tools, Operations int
-	// Variables have to be set when the file is read: addresses and credentials. None has a value here.
+	// Variables are required when the file is read: addresses and credentials. None has a value here.
 	Variables []string
-	// Notes name what was not carried over, or only in part.
+	// Notes name parts that were not or only partly converted.
 	Notes []Fault
 }
 
-// FromOpenAPI makes a file of an OpenAPI document, version 3.0 to 3.2, in JSON or YAML. The error is Faults. No
-// other document is read than the overlays of the options, and nothing is fetched.
+// FromOpenAPI converts an OpenAPI document, version 3.0 to 3.2, in JSON or YAML, to a file. The error is Faults. It
+// reads no other document than the overlays of the options, and fetches nothing.
 func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 	im := &openapi{file: path, options: options, names: map[string]bool{}, variables: map[string]bool{}, targets: map[string]*node{}}
 	order := append([]string{path}, options.Overlays...)
@@ -74,7 +75,7 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 	}
 	repository.add("tools", im.root.at, named)
 	documents := readValues("made.yaml", renderAll(append(append(im.sources(), im.tools...), repository)), nil, &im.faults)
-	with := sumsOf(documents) // as they are read again
+	with := sumsOf(documents) // from the values as they will be read
 	if options.Into != nil {
 		documents = im.mergeInto(documents)
 	}
@@ -90,7 +91,7 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 		im.faults.add(im.root.at, "has %d operations, which make a file of %d bytes; one of %d can be read: take a part of them, as with --path /v1/customers", im.count, len(made.Text), maxBytes)
 		return refused()
 	}
-	// The file is read as its users will read it, with every variable set.
+	// Read the file as users will, with every variable set.
 	set, err := Read([]string{Stdin}, Options{AppID: "import", Stdin: strings.NewReader(made.Text), Lookup: func(name string) (string, bool) {
 		return "https://api.example", options.Into != nil || slices.Contains(made.Variables, name)
 	}})
@@ -108,7 +109,7 @@ func FromOpenAPI(path string, options OpenAPIOptions) (*OpenAPI, error) {
 	return made, nil
 }
 
-// printed is a path as it stands in a comment.
+// printed returns a path for a comment.
 func printed(path string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {
@@ -170,7 +171,7 @@ func (im *openapi) begin(values []*node) bool {
 		given = im.variable("URL") + "/" + strings.TrimPrefix(given, "/")
 		im.notes.add(im.root.at, "does not say where the API is: set the variable in %s, or give --base-url", given)
 	}
-	im.base = strings.TrimSuffix(given, "/") + "/" // paths are resolved behind the slash
+	im.base = strings.TrimSuffix(given, "/") + "/" // paths are resolved after the slash
 	return true
 }
 

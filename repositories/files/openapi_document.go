@@ -9,8 +9,8 @@ import (
 	"earshot/repositories/fault"
 )
 
-// openapi is an OpenAPI document while it is made into a file. The readers of this package read it, with the
-// place of each value and bounds on hostile text.
+// openapi is the conversion of one OpenAPI document. The package's readers parse it, with the position of each
+// value and limits for hostile input.
 type openapi struct {
 	file        string
 	options     OpenAPIOptions
@@ -18,27 +18,27 @@ type openapi struct {
 	faults      Faults
 	notes       Faults
 	name        string          // of the source and of the repository
-	names       map[string]bool // of the tools
+	names       map[string]bool // of tools
 	variables   map[string]bool
 	base        string // the baseUrl of the sources
 	tools       []*node
-	count       int // of operations
-	steps       int // from references to what they name
+	count       int // operations
+	steps       int // followed references
 	spent       bool
-	targets     map[string]*node // of references that were followed
+	targets     map[string]*node // of followed references
 	schemes     map[string]*securityScheme
 	usedSources []*grantedSource
-	noted       map[string]bool // what was noted of credentials
+	noted       map[string]bool // notes on credentials, to avoid repetitions
 }
 
 const (
-	// maxSteps bounds the work on references: a few lines can stand for more than fits into memory.
+	// maxSteps bounds the followed references: a few lines can expand beyond memory.
 	maxSteps = 250_000
-	// maxHops is how many references may lead from one to the next.
+	// maxHops bounds a chain of references.
 	maxHops = 32
 )
 
-// resolved follows the reference of a node, where it is one. It is nil after a fault.
+// resolved follows the references of a node. It returns nil after a fault.
 func (im *openapi) resolved(n *node) *node {
 	for range maxHops {
 		if im.steps++; im.steps > maxSteps {
@@ -87,7 +87,7 @@ func (im *openapi) target(reference *node) *node {
 	return at
 }
 
-// placeholder is that of a variable, which begins with the name of the API.
+// placeholder returns the placeholder of a variable, whose name begins with the API's.
 func (im *openapi) placeholder(what string) string {
 	return "${" + strings.ToUpper(strings.ReplaceAll(im.name, "-", "_")) + "_" + what + "}"
 }
@@ -106,7 +106,7 @@ func (im *openapi) set(to *node, name, value string) {
 	to.add(name, im.root.at, newText(value, im.root.at))
 }
 
-// idOf makes an id of a text; empty where nothing of it can stand in one.
+// idOf makes an id from a text; empty if no character is valid.
 func idOf(title string) string {
 	id := strings.Map(func(r rune) rune {
 		switch {
@@ -121,7 +121,7 @@ func idOf(title string) string {
 	return strings.Trim(fmt.Sprintf("%.100s", id), "-_")
 }
 
-// unfilled is a text of the document as it may stand in a file, where ${ would begin a variable.
+// unfilled escapes a text of the document for a file, where ${ would begin a variable.
 func unfilled(said string) string { return strings.ReplaceAll(said, "${", "$ {") }
 
 func checkTool(tool *node) error {

@@ -9,22 +9,21 @@ import (
 	"earshot/repositories/fault"
 )
 
-// extension begins the names by which a document sets fields of the tool that an operation becomes: at the operation,
-// or at its path for all of that. The name of the field follows, as in files or with hyphens: x-earshot-cancel-on-next.
+// extension is the prefix of the document's fields for an operation's tool, at the operation or at its path. The
+// rest is the field's name as in files, or with hyphens: x-earshot-cancel-on-next.
 const extension = "x-earshot-"
 
-// settled are the fields that say what is sent where. The operation says that: else a document could have
-// credentials sent to it that are meant for another API.
+// settled are the fields that only the operation itself decides, because they tell what is sent where. Else a
+// document could redirect another API's credentials.
 var settled = []string{
 	"kind", "type", "source", "url", "method", "path", "headers", "requestBody", "pathParams", "queryParams", "headerParams", "bodyParams",
 	"schema", "parameters", "templateParameters", "statement", "remoteName", "tool",
 }
 
-// ofRequest are the fields of a request that say nothing of what is sent.
+// ofRequest are the fields of a request that do not affect what is sent.
 var ofRequest = []string{"description", "timeout", "retryFor", "idempotent"}
 
-// extensions are the fields that the document sets for an operation. What stands in them is text: no variable
-// is read.
+// extensions returns the fields that the document sets for an operation. They are text without variables.
 func (o *operation) extensions(item, of *node) (own []field) {
 	for _, from := range []*node{item, of} {
 		for _, f := range from.fields {
@@ -53,12 +52,12 @@ func (o *operation) extensions(item, of *node) (own []field) {
 
 var behindHyphen = regexp.MustCompile(`-[a-z]`)
 
-// extended is the tool with the fields that the document sets, and with the question that the options ask for.
+// extended returns the tool with the document's fields, and with the confirmation that the options require.
 func (o *operation) extended(tool *node) *node {
 	made := tool.without()
 	for _, f := range o.own {
 		there := made.get(f.name)
-		if there != nil && there.kind == object && f.value.kind == object { // as request, which has the credentials
+		if there != nil && there.kind == object && f.value.kind == object { // such as request, which has the credentials
 			both := there.without()
 			for _, inner := range f.value.fields {
 				both = both.without(inner.name)

@@ -12,11 +12,11 @@ import (
 	"earshot/repositories/fault"
 )
 
-// An imported file ends with what it was imported with: a line for each of its documents, with a sum of each
-// field. By these, importing again tells what people have changed in it since from what the document has changed.
+// An imported file ends with a line for each of its documents with a checksum of each field. They tell a later
+// import which fields users have edited and which the document has changed.
 const importedWith = "# imported with: "
 
-// sumOf is the sum of a value, in whatever order its fields stand.
+// sumOf returns the checksum of a value, independent of the order of fields.
 func sumOf(value *node) string {
 	read, _ := exactjson.Decode(value.json()) // is JSON
 	ordered, _ := json.Marshal(read)          // with fields by name
@@ -25,7 +25,7 @@ func sumOf(value *node) string {
 
 func titleOf(one *node) string { return one.textOf("kind") + " " + one.textOf("name") }
 
-// sums are the sums of the fields of each document, by its kind and name.
+// sums are the checksums of the fields of each document, by its kind and name.
 type sums map[string]map[string]string
 
 func sumsOf(documents []*node) sums {
@@ -70,13 +70,13 @@ func readSums(source string) sums {
 	return all
 }
 
-// edited reports whether people have changed a document since it was imported with these sums.
+// edited reports whether users have changed a document since its import with these checksums.
 func edited(one *node, with map[string]string) bool {
 	return len(one.fields) != len(with) || slices.ContainsFunc(one.fields, func(f field) bool { return sumOf(f.value) != with[f.name] })
 }
 
-// mergeInto puts what was made of the document into the file that is there. What people have changed in that, or taken out
-// of it, stays so; documents of their own stay as they are.
+// mergeInto merges the converted document into the existing file. Users' edits, removals and own documents are
+// kept.
 func (im *openapi) mergeInto(made []*node) (merged []*node) {
 	there := readValues(im.options.Into.Path, im.options.Into.Text, nil, &im.faults)
 	before := readSums(im.options.Into.Text)
@@ -92,7 +92,7 @@ func (im *openapi) mergeInto(made []*node) (merged []*node) {
 		with, next := before[title], named[title]
 		kept[title] = true
 		switch {
-		case with == nil: // of their own
+		case with == nil: // the user's own
 			merged = append(merged, one)
 		case next != nil:
 			merged = append(merged, im.mergeFields(title, one, next, with))
@@ -140,8 +140,8 @@ func (im *openapi) mergeFields(title string, there, next *node, with map[string]
 	return merged
 }
 
-// listTools has the repositories that were imported name the tools that there are: a list that people have edited gets
-// those that are new, and loses those that are gone.
+// listTools updates the tools of imported repositories: a list that users have edited gets the new tools and loses
+// those that are gone.
 func (im *openapi) listTools(merged, fresh, there []*node, before sums) {
 	tools := map[string]bool{}
 	for _, one := range merged {

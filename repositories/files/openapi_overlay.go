@@ -12,10 +12,10 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Bounds of overlays: their actions can multiply what they add.
+// Limits of overlays, whose actions can multiply values.
 const (
 	maxActions  = 1000
-	maxOverlaid = 1_000_000 // values of the root, with what was added
+	maxOverlaid = 1_000_000 // values of the document, including added ones
 )
 
 var (
@@ -23,14 +23,14 @@ var (
 	actionFields  = []string{"target", "description", "update", "remove", "copy"}
 )
 
-// overlay is an OpenAPI Overlay while its actions change a document. The actions of version 1.0 are read by the rules of
-// 1.1, which take more.
+// overlay is an OpenAPI Overlay during its application. Actions of version 1.0 are read by the more permissive
+// rules of 1.1.
 type overlay struct {
 	im    *openapi
-	plain any // the root for JSONPath; nil where it has to be made anew
+	plain any // the document for JSONPath; nil if outdated
 }
 
-// overlaid changes the document by the overlays of the options, one after the other.
+// overlaid applies the overlays of the options to the document in order.
 func (im *openapi) overlaid(root *node) *node {
 	for _, path := range im.options.Overlays {
 		source, err := readSource(path, im.options.Stdin, maxDescriptionBytes, "an overlay is read up to that length")
@@ -79,7 +79,7 @@ func (o *overlay) apply(root, from *node) *node {
 		foreignFields(action, actionFields, at, faults)
 		changed := o.act(root, action, at)
 		if len(*faults) > before {
-			continue // the next ones are looked at all the same
+			continue // check the other actions
 		}
 		if changed != root && weight(changed, maxOverlaid) >= maxOverlaid {
 			faults.add(action.at, "%s: the document has more than %d values by now, and is read no further", at, maxOverlaid)
@@ -92,7 +92,7 @@ func (o *overlay) apply(root, from *node) *node {
 	return root
 }
 
-// foreignFields finds fields that a map cannot have.
+// foreignFields reports fields that a map cannot have.
 func foreignFields(of *node, fields []string, called string, faults *Faults) {
 	for _, f := range of.fields {
 		if !slices.Contains(fields, f.name) && !strings.HasPrefix(f.name, "x-") {
@@ -101,7 +101,7 @@ func foreignFields(of *node, fields []string, called string, faults *Faults) {
 	}
 }
 
-// act returns the document as one action has it; what it returns after a fault is not read.
+// act applies one action to the document. After a fault its result is not used.
 func (o *overlay) act(root, action *node, at string) *node {
 	faults := &o.im.faults
 	remove, update, source := action.get("remove"), action.get("update"), action.get("copy")
@@ -135,7 +135,7 @@ func (o *overlay) act(root, action *node, at string) *node {
 		o.im.notes.add(action.get("target").at, "%s: %s matches nothing in the document", at, said)
 		return root
 	}
-	slices.Reverse(targets) // what stands later or within another first: so all places stay where they are
+	slices.Reverse(targets) // later and inner values first, so that the other positions stay valid
 	if isOn(remove) {
 		if len(targets[len(targets)-1]) == 0 {
 			faults.add(action.at, "%s: %s is the whole document, which cannot be removed", at, said)
@@ -154,7 +154,7 @@ func (o *overlay) act(root, action *node, at string) *node {
 	return root
 }
 
-// update returns the document with one place of it updated; nil after a fault.
+// update returns the document with an update at one place; nil after a fault.
 func (o *overlay) update(root, update *node, path spec.NormalizedPath, what string) *node {
 	target := root.inside(path)
 	switch isObject := target.kind == object; {
@@ -170,7 +170,7 @@ func (o *overlay) update(root, update *node, path spec.NormalizedPath, what stri
 	return root.changed(path, func(n *node) *node { return withUpdate(n, update) })
 }
 
-// found selects the values of a JSONPath (RFC 9535) of the action, each once, in the order of their places.
+// found selects the values of an action's JSONPath (RFC 9535), each once, in document order.
 func (o *overlay) found(root, action *node, name, at string) (paths []spec.NormalizedPath, said string, ok bool) {
 	query, is := action.get(name).scalarText()
 	if !is {
@@ -191,7 +191,7 @@ func (o *overlay) found(root, action *node, name, at string) (paths []spec.Norma
 	return slices.Collect(selected.Paths()), said, true
 }
 
-// plain is what a node says without its places.
+// plain returns a node's value without positions.
 func (n *node) plain() any {
 	switch n.kind {
 	case boolean:
@@ -216,7 +216,7 @@ func (n *node) plain() any {
 	return nil
 }
 
-// weight counts the values of a node, and no further than to a bound.
+// weight counts the values of a node up to a limit.
 func weight(n *node, most int) int {
 	count := 1
 	for _, f := range n.fields {
@@ -234,7 +234,7 @@ func weight(n *node, most int) int {
 	return count
 }
 
-// inside is the value at a place of the node, which is there.
+// inside returns the value at an existing place of the node.
 func (n *node) inside(path spec.NormalizedPath) *node {
 	for _, one := range path {
 		switch one := one.(type) {
@@ -247,8 +247,8 @@ func (n *node) inside(path spec.NormalizedPath) *node {
 	return n
 }
 
-// changed is the node with another value at a place. What is on the way is copied: aliases share values. A value that
-// becomes nil is taken out.
+// changed returns the node with one place changed. It copies the nodes on the way, because aliases share values. A
+// nil value is removed.
 func (n *node) changed(path spec.NormalizedPath, change func(*node) *node) *node {
 	if len(path) == 0 {
 		return change(n)
@@ -270,7 +270,7 @@ func (n *node) changed(path spec.NormalizedPath, change func(*node) *node) *node
 	return &next
 }
 
-// withUpdate is a value with an update: maps are merged field by field, lists joined, and all else is replaced.
+// withUpdate returns a value with an update: maps are merged, lists joined, and other values replaced.
 func withUpdate(there, update *node) *node {
 	switch {
 	case there.kind == list && update.kind == list:

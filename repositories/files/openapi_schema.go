@@ -13,9 +13,9 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// Bounds of what is said of a schema.
+// Limits of a schema.
 const (
-	maxAllOf       = 16   // schemas within each other by allOf, oneOf and anyOf
+	maxAllOf       = 16   // nested by allOf, oneOf and anyOf
 	maxNested      = 3    // lists of lists
 	maxMembers     = 40   // of an object, in a description
 	maxDescribed   = 2000 // bytes of a description
@@ -25,16 +25,16 @@ const (
 type parameter struct {
 	name     string
 	schema   schema
-	words    string // its description; that of the schema where it is empty
+	words    string // description; empty for the schema's
 	required bool
-	inBody   bool // required as soon as another member of the body has a value
+	inBody   bool // required once another member of the body has a value
 }
 
 type schema struct {
-	kind        string // of a parameter; empty for anything
+	kind        string // of a parameter; empty for any
 	description string
 	format      string
-	hints       []string // what no field of a parameter says
+	hints       []string // rules that no field of a parameter can express
 	members     []field
 	required    map[string]bool
 	enum        []*node
@@ -45,7 +45,7 @@ type schema struct {
 	readOnly    bool
 }
 
-// schemaOf reads a schema with all that it refers to, and guesses the kind where it says none.
+// schemaOf reads a schema with its references, and guesses a missing kind.
 func (im *openapi) schemaOf(from *node) schema {
 	s := schema{required: map[string]bool{}}
 	im.merge(&s, from, 0)
@@ -63,8 +63,8 @@ func (im *openapi) schemaOf(from *node) schema {
 	return s
 }
 
-// merge adds what a schema says; what was said first holds. Of oneOf and anyOf the first holds, without null;
-// fixed values of all are an enum.
+// merge adds the rules of a schema; earlier ones take precedence. Of oneOf and anyOf the first counts, without
+// null; fixed values of all become an enum.
 func (im *openapi) merge(s *schema, from *node, depth int) {
 	if from == nil || depth > maxAllOf {
 		return
@@ -107,7 +107,7 @@ func (im *openapi) merge(s *schema, from *node, depth int) {
 	}
 }
 
-// hints are keywords that no field of a parameter says, in words for the model.
+// hints are keywords that no field of a parameter can express, in words for the model.
 var hints = []struct{ keyword, words string }{
 	{"pattern", "matches %s"}, {"minLength", "at least %s characters"}, {"maxLength", "at most %s characters"},
 	{"minItems", "at least %s"}, {"maxItems", "at most %s"}, {"multipleOf", "a multiple of %s"},
@@ -149,8 +149,7 @@ func (s *schema) take(n *node) {
 	}
 }
 
-// bound returns a bound that includes the number itself: an exclusive one is moved by one for integers, else a
-// hint.
+// bound returns an inclusive bound: an exclusive one is moved by one for integers, else it becomes a hint.
 func (s *schema) bound(n *node, name, exclusive, hint string, step int64) *node {
 	bound, strict := n.get(name), n.get(exclusive)
 	switch {
@@ -172,7 +171,7 @@ func (s *schema) bound(n *node, name, exclusive, hint string, step int64) *node 
 	return nil
 }
 
-// kindIn reads type, of which version 3.1 may have several; null is none.
+// kindIn reads type, which is a list in version 3.1; null is skipped.
 func kindIn(n *node) string {
 	kinds := []*node{n}
 	if n != nil && n.kind == list {
@@ -190,7 +189,7 @@ func words(name string) string {
 	return strings.TrimSpace(strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '-' || r == '.' }), " "))
 }
 
-// rules writes what a value may be; loose, its type and description alone.
+// rules writes the rules of a value; loose, its type and description only.
 func (im *openapi) rules(made *node, s schema, description string, loose bool, depth int) {
 	at, kind := im.root.at, cmp.Or(s.kind, "string")
 	im.set(made, "type", kind)
@@ -283,7 +282,7 @@ func fits(value *node, kind string) bool {
 	return false
 }
 
-// allowedOf are the values of an enum; a text that is a regular expression is written so that it means itself.
+// allowedOf returns the values of an enum. A text that is a regular expression is escaped.
 func allowedOf(enum []*node, kind string) []*node {
 	var allowed []*node
 	for _, one := range enum[:min(len(enum), maxEnumEntries)] {
@@ -301,7 +300,7 @@ func allowedOf(enum []*node, kind string) []*node {
 	return allowed
 }
 
-// withoutVariables copies a value, of which nothing is taken for a variable.
+// withoutVariables copies a value with variables escaped.
 func withoutVariables(value *node) *node {
 	made := &node{kind: value.kind, text: value.text, at: value.at}
 	if made.kind == text {

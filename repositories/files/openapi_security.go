@@ -12,12 +12,12 @@ import (
 	"earshot/repositories/fault"
 )
 
-// How credentials of a scheme are sent.
+// How a scheme's credentials are sent.
 const (
 	sentKey    = "key"    // in a header, the query or a cookie
-	sentToken  = "token"  // a bearer token that is given
+	sentToken  = "token"  // a fixed bearer token
 	sentBasic  = "basic"  // user name and password
-	sentClient = "client" // a bearer token that is asked for with OAuth 2.0's client_credentials
+	sentClient = "client" // a bearer token from OAuth 2.0's client_credentials
 )
 
 const samePlace = "two of its credentials are sent in the same place"
@@ -29,12 +29,12 @@ type securityScheme struct {
 	variables []string
 }
 
-// grant is what is sent with an operation: the credentials of one of its alternatives, or nothing.
+// grant is what authenticates an operation: the credentials of one of its alternatives, or nothing.
 type grant struct {
 	at             position
-	schemes        []string // those that the source sends
+	schemes        []string // sent by the source
 	headers, query *node    // of the source
-	request        *node    // of the tool; nil where the source sends all
+	request        *node    // of the tool; nil if the source sends all
 	variables      []string
 	notes          Faults
 }
@@ -49,8 +49,8 @@ var credentialNames = map[string][]string{
 	sentKey: {"API_KEY"}, sentToken: {"TOKEN"}, sentBasic: {"USERNAME", "PASSWORD"}, sentClient: {"CLIENT_ID", "CLIENT_SECRET"},
 }
 
-// readSchemes names a variable for each credential. No two schemes share one: what is meant for one would be
-// sent for the other. Variables have the scheme's name if others of its kind have credentials.
+// readSchemes names a variable for each credential. Schemes never share one, because a credential would be sent to
+// the wrong place. Variables include the scheme's name if another scheme of the kind has credentials.
 func (im *openapi) readSchemes() {
 	im.schemes, im.noted = map[string]*securityScheme{}, map[string]bool{}
 	all := im.root.get("components").fieldsOf("securitySchemes")
@@ -120,8 +120,8 @@ func sendable(way *node) (kind, why string) {
 	}
 }
 
-// authenticate returns the credentials of the first alternative that can be sent. Security of the document is
-// that of operations without their own (OpenAPI 3.1.1, 4.8.1 and 4.8.10).
+// authenticate returns the credentials of the first alternative that can be sent. Operations without security use
+// the document's (OpenAPI 3.1.1, 4.8.1 and 4.8.10).
 func (im *openapi) authenticate(from *node) *grant {
 	security := from.get("security")
 	if security == nil {
@@ -172,7 +172,7 @@ func schemesOf(alternative *node) string {
 	return cmp.Or(strings.Join(names, " and "), "something that is no map of schemes")
 }
 
-// granted is what an alternative sends, or why it cannot be sent, checked as the API checks sources and tools.
+// granted returns the grant of an alternative, or why it cannot be sent, checked like the API's sources and tools.
 func (im *openapi) granted(alternative *node) (*grant, string) {
 	g := im.newGrant()
 	if alternative.kind != object {
@@ -206,7 +206,7 @@ func (im *openapi) granted(alternative *node) (*grant, string) {
 	return g, ""
 }
 
-// addTo adds to a source what it sends.
+// addTo adds the grant's headers and parameters to a source.
 func (g *grant) addTo(source *node) *node {
 	if len(g.headers.fields) > 0 {
 		source.add("headers", source.at, g.headers)
@@ -221,7 +221,7 @@ func (g *grant) sendsHeader(name string) bool {
 	return slices.ContainsFunc(g.headers.fields, func(f field) bool { return strings.EqualFold(f.name, name) })
 }
 
-// give adds the credentials of a scheme. It is false where others are in their place.
+// give adds the credentials of a scheme. It returns false if their place is taken.
 func (im *openapi) give(g *grant, asked field, s *securityScheme) bool {
 	value := im.placeholder(s.variables[0])
 	switch s.kind {
@@ -245,7 +245,7 @@ func (im *openapi) give(g *grant, asked field, s *securityScheme) bool {
 
 	name := s.way.textOf("name")
 	switch s.way.textOf("in") {
-	case "cookie": // those that are sent stand in one header (RFC 6265, section 5.4)
+	case "cookie": // all cookies share one header (RFC 6265, section 5.4)
 		there := g.headers.get("Cookie")
 		if there == nil {
 			return im.send(g, asked.name, "Cookie", name+"="+value)
@@ -297,7 +297,7 @@ func requestWith(auth string, credentials *node) *node {
 	return request
 }
 
-// use has a tool work on the source that sends the grant. Both get the source's name at the end.
+// use makes a tool use the source that sends the grant. The source's name is set at the end.
 func (im *openapi) use(g *grant, name *node) {
 	for _, variable := range g.variables {
 		im.variable(variable)
@@ -316,8 +316,8 @@ func (im *openapi) use(g *grant, name *node) {
 	im.usedSources[i].users = append(im.usedSources[i].users, name)
 }
 
-// sources are those of the tools, the one without credentials first. Of several, each has the names of its
-// schemes.
+// sources returns the tools' sources, the one without credentials first. If there are several, their names include
+// their schemes.
 func (im *openapi) sources() []*node {
 	var made []*node
 	taken := map[string]bool{}

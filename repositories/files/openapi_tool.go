@@ -15,27 +15,27 @@ import (
 type operation struct {
 	*openapi
 	at      position
-	label   string // its method and path, for notes
+	label   string // method and path, for notes
 	method  string
 	path    string
 	lists   map[string][]parameter
-	body    string // the template of the body
+	body    string // template of the body
 	headers *node
-	own     []field // that the document sets
-	// grant is what is sent to authenticate, and source names the source that sends it.
+	own     []field // set by the document
+	// grant authenticates the operation, and source names its source.
 	grant  *grant
 	source *node
 	lost   string
 }
 
-// operation makes a tool of an operation, or notes why it is none.
+// operation converts an operation to a tool, or notes why it cannot.
 func (im *openapi) operation(path string, of field, item *node) {
 	o := &operation{
 		openapi: im, at: of.at, label: strings.ToUpper(of.name) + " " + fault.Clip(path), method: strings.ToUpper(of.name), path: path,
 		lists: map[string][]parameter{}, headers: newObject(of.at), source: newText(im.name, of.at),
 	}
 	o.own = o.extensions(item, of.value)
-	var all []*node // parameters of the path and of the operation; the latter win
+	var all []*node // parameters of the path, overridden by the operation's
 	known := map[string]int{}
 	for _, one := range slices.Concat(item.itemsOf("parameters"), of.value.itemsOf("parameters")) {
 		resolved := o.resolved(one)
@@ -79,7 +79,7 @@ var inPath = regexp.MustCompile(`\{([^{}/]+)\}`)
 
 var placesOf = map[string]string{"path": "pathParams", "query": "queryParams", "header": "headerParams"}
 
-// parameter reads one, or notes why it cannot be sent as the document says.
+// parameter converts one, or notes why it cannot be sent as the document requires.
 func (o *operation) parameter(from *node) {
 	name, in, style, explode := from.textOf("name"), from.textOf("in"), from.textOf("style"), from.get("explode")
 	given := from.get("schema")
@@ -92,7 +92,7 @@ func (o *operation) parameter(from *node) {
 	why := ""
 	switch {
 	case in == "header" && slices.Contains([]string{"accept", "content-type", "authorization"}, strings.ToLower(name)):
-		return // as OpenAPI has it, they are said elsewhere
+		return // ignored, by OpenAPI's rules
 	case in == "cookie":
 		why = "is a cookie"
 	case placesOf[in] == "":
@@ -142,11 +142,11 @@ func (o *operation) requestBody(from *node) {
 		o.formBody(content[form].value, required)
 		return
 	}
-	// Without its body, which is optional at times, the tool would do half of what its description says.
+	// Without its body, even an optional one, the tool would do only half of its description.
 	o.lost = cmp.Or(o.lost, fmt.Sprintf("its body is %s, and JSON and forms are sent", cmp.Or(strings.Join(kinds, " or "), "of no type")))
 }
 
-// jsonBody has the members of the body as parameters, or the body itself if it is no object or names clash.
+// jsonBody makes parameters of the body's members, or of the body if it is not an object or names clash.
 func (o *operation) jsonBody(media *node, kind string, required bool) {
 	if kind != "application/json" {
 		o.set(o.headers, "Content-Type", kind)
@@ -167,7 +167,7 @@ func (o *operation) jsonBody(media *node, kind string, required bool) {
 	o.body = place(name, "json %s")
 }
 
-// formBody sends the members of the body as a form. One without a value is left out.
+// formBody sends the members of the body as a form, without missing values.
 func (o *operation) formBody(media *node, required bool) {
 	o.set(o.headers, "Content-Type", "application/x-www-form-urlencoded")
 	var parts []string
@@ -194,7 +194,7 @@ func (o *operation) memberParameters(s schema, required bool) []parameter {
 	if s.kind != "object" {
 		return nil
 	}
-	// A default would have the body sent for itself, without what it needs; the API has it anyway.
+	// A default would make the tool send a body without its required members; the API applies it anyway.
 	isBare := !required && len(s.required) > 0
 	for _, member := range s.members {
 		inner := o.schemaOf(member.value)
@@ -212,7 +212,7 @@ func (o *operation) memberParameters(s schema, required bool) []parameter {
 	return members
 }
 
-// isTaken reports whether another place than the path has a parameter of the name.
+// isTaken reports whether a parameter outside the path has the name.
 func (o *operation) isTaken(name string) bool {
 	return slices.ContainsFunc([]string{"queryParams", "headerParams", "bodyParams"}, func(where string) bool {
 		return slices.ContainsFunc(o.lists[where], func(p parameter) bool { return p.name == name })
@@ -221,7 +221,7 @@ func (o *operation) isTaken(name string) bool {
 
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// place is where a template pastes a value, with the format around its name.
+// place returns the template's syntax for a value, with a format around its name.
 func place(name, format string) string {
 	in := "." + name
 	if !identifier.MatchString(name) {
@@ -235,7 +235,7 @@ func place(name, format string) string {
 
 var foreignToNames = regexp.MustCompile(`[^A-Za-z0-9_-]+`)
 
-// asTool writes the tool, and again without the rules of its values if a parameter cannot have these.
+// asTool writes the tool, without the rules of its values if a parameter cannot have them.
 func (o *operation) asTool(from *node) {
 	given := from.textOf("operationId")
 	for _, f := range o.own {
@@ -253,7 +253,7 @@ func (o *operation) asTool(from *node) {
 		name = fmt.Sprintf("%.58s_%d", fitting, n)
 	}
 
-	// A parameter of the path that has the name of another gets one of its own.
+	// A parameter of the path whose name is taken is renamed.
 	path := strings.TrimPrefix(o.path, "/")
 	for i, p := range o.lists["pathParams"] {
 		name := p.name

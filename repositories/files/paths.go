@@ -19,10 +19,10 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Stdin is the path that stands for standard input, read as YAML.
+// Stdin is the path of standard input, read as YAML.
 const Stdin = "-"
 
-// Prebuilt begins the path of definitions that come with Earshot: Prebuilt + "postgres", "mysql" or "sqlite".
+// Prebuilt begins the path of a definition that comes with Earshot: Prebuilt + "postgres", "mysql" or "sqlite".
 const Prebuilt = "prebuilt:"
 
 var prebuiltNames = []string{"postgres", "mysql", "sqlite"}
@@ -30,15 +30,14 @@ var prebuiltNames = []string{"postgres", "mysql", "sqlite"}
 //go:embed prebuilt/*.yaml
 var prebuiltFiles embed.FS
 
-// Bounds of what is read: the API takes bodies of up to 1 MiB.
+// Limits of input: the API accepts bodies of up to 1 MiB.
 const (
 	maxBytes = 1 << 20
 	maxFiles = 1000
 )
 
-// Expand lists the files that the paths stand for: a file; of a folder its *.yaml, its *.yml, and the *.json of
-// a SERMAS app but its tasks and users, by name and not recursively. Stdin and what is Prebuilt stand for
-// themselves.
+// Expand lists the files of the paths. A folder stands for its *.yaml and *.yml, and the *.json of a SERMAS app
+// except its tasks and users, by name and not recursively. Stdin and Prebuilt paths stay.
 func Expand(paths []string) ([]string, error) {
 	var found []string
 	var faults Faults
@@ -79,7 +78,7 @@ func inFolder(folder string) ([]string, error) {
 			if filepath.Ext(entry.Name()) != ending || strings.HasPrefix(entry.Name(), ".") {
 				continue
 			}
-			// Links are followed: configuration that Kubernetes mounts is links.
+			// Links are followed: Kubernetes mounts configuration as links.
 			if info, err := os.Stat(filepath.Join(folder, entry.Name())); err == nil && info.Mode().IsRegular() {
 				names = append(names, entry.Name())
 			}
@@ -111,7 +110,7 @@ func sermasFolder(names []string) bool {
 	})
 }
 
-// folderName is the name of the folder that is given, or that the first file is in; empty if it is no id.
+// folderName returns the name of the given folder, or of the first file's; empty if it is not an id.
 func folderName(path string, names []string) string {
 	if name, is := strings.CutPrefix(path, Prebuilt); is {
 		return name
@@ -130,10 +129,10 @@ func folderName(path string, names []string) string {
 	return name
 }
 
-// testsFolder is where a SERMAS app has its tests, in a folder of its own.
+// testsFolder is the subfolder of a SERMAS app's tests.
 const testsFolder = "tests"
 
-// leftFiles says of what else a SERMAS app has why it is left, by its name without ending.
+// leftFiles tells why other files of a SERMAS app are left out, by their name without extension.
 var leftFiles = map[string]string{
 	"tasks":      "Earshot has no tasks: what asks for values one after the other is a tool with required parameters",
 	"users":      "Earshot keeps no users: those of an identity provider are verified (authServices)",
@@ -147,7 +146,7 @@ func leftOut(paths []string, tests bool) Faults {
 	for _, path := range paths {
 		entries, err := os.ReadDir(path)
 		if path == Stdin || err != nil {
-			continue // a file, or named as a fault
+			continue // a file, or reported as a fault
 		}
 		names := make([]string, len(entries))
 		for i, entry := range entries {
@@ -186,7 +185,7 @@ func (o Options) load(name string) (string, error) {
 	return string(source), nil
 }
 
-// readSource reads a text up to a length; the hint says what to do about one that is longer.
+// readSource reads a text up to a length; the hint tells what to do about a longer one.
 func readSource(path string, stdin io.Reader, most int, hint string) (string, error) {
 	from := stdin
 	if path != Stdin {
@@ -199,7 +198,7 @@ func readSource(path string, stdin io.Reader, most int, hint string) (string, er
 		switch {
 		case err != nil:
 			return "", err
-		case !info.Mode().IsRegular(): // a pipe may never end, and nor does a device
+		case !info.Mode().IsRegular(): // a pipe or a device may never end
 			return "", errors.New("is no regular file; what a program writes is read from standard input, as in: program | earshot … -f -")
 		}
 		from = file
@@ -226,7 +225,7 @@ func reason(err error) string {
 	return err.Error()
 }
 
-// Fingerprint changes if the files that the paths stand for, or their contents, change.
+// Fingerprint changes if the paths' files or their contents change.
 func Fingerprint(paths []string) string {
 	names, err := Expand(paths)
 	sum := sha256.New()

@@ -1,22 +1,17 @@
-// Package files reads what users keep in files: apps of SERMAS, tools of Toolbox in
-// every generation of its format, and Earshot's own documents. It makes of them the
-// bodies that the REST API takes, and names every fault of every file at once, each
-// with file, line and column.
+// Package files reads definitions from files: apps of SERMAS, tools of Toolbox in every generation of its format,
+// and Earshot's own documents. It makes the bodies of the REST API from them, and reports every fault of every file
+// at once, each with file, line and column.
 //
-// Reading goes in three steps. A file becomes a tree that knows where each value
-// stands (yaml.go, json.go); a tree becomes documents, each one app, module, source,
-// authentication service, tool or repository, whichever form it was written in
-// (document.go, toolbox.go, sermas.go); documents become the body of one app and
-// of its repositories (assemble.go). Those bodies go through the decoders of package
-// repositories, whose faults are JSON pointers; the tree turns them back into positions
-// (definition.go).
+// Reading has three steps. A file becomes a tree with the position of each value (yaml.go, json.go). A tree becomes
+// documents: each is one app, module, source, authentication service, tool or repository, in any form (document.go,
+// toolbox.go, sermas.go). Documents become the body of one app and of its repositories (assemble.go). The decoders
+// of package repositories check those bodies; the tree converts their JSON pointers to positions (definition.go).
 //
-// ${NAME} and ${NAME:default} are filled in from the environment after parsing, in
-// values alone: what a variable holds can change a value but never the structure
-// around it.
+// ${NAME} and ${NAME:default} are filled in from the environment after parsing, in values only: a variable cannot
+// change the structure around it.
 //
-// Migrate rewrites a file of an older form as text, so that comments and layout stay,
-// and proves by reading both that the new text means the same.
+// Migrate rewrites a file of an older form as text, so that comments and layout stay, and verifies the result by
+// reading both.
 package files
 
 import (
@@ -30,44 +25,44 @@ import (
 	"earshot/repositories/fault"
 )
 
-// Options say how files are read.
+// Options configure how files are read.
 type Options struct {
-	// Lookup finds environment variables, as os.LookupEnv does.
+	// Lookup returns environment variables, like os.LookupEnv.
 	Lookup func(variable string) (value string, set bool)
-	// AppID is the app that the definitions are for where the files do not say it.
+	// AppID is the app of the definitions if the files do not name it.
 	AppID string
-	// SkipUnsupported notes and leaves out sources and tools of types that are not served, and what needs them.
+	// SkipUnsupported leaves out sources and tools of unsupported types, and all that needs them, with notes.
 	SkipUnsupported bool
-	// Tests reads tests as well, and those in the folder "tests" of a folder.
+	// Tests also reads tests, including those in the folder "tests" of a folder.
 	Tests bool
-	// Stdin is read where a path is Stdin; nil is empty.
+	// Stdin is read if a path is Stdin; nil is empty.
 	Stdin io.Reader
-	// Advise says more of a decoded repository than it does of itself; nil for nothing.
+	// Advise returns more notes on a decoded repository; nil for none.
 	Advise func(app *repositories.App, repository *repositories.Repository) fault.List
 }
 
-// Set is what the files define, ready to be sent.
+// Set is the content of the files, ready to be sent.
 type Set struct {
-	// AppID is the name of the document of kind app, else the appId of a SERMAS app, else what Options say,
-	// else the name of the folder or of what is Prebuilt; empty if that is no id.
+	// AppID is the name of the document of kind app, else the appId of a SERMAS app, else Options.AppID, else the
+	// name of the folder or of the Prebuilt definition; empty if that is not an id.
 	AppID string
-	// Files are the files that were read, in their order.
+	// Files are the files that were read, in order.
 	Files []string
-	// App has what the files say of the app and no other fields.
+	// App has only the fields that the files set.
 	App *Definition
-	// Repositories are sorted as the files name them; default, with the tools that no other names, comes last.
+	// Repositories are in the files' order; default, with the tools that no other names, is last.
 	Repositories []*Definition
-	// Tests are the tests of the files, in their order; none where Options leave them out.
+	// Tests are the tests of the files, in order; none if Options exclude them.
 	Tests []*Test
-	// Notes name what was read and left.
+	// Notes name the parts that were left out.
 	Notes []Fault
-	// named says that files or options name the app, and not their folder.
+	// named means that files or options name the app, and not only their folder.
 	named   bool
 	missing map[string]bool
 }
 
-// Read reads files and folders and merges what they define. The error is Faults. Definitions are checked as the
-// API checks them, except for what they refer to in the app (see Set.Check).
+// Read reads files and folders and merges their definitions. The error is Faults. It checks definitions like the
+// API, except references to the app (see Set.Check).
 func Read(paths []string, options Options) (*Set, error) {
 	var read []string
 	for _, path := range paths {
@@ -113,7 +108,7 @@ func (c *collector) read(name, source string) {
 		c.faults.add(position{name, 1, 1}, "the file is empty; it defines nothing")
 	}
 	base := baseName(name)
-	for _, value := range values { // its shape and the file's name say which form it has
+	for _, value := range values { // its structure and the file's name identify its form
 		switch {
 		case value.kind == list:
 			c.sermasList(base, value)
@@ -126,7 +121,7 @@ func (c *collector) read(name, source string) {
 			d := c.named(kindTest, kindTest, called, value.without("name"))
 			d.sermas = true
 			c.test(d)
-		case value.field("chat") != nil: // is for earshot eval alone
+		case value.field("chat") != nil: // used by earshot eval only
 		case nestedSection(value):
 			c.nested(value)
 		case base == kindApp:
@@ -148,7 +143,7 @@ func (c *collector) read(name, source string) {
 	}
 }
 
-// readValues makes trees of a text, without a byte order mark and carriage returns. Places stay true.
+// readValues parses a text into trees, ignoring a byte order mark and carriage returns. Positions are unaffected.
 func readValues(name, source string, lookup func(string) (string, bool), faults *Faults) []*node {
 	env := &environment{file: name, lookup: lookup}
 	source = clean(source)

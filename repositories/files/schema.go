@@ -12,12 +12,12 @@ import (
 
 type keywords = map[string]any
 
-// SchemaFile is the schema that written files name: a file in their folder, as earshot schema writes it.
+// SchemaFile is the schema that generated files name: a file in their folder, written by earshot schema.
 const SchemaFile = "earshot.schema.json"
 
 const modeline = "yaml-language-server:"
 
-// forEditors names the schema in the first line of a file, unless it names one already.
+// forEditors adds the schema as the first line of a file, unless it names one already.
 func forEditors(source string) string {
 	if strings.Contains(source, modeline) {
 		return source
@@ -25,10 +25,9 @@ func forEditors(source string) string {
 	return "# " + modeline + " $schema=" + SchemaFile + "\n" + source
 }
 
-// Schema returns the JSON Schema (draft 2020-12) of one document of a file, for editors: of our own kinds, and
-// mostly of Toolbox's first form and of SERMAS. It is made of the schema that bodies are decoded by, with what
-// files have in addition: kinds, names, placeholders wherever a value may stand, and a 7 for a text. What takes
-// several documents to see, only validate finds.
+// Schema returns the JSON Schema (draft 2020-12) of one document of a file, for editors: of Earshot's kinds, and
+// mostly of Toolbox's first form and of SERMAS. It extends the schema of bodies by the features of files: kinds,
+// names, placeholders for values, and numbers for texts. Rules across documents are only checked by validate.
 func Schema() json.RawMessage { return slices.Clone(madeSchema()) }
 
 var madeSchema = sync.OnceValue(func() json.RawMessage {
@@ -43,7 +42,7 @@ var madeSchema = sync.OnceValue(func() json.RawMessage {
 		m.defs[name] = forFiles(definition, true)
 	}
 
-	// A tool may be given as others define it: schema as a JSON Schema, the name in function.
+	// A tool may have another format's form: schema as a JSON Schema, the name in function.
 	tool := m.definition("Tool")
 	fields := tool["properties"].(keywords)
 	fields["schema"].(keywords)["type"] = []any{"array", "object", "null"}
@@ -58,23 +57,24 @@ var madeSchema = sync.OnceValue(func() json.RawMessage {
 	return append(made, '\n')
 })
 
-// placeholderPattern is a variable, or a text with one in it.
+// placeholderPattern matches a text with a variable.
 const placeholderPattern = `\$\{`
 
-// textFormats are formats of texts that a pattern can say.
+// textFormats are formats that a pattern can express.
 var textFormats = map[string]string{
 	"earshot-id":        `^[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`,
 	"earshot-tool-name": `^[A-Za-z0-9_-]{1,64}$`,
 	"earshot-emitter":   `^[A-Za-z0-9][A-Za-z0-9_-]{0,127}\.[A-Za-z0-9][A-Za-z0-9_-]{0,127}$`,
 }
 
-// typesOf are formats of texts that are one of several words.
+// typesOf are formats with a list of values.
 var typesOf = map[string]func() []string{
 	"earshot-source-type": func() []string { return slices.Concat(repositories.SourceTypes(), sortedKeys(clouds)) },
 	"earshot-tool-type":   func() []string { return append(repositories.ToolTypes(), openAIFunction) },
 }
 
-// forFiles makes the schema of a body that of a file: what is optional may be null, a value a placeholder.
+// forFiles converts the schema of a body to that of a file: optional fields may be null, values may be
+// placeholders.
 func forFiles(from keywords, needed bool) keywords {
 	made := maps.Clone(from)
 	for _, word := range []string{"format", "writeOnly", "readOnly", "x-go-name", "x-doc", "x-default"} {
@@ -103,7 +103,7 @@ func forFiles(from keywords, needed bool) keywords {
 			allowed = append(allowed, word)
 		}
 	}
-	if allowed != nil { // a word that is one of several may be a placeholder as well
+	if allowed != nil { // an enumerated text may also be a placeholder
 		delete(made, "type")
 		delete(made, "enum")
 		choice := []any{keywords{"enum": allowed}, keywords{"type": "string", "pattern": placeholderPattern}}
@@ -120,7 +120,7 @@ func forFiles(from keywords, needed bool) keywords {
 	return made
 }
 
-// widen lets a schema take what files may have in the place of a value of its types.
+// widen lets a schema accept the alternatives of files for its types.
 func widen(made keywords, needed bool) {
 	var kinds []any
 	switch given := made["type"].(type) {
@@ -133,7 +133,7 @@ func widen(made keywords, needed bool) {
 	}
 	has := func(kind string) bool { return slices.Contains(kinds, any(kind)) }
 	switch {
-	case has("string"): // a text may look like something else
+	case has("string"): // an unquoted text may look like another type
 		kinds = append(kinds, "number", "boolean")
 	case has("boolean"), has("integer"), has("number"):
 		kinds = append(kinds, "string")
@@ -157,7 +157,7 @@ func (m *schemaMaker) copyOf(name string) (made, fields keywords) {
 	return made, fields
 }
 
-// root is the schema of any document. Those without a kind are known by one of their fields.
+// root returns the schema of any document. Those without a kind are recognised by a field.
 func (m *schemaMaker) root() keywords {
 	var known, otherForms []any
 	for _, word := range ownKinds {
@@ -215,7 +215,7 @@ func (m *schemaMaker) root() keywords {
 	}
 }
 
-// listed is a member of a list, as SERMAS has them, which may lack what is filled in elsewhere.
+// listed returns the schema of a SERMAS list's member, which may lack fields that are filled in elsewhere.
 func (m *schemaMaker) listed(name string, also ...string) keywords {
 	made, fields := m.copyOf(name)
 	for _, left := range also {
@@ -228,15 +228,15 @@ func (m *schemaMaker) listed(name string, also ...string) keywords {
 }
 
 type describedKind struct {
-	kind, of string // of is the definition; empty: fields are all there are
-	id       string // field of the definition that is the name of the document
+	kind, of string // of is the definition; empty if fields are complete
+	id       string // field of the definition with the document's name
 	without  []string
-	also     keywords // fields that files have beside
+	also     keywords // additional fields of files
 	required []any
 	about    string
 }
 
-// Parts of the documents: anything is read and left.
+// Parts of the documents. anything is ignored.
 var (
 	anything          = keywords{}
 	scalarSchema      = keywords{"type": []any{"string", "number", "boolean"}}

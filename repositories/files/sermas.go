@@ -9,7 +9,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// sermasApp takes the app.yaml of a SERMAS folder, or an export of a whole app. Its name is for people.
+// sermasApp reads the app.yaml of a SERMAS folder, or an export of a whole app. Its name is the display name.
 func (c *collector) sermasApp(value *node) {
 	d := &document{kind: kindApp, word: kindApp, at: value.at, sermas: true}
 	if id := value.get("appId"); id != nil {
@@ -32,14 +32,14 @@ func (c *collector) sermasApp(value *node) {
 	c.add(d)
 }
 
-// What Earshot reads of an app, its settings and their models.
+// The fields of an app, its settings and their models that Earshot reads.
 var (
 	appFields      = []string{"name", "authServices", "sources", "settings", "signingSecret"}
 	settingsFields = []string{"chatModeEnabled", "skipToolResponse", "prompt", "llm", "openai", "offline", "allowedOrigins", "limits"}
 	modelFields    = []string{"tools", "when", "mostTools"}
 )
 
-// sermasSettings takes the settings of an app. A model of a provider with another name here is left out.
+// sermasSettings reads the settings of an app, without models of providers that have another name here.
 func (c *collector) sermasSettings(value *node) *node {
 	next := c.left("the setting", value.without("description", "public"), settingsFields)
 	for i, f := range next.fields {
@@ -58,7 +58,7 @@ func (c *collector) sermasSettings(value *node) *node {
 	return next
 }
 
-// elsewhere says how to use the providers of SERMAS that Earshot has no name for.
+// elsewhere tells how to use the providers of SERMAS that Earshot does not know by name.
 var elsewhere = map[string]string{
 	"azure_openai": "set OPENAI_BASE_URL to https://RESOURCE.openai.azure.com/openai/v1, with OPENAI_API_KEY and OPENAI_MODEL",
 	"mistral":      "set OPENAI_BASE_URL to https://api.mistral.ai/v1, with OPENAI_API_KEY and OPENAI_MODEL",
@@ -70,8 +70,8 @@ var elsewhere = map[string]string{
 	"antrophic":    "set ANTHROPIC_API_KEY and ANTHROPIC_MODEL, or write anthropic/ for it",
 }
 
-// left takes out what Earshot has no use for. A field that is nearly a known one stays: it is misspelt, and a
-// fault.
+// left removes fields that Earshot does not use. A field similar to a known one stays and becomes a fault, as a
+// misspelling.
 func (c *collector) left(what string, value *node, known []string) *node {
 	var out []string
 	for _, f := range value.fields {
@@ -86,7 +86,7 @@ func (c *collector) left(what string, value *node, known []string) *node {
 	return value.without(out...)
 }
 
-// sermasList takes tools.yaml, modules.yaml, or a list whose fields show what it is.
+// sermasList reads tools.yaml, modules.yaml, or a list that its fields identify.
 func (c *collector) sermasList(base string, value *node) {
 	for _, item := range value.items {
 		if item.kind != object {

@@ -13,16 +13,15 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// Test is a conversation, and which tools its messages should set off.
+// Test is a conversation with the expected matches of its messages.
 type Test struct {
 	Name string
-	// File and Line are where it stands.
 	File string
 	Line int
-	// AppID is the app that it names, and Tools are the tools in scope; all of the files if it names none.
+	// AppID is the app that it names, and Tools are the tools in scope; empty means all of the files.
 	AppID string
 	Tools []string
-	// Now is zero for the clock's; TimeZone and Language are the user's, empty for the app's.
+	// Now is zero for the current time; TimeZone and Language are the user's, empty for the app's.
 	Now                time.Time
 	TimeZone, Language string
 	Chat               []Said
@@ -33,27 +32,27 @@ type Said struct {
 	Agent bool
 	Text  string
 	Line  int
-	// Past says that a user's message was decided elsewhere and is only heard. No file says so.
+	// Past marks a user's message that was already decided; it is only history. Files cannot set it.
 	Past bool
-	// Expect is what the message of a user should come to, all of it and nothing else.
+	// Expect is the complete expected outcome of a user's message.
 	Expect []Expectation
 }
 
-// Expectation is one thing that a message should come to.
+// Expectation is one expected outcome of a message.
 type Expectation struct {
 	Line int
-	// Tool fires. Values are those that must agree; null for one that must not be given.
+	// Tool fires. Values must agree; null means that the value must be missing.
 	Tool   string
 	Values map[string]any
-	// Also has, by parameter, what is as right as its value. No file says so.
+	// Also has alternative correct values by parameter. Files cannot set it.
 	Also map[string][]any
-	// Lacking are the parameters of the Tool that may have no value: a call rejected for want of them is as
-	// right. No file says so.
+	// Lacking are parameters of the Tool without a certain value: a call rejected for their lack is also correct.
+	// Files cannot set it.
 	Lacking []string
-	// Rejected is a tool that is meant and lacks the Missing values; where none is named, any.
+	// Rejected is the matched tool that lacks the Missing values, or any value if Missing is empty.
 	Rejected string
 	Missing  []string
-	// None: nothing fires.
+	// None means that nothing fires.
 	None bool
 
 	at     position
@@ -75,7 +74,7 @@ type testReader struct {
 	test *Test
 }
 
-// test reads a test; its faults are kept apart from those of definitions.
+// test reads a test; its faults are separate from those of definitions.
 func (c *collector) test(d *document) {
 	c.add(d)
 	if c.all || !c.tests {
@@ -124,7 +123,7 @@ func (r testReader) fault(at position, format string, args ...any) {
 	r.faults.add(at, "%s: %s", r.d.label(), fmt.Sprintf(format, args...))
 }
 
-// text is a text that must be one, and not empty.
+// text returns a text, which must not be empty.
 func (r testReader) text(what string, value *node) string {
 	given, ok := value.scalarText()
 	switch {
@@ -149,7 +148,7 @@ func (r testReader) names(what string, value *node) (names []string) {
 	return names
 }
 
-// chat reads what is said. Expectations belong to the user's message before them.
+// chat reads the messages. Expectations belong to the user's message before them.
 func (r testReader) chat(value *node) {
 	emptyOr := func(n *node) string {
 		if n.kind == list || n.kind == object {
@@ -172,7 +171,7 @@ func (r testReader) chat(value *node) {
 				r.test.Chat = append(r.test.Chat, Said{Agent: f.name == "agent", Text: r.text(f.name, f.value), Line: f.at.line})
 			case f.name == "expect":
 				r.expectations(f)
-			case r.d.sermas && f.name == "wait": // nothing is waited for here
+			case r.d.sermas && f.name == "wait": // SERMAS's pauses are ignored
 			case r.d.sermas && slices.Contains(sermasSayings, f.name):
 				why := "a model would have to judge it; say what should happen by expect"
 				if f.name == "prompt" {
@@ -258,18 +257,18 @@ func (r testReader) expectation(value *node) (one Expectation, ok bool) {
 	return one, false
 }
 
-// IsFor reports whether the files may be those of an app that a test names: they name no other.
+// IsFor reports whether the files may belong to the app that a test names.
 func (s *Set) IsFor(appID string) bool { return appID == "" || !s.named || appID == s.AppID }
 
 type testCheck struct {
 	testReader
 	tools map[string]*repositories.Tool
-	// complete says that there can be no other tools.
+	// complete means that no other tools can exist.
 	complete bool
 }
 
-// checkTests compares the tests with the tools of the files, and reads the values that they expect as the tools
-// would. Tools of a server, or of an app elsewhere, are not known.
+// checkTests compares the tests with the tools of the files, and decodes expected values like the tools. Tools of a
+// server, or of an app elsewhere, are unknown.
 func (s *Set) checkTests(c *collector) {
 	tools, complete := map[string]*repositories.Tool{}, true
 	for _, repository := range s.Decoded() {
@@ -297,7 +296,7 @@ func (s *Set) checkTests(c *collector) {
 	}
 }
 
-// tool finds a tool that the test names; nil if there is none, or it may be elsewhere.
+// tool returns a tool that the test names; nil if it does not exist or may be elsewhere.
 func (t testCheck) tool(at position, name string) *repositories.Tool {
 	tool := t.tools[name]
 	if tool == nil && t.complete && !t.missing[kindTool+" "+name] {
@@ -310,7 +309,7 @@ func (t testCheck) tool(at position, name string) *repositories.Tool {
 	return tool
 }
 
-// expectation checks what is expected. Values are checked as a program's; those that are missing are free.
+// expectation checks an expectation. Values are checked like a program's; missing ones are free.
 func (t testCheck) expectation(one *Expectation) {
 	named := one.Tool + one.Rejected // one of them is empty
 	if named == "" {
@@ -344,7 +343,7 @@ func (t testCheck) expectation(one *Expectation) {
 	}
 }
 
-// readAs reads the values as the tool would, and says which of them it takes for faulty.
+// readAs decodes the values like the tool, and returns the faulty ones.
 func (e *Expectation) readAs(tool *repositories.Tool) (flaws []parameters.ValueFault) {
 	given := map[string]any{}
 	for name, value := range e.Values {
@@ -366,8 +365,8 @@ func (e *Expectation) readAs(tool *repositories.Tool) (flaws []parameters.ValueF
 	return flaws
 }
 
-// ReadTest reads a test as a document of JSON, without a kind and a name. The error is a fault.List. What it says of
-// tools is not compared with any; see Fit.
+// ReadTest reads a test from a JSON document without kind and name. The error is a fault.List. Its tools are not
+// checked; see Fit.
 func ReadTest(name string, body []byte) (*Test, error) {
 	c := &collector{missing: map[string]bool{}, tests: true}
 	value := readJSON(string(body), &environment{}, &c.faults)
@@ -388,7 +387,7 @@ func ReadTest(name string, body []byte) (*Test, error) {
 	return c.tested[0].test, nil
 }
 
-// Fit reads the values that the test expects as the tools would. It leaves those as they are that no tool takes.
+// Fit decodes the expected values like the tools. Values of unknown tools stay unchanged.
 func (t *Test) Fit(tools map[string]*repositories.Tool) {
 	for i := range t.Chat {
 		for j := range t.Chat[i].Expect {
@@ -399,7 +398,7 @@ func (t *Test) Fit(tools map[string]*repositories.Tool) {
 	}
 }
 
-// pointerTo is the JSON Pointer of what stands at a place; empty for the whole.
+// pointerTo returns the JSON Pointer of the value at a position; empty for the whole.
 func pointerTo(n *node, at position) string {
 	if n == nil {
 		return ""

@@ -9,7 +9,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// kindWords are the words that a document may begin with, also in the plural that Toolbox had for a while.
+// kindWords are the terms that a document may begin with, including the plurals of some Toolbox versions.
 var kindWords = map[string]string{
 	"app": kindApp, "module": kindModule, "repository": kindRepository,
 	"authService": kindAuthService, "authServices": kindAuthService,
@@ -38,7 +38,7 @@ func (c *collector) flat(value *node) {
 		return
 	}
 	if kind == kindTest && !c.tests && !c.all {
-		return // is for earshot eval alone
+		return // used by earshot eval only
 	}
 	as := strings.TrimSuffix(word, "s")
 	name := nameOf(kind, value)
@@ -48,7 +48,7 @@ func (c *collector) flat(value *node) {
 	}
 	d := c.named(kind, as, name, body)
 	d.legacy = word != kind
-	if kind == kindApp { // in a document name is the id, and displayName is what people read
+	if kind == kindApp { // a document's name is the id, and its displayName the name
 		d.body = renamed(body.without("description", "public"), "displayName", "name")
 	}
 	c.typed(d)
@@ -82,14 +82,14 @@ var sectionNames = []string{
 	"sources", "authServices", "tools", "toolsets", "groups", "prompts", "embeddingModels", "resources", "resourceTemplates",
 }
 
-// nestedSection reports whether a map is of Toolbox's first format. An app of SERMAS has its tools in a list.
+// nestedSection reports whether a map has Toolbox's first format. A SERMAS app has its tools in a list.
 func nestedSection(value *node) bool {
 	return slices.ContainsFunc(value.fields, func(f field) bool {
 		return sections[f.name] != "" && f.value.kind != list
 	})
 }
 
-// nested takes a document of the first format: every entry becomes a document of its own.
+// nested reads a document of the first format: every entry becomes a document.
 func (c *collector) nested(value *node) {
 	for _, section := range value.fields {
 		kind, known := sections[section.name]
@@ -115,7 +115,7 @@ func (c *collector) nested(value *node) {
 	}
 }
 
-// entryBody is the body of an entry; that of a group may be the list of its tools alone.
+// entryBody returns the body of an entry; a group may be only the list of its tools.
 func entryBody(kind string, entry field) *node {
 	if kind != kindGroup || entry.value.kind != list {
 		return entry.value
@@ -125,8 +125,8 @@ func entryBody(kind string, entry field) *node {
 	return body
 }
 
-// withTypes renames every key "kind" to "type", at any depth: the first format has no other word, and Toolbox
-// renames the keys of default values too.
+// withTypes renames every key "kind" to "type", at any depth: the first format has no other term, and Toolbox also
+// renames the keys of default values.
 func (c *collector) withTypes(value *node) *node {
 	next := *value
 	next.fields = slices.Clone(value.fields)
@@ -153,7 +153,7 @@ func (c *collector) withTypes(value *node) *node {
 // openAIFunction is the type of a tool in OpenAI's form, which the decoder knows.
 const openAIFunction = "function"
 
-// typed sorts in a document of a known kind, and leaves with a note what Earshot has no use for.
+// typed classifies a document of a known kind, and leaves out with a note what Earshot does not use.
 func (c *collector) typed(d *document) {
 	switch d.kind {
 	case "prompt", "embeddingModel", "resource", "resourceTemplate":
@@ -163,7 +163,7 @@ func (c *collector) typed(d *document) {
 		}
 	case kindAuthService:
 		d.body = d.body.without("description")
-		if kind := d.body.get("type"); kind != nil && kind.kind == text && kind.text == "generic" { // Toolbox's word for any issuer of OpenID Connect
+		if kind := d.body.get("type"); kind != nil && kind.kind == text && kind.text == "generic" { // Toolbox's term for any OpenID Connect issuer
 			d.body = renamed(d.body, "authorizationServer", "issuer")
 			d.body.field("type").value = newText("oidc", kind.at)
 		}
@@ -208,11 +208,10 @@ func (c *collector) typed(d *document) {
 	c.add(d)
 }
 
-// cloud is a type of source that Toolbox reaches through a connector, and that speaks the protocol of another
-// type.
+// cloud is a type of source that Toolbox reaches through a connector and that speaks another type's protocol.
 type cloud struct {
 	speaks    string
-	connector []string // the fields by which the connector finds it
+	connector []string // fields of the connector's address
 }
 
 var clouds = map[string]cloud{
@@ -221,7 +220,7 @@ var clouds = map[string]cloud{
 	"cloud-sql-mysql":    {repositories.SourceMySQL, []string{"project", "region", "instance", "ipType"}},
 }
 
-// unsupported leaves out what is not served: a fault, or a note if the caller has it skipped.
+// unsupported leaves out an unsupported document, with a note if skip is set, else with a fault.
 func (c *collector) unsupported(d *document, err error) {
 	c.missing[d.kind+" "+d.name] = true
 	at := d.body.get("type").at

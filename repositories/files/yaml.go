@@ -16,7 +16,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// chunk has the lines of one document of a YAML stream, without the markers, and how many come before it.
+// chunk holds the lines of one document of a YAML stream, without markers, and the number of lines before it.
 type chunk struct {
 	lines  []string
 	before int
@@ -28,8 +28,8 @@ var (
 	directive = regexp.MustCompile(`^%(YAML|TAG)\s`)
 )
 
-// chunks cuts a stream into its documents. The parser stops at an empty document, and a fault in one would hide
-// those of the others. A document of comments is part of the one that follows.
+// chunks splits a stream into its documents, because the parser stops at an empty document, and a fault in one
+// would hide those of the others. A document of only comments belongs to the next one.
 func chunks(source string) []chunk {
 	var found []chunk
 	current, isEmpty := chunk{}, true
@@ -40,7 +40,7 @@ func chunks(source string) []chunk {
 				found = append(found, current)
 				current, isEmpty = chunk{before: i}, true
 			}
-			line = "   " + line[3:] // keeps the columns of what stands behind it
+			line = "   " + line[3:] // keeps the columns of the text after it
 		case directive.MatchString(line) && isEmpty:
 			line = "#" + line[1:]
 		}
@@ -54,7 +54,7 @@ func chunks(source string) []chunk {
 	return found
 }
 
-// Bounds of what the parser is given: its time grows with the square of the keys and of the depth.
+// Limits of the parser's input: its time is quadratic in the keys and the depth.
 const (
 	maxKeys   = 40_000
 	maxOpen   = 200
@@ -75,7 +75,7 @@ func (c chunk) violation() string {
 				keys++
 			}
 		}
-		levels := 0 // signs at the beginning that each open another, as in "- - - a"
+		levels := 0 // leading signs that each open a level, as in "- - - a"
 		for word := range strings.FieldsSeq(line) {
 			if !strings.ContainsRune("-?!&:", rune(word[0])) {
 				break
@@ -95,7 +95,7 @@ func (c chunk) violation() string {
 	return ""
 }
 
-// maxValues bounds what aliases expand to: a few lines can stand for more than fits into memory.
+// maxValues bounds the expansion of aliases: a few lines can expand beyond memory.
 const maxValues = 100_000
 
 var errTooManyValues = errors.New("too many values")
@@ -109,7 +109,7 @@ type yamlReader struct {
 	sizes   map[*node]int
 }
 
-// readDocument returns the value of a document; nil for one that is at fault.
+// readDocument returns the value of a document; nil for a faulty one.
 func readDocument(part chunk, env *environment, faults *Faults) *node {
 	r := &yamlReader{env: env, before: part.before, faults: faults, anchors: map[string]*node{}, sizes: map[*node]int{}}
 	start := position{env.file, part.before + 1, 1}
@@ -152,7 +152,7 @@ func parse(source string) (body ast.Node, err error) {
 			body, err = nil, errors.New("cannot be read as YAML")
 		}
 	}()
-	// Fields that are given twice are found here, all at once.
+	// addOnce reports repeated fields, all at once.
 	file, err := parser.ParseBytes([]byte(source), 0, parser.AllowDuplicateMapKey())
 	if err != nil || len(file.Docs) == 0 {
 		return nil, err
@@ -228,7 +228,7 @@ func (r *yamlReader) read(from ast.Node, depth int) (*node, error) {
 	}
 }
 
-// tagged reads a value with a tag of YAML's own schema; others have no meaning here.
+// tagged reads a value with a tag of YAML's own schema; others are faults.
 func (r *yamlReader) tagged(from *ast.TagNode, at position, depth int) (*node, error) {
 	tag := from.Start.Value
 	if from.Value == nil {
@@ -254,7 +254,7 @@ func (r *yamlReader) tagged(from *ast.TagNode, at position, depth int) (*node, e
 	return made, nil
 }
 
-// object reads a map: its own fields, then what << merges into it.
+// object reads a map: its own fields, then those that << merges.
 func (r *yamlReader) object(values []*ast.MappingValueNode, at position, isFlow bool, depth int) (*node, error) {
 	made := newObject(at)
 	seen := map[string]position{}
@@ -262,7 +262,7 @@ func (r *yamlReader) object(values []*ast.MappingValueNode, at position, isFlow 
 	for i, pair := range values {
 		at := r.placeOf(pair.Key.GetToken())
 		if i == 0 && !isFlow {
-			made.at = at // the parser's place of a block is that of its first colon
+			made.at = at // the parser's position of a block is its first colon
 		}
 		from := pair.Value
 		if from == nil { // a key without a value
@@ -286,7 +286,7 @@ func (r *yamlReader) object(values []*ast.MappingValueNode, at position, isFlow 
 	return made, nil
 }
 
-// key reads a key: an unquoted 1 is "1". Placeholders are for values, and stay as they are.
+// key reads a key: an unquoted 1 is "1". Placeholders in keys stay unchanged.
 func (r *yamlReader) key(from ast.MapKeyNode, at position) (string, bool) {
 	asWritten, keys := *r.env, *r
 	asWritten.lookup = nil
@@ -326,12 +326,12 @@ func (r *yamlReader) merge(to, from *node) {
 	}
 }
 
-// scalar reads a value of one line. ${PORT} can be a number, "${PORT}" is a text.
+// scalar reads a value of one line. ${PORT} can be a number, "${PORT}" is text.
 func (r *yamlReader) scalar(from ast.Node, at position) *node {
 	t := from.GetToken()
 	if _, is := from.(*ast.NullNode); is {
 		made := &node{at: at}
-		if t.Type == token.NullType { // it is written, as ~
+		if t.Type == token.NullType { // explicit, as ~
 			made.unquoted = t.Value
 		}
 		return made
@@ -354,10 +354,10 @@ func (r *yamlReader) scalar(from ast.Node, at position) *node {
 	return made
 }
 
-// jsonNumber is a number of JSON. YAML's parser takes some, as 1e3 and long integers, for texts.
+// jsonNumber matches a JSON number. The YAML parser reads some, such as 1e3 and long integers, as texts.
 var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?$`)
 
-// resolve reads an unquoted text as YAML's core schema does.
+// resolve reads an unquoted text by YAML's core schema.
 func resolve(plain string, at position) (*node, error) {
 	made := &node{kind: text, text: plain, at: at, unquoted: plain}
 	as := func(kind valueKind, literal string) (*node, error) {
@@ -377,7 +377,7 @@ func resolve(plain string, at position) (*node, error) {
 	if jsonNumber.MatchString(plain) {
 		return as(number, plain)
 	}
-	if found := token.ToNumber(plain); found != nil { // of another form, as 0x1F or 1_000
+	if found := token.ToNumber(plain); found != nil { // in another form, such as 0x1F or 1_000
 		switch value := found.Value.(type) {
 		case int64:
 			return as(number, strconv.FormatInt(value, 10))
@@ -423,7 +423,7 @@ func renderBeside(value *node, indent string) string {
 	return " " + renderText(value.text, indent+"  ") + "\n"
 }
 
-// Texts that YAML reads without quotes, and texts of several lines that can stand as a block.
+// Texts that YAML reads without quotes, and multi-line texts that can be a block.
 var (
 	plainText = regexp.MustCompile(`^[A-Za-z0-9_/](?:[^:#\x00-\x1f\x7f-\x{9f}\x{feff}\x{fffe}]|:[^\s:#\x00-\x1f])*$`)
 	blockText = regexp.MustCompile(`^[^\s\x00-\x1f\x7f-\x{9f}\x{feff}][^\x00-\x09\x0b-\x1f\x7f-\x{9f}\x{feff}]*[^\s]\n?$`)
@@ -447,5 +447,5 @@ func renderText(value, indent string) string {
 		strings.TrimSpace(value) == value && !strings.HasSuffix(value, ":") {
 		return value
 	}
-	return string(quote(value)) // JSON's quotes are YAML's
+	return string(quote(value)) // JSON's quoting is valid in YAML
 }
