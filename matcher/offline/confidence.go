@@ -9,41 +9,40 @@ import (
 	"earshot/matcher/text"
 )
 
-// Signs tell whether a text calls for the tool that is nearest to it.
+// Signs are features that tell whether a text calls for its nearest tool.
 type Signs [signCount]float64
 
 // The signs, each from 0 to about 1.
 const (
-	signSimilarity  = iota // how like the tool's words the text is, leaving out what nobody knows
-	signLead               // how far that is ahead of the next tool
-	signKnown              // share of the text's subjects that the tool knows, by how much they say
+	signSimilarity  = iota // similarity to the tool's words, without words that no tool knows
+	signLead               // distance to the next tool
+	signKnown              // share of the text's subjects that the tool knows, weighted by rarity
 	signAnybody            // the same for any tool in scope
-	signAll                // share of all the words of the text, function words included
-	signNamed              // share of the tool's name that the text has
-	signForeignMood        // 1 where the text is in a mood that the tool's examples are not in
-	signOpen               // share of subjects nobody knows, where the tool takes free text
+	signAll                // share of all words of the text, including function words
+	signNamed              // share of the tool's name that is in the text
+	signForeignMood        // 1 for a text in a mood that the tool's examples lack
+	signOpen               // share of unknown subjects, if the tool takes free text
 	signBare               // 1 for a tool without examples, falling with their number
 	signBareSimilarity
 	signBareLead
 	signBareKnown
 	signBareNamed
-	signOnly   // its share of the likeness among the nearest tools, the near ones counting most
-	signLength // how long the text is, as a logarithm
+	signOnly   // its share of the similarity among the nearest tools, the near ones counting most
+	signLength // logarithm of the text's length
 	signBareMood
 	signBareOnly
 	signCount
 )
 
-// SignNames are the names of the signs, in their order.
+// SignNames are the names of the signs, in order.
 var SignNames = [signCount]string{
 	"signSimilarity", "signLead", "signKnown", "signAnybody", "signAll", "signNamed", "signForeignMood", "signOpen", "signBare",
 	"signBareSimilarity", "signBareLead", "signBareKnown", "signBareNamed", "signOnly", "signLength", "signBareMood", "signBareOnly",
 }
 
-// base and weights are those of a logistic model, as `go run ./deploy/eval fit` prints them: the
-// probability of a text with these signs is how often the nearest tool was meant by such texts,
-// over scopes of 2 to 150 tools with 0 to 20 examples, from many fields, and texts of which a
-// fifth call for none of them.
+// base and weights are of a logistic model, printed by `go run ./deploy/eval fit`. The probability for signs is how
+// often texts with them meant the nearest tool. It was fitted over scopes of 2 to 150 tools with 0 to 20 examples,
+// from many fields; a fifth of the texts call for no tool.
 var base, weights = -4.82, Signs{
 	signSimilarity:     2.30,
 	signLead:           5.99,
@@ -64,34 +63,32 @@ var base, weights = -4.82, Signs{
 	signBareOnly:       -0.49,
 }
 
-// The probabilities from which a tool fires. Where 150 tools of ten examples compete, from
-// Certain on 65 of 100 texts of CLINC150's development part fire the tool that they mean and 3
-// another one, and 96 of 100 that mean none fire none; from Likely on it is 72, 6 and 88. What speaks
-// against a tool leaves 64, 3 and 96, and 68, 5 and 89: its price is there,
-// its gain in what people say of things that they do not want. Of
-// what is decided from Sure on, 5 in 1,000 are decided wrongly: there no model need be asked.
+// Thresholds of the probability. With 150 tools of ten examples, on the development part of CLINC150: from Certain,
+// 65 of 100 texts fire the right tool and 3 a wrong one, and 96 of 100 texts without a tool fire none; from Likely
+// it is 72, 6 and 88. The rules against a tool make it 64, 3 and 96, and 68, 5 and 89; they pay off for texts about
+// unwanted things. From Sure, 5 in 1,000 decisions are wrong, so no model is asked.
 const (
 	Likely  = 0.54
 	Certain = 0.72
 	Sure    = 0.995
 )
 
-// Compared is how many of the nearest tools are looked at.
+// Compared is how many of the nearest tools are compared.
 const Compared = 8
 
 const (
-	// leastRival is the assumed similarity of everything else that people talk about: it keeps
-	// the only tool in scope from winning for lack of competition.
+	// leastRival is the assumed similarity of everything else that people talk about. It keeps the only tool in
+	// scope from winning without competition.
 	leastRival float32 = 0.1
-	// sharpness is how fast the likeness of a tool loses weight the farther it is behind the first.
+	// sharpness is how fast the weight of a tool's similarity falls with its distance to the first.
 	sharpness = 12
-	// relatedWeight is what a word counts that is about the same as one of the tool's.
+	// relatedWeight is the weight of a word related to one of the tool's.
 	relatedWeight = 0.7
-	// sameWords is the likeness of a text that says what a tool's own words say.
+	// sameWords is the similarity of a text with the same meaning as a tool's own words.
 	sameWords = 0.75
 )
 
-// SignsOf reads the signs of a text in a mood, whose nearest tools are given, the nearest first.
+// SignsOf returns the signs of a text in a mood, given its nearest tools in order.
 func SignsOf(scope retrieval.Scope, nearest []retrieval.Near, said text.Text, mood text.Mood) (s Signs) {
 	p := nearest[0].Document()
 	s[signSimilarity], s[signLead] = float64(nearest[0].Score), float64(leadOf(nearest))
@@ -120,14 +117,14 @@ func SignsOf(scope retrieval.Scope, nearest []retrieval.Near, said text.Text, mo
 	return s
 }
 
-// cover reads the signs that are shares of the text's words.
+// cover fills in the signs that are shares of the text's words.
 func (s *Signs) cover(scope retrieval.Scope, p *retrieval.Document, words []text.Word) {
 	var total, own, anyone, every float64
 	for _, w := range words {
 		if p.Known[w.Stem] {
 			every++
 		}
-		listed := text.StartsWithDigit(w.Norm) && p.Known[w.Stem] // "I take 11:30" is about that where it can be chosen
+		listed := text.StartsWithDigit(w.Norm) && p.Known[w.Stem] // "I take 11:30" is about the time if it is a choice
 		if !w.IsSubject() && !listed {
 			continue
 		}
@@ -155,7 +152,7 @@ func (s *Signs) cover(scope retrieval.Scope, p *retrieval.Document, words []text
 	}
 }
 
-// leadOf is how far the nearest is ahead of the next.
+// leadOf returns the distance between the nearest tool and the next.
 func leadOf(nearest []retrieval.Near) float32 {
 	second := leastRival
 	if len(nearest) > 1 {
@@ -164,7 +161,7 @@ func leadOf(nearest []retrieval.Near) float32 {
 	return nearest[0].Score - second
 }
 
-// Probability is how probable it is that a text with these signs calls for the tool.
+// Probability returns the probability that a text with these signs calls for the tool.
 func (s *Signs) Probability() float64 {
 	z := base
 	for i, sign := range s {
@@ -173,6 +170,6 @@ func (s *Signs) Probability() float64 {
 	return 1 / (1 + math.Exp(-z))
 }
 
-// strange reports whether the tool knows nothing of what the text is about, and has not the
-// same words either: "what is up?" may greet, though no word of it carries a subject.
+// strange reports whether the tool knows no subject of the text and its words differ too: "what is up?" may greet
+// although it has no subject.
 func (s *Signs) strange() bool { return s[signKnown] == 0 && s[signSimilarity] < sameWords }

@@ -14,14 +14,13 @@ import (
 )
 
 const (
-	// maxAnswerWords is the longest text, in words, that is taken as a whole for the one
-	// missing value.
+	// maxAnswerWords is the longest text, in words, that as a whole can be the one missing value.
 	maxAnswerWords = 4
-	// howFar is how many messages back of the user a call is still what "it" and "no" speak of.
+	// howFar is how many user messages back "it" and "no" may refer to a call.
 	howFar = 3
 )
 
-// lately are the last messages of the user, the latest first.
+// lately returns the user's last messages, the latest first.
 func (p *interpreter) lately() (said []matcher.Utterance) {
 	for _, past := range slices.Backward(p.request.History) {
 		if past.Actor != matcher.ActorAgent && len(said) < howFar {
@@ -31,12 +30,11 @@ func (p *interpreter) lately() (said []matcher.Utterance) {
 	return said
 }
 
-// answers finds the unfinished call that a text goes on with: it says values of it and nothing
-// else, or corrects them.
+// answers finds the unfinished call for which a text gives or corrects values, and has nothing else.
 func (p *interpreter) answers(said text.Correction) (intent, bool) {
 	for _, begun := range p.request.Unfinished {
 		r := p.read(said.After, begun.Candidate)
-		gives := said.Marked // or a value that the call lacks, or another one than it has
+		gives := said.Marked // or a value that the call lacks, or a different one
 		for name := range r.Values {
 			gives = gives || slices.Contains(begun.Missing, name) || begun.Values[name] != nil
 		}
@@ -53,8 +51,8 @@ func (p *interpreter) answers(said text.Correction) (intent, bool) {
 	return p.halves(said.After)
 }
 
-// halves finds the unfinished call that was said with an hour of two readings, where a text says only
-// which half of the day is meant: "at 9", and then "in the evening".
+// halves finds the unfinished call with an ambiguous hour if a text only resolves the half of the day: "at 9", then
+// "in the evening".
 func (p *interpreter) halves(said string) (intent, bool) {
 	half := func(w text.Word) bool { return w.Is(text.DayParts) || w.Norm == "am" || w.Norm == "pm" }
 	other := func(w text.Word) bool { return !half(w) && !isGrammar(w) && !w.Is(text.PoliteWords) }
@@ -81,9 +79,8 @@ func (p *interpreter) halves(said string) (intent, bool) {
 	return intent{}, false
 }
 
-// continues finds the unfinished call that a text continues though it says something else as
-// well: it has one of the missing values, or it is short and can be nothing but the only missing
-// one.
+// continues finds the unfinished call that a text continues although it has other words: the text has one of the
+// missing values, or it is short and can only be the single missing value.
 func (p *interpreter) continues(said text.Correction) (intent, bool) {
 	t := p.words(said.After)
 	if said.Refused && len(t.Words) == 0 || text.AnyIs(t.Words, text.PartingWords, text.Negations) || t.Tells() {
@@ -102,14 +99,14 @@ func (p *interpreter) continues(said text.Correction) (intent, bool) {
 	return intent{}, false
 }
 
-// onlyAnswer is the text as the value of the one parameter that is missing, a text of any kind:
-// a few words that neither ask, wish, tell nor thank. It is empty where it is none.
+// onlyAnswer returns the text as the value of the only missing parameter, which takes any text: a few words that do
+// not ask, wish, tell or thank. It is empty if the text cannot be that.
 func onlyAnswer(u matcher.Unfinished, said string) string {
 	t := text.Of(said)
 	if len(u.Missing) != 1 || len(t.Words) == 0 || t.Mood() != text.Fragment || t.Opening() < 0 || !slices.Contains(values.KindsOf(u.Tool).Free, u.Missing[0]) {
 		return ""
 	}
-	brings := func(w text.Word) bool { // the value that follows: "for Peter"
+	brings := func(w text.Word) bool { // introduces a value: "for Peter"
 		return w.Is(text.Hesitations, text.Fillers, text.DestinationCues, text.PersonCues, text.NamedPlaceCues)
 	}
 	words := t.Words
@@ -127,7 +124,7 @@ func onlyAnswer(u matcher.Unfinished, said string) string {
 	return answer.Surface(0, len(words))
 }
 
-// last is the call that was made last, as far as its tool is still in scope.
+// last returns the latest call whose tool is still in scope.
 func (p *interpreter) last() (intent, bool) {
 	for _, past := range p.lately() {
 		if n := len(past.Fired); n > 0 {
@@ -138,8 +135,8 @@ func (p *interpreter) last() (intent, bool) {
 	return intent{}, false
 }
 
-// otherwise marks a text as a correction that says "no" to the call before without a pause, and names its
-// thing again: "no tank B", after "fill tank A". "No sugar" denies what it names.
+// otherwise marks a text as a correction if it begins with "no" without a pause and repeats the thing of the call
+// before: "no tank B", after "fill tank A". "No sugar" denies its thing.
 func otherwise(last intent, said text.Correction) text.Correction {
 	words := text.Split(said.After)
 	if said.Marked || len(words) < 3 || !words[0].Is(text.Refusals) || !isThing(words[1]) {
@@ -151,7 +148,7 @@ func otherwise(last intent, said text.Correction) text.Correction {
 	return said
 }
 
-// known are the values of a call that its tool's parameters still have and that somebody said.
+// known returns the visible values of a call that its tool's parameters still have.
 func (i intent) known() map[string]any {
 	had := map[string]any{}
 	for _, parameter := range i.Tool.Params().List() {
@@ -162,8 +159,8 @@ func (i intent) known() map[string]any {
 	return had
 }
 
-// changes finds the call that was made before with another value: "no, the bathroom", "and in
-// the office", "make it five instead".
+// changes finds the previous call with another value: "no, the bathroom", "and in the office", "make it five
+// instead".
 func (p *interpreter) changes(last intent, said text.Correction) (intent, bool) {
 	rest := said.After
 	if rest == "" || !said.Marked && !isAddition(rest) {
@@ -186,8 +183,8 @@ func (p *interpreter) changes(last intent, said text.Correction) (intent, bool) 
 	return intent{last.Candidate, whole, rest}, fmt.Sprint(whole) != fmt.Sprint(last.known())
 }
 
-// freeTextAnswer reads the value of the one parameter that any words can be the value of: a few words
-// that name nothing that another tool is named for. There is no name if there is none.
+// freeTextAnswer reads the value of the only parameter that takes any words: a few words that name nothing of
+// another tool. The name is empty if there is none.
 func (p *interpreter) freeTextAnswer(last intent, rest string) (value, name string) {
 	t := p.words(rest)
 	if len(p.text(rest).Moments()) > 0 || slices.ContainsFunc(t.Words, func(w text.Word) bool {
@@ -219,8 +216,7 @@ func (p *interpreter) freeTextAnswer(last intent, rest string) (value, name stri
 	return rest[words[0].Start:words[len(words)-1].End], free[0]
 }
 
-// turns finds the call that does something else to the thing of the one before: "turn it off
-// again", "and close it".
+// turns finds the call that does something else to the previous call's thing: "turn it off again", "and close it".
 func (p *interpreter) turns(last intent, said string) (intent, bool) {
 	t := p.words(said)
 	if !refersBack(t.Words) || slices.ContainsFunc(t.Words, isNumber) || t.Condition() >= 0 || t.Ahead() {
@@ -248,8 +244,7 @@ func (p *interpreter) others(last intent, said string) (intent, bool) {
 	})
 }
 
-// otherTool finds the one tool of those that are meant that knows all of what a text says beside
-// its values, best by its title.
+// otherTool finds the one matching tool that knows all words of a text beside its values, the best by title.
 func (p *interpreter) otherTool(last intent, said string, content []text.Word, meant func(toolWords) bool) (intent, bool) {
 	around := slices.Concat(content, text.Split(text.Identifier(last.Tool.Name)))
 	var found []reading
@@ -292,9 +287,9 @@ func (p *interpreter) otherTool(last intent, said string, content []text.Word, m
 	return one, true
 }
 
-// inherits gives a call that points back to the one before the values that it lacks: "close that
-// ticket", "and order a new one". One that says a number says its own: "between 37 and 38" is none
-// that can be taken, and the old one was not meant.
+// inherits copies missing values from the previous call to one that refers back to it: "close that ticket", "and
+// order a new one". A text with a number inherits nothing: "between 37 and 38" cannot be read, but replaces the old
+// one.
 func inherits(last, one intent) {
 	words := text.Split(one.said)
 	if !text.AnyIs(words, text.Pronouns) || slices.ContainsFunc(words, isNumber) || shares(wordsOf(one.Tool).things, wordsOf(last.Tool).things) == 0 {
@@ -307,14 +302,14 @@ func inherits(last, one intent) {
 	}
 }
 
-// takes reports whether a value of one tool's parameter can be another's of that name.
+// takes reports whether a value of one tool's parameter is valid for another tool's parameter.
 func takes(parameter parameters.Parameter, value any) bool {
 	same := func(allowed any) bool { return fmt.Sprint(allowed) == fmt.Sprint(value) }
 	return !parameter.Hidden && (len(parameter.Allowed) == 0 || slices.ContainsFunc(parameter.Allowed, same))
 }
 
-// isAddition reports whether a text adds to what was said before: "and the office", "the office
-// too", "the same in the office".
+// isAddition reports whether a text adds to the previous one: "and the office", "the office too", "the same in the
+// office".
 func isAddition(said string) bool {
 	words := text.Split(said)
 	if text.AdditionPhrases.PhraseAt(words, 0) > 0 || text.SamePhrases.PhraseAt(words, 0) > 0 {
@@ -324,7 +319,7 @@ func isAddition(said string) bool {
 	return text.AdditionPhrases.PhraseBefore(words, len(words)) > 0
 }
 
-// withoutAddition is a text without what adds it to what was said before.
+// withoutAddition removes the words that mark an addition.
 func withoutAddition(said string) string {
 	words := text.Split(said)
 	first, end := 0, len(words)

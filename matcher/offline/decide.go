@@ -12,11 +12,10 @@ import (
 	"earshot/repositories"
 )
 
-// Between two tools that share all the words of the text there is no choice, whatever else
-// speaks for them.
+// leastLead is the minimum distance between two tools for a choice: below it they share all words of the text.
 const leastLead float32 = 0.005
 
-// barOf returns the confidence from which a tool of the request's app fires.
+// barOf returns the probability from which a tool of the request's app fires.
 func barOf(request matcher.Request) float64 {
 	if request.App != nil && request.App.Settings.Offline.Bar == repositories.BarLikely {
 		return Likely
@@ -24,19 +23,17 @@ func barOf(request matcher.Request) float64 {
 	return Certain
 }
 
-// judgement is what the words of a text say of the tool nearest to it.
+// judgement is the result of comparing a text with its nearest tool.
 type judgement struct {
 	nearest []retrieval.Near // the best first
-	// why says why the text does not call for the first of them, as the end of "Nothing
-	// fired: …"; empty where it does.
+	// why is the reason against the first of them, as the end of "Nothing fired: …"; empty if the text calls for
+	// it.
 	why string
-	// sure is how probable it is that the text calls for the first of them; 0 where that was not
-	// looked at.
+	// sure is the probability that the text calls for the first of them; 0 if not computed.
 	sure float64
 }
 
-// decide judges whether the text calls for the candidate that is nearest to it, where the words have to be
-// as sure as the bar says.
+// decide judges whether the text calls for its nearest candidate; bar is the required probability.
 func decide(bar float64, scope retrieval.Scope, said text.Text) judgement {
 	said.Words = scope.Spelled(said.Words)
 	u := utteranceOf(said)
@@ -46,8 +43,8 @@ func decide(bar float64, scope retrieval.Scope, said text.Text) judgement {
 		u.mood = u.Mood()
 		near = u.unopposedGiving(scope.Nearest(u.Words, Compared))
 	}
-	// "I need an appointment" does not cancel one, as long as others are left. The nearest stays if it is only the
-	// mood that does not call for it: what is said of its thing calls for no other tool (contract 19).
+	// "I need an appointment" does not cancel one, if other tools are left. The nearest tool stays if only the mood
+	// is against it: no other tool is then meant for its thing (contract 19).
 	nearest := u.unopposedSides(near)
 	if u.mood != text.Question && u.mood != text.Statement {
 		nearest = u.giving(nearest)
@@ -64,23 +61,23 @@ func decide(bar float64, scope retrieval.Scope, said text.Text) judgement {
 	return u.judge(bar, scope, nearest)
 }
 
-// utterance is a text as it is compared with tools, with what in it asks that something be undone or
-// altered. A tool that gives something is near to every message about that thing, also to those that ask to
-// be rid of it: "call off my appointment". So the act that a message asks for is looked at as well.
+// utterance is a text for comparison with tools, with its phrases that ask to undo or alter something. A tool that
+// gives a thing is near to every message about it, even to those that reject it: "call off my appointment". So the
+// requested act matters as well.
 type utterance struct {
 	text.Text
 	mood           text.Mood
 	undoes, alters []phrase
-	denied         []text.Word // the words of clauses that deny something
+	denied         []text.Word // words of clauses that deny something
 	declines       bool        // one of them denies that one wants, or can use, what one has
 
-	parts func() []text.Text // those of several that it has
+	parts func() []text.Text // its parts, if several
 }
 
-// phrase is a word, or two, of a message.
+// phrase is one word of a message, or two.
 type phrase struct{ first, second text.Word }
 
-// pairReach is how many words may stand between the two of a pair: "put my appointment on Monday off".
+// pairReach is the maximum number of words between the two of a pair: "put my appointment on Monday off".
 const pairReach = 6
 
 func utteranceOf(said text.Text) *utterance {
@@ -92,7 +89,7 @@ func utteranceOf(said text.Text) *utterance {
 		case w.Is(text.AlteringWords):
 			u.alters = append(u.alters, phrase{w, w})
 		case w.Is(text.Negations) && !w.Is(text.Articles) && !u.idle(i):
-			first, end := i, i+1 // what stands around it, up to the next pauses
+			first, end := i, i+1 // the clause around it, up to the next pauses
 			for first > 0 && !u.Pause(first) {
 				first--
 			}
@@ -120,13 +117,13 @@ func utteranceOf(said text.Text) *utterance {
 	return u
 }
 
-// drops reports whether the word at i orders that a thing is left or taken away.
+// drops reports whether the word at i orders to leave or remove a thing.
 func (u *utterance) drops(i int) bool {
 	return u.Words[i].Is(text.DroppingWords) && isDefinite(u.At(i+1))
 }
 
-// idle reports whether the negation at i denies no verb: "why not", "can't I have", "not only", "for
-// not more than 20".
+// idle reports whether the negation at i denies no verb: "why not", "can't I have", "not only", "for not more than
+// 20".
 func (u *utterance) idle(i int) bool {
 	w, before, after := u.Words[i], u.At(i-1), u.At(i+1)
 	if after.Is(text.UnlessWords, text.PolitePersons) || before.Is(text.UnlessWords, text.PastWords) { // "I did not like it"
@@ -135,15 +132,15 @@ func (u *utterance) idle(i int) bool {
 	return !w.IsForeign(text.Negations) && i > 0 && !before.Is(text.Auxiliaries, text.PoliteWords)
 }
 
-// denies reports whether what is denied is what the tool gives, or nothing that is named: "I cannot
-// come". "A trip, we do not need breakfast" denies something else.
+// denies reports whether the text denies the thing that the tool gives, or names no thing: "I cannot come". "A
+// trip, we do not need breakfast" denies something else.
 func (u *utterance) denies(p *retrieval.Document) bool {
 	named := slices.ContainsFunc(u.denied, func(w text.Word) bool { return p.Name[w.Stem] })
 	return named || len(u.denied) > 0 && !slices.ContainsFunc(u.denied, isThing)
 }
 
-// against says by which words the message asks to be rid of what the tool gives, or to have it
-// otherwise; empty for a tool that gives nothing.
+// against returns the words by which the message rejects or alters the thing that the tool gives; empty for a tool
+// that gives nothing.
 func (u *utterance) against(p *retrieval.Document) string {
 	if !p.Gives {
 		return ""
@@ -166,9 +163,9 @@ func (u *utterance) against(p *retrieval.Document) string {
 // nameReach is how many words after "my" or "the" the thing is named.
 const nameReach = 3
 
-// otherAct is the verb by which a message asks for something else with a thing that there is already, and
-// that is called as the tool is: "scrap my appointment", "I want to talk about the appointment", "den
-// Termin verlegen". It is empty where the verb is one of getting, or one that the tool knows.
+// otherAct returns the verb by which a message asks for something else with an existing thing of the tool's name:
+// "scrap my appointment", "I want to talk about the appointment", "den Termin verlegen". It is empty if the verb is
+// one of getting, or the tool knows it.
 func (u *utterance) otherAct(p *retrieval.Document) string {
 	words := u.Words
 	gets := func(w text.Word) bool {
@@ -176,10 +173,10 @@ func (u *utterance) otherAct(p *retrieval.Document) string {
 			p.Known[w.Stem] || p.Relates(w) || strings.HasSuffix(w.Norm, "ly")
 	}
 	named := func(w text.Word) bool { return p.Name[w.Stem] }
-	acts := func(w text.Word) bool { // a verb that says by itself what is to be done
+	acts := func(w text.Word) bool { // a verb that is specific by itself
 		return p.Known[w.Stem] && w.Is(text.ActionVerbs) && !w.Is(text.LightVerbs, text.StopWords, text.RequestWords, text.GettingVerbs)
 	}
-	modal := func(w text.Word) bool { // after one German has its verb at the end
+	modal := func(w text.Word) bool { // German puts the verb at the end after one
 		return w.IsForeign(text.WishWords) || w.IsForeign(text.PoliteVerbs) || w.IsForeign(text.RequestWords)
 	}
 	for at, w := range words {
@@ -207,7 +204,7 @@ func (u *utterance) otherAct(p *retrieval.Document) string {
 	return ""
 }
 
-// keep are the candidates that are so; all of them if none is.
+// keep returns the candidates for which so is true; all of them if none is.
 func keep(nearest []retrieval.Near, so func(retrieval.Near) bool) []retrieval.Near {
 	kept := slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool { return !so(near) })
 	if len(kept) == 0 {
@@ -216,14 +213,13 @@ func keep(nearest []retrieval.Near, so func(retrieval.Near) bool) []retrieval.Ne
 	return kept
 }
 
-// anyOf reports whether one of the candidates is so.
+// anyOf reports whether so is true for one of the candidates.
 func anyOf(nearest []retrieval.Near, so func(*retrieval.Document) bool) bool {
 	return slices.ContainsFunc(nearest, func(near retrieval.Near) bool { return so(near.Document()) })
 }
 
-// unopposedGiving leaves out the tools that give what a message wants to be rid of, where another tool that
-// is near does what it asks for: by its words, or since its examples teach it. "Bail on a class" is for a
-// tool that cancels one and has "I must bail" as an example.
+// unopposedGiving removes tools that give a rejected thing if a nearby tool does what the text asks for, by its
+// words or its examples. "Bail on a class" is for a tool that cancels one and has "I must bail" as an example.
 func (u *utterance) unopposedGiving(nearest []retrieval.Near) []retrieval.Near {
 	nearest = slices.DeleteFunc(slices.Clone(nearest), func(near retrieval.Near) bool {
 		p := near.Document()
@@ -246,9 +242,8 @@ func (u *utterance) unopposedGiving(nearest []retrieval.Near) []retrieval.Near {
 	})
 }
 
-// inWordsOf says the message with the word by which the nearest tool undoes the thing that both are
-// about, in the place of another one: "scrap my appointment" is "cancel my appointment". It is nil where the
-// message is to be taken as it is.
+// inWordsOf returns the message with its verb replaced by the nearest tool's verb for undoing the same thing:
+// "scrap my appointment" becomes "cancel my appointment". It is nil if the message stays as it is.
 func (u *utterance) inWordsOf(nearest []retrieval.Near) []text.Word {
 	if len(nearest) == 0 || len(u.undoes) == 0 {
 		return nil
@@ -271,9 +266,8 @@ func (u *utterance) inWordsOf(nearest []retrieval.Near) []text.Word {
 	return other
 }
 
-// unopposedSides leaves out the tools that do the opposite of what a text says, and those that do not
-// know on which side of a thing it is where another tool for that thing knows: "an" and "aus". What only
-// shows a list is not asked to "add to the list".
+// unopposedSides removes tools that do the opposite of the text, and those without a side ("an", "aus") if another
+// tool for the thing has one. A tool that shows a list does not "add to the list".
 func (u *utterance) unopposedSides(nearest []retrieval.Near) []retrieval.Near {
 	var sides []text.Word
 	for i, w := range u.Words {
@@ -284,7 +278,7 @@ func (u *utterance) unopposedSides(nearest []retrieval.Near) []retrieval.Near {
 	if len(sides) == 0 || len(nearest) < 2 {
 		return nearest
 	}
-	onSide := func(p *retrieval.Document, w text.Word) bool { // a tool's name or description says so
+	onSide := func(p *retrieval.Document, w text.Word) bool { // in a tool's name or description
 		return p.Title[w.Stem] || p.Drops && w.Is(text.DroppingWords)
 	}
 	return keep(nearest, func(near retrieval.Near) bool {
@@ -300,8 +294,7 @@ func (u *utterance) unopposedSides(nearest []retrieval.Near) []retrieval.Near {
 	})
 }
 
-// isSide reports whether the word at i says on which side of something a thing is to be: "off", and not
-// the "on" of "on March 1" or "on my list".
+// isSide reports whether the word at i is a direction: "off", but not the "on" of "on March 1" or "on my list".
 func (u *utterance) isSide(i int) bool {
 	w, next, last := u.Words[i], u.At(i+1), i == len(u.Words)-1
 	switch {
@@ -313,8 +306,7 @@ func (u *utterance) isSide(i int) bool {
 	return last || i == 0 || !w.Is(text.StopWords) || !next.Is(text.Articles) || u.Words[i-1].Is(text.LightVerbs)
 }
 
-// contradicts reports whether the word is the opposite of one that the tool is named
-// for or described with: "off" for a tool that turns on.
+// contradicts reports whether the word is the opposite of one in the tool's title: "off" for a tool that turns on.
 func contradicts(p *retrieval.Document, w text.Word) bool {
 	if p.Known[w.Stem] {
 		return false
@@ -322,14 +314,14 @@ func contradicts(p *retrieval.Document, w text.Word) bool {
 	titled := func(word string) bool { return p.Title[text.Stem(word)] }
 	for _, opposite := range text.OppositeWords(w.Norm) {
 		if titled(opposite) {
-			return !slices.ContainsFunc(text.OppositeWords(opposite), titled) // "add or remove" deletes as well
+			return !slices.ContainsFunc(text.OppositeWords(opposite), titled) // "add or remove" also deletes
 		}
 	}
 	return false
 }
 
-// sideOf says how much a tool's words speak for the side of a thing that a word is: they have the
-// word, and do not have its opposite. "An" is both a side and an article.
+// sideOf returns how much a tool's words support a direction: they contain its word, and not its opposite. "An" is
+// both a direction and an article.
 func sideOf(p *retrieval.Document, w text.Word) int {
 	n := 0
 	if p.Known[w.Stem] {
@@ -343,8 +335,8 @@ func sideOf(p *retrieval.Document, w text.Word) int {
 	return n
 }
 
-// giving leaves out the tools for a thing that there is already, where a message wants a new one and another
-// tool gives it: "could I have an appointment" neither lists nor moves one.
+// giving removes tools for an existing thing if a message wants a new one and another tool gives it: "could I have
+// an appointment" neither lists nor moves one.
 func (u *utterance) giving(nearest []retrieval.Near) []retrieval.Near {
 	var givers []*retrieval.Document
 	for _, near := range nearest {
@@ -363,7 +355,7 @@ func (u *utterance) giving(nearest []retrieval.Near) []retrieval.Near {
 	})
 }
 
-// wants reports whether a text names what a tool gives as something new: "an appointment".
+// wants reports whether a text names the thing that a tool gives as a new one: "an appointment".
 func (u *utterance) wants(p *retrieval.Document) bool {
 	for i, w := range u.Words {
 		knows := w.Is(text.KnowingWords) && !w.Is(text.Auxiliaries)
@@ -378,8 +370,8 @@ func (u *utterance) wants(p *retrieval.Document) bool {
 	return false
 }
 
-// unasked reports whether the tool undoes or drops what it is about, and the text says nothing of
-// that. To get something is the plain meaning of naming it, to lose it is not.
+// unasked reports whether the tool undoes or drops its thing without a word of that in the text. Naming a thing
+// plainly means to get it, not to lose it.
 func (u *utterance) unasked(p *retrieval.Document) bool {
 	if p.Undoes == "" || len(u.undoes) > 0 || u.declines {
 		return false
@@ -390,7 +382,7 @@ func (u *utterance) unasked(p *retrieval.Document) bool {
 	})
 }
 
-// undoing are the stems of the words that ask for something to be undone or taken away.
+// undoing are the stems of words that ask to undo or remove something.
 var undoing = func() map[string]bool {
 	found := map[string]bool{}
 	for _, word := range slices.Concat(text.UndoingWords.Entries(), text.DroppingWords.Entries()) {
@@ -401,10 +393,9 @@ var undoing = func() map[string]bool {
 	return found
 }()
 
-// unspoken reports whether the text is in a mood that, as far as is known, does not call
-// for the tool. "When is my appointment?" and "my appointment was fine" have all the words
-// of a tool that books one, and are no bookings. A part of a text may call for the tool beside others that
-// only tell: "I'm going to the movies, book a car".
+// unspoken reports whether the text's mood, as far as known, does not call for the tool. "When is my appointment?"
+// and "my appointment was fine" have all words of a booking tool, but do not book. A part of a text may call for
+// the tool beside others that only tell: "I'm going to the movies, book a car".
 func (u *utterance) unspoken(p *retrieval.Document) bool {
 	if p.Called(u.Text, u.mood) || p.Undoes != "" && u.declines && u.denies(p) {
 		return false
@@ -419,7 +410,7 @@ func (u *utterance) unspoken(p *retrieval.Document) bool {
 	})
 }
 
-// judge says whether a text calls for the nearest of the candidates.
+// judge decides whether a text calls for the nearest candidate.
 func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieval.Near) judgement {
 	j := judgement{nearest: nearest}
 	if len(nearest) == 0 {
@@ -456,16 +447,15 @@ func (u *utterance) judge(bar float64, scope retrieval.Scope, nearest []retrieva
 	return j
 }
 
-// refuses reports whether the text says that the thing is not wanted, or wants it
-// undone. A tool whose own words speak of that ("cancel booking", "card not working")
-// is meant by such a text, and so not refused by it.
+// refuses reports whether the text does not want the thing, or wants it undone. A tool whose own words mean that
+// ("cancel booking", "card not working") is not refused by such a text.
 func (u *utterance) refuses(p *retrieval.Document) bool {
 	if slices.ContainsFunc(u.Words, func(w text.Word) bool {
 		return w.Is(text.UndoingWords) && p.Known[w.Stem] || p.Drops && w.Is(text.DroppingWords)
 	}) {
 		return false
 	}
-	begun := false // a word with a subject stands before
+	begun := false // a word with a subject is before
 	for i, w := range u.Words {
 		known := p.Known[w.Stem]
 		switch {
@@ -481,8 +471,8 @@ func (u *utterance) refuses(p *retrieval.Document) bool {
 	return false
 }
 
-// negates reports whether the negation at i is of a wish, of what the tool does, or an order: "do not want",
-// "no appointment" and "please do not", but not "I can not find" or "I do not know".
+// negates reports whether the negation at i is of a wish or of the tool's act, or an order: "do not want", "no
+// appointment" and "please do not", but not "I can not find" or "I do not know".
 func (u *utterance) negates(p *retrieval.Document, i int) bool {
 	w, before := u.Words[i], u.At(i-1)
 	forbids := before.Norm == "do" && text.Text{Words: u.Words[:i]}.Opening() == i-1

@@ -11,29 +11,29 @@ import (
 	"earshot/repositories/annotations"
 )
 
-// An example is law: a message that is one, up to the words that are marked in it, calls for its
-// tool, whatever mood it is in and whatever else is near.
+// An example takes precedence: a message equal to one, except for its marked values, calls for its tool in any mood
+// and with any other tool near.
 
-// pattern is an example as words, and the places of its values.
+// pattern is an example as words and places of values.
 type pattern struct {
 	parts []piece
-	// own is how many of the words are the example's own.
+	// own is the number of words outside the marked values.
 	own int
-	// speaks says that they name a thing or an act. "I need [ibuprofen](medicine)" does not: any
-	// wish would be like it.
+	// speaks means that they name a thing or an act. "I need [ibuprofen](medicine)" does not: any wish would match
+	// it.
 	speaks bool
 }
 
 // piece is a word of a pattern, or the place of a value.
 type piece struct {
 	word string
-	mark *annotations.Mark // nil of a word
-	// marked are the words that stand in its place in the example, and surface is their text.
+	mark *annotations.Mark // nil for a word
+	// marked are the example's words in the place, and surface is their text.
 	marked  []text.Word
 	surface string
 }
 
-// fill is what a message has in the place of a value.
+// fill is a message's words in the place of a value.
 type fill struct {
 	*piece
 	first, end int // words
@@ -41,7 +41,7 @@ type fill struct {
 
 type patternForm struct{}
 
-// patternsOf is worked out once in the life of the tool.
+// patternsOf returns the patterns of a tool's examples, which the tool caches.
 func patternsOf(tool *repositories.Tool) []pattern {
 	return tool.Params().Derived(patternForm{}, func() any {
 		var found []pattern
@@ -76,10 +76,10 @@ func patternsOf(tool *repositories.Tool) []pattern {
 	}).([]pattern)
 }
 
-// longestFill is how many words a value may have beyond those that were marked.
+// longestFill is how many more words a value may have than the marked one.
 const longestFill = 2
 
-// fits finds what stands in a text in the places of parts from a word on, the shortest that will do.
+// fits matches parts to a text from a word on, with the shortest possible values.
 func fits(t text.Text, parts []piece, at int, fills []fill) ([]fill, bool) {
 	if len(parts) == 0 {
 		return fills, at == len(t.Words)
@@ -91,13 +91,13 @@ func fits(t text.Text, parts []piece, at int, fills []fill) ([]fill, bool) {
 		}
 		return fits(t, parts[1:], at+1, fills)
 	}
-	bounds := func(w text.Word) bool { // "note that it rains" has not "that it rains", but "L-thyroxine" has its first letter
+	bounds := func(w text.Word) bool { // "note that it rains" does not mark "that it rains", but "L-thyroxine" begins with a letter
 		joined := strings.HasPrefix(t.Said[w.End:], "-") || strings.HasSuffix(t.Said[:w.Start], "-")
 		return joined || !w.Is(text.StopWords, text.PoliteWords)
 	}
 	for end := at + 1; end <= min(len(t.Words), at+len(first.marked)+longestFill); end++ {
 		last := t.Words[end-1]
-		if last.Is(text.Negations, text.QuestionWords) { // it takes back or asks for what it stands beside
+		if last.Is(text.Negations, text.QuestionWords) { // it negates or asks for the adjacent words
 			break
 		}
 		if !bounds(t.Words[at]) || !bounds(last) {
@@ -110,8 +110,8 @@ func fits(t text.Text, parts []piece, at int, fills []fill) ([]fill, bool) {
 	return nil, false
 }
 
-// byExample finds the tool of which the message is an example. Of several that fit, that one holds
-// of which the message says the most words; tools with the same words hold nothing.
+// byExample finds the tool with the message as an example. Among several, the pattern with the most own words wins;
+// a tie decides nothing.
 func (p *interpreter) byExample() (intent, bool) {
 	said := p.words(p.request.Text)
 	said.Words = withoutEnds(said.Words)
@@ -135,8 +135,8 @@ func (p *interpreter) byExample() (intent, bool) {
 	return best, most > 0 && !tied
 }
 
-// filled is the call of a message that fits a pattern. Its free texts are all that stands in their
-// places, so that no number in them is the value of something else.
+// filled returns the call of a message that fits a pattern. Free texts are masked in the rest, so that no number in
+// them becomes another value.
 func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fill, t text.Text) (intent, bool) {
 	kinds := values.KindsOf(candidate.Tool)
 	free := func(name string) bool { return slices.Contains(kinds.Free, name) }
@@ -146,8 +146,8 @@ func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fi
 		name, words := f.mark.Parameter, t.Words[f.first:f.end]
 		same := slices.EqualFunc(f.marked, words, func(a, b text.Word) bool { return a.Norm == b.Norm })
 		switch {
-		case slices.Contains(kinds.Formatted, name): // it is read
-		case same: // the message says the example's own words
+		case slices.Contains(kinds.Formatted, name): // parsed by format
+		case same: // the message has the example's own words
 			given[name] = f.mark.Value
 		case !of.speaks:
 			return intent{}, false
@@ -175,10 +175,10 @@ func (p *interpreter) filled(candidate matcher.Candidate, of pattern, fills []fi
 	return intent{candidate, read, t.Said}, true
 }
 
-// beginnings are the shared tools by the first words of their examples.
+// beginnings index the shared tools by the first words of their examples.
 type beginnings map[string][]int32
 
-// mostBegins is how many words of an example, before its first value, are looked up.
+// mostBegins is how many words of an example, before its first value, are indexed.
 const mostBegins = 3
 
 func beginningsOf(tools []matcher.Candidate) beginnings {
@@ -201,8 +201,8 @@ func beginningsOf(tools []matcher.Candidate) beginnings {
 	return b
 }
 
-// exemplary lists the candidates with an example that begins as the message does. Those that are
-// shared are looked up; a session's own are few.
+// exemplary lists the candidates with an example that begins like the message: shared ones by the index, and all of
+// a session's own, which are few.
 func (p *interpreter) exemplary(words []text.Word) []matcher.Candidate {
 	shared := p.request.Shared
 	if shared == nil {

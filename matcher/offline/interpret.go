@@ -9,9 +9,8 @@ import (
 	"earshot/matcher/text"
 )
 
-// interpret finds the calls that the message asks for, and says why if there are none. What only goes on with
-// what was begun or done is looked for first: such a message has few words, and would else be compared with
-// tools that it does not speak of.
+// interpret finds the calls that the message asks for, or the reason why there are none. It first tries to continue
+// an unfinished or finished call: such a message is short, and a comparison could match an unrelated tool.
 func (p *interpreter) interpret() ([]intent, string) {
 	if one, ok := p.byExample(); ok {
 		return []intent{one}, ""
@@ -52,8 +51,8 @@ func (p *interpreter) interpret() ([]intent, string) {
 	return nil, why
 }
 
-// calls finds the calls of a message that stands on its own. One that corrects itself has the call of what it
-// says first, with the values of what it says then, or the call of what it says then.
+// calls finds the calls of a message by itself. If it corrects itself, the call is the first part's with the second
+// part's values, or the second part's.
 func (p *interpreter) calls(said text.Correction) ([]intent, string) {
 	if said.Before == "" {
 		return p.intents(said.After)
@@ -69,7 +68,7 @@ func (p *interpreter) calls(said text.Correction) ([]intent, string) {
 		}
 	}
 	after := said.After
-	if words := text.Split(after); len(words) > 1 && words[0].Is(text.Articles) { // as in an order: "the light" tells nothing of it
+	if words := text.Split(after); len(words) > 1 && words[0].Is(text.Articles) { // like an order: "the light" tells nothing of it
 		after = after[words[1].Start:]
 	}
 	if then, _ := p.intents(after); len(then) > 0 {
@@ -81,9 +80,9 @@ func (p *interpreter) calls(said text.Correction) ([]intent, string) {
 	return nil, why
 }
 
-// intents finds the calls of a text that may have several intents: "turn off the tv and the
-// light". It is taken apart where every part of it is a call of its own, or where several parts call for
-// different tools and the others only tell: "I need a taxi, it rains, and a table". It is one call else.
+// intents finds the calls of a text with possibly several intents: "turn off the tv and the light". It splits the
+// text if every part is a call, or if several parts call for different tools and the others only tell: "I need a
+// taxi, it rains, and a table". Else it is one call.
 func (p *interpreter) intents(said string) ([]intent, string) {
 	raw := partsOf(said)
 	parts := several(raw)
@@ -101,7 +100,7 @@ func (p *interpreter) intents(said string) ([]intent, string) {
 	if len(calls) != 1 {
 		return calls, why
 	}
-	for _, part := range parts { // that look like an intent, and that the call does not answer
+	for _, part := range parts { // parts that look like an intent and that the call does not cover
 		said := strings.Trim(part.Said, " .,;!?")
 		if !slices.ContainsFunc(p.text(said).Words, isThing) || len(p.read(said, calls[0].Candidate).Values) > 0 {
 			continue
@@ -113,8 +112,8 @@ func (p *interpreter) intents(said string) ([]intent, string) {
 	return calls, why
 }
 
-// allOrder reports whether the parts of a text can each be an intent: none of them tells, and either
-// all of them ask or none does. "My bill is due and I need a loan" has one.
+// allOrder reports whether each part of a text can be an intent: none tells, and all or none ask. "My bill is due
+// and I need a loan" has one.
 func allOrder(parts []text.Text) bool {
 	asked := 0
 	for _, part := range parts {
@@ -130,16 +129,15 @@ func allOrder(parts []text.Text) bool {
 	return asked == 0 || asked == len(parts)
 }
 
-// hasVerb reports whether a person, or a word such as "is", makes a sentence of what could be
-// the name of a thing.
+// hasVerb reports whether a person, or a word such as "is", makes a sentence of a possible name of a thing.
 func hasVerb(words []text.Word) bool {
 	return slices.ContainsFunc(words, func(w text.Word) bool {
 		return w.Is(text.QuestionWords, text.Persons) && !w.Is(text.Articles, text.Pronouns)
 	})
 }
 
-// ofOneCall reports whether calls that follow each other are of one tool and have values of
-// different parameters: "refund order A-17, amount 30" is one refund.
+// ofOneCall reports whether consecutive calls are of one tool with values of different parameters: "refund order
+// A-17, amount 30" is one refund.
 func ofOneCall(calls []intent) bool {
 	for i, one := range calls[1:] {
 		before := calls[i]
@@ -155,8 +153,8 @@ func ofOneCall(calls []intent) bool {
 	return false
 }
 
-// apart finds a call for each of the parts, or for several of them together where they have none
-// alone; nil where any is left. before is the call of the part before.
+// apart finds a call for each of the parts, or for several adjacent ones together; nil if any is left. before is
+// the call of the previous part.
 func (p *interpreter) apart(parts []string, before *intent) []intent {
 	if len(parts) == 0 {
 		return []intent{}
@@ -177,8 +175,7 @@ func (p *interpreter) apart(parts []string, before *intent) []intent {
 	return nil
 }
 
-// part finds the calls of one part of a text: what it asks for by itself, or what it leaves out
-// since the part before has said it.
+// part finds the calls of one part of a text, by itself or completed from the previous part.
 func (p *interpreter) part(said string, before *intent) []intent {
 	if before != nil {
 		if one, ok := p.changes(*before, text.Correction{After: said, Marked: true}); ok && repeats(*before, one) {
@@ -198,8 +195,8 @@ func (p *interpreter) part(said string, before *intent) []intent {
 	return calls
 }
 
-// repeats reports whether a call is the one before with another one of the values that a
-// parameter allows, or another day. Numbers alone are more likely those of one call.
+// repeats reports whether a call differs from the previous one in an enumerated value or a day. A different number
+// is more likely of the same call.
 func repeats(before, one intent) bool {
 	worded := false
 	for _, parameter := range one.Tool.Params().List() {
@@ -215,8 +212,8 @@ func repeats(before, one intent) bool {
 	return worded
 }
 
-// amongTold finds the calls of the parts that call for different tools, among others that only tell;
-// nil where a part is neither, or where the text as a whole calls for another tool than they.
+// amongTold finds the calls of the parts that call for different tools, among parts that only tell. It is nil if
+// another kind of part exists, or the whole text calls for another tool.
 func (p *interpreter) amongTold(parts []text.Text, whole []intent) []intent {
 	var found []intent
 	for _, part := range parts {

@@ -13,24 +13,24 @@ import (
 	"earshot/repositories"
 )
 
-// interpreter finds what one message asks for in its conversation.
+// interpreter finds the calls of one message in its conversation.
 type interpreter struct {
 	request matcher.Request
 	scope   retrieval.Scope
 	trace   *matcher.Trace
 	traced  bool // the scores are in the trace
 
-	texts    map[string]*datetime.Text // what has been split, by what was said
-	readings map[readFor]reading       // what has been read
+	texts    map[string]*datetime.Text // split texts
+	readings map[readFor]reading       // readings of texts
 }
 
-// readFor is a text that was read for a tool.
+// readFor is the key of a text read for a tool.
 type readFor struct {
 	said string
 	tool *repositories.Tool
 }
 
-// text is a message, or a part of one, split into words once.
+// text returns a message, or a part of it, split into words once.
 func (p *interpreter) text(said string) *datetime.Text {
 	if p.texts[said] == nil {
 		p.texts[said] = datetime.NewText(said, p.request.Now)
@@ -38,13 +38,12 @@ func (p *interpreter) text(said string) *datetime.Text {
 	return p.texts[said]
 }
 
-// words is the same as words alone.
+// words is text without its times.
 func (p *interpreter) words(said string) text.Text {
 	return text.Text{Said: said, Words: p.text(said).Words}
 }
 
-// read reads the values of a text for a tool. They are the caller's own; what is read again, as
-// the best of several tools is, is taken from memory.
+// read reads the values of a text for a tool, with a cache. The caller may modify them.
 func (p *interpreter) read(said string, c matcher.Candidate) reading {
 	key := readFor{said, c.Tool}
 	r, before := p.readings[key]
@@ -58,12 +57,11 @@ func (p *interpreter) read(said string, c matcher.Candidate) reading {
 	return r
 }
 
-// closeBy is how far behind the nearest tool another one may be that the values of a text speak for.
+// closeBy is the maximum distance to the nearest tool of another one that the values support.
 const closeBy = 0.15
 
-// byValues judges anew between tools that are about as near, where the text has more values of
-// one of them than of any other: "dim the light to 30 percent" has a level, and only one tool
-// takes it. The values that count are those that no other words could be.
+// byValues compares tools at about the same distance by the values of the text: "dim the light to 30 percent" has a
+// level, and only one tool takes it. Only values that no other words could be count.
 func (p *interpreter) byValues(judged judgement, said text.Text) judgement {
 	if judged.why == "" || len(judged.nearest) < 2 {
 		return judged
@@ -95,8 +93,8 @@ func (p *interpreter) byValues(judged judgement, said text.Text) judgement {
 	return utteranceOf(said).judge(barOf(p.request), p.scope, left)
 }
 
-// one finds the call of a text with a single intent, or those that it asks for with several values
-// of one parameter. It says why if there are none, as the end of "Nothing fired: …".
+// one finds the call of a text with a single intent, or several with different values of one parameter. Without any
+// it returns the reason, as the end of "Nothing fired: …".
 func (p *interpreter) one(said string) ([]intent, string) {
 	t := p.words(said)
 	first := decide(barOf(p.request), p.scope, t)
@@ -121,8 +119,7 @@ func (p *interpreter) one(said string) ([]intent, string) {
 	return p.each(r), ""
 }
 
-// each returns the call of a reading, or one for each value where a parameter has several that
-// are joined by "and": "the kitchen and the office".
+// each returns the call of a reading, or one for each value joined by "and": "the kitchen and the office".
 func (p *interpreter) each(r reading) []intent {
 	choices := values.Choices(r.Text, r.Tool)
 	for _, name := range slices.Sorted(maps.Keys(choices)) {
@@ -145,7 +142,7 @@ func (p *interpreter) each(r reading) []intent {
 	return []intent{r.intent()}
 }
 
-// distinct are the calls without those that are there already.
+// distinct removes repeated calls.
 func distinct(calls []intent) []intent {
 	var found []intent
 	for _, one := range calls {

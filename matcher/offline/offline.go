@@ -1,5 +1,5 @@
-// Package offline matches without a model: it decides from the words of a message
-// which tool they call for, and fills the tool's parameters.
+// Package offline matches without a model: it matches a message to a tool by words, and fills the tool's
+// parameters.
 package offline
 
 import (
@@ -12,18 +12,17 @@ import (
 	"earshot/matcher/text"
 )
 
-// Matcher matches without a model, from the words alone: a text is compared with the
-// names, descriptions and examples of the tools in scope, and values are read where
-// the words name them beyond doubt. Of the history it sees what was fired last, which "it"
-// and "no, Tuesday" speak of. It writes no replies, and keeps silent rather than fire
-// wrongly. It is safe for concurrent use.
+// Matcher matches without a model. It compares a text with the names, descriptions and examples of the tools in
+// scope, and reads values that the words name beyond doubt. Of the history it uses the last calls, to which "it"
+// and "no, Tuesday" refer. It writes no replies, and prefers silence to a wrong call. It is safe for concurrent
+// use.
 type Matcher struct{ indexes *retrieval.Cache }
 
 // New returns a matcher that needs no LLM.
 func New() *Matcher { return &Matcher{indexes: retrieval.NewCache()} }
 
-// Match finds the tools that the text calls for. A tool whose required values are not all in
-// the text is Rejected, not a Match. The error is always nil.
+// Match finds the tools that the text calls for. A tool that lacks required values is Rejected. The error is always
+// nil.
 func (o *Matcher) Match(ctx context.Context, request matcher.Request) (matcher.Result, error) {
 	if len(request.Candidates) == 0 {
 		return matcher.Result{Stage: matcher.StageNone}, nil
@@ -59,9 +58,9 @@ func (o *Matcher) Match(ctx context.Context, request matcher.Request) (matcher.R
 	return result, nil
 }
 
-// Certain returns the call that the text asks for, and whether its words leave so little doubt
-// that no model need be asked. They do so for a tool that takes no values alone, outside of a
-// chat, where a model writes as well, and where no call lacks values that the text may give.
+// Certain returns the call that the text asks for, and whether it is certain enough to skip the model. That
+// requires a tool without values, no chat, whose reply needs a model, and no unfinished call that the text may
+// complete.
 func (o *Matcher) Certain(request matcher.Request) (matcher.Result, bool) {
 	if len(request.Candidates) == 0 || request.Chat || len(request.Unfinished) > 0 {
 		return matcher.Result{}, false
@@ -82,7 +81,7 @@ func (o *Matcher) Certain(request matcher.Request) (matcher.Result, bool) {
 	return matcher.Result{Stage: matcher.StageOffline, Matches: []matcher.Match{{Candidate: found, Values: checked.Values}}}, true
 }
 
-// Reply returns the empty string: there is no model to write a reply.
+// Reply returns the empty string, because no model can write a reply.
 func (o *Matcher) Reply(context.Context, matcher.Request, []matcher.PastCall) (string, error) {
 	return "", nil
 }

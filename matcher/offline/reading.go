@@ -23,7 +23,7 @@ type intent struct {
 	said   string // the words that ask for it
 }
 
-// reading is what a text says for a tool.
+// reading is a text read for a tool.
 type reading struct {
 	matcher.Candidate
 	values.Reading
@@ -31,8 +31,7 @@ type reading struct {
 
 func (r reading) intent() intent { return intent{r.Candidate, r.Values, r.Said} }
 
-// whole reports whether the text says nothing but values of the tool: what else it has is
-// grammar, politeness, or the tool's own words.
+// whole reports whether the text has only values of the tool, beside grammar, politeness and the tool's own words.
 func (r reading) whole() bool {
 	own := wordsOf(r.Tool)
 	for i, w := range r.Words {
@@ -44,8 +43,8 @@ func (r reading) whole() bool {
 	return !r.Tells()
 }
 
-// brings reports whether the word at a place is a preposition of a value, as "on" in "on Monday",
-// and not one side of a thing, as in "switch on".
+// brings reports whether the word at i is the preposition of a value, as in "on Monday", and not a direction, as in
+// "switch on".
 func (r reading) brings(i int) bool {
 	if w := r.Words[i]; !w.Is(text.Opposites) || !w.Is(text.StopWords) {
 		return false
@@ -57,8 +56,7 @@ func (r reading) brings(i int) bool {
 	return next < len(r.Words) && r.Taken[next]
 }
 
-// dropOwn takes back a value that is made of what the tool itself is about: "create a calendar entry"
-// has no title.
+// dropOwn removes a value that consists of the tool's own words: "create a calendar entry" has no title.
 func (r reading) dropOwn() {
 	own := wordsOf(r.Tool)
 	for _, name := range values.KindsOf(r.Tool).Free {
@@ -74,8 +72,8 @@ func (r reading) dropOwn() {
 	}
 }
 
-// dropRanges takes back a number that is one end of a range: "between 20 and 22" is neither. A
-// tool that takes both ends keeps them.
+// dropRanges removes a number that is one end of a range, as in "between 20 and 22", unless the tool takes both
+// ends.
 func (r reading) dropRanges() {
 	for i, w := range r.Words {
 		if !w.Is(text.BetweenWords) {
@@ -102,7 +100,7 @@ func (r reading) dropRanges() {
 func (r reading) joined(said []values.Mention) bool {
 	for i := 1; i < len(said); i++ {
 		first, end := said[i-1].End, said[i].First
-		and := i+1 < len(said) // a comma stands between others than the last
+		and := i+1 < len(said) // others than the last are separated by commas
 		for _, w := range r.Words[first:end] {
 			switch {
 			case w.Is(text.JoiningPhrases, text.AdditionPhrases):
@@ -118,18 +116,17 @@ func (r reading) joined(said []values.Mention) bool {
 	return true
 }
 
-// settled is how sure the words of a question have to be of a tool that answers for it to answer of
-// things that it does not know: "what date do I get paid". A wrong answer does less than a wrong act.
+// settled is the required probability for a question with unknown things, of a tool that answers: "what date do I
+// get paid". A wrong answer does less harm than a wrong act.
 const settled = 0.85
 
-// unmet says what in a text the tool that its words are nearest to does not meet, though they are
-// near: a thing that it does not know, a time that it has no place for, a condition. It is empty
-// where all is met. judged is what its words alone say, and rivals are the other tools that are near.
+// unmet returns what the nearest tool does not meet in the text: an unknown thing, a time without a parameter, a
+// condition. It is empty if all is met. judged is the comparison's result, rivals are the other near tools.
 func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 	p, mood := judged.nearest[0].Document(), r.Mood()
 	answers := judged.sure >= settled && p.Moods[text.Question] && mood == text.Question
 	none := len(r.Values) == 0
-	var named []text.Word // things that no value has taken
+	var named []text.Word // things outside the values
 	for i, w := range r.Words {
 		if !r.Taken[i] && isThing(w) {
 			named = append(named, w)
@@ -157,8 +154,8 @@ func (r reading) unmet(judged judgement, rivals []*repositories.Tool) string {
 	return r.untimely(p, mood)
 }
 
-// objectless reports whether a text has only words that say nothing of what is to be done to what:
-// "turn on", "stop", "cancel everything". One of the tool's own examples may.
+// objectless reports whether a text names no specific act and thing: "turn on", "stop", "cancel everything". A text
+// equal to one of the tool's examples is exempt.
 func (r reading) objectless(mood text.Mood) bool {
 	person := func(w text.Word) bool { return w.Is(text.Persons) && !w.Is(text.Articles, text.Pronouns) }
 	if len(wordsOf(r.Tool).things) == 0 || mood == text.Question || mood == text.Wish && slices.ContainsFunc(r.Words, person) {
@@ -175,7 +172,7 @@ func (r reading) objectless(mood text.Mood) bool {
 	})
 }
 
-// onlyValues reports whether a text is nothing but values.
+// onlyValues reports whether a text has only values.
 func (r reading) onlyValues() bool {
 	for i, w := range r.Words {
 		if !r.Taken[i] && !r.brings(i) && (!isGrammar(w) || w.Is(text.QuestionWords, text.RequestWords, text.Persons) && !w.Is(text.Articles)) {
@@ -185,8 +182,8 @@ func (r reading) onlyValues() bool {
 	return true
 }
 
-// neighbours reports whether a text names more of what another tool is for, in a word that the
-// nearest one does not know.
+// neighbours reports whether a text names more things of another tool, by a word that the nearest one does not
+// know.
 func (r reading) neighbours(p *retrieval.Document, things []text.Word, rivals []*repositories.Tool) bool {
 	named := map[string]bool{}
 	for _, w := range things {
@@ -199,10 +196,10 @@ func (r reading) neighbours(p *retrieval.Document, things []text.Word, rivals []
 	})
 }
 
-// overlooked reports whether a text has a number that the tool has no place for: it takes no values, or it
-// would take another number by default. "Three beers" are not the one that is meant without a word.
+// overlooked reports whether a text has a number that the tool cannot take: it takes no values, or would use a
+// default. "Three beers" must not become the default.
 func (r reading) overlooked(mood text.Mood) bool {
-	timed := make([]bool, len(r.Words)) // of a day or a time
+	timed := make([]bool, len(r.Words)) // words of a day or a time
 	for _, m := range r.Moments() {
 		for i := m.First; i < m.End; i++ {
 			timed[i] = true
@@ -225,7 +222,7 @@ func (r reading) overlooked(mood text.Mood) bool {
 	return !r.sampled(func(t text.Text) bool { return slices.ContainsFunc(t.Words, isNumber) })
 }
 
-// untimely says why a text does not ask for the tool now.
+// untimely returns why a text does not ask for the tool now.
 func (r reading) untimely(p *retrieval.Document, mood text.Mood) string {
 	if p.Moods[text.Question] && slices.ContainsFunc(partsOf(r.Said), func(part string) bool { return text.Of(part).Mood() == text.Question }) {
 		return ""
@@ -242,7 +239,7 @@ func (r reading) untimely(p *retrieval.Document, mood text.Mood) string {
 	return ""
 }
 
-// putOff reports whether a text names a time to come that is in none of the values.
+// putOff reports whether a text names a future time outside the values.
 func (r reading) putOff() bool {
 	ahead := func(value any) bool {
 		said, is := value.(string)
@@ -253,13 +250,13 @@ func (r reading) putOff() bool {
 	}
 	today := r.Now.Format("2006-01-02")
 	return slices.ContainsFunc(r.Moments(), func(m datetime.Reading) bool {
-		// Who means today says so: "on Monday" is another Monday, or is said by somebody who does not mean now.
+		// Today is usually named explicitly: "on Monday" is another Monday, or does not mean now.
 		later := m.Exact > today || m.Exact == "" || m.Exact == today && !text.AnyIs(r.Words[m.First:m.End], text.NearDays)
 		return !m.Doubtful && later && !r.quotes(m.First, m.End)
 	})
 }
 
-// quotes reports whether one of the values has the words from first to before end.
+// quotes reports whether one of the values contains the words from first to before end.
 func (r reading) quotes(first, end int) bool {
 	part := text.Key(r.Surface(first, min(end, len(r.Words))))
 	for _, value := range r.Values {
@@ -270,16 +267,16 @@ func (r reading) quotes(first, end int) bool {
 	return false
 }
 
-// timed reports whether the tool has a place for a time, or its examples name times.
+// timed reports whether the tool has a parameter for a time, or its examples name times.
 func (r reading) timed() bool {
 	return values.KindsOf(r.Tool).Timed || r.sampled(func(t text.Text) bool {
 		return t.Ahead() || slices.ContainsFunc(datetime.NewText(t.Said, r.Now).Moments(), func(m datetime.Reading) bool { return !m.Doubtful })
 	})
 }
 
-// sampled reports whether the tool's description or one of its examples is such a text.
+// sampled reports whether is holds for the tool's description or one of its examples.
 func (r reading) sampled(is func(text.Text) bool) bool {
-	samples := r.Tool.Params().Derived(sampleForm{}, func() any { // read once in the life of the tool
+	samples := r.Tool.Params().Derived(sampleForm{}, func() any { // cached by the tool
 		found := []text.Text{text.Of(r.Tool.Description)}
 		spoken := r.Tool.Spoken()
 		for _, example := range spoken[:min(len(spoken), maxSampled)] {

@@ -7,13 +7,13 @@ import (
 	"earshot/repositories"
 )
 
-// grammar are the lists of words that say nothing of their own beside a value.
+// grammar are the lists of words without their own meaning beside a value.
 var grammar = []text.List{
 	text.StopWords, text.Articles, text.RequestWords, text.RatherWords, text.SuitingWords, text.Hesitations, text.Fillers, text.PoliteWords,
 	text.AdditionPhrases, text.AgainPhrases, text.SamePhrases, text.Pronouns, text.UnitNames, text.Currencies, text.DayParts, text.ClockCues, text.HourCues,
 }
 
-// isGrammar reports whether a word says nothing of its own beside a value.
+// isGrammar reports whether a word has no meaning of its own beside a value.
 func isGrammar(w text.Word) bool {
 	if w.Is(text.Negations, text.PastWords) || isDirection(w) || isNumber(w) {
 		return false
@@ -25,8 +25,8 @@ func isGrammar(w text.Word) bool {
 	return w.Is(grammar...) || w.StemIs(text.UnitNames)
 }
 
-// isDirection reports whether a word is one of those of which a tool does one or the other: on, off, open,
-// close. What is open by "or" is no value either.
+// isDirection reports whether a word selects one of two opposite acts: on, off, open, close. An alternative by "or"
+// is not a value either.
 func isDirection(w text.Word) bool {
 	return w.Is(text.Opposites) || w.Norm == "or" || w.Norm == "oder" || w.Norm == "ou"
 }
@@ -35,28 +35,25 @@ func isNumber(w text.Word) bool {
 	return !w.Is(text.Homographs) && (text.StartsWithDigit(w.Norm) || w.Is(text.NumberWords, text.Numbers) && w.Norm != "one")
 }
 
-// isThing reports whether a word names a thing.
 func isThing(w text.Word) bool {
 	verb := w.Is(text.ActionVerbs, text.LightVerbs, text.EverythingWords, text.UndoingWords, text.DroppingWords)
 	return w.IsSubject() && !verb && !isDirection(w) && !isNumber(w) && !isGrammar(w)
 }
 
-// isContent reports whether a word is neither grammar nor a verb that says nothing by itself.
+// isContent reports whether a word is neither grammar nor a verb without its own meaning.
 func isContent(w text.Word) bool { return isDirection(w) || !isGrammar(w) && !w.Is(text.LightVerbs) }
 
-// contentOf are the words of a text that say something.
 func contentOf(words []text.Word) []text.Word {
 	return slices.DeleteFunc(slices.Clone(words), func(w text.Word) bool { return !isContent(w) })
 }
 
-// isDefinite reports whether a thing follows that there is already.
+// isDefinite reports whether an existing thing follows the word.
 func isDefinite(w text.Word) bool { return w.Is(text.Definites) }
 
-// orders reports whether a text begins with a verb, as an order does.
+// orders reports whether a text begins with a verb, like an order.
 func orders(t text.Text) bool { return t.At(t.Opening()).Is(text.ActionVerbs, text.LightVerbs) }
 
-// refersBack reports whether a text speaks of a thing that it does not name: it has a pronoun or
-// "again", and no thing.
+// refersBack reports whether a text refers to an unnamed thing: it has a pronoun or "again", and no thing.
 func refersBack(words []text.Word) bool {
 	refers := false
 	for i, w := range words {
@@ -68,11 +65,10 @@ func refersBack(words []text.Word) bool {
 	return refers
 }
 
-// maxParts bounds the work for one message: what has more parts is told, not ordered.
+// maxParts bounds the work for one message; a text with more parts tells and does not order.
 const maxParts = 6
 
-// partsOf cuts a text where one intent may end and another begin. Nothing is lost: the parts
-// together are the text.
+// partsOf splits a text where one intent may end and another begin. The parts together are the whole text.
 func partsOf(said string) []string {
 	t := text.Of(said)
 	words := t.Words
@@ -89,7 +85,7 @@ func partsOf(said string) []string {
 	return append(parts, said[from:])
 }
 
-// several are the parts of a text, without what joins them; none where there is one, or too many.
+// several returns the parts of a text without their joints; none if there is one part, or too many.
 func several(parts []string) []text.Text {
 	if len(parts) < 2 || len(parts) > maxParts {
 		return nil
@@ -101,7 +97,7 @@ func several(parts []string) []text.Text {
 	return found
 }
 
-// withoutJoint is a part without the "and then" that it begins with.
+// withoutJoint removes the "and then" at the beginning of a part.
 func withoutJoint(said string) string {
 	words := text.Split(said)
 	if length := text.JoiningPhrases.PhraseAt(words, 0); length > 0 && length < len(words) {
@@ -110,16 +106,16 @@ func withoutJoint(said string) string {
 	return said
 }
 
-// toolWords are the words of a tool, by their stems.
+// toolWords are the stems of a tool's words.
 type toolWords struct {
-	name, description, parameters map[string]bool // what they say it is about
-	things                        map[string]bool // of its name: what it is for
-	doing                         map[string]bool // the rest of its name: what it does to it
+	name, description, parameters map[string]bool // subjects
+	things                        map[string]bool // of its name: its objects
+	doing                         map[string]bool // the rest of its name: its acts
 }
 
 type toolWordsForm struct{}
 
-// wordsOf is worked out once in the life of the tool.
+// wordsOf returns the words of a tool, which the tool caches.
 func wordsOf(tool *repositories.Tool) toolWords {
 	return tool.Params().Derived(toolWordsForm{}, func() any {
 		t := toolWords{
@@ -142,7 +138,7 @@ func wordsOf(tool *repositories.Tool) toolWords {
 	}).(toolWords)
 }
 
-// shares counts the members that two sets have in common.
+// shares counts the common members of two sets.
 func shares(a, b map[string]bool) int {
 	n := 0
 	for one := range a {
@@ -155,10 +151,10 @@ func shares(a, b map[string]bool) int {
 
 type sampleForm struct{}
 
-// maxSampled bounds how many of a tool's examples are read for one message.
+// maxSampled bounds how many of a tool's examples are read.
 const maxSampled = 20
 
-// withoutEnds are words without the politeness before and after them.
+// withoutEnds removes politeness at both ends.
 func withoutEnds(words []text.Word) []text.Word {
 	polite := func(w text.Word) bool { return w.Is(text.PoliteWords) }
 	for len(words) > 0 && polite(words[0]) {
@@ -167,7 +163,7 @@ func withoutEnds(words []text.Word) []text.Word {
 	return withoutEnd(words, polite)
 }
 
-// withoutEnd are words without those at the end that are so.
+// withoutEnd removes the words at the end for which is is true.
 func withoutEnd(words []text.Word, is func(text.Word) bool) []text.Word {
 	for len(words) > 0 && is(words[len(words)-1]) {
 		words = words[:len(words)-1]
