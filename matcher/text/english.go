@@ -2,7 +2,7 @@ package text
 
 var english = language{
 	languageCode: `en`,
-	// What carries no subject.
+	// Words without a subject.
 	StopWords: `
 		a an the i me my mine myself you your yours he him his she her hers it its we us our ours they them their theirs
 		this that these those one ones someone somebody something anything everything nothing is am are was were be been
@@ -31,7 +31,7 @@ var english = language{
 		whos=who is; wheres=where is; hows=how is; whens=when is; theres=there is; heres=here is; lets=let us;
 		wont=will not; wanna=want to; gonna=going to; gotta=have to; gimme=give me; lemme=let me`,
 	DefiniteArticles: `the`,
-	// What a sentence does.
+	// Moods of sentences.
 	Fillers: `
 		hey hi hello ok okay well so and but yes yeah yep sure great good fine please excuse oh um uh now then also just
 		actually`,
@@ -54,7 +54,7 @@ var english = language{
 	abandoningPhrases: `
 		never mind; nevermind; forget it; forget about it; cancel; cancel that; cancel it; drop it; leave it; no thanks;
 		no thank you; not anymore; stop; scratch that`,
-	// What a message has to do with those before it, and with the world.
+	// Relations to earlier messages and to time.
 	Refusals: `no nope nah`,
 	repairPhrases: `
 		no; nope; nah; no wait; oh no; or no; well no; no no; no sorry; no actually; wait; wait no; hang on; hold on;
@@ -193,7 +193,7 @@ var english = language{
 	GroupWords: `couple=2 pair=2 dozen=12 hundred=100 thousand=1000 million=1000000 billion=1000000000`,
 	PointWords: `point`,
 	Scales:     `thousand=3 grand=3 million=6 millions=6 billion=9`,
-	// Parameters by their names.
+	// Names of parameters.
 	BooleanWords: `
 		is has have allow allows allowed include includes included including with offer offers offered serve serves
 		enable enabled flag want wants wanted need needs needed use show required welcome available`,
@@ -221,7 +221,7 @@ var english = language{
 	RoomNames:        `room zone floor ward department`,
 	PersonNames:      `recipient person contact guest doctor dentist attendee participant`,
 	AuthorNames:      `author artist director by`,
-	// What brings a value.
+	// Words that introduce values.
 	StartCues:       `from leaving departing starting beginning leave depart start since`,
 	EndCues:         `to until till through returning return back ending end`,
 	LinkingWords:    `of is to at be for`,
@@ -244,7 +244,7 @@ var english = language{
 	RoomCues:        `in at`,
 	PersonCues:      `with for to`,
 	AuthorCues:      `by`,
-	// What is done.
+	// Acts.
 	acts: `
 		create: create add insert new register open make set_up sign_up put generate build produce establish found introduce enrol enroll
 		provision onboard spin_up post define launch; read: get read show fetch retrieve view see look_up lookup look_at find list search query
@@ -286,7 +286,7 @@ var english = language{
 	HolderWords:   `account record entry profile item object data information details`,
 	ContractWords: `contract contracts subscription subscriptions account accounts membership memberships policy policies insurance plan plans`,
 	MoneyWords:    `money fund funds cash payment payments bank account accounts iban salary`,
-	// What things are about.
+	// Topics.
 	related: `
 		weather: weather forecast rain rainy raining snow snowing sunny umbrella storm; pay: pay paid bill invoice check; doctor: doctor physician gp
 		medic clinician; appointment: appointment consultation visit checkup; medicine: medicine medication drug pill tablet prescription refill;

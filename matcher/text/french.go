@@ -2,7 +2,7 @@ package text
 
 var french = language{
 	languageCode: `fr`,
-	// What carries no subject.
+	// Words without a subject.
 	StopWords: `
 		je tu il elle nous vous ils elles mon ma mes ton ta tes son sa ses notre nos votre vos le la les un une des du
 		au aux et ou mais ne pas est suis sont etre ai avoir avez avons que qui quoi quel quelle quels quelles ce cet
@@ -11,7 +11,7 @@ var french = language{
 	CalendarWords:    `demain aujourdhui lundi mardi mercredi jeudi vendredi samedi dimanche heures`,
 	elisions:         `l d j m n s t c qu un`,
 	DefiniteArticles: `le la les`,
-	// What a sentence does.
+	// Moods of sentences.
 	Fillers:           `bonjour oui et alors`,
 	QuestionWords:     `que quel quelle quels quelles quand ou comment pourquoi qui combien est`,
 	WishWords:         `veux voudrais voudrait souhaite aimerais besoin svp`,
@@ -23,7 +23,7 @@ var french = language{
 	PolitePersons:     `tu vous je nous`,
 	TellingWords:      `j je mon ma le la les`,
 	abandoningPhrases: `laisse tomber; laissez tomber; annule; annuler`,
-	// What a message has to do with those before it, and with the world.
+	// Relations to earlier messages and to time.
 	Refusals: `non`,
 	repairPhrases: `
 		non; ah non; non attends; attends; attendez; ou non; euh non; non pardon; pardon; desole; desolee; excusez moi; je veux
@@ -111,14 +111,14 @@ var french = language{
 	Numbers:        `deux=2 trois=3 quatre=4 cinq=5 sept=7 huit=8 neuf=9 dix=10 onze=11 douze=12`,
 	PointWords:     `virgule`,
 	Scales:         `mille=3`,
-	// Parameters by their names.
+	// Names of parameters.
 	DateNames:   `jour`,
 	ClockNames:  `heure`,
 	NotedNames:  `texte note rappel tache`,
 	PeopleWords: `personne personnes convive convives adultes places`,
 	CodeNames:   `numero`,
 	PlaceNames:  `ville lieu`,
-	// What brings a value.
+	// Words that introduce values.
 	StartCues:       `du de`,
 	EndCues:         `au jusqu`,
 	Copulas:         `est`,
@@ -135,7 +135,7 @@ var french = language{
 	PlaceCues:       `en`,
 	PersonCues:      `avec a pour chez`,
 	AuthorCues:      `par de`,
-	// What is done.
+	// Acts.
 	acts: `
 		create: creer cree creez ajouter ajoute ajoutez ouvrir ouvre ouvrez enregistrer enregistre inscrire inscris nouveau nouvelle; read:
 		afficher affiche montrer montre montrez lire lis chercher cherche trouver trouve lister consulter consulte voir; many: lister tous
@@ -157,7 +157,7 @@ var french = language{
 	HolderWords:   `compte fiche profil donnees objet`,
 	ContractWords: `contrat contrats abonnement abonnements compte assurance adhesion`,
 	MoneyWords:    `argent fonds paiement banque compte iban`,
-	// What things are about.
+	// Topics.
 	related: `
 		weather: meteo temps pluie pleuvoir pleut neige parapluie; pay: payer addition facture; doctor: medecin docteur; appointment: rendez consultation;
 		medicine: medicament ordonnance comprime; reserve: reserver reservation; cancel: annuler annulation; taxi: taxi; wake: reveil reveiller; remind: rappeler rappel;

@@ -2,7 +2,7 @@ package text
 
 var german = language{
 	languageCode: `de`,
-	// What carries no subject.
+	// Words without a subject.
 	StopWords: `
 		ich du er sie es wir ihr mich mir dich dir uns euch mein meine meinen meiner dein deine der die das den dem des
 		ein eine einen einem einer und oder aber nicht kein keine ist sind bin bist sein haben habe hat hatte werden
@@ -11,7 +11,7 @@ var german = language{
 	RequestWords:     `mochte mochten will wollen wollte brauche brauchen bitte gerne gern hatte danke`,
 	CalendarWords:    `heute morgen ubermorgen montag dienstag mittwoch donnerstag freitag samstag sonntag uhr`,
 	DefiniteArticles: `der das`,
-	// What a sentence does.
+	// Moods of sentences.
 	Fillers:           `hallo bitte ja und also`,
 	QuestionWords:     `soll sollte sollen wann wo wer wie welche welcher welches warum wieso weshalb ist sind hat gibt`,
 	WishWords:         `mochte mochten brauche brauchen bitte gerne gern hatte`,
@@ -23,7 +23,7 @@ var german = language{
 	tellingVerbs:      `ist sind war waren hat hatte wird`,
 	wishPairs:         `ich will; will ich; ich nehme; wir nehmen; nehme ich; ich bekomme; ich hatte`,
 	abandoningPhrases: `vergiss es; vergessen sie es; egal; abbrechen`,
-	// What a message has to do with those before it, and with the world.
+	// Relations to earlier messages and to time.
 	Refusals: `nein ne nee`,
 	repairPhrases: `
 		nein; ne; nee; no; ach nein; nein warte; oder nein; ach ne; nein doch; nein doch lieber; moment; warte; halt;
@@ -122,14 +122,14 @@ var german = language{
 	Scales:     `tausend=3`,
 	PointWords: `komma`,
 	UnitNames:  `grad prozent stunde stunden minute minuten sekunde sekunden kilo liter nacht nachte`,
-	// Parameters by their names.
+	// Names of parameters.
 	DateNames:   `datum tag`,
 	ClockNames:  `uhrzeit`,
 	NotedNames:  `nachricht notiz aufgabe erinnerung inhalt`,
 	PeopleWords: `person personen leute gast gaste erwachsene platze`,
 	CodeNames:   `nummer kennzeichen kennwort`,
 	PlaceNames:  `ort stadt`,
-	// What brings a value.
+	// Words that introduce values.
 	StartCues:       `von ab`,
 	EndCues:         `bis`,
 	Copulas:         `ist heisst`,
@@ -149,7 +149,7 @@ var german = language{
 	RoomCues:        `im`,
 	PersonCues:      `mit an bei fur`,
 	AuthorCues:      `von`,
-	// What is done.
+	// Acts.
 	acts: `
 		create: anlegen lege_an erstellen erstelle erzeugen erzeuge eroffnen eroffne hinzufugen fuge_hinzu registrieren registriere
 		einrichten richte_ein neu neue neuen neues; read: zeigen zeige zeig anzeigen abrufen rufe_ab lesen lies holen hole finden finde suchen suche
@@ -176,7 +176,7 @@ var german = language{
 	HolderWords:   `konto eintrag datensatz profil daten objekt`,
 	ContractWords: `vertrag vertrage abonnement abo konto mitgliedschaft versicherung`,
 	MoneyWords:    `geld betrag zahlung konto bank iban`,
-	// What things are about.
+	// Topics.
 	related: `
 		weather: wetter wettervorhersage regnen regnet regen schneit schnee sonnig regenschirm; pay: zahlen bezahlen rechnung; doctor: arzt arztin doktor;
 		appointment: termin sprechstunde untersuchung; medicine: medikament medizin tablette tabletten rezept; reserve: reservieren reservierung buchen buchung; cancel: absagen stornieren kundigen;

@@ -2,7 +2,7 @@ package text
 
 var italian = language{
 	languageCode: `it`,
-	// What carries no subject.
+	// Words without a subject.
 	StopWords: `
 		io lui lei noi voi loro mi ti ci vi lo gli i uno una del dello della dei degli delle nel nella al allo alla ai
 		dal dalla sul sulla con per tra fra e ed o ma non sono sei siamo ho hai ha abbiamo che chi cosa quale quanto
@@ -11,7 +11,7 @@ var italian = language{
 	CalendarWords:    `domani oggi lunedi martedi mercoledi giovedi venerdi sabato domenica`,
 	elisions:         `dell all nell sull quest`,
 	DefiniteArticles: `il lo la gli le`,
-	// What a sentence does.
+	// Moods of sentences.
 	Fillers:           `ciao si e allora`,
 	QuestionWords:     `cosa quando dove come perche quanto quale chi`,
 	WishWords:         `vorrei voglio bisogno favore`,
@@ -60,11 +60,11 @@ var italian = language{
 	Numbers:    `tre=3 quattro=4 cinque=5 sette=7 otto=8 nove=9 dieci=10 undici=11 dodici=12`,
 	PointWords: `virgola`,
 	Scales:     `mila=3 mille=3`,
-	// Parameters by their names.
+	// Names of parameters.
 	DateNames:  `giorno`,
 	ClockNames: `ora`,
 	PlaceNames: `citta luogo`,
-	// What brings a value.
+	// Words that introduce values.
 	StartCues:       `dal`,
 	EndCues:         `al`,
 	Copulas:         `e`,

@@ -9,219 +9,218 @@ import (
 	"sync"
 )
 
-// List names one of the word lists in every language's table: grammar, not vocabulary of
-// any domain. Words are folded: lower case, no accents. A word is looked up in all
-// languages at once, since people mix them and messages do not say theirs.
+// List names one of the word lists in every language's table: grammar, not the vocabulary of a domain. Words are
+// folded: lower case, no accents. A lookup covers all languages at once, since people mix them and messages do not
+// declare theirs.
 type List int
 
-// The lists, by what they are for.
+// The lists by purpose.
 const (
-	// languageCode is the language's own, of ISO 639-1.
+	// languageCode is the language's ISO 639-1 code.
 	languageCode List = iota
 
-	// What carries no subject.
+	// Words without a subject.
 
 	StopWords        // articles, pronouns, prepositions, auxiliaries and question words
-	RequestWords     // what people say around what they want, whatever it is
-	CalendarWords    // words that say when: values, not subjects
-	DefiniteArticles // the articles that people leave out of a name: "The Hague"; not die, which is an English verb
-	elisions         // short words that are joined to the next one by an apostrophe
-	contractions     // what is written together, without its apostrophe (but not ill, well, were, shed, wont)
+	RequestWords     // phrases around a request, whatever it is
+	CalendarWords    // words for a time: values, not subjects
+	DefiniteArticles // articles often left out of names: "The Hague"; not die, which is an English verb
+	elisions         // short words joined to the next one by an apostrophe
+	contractions     // joined forms without their apostrophe (but not ill, well, were, shed, wont)
 
-	// What a sentence does.
+	// Moods of sentences.
 
-	Fillers           // greetings and the like before what is meant
-	QuestionWords     // first words of a question for knowledge
+	Fillers           // greetings and similar words at the beginning
+	QuestionWords     // first words of a question for information
 	WishWords         // words of a wish
 	PoliteVerbs       // "can" and "let" of "can you" and "let me"
 	PolitePersons     // "you" and "me" after them
-	TellingWords      // first words of a sentence about how things are
-	tellingVerbs      // verbs that tell of the noun before them
-	InformingWords    // words by which a tool that answers is known
-	offerPhrases      // questions for a thing, which wish for it: "do you have a table"
-	possiblePhrases   // questions whether something can be done, which wish for it
-	wishPairs         // wishes of two words, of which the second alone is none: "I like pizza"
-	abandoningPhrases // ways to drop what was begun; few, since a call that is kept in vain fires nothing by itself
+	TellingWords      // first words of a statement
+	tellingVerbs      // verbs that make a statement of the noun before them
+	InformingWords    // words that identify a tool that answers
+	offerPhrases      // questions that wish for a thing: "do you have a table"
+	possiblePhrases   // questions for a possibility that wish for it
+	wishPairs         // wishes of two words whose second alone is none: "I like pizza"
+	abandoningPhrases // ways to abandon a call; few, since a call kept in vain fires nothing by itself
 
-	// What a message has to do with those before it, and with the world.
+	// Relations to earlier messages and to time.
 
-	Refusals        // words that are a plain no
-	repairPhrases   // what one says before saying it anew: "no", "I mean"
-	loosePhrases    // those of them that are said for other reasons too, and mean it only between two pauses
-	Hesitations     // sounds of somebody who looks for words
-	RatherWords     // words of a choice that takes another one's place: "rather"
-	SuitingWords    // what is said of a time or a thing that will do
-	insteadPhrases  // what stands before the thing that is replaced: "instead of"
-	contrastWords   // what stands between what is denied and what is meant: "but"
-	AgainPhrases    // what asks for the same once more, or for the opposite
-	SamePhrases     // what stands for what was done before
-	AdditionPhrases // what adds a thing to those before it: "and", "as well"
-	JoiningPhrases  // what stands between two wishes
-	Pronouns        // words that stand for a thing that was named before
-	LightVerbs      // verbs that say nothing without their particle or object
-	ActionVerbs     // other verbs, and particles, that name no thing to do it to
-	EverythingWords // objects that name no thing either
-	conditionWords  // first words of a clause that says when something is to be done
-	timeConditions  // those of them that ask or tell when as well, unless a Person follows
-	IndefiniteWords // articles of a thing that was not named before
-	openWords       // words that a sentence does not end with
-	Persons         // who does something, or an article
-	KnowingWords    // verbs after which such a word asks
-	courtesyWords   // words after which a condition is politeness: "if possible"
+	Refusals        // a plain no
+	repairPhrases   // introduce a correction: "no", "I mean"
+	loosePhrases    // those with other uses too, which correct only between two pauses
+	Hesitations     // hesitation sounds
+	RatherWords     // mark a choice that replaces another: "rather"
+	SuitingWords    // say that a time or a thing suits
+	insteadPhrases  // before the replaced thing: "instead of"
+	contrastWords   // between the denied and the meant thing: "but"
+	AgainPhrases    // ask for the same again, or for the opposite
+	SamePhrases     // refer to the previous act
+	AdditionPhrases // add a thing to the previous ones: "and", "as well"
+	JoiningPhrases  // between two wishes
+	Pronouns        // refer to a thing named before
+	LightVerbs      // verbs without meaning unless with a particle or object
+	ActionVerbs     // other verbs, and particles, that name no object
+	EverythingWords // objects that name no thing
+	conditionWords  // first words of a clause that tells when to act
+	timeConditions  // those that also ask or tell when, unless a Person follows
+	IndefiniteWords // articles of a new thing
+	openWords       // words that cannot end a sentence
+	Persons         // who acts, or an article
+	KnowingWords    // verbs after which a condition word asks
+	courtesyWords   // words that make a condition politeness: "if possible"
 	TimeUnits       // units of time
-	aheadWords      // words before an amount of time, from now on
-	laterWords      // times to come that are no date: "later"
-	TroubleWords    // what is wrong with a thing: "lost", "broken"
-	FailingVerbs    // verbs that, where they are denied, say the same: "does not work"
-	PastWords       // forms of verbs that tell of the past
+	aheadWords      // before an amount of time from now on
+	laterWords      // future times without a date: "later"
+	TroubleWords    // trouble with a thing: "lost", "broken"
+	FailingVerbs    // verbs that, denied, mean trouble: "does not work"
+	PastWords       // past forms of verbs
 	participles     // irregular participles
-	adverbs         // words between a person and what they did
+	adverbs         // between a person and the verb
 	perfectWords    // auxiliaries of the perfect after a person: "I have turned"
 
 	// Yes and no.
 
-	Denials           // words right before what is not wanted
+	Denials           // right before an unwanted thing
 	Negations         // words that deny a sentence
 	NegatingParticles // the first of two words that deny a verb: "ne … plus"
-	UnableWords       // words after which a negation is of what one can do
+	UnableWords       // words after which a negation is of an ability
 	WantingWords      // words after which a negation is of a wish
-	UndoingWords      // words that ask for something to be undone
-	DroppingWords     // orders to leave something alone
-	UndoingPairs      // two words, near each other, that ask for it together: "call the meeting off"
-	AlteringWords     // words that ask for another time or another kind of what one has
+	UndoingWords      // ask to undo something
+	DroppingWords     // order to leave or remove something
+	UndoingPairs      // nearby pairs that ask to undo: "call the meeting off"
+	AlteringWords     // ask for another time or kind of an existing thing
 	AlteringPairs     // the same in two words: "put it off"
-	GivingVerbs       // verbs by which a tool is known that gets or makes a thing
-	GettingVerbs      // verbs by which one asks for a thing, whatever it is
-	Definites         // words before a thing that there is already
-	Auxiliaries       // verbs before "not" that it denies with what follows
-	AttendingVerbs    // verbs after "cannot" by which one will not have what one has
-	UnlessWords       // words beside a negation that denies nothing: "why not", "not only"
-	InsteadWords      // words right before what something else takes the place of
-	onlyWords         // words after a negation that make it a limit: "not only"
-	PartingWords      // thanks and good-byes
-	YesWords          // values of a boolean: "refundable: yes"
-	NoWords           // the same for false
-	AffirmingWords    // answers that agree
-	RefusingWords     // answers that do not
-	ConsentPhrases    // whole answers to "shall I?" that are a plain yes, whatever it was; few, since a wrong one spends money
-	AssentPhrases     // a yes as well, but only a beginning where a refusal follows: "okay, stop"
-	RefusalPhrases    // whole answers to it that are a plain no
-	CourtesyPhrases   // what may stand beside either
-	Opposites         // pairs of opposites, of which a tool does one or the other; each word of a pair is in the list
+	GivingVerbs       // verbs that identify a tool that gets or makes a thing
+	GettingVerbs      // verbs that ask for any thing
+	Definites         // before an existing thing
+	Auxiliaries       // verbs before "not" that it denies with the rest
+	AttendingVerbs    // verbs after "cannot" that decline an existing thing
+	UnlessWords       // beside a negation that denies nothing: "why not", "not only"
+	InsteadWords      // right before a replaced thing
+	onlyWords         // turn a negation before them into a limit: "not only"
+	PartingWords      // thanks and goodbyes
+	YesWords          // true, for a boolean: "refundable: yes"
+	NoWords           // false, for a boolean
+	AffirmingWords    // agreeing answers
+	RefusingWords     // refusing answers
+	ConsentPhrases    // complete answers to "shall I?" that are a plain yes; few, since a wrong one spends money
+	AssentPhrases     // also a yes, but only a beginning if a refusal follows: "okay, stop"
+	RefusalPhrases    // complete answers that are a plain no
+	CourtesyPhrases   // may accompany either
+	Opposites         // pairs of opposites; a tool does one of the two. Each word of a pair is in the list
 
-	// What is done.
+	// Acts.
 
-	// acts are verbs of one meaning each, after the name of the act, which is the same in all
-	// languages. The words of a phrasal verb are joined by a low line, and may stand apart: get_rid.
-	// actNouns are nouns of such acts. A word that is in both names an act where no plainer verb does.
+	// acts are verbs of one meaning each, after the act's name, which is the same in all languages. Words of a
+	// phrasal verb are joined by an underscore, and may be apart in a text: get_rid. actNouns are nouns of such
+	// acts. A word in both names an act unless a plainer verb does.
 	acts
 	actNouns
-	requestThings // RequestWords that name a thing as well
-	ContractWords // what ends for good where it is cancelled or closed
-	MoneyWords    // what a transfer moves, and between what
-	HolderWords   // nouns that say little behind another one: "a user account"
+	requestThings // RequestWords that also name a thing
+	ContractWords // things that end for good when cancelled or closed
+	MoneyWords    // objects and ends of a transfer
+	HolderWords   // nouns with little meaning after another one: "a user account"
 
-	// What things are about.
+	// Topics.
 
-	// related are words of one topic each, after its name, which is the same in all languages:
-	// "weather: rain snow". A word may be of several topics, and stands for none.
+	// related are words of one topic each, after its name, which is the same in all languages: "weather: rain
+	// snow". A word may have several topics; a topic does not replace the word.
 	related
 
 	// Dates, times and numbers.
 
-	DateWords      // words other than names that a date begins with
-	BetweenWords   // what stands before the ends of a range
-	RangeWords     // what stands between the ends of a range
-	OfWords        // what stands between a day, its month and its year
-	DayCues        // words after which a short weekday is one
+	DateWords      // words, other than names, that begin a date
+	BetweenWords   // before the ends of a range
+	RangeWords     // between the ends of a range
+	OfWords        // between a day, its month and its year
+	DayCues        // words after which a short weekday counts
 	HourCues       // words after which a number is an hour
-	ClockCues      // words after which it may be one
-	PairWords      // words for two that are said of people as well
-	OneCues        // words after which "one" counts
-	Homographs     // numbers of other languages that are words of this one
-	InexactPhrases // what stands before a number that is a bound, an estimate or excluded
-	BoundNames     // words of parameters that ask for a bound
-	StepCues       // words before a number by which something changes: "by 10"
-	ChangeWords    // words of such a change
-	MoreWords      // words after such a number: "10 degrees warmer"
-	Currencies     // what money is called after a number
-	UnitNames      // what numbers are measured in
-	UnitSigns      // the same in signs, written right after a number
+	ClockCues      // words after which a number may be an hour
+	PairWords      // words for two that are also said of people
+	OneCues        // words after which "one" is a number
+	Homographs     // other languages' numbers that are words of this one
+	InexactPhrases // before a number that is a bound, an estimate or excluded
+	BoundNames     // words of parameters for a bound
+	StepCues       // before the amount of a change: "by 10"
+	ChangeWords    // words for such a change
+	MoreWords      // words after such an amount: "10 degrees warmer"
+	Currencies     // names of money after a number
+	UnitNames      // units after a number
+	UnitSigns      // signs of units, right after a number
 	Months         // months, by number
 	Weekdays       // weekdays, by number from Sunday (0) on
-	ShortWeekdays  // short forms of weekdays, which may be words of their own
-	NearDays       // days that are named from today, by how far ahead they are
-	NamedHours     // times of day that have a name
-	DayParts       // parts of the day, by the half that they are in: a or p
-	NumberWords    // numbers up to ninety, of which larger ones are put together
-	Numbers        // numbers that are read alone
+	ShortWeekdays  // short forms of weekdays, which may be other words
+	NearDays       // days relative to today, by days ahead
+	NamedHours     // times of day with a name
+	DayParts       // parts of the day, by half: a or p
+	NumberWords    // numbers up to ninety, for compound numbers
+	Numbers        // numbers that are never compound
 	Ordinals       // ordinals in words
-	GroupWords     // words that count with an article: "a dozen"
-	PointWords     // the decimal sign, where it is spoken
-	Scales         // words that multiply a number, by their zeros
+	GroupWords     // numbers with an article: "a dozen"
+	PointWords     // the spoken decimal sign
+	Scales         // multipliers, by their zeros
 
-	// Parameters by their names.
+	// Names of parameters.
 
-	BooleanWords     // words of a boolean's name that say only that it is one
-	PlaceholderWords // words of a name that say only that there is a value
+	BooleanWords     // words of a boolean's name without other meaning
+	PlaceholderWords // words of a name without other meaning
 	DateNames        // names of dates
 	ClockNames       // names of times of day
 	EdgeNames        // names of the ends of a period
 	StartNames       // names of its start
 	EndNames         // names of its end
 	AmountNames      // names of strings that hold a number
-	RatingNames      // names of ratings, whatever holds them
-	GroupNames       // names of what has a size in people
+	RatingNames      // names of ratings of any type
+	GroupNames       // names of groups of people
 	PeopleWords      // people who are counted
-	CodeNames        // names of codes: letters and digits that stand for one thing
+	CodeNames        // names of codes: letters and digits for one thing
 	PlaceNames       // names of places
-	ContentNames     // names of what is said, searched for or noted
-	NotedNames       // names of what is noted or passed on, sentences of their own
+	ContentNames     // names of messages, queries or notes
+	NotedNames       // names of notes and messages, which are sentences
 	EmailNames       // names of e-mail addresses
 	LinkNames        // names of URLs
 	PhoneNames       // names of telephone numbers
-	OriginNames      // names of where something comes from
-	DestinationNames // names of where it goes
+	OriginNames      // names of origins
+	DestinationNames // names of destinations
 	RoomNames        // names of places in a house
 	PersonNames      // names of people
-	AuthorNames      // names of who made it
+	AuthorNames      // names of authors
 
-	// What brings a value.
+	// Words that introduce values.
 
 	StartCues       // words before the start of a period
 	EndCues         // words before its end
-	LinkingWords    // words between a name and its number
-	Copulas         // words between a name and its value
-	BoundaryWords   // words that end a value
-	Articles        // articles and all that stands in their place
-	Determiners     // words that stand before a noun and name none of it
-	ThatWords       // words after which comes what somebody says
+	LinkingWords    // between a name and its number
+	Copulas         // between a name and its value
+	BoundaryWords   // end a value
+	Articles        // articles and similar words
+	Determiners     // before a noun, but not part of its name
+	ThatWords       // before reported speech
 	PuttingVerbs    // orders to put something on a list
-	TargetCues      // words before where it is put
-	TrailingWords   // words after a value that are none of it
+	TargetCues      // before the target of such an order
+	TrailingWords   // after a value, but not part of it
 	PersonVerbs     // verbs before a person's name
 	AnnouncingWords // words after which the rest is the value
-	ObjectLinks     // words between a verb and its object
+	ObjectLinks     // between a verb and its object
 	PoliteWords     // politeness at the end
 	OriginCues      // words before an origin
 	DestinationCues // words before a destination
 	PlaceCues       // words before a place
-	NamedPlaceCues  // words before a place that is a name
+	NamedPlaceCues  // before a place's name
 	RoomCues        // words before a room
 	PersonCues      // words before a person
 	AuthorCues      // words before an author
 
-	lists // how many there are
+	lists // number of lists
 )
 
-// language is the table of one language. Words are parted by spaces, phrases by
-// semicolons; a word may have a value, as in march=3.
+// language is the table of one language. Words are separated by spaces, phrases by semicolons; a word may have a
+// value, as in march=3.
 type language map[List]string
 
-// languages are all supported languages. To add one, write its table and name it here.
+// languages are all supported languages. To add one, write its table and add it here.
 var languages = []language{english, german, french, italian, spanish}
 
-// entries are the words or phrases of a list in a table.
 func entries(words string) []string {
 	if !strings.Contains(words, ";") {
 		return strings.Fields(words)
@@ -235,7 +234,7 @@ func entries(words string) []string {
 	return phrases
 }
 
-// each takes the words of a list whose entries are "name: words".
+// each calls do for the words of a list whose entries are "name: words".
 func each(list string, do func(name, word string)) {
 	for _, one := range entries(list) {
 		name, words, _ := strings.Cut(one, ":")
@@ -245,28 +244,26 @@ func each(list string, do func(name, word string)) {
 	}
 }
 
-// listSet is a set of lists, as bits.
 type listSet [(lists + 63) / 64]uint64
 
 func (s *listSet) add(l List)      { s[l/64] |= 1 << (l % 64) }
 func (s *listSet) has(l List) bool { return s[l/64]&(1<<(l%64)) != 0 }
 
-// tags are what the lists know of a word. It is looked up once, where its text is split, and not in
-// each list that is asked for it.
+// tags are the lists that contain a word. They are looked up once when a text is split, not for each list.
 type tags struct {
-	any, foreign listSet // the lists that have it: in any language, in one other than English
-	begins       listSet // those with a phrase that begins with it, or that have it
-	spoken       uint    // the languages that have it, as bits by their places
+	any, foreign listSet // lists with the word: in any language, in one other than English
+	begins       listSet // lists with the word, or with a phrase that begins with it
+	spoken       uint    // languages with the word, as bits by index
 }
 
-// entry is what a list has for a word: a value, which may be a number.
+// entry is a word's value in a list, which may be a number.
 type entry struct {
 	value    string
 	number   int
 	isNumber bool
 }
 
-// tagged has the tags of every word and phrase of the lists, and known their entries.
+// tagged holds the tags of every word and phrase, known their entries by list.
 var tagged, known = read()
 
 func read() (map[string]*tags, [lists]map[string]entry) {
@@ -308,28 +305,28 @@ func read() (map[string]*tags, [lists]map[string]entry) {
 	return found, all
 }
 
-// Has reports whether a language has the word in the list.
+// Has reports whether the list of any language has the word.
 func (l List) Has(word string) bool {
 	of := tagged[word]
 	return of != nil && of.any.has(l)
 }
 
-// Value returns what the list has for the word.
+// Value returns the word's value in the list.
 func (l List) Value(word string) (string, bool) {
 	one, has := known[l][word]
 	return one.value, has
 }
 
-// Number returns the number that the list has for the word.
+// Number returns the word's number in the list.
 func (l List) Number(word string) (int, bool) {
 	one := known[l][word]
 	return one.number, one.isNumber
 }
 
-// Entries returns the words or phrases of the list, in no order.
+// Entries returns the words or phrases of the list, unordered.
 func (l List) Entries() []string { return slices.Collect(maps.Keys(known[l])) }
 
-// stemmed has the lists that have a word of a stem.
+// stemmed maps stems to the lists that have a word with the stem.
 var stemmed = sync.OnceValue(func() map[string]*listSet {
 	found := map[string]*listSet{}
 	for list := range lists {
@@ -343,20 +340,19 @@ var stemmed = sync.OnceValue(func() map[string]*listSet {
 	return found
 })
 
-// HasStem reports whether the list has a word of a stem.
+// HasStem reports whether the list has a word with the stem.
 func (l List) HasStem(stem string) bool {
 	of := stemmed()[stem]
 	return of != nil && of.has(l)
 }
 
-// StemIs reports whether the list has a word of the same stem.
+// StemIs reports whether the list has a word with the same stem.
 func (w Word) StemIs(list List) bool { return list.HasStem(w.Stem) }
 
-// maxListed is the longest phrase of the lists that are looked up in sentences, in words.
+// maxListed is the length of the longest phrase that is looked up in sentences, in words.
 const maxListed = 5
 
-// PhraseAt returns how many words the longest phrase of the list has that stands at a place;
-// 0 for none.
+// PhraseAt returns the number of words of the list's longest phrase at a place; 0 for none.
 func (l List) PhraseAt(words []Word, at int) (longest int) {
 	if at >= len(words) || words[at].tags == nil || !words[at].tags.begins.has(l) {
 		return 0
@@ -373,8 +369,7 @@ func (l List) PhraseAt(words []Word, at int) (longest int) {
 	}
 }
 
-// PhraseBefore returns how many words the longest phrase of the list has that ends right
-// before a place; 0 for none.
+// PhraseBefore returns the number of words of the list's longest phrase that ends before a place; 0 for none.
 func (l List) PhraseBefore(words []Word, end int) int {
 	for first := max(0, end-maxListed); first < end; first++ {
 		if length := l.PhraseAt(words, first); first+length == end {
@@ -384,7 +379,6 @@ func (l List) PhraseBefore(words []Word, end int) int {
 	return 0
 }
 
-// has reports whether the language has the word in the list.
 func (t language) has(list List, word string) bool {
 	return slices.ContainsFunc(entries(t[list]), func(one string) bool {
 		own, _, _ := strings.Cut(one, "=")
@@ -392,9 +386,8 @@ func (t language) has(list List, word string) bool {
 	})
 }
 
-// LanguageOf returns the code of the language that most of a text's grammar words are of; a
-// word of two languages counts half for each. It is empty if there is no such word, and
-// the first of the languages where there are as many of another.
+// LanguageOf returns the code of the language of most grammar words in a text; a word of two languages counts half
+// for each. It is empty without such a word. In a tie the first of the languages wins.
 func LanguageOf(text string) string {
 	scores, best := make([]float64, len(languages)), 0
 	for _, w := range Split(text) {
@@ -418,8 +411,8 @@ func LanguageOf(text string) string {
 	return languages[best][languageCode]
 }
 
-// foreignTo reports whether a word is in the list by another language than that of the text: "LA" is no
-// French article in "a hotel in LA".
+// foreignTo reports whether the text's language lacks the word in the list: "LA" is not a French article in "a
+// hotel in LA".
 func foreignTo(said string, list List, word string) bool {
 	code := LanguageOf(said)
 	return code != "" && !slices.ContainsFunc(languages, func(t language) bool {

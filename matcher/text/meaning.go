@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// Topics returns what a word is about, beside itself, as numbers: words of one topic have a
-// number in common, in whatever languages they are. Most words have none.
+// Topics returns the topics of a word as numbers, which are the same in all languages. Most words have none.
 func Topics(w Word) []uint64 {
 	of := topics()
 	if found, ok := of[w.Stem]; ok {
@@ -17,7 +16,7 @@ func Topics(w Word) []uint64 {
 	return of[Root(w.Stem)]
 }
 
-// topics are the numbers of the topics of stems, from the tables of all languages.
+// topics maps stems to topics, from the tables of all languages.
 var topics = sync.OnceValue(func() map[string][]uint64 {
 	found := map[string][]uint64{}
 	for _, table := range languages {
@@ -30,27 +29,26 @@ var topics = sync.OnceValue(func() map[string][]uint64 {
 	return found
 })
 
-// Acting is what a text does: the acts that it names, and the words beside them, of which it says
-// to what they are done.
+// Acting is a text's acts and their objects.
 type Acting struct {
-	// Acts has of each verb the acts that it may stand for.
+	// Acts has the possible acts of each verb.
 	Acts [][]string
-	// Things are the words that are no verb and say what it is about.
+	// Things are the words other than verbs that name a subject.
 	Things []Word
-	// Plain says that plain verbs name the acts, and no words that may be things as well.
+	// Plain means that plain verbs name the acts, not words that may also be things.
 	Plain bool
 }
 
-// phrasal is a verb of several words: those behind its first, and what it stands for.
+// phrasal is a verb of several words: the words after the first, and its act.
 type phrasal struct {
 	rest []string
 	act  string
 }
 
-// actTable is what the tables of all languages say of acts, by stems.
+// actTable holds the verbs and nouns of acts of all languages, by stems.
 type actTable struct {
 	verbs, nouns map[string][]string
-	phrasals     map[string][]phrasal // by their first words
+	phrasals     map[string][]phrasal // by first words
 }
 
 var actsKnown = sync.OnceValue(func() actTable {
@@ -72,11 +70,11 @@ var actsKnown = sync.OnceValue(func() actTable {
 	return t
 })
 
-// making are acts whose verbs say little beside the noun of another act: "make a payment".
+// making are acts whose verbs mean little beside the noun of another act: "make a payment".
 var making = []string{"create", "submit", "send", "start", "grant"}
 
-// ActingOf reads what a text does. Plain verbs tell it, then nouns of acts, and then what may be
-// either: in "create an order" the order is a thing, in "order a pizza" it is what is done.
+// ActingOf reads the acts of a text. Plain verbs name them, else nouns of acts, else ambiguous words: in "create an
+// order" the order is a thing, in "order a pizza" it is an act.
 func ActingOf(words []Word) Acting {
 	t := actsKnown()
 	roles := make([]role, len(words))
@@ -100,7 +98,7 @@ func ActingOf(words []Word) Acting {
 			made = made && slices.ContainsFunc(r.acts, func(act string) bool { return slices.Contains(making, act) })
 		case r.part || words[i].Is(StopWords):
 		case r.clarity != 0 || !words[i].Is(WishWords) && (!words[i].Is(RequestWords) || words[i].Is(requestThings)):
-			found.Things = append(found.Things, words[i]) // and no word that people say around what they want
+			found.Things = append(found.Things, words[i]) // except common words of requests
 		}
 	}
 	if least == plainVerb && made {
@@ -113,15 +111,15 @@ func ActingOf(words []Word) Acting {
 	return found
 }
 
-// methods are plain verbs for the methods of HTTP, which stand before a path in names, and for
-// "returns", with which descriptions of GET begin.
+// methods are plain verbs for HTTP methods, which precede a path in names, and for "returns", which begins
+// descriptions of GET.
 var methods = map[string]string{"post": "create", "put": "modify", "patch": "modify", "delete": "delete", "get": "retrieve", "returns": "retrieve"}
 
-// ActingIn reads what a name or a description says that is done, such as post_v1_refunds.
+// ActingIn reads the acts of a name or a description, such as post_v1_refunds.
 func ActingIn(text string) Acting {
 	words := Split(Identifier(text))
 	if len(words) < 2 || slices.ContainsFunc(actsKnown().phrasals[words[0].Stem], func(verb phrasal) bool { return verb.in(words, 0) != nil }) {
-		return ActingOf(words) // "getRidOf" is no GET
+		return ActingOf(words) // "getRidOf" is not GET
 	}
 	if does, is := methods[words[0].Norm]; is {
 		words[0] = words[0].As(does, Stem(does))
@@ -129,7 +127,7 @@ func ActingIn(text string) Acting {
 	return ActingOf(words)
 }
 
-// ActsOfMethod are what a method of HTTP does; nil where it is none.
+// ActsOfMethod returns the acts of an HTTP method; nil for other texts.
 func ActsOfMethod(method string) []string {
 	return actsKnown().verbs[Stem(methods[strings.ToLower(method)])]
 }
@@ -141,11 +139,11 @@ const (
 	eitherOne
 )
 
-// role is what a word does in a text.
+// role is a word's function in a text.
 type role struct {
 	acts    []string
 	clarity int
-	part    bool // of a verb that begins before it
+	part    bool // of a verb that began earlier
 }
 
 func (t actTable) tag(words []Word, roles []role, i int) {
@@ -181,11 +179,10 @@ func (t actTable) tag(words []Word, roles []role, i int) {
 	}
 }
 
-// apart is how many words may stand between two of a phrasal verb: "turn the kitchen light off".
+// apart is the maximum number of words between two of a phrasal verb: "turn the kitchen light off".
 const apart = 3
 
-// in returns the places of the words behind the first, which stands at i; nil where they do not
-// follow.
+// in returns the places of the words after the first, which is at i; nil if they do not follow.
 func (p phrasal) in(words []Word, i int) []int {
 	places := make([]int, 0, len(p.rest))
 	for _, stem := range p.rest {
@@ -205,7 +202,7 @@ var opposed = mutual(strings.Split("create delete, create cancel, start stop, on
 	"subscribe unsubscribe, grant revoke, approve reject, hire dismiss, pause resume, stop resume, upload download, import export, pay refund, "+
 	"charge refund, buy return, buy cancel, reserve cancel, delete restore, subscribe cancel, close reopen, link unlink", ", "))
 
-// OppositesOf are the acts that undo an act.
+// OppositesOf returns the acts that undo an act.
 func OppositesOf(act string) []string { return opposed[act] }
 
 var oppositeWords = sync.OnceValue(func() map[string][]string {
@@ -216,10 +213,10 @@ var oppositeWords = sync.OnceValue(func() map[string][]string {
 	return mutual(pairs)
 })
 
-// OppositeWords are the words of opposite meaning: "off" of "on".
+// OppositeWords returns the words of opposite meaning: "off" for "on".
 func OppositeWords(word string) []string { return oppositeWords()[word] }
 
-// mutual looks up the words of pairs by each other.
+// mutual maps the words of pairs to each other.
 func mutual(pairs []string) map[string][]string {
 	found := map[string][]string{}
 	for _, pair := range pairs {

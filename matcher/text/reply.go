@@ -8,36 +8,34 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Bounds of an answer that is plainly yes or no: what is longer says something else too.
+// Limits of a plain answer: a longer text has other content too.
 const (
 	maxAnswerBytes = 120
 	maxPhraseWords = 6
 )
 
-// laughter is a German yes as Spanish laughs.
+// laughter looks like a German yes, but is Spanish laughing.
 const laughter = "ja ja"
 
-// answerSigns are the signs that a yes or a no may be.
+// answerSigns are the signs that mean yes or no.
 var answerSigns = map[rune]List{
 	'👍': ConsentPhrases, '👌': ConsentPhrases, '✅': ConsentPhrases, '✔': ConsentPhrases, '✓': ConsentPhrases,
 	'👎': RefusalPhrases, '❌': RefusalPhrases, '🚫': RefusalPhrases, '🛑': RefusalPhrases,
 	'🙏': CourtesyPhrases, '🙂': CourtesyPhrases, '😊': CourtesyPhrases,
 }
 
-// undrawn leaves out how a sign is to be drawn: in colour, and in which one.
+// undrawn removes the variants of signs: colour and skin tone.
 var undrawn = strings.NewReplacer("\ufe0f", "", "🏻", "", "🏼", "", "🏽", "", "🏾", "", "🏿", "")
 
-// answerPart is a word or a sign of an answer, or a phrase of it.
+// answerPart is a word, a sign or a phrase of an answer.
 type answerPart struct {
 	text   string
 	list   List // of a sign or a phrase; 0 for a word
-	paused bool // punctuation stands before it
+	paused bool // punctuation precedes it
 }
 
-// Consents reports whether a text is plainly a yes or plainly a no to what was asked, and
-// nothing else: from its beginning to its end it is made of such phrases and of courtesies.
-// A question, a condition and anything that is in none of the lists make it neither, and so
-// do a yes and a no in one.
+// Consents reports whether a text is plainly yes or plainly no and nothing else: it consists of such phrases and of
+// courtesies. A question, a condition, any unlisted word, or both yes and no make it neither.
 func Consents(text string) (yes, no bool) {
 	words, plain := answerWords(text)
 	var phrases []answerPart
@@ -50,7 +48,7 @@ func Consents(text string) (yes, no bool) {
 	if !plain {
 		return false, false
 	}
-	for i, p := range phrases { // an order to stop may itself be what is refused: "don't stop", "no cancelar"
+	for i, p := range phrases { // an order to stop may itself be refused: "don't stop", "no cancelar"
 		if i > 0 && !p.paused && p.list == RefusalPhrases && phrases[i-1].list == RefusalPhrases && !slices.ContainsFunc(strings.Fields(p.text), func(word string) bool {
 			return Denials.Has(word) || Negations.Has(word) || NoWords.Has(word) || RefusingWords.Has(word)
 		}) {
@@ -62,12 +60,11 @@ func Consents(text string) (yes, no bool) {
 	if refusal < 0 {
 		return consents || slices.ContainsFunc(phrases, is(AssentPhrases)), false
 	}
-	// "Okay, stop" takes up what was said before it refuses; "no, okay" changes its mind.
+	// "Okay, stop" acknowledges before it refuses; "no, okay" changes its mind.
 	return false, !consents && !slices.ContainsFunc(phrases[refusal:], is(AssentPhrases))
 }
 
-// answerWords are the words and signs of a short text that has nothing else but the
-// punctuation of a plain answer.
+// answerWords returns the words and signs of a short text; plain is false if it has unusual punctuation.
 func answerWords(text string) (words []answerPart, plain bool) {
 	if len(text) > maxAnswerBytes || strings.Contains(text, "..") {
 		return nil, false
@@ -86,7 +83,7 @@ func answerWords(text string) (words []answerPart, plain bool) {
 				return nil, false
 			}
 		}
-		if strings.ContainsFunc(text[w.Start:w.End], unicode.IsMark) { // struck out, say
+		if strings.ContainsFunc(text[w.Start:w.End], unicode.IsMark) { // such as struck out
 			return nil, false
 		}
 		if w.Norm != "" {
@@ -98,7 +95,7 @@ func answerWords(text string) (words []answerPart, plain bool) {
 	return words, len(words) > 0
 }
 
-// longestPhrase is the longest phrase that the words begin with.
+// longestPhrase returns the longest phrase that the words begin with.
 func longestPhrase(words []answerPart) (found answerPart, length int) {
 	if words[0].list > 0 {
 		return words[0], 1
@@ -120,10 +117,10 @@ func longestPhrase(words []answerPart) (found answerPart, length int) {
 	return found, length
 }
 
-// maxBetween is how many words may stand between a negation and what it denies: "not in the office".
+// maxBetween is the maximum number of words between a negation and its object: "not in the office".
 const maxBetween = 3
 
-// denial reports whether the word denies, drops or undoes what follows it.
+// denial reports whether the word denies, drops or undoes the following.
 func denial(w Word) bool {
 	return w.Is(Negations, Denials, DroppingWords, UndoingWords, InsteadWords)
 }
@@ -131,8 +128,7 @@ func denial(w Word) bool {
 // HasDenial reports whether any word of a text denies, drops or undoes something.
 func HasDenial(said string) bool { return slices.ContainsFunc(Split(said), denial) }
 
-// Denies reports whether a text does nothing but deny a thing: "not the office", "nein, nicht
-// im Büro".
+// Denies reports whether a text only denies a thing: "not the office", "nein, nicht im Büro".
 func Denies(said string) bool {
 	t := Of(said)
 	for len(t.Words) > 1 && t.Words[0].Is(Fillers, RefusingWords) && t.parted(1) {
@@ -143,15 +139,14 @@ func Denies(said string) bool {
 	return n > 1 && n <= most && t.Words[n-1].IsSubject() && denial(t.Words[0]) && t.deniedBefore(n-1)
 }
 
-// DeniesWords reports whether a text has some words, and denies them where they stand last:
-// "not the office", "im Büro nicht". In "no, the office" and "the office, not the kitchen" the
-// office is meant.
+// DeniesWords reports whether a text contains some words, and denies their last occurrence: "not the office", "im
+// Büro nicht". In "no, the office" and "the office, not the kitchen" the office is meant.
 func (t Text) DeniesWords(some []Word) bool {
 	same := func(a, b Word) bool { return Singular(a.Norm) == Singular(b.Norm) }
 	denied := false
 	for first := 0; len(some) > 0 && first+len(some) <= len(t.Words); first++ {
 		end := first + len(some)
-		if slices.EqualFunc(t.Words[first:end], some, same) { // a negation may also end what is said
+		if slices.EqualFunc(t.Words[first:end], some, same) { // a negation may also follow
 			after := t.At(end).Is(Negations) && !t.parted(end) && (end+1 == len(t.Words) || t.parted(end+1))
 			denied = after || t.deniedBefore(first)
 		}
@@ -159,8 +154,7 @@ func (t Text) DeniesWords(some []Word) bool {
 	return denied
 }
 
-// deniedBefore reports whether a denial stands before the word at first, with nothing but
-// grammar in between.
+// deniedBefore reports whether a denial precedes the word at first, with only grammar between.
 func (t Text) deniedBefore(first int) bool {
 	for i := first - 1; i >= 0 && i >= first-1-maxBetween; i-- {
 		if t.parted(i+1) || t.Words[i].Is(onlyWords) {
@@ -176,26 +170,26 @@ func (t Text) deniedBefore(first int) bool {
 	return false
 }
 
-// Correction is what a text says, and then says anew.
+// Correction is a text split into a retracted and a valid part.
 type Correction struct {
-	// Before is what the text itself takes back or says better afterwards; empty for nothing.
+	// Before is the part that the text itself retracts or corrects; empty for none.
 	Before string
-	// After is what holds; empty where the text only takes back.
+	// After is the valid part; empty if the text only retracts.
 	After string
-	// Marked says that the text corrects something: itself, or what was said before it.
+	// Marked means that the text corrects itself or an earlier message.
 	Marked bool
-	// Refused says that it begins with a plain no.
+	// Refused means that it begins with a plain no.
 	Refused bool
 }
 
-// Corrects reports whether a text takes something back that was said before it.
+// Corrects reports whether a text corrects an earlier message or itself, and has a valid part.
 func Corrects(said string) bool {
 	found := Corrected(said)
 	return found.Marked && found.After != ""
 }
 
-// Corrected takes a text apart into what it takes back and what holds: of "Monday, no, Tuesday
-// rather" and of "not Monday, Tuesday" Tuesday holds. A text that corrects nothing holds as it is.
+// Corrected splits a text into its retracted and its valid part: in "Monday, no, Tuesday rather" and in "not
+// Monday, Tuesday" Tuesday is valid. A text without a correction is all valid.
 func Corrected(said string) Correction {
 	r := corrector{Text: Of(said)}
 	may := false
@@ -205,7 +199,7 @@ func Corrected(said string) Correction {
 	if !may {
 		return Correction{After: said}
 	}
-	var kept []statement // those that deny are left out where another one says what is meant
+	var kept []statement // without those that deny, if another tells the meaning
 	denied := false
 	for _, part := range r.cutApart() {
 		denies, last := r.denies(part), len(kept)-1
@@ -233,22 +227,21 @@ func Corrected(said string) Correction {
 	return Correction{Before: r.join(before), After: r.join(after), Marked: true, Refused: r.refused}
 }
 
-// mostAnswer is how many words have what is no sentence of its own.
+// mostAnswer is the maximum length in words of a part that is no sentence.
 const mostAnswer = 8
 
-// corrector takes a text apart.
 type corrector struct {
 	Text
 	marked, refused bool
 }
 
-// statement is a part of a text that says one thing, in the words from first to before end.
+// statement is a part of a text with one meaning, from word first to before end.
 type statement struct {
 	first, end int
-	anew       bool // it takes the place of what was said before it
+	anew       bool // replaces the earlier parts
 }
 
-// denies reports whether a part denies what it names: "not Monday", "I can not on Tuesday".
+// denies reports whether a part denies its thing: "not Monday", "I can not on Tuesday".
 func (r *corrector) denies(part statement) bool {
 	for i := part.first; i < part.end; i++ {
 		if (r.Words[i].Is(Negations, Denials)) && !r.labelled(i) {
@@ -258,11 +251,11 @@ func (r *corrector) denies(part statement) bool {
 	return false
 }
 
-// labelled reports whether a word follows a colon, and so is the value of something: "breakfast: no".
+// labelled reports whether a word follows a colon, as a value: "breakfast: no".
 func (r *corrector) labelled(i int) bool { return i > 0 && strings.Contains(r.Gap(i-1), ":") }
 
-// cutApart cuts a text at its pauses and at what repairs it, which it leaves out, as it does with
-// what is replaced: "instead of Monday".
+// cutApart splits a text at its pauses and its correcting phrases, which it removes, along with replaced things:
+// "instead of Monday".
 func (r *corrector) cutApart() (list []statement) {
 	first, anew, words := 0, false, r.Words
 	cut := func(end int) {
@@ -276,7 +269,7 @@ func (r *corrector) cutApart() (list []statement) {
 			cut(r.withoutRather(first, i))
 			first = i
 		}
-		left, repairs := r.repairAt(i, i == first), true // how many words are left out
+		left, repairs := r.repairAt(i, i == first), true // number of words to remove
 		if instead := insteadPhrases.PhraseAt(words, i); instead > 0 && i > 0 {
 			for left = instead; i+left < len(words) && !r.Pause(i+left); left++ {
 			}
@@ -299,15 +292,14 @@ func (r *corrector) cutApart() (list []statement) {
 		i += left
 		first = i
 		if repairs && i == len(words) && i > 1 && words[i-1].Is(RefusingWords) {
-			list = append(list, statement{i, i, true}) // "Monday … no": nothing holds
+			list = append(list, statement{i, i, true}) // "Monday … no": nothing is valid
 		}
 	}
 	cut(r.withoutRather(first, len(words)))
 	return list
 }
 
-// withoutRather is the end of a statement without the "rather" that it ends with, and politeness
-// after it.
+// withoutRather returns the end of a statement before a final "rather" and politeness after it.
 func (r *corrector) withoutRather(first, end int) int {
 	for i := end - 1; i > first && r.Words[i].Is(RatherWords, PoliteWords); i-- {
 		if r.Words[i].Is(RatherWords) {
@@ -317,9 +309,8 @@ func (r *corrector) withoutRather(first, end int) int {
 	return end
 }
 
-// repairAt is the length of the phrase by which a text is said anew from i on; 0 for none. One
-// that is said for other reasons as well has to stand at the beginning of a statement, and
-// "no" before a pause or before what is no noun, as "no taxi" is no correction.
+// repairAt returns the length of a correcting phrase at i; 0 for none. A phrase with other uses must begin a
+// statement, and "no" must precede a pause or a word other than a noun: "no taxi" is no correction.
 func (r *corrector) repairAt(i int, begins bool) int {
 	words := r.Words
 	length := repairPhrases.PhraseAt(words, i)
@@ -328,10 +319,10 @@ func (r *corrector) repairAt(i int, begins bool) int {
 	}
 	next, w := i+length, words[i]
 	ends, loose := next == len(words), length == 1 || loosePhrases.PhraseAt(words[:next], i) == length
-	follows := !ends && !r.Pause(next) // more words of the same statement do
+	follows := !ends && !r.Pause(next) // more words of the same statement
 	switch {
 	case i > 0 && w.Is(Persons) && !r.Pause(i) && words[i-1].Is(WishWords, perfectWords, PoliteVerbs, QuestionWords, LightVerbs):
-		return 0 // "brauche ich meine Karte": the person is of the verb before it
+		return 0 // "brauche ich meine Karte": the person belongs to the verb before it
 	case !ends && UndoingPairs.Has(w.Norm+" "+words[next].Norm):
 		return 0 // "no more newsletters"
 	case w.Is(Negations) && !w.Is(Refusals) && (!begins || follows):
@@ -347,7 +338,7 @@ func (r *corrector) repairAt(i int, begins bool) int {
 	return next - i
 }
 
-// join is the text of some parts.
+// join returns the text of some parts.
 func (r *corrector) join(parts []statement) string {
 	var texts []string
 	for i := 0; i < len(parts); i++ {

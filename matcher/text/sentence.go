@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Mood is the grammatical mood of a sentence: whether it orders, wishes, asks or tells.
+// Mood is the grammatical mood of a sentence: an order, a wish, a question or a statement.
 type Mood uint8
 
 // Moods.
 const (
 	Fragment  Mood = iota // names a thing or orders: "appointment, please", "book a desk"
-	Wish                  // says that something is wanted: "I need", "can you"
-	Question              // asks for knowledge: "when is", "do I need"
+	Wish                  // wishes for something: "I need", "can you"
+	Question              // asks for information: "when is", "do I need"
 	Statement             // tells: "my appointment was fine"
-	MoodCount             // how many moods there are
+	MoodCount             // number of moods
 )
 
-// Mood reads the mood from the first words and the punctuation of a request.
+// Mood determines the mood from the first words and the punctuation.
 func (t Text) Mood() Mood {
 	first := t.Opening()
 	if first < 0 {
@@ -40,13 +40,13 @@ func (t Text) Mood() Mood {
 	return Fragment
 }
 
-// Opening is the index of the first word that is not a greeting or filler, or -1.
+// Opening returns the index of the first word that is not a greeting or filler, or -1.
 func (t Text) Opening() int {
 	return slices.IndexFunc(t.Words, func(w Word) bool { return !w.Is(Fillers) })
 }
 
-// asks reports whether words ask for information, by their first word or by one further back. "What
-// about" and "why don't you" suggest; "can you" and "would you" order, and so does "do a coin flip".
+// asks reports whether words ask for information, by their first or a later word. "What about" and "why don't you"
+// suggest; "can you" and "would you" order, and so does "do a coin flip".
 func asks(words []Word) bool {
 	n := len(words)
 	if words[0].Is(QuestionWords) {
@@ -65,9 +65,8 @@ func asks(words []Word) bool {
 	return asksLate(words)
 }
 
-// asksLate reports whether a sentence that begins like one that tells has its question word at its
-// end, or before what it asks for: "my next paycheck is when", "Italy is in which time zone". "That is
-// why" and "that is what I want" tell.
+// asksLate reports whether a sentence that begins like a statement has its question word late: "my next paycheck is
+// when", "Italy is in which time zone". "That is why" and "that is what I want" tell.
 func asksLate(words []Word) bool {
 	if words[0].Is(Pronouns) {
 		return false
@@ -87,7 +86,7 @@ func asksLate(words []Word) bool {
 	return false
 }
 
-// wishes reports whether words say that something is wanted, or begin an order somewhere.
+// wishes reports whether words express a wish, or contain the beginning of an order.
 func wishes(words []Word) bool {
 	for i, w := range words {
 		if w.Is(WishWords) || i > 0 && (orders(words[i-1:]) || wishPairs.Has(words[i-1].Norm+" "+w.Norm)) {
@@ -97,14 +96,13 @@ func wishes(words []Word) bool {
 	return false
 }
 
-// orders reports whether the words begin with "can you", "could I", "let me" and the
-// like.
+// orders reports whether the words begin with "can you", "could I", "let me" or similar.
 func orders(words []Word) bool {
 	return len(words) > 1 && words[0].Is(PoliteVerbs) && words[1].Is(PolitePersons)
 }
 
-// states reports whether a verb that tells follows a noun that begins the sentence: "money can
-// not buy it", "Monday is my day".
+// states reports whether a telling verb follows a noun at the beginning: "money can not buy it", "Monday is my
+// day".
 func states(words []Word) bool {
 	const most = 3
 	if len(words) < 3 || words[0].Is(ActionVerbs, LightVerbs, PoliteVerbs) {
@@ -121,8 +119,8 @@ func states(words []Word) bool {
 	return false
 }
 
-// IsName reports whether a text that begins like a sentence only names a thing: "my next payday", "the
-// meaning of life".
+// IsName reports whether a text that begins like a sentence only names a thing: "my next payday", "the meaning of
+// life".
 func (t Text) IsName() bool {
 	const most = 7
 	n := len(t.Words)
@@ -136,8 +134,7 @@ func PastForm(w Word) bool {
 	return len(w.Norm) > 4 && strings.HasSuffix(w.Norm, "ed") && !strings.HasSuffix(w.Norm, "eed") && !w.Is(CalendarWords)
 }
 
-// Tells reports whether a text tells of the past: "we were in the office", "I turned it off",
-// "ich habe bestellt".
+// Tells reports whether a text tells of the past: "we were in the office", "I turned it off", "ich habe bestellt".
 func (t Text) Tells() bool {
 	for i, w := range t.Words {
 		if w.Is(PastWords) {
@@ -165,7 +162,7 @@ func (t Text) Tells() bool {
 	return false
 }
 
-// participleAfter reports whether one of the words is the participle that an auxiliary asks for.
+// participleAfter reports whether one of the words is the participle of an auxiliary.
 func participleAfter(auxiliary Word, words []Word) bool {
 	if len(words) == 0 {
 		return false
@@ -185,9 +182,8 @@ func participleAfter(auxiliary Word, words []Word) bool {
 	})
 }
 
-// Condition is the index of the word that a condition begins with, -1 for none: "if it rains",
-// "when I come home". "If possible" is none, and neither is what is asked or looked up: "tell me
-// if the door is open".
+// Condition returns the index of the first word of a condition, -1 for none: "if it rains", "when I come home". "If
+// possible" is none, nor is an indirect question: "tell me if the door is open".
 func (t Text) Condition() int {
 	const courteous, asked = 4, 3 // words after a condition, and before it
 	words := t.Words
@@ -209,21 +205,20 @@ func (t Text) Condition() int {
 	return -1
 }
 
-// Ahead reports whether a text puts something off without a date: "later", "in ten minutes".
+// Ahead reports whether a text defers something without a date: "later", "in ten minutes".
 func (t Text) Ahead() bool {
 	for i, w := range t.Words {
 		if w.Is(laterWords) {
 			return true
 		}
 		if n := len(t.Words); w.Is(aheadWords) && i+2 < n && AnyIs(t.Words[i+2:min(n, i+4)], TimeUnits) {
-			return true // with the amount in between: "in seconds" is quickly
+			return true // the amount is between: "in seconds" means quickly
 		}
 	}
 	return false
 }
 
-// BreaksOff reports whether a text ends with a word that has to be followed by another one:
-// "turn on the".
+// BreaksOff reports whether a text ends with a word that requires another one: "turn on the".
 func (t Text) BreaksOff() bool {
 	n := len(t.Words)
 	if n == 0 || !t.Words[n-1].Is(openWords) {
@@ -236,8 +231,7 @@ func (t Text) BreaksOff() bool {
 	return !before.Is(NumberWords, Numbers) && !StartsWithDigit(before.Norm) // "sept un un" are digits, and "10 am" is a time
 }
 
-// Abandons reports whether a text cancels something that was begun. "Scratch that, Tuesday" does
-// not: it says something else instead.
+// Abandons reports whether a text cancels a begun call. "Scratch that, Tuesday" does not, because it replaces it.
 func Abandons(text string) bool {
 	var said []string
 	for _, w := range Split(text) {

@@ -2,7 +2,7 @@ package text
 
 var spanish = language{
 	languageCode: `es`,
-	// What carries no subject.
+	// Words without a subject.
 	StopWords: `
 		yo el ella nosotros ellos ellas me te se nos os los las unos unas al y pero si no es soy estoy esta son ser
 		tengo tiene hay que quien cual cuando donde como porque para sin sobre desde hasta mi mis tu tus su sus este
@@ -10,7 +10,7 @@ var spanish = language{
 	RequestWords:     `quiero quiere quisiera necesito necesita favor gracias hola puede puedes podria`,
 	CalendarWords:    `manana hoy lunes martes miercoles jueves viernes sabado domingo`,
 	DefiniteArticles: `el la los las`,
-	// What a sentence does.
+	// Moods of sentences.
 	Fillers:           `hola si y`,
 	QuestionWords:     `cuando donde como cual cuanto quien cuales cuantos`,
 	WishWords:         `quiero quisiera necesito favor`,
@@ -57,11 +57,11 @@ var spanish = language{
 	Numbers:    `dos=2 tres=3 cuatro=4 cinco=5 seis=6 siete=7 ocho=8 nueve=9 diez=10 once=11 doce=12`,
 	PointWords: `coma`,
 	Scales:     `mil=3`,
-	// Parameters by their names.
+	// Names of parameters.
 	DateNames:  `fecha`,
 	ClockNames: `hora`,
 	PlaceNames: `ciudad lugar`,
-	// What brings a value.
+	// Words that introduce values.
 	StartCues:       `desde de`,
 	EndCues:         `hasta al`,
 	Copulas:         `es`,

@@ -1,5 +1,5 @@
-// Package text reads what people write: words and their stems, the mood of a sentence, and
-// the grammar words of every language that is supported. It knows nothing of tools.
+// Package text analyses natural language: words and their stems, the mood of a sentence, and the grammar words of
+// every supported language. It does not know tools.
 package text
 
 import (
@@ -14,8 +14,7 @@ import (
 	"earshot/repositories/fault"
 )
 
-// MaxWords bounds how many words of a text are read: no command is longer, and the work per
-// message stays bounded whatever is sent.
+// MaxWords bounds the words that are read of a text, to bound the work for a message; no command is longer.
 const MaxWords = 256
 
 // Text is a text with its words.
@@ -24,25 +23,24 @@ type Text struct {
 	Words []Word
 }
 
-// Of splits a text into its words.
 func Of(said string) Text { return Text{said, Split(said)} }
 
-// Word is a word of a text. A contraction gives several words that share one place.
+// Word is a word of a text. A contraction gives several words at the same place.
 type Word struct {
 	Norm string // lower case, no accents
 	Stem string
 	// Start and End are its place in the text, in bytes.
 	Start, End int
 
-	tags *tags // the lists that have it; nil for none
+	tags *tags // lists that contain it; nil for none
 }
 
-// As is another word in the place of this one.
+// As returns another word at the place of this one.
 func (w Word) As(norm, stem string) Word {
 	return Word{Norm: norm, Stem: stem, Start: w.Start, End: w.End, tags: tagged[norm]}
 }
 
-// Is reports whether one of the lists has the word, in any language.
+// Is reports whether one of the lists contains the word, in any language.
 func (w Word) Is(oneOf ...List) bool {
 	if w.tags == nil {
 		return false
@@ -58,7 +56,7 @@ func (w Word) Is(oneOf ...List) bool {
 // IsForeign reports whether a language other than English has the word in the list.
 func (w Word) IsForeign(list List) bool { return w.tags != nil && w.tags.foreign.has(list) }
 
-// IsSubject reports whether the word can say what a text is about.
+// IsSubject reports whether the word can name a subject of a text.
 func (w Word) IsSubject() bool {
 	return !w.Is(LightVerbs, StopWords, RequestWords, CalendarWords) && !StartsWithDigit(w.Norm)
 }
@@ -71,7 +69,7 @@ func AnyIs(words []Word, oneOf ...List) bool {
 	return slices.ContainsFunc(words, func(w Word) bool { return w.Is(oneOf...) })
 }
 
-// Subjects returns the stems of the text's words that say what it is about.
+// Subjects returns the stems of the text's subjects.
 func Subjects(text string) map[string]bool {
 	found := map[string]bool{}
 	for _, w := range Split(text) {
@@ -82,8 +80,7 @@ func Subjects(text string) map[string]bool {
 	return found
 }
 
-// Split reads the words of a text: runs of letters and digits, and each sign of a
-// script that writes no spaces as a word of its own.
+// Split splits a text into words: runs of letters and digits, and each sign of a script without spaces.
 func Split(text string) []Word {
 	found := make([]Word, 0, 16)
 	var parts []string
@@ -103,8 +100,8 @@ func Split(text string) []Word {
 	return found
 }
 
-// WordLength is the length of the word that the text begins with. A sign inside belongs to it
-// if it is one of those given: the apostrophe of don't, the point and the comma of 3.50.
+// WordLength returns the length of the word that the text begins with. One of signs may be inside: the apostrophe
+// of don't, the point and the comma of 3.50.
 func WordLength(text, signs string) int {
 	first, length := utf8.DecodeRuneInString(text)
 	if unspaced(first) {
@@ -135,12 +132,12 @@ func InWord(r rune) bool {
 	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r))
 }
 
-// unspaced reports whether a rune is of a script that writes no spaces.
+// unspaced reports whether a rune is of a script without spaces.
 func unspaced(r rune) bool {
 	return r >= 0x3040 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }
 
-// Fold removes case and accents, so that Zürich, ZURICH and zurich are one word.
+// Fold removes case and accents, so that Zürich, ZURICH and zurich are equal.
 func Fold(text string) string {
 	text = strings.ToLower(text)
 	if !strings.ContainsFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) {
@@ -161,11 +158,10 @@ func Fold(text string) string {
 	return b.String()
 }
 
-// shortened are the English words that are joined to the one before by an apostrophe; "wed" is a
-// day, "we'd" is not.
+// shortened are English words after an apostrophe; "wed" is a day, "we'd" is not.
 var shortened = map[string]string{"d": "would", "ll": "will", "re": "are", "ve": "have"}
 
-// expand appends the words of a contraction, spelled out: of "don't" and "dont" do and not.
+// expand appends the words of a contraction: do and not for "don't" and "dont".
 func expand(words []string, folded string) []string {
 	if full, ok := contractions.Value(strings.ReplaceAll(folded, "'", "")); ok {
 		return append(words, strings.Fields(full)...)
@@ -184,7 +180,7 @@ func expand(words []string, folded string) []string {
 	return append(words, strings.ReplaceAll(folded, "'", ""))
 }
 
-// At is the word at a place, and an empty one beyond the text.
+// At returns the word at a place, empty beyond the text.
 func (t Text) At(i int) Word {
 	if i < 0 || i >= len(t.Words) {
 		return Word{}
@@ -192,10 +188,10 @@ func (t Text) At(i int) Word {
 	return t.Words[i]
 }
 
-// Norm is the word at a place, folded, and empty beyond the text.
+// Norm returns the folded word at a place, empty beyond the text.
 func (t Text) Norm(i int) string { return t.At(i).Norm }
 
-// Gap is the text between a word and the next.
+// Gap returns the text between a word and the next.
 func (t Text) Gap(i int) string {
 	if i+1 >= len(t.Words) {
 		return t.Said[t.Words[i].End:]
@@ -203,20 +199,18 @@ func (t Text) Gap(i int) string {
 	return t.Said[t.Words[i].End:max(t.Words[i].End, t.Words[i+1].Start)]
 }
 
-// Adjoins reports whether nothing but space stands between a word and the next.
+// Adjoins reports whether only space is between a word and the next.
 func (t Text) Adjoins(i int) bool { return strings.TrimSpace(t.Gap(i)) == "" }
 
-// Pause reports whether punctuation parts the word at a place from the one before. Nothing
-// stands before the first.
+// Pause reports whether punctuation separates the word from the previous one, or there is no such word.
 func (t Text) Pause(at int) bool { return at <= 0 || at >= len(t.Words) || t.parted(at) }
 
-// parted reports whether punctuation stands between two words.
 func (t Text) parted(at int) bool {
 	gap := t.Gap(at - 1)
 	return strings.ContainsAny(gap, ".,;:!?–—") && !(gap == ":" && StartsWithDigit(t.Words[at-1].Norm) && StartsWithDigit(t.Words[at].Norm))
 }
 
-// Surface is the text of the words from first to before end, as it was said.
+// Surface returns the original text of the words from first to before end.
 func (t Text) Surface(first, end int) string {
 	if first >= end {
 		return ""
@@ -224,20 +218,19 @@ func (t Text) Surface(first, end int) string {
 	return t.Said[t.Words[first].Start:t.Words[end-1].End]
 }
 
-// Capital reports whether the word is written with a capital first letter.
+// Capital reports whether the word begins with a capital letter.
 func (t Text) Capital(i int) bool {
 	first, _ := utf8.DecodeRuneInString(t.Said[t.Words[i].Start:])
 	return unicode.IsUpper(first)
 }
 
-// Lowercase reports whether the text has no capital letter but a first one: such a
-// writer does not mark names.
+// Lowercase reports whether the text has no capital letter after the first: such a writer does not mark names.
 func (t Text) Lowercase() bool {
 	_, size := utf8.DecodeRuneInString(t.Said)
 	return strings.IndexFunc(t.Said[size:], unicode.IsUpper) < 0
 }
 
-// Within returns the words that stand between two places of the text.
+// Within returns the words between two byte offsets of the text.
 func (t Text) Within(from, to int) (first, end int) {
 	for first < len(t.Words) && t.Words[first].End <= from {
 		first++
@@ -249,8 +242,7 @@ func (t Text) Within(from, to int) (first, end int) {
 	return first, end
 }
 
-// Key normalizes a text for comparison: case, accents, punctuation and spacing make no
-// difference.
+// Key normalizes a text for comparison without case, accents, punctuation and spacing.
 func Key(text string) string {
 	folded, parts := Fold(text), func(r rune) bool { return !InWord(r) }
 	if !strings.ContainsFunc(folded, parts) {
@@ -264,8 +256,7 @@ func Key(text string) string {
 	return strings.TrimPrefix(b.String(), " ")
 }
 
-// Identifier splits a name such as requestForAppointment, find_phone or HTTPServer-2
-// into the words that it is made of.
+// Identifier splits a name such as requestForAppointment, find_phone or HTTPServer-2 into its words.
 func Identifier(name string) string {
 	var b strings.Builder
 	runes := []rune(name)
@@ -295,9 +286,8 @@ func Clip(text string, limit int) string {
 	return fmt.Sprintf("%s… (cut, %d bytes in all)", fault.Cut(text, limit), len(text))
 }
 
-// Stem removes the commonest English endings, so that book, books, booked and booking are
-// one word. It is light on purpose: a wrong join of two words costs more than a missed one,
-// since pieces of words are compared as well.
+// Stem removes the commonest English endings, so that book, books, booked and booking are equal. It is light on
+// purpose: joining two words costs more than missing one, since pieces of words are also compared.
 func Stem(w string) string {
 	w = Singular(w)
 	switch {
@@ -338,11 +328,11 @@ func undouble(w string) string {
 	return w
 }
 
-// derived are the endings of English nouns that are made of verbs: reminder, payment.
+// derived are the endings of English nouns derived from verbs: reminder, payment.
 var derived = []string{"ation", "ment", "ion", "er", "or", "al", "y"}
 
-// Root removes from a stem the ending by which a noun is made of a verb, where enough is
-// left to tell it from others: remind and reminder have one root, pay and payment as well.
+// Root removes such an ending from a stem if enough is left to distinguish it: remind and reminder have one root,
+// also pay and payment.
 func Root(stem string) string {
 	for _, ending := range derived {
 		if root, is := strings.CutSuffix(stem, ending); is && len(root) >= 4-len(ending)/4 && hasVowel(root) {
@@ -352,9 +342,8 @@ func Root(stem string) string {
 	return stem
 }
 
-// Typo reports whether one of two words is the other with one typing error: a letter too many or too
-// few, another one, or two in the wrong order. Another is true of another letter. Who mistypes seldom
-// does so at the first letter.
+// Typo reports whether two words differ by one typing error: an extra, missing or different letter, or two swapped
+// ones. another is true for a different letter. The first letter must agree, where typing errors are rare.
 func Typo(a, b string) (is, another bool) {
 	if len(a) > len(b) {
 		a, b = b, a
@@ -374,7 +363,7 @@ func Typo(a, b string) (is, another bool) {
 	other, n := utf8.DecodeRuneInString(b)
 	next, k := utf8.DecodeRuneInString(b[n:])
 	switch {
-	case a == b[n:]: // a letter more
+	case a == b[n:]: // an extra letter
 		return true, false
 	case a[m:] == b[n:]:
 		return true, true
