@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// Shares of a word that only the tool's parameters have, that is derived from the same, or is of the same topic.
+	// Shares of a word that only the tool's parameters have, with the same root, or of the same topic.
 	besideShare = 0.5
 	rootShare   = 0.8
 	topicShare  = 0.5
@@ -19,21 +19,21 @@ const (
 	// markAct is the kind of features that are acts.
 	markAct = markWord + 4
 
-	// Among many tools a feature that one in commonShare has says next to nothing, and to
-	// go through all that have it would be most of the work.
+	// Among many tools, a feature of one in commonShare of them tells next to nothing, and comparing all its tools
+	// would be most of the work.
 	commonFrom  = 256
 	commonShare = 8
 )
 
-// acting is what the tools of an index do, and to what: as terms, which are words, topics and acts.
+// acting indexes the acts of tools and their objects as terms: words, topics and acts.
 type acting struct {
-	tools  map[uint64][]has // term → the tools that have it
-	common map[uint64][]has // the same of terms that so many have that they say next to nothing
-	acts   map[uint64]bool  // those of the terms that are acts
-	names  []float32        // tool → how much its name says
+	tools  map[uint64][]has // term → tools
+	common map[uint64][]has // the same for common terms, which tell next to nothing
+	acts   map[uint64]bool  // terms that are acts
+	names  []float32        // tool → total weight of its name
 }
 
-// has is a tool that has a term.
+// has is a tool with a term.
 type has struct {
 	tool   int32
 	share  float32
@@ -104,7 +104,7 @@ func (a acting) things(in has, words []text.Word) {
 	}
 }
 
-// have notes that a tool has a term, where it has it best.
+// have records that a tool has a term, with the largest share.
 func (a acting) have(term uint64, one has) {
 	list := a.tools[term]
 	if n := len(list); n > 0 && list[n-1].tool == one.tool {
@@ -115,7 +115,7 @@ func (a acting) have(term uint64, one has) {
 	a.tools[term] = append(list, one)
 }
 
-// of lists the tools that have a term, of those that say next to nothing where that is asked for.
+// of lists the tools with a term, or with a common term.
 func (a acting) of(term uint64, common bool) []has {
 	if common {
 		return a.common[term]
@@ -123,7 +123,7 @@ func (a acting) of(term uint64, common bool) []has {
 	return a.tools[term]
 }
 
-// sense is a term that a word stands for.
+// sense is a possible term of a word.
 type sense struct {
 	term  uint64
 	share float32
@@ -144,9 +144,9 @@ func senses(w text.Word) []sense {
 type sought struct {
 	senses  []sense
 	against []uint64
-	share   float32 // of the weight that its rarity gives it
+	share   float32 // of the weight by rarity
 	weight  float32
-	common  bool // whether it counts what says next to nothing
+	common  bool // whether common terms count
 }
 
 func soughtBy(words []text.Word) (acts, things []sought) {

@@ -9,49 +9,42 @@ import (
 	"earshot/repositories/parameters"
 )
 
-// Document is a tool in the index: its own words, by the field that they come from.
+// Document is an indexed tool: its words by field.
 type Document struct {
-	// Name holds the stems of the tool's name that carry a subject, or those of its
-	// description where the name has none.
+	// Name holds the stems of the name's subjects, or of the description's if the name has none.
 	Name map[string]bool
-	// Known holds every stem that the tool's name, description, examples and
-	// parameters use, function words included.
+	// Known holds every stem of the tool's name, description, examples and parameters, including function words.
 	Known map[string]bool
 	// Title holds every stem of its name and description.
 	Title map[string]bool
-	// Moods are the moods of sentences that call for the tool, whatever they say.
+	// Moods are the moods of sentences that call for the tool with any words.
 	Moods [text.MoodCount]bool
-	// told are those of its examples that ask or tell.
+	// told are its examples that ask or tell.
 	told []example
-	// Topics holds what these words are about.
+	// Topics holds the topics of these words.
 	Topics map[uint64]bool
-	// Examples is how many the tool has.
+	// Examples is the number of its examples.
 	Examples int
-	// Undoes is the stem of the word in the tool's name by which it undoes or drops what it
-	// is about; empty for most tools.
+	// Undoes is the stem of the undoing or dropping word in the tool's name; empty for most tools.
 	Undoes string
-	// Gives is whether the tool gets or makes what it is about: it books, orders, subscribes.
+	// Gives means that the tool gets or makes a thing: it books, orders, subscribes.
 	Gives bool
-	// Drops is whether its name and description say that it takes things away, beside others that it
-	// may do: "add or remove items".
+	// Drops means that its name and description mention removal, maybe among other acts: "add or remove items".
 	Drops bool
-	// FreeText is whether a parameter takes text of any kind: words that nobody knows may be
-	// its value.
+	// FreeText means that a parameter takes any text: unknown words may be its value.
 	FreeText bool
 }
 
-// example is an example that asks or tells.
 type example struct {
 	text.Text
 	mood text.Mood
 }
 
-// maxCompared bounds what one tool can make others pay for: more examples than this
-// are compared with as exact texts alone.
+// maxCompared bounds a tool's compared examples, since others pay for them: further ones are only compared as exact
+// texts.
 const maxCompared = 100
 
-// samplesOf lists the texts that stand for a tool: its name, its description and its
-// examples, each as if a user had said it.
+// samplesOf lists the texts that represent a tool: its name, its description and its examples.
 func samplesOf(tool *repositories.Tool) []string {
 	samples := []string{text.Identifier(tool.Name)}
 	if tool.Description != "" {
@@ -60,7 +53,7 @@ func samplesOf(tool *repositories.Tool) []string {
 	return append(samples, tool.Spoken()[:min(len(tool.Spoken()), maxCompared)]...)
 }
 
-// parameterTexts lists what the tool's parameters say.
+// parameterTexts lists the texts of the tool's parameters.
 func parameterTexts(tool *repositories.Tool) []string {
 	var texts []string
 	for _, parameter := range matcher.Shown(tool.Params()) {
@@ -112,8 +105,7 @@ func (p *Document) learn(said string) {
 	}
 }
 
-// freeText reports whether a parameter takes text of any kind, and is not named for a form
-// that its values have.
+// freeText reports whether a parameter takes any text, and its name requires no format.
 func freeText(parameter parameters.Parameter) bool {
 	formed := func(w text.Word) bool {
 		return w.Is(text.DateNames, text.ClockNames, text.AmountNames, text.EmailNames, text.LinkNames, text.PhoneNames)
@@ -121,8 +113,8 @@ func freeText(parameter parameters.Parameter) bool {
 	return parameter.Type == "string" && len(parameter.Allowed) == 0 && !slices.ContainsFunc(text.Split(text.Identifier(parameter.Name)), formed)
 }
 
-// gives reports whether the tool's description, or its name, begins with a verb of giving; German has
-// it at the end. None that takes away or alters as well does: "add or remove items".
+// gives reports whether the tool's description or name begins with a verb of giving, which German has at the end. A
+// tool that also removes or alters does not give: "add or remove items".
 func gives(named, described []text.Word) bool {
 	const most = 4
 	n := len(named)
@@ -142,8 +134,8 @@ func gives(named, described []text.Word) bool {
 	return false
 }
 
-// setMoods finds the moods of the tool's examples. Orders and wishes call for any tool;
-// questions also call for one whose own words say that it informs.
+// setMoods finds the moods of the tool's examples. Orders and wishes call for any tool; questions also call for one
+// whose own words tell that it informs.
 func (p *Document) setMoods(tool *repositories.Tool, named, described []text.Word) {
 	p.Moods[text.Fragment], p.Moods[text.Wish] = true, true
 	var in [text.MoodCount]int
@@ -154,21 +146,21 @@ func (p *Document) setMoods(tool *repositories.Tool, named, described []text.Wor
 			in[m]++
 		}
 	}
-	for m, n := range in { // most of them ask: so does what calls for it
+	for m, n := range in { // if most ask, any question calls for it
 		p.Moods[m] = p.Moods[m] || n > 1 && 2*n >= len(tool.Spoken()) && p.Undoes == ""
 	}
 	for _, own := range [][]text.Word{named, described} {
 		for i, w := range own {
-			if w.Is(text.InformingWords) && (i == 0 || !w.Is(text.ActionVerbs)) { // "the shopping list" informs of nothing
+			if w.Is(text.InformingWords) && (i == 0 || !w.Is(text.ActionVerbs)) { // "the shopping list" does not inform
 				p.Moods[text.Question] = true
 			}
 		}
 	}
 }
 
-// Called reports whether a text in a mood may call for the tool. One that asks or tells does so where
-// an example does that in its words, and where it tells of the trouble that the tool is for: "I have
-// lost my card" calls for what blocks a lost one.
+// Called reports whether a text in a mood may call for the tool. A question or a statement does if an example of
+// its mood is similar, or if it tells of the trouble that the tool solves: "I have lost my card" calls for the tool
+// that blocks one.
 func (p *Document) Called(said text.Text, m text.Mood) bool {
 	if p.Moods[m] || m == text.Statement && (p.Mends(said.Words) || p.Moods[text.Question] && said.IsName()) {
 		return true
@@ -176,10 +168,9 @@ func (p *Document) Called(said text.Text, m text.Mood) bool {
 	return slices.ContainsFunc(p.told, func(e example) bool { return e.mood == m && e.like(said, p.Name) })
 }
 
-// like reports whether a text says what the example does, other than the tool's name, or asks with the
-// same word.
+// like reports whether a text shares the example's words beside the tool's name, or its question word.
 func (e example) like(said text.Text, name map[string]bool) bool {
-	opening, other := said.At(said.Opening()), e.At(e.Opening()) // the first words but greetings
+	opening, other := said.At(said.Opening()), e.At(e.Opening()) // the first words after greetings
 	if e.mood == text.Question && opening.Norm != "" && opening.Norm == other.Norm && !opening.Is(text.Auxiliaries) {
 		return true
 	}
@@ -193,7 +184,7 @@ func (e example) like(said text.Text, name map[string]bool) bool {
 	})
 }
 
-// Mends reports whether a text tells of trouble that the tool's name and description speak of.
+// Mends reports whether a text tells of trouble that the tool's name and description mention.
 func (p *Document) Mends(words []text.Word) bool {
 	denied := text.AnyIs(words, text.Negations, text.Denials, text.NegatingParticles)
 	return slices.ContainsFunc(words, func(w text.Word) bool {
@@ -201,18 +192,16 @@ func (p *Document) Mends(words []text.Word) bool {
 	})
 }
 
-// Relates reports whether the tool's words are about the same as the word, though it is none
-// of them.
+// Relates reports whether the tool's words include the word's root or one of its topics.
 func (p *Document) Relates(w text.Word) bool {
 	return p.Known[text.Root(w.Stem)] || slices.ContainsFunc(text.Topics(w), func(topic uint64) bool { return p.Topics[topic] })
 }
 
-// typoLength is the length in bytes from which a word that no tool knows is taken for one with
-// a typing error: shorter ones, as boat and goat, are too often two words.
+// typoLength is the minimum length in bytes of a word that may be a typing error: shorter ones, such as boat and
+// goat, are often two words.
 const typoLength = 5
 
-// Knows reports whether the tool's words have the stem, or one that is a typing error away from
-// it.
+// Knows reports whether the tool's words have the stem, or one that differs by a typing error.
 func (p *Document) Knows(stem string) bool {
 	if p.Known[stem] || len(stem) < typoLength {
 		return p.Known[stem]

@@ -6,9 +6,9 @@ import (
 	"earshot/matcher/text"
 )
 
-// Relative weights of a text's features. Word pairs tell "how much" from "how many"; pieces
-// of words find appointments in appointment and survive typing errors. Function words count
-// half: "where is" and "what is" differ.
+// Relative weights of a text's features. Word pairs distinguish "how much" from "how many"; pieces of words find
+// appointments in appointment and tolerate typing errors. Function words count half: "where is" and "what is"
+// differ.
 const (
 	pairWeight     = 0.6
 	pieceWeight    = 0.25
@@ -24,8 +24,8 @@ type feature struct {
 	weight float32
 }
 
-// featureBag collects features in the order of the text: sums of the same numbers in another
-// order differ in the last digit, and two replicas must not decide differently.
+// featureBag collects features in the order of the text. Sums in another order would differ in the last digit, and
+// two replicas must decide the same.
 type featureBag struct {
 	places   map[uint64]int
 	features []feature
@@ -41,7 +41,6 @@ func (b *featureBag) add(id uint64, weight float32) {
 	b.features[place].weight += weight
 }
 
-// featuresOf reads the features of a text's words.
 func featuresOf(words []text.Word) []feature {
 	b := featureBag{places: make(map[uint64]int, 8*len(words)), features: make([]feature, 0, 8*len(words))}
 	previous := hash(markPair, "^")
@@ -77,7 +76,7 @@ func (b *featureBag) addPieces(w string) {
 	}
 }
 
-// addTopics adds what the word is about, and what it is derived from.
+// addTopics adds the word's topics and its root.
 func (b *featureBag) addTopics(w text.Word) {
 	for _, topic := range text.Topics(w) {
 		b.add(mix(markTopic, topic), topicWeight)
@@ -87,7 +86,7 @@ func (b *featureBag) addTopics(w text.Word) {
 	}
 }
 
-// Kinds of features start from different numbers, so that a word is not also a piece.
+// Kinds of features have different seeds, so that a word is not also a piece.
 const (
 	markWord  uint64 = 14695981039346656037 // FNV-1a's offset basis
 	markPiece uint64 = markWord + 1

@@ -1,5 +1,5 @@
-// Package retrieval compares texts with the tools in scope by their words alone, and
-// chooses the tools that a model is offered.
+// Package retrieval compares texts with the tools in scope by their words, and chooses the tools that a model is
+// offered.
 package retrieval
 
 import (
@@ -14,31 +14,29 @@ import (
 	"earshot/matcher/text"
 )
 
-// index is what the words of a set of candidates say, compiled for comparing many
-// texts with them. It is never changed once it is made.
+// index is a set of candidates, compiled for comparing many texts with their words. It is immutable.
 type index struct {
 	candidates []matcher.Candidate
-	documents  []atomic.Pointer[Document] // made when they are first asked for
-	pinned     []int32                    // tools that come before all others
-	base       *index                     // whose weights hold here as well; nil for none
+	documents  []atomic.Pointer[Document] // made on first use
+	pinned     []int32                    // tools before all others
+	base       *index                     // whose weights also apply; nil for none
 	numbers    map[uint64]int32           // feature → its number
 	rarity     []float32                  // by number: in how few tools the feature occurs
 	unseen     float32                    // rarity of a feature that no tool has
-	samples    postings                   // by number: the samples that have it
-	centres    postings                   // by number: the tools that have it
+	samples    postings                   // by number: samples with it
+	centres    postings                   // by number: tools with it
 	ends       []int32                    // tool → the sample after its last
 	stems      map[string][]int32         // stem → the tools that know it
-	spelling   func() map[string][]string // begin or end of a stem → the stems that have it
-	acting     func() acting              // what the tools do, made when they are first searched
+	spelling   func() map[string][]string // beginning or end of a stem → stems
+	acting     func() acting              // acts of the tools, made on the first search
 }
 
-// posting is the share of a feature in a sample or a tool.
 type posting struct {
 	of     int32
 	weight float32
 }
 
-// postings are lists by number, one behind the other.
+// postings are lists by number, stored consecutively.
 type postings struct {
 	ends []int32
 	all  []posting
@@ -65,15 +63,14 @@ func (p postings) of(number int32) []posting {
 	return p.all[begin:p.ends[number]]
 }
 
-// builder makes an index.
 type builder struct {
 	*index
 	owners           []int32 // sample → tool
 	samples, centres [][]posting
 }
 
-// compile reads the candidates' names, descriptions, examples and parameters. With a
-// base they are a few beside those of the base, and weighed by it.
+// compile reads the candidates' names, descriptions, examples and parameters. With a base, the candidates are a few
+// more beside the base's, and have its weights.
 func compile(candidates []matcher.Candidate, base *index) *index {
 	b := builder{index: &index{
 		candidates: candidates, base: base, documents: make([]atomic.Pointer[Document], len(candidates)),
@@ -111,10 +108,10 @@ func compile(candidates []matcher.Candidate, base *index) *index {
 	return b.index
 }
 
-// weigh numbers the features and finds out how rare each is among the tools (IDF).
-// With one tool in scope all are equally rare.
+// weigh numbers the features and computes their rarity among the tools (IDF). With one tool in scope all are
+// equally rare.
 func (b *builder) weigh(bags [][]feature) {
-	var last, tools []int32 // by number: the last tool that had the feature, and how many tools have it
+	var last, tools []int32 // by number: the last tool with the feature, and the number of tools with it
 	var ids []uint64
 	for sample, bag := range bags {
 		for _, f := range bag {
@@ -141,8 +138,7 @@ func (b *builder) weigh(bags [][]feature) {
 	}
 }
 
-// place builds the postings of all samples, and of each tool's centre: the mean
-// direction of its samples.
+// place builds the postings of all samples, and of each tool's centre: the mean direction of its samples.
 func (b *builder) place(bags [][]feature) {
 	b.samples, b.centres = make([][]posting, len(b.rarity)), make([][]posting, len(b.rarity))
 	centre := map[int32]float32{}
@@ -162,7 +158,7 @@ func (b *builder) place(bags [][]feature) {
 			square += float64(centre[number]) * float64(centre[number])
 		}
 		length := float32(math.Sqrt(square))
-		for number, weight := range centre { // each goes to a list of its own: the order is no matter
+		for number, weight := range centre { // each goes to its own list: the order is irrelevant
 			b.centres[number] = append(b.centres[number], posting{tool, weight / length})
 		}
 		clear(centre)
@@ -172,21 +168,18 @@ func (b *builder) place(bags [][]feature) {
 	}
 }
 
-// Sharpening moves the centres of tools apart that are taken for each other. A sample
-// that is not nearer to its own tool than to the next by clearance pulls the one
-// towards itself and pushes the other away (a perceptron with a margin). Five passes
-// are enough: later ones change little, and each costs about as much as comparing
-// every sample once.
+// Sharpening moves the centres of similar tools apart. A sample that is not nearer to its own tool than to the next
+// by clearance pulls the one towards itself and pushes the other away (a perceptron with a margin). Five passes
+// suffice: later ones change little, and each costs about as much as comparing every sample once.
 const (
 	clearance   = 0.3
 	step        = 0.05
 	sharpenings = 5
-	// maxComparisons of samples with tools are made in a pass: beyond it, at about a
-	// thousand tools, a scope goes without. 150 tools of ten examples need 270,000.
+	// maxComparisons bounds the comparisons of samples with tools in a pass. Beyond it, at about a thousand tools,
+	// a scope is not sharpened. 150 tools of ten examples need 270,000.
 	maxComparisons = 5_000_000
 )
 
-// sharpen runs the passes over the samples' directions.
 func (b *builder) sharpen(directions [][]posting) {
 	scores := make([]float32, len(b.candidates))
 	for range sharpenings {
@@ -209,7 +202,6 @@ func (b *builder) sharpen(directions [][]posting) {
 	}
 }
 
-// move shifts the tool's centre along the direction.
 func (b *builder) move(tool int32, direction []posting, by float32) {
 	for _, share := range direction {
 		list := b.centres[share.of]
@@ -222,7 +214,7 @@ func (b *builder) move(tool int32, direction []posting, by float32) {
 	}
 }
 
-// size is how many tools there are, those of the base included.
+// size returns the number of tools, including the base's.
 func (l *index) size() int {
 	if l.base == nil {
 		return len(l.candidates)
@@ -230,7 +222,7 @@ func (l *index) size() int {
 	return len(l.base.candidates) + len(l.candidates)
 }
 
-// elsewhere is the rarity of a feature that no tool here has.
+// elsewhere returns the rarity of a feature that no tool here has.
 func (l *index) elsewhere(id uint64) float32 {
 	if l.base != nil {
 		if number, ok := l.base.numbers[id]; ok {
@@ -240,8 +232,8 @@ func (l *index) elsewhere(id uint64) float32 {
 	return l.unseen
 }
 
-// vector is the bag as a direction of length one. Features that no tool has are not
-// in it and yet make it longer: a text about something else is far from every tool.
+// vector returns the bag as a direction of length one. Features that no tool has are left out but add to the
+// length, so that a text about something else is far from every tool.
 func (l *index) vector(bag []feature) []posting {
 	shares := make([]posting, 0, len(bag))
 	var square float64
@@ -262,19 +254,18 @@ func (l *index) vector(bag []feature) []posting {
 	return shares
 }
 
-// similar adds to the scores how like every tool the text is, times by: 0 for nothing in
-// common, 1 for the same.
+// similar adds each tool's similarity to the text to the scores, times by: from 0 to 1 for the same.
 func (l *index) similar(words []text.Word, by float32, scores []float32) {
 	if len(words) > 0 && len(l.candidates) > 0 {
 		l.compare(l.vector(featuresOf(words)), by, scores)
 	}
 }
 
-// nearestWeight is the say of a tool's nearest sample beside that of its centre. The
-// centre alone forgets the odd example, the nearest alone trusts it too much.
+// nearestWeight is the weight of a tool's nearest sample beside its centre. The centre alone ignores an unusual
+// example, the nearest sample alone overrates it.
 const nearestWeight = 0.3
 
-// compare adds to the scores how like every tool the direction is, times by.
+// compare adds each tool's similarity to the direction to the scores, times by.
 func (l *index) compare(direction []posting, by float32, scores []float32) {
 	centres, samples := borrow(len(l.candidates)), borrow(int(l.ends[len(l.ends)-1]))
 	defer centres.giveBack()
@@ -303,8 +294,8 @@ func accumulate(list []posting, weight float32, into []float32) {
 	}
 }
 
-// covers adds to the scores which share of the text's subjects the words of every tool
-// know, times by. A subject counts by how few tools know it.
+// covers adds to the scores the share of the text's subjects that each tool knows, times by. A subject's weight is
+// its rarity.
 func (l *index) covers(words []text.Word, by float32, scores []float32) {
 	weight := func(stem string) float32 {
 		tools := len(l.stems[stem])
@@ -333,12 +324,11 @@ func (l *index) covers(words []text.Word, by float32, scores []float32) {
 	}
 }
 
-// find returns the tool of that name.
+// find returns the tool with a name.
 func (l *index) find(name string) (int, bool) {
 	return slices.BinarySearchFunc(l.candidates, name, func(c matcher.Candidate, name string) int { return cmp.Compare(c.Tool.Name, name) })
 }
 
-// document returns what the tool's own words are.
 func (l *index) document(tool int) *Document {
 	if made := l.documents[tool].Load(); made != nil {
 		return made
@@ -348,14 +338,14 @@ func (l *index) document(tool int) *Document {
 	return made
 }
 
-// edge is how many bytes at the begin and at the end of a word a spelling is looked up by: one
-// error leaves one of both as it was.
+// edge is the length in bytes of the beginning and the end of a word that index spellings: one error leaves one of
+// them intact.
 const edge = 2
 
-// edges are the begin and the end of a stem as a spelling is looked up by them.
+// edges returns the beginning and the end of a stem, as keys of spellings.
 func edges(stem string) (begin, end string) { return "^" + stem[:edge], stem[len(stem)-edge:] }
 
-// spellings lists the stems of the index by their edges, in an order that is always the same.
+// spellings lists the stems of the index by their edges, in a deterministic order.
 func (l *index) spellings() map[string][]string {
 	found := map[string][]string{}
 	for _, stem := range slices.Sorted(maps.Keys(l.stems)) {
@@ -367,12 +357,11 @@ func (l *index) spellings() map[string][]string {
 	return found
 }
 
-// scratch is memory for scores, lent from message to message.
+// scratch is pooled memory for scores.
 type scratch struct{ of []float32 }
 
 var scratches = sync.Pool{New: func() any { return &scratch{} }}
 
-// borrow returns n zeros.
 func borrow(n int) *scratch {
 	s := scratches.Get().(*scratch)
 	s.of = slices.Grow(s.of[:0], n)[:n]

@@ -10,51 +10,47 @@ import (
 	"earshot/matcher/text"
 )
 
-// Where a provider has seen the beginning of a request it charges less for it, and tools
-// stand at the beginning. So what a conversation is offered does not follow each message: it
-// begins with a base, and grows behind it when a message is about something else.
+// Providers charge less for a known beginning of a request, and tools are at the beginning. So a conversation's
+// offer does not follow each message: it begins with a base, and grows behind it when a message is about something
+// else.
 const (
-	// baseShare and moreShare are the eighths of the capacity that the first message fills,
-	// and that a later one adds at most. With little capacity it fills leastBase, and adds
-	// leastMore.
+	// baseShare and moreShare are the eighths of the capacity that the first message fills, and that a later one
+	// adds at most. With little capacity these are leastBase and leastMore tools.
 	baseShare, moreShare, eighths = 5, 1, 8
 	leastBase, leastMore          = 32, 4
-	// leastScore is what a message needs to be about anything: "yes, please" is a little like
-	// many tools. firstOfBest and aboutAsNear say which tools it is about.
+	// leastScore is the minimum score of a message with a subject: "yes, please" is a little similar to many tools.
+	// firstOfBest and aboutAsNear define its tools.
 	leastScore  = 0.2
 	firstOfBest = 3
 	aboutAsNear = 0.8
-	// alsoScore is what others need that are added with it, as a share of its score.
+	// alsoScore is the minimum score of tools added together with the best, as a share of its score.
 	alsoScore = 0.3
-	// coverageWeight is for the share of the text's subjects that the tool's words know,
-	// parameters included: "for four people" finds the tool with a party size.
+	// coverageWeight is the weight of the share of the text's subjects that the tool knows, including parameters:
+	// "for four people" finds the tool with a party size.
 	coverageWeight = 0.3
-	// historyWeight is for what was said before: "and tomorrow?" is about that.
+	// historyWeight is the weight of earlier messages, to which "and tomorrow?" refers.
 	historyWeight = 0.4
-	// recent is how many earlier messages count, and of them recentWords.
+	// recent is how many earlier messages count, and recentWords how many of their words.
 	recent      = 6
 	recentWords = 128
-	// remembered is how many messages tell a place in one conversation from all others.
+	// remembered is how many messages identify a place in a conversation.
 	remembered = 8
 )
 
-// Offer returns at most limit of the candidates, in the order in which a model is to be
-// offered them: all of them, sorted as they came, where the limit allows or is below one.
-// Tools of a session's own repositories and of exclusive ones are pinned: they come first,
-// and all others are cut before any of them. Of the others it offers those that the messages
-// of the conversation are about, oldest first. Those of the last message are behind what was
-// offered before, and no tool that the conversation has set off is cut. When there is room
-// for no more, all but those and the base make room at once.
+// Offer returns at most limit of the candidates, in the order for a model. If all fit, or the limit is below one,
+// it returns all in their order. Tools of a session's own repositories and of exclusive ones are pinned: they are
+// first, and are cut last. Of the others it offers those that the messages of the conversation are about, oldest
+// first; those for the last message follow the earlier offer, and no tool that the conversation fired is cut. When
+// there is no room for more, all but the fired ones and the base are removed at once.
 //
-// It follows from the history that the request shows, and is the same on all replicas as
-// long as that shows the whole conversation. Later a replica goes on from what it offered.
+// The offer follows from the request's history, and is the same on all replicas while the history shows the whole
+// conversation. Later a replica continues from its last offer.
 func (r *Retriever) Offer(ctx context.Context, request matcher.Request, limit int) []matcher.Candidate {
 	offered, _ := r.Scored(ctx, request, limit)
 	return offered
 }
 
-// Scored is Offer, with the scores by which the last message was followed: those of the
-// candidates that it is most about, the best first.
+// Scored is Offer, with the scores of the candidates for the last message, the best first.
 func (r *Retriever) Scored(ctx context.Context, request matcher.Request, limit int) ([]matcher.Candidate, []matcher.Score) {
 	if limit < 1 || len(request.Candidates) <= limit {
 		return request.Candidates, nil
@@ -64,15 +60,15 @@ func (r *Retriever) Scored(ctx context.Context, request matcher.Request, limit i
 	return o.candidates(list, limit), o.scope.Scores(o.best)
 }
 
-// offer is what one conversation is offered beside what is pinned.
+// offer is the offer of one conversation beside the pinned tools.
 type offer struct {
 	scope      Scope
 	pinned     []ref
-	alone      [][]int32 // the pinned ones by part where they alone are more than fit; else nil
+	alone      [][]int32 // the pinned ones by part if they alone exceed the limit; else nil
 	capacity   int
 	base, more int
-	alike      []matcher.Score // what the message that is followed means
-	best       []Near          // what the message that was followed last is about
+	alike      []matcher.Score // ranks of the followed message by meaning
+	best       []Near          // candidates for the last followed message
 }
 
 func newOffer(scope Scope, limit int) *offer {
@@ -102,8 +98,8 @@ func newOffer(scope Scope, limit int) *offer {
 	return o
 }
 
-// list follows the conversation from the newest message of which it is known what was
-// offered. The last message is followed by what its text means as well.
+// list follows the conversation from the newest message with a remembered offer. The last message is also followed
+// by meaning.
 func (o *offer) list(alike []matcher.Score) (list []ref) {
 	history, next := o.scope.request.History, 0
 	for i, said := range slices.Backward(history) {
@@ -135,7 +131,7 @@ func (o *offer) remembered(key uint64) ([]ref, bool) {
 	return o.scope.offered.Get(key)
 }
 
-// key is that of a message after a history, for these tools and this capacity.
+// key identifies a message after a history, for these tools and this capacity.
 func (o *offer) key(history []matcher.Utterance, said string) uint64 {
 	var h maphash.Hash
 	h.SetSeed(seed)
@@ -147,8 +143,7 @@ func (o *offer) key(history []matcher.Utterance, said string) uint64 {
 	return h.Sum64()
 }
 
-// follow adds to the list what the message is about, unless what is offered already is about
-// that.
+// follow adds the message's tools to the list, unless the offer covers them already.
 func (o *offer) follow(list []ref, history []matcher.Utterance, said string) []ref {
 	n := o.more
 	if len(list) < o.base {
@@ -172,9 +167,8 @@ func (o *offer) follow(list []ref, history []matcher.Utterance, said string) []r
 	return o.add(list, added, history)
 }
 
-// ranked lists at most n of the candidates, the best first for the words and those said in the last messages
-// before them, and none that has nothing in common with them. Where the pinned ones alone are more than fit,
-// it ranks these alone, whether they have something in common or not.
+// ranked lists at most n of the candidates by their similarity to the words and to the last messages, without those
+// of score 0. If the pinned ones alone exceed the limit, it ranks all of these and no others.
 func (o *offer) ranked(words []text.Word, history []matcher.Utterance, n int) []Near {
 	var before []text.Word
 	for _, utterance := range slices.Backward(history[max(0, len(history)-recent):]) {
@@ -205,8 +199,8 @@ func (o *offer) ranked(words []text.Word, history []matcher.Utterance, n int) []
 	return withCommon(best.list)
 }
 
-// covers reports whether the list has what a message is about: none of the first of the best
-// tools for it is missing that is about as near to it as the nearest that is offered.
+// covers reports whether the list suffices for a message: none of its first best tools is missing that is about as
+// near as the nearest offered one.
 func (o *offer) covers(list []ref, best []Near) bool {
 	weak := len(list) > 0 && o.alone == nil && len(best) > 0 && best[0].Score < leastScore
 	if len(best) == 0 || weak {
@@ -228,7 +222,7 @@ func (o *offer) offers(list []ref, one ref) bool {
 	return slices.Contains(list, one) || slices.Contains(o.pinned, one)
 }
 
-// fired adds what the last message of the history has set off: people correct and repeat.
+// fired adds the tools that the last message of the history fired: users correct and repeat.
 func (o *offer) fired(list []ref, history []matcher.Utterance) []ref {
 	for _, call := range history[len(history)-1].Fired {
 		if one, _, in := o.scope.named(call.Name); in && !o.offers(list, one) {
@@ -238,10 +232,10 @@ func (o *offer) fired(list []ref, history []matcher.Utterance) []ref {
 	return list
 }
 
-// add returns the list with more behind it. It leaves the list that it is given as it is.
+// add returns the list with more appended. It does not modify the given list.
 func (o *offer) add(list, more []ref, history []matcher.Utterance) []ref {
 	if len(list)+len(more) > o.capacity {
-		fired := map[ref]bool{} // the tools that the history has set off
+		fired := map[ref]bool{} // tools that the history fired
 		for _, utterance := range history {
 			for _, call := range utterance.Fired {
 				if one, _, in := o.scope.named(call.Name); in && !slices.Contains(o.pinned, one) {
@@ -255,8 +249,7 @@ func (o *offer) add(list, more []ref, history []matcher.Utterance) []ref {
 	return append(slices.Clip(list), more...)
 }
 
-// evicted returns at most n of the list: of the base and of what has fired, of which the
-// oldest goes last.
+// evicted returns at most n of the list: the base and the fired tools; the oldest of these stay longest.
 func (o *offer) evicted(list []ref, n int, fired map[ref]bool) []ref {
 	var kept []ref
 	for i, one := range list {
@@ -272,8 +265,8 @@ func (o *offer) evicted(list []ref, n int, fired map[ref]bool) []ref {
 	return kept[max(0, len(kept)-n):]
 }
 
-// candidates are what is pinned, then the list, then calls that are in the middle of being
-// made, which come before the end of the list.
+// candidates returns the pinned tools, then the list, then the tools of unfinished calls, which displace the end of
+// the list.
 func (o *offer) candidates(list []ref, limit int) []matcher.Candidate {
 	offered := make([]matcher.Candidate, 0, limit)
 	for _, one := range slices.Concat(o.pinned, list) {

@@ -14,31 +14,28 @@ import (
 )
 
 const (
-	// maxIndexes bounds the memory for what is compiled of the tools of sessions, beside
-	// those of one app, and of tools that are not shared: 150 tools with ten examples each
-	// take 2 to 3 MB, those of a usual session a hundredth of that.
+	// maxIndexes bounds the indexes of sessions' tools, beside the one of an app, and of tools that are not shared:
+	// 150 tools with ten examples each take 2 to 3 MB, a usual session's a hundredth of that.
 	maxIndexes = 64
-	// maxConversations bounds the memory of what conversations were offered: a list takes half
-	// a kilobyte. What is not remembered is worked out from the history.
+	// maxConversations bounds the remembered offers: a list takes half a kilobyte. A forgotten one is computed from
+	// the history.
 	maxConversations = 8192
-	// wholeUpTo is how many tools of an app are compiled anew with those of a session,
-	// so that the rarity of words is that of the whole scope. More are left as they are,
-	// and what the session adds is weighed by them.
+	// wholeUpTo is up to how many of an app's tools are compiled again with a session's, so that rarity is of the
+	// whole scope. More tools are kept, and weigh the session's.
 	wholeUpTo = 16
 )
 
-// Cache keeps compiled indexes: that of an app's tools, with those of its sessions, as
-// long as the app's tools are shared.
+// Cache keeps compiled indexes: of an app's tools, and of its sessions' tools, while the app's tools are shared.
 type Cache struct{ whole sessions }
 
-// app is what is kept with the tools that an app shares.
+// app is the compiled data of an app's shared tools.
 type app struct {
 	tools *index
 	added sessions
 }
 
-// sessions keep indexes by the revisions of the repositories that they were made of, as a
-// write gives a new revision and so a new index; and what conversations were offered for their last message.
+// sessions keeps indexes by the revisions of their repositories, which each write changes, and the last offers of
+// conversations.
 type sessions struct {
 	compiled *lru.Cache[uint64, *index]
 	offered  *lru.Cache[uint64, []ref]
@@ -61,8 +58,7 @@ func newSessions() sessions {
 
 func newApp(tools []matcher.Candidate) app { return app{compile(tools, nil), newSessions()} }
 
-// Of returns the tools that the request has in scope, ready to be compared with texts.
-// It looks at none of those that are shared.
+// Of returns the request's tools, ready for comparisons. It does not visit the shared ones.
 func (c *Cache) Of(request matcher.Request) Scope {
 	if request.Shared == nil || len(request.Own) > 0 && len(request.Shared.Tools) <= wholeUpTo {
 		scope := c.whole.scope(request, request.Candidates)
@@ -80,9 +76,8 @@ func (c *Cache) Of(request matcher.Request) Scope {
 
 var seed = maphash.MakeSeed()
 
-// scope returns a scope without its parts, of which the candidates are known by the revision and name of
-// each. Repositories without a revision, which no store has written, are compiled each
-// time, and nothing is remembered of them.
+// scope returns a scope without its parts, identified by the revision and name of each candidate. Repositories
+// without a revision were not stored: they are compiled each time and not cached.
 func (s sessions) scope(request matcher.Request, candidates []matcher.Candidate) Scope {
 	var key maphash.Hash
 	key.SetSeed(seed)
@@ -96,7 +91,7 @@ func (s sessions) scope(request matcher.Request, candidates []matcher.Candidate)
 	return Scope{request: request, identity: key.Sum64(), offered: s.offered}
 }
 
-// index returns the index of the scope's candidates beside the base.
+// index returns the index of the scope's candidates beside the base, with a cache.
 func (s sessions) index(scope Scope, candidates []matcher.Candidate, base *index) *index {
 	if scope.offered == nil {
 		return compile(candidates, base)
@@ -109,12 +104,11 @@ func (s sessions) index(scope Scope, candidates []matcher.Candidate, base *index
 	return made
 }
 
-// Scope is what a request has in scope, ready to be compared with texts.
+// Scope is the tools in a request's scope, ready for comparisons.
 type Scope struct {
 	request matcher.Request
 	parts   []part
-	// identity tells the tools from all others that share what was offered before, which
-	// is nil where it is not known.
+	// identity identifies the set of tools. offered is nil if offers cannot be remembered.
 	identity uint64
 	offered  *lru.Cache[uint64, []ref]
 }
@@ -128,15 +122,15 @@ type part struct {
 type kind int
 
 const (
-	wholeScope kind = iota // all candidates, in their order
-	sharedPart             // the app's tools, of which not all need be in scope
+	wholeScope kind = iota // all candidates, in order
+	sharedPart             // the app's tools, possibly some out of scope
 	ownPart                // the request's own
 )
 
 // ref is a tool of a part of the scope.
 type ref struct{ part, tool int32 }
 
-// place returns the place among the candidates of a tool of the part.
+// place returns the place of a part's tool among the candidates.
 func (s Scope) place(p part, tool int) (int, bool) {
 	switch {
 	case p.kind == wholeScope, len(s.request.Candidates) == len(p.candidates) && s.request.Candidates[tool] == p.candidates[tool]:
@@ -147,7 +141,7 @@ func (s Scope) place(p part, tool int) (int, bool) {
 	return s.request.Place(p.candidates[tool].Tool.Name)
 }
 
-// named returns the tool that a name stands for in the scope, and its place among the candidates.
+// named returns the tool with a name in the scope, and its place among the candidates.
 func (s Scope) named(name string) (at ref, place int, in bool) {
 	for i, p := range slices.Backward(s.parts) {
 		tool, found := p.find(name)
@@ -163,13 +157,12 @@ func (s Scope) named(name string) (at ref, place int, in bool) {
 
 func (s Scope) tool(r ref) *repositories.Tool { return s.parts[r.part].candidates[r.tool].Tool }
 
-// ref returns the tool that is near.
 func (s Scope) ref(n Near) ref {
 	at := slices.IndexFunc(s.parts, func(p part) bool { return p.index == n.index })
 	return ref{int32(at), int32(n.tool)}
 }
 
-// Near is a candidate and how near a text is to it.
+// Near is a candidate with its similarity to a text.
 type Near struct {
 	Place int // among the candidates
 	Score float32
@@ -177,10 +170,10 @@ type Near struct {
 	tool  int
 }
 
-// Document returns what the tool's own words are.
+// Document returns the tool's own words.
 func (n Near) Document() *Document { return n.index.document(n.tool) }
 
-// Scores are the candidates that are near, with how near they are.
+// Scores returns candidates with their scores.
 func (s Scope) Scores(near []Near) []matcher.Score {
 	scores := make([]matcher.Score, len(near))
 	for i, one := range near {
@@ -189,11 +182,10 @@ func (s Scope) Scores(near []Near) []matcher.Score {
 	return scores
 }
 
-// Nearest returns the n candidates that the words are most like, the likest first: 0 for
-// nothing in common, 1 for the same. What nobody in scope has a word for, such as the title
-// of a song, takes nothing from the likeness of the rest.
+// Nearest returns the n candidates most similar to the words, in order: from 0 to 1 for the same. Words that no
+// tool in scope knows, such as the title of a song, do not lower the similarity.
 func (s Scope) Nearest(words []text.Word, n int) []Near {
-	directions := make([][]posting, len(s.parts)) // in each part, of length one over all that the parts know
+	directions := make([][]posting, len(s.parts)) // in each part, of length one over all words that the parts know
 	var square float64
 	for _, f := range featuresOf(words) {
 		heaviest := float32(0)
@@ -223,8 +215,7 @@ func (s Scope) Nearest(words []text.Word, n int) []Near {
 	return best.list
 }
 
-// Rarity is how much a word says of which tool is meant: the more, the fewer know it. Known
-// is whether any does.
+// Rarity tells how much a word identifies a tool: more if fewer know it. known is whether any does.
 func (s Scope) Rarity(stem string) (rarity float32, known bool) {
 	tools, all := 0, 0
 	for _, p := range s.parts {
@@ -234,9 +225,8 @@ func (s Scope) Rarity(stem string) (rarity float32, known bool) {
 	return rarityOf(all, tools), tools > 0
 }
 
-// Spelled returns the words with those that no tool in scope knows in the spelling of a tool's,
-// where they are one typing error away from it: a letter too many, too few, another one, or two
-// in the wrong order.
+// Spelled corrects words that no tool in scope knows and that differ by one typing error from a tool's: an extra,
+// missing or different letter, or two swapped ones.
 func (s Scope) Spelled(words []text.Word) []text.Word {
 	spelled, changed := words, false
 	for i, w := range words {
@@ -253,8 +243,7 @@ func (s Scope) Spelled(words []text.Word) []text.Word {
 	return spelled
 }
 
-// spelled returns the stem that the most tools know of those that are an error away from one
-// that no tool knows; empty if there is none.
+// spelled returns the stem known to most tools that differs by one error from an unknown one; empty for none.
 func (s Scope) spelled(stem string) (best string) {
 	if slices.ContainsFunc(s.parts, func(p part) bool { return len(p.stems[stem]) > 0 }) {
 		return ""
@@ -276,7 +265,7 @@ func (s Scope) spelled(stem string) (best string) {
 	return best
 }
 
-// choose puts the best of the part into the list.
+// choose adds the best tools of the part to the list.
 func (s Scope) choose(best *top, p part, scores []float32) {
 	for tool, score := range scores {
 		if n := len(best.list); n >= best.most && (n == 0 || score < best.list[n-1].Score) {
@@ -288,7 +277,7 @@ func (s Scope) choose(best *top, p part, scores []float32) {
 	}
 }
 
-// top is a list of the best, the best first; of equal ones those that stand before others.
+// top is a list of the best candidates in order; of equal ones the earlier stay first.
 type top struct {
 	most int
 	list []Near

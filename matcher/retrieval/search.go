@@ -10,16 +10,15 @@ import (
 	"earshot/matcher/text"
 )
 
-// Meaning compares texts with tools by what they mean, for tools of which no word was said.
+// Meaning compares texts with tools by meaning, to find tools without a common word.
 type Meaning interface {
-	// Alike returns at most n of the request's candidates, those first whose meaning is nearest
-	// to the text, or why nothing was compared.
+	// Alike returns at most n of the request's candidates in order of their meaning's similarity, or why it could
+	// not compare.
 	Alike(ctx context.Context, request matcher.Request, text string, n int) (alike []matcher.Score, why string)
 }
 
-// Retriever chooses which tools a model is offered where more are in scope than it
-// handles well. The words decide, and beside them, where it is given, what texts mean. It keeps
-// what it has compiled, and is safe for concurrent use.
+// Retriever chooses the tools that a model is offered if more are in scope than it handles well, by words and
+// optionally by meaning. It caches compiled data, and is safe for concurrent use.
 type Retriever struct {
 	indexes *Cache
 	meaning Meaning // nil for none
@@ -28,26 +27,23 @@ type Retriever struct {
 // New returns a retriever that needs no model.
 func New() *Retriever { return NewFused(nil) }
 
-// NewFused returns a retriever that fuses the ranks by words with those by meaning; nil for
-// words alone.
+// NewFused returns a retriever that fuses the ranks by words with those by meaning; nil for words alone.
 func NewFused(meaning Meaning) *Retriever { return &Retriever{indexes: NewCache(), meaning: meaning} }
 
-// Search returns at most limit of the request's candidates, those first that the text is
-// likest, whatever the conversation is about. What has nothing in common with the text is
-// not among them.
+// Search returns at most limit of the request's candidates by similarity to the text, independent of the
+// conversation. Candidates without any similarity are left out.
 func (r *Retriever) Search(ctx context.Context, request matcher.Request, said string, limit int) []matcher.Score {
 	scope := r.indexes.Of(request)
 	return scope.Scores(scope.fused(scope.doing(text.Split(said), limit), r.alike(ctx, request, said, limit), limit))
 }
 
-// Nearest returns the n candidates whose words those of the message are likest, the likest first. It asks
-// no model.
+// Nearest returns the n candidates with the words most similar to the message, in order. It asks no model.
 func (r *Retriever) Nearest(request matcher.Request, n int) []matcher.Score {
 	scope := r.indexes.Of(request)
 	return scope.Scores(scope.Nearest(text.Split(request.Text), n))
 }
 
-// alike asks what a text means. Where that is not known the words rank alone.
+// alike ranks by meaning; without it, words rank alone.
 func (r *Retriever) alike(ctx context.Context, request matcher.Request, said string, n int) []matcher.Score {
 	if r.meaning == nil {
 		return nil
@@ -59,19 +55,18 @@ func (r *Retriever) alike(ctx context.Context, request matcher.Request, said str
 	return found
 }
 
-// Weights of what makes a tool one that is looked for, which make at most 1.3 together. The words
-// beside a verb outweigh it by themselves, as fewer tools know them.
+// Weights of a search, which sum to at most 1.3. The words beside a verb outweigh it anyway, since fewer tools know
+// them.
 const (
 	likenessWeight = 0.3
-	askedWeight    = 0.6    // for the share of what is asked for that the tool has
-	namedWeight    = 2. / 3 // how much more that is for a tool whose name asks for nothing else
-	// undoingShare is what is left to a tool that undoes what is asked for, which is marked by undoes.
+	askedWeight    = 0.6    // for the tool's share of the requested things
+	namedWeight    = 2. / 3 // how much more that is for a tool whose name has nothing else
+	// undoingShare is the share left to a tool that undoes the requested act, which undoes marks.
 	undoingShare = 0.5
 	undoes       = -1e6
 )
 
-// doing lists at most n of the candidates, those first that do what the words ask for, to what
-// they name.
+// doing lists at most n of the candidates that do the words' acts to the things that they name, the best first.
 func (s Scope) doing(words []text.Word, n int) []Near {
 	acts, things := soughtBy(words)
 	total := s.weigh(false, acts, things)
@@ -84,7 +79,7 @@ func (s Scope) doing(words []text.Word, n int) []Near {
 		for _, one := range acts {
 			p.seek(one, total, scores.of, named.of)
 		}
-		for _, one := range acts { // mark the tools that undo what is asked for, and do none of it
+		for _, one := range acts { // mark the tools that undo the requested acts and do none of them
 			for _, term := range one.against {
 				for _, in := range p.acting().of(term, one.common) {
 					if scores.of[in.tool] == 0 {
@@ -112,8 +107,7 @@ func (s Scope) doing(words []text.Word, n int) []Near {
 	return withCommon(best.list)
 }
 
-// weigh gives each thing its weight, and returns their sum. It says the more, the fewer tools have it, and
-// nothing where no tool has it.
+// weigh gives each thing its weight by rarity, and returns their sum. A thing that no tool has weighs nothing.
 func (s Scope) weigh(common bool, everything ...[]sought) (total float32) {
 	all := 0
 	for _, p := range s.parts {
@@ -139,8 +133,7 @@ func (s Scope) weigh(common bool, everything ...[]sought) (total float32) {
 	return total
 }
 
-// seek adds to the scores what each tool has of one thing that is asked for, and to named how
-// much of its name that is.
+// seek adds to the scores each tool's share of one requested thing, and to named its share of the tool's name.
 func (p part) seek(one sought, total float32, scores, named []float32) {
 	if one.weight == 0 {
 		return
@@ -164,7 +157,7 @@ func (p part) seek(one sought, total float32, scores, named []float32) {
 	}
 }
 
-// withCommon leaves out what has nothing in common with the words.
+// withCommon removes candidates without similarity to the words.
 func withCommon(best []Near) []Near {
 	if common := slices.IndexFunc(best, func(one Near) bool { return one.Score <= 0 }); common >= 0 {
 		return best[:common]
@@ -172,13 +165,12 @@ func withCommon(best []Near) []Near {
 	return best
 }
 
-// flattening is the k of reciprocal rank fusion, as its authors set it (Cormack, Clarke and
-// Büttcher, SIGIR 2009): it keeps the first of one list from outweighing what both have.
+// flattening is the k of reciprocal rank fusion, with its authors' value (Cormack, Clarke and Büttcher, SIGIR
+// 2009): it keeps the first of one list from outweighing candidates in both.
 const flattening = 60
 
-// fused ranks what is near by words and what is near by meaning in one list of at most n, by
-// the sum of 1/(60+rank) in each. Scores stay those of the words, or the similarity where no
-// word is shared, and fall from the first to the last.
+// fused merges the ranks by words and by meaning into one list of at most n, by the sum of 1/(60+rank) in each.
+// Scores are those of the words, or the similarity if no word is shared, made to fall from the first to the last.
 func (s Scope) fused(words []Near, alike []matcher.Score, n int) []Near {
 	if len(alike) == 0 {
 		return words
